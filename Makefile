@@ -1,0 +1,111 @@
+# Variform's build. It needs Go, Git and make; everything else is built from
+# modules that go.sum pins. `make help` lists the targets.
+
+GO      ?= go
+MODULE  := github.com/variform/variform
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
+BUILD   := $(GO) build -ldflags '$(LDFLAGS)'
+
+# Static binaries, and one build cache for binaries, tests and vet.
+export CGO_ENABLED := 0
+
+# One binary and one image per folder of functions/ that has a main.go.
+FUNCTIONS := $(patsubst functions/%/main.go,%,$(wildcard functions/*/main.go))
+ARCHES    := amd64 arm64
+
+# Packages that start goroutines: the only ones that the race detector repeats.
+RACE_PACKAGES := $(patsubst %,./%/...,$(wildcard \
+	internal/gitrepo internal/ocirepo internal/reconcile internal/render internal/source variantgen))
+
+FUZZTIME  ?= 30s
+FUZZ      ?= .
+BENCH     ?= .
+BENCHTIME ?= 1s
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race check fmt vet lint layers tidy generated demo e2e conformance bench fuzz images clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+build: ## bin/variform and bin/functions/<name>, static and stripped
+	@mkdir -p bin/functions
+	$(BUILD) -o bin/variform ./cmd/variform
+	$(if $(FUNCTIONS),$(BUILD) -o bin/functions/ $(FUNCTIONS:%=./functions/%))
+
+test: ## every test
+	$(GO) test ./...
+
+race: ## the concurrent packages under the race detector
+ifneq ($(RACE_PACKAGES),)
+	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then \
+		echo "$(GO) test -race -short $(RACE_PACKAGES)"; CGO_ENABLED=1 $(GO) test -race -short $(RACE_PACKAGES); \
+	else \
+		echo "NOTICE: race tests skipped: the race detector needs a C compiler (install gcc)"; \
+	fi
+endif
+
+check: fmt vet layers tidy generated lint ## formatting, vet, layers, go.mod, generated files, linters
+
+vet:
+	$(GO) vet ./...
+
+layers:
+	$(GO) test -count=1 ./internal/depcheck/
+
+tidy:
+	$(GO) mod tidy -diff
+
+# Generated files are made again in a copy of the tree and compared.
+generated:
+	@if ! git grep -qI --untracked '^//go:generate' -- '*.go'; then echo "no generated files"; exit 0; fi; \
+	tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && mkdir "$$tmp/old" && \
+	git ls-files -co --exclude-standard | while read -r f; do test -e "$$f" && echo "$$f"; done | \
+		tar -cf - -T - | tar -xf - -C "$$tmp/old" && cp -R "$$tmp/old" "$$tmp/new" && \
+	(cd "$$tmp/new" && $(GO) generate ./...) && \
+	if diff -r "$$tmp/old" "$$tmp/new"; then echo "generated files are fresh"; \
+	else echo "generated files are stale: run 'go generate ./...' and commit the result" >&2; exit 1; fi
+
+lint: bin/tools/golangci-lint
+	bin/tools/golangci-lint run
+
+# gofmt answers at once; gofumpt comes with the linters.
+fmt: bin/tools/golangci-lint
+	@bad=$$(gofmt -l $$(git ls-files -co --exclude-standard -- '*.go' | while read -r f; do test -e "$$f" && echo "$$f"; done)); \
+	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:" >&2; echo "$$bad" >&2; exit 1; fi
+	bin/tools/golangci-lint fmt --diff
+
+# The linters are a module of their own, so that their dependencies are not ours.
+bin/tools/golangci-lint: internal/tools/go.mod internal/tools/go.sum
+	@echo "building golangci-lint (some minutes, once)"
+	@mkdir -p $(@D)
+	cd internal/tools && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+demo: build ## a small fleet, planned, applied, reviewed and updated (DEMO_DIR keeps its files)
+	bin/variform demo
+
+e2e: build ## the command and the functions from outside, against real parts where they are installed
+	$(GO) test -count=1 $$($(GO) list ./test/... | grep -vE '/test/(conformance|bench)')
+
+conformance: ## other systems' test tables as data (CONFORMANCE_DIR names them)
+	$(GO) test -count=1 -v ./test/conformance/...
+
+bench: ## benchmarks of every package (BENCH=regexp BENCHTIME=1s)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+
+fuzz: ## every fuzz target for FUZZTIME each (FUZZ=regexp of folders)
+	@git grep -hoIE --untracked --full-name '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' >/dev/null || { echo "no fuzz targets"; exit 0; }; \
+	git grep -oIE --untracked '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | grep -E '^($(FUZZ))' | sed 's/:func / /' | while read -r file target; do \
+		echo "== $$target ($$(dirname $$file)) for $(FUZZTIME)"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)" </dev/null || exit 1; \
+	done
+
+images: ## OCI images of the functions in dist/images, the same digests everywhere
+	@rm -rf dist/images dist/bin && mkdir -p dist/bin
+	$(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o dist/bin/$(arch)/ $(FUNCTIONS:%=./functions/%) &&) true
+	$(GO) run ./internal/images/mkimages -bin dist/bin -out dist/images -version '$(VERSION)'
+
+clean:
+	rm -rf bin dist
