@@ -1,0 +1,34 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Lifecycle is where a package revision stands on its way to publication.
+type Lifecycle string
+
+// Porch's lifecycles.
+const (
+	LifecycleDraft            Lifecycle = "Draft"
+	LifecycleProposed         Lifecycle = "Proposed"
+	LifecyclePublished        Lifecycle = "Published"
+	LifecycleDeletionProposed Lifecycle = "DeletionProposed"
+)
+
+// PackageRevision is Porch's porch.kpt.dev/v1alpha1 PackageRevision, read-only
+// and only as far as expressions and look-ups need it. Other fields of Porch's
+// type are passed over when it is decoded.
+type PackageRevision struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec PackageRevisionSpec `json:"spec,omitempty"`
+}
+
+// PackageRevisionSpec names one revision of one package. Revision is 0 for a
+// Draft and -1 for the head of the registered branch, as in Porch.
+type PackageRevisionSpec struct {
+	PackageName   string    `json:"packageName,omitempty"`
+	Repository    string    `json:"repository,omitempty"`
+	WorkspaceName string    `json:"workspaceName,omitempty"`
+	Revision      int       `json:"revision,omitempty"`
+	Lifecycle     Lifecycle `json:"lifecycle,omitempty"`
+}

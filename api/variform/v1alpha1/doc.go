@@ -1,0 +1,55 @@
+// Package v1alpha1 holds variform.dev/v1alpha1: the names of the labels and
+// annotations that Variform reads and writes, and the configuration of its
+// functions (design section 3, "Ours").
+//
+//	kind: InjectConfig
+//	apiVersion: variform.dev/v1alpha1
+//	metadata: {name: inject}
+//	namespace: default
+//	injectors:
+//	- name: useast1-endpoints
+//	resources:
+//	- {apiVersion: v1, kind: ConfigMap, metadata: {name: useast1-endpoints}, data: {url: "https://a"}}
+package v1alpha1
+
+// API identity of the kinds in this package.
+const (
+	Group            = "variform.dev"
+	APIVersion       = Group + "/v1alpha1"
+	KindInjectConfig = "InjectConfig"
+)
+
+// Labels and annotations.
+const (
+	// VariantAnnotation stands on a package's Kptfile and names its owner as
+	// <manager>/<namespace>/<name> (design section 7).
+	VariantAnnotation = "variform.dev/variant"
+
+	// SetKey stands on a Kptfile (annotation: the set's name) and on generated
+	// PackageVariants (label, see SetMetadata).
+	SetKey = "variform.dev/set"
+
+	// DeletionPolicyAnnotation keeps the variant's deletion policy on the
+	// Kptfile, for the time when the variant itself is gone.
+	DeletionPolicyAnnotation = "variform.dev/deletion-policy"
+
+	// ContextAnnotation marks ("true") the objects of a ResourceList that are
+	// context to inject from, not part of the package (design section 8).
+	ContextAnnotation = "variform.dev/context"
+
+	// InjectionAnnotation makes a package's resource an injection point; its
+	// value is InjectionRequired or InjectionOptional (seed 002,
+	// "Configuration Injection Details").
+	InjectionAnnotation = "kpt.dev/config-injection"
+	InjectionRequired   = "required"
+	InjectionOptional   = "optional"
+
+	// InjectedNameAnnotation is the seed's record of what was injected,
+	// InjectedAnnotation the one that Porch writes; ours has both.
+	InjectedNameAnnotation = "kpt.dev/injected-resource-name"
+	InjectedAnnotation     = "kpt.dev/injected-resource"
+
+	// PorchSetLabel is the label by which Porch's controller finds the
+	// variants of a set; its value is a UID.
+	PorchSetLabel = "config.porch.kpt.dev/packagevariantset"
+)
