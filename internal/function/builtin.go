@@ -1,0 +1,95 @@
+package function
+
+// Builtin are Variform's own functions by name, the same whether they run in
+// process or as a binary of functions/<name>.
+var Builtin = map[string]Processor{
+	"apply-variant":     ApplyVariant,
+	"generate-variants": GenerateVariants,
+	"inject-config":     InjectConfig,
+	"validate-package":  ValidatePackage,
+}
+
+// Doc is what a function says about itself.
+type Doc struct {
+	Short  string // one line without a full stop
+	Long   string // what it does, reads and writes
+	Config string // the functionConfig, as commented YAML
+}
+
+// Docs are the docs of Builtin, by name.
+var Docs = map[string]Doc{
+	"apply-variant": {
+		Short: "Apply a PackageVariant's mutations to a package",
+		Long: `Makes the package context, the pipeline functions and the injected configuration
+of a PackageVariant in a package whose clone or update is done already. The
+package context needs the ConfigMap kptfile.kpt.dev; pipeline functions are
+prepended under names that later runs replace; injection points are filled from
+items annotated variform.dev/context: "true", which pass through unchanged.
+Everything else passes through untouched. A second run changes nothing.`,
+		Config: `apiVersion: config.porch.kpt.dev/v1alpha1
+kind: PackageVariant
+metadata: {name: my-variant, namespace: default}
+spec:
+  upstream: {repo: catalog, package: web, revision: v1}  # required, not fetched
+  downstream: {repo: fleet, package: web}                # required
+  packageContext:
+    data: {region: useast1}       # set in the ConfigMap; name and package-path are kept by kpt
+    removeKeys: [old]             # removed, even where data has them
+  pipeline:                       # a Kptfile's pipeline, prepended
+    mutators: [{image: set-labels:v0.1, configMap: {app: web}}]
+  injectors:                      # tried in order for each injection point
+  - {group: hr.example.com, kind: Team, name: dev-team}  # name is required`,
+	},
+	"generate-variants": {
+		Short: "Generate PackageVariants from PackageVariantSets",
+		Long: `Expands every PackageVariantSet (config.porch.kpt.dev/v1alpha2) over its targets
+and adds or changes one PackageVariant for each. Repositories, PackageRevisions
+and all other items are what sets can select and what their CEL expressions see;
+without any Repository item, none counts as missing. Variants that no target asks
+for any more are removed only with prune, only those that carry a set's label,
+never while a target of their set fails, and never more than a quarter of a set
+(three or more) without maxDelete.`,
+		Config: `apiVersion: v1
+kind: ConfigMap
+metadata: {name: generate}
+data:
+  prune: "false"                  # "true" removes variants that no target asks for
+  maxDelete: "10"                 # how many prune may remove in all
+  onError: fail                   # continue: failing targets are warnings, exit 0
+# may be left out`,
+	},
+	"inject-config": {
+		Short: "Fill a package's injection points with configuration",
+		Long: `Copies spec (data of a ConfigMap) from context objects into the resources that
+are annotated kpt.dev/config-injection: required or optional, and writes
+conditions, and readiness gates for required points, into the root Kptfile.
+Context objects are items annotated variform.dev/context: "true" and those in
+the functionConfig; only objects of the configured namespace count. A point that
+nothing matched is a condition False and a warning, not a failure. Secrets are
+never injected.`,
+		Config: `apiVersion: variform.dev/v1alpha1
+kind: InjectConfig
+metadata: {name: inject}
+namespace: default                # of the context objects
+injectors:                        # tried in order for each injection point
+- name: useast1-endpoints         # required; group, version, kind narrow it
+resources:                        # more context objects, inline
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: useast1-endpoints}, data: {url: "https://a"}}
+# or a PackageVariant, of which namespace and spec.injectors count`,
+	},
+	"validate-package": {
+		Short: "Check a package and Variform's kinds in it",
+		Long: `Reports, and changes nothing: Kptfiles with unknown or wrong fields, functions
+without an image or exec, with an invalid image or a configPath that leads
+nowhere, invalid injection points, PackageVariants, PackageVariantSets,
+Repositories and InjectConfigs with mistakes, resources that stand twice in one
+package, and unsafe or repeated paths, all as errors; unmet readiness gates and
+repeated function names as warnings.`,
+		Config: `apiVersion: v1
+kind: ConfigMap
+metadata: {name: validate}
+data:
+  strict: "false"                 # "true" makes warnings about gates and names errors
+# may be left out`,
+	},
+}

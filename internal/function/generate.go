@@ -1,0 +1,404 @@
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/kptdev/krm-functions-sdk/go/fn"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/api"
+	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/config/v1alpha2"
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/variantgen"
+)
+
+// GenerateVariants makes the PackageVariants of all PackageVariantSets among
+// the resources (design sections 4 and 8). Its functionConfig is absent or a
+// ConfigMap with prune ("true": remove variants that no target asks for any
+// more), maxDelete (how many at most) and onError (fail or continue).
+//
+// Repositories, PackageRevisions and every other resource are what sets refer
+// to. Without any Repository among the resources none is known to be missing.
+func GenerateVariants(_ context.Context, c *Call) error {
+	g := &generation{Call: c, failing: map[setKey]bool{}, empty: map[setKey]bool{}, sets: map[setKey]*krm.Resource{}}
+	if !g.options() {
+		return nil
+	}
+	g.read()
+	env := variantgen.NewEnv(g.inputs)
+	result := variantgen.ExpandAll(env, g.parsed...)
+	g.report(result)
+	if err := g.write(result); err != nil {
+		return err
+	}
+	g.prune()
+	return nil
+}
+
+// The values of the option onError.
+const (
+	onErrorFail     = "fail"
+	onErrorContinue = "continue"
+)
+
+// The deletion brake (design section 9): of a set, this many variants and more
+// than one in brakeShare go only with maxDelete.
+const (
+	brakeFrom  = 3
+	brakeShare = 4
+)
+
+type setKey struct{ namespace, name string }
+
+// downstream is a variant's identity (design section 4).
+type downstream struct{ namespace, repo, pkg string }
+
+// existing is a generated variant among the resources.
+type existing struct {
+	*krm.Resource
+	set  setKey // of its labels; name "" where they do not say
+	kept bool
+}
+
+type generation struct {
+	*Call
+
+	prunes    bool
+	maxDelete int // -1 where it is not given
+	severity  fn.Severity
+
+	inputs    variantgen.Inputs
+	revisions []*configv1alpha1.PackageRevision
+	parsed    []*v1alpha2.PackageVariantSet
+	sets      map[setKey]*krm.Resource
+	failing   map[setKey]bool
+	empty     map[setKey]bool // sets that give no variant
+	variants  []*existing
+}
+
+// options reads the functionConfig; false where it is wrong.
+func (g *generation) options() bool {
+	o := g.Call.options("prune", "maxDelete", "onError")
+	g.prunes = g.boolean(o, "prune")
+	g.maxDelete = -1
+	if text, ok := o["maxDelete"]; ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			g.configResult(fn.Error, "data.maxDelete", "functionConfig: option \"maxDelete\" is %q and must be a number, 0 or more", text)
+		}
+		g.maxDelete = n
+	}
+	switch v, ok := o["onError"]; {
+	case !ok || v == onErrorFail:
+		g.severity = fn.Error
+	case v == onErrorContinue:
+		g.severity = fn.Warning
+	default:
+		g.configResult(fn.Error, "data.onError", "functionConfig: option \"onError\" is %q and must be %q or %q", v, onErrorFail, onErrorContinue)
+	}
+	return !g.failed()
+}
+
+// read sorts the resources into what they are for a set.
+func (g *generation) read() {
+	g.inputs.RepositoriesUnknown = true
+	for _, r := range g.Resources() {
+		if !api.Handles(r.APIVersion(), r.Kind()) {
+			g.inputs.Objects = append(g.inputs.Objects, target(r))
+			continue
+		}
+		if r.Kind() == configv1alpha1.KindPackageVariant && v1alpha1.IsGenerated(stringsOf(r, "labels")) {
+			set := v1alpha1.SetOf(stringsOf(r, "labels"), stringsOf(r, "annotations"))
+			g.variants = append(g.variants, &existing{Resource: r, set: setKey{namespaceOr(r.Namespace()), set}})
+			continue
+		}
+		g.readKind(r)
+	}
+	g.inputs.Upstreams = variantgen.UpstreamFunc(g.upstream)
+}
+
+func (g *generation) readKind(r *krm.Resource) {
+	obj, report := api.ParseNode(r.Node())
+	bad := report.Err() != nil
+	g.problems(r, report)
+	switch o := obj.(type) {
+	case *v1alpha2.PackageVariantSet:
+		key := setKey{namespaceOr(o.Namespace), o.Name}
+		g.sets[key] = r
+		g.failing[key] = g.failing[key] || bad
+		if !bad {
+			g.parsed = append(g.parsed, o)
+		}
+	case *configv1alpha1.Repository:
+		g.inputs.RepositoriesUnknown = false
+		if !bad {
+			g.inputs.Repositories = append(g.inputs.Repositories, o)
+		}
+	case *configv1alpha1.PackageVariant:
+		if !bad {
+			g.inputs.Written = append(g.inputs.Written, o)
+		}
+	case *configv1alpha1.PackageRevision:
+		g.revisions = append(g.revisions, o)
+	}
+	if bad && r.Kind() == v1alpha2.KindPackageVariantSet {
+		g.failing[setKey{namespaceOr(r.Namespace()), r.Name()}] = true
+	}
+}
+
+// problems reports what api found, errors at the severity that onError asks for.
+func (g *generation) problems(r *krm.Resource, report api.Report) {
+	at := len(g.Results)
+	g.issues(r, report)
+	for _, result := range g.Results[at:] {
+		if result.Severity == fn.Error {
+			result.Severity = g.severity
+		}
+	}
+}
+
+func namespaceOr(ns string) string {
+	if ns == "" {
+		return "default"
+	}
+	return ns
+}
+
+// target is a resource as sets see it. What tools write into annotations on
+// the way is no part of it.
+func target(r *krm.Resource) variantgen.Object {
+	annotations := stringsOf(r, "annotations")
+	for k := range annotations {
+		if toolAnnotation(k) {
+			delete(annotations, k)
+		}
+	}
+	return variantgen.Object{
+		APIVersion: r.APIVersion(), Kind: r.Kind(), Namespace: r.Namespace(), Name: r.Name(),
+		Labels: stringsOf(r, "labels"), Annotations: annotations,
+	}
+}
+
+func toolAnnotation(key string) bool {
+	return strings.HasPrefix(key, "internal.config.kubernetes.io/") || strings.HasPrefix(key, "config.k8s.io/") ||
+		key == krm.LegacyPathAnnotation || key == krm.LegacyIndexAnnotation
+}
+
+// stringsOf reads metadata.labels or metadata.annotations into a new map.
+func stringsOf(r *krm.Resource, field string) map[string]string {
+	n := tree.Path(r.Node().YNode(), "metadata", field)
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	out := make(map[string]string, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		out[n.Content[i].Value] = tree.Text(n, n.Content[i].Value)
+	}
+	return out
+}
+
+// upstream finds the PackageRevision that a set's upstream means.
+func (g *generation) upstream(namespace string, u configv1alpha1.Upstream) (variantgen.Metadata, error) {
+	var best *configv1alpha1.PackageRevision
+	for _, pr := range g.revisions {
+		if namespaceOr(pr.Namespace) != namespace || pr.Spec.Repository != u.Repo || pr.Spec.PackageName != u.Package || !means(u, pr.Spec) {
+			continue
+		}
+		if best == nil || pr.Spec.Revision > best.Spec.Revision {
+			best = pr
+		}
+	}
+	if best == nil {
+		return variantgen.Metadata{}, variantgen.ErrUpstreamUnknown
+	}
+	return variantgen.Metadata{
+		Name:      strings.Join([]string{u.Repo, u.Package, best.Spec.WorkspaceName}, "."),
+		Namespace: namespace, Labels: best.Labels, Annotations: best.Annotations,
+	}, nil
+}
+
+// means says whether an upstream's revision or workspace is that of a
+// PackageRevision; neither given means every published one.
+func means(u configv1alpha1.Upstream, spec configv1alpha1.PackageRevisionSpec) bool {
+	switch {
+	case u.WorkspaceName != "":
+		return u.WorkspaceName == spec.WorkspaceName
+	case u.Revision == "":
+		return spec.Revision > 0
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(string(u.Revision), "v"))
+	return err == nil && n == spec.Revision || string(u.Revision) == spec.WorkspaceName
+}
+
+// report turns failures and warnings into results and remembers which sets
+// must lose no variant.
+func (g *generation) report(result variantgen.Result) {
+	for _, f := range result.Failures {
+		key := setKey{namespaceOr(f.Namespace), f.Set}
+		g.failing[key] = true
+		message := f.Err.Error()
+		if f.Description != "" {
+			message = f.Description + ": " + message
+		}
+		g.add(g.severity, g.sets[key], f.Field, "%s", message)
+	}
+	for _, w := range result.Warnings {
+		g.add(fn.Warning, g.sets[setKey{namespaceOr(w.Namespace), w.Set}], "", "%s", w)
+	}
+	made := map[setKey]bool{}
+	for i := range result.Variants {
+		o := result.Origin(i)
+		made[setKey{namespaceOr(o.Namespace), o.Set}] = true
+	}
+	for key := range g.sets {
+		g.empty[key] = !made[key]
+	}
+}
+
+// write brings the generated variants among the resources: an existing one of
+// the same downstream, or else of the same name, is changed, others are added
+// in a file beside their set.
+func (g *generation) write(result variantgen.Result) error {
+	byDownstream, byName := map[downstream]*existing{}, map[setKey]*existing{}
+	for _, e := range g.variants {
+		root := e.Node().YNode()
+		byDownstream[downstream{namespaceOr(e.Namespace()), tree.Text(root, "spec", "downstream", "repo"), tree.Text(root, "spec", "downstream", "package")}] = e
+		byName[setKey{namespaceOr(e.Namespace()), e.Name()}] = e
+	}
+	var errs []error
+	for i, pv := range result.Variants {
+		origin := result.Origin(i)
+		if origin.Set == "" || pv.Spec.Downstream == nil {
+			continue
+		}
+		e := byDownstream[downstream{namespaceOr(pv.Namespace), pv.Spec.Downstream.Repo, pv.Spec.Downstream.Package}]
+		if e == nil || e.kept {
+			e = byName[setKey{namespaceOr(pv.Namespace), pv.Name}]
+		}
+		errs = append(errs, g.writeOne(pv, e, g.sets[setKey{namespaceOr(origin.Namespace), origin.Set}]))
+	}
+	return errors.Join(errs...)
+}
+
+func (g *generation) writeOne(pv *configv1alpha1.PackageVariant, e *existing, set *krm.Resource) error {
+	data, err := variantgen.Encode(pv)
+	if err != nil {
+		return fmt.Errorf("writing PackageVariant %q: %w", pv.Name, err)
+	}
+	want, err := yaml.Parse(string(data))
+	if err != nil {
+		return fmt.Errorf("writing PackageVariant %q: %w", pv.Name, err)
+	}
+	if e != nil && !e.kept {
+		e.kept = true
+		_, err := tree.Edit(e.Resource, func(root *yaml.Node) error { return become(root, want.Copy().YNode()) })
+		return err
+	}
+	dir := ""
+	if set != nil {
+		dir = path.Dir(set.Path())
+	}
+	g.Package.Add(path.Join(dir, "packagevariant_"+pv.Name+".yaml"), want)
+	return nil
+}
+
+var variantOrder = []string{"apiVersion", "kind", "metadata", "spec", "status"}
+
+// become gives an existing variant the generated name, labels, annotations and
+// spec. Labels and annotations that a set does not give stay, as does status.
+func become(root, want *yaml.Node) error {
+	meta, wantMeta := tree.Ensure(root, variantOrder, "metadata"), tree.Child(want, "metadata")
+	if meta == nil {
+		return errors.New("metadata must be a map")
+	}
+	tree.SetString(meta, nil, "name", tree.Text(wantMeta, "name"))
+	for _, field := range []string{"labels", "annotations"} {
+		values := tree.Child(wantMeta, field)
+		if values == nil {
+			continue
+		}
+		have := tree.Ensure(meta, []string{"name", "namespace", "labels", "annotations"}, field)
+		if have == nil {
+			return fmt.Errorf("metadata.%s must be a map", field)
+		}
+		for i := 0; i+1 < len(values.Content); i += 2 {
+			tree.SetString(have, nil, values.Content[i].Value, values.Content[i+1].Value)
+		}
+	}
+	spec := tree.Ensure(root, variantOrder, "spec")
+	if spec == nil {
+		return errors.New("spec must be a map")
+	}
+	tree.Assign(spec, tree.Child(want, "spec"), nil)
+	return nil
+}
+
+// prune removes variants that no target asks for any more, set by set; the
+// brake and failing targets keep them.
+func (g *generation) prune() {
+	stale, total := map[setKey][]*existing{}, map[setKey]int{}
+	count := 0
+	for _, e := range g.variants {
+		total[e.set]++
+		if !e.kept {
+			stale[e.set] = append(stale[e.set], e)
+			count++
+		}
+	}
+	if count == 0 {
+		return
+	}
+	if !g.prunes {
+		for _, e := range g.variants {
+			if !e.kept {
+				g.add(fn.Info, e.Resource, "", "no target asks for this PackageVariant any more; set option prune to remove it")
+			}
+		}
+		return
+	}
+	if g.maxDelete >= 0 && count > g.maxDelete {
+		g.configResult(fn.Error, "data.maxDelete", "%d PackageVariants would be removed and maxDelete is %d; none was", count, g.maxDelete)
+		return
+	}
+	for _, e := range g.variants {
+		if e.kept {
+			continue
+		}
+		if why := g.hold(e.set, len(stale[e.set]), total[e.set]); why != "" {
+			g.add(fn.Warning, e.Resource, "", "no target asks for this PackageVariant any more; it stays because %s", why)
+			continue
+		}
+		g.add(fn.Info, e.Resource, "", "removed: no target asks for this PackageVariant any more")
+		e.Delete()
+	}
+}
+
+// hold says why a set's stale variants must stay, "" where they may go.
+func (g *generation) hold(set setKey, stale, total int) string {
+	if set.name == "" {
+		for _, failing := range g.failing {
+			if failing {
+				return "a set has failing targets and the variant does not say which set it is of"
+			}
+		}
+	}
+	switch {
+	case g.failing[set]:
+		return "its set has failing targets"
+	case g.maxDelete >= 0:
+		return ""
+	case g.empty[set]:
+		return "its set gives no variant at all; set maxDelete if that is meant"
+	case stale >= brakeFrom && stale*brakeShare > total:
+		return fmt.Sprintf("%d of its set's %d variants would go; set maxDelete to %d if that is meant", stale, total, stale)
+	}
+	return ""
+}

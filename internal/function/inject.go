@@ -1,0 +1,125 @@
+package function
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kptdev/krm-functions-sdk/go/fn"
+
+	"github.com/variform/variform/api"
+	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
+)
+
+// ApplyVariant makes a PackageVariant's mutations, its functionConfig, on a
+// package: package context, pipeline, injection (design section 5, steps 2 to
+// 4). Context objects among the resources are used and left as they are. After
+// an error result the package may be changed in part.
+func ApplyVariant(_ context.Context, c *Call) error {
+	config := c.config(configv1alpha1.KindPackageVariant)
+	pv, ok := config.(*configv1alpha1.PackageVariant)
+	in := c.injection(nil)
+	if !ok || c.failed() {
+		return nil
+	}
+	report, err := mutate.Apply(c.Package, pv, mutate.Options{Context: in.objects, Points: in.points})
+	c.mistakes(err)
+	c.report(report)
+	return nil
+}
+
+// InjectConfig fills injection points alone; its functionConfig is an
+// InjectConfig or a PackageVariant, of which only namespace and injectors count.
+func InjectConfig(_ context.Context, c *Call) error {
+	req, inline := injector.Request{}, []injector.Object(nil)
+	switch config := c.config(v1alpha1.KindInjectConfig, configv1alpha1.KindPackageVariant).(type) {
+	case *v1alpha1.InjectConfig:
+		req.Namespace, req.Injectors, req.KeepInjected = config.Namespace, config.Injectors, true
+		for i, node := range config.Resources {
+			inline = append(inline, injector.Object{Node: node, Origin: fmt.Sprintf("functionConfig resources[%d]", i)})
+		}
+	case *configv1alpha1.PackageVariant:
+		req.Namespace, req.Injectors = config.Namespace, config.Spec.Injectors
+	}
+	in := c.injection(inline)
+	if c.failed() {
+		return nil
+	}
+	req.Context = in.objects
+	report, err := injector.InjectInto(c.Package, in.points, req)
+	c.mistakes(err)
+	c.report(report)
+	return nil
+}
+
+// config reads a functionConfig of one of the kinds; nil with error results
+// where it is none of them or wrong.
+func (c *Call) config(kinds ...string) any {
+	if empty(c.Config) {
+		c.configResult(fn.Error, "", "functionConfig: one of kind %s is needed; give it as the function's configPath", kinds[0])
+		return nil
+	}
+	if kind := c.Config.GetKind(); !contains(kinds, kind) {
+		c.configResult(fn.Error, "kind", "functionConfig: its kind is %q and must be one of %q", kind, kinds)
+		return nil
+	}
+	obj, report := api.ParseNode(c.Config)
+	c.configIssues(report)
+	if report.Err() != nil {
+		return nil
+	}
+	return obj
+}
+
+// input is what the injecting functions take from their resources.
+type input struct {
+	objects *injector.Context
+	points  []injector.Point
+}
+
+// injection separates context objects from the package's resources; its
+// mistakes are results.
+func (c *Call) injection(objects []injector.Object) input {
+	var own []*krm.Resource
+	for _, r := range c.Resources() {
+		switch v, ok := r.Annotation(v1alpha1.ContextAnnotation); {
+		case !ok || v == "false":
+			own = append(own, r)
+		case v == "true":
+			objects = append(objects, injector.Object{Node: r.Node(), Origin: r.Path()})
+		default:
+			c.add(fn.Error, r, "metadata.annotations["+v1alpha1.ContextAnnotation+"]",
+				"annotation %s is %q and must be \"true\" on context objects, and absent elsewhere", v1alpha1.ContextAnnotation, v)
+		}
+	}
+	index, err := injector.NewContext(objects)
+	for _, e := range mutate.Split(err) {
+		c.add(fn.Error, nil, "", "%v", e)
+	}
+	points := injector.FindIn(own)
+	if points == nil {
+		points = []injector.Point{}
+	}
+	return input{objects: index, points: points}
+}
+
+// report says what became of each point.
+func (c *Call) report(report *injector.Report) {
+	if report == nil {
+		return
+	}
+	for i := range report.Outcomes {
+		o := &report.Outcomes[i]
+		severity := fn.Info
+		if !o.Injected() && o.Required {
+			severity = fn.Warning
+		}
+		c.add(severity, nil, "", "%s: %s", o.ConditionType, o.Message)
+		last := c.Results[len(c.Results)-1]
+		last.ResourceRef = &fn.ResourceRef{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Namespace: o.Namespace}
+		last.File = &fn.File{Path: o.File, Index: o.Index}
+	}
+}

@@ -1,0 +1,217 @@
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+	"github.com/kptdev/krm-functions-sdk/go/fn"
+	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
+)
+
+// ValidatePackage checks a package and changes nothing (design section 8): its
+// Kptfiles, pipelines, injection points, readiness gates, identities and paths,
+// and the kinds that Variform reads. Its functionConfig is absent or a
+// ConfigMap with "strict"; strict makes unmet gates and repeated function names
+// errors instead of warnings.
+func ValidatePackage(_ context.Context, c *Call) error {
+	v := validation{Call: c, files: map[string]int{}, ids: map[id]*krm.Resource{}, dirs: map[string]bool{}}
+	v.soft = fn.Warning
+	if c.boolean(c.options("strict"), "strict") {
+		v.soft = fn.Error
+	}
+	for _, p := range c.Package.Problems() {
+		v.add(fn.Error, nil, "", "%s: its YAML cannot be read at line %d: %v", p.Path, p.Line, p.Err)
+		c.Results[len(c.Results)-1].File = &fn.File{Path: p.Path}
+	}
+	var own []*krm.Resource
+	for _, r := range c.Resources() {
+		if a, _ := r.Annotation(v1alpha1.ContextAnnotation); a != "true" {
+			own = append(own, r)
+			v.files[r.Path()]++
+			if isKptfile(r) {
+				v.dirs[path.Dir(r.Path())] = true
+			}
+		}
+	}
+	places := map[place]*krm.Resource{}
+	for _, r := range own {
+		v.path(r, places)
+		v.identity(r)
+		if isKptfile(r) {
+			v.kptfile(r)
+		} else if api.Handles(r.APIVersion(), r.Kind()) {
+			_, report := api.ParseNode(r.Node())
+			c.issues(r, report)
+		}
+	}
+	var points *injector.PointsError
+	if errors.As(injector.Validate(injector.FindIn(own)), &points) {
+		c.pointProblems(points.Problems)
+	}
+	return nil
+}
+
+type validation struct {
+	*Call
+	soft  fn.Severity          // of what is a mistake only when strict
+	files map[string]int       // documents per file
+	dirs  map[string]bool      // folders with a Kptfile
+	ids   map[id]*krm.Resource // the first of each identity
+}
+
+// id is a resource's identity within one package.
+type id struct{ pkg, group, kind, namespace, name string }
+
+// place is where a ResourceList says that an item stands.
+type place struct{ pkg, path, index string }
+
+func isKptfile(r *krm.Resource) bool {
+	return path.Base(r.Path()) == kptfilev1.KptFileName && r.Kind() == kptfilev1.KptFileKind
+}
+
+// packageOf is the folder of the package that a file belongs to.
+func (v *validation) packageOf(file string) string {
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		if v.dirs[dir] || dir == "." || dir == "/" {
+			return dir
+		}
+	}
+}
+
+// identity reports a second resource of one identity in a package.
+func (v *validation) identity(r *krm.Resource) {
+	if r.Name() == "" {
+		return
+	}
+	key := id{v.packageOf(r.Path()), r.Group(), r.Kind(), r.Namespace(), r.Name()}
+	first, ok := v.ids[key]
+	if !ok {
+		v.ids[key] = r
+		return
+	}
+	v.add(fn.Error, r, "metadata.name", "%s %s stands twice in one package, also in %s (document %d); rename or remove one",
+		r.Kind(), r.Name(), first.Path(), first.Index())
+}
+
+// path checks the path annotations that an item came with; resources that were
+// read from files have none.
+func (v *validation) path(r *krm.Resource, places map[place]*krm.Resource) {
+	p, ok := r.Annotation(kioutil.PathAnnotation)
+	if !ok {
+		if p, ok = r.Annotation(kioutil.LegacyPathAnnotation); !ok { //nolint:staticcheck // what older writers set
+			return
+		}
+	}
+	field := "metadata.annotations[" + kioutil.PathAnnotation + "]"
+	if unsafePath(p) {
+		v.add(fn.Error, r, field, "path %q is not a clean path inside the package; use a relative one without \"..\"", p)
+		return
+	}
+	index, _ := r.Annotation(kioutil.IndexAnnotation)
+	pkg, _ := r.Annotation("internal.config.kubernetes.io/package-path")
+	key := place{pkg, p, index}
+	first, taken := places[key]
+	if !taken {
+		places[key] = r
+		return
+	}
+	if index != "" || first.Name() == r.Name() && first.Kind() == r.Kind() {
+		v.add(fn.Error, r, field, "two items have the path %q and the index %q: %s %s and %s %s; give each a place of its own",
+			p, index, first.Kind(), first.Name(), r.Kind(), r.Name())
+	}
+}
+
+// unsafePath says whether a path could leave its folder or is written in a way
+// that hides where it goes.
+func unsafePath(p string) bool {
+	return p == "" || path.IsAbs(p) || path.Clean(p) != p || p == ".." || strings.HasPrefix(p, "../") ||
+		strings.ContainsAny(p, "\\\x00")
+}
+
+// kptfile checks one Kptfile.
+func (v *validation) kptfile(r *krm.Resource) {
+	if r.APIVersion() != kptfilev1.KptFileAPIVersion {
+		v.add(fn.Error, r, "apiVersion", "apiVersion is %q and must be %q", r.APIVersion(), kptfilev1.KptFileAPIVersion)
+		return
+	}
+	var k kptfilev1.KptFile
+	report := api.DecodeInto(r.Node(), &k)
+	v.issues(r, report)
+	if k.Name == "" {
+		v.add(fn.Error, r, "metadata.name", "the Kptfile needs metadata.name, the package's name")
+	}
+	if _, err := mutate.Strategy(&k); err != nil {
+		v.add(fn.Error, r, "upstream.updateStrategy", "%v", errors.Unwrap(err))
+	}
+	if k.Pipeline != nil {
+		v.functions(r, "mutators", k.Pipeline.Mutators)
+		v.functions(r, "validators", k.Pipeline.Validators)
+	}
+	v.gates(r, &k)
+}
+
+func (v *validation) gates(r *krm.Resource, k *kptfilev1.KptFile) {
+	for _, unmet := range mutate.Unmet(k) {
+		v.add(v.soft, r, "status.conditions", "readiness gate %q is not met: its condition is %s: %s", unmet.Type, unmet.Status, unmet.Message)
+	}
+}
+
+// functions checks one list of a pipeline.
+func (v *validation) functions(r *krm.Resource, field string, functions []kptfilev1.Function) {
+	names := map[string]int{}
+	for i := range functions {
+		f := &functions[i]
+		at := fmt.Sprintf("pipeline.%s[%d]", field, i)
+		v.runnable(r, at, f)
+		v.functionConfig(r, at, f)
+		if first, ok := names[f.Name]; ok && f.Name != "" {
+			v.add(v.soft, r, at+".name", "the name %q is also that of pipeline.%s[%d]; names tell functions apart in an update", f.Name, field, first)
+		} else {
+			names[f.Name] = i
+		}
+	}
+}
+
+func (v *validation) runnable(r *krm.Resource, at string, f *kptfilev1.Function) {
+	switch {
+	case f.Image == "" && f.Exec == "":
+		v.add(fn.Error, r, at, "the function needs an image or an exec")
+	case f.Image != "" && f.Exec != "":
+		v.add(fn.Error, r, at, "the function has both image and exec; keep one")
+	case f.Image != "":
+		if err := kptfilev1.ValidateFunctionImageURL(f.Image); err != nil {
+			v.add(fn.Error, r, at+".image", "%v", err)
+		}
+	}
+}
+
+func (v *validation) functionConfig(r *krm.Resource, at string, f *kptfilev1.Function) {
+	if f.ConfigPath == "" {
+		return
+	}
+	at += ".configPath"
+	if len(f.ConfigMap) > 0 {
+		v.add(fn.Error, r, at, "the function has both configPath and configMap; keep one")
+	}
+	clean := path.Clean(f.ConfigPath)
+	if unsafePath(clean) {
+		v.add(fn.Error, r, at, "%q is not a path inside the package", f.ConfigPath)
+		return
+	}
+	switch n := v.files[path.Join(path.Dir(r.Path()), clean)]; {
+	case n == 0:
+		v.add(fn.Error, r, at, "no resource stands in %q; add the file or correct the path", f.ConfigPath)
+	case n > 1:
+		v.add(fn.Error, r, at, "%q holds %d resources and must hold one", f.ConfigPath, n)
+	}
+}

@@ -1,0 +1,351 @@
+package krm
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+func TestParseRefusesPaths(t *testing.T) {
+	_, err := Parse([]File{{Path: "../a"}, {Path: "/b"}, {Path: ""}, {Path: "c/../d"}, {Path: "e"}, {Path: "e"}})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{`"../a"`, `"/b"`, `""`, `"c/../d"`, `two files have the path "e"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %s in %v", want, err)
+		}
+	}
+}
+
+func TestWhatIsAResource(t *testing.T) {
+	cases := map[string]struct {
+		text string
+		want []string // kind:name:index:line
+	}{
+		"resources":          {"# c\n\n" + cm + "---\n\n" + cm, []string{"ConfigMap:a:0:3", "ConfigMap:a:1:9"}},
+		"without apiVersion": {"kind: A\n---\n" + cm, []string{"ConfigMap:a:1:3"}},
+		"number as kind":     {"apiVersion: v1\nkind: 1\n", nil},
+		"a list":             {"- " + strings.ReplaceAll(cm, "\n", "\n  "), nil},
+		"kind List":          {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n", []string{"List::0:1"}},
+		"empty documents":    {"---\n---\n# c\n---\n" + cm, []string{"ConfigMap:a:0:5"}},
+		"aliases":            {"apiVersion: &v v1\nkind: A\nmetadata: {name: *v}\n", []string{"A:v1:0:1"}},
+		"empty":              {"", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, err := Parse([]File{{Path: "Kptfile", Data: []byte(c.text)}, {Path: "x.txt", Data: []byte(cm)}, {Path: "l.yaml", Mode: Symlink, Data: []byte(cm)}})
+			if err != nil || len(p.Problems()) > 0 {
+				t.Fatal(err, p.Problems())
+			}
+			var got []string
+			for _, r := range p.Resources() {
+				got = append(got, fmt.Sprintf("%s:%s:%d:%d", r.Kind(), r.Name(), r.Index(), r.Line()))
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestProblems(t *testing.T) {
+	bomb := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
+	for i := 1; i < 40; i++ {
+		bomb += fmt.Sprintf("a%d: &a%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), 10), ","))
+	}
+	cases := map[string]struct {
+		data   string
+		limits Limits
+		want   string
+		line   int
+	}{
+		"alias bomb":      {data: cm + bomb, want: "aliases stand for more than 100000 nodes", line: 9},
+		"alias in itself": {data: cm + "a: &a\n- *a\n", want: "inside of its own anchor", line: 6},
+		"alias depth":     {data: cm + "a: &a [[[x]]]\nb: &b [[[*a]]]\nc: [[[*b]]]\n", limits: Limits{Depth: 8}, want: "nested deeper than 8"},
+		"depth":           {data: cm + "a: " + strings.Repeat("[", 300) + strings.Repeat("]", 300), want: "nested deeper than 200 levels"},
+		"very deep":       {data: strings.Repeat("[", 1_000_000), want: "depth"},
+		"size":            {data: cm, limits: Limits{FileSize: 10}, want: "more than 10"},
+		"documents":       {data: "---\n---\n---\n", limits: Limits{Documents: 2}, want: "more than 2 documents"},
+		"not UTF-8":       {data: "a: \xff", want: "not UTF-8"},
+		"NUL":             {data: "a: \x00", want: "NUL"},
+		"UTF-16":          {data: "\xff\xfea\x00", want: "UTF-16"},
+		"syntax":          {data: cm + "---\na: b: c\n", want: "not valid YAML", line: 6},
+		"unknown anchor":  {data: "a: *b\n", want: "unknown anchor"},
+		"two in one":      {data: "a: b\n...\nc: d\n", want: "not valid YAML"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, err := Parse([]File{{Path: "a.yaml", Data: []byte(c.data)}}, WithLimits(c.limits))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ps := p.Problems()
+			if len(ps) != 1 || !strings.Contains(ps[0].Error(), c.want) || !strings.HasPrefix(ps[0].Error(), "a.yaml:") {
+				t.Fatalf("got %v", ps)
+			}
+			if c.line > 0 && ps[0].Line != c.line {
+				t.Errorf("line %d", ps[0].Line)
+			}
+			if len(p.Resources()) > 0 {
+				t.Error("a file with a problem has resources")
+			}
+			files, err := p.Files()
+			if err != nil || len(files) != 1 || string(files[0].Data) != c.data {
+				t.Errorf("bytes changed: %v", err)
+			}
+		})
+	}
+}
+
+func TestCloneIsIndependent(t *testing.T) {
+	p, r := parseOne(t, cm+"a: &x {b: 1}\nc: *x\n")
+	if err := r.SetLabel("l", "1"); err != nil {
+		t.Fatal(err)
+	}
+	before := written(t, p)
+	c := p.Clone()
+	cr := c.Resources()[0]
+	if err := cr.SetLabel("l", "2"); err != nil {
+		t.Fatal(err)
+	}
+	field(field(cr.Edit().YNode(), "c"), "b").Value = "2" // through the alias
+	c.Add("f.yaml", yaml.MustParse(cm))
+	c.Write(File{Path: "g.yaml", Data: []byte(cm)})
+	c.Clone().Remove("f.yaml")
+	if got := written(t, p); got != before {
+		t.Error(cmp.Diff(before, got))
+	}
+	want := cm + "  labels:\n    l: \"2\"\na: &x {b: 2}\nc: *x\n---\n" + cm
+	if got := written(t, c); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
+func TestConcurrentClones(t *testing.T) {
+	var files []File
+	for i := range 20 {
+		files = append(files, File{Path: fmt.Sprintf("f%02d.yaml", i), Data: []byte(cm + "a: &x {b: 1}\nc: *x\n---\n" + cm)})
+	}
+	base, err := Parse(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	results := make([]string, 8)
+	for g := range results {
+		wg.Go(func() {
+			c := base.Clone()
+			for _, r := range c.Resources() {
+				_, _ = r.Node().GetMeta()
+				_, _ = r.Node().MarshalJSON()
+				if err := r.SetAnnotation("k", "v"); err != nil {
+					t.Error(err)
+				}
+			}
+			for _, r := range base.Resources() {
+				_, _ = r.Node().Pipe(yaml.Lookup("metadata", "name"))
+				_ = r.ID()
+			}
+			out, err := c.Files()
+			if err != nil {
+				t.Error(err)
+			}
+			for _, f := range out {
+				results[g] += string(f.Data)
+			}
+		})
+	}
+	wg.Wait()
+	for _, r := range results {
+		if r != results[0] || strings.Count(r, "k: v") != 40 {
+			t.Fatal("clones differ")
+		}
+	}
+	if base.Dirty() {
+		t.Error("the base was changed")
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	p, r := parseOne(t, "apiVersion: apps/v1\nkind: D\nmetadata:\n  name: a\n  namespace: n\n  annotations: {x: 'y'}\n  labels:\n    b: true\n")
+	if r.ID() != (ID{"apps", "D", "n", "a"}) || r.ID().String() != "D.apps/n/a" || r.Version() != "v1" {
+		t.Errorf("%+v", r.ID())
+	}
+	if err := r.SetAnnotation("x", "y"); err != nil || r.Dirty() {
+		t.Errorf("setting what is there edits: %v", err)
+	}
+	r.RemoveLabel("none")
+	if r.Dirty() || p.Dirty() || p.Changed() {
+		t.Error("removing nothing edits")
+	}
+	_ = r.Edit()
+	if !r.Dirty() || r.Changed() || p.Changed() {
+		t.Error("opening is no change")
+	}
+	if err := r.SetLabel("b", "true"); err != nil || !r.Changed() {
+		t.Errorf("a bool is no string: %v", err)
+	}
+	r.RemoveAnnotation("x")
+	want := "apiVersion: apps/v1\nkind: D\nmetadata:\n  name: a\n  namespace: n\n  labels:\n    b: \"true\"\n"
+	if got := written(t, p); got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+	_, bad := parseOne(t, "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  labels: [x]\n")
+	if err := bad.SetLabel("a", "b"); err == nil || !strings.Contains(err.Error(), "metadata.labels") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSubpackages(t *testing.T) {
+	p, err := Parse([]File{{Path: "Kptfile"}, {Path: "b/Kptfile"}, {Path: "a/c/Kptfile"}, {Path: "a/x.yaml"}, {Path: "d/notKptfile"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"a/c", "b"}, p.Subpackages()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestFromNodes(t *testing.T) {
+	item := func(name, path, index string) *yaml.RNode {
+		text := "apiVersion: v1\nkind: A\nmetadata:\n  name: " + name + " # c\n"
+		if path != "" {
+			text += "  annotations:\n    internal.config.kubernetes.io/path: " + path + "\n    internal.config.kubernetes.io/index: '" + index + "'\n    internal.config.kubernetes.io/odd: x\n"
+		}
+		return yaml.MustParse(text)
+	}
+	nodes := []*yaml.RNode{item("z", "f.yaml", "1"), item("y", "f.yaml", "0"), item("x", "", "")}
+	p, err := FromNodes(nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Dirty() || p.Changed() {
+		t.Error("a new package is dirty")
+	}
+	c := p.Clone()
+	c.Resources()[1].Delete()
+	if err := c.Resources()[0].SetAnnotation("k", "v"); err != nil {
+		t.Fatal(err)
+	}
+	c.Add("g.yaml", item("w", "", ""))
+	var got []string
+	for _, n := range c.Nodes() {
+		a := n.GetAnnotations()
+		got = append(got, strings.Join([]string{n.GetName(), a[PathAnnotation], a[IndexAnnotation], a["internal.config.kubernetes.io/odd"], a["k"]}, ","))
+	}
+	want := []string{"z,f.yaml,1,x,v", "x,,,,", "w,g.yaml,0,,"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if nodes[0].GetAnnotations()["k"] != "" || len(p.Resources()) != 3 {
+		t.Error("the clone changed what it came from")
+	}
+	files, err := p.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{}
+	for _, f := range files {
+		texts[f.Path] = string(f.Data)
+	}
+	one := func(n string) string { return "apiVersion: v1\nkind: A\nmetadata:\n  name: " + n + " # c\n" }
+	if d := cmp.Diff(map[string]string{"f.yaml": one("\"y\"") + "---\n" + one("z"), "a_x.yaml": one("x")}, texts); d != "" {
+		t.Error(d)
+	}
+	if _, err := FromNodes([]*yaml.RNode{item("z", "../f.yaml", "1"), nil}); err == nil || !strings.Contains(err.Error(), "item 1 is empty") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestEqualAndCanonical(t *testing.T) {
+	cases := map[string]struct {
+		a, b string
+		want bool
+	}{
+		"comments, order, styles": {"a: 1 # x\nb: [c]\n", "{b: ['c'], \"a\": 1}", true},
+		"number and string":       {"a: 1", "a: '1'", false},
+		"ways to write null":      {"a: ~\nb:\n", "a: null\nb: null\n", true},
+		"ways to write an int":    {"a: 0x10", "a: 16", true},
+		"int and float":           {"a: 1", "a: 1.0", false},
+		"floats":                  {"a: 1.50", "a: 1.5e0", true},
+		"aliases":                 {"a: &x {b: c}\nd: *x\n", "a: {b: c}\nd: {b: c}\n", true},
+		"order of items":          {"[a, b]", "[b, a]", false},
+		"absent and null":         {"a: 1\nb: null", "a: 1", false},
+		"old booleans":            {"a: yes", "a: true", false},
+		"tags":                    {"a: !x {}", "a: {}", false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			a, b := yaml.MustParse(c.a), yaml.MustParse(c.b)
+			if got := Equal(a, b); got != c.want {
+				t.Errorf("Equal is %v", got)
+			}
+			ca, errA := Canonical(a)
+			cb, errB := Canonical(b)
+			if errA != nil || errB != nil {
+				t.Fatal(errA, errB)
+			}
+			if (string(ca) == string(cb)) != c.want {
+				t.Errorf("%s\n%s", ca, cb)
+			}
+		})
+	}
+	got, err := Canonical(yaml.MustParse("b: [1, x, true, null, 1.0]\na: {d: 'e'}\n"))
+	if want := `{"a":{"d":"e"},"b":[1,"x",true,null,1.0]}`; err != nil || string(got) != want {
+		t.Errorf("%s %v", got, err)
+	}
+	if _, err := Canonical(yaml.MustParse("a: 1\na: 2\n")); err == nil {
+		t.Error("a key twice has no encoding")
+	}
+}
+
+func TestAmbiguous(t *testing.T) {
+	for _, s := range []string{"", "yes", "No", "ON", "off", "y", "N", "true", "1e3", "0x1", "0o7", "0b1", "017", "null", "~", "Null", "1_000", "2001-01-01", "2001-1-1 10:00:00", "12:30:45", "1:30", "1.5", ".5", "-1", "+.inf", ".NaN", "<<", "=", "1,000"} {
+		if !Ambiguous(s) {
+			t.Errorf("%q is taken for a string by all", s)
+		}
+	}
+	for _, s := range []string{"a", "yesterday", "one", "10.0.0.1", "v1", "1.2.3", "nginx:1.2", "1Gi", "100m", "-a", "n1", "2001-01", "e3"} {
+		if Ambiguous(s) {
+			t.Errorf("%q is taken for another type", s)
+		}
+	}
+}
+
+// TestScalarsReadBack writes awkward strings in every style and place.
+func TestScalarsReadBack(t *testing.T) {
+	values := []string{
+		"", " ", "a ", " a", "a: b", "a #b", "#a", "- a", "-", "?", ": a", "a:", "*a", "&a", "!a", "|", ">", "%a", "@a", "`a", "'a'", "\"a\"", "a'b\"c",
+		"{a}", "[a]", "a,b", "---", "--- a", "...", "a\tb", "\ta", "a\n", "a\nb", "a\n\nb\n", "\na", " a\nb", "a \nb", "a\n\n", "\n", "\n\n", "a\r\nb", "a\u0085b", "a\u2028b",
+		"\ufeffa", "é", "日本", "\U0001f600", "\x01", "\x7f", "\u00a0", "\\", "a\\nb", "yes", "1", "null", "<<", "a\n#b", "a\n---\nb", "a\n\tb", "  ", "a\n  \nb", "\ufffd", "\ue000",
+	}
+	for _, v := range values {
+		for _, style := range []yaml.Style{0, yaml.SingleQuotedStyle, yaml.DoubleQuotedStyle, yaml.LiteralStyle, yaml.FoldedStyle} {
+			for _, in := range []string{"data: {k: old, l: [old]}\n", "data:\n  k: old # c\n  l:\n  - old\n", "data:\n  k: |\n    old\n  l:\n  - 'old'\n"} {
+				p, r := parseOne(t, cm+in)
+				n := r.Edit().YNode()
+				for _, at := range [][]string{{"data", "k"}, {"data", "l", "0"}} {
+					s := step(step(n, at[0]), at[1])
+					if len(at) > 2 {
+						s = step(s, at[2])
+					}
+					*s = yaml.Node{Kind: yaml.ScalarNode, Tag: tagStr, Value: v, Style: style}
+				}
+				_, kept, err := r.encode("\n")
+				if err != nil || !kept {
+					t.Errorf("%q style %d in %q: kept %v, %v:\n%s", v, style, in, kept, err, r)
+					continue
+				}
+				again, err := Parse([]File{{Path: "f.yaml", Data: []byte(written(t, p))}})
+				if err != nil || len(again.Problems()) > 0 || !Equal(again.Resources()[0].Node(), r.Node()) {
+					t.Errorf("%q style %d in %q: reads back as\n%s", v, style, in, written(t, p))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package krm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Parse reads files into a package. It fails only where two files have one
+// path or a path is not clean, naming all of them; YAML that does not parse
+// becomes a Problem. Read as YAML are Kptfile, *.yaml and *.yml.
+func Parse(files []File, opts ...Option) (*Package, error) {
+	p := &Package{limits: Limits{}.withDefaults(), files: make([]*file, 0, len(files))}
+	for _, o := range opts {
+		o(p)
+	}
+	var errs []error
+	for _, f := range files {
+		if err := checkPath(f.Path); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		p.files = append(p.files, p.open(parseFile(f, p.limits)))
+	}
+	sort.SliceStable(p.files, func(i, j int) bool { return p.files[i].Path < p.files[j].Path })
+	for i := 1; i < len(p.files); i++ {
+		if p.files[i].Path == p.files[i-1].Path {
+			errs = append(errs, fmt.Errorf("two files have the path %q", p.files[i].Path))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return p, nil
+}
+
+func checkPath(name string) error {
+	if name == "" || name == "." || name == ".." || path.Clean(name) != name || strings.HasPrefix(name, "../") || name[0] == '/' {
+		return fmt.Errorf("file path %q is not a clean relative path", name)
+	}
+	return nil
+}
+
+// open makes this package's resources of a parsed file.
+func (p *Package) open(src *parsed) *file {
+	f := &file{parsed: src}
+	if src.krm == 0 {
+		return f
+	}
+	slab := make([]Resource, 0, src.krm)
+	f.docs = make([]*Resource, 0, src.krm)
+	for i := range src.docs {
+		d := &src.docs[i]
+		if d.meta.kind == "" {
+			continue
+		}
+		slab = append(slab, Resource{pkg: p, path: src.Path, index: d.index, from: src, doc: d})
+		f.docs = append(f.docs, &slab[len(slab)-1])
+	}
+	return f
+}
+
+// isYAML reports whether a file is read as YAML.
+func isYAML(f File) bool {
+	base := path.Base(f.Path)
+	return f.Mode != Symlink && (base == "Kptfile" || strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml"))
+}
+
+// parseFile reads a file's documents. A file with a problem has none.
+func parseFile(f File, l Limits) *parsed {
+	src := &parsed{File: f}
+	if !isYAML(f) {
+		return src
+	}
+	docs, problem := parseDocs(f.Data, l)
+	if problem != nil {
+		problem.Path = f.Path
+		src.problem = problem
+		return src
+	}
+	src.docs = docs
+	for i := range docs {
+		if docs[i].meta.kind != "" {
+			src.krm++
+		}
+	}
+	return src
+}
+
+func parseDocs(data []byte, l Limits) ([]document, *Problem) {
+	if len(data) > l.FileSize {
+		return nil, &Problem{Err: fmt.Errorf("it has %d bytes, more than %d", len(data), l.FileSize)}
+	}
+	if why := validText(data); why != "" {
+		return nil, &Problem{Err: errors.New(why)}
+	}
+	chunks := cut(data)
+	if len(chunks) > l.Documents {
+		return nil, &Problem{Err: fmt.Errorf("it has more than %d documents", l.Documents)}
+	}
+	docs := make([]document, len(chunks))
+	index := 0
+	for i, c := range chunks {
+		root, line, err := decode(data[c.start:c.end])
+		if err == nil && root != nil {
+			line, err = l.check(root)
+		}
+		if err != nil {
+			if line > 0 {
+				line += c.line
+			}
+			return nil, &Problem{Line: line, Err: err}
+		}
+		docs[i] = document{chunk: c, root: root, index: index}
+		if b := body(root); !isNull(b) {
+			docs[i].meta, docs[i].memo = metaOf(b), &memo{}
+			index++
+		}
+	}
+	return docs, nil
+}
+
+// metaOf reads what identifies a resource; the zero value where the document
+// is none: it needs a mapping with the strings apiVersion and kind.
+func metaOf(n *yaml.Node) meta {
+	m := meta{apiVersion: text(n, "apiVersion"), kind: text(n, "kind")}
+	if m.apiVersion == "" || m.kind == "" || n.Kind != yaml.MappingNode {
+		return meta{}
+	}
+	md := field(n, "metadata")
+	m.name, m.namespace = scalarOf(md, "name"), scalarOf(md, "namespace")
+	return m
+}
+
+// scalarOf returns the value of a key as it is written, "" for null.
+func scalarOf(n *yaml.Node, key string) string {
+	v := field(n, key)
+	if isNull(v) || v.Kind != yaml.ScalarNode {
+		return ""
+	}
+	return v.Value
+}
+
+// decode parses one document, nil where the text has none. The parser panics
+// on some malformed input; that is an error like any other.
+func decode(data []byte) (root *yaml.Node, line int, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			root, line, err = nil, 0, fmt.Errorf("the YAML parser gave up: %v", r)
+		}
+	}()
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	switch err := d.Decode(&first); {
+	case errors.Is(err, io.EOF):
+		return nil, 0, nil
+	case err != nil:
+		line, err = splitError(err)
+		return nil, line, err
+	}
+	switch err := d.Decode(&second); {
+	case err == nil:
+		return nil, second.Line, errors.New("a document starts where no separator --- stands")
+	case !errors.Is(err, io.EOF):
+		line, err = splitError(err)
+		return nil, line, err
+	}
+	return &first, 0, nil
+}
+
+var errorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// splitError takes the line number out of a parser's error.
+func splitError(err error) (int, error) {
+	msg := err.Error()
+	m := errorLine.FindStringSubmatch(msg)
+	if m == nil {
+		return 0, err
+	}
+	line, convErr := strconv.Atoi(m[1])
+	if convErr != nil {
+		line = 0
+	}
+	return line, fmt.Errorf("it is not valid YAML: %s", msg[len(m[0]):])
+}

@@ -1,0 +1,209 @@
+package krm
+
+import (
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// ID identifies a resource within a package or a cluster's API of one version.
+type ID struct {
+	Group, Kind, Namespace, Name string
+}
+
+// String is kind.group/namespace/name, for people.
+func (id ID) String() string {
+	s := id.Kind
+	if id.Group != "" {
+		s += "." + id.Group
+	}
+	if id.Namespace != "" {
+		s += "/" + id.Namespace
+	}
+	return s + "/" + id.Name
+}
+
+// Path is the file of the resource.
+func (r *Resource) Path() string { return r.path }
+
+// Index is its place among the documents of the file, from 0. Documents that
+// are no resources count, empty ones do not.
+func (r *Resource) Index() int { return r.index }
+
+// Line is the line of the file that was parsed in which the resource's
+// content starts, from 1; 0 for one that was added.
+func (r *Resource) Line() int {
+	if r.doc == nil {
+		return 0
+	}
+	return r.doc.line + body(r.doc.root).Line
+}
+
+// shared is the tree that clones share; nil where the resource has its own.
+func (r *Resource) shared() *yaml.Node {
+	switch {
+	case r.node != nil:
+		return nil
+	case r.doc != nil:
+		return r.doc.root
+	}
+	return r.given.Document()
+}
+
+// tree is the present tree.
+func (r *Resource) tree() *yaml.Node {
+	if r.node != nil {
+		return body(r.node.Document())
+	}
+	return body(r.shared())
+}
+
+// APIVersion is the resource's apiVersion; like Kind, Name and Namespace it is
+// "" where absent.
+func (r *Resource) APIVersion() string {
+	if r.node == nil && r.doc != nil {
+		return r.doc.meta.apiVersion
+	}
+	return scalarOf(r.tree(), "apiVersion")
+}
+
+// Kind is the resource's kind.
+func (r *Resource) Kind() string {
+	if r.node == nil && r.doc != nil {
+		return r.doc.meta.kind
+	}
+	return scalarOf(r.tree(), "kind")
+}
+
+// Name is metadata.name.
+func (r *Resource) Name() string {
+	if r.node == nil && r.doc != nil {
+		return r.doc.meta.name
+	}
+	return scalarOf(field(r.tree(), "metadata"), "name")
+}
+
+// Namespace is metadata.namespace.
+func (r *Resource) Namespace() string {
+	if r.node == nil && r.doc != nil {
+		return r.doc.meta.namespace
+	}
+	return scalarOf(field(r.tree(), "metadata"), "namespace")
+}
+
+// Group is the API group, "" for the core group.
+func (r *Resource) Group() string {
+	g, _, ok := strings.Cut(r.APIVersion(), "/")
+	if !ok {
+		return ""
+	}
+	return g
+}
+
+// Version is the API version without its group.
+func (r *Resource) Version() string {
+	_, v, ok := strings.Cut(r.APIVersion(), "/")
+	if !ok {
+		return r.APIVersion()
+	}
+	return v
+}
+
+// ID returns what identifies the resource.
+func (r *Resource) ID() ID {
+	return ID{Group: r.Group(), Kind: r.Kind(), Namespace: r.Namespace(), Name: r.Name()}
+}
+
+// Annotation returns one annotation and whether it is there.
+func (r *Resource) Annotation(key string) (string, bool) { return r.metaValue("annotations", key) }
+
+// Label returns one label and whether it is there.
+func (r *Resource) Label(key string) (string, bool) { return r.metaValue("labels", key) }
+
+func (r *Resource) metaValue(kind, key string) (string, bool) {
+	v := field(field(field(r.tree(), "metadata"), kind), key)
+	if v == nil || v.Kind != yaml.ScalarNode {
+		return "", false
+	}
+	return v.Value, true
+}
+
+// Node is the present tree, for reading only: it is shared between clones.
+func (r *Resource) Node() *yaml.RNode {
+	if n := r.shared(); n != nil {
+		return yaml.NewRNode(n) // an own wrapper: kyaml keeps state in it
+	}
+	return r.node
+}
+
+// Edit returns the tree for changing; the first call copies it.
+func (r *Resource) Edit() *yaml.RNode {
+	if n := r.shared(); n != nil {
+		r.node = yaml.NewRNode(copyTree(n))
+	}
+	return r.node
+}
+
+// Replace makes node the resource's tree; the resource takes it over. What is
+// written are the differences. With nil the resource is again what it was
+// parsed as.
+func (r *Resource) Replace(node *yaml.RNode) { r.node = node }
+
+// Delete drops the resource from its file; a file with no document left goes too.
+func (r *Resource) Delete() { r.deleted = true }
+
+// Deleted reports whether Delete was called.
+func (r *Resource) Deleted() bool { return r.deleted }
+
+// Move takes the resource to the end of another file, made where missing. Its
+// text goes along, edits are kept.
+func (r *Resource) Move(path string) {
+	if path == r.path || r.deleted {
+		return
+	}
+	if i, ok := r.pkg.find(r.path); ok {
+		f := r.pkg.files[i]
+		f.docs = slices.DeleteFunc(slices.Clone(f.docs), func(o *Resource) bool { return o == r })
+	}
+	r.pkg.append(path, r)
+}
+
+// Dirty reports whether the resource was opened for editing, added, moved or
+// deleted.
+func (r *Resource) Dirty() bool {
+	return r.node != nil || r.deleted || r.moved()
+}
+
+func (r *Resource) moved() bool { return r.from != nil && r.from.Path != r.path }
+
+// Changed reports whether the resource differs in meaning from what was
+// parsed: comments and styles do not count, being added, moved or deleted does.
+func (r *Resource) Changed() bool {
+	switch {
+	case r.deleted || r.moved():
+		return true
+	case r.node == nil:
+		return false
+	case r.doc != nil:
+		return !equalNodes(r.doc.root, r.node.Document())
+	}
+	return r.given == nil || !equalNodes(r.given.Document(), r.node.Document())
+}
+
+// SetAnnotation sets an annotation to a string, quoted where it has to be. It
+// does nothing where the annotation has that value already. It fails where
+// metadata or its annotations are no mappings.
+func (r *Resource) SetAnnotation(key, value string) error {
+	return r.setMeta("annotations", key, value)
+}
+
+// SetLabel is SetAnnotation for labels.
+func (r *Resource) SetLabel(key, value string) error { return r.setMeta("labels", key, value) }
+
+// RemoveAnnotation drops an annotation, and the mapping with the last one. It
+// does nothing where there is none.
+func (r *Resource) RemoveAnnotation(key string) { r.removeMeta("annotations", key) }
+
+// RemoveLabel is RemoveAnnotation for labels.
+func (r *Resource) RemoveLabel(key string) { r.removeMeta("labels", key) }

@@ -1,0 +1,221 @@
+// Package lifecycle decides what happens to the revisions of a downstream
+// package: which of them a variant continues, adopts or removes, and what the
+// next workspace is called (seed 002, "Lifecycle Management" and "Adoption and
+// Deletion Policies"; Porch's rules). It is pure: revisions in, decisions out.
+//
+//	s := lifecycle.Downstream("vf/default/web", "cluster-01", "web", v1alpha1.AdoptNone, revisions)
+//	if len(s.Continue) == 0 { … start lifecycle.NextWorkspace("cluster-01", "web", revisions) }
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+)
+
+// Phase is where a package revision stands between Draft and deletion.
+type Phase string
+
+// The phases of a package revision, as Porch names them.
+const (
+	Draft            Phase = "Draft"
+	Proposed         Phase = "Proposed"
+	Published        Phase = "Published"
+	DeletionProposed Phase = "DeletionProposed"
+)
+
+// Open reports whether the revision can still change.
+func (p Phase) Open() bool { return p == Draft || p == Proposed }
+
+// Revision is one package revision.
+type Revision struct {
+	Name       string // Porch's name, <repo>.<package>.<workspace>
+	Repository string
+	Package    string
+	Workspace  string
+	Revision   int // N of vN; 0 before publication, -1 for the branch's own content
+	Phase      Phase
+	Owners     []string // the variants that own it; nil means none
+}
+
+// OwnedBy reports whether the variant owns the revision.
+func (r Revision) OwnedBy(owner string) bool { return slices.Contains(r.Owners, owner) }
+
+// WorkspacePrefix starts the name of each workspace that Variform and Porch's
+// controller make.
+const WorkspacePrefix = "packagevariant-"
+
+// NextWorkspace names the next workspace of a package: packagevariant-N, N one
+// above the highest in use.
+func NextWorkspace(repo, pkg string, revisions []Revision) string {
+	highest := 0
+	for _, r := range revisions {
+		if r.Repository != repo || r.Package != pkg {
+			continue
+		}
+		if n, ok := workspaceNumber(r.Workspace); ok && n > highest {
+			highest = n
+		}
+	}
+	return WorkspacePrefix + strconv.Itoa(highest+1)
+}
+
+func workspaceNumber(workspace string) (int, bool) {
+	s, ok := strings.CutPrefix(workspace, WorkspacePrefix)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n > 0
+}
+
+// Selection says which revisions a variant works on. Lists keep the order in
+// which the revisions were given.
+type Selection struct {
+	// Continue are the open revisions that the variant owns or adopts; where
+	// there is none, the latest Published one that it owns, alone.
+	Continue []Revision
+	// Adopt are those of Continue that it does not own yet.
+	Adopt []Revision
+	// Strays are open revisions that it owns under another package name: the
+	// variant's downstream was changed.
+	Strays []Revision
+	// Foreign are the revisions of the package that it neither owns nor adopts.
+	Foreign []Revision
+}
+
+// Downstream selects the revisions of repo and pkg that the variant owner
+// works on.
+func Downstream(owner, repo, pkg string, policy v1alpha1.AdoptionPolicy, revisions []Revision) Selection {
+	var s Selection
+	var latest *Revision
+	for i, r := range revisions {
+		owned := r.OwnedBy(owner)
+		if r.Repository != repo || r.Package != pkg {
+			if owned && r.Phase.Open() {
+				s.Strays = append(s.Strays, r)
+			}
+			continue
+		}
+		switch {
+		case r.Phase.Open() && owned:
+			s.Continue = append(s.Continue, r)
+		case r.Phase.Open() && policy == v1alpha1.AdoptExisting && len(r.Owners) == 0:
+			s.Continue = append(s.Continue, r)
+			s.Adopt = append(s.Adopt, r)
+		case r.Phase == Published && owned:
+			if latest == nil || r.Revision > latest.Revision {
+				latest = &revisions[i]
+			}
+		case !owned:
+			s.Foreign = append(s.Foreign, r)
+		}
+	}
+	if len(s.Continue) == 0 && latest != nil {
+		s.Continue = []Revision{*latest}
+	}
+	return s
+}
+
+// Latest returns the Published (or DeletionProposed) revision of the highest
+// number, nil where there is none.
+func Latest(revisions []Revision) *Revision {
+	var latest *Revision
+	for i, r := range revisions {
+		if r.Revision > 0 && !r.Phase.Open() && (latest == nil || r.Revision > latest.Revision) {
+			latest = &revisions[i]
+		}
+	}
+	return latest
+}
+
+// Removal is what happens to one revision whose variant has gone.
+type Removal string
+
+// The removals.
+const (
+	Keep            Removal = "keep"             // nothing to do
+	Discard         Removal = "discard"          // an open revision goes
+	ProposeDeletion Removal = "propose-deletion" // a Published one waits for approval
+	Release         Removal = "release"          // ownership is given up, the package stays
+)
+
+// Remove decides for one revision under the deletion policy; "" is delete.
+func Remove(policy v1alpha1.DeletionPolicy, phase Phase) Removal {
+	switch {
+	case policy == v1alpha1.DeletionOrphan:
+		return Release
+	case phase.Open():
+		return Discard
+	case phase == Published:
+		return ProposeDeletion
+	default:
+		return Keep
+	}
+}
+
+// FindUpstream picks the revision that an upstream names from revisions given
+// as objects (a function has no Git to ask): by workspace or by number where
+// either is given, else the highest Published, else the branch's own content.
+func FindUpstream(u v1alpha1.Upstream, revisions []Revision) (Revision, error) {
+	number, numbered := revisionNumber(u.Revision)
+	if numbered && number == 0 && u.Revision != "" {
+		return Revision{}, fmt.Errorf("revision 0 of upstream %s/%s: upstream cannot be published with revision number 0", u.Repo, u.Package)
+	}
+	var best *Revision
+	for i, r := range revisions {
+		if r.Repository != u.Repo || r.Package != u.Package {
+			continue
+		}
+		switch {
+		case u.WorkspaceName != "" && r.Workspace == u.WorkspaceName,
+			numbered && r.Revision == number:
+			return r, nil
+		case u.WorkspaceName != "" || u.Revision != "":
+		case rank(r) > 0 && (best == nil || rank(r) > rank(*best)):
+			best = &revisions[i]
+		}
+	}
+	if best == nil {
+		return Revision{}, fmt.Errorf("could not find upstream package revision %s/%s %s", u.Repo, u.Package, wanted(u))
+	}
+	return *best, nil
+}
+
+// branchWorkspace is the workspace under which the registered branch's own
+// content is listed, with revision -1.
+const branchWorkspace = "main"
+
+// rank orders the revisions that an upstream without revision and workspace
+// may mean: the higher Published one, then the branch's own content; 0 is none.
+func rank(r Revision) int {
+	switch {
+	case r.Revision > 0:
+		return r.Revision + 1
+	case r.Workspace == branchWorkspace:
+		return 1
+	default:
+		return 0
+	}
+}
+
+func revisionNumber(r v1alpha1.Revision) (int, bool) {
+	n, err := strconv.Atoi(strings.TrimPrefix(string(r), "v"))
+	return n, err == nil
+}
+
+func wanted(u v1alpha1.Upstream) string {
+	switch {
+	case u.WorkspaceName != "" && u.Revision != "":
+		return fmt.Sprintf("(workspace %q or revision %q)", u.WorkspaceName, u.Revision)
+	case u.WorkspaceName != "":
+		return fmt.Sprintf("(workspace %q)", u.WorkspaceName)
+	case u.Revision != "":
+		return fmt.Sprintf("(revision %q)", u.Revision)
+	default:
+		return "(any Published revision)"
+	}
+}

@@ -1,0 +1,71 @@
+package merge
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+// Side is one of the two sides of a merge.
+type Side string
+
+// The sides that can win a conflict.
+const (
+	Upstream Side = "upstream"
+	Local    Side = "local"
+)
+
+// Conflict is one thing that both sides changed, each in its own way, so that
+// one of the changes is not in the merged package.
+type Conflict struct {
+	// Path is the file in the merged package, or where it would have been.
+	Path string
+
+	// Line is the place in the local file, from 1; 0 where local has none.
+	Line int
+
+	// Resource is the resource by its local identity; the zero value for a file
+	// without resources and for a whole subpackage.
+	Resource krm.ID
+
+	// Field is the path of the field, with list items by key:
+	// "spec.template.spec.containers[name=app].image". Empty where the conflict is
+	// about the whole resource, file or subpackage; "(file)" where both sides moved
+	// the resource, and the values are the files.
+	Field string
+
+	// Base, Upstream and Local are the three values as YAML in one line, cut
+	// where long; "" means that the side has none. Values of Secrets, and of
+	// fields that are named like a credential, read "(redacted)"; of files there
+	// is only a digest.
+	Base, Upstream, Local string
+
+	// Winner is the side whose value is in the merged package.
+	Winner Side
+}
+
+// String is one line for a plan or a commit message.
+func (c Conflict) String() string {
+	var b strings.Builder
+	b.WriteString(c.Path)
+	if c.Resource != (krm.ID{}) {
+		fmt.Fprintf(&b, ": %s", c.Resource)
+	}
+	if c.Field != "" {
+		fmt.Fprintf(&b, ": %s", c.Field)
+	}
+	won, lost, loser := c.Upstream, c.Local, Local
+	if c.Winner == Local {
+		won, lost, loser = c.Local, c.Upstream, Upstream
+	}
+	fmt.Fprintf(&b, ": %s wins with %s; %s was %s", c.Winner, orDeleted(won), loser, orDeleted(lost))
+	return b.String()
+}
+
+func orDeleted(v string) string {
+	if v == "" {
+		return "(deleted)"
+	}
+	return v
+}

@@ -1,0 +1,117 @@
+package merge
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Documents merges three versions of a YAML file document by document, by
+// their order; they need not be resources. A missing base is empty. Where
+// nothing changes, the result is local's bytes, and upstream's where local is
+// base; else it is encoded anew.
+func Documents(base, upstream, local []byte) ([]byte, []Conflict, error) {
+	data, lost, err := documents(base, upstream, local)
+	if err != nil {
+		return nil, nil, err
+	}
+	var conflicts []Conflict
+	for _, c := range lost {
+		conflicts = append(conflicts, Conflict{Field: c.field, Line: c.line, Base: c.b, Upstream: c.u, Local: c.l, Winner: c.winner})
+	}
+	return data, conflicts, nil
+}
+
+var errDocuments = errors.New("the versions have different numbers of documents")
+
+func documents(base, upstream, local []byte) ([]byte, []lost, error) {
+	var trees [3][]*yaml.Node
+	for i, data := range [][]byte{base, upstream, local} {
+		var err error
+		if trees[i], err = parse(data); err != nil {
+			return nil, nil, fmt.Errorf("%s version: %w", [3]string{"base", "upstream", "local"}[i], err)
+		}
+	}
+	b, u, l := trees[0], trees[1], trees[2]
+	if len(u) != len(l) || len(b) > len(l) {
+		return nil, nil, errDocuments
+	}
+	var all []lost
+	changed := false
+	for i := range l {
+		var old *yaml.Node
+		if i < len(b) {
+			old = b[i]
+		}
+		kind := text(l[i], "kind")
+		n, found, err := mergeTrees(schemaFor(text(l[i], "apiVersion"), kind), old, u[i], l[i], kind == "Secret")
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, found...)
+		changed = changed || n != l[i]
+		l[i] = n
+	}
+	switch {
+	case !changed:
+		return local, all, nil
+	case bytes.Equal(base, local):
+		return upstream, all, nil
+	}
+	data, err := encode(l, local)
+	if err == nil {
+		err = means(data, l)
+	}
+	return data, all, err
+}
+
+var errEncode = errors.New("the merged documents cannot be written as YAML")
+
+// means says whether a text reads back as the trees it was made of.
+func means(data []byte, want []*yaml.Node) error {
+	got, err := parse(data)
+	if err != nil || len(got) != len(want) {
+		return errEncode
+	}
+	for i := range got {
+		if !equal(got[i], want[i]) {
+			return errEncode
+		}
+	}
+	return nil
+}
+
+func parse(data []byte) ([]*yaml.Node, error) {
+	var out []*yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var n yaml.Node
+		if err := dec.Decode(&n); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if len(n.Content) != 1 {
+			return nil, errors.New("it has an empty document")
+		}
+		out = append(out, n.Content[0])
+	}
+}
+
+// encode writes documents in the style of indentation that a file has.
+func encode(docs []*yaml.Node, like []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := yaml.NewEncoderWithOptions(&buf, &yaml.EncoderOptions{SeqIndent: yaml.SequenceIndentStyle(yaml.DeriveSeqIndentStyle(string(like)))})
+	for _, n := range docs {
+		if err := enc.Encode(n); err != nil {
+			return nil, err
+		}
+	}
+	if err := enc.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}

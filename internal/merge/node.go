@@ -1,0 +1,303 @@
+package merge
+
+import (
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// doc is the merge of three versions of one document. Values are nodes, nil
+// where a version has none.
+type doc struct {
+	path   []string // fields as "name", list items as "[name=app]"
+	secret bool     // the values below data and stringData are not for showing
+	lost   []lost
+}
+
+// lost is a conflict within one document.
+type lost struct {
+	field   string
+	line    int
+	b, u, l string
+	winner  Side
+}
+
+// value merges one value. It returns l itself where nothing changes.
+func (d *doc) value(f schemaField, b, u, l *yaml.Node) *yaml.Node {
+	switch {
+	case same(b, u):
+		return l
+	case same(b, l):
+		return adopt(u)
+	case isNull(b) || isNull(u) || isNull(l):
+		return d.null(f, b, u, l)
+	case u == nil:
+		return d.goneUpstream(f, b, l)
+	case l == nil:
+		return d.goneLocally(f, b, u)
+	}
+	return d.both(f, b, u, l)
+}
+
+// both merges a value that both sides have.
+func (d *doc) both(f schemaField, b, u, l *yaml.Node) *yaml.Node {
+	switch {
+	case isMap(u) && isMap(l) && plainKeys(u) && plainKeys(l):
+		return comments(b, u, d.mapping(f.next, b, u, l))
+	case isList(u) && isList(l):
+		return comments(b, u, d.list(f, b, u, l))
+	case isScalar(u) && isScalar(l):
+		return comments(b, u, d.scalar(b, u, l))
+	case equal(b, u):
+		return l
+	case equal(b, l), equal(u, l):
+		return adopt(u)
+	}
+	d.conflict(b, u, l, Upstream)
+	return adopt(u)
+}
+
+// null follows kpt: an explicit null that one side wrote clears the field.
+func (d *doc) null(f schemaField, b, u, l *yaml.Node) *yaml.Node {
+	switch {
+	case isNull(b):
+		if isNull(u) || u == nil {
+			return l
+		}
+		if isNull(l) {
+			return adopt(u)
+		}
+		return d.value(f, nil, u, l)
+	case equal(b, u), isNull(l) && isNull(u):
+		return l
+	case isNull(l):
+		if u != nil {
+			d.conflict(b, u, l, Local)
+		}
+		return nil
+	}
+	if l != nil && !equal(b, l) {
+		d.conflict(b, u, l, Upstream)
+	}
+	return nil
+}
+
+// goneUpstream merges a value that upstream deleted and local changed: what
+// local added below it stays.
+func (d *doc) goneUpstream(f schemaField, b, l *yaml.Node) *yaml.Node {
+	if b == nil {
+		return l
+	}
+	if equal(b, l) {
+		return nil
+	}
+	if b.Kind != l.Kind || isScalar(l) || isMap(l) && !plainKeys(l) {
+		d.conflict(b, nil, l, Upstream)
+		return nil
+	}
+	empty := &yaml.Node{Kind: l.Kind, Tag: l.Tag}
+	rest := d.both(f, b, empty, l)
+	if rest != l && len(rest.Content) == 0 {
+		return nil
+	}
+	return rest
+}
+
+// goneLocally merges a value that local deleted and upstream changed: new
+// fields and items are kept; a changed one brings the whole value back.
+func (d *doc) goneLocally(f schemaField, b, u *yaml.Node) *yaml.Node {
+	if b == nil {
+		return adopt(u)
+	}
+	if added, ok := d.additions(f, b, u); ok {
+		return added
+	}
+	d.conflict(b, u, nil, Upstream)
+	return adopt(u)
+}
+
+// additions returns what u adds to b, nil where that is nothing, and whether
+// adding and deleting is all that u does.
+func (d *doc) additions(f schemaField, b, u *yaml.Node) (*yaml.Node, bool) {
+	switch {
+	case equal(b, u):
+		return nil, true
+	case isMap(b) && isMap(u) && plainKeys(b) && plainKeys(u):
+		return d.addedFields(f.next, b, u)
+	case isList(b) && isList(u):
+		return d.addedItems(f, b, u)
+	}
+	return nil, false
+}
+
+func (d *doc) addedFields(s *schema, b, u *yaml.Node) (*yaml.Node, bool) {
+	eb := entries(b)
+	var added []*yaml.Node
+	for i := 0; i+1 < len(u.Content); i += 2 {
+		k, v := u.Content[i], u.Content[i+1]
+		old, ok := eb[k.Value]
+		if !ok {
+			added = append(added, adopt(k), adopt(v))
+			continue
+		}
+		part, ok := d.additions(s.field(k.Value), old.val, v)
+		if !ok {
+			return nil, false
+		}
+		if part != nil {
+			added = append(added, adopt(k), part)
+		}
+	}
+	if added == nil {
+		return nil, true
+	}
+	return with(adopt(u), added), true
+}
+
+// scalar merges a scalar that both sides have; local quoting stays.
+func (d *doc) scalar(b, u, l *yaml.Node) *yaml.Node {
+	if equal(u, l) || equal(b, u) {
+		return l
+	}
+	if !equal(b, l) {
+		d.conflict(b, u, l, Upstream)
+	}
+	c := *l
+	c.Value, c.Tag, c.Style = u.Value, u.Tag, u.Style
+	if quoted(l) && u.ShortTag() == yaml.NodeTagString && !strings.Contains(u.Value, "\n") && u.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		c.Style = l.Style
+	}
+	return &c
+}
+
+func quoted(n *yaml.Node) bool {
+	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 && n.ShortTag() == yaml.NodeTagString
+}
+
+// mapping merges field by field. Local order stays; upstream's new fields come
+// behind the field that they follow there.
+func (d *doc) mapping(s *schema, b, u, l *yaml.Node) *yaml.Node {
+	eb, eu := entries(b), entries(u)
+	el := entries(l)
+	o := newOrder[entry](len(l.Content) / 2)
+	changed := false
+	for i := 0; i+1 < len(l.Content); i += 2 {
+		k, v := l.Content[i], l.Content[i+1]
+		if el[k.Value].key != k { // an earlier one of two fields of one name
+			changed = true
+			continue
+		}
+		nb, nu := eb[k.Value], eu[k.Value]
+		nv := d.at(k.Value, func() *yaml.Node { return d.value(s.field(k.Value), nb.val, nu.val, v) })
+		if nv == nil {
+			changed = true
+			continue
+		}
+		nk := comments(nb.key, nu.key, k)
+		changed = changed || nk != k || nv != v
+		o.keep(k.Value, entry{nk, nv}, nu.key != nil && (nb.key != nil || b == nil))
+	}
+	if isMap(u) {
+		for i := 0; i+1 < len(u.Content); i += 2 {
+			k, v := u.Content[i], u.Content[i+1]
+			if eu[k.Value].key != k {
+				continue
+			}
+			if _, ok := el[k.Value]; ok {
+				o.pass(k.Value)
+				continue
+			}
+			nv := d.at(k.Value, func() *yaml.Node { return d.value(s.field(k.Value), eb[k.Value].val, v, nil) })
+			if nv == nil {
+				continue
+			}
+			changed = true
+			o.insert(entry{adopt(k), nv})
+		}
+	}
+	if !changed {
+		return l
+	}
+	var content []*yaml.Node
+	for _, e := range o.list() {
+		content = append(content, e.key, e.val)
+	}
+	return with(l, content)
+}
+
+// at runs a merge one step further down the path.
+func (d *doc) at(step string, merge func() *yaml.Node) *yaml.Node {
+	d.path = append(d.path, step)
+	n := merge()
+	d.path = d.path[:len(d.path)-1]
+	return n
+}
+
+// try runs a merge that may be dropped: its conflicts are returned, not noted.
+func (d *doc) try(merge func() *yaml.Node) (*yaml.Node, []lost) {
+	before := d.lost
+	d.lost = nil
+	n := merge()
+	found := d.lost
+	d.lost = before
+	return n, found
+}
+
+func (d *doc) conflict(b, u, l *yaml.Node, winner Side) {
+	line := 0
+	if l != nil {
+		line = l.Line
+	}
+	d.lost = append(d.lost, lost{
+		field: fieldPath(d.path), line: line, winner: winner,
+		b: d.show(b), u: d.show(u), l: d.show(l),
+	})
+}
+
+// fieldPath writes a path as a.b[name=c].d; a field with a dot is quoted.
+func fieldPath(path []string) string {
+	var b strings.Builder
+	for _, p := range path {
+		switch {
+		case strings.HasPrefix(p, "["):
+			b.WriteString(p)
+			continue
+		case strings.ContainsAny(p, ".[]\"\n") || p == "":
+			b.WriteString("[" + strconv.Quote(p) + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(p)
+	}
+	return b.String()
+}
+
+// comments merges the comments of a node that is in all versions: a local
+// comment stays where local changed or deleted it, else upstream's comes.
+func comments(b, u, l *yaml.Node) *yaml.Node {
+	if u == nil || l == nil {
+		return l
+	}
+	if b == nil {
+		b = &yaml.Node{}
+	}
+	head := comment(b.HeadComment, u.HeadComment, l.HeadComment)
+	line := comment(b.LineComment, u.LineComment, l.LineComment)
+	foot := comment(b.FootComment, u.FootComment, l.FootComment)
+	if head == l.HeadComment && line == l.LineComment && foot == l.FootComment {
+		return l
+	}
+	c := *l
+	c.HeadComment, c.LineComment, c.FootComment = head, line, foot
+	return &c
+}
+
+func comment(b, u, l string) string {
+	if l == b {
+		return u
+	}
+	return l
+}

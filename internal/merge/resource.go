@@ -1,0 +1,81 @@
+package merge
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+// mergeTrees merges three versions of a resource. It returns local itself where
+// nothing changes; base may be nil.
+func mergeTrees(s *schema, b, u, l *yaml.Node, secret bool) (*yaml.Node, []lost, error) {
+	var err error
+	trees := [3]*yaml.Node{b, u, l}
+	for i, n := range trees {
+		if trees[i], err = expand(n); err != nil {
+			return nil, nil, fmt.Errorf("%s version: %w", [3]string{"base", "upstream", "local"}[i], err)
+		}
+	}
+	d := &doc{secret: secret}
+	n := d.value(schemaField{next: s}, trees[0], trees[1], trees[2])
+	if n == nil || n == trees[2] || same(n, trees[2]) {
+		return l, d.lost, nil
+	}
+	return n, d.lost, nil
+}
+
+// mergeItems merges the trees of a tuple that both sides have.
+func (m *merger) mergeItems(t *tuple, path string) (*yaml.Node, error) {
+	b, u, l := t.b.tree(), t.u.tree(), t.l.tree()
+	if same(u, l) {
+		return l, nil
+	}
+	s := schemaFor(t.u.r.APIVersion(), t.u.r.Kind())
+	n, lost, err := mergeTrees(s, b, u, l, isSecret(t.l.key))
+	if err != nil {
+		return nil, fmt.Errorf("merging %s in %s: %w", t.l.shown(), path, err)
+	}
+	m.note(path, t.l, lost)
+	return n, nil
+}
+
+func isSecret(id krm.ID) bool { return id.Group == "" && id.Kind == "Secret" }
+
+// note turns the conflicts of a document into those of the package.
+func (m *merger) note(path string, it *item, found []lost) {
+	for _, c := range found {
+		if c.line > 0 { // of the document
+			c.line += it.r.Line() - it.tree().Line
+		}
+		m.conflicts = append(m.conflicts, Conflict{
+			Path: path, Resource: it.shown(), Field: c.field, Line: c.line,
+			Base: c.b, Upstream: c.u, Local: c.l, Winner: c.winner,
+		})
+	}
+}
+
+// noteWhole notes a conflict about a whole resource that local keeps its way:
+// one side deleted what the other changed.
+func (m *merger) noteWhole(t *tuple) {
+	it := t.l
+	if it == nil {
+		it = t.u
+	}
+	d := &doc{secret: isSecret(it.key)}
+	d.conflict(t.b.tree(), t.u.tree(), t.l.tree(), Local)
+	m.note(it.path, it, d.lost)
+}
+
+// copyTree returns an independent copy of a tree, positions included.
+func copyTree(n *yaml.Node) *yaml.Node {
+	c := *n
+	if n.Content != nil {
+		c.Content = make([]*yaml.Node, len(n.Content))
+		for i := range n.Content {
+			c.Content[i] = copyTree(n.Content[i])
+		}
+	}
+	return &c
+}

@@ -1,0 +1,46 @@
+package mutate
+
+import (
+	"errors"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/krm"
+)
+
+// Options are what Apply needs beside the variant.
+type Options struct {
+	// Context holds the objects that can be injected; nil holds none.
+	Context *injector.Context
+	// AllowKinds names kinds that are injected only by leave (design section 6).
+	AllowKinds []string
+	// DropStale removes the injection conditions of points that are gone; for
+	// callers that have the whole package, not a selection of it.
+	DropStale bool
+	// Points, where not nil, are the injection points to fill instead of all.
+	Points []injector.Point
+}
+
+// Apply makes a variant's mutations in the seed's order: package context,
+// pipeline, injection. The package should be a clone: after an error it may be
+// changed in part. All errors are returned at once, joined.
+//
+// The report says what was injected; it is nil where injection failed.
+func Apply(p *krm.Package, pv *v1alpha1.PackageVariant, opts Options) (*injector.Report, error) {
+	if _, err := Kptfile(p, ""); err != nil {
+		return nil, err
+	}
+	errs := []error{
+		applyContext(p, pv.Spec.PackageContext),
+		applyPipeline(p, pv.Name, pv.Spec.Pipeline),
+	}
+	points := opts.Points
+	if points == nil {
+		points = injector.Find(p)
+	}
+	report, err := injector.InjectInto(p, points, injector.Request{
+		Namespace: pv.Namespace, Injectors: pv.Spec.Injectors,
+		Context: opts.Context, AllowKinds: opts.AllowKinds, DropStale: opts.DropStale,
+	})
+	return report, errors.Join(append(errs, err)...)
+}

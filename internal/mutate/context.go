@@ -1,0 +1,139 @@
+package mutate
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate/tree"
+)
+
+// reserved are the keys of the package context that kpt and Porch keep.
+var reserved = []string{"name", "package-path"}
+
+// findContext returns the ConfigMap with the root package's context: that in
+// PackageContextFile, or one of that name elsewhere in the root package; nil
+// where there is none.
+func findContext(p *krm.Package) *krm.Resource {
+	var found *krm.Resource
+	for _, r := range p.Resources() {
+		if r.APIVersion() != "v1" || r.Kind() != "ConfigMap" || r.Name() != PackageContextName || inSubpackage(p, r.Path()) {
+			continue
+		}
+		if r.Path() == PackageContextFile {
+			return r
+		}
+		if found == nil {
+			found = r
+		}
+	}
+	return found
+}
+
+// inSubpackage says whether a file belongs to a package below the root.
+func inSubpackage(p *krm.Package, file string) bool {
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if p.Kptfile(dir) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// cloneContext sets the name in the package context of a new package, and
+// makes the context where a deployment repository lacks it, in the form that
+// kpt and Porch give it.
+func cloneContext(p *krm.Package, name string, deployment bool) error {
+	if r := findContext(p); r != nil {
+		_, err := tree.Edit(r, func(root *yaml.Node) error {
+			data := tree.Ensure(root, configMapKeys, "data")
+			if data == nil {
+				return fieldf("data", "must be a map")
+			}
+			tree.SetString(data, []string{"name", "package-path"}, "name", name)
+			return nil
+		})
+		return inFile(r.Path(), err)
+	}
+	if !deployment {
+		return nil
+	}
+	for _, problem := range p.Problems() {
+		if problem.Path == PackageContextFile {
+			return &Error{PackageContextFile, "", fmt.Errorf("%w; correct it so that the package context can be added", problem.Err)}
+		}
+	}
+	p.Add(PackageContextFile, yaml.NewRNode(newContext(name)))
+	return nil
+}
+
+func newContext(name string) *yaml.Node {
+	annotations := tree.Map()
+	tree.SetString(annotations, nil, localConfig, "true")
+	meta, data, root := tree.Map(), tree.Map(), tree.Map()
+	tree.SetString(meta, nil, "name", PackageContextName)
+	tree.Set(meta, nil, "annotations", annotations)
+	tree.SetString(data, nil, "name", name)
+	tree.SetString(root, nil, "apiVersion", "v1")
+	tree.SetString(root, nil, "kind", "ConfigMap")
+	tree.Set(root, nil, "metadata", meta)
+	tree.Set(root, nil, "data", data)
+	return root
+}
+
+// applyContext does spec.packageContext (seed 002, "Package Context
+// Injection"): it needs the ConfigMap, a removed key beats a given one, and the
+// reserved keys are refused.
+func applyContext(p *krm.Package, pc *v1alpha1.PackageContext) error {
+	if pc == nil || len(pc.Data) == 0 && len(pc.RemoveKeys) == 0 {
+		return nil
+	}
+	errs := refuseReserved(pc)
+	r := findContext(p)
+	if r == nil {
+		errs = append(errs, fieldf("spec.packageContext", "the package has no ConfigMap %q; clone it into a deployment repository, or add %s to the upstream", PackageContextName, PackageContextFile))
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	_, err := tree.Edit(r, func(root *yaml.Node) error { return setContext(root, pc) })
+	return inFile(r.Path(), err)
+}
+
+func refuseReserved(pc *v1alpha1.PackageContext) []error {
+	var errs []error
+	for _, key := range reserved {
+		if _, ok := pc.Data[key]; ok {
+			errs = append(errs, fieldf("spec.packageContext.data", "the key %q is kept by kpt; choose another", key))
+		}
+		for _, remove := range pc.RemoveKeys {
+			if remove == key {
+				errs = append(errs, fieldf("spec.packageContext.removeKeys", "the key %q is kept by kpt and cannot be removed", key))
+			}
+		}
+	}
+	return errs
+}
+
+func setContext(root *yaml.Node, pc *v1alpha1.PackageContext) error {
+	data := tree.Child(root, "data")
+	if data == nil || data.Kind != yaml.MappingNode {
+		return fieldf("data", "must be a map that holds at least name")
+	}
+	data = tree.Ensure(root, configMapKeys, "data")
+	remove := map[string]bool{}
+	for _, k := range pc.RemoveKeys {
+		remove[k] = true
+		tree.Remove(data, k)
+	}
+	for _, k := range tree.Keys(pc.Data) {
+		if !remove[k] {
+			tree.SetString(data, nil, k, pc.Data[k])
+		}
+	}
+	return nil
+}

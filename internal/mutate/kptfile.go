@@ -1,0 +1,269 @@
+package mutate
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate/tree"
+)
+
+// ErrNoKptfile says that a folder holds no Kptfile, or none that can be used.
+var ErrNoKptfile = errors.New("no usable Kptfile")
+
+// Kptfile returns the resource of the Kptfile in a directory of the package,
+// "" for the root. Its errors wrap ErrNoKptfile and say what to do.
+func Kptfile(p *krm.Package, dir string) (*krm.Resource, error) {
+	file := path.Join(dir, kptfilev1.KptFileName)
+	r := p.Kptfile(dir)
+	if r == nil {
+		return nil, missing(p, file)
+	}
+	if v := r.APIVersion(); v != kptfilev1.KptFileAPIVersion {
+		return nil, &Error{file, "apiVersion", fmt.Errorf("%w: it is %q and must be %q; bring the package to the present form first", ErrNoKptfile, v, kptfilev1.KptFileAPIVersion)}
+	}
+	if meta := tree.Child(r.Node().YNode(), "metadata"); meta != nil && meta.Kind != yaml.MappingNode && !tree.IsNull(meta) {
+		return nil, &Error{file, "metadata", fmt.Errorf("%w: it must be a map", ErrNoKptfile)}
+	}
+	return r, nil
+}
+
+func missing(p *krm.Package, file string) error {
+	if _, ok := p.Read(file); !ok {
+		return &Error{file, "", fmt.Errorf("%w: the file is missing, so this is no kpt package; run \"kpt pkg init\" in that folder and commit it", ErrNoKptfile)}
+	}
+	for _, problem := range p.Problems() {
+		if problem.Path == file {
+			return &Error{file, "", fmt.Errorf("%w: its YAML cannot be read at line %d: %w; correct it", ErrNoKptfile, problem.Line, problem.Err)}
+		}
+	}
+	return &Error{file, "", fmt.Errorf("%w: it holds no document of kind Kptfile; give it apiVersion %s, kind %s and metadata.name",
+		ErrNoKptfile, kptfilev1.KptFileAPIVersion, kptfilev1.KptFileKind)}
+}
+
+// Read decodes the Kptfile of a directory. Fields that the type does not know
+// are ignored; a field of the wrong shape is an error. With several facts to
+// ask for, read once and ask the result.
+func Read(p *krm.Package, dir string) (*kptfilev1.KptFile, error) {
+	r, err := Kptfile(p, dir)
+	if err != nil {
+		return nil, err
+	}
+	var out kptfilev1.KptFile
+	if err := r.Node().YNode().Decode(&out); err != nil {
+		return nil, &Error{r.Path(), "", fmt.Errorf("%w: %w; correct that field", ErrNoKptfile, err)}
+	}
+	return &out, nil
+}
+
+// Lock is the Kptfile's upstreamLock on Git, nil where there is none.
+func Lock(k *kptfilev1.KptFile) *kptfilev1.GitLock {
+	if k.UpstreamLock == nil {
+		return nil
+	}
+	return k.UpstreamLock.Git
+}
+
+// Conditions are those of the Kptfile's status, in its order.
+func Conditions(k *kptfilev1.KptFile) []kptfilev1.Condition {
+	if k.Status == nil {
+		return nil
+	}
+	return k.Status.Conditions
+}
+
+// Gates are the condition types that must be True, in the Kptfile's order.
+func Gates(k *kptfilev1.KptFile) []string {
+	if k.Info == nil {
+		return nil
+	}
+	out := make([]string, 0, len(k.Info.ReadinessGates))
+	for _, g := range k.Info.ReadinessGates {
+		out = append(out, g.ConditionType)
+	}
+	return out
+}
+
+// Unmet lists the gates whose condition is not True, as a condition each: the
+// Kptfile's own, or one of status Unknown where it has none.
+func Unmet(k *kptfilev1.KptFile) []kptfilev1.Condition {
+	have := map[string]kptfilev1.Condition{}
+	for _, c := range Conditions(k) {
+		have[c.Type] = c
+	}
+	var out []kptfilev1.Condition
+	for _, gate := range Gates(k) {
+		c, ok := have[gate]
+		if !ok {
+			c = kptfilev1.Condition{Type: gate, Status: kptfilev1.ConditionUnknown, Message: "no condition of this type"}
+		}
+		if c.Status != kptfilev1.ConditionTrue {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Strategy is how the package takes updates: upstream.updateStrategy, or
+// resource-merge. An unknown one is an error that lists those there are.
+func Strategy(k *kptfilev1.KptFile) (kptfilev1.UpdateStrategyType, error) {
+	if k.Upstream == nil || k.Upstream.UpdateStrategy == "" {
+		return defaultStrategy, nil
+	}
+	s, err := kptfilev1.ToUpdateStrategy(string(k.Upstream.UpdateStrategy))
+	if err != nil {
+		return "", &Error{kptfilev1.KptFileName, "upstream.updateStrategy", fmt.Errorf("%w; use one of %v", err, kptfilev1.UpdateStrategiesAsStrings())}
+	}
+	return s, nil
+}
+
+// OwnerOf reads the ownership annotations; ok is false where nobody owns the package.
+func OwnerOf(k *kptfilev1.KptFile) (o Owner, ok bool) {
+	a := k.Annotations
+	o = Owner{Variant: a[AnnotationVariant], Set: a[AnnotationSet], DeletionPolicy: a[AnnotationDeletionPolicy]}
+	return o, o.Variant != ""
+}
+
+// SetOwner writes the ownership annotations into the root Kptfile; fields of o
+// that are empty leave no annotation. With the zero Owner it drops them
+// (deletion policy orphan).
+func SetOwner(p *krm.Package, o Owner) error {
+	return editRoot(p, func(root *yaml.Node) error { return setOwner(root, o) })
+}
+
+// SetUpstream writes upstream and upstreamLock into the root Kptfile, of a
+// package that was just merged with a new upstream. A nil part is removed.
+func SetUpstream(p *krm.Package, upstream *kptfilev1.Upstream, lock *kptfilev1.Locator) error {
+	return editRoot(p, func(root *yaml.Node) error { return setUpstream(root, upstream, lock) })
+}
+
+func editRoot(p *krm.Package, change func(*yaml.Node) error) error {
+	r, err := Kptfile(p, "")
+	if err != nil {
+		return err
+	}
+	_, err = tree.Edit(r, change)
+	return inFile(r.Path(), err)
+}
+
+func setOwner(root *yaml.Node, o Owner) error {
+	for _, a := range []struct{ key, value string }{
+		{AnnotationVariant, o.Variant}, {AnnotationSet, o.Set}, {AnnotationDeletionPolicy, o.DeletionPolicy},
+	} {
+		if err := setAnnotation(root, a.key, a.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setAnnotation sets an annotation, or removes it where value is empty.
+func setAnnotation(root *yaml.Node, key, value string) error {
+	if value == "" {
+		meta := tree.Child(root, "metadata")
+		if a := tree.Child(meta, "annotations"); a != nil && tree.Remove(a, key) {
+			tree.RemoveEmpty(meta, "annotations")
+		}
+		return nil
+	}
+	return setStrings(root, "annotations", map[string]string{key: value})
+}
+
+// setStrings sets entries of metadata.labels or metadata.annotations.
+func setStrings(root *yaml.Node, field string, values map[string]string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	meta := tree.Ensure(root, kptfileOrder, "metadata")
+	if meta == nil {
+		return fieldf("metadata", "must be a map")
+	}
+	m := tree.Ensure(meta, metadataOrder, field)
+	if m == nil {
+		return fieldf("metadata."+field, "must be a map")
+	}
+	for _, k := range tree.Keys(values) {
+		tree.SetString(m, nil, k, values[k])
+	}
+	return nil
+}
+
+func setUpstream(root *yaml.Node, upstream *kptfilev1.Upstream, lock *kptfilev1.Locator) error {
+	if upstream != nil && upstream.UpdateStrategy == "" {
+		u := *upstream
+		u.UpdateStrategy = defaultStrategy
+		upstream = &u
+	}
+	return errors.Join(assign(root, "upstream", upstreamNode(upstream)), assign(root, "upstreamLock", lockNode(lock)))
+}
+
+// upstreamNode is an upstream as a tree, nil for none.
+func upstreamNode(u *kptfilev1.Upstream) *yaml.Node {
+	if u == nil {
+		return nil
+	}
+	n := tree.Map()
+	setFilled(n, "type", string(u.Type))
+	if g := u.Git; g != nil {
+		setMap(n, "git", "repo", g.Repo, "directory", g.Directory, "ref", g.Ref)
+	}
+	setFilled(n, "updateStrategy", string(u.UpdateStrategy))
+	return n
+}
+
+// lockNode is an upstreamLock as a tree, nil for none.
+func lockNode(l *kptfilev1.Locator) *yaml.Node {
+	if l == nil {
+		return nil
+	}
+	n := tree.Map()
+	setFilled(n, "type", string(l.Type))
+	if g := l.Git; g != nil {
+		setMap(n, "git", "repo", g.Repo, "directory", g.Directory, "ref", g.Ref, "commit", g.Commit)
+	}
+	if g := l.Generic; g != nil {
+		setMap(n, "generic", "storeID", g.StoreID, "resourceID", g.ResourceID, "resourceVersion", g.ResourceVersion)
+	}
+	return n
+}
+
+func setFilled(n *yaml.Node, key, value string) {
+	if value != "" {
+		tree.SetString(n, nil, key, value)
+	}
+}
+
+func setMap(n *yaml.Node, key string, pairs ...string) {
+	m := tree.Map()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		setFilled(m, pairs[i], pairs[i+1])
+	}
+	tree.Set(n, nil, key, m)
+}
+
+// assign makes a key of the Kptfile mean a tree; nil removes it.
+func assign(root *yaml.Node, key string, want *yaml.Node) error {
+	if want == nil {
+		tree.Remove(root, key)
+		return nil
+	}
+	have := tree.Ensure(root, kptfileOrder, key)
+	if have == nil {
+		return fieldf(key, "must be a map")
+	}
+	tree.Assign(have, want, upstreamOrder)
+	return nil
+}
+
+// encode turns a typed value into a tree.
+func encode(value any) (*yaml.Node, error) {
+	var n yaml.Node
+	if err := n.Encode(value); err != nil {
+		return nil, err
+	}
+	return tree.Plain(&n)
+}
