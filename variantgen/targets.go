@@ -1,0 +1,116 @@
+package variantgen
+
+import "fmt"
+
+// Target is one entry of the list that a target's criteria give.
+type Target struct {
+	Index          int     // into spec.targets
+	RepoDefault    string  // the variable repoDefault
+	PackageDefault string  // the variable packageDefault
+	Object         *Object // the selected object, nil for an explicit list
+
+	repo, pkg int // positions in repositories and packageNames, -1 where defaulted
+	object    *object
+}
+
+// Targets lists what the set's criteria select, in the order of the document
+// and then of the objects' names, and warns about those that select nothing.
+func (e *Expander) Targets(env *Env) ([]Target, []Warning) {
+	var out []Target
+	var warnings []Warning
+	for i := range e.targets {
+		before := len(out)
+		out = e.unroll(env, i, out)
+		if len(out) == before && !e.targets[i].broken {
+			warnings = append(warnings, Warning{Origin: e.origin(i), Message: e.emptySelection(i), Empty: true})
+		}
+	}
+	return out, warnings
+}
+
+func (e *Expander) unroll(env *Env, i int, out []Target) []Target {
+	t := &e.targets[i]
+	switch {
+	case t.broken:
+		return out
+	case t.spec.RepositorySelector != nil:
+		return e.selected(i, env.repositories(e.namespace), out)
+	case t.spec.ObjectSelector != nil:
+		s := t.spec.ObjectSelector
+		return e.selected(i, env.objects[objectKey{s.APIVersion, s.Kind, e.namespace}], out)
+	}
+	for r := range t.spec.Repositories {
+		rt := &t.spec.Repositories[r]
+		if len(rt.PackageNames) == 0 {
+			out = append(out, Target{Index: i, RepoDefault: rt.Name, PackageDefault: e.upstream.Package, repo: r, pkg: -1})
+		}
+		for p, name := range rt.PackageNames {
+			out = append(out, Target{Index: i, RepoDefault: rt.Name, PackageDefault: name, repo: r, pkg: p})
+		}
+	}
+	return out
+}
+
+func (e *Expander) selected(i int, candidates []*object, out []Target) []Target {
+	t := &e.targets[i]
+	for _, o := range candidates {
+		if !t.matches(o) {
+			continue
+		}
+		one := Target{Index: i, RepoDefault: o.Name, PackageDefault: e.upstream.Package, Object: &o.Object, repo: -1, pkg: -1, object: o}
+		if len(t.spec.PackageNames) == 0 {
+			out = append(out, one)
+		}
+		for p, name := range t.spec.PackageNames {
+			one.PackageDefault, one.pkg = name, p
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func (t *compiledTarget) matches(o *object) bool {
+	if s := t.spec.ObjectSelector; s != nil && s.Name != nil && *s.Name != o.Name {
+		return false
+	}
+	return t.selector.Matches(labelMap(o.Labels))
+}
+
+// labelMap is labels.Set with a nil map allowed and nothing allocated.
+type labelMap map[string]string
+
+func (m labelMap) Has(key string) bool              { _, ok := m[key]; return ok }
+func (m labelMap) Get(key string) string            { return m[key] }
+func (m labelMap) Lookup(key string) (string, bool) { v, ok := m[key]; return v, ok }
+
+func (e *Expander) emptySelection(i int) string {
+	t := &e.targets[i]
+	switch {
+	case t.spec.RepositorySelector != nil:
+		return fmt.Sprintf("repositorySelector matches no Repository in namespace %q", e.namespace)
+	case t.spec.ObjectSelector != nil:
+		s := t.spec.ObjectSelector
+		return fmt.Sprintf("objectSelector matches no %s of %s in namespace %q", s.Kind, s.APIVersion, e.namespace)
+	}
+	return "repositories is empty"
+}
+
+// describe names a target's entry; only failures and duplicates need it.
+func (e *Expander) describe(t *Target) Origin {
+	o := e.origin(t.Index)
+	switch {
+	case t.object == nil:
+		o.Description += at(".repositories", t.repo)
+		if t.pkg >= 0 {
+			o.Description += at(".packageNames", t.pkg)
+		}
+		o.Description += fmt.Sprintf(" (%s/%s)", t.RepoDefault, t.PackageDefault)
+	default:
+		kind := ".repositorySelector"
+		if e.targets[t.Index].spec.ObjectSelector != nil {
+			kind = ".objectSelector"
+		}
+		o.Description += fmt.Sprintf("%s (%s %s, package %s)", kind, t.object.Kind, t.object.Name, t.PackageDefault)
+	}
+	return o
+}
