@@ -1,0 +1,825 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/resolver/internal/solve"
+)
+
+// failure is why a requirement cannot be met by anything.
+type failure struct {
+	kind  Kind
+	text  string // follows the subject: "needs db >=2, but …"
+	short string // for an optional dependency that is skipped
+	hints []string
+	need  *NeededInput
+}
+
+// binder works out the ways in which one requirement of one parent can be met.
+type binder struct {
+	u      *universe
+	s      *slot
+	p      *Package
+	r      *Requirement // with a user's override applied
+	k      contract
+	ns     string
+	group  string
+	known  bool // whether all templates that tell instances apart are known
+	params map[string]string
+	over   *Override
+	pre    *Prereleases
+	only   *Installation // the user's choice
+	fail   *failure
+}
+
+// bind works out how a requirement of a version in a slot can be met.
+func (u *universe) bind(s *slot, v *version, req *Requirement) info {
+	b := &binder{u: u, s: s, p: v.Package, r: req, k: u.cat.contract(v.Package, req), known: true}
+	in := info{req: req, k: b.k}
+	b.over = u.override(s, req)
+	if b.over != nil && b.over.Install != nil && !*b.over.Install && req.Optional {
+		in.skipped = "declined by the user"
+		return in
+	}
+	b.apply()
+	b.render()
+	options := b.options(b.r, 0)
+	if req.Optional {
+		if len(options) == 0 {
+			in.skipped = b.failure().short
+			return in
+		}
+		options = append(options, option{skip: true, slot: -1, text: "without it"})
+	}
+	switch {
+	case len(options) == 0:
+		in.failure, in.has, in.need = b.failure(), true, solve.Need{Slot: solve.Impossible}
+	case len(options) == 1 && options[0].slot < 0:
+		in.static = &options[0]
+	case len(options) == 1 && !options[0].support:
+		in.static = &options[0]
+		in.has, in.need = true, solve.Need{Slot: options[0].slot, Allowed: options[0].allowed}
+	default:
+		c := u.choice(s, req, b.k, options)
+		in.has, in.need = true, solve.Need{Slot: c.id, Allowed: allOf(len(options))}
+	}
+	return in
+}
+
+// allOf is the set of candidates 1 to n.
+func allOf(n int) solve.Set {
+	s := solve.NewSet(n + 1)
+	for v := 1; v <= n; v++ {
+		s.Add(v)
+	}
+	return s
+}
+
+// choice is the slot for the ways in which a parent's requirement can be met. Versions of the parent with
+// the same requirement share it.
+func (u *universe) choice(s *slot, r *Requirement, k contract, options []option) *slot {
+	key := fmt.Sprintf("choice/%d/%s/%v", s.id, canonical(r), k.uses)
+	for _, o := range options {
+		key += fmt.Sprintf("/%d", o.slot)
+	}
+	if c := u.byKey[key]; c != nil {
+		return c
+	}
+	return u.addSlot(key, &slot{kind: slotChoice, req: r, options: options, parent: s, pkg: r.Package})
+}
+
+// override is the user's choice for a requirement: by alias for what was asked for, by package anywhere.
+func (u *universe) override(s *slot, r *Requirement) *Override {
+	for _, w := range u.wants {
+		for i := range w.Overrides {
+			o := &w.Overrides[i]
+			if o.Alias != "" && o.Alias == r.Alias && s.want == w || o.Alias == "" && o.Package != "" && o.Package == r.Package {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// apply changes the requirement by the user's override: range, labels and sharing fall, the contract stays.
+func (b *binder) apply() {
+	o := b.over
+	if o == nil {
+		return
+	}
+	r := *b.r
+	b.r = &r
+	if o.Constraints != "" {
+		r.Version, r.Default = o.Constraints, ""
+	}
+	b.pre = o.Prereleases
+	ref := o.Reference
+	if ref == "" && o.Alias != "" {
+		ref = o.Package
+	}
+	if ref != "" {
+		name, v, ok := cutReference(ref)
+		r.Package, r.AnyOf, r.GVK = name, nil, nil
+		if o.Constraints == "" {
+			r.Version, r.Default = "", ""
+		}
+		if ok {
+			r.Version, r.Default = "", v
+		}
+		r.Labels, r.Share = nil, Share{}
+		b.k.id = ""
+	}
+	if o.Installation != "" {
+		b.only = b.u.installation(b.s.namespace, o.Installation)
+		if b.only == nil {
+			b.fail = &failure{kind: MissingInstallation, text: fmt.Sprintf("was given the installation %s for %s, but there is none", o.Installation, b.r.Alias)}
+		}
+	}
+}
+
+// render works out what can be known before the search of the templates that tell instances apart.
+func (b *binder) render() {
+	text := func(t string) string {
+		out, ok := expand(t, b.lookup)
+		b.known = b.known && ok
+		return out
+	}
+	b.group = text(b.r.Share.Group)
+	b.ns = b.s.namespace
+	if b.r.Namespace != nil {
+		b.ns = text(*b.r.Namespace)
+	}
+	b.params = map[string]string{}
+	for _, k := range sortedKeys(b.r.Parameters) {
+		b.params[k] = text(b.r.Parameters[k])
+	}
+	for _, k := range sortedKeys(b.r.Credentials) {
+		b.params["credential "+k] = text(b.r.Credentials[k])
+	}
+	if len(b.r.Labels) > 0 {
+		labels := map[string]string{}
+		for k, v := range b.r.Labels {
+			labels[k] = text(v)
+		}
+		r := *b.r
+		r.Labels = labels
+		b.r = &r
+	}
+}
+
+// lookup knows the template variables that do not depend on the search.
+func (b *binder) lookup(path string) (string, bool) {
+	s := b.s
+	name := ""
+	switch {
+	case s.inst != nil:
+		name = s.inst.Name
+	case s.want != nil:
+		name = s.want.name()
+	}
+	if rest, ok := strings.CutPrefix(path, "bundle.parameters."); ok {
+		v, ok := s.params[rest]
+		return v, ok
+	}
+	root := s.root
+	if root == nil {
+		root = &Request{}
+	}
+	switch strings.ToLower(path) {
+	case "bundle.name":
+		return b.p.Package, true
+	case "bundle.version":
+		return b.p.Version, true
+	case "installation.namespace":
+		return s.namespace, true
+	case "installation.name":
+		return name, name != ""
+	case "installation.id":
+		return s.namespace + "/" + name, name != ""
+	case "installation.root.id":
+		return root.Namespace + "/" + root.name(), s.root != nil
+	case "installation.root.name":
+		return root.name(), s.root != nil
+	case "installation.root.namespace":
+		return root.Namespace, s.root != nil
+	}
+	return "", false
+}
+
+// failure is why there is no way at all.
+func (b *binder) failure() *failure {
+	if b.fail == nil {
+		return &failure{kind: NoSolution, text: "needs " + b.r.what() + ", which nothing offers", short: "nothing offers " + b.r.what()}
+	}
+	if b.fail.short == "" {
+		b.fail.short = b.fail.text
+	}
+	return b.fail
+}
+
+func (b *binder) failed(f failure) {
+	if b.fail == nil {
+		b.fail = &f
+		return
+	}
+	b.fail.text += "; " + strings.TrimPrefix(f.text, "needs ")
+	b.fail.hints = append(b.fail.hints, f.hints...)
+	if f.kind != b.fail.kind {
+		b.fail.kind = NoSolution
+	}
+}
+
+// what names what a requirement asks for, as a person would.
+func (r *Requirement) what() string {
+	switch {
+	case r.GVK != nil:
+		return "the API " + r.GVK.String()
+	case r.Platform != "":
+		return strings.TrimSpace(r.Platform + " " + r.Version)
+	case len(r.AnyOf) > 0:
+		var parts []string
+		for i := range r.AnyOf {
+			parts = append(parts, r.AnyOf[i].what())
+		}
+		return "one of " + strings.Join(parts, ", ")
+	case r.Package == "" && r.Interface.id() != "":
+		return strings.TrimSpace("interface " + r.Interface.id() + " " + r.Interface.Version)
+	case r.Package == "":
+		return "an implementation of " + r.Alias
+	}
+	v := r.Version
+	if v == "" {
+		v = r.Default
+	}
+	if v == "*" {
+		v = ""
+	}
+	return strings.TrimSpace(r.Package + " " + v)
+}
+
+// options lists the ways to meet a requirement, best first.
+func (b *binder) options(r *Requirement, alt int) []option {
+	switch {
+	case b.fail != nil && b.fail.kind == MissingInstallation:
+		return nil
+	case b.only != nil:
+		return b.chosen()
+	case len(r.AnyOf) > 0:
+		var out []option
+		for i := range r.AnyOf {
+			out = append(out, b.alternative(r, i)...)
+		}
+		return out
+	case r.GVK != nil:
+		return b.apis(r, alt)
+	case r.Platform != "":
+		return b.platform(r, alt)
+	}
+	return b.packages(r, alt)
+}
+
+// alternative is one alternative of a requirement; what it does not say is the requirement's.
+func (b *binder) alternative(r *Requirement, i int) []option {
+	a := r.AnyOf[i]
+	if a.Alias == "" {
+		a.Alias = r.Alias
+	}
+	if a.Share == (Share{}) {
+		a.Share = r.Share
+	}
+	if a.Labels == nil {
+		a.Labels = r.Labels
+	}
+	sub := *b
+	sub.r, sub.fail = &a, nil
+	sub.k = b.u.cat.contract(b.p, &a)
+	if o := b.u.override(b.s, &a); o != nil && o.Alias == "" {
+		sub.over = o
+		sub.apply()
+	}
+	out := sub.options(sub.r, 0)
+	for n := range out {
+		out[n].alt = i + 1
+	}
+	if sub.fail != nil {
+		b.failed(*sub.fail)
+	}
+	return out
+}
+
+// chosen is the one installation that the user chose: it skips the criteria, but not what is used of it.
+func (b *binder) chosen() []option {
+	i := b.only
+	missing := b.k.missing(b.u.outputs(i))
+	if v := b.u.manifest(i); v != nil {
+		for _, p := range b.k.usesParameters {
+			if _, ok := match(Field{Name: p}, v.Parameters); !ok {
+				missing = append(missing, "parameter "+p)
+			}
+		}
+	}
+	if len(missing) > 0 {
+		b.fail = &failure{
+			kind: InterfaceMismatch,
+			text: fmt.Sprintf("was given the installation %s for %s, but it has no %s", i.Ref(), b.r.Alias, strings.Join(missing, " and no ")),
+		}
+		return nil
+	}
+	s := b.u.instSlot(i, nil)
+	return []option{{slot: s.id, allowed: s.currentSet(), req: b.r, text: "the installation " + i.Ref()}}
+}
+
+func (s *slot) currentSet() solve.Set {
+	set := solve.NewSet(len(s.cands) + 1)
+	for i, c := range s.cands {
+		if c.current {
+			set.Add(i + 1)
+		}
+	}
+	return set
+}
+
+// platform compares what the installation runs on with a range.
+func (b *binder) platform(r *Requirement, alt int) []option {
+	have, ok := b.u.in.Platform[r.Platform]
+	c, err := b.u.rs.get(r.Version)
+	v, verr := parseVersion(have)
+	if ok && err == nil && verr == nil && c.Check(v) {
+		return []option{{slot: -1, alt: alt, req: r, text: r.Platform + " " + have}}
+	}
+	text := fmt.Sprintf("needs %s, but the platform here is %s %s", r.what(), r.Platform, have)
+	if !ok {
+		text = fmt.Sprintf("needs %s, but no version of %s is known here", r.what(), r.Platform)
+	}
+	b.failed(failure{kind: NoSolution, text: text, hints: []string{fmt.Sprintf("run %s %s, or take a version of %s that supports %s %s", r.Platform, r.Version, b.p.Package, r.Platform, have)}})
+	return nil
+}
+
+// apis are the ways to have an API: it is served, an installation provides it, something else in the graph
+// brings it, or, where that is wanted, the catalogue is searched.
+func (b *binder) apis(r *Requirement, alt int) []option {
+	var out []option
+	if slices.Contains(b.u.in.APIs, *r.GVK) {
+		out = append(out, option{slot: -1, alt: alt, req: r, api: true, text: "the API, which is served"})
+	}
+	for _, i := range b.u.insts {
+		if v := b.u.manifest(i); v != nil && v.provides(*r.GVK) {
+			s := b.u.instSlot(i, nil)
+			out = append(out, option{slot: s.id, allowed: b.providers(s, *r.GVK), alt: alt, req: r, api: true, text: "the installation " + i.Ref()})
+		}
+	}
+	search := b.installs() && (b.s.root != nil && b.s.root.SearchProviders || len(b.u.wants) > 0 && b.u.wants[0].SearchProviders)
+	var offers []string
+	for _, name := range b.u.cat.names {
+		for _, v := range b.u.cat.versions(name) {
+			if !v.provides(*r.GVK) {
+				continue
+			}
+			offers = append(offers, name+" "+v.Version)
+			break
+		}
+		if len(offers) == 0 || !strings.HasPrefix(offers[len(offers)-1], name+" ") || b.u.scoped(name, b.ns) != nil {
+			continue
+		}
+		if s := b.provider(name); search || b.besides(s) {
+			out = append(out, option{slot: s.id, allowed: b.providers(s, *r.GVK), alt: alt, req: r, api: true, support: !search, text: name + ", which provides it"})
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	text := fmt.Sprintf("needs %s, which is not served here", r.what())
+	for _, a := range b.u.in.APIs {
+		if a.Kind == r.GVK.Kind && a.Group() == r.GVK.Group() {
+			text += fmt.Sprintf(" (%s is)", a)
+		}
+	}
+	f := failure{kind: MissingProvider, text: text}
+	for _, o := range offers {
+		f.hints = append(f.hints, fmt.Sprintf("install %s, which provides %s, or let providers be searched for", o, r.GVK))
+	}
+	b.failed(f)
+	return nil
+}
+
+func (v *version) provides(g GVK) bool {
+	return slices.ContainsFunc(v.Provides, func(p Provide) bool { return p.GVK != nil && *p.GVK == g })
+}
+
+// providers are the candidates of a slot that provide an API.
+func (b *binder) providers(s *slot, g GVK) solve.Set {
+	set := solve.NewSet(len(s.cands) + 1)
+	for i, c := range s.cands {
+		if c.v != nil && c.v.provides(g) {
+			set.Add(i + 1)
+		}
+	}
+	return set
+}
+
+// provider is the slot that a package which provides an API would have.
+func (b *binder) provider(name string) *slot {
+	r := &Requirement{Package: name}
+	sub := &binder{u: b.u, s: b.s, p: b.p, r: r, ns: b.s.namespace, known: true, params: map[string]string{}}
+	for _, w := range b.u.wants {
+		if w.Package == name {
+			return b.u.wantSlot(w)
+		}
+	}
+	return sub.fresh(r, "")
+}
+
+// besides tells whether something beside the API's consumer may bring a provider in: another requirement of
+// the same package or of anything in the catalogue names it.
+func (b *binder) besides(s *slot) bool {
+	e := b.u.cat.packages[s.pkg]
+	return s.want != nil || e != nil && e.ranges > 0
+}
+
+// installs tells whether new installations may be made for a requirement.
+func (b *binder) installs() bool {
+	if b.over != nil && b.over.Install != nil && !*b.over.Install {
+		return false
+	}
+	for _, w := range b.u.wants {
+		if w.ValidateOnly {
+			return false
+		}
+	}
+	return true
+}
+
+// packages are the ways to have a package or an implementation of an interface.
+func (b *binder) packages(r *Requirement, alt int) []option {
+	pkg := r.Package
+	if pkg == "" {
+		if d, ok := b.u.cat.Default(r.Interface.id()); ok {
+			pkg = d
+		} else if d, ok := b.defaultByName(r); ok {
+			pkg = d
+		}
+	}
+	out := b.existing(r, pkg)
+	switch {
+	case pkg == "" && len(out) == 0:
+		b.failed(b.ask(r))
+	case pkg == "":
+	case b.u.cat.scope(pkg) != ScopeAny && len(out) > 0 && b.holds(out):
+	case b.installs() || b.place(pkg) != nil:
+		out = append(out, b.made(r, pkg)...)
+	case len(out) == 0:
+		b.failed(failure{kind: MissingDependency, text: b.absent(r, pkg)})
+	}
+	for i := range out {
+		out[i].alt, out[i].req = alt, r
+	}
+	return out
+}
+
+// defaultByName finds the default of an interface that a requirement names by the last part of its identifier.
+func (b *binder) defaultByName(r *Requirement) (string, bool) {
+	for _, id := range sortedKeys(b.u.cat.defaults) {
+		if sameInterface(id, r.Interface.id()) {
+			return b.u.cat.defaults[id], true
+		}
+	}
+	return "", false
+}
+
+// holds tells whether the one place that scope leaves is among the options.
+func (b *binder) holds(options []option) bool {
+	for _, o := range options {
+		if s := b.u.slots[o.slot]; s.inst != nil && s == b.placeSlot(s.pkg) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *binder) placeSlot(pkg string) *slot {
+	if i := b.place(pkg); i != nil {
+		return b.u.instSlot(i, nil)
+	}
+	return nil
+}
+
+// place is the installation in the one place that scope leaves for a package.
+func (b *binder) place(pkg string) *Installation { return b.u.scoped(pkg, b.ns) }
+
+func (b *binder) absent(r *Requirement, pkg string) string {
+	var have []string
+	for _, i := range b.u.insts {
+		if i.Package == pkg {
+			have = append(have, fmt.Sprintf("%s is %s %s", i.Ref(), i.Package, i.Version))
+		}
+	}
+	if len(have) == 0 {
+		return fmt.Sprintf("needs %s, which is not installed, and nothing may be installed", r.what())
+	}
+	return fmt.Sprintf("needs %s, but %s, and nothing may be installed", r.what(), strings.Join(have, ", "))
+}
+
+// ask says that a person has to choose an implementation, and which there are.
+func (b *binder) ask(r *Requirement) failure {
+	var offers []string
+	for _, name := range b.u.cat.names {
+		for _, v := range b.u.cat.versions(name) {
+			if len(b.k.unmet(v.Package, b.u.rs)) == 0 {
+				offers = append(offers, name)
+				break
+			}
+		}
+	}
+	f := failure{kind: InputNeeded, text: fmt.Sprintf("needs %s, which has no default", r.what())}
+	f.need = &NeededInput{Alias: r.Alias, Kind: "package", Offers: offers}
+	for _, o := range offers {
+		f.hints = append(f.hints, fmt.Sprintf("choose %s for %s", o, r.Alias))
+	}
+	return f
+}
+
+// existing are the installations that match a requirement: local ones before global ones, one that is
+// already bound before all others. Something else that is being installed may match as well.
+func (b *binder) existing(r *Requirement, pkg string) []option {
+	if r.Share.Mode == ModeNone && b.u.cat.scope(pkg) == ScopeAny {
+		return nil
+	}
+	var local, global []option
+	var bound string
+	if b.s.inst != nil {
+		bound = b.s.inst.Bindings[r.Alias]
+	}
+	add := func(ns, name string, o option) {
+		o.text = "the installation " + name
+		switch {
+		case bound != "" && (name == bound || strings.HasSuffix(name, "/"+bound)):
+			local = slices.Insert(local, 0, o)
+		case ns == b.ns:
+			local = append(local, o)
+		default:
+			global = append(global, o)
+		}
+	}
+	for _, i := range b.u.insts {
+		if set, s := b.fitsInstallation(r, pkg, i); set != nil {
+			add(i.Namespace, i.Ref(), option{slot: s.id, allowed: set})
+		}
+	}
+	if b.u.cat.scope(pkg) == ScopeAny {
+		for _, w := range b.u.wants {
+			s := b.u.wantSlot(w)
+			if s == nil || s.kind != slotFresh || w.Namespace != b.ns && w.Namespace != "" || !b.shares(r, s.share, s.labels) {
+				continue
+			}
+			if set := b.fitting(s, r, pkg); set.Count() > 0 && s.pkg == pkg {
+				add(w.Namespace, w.name(), option{slot: s.id, allowed: set})
+			}
+		}
+	}
+	return append(local, global...)
+}
+
+// shares tells whether sharing and labels of an instance suit a requirement.
+func (b *binder) shares(r *Requirement, have Share, labels map[string]string) bool {
+	if have.Mode == ModeNone || have.Group != b.group {
+		return false
+	}
+	for k, v := range r.Labels {
+		if labels[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// fitsInstallation are the versions at which an installation would match; nil when none.
+func (b *binder) fitsInstallation(r *Requirement, pkg string, i *Installation) (solve.Set, *slot) {
+	scope := b.u.cat.scope(i.Package)
+	same := i.Package == pkg
+	inScope := i.Namespace == b.ns || i.Namespace == "" || scope == ScopeCluster && same
+	if !inScope || !same && !b.k.byInterface() {
+		return nil, nil
+	}
+	if scope == ScopeAny && !b.shares(r, Share{i.Mode, i.Group}, i.Labels) {
+		return nil, nil
+	}
+	if i.Mode == ModeNone && scope != ScopeAny && r.Share.Mode == ModeNone {
+		return nil, nil
+	}
+	if bad := b.k.missing(b.u.outputs(i)); len(bad) > 0 && scope == ScopeAny {
+		return nil, nil
+	}
+	if v := b.u.manifest(i); b.k.id != "" && (v == nil || !b.k.offered(v.Provides, b.u.rs)) {
+		return nil, nil
+	}
+	s := b.u.instSlot(i, nil)
+	set := solve.NewSet(len(s.cands) + 1)
+	found := false
+	for n, c := range s.cands {
+		var ok bool
+		switch {
+		case !same:
+			ok = c.current
+		case c.current:
+			ok = b.inRange(r, c) && len(b.k.missing(b.u.outputs(i))) == 0
+		case scope != ScopeAny:
+			ok = b.fits(r, c)
+		default:
+			ok = b.fits(r, c) && (s.target || s.managed)
+		}
+		if ok {
+			set.Add(n + 1)
+			found = true
+		}
+	}
+	if !found {
+		return nil, nil
+	}
+	return set, s
+}
+
+// inRange tells whether the version of an installation is in the range; without a range any is.
+func (b *binder) inRange(r *Requirement, c cand) bool {
+	if r.Version == "" {
+		return true
+	}
+	if c.sem == nil {
+		return false
+	}
+	rc, err := b.u.rs.get(r.Version)
+	return err == nil && admits(rc, c.sem, b.pre)
+}
+
+// fits tells whether a version of the catalogue can stand in: by range, and by the contract.
+func (b *binder) fits(r *Requirement, c cand) bool {
+	if c.v == nil {
+		return false
+	}
+	return b.inVersions(r, c.v) && (b.k.trivial() || len(b.k.unmet(c.v.Package, b.u.rs)) == 0)
+}
+
+func (k contract) trivial() bool {
+	return k.id == "" && len(k.uses) == 0 && len(k.usesParameters) == 0 &&
+		len(k.doc.Outputs)+len(k.doc.Parameters)+len(k.doc.Credentials) == 0
+}
+
+// inVersions tells whether a version is among those that a requirement admits: in its range, or its
+// default where it has no range.
+func (b *binder) inVersions(r *Requirement, v *version) bool {
+	switch {
+	case r.Package == "" || r.Version == "" && r.Default == "":
+		return v.sem.Prerelease() == "" || b.pre != nil && b.pre.admit(v.sem.Prerelease())
+	case r.Version == "":
+		return strings.TrimPrefix(r.Default, "v") == strings.TrimPrefix(v.Version, "v")
+	}
+	rc, err := b.u.rs.get(r.Version)
+	return err == nil && admits(rc, v.sem, b.pre)
+}
+
+// fitting are the candidates of a slot that a requirement admits. Where its range has none at all, its
+// default stands in.
+func (b *binder) fitting(s *slot, r *Requirement, pkg string) solve.Set {
+	key := ""
+	if b.k.trivial() && b.pre == nil {
+		key = r.Package + "|" + r.Version + "|" + r.Default
+		if set, ok := s.fits[key]; ok {
+			return set
+		}
+	}
+	set := solve.NewSet(len(s.cands) + 1)
+	for i, c := range s.cands {
+		if b.fits(r, c) {
+			set.Add(i + 1)
+		}
+	}
+	if r.Version != "" && r.Default != "" && !b.anyInRange(s, r) {
+		only := *r
+		only.Version = ""
+		for i, c := range s.cands {
+			if b.fits(&only, c) {
+				set.Add(i + 1)
+			}
+		}
+	}
+	if key != "" {
+		s.fits[key] = set
+	}
+	return set
+}
+
+func (b *binder) anyInRange(s *slot, r *Requirement) bool {
+	return slices.ContainsFunc(s.cands, func(c cand) bool { return c.v != nil && b.inVersions(r, c.v) })
+}
+
+// made are the instances that can be made, or in the one place that scope leaves, changed.
+func (b *binder) made(r *Requirement, pkg string) []option {
+	if len(b.u.cat.versions(pkg)) == 0 {
+		b.failed(failure{
+			kind: NoSolution, text: fmt.Sprintf("needs %s, but %s", r.what(), b.u.unknown(pkg)), short: "no package " + pkg,
+		})
+		return nil
+	}
+	if i := b.place(pkg); i != nil {
+		s := b.u.instSlot(i, nil)
+		if set := b.fitting(s, r, pkg); set.Count() > 0 {
+			return []option{{slot: s.id, allowed: set, text: s.pkg + " in its one place"}}
+		}
+		b.failed(b.noVersion(r, pkg))
+		return nil
+	}
+	s := b.fresh(r, "")
+	set := b.fitting(s, r, pkg)
+	if set.Count() == 0 {
+		b.failed(b.noVersion(r, pkg))
+		return nil
+	}
+	out := []option{{slot: s.id, allowed: set, text: "a new " + pkg}}
+	if e := b.u.cat.packages[pkg]; b.u.cat.scope(pkg) == ScopeAny && e.ranges > 1 && r.Share.Mode != ModeNone && b.known {
+		own := b.fresh(r, r.Version+"|"+r.Default)
+		out = append(out, option{slot: own.id, allowed: b.fitting(own, r, pkg), text: "a new " + pkg + " beside the shared one"})
+	}
+	return out
+}
+
+// noVersion says which versions there are and why each falls away.
+func (b *binder) noVersion(r *Requirement, pkg string) failure {
+	var why []string
+	inRange := 0
+	for _, v := range b.u.cat.versions(pkg) {
+		if !b.inVersions(r, v) {
+			continue
+		}
+		inRange++
+		why = append(why, fmt.Sprintf("%s has no %s", v.Version, strings.Join(b.k.unmet(v.Package, b.u.rs), ", no ")))
+	}
+	f := failure{kind: NoSolution, short: fmt.Sprintf("no version %s of %s", strings.TrimSpace(strings.TrimPrefix(r.what(), pkg)), pkg)}
+	if inRange == 0 {
+		f.text = fmt.Sprintf("needs %s, but %s", r.what(), b.u.versionsText(pkg))
+		return f
+	}
+	f.text = fmt.Sprintf("needs %s, but %s", r.what(), shorten(why, 3))
+	return f
+}
+
+// fresh is the slot of a new instance: the place that scope leaves, one that is shared by all requirements of
+// the same definition, or, where nothing may be shared, one for this parent alone.
+func (b *binder) fresh(r *Requirement, own string) *slot {
+	pkg := r.Package
+	if pkg == "" {
+		if d, ok := b.u.cat.Default(r.Interface.id()); ok {
+			pkg = d
+		} else {
+			pkg, _ = b.defaultByName(r)
+		}
+	}
+	key, private, ns := b.u.scopeKey(pkg, b.ns), false, b.ns
+	switch {
+	case key != "":
+		if b.u.cat.scope(pkg) == ScopeCluster && len(b.u.wants) > 0 {
+			ns = b.u.wants[0].Namespace
+		}
+	case r.Share.Mode == ModeNone || !b.known:
+		for a := b.s; a != nil; a = a.parent {
+			if a.kind == slotFresh && a.pkg == pkg {
+				return a // a cycle: it is reported as one
+			}
+		}
+		key, private = fmt.Sprintf("private/%d/%s/%s", b.s.id, r.Alias, pkg), true
+	default:
+		key = fmt.Sprintf("any/%s/%s/%s/%v/%v/%s", pkg, b.ns, b.group, canonical(r.Labels), canonical(b.params), own)
+		if r.Interface != nil {
+			key += canonical(r.Interface)
+		}
+	}
+	if s := b.u.byKey[key]; s != nil {
+		return s
+	}
+	if s := recurring(b.s, pkg); s != nil {
+		return s
+	}
+	s := &slot{kind: slotFresh, pkg: pkg, namespace: ns, root: b.s.root, labels: r.Labels, maker: b.s}
+	s.share = Share{r.Share.Mode, b.group}
+	s.params = b.params
+	if private {
+		s.parent = b.s
+	}
+	b.u.addSlot(key, s)
+	s.cands = b.u.candidates(s)
+	return s
+}
+
+// recurring is the second instance of a package on the way to a slot, where there is one: templates that grow
+// with every step would otherwise make instances without end. Meeting it again is a cycle, and told as one.
+func recurring(s *slot, pkg string) *slot {
+	n := 0
+	for ; s != nil; s = s.maker {
+		if s.kind == slotFresh && s.pkg == pkg {
+			if n++; n == 2 {
+				return s
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,693 @@
+package resolver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/resolver/revision"
+)
+
+// caseFile is one file of the conformance cases; their INDEX.md describes the format.
+type caseFile struct {
+	Case  string         `json:"case"`
+	Given given          `json:"given"`
+	When  when           `json:"when"`
+	Then  map[string]any `json:"then"`
+}
+
+type given struct {
+	Catalog       []Package           `json:"catalog"`
+	Installations []caseInstallation  `json:"installations"`
+	APIs          []GVK               `json:"apis"`
+	Platform      map[string]string   `json:"platform"`
+	Defaults      map[string]string   `json:"defaults"`
+	Tags          map[string][]string `json:"tags"`
+	Lock          *Lock               `json:"lock"`
+	Objects       []revision.Object   `json:"objects"`
+}
+
+// caseInstallation is an installation and its revisions, which a case writes as one.
+type caseInstallation struct {
+	Installation
+	State revision.State
+}
+
+func (c *caseInstallation) UnmarshalJSON(data []byte) error {
+	if err := json.Unmarshal(data, &c.Installation); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, &c.State)
+}
+
+type when struct {
+	request
+	Each     []request `json:"each"`
+	Sequence []request `json:"sequence"`
+}
+
+type request struct {
+	Action string `json:"action"`
+	Request
+	Dependencies        *bool             `json:"dependencies"`
+	InstallDependencies *bool             `json:"installDependencies"`
+	Resolve             string            `json:"resolve"`
+	AllowChanges        *[]string         `json:"allowChanges"`
+	Simulate            map[string]string `json:"simulate"`
+	HistoryLimit        *int              `json:"historyLimit"`
+	Digest              string            `json:"digest"`
+	Verb                string            `json:"verb"`
+}
+
+// world is the state that a case's requests change.
+type world struct {
+	in      Input
+	states  map[string]revision.State
+	objects []revision.Object
+}
+
+func (g given) world(t *testing.T) *world {
+	t.Helper()
+	cat, err := NewCatalog(g.Catalog, WithDefaults(g.Defaults), WithTags(g.Tags))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{in: Input{Catalog: cat, APIs: g.APIs, Platform: g.Platform, Lock: g.Lock}, states: map[string]revision.State{}, objects: g.Objects}
+	for _, i := range g.Installations {
+		w.in.Installations = append(w.in.Installations, i.Installation)
+		w.states[i.Installation.Name] = i.State
+	}
+	return w
+}
+
+// outcome is what one request led to.
+type outcome struct {
+	err     error
+	res     *Resolution
+	reach   *Reach
+	state   *revision.State
+	objects []revision.Object
+	fetched []string
+	fetches int
+	req     request
+	before  []Installation
+	w       *world
+}
+
+// do carries out one request.
+func (w *world) do(r request) *outcome {
+	o := &outcome{req: r, before: slices.Clone(w.in.Installations), w: w}
+	switch r.Action {
+	case "install", "resolve", "upgrade":
+		o.resolve(w)
+	case "invoke", "uninstall":
+		o.act(w, Verb(r.Action))
+	case "activate":
+		s, err := w.states[r.Name].Activate(r.Digest)
+		o.err = err
+		w.states[r.Name] = s
+		o.state = &s
+	case "reconcile":
+		o.reconcile(w)
+	default:
+		o.err = fmt.Errorf("unknown action %q", r.Action)
+	}
+	return o
+}
+
+func (o *outcome) resolve(w *world) {
+	r := o.req
+	q := r.Request
+	q.Upgrade = r.Action == "upgrade"
+	q.SkipDependencies = r.Dependencies != nil && !*r.Dependencies
+	q.ValidateOnly = r.Resolve == "check-only" || r.InstallDependencies != nil && !*r.InstallDependencies
+	q.Allow = Changes{Upgrade: true}
+	if r.AllowChanges != nil {
+		q.Allow = Changes{slices.Contains(*r.AllowChanges, "upgrade"), slices.Contains(*r.AllowChanges, "downgrade")}
+	}
+	in := w.in
+	in.Want = []Request{q}
+	if o.res, o.err = Resolve(in); o.err != nil {
+		return
+	}
+	if q.Upgrade {
+		o.act(w, VerbUpgrade)
+	}
+	w.in.Installations = o.res.Installations(w.in.Installations)
+	if root := o.res.Root(); root.Digest != "" {
+		s := w.states[root.Name]
+		s.Name = root.Name
+		if r.HistoryLimit != nil {
+			s.HistoryLimit = r.HistoryLimit
+		}
+		s = s.Observe(root.Digest, root.manifest.Objects)
+		w.states[root.Name] = s
+		o.state = &s
+		o.objects, _ = s.Own(w.objects)
+	}
+}
+
+func (o *outcome) act(w *world, v Verb) {
+	deps := o.req.Dependencies == nil || *o.req.Dependencies
+	o.reach, o.err = Act(w.in, v, o.req.Namespace, o.req.Name, deps)
+	if o.err == nil && v == VerbUninstall {
+		w.in.Installations = slices.DeleteFunc(slices.Clone(w.in.Installations), func(i Installation) bool {
+			return slices.Contains(o.reach.Removes, i.Name) && (i.Namespace == o.req.Namespace || i.Namespace == "")
+		})
+	}
+}
+
+func (o *outcome) reconcile(w *world) {
+	s := w.states[o.req.Name]
+	if o.req.HistoryLimit != nil {
+		s.HistoryLimit = o.req.HistoryLimit
+	}
+	secrets := s.ImagePullSecrets
+	if o.req.ImagePullSecrets != nil {
+		secrets = o.req.ImagePullSecrets
+	}
+	if s.NeedsFetch(s.Reference, secrets) {
+		o.fetches, o.fetched = 1, secrets
+	}
+	s, _ = s.Collect()
+	o.objects, _ = s.Own(w.objects)
+	o.state = &s
+	w.states[o.req.Name] = s
+}
+
+func casesDir(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("CASES_DIR")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "conformance", "resolver", "cases")
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("no cases: set CASES_DIR to the folder of the resolver's conformance cases (%v)", err)
+	}
+	return dir
+}
+
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(casesDir(t), "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".yaml"), func(t *testing.T) {
+			c := readCase(t, f)
+			runCase(t, c)
+		})
+	}
+}
+
+func readCase(t *testing.T, file string) caseFile {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c caseFile
+	// YAML 1.2: a namespace may be called n without being false.
+	var tree map[string]any
+	if err := yaml.Unmarshal(data, &tree); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if data, err = json.Marshal(tree); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return c
+}
+
+// outcomes carries out all requests of a case.
+func outcomes(t *testing.T, c caseFile) []*outcome {
+	t.Helper()
+	var outs []*outcome
+	switch {
+	case len(c.When.Each) > 0:
+		for _, r := range c.When.Each {
+			outs = append(outs, c.Given.world(t).do(r))
+		}
+	case len(c.When.Sequence) > 0:
+		w := c.Given.world(t)
+		for _, r := range c.When.Sequence {
+			outs = append(outs, w.do(r))
+		}
+	default:
+		outs = append(outs, c.Given.world(t).do(c.When.request))
+	}
+	return outs
+}
+
+func runCase(t *testing.T, c caseFile) {
+	t.Helper()
+	outs := outcomes(t, c)
+	common := map[string]any{}
+	for k, v := range c.Then {
+		switch k {
+		case "each", "sequence":
+			steps := v.([]any)
+			if len(steps) != len(outs) {
+				t.Fatalf("%d steps are expected, %d were made", len(steps), len(outs))
+			}
+			for i, s := range steps {
+				checkAll(t, fmt.Sprintf("step %d", i+1), s.(map[string]any), outs[i])
+			}
+		case "total":
+			checkKey(t, "end", k, v, outs[len(outs)-1])
+		default:
+			common[k] = v
+		}
+	}
+	for i, o := range outs {
+		if _, mixed := c.Then["result"]; mixed || len(common) > 0 {
+			checkAll(t, fmt.Sprintf("request %d", i+1), common, o)
+		}
+	}
+}
+
+func checkAll(t *testing.T, at string, want map[string]any, o *outcome) {
+	t.Helper()
+	_, expectsError := want["error"]
+	if r, ok := want["result"]; !expectsError && o.err != nil && (!ok || r == "ok") && want["needs"] == nil && len(want) > 0 && r != "mixed" {
+		if _, only := want["creates"]; !only {
+			t.Errorf("%s: failed: %v", at, o.err)
+			return
+		}
+	}
+	keys := make([]string, 0, len(want))
+	for k := range want {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		checkKey(t, at, k, want[k], o)
+	}
+}
+
+// checkKey compares one key of then. An unknown key fails: nothing is passed over in silence.
+func checkKey(t *testing.T, at, key string, want any, o *outcome) {
+	t.Helper()
+	switch key {
+	case "note", "acceptableButWorse":
+		return
+	case "result":
+		if got := o.result(); want != "mixed" && got != want {
+			t.Errorf("%s: result is %s, want %v: %v", at, got, want, o.err)
+		}
+		return
+	case "error":
+		checkError(t, at, want.(map[string]any), o.err)
+		return
+	}
+	got, ok := o.value(key)
+	if !ok {
+		t.Errorf("%s: the runner does not know how to check %q", at, key)
+		return
+	}
+	if msg := contains(want, got, exact[key]); msg != "" {
+		t.Errorf("%s: %s: %s\nwant %v\ngot  %v", at, key, msg, want, got)
+	}
+}
+
+// exact are the keys whose lists are compared as a whole.
+var exact = map[string]bool{
+	"actsOn": true, "creates": true, "removes": true, "remaining": true, "ignoredTags": true, "reused": true,
+	"skippedDependencies": true, "withSecrets": true, "keeps": true, "events": true, "askedOfUser": true, "requiredOutputs": true,
+}
+
+func (o *outcome) result() string {
+	var needs *NeedsInputError
+	switch {
+	case o.err == nil:
+		return "ok"
+	case errors.As(o.err, &needs):
+		return "needs-input"
+	}
+	return "error"
+}
+
+func checkError(t *testing.T, at string, want map[string]any, err error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error, want %v", at, want)
+		return
+	}
+	var c *ConflictError
+	if !errors.As(err, &c) {
+		t.Errorf("%s: %T is no conflict: %v", at, err, err)
+		return
+	}
+	text := c.Error()
+	if k := want["kind"]; k != nil && string(c.Kind) != k {
+		t.Errorf("%s: kind is %s, want %v:\n%s", at, c.Kind, k, text)
+	}
+	for _, m := range list(want["mentions"]) {
+		if !strings.Contains(text, fmt.Sprint(m)) {
+			t.Errorf("%s: %v is not mentioned in:\n%s", at, m, text)
+		}
+	}
+	for _, m := range list(want["doesNotMention"]) {
+		if strings.Contains(text, fmt.Sprint(m)) {
+			t.Errorf("%s: %v is mentioned in:\n%s", at, m, text)
+		}
+	}
+	for _, m := range list(want["suggests"]) {
+		if !strings.Contains(strings.Join(c.Hints, "\n"), fmt.Sprint(m)) {
+			t.Errorf("%s: %v is not suggested in:\n%s", at, m, text)
+		}
+	}
+	if n, ok := want["maxLines"].(float64); ok && strings.Count(text, "\n")+1 > int(n) {
+		t.Errorf("%s: longer than %v lines:\n%s", at, n, text)
+	}
+	for k := range want {
+		if !slices.Contains([]string{"kind", "mentions", "doesNotMention", "suggests", "maxLines"}, k) {
+			t.Errorf("%s: the runner does not know how to check error.%s", at, k)
+		}
+	}
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+// contains tells what of want is not in got: maps may have more keys and lists more items, unless exact.
+func contains(want, got any, exact bool) string {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return fmt.Sprintf("%v is no map", got)
+		}
+		for k, v := range w {
+			if msg := contains(v, g[k], exact); msg != "" {
+				return k + ": " + msg
+			}
+		}
+		if len(w) == 0 && len(g) > 0 {
+			return "should be empty"
+		}
+	case []any:
+		g, ok := got.([]any)
+		if !ok && got != nil {
+			return fmt.Sprintf("%v is no list", got)
+		}
+		if exact || len(w) == 0 {
+			if len(w) != len(g) {
+				return "differs"
+			}
+			for i := range w {
+				if msg := contains(w[i], g[i], exact); msg != "" {
+					return msg
+				}
+			}
+			return ""
+		}
+		for _, x := range w {
+			if !slices.ContainsFunc(g, func(y any) bool { return contains(x, y, false) == "" }) {
+				return fmt.Sprintf("%v is not there", x)
+			}
+		}
+	case nil:
+		if got != nil && got != "" {
+			return fmt.Sprintf("%v should not be there", got)
+		}
+	default:
+		if fmt.Sprint(want) != fmt.Sprint(got) {
+			return cmp.Diff(fmt.Sprint(want), fmt.Sprint(got))
+		}
+	}
+	return ""
+}
+
+// plain turns a value into what JSON makes of it.
+func plain(v any) any {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var out any
+	if err := json.Unmarshal(data, &out); err != nil {
+		return err
+	}
+	return out
+}
+
+// value is what a key of then speaks about; ok is false for one that the runner does not know.
+func (o *outcome) value(key string) (any, bool) {
+	if v, ok := o.general(key); ok {
+		return v, true
+	}
+	if o.res == nil {
+		return nil, slices.Contains([]string{"creates", "bindings", "newInstallations"}, key)
+	}
+	r := o.res
+	switch key {
+	case "bindings":
+		return o.bindings(), true
+	case "skipped":
+		return plain(r.Skipped), true
+	case "changes":
+		return plain(r.Changes), true
+	case "creates":
+		return plain(r.Creates), true
+	case "skippedDependencies":
+		return plain(r.SkippedDependencies), true
+	case "newInstallations":
+		return o.newInstallations(), true
+	case "newInstances":
+		return plain(count(r.Instances, func(i *Instance) bool { return !i.Existing })), true
+	case "reused":
+		var names []string
+		for _, i := range r.Instances {
+			if i.Existing && !i.Requested {
+				names = append(names, i.Name)
+			}
+		}
+		return plain(names), true
+	case "versions", "preferred":
+		m := map[string]string{}
+		for _, i := range r.Instances {
+			m[i.Package] = i.Version
+		}
+		return plain(m), true
+	case "absent":
+		return o.absent(), true
+	case "unmapped":
+		return plain(r.Unmapped), true
+	case "askedOfUser":
+		return plain(r.Asked), true
+	case "requiredOutputs":
+		return plain(r.RequiredOutputs), true
+	case "rendered":
+		return plain(r.Render(o.req.Simulate)), true
+	case "resolved":
+		return plain(r.Outputs()), true
+	case "lock":
+		return plain(r.Lock), true
+	case "ignoredTags":
+		return plain(r.IgnoredTags), true
+	case "order":
+		return o.order(), true
+	case "plan":
+		return plain(r.Plan), true
+	case "unchanged":
+		return o.unchanged(), true
+	}
+	return nil, false
+}
+
+// general are the values that need no resolution.
+func (o *outcome) general(key string) (any, bool) {
+	switch key {
+	case "needs":
+		var n *NeedsInputError
+		if errors.As(o.err, &n) {
+			return plain(n.Needs), true
+		}
+		return nil, true
+	case "events":
+		var c *ConflictError
+		if errors.As(o.err, &c) {
+			return plain([]string{c.Event()}), true
+		}
+		return nil, true
+	case "actsOn", "removes", "keeps", "because", "unused":
+		return o.reached(key), true
+	case "total":
+		m := map[string]int{}
+		for _, i := range o.w.in.Installations {
+			m[i.Package]++
+		}
+		return plain(m), true
+	case "revisions", "currentRevision", "remaining":
+		return o.revisions(key), true
+	case "owners":
+		return o.owners(), true
+	case "fetches":
+		return o.fetches, true
+	case "withSecrets":
+		return plain(o.fetched), true
+	}
+	return nil, false
+}
+
+func (o *outcome) reached(key string) any {
+	if o.reach == nil {
+		return nil
+	}
+	var keeps, because []string
+	for _, k := range o.reach.Keeps {
+		keeps, because = append(keeps, k.Name), append(because, k.Because)
+	}
+	return plain(map[string]any{
+		"actsOn": o.reach.ActsOn, "removes": o.reach.Removes, "keeps": keeps, "because": strings.Join(because, "; "), "unused": o.reach.Unused,
+	}[key])
+}
+
+func (o *outcome) revisions(key string) any {
+	if o.state == nil {
+		return nil
+	}
+	switch key {
+	case "currentRevision":
+		return o.state.Current()
+	case "remaining":
+		var out []string
+		for _, r := range o.state.Revisions {
+			out = append(out, r.Digest)
+		}
+		return plain(out)
+	}
+	return plain(o.state.Revisions)
+}
+
+func (o *outcome) owners() any {
+	out := map[string]any{}
+	for _, b := range o.objects {
+		m := map[string]any{}
+		var names []string
+		for _, w := range b.Owners {
+			names = append(names, w.Name)
+			if w.Controller {
+				m["controller"], m["uid"] = w.Name, w.UID
+			}
+		}
+		m["owners"] = plain(names)
+		out[b.Name] = m
+	}
+	return out
+}
+
+func (o *outcome) bindings() any {
+	out := map[string]any{}
+	root := o.res.Root()
+	for _, b := range root.Bindings {
+		m := plain(b).(map[string]any)
+		if d := o.res.Find(ref(&b)); d != nil && d.Namespace != "" && o.req.Namespace != d.Namespace {
+			m["installation"] = d.Ref()
+		}
+		out[b.Alias] = m
+	}
+	if _, ok := out[root.Package]; !ok && o.req.Version != root.Version {
+		out[root.Package] = map[string]any{"package": root.Package, "version": root.Version}
+	}
+	return out
+}
+
+func (o *outcome) newInstallations() any {
+	var out []any
+	for _, i := range o.res.Instances {
+		if i.Existing {
+			continue
+		}
+		m := map[string]any{
+			"name": i.Name, "alias": i.Alias, "package": i.Package, "version": i.Version, "namespace": i.Namespace,
+			"share": plain(i.Share), "labels": plain(i.Labels), "owner": i.Owner,
+			"imagePullSecrets": plain(i.Pull.ImagePullSecrets), "imagePullPolicy": i.Pull.ImagePullPolicy,
+			"serviceAccountAnnotations": plain(i.Pull.ServiceAccountAnnotations),
+		}
+		if i.Values != nil {
+			m["values"], m["key"] = i.Values.Secret, i.Values.Key
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func (o *outcome) absent() any {
+	there := map[string]bool{}
+	for _, i := range o.res.Instances {
+		there[i.Package] = true
+	}
+	var out []any
+	for _, p := range o.w.in.Catalog.Packages() {
+		if !there[p] {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (o *outcome) unchanged() any {
+	changed := map[string]bool{}
+	for _, c := range o.res.Changes {
+		changed[c.Installation] = true
+	}
+	var out []any
+	for _, b := range o.before {
+		if !changed[b.Name] {
+			out = append(out, b.Name)
+		}
+	}
+	for _, i := range o.w.in.Installations {
+		if !changed[i.Name] {
+			out = append(out, plain(i))
+		}
+	}
+	return out
+}
+
+// order lists all pairs, by name and by alias, of which the first runs before the second.
+func (o *outcome) order() any {
+	wave := map[string]int{}
+	for n, w := range o.res.Plan {
+		for _, ref := range w {
+			i := o.res.Find(ref)
+			for _, k := range []string{ref, i.Name, i.Package, i.Alias} {
+				wave[k] = n + 1
+			}
+		}
+	}
+	var out []any
+	for a, x := range wave {
+		for b, y := range wave {
+			if x < y {
+				out = append(out, []any{a, b})
+			}
+		}
+	}
+	return out
+}
+
+func count(is []*Instance, f func(*Instance) bool) map[string]int {
+	m := map[string]int{}
+	for _, i := range is {
+		if f(i) {
+			m[i.Package]++
+		}
+	}
+	return m
+}

@@ -1,0 +1,103 @@
+package resolver
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says what sort of conflict there is.
+type Kind string
+
+// The kinds of conflicts.
+const (
+	// NoSolution is that requirements cannot hold together, or that no version meets one.
+	NoSolution Kind = "NoSolution"
+	// MissingDependency is that something is not there, where nothing may be installed.
+	MissingDependency Kind = "MissingDependency"
+	// MissingProvider is that an API is neither served nor provided.
+	MissingProvider Kind = "MissingProvider"
+	// MissingInstallation is that an installation which the user named does not exist.
+	MissingInstallation Kind = "MissingInstallation"
+	// InterfaceMismatch is that what the user chose lacks what is used of it.
+	InterfaceMismatch Kind = "InterfaceMismatch"
+	// InputNeeded is that the user has to choose; see [NeedsInputError].
+	InputNeeded Kind = "NeedsInput"
+	// InvalidDeclaration is that a package's own declaration is wrong.
+	InvalidDeclaration Kind = "InvalidDeclaration"
+	// DanglingReference is wiring that reads what nothing sets.
+	DanglingReference Kind = "DanglingReference"
+	// SelfReference is wiring of a dependency to itself.
+	SelfReference Kind = "SelfReference"
+	// RootOutputAsSource is wiring of a dependency to an output of its parent.
+	RootOutputAsSource Kind = "RootOutputAsSource"
+	// Cycle is that packages, or their wiring, wait for one another.
+	Cycle Kind = "Cycle"
+	// OwnershipConflict is that one API would have two owners.
+	OwnershipConflict Kind = "OwnershipConflict"
+	// DigestMismatch is that a locked version is no longer what was locked.
+	DigestMismatch Kind = "DigestMismatch"
+)
+
+// ConflictError says why there is no resolution.
+type ConflictError struct {
+	Kind Kind
+	// Summary is one line; Reasons, one each, are what cannot hold together, and none of them can be left out;
+	// Hints are what would help, each tried and found to.
+	Summary string
+	Reasons []string
+	Hints   []string
+}
+
+// maxLines is how long an explanation may get: a screen.
+const maxLines = 22
+
+// Error is the whole explanation, a line each, a screen at most.
+func (e *ConflictError) Error() string {
+	lines := []string{e.Summary}
+	room := maxLines - 1 - min(len(e.Hints), 4)
+	for i, r := range e.Reasons {
+		if i == room-1 && len(e.Reasons) > room {
+			lines = append(lines, fmt.Sprintf("  and %d more", len(e.Reasons)-i))
+			break
+		}
+		lines = append(lines, "  "+r)
+	}
+	for i, h := range e.Hints {
+		if i == 3 && len(e.Hints) > 4 {
+			lines = append(lines, fmt.Sprintf("hint: or one of %d more", len(e.Hints)-i))
+			break
+		}
+		lines = append(lines, "hint: "+h)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// NeededInput is a choice that a person has to make.
+type NeededInput struct {
+	Alias  string   `json:"alias"`
+	Kind   string   `json:"kind"`
+	Offers []string `json:"offers"`
+}
+
+// NeedsInputError says that there is no resolution until a person has chosen.
+type NeedsInputError struct {
+	Needs    []NeededInput
+	Conflict *ConflictError
+}
+
+// Error lists the choices.
+func (e *NeedsInputError) Error() string { return e.Conflict.Error() }
+
+// Unwrap returns the explanation.
+func (e *NeedsInputError) Unwrap() error { return e.Conflict }
+
+// Event is the reason under which the conflict is reported as an event.
+func (e *ConflictError) Event() string {
+	switch e.Kind {
+	case MissingDependency, MissingProvider:
+		return "MissingDependencies"
+	case OwnershipConflict:
+		return "ConflictingOwners"
+	}
+	return string(e.Kind)
+}

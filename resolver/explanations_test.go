@@ -1,0 +1,53 @@
+package resolver
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/explanations.md")
+
+// TestExplanations writes what every failing request of the cases says to docs/explanations.md, so that a
+// person can judge how it reads, and fails when that file no longer says the same.
+func TestExplanations(t *testing.T) {
+	if os.Getenv("CASES_DIR") != "" {
+		t.Skip("the document is made of the project's own cases")
+	}
+	files, err := filepath.Glob(filepath.Join(casesDir(t), "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("# How conflicts read\n\nWhat the resolver says for every conformance case that has no answer.\n" +
+		"Generated: `go test ./resolver -run TestExplanations -update`.\n")
+	for _, f := range files {
+		c := readCase(t, f)
+		for i, o := range outcomes(t, c) {
+			if o.err == nil {
+				continue
+			}
+			title := strings.TrimSuffix(filepath.Base(f), ".yaml")
+			if len(c.When.Each)+len(c.When.Sequence) > 0 {
+				title += fmt.Sprintf(", request %d", i+1)
+			}
+			fmt.Fprintf(&b, "\n## %s\n\n```text\n%s\n```\n", title, o.err)
+		}
+	}
+	file := filepath.Join("..", "docs", "explanations.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != b.String() {
+		t.Errorf("%s is out of date; run go test ./resolver -run TestExplanations -update", file)
+	}
+}

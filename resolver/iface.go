@@ -1,0 +1,163 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// reference finds the package that "name" or "name:version" names; without a version, its newest.
+func (c *Catalog) reference(ref string) *version {
+	if vs := c.versions(ref); len(vs) > 0 {
+		return vs[0]
+	}
+	name, v, ok := cutReference(ref)
+	if !ok {
+		return nil
+	}
+	return c.find(name, v)
+}
+
+// cutReference splits "name:version"; a colon before a slash is a registry's port.
+func cutReference(ref string) (name, version string, ok bool) {
+	i := strings.LastIndex(ref, ":")
+	if i < 0 || strings.Contains(ref[i:], "/") {
+		return ref, "", false
+	}
+	return ref[:i], ref[i+1:], true
+}
+
+// contract is what an implementation of a requirement must have.
+type contract struct {
+	id, versionRange string
+	doc              Document
+	uses             []string // outputs that the parent reads by name, or by the name the interface gives them
+	usesParameters   []string
+}
+
+// contract composes a requirement's interface: what its parent reads of it, and its reference or document.
+func (c *Catalog) contract(p *Package, r *Requirement) contract {
+	k := contract{uses: usedOutputs(p, r), usesParameters: r.Uses.Parameters}
+	i := r.Interface
+	if i == nil {
+		return k
+	}
+	k.id, k.versionRange = i.id(), i.Version
+	k.doc = Document{slices.Clone(i.Parameters), slices.Clone(i.Credentials), slices.Clone(i.Outputs)}
+	if d := i.Document; d != nil {
+		k.doc.Parameters = append(k.doc.Parameters, d.Parameters...)
+		k.doc.Credentials = append(k.doc.Credentials, d.Credentials...)
+		k.doc.Outputs = append(k.doc.Outputs, d.Outputs...)
+	}
+	if v := c.reference(i.Reference); i.Reference != "" && v != nil {
+		k.doc.Parameters = append(k.doc.Parameters, v.Parameters...)
+		k.doc.Credentials = append(k.doc.Credentials, v.Credentials...)
+		k.doc.Outputs = append(k.doc.Outputs, v.Outputs...)
+	}
+	// An output that the interface names under an identifier is read under that name.
+	k.uses = slices.DeleteFunc(k.uses, func(name string) bool {
+		return slices.ContainsFunc(k.doc.Outputs, func(f Field) bool { return f.Name == name })
+	})
+	return k
+}
+
+// match finds the field that stands for want: by identifier where want has one, else by name and type.
+func match(want Field, have []Field) (Field, bool) {
+	for _, h := range have {
+		if want.ID != "" && h.ID == want.ID || want.ID == "" && h.Name == want.Name && (want.Type == "" || want.Type == h.Type) {
+			return h, true
+		}
+	}
+	return Field{}, false
+}
+
+// missing lists the outputs of a contract that are not among some outputs, as a person would name them.
+func (k contract) missing(outputs []Field) []string {
+	var out []string
+	for _, u := range k.uses {
+		if _, ok := match(Field{Name: u}, outputs); !ok {
+			out = append(out, "output "+u)
+		}
+	}
+	return append(out, lacking("output", k.doc.Outputs, outputs)...)
+}
+
+func lacking(what string, want, have []Field) []string {
+	var out []string
+	for _, w := range want {
+		if _, ok := match(w, have); !ok {
+			out = append(out, what+" "+w.describe())
+		}
+	}
+	return out
+}
+
+func (f Field) describe() string {
+	switch {
+	case f.ID != "" && f.Name != "":
+		return fmt.Sprintf("%s (id %s)", f.Name, f.ID)
+	case f.ID != "":
+		return "with id " + f.ID
+	case f.Type != "":
+		return fmt.Sprintf("%s of type %s", f.Name, f.Type)
+	}
+	return f.Name
+}
+
+// offered tells whether what is provided includes the contract's interface, in its range of versions.
+func (k contract) offered(provides []Provide, rs ranges) bool {
+	if k.id == "" {
+		return true
+	}
+	for _, p := range provides {
+		if !sameInterface(p.Interface, k.id) {
+			continue
+		}
+		if k.versionRange == "" {
+			return true
+		}
+		c, err := rs.get(k.versionRange)
+		v, verr := parseVersion(p.Version)
+		if err == nil && verr == nil && c.Check(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameInterface compares identifiers; a bare name stands for the last part of a dotted one.
+func sameInterface(provided, wanted string) bool {
+	return provided == wanted || provided != "" && !strings.ContainsAny(wanted, "./") && strings.HasSuffix(provided, "."+wanted)
+}
+
+// unmet lists why a version cannot stand in for a requirement; nil means that it can.
+func (k contract) unmet(p *Package, rs ranges) []string {
+	var out []string
+	if !k.offered(p.Provides, rs) {
+		out = append(out, strings.TrimSpace("interface "+k.id+" "+k.versionRange))
+	}
+	out = append(out, k.missing(p.Outputs)...)
+	out = append(out, lacking("parameter", k.doc.Parameters, p.Parameters)...)
+	for _, u := range k.usesParameters {
+		if _, ok := match(Field{Name: u}, p.Parameters); !ok {
+			out = append(out, "parameter "+u)
+		}
+	}
+	return append(out, lacking("credential", k.doc.Credentials, p.Credentials)...)
+}
+
+// outputMap maps the interface's names of outputs to the names that they have in an implementation.
+func (k contract) outputMap(outputs []Field) map[string]string {
+	m := map[string]string{}
+	for _, w := range k.doc.Outputs {
+		if h, ok := match(w, outputs); ok && w.Name != "" {
+			m[w.Name] = h.Name
+		}
+	}
+	return m
+}
+
+// byInterface tells whether an installation of any package may meet the requirement.
+func (k contract) byInterface() bool {
+	return k.id != "" || len(k.doc.Outputs) > 0
+}

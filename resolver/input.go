@@ -1,0 +1,81 @@
+package resolver
+
+// Input is all that a resolution depends on.
+type Input struct {
+	Catalog       *Catalog
+	Installations []Installation
+	// APIs are those that the cluster serves, Platform the versions of what it runs on by name.
+	APIs     []GVK
+	Platform map[string]string
+	Lock     *Lock
+	// Want are the installations that are asked for. Their order does not matter.
+	Want []Request
+	// Budget bounds the search for a better solution once there is one, in conflicts; 0 is a default.
+	Budget int
+}
+
+// Request asks for an installation, or, where Upgrade is set, for a change of one.
+type Request struct {
+	Name      string `json:"name,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Package   string `json:"package,omitempty"`
+	// Version is a version or a range; empty means the newest.
+	Version string            `json:"version,omitempty"`
+	Group   string            `json:"group,omitempty"`
+	Mode    string            `json:"mode,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	// Parameters and Credentials are by name, and by "alias.name" for what a dependency leaves unmapped.
+	Parameters  map[string]string `json:"parameters,omitempty"`
+	Credentials map[string]string `json:"credentials,omitempty"`
+	Overrides   []Override        `json:"overrides,omitempty"`
+	Values      []Value           `json:"values,omitempty"`
+
+	Upgrade bool `json:"-"`
+	// SkipDependencies leaves the dependencies alone altogether.
+	SkipDependencies bool `json:"-"`
+	// ValidateOnly allows what is there, and creates and changes nothing beside the installation itself.
+	ValidateOnly bool `json:"-"`
+	// Materialise is "direct" (the installation and its direct dependencies are created now) or "graph", the default.
+	Materialise string `json:"materialise,omitempty"`
+	// Allow says how existing installations may change where scope leaves no room for another one.
+	Allow Changes `json:"-"`
+	// SearchProviders lets the catalogue be searched for a provider of an API.
+	SearchProviders bool `json:"searchProviders,omitempty"`
+	Pull
+}
+
+// Changes of existing installations that are allowed.
+type Changes struct{ Upgrade, Downgrade bool }
+
+// Override is a user's choice for a dependency, by the alias in what was asked for, or by package anywhere.
+// With an alias, Package and Reference ("name" or "name:version") say which package to take.
+type Override struct {
+	Alias        string       `json:"alias,omitempty"`
+	Package      string       `json:"package,omitempty"`
+	Installation string       `json:"installation,omitempty"`
+	Reference    string       `json:"reference,omitempty"`
+	Constraints  string       `json:"constraints,omitempty"`
+	Prereleases  *Prereleases `json:"prereleases,omitempty"`
+	Install      *bool        `json:"install,omitempty"`
+}
+
+// Prereleases admits prereleases with one of these identifiers, or any where there are none.
+type Prereleases struct {
+	Identifiers []string `json:"identifiers,omitempty"`
+}
+
+// Value names a secret with values for a dependency, by alias or by package.
+type Value struct {
+	Alias   string `json:"alias,omitempty"`
+	Package string `json:"package,omitempty"`
+	Secret  string `json:"secret"`
+	Key     string `json:"key,omitempty"`
+}
+
+// name is the name of the installation that is asked for: the package's where none is given.
+func (r Request) name() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return baseName(r.Package)
+}

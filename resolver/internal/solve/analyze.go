@@ -1,0 +1,293 @@
+package solve
+
+// analysis is the working store of conflict analysis. By slot: the set of the literal that the clause in
+// the making has there, and the trail entry that made that literal false.
+type analysis struct {
+	in      []bool
+	set     []Set
+	sat     []int32
+	slots   []int32
+	ants    []int32
+	pending []int32
+	marks   []int32 // by level, for counting levels
+	stamp   int32
+}
+
+func (a *analysis) grow() {
+	a.in = append(a.in, false)
+	a.set = append(a.set, nil)
+	a.sat = append(a.sat, -1)
+}
+
+// satisfier is the first trail entry of slot, at or before from, after which no value of set was left in
+// its domain; -1 when there never was one. The literal must be false at from.
+func (s *Solver) satisfier(slot int32, set Set, from int32) int32 {
+	at := from
+	for at >= 0 {
+		old := s.olds[s.trail[at].old:]
+		for w, m := range set {
+			if old[w]&m != 0 {
+				return at
+			}
+		}
+		at = s.trail[at].prev
+	}
+	return -1
+}
+
+// take adds a literal of a clause to the clause in the making. before is the last entry of its slot that
+// may be looked at.
+func (s *Solver) take(slot int32, set Set, before int32) {
+	a := &s.scratch
+	if empty(set) {
+		return
+	}
+	at := s.satisfier(slot, set, before)
+	if at < 0 { // false from the start, by the slot's limits
+		a.ants = append(a.ants, s.limits[slot]...)
+		return
+	}
+	if !a.in[slot] {
+		a.in[slot] = true
+		a.set[slot] = append(a.set[slot][:0], set...)
+		a.sat[slot] = at
+		a.slots = append(a.slots, slot)
+		return
+	}
+	for w := range set {
+		a.set[slot][w] |= set[w]
+	}
+	a.sat[slot] = max(a.sat[slot], at)
+}
+
+func empty(s Set) bool {
+	for _, w := range s {
+		if w != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// begin puts a false clause into the store and returns the level at which it became false.
+func (s *Solver) begin(c int32) int32 {
+	a := &s.scratch
+	a.slots, a.ants = a.slots[:0], append(a.ants[:0], c)
+	cl := s.clauses[c]
+	top := int32(0)
+	for _, l := range s.lits[cl.start : cl.start+cl.n] {
+		s.take(l.slot, s.setOf(l), s.slots[l.slot].last)
+	}
+	for _, slot := range a.slots {
+		top = max(top, s.trail[a.sat[slot]].level)
+	}
+	return top
+}
+
+// setOf is the set of a stored literal.
+func (s *Solver) setOf(l lit) Set { return Set(s.sets[l.set : l.set+s.slots[l.slot].nw]) }
+
+// resolve replaces the literal of slot by the rest of the clause that made it false.
+func (s *Solver) resolve(slot int32) {
+	a := &s.scratch
+	at := a.sat[slot]
+	e := s.trail[at]
+	set := a.set[slot]
+	a.in[slot] = false
+	for i, o := range a.slots {
+		if o == slot {
+			a.slots = append(a.slots[:i], a.slots[i+1:]...)
+			break
+		}
+	}
+	a.ants = append(a.ants, e.reason)
+	cl := s.clauses[e.reason]
+	var rest Set
+	for _, l := range s.lits[cl.start : cl.start+cl.n] {
+		if l.slot != slot {
+			s.take(l.slot, s.setOf(l), s.lastBefore(l.slot, at))
+			continue
+		}
+		rest = set
+		for w, m := range s.setOf(l) {
+			rest[w] &= m
+		}
+	}
+	if rest != nil && !empty(rest) {
+		// rest shares its memory with a.set[slot]; take copies it onto itself.
+		s.take(slot, rest, e.prev)
+	}
+}
+
+// lastBefore is the last trail entry of slot before entry at.
+func (s *Solver) lastBefore(slot, at int32) int32 {
+	i := s.slots[slot].last
+	for i >= at {
+		i = s.trail[i].prev
+	}
+	return i
+}
+
+// learn analyses a false clause, adds what is learned, goes back to where that narrows, and narrows. It
+// is false when the problem has no solution.
+func (s *Solver) learn(c int32) bool {
+	a := &s.scratch
+	s.stats.Conflicts++
+	top := s.begin(c)
+	if top == 0 {
+		s.finish()
+		return false
+	}
+	s.cancel(top)
+	uip := s.walk(top)
+	back := int32(0)
+	ls := make([]lit, 0, len(a.slots))
+	ls = append(ls, lit{uip, s.put(a.set[uip])})
+	for _, slot := range a.slots {
+		if slot == uip {
+			continue
+		}
+		lv := s.trail[a.sat[slot]].level
+		if lv > back {
+			back = lv
+		}
+		ls = append(ls, lit{slot, s.put(a.set[slot])})
+		if lv == back {
+			ls[1], ls[len(ls)-1] = ls[len(ls)-1], ls[1]
+		}
+	}
+	s.bump(back)
+	lbd := s.countLevels()
+	for _, slot := range a.slots {
+		a.in[slot] = false
+	}
+	s.cancel(back)
+	n := s.store(ls)
+	cl := &s.clauses[n]
+	cl.ants, cl.nAnts, cl.lbd = int32(len(s.ants)), int32(len(a.ants)), lbd
+	s.ants = append(s.ants, a.ants...)
+	s.learned = append(s.learned, n)
+	s.narrow(ls[0], n)
+	return true
+}
+
+// walk resolves back along the trail of one level until a single literal of that level is left, and
+// returns its slot. Literals that are false at level 0 are resolved away altogether.
+func (s *Solver) walk(top int32) int32 {
+	a := &s.scratch
+	for i := int32(len(s.trail)) - 1; i >= 0; i-- {
+		slot := s.trail[i].slot
+		if !a.in[slot] || a.sat[slot] != i {
+			continue
+		}
+		if s.trail[i].level == top && s.onlyOne(slot, top) {
+			s.dropRoot()
+			return slot
+		}
+		s.resolve(slot)
+	}
+	return Root
+}
+
+// onlyOne tells whether slot's literal is the only one that became false at level top.
+func (s *Solver) onlyOne(slot, top int32) bool {
+	for _, o := range s.scratch.slots {
+		if o != slot && s.trail[s.scratch.sat[o]].level == top {
+			return false
+		}
+	}
+	return true
+}
+
+// dropRoot resolves away the literals that are false at level 0, so that learned clauses stay short.
+func (s *Solver) dropRoot() {
+	a := &s.scratch
+	for {
+		at, slot := int32(-1), int32(-1)
+		for _, o := range a.slots {
+			if s.trail[a.sat[o]].level == 0 && a.sat[o] > at {
+				at, slot = a.sat[o], o
+			}
+		}
+		if at < 0 {
+			return
+		}
+		s.resolve(slot)
+	}
+}
+
+// finish resolves a clause that is false at level 0 down to the empty clause and keeps its antecedents.
+func (s *Solver) finish() {
+	s.dropRoot()
+	for _, slot := range s.scratch.slots {
+		s.scratch.in[slot] = false
+	}
+	s.unsat = true
+	s.final = append([]int32(nil), s.scratch.ants...)
+}
+
+// bump raises the activity of the slots of the clause in the making.
+func (s *Solver) bump(int32) {
+	for _, slot := range s.scratch.slots {
+		s.slots[slot].conflict++
+		s.activity[slot] += s.inc
+		if s.activity[slot] > 1e100 {
+			for i := range s.activity {
+				s.activity[i] *= 1e-100
+			}
+			s.inc *= 1e-100
+		}
+	}
+	s.inc /= 0.95
+}
+
+// countLevels is the number of decision levels that the clause in the making spans.
+func (s *Solver) countLevels() int32 {
+	a := &s.scratch
+	a.stamp++
+	n := int32(0)
+	for _, slot := range a.slots {
+		lv := s.trail[a.sat[slot]].level
+		for int(lv) >= len(a.marks) {
+			a.marks = append(a.marks, 0)
+		}
+		if a.marks[lv] != a.stamp {
+			a.marks[lv] = a.stamp
+			n++
+		}
+	}
+	return n
+}
+
+// cancel goes back to a decision level and undoes everything after it.
+func (s *Solver) cancel(to int32) {
+	if int32(len(s.levels)) <= to {
+		return
+	}
+	l := s.levels[to]
+	for i := int32(len(s.trail)) - 1; i >= l.trail; i-- {
+		s.undo(s.trail[i])
+	}
+	s.trail, s.olds, s.gone = s.trail[:l.trail], s.olds[:l.olds], s.gone[:l.olds]
+	for _, slot := range s.queue[l.queue:] {
+		s.slots[slot].reached = -1
+	}
+	s.queue, s.qpos = s.queue[:l.queue], l.head
+	s.levels = s.levels[:to]
+	s.qhead = len(s.trail)
+	s.expand = s.expand[:0]
+	s.scratch.pending = s.scratch.pending[:0]
+}
+
+// undo restores the domain of one trail entry.
+func (s *Solver) undo(e entry) {
+	st := &s.slots[e.slot]
+	if v := s.single(e.slot); v > 0 {
+		st.phase = v
+	}
+	copy(s.dom[st.off:st.off+st.nw], s.olds[e.old:])
+	st.last = e.prev
+	if !s.has(e.slot, 0) {
+		s.open(e.slot)
+	}
+}

@@ -1,0 +1,86 @@
+package solve
+
+import "slices"
+
+// FactKind says what a fact is about.
+type FactKind int
+
+const (
+	// FactRoot is that the root is given.
+	FactRoot FactKind = iota
+	// FactLimit is a restriction of a slot.
+	FactLimit
+	// FactNeed is a need of some candidates of a slot.
+	FactNeed
+	// FactCheck is a clause that the source's Check returned.
+	FactCheck
+)
+
+// Fact is one clause of the problem as the source gave it.
+type Fact struct {
+	Kind    FactKind
+	Slot    int32
+	Values  Set   // FactNeed: the candidates that have the need
+	Index   int   // FactNeed: its index among the needs of the first of them; FactLimit: among the limits
+	Need    Need  // FactNeed
+	Allowed Set   // FactLimit
+	Tag     int32 // FactCheck
+
+	extra []Literal // FactCheck: the clause
+}
+
+// Core returns facts that together have no solution, in the order in which the search met them, after
+// Solve said that there is none. It need not be smallest: see [Minimize].
+func (s *Solver) Core() []Fact {
+	seen := map[int32]bool{}
+	stack := slices.Clone(s.final)
+	var out []int32
+	for len(stack) > 0 {
+		c := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[c] {
+			continue
+		}
+		seen[c] = true
+		cl := s.clauses[c]
+		if cl.ants < 0 {
+			out = append(out, c)
+			continue
+		}
+		stack = append(stack, s.ants[cl.ants:cl.ants+cl.nAnts]...)
+	}
+	slices.Sort(out)
+	facts := make([]Fact, 0, len(out))
+	for _, c := range out {
+		facts = append(facts, s.fact(c))
+	}
+	return facts
+}
+
+// fact is what an original clause says.
+func (s *Solver) fact(c int32) Fact {
+	o := s.origin[s.clauses[c].origin]
+	f := Fact{Kind: o.kind, Slot: o.slot, Index: int(o.index), Tag: o.tag}
+	switch o.kind {
+	case FactNeed:
+		if f.Values = o.values; f.Values == nil {
+			f.Values = NewSet(int(s.slots[o.slot].size)+1, int(o.value))
+		}
+		f.Need = s.needsOf(o.slot, o.value)[o.index]
+	case FactLimit:
+		f.Allowed = s.src.Limits(o.slot)[o.index].Allowed
+	case FactCheck:
+		f.extra = s.literals(c)
+	}
+	return f
+}
+
+// literals copies the literals of a clause.
+func (s *Solver) literals(c int32) []Literal {
+	cl := s.clauses[c]
+	var out []Literal
+	for _, l := range s.lits[cl.start : cl.start+cl.n] {
+		out = append(out, Literal{l.slot, s.setOf(l).Clone()})
+	}
+	return out
+}

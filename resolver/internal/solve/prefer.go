@@ -1,0 +1,212 @@
+package solve
+
+// Result is a solution.
+type Result struct {
+	Values Assignment
+	// Order are the slots of the solution, breadth first from the root, needs in their source's order.
+	Order []int32
+	// Preferred tells that the solution is proven to be the best by the documented order. It is false only
+	// when the budget of the search for a better one ran out.
+	Preferred bool
+	Stats     Stats
+}
+
+// Option sets how a solver works.
+type Option func(*Solver)
+
+// WithBudget bounds the search for better solutions, once there is one, to so many conflicts; 0 means no
+// bound, a negative number that the first solution is taken.
+func WithBudget(conflicts int) Option { return func(s *Solver) { s.budget = conflicts } }
+
+// Solve returns the preferred solution, or false when there is none (see [Solver.Core]).
+//
+// Preference goes layer by layer: the root is the first layer, and a slot is in the layer after the one
+// that needs it first. In each layer, given all layers before, (1) the slots together step back as little
+// as possible: the largest rank that any of them takes is as small as a solution allows, where the
+// rank of a value counts the better candidates that its needs from the layers before allow; then (2) the
+// slots in order, one after the other, take their best value that a solution allows. So a slot never goes
+// to a far older candidate in order to spare another one a single step.
+func (s *Solver) Solve(opts ...Option) (Result, bool) {
+	for _, o := range opts {
+		o(s)
+	}
+	s.focused = false
+	first, v := s.search(nil, 0)
+	if v != sat {
+		return Result{Stats: s.Stats()}, false
+	}
+	p := &preference{s: s, best: first, seen: map[int32]bool{Root: true}, exact: true}
+	if s.budget < 0 {
+		p.exact = false
+	}
+	p.walk()
+	return Result{Values: p.best, Order: p.order, Preferred: p.exact, Stats: s.Stats()}, true
+}
+
+// preference improves a solution layer by layer.
+type preference struct {
+	s      *Solver
+	best   Assignment
+	prefix []lit
+	seen   map[int32]bool
+	order  []int32
+	exact  bool // still within the budget
+	spent  int
+}
+
+// place is one slot of a layer and the values that the layers before allow it.
+type place struct {
+	slot    int32
+	allowed Set
+}
+
+func (p *preference) walk() {
+	layer := []place{{Root, NewSet(2, 1)}}
+	for len(layer) > 0 {
+		if p.exact && len(p.order) > 0 {
+			p.closest(layer)
+			p.each(layer)
+		}
+		for _, pl := range layer {
+			p.order = append(p.order, pl.slot)
+		}
+		layer = p.next(layer)
+	}
+	p.clean()
+}
+
+// next is the layer after one: the slots that it needs and that no layer before it has.
+func (p *preference) next(layer []place) []place {
+	var out []place
+	for _, pl := range layer {
+		for _, n := range p.s.needsOf(pl.slot, p.best[pl.slot]) {
+			if n.Slot != Impossible && !n.Allowed.Has(0) && !p.seen[n.Slot] {
+				p.seen[n.Slot] = true
+				out = append(out, place{slot: n.Slot})
+			}
+		}
+	}
+	at := map[int32]int{}
+	for i := range out {
+		at[out[i].slot] = i
+		out[i].allowed = p.initial(out[i].slot)
+	}
+	for _, slot := range p.order {
+		for _, n := range p.s.needsOf(slot, p.best[slot]) {
+			if i, ok := at[n.Slot]; ok && n.Slot != Impossible {
+				out[i].allowed = out[i].allowed.Intersect(n.Allowed)
+			}
+		}
+	}
+	return out
+}
+
+// initial is all candidates of a slot within its limits.
+func (p *preference) initial(slot int32) Set {
+	n := int(p.s.slots[slot].size)
+	set := NewSet(n + 1)
+	for v := 1; v <= n; v++ {
+		set.Add(v)
+	}
+	for _, l := range p.s.src.Limits(slot) {
+		set = set.Intersect(l.Allowed)
+	}
+	return set
+}
+
+// rank counts the better values that are allowed.
+func (pl place) rank(v int32) int {
+	n := 0
+	for _, o := range pl.allowed.Values() {
+		if int32(o) >= v {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// firstN are the best n allowed values.
+func (pl place) firstN(n int) Set {
+	out := make(Set, len(pl.allowed))
+	for i, v := range pl.allowed.Values() {
+		if i >= n {
+			break
+		}
+		out.Add(v)
+	}
+	return out
+}
+
+// worst is the largest rank in a layer.
+func (p *preference) worst(layer []place) int {
+	k := 0
+	for _, pl := range layer {
+		k = max(k, pl.rank(p.best[pl.slot]))
+	}
+	return k
+}
+
+// closest finds the smallest largest rank of a layer and fixes it.
+func (p *preference) closest(layer []place) {
+	lo, hi := 0, p.worst(layer)
+	for lo < hi && p.exact {
+		mid := (lo + hi) / 2
+		if p.try(p.bounded(layer, mid)) {
+			hi = p.worst(layer)
+		} else {
+			lo = mid + 1
+		}
+	}
+	p.prefix = p.bounded(layer, hi)
+}
+
+// bounded are the assumptions that no slot of a layer steps back further than rank k.
+func (p *preference) bounded(layer []place, k int) []lit {
+	out := p.prefix[:len(p.prefix):len(p.prefix)]
+	for _, pl := range layer {
+		out = append(out, lit{pl.slot, p.s.putFor(pl.slot, pl.firstN(k+1))})
+	}
+	return out
+}
+
+// each gives every slot of a layer, in order, its best possible value and fixes that.
+func (p *preference) each(layer []place) {
+	for _, pl := range layer {
+		for p.exact {
+			k := pl.rank(p.best[pl.slot])
+			if k == 0 || !p.try(append(p.prefix[:len(p.prefix):len(p.prefix)], lit{pl.slot, p.s.putFor(pl.slot, pl.firstN(k))})) {
+				break
+			}
+		}
+		p.prefix = append(p.prefix, lit{pl.slot, p.s.one(pl.slot, p.best[pl.slot])})
+	}
+}
+
+// try searches under assumptions and keeps what it finds.
+func (p *preference) try(assume []lit) bool {
+	budget := 0
+	if p.s.budget > 0 {
+		budget = max(p.s.budget-p.spent, 1)
+	}
+	before := p.s.stats.Conflicts
+	m, v := p.s.search(assume, budget)
+	p.spent += p.s.stats.Conflicts - before
+	switch v {
+	case sat:
+		p.best = m
+		return true
+	case unknown:
+		p.exact = false
+	}
+	return false
+}
+
+// clean leaves only the slots of the solution in the assignment.
+func (p *preference) clean() {
+	out := make(Assignment, len(p.best))
+	for _, slot := range p.order {
+		out[slot] = p.best[slot]
+	}
+	p.best = out
+}

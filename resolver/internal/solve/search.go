@@ -1,0 +1,200 @@
+package solve
+
+// verdict is the outcome of one search.
+type verdict int
+
+const (
+	unknown verdict = iota // the budget is used up
+	sat
+	unsatAssumed // no solution under the assumptions
+	unsatisfiable
+)
+
+const (
+	breadthConflicts = 16  // conflicts after which a search decides by activity
+	restartUnit      = 100 // conflicts of the shortest run between restarts
+	keepLearned      = 4000
+)
+
+// search looks for a solution under assumptions, and gives up after budget conflicts (0: never).
+func (s *Solver) search(assume []lit, budget int) (Assignment, verdict) {
+	if s.unsat {
+		return nil, unsatisfiable
+	}
+	s.stats.Searches++
+	s.rewind(assume)
+	start, run, turn := s.stats.Conflicts, 0, 1
+	s.focused = false
+	for {
+		if c := s.propagate(); c >= 0 {
+			if !s.learn(c) {
+				return nil, unsatisfiable
+			}
+			spent := s.stats.Conflicts - start
+			if budget > 0 && spent >= budget {
+				return nil, unknown
+			}
+			if run++; spent >= breadthConflicts && (!s.focused || run >= restartUnit*luby(turn)) {
+				if s.focused {
+					turn++
+				}
+				s.focused, run = true, 0
+				s.restart(len(assume))
+			}
+			continue
+		}
+		if n := len(s.levels); n < len(assume) {
+			if l := assume[n]; !s.decide(l) {
+				return nil, unsatAssumed
+			}
+			continue
+		}
+		slot := s.pick()
+		if slot >= 0 {
+			s.choose(slot)
+			continue
+		}
+		model := s.model()
+		if !s.refuted(model) {
+			return model, sat
+		}
+	}
+}
+
+// rewind goes back to where the assumptions begin to differ from those of the search before.
+func (s *Solver) rewind(assume []lit) {
+	n := 0
+	for n < len(assume) && n < len(s.assumed) && s.sameLit(assume[n], s.assumed[n]) {
+		n++
+	}
+	s.cancel(int32(n))
+	s.assumed = append(s.assumed[:0], assume...)
+}
+
+func (s *Solver) sameLit(a, b lit) bool {
+	return a.slot == b.slot && (a.set == b.set || s.setOf(a).Equal(s.setOf(b)))
+}
+
+// restart goes back to the assumptions and forgets clauses that were of little use.
+func (s *Solver) restart(assumptions int) {
+	s.stats.Restarts++
+	s.cancel(int32(assumptions))
+	s.reduce()
+}
+
+// decide opens a level and narrows by a literal; it is false, and the level closed, when nothing is left.
+func (s *Solver) decide(l lit) bool {
+	s.levels = append(s.levels, level{int32(len(s.trail)), int32(len(s.olds)), int32(len(s.queue)), s.qpos})
+	if s.narrow(l, -1) {
+		return true
+	}
+	s.cancel(int32(len(s.levels) - 1))
+	return false
+}
+
+// choose decides a slot: the best candidate that is left, or, once the search restarts, the one that it
+// had last. A slot that caused conflicts, or any once there were many, first has the needs of all its
+// candidates looked at: that narrows more, and an easy problem never pays for it.
+func (s *Solver) choose(slot int32) {
+	st := &s.slots[slot]
+	if (st.conflict > 0 || s.focused) && !st.all {
+		s.expandAll(slot)
+		return
+	}
+	v := s.first(slot)
+	if s.focused && st.phase > 0 && s.has(slot, st.phase) {
+		v = st.phase
+	}
+	s.stats.Decisions++
+	s.decide(lit{slot, s.one(slot, v)})
+}
+
+// one is the offset of the set that holds one value.
+func (s *Solver) one(slot, v int32) int32 {
+	st := &s.slots[slot]
+	at := st.base + v
+	if s.ones[at] < 0 {
+		s.ones[at] = int32(len(s.sets))
+		for w := range st.nw {
+			s.sets = append(s.sets, 0)
+			if w == v>>6 {
+				s.sets[s.ones[at]+w] = 1 << (v & 63)
+			}
+		}
+	}
+	return s.ones[at]
+}
+
+// pick is the slot to decide next, or -1 when all that is needed is decided.
+func (s *Solver) pick() int32 {
+	if !s.focused {
+		return s.nextReached()
+	}
+	if slot := s.mostConstrained(); slot >= 0 {
+		return slot
+	}
+	// All that waits is decided: walking what is reached only completes the queue.
+	return s.nextReached()
+}
+
+// nextReached walks the reached slots breadth first, and returns the first that is not decided.
+func (s *Solver) nextReached() int32 {
+	for int(s.qpos) < len(s.queue) {
+		slot := s.queue[s.qpos]
+		v := s.single(slot)
+		if v < 0 {
+			return slot
+		}
+		s.qpos++
+		for _, n := range s.needsOf(slot, v) {
+			if n.Slot != Impossible && !n.Allowed.Has(0) {
+				s.reach(n.Slot)
+			}
+		}
+	}
+	return -1
+}
+
+// reach puts a slot at the end of the queue, once.
+func (s *Solver) reach(slot int32) {
+	s.ensure(slot)
+	if s.slots[slot].reached < 0 {
+		s.slots[slot].reached = int32(len(s.queue))
+		s.queue = append(s.queue, slot)
+	}
+}
+
+// model reads the assignment of the reached slots.
+func (s *Solver) model() Assignment {
+	m := make(Assignment, len(s.slots))
+	for _, slot := range s.queue {
+		m[slot] = s.single(slot)
+	}
+	return m
+}
+
+// refuted asks the source to check a finished assignment and adds the clauses that it breaks.
+func (s *Solver) refuted(m Assignment) bool {
+	clauses := s.src.Check(m)
+	for _, c := range clauses {
+		ls := make([]lit, 0, len(c.Literals))
+		for _, l := range c.Literals {
+			s.ensure(l.Slot)
+			ls = append(ls, lit{l.Slot, s.putFor(l.Slot, l.Set)})
+		}
+		s.pending(s.attach(origin{kind: FactCheck, slot: ls[0].slot, tag: c.Tag}, ls...))
+	}
+	return len(clauses) > 0
+}
+
+// luby is the i-th number of the sequence 1 1 2 1 1 2 4 1 1 2 …, the lengths of runs between restarts.
+func luby(i int) int {
+	for k := 1; ; k++ {
+		if i == 1<<k-1 {
+			return 1 << (k - 1)
+		}
+		if i < 1<<k-1 {
+			return luby(i - (1<<(k-1) - 1))
+		}
+	}
+}

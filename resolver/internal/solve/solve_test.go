@@ -1,0 +1,291 @@
+package solve
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// universes is how many random problems a test solves: 1,000, or what RESOLVER_UNIVERSES says.
+func universes(t testing.TB) int {
+	if v := os.Getenv("RESOLVER_UNIVERSES"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			t.Fatalf("RESOLVER_UNIVERSES: %v", err)
+		}
+		return n
+	}
+	return 1000
+}
+
+// random is a small problem: everything in it, forbidding needs, limits and impossible ones included.
+func random(rng *rand.Rand) *Static {
+	slots := 2 + rng.IntN(7)
+	p := NewStatic(slots)
+	for s := 1; s < slots; s++ {
+		p.Candidates(int32(s), 1+rng.IntN(4))
+	}
+	for s := range slots {
+		for v := 1; v <= p.sizes[s]; v++ {
+			for range rng.IntN(4) {
+				on := 1 + rng.IntN(slots-1)
+				set := NewSet(p.sizes[on] + 1)
+				for c := 1; c <= p.sizes[on]; c++ {
+					if rng.IntN(2) == 0 {
+						set.Add(c)
+					}
+				}
+				if rng.IntN(6) == 0 {
+					set.Add(0)
+				}
+				if rng.IntN(40) == 0 {
+					on = int(Impossible)
+				}
+				p.Need(int32(s), int32(v), int32(on), set)
+			}
+		}
+		if s > 0 && rng.IntN(8) == 0 {
+			set := NewSet(p.sizes[s]+1, 0, 1+rng.IntN(p.sizes[s]))
+			p.Limit(int32(s), set)
+		}
+	}
+	return p
+}
+
+// valid checks an assignment against all needs, and that nothing is in it that nobody needs.
+func valid(p *Static, a Assignment) error {
+	if a.Value(Root) != 1 {
+		return fmt.Errorf("root is not there")
+	}
+	needed := map[int32]bool{Root: true}
+	for s := range p.sizes {
+		v := a.Value(int32(s))
+		if v == 0 {
+			continue
+		}
+		for _, l := range p.limits[int32(s)] {
+			if !l.Allowed.Has(int(v)) {
+				return fmt.Errorf("slot %d has %d against its limit", s, v)
+			}
+		}
+		for _, n := range p.needs[s][v] {
+			if n.Slot == Impossible || !n.Allowed.Has(int(a.Value(n.Slot))) {
+				return fmt.Errorf("slot %d = %d needs %v, has %d", s, v, n, a.Value(n.Slot))
+			}
+			if !n.Allowed.Has(0) {
+				needed[n.Slot] = true
+			}
+		}
+	}
+	for s := range p.sizes {
+		if a.Value(int32(s)) != 0 && !needed[int32(s)] {
+			return fmt.Errorf("slot %d = %d is needed by nobody", s, a.Value(int32(s)))
+		}
+	}
+	return nil
+}
+
+// all lists every solution: every choice of candidates for what is reached, breadth first.
+func all(p *Static) []Assignment {
+	var out []Assignment
+	var rec func(a Assignment, queue []int32, at int)
+	rec = func(a Assignment, queue []int32, at int) {
+		if at == len(queue) {
+			if valid(p, a) == nil {
+				out = append(out, append(Assignment(nil), a...))
+			}
+			return
+		}
+		slot := queue[at]
+		for v := 1; v <= p.sizes[slot]; v++ {
+			a[slot] = int32(v)
+			rec(a, reach(p, queue, slot, int32(v)), at+1)
+		}
+		a[slot] = 0
+	}
+	a := make(Assignment, len(p.sizes))
+	a[Root] = 1
+	rec(a, reach(p, []int32{Root}, Root, 1), 1)
+	return out
+}
+
+func reach(p *Static, queue []int32, slot, v int32) []int32 {
+	queue = queue[:len(queue):len(queue)]
+	for _, n := range p.needs[slot][v] {
+		if n.Slot == Impossible || n.Allowed.Has(0) {
+			continue
+		}
+		known := false
+		for _, q := range queue {
+			known = known || q == n.Slot
+		}
+		if !known {
+			queue = append(queue, n.Slot)
+		}
+	}
+	return queue
+}
+
+// layers splits a solution into its layers, with the values that the layers before allow each slot.
+func layers(p *Static, a Assignment) [][]place {
+	seen := map[int32]bool{Root: true}
+	var done []int32
+	layer := []int32{Root}
+	var out [][]place
+	for len(layer) > 0 {
+		done = append(done, layer...)
+		var next []int32
+		for _, s := range layer {
+			for _, n := range p.needs[s][a[s]] {
+				if n.Slot != Impossible && !n.Allowed.Has(0) && !seen[n.Slot] {
+					seen[n.Slot] = true
+					next = append(next, n.Slot)
+				}
+			}
+		}
+		var places []place
+		for _, s := range next {
+			allowed := NewSet(p.sizes[s] + 1)
+			for v := 1; v <= p.sizes[s]; v++ {
+				ok := true
+				for _, l := range p.limits[s] {
+					ok = ok && l.Allowed.Has(v)
+				}
+				for _, d := range done {
+					for _, n := range p.needs[d][a[d]] {
+						ok = ok && (n.Slot != s || n.Allowed.Has(v))
+					}
+				}
+				if ok {
+					allowed.Add(v)
+				}
+			}
+			places = append(places, place{s, allowed})
+		}
+		if len(places) > 0 {
+			out = append(out, places)
+		}
+		layer = next
+	}
+	return out
+}
+
+// better compares two solutions by the order that Solve documents.
+func better(p *Static, a, b Assignment) bool {
+	la, lb := layers(p, a), layers(p, b)
+	for i := range min(len(la), len(lb)) {
+		ka, kb := 0, 0
+		for j := range la[i] {
+			ka = max(ka, la[i][j].rank(a[la[i][j].slot]))
+			kb = max(kb, lb[i][j].rank(b[lb[i][j].slot]))
+		}
+		if ka != kb {
+			return ka < kb
+		}
+		for j := range la[i] {
+			if x, y := a[la[i][j].slot], b[lb[i][j].slot]; x != y {
+				return x < y
+			}
+		}
+	}
+	return false
+}
+
+func TestAgainstBruteForce(t *testing.T) {
+	solvable := 0
+	for i := range universes(t) {
+		p := random(rand.New(rand.NewPCG(uint64(i), 7)))
+		s := New(p)
+		res, ok := s.Solve()
+		every := all(p)
+		if ok != (len(every) > 0) {
+			t.Fatalf("universe %d: solved %v, but there are %d solutions", i, ok, len(every))
+		}
+		if !ok {
+			checkCore(t, i, p, s)
+			continue
+		}
+		solvable++
+		if err := valid(p, res.Values); err != nil {
+			t.Fatalf("universe %d: %v", i, err)
+		}
+		if !res.Preferred {
+			t.Fatalf("universe %d: not proven best", i)
+		}
+		for _, o := range every {
+			if better(p, o, res.Values) {
+				t.Fatalf("universe %d: %v is better than %v", i, o, res.Values)
+			}
+		}
+	}
+	if solvable == 0 || solvable == universes(t) {
+		t.Errorf("%d of %d universes can be solved: the test shows nothing", solvable, universes(t))
+	}
+}
+
+// checkCore tells whether a core is unsolvable, stays so when minimized, and is then minimal.
+func checkCore(t *testing.T, i int, p *Static, s *Solver) {
+	t.Helper()
+	core := s.Core()
+	if ok, _ := Solvable(p, core); ok {
+		t.Fatalf("universe %d: its core can be solved: %v", i, core)
+	}
+	small := Minimize(p, core, 1000)
+	if ok, _ := Solvable(p, small); ok {
+		t.Fatalf("universe %d: its minimized core can be solved: %v", i, small)
+	}
+	for k := range small {
+		rest := append(append([]Fact(nil), small[:k]...), small[k+1:]...)
+		if ok, _ := Solvable(p, rest); !ok {
+			t.Fatalf("universe %d: fact %d of the minimized core is not needed", i, k)
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	s := NewSet(130, 0, 5, 64, 129)
+	if diff := cmp.Diff([]int{0, 5, 64, 129}, s.Values()); diff != "" {
+		t.Error(diff)
+	}
+	s.Remove(64)
+	if s.Has(64) || !s.Has(129) || s.Has(1000) || s.Count() != 3 {
+		t.Errorf("wrong members: %v", s.Values())
+	}
+	if !s.Equal(append(s.Clone(), 0)) || s.Equal(NewSet(130, 0, 5)) {
+		t.Error("Equal is wrong")
+	}
+	if diff := cmp.Diff([]int{5}, s.Intersect(NewSet(64, 5, 6)).Values()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestManyCandidates(t *testing.T) {
+	p := NewStatic(3)
+	p.Candidates(1, 300)
+	p.Candidates(2, 300)
+	only := NewSet(301, 297)
+	p.Need(0, 1, 1, fullSet(300))
+	for v := int32(1); v <= 300; v++ {
+		if v < 250 {
+			p.Need(1, v, 2, NewSet(301))
+		} else {
+			p.Need(1, v, 2, only)
+		}
+	}
+	res, ok := New(p).Solve()
+	if !ok || res.Values[1] != 250 || res.Values[2] != 297 {
+		t.Errorf("got %v, %v", res.Values, ok)
+	}
+}
+
+func fullSet(n int) Set {
+	s := NewSet(n + 1)
+	for v := 1; v <= n; v++ {
+		s.Add(v)
+	}
+	return s
+}

@@ -1,0 +1,375 @@
+package solve
+
+import "math/bits"
+
+// lit is a literal in the solver's own store: a slot and the offset of its set in Solver.sets.
+type lit struct{ slot, set int32 }
+
+// clause is a disjunction of literals, lits[start:start+n]. The first two are watched.
+type clause struct {
+	start, n int32
+	ants     int32 // index into Solver.ants for a learned clause, -1 for an original one
+	nAnts    int32
+	origin   int32 // index into Solver.origin for an original clause, -1 for a learned one
+	lbd      int32
+	deleted  bool
+}
+
+// watch is one watched literal of a clause; clause c has the watches 2c and 2c+1. A watch stands in the
+// list of one value that makes its literal possible, and is looked at only when that value goes.
+type watch struct {
+	word      uint64 // the literal's set, where one word holds it
+	next      int32  // the next watch in the list, -1 for none
+	slot, set int32
+}
+
+// entry is one narrowing of a slot's domain on the trail.
+type entry struct {
+	slot   int32
+	prev   int32 // the slot's previous entry, -1 for none
+	reason int32 // the clause that narrowed, -1 for a decision
+	level  int32
+	old    int32 // offset of the domain before, in Solver.olds, and of what went, in Solver.gone
+}
+
+// state is what the solver keeps about one slot.
+type state struct {
+	off      int32 // offset of the domain in Solver.dom
+	nw       int32 // its words
+	base     int32 // offset of its values in what is kept by value
+	last     int32 // last trail entry, -1 for none
+	size     int32 // candidates
+	phase    int32 // the value that it last had
+	open     int32 // position in the list of open slots, -1 when outside
+	reached  int32 // position in the queue of reached slots, -1 when outside
+	conflict int32 // how many learned clauses it took part in
+	all      bool  // the needs of all its candidates are clauses
+}
+
+// origin says where an original clause comes from.
+type origin struct {
+	kind             FactKind
+	slot, index, tag int32
+	value            int32 // FactNeed: the first candidate
+	values           Set   // FactNeed of several candidates
+}
+
+// level is what is to be restored when a decision level is left.
+type level struct {
+	trail, olds, queue, head int32
+}
+
+// Stats counts the work of a search.
+type Stats struct {
+	Slots, Decisions, Conflicts, Restarts, Propagations, Clauses, Searches int
+}
+
+// Solver is one search over one source. It is not safe for concurrent use.
+type Solver struct {
+	src Source
+
+	slots    []state
+	dom      []uint64
+	activity []float64
+	limits   map[int32][]int32 // by slot, the clauses of its limits
+
+	// By value, from state.base on.
+	heads    []int32  // the first watch in the value's list, -1 for none
+	ones     []int32  // offset of the set that holds the value alone, -1 until used
+	needs    [][]Need // as the source gave them, nil until asked for
+	expanded []bool
+
+	clauses []clause
+	watches []watch
+	lits    []lit
+	sets    []uint64
+	ants    []int32
+	origin  []origin
+	learned []int32
+
+	trail  []entry
+	olds   []uint64
+	gone   []uint64
+	levels []level
+	qhead  int
+	expand []int32
+
+	queue  []int32 // reached slots, breadth first
+	qpos   int32
+	opened []int32
+	inc    float64
+
+	assumed []lit
+	scratch analysis
+	focused bool // decide by activity, not breadth first
+	unsat   bool
+	final   []int32 // antecedents of the empty clause
+	stats   Stats
+	budget  int
+}
+
+// New returns a solver for a source.
+func New(src Source) *Solver {
+	s := &Solver{src: src, inc: 1, limits: map[int32][]int32{}}
+	s.ensure(Root)
+	one := s.put(NewSet(int(s.slots[Root].size)+1, 1))
+	c := s.attach(origin{kind: FactRoot, slot: Root}, lit{Root, one})
+	s.unit(c)
+	s.reach(Root)
+	return s
+}
+
+// Stats tells how much work the solver has done so far.
+func (s *Solver) Stats() Stats {
+	st := s.stats
+	st.Slots, st.Clauses = len(s.slots), len(s.clauses)
+	return st
+}
+
+// ensure makes the solver know all slots up to and including slot.
+func (s *Solver) ensure(slot int32) {
+	for int32(len(s.slots)) <= slot {
+		id := int32(len(s.slots))
+		size := s.src.Size(id)
+		nw := words(size + 1)
+		st := state{
+			off: int32(len(s.dom)), nw: int32(nw), base: int32(len(s.heads)),
+			last: -1, size: int32(size), open: -1, reached: -1,
+		}
+		for w := range nw {
+			s.dom = append(s.dom, full(size+1, w))
+		}
+		for range size + 1 {
+			s.heads = append(s.heads, -1)
+			s.ones = append(s.ones, -1)
+			s.needs = append(s.needs, nil)
+			s.expanded = append(s.expanded, false)
+		}
+		s.slots = append(s.slots, st)
+		s.activity = append(s.activity, 0)
+		s.scratch.grow()
+		if ls := s.src.Limits(id); len(ls) > 0 {
+			s.limit(id, ls)
+		}
+	}
+}
+
+// limit narrows a new slot by the source's restrictions. They hold from the start: no level undoes them.
+func (s *Solver) limit(slot int32, limits []Limit) {
+	st := s.slots[slot]
+	for i, l := range limits {
+		off := s.putFor(slot, l.Allowed)
+		s.sets[off] |= 1
+		c := s.attach(origin{kind: FactLimit, slot: slot, index: int32(i)}, lit{slot, off})
+		s.limits[slot] = append(s.limits[slot], c)
+		for w := range st.nw {
+			s.dom[st.off+w] &= s.sets[off+w]
+		}
+	}
+}
+
+// unit narrows by a clause of one literal. Above level 0 the narrowing would be lost on the way back, so
+// the clause is also watched: it is looked at again whenever its slot changes.
+func (s *Solver) unit(c int32) {
+	l := s.lits[s.clauses[c].start]
+	if !s.narrow(l, c) {
+		s.pending(c)
+	}
+}
+
+// pending keeps a conflict found outside of propagation.
+func (s *Solver) pending(c int32) { s.scratch.pending = append(s.scratch.pending, c) }
+
+// full is word w of the set of all n values.
+func full(n, w int) uint64 {
+	if rest := n - 64*w; rest < 64 {
+		return 1<<rest - 1
+	}
+	return ^uint64(0)
+}
+
+// put stores a set and returns its offset.
+func (s *Solver) put(set Set) int32 {
+	off := int32(len(s.sets))
+	s.sets = append(s.sets, set...)
+	return off
+}
+
+// putFor stores a set with exactly the words of its slot.
+func (s *Solver) putFor(slot int32, set Set) int32 {
+	off := int32(len(s.sets))
+	for w := range int(s.slots[slot].nw) {
+		if w < len(set) {
+			s.sets = append(s.sets, set[w])
+		} else {
+			s.sets = append(s.sets, 0)
+		}
+	}
+	return off
+}
+
+// disjoint tells whether the literal is false: no value of its set is left in the domain.
+func (s *Solver) disjoint(slot, set int32) bool {
+	st := &s.slots[slot]
+	if st.nw == 1 {
+		return s.dom[st.off]&s.sets[set] == 0
+	}
+	for w := range st.nw {
+		if s.dom[st.off+w]&s.sets[set+w] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// within tells whether the literal is true: the domain lies within its set.
+func (s *Solver) within(slot, set int32) bool {
+	st := &s.slots[slot]
+	for w := range st.nw {
+		if s.dom[st.off+w]&^s.sets[set+w] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// has tells whether a value is still in a slot's domain.
+func (s *Solver) has(slot, value int32) bool {
+	return s.dom[s.slots[slot].off+value>>6]&(1<<(value&63)) != 0
+}
+
+// single is the one value left in a slot's domain, or -1.
+func (s *Solver) single(slot int32) int32 {
+	st := &s.slots[slot]
+	found := int32(-1)
+	for w := range st.nw {
+		d := s.dom[st.off+w]
+		if d == 0 {
+			continue
+		}
+		if found >= 0 || d&(d-1) != 0 {
+			return -1
+		}
+		found = w<<6 + int32(bits.TrailingZeros64(d))
+	}
+	return found
+}
+
+// first is the best candidate left in a slot's domain, or 0.
+func (s *Solver) first(slot int32) int32 {
+	st := &s.slots[slot]
+	for w := range st.nw {
+		d := s.dom[st.off+w]
+		if w == 0 {
+			d &^= 1
+		}
+		if d != 0 {
+			return w<<6 + int32(bits.TrailingZeros64(d))
+		}
+	}
+	return 0
+}
+
+// narrow cuts a slot's domain down to the literal's set and puts that on the trail. It is false when
+// nothing would be left; the domain then stays as it is.
+func (s *Solver) narrow(l lit, reason int32) bool {
+	st := &s.slots[l.slot]
+	var any, change uint64
+	for w := range st.nw {
+		d, m := s.dom[st.off+w], s.sets[l.set+w]
+		any |= d & m
+		change |= d &^ m
+	}
+	if any == 0 {
+		return false
+	}
+	if change == 0 {
+		return true
+	}
+	s.trail = append(s.trail, entry{l.slot, st.last, reason, int32(len(s.levels)), int32(len(s.olds))})
+	st.last = int32(len(s.trail) - 1)
+	for w := range st.nw {
+		d, m := s.dom[st.off+w], s.sets[l.set+w]
+		s.olds, s.gone = append(s.olds, d), append(s.gone, d&^m)
+		s.dom[st.off+w] = d & m
+	}
+	s.stats.Propagations++
+	s.narrowed(l.slot)
+	return true
+}
+
+// narrowed notes what a narrower domain asks for: a single candidate is expanded, a needed slot decided.
+func (s *Solver) narrowed(slot int32) {
+	if s.has(slot, 0) {
+		return
+	}
+	if v := s.single(slot); v < 0 {
+		s.open(slot)
+	} else if !s.expanded[s.slots[slot].base+v] {
+		s.expand = append(s.expand, slot)
+	}
+}
+
+// attach stores an original clause and watches it.
+func (s *Solver) attach(o origin, ls ...lit) int32 {
+	c := s.store(ls)
+	s.clauses[c].origin = int32(len(s.origin))
+	s.origin = append(s.origin, o)
+	return c
+}
+
+// store puts a clause into the database and watches its first two literals.
+func (s *Solver) store(ls []lit) int32 {
+	c := int32(len(s.clauses))
+	s.clauses = append(s.clauses, clause{start: int32(len(s.lits)), n: int32(len(ls)), ants: -1, origin: -1})
+	s.lits = append(s.lits, ls...)
+	for i := range int32(2) {
+		s.watches = append(s.watches, watch{})
+		if int(i) < len(ls) {
+			s.watch(2*c+i, ls[i])
+		}
+	}
+	return c
+}
+
+// watch makes a watch of a literal and puts it into the list of a value that makes the literal possible:
+// the slot's last one if that does, so that the watch stays where it is when the search comes by again.
+func (s *Solver) watch(w int32, l lit) {
+	node := &s.watches[w]
+	node.slot, node.set, node.word = l.slot, l.set, s.sets[l.set]
+	st := &s.slots[l.slot]
+	v := s.witness(st, l.set)
+	head := &s.heads[st.base+v]
+	node.next, *head = *head, w
+}
+
+// witness is a value of a literal's set that is in its slot's domain, or that was, where none is left.
+func (s *Solver) witness(st *state, set int32) int32 {
+	if p := st.phase; p > 0 && s.dom[st.off+p>>6]&s.sets[set+p>>6]&(1<<(p&63)) != 0 {
+		return p
+	}
+	for w := range st.nw {
+		d := s.dom[st.off+w] & s.sets[set+w]
+		if w == 0 && d&^1 != 0 {
+			d &^= 1
+		}
+		if d != 0 {
+			return w<<6 + int32(bits.TrailingZeros64(d))
+		}
+	}
+	return s.lastGone(st, set)
+}
+
+// lastGone is the value of a false literal's set that left its slot's domain last: when the search goes
+// back far enough for the literal to be possible, that value is the first to be there again.
+func (s *Solver) lastGone(st *state, set int32) int32 {
+	for at := st.last; at >= 0; at = s.trail[at].prev {
+		off := s.trail[at].old
+		for w := range st.nw {
+			if d := s.gone[off+w] & s.sets[set+w]; d != 0 {
+				return w<<6 + int32(bits.TrailingZeros64(d))
+			}
+		}
+	}
+	return 0
+}

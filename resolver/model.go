@@ -1,0 +1,229 @@
+package resolver
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// Scope says how many instances of a package there may be.
+type Scope string
+
+// The scopes of a package; the empty scope is ScopeAny.
+const (
+	ScopeAny       Scope = "any"
+	ScopeNamespace Scope = "namespace"
+	ScopeCluster   Scope = "cluster"
+)
+
+// Sharing modes; the empty mode is ModeGroup with the group "".
+const (
+	ModeGroup = "group"
+	ModeNone  = "none"
+)
+
+// Package is one version of a package: what it offers and what it needs.
+type Package struct {
+	Package string `json:"package"`
+	Version string `json:"version"`
+	// Tag is the name that the version has where it comes from; Source says where, Digest what was found there.
+	Tag          string        `json:"tag,omitempty"`
+	Source       string        `json:"source,omitempty"`
+	Digest       string        `json:"digest,omitempty"`
+	Scope        Scope         `json:"scope,omitempty"`
+	Parameters   []Field       `json:"parameters,omitempty"`
+	Credentials  []Field       `json:"credentials,omitempty"`
+	Outputs      []Field       `json:"outputs,omitempty"`
+	Provides     []Provide     `json:"provides,omitempty"`
+	Requires     []Requirement `json:"requires,omitempty"`
+	Compositions []string      `json:"compositions,omitempty"`
+	// Objects are the names of the objects that an active revision controls.
+	Objects []string `json:"objects,omitempty"`
+}
+
+// Field is a parameter, a credential or an output. ID, where both sides have one, stands for its name.
+type Field struct {
+	Name     string  `json:"name,omitempty"`
+	Type     string  `json:"type,omitempty"`
+	ID       string  `json:"id,omitempty"`
+	Required *bool   `json:"required,omitempty"`
+	Default  *string `json:"default,omitempty"`
+}
+
+// needsValue tells whether a person has to give a value: there is no default and it is not optional.
+func (f Field) needsValue() bool { return f.Default == nil && (f.Required == nil || *f.Required) }
+
+// GVK names an API exactly.
+type GVK struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+}
+
+// String is "group/version Kind".
+func (g GVK) String() string { return g.APIVersion + " " + g.Kind }
+
+// Group is the part of the API version before the slash, empty for the core group.
+func (g GVK) Group() string {
+	if i := strings.LastIndex(g.APIVersion, "/"); i >= 0 {
+		return g.APIVersion[:i]
+	}
+	return ""
+}
+
+// name is what owns an API: its group and kind, whatever the version.
+func (g GVK) name() string { return g.Group() + "/" + g.Kind }
+
+// Provide is one thing that a package offers beside itself: an API, or a well-known interface.
+type Provide struct {
+	GVK       *GVK   `json:"gvk,omitempty"`
+	Interface string `json:"interface,omitempty"`
+	Version   string `json:"version,omitempty"`
+}
+
+// UnmarshalJSON reads the interface as a string or as {id, version}, and an API under gvk or bare.
+func (p *Provide) UnmarshalJSON(data []byte) error {
+	var raw struct {
+		GVK        *GVK            `json:"gvk"`
+		Interface  json.RawMessage `json:"interface"`
+		Version    string          `json:"version"`
+		APIVersion string          `json:"apiVersion"`
+		Kind       string          `json:"kind"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*p = Provide{GVK: raw.GVK, Version: raw.Version}
+	if raw.Kind != "" {
+		p.GVK = &GVK{raw.APIVersion, raw.Kind}
+	}
+	if len(raw.Interface) == 0 || json.Unmarshal(raw.Interface, &p.Interface) == nil {
+		return nil
+	}
+	var o struct{ ID, Version string }
+	if err := json.Unmarshal(raw.Interface, &o); err != nil {
+		return err
+	}
+	p.Interface, p.Version = o.ID, o.Version
+	return nil
+}
+
+// Document lists what an implementation of an interface has at least.
+type Document struct {
+	Parameters  []Field `json:"parameters,omitempty"`
+	Credentials []Field `json:"credentials,omitempty"`
+	Outputs     []Field `json:"outputs,omitempty"`
+}
+
+// Interface says what may stand in for a dependency. Reference (a package of the catalogue, "name" or
+// "name:version") and Document exclude each other; the lists beside them are a short form of Document.
+type Interface struct {
+	ID        string    `json:"id,omitempty"`
+	Name      string    `json:"name,omitempty"`
+	Version   string    `json:"version,omitempty"`
+	Reference string    `json:"reference,omitempty"`
+	Document  *Document `json:"document,omitempty"`
+
+	Parameters  []Field `json:"parameters,omitempty"`
+	Credentials []Field `json:"credentials,omitempty"`
+	Outputs     []Field `json:"outputs,omitempty"`
+}
+
+// id is the interface's identifier: its ID, or else its name.
+func (i *Interface) id() string {
+	if i == nil {
+		return ""
+	}
+	if i.ID != "" {
+		return i.ID
+	}
+	return i.Name
+}
+
+// Share says with whom an instance is shared.
+type Share struct {
+	Mode  string `json:"mode,omitempty"`
+	Group string `json:"group,omitempty"`
+}
+
+// Uses lists what a parent reads from a dependency or sets on it beyond what its templates say.
+type Uses struct {
+	Outputs    []string `json:"outputs,omitempty"`
+	Parameters []string `json:"parameters,omitempty"`
+}
+
+// Lifecycle says which actions on a parent also act on the dependency. A nil field follows Managed.
+type Lifecycle struct {
+	Managed   bool  `json:"managed,omitempty"`
+	Upgrade   *bool `json:"upgrade,omitempty"`
+	Invoke    *bool `json:"invoke,omitempty"`
+	Uninstall *bool `json:"uninstall,omitempty"`
+}
+
+// Requirement is one need of a package. Package, Interface, GVK, Platform and AnyOf say of what;
+// Package and Interface may stand together: the package is then the default implementation.
+type Requirement struct {
+	Alias    string `json:"alias,omitempty"`
+	Optional bool   `json:"optional,omitempty"`
+
+	Package string `json:"package,omitempty"`
+	// Version is a range in the syntax of Masterminds semver v3.
+	Version string `json:"version,omitempty"`
+	// Default is the version that is taken where there is no range, or no version in it.
+	Default   string        `json:"default,omitempty"`
+	Interface *Interface    `json:"interface,omitempty"`
+	GVK       *GVK          `json:"gvk,omitempty"`
+	Platform  string        `json:"platform,omitempty"`
+	AnyOf     []Requirement `json:"anyOf,omitempty"`
+
+	Uses      Uses              `json:"uses,omitempty"`
+	Share     Share             `json:"share,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Namespace *string           `json:"namespace,omitempty"`
+
+	Parameters  map[string]string `json:"parameters,omitempty"`
+	Credentials map[string]string `json:"credentials,omitempty"`
+	Outputs     map[string]string `json:"outputs,omitempty"`
+	Lifecycle   Lifecycle         `json:"lifecycle,omitempty"`
+}
+
+// Pull says how the content of an installation is fetched and run; it flows from a parent to what is made for it.
+type Pull struct {
+	ImagePullSecrets          []string          `json:"imagePullSecrets,omitempty"`
+	ImagePullPolicy           string            `json:"imagePullPolicy,omitempty"`
+	ServiceAccountAnnotations map[string]string `json:"serviceAccountAnnotations,omitempty"`
+}
+
+// Actual is what an installation is found to have when one looks, as opposed to what is remembered of it.
+type Actual struct {
+	Outputs []Field `json:"outputs"`
+}
+
+// Installation is an instance of a package that exists. Namespace "" is global.
+type Installation struct {
+	Name      string            `json:"name"`
+	Namespace string            `json:"namespace,omitempty"`
+	Package   string            `json:"package"`
+	Version   string            `json:"version,omitempty"`
+	Mode      string            `json:"mode,omitempty"`
+	Group     string            `json:"group,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	// Owner is the installation that it was created for, ManagedBy the one that manages it.
+	Owner     string `json:"owner,omitempty"`
+	ManagedBy string `json:"managedBy,omitempty"`
+	// Bindings are the installations, by alias, that its requirements got.
+	Bindings map[string]string `json:"bindings,omitempty"`
+	// Outputs are what it has; nil means what its version declares. Actual, when there, is the truth.
+	Outputs []Field `json:"outputs,omitempty"`
+	Actual  *Actual `json:"actual,omitempty"`
+	// Values are the known values of its outputs.
+	Values             map[string]string `json:"values,omitempty"`
+	DeleteDependencies bool              `json:"deleteDependencies,omitempty"`
+	Pull
+}
+
+// Ref is "namespace/name", or the name alone of a global installation.
+func (i Installation) Ref() string {
+	if i.Namespace == "" {
+		return i.Name
+	}
+	return i.Namespace + "/" + i.Name
+}

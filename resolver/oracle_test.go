@@ -1,0 +1,353 @@
+package resolver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// universes is how many random catalogues a test resolves: 1,000, or what RESOLVER_UNIVERSES says.
+func universes(t testing.TB) int {
+	v := os.Getenv("RESOLVER_UNIVERSES")
+	if v == "" {
+		return 1000
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		t.Fatalf("RESOLVER_UNIVERSES: %v", err)
+	}
+	return n
+}
+
+var someRanges = []string{"*", ">=1", "<2", "^2", "1.x", "<=2.0.0", ">=2", "3.x", "1.0.0", ">=1.0.0 <3.0.0", "1.x || 3.x"}
+
+// randomCatalog has up to 6 packages of up to 3 versions; root is r 1.0.0.
+func randomCatalog(rng *rand.Rand, scope Scope) []Package {
+	n := 2 + rng.IntN(5)
+	var out []Package
+	requires := func(from, most int) []Requirement {
+		var rs []Requirement
+		for k := range rng.IntN(most + 1) {
+			rs = append(rs, Requirement{Alias: fmt.Sprintf("d%d", k), Package: fmt.Sprintf("p%d", rng.IntN(n)), Version: someRanges[rng.IntN(len(someRanges))]})
+		}
+		return rs
+	}
+	out = append(out, Package{Package: "r", Version: "1.0.0", Scope: scope, Requires: requires(-1, 3)})
+	for p := range n {
+		for v := 1; v <= 1+rng.IntN(3); v++ {
+			out = append(out, Package{Package: fmt.Sprintf("p%d", p), Version: fmt.Sprintf("%d.0.0", v), Scope: scope, Requires: requires(p, 2)})
+		}
+	}
+	return out
+}
+
+func mustCatalog(t testing.TB, ps []Package) *Catalog {
+	t.Helper()
+	c, err := NewCatalog(ps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func wantR() []Request { return []Request{{Package: "r", Version: "1.0.0", Namespace: "n"}} }
+
+// choice maps packages to versions: one instance of each.
+type choice map[string]string
+
+// oracle knows a catalogue by nothing but its documents and Masterminds' Check.
+type oracle struct{ c *Catalog }
+
+func (o oracle) needs(a choice, pkg string) []Requirement { return o.c.find(pkg, a[pkg]).Requires }
+
+// admitted are a package's versions in a range, newest first.
+func (o oracle) admitted(r Requirement) []string {
+	var out []string
+	c, _ := ranges{}.get(r.Version)
+	for _, v := range o.c.versions(r.Package) {
+		if c.Check(v.sem) {
+			out = append(out, v.Version)
+		}
+	}
+	return out
+}
+
+// all lists every choice that is complete, valid, minimal and without a cycle.
+func (o oracle) all() []choice {
+	var out []choice
+	var rec func(a choice, queue []string, at int)
+	rec = func(a choice, queue []string, at int) {
+		if at == len(queue) {
+			if o.valid(a) {
+				c := choice{}
+				for k, v := range a {
+					c[k] = v
+				}
+				out = append(out, c)
+			}
+			return
+		}
+		p := queue[at]
+		for _, v := range o.c.versions(p) {
+			if p == "r" && v.Version != "1.0.0" {
+				continue
+			}
+			a[p] = v.Version
+			q := slices.Clone(queue)
+			for _, r := range v.Requires {
+				if !slices.Contains(q, r.Package) {
+					q = append(q, r.Package)
+				}
+			}
+			rec(a, q, at+1)
+			delete(a, p)
+		}
+	}
+	rec(choice{}, []string{"r"}, 0)
+	return out
+}
+
+func (o oracle) valid(a choice) bool {
+	state := map[string]int{}
+	var acyclic func(p string) bool
+	acyclic = func(p string) bool {
+		if state[p] != 0 {
+			return state[p] == 2
+		}
+		state[p] = 1
+		for _, r := range o.needs(a, p) {
+			if !slices.Contains(o.admitted(r), a[r.Package]) || !acyclic(r.Package) {
+				return false
+			}
+		}
+		state[p] = 2
+		return true
+	}
+	return acyclic("r")
+}
+
+// better compares by the documented order: by layers, in each the largest step back first.
+func (o oracle) better(a, b choice) bool {
+	layer, seen, done := []string{"r"}, map[string]bool{"r": true}, []string{"r"}
+	for len(layer) > 0 {
+		var next []string
+		for _, p := range layer {
+			for _, r := range o.needs(a, p) {
+				if !seen[r.Package] {
+					seen[r.Package] = true
+					next = append(next, r.Package)
+				}
+			}
+		}
+		ka, kb, first := 0, 0, 0
+		for _, p := range next {
+			allowed := o.allowed(a, done, p)
+			x, y := slices.Index(allowed, a[p]), slices.Index(allowed, b[p])
+			ka, kb = max(ka, x), max(kb, y)
+			if first == 0 {
+				first = x - y
+			}
+		}
+		if ka != kb {
+			return ka < kb
+		}
+		if first != 0 {
+			return first < 0
+		}
+		layer, done = next, append(done, next...)
+	}
+	return false
+}
+
+func (o oracle) allowed(a choice, done []string, p string) []string {
+	var out []string
+	for _, v := range o.c.versions(p) {
+		ok := true
+		for _, d := range done {
+			for _, r := range o.needs(a, d) {
+				ok = ok && (r.Package != p || slices.Contains(o.admitted(r), v.Version))
+			}
+		}
+		if ok {
+			out = append(out, v.Version)
+		}
+	}
+	return out
+}
+
+func TestOracle(t *testing.T) {
+	solvable := 0
+	for i := range universes(t) {
+		cat := mustCatalog(t, randomCatalog(rand.New(rand.NewPCG(uint64(i), 3)), ScopeCluster))
+		res, err := Resolve(Input{Catalog: cat, Want: wantR()})
+		o := oracle{cat}
+		every := o.all()
+		if (err == nil) != (len(every) > 0) {
+			t.Fatalf("universe %d: %v, but there are %d solutions", i, err, len(every))
+		}
+		if err != nil {
+			continue
+		}
+		solvable++
+		got := choice{}
+		for _, x := range res.Instances {
+			got[x.Package] = x.Version
+		}
+		if !o.valid(got) {
+			t.Fatalf("universe %d: invalid: %v", i, got)
+		}
+		if !res.Preferred {
+			t.Errorf("universe %d: not proven best", i)
+		}
+		for _, e := range every {
+			if o.better(e, got) {
+				t.Fatalf("universe %d: %v is better than %v", i, e, got)
+			}
+		}
+	}
+	if solvable == 0 || solvable == universes(t) {
+		t.Errorf("%d of %d universes can be resolved: the test shows nothing", solvable, universes(t))
+	}
+}
+
+// TestScopesWiden holds that what can be resolved with one instance of each package can be with many, that all
+// bindings are then in range, and that shuffled input gives the same bytes.
+func TestScopesWiden(t *testing.T) {
+	for i := range universes(t) / 10 {
+		rng := rand.New(rand.NewPCG(uint64(i), 5))
+		seed := rng.Uint64()
+		gen := func(s Scope) []Package { return randomCatalog(rand.New(rand.NewPCG(seed, 1)), s) }
+		_, narrow := Resolve(Input{Catalog: mustCatalog(t, gen(ScopeCluster)), Want: wantR()})
+		ps := gen(ScopeAny)
+		cat := mustCatalog(t, ps)
+		res, err := Resolve(Input{Catalog: cat, Want: wantR()})
+		if narrow == nil && err != nil {
+			t.Fatalf("universe %d: resolves with one instance each, but not with many: %v", i, err)
+		}
+		rng.Shuffle(len(ps), func(a, b int) { ps[a], ps[b] = ps[b], ps[a] })
+		for k := range ps {
+			rs := slices.Clone(ps[k].Requires)
+			rng.Shuffle(len(rs), func(a, b int) { rs[a], rs[b] = rs[b], rs[a] })
+			ps[k].Requires = rs
+		}
+		again, err2 := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		if diff := cmp.Diff(bytesOf(t, res, err), bytesOf(t, again, err2)); diff != "" {
+			t.Fatalf("universe %d: shuffled input gives another answer:\n%s", i, diff)
+		}
+		if err == nil {
+			checkBindings(t, i, res, cat)
+		}
+	}
+}
+
+func bytesOf(t *testing.T, r *Resolution, err error) string {
+	t.Helper()
+	if err != nil {
+		return err.Error()
+	}
+	data, jerr := json.MarshalIndent([]any{r.Lock, r.Plan, r.Creates}, "", " ")
+	if jerr != nil {
+		t.Fatal(jerr)
+	}
+	return string(data)
+}
+
+func checkBindings(t *testing.T, i int, res *Resolution, cat *Catalog) {
+	t.Helper()
+	for _, x := range res.Instances {
+		for k, r := range cat.find(x.Package, x.Version).Requires {
+			if b := x.Bindings[k]; b.Alias != r.Alias || !slices.Contains(oracle{cat}.admitted(r), b.Version) {
+				t.Fatalf("universe %d: %s %s needs %s %s and got %+v", i, x.Package, x.Version, r.Package, r.Version, b)
+			}
+		}
+	}
+}
+
+// TestLockIsKept holds that a resolution against its own lock is the same one, and that a version that is
+// added to the catalogue then changes nothing.
+func TestLockIsKept(t *testing.T) {
+	for i := range universes(t) / 5 {
+		ps := randomCatalog(rand.New(rand.NewPCG(uint64(i), 9)), ScopeCluster)
+		res, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		if err != nil {
+			continue
+		}
+		for p := range 6 {
+			ps = append(ps, Package{Package: fmt.Sprintf("p%d", p), Version: "2.9.9", Scope: ScopeCluster})
+		}
+		again, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR(), Lock: res.Lock})
+		if diff := cmp.Diff(bytesOf(t, res, nil), bytesOf(t, again, err)); diff != "" {
+			t.Fatalf("universe %d: the lock is not kept:\n%s", i, diff)
+		}
+	}
+}
+
+func FuzzRequirement(f *testing.F) {
+	f.Add(`{"package":"b","version":">=1"}`)
+	f.Add(`{"alias":"x","anyOf":[{"gvk":{"apiVersion":"a/v1","kind":"K"}},{"package":"b","version":"^1","share":{"mode":"none"}}],"optional":true}`)
+	f.Add(`{"alias":"x","interface":{"id":"i","document":{"outputs":[{"name":"o"}]}},"parameters":{"p":"${bundle.dependencies.x.outputs.o}"}}`)
+	f.Add(`{"package":"a","namespace":"${installation.namespace}x"}`)
+	f.Add(`{"package":"a","parameters":{"p":"${bundle.parameters.p}x"},"share":{"mode":"none"}}`)
+	f.Add(`{"package":"a","namespace":"${ installation.Namespace }","version":"~1.2 || 3"}`)
+	f.Fuzz(func(t *testing.T, doc string) {
+		var r Requirement
+		if json.Unmarshal([]byte(doc), &r) != nil || alternatives(r) > 3 {
+			return // a package that needs itself in many ways takes long to be refused
+		}
+		cat, err := NewCatalog([]Package{
+			{Package: "a", Version: "1.0.0", Requires: []Requirement{r}},
+			{Package: "b", Version: "1.0.0", Outputs: []Field{{Name: "o"}}, Provides: []Provide{{Interface: "i"}}},
+			{Package: "b", Version: "2.0.0-rc.1"},
+		}, WithDefaults(map[string]string{"i": "b"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := Input{Catalog: cat, Want: []Request{{Package: "a", Namespace: "n"}}}
+		res, err := Resolve(in)
+		var c *ConflictError
+		if err != nil && (!errors.As(err, &c) || c.Summary == "" || len(c.Reasons) == 0) {
+			t.Fatalf("an error without an explanation: %v", err)
+		}
+		if err == nil && res.Root() == nil {
+			t.Fatal("a resolution without a root")
+		}
+	})
+}
+
+func alternatives(r Requirement) int {
+	n := len(r.AnyOf)
+	for _, a := range r.AnyOf {
+		n += alternatives(a)
+	}
+	return n
+}
+
+func FuzzVersions(f *testing.F) {
+	f.Add("1.2.3", ">=1", "v1.0.1")
+	f.Add("1.2.3-rc.1+x", "1.x || ~2", "latest")
+	f.Fuzz(func(t *testing.T, version, rng, tag string) {
+		cat, err := NewCatalog([]Package{
+			{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "b", Package: "b", Version: rng}}},
+			{Package: "b", Version: version},
+		}, WithTags(map[string][]string{"b": {tag}}))
+		if err != nil {
+			return
+		}
+		res, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: "a"}}})
+		if err != nil {
+			return
+		}
+		c, cerr := ranges{}.get(rng)
+		v, verr := parseVersion(res.Binding("b").Version)
+		if cerr != nil || verr != nil || !c.Check(v) {
+			t.Fatalf("%q got %q", rng, res.Binding("b").Version)
+		}
+	})
+}

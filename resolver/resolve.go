@@ -1,0 +1,435 @@
+package resolver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/resolver/internal/solve"
+)
+
+const defaultBudget = 20000
+
+// Resolve answers what is to be installed, reused and changed. The error is a [*ConflictError] or a
+// [*NeedsInputError] where there is no answer, and says why.
+func Resolve(in Input) (*Resolution, error) {
+	if in.Catalog == nil {
+		in.Catalog = &Catalog{packages: map[string]*entry{}, defaults: map[string]string{}}
+	}
+	u := newUniverse(in)
+	for _, w := range u.wants {
+		if w.Package == "" && u.installation(w.Namespace, w.name()) == nil {
+			return nil, &ConflictError{Kind: MissingInstallation, Summary: fmt.Sprintf("there is no installation %s to change, and no package is named", w.name())}
+		}
+	}
+	s := solve.New(u)
+	budget := in.Budget
+	if budget == 0 {
+		budget = defaultBudget
+	}
+	found, ok := s.Solve(solve.WithBudget(budget))
+	if !ok {
+		return nil, u.explain(s)
+	}
+	r := &builder{u: u, a: found.Values, byID: map[int32]*Instance{}}
+	out := r.build()
+	out.Preferred = found.Preferred
+	out.Effort = Effort{found.Stats.Decisions, found.Stats.Conflicts, found.Stats.Searches}
+	if err := in.Lock.verify(out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// builder makes a resolution of an assignment.
+type builder struct {
+	u    *universe
+	a    solve.Assignment
+	byID map[int32]*Instance
+	out  *Resolution
+}
+
+func (b *builder) build() *Resolution {
+	b.out = &Resolution{RequiredOutputs: map[string][]string{}, Unmapped: map[string]Inputs{}, Asked: map[string]Inputs{}}
+	order := b.u.reachable(b.a, true)
+	for _, s := range order[1:] {
+		i := b.instance(s)
+		b.byID[s.id] = i
+		b.out.Instances = append(b.out.Instances, i)
+	}
+	b.own(order)
+	b.share()
+	b.name()
+	for _, s := range order[1:] {
+		b.bind(s)
+	}
+	b.inherit()
+	b.wire()
+	b.changes()
+	b.create()
+	b.inputs()
+	b.plan(order)
+	b.out.IgnoredTags = b.u.cat.IgnoredTags()
+	b.out.Lock = b.out.lock()
+	return b.out
+}
+
+// instance is a slot's instance, not yet bound.
+func (b *builder) instance(s *slot) *Instance {
+	c := s.cands[b.a.Value(s.id)-1]
+	i := &Instance{Package: s.pkg, Version: c.text, Namespace: s.namespace, Share: s.share, Labels: s.labels, slot: s, manifest: c.v}
+	if c.v != nil {
+		i.Tag, i.Source, i.Digest = c.v.Tag, c.v.Source, c.v.Digest
+	}
+	i.locked = sameVersion(b.u.in.Lock.version(s.pkg, s.namespace), c.text)
+	if s.inst != nil {
+		i.Existing, i.From, i.Name = true, s.inst.Version, s.inst.Name
+		i.Owner, i.ManagedBy, i.Pull = s.inst.Owner, s.inst.ManagedBy, s.inst.Pull
+	}
+	if w := s.want; w != nil {
+		i.Requested, i.Direct, i.Parameters, i.root = true, true, w.Parameters, w
+		if s.inst == nil {
+			i.Name, i.Pull = w.name(), w.Pull
+		}
+	}
+	return i
+}
+
+// own gives each new instance its owner: the first that needs it, in the order of the walk.
+func (b *builder) own(order []*slot) {
+	for _, s := range order[1:] {
+		parent := b.byID[s.id]
+		for _, e := range b.u.edges(s, b.a) {
+			i := b.byID[e.to.id]
+			if parent.Requested {
+				i.Direct = true
+			}
+			if i.Existing || i.Requested || i.Alias != "" || e.info.req == nil {
+				continue
+			}
+			i.Alias = e.info.req.Alias
+			i.root, i.maker = parent.root, parent
+			i.Values = b.values(i)
+			if e.info.req.Lifecycle.Managed {
+				i.ManagedBy = parent.Name
+			}
+		}
+	}
+}
+
+// values are the secret values that a user gave for a dependency, by alias before by package.
+func (b *builder) values(i *Instance) *Value {
+	for _, byAlias := range []bool{true, false} {
+		for _, w := range b.u.wants {
+			for n := range w.Values {
+				v := &w.Values[n]
+				if byAlias && v.Alias != "" && v.Alias == i.Alias || !byAlias && v.Alias == "" && v.Package == i.Package {
+					return v
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// share spells out the mode of new instances.
+func (b *builder) share() {
+	for _, i := range b.out.Instances {
+		if !i.Existing && i.Share.Mode == "" {
+			i.Share.Mode = ModeGroup
+		}
+	}
+}
+
+// name gives new instances the name of their package, or, where that is taken, one made of their parent's
+// and their alias.
+func (b *builder) name() {
+	taken := map[string]bool{}
+	for _, i := range b.u.insts {
+		taken[i.Ref()] = true
+	}
+	for _, i := range b.out.Instances {
+		if i.Name != "" {
+			taken[i.Ref()] = true
+		}
+	}
+	for _, i := range b.out.Instances {
+		if i.Name != "" {
+			continue
+		}
+		base := i.maker.Name + "-" + i.Alias
+		for n, try := range []string{baseName(i.Package), base} {
+			if i.Name = try; !taken[i.Ref()] || n == 1 {
+				break
+			}
+		}
+		for n := 2; taken[i.Ref()]; n++ {
+			i.Name = fmt.Sprintf("%s-%d", base, n)
+		}
+		taken[i.Ref()] = true
+	}
+	for _, i := range b.out.Instances {
+		if !i.Existing && !i.Requested {
+			i.Owner = i.maker.Name
+			if i.ManagedBy != "" {
+				i.ManagedBy = i.Owner
+			}
+		}
+	}
+}
+
+// bind records what each requirement of an instance got.
+func (b *builder) bind(s *slot) {
+	i := b.byID[s.id]
+	if i.manifest != nil && s.want != nil && s.want.SkipDependencies {
+		for _, r := range i.manifest.Requires {
+			b.out.SkippedDependencies = append(b.out.SkippedDependencies, r.Alias)
+		}
+		return
+	}
+	for _, in := range b.u.infosOf(s, b.a.Value(s.id)) {
+		switch {
+		case in.req == nil:
+		case in.skipped != "":
+			b.out.Skipped = append(b.out.Skipped, Skipped{i.Name, in.req.Alias, in.skipped})
+		default:
+			b.bindInfo(i, in)
+		}
+	}
+}
+
+func (b *builder) bindInfo(i *Instance, in info) {
+	o := in.static
+	if o == nil {
+		c := b.u.slots[in.need.Slot]
+		o = &c.options[b.a.Value(c.id)-1]
+	}
+	if o.skip {
+		b.out.Skipped = append(b.out.Skipped, Skipped{i.Name, in.req.Alias, "it cannot be had together with the rest"})
+		return
+	}
+	bd := Binding{Alias: in.req.Alias, Alternative: o.alt, Needs: in.req.what()}
+	if o.req != nil {
+		bd.GVK = o.req.GVK
+	}
+	if o.slot < 0 {
+		bd.Use = UsePlatform
+		if o.api {
+			bd.Use = UseAPI
+		}
+		i.Bindings = append(i.Bindings, bd)
+		return
+	}
+	d := b.byID[o.slot]
+	bd.Use, bd.Package, bd.Version, bd.Tag, bd.Installation, bd.Namespace = UseNew, d.Package, d.Version, d.Tag, d.Name, d.Namespace
+	bd.CreatedBy = d.Owner
+	bd.Created = !d.Existing && !d.Requested && d.Owner == i.Name
+	outputs := []Field(nil)
+	if d.manifest != nil {
+		outputs = d.manifest.Outputs
+	}
+	if d.Existing {
+		bd.Use = UseExisting
+		if d.From == d.Version {
+			outputs = b.u.outputs(d.slot.inst)
+		}
+	}
+	if m := in.k.outputMap(outputs); len(m) > 0 {
+		bd.OutputMap = m
+	}
+	if uses := slices.Sorted(slices.Values(append(slices.Clone(in.k.uses), mapKeys(in.k, bd.OutputMap)...))); len(uses) > 0 && i.Requested {
+		b.out.RequiredOutputs[in.req.Alias] = slices.Compact(uses)
+	}
+	i.Bindings = append(i.Bindings, bd)
+}
+
+func mapKeys(k contract, m map[string]string) []string {
+	var out []string
+	for _, o := range k.doc.Outputs {
+		if _, ok := m[o.Name]; ok {
+			out = append(out, o.Name)
+		}
+	}
+	return out
+}
+
+// inherit passes pull settings from parents to the instances that are made for them.
+func (b *builder) inherit() {
+	for _, i := range b.out.Instances {
+		if i.Existing || i.Requested {
+			continue
+		}
+		i.Pull = i.maker.Pull
+	}
+}
+
+// wire lists how values pass between instances.
+func (b *builder) wire() {
+	for _, p := range b.out.Instances {
+		if p.manifest == nil || p.Existing && p.From == p.Version && !p.Requested {
+			continue
+		}
+		for n := range p.manifest.Requires {
+			r := &p.manifest.Requires[n]
+			at := slices.IndexFunc(p.Bindings, func(x Binding) bool { return x.Alias == r.Alias && x.Installation != "" })
+			if at < 0 {
+				continue
+			}
+			d := b.out.Find(ref(&p.Bindings[at]))
+			b.wireInto(p, d, r)
+		}
+	}
+}
+
+func (b *builder) wireInto(p, d *Instance, r *Requirement) {
+	add := func(to *Instance, field, template, from string) {
+		b.out.Wiring = append(b.out.Wiring, Wire{To: to.Ref(), Field: field, Template: template, Parent: p.Ref(), From: from})
+	}
+	if !d.Existing && d.manifest != nil {
+		// A mapping that the package has no input for is no mistake: it is left out.
+		for _, k := range sortedKeys(r.Parameters) {
+			if _, ok := match(Field{Name: k}, d.manifest.Parameters); ok {
+				add(d, "parameters."+k, r.Parameters[k], "")
+			}
+		}
+		for _, k := range sortedKeys(r.Credentials) {
+			if _, ok := match(Field{Name: k}, d.manifest.Credentials); ok {
+				add(d, "credentials."+k, r.Credentials[k], "")
+			}
+		}
+	}
+	for _, k := range sortedKeys(r.Outputs) {
+		add(p, "outputs."+k, r.Outputs[k], d.Ref())
+	}
+}
+
+// changes lists the installations whose version changes.
+func (b *builder) changes() {
+	for _, i := range b.out.Instances {
+		if !i.Existing || i.From == i.Version {
+			continue
+		}
+		c := Change{Installation: i.Name, From: i.From, To: i.Version, Kind: "upgrade"}
+		from, err := parseVersion(i.From)
+		to, err2 := parseVersion(i.Version)
+		if err == nil && err2 == nil && to.LessThan(from) {
+			c.Kind = "downgrade"
+		}
+		b.out.Changes = append(b.out.Changes, c)
+	}
+}
+
+// create lists what is to be made now.
+func (b *builder) create() {
+	for _, i := range b.out.Instances {
+		if i.Existing {
+			continue
+		}
+		if i.root != nil && strings.EqualFold(i.root.Materialise, "direct") && !i.Direct {
+			continue
+		}
+		b.out.Creates = append(b.out.Creates, i.Name)
+	}
+	slices.Sort(b.out.Creates)
+}
+
+// inputs collects what a person has to give: the inputs of what was asked for, and those of new
+// dependencies that nothing maps.
+func (b *builder) inputs() {
+	for _, i := range b.out.Instances {
+		if i.Existing || i.manifest == nil {
+			continue
+		}
+		given := map[string]bool{}
+		for _, w := range b.out.Wiring {
+			if w.To == i.Ref() {
+				given[w.Field] = true
+			}
+		}
+		prefix, key := i.Alias+".", i.Alias
+		if i.Requested {
+			prefix, key = "", "root"
+		}
+		if i.root != nil {
+			for k := range i.root.Parameters {
+				if n, ok := strings.CutPrefix(k, prefix); ok {
+					given["parameters."+n] = true
+				}
+			}
+			for k := range i.root.Credentials {
+				if n, ok := strings.CutPrefix(k, prefix); ok {
+					given["credentials."+n] = true
+				}
+			}
+		}
+		in := Inputs{open("parameters.", i.manifest.Parameters, given), open("credentials.", i.manifest.Credentials, given)}
+		if in.empty() {
+			continue
+		}
+		b.out.Asked[key] = in
+		if !i.Requested {
+			b.out.Unmapped[key] = in
+		}
+	}
+}
+
+func open(prefix string, fields []Field, given map[string]bool) []string {
+	var out []string
+	for _, f := range fields {
+		if f.needsValue() && !given[prefix+f.Name] {
+			out = append(out, f.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// plan orders the execution in waves: what an instance needs, or reads an output of, comes before it.
+func (b *builder) plan(order []*slot) {
+	after := map[string]map[string]bool{}
+	for _, s := range order {
+		for from, es := range b.u.before(s, b.a) {
+			if from == solve.Root {
+				continue
+			}
+			f := b.byID[from].Ref()
+			if after[f] == nil {
+				after[f] = map[string]bool{}
+			}
+			for _, e := range es {
+				after[f][b.byID[e.to.id].Ref()] = true
+			}
+		}
+	}
+	done := map[string]bool{}
+	var rest []string
+	for _, i := range b.out.Instances {
+		if i.Existing && i.From == i.Version && !i.Requested {
+			done[i.Ref()] = true
+			continue
+		}
+		rest = append(rest, i.Ref())
+	}
+	slices.Sort(rest)
+	for len(rest) > 0 {
+		var wave, later []string
+		for _, r := range rest {
+			ready := true
+			for d := range after[r] {
+				ready = ready && done[d]
+			}
+			if ready {
+				wave = append(wave, r)
+			} else {
+				later = append(later, r)
+			}
+		}
+		if len(wave) == 0 { // cycles were refused before
+			wave, later = rest, nil
+		}
+		for _, w := range wave {
+			done[w] = true
+		}
+		b.out.Plan, rest = append(b.out.Plan, wave), later
+	}
+}

@@ -1,0 +1,244 @@
+package resolver
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func gvk(kind string) *GVK { return &GVK{"x.org/v1", kind} }
+
+func ptr[T any](v T) *T { return &v }
+
+// TestResolve covers what the conformance cases leave out. versions are "instance package version" in the order
+// of the walk; plan is the waves.
+func TestResolve(t *testing.T) {
+	tests := map[string]struct {
+		reason   string
+		catalog  []Package
+		in       Input
+		want     Request
+		versions []string
+		plan     [][]string
+		kind     Kind
+		mentions []string
+	}{
+		"gvk from a sibling": {
+			reason: "an API that another dependency brings in is there, and that one runs first",
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "crd", GVK: gvk("X")}, {Alias: "op", Package: "operator", Version: ">=1"}}},
+				{Package: "operator", Version: "1.0.0", Provides: []Provide{{GVK: gvk("X")}}},
+				{Package: "operator", Version: "2.0.0"},
+			},
+			want:     Request{Package: "app"},
+			versions: []string{"app app 1.0.0", "operator operator 1.0.0"},
+			plan:     [][]string{{"operator"}, {"app"}},
+		},
+		"gvk brings nothing in": {
+			reason: "what provides an API is not installed for that alone, even where some package names it",
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "crd", GVK: gvk("X")}}},
+				{Package: "other", Version: "1.0.0", Requires: []Requirement{{Alias: "op", Package: "operator"}}},
+				{Package: "operator", Version: "1.0.0", Provides: []Provide{{GVK: gvk("X")}}},
+			},
+			want: Request{Package: "app"}, kind: MissingProvider, mentions: []string{"operator", "x.org/v1 X"},
+		},
+		"one owner of an API": {
+			reason: "two packages of the graph may not own one API; another version is taken",
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}, {Alias: "b", Package: "b"}}},
+				{Package: "a", Version: "1.0.0", Provides: []Provide{{GVK: gvk("X")}}},
+				{Package: "b", Version: "2.0.0", Provides: []Provide{{GVK: gvk("X")}}},
+				{Package: "b", Version: "1.0.0"},
+			},
+			want:     Request{Package: "app"},
+			versions: []string{"app app 1.0.0", "a a 1.0.0", "b b 1.0.0"},
+			plan:     [][]string{{"a", "b"}, {"app"}},
+		},
+		"two owners of an API": {
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}}},
+				{Package: "a", Version: "1.0.0", Provides: []Provide{{GVK: gvk("X")}}},
+				{Package: "z", Version: "1.0.0", Provides: []Provide{{GVK: gvk("X")}}},
+			},
+			in:   Input{Installations: []Installation{{Name: "zed", Package: "z", Version: "1.0.0"}}},
+			want: Request{Package: "app"}, kind: OwnershipConflict, mentions: []string{"zed", "a", "x.org/X"},
+		},
+		"wiring orders": {
+			reason: "a dependency that reads another's output runs after it",
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{
+					{Alias: "a", Package: "a", Parameters: map[string]string{"c": "${ bundle.dependencies.b.outputs.o }"}}, {Alias: "b", Package: "b"},
+				}},
+				{Package: "a", Version: "1.0.0", Parameters: []Field{{Name: "c"}}},
+				{Package: "b", Version: "1.0.0", Outputs: []Field{{Name: "o"}}},
+			},
+			want:     Request{Package: "app"},
+			versions: []string{"app app 1.0.0", "a a 1.0.0", "b b 1.0.0"},
+			plan:     [][]string{{"b"}, {"a"}, {"app"}},
+		},
+		"wiring cycle": {
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{
+					{Alias: "a", Package: "a", Parameters: map[string]string{"c": "${bundle.dependencies.b.outputs.o}"}},
+					{Alias: "b", Package: "b", Parameters: map[string]string{"c": "${bundle.dependencies.a.outputs.o}"}},
+				}},
+				{Package: "a", Version: "1.0.0", Parameters: []Field{{Name: "c"}}, Outputs: []Field{{Name: "o"}}},
+				{Package: "b", Version: "1.0.0", Parameters: []Field{{Name: "c"}}, Outputs: []Field{{Name: "o"}}},
+			},
+			want: Request{Package: "app"}, kind: Cycle, mentions: []string{"a", "b"},
+		},
+		"a cycle is avoided": {
+			reason: "an older version without the cycle is found",
+			catalog: []Package{
+				{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "b", Package: "b"}}},
+				{Package: "b", Version: "2.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}}},
+				{Package: "b", Version: "1.0.0"},
+			},
+			want:     Request{Package: "a"},
+			versions: []string{"a a 1.0.0", "b b 1.0.0"},
+			plan:     [][]string{{"b"}, {"a"}},
+		},
+		"ranges that meet share": {
+			reason: "one instance for two ranges where one version is in both",
+			catalog: []Package{
+				{Package: "top", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}, {Alias: "b", Package: "b"}}},
+				{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "l", Package: "lib", Version: ">=1"}}},
+				{Package: "b", Version: "1.0.0", Requires: []Requirement{{Alias: "l", Package: "lib", Version: "<2"}}},
+				{Package: "lib", Version: "1.0.0"},
+				{Package: "lib", Version: "2.0.0"},
+			},
+			want:     Request{Package: "top"},
+			versions: []string{"top top 1.0.0", "a a 1.0.0", "b b 1.0.0", "lib lib 1.0.0"},
+			plan:     [][]string{{"lib"}, {"a", "b"}, {"top"}},
+		},
+		"ranges that do not meet split": {
+			reason: "scope any: an unfit version is joined",
+			catalog: []Package{
+				{Package: "top", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}, {Alias: "b", Package: "b"}}},
+				{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "l", Package: "lib", Version: ">=2"}}},
+				{Package: "b", Version: "1.0.0", Requires: []Requirement{{Alias: "l", Package: "lib", Version: "<2"}}},
+				{Package: "lib", Version: "1.0.0"},
+				{Package: "lib", Version: "2.0.0"},
+			},
+			want:     Request{Package: "top"},
+			versions: []string{"top top 1.0.0", "a a 1.0.0", "b b 1.0.0", "lib lib 2.0.0", "b-l lib 1.0.0"},
+			plan:     [][]string{{"b-l", "lib"}, {"a", "b"}, {"top"}},
+		},
+		"dependents move along": {
+			reason: "an upgrade of a shared dependency takes a dependent with it that no longer accepts it",
+			catalog: []Package{
+				{Package: "y", Version: "1.0.0", Requires: []Requirement{{Alias: "x", Package: "x", Version: ">=2"}}},
+				{Package: "d", Version: "1.0.0", Scope: ScopeCluster, Requires: []Requirement{{Alias: "x", Package: "x", Version: "1.x"}}},
+				{Package: "d", Version: "2.0.0", Scope: ScopeCluster, Requires: []Requirement{{Alias: "x", Package: "x", Version: "2.x"}}},
+				{Package: "x", Version: "1.0.0", Scope: ScopeCluster},
+				{Package: "x", Version: "2.0.0", Scope: ScopeCluster},
+			},
+			in: Input{Installations: []Installation{
+				{Name: "x", Package: "x", Version: "1.0.0"}, {Name: "d", Package: "d", Version: "1.0.0", Bindings: map[string]string{"x": "x"}},
+			}},
+			want:     Request{Package: "y", Allow: Changes{Upgrade: true}},
+			versions: []string{"y y 1.0.0", "x x 2.0.0", "d d 2.0.0"},
+		},
+		"the user chooses an implementation": {
+			catalog: []Package{
+				{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Interface: &Interface{ID: "i", Outputs: []Field{{Name: "o"}}}}}},
+				{Package: "one", Version: "1.0.0", Outputs: []Field{{Name: "o"}}},
+				{Package: "two", Version: "1.0.0", Outputs: []Field{{Name: "o"}}},
+			},
+			want:     Request{Package: "app", Overrides: []Override{{Alias: "db", Reference: "two:1.0.0"}}},
+			versions: []string{"app app 1.0.0", "two two 1.0.0"},
+			plan:     [][]string{{"two"}, {"app"}},
+		},
+		"unknown package": {want: Request{Package: "ghost"}, kind: NoSolution, mentions: []string{"ghost"}},
+		"bad range":       {catalog: []Package{{Package: "a", Version: "1.0.0"}}, want: Request{Package: "a", Version: "=>>1"}, kind: InvalidDeclaration, mentions: []string{"=>>1"}},
+		"nothing to upgrade": {
+			want: Request{Name: "gone", Upgrade: true}, kind: MissingInstallation, mentions: []string{"gone"},
+		},
+		"declined but required": {
+			catalog: []Package{{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "b", Package: "b"}}}, {Package: "b", Version: "1.0.0"}},
+			want:    Request{Package: "a", Overrides: []Override{{Package: "b", Install: ptr(false)}}}, kind: MissingDependency, mentions: []string{"a", "b"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			in := tc.in
+			in.Catalog, in.Want = mustCatalog(t, tc.catalog), []Request{tc.want}
+			res, err := Resolve(in)
+			if tc.kind != "" {
+				var c *ConflictError
+				if !errors.As(err, &c) || c.Kind != tc.kind {
+					t.Fatalf("%s: got %v, want %s", tc.reason, err, tc.kind)
+				}
+				for _, m := range tc.mentions {
+					if !strings.Contains(err.Error(), m) {
+						t.Errorf("%q is not mentioned in %v", m, err)
+					}
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", tc.reason, err)
+			}
+			var got []string
+			for _, i := range res.Instances {
+				got = append(got, fmt.Sprintf("%s %s %s", i.Ref(), i.Package, i.Version))
+			}
+			if diff := cmp.Diff(tc.versions, got); diff != "" {
+				t.Errorf("%s: %s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.plan, res.Plan); tc.plan != nil && diff != "" {
+				t.Errorf("%s: %s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestWhy(t *testing.T) {
+	cat := mustCatalog(t, []Package{
+		{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}, {Alias: "b", Package: "b"}}},
+		{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "l", Package: "lib", Version: ">=1"}}},
+		{Package: "b", Version: "1.0.0", Requires: []Requirement{{Alias: "l", Package: "lib", Version: "<2"}}},
+		{Package: "lib", Version: "1.0.0", Scope: ScopeCluster},
+		{Package: "lib", Version: "1.1.0", Scope: ScopeCluster},
+		{Package: "lib", Version: "2.0.0", Scope: ScopeCluster},
+	})
+	in := Input{Catalog: cat, Want: []Request{{Package: "app"}}}
+	res, err := Resolve(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"app 1.0.0 needs a, and got a 1.0.0",
+		"a 1.0.0 needs lib >=1, and got lib 1.1.0",
+		"b 1.0.0 needs lib <2, and got lib 1.1.0",
+		"1.1.0 is the newest version that fits; for each of the 1 before it, why-not tells more",
+	}
+	if diff := cmp.Diff(want, res.Why("lib")); diff != "" {
+		t.Error(diff)
+	}
+	not := map[string]string{
+		"2.0.0": "b 1.0.0 needs lib <2",
+		"1.0.0": "possible, but 1.1.0 comes first",
+		"1.1.0": "is in the resolution",
+		"9.0.0": "the versions of lib are 2.0.0, 1.1.0, 1.0.0",
+	}
+	for version, want := range not {
+		got, err := WhyNot(in, "lib", version)
+		if err != nil || !strings.Contains(strings.Join(got, "\n"), want) {
+			t.Errorf("why not %s: got %q, %v, want %q", version, got, err, want)
+		}
+	}
+}
+
+func TestCatalogErrors(t *testing.T) {
+	_, err := NewCatalog([]Package{{Package: "a", Version: "one"}, {Version: "1.0.0"}, {Package: "b", Version: "1.0.0", Scope: "world"}, {Package: "c", Version: "1.0.0", Digest: "x"}, {Package: "c", Version: "1.0.0", Digest: "y"}})
+	for _, want := range []string{`"one"`, "no name", `"world"`, "twice"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not in %v", want, err)
+		}
+	}
+}

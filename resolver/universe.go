@@ -1,0 +1,604 @@
+package resolver
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/variform/variform/resolver/internal/solve"
+)
+
+// slotKind says what a slot of the search stands for.
+type slotKind int
+
+const (
+	slotRoot   slotKind = iota // what is asked for
+	slotInst                   // an installation that exists
+	slotFresh                  // an installation that may be made
+	slotChoice                 // which way a requirement is met
+)
+
+// slot is one variable of the search.
+type slot struct {
+	kind slotKind
+	id   int32
+
+	pkg       string
+	namespace string
+	cands     []cand
+	inst      *Installation
+	want      *Request // what asked for it, where something did
+	target    bool     // asked for by name: free to change
+	managed   bool     // follows an upgrade of its parent
+	share     Share
+	labels    map[string]string
+	params    map[string]string // what is known of its parameters
+	parent    *slot             // of an instance that is made for one parent alone
+	root      *Request
+	maker     *slot // the slot whose requirement it was first made for
+
+	req     *Requirement // slotChoice
+	options []option
+
+	limits []limit
+	infos  map[int32][]info
+	fits   map[string]solve.Set
+}
+
+// cand is one candidate of a slot: a version, known by its manifest or, of an installation, by its number.
+type cand struct {
+	v       *version
+	text    string
+	sem     *semver.Version
+	current bool
+}
+
+// limit says why a slot is restricted.
+type limit struct {
+	allowed solve.Set
+	text    string
+	hints   []string
+}
+
+// option is one way to meet a requirement.
+type option struct {
+	skip    bool
+	slot    int32 // -1 for what needs no slot
+	allowed solve.Set
+	alt     int // the alternative of anyOf, from 1; 0 outside
+	req     *Requirement
+	api     bool
+	support bool // only if something else brings the slot in
+	text    string
+}
+
+// info is what became of one requirement of a candidate.
+type info struct {
+	req     *Requirement
+	k       contract
+	need    solve.Need
+	has     bool // need is one
+	static  *option
+	failure *failure
+	skipped string // why an optional one is left out
+	text    string // for needs that are no requirements
+}
+
+// universe is the problem of one resolution as the search sees it.
+type universe struct {
+	in       Input
+	cat      *Catalog
+	rs       ranges
+	slots    []*slot
+	byKey    map[string]*slot
+	insts    []*Installation
+	wants    []*Request
+	managed  map[string]bool
+	problems map[*Package][]problem
+	cycles   []checked
+	force    *force
+}
+
+// checked is the reason of a clause that a finished assignment broke.
+type checked struct {
+	kind Kind
+	text string
+}
+
+func newUniverse(in Input) *universe {
+	u := &universe{
+		in: in, cat: in.Catalog, rs: ranges{}, byKey: map[string]*slot{},
+		managed: map[string]bool{}, problems: map[*Package][]problem{},
+	}
+	for i := range in.Installations {
+		u.insts = append(u.insts, &in.Installations[i])
+	}
+	slices.SortFunc(u.insts, func(a, b *Installation) int {
+		return strings.Compare(a.Namespace+"\x00"+a.Name, b.Namespace+"\x00"+b.Name)
+	})
+	for i := range in.Want {
+		u.wants = append(u.wants, &in.Want[i])
+	}
+	slices.SortStableFunc(u.wants, func(a, b *Request) int {
+		return strings.Compare(a.Namespace+"\x00"+a.name(), b.Namespace+"\x00"+b.name())
+	})
+	u.addSlot("", &slot{kind: slotRoot, cands: []cand{{}}})
+	for _, w := range u.wants {
+		if i := u.installation(w.Namespace, w.name()); i != nil && w.Upgrade && !w.SkipDependencies {
+			u.follow(i, func(l Lifecycle) bool { return l.does(l.Upgrade) })
+		}
+	}
+	return u
+}
+
+// follow marks the managed dependencies of an installation, transitively.
+func (u *universe) follow(i *Installation, does func(Lifecycle) bool) {
+	p := u.manifest(i)
+	if p == nil {
+		return
+	}
+	for k := range p.Requires {
+		r := &p.Requires[k]
+		d := u.installation(i.Namespace, i.Bindings[r.Alias])
+		if d != nil && does(r.Lifecycle) && !u.managed[d.Ref()] {
+			u.managed[d.Ref()] = true
+			u.follow(d, does)
+		}
+	}
+}
+
+// does tells whether a lifecycle includes an action.
+func (l Lifecycle) does(action *bool) bool {
+	if action != nil {
+		return *action
+	}
+	return l.Managed
+}
+
+// installation finds an installation by "name" (in a namespace, else global) or "namespace/name".
+func (u *universe) installation(ns, name string) *Installation {
+	var global *Installation
+	for _, i := range u.insts {
+		if i.Ref() == name && strings.Contains(name, "/") || i.Name == name && i.Namespace == ns {
+			return i
+		}
+		if i.Name == name && i.Namespace == "" {
+			global = i
+		}
+	}
+	return global
+}
+
+// manifest is the catalogue's entry of an installation's version, or nil.
+func (u *universe) manifest(i *Installation) *version { return u.cat.find(i.Package, i.Version) }
+
+// outputs of an installation: what it is found to have, what it says, or what its version declares.
+func (u *universe) outputs(i *Installation) []Field {
+	switch {
+	case i.Actual != nil:
+		return i.Actual.Outputs
+	case i.Outputs != nil:
+		return i.Outputs
+	}
+	if v := u.manifest(i); v != nil {
+		return v.Outputs
+	}
+	return nil
+}
+
+func (u *universe) addSlot(key string, s *slot) *slot {
+	s.id = int32(len(u.slots))
+	s.infos, s.fits = map[int32][]info{}, map[string]solve.Set{}
+	u.slots = append(u.slots, s)
+	u.byKey[key] = s
+	return s
+}
+
+// Size implements solve.Source.
+func (u *universe) Size(id int32) int {
+	s := u.slots[id]
+	if s.kind == slotChoice {
+		return len(s.options)
+	}
+	return max(len(s.cands), 1)
+}
+
+// Limits implements solve.Source.
+func (u *universe) Limits(id int32) []solve.Limit {
+	var out []solve.Limit
+	for _, l := range u.slots[id].limits {
+		out = append(out, solve.Limit{Allowed: l.allowed})
+	}
+	return out
+}
+
+// Needs implements solve.Source.
+func (u *universe) Needs(id, value int32) []solve.Need {
+	s := u.slots[id]
+	if s.kind == slotChoice {
+		o := s.options[value-1]
+		if o.skip || o.slot < 0 {
+			return nil
+		}
+		return []solve.Need{{Slot: o.slot, Allowed: o.allowed}}
+	}
+	var out []solve.Need
+	for _, i := range u.needInfos(s, value) {
+		out = append(out, i.need)
+	}
+	return out
+}
+
+// needInfos are the infos of a candidate that are needs, in the order of Needs.
+func (u *universe) needInfos(s *slot, value int32) []info {
+	return slices.DeleteFunc(slices.Clone(u.infosOf(s, value)), func(i info) bool { return !i.has })
+}
+
+// infosOf works out the requirements of a candidate, once.
+func (u *universe) infosOf(s *slot, value int32) []info {
+	if got, ok := s.infos[value]; ok {
+		return got
+	}
+	s.infos[value] = nil
+	var out []info
+	switch {
+	case s.kind == slotRoot:
+		out = u.rootInfos(s)
+	case len(s.cands) > 0:
+		out = u.candInfos(s, s.cands[value-1])
+	}
+	s.infos[value] = out
+	return out
+}
+
+// candInfos are the requirements of one version, and those of the installations that depend on the slot.
+func (u *universe) candInfos(s *slot, c cand) []info {
+	if a := u.aside(s, c); a != nil {
+		return a
+	}
+	if s.kind == slotInst && c.current && !s.target && !s.managed {
+		return nil // it is there: what it needs was met when it came
+	}
+	var out []info
+	if s.kind == slotInst && !c.current {
+		out = append(out, u.dependents(s, c)...)
+	}
+	if c.v == nil || s.want != nil && s.want.SkipDependencies {
+		return out
+	}
+	ps, ok := u.problems[c.v.Package]
+	if !ok {
+		ps = u.cat.check(c.v.Package, u.rs)
+		u.problems[c.v.Package] = ps
+	}
+	if len(ps) > 0 {
+		f := &failure{kind: ps[0].kind, text: "is not valid: " + ps[0].text}
+		for _, p := range ps[1:] {
+			f.text += "; " + p.text
+		}
+		return append(out, failed(nil, f))
+	}
+	for i := range c.v.Requires {
+		out = append(out, u.bind(s, c.v, &c.v.Requires[i]))
+	}
+	return out
+}
+
+func failed(r *Requirement, f *failure) info {
+	return info{req: r, has: true, need: solve.Need{Slot: solve.Impossible}, failure: f}
+}
+
+// rootInfos are the needs of what is asked for.
+func (u *universe) rootInfos(root *slot) []info {
+	var out []info
+	for _, w := range u.wants {
+		s := u.wantSlot(w)
+		if s == nil || len(s.cands) == 0 {
+			out = append(out, failed(nil, &failure{kind: NoSolution, text: "asks for " + w.what() + ", but " + u.unknown(w.Package)}))
+			continue
+		}
+		set, err := u.wanted(s, w)
+		text := "you asked for " + strings.TrimSpace(s.pkg+" "+w.Version)
+		if err != nil {
+			out = append(out, failed(nil, &failure{kind: InvalidDeclaration, text: fmt.Sprintf("asks for %s: %v", w.what(), err)}))
+			continue
+		}
+		if set.Count() == 0 {
+			out = append(out, failed(nil, &failure{kind: NoSolution, text: "asks for " + w.what() + ", but " + u.versionsText(s.pkg)}))
+			continue
+		}
+		out = append(out, info{has: true, need: solve.Need{Slot: s.id, Allowed: set}, text: text})
+	}
+	return out
+}
+
+func (r *Request) what() string {
+	p := r.Package
+	if p == "" {
+		p = r.Name
+	}
+	return strings.TrimSpace(p + " " + r.Version)
+}
+
+// wanted are the candidates that a request admits.
+func (u *universe) wanted(s *slot, w *Request) (solve.Set, error) {
+	c, err := u.rs.get(w.Version)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no range of versions: %w", w.Version, err)
+	}
+	set := solve.NewSet(len(s.cands) + 1)
+	for i, cd := range s.cands {
+		if cd.sem == nil && w.Version == "" || cd.sem != nil && w.Version == cd.text || cd.sem != nil && c.Check(cd.sem) || w.Version == "" && cd.current {
+			set.Add(i + 1)
+		}
+	}
+	return set, nil
+}
+
+// wantSlot is the slot of something that is asked for: the installation of that name or in that scope if
+// there is one, else a new one.
+func (u *universe) wantSlot(w *Request) *slot {
+	i := u.installation(w.Namespace, w.name())
+	if i != nil && (i.Namespace != w.Namespace || w.Package != "" && i.Package != w.Package) {
+		i = nil
+	}
+	if i == nil && w.Package != "" {
+		i = u.scoped(w.Package, w.Namespace)
+	}
+	if i != nil {
+		return u.instSlot(i, w)
+	}
+	key := u.scopeKey(w.Package, w.Namespace)
+	if key == "" {
+		key = "want/" + w.Namespace + "/" + w.name()
+	}
+	s := u.byKey[key]
+	if s == nil {
+		s = u.addSlot(key, &slot{kind: slotFresh, pkg: w.Package, namespace: w.Namespace, root: w})
+		s.cands = u.candidates(s)
+	}
+	s.want, s.target, s.params, s.labels = w, true, w.Parameters, w.Labels
+	s.share = Share{Mode: w.Mode, Group: w.Group}
+	return s
+}
+
+// scoped is the installation that takes the one place that a package's scope leaves, if there is one.
+func (u *universe) scoped(pkg, ns string) *Installation {
+	scope := u.cat.scope(pkg)
+	for _, i := range u.insts {
+		if i.Package == pkg && (scope == ScopeCluster || scope == ScopeNamespace && i.Namespace == ns) {
+			return i
+		}
+	}
+	return nil
+}
+
+// scopeKey names the one place that a package's scope leaves for it; empty where scope leaves many.
+func (u *universe) scopeKey(pkg, ns string) string {
+	switch u.cat.scope(pkg) {
+	case ScopeCluster:
+		return "cluster/" + pkg
+	case ScopeNamespace:
+		return "namespace/" + ns + "/" + pkg
+	}
+	return ""
+}
+
+// candidates of a new instance: the locked version first, then the newest.
+func (u *universe) candidates(s *slot) []cand {
+	var out []cand
+	locked := u.in.Lock.version(s.pkg, s.namespace)
+	for _, v := range u.cat.versions(s.pkg) {
+		c := cand{v: v, text: v.Version, sem: v.sem}
+		if locked != "" && strings.TrimPrefix(v.Version, "v") == locked && !u.upgrades(s) {
+			out = slices.Insert(out, 0, c)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// upgrades tells whether the newest version of a slot is to be preferred to the one that is there.
+func (u *universe) upgrades(s *slot) bool { return s.managed || s.want != nil && s.want.Upgrade }
+
+// instSlot is the slot of an installation.
+func (u *universe) instSlot(i *Installation, w *Request) *slot {
+	key := "inst/" + i.Ref()
+	if s := u.byKey[key]; s != nil {
+		return s
+	}
+	s := &slot{kind: slotInst, pkg: i.Package, namespace: i.Namespace, inst: i, want: w, target: w != nil, params: i.Values}
+	s.managed = u.managed[i.Ref()]
+	s.share, s.labels = Share{Mode: i.Mode, Group: i.Group}, i.Labels
+	s.root = w
+	u.addSlot(key, s)
+	cur := cand{text: i.Version, current: true, v: u.manifest(i)}
+	cur.sem, _ = parseVersion(i.Version)
+	s.cands = []cand{cur}
+	if s.target || s.managed || u.cat.scope(i.Package) != ScopeAny {
+		for _, c := range u.candidates(s) {
+			if cur.v == nil || c.v != cur.v {
+				s.cands = append(s.cands, c)
+			}
+		}
+	}
+	if u.upgrades(s) {
+		slices.SortStableFunc(s.cands, func(a, b cand) int {
+			if a.sem == nil || b.sem == nil {
+				return 0
+			}
+			return b.sem.Compare(a.sem)
+		})
+	}
+	if !s.target {
+		u.restrict(s)
+	}
+	return s
+}
+
+// restrict limits how an installation may change when a dependency would have it change.
+func (u *universe) restrict(s *slot) {
+	up, down := s.managed, false
+	if len(u.wants) > 0 && !s.managed {
+		up, down = true, true
+		for _, w := range u.wants {
+			up = up && w.Allow.Upgrade && !w.ValidateOnly
+			down = down && w.Allow.Downgrade && !w.ValidateOnly
+		}
+	}
+	cur := s.current()
+	allowed := solve.NewSet(len(s.cands)+1, 0)
+	newer, older := "", ""
+	for i, c := range s.cands {
+		step := 0
+		if cur.sem != nil && c.sem != nil {
+			step = c.sem.Compare(cur.sem)
+		}
+		if c.current || step > 0 && up || step < 0 && down {
+			allowed.Add(i + 1)
+		}
+		if step > 0 && newer == "" {
+			newer = c.text
+		}
+		if step < 0 && older == "" {
+			older = c.text
+		}
+	}
+	if allowed.Count() == len(s.cands)+1 {
+		return
+	}
+	l := limit{allowed: allowed}
+	l.text = fmt.Sprintf("%s %s is installed as %s, %s", s.pkg, cur.text, s.inst.Ref(), u.scopeText(s))
+	switch {
+	case !up && !down:
+		l.text += "; changing it is not allowed"
+	case !down:
+		l.text += "; a downgrade is not allowed"
+	default:
+		l.text += "; an upgrade is not allowed"
+	}
+	if newer != "" && !up {
+		l.hints = append(l.hints, "allow an upgrade of "+s.inst.Ref())
+	}
+	if older != "" && !down {
+		l.hints = append(l.hints, "allow a downgrade of "+s.inst.Ref())
+	}
+	s.limits = append(s.limits, l)
+}
+
+func (u *universe) scopeText(s *slot) string {
+	switch u.cat.scope(s.pkg) {
+	case ScopeCluster:
+		return "and there is one per cluster"
+	case ScopeNamespace:
+		return "and there is one per namespace"
+	}
+	return "and managed with its parent"
+}
+
+func (s *slot) current() cand {
+	for _, c := range s.cands {
+		if c.current {
+			return c
+		}
+	}
+	return cand{}
+}
+
+// dependents are the needs that come from the installations which depend on one that changes: each must be at
+// a version that accepts the change.
+func (u *universe) dependents(s *slot, c cand) []info {
+	var out []info
+	for _, j := range u.insts {
+		if j == s.inst || !u.dependsOn(j, s) {
+			continue
+		}
+		js := u.instSlot(j, nil)
+		set := solve.NewSet(len(js.cands) + 1)
+		for i, jc := range js.cands {
+			if u.accepts(js, jc, s, c) {
+				set.Add(i + 1)
+				if jc.current && !js.target {
+					set.Add(0)
+				}
+			}
+		}
+		if set.Count() == len(js.cands)+1 {
+			continue
+		}
+		text := fmt.Sprintf("%s %s is used by %s", s.pkg, c.text, j.Ref())
+		out = append(out, info{has: true, need: solve.Need{Slot: js.id, Allowed: set}, text: text})
+	}
+	return out
+}
+
+// dependsOn tells whether an installation is bound to a slot's.
+func (u *universe) dependsOn(j *Installation, s *slot) bool {
+	for _, name := range j.Bindings {
+		if u.installation(j.Namespace, name) == s.inst {
+			return true
+		}
+	}
+	v := u.manifest(j)
+	return v != nil && u.scoped(s.pkg, j.Namespace) == s.inst &&
+		slices.ContainsFunc(v.Requires, func(r Requirement) bool { return r.Package == s.pkg && !r.Optional })
+}
+
+// accepts tells whether one version of a dependent accepts a version of what it depends on.
+func (u *universe) accepts(js *slot, jc cand, s *slot, c cand) bool {
+	if jc.v == nil || c.v == nil || c.sem == nil {
+		return true
+	}
+	for i := range jc.v.Requires {
+		r := &jc.v.Requires[i]
+		bound := u.installation(js.namespace, js.inst.Bindings[r.Alias]) == s.inst
+		if !bound && (r.Package != s.pkg || r.Optional) {
+			continue
+		}
+		rc, err := u.rs.get(r.Version)
+		if r.Package == s.pkg && (err != nil || r.Version != "" && !rc.Check(c.sem)) {
+			return false
+		}
+		if len(u.cat.contract(jc.v.Package, r).missing(c.v.Outputs)) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// versionsText says which versions of a package there are.
+func (u *universe) versionsText(pkg string) string {
+	vs := u.cat.versions(pkg)
+	if len(vs) == 0 {
+		return u.unknown(pkg)
+	}
+	var names []string
+	for _, v := range vs {
+		names = append(names, v.Version)
+	}
+	return fmt.Sprintf("the versions of %s are %s", pkg, shorten(names, 6))
+}
+
+func (u *universe) unknown(pkg string) string {
+	return fmt.Sprintf("no package %s is in the catalogue", pkg)
+}
+
+// shorten joins names, and counts those past a number.
+func shorten(names []string, n int) string {
+	if len(names) <= n+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
+}
+
+func canonical(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil { // only types without a JSON form fail, and these have one
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}

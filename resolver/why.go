@@ -1,0 +1,147 @@
+package resolver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/resolver/internal/solve"
+)
+
+// Why tells how an instance came into the resolution: the shortest chain of needs from what was asked for,
+// then everyone else who needs it, and why it has its version. It is nil when nothing of that name or package is there.
+func (r *Resolution) Why(name string) []string {
+	target := r.Find(name)
+	for _, i := range r.Instances {
+		if target == nil && i.Package == name {
+			target = i
+		}
+	}
+	if target == nil {
+		return nil
+	}
+	var out []string
+	out = append(out, r.chain(target)...)
+	for _, p := range r.Instances {
+		for _, b := range p.Bindings {
+			line := needLine(p, b)
+			if ref(&b) == target.Ref() && b.Installation != "" && !slices.Contains(out, line) {
+				out = append(out, line)
+			}
+		}
+	}
+	if target.Requested {
+		out = append([]string{fmt.Sprintf("%s %s was asked for", target.Package, target.Version)}, out...)
+	}
+	return append(out, r.whyVersion(target))
+}
+
+func needLine(p *Instance, b Binding) string {
+	return fmt.Sprintf("%s %s needs %s, and got %s %s", p.Package, p.Version, b.Needs, b.Package, b.Version)
+}
+
+// chain is the shortest way of needs to an instance.
+func (r *Resolution) chain(target *Instance) []string {
+	type step struct {
+		from *Instance
+		line string
+	}
+	came := map[*Instance]step{}
+	var queue []*Instance
+	for _, i := range r.Instances {
+		if i.Requested {
+			queue = append(queue, i)
+			came[i] = step{}
+		}
+	}
+	for at := 0; at < len(queue); at++ {
+		for _, b := range queue[at].Bindings {
+			d := r.Find(ref(&b))
+			if _, seen := came[d]; d == nil || seen || b.Installation == "" {
+				continue
+			}
+			came[d] = step{queue[at], needLine(queue[at], b)}
+			queue = append(queue, d)
+		}
+	}
+	var out []string
+	for s := came[target]; s.from != nil; s = came[s.from] {
+		out = append([]string{s.line}, out...)
+	}
+	return out
+}
+
+func (r *Resolution) whyVersion(i *Instance) string {
+	switch {
+	case i.Existing && i.From == i.Version:
+		return fmt.Sprintf("%s is installed already as %s", i.Version, i.Ref())
+	case i.locked:
+		return fmt.Sprintf("%s is the locked version", i.Version)
+	}
+	newer := 0
+	for _, c := range i.slot.cands {
+		if c.text == i.Version {
+			break
+		}
+		newer++
+	}
+	if newer == 0 {
+		return fmt.Sprintf("%s is the newest version", i.Version)
+	}
+	return fmt.Sprintf("%s is the newest version that fits; for each of the %d before it, why-not tells more", i.Version, newer)
+}
+
+// force is a version that a package must have, to see what speaks against it.
+type force struct{ pkg, version string }
+
+// WhyNot tells why a package does not have a version in the resolution of an input: reasons, none of which
+// can be left out, or that it could have it, but that another is preferred.
+func WhyNot(in Input, pkg, version string) ([]string, error) {
+	if in.Catalog == nil || in.Catalog.find(pkg, version) == nil {
+		text := fmt.Sprintf("no package %s is in the catalogue", pkg)
+		if in.Catalog != nil && len(in.Catalog.versions(pkg)) > 0 {
+			text = newUniverse(in).versionsText(pkg)
+		}
+		return []string{text}, nil
+	}
+	res, err := Resolve(in)
+	if err != nil {
+		return nil, err
+	}
+	var have []string
+	for _, i := range res.Instances {
+		if i.Package == pkg {
+			have = append(have, i.Version)
+		}
+	}
+	switch {
+	case len(have) == 0:
+		return []string{"nothing that was asked for needs " + pkg}, nil
+	case slices.ContainsFunc(have, func(v string) bool { return sameVersion(v, version) }):
+		return []string{fmt.Sprintf("%s %s is in the resolution", pkg, version)}, nil
+	}
+	u := newUniverse(in)
+	u.force = &force{pkg, version}
+	s := solve.New(u)
+	if _, ok := s.Solve(solve.WithBudget(-1)); ok {
+		return []string{fmt.Sprintf("%s %s is possible, but %s comes first: what is there or locked, then the newest, is preferred", pkg, version, strings.Join(have, ", "))}, nil
+	}
+	var conflict *ConflictError
+	if err := u.explain(s); errors.As(err, &conflict) {
+		return slices.DeleteFunc(conflict.Reasons, func(r string) bool { return strings.Contains(r, asideText) }), nil
+	}
+	return nil, nil
+}
+
+const asideText = "is set aside to see what speaks against"
+
+// aside is the need that makes a version impossible while another is asked about.
+func (u *universe) aside(s *slot, c cand) []info {
+	if u.force == nil || s.pkg != u.force.pkg || sameVersion(c.text, u.force.version) {
+		return nil
+	}
+	return []info{failed(nil, &failure{kind: NoSolution, text: asideText + " " + u.force.version})}
+}
+
+func sameVersion(a, b string) bool { return strings.TrimPrefix(a, "v") == strings.TrimPrefix(b, "v") }
