@@ -1,0 +1,174 @@
+package catalogfn
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/krm"
+)
+
+// SetLabels adds and updates labels: in metadata, in selectors and in the
+// templates of what makes pods. Selectors of Jobs, PodDisruptionBudgets and
+// NetworkPolicies, and of affinities, are updated only where they name the key
+// already. Local configuration is left alone. Config: a ConfigMap whose data are
+// the labels, or a SetLabels with `labels`.
+func SetLabels(_ context.Context, c *function.Call) error {
+	labels, ok := mapConfig(c, "labels", "SetLabels", "SetLabelConfig")
+	if !ok {
+		return nil
+	}
+	total := 0
+	for _, r := range c.Resources() {
+		if isLocal(r.Node().YNode()) {
+			continue
+		}
+		total += edit(r, func(root *yaml.Node, write bool) int {
+			s := labelSetter{labels: labels, keys: sortedKeys(labels), write: write}
+			s.resource(r, root)
+			return s.changed
+		})
+	}
+	c.Results.Infof("set %d labels in total", total)
+	return nil
+}
+
+// mapConfig reads a ConfigMap's data, or a field of the function's own kind.
+func mapConfig(c *function.Call, field string, kinds ...string) (map[string]string, bool) {
+	cfg := config(c)
+	var values map[string]string
+	switch {
+	case isConfigMap(cfg):
+		values, field = stringMap(cfg, "data"), "data"
+	case isConfigKind(cfg, kinds...):
+		values = stringMap(cfg, field)
+	default:
+		wrongConfig(c, cfg, "a v1 ConfigMap", fmt.Sprintf("a %s %s", configAPIVersion, kinds[0]))
+		return nil, false
+	}
+	if len(values) == 0 {
+		c.Results.Errorf("functionConfig: %s is empty; give at least one entry", field)
+		return nil, false
+	}
+	return values, true
+}
+
+type labelSetter struct {
+	labels  map[string]string
+	keys    []string
+	write   bool
+	changed int
+}
+
+// at sets the labels in the mapping below parent; create makes it, and keys
+// that it lacks.
+func (s *labelSetter) at(parent *yaml.Node, create bool, keys ...string) {
+	if parent = deref(parent); parent == nil || parent.Kind != yaml.MappingNode {
+		return
+	}
+	m := get(parent, keys...)
+	for _, k := range s.keys {
+		old := get(m, k)
+		if old == nil && !create || old != nil && old.Value == s.labels[k] && old.ShortTag() == yaml.NodeTagString {
+			continue
+		}
+		if m != nil && m.Kind != yaml.MappingNode && m.ShortTag() != yaml.NodeTagNull {
+			return
+		}
+		s.changed++
+		if s.write {
+			if m = ensureMap(parent, keys...); m == nil {
+				return
+			}
+			putText(m, k, s.labels[k])
+		}
+	}
+}
+
+func (s *labelSetter) meta(n *yaml.Node) { s.at(n, true, "metadata", "labels") }
+
+func (s *labelSetter) resource(r *krm.Resource, root *yaml.Node) {
+	s.meta(root)
+	g := gvkOf(r)
+	spec := get(root, "spec")
+	s.selectors(g, root)
+	if spec == nil {
+		return
+	}
+	if makesPods(g) {
+		s.pod(get(spec, "template"))
+	}
+	switch {
+	case g.is("batch", "CronJob"):
+		s.job(get(spec, "jobTemplate"))
+	case g.is("apps", "StatefulSet"):
+		for _, volume := range elements(spec, "volumeClaimTemplates") {
+			s.meta(deref(volume))
+			s.at(volume, false, "spec", "selector", "matchLabels")
+		}
+	case g.is("networking.k8s.io", "NetworkPolicy"):
+		s.networkPolicy(spec)
+	}
+}
+
+func makesPods(g gvk) bool {
+	switch g.kind {
+	case "Deployment", "ReplicaSet", "DaemonSet":
+		return true
+	}
+	return g.is(coreGroup, "ReplicationController") || g.is("apps", "StatefulSet") || g.is("batch", "Job")
+}
+
+func (s *labelSetter) selectors(g gvk, root *yaml.Node) {
+	switch {
+	case g.is(coreGroup, "Service"), g.is(coreGroup, "ReplicationController"):
+		s.at(root, true, "spec", "selector")
+	case g.is("", "Deployment"), g.is("", "ReplicaSet"), g.is("", "DaemonSet"), g.is("apps", "StatefulSet"):
+		s.at(root, true, "spec", "selector", "matchLabels")
+	case g.is("batch", "Job"), g.is("policy", "PodDisruptionBudget"):
+		s.at(root, false, "spec", "selector", "matchLabels")
+	case g.is("networking.k8s.io", "NetworkPolicy"):
+		s.at(root, false, "spec", "podSelector", "matchLabels")
+	}
+}
+
+func (s *labelSetter) job(job *yaml.Node) {
+	if job == nil {
+		return
+	}
+	s.meta(job)
+	s.at(job, false, "spec", "selector", "matchLabels")
+	s.pod(get(job, "spec", "template"))
+}
+
+func (s *labelSetter) pod(pod *yaml.Node) {
+	if pod == nil {
+		return
+	}
+	s.meta(pod)
+	spec := get(pod, "spec")
+	for _, e := range elements(spec, "topologySpreadConstraints") {
+		s.at(e, false, "labelSelector", "matchLabels")
+	}
+	for _, kind := range []string{"podAffinity", "podAntiAffinity"} {
+		terms := get(spec, "affinity", kind)
+		for _, e := range elements(terms, "preferredDuringSchedulingIgnoredDuringExecution") {
+			s.at(get(e, "podAffinityTerm"), false, "labelSelector", "matchLabels")
+		}
+		for _, e := range elements(terms, "requiredDuringSchedulingIgnoredDuringExecution") {
+			s.at(e, false, "labelSelector", "matchLabels")
+		}
+	}
+}
+
+func (s *labelSetter) networkPolicy(spec *yaml.Node) {
+	for _, dir := range [][2]string{{"ingress", "from"}, {"egress", "to"}} {
+		for _, rule := range elements(spec, dir[0]) {
+			for _, peer := range elements(rule, dir[1]) {
+				s.at(peer, false, "podSelector", "matchLabels")
+			}
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package catalogfn
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/kptdev/krm-functions-sdk/go/fn"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/krm"
+)
+
+const (
+	localConfigAnnotation = "config.kubernetes.io/local-config"
+	dependsOnAnnotation   = "config.kubernetes.io/depends-on"
+
+	configAPIVersion = "fn.kpt.dev/v1alpha1"
+)
+
+// edit runs change on a resource's tree, first without writing: only a
+// resource that changes is copied. change tells how many values differ.
+func edit(r *krm.Resource, change func(root *yaml.Node, write bool) int) int {
+	n := change(r.Node().YNode(), false)
+	if n > 0 {
+		change(r.Edit().YNode(), true)
+	}
+	return n
+}
+
+// deref follows an alias to the node that it stands for.
+func deref(n *yaml.Node) *yaml.Node {
+	for n != nil && n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	return n
+}
+
+// get follows keys through mappings; nil where one is missing.
+func get(n *yaml.Node, keys ...string) *yaml.Node {
+	n = deref(n)
+	for _, k := range keys {
+		if n == nil || n.Kind != yaml.MappingNode {
+			return nil
+		}
+		i := keyIndex(n, k)
+		if i < 0 {
+			return nil
+		}
+		n = deref(n.Content[i+1])
+	}
+	return n
+}
+
+func keyIndex(m *yaml.Node, key string) int {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// text is the scalar at keys, "" where there is none.
+func text(n *yaml.Node, keys ...string) string {
+	if v := get(n, keys...); v != nil && v.Kind == yaml.ScalarNode && v.ShortTag() != yaml.NodeTagNull {
+		return v.Value
+	}
+	return ""
+}
+
+// elements are the entries of the sequence at keys.
+func elements(n *yaml.Node, keys ...string) []*yaml.Node {
+	v := get(n, keys...)
+	if v == nil || v.Kind != yaml.SequenceNode {
+		return nil
+	}
+	return v.Content
+}
+
+// stringMap reads a mapping of scalars.
+func stringMap(n *yaml.Node, keys ...string) map[string]string {
+	v := get(n, keys...)
+	if v == nil || v.Kind != yaml.MappingNode {
+		return nil
+	}
+	out := make(map[string]string, len(v.Content)/2)
+	for i := 0; i+1 < len(v.Content); i += 2 {
+		if e := deref(v.Content[i+1]); e.Kind == yaml.ScalarNode {
+			out[v.Content[i].Value] = e.Value
+		}
+	}
+	return out
+}
+
+// setText gives an existing scalar a string value and keeps its quotes.
+func setText(n *yaml.Node, v string) {
+	n.Value, n.Tag = v, yaml.NodeTagString
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+		n.Style = stringNode(v).Style
+	}
+}
+
+// setImplied gives a scalar a value whose type is implied by what it looks
+// like, as setters do.
+func setImplied(n *yaml.Node, v string) {
+	n.Value, n.Tag = v, ""
+	if v == "" {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	n.Tag = n.ShortTag()
+}
+
+func stringNode(v string) *yaml.Node { return yaml.NewStringRNode(v).YNode() }
+
+// ensureMap returns the mapping at keys, made where it is missing or null; nil
+// where something else stands there.
+func ensureMap(n *yaml.Node, keys ...string) *yaml.Node {
+	for _, k := range keys {
+		if n = deref(n); n == nil || n.Kind != yaml.MappingNode {
+			return nil
+		}
+		i := keyIndex(n, k)
+		if i < 0 {
+			n.Content = append(n.Content, stringNode(k), &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap})
+			i = len(n.Content) - 2
+		}
+		if v := n.Content[i+1]; v.Kind == yaml.ScalarNode && v.ShortTag() == yaml.NodeTagNull {
+			*v = yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap, LineComment: v.LineComment, HeadComment: v.HeadComment}
+		}
+		n = n.Content[i+1]
+	}
+	n = deref(n)
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	if len(n.Content) == 0 {
+		n.Style &^= yaml.FlowStyle
+	}
+	return n
+}
+
+// putText sets key in a mapping to a string.
+func putText(m *yaml.Node, key, value string) {
+	if i := keyIndex(m, key); i >= 0 {
+		if v := m.Content[i+1]; v.Kind == yaml.ScalarNode {
+			setText(v, value)
+			return
+		}
+		m.Content[i+1] = stringNode(value)
+		return
+	}
+	m.Content = append(m.Content, stringNode(key), stringNode(value))
+}
+
+// isLocal says whether a resource stays on the client: what it is annotated
+// with anything but "false".
+func isLocal(root *yaml.Node) bool {
+	v := text(root, "metadata", "annotations", localConfigAnnotation)
+	return v != "" && v != "false"
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// config is a call's functionConfig as a tree; nil where none was given.
+func config(c *function.Call) *yaml.Node {
+	if c.Config == nil {
+		return nil
+	}
+	return c.Config.YNode()
+}
+
+func isConfigMap(root *yaml.Node) bool {
+	return text(root, "kind") == "ConfigMap" && text(root, "apiVersion") == "v1"
+}
+
+func isConfigKind(root *yaml.Node, kinds ...string) bool {
+	return text(root, "apiVersion") == configAPIVersion && slices.Contains(kinds, text(root, "kind"))
+}
+
+// wrongConfig reports a functionConfig that the function does not take.
+func wrongConfig(c *function.Call, root *yaml.Node, want ...string) {
+	if root == nil {
+		c.Results.Errorf("functionConfig is missing; give %s", strings.Join(want, " or "))
+		return
+	}
+	c.Results.Errorf("functionConfig is %s %s; give %s", text(root, "apiVersion"), text(root, "kind"), strings.Join(want, " or "))
+}
+
+// decode reads a tree into a Go value.
+func decode(n *yaml.Node, into any) error {
+	if n == nil {
+		return nil
+	}
+	if err := n.Decode(into); err != nil {
+		return fmt.Errorf("functionConfig: %w", err)
+	}
+	return nil
+}
+
+// say adds a result about a field of a resource.
+func say(c *function.Call, r *krm.Resource, severity fn.Severity, field, message string) {
+	res := &fn.Result{Message: message, Severity: severity}
+	if r != nil {
+		res.ResourceRef = &fn.ResourceRef{APIVersion: r.APIVersion(), Kind: r.Kind(), Namespace: r.Namespace(), Name: r.Name()}
+		res.File = &fn.File{Path: r.Path(), Index: r.Index()}
+	}
+	if field != "" {
+		res.Field = &fn.Field{Path: field}
+	}
+	c.Results = append(c.Results, res)
+}
+
+// gvk is a resource's kind, split.
+type gvk struct{ group, version, kind string }
+
+func gvkOf(r *krm.Resource) gvk { return gvk{group: r.Group(), version: r.Version(), kind: r.Kind()} }
+
+// is compares; an empty group or version matches any but "core" is the core group.
+func (g gvk) is(group, kind string) bool {
+	if g.kind != kind {
+		return false
+	}
+	switch group {
+	case "":
+		return true
+	case coreGroup:
+		return g.group == ""
+	}
+	return g.group == group
+}
+
+// coreGroup names the API group "" where "" means any.
+const coreGroup = "core"

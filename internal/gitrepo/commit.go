@@ -1,0 +1,244 @@
+package gitrepo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Hash is a Git object name (SHA-1). The zero Hash means that there is none.
+type Hash = plumbing.Hash
+
+// Signature is who made a commit, and when.
+type Signature struct {
+	Name, Email string
+	When        time.Time
+}
+
+// Commit is a commit without its files. Shared: read only.
+type Commit struct {
+	Hash              Hash
+	Tree              Hash
+	Parents           []Hash
+	Author, Committer Signature
+	Message           string
+	Annotations       []Annotation // Porch's, in order
+	Trailers          Trailers
+}
+
+// parseCommit reads a commit object.
+func parseCommit(h Hash, raw []byte) (*Commit, error) {
+	c := &Commit{Hash: h}
+	head, message, ok := bytes.Cut(raw, []byte("\n\n"))
+	if !ok {
+		head = bytes.TrimSuffix(raw, []byte("\n"))
+	}
+	for _, line := range bytes.Split(head, []byte("\n")) {
+		key, value, _ := strings.Cut(string(line), " ")
+		switch key {
+		case "tree":
+			c.Tree = plumbing.NewHash(value)
+		case "parent":
+			c.Parents = append(c.Parents, plumbing.NewHash(value))
+		case "author":
+			c.Author = parseSignature(value)
+		case "committer":
+			c.Committer = parseSignature(value)
+		}
+	}
+	if c.Tree.IsZero() {
+		return nil, fmt.Errorf("the Git object %s is not a commit", h)
+	}
+	c.Message = string(message)
+	c.Annotations, c.Trailers = ParseMessage(c.Message)
+	return c, nil
+}
+
+// parseSignature reads "Name <email> seconds +zone" as leniently as git does.
+func parseSignature(s string) Signature {
+	open, end := strings.IndexByte(s, '<'), strings.LastIndexByte(s, '>')
+	if open < 0 || end < open {
+		return Signature{Name: strings.TrimSpace(s)}
+	}
+	sig := Signature{Name: strings.TrimSpace(s[:open]), Email: s[open+1 : end]}
+	fields := strings.Fields(s[end+1:])
+	if len(fields) == 0 {
+		return sig
+	}
+	secs, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil {
+		return sig
+	}
+	zone := time.UTC
+	if len(fields) > 1 {
+		zone = parseZone(fields[1])
+	}
+	sig.When = time.Unix(secs, 0).In(zone)
+	return sig
+}
+
+func parseZone(s string) *time.Location {
+	n, err := strconv.Atoi(s)
+	if err != nil || len(s) != 5 || n == 0 {
+		return time.UTC
+	}
+	return time.FixedZone("", (n/100*60+n%100)*60)
+}
+
+func (s Signature) encode(b *bytes.Buffer) {
+	fmt.Fprintf(b, "%s <%s> %d %s", cleanIdent(s.Name), cleanIdent(s.Email), s.When.Unix(), s.When.Format("-0700"))
+}
+
+// cleanIdent drops what git does not allow in names.
+func cleanIdent(s string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r == '<' || r == '>' || r < ' ' {
+			return -1
+		}
+		return r
+	}, s), " .,:;\"'")
+}
+
+// encodeCommit writes a commit object.
+func encodeCommit(tree Hash, parents []Hash, author, committer Signature, message string) []byte {
+	var b bytes.Buffer
+	b.Grow(256 + len(message))
+	b.WriteString("tree " + tree.String() + "\n")
+	for _, p := range parents {
+		b.WriteString("parent " + p.String() + "\n")
+	}
+	b.WriteString("author ")
+	author.encode(&b)
+	b.WriteString("\ncommitter ")
+	committer.encode(&b)
+	b.WriteString("\n\n")
+	b.WriteString(strings.ReplaceAll(message, "\x00", ""))
+	if !strings.HasSuffix(message, "\n") {
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// commitCache keeps commits by hash, in memory and, where path is set, in a file
+// of length-prefixed commit objects. Each is checked against its name when read,
+// so a torn or damaged file costs a fetch and never an error.
+type commitCache struct {
+	mu   sync.RWMutex
+	byID map[Hash]*Commit
+	path string
+}
+
+const (
+	commitRecordHead = 24 // length, name
+	maxCommitBytes   = 1 << 20
+	maxCacheBytes    = 256 << 20
+)
+
+func openCommitCache(path string) *commitCache {
+	c := &commitCache{byID: map[Hash]*Commit{}, path: path}
+	if path == "" {
+		return c
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return c
+	}
+	good := 0
+	for rest := data; len(rest) >= commitRecordHead; {
+		n := int(binary.BigEndian.Uint32(rest))
+		if n > maxCommitBytes || commitRecordHead+n > len(rest) {
+			break
+		}
+		var h Hash
+		copy(h[:], rest[4:])
+		raw := rest[commitRecordHead : commitRecordHead+n]
+		if hashObject(plumbing.CommitObject, raw) != h {
+			break
+		}
+		if commit, err := parseCommit(h, raw); err == nil {
+			c.byID[h] = commit
+		}
+		good += commitRecordHead + n
+		rest = rest[commitRecordHead+n:]
+	}
+	if good < len(data) || good > maxCacheBytes {
+		c.shorten(good)
+	}
+	return c
+}
+
+// shorten drops a damaged end, or all of a file that has grown too large.
+func (c *commitCache) shorten(good int) {
+	if good > maxCacheBytes {
+		good = 0
+	}
+	_ = os.Truncate(c.path, int64(good)) // only a cache: the next run tries again
+}
+
+func (c *commitCache) get(h Hash) *Commit {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byID[h]
+}
+
+// matching lists the known commits whose names begin with a hex prefix.
+func (c *commitCache) matching(prefix string) []Hash {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []Hash
+	for h := range c.byID {
+		if strings.HasPrefix(h.String(), prefix) {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// add parses and keeps raw commits, and appends the new ones to the file in one
+// write, so that runs side by side do not tear each other's records.
+func (c *commitCache) add(raws map[Hash][]byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []byte
+	hashes := make([]Hash, 0, len(raws))
+	for h := range raws {
+		hashes = append(hashes, h)
+	}
+	plumbing.HashesSort(hashes)
+	for _, h := range hashes {
+		if c.byID[h] != nil {
+			continue
+		}
+		commit, err := parseCommit(h, raws[h])
+		if err != nil {
+			return err
+		}
+		c.byID[h] = commit
+		if len(raws[h]) <= maxCommitBytes {
+			out = binary.BigEndian.AppendUint32(out, uint32(len(raws[h])))
+			out = append(append(out, h[:]...), raws[h]...)
+		}
+	}
+	if c.path == "" || len(out) == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("writing the commit cache: %w", err)
+	}
+	_, err = f.Write(out)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("writing the commit cache %q: %w", c.path, err)
+	}
+	return nil
+}

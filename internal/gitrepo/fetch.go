@@ -1,0 +1,253 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/memory"
+)
+
+// Fetch makes the whole trees of these commits readable: nothing to do for a
+// local repository, one request for all that is missing otherwise.
+func (r *Repo) Fetch(ctx context.Context, commits ...Hash) error {
+	if r.local != nil {
+		_, err := r.Commits(ctx, commits...)
+		return err
+	}
+	r.fetching.Lock()
+	defer r.fetching.Unlock()
+	missing, err := r.incomplete(commits)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if err := r.fetchTrees(ctx, missing, 1); err != nil {
+		return fmt.Errorf("fetching from %s: %w", r.URL(), err)
+	}
+	if still, err := r.incomplete(missing); err != nil || len(still) > 0 {
+		return errors.Join(err, errKind(ErrMissingObject, "fetching from %s: the server did not send %v", r.URL(), still))
+	}
+	return nil
+}
+
+// incomplete lists the commits whose trees are not at hand. Trees come only in
+// whole packs, so a root tree that is here has all below it here too.
+func (r *Repo) incomplete(commits []Hash) ([]Hash, error) {
+	var stored, missing []Hash
+	for _, h := range commits {
+		if r.commits.get(h) == nil && r.objects.has(h) {
+			stored = append(stored, h)
+		}
+	}
+	if err := r.readStored(stored); err != nil {
+		return nil, err
+	}
+	for _, h := range commits {
+		if h.IsZero() {
+			continue
+		}
+		if c := r.commits.get(h); c == nil || !r.objects.has(c.Tree) {
+			missing = append(missing, h)
+		}
+	}
+	return missing, nil
+}
+
+func (r *Repo) capabilities() *capability.List {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.caps == nil {
+		return capability.NewList()
+	}
+	return r.caps
+}
+
+// fetchCommits reads commits into the commit cache.
+func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error {
+	if !r.capabilities().Supports(capability.Filter) {
+		if err := r.fetchTrees(ctx, wants, depth); err != nil {
+			return err
+		}
+		return r.readStored(wants)
+	}
+	store := memory.NewStorage()
+	err := r.upload(ctx, wants, depth, packp.FilterTreeDepth(0), func(pack io.Reader) error {
+		return packfile.UpdateObjectStorage(store, pack)
+	})
+	if err != nil {
+		return err
+	}
+	return r.addCommits(store)
+}
+
+func (r *Repo) addCommits(store *memory.Storage) error {
+	raws := make(map[Hash][]byte, len(store.Commits))
+	for h, o := range store.Commits {
+		data, err := readObject(o)
+		if err != nil {
+			return err
+		}
+		raws[h] = data
+	}
+	return r.commits.add(raws)
+}
+
+func readObject(o plumbing.EncodedObject) ([]byte, error) {
+	rd, err := o.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer rd.Close()
+	return io.ReadAll(rd)
+}
+
+// fetchTrees reads commits with all below them into the object store.
+func (r *Repo) fetchTrees(ctx context.Context, wants []Hash, depth int) error {
+	keep, finish := r.packSink()
+	if err := r.upload(ctx, wants, depth, "", keep); err != nil {
+		return err
+	}
+	return finish()
+}
+
+// packSink says where a pack goes: a file of the cache, or memory.
+func (r *Repo) packSink() (keep func(io.Reader) error, finish func() error) {
+	if mem, ok := r.objects.(*memorySource); ok {
+		store := memory.NewStorage()
+		keep = func(pack io.Reader) error { return packfile.UpdateObjectStorage(store, pack) }
+		return keep, func() error {
+			mem.add(store)
+			return r.addCommits(store)
+		}
+	}
+	dir := r.objects.(*objectDir)
+	keep = func(pack io.Reader) error {
+		store := filesystem.NewStorage(osfs.New(r.cacheDir), cache.NewObjectLRUDefault())
+		return packfile.UpdateObjectStorage(store, pack)
+	}
+	return keep, func() error {
+		dir.rescan()
+		return nil
+	}
+}
+
+// upload asks for wants and hands the pack to keep.
+func (r *Repo) upload(ctx context.Context, wants []Hash, depth int, filter packp.Filter, keep func(io.Reader) error) error {
+	return r.retryRead(ctx, func() error {
+		return r.withSession(ctx, false, func(s transport.Session) error {
+			req := r.uploadRequest(wants, depth, filter)
+			resp, err := s.(transport.UploadPackSession).UploadPack(ctx, req)
+			if err != nil {
+				return notOurRef(err, wants)
+			}
+			defer func() { _ = resp.Close() }()
+			pack := io.Reader(resp)
+			switch {
+			case req.Capabilities.Supports(capability.Sideband64k):
+				pack = sideband.NewDemuxer(sideband.Sideband64k, resp)
+			case req.Capabilities.Supports(capability.Sideband):
+				pack = sideband.NewDemuxer(sideband.Sideband, resp)
+			}
+			limited := &limitedReader{r: pack, left: r.store.opts.Limits.FetchBytes}
+			if err := keep(limited); err != nil {
+				return notOurRef(err, wants)
+			}
+			_, err = io.Copy(io.Discard, limited) // to the end, so that the connection can be used again
+			return err
+		})
+	})
+}
+
+func (r *Repo) uploadRequest(wants []Hash, depth int, filter packp.Filter) *packp.UploadPackRequest {
+	caps := r.capabilities()
+	req := packp.NewUploadPackRequestFromCapabilities(caps)
+	req.Wants = append([]plumbing.Hash(nil), wants...)
+	if caps.Supports(capability.NoProgress) {
+		_ = req.Capabilities.Set(capability.NoProgress)
+	}
+	if depth > 0 && caps.Supports(capability.Shallow) {
+		req.Depth = packp.DepthCommits(depth)
+		_ = req.Capabilities.Set(capability.Shallow)
+	}
+	if filter != "" {
+		req.Filter = filter
+		_ = req.Capabilities.Set(capability.Filter)
+	}
+	return req
+}
+
+// notOurRef recognises a server that does not give out a commit.
+func notOurRef(err error, wants []Hash) error {
+	if err == nil || isAuth(err) || isTemporary(err) {
+		return err
+	}
+	if text := err.Error(); containsAny(text, "not our ref", "upload-pack: not our", "unadvertised object", "empty git-upload-pack", "no such remote ref") {
+		return errKind(ErrMissingObject, "the server does not give out one of the %d commits asked for (%s…): it was moved or deleted since the refs were read, or no branch or tag leads to it", len(wants), wants[0].String()[:12])
+	}
+	return err
+}
+
+// limitedReader fails, where io.LimitReader ends, at its bound.
+type limitedReader struct {
+	r    io.Reader
+	left int64
+}
+
+func (l *limitedReader) Read(p []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errKind(ErrLimit, "the server's answer is larger than the limit for one fetch")
+	}
+	n, err := l.r.Read(p)
+	l.left -= int64(n)
+	return n, err
+}
+
+// memorySource keeps fetched objects in memory.
+type memorySource struct {
+	mu     sync.RWMutex
+	stores []*memory.Storage
+}
+
+func newMemorySource() *memorySource { return &memorySource{} }
+
+func (m *memorySource) add(s *memory.Storage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stores = append(m.stores, s)
+}
+
+func (m *memorySource) find(h Hash) plumbing.EncodedObject {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, s := range m.stores {
+		if o, ok := s.Objects[h]; ok {
+			return o
+		}
+	}
+	return nil
+}
+
+func (m *memorySource) has(h Hash) bool { return m.find(h) != nil }
+
+func (m *memorySource) read(h Hash, limit int64) (plumbing.ObjectType, []byte, error) {
+	o := m.find(h)
+	if o == nil {
+		return 0, nil, errKind(ErrMissingObject, "the Git object %s was not fetched", h)
+	}
+	if limit > 0 && o.Size() > limit {
+		return o.Type(), nil, errKind(ErrLimit, "the Git object %s has %d bytes, more than %d", h, o.Size(), limit)
+	}
+	data, err := readObject(o)
+	return o.Type(), data, err
+}

@@ -1,0 +1,304 @@
+package gitrepo
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// gitDirs is where a local repository keeps its things.
+type gitDirs struct {
+	dir      string // HEAD
+	common   string // refs, objects, config: another folder in a linked work tree
+	reftable bool
+}
+
+// findGitDir finds the Git directory of a path as git's own servers do.
+func findGitDir(path string) (*gitDirs, error) {
+	for _, suffix := range []string{"/.git", "", ".git/.git", ".git"} {
+		dir := filepath.Clean(path + suffix)
+		if data, err := os.ReadFile(dir); err == nil {
+			target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+			if !ok {
+				continue
+			}
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(filepath.Dir(dir), target)
+			}
+			dir = target
+		}
+		if d, ok := gitDirAt(dir); ok {
+			return d, d.readConfig(path)
+		}
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, errKind(ErrNoRepository, "the Git repository %q does not exist; make it with git init --bare", path)
+	}
+	return nil, errKind(ErrNoRepository, "%q is not a Git repository; make it with git init --bare", path)
+}
+
+func gitDirAt(dir string) (*gitDirs, bool) {
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); err != nil {
+		return nil, false
+	}
+	d := &gitDirs{dir: dir, common: dir}
+	if data, err := os.ReadFile(filepath.Join(dir, "commondir")); err == nil {
+		d.common = strings.TrimSpace(string(data))
+		if !filepath.IsAbs(d.common) {
+			d.common = filepath.Join(dir, d.common)
+		}
+	}
+	for _, need := range []string{"objects", "refs"} {
+		if st, err := os.Stat(filepath.Join(d.common, need)); err != nil || !st.IsDir() {
+			return nil, false
+		}
+	}
+	return d, true
+}
+
+// readConfig looks for the extensions that change how a repository is read.
+func (d *gitDirs) readConfig(path string) error {
+	data, err := os.ReadFile(filepath.Join(d.common, "config"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the configuration of the Git repository %q: %w", path, err)
+	}
+	section := ""
+	for _, line := range strings.Split(strings.ToLower(string(data)), "\n") {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.Trim(line, "[] \t")
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		if section != "extensions" {
+			continue
+		}
+		switch value = strings.Trim(strings.TrimSpace(value), `"`); strings.TrimSpace(key) {
+		case "objectformat":
+			if value != "sha1" {
+				return errKind(ErrUnsupported, "the Git repository %q uses %s object names; only SHA-1 repositories are supported", path, value)
+			}
+		case "refstorage":
+			d.reftable = value != "files"
+		}
+	}
+	return nil
+}
+
+// readRefs reads loose refs and then packed ones, in the order that is safe
+// beside a git that packs them.
+func (d *gitDirs) readRefs(objects objectSource, log func(string, ...any)) (*Refs, error) {
+	loose := map[string]string{}
+	for _, kind := range []string{"heads", "tags"} {
+		if err := d.walkLoose(kind, loose); err != nil {
+			return nil, err
+		}
+	}
+	packed, err := readPackedRefs(filepath.Join(d.common, "packed-refs"))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Ref, 0, len(loose)+len(packed))
+	for name := range loose {
+		h, ok := followLoose(name, loose, packed)
+		if !ok {
+			log("the ref %s of %s does not read as a ref: left out", name, d.common)
+			continue
+		}
+		list = append(list, peel(Ref{Name: name, Hash: h}, objects))
+	}
+	for name, r := range packed {
+		if _, ok := loose[name]; ok || !isHeadOrTag(name) {
+			continue
+		}
+		if r.Commit.IsZero() {
+			r = peel(r, objects)
+		}
+		list = append(list, r)
+	}
+	return newRefs(list, d.readHead()), nil
+}
+
+func (d *gitDirs) readHead() string {
+	data, err := os.ReadFile(filepath.Join(d.dir, "HEAD"))
+	if err != nil {
+		return ""
+	}
+	target, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "ref: ")
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(target)
+}
+
+func (d *gitDirs) walkLoose(kind string, into map[string]string) error {
+	root := filepath.Join(d.common, "refs", kind)
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // deleted while we walk
+		}
+		if err != nil || e.IsDir() || strings.HasSuffix(path, ".lock") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		rel, rerr := filepath.Rel(d.common, path)
+		if err != nil || rerr != nil {
+			return errors.Join(err, rerr)
+		}
+		into[filepath.ToSlash(rel)] = strings.TrimSpace(string(data))
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("reading the refs of the Git repository %q: %w", d.common, err)
+	}
+	return nil
+}
+
+func followLoose(name string, loose map[string]string, packed map[string]Ref) (Hash, bool) {
+	for range 5 {
+		value, ok := loose[name]
+		if !ok {
+			r, ok := packed[name]
+			return r.Hash, ok
+		}
+		target, symbolic := strings.CutPrefix(value, "ref:")
+		if !symbolic {
+			return plumbing.NewHash(value), plumbing.IsHash(value)
+		}
+		name = strings.TrimSpace(target)
+	}
+	return Hash{}, false
+}
+
+// readPackedRefs gives Commit where the file says what a ref peels to.
+func readPackedRefs(path string) (map[string]Ref, error) {
+	out := map[string]Ref{}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading refs: %w", err)
+	}
+	fully, last := false, ""
+	for len(data) > 0 {
+		var line []byte
+		line, data, _ = bytes.Cut(data, []byte("\n"))
+		switch {
+		case len(line) == 0:
+		case line[0] == '#':
+			fully = bytes.Contains(line, []byte(" fully-peeled"))
+		case line[0] == '^':
+			r := out[last]
+			r.Commit = plumbing.NewHash(string(line[1:]))
+			out[last] = r
+		default:
+			hash, name, ok := strings.Cut(string(line), " ")
+			if !ok || !plumbing.IsHash(hash) {
+				return nil, fmt.Errorf("the file %q is damaged at %q; run git fsck there", path, line)
+			}
+			out[name] = Ref{Name: name, Hash: plumbing.NewHash(hash)}
+			last = name
+		}
+	}
+	if fully {
+		for name, r := range out {
+			if r.Commit.IsZero() {
+				r.Commit = r.Hash
+				out[name] = r
+			}
+		}
+	}
+	return out, nil
+}
+
+// peel follows a tag object to its commit. Branches hold commits.
+func peel(r Ref, objects objectSource) Ref {
+	r.Commit = r.Hash
+	if strings.HasPrefix(r.Name, headsPrefix) {
+		return r
+	}
+	h := r.Hash
+	for range 10 {
+		typ, data, err := objects.read(h, maxCommitBytes)
+		switch {
+		case err != nil || typ == plumbing.BlobObject || typ == plumbing.TreeObject:
+			r.Commit = Hash{}
+			return r
+		case typ == plumbing.CommitObject:
+			r.Commit = h
+			return r
+		}
+		line, _, _ := bytes.Cut(data, []byte("\n"))
+		h = plumbing.NewHash(strings.TrimPrefix(string(line), "object "))
+	}
+	r.Commit = Hash{}
+	return r
+}
+
+// localCommits lists the commits of a local repository whose names begin with a
+// hex prefix.
+func (r *Repo) localCommits(prefix string) []Hash {
+	dir, ok := r.objects.(*objectDir)
+	if !ok {
+		return nil
+	}
+	var out []Hash
+	for _, h := range dir.matching(prefix) {
+		if typ, _, err := dir.read(h, maxCommitBytes); err == nil && typ == plumbing.CommitObject {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// matching lists objects whose names begin with at least two hex digits.
+func (d *objectDir) matching(prefix string) []Hash {
+	st := d.load()
+	var out []Hash
+	entries, _ := os.ReadDir(filepath.Join(d.path, prefix[:2]))
+	for _, e := range entries {
+		if name := prefix[:2] + e.Name(); strings.HasPrefix(name, prefix) && plumbing.IsHash(name) {
+			out = append(out, plumbing.NewHash(name))
+		}
+	}
+	for _, p := range st.packs {
+		out = append(out, p.matching(prefix)...)
+	}
+	for _, a := range st.alternates {
+		out = append(out, a.matching(prefix)...)
+	}
+	return out
+}
+
+func (p *packFile) matching(prefix string) []Hash {
+	if p.open() != nil {
+		return nil
+	}
+	x := &p.index
+	low := plumbing.NewHash(prefix + strings.Repeat("0", 40-len(prefix)))
+	skip := x.stride - 20
+	i := sort.Search(x.count, func(i int) bool {
+		return bytes.Compare(x.names[i*x.stride+skip:i*x.stride+skip+20], low[:]) >= 0
+	})
+	var out []Hash
+	for ; i < x.count; i++ {
+		var h Hash
+		copy(h[:], x.names[i*x.stride+skip:])
+		if !strings.HasPrefix(h.String(), prefix) {
+			break
+		}
+		out = append(out, h)
+	}
+	return out
+}

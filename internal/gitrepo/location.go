@@ -1,0 +1,181 @@
+package gitrepo
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+)
+
+// location is a parsed repository address.
+type location struct {
+	display  string // as the user wrote it, without secrets
+	key      string // equal for addresses of one repository
+	local    string // absolute path; "" for a remote one
+	endpoint transport.Endpoint
+	user     string // from the URL's userinfo, http(s) only
+	password string
+}
+
+func (l *location) http() bool {
+	return l.endpoint.Protocol == "http" || l.endpoint.Protocol == "https"
+}
+
+var scpForm = regexp.MustCompile(`^(?:[^@/:\s]+@)?(?:\[[0-9a-fA-F:]+\]|[^/:\s]{2,}):[^:].*$`)
+
+// parseLocation understands local paths, file://, http(s)://, ssh://, git://
+// and the scp form. Its errors never hold the userinfo.
+func parseLocation(raw string) (*location, error) {
+	raw = strings.TrimSpace(raw)
+	switch {
+	case raw == "":
+		return nil, fmt.Errorf("the repository address is empty")
+	case strings.ContainsAny(raw, "\x00\n\r"):
+		return nil, fmt.Errorf("the repository address %q holds control characters", redactURL(raw))
+	case strings.Contains(raw, "://"):
+		return parseURL(raw)
+	case strings.Contains(raw, "::"):
+		return nil, errKind(ErrUnsupported, "the repository address %q: remote helpers (%q) are not supported", redactURL(raw), "::")
+	case scpForm.MatchString(raw):
+		return parseSCP(raw)
+	}
+	return parsePath(raw, raw)
+}
+
+func parseURL(raw string) (*location, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("the repository address %q is not a URL", redactURL(raw))
+	}
+	switch scheme := strings.ToLower(u.Scheme); scheme {
+	case "file":
+		if u.Host != "" && u.Host != "localhost" {
+			return nil, fmt.Errorf("the repository address %q names a host: write file:///path", raw)
+		}
+		return parsePath(raw, filepath.FromSlash(u.Path))
+	case "http", "https":
+		return parseHTTP(raw, u, scheme)
+	case "ssh", "git+ssh", "ssh+git", "git":
+		return parseSSH(raw, u, scheme)
+	default:
+		return nil, errKind(ErrUnsupported, "the repository address %q: scheme %q is not one of file, http, https, ssh, git", redactURL(raw), u.Scheme)
+	}
+}
+
+func parseHTTP(raw string, u *url.URL, scheme string) (*location, error) {
+	if u.Host == "" {
+		return nil, fmt.Errorf("the repository address %q has no host", redactURL(raw))
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("the repository address %q has a query or a fragment", redactURL(strings.SplitN(raw, "?", 2)[0]))
+	}
+	l := &location{display: redactURL(raw)}
+	if u.User != nil {
+		l.user = u.User.Username()
+		l.password, _ = u.User.Password()
+	}
+	clean := *u
+	clean.User, clean.Scheme = nil, scheme
+	clean.Path = strings.TrimRight(clean.Path, "/")
+	clean.RawPath = strings.TrimRight(clean.RawPath, "/")
+	ep, err := transport.NewEndpoint(clean.String())
+	if err != nil {
+		return nil, fmt.Errorf("the repository address %q is not understood", l.display)
+	}
+	l.endpoint = *ep
+	clean.Host = strings.ToLower(clean.Host)
+	l.key = clean.String()
+	return l, nil
+}
+
+func parseSSH(raw string, u *url.URL, scheme string) (*location, error) {
+	if u.Host == "" {
+		return nil, fmt.Errorf("the repository address %q has no host", redactURL(raw))
+	}
+	clean := *u
+	if scheme != "git" {
+		clean.Scheme = "ssh"
+	}
+	ep, err := transport.NewEndpoint(clean.String())
+	if err != nil {
+		return nil, fmt.Errorf("the repository address %q is not understood", redactURL(raw))
+	}
+	ep.Password = "" // keys only: the user's agent
+	l := &location{display: redactPassword(raw), endpoint: *ep}
+	l.key = ep.String()
+	return l, nil
+}
+
+func parseSCP(raw string) (*location, error) {
+	ep, err := transport.NewEndpoint(raw)
+	if err != nil || ep.Protocol != "ssh" {
+		return nil, fmt.Errorf("the repository address %q is not understood", raw)
+	}
+	return &location{display: raw, key: ep.String(), endpoint: *ep}, nil
+}
+
+func parsePath(raw, path string) (*location, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("the repository path %q: %w", raw, err)
+	}
+	real := abs
+	if r, err := filepath.EvalSymlinks(abs); err == nil {
+		real = r
+	}
+	l := &location{display: raw, key: "file://" + filepath.ToSlash(real), local: abs}
+	l.endpoint = transport.Endpoint{Protocol: "file", Path: abs}
+	return l, nil
+}
+
+// Display is an address as its user wrote it, without secrets; "" where it is
+// none. Repo.URL gives the spelling of whoever opened the repository first.
+func Display(address string) string {
+	l, err := parseLocation(address)
+	if err != nil {
+		return ""
+	}
+	return l.display
+}
+
+// redactURL drops the userinfo of a URL in text that may not even parse.
+func redactURL(s string) string {
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return s
+	}
+	host, path := cutKeep(rest, "/")
+	if at := strings.LastIndex(host, "@"); at >= 0 {
+		host = host[at+1:]
+	} else if at := strings.LastIndex(rest, "@"); at >= 0 && strings.Contains(host, ":") && !validPort(host) {
+		return scheme + "://" + rest[at+1:] // a slash inside the password
+	}
+	return scheme + "://" + host + path
+}
+
+// redactPassword keeps the user, which ssh needs.
+func redactPassword(s string) string {
+	scheme, rest, _ := strings.Cut(s, "://")
+	host, path := cutKeep(rest, "/")
+	at := strings.LastIndex(host, "@")
+	if at < 0 {
+		return s
+	}
+	user, _, _ := strings.Cut(host[:at], ":")
+	return scheme + "://" + user + host[at:] + path
+}
+
+var portForm = regexp.MustCompile(`^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$`)
+
+func validPort(host string) bool { return portForm.MatchString(host) }
+
+// cutKeep is strings.Cut that leaves the separator on the right.
+func cutKeep(s, sep string) (left, right string) {
+	if i := strings.Index(s, sep); i >= 0 {
+		return s[:i], s[i:]
+	}
+	return s, ""
+}

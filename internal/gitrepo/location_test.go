@@ -1,0 +1,190 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+func TestParseLocation(t *testing.T) {
+	tests := map[string]struct {
+		raw                      string
+		display, protocol, local string
+		key, user, pass          string
+	}{
+		"Plain":     {raw: "https://Example.com/a/b.git/", display: "https://Example.com/a/b.git/", protocol: "https", key: "https://example.com/a/b.git"},
+		"Token":     {raw: "https://tok3n@example.com/a", display: "https://example.com/a", protocol: "https", key: "https://example.com/a", user: "tok3n"},
+		"Password":  {raw: "http://u:p%40ss@example.com:8080/a", display: "http://example.com:8080/a", protocol: "http", key: "http://example.com:8080/a", user: "u", pass: "p@ss"},
+		"SSH":       {raw: "ssh://git@example.com:2222/a", display: "ssh://git@example.com:2222/a", protocol: "ssh", key: "ssh://git@example.com:2222/a"},
+		"SSHPass":   {raw: "ssh://git:pw@example.com/a", display: "ssh://git@example.com/a", protocol: "ssh", key: "ssh://git@example.com/a"},
+		"SCP":       {raw: "git@example.com:team/a.git", display: "git@example.com:team/a.git", protocol: "ssh", key: "ssh://git@example.com/team/a.git"},
+		"Path":      {raw: "/srv/none/a.git", display: "/srv/none/a.git", protocol: "file", local: "/srv/none/a.git", key: "file:///srv/none/a.git"},
+		"PathColon": {raw: "/srv/none/a:b", display: "/srv/none/a:b", protocol: "file", local: "/srv/none/a:b", key: "file:///srv/none/a:b"},
+		"File":      {raw: "file:///srv/none/a%20b", display: "file:///srv/none/a%20b", protocol: "file", local: "/srv/none/a b", key: "file:///srv/none/a b"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			l, err := parseLocation(tc.raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []string{l.display, l.endpoint.Protocol, l.local, l.key, l.user, l.password}
+			if d := cmp.Diff([]string{tc.display, tc.protocol, tc.local, tc.key, tc.user, tc.pass}, got); d != "" {
+				t.Error(d)
+			}
+			if l.endpoint.Password != "" || tc.protocol != "ssh" && l.endpoint.User != "" {
+				t.Errorf("the endpoint carries a login: %+v", l.endpoint)
+			}
+		})
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	for _, s := range []string{"https://u:p@h/x", "https://u:p@ss/w@h/x", "http://[::1]:80/x", "ssh://a@b", "https://tok@h"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := url.Parse("https://user:s3cret-word@" + s)
+		if err != nil || u.User == nil {
+			return
+		}
+		if out := redactURL("https://user:s3cret-word@" + s); strings.Contains(out, "s3cret-word") {
+			t.Errorf("%q became %q", s, out)
+		}
+		if l, err := parseLocation("https://user:s3cret-word@" + s); err != nil && strings.Contains(err.Error(), "s3cret-word") || l != nil && strings.Contains(l.display, "s3cret-word") {
+			t.Errorf("%q leaks: %v", s, err)
+		}
+	})
+}
+
+func TestLogin(t *testing.T) {
+	const user, token = "robot", "s3cret-token-value"
+	setup := func(t *testing.T) *site {
+		s := newSite(t)
+		s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
+		s.srv.RequireLogin(user, token)
+		return s
+	}
+	withUser := func(u, userinfo string) string { return strings.Replace(u, "://", "://"+userinfo+"@", 1) }
+	works := func(t *testing.T, r *Repo) {
+		t.Helper()
+		b := r.NewBatch()
+		draft(t, b, "app", "w", head(t, r, "main"), files("app", 2))
+		push(t, b)
+		if strings.Contains(r.URL(), token) {
+			t.Errorf("URL is %s", r.URL())
+		}
+	}
+	t.Run("InURL", func(t *testing.T) {
+		s := setup(t)
+		works(t, open(t, withUser(s.urls["http"], user+":"+token)))
+	})
+	t.Run("FromCallback", func(t *testing.T) {
+		s := setup(t)
+		asked := 0
+		works(t, openWith(t, s.urls["http"], Options{Credentials: func(_ context.Context, u string) (string, string, error) {
+			asked++
+			if strings.Contains(u, "@") {
+				t.Errorf("asked for %s", u)
+			}
+			return user, token, nil
+		}}))
+		if asked != 1 {
+			t.Errorf("asked %d times", asked)
+		}
+	})
+	t.Run("FromGitHelper", func(t *testing.T) {
+		s := setup(t)
+		home := t.TempDir()
+		log := filepath.Join(home, "log")
+		helper := filepath.Join(home, "helper")
+		script := "#!/bin/sh\necho $1 >>" + log + "\nif [ $1 = get ]; then echo username=" + user + "; echo password=" + token + "; fi\n"
+		if err := os.WriteFile(helper, []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		config := filepath.Join(home, "gitconfig")
+		if err := os.WriteFile(config, []byte("[credential]\n\thelper = "+helper+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("GIT_CONFIG_GLOBAL", config)
+		t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+		works(t, open(t, s.urls["http"]))
+		got, _ := os.ReadFile(log)
+		if string(got) != "get\nstore\n" {
+			t.Errorf("the helper was called for %q", got)
+		}
+	})
+	t.Run("Refused", func(t *testing.T) {
+		s := setup(t)
+		for _, u := range []string{withUser(s.urls["http"], user+":wrong-"+token), s.urls["http"]} {
+			o := Options{Credentials: func(context.Context, string) (string, string, error) { return user, "also-wrong-" + token, nil }}
+			_, err := NewStore(o).Open(context.Background(), u)
+			if !errors.Is(err, ErrAuth) || strings.Contains(err.Error(), token) {
+				t.Errorf("got %v", err)
+			}
+		}
+	})
+	t.Run("HookRepeatsToken", func(t *testing.T) {
+		s := setup(t)
+		s.repo.Hook(t, "pre-receive", "echo you sent "+token+" >&2; exit 1")
+		r := open(t, withUser(s.urls["http"], user+":"+token))
+		b := r.NewBatch()
+		draft(t, b, "app", "w", head(t, r, "main"), files("app", 2))
+		rep, err := b.Push(context.Background(), PushOptions{})
+		if !errors.Is(err, ErrRejected) || strings.Contains(err.Error(), token) || strings.Contains(strings.Join(rep.Messages, ""), token) {
+			t.Errorf("got %v, %v", err, rep.Messages)
+		}
+	})
+	t.Run("DeadServer", func(t *testing.T) {
+		_, err := NewStore(Options{}).Open(context.Background(), "http://"+user+":"+token+"@127.0.0.1:1/x")
+		if err == nil || strings.Contains(err.Error(), token) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestReadsAreRetriedPushesAreNot(t *testing.T) {
+	s := newSite(t)
+	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
+	s.srv.FailNext(gittest.ReadRefs, 503)
+	s.srv.FailNext(gittest.Fetch, 502)
+	r := open(t, s.urls["http"])
+	b := r.NewBatch()
+	draft(t, b, "app", "w", head(t, r, "main"), files("app", 2))
+	s.srv.FailNext(gittest.Push, 503)
+	if _, err := b.Push(context.Background(), PushOptions{}); !errors.Is(err, ErrUnknownOutcome) {
+		t.Errorf("got %v", err)
+	}
+	if n := s.srv.Count(gittest.Push); n != 1 {
+		t.Errorf("pushed %d times", n)
+	}
+	s.srv.FailNext(gittest.Push, 400)
+	if rep, err := b.Push(context.Background(), PushOptions{}); err == nil || errors.Is(err, ErrUnknownOutcome) || rep.Refs[0].Outcome != Unmoved {
+		t.Errorf("got %v", err)
+	}
+	push(t, b)
+}
+
+func TestUserSignature(t *testing.T) {
+	gittest.RequireGit(t)
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	t.Chdir(t.TempDir())
+	if s, err := UserSignature(context.Background(), machine.When); err == nil {
+		t.Errorf("git knows nobody, we got %+v", s)
+	}
+	t.Setenv("GIT_AUTHOR_NAME", "Bo Reviewer")
+	t.Setenv("GIT_AUTHOR_EMAIL", "bo@example.com")
+	s, err := UserSignature(context.Background(), machine.When)
+	if want := (Signature{"Bo Reviewer", "bo@example.com", machine.When}); err != nil || s != want {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}

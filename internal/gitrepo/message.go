@@ -1,0 +1,188 @@
+package gitrepo
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+const (
+	annotationPrefix = "kpt:"
+	variantTrailer   = "Variform-Variant"
+	inputsTrailer    = "Variform-Inputs"
+)
+
+// Trailers are Variform's own lines at the end of a commit message; "" where absent.
+type Trailers struct {
+	Variant string // <manager>/<namespace>/<name> of the variant that made the commit
+	Inputs  string // sha256:… of all that went in (design section 7)
+}
+
+// Annotation is Porch's line in a commit message. Its JSON is Porch's, byte for byte.
+type Annotation struct {
+	// Package is the full path in the repository: directory and package.
+	Package       string `json:"package,omitempty"`
+	WorkspaceName string `json:"workspaceName,omitempty"`
+	// Revision is decimal; Porch writes "0" for one that is not Published.
+	Revision string `json:"revision,omitempty"`
+	Task     *Task  `json:"task,omitempty"`
+}
+
+// The task types that Porch reads back.
+const (
+	TaskInit    = "init"
+	TaskClone   = "clone"
+	TaskEdit    = "edit"
+	TaskUpgrade = "upgrade"
+	TaskRender  = "render"
+)
+
+// Task is Porch's task; the field that Type names is set.
+type Task struct {
+	Type    string       `json:"type"`
+	Init    *InitTask    `json:"init,omitempty"`
+	Clone   *CloneTask   `json:"clone,omitempty"`
+	Edit    *EditTask    `json:"edit,omitempty"`
+	Upgrade *UpgradeTask `json:"upgrade,omitempty"`
+}
+
+// InitTask made an empty package.
+type InitTask struct {
+	Subpackage  string   `json:"subpackage,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Keywords    []string `json:"keywords,omitempty"`
+	Site        string   `json:"site,omitempty"`
+}
+
+// CloneTask cloned an upstream package.
+type CloneTask struct {
+	Upstream UpstreamPackage `json:"upstreamRef"`
+}
+
+// UpstreamPackage is an upstream by address, or by the name of a PackageRevision.
+type UpstreamPackage struct {
+	Type        string       `json:"type,omitempty"` // git or oci
+	Git         *GitPackage  `json:"git,omitempty"`
+	Oci         *OCIPackage  `json:"oci,omitempty"`
+	UpstreamRef *RevisionRef `json:"upstreamRef,omitempty"`
+}
+
+// GitPackage is a package at a Git address.
+type GitPackage struct {
+	Repo      string      `json:"repo"`
+	Ref       string      `json:"ref"`
+	Directory string      `json:"directory"`
+	SecretRef RevisionRef `json:"secretRef"`
+}
+
+// OCIPackage is a package in a registry.
+type OCIPackage struct {
+	Image string `json:"image"`
+}
+
+// RevisionRef names an object, most often a PackageRevision.
+type RevisionRef struct {
+	Name string `json:"name"`
+}
+
+// EditTask copied the package's own earlier revision.
+type EditTask struct {
+	Source *RevisionRef `json:"sourceRef,omitempty"`
+}
+
+// UpgradeTask merged a new upstream revision.
+type UpgradeTask struct {
+	OldUpstream             RevisionRef `json:"oldUpstreamRef"`
+	NewUpstream             RevisionRef `json:"newUpstreamRef"`
+	LocalPackageRevisionRef RevisionRef `json:"localPackageRevisionRef"`
+	Strategy                string      `json:"strategy,omitempty"`
+}
+
+// FormatMessage builds a commit message: text, Porch's line where a is not nil,
+// and our trailers. Lines of text that would read as an annotation are quoted.
+// A trailer with a line break is an error.
+func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
+	var b strings.Builder
+	b.WriteString(quoteText(text))
+	b.WriteByte('\n')
+	if a != nil {
+		line, err := json.Marshal(a)
+		if err != nil {
+			return "", fmt.Errorf("writing the commit annotation of package %q: %w", a.Package, err)
+		}
+		b.WriteString("\n" + annotationPrefix)
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	sep := "\n"
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}} {
+		if kv[1] == "" {
+			continue
+		}
+		if strings.ContainsAny(kv[1], "\r\n\x00") {
+			return "", fmt.Errorf("the commit trailer %s holds a line break: %q", kv[0], kv[1])
+		}
+		b.WriteString(sep + kv[0] + ": " + kv[1] + "\n")
+		sep = ""
+	}
+	return b.String(), nil
+}
+
+func quoteText(text string) string {
+	text = strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), " \t\r\n")
+	if !strings.Contains(text, annotationPrefix) {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(strings.TrimSpace(l), annotationPrefix) {
+			lines[i] = "> " + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ParseMessage reads Porch's annotations (in order; lines that do not parse are
+// left out, as Porch does) and our trailers (of the last paragraph).
+func ParseMessage(message string) ([]Annotation, Trailers) {
+	var as []Annotation
+	if strings.Contains(message, annotationPrefix) {
+		for _, line := range strings.Split(message, "\n") {
+			if a, ok := parseAnnotation(line); ok {
+				as = append(as, a)
+			}
+		}
+	}
+	return as, parseTrailers(message)
+}
+
+func parseAnnotation(line string) (Annotation, bool) {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(line), annotationPrefix)
+	if !ok {
+		return Annotation{}, false
+	}
+	var a Annotation
+	err := json.Unmarshal([]byte(rest), &a)
+	return a, err == nil
+}
+
+func parseTrailers(message string) Trailers {
+	var t Trailers
+	body := strings.TrimRight(message, " \t\r\n")
+	if i := strings.LastIndex(body, "\n\n"); i >= 0 {
+		body = body[i+2:]
+	}
+	for _, line := range strings.Split(body, "\n") {
+		key, value, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		switch key {
+		case variantTrailer:
+			t.Variant = strings.TrimSpace(value)
+		case inputsTrailer:
+			t.Inputs = strings.TrimSpace(value)
+		}
+	}
+	return t
+}

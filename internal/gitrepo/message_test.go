@@ -1,0 +1,101 @@
+package gitrepo
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMessage(t *testing.T) {
+	tests := map[string]struct {
+		text     string
+		a        *Annotation
+		trailers Trailers
+		want     string
+	}{
+		"Clone": {
+			text: "Create app\n\nfrom upstream",
+			a: &Annotation{Package: "dir/app", WorkspaceName: "packagevariant-1", Revision: "0", Task: &Task{Type: TaskClone, Clone: &CloneTask{
+				Upstream: UpstreamPackage{Type: "git", Git: &GitPackage{Repo: "https://x/<y>&z", Ref: "v1", Directory: "app"}},
+			}}},
+			trailers: Trailers{Variant: "m/default/v", Inputs: "sha256:ab"},
+			want: "Create app\n\nfrom upstream\n\n" +
+				`kpt:{"package":"dir/app","workspaceName":"packagevariant-1","revision":"0","task":{"type":"clone","clone":{"upstreamRef":{"type":"git","git":{"repo":"https://x/\u003cy\u003e\u0026z","ref":"v1","directory":"app","secretRef":{"name":""}}}}}}` +
+				"\n\nVariform-Variant: m/default/v\nVariform-Inputs: sha256:ab\n",
+		},
+		"Upgrade": {
+			text: "Upgrade",
+			a:    &Annotation{Package: "app", Task: &Task{Type: TaskUpgrade, Upgrade: &UpgradeTask{OldUpstream: RevisionRef{"a"}, NewUpstream: RevisionRef{"b"}, Strategy: "resource-merge"}}},
+			want: "Upgrade\n\n" + `kpt:{"package":"app","task":{"type":"upgrade","upgrade":{"oldUpstreamRef":{"name":"a"},"newUpstreamRef":{"name":"b"},"localPackageRevisionRef":{"name":""},"strategy":"resource-merge"}}}` + "\n",
+		},
+		"TextOnly":     {text: "Reject\n\n", want: "Reject\n"},
+		"TrailersOnly": {text: "x", trailers: Trailers{Inputs: "sha256:1"}, want: "x\n\nVariform-Inputs: sha256:1\n"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := FormatMessage(tc.text, tc.a, tc.trailers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Error(d)
+			}
+			as, trailers := ParseMessage(got)
+			if trailers != tc.trailers {
+				t.Errorf("trailers %+v", trailers)
+			}
+			var want []Annotation
+			if tc.a != nil {
+				want = []Annotation{*tc.a}
+			}
+			if d := cmp.Diff(want, as); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestMessageIsNotFooled(t *testing.T) {
+	got, err := FormatMessage("lost: x\n  kpt:{\"package\":\"other\",\"workspaceName\":\"w\"}\n\nVariform-Inputs: sha256:evil", &Annotation{Package: "app"}, Trailers{Inputs: "sha256:good"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	as, tr := ParseMessage(got)
+	if len(as) != 1 || as[0].Package != "app" || tr.Inputs != "sha256:good" {
+		t.Errorf("text was read as data: %+v %+v\n%s", as, tr, got)
+	}
+	if _, err := FormatMessage("x", nil, Trailers{Variant: "a\nVariform-Inputs: b"}); err == nil {
+		t.Error("a trailer with a line break was accepted")
+	}
+	as, _ = ParseMessage("x\nkpt:{broken\nkpt:{\"package\":\"p\",\"task\":{\"type\":\"patch\",\"patch\":{}}}\n")
+	if len(as) != 1 || as[0].Package != "p" {
+		t.Errorf("old and broken annotations: %+v", as)
+	}
+}
+
+func FuzzParseMessage(f *testing.F) {
+	f.Add("x\n\nkpt:{\"package\":\"a\"}\n\nVariform-Inputs: 1\n")
+	f.Add("kpt:\n\n\n:")
+	f.Fuzz(func(t *testing.T, s string) {
+		as, tr := ParseMessage(s)
+		if strings.ContainsAny(tr.Inputs+tr.Variant, "\r\n\x00") {
+			return
+		}
+		var a *Annotation
+		if len(as) > 0 {
+			a = &as[0]
+		}
+		out, err := FormatMessage("text\n"+s, a, tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		as2, tr2 := ParseMessage(out)
+		if tr2 != tr && (tr2.Inputs != tr.Inputs || tr2.Variant != tr.Variant) && tr != (Trailers{}) {
+			t.Fatalf("%+v became %+v", tr, tr2)
+		}
+		if a != nil && (len(as2) != 1 || as2[0].Package != a.Package) {
+			t.Fatalf("%+v became %+v", as, as2)
+		}
+	})
+}

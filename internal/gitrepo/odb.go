@@ -1,0 +1,634 @@
+package gitrepo
+
+import (
+	"bufio"
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// objectSource reads Git objects. The bytes are shared: read only. An object
+// that is not there is ErrMissingObject; one larger than limit (0: none) ErrLimit.
+type objectSource interface {
+	read(h Hash, limit int64) (plumbing.ObjectType, []byte, error)
+	has(h Hash) bool
+}
+
+// objectDir reads a Git object directory: loose objects, packs and alternates.
+// Safe for concurrent use. Packs that appear later are found.
+type objectDir struct {
+	path  string
+	mu    sync.Mutex // one scan at a time
+	state atomic.Pointer[objectDirState]
+	bases baseCache
+}
+
+type objectDirState struct {
+	packs      []*packFile
+	alternates []*objectDir
+}
+
+func openObjectDir(path string) *objectDir { return &objectDir{path: path} }
+
+func (d *objectDir) load() *objectDirState {
+	if st := d.state.Load(); st != nil {
+		return st
+	}
+	d.rescan()
+	return d.state.Load()
+}
+
+// rescan looks for new packs and says whether there are any.
+func (d *objectDir) rescan() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	old := d.state.Load()
+	known := map[string]*packFile{}
+	st := &objectDirState{}
+	if old != nil {
+		st.alternates = old.alternates
+		for _, p := range old.packs {
+			known[p.path] = p
+		}
+	} else {
+		st.alternates = d.readAlternates(0)
+	}
+	news := old == nil
+	names, _ := filepath.Glob(filepath.Join(globEscape(d.path), "pack", "*.idx"))
+	sort.Strings(names)
+	for _, name := range names {
+		path := strings.TrimSuffix(name, ".idx") + ".pack"
+		p, ok := known[path]
+		if !ok {
+			news = true
+			p = &packFile{path: path, dir: d}
+		}
+		st.packs = append(st.packs, p)
+	}
+	d.state.Store(st)
+	for _, a := range st.alternates {
+		news = (old != nil && a.rescan()) || news
+	}
+	return news
+}
+
+func globEscape(p string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
+}
+
+// readAlternates follows objects/info/alternates, five deep as git does.
+func (d *objectDir) readAlternates(depth int) []*objectDir {
+	data, err := os.ReadFile(filepath.Join(d.path, "info", "alternates"))
+	if err != nil || depth > 5 {
+		return nil
+	}
+	var out []*objectDir
+	for _, line := range strings.Split(string(data), "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if unq, err := strconv.Unquote(line); line[0] == '"' && err == nil {
+			line = unq
+		}
+		if !filepath.IsAbs(line) {
+			line = filepath.Join(d.path, line)
+		}
+		a := openObjectDir(line)
+		a.state.Store(&objectDirState{})
+		nested := a.readAlternates(depth + 1)
+		a.rescan()
+		out = append(append(out, a), nested...)
+	}
+	return out
+}
+
+func (d *objectDir) has(h Hash) bool {
+	st := d.load()
+	if p, _ := st.find(h); p != nil {
+		return true
+	}
+	if _, err := os.Stat(d.loosePath(h)); err == nil {
+		return true
+	}
+	for _, a := range st.alternates {
+		if a.has(h) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *objectDir) read(h Hash, limit int64) (plumbing.ObjectType, []byte, error) {
+	typ, data, err := d.readKnown(h, limit)
+	if errors.Is(err, ErrMissingObject) && d.rescan() {
+		typ, data, err = d.readKnown(h, limit)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	if got := hashObject(typ, data); got != h {
+		return 0, nil, fmt.Errorf("the Git object %s in %q is damaged: its content is that of %s; run git fsck there", h, d.path, got)
+	}
+	return typ, data, nil
+}
+
+func (d *objectDir) readKnown(h Hash, limit int64) (plumbing.ObjectType, []byte, error) {
+	st := d.load()
+	if p, off := st.find(h); p != nil {
+		typ, data, err := p.read(off, limit)
+		if !errors.Is(err, os.ErrNotExist) {
+			return typ, data, err
+		}
+	}
+	typ, data, err := d.readLoose(h, limit)
+	if !errors.Is(err, ErrMissingObject) {
+		return typ, data, err
+	}
+	for _, a := range st.alternates {
+		if typ, data, aerr := a.readKnown(h, limit); !errors.Is(aerr, ErrMissingObject) {
+			return typ, data, aerr
+		}
+	}
+	return 0, nil, err
+}
+
+func (s *objectDirState) find(h Hash) (*packFile, int64) {
+	for _, p := range s.packs {
+		if off, ok := p.find(h); ok {
+			return p, off
+		}
+	}
+	return nil, 0
+}
+
+func (d *objectDir) loosePath(h Hash) string {
+	s := h.String()
+	return filepath.Join(d.path, s[:2], s[2:])
+}
+
+func (d *objectDir) readLoose(h Hash, limit int64) (plumbing.ObjectType, []byte, error) {
+	f, err := os.Open(d.loosePath(h))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil, errKind(ErrMissingObject, "the Git object %s is not in %q", h, d.path)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	defer f.Close()
+	in := inflaters.Get().(*inflater)
+	defer inflaters.Put(in)
+	if err := in.reset(f); err != nil {
+		return 0, nil, fmt.Errorf("the Git object %s in %q is damaged: %w", h, d.path, err)
+	}
+	typ, size, err := looseHeader(in.z)
+	if err != nil {
+		return 0, nil, fmt.Errorf("the Git object %s in %q is damaged: %w", h, d.path, err)
+	}
+	if limit > 0 && size > limit {
+		return typ, nil, errKind(ErrLimit, "the Git object %s has %d bytes, more than %d", h, size, limit)
+	}
+	data, err := readSized(in.z, size)
+	if err != nil {
+		return 0, nil, fmt.Errorf("the Git object %s in %q is damaged: %w", h, d.path, err)
+	}
+	return typ, data, nil
+}
+
+func looseHeader(r io.Reader) (plumbing.ObjectType, int64, error) {
+	var buf [32]byte
+	n := 0
+	for {
+		if n == len(buf) {
+			return 0, 0, errors.New("bad header")
+		}
+		if _, err := io.ReadFull(r, buf[n:n+1]); err != nil {
+			return 0, 0, err
+		}
+		if buf[n] == 0 {
+			break
+		}
+		n++
+	}
+	name, digits, _ := strings.Cut(string(buf[:n]), " ")
+	typ, err := plumbing.ParseObjectType(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	size, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || size < 0 {
+		return 0, 0, fmt.Errorf("bad size %q", digits)
+	}
+	return typ, size, nil
+}
+
+// readSized reads exactly size bytes and the end, growing as data arrives so
+// that a lying header costs nothing.
+func readSized(r io.Reader, size int64) ([]byte, error) {
+	const trusted = 1 << 20
+	if size > trusted {
+		var buf bytes.Buffer
+		n, err := io.Copy(&buf, io.LimitReader(r, size+1))
+		if err == nil && n != size {
+			err = fmt.Errorf("has %d bytes, its header says %d", n, size)
+		}
+		return buf.Bytes(), err
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(r, data); err != nil {
+		return nil, err
+	}
+	var one [1]byte
+	if n, err := r.Read(one[:]); n != 0 || err != nil && err != io.EOF {
+		return nil, fmt.Errorf("is longer than its header says: %w", errors.Join(err))
+	}
+	return data, nil
+}
+
+// inflater is a reusable zlib reader.
+type inflater struct {
+	br *bufio.Reader
+	z  io.ReadCloser
+}
+
+var inflaters = sync.Pool{New: func() any { return &inflater{br: bufio.NewReaderSize(nil, 4096)} }}
+
+func (in *inflater) reset(r io.Reader) error {
+	in.br.Reset(r)
+	if in.z == nil {
+		z, err := zlib.NewReader(in.br)
+		in.z = z
+		if err != nil {
+			in.z = nil
+		}
+		return err
+	}
+	return in.z.(zlib.Resetter).Reset(in.br, nil)
+}
+
+func hashObject(typ plumbing.ObjectType, data []byte) Hash {
+	h := sha1.New()
+	var head [32]byte
+	b := append(head[:0], typ.Bytes()...)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, int64(len(data)), 10)
+	h.Write(append(b, 0))
+	h.Write(data)
+	var out Hash
+	h.Sum(out[:0])
+	return out
+}
+
+// packFile is a pack and its index, opened at first use.
+type packFile struct {
+	path string
+	dir  *objectDir
+
+	once  sync.Once
+	err   error
+	file  *os.File
+	index packIndex
+}
+
+func (p *packFile) open() error {
+	p.once.Do(func() {
+		data, err := os.ReadFile(strings.TrimSuffix(p.path, ".pack") + ".idx")
+		if err == nil {
+			p.index, err = parsePackIndex(data)
+		}
+		if err == nil {
+			p.file, err = os.Open(p.path)
+		}
+		p.err = err
+	})
+	return p.err
+}
+
+func (p *packFile) find(h Hash) (int64, bool) {
+	if p.open() != nil {
+		return 0, false
+	}
+	return p.index.find(h)
+}
+
+// packIndex is an index file of version 1 or 2.
+type packIndex struct {
+	fanout, names, offsets, large []byte
+	stride, count                 int
+}
+
+func parsePackIndex(data []byte) (packIndex, error) {
+	var x packIndex
+	bad := errors.New("the pack index is damaged")
+	v2 := bytes.HasPrefix(data, []byte("\xfftOc\x00\x00\x00\x02"))
+	if v2 {
+		data = data[8:]
+	}
+	if len(data) < 1024 {
+		return x, bad
+	}
+	x.fanout = data[:1024]
+	last := uint32(0)
+	for i := range 256 {
+		n := binary.BigEndian.Uint32(x.fanout[4*i:])
+		if n < last {
+			return x, bad
+		}
+		last = n
+	}
+	x.count = int(last)
+	data = data[1024:]
+	if !v2 {
+		if len(data) < 24*x.count {
+			return x, bad
+		}
+		x.stride, x.names, x.offsets = 24, data[:24*x.count], data
+		return x, nil
+	}
+	if len(data) < 28*x.count {
+		return x, bad
+	}
+	x.stride, x.names = 20, data[:20*x.count]
+	x.offsets = data[24*x.count : 28*x.count]
+	x.large = data[28*x.count:]
+	return x, nil
+}
+
+func (x *packIndex) find(h Hash) (int64, bool) {
+	lo, hi := 0, int(binary.BigEndian.Uint32(x.fanout[4*int(h[0]):]))
+	if h[0] > 0 {
+		lo = int(binary.BigEndian.Uint32(x.fanout[4*(int(h[0])-1):]))
+	}
+	skip := x.stride - 20 // version 1 has the offset before the name
+	i := lo + sort.Search(hi-lo, func(i int) bool {
+		at := (lo+i)*x.stride + skip
+		return bytes.Compare(x.names[at:at+20], h[:]) >= 0
+	})
+	if i >= hi || !bytes.Equal(x.names[i*x.stride+skip:i*x.stride+skip+20], h[:]) {
+		return 0, false
+	}
+	if skip > 0 {
+		return int64(binary.BigEndian.Uint32(x.offsets[i*x.stride:])), true
+	}
+	off := binary.BigEndian.Uint32(x.offsets[4*i:])
+	if off&(1<<31) == 0 {
+		return int64(off), true
+	}
+	at := 8 * int(off&^(1<<31))
+	if at+8 > len(x.large) {
+		return 0, false
+	}
+	return int64(binary.BigEndian.Uint64(x.large[at:])), true
+}
+
+type packEntry struct {
+	typ     plumbing.ObjectType
+	size    int64
+	data    int64 // where the compressed bytes begin
+	baseOff int64
+	base    Hash
+}
+
+func (p *packFile) entry(off int64) (packEntry, error) {
+	var buf [64]byte
+	n, err := p.file.ReadAt(buf[:], off)
+	if n == 0 {
+		return packEntry{}, fmt.Errorf("reading %q at %d: %w", p.path, off, err)
+	}
+	b := buf[:n]
+	bad := fmt.Errorf("the pack %q is damaged at %d", p.path, off)
+	e := packEntry{typ: plumbing.ObjectType(b[0] >> 4 & 7), size: int64(b[0] & 15)}
+	i := 1
+	for shift := 4; b[i-1]&0x80 != 0; shift += 7 {
+		if i >= len(b) || shift > 56 {
+			return e, bad
+		}
+		e.size |= int64(b[i]&0x7f) << shift
+		i++
+	}
+	switch e.typ {
+	case plumbing.OFSDeltaObject:
+		rel := int64(-1)
+		for more := true; more; i++ {
+			if i >= len(b) || rel > 1<<52 {
+				return e, bad
+			}
+			rel = (rel+1)<<7 | int64(b[i]&0x7f)
+			more = b[i]&0x80 != 0
+		}
+		if e.baseOff = off - rel; rel <= 0 || e.baseOff < 12 {
+			return e, bad
+		}
+	case plumbing.REFDeltaObject:
+		if i+20 > len(b) {
+			return e, bad
+		}
+		copy(e.base[:], b[i:])
+		i += 20
+	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
+	default:
+		return e, bad
+	}
+	e.data = off + int64(i)
+	return e, nil
+}
+
+func (p *packFile) inflate(e packEntry, limit int64) ([]byte, error) {
+	if limit > 0 && e.size > limit {
+		return nil, errKind(ErrLimit, "a Git object in %q has %d bytes, more than %d", p.path, e.size, limit)
+	}
+	in := inflaters.Get().(*inflater)
+	defer inflaters.Put(in)
+	if err := in.reset(io.NewSectionReader(p.file, e.data, 1<<62)); err != nil {
+		return nil, fmt.Errorf("the pack %q is damaged at %d: %w", p.path, e.data, err)
+	}
+	data, err := readSized(in.z, e.size)
+	if err != nil {
+		return nil, fmt.Errorf("the pack %q is damaged at %d: %w", p.path, e.data, err)
+	}
+	return data, nil
+}
+
+// maxDeltaDepth is far above what git writes (50; 4,095 at most).
+const maxDeltaDepth = 10000
+
+// read resolves the object at off: down the chain of deltas, then up again.
+func (p *packFile) read(off, limit int64) (plumbing.ObjectType, []byte, error) {
+	if err := p.open(); err != nil {
+		return 0, nil, err
+	}
+	type link struct {
+		e   packEntry
+		off int64
+	}
+	var chain []link
+	var typ plumbing.ObjectType
+	var data []byte
+	for at := off; data == nil; {
+		if len(chain) > maxDeltaDepth {
+			return 0, nil, fmt.Errorf("the pack %q is damaged: deltas more than %d deep", p.path, maxDeltaDepth)
+		}
+		if t, d, ok := p.dir.bases.get(p, at); ok {
+			typ, data = t, d
+			break
+		}
+		e, err := p.entry(at)
+		if err != nil {
+			return 0, nil, err
+		}
+		switch e.typ {
+		case plumbing.OFSDeltaObject:
+			chain = append(chain, link{e, at})
+			at = e.baseOff
+		case plumbing.REFDeltaObject:
+			chain = append(chain, link{e, at})
+			baseOff, ok := p.find(e.base)
+			if ok {
+				at = baseOff
+				continue
+			}
+			if typ, data, err = p.dir.read(e.base, 0); err != nil {
+				return 0, nil, err
+			}
+		default:
+			if data, err = p.inflate(e, limit); err != nil {
+				return 0, nil, err
+			}
+			typ = e.typ
+			if len(chain) > 0 {
+				p.dir.bases.put(p, at, typ, data)
+			}
+		}
+	}
+	for i := len(chain) - 1; i >= 0; i-- {
+		delta, err := p.inflate(chain[i].e, 0)
+		if err != nil {
+			return 0, nil, err
+		}
+		if data, err = applyDelta(data, delta, limit); err != nil {
+			return 0, nil, fmt.Errorf("the pack %q at %d: %w", p.path, chain[i].off, err)
+		}
+		if i > 0 {
+			p.dir.bases.put(p, chain[i].off, typ, data)
+		}
+	}
+	return typ, data, nil
+}
+
+func deltaSize(d []byte) (int64, []byte, error) {
+	n := int64(0)
+	for i, shift := 0, 0; i < len(d) && shift < 63; i, shift = i+1, shift+7 {
+		n |= int64(d[i]&0x7f) << shift
+		if d[i]&0x80 == 0 {
+			return n, d[i+1:], nil
+		}
+	}
+	return 0, nil, errBadDelta
+}
+
+var errBadDelta = errors.New("a delta is damaged")
+
+// applyDelta makes the object that a delta describes.
+func applyDelta(base, delta []byte, limit int64) ([]byte, error) {
+	from, delta, err := deltaSize(delta)
+	if err != nil || from != int64(len(base)) {
+		return nil, errBadDelta
+	}
+	to, delta, err := deltaSize(delta)
+	if err != nil || to < 0 {
+		return nil, errBadDelta
+	}
+	if limit > 0 && to > limit {
+		return nil, errKind(ErrLimit, "a Git object has %d bytes, more than %d", to, limit)
+	}
+	out := make([]byte, 0, min(to, 1<<24))
+	for len(delta) > 0 {
+		op := delta[0]
+		delta = delta[1:]
+		if op&0x80 == 0 {
+			n := int(op)
+			if n == 0 || n > len(delta) || int64(len(out)+n) > to {
+				return nil, errBadDelta
+			}
+			out = append(out, delta[:n]...)
+			delta = delta[n:]
+			continue
+		}
+		var args [7]byte
+		for i := range args {
+			if op&(1<<i) != 0 {
+				if len(delta) == 0 {
+					return nil, errBadDelta
+				}
+				args[i], delta = delta[0], delta[1:]
+			}
+		}
+		off := int64(binary.LittleEndian.Uint32(args[:4]))
+		n := int64(args[4]) | int64(args[5])<<8 | int64(args[6])<<16
+		if n == 0 {
+			n = 0x10000
+		}
+		if off+n > int64(len(base)) || int64(len(out))+n > to {
+			return nil, errBadDelta
+		}
+		out = append(out, base[off:off+n]...)
+	}
+	if int64(len(out)) != to {
+		return nil, errBadDelta
+	}
+	return out, nil
+}
+
+// baseCache keeps what deltas stand on, within a bound.
+type baseCache struct {
+	mu    sync.Mutex
+	items map[baseKey]baseItem
+	bytes int
+}
+
+type baseKey struct {
+	pack *packFile
+	off  int64
+}
+
+type baseItem struct {
+	typ  plumbing.ObjectType
+	data []byte
+}
+
+const baseCacheBytes = 32 << 20
+
+func (c *baseCache) get(p *packFile, off int64) (plumbing.ObjectType, []byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	it, ok := c.items[baseKey{p, off}]
+	return it.typ, it.data, ok
+}
+
+func (c *baseCache) put(p *packFile, off int64, typ plumbing.ObjectType, data []byte) {
+	if len(data) > baseCacheBytes/4 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.items == nil || c.bytes+len(data) > baseCacheBytes {
+		c.items, c.bytes = map[baseKey]baseItem{}, 0
+	}
+	if _, ok := c.items[baseKey{p, off}]; ok {
+		return
+	}
+	c.items[baseKey{p, off}] = baseItem{typ, data}
+	c.bytes += len(data)
+}

@@ -1,0 +1,529 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+)
+
+// PushOptions controls Push.
+type PushOptions struct {
+	// MaxRefsPerPush splits the batch; 0 is one push. Each push is atomic on its
+	// own. Updates added Together stay together.
+	MaxRefsPerPush int
+	// Progress receives the remote's messages, line by line.
+	Progress func(line string)
+	// Pushed is called after each push with the refs done and all refs.
+	Pushed func(done, total int)
+	// RequireAtomic fails where the server cannot push atomically. Without it
+	// each ref there moves on its own, still only from its Old.
+	RequireAtomic bool
+}
+
+// Outcome says what became of a ref update.
+type Outcome string
+
+// The outcomes of a ref update.
+const (
+	Moved    Outcome = "moved"
+	Unmoved  Outcome = "unmoved"
+	NotTried Outcome = "not tried"
+	Unknown  Outcome = "unknown"
+)
+
+// RefResult is one ref's outcome.
+type RefResult struct {
+	RefUpdate
+	Outcome Outcome
+	Message string // the server's, where it refused
+}
+
+// PushReport says what a Push did. It is never nil.
+type PushReport struct {
+	Refs     []RefResult // sorted by the first name of each group added
+	Pushes   int         // that succeeded
+	Atomic   bool        // false where any push of more than one ref was not
+	Objects  int
+	Bytes    int64    // of packs
+	Messages []string // the remote's, at most 200
+}
+
+// Push sends all objects and ref updates. Each push is one atomic request that
+// moves its refs only if all are where the batch says. After the first failure
+// the rest is not tried. Errors: *StaleError, *RejectedError,
+// *UnknownOutcomeError (with errors.Join where a server that is not atomic gave
+// several), or the transport's where nothing was sent.
+func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
+	p := &pusher{batch: b, repo: b.repo, opts: o, sent: map[Hash]bool{}, report: &PushReport{Atomic: true}}
+	chunks := b.chunks(o.MaxRefsPerPush)
+	for _, c := range chunks {
+		for _, u := range c {
+			p.report.Refs = append(p.report.Refs, RefResult{RefUpdate: u, Outcome: NotTried})
+		}
+	}
+	done := 0
+	for _, c := range chunks {
+		results := p.report.Refs[done : done+len(c)]
+		if err := p.push(ctx, c, results); err != nil {
+			return p.report, err
+		}
+		p.report.Pushes++
+		done += len(c)
+		if o.Pushed != nil {
+			o.Pushed(done, len(p.report.Refs))
+		}
+	}
+	return p.report, nil
+}
+
+// chunks splits the updates, sorted by name, so that the same batch gives the
+// same pushes whatever the order it was made in.
+func (b *Batch) chunks(most int) [][]RefUpdate {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	groups := append([][]RefUpdate(nil), b.groups...)
+	sort.Slice(groups, func(i, j int) bool { return groups[i][0].Name < groups[j][0].Name })
+	var out [][]RefUpdate
+	for _, g := range groups {
+		last := len(out) - 1
+		if last < 0 || most > 0 && len(out[last])+len(g) > most {
+			out = append(out, append([]RefUpdate(nil), g...))
+			continue
+		}
+		out[last] = append(out[last], g...)
+	}
+	return out
+}
+
+type pusher struct {
+	batch  *Batch
+	repo   *Repo
+	opts   PushOptions
+	sent   map[Hash]bool
+	report *PushReport
+}
+
+// push makes one push, and once more with everything spelled out where the
+// server could not complete our pack: it then has done nothing.
+func (p *pusher) push(ctx context.Context, updates []RefUpdate, results []RefResult) error {
+	a, err := p.attempt(ctx, updates, false)
+	if err != nil {
+		return err
+	}
+	if a.incomplete() {
+		p.repo.store.opts.Log("%s could not complete a thin pack: sending whole objects", p.repo.URL())
+		if a, err = p.attempt(ctx, updates, true); err != nil {
+			return err
+		}
+	}
+	return p.judge(ctx, a, updates, results)
+}
+
+// attempt is one request and its answer.
+type attempt struct {
+	sent   bool // the request may have reached the server
+	atomic bool
+	status *packp.ReportStatus // nil where the answer was lost
+	err    error               // of the transport, after sending
+	stale  []StaleRef          // seen before sending
+	clash  []RefMessage        // names that cannot be, seen before sending
+	pack   []*newObject
+	lines  *progress
+}
+
+func (a *attempt) incomplete() bool {
+	if a.status == nil {
+		return false
+	}
+	if a.status.UnpackStatus != "ok" {
+		return len(a.pack) > 0
+	}
+	for _, c := range a.status.CommandStatuses {
+		if strings.Contains(c.Status, "missing necessary objects") {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*attempt, error) {
+	var a *attempt
+	err := p.repo.withSession(ctx, true, func(s transport.Session) error {
+		a = &attempt{}
+		adv, err := s.AdvertisedReferencesContext(ctx)
+		if isEmptyRemote(err) && adv == nil {
+			adv, err = packp.NewAdvRefs(), nil
+		}
+		if err != nil {
+			return err
+		}
+		if a.stale = append(staleRefs(updates, adv.References), p.batch.appeared(adv.References)...); len(a.stale) > 0 {
+			return nil
+		}
+		if a.clash = clashes(updates, adv.References); len(a.clash) > 0 {
+			return nil
+		}
+		req, err := p.request(a, updates, adv.Capabilities, full)
+		if err != nil {
+			return err
+		}
+		a.sent = true
+		a.status, a.err = s.(transport.ReceivePackSession).ReceivePack(ctx, req)
+		if isAuth(a.err) { // refused at the door: withSession may log in and come again
+			a.sent = false
+			return a.err
+		}
+		return nil
+	})
+	if a != nil && a.sent {
+		return a, nil // what closing the session says adds nothing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pushing to %s: %w", p.repo.URL(), err)
+	}
+	return a, nil
+}
+
+func staleRefs(updates []RefUpdate, now map[string]plumbing.Hash) []StaleRef {
+	var out []StaleRef
+	for _, u := range updates {
+		if at := now[u.Name]; at != u.Old {
+			out = append(out, StaleRef{Name: u.Name, Expected: u.Old, Actual: at})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// clashes finds new refs that Git cannot hold beside others: one being a folder
+// of the other.
+func clashes(updates []RefUpdate, now map[string]plumbing.Hash) []RefMessage {
+	after := make(map[string]bool, len(now)+len(updates))
+	for name := range now {
+		after[name] = true
+	}
+	for _, u := range updates {
+		after[u.Name] = !u.New.IsZero()
+	}
+	folders := map[string]string{}
+	for name, there := range after {
+		for i := len(name) - 1; there && i > 0; i-- {
+			if name[i] == '/' && (folders[name[:i]] == "" || name < folders[name[:i]]) {
+				folders[name[:i]] = name
+			}
+		}
+	}
+	var out []RefMessage
+	for _, u := range updates {
+		if !u.Old.IsZero() || u.New.IsZero() {
+			continue
+		}
+		if below := folders[u.Name]; below != "" {
+			out = append(out, RefMessage{u.Name, "Git cannot hold it beside " + below + ": rename the package or the workspace"})
+			continue
+		}
+		for i := len(u.Name) - 1; i > len(headsPrefix); i-- {
+			if u.Name[i] == '/' && after[u.Name[:i]] {
+				out = append(out, RefMessage{u.Name, "Git cannot hold it beside " + u.Name[:i] + ": rename the package or the workspace"})
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (p *pusher) request(a *attempt, updates []RefUpdate, caps *capability.List, full bool) (*packp.ReferenceUpdateRequest, error) {
+	req := packp.NewReferenceUpdateRequestFromCapabilities(caps)
+	a.atomic = caps.Supports(capability.Atomic)
+	if a.atomic {
+		_ = req.Capabilities.Set(capability.Atomic)
+	} else if len(updates) > 1 {
+		if p.opts.RequireAtomic {
+			return nil, errKind(ErrUnsupported, "the server cannot move several refs atomically")
+		}
+		p.report.Atomic = false
+		p.repo.store.opts.Log("%s cannot move several refs atomically: each moves on its own", p.repo.URL())
+	}
+	if caps.Supports(capability.Quiet) {
+		_ = req.Capabilities.Set(capability.Quiet)
+	}
+	a.lines = &progress{pusher: p}
+	req.Progress = a.lines
+	if caps.Supports(capability.Sideband64k) {
+		_ = req.Capabilities.Set(capability.Sideband64k)
+	}
+	if !caps.Supports(capability.ReportStatus) {
+		return nil, errKind(ErrUnsupported, "the server does not report what became of a push")
+	}
+	var tips []Hash
+	for _, u := range updates {
+		if u.New.IsZero() && !caps.Supports(capability.DeleteRefs) {
+			return nil, errKind(ErrUnsupported, "the server does not delete refs (%s)", u.Name)
+		}
+		if !u.New.IsZero() {
+			tips = append(tips, u.New)
+		}
+		req.Commands = append(req.Commands, &packp.Command{Name: plumbing.ReferenceName(u.Name), Old: u.Old, New: u.New})
+	}
+	if len(tips) == 0 {
+		return req, nil // deletes alone send no pack
+	}
+	a.pack = p.batch.selectObjects(tips, p.sent, full)
+	pack, err := p.batch.encodePack(a.pack, !full && !caps.Supports("no-thin"))
+	if err != nil {
+		return nil, err
+	}
+	p.report.Objects += len(a.pack)
+	p.report.Bytes += int64(len(pack))
+	req.Packfile = io.NopCloser(bytes.NewReader(pack))
+	return req, nil
+}
+
+// judge turns an answer, or the lack of one, into results.
+func (p *pusher) judge(ctx context.Context, a *attempt, updates []RefUpdate, results []RefResult) error {
+	if a.lines != nil {
+		a.lines.flush()
+	}
+	switch {
+	case len(a.stale) > 0:
+		setAll(results, Unmoved)
+		return &StaleError{URL: p.repo.URL(), Refs: a.stale}
+	case len(a.clash) > 0:
+		setAll(results, Unmoved)
+		return &RejectedError{URL: p.repo.URL(), Refs: a.clash}
+	case a.status == nil:
+		return p.readAgain(ctx, a, updates, results)
+	}
+	said := map[string]string{}
+	for _, c := range a.status.CommandStatuses {
+		said[string(c.ReferenceName)] = c.Status
+	}
+	var moved []RefUpdate
+	var refused []RefMessage
+	for i, u := range updates {
+		status, ok := said[u.Name]
+		switch {
+		case a.status.UnpackStatus != "ok":
+			status = "unpack failed: " + a.status.UnpackStatus
+		case !ok:
+			status = "the server did not say"
+		}
+		if status == "ok" {
+			moved = append(moved, u)
+			results[i].Outcome = Moved
+			continue
+		}
+		status = p.repo.scrub(status)
+		results[i].Outcome, results[i].Message = Unmoved, status
+		refused = append(refused, RefMessage{u.Name, status})
+	}
+	if len(refused) == 0 {
+		p.landed(a, updates)
+		return nil
+	}
+	if len(moved) > 0 {
+		p.landed(a, moved)
+	}
+	return p.refusal(ctx, a, updates, refused)
+}
+
+// refusal finds out whether refs had moved: an atomic server blames them all.
+func (p *pusher) refusal(ctx context.Context, a *attempt, updates []RefUpdate, refused []RefMessage) error {
+	sort.Slice(refused, func(i, j int) bool { return refused[i].Name < refused[j].Name })
+	rejected := &RejectedError{URL: p.repo.URL(), Refs: refused, Message: a.lines.text()}
+	now, err := p.refsNow(ctx)
+	if err != nil {
+		return rejected
+	}
+	blamed := map[string]bool{}
+	for _, r := range refused {
+		blamed[r.Name] = true
+	}
+	var failed []RefUpdate
+	for _, u := range updates {
+		if blamed[u.Name] {
+			failed = append(failed, u)
+		}
+	}
+	stale := staleRefs(failed, now)
+	if len(stale) == 0 {
+		return rejected
+	}
+	staleErr := &StaleError{URL: p.repo.URL(), Refs: stale}
+	if a.atomic || len(stale) == len(failed) {
+		return staleErr
+	}
+	return errors.Join(staleErr, rejected)
+}
+
+// readAgain decides a push whose answer was lost by what the refs are now.
+func (p *pusher) readAgain(ctx context.Context, a *attempt, updates []RefUpdate, results []RefResult) error {
+	cause := a.err
+	if cause == nil {
+		cause = errors.New("the server answered nothing")
+	}
+	cause = p.repo.explain(cause)
+	if code := httpStatus(a.err); code >= 400 && code < 500 && code != 408 {
+		setAll(results, Unmoved) // refused before git saw it
+		return fmt.Errorf("pushing to %s: %w", p.repo.URL(), cause)
+	}
+	unknown := &UnknownOutcomeError{URL: p.repo.URL(), Err: cause}
+	now, err := p.refsNow(ctx)
+	if err != nil {
+		setAll(results, Unknown)
+		return unknown
+	}
+	var moved []RefUpdate
+	for i, u := range updates {
+		switch now[u.Name] {
+		case u.New:
+			results[i].Outcome = Moved
+			moved = append(moved, u)
+			unknown.Moved = append(unknown.Moved, u.Name)
+		case u.Old:
+			results[i].Outcome = Unmoved
+			unknown.Unmoved = append(unknown.Unmoved, u.Name)
+		default:
+			results[i].Outcome = Unknown
+		}
+	}
+	if len(moved) == len(updates) {
+		p.landed(a, updates)
+		return nil
+	}
+	if len(moved) > 0 {
+		p.landed(a, moved)
+	}
+	return unknown
+}
+
+func httpStatus(err error) int {
+	var status *githttp.Err
+	var unexpected *plumbing.UnexpectedError
+	if errors.As(err, &unexpected) {
+		err = unexpected.Err
+	}
+	if errors.As(err, &status) && status.Response != nil {
+		return status.StatusCode()
+	}
+	return 0
+}
+
+func setAll(results []RefResult, o Outcome) {
+	for i := range results {
+		results[i].Outcome = o
+	}
+}
+
+// refsNow reads the refs even where the push was cancelled.
+func (p *pusher) refsNow(ctx context.Context) (map[string]plumbing.Hash, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer cancel()
+	if err := p.repo.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	refs := p.repo.Refs()
+	now := make(map[string]plumbing.Hash, refs.Len())
+	for _, r := range refs.All() {
+		now[r.Name] = r.Hash
+	}
+	return now, nil
+}
+
+// landed takes what is now on the server into the Repo.
+func (p *pusher) landed(a *attempt, updates []RefUpdate) {
+	raws := map[Hash][]byte{}
+	hs := make([]Hash, 0, len(a.pack))
+	for _, o := range a.pack {
+		p.sent[o.hash] = true
+		hs = append(hs, o.hash)
+		if o.typ == plumbing.CommitObject {
+			raws[o.hash] = o.data
+		}
+	}
+	p.repo.knowAll(hs)
+	if err := p.repo.commits.add(raws); err != nil {
+		p.repo.store.opts.Log("%v", err)
+	}
+	p.repo.mu.Lock()
+	defer p.repo.mu.Unlock()
+	p.repo.refs = p.repo.refs.apply(updates)
+}
+
+const maxMessages = 200
+
+// progress cuts what the remote prints into lines.
+type progress struct {
+	pusher *pusher
+	mu     sync.Mutex
+	buf    []byte
+	lines  []string
+}
+
+func (w *progress) Write(data []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buf = append(w.buf, data...)
+	for {
+		i := bytes.IndexAny(w.buf, "\r\n")
+		if i < 0 {
+			break
+		}
+		w.line(string(w.buf[:i]))
+		w.buf = w.buf[i+1:]
+	}
+	if len(w.buf) > 64<<10 {
+		w.buf = nil
+	}
+	return len(data), nil
+}
+
+func (w *progress) line(s string) {
+	s = strings.Map(printable, strings.TrimSpace(s))
+	if s == "" {
+		return
+	}
+	s = w.pusher.repo.scrub(s)
+	if len(w.lines) < maxMessages {
+		w.lines = append(w.lines, s)
+	}
+	if len(w.pusher.report.Messages) < maxMessages {
+		w.pusher.report.Messages = append(w.pusher.report.Messages, s)
+	}
+	if w.pusher.opts.Progress != nil {
+		w.pusher.opts.Progress(s)
+	}
+}
+
+// printable drops what could steer a terminal.
+func printable(r rune) rune {
+	if r < ' ' && r != '\t' || r == 0x7f {
+		return -1
+	}
+	return r
+}
+
+func (w *progress) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.line(string(w.buf))
+	w.buf = nil
+}
+
+func (w *progress) text() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.lines, "\n")
+}

@@ -1,0 +1,96 @@
+package gitrepo
+
+import (
+	"sort"
+	"strings"
+	"sync"
+)
+
+// Ref is one branch or tag.
+type Ref struct {
+	Name   string // full: refs/heads/… or refs/tags/…
+	Hash   Hash   // what the ref holds: updates are conditional on this
+	Commit Hash   // Hash, peeled where it is an annotated tag; zero where it is known to lead to no commit
+}
+
+// Refs is an immutable snapshot of a repository's branches and tags. Safe for
+// concurrent use.
+type Refs struct {
+	list   []Ref // by name
+	byName map[string]int
+	head   string
+
+	mu    sync.Mutex
+	index map[string]*Index
+}
+
+// newRefs keeps branches and tags of list, which it sorts.
+func newRefs(list []Ref, head string) *Refs {
+	s := &Refs{list: list, head: head, byName: make(map[string]int, len(list)), index: map[string]*Index{}}
+	sort.Slice(s.list, func(i, j int) bool { return s.list[i].Name < s.list[j].Name })
+	for i, r := range s.list {
+		s.byName[r.Name] = i
+	}
+	return s
+}
+
+func isHeadOrTag(name string) bool {
+	return strings.HasPrefix(name, headsPrefix) || strings.HasPrefix(name, tagsPrefix)
+}
+
+// Get returns a ref by its full name.
+func (s *Refs) Get(name string) (Ref, bool) {
+	if i, ok := s.byName[name]; ok {
+		return s.list[i], true
+	}
+	return Ref{}, false
+}
+
+// Branch returns refs/heads/<name>.
+func (s *Refs) Branch(name string) (Ref, bool) { return s.Get(headsPrefix + name) }
+
+// Tag returns refs/tags/<name>.
+func (s *Refs) Tag(name string) (Ref, bool) { return s.Get(tagsPrefix + name) }
+
+// Head is the full name of the branch that HEAD points to, "" where unknown.
+// The branch need not exist.
+func (s *Refs) Head() string { return s.head }
+
+// All lists the refs, sorted by name. Shared: read only.
+func (s *Refs) All() []Ref { return s.list }
+
+// Len is the number of refs.
+func (s *Refs) Len() int { return len(s.list) }
+
+// indexOf is newIndex, once per directory.
+func (s *Refs) indexOf(directory string) *Index {
+	directory = strings.Trim(directory, "/")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, ok := s.index[directory]
+	if !ok {
+		x = newIndex(s, directory)
+		s.index[directory] = x
+	}
+	return x
+}
+
+// apply returns a snapshot with updates made.
+func (s *Refs) apply(updates []RefUpdate) *Refs {
+	changed := make(map[string]Hash, len(updates))
+	for _, u := range updates {
+		changed[u.Name] = u.New
+	}
+	list := make([]Ref, 0, len(s.list)+len(updates))
+	for _, r := range s.list {
+		if _, ok := changed[r.Name]; !ok {
+			list = append(list, r)
+		}
+	}
+	for name, h := range changed {
+		if !h.IsZero() {
+			list = append(list, Ref{Name: name, Hash: h, Commit: h})
+		}
+	}
+	return newRefs(list, s.head)
+}

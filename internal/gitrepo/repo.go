@@ -1,0 +1,274 @@
+package gitrepo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+)
+
+// Repo is one Git repository. Safe for concurrent use.
+type Repo struct {
+	store    *Store
+	loc      *location
+	local    *gitDirs // nil for a remote repository
+	cacheDir string
+	objects  objectSource
+	commits  *commitCache
+
+	mu          sync.Mutex
+	refs        *Refs
+	caps        *capability.List // of git-upload-pack
+	endpoint    transport.Endpoint
+	auth        *githttp.BasicAuth
+	authFromURL bool
+	authTried   bool
+
+	fetching sync.Mutex // one fetch at a time: the second then finds its objects
+
+	treesMu sync.Mutex
+	trees   map[Hash]*parsedTree
+
+	knownMu sync.Mutex
+	known   map[Hash]struct{} // objects that the server has
+}
+
+// URL is the address as the user first wrote it, without userinfo secrets.
+func (r *Repo) URL() string { return r.loc.display }
+
+// Refs is the newest snapshot of branches and tags; it does no I/O.
+func (r *Repo) Refs() *Refs {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refs
+}
+
+// Index lists the package revisions below directory ("" is all), once per
+// snapshot of the refs.
+func (r *Repo) Index(directory string) *Index { return r.Refs().indexOf(directory) }
+
+// Refresh reads the refs again.
+func (r *Repo) Refresh(ctx context.Context) error {
+	refs, err := r.readRefs(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the refs of %s: %w", r.URL(), err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refs = refs
+	return nil
+}
+
+func (r *Repo) readRefs(ctx context.Context) (*Refs, error) {
+	if r.local != nil && !r.local.reftable {
+		return r.local.readRefs(r.objects, r.store.opts.Log)
+	}
+	var refs *Refs
+	err := r.retryRead(ctx, func() error {
+		adv, err := r.advertised(ctx)
+		if err != nil {
+			return err
+		}
+		refs = refsFrom(adv)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.caps = adv.Capabilities
+		return nil
+	})
+	return refs, err
+}
+
+// advertised reads what git-upload-pack says at first; an empty repository is
+// an empty answer.
+func (r *Repo) advertised(ctx context.Context) (*packp.AdvRefs, error) {
+	var adv *packp.AdvRefs
+	err := r.withSession(ctx, false, func(s transport.Session) error {
+		var err error
+		adv, err = s.AdvertisedReferencesContext(ctx)
+		if isEmptyRemote(err) {
+			adv, err = packp.NewAdvRefs(), nil
+		}
+		return err
+	})
+	return adv, err
+}
+
+func refsFrom(adv *packp.AdvRefs) *Refs {
+	list := make([]Ref, 0, len(adv.References))
+	for name, h := range adv.References {
+		if !isHeadOrTag(name) {
+			continue
+		}
+		ref := Ref{Name: name, Hash: h, Commit: h}
+		if p, ok := adv.Peeled[name]; ok {
+			ref.Commit = p
+		}
+		list = append(list, ref)
+	}
+	return newRefs(list, advertisedHead(adv))
+}
+
+func advertisedHead(adv *packp.AdvRefs) string {
+	for _, v := range adv.Capabilities.Get(capability.SymRef) {
+		if len(v) > 5 && v[:5] == "HEAD:" {
+			return v[5:]
+		}
+	}
+	return ""
+}
+
+// Commits reads commits' metadata, in the order asked. What the cache does not
+// have is read from a local repository's objects, or asked of the server in one
+// request: without trees where the server allows it, with them otherwise. Only
+// commits that refs name can be asked of most servers (ErrMissingObject).
+func (r *Repo) Commits(ctx context.Context, hashes ...Hash) ([]*Commit, error) {
+	if err := r.needCommits(ctx, hashes, 1); err != nil {
+		return nil, fmt.Errorf("reading commits of %s: %w", r.URL(), err)
+	}
+	out := make([]*Commit, len(hashes))
+	for i, h := range hashes {
+		c := r.commits.get(h)
+		if c == nil {
+			return nil, errKind(ErrMissingObject, "reading commits of %s: the server did not send %s", r.URL(), h)
+		}
+		out[i] = c
+	}
+	return out, nil
+}
+
+func (r *Repo) missingCommits(hashes []Hash) []Hash {
+	var missing []Hash
+	seen := map[Hash]bool{}
+	for _, h := range hashes {
+		if !h.IsZero() && !seen[h] && r.commits.get(h) == nil {
+			seen[h] = true
+			missing = append(missing, h)
+		}
+	}
+	return missing
+}
+
+func (r *Repo) needCommits(ctx context.Context, hashes []Hash, depth int) error {
+	missing := r.missingCommits(hashes)
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := r.readStored(missing); err != nil {
+		return err
+	}
+	if missing = r.missingCommits(missing); len(missing) == 0 {
+		return nil
+	}
+	if r.local != nil {
+		return errKind(ErrMissingObject, "the repository has no commit %s", missing[0])
+	}
+	r.fetching.Lock()
+	defer r.fetching.Unlock()
+	if missing = r.missingCommits(missing); len(missing) == 0 {
+		return nil
+	}
+	return r.fetchCommits(ctx, missing, depth)
+}
+
+// readStored takes commits from the objects at hand into the cache.
+func (r *Repo) readStored(hashes []Hash) error {
+	raws := make(map[Hash][]byte, len(hashes))
+	for _, h := range hashes {
+		if r.local == nil && !r.objects.has(h) {
+			continue
+		}
+		typ, data, err := r.objects.read(h, 0)
+		if isMissing(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if typ != plumbing.CommitObject {
+			return errKind(ErrMissingObject, "the Git object %s is a %s, not a commit", h, typ)
+		}
+		raws[h] = data
+	}
+	return r.commits.add(raws)
+}
+
+// FindAncestors finds, for each tip, the nearest commit that match accepts: the
+// tip itself or one of its first parents, at most limit steps away; nil where
+// there is none. History is read as far as needed and no further.
+func (r *Repo) FindAncestors(ctx context.Context, tips []Hash, limit int, match func(tip int, c *Commit) bool) ([]*Commit, error) {
+	found := make([]*Commit, len(tips))
+	for depth := 1; ; depth *= 8 {
+		var open []Hash
+		for i, tip := range tips {
+			var whole bool
+			if found[i], whole = r.walkBack(tip, limit, func(c *Commit) bool { return match(i, c) }); !whole {
+				open = append(open, tip)
+			}
+		}
+		if len(open) == 0 {
+			return found, nil
+		}
+		if err := r.deepen(ctx, open, depth, limit); err != nil {
+			return nil, fmt.Errorf("reading history of %s: %w", r.URL(), err)
+		}
+		if depth > 8*limit {
+			return nil, errKind(ErrMissingObject, "reading history of %s: the server does not give the parents of %s", r.URL(), open[0])
+		}
+	}
+}
+
+// walkBack follows known commits; whole is false where it came to an unknown one.
+func (r *Repo) walkBack(tip Hash, limit int, match func(*Commit) bool) (found *Commit, whole bool) {
+	for h, n := tip, 0; n <= limit && !h.IsZero(); n++ {
+		c := r.commits.get(h)
+		if c == nil && r.objects.has(h) && r.readStored([]Hash{h}) == nil {
+			c = r.commits.get(h)
+		}
+		if c == nil {
+			return nil, false
+		}
+		if match(c) {
+			return c, true
+		}
+		if len(c.Parents) == 0 {
+			return nil, true
+		}
+		h = c.Parents[0]
+	}
+	return nil, true
+}
+
+func (r *Repo) deepen(ctx context.Context, tips []Hash, depth, limit int) error {
+	if r.local != nil {
+		return r.deepenLocal(tips, limit)
+	}
+	r.fetching.Lock()
+	defer r.fetching.Unlock()
+	return r.fetchCommits(ctx, tips, depth)
+}
+
+func (r *Repo) deepenLocal(tips []Hash, limit int) error {
+	for _, tip := range tips {
+		for h, n := tip, 0; n <= limit && !h.IsZero(); n++ {
+			if r.commits.get(h) == nil {
+				if err := r.readStored([]Hash{h}); err != nil {
+					return err
+				}
+			}
+			c := r.commits.get(h)
+			if c == nil {
+				return errKind(ErrMissingObject, "the repository has no commit %s", h)
+			}
+			if len(c.Parents) == 0 {
+				break
+			}
+			h = c.Parents[0]
+		}
+	}
+	return nil
+}

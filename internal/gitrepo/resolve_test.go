@@ -1,0 +1,208 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// catalogue is a repository in which every name of a revision means something else.
+func catalogue(t testing.TB, repo *gittest.Repo) map[string]string {
+	t.Helper()
+	at := map[string]string{}
+	commit := func(name, message string) {
+		at[name] = repo.Commit(t, "main", message, gittest.Text{"cat/base/Kptfile": kptfile(name)})
+	}
+	commit("one", "Approve\n\nkpt:{\"package\":\"cat/base\",\"workspaceName\":\"first\",\"revision\":\"1\"}\n")
+	repo.Tag(t, "cat/base/v1", at["one"])
+	commit("two", "Approve\n\nkpt:{\"package\":\"cat/base\",\"workspaceName\":\"packagevariant-2\",\"revision\":\"2\"}\n")
+	repo.AnnotatedTag(t, "cat/base/v2", at["two"])
+	commit("ten", "no annotation\n")
+	repo.Tag(t, "cat/base/v10", at["ten"])
+	for _, v := range []string{"v1.0.0", "v1.2.0", "v1.10.0", "v2.0.0-rc.1", "v1.3.0-alpha"} {
+		commit(v, v)
+		repo.AnnotatedTag(t, "cat/base/"+v, at[v])
+	}
+	commit("stable", "stable")
+	repo.Tag(t, "cat/base/stable", at["stable"])
+	commit("repo-stable", "repo stable")
+	repo.Tag(t, "stable", at["repo-stable"])
+	repo.Tag(t, "release-7", at["repo-stable"])
+	commit("both-tag", "both")
+	repo.Tag(t, "both", at["both-tag"])
+	commit("both-branch", "both")
+	repo.Branch(t, "both", at["both-branch"])
+	repo.Branch(t, "team/dev", at["two"])
+	repo.Branch(t, "drafts/cat/base/wip", at["stable"])
+	repo.Branch(t, "proposed/cat/base/soon", at["both-tag"])
+	repo.Branch(t, "deletionProposed/cat/base/v1", at["one"])
+	commit("main", "last")
+	return at
+}
+
+func TestResolve(t *testing.T) {
+	srv := gittest.NewServer(t)
+	repo := srv.NewRepo(t, "catalogue")
+	at := catalogue(t, repo)
+	tests := map[string]struct {
+		reason   string
+		q        Query
+		commit   string // key of at
+		ref      string
+		rule     Rule
+		number   int
+		life     Lifecycle
+		notFound string // in the error
+	}{
+		"Number":          {q: Query{Revision: "2"}, commit: "two", ref: "cat/base/v2", rule: RuleRevision, number: 2, life: Published, reason: "an annotated tag is peeled"},
+		"VNumber":         {q: Query{Revision: "v10"}, commit: "ten", ref: "cat/base/v10", rule: RuleRevision, number: 10, life: Published},
+		"DeletionPending": {q: Query{Revision: "1"}, commit: "one", ref: "cat/base/v1", rule: RuleRevision, number: 1, life: DeletionProposed},
+		"NoSuchNumber":    {q: Query{Revision: "3"}, notFound: "there is: v2, v1, v10"},
+		"FloatingTag":     {q: Query{Revision: "stable"}, commit: "stable", ref: "cat/base/stable", rule: RulePackageTag, reason: "the package's tag beats the repository's"},
+		"SemverTag":       {q: Query{Revision: "v1.2.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: RulePackageTag},
+		"SemverNoV":       {q: Query{Revision: "1.2.0"}, notFound: "v1.2.0", reason: "no operator: not a range"},
+		"RepositoryTag":   {q: Query{Revision: "release-7"}, commit: "repo-stable", ref: "release-7", rule: RuleTag},
+		"TagBeforeBranch": {q: Query{Revision: "both"}, commit: "both-tag", ref: "both", rule: RuleTag},
+		"Branch":          {q: Query{Revision: "team/dev"}, commit: "two", ref: "team/dev", rule: RuleBranch},
+		"Main":            {q: Query{Revision: "main"}, commit: "main", ref: "main", rule: RuleBranch},
+		"Registered":      {q: Query{Revision: "-1"}, commit: "main", ref: "main", rule: RuleRegistered},
+		"NoRegistered":    {q: Query{Revision: "-1", Branch: "trunk"}, notFound: "\"trunk\" does not exist"},
+		"Commit":          {q: Query{Revision: at["both-tag"]}, commit: "both-tag", ref: at["both-tag"], rule: RuleCommit},
+		"CommitShort":     {q: Query{Revision: at["two"][:10]}, commit: "two", ref: at["two"], rule: RuleCommit},
+		"CommitUpper":     {q: Query{Revision: strings.ToUpper(at["two"][:12])}, commit: "two", ref: at["two"], rule: RuleCommit},
+		"NoCommit":        {q: Query{Revision: strings.Repeat("ab", 20)}, notFound: "no such commit"},
+		"Caret":           {q: Query{Revision: "^1.0.0"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: RuleRange, reason: "by number, not by letter"},
+		"Tilde":           {q: Query{Revision: "~1.2"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: RuleRange},
+		"WildX":           {q: Query{Revision: "1.x"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: RuleRange},
+		"Star":            {q: Query{Revision: "*"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: RuleRange, reason: "no prereleases, no vN revisions"},
+		"Prerelease":      {q: Query{Revision: ">=2.0.0-0"}, commit: "v2.0.0-rc.1", ref: "cat/base/v2.0.0-rc.1", rule: RuleRange},
+		"Between":         {q: Query{Revision: ">1.0.0, <1.10.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: RuleRange},
+		"Hyphen":          {q: Query{Revision: "1.0.0 - 1.2.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: RuleRange},
+		"Or":              {q: Query{Revision: "0.9.0 || 1.0.0"}, commit: "v1.0.0", ref: "cat/base/v1.0.0", rule: RuleRange},
+		"NoVersion":       {q: Query{Revision: ">=3"}, notFound: "v2.0.0-rc.1, v1.10.0"},
+		"BadRange":        {q: Query{Revision: ">=banana"}, notFound: "does not read as a version range"},
+		"XInAName":        {q: Query{Revision: "next"}, notFound: "no tag, branch or commit", reason: "an x inside a word is no wildcard"},
+		"Latest":          {q: Query{}, commit: "ten", ref: "cat/base/v10", rule: RuleLatest, number: 10, life: Published, reason: "10 > 2"},
+		"WorkspaceDraft":  {q: Query{Workspace: "wip"}, commit: "stable", ref: "drafts/cat/base/wip", rule: RuleWorkspace, life: Draft},
+		"WorkspaceProp":   {q: Query{Workspace: "soon"}, commit: "both-tag", ref: "proposed/cat/base/soon", rule: RuleWorkspace, life: Proposed},
+		"WorkspacePubl":   {q: Query{Workspace: "packagevariant-2"}, commit: "two", ref: "cat/base/v2", rule: RuleWorkspace, number: 2, life: Published},
+		"WorkspaceNoAnn":  {q: Query{Workspace: "v10"}, commit: "ten", ref: "cat/base/v10", rule: RuleWorkspace, number: 10, life: Published, reason: "Porch's fallback"},
+		"WorkspaceMain":   {q: Query{Workspace: "main"}, commit: "main", ref: "main", rule: RuleRegistered, reason: "Porch's placeholder"},
+		"WorkspaceNone":   {q: Query{Workspace: "wipp"}, notFound: "there is: wip"},
+		"NoPackage":       {q: Query{Package: "bsae", Revision: "v1"}, notFound: "package cat/base"},
+	}
+	for _, kind := range []string{"path", "http"} {
+		url := map[string]string{"path": repo.Dir, "http": srv.RepoURL("catalogue")}[kind]
+		r := open(t, url)
+		for name, tc := range tests {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				q := tc.q
+				q.Directory = "cat"
+				if q.Package == "" {
+					q.Package = "base"
+				}
+				got, err := r.Resolve(context.Background(), q)
+				if tc.notFound != "" {
+					var nf *NotFoundError
+					if !errors.As(err, &nf) || !strings.Contains(err.Error(), tc.notFound) {
+						t.Fatalf("%s: got %+v, %v; want an error with %q", tc.reason, got, err, tc.notFound)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatalf("%s: %v", tc.reason, err)
+				}
+				want := Resolved{Path: "cat/base", Commit: plumbing.NewHash(at[tc.commit]), Ref: tc.ref, Rule: tc.rule, Number: tc.number, Lifecycle: tc.life}
+				got.FullRef = ""
+				if tc.rule == RuleWorkspace {
+					want.Workspace = tc.q.Workspace
+				}
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("%s: %s", tc.reason, d)
+				}
+			})
+		}
+	}
+}
+
+func TestCommitNotOnAnyRef(t *testing.T) {
+	s := newSite(t)
+	first := s.repo.Commit(t, "main", "one", gittest.Text{"a/Kptfile": kptfile("a")})
+	s.repo.Commit(t, "main", "two", gittest.Text{"a/Kptfile": kptfile("b")})
+	q := Query{Package: "a", Revision: first}
+	for _, kind := range []string{"http", "path"} {
+		r := open(t, s.urls[kind])
+		got, err := r.Resolve(context.Background(), q)
+		if err != nil || got.Commit.String() != first {
+			t.Errorf("%s: %+v %v", kind, got, err)
+		}
+	}
+	q.Revision = first[:9]
+	if got, err := open(t, s.urls["path"]).Resolve(context.Background(), q); err != nil || got.Commit.String() != first {
+		t.Errorf("abbreviated, local: %+v %v", got, err)
+	}
+}
+
+func TestIndex(t *testing.T) {
+	h := plumbing.NewHash(strings.Repeat("1", 40))
+	var list []Ref
+	for _, n := range []string{
+		"refs/heads/main", "refs/heads/drafts/lonely", "refs/heads/drafts/a/b/c/packagevariant-10", "refs/heads/drafts/a/b/c/packagevariant-9",
+		"refs/heads/drafts/a/ws", "refs/heads/drafts/ab/ws", "refs/heads/proposed/a/b/c/x", "refs/heads/draftsX/a/b",
+		"refs/heads/deletionProposed/a/v2", "refs/heads/deletionProposed/gone/v1",
+		"refs/tags/v1", "refs/tags/a/v1", "refs/tags/a/v2", "refs/tags/a/v12", "refs/tags/a/v01", "refs/tags/a/v0", "refs/tags/a/v1.0.0", "refs/tags/a/stable",
+		"refs/tags/a/b/c/v1", "refs/tags/only/v1.0.0",
+	} {
+		list = append(list, Ref{Name: n, Hash: h, Commit: h})
+	}
+	describe := func(x *Index) map[string]string {
+		out := map[string]string{}
+		for _, path := range x.Packages() {
+			p := x.Package(path)
+			var parts []string
+			for _, rs := range [][]Revision{p.Drafts, p.Proposed, p.Published} {
+				for _, r := range rs {
+					parts = append(parts, fmt.Sprintf("%s %s%d", r.Lifecycle, r.Workspace, r.Number))
+				}
+			}
+			for _, t := range p.Tags {
+				parts = append(parts, strings.TrimPrefix(t.Name, "refs/tags/"))
+			}
+			parts = append(parts, fmt.Sprint("next ", p.NextNumber(), " ", p.NextWorkspace("packagevariant-3")))
+			out[path] = strings.Join(parts, ", ")
+		}
+		return out
+	}
+	refs := newRefs(list, "")
+	all := map[string]string{
+		"a":     "Draft ws0, Published 1, DeletionProposed 2, Published 12, a/stable, a/v0, a/v01, a/v1.0.0, next 13 packagevariant-4",
+		"ab":    "Draft ws0, next 1 packagevariant-4",
+		"a/b/c": "Draft packagevariant-90, Draft packagevariant-100, Proposed x0, Published 1, next 2 packagevariant-11",
+	}
+	if d := cmp.Diff(all, describe(refs.indexOf(""))); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(map[string]string{"a/b/c": all["a/b/c"]}, describe(refs.indexOf("/a/"))); d != "" {
+		t.Errorf("below a: %s", d)
+	}
+	if p := refs.indexOf("").Package("only"); len(p.Tags) != 1 || p.Latest() != nil || p.NextNumber() != 1 {
+		t.Errorf("only: %+v", p)
+	}
+}
+
+func TestPackagePath(t *testing.T) {
+	for in, want := range map[[2]string]string{
+		{"", "a"}: "a", {"/", "a/b/"}: "a/b", {"dir/", "/a"}: "dir/a", {"./dir", "a"}: "dir/a", {"", ""}: "", {"d", "../../x"}: "x",
+	} {
+		if got := PackagePath(in[0], in[1]); got != want {
+			t.Errorf("PackagePath(%q, %q) = %q, want %q", in[0], in[1], got, want)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package gitrepo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	"github.com/go-git/go-git/v5/plumbing/transport/file"
+	gitproto "github.com/go-git/go-git/v5/plumbing/transport/git"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
+)
+
+// Options configures a Store. The zero value works: nothing on disk, the user's
+// own credential helpers, the default limits.
+type Options struct {
+	// CacheDir keeps commits and fetched objects of remote repositories between
+	// runs. "" keeps them in memory. It may be deleted at any time between runs.
+	CacheDir string
+	// Credentials answers a server that asks for a login. nil runs git's
+	// credential helpers without a terminal.
+	Credentials CredentialFunc
+	// Log receives notes (retries, servers without atomic pushes). nil drops them.
+	Log func(format string, args ...any)
+	// Limits bounds what is read.
+	Limits Limits
+	// Transport carries http(s); nil is http.DefaultTransport.
+	Transport http.RoundTripper
+}
+
+// Limits bounds what is read; zero fields take the defaults.
+type Limits struct {
+	FileBytes    int64 // one file of a package: 16 MiB
+	PackageBytes int64 // all files of a package: 256 MiB
+	PackageFiles int   // files of a package: 20,000
+	FetchBytes   int64 // one answer of a server: 4 GiB
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(p *int64, v int64) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	set(&l.FileBytes, 16<<20)
+	set(&l.PackageBytes, 256<<20)
+	set(&l.FetchBytes, 4<<30)
+	if l.PackageFiles <= 0 {
+		l.PackageFiles = 20000
+	}
+	return l
+}
+
+// Store holds one Repo per repository, however its address is written. Safe for
+// concurrent use.
+type Store struct {
+	opts     Options
+	http     transport.Transport
+	packages packageCache
+
+	mu    sync.Mutex
+	repos map[string]*openedRepo
+}
+
+type openedRepo struct {
+	mu   sync.Mutex
+	repo *Repo
+}
+
+// NewStore makes a Store.
+func NewStore(o Options) *Store {
+	o.Limits = o.Limits.withDefaults()
+	if o.Log == nil {
+		o.Log = func(string, ...any) {}
+	}
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport
+	}
+	return &Store{
+		opts:  o,
+		http:  githttp.NewClient(&http.Client{Transport: o.Transport}),
+		repos: map[string]*openedRepo{},
+	}
+}
+
+// Open returns the repository at url: a local path, file://, http(s)://, ssh://,
+// git:// or the scp form. The first call for a repository reads its refs in one
+// round trip; later ones return the same Repo and read nothing. Errors are
+// ErrNoRepository, ErrAuth, ErrUnsupported or the transport's.
+func (s *Store) Open(ctx context.Context, url string) (*Repo, error) {
+	loc, err := parseLocation(url)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	o, ok := s.repos[loc.key]
+	if !ok {
+		o = &openedRepo{}
+		s.repos[loc.key] = o
+	}
+	s.mu.Unlock()
+
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.repo != nil {
+		return o.repo, nil
+	}
+	r, err := s.newRepo(loc)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	o.repo = r
+	return r, nil
+}
+
+func (s *Store) newRepo(loc *location) (*Repo, error) {
+	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}}
+	if loc.user != "" || loc.password != "" {
+		r.auth = &githttp.BasicAuth{Username: loc.user, Password: loc.password}
+		r.authFromURL = true
+	}
+	if loc.local != "" {
+		dirs, err := findGitDir(loc.local)
+		if err != nil {
+			return nil, err
+		}
+		r.local = dirs
+		r.objects = openObjectDir(filepath.Join(dirs.common, "objects"))
+		r.commits = openCommitCache("")
+		return r, nil
+	}
+	if s.opts.CacheDir == "" {
+		r.objects = newMemorySource()
+		r.commits = openCommitCache("")
+		return r, nil
+	}
+	sum := sha256.Sum256([]byte(loc.key))
+	dir := filepath.Join(s.opts.CacheDir, "git", hex.EncodeToString(sum[:12]))
+	if err := os.MkdirAll(filepath.Join(dir, "objects", "pack"), 0o700); err != nil {
+		return nil, fmt.Errorf("making the cache folder: %w", err)
+	}
+	r.cacheDir = dir
+	trimCache(dir)
+	r.objects = openObjectDir(filepath.Join(dir, "objects"))
+	r.commits = openCommitCache(filepath.Join(dir, "commits"))
+	return r, nil
+}
+
+func (s *Store) transport(protocol string) (transport.Transport, error) {
+	switch protocol {
+	case "http", "https":
+		return s.http, nil
+	case "file":
+		return file.DefaultClient, nil
+	case "ssh":
+		return ssh.DefaultClient, nil
+	case "git":
+		return gitproto.DefaultClient, nil
+	}
+	return nil, errKind(ErrUnsupported, "scheme %q is not supported", protocol)
+}
+
+const (
+	maxCachePacks     = 200
+	maxCachePackBytes = 2 << 30
+)
+
+// trimCache empties an object cache that has grown large: it fills again with
+// what is in use.
+func trimCache(dir string) {
+	names, _ := filepath.Glob(filepath.Join(globEscape(dir), "objects", "pack", "*"))
+	var size int64
+	for _, n := range names {
+		if st, err := os.Stat(n); err == nil {
+			size += st.Size()
+		}
+	}
+	if len(names) <= 2*maxCachePacks && size <= maxCachePackBytes {
+		return
+	}
+	for _, n := range names {
+		_ = os.Remove(n) // only a cache
+	}
+}

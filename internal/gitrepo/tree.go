@@ -1,0 +1,441 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+// The modes of tree entries.
+const (
+	modeDir        = "40000"
+	modeRegular    = "100644"
+	modeExecutable = "100755"
+	modeSymlink    = "120000"
+	modeSubmodule  = "160000"
+)
+
+// treeEntry is one entry of a tree object; off and end are its bytes there.
+type treeEntry struct {
+	mode, name string
+	hash       Hash
+	off, end   int
+}
+
+// parseTree reads a tree object, in its own order.
+func parseTree(raw []byte) ([]treeEntry, error) {
+	entries := make([]treeEntry, 0, len(raw)/40+1)
+	text := string(raw)
+	for at := 0; at < len(raw); {
+		sp := strings.IndexByte(text[at:], ' ')
+		nul := strings.IndexByte(text[at:], 0)
+		if sp <= 0 || nul < sp || at+nul+21 > len(raw) {
+			return nil, fmt.Errorf("a tree object is damaged at byte %d", at)
+		}
+		e := treeEntry{mode: text[at : at+sp], name: text[at+sp+1 : at+nul], off: at, end: at + nul + 21}
+		copy(e.hash[:], raw[at+nul+1:])
+		entries = append(entries, e)
+		at = e.end
+	}
+	return entries, nil
+}
+
+// sortKey is what Git orders entries by: directories as if they ended in a slash.
+func sortKey(mode, name string) string {
+	if mode == modeDir {
+		return name + "/"
+	}
+	return name
+}
+
+func (r *Repo) readTree(h Hash) ([]treeEntry, error) {
+	typ, raw, err := r.objects.read(h, 0)
+	if err != nil {
+		return nil, err
+	}
+	if typ != plumbing.TreeObject {
+		return nil, fmt.Errorf("the Git object %s is a %s, not a tree", h, typ)
+	}
+	return parseTree(raw)
+}
+
+// TreeAt is the tree at a slash-separated path of a commit, "" for its root;
+// false where the commit has no directory of that path. The commit must have been
+// fetched (ErrMissingObject).
+func (r *Repo) TreeAt(ctx context.Context, commit Hash, dir string) (Hash, bool, error) {
+	cs, err := r.Commits(ctx, commit)
+	if err != nil {
+		return Hash{}, false, err
+	}
+	h, ok, err := r.subtree(cs[0].Tree, dir)
+	if err != nil {
+		return Hash{}, false, fmt.Errorf("reading %q at commit %s of %s: %w", dir, commit, r.URL(), err)
+	}
+	return h, ok, nil
+}
+
+func (r *Repo) subtree(h Hash, dir string) (Hash, bool, error) {
+	for _, seg := range splitPath(dir) {
+		t, err := r.parsedTree(h)
+		if err != nil {
+			return Hash{}, false, err
+		}
+		e := t.dir(seg)
+		if e == nil {
+			return Hash{}, false, nil
+		}
+		h = e.hash
+	}
+	return h, true, nil
+}
+
+// treesKept bounds the trees that are kept parsed: a branch's root is asked for
+// each package below it, other commits' roots once each.
+const treesKept = 32
+
+// parsedTree is readTree for looking up paths: the trees asked for last are kept.
+func (r *Repo) parsedTree(h Hash) (*parsedTree, error) {
+	r.treesMu.Lock()
+	t := r.trees[h]
+	r.treesMu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	entries, err := r.readTree(h)
+	if err != nil {
+		return nil, err
+	}
+	t = &parsedTree{entries: entries}
+	r.treesMu.Lock()
+	defer r.treesMu.Unlock()
+	if r.trees == nil {
+		r.trees = map[Hash]*parsedTree{}
+	}
+	if len(r.trees) >= treesKept {
+		for old := range r.trees { // any one: what is asked for often is soon back
+			delete(r.trees, old)
+			break
+		}
+	}
+	r.trees[h] = t
+	return t, nil
+}
+
+// dir finds the folder of a name; nil where there is none.
+func (t *parsedTree) dir(name string) *treeEntry {
+	key := name + "/"
+	i, ok := sort.Find(len(t.entries), func(i int) int {
+		return strings.Compare(key, sortKey(t.entries[i].mode, t.entries[i].name))
+	})
+	if !ok || t.entries[i].mode != modeDir {
+		return nil
+	}
+	return &t.entries[i]
+}
+
+func findEntry(entries []treeEntry, name string) *treeEntry {
+	for i := range entries {
+		if entries[i].name == name {
+			return &entries[i]
+		}
+	}
+	return nil
+}
+
+func splitPath(p string) []string {
+	if p = strings.Trim(p, "/"); p == "" {
+		return nil
+	}
+	return strings.Split(p, "/")
+}
+
+// PackageAt is a package found in a tree.
+type PackageAt struct {
+	Path string // in the repository
+	Tree Hash
+}
+
+// Packages lists the packages below dir of a fetched commit, sorted by path: the
+// folders with a Kptfile that are in no other package, as Porch finds them.
+func (r *Repo) Packages(ctx context.Context, commit Hash, dir string) ([]PackageAt, error) {
+	dir = strings.Trim(dir, "/")
+	root, ok, err := r.TreeAt(ctx, commit, dir)
+	if err != nil || !ok {
+		return nil, err
+	}
+	var out []PackageAt
+	if err := r.findPackages(ctx, root, dir, 0, &out); err != nil {
+		return nil, fmt.Errorf("looking for packages at commit %s of %s: %w", commit, r.URL(), err)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
+	return out, nil
+}
+
+const maxTreeDepth = 200
+
+func (r *Repo) findPackages(ctx context.Context, tree Hash, dir string, depth int, out *[]PackageAt) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if depth > maxTreeDepth {
+		return errKind(ErrLimit, "folders are more than %d deep at %q", maxTreeDepth, dir)
+	}
+	entries, err := r.readTree(tree)
+	if err != nil {
+		return err
+	}
+	if e := findEntry(entries, "Kptfile"); e != nil && (e.mode == modeRegular || e.mode == modeExecutable) {
+		*out = append(*out, PackageAt{Path: dir, Tree: tree})
+		return nil
+	}
+	for _, e := range entries {
+		if e.mode != modeDir {
+			continue
+		}
+		if err := r.findPackages(ctx, e.hash, path.Join(dir, e.name), depth+1, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadFiles reads all files below a tree, sorted by path. Submodules are
+// ErrUnsupported, unsafe names an error, a tree beyond the Limits ErrLimit.
+// Data is shared: read only.
+func (r *Repo) ReadFiles(ctx context.Context, tree Hash) ([]krm.File, error) {
+	rd := &fileReader{repo: r, limits: r.store.opts.Limits}
+	if err := rd.walk(ctx, tree, "", 0); err != nil {
+		return nil, fmt.Errorf("reading the package with tree %s of %s: %w", tree, r.URL(), err)
+	}
+	sort.Slice(rd.files, func(i, j int) bool { return rd.files[i].Path < rd.files[j].Path })
+	r.knowAll(rd.seen)
+	return rd.files, nil
+}
+
+type fileReader struct {
+	repo   *Repo
+	limits Limits
+	files  []krm.File
+	seen   []Hash
+	bytes  int64
+}
+
+func (rd *fileReader) walk(ctx context.Context, tree Hash, dir string, depth int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if depth > maxTreeDepth {
+		return errKind(ErrLimit, "folders are more than %d deep at %q", maxTreeDepth, dir)
+	}
+	entries, err := rd.repo.readTree(tree)
+	if err != nil {
+		return err
+	}
+	rd.seen = append(rd.seen, tree)
+	for _, e := range entries {
+		if err := checkName(e.name); err != nil {
+			return fmt.Errorf("in folder %q: %w", dir, err)
+		}
+		p := path.Join(dir, e.name)
+		if e.mode == modeDir {
+			err = rd.walk(ctx, e.hash, p, depth+1)
+		} else {
+			err = rd.file(e, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (rd *fileReader) file(e treeEntry, p string) error {
+	if e.mode == modeSubmodule {
+		return errKind(ErrUnsupported, "%q is a Git submodule, which packages cannot hold: copy its files in, or remove it", p)
+	}
+	if len(rd.files) >= rd.limits.PackageFiles {
+		return errKind(ErrLimit, "the package has more than %d files", rd.limits.PackageFiles)
+	}
+	typ, data, err := rd.repo.objects.read(e.hash, rd.limits.FileBytes)
+	if err != nil {
+		return fmt.Errorf("file %q: %w", p, err)
+	}
+	if typ != plumbing.BlobObject {
+		return fmt.Errorf("file %q: the Git object %s is a %s, not a blob", p, e.hash, typ)
+	}
+	if rd.bytes += int64(len(data)); rd.bytes > rd.limits.PackageBytes {
+		return errKind(ErrLimit, "the package has more than %d bytes", rd.limits.PackageBytes)
+	}
+	f := krm.File{Path: p, Data: data}
+	switch e.mode {
+	case modeExecutable:
+		f.Mode = krm.Executable
+	case modeSymlink:
+		f.Mode = krm.Symlink
+	}
+	rd.files = append(rd.files, f)
+	rd.seen = append(rd.seen, e.hash)
+	return nil
+}
+
+// checkName refuses names that would mean something else in a file system.
+func checkName(name string) error {
+	switch folded := strings.ToLower(strings.TrimRight(name, " .")); {
+	case name == "" || name == "." || name == "..":
+		return fmt.Errorf("the name %q is not safe", name)
+	case folded == ".git" || folded == "git~1":
+		return fmt.Errorf("the name %q is reserved for Git", name)
+	case strings.ContainsAny(name, "/\x00"):
+		return fmt.Errorf("the name %q holds a slash or a zero byte", name)
+	}
+	return nil
+}
+
+// checkPath applies checkName to each part of a slash-separated relative path.
+func checkPath(p string) error {
+	if p == "" || path.Clean(p) != p || path.IsAbs(p) {
+		return fmt.Errorf("the path %q is not clean and relative", p)
+	}
+	for _, seg := range strings.Split(p, "/") {
+		if err := checkName(seg); err != nil {
+			return fmt.Errorf("the path %q: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// ReadPackage reads the package at a tree. Each tree is read and parsed once per
+// Store; every call gets its own Clone. Errors are those of ReadFiles.
+func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error) {
+	return r.store.packages.get(ctx, tree, func() (*krm.Package, int64, error) {
+		files, err := r.ReadFiles(ctx, tree)
+		if err != nil {
+			return nil, 0, err
+		}
+		size := int64(0)
+		for _, f := range files {
+			size += int64(len(f.Data)) + 200
+		}
+		p, err := krm.Parse(files)
+		if err != nil {
+			return nil, 0, fmt.Errorf("reading the package with tree %s of %s: %w", tree, r.URL(), err)
+		}
+		return p, size, nil
+	})
+}
+
+// packageCache keeps parsed packages by tree, least recently used dropped first.
+type packageCache struct {
+	mu    sync.Mutex
+	items map[Hash]*cachedPackage
+	bytes int64
+	clock int64
+}
+
+type cachedPackage struct {
+	mu   sync.Mutex
+	pkg  *krm.Package
+	size int64
+	used int64
+}
+
+const packageCacheBytes = 128 << 20 // of source; parsed trees are some times that
+
+func (c *packageCache) get(ctx context.Context, tree Hash, read func() (*krm.Package, int64, error)) (*krm.Package, error) {
+	c.mu.Lock()
+	if c.items == nil {
+		c.items = map[Hash]*cachedPackage{}
+	}
+	it, ok := c.items[tree]
+	if !ok {
+		it = &cachedPackage{}
+		c.items[tree] = it
+	}
+	c.clock++
+	it.used = c.clock
+	c.mu.Unlock()
+
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if it.pkg != nil {
+		return it.pkg.Clone(), nil
+	}
+	p, size, err := read()
+	if err != nil {
+		c.mu.Lock()
+		delete(c.items, tree)
+		c.mu.Unlock()
+		return nil, err
+	}
+	it.pkg = p
+	c.grow(tree, it, size)
+	return p.Clone(), ctx.Err()
+}
+
+func (c *packageCache) grow(tree Hash, it *cachedPackage, size int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	it.size = size
+	if c.items[tree] != it {
+		return
+	}
+	c.bytes += size
+	for c.bytes > packageCacheBytes && len(c.items) > 1 {
+		var oldest Hash
+		var o *cachedPackage
+		for h, i := range c.items {
+			if i.size > 0 && i != it && (o == nil || i.used < o.used) {
+				oldest, o = h, i
+			}
+		}
+		if o == nil {
+			return
+		}
+		delete(c.items, oldest)
+		c.bytes -= o.size
+	}
+}
+
+// knowAll notes objects that the server has, so that pushes leave them out.
+func (r *Repo) knowAll(hs []Hash) {
+	r.knownMu.Lock()
+	defer r.knownMu.Unlock()
+	for _, h := range hs {
+		r.known[h] = struct{}{}
+	}
+}
+
+func (r *Repo) knows(h Hash) bool {
+	r.knownMu.Lock()
+	defer r.knownMu.Unlock()
+	_, ok := r.known[h]
+	return ok
+}
+
+func containsAny(s string, subs ...string) bool {
+	for _, sub := range subs {
+		if strings.Contains(s, sub) {
+			return true
+		}
+	}
+	return false
+}
+
+func treeEntryBytes(mode, name string, h Hash) []byte {
+	var b bytes.Buffer
+	b.Grow(len(mode) + len(name) + 22)
+	b.WriteString(mode)
+	b.WriteByte(' ')
+	b.WriteString(name)
+	b.WriteByte(0)
+	b.Write(h[:])
+	return b.Bytes()
+}

@@ -1,0 +1,74 @@
+package pkgdir
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+func TestReadWrite(t *testing.T) {
+	dir := t.TempDir()
+	write := func(p, s string, mode os.FileMode) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, p)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, p), []byte(s), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.yaml", "a", 0o644)
+	write("sub/run.sh", "#!/bin/sh\n", 0o755)
+	write("gone.yaml", "x", 0o644)
+	write(".git/config", "no", 0o644)
+	if err := os.Symlink("../outside", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	before, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []krm.File{
+		{Path: "a.yaml", Data: []byte("a")},
+		{Path: "gone.yaml", Data: []byte("x")},
+		{Path: "link", Mode: krm.Symlink, Data: []byte("../outside")},
+		{Path: "sub/run.sh", Mode: krm.Executable, Data: []byte("#!/bin/sh\n")},
+	}
+	if diff := cmp.Diff(want, before); diff != "" {
+		t.Fatalf("Read (-want +got):\n%s", diff)
+	}
+	after := []krm.File{{Path: "a.yaml", Data: []byte("b")}, before[2], before[3], {Path: "new/dir/n.yaml", Data: []byte("n")}}
+	changed, err := Write(dir, before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a.yaml", "new/dir/n.yaml", "gone.yaml"}, changed); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	got, err := Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]krm.File{after[0], after[1], after[3], after[2]}, got); diff != "" {
+		t.Errorf("after Write (-want +got):\n%s", diff)
+	}
+}
+
+func TestWriteStaysInside(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"../x.yaml", "out/x.yaml", "/x.yaml"} {
+		if _, err := Write(dir, nil, []krm.File{{Path: p, Data: []byte("x")}}); err == nil {
+			t.Errorf("writing %s left the folder", p)
+		}
+	}
+	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
+		t.Errorf("%d files were written outside", len(entries))
+	}
+}

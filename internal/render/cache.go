@@ -1,0 +1,159 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"io"
+	"sync"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+// The caches are bounded by the bytes of their inputs, or outputs: results
+// beyond are computed again.
+const (
+	packageCacheBytes = 64 << 20
+	processCacheBytes = 64 << 20
+)
+
+type digest [sha256.Size]byte
+
+// onceCache computes each key once, also when many ask at the same time, and
+// forgets the oldest keys beyond limit bytes. Failures are not kept.
+type onceCache[V any] struct {
+	mu      sync.Mutex
+	limit   int
+	size    int
+	order   []digest
+	entries map[digest]*onceEntry[V]
+}
+
+type onceEntry[V any] struct {
+	done chan struct{}
+	size int
+	val  V
+	err  error
+}
+
+// get returns the value of key and whether it was there before.
+func (c *onceCache[V]) get(key digest, size int, compute func() (V, error)) (V, bool, error) {
+	c.mu.Lock()
+	if e, ok := c.entries[key]; ok {
+		c.mu.Unlock()
+		<-e.done
+		if e.err == nil {
+			return e.val, true, nil
+		}
+		v, err := compute() // the other caller's failure may be its own: a deadline
+		return v, false, err
+	}
+	e := &onceEntry[V]{done: make(chan struct{}), size: size}
+	if c.entries == nil {
+		c.entries = map[digest]*onceEntry[V]{}
+	}
+	c.entries[key] = e
+	c.order = append(c.order, key)
+	c.size += size
+	c.evict()
+	c.mu.Unlock()
+
+	e.val, e.err = compute()
+	close(e.done)
+	if e.err != nil {
+		c.forget(key, e)
+	}
+	return e.val, false, e.err
+}
+
+func (c *onceCache[V]) evict() {
+	for c.size > c.limit && len(c.order) > 1 {
+		if e := c.entries[c.order[0]]; e != nil {
+			c.size -= e.size
+			delete(c.entries, c.order[0])
+		}
+		c.order = c.order[1:]
+	}
+}
+
+func (c *onceCache[V]) forget(key digest, e *onceEntry[V]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[key] != e {
+		return
+	}
+	delete(c.entries, key)
+	c.size -= e.size
+	for i, k := range c.order {
+		if k == key {
+			c.order = append(c.order[:i], c.order[i+1:]...)
+			break
+		}
+	}
+}
+
+// packageCache keeps whole renderings by the bytes of their input.
+type packageCache struct {
+	once onceCache[*Result]
+	mu   sync.Mutex // guards cloning of kept packages
+}
+
+func newPackageCache() *packageCache {
+	return &packageCache{once: onceCache[*Result]{limit: packageCacheBytes}}
+}
+
+func (c *packageCache) do(p *krm.Package, render func() (*Result, error)) (*Result, error) {
+	files, err := p.Files()
+	if err != nil {
+		return &Result{}, err
+	}
+	key, size := filesDigest(files)
+	var failed *Result
+	kept, hit, err := c.once.get(key, size, func() (*Result, error) {
+		res, err := render()
+		if err != nil {
+			failed = res
+		}
+		return res, err
+	})
+	if err != nil {
+		return failed, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	res := *kept
+	res.Package = kept.Package.Clone()
+	res.Cached = hit
+	return &res, nil
+}
+
+func filesDigest(files []krm.File) (digest, int) {
+	h, size := sha256.New(), 0
+	for _, f := range files {
+		writePart(h, []byte(f.Path))
+		writePart(h, []byte{byte(f.Mode)})
+		writePart(h, f.Data)
+		size += len(f.Data) + len(f.Path)
+	}
+	return sum(h), size
+}
+
+func partsDigest(parts ...[]byte) digest {
+	h := sha256.New()
+	for _, p := range parts {
+		writePart(h, p)
+	}
+	return sum(h)
+}
+
+func writePart(w io.Writer, b []byte) {
+	var n [8]byte
+	binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
+	_, _ = w.Write(n[:]) // hashes do not fail
+	_, _ = w.Write(b)
+}
+
+func sum(h hash.Hash) (d digest) {
+	copy(d[:], h.Sum(nil))
+	return d
+}

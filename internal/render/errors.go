@@ -1,0 +1,100 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kptdev/krm-functions-sdk/go/fn"
+)
+
+// ErrNotMine is what a Runtime's Resolve returns for functions of another sort.
+var ErrNotMine = errors.New("another runtime's function")
+
+// UnavailableError says that a runtime knows a function's sort but cannot or
+// may not run it here, and what to do about it.
+type UnavailableError struct {
+	Reason string // why it does not run
+	Hint   string // what to install or allow
+}
+
+func (e *UnavailableError) Error() string {
+	if e.Hint == "" {
+		return e.Reason
+	}
+	return e.Reason + "; " + e.Hint
+}
+
+// PipelineError is a Kptfile or a pipeline that cannot be read.
+type PipelineError struct {
+	Package string // directory of the package, "" for the root
+	Field   string // e.g. pipeline.mutators[0].configPath, "" where unknown
+	Err     error
+}
+
+func (e *PipelineError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("Kptfile of %s: %v", dirName(e.Package), e.Err)
+	}
+	return fmt.Sprintf("Kptfile of %s: %s: %v", dirName(e.Package), e.Field, e.Err)
+}
+
+func (e *PipelineError) Unwrap() error { return e.Err }
+
+// FunctionError is a function that cannot run or that failed.
+type FunctionError struct {
+	Package  string // directory of the package, "" for the root
+	Type     string // "mutators" or "validators"
+	Index    int    // place in its list, from 0
+	Name     string // the function's name in the Kptfile, may be empty
+	Function string // image or command
+	Results  fn.Results
+	Stderr   string
+	ExitCode int // 0 where the function never ran
+	Err      error
+}
+
+func (e *FunctionError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package %s: pipeline.%s[%d] %s", dirName(e.Package), e.Type, e.Index, e.Function)
+	if e.Name != "" {
+		fmt.Fprintf(&b, " (%s)", e.Name)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	for _, r := range e.Results {
+		if r.Severity == fn.Error {
+			fmt.Fprintf(&b, "\n  %s", resultLine(r))
+		}
+	}
+	if s := strings.TrimSpace(e.Stderr); s != "" {
+		fmt.Fprintf(&b, "\n  stderr: %s", firstLines(s, 4))
+	}
+	return b.String()
+}
+
+func (e *FunctionError) Unwrap() error { return e.Err }
+
+func dirName(dir string) string {
+	if dir == "" {
+		return `"."`
+	}
+	return fmt.Sprintf("%q", dir)
+}
+
+func resultLine(r *fn.Result) string {
+	line := strings.ReplaceAll(r.String(), "\n", " ")
+	if r.File != nil && r.File.Path != "" {
+		line += " (" + r.File.Path + ")"
+	}
+	return line
+}
+
+func firstLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	if len(lines) <= n {
+		return strings.Join(lines, "\n          ")
+	}
+	return fmt.Sprintf("%s\n          … %d more line(s)", strings.Join(lines[:n], "\n          "), len(lines)-n)
+}

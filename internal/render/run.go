@@ -1,0 +1,424 @@
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/krm"
+)
+
+// Renderer renders packages. It is safe for concurrent use, and keeps what it
+// rendered for as long as it lives: an equal package is not rendered twice.
+type Renderer struct {
+	opts     Options
+	runtimes []Runtime
+	cache    *packageCache
+	progress sync.Mutex
+}
+
+// New makes a Renderer.
+func New(opts Options) *Renderer {
+	if opts.Registry == "" {
+		opts.Registry = DefaultRegistry
+	}
+	if opts.Timeout <= 0 {
+		opts.Timeout = defaultTimeout
+	}
+	r := &Renderer{opts: opts, runtimes: opts.Runtimes, cache: newPackageCache()}
+	if r.runtimes == nil {
+		env := newEnviron(opts.Environ)
+		r.runtimes = []Runtime{newBuiltins(opts), newExecRuntime(opts, env), newContainerRuntime(opts, env)}
+	}
+	return r
+}
+
+// defaultTimeout bounds one function, as in kpt.
+const defaultTimeout = 5 * time.Minute
+
+// step is one function with what will run it.
+type step struct {
+	Function
+	runtime string
+	call    Invocation
+}
+
+// Render runs the pipelines of p and of its subpackages and returns the result
+// as a new package; p stays as it is. Without any pipeline the result equals p.
+//
+// Errors are PipelineErrors and FunctionErrors: all unreadable pipelines and all
+// functions that cannot run at once, before anything runs; later the first
+// mutator that fails, or all failing validators of one package. The Result then
+// has no Package, and lists the functions that ran.
+func (r *Renderer) Render(ctx context.Context, p *krm.Package) (*Result, error) {
+	if root, err := buildTree(p, r.opts.Registry); err == nil {
+		if packages, functions := root.count(); functions == 0 {
+			// Nothing runs: a copy costs less than keeping the result.
+			return &Result{Package: p.Clone(), Packages: packages}, nil
+		}
+	}
+	return r.cache.do(p, func() (*Result, error) { return r.render(ctx, p) })
+}
+
+func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) {
+	work := p.Clone()
+	root, err := buildTree(work, r.opts.Registry)
+	if err != nil {
+		return &Result{}, err
+	}
+	plan, err := r.plan(root)
+	if err != nil {
+		return &Result{}, err
+	}
+	h := &hydration{r: r, work: work, plan: plan, pkgDir: map[*krm.Resource]string{}, result: &Result{}}
+	if _, err := h.hydrate(ctx, root); err != nil {
+		return h.result, err
+	}
+	h.result.Package = work
+	return h.result, nil
+}
+
+// Versions identifies the functions that rendering p would run, in order, each
+// with its place: what an input digest has to contain besides p itself.
+// Functions that cannot run are listed as unavailable.
+func (r *Renderer) Versions(p *krm.Package) []string {
+	root, err := buildTree(p, r.opts.Registry)
+	if err != nil {
+		return []string{"unreadable pipeline"}
+	}
+	var out []string
+	_ = root.walk(func(n *pkgNode) error {
+		for _, f := range n.functions {
+			version := "unavailable " + f.id()
+			if s, err := r.resolve(f); err == nil {
+				version = s.call.Version()
+			}
+			out = append(out, fmt.Sprintf("%s %s %s", path.Join(n.dir, "Kptfile"), f.field(), version))
+		}
+		return nil
+	})
+	return out
+}
+
+// plan finds a runtime for each function, or says of all that have none what
+// to install or allow.
+func (r *Renderer) plan(root *pkgNode) (map[*pkgNode][]step, error) {
+	plan := map[*pkgNode][]step{}
+	var errs []error
+	_ = root.walk(func(n *pkgNode) error {
+		for _, f := range n.functions {
+			s, err := r.resolve(f)
+			if err != nil {
+				errs = append(errs, f.fail(err))
+				continue
+			}
+			plan[n] = append(plan[n], s)
+		}
+		return nil
+	})
+	return plan, errors.Join(errs...)
+}
+
+func (r *Renderer) resolve(f Function) (step, error) {
+	for _, rt := range r.runtimes {
+		call, err := rt.Resolve(f)
+		if errors.Is(err, ErrNotMine) {
+			continue
+		}
+		if err != nil {
+			return step{}, err
+		}
+		return step{Function: f, runtime: rt.Name(), call: call}, nil
+	}
+	return step{}, &UnavailableError{Reason: "no runtime knows this function"}
+}
+
+// hydration is one rendering under way.
+type hydration struct {
+	r      *Renderer
+	work   *krm.Package
+	plan   map[*pkgNode][]step
+	pkgDir map[*krm.Resource]string // package of each resource seen so far
+	result *Result
+}
+
+// hydrate renders a package after its subpackages and returns the resources
+// that its parent's pipeline sees: the subpackages' first, then its own.
+func (h *hydration) hydrate(ctx context.Context, n *pkgNode) ([]*krm.Resource, error) {
+	var input []*krm.Resource
+	for _, c := range n.children {
+		below, err := h.hydrate(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		input = append(input, below...)
+	}
+	for _, res := range n.local {
+		h.pkgDir[res] = n.dir
+	}
+	input = append(input, n.local...)
+	h.result.Packages++
+	return h.pipeline(ctx, n, input)
+}
+
+func (h *hydration) pipeline(ctx context.Context, n *pkgNode, input []*krm.Resource) ([]*krm.Resource, error) {
+	steps := h.plan[n]
+	if len(steps) == 0 {
+		return input, nil
+	}
+	if err := h.unnamed(n, input); err != nil {
+		return nil, err
+	}
+	configs := originalConfigs(n)
+	var failures []error
+	for _, s := range steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		if s.Type == mutators {
+			input, err = h.mutate(ctx, n, s, input, configs)
+		} else {
+			err = h.validate(ctx, n, s, input, configs)
+			if err != nil {
+				failures, err = append(failures, err), nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return input, errors.Join(failures...)
+}
+
+// The two lists of a pipeline.
+const (
+	mutators   = "mutators"
+	validators = "validators"
+)
+
+// unnamed refuses resources without a name, as kpt does where a pipeline runs.
+func (h *hydration) unnamed(n *pkgNode, input []*krm.Resource) error {
+	var errs []error
+	for _, res := range input {
+		if err := checkKRM(res.Node(), res.Path()); err != nil {
+			errs = append(errs, &PipelineError{Package: n.dir, Err: err})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkKRM follows kpt: apiVersion, kind and name, kustomizations excepted.
+func checkKRM(n *yaml.RNode, file string) error {
+	kind, version := n.GetKind(), n.GetApiVersion()
+	if strings.HasPrefix(version, "kustomize.config.k8s.io") || isKustomization(path.Base(file)) {
+		return nil
+	}
+	switch {
+	case version == "" || kind == "":
+		return fmt.Errorf("%s: resource without apiVersion or kind", file)
+	case n.GetName() == "":
+		return fmt.Errorf("%s: %s without metadata.name; name it, or list the file in %s", file, kind, ignoreFile)
+	}
+	return nil
+}
+
+func isKustomization(base string) bool {
+	return base == "kustomization.yaml" || base == "kustomization.yml" || base == "Kustomization"
+}
+
+// originalConfigs are the functionConfigs as they were before the pipeline:
+// kpt gives those to validators, and to mutators whose config an earlier
+// function took away.
+func originalConfigs(n *pkgNode) map[string]*yaml.RNode {
+	out := map[string]*yaml.RNode{}
+	for _, f := range n.functions {
+		if f.ConfigPath == "" || out[f.ConfigPath] != nil {
+			continue
+		}
+		if found := configsAt(n.local, n.dir, f.ConfigPath); len(found) > 0 {
+			out[f.ConfigPath] = found[0].Node().Copy()
+		}
+	}
+	return out
+}
+
+func (h *hydration) mutate(ctx context.Context, n *pkgNode, s step, input []*krm.Resource, configs map[string]*yaml.RNode) ([]*krm.Resource, error) {
+	config := h.config(n, s, input, configs)
+	call := &Call{
+		Call: &function.Call{Package: h.work, Selected: selectResources(input, s.Selectors, s.Exclude), Config: config},
+		Dir:  n.dir, PkgDir: func(res *krm.Resource) string { return h.pkgDir[res] },
+	}
+	before := resourceSet(h.work)
+	if err := h.run(ctx, s, call); err != nil {
+		return nil, err
+	}
+	return h.settle(n, s, input, before)
+}
+
+// config is what the function is configured with. A mutator gets its resource
+// as earlier mutators left it, a validator as it was.
+func (h *hydration) config(n *pkgNode, s step, input []*krm.Resource, configs map[string]*yaml.RNode) *yaml.RNode {
+	switch {
+	case s.ConfigPath != "" && s.Type == mutators:
+		for _, res := range input {
+			if h.pkgDir[res] == n.dir && res.Path() == path.Join(n.dir, s.ConfigPath) {
+				return res.Node()
+			}
+		}
+		return configs[s.ConfigPath]
+	case s.ConfigPath != "":
+		return configs[s.ConfigPath]
+	case len(s.ConfigMap) > 0:
+		return configMapNode(s.ConfigMap)
+	}
+	return nil
+}
+
+// settle finds out what a mutator deleted and added, and puts additions where
+// they belong.
+func (h *hydration) settle(n *pkgNode, s step, input []*krm.Resource, before map[*krm.Resource]bool) ([]*krm.Resource, error) {
+	var added []*krm.Resource
+	live := map[*krm.Resource]bool{}
+	for _, res := range h.work.Resources() {
+		live[res] = true
+		if !before[res] {
+			added = append(added, res)
+		}
+	}
+	out := make([]*krm.Resource, 0, len(input)+len(added))
+	for _, res := range input {
+		if live[res] {
+			out = append(out, res)
+		}
+	}
+	var errs []error
+	for _, res := range added {
+		if err := h.place(n, res); err != nil {
+			errs = append(errs, s.fail(err))
+			continue
+		}
+		out = append(out, res)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return out, h.duplicates(s, added)
+}
+
+// place checks an added resource and moves it below the function's package
+// where its path was meant relative to that.
+func (h *hydration) place(n *pkgNode, res *krm.Resource) error {
+	file := res.Path()
+	if !inside(n.dir, file) {
+		file = path.Join(n.dir, file)
+	}
+	if err := checkTarget(h.work, n.dir, file); err != nil {
+		return err
+	}
+	res.Move(file)
+	if err := checkKRM(res.Node(), file); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	h.pkgDir[res] = n.dir
+	return nil
+}
+
+// duplicates is kpt's invariant on outputs, on what is left of it here: one
+// resource is added once.
+func (h *hydration) duplicates(s step, added []*krm.Resource) error {
+	seen := map[string]bool{}
+	for _, res := range added {
+		id := strings.Join([]string{res.Path(), res.APIVersion(), res.Kind(), res.Namespace(), res.Name()}, "|")
+		if seen[id] {
+			return s.fail(fmt.Errorf("output: %s %q was added twice to %s", res.Kind(), res.Name(), res.Path()))
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+func resourceSet(p *krm.Package) map[*krm.Resource]bool {
+	rs := p.Resources()
+	set := make(map[*krm.Resource]bool, len(rs))
+	for _, res := range rs {
+		set[res] = true
+	}
+	return set
+}
+
+// validate runs a validator on a copy; what it changes is dropped.
+func (h *hydration) validate(ctx context.Context, n *pkgNode, s step, input []*krm.Resource, configs map[string]*yaml.RNode) error {
+	chosen := selectResources(input, s.Selectors, s.Exclude)
+	copied := h.work.Clone()
+	twin := map[*krm.Resource]*krm.Resource{}
+	dirs := map[*krm.Resource]string{}
+	originals, copies := h.work.Resources(), copied.Resources()
+	for i, res := range originals {
+		twin[res] = copies[i]
+		dirs[copies[i]] = h.pkgDir[res]
+	}
+	for i, res := range chosen {
+		chosen[i] = twin[res]
+	}
+	return h.run(ctx, s, &Call{
+		Call: &function.Call{Package: copied, Selected: slices.Clip(chosen), Config: h.config(n, s, input, configs)},
+		Dir:  n.dir, PkgDir: func(res *krm.Resource) string { return dirs[res] },
+	})
+}
+
+// run calls one function and records what it did.
+func (h *hydration) run(ctx context.Context, s step, call *Call) error {
+	res := FunctionResult{
+		Package: s.Package, Type: s.Type, Index: s.Index, Name: s.Name, Image: s.Image, Exec: s.Exec,
+		Runtime: s.runtime, Version: s.call.Version(), Selected: len(call.Selected), Outcome: Passed,
+	}
+	h.r.note(s, "running", len(call.Selected))
+	ctx, cancel := context.WithTimeout(ctx, h.r.opts.Timeout)
+	defer cancel()
+	start := time.Now()
+	out, err := safely(func() (Output, error) { return s.call.Run(ctx, call) })
+	res.Duration = time.Since(start)
+	res.Results, res.Stderr, res.ExitCode = call.Results, out.Stderr, out.ExitCode
+	if err != nil {
+		res.Outcome = Failed
+		if res.ExitCode == 0 {
+			res.ExitCode = 1
+		}
+	}
+	h.result.Functions = append(h.result.Functions, res)
+	h.r.note(s, strings.ToLower(string(res.Outcome)), len(call.Selected))
+	if err == nil {
+		return nil
+	}
+	failure := s.fail(err)
+	failure.Results, failure.Stderr, failure.ExitCode = res.Results, res.Stderr, res.ExitCode
+	return failure
+}
+
+// safely keeps a function that breaks from taking the program with it.
+func safely(run func() (Output, error)) (out Output, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the function broke: %v", v)
+		}
+	}()
+	return run()
+}
+
+func (r *Renderer) note(s step, what string, n int) {
+	if r.opts.Progress == nil {
+		return
+	}
+	r.progress.Lock()
+	defer r.progress.Unlock()
+	_, _ = fmt.Fprintf(r.opts.Progress, "%s: %s %s on %d resource(s)\n", path.Join(".", s.Package), s.id(), what, n)
+}

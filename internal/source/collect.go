@@ -1,0 +1,204 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"sort"
+	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/config/v1alpha2"
+)
+
+// collector gathers a Fleet.
+type collector struct {
+	fleet  *Fleet
+	limits Limits
+	found  []item
+}
+
+// item is one object with what its reading found. obj is nil where it cannot
+// be used.
+type item struct {
+	key    Key
+	origin Origin
+	obj    any
+	report api.Report
+}
+
+func (c *collector) problem(at Origin, message, hint string) {
+	c.fleet.Problems = append(c.fleet.Problems, issue(at, "", message, hint))
+}
+
+func issue(at Origin, field, message, hint string) api.Issue {
+	return api.Issue{File: at.File, Line: at.Line, Field: field, Message: message, Hint: hint}
+}
+
+// read parses the files side by side and keeps their order.
+func (c *collector) read(ctx context.Context, t tree, files []string) error {
+	contents, err := c.load(ctx, t, files)
+	if err != nil {
+		return err
+	}
+	results := make([]fileResult, len(files))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, data := range contents {
+		if data == nil {
+			continue
+		}
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			results[i] = parseFile(files[i], data, c.limits)
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, r := range results {
+		c.found = append(c.found, r.items...)
+		c.fleet.Problems = append(c.fleet.Problems, r.problems...)
+		c.fleet.Warnings = append(c.fleet.Warnings, r.warnings...)
+	}
+	return nil
+}
+
+// load reads the files; one that cannot be read is a Problem and nil.
+func (c *collector) load(ctx context.Context, t tree, files []string) ([][]byte, error) {
+	out := make([][]byte, len(files))
+	var total int64
+	for i, name := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		data, err := t.read(name, c.limits.FileBytes)
+		switch {
+		case errors.Is(err, errTooLarge):
+			c.problem(Origin{File: name}, fmt.Sprintf("the file is larger than %d bytes", c.limits.FileBytes), "split it, or name it in "+ignoreName)
+		case err != nil:
+			c.problem(Origin{File: name}, "the file cannot be read: "+plain(err), "make it readable, or name it in "+ignoreName)
+		default:
+			out[i] = data
+		}
+		if total += int64(len(data)); total > c.limits.TotalBytes {
+			return nil, fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, c.limits.TotalBytes, ignoreName)
+		}
+	}
+	return out, nil
+}
+
+// manager takes the manager's name from the root Kptfile. It stands in every
+// owned package, so that a Kptfile that cannot be read is a Problem.
+func (c *collector) manager(t tree, override string) {
+	if override != "" {
+		c.fleet.Manager = override
+		return
+	}
+	at := Origin{File: kptfileName}
+	data, err := t.read(kptfileName, c.limits.FileBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		c.problem(at, "the file cannot be read: "+plain(err), "the manager's name stands in it: make it readable, or give a manager")
+		return
+	}
+	docs, err := chunk{data: data}.parse()
+	var se *syntaxError
+	if errors.As(err, &se) {
+		at.Line = se.line
+		c.problem(at, "the file is not YAML: "+se.text, "the manager's name stands in it: correct the file")
+		return
+	}
+	if len(docs) == 0 || text(field(docs[0].root, "kind")) != kptfilev1.KptFileGVK().Kind {
+		c.problem(at, "the file is not a Kptfile", "give it apiVersion kpt.dev/v1, kind Kptfile and metadata.name, or remove it")
+		return
+	}
+	name := field(field(docs[0].root, "metadata"), "name")
+	if name != nil {
+		at.Line = name.Line
+	}
+	if err := api.CheckName(text(name)); err != nil {
+		c.fleet.Problems = append(c.fleet.Problems, issue(at, "metadata.name", "metadata.name: "+err.Error(),
+			"the manager's name stands in it: use lower-case letters, digits, dashes and dots"))
+		return
+	}
+	c.fleet.Manager = text(name)
+}
+
+// finish parts the good objects from the others and sorts what was said.
+func (c *collector) finish() *Fleet {
+	f := c.fleet
+	f.origins = make(map[Key]Origin, len(c.found))
+	c.duplicates()
+	for _, it := range c.found {
+		f.Problems = append(f.Problems, it.report.Errors...)
+		f.Warnings = append(f.Warnings, it.report.Warnings...)
+		if it.report.Err() != nil {
+			f.Rejected = append(f.Rejected, Rejected{Key: it.key, Origin: it.origin, Issues: it.report.Errors})
+			continue
+		}
+		f.origins[it.key] = it.origin
+		switch o := it.obj.(type) {
+		case *v1alpha1.Repository:
+			f.Repositories = append(f.Repositories, o)
+		case *v1alpha2.PackageVariantSet:
+			f.Sets = append(f.Sets, o)
+		case *v1alpha1.PackageVariant:
+			f.Variants = append(f.Variants, o)
+		case *Object:
+			f.Objects = append(f.Objects, o)
+		}
+	}
+	byPlace(f.Problems)
+	byPlace(f.Warnings)
+	return f
+}
+
+// duplicates rejects all objects of one identity: which of them is meant
+// nobody can tell, and a wrong guess would be written to a fleet.
+func (c *collector) duplicates() {
+	places := make(map[Key][]int, len(c.found))
+	for i, it := range c.found {
+		if it.key.Name != "" {
+			places[it.key] = append(places[it.key], i)
+		}
+	}
+	for key, at := range places {
+		if len(at) < 2 {
+			continue
+		}
+		for _, i := range at {
+			var others []string
+			for _, j := range at {
+				if j != i {
+					others = append(others, c.found[j].origin.String())
+				}
+			}
+			found := &c.found[i]
+			found.report.Errors = append(found.report.Errors, issue(found.origin, "metadata.name",
+				fmt.Sprintf("%s is defined again at %s", key, strings.Join(others, ", ")),
+				"keep one of them, or give them different names or namespaces"))
+		}
+	}
+}
+
+// byPlace sorts by file and line; findings of one line keep their order.
+func byPlace(list api.Issues) {
+	sort.SliceStable(list, func(i, j int) bool {
+		if list[i].File != list[j].File {
+			return list[i].File < list[j].File
+		}
+		return list[i].Line < list[j].Line
+	})
+}

@@ -1,0 +1,188 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/config/v1alpha2"
+)
+
+// fileResult is what one file holds.
+type fileResult struct {
+	items    []item
+	problems api.Issues
+	warnings api.Issues
+}
+
+// parser reads one file.
+type parser struct {
+	fileResult
+	name   string
+	limits Limits
+}
+
+func parseFile(name string, data []byte, limits Limits) fileResult {
+	p := &parser{name: name, limits: limits}
+	for _, c := range split(data) {
+		docs, err := c.parse()
+		for _, d := range docs {
+			p.document(d)
+		}
+		if err != nil {
+			p.fault(err, 0, "the document is not YAML: ", "correct it; a file that is no YAML, such as a template, can be named in "+ignoreName)
+		}
+	}
+	return p.fileResult
+}
+
+// fault records an error of a document; lines before it are added to its own.
+func (p *parser) fault(err error, before int, prefix, hint string) {
+	at := Origin{File: p.name}
+	message := prefix + err.Error()
+	var se *syntaxError
+	if errors.As(err, &se) {
+		at.Line = before + se.line
+	}
+	p.problems = append(p.problems, issue(at, "", message, hint))
+}
+
+func (p *parser) document(d document) {
+	apiVersion, kind := text(field(d.root, "apiVersion")), text(field(d.root, "kind"))
+	if apiVersion == "" || kind == "" {
+		return // YAML that is no KRM
+	}
+	root, err := flat(d.root, p.limits)
+	if err != nil {
+		p.fault(err, d.line, fmt.Sprintf("%s cannot be read: ", kind), "write it out plainly")
+		return
+	}
+	if items := field(root, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(kind, "List") {
+		p.list(document{root: root, line: d.line}, items, apiVersion, strings.TrimSuffix(kind, "List"))
+		return
+	}
+	p.object(document{root: root, line: d.line}, apiVersion, kind)
+}
+
+// list unpacks what `kubectl get -o yaml` prints. The items of a list of one
+// kind may leave out apiVersion and kind.
+func (p *parser) list(d document, items *yaml.Node, apiVersion, kind string) {
+	for _, it := range items.Content {
+		if it.Kind == yaml.MappingNode && kind != "" && field(it, "kind") == nil && field(it, "apiVersion") == nil {
+			it = withType(it, apiVersion, kind)
+		}
+		k, v := text(field(it, "kind")), text(field(it, "apiVersion"))
+		if k == "" || v == "" {
+			p.problems = append(p.problems, issue(Origin{p.name, d.line + it.Line}, "items",
+				"an item of the list has no apiVersion and kind", "give it both, or take it out of the list"))
+			continue
+		}
+		p.object(document{root: it, line: d.line}, v, k)
+	}
+}
+
+// withType returns a mapping with apiVersion and kind in front.
+func withType(n *yaml.Node, apiVersion, kind string) *yaml.Node {
+	scalar := func(s string) *yaml.Node {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: s, Line: n.Line, Column: n.Column}
+	}
+	out := *n
+	out.Content = append([]*yaml.Node{scalar("apiVersion"), scalar(apiVersion), scalar("kind"), scalar(kind)}, n.Content...)
+	return &out
+}
+
+func (p *parser) object(d document, apiVersion, kind string) {
+	group := groupOf(apiVersion)
+	switch {
+	case kind == kptfilev1.KptFileGVK().Kind && group == kptfilev1.KptFileGVK().Group:
+		return // of the package around, not of the fleet
+	case acted(kind) && api.Handles(apiVersion, kind):
+		p.ours(d, group, kind)
+	default:
+		p.other(d, apiVersion, group, kind)
+	}
+}
+
+// acted are the kinds that Variform acts on; every other one is an Object.
+func acted(kind string) bool {
+	return kind == v1alpha1.KindRepository || kind == v1alpha1.KindPackageVariant || kind == v1alpha2.KindPackageVariantSet
+}
+
+func (p *parser) ours(d document, group, kind string) {
+	obj, report := api.ParseNode(yaml.NewRNode(d.root), api.WithFile(p.name), api.WithLine(d.line))
+	meta := field(d.root, "metadata")
+	it := item{obj: obj, report: report, origin: p.origin(d), key: Key{
+		Group: group, Kind: kind, Namespace: namespaceOf(meta), Name: text(field(meta, "name")),
+	}}
+	if obj == nil && report.Err() == nil {
+		it.report.Errors = append(it.report.Errors, issue(it.origin, "kind", kind+" cannot be read", ""))
+	}
+	p.items = append(p.items, it)
+}
+
+func (p *parser) other(d document, apiVersion, group, kind string) {
+	meta := field(d.root, "metadata")
+	name := text(field(meta, "name"))
+	at := p.origin(d)
+	if name == "" {
+		p.warnings = append(p.warnings, issue(at, "metadata.name",
+			kind+" has no metadata.name: it is left out", "give it a name, or name the file in "+ignoreName))
+		return
+	}
+	o := &Object{
+		Key:        Key{Group: group, Kind: kind, Namespace: namespaceOf(meta), Name: name},
+		APIVersion: apiVersion, Node: yaml.NewRNode(d.root), Origin: at,
+	}
+	it := item{key: o.Key, origin: at, obj: o}
+	o.Labels = p.stringMap(&it, d, meta, "labels")
+	o.Annotations = p.stringMap(&it, d, meta, "annotations")
+	p.items = append(p.items, it)
+}
+
+func (p *parser) origin(d document) Origin { return Origin{File: p.name, Line: d.line + d.root.Line} }
+
+// stringMap reads labels or annotations; a value that is no string is an
+// error, as it is in a Kubernetes API.
+func (p *parser) stringMap(it *item, d document, meta *yaml.Node, key string) map[string]string {
+	n := field(meta, key)
+	if n == nil || n.ShortTag() == yaml.NodeTagNull {
+		return nil
+	}
+	path := "metadata." + key
+	if n.Kind != yaml.MappingNode {
+		it.report.Errors = append(it.report.Errors, issue(Origin{p.name, d.line + n.Line}, path, path+" is not a mapping", "write it as key: value lines"))
+		return nil
+	}
+	out := make(map[string]string, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		if v.Kind != yaml.ScalarNode || v.ShortTag() != yaml.NodeTagString {
+			at := Origin{p.name, d.line + v.Line}
+			it.report.Errors = append(it.report.Errors, issue(at, path+"."+k.Value,
+				fmt.Sprintf("%s.%s is not a string", path, k.Value), "put its value in quotes"))
+			continue
+		}
+		out[k.Value] = v.Value
+	}
+	return out
+}
+
+func namespaceOf(meta *yaml.Node) string {
+	if ns := text(field(meta, "namespace")); ns != "" {
+		return ns
+	}
+	return api.DefaultNamespace
+}
+
+func groupOf(apiVersion string) string {
+	group, _, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		return ""
+	}
+	return group
+}

@@ -1,0 +1,194 @@
+// Package source reads a management directory: the Repositories, sets,
+// variants and context objects that say what a fleet is to be (design section
+// 3, "Management directory"). It only reads, from a folder or from Git, and
+// comes first in the flow: what it returns goes to variantgen and reconcile.
+//
+//	fleet, err := source.Read(ctx, "fleet/", source.Options{})
+//	if err != nil {
+//		return err // nothing could be read
+//	}
+//	for _, set := range fleet.Sets { … }
+//	if !fleet.Complete() {
+//		log.Print(fleet.Problems.Error()) // the others are there; do not prune
+//	}
+//
+// One bad document does not stop the rest: it is left out, each of its faults
+// is a Problem with file, line, field and remedy, and the Fleet says that it
+// is not complete.
+package source
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/config/v1alpha2"
+	"github.com/variform/variform/internal/krm"
+)
+
+// TreeReader reads a folder of a Git repository at a ref; the caller brings
+// one. An empty ref is the repository's default branch, an empty dir its root.
+// Paths of the result are relative to dir. Errors hold no credentials.
+type TreeReader interface {
+	ReadTree(ctx context.Context, url, ref, dir string) ([]krm.File, error)
+}
+
+// Options are the choices of Read; the zero value suits a folder.
+type Options struct {
+	// Git reads locations in Git; without it they are an error.
+	Git TreeReader
+	// Manager replaces the name that the root Kptfile gives.
+	Manager string
+	// Limits bound what is read; fields that are zero have DefaultLimits.
+	Limits Limits
+}
+
+// Limits bound the input, so that a mistaken or hostile folder ends in an
+// error instead of in exhausted memory.
+type Limits struct {
+	Files      int   // YAML files in all
+	FileBytes  int64 // bytes of one file
+	TotalBytes int64 // bytes of all of them
+	Nodes      int   // YAML nodes of one document, its aliases written out
+	Depth      int   // levels of one document
+}
+
+// DefaultLimits are far above any real fleet.
+var DefaultLimits = Limits{
+	Files:      200_000,
+	FileBytes:  16 << 20,
+	TotalBytes: 1 << 30,
+	Nodes:      500_000,
+	Depth:      100,
+}
+
+// Fleet is what a management directory holds. Its lists are in the order of
+// the files' paths, then of the documents in a file; everything that could be
+// read is in them and has a namespace. Treat it as read-only.
+type Fleet struct {
+	// Location is where it was read, without credentials.
+	Location string
+	// Manager is Options.Manager or the name of the root Kptfile; "" where
+	// there is neither.
+	Manager string
+
+	Repositories []*v1alpha1.Repository
+	Sets         []*v1alpha2.PackageVariantSet
+	Variants     []*v1alpha1.PackageVariant
+	// Objects are all other KRM objects: to be targeted or injected.
+	Objects []*Object
+
+	// Problems are the faults that kept something from being read.
+	Problems api.Issues
+	// Warnings are forms that were tolerated and fields without effect.
+	Warnings api.Issues
+	// Rejected are the objects that are not in the lists because of Problems,
+	// as far as they can be named: a set among them is Stalled.
+	Rejected []Rejected
+
+	origins map[Key]Origin
+}
+
+// Complete says whether everything was read. Pruning must not run otherwise:
+// what is missing may be what could not be read.
+func (f *Fleet) Complete() bool { return len(f.Problems) == 0 }
+
+// Origin says where an object of the Fleet stands; the zero Origin for one
+// that is not in it.
+func (f *Fleet) Origin(k Key) Origin { return f.origins[k] }
+
+// Object is a KRM object of no kind that Variform acts on.
+type Object struct {
+	Key
+	APIVersion  string
+	Labels      map[string]string
+	Annotations map[string]string
+	// Node is the document, without aliases. It is shared: do not change it.
+	Node   *yaml.RNode
+	Origin Origin
+}
+
+// Key is an object's identity (design section 3). The version is no part of it.
+type Key struct {
+	Group, Kind, Namespace, Name string
+}
+
+// String is "Kind.group namespace/name", without the group of core kinds.
+func (k Key) String() string {
+	kind := k.Kind
+	if k.Group != "" {
+		kind += "." + k.Group
+	}
+	return kind + " " + k.Namespace + "/" + k.Name
+}
+
+// Origin is a place in a file.
+type Origin struct {
+	File string // slash-separated, below the management directory
+	Line int    // 1-based
+}
+
+// String is "file:line".
+func (o Origin) String() string {
+	if o.Line == 0 {
+		return o.File
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
+
+// Rejected is an object that was found and could not be used.
+type Rejected struct {
+	Key
+	Origin Origin
+	Issues api.Issues
+}
+
+// Read reads the management directory at location: a folder, or Git as
+// URL[//dir][@ref]. The error is about the location as a whole: it does not
+// exist, Git could not be read, a limit was passed, ctx ended. Faults of files
+// and documents are the Fleet's Problems.
+func Read(ctx context.Context, location string, opts Options) (*Fleet, error) {
+	opts.Limits = opts.Limits.withDefaults()
+	loc, err := ParseLocation(location)
+	if err != nil {
+		return nil, err
+	}
+	t, err := open(ctx, loc, opts.Git)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+
+	c := &collector{fleet: &Fleet{Location: loc.String()}, limits: opts.Limits}
+	files, err := c.list(ctx, t)
+	if err != nil {
+		return nil, fmt.Errorf("reading the management directory %s: %w", loc, err)
+	}
+	if err := c.read(ctx, t, files); err != nil {
+		return nil, fmt.Errorf("reading the management directory %s: %w", loc, err)
+	}
+	c.manager(t, opts.Manager)
+	return c.finish(), nil
+}
+
+func (l Limits) withDefaults() Limits {
+	pick := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	pick64 := func(v *int64, d int64) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	pick(&l.Files, DefaultLimits.Files)
+	pick(&l.Nodes, DefaultLimits.Nodes)
+	pick(&l.Depth, DefaultLimits.Depth)
+	pick64(&l.FileBytes, DefaultLimits.FileBytes)
+	pick64(&l.TotalBytes, DefaultLimits.TotalBytes)
+	return l
+}
