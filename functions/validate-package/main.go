@@ -1,0 +1,12 @@
+// Command validate-package is the KRM function of that name; see README.md.
+package main
+
+import (
+	"os"
+
+	"github.com/variform/variform/internal/fnmain"
+)
+
+func main() {
+	os.Exit(fnmain.Main("validate-package", os.Args[1:], fnmain.Std()))
+}
