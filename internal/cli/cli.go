@@ -1,0 +1,152 @@
+// Package cli is the command line: it parses flags, calls internal/reconcile
+// and the packages below it, and prints (design section 9). Decisions are made
+// there, not here.
+//
+// Rules of output: data goes to stdout, progress and messages to stderr. Exit
+// status 0 is done, 1 is findings or a failure in part, 2 could not run. Colour
+// and bars only on a terminal; NO_COLOR, CI and TERM=dumb are honoured.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/version"
+)
+
+// Streams are a command's standard streams.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// The exit statuses.
+const (
+	exitDone     = 0
+	exitFindings = 1
+	exitFailed   = 2
+)
+
+// findings ends a command with status 1: it ran, and what it found is printed.
+type findings struct{ message string }
+
+func (f findings) Error() string { return f.message }
+
+// Main runs the command line and returns the exit status.
+func Main(ctx context.Context, args []string, s Streams) int {
+	cmd := New(s)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(ctx)
+	var found findings
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &found):
+		if found.message != "" {
+			_, _ = fmt.Fprintln(s.Err, "variform:", found.message)
+		}
+		return exitFindings
+	case errors.Is(err, context.Canceled):
+		_, _ = fmt.Fprintln(s.Err, "variform: interrupted; what was pushed stays whole, run it again to go on")
+		return exitFailed
+	default:
+		_, _ = fmt.Fprintln(s.Err, "variform:", strings.TrimSpace(err.Error()))
+		return exitFailed
+	}
+}
+
+// app is what the commands share.
+type app struct {
+	Streams
+	fleet   fleetFlags
+	output  string
+	quiet   bool
+	verbose bool
+}
+
+// New returns the root command.
+func New(s Streams) *cobra.Command {
+	a := &app{Streams: s}
+	root := &cobra.Command{
+		Use:   "variform",
+		Short: "One kpt package, reviewed variants for a whole fleet",
+		Long: `variform reads a management directory (Repositories, PackageVariantSets,
+PackageVariants and context objects) and keeps one Draft branch per variant up
+to date in Git, for people to review, approve or reject.
+
+  variform plan    -f fleet/     what would change, and why
+  variform apply   -f fleet/     write the Drafts
+  variform review  -f fleet/     read each change once, not once a variant
+  variform approve -f fleet/ …   publish`,
+		SilenceUsage: true, SilenceErrors: true,
+		Version: version.Version,
+	}
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w: see %q", err, c.CommandPath()+" --help")
+	})
+	flags := root.PersistentFlags()
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, no notes")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more on stderr")
+	root.AddCommand(
+		newPlan(a), newApply(a), newDiff(a), newReview(a),
+		newPropose(a), newApprove(a), newReject(a), newStatus(a),
+		newRender(a), newDemo(a), newVersion(a),
+	)
+	return root
+}
+
+// outputs lists the formats of -o.
+var outputs = []string{"table", "wide", "json", "yaml", "name"}
+
+func (a *app) addOutput(c *cobra.Command) {
+	c.Flags().StringVarP(&a.output, "output", "o", "table", "output format: "+strings.Join(outputs, "|"))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
+	inner := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		if !slices.Contains(outputs, a.output) {
+			return fmt.Errorf("--output %q: choose one of %s", a.output, strings.Join(outputs, ", "))
+		}
+		if inner != nil {
+			return inner(c, args)
+		}
+		return nil
+	}
+}
+
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		_, _ = fmt.Fprintf(a.Err, format+"\n", args...)
+	}
+}
+
+func newVersion(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(a.Out, version.Version)
+			return err
+		},
+	}
+	return c
+}
+
+// noNames refuses arguments with a hint at what was probably meant.
+func noNames(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+		return fmt.Errorf("%s takes no arguments: for the management directory write %q", c.CommandPath(), c.CommandPath()+" -f "+args[0])
+	}
+	return fmt.Errorf("%s takes no arguments, not %q: to restrict the run write %q", c.CommandPath(), args[0], c.CommandPath()+" --only "+args[0])
+}

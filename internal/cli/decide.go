@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/reconcile"
+)
+
+type decideFlags struct {
+	all   bool
+	class string
+}
+
+func newPropose(a *app) *cobra.Command {
+	return newDecide(a, reconcile.Propose, "Propose Drafts for publication", "")
+}
+
+func newApprove(a *app) *cobra.Command {
+	return newDecide(a, reconcile.Approve, "Publish Drafts or Proposed revisions, or carry out a proposed deletion",
+		`Approve merges each package into its registered branch and tags it vN, one
+atomic push per repository. In deployment repositories it refuses while a
+readiness gate is not met. --class ID approves what review showed under that ID
+and refuses when any of it has changed since.`)
+}
+
+func newReject(a *app) *cobra.Command {
+	return newDecide(a, reconcile.Reject, "Return Proposed revisions to Draft, or take back a proposed deletion", "")
+}
+
+func newDecide(a *app, d reconcile.Decision, short, long string) *cobra.Command {
+	var f decideFlags
+	c := &cobra.Command{
+		Use: string(d) + " [NAME...]", Short: short, Long: long,
+		RunE: func(c *cobra.Command, args []string) error {
+			if n := len(args); (n > 0) == (f.all || f.class != "") || f.all && f.class != "" {
+				return fmt.Errorf("%s: give names (variant, repository/package, set, repository or package), or --all, or --class ID", d)
+			}
+			p := a.progress()
+			defer p.stop()
+			s, err := a.open(c.Context(), p)
+			if err != nil {
+				return err
+			}
+			req, err := f.request(c.Context(), s.engine, d, args)
+			if err != nil {
+				return err
+			}
+			verdicts, problems, err := s.engine.Decide(c.Context(), req)
+			p.stop()
+			if err != nil {
+				if errors.Is(err, reconcile.ErrNothing) || errors.Is(err, reconcile.ErrMoved) {
+					return findings{err.Error()}
+				}
+				return err
+			}
+			err = a.printVerdicts(d, verdicts)
+			for _, p := range problems {
+				_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
+			}
+			if err == nil && len(problems) > 0 {
+				return findings{plural(len(problems), "problem") + ": what could not be read was not decided"}
+			}
+			return err
+		},
+	}
+	a.addFleet(c)
+	a.addOutput(c)
+	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
+	c.Flags().StringVar(&f.class, "class", "", "all of one class of review, exactly as it was shown")
+	return c
+}
+
+func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d reconcile.Decision, names []string) (reconcile.Request, error) {
+	req := reconcile.Request{Decision: d, Names: names, All: f.all}
+	if f.class == "" {
+		return req, nil
+	}
+	report, shown, problems, err := classify(ctx, e)
+	if err != nil {
+		return req, err
+	}
+	class := report.Find(f.class)
+	if class == nil {
+		return req, findings{errors.Join(append([]error{fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again", f.class)}, problems...)...).Error()}
+	}
+	req.Expect = map[reconcile.Revision]string{}
+	for _, m := range class.Members {
+		s := shown[m]
+		if !reconcile.Applies(d, s.Phase) {
+			continue // a Draft among what is to be rejected, say
+		}
+		req.Expect[reconcile.Revision{Identity: s.Identity, Workspace: s.Workspace}] = s.Commit
+	}
+	if len(req.Expect) == 0 {
+		return req, findings{fmt.Sprintf("class %s has nothing to %s", f.class, d)}
+	}
+	return req, nil
+}
+
+// verdictView is a verdict as json and yaml print it.
+type verdictView struct {
+	Variant   string `json:"variant"`
+	Namespace string `json:"namespace"`
+	Workspace string `json:"workspace,omitempty"`
+	From      string `json:"from"`
+	To        string `json:"to,omitempty"`
+	Revision  int    `json:"revision,omitempty"`
+	Commit    string `json:"commit,omitempty"`
+	Error     string `json:"error,omitempty"`
+}
+
+func (a *app) printVerdicts(d reconcile.Decision, verdicts []*reconcile.Verdict) error {
+	views := make([]verdictView, 0, len(verdicts))
+	var rows [][]string
+	bad := 0
+	for _, v := range verdicts {
+		view := verdictView{
+			Variant: v.Identity.String(), Namespace: v.Namespace, Workspace: v.Workspace,
+			From: string(v.From), To: string(v.To), Revision: v.Revision, Commit: v.Commit,
+		}
+		to := firstSet(string(v.To), "removed")
+		if v.Revision > 0 && v.Err == nil {
+			to = fmt.Sprintf("%s v%d", to, v.Revision)
+		}
+		if v.Err != nil {
+			bad++
+			view.Error, view.To, to = v.Err.Error(), "", "refused: "+v.Err.Error()
+		}
+		views = append(views, view)
+		rows = append(rows, []string{view.Variant, view.Workspace, view.From, to})
+	}
+	var err error
+	switch a.output {
+	case "json", "yaml":
+		err = encode(a.Out, a.output, map[string]any{"revisions": views})
+	case "name":
+		for _, v := range views {
+			if v.Error == "" {
+				_, err = fmt.Fprintln(a.Out, v.Variant)
+			}
+		}
+	default:
+		err = table(a.Out, []string{"VARIANT", "WORKSPACE", "WAS", "NOW"}, rows)
+	}
+	if err == nil && bad > 0 {
+		return findings{fmt.Sprintf("%d of %s could not be %s", bad, plural(len(verdicts), "revision"), map[reconcile.Decision]string{
+			reconcile.Propose: "proposed", reconcile.Approve: "approved", reconcile.Reject: "rejected",
+		}[d])}
+	}
+	return err
+}

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/demo"
+)
+
+func newDemo(a *app) *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Walk through the main job on an example fleet of local Git repositories",
+		Long: `Demo makes a catalogue, 12 cluster repositories and a management repository in a
+temporary folder (or --dir), and runs plan, apply, review, an approval and an
+update over them. It needs Git, and no network, container engine or cluster.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if dir == "" {
+				var err error
+				if dir, err = os.MkdirTemp("", "variform-demo-"); err != nil {
+					return fmt.Errorf("making a folder for the demo: %w", err)
+				}
+			}
+			return demo.Run(c.Context(), demo.Config{
+				Dir: dir, Out: a.Out,
+				Variform: func(ctx context.Context, out io.Writer, args ...string) int {
+					return Main(ctx, args, Streams{In: a.In, Out: out, Err: a.Err})
+				},
+			})
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", os.Getenv("DEMO_DIR"), "empty or new folder to use (default: a temporary one)")
+	return c
+}

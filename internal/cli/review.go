@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
+)
+
+// folded is how many members of a class are named without --all-members.
+const folded = 5
+
+func newReview(a *app) *cobra.Command {
+	var members, noDiff bool
+	c := &cobra.Command{
+		Use:   "review [CLASS...]",
+		Short: "Read each change once: open Drafts in classes of identical change",
+		Long: `Review groups the open Drafts and Proposed revisions by what they change
+against the latest Published revision (or the upstream, for a first Draft).
+Outliers come first. A class's ID stands for exactly what was shown: approve
+--class ID refuses once anything in it has changed.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			p := a.progress()
+			defer p.stop()
+			s, err := a.open(c.Context(), p)
+			if err != nil {
+				return err
+			}
+			report, _, problems, err := classify(c.Context(), s.engine)
+			p.stop()
+			if err != nil {
+				return err
+			}
+			if report, err = restrict(report, args); err != nil {
+				return err
+			}
+			if noDiff {
+				for i := range report.Classes {
+					report.Classes[i].Diff = ""
+				}
+			}
+			if err := a.printReview(report, members); err != nil {
+				return err
+			}
+			for _, p := range problems {
+				_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
+			}
+			if len(problems) > 0 {
+				return findings{plural(len(problems), "problem") + ": the report is not complete"}
+			}
+			return nil
+		},
+	}
+	a.addFleet(c)
+	a.addOutput(c)
+	c.Flags().BoolVar(&members, "all-members", false, "name every member of each class")
+	c.Flags().BoolVar(&noDiff, "no-diff", false, "leave the example diffs out")
+	return c
+}
+
+// classify groups everything that waits for a person.
+func classify(ctx context.Context, e *reconcile.Engine) (*review.Report, map[string]*reconcile.Shown, []error, error) {
+	shown, problems, err := e.Open(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	byName := map[string]*reconcile.Shown{}
+	changes := make([]review.Change, 0, len(shown))
+	for _, s := range shown {
+		change := s.Change()
+		if _, taken := byName[change.Variant]; taken {
+			change.Variant += "/" + s.Workspace
+		}
+		byName[change.Variant] = s
+		changes = append(changes, change)
+		for _, w := range s.Warnings {
+			problems = append(problems, fmt.Errorf("%s: %s", s.Identity, w))
+		}
+	}
+	report, err := review.Classify(changes)
+	return report, byName, problems, err
+}
+
+// restrict keeps the classes of these IDs, or with these members.
+func restrict(r *review.Report, names []string) (*review.Report, error) {
+	if len(names) == 0 {
+		return r, nil
+	}
+	out := *r
+	out.Classes = nil
+	used := map[string]bool{}
+	for _, c := range r.Classes {
+		hit := false
+		for _, n := range names {
+			if n == c.ID || slices.Contains(c.Members, n) {
+				hit, used[n] = true, true
+			}
+		}
+		if hit {
+			out.Classes = append(out.Classes, c)
+		}
+	}
+	for _, n := range names {
+		if !used[n] {
+			return nil, fmt.Errorf("no class and no open revision is called %q: run review without arguments to see them", n)
+		}
+	}
+	return &out, nil
+}
+
+func (a *app) printReview(r *review.Report, all bool) error {
+	switch a.output {
+	case "json", "yaml":
+		return encode(a.Out, a.output, r)
+	case "name":
+		for _, c := range r.Classes {
+			if _, err := fmt.Fprintln(a.Out, c.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, r.Summary)
+	pkg := "\x00"
+	for _, c := range r.Classes {
+		if c.Package != pkg {
+			pkg = c.Package
+			for _, p := range r.Packages {
+				if p.Package == pkg && len(r.Packages) > 1 {
+					fmt.Fprintf(&b, "\n%s: %s\n", firstSet(pkg, "deletions and packages of no known upstream"), p.Summary)
+				}
+			}
+		}
+		fmt.Fprintf(&b, "\nclass %s  %s  %s\n", c.ID, plural(len(c.Members), "variant"), c.Says)
+		names := c.Members
+		if !all && a.output != "wide" && len(names) > folded {
+			names = append(names[:folded:folded], fmt.Sprintf("and %d more", len(c.Members)-folded))
+		}
+		fmt.Fprintf(&b, "  %s\n", strings.Join(names, ", "))
+		if c.Diff != "" {
+			fmt.Fprintf(&b, "  example: %s\n", c.Example)
+			for line := range strings.Lines(c.Diff) {
+				b.WriteString("    " + line)
+			}
+		}
+	}
+	_, err := fmt.Fprint(a.Out, b.String())
+	return err
+}

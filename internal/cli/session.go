@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/source"
+	"github.com/variform/variform/internal/version"
+	"github.com/variform/variform/variantgen"
+)
+
+// fleetFlags say where the fleet is described and how it is built.
+type fleetFlags struct {
+	location    string
+	manager     string
+	cacheDir    string
+	only        []string
+	noRender    bool
+	allowExec   bool
+	allowKinds  []string
+	images      []string
+	concurrency int
+	onConflict  string
+	prune       bool
+	maxDelete   int
+	maxRefs     int
+}
+
+// addFleet adds the flags of every command that reads a fleet.
+func (a *app) addFleet(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&a.fleet.location, "fleet", "f", firstSet(os.Getenv("VARIFORM_FLEET"), "."), "management directory, or Git as URL[//dir][@ref]")
+	f.StringVar(&a.fleet.manager, "manager", "", "name that this management root signs packages with (default: the name in its Kptfile, else \"variform\")")
+	f.StringVar(&a.fleet.cacheDir, "cache-dir", os.Getenv("VARIFORM_CACHE_DIR"), "folder for fetched objects (default: variform in the user's cache folder)")
+	_ = c.MarkFlagDirname("fleet")
+	_ = c.MarkFlagDirname("cache-dir")
+}
+
+// addBuild adds the flags of the commands that build packages.
+func (a *app) addBuild(c *cobra.Command) {
+	f := c.Flags()
+	f.StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages (nothing is deleted then)")
+	f.IntVar(&a.fleet.concurrency, "concurrency", 0, "variants to build at once (default: one per CPU)")
+	f.StringVar(&a.fleet.onConflict, "on-conflict", "upstream", "when an update and a local edit change one field differently: upstream (it wins, the loss is reported) or stop (that variant fails)")
+	f.BoolVar(&a.fleet.prune, "prune", false, "act on packages whose variant has gone, by their deletionPolicy")
+	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "let a set lose up to `N` packages at once")
+	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "inject objects of this kind too: Secret")
+	a.addRenderFlags(c)
+}
+
+func (a *app) addRenderFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&a.fleet.allowExec, "allow-exec", false, "run exec functions of pipelines on this machine")
+	f.StringSliceVar(&a.fleet.images, "allow-image", nil, "run only these container images (default: all; they run without network)")
+	if c.Name() != "render" {
+		f.BoolVar(&a.fleet.noRender, "no-render", false, "leave the pipelines of packages unrun")
+	}
+}
+
+func firstSet(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// session is a fleet, read, and the engine for it.
+type session struct {
+	fleet  *source.Fleet
+	engine *reconcile.Engine
+	cfg    reconcile.Config
+}
+
+// defaultManager signs packages where the management root has no name.
+const defaultManager = "variform"
+
+func (a *app) open(ctx context.Context, p *progress) (*session, error) {
+	f := &a.fleet
+	if f.onConflict != "" && f.onConflict != "upstream" && f.onConflict != "stop" {
+		return nil, fmt.Errorf("--on-conflict %q: choose upstream or stop", f.onConflict)
+	}
+	cache, err := f.cache()
+	if err != nil {
+		return nil, err
+	}
+	options := gitrepo.Options{CacheDir: filepath.Join(cache, "git")}
+	if a.verbose {
+		options.Log = func(format string, args ...any) { a.note(format, args...) }
+	}
+	store := gitrepo.NewStore(options)
+	fleet, err := source.Read(ctx, f.location, source.Options{Git: gitTree{store}, Manager: f.manager})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range fleet.Warnings {
+		a.note("warning: %v", w)
+	}
+	if len(fleet.Repositories)+len(fleet.Sets)+len(fleet.Variants)+len(fleet.Rejected) == 0 {
+		return nil, fmt.Errorf("%s holds no Repository, PackageVariantSet or PackageVariant: give the management directory with --fleet", fleet.Location)
+	}
+	cfg, err := a.config(fleet, store)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(cache, "unchanged")); err != nil {
+		return nil, err
+	}
+	cfg.Progress = p.report
+	return &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}, nil
+}
+
+func (f *fleetFlags) cache() (string, error) {
+	if f.cacheDir != "" {
+		return f.cacheDir, nil
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no place for the cache: %w: give one with --cache-dir", err)
+	}
+	return filepath.Join(dir, "variform"), nil
+}
+
+func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Config, error) {
+	f := &a.fleet
+	cfg := reconcile.Config{
+		Git: store, Manager: firstSet(fleet.Manager, defaultManager), Only: f.only, Prune: f.prune, MaxDelete: f.maxDelete,
+		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
+		Fleet: reconcile.Fleet{Repositories: fleet.Repositories, Sets: fleet.Sets, Variants: fleet.Variants},
+	}
+	if f.prune && fleet.Manager == "" {
+		return cfg, fmt.Errorf("--prune: %s has no name of its own, so its packages cannot be told from those of another unnamed one: add a Kptfile with metadata.name to it, or give --manager", fleet.Location)
+	}
+	if err := api.CheckName(cfg.Manager); err != nil {
+		return cfg, fmt.Errorf("manager %q: %w: set --manager, or the name in the management directory's Kptfile", cfg.Manager, err)
+	}
+	for _, p := range fleet.Problems {
+		cfg.Fleet.Problems = append(cfg.Fleet.Problems, p)
+	}
+	objects := make([]injector.Object, 0, len(fleet.Objects))
+	for _, o := range fleet.Objects {
+		cfg.Fleet.Objects = append(cfg.Fleet.Objects, variantgen.Object{
+			APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Labels: o.Labels, Annotations: o.Annotations,
+		})
+		objects = append(objects, injector.Object{Node: o.Node, Origin: o.Origin.String()})
+	}
+	var err error
+	if cfg.Fleet.Context, err = injector.NewContext(objects); err != nil {
+		return cfg, fmt.Errorf("context objects: %w", err)
+	}
+	if !f.noRender {
+		cfg.Renderer = f.renderer()
+	}
+	return cfg, nil
+}
+
+func (f *fleetFlags) renderer() *render.Renderer {
+	return render.New(render.Options{
+		Builtins: function.Builtin, BuiltinVersion: version.Version,
+		AllowExec: f.allowExec, AllowedImages: f.images,
+	})
+}
+
+// gitTree reads a management directory out of Git.
+type gitTree struct{ store *gitrepo.Store }
+
+// ReadTree implements source.TreeReader.
+func (g gitTree) ReadTree(ctx context.Context, url, ref, dir string) ([]krm.File, error) {
+	repo, err := g.store.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := findRef(repo, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := repo.Fetch(ctx, commit); err != nil {
+		return nil, err
+	}
+	tree, ok, err := repo.TreeAt(ctx, commit, strings.Trim(path.Clean("/"+dir), "/"))
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s has no folder %q at %s", repo.URL(), dir, commit)
+	}
+	return repo.ReadFiles(ctx, tree)
+}
+
+func findRef(repo *gitrepo.Repo, name string) (gitrepo.Hash, error) {
+	refs := repo.Refs()
+	if name == "" {
+		head := refs.Head()
+		if head == "" {
+			head = "refs/heads/main"
+		}
+		if r, ok := refs.Get(head); ok {
+			return r.Commit, nil
+		}
+		return gitrepo.Hash{}, fmt.Errorf("%s is empty, or its HEAD names no branch: add @<branch>", repo.URL())
+	}
+	for _, find := range []func(string) (gitrepo.Ref, bool){refs.Branch, refs.Tag, refs.Get} {
+		if r, ok := find(name); ok {
+			return r.Commit, nil
+		}
+	}
+	if b, err := hex.DecodeString(name); err == nil && len(b) == len(gitrepo.Hash{}) {
+		return gitrepo.Hash(b), nil
+	}
+	return gitrepo.Hash{}, fmt.Errorf("%s has no branch, tag or commit %q", repo.URL(), name)
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/reconcile"
+)
+
+func newStatus(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show every set and variant: Stalled, Ready, and where its package stands",
+		Long: `Status reads refs and commits and builds nothing. With -o yaml it prints the
+sets and variants with the conditions Stalled and Ready, and variants with their
+downstreamTargets.`,
+		Args: noNames,
+		RunE: func(c *cobra.Command, _ []string) error {
+			p := a.progress()
+			defer p.stop()
+			s, err := a.open(c.Context(), p)
+			if err != nil {
+				return err
+			}
+			plan, err := s.engine.Survey(c.Context())
+			p.stop()
+			if err != nil {
+				return err
+			}
+			s.locate(plan)
+			if err := a.printStatus(s, plan); err != nil {
+				return err
+			}
+			return failed(plan)
+		},
+	}
+	a.addFleet(c)
+	a.addOutput(c)
+	c.Flags().StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages")
+	a.addRenderFlags(c)
+	return c
+}
+
+func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
+	switch a.output {
+	case "json", "yaml":
+		err := objects(a.Out, a.output, statusObjects(s, plan))
+		a.printProblems(plan)
+		return err
+	case "name":
+		for _, i := range plan.Items {
+			if _, err := fmt.Fprintln(a.Out, i.Identity.String()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	header := []string{"VARIANT", "READY", "STALLED", "LIFECYCLE", "REVISION", "WHY"}
+	if a.output == "wide" {
+		header = append(header, "NAME", "SET", "UPSTREAM", "REF")
+	}
+	var rows [][]string
+	for _, i := range plan.Items {
+		rows = append(rows, a.statusRow(i))
+	}
+	if err := table(a.Out, header, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.Out, summary(plan, false))
+	a.printFailures(plan, true)
+	a.printProblems(plan)
+	return err
+}
+
+func (a *app) statusRow(i *reconcile.Item) []string {
+	ready, stalledText, phase, revision := "True", "False", string(i.Phase), i.Workspace
+	switch {
+	case i.Err != nil:
+		ready = "False"
+	case i.Action == reconcile.Create:
+		ready, phase, revision = "False", "", ""
+	case i.Action.Pending(), i.Action == reconcile.Keep:
+		ready = "False"
+	}
+	if i.Stalled {
+		stalledText = "True"
+	}
+	if i.Revision > 0 {
+		revision = fmt.Sprintf("v%d", i.Revision)
+	}
+	reason := strings.Join(i.Reasons, "; ")
+	if i.Err != nil {
+		reason = firstLine(i.Err.Error())
+	}
+	row := []string{i.Identity.String(), ready, stalledText, phase, revision, reason}
+	if a.output == "wide" {
+		row = append(row, i.Name, i.Set, i.Upstream, i.Ref)
+	}
+	return row
+}
+
+func statusObjects(s *session, plan *reconcile.Plan) []any {
+	var out []any
+	for _, st := range plan.Sets {
+		for _, set := range s.fleet.Sets {
+			if set.Namespace == st.Namespace && set.Name == st.Name {
+				out = append(out, st.WithStatus(set, plan.Items))
+			}
+		}
+	}
+	for _, items := range byVariant(plan.Items) {
+		if pv := reconcile.VariantStatus(items...); pv != nil {
+			out = append(out, pv)
+		}
+	}
+	return out
+}
+
+// byVariant groups the items of one variant; they follow one another.
+func byVariant(items []*reconcile.Item) [][]*reconcile.Item {
+	var out [][]*reconcile.Item
+	for k, i := range items {
+		if k > 0 && items[k-1].Identity == i.Identity {
+			out[len(out)-1] = append(out[len(out)-1], i)
+			continue
+		}
+		out = append(out, []*reconcile.Item{i})
+	}
+	return out
+}

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/variform/variform/internal/reconcile"
+)
+
+// itemView is an item as json and yaml print it. Its fields are a contract.
+type itemView struct {
+	Variant    string          `json:"variant"` // repository/package
+	Namespace  string          `json:"namespace"`
+	Name       string          `json:"name,omitempty"`
+	Set        string          `json:"set,omitempty"`
+	Action     string          `json:"action"`
+	Reasons    []string        `json:"reasons,omitempty"`
+	Warnings   []string        `json:"warnings,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	Stalled    bool            `json:"stalled,omitempty"`
+	Upstream   string          `json:"upstream,omitempty"`
+	Path       string          `json:"path,omitempty"`
+	Lifecycle  string          `json:"lifecycle,omitempty"`
+	Workspace  string          `json:"workspace,omitempty"`
+	Revision   int             `json:"revision,omitempty"`
+	Ref        string          `json:"ref,omitempty"`
+	Commit     string          `json:"commit,omitempty"`
+	Conflicts  []string        `json:"conflicts,omitempty"`
+	Conditions []conditionView `json:"conditions,omitempty"`
+}
+
+type conditionView struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+type planView struct {
+	Summary      string     `json:"summary"`
+	Variants     []itemView `json:"variants"`
+	Problems     []string   `json:"problems,omitempty"`
+	Warnings     []string   `json:"warnings,omitempty"`
+	PruneBlocked []string   `json:"pruneBlocked,omitempty"`
+}
+
+func viewOf(i *reconcile.Item) itemView {
+	v := itemView{
+		Variant: i.Identity.String(), Namespace: i.Namespace, Name: i.Name, Set: i.Set, Action: string(i.Action),
+		Reasons: i.Reasons, Warnings: i.Warnings, Stalled: i.Stalled, Upstream: i.Upstream, Path: i.Path,
+		Lifecycle: string(i.Phase), Workspace: i.Workspace, Revision: i.Revision, Ref: i.Ref, Commit: i.Commit,
+	}
+	if i.Err != nil {
+		v.Error = i.Err.Error()
+	}
+	for _, c := range i.Conflicts {
+		v.Conflicts = append(v.Conflicts, c.String())
+	}
+	for _, c := range i.Conditions {
+		v.Conditions = append(v.Conditions, conditionView(c))
+	}
+	return v
+}
+
+// problemsOf lists everything that is wrong beside the items.
+func problemsOf(p *reconcile.Plan) []string {
+	var out []string
+	for _, e := range p.Problems {
+		out = append(out, e.Error())
+	}
+	for _, s := range p.Sets {
+		for _, f := range s.Failures {
+			out = append(out, f.Error())
+		}
+	}
+	return out
+}
+
+func warningsOf(p *reconcile.Plan) []string {
+	out := append([]string(nil), p.Warnings...)
+	for _, s := range p.Sets {
+		out = append(out, s.Warnings...)
+	}
+	return out
+}
+
+// printPlan shows a plan, or what came of it.
+func (a *app) printPlan(p *reconcile.Plan, done bool) error {
+	switch a.output {
+	case "json", "yaml":
+		v := planView{Summary: summary(p, done), Variants: []itemView{}, Problems: problemsOf(p), Warnings: warningsOf(p), PruneBlocked: p.PruneBlocked}
+		for _, i := range p.Items {
+			v.Variants = append(v.Variants, viewOf(i))
+		}
+		return encode(a.Out, a.output, v)
+	case "name":
+		for _, i := range p.Items {
+			if i.Action.Pending() {
+				if _, err := fmt.Fprintln(a.Out, i.Identity.String()); err != nil {
+					return err
+				}
+			}
+		}
+		a.printFailures(p, false)
+		a.printProblems(p)
+		return nil
+	}
+	header := []string{"VARIANT", "ACTION", "DRAFT", "WHY"}
+	if a.output == "wide" {
+		header = []string{"VARIANT", "ACTION", "DRAFT", "WHY", "NAME", "SET", "UPSTREAM", "REF", "COMMIT"}
+	}
+	var rows [][]string
+	for _, i := range p.Items {
+		if i.Action == reconcile.UpToDate && a.output != "wide" {
+			continue
+		}
+		rows = append(rows, a.row(i))
+	}
+	if err := table(a.Out, header, rows); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(a.Out, summary(p, done)); err != nil {
+		return err
+	}
+	a.printDetails(p)
+	a.printProblems(p)
+	return nil
+}
+
+func (a *app) row(i *reconcile.Item) []string {
+	reason := strings.Join(i.Reasons, "; ")
+	if i.Err != nil {
+		reason = i.Err.Error()
+		if a.output != "wide" {
+			reason = firstLine(reason)
+		}
+	}
+	row := []string{i.Identity.String(), string(i.Action), i.Workspace, reason}
+	if a.output == "wide" {
+		row = append(row, i.Name, i.Set, i.Upstream, i.Ref, short(i.Commit))
+	}
+	return row
+}
+
+func firstLine(s string) string {
+	line, rest, _ := strings.Cut(s, "\n")
+	if rest != "" {
+		line += " …"
+	}
+	const width = 120
+	if r := []rune(line); len(r) > width {
+		line = string(r[:width]) + "…"
+	}
+	return line
+}
+
+func short(commit string) string {
+	if len(commit) > 10 {
+		return commit[:10]
+	}
+	return commit
+}
+
+// summary is one sentence over all items.
+func summary(p *reconcile.Plan, done bool) string {
+	count := p.Count()
+	verbs := []struct {
+		action       reconcile.Action
+		todo, donned string
+	}{
+		{reconcile.Create, "to create", "created"},
+		{reconcile.Update, "to update", "updated"},
+		{reconcile.Redraft, "to draft anew", "drafted anew"},
+		{reconcile.Tag, "to tag as published", "tagged as published"},
+		{reconcile.Discard, "to discard", "discarded"},
+		{reconcile.Retire, "to propose for deletion", "proposed for deletion"},
+		{reconcile.Release, "to release", "released"},
+		{reconcile.Keep, "kept though their variant has gone", "kept though their variant has gone"},
+		{reconcile.Fail, "failed", "failed"},
+		{reconcile.UpToDate, "up to date", "up to date"},
+	}
+	var parts []string
+	for _, v := range verbs {
+		if n := count[v.action]; n > 0 {
+			text := v.todo
+			if done {
+				text = v.donned
+			}
+			parts = append(parts, fmt.Sprintf("%d %s", n, text))
+		}
+	}
+	if len(parts) == 0 {
+		return "no variants"
+	}
+	return plural(len(p.Items), "variant") + ": " + strings.Join(parts, ", ")
+}
+
+// printDetails lists warnings, conflicts and whole errors on stderr.
+func (a *app) printDetails(p *reconcile.Plan) {
+	a.printFailures(p, true)
+	warnings := map[string]int{}
+	for _, i := range p.Items {
+		for _, c := range i.Conflicts {
+			a.note("conflict: %s: %s", i.Identity, c)
+		}
+		for _, w := range i.Warnings {
+			warnings[w]++
+			if warnings[w] == 1 {
+				a.note("warning: %s: %s", i.Identity, w)
+			}
+		}
+	}
+	var repeated []string
+	for w, n := range warnings {
+		if n > 1 {
+			repeated = append(repeated, fmt.Sprintf("note: the same for %d more variants: %s", n-1, w))
+		}
+	}
+	sort.Strings(repeated)
+	for _, r := range repeated {
+		a.note("%s", r)
+	}
+}
+
+// printFailures says on stderr what failed; with cut only what a table cuts short.
+func (a *app) printFailures(p *reconcile.Plan, cut bool) {
+	for _, i := range p.Items {
+		if i.Err != nil && (!cut || firstLine(i.Err.Error()) != i.Err.Error()) {
+			_, _ = fmt.Fprintf(a.Err, "error: %s: %v\n", i.Identity, i.Err)
+		}
+	}
+}
+
+func (a *app) printProblems(p *reconcile.Plan) {
+	for _, w := range warningsOf(p) {
+		a.note("warning: %s", w)
+	}
+	for _, b := range p.PruneBlocked {
+		a.note("warning: nothing is deleted in this run: %s", b)
+	}
+	for _, e := range problemsOf(p) {
+		_, _ = fmt.Fprintf(a.Err, "error: %s\n", e)
+	}
+}

@@ -1,0 +1,333 @@
+// Package demo shows the main job on an embedded fleet: it lays out a
+// catalogue, cluster repositories and a management repository as local Git
+// repositories, and walks through plan, apply, review, approval and an update,
+// by the same commands that a user would type. It needs Git, and no network,
+// engine or cluster.
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/examples"
+)
+
+// Config says where and how the demo runs.
+type Config struct {
+	// Dir takes the repositories; it is made, and must be empty.
+	Dir string
+	Out io.Writer
+	// Variform runs one variform command and returns its exit status.
+	Variform func(ctx context.Context, out io.Writer, args ...string) int
+}
+
+// Run walks through the demo.
+func Run(ctx context.Context, c Config) error {
+	d := &demo{Config: c, ctx: ctx}
+	if err := d.prepare(); err != nil {
+		return err
+	}
+	steps := []struct {
+		title string
+		do    func() error
+	}{
+		{"Lay out a catalogue, 12 clusters, shared tenants and a management repository", d.layOut},
+		{"What would happen? Nothing is written", func() error { return d.variform("plan") }},
+		{"Write one Draft branch per variant", func() error { return d.variform("apply") }},
+		{"Again: nothing to do", func() error { return d.variform("apply") }},
+		{"Read each change once, not once a variant", func() error { return d.variform("review", "--no-diff") }},
+		{"Approve one class, exactly as it was shown", d.approve},
+		{"The other clusters are reviewed too, all but the first", d.approveOthers},
+		{"Somebody edits a Draft by hand", d.edit},
+		{"The catalogue publishes web-app v2, and the fleet moves to it", d.publish},
+		{"What changes, and why?", func() error { return d.variform("plan") }},
+		{"Update the fleet", func() error { return d.variform("apply") }},
+		{"The hand-made edit is still there, beside the new image", d.check},
+		{"What waits for review now: the same few lines, once", func() error { return d.variform("review", "--no-diff") }},
+	}
+	for i, s := range steps {
+		d.say("\n== %d. %s\n", i+1, s.title)
+		if err := s.do(); err != nil {
+			return fmt.Errorf("step %d (%s): %w", i+1, s.title, err)
+		}
+	}
+	d.epilogue()
+	return nil
+}
+
+type demo struct {
+	Config
+	ctx  context.Context
+	repo string // bare repositories
+	work string // work trees of the people in the story
+}
+
+func (d *demo) say(format string, args ...any) { _, _ = fmt.Fprintf(d.Out, format, args...) }
+
+func (d *demo) prepare() error {
+	if entries, err := os.ReadDir(d.Dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s is not empty: give an empty or a new folder", d.Dir)
+	}
+	abs, err := filepath.Abs(d.Dir)
+	if err != nil {
+		return err
+	}
+	d.Dir, d.repo, d.work = abs, filepath.Join(abs, "git"), filepath.Join(abs, "work")
+	for _, dir := range []string{d.repo, d.work} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variform runs a command on the management repository and shows it.
+func (d *demo) variform(args ...string) error { return d.variformTo(d.Out, args...) }
+
+func (d *demo) variformTo(out io.Writer, args ...string) error {
+	args = append(args, "-f", d.bare("fleet"))
+	d.say("$ variform %s\n", strings.Join(args, " "))
+	if status := d.Variform(d.ctx, out, append(args, "--cache-dir", filepath.Join(d.Dir, "cache"))...); status != 0 {
+		return fmt.Errorf("variform %s ended with status %d", args[0], status)
+	}
+	return nil
+}
+
+func (d *demo) bare(name string) string { return filepath.Join(d.repo, name+".git") }
+
+// clusters is how many cluster repositories the example fleet has.
+const clusters = 12
+
+// layOut makes the repositories.
+func (d *demo) layOut() error {
+	names := []string{"catalog", "fleet", "tenants"}
+	for i := 1; i <= clusters; i++ {
+		names = append(names, fmt.Sprintf("cluster-%02d", i))
+	}
+	for _, name := range names {
+		if err := d.newRepository(name); err != nil {
+			return err
+		}
+	}
+	if err := d.writeCatalog(); err != nil {
+		return err
+	}
+	if err := d.copy(examples.Fleet, d.tree("fleet")); err != nil {
+		return err
+	}
+	if err := d.commit("fleet", "Describe the fleet"); err != nil {
+		return err
+	}
+	d.say("%d bare repositories in %s\nwork trees of the catalogue and the fleet in %s\n", len(names), d.repo, d.work)
+	return nil
+}
+
+func (d *demo) tree(name string) string { return filepath.Join(d.work, name) }
+
+func (d *demo) newRepository(name string) error {
+	if err := d.git("", "init", "--quiet", "--bare", "--initial-branch=main", d.bare(name)); err != nil {
+		return err
+	}
+	if err := d.git("", "clone", "--quiet", d.bare(name), d.tree(name)); err != nil {
+		return err
+	}
+	if err := d.git(d.tree(name), "checkout", "--quiet", "-B", "main"); err != nil {
+		return err
+	}
+	readme := filepath.Join(d.tree(name), "README.md")
+	if err := os.WriteFile(readme, []byte("# "+name+"\n"), 0o644); err != nil {
+		return err
+	}
+	return d.commit(name, "Start")
+}
+
+func (d *demo) writeCatalog() error {
+	if err := d.copy(examples.Catalog, d.tree("catalog")); err != nil {
+		return err
+	}
+	if err := d.commit("catalog", "Publish the first packages"); err != nil {
+		return err
+	}
+	packages, err := fs.ReadDir(examples.FS, examples.Catalog)
+	if err != nil {
+		return err
+	}
+	for _, p := range packages {
+		if p.IsDir() {
+			if err := d.tag("catalog", p.Name()+"/v1"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// copy writes an embedded folder, with the place of the repositories filled in.
+func (d *demo) copy(from, to string) error {
+	return fs.WalkDir(examples.FS, from, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, filepath.FromSlash(strings.TrimPrefix(strings.TrimPrefix(p, from), "/")))
+		if e.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		data, err := fs.ReadFile(examples.FS, p)
+		if err != nil {
+			return err
+		}
+		data = bytes.ReplaceAll(data, []byte(examples.ReposPlaceholder), []byte(filepath.ToSlash(d.repo)))
+		return os.WriteFile(target, data, 0o644)
+	})
+}
+
+// edited is the variant whose Draft a person edits: one line, beside one that
+// the second revision changes.
+const (
+	edited       = "cluster-01/web-app"
+	editedRepo   = "cluster-01"
+	editedBranch = "drafts/web-app/packagevariant-1"
+	editedFile   = "web-app/autoscaling.yaml"
+)
+
+var (
+	handFrom = []byte("minReplicas: 2\n")
+	handTo   = []byte("minReplicas: 4\n")
+)
+
+// approve approves the largest class that does not hold the edited variant.
+func (d *demo) approve() error {
+	var out bytes.Buffer
+	if status := d.Variform(d.ctx, &out, "review", "-o", "json", "-f", d.bare("fleet"), "--cache-dir", filepath.Join(d.Dir, "cache")); status != 0 {
+		return fmt.Errorf("variform review ended with status %d", status)
+	}
+	var report struct {
+		Classes []struct {
+			ID      string
+			Members []string
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+		return err
+	}
+	for _, c := range slices.Backward(report.Classes) {
+		if !slices.Contains(c.Members, edited) {
+			return d.variform("approve", "--class", c.ID)
+		}
+	}
+	return errors.New("review shows no class to approve")
+}
+
+// approveOthers publishes what waits in every cluster but the first.
+func (d *demo) approveOthers() error {
+	args := []string{"approve", "-o", "name"}
+	for i := 2; i <= clusters; i++ {
+		args = append(args, fmt.Sprintf("cluster-%02d", i))
+	}
+	var out bytes.Buffer
+	if err := d.variformTo(&out, args...); err != nil {
+		return err
+	}
+	d.say("%d packages published\n", bytes.Count(out.Bytes(), []byte("\n")))
+	return nil
+}
+
+// edit changes a Draft as a person would: clone, edit, commit, push.
+func (d *demo) edit() error {
+	branch, tree := editedBranch, d.tree(editedRepo)
+	if err := errors.Join(
+		d.git(tree, "fetch", "--quiet", "origin"),
+		d.git(tree, "checkout", "--quiet", "-B", branch, "origin/"+branch),
+	); err != nil {
+		return err
+	}
+	file := filepath.Join(tree, filepath.FromSlash(editedFile))
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	changed := bytes.Replace(data, handFrom, handTo, 1)
+	if bytes.Equal(changed, data) {
+		return fmt.Errorf("%s has no line %q to edit", editedFile, handFrom)
+	}
+	if err := os.WriteFile(file, changed, 0o644); err != nil {
+		return err
+	}
+	d.say("in %s, branch %s:\n", d.bare(editedRepo), branch)
+	if err := d.git(tree, "--no-pager", "diff", "--unified=0", "--no-color"); err != nil {
+		return err
+	}
+	return errors.Join(
+		d.git(tree, "commit", "--quiet", "--all", "--message", "More room for the launch"),
+		d.git(tree, "push", "--quiet", "origin", branch),
+	)
+}
+
+// publish commits the second revision of web-app and points the set at it.
+func (d *demo) publish() error {
+	const pkg = "web-app"
+	if err := d.copy(path.Join(examples.CatalogV2, pkg), filepath.Join(d.tree("catalog"), pkg)); err != nil {
+		return err
+	}
+	if err := errors.Join(d.commit("catalog", "web-app: second revision"), d.tag("catalog", pkg+"/v2")); err != nil {
+		return err
+	}
+	set := filepath.Join(d.tree("fleet"), "sets", "web-app.yaml")
+	data, err := os.ReadFile(set)
+	if err != nil {
+		return err
+	}
+	changed := bytes.Replace(data, []byte("revision: v1"), []byte("revision: v2"), 1)
+	if bytes.Equal(changed, data) {
+		return fmt.Errorf("%s has no line \"revision: v1\"", set)
+	}
+	if err := os.WriteFile(set, changed, 0o644); err != nil {
+		return err
+	}
+	d.say("in %s:\n", d.tree("fleet"))
+	if err := d.git(d.tree("fleet"), "--no-pager", "diff", "--unified=0", "--no-color"); err != nil {
+		return err
+	}
+	return d.commit("fleet", "web-app: move the fleet to v2")
+}
+
+// check shows that the edit survived the update.
+func (d *demo) check() error {
+	branch, tree := editedBranch, d.tree(editedRepo)
+	if err := d.git(tree, "fetch", "--quiet", "origin"); err != nil {
+		return err
+	}
+	d.say("$ git log --format='%%an: %%s' %s\n", branch)
+	if err := d.git(tree, "--no-pager", "log", "--format=%an: %s", "origin/"+branch); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := d.gitTo(&out, tree, "show", "origin/"+branch+":"+editedFile); err != nil {
+		return err
+	}
+	if !bytes.Contains(out.Bytes(), handTo) {
+		return fmt.Errorf("the edit %q was lost:\n%s", handTo, out.String())
+	}
+	d.say("%s still has %q\n", editedFile, strings.TrimSpace(string(handTo)))
+	return nil
+}
+
+func (d *demo) epilogue() {
+	d.say(`
+Done. Look at it yourself; everything is in %s
+  variform status -f %s -o wide
+  variform review -f %s          the same classes, with an example diff each
+  git -C %s log --graph --oneline --all
+  edit %s, commit, push, and run plan and apply again
+`, d.Dir, d.bare("fleet"), d.bare("fleet"), d.bare(editedRepo), filepath.Join(d.tree("fleet"), "sets"))
+}

@@ -1,0 +1,144 @@
+package reconcile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+)
+
+// engineVersion goes into the digest: a change in how packages are built that
+// should reach every variant raises it.
+const engineVersion = "1"
+
+// released stands in the Variform-Variant trailer of a package that no variant
+// owns any more.
+const released = "-"
+
+// inputs are the digests of all that goes into a variant's package (design
+// section 7). The Draft's own content is none of them, so that hand edits
+// trigger nothing.
+type inputs struct {
+	Digest    string // of all the others
+	Upstream  string // upstream package tree
+	Published string // vN started from, "" for none
+	Spec      string
+	Context   string
+	Functions string
+}
+
+// part is how much of a part's digest is kept to tell which one changed.
+const part = 12
+
+// String is the value of the Variform-Inputs trailer: the digest, then its
+// parts, so that the next run can say which of them changed.
+func (i inputs) String() string {
+	s := "sha256:" + i.Digest + " upstream=" + i.Upstream + " spec=" + i.Spec + " context=" + i.Context + " functions=" + i.Functions
+	if i.Published != "" {
+		s += " published=" + i.Published
+	}
+	return s
+}
+
+func parseInputs(trailer string) inputs {
+	var i inputs
+	for _, f := range strings.Fields(trailer) {
+		if d, ok := strings.CutPrefix(f, "sha256:"); ok {
+			i.Digest = d
+			continue
+		}
+		k, v, _ := strings.Cut(f, "=")
+		switch k {
+		case "upstream":
+			i.Upstream = v
+		case "published":
+			i.Published = v
+		case "spec":
+			i.Spec = v
+		case "context":
+			i.Context = v
+		case "functions":
+			i.Functions = v
+		}
+	}
+	return i
+}
+
+// inputParts are the whole values behind an inputs.
+type inputParts struct {
+	upstreamTree  string
+	upstreamRef   string // repository, path and ref, as the Kptfile names them
+	published     string // vN
+	publishedTree string
+	spec          string // canonical JSON
+	context       []string
+	functions     []string
+}
+
+func (p inputParts) digest() inputs {
+	i := inputs{
+		Upstream:  short(hash(p.upstreamTree, p.upstreamRef)),
+		Published: p.published,
+		Spec:      short(hash(p.spec)),
+		Context:   short(hash(p.context...)),
+		Functions: short(hash(p.functions...)),
+	}
+	i.Digest = hash(engineVersion, p.upstreamTree, p.upstreamRef, p.published, p.publishedTree, p.spec, hash(p.context...), hash(p.functions...))
+	return i
+}
+
+func hash(values ...string) string {
+	h := sha256.New()
+	for _, v := range values {
+		_, _ = fmt.Fprintf(h, "%d:", len(v))
+		_, _ = h.Write([]byte(v))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func short(digest string) string { return digest[:part] }
+
+// canonicalSpec is what of a variant goes into its package again and again.
+// Labels and annotations are left out: they are set at creation only (seed
+// 002, "Basic Spec Fields"), and so is the upstream, which is an input of its own.
+func canonicalSpec(pv *v1alpha1.PackageVariant, set, owner string) (string, error) {
+	s := pv.Spec
+	s.Labels, s.Annotations = nil, nil
+	s.Upstream = nil
+	s.AdoptionPolicy = ""
+	b, err := json.Marshal(map[string]any{"owner": owner, "set": set, "spec": s})
+	if err != nil {
+		return "", fmt.Errorf("PackageVariant %s/%s: %w", pv.Namespace, pv.Name, err)
+	}
+	return string(b), nil
+}
+
+// why compares recorded inputs with present ones, one line for each change.
+func why(old, now inputs, upstream string) []string {
+	if old.Digest == "" {
+		return []string{"no record of the inputs"}
+	}
+	var out []string
+	if old.Upstream != now.Upstream {
+		out = append(out, "upstream changed: now "+upstream)
+	}
+	if old.Spec != now.Spec {
+		out = append(out, "variant spec changed")
+	}
+	if old.Context != now.Context {
+		out = append(out, "injected context objects changed")
+	}
+	if old.Functions != now.Functions {
+		out = append(out, "functions changed version")
+	}
+	if old.Published != now.Published {
+		out = append(out, fmt.Sprintf("%s was published", now.Published))
+	}
+	if len(out) == 0 {
+		out = append(out, "built by another version of variform")
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/internal/gitrepo"
+)
+
+// Plan finds out what a run would do and builds every package that would
+// change. It writes nothing to any repository. The error is non-nil only where
+// nothing could be planned at all; what failed in part stands in the Plan.
+func (e *Engine) Plan(ctx context.Context) (*Plan, error) {
+	plan, err := e.Survey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.buildAll(ctx, plan.Items); err != nil {
+		return nil, err
+	}
+	plan.sort()
+	return plan, nil
+}
+
+// Survey is Plan without building: changed inputs are found, not what comes of
+// them. It is what status shows.
+func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
+	plan := &Plan{Problems: slices.Clone(e.cfg.Fleet.Problems)}
+	plan.Problems = append(plan.Problems, e.openRepositories(ctx)...)
+	wanted := e.expand(ctx, plan)
+	e.collide(wanted)
+	plan.Problems = append(plan.Problems, e.readHeads(ctx)...)
+	selected, err := e.only(wanted)
+	if err != nil {
+		return nil, err
+	}
+	e.prefetch(ctx, selected)
+	items, err := parallel(ctx, e.limit(), selected, func(ctx context.Context, v *variant) []*Item { return e.decide(ctx, v) })
+	if err != nil {
+		return nil, err
+	}
+	for _, list := range items {
+		plan.Items = append(plan.Items, list...)
+	}
+	e.planRemovals(ctx, plan, wanted)
+	plan.sort()
+	return plan, ctx.Err()
+}
+
+func (p *Plan) sort() {
+	sort.SliceStable(p.Items, func(i, j int) bool {
+		a, b := p.Items[i], p.Items[j]
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Repository, b.Repository),
+			cmp.Compare(a.Package, b.Package), cmp.Compare(a.Workspace, b.Workspace)) < 0
+	})
+}
+
+// buildAll builds the items that need it, many at once.
+func (e *Engine) buildAll(ctx context.Context, items []*Item) error {
+	var todo []*Item
+	for _, i := range items {
+		if i.write != nil && i.write.work != nil {
+			todo = append(todo, i)
+		}
+	}
+	e.prefetchBuilds(ctx, todo)
+	var mu sync.Mutex
+	done := 0
+	_, err := parallel(ctx, e.limit(), todo, func(ctx context.Context, i *Item) struct{} {
+		e.build(ctx, i)
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		e.progress(Progress{Stage: "variants", Done: done, Total: len(todo), Item: i.String()})
+		return struct{}{}
+	})
+	return err
+}
+
+// parallel maps a list, at most limit at once, and keeps its order. It stops
+// early only where the context ends.
+func parallel[T, R any](ctx context.Context, limit int, list []T, f func(context.Context, T) R) ([]R, error) {
+	out := make([]R, len(list))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(limit)
+	for i, v := range list {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			out[i] = f(ctx, v)
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+// fetchSet collects commits to fetch, by Git repository.
+type fetchSet map[*gitrepo.Repo]map[gitrepo.Hash]bool
+
+func (f fetchSet) add(r *repository, h gitrepo.Hash) {
+	if r == nil || r.git == nil || h.IsZero() {
+		return
+	}
+	if f[r.git] == nil {
+		f[r.git] = map[gitrepo.Hash]bool{}
+	}
+	f[r.git][h] = true
+}
+
+// run fetches each repository's commits in one request. A failure is not
+// reported here: whoever needs the objects asks again and fails by name.
+func (f fetchSet) run(ctx context.Context, limit int) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(limit)
+	for r, hashes := range f {
+		g.Go(func() error {
+			_ = r.Fetch(ctx, slices.Collect(maps.Keys(hashes))...)
+			return nil
+		})
+	}
+	_ = g.Wait()
+}
+
+// prefetch brings the Published revisions that inputs are compared with.
+func (e *Engine) prefetch(ctx context.Context, variants []*variant) {
+	set := fetchSet{}
+	for _, v := range variants {
+		r := e.repos[repoKey{v.Namespace, v.Repository}]
+		if r == nil || r.err != nil || r.git == nil {
+			continue
+		}
+		s := r.stateOf(r.path(v.Package))
+		if len(s.heads) == 0 {
+			continue
+		}
+		set.add(r, r.head())
+		if s.latest != nil {
+			set.add(r, s.latest.Ref.Commit)
+		}
+		for _, h := range s.heads {
+			if p := s.published(h.inputs.Published); p != nil {
+				set.add(r, p.Ref.Commit)
+			}
+		}
+	}
+	set.run(ctx, e.ioLimit())
+}
+
+// prefetchBuilds brings the revisions that builds start from.
+func (e *Engine) prefetchBuilds(ctx context.Context, items []*Item) {
+	set := fetchSet{}
+	for _, i := range items {
+		w := i.write.work
+		set.add(w.repo, w.repo.head())
+		if w.from != nil {
+			set.add(w.repo, w.from.Ref.Commit)
+		}
+	}
+	set.run(ctx, e.ioLimit())
+}
+
+// only restricts variants to those that Config.Only names: a variant's name,
+// its repository/package, its set, its repository or its package.
+func (e *Engine) only(all []*variant) ([]*variant, error) {
+	if len(e.cfg.Only) == 0 {
+		return all, nil
+	}
+	used := map[string]bool{}
+	var out []*variant
+	for _, v := range all {
+		hit := false
+		for _, name := range e.cfg.Only {
+			if slices.Contains([]string{v.pv.Name, v.Identity.String(), v.set, v.Repository, v.Package}, name) {
+				hit, used[name] = true, true
+			}
+		}
+		if hit {
+			out = append(out, v)
+		}
+	}
+	for _, name := range e.cfg.Only {
+		if !used[name] {
+			return nil, fmt.Errorf("nothing is called %q: give the name of a variant, repository/package, a set, a repository or a package", name)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,99 @@
+package reconcile
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/config/v1alpha2"
+)
+
+// The condition types of seed 002, "PackageVariant Status".
+const (
+	conditionStalled = "Stalled"
+	conditionReady   = "Ready"
+)
+
+// VariantStatus returns the item's PackageVariant with its status: Stalled,
+// Ready and downstreamTargets as seed 002 has them; nil for a package whose
+// variant has gone. Items of one variant (adopted Drafts) are given together.
+func VariantStatus(items ...*Item) *v1alpha1.PackageVariant {
+	if len(items) == 0 || items[0].Variant == nil {
+		return nil
+	}
+	pv := *items[0].Variant
+	pv.Status = v1alpha1.PackageVariantStatus{Conditions: variantConditions(items)}
+	for _, t := range items[0].targets {
+		pv.Status.DownstreamTargets = append(pv.Status.DownstreamTargets, v1alpha1.DownstreamTarget{
+			Name: RevisionName(items[0].Repository, items[0].Package, t.workspace),
+		})
+	}
+	return &pv
+}
+
+func variantConditions(items []*Item) []metav1.Condition {
+	var stalledTexts, failed, pending []string
+	for _, i := range items {
+		switch {
+		case i.Err != nil && i.Stalled:
+			stalledTexts = append(stalledTexts, i.Err.Error())
+		case i.Err != nil:
+			failed = append(failed, i.Err.Error())
+		case i.write != nil:
+			pending = append(pending, fmt.Sprintf("%s: %s", i.Action, strings.Join(i.Reasons, "; ")))
+		}
+	}
+	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}
+	if len(stalledTexts) > 0 {
+		stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, "ValidationError", strings.Join(stalledTexts, "; ")
+	}
+	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionTrue, Reason: "NoErrors", Message: "successfully ensured downstream package variant"}
+	switch {
+	case len(stalledTexts)+len(failed) > 0:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "Error", strings.Join(append(stalledTexts, failed...), "; ")
+	case len(pending) > 0:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "OutOfDate", strings.Join(pending, "; ")
+	}
+	return []metav1.Condition{stalled, ready}
+}
+
+// WithStatus returns a set with its status (seed 002, "PackageVariantSet
+// Status"): Stalled where a target needs a person, Ready where every targeted
+// variant is.
+func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *v1alpha2.PackageVariantSet {
+	out := *set
+	var texts, waiting []string
+	for _, f := range s.Failures {
+		texts = append(texts, f.Error())
+	}
+	for _, i := range items {
+		if i.Namespace != s.Namespace || i.Set != s.Name || i.Variant == nil {
+			continue
+		}
+		if i.Err != nil {
+			waiting = append(waiting, i.Name+" failed")
+		} else if i.write != nil {
+			waiting = append(waiting, i.Name+" is out of date")
+		}
+	}
+	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}
+	if len(texts) > 0 {
+		stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, "ValidationError", strings.Join(texts, "; ")
+	}
+	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionTrue, Reason: "Reconciled", Message: fmt.Sprintf("all %d package variants are up to date", s.Variants)}
+	if n := len(texts) + len(waiting); n > 0 {
+		ready.Status, ready.Reason = metav1.ConditionFalse, "Error"
+		ready.Message = fmt.Sprintf("%d of %d package variants are not up to date: %s", n, s.Variants+len(texts), strings.Join(limit(append(texts, waiting...), 5), "; "))
+	}
+	out.Status.Conditions = []metav1.Condition{stalled, ready}
+	return &out
+}
+
+func limit(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	return append(list[:n:n], fmt.Sprintf("and %d more", len(list)-n))
+}

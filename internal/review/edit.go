@@ -1,0 +1,229 @@
+package review
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+// Op is what an edit does.
+type Op string
+
+// The operations of an edit.
+const (
+	Add    Op = "add"
+	Remove Op = "remove"
+	Update Op = "change"
+	Move   Op = "move"     // a resource in another file
+	Format Op = "reformat" // bytes or comments alone
+)
+
+// Edit is one normalised difference between two packages.
+type Edit struct {
+	// File is the path, normalised.
+	File string `json:"file"`
+	// Resource is "Kind name" or "Kind namespace/name", normalised; empty for
+	// a file that holds no resource.
+	Resource string `json:"resource,omitempty"`
+	Op       Op     `json:"op"`
+	// Field is the path in the resource; empty for all of it.
+	Field string `json:"field,omitempty"`
+	// Before and After are scalars or short YAML, normalised; empty where
+	// there is nothing. A Secret's values are never in them.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+	// Digest stands for content that is not shown.
+	Digest string `json:"digest,omitempty"`
+}
+
+// what names the thing that an edit touches, for summaries.
+func (e Edit) what() string {
+	switch {
+	case e.Resource == "":
+		return e.File
+	case e.Field == "":
+		return e.Resource
+	default:
+		return e.Resource + " " + e.Field
+	}
+}
+
+// diffPackages lists the edits of a change, normalised and sorted.
+func diffPackages(c *Change) ([]Edit, error) {
+	before, err := index(c.Before)
+	if err != nil {
+		return nil, err
+	}
+	after, err := index(c.After)
+	if err != nil {
+		return nil, err
+	}
+	d := &differ{norm: newNormaliser(c.Aliases)}
+	d.files(before, after)
+	d.resources(before, after)
+	slices.SortStableFunc(d.edits, func(a, b Edit) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Op, b.Op))
+	})
+	return d.edits, nil
+}
+
+// resourceKey pairs resources of two packages.
+type resourceKey struct{ group, kind, namespace, name string }
+
+type side struct {
+	files     map[string]krm.File
+	byPath    map[string][]*krm.Resource
+	resources []*krm.Resource
+}
+
+func index(p *krm.Package) (side, error) {
+	s := side{files: map[string]krm.File{}, byPath: map[string][]*krm.Resource{}}
+	if p == nil {
+		return s, nil
+	}
+	files, err := p.Files()
+	if err != nil {
+		return s, err
+	}
+	for _, f := range files {
+		s.files[f.Path] = f
+	}
+	for _, r := range p.Resources() {
+		s.byPath[r.Path()] = append(s.byPath[r.Path()], r)
+		s.resources = append(s.resources, r)
+	}
+	return s, nil
+}
+
+func (s side) same(o side, path string) bool {
+	a, okA := s.files[path]
+	b, okB := o.files[path]
+	return okA && okB && a.Mode == b.Mode && bytes.Equal(a.Data, b.Data)
+}
+
+type differ struct {
+	norm  *normaliser
+	edits []Edit
+}
+
+func (d *differ) add(e Edit) {
+	e.File, e.Resource = d.norm.text(e.File), d.norm.text(e.Resource)
+	e.Before, e.After = d.norm.text(e.Before), d.norm.text(e.After)
+	d.edits = append(d.edits, e)
+}
+
+// files compares the files that hold no resource on either side.
+func (d *differ) files(before, after side) {
+	for path, f := range before.files {
+		if len(before.byPath[path]) > 0 || len(after.byPath[path]) > 0 {
+			continue
+		}
+		if _, ok := after.files[path]; !ok {
+			d.add(Edit{File: path, Op: Remove, Digest: digest(f.Data)})
+		} else if !before.same(after, path) {
+			g := after.files[path]
+			d.add(Edit{File: path, Op: Update, Digest: digest([]byte(d.norm.text(string(f.Data)))) + ".." + digest([]byte(d.norm.text(string(g.Data))))})
+		}
+	}
+	for path, f := range after.files {
+		if _, ok := before.files[path]; !ok && len(after.byPath[path]) == 0 {
+			d.add(Edit{File: path, Op: Add, Digest: digest([]byte(d.norm.text(string(f.Data))))})
+		}
+	}
+}
+
+// resources compares the resources of files that differ.
+func (d *differ) resources(before, after side) {
+	old := map[resourceKey]*krm.Resource{}
+	for _, r := range before.resources {
+		if !before.same(after, r.Path()) {
+			old[keyOf(r)] = r
+		}
+	}
+	touched := map[string]bool{}
+	for _, r := range after.resources {
+		if after.same(before, r.Path()) {
+			continue
+		}
+		k := keyOf(r)
+		o, ok := old[k]
+		delete(old, k)
+		n := len(d.edits)
+		switch {
+		case !ok:
+			d.whole(r, Add)
+		default:
+			if o.Path() != r.Path() {
+				d.add(Edit{File: r.Path(), Resource: title(r), Op: Move, Before: o.Path(), After: r.Path()})
+			}
+			d.tree(o, r)
+		}
+		if len(d.edits) > n {
+			touched[r.Path()] = true
+		}
+	}
+	for _, r := range before.resources {
+		if old[keyOf(r)] == r {
+			d.whole(r, Remove)
+			touched[r.Path()] = true
+		}
+	}
+	d.formats(before, after, touched)
+}
+
+// formats reports files whose bytes differ though no resource does.
+func (d *differ) formats(before, after side, touched map[string]bool) {
+	for path, f := range after.files {
+		b, ok := before.files[path]
+		if !ok || len(after.byPath[path]) == 0 || touched[path] || before.same(after, path) || isBookkeepingFile(path) {
+			continue
+		}
+		d.add(Edit{File: path, Op: Format, Digest: digest([]byte(d.norm.text(string(b.Data)))) + ".." + digest([]byte(d.norm.text(string(f.Data))))})
+	}
+}
+
+// whole reports a resource that is there on one side only.
+func (d *differ) whole(r *krm.Resource, op Op) {
+	node := r.Node().YNode()
+	if isContext(r) {
+		node = withoutName(node)
+	}
+	text := d.norm.text(yamlText(node))
+	d.add(Edit{File: r.Path(), Resource: title(r), Op: op, Digest: digest([]byte(text))})
+}
+
+func keyOf(r *krm.Resource) resourceKey {
+	k := resourceKey{group: r.Group(), kind: r.Kind(), namespace: r.Namespace(), name: r.Name()}
+	if r.Kind() == "Kptfile" {
+		// A Kptfile is identified by its place: its name is the variant's own.
+		k.name, k.namespace = r.Path(), ""
+	}
+	return k
+}
+
+func title(r *krm.Resource) string {
+	if ns := r.Namespace(); ns != "" {
+		return r.Kind() + " " + ns + "/" + r.Name()
+	}
+	return r.Kind() + " " + r.Name()
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+func yamlText(n *yaml.Node) string {
+	s, err := yaml.String(n)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(s, "\n")
+}

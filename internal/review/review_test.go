@@ -1,0 +1,236 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+const deployment = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: web:v1 # keep
+`
+
+func pkg(t *testing.T, files map[string]string) *krm.Package {
+	t.Helper()
+	var list []krm.File
+	for p, d := range files {
+		list = append(list, krm.File{Path: p, Data: []byte(d)})
+	}
+	p, err := krm.Parse(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func edited(s, old, with string) string { return strings.ReplaceAll(s, old, with) }
+
+// fleet makes n variants that change the image, the first with a change of its
+// own besides, the second with a new resource instead.
+func fleet(t *testing.T, n int) []Change {
+	t.Helper()
+	var out []Change
+	for i := range n {
+		repo := fmt.Sprintf("cluster-%02d", i)
+		before := map[string]string{
+			"deploy.yaml": deployment,
+			"cm.yaml":     "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: site\ndata:\n  cluster: " + repo + "\n",
+		}
+		after := map[string]string{
+			"deploy.yaml": edited(deployment, "web:v1", "web:v2"),
+			"cm.yaml":     edited(before["cm.yaml"], "cluster: "+repo, "cluster: "+repo+"\n  zone: "+repo+"-a"),
+		}
+		switch i {
+		case 0:
+			after["deploy.yaml"] = edited(after["deploy.yaml"], "replicas: 1", "replicas: 5")
+		case 1:
+			after = map[string]string{"deploy.yaml": deployment, "cm.yaml": before["cm.yaml"], "new.yaml": "apiVersion: v1\nkind: Service\nmetadata:\n  name: extra\n"}
+		}
+		out = append(out, Change{
+			Variant: repo + "/web", Before: pkg(t, before), After: pkg(t, after),
+			Aliases: map[string]string{repo: "repo"}, Version: fmt.Sprint("c", i),
+		})
+	}
+	return out
+}
+
+func TestClassifyOutliersFirst(t *testing.T) {
+	report, err := Classify(fleet(t, 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	for _, c := range report.Classes {
+		sizes = append(sizes, len(c.Members))
+	}
+	if diff := cmp.Diff([]int{1, 1, 18}, sizes); diff != "" {
+		t.Errorf("class sizes (-want +got):\n%s", diff)
+	}
+	want := "20 variants: 18 change the same 2 lines (add ConfigMap site data.zone, change Deployment web spec.template.spec.containers[name=web].image); " +
+		"1 adds Service extra; 1 also changes Deployment web spec.replicas"
+	if report.Summary != want {
+		t.Errorf("summary\n got %s\nwant %s", report.Summary, want)
+	}
+	if d := report.Classes[2].Diff; !strings.Contains(d, "-        image: web:v1 # keep\n+        image: web:v2 # keep\n") {
+		t.Errorf("example diff lacks the change:\n%s", d)
+	}
+	if got := report.Classes[2].Edits[0].After; got != "${repo}-a" {
+		t.Errorf("the repository's own name is not normalised: %q", got)
+	}
+}
+
+func TestPackagesAreApart(t *testing.T) {
+	changes := fleet(t, 6)
+	for i := range changes {
+		changes[i].Package = []string{"catalog/a", "catalog/b"}[i%2]
+	}
+	report, err := Classify(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range report.Packages {
+		got = append(got, fmt.Sprintf("%s: %d variants, %d classes", p.Package, p.Variants, p.Classes))
+	}
+	if diff := cmp.Diff([]string{"catalog/a: 3 variants, 2 classes", "catalog/b: 3 variants, 2 classes"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := "6 variants of 2 packages in 4 classes"; report.Summary != want {
+		t.Errorf("summary %q, want %q", report.Summary, want)
+	}
+}
+
+func TestClassIDFollowsContentAndMembers(t *testing.T) {
+	first, err := Classify(fleet(t, 6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Classify(fleet(t, 6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("the same changes give another report:\n%s", diff)
+	}
+	id := first.Classes[len(first.Classes)-1].ID
+	for name, change := range map[string]func([]Change) []Change{
+		"a member moved":   func(c []Change) []Change { c[4].Version = "other"; return c },
+		"a member went":    func(c []Change) []Change { return c[:5] },
+		"the change moved": func(c []Change) []Change { c[4].After = c[0].After; return c },
+	} {
+		moved, err := Classify(change(fleet(t, 6)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved.Find(id) != nil {
+			t.Errorf("%s: class %s is still found", name, id)
+		}
+	}
+	if first.Find(id) == nil {
+		t.Errorf("class %s is not found in its own report", id)
+	}
+}
+
+func TestEdits(t *testing.T) {
+	list := func(items string) string { return "apiVersion: v1\nkind: X\nmetadata:\n  name: x\nspec:\n" + items }
+	tests := map[string]struct {
+		before, after map[string]string
+		want          []Edit
+	}{
+		"named item of a list": {
+			before: map[string]string{"a.yaml": deployment},
+			after:  map[string]string{"a.yaml": edited(deployment, "web:v1", "web:v2")},
+			want:   []Edit{{File: "a.yaml", Resource: "Deployment web", Op: Update, Field: "spec.template.spec.containers[name=web].image", Before: "web:v1", After: "web:v2"}},
+		},
+		"plain item in the middle": {
+			before: map[string]string{"a.yaml": list("- a\n- c\n")},
+			after:  map[string]string{"a.yaml": list("- a\n- b\n- c\n")},
+			want:   []Edit{{File: "a.yaml", Resource: "X x", Op: Add, Field: "spec[1]", After: "b"}},
+		},
+		"moved to another file": {
+			before: map[string]string{"a.yaml": deployment},
+			after:  map[string]string{"b.yaml": deployment},
+			want:   []Edit{{File: "b.yaml", Resource: "Deployment web", Op: Move, Before: "a.yaml", After: "b.yaml"}},
+		},
+		"comment alone": {
+			before: map[string]string{"a.yaml": deployment},
+			after:  map[string]string{"a.yaml": edited(deployment, "# keep", "# kept")},
+			want:   []Edit{{File: "a.yaml", Op: Format}},
+		},
+		"a type is a change": {
+			before: map[string]string{"a.yaml": list("  n: 1\n")},
+			after:  map[string]string{"a.yaml": list("  n: \"1\"\n")},
+			want:   []Edit{{File: "a.yaml", Resource: "X x", Op: Update, Field: "spec.n", Before: "1", After: "1"}},
+		},
+		"other files": {
+			before: map[string]string{"README.md": "a", "old.txt": "x"},
+			after:  map[string]string{"README.md": "b", "new.txt": "y"},
+			want:   []Edit{{File: "README.md", Op: Update}, {File: "new.txt", Op: Add}, {File: "old.txt", Op: Remove}},
+		},
+		"a secret's values are not shown": {
+			before: map[string]string{"s.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  p: hunter2\n"},
+			after:  map[string]string{"s.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  p: hunter3\n"},
+			want:   []Edit{{File: "s.yaml", Resource: "Secret s", Op: Update, Field: "stringData.p"}},
+		},
+		"bookkeeping is no change": {
+			before: map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\n  annotations:\n    variform.dev/variant: x\nupstreamLock:\n  git:\n    commit: aaa\n"},
+			after:  map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\n  annotations:\n    variform.dev/variant: y\nupstreamLock:\n  git:\n    commit: bbb\n"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := &Change{Before: pkg(t, tt.before), After: pkg(t, tt.after)}
+			got, err := diffPackages(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got {
+				got[i].Digest = ""
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDiffRedactsSecrets(t *testing.T) {
+	secret := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  password: %s\n  user: root\n"
+	got, err := Diff(pkg(t, map[string]string{"s.yaml": fmt.Sprintf(secret, "hunter2")}), pkg(t, map[string]string{"s.yaml": fmt.Sprintf(secret, "hunter3")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(got, "hunter") || strings.Contains(got, "root") {
+		t.Errorf("a secret value is shown:\n%s", got)
+	}
+	if !strings.Contains(got, "+  password: <redacted, changed>") {
+		t.Errorf("the diff does not say that the value changed:\n%s", got)
+	}
+}
+
+func TestReplaceWord(t *testing.T) {
+	for in, want := range map[string]string{
+		"web":            "*",
+		"web-1":          "*-1",
+		"webby web":      "webby *",
+		"a/web:web,xweb": "a/*:*,xweb",
+		"éweb":           "éweb",
+	} {
+		if got := replaceWord(in, "web", "*"); got != want {
+			t.Errorf("replaceWord(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
