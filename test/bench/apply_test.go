@@ -1,0 +1,86 @@
+package bench
+
+import (
+	"testing"
+	"time"
+)
+
+// BenchmarkApply writes the first Drafts of a fleet with an empty cache, and then
+// the same objects with git fast-import and one git push.
+//
+//	×git          time of the whole command over that of git
+//	×git-cpu      user and system time of its process over that of git's (paths only)
+//	µs/variant    time of the whole command for each variant
+//	cpu-µs/variant  the same in user and system time, git's programs that it runs included
+//	peak-MiB      the largest resident memory of its process
+func BenchmarkApply(b *testing.B) {
+	for _, s := range []scenario{
+		{variants: 500},
+		{variants: 2000},
+		{variants: 500, http: true},
+		{variants: 2000, http: true},
+		{variants: 500, render: true},
+	} {
+		b.Run(s.String(), func(b *testing.B) {
+			c := &comparison{scenario: s}
+			for b.Loop() {
+				b.StopTimer()
+				w := newWorld(b, s)
+				c.write(b, w, s.variants)
+				c.child(b, newWorld(b, s))
+				b.StartTimer()
+			}
+			c.report(b, "×git")
+		})
+	}
+}
+
+// BenchmarkUpdate moves a fleet to a revision of the package that changes eight
+// of its files; metrics as for BenchmarkApply.
+func BenchmarkUpdate(b *testing.B) {
+	for _, s := range []scenario{{variants: 500}, {variants: 500, http: true}, {variants: 500, render: true}} {
+		b.Run(s.String(), func(b *testing.B) {
+			c := &comparison{scenario: s}
+			for b.Loop() {
+				b.StopTimer()
+				w, child := newWorld(b, s), newWorld(b, s)
+				for _, w := range []*world{w, child} {
+					w.apply(b)
+					w.publish(b, s)
+				}
+				c.write(b, w, s.variants)
+				c.child(b, child)
+				b.StartTimer()
+			}
+			c.report(b, "×git")
+		})
+	}
+}
+
+// BenchmarkNothingToDo applies a fleet that is up to date, in a new process's
+// state but with a warm cache folder, against git ls-remote of the fleet repository
+// and reading the commits at its heads: by git fetch of commits without trees
+// from a server, by git cat-file from a path. Metrics as for BenchmarkApply.
+func BenchmarkNothingToDo(b *testing.B) {
+	for _, s := range []scenario{{variants: 500}, {variants: 2000}, {variants: 500, http: true}, {variants: 2000, http: true}} {
+		b.Run(s.String(), func(b *testing.B) {
+			w := newWorld(b, s)
+			w.fleet.Git(b, "config", "uploadpack.allowFilter", "true")
+			w.apply(b)
+			w.apply(b)
+			c := &comparison{scenario: s}
+			before := w.fleet.Refs(b)
+			for b.Loop() {
+				b.StopTimer()
+				start := time.Now()
+				w.apply(b)
+				c.mine = append(c.mine, cost{wall: time.Since(start)})
+				c.gits = append(c.gits, readHeads(b, w, s.http))
+				c.child(b, w)
+				b.StartTimer()
+			}
+			c.same(b, before, w)
+			c.report(b, "×git")
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/variform/variform/internal/cli"
+)
+
+// childVar makes the test program a variform that says at its end what it used.
+const childVar = "VARIFORM_BENCH_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVar) != "" {
+		os.Exit(childMain())
+	}
+	os.Exit(m.Run())
+}
+
+// childCost is what a run of the command in its own process took.
+type childCost struct {
+	Peak int64         // bytes of resident memory at most
+	cpu  time.Duration // user and system, with the git programs that it ran
+}
+
+func childMain() int {
+	status := cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: io.Discard, Err: os.Stderr})
+	if err := json.NewEncoder(os.Stdout).Encode(childCost{Peak: peak()}); err != nil {
+		return 2
+	}
+	return status
+}
+
+// peak is the largest resident memory of this process where the system says it
+// (Linux), what the Go runtime took from the system elsewhere. The maximum that
+// wait4 gives would not do: it begins with that of the process that forked.
+func peak() int64 {
+	if f, err := os.Open("/proc/self/status"); err == nil {
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			fields := strings.Fields(lines.Text())
+			if len(fields) == 3 && fields[0] == "VmHWM:" {
+				kib, _ := strconv.ParseInt(fields[1], 10, 64)
+				return kib << 10
+			}
+		}
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return int64(stats.Sys)
+}
+
+func runChild(b testing.TB, w *world) childCost {
+	b.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd := exec.Command(self, w.applyArgs()...)
+	cmd.Env = append(os.Environ(), childVar+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		b.Fatalf("variform apply in a process of its own: %v", err)
+	}
+	var c childCost
+	if err := json.Unmarshal(out, &c); err != nil {
+		b.Fatal(err)
+	}
+	c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return c
+}

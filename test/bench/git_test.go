@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// cost is what a side of a comparison took.
+type cost struct {
+	wall time.Duration
+	cpu  time.Duration // user and system, of processes and their children; 0 where not known
+}
+
+func (c *cost) add(d cost) {
+	c.wall += d.wall
+	c.cpu += d.cpu
+}
+
+// git runs git and says what that cost.
+func git(b testing.TB, dir string, stdin []byte, args ...string) cost {
+	b.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = dir, gittest.Env(), bytes.NewReader(stdin)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	start := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Fatalf("git %v: %v\n%s", args, err, errs.String())
+	}
+	return cost{time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+}
+
+// twin is a copy of a world's fleet repository from before a run, which the floor
+// then brings to the same state by git alone.
+type twin struct {
+	repo *gittest.Repo
+	url  string
+	old  map[string]string // refs
+}
+
+func newTwin(b testing.TB, w *world, http bool) *twin {
+	b.Helper()
+	t := &twin{}
+	if http {
+		srv := gittest.NewServer(b)
+		t.repo = srv.NewRepo(b, "twin")
+		t.url = srv.RepoURL("twin")
+	} else {
+		t.repo = gittest.NewRepo(b)
+		t.url = t.repo.Dir
+	}
+	gittest.Run(b, t.repo.Dir, nil, "fetch", "-q", w.fleet.Dir, "+refs/*:refs/*")
+	t.old = t.repo.Refs(b)
+	return t
+}
+
+// floor writes the objects of the world's last run with git: a fast-import into a
+// clone and one push of the Draft branches. What is to be imported and the clone
+// are made before the clock starts. The refs must come out the same, to the hash.
+func (t *twin) floor(b testing.TB, w *world) cost {
+	b.Helper()
+	clone := filepath.Join(b.TempDir(), "clone.git")
+	gittest.Run(b, "", nil, "clone", "-q", "--bare", t.repo.Dir, clone)
+	stream := t.stream(b, w)
+	c := git(b, clone, stream, "fast-import", "--quiet", "--force")
+	c.add(git(b, clone, nil, "push", "-q", "--atomic", t.url, "refs/heads/drafts/*:refs/heads/drafts/*"))
+	if !maps.Equal(t.repo.Refs(b), w.fleet.Refs(b)) {
+		b.Fatal("git did not make the same commits: the comparison is void")
+	}
+	return c
+}
+
+// stream is all that was written since the twin was made.
+func (t *twin) stream(b testing.TB, w *world) []byte {
+	b.Helper()
+	var revs bytes.Buffer
+	for _, hash := range t.old {
+		fmt.Fprintf(&revs, "^%s\n", hash)
+	}
+	for ref := range w.drafts(b) {
+		fmt.Fprintln(&revs, ref)
+	}
+	out := gittest.Run(b, w.fleet.Dir, revs.Bytes(), "fast-export", "--reference-excluded-parents", "--stdin")
+	return []byte(out + "\n")
+}
+
+// readHeads is the floor of a run with nothing to do: the refs, and the commits
+// that they name.
+func readHeads(b testing.TB, w *world, http bool) cost {
+	b.Helper()
+	if !http {
+		var hashes bytes.Buffer
+		for _, hash := range w.drafts(b) {
+			fmt.Fprintln(&hashes, hash)
+		}
+		c := git(b, "", nil, "ls-remote", w.fleetURL)
+		c.add(git(b, w.fleet.Dir, hashes.Bytes(), "cat-file", "--batch"))
+		return c
+	}
+	dir := filepath.Join(b.TempDir(), "heads.git")
+	gittest.Run(b, "", nil, "init", "-q", "--bare", dir)
+	c := git(b, "", nil, "ls-remote", w.fleetURL)
+	c.add(git(b, dir, nil, "fetch", "-q", "--depth", "1", "--filter=tree:0", w.fleetURL, "refs/heads/drafts/*:refs/heads/drafts/*"))
+	return c
+}

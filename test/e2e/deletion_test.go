@@ -1,0 +1,295 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// A set whose targets shrink by half: nothing goes without leave, and the
+// brake holds until the number is said.
+func TestShrinkingSet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	eight := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", eight...))
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/a", "c1/b", "c1/e", "c1/f")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", eight[4:]...))
+	before := w.refs()
+	gone := []string{"c1/a", "c1/b", "c1/c", "c1/d"}
+
+	p := w.mustApply()
+	w.wantActions(p, all("keep", gone...))
+	w.contains(p.variant(t, "c1/a").Reasons[0], "--prune")
+	w.unchanged(before)
+
+	p = w.mustApply("--prune")
+	w.wantActions(p, all("keep", gone...))
+	w.contains(p.variant(t, "c1/a").Reasons[0], "--max-delete=4", "set default/web", "4 of 8")
+	w.contains(strings.Join(p.Warnings, "\n"), "braked")
+	w.unchanged(before)
+	w.wantActions(w.mustApply("--prune", "--max-delete=3"), all("keep", gone...))
+	w.wantActions(w.plan("--prune", "--max-delete=4"), map[string]string{"c1/a": "retire", "c1/b": "retire", "c1/c": "discard", "c1/d": "discard"})
+	w.unchanged(before)
+
+	w.mustApply("--prune", "--max-delete=4")
+	after := w.refs()
+	for _, pkg := range []string{"a", "b"} {
+		if got, want := after["c1 refs/heads/deletionProposed/"+pkg+"/v1"], after["c1 refs/tags/"+pkg+"/v1"]; got == "" || got != want {
+			t.Errorf("the proposal to delete %s is %q, its tag %q", pkg, got, want)
+		}
+	}
+	for _, pkg := range []string{"c", "d"} {
+		if _, ok := after["c1 refs/heads/drafts/"+pkg+"/packagevariant-1"]; ok {
+			t.Errorf("Draft %s is still there", pkg)
+		}
+	}
+	for ref, hash := range before {
+		if strings.Contains(ref, "/e/") || strings.Contains(ref, "/h/") || strings.HasSuffix(ref, "heads/main") {
+			if after[ref] != hash {
+				t.Errorf("%s was touched", ref)
+			}
+		}
+	}
+	w.wantActions(w.mustApply("--prune", "--max-delete=4"), map[string]string{})
+	w.unchanged(after)
+
+	// A person decides: one deletion is taken back, one carried out.
+	w.mustRun(0, "reject", "c1/a")
+	if _, ok := w.refs()["c1 refs/heads/deletionProposed/a/v1"]; ok {
+		t.Error("the rejected proposal is still there")
+	}
+	r := w.mustRun(0, "approve", "c1/b")
+	w.contains(r.out, "DeletionProposed", "removed")
+	refs := strings.Join(w.refNames("c1"), " ")
+	w.lacks(refs, "/b/")
+	w.contains(refs, "refs/tags/a/v1", "refs/tags/e/v1", "refs/tags/f/v1")
+	if got := w.repos["c1"].Git(t, "ls-tree", "--name-only", "main"); got != "README.md\na\ne\nf" {
+		t.Errorf("main holds %q", got)
+	}
+}
+
+// Two of nine go without a word about numbers: the brake is for many.
+func TestFewDeletionsNeedNoNumber(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a", "b", "c"))
+	w.mustApply()
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a"))
+	w.wantActions(w.mustApply("--prune"), all("discard", "c1/b", "c1/c"))
+	w.wantRefs("c1", "refs/heads/drafts/a/packagevariant-1", "refs/heads/main")
+}
+
+// The package stays where the policy says orphan, owned by nobody.
+func TestOrphanPolicyReleases(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("draft.yaml", variantOf("one", "v1", "c1", "open", "  deletionPolicy: orphan\n"))
+	w.write("published.yaml", variantOf("two", "v1", "c1", "done", "  deletionPolicy: orphan\n"))
+	w.write("keep.yaml", variantOf("three", "v1", "c1", "kept", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/done")
+	w.write("draft.yaml", "")
+	w.write("published.yaml", "")
+	w.wantActions(w.mustApply("--prune"), all("release", "c1/open"))
+	kptfile := w.show("c1", "drafts/open/packagevariant-1", "open/Kptfile")
+	w.lacks(kptfile, "variform.dev/")
+	w.contains(kptfile, "# keep this comment", "upstreamLock")
+	w.contains(strings.Join(w.refNames("c1"), " "), "refs/tags/done/v1")
+	before := w.refs()
+	w.wantActions(w.mustApply("--prune"), map[string]string{})
+	w.unchanged(before)
+}
+
+// A second manager on the same repositories touches nothing of the first one's,
+// whatever it is told to delete.
+func TestSecondManager(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("sets/web.yaml", webSet)
+	w.write("sets/mine.yaml", listSet("mine", "web", "v1", "c1", "a", "b"))
+	w.mustApply("--manager", "first")
+	w.mustRun(0, "approve", "c1/a", "--manager", "first")
+	before := w.refs()
+
+	w.write("sets/mine.yaml", listSet("mine", "web", "v1", "c1", "second"))
+	p := w.apply("--manager", "second", "--prune", "--max-delete=100")
+	if p.status != 1 {
+		t.Errorf("status %d, want 1", p.status)
+	}
+	w.wantActions(p, map[string]string{"c1/web": "fail", "c2/web": "fail", "c1/second": "create"})
+	v := p.variant(t, "c1/web")
+	if !v.Stalled {
+		t.Error("not Stalled")
+	}
+	w.contains(v.Error, "first/default/web-c1-web", "another downstream package")
+	now := w.refs()
+	delete(now, "c1 refs/heads/drafts/second/packagevariant-1")
+	for ref, hash := range before {
+		if now[ref] != hash {
+			t.Errorf("%s moved from %s to %s", ref, hash, now[ref])
+		}
+		delete(now, ref)
+	}
+	if len(now) > 0 {
+		t.Errorf("new refs: %v", now)
+	}
+	// Nor can it decide about them.
+	w.mustRun(1, "approve", "c1/b", "--manager", "second")
+	w.mustRun(1, "propose", "c2/web", "--manager", "second")
+	w.contains(w.mustRun(1, "status", "-o", "yaml", "--manager", "second").out, "reason: ValidationError")
+	p = w.apply("--manager", "first")
+	if p.status != 1 || p.variant(t, "c1/second").Action != "fail" {
+		t.Errorf("the first manager took the second one's package: %s", p.out)
+	}
+}
+
+// What forbids deletions in a run.
+func TestNothingIsPrunedWhen(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(w *world)
+		args   []string
+		reason string
+		status int
+	}{
+		"the run is restricted": {args: []string{"--only", "c1/a"}, reason: "--only"},
+		"a file could not be read": {
+			change: func(w *world) { w.write("bad.yaml", "a: [") }, reason: "could not be read", status: 1,
+		},
+		"an object is not valid": {
+			change: func(w *world) { w.write("bad.yaml", variantOf("bad", "v1", "c1", "../x", "")) }, reason: "could not be read", status: 1,
+		},
+		"a repository could not be read": {
+			change: func(w *world) { w.write("bad.yaml", repository("bad", "/nowhere", true, "")) }, reason: "could not be read", status: 1,
+		},
+		"a target of a set fails": {
+			change: func(w *world) { w.write("bad.yaml", listSet("bad", "web", "v1", "c9", "x")) }, reason: "set default/bad", status: 1,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a", "b", "c"))
+			w.mustApply()
+			w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a", "b"))
+			if c.change != nil {
+				c.change(w)
+			}
+			before := w.refs()
+			p := w.apply(append([]string{"--prune", "--max-delete=10"}, c.args...)...)
+			if p.status != c.status {
+				t.Errorf("status %d, want %d\n%s", p.status, c.status, p.err)
+			}
+			if got := p.variant(t, "c1/c"); got.Action != "keep" {
+				t.Errorf("c1/c: %s %v, want keep", got.Action, got.Reasons)
+			}
+			w.contains(strings.Join(p.PruneBlocked, "\n"), c.reason)
+			w.unchanged(before)
+		})
+	}
+}
+
+// A set that selects nothing any more is taken for a mistake, however few go.
+func TestEmptySelectionBlocksDeletions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("sets/web.yaml", webSet)
+	w.mustApply()
+	w.write("sets/web.yaml", strings.Replace(webSet, "env: prod", "env: prd", 1))
+	before := w.refs()
+	p := w.mustApply("--prune")
+	w.wantActions(p, all("keep", "c1/web", "c2/web"))
+	w.contains(strings.Join(p.Warnings, "\n"), "spec.targets[0]", "braked")
+	w.unchanged(before)
+	w.wantActions(w.mustApply("--prune", "--max-delete=2"), all("discard", "c1/web", "c2/web"))
+}
+
+// A package that others have as their upstream is kept.
+func TestUpstreamIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("base.yaml", variantOf("base", "v1", "c1", "base", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/base")
+	w.write("leaf.yaml", strings.Replace(variantOf("leaf", "v1", "c2", "leaf", ""), "{repo: catalog, package: web,", "{repo: c1, package: base,", 1))
+	w.wantActions(w.mustApply(), all("create", "c2/leaf"))
+	w.write("base.yaml", "")
+	before := w.refs()
+	p := w.mustApply("--prune", "--max-delete=10")
+	w.wantActions(p, all("keep", "c1/base"))
+	w.contains(p.variant(t, "c1/base").Reasons[0], "upstream")
+	w.unchanged(before)
+
+	// It goes once nothing comes from it any more.
+	w.write("leaf.yaml", "")
+	w.wantActions(w.mustApply("--prune"), map[string]string{"c1/base": "keep", "c2/leaf": "discard"})
+	w.wantActions(w.mustApply("--prune"), all("retire", "c1/base"))
+}
+
+// A revision that any upstreamLock names is never pruned, even where no variant
+// names it any more: the next update has to merge from it.
+func TestLockedUpstreamIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("base.yaml", variantOf("base", "v1", "c1", "base", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/base")
+	w.write("leaf.yaml", strings.Replace(variantOf("leaf", "v1", "c2", "leaf", "  deletionPolicy: orphan\n"), "{repo: catalog, package: web,", "{repo: c1, package: base,", 1))
+	w.mustApply()
+	w.mustRun(0, "approve", "c2/leaf")
+	w.write("leaf.yaml", "")
+	w.write("base.yaml", "")
+	before := w.refs()
+	w.wantActions(w.mustApply("--prune"), all("keep", "c1/base"))
+	w.unchanged(before)
+}
+
+// A set, or a variant, that is called something else moves what it owns.
+func TestRenameMovesOwnership(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a", "b", "c", "d"))
+	w.write("v.yaml", variantOf("one", "v1", "c1", "single", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/a")
+	w.write("sets/web.yaml", listSet("site", "web", "v1", "c1", "a", "b", "c", "d"))
+	w.write("v.yaml", variantOf("two", "v1", "c1", "single", ""))
+	p := w.mustApply("--prune", "--max-delete=10")
+	want := all("update", "c1/b", "c1/c", "c1/d", "c1/single")
+	want["c1/a"] = "redraft"
+	w.wantActions(p, want)
+	w.contains(w.show("c1", "drafts/b/packagevariant-1", "b/Kptfile"), "variform.dev/variant: variform/default/site-c1-b", "variform.dev/set: site")
+	w.contains(w.show("c1", "drafts/single/packagevariant-1", "single/Kptfile"), "variform.dev/variant: variform/default/two")
+	w.contains(strings.Join(w.refNames("c1"), " "), "refs/tags/a/v1")
+	w.wantActions(w.mustApply("--prune", "--max-delete=10"), map[string]string{})
+}
+
+// Ownership is never inherited: an upstream that is itself owned does not make
+// its variants someone else's, nor does a person's copy of one.
+func TestOwnershipIsNotInherited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("base.yaml", variantOf("base", "v1", "c1", "base", "  deletionPolicy: orphan\n"))
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/base")
+	w.write("leaf.yaml", strings.Replace(variantOf("leaf", "v1", "c2", "leaf", ""), "{repo: catalog, package: web,", "{repo: c1, package: base,", 1))
+	w.mustApply()
+	kptfile := w.show("c2", "drafts/leaf/packagevariant-1", "leaf/Kptfile")
+	w.contains(kptfile, "variform.dev/variant: variform/default/leaf")
+	w.lacks(kptfile, "default/base", "orphan")
+
+	// A person copies an owned package by hand and pushes the copy.
+	files := gittest.Text{}
+	for _, f := range []string{"Kptfile", "deployment.yaml"} {
+		files["copy/"+f] = w.show("c2", "drafts/leaf/packagevariant-1", "leaf/"+f)
+	}
+	theirs := w.repos["c2"].CommitFrom(t, "drafts/copy/packagevariant-1", "main", "my copy", files)
+	w.mustApply("--prune", "--max-delete=10")
+	if got := w.refs()["c2 refs/heads/drafts/copy/packagevariant-1"]; got != theirs {
+		t.Errorf("the copy was touched: %q", got)
+	}
+}
