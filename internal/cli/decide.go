@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func (a *app) printVerdicts(d reconcile.Decision, verdicts []*reconcile.Verdict)
 			Variant: v.Identity.String(), Namespace: v.Namespace, Workspace: v.Workspace,
 			From: string(v.From), To: string(v.To), Revision: v.Revision, Commit: v.Commit,
 		}
-		to := firstSet(string(v.To), "removed")
+		to := cmp.Or(string(v.To), "removed")
 		if v.Revision > 0 && v.Err == nil {
 			to = fmt.Sprintf("%s v%d", to, v.Revision)
 		}

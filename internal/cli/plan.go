@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -18,25 +19,15 @@ func newPlan(a *app) *cobra.Command {
 change, and writes nothing outside its cache. It runs the same code as apply.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p := a.progress()
-			defer p.stop()
-			s, err := a.open(c.Context(), p)
-			if err != nil {
-				return err
-			}
-			plan, err := s.engine.Plan(c.Context())
-			p.stop()
-			if err != nil {
-				return err
-			}
-			s.locate(plan)
-			if err := a.printPlan(plan, false); err != nil {
-				return err
-			}
-			if exitCode && plan.Pending() && !plan.Failed() {
-				return findings{"changes are pending"}
-			}
-			return failed(plan)
+			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(_ *session, plan *reconcile.Plan) error {
+				if err := a.printPlan(plan, false); err != nil {
+					return err
+				}
+				if exitCode && plan.Pending() && !plan.Failed() {
+					return findings{"changes are pending"}
+				}
+				return nil
+			})
 		},
 	}
 	a.addFleet(c)
@@ -44,6 +35,27 @@ change, and writes nothing outside its cache. It runs the same code as apply.`,
 	a.addOutput(c)
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 when changes are pending")
 	return c
+}
+
+// plan reads the fleet, plans by one of the Engine's ways, and prints; what
+// failed in part makes findings of the whole.
+func (a *app) plan(ctx context.Context, run func(*reconcile.Engine, context.Context) (*reconcile.Plan, error), print func(*session, *reconcile.Plan) error) error {
+	p := a.progress()
+	defer p.stop()
+	s, err := a.open(ctx, p)
+	if err != nil {
+		return err
+	}
+	plan, err := run(s.engine, ctx)
+	p.stop()
+	if err != nil {
+		return err
+	}
+	s.locate(plan)
+	if err := print(s, plan); err != nil {
+		return err
+	}
+	return failed(plan)
 }
 
 // failed ends a command with findings where a plan holds failures.
@@ -63,25 +75,16 @@ func newApply(a *app) *cobra.Command {
 conditional on what was read. Running it again changes nothing.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p := a.progress()
-			defer p.stop()
-			s, err := a.open(c.Context(), p)
-			if err != nil {
-				return err
+			planAndApply := func(e *reconcile.Engine, ctx context.Context) (*reconcile.Plan, error) {
+				plan, err := e.Plan(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return plan, e.Apply(ctx, plan)
 			}
-			plan, err := s.engine.Plan(c.Context())
-			if err != nil {
-				return err
-			}
-			if err := s.engine.Apply(c.Context(), plan); err != nil {
-				return err
-			}
-			p.stop()
-			s.locate(plan)
-			if err := a.printPlan(plan, true); err != nil {
-				return err
-			}
-			return failed(plan)
+			return a.plan(c.Context(), planAndApply, func(_ *session, plan *reconcile.Plan) error {
+				return a.printPlan(plan, true)
+			})
 		},
 	}
 	a.addFleet(c)
@@ -103,24 +106,14 @@ against its open Draft, its latest Published revision, or its upstream.`,
 				return fmt.Errorf("--against %q: choose draft or base", against)
 			}
 			a.fleet.only = append(a.fleet.only, args...)
-			p := a.progress()
-			defer p.stop()
-			s, err := a.open(c.Context(), p)
-			if err != nil {
-				return err
-			}
-			plan, err := s.engine.Plan(c.Context())
-			p.stop()
-			if err != nil {
-				return err
-			}
-			s.locate(plan)
-			if err := a.printDiffs(plan, against); err != nil {
-				return err
-			}
-			a.printFailures(plan, false)
-			a.printProblems(plan)
-			return failed(plan)
+			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(_ *session, plan *reconcile.Plan) error {
+				if err := a.printDiffs(plan, against); err != nil {
+					return err
+				}
+				a.printFailures(plan, false)
+				a.printProblems(plan)
+				return nil
+			})
 		},
 	}
 	a.addFleet(c)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -72,7 +73,7 @@ func (a *app) writeRendered(dir string, before, after []krm.File, dry bool) erro
 
 func (a *app) printFunctions(res *render.Result) {
 	for _, f := range res.Functions {
-		a.note("%s %s: %s", firstSet(f.Package, "."), firstSet(f.Name, f.Image, f.Exec), f.Outcome)
+		a.note("%s %s: %s", cmp.Or(f.Package, "."), cmp.Or(f.Name, f.Image, f.Exec), f.Outcome)
 		for _, r := range f.Results {
 			a.note("  %s", r.String())
 		}

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +33,7 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 			if err != nil {
 				return err
 			}
-			report, _, problems, err := classify(c.Context(), s.engine)
+			report, shown, problems, err := classify(c.Context(), s.engine)
 			p.stop()
 			if err != nil {
 				return err
@@ -46,6 +48,11 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 			}
 			if err := a.printReview(report, members); err != nil {
 				return err
+			}
+			for _, name := range slices.Sorted(maps.Keys(shown)) {
+				for _, n := range shown[name].Notes {
+					a.note("warning: %s: %s", name, n)
+				}
 			}
 			for _, p := range problems {
 				_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
@@ -133,7 +140,7 @@ func (a *app) printReview(r *review.Report, all bool) error {
 			pkg = c.Package
 			for _, p := range r.Packages {
 				if p.Package == pkg && len(r.Packages) > 1 {
-					fmt.Fprintf(&b, "\n%s: %s\n", firstSet(pkg, "deletions and packages of no known upstream"), p.Summary)
+					fmt.Fprintf(&b, "\n%s: %s\n", cmp.Or(pkg, "deletions and packages of no known upstream"), p.Summary)
 				}
 			}
 		}

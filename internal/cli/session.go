@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -43,7 +44,7 @@ type fleetFlags struct {
 // addFleet adds the flags of every command that reads a fleet.
 func (a *app) addFleet(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVarP(&a.fleet.location, "fleet", "f", firstSet(os.Getenv("VARIFORM_FLEET"), "."), "management directory, or Git as URL[//dir][@ref]")
+	f.StringVarP(&a.fleet.location, "fleet", "f", cmp.Or(os.Getenv("VARIFORM_FLEET"), "."), "management directory, or Git as URL[//dir][@ref]")
 	f.StringVar(&a.fleet.manager, "manager", "", "name that this management root signs packages with (default: the name in its Kptfile, else \"variform\")")
 	f.StringVar(&a.fleet.cacheDir, "cache-dir", os.Getenv("VARIFORM_CACHE_DIR"), "folder for fetched objects (default: variform in the user's cache folder)")
 	_ = c.MarkFlagDirname("fleet")
@@ -69,15 +70,6 @@ func (a *app) addRenderFlags(c *cobra.Command) {
 	if c.Name() != "render" {
 		f.BoolVar(&a.fleet.noRender, "no-render", false, "leave the pipelines of packages unrun")
 	}
-}
-
-func firstSet(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // session is a fleet, read, and the engine for it.
@@ -139,7 +131,7 @@ func (f *fleetFlags) cache() (string, error) {
 func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Config, error) {
 	f := &a.fleet
 	cfg := reconcile.Config{
-		Git: store, Manager: firstSet(fleet.Manager, defaultManager), Only: f.only, Prune: f.prune, MaxDelete: f.maxDelete,
+		Git: store, Manager: cmp.Or(fleet.Manager, defaultManager), Only: f.only, Prune: f.prune, MaxDelete: f.maxDelete,
 		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
 		Fleet: reconcile.Fleet{Repositories: fleet.Repositories, Sets: fleet.Sets, Variants: fleet.Variants},
 	}

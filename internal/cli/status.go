@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -18,27 +19,13 @@ sets and variants with the conditions Stalled and Ready, and variants with their
 downstreamTargets.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
-			p := a.progress()
-			defer p.stop()
-			s, err := a.open(c.Context(), p)
-			if err != nil {
-				return err
-			}
-			plan, err := s.engine.Survey(c.Context())
-			p.stop()
-			if err != nil {
-				return err
-			}
-			s.locate(plan)
-			if err := a.printStatus(s, plan); err != nil {
-				return err
-			}
-			return failed(plan)
+			return a.plan(c.Context(), (*reconcile.Engine).Survey, a.printStatus)
 		},
 	}
 	a.addFleet(c)
 	a.addOutput(c)
 	c.Flags().StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages")
+	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
 	a.addRenderFlags(c)
 	return c
 }
@@ -81,7 +68,7 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 		ready = "False"
 	case i.Action == reconcile.Create:
 		ready, phase, revision = "False", "", ""
-	case i.Action.Pending(), i.Action == reconcile.Keep:
+	case i.Action.Pending(), i.Action == reconcile.Keep, i.Waits != "":
 		ready = "False"
 	}
 	if i.Stalled {
@@ -90,7 +77,7 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 	if i.Revision > 0 {
 		revision = fmt.Sprintf("v%d", i.Revision)
 	}
-	reason := strings.Join(i.Reasons, "; ")
+	reason := cmp.Or(strings.Join(i.Reasons, "; "), i.Waits)
 	if i.Err != nil {
 		reason = firstLine(i.Err.Error())
 	}

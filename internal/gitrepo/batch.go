@@ -200,6 +200,7 @@ func (b *Batch) Commit(ctx context.Context, s CommitSpec) (*Commit, error) {
 	b.mu.Lock()
 	b.commits[h] = c
 	b.mu.Unlock()
+	b.repo.store.places.put(h, s.Path, s.PackageTree)
 	return c, nil
 }
 

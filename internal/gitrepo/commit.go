@@ -204,23 +204,29 @@ func (c *commitCache) matching(prefix string) []Hash {
 // add parses and keeps raw commits, and appends the new ones to the file in one
 // write, so that runs side by side do not tear each other's records.
 func (c *commitCache) add(raws map[Hash][]byte) error {
+	hashes := make([]Hash, 0, len(raws))
+	for h := range raws {
+		if c.get(h) == nil {
+			hashes = append(hashes, h)
+		}
+	}
+	plumbing.HashesSort(hashes)
+	parsed := make([]*Commit, len(hashes))
+	err := sideBySide(len(hashes), func(i int) (err error) {
+		parsed[i], err = parseCommit(hashes[i], raws[hashes[i]])
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []byte
-	hashes := make([]Hash, 0, len(raws))
-	for h := range raws {
-		hashes = append(hashes, h)
-	}
-	plumbing.HashesSort(hashes)
-	for _, h := range hashes {
+	for i, h := range hashes {
 		if c.byID[h] != nil {
 			continue
 		}
-		commit, err := parseCommit(h, raws[h])
-		if err != nil {
-			return err
-		}
-		c.byID[h] = commit
+		c.byID[h] = parsed[i]
 		if len(raws[h]) <= maxCommitBytes {
 			out = binary.BigEndian.AppendUint32(out, uint32(len(raws[h])))
 			out = append(append(out, h[:]...), raws[h]...)

@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"golang.org/x/sync/errgroup"
 )
 
 // gitDirs is where a local repository keeps its things.
@@ -95,11 +98,9 @@ func (d *gitDirs) readConfig(path string) error {
 // readRefs reads loose refs and then packed ones, in the order that is safe
 // beside a git that packs them.
 func (d *gitDirs) readRefs(objects objectSource, log func(string, ...any)) (*Refs, error) {
-	loose := map[string]string{}
-	for _, kind := range []string{"heads", "tags"} {
-		if err := d.walkLoose(kind, loose); err != nil {
-			return nil, err
-		}
+	loose, err := d.readLoose("refs/heads", "refs/tags")
+	if err != nil {
+		return nil, fmt.Errorf("reading the refs of the Git repository %q: %w", d.common, err)
 	}
 	packed, err := readPackedRefs(filepath.Join(d.common, "packed-refs"))
 	if err != nil {
@@ -138,30 +139,57 @@ func (d *gitDirs) readHead() string {
 	return strings.TrimSpace(target)
 }
 
-func (d *gitDirs) walkLoose(kind string, into map[string]string) error {
-	root := filepath.Join(d.common, "refs", kind)
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // deleted while we walk
+// readLoose reads the ref files below some folders, many at once: a fleet has a
+// folder of its own for nearly every ref.
+func (d *gitDirs) readLoose(folders ...string) (map[string]string, error) {
+	var mu sync.Mutex
+	out := map[string]string{}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	var walk func(folder string) error
+	walk = func(folder string) error {
+		entries, err := os.ReadDir(filepath.Join(d.common, folder))
+		if err != nil {
+			return gone(err)
 		}
-		if err != nil || e.IsDir() || strings.HasSuffix(path, ".lock") {
-			return err
+		for _, e := range entries {
+			name := folder + "/" + e.Name()
+			if strings.HasSuffix(name, ".lock") {
+				continue
+			}
+			if e.IsDir() {
+				if !g.TryGo(func() error { return walk(name) }) {
+					if err := walk(name); err != nil {
+						return err
+					}
+				}
+				continue
+			}
+			data, err := os.ReadFile(filepath.Join(d.common, name))
+			if err != nil {
+				if gone(err) == nil {
+					continue
+				}
+				return err
+			}
+			mu.Lock()
+			out[name] = strings.TrimSpace(string(data))
+			mu.Unlock()
 		}
-		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		rel, rerr := filepath.Rel(d.common, path)
-		if err != nil || rerr != nil {
-			return errors.Join(err, rerr)
-		}
-		into[filepath.ToSlash(rel)] = strings.TrimSpace(string(data))
 		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("reading the refs of the Git repository %q: %w", d.common, err)
 	}
-	return nil
+	for _, f := range folders {
+		g.Go(func() error { return walk(f) })
+	}
+	return out, g.Wait()
+}
+
+// gone is err, but nil for what was deleted while we looked.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func followLoose(name string, loose map[string]string, packed map[string]Ref) (Hash, bool) {

@@ -251,7 +251,7 @@ func (p *pusher) request(a *attempt, updates []RefUpdate, caps *capability.List,
 		_ = req.Capabilities.Set(capability.Atomic)
 	} else if len(updates) > 1 {
 		if p.opts.RequireAtomic {
-			return nil, errKind(ErrUnsupported, "the server cannot move several refs atomically")
+			return nil, errKind(ErrUnsupported, "the server cannot move several refs atomically, and here all must move or none")
 		}
 		p.report.Atomic = false
 		p.repo.store.opts.Log("%s cannot move several refs atomically: each moves on its own", p.repo.URL())

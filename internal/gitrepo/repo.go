@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -10,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	"golang.org/x/sync/errgroup"
 )
 
 // Repo is one Git repository. Safe for concurrent use.
@@ -177,14 +179,16 @@ func (r *Repo) needCommits(ctx context.Context, hashes []Hash, depth int) error 
 
 // readStored takes commits from the objects at hand into the cache.
 func (r *Repo) readStored(hashes []Hash) error {
+	var mu sync.Mutex
 	raws := make(map[Hash][]byte, len(hashes))
-	for _, h := range hashes {
+	err := sideBySide(len(hashes), func(i int) error {
+		h := hashes[i]
 		if r.local == nil && !r.objects.has(h) {
-			continue
+			return nil
 		}
 		typ, data, err := r.objects.read(h, 0)
 		if isMissing(err) {
-			continue
+			return nil
 		}
 		if err != nil {
 			return err
@@ -192,9 +196,32 @@ func (r *Repo) readStored(hashes []Hash) error {
 		if typ != plumbing.CommitObject {
 			return errKind(ErrMissingObject, "the Git object %s is a %s, not a commit", h, typ)
 		}
+		mu.Lock()
 		raws[h] = data
+		mu.Unlock()
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return r.commits.add(raws)
+}
+
+// sideBySide calls f with 0 to n-1, a part of them on each CPU.
+func sideBySide(n int, f func(i int) error) error {
+	var g errgroup.Group
+	cpus := runtime.GOMAXPROCS(0)
+	for cpu := range cpus {
+		g.Go(func() error {
+			for i := n * cpu / cpus; i < n*(cpu+1)/cpus; i++ {
+				if err := f(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return g.Wait()
 }
 
 // FindAncestors finds, for each tip, the nearest commit that match accepts: the

@@ -63,6 +63,7 @@ type Store struct {
 	opts     Options
 	http     transport.Transport
 	packages packageCache
+	places   placeCache
 
 	mu    sync.Mutex
 	repos map[string]*openedRepo
@@ -82,11 +83,15 @@ func NewStore(o Options) *Store {
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
 	}
-	return &Store{
+	s := &Store{
 		opts:  o,
 		http:  githttp.NewClient(&http.Client{Transport: o.Transport}),
 		repos: map[string]*openedRepo{},
 	}
+	if o.CacheDir != "" {
+		s.places.path = filepath.Join(o.CacheDir, "git", "places")
+	}
+	return s
 }
 
 // Open returns the repository at url: a local path, file://, http(s)://, ssh://,

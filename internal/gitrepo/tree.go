@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -71,6 +73,9 @@ func (r *Repo) readTree(h Hash) ([]treeEntry, error) {
 // false where the commit has no directory of that path. The commit must have been
 // fetched (ErrMissingObject).
 func (r *Repo) TreeAt(ctx context.Context, commit Hash, dir string) (Hash, bool, error) {
+	if h, known := r.KnownTreeAt(commit, dir); known {
+		return h, !h.IsZero(), nil
+	}
 	cs, err := r.Commits(ctx, commit)
 	if err != nil {
 		return Hash{}, false, err
@@ -79,7 +84,15 @@ func (r *Repo) TreeAt(ctx context.Context, commit Hash, dir string) (Hash, bool,
 	if err != nil {
 		return Hash{}, false, fmt.Errorf("reading %q at commit %s of %s: %w", dir, commit, r.URL(), err)
 	}
+	r.store.places.put(commit, dir, h)
 	return h, ok, nil
+}
+
+// KnownTreeAt is TreeAt from memory and the cache folder alone, for a commit
+// that need not have been fetched. A known zero Hash says that there is no
+// directory of that path.
+func (r *Repo) KnownTreeAt(commit Hash, dir string) (tree Hash, known bool) {
+	return r.store.places.get(commit, dir)
 }
 
 func (r *Repo) subtree(h Hash, dir string) (Hash, bool, error) {
@@ -95,6 +108,71 @@ func (r *Repo) subtree(h Hash, dir string) (Hash, bool, error) {
 		h = e.hash
 	}
 	return h, true, nil
+}
+
+// Beside lists what differs between two fetched commits outside of a folder:
+// the paths of files and folders, not looked into, sorted.
+func (r *Repo) Beside(ctx context.Context, a, b Hash, dir string) ([]string, error) {
+	cs, err := r.Commits(ctx, a, b)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.beside(cs[0].Tree, cs[1].Tree, "", splitPath(dir))
+	if err != nil {
+		return nil, fmt.Errorf("comparing commits %s and %s of %s: %w", a, b, r.URL(), err)
+	}
+	sort.Strings(out)
+	return out, nil
+}
+
+func (r *Repo) beside(a, b Hash, prefix string, segs []string) ([]string, error) {
+	if a == b || len(segs) == 0 {
+		return nil, nil
+	}
+	x, err := r.entries(a)
+	if err != nil {
+		return nil, err
+	}
+	y, err := r.entries(b)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	names := slices.Collect(maps.Keys(x))
+	for name := range y {
+		if _, both := x[name]; !both {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		p, q := x[name], y[name]
+		if name == segs[0] && (p.mode == modeDir || p.mode == "") && (q.mode == modeDir || q.mode == "") {
+			below, err := r.beside(p.hash, q.hash, path.Join(prefix, name), segs[1:])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, below...)
+		} else if p.mode != q.mode || p.hash != q.hash {
+			out = append(out, path.Join(prefix, name))
+		}
+	}
+	return out, nil
+}
+
+// entries are a tree's by name; a zero Hash has none.
+func (r *Repo) entries(tree Hash) (map[string]treeEntry, error) {
+	if tree.IsZero() {
+		return nil, nil
+	}
+	t, err := r.parsedTree(tree)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]treeEntry, len(t.entries))
+	for _, e := range t.entries {
+		out[e.name] = e
+	}
+	return out, nil
 }
 
 // treesKept bounds the trees that are kept parsed: a branch's root is asked for

@@ -281,7 +281,7 @@ func (e *Engine) decideRepo(ctx context.Context, git *gitrepo.Repo, list []*Verd
 			fail(list, err)
 			return
 		}
-		_, err := b.Push(ctx, gitrepo.PushOptions{})
+		_, err := b.Push(ctx, gitrepo.PushOptions{RequireAtomic: true})
 		if err == nil {
 			return
 		}
@@ -410,6 +410,9 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	if err != nil {
 		return err
 	}
+	if err := v.onlyPackage(ctx); err != nil {
+		return err
+	}
 	kptfile, err := mutate.Read(pkg, "")
 	if err != nil {
 		return err
@@ -446,6 +449,24 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 		gitrepo.RefUpdate{Name: v.head.Ref.Name, Old: v.head.Ref.Hash})
 	v.To, v.Revision, v.Commit = lifecycle.Published, n, c.Hash.String()
 	return nil
+}
+
+// onlyPackage refuses a Draft on which people changed more than the package:
+// publishing takes the package alone, and the rest would be lost unseen.
+func (v *Verdict) onlyPackage(ctx context.Context) error {
+	h, r, path := v.head, v.repo, v.state.path
+	if h.machine == nil || h.machine.Hash == h.Ref.Commit {
+		return nil
+	}
+	if err := r.git.Fetch(ctx, h.machine.Hash, h.Ref.Commit); err != nil {
+		return err
+	}
+	beside, err := r.git.Beside(ctx, h.machine.Hash, h.Ref.Commit, path)
+	if err != nil || len(beside) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s changes %s outside of %s, and publishing takes the package alone: undo that there, or move it to a branch of its own, and approve again",
+		shortRef(h.Ref.Name), strings.Join(limit(beside, 5), ", "), path)
 }
 
 func (h *head) trailers() gitrepo.Trailers {

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,11 +54,7 @@ func (e *Engine) make(ctx context.Context, item *Item) error {
 	if err != nil {
 		return fmt.Errorf("variant %s: %w", w.pv.Name, err)
 	}
-	for _, o := range report.Outcomes {
-		if !o.Injected() {
-			item.Warnings = append(item.Warnings, fmt.Sprintf("%s: %s", o.ConditionType, o.Message))
-		}
-	}
+	item.Warnings = append(item.Warnings, unfilled(report)...)
 	if pkg, err = e.render(ctx, w, pkg, item); err != nil {
 		return err
 	}
@@ -267,20 +264,11 @@ func (e *Engine) render(ctx context.Context, w *work, pkg *krm.Package, item *It
 	for _, f := range res.Functions {
 		for _, r := range f.Results {
 			if r.Severity != "" && r.Severity != "info" {
-				item.Warnings = append(item.Warnings, fmt.Sprintf("%s: %s", firstOf(f.Name, f.Image, f.Exec), r.String()))
+				item.Warnings = append(item.Warnings, fmt.Sprintf("%s: %s", cmp.Or(f.Name, f.Image, f.Exec), r.String()))
 			}
 		}
 	}
 	return res.Package, nil
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 func (i *Item) readConditions() error {

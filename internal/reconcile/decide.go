@@ -274,19 +274,22 @@ func (e *Engine) judge(ctx context.Context, w *work, item *Item) {
 	if from != nil {
 		recorded = w.state.published(from.inputs.Published)
 	}
-	then, err := e.inputsOf(ctx, w, recorded)
+	parts, selection, err := e.inputsOf(w)
 	if err != nil {
 		item.fail(err)
 		return
 	}
-	latest := w.state.latest
+	then, latest := parts.from(recorded).digest(), w.state.latest
 	w.inputs = then
 	if latest != recorded {
-		if w.inputs, err = e.inputsOf(ctx, w, latest); err != nil {
-			item.fail(err)
-			return
-		}
+		w.inputs = parts.from(latest).digest()
 	}
+	defer func() {
+		// What is built anew says so itself.
+		if item.write == nil && item.Err == nil {
+			item.Warnings = append(item.Warnings, unfilled(selection)...)
+		}
+	}()
 	item.write = &write{work: w}
 	if merged, err := w.mergedElsewhere(ctx); err != nil {
 		item.fail(err)
@@ -321,7 +324,8 @@ func (e *Engine) judgePublished(w *work, then inputs, item *Item) {
 	switch {
 	case w.from.Lifecycle == gitrepo.DeletionProposed:
 		item.write = nil
-		item.Warnings = append(item.Warnings, fmt.Sprintf("%s is proposed for deletion although the variant is wanted: reject the deletion", revisionName(w.from.Number)))
+		item.Waits = fmt.Sprintf("%s is proposed for deletion although the variant is wanted: reject the deletion", revisionName(w.from.Number))
+		item.Warnings = append(item.Warnings, item.Waits)
 	case w.adopt:
 		item.Action, item.Reasons = Redraft, []string{"adopted from " + revisionName(w.from.Number)}
 	case w.from.inputs.Digest != then.Digest:
@@ -364,36 +368,38 @@ func (w *work) memoKey() string {
 	return hash("unchanged", w.inputs.Digest, w.from.Ref.Commit.String(), w.state.path)
 }
 
-// inputsOf digests all that goes into a variant that starts from a Published
-// revision, nil for none.
-func (e *Engine) inputsOf(ctx context.Context, w *work, published *head) (inputs, error) {
+// inputsOf collects what goes into a variant, but for the Published revision
+// that it starts from; selection says what fills its injection points.
+func (e *Engine) inputsOf(w *work) (parts inputParts, selection *injector.Report, err error) {
 	spec, err := canonicalSpec(w.pv, w.set, w.owner)
 	if err != nil {
-		return inputs{}, err
+		return inputParts{}, nil, err
 	}
-	p := inputParts{upstreamTree: w.up.tree.String(), upstreamRef: w.up.repo.address() + "\x00" + w.up.at.Path + "\x00" + w.up.at.Ref, spec: spec, functions: w.up.functions}
-	for _, f := range pipelineFunctions(w.pv) {
-		p.functions = append(p.functions[:len(p.functions):len(p.functions)], f)
-	}
-	if e.cfg.Renderer == nil {
-		p.functions = []string{"not rendered"}
-	}
-	p.context = []string{injector.Select(w.up.points, e.injection(w.pv)).Digest()}
-	if published != nil {
-		p.published = revisionName(published.Number)
-		tree, err := w.repo.treeAt(ctx, published.Ref.Commit, w.state.path)
-		if err != nil {
-			return inputs{}, fmt.Errorf("reading %s of %s: %w", p.published, w.Identity, err)
+	selection = injector.Select(w.up.points, e.injection(w.pv))
+	return inputParts{
+		upstreamTree: w.up.tree.String(), upstreamRef: w.up.repo.address() + "\x00" + w.up.at.Path + "\x00" + w.up.at.Ref,
+		spec: spec, functions: e.functions(w), context: selection.Digest(),
+	}, selection, nil
+}
+
+// unfilled is a warning for each injection point that nothing fills.
+func unfilled(r *injector.Report) []string {
+	var out []string
+	for _, o := range r.Outcomes {
+		if !o.Injected() {
+			out = append(out, fmt.Sprintf("%s: %s", o.ConditionType, o.Message))
 		}
-		p.publishedTree = tree.String()
 	}
-	return p.digest(), nil
+	return out
 }
 
 // treeAt is the package's tree in a commit, zero where it has none.
 func (r *repository) treeAt(ctx context.Context, commit gitrepo.Hash, path string) (gitrepo.Hash, error) {
 	if commit.IsZero() {
 		return gitrepo.Hash{}, nil
+	}
+	if tree, known := r.git.KnownTreeAt(commit, path); known {
+		return tree, nil
 	}
 	if err := r.git.Fetch(ctx, commit); err != nil {
 		return gitrepo.Hash{}, err

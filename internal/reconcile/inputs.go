@@ -5,6 +5,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
@@ -69,13 +72,21 @@ func parseInputs(trailer string) inputs {
 
 // inputParts are the whole values behind an inputs.
 type inputParts struct {
-	upstreamTree  string
-	upstreamRef   string // repository, path and ref, as the Kptfile names them
-	published     string // vN
-	publishedTree string
-	spec          string // canonical JSON
-	context       []string
-	functions     []string
+	upstreamTree string
+	upstreamRef  string // repository, path and ref, as the Kptfile names them
+	published    string // vN
+	publishedAt  string // its commit: what it holds, without reading it
+	spec         string // canonical JSON
+	context      string // digest of the injected objects
+	functions    []string
+}
+
+// from adds the Published revision that the variant starts from, nil for none.
+func (p inputParts) from(published *head) inputParts {
+	if published != nil {
+		p.published, p.publishedAt = revisionName(published.Number), published.Ref.Commit.String()
+	}
+	return p
 }
 
 func (p inputParts) digest() inputs {
@@ -83,18 +94,39 @@ func (p inputParts) digest() inputs {
 		Upstream:  short(hash(p.upstreamTree, p.upstreamRef)),
 		Published: p.published,
 		Spec:      short(hash(p.spec)),
-		Context:   short(hash(p.context...)),
+		Context:   short(hash(p.context)),
 		Functions: short(hash(p.functions...)),
 	}
-	i.Digest = hash(engineVersion, p.upstreamTree, p.upstreamRef, p.published, p.publishedTree, p.spec, hash(p.context...), hash(p.functions...))
+	i.Digest = hash(engineVersion, p.upstreamTree, p.upstreamRef, p.published, p.publishedAt, p.spec, p.context, hash(p.functions...))
 	return i
 }
+
+// functions names what a variant's package is rendered with: the upstream's
+// pipelines and what the variant adds to them.
+func (e *Engine) functions(w *work) []string {
+	if e.cfg.Renderer == nil {
+		return []string{"not rendered"}
+	}
+	p := w.pv.Spec.Pipeline
+	if p == nil {
+		return w.up.functions
+	}
+	out := slices.Clone(w.up.functions)
+	for _, f := range slices.Concat(p.Mutators, p.Validators) {
+		k := functionKey{f.Image, f.Exec, f.Tag}
+		out = append(out, "variant "+e.versions.get(k, func() string { return e.cfg.Renderer.Version(k.image, k.exec, k.tag) }))
+	}
+	return out
+}
+
+type functionKey struct{ image, exec, tag string }
 
 func hash(values ...string) string {
 	h := sha256.New()
 	for _, v := range values {
-		_, _ = fmt.Fprintf(h, "%d:", len(v))
-		_, _ = h.Write([]byte(v))
+		_, _ = io.WriteString(h, strconv.Itoa(len(v)))
+		_, _ = io.WriteString(h, ":")
+		_, _ = io.WriteString(h, v)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -11,15 +11,15 @@ import (
 
 func parts() inputParts {
 	return inputParts{
-		upstreamTree: "tree", upstreamRef: "ref", published: "v1", publishedTree: "published",
-		spec: "{}", context: []string{"a", "b"}, functions: []string{"f@v1"},
+		upstreamTree: "tree", upstreamRef: "ref", published: "v1", publishedAt: "published",
+		spec: "{}", context: "a", functions: []string{"f@v1"},
 	}
 }
 
 func TestInputsRoundTrip(t *testing.T) {
 	full := parts().digest()
 	first := parts()
-	first.published, first.publishedTree = "", ""
+	first.published, first.publishedAt = "", ""
 	for name, in := range map[string]inputs{"from a revision": full, "first": first.digest(), "none": {}} {
 		t.Run(name, func(t *testing.T) {
 			text := in.String()
@@ -45,10 +45,10 @@ func TestWhy(t *testing.T) {
 		"upstream's content": {func(p *inputParts) { p.upstreamTree = "other" }, []string{"upstream changed: now up"}},
 		"upstream's name":    {func(p *inputParts) { p.upstreamRef = "other" }, []string{"upstream changed: now up"}},
 		"spec":               {func(p *inputParts) { p.spec = "{a}" }, []string{"variant spec changed"}},
-		"context":            {func(p *inputParts) { p.context = []string{"ab", ""} }, []string{"injected context objects changed"}},
+		"context":            {func(p *inputParts) { p.context = "b" }, []string{"injected context objects changed"}},
 		"functions":          {func(p *inputParts) { p.functions = nil }, []string{"functions changed version"}},
 		"published":          {func(p *inputParts) { p.published = "v2" }, []string{"v2 was published"}},
-		"published content":  {func(p *inputParts) { p.publishedTree = "x" }, []string{"built by another version of variform"}},
+		"published content":  {func(p *inputParts) { p.publishedAt = "x" }, []string{"built by another version of variform"}},
 		"two":                {func(p *inputParts) { p.spec, p.functions = "x", nil }, []string{"variant spec changed", "functions changed version"}},
 	}
 	old := parts().digest()

@@ -62,6 +62,9 @@ type Item struct {
 	Reasons []string
 	// Warnings are for the reader; they stop nothing.
 	Warnings []string
+	// Waits says what a person must do before the variant can be brought up to
+	// date; empty for nothing.
+	Waits string
 	// Err is set with Fail. Stalled says that it needs a person.
 	Err     error
 	Stalled bool

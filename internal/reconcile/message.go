@@ -5,9 +5,6 @@ import (
 	"path"
 	"strings"
 
-	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
-
-	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/merge"
 )
@@ -75,18 +72,4 @@ func UpgradeTask(oldUpstream, newUpstream, local string, strategy merge.Strategy
 		LocalPackageRevisionRef: gitrepo.RevisionRef{Name: local},
 		Strategy:                string(strategy),
 	}}
-}
-
-// pipelineFunctions names the functions that a variant adds to its package.
-func pipelineFunctions(pv *v1alpha1.PackageVariant) []string {
-	if pv.Spec.Pipeline == nil {
-		return nil
-	}
-	var out []string
-	for _, list := range [][]kptfilev1.Function{pv.Spec.Pipeline.Mutators, pv.Spec.Pipeline.Validators} {
-		for _, f := range list {
-			out = append(out, firstOf(f.Image, f.Exec)+"@"+f.Tag)
-		}
-	}
-	return out
 }

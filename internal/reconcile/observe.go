@@ -27,6 +27,7 @@ type repository struct {
 	obj    *v1alpha1.Repository
 	git    *gitrepo.Repo
 	err    error
+	url    string // see address
 	dir    string
 	branch string
 	// states by package path, filled by readHeads.
@@ -85,6 +86,7 @@ func (e *Engine) openRepositories(ctx context.Context) []error {
 	for _, obj := range e.cfg.Fleet.Repositories {
 		r := &repository{obj: obj, branch: defaultBranch}
 		if obj.Spec.Git != nil {
+			r.url = gitrepo.Display(obj.Spec.Git.Repo)
 			r.dir = strings.Trim(obj.Spec.Git.Directory, "/")
 			if obj.Spec.Git.Branch != "" {
 				r.branch = obj.Spec.Git.Branch
@@ -158,7 +160,7 @@ func (r *repository) open(ctx context.Context, store *gitrepo.Store, refresh fun
 
 // address is the Repository's own spelling: another Repository of the same Git
 // repository, read first, must not change what is written into packages.
-func (r *repository) address() string { return gitrepo.Display(r.obj.Spec.Git.Repo) }
+func (r *repository) address() string { return r.url }
 
 func (r *repository) path(pkg string) string { return gitrepo.PackagePath(r.dir, pkg) }
 

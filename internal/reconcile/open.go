@@ -30,7 +30,9 @@ type Shown struct {
 	// Base may be nil where it could not be read. Package is nil for a
 	// proposed deletion.
 	Base, Package *krm.Package
-	Warnings      []string
+	// Warnings say why what is shown is not complete; Notes say what stands in
+	// the way of a decision.
+	Warnings, Notes []string
 }
 
 // Open reads every revision of this manager's that a person can decide about,
@@ -82,6 +84,9 @@ func (e *Engine) show(ctx context.Context, v *Verdict) (*Shown, error) {
 	_, pkg, err := v.repo.readPackage(ctx, v.head.Ref.Commit, v.state.path)
 	if err != nil {
 		return nil, err
+	}
+	if err := v.onlyPackage(ctx); err != nil {
+		s.Notes = append(s.Notes, err.Error())
 	}
 	if v.From == lifecycle.DeletionProposed {
 		s.Base, s.BaseName = pkg, revisionName(v.Revision)

@@ -129,7 +129,8 @@ func (f fetchSet) run(ctx context.Context, limit int) {
 	_ = g.Wait()
 }
 
-// prefetch brings the Published revisions that inputs are compared with.
+// prefetch brings the revisions that mergedElsewhere compares, where what they
+// hold is not known yet.
 func (e *Engine) prefetch(ctx context.Context, variants []*variant) {
 	set := fetchSet{}
 	for _, v := range variants {
@@ -138,16 +139,18 @@ func (e *Engine) prefetch(ctx context.Context, variants []*variant) {
 			continue
 		}
 		s := r.stateOf(r.path(v.Package))
-		if len(s.heads) == 0 {
-			continue
-		}
-		set.add(r, r.head())
-		if s.latest != nil {
-			set.add(r, s.latest.Ref.Commit)
+		add := func(commit gitrepo.Hash) {
+			if _, known := r.git.KnownTreeAt(commit, s.path); !known {
+				set.add(r, commit)
+			}
 		}
 		for _, h := range s.heads {
-			if p := s.published(h.inputs.Published); p != nil {
-				set.add(r, p.Ref.Commit)
+			if h.Number > 0 {
+				continue
+			}
+			add(r.head())
+			if s.latest != nil {
+				add(s.latest.Ref.Commit)
 			}
 		}
 	}

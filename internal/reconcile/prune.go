@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -336,7 +337,7 @@ func (e *Engine) brake(plan *Plan, items []*Item, wanted []*variant) {
 	}
 	for k, n := range going {
 		if braked(k) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("deletions braked: %d of %d packages of %s", n, n+staying[k], firstOf(k.set, "variants written by hand")))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("deletions braked: %d of %d packages of %s", n, n+staying[k], cmp.Or(k.set, "variants written by hand")))
 		}
 	}
 	sort.Strings(plan.Warnings)

@@ -44,7 +44,10 @@ type Fleet struct {
 // Renderer runs a package's pipelines; *render.Renderer is one.
 type Renderer interface {
 	Render(ctx context.Context, p *krm.Package) (*render.Result, error)
+	// Versions names what would run in each of the package's pipelines, and
+	// Version for one function that a variant adds.
 	Versions(p *krm.Package) []string
+	Version(image, exec, tag string) string
 }
 
 // Memo remembers across runs which work came to nothing. Losing it costs time,
@@ -102,6 +105,7 @@ type Engine struct {
 	sorted   []*repository              // the same, by namespace and name
 	byURL    map[addressKey]*repository // the first of each address, by sorted
 	upstream memo[upstreamKey, upstreamResult]
+	versions memo[functionKey, string]
 }
 
 // New returns an Engine.

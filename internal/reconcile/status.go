@@ -43,6 +43,8 @@ func variantConditions(items []*Item) []metav1.Condition {
 			failed = append(failed, i.Err.Error())
 		case i.write != nil:
 			pending = append(pending, fmt.Sprintf("%s: %s", i.Action, strings.Join(i.Reasons, "; ")))
+		case i.Waits != "":
+			pending = append(pending, i.Waits)
 		}
 	}
 	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}
@@ -72,10 +74,13 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 		if i.Namespace != s.Namespace || i.Set != s.Name || i.Variant == nil {
 			continue
 		}
-		if i.Err != nil {
+		switch {
+		case i.Err != nil:
 			waiting = append(waiting, i.Name+" failed")
-		} else if i.write != nil {
+		case i.write != nil:
 			waiting = append(waiting, i.Name+" is out of date")
+		case i.Waits != "":
+			waiting = append(waiting, i.Name+" waits: "+i.Waits)
 		}
 	}
 	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}

@@ -559,8 +559,19 @@ func TestVersions(t *testing.T) {
 		"Kptfile pipeline.mutators[0] builtin set-labels@v0.2 revision 1",
 		"Kptfile pipeline.mutators[1] unavailable example.com/x:v1",
 	}
-	if diff := cmp.Diff(want, New(testOptions()).Versions(p)); diff != "" {
+	r := New(testOptions())
+	if diff := cmp.Diff(want, r.Versions(p)); diff != "" {
 		t.Error(diff)
+	}
+	for _, tt := range [][4]string{
+		{"set-labels:v0.2", "", "", "builtin set-labels@v0.2 revision 1"},
+		{"set-labels", "", "v0.2", "builtin set-labels@v0.2 revision 1"},
+		{"example.com/x:v1", "", "", "unavailable example.com/x:v1"},
+		{"a:b:c:d", "", "", "unreadable a:b:c:d"},
+	} {
+		if got := r.Version(tt[0], tt[1], tt[2]); got != tt[3] {
+			t.Errorf("Version(%q, %q, %q) = %q, want %q", tt[0], tt[1], tt[2], got, tt[3])
+		}
 	}
 }
 

@@ -97,15 +97,29 @@ func (r *Renderer) Versions(p *krm.Package) []string {
 	var out []string
 	_ = root.walk(func(n *pkgNode) error {
 		for _, f := range n.functions {
-			version := "unavailable " + f.id()
-			if s, err := r.resolve(f); err == nil {
-				version = s.call.Version()
-			}
-			out = append(out, fmt.Sprintf("%s %s %s", path.Join(n.dir, "Kptfile"), f.field(), version))
+			out = append(out, fmt.Sprintf("%s %s %s", path.Join(n.dir, "Kptfile"), f.field(), r.version(f)))
 		}
 		return nil
 	})
 	return out
+}
+
+// Version names what would run for a function that a package is still to get:
+// of an image and an exec one is set, and tag may be empty.
+func (r *Renderer) Version(image, exec, tag string) string {
+	f, errs := functionDoc{Image: image, Exec: exec, Tag: tag}.function(nil, "", "", 0, r.opts.Registry)
+	if len(errs) > 0 {
+		return "unreadable " + image + exec
+	}
+	return r.version(f)
+}
+
+func (r *Renderer) version(f Function) string {
+	s, err := r.resolve(f)
+	if err != nil {
+		return "unavailable " + f.id()
+	}
+	return s.call.Version()
 }
 
 // plan finds a runtime for each function, or says of all that have none what

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/internal/krm"
@@ -22,8 +23,8 @@ func checkTarget(p *krm.Package, dir, file string) error {
 			return fmt.Errorf("output: %s: %s is a file, not a directory", file, d)
 		}
 	}
-	if base := path.Base(file); base != "Kptfile" && !strings.HasSuffix(base, ".yaml") && !strings.HasSuffix(base, ".yml") {
-		return fmt.Errorf("output: %s: resources are written to .yaml and .yml files only", file)
+	if path.Base(file) != "Kptfile" && !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(file)) {
+		return fmt.Errorf("output: %s: resources are written to .yaml, .yml and .json files only", file)
 	}
 	for _, problem := range p.Problems() {
 		if problem.Path == file {

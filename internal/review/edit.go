@@ -102,6 +102,24 @@ func index(p *krm.Package) (side, error) {
 	return s, nil
 }
 
+// samePackage compares two packages byte for byte.
+func samePackage(before, after *krm.Package) (bool, error) {
+	a, err := index(before)
+	if err != nil {
+		return false, err
+	}
+	b, err := index(after)
+	if err != nil || len(a.files) != len(b.files) {
+		return false, err
+	}
+	for path := range a.files {
+		if !a.same(b, path) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 func (s side) same(o side, path string) bool {
 	a, okA := s.files[path]
 	b, okB := o.files[path]
@@ -141,10 +159,18 @@ func (d *differ) files(before, after side) {
 
 // resources compares the resources of files that differ.
 func (d *differ) resources(before, after side) {
-	old := map[resourceKey]*krm.Resource{}
+	old := pairs{}
 	for _, r := range before.resources {
 		if !before.same(after, r.Path()) {
-			old[keyOf(r)] = r
+			old[keyOf(r)] = append(old[keyOf(r)], r)
+		}
+	}
+	// Resources that stayed in their file are paired first: subpackages may
+	// hold resources of one name.
+	stayed := map[*krm.Resource]*krm.Resource{}
+	for _, r := range after.resources {
+		if o := old.take(r, true); o != nil {
+			stayed[r] = o
 		}
 	}
 	touched := map[string]bool{}
@@ -152,14 +178,14 @@ func (d *differ) resources(before, after side) {
 		if after.same(before, r.Path()) {
 			continue
 		}
-		k := keyOf(r)
-		o, ok := old[k]
-		delete(old, k)
+		o := stayed[r]
+		if o == nil {
+			o = old.take(r, false)
+		}
 		n := len(d.edits)
-		switch {
-		case !ok:
+		if o == nil {
 			d.whole(r, Add)
-		default:
+		} else {
 			if o.Path() != r.Path() {
 				d.add(Edit{File: r.Path(), Resource: title(r), Op: Move, Before: o.Path(), After: r.Path()})
 			}
@@ -170,12 +196,27 @@ func (d *differ) resources(before, after side) {
 		}
 	}
 	for _, r := range before.resources {
-		if old[keyOf(r)] == r {
+		if slices.Contains(old[keyOf(r)], r) {
 			d.whole(r, Remove)
 			touched[r.Path()] = true
 		}
 	}
 	d.formats(before, after, touched)
+}
+
+// pairs are the resources of one side that are not paired yet, in order.
+type pairs map[resourceKey][]*krm.Resource
+
+// take removes and returns the resource to compare r with: of its file, or any.
+func (p pairs) take(r *krm.Resource, sameFile bool) *krm.Resource {
+	k := keyOf(r)
+	for i, o := range p[k] {
+		if !sameFile || o.Path() == r.Path() {
+			p[k] = slices.Delete(p[k], i, i+1)
+			return o
+		}
+	}
+	return nil
 }
 
 // formats reports files whose bytes differ though no resource does.

@@ -48,7 +48,8 @@ type Class struct {
 	ID string `json:"id"`
 	// Members are the variants, sorted.
 	Members []string `json:"members"`
-	// Edits are the normalised edits, sorted by file, resource and field.
+	// Edits are the normalised edits, sorted by file, resource and field; none
+	// where the members change only what records where they come from.
 	Edits []Edit `json:"edits"`
 	// Lines counts the changed lines of the example's diff.
 	Lines int `json:"lines"`
@@ -103,8 +104,14 @@ func Classify(changes []Change) (*Report, error) {
 			return nil, fmt.Errorf("comparing %s: %w", c.Variant, err)
 		}
 		if len(edits) == 0 {
-			report.Unchanged++
-			continue
+			same, err := samePackage(c.Before, c.After)
+			if err != nil {
+				return nil, fmt.Errorf("comparing %s: %w", c.Variant, err)
+			}
+			if same {
+				report.Unchanged++
+				continue
+			}
 		}
 		report.Variants++
 		key := c.Package + "\x00" + hashEdits(edits)

@@ -175,6 +175,22 @@ func TestEdits(t *testing.T) {
 			after:  map[string]string{"a.yaml": list("  n: \"1\"\n")},
 			want:   []Edit{{File: "a.yaml", Resource: "X x", Op: Update, Field: "spec.n", Before: "1", After: "1"}},
 		},
+		"one name in two subpackages": {
+			before: map[string]string{"a/d.yaml": deployment, "b/d.yaml": deployment},
+			after:  map[string]string{"a/d.yaml": edited(deployment, "web:v1", "web:v2"), "b/d.yaml": edited(deployment, "replicas: 1", "replicas: 2")},
+			want: []Edit{
+				{File: "a/d.yaml", Resource: "Deployment web", Op: Update, Field: "spec.template.spec.containers[name=web].image", Before: "web:v1", After: "web:v2"},
+				{File: "b/d.yaml", Resource: "Deployment web", Op: Update, Field: "spec.replicas", Before: "1", After: "2"},
+			},
+		},
+		"one of two of a name goes": {
+			before: map[string]string{"a/d.yaml": deployment, "b/d.yaml": deployment},
+			after:  map[string]string{"b/d.yaml": edited(deployment, "replicas: 1", "replicas: 2")},
+			want: []Edit{
+				{File: "a/d.yaml", Resource: "Deployment web", Op: Remove},
+				{File: "b/d.yaml", Resource: "Deployment web", Op: Update, Field: "spec.replicas", Before: "1", After: "2"},
+			},
+		},
 		"other files": {
 			before: map[string]string{"README.md": "a", "old.txt": "x"},
 			after:  map[string]string{"README.md": "b", "new.txt": "y"},
@@ -204,6 +220,23 @@ func TestEdits(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A Draft that only records another upstream is to be decided, too.
+func TestBookkeepingAloneIsAClass(t *testing.T) {
+	kptfile := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\nupstreamLock:\n  git:\n    commit: %s\n"
+	report, err := Classify([]Change{
+		{Variant: "c1/a", Before: pkg(t, map[string]string{"Kptfile": fmt.Sprintf(kptfile, "aaa")}), After: pkg(t, map[string]string{"Kptfile": fmt.Sprintf(kptfile, "bbb")})},
+		{Variant: "c2/a", Before: pkg(t, map[string]string{"Kptfile": fmt.Sprintf(kptfile, "aaa")}), After: pkg(t, map[string]string{"Kptfile": fmt.Sprintf(kptfile, "ccc")})},
+		{Variant: "c3/a", Before: pkg(t, map[string]string{"Kptfile": kptfile}), After: pkg(t, map[string]string{"Kptfile": kptfile})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "2 variants: 2 change the same 1 line (change nothing but the record of where it comes from); 1 unchanged"
+	if report.Summary != want || len(report.Classes) != 1 || len(report.Classes[0].Members) != 2 {
+		t.Errorf("got %q, %d classes; want %q", report.Summary, len(report.Classes), want)
 	}
 }
 

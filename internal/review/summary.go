@@ -78,6 +78,9 @@ func headline(c *Class, one bool) string {
 
 // compare tells what edits do beside the common ones.
 func compare(edits []Edit, common map[string]bool, one bool) string {
+	if len(edits) == 0 || len(common) == 0 {
+		return say(edits, one)
+	}
 	var extra []Edit
 	shared := 0
 	for _, e := range edits {
@@ -100,6 +103,9 @@ func compare(edits []Edit, common map[string]bool, one bool) string {
 // say names the edits: field by field where they are few, else by resource.
 func say(edits []Edit, one bool) string {
 	const fields, resources = 2, 4
+	if len(edits) == 0 {
+		return verb(Update, one) + " nothing but the record of where it comes from"
+	}
 	var parts []string
 	if len(edits) <= fields {
 		for _, e := range edits {

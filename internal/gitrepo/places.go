@@ -1,0 +1,96 @@
+package gitrepo
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// placeCache remembers which tree stands at a path of a commit. Neither ever
+// changes, and to find it out takes the commit's root tree, as long as its
+// repository has packages: over all packages that would grow with the square of
+// their number. Records of fixed size are kept in a file where path is set;
+// each has a checksum, and what is lost is found out again.
+type placeCache struct {
+	path string
+	load sync.Once
+	mu   sync.RWMutex
+	at   map[placeKey]Hash
+	file *os.File
+}
+
+// placeKey is a commit and the start of a path's digest.
+type placeKey [28]byte
+
+const (
+	placeRecord     = 28 + 20 + 4 // key, tree, checksum
+	maxPlaceRecords = 1 << 20
+)
+
+func placeOf(commit Hash, dir string) (k placeKey) {
+	copy(k[:], commit[:])
+	sum := sha256.Sum256([]byte(dir))
+	copy(k[20:], sum[:])
+	return k
+}
+
+// get is the tree at a path; the zero Hash says that there is none.
+func (c *placeCache) get(commit Hash, dir string) (tree Hash, known bool) {
+	c.load.Do(c.read)
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	tree, known = c.at[placeOf(commit, dir)]
+	return tree, known
+}
+
+func (c *placeCache) put(commit Hash, dir string, tree Hash) {
+	c.load.Do(c.read)
+	k := placeOf(commit, dir)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.at[k]; known {
+		return
+	}
+	c.at[k] = tree
+	if c.file == nil {
+		return
+	}
+	rec := append(append(make([]byte, 0, placeRecord), k[:]...), tree[:]...)
+	rec = binary.BigEndian.AppendUint32(rec, crc32.ChecksumIEEE(rec))
+	if _, err := c.file.Write(rec); err != nil { // only a cache
+		_ = c.file.Close()
+		c.file = nil
+	}
+}
+
+// read takes the file in, and begins it anew where it is damaged or has grown
+// large.
+func (c *placeCache) read() {
+	c.at = map[placeKey]Hash{}
+	if c.path == "" {
+		return
+	}
+	data, _ := os.ReadFile(c.path) // none yet, or it is made again
+	whole := len(data)%placeRecord == 0 && len(data) <= maxPlaceRecords*placeRecord
+	for rest := data; whole && len(rest) > 0; rest = rest[placeRecord:] {
+		body := rest[:placeRecord-4]
+		if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(rest[placeRecord-4:]) {
+			whole = false
+			break
+		}
+		c.at[placeKey(body[:28])] = Hash(body[28:])
+	}
+	if !whole {
+		c.at = map[placeKey]Hash{}
+		_ = os.Remove(c.path)
+	}
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
+		return
+	}
+	// One write for each record, at the end: runs side by side do not tear
+	// each other's.
+	c.file, _ = os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+}
