@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -68,7 +67,7 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 		ready = "False"
 	case i.Action == reconcile.Create:
 		ready, phase, revision = "False", "", ""
-	case i.Action.Pending(), i.Action == reconcile.Keep, i.Waits != "":
+	case i.Action.Pending(), i.Action == reconcile.Keep, i.Action == reconcile.Wait:
 		ready = "False"
 	}
 	if i.Stalled {
@@ -77,7 +76,7 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 	if i.Revision > 0 {
 		revision = fmt.Sprintf("v%d", i.Revision)
 	}
-	reason := cmp.Or(strings.Join(i.Reasons, "; "), i.Waits)
+	reason := strings.Join(i.Reasons, "; ")
 	if i.Err != nil {
 		reason = firstLine(i.Err.Error())
 	}

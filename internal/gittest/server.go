@@ -3,6 +3,7 @@ package gittest
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -30,8 +31,12 @@ type Server struct {
 
 	backend cgi.Handler
 	mu      sync.Mutex
+	idle    *sync.Cond // nobody is connected
+	clients int        // connections
 	counts  map[string]int
 	bytes   map[string]int64
+	passed  map[Stream]int64
+	stop    *stop
 	before  func(kind, repo string)
 	user    string
 	pass    string
@@ -58,7 +63,9 @@ func NewServer(t testing.TB) *Server {
 	if _, err := os.Stat(backend); err != nil {
 		t.Skipf("skipped: git has no http-backend here: %v", err)
 	}
-	s := &Server{root: t.TempDir(), counts: map[string]int{}, bytes: map[string]int64{}, faults: map[string][]fault{}}
+	s := &Server{root: t.TempDir(), faults: map[string][]fault{}}
+	s.idle = sync.NewCond(&s.mu)
+	s.ResetCounts()
 	s.backend = cgi.Handler{
 		Path: backend,
 		Root: "",
@@ -70,7 +77,9 @@ func NewServer(t testing.TB) *Server {
 		InheritEnv: []string{"PATH"},
 		Stderr:     io.Discard,
 	}
-	srv := httptest.NewServer(s)
+	srv := httptest.NewUnstartedServer(s)
+	srv.Config.ConnState = s.connected
+	srv.Start()
 	t.Cleanup(srv.Close)
 	s.URL = srv.URL
 	return s
@@ -139,7 +148,32 @@ func (s *Server) Bytes(kind string) int64 {
 func (s *Server) ResetCounts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts, s.bytes = map[string]int{}, map[string]int64{}
+	s.counts, s.bytes, s.passed = map[string]int{}, map[string]int64{}, map[Stream]int64{}
+}
+
+// Wait returns when all clients have gone and all that they asked for is done,
+// also by those that were killed. An HTTP client that keeps its connections, as
+// one in the test's own process may, is waited for in vain.
+func (s *Server) Wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.clients > 0 {
+		s.idle.Wait()
+	}
+}
+
+func (s *Server) connected(_ net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		s.clients++
+	case http.StateClosed, http.StateHijacked:
+		if s.clients--; s.clients == 0 {
+			s.idle.Broadcast()
+		}
+	case http.StateActive, http.StateIdle:
+	}
 }
 
 func kindOf(r *http.Request) string {
@@ -158,12 +192,19 @@ func kindOf(r *http.Request) string {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body) // the CGI host refuses chunked bodies: spool
+	kind := kindOf(r)
+	out := &meteredWriter{ResponseWriter: w, meter: meter{s, Stream{kind, true}}}
+	defer out.end()
+	w = out
+	in := &meteredReader{r: r.Body, meter: meter{s, Stream{kind, false}}}
+	body, err := io.ReadAll(in) // the CGI host refuses chunked bodies: spool
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		// The client has gone. Git sees what came of it, as behind a server
+		// that hands bodies on while they arrive.
+		s.run(httptest.NewRecorder(), r, body)
+		out.cut = true
 		return
 	}
-	kind := kindOf(r)
 	f, broken, before, ok := s.admit(kind, r, int64(len(body)))
 	if !ok {
 		w.Header().Set("WWW-Authenticate", `Basic realm="gittest"`)
@@ -222,11 +263,9 @@ func repoOf(path string) string {
 }
 
 func drop(w http.ResponseWriter) {
-	if h, ok := w.(http.Hijacker); ok {
-		if c, _, err := h.Hijack(); err == nil {
-			_ = c.Close()
-			return
-		}
+	if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		_ = c.Close()
+		return
 	}
 	panic(http.ErrAbortHandler)
 }

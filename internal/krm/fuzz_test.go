@@ -2,6 +2,7 @@ package krm
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -108,6 +109,46 @@ func FuzzEdit(f *testing.F) {
 			if !bytes.Equal(a.from.Data[a.doc.start:a.doc.end], b.from.Data[b.doc.start:b.doc.end]) {
 				t.Fatalf("document %d changed", i+1)
 			}
+		}
+	})
+}
+
+// FuzzJSON makes one edit of a resource in a JSON file: what was JSON stays
+// JSON, and means what the tree says.
+func FuzzJSON(f *testing.F) {
+	for op := range uint8(8) {
+		f.Add([]byte(jsonMap), uint16(op)*3, op, "value")
+		f.Add([]byte(`{"apiVersion":"v1","kind":"A","l":[1,{"a":null},2e3],"u":"\u00e9\n\ud83d\ude00"}`), uint16(op)*5, op, "1_000\n\t\"\u2028")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, at uint16, op uint8, value string) {
+		p, err := Parse([]File{{Path: "f.json", Data: data}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files, err := p.Files(); err != nil || !bytes.Equal(files[0].Data, data) {
+			t.Fatalf("unedited: %v %v", files, err)
+		}
+		rs := p.Resources()
+		if len(rs) != 1 || !json.Valid(data) || !isText(value) {
+			return
+		}
+		mutate(rs[0].Edit().YNode(), int(at), int(op), value)
+		if metaOf(rs[0].node.YNode()) == (meta{}) || !readable(rs[0].node.YNode()) {
+			return
+		}
+		files, err := p.Files()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, data)
+		}
+		if !json.Valid(files[0].Data) {
+			t.Fatalf("no JSON any more:\n%q\n%q", data, files[0].Data)
+		}
+		again, err := Parse(files)
+		if err != nil || len(again.Problems()) > 0 || len(again.Resources()) != 1 {
+			t.Fatalf("does not parse: %v %v\n%q", err, again.Problems(), files[0].Data)
+		}
+		if !Equal(again.Resources()[0].Node(), rs[0].Node()) {
+			t.Fatalf("reads back as something else:\n%q\n%q", data, files[0].Data)
 		}
 	})
 }

@@ -16,7 +16,8 @@ import (
 
 // Parse reads files into a package. It fails only where two files have one
 // path or a path is not clean, naming all of them; YAML that does not parse
-// becomes a Problem. Read as YAML are Kptfile, *.yaml and *.yml.
+// becomes a Problem. Read as YAML are Kptfile, *.yaml and *.yml, and *.json that
+// has an apiVersion somewhere.
 func Parse(files []File, opts ...Option) (*Package, error) {
 	p := &Package{limits: Limits{}.withDefaults(), files: make([]*file, 0, len(files))}
 	for _, o := range opts {
@@ -71,7 +72,8 @@ func (p *Package) open(src *parsed) *file {
 // isYAML reports whether a file is read as YAML.
 func isYAML(f File) bool {
 	base := path.Base(f.Path)
-	return f.Mode != Symlink && (base == "Kptfile" || strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml"))
+	return f.Mode != Symlink && (base == "Kptfile" || strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") ||
+		isJSON(base) && mayHoldJSON(f.Data))
 }
 
 // parseFile reads a file's documents. A file with a problem has none.

@@ -202,12 +202,14 @@ func (r *Resource) encode(nl string) (text []byte, kept bool, err error) {
 	if r.node != nil && deep(r.node.Document(), 0) {
 		return nil, false, r.wrap(errDeep)
 	}
-	if r.doc == nil {
+	switch {
+	case r.doc != nil && r.node == nil && !(r.moved() && isJSON(r.path)):
+		return r.text(), true, nil
+	case r.json():
+		return r.encodeJSON(nl)
+	case r.doc == nil:
 		text, err = encodeNew(r.plainTree(), nl)
 		return text, true, r.wrap(err)
-	}
-	if r.node == nil {
-		return r.from.Data[r.doc.start:r.doc.end], true, nil
 	}
 	if w, ok := r.doc.memo.find(r.node.Document(), nl); ok {
 		return w.text, w.kept, nil
@@ -221,21 +223,30 @@ func (r *Resource) encode(nl string) (text []byte, kept bool, err error) {
 
 // encodeEdited splices an edited tree into the text that it was parsed from.
 func (r *Resource) encodeEdited(nl string) (text []byte, kept bool, err error) {
-	text = r.from.Data[r.doc.start:r.doc.end]
 	after := settle(r.node.Document())
-	if out, ok := splice(text, nl, r.doc.root, after); ok {
-		if bytes.Equal(out, text) && equalNodes(r.doc.root, after) {
-			return text, true, nil
-		}
-		if means(out, after) {
-			return out, true, nil
-		}
-		if out = append(out, nl...); means(out, after) {
-			return out, true, nil
-		}
+	if out, ok := r.spliced(nl, after); ok {
+		return out, true, nil
 	}
-	out, err := encodeOver(text, nl, r.doc.root, after)
+	out, err := encodeOver(r.text(), nl, r.doc.root, after)
 	return out, false, r.wrap(err)
+}
+
+// spliced is the resource's own text with what differs put in, where that
+// reads back as the tree.
+func (r *Resource) spliced(nl string, after *yaml.Node) ([]byte, bool) {
+	text := r.text()
+	out, ok := splice(text, nl, r.doc.root, after)
+	if !ok {
+		return nil, false
+	}
+	if bytes.Equal(out, text) && equalNodes(r.doc.root, after) {
+		return text, true
+	}
+	if means(out, after) {
+		return out, true
+	}
+	out = append(out, nl...)
+	return out, means(out, after)
 }
 
 func (r *Resource) wrap(err error) error {

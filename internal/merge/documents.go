@@ -7,14 +7,16 @@ import (
 	"io"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/krm"
 )
 
 // Documents merges three versions of a YAML file document by document, by
 // their order; they need not be resources. A missing base is empty. Where
 // nothing changes, the result is local's bytes, and upstream's where local is
-// base; else it is encoded anew.
+// base; else only what changes is written into local's bytes.
 func Documents(base, upstream, local []byte) ([]byte, []Conflict, error) {
-	data, lost, err := documents(base, upstream, local)
+	data, lost, err := documents(base, upstream, krm.File{Path: "local.yaml", Data: local})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,9 +29,11 @@ func Documents(base, upstream, local []byte) ([]byte, []Conflict, error) {
 
 var errDocuments = errors.New("the versions have different numbers of documents")
 
-func documents(base, upstream, local []byte) ([]byte, []lost, error) {
+// documents is Documents for a file of a package, whose name says whether it
+// is JSON.
+func documents(base, upstream []byte, local krm.File) ([]byte, []lost, error) {
 	var trees [3][]*yaml.Node
-	for i, data := range [][]byte{base, upstream, local} {
+	for i, data := range [][]byte{base, upstream, local.Data} {
 		var err error
 		if trees[i], err = parse(data); err != nil {
 			return nil, nil, fmt.Errorf("%s version: %w", [3]string{"base", "upstream", "local"}[i], err)
@@ -57,31 +61,12 @@ func documents(base, upstream, local []byte) ([]byte, []lost, error) {
 	}
 	switch {
 	case !changed:
-		return local, all, nil
-	case bytes.Equal(base, local):
+		return local.Data, all, nil
+	case bytes.Equal(base, local.Data):
 		return upstream, all, nil
 	}
-	data, err := encode(l, local)
-	if err == nil {
-		err = means(data, l)
-	}
-	return data, all, err
-}
-
-var errEncode = errors.New("the merged documents cannot be written as YAML")
-
-// means says whether a text reads back as the trees it was made of.
-func means(data []byte, want []*yaml.Node) error {
-	got, err := parse(data)
-	if err != nil || len(got) != len(want) {
-		return errEncode
-	}
-	for i := range got {
-		if !equal(got[i], want[i]) {
-			return errEncode
-		}
-	}
-	return nil
+	f, err := krm.Rewrite(local, l)
+	return f.Data, all, err
 }
 
 func parse(data []byte) ([]*yaml.Node, error) {
@@ -99,19 +84,4 @@ func parse(data []byte) ([]*yaml.Node, error) {
 		}
 		out = append(out, n.Content[0])
 	}
-}
-
-// encode writes documents in the style of indentation that a file has.
-func encode(docs []*yaml.Node, like []byte) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := yaml.NewEncoderWithOptions(&buf, &yaml.EncoderOptions{SeqIndent: yaml.SequenceIndentStyle(yaml.DeriveSeqIndentStyle(string(like)))})
-	for _, n := range docs {
-		if err := enc.Encode(n); err != nil {
-			return nil, err
-		}
-	}
-	if err := enc.Close(); err != nil {
-		return nil, err
-	}
-	return buf.Bytes(), nil
 }

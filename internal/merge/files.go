@@ -4,26 +4,26 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"path"
-	"strings"
+	"slices"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/internal/krm"
 )
 
-// isYAML says whether a file may hold resources, by its name as kpt does.
+// isYAML says whether a file is YAML, or JSON, by its name.
 func isYAML(p string) bool {
-	return path.Base(p) == kptfilev1.KptFileName || strings.HasSuffix(p, ".yaml") || strings.HasSuffix(p, ".yml")
+	return path.Base(p) == kptfilev1.KptFileName || slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(p))
 }
 
-// OtherFiles merges only the files that are no YAML, as kpt syncs them: a file
-// that local did not change follows upstream, one that it did stays. What both
-// sides changed is a conflict that local wins.
+// OtherFiles merges only the files that are no YAML by their names, as kpt syncs
+// them: a file that local did not change follows upstream, one that it did
+// stays. What both sides changed is a conflict that local wins.
 func OtherFiles(base, upstream, local *krm.Package) (*Result, error) {
 	m := newMerger(base, upstream, local, Options{})
 	for _, u := range m.sortedUnits() {
 		for _, p := range u.paths {
-			if !isYAML(p) {
+			if !isYAML(p) || path.Ext(p) == ".json" {
 				m.opaque(m.change(p))
 			}
 		}
@@ -72,7 +72,7 @@ func (m *merger) looseYAML(c change) bool {
 	if c.b != nil {
 		base = c.b.Data
 	}
-	data, lost, err := documents(base, c.u.Data, c.l.Data)
+	data, lost, err := documents(base, c.u.Data, *c.l)
 	if err != nil {
 		return false
 	}

@@ -58,7 +58,9 @@ func (d *doc) both(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	return adopt(u)
 }
 
-// null follows kpt: an explicit null that one side wrote clears the field.
+// null merges a value that is an explicit null on one side. Upstream's clears
+// the field, as in kpt. Local's stays: kpt drops it with the field, so that the
+// update after the next one brings upstream's value back.
 func (d *doc) null(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	switch {
 	case isNull(b):
@@ -75,7 +77,7 @@ func (d *doc) null(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 		if u != nil {
 			d.conflict(b, u, l, Local)
 		}
-		return nil
+		return l
 	}
 	if l != nil && !equal(b, l) {
 		d.conflict(b, u, l, Upstream)

@@ -324,8 +324,8 @@ func (e *Engine) judgePublished(w *work, then inputs, item *Item) {
 	switch {
 	case w.from.Lifecycle == gitrepo.DeletionProposed:
 		item.write = nil
-		item.Waits = fmt.Sprintf("%s is proposed for deletion although the variant is wanted: reject the deletion", revisionName(w.from.Number))
-		item.Warnings = append(item.Warnings, item.Waits)
+		item.Action = Wait
+		item.Reasons = []string{revisionName(w.from.Number) + " is proposed for deletion although the variant is wanted: reject the deletion"}
 	case w.adopt:
 		item.Action, item.Reasons = Redraft, []string{"adopted from " + revisionName(w.from.Number)}
 	case w.from.inputs.Digest != then.Digest:

@@ -23,13 +23,14 @@ const (
 	Retire   Action = "retire"  // a Published package is proposed for deletion
 	Release  Action = "release" // ownership is given up, the package stays
 	Keep     Action = "keep"    // would go, but deletions are off or braked
+	Wait     Action = "wait"    // a person must decide something first
 	Fail     Action = "fail"    // could not be done
 )
 
 // Pending reports whether the action changes anything in Git.
 func (a Action) Pending() bool {
 	switch a {
-	case UpToDate, Keep, Fail:
+	case UpToDate, Keep, Wait, Fail:
 		return false
 	default:
 		return true
@@ -62,9 +63,6 @@ type Item struct {
 	Reasons []string
 	// Warnings are for the reader; they stop nothing.
 	Warnings []string
-	// Waits says what a person must do before the variant can be brought up to
-	// date; empty for nothing.
-	Waits string
 	// Err is set with Fail. Stalled says that it needs a person.
 	Err     error
 	Stalled bool

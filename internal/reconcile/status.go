@@ -41,10 +41,8 @@ func variantConditions(items []*Item) []metav1.Condition {
 			stalledTexts = append(stalledTexts, i.Err.Error())
 		case i.Err != nil:
 			failed = append(failed, i.Err.Error())
-		case i.write != nil:
+		case i.write != nil, i.Action == Wait:
 			pending = append(pending, fmt.Sprintf("%s: %s", i.Action, strings.Join(i.Reasons, "; ")))
-		case i.Waits != "":
-			pending = append(pending, i.Waits)
 		}
 	}
 	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}
@@ -79,8 +77,8 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 			waiting = append(waiting, i.Name+" failed")
 		case i.write != nil:
 			waiting = append(waiting, i.Name+" is out of date")
-		case i.Waits != "":
-			waiting = append(waiting, i.Name+" waits: "+i.Waits)
+		case i.Action == Wait:
+			waiting = append(waiting, i.Name+" waits: "+strings.Join(i.Reasons, "; "))
 		}
 	}
 	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}

@@ -140,6 +140,24 @@ func TestApproveRefusesWhatTheBranchAloneHolds(t *testing.T) {
 	w.unchanged(before)
 }
 
+// Publishing takes the package alone: what a Draft changes beside it is named
+// in review, and stands in the way of an approval.
+func TestApproveRefusesWhatItWouldLeaveBehind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "apps/web"))
+	w.mustApply()
+	branch := "drafts/apps/web/packagevariant-1"
+	w.repos["c1"].Commit(t, branch, "beside", gittest.Text{"apps/NOTES.md": "x\n", "apps/web/deployment.yaml": webV2["web/deployment.yaml"]})
+	before := w.refs()
+	w.contains(w.mustRun(0, "review").err, "apps/NOTES.md", "the package alone")
+	r := w.mustRun(1, "approve", "--all")
+	w.contains(r.out+r.err, "apps/NOTES.md", "the package alone")
+	w.unchanged(before)
+	w.repos["c1"].Git(t, "update-ref", "refs/heads/"+branch, before["c1 refs/heads/"+branch]+"^")
+	w.mustRun(0, "approve", "--all")
+}
+
 type reviewed struct {
 	Summary string
 	Classes []struct {
@@ -548,6 +566,38 @@ func TestStatus(t *testing.T) {
 	if got := w.mustRun(0, "status", "-o", "name").out; got != "c1/web\nc2/web\n" {
 		t.Errorf("names: %q", got)
 	}
+}
+
+// What a variant lacks is said in each run, not only in the one that made it.
+func TestUnfilledPointsAreSaidAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.publishWeb(merged(webV1, gittest.Text{"web/settings.yaml": gated}), "v2")
+	w.write("v.yaml", variantOf("one", "v2", "c1", "web", settingsInjector))
+	first := w.mustApply().variant(t, "c1/web").Warnings
+	second := w.mustApply().variant(t, "c1/web").Warnings
+	if len(first) != 1 || !strings.Contains(first[0], "config.injection.ConfigMap.settings") {
+		t.Errorf("warnings of the first run: %q", first)
+	}
+	if strings.Join(first, "\n") != strings.Join(second, "\n") {
+		t.Errorf("the second run warns %q, the first %q", second, first)
+	}
+}
+
+// A wanted variant whose package is proposed for deletion is not Ready.
+func TestWantedAndProposedForDeletion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "web"))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.repos["c1"].Git(t, "branch", "deletionProposed/web/v1", "web/v1")
+	out := w.mustRun(0, "status", "-o", "yaml").out
+	w.contains(out, "v1 is proposed for deletion although the variant is wanted", "1 of 1 package variants are not up to date", "reason: OutOfDate")
+	w.lacks(out, `status: "True"`)
+	w.contains(w.mustRun(0, "status").out, "c1/web    False   False     DeletionProposed   v1", "1 waiting for a person")
+	w.mustRun(0, "reject", "--all")
+	w.lacks(w.mustRun(0, "status", "-o", "yaml").out, "proposed for deletion", "not up to date")
 }
 
 // A person without a name cannot approve: the commit would be nobody's.

@@ -1,0 +1,150 @@
+package krm
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+const jsonMap = `{
+	"kind": "ConfigMap",
+	"apiVersion": "v1",
+	"metadata": {"name": "a"},
+	"data": {"level": "<info>", "on": "yes"}
+}
+`
+
+// TestJSON: resources of *.json files are read, and what is written is JSON;
+// a field that can be spliced in leaves the rest as it is.
+func TestJSON(t *testing.T) {
+	cases := map[string]struct {
+		reason, file, in, want string
+		edit                   func(t *testing.T, p *Package)
+	}{
+		"unedited": {file: "a.json", in: jsonMap, want: jsonMap},
+		"scalar": {
+			reason: "a value is spliced in", file: "a.json", in: jsonMap,
+			edit: func(_ *testing.T, p *Package) {
+				field(p.Resources()[0].Edit().YNode(), "data").Content[1].Value = `a "b"`
+			},
+			want: "{\n\t\"kind\": \"ConfigMap\",\n\t\"apiVersion\": \"v1\",\n\t\"metadata\": {\"name\": \"a\"},\n\t\"data\": {\"level\": \"a \\\"b\\\"\", \"on\": \"yes\"}\n}\n",
+		},
+		"new field": {
+			file: "a.json", in: jsonMap,
+			edit: func(t *testing.T, p *Package) { setAnnotation(t, p.Resources()[0]) },
+			want: "{\n\t\"kind\": \"ConfigMap\",\n\t\"apiVersion\": \"v1\",\n\t\"metadata\": {\"name\": \"a\", \"annotations\": {\"k\": \"v\"}},\n" +
+				"\t\"data\": {\"level\": \"<info>\", \"on\": \"yes\"}\n}\n",
+		},
+		"spliced in it is no JSON": {
+			reason: "the document is written anew, in order and with its indentation", file: "a.json", in: jsonMap,
+			edit: func(_ *testing.T, p *Package) { setTilde(field(p.Resources()[0].Edit().YNode(), "data")) },
+			want: "{\n\t\"kind\": \"ConfigMap\",\n\t\"apiVersion\": \"v1\",\n\t\"metadata\": {\n\t\t\"name\": \"a\"\n\t},\n" +
+				"\t\"data\": {\n\t\t\"level\": null,\n\t\t\"on\": \"yes\"\n\t}\n}\n",
+		},
+		"one line": {
+			file: "a.json", in: `{"apiVersion":"v1","kind":"A","data":{"a":"b"},"n":1.50}`,
+			edit: func(_ *testing.T, p *Package) { setTilde(field(p.Resources()[0].Edit().YNode(), "data")) },
+			want: `{"apiVersion": "v1", "kind": "A", "data": {"a": null}, "n": 1.50}`,
+		},
+		"new file": {
+			file: "b.json", in: "null",
+			edit: func(_ *testing.T, p *Package) {
+				p.Remove("b.json")
+				p.Add("b.json", yaml.MustParse("apiVersion: v1\nkind: A\nmetadata: &m {name: b}\nl: [0x10, true, ~, *m]\n"))
+			},
+			want: "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"A\",\n  \"metadata\": {\n    \"name\": \"b\"\n  },\n  \"l\": [\n    16,\n    true,\n    null,\n    {\n      \"name\": \"b\"\n    }\n  ]\n}\n",
+		},
+		"moved from YAML": {
+			file: "a.yaml", in: "apiVersion: v1 # c\nkind: A\nmetadata: {name: a}\n",
+			edit: func(_ *testing.T, p *Package) { p.Resources()[0].Move("b.json") },
+			want: "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"A\",\n  \"metadata\": {\n    \"name\": \"a\"\n  }\n}\n",
+		},
+		"YAML by another name": {
+			file: "a.json", in: "# text\napiVersion: v1\nkind: A\nmetadata:\n  name: a\n",
+			edit: func(t *testing.T, p *Package) { setAnnotation(t, p.Resources()[0]) },
+			want: "# text\napiVersion: v1\nkind: A\nmetadata:\n  name: a\n  annotations:\n    k: v\n",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, err := Parse([]File{{Path: c.file, Data: []byte(c.in)}})
+			if err != nil || len(p.Problems()) > 0 {
+				t.Fatal(err, p.Problems())
+			}
+			if c.edit != nil {
+				c.edit(t, p)
+			}
+			files, err := p.Files()
+			if err != nil || len(files) != 1 {
+				t.Fatalf("%v %v", files, err)
+			}
+			if diff := cmp.Diff(c.want, string(files[0].Data)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
+
+// setTilde makes a mapping's first value a null that JSON does not know.
+func setTilde(n *yaml.Node) {
+	n.Content[1] = &yaml.Node{Kind: yaml.ScalarNode, Tag: tagNull, Value: "~"}
+}
+
+func setAnnotation(t *testing.T, r *Resource) {
+	t.Helper()
+	if err := r.SetAnnotation("k", "v"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestJSONThatIsNoResource: other JSON is never read, so it need not be valid.
+func TestJSONThatIsNoResource(t *testing.T) {
+	p, err := Parse([]File{
+		{Path: "dashboard.json", Data: []byte(`{"title": "x"}`)},
+		{Path: "settings.json", Data: []byte("{ // comment\n")},
+		{Path: "broken.json", Data: []byte(`{"apiVersion": "v1", `)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Problems(); len(p.Resources()) != 0 || len(got) != 1 || got[0].Path != "broken.json" {
+		t.Errorf("%d resources, problems %v", len(p.Resources()), got)
+	}
+}
+
+// TestJSONCannotHoldIt: what JSON has no word for is an error, not other data.
+func TestJSONCannotHoldIt(t *testing.T) {
+	for _, value := range []string{".inf", "2020-01-01", "!!binary aGk=", "{1: a}", "!mine {a: b}"} {
+		p, _ := Parse(nil)
+		p.Add("a.json", yaml.MustParse("apiVersion: v1\nkind: A\nx: "+value+"\n"))
+		if files, err := p.Files(); err == nil {
+			t.Errorf("%s was written as %s", value, files[0].Data)
+		}
+	}
+}
+
+// TestRewrite changes documents that are no resources; the others, and all else
+// in the text, stay.
+func TestRewrite(t *testing.T) {
+	in := "# head\na:   1 # one\n\nb: 'two'\n---\n# nothing\n---\n- x\n-   y\n"
+	docs := []*yaml.Node{yaml.MustParse("a: 1\nb: three\n").YNode(), yaml.MustParse("[x, y, z]").YNode()}
+	got, err := Rewrite(File{Path: "v.yaml", Data: []byte(in)}, docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("# head\na:   1 # one\n\nb: 'three'\n---\n# nothing\n---\n- x\n-   y\n- z\n", string(got.Data)); diff != "" {
+		t.Error(diff)
+	}
+	got, err = Rewrite(File{Path: "v.json", Data: []byte(`{"a": [1]}`)}, []*yaml.Node{yaml.MustParse("a: [1]\nb: c\n").YNode()})
+	if err != nil || !json.Valid(got.Data) {
+		t.Errorf("%s %v", got.Data, err)
+	}
+	if _, err := Rewrite(File{Path: "v.yaml", Data: []byte(in)}, docs[:1]); err == nil {
+		t.Error("a document is missing and nobody said so")
+	}
+	if _, err := Rewrite(File{Path: "v.yaml", Data: []byte("a: [")}, nil); err == nil {
+		t.Error("broken text was rewritten")
+	}
+}
