@@ -16,6 +16,7 @@ import (
 	"github.com/variform/variform/api/config/v1alpha2"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate/tree"
 	"github.com/variform/variform/variantgen"
 )
@@ -111,7 +112,7 @@ func (g *generation) options() bool {
 func (g *generation) read() {
 	g.inputs.RepositoriesUnknown = true
 	for _, r := range g.Resources() {
-		if !api.Handles(r.APIVersion(), r.Kind()) {
+		if !api.Handles(r.APIVersion(), r.Kind()) || r.Group() == v1alpha1.Group {
 			g.inputs.Objects = append(g.inputs.Objects, target(r))
 			continue
 		}
@@ -207,35 +208,26 @@ func stringsOf(r *krm.Resource, field string) map[string]string {
 
 // upstream finds the PackageRevision that a set's upstream means.
 func (g *generation) upstream(namespace string, u configv1alpha1.Upstream) (variantgen.Metadata, error) {
-	var best *configv1alpha1.PackageRevision
+	var revisions []lifecycle.Revision
+	objects := map[string]*configv1alpha1.PackageRevision{}
 	for _, pr := range g.revisions {
-		if namespaceOr(pr.Namespace) != namespace || pr.Spec.Repository != u.Repo || pr.Spec.PackageName != u.Package || !means(u, pr.Spec) {
+		if namespaceOr(pr.Namespace) != namespace {
 			continue
 		}
-		if best == nil || pr.Spec.Revision > best.Spec.Revision {
-			best = pr
-		}
+		objects[pr.Name] = pr
+		revisions = append(revisions, lifecycle.Revision{
+			Name: pr.Name, Repository: pr.Spec.Repository, Package: pr.Spec.PackageName,
+			Workspace: pr.Spec.WorkspaceName, Revision: pr.Spec.Revision, Phase: lifecycle.Phase(pr.Spec.Lifecycle),
+		})
 	}
-	if best == nil {
+	found, err := lifecycle.FindUpstream(u, revisions)
+	if err != nil {
 		return variantgen.Metadata{}, variantgen.ErrUpstreamUnknown
 	}
 	return variantgen.Metadata{
-		Name:      strings.Join([]string{u.Repo, u.Package, best.Spec.WorkspaceName}, "."),
-		Namespace: namespace, Labels: best.Labels, Annotations: best.Annotations,
+		Name:      strings.Join([]string{u.Repo, u.Package, found.Workspace}, "."),
+		Namespace: namespace, Labels: objects[found.Name].Labels, Annotations: objects[found.Name].Annotations,
 	}, nil
-}
-
-// means says whether an upstream's revision or workspace is that of a
-// PackageRevision; neither given means every published one.
-func means(u configv1alpha1.Upstream, spec configv1alpha1.PackageRevisionSpec) bool {
-	switch {
-	case u.WorkspaceName != "":
-		return u.WorkspaceName == spec.WorkspaceName
-	case u.Revision == "":
-		return spec.Revision > 0
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(string(u.Revision), "v"))
-	return err == nil && n == spec.Revision || string(u.Revision) == spec.WorkspaceName
 }
 
 // report turns failures and warnings into results and remembers which sets

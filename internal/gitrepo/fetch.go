@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -132,14 +134,41 @@ func (r *Repo) packSink() (keep func(io.Reader) error, finish func() error) {
 		}
 	}
 	dir := r.objects.(*objectDir)
-	keep = func(pack io.Reader) error {
-		store := filesystem.NewStorage(osfs.New(r.cacheDir), cache.NewObjectLRUDefault())
-		return packfile.UpdateObjectStorage(store, pack)
-	}
-	return keep, func() error {
+	return r.keepPack, func() error {
 		dir.rescan()
 		return nil
 	}
+}
+
+const (
+	packFolder = "objects/pack"
+	incoming   = "incoming-" // folders of packs that are on their way
+)
+
+// keepPack writes a pack and its index to a folder of its own and moves them
+// into the cache when they are whole, the index last: a process that dies, or
+// another that looks at that moment, leaves and finds no half of one. What is
+// damaged there is replaced.
+func (r *Repo) keepPack(pack io.Reader) error {
+	tmp, err := os.MkdirTemp(r.cacheDir, incoming)
+	if err != nil {
+		return fmt.Errorf("writing the cache: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(tmp) }() // trimCache does it otherwise
+	store := filesystem.NewStorage(osfs.New(tmp), cache.NewObjectLRUDefault())
+	if err := packfile.UpdateObjectStorage(store, pack); err != nil {
+		return err
+	}
+	for _, ext := range []string{".pack", ".idx"} {
+		names, err := filepath.Glob(filepath.Join(globEscape(tmp), packFolder, "*"+ext))
+		for _, name := range names {
+			err = errors.Join(err, os.Rename(name, filepath.Join(r.cacheDir, packFolder, filepath.Base(name))))
+		}
+		if err != nil {
+			return fmt.Errorf("writing the cache: %w", err)
+		}
+	}
+	return nil
 }
 
 // upload asks for wants and hands the pack to keep.

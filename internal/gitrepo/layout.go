@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 const (
@@ -14,8 +16,6 @@ const (
 	draftsPrefix   = headsPrefix + "drafts/"
 	proposedPrefix = headsPrefix + "proposed/"
 	deletionPrefix = headsPrefix + "deletionProposed/"
-
-	workspacePrefix = "packagevariant-"
 )
 
 // Lifecycle is a package revision's state, as Porch names them.
@@ -62,35 +62,6 @@ func (p *PackageRefs) NextNumber() int {
 		return l.Number + 1
 	}
 	return 1
-}
-
-// NextWorkspace is packagevariant-N with N the highest in use + 1, over Drafts,
-// Proposed and the names given (those of Published revisions).
-func (p *PackageRefs) NextWorkspace(published ...string) string {
-	highest := 0
-	see := func(name string) {
-		if n, ok := workspaceNumber(name); ok && n > highest {
-			highest = n
-		}
-	}
-	for _, name := range published {
-		see(name)
-	}
-	for _, r := range p.Drafts {
-		see(r.Workspace)
-	}
-	for _, r := range p.Proposed {
-		see(r.Workspace)
-	}
-	return workspacePrefix + strconv.Itoa(highest+1)
-}
-
-func workspaceNumber(name string) (int, bool) {
-	digits, ok := strings.CutPrefix(name, workspacePrefix)
-	if !ok {
-		return 0, false
-	}
-	return decimal(digits)
 }
 
 // decimal reads digits without sign or leading zero.
@@ -236,9 +207,8 @@ func (x *Index) finish(deletions map[string]Ref) {
 
 func byWorkspace(rs []Revision) {
 	sort.Slice(rs, func(i, j int) bool {
-		a, aok := workspaceNumber(rs[i].Workspace)
-		b, bok := workspaceNumber(rs[j].Workspace)
-		if aok && bok {
+		a, b := lifecycle.WorkspaceNumber(rs[i].Workspace), lifecycle.WorkspaceNumber(rs[j].Workspace)
+		if a > 0 && b > 0 {
 			return a < b
 		}
 		return rs[i].Workspace < rs[j].Workspace

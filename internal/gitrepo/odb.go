@@ -72,7 +72,7 @@ func (d *objectDir) rescan() bool {
 	for _, name := range names {
 		path := strings.TrimSuffix(name, ".idx") + ".pack"
 		p, ok := known[path]
-		if !ok {
+		if !ok || p.open() != nil { // one that was damaged may be whole by now
 			news = true
 			p = &packFile{path: path, dir: d}
 		}
@@ -311,9 +311,30 @@ func (p *packFile) open() error {
 		if err == nil {
 			p.file, err = os.Open(p.path)
 		}
+		if err == nil {
+			err = p.checkPair(data)
+		}
 		p.err = err
 	})
 	return p.err
+}
+
+// checkPair compares the pack's checksum with that in its index. Both stand at
+// the files' ends: what a dying machine cut, or left empty, is found out.
+func (p *packFile) checkPair(index []byte) error {
+	var sum [20]byte
+	st, err := p.file.Stat()
+	if err == nil {
+		_, err = p.file.ReadAt(sum[:], st.Size()-int64(len(sum)))
+	}
+	if end := len(index) - 2*len(sum); err == nil && !bytes.Equal(sum[:], index[end:end+len(sum)]) {
+		err = errors.New("it does not fit its index")
+	}
+	if err != nil {
+		_ = p.file.Close()
+		return fmt.Errorf("the pack %q is damaged: %w", p.path, err)
+	}
+	return nil
 }
 
 func (p *packFile) find(h Hash) (int64, bool) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	"github.com/go-git/go-git/v5/plumbing/transport/file"
@@ -150,7 +151,7 @@ func (s *Store) newRepo(loc *location) (*Repo, error) {
 	}
 	sum := sha256.Sum256([]byte(loc.key))
 	dir := filepath.Join(s.opts.CacheDir, "git", hex.EncodeToString(sum[:12]))
-	if err := os.MkdirAll(filepath.Join(dir, "objects", "pack"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, packFolder), 0o700); err != nil {
 		return nil, fmt.Errorf("making the cache folder: %w", err)
 	}
 	r.cacheDir = dir
@@ -180,9 +181,15 @@ const (
 )
 
 // trimCache empties an object cache that has grown large: it fills again with
-// what is in use.
+// what is in use. It removes what processes that died left a day ago.
 func trimCache(dir string) {
-	names, _ := filepath.Glob(filepath.Join(globEscape(dir), "objects", "pack", "*"))
+	dead, _ := filepath.Glob(filepath.Join(globEscape(dir), incoming+"*"))
+	for _, n := range dead {
+		if st, err := os.Stat(n); err == nil && time.Since(st.ModTime()) > 24*time.Hour {
+			_ = os.RemoveAll(n)
+		}
+	}
+	names, _ := filepath.Glob(filepath.Join(globEscape(dir), packFolder, "*"))
 	var size int64
 	for _, n := range names {
 		if st, err := os.Stat(n); err == nil {

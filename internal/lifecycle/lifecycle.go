@@ -4,7 +4,7 @@
 // Deletion Policies"; Porch's rules). It is pure: revisions in, decisions out.
 //
 //	s := lifecycle.Downstream("vf/default/web", "cluster-01", "web", v1alpha1.AdoptNone, revisions)
-//	if len(s.Continue) == 0 { … start lifecycle.NextWorkspace("cluster-01", "web", revisions) }
+//	if len(s.Continue) == 0 { … start lifecycle.NextWorkspace(used...) }
 package lifecycle
 
 import (
@@ -49,27 +49,24 @@ func (r Revision) OwnedBy(owner string) bool { return slices.Contains(r.Owners, 
 const WorkspacePrefix = "packagevariant-"
 
 // NextWorkspace names the next workspace of a package: packagevariant-N, N one
-// above the highest in use.
-func NextWorkspace(repo, pkg string, revisions []Revision) string {
+// above the highest of those in use, whatever their phase.
+func NextWorkspace(used ...string) string {
 	highest := 0
-	for _, r := range revisions {
-		if r.Repository != repo || r.Package != pkg {
-			continue
-		}
-		if n, ok := workspaceNumber(r.Workspace); ok && n > highest {
-			highest = n
-		}
+	for _, name := range used {
+		highest = max(highest, WorkspaceNumber(name))
 	}
 	return WorkspacePrefix + strconv.Itoa(highest+1)
 }
 
-func workspaceNumber(workspace string) (int, bool) {
-	s, ok := strings.CutPrefix(workspace, WorkspacePrefix)
-	if !ok {
-		return 0, false
+// WorkspaceNumber is N of packagevariant-N as NextWorkspace writes it, 0 for any
+// other name.
+func WorkspaceNumber(workspace string) int {
+	digits := strings.TrimPrefix(workspace, WorkspacePrefix)
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 1 || WorkspacePrefix+strconv.Itoa(n) != workspace {
+		return 0
 	}
-	n, err := strconv.Atoi(s)
-	return n, err == nil && n > 0
+	return n
 }
 
 // Selection says which revisions a variant works on. Lists keep the order in
@@ -120,18 +117,6 @@ func Downstream(owner, repo, pkg string, policy v1alpha1.AdoptionPolicy, revisio
 	return s
 }
 
-// Latest returns the Published (or DeletionProposed) revision of the highest
-// number, nil where there is none.
-func Latest(revisions []Revision) *Revision {
-	var latest *Revision
-	for i, r := range revisions {
-		if r.Revision > 0 && !r.Phase.Open() && (latest == nil || r.Revision > latest.Revision) {
-			latest = &revisions[i]
-		}
-	}
-	return latest
-}
-
 // Removal is what happens to one revision whose variant has gone.
 type Removal string
 
@@ -172,6 +157,7 @@ func FindUpstream(u v1alpha1.Upstream, revisions []Revision) (Revision, error) {
 		}
 		switch {
 		case u.WorkspaceName != "" && r.Workspace == u.WorkspaceName,
+			u.WorkspaceName == "" && u.Revision != "" && r.Workspace == string(u.Revision),
 			numbered && r.Revision == number:
 			return r, nil
 		case u.WorkspaceName != "" || u.Revision != "":

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -387,9 +389,9 @@ func (w *work) nextWorkspace(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	names := make([]string, 0, len(used))
-	for _, n := range used {
-		names = append(names, n)
+	names := slices.Collect(maps.Values(used))
+	for _, r := range slices.Concat(w.state.refs.Drafts, w.state.refs.Proposed) {
+		names = append(names, r.Workspace)
 	}
-	return w.state.refs.NextWorkspace(names...), nil
+	return lifecycle.NextWorkspace(names...), nil
 }

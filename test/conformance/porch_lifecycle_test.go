@@ -134,7 +134,13 @@ func runRemove(r *R, c Case) {
 
 func runNextWorkspace(r *R, c Case) {
 	all := revisionsOf(r, At(c.Input, "packageRevisionList", "items"))
-	got := lifecycle.NextWorkspace(TextAt(c.Input, "repository"), TextAt(c.Input, "packageName"), all)
+	var used []string
+	for _, rev := range all {
+		if rev.Repository == TextAt(c.Input, "repository") && rev.Package == TextAt(c.Input, "packageName") {
+			used = append(used, rev.Workspace)
+		}
+	}
+	got := lifecycle.NextWorkspace(used...)
 	r.Equal("workspaceName", got, TextAt(c.Expected, "workspaceName"))
 }
 
@@ -179,7 +185,7 @@ func checkLookup(r *R, l *yaml.RNode, u v1alpha1.Upstream, all []lifecycle.Revis
 // draft is what the two cases on new Drafts expect.
 func checkDraft(r *R, c Case, source lifecycle.Revision, task *gitrepo.Task) {
 	r.Equal("packageName", source.Package, TextAt(c.Expected, "packageName"))
-	r.Equal("workspaceName", lifecycle.NextWorkspace(source.Repository, source.Package, []lifecycle.Revision{source}), TextAt(c.Expected, "workspaceName"))
+	r.Equal("workspaceName", lifecycle.NextWorkspace(source.Workspace), TextAt(c.Expected, "workspaceName"))
 	r.Equal("task type", task.Type, TextAt(c.Expected, "task", "type"))
 }
 
