@@ -133,7 +133,7 @@ func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Confi
 	cfg := reconcile.Config{
 		Git: store, Manager: cmp.Or(fleet.Manager, defaultManager), Only: f.only, Prune: f.prune, MaxDelete: f.maxDelete,
 		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
-		Fleet: reconcile.Fleet{Repositories: fleet.Repositories, Sets: fleet.Sets, Variants: fleet.Variants},
+		Fleet: reconcile.Fleet{Repositories: fleet.Repositories, Sets: fleet.Sets, Variants: fleet.Variants, Installations: fleet.Installations},
 	}
 	if f.prune && fleet.Manager == "" {
 		return cfg, fmt.Errorf("--prune: %s has no name of its own, so its packages cannot be told from those of another unnamed one: add a Kptfile with metadata.name to it, or give --manager", fleet.Location)

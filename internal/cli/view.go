@@ -177,6 +177,8 @@ func summary(p *reconcile.Plan, done bool) string {
 		{reconcile.Retire, "to propose for deletion", "proposed for deletion"},
 		{reconcile.Release, "to release", "released"},
 		{reconcile.Keep, "kept though their variant has gone", "kept though their variant has gone"},
+		{reconcile.Publish, "to publish", "published"},
+		{reconcile.Trim, "to trim", "trimmed"},
 		{reconcile.Wait, "waiting for a person", "waiting for a person"},
 		{reconcile.Fail, "failed", "failed"},
 		{reconcile.UpToDate, "up to date", "up to date"},

@@ -10,12 +10,14 @@ const (
 	annotationPrefix = "kpt:"
 	variantTrailer   = "Variform-Variant"
 	inputsTrailer    = "Variform-Inputs"
+	reviewTrailer    = "Variform-Review"
 )
 
 // Trailers are Variform's own lines at the end of a commit message; "" where absent.
 type Trailers struct {
 	Variant string // <manager>/<namespace>/<name> of the variant that made the commit
 	Inputs  string // sha256:… of all that went in (design section 7)
+	Review  string // "needed" where only a person may publish
 }
 
 // Annotation is Porch's line in a commit message. Its JSON is Porch's, byte for byte.
@@ -115,7 +117,7 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 		b.WriteByte('\n')
 	}
 	sep := "\n"
-	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}} {
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}} {
 		if kv[1] == "" {
 			continue
 		}
@@ -182,6 +184,8 @@ func parseTrailers(message string) Trailers {
 			t.Variant = strings.TrimSpace(value)
 		case inputsTrailer:
 			t.Inputs = strings.TrimSpace(value)
+		case reviewTrailer:
+			t.Review = strings.TrimSpace(value)
 		}
 	}
 	return t

@@ -50,6 +50,7 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 		})
 	}
 	_ = g.Wait()
+	e.publishActivated(ctx, plan.Items)
 	plan.sort()
 	return ctx.Err()
 }
@@ -282,23 +283,32 @@ func (i *Item) landed(report *gitrepo.PushReport) bool {
 	return true
 }
 
-// again reads a repository anew and plans its items once more. It returns
-// those that still have something to push, and those that are finished.
-func (e *Engine) again(ctx context.Context, git *gitrepo.Repo, items []*Item) (todo, finished []*Item, err error) {
+// rereadRepo reads a repository's refs and heads anew.
+func (e *Engine) rereadRepo(ctx context.Context, git *gitrepo.Repo) error {
 	if err := git.Refresh(ctx); err != nil {
-		return nil, nil, err
+		return err
 	}
 	for _, r := range e.sortedRepos() {
 		if r.git == git {
 			if err := r.readHeads(ctx); err != nil {
-				return nil, nil, err
+				return err
 			}
 		}
+	}
+	return nil
+}
+
+// again reads a repository anew and plans its items once more. It returns
+// those that still have something to push, and those that are finished.
+func (e *Engine) again(ctx context.Context, git *gitrepo.Repo, items []*Item) (todo, finished []*Item, err error) {
+	if err := e.rereadRepo(ctx, git); err != nil {
+		return nil, nil, err
 	}
 	seen := map[Identity]bool{}
 	var planned []*Item
 	for _, i := range items {
-		if seen[i.Identity] {
+		// What locks old revisions was read before the race: the next run trims.
+		if seen[i.Identity] || i.Action == Trim {
 			continue
 		}
 		seen[i.Identity] = true
@@ -310,6 +320,7 @@ func (e *Engine) again(ctx context.Context, git *gitrepo.Repo, items []*Item) (t
 		}
 		planned = append(planned, e.decide(ctx, i.write.work.variant)...)
 	}
+	planned = slices.DeleteFunc(planned, func(i *Item) bool { return i.Action == Trim })
 	if err := e.buildAll(ctx, planned); err != nil {
 		return nil, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"golang.org/x/sync/errgroup"
@@ -308,15 +309,8 @@ func fail(list []*Verdict, err error) {
 // reread finds the same revisions after a lost race. One whose own content
 // moved is not decided: the person has not seen it.
 func (e *Engine) reread(ctx context.Context, git *gitrepo.Repo, list []*Verdict, d Decision) error {
-	if err := git.Refresh(ctx); err != nil {
+	if err := e.rereadRepo(ctx, git); err != nil {
 		return err
-	}
-	for _, r := range e.sortedRepos() {
-		if r.git == git {
-			if err := r.readHeads(ctx); err != nil {
-				return err
-			}
-		}
 	}
 	for _, v := range list {
 		if v.Err != nil {
@@ -336,6 +330,7 @@ func (e *Engine) reread(ctx context.Context, git *gitrepo.Repo, list []*Verdict,
 // branchHead is where a registered branch is, and will be.
 type branchHead struct {
 	was, commit, tree gitrepo.Hash
+	when              time.Time // of commit
 }
 
 // merger collects the ref updates of one repository's verdicts; approvals on
@@ -393,11 +388,11 @@ func (m *merger) head(ctx context.Context, r *repository) (branchHead, error) {
 		if err := r.git.Fetch(ctx, commit); err != nil {
 			return h, err
 		}
-		tree, err := rootTree(ctx, r, commit)
+		commits, err := r.git.Commits(ctx, commit)
 		if err != nil {
 			return h, err
 		}
-		h = branchHead{was: commit, commit: commit, tree: tree}
+		h = branchHead{was: commit, commit: commit, tree: commits[0].Tree, when: commits[0].Committer.When}
 	}
 	m.heads[r.branch] = h
 	return h, nil
@@ -437,13 +432,20 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	if !h.commit.IsZero() {
 		parents = []gitrepo.Hash{h.commit, v.head.Ref.Commit}
 	}
+	sig := m.signature
+	if sig.When.IsZero() { // Variform's own: of the newest of what it joins
+		sig.When = h.when
+		if at := v.head.commit.Committer.When; at.After(sig.When) {
+			sig.When = at
+		}
+	}
 	c, err := m.batch.Commit(ctx, gitrepo.CommitSpec{
-		Root: h.tree, Path: path, PackageTree: tree, Parents: parents, Author: m.signature, Message: message,
+		Root: h.tree, Path: path, PackageTree: tree, Parents: parents, Author: sig, Message: message,
 	})
 	if err != nil {
 		return err
 	}
-	m.heads[r.branch] = branchHead{was: h.was, commit: c.Hash, tree: c.Tree}
+	m.heads[r.branch] = branchHead{was: h.was, commit: c.Hash, tree: c.Tree, when: c.Committer.When}
 	m.updates = append(m.updates,
 		gitrepo.RefUpdate{Name: gitrepo.PublishedRef(path, n), New: c.Hash},
 		gitrepo.RefUpdate{Name: v.head.Ref.Name, Old: v.head.Ref.Hash})
@@ -532,7 +534,7 @@ func (m *merger) remove(ctx context.Context, v *Verdict) error {
 		if err != nil {
 			return err
 		}
-		m.heads[r.branch] = branchHead{was: h.was, commit: c.Hash, tree: c.Tree}
+		m.heads[r.branch] = branchHead{was: h.was, commit: c.Hash, tree: c.Tree, when: c.Committer.When}
 		v.Commit = c.Hash.String()
 	}
 	for _, p := range deletions(v.state) {

@@ -68,9 +68,17 @@ func (e *Engine) make(ctx context.Context, item *Item) error {
 		return err
 	}
 	if item.Before != nil || w.from != nil {
-		if same, err := e.unchanged(item); err != nil || same {
+		same, err := e.unchanged(item)
+		if err != nil {
 			return err
 		}
+		if same {
+			e.activate(ctx, w, item)
+			return nil
+		}
+	}
+	if err := e.activateBuilt(item); err != nil {
+		return err
 	}
 	return e.prepare(ctx, item)
 }
@@ -308,7 +316,7 @@ func (e *Engine) unchanged(item *Item) (bool, error) {
 	if e.cfg.Memo != nil {
 		e.cfg.Memo.Put(w.memoKey())
 	}
-	item.Action, item.Reasons, item.write = UpToDate, nil, nil
+	item.Action, item.Reasons, item.write, item.publish = UpToDate, nil, nil, false
 	return true, nil
 }
 

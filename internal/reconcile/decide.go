@@ -113,7 +113,11 @@ func (e *Engine) decide(ctx context.Context, v *variant) []*Item {
 		item.Path = w.state.path
 		item.Upstream = w.up.String()
 		e.judge(ctx, w, &item)
+		e.activate(ctx, w, &item)
 		items = append(items, &item)
+	}
+	if t := e.trim(works[0], items[0]); t != nil {
+		items = append(items, t)
 	}
 	return items
 }

@@ -23,6 +23,8 @@ const (
 	Retire   Action = "retire"  // a Published package is proposed for deletion
 	Release  Action = "release" // ownership is given up, the package stays
 	Keep     Action = "keep"    // would go, but deletions are off or braked
+	Publish  Action = "publish" // an open Draft is published: activation is Automatic
+	Trim     Action = "trim"    // Published revisions beyond historyLimit go
 	Wait     Action = "wait"    // a person must decide something first
 	Fail     Action = "fail"    // could not be done
 )
@@ -91,6 +93,7 @@ type Item struct {
 
 	targets []target
 	write   *write
+	publish bool // once the Draft is there
 }
 
 // Condition is a Kptfile condition.

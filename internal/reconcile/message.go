@@ -16,6 +16,9 @@ var author = gitrepo.Signature{Name: "Variform", Email: "variform@variform.dev"}
 // maxLostValues bounds how many conflicts a commit message lists.
 const maxLostValues = 50
 
+// reviewNeeded marks a commit that only a person may publish: see needsReview.
+const reviewNeeded = "needed"
+
 // draftMessage is the message of a Draft's commit: what was done and why, the
 // local values that were lost, Porch's annotation and our trailers.
 func draftMessage(w *work, item *Item) (string, error) {
@@ -39,9 +42,13 @@ func draftMessage(w *work, item *Item) (string, error) {
 		}
 		fmt.Fprintf(&b, "- %s\n", c)
 	}
+	trailers := gitrepo.Trailers{Variant: w.owner, Inputs: w.inputs.String()}
+	if w.needsReview(len(item.Conflicts)) {
+		trailers.Review = reviewNeeded
+	}
 	return gitrepo.FormatMessage(strings.TrimSpace(b.String()), &gitrepo.Annotation{
 		Package: w.state.path, WorkspaceName: item.Workspace, Task: w.task(),
-	}, gitrepo.Trailers{Variant: w.owner, Inputs: w.inputs.String()})
+	}, trailers)
 }
 
 // task tells Porch what the commit did.

@@ -33,6 +33,7 @@ func (e *Engine) Plan(ctx context.Context) (*Plan, error) {
 // them. It is what status shows.
 func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
 	plan := &Plan{Problems: slices.Clone(e.cfg.Fleet.Problems)}
+	plan.Problems = append(plan.Problems, e.readPolicies()...)
 	plan.Problems = append(plan.Problems, e.openRepositories(ctx)...)
 	wanted := e.expand(ctx, plan)
 	e.collide(wanted)

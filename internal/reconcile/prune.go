@@ -38,17 +38,24 @@ type removal struct {
 // planRemovals finds this manager's packages whose variant has gone and plans
 // what its deletion policy says, unless something forbids deletions.
 func (e *Engine) planRemovals(ctx context.Context, plan *Plan, wanted []*variant) {
-	items := e.orphans(ctx, wanted)
-	if len(items) == 0 {
+	items, trims := e.orphans(ctx, wanted), e.trims(plan, wanted)
+	if len(items)+len(trims) == 0 {
 		return
 	}
 	plan.PruneBlocked = e.pruneBlocks(plan)
 	if e.cfg.Prune && len(plan.PruneBlocked) == 0 {
-		if err := e.keepLocked(ctx, items); err != nil {
+		if err := e.keepLocked(ctx, slices.Concat(items, trims)); err != nil {
 			plan.PruneBlocked = append(plan.PruneBlocked, err.Error())
 		}
 	}
 	blocked := !e.cfg.Prune || len(plan.PruneBlocked) > 0
+	if !blocked {
+		for _, t := range trims {
+			if t.Action == Trim {
+				plan.Items = append(plan.Items, t)
+			}
+		}
+	}
 	if !blocked {
 		e.brake(plan, items, wanted)
 	}
@@ -68,7 +75,7 @@ func (e *Engine) planRemovals(ctx context.Context, plan *Plan, wanted []*variant
 // them for the next update. It reads every package's Kptfile, so it runs only
 // where something is to go.
 func (e *Engine) keepLocked(ctx context.Context, items []*Item) error {
-	if !slices.ContainsFunc(items, func(i *Item) bool { return i.Action == Discard || i.Action == Retire }) {
+	if !slices.ContainsFunc(items, func(i *Item) bool { return i.Action == Discard || i.Action == Retire || i.Action == Trim }) {
 		return nil
 	}
 	type tip struct {

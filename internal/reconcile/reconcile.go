@@ -19,6 +19,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/injector"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
@@ -36,6 +37,9 @@ type Fleet struct {
 	// Context are the same and all other objects, with their content, for
 	// injection.
 	Context *injector.Context
+	// Installations say how the revisions of packages become active, and how
+	// many are kept.
+	Installations []*variformv1alpha1.Installation
 	// Problems lists inputs that could not be read. Nothing is deleted while
 	// there is one.
 	Problems []error
@@ -106,6 +110,7 @@ type Engine struct {
 	byURL    map[addressKey]*repository // the first of each address, by sorted
 	upstream memo[upstreamKey, upstreamResult]
 	versions memo[functionKey, string]
+	policies map[Identity]policy
 }
 
 // New returns an Engine.

@@ -15,6 +15,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 )
 
 // collector gathers a Fleet.
@@ -156,6 +157,8 @@ func (c *collector) finish() *Fleet {
 			f.Sets = append(f.Sets, o)
 		case *v1alpha1.PackageVariant:
 			f.Variants = append(f.Variants, o)
+		case *variformv1alpha1.Installation:
+			f.Installations = append(f.Installations, o)
 		case *Object:
 			f.Objects = append(f.Objects, o)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 )
 
 // fileResult is what one file holds.
@@ -110,7 +111,12 @@ func (p *parser) object(d document, apiVersion, kind string) {
 
 // acted are the kinds that Variform acts on; every other one is an Object.
 func acted(kind string) bool {
-	return kind == v1alpha1.KindRepository || kind == v1alpha1.KindPackageVariant || kind == v1alpha2.KindPackageVariantSet
+	switch kind {
+	case v1alpha1.KindRepository, v1alpha1.KindPackageVariant, v1alpha2.KindPackageVariantSet, variformv1alpha1.KindInstallation:
+		return true
+	default:
+		return false
+	}
 }
 
 func (p *parser) ours(d document, group, kind string) {

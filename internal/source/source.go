@@ -26,6 +26,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -78,6 +79,9 @@ type Fleet struct {
 	Repositories []*v1alpha1.Repository
 	Sets         []*v1alpha2.PackageVariantSet
 	Variants     []*v1alpha1.PackageVariant
+	// Installations say what targets have or want beside variants, and how
+	// revisions become active.
+	Installations []*variformv1alpha1.Installation
 	// Objects are all other KRM objects: to be targeted or injected.
 	Objects []*Object
 
