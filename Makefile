@@ -16,7 +16,7 @@ ARCHES    := amd64 arm64
 
 # Packages that start goroutines: the only ones that the race detector repeats.
 RACE_PACKAGES := $(patsubst %,./%/...,$(wildcard \
-	internal/gitrepo internal/ocirepo internal/reconcile internal/render internal/source variantgen))
+	internal/gitrepo internal/ocirepo internal/reconcile internal/render internal/source test/e2e variantgen))
 
 FUZZTIME  ?= 30s
 FUZZ      ?= .
