@@ -3,10 +3,11 @@ package function
 // Builtin are Variform's own functions by name, the same whether they run in
 // process or as a binary of functions/<name>.
 var Builtin = map[string]Processor{
-	"apply-variant":     ApplyVariant,
-	"generate-variants": GenerateVariants,
-	"inject-config":     InjectConfig,
-	"validate-package":  ValidatePackage,
+	"apply-variant":        ApplyVariant,
+	"generate-variants":    GenerateVariants,
+	"inject-config":        InjectConfig,
+	"resolve-dependencies": ResolveDependencies,
+	"validate-package":     ValidatePackage,
 }
 
 // Doc is what a function says about itself.
@@ -76,6 +77,24 @@ injectors:                        # tried in order for each injection point
 resources:                        # more context objects, inline
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: useast1-endpoints}, data: {url: "https://a"}}
 # or a PackageVariant, of which namespace and spec.injectors count`,
+	},
+	"resolve-dependencies": {
+		Short: "Resolve what Installations need into one PackageLock a target",
+		Long: `Answers which packages, at which versions, are to be where, so that all that the
+Installations ask for is met. PackageManifests are the versions to choose from,
+one item a version; Catalogs give the default implementation of an interface;
+PackageLocks are previous answers, kept to where they still hold;
+CustomResourceDefinitions are APIs that the target serves already. Each target's
+PackageLock is added, or changed where it stands. A conflict, or a choice that a
+person must make, is an error with its explanation; that target's lock is left as
+it is, the others are written.`,
+		Config: `apiVersion: v1
+kind: ConfigMap
+metadata: {name: resolve}
+data:
+  target: cluster-01              # this target only; without it, all that Installations name
+  platform: kubernetes=1.31.0     # what packages may require of the target, comma-separated
+# may be left out`,
 	},
 	"validate-package": {
 		Short: "Check a package and Variform's kinds in it",
