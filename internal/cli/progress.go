@@ -37,9 +37,9 @@ func (a *app) progress() *progress {
 	return p
 }
 
-// isTerminal reports whether w is a terminal on which things may move.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal reports whether a stream is a terminal with a person before it.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
 

@@ -39,6 +39,9 @@ func (a *app) render(ctx context.Context, dir string, dry bool) error {
 	if err != nil {
 		return err
 	}
+	if !render.HasFunctions(before) {
+		return nil
+	}
 	pkg, err := krm.Parse(before)
 	if err != nil {
 		return err

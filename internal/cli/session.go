@@ -60,13 +60,14 @@ func (a *app) addBuild(c *cobra.Command) {
 	f.BoolVar(&a.fleet.prune, "prune", false, "act on packages whose variant has gone, by their deletionPolicy")
 	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "let a set lose up to `N` packages at once")
 	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "inject objects of this kind too: Secret")
+	_ = c.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"upstream", "stop"}, cobra.ShellCompDirectiveNoFileComp))
 	a.addRenderFlags(c)
 }
 
 func (a *app) addRenderFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&a.fleet.allowExec, "allow-exec", false, "run exec functions of pipelines on this machine")
-	f.StringSliceVar(&a.fleet.images, "allow-image", nil, "run only these container images (default: all; they run without network)")
+	f.StringSliceVar(&a.fleet.images, "allow-image", []string{render.OwnRegistry + "/*", render.DefaultRegistry + "/*", "gcr.io/kpt-fn/*"}, "run container images of these patterns only, without network")
 	if c.Name() != "render" {
 		f.BoolVar(&a.fleet.noRender, "no-render", false, "leave the pipelines of packages unrun")
 	}
@@ -82,26 +83,38 @@ type session struct {
 // defaultManager signs packages where the management root has no name.
 const defaultManager = "variform"
 
-func (a *app) open(ctx context.Context, p *progress) (*session, error) {
+// read reads the management directory; cache is the folder for what is kept
+// between runs.
+func (a *app) read(ctx context.Context) (fleet *source.Fleet, store *gitrepo.Store, cache string, err error) {
 	f := &a.fleet
-	if f.onConflict != "" && f.onConflict != "upstream" && f.onConflict != "stop" {
-		return nil, fmt.Errorf("--on-conflict %q: choose upstream or stop", f.onConflict)
-	}
-	cache, err := f.cache()
-	if err != nil {
-		return nil, err
+	if cache, err = f.cache(); err != nil {
+		return nil, nil, "", err
 	}
 	options := gitrepo.Options{CacheDir: filepath.Join(cache, "git")}
 	if a.verbose {
 		options.Log = func(format string, args ...any) { a.note(format, args...) }
 	}
-	store := gitrepo.NewStore(options)
-	fleet, err := source.Read(ctx, f.location, source.Options{Git: gitTree{store}, Manager: f.manager})
-	if err != nil {
-		return nil, err
+	store = gitrepo.NewStore(options)
+	if fleet, err = source.Read(ctx, f.location, source.Options{Git: gitTree{store}, Manager: f.manager}); err != nil {
+		return nil, nil, "", err
 	}
 	for _, w := range fleet.Warnings {
 		a.note("warning: %v", w)
+	}
+	return fleet, store, cache, nil
+}
+
+func (a *app) open(ctx context.Context, p *progress) (*session, error) {
+	f := &a.fleet
+	if f.onConflict != "" && f.onConflict != "upstream" && f.onConflict != "stop" {
+		return nil, fmt.Errorf("--on-conflict %q: choose upstream or stop", f.onConflict)
+	}
+	if f.concurrency < 0 {
+		return nil, fmt.Errorf("--concurrency %d: give 1 or more, or 0 for one per CPU", f.concurrency)
+	}
+	fleet, store, cache, err := a.read(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if len(fleet.Repositories)+len(fleet.Sets)+len(fleet.Variants)+len(fleet.Rejected) == 0 {
 		return nil, fmt.Errorf("%s holds no Repository, PackageVariantSet or PackageVariant: give the management directory with --fleet", fleet.Location)
@@ -136,7 +149,7 @@ func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Confi
 		Fleet: reconcile.Fleet{Repositories: fleet.Repositories, Sets: fleet.Sets, Variants: fleet.Variants, Installations: fleet.Installations},
 	}
 	if f.prune && fleet.Manager == "" {
-		return cfg, fmt.Errorf("--prune: %s has no name of its own, so its packages cannot be told from those of another unnamed one: add a Kptfile with metadata.name to it, or give --manager", fleet.Location)
+		return cfg, fmt.Errorf("--prune: %s has no name of its own, so its packages cannot be told from those of another unnamed one: give --manager %s to go on with those that were made so far, or, before the first apply, a Kptfile with metadata.name", fleet.Location, defaultManager)
 	}
 	if err := api.CheckName(cfg.Manager); err != nil {
 		return cfg, fmt.Errorf("manager %q: %w: set --manager, or the name in the management directory's Kptfile", cfg.Manager, err)

@@ -228,9 +228,21 @@ func (a *app) printDetails(p *reconcile.Plan) {
 
 // printFailures says on stderr what failed; with cut only what a table cuts short.
 func (a *app) printFailures(p *reconcile.Plan, cut bool) {
+	more := map[string]int{}
+	var order []string
 	for _, i := range p.Items {
-		if i.Err != nil && (!cut || firstLine(i.Err.Error()) != i.Err.Error()) {
-			_, _ = fmt.Fprintf(a.Err, "error: %s: %v\n", i.Identity, i.Err)
+		if i.Err == nil || cut && firstLine(i.Err.Error()) == i.Err.Error() {
+			continue
+		}
+		text := i.Err.Error()
+		if more[text]++; more[text] == 1 {
+			order = append(order, text)
+			_, _ = fmt.Fprintf(a.Err, "error: %s: %s\n", i.Identity, text)
+		}
+	}
+	for _, text := range order {
+		if n := more[text] - 1; n > 0 {
+			_, _ = fmt.Fprintf(a.Err, "error: the same for %d more variants: %s\n", n, firstLine(text))
 		}
 	}
 }

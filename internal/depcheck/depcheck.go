@@ -77,6 +77,7 @@ var Placement = map[string]Layer{
 	"internal/render":  Adapter,
 	"internal/source":  Adapter,
 
+	"internal/catalog":   UseCase,
 	"internal/reconcile": UseCase,
 	"internal/review":    UseCase,
 
@@ -90,7 +91,10 @@ var Placement = map[string]Layer{
 	"internal/depcheck": Tooling,
 	"internal/gittest":  Tooling,
 	"internal/images":   Tooling,
+	"internal/schema":   Tooling,
 	"test":              Tooling,
+
+	"resolver/dialect/seedtest": Tooling,
 }
 
 // maxMainLines bounds the main.go of a function (design section 2).

@@ -119,6 +119,19 @@ func (x *Index) Package(path string) *PackageRefs {
 // Packages lists the paths that have a Draft, a Proposed or a Published revision, sorted.
 func (x *Index) Packages() []string { return x.paths }
 
+// Tagged lists, sorted, all paths that a tag <path>/<x> names, those without a
+// package revision (see Packages) among them.
+func (x *Index) Tagged() []string {
+	var out []string
+	for path, p := range x.packages {
+		if len(p.Published)+len(p.Tags) > 0 {
+			out = append(out, path)
+		}
+	}
+	sort.Strings(out)
+	return out
+}
+
 // newIndex reads refs, sorted by name, in one pass. Only packages below
 // directory count; "" is all.
 func newIndex(refs *Refs, directory string) *Index {

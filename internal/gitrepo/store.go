@@ -16,6 +16,8 @@ import (
 	gitproto "github.com/go-git/go-git/v5/plumbing/transport/git"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
+
+	"github.com/variform/variform/internal/krm"
 )
 
 // Options configures a Store. The zero value works: nothing on disk, the user's
@@ -64,6 +66,7 @@ type Store struct {
 	opts     Options
 	http     transport.Transport
 	packages packageCache
+	parsed   krm.Cache // of all packages: variants have most of their files in common
 	places   placeCache
 
 	mu    sync.Mutex

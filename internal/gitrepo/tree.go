@@ -364,6 +364,24 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 	return nil
 }
 
+// ReadFile reads one file directly in a fetched tree; false where it has none
+// of that name. It is bounded like the files of a package.
+func (r *Repo) ReadFile(tree Hash, name string) (data []byte, ok bool, err error) {
+	t, err := r.parsedTree(tree)
+	if err != nil {
+		return nil, false, err
+	}
+	e := findEntry(t.entries, name)
+	if e == nil || e.mode != modeRegular && e.mode != modeExecutable {
+		return nil, false, nil
+	}
+	_, data, err = r.objects.read(e.hash, r.store.opts.Limits.FileBytes)
+	if err != nil {
+		return nil, false, fmt.Errorf("file %q of the tree %s of %s: %w", name, tree, r.URL(), err)
+	}
+	return data, true, nil
+}
+
 // checkName refuses names that would mean something else in a file system.
 func checkName(name string) error {
 	switch folded := strings.ToLower(strings.TrimRight(name, " .")); {
@@ -402,7 +420,7 @@ func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error)
 		for _, f := range files {
 			size += int64(len(f.Data)) + 200
 		}
-		p, err := krm.Parse(files)
+		p, err := krm.Parse(files, krm.WithCache(&r.store.parsed))
 		if err != nil {
 			return nil, 0, fmt.Errorf("reading the package with tree %s of %s: %w", tree, r.URL(), err)
 		}

@@ -130,7 +130,7 @@ func without(items, left []*Item) []*Item {
 }
 
 // pushItems commits and pushes items in one batch. With an error it returns
-// those that did not land.
+// those that did not land, or were taken back.
 func (e *Engine) pushItems(ctx context.Context, git *gitrepo.Repo, items []*Item) ([]*Item, error) {
 	b := git.NewBatch()
 	for _, i := range items {
@@ -143,16 +143,14 @@ func (e *Engine) pushItems(ctx context.Context, git *gitrepo.Repo, items []*Item
 		return nil, nil
 	}
 	report, err := b.Push(ctx, gitrepo.PushOptions{MaxRefsPerPush: e.cfg.MaxRefsPerPush})
-	if err == nil {
-		return nil, nil
-	}
 	var left []*Item
 	for _, i := range items {
-		if !i.landed(report) {
+		if err != nil && !i.landed(report) {
 			left = append(left, i)
 		}
 	}
-	return left, err
+	back, overtaken := e.overtaken(ctx, git, without(items, left))
+	return append(left, back...), errors.Join(err, overtaken)
 }
 
 // commit adds an item's objects and ref updates to a batch.
@@ -164,6 +162,9 @@ func (e *Engine) commit(ctx context.Context, b *gitrepo.Batch, i *Item) error {
 		return e.commitRemoval(ctx, b, i)
 	case i.Action == Tag:
 		return i.together(b, i.write.work.tagUpdates()...)
+	case i.Action == Discard:
+		from := i.write.work.from.Ref
+		return i.together(b, gitrepo.RefUpdate{Name: from.Name, Old: from.Hash})
 	}
 	w := i.write.work
 	tree, err := b.PackageTree(i.write.files)
@@ -184,7 +185,7 @@ func (e *Engine) commit(ctx context.Context, b *gitrepo.Batch, i *Item) error {
 	}
 	i.Commit = c.Hash.String()
 	i.targets = []target{{i.Workspace, lifecycle.Draft}}
-	if w.from == nil || w.from.Number > 0 {
+	if i.makesDraft() {
 		// Another run may have made this Draft, and someone proposed or
 		// published it, since the refs were read.
 		b.ExpectAbsent(gitrepo.ProposedRef(w.state.path, i.Workspace), gitrepo.PublishedRef(w.state.path, w.state.refs.NextNumber()))

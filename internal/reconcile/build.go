@@ -37,7 +37,7 @@ type write struct {
 // build makes the package of one item, and finds out whether it differs from
 // what is there (design section 5). Nothing is written.
 func (e *Engine) build(ctx context.Context, item *Item) {
-	if item.write == nil || item.write.work == nil || item.Action == Tag {
+	if item.write == nil || item.write.work == nil || item.Action == Tag || item.Action == Discard {
 		return
 	}
 	if err := e.make(ctx, item); err != nil {

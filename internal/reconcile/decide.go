@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
@@ -119,7 +120,7 @@ func (e *Engine) decide(ctx context.Context, v *variant) []*Item {
 	if t := e.trim(works[0], items[0]); t != nil {
 		items = append(items, t)
 	}
-	return items
+	return append(items, e.discardSurplus(works[0], &base)...)
 }
 
 func (i *Item) fail(err error) *Item {
@@ -151,7 +152,23 @@ func (e *Engine) survey(ctx context.Context, v *variant, item *Item) ([]*work, e
 	revisions := e.asOwned(s.revisions, owner, v.Namespace)
 	sel := lifecycle.Downstream(owner, v.Repository, v.Package, v.pv.Spec.AdoptionPolicy, revisions)
 	w := work{variant: v, repo: repo, state: s, up: up, owner: owner}
+	if len(s.heads) == 0 {
+		if err := w.vacant(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return w.choose(sel)
+}
+
+// vacant refuses a folder that the registered branch has although no revision
+// says so: a first Draft would replace what somebody put there.
+func (w *work) vacant(ctx context.Context) error {
+	tree, err := w.repo.treeAt(ctx, w.repo.head(), w.state.path)
+	if err != nil || tree.IsZero() {
+		return err
+	}
+	return stalled("package %q in Repository %s is on branch %s already, and no revision of it is Published: tag that commit %s/v1 and set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package",
+		w.Package, w.Repository, w.repo.branch, w.state.path)
 }
 
 // asOwned renames owners of this manager and namespace to the variant's
@@ -176,9 +193,9 @@ func (w work) choose(sel lifecycle.Selection) ([]*work, error) {
 	for _, r := range sel.Continue {
 		n := w
 		n.from = w.state.headOf(r)
-		if draft := gitrepo.DraftRef(w.state.path, r.Workspace); r.Phase == lifecycle.Proposed && w.state.heads[draft] != nil {
+		if draft := w.state.heads[gitrepo.DraftRef(w.state.path, r.Workspace)]; r.Phase == lifecycle.Proposed && draft != nil && !slices.Contains(w.state.surplus, draft) {
 			return nil, stalled("package %q in Repository %s has workspace %s both as Draft and as Proposed: delete one of the branches %s and %s",
-				w.Package, w.Repository, r.Workspace, shortRef(draft), shortRef(n.from.Ref.Name))
+				w.Package, w.Repository, r.Workspace, shortRef(draft.Ref.Name), shortRef(n.from.Ref.Name))
 		}
 		for _, a := range sel.Adopt {
 			n.adopt = n.adopt || a.Name == r.Name && a.Phase == r.Phase
@@ -206,6 +223,10 @@ func (w work) refuse(sel lifecycle.Selection) error {
 	where := fmt.Sprintf("package %q in Repository %s", w.Package, w.Repository)
 	for _, r := range sel.Foreign {
 		if len(r.Owners) > 0 {
+			if manager, rest, ok := strings.Cut(r.Owners[0], "/"); ok && strings.HasSuffix(w.owner, "/"+rest) {
+				return stalled("%s belongs to the variant %s (%s %s), of another manager: if this fleet had that name before, go on under it with --manager %s; else give this variant another downstream package",
+					where, r.Owners[0], r.Phase, r.Workspace, manager)
+			}
 			return stalled("%s belongs to the variant %s (%s %s): give this variant another downstream package, or remove that one first",
 				where, r.Owners[0], r.Phase, r.Workspace)
 		}

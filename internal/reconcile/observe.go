@@ -43,7 +43,8 @@ type state struct {
 	refs      *gitrepo.PackageRefs
 	heads     map[string]*head // by full ref name
 	revisions []lifecycle.Revision
-	latest    *head // highest Published
+	latest    *head   // highest Published
+	surplus   []*head // Drafts that are no revisions any more: see isSurplus
 }
 
 // head is one revision's commit and the newest commit below it that Variform
@@ -358,9 +359,13 @@ func (s *state) list(repo, dir string) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	s.revisions = nil
+	s.revisions, s.surplus = nil, nil
 	for _, name := range names {
 		h := s.heads[name]
+		if s.isSurplus(h) {
+			s.surplus = append(s.surplus, h)
+			continue
+		}
 		rev := lifecycle.Revision{
 			Name: RevisionName(repo, pkg, h.workspace), Repository: repo, Package: pkg,
 			Workspace: h.workspace, Revision: h.Number, Phase: lifecycle.Phase(h.Lifecycle),

@@ -62,10 +62,12 @@ func (e *Engine) planRemovals(ctx context.Context, plan *Plan, wanted []*variant
 	for _, i := range items {
 		switch {
 		case i.Err != nil, i.Action == Keep:
+		case i.Phase == lifecycle.DeletionProposed:
+			i.Action, i.Reasons = Wait, []string{"proposed for deletion: approve that, or reject it"}
+		case blocked && len(plan.PruneBlocked) > 0:
+			i.keep("no variant wants it as far as this run can tell, and nothing is deleted: " + strings.Join(plan.PruneBlocked, "; "))
 		case !e.cfg.Prune:
 			i.keep("its variant has gone; run with --prune to act on that")
-		case blocked:
-			i.keep("its variant has gone, but nothing is deleted in this run: " + strings.Join(plan.PruneBlocked, "; "))
 		}
 	}
 	plan.Items = append(plan.Items, items...)
@@ -258,6 +260,11 @@ func (e *Engine) planRemoval(ctx context.Context, item *Item, r *removal) {
 	if item.Action == "" {
 		item.Action = UpToDate
 		return
+	}
+	for _, h := range r.state.surplus {
+		if e.mine(h.owner, item.Namespace) {
+			r.refs = append(r.refs, gitrepo.RefUpdate{Name: h.Ref.Name, Old: h.Ref.Hash})
+		}
 	}
 	item.write = &write{removal: r}
 }

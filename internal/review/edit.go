@@ -22,7 +22,7 @@ const (
 	Remove Op = "remove"
 	Update Op = "change"
 	Move   Op = "move"     // a resource in another file
-	Format Op = "reformat" // bytes or comments alone
+	Format Op = "reformat" // of a field its comment, of a file its bytes
 )
 
 // Edit is one normalised difference between two packages.

@@ -168,6 +168,19 @@ func TestEdits(t *testing.T) {
 		"comment alone": {
 			before: map[string]string{"a.yaml": deployment},
 			after:  map[string]string{"a.yaml": edited(deployment, "# keep", "# kept")},
+			want:   []Edit{{File: "a.yaml", Resource: "Deployment web", Op: Format, Field: "spec.template.spec.containers[name=web].image", Before: "# keep", After: "# kept"}},
+		},
+		"comment beside a change": {
+			before: map[string]string{"a.yaml": deployment},
+			after:  map[string]string{"a.yaml": edited(edited(deployment, "# keep", "# kept"), "replicas: 1", "replicas: 2")},
+			want: []Edit{
+				{File: "a.yaml", Resource: "Deployment web", Op: Update, Field: "spec.replicas", Before: "1", After: "2"},
+				{File: "a.yaml", Resource: "Deployment web", Op: Format, Field: "spec.template.spec.containers[name=web].image", Before: "# keep", After: "# kept"},
+			},
+		},
+		"order alone": {
+			before: map[string]string{"a.yaml": list("  a: 1\n  b: 2\n")},
+			after:  map[string]string{"a.yaml": list("  b: 2\n  a: 1\n")},
 			want:   []Edit{{File: "a.yaml", Op: Format}},
 		},
 		"a type is a change": {

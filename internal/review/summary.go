@@ -95,8 +95,10 @@ func compare(edits []Edit, common map[string]bool, one bool) string {
 		return fmt.Sprintf("%s only %d of these %d fields", verb(Update, one), shared, len(common))
 	case shared == len(common):
 		return "also " + say(extra, one)
-	default:
+	case shared == 0:
 		return say(extra, one)
+	default:
+		return fmt.Sprintf("%s, and %s only %d of these %d fields", say(extra, one), verb(Update, one), shared, len(common))
 	}
 }
 

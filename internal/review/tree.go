@@ -46,6 +46,7 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	case a.Kind == yaml.SequenceNode && b.Kind == yaml.SequenceNode:
 		w.sequence(field, a, b)
 	case a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && a.Value == b.Value && a.ShortTag() == b.ShortTag():
+		w.comment(field, comments(a), comments(b))
 	default:
 		w.value(field, Update, a, b)
 	}
@@ -67,11 +68,17 @@ func resolve(n *yaml.Node) *yaml.Node {
 }
 
 func (w *walker) mapping(field string, a, b *yaml.Node) {
-	old := entries(a)
+	old, keys := entries(a), map[string]*yaml.Node{}
+	for i := 0; i+1 < len(a.Content); i += 2 {
+		keys[a.Content[i].Value] = a.Content[i]
+	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(b.Content); i += 2 {
 		k := b.Content[i].Value
 		seen[k] = true
+		if had := keys[k]; had != nil {
+			w.comment(join(field, k), comments(had), comments(b.Content[i]))
+		}
 		w.node(join(field, k), old[k], b.Content[i+1])
 	}
 	for i := 0; i+1 < len(a.Content); i += 2 {
@@ -79,6 +86,22 @@ func (w *walker) mapping(field string, a, b *yaml.Node) {
 			w.node(join(field, k), a.Content[i+1], nil)
 		}
 	}
+}
+
+// comments are a node's own, which may mean something: setters stand in them.
+func comments(n *yaml.Node) string {
+	return strings.TrimSpace(strings.Join([]string{n.HeadComment, n.LineComment, n.FootComment}, "\n"))
+}
+
+// comment reports a comment that changed where its value did not.
+func (w *walker) comment(field, before, after string) {
+	if before == after || w.kptfile && isBookkeeping(field) {
+		return
+	}
+	w.d.add(Edit{
+		File: w.file, Resource: w.resource, Op: Format, Field: w.d.norm.text(field), Before: short(before), After: short(after),
+		Digest: digest([]byte(w.d.norm.text(before) + "\x00" + w.d.norm.text(after))),
+	})
 }
 
 func entries(n *yaml.Node) map[string]*yaml.Node {

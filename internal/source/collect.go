@@ -159,6 +159,10 @@ func (c *collector) finish() *Fleet {
 			f.Variants = append(f.Variants, o)
 		case *variformv1alpha1.Installation:
 			f.Installations = append(f.Installations, o)
+		case *variformv1alpha1.Catalog:
+			f.Catalogs = append(f.Catalogs, o)
+		case *variformv1alpha1.PackageLock:
+			f.Locks = append(f.Locks, o)
 		case *Object:
 			f.Objects = append(f.Objects, o)
 		}

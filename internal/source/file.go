@@ -102,17 +102,32 @@ func (p *parser) object(d document, apiVersion, kind string) {
 	switch {
 	case kind == kptfilev1.KptFileGVK().Kind && group == kptfilev1.KptFileGVK().Group:
 		return // of the package around, not of the fleet
-	case acted(kind) && api.Handles(apiVersion, kind):
+	case acted(kind) && api.Handles(apiVersion, kind), mistyped(group, apiVersion, kind):
 		p.ours(d, group, kind)
 	default:
 		p.other(d, apiVersion, group, kind)
 	}
 }
 
+// mistyped says whether a kind of our or Porch's configuration is none that
+// there is: a set under a wrong name would otherwise look as if it had gone, and
+// its packages with it.
+func mistyped(group, apiVersion, kind string) bool {
+	switch group {
+	case variformv1alpha1.Group:
+		return !api.Handles(apiVersion, kind)
+	case v1alpha1.Group:
+		return !api.Handles(apiVersion, kind) && kind != "PackageRev" && kind != "Function" // Porch's own, as data
+	default:
+		return false
+	}
+}
+
 // acted are the kinds that Variform acts on; every other one is an Object.
 func acted(kind string) bool {
 	switch kind {
-	case v1alpha1.KindRepository, v1alpha1.KindPackageVariant, v1alpha2.KindPackageVariantSet, variformv1alpha1.KindInstallation:
+	case v1alpha1.KindRepository, v1alpha1.KindPackageVariant, v1alpha2.KindPackageVariantSet,
+		variformv1alpha1.KindInstallation, variformv1alpha1.KindCatalog, variformv1alpha1.KindPackageLock:
 		return true
 	default:
 		return false

@@ -82,6 +82,10 @@ type Fleet struct {
 	// Installations say what targets have or want beside variants, and how
 	// revisions become active.
 	Installations []*variformv1alpha1.Installation
+	// Catalogs say where versions of packages come from.
+	Catalogs []*variformv1alpha1.Catalog
+	// Locks are the recorded answers of the resolver.
+	Locks []*variformv1alpha1.PackageLock
 	// Objects are all other KRM objects: to be targeted or injected.
 	Objects []*Object
 

@@ -53,8 +53,9 @@ func TestShrinkingSet(t *testing.T) {
 			}
 		}
 	}
-	w.wantActions(w.mustApply("--prune", "--max-delete=4"), map[string]string{})
+	w.wantActions(w.mustApply("--prune", "--max-delete=4"), all("wait", "c1/a", "c1/b"))
 	w.unchanged(after)
+	w.contains(w.mustRun(0, "status").out, "proposed for deletion: approve that, or reject it")
 
 	// A person decides: one deletion is taken back, one carried out.
 	w.mustRun(0, "reject", "c1/a")
@@ -292,4 +293,50 @@ func TestOwnershipIsNotInherited(t *testing.T) {
 	if got := w.refs()["c2 refs/heads/drafts/copy/packagevariant-1"]; got != theirs {
 		t.Errorf("the copy was touched: %q", got)
 	}
+}
+
+// A set under a mistyped kind has not gone: nothing of it does either.
+func TestMistypedKindDeletesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a"))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.write("sets/web.yaml", strings.Replace(listSet("web", "web", "v1", "c1", "a"), "PackageVariantSet", "PackageVariantset", 1))
+	before := w.refs()
+	r := w.mustRun(1, "apply", "--prune", "--max-delete=9")
+	w.contains(r.err, "sets/web.yaml:", `kind "PackageVariantset"`, `did you mean "PackageVariantSet"`)
+	w.contains(r.out, "no variant wants it as far as this run can tell, and nothing is deleted: 1 inputs could not be read")
+	w.unchanged(before)
+}
+
+// A fleet that got a name later is told how to go on.
+func TestManagerRenamed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a"))
+	w.mustRun(0, "apply", "--manager", "former")
+	before := w.refs()
+	r := w.mustRun(1, "apply", "--manager", "later")
+	w.contains(r.out+r.err, "belongs to the variant former/default/web-c1-a", "go on under it with --manager former")
+	w.unchanged(before)
+	w.mustRun(0, "apply", "--manager", "former")
+	w.unchanged(before)
+}
+
+// What somebody put on the branch without a revision is not replaced.
+func TestFolderOnTheBranch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	commit := w.repos["c1"].Commit(t, "main", "by hand", gittest.Text{"web/own.txt": "mine\n", "web/Kptfile": webV1["web/Kptfile"]})
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	before := w.refs()
+	r := w.mustRun(1, "apply")
+	w.contains(r.out+r.err, "is on branch main already", "tag that commit web/v1", "adoptExisting")
+	w.unchanged(before)
+	w.repos["c1"].Tag(t, "web/v1", commit)
+	w.mustRun(1, "apply") // adoptNone
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+	r = w.run("apply")
+	w.contains(r.out+r.err, "upstreamLock") // by hand: nothing to merge from
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -132,7 +133,10 @@ func (w *world) run(args ...string) result {
 
 func runIn(cache string, args ...string) result {
 	var out, errs bytes.Buffer
-	status := cli.Main(context.Background(), append(args, "--cache-dir", cache),
+	if !slices.Contains(args, "--file") { // a Catalog's file is edited without the fleet
+		args = append(args, "--cache-dir", cache)
+	}
+	status := cli.Main(context.Background(), args,
 		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 	return result{status, out.String(), errs.String()}
 }

@@ -1,0 +1,309 @@
+// Package catalog is the use case around the resolver: it reads the versions
+// that Catalogs name, from Git, and answers for each target of a fleet what its
+// Installations need (design sections 1 and 3; seeds 000, 001 and 003).
+//
+//	entries, problems := catalog.Reader{Git: store}.Read(ctx, fleet.Catalogs)
+//	targets, err := catalog.Resolve(catalog.Wanted{Catalogs: …, Installations: …, Entries: entries})
+//
+// Whatever cannot be read is a problem that names the source, and the rest is
+// still read.
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/resolver"
+)
+
+// ManifestFile is where a package's PackageManifest stands.
+const ManifestFile = "package.yaml"
+
+// Entry is one version of a package in a catalogue.
+type Entry struct {
+	resolver.Package
+	// Catalog is the name of the Catalog that has it.
+	Catalog string
+	// Labels are the manifest's; Keywords and Description the Kptfile's.
+	Labels      map[string]string
+	Keywords    []string
+	Description string
+}
+
+// Reader reads catalogues. Git is required.
+type Reader struct {
+	Git *gitrepo.Store
+}
+
+// ioLimit bounds how many repositories are talked to at once.
+const ioLimit = 8
+
+// Read reads all versions of all sources, sorted by package and then in the
+// order of their tags. Problems are what could not be read.
+func (r Reader) Read(ctx context.Context, catalogs []*v1alpha1.Catalog) ([]Entry, []error) {
+	type source struct {
+		catalog string
+		v1alpha1.CatalogSource
+		entries  []Entry
+		problems []error
+	}
+	var sources []*source
+	for _, c := range catalogs {
+		for i := range c.Spec.Sources {
+			sources = append(sources, &source{catalog: c.Name, CatalogSource: c.Spec.Sources[i]})
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(ioLimit)
+	for _, s := range sources {
+		g.Go(func() error {
+			s.entries, s.problems = r.source(ctx, &s.CatalogSource)
+			for i := range s.entries {
+				s.entries[i].Catalog = s.catalog
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+	var entries []Entry
+	var problems []error
+	for _, s := range sources {
+		entries = append(entries, s.entries...)
+		for _, p := range s.problems {
+			problems = append(problems, fmt.Errorf("Catalog %s: %w", s.catalog, p))
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Package.Package, b.Package.Package) })
+	return entries, problems
+}
+
+func (r Reader) source(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry, []error) {
+	if s.Git == nil {
+		return nil, []error{fmt.Errorf("source %s: only Git sources are read by this version: name the package's Git repository", s.OCI.Repository)}
+	}
+	repo, err := r.Git.Open(ctx, s.Git.Repo)
+	if err != nil {
+		return nil, []error{fmt.Errorf("source %s: %w", gitrepo.Display(s.Git.Repo), err)}
+	}
+	dir := strings.Trim(s.Git.Directory, "/")
+	found := versionsIn(repo, dir, s.Packages)
+	commits := make([]gitrepo.Hash, len(found))
+	for i, v := range found {
+		commits[i] = v.commit
+	}
+	if err := repo.Fetch(ctx, commits...); err != nil {
+		return nil, []error{fmt.Errorf("source %s: %w", repo.URL(), err)}
+	}
+	var entries []Entry
+	var problems []error
+	for _, v := range found {
+		e, err := v.read(ctx, repo)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("source %s: tag %s: %w", repo.URL(), v.tag, err))
+			continue
+		}
+		entries = append(entries, *e)
+	}
+	for _, name := range s.Packages {
+		if !slices.ContainsFunc(found, func(v tagged) bool { return v.name == name }) {
+			problems = append(problems, fmt.Errorf("source %s: package %q has no tag %s/v1 or %s/v1.0.0", repo.URL(), name, path.Join(dir, name), path.Join(dir, name)))
+		}
+	}
+	return entries, problems
+}
+
+// tagged is one version of a package by its tag.
+type tagged struct {
+	name    string // of the package, below the source's directory
+	path    string // in the repository
+	version string // full semantic version
+	tag     string // as a person writes it: web/v1
+	commit  gitrepo.Hash
+}
+
+var semverTag = regexp.MustCompile(`^v?\d+\.\d+\.\d+([-+].*)?$`)
+
+// versionsIn lists the tags that are versions: <package>/vN as N.0.0, and
+// <package>/v<semver>. Others, such as floating ones, are none.
+func versionsIn(repo *gitrepo.Repo, dir string, only []string) []tagged {
+	index := repo.Index(dir)
+	var out []tagged
+	for _, p := range index.Tagged() {
+		name := strings.TrimPrefix(strings.TrimPrefix(p, dir), "/")
+		if len(only) > 0 && !slices.Contains(only, name) {
+			continue
+		}
+		refs := index.Package(p)
+		for _, r := range refs.Published {
+			out = append(out, tagged{name, p, fmt.Sprintf("%d.0.0", r.Number), fmt.Sprintf("%s/v%d", p, r.Number), r.Ref.Commit})
+		}
+		for _, ref := range refs.Tags {
+			tag := strings.TrimPrefix(ref.Name, "refs/tags/")
+			if last := path.Base(tag); semverTag.MatchString(last) {
+				out = append(out, tagged{name, p, strings.TrimPrefix(last, "v"), tag, ref.Commit})
+			}
+		}
+	}
+	return out
+}
+
+// read reads the manifest of a version, and its Kptfile for what it says about
+// the package. A package without a manifest has no needs.
+func (v tagged) read(ctx context.Context, repo *gitrepo.Repo) (*Entry, error) {
+	tree, ok, err := repo.TreeAt(ctx, v.commit, v.path)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("its commit has no folder %q", v.path)
+	}
+	e := &Entry{Package: resolver.Package{Package: v.name, Version: v.version}}
+	if err := v.manifest(repo, tree, e); err != nil {
+		return nil, err
+	}
+	e.Tag, e.Source, e.Digest = v.tag, repo.URL(), "git:"+v.commit.String()
+	data, ok, err := repo.ReadFile(tree, kptfilev1.KptFileName)
+	if err != nil || !ok {
+		return e, err
+	}
+	var k kptfilev1.KptFile
+	if err := yaml.Unmarshal(data, &k); err != nil {
+		return nil, fmt.Errorf("%s: %w", kptfilev1.KptFileName, err)
+	}
+	if k.Info != nil {
+		e.Keywords, e.Description = k.Info.Keywords, k.Info.Description
+	}
+	return e, nil
+}
+
+func (v tagged) manifest(repo *gitrepo.Repo, tree gitrepo.Hash, e *Entry) error {
+	data, ok, err := repo.ReadFile(tree, ManifestFile)
+	if err != nil || !ok {
+		return err
+	}
+	obj, report := api.Parse(data, api.WithFile(path.Join(v.path, ManifestFile)))
+	if err := report.Err(); err != nil {
+		return err
+	}
+	m, ok := obj.(*v1alpha1.PackageManifest)
+	if !ok {
+		return fmt.Errorf("%s holds no PackageManifest", ManifestFile)
+	}
+	if m.Name != v.name {
+		return fmt.Errorf("%s: metadata.name is %q and the tag's package %q: name both alike, or nothing could tell which is needed", ManifestFile, m.Name, v.name)
+	}
+	e.Package = resolver.FromManifest(m)
+	e.Version, e.Labels = cmp.Or(e.Version, v.version), m.Labels
+	return nil
+}
+
+// Wanted is what to resolve.
+type Wanted struct {
+	Catalogs      []*v1alpha1.Catalog
+	Installations []*v1alpha1.Installation
+	Locks         []*v1alpha1.PackageLock
+	Entries       []Entry
+	// APIs are those that every target serves, Platform what it runs on.
+	APIs     []resolver.GVK
+	Platform map[string]string
+}
+
+// Target is one target and its answer, or why there is none.
+type Target struct {
+	Name       string
+	Input      resolver.Input
+	Resolution *resolver.Resolution // nil with Err
+	Err        error
+}
+
+// Targets are the names of the targets that Installations name, sorted; one
+// without a name where none does.
+func (w *Wanted) Targets() []string {
+	var out []string
+	for _, i := range w.Installations {
+		if i.Spec.Target != "" {
+			out = append(out, i.Spec.Target)
+		}
+	}
+	if len(out) == 0 && len(w.Installations) > 0 {
+		return []string{""}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// ErrNoTarget says that nothing is wanted of a target.
+var ErrNoTarget = errors.New("no Installation names the target")
+
+// Resolve answers for the targets named, nil for all, side by side. One
+// target's conflict is its own. The error is ErrNoTarget for a name that nothing
+// wants.
+func (w *Wanted) Resolve(ctx context.Context, limit int, only ...string) ([]Target, error) {
+	names := w.Targets()
+	for _, n := range only {
+		if !slices.Contains(names, n) {
+			return nil, fmt.Errorf("%w %q: there are %q", ErrNoTarget, n, names)
+		}
+	}
+	if len(only) > 0 {
+		names = only
+	}
+	out := make([]Target, len(names))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(max(1, limit))
+	for i, n := range names {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			out[i] = w.resolve(n)
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+func (w *Wanted) resolve(name string) Target {
+	t := Target{Name: name}
+	if t.Input, t.Err = w.Input(name); t.Err != nil {
+		return t
+	}
+	t.Resolution, t.Err = resolver.Resolve(t.Input)
+	return t
+}
+
+// Input is what the resolver gets for one target.
+func (w *Wanted) Input(target string) (resolver.Input, error) {
+	d := resolver.Documents{Catalogs: w.Catalogs, Installations: w.Installations}
+	for _, e := range w.Entries {
+		d.Candidates = append(d.Candidates, e.Package)
+	}
+	var locks []*v1alpha1.PackageLock
+	for _, l := range w.Locks {
+		if l.Spec.Target == target {
+			locks = append(locks, l)
+		}
+	}
+	if len(locks) > 1 {
+		return resolver.Input{}, fmt.Errorf("target %q has %d PackageLocks (%s, %s): keep one", target, len(locks), locks[0].Name, locks[1].Name)
+	}
+	if len(locks) == 1 {
+		d.Lock = locks[0]
+	}
+	in, err := d.Input(target)
+	in.APIs, in.Platform = w.APIs, w.Platform
+	return in, err
+}

@@ -1,0 +1,62 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/variform/variform/resolver"
+)
+
+// Query filters entries; fields that are empty let all pass (seed 001, "Porter
+// Bundle Index").
+type Query struct {
+	// Labels must all be there with these values.
+	Labels map[string]string
+	// Interface is one that the package provides, Name a part of its name,
+	// Keyword one of its Kptfile's keywords.
+	Interface, Name, Keyword string
+}
+
+// Match says whether an entry passes.
+func (q Query) Match(e *Entry) bool {
+	for k, v := range q.Labels {
+		if got, ok := e.Labels[k]; !ok || got != v {
+			return false
+		}
+	}
+	switch {
+	case q.Name != "" && !strings.Contains(e.Package.Package, q.Name),
+		q.Keyword != "" && !slices.Contains(e.Keywords, q.Keyword),
+		q.Interface != "" && !slices.ContainsFunc(e.Provides, func(p resolver.Provide) bool { return p.Interface == q.Interface }):
+		return false
+	}
+	return true
+}
+
+// Newest is the newest version of a package among the entries, releases before
+// prereleases; "" where there is none.
+func Newest(entries []Entry, pkg string) string {
+	var best *semver.Version
+	for i := range entries {
+		if entries[i].Package.Package != pkg {
+			continue
+		}
+		v, err := semver.NewVersion(entries[i].Version)
+		if err == nil && (best == nil || newer(v, best)) {
+			best = v
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	return best.Original()
+}
+
+func newer(a, b *semver.Version) bool {
+	if pre := a.Prerelease() == ""; pre != (b.Prerelease() == "") {
+		return pre
+	}
+	return a.GreaterThan(b)
+}

@@ -1,0 +1,443 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/catalog"
+	"github.com/variform/variform/internal/source"
+	"github.com/variform/variform/resolver"
+)
+
+// resolveFlags are those of the commands that resolve dependencies.
+type resolveFlags struct {
+	targets  []string
+	platform map[string]string
+}
+
+func (a *app) addResolve(c *cobra.Command, f *resolveFlags) {
+	a.addFleet(c)
+	c.Flags().StringSliceVar(&f.targets, "target", nil, "only these targets (default: all that Installations name)")
+	c.Flags().StringToStringVar(&f.platform, "platform", nil, "what packages may require of a target, such as kubernetes=1.31.0")
+}
+
+// resolved is what the commands that resolve dependencies print of.
+type resolved struct {
+	fleet   *source.Fleet
+	wanted  *catalog.Wanted
+	targets []catalog.Target
+	wrong   int // problems that were printed
+}
+
+// catalogues reads the fleet and all catalogues, and prints what is wrong there.
+func (a *app) catalogues(ctx context.Context) (*resolved, error) {
+	fleet, store, _, err := a.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	entries, problems := catalog.Reader{Git: store}.Read(ctx, fleet.Catalogs)
+	r := &resolved{fleet: fleet, wanted: &catalog.Wanted{
+		Catalogs: fleet.Catalogs, Installations: fleet.Installations, Locks: fleet.Locks, Entries: entries,
+	}}
+	for _, p := range fleet.Problems {
+		problems = append(problems, p)
+	}
+	for _, p := range problems {
+		_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
+	}
+	r.wrong = len(problems)
+	return r, nil
+}
+
+// resolve answers for the targets; conflicts are printed and counted.
+func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
+	r, err := a.catalogues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(r.wanted.Installations) == 0 {
+		return nil, fmt.Errorf("%s holds no Installation: nothing is asked for", r.fleet.Location)
+	}
+	r.wanted.Platform = f.platform
+	if r.targets, err = r.wanted.Resolve(ctx, runtime.NumCPU(), f.targets...); err != nil {
+		return nil, err
+	}
+	for i := range r.targets {
+		t := &r.targets[i]
+		if err := a.choose(t); err != nil {
+			return nil, err
+		}
+		if t.Err != nil {
+			r.wrong++
+			_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(t.Name), t.Err)
+		}
+	}
+	return r, nil
+}
+
+func targetPrefix(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "target " + name + ": "
+}
+
+// choose asks a person, at a terminal, for the choices that a target needs.
+func (a *app) choose(t *catalog.Target) error {
+	var needs *resolver.NeedsInputError
+	if !errors.As(t.Err, &needs) || !isTerminal(a.In) || !isTerminal(a.Err) {
+		return nil
+	}
+	in := bufio.NewReader(a.In)
+	for _, n := range needs.Needs {
+		_, _ = fmt.Fprintf(a.Err, "%s%s: several packages provide %s:\n", targetPrefix(t.Name), n.Alias, n.Kind)
+		for i, o := range n.Offers {
+			_, _ = fmt.Fprintf(a.Err, "  %d) %s\n", i+1, o)
+		}
+		_, _ = fmt.Fprintf(a.Err, "which one? [1-%d] ", len(n.Offers))
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("reading the choice for %s: %w", n.Alias, err)
+		}
+		at, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil || at < 1 || at > len(n.Offers) {
+			return fmt.Errorf("%q is none of 1 to %d", strings.TrimSpace(line), len(n.Offers))
+		}
+		choice := resolver.Override{Alias: n.Alias, Reference: n.Offers[at-1]}
+		for i := range t.Input.Want {
+			t.Input.Want[i].Overrides = append(slices.Clone(t.Input.Want[i].Overrides), choice)
+		}
+		a.note("to keep the choice, put {alias: %s, reference: %s} into spec.dependencies.overrides of the Installation", n.Alias, n.Offers[at-1])
+	}
+	t.Resolution, t.Err = resolver.Resolve(t.Input)
+	return nil
+}
+
+// findings ends a command that printed what is wrong.
+func (r *resolved) findings() error {
+	if r.wrong == 0 {
+		return nil
+	}
+	return findings{plural(r.wrong, "problem")}
+}
+
+func newResolve(a *app) *cobra.Command {
+	var f resolveFlags
+	c := &cobra.Command{
+		Use:   "resolve",
+		Short: "Answer what the Installations of each target need",
+		Long: `Resolve reads the Installations, Catalogs and PackageLocks of the management
+directory and the versions that the catalogues have, and answers for each target
+which packages, at which versions, are to be where. With -o yaml it prints the
+PackageLocks. One target's conflict is explained and does not stop the others.`,
+		Args: noNames,
+		RunE: func(c *cobra.Command, _ []string) error {
+			r, err := a.resolve(c.Context(), &f)
+			if err != nil {
+				return err
+			}
+			if err := a.printResolved(r); err != nil {
+				return err
+			}
+			return r.findings()
+		},
+	}
+	a.addResolve(c, &f)
+	a.addOutput(c)
+	return c
+}
+
+func (a *app) printResolved(r *resolved) error {
+	var rows [][]string
+	var locks []any
+	for i := range r.targets {
+		t := &r.targets[i]
+		if t.Err != nil {
+			continue
+		}
+		lock := t.Resolution.Document(t.Name)
+		locks = append(locks, lock)
+		for _, p := range lock.Spec.Packages {
+			row := []string{t.Name, cmp.Or(p.Package, p.Name), p.Version, strings.TrimPrefix(p.Namespace+"/"+p.Name, "/"), p.Why}
+			if a.output == "wide" {
+				row = append(row, p.Source, p.Digest)
+			}
+			rows = append(rows, row)
+		}
+		for _, alias := range slices.Sorted(maps.Keys(t.Resolution.Unmapped)) {
+			in := t.Resolution.Unmapped[alias]
+			a.note("warning: %s%s needs values that nothing sets: %s", targetPrefix(t.Name), alias, inputsText(in))
+		}
+	}
+	switch a.output {
+	case "json", "yaml":
+		return objects(a.Out, a.output, locks)
+	case "name":
+		for _, row := range rows {
+			if _, err := fmt.Fprintf(a.Out, "%s@%s\n", strings.TrimPrefix(row[0]+"/"+row[1], "/"), row[2]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	header := []string{"TARGET", "PACKAGE", "VERSION", "INSTALLATION", "WHY"}
+	if a.output == "wide" {
+		header = append(header, "SOURCE", "DIGEST")
+	}
+	return table(a.Out, header, rows)
+}
+
+func inputsText(in resolver.Inputs) string {
+	var parts []string
+	for _, p := range in.Parameters {
+		parts = append(parts, "parameter "+p)
+	}
+	for _, c := range in.Credentials {
+		parts = append(parts, "credential "+c)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func newWhy(a *app) *cobra.Command {
+	var f resolveFlags
+	c := &cobra.Command{
+		Use:   "why PACKAGE",
+		Short: "Tell who needs a package on each target, and why it has its version",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.resolve(c.Context(), &f)
+			if err != nil {
+				return err
+			}
+			found := false
+			for _, t := range r.targets {
+				if t.Err != nil {
+					continue
+				}
+				if lines := t.Resolution.Why(args[0]); len(lines) > 0 {
+					found = true
+					a.printLines(t.Name, lines)
+				}
+			}
+			if !found && r.wrong == 0 {
+				return findings{fmt.Sprintf("no target has %s", args[0])}
+			}
+			return r.findings()
+		},
+	}
+	a.addResolve(c, &f)
+	return c
+}
+
+func newWhyNot(a *app) *cobra.Command {
+	var f resolveFlags
+	c := &cobra.Command{
+		Use:   "why-not PACKAGE VERSION",
+		Short: "Tell why targets do not have a version of a package",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.catalogues(c.Context())
+			if err != nil {
+				return err
+			}
+			r.wanted.Platform = f.platform
+			names := f.targets
+			if len(names) == 0 {
+				names = r.wanted.Targets()
+			}
+			for _, name := range names {
+				in, err := r.wanted.Input(name)
+				if err != nil {
+					return err
+				}
+				lines, err := resolver.WhyNot(in, args[0], args[1])
+				if err != nil {
+					r.wrong++
+					_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(name), err)
+					continue
+				}
+				a.printLines(name, lines)
+			}
+			return r.findings()
+		},
+	}
+	a.addResolve(c, &f)
+	return c
+}
+
+func (a *app) printLines(target string, lines []string) {
+	indent := ""
+	if target != "" {
+		_, _ = fmt.Fprintln(a.Out, target)
+		indent = "  "
+	}
+	for _, l := range lines {
+		_, _ = fmt.Fprintln(a.Out, indent+l)
+	}
+}
+
+func newExplain(a *app) *cobra.Command {
+	var f resolveFlags
+	c := &cobra.Command{
+		Use:   "explain [INSTALLATION...]",
+		Short: "Tell which values an Installation would ask for, its dependencies' included",
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.catalogues(c.Context())
+			if err != nil {
+				return err
+			}
+			r.wanted.Platform = f.platform
+			all := r.wanted.Installations
+			for _, name := range args {
+				if !slices.ContainsFunc(all, func(i *v1alpha1.Installation) bool { return i.Name == name }) {
+					return fmt.Errorf("no Installation is called %q", name)
+				}
+			}
+			var rows [][]string
+			for _, i := range all {
+				if len(args) > 0 && !slices.Contains(args, i.Name) || len(f.targets) > 0 && !slices.Contains(f.targets, i.Spec.Target) {
+					continue
+				}
+				alone := *r.wanted
+				alone.Installations = []*v1alpha1.Installation{i}
+				targets, err := alone.Resolve(c.Context(), 1)
+				if err != nil {
+					return err
+				}
+				if t := targets[0]; t.Err != nil {
+					r.wrong++
+					_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(t.Name), t.Err)
+				} else {
+					rows = append(rows, askedRows(i, t.Resolution)...)
+				}
+			}
+			if err := table(a.Out, []string{"TARGET", "INSTALLATION", "OF", "KIND", "NAME"}, rows); err != nil {
+				return err
+			}
+			if len(rows) == 0 && r.wrong == 0 {
+				a.note("nothing is asked for")
+			}
+			return r.findings()
+		},
+	}
+	a.addResolve(c, &f)
+	return c
+}
+
+func askedRows(i *v1alpha1.Installation, res *resolver.Resolution) [][]string {
+	var rows [][]string
+	for _, alias := range slices.Sorted(maps.Keys(res.Asked)) {
+		of := alias
+		if alias == "root" {
+			of = i.Spec.Package
+		}
+		for _, p := range res.Asked[alias].Parameters {
+			rows = append(rows, []string{i.Spec.Target, i.Name, of, "parameter", p})
+		}
+		for _, c := range res.Asked[alias].Credentials {
+			rows = append(rows, []string{i.Spec.Target, i.Name, of, "credential", c})
+		}
+	}
+	return rows
+}
+
+func newGraph(a *app) *cobra.Command {
+	var f resolveFlags
+	format := "mermaid"
+	formats := []string{"mermaid", "dot", "json", "yaml"}
+	c := &cobra.Command{
+		Use:   "graph [TARGET...]",
+		Short: "Draw what targets are to have, and who needs whom",
+		RunE: func(c *cobra.Command, args []string) error {
+			if !slices.Contains(formats, format) {
+				return fmt.Errorf("--output %q: choose one of %s", format, strings.Join(formats, ", "))
+			}
+			f.targets = append(f.targets, args...)
+			r, err := a.resolve(c.Context(), &f)
+			if err != nil {
+				return err
+			}
+			graphs := []catalog.Graph{}
+			for i := range r.targets {
+				if r.targets[i].Err == nil {
+					graphs = append(graphs, r.targets[i].Graph())
+				}
+			}
+			switch format {
+			case "dot":
+				_, err = fmt.Fprint(a.Out, catalog.Dot(graphs...))
+			case "mermaid":
+				_, err = fmt.Fprint(a.Out, catalog.Mermaid(graphs...))
+			default:
+				err = encode(a.Out, format, graphs)
+			}
+			if err != nil {
+				return err
+			}
+			return r.findings()
+		},
+	}
+	a.addResolve(c, &f)
+	c.Flags().StringVarP(&format, "output", "o", format, "output format: "+strings.Join(formats, "|"))
+	return c
+}
+
+func newOutdated(a *app) *cobra.Command {
+	var f resolveFlags
+	c := &cobra.Command{
+		Use:   "outdated",
+		Short: "List packages of targets that have newer versions, possible or not",
+		Args:  noNames,
+		RunE: func(c *cobra.Command, _ []string) error {
+			r, err := a.resolve(c.Context(), &f)
+			if err != nil {
+				return err
+			}
+			var rows [][]string
+			for i := range r.targets {
+				if r.targets[i].Err == nil {
+					rows = append(rows, outdatedRows(&r.targets[i], r.wanted.Entries)...)
+				}
+			}
+			if err := table(a.Out, []string{"TARGET", "PACKAGE", "INSTALLATION", "CURRENT", "RESOLVED", "NEWEST"}, rows); err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				a.note("every package has its newest version")
+			}
+			return r.findings()
+		},
+	}
+	a.addResolve(c, &f)
+	return c
+}
+
+func outdatedRows(t *catalog.Target, entries []catalog.Entry) [][]string {
+	locked := map[string]string{}
+	if t.Input.Lock != nil {
+		for _, p := range t.Input.Lock.Packages {
+			locked[p.Namespace+"/"+p.Name] = p.Version
+		}
+	}
+	var rows [][]string
+	for _, i := range t.Resolution.Instances {
+		newest := catalog.Newest(entries, i.Package)
+		current := cmp.Or(i.From, locked[i.Namespace+"/"+i.Name])
+		if newest == "" || i.Version == newest && (current == "" || current == newest) {
+			continue
+		}
+		rows = append(rows, []string{t.Name, i.Package, i.Ref(), current, i.Version, newest})
+	}
+	return rows
+}

@@ -1,0 +1,9 @@
+// Package docs runs what the documentation shows: each command of the READMEs
+// and of docs/ as a user would type it, and each piece of YAML through the
+// reader of its kind. It has tests only:
+//
+//	go test ./test/docs
+//
+// A command that no rule of docs_test.go knows fails the test, so that the
+// documentation cannot grow unrun.
+package docs
