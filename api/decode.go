@@ -45,6 +45,11 @@ var kinds = map[gvk]func() any{
 	{v1alpha2.APIVersion, v1alpha2.KindPackageVariantSet}:            func() any { return &v1alpha2.PackageVariantSet{} },
 	{v1alpha1.PorchAPIVersion, v1alpha1.KindPackageRevision}:         func() any { return &v1alpha1.PackageRevision{} },
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindInjectConfig}: func() any { return &variformv1alpha1.InjectConfig{} },
+
+	{variformv1alpha1.APIVersion, variformv1alpha1.KindPackageManifest}: func() any { return &variformv1alpha1.PackageManifest{} },
+	{variformv1alpha1.APIVersion, variformv1alpha1.KindInstallation}:    func() any { return &variformv1alpha1.Installation{} },
+	{variformv1alpha1.APIVersion, variformv1alpha1.KindCatalog}:         func() any { return &variformv1alpha1.Catalog{} },
+	{variformv1alpha1.APIVersion, variformv1alpha1.KindPackageLock}:     func() any { return &variformv1alpha1.PackageLock{} },
 }
 
 // Handles says whether Parse should be given documents of this kind: one that
@@ -68,8 +73,9 @@ func Handles(apiVersion, kind string) bool {
 
 // Parse reads one document: strict decoding, defaults, validation. The object
 // is one of *v1alpha1.PackageVariant, *v1alpha1.Repository,
-// *v1alpha1.PackageRevision, *v1alpha2.PackageVariantSet and
-// *variformv1alpha1.InjectConfig. With errors in the report the object holds
+// *v1alpha1.PackageRevision, *v1alpha2.PackageVariantSet and, of
+// variformv1alpha1, *InjectConfig, *PackageManifest, *Installation, *Catalog
+// and *PackageLock. With errors in the report the object holds
 // what could be read, and is nil where the kind is unknown.
 func Parse(data []byte, opts ...Option) (any, Report) {
 	n, report := parseDocument(data, opts)

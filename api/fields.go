@@ -12,6 +12,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 )
 
 // fieldTable is a struct's fields by their JSON names, embedded ones included.
@@ -79,10 +80,16 @@ var moved = map[reflect.Type]map[string]string{
 	reflect.TypeOf(v1alpha1.PackageVariant{}): placed("it belongs into spec", specNames(v1alpha1.PackageVariantSpec{})...),
 	reflect.TypeOf(v1alpha2.PackageVariantSet{}): placed("it belongs into spec",
 		specNames(v1alpha2.PackageVariantSetSpec{})...),
-	reflect.TypeOf(v1alpha1.Repository{}):     placed("it belongs into spec", specNames(v1alpha1.RepositorySpec{})...),
-	reflect.TypeOf(v1alpha1.RepositorySpec{}): placed("it belongs into spec.git", "repo", "branch", "directory", "url"),
-	reflect.TypeOf(v1alpha1.GitRepository{}):  placed(`the address is called "repo"`, "url", "uri", "address"),
-	reflect.TypeOf(kptfilev1.Function{}):      placed("write the configuration as configMap, or name a file with configPath", "config", "functionConfig"),
+	reflect.TypeOf(variformv1alpha1.PackageManifest{}): placed("it belongs into spec",
+		specNames(variformv1alpha1.PackageManifestSpec{})...),
+	reflect.TypeOf(variformv1alpha1.Installation{}): placed("it belongs into spec",
+		specNames(variformv1alpha1.InstallationSpec{})...),
+	reflect.TypeOf(variformv1alpha1.Catalog{}):     placed("it belongs into spec", specNames(variformv1alpha1.CatalogSpec{})...),
+	reflect.TypeOf(variformv1alpha1.PackageLock{}): placed("it belongs into spec", specNames(variformv1alpha1.PackageLockSpec{})...),
+	reflect.TypeOf(v1alpha1.Repository{}):          placed("it belongs into spec", specNames(v1alpha1.RepositorySpec{})...),
+	reflect.TypeOf(v1alpha1.RepositorySpec{}):      placed("it belongs into spec.git", "repo", "branch", "directory", "url"),
+	reflect.TypeOf(v1alpha1.GitRepository{}):       placed(`the address is called "repo"`, "url", "uri", "address"),
+	reflect.TypeOf(kptfilev1.Function{}):           placed("write the configuration as configMap, or name a file with configPath", "config", "functionConfig"),
 }
 
 func placed(hint string, names ...string) map[string]string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 )
 
 const (
@@ -18,7 +19,8 @@ const (
 // noteIgnored warns about fields that are decoded but have no effect here, and
 // about tolerated forms that need more than one field to see.
 func (d *decoder) noteIgnored(obj any, root *yaml.Node) {
-	if valueOf(root, "status") != nil && !d.lenient {
+	_, hasStatus := obj.(*variformv1alpha1.Installation)
+	if valueOf(root, "status") != nil && !d.lenient && !hasStatus {
 		d.ignored(root, "status", "state is read from Git")
 	}
 	switch o := obj.(type) {
@@ -26,6 +28,8 @@ func (d *decoder) noteIgnored(obj any, root *yaml.Node) {
 		d.noteRepository(&o.Spec, root)
 	case *v1alpha2.PackageVariantSet:
 		d.noteSet(&o.Spec, root)
+	case *variformv1alpha1.Catalog:
+		d.noteCatalog(&o.Spec, root)
 	}
 }
 
@@ -77,6 +81,15 @@ func hasPassword(url string) bool {
 	host, _, _ := strings.Cut(rest, "/")
 	at := strings.LastIndexByte(host, '@')
 	return at > 0 && strings.Contains(host[:at], ":")
+}
+
+func (d *decoder) noteCatalog(s *variformv1alpha1.CatalogSpec, root *yaml.Node) {
+	for i := range s.Sources {
+		if g := s.Sources[i].Git; g != nil && hasPassword(g.Repo) {
+			field := fmt.Sprintf("spec.sources[%d].git.repo", i)
+			d.ignoredMessage(root, field, field+" holds a password in clear", ownCredentials)
+		}
+	}
 }
 
 func (d *decoder) noteSet(s *v1alpha2.PackageVariantSetSpec, root *yaml.Node) {

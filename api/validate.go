@@ -29,6 +29,14 @@ func Validate(obj any) Issues {
 		return ValidatePackageRevision(o)
 	case *variformv1alpha1.InjectConfig:
 		return ValidateInjectConfig(o)
+	case *variformv1alpha1.PackageManifest:
+		return ValidatePackageManifest(o)
+	case *variformv1alpha1.Installation:
+		return ValidateInstallation(o)
+	case *variformv1alpha1.Catalog:
+		return ValidateCatalog(o)
+	case *variformv1alpha1.PackageLock:
+		return ValidatePackageLock(o)
 	}
 	return nil
 }

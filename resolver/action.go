@@ -75,14 +75,14 @@ func (w *reach) managed(i *Installation) []*Installation {
 		if d == nil || d == i {
 			continue
 		}
-		does := l.Invoke
+		action := l.Invoke
 		switch w.verb {
 		case VerbUpgrade:
-			does = l.Upgrade
+			action = l.Upgrade
 		case VerbUninstall:
-			does = l.Uninstall
+			action = l.Uninstall
 		}
-		if l.does(does) || w.verb == VerbUninstall && i.DeleteDependencies && d.Owner == i.Name {
+		if does(l, action) || w.verb == VerbUninstall && i.DeleteDependencies && d.Owner == i.Name {
 			out = append(out, d)
 		}
 	}

@@ -120,7 +120,7 @@ func (b *binder) apply() {
 		ref = o.Package
 	}
 	if ref != "" {
-		name, v, ok := cutReference(ref)
+		name, v, ok := CutReference(ref)
 		r.Package, r.AnyOf, r.GVK = name, nil, nil
 		if o.Constraints == "" {
 			r.Version, r.Default = "", ""
@@ -602,7 +602,7 @@ func (b *binder) fitsInstallation(r *Requirement, pkg string, i *Installation) (
 	if !inScope || !same && !b.k.byInterface() {
 		return nil, nil
 	}
-	if scope == ScopeAny && !b.shares(r, Share{i.Mode, i.Group}, i.Labels) {
+	if scope == ScopeAny && !b.shares(r, Share{Mode: i.Mode, Group: i.Group}, i.Labels) {
 		return nil, nil
 	}
 	if i.Mode == ModeNone && scope != ScopeAny && r.Share.Mode == ModeNone {
@@ -670,7 +670,7 @@ func (k contract) trivial() bool {
 func (b *binder) inVersions(r *Requirement, v *version) bool {
 	switch {
 	case r.Package == "" || r.Version == "" && r.Default == "":
-		return v.sem.Prerelease() == "" || b.pre != nil && b.pre.admit(v.sem.Prerelease())
+		return v.sem.Prerelease() == "" || b.pre != nil && named(b.pre, v.sem.Prerelease())
 	case r.Version == "":
 		return strings.TrimPrefix(r.Default, "v") == strings.TrimPrefix(v.Version, "v")
 	}
@@ -800,7 +800,7 @@ func (b *binder) fresh(r *Requirement, own string) *slot {
 		return s
 	}
 	s := &slot{kind: slotFresh, pkg: pkg, namespace: ns, root: b.s.root, labels: r.Labels, maker: b.s}
-	s.share = Share{r.Share.Mode, b.group}
+	s.share = Share{Mode: r.Share.Mode, Group: b.group}
 	s.params = b.params
 	if private {
 		s.parent = b.s

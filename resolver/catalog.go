@@ -205,3 +205,9 @@ func (c *Catalog) scope(name string) Scope {
 	}
 	return ScopeAny
 }
+
+// IsVersion tells whether a text is a full version, with or without a leading v.
+func IsVersion(s string) bool {
+	_, err := parseVersion(s)
+	return err == nil
+}

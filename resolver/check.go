@@ -206,11 +206,11 @@ func (u *universe) owners(a solve.Assignment) []solve.Clause {
 			continue
 		}
 		for _, p := range v.Provides {
-			if p.GVK == nil || owner[p.GVK.name()] == nil {
+			if p.GVK == nil || owner[p.GVK.GroupKind()] == nil {
 				continue
 			}
-			s := owner[p.GVK.name()]
-			return []solve.Clause{u.clash(fmt.Sprintf("%s would own %s, which the installation %s owns", s.pkg, p.GVK.name(), i.Ref()), p.GVK.name(), s)}
+			s := owner[p.GVK.GroupKind()]
+			return []solve.Clause{u.clash(fmt.Sprintf("%s would own %s, which the installation %s owns", s.pkg, p.GVK.GroupKind(), i.Ref()), p.GVK.GroupKind(), s)}
 		}
 	}
 	return nil
@@ -223,8 +223,8 @@ func (u *universe) owned(s *slot, value int32) []string {
 	}
 	var out []string
 	for _, p := range s.cands[value-1].v.Provides {
-		if p.GVK != nil && !slices.Contains(out, p.GVK.name()) {
-			out = append(out, p.GVK.name())
+		if p.GVK != nil && !slices.Contains(out, p.GVK.GroupKind()) {
+			out = append(out, p.GVK.GroupKind())
 		}
 	}
 	return out

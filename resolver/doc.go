@@ -10,6 +10,9 @@
 // before a new one, the locked version before the newest, the newest before older ones, and no package steps back
 // further than it must (see internal/solve). The package does no I/O and reads no clock.
 //
+// Our own kinds become its input in one place ([Documents]), and its answer a PackageLock ([Resolution.Document]).
+// The packages below resolver/dialect read the documents of the four systems.
+//
 //	cat, err := resolver.NewCatalog([]resolver.Package{
 //		{Package: "app", Version: "1.0.0", Requires: []resolver.Requirement{{Alias: "db", Package: "db", Version: ">=1"}}},
 //		{Package: "db", Version: "1.2.0"},

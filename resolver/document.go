@@ -1,16 +1,67 @@
 package resolver
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
-
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/resolver/revision"
 )
 
-// FromManifest reads a package version from its manifest. The manifest's name is the package's.
+// Documents are the kinds of package v1alpha1 that a resolution is made of.
+// This file is the one place where they become the engine's input; their lock
+// comes back as [Resolution.Document].
+type Documents struct {
+	// Candidates are the package versions to choose from: of manifests ([FromManifest]), and those that the dialects read.
+	Candidates    []Package
+	Catalogs      []*v1alpha1.Catalog
+	Installations []*v1alpha1.Installation
+	// Lock is the previous answer, nil where there is none.
+	Lock *v1alpha1.PackageLock
+}
+
+// Input is what to resolve for a target: the Installations that name it, or no target at all. The served
+// APIs and the platform are for the caller to add. All errors are reported together.
+func (d Documents) Input(target string) (Input, error) {
+	defaults, err := Defaults(d.Catalogs)
+	cat, catErr := NewCatalog(d.Candidates, WithDefaults(defaults))
+	in := Input{Catalog: cat}
+	if d.Lock != nil {
+		in.Lock = &d.Lock.Spec
+	}
+	for _, i := range d.Installations {
+		if i.Spec.Target != "" && i.Spec.Target != target {
+			continue
+		}
+		in.Want = append(in.Want, FromInstallation(i))
+		if e, ok := Existing(i, cat, in.Lock); ok {
+			in.Installations = append(in.Installations, e)
+		}
+	}
+	return in, errors.Join(err, catErr)
+}
+
+// Defaults are the default implementations by interface of all catalogues. Two that disagree are an error.
+func Defaults(catalogs []*v1alpha1.Catalog) (map[string]string, error) {
+	out, from := map[string]string{}, map[string]string{}
+	var errs []error
+	for _, c := range catalogs {
+		for _, iface := range sortedKeys(c.Spec.Defaults) {
+			pkg := c.Spec.Defaults[iface]
+			if had, ok := out[iface]; ok && had != pkg {
+				errs = append(errs, fmt.Errorf("the default implementation of %s is %s in Catalog %s and %s in Catalog %s; keep one",
+					iface, had, from[iface], pkg, c.Name))
+				continue
+			}
+			out[iface], from[iface] = pkg, c.Name
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// FromManifest reads a package version from its manifest. The manifest's name is the package's. Tag, source
+// and digest are for those who fetched it to add.
 func FromManifest(m *v1alpha1.PackageManifest) Package {
 	s := m.Spec
 	p := Package{
@@ -22,7 +73,7 @@ func FromManifest(m *v1alpha1.PackageManifest) Package {
 	}
 	for _, o := range s.Provides {
 		if o.GVK != nil {
-			p.Provides = append(p.Provides, Provide{GVK: &GVK{o.GVK.APIVersion, o.GVK.Kind}})
+			p.Provides = append(p.Provides, Provide{GVK: o.GVK})
 		}
 		if o.Interface != nil {
 			p.Provides = append(p.Provides, Provide{Interface: o.Interface.ID, Version: o.Interface.Version})
@@ -56,7 +107,7 @@ func fields(in []v1alpha1.ManifestField) []Field {
 
 func requirement(r v1alpha1.Requirement) Requirement {
 	out := Requirement{
-		Alias: r.Alias, Optional: r.Optional, Package: r.Package, Version: r.Version, Default: r.Default,
+		Alias: r.Alias, Optional: r.Optional, Package: r.Package, Version: r.Version, Default: r.Default, GVK: r.GVK,
 		Labels: r.Labels, Namespace: r.Namespace, Parameters: r.Parameters, Credentials: r.Credentials, Outputs: r.Outputs,
 	}
 	if r.Interface != nil {
@@ -65,17 +116,14 @@ func requirement(r v1alpha1.Requirement) Requirement {
 			out.Interface.Document = &Document{fields(d.Parameters), fields(d.Credentials), fields(d.Outputs)}
 		}
 	}
-	if r.GVK != nil {
-		out.GVK = &GVK{r.GVK.APIVersion, r.GVK.Kind}
-	}
 	if r.Platform != nil {
 		out.Platform, out.Version = r.Platform.Name, r.Platform.Version
 	}
 	if r.Share != nil {
-		out.Share = Share{r.Share.Mode, r.Share.Group}
+		out.Share = *r.Share
 	}
 	if r.Lifecycle != nil {
-		out.Lifecycle = Lifecycle{r.Lifecycle.Managed, r.Lifecycle.Upgrade, r.Lifecycle.Invoke, r.Lifecycle.Uninstall}
+		out.Lifecycle = *r.Lifecycle
 	}
 	for _, a := range r.AnyOf {
 		out.AnyOf = append(out.AnyOf, requirement(a))
@@ -83,55 +131,100 @@ func requirement(r v1alpha1.Requirement) Requirement {
 	return out
 }
 
-// Document is the lock as a PackageLock of a target.
-func (r *Resolution) Document(target string) *v1alpha1.PackageLock {
-	out := &v1alpha1.PackageLock{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.APIVersion, Kind: "PackageLock"},
-		ObjectMeta: metav1.ObjectMeta{Name: target},
+// FromInstallation is what an Installation asks for. Credentials keep the names of their secrets only.
+func FromInstallation(i *v1alpha1.Installation) Request {
+	s := &i.Spec
+	r := Request{
+		Name: i.Name, Namespace: i.Namespace, Package: s.Package, Version: s.Constraints, Prereleases: s.Prereleases,
+		Labels: s.Labels, Parameters: s.Parameters, Allow: Changes{Upgrade: true},
 	}
-	out.Spec.Target = target
-	out.Spec.CustomResourceDefinitions, out.Spec.Compositions = r.Lock.CustomResourceDefinitions, r.Lock.Compositions
-	for _, p := range r.Lock.Packages {
-		d := v1alpha1.LockedPackage{
-			Name: p.Name, Namespace: p.Namespace, Package: p.Package, Version: p.Version,
-			Source: p.Source, Digest: p.Digest, Dependencies: p.Dependencies,
-		}
-		ref := Installation{Name: p.Name, Namespace: p.Namespace}.Ref()
-		for _, w := range r.Wiring {
-			if w.To == ref {
-				d.Wiring = append(d.Wiring, v1alpha1.LockedWiring{Field: w.Field, Template: w.Template, Parent: w.Parent})
-			}
-		}
-		out.Spec.Packages = append(out.Spec.Packages, d)
+	if s.Share != nil {
+		r.Mode, r.Group = s.Share.Mode, s.Share.Group
 	}
-	return out
+	if s.Pull != nil {
+		r.Pull = *s.Pull
+	}
+	for name, c := range s.Credentials {
+		if r.Credentials == nil {
+			r.Credentials = map[string]string{}
+		}
+		r.Credentials[name] = strings.TrimSuffix(c.Name+"/"+c.Key, "/")
+	}
+	if s.Dependencies != nil {
+		r.decide(s.Dependencies)
+	}
+	return r
 }
 
-// ParseLock reads a PackageLock document. A lock that was damaged by hand is an error that names the field.
-func ParseLock(data []byte) (*Lock, error) {
-	var d v1alpha1.PackageLock
-	if err := yaml.UnmarshalStrict(data, &d); err != nil {
-		return nil, fmt.Errorf("reading PackageLock: %w", err)
-	}
-	if d.Kind != "PackageLock" || d.APIVersion != v1alpha1.APIVersion {
-		return nil, fmt.Errorf("reading PackageLock: it is a %s %s, not a %s PackageLock", d.APIVersion, d.Kind, v1alpha1.APIVersion)
-	}
-	l := &Lock{CustomResourceDefinitions: d.Spec.CustomResourceDefinitions, Compositions: d.Spec.Compositions}
-	seen := map[string]bool{}
-	for i, p := range d.Spec.Packages {
-		at := fmt.Sprintf("reading PackageLock %q: spec.packages[%d]", d.Name, i)
-		ref := Installation{Name: p.Name, Namespace: p.Namespace}.Ref()
-		if p.Name == "" || seen[ref] {
-			return nil, fmt.Errorf("%s.name: %q is empty or there twice; resolve again to repair the lock", at, p.Name)
+// decide takes over what a user decided about dependencies.
+func (r *Request) decide(d *v1alpha1.InstallationDependencies) {
+	r.SkipDependencies = d.Enabled != nil && !*d.Enabled
+	r.ValidateOnly = d.Install != nil && !*d.Install
+	r.Materialise = strings.ToLower(d.Materialise)
+	r.Overrides = d.Overrides
+	if d.AllowChanges != nil {
+		r.Allow = Changes{}
+		for _, c := range d.AllowChanges {
+			r.Allow.Upgrade = r.Allow.Upgrade || c == "Upgrade"
+			r.Allow.Downgrade = r.Allow.Downgrade || c == "Downgrade"
 		}
-		if _, err := parseVersion(p.Version); err != nil {
-			return nil, fmt.Errorf("%s.version: %q is no version: %w; resolve again to repair the lock", at, p.Version, err)
-		}
-		seen[ref] = true
-		l.Packages = append(l.Packages, LockedPackage{
-			Name: p.Name, Namespace: p.Namespace, Package: p.Package, Version: p.Version,
-			Source: p.Source, Digest: p.Digest, Dependencies: p.Dependencies,
-		})
 	}
-	return l, nil
+	for _, v := range d.Values {
+		r.Values = append(r.Values, Value{Alias: v.Alias, Package: v.Package, Secret: v.SecretRef.Name, Key: v.SecretRef.Key})
+	}
+}
+
+// Existing is the installation that a document's status says is there, false where it has no current
+// revision or that one's version cannot be told: it is the catalogue's with that digest, or the revision
+// itself where that is a version, or else the locked one.
+func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation, bool) {
+	s := &i.Status
+	if s.CurrentRevision == "" {
+		return Installation{}, false
+	}
+	out := Installation{Name: i.Name, Namespace: i.Namespace, Package: i.Spec.Package, Labels: i.Spec.Labels}
+	for _, v := range cat.versions(out.Package) {
+		if v.Digest == s.CurrentRevision {
+			out.Version = v.Version
+			break
+		}
+	}
+	if _, err := parseVersion(s.CurrentRevision); out.Version == "" && err == nil {
+		out.Version = s.CurrentRevision
+	}
+	if out.Version == "" {
+		out.Version = lockedVersion(lock, out.Package, out.Namespace)
+	}
+	if i.Spec.Share != nil {
+		out.Mode, out.Group = i.Spec.Share.Mode, i.Spec.Share.Group
+	}
+	if i.Spec.Pull != nil {
+		out.Pull = *i.Spec.Pull
+	}
+	for _, d := range s.Dependencies {
+		if d.Installation == "" || d.Alias == "" {
+			continue
+		}
+		if out.Bindings == nil {
+			out.Bindings = map[string]string{}
+		}
+		out.Bindings[d.Alias] = d.Installation
+	}
+	return out, out.Version != ""
+}
+
+// Revisions is an Installation's policy for its revisions, with Git's defaults: nothing becomes active
+// unreviewed, and history is kept (design section 3).
+func Revisions(i *v1alpha1.Installation) revision.State {
+	s := revision.State{Name: i.Name, Activation: i.Spec.Activation, HistoryLimit: i.Spec.HistoryLimit}
+	if s.Activation == "" {
+		s.Activation = v1alpha1.ActivationManual
+	}
+	if s.HistoryLimit == nil {
+		s.HistoryLimit = new(int)
+	}
+	if i.Spec.Pull != nil {
+		s.ImagePullSecrets = i.Spec.Pull.ImagePullSecrets
+	}
+	return s
 }

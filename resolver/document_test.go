@@ -1,14 +1,17 @@
 package resolver
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/resolver/revision"
 )
 
 const manifest = `
@@ -28,8 +31,8 @@ spec:
 `
 
 func TestFromManifest(t *testing.T) {
-	var m v1alpha1.PackageManifest
-	if err := yaml.UnmarshalStrict([]byte(manifest), &m); err != nil {
+	obj, report := api.Parse([]byte(manifest))
+	if err := report.Err(); err != nil {
 		t.Fatal(err)
 	}
 	want := Package{
@@ -38,61 +41,386 @@ func TestFromManifest(t *testing.T) {
 		Outputs:    []Field{{Name: "url", ID: "web"}},
 		Provides:   []Provide{{GVK: gvk("X")}, {Interface: "web", Version: "1.0.0"}},
 		Requires: []Requirement{
-			{Alias: "db", Package: "db", Version: ">=1", Share: Share{ModeGroup, "g"}, Lifecycle: Lifecycle{Managed: true}},
+			{Alias: "db", Package: "db", Version: ">=1", Share: Share{Mode: ModeGroup, Group: "g"}, Lifecycle: Lifecycle{Managed: true}},
 			{Alias: "host", Platform: "kubernetes", Version: ">=1.30"},
-			{Alias: "any", AnyOf: []Requirement{{GVK: &GVK{"y/v1", "Yak"}}, {Package: "z"}}},
+			{Alias: "any", AnyOf: []Requirement{{GVK: &GVK{APIVersion: "y/v1", Kind: "Yak"}}, {Package: "z"}}},
 		},
 	}
-	if diff := cmp.Diff(want, FromManifest(&m)); diff != "" {
+	if diff := cmp.Diff(want, FromManifest(obj.(*v1alpha1.PackageManifest))); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestLockDocument holds that a lock is read back as it was written, and that one changed dependency changes
-// its own lines only.
+// unused are the fields of the kinds that are of no use to the engine, and why.
+var unused = map[string]string{
+	"Spec.Parameters.To":          "where a value goes is for those who render",
+	"Spec.Credentials.To":         "where a value goes is for those who render",
+	"Spec.Outputs.ValueFrom":      "where an output comes from is for those who render",
+	"Spec.Target":                 "selects which installations are asked for",
+	"Spec.Requires.AnyOf.Version": "has the platform's in its place in this test",
+	"Status.Conditions":           "are for people",
+	"Status.Dependencies.Created": "can be told from the owner",
+	"Status.Dependencies.Package": "is of the installation that is named",
+	"Status.Dependencies.Version": "is of the installation that is named",
+	"Status.Dependencies.GVK":     "is of the manifest",
+	"Status.Sharing":              "is a cache; the truth is looked up",
+}
+
+// TestConversionIsWhole changes every single field of the kinds, one at a time, and holds that each reaches the
+// engine, but for those that are of no use to it.
+func TestConversionIsWhole(t *testing.T) {
+	m, i := &v1alpha1.PackageManifest{}, &v1alpha1.Installation{}
+	m.Name, i.Name = "m", "i"
+	fill(reflect.ValueOf(&m.Spec).Elem(), 2)
+	m.Spec.Requires[0].Platform = nil // which has a version of its own; the alternative keeps it
+	fill(reflect.ValueOf(&i.Spec).Elem(), 3)
+	fill(reflect.ValueOf(&i.Status).Elem(), 3)
+	i.Status.CurrentRevision, i.Spec.Dependencies.AllowChanges = "1.0.0", []string{"Upgrade"}
+	manifest := func() string { return canonical(FromManifest(m)) }
+	installation := func() string {
+		r := FromInstallation(i)
+		e, ok := Existing(i, mustCatalog(t, nil), nil)
+		return canonical([]any{r, r.SkipDependencies, r.ValidateOnly, r.Allow, e, ok, Revisions(i)})
+	}
+	for _, c := range []struct {
+		root    any
+		path    string
+		convert func() string
+	}{{&m.Name, "Name", manifest}, {&m.Spec, "Spec", manifest}, {&i.Name, "Name", installation}, {&i.Namespace, "Namespace", installation}, {&i.Spec, "Spec", installation}, {&i.Status, "Status", installation}} {
+		each(reflect.ValueOf(c.root).Elem(), c.path, func(path string, v reflect.Value) {
+			before, old := c.convert(), reflect.New(v.Type()).Elem()
+			old.Set(v)
+			switch v.Kind() {
+			case reflect.String:
+				v.SetString(v.String() + "x")
+			case reflect.Bool:
+				v.SetBool(!v.Bool())
+			case reflect.Int:
+				v.SetInt(v.Int() + 1)
+			case reflect.Map:
+				changed := reflect.MakeMap(v.Type())
+				for _, k := range v.MapKeys() {
+					changed.SetMapIndex(reflect.ValueOf("other"), v.MapIndex(k))
+				}
+				v.Set(changed)
+			default:
+				t.Fatalf("%s is a %s: teach the test to change it", path, v.Kind())
+			}
+			if c.convert() == before {
+				t.Errorf("%s does not reach the engine", path)
+			}
+			v.Set(old)
+		})
+	}
+}
+
+// fill gives every field a value, lists and maps one entry.
+func fill(v reflect.Value, depth int) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth)
+	case reflect.Struct:
+		for n := range v.NumField() {
+			if v.Type().Field(n).IsExported() {
+				fill(v.Field(n), depth)
+			}
+		}
+	case reflect.Slice:
+		if depth > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			fill(v.Index(0), depth-1)
+		}
+	case reflect.Map:
+		one := reflect.New(v.Type().Elem()).Elem()
+		fill(one, depth)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("key"), one)
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int:
+		v.SetInt(7)
+	}
+}
+
+// each visits the fields that hold a value, but for those that are unused.
+func each(v reflect.Value, path string, visit func(string, reflect.Value)) {
+	if _, ok := unused[path]; ok {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			each(v.Elem(), path, visit)
+		}
+	case reflect.Struct:
+		for n := range v.NumField() {
+			f := v.Type().Field(n)
+			at := path + "." + f.Name
+			if f.Anonymous {
+				at = path
+			}
+			each(v.Field(n), at, visit)
+		}
+	case reflect.Slice:
+		for n := range v.Len() {
+			each(v.Index(n), path, visit)
+		}
+	default:
+		visit(path, v)
+	}
+}
+
+// TestDocumentsInput makes a target's input of its documents.
+func TestDocumentsInput(t *testing.T) {
+	install := func(name, target, revision string) *v1alpha1.Installation {
+		i := &v1alpha1.Installation{}
+		i.Name, i.Namespace, i.Spec.Package, i.Spec.Target, i.Status.CurrentRevision = name, "n", name, target, revision
+		return i
+	}
+	catalog := func(name, pkg string) *v1alpha1.Catalog {
+		c := &v1alpha1.Catalog{}
+		c.Name, c.Spec.Defaults = name, map[string]string{"web": pkg}
+		return c
+	}
+	d := Documents{
+		Candidates:    []Package{{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "w", Interface: &Interface{ID: "web"}}}}, {Package: "nginx", Version: "1.0.0", Digest: "sha256:n", Provides: []Provide{{Interface: "web"}}}},
+		Catalogs:      []*v1alpha1.Catalog{catalog("a", "nginx"), catalog("b", "nginx")},
+		Installations: []*v1alpha1.Installation{install("app", "edge", ""), install("nginx", "", "sha256:n"), install("other", "core", "")},
+	}
+	in, err := d.Input("edge")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := Resolve(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := res.Binding("w"); len(in.Want) != 2 || b == nil || b.Use != UseExisting || b.Version != "1.0.0" {
+		t.Errorf("%d asked for, got %+v", len(in.Want), b)
+	}
+	d.Catalogs[1].Spec.Defaults["web"] = "apache"
+	if _, err := d.Input("edge"); err == nil || !strings.Contains(err.Error(), "nginx in Catalog a and apache in Catalog b") {
+		t.Error(err)
+	}
+}
+
+// TestRevisionsDefaults holds that nothing becomes active unreviewed and history is kept, unless an Installation says so.
+func TestRevisionsDefaults(t *testing.T) {
+	i := &v1alpha1.Installation{}
+	if s := Revisions(i); s.Activation != revision.Manual || s.HistoryLimit == nil || *s.HistoryLimit != 0 {
+		t.Errorf("%+v", s)
+	}
+	i.Spec.Activation, i.Spec.HistoryLimit = revision.Automatic, ptr(3)
+	if s := Revisions(i); s.Activation != revision.Automatic || *s.HistoryLimit != 3 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestRequestedPrereleases holds that an Installation admits prereleases of its own package.
+func TestRequestedPrereleases(t *testing.T) {
+	cat := mustCatalog(t, []Package{{Package: "app", Version: "1.0.0"}, {Package: "app", Version: "1.1.0-rc.1"}, {Package: "app", Version: "1.2.0-beta.1"}})
+	for version, pre := range map[string]*Prereleases{"1.0.0": nil, "1.1.0-rc.1": {Identifiers: []string{"rc"}}, "1.2.0-beta.1": {}} {
+		res, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: "app", Version: ">=1", Prereleases: pre}}})
+		if err != nil || res.Root().Version != version {
+			t.Errorf("want %s: %v", version, err)
+		}
+	}
+}
+
+// TestLockDocument holds that a lock is read back as it was written, that writing is stable, and that one changed
+// dependency changes its own lines only.
 func TestLockDocument(t *testing.T) {
-	render := func(version string) []byte {
+	render := func(version string, have []Installation) string {
 		cat := mustCatalog(t, []Package{
 			{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a", Parameters: map[string]string{"p": "1"}}, {Alias: "b", Package: "b"}}},
 			{Package: "a", Version: version, Digest: "sha256:" + version, Parameters: []Field{{Name: "p"}}},
-			{Package: "b", Version: "1.0.0", Digest: "sha256:b"},
+			{Package: "b", Version: "1.0.0", Digest: "sha256:b", Provides: []Provide{{GVK: gvk("B")}}},
 		})
-		res, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: "app", Namespace: "n"}}})
+		res, err := Resolve(Input{Catalog: cat, Installations: have, Want: []Request{{Package: "app", Namespace: "n"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		data, err := yaml.Marshal(res.Document("edge-1"))
+		doc := res.Document("edge-1")
+		data, err := EncodeLock(doc)
 		if err != nil {
 			t.Fatal(err)
 		}
 		back, err := ParseLock(data)
-		if err != nil {
-			t.Fatal(err)
+		if diff := cmp.Diff(&doc.Spec, back, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Errorf("%v\n%s", err, diff)
 		}
-		if diff := cmp.Diff(res.Lock.version("a", "n"), back.version("a", "n")); diff != "" {
-			t.Error(diff)
-		}
-		return data
+		return string(data)
 	}
-	before, after := strings.Split(string(render("1.0.0")), "\n"), strings.Split(string(render("1.1.0")), "\n")
+	before, after := render("1.0.0", nil), render("1.1.0", nil)
 	var changed []string
-	for _, l := range after {
-		if !slices.Contains(before, l) {
+	for n, l := range strings.Split(after, "\n") {
+		if old := strings.Split(before, "\n"); n >= len(old) || old[n] != l {
 			changed = append(changed, strings.TrimSpace(l))
 		}
 	}
-	if diff := cmp.Diff([]string{"- digest: sha256:1.1.0", "version: 1.1.0"}, changed); diff != "" || len(before) != len(after) {
-		t.Errorf("%s\n%s", diff, strings.Join(after, "\n"))
+	if diff := cmp.Diff([]string{"version: 1.1.0", "digest: sha256:1.1.0"}, changed); diff != "" || strings.Count(before, "\n") != strings.Count(after, "\n") {
+		t.Errorf("%s\n%s", diff, after)
+	}
+	if again := render("1.0.0", nil); again != before {
+		t.Error(cmp.Diff(before, again))
+	}
+	for _, want := range []string{"why: needed by n/app as a", "why: asked for", "x.org/B: b", "- - n/a\n    - n/b\n  - - n/app"} {
+		if !strings.Contains(before, want) {
+			t.Errorf("%q is not in\n%s", want, before)
+		}
+	}
+}
+
+// TestLockStays holds that resolving again what is there already writes the same lock, and that a change of what
+// was asked for changes nothing of what stays.
+func TestLockStays(t *testing.T) {
+	app := func(version string, params map[string]string, outputs map[string]string, more ...Requirement) Package {
+		return Package{Package: "app", Version: version, Requires: append([]Requirement{{Alias: "a", Package: "a", Parameters: params, Outputs: outputs}, {Alias: "b", Package: "b"}}, more...)}
+	}
+	rest := []Package{
+		{Package: "a", Version: "1.0.0", Parameters: []Field{{Name: "p"}, {Name: "q"}}, Outputs: []Field{{Name: "o"}}},
+		{Package: "b", Version: "1.0.0", Provides: []Provide{{GVK: gvk("B")}}, Requires: []Requirement{
+			{Alias: "c", Package: "c", Outputs: map[string]string{"all": "${outputs.o}"}},
+			{Alias: "d", Package: "d", Parameters: map[string]string{"p": "${bundle.dependencies.c.outputs.o}"}},
+		}},
+		{Package: "c", Version: "1.0.0", Provides: []Provide{{GVK: gvk("C")}}, Compositions: []string{"comp"}, Outputs: []Field{{Name: "o"}}},
+		{Package: "d", Version: "1.0.0", Parameters: []Field{{Name: "p"}}},
+	}
+	resolve := func(catalog []Package, have []Installation, lock *Lock) *Resolution {
+		res, err := Resolve(Input{Catalog: mustCatalog(t, append(catalog, rest...)), Installations: have, Lock: lock, Want: []Request{{Package: "app", Namespace: "n", Upgrade: lock != nil}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	text := func(r *Resolution) string {
+		data, err := EncodeLock(r.Document("t"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ParseLock(data); err != nil {
+			t.Errorf("%v\n%s", err, data)
+		}
+		return string(data)
+	}
+	one := []Package{app("1.0.0", map[string]string{"p": "1", "q": "2"}, map[string]string{"x": "${outputs.o}"})}
+	first := resolve(one, nil, nil)
+	have := first.Installations(nil)
+	if diff := cmp.Diff(text(first), text(resolve(one, have, first.Lock))); diff != "" {
+		t.Errorf("resolved again:\n%s", diff)
+	}
+	// The new version maps q no more, promotes nothing, and needs e beside, and d that b has already.
+	two := append(one, app("2.0.0", map[string]string{"p": "1"}, nil, Requirement{Alias: "e", Package: "e"}, Requirement{Alias: "d", Package: "d"}), Package{Package: "e", Version: "1.0.0"})
+	second := text(resolve(two, have, first.Lock))
+	var gone, came []string
+	for _, l := range strings.Split(text(first), "\n") {
+		if !strings.Contains(second, l+"\n") {
+			gone = append(gone, strings.TrimSpace(l))
+		}
+	}
+	for _, l := range strings.Split(second, "\n") {
+		if !strings.Contains(text(first)+"\n", l+"\n") {
+			came = append(came, strings.TrimSpace(l))
+		}
+	}
+	if diff := cmp.Diff([]string{"- field: parameters.q", `template: "2"`, "- field: outputs.x", "why: needed by n/b as d"}, gone); diff != "" {
+		t.Errorf("gone:\n%s\n%s", diff, second)
+	}
+	if diff := cmp.Diff([]string{"version: 2.0.0", "- e", "why: needed by n/app as d, n/b as d", "- name: e", "why: needed by n/app as e", "- n/e"}, came); diff != "" {
+		t.Errorf("came:\n%s\n%s", diff, second)
+	}
+	// With the app gone, another one uses a: nothing of the app is left.
+	web := append(slices.Clone(rest), Package{Package: "web", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}}})
+	without := slices.DeleteFunc(slices.Clone(have), func(i Installation) bool { return i.Name == "app" })
+	res, err := Resolve(Input{Catalog: mustCatalog(t, web), Installations: without, Lock: first.Lock, Want: []Request{{Package: "web", Namespace: "n"}}})
+	if err != nil || strings.Contains(text(res), "app") {
+		t.Errorf("%v\n%s", err, text(res))
+	}
+}
+
+// TestLockOrder holds that wiring and plan of a lock keep their order, also where the previous lock is of no help.
+func TestLockOrder(t *testing.T) {
+	field := []Field{{Name: "p"}}
+	flow := func(version, from, to string) Package { // an app that passes an output of one dependency to the other
+		p := Package{Package: "app", Version: version}
+		for _, alias := range []string{"x", "y"} {
+			r := Requirement{Alias: alias, Package: alias}
+			if alias == to {
+				r.Parameters = map[string]string{"p": "${bundle.dependencies." + from + ".outputs.p}"}
+			}
+			p.Requires = append(p.Requires, r)
+		}
+		return p
+	}
+	catalog := []Package{
+		flow("1.0.0", "x", "y"),
+		{Package: "x", Version: "1.0.0", Parameters: field, Outputs: field},
+		{Package: "y", Version: "1.0.0", Parameters: field, Outputs: field, Requires: []Requirement{
+			{Alias: "1", Package: "zeta", Outputs: map[string]string{"q": "${outputs.p}"}}, {Alias: "2", Package: "alpha"},
+		}},
+		{Package: "zeta", Version: "1.0.0", Outputs: field, Requires: []Requirement{{Alias: "c", Package: "common"}}},
+		{Package: "alpha", Version: "1.0.0", Requires: []Requirement{{Alias: "c", Package: "common"}}},
+		{Package: "common", Version: "1.0.0"},
+	}
+	want := []Request{{Package: "app"}, {Package: "y"}}
+	resolve := func(catalog []Package, have []Installation, lock *Lock, want ...Request) *Resolution {
+		res, err := Resolve(Input{Catalog: mustCatalog(t, catalog), Installations: have, Lock: lock, Want: want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	first := resolve(catalog, nil, nil, want...)
+	have := first.Installations(nil)
+	if diff := cmp.Diff(first.Lock, resolve(catalog, have, first.Lock, want...).Lock); diff != "" {
+		t.Error(diff)
+	}
+	for _, p := range first.Lock.Packages {
+		if p.Name == "common" && p.Why != "needed by alpha as c, zeta as c" {
+			t.Error(p.Why)
+		}
+	}
+	if diff := cmp.Diff([][]string{{"common", "x"}, {"alpha", "zeta"}, {"y"}, {"app"}}, first.Lock.Plan); diff != "" {
+		t.Error(diff)
+	}
+	bare := *first.Lock
+	bare.Plan = nil
+	if diff := cmp.Diff(first.Lock.Plan, resolve(catalog, have, &bare, want...).Lock.Plan); diff != "" {
+		t.Errorf("from a lock without a plan:\n%s", diff)
+	}
+	turned := resolve(append(catalog, flow("2.0.0", "y", "x")), have, first.Lock, Request{Package: "app", Upgrade: true})
+	if diff := cmp.Diff([][]string{{"common"}, {"alpha", "zeta"}, {"y"}, {"x"}, {"app"}}, turned.Lock.Plan); diff != "" {
+		t.Errorf("with the flow turned round:\n%s", diff)
+	}
+}
+
+// TestLockNames holds that the lock of any target can be read back.
+func TestLockNames(t *testing.T) {
+	for target, want := range map[string]string{"edge-1": "edge-1", "": "lock", "Clusters/EU_1": "clusters-eu-1", "../": "lock", strings.Repeat("a", 300): strings.Repeat("a", 253)} {
+		doc := (&Resolution{Lock: &Lock{}}).Document(target)
+		data, err := EncodeLock(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := ParseLock(data)
+		if err != nil || doc.Name != want || l.Target != target {
+			t.Errorf("%q is called %q: %v", target, doc.Name, err)
+		}
 	}
 }
 
 func TestParseLockErrors(t *testing.T) {
 	head := "apiVersion: variform.dev/v1alpha1\nkind: PackageLock\nmetadata: {name: t}\nspec:\n  packages:\n"
 	for doc, want := range map[string]string{
-		"kind: Pod\napiVersion: v1": "not a variform.dev/v1alpha1 PackageLock",
-		head + "  - {name: a, version: 1.0.0}\n  - {name: a, version: 1.0.0}": "spec.packages[1].name",
-		head + "  - {name: a, version: one}":                                  "spec.packages[0].version",
-		head + "  - {name: a, version: 1.0.0, digset: x}":                     "digset",
+		"kind: Pod\napiVersion: v1": `kind "Pod" of apiVersion v1 is not known`,
+		"kind: Catalog\napiVersion: variform.dev/v1alpha1\nmetadata: {name: c}\nspec: {}": "not a variform.dev/v1alpha1 PackageLock",
+		head + "  - {name: a, version: 1.0.0}\n  - {name: a, version: 1.0.0}":             "line 7: spec.packages[1].name",
+		head + "  - {name: a, version: one}":                                              "line 6: spec.packages[0].version",
+		head + "  - {name: a, version: 1.0.0, digset: x}":                                 `did you mean "digest"?`,
+		head + "  - {name: a, version: 1.0.0, dependencies: [b]}":                         "hint: resolve again",
 	} {
 		if _, err := ParseLock([]byte(doc)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not in %v", want, err)
@@ -101,7 +429,7 @@ func TestParseLockErrors(t *testing.T) {
 }
 
 func FuzzParseLock(f *testing.F) {
-	f.Add([]byte("apiVersion: variform.dev/v1alpha1\nkind: PackageLock\nspec: {packages: [{name: a, version: 1.0.0}]}"))
+	f.Add([]byte("apiVersion: variform.dev/v1alpha1\nkind: PackageLock\nmetadata: {name: t}\nspec: {packages: [{name: a, version: 1.0.0}]}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l, err := ParseLock(data)
 		if (l == nil) == (err == nil) {

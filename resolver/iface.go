@@ -11,15 +11,15 @@ func (c *Catalog) reference(ref string) *version {
 	if vs := c.versions(ref); len(vs) > 0 {
 		return vs[0]
 	}
-	name, v, ok := cutReference(ref)
+	name, v, ok := CutReference(ref)
 	if !ok {
 		return nil
 	}
 	return c.find(name, v)
 }
 
-// cutReference splits "name:version"; a colon before a slash is a registry's port.
-func cutReference(ref string) (name, version string, ok bool) {
+// CutReference splits "name:version"; a colon before a slash is a registry's port. ok is false without a version.
+func CutReference(ref string) (name, version string, ok bool) {
 	i := strings.LastIndex(ref, ":")
 	if i < 0 || strings.Contains(ref[i:], "/") {
 		return ref, "", false

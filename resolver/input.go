@@ -19,11 +19,12 @@ type Request struct {
 	Name      string `json:"name,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Package   string `json:"package,omitempty"`
-	// Version is a version or a range; empty means the newest.
-	Version string            `json:"version,omitempty"`
-	Group   string            `json:"group,omitempty"`
-	Mode    string            `json:"mode,omitempty"`
-	Labels  map[string]string `json:"labels,omitempty"`
+	// Version is a version or a range; empty means the newest. Prereleases admits some that the range leaves out.
+	Version     string            `json:"version,omitempty"`
+	Prereleases *Prereleases      `json:"prereleases,omitempty"`
+	Group       string            `json:"group,omitempty"`
+	Mode        string            `json:"mode,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
 	// Parameters and Credentials are by name, and by "alias.name" for what a dependency leaves unmapped.
 	Parameters  map[string]string `json:"parameters,omitempty"`
 	Credentials map[string]string `json:"credentials,omitempty"`
@@ -46,23 +47,6 @@ type Request struct {
 
 // Changes of existing installations that are allowed.
 type Changes struct{ Upgrade, Downgrade bool }
-
-// Override is a user's choice for a dependency, by the alias in what was asked for, or by package anywhere.
-// With an alias, Package and Reference ("name" or "name:version") say which package to take.
-type Override struct {
-	Alias        string       `json:"alias,omitempty"`
-	Package      string       `json:"package,omitempty"`
-	Installation string       `json:"installation,omitempty"`
-	Reference    string       `json:"reference,omitempty"`
-	Constraints  string       `json:"constraints,omitempty"`
-	Prereleases  *Prereleases `json:"prereleases,omitempty"`
-	Install      *bool        `json:"install,omitempty"`
-}
-
-// Prereleases admits prereleases with one of these identifiers, or any where there are none.
-type Prereleases struct {
-	Identifiers []string `json:"identifiers,omitempty"`
-}
 
 // Value names a secret with values for a dependency, by alias or by package.
 type Value struct {

@@ -2,44 +2,33 @@ package resolver
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/variform/v1alpha1"
 )
 
-// Lock is the recorded answer: exact versions with digests, and who owns which API (seed 004's PackageLock).
-// Packages are sorted by namespace and name, so that one changed dependency changes its own lines only.
-type Lock struct {
-	Packages                  []LockedPackage   `json:"packages,omitempty"`
-	CustomResourceDefinitions map[string]string `json:"customResourceDefinitions,omitempty"`
-	Compositions              map[string]string `json:"compositions,omitempty"`
-}
-
-// LockedPackage is one instance of a lock. Package is empty where it is the same as Name.
-type LockedPackage struct {
-	Name         string   `json:"name"`
-	Namespace    string   `json:"namespace,omitempty"`
-	Package      string   `json:"package,omitempty"`
-	Version      string   `json:"version"`
-	Source       string   `json:"source,omitempty"`
-	Digest       string   `json:"digest,omitempty"`
-	Dependencies []string `json:"dependencies"`
-}
-
-func (p LockedPackage) pkg() string {
+// lockedPackage is the package of a locked instance.
+func lockedPackage(p *LockedPackage) string {
 	if p.Package != "" {
 		return p.Package
 	}
 	return p.Name
 }
 
-// version is the locked version of a package in a namespace, or in any where that one has none; "" if none.
-func (l *Lock) version(pkg, ns string) string {
+// lockedVersion is the locked version of a package in a namespace, or in any where that one has none; "" if none.
+func lockedVersion(l *Lock, pkg, ns string) string {
 	if l == nil {
 		return ""
 	}
 	found := ""
-	for _, p := range l.Packages {
-		if p.pkg() != pkg {
+	for i := range l.Packages {
+		p := &l.Packages[i]
+		if lockedPackage(p) != pkg {
 			continue
 		}
 		if p.Namespace == ns {
@@ -52,15 +41,16 @@ func (l *Lock) version(pkg, ns string) string {
 	return found
 }
 
-// verify compares the digests of what was resolved with those that are locked.
-func (l *Lock) verify(r *Resolution) error {
+// verifyLock compares the digests of what was resolved with those that are locked.
+func verifyLock(l *Lock, r *Resolution) error {
 	if l == nil {
 		return nil
 	}
 	e := &ConflictError{Kind: DigestMismatch, Summary: "a locked version is no longer what was locked:"}
 	for _, i := range r.Instances {
-		for _, p := range l.Packages {
-			if p.pkg() != i.Package || p.Version != i.Version || p.Digest == "" || i.Digest == "" || p.Digest == i.Digest {
+		for n := range l.Packages {
+			p := &l.Packages[n]
+			if lockedPackage(p) != i.Package || p.Version != i.Version || p.Digest == "" || i.Digest == "" || p.Digest == i.Digest {
 				continue
 			}
 			text := fmt.Sprintf("%s %s was locked as %s and is now %s", i.Package, i.Version, p.Digest, i.Digest)
@@ -76,40 +66,42 @@ func (l *Lock) verify(r *Resolution) error {
 	return e
 }
 
-// lock records a resolution.
-func (r *Resolution) lock() *Lock {
-	l := &Lock{CustomResourceDefinitions: map[string]string{}, Compositions: map[string]string{}}
-	for _, i := range r.Instances {
-		p := LockedPackage{Name: i.Name, Namespace: i.Namespace, Version: i.Version, Source: i.Source, Digest: i.Digest, Dependencies: []string{}}
-		if i.Package != i.Name {
-			p.Package = i.Package
-		}
-		for _, b := range i.Bindings {
-			if b.Installation != "" {
-				name := b.Installation
-				if b.Namespace != i.Namespace {
-					name = ref(&b)
-				}
-				p.Dependencies = append(p.Dependencies, name)
-			}
-		}
-		slices.Sort(p.Dependencies)
-		p.Dependencies = slices.Compact(p.Dependencies)
-		l.Packages = append(l.Packages, p)
-		if i.manifest == nil {
-			continue
-		}
-		for _, pr := range i.manifest.Provides {
-			if pr.GVK != nil {
-				l.CustomResourceDefinitions[pr.GVK.name()] = i.Name
-			}
-		}
-		for _, c := range i.manifest.Compositions {
-			l.Compositions[c] = i.Name
-		}
+// Document is the lock as a PackageLock of a target.
+func (r *Resolution) Document(target string) *v1alpha1.PackageLock {
+	out := &v1alpha1.PackageLock{
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.KindPackageLock},
+		ObjectMeta: metav1.ObjectMeta{Name: lockName(target)},
+		Spec:       *r.Lock,
 	}
-	slices.SortFunc(l.Packages, func(a, b LockedPackage) int {
-		return strings.Compare(a.Namespace+"\x00"+a.Name, b.Namespace+"\x00"+b.Name)
-	})
-	return l
+	out.Spec.Target = target
+	return out
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
+
+// lockName is a target as a name of Kubernetes can be: spec.target has it as it is.
+func lockName(target string) string {
+	name := notInNames.ReplaceAllString(strings.ToLower(target), "-")
+	if name = strings.Trim(name[:min(len(name), 253)], "-."); name == "" {
+		return "lock"
+	}
+	return name
+}
+
+// EncodeLock writes a lock for people to review: the same lock gives the same bytes, and one changed
+// dependency changes its own lines only.
+func EncodeLock(l *v1alpha1.PackageLock) ([]byte, error) { return api.Encode(l) }
+
+// ParseLock reads a PackageLock document. The error lists all that is wrong with a lock that was damaged by
+// hand, each with its field and line.
+func ParseLock(data []byte) (*Lock, error) {
+	obj, report := api.Parse(data)
+	d, ok := obj.(*v1alpha1.PackageLock)
+	if err := report.Err(); err != nil {
+		return nil, fmt.Errorf("reading PackageLock: %w\nhint: resolve again to repair the lock", err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("reading PackageLock: the document is a %T, not a %s PackageLock", obj, v1alpha1.APIVersion)
+	}
+	return &d.Spec, nil
 }

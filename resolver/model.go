@@ -2,7 +2,29 @@ package resolver
 
 import (
 	"encoding/json"
-	"strings"
+
+	"github.com/variform/variform/api/variform/v1alpha1"
+)
+
+// What the documents of package v1alpha1 and the engine mean alike is one type.
+type (
+	// GVK names an API exactly.
+	GVK = v1alpha1.GroupVersionKind
+	// Share says with whom an instance is shared.
+	Share = v1alpha1.Share
+	// Lifecycle says which actions on a parent also act on the dependency. A nil field follows Managed.
+	Lifecycle = v1alpha1.Lifecycle
+	// Pull says how the content of an installation is fetched and run; it flows from a parent to what is made for it.
+	Pull = v1alpha1.Pull
+	// Prereleases admits prereleases with one of these identifiers, or any where there are none.
+	Prereleases = v1alpha1.Prereleases
+	// Override is a user's choice for a dependency, by the alias in what was asked for, or by package anywhere.
+	Override = v1alpha1.DependencyOverride
+	// Lock is the recorded answer: exact versions with digests, and who owns which API. Packages are sorted by
+	// namespace and name.
+	Lock = v1alpha1.PackageLockSpec
+	// LockedPackage is one instance of a lock.
+	LockedPackage = v1alpha1.LockedPackage
 )
 
 // Scope says how many instances of a package there may be.
@@ -52,26 +74,6 @@ type Field struct {
 // needsValue tells whether a person has to give a value: there is no default and it is not optional.
 func (f Field) needsValue() bool { return f.Default == nil && (f.Required == nil || *f.Required) }
 
-// GVK names an API exactly.
-type GVK struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-}
-
-// String is "group/version Kind".
-func (g GVK) String() string { return g.APIVersion + " " + g.Kind }
-
-// Group is the part of the API version before the slash, empty for the core group.
-func (g GVK) Group() string {
-	if i := strings.LastIndex(g.APIVersion, "/"); i >= 0 {
-		return g.APIVersion[:i]
-	}
-	return ""
-}
-
-// name is what owns an API: its group and kind, whatever the version.
-func (g GVK) name() string { return g.Group() + "/" + g.Kind }
-
 // Provide is one thing that a package offers beside itself: an API, or a well-known interface.
 type Provide struct {
 	GVK       *GVK   `json:"gvk,omitempty"`
@@ -93,7 +95,7 @@ func (p *Provide) UnmarshalJSON(data []byte) error {
 	}
 	*p = Provide{GVK: raw.GVK, Version: raw.Version}
 	if raw.Kind != "" {
-		p.GVK = &GVK{raw.APIVersion, raw.Kind}
+		p.GVK = &GVK{APIVersion: raw.APIVersion, Kind: raw.Kind}
 	}
 	if len(raw.Interface) == 0 || json.Unmarshal(raw.Interface, &p.Interface) == nil {
 		return nil
@@ -138,24 +140,10 @@ func (i *Interface) id() string {
 	return i.Name
 }
 
-// Share says with whom an instance is shared.
-type Share struct {
-	Mode  string `json:"mode,omitempty"`
-	Group string `json:"group,omitempty"`
-}
-
 // Uses lists what a parent reads from a dependency or sets on it beyond what its templates say.
 type Uses struct {
 	Outputs    []string `json:"outputs,omitempty"`
 	Parameters []string `json:"parameters,omitempty"`
-}
-
-// Lifecycle says which actions on a parent also act on the dependency. A nil field follows Managed.
-type Lifecycle struct {
-	Managed   bool  `json:"managed,omitempty"`
-	Upgrade   *bool `json:"upgrade,omitempty"`
-	Invoke    *bool `json:"invoke,omitempty"`
-	Uninstall *bool `json:"uninstall,omitempty"`
 }
 
 // Requirement is one need of a package. Package, Interface, GVK, Platform and AnyOf say of what;
@@ -183,13 +171,6 @@ type Requirement struct {
 	Credentials map[string]string `json:"credentials,omitempty"`
 	Outputs     map[string]string `json:"outputs,omitempty"`
 	Lifecycle   Lifecycle         `json:"lifecycle,omitempty"`
-}
-
-// Pull says how the content of an installation is fetched and run; it flows from a parent to what is made for it.
-type Pull struct {
-	ImagePullSecrets          []string          `json:"imagePullSecrets,omitempty"`
-	ImagePullPolicy           string            `json:"imagePullPolicy,omitempty"`
-	ServiceAccountAnnotations map[string]string `json:"serviceAccountAnnotations,omitempty"`
 }
 
 // Actual is what an installation is found to have when one looks, as opposed to what is remembered of it.

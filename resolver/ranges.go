@@ -35,7 +35,7 @@ func admits(c *semver.Constraints, v *semver.Version, pre *Prereleases) bool {
 	if c.Check(v) {
 		return true
 	}
-	if pre == nil || v.Prerelease() == "" || !pre.admit(v.Prerelease()) {
+	if pre == nil || v.Prerelease() == "" || !named(pre, v.Prerelease()) {
 		return false
 	}
 	wide := *c
@@ -43,8 +43,8 @@ func admits(c *semver.Constraints, v *semver.Version, pre *Prereleases) bool {
 	return wide.Check(v)
 }
 
-// admit tells whether one of the identifiers is among those of a prerelease.
-func (p *Prereleases) admit(prerelease string) bool {
+// named tells whether one of the identifiers is among those of a prerelease.
+func named(p *Prereleases, prerelease string) bool {
 	if len(p.Identifiers) == 0 {
 		return true
 	}

@@ -73,6 +73,9 @@ type Instance struct {
 	locked   bool
 }
 
+// stays tells that it is there as it is, and is not looked into.
+func (i *Instance) stays() bool { return i.Existing && i.From == i.Version && !i.Requested }
+
 // Ref is "namespace/name", or the name alone of a global instance.
 func (i *Instance) Ref() string { return Installation{Name: i.Name, Namespace: i.Namespace}.Ref() }
 
@@ -135,6 +138,9 @@ type Resolution struct {
 	IgnoredTags []string
 	// Effort counts the work of the search.
 	Effort Effort
+
+	// made is the wiring that existing installations got when they were made, and would get again.
+	made []Wire
 }
 
 // Effort counts the work of a search.

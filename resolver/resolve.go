@@ -35,7 +35,7 @@ func Resolve(in Input) (*Resolution, error) {
 	out := r.build()
 	out.Preferred = found.Preferred
 	out.Effort = Effort{found.Stats.Decisions, found.Stats.Conflicts, found.Stats.Searches}
-	if err := in.Lock.verify(out); err != nil {
+	if err := verifyLock(in.Lock, out); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -68,9 +68,8 @@ func (b *builder) build() *Resolution {
 	b.changes()
 	b.create()
 	b.inputs()
-	b.plan(order)
 	b.out.IgnoredTags = b.u.cat.IgnoredTags()
-	b.out.Lock = b.out.lock()
+	b.plan(order)
 	return b.out
 }
 
@@ -81,7 +80,7 @@ func (b *builder) instance(s *slot) *Instance {
 	if c.v != nil {
 		i.Tag, i.Source, i.Digest = c.v.Tag, c.v.Source, c.v.Digest
 	}
-	i.locked = sameVersion(b.u.in.Lock.version(s.pkg, s.namespace), c.text)
+	i.locked = sameVersion(lockedVersion(b.u.in.Lock, s.pkg, s.namespace), c.text)
 	if s.inst != nil {
 		i.Existing, i.From, i.Name = true, s.inst.Version, s.inst.Name
 		i.Owner, i.ManagedBy, i.Pull = s.inst.Owner, s.inst.ManagedBy, s.inst.Pull
@@ -266,7 +265,7 @@ func (b *builder) inherit() {
 // wire lists how values pass between instances.
 func (b *builder) wire() {
 	for _, p := range b.out.Instances {
-		if p.manifest == nil || p.Existing && p.From == p.Version && !p.Requested {
+		if p.manifest == nil || p.stays() {
 			continue
 		}
 		for n := range p.manifest.Requires {
@@ -283,9 +282,13 @@ func (b *builder) wire() {
 
 func (b *builder) wireInto(p, d *Instance, r *Requirement) {
 	add := func(to *Instance, field, template, from string) {
-		b.out.Wiring = append(b.out.Wiring, Wire{To: to.Ref(), Field: field, Template: template, Parent: p.Ref(), From: from})
+		into := &b.out.Wiring
+		if to == d && d.Existing {
+			into = &b.out.made
+		}
+		*into = append(*into, Wire{To: to.Ref(), Field: field, Template: template, Parent: p.Ref(), From: from})
 	}
-	if !d.Existing && d.manifest != nil {
+	if d.manifest != nil {
 		// A mapping that the package has no input for is no mistake: it is left out.
 		for _, k := range sortedKeys(r.Parameters) {
 			if _, ok := match(Field{Name: k}, d.manifest.Parameters); ok {
@@ -384,7 +387,8 @@ func open(prefix string, fields []Field, given map[string]bool) []string {
 	return out
 }
 
-// plan orders the execution in waves: what an instance needs, or reads an output of, comes before it.
+// plan orders the execution in waves: what an instance needs, or reads an output of, comes before it. What is
+// there already and stays as it is has no part in it, but in the lock's plan.
 func (b *builder) plan(order []*slot) {
 	after := map[string]map[string]bool{}
 	for _, s := range order {
@@ -401,22 +405,30 @@ func (b *builder) plan(order []*slot) {
 			}
 		}
 	}
-	done := map[string]bool{}
-	var rest []string
+	var todo []string
 	for _, i := range b.out.Instances {
-		if i.Existing && i.From == i.Version && !i.Requested {
-			done[i.Ref()] = true
-			continue
+		if !i.stays() {
+			todo = append(todo, i.Ref())
 		}
-		rest = append(rest, i.Ref())
 	}
-	slices.Sort(rest)
+	b.out.Plan, _ = waves(todo, after)
+	b.out.Lock = b.out.lock(b.u.in.Lock, after)
+}
+
+// waves sorts names into waves: each comes after all of the names that it is after. ok is false for names that
+// wait for one another; they are the last wave.
+func waves(names []string, after map[string]map[string]bool) (out [][]string, ok bool) {
+	rest := slices.Sorted(slices.Values(names))
+	waits := map[string]bool{}
+	for _, r := range rest {
+		waits[r] = true
+	}
 	for len(rest) > 0 {
 		var wave, later []string
 		for _, r := range rest {
 			ready := true
 			for d := range after[r] {
-				ready = ready && done[d]
+				ready = ready && !waits[d]
 			}
 			if ready {
 				wave = append(wave, r)
@@ -424,12 +436,13 @@ func (b *builder) plan(order []*slot) {
 				later = append(later, r)
 			}
 		}
-		if len(wave) == 0 { // cycles were refused before
-			wave, later = rest, nil
+		if len(wave) == 0 {
+			return append(out, rest), false
 		}
 		for _, w := range wave {
-			done[w] = true
+			delete(waits, w)
 		}
-		b.out.Plan, rest = append(b.out.Plan, wave), later
+		out, rest = append(out, wave), later
 	}
+	return out, true
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func gvk(kind string) *GVK { return &GVK{"x.org/v1", kind} }
+func gvk(kind string) *GVK { return &GVK{APIVersion: "x.org/v1", Kind: kind} }
 
 func ptr[T any](v T) *T { return &v }
 

@@ -37,6 +37,18 @@ func paths(text string) []string {
 	return out
 }
 
+// OutputReads lists the outputs of dependencies that a text reads with "${bundle.dependencies.ALIAS.outputs.NAME}",
+// as pairs of alias and name, in order. For what reads outputs outside of any requirement (see [Uses]).
+func OutputReads(text string) [][2]string {
+	var out [][2]string
+	for _, path := range paths(text) {
+		if r, ok := dependencyOutput(path); ok {
+			out = append(out, [2]string{r.alias, r.output})
+		}
+	}
+	return out
+}
+
 // sourceRef is an output of a sibling dependency that a template reads.
 type sourceRef struct{ alias, output string }
 

@@ -128,14 +128,14 @@ func newUniverse(in Input) *universe {
 	u.addSlot("", &slot{kind: slotRoot, cands: []cand{{}}})
 	for _, w := range u.wants {
 		if i := u.installation(w.Namespace, w.name()); i != nil && w.Upgrade && !w.SkipDependencies {
-			u.follow(i, func(l Lifecycle) bool { return l.does(l.Upgrade) })
+			u.follow(i, func(l Lifecycle) bool { return does(l, l.Upgrade) })
 		}
 	}
 	return u
 }
 
 // follow marks the managed dependencies of an installation, transitively.
-func (u *universe) follow(i *Installation, does func(Lifecycle) bool) {
+func (u *universe) follow(i *Installation, reaches func(Lifecycle) bool) {
 	p := u.manifest(i)
 	if p == nil {
 		return
@@ -143,15 +143,15 @@ func (u *universe) follow(i *Installation, does func(Lifecycle) bool) {
 	for k := range p.Requires {
 		r := &p.Requires[k]
 		d := u.installation(i.Namespace, i.Bindings[r.Alias])
-		if d != nil && does(r.Lifecycle) && !u.managed[d.Ref()] {
+		if d != nil && reaches(r.Lifecycle) && !u.managed[d.Ref()] {
 			u.managed[d.Ref()] = true
-			u.follow(d, does)
+			u.follow(d, reaches)
 		}
 	}
 }
 
 // does tells whether a lifecycle includes an action.
-func (l Lifecycle) does(action *bool) bool {
+func does(l Lifecycle, action *bool) bool {
 	if action != nil {
 		return *action
 	}
@@ -331,7 +331,7 @@ func (u *universe) wanted(s *slot, w *Request) (solve.Set, error) {
 	}
 	set := solve.NewSet(len(s.cands) + 1)
 	for i, cd := range s.cands {
-		if cd.sem == nil && w.Version == "" || cd.sem != nil && w.Version == cd.text || cd.sem != nil && c.Check(cd.sem) || w.Version == "" && cd.current {
+		if cd.sem == nil && w.Version == "" || cd.sem != nil && w.Version == cd.text || cd.sem != nil && admits(c, cd.sem, w.Prereleases) || w.Version == "" && cd.current {
 			set.Add(i + 1)
 		}
 	}
@@ -390,7 +390,7 @@ func (u *universe) scopeKey(pkg, ns string) string {
 // candidates of a new instance: the locked version first, then the newest.
 func (u *universe) candidates(s *slot) []cand {
 	var out []cand
-	locked := u.in.Lock.version(s.pkg, s.namespace)
+	locked := lockedVersion(u.in.Lock, s.pkg, s.namespace)
 	for _, v := range u.cat.versions(s.pkg) {
 		c := cand{v: v, text: v.Version, sem: v.sem}
 		if locked != "" && strings.TrimPrefix(v.Version, "v") == locked && !u.upgrades(s) {

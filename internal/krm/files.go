@@ -11,7 +11,7 @@ import (
 // Clone returns an independent copy. It copies no tree but those that were
 // edited.
 func (p *Package) Clone() *Package {
-	c := &Package{limits: p.limits, touched: p.touched, files: make([]*file, len(p.files))}
+	c := &Package{limits: p.limits, cache: p.cache, touched: p.touched, files: make([]*file, len(p.files))}
 	n := 0
 	for _, f := range p.files {
 		n += len(f.docs)
@@ -90,7 +90,7 @@ func (p *Package) Write(f File) {
 	if p.limits == (Limits{}) {
 		p.limits = p.limits.withDefaults()
 	}
-	p.put(p.open(parseFile(f, p.limits)))
+	p.put(p.open(p.parseFile(f)))
 }
 
 func (p *Package) put(nf *file) {

@@ -129,7 +129,7 @@ func FuzzJSON(f *testing.F) {
 			t.Fatalf("unedited: %v %v", files, err)
 		}
 		rs := p.Resources()
-		if len(rs) != 1 || !json.Valid(data) || !isText(value) {
+		if len(rs) != 1 || !json.Valid(data) || !isText(value) || len(value) > 1000 { // YAML reads no longer keys
 			return
 		}
 		mutate(rs[0].Edit().YNode(), int(at), int(op), value)

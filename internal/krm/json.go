@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -139,11 +140,20 @@ func appendJSONScalar(b []byte, n *yaml.Node) ([]byte, error) {
 	return nil, fmt.Errorf("JSON has nothing for the value %s (%s): write it as a string", n.Value, tag)
 }
 
-// jsonString quotes a string; unlike json.Marshal it leaves <, > and & alone.
+// jsonString quotes a string so that JSON and YAML read the same: unlike
+// json.Marshal it leaves <, > and & alone, and it escapes what YAML takes for a
+// line break or refuses.
 func jsonString(b []byte, s string) []byte {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // a string into a buffer cannot fail
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+	for _, r := range string(bytes.TrimSuffix(buf.Bytes(), []byte("\n"))) {
+		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			b = fmt.Appendf(b, "\\u%04x", r)
+			continue
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return b
 }

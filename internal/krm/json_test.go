@@ -56,6 +56,13 @@ func TestJSON(t *testing.T) {
 			},
 			want: "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"A\",\n  \"metadata\": {\n    \"name\": \"b\"\n  },\n  \"l\": [\n    16,\n    true,\n    null,\n    {\n      \"name\": \"b\"\n    }\n  ]\n}\n",
 		},
+		"what YAML would not read": {
+			reason: "JSON allows these characters as they are", file: "a.json", in: `{"apiVersion": "v1", "kind": "A", "a": "b"}`,
+			edit: func(_ *testing.T, p *Package) {
+				p.Resources()[0].Edit().YNode().Content[5].Value = "\x7f\u0085\u2028\ufeff\u00e9"
+			},
+			want: `{"apiVersion": "v1", "kind": "A", "a": "\u007f\u0085\u2028\ufeffé"}`,
+		},
 		"moved from YAML": {
 			file: "a.yaml", in: "apiVersion: v1 # c\nkind: A\nmetadata: {name: a}\n",
 			edit: func(_ *testing.T, p *Package) { p.Resources()[0].Move("b.json") },

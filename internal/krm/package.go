@@ -71,7 +71,8 @@ type Package struct {
 	files   []*file     // sorted by path
 	order   []*Resource // of a package made FromNodes; nil otherwise
 	limits  Limits
-	touched bool // a file was written or removed
+	cache   *Cache // nil where nothing is shared
+	touched bool   // a file was written or removed
 }
 
 // file is a file of one package: what was parsed, shared, and this package's
@@ -88,6 +89,7 @@ type parsed struct {
 	krm     int  // documents that are KRM resources
 	given   bool // made FromNodes, without bytes
 	problem *Problem
+	content *content // keeps what docs are of in the Cache
 }
 
 // document is one document of a file.

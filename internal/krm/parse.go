@@ -29,7 +29,7 @@ func Parse(files []File, opts ...Option) (*Package, error) {
 			errs = append(errs, err)
 			continue
 		}
-		p.files = append(p.files, p.open(parseFile(f, p.limits)))
+		p.files = append(p.files, p.open(p.parseFile(f)))
 	}
 	sort.SliceStable(p.files, func(i, j int) bool { return p.files[i].Path < p.files[j].Path })
 	for i := 1; i < len(p.files); i++ {
@@ -77,20 +77,22 @@ func isYAML(f File) bool {
 }
 
 // parseFile reads a file's documents. A file with a problem has none.
-func parseFile(f File, l Limits) *parsed {
+func (p *Package) parseFile(f File) *parsed {
 	src := &parsed{File: f}
 	if !isYAML(f) {
 		return src
 	}
-	docs, problem := parseDocs(f.Data, l)
-	if problem != nil {
-		problem.Path = f.Path
-		src.problem = problem
+	src.content = p.cache.parse(f.Data, p.limits)
+	src.Data = src.content.data
+	if problem := src.content.problem; problem != nil {
+		own := *problem
+		own.Path = f.Path
+		src.problem = &own
 		return src
 	}
-	src.docs = docs
-	for i := range docs {
-		if docs[i].meta.kind != "" {
+	src.docs = src.content.docs
+	for i := range src.docs {
+		if src.docs[i].meta.kind != "" {
 			src.krm++
 		}
 	}

@@ -203,6 +203,9 @@ func (m *merger) mergeKptfile(u *unit, c change, followUpstream bool) error {
 		return nil
 	case l == nil || up == nil && b == nil:
 		return nil
+	case up == nil && u.dir != ".": // no subpackage any more
+		m.opaque(c)
+		return nil
 	}
 	n, lost, err := mergeKptfiles(ynode(b), ynode(up), ynode(l), followUpstream)
 	if err != nil {

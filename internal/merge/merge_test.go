@@ -372,6 +372,69 @@ func TestOtherFilesAreMergedWhole(t *testing.T) {
 			local:    "-- kustomization.yaml --\ncommonLabels:\n  app: prod\n",
 			want:     "-- kustomization.yaml --\ncommonLabels:\n  app: prod\n  tier: back\n",
 		},
+		"YAML that is no resource keeps its bytes": {
+			base:     "-- values.yaml --\n# values\na:   1\n\nb: 'x' # b\nl: [1, 2]\n---\n- one\n",
+			upstream: "-- values.yaml --\n# values\na:   1\n\nb: 'y' # b\nl: [1, 2]\n---\n- one\n- two\n",
+			local:    "-- values.yaml --\n# mine\na:   5\n\nb: 'x' # b\nl: [1,   2]\n---\n-   one\n",
+			want:     "-- values.yaml --\n# mine\na:   5\n\nb: 'y' # b\nl: [1,   2]\n---\n-   one\n- two\n",
+		},
+		"JSON that is no resource stays JSON": {
+			base:     "-- values.json --\n{\"a\": 1, \"b\": null}\n",
+			upstream: "-- values.json --\n{\"a\": 1, \"b\": {\"c\": [true]}}\n",
+			local:    "-- values.json --\n{\n \"b\": null,\n \"a\": \"mine\"\n}\n",
+			want:     "-- values.json --\n{\n \"b\": {\"c\": [true]},\n \"a\": \"mine\"\n}\n",
+		},
+	})
+}
+
+// TestJSONResources: resources in JSON files are merged as all others are, and
+// their files stay JSON.
+func TestJSONResources(t *testing.T) {
+	cm := func(data string) string {
+		return "-- a.json --\n{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"ConfigMap\",\n  \"metadata\": {\"name\": \"a\"},\n  \"data\": {" + data + "}\n}\n"
+	}
+	runCases(t, map[string]mergeCase{
+		"both sides": {
+			base: cm(`"k": "1", "l": "1"`), upstream: cm(`"k": "2", "l": "1", "n": "yes"`), local: cm(`"l": "mine", "k": "1"`),
+			want: cm(`"l": "mine", "n": "yes", "k": "2"`),
+		},
+		"deleted on both sides, another field each": {
+			base: cm(`"k": "1", "l": "1", "m": "1"`), upstream: cm(`"l": "1", "m": "1"`), local: cm(`"k": "1", "m": "1"`),
+			want: cm(`"m": "1"`),
+		},
+		"moved into YAML upstream": {
+			base: cm(`"k": "1"`), upstream: "-- a.yaml --\n" + configMap("a", "k: 2"), local: cm(`"k": "1", "l": "mine"`),
+			want: "-- a.yaml --\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: 2\n  \"l\": \"mine\"\n",
+		},
+	})
+}
+
+// TestNulls: upstream's explicit null clears a field; local's stays.
+func TestNulls(t *testing.T) {
+	runCases(t, map[string]mergeCase{
+		"local cleared what upstream changed": {
+			base: configMap("a", "k: 1", "l: 1"), upstream: configMap("a", "k: 2", "l: 1"), local: configMap("a", "k: null", "l: 1"),
+			want:      configMap("a", "k: null", "l: 1"),
+			conflicts: []string{"r.yaml: ConfigMap/a: data.k: local wins with null; upstream was 2"},
+		},
+		"local cleared what upstream deleted": {
+			base: configMap("a", "k: 1", "l: 1"), upstream: configMap("a", "l: 2"), local: configMap("a", "k: ~", "l: 1"),
+			want: configMap("a", "k: ~", "l: 2"),
+		},
+		"local added a null, upstream a value": {
+			base: configMap("a", "l: 1"), upstream: configMap("a", "k: 2", "l: 1"), local: configMap("a", "k: null", "l: 1"),
+			want:      configMap("a", "k: null", "l: 1"),
+			conflicts: []string{"r.yaml: ConfigMap/a: data.k: local wins with null; upstream was 2"},
+		},
+		"upstream cleared what local changed": {
+			base: configMap("a", "k: 1", "l: 1"), upstream: configMap("a", "k: null", "l: 1"), local: configMap("a", "k: 2", "l: 1"),
+			want:      configMap("a", "l: 1"),
+			conflicts: []string{"r.yaml: ConfigMap/a: data.k: upstream wins with null; local was 2"},
+		},
+		"local gave a null a value": {
+			base: configMap("a", "k: null", "l: 1"), upstream: configMap("a", "k: null", "l: 2"), local: configMap("a", "k: 2", "l: 1"),
+			want: configMap("a", "k: 2", "l: 2"),
+		},
 	})
 }
 
@@ -422,6 +485,23 @@ func TestSubpackages(t *testing.T) {
 		"added on both sides": {
 			base: "-- x --\n", upstream: sub + a2 + "-- x --\n", local: sub + a3 + "-- x --\n", want: sub + "-- sub/a.yaml --\n" + configMap("a", "x: 2", "y: 3") + "-- x --\n",
 			conflicts: []string{"sub/a.yaml: ConfigMap/a: data.x: upstream wins with 2; local was 1"},
+		},
+	})
+}
+
+// TestSubpackageEnds: what was a subpackage becomes a part of its parent, unless
+// its Kptfile was edited locally.
+func TestSubpackageEnds(t *testing.T) {
+	root, sub, cm := "-- Kptfile --\n"+kptfileHead, "-- sub/Kptfile --\n"+strings.Replace(kptfileHead, "app", "sub", 1), "-- sub/cm.yaml --\n"
+	runCases(t, map[string]mergeCase{
+		"untouched locally": {
+			base: root + sub + cm + configMap("a", "k: 1"), upstream: root + cm + configMap("a", "k: 2"), local: root + sub + cm + configMap("a", "k: 1", "l: mine"),
+			want: root + cm + configMap("a", "k: 2", "l: mine"),
+		},
+		"edited locally": {
+			base: root + sub + cm + configMap("a", "k: 1"), upstream: root + cm + configMap("a", "k: 2"), local: root + sub + "info:\n  description: mine\n" + cm + configMap("a", "k: 1"),
+			want:      root + sub + "info:\n  description: mine\n" + cm + configMap("a", "k: 2"),
+			conflicts: []string{"sub/Kptfile: local wins with sha256:418e0279ee29 (85 bytes); upstream was (deleted)"},
 		},
 	})
 }

@@ -3,6 +3,7 @@ package merge
 import (
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"sort"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 // rounds is how many random packages a property is tried on.
-const rounds = 60
+const rounds = 100
 
 // model is a package as data: what a document is and in which file.
 type model map[string]*modelDoc
@@ -57,7 +58,11 @@ func copyValue(v any) any {
 	return v
 }
 
-func (m model) pkg(t testing.TB) *krm.Package {
+func (m model) pkg(t testing.TB) *krm.Package { return m.marked(t, "") }
+
+// marked is pkg with a comment at each name, which says where it is and who
+// wrote it.
+func (m model) marked(t testing.TB, mark string) *krm.Package {
 	t.Helper()
 	docs := map[string][]string{}
 	for k, d := range m {
@@ -71,7 +76,14 @@ func (m model) pkg(t testing.TB) *krm.Package {
 			if i > 0 {
 				b.WriteString("---\n")
 			}
-			data, err := yaml.Marshal(m[k].root)
+			var root yaml.Node
+			if err := root.Encode(m[k].root); err != nil {
+				t.Fatal(err)
+			}
+			if mark != "" {
+				eachNamed(&root, k, func(id string, name *yaml.Node) { name.LineComment = "# " + mark + " " + id })
+			}
+			data, err := yaml.Marshal(&root)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,6 +96,27 @@ func (m model) pkg(t testing.TB) *krm.Package {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// eachNamed visits the fields "name" of a document: those of the resource itself
+// and of the items of its lists. An id has the names on the way.
+func eachNamed(n *yaml.Node, id string, visit func(id string, name *yaml.Node)) {
+	if n.Kind == yaml.SequenceNode {
+		for _, it := range n.Content {
+			if name := child(it, "name"); name != nil {
+				eachNamed(it, id+"/"+name.Value, visit)
+			}
+		}
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i].Value, n.Content[i+1]
+		if key == "name" {
+			visit(id, value)
+			continue
+		}
+		eachNamed(value, id+"/"+key, visit)
+	}
 }
 
 // modelOf reads a package back; lists of items with names are put in order, as
@@ -135,10 +168,13 @@ func randomModel(r *rand.Rand) model {
 	m := model{}
 	for i := range 2 + r.IntN(4) {
 		file := fmt.Sprintf("f%d.yaml", r.IntN(3))
+		if r.IntN(3) == 0 {
+			file = "sub/" + file
+		}
 		name := fmt.Sprintf("r%d", i)
 		head := func(apiVersion, kind string) map[string]any {
 			return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{
-				"name": name, "labels": map[string]any{"a": "1", "b": "2", "c": "3"},
+				"name": name, "labels": map[string]any{"a": "1", "b": "2", "c": "3"}, "finalizers": []any{"f0", "f1"},
 			}}
 		}
 		var root map[string]any
@@ -147,7 +183,9 @@ func randomModel(r *rand.Rand) model {
 			root = head("apps/v1", "Deployment")
 			var containers []any
 			for c := range 1 + r.IntN(3) {
-				containers = append(containers, randomItem(r, fmt.Sprintf("c%d", c)))
+				item := randomItem(r, fmt.Sprintf("c%d", c))
+				item["ports"] = []any{map[string]any{"name": "p80", "containerPort": 80}, map[string]any{"name": "p81", "containerPort": 81, "protocol": "UDP"}}
+				containers = append(containers, item)
 			}
 			root["spec"] = map[string]any{"replicas": r.IntN(9), "template": map[string]any{"spec": map[string]any{"containers": containers}}}
 		case 1:
@@ -159,12 +197,20 @@ func randomModel(r *rand.Rand) model {
 		}
 		m[root["kind"].(string)+"/"+name] = &modelDoc{file: file, root: root}
 	}
-	m["Kptfile/app"] = &modelDoc{file: "Kptfile", root: map[string]any{
-		"apiVersion": "kpt.dev/v1", "kind": "Kptfile", "metadata": map[string]any{"name": "app"},
-		"info":     map[string]any{"description": "d", "readinessGates": []any{map[string]any{"conditionType": "g0"}}},
-		"pipeline": map[string]any{"mutators": []any{map[string]any{"image": "fn0:v1", "configMap": map[string]any{"a": "b"}}, map[string]any{"image": "fn1:v1"}}},
-	}}
+	m["Kptfile/app"] = &modelDoc{file: "Kptfile", root: kptfileModel("app")}
+	m["Kptfile/sub"] = &modelDoc{file: "sub/Kptfile", root: kptfileModel("sub")}
 	return m
+}
+
+func kptfileModel(name string) map[string]any {
+	return map[string]any{
+		"apiVersion": "kpt.dev/v1", "kind": "Kptfile", "metadata": map[string]any{"name": name},
+		"info": map[string]any{"description": "d", "readinessGates": []any{map[string]any{"conditionType": "g0"}}},
+		"pipeline": map[string]any{
+			"mutators":   []any{map[string]any{"image": "fn0:v1", "configMap": map[string]any{"a": "b"}}, map[string]any{"image": "fn1:v1", "configMap": map[string]any{"a": "b"}}},
+			"validators": []any{map[string]any{"image": "fn2:v1", "name": "named", "configMap": map[string]any{"a": "b"}}, map[string]any{"image": "fn3:v1", "configMap": map[string]any{"a": "b"}}},
+		},
+	}
 }
 
 func randomItem(r *rand.Rand, name string) map[string]any {
@@ -173,59 +219,104 @@ func randomItem(r *rand.Rand, name string) map[string]any {
 	}}
 }
 
+// slotOf is where a document is, for comparing edits: what is in the subpackage
+// goes with it.
+func (m model) slotOf(k string) string { return path.Dir(m[k].file) + "/" + k }
+
 // randomEdit changes, adds or deletes something. Values that it writes are
 // unique, so that they can be found again.
 func randomEdit(r *rand.Rand, m model, id string) modelEdit {
-	keys := make([]string, 0, len(m))
+	var keys []string
 	for k := range m {
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)
 	k := keys[r.IntN(len(keys))]
-	if k == "Kptfile/app" {
-		return kptfileEdit(r, k, id)
+	slot := m.slotOf(k)
+	if strings.HasPrefix(k, "Kptfile/") {
+		return kptfileEdit(r, k, slot, id)
 	}
 	switch r.IntN(10) {
 	case 0:
 		name, file := "new"+id, m[k].file
-		return modelEdit{"ConfigMap/" + name, func(m model) {
+		return modelEdit{path.Dir(file) + "/ConfigMap/" + name, func(m model) {
 			m["ConfigMap/"+name] = &modelDoc{file: file, root: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}}}
 		}}
 	case 1:
-		return modelEdit{k + "/", func(m model) { delete(m, k) }}
+		return modelEdit{slot + "/", func(m model) { delete(m, k) }}
 	case 2:
-		return modelEdit{k + "/@file/", func(m model) {
+		return modelEdit{slot + "/@file/", func(m model) {
 			if d := m[k]; d != nil {
-				d.file = "moved" + id + ".yaml"
+				d.file = path.Join(path.Dir(d.file), "moved"+id+".yaml")
 			}
 		}}
 	}
-	return walkEdit(r, m[k].root, k, id, nil)
+	return walkEdit(r, m[k].root, k, slot, id, nil)
 }
 
-func kptfileEdit(r *rand.Rand, k, id string) modelEdit {
-	switch r.IntN(4) {
-	case 0:
-		return modelEdit{k + "/gate" + id, func(m model) {
-			info := m[k].root["info"].(map[string]any)
-			info["readinessGates"] = append(info["readinessGates"].([]any), map[string]any{"conditionType": "g" + id})
-		}}
-	case 1:
-		return modelEdit{k + "/fn" + id, func(m model) {
-			p := m[k].root["pipeline"].(map[string]any)
-			p["mutators"] = append(p["mutators"].([]any), map[string]any{"image": "fn" + id + ":v1"})
-		}}
-	case 2:
-		return modelEdit{k + "/description", func(m model) { m[k].root["info"].(map[string]any)["description"] = id }}
-	}
-	i := r.IntN(2)
-	return modelEdit{fmt.Sprintf("%s/version%d", k, i), func(m model) {
-		for _, f := range m[k].root["pipeline"].(map[string]any)["mutators"].([]any) {
-			if f := f.(map[string]any); strings.HasPrefix(f["image"].(string), fmt.Sprintf("fn%d:", i)) {
-				f["image"] = fmt.Sprintf("fn%d:%s", i, id)
+func kptfileEdit(r *rand.Rand, k, slot, id string) modelEdit {
+	at := func(apply func(root map[string]any)) func(model) {
+		return func(m model) {
+			if d := m[k]; d != nil {
+				apply(d.root)
 			}
 		}
-	}}
+	}
+	list := []string{"mutators", "validators"}[r.IntN(2)]
+	i := r.IntN(4)
+	fn := func(change func(f map[string]any) bool) func(model) {
+		return at(func(root map[string]any) { editFunction(root, i, change) })
+	}
+	switch r.IntN(7) {
+	case 0:
+		return modelEdit{slot + "/gate" + id, at(func(root map[string]any) {
+			info := root["info"].(map[string]any)
+			info["readinessGates"] = append(info["readinessGates"].([]any), map[string]any{"conditionType": "g" + id})
+		})}
+	case 1:
+		return modelEdit{slot + "/new" + id, at(func(root map[string]any) {
+			p := root["pipeline"].(map[string]any)
+			p[list] = append(p[list].([]any), map[string]any{"image": "new" + id + ":v1"})
+		})}
+	case 2:
+		return modelEdit{slot + "/description", at(func(root map[string]any) { root["info"].(map[string]any)["description"] = id })}
+	case 3:
+		return modelEdit{fmt.Sprintf("%s/fn%d/configMap/", slot, i), fn(func(f map[string]any) bool {
+			f["configMap"].(map[string]any)["new"+id] = id
+			return true
+		})}
+	case 4:
+		return modelEdit{fmt.Sprintf("%s/fn%d/", slot, i), fn(func(map[string]any) bool { return false })}
+	case 5:
+		if k == "Kptfile/sub" && r.IntN(3) == 0 {
+			return modelEdit{"sub/", func(m model) {
+				for k, d := range m {
+					if path.Dir(d.file) == "sub" {
+						delete(m, k)
+					}
+				}
+			}}
+		}
+	}
+	return modelEdit{fmt.Sprintf("%s/fn%d/image/", slot, i), fn(func(f map[string]any) bool {
+		f["image"] = fmt.Sprintf("fn%d:%s", i, id)
+		return true
+	})}
+}
+
+// editFunction changes the i-th function of the model's Kptfiles, or drops it
+// where change returns false.
+func editFunction(root map[string]any, i int, change func(map[string]any) bool) {
+	p := root["pipeline"].(map[string]any)
+	for _, list := range []string{"mutators", "validators"} {
+		kept := []any{}
+		for _, f := range p[list].([]any) {
+			if f := f.(map[string]any); !strings.HasPrefix(f["image"].(string), fmt.Sprintf("fn%d:", i)) || change(f) {
+				kept = append(kept, f)
+			}
+		}
+		p[list] = kept
+	}
 }
 
 // step goes from a value to a part of it; it returns nil where that is gone.
@@ -254,8 +345,7 @@ func named(name string) step {
 }
 
 // walkEdit goes down at random and edits a field of a map.
-func walkEdit(r *rand.Rand, at any, slot, id string, path []step) modelEdit {
-	doc := strings.SplitN(slot, "/", 3)[0] + "/" + strings.SplitN(slot, "/", 3)[1]
+func walkEdit(r *rand.Rand, at any, doc, slot, id string, path []step) modelEdit {
 	find := func(m model) map[string]any {
 		d := m[doc]
 		if d == nil {
@@ -287,9 +377,9 @@ func walkEdit(r *rand.Rand, at any, slot, id string, path []step) modelEdit {
 	slot += "/" + name
 	switch v := node[name].(type) {
 	case map[string]any:
-		return walkEdit(r, v, slot, id, append(path, field(name)))
+		return walkEdit(r, v, doc, slot, id, append(path, field(name)))
 	case []any:
-		return listEdit(r, v, slot, id, name, path, find)
+		return listEdit(r, v, doc, slot, id, name, path, find)
 	}
 	if r.IntN(4) == 0 {
 		return modelEdit{slot + "/", func(m model) {
@@ -305,7 +395,7 @@ func walkEdit(r *rand.Rand, at any, slot, id string, path []step) modelEdit {
 	}}
 }
 
-func listEdit(r *rand.Rand, v []any, slot, id, name string, path []step, find func(model) map[string]any) modelEdit {
+func listEdit(r *rand.Rand, v []any, doc, slot, id, name string, path []step, find func(model) map[string]any) modelEdit {
 	i := r.IntN(len(v))
 	item, isMap := v[i].(map[string]any)
 	set := func(change func([]any) []any) func(model) {
@@ -348,7 +438,7 @@ func listEdit(r *rand.Rand, v []any, slot, id, name string, path []step, find fu
 			return out
 		})}
 	}
-	return walkEdit(r, item, slot+"/"+key, id, append(path, field(name), named(key)))
+	return walkEdit(r, item, doc, slot+"/"+key, id, append(path, field(name), named(key)))
 }
 
 func independent(a, b modelEdit) bool {
@@ -432,7 +522,7 @@ func TestPropertyIdentities(t *testing.T) {
 		if len(res.Conflicts) > 0 {
 			t.Fatalf("seed %d: conflicts with untouched local: %v", n, conflictLines(res))
 		}
-		check("merge(base, x, base) is not x", withoutKptfile(t, u), withoutKptfile(t, res.Package))
+		check("merge(base, x, base) is not x", withoutKptfiles(t, u), withoutKptfiles(t, res.Package))
 		if diff := cmp.Diff(modelOf(t, u), modelOf(t, res.Package)); diff != "" {
 			t.Fatalf("seed %d: merge(base, x, base) is not x:\n%s", n, diff)
 		}
@@ -455,6 +545,51 @@ func TestPropertyIdentities(t *testing.T) {
 	}
 }
 
+// TestPropertyComments: what local or upstream wrote beside a name is there
+// after any merge as long as what it names is; local's goes first.
+func TestPropertyComments(t *testing.T) {
+	for n := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(n, 3))
+		base := randomModel(r)
+		upstream, local := base.copy(), base.copy()
+		for i := range r.IntN(6) {
+			randomEdit(r, base, fmt.Sprintf("EU%d", i)).apply(upstream)
+			randomEdit(r, base, fmt.Sprintf("EL%d", i)).apply(local)
+		}
+		for _, marks := range [][2]string{{"", "L"}, {"U", ""}, {"U", "L"}} {
+			u, l := upstream.marked(t, marks[0]), local.marked(t, marks[1])
+			res, err := Packages(base.pkg(t), u, l, Options{})
+			if err != nil {
+				t.Fatalf("seed %d: %v", n, err)
+			}
+			want := commentsOf(u)
+			for id, mark := range commentsOf(l) {
+				isOwn := strings.HasPrefix(id, "Kptfile/") && strings.HasSuffix(id, "/metadata") // a package's name is its own
+				if mark != "" || isOwn {
+					want[id] = mark
+				}
+			}
+			for id, got := range commentsOf(res.Package) {
+				if got != want[id] {
+					t.Fatalf("seed %d, marks %v: the comment at %s is %q, want %q:\n%s", n, marks, id, got, want[id], textOf(t, res.Package))
+				}
+			}
+		}
+	}
+}
+
+// commentsOf are the marks beside all names of a package.
+func commentsOf(p *krm.Package) map[string]string {
+	out := map[string]string{}
+	for _, r := range p.Resources() {
+		eachNamed(r.Node().YNode(), r.Kind()+"/"+r.Name(), func(id string, name *yaml.Node) {
+			mark, _, _ := strings.Cut(strings.TrimPrefix(name.LineComment, "# "), " ")
+			out[id] = mark
+		})
+	}
+	return out
+}
+
 // contents is a package without the names of its files.
 func contents(t *testing.T, p *krm.Package) string {
 	var b strings.Builder
@@ -465,8 +600,12 @@ func contents(t *testing.T, p *krm.Package) string {
 	return b.String()
 }
 
-func withoutKptfile(t *testing.T, p *krm.Package) string {
+func withoutKptfiles(t *testing.T, p *krm.Package) string {
 	c := p.Clone()
-	c.Remove("Kptfile")
+	for _, name := range p.Paths() {
+		if path.Base(name) == "Kptfile" {
+			c.Remove(name)
+		}
+	}
 	return textOf(t, c)
 }

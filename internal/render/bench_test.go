@@ -3,7 +3,6 @@ package render
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -79,29 +78,6 @@ func BenchmarkRender(b *testing.B) {
 					b.Fatal(err)
 				}
 				if _, err := res.Package.Files(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkKpt is the peer, where BENCH_KPT is set: `kpt fn render --allow-exec`
-// on the same packages, with the same functions as programs.
-func BenchmarkKpt(b *testing.B) {
-	if os.Getenv("BENCH_KPT") == "" {
-		b.Skip("set BENCH_KPT=1 to run kpt itself")
-	}
-	kpt := needKpt(b)
-	for _, functions := range []int{0, 1, 3} {
-		b.Run(fmt.Sprintf("resources=1000/functions=%d", functions), func(b *testing.B) {
-			p := withExec(b, manyResources(b, 1000, functions))
-			for b.Loop() {
-				b.StopTimer()
-				dir := b.TempDir()
-				save(b, p, dir)
-				b.StartTimer()
-				if err := kptRender(b, kpt, dir); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -43,12 +43,12 @@ func kptRender(t testing.TB, kpt, dir string) error {
 	return nil
 }
 
-// trees are the documents of all YAML files, parsed.
+// trees are the documents of all YAML and JSON files, parsed.
 func trees(t testing.TB, p *krm.Package) map[string][]any {
 	t.Helper()
 	out := map[string][]any{}
 	for name, data := range contents(t, p) {
-		if ext := filepath.Ext(name); ext != ".yaml" && ext != ".yml" && filepath.Base(name) != "Kptfile" {
+		if ext := filepath.Ext(name); ext != ".yaml" && ext != ".yml" && ext != ".json" && filepath.Base(name) != "Kptfile" {
 			continue
 		}
 		d := yaml.NewDecoder(strings.NewReader(data))
@@ -171,8 +171,8 @@ func ignorePipelines(trees map[string][]any) map[string][]any {
 }
 
 // sameAsKpt renders a package with kpt, with our builtins and with our exec
-// runtime, and compares documents.
-func sameAsKpt(t *testing.T, p *krm.Package) {
+// runtime, and compares documents. It returns what kpt made, nil where all fail.
+func sameAsKpt(t *testing.T, p *krm.Package) *krm.Package {
 	t.Helper()
 	kpt := needKpt(t)
 	mapped := withExec(t, p)
@@ -189,15 +189,17 @@ func sameAsKpt(t *testing.T, p *krm.Package) {
 		t.Fatalf("kpt: %v\nours by exec: %v", kptErr, execErr)
 	}
 	if kptErr != nil {
-		return
+		return nil
 	}
-	want := ignorePipelines(trees(t, load(t, dir)))
+	byKpt := load(t, dir)
+	want := ignorePipelines(trees(t, byKpt))
 	if diff := cmp.Diff(want, ignorePipelines(trees(t, ours.Package))); diff != "" {
 		t.Errorf("builtin (-kpt +ours):\n%s", diff)
 	}
 	if diff := cmp.Diff(want, ignorePipelines(trees(t, viaExec.Package))); diff != "" {
 		t.Errorf("exec (-kpt +ours):\n%s", diff)
 	}
+	return byKpt
 }
 
 func TestKptSharedPackages(t *testing.T) {
@@ -232,6 +234,16 @@ func TestKptSemantics(t *testing.T) {
 			"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n"+image("note")+"    configMap: {k: v}\n"), ".krmignore": "skipped.yaml\nfolder\n",
 			"skipped.yaml": configMap("skipped"), "folder/x.yaml": configMap("x"), "other/skipped.yaml": configMap("also"), "seen.yaml": configMap("seen"),
 			"sub/Kptfile": kptfileOf("sub", ""), "sub/skipped.yaml": configMap("subs"),
+		},
+		"JSON": {
+			"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n"+image("note")+"    configMap: {k: 'yes'}\n    selectors: [{kind: ConfigMap}]\n"+image("drop")+image("generate-json")),
+			"a.json":  `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"b": "<1>"}}`,
+			"b.json":  "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"Secret\",\n  \"metadata\": {\"name\": \"b\"}\n}\n",
+			"c.json":  `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "drop-c"}}`, "d.yaml": configMap("d"),
+		},
+		"JSONConfig": {
+			"Kptfile":  kptfileOf("root", "pipeline:\n  mutators:\n"+image("note")+"    configPath: cfg.json\n"),
+			"cfg.json": `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cfg"}, "data": {"k": "v"}}`, "a.yaml": configMap("a"),
 		},
 		"ValidatorFails": {
 			"Kptfile": kptfileOf("root", "pipeline:\n  validators:\n"+image("fail")), "a.yaml": configMap("a"),

@@ -122,6 +122,10 @@ var testFunctions = map[string]function.Processor{
 		c.Package.Add("made/configmap_generated.yaml", n)
 		return nil
 	},
+	"generate-json": func(_ context.Context, c *function.Call) error {
+		c.Package.Add("made/new.json", yaml.MustParse("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: made\ndata:\n  a: b\n"))
+		return nil
+	},
 	// drop deletes ConfigMaps named drop-*.
 	"drop": func(_ context.Context, c *function.Call) error {
 		for _, r := range c.Resources() {

@@ -176,6 +176,26 @@ func TestNoPipeline(t *testing.T) {
 	}
 }
 
+func TestHasFunctions(t *testing.T) {
+	with := kptfileOf("a", "pipeline:\n  mutators:\n  - image: set-labels:v0.2\n    configMap: {a: b}\n")
+	cases := map[string]struct {
+		files map[string]string
+		want  bool
+	}{
+		"none":           {map[string]string{"Kptfile": kptfileOf("a", "pipeline: {}\n"), "broken.yaml": "a: ["}, false},
+		"root":           {map[string]string{"Kptfile": with}, true},
+		"subpackage":     {map[string]string{"Kptfile": kptfileOf("a", ""), "sub/Kptfile": with}, true},
+		"config not yet": {map[string]string{"Kptfile": kptfileOf("a", "pipeline:\n  validators:\n  - image: x\n    configPath: cfg.yaml\n"), "cfg.yaml": configMap("c")}, true},
+		"broken Kptfile": {map[string]string{"Kptfile": "a: ["}, true},
+		"no Kptfile":     {map[string]string{"a.yaml": configMap("a")}, true},
+	}
+	for name, c := range cases {
+		if got := HasFunctions(mustFiles(t, pkg(t, c.files))); got != c.want {
+			t.Errorf("%s: got %t, want %t", name, got, c.want)
+		}
+	}
+}
+
 func TestGenerateAndDrop(t *testing.T) {
 	res := mustRender(t, testOptions(), pkg(t, map[string]string{
 		"Kptfile":       kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+own("note")+"\n    configMap: {root: saw}\n"),
@@ -399,7 +419,7 @@ func TestTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := map[string]bool{
-		"sub/new.yaml": true, "sub/Kptfile": true, "link/x.yaml": false, "link.yaml": false, "README.md": false, "broken.yaml": false,
+		"sub/new.yaml": true, "sub/new.json": true, "sub/Kptfile": true, "link/x.yaml": false, "link.yaml": false, "README.md": false, "broken.yaml": false,
 		"../x.yaml": false, "/x.yaml": false, "a/../../x.yaml": false, ".git/x.yaml": false, "README.md/x.yaml": false, "x.sh": false,
 	}
 	for file, want := range cases {

@@ -68,6 +68,23 @@ func (r *Renderer) Render(ctx context.Context, p *krm.Package) (*Result, error) 
 	return r.cache.do(p, func() (*Result, error) { return r.render(ctx, p) })
 }
 
+// HasFunctions reports whether any pipeline among the files of a package names a
+// function. It reads Kptfiles only: where there are none, nothing else has to be
+// parsed. What cannot be read counts as a function, so that Render says why.
+func HasFunctions(files []krm.File) bool {
+	kptfiles := slices.DeleteFunc(slices.Clone(files), func(f krm.File) bool { return path.Base(f.Path) != "Kptfile" })
+	p, err := krm.Parse(kptfiles)
+	if err != nil {
+		return true
+	}
+	root, err := buildTree(p, DefaultRegistry)
+	if err != nil {
+		return true
+	}
+	_, functions := root.count()
+	return functions > 0
+}
+
 func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) {
 	work := p.Clone()
 	root, err := buildTree(work, r.opts.Registry)

@@ -20,6 +20,9 @@ import (
 const childVar = "VARIFORM_BENCH_CHILD"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == runFunction {
+		os.Exit(catalogueMain(os.Args[2]))
+	}
 	if os.Getenv(childVar) != "" {
 		os.Exit(childMain())
 	}
@@ -61,16 +64,22 @@ func peak() int64 {
 
 func runChild(b testing.TB, w *world) childCost {
 	b.Helper()
+	return runSelf(b, w.applyArgs()...)
+}
+
+// runSelf runs the command with other arguments in a process of its own.
+func runSelf(b testing.TB, args ...string) childCost {
+	b.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.Command(self, w.applyArgs()...)
+	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), childVar+"=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		b.Fatalf("variform apply in a process of its own: %v", err)
+		b.Fatalf("variform %s in a process of its own: %v", args[0], err)
 	}
 	var c childCost
 	if err := json.Unmarshal(out, &c); err != nil {

@@ -39,6 +39,8 @@ var kptDeviations = map[string]string{
 		"kpt leaves both as {} (untouched local follows upstream: merge(base, x, base) = x)",
 	"kyaml-merge3/element/03-Add-a-field-to-the-element-element-missing-from-dest": "a field that local deleted and upstream changed comes back whole, " +
 		"not as a fragment without its image (INDEX.md, first defect)",
+	"updater-dirs/resource-merge/keep-tagged-null": "a null that local wrote stays and is told as a conflict; kpt drops it, so that the update " +
+		"after that brings upstream's value back (design section 5: an edit that does not conflict is never lost; merging is idempotent)",
 	"kyaml-merge3/element/04-Update-a-field-on-the-elem-element-missing-from-the-dest": "as above (INDEX.md, first defect)",
 }
 

@@ -2,24 +2,29 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Catalog says where versions come from, and which package implements an interface by default (design section 3).
+// Catalog says where versions come from, and which package implements an
+// interface by default (design section 3).
 type Catalog struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Spec is the catalogue.
 	Spec CatalogSpec `json:"spec"`
 }
 
 // CatalogSpec is the body of a Catalog.
 type CatalogSpec struct {
+	// Sources are where versions are found.
 	Sources []CatalogSource `json:"sources,omitempty"`
-	// Defaults are the default implementations by interface.
+	// Defaults are the packages that implement an interface by default, by the interface's identifier.
 	Defaults map[string]string `json:"defaults,omitempty"`
 }
 
 // CatalogSource is a Git repository, whose tags are versions, or an OCI repository: exactly one of them.
 type CatalogSource struct {
+	// Git is a Git repository.
 	Git *GitSource `json:"git,omitempty"`
+	// OCI is a repository of an OCI registry.
 	OCI *OCISource `json:"oci,omitempty"`
 	// Packages are the packages to take; empty means all.
 	Packages []string `json:"packages,omitempty"`
@@ -27,11 +32,14 @@ type CatalogSource struct {
 
 // GitSource is a Git repository and the directory of its packages.
 type GitSource struct {
-	Repo      string `json:"repo"`
+	// Repo is a URL or a path.
+	Repo string `json:"repo"`
+	// Directory is where the packages are in it; empty is its root.
 	Directory string `json:"directory,omitempty"`
 }
 
 // OCISource is a repository of an OCI registry.
 type OCISource struct {
+	// Repository is the registry and the repository, without a tag.
 	Repository string `json:"repository"`
 }

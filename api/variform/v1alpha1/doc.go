@@ -1,6 +1,7 @@
-// Package v1alpha1 holds variform.dev/v1alpha1: the names of the labels and
-// annotations that Variform reads and writes, and the configuration of its
-// functions (design section 3, "Ours").
+// Package v1alpha1 holds variform.dev/v1alpha1: the kinds PackageManifest,
+// Installation, Catalog and PackageLock that dependencies are described with,
+// the configuration of Variform's functions, and the names of the labels and
+// annotations that it reads and writes (design section 3, "Ours").
 //
 //	kind: InjectConfig
 //	apiVersion: variform.dev/v1alpha1
@@ -17,6 +18,11 @@ const (
 	Group            = "variform.dev"
 	APIVersion       = Group + "/v1alpha1"
 	KindInjectConfig = "InjectConfig"
+
+	KindPackageManifest = "PackageManifest"
+	KindInstallation    = "Installation"
+	KindCatalog         = "Catalog"
+	KindPackageLock     = "PackageLock"
 )
 
 // Labels and annotations.

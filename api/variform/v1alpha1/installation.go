@@ -2,104 +2,155 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Installation is what a target has or wants (design section 3). It lives in the management directory.
+// Activation policies of an Installation.
+const (
+	ActivationAutomatic = "Automatic"
+	ActivationManual    = "Manual"
+)
+
+// Installation is what a target has or wants (design section 3). It lives in
+// the management directory. Its namespace is where it is in the target; an
+// installation without one is global.
 type Installation struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   InstallationSpec   `json:"spec"`
+	// Spec is what is wanted.
+	Spec InstallationSpec `json:"spec"`
+	// Status is what is there.
 	Status InstallationStatus `json:"status,omitempty"`
 }
 
 // InstallationSpec is the body of an Installation.
 type InstallationSpec struct {
-	Target  string `json:"target,omitempty"`
+	// Target is the target that it is for, such as a deployment repository.
+	Target string `json:"target,omitempty"`
+	// Package is the package to install.
 	Package string `json:"package"`
-	// Constraints is a range of versions; Prereleases admits prereleases with these identifiers.
-	Constraints string       `json:"constraints,omitempty"`
+	// Constraints is a version or a range of versions; empty means the newest.
+	Constraints string `json:"constraints,omitempty" jsonschema:"format=semver-range"`
+	// Prereleases admits prereleases of the package.
 	Prereleases *Prereleases `json:"prereleases,omitempty"`
-	// Activation is Automatic or Manual (the default in Git); HistoryLimit 0 keeps all revisions.
-	Activation   string            `json:"activation,omitempty"`
-	HistoryLimit *int              `json:"historyLimit,omitempty"`
-	Pull         *Pull             `json:"pull,omitempty"`
-	Share        *Share            `json:"share,omitempty"`
-	Labels       map[string]string `json:"labels,omitempty"`
-	// Parameters and Credentials are by name, and by "alias.name" for inputs that no dependency maps.
-	// A credential is a reference to a secret, never its value.
-	Parameters   map[string]string          `json:"parameters,omitempty"`
-	Credentials  map[string]SecretReference `json:"credentials,omitempty"`
-	Dependencies *InstallationDependencies  `json:"dependencies,omitempty"`
+	// Activation is Automatic or Manual (the default in Git): whether a new revision becomes active by itself.
+	Activation string `json:"activation,omitempty" jsonschema:"enum=Automatic,enum=Manual"`
+	// HistoryLimit is how many inactive revisions are kept; 0 (the default in Git) keeps all.
+	HistoryLimit *int `json:"historyLimit,omitempty" jsonschema:"minimum=0"`
+	// Pull says how content is fetched and run.
+	Pull *Pull `json:"pull,omitempty"`
+	// Share says with whom the installation is shared.
+	Share *Share `json:"share,omitempty"`
+	// Labels are what dependencies select by.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Parameters are values by name, and by "alias.name" for what no dependency maps.
+	Parameters map[string]string `json:"parameters,omitempty"`
+	// Credentials are references to secrets by name, and by "alias.name" for what no dependency maps; never values.
+	Credentials map[string]SecretReference `json:"credentials,omitempty"`
+	// Dependencies are the user's decisions about dependencies.
+	Dependencies *InstallationDependencies `json:"dependencies,omitempty"`
 }
 
 // Prereleases admits prereleases with one of the identifiers, any where there are none.
 type Prereleases struct {
+	// Identifiers are parts of a prerelease, such as beta.
 	Identifiers []string `json:"identifiers,omitempty"`
 }
 
-// Pull says how content is fetched and run; it flows to what is made for the installation.
+// Pull says how content is fetched and run; it flows to what is made for the installation (seed 004).
 type Pull struct {
-	ImagePullSecrets          []string          `json:"imagePullSecrets,omitempty"`
-	ImagePullPolicy           string            `json:"imagePullPolicy,omitempty"`
+	// ImagePullSecrets are names of secrets.
+	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
+	// ImagePullPolicy is Kubernetes' own.
+	ImagePullPolicy string `json:"imagePullPolicy,omitempty" jsonschema:"enum=Always,enum=IfNotPresent,enum=Never"`
+	// ServiceAccountAnnotations are put on the service account that runs it.
 	ServiceAccountAnnotations map[string]string `json:"serviceAccountAnnotations,omitempty"`
 }
 
 // SecretReference names a key of a secret.
 type SecretReference struct {
+	// Name is the secret's.
 	Name string `json:"name"`
-	Key  string `json:"key,omitempty"`
+	// Key is the key in it; empty means all of them.
+	Key string `json:"key,omitempty"`
 }
 
 // InstallationDependencies is what the user decides about dependencies.
 type InstallationDependencies struct {
-	// Enabled and Install default to true: Install false only validates what is there.
+	// Enabled is true by default; false leaves the dependencies alone altogether.
 	Enabled *bool `json:"enabled,omitempty"`
+	// Install is true by default; false only validates what is there.
 	Install *bool `json:"install,omitempty"`
-	// Materialise is Graph (the default) or Direct.
-	Materialise string `json:"materialise,omitempty"`
-	// AllowChanges lists Upgrade and Downgrade; absent means Upgrade.
-	AllowChanges []string             `json:"allowChanges,omitempty"`
-	Overrides    []DependencyOverride `json:"overrides,omitempty"`
-	Values       []DependencyValues   `json:"values,omitempty"`
+	// Materialise is Graph (the default: everything is created) or Direct (direct dependencies only).
+	Materialise string `json:"materialise,omitempty" jsonschema:"enum=Graph,enum=Direct"`
+	// AllowChanges lists how existing installations may change; left out it is Upgrade, an empty list allows nothing.
+	AllowChanges []string `json:"allowChanges,omitempty" jsonschema:"enum=Upgrade,enum=Downgrade"`
+	// Overrides are choices for single dependencies.
+	Overrides []DependencyOverride `json:"overrides,omitempty"`
+	// Values name secrets with values for single dependencies.
+	Values []DependencyValues `json:"values,omitempty"`
 }
 
-// DependencyOverride is a user's choice for a dependency, by alias or by package.
+// DependencyOverride is a user's choice for a dependency, by the alias in the
+// installed package, or by package anywhere. With an alias, Package and
+// Reference ("name" or "name:version") say which package to take.
 type DependencyOverride struct {
-	Alias        string       `json:"alias,omitempty"`
-	Package      string       `json:"package,omitempty"`
-	Installation string       `json:"installation,omitempty"`
-	Reference    string       `json:"reference,omitempty"`
-	Constraints  string       `json:"constraints,omitempty"`
-	Prereleases  *Prereleases `json:"prereleases,omitempty"`
-	Install      *bool        `json:"install,omitempty"`
+	// Alias is the dependency's in the installed package.
+	Alias string `json:"alias,omitempty"`
+	// Package is the dependency's package.
+	Package string `json:"package,omitempty"`
+	// Installation is the installation to use.
+	Installation string `json:"installation,omitempty"`
+	// Reference is the package to take, "name" or "name:version".
+	Reference string `json:"reference,omitempty"`
+	// Constraints replaces the range of versions.
+	Constraints string `json:"constraints,omitempty" jsonschema:"format=semver-range"`
+	// Prereleases admits prereleases.
+	Prereleases *Prereleases `json:"prereleases,omitempty"`
+	// Install false declines an optional dependency, and lets others only be validated.
+	Install *bool `json:"install,omitempty"`
 }
 
 // DependencyValues names a secret with values for a dependency, by alias or by package.
 type DependencyValues struct {
-	Alias     string          `json:"alias,omitempty"`
-	Package   string          `json:"package,omitempty"`
+	// Alias is the dependency's in the installed package.
+	Alias string `json:"alias,omitempty"`
+	// Package is the dependency's package.
+	Package string `json:"package,omitempty"`
+	// SecretRef is the secret.
 	SecretRef SecretReference `json:"secretRef"`
 }
 
 // InstallationStatus is what became of an Installation.
 type InstallationStatus struct {
-	Conditions      []metav1.Condition `json:"conditions,omitempty"`
-	CurrentRevision string             `json:"currentRevision,omitempty"`
-	Dependencies    []DependencyStatus `json:"dependencies,omitempty"`
-	Sharing         *SharingStatus     `json:"sharing,omitempty"`
+	// Conditions are Kubernetes' own.
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// CurrentRevision is the digest (or the version) of the active revision; empty where nothing is installed.
+	CurrentRevision string `json:"currentRevision,omitempty"`
+	// Dependencies are how the dependencies were met.
+	Dependencies []DependencyStatus `json:"dependencies,omitempty"`
+	// Sharing is a cache for those who look for an installation.
+	Sharing *SharingStatus `json:"sharing,omitempty"`
 }
 
 // DependencyStatus is how one dependency was met (seed 003).
 type DependencyStatus struct {
-	Alias        string            `json:"alias,omitempty"`
-	Created      bool              `json:"created,omitempty"`
-	Installation string            `json:"installation,omitempty"`
-	Package      string            `json:"package,omitempty"`
-	Version      string            `json:"version,omitempty"`
-	GVK          *GroupVersionKind `json:"gvk,omitempty"`
+	// Alias is the dependency's.
+	Alias string `json:"alias,omitempty"`
+	// Created says that it was made for this installation.
+	Created bool `json:"created,omitempty"`
+	// Installation is what meets it, "namespace/name" or "name".
+	Installation string `json:"installation,omitempty"`
+	// Package is the package that meets it.
+	Package string `json:"package,omitempty"`
+	// Version is the package's.
+	Version string `json:"version,omitempty"`
+	// GVK is the API that was asked for.
+	GVK *GroupVersionKind `json:"gvk,omitempty"`
 }
 
 // SharingStatus caches what is queried when a dependency looks for an installation (seed 000).
 type SharingStatus struct {
-	InterfaceDigest string   `json:"interfaceDigest,omitempty"`
-	Provides        []string `json:"provides,omitempty"`
+	// InterfaceDigest is of the outputs.
+	InterfaceDigest string `json:"interfaceDigest,omitempty"`
+	// Provides are the interfaces that it implements.
+	Provides []string `json:"provides,omitempty"`
 }

@@ -1,0 +1,138 @@
+package schema
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFiles holds that docs/schema is what the types say today.
+func TestFiles(t *testing.T) {
+	files, err := Files("../..", "internal/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join("..", "..", "docs", "schema")
+	have, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(have) != len(files) {
+		t.Errorf("%d files in docs/schema, want %d: %v", len(have), len(files), err)
+	}
+	for name, want := range files {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("docs/schema/%s is stale: run go generate ./internal/schema\n%s", name, diff)
+		}
+	}
+}
+
+// TestSchemaIsWhole walks the types beside the schemas: every field of ours is there, described, bounded by its
+// tag, and nothing else is allowed beside them.
+func TestSchemaIsWhole(t *testing.T) {
+	files, err := Files("../..", "internal/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, obj := range kinds {
+		var s map[string]any
+		if err := json.Unmarshal(files[strings.ToLower(kind)+".json"], &s); err != nil {
+			t.Fatal(err)
+		}
+		w := walker{t: t, defs: s["$defs"].(map[string]any), seen: map[reflect.Type]bool{}}
+		w.object(kind, reflect.TypeOf(obj), s)
+		if s["properties"].(map[string]any)["kind"].(map[string]any)["const"] != kind {
+			t.Errorf("%s: the kind is not fixed", kind)
+		}
+	}
+}
+
+type walker struct {
+	t    *testing.T
+	defs map[string]any
+	seen map[reflect.Type]bool
+}
+
+func (w walker) object(path string, typ reflect.Type, s map[string]any) {
+	if w.seen[typ] {
+		return
+	}
+	w.seen[typ] = true
+	props, _ := s["properties"].(map[string]any)
+	if s["additionalProperties"] != false || s["description"] == nil {
+		w.t.Errorf("%s: other fields are allowed, or there is no description", path)
+	}
+	for n := range typ.NumField() {
+		f := typ.Field(n)
+		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if strings.Contains(opts, "inline") {
+			if strings.HasPrefix(f.Type.PkgPath(), module) {
+				w.fields(path, f.Type, props)
+			}
+			continue
+		}
+		w.field(path+"."+name, &f, props[name])
+	}
+}
+
+func (w walker) fields(path string, typ reflect.Type, props map[string]any) {
+	for n := range typ.NumField() {
+		f := typ.Field(n)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		w.field(path+"."+name, &f, props[name])
+	}
+}
+
+func (w walker) field(path string, f *reflect.StructField, schema any) {
+	s, ok := schema.(map[string]any)
+	if !ok {
+		w.t.Errorf("%s is not in the schema", path)
+		return
+	}
+	if s["description"] == nil {
+		if ref, ok := w.deref(s)["description"]; !ok || ref == "" {
+			w.t.Errorf("%s has no description", path)
+		}
+	}
+	tag := f.Tag.Get("jsonschema")
+	text, err := json.Marshal(s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, rule := range strings.FieldsFunc(tag, func(r rune) bool { return r == ',' }) {
+		_, value, _ := strings.Cut(rule, "=")
+		if !strings.Contains(string(text), value) {
+			w.t.Errorf("%s: %s is not in %s", path, rule, text)
+		}
+	}
+	typ := f.Type
+	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+		typ = typ.Elem()
+		for _, into := range []string{"items", "additionalProperties"} {
+			if inner, ok := s[into].(map[string]any); ok {
+				s = inner
+			}
+		}
+	}
+	if typ.Kind() == reflect.Struct && strings.HasPrefix(typ.PkgPath(), module) {
+		w.object(path, typ, w.deref(s))
+	}
+}
+
+func (w walker) deref(s map[string]any) map[string]any {
+	ref, ok := s["$ref"].(string)
+	if !ok {
+		return s
+	}
+	d, ok := w.defs[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+	if !ok {
+		w.t.Errorf("%s leads nowhere", ref)
+	}
+	return d
+}

@@ -1,0 +1,163 @@
+package crossplane
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/resolver/dialect"
+	"github.com/variform/variform/resolver/revision"
+)
+
+// installed reads a Package of the design, or an installed Configuration, Provider or Function: what is asked
+// for, how its revisions are kept, and, with a current revision, that it is there.
+func (f *file) installed(root dialect.Node, kind string) {
+	n, known := root.Get("spec"), []string{"package", "revisionActivationPolicy", "revisionHistoryLimit", "imagePullSecrets", "imagePullPolicy", "serviceAccount"}
+	var spec map[string]dialect.Node
+	if kind == "Package" {
+		spec = n.Fields(known...)
+	} else {
+		spec = n.Some(append(known, "packagePullSecrets", "packagePullPolicy", "skipDependencyResolution")...)
+		spec["imagePullSecrets"], spec["imagePullPolicy"] = spec["packagePullSecrets"], spec["packagePullPolicy"]
+	}
+	name := root.Get("metadata", "name").Text()
+	if name == "" || !spec["package"].Is() {
+		root.Error("a "+kind+" needs metadata.name and spec.package", "")
+		return
+	}
+	q := resolver.Request{Name: name, Allow: resolver.Changes{Upgrade: true}}
+	q.Package, q.Version = dialect.Version(spec["package"])
+	for _, s := range spec["imagePullSecrets"].Items() {
+		q.ImagePullSecrets = append(q.ImagePullSecrets, s.Get("name").Text())
+	}
+	q.ImagePullPolicy = spec["imagePullPolicy"].Text()
+	q.ServiceAccountAnnotations = spec["serviceAccount"].Get("annotations").TextMap()
+	if skip := spec["skipDependencyResolution"].Bool(); skip != nil {
+		q.SkipDependencies = *skip
+	}
+	f.r.Requests = append(f.r.Requests, q)
+
+	s := f.state(name)
+	s.Reference, s.ImagePullSecrets = spec["package"].Text(), q.ImagePullSecrets
+	s.HistoryLimit = spec["revisionHistoryLimit"].Int()
+	switch p := spec["revisionActivationPolicy"]; p.Text() {
+	case "", revision.Automatic, revision.Manual:
+		s.Activation = p.Text()
+	default:
+		p.Error(p.Path()+" must be Automatic or Manual", "")
+	}
+	f.current(root.Get("status", "currentRevision"), &q)
+}
+
+// current reads the name of the active revision: a digest, or a full image name, as the design has it in
+// different places.
+func (f *file) current(n dialect.Node, q *resolver.Request) {
+	if !n.Is() {
+		return
+	}
+	i := resolver.Installation{Name: q.Name, Package: q.Package, Version: q.Version, Pull: q.Pull}
+	if name, tag, _ := dialect.Reference(n.Text()); strings.Contains(name, "/") || resolver.IsVersion(tag) {
+		n.Warn(n.Path()+" is a full image name", "it is the name of a revision, which is a digest")
+		if resolver.IsVersion(tag) {
+			i.Version = tag
+		}
+	}
+	if i.Version != "" {
+		f.r.Installations = append(f.r.Installations, i)
+	}
+}
+
+// state is the package of that name, made where it did not come yet.
+func (f *file) state(name string) *revision.State {
+	at := slices.IndexFunc(f.r.States, func(s revision.State) bool { return s.Name == name })
+	if at < 0 {
+		at = len(f.r.States)
+		f.r.States = append(f.r.States, revision.State{Name: name})
+	}
+	return &f.r.States[at]
+}
+
+// designedRevision reads a PackageRevision: a version with what it brings and needs, and its state.
+func (f *file) designedRevision(root dialect.Node) {
+	spec := root.Get("spec").Fields("customResourceDefinitions", "infrastructureDefinitions", "infrastructurePublications", "compositions",
+		"controller", "installJobRef", "permissions", "dependsOn", "desiredState", "revision")
+	p := resolver.Package{Scope: resolver.ScopeCluster, Digest: root.Get("metadata", "name").Text(), Requires: dependencies(spec["dependsOn"])}
+	for _, list := range []string{"customResourceDefinitions", "infrastructureDefinitions", "infrastructurePublications"} {
+		for _, n := range spec[list].Items() {
+			p.Provides = append(p.Provides, resolver.Provide{GVK: gvk(n)})
+			p.Objects = append(p.Objects, gvk(n).GroupKind())
+		}
+	}
+	for _, n := range spec["compositions"].Items() {
+		p.Compositions = append(p.Compositions, gvk(n).GroupKind())
+		p.Objects = append(p.Objects, gvk(n).GroupKind())
+	}
+	if owner := f.revision(root, p.Objects); owner != "" {
+		f.owners[len(f.r.Packages)] = owner
+	}
+	f.r.Packages, f.meta = append(f.r.Packages, p), false
+}
+
+// revision adds a revision to the package that controls it, which it returns.
+func (f *file) revision(root dialect.Node, objects []string) (owner string) {
+	meta, spec := root.Get("metadata"), root.Get("spec").Some("desiredState", "revision")
+	r := revision.Revision{Digest: meta.Get("name").Text(), UID: meta.Get("uid").Text(), State: spec["desiredState"].Text(), Objects: objects}
+	if n := spec["revision"].Int(); n != nil {
+		r.Revision = int64(*n)
+	}
+	if r.State != revision.Active && r.State != revision.Inactive {
+		root.Error("spec.desiredState must be Active or Inactive", "")
+	}
+	for _, o := range meta.Get("ownerReferences").Items() {
+		if c := o.Get("controller").Bool(); c != nil && *c {
+			owner = o.Get("name").Text()
+		}
+	}
+	if r.Digest == "" || owner == "" {
+		root.Warn("the revision has no name or no controlling package, and is left out of any package's history", "")
+		return ""
+	}
+	s := f.state(owner)
+	s.Revisions = append(s.Revisions, r)
+	return owner
+}
+
+// designedLock reads a PackageLock, whose packages are named with their images.
+func designedLock(root dialect.Node) *resolver.Lock {
+	spec := root.Get("spec").Fields("packages", "compositions", "customResourceDefinitions")
+	l := &resolver.Lock{Compositions: spec["compositions"].TextMap(), CustomResourceDefinitions: spec["customResourceDefinitions"].TextMap()}
+	for _, n := range spec["packages"].Items() {
+		in := n.Fields("name", "image", "dependencies")
+		name, tag, digest := dialect.Reference(in["image"].Text())
+		l.Packages = append(l.Packages, locked(n, resolver.LockedPackage{
+			Name: in["name"].Text(), Package: name, Version: tag, Digest: digest, Dependencies: in["dependencies"].Texts(),
+		}))
+	}
+	return l
+}
+
+// lock reads today's Lock, whose dependencies are named by their repositories.
+func lock(root dialect.Node) *resolver.Lock {
+	l := &resolver.Lock{}
+	for _, n := range root.Get("packages").Items() {
+		in := n.Some("name", "source", "version", "dependencies")
+		p := resolver.LockedPackage{Name: in["name"].Text(), Package: in["source"].Text(), Version: in["version"].Text()}
+		if strings.HasPrefix(p.Version, "sha256:") {
+			p.Version, p.Digest = "", p.Version
+		}
+		for _, d := range in["dependencies"].Items() {
+			p.Dependencies = append(p.Dependencies, d.Get("package").Text())
+		}
+		l.Packages = append(l.Packages, locked(n, p))
+	}
+	return l
+}
+
+// locked warns of an entry that locks no version.
+func locked(n dialect.Node, p resolver.LockedPackage) resolver.LockedPackage {
+	if !resolver.IsVersion(p.Version) {
+		n.Warn(n.Path()+" names no version, and locks none", "name the image with a tag such as v1.2.3")
+		p.Version = ""
+	}
+	return p
+}

@@ -1,0 +1,268 @@
+// Package porter reads Porter's bundles: porter.yaml with dependencies as PEP
+// 003 has them in its implementable form (seed 000: bundle, sharing) and in its
+// earlier one (seed 001: reference, labels, namespace, lifecycle), bundle.json
+// with the custom extension org.getporter.dependencies@v2, and Installation
+// resources.
+//
+//	docs, err := porter.Read([]byte("name: app\nversion: 1.0.0\ndependencies: {requires: [{name: olm}]}"))
+package porter
+
+import (
+	"strings"
+
+	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/resolver/dialect"
+)
+
+// Extension is the key of dependencies in a bundle.json.
+const Extension = "org.getporter.dependencies@v2"
+
+// Read reads one file of Porter's. A bundle's package is its repository
+// ("registry/name"), as dependencies refer to it.
+func Read(data []byte) (*dialect.Documents, error) {
+	return dialect.Read(data, func(r *dialect.Reader, root dialect.Node) bool {
+		switch {
+		case root.Get(Extension).Is() || root.Get("custom", Extension).Is() || root.Get("invocationImages").Is():
+			r.Packages = append(r.Packages, bundle(root))
+		case root.Get("schemaType").Text() == "Installation":
+			r.Installations = append(r.Installations, installation(root))
+		case root.Get("dependencies").Is() || root.Get("name").Is() || root.Get("parameters").Is() || root.Get("credentials").Is() || root.Get("outputs").Is():
+			r.Packages = append(r.Packages, manifest(root))
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// manifest reads porter.yaml. What other systems read of it (mixins, actions) is only searched for outputs of
+// dependencies.
+func manifest(root dialect.Node) resolver.Package {
+	f := root.Some("name", "version", "registry", "reference", "parameters", "credentials", "outputs", "dependencies")
+	p := resolver.Package{
+		Package: repository(f["reference"].Text(), f["registry"].Text(), f["name"].Text()), Version: f["version"].Text(),
+		Parameters: fields(f["parameters"]), Credentials: fields(f["credentials"]), Outputs: fields(f["outputs"]),
+	}
+	d := f["dependencies"]
+	if d.IsList() {
+		d.Warn("dependencies is a list of bundles, as before PEP 003", "put the list under dependencies.requires")
+		p.Requires = requirements(d)
+	} else {
+		parts := d.Fields("requires", "provides")
+		p.Requires, p.Provides = requirements(parts["requires"]), provides(parts["provides"])
+	}
+	root.Keyed(func(key string, value dialect.Node) {
+		if key != "dependencies" {
+			value.Walk(func(v dialect.Node) {
+				for _, read := range resolver.OutputReads(v.Text()) {
+					use(&p, v, read[0], read[1])
+				}
+			})
+		}
+	})
+	for _, list := range []dialect.Node{f["parameters"], f["credentials"]} {
+		if !list.IsList() {
+			continue
+		}
+		for _, n := range list.Items() {
+			if s := n.Get("source").Some("dependency", "output"); s["dependency"].Is() && s["output"].Is() {
+				use(&p, s["output"], s["dependency"].Text(), s["output"].Text())
+			}
+		}
+	}
+	return p
+}
+
+func repository(reference, registry, name string) string {
+	switch {
+	case reference != "":
+		name, _, _ = dialect.Reference(reference)
+	case registry != "" && name != "":
+		return registry + "/" + name
+	}
+	return name
+}
+
+// use records an output of a dependency that is read.
+func use(p *resolver.Package, v dialect.Node, alias, output string) {
+	for i := range p.Requires {
+		if r := &p.Requires[i]; r.Alias == alias {
+			r.Uses.Outputs = append(r.Uses.Outputs, output)
+			return
+		}
+	}
+	v.Warn("it reads the output "+output+" of "+alias+", but no dependency is called so", aliasHint(p))
+}
+
+func aliasHint(p *resolver.Package) string {
+	var names []string
+	for i := range p.Requires {
+		names = append(names, p.Requires[i].Alias)
+	}
+	if names == nil {
+		return "there are no dependencies"
+	}
+	return "the dependencies are " + strings.Join(names, ", ")
+}
+
+func requirements(list dialect.Node) []resolver.Requirement {
+	var out []resolver.Requirement
+	for _, n := range list.Items() {
+		f := n.Fields("name", "bundle", "reference", "version", "interface", "namespace", "labels", "credentials", "parameters", "outputs", "sharing", "lifecycle")
+		if !f["name"].Is() {
+			n.Error(n.Path()+" has no name", "templates and overrides need one")
+		}
+		r := requirement(f)
+		r.Alias = f["name"].Text()
+		if r.Package == "" && r.Interface == nil {
+			r.Package = r.Alias // seed 001: the name is the bundle's where nothing else is said
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// requirement reads the criteria of a dependency, under bundle (seed 000) or beside it (seed 001, and the
+// extension of bundle.json).
+func requirement(f map[string]dialect.Node) resolver.Requirement {
+	r := resolver.Requirement{
+		Labels: f["labels"].TextMap(), Parameters: f["parameters"].TextMap(), Credentials: f["credentials"].TextMap(),
+		Outputs: f["outputs"].TextMap(), Share: share(f["sharing"]), Lifecycle: lifecycle(f["lifecycle"]),
+	}
+	switch b := f["bundle"]; {
+	case b.IsMap():
+		in := b.Fields("reference", "version", "interface", "credentials", "parameters", "outputs", "sharing")
+		criteria(&r, in)
+		r.Parameters, r.Credentials = both(r.Parameters, in["parameters"]), both(r.Credentials, in["credentials"])
+		r.Outputs = both(r.Outputs, in["outputs"])
+		if in["sharing"].Is() {
+			r.Share = share(in["sharing"])
+		}
+	case b.Is():
+		f["reference"] = b
+		criteria(&r, f)
+	default:
+		criteria(&r, f)
+		ns := f["namespace"].Text() // seed 001: without one, a new installation is global
+		r.Namespace = &ns
+	}
+	return r
+}
+
+func both(m map[string]string, n dialect.Node) map[string]string {
+	if !n.Is() {
+		return m
+	}
+	out := n.TextMap()
+	for k, v := range m {
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[k] = v
+	}
+	return out
+}
+
+func criteria(r *resolver.Requirement, f map[string]dialect.Node) {
+	r.Version = f["version"].Text()
+	if ref := f["reference"]; ref.Is() {
+		r.Package, r.Default = dialect.Version(ref)
+	}
+	if i := f["interface"]; i.Is() {
+		r.Interface = requiredInterface(i)
+	}
+}
+
+func requiredInterface(n dialect.Node) *resolver.Interface {
+	f := n.Fields("id", "name", "version", "reference", "document", "parameters", "credentials", "outputs")
+	i := &resolver.Interface{
+		ID: f["id"].Text(), Name: f["name"].Text(), Version: f["version"].Text(), Reference: f["reference"].Text(),
+		Parameters: fields(f["parameters"]), Credentials: fields(f["credentials"]), Outputs: fields(f["outputs"]),
+	}
+	if d := f["document"]; d.Is() {
+		in := d.Fields("parameters", "credentials", "outputs")
+		i.Document = &resolver.Document{Parameters: fields(in["parameters"]), Credentials: fields(in["credentials"]), Outputs: fields(in["outputs"])}
+	}
+	return i
+}
+
+// share reads the sharing criteria; Porter itself writes the mode as true and false.
+func share(n dialect.Node) resolver.Share {
+	f := n.Fields("mode", "group")
+	s := resolver.Share{Mode: f["mode"].Text()}
+	switch s.Mode {
+	case "true":
+		s.Mode = resolver.ModeGroup
+	case "false":
+		s.Mode = resolver.ModeNone
+	}
+	if g := f["group"]; g.IsMap() {
+		s.Group = g.Fields("name")["name"].Text()
+	} else {
+		s.Group = g.Text()
+	}
+	return s
+}
+
+func lifecycle(n dialect.Node) resolver.Lifecycle {
+	f := n.Fields("managed", "upgrade", "invoke", "uninstall")
+	managed := f["managed"].Bool()
+	return resolver.Lifecycle{
+		Managed: managed != nil && *managed, Upgrade: f["upgrade"].Bool(), Invoke: f["invoke"].Bool(), Uninstall: f["uninstall"].Bool(),
+	}
+}
+
+// provides reads one interface under its name (seed 000) or a list of them with versions (seed 001).
+func provides(n dialect.Node) []resolver.Provide {
+	if !n.Is() {
+		return nil
+	}
+	items := []dialect.Node{n}
+	if n.IsList() {
+		items = n.Items()
+	}
+	var out []resolver.Provide
+	for _, item := range items {
+		f := item.Fields("interface", "version")
+		p := resolver.Provide{Version: f["version"].Text()}
+		if i := f["interface"]; i.IsMap() {
+			in := i.Fields("id", "version")
+			p.Interface = in["id"].Text()
+			if in["version"].Is() {
+				p.Version = in["version"].Text()
+			}
+		} else {
+			p.Interface = i.Text()
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// fields reads parameters, credentials or outputs: a list with names.
+func fields(list dialect.Node) []resolver.Field {
+	var out []resolver.Field
+	if list.IsMap() && !list.Get("name").IsScalar() && !list.Get("$id").IsScalar() {
+		return named(list, dialect.Node{})
+	}
+	for _, n := range list.Items() {
+		f := n.Some("name", "type", "$id", "default", "required")
+		out = append(out, field(f))
+	}
+	return out
+}
+
+func field(f map[string]dialect.Node) resolver.Field {
+	d := resolver.Field{Name: f["name"].Text(), ID: f["$id"].Text(), Required: f["required"].Bool()}
+	if t := f["type"]; t.IsScalar() { // a list of types is none that could be compared
+		d.Type = t.Text()
+	}
+	if v := f["default"]; v.Is() {
+		text := ""
+		if v.IsScalar() {
+			text = v.Text()
+		}
+		d.Default = &text
+	}
+	return d
+}

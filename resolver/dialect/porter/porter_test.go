@@ -1,0 +1,159 @@
+package porter
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/resolver/dialect"
+)
+
+const manifestYAML = `
+name: app
+registry: registry.example.org/org
+version: 1.20.0
+parameters:
+- {name: port, type: integer, default: 80, source: {dependency: db, output: port}}
+- {name: on, type: [string, "null"]}
+dependencies:
+  requires:
+  - name: db
+    bundle:
+      reference: registry.example.org:5000/db:latest
+      version: 1.20
+      interface: {id: sql, document: {outputs: [{name: url, type: string}]}}
+    sharing: {mode: false, group: own}
+    parameter: {size: "3"}
+    colour: red
+  provides: {interface: {id: web}}
+install:
+- exec: {arguments: ["${ bundle.dependencies.db.outputs.host }"]}
+`
+
+// TestReadManifest reads what the examples of the seeds do not have.
+func TestReadManifest(t *testing.T) {
+	docs, err := Read([]byte(manifestYAML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := "80"
+	want := resolver.Package{
+		Package: "registry.example.org/org/app", Version: "1.20.0",
+		Parameters: []resolver.Field{{Name: "port", Type: "integer", Default: &port}, {Name: "on"}},
+		Provides:   []resolver.Provide{{Interface: "web"}},
+		Requires: []resolver.Requirement{{
+			Alias: "db", Package: "registry.example.org:5000/db", Version: "1.20",
+			Interface:  &resolver.Interface{ID: "sql", Document: &resolver.Document{Outputs: []resolver.Field{{Name: "url", Type: "string"}}}},
+			Share:      resolver.Share{Mode: resolver.ModeNone, Group: "own"},
+			Parameters: map[string]string{"size": "3"}, Uses: resolver.Uses{Outputs: []string{"host", "port"}},
+		}},
+	}
+	if diff := cmp.Diff([]resolver.Package{want}, docs.Packages); diff != "" {
+		t.Error(diff)
+	}
+	warnings := []string{
+		`line 16: dependencies.requires[0].parameter is read as parameters (hint: write "parameters")`,
+		`line 17: dependencies.requires[0].colour is not known and is left out (hint: the fields here are name, bundle, reference, version, interface, namespace, labels, credentials, parameters, outputs, sharing, lifecycle)`,
+		`line 12: the tag latest is no version: any version is taken (hint: name a tag such as v1.2.3, or a range of versions)`,
+	}
+	if diff := cmp.Diff(warnings, strings.Split(docs.Warnings.Error(), "\n")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+const bundleJSON = `{
+	"schemaVersion": "v1.2.0", "name": "app", "version": "0.1.0", "invocationImages": [],
+	"definitions": {"size-parameter": {"type": "string", "$id": "size", "default": "3"}},
+	"parameters": {"size": {"definition": "size-parameter"}, "name": {"definition": "none", "required": true}},
+	"credentials": {"kubeconfig": {"path": "/root/.kube/config"}},
+	"custom": {"org.getporter.dependencies@v2": {
+		"provides": {"interface": {"id": "web"}},
+		"requires": {"db": {"bundle": "org/db:v1.2.3", "version": "1.x", "sharing": {"mode": true, "group": {"name": "g"}},
+			"interface": {"document": {"outputs": {"url": {"definition": "x", "$id": "sql"}}}}, "outputs": {"url": "${outputs.url}"}},
+			"api": {"interface": {"id": "api"}}}
+	}}
+}`
+
+// TestReadBundle reads a whole bundle.json, tabs and all.
+func TestReadBundle(t *testing.T) {
+	docs, err := Read([]byte(bundleJSON))
+	if err != nil || len(docs.Warnings) > 0 {
+		t.Fatal(err, docs)
+	}
+	size, yes, no := "3", true, false
+	want := resolver.Package{
+		Package: "app", Version: "0.1.0",
+		Parameters:  []resolver.Field{{Name: "size", Type: "string", ID: "size", Default: &size, Required: &no}, {Name: "name", Required: &yes}},
+		Credentials: []resolver.Field{{Name: "kubeconfig", Required: &no}},
+		Provides:    []resolver.Provide{{Interface: "web"}},
+		Requires: []resolver.Requirement{{
+			Alias: "db", Package: "org/db", Default: "v1.2.3", Version: "1.x", Share: resolver.Share{Mode: resolver.ModeGroup, Group: "g"},
+			Interface: &resolver.Interface{Document: &resolver.Document{Outputs: []resolver.Field{{Name: "url", ID: "sql"}}}},
+			Outputs:   map[string]string{"url": "${outputs.url}"},
+		}, {Alias: "api", Interface: &resolver.Interface{ID: "api"}}},
+	}
+	if diff := cmp.Diff([]resolver.Package{want}, docs.Packages); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	for doc, want := range map[string]string{
+		"name: a\ndependencies: {requires: [{bundle: org/a@sha256:x}]}": "line 2: dependencies.requires[0] has no name (hint: templates and overrides need one)\n" +
+			"line 2: dependencies.requires[0].bundle pins a digest, which the resolver cannot choose by (hint: name the version that has it; the lock records its digest)",
+		"name: a\nname: b":          "name is given twice",
+		"{":                         "not valid YAML or JSON",
+		"{\"name\": \"a\"\n  }\n}x": "not valid YAML or JSON",
+		"mixins: [exec]":            dialect.ErrNoDocument.Error(),
+		"":                          dialect.ErrNoDocument.Error(),
+		"schemaType: Installation":  "line 1: the installation has no name",
+	} {
+		if docs, err := Read([]byte(doc)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v %v, want %s", doc, docs, err, want)
+		}
+	}
+	if _, err := Read([]byte("mixins: []")); !errors.Is(err, dialect.ErrNoDocument) {
+		t.Error(err)
+	}
+}
+
+// TestReadUnderBundle reads what the format of seed 000 has beside bundle, and its text in it.
+func TestReadUnderBundle(t *testing.T) {
+	docs, err := Read([]byte("dependencies: {requires: [{name: db, parameters: {a: x, b: y}, bundle: {reference: org/db:v1.0.0, parameters: {a: z, c: w}, " +
+		"credentials: {k: v}, outputs: {o: p}, sharing: {mode: none}}}]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := resolver.Requirement{
+		Alias: "db", Package: "org/db", Default: "v1.0.0", Share: resolver.Share{Mode: resolver.ModeNone},
+		Parameters: map[string]string{"a": "x", "b": "y", "c": "w"}, Credentials: map[string]string{"k": "v"}, Outputs: map[string]string{"o": "p"},
+	}
+	if diff := cmp.Diff(want, docs.Packages[0].Requires[0]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestReadOldList reads dependencies as they stood before PEP 003, with a word about it.
+func TestReadOldList(t *testing.T) {
+	docs, err := Read([]byte("name: a\ndependencies:\n- {name: db, reference: org/db:v1.0.0}\n"))
+	if err != nil || len(docs.Packages[0].Requires) != 1 || len(docs.Warnings) != 1 {
+		t.Error(docs, err)
+	}
+}
+
+// FuzzRead holds that reading ends, and gives either documents or an error.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(manifestYAML))
+	f.Add([]byte(bundleJSON))
+	f.Add([]byte("schemaType: Installation\nname: a\nbundle: {repository: org/a, version: 1.0.0}\n"))
+	f.Add([]byte("{\n  \"name\": \"a\"\n    }\n}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		docs, err := Read(data)
+		if (docs == nil) == (err == nil) {
+			t.Fatalf("%v, %v", docs, err)
+		}
+	})
+}
