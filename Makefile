@@ -16,7 +16,7 @@ ARCHES    := amd64 arm64
 
 # Packages that start goroutines: the only ones that the race detector repeats.
 RACE_PACKAGES := $(patsubst %,./%/...,$(wildcard \
-	internal/gitrepo internal/ocirepo internal/reconcile internal/render internal/source test/e2e variantgen))
+	internal/gitrepo internal/krm internal/ocirepo internal/reconcile internal/render internal/source test/e2e variantgen))
 
 FUZZTIME  ?= 30s
 FUZZ      ?= .
@@ -99,7 +99,7 @@ fuzz: ## every fuzz target for FUZZTIME each (FUZZ=regexp of folders)
 	@git grep -hoIE --untracked --full-name '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' >/dev/null || { echo "no fuzz targets"; exit 0; }; \
 	git grep -oIE --untracked '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' | grep -E '^($(FUZZ))' | sed 's/:func / /' | while read -r file target; do \
 		echo "== $$target ($$(dirname $$file)) for $(FUZZTIME)"; \
-		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "./$$(dirname $$file)" </dev/null || exit 1; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 3s "./$$(dirname $$file)" </dev/null || exit 1; \
 	done
 
 images: ## OCI images of the functions in dist/images, the same digests everywhere
