@@ -1,8 +1,8 @@
 // Package catalog is the use case around the resolver: it reads the versions
-// that Catalogs name, from Git, and answers for each target of a fleet what its
+// that Catalogs name, from Git and OCI registries, and answers for each target of a fleet what its
 // Installations need (design sections 1 and 3; seeds 000, 001 and 003).
 //
-//	entries, problems := catalog.Reader{Git: store}.Read(ctx, fleet.Catalogs)
+//	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
 //	targets, err := catalog.Resolve(catalog.Wanted{Catalogs: …, Installations: …, Entries: entries})
 //
 // Whatever cannot be read is a problem that names the source, and the rest is
@@ -26,6 +26,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/resolver"
 )
 
@@ -43,9 +44,11 @@ type Entry struct {
 	Description string
 }
 
-// Reader reads catalogues. Git is required.
+// Reader reads catalogues. Git is required; without OCI, sources in registries
+// are problems.
 type Reader struct {
 	Git *gitrepo.Store
+	OCI *ocirepo.Store
 }
 
 // ioLimit bounds how many repositories are talked to at once.
@@ -92,7 +95,7 @@ func (r Reader) Read(ctx context.Context, catalogs []*v1alpha1.Catalog) ([]Entry
 
 func (r Reader) source(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry, []error) {
 	if s.Git == nil {
-		return nil, []error{fmt.Errorf("source %s: only Git sources are read by this version: name the package's Git repository", s.OCI.Repository)}
+		return r.oci(ctx, s)
 	}
 	repo, err := r.Git.Open(ctx, s.Git.Repo)
 	if err != nil {
@@ -175,18 +178,11 @@ func (v tagged) read(ctx context.Context, repo *gitrepo.Repo) (*Entry, error) {
 		return nil, err
 	}
 	e.Tag, e.Source, e.Digest = v.tag, repo.URL(), "git:"+v.commit.String()
-	data, ok, err := repo.ReadFile(tree, kptfilev1.KptFileName)
-	if err != nil || !ok {
-		return e, err
+	data, _, err := repo.ReadFile(tree, kptfilev1.KptFileName)
+	if err != nil {
+		return nil, err
 	}
-	var k kptfilev1.KptFile
-	if err := yaml.Unmarshal(data, &k); err != nil {
-		return nil, fmt.Errorf("%s: %w", kptfilev1.KptFileName, err)
-	}
-	if k.Info != nil {
-		e.Keywords, e.Description = k.Info.Keywords, k.Info.Description
-	}
-	return e, nil
+	return e, e.kptfile(data)
 }
 
 func (v tagged) manifest(repo *gitrepo.Repo, tree gitrepo.Hash, e *Entry) error {
@@ -194,7 +190,13 @@ func (v tagged) manifest(repo *gitrepo.Repo, tree gitrepo.Hash, e *Entry) error 
 	if err != nil || !ok {
 		return err
 	}
-	obj, report := api.Parse(data, api.WithFile(path.Join(v.path, ManifestFile)))
+	return e.manifest(data, path.Join(v.path, ManifestFile))
+}
+
+// manifest takes over what a package's manifest says; the version of its tag
+// stands in for one that it does not give.
+func (e *Entry) manifest(data []byte, file string) error {
+	obj, report := api.Parse(data, api.WithFile(file))
 	if err := report.Err(); err != nil {
 		return err
 	}
@@ -202,11 +204,24 @@ func (v tagged) manifest(repo *gitrepo.Repo, tree gitrepo.Hash, e *Entry) error 
 	if !ok {
 		return fmt.Errorf("%s holds no PackageManifest", ManifestFile)
 	}
-	if m.Name != v.name {
-		return fmt.Errorf("%s: metadata.name is %q and the tag's package %q: name both alike, or nothing could tell which is needed", ManifestFile, m.Name, v.name)
+	name, version := e.Package.Package, e.Version
+	if m.Name != name {
+		return fmt.Errorf("%s: metadata.name is %q and the tag's package %q: name both alike, or nothing could tell which is needed", ManifestFile, m.Name, name)
 	}
 	e.Package = resolver.FromManifest(m)
-	e.Version, e.Labels = cmp.Or(e.Version, v.version), m.Labels
+	e.Version, e.Labels = cmp.Or(e.Version, version), m.Labels
+	return nil
+}
+
+// kptfile takes over what a Kptfile says about the package; nil says nothing.
+func (e *Entry) kptfile(data []byte) error {
+	var k kptfilev1.KptFile
+	if err := yaml.Unmarshal(data, &k); err != nil {
+		return fmt.Errorf("%s: %w", kptfilev1.KptFileName, err)
+	}
+	if k.Info != nil {
+		e.Keywords, e.Description = k.Info.Keywords, k.Info.Description
+	}
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
+	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/resolver"
 )
@@ -42,11 +45,12 @@ type resolved struct {
 
 // catalogues reads the fleet and all catalogues, and prints what is wrong there.
 func (a *app) catalogues(ctx context.Context) (*resolved, error) {
-	fleet, store, _, err := a.read(ctx)
+	fleet, git, cache, err := a.read(ctx)
 	if err != nil {
 		return nil, err
 	}
-	entries, problems := catalog.Reader{Git: store}.Read(ctx, fleet.Catalogs)
+	oci := ocirepo.NewStore(ocirepo.Options{CacheDir: filepath.Join(cache, "oci"), Log: a.log()})
+	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
 	r := &resolved{fleet: fleet, wanted: &catalog.Wanted{
 		Catalogs: fleet.Catalogs, Installations: fleet.Installations, Locks: fleet.Locks, Entries: entries,
 	}}
@@ -355,7 +359,7 @@ func askedRows(i *v1alpha1.Installation, res *resolver.Resolution) [][]string {
 func newGraph(a *app) *cobra.Command {
 	var f resolveFlags
 	format := "mermaid"
-	formats := []string{"mermaid", "dot", "json", "yaml"}
+	formats := []string{"mermaid", "dot", "svg", "json", "yaml"}
 	c := &cobra.Command{
 		Use:   "graph [TARGET...]",
 		Short: "Draw what targets are to have, and who needs whom",
@@ -377,6 +381,8 @@ func newGraph(a *app) *cobra.Command {
 			switch format {
 			case "dot":
 				_, err = fmt.Fprint(a.Out, catalog.Dot(graphs...))
+			case "svg":
+				err = a.drawSVG(c.Context(), catalog.Dot(graphs...))
 			case "mermaid":
 				_, err = fmt.Fprint(a.Out, catalog.Mermaid(graphs...))
 			default:
@@ -391,6 +397,21 @@ func newGraph(a *app) *cobra.Command {
 	a.addResolve(c, &f)
 	c.Flags().StringVarP(&format, "output", "o", format, "output format: "+strings.Join(formats, "|"))
 	return c
+}
+
+// drawSVG has Graphviz draw: the library that brings it into the program costs
+// every other command its start.
+func (a *app) drawSVG(ctx context.Context, dot string) error {
+	program, err := exec.LookPath("dot")
+	if err != nil {
+		return errors.New("--output svg needs Graphviz' dot on the PATH: install graphviz, or take -o dot or -o mermaid")
+	}
+	c := exec.CommandContext(ctx, program, "-Tsvg")
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(dot), a.Out, a.Err
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("drawing with %s: %w", program, err)
+	}
+	return nil
 }
 
 func newOutdated(a *app) *cobra.Command {

@@ -90,11 +90,7 @@ func (a *app) read(ctx context.Context) (fleet *source.Fleet, store *gitrepo.Sto
 	if cache, err = f.cache(); err != nil {
 		return nil, nil, "", err
 	}
-	options := gitrepo.Options{CacheDir: filepath.Join(cache, "git")}
-	if a.verbose {
-		options.Log = func(format string, args ...any) { a.note(format, args...) }
-	}
-	store = gitrepo.NewStore(options)
+	store = gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log()})
 	if fleet, err = source.Read(ctx, f.location, source.Options{Git: gitTree{store}, Manager: f.manager}); err != nil {
 		return nil, nil, "", err
 	}
@@ -128,6 +124,14 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 	}
 	cfg.Progress = p.report
 	return &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}, nil
+}
+
+// log is where adapters note what they do; nil unless --verbose asks for it.
+func (a *app) log() func(format string, args ...any) {
+	if !a.verbose {
+		return nil
+	}
+	return a.note
 }
 
 func (f *fleetFlags) cache() (string, error) {

@@ -3,6 +3,7 @@ package gittest
 import (
 	"bytes"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -76,6 +77,7 @@ func NewServer(t testing.TB) *Server {
 		},
 		InheritEnv: []string{"PATH"},
 		Stderr:     io.Discard,
+		Logger:     log.New(io.Discard, "", 0), // clients that were killed
 	}
 	srv := httptest.NewUnstartedServer(s)
 	srv.Config.ConnState = s.connected
@@ -144,11 +146,11 @@ func (s *Server) Bytes(kind string) int64 {
 	return s.bytes[kind]
 }
 
-// ResetCounts sets all counts to 0.
+// ResetCounts sets all counts to 0 and forgets StopAt.
 func (s *Server) ResetCounts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.counts, s.bytes, s.passed = map[string]int{}, map[string]int64{}, map[Stream]int64{}
+	s.counts, s.bytes, s.passed, s.stop = map[string]int{}, map[string]int64{}, map[Stream]int64{}, nil
 }
 
 // Wait returns when all clients have gone and all that they asked for is done,

@@ -129,7 +129,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*Verdict, []err
 	var errs []error
 	for _, n := range req.Names {
 		if !used[n] && req.Expect == nil {
-			errs = append(errs, fmt.Errorf("%w: no revision to %s is called %q", ErrNothing, req.Decision, n))
+			errs = append(errs, fmt.Errorf("%w: %s", ErrNothing, e.undecidable(req.Decision, n, sets)))
 		}
 	}
 	errs = append(errs, expectations(out, req.Expect)...)
@@ -172,8 +172,23 @@ func (v *Verdict) named(names []string, set string, used map[string]bool) bool {
 	return hit
 }
 
-// decidable lists this manager's revisions that a decision applies to, each
-// once: where several Repositories show it, as the one that a variant wants it
+// undecidable says why a name means nothing to decide: it stands where no such
+// decision is made, or there is none.
+func (e *Engine) undecidable(d Decision, name string, sets map[Identity]string) string {
+	var at []string
+	for _, v := range e.decidable("") {
+		if v.named([]string{name}, sets[v.Identity], map[string]bool{}) {
+			at = append(at, fmt.Sprintf("%s is %s", v.Identity, strings.TrimSpace(string(v.From)+" "+revisionName(v.Revision))))
+		}
+	}
+	if len(at) == 0 {
+		return fmt.Sprintf("no revision of this fleet is called %q", name)
+	}
+	return fmt.Sprintf("%s: there is nothing to %s", strings.Join(limit(at, 5), ", "), d)
+}
+
+// decidable lists this manager's revisions that a decision applies to (all of
+// them for none), each once: where several Repositories show it, as the one that a variant wants it
 // in, else as the innermost.
 func (e *Engine) decidable(d Decision) []*Verdict {
 	var out []*Verdict
@@ -186,7 +201,7 @@ func (e *Engine) decidable(d Decision) []*Verdict {
 			s := r.states[path]
 			for _, rev := range s.revisions {
 				h := s.headOf(rev)
-				if h == nil || !e.mine(h.owner, r.obj.Namespace) || !applies(d, rev.Phase) {
+				if h == nil || !e.mine(h.owner, r.obj.Namespace) || d != "" && !applies(d, rev.Phase) {
 					continue
 				}
 				v := &Verdict{

@@ -1,12 +1,19 @@
 package e2e
 
 import (
+	"context"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/registry"
+
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/ocirepo"
 )
 
 const certificates = "https://example.com/interfaces/certificates"
@@ -70,6 +77,11 @@ func TestResolve(t *testing.T) {
 	w.contains(w.mustRun(0, "explain", "shop", "--platform", "kubernetes=1.29.0").out, "one      shop           db   parameter   size")
 	w.contains(w.mustRun(0, "graph", "one", "--platform", "kubernetes=1.29.0").out, "flowchart LR", `-- "certs" -->`)
 	w.contains(w.mustRun(0, "graph", "one", "-o", "dot").out, "digraph variform", `label="db"`)
+	if _, err := exec.LookPath("dot"); err == nil {
+		w.contains(w.mustRun(0, "graph", "one", "-o", "svg").out, "<svg ", "prod/shop")
+	} else {
+		w.contains(w.mustRun(2, "graph", "one", "-o", "svg").err, "install graphviz")
+	}
 	w.contains(w.mustRun(2, "resolve", "--target", "three").err, `no Installation names the target "three"`, "one", "two")
 }
 
@@ -132,4 +144,42 @@ func TestCatalogList(t *testing.T) {
 	w.contains(r.err, "Catalog main", "tag shop/v2", "alais", `did you mean "alias"`)
 	w.contains(r.out, "shop@1.0.0")
 	w.lacks(r.out, "shop@2.0.0")
+}
+
+// Versions come from a registry as they come from Git, by digest.
+func TestResolveFromRegistry(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(registry.New(registry.WithReferrersSupport(true)))
+	defer srv.Close()
+	address := strings.TrimPrefix(srv.URL, "http://") + "/packages"
+	store := ocirepo.NewStore(ocirepo.Options{})
+	push := func(name, tag, spec string) string {
+		t.Helper()
+		var files []krm.File
+		for file, data := range packageWith(name, spec) {
+			files = append(files, krm.File{Path: strings.TrimPrefix(file, name+"/"), Data: []byte(data)})
+		}
+		p, err := krm.Parse(files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pushed, err := store.Push(context.Background(), address+"/"+name+":"+tag, p, ocirepo.PushOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pushed.Digest
+	}
+	push("shop", "v1", "  requires:\n  - {alias: db, package: postgres, version: \">=15 <17\"}\n")
+	push("postgres", "14.9.0", "")
+	digest := push("postgres", "v16.1.0", "")
+	push("postgres", "v17.0.0", "")
+
+	w := newWorld(t, "c1")
+	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata:\n  name: registry\nspec:\n  sources:\n  - oci: {repository: "+address+"}\n")
+	w.write("shop.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: shop}\nspec: {package: shop}\n")
+	w.contains(w.mustRun(0, "resolve", "-o", "yaml").out, "version: 16.1.0", "digest: "+digest, "source: "+address+"/postgres")
+	w.contains(w.mustRun(0, "catalog", "list", "-o", "name").out, "postgres@17.0.0", "shop@1.0.0")
+	srv.Close()
+	r := w.mustRun(1, "catalog", "list")
+	w.contains(r.err, "Catalog registry", address)
 }

@@ -1,0 +1,83 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/resolver/dialect/crossplane"
+)
+
+// oci reads a source in a registry: the packages named, else all below it, else
+// the repository itself as the one package.
+func (r Reader) oci(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry, []error) {
+	if r.OCI == nil {
+		return nil, []error{fmt.Errorf("source %s: no registries are read here", s.OCI.Repository)}
+	}
+	repo, err := r.OCI.Open(s.OCI.Repository)
+	if err != nil {
+		return nil, []error{fmt.Errorf("source %s: %w", s.OCI.Repository, err)}
+	}
+	packages := s.Packages
+	if len(packages) == 0 {
+		packages, err = repo.Packages(ctx)
+		if errors.Is(err, ocirepo.ErrNoCatalog) || err == nil && len(packages) == 0 {
+			packages, err = []string{""}, nil
+		}
+		if err != nil {
+			return nil, []error{fmt.Errorf("source %s: %w", repo.Address(), err)}
+		}
+	}
+	var entries []Entry
+	var problems []error
+	for _, name := range packages {
+		manifests, err := repo.Manifests(ctx, name)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("source %s: package %q: %w", repo.Address(), name, err))
+			continue
+		}
+		for i := range manifests {
+			e, err := imageEntry(cmp.Or(name, path.Base(repo.Address())), &manifests[i])
+			if err != nil {
+				problems = append(problems, fmt.Errorf("source %s: tag %s: %w", path.Join(repo.Address(), name), manifests[i].Tag, err))
+				continue
+			}
+			e.Tag, e.Source, e.Digest = manifests[i].Tag, path.Join(repo.Address(), name), manifests[i].Digest
+			entries = append(entries, *e)
+		}
+	}
+	return entries, problems
+}
+
+func imageEntry(name string, m *ocirepo.RevisionManifest) (*Entry, error) {
+	if m.Err != nil {
+		return nil, m.Err
+	}
+	e := &Entry{Package: resolver.Package{Package: name, Version: m.Version}}
+	if m.Version == "" {
+		e.Version = fmt.Sprintf("%d.0.0", m.Number)
+	}
+	switch {
+	case m.Crossplane:
+		docs, err := crossplane.Read(m.Data)
+		if err != nil {
+			return nil, err
+		}
+		if len(docs.Packages) != 1 {
+			return nil, fmt.Errorf("its package.yaml holds %d packages, and one is read", len(docs.Packages))
+		}
+		version := e.Version
+		e.Package = docs.Packages[0]
+		e.Package.Package, e.Version = name, version
+	case m.Data != nil:
+		if err := e.manifest(m.Data, ManifestFile); err != nil {
+			return nil, err
+		}
+	}
+	return e, e.kptfile(m.Kptfile)
+}
