@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
@@ -85,9 +86,11 @@ func (r *Report) Digest() string {
 	lines := make([]string, 0, len(r.Outcomes))
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
-		line := fmt.Sprintf("%q %q", o.ConditionType, o.Message)
+		line := strconv.Quote(o.ConditionType) + " "
 		if o.Object != nil {
-			line = fmt.Sprintf("%q %q %s", o.ConditionType, o.Object.String(), o.Object.Digest)
+			line += strconv.Quote(o.Object.String()) + " " + o.Object.Digest
+		} else {
+			line += strconv.Quote(o.Message)
 		}
 		lines = append(lines, line+"\n")
 	}

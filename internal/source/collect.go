@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sort"
 	"strings"
+	"sync/atomic"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"golang.org/x/sync/errgroup"
@@ -42,24 +43,31 @@ func issue(at Origin, field, message, hint string) api.Issue {
 	return api.Issue{File: at.File, Line: at.Line, Field: field, Message: message, Hint: hint}
 }
 
-// read parses the files side by side and keeps their order.
+// read reads and parses the files side by side and keeps their order. A file
+// that cannot be read is a Problem.
 func (c *collector) read(ctx context.Context, t tree, files []string) error {
-	contents, err := c.load(ctx, t, files)
-	if err != nil {
-		return err
-	}
 	results := make([]fileResult, len(files))
+	var total atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, data := range contents {
-		if data == nil {
-			continue
-		}
+	for i, name := range files {
 		g.Go(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			results[i] = parseFile(files[i], data, c.limits)
+			data, err := t.read(name, c.limits.FileBytes)
+			if total.Add(int64(len(data))) > c.limits.TotalBytes {
+				return fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, c.limits.TotalBytes, ignoreName)
+			}
+			at := Origin{File: name}
+			switch {
+			case errors.Is(err, errTooLarge):
+				results[i].problems = api.Issues{issue(at, "", fmt.Sprintf("the file is larger than %d bytes", c.limits.FileBytes), "split it, or name it in "+ignoreName)}
+			case err != nil:
+				results[i].problems = api.Issues{issue(at, "", "the file cannot be read: "+plain(err), "make it readable, or name it in "+ignoreName)}
+			default:
+				results[i] = parseFile(name, data, c.limits)
+			}
 			return nil
 		})
 	}
@@ -72,30 +80,6 @@ func (c *collector) read(ctx context.Context, t tree, files []string) error {
 		c.fleet.Warnings = append(c.fleet.Warnings, r.warnings...)
 	}
 	return nil
-}
-
-// load reads the files; one that cannot be read is a Problem and nil.
-func (c *collector) load(ctx context.Context, t tree, files []string) ([][]byte, error) {
-	out := make([][]byte, len(files))
-	var total int64
-	for i, name := range files {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		data, err := t.read(name, c.limits.FileBytes)
-		switch {
-		case errors.Is(err, errTooLarge):
-			c.problem(Origin{File: name}, fmt.Sprintf("the file is larger than %d bytes", c.limits.FileBytes), "split it, or name it in "+ignoreName)
-		case err != nil:
-			c.problem(Origin{File: name}, "the file cannot be read: "+plain(err), "make it readable, or name it in "+ignoreName)
-		default:
-			out[i] = data
-		}
-		if total += int64(len(data)); total > c.limits.TotalBytes {
-			return nil, fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, c.limits.TotalBytes, ignoreName)
-		}
-	}
-	return out, nil
 }
 
 // manager takes the manager's name from the root Kptfile. It stands in every
