@@ -16,7 +16,7 @@ const (
 // explain tells why the search found nothing, in facts none of which can be left out.
 func (u *universe) explain(s *solve.Solver) error {
 	facts := solve.Minimize(u, s.Core(), minimizeTrials)
-	facts = merged(facts)
+	facts = u.merged(facts)
 	at := depths(facts)
 	slices.SortStableFunc(facts, func(a, b solve.Fact) int { return place(at, a) - place(at, b) })
 	e := &ConflictError{Kind: u.kind(facts), Summary: u.summary()}
@@ -57,12 +57,12 @@ func foldFirst(reasons []string) []string {
 }
 
 // merged joins facts that differ in the version alone, so that "every version needs it" is one sentence.
-func merged(facts []solve.Fact) []solve.Fact {
+func (u *universe) merged(facts []solve.Fact) []solve.Fact {
 	var out []solve.Fact
 next:
 	for _, f := range facts {
 		for i, o := range out {
-			if f.Kind == solve.FactNeed && o.Kind == f.Kind && o.Slot == f.Slot && o.Need.Slot == f.Need.Slot && f.Need.Slot != solve.Impossible && o.Need.Allowed.Equal(f.Need.Allowed) {
+			if u.alike(f, o) {
 				values := o.Values.Clone()
 				for _, v := range f.Values.Values() {
 					values.Add(v)
@@ -74,6 +74,19 @@ next:
 		out = append(out, f)
 	}
 	return out
+}
+
+// alike tells whether two facts say the same of versions of one slot. What nothing can meet is the same need
+// only where it fails for the same reason.
+func (u *universe) alike(f, o solve.Fact) bool {
+	if f.Kind != solve.FactNeed || o.Kind != f.Kind || o.Slot != f.Slot || o.Need.Slot != f.Need.Slot {
+		return false
+	}
+	if f.Need.Slot == solve.Impossible {
+		a, b := u.failureOf(f), u.failureOf(o)
+		return a != nil && b != nil && a.text == b.text && a.need == b.need
+	}
+	return o.Need.Allowed.Equal(f.Need.Allowed)
 }
 
 // depths is how far from the root each slot is, by the needs among the facts.

@@ -234,6 +234,92 @@ func TestWhy(t *testing.T) {
 	}
 }
 
+// TestWhyNotOfMany holds that a reason of one version is not given as that of all: the versions that are set
+// aside fall away for a reason of their own, which is not told.
+func TestWhyNotOfMany(t *testing.T) {
+	kubernetes := func(v string) []Requirement {
+		return []Requirement{{Alias: "k8s", Platform: "kubernetes", Version: v}}
+	}
+	shop := Package{Package: "shop", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Package: "postgres", Version: ">=14"}}}
+	postgres := func(version string, requires ...Requirement) Package {
+		return Package{Package: "postgres", Version: version, Requires: requires}
+	}
+	needsShop := "shop 1.0.0 needs postgres >=14"
+	tests := map[string]struct {
+		reason   string
+		postgres []Package
+		version  string
+		want     []string
+	}{
+		"with one out of range": {
+			postgres: []Package{postgres("13.9.0"), postgres("14.9.0"), postgres("15.4.0"), postgres("16.0.0", kubernetes(">=1.30")...)},
+			version:  "16.0.0",
+			want:     []string{needsShop + " (16.0.0, 15.4.0, 14.9.0)", "postgres 16.0.0 needs kubernetes >=1.30, but the platform here is kubernetes 1.29.0"},
+		},
+		"all in range": {
+			postgres: []Package{postgres("14.9.0"), postgres("15.4.0"), postgres("16.0.0", kubernetes(">=1.30")...)},
+			version:  "16.0.0",
+			want:     []string{needsShop, "postgres 16.0.0 needs kubernetes >=1.30, but the platform here is kubernetes 1.29.0"},
+		},
+		"the oldest": {
+			reason:   "neither the order of versions nor what another one fails for matters",
+			postgres: []Package{postgres("14.9.0", kubernetes("<1.25")...), postgres("15.4.0"), postgres("16.0.0", kubernetes(">=1.30")...)},
+			version:  "14.9.0",
+			want:     []string{needsShop, "postgres 14.9.0 needs kubernetes <1.25, but the platform here is kubernetes 1.29.0"},
+		},
+		"by range": {
+			postgres: []Package{postgres("13.9.0"), postgres("14.9.0")},
+			version:  "13.9.0",
+			want:     []string{needsShop + " (only 14.9.0)"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, scope := range []Scope{ScopeAny, ScopeCluster} {
+				cat := []Package{shop}
+				for _, p := range tt.postgres {
+					p.Scope = scope
+					cat = append(cat, p)
+				}
+				in := Input{Catalog: mustCatalog(t, cat), Want: []Request{{Package: "shop"}}, Platform: map[string]string{"kubernetes": "1.29.0"}}
+				got, err := WhyNot(in, "postgres", tt.version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("%s; scope %q: -want +got\n%s", tt.reason, scope, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestConflictOfMany holds that versions which fail for the same reason are one sentence, others one each.
+func TestConflictOfMany(t *testing.T) {
+	kubernetes := func(v string) []Requirement {
+		return []Requirement{{Alias: "k8s", Platform: "kubernetes", Version: v}}
+	}
+	cat := mustCatalog(t, []Package{
+		{Package: "shop", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Package: "postgres"}}},
+		{Package: "postgres", Version: "14.0.0", Requires: kubernetes("<1.20")},
+		{Package: "postgres", Version: "15.0.0", Requires: kubernetes(">=1.30")},
+		{Package: "postgres", Version: "16.0.0", Requires: kubernetes(">=1.30")},
+	})
+	_, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: "shop"}}, Platform: map[string]string{"kubernetes": "1.29.0"}})
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) {
+		t.Fatalf("got %v, want a conflict", err)
+	}
+	want := []string{
+		"shop 1.0.0 needs postgres",
+		"postgres 16.0.0, 15.0.0 needs kubernetes >=1.30, but the platform here is kubernetes 1.29.0",
+		"postgres 14.0.0 needs kubernetes <1.20, but the platform here is kubernetes 1.29.0",
+	}
+	if diff := cmp.Diff(want, conflict.Reasons); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 func TestCatalogErrors(t *testing.T) {
 	_, err := NewCatalog([]Package{{Package: "a", Version: "one"}, {Version: "1.0.0"}, {Package: "b", Version: "1.0.0", Scope: "world"}, {Package: "c", Version: "1.0.0", Digest: "x"}, {Package: "c", Version: "1.0.0", Digest: "y"}})
 	for _, want := range []string{`"one"`, "no name", `"world"`, "twice"} {

@@ -90,7 +90,7 @@ func Mermaid(graphs ...Graph) string {
 		for _, e := range g.Edges {
 			arrow := "-->"
 			if e.Alias != "" {
-				arrow = fmt.Sprintf("-- \"%s\" -->", mermaidText(e.Alias))
+				arrow = `-- "` + mermaidText(e.Alias) + `" -->`
 			}
 			fmt.Fprintf(&b, "    %s %s %s\n", ids[e.From], arrow, ids[e.To])
 		}

@@ -73,7 +73,7 @@ func TestResolve(t *testing.T) {
 
 	w.contains(w.mustRun(0, "why", "postgres", "--platform", "kubernetes=1.29.0").out, "shop 1.0.0 needs postgres >=14", "two\n  postgres 14.9.0 was asked for")
 	w.contains(w.mustRun(1, "why", "nothing").err, "no target has nothing")
-	w.contains(w.mustRun(0, "why-not", "postgres", "16.0.0", "--target", "one", "--platform", "kubernetes=1.29.0").out, "needs postgres >=14")
+	w.contains(w.mustRun(0, "why-not", "postgres", "16.0.0", "--target", "one", "--platform", "kubernetes=1.29.0").out, "needs postgres >=14", "postgres 16.0.0 needs kubernetes >=1.30")
 	w.contains(w.mustRun(0, "explain", "shop", "--platform", "kubernetes=1.29.0").out, "one      shop           db   parameter   size")
 	w.contains(w.mustRun(0, "graph", "one", "--platform", "kubernetes=1.29.0").out, "flowchart LR", `-- "certs" -->`)
 	w.contains(w.mustRun(0, "graph", "one", "-o", "dot").out, "digraph variform", `label="db"`)

@@ -140,7 +140,8 @@ func (s *Solver) expandValue(slot, value int32) {
 }
 
 // expandAll makes clauses of the needs of all candidates of a slot, one for all candidates that need the
-// same: what is learned from it then holds for all of them.
+// same: what is learned from it then holds for all of them. Needs that nothing can meet stay apart: they are
+// alike here, but each has its own reason, which the source tells by its index.
 func (s *Solver) expandAll(slot int32) {
 	s.slots[slot].all = true
 	base, size := s.slots[slot].base, s.slots[slot].size
@@ -159,7 +160,7 @@ func (s *Solver) expandAll(slot int32) {
 			if !ok {
 				last = -1
 			}
-			for g := last; g >= 0 && at < 0; g = next[g] {
+			for g := last; g >= 0 && at < 0 && n.Slot != Impossible; g = next[g] {
 				if groups[g].need.Allowed.Equal(n.Allowed) {
 					at = g
 				}

@@ -97,7 +97,7 @@ func (s *Solver) decide(l lit) bool {
 // candidates looked at: that narrows more, and an easy problem never pays for it.
 func (s *Solver) choose(slot int32) {
 	st := &s.slots[slot]
-	if (st.conflict > 0 || s.focused) && !st.all {
+	if st.conflict > 0 && !st.all {
 		s.expandAll(slot)
 		return
 	}
