@@ -105,8 +105,31 @@ func (s *Solver) choose(slot int32) {
 	if s.focused && st.phase > 0 && s.has(slot, st.phase) {
 		v = st.phase
 	}
+	if s.focused && !s.expanded[st.base+v] && s.doomed(slot, v) {
+		s.expandValue(slot, v)
+		return
+	}
 	s.stats.Decisions++
 	s.decide(lit{slot, s.one(slot, v)})
+}
+
+// doomed tells whether a candidate has a need that nothing left can meet.
+func (s *Solver) doomed(slot, v int32) bool {
+	for _, n := range s.needsOf(slot, v) {
+		if n.Slot == Impossible {
+			return true
+		}
+		s.ensure(n.Slot)
+		any := uint64(0)
+		st := &s.slots[n.Slot]
+		for w := range min(int(st.nw), len(n.Allowed)) {
+			any |= s.dom[int(st.off)+w] & n.Allowed[w]
+		}
+		if any == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // one is the offset of the set that holds one value.
