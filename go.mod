@@ -3,6 +3,7 @@ module github.com/variform/variform
 go 1.26.0
 
 require (
+	deps.dev/util/resolve v0.0.0-20260727054525-2946ae4a6141
 	github.com/Masterminds/semver/v3 v3.5.0
 	github.com/crillab/gophersat v1.4.0
 	github.com/go-git/go-billy/v5 v5.9.2
@@ -31,6 +32,10 @@ require (
 
 require (
 	cel.dev/expr v0.25.1 // indirect
+	deps.dev/api/v3 v3.0.0-20260225062937-bb3cf65ba738 // indirect
+	deps.dev/util/maven v0.0.0-20260727054525-2946ae4a6141 // indirect
+	deps.dev/util/pypi v0.0.0-20260727054525-2946ae4a6141 // indirect
+	deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141 // indirect
 	github.com/Microsoft/go-winio v0.6.2 // indirect
 	github.com/ProtonMail/go-crypto v1.1.6 // indirect
 	github.com/VividCortex/ewma v1.2.0 // indirect
@@ -93,8 +98,9 @@ require (
 	golang.org/x/net v0.58.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	golang.org/x/tools v0.49.0 // indirect
-	google.golang.org/genproto/googleapis/api v0.0.0-20260122232226-8e98ce8d340d // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260122232226-8e98ce8d340d // indirect
+	google.golang.org/genproto/googleapis/api v0.0.0-20260226221140-a57be14db171 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260226221140-a57be14db171 // indirect
+	google.golang.org/grpc v1.81.1 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/warnings.v0 v0.1.2 // indirect

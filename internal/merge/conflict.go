@@ -2,7 +2,6 @@ package merge
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/variform/variform/internal/krm"
 )
@@ -47,20 +46,28 @@ type Conflict struct {
 
 // String is one line for a plan or a commit message.
 func (c Conflict) String() string {
-	var b strings.Builder
-	b.WriteString(c.Path)
-	if c.Resource != (krm.ID{}) {
-		fmt.Fprintf(&b, ": %s", c.Resource)
-	}
-	if c.Field != "" {
-		fmt.Fprintf(&b, ": %s", c.Field)
-	}
 	won, lost, loser := c.Upstream, c.Local, Local
 	if c.Winner == Local {
 		won, lost, loser = c.Local, c.Upstream, Upstream
 	}
-	fmt.Fprintf(&b, ": %s wins with %s; %s was %s", c.Winner, orDeleted(won), loser, orDeleted(lost))
-	return b.String()
+	return fmt.Sprintf("%s: %s wins with %s; %s was %s", c.place(), c.Winner, orDeleted(won), loser, orDeleted(lost))
+}
+
+// Undecided says what both sides have, where neither is to win.
+func (c Conflict) Undecided() string {
+	return fmt.Sprintf("%s: upstream has %s; local has %s", c.place(), orDeleted(c.Upstream), orDeleted(c.Local))
+}
+
+// place is file, resource and field.
+func (c Conflict) place() string {
+	text := c.Path
+	if c.Resource != (krm.ID{}) {
+		text += ": " + c.Resource.String()
+	}
+	if c.Field != "" {
+		text += ": " + c.Field
+	}
+	return text
 }
 
 func orDeleted(v string) string {

@@ -194,9 +194,9 @@ func (e *Engine) merge(item *Item, what string, base, theirs, ours *krm.Package,
 	if len(res.Conflicts) > 0 && e.cfg.StopOnConflict {
 		lines := make([]string, len(res.Conflicts))
 		for i, c := range res.Conflicts {
-			lines[i] = c.String()
+			lines[i] = c.Undecided()
 		}
-		return nil, stalled("merging %s: %d conflicts, and conflicts are set to stop:\n  %s", what, len(lines), strings.Join(lines, "\n  "))
+		return nil, stalled("merging %s: %s, and conflicts are set to stop:\n  %s", what, plural(len(lines), "conflict"), strings.Join(lines, "\n  "))
 	}
 	item.Conflicts = append(item.Conflicts, res.Conflicts...)
 	return res.Package, nil

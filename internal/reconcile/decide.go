@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,19 +225,24 @@ func (w work) refuse(sel lifecycle.Selection) error {
 	for _, r := range sel.Foreign {
 		if len(r.Owners) > 0 {
 			if manager, rest, ok := strings.Cut(r.Owners[0], "/"); ok && strings.HasSuffix(w.owner, "/"+rest) {
-				return stalled("%s belongs to the variant %s (%s %s), of another manager: if this fleet had that name before, go on under it with --manager %s; else give this variant another downstream package",
-					where, r.Owners[0], r.Phase, r.Workspace, manager)
+				return stalled("%s belongs to the variant %s (%s), of another manager: if this fleet had that name before, go on under it with --manager %s; else give this variant another downstream package",
+					where, r.Owners[0], describe(r), manager)
 			}
-			return stalled("%s belongs to the variant %s (%s %s): give this variant another downstream package, or remove that one first",
-				where, r.Owners[0], r.Phase, r.Workspace)
+			return stalled("%s belongs to the variant %s (%s): give this variant another downstream package, or remove that one first",
+				where, r.Owners[0], describe(r))
 		}
 	}
 	if len(sel.Foreign) > 0 && w.pv.Spec.AdoptionPolicy != v1alpha1.AdoptExisting {
 		r := sel.Foreign[0]
-		return stalled("%s exists already (%s %s) and no variant made it: set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package",
-			where, r.Phase, r.Workspace)
+		return stalled("%s exists already (%s) and no variant made it: set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package",
+			where, describe(r))
 	}
 	return nil
+}
+
+// describe names a revision for people: "Draft packagevariant-1", "Published v2".
+func describe(r lifecycle.Revision) string {
+	return strings.TrimSpace(string(r.Phase) + " " + cmp.Or(revisionName(r.Revision), r.Workspace))
 }
 
 func shortRef(name string) string { return strings.TrimPrefix(name, "refs/heads/") }

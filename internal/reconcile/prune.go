@@ -158,11 +158,11 @@ func (e *Engine) pruneBlocks(plan *Plan) []string {
 		out = append(out, "--only restricts the run")
 	}
 	if n := len(plan.Problems); n > 0 {
-		out = append(out, fmt.Sprintf("%d inputs could not be read", n))
+		out = append(out, plural(n, "input")+" could not be read")
 	}
 	for _, s := range plan.Sets {
 		if n := len(s.Failures); n > 0 {
-			out = append(out, fmt.Sprintf("set %s/%s has %d targets that failed", s.Namespace, s.Name, n))
+			out = append(out, fmt.Sprintf("set %s/%s has %s that failed", s.Namespace, s.Name, plural(n, "target")))
 		}
 	}
 	return out

@@ -94,6 +94,13 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 	return &out
 }
 
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 func limit(list []string, n int) []string {
 	if len(list) <= n {
 		return list

@@ -306,7 +306,7 @@ func TestMistypedKindDeletesNothing(t *testing.T) {
 	before := w.refs()
 	r := w.mustRun(1, "apply", "--prune", "--max-delete=9")
 	w.contains(r.err, "sets/web.yaml:", `kind "PackageVariantset"`, `did you mean "PackageVariantSet"`)
-	w.contains(r.out, "no variant wants it as far as this run can tell, and nothing is deleted: 1 inputs could not be read")
+	w.contains(r.out, "no variant wants it as far as this run can tell, and nothing is deleted: 1 input could not be read")
 	w.unchanged(before)
 }
 

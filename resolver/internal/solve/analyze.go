@@ -4,8 +4,8 @@ package solve
 // the making has there, and the trail entry that made that literal false.
 type analysis struct {
 	in      []bool
-	set     []Set
 	sat     []int32
+	words   []uint64 // the sets, each where its slot's domain is in Solver.dom
 	slots   []int32
 	ants    []int32
 	pending []int32
@@ -13,10 +13,16 @@ type analysis struct {
 	stamp   int32
 }
 
-func (a *analysis) grow() {
-	a.in = append(a.in, false)
-	a.set = append(a.set, nil)
-	a.sat = append(a.sat, -1)
+// grow makes room for n more slots.
+func (a *analysis) grow(n int) {
+	a.in = append(room(a.in, n), make([]bool, n)...)
+	a.sat = append(room(a.sat, n), make([]int32, n)...)
+}
+
+// made is the set of a slot's literal in the clause in the making.
+func (s *Solver) made(slot int32) Set {
+	st := &s.slots[slot]
+	return Set(s.scratch.words[st.off : st.off+st.nw])
 }
 
 // satisfier is the first trail entry of slot, at or before from, after which no value of set was left in
@@ -49,13 +55,14 @@ func (s *Solver) take(slot int32, set Set, before int32) {
 	}
 	if !a.in[slot] {
 		a.in[slot] = true
-		a.set[slot] = append(a.set[slot][:0], set...)
+		copy(s.made(slot), set)
 		a.sat[slot] = at
 		a.slots = append(a.slots, slot)
 		return
 	}
+	made := s.made(slot)
 	for w := range set {
-		a.set[slot][w] |= set[w]
+		made[w] |= set[w]
 	}
 	a.sat[slot] = max(a.sat[slot], at)
 }
@@ -92,7 +99,7 @@ func (s *Solver) resolve(slot int32) {
 	a := &s.scratch
 	at := a.sat[slot]
 	e := s.trail[at]
-	set := a.set[slot]
+	set := s.made(slot)
 	a.in[slot] = false
 	for i, o := range a.slots {
 		if o == slot {
@@ -114,7 +121,7 @@ func (s *Solver) resolve(slot int32) {
 		}
 	}
 	if rest != nil && !empty(rest) {
-		// rest shares its memory with a.set[slot]; take copies it onto itself.
+		// rest shares its memory with the literal in the making; take copies it onto itself.
 		s.take(slot, rest, e.prev)
 	}
 }
@@ -142,7 +149,7 @@ func (s *Solver) learn(c int32) bool {
 	uip := s.walk(top)
 	back := int32(0)
 	ls := make([]lit, 0, len(a.slots))
-	ls = append(ls, lit{uip, s.put(a.set[uip])})
+	ls = append(ls, lit{uip, s.put(s.made(uip))})
 	for _, slot := range a.slots {
 		if slot == uip {
 			continue
@@ -151,20 +158,20 @@ func (s *Solver) learn(c int32) bool {
 		if lv > back {
 			back = lv
 		}
-		ls = append(ls, lit{slot, s.put(a.set[slot])})
+		ls = append(ls, lit{slot, s.put(s.made(slot))})
 		if lv == back {
 			ls[1], ls[len(ls)-1] = ls[len(ls)-1], ls[1]
 		}
 	}
-	s.bump(back)
+	s.bump()
 	lbd := s.countLevels()
 	for _, slot := range a.slots {
 		a.in[slot] = false
 	}
 	s.cancel(back)
 	n := s.store(ls)
-	cl := &s.clauses[n]
-	cl.ants, cl.nAnts, cl.lbd = int32(len(s.ants)), int32(len(a.ants)), lbd
+	s.clauses[n].from = ^int32(len(s.lemmas))
+	s.lemmas = append(s.lemmas, lemma{ants: int32(len(s.ants)), n: int32(len(a.ants)), lbd: lbd})
 	s.ants = append(s.ants, a.ants...)
 	s.learned = append(s.learned, n)
 	s.narrow(ls[0], n)
@@ -227,7 +234,7 @@ func (s *Solver) finish() {
 }
 
 // bump raises the activity of the slots of the clause in the making.
-func (s *Solver) bump(int32) {
+func (s *Solver) bump() {
 	for _, slot := range s.scratch.slots {
 		s.slots[slot].conflict++
 		s.activity[slot] += s.inc
@@ -236,6 +243,10 @@ func (s *Solver) bump(int32) {
 				s.activity[i] *= 1e-100
 			}
 			s.inc *= 1e-100
+			s.opening *= 1e-100
+		}
+		if s.focused && s.slots[slot].open >= 0 {
+			s.up(s.slots[slot].open)
 		}
 	}
 	s.inc /= 0.95
@@ -287,7 +298,9 @@ func (s *Solver) undo(e entry) {
 	}
 	copy(s.dom[st.off:st.off+st.nw], s.olds[e.old:])
 	st.last = e.prev
-	if !s.has(e.slot, 0) {
-		s.open(e.slot)
+	if s.has(e.slot, 0) {
+		s.close(e.slot)
+	} else {
+		s.reopen(e.slot)
 	}
 }

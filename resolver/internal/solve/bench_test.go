@@ -3,6 +3,8 @@ package solve
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 	"testing"
 	"time"
@@ -80,55 +82,9 @@ func large(n int, sh shape, seed uint64) *Static {
 	return p
 }
 
-// cnf is a static problem for a SAT solver: a variable for each candidate.
-func cnf(p *Static) *solver.Problem {
-	base := make([]int, len(p.sizes)+1)
-	for s, n := range p.sizes {
-		base[s+1] = base[s] + n
-	}
-	at := func(s, v int) int { return base[s] + v }
-	clauses := [][]int{{at(0, 1)}}
-	for s, n := range p.sizes {
-		for a := 1; a <= n; a++ {
-			for b := a + 1; b <= n; b++ {
-				clauses = append(clauses, []int{-at(s, a), -at(s, b)})
-			}
-			for _, l := range p.limits[int32(s)] {
-				if !l.Allowed.Has(a) {
-					clauses = append(clauses, []int{-at(s, a)})
-				}
-			}
-			for _, need := range p.needs[s][a] {
-				clauses = append(clauses, needClauses(p, at, s, a, need)...)
-			}
-		}
-	}
-	return solver.ParseSlice(clauses)
-}
-
-func needClauses(p *Static, at func(s, v int) int, s, v int, n Need) [][]int {
-	if n.Slot == Impossible {
-		return [][]int{{-at(s, v)}}
-	}
-	if !n.Allowed.Has(0) {
-		c := []int{-at(s, v)}
-		for _, o := range n.Allowed.Values() {
-			c = append(c, at(int(n.Slot), o))
-		}
-		return [][]int{c}
-	}
-	var out [][]int
-	for o := 1; o <= p.sizes[n.Slot]; o++ {
-		if !n.Allowed.Has(o) {
-			out = append(out, []int{-at(s, v), -at(int(n.Slot), o)})
-		}
-	}
-	return out
-}
-
 // TestAgainstSAT compares solvability with a SAT solver on problems of middling size.
 func TestAgainstSAT(t *testing.T) {
-	solvable, n := 0, universes(t)/10
+	solvable, n := 0, universes(t)
 	for i := range n {
 		p := large(6+i%30, shape(i%3), uint64(i))
 		res, ok := New(p).Solve()
@@ -155,42 +111,116 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkSolve reports processor time per problem, ours with and without the search for the preferred
-// solution, and of a SAT solver that only decides (its encoding is not counted).
+// cost is what one contestant needed in all rounds.
+type cost struct {
+	cpu   time.Duration
+	bytes uint64 // allocated, which is the peak: nothing is collected meanwhile
+}
+
+// measure adds what f needs to the cost. The garbage of the one before is collected first and none meanwhile: a
+// collection would mark the problem itself, which is no work of f's.
+func (c *cost) measure(f func()) {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	t := cpu()
+	f()
+	c.cpu += cpu() - t
+	runtime.ReadMemStats(&after)
+	c.bytes += after.TotalAlloc - before.TotalAlloc
+}
+
+func (c *cost) report(b *testing.B, name string) {
+	b.ReportMetric(float64(c.cpu.Microseconds())/1000/float64(b.N), name+"-ms")
+	b.ReportMetric(float64(c.bytes)/(1<<20)/float64(b.N), name+"-MiB")
+}
+
+// BenchmarkSolve compares processor times on one problem, in turn: ours with and without the search for the
+// preferred answer, gophersat deciding (its encoding is given apart), and the greedy way of taking one package
+// after the other. xours and xfirst are the ratios of ours to gophersat deciding.
 func BenchmarkSolve(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		for _, sh := range []shape{loose, planted, tight} {
-			p := large(n, sh, 1)
-			run := func(name string, f func(b *testing.B) (bool, time.Duration)) {
-				b.Run(fmt.Sprintf("%d/%v/%s", n, sh, name), func(b *testing.B) {
-					b.ReportAllocs()
-					var total time.Duration
-					for b.Loop() {
-						ok, d := f(b)
-						if total += d; ok == (sh == tight) {
-							b.Fatalf("solved: %v", ok)
+			b.Run(fmt.Sprintf("%d/%v", n, sh), func(b *testing.B) {
+				p := large(n, sh, 1)
+				var ours, first, sat, encode, greedily cost
+				var stats Stats
+				answered := 0
+				for b.Loop() {
+					ours.measure(func() { stats = decides(b, p, sh, 10000) })
+					first.measure(func() { decides(b, p, sh, -1) })
+					var problem *solver.Problem
+					encode.measure(func() { problem = cnf(p) })
+					sat.measure(func() {
+						if ok := solver.New(problem).Solve() == solver.Sat; ok == (sh == tight) {
+							b.Fatalf("gophersat: solved: %v", ok)
 						}
-					}
-					b.ReportMetric(float64(total.Microseconds())/1000/float64(b.N), "cpu-ms/op")
-				})
-			}
-			ours := func(budget int) func(b *testing.B) (bool, time.Duration) {
-				return func(b *testing.B) (bool, time.Duration) {
-					t := cpu()
-					s := New(p)
-					_, ok := s.Solve(WithBudget(budget))
-					b.ReportMetric(float64(s.Stats().Conflicts), "conflicts")
-					b.ReportMetric(float64(s.Stats().Searches), "searches")
-					return ok, cpu() - t
+					})
+					greedily.measure(func() {
+						if greedy(p) {
+							answered++
+						}
+					})
 				}
-			}
-			run("ours", ours(10000))
-			run("first", ours(-1))
-			run("gophersat", func(*testing.B) (bool, time.Duration) {
-				problem := cnf(p)
-				t := cpu()
-				ok := solver.New(problem).Solve() == solver.Sat
-				return ok, cpu() - t
+				b.ReportMetric(0, "ns/op") // of all of them together: it says nothing
+				ours.report(b, "ours")
+				first.report(b, "first")
+				sat.report(b, "gophersat")
+				encode.report(b, "encode")
+				greedily.report(b, "greedy")
+				b.ReportMetric(float64(answered)/float64(b.N), "greedy-answers")
+				b.ReportMetric(float64(ours.cpu)/float64(sat.cpu), "xours")
+				b.ReportMetric(float64(first.cpu)/float64(sat.cpu), "xfirst")
+				b.ReportMetric(float64(stats.Conflicts), "conflicts")
+				b.ReportMetric(float64(stats.Searches), "searches")
+			})
+		}
+	}
+}
+
+// decides solves a problem and holds that the answer is right.
+func decides(b *testing.B, p *Static, sh shape, budget int) Stats {
+	s := New(p)
+	if res, ok := s.Solve(WithBudget(budget)); ok == (sh == tight) {
+		b.Fatalf("solved: %v", ok)
+	} else if ok {
+		if err := valid(p, res.Values); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return s.Stats()
+}
+
+// BenchmarkPip compares with deps.dev's port of pip's resolver, which backtracks without learning. It gets at
+// most pipPatience a problem: pip-ended tells in which part of the rounds it came to an end, pip-right in which
+// its answer was the right one.
+func BenchmarkPip(b *testing.B) {
+	for _, n := range []int{100, 1000} {
+		for _, sh := range []shape{loose, planted, tight} {
+			b.Run(fmt.Sprintf("%d/%v", n, sh), func(b *testing.B) {
+				p := large(n, sh, 1)
+				c := pipCatalog(p)
+				var ours, pip cost
+				ended, right := 0, 0
+				for b.Loop() {
+					ours.measure(func() { decides(b, p, sh, 10000) })
+					pip.measure(func() {
+						ok, err := pipSolves(c)
+						if err == nil {
+							ended++
+							if ok == (sh != tight) {
+								right++
+							}
+						}
+					})
+				}
+				b.ReportMetric(0, "ns/op")
+				ours.report(b, "ours")
+				pip.report(b, "pip")
+				b.ReportMetric(float64(ours.cpu)/float64(pip.cpu), "xpip")
+				b.ReportMetric(float64(ended)/float64(b.N), "pip-ended")
+				b.ReportMetric(float64(right)/float64(b.N), "pip-right")
 			})
 		}
 	}

@@ -3,7 +3,7 @@ package solve
 import "slices"
 
 // FactKind says what a fact is about.
-type FactKind int
+type FactKind int8
 
 const (
 	// FactRoot is that the root is given.
@@ -42,12 +42,13 @@ func (s *Solver) Core() []Fact {
 			continue
 		}
 		seen[c] = true
-		cl := s.clauses[c]
-		if cl.ants < 0 {
+		from := s.clauses[c].from
+		if from >= 0 {
 			out = append(out, c)
 			continue
 		}
-		stack = append(stack, s.ants[cl.ants:cl.ants+cl.nAnts]...)
+		l := s.lemmas[^from]
+		stack = append(stack, s.ants[l.ants:l.ants+l.n]...)
 	}
 	slices.Sort(out)
 	facts := make([]Fact, 0, len(out))
@@ -59,12 +60,13 @@ func (s *Solver) Core() []Fact {
 
 // fact is what an original clause says.
 func (s *Solver) fact(c int32) Fact {
-	o := s.origin[s.clauses[c].origin]
+	o := s.origin[s.clauses[c].from]
 	f := Fact{Kind: o.kind, Slot: o.slot, Index: int(o.index), Tag: o.tag}
 	switch o.kind {
 	case FactNeed:
-		if f.Values = o.values; f.Values == nil {
-			f.Values = NewSet(int(s.slots[o.slot].size)+1, int(o.value))
+		f.Values = NewSet(int(s.slots[o.slot].size)+1, int(o.value))
+		if o.values > 0 {
+			copy(f.Values, s.setOf(lit{o.slot, o.values}))
 		}
 		f.Need = s.needsOf(o.slot, o.value)[o.index]
 	case FactLimit:

@@ -1,5 +1,7 @@
 package solve
 
+import "math/bits"
+
 // Result is a solution.
 type Result struct {
 	Values Assignment
@@ -35,7 +37,8 @@ func (s *Solver) Solve(opts ...Option) (Result, bool) {
 	if v != sat {
 		return Result{Stats: s.Stats()}, false
 	}
-	p := &preference{s: s, best: first, seen: map[int32]bool{Root: true}, exact: true}
+	p := &preference{s: s, best: first, exact: true}
+	*p.place(Root) = 1
 	if s.budget < 0 {
 		p.exact = false
 	}
@@ -48,7 +51,7 @@ type preference struct {
 	s      *Solver
 	best   Assignment
 	prefix []lit
-	seen   map[int32]bool
+	at     []int32 // by slot: its place among those of its layer, from 1; 0 for one that no layer has yet
 	order  []int32
 	exact  bool // still within the budget
 	spent  int
@@ -80,36 +83,50 @@ func (p *preference) next(layer []place) []place {
 	var out []place
 	for _, pl := range layer {
 		for _, n := range p.s.needsOf(pl.slot, p.best[pl.slot]) {
-			if n.Slot != Impossible && !n.Allowed.Has(0) && !p.seen[n.Slot] {
-				p.seen[n.Slot] = true
-				out = append(out, place{slot: n.Slot})
+			if n.Slot == Impossible || n.Allowed.Has(0) {
+				continue
+			}
+			if at := p.place(n.Slot); *at == 0 {
+				out = append(out, place{n.Slot, p.initial(n.Slot)})
+				*at = int32(len(out))
 			}
 		}
 	}
-	at := map[int32]int{}
-	for i := range out {
-		at[out[i].slot] = i
-		out[i].allowed = p.initial(out[i].slot)
+	if len(out) == 0 {
+		return nil
 	}
 	for _, slot := range p.order {
 		for _, n := range p.s.needsOf(slot, p.best[slot]) {
-			if i, ok := at[n.Slot]; ok && n.Slot != Impossible {
-				out[i].allowed = out[i].allowed.Intersect(n.Allowed)
+			if n.Slot == Impossible {
+				continue
+			}
+			// A place in a layer before is not this slot's.
+			if i := *p.place(n.Slot) - 1; i >= 0 && int(i) < len(out) && out[i].slot == n.Slot {
+				out[i].allowed.keep(n.Allowed)
 			}
 		}
 	}
 	return out
 }
 
+// place is where the place of a slot is kept.
+func (p *preference) place(slot int32) *int32 {
+	if n := int(slot) + 1 - len(p.at); n > 0 {
+		p.at = append(room(p.at, n), make([]int32, n)...)
+	}
+	return &p.at[slot]
+}
+
 // initial is all candidates of a slot within its limits.
 func (p *preference) initial(slot int32) Set {
 	n := int(p.s.slots[slot].size)
 	set := NewSet(n + 1)
-	for v := 1; v <= n; v++ {
-		set.Add(v)
+	for w := range set {
+		set[w] = full(n+1, w)
 	}
+	set.Remove(0)
 	for _, l := range p.s.src.Limits(slot) {
-		set = set.Intersect(l.Allowed)
+		set.keep(l.Allowed)
 	}
 	return set
 }
@@ -117,11 +134,13 @@ func (p *preference) initial(slot int32) Set {
 // rank counts the better values that are allowed.
 func (pl place) rank(v int32) int {
 	n := 0
-	for _, o := range pl.allowed.Values() {
-		if int32(o) >= v {
-			break
+	for w, m := range pl.allowed {
+		switch at := int(v) - 64*w; {
+		case at >= 64:
+			n += bits.OnesCount64(m)
+		case at > 0:
+			n += bits.OnesCount64(m & (1<<at - 1))
 		}
-		n++
 	}
 	return n
 }

@@ -61,8 +61,8 @@ func (s *Solver) visit(e entry) int32 {
 // visitValue goes through the watches at one value: those whose literal is still possible move to
 // another value, a false literal is replaced by another of its clause, or its clause narrows.
 func (s *Solver) visitValue(at int32) int32 {
-	w := s.heads[at]
-	s.heads[at] = -1
+	w := s.values[at].head
+	s.values[at].head = -1
 	kept := int32(-1)
 	bad := int32(-1)
 	for w >= 0 {
@@ -92,7 +92,7 @@ func (s *Solver) visitValue(at int32) int32 {
 func (s *Solver) keep(at, list int32) {
 	for list >= 0 {
 		next := s.watches[list].next
-		s.watches[list].next, s.heads[at] = s.heads[at], list
+		s.watches[list].next, s.values[at].head = s.values[at].head, list
 		list = next
 	}
 }
@@ -102,7 +102,7 @@ func (s *Solver) keep(at, list int32) {
 func (s *Solver) falsified(w int32) (moved, ok bool) {
 	c := w / 2
 	cl := &s.clauses[c]
-	if cl.deleted {
+	if cl.from < 0 && s.lemmas[^cl.from].deleted {
 		return true, true
 	}
 	ls := s.lits[cl.start : cl.start+cl.n]
@@ -130,10 +130,10 @@ func (s *Solver) falsified(w int32) (moved, ok bool) {
 // expandValue makes clauses of the needs of one candidate.
 func (s *Solver) expandValue(slot, value int32) {
 	at := s.slots[slot].base + value
-	if s.expanded[at] {
+	if s.values[at].expanded {
 		return
 	}
-	s.expanded[at] = true
+	s.values[at].expanded = true
 	for i, n := range s.needsOf(slot, value) {
 		s.addNeed(origin{kind: FactNeed, slot: slot, value: value, index: int32(i)}, n)
 	}
@@ -169,14 +169,14 @@ func (s *Solver) expandAll(slot int32) {
 				bySlot[n.Slot] = len(groups)
 				next = append(next, last)
 				o := origin{kind: FactNeed, slot: slot, value: v, index: int32(i)}
-				groups = append(groups, group{o, n, s.expanded[base+v]})
+				groups = append(groups, group{o, n, s.values[base+v].expanded})
 				continue
 			}
 			g := &groups[at]
-			if g.origin.values == nil {
-				g.origin.values = NewSet(int(size)+1, int(g.origin.value))
+			if g.origin.values == 0 {
+				g.origin.values = s.put(NewSet(int(size)+1, int(g.origin.value)))
 			}
-			g.origin.values.Add(int(v))
+			s.setOf(lit{slot, g.origin.values}).Add(int(v))
 			g.only = false
 		}
 	}
@@ -186,21 +186,18 @@ func (s *Solver) expandAll(slot int32) {
 		}
 	}
 	for v := range size + 1 {
-		s.expanded[base+v] = true
+		s.values[base+v].expanded = true
 	}
 }
 
 // needsOf asks the source for the needs of a candidate, once.
 func (s *Solver) needsOf(slot, value int32) []Need {
-	at := s.slots[slot].base + value
-	if s.needs[at] == nil {
-		ns := s.src.Needs(slot, value)
-		if ns == nil {
-			ns = []Need{}
-		}
-		s.needs[at] = ns
+	at := &s.values[s.slots[slot].base+value].needs
+	if *at < 0 {
+		*at = int32(len(s.needs))
+		s.needs = append(room(s.needs, 1), s.src.Needs(slot, value))
 	}
-	return s.needs[at]
+	return s.needs[*at]
 }
 
 // addNeed adds the clause "the slot has none of the candidates, or n holds" and draws its consequences.
@@ -233,14 +230,22 @@ func (s *Solver) addNeed(o origin, n Need) {
 // putNot stores the set of all values but the candidates that have a need.
 func (s *Solver) putNot(slot int32, o origin) int32 {
 	st := s.slots[slot]
+	kept := &s.values[st.base+o.value].not
+	if o.values == 0 && *kept >= 0 {
+		return *kept
+	}
 	off := int32(len(s.sets))
+	s.sets = room(s.sets, int(st.nw))
 	for w := range st.nw {
 		s.sets = append(s.sets, full(int(st.size)+1, int(w)))
-		if int(w) < len(o.values) {
-			s.sets[off+w] &^= o.values[w]
+		if o.values > 0 {
+			s.sets[off+w] &^= s.sets[o.values+w]
 		}
 	}
 	s.sets[off+o.value>>6] &^= 1 << (o.value & 63)
+	if o.values == 0 {
+		*kept = off
+	}
 	return off
 }
 

@@ -15,11 +15,14 @@ func (s *Solver) reduce() {
 		}
 	}
 	order := slices.Clone(s.learned)
-	slices.SortStableFunc(order, func(a, b int32) int { return int(s.clauses[b].lbd - s.clauses[a].lbd) })
+	slices.SortStableFunc(order, func(a, b int32) int { return int(s.lemma(b).lbd - s.lemma(a).lbd) })
 	for _, c := range order[:len(order)/2] {
-		if s.clauses[c].lbd > 2 && !used[c] {
-			s.clauses[c].deleted = true
+		if l := s.lemma(c); l.lbd > 2 && !used[c] {
+			l.deleted = true
 		}
 	}
-	s.learned = slices.DeleteFunc(s.learned, func(c int32) bool { return s.clauses[c].deleted })
+	s.learned = slices.DeleteFunc(s.learned, func(c int32) bool { return s.lemma(c).deleted })
 }
+
+// lemma is what is known of a learned clause.
+func (s *Solver) lemma(c int32) *lemma { return &s.lemmas[^s.clauses[c].from] }

@@ -38,8 +38,11 @@ func (s *Solver) search(assume []lit, budget int) (Assignment, verdict) {
 				if s.focused {
 					turn++
 				}
-				s.focused, run = true, 0
+				run = 0
 				s.restart(len(assume))
+				if !s.focused {
+					s.focus()
+				}
 			}
 			continue
 		}
@@ -105,7 +108,7 @@ func (s *Solver) choose(slot int32) {
 	if s.focused && st.phase > 0 && s.has(slot, st.phase) {
 		v = st.phase
 	}
-	if s.focused && !s.expanded[st.base+v] && s.doomed(slot, v) {
+	if !s.values[st.base+v].expanded && s.doomed(slot, v) {
 		s.expandValue(slot, v)
 		return
 	}
@@ -135,17 +138,17 @@ func (s *Solver) doomed(slot, v int32) bool {
 // one is the offset of the set that holds one value.
 func (s *Solver) one(slot, v int32) int32 {
 	st := &s.slots[slot]
-	at := st.base + v
-	if s.ones[at] < 0 {
-		s.ones[at] = int32(len(s.sets))
+	at := &s.values[st.base+v].one
+	if *at < 0 {
+		*at = int32(len(s.sets))
 		for w := range st.nw {
 			s.sets = append(s.sets, 0)
 			if w == v>>6 {
-				s.sets[s.ones[at]+w] = 1 << (v & 63)
+				s.sets[*at+w] = 1 << (v & 63)
 			}
 		}
 	}
-	return s.ones[at]
+	return *at
 }
 
 // pick is the slot to decide next, or -1 when all that is needed is decided.

@@ -60,13 +60,15 @@ func (s Set) Equal(o Set) bool {
 	return true
 }
 
-// Intersect returns the values that are in both sets.
-func (s Set) Intersect(o Set) Set {
-	out := make(Set, len(s))
-	for i := range min(len(s), len(o)) {
-		out[i] = s[i] & o[i]
+// keep takes all values out of the set that are not in the other one.
+func (s Set) keep(o Set) {
+	for i := range s {
+		if i < len(o) {
+			s[i] &= o[i]
+		} else {
+			s[i] = 0
+		}
 	}
-	return out
 }
 
 // Clone returns a copy of the set.

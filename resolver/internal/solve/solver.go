@@ -1,6 +1,9 @@
 package solve
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // lit is a literal in the solver's own store: a slot and the offset of its set in Solver.sets.
 type lit struct{ slot, set int32 }
@@ -8,18 +11,28 @@ type lit struct{ slot, set int32 }
 // clause is a disjunction of literals, lits[start:start+n]. The first two are watched.
 type clause struct {
 	start, n int32
-	ants     int32 // index into Solver.ants for a learned clause, -1 for an original one
-	nAnts    int32
-	origin   int32 // index into Solver.origin for an original clause, -1 for a learned one
-	lbd      int32
-	deleted  bool
+	from     int32 // index into Solver.origin for an original clause, ^index into Solver.lemmas for a learned one
+}
+
+// lemma is what is known of a learned clause.
+type lemma struct {
+	ants, n int32 // the clauses that it follows from, Solver.ants[ants:ants+n]
+	lbd     int32 // how many decision levels it spanned
+	deleted bool
+}
+
+// value is what the solver keeps about one value of a slot. Offsets are into Solver.sets, and -1 until used.
+type value struct {
+	head     int32 // the first watch in the value's list, -1 for none
+	one, not int32 // the set that holds the value alone, and the one that holds all others
+	needs    int32 // index into Solver.needs, -1 until the source is asked
+	expanded bool  // its needs are clauses
 }
 
 // watch is one watched literal of a clause; clause c has the watches 2c and 2c+1. A watch stands in the
 // list of one value that makes its literal possible, and is looked at only when that value goes.
 type watch struct {
-	word      uint64 // the literal's set, where one word holds it
-	next      int32  // the next watch in the list, -1 for none
+	next      int32 // the next watch in the list, -1 for none
 	slot, set int32
 }
 
@@ -35,8 +48,8 @@ type entry struct {
 // state is what the solver keeps about one slot.
 type state struct {
 	off      int32 // offset of the domain in Solver.dom
-	nw       int32 // its words
-	base     int32 // offset of its values in what is kept by value
+	nw       int32 // its words, 0 while the slot is not known
+	base     int32 // offset of its values in Solver.values
 	last     int32 // last trail entry, -1 for none
 	size     int32 // candidates
 	phase    int32 // the value that it last had
@@ -51,7 +64,7 @@ type origin struct {
 	kind             FactKind
 	slot, index, tag int32
 	value            int32 // FactNeed: the first candidate
-	values           Set   // FactNeed of several candidates
+	values           int32 // FactNeed of several candidates: offset of their set in Solver.sets, else 0
 }
 
 // level is what is to be restored when a decision level is left.
@@ -73,13 +86,12 @@ type Solver struct {
 	activity []float64
 	limits   map[int32][]int32 // by slot, the clauses of its limits
 
-	// By value, from state.base on.
-	heads    []int32  // the first watch in the value's list, -1 for none
-	ones     []int32  // offset of the set that holds the value alone, -1 until used
-	needs    [][]Need // as the source gave them, nil until asked for
-	expanded []bool
+	known  int // slots
+	values []value
+	needs  [][]Need // as the source gave them
 
 	clauses []clause
+	lemmas  []lemma
 	watches []watch
 	lits    []lit
 	sets    []uint64
@@ -94,10 +106,11 @@ type Solver struct {
 	qhead  int
 	expand []int32
 
-	queue  []int32 // reached slots, breadth first
-	qpos   int32
-	opened []int32
-	inc    float64
+	queue   []int32 // reached slots, breadth first
+	qpos    int32
+	opened  []int32
+	inc     float64 // the activity of one conflict, which grows so that older ones count for less
+	opening float64 // the activity of a new slot
 
 	assumed []lit
 	scratch analysis
@@ -110,7 +123,7 @@ type Solver struct {
 
 // New returns a solver for a source.
 func New(src Source) *Solver {
-	s := &Solver{src: src, inc: 1, limits: map[int32][]int32{}}
+	s := &Solver{src: src, inc: 1, opening: opening, limits: map[int32][]int32{}}
 	s.ensure(Root)
 	one := s.put(NewSet(int(s.slots[Root].size)+1, 1))
 	c := s.attach(origin{kind: FactRoot, slot: Root}, lit{Root, one})
@@ -122,35 +135,46 @@ func New(src Source) *Solver {
 // Stats tells how much work the solver has done so far.
 func (s *Solver) Stats() Stats {
 	st := s.stats
-	st.Slots, st.Clauses = len(s.slots), len(s.clauses)
+	st.Slots, st.Clauses = s.known, len(s.clauses)
 	return st
 }
 
-// ensure makes the solver know all slots up to and including slot.
+// room returns a slice with room for n more: what grows to many elements doubles, so that little is copied.
+func room[T any](s []T, n int) []T {
+	if cap(s)-len(s) >= n {
+		return s
+	}
+	return slices.Grow(s, len(s)+n)
+}
+
+// ensure makes the solver know a slot: what it keeps is set up when the slot is first named.
 func (s *Solver) ensure(slot int32) {
-	for int32(len(s.slots)) <= slot {
-		id := int32(len(s.slots))
-		size := s.src.Size(id)
-		nw := words(size + 1)
-		st := state{
-			off: int32(len(s.dom)), nw: int32(nw), base: int32(len(s.heads)),
-			last: -1, size: int32(size), open: -1, reached: -1,
-		}
-		for w := range nw {
-			s.dom = append(s.dom, full(size+1, w))
-		}
-		for range size + 1 {
-			s.heads = append(s.heads, -1)
-			s.ones = append(s.ones, -1)
-			s.needs = append(s.needs, nil)
-			s.expanded = append(s.expanded, false)
-		}
-		s.slots = append(s.slots, st)
-		s.activity = append(s.activity, 0)
-		s.scratch.grow()
-		if ls := s.src.Limits(id); len(ls) > 0 {
-			s.limit(id, ls)
-		}
+	if n := int(slot) + 1 - len(s.slots); n > 0 {
+		s.slots = append(room(s.slots, n), make([]state, n)...)
+		s.activity = append(room(s.activity, n), make([]float64, n)...)
+		s.scratch.grow(n)
+	}
+	if s.slots[slot].nw > 0 {
+		return
+	}
+	size := s.src.Size(slot)
+	nw := words(size + 1)
+	s.slots[slot] = state{
+		off: int32(len(s.dom)), nw: int32(nw), base: int32(len(s.values)),
+		last: -1, size: int32(size), open: -1, reached: -1,
+	}
+	s.known++
+	s.activity[slot] = s.opening
+	s.dom, s.scratch.words = room(s.dom, nw), room(s.scratch.words, nw)
+	for w := range nw {
+		s.dom, s.scratch.words = append(s.dom, full(size+1, w)), append(s.scratch.words, 0)
+	}
+	s.values = room(s.values, size+1)
+	for range size + 1 {
+		s.values = append(s.values, value{head: -1, one: -1, not: -1, needs: -1})
+	}
+	if ls := s.src.Limits(slot); len(ls) > 0 {
+		s.limit(slot, ls)
 	}
 }
 
@@ -191,13 +215,14 @@ func full(n, w int) uint64 {
 // put stores a set and returns its offset.
 func (s *Solver) put(set Set) int32 {
 	off := int32(len(s.sets))
-	s.sets = append(s.sets, set...)
+	s.sets = append(room(s.sets, len(set)), set...)
 	return off
 }
 
 // putFor stores a set with exactly the words of its slot.
 func (s *Solver) putFor(slot int32, set Set) int32 {
 	off := int32(len(s.sets))
+	s.sets = room(s.sets, int(s.slots[slot].nw))
 	for w := range int(s.slots[slot].nw) {
 		if w < len(set) {
 			s.sets = append(s.sets, set[w])
@@ -303,9 +328,13 @@ func (s *Solver) narrowed(slot int32) {
 	if s.has(slot, 0) {
 		return
 	}
-	if v := s.single(slot); v < 0 {
+	v := s.single(slot)
+	if v < 0 {
 		s.open(slot)
-	} else if !s.expanded[s.slots[slot].base+v] {
+		return
+	}
+	s.close(slot)
+	if !s.values[s.slots[slot].base+v].expanded {
 		s.expand = append(s.expand, slot)
 	}
 }
@@ -313,16 +342,17 @@ func (s *Solver) narrowed(slot int32) {
 // attach stores an original clause and watches it.
 func (s *Solver) attach(o origin, ls ...lit) int32 {
 	c := s.store(ls)
-	s.clauses[c].origin = int32(len(s.origin))
-	s.origin = append(s.origin, o)
+	s.clauses[c].from = int32(len(s.origin))
+	s.origin = append(room(s.origin, 1), o)
 	return c
 }
 
 // store puts a clause into the database and watches its first two literals.
 func (s *Solver) store(ls []lit) int32 {
 	c := int32(len(s.clauses))
-	s.clauses = append(s.clauses, clause{start: int32(len(s.lits)), n: int32(len(ls)), ants: -1, origin: -1})
-	s.lits = append(s.lits, ls...)
+	s.clauses = append(room(s.clauses, 1), clause{start: int32(len(s.lits)), n: int32(len(ls))})
+	s.lits = append(room(s.lits, len(ls)), ls...)
+	s.watches = room(s.watches, 2)
 	for i := range int32(2) {
 		s.watches = append(s.watches, watch{})
 		if int(i) < len(ls) {
@@ -336,10 +366,10 @@ func (s *Solver) store(ls []lit) int32 {
 // the slot's last one if that does, so that the watch stays where it is when the search comes by again.
 func (s *Solver) watch(w int32, l lit) {
 	node := &s.watches[w]
-	node.slot, node.set, node.word = l.slot, l.set, s.sets[l.set]
+	node.slot, node.set = l.slot, l.set
 	st := &s.slots[l.slot]
 	v := s.witness(st, l.set)
-	head := &s.heads[st.base+v]
+	head := &s.values[st.base+v].head
 	node.next, *head = *head, w
 }
 
