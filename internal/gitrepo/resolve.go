@@ -10,6 +10,8 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 // Query names an upstream revision (design section 3). With both Revision and
@@ -86,7 +88,7 @@ func (s *resolver) revision(rev string) (Resolved, error) {
 	if rev == "-1" {
 		return s.registered()
 	}
-	if n, ok := numbered(rev); ok {
+	if n, ok := lifecycle.Number(rev); ok && n > 0 {
 		for _, p := range s.pkg.Published {
 			if p.Number == n {
 				return s.published(p, RuleRevision), nil
@@ -105,23 +107,13 @@ func (s *resolver) revision(rev string) (Resolved, error) {
 	if commitForm.MatchString(rev) {
 		return s.commit(strings.ToLower(rev))
 	}
-	if rangeForm.MatchString(rev) {
+	if lifecycle.IsRange(rev) {
 		return s.semverRange(rev)
 	}
 	return Resolved{}, s.notFound("no tag, branch or commit has that name", s.near(rev))
 }
 
-// numbered reads N or vN.
-func numbered(rev string) (int, bool) {
-	n, ok := decimal(strings.TrimPrefix(rev, "v"))
-	return n, ok && n > 0
-}
-
-var (
-	commitForm = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
-	// rangeForm: an operator, a star, or an x in the place of a number.
-	rangeForm = regexp.MustCompile(`[<>=!~^|,*]|\s-\s|(?:^|[.v\s])[xX](?:$|[.\s])`)
-)
+var commitForm = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
 
 func (s *resolver) published(p Revision, rule Rule) Resolved {
 	res := s.byRef(p.Ref, rule)

@@ -146,7 +146,7 @@ func Remove(policy v1alpha1.DeletionPolicy, phase Phase) Removal {
 // as objects (a function has no Git to ask): by workspace or by number where
 // either is given, else the highest Published, else the branch's own content.
 func FindUpstream(u v1alpha1.Upstream, revisions []Revision) (Revision, error) {
-	number, numbered := revisionNumber(u.Revision)
+	number, numbered := Number(string(u.Revision))
 	if numbered && number == 0 && u.Revision != "" {
 		return Revision{}, fmt.Errorf("revision 0 of upstream %s/%s: upstream cannot be published with revision number 0", u.Repo, u.Package)
 	}
@@ -186,11 +186,6 @@ func rank(r Revision) int {
 	default:
 		return 0
 	}
-}
-
-func revisionNumber(r v1alpha1.Revision) (int, bool) {
-	n, err := strconv.Atoi(strings.TrimPrefix(string(r), "v"))
-	return n, err == nil
 }
 
 func wanted(u v1alpha1.Upstream) string {

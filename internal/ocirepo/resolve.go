@@ -12,6 +12,8 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-containerregistry/pkg/name"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 // Porch's annotations of a package revision's manifest. Porch reads them from the
@@ -165,15 +167,11 @@ type resolver struct {
 	q     Query
 }
 
-var (
-	tagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	// rangeForm: an operator, a star, or an x in the place of a number.
-	rangeForm = regexp.MustCompile(`[<>=!~^|,*]|\s-\s|(?:^|[.v\s])[xX](?:$|[.\s])`)
-)
+var tagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 
 func (s *resolver) revision(ctx context.Context) (Resolved, error) {
 	rev := s.q.Revision
-	if number := revisionOf("v" + strings.TrimPrefix(rev, "v")).Number; number > 0 {
+	if number, ok := lifecycle.Number(rev); ok && number > 0 {
 		res, ok, err := s.numbered(ctx, number)
 		if ok || err != nil {
 			return res, err
@@ -190,7 +188,7 @@ func (s *resolver) revision(ctx context.Context) (Resolved, error) {
 		return s.digest(ctx, rev)
 	case strings.Contains(rev, ":"):
 		return Resolved{}, s.notFound(ctx, "a digest is written sha256: and 64 hexadecimal digits, in lower case")
-	case rangeForm.MatchString(rev):
+	case lifecycle.IsRange(rev):
 		return s.semverRange(ctx)
 	}
 	return Resolved{}, s.notFound(ctx, "there is no such tag (branches and commits are Git's: a registry has tags and digests)")
