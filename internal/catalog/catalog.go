@@ -263,10 +263,8 @@ func (w *Wanted) Targets() []string {
 // ErrNoTarget says that nothing is wanted of a target.
 var ErrNoTarget = errors.New("no Installation names the target")
 
-// Resolve answers for the targets named, nil for all, side by side. One
-// target's conflict is its own. The error is ErrNoTarget for a name that nothing
-// wants.
-func (w *Wanted) Resolve(ctx context.Context, limit int, only ...string) ([]Target, error) {
+// Select checks names of targets and returns them, or all for none.
+func (w *Wanted) Select(only ...string) ([]string, error) {
 	names := w.Targets()
 	for _, n := range only {
 		if !slices.Contains(names, n) {
@@ -275,6 +273,17 @@ func (w *Wanted) Resolve(ctx context.Context, limit int, only ...string) ([]Targ
 	}
 	if len(only) > 0 {
 		names = only
+	}
+	return names, nil
+}
+
+// Resolve answers for the targets named, nil for all, side by side. One
+// target's conflict is its own. The error is ErrNoTarget for a name that nothing
+// wants.
+func (w *Wanted) Resolve(ctx context.Context, limit int, only ...string) ([]Target, error) {
+	names, err := w.Select(only...)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]Target, len(names))
 	g, ctx := errgroup.WithContext(ctx)

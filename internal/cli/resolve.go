@@ -256,9 +256,12 @@ func newWhyNot(a *app) *cobra.Command {
 				return err
 			}
 			r.wanted.Platform = f.platform
-			names := f.targets
-			if len(names) == 0 {
-				names = r.wanted.Targets()
+			names, err := r.wanted.Select(f.targets...)
+			if err != nil {
+				return err
+			}
+			if len(r.wanted.Entries) > 0 && !slices.ContainsFunc(r.wanted.Entries, func(e catalog.Entry) bool { return e.Package.Package == args[0] }) {
+				return fmt.Errorf("no catalogue has a package %q", args[0])
 			}
 			for _, name := range names {
 				in, err := r.wanted.Input(name)
@@ -302,6 +305,9 @@ func newExplain(a *app) *cobra.Command {
 				return err
 			}
 			r.wanted.Platform = f.platform
+			if _, err := r.wanted.Select(f.targets...); err != nil {
+				return err
+			}
 			all := r.wanted.Installations
 			for _, name := range args {
 				if !slices.ContainsFunc(all, func(i *v1alpha1.Installation) bool { return i.Name == name }) {

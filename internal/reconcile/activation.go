@@ -33,14 +33,14 @@ const defaultNamespace = "default"
 // chosen between, so neither is used and both are named.
 func (e *Engine) readPolicies() []error {
 	e.policies = map[Identity]policy{}
-	first := map[Identity]string{}
+	first, twiceNamed := map[Identity]string{}, map[Identity]bool{}
 	var problems []error
 	for _, in := range e.cfg.Fleet.Installations {
 		id := Identity{cmp.Or(in.Namespace, defaultNamespace), in.Spec.Target, in.Spec.Package}
 		if other, twice := first[id]; twice {
 			problems = append(problems, fmt.Errorf("Installations %s/%s and %s/%s are both for package %q of target %q: keep one",
 				id.Namespace, other, id.Namespace, in.Name, in.Spec.Package, in.Spec.Target))
-			delete(e.policies, id)
+			twiceNamed[id] = true
 			continue
 		}
 		first[id] = in.Name
@@ -49,6 +49,9 @@ func (e *Engine) readPolicies() []error {
 			p.history = *in.Spec.HistoryLimit
 		}
 		e.policies[id] = p
+	}
+	for id := range twiceNamed {
+		e.policies[id] = policy{} // a person publishes, whatever the namespace's says
 	}
 	return problems
 }
@@ -69,7 +72,13 @@ func (w *work) needsReview(conflicts int) bool {
 }
 
 func (h *head) needsReview() bool {
-	return h.machine == nil || h.machine.Hash != h.Ref.Commit || h.machine.Trailers.Review != ""
+	return h.machine == nil || h.machine.Hash != h.Ref.Commit || h.amended() || h.machine.Trailers.Review != ""
+}
+
+// amended reports whether a person made the commit anew that Variform made:
+// amend, squash and rebase keep its message, and with it the trailers.
+func (h *head) amended() bool {
+	return h.machine != nil && h.Number == 0 && h.machine.Committer.Email != author.Email
 }
 
 // activate plans to publish what a variant with activation Automatic has ready.
@@ -77,11 +86,19 @@ func (e *Engine) activate(ctx context.Context, w *work, item *Item) {
 	if !e.policy(item.Identity).automatic {
 		return
 	}
+	if item.oneOfSeveral {
+		item.chooseOne()
+		return
+	}
 	switch item.Action {
 	case Create, Update, Redraft:
 		item.publish = true // build looks at what came of it
 	case UpToDate:
-		if w.from == nil || !item.Phase.Open() {
+		switch {
+		case w.from == nil || !item.Phase.Open():
+			return
+		case item.Phase == lifecycle.Proposed:
+			item.Action, item.Reasons = Wait, []string{"proposed by a person: approve it, or reject it"}
 			return
 		}
 		_, pkg, err := w.repo.readPackage(ctx, w.from.Ref.Commit, w.state.path)
@@ -103,9 +120,42 @@ func (e *Engine) activate(ctx context.Context, w *work, item *Item) {
 	}
 }
 
+// activateOne leaves it to a person which of several Drafts is to be published.
+func activateOne(items []*Item) {
+	n := 0
+	for _, i := range items {
+		if i.publish {
+			n++
+		}
+	}
+	if n < 2 {
+		return
+	}
+	for _, i := range items {
+		if i.publish {
+			i.oneOfSeveral, i.publish = true, false
+			i.chooseOne()
+		}
+	}
+}
+
+// chooseOne says what a person is to do about several Drafts.
+func (i *Item) chooseOne() {
+	const why = "activation is Automatic, but the package has several Drafts: approve one, and delete the others"
+	if i.Action == Publish || i.Action == UpToDate {
+		i.Action, i.Reasons = Wait, []string{why}
+	} else {
+		i.Warnings = append(i.Warnings, why)
+	}
+}
+
 // held says why a Draft is not published although activation is Automatic.
 func (e *Engine) held(w *work, review bool, unmet []kptfilev1.Condition) string {
 	switch {
+	case len(e.cfg.Fleet.Problems) > 0: // one may be the Installation that says Manual
+		return "activation is Automatic, but not all inputs could be read: correct them first"
+	case e.cfg.Renderer == nil:
+		return "activation is Automatic, but the pipelines of packages are left unrun"
 	case review:
 		return "activation is Automatic, but the Draft holds edits by hand or lost values: review and approve it"
 	case len(unmet) > 0 && w.repo.obj.Spec.Deployment:
@@ -216,7 +266,7 @@ func (e *Engine) trims(plan *Plan, wanted []*variant) []*Item {
 // trim plans to remove the Published revisions beyond an Installation's
 // historyLimit. A revision that an open one started from stays; whether an
 // upstreamLock names the package is keepLocked's to find out.
-func (e *Engine) trim(w *work, item *Item) *Item {
+func (e *Engine) trim(ctx context.Context, w *work, item *Item) *Item {
 	keep := e.policy(item.Identity).history
 	latest := w.state.latest
 	if keep == 0 || latest == nil || !e.cfg.Prune || item.Err != nil || !e.mine(latest.owner, w.Namespace) {
@@ -243,6 +293,13 @@ func (e *Engine) trim(w *work, item *Item) *Item {
 		if p.Number >= oldest {
 			continue
 		}
+		// What was there before the package was adopted is not ours to remove.
+		if mine, err := e.published(ctx, w, p); err != nil {
+			item.Warnings = append(item.Warnings, fmt.Sprintf("historyLimit: reading %s: %v", revisionName(p.Number), err))
+			continue
+		} else if !mine {
+			continue
+		}
 		names = append(names, revisionName(p.Number))
 		r.refs = append(r.refs, gitrepo.RefUpdate{Name: p.Ref.Name, Old: p.Ref.Hash})
 	}
@@ -254,4 +311,15 @@ func (e *Engine) trim(w *work, item *Item) *Item {
 		Reasons: []string{fmt.Sprintf("historyLimit %d: %s go", keep, strings.Join(limit(names, 5), ", "))},
 		write:   &write{removal: r},
 	}
+}
+
+// published reports whether a Published revision is one of this manager's.
+func (e *Engine) published(ctx context.Context, w *work, p gitrepo.Revision) (bool, error) {
+	commits, err := w.repo.git.Commits(ctx, p.Ref.Commit)
+	if err != nil {
+		return false, err
+	}
+	h := head{Revision: p}
+	h.visit(commits[0])
+	return e.mine(h.owner, w.Namespace), nil
 }

@@ -50,8 +50,8 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 		})
 	}
 	_ = g.Wait()
+	plan.sort() // so that publications on one branch follow in order
 	e.publishActivated(ctx, plan.Items)
-	plan.sort()
 	return ctx.Err()
 }
 

@@ -472,15 +472,35 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 // publishing takes the package alone, and the rest would be lost unseen.
 func (v *Verdict) onlyPackage(ctx context.Context) error {
 	h, r, path := v.head, v.repo, v.state.path
-	if h.machine == nil || h.machine.Hash == h.Ref.Commit {
+	if h.machine == nil || h.machine.Hash == h.Ref.Commit && !h.amended() {
 		return nil
 	}
-	if err := r.git.Fetch(ctx, h.machine.Hash, h.Ref.Commit); err != nil {
+	base := h.machine.Hash
+	if h.amended() {
+		if len(h.machine.Parents) == 0 {
+			return nil
+		}
+		base = h.machine.Parents[0]
+	}
+	if err := r.git.Fetch(ctx, base, h.Ref.Commit); err != nil {
 		return err
 	}
-	beside, err := r.git.Beside(ctx, h.machine.Hash, h.Ref.Commit, path)
+	beside, err := r.git.Beside(ctx, base, h.Ref.Commit, path)
 	if err != nil || len(beside) == 0 {
 		return err
+	}
+	if main := r.head(); !main.IsZero() { // what was merged from there is not lost
+		if err := r.git.Fetch(ctx, main); err != nil {
+			return err
+		}
+		missing, err := r.git.Beside(ctx, main, h.Ref.Commit, path)
+		if err != nil {
+			return err
+		}
+		beside = slices.DeleteFunc(beside, func(p string) bool { return !slices.Contains(missing, p) })
+		if len(beside) == 0 {
+			return nil
+		}
 	}
 	return fmt.Errorf("%s changes %s outside of %s, and publishing takes the package alone: undo that there, or move it to a branch of its own, and approve again",
 		shortRef(h.Ref.Name), strings.Join(limit(beside, 5), ", "), path)

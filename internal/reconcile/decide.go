@@ -118,7 +118,8 @@ func (e *Engine) decide(ctx context.Context, v *variant) []*Item {
 		e.activate(ctx, w, &item)
 		items = append(items, &item)
 	}
-	if t := e.trim(works[0], items[0]); t != nil {
+	activateOne(items)
+	if t := e.trim(ctx, works[0], items[0]); t != nil {
 		items = append(items, t)
 	}
 	return append(items, e.discardSurplus(works[0], &base)...)

@@ -94,6 +94,8 @@ type Item struct {
 	targets []target
 	write   *write
 	publish bool // once the Draft is there
+	// oneOfSeveral is a Draft that would be published if it were the only one.
+	oneOfSeveral bool
 }
 
 // Condition is a Kptfile condition.

@@ -41,7 +41,7 @@ func variantConditions(items []*Item) []metav1.Condition {
 			stalledTexts = append(stalledTexts, i.Err.Error())
 		case i.Err != nil:
 			failed = append(failed, i.Err.Error())
-		case i.write != nil, i.Action == Wait:
+		case i.write != nil, i.Action == Wait, i.Action == Publish:
 			pending = append(pending, fmt.Sprintf("%s: %s", i.Action, strings.Join(i.Reasons, "; ")))
 		}
 	}
@@ -75,7 +75,7 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 		switch {
 		case i.Err != nil:
 			waiting = append(waiting, i.Name+" failed")
-		case i.write != nil:
+		case i.write != nil, i.Action == Publish:
 			waiting = append(waiting, i.Name+" is out of date")
 		case i.Action == Wait:
 			waiting = append(waiting, i.Name+" waits: "+strings.Join(i.Reasons, "; "))

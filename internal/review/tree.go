@@ -31,6 +31,9 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	if w.kptfile && isBookkeeping(field) || w.context && field == "data.name" {
 		return
 	}
+	if w.kptfile && field == "upstream" && (a == nil || b == nil) {
+		return // a first Draft begins to have one
+	}
 	switch {
 	case a == nil && b == nil:
 	case a == nil && w.kptfile && b.Kind == yaml.MappingNode && holdsBookkeeping(field):
@@ -221,15 +224,16 @@ func join(field, key string) string {
 	return field + "." + key
 }
 
-// isBookkeeping names the fields of a Kptfile that record where a package came
-// from and whose it is: they differ by nature and are no change to review.
+// isBookkeeping names the fields of a Kptfile that record which revision a
+// package came from and whose it is: they differ by nature and are no change to
+// review. Another upstream, update strategy or deletion policy is one.
 func isBookkeeping(field string) bool {
-	for _, own := range []string{"metadata.name", "upstream", "upstreamLock"} {
+	for _, own := range []string{"metadata.name", "upstream.git.ref", "upstreamLock"} {
 		if field == own || strings.HasPrefix(field, own+".") {
 			return true
 		}
 	}
-	return strings.HasPrefix(field, "metadata.annotations[variform.dev/")
+	return strings.HasPrefix(field, "metadata.annotations[variform.dev/") && field != "metadata.annotations[variform.dev/deletion-policy]"
 }
 
 // isContext reports whether a resource is a package's context, whose data.name

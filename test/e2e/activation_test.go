@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -123,6 +125,102 @@ func TestHistoryLimit(t *testing.T) {
 	before := w.refs()
 	w.wantActions(w.mustApply("--prune"), map[string]string{})
 	w.unchanged(before)
+}
+
+// amend makes a branch's last commit anew with other files, as a person would:
+// its message stays, Variform's trailers in it.
+func (w *world) amend(repo, branch string, files gittest.Text) {
+	w.t.Helper()
+	dir := filepath.Join(w.t.TempDir(), "tree")
+	w.repos[repo].Git(w.t, "worktree", "add", "-q", dir, branch)
+	for name, data := range files {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			w.t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(data), 0o644); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	gittest.Run(w.t, dir, nil, "add", "-A")
+	gittest.Run(w.t, dir, nil, "commit", "-q", "--amend", "--no-edit")
+	w.repos[repo].Git(w.t, "worktree", "remove", "--force", dir)
+}
+
+// A commit of Variform's that a person made anew is the person's.
+func TestAmendedDraft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.mustApply()
+	branch := "drafts/web/packagevariant-1"
+	w.amend("c1", branch, gittest.Text{"web/deployment.yaml": strings.Replace(w.show("c1", draft1, "web/deployment.yaml"), "replicas: 2", "replicas: 77", 1)})
+	w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+	w.wantActions(w.mustApply(), all("wait", "c1/web"))
+	w.write("i.yaml", "# none\n")
+	w.amend("c1", branch, gittest.Text{"beside/x": "x\n"})
+	r := w.mustRun(1, "approve", "c1/web")
+	w.contains(r.out+r.err, "beside", "the package alone")
+}
+
+// What is said wrongly, or twice, about one package does not fall back to what
+// is said about all.
+func TestActivationIsHeldByMistakes(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string][]string{
+		"two for one package": {"  activation: Manual\n", "  activation: Manual\n"},
+		"a mistyped field":    {"  activation: Manual\n  historyLimitt: 3\n"},
+	} {
+		w := newWorld(t, "c1")
+		w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+		w.write("wide.yaml", installation("wide", "", "  activation: Automatic\n"))
+		for i, more := range own {
+			w.write(fmt.Sprintf("own-%d.yaml", i), installation(fmt.Sprint("own-", i), "c1", more))
+		}
+		w.mustRun(1, "apply")
+		if got := strings.Join(w.refNames("c1"), " "); got != "refs/heads/drafts/web/packagevariant-1 refs/heads/main" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Unrendered packages, proposed ones and several Drafts are for a person.
+func TestActivationWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+	w.contains(strings.Join(w.mustApply("--no-render").variant(t, "c1/web").Warnings, "\n"), "left unrun")
+	w.contains(w.mustRun(0, "status", "-o", "yaml").out, "reason: OutOfDate")
+
+	w.repos["c1"].Git(t, "branch", "drafts/web/copy", "drafts/web/packagevariant-1")
+	p := w.mustApply()
+	w.contains(fmt.Sprint(p.variant(t, "c1/web").Reasons, p.variant(t, "c1/web").Warnings), "several Drafts")
+	w.repos["c1"].Git(t, "branch", "-D", "drafts/web/copy")
+
+	w.mustRun(0, "propose", "c1/web")
+	w.wantActions(w.mustApply(), all("wait", "c1/web"))
+	w.mustRun(0, "approve", "c1/web")
+}
+
+// Of an adopted package the revisions from before are not trimmed.
+func TestHistoryLimitKeepsWhatOthersPublished(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	by := w.edit("c1", "main", "web/deployment.yaml", "replicas: 2", "replicas: 3") // somebody else's v2
+	w.repos["c1"].Tag(t, "web/v2", by)
+	w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n  historyLimit: 1\n"))
+	for i := range 3 {
+		w.write("v.yaml", variantOf("one", "v1", "c1", "web", fmt.Sprintf("  adoptionPolicy: adoptExisting\n  packageContext:\n    data: {round: \"%d\"}\n", i)))
+		w.mustApply()
+	}
+	w.mustApply("--prune")
+	refs := strings.Join(w.refNames("c1"), " ")
+	w.contains(refs, "web/v2", "web/v4", "web/v5")
+	w.lacks(refs, "web/v1", "web/v3")
 }
 
 func TestTwoInstallationsOfOnePackage(t *testing.T) {

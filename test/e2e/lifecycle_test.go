@@ -158,6 +158,23 @@ func TestApproveRefusesWhatItWouldLeaveBehind(t *testing.T) {
 	w.mustRun(0, "approve", "--all")
 }
 
+// What a Draft has from the registered branch is not lost by publishing.
+func TestApproveAfterMergingTheBranch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "other", "web"))
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/other")
+	dir := filepath.Join(t.TempDir(), "tree")
+	w.repos["c1"].Git(t, "worktree", "add", "-q", dir, "drafts/web/packagevariant-1")
+	gittest.Run(t, dir, nil, "merge", "-q", "--no-edit", "main")
+	w.repos["c1"].Git(t, "worktree", "remove", "--force", dir)
+	w.mustRun(0, "approve", "c1/web")
+	if got := w.repos["c1"].Git(t, "ls-tree", "--name-only", "main"); got != "README.md\nother\nweb" {
+		t.Errorf("main holds %q", got)
+	}
+}
+
 type reviewed struct {
 	Summary string
 	Classes []struct {

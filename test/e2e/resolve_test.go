@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"io"
+	"log"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -149,7 +151,7 @@ func TestCatalogList(t *testing.T) {
 // Versions come from a registry as they come from Git, by digest.
 func TestResolveFromRegistry(t *testing.T) {
 	t.Parallel()
-	srv := httptest.NewServer(registry.New(registry.WithReferrersSupport(true)))
+	srv := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
 	defer srv.Close()
 	address := strings.TrimPrefix(srv.URL, "http://") + "/packages"
 	store := ocirepo.NewStore(ocirepo.Options{})
