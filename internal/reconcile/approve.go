@@ -82,8 +82,11 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if req.Decision == Approve {
+	switch req.Decision {
+	case Approve:
 		oneEach(verdicts)
+	case Reject:
+		e.rejectable(verdicts)
 	}
 	byRepo := map[*gitrepo.Repo][]*Verdict{}
 	for _, v := range verdicts {
@@ -101,10 +104,20 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 	return verdicts, problems, ctx.Err()
 }
 
+// rejectable refuses to return a revision to Draft where the next run would
+// publish it all the same.
+func (e *Engine) rejectable(list []*Verdict) {
+	for _, v := range list {
+		if v.From == lifecycle.Proposed && e.policy(v.Identity).automatic && !v.head.needsReview() {
+			v.Err = errors.New("its Installation has activation Automatic, so that the next run would publish the Draft: set activation Manual first, or correct the revision")
+		}
+	}
+}
+
 // candidates finds the revisions that a request means.
 func (e *Engine) candidates(ctx context.Context, req Request) ([]*Verdict, []error, error) {
 	plan := &Plan{}
-	problems := e.openRepositories(ctx)
+	problems := append(e.readPolicies(), e.openRepositories(ctx)...)
 	sets := map[Identity]string{}
 	for _, v := range e.expand(ctx, plan) {
 		sets[v.Identity] = v.set

@@ -200,6 +200,8 @@ func TestActivationWaits(t *testing.T) {
 
 	w.mustRun(0, "propose", "c1/web")
 	w.wantActions(w.mustApply(), all("wait", "c1/web"))
+	r := w.mustRun(1, "reject", "c1/web")
+	w.contains(r.out+r.err, "set activation Manual first")
 	w.mustRun(0, "approve", "c1/web")
 }
 
