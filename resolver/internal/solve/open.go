@@ -79,11 +79,13 @@ func (s *Solver) before(a, b int32) bool {
 	return x > y || x == y && a < b
 }
 
+// settle puts a slot at a place in the heap.
 func (s *Solver) settle(at, slot int32) {
 	s.opened[at] = slot
 	s.slots[slot].open = at
 }
 
+// up moves the slot at a place towards the top, as far as the order wants it.
 func (s *Solver) up(at int32) {
 	slot := s.opened[at]
 	for at > 0 {
@@ -97,6 +99,7 @@ func (s *Solver) up(at int32) {
 	s.settle(at, slot)
 }
 
+// down moves it away from the top.
 func (s *Solver) down(at int32) {
 	slot, n := s.opened[at], int32(len(s.opened))
 	for {

@@ -177,7 +177,9 @@ func (p *preference) closest(layer []place) {
 			lo = mid + 1
 		}
 	}
-	p.prefix = p.bounded(layer, hi)
+	if hi > 0 { // else each fixes the same, and more shortly
+		p.prefix = p.bounded(layer, hi)
+	}
 }
 
 // bounded are the assumptions that no slot of a layer steps back further than rank k.

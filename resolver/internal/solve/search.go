@@ -11,7 +11,7 @@ const (
 )
 
 const (
-	breadthConflicts = 16  // conflicts after which a search decides by activity
+	breadthConflicts = 8   // conflicts after which a search decides by activity
 	restartUnit      = 100 // conflicts of the shortest run between restarts
 	keepLearned      = 4000
 )
@@ -96,8 +96,9 @@ func (s *Solver) decide(l lit) bool {
 }
 
 // choose decides a slot: the best candidate that is left, or, once the search restarts, the one that it
-// had last. A slot that caused conflicts, or any once there were many, first has the needs of all its
-// candidates looked at: that narrows more, and an easy problem never pays for it.
+// had last. A slot that caused conflicts first has the needs of all its candidates made clauses: that narrows
+// more. Once there was any conflict, a candidate with a need that cannot be met falls away at once, without one.
+// An easy problem pays for neither.
 func (s *Solver) choose(slot int32) {
 	st := &s.slots[slot]
 	if st.conflict > 0 && !st.all {
@@ -108,7 +109,7 @@ func (s *Solver) choose(slot int32) {
 	if s.focused && st.phase > 0 && s.has(slot, st.phase) {
 		v = st.phase
 	}
-	if !s.values[st.base+v].expanded && s.doomed(slot, v) {
+	if s.stats.Conflicts > 0 && !s.values[st.base+v].expanded && s.doomed(slot, v) {
 		s.expandValue(slot, v)
 		return
 	}

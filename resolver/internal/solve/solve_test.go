@@ -22,27 +22,29 @@ func universes(t testing.TB) int {
 	return 1000
 }
 
-// random is a small problem: everything in it, forbidding needs, limits and impossible ones included.
+// random is a small problem: everything in it, forbidding needs, limits and impossible ones included. Some are
+// narrow, so that most have no solution, some wide, so that there are many to prefer one of.
 func random(rng *rand.Rand) *Static {
-	slots := 2 + rng.IntN(7)
+	slots := 2 + rng.IntN(6)
+	needs, wide := 2+rng.IntN(3), 2+rng.IntN(3)
 	p := NewStatic(slots)
 	for s := 1; s < slots; s++ {
 		p.Candidates(int32(s), 1+rng.IntN(4))
 	}
 	for s := range slots {
 		for v := 1; v <= p.sizes[s]; v++ {
-			for range rng.IntN(4) {
+			for range rng.IntN(needs) {
 				on := 1 + rng.IntN(slots-1)
 				set := NewSet(p.sizes[on] + 1)
 				for c := 1; c <= p.sizes[on]; c++ {
-					if rng.IntN(2) == 0 {
+					if rng.IntN(wide) > 0 {
 						set.Add(c)
 					}
 				}
 				if rng.IntN(6) == 0 {
 					set.Add(0)
 				}
-				if rng.IntN(40) == 0 {
+				if rng.IntN(60) == 0 {
 					on = int(Impossible)
 				}
 				p.Need(int32(s), int32(v), int32(on), set)
@@ -51,6 +53,38 @@ func random(rng *rand.Rand) *Static {
 		if s > 0 && rng.IntN(8) == 0 {
 			set := NewSet(p.sizes[s]+1, 0, 1+rng.IntN(p.sizes[s]))
 			p.Limit(int32(s), set)
+		}
+	}
+	return p
+}
+
+// choosy is a small problem with many solutions: the root needs several slots in any version, and each of their
+// candidates may restrict one other slot.
+func choosy(rng *rand.Rand) *Static {
+	slots := 4 + rng.IntN(3)
+	p := NewStatic(slots)
+	for s := 1; s < slots; s++ {
+		p.Candidates(int32(s), 3+rng.IntN(2))
+	}
+	for s := 1; s < slots; s++ {
+		if s < 4 {
+			p.Need(Root, 1, int32(s), fullSet(p.sizes[s]))
+		}
+		for v := 1; v <= p.sizes[s]; v++ {
+			on := 1 + rng.IntN(slots-1)
+			if on == s || rng.IntN(3) == 0 {
+				continue
+			}
+			set := NewSet(p.sizes[on]+1, 1+rng.IntN(p.sizes[on]))
+			for c := 1; c <= p.sizes[on]; c++ {
+				if rng.IntN(3) == 0 {
+					set.Add(c)
+				}
+			}
+			if rng.IntN(4) == 0 {
+				set.Add(0)
+			}
+			p.Need(int32(s), int32(v), int32(on), set)
 		}
 	}
 	return p
@@ -196,9 +230,13 @@ func better(p *Static, a, b Assignment) bool {
 }
 
 func TestAgainstBruteForce(t *testing.T) {
-	solvable := 0
+	solvable, several, traded := 0, 0, 0
 	for i := range universes(t) {
-		p := random(rand.New(rand.NewPCG(uint64(i), 7)))
+		rng := rand.New(rand.NewPCG(uint64(i), 7))
+		p := random(rng)
+		if i%2 == 1 {
+			p = choosy(rng)
+		}
 		s := New(p)
 		res, ok := s.Solve()
 		every := all(p)
@@ -210,6 +248,12 @@ func TestAgainstBruteForce(t *testing.T) {
 			continue
 		}
 		solvable++
+		if len(every) > 1 {
+			several++
+		}
+		if trades(p, every) {
+			traded++
+		}
 		if err := valid(p, res.Values); err != nil {
 			t.Fatalf("universe %d: %v", i, err)
 		}
@@ -222,9 +266,45 @@ func TestAgainstBruteForce(t *testing.T) {
 			}
 		}
 	}
+	if n := universes(t); several < n/10 || traded < n/100 {
+		t.Errorf("%d of %d universes have several solutions, in %d the slots in order are not the answer: the test shows little", several, n, traded)
+	}
 	if solvable == 0 || solvable == universes(t) {
 		t.Errorf("%d of %d universes can be solved: the test shows nothing", solvable, universes(t))
 	}
+}
+
+// trades tells whether to step back as little as possible together gives another answer than the slots in order,
+// each with its best value.
+func trades(p *Static, every []Assignment) bool {
+	for _, o := range every {
+		if inOrder(p, o, every) {
+			for _, other := range every {
+				if better(p, other, o) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// inOrder tells whether no other solution has a better value in the first slot that differs.
+func inOrder(p *Static, a Assignment, every []Assignment) bool {
+	la := layers(p, a)
+	for _, o := range every {
+	differ:
+		for _, layer := range la {
+			for _, pl := range layer {
+				if d := o.Value(pl.slot) - a.Value(pl.slot); d < 0 {
+					return false
+				} else if d > 0 {
+					break differ
+				}
+			}
+		}
+	}
+	return true
 }
 
 // checkCore tells whether a core is unsolvable, stays so when minimized, and is then minimal.
@@ -289,4 +369,53 @@ func fullSet(n int) Set {
 		s.Add(v)
 	}
 	return s
+}
+
+// TestOpenHeap holds that the slot to decide next is the one that a look at all of them finds.
+func TestOpenHeap(t *testing.T) {
+	const slots, size = 40, 8
+	p := NewStatic(slots)
+	for i := int32(1); i < slots; i++ {
+		p.Candidates(i, size)
+	}
+	s := New(p)
+	for i := range int32(slots) {
+		s.ensure(i)
+	}
+	s.focus()
+	rng := rand.New(rand.NewPCG(1, 2))
+	most := 0
+	for step := range 20000 {
+		slot := int32(1 + rng.IntN(slots-1))
+		st := &s.slots[slot]
+		if rng.IntN(4) == 0 {
+			s.activity[slot] += float64(rng.IntN(3))
+			if st.open >= 0 {
+				s.up(st.open)
+			}
+		} else {
+			s.dom[st.off] = 1 + rng.Uint64N(1<<(size+1)-1) // some domain, with or without absence
+			if s.left(slot) == 0 {
+				s.close(slot)
+			} else {
+				s.reopen(slot)
+			}
+		}
+		best, n := int32(-1), 0
+		for i := range int32(slots) {
+			if s.left(i) > 0 {
+				n++
+				if best < 0 || s.before(i, best) {
+					best = i
+				}
+			}
+		}
+		if got := s.mostConstrained(); got != best || n != len(s.opened) {
+			t.Fatalf("step %d: got %d of %d open slots, want %d of %d", step, got, len(s.opened), best, n)
+		}
+		most = max(most, n)
+	}
+	if most < slots/2 {
+		t.Errorf("at most %d slots were open: the test shows little", most)
+	}
 }
