@@ -141,6 +141,15 @@ const (
 	maxCacheBytes    = 256 << 20
 )
 
+// commitRecord is one record of the file, which ends there.
+type commitRecord struct {
+	hash   Hash
+	raw    []byte
+	end    int
+	sound  bool
+	commit *Commit // nil where it does not read as one
+}
+
 func openCommitCache(path string) *commitCache {
 	c := &commitCache{byID: map[Hash]*Commit{}, path: path}
 	if path == "" {
@@ -150,23 +159,34 @@ func openCommitCache(path string) *commitCache {
 	if err != nil {
 		return c
 	}
+	var records []commitRecord
+	for at := 0; len(data)-at >= commitRecordHead; {
+		n := int(binary.BigEndian.Uint32(data[at:]))
+		if n > maxCommitBytes || at+commitRecordHead+n > len(data) {
+			break
+		}
+		r := commitRecord{end: at + commitRecordHead + n}
+		copy(r.hash[:], data[at+4:])
+		r.raw = data[at+commitRecordHead : r.end]
+		records = append(records, r)
+		at = r.end
+	}
+	_ = sideBySide(len(records), func(i int) error { // what is damaged stays nil
+		r := &records[i]
+		if r.sound = hashObject(plumbing.CommitObject, r.raw) == r.hash; r.sound {
+			r.commit, _ = parseCommit(r.hash, r.raw)
+		}
+		return nil
+	})
 	good := 0
-	for rest := data; len(rest) >= commitRecordHead; {
-		n := int(binary.BigEndian.Uint32(rest))
-		if n > maxCommitBytes || commitRecordHead+n > len(rest) {
+	for _, r := range records {
+		if !r.sound {
 			break
 		}
-		var h Hash
-		copy(h[:], rest[4:])
-		raw := rest[commitRecordHead : commitRecordHead+n]
-		if hashObject(plumbing.CommitObject, raw) != h {
-			break
+		if r.commit != nil {
+			c.byID[r.hash] = r.commit
 		}
-		if commit, err := parseCommit(h, raw); err == nil {
-			c.byID[h] = commit
-		}
-		good += commitRecordHead + n
-		rest = rest[commitRecordHead+n:]
+		good = r.end
 	}
 	if good < len(data) || good > maxCacheBytes {
 		c.shorten(good)

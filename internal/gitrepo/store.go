@@ -144,7 +144,7 @@ func (s *Store) newRepo(loc *location) (*Repo, error) {
 		}
 		r.local = dirs
 		r.objects = openObjectDir(filepath.Join(dirs.common, "objects"))
-		r.commits = openCommitCache("")
+		r.commits = openCommitCache(s.localCommits(loc))
 		return r, nil
 	}
 	if s.opts.CacheDir == "" {
@@ -162,6 +162,20 @@ func (s *Store) newRepo(loc *location) (*Repo, error) {
 	r.objects = openObjectDir(filepath.Join(dir, "objects"))
 	r.commits = openCommitCache(filepath.Join(dir, "commits"))
 	return r, nil
+}
+
+// localCommits is the file that keeps a local repository's commits: in one piece
+// they are read faster than from its packs. "" where there is no cache folder.
+func (s *Store) localCommits(loc *location) string {
+	if s.opts.CacheDir == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(loc.key))
+	dir := filepath.Join(s.opts.CacheDir, "git", hex.EncodeToString(sum[:12]))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "commits")
 }
 
 func (s *Store) transport(protocol string) (transport.Transport, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,15 +89,11 @@ func (p inputParts) from(published *head) inputParts {
 }
 
 func (p inputParts) digest() inputs {
-	i := inputs{
-		Upstream:  short(hash(p.upstreamTree, p.upstreamRef)),
-		Published: p.published,
-		Spec:      short(hash(p.spec)),
-		Context:   short(hash(p.context)),
-		Functions: short(hash(p.functions...)),
+	upstream, spec, functions := hash(p.upstreamTree, p.upstreamRef), hash(p.spec), hash(p.functions...)
+	return inputs{
+		Digest:   hash(engineVersion, upstream, p.published, p.publishedAt, spec, p.context, functions),
+		Upstream: short(upstream), Published: p.published, Spec: short(spec), Context: short(hash(p.context)), Functions: short(functions),
 	}
-	i.Digest = hash(engineVersion, p.upstreamTree, p.upstreamRef, p.published, p.publishedAt, p.spec, p.context, hash(p.functions...))
-	return i
 }
 
 // functions names what a variant's package is rendered with: the upstream's
@@ -122,13 +117,13 @@ func (e *Engine) functions(w *work) []string {
 type functionKey struct{ image, exec, tag string }
 
 func hash(values ...string) string {
-	h := sha256.New()
+	var b []byte
 	for _, v := range values {
-		_, _ = io.WriteString(h, strconv.Itoa(len(v)))
-		_, _ = io.WriteString(h, ":")
-		_, _ = io.WriteString(h, v)
+		b = append(strconv.AppendInt(b, int64(len(v)), 10), ':')
+		b = append(b, v...)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
 }
 
 func short(digest string) string { return digest[:part] }
@@ -141,7 +136,10 @@ func canonicalSpec(pv *v1alpha1.PackageVariant, set, owner string) (string, erro
 	s.Labels, s.Annotations = nil, nil
 	s.Upstream = nil
 	s.AdoptionPolicy = ""
-	b, err := json.Marshal(map[string]any{"owner": owner, "set": set, "spec": s})
+	b, err := json.Marshal(struct {
+		Owner, Set string
+		Spec       v1alpha1.PackageVariantSpec
+	}{owner, set, s})
 	if err != nil {
 		return "", fmt.Errorf("PackageVariant %s/%s: %w", pv.Namespace, pv.Name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -89,14 +90,16 @@ func (e *Engine) buildAll(ctx context.Context, items []*Item) error {
 // early only where the context ends.
 func parallel[T, R any](ctx context.Context, limit int, list []T, f func(context.Context, T) R) ([]R, error) {
 	out := make([]R, len(list))
+	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(limit)
-	for i, v := range list {
+	for range min(limit, len(list)) { // a few that stay, not one for each
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
+			for i := next.Add(1) - 1; int(i) < len(list); i = next.Add(1) - 1 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				out[i] = f(ctx, list[i])
 			}
-			out[i] = f(ctx, v)
 			return nil
 		})
 	}

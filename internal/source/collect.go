@@ -47,26 +47,19 @@ func issue(at Origin, field, message, hint string) api.Issue {
 // that cannot be read is a Problem.
 func (c *collector) read(ctx context.Context, t tree, files []string) error {
 	results := make([]fileResult, len(files))
-	var total atomic.Int64
+	var next, total atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range files {
+	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			data, err := t.read(name, c.limits.FileBytes)
-			if total.Add(int64(len(data))) > c.limits.TotalBytes {
-				return fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, c.limits.TotalBytes, ignoreName)
-			}
-			at := Origin{File: name}
-			switch {
-			case errors.Is(err, errTooLarge):
-				results[i].problems = api.Issues{issue(at, "", fmt.Sprintf("the file is larger than %d bytes", c.limits.FileBytes), "split it, or name it in "+ignoreName)}
-			case err != nil:
-				results[i].problems = api.Issues{issue(at, "", "the file cannot be read: "+plain(err), "make it readable, or name it in "+ignoreName)}
-			default:
-				results[i] = parseFile(name, data, c.limits)
+			for i := next.Add(1) - 1; int(i) < len(files); i = next.Add(1) - 1 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				r, size := c.file(t, files[i])
+				if total.Add(size) > c.limits.TotalBytes {
+					return fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, c.limits.TotalBytes, ignoreName)
+				}
+				results[i] = r
 			}
 			return nil
 		})
@@ -80,6 +73,21 @@ func (c *collector) read(ctx context.Context, t tree, files []string) error {
 		c.fleet.Warnings = append(c.fleet.Warnings, r.warnings...)
 	}
 	return nil
+}
+
+// file reads and parses one file; size is how many bytes it has.
+func (c *collector) file(t tree, name string) (r fileResult, size int64) {
+	data, err := t.read(name, c.limits.FileBytes)
+	at := Origin{File: name}
+	switch {
+	case errors.Is(err, errTooLarge):
+		r.problems = api.Issues{issue(at, "", fmt.Sprintf("the file is larger than %d bytes", c.limits.FileBytes), "split it, or name it in "+ignoreName)}
+	case err != nil:
+		r.problems = api.Issues{issue(at, "", "the file cannot be read: "+plain(err), "make it readable, or name it in "+ignoreName)}
+	default:
+		r = parseFile(name, data, c.limits)
+	}
+	return r, int64(len(data))
 }
 
 // manager takes the manager's name from the root Kptfile. It stands in every

@@ -44,7 +44,7 @@ var pages = []string{"README.md", "docs/*.md", "functions/*/README.md", "example
 // user has, and fleet/ for a management directory.
 var rules = []rule{
 	{`make ([a-z][a-z0-9-]*)`, (*run).makeTarget},
-	{`go test (\./\S+) .*`, (*run).goTest},
+	{`(?:[A-Z_]+=\S+ )?go test (\./\S+) .*`, (*run).goTest},
 	{`bin/variform apply .*`, (*run).apply},
 	{`bin/variform approve .*--class ID`, (*run).approve},
 	{`bin/variform .*`, (*run).readsOnly},
@@ -300,7 +300,8 @@ var selection = regexp.MustCompile(` -(run|bench) (?:'([^']*)'|(\S+))`)
 // goTest lists instead of running, for benchmarks take minutes: the package,
 // every flag, and a test or benchmark for each pattern have to be there.
 func (r *run) goTest(m []string) {
-	out := r.shell(root, "go test -vet=off "+strings.TrimPrefix(r.command.text, "go test ")+" -list .")
+	_, args, _ := strings.Cut(r.command.text, "go test ") // what is set before it says how long, or which file
+	out := r.shell(root, "go test -vet=off "+args+" -list .")
 	names := regexp.MustCompile(`(?m)^(Test|Benchmark)\S+$`).FindAllString(out, -1)
 	for _, s := range selection.FindAllStringSubmatch(r.command.text, -1) {
 		pattern := s[2] + s[3]
