@@ -306,6 +306,9 @@ func (p *packFile) open() error {
 	p.once.Do(func() {
 		data, err := os.ReadFile(strings.TrimSuffix(p.path, ".pack") + ".idx")
 		if err == nil {
+			err = checkIndex(data)
+		}
+		if err == nil {
 			p.index, err = parsePackIndex(data)
 		}
 		if err == nil {
@@ -317,6 +320,24 @@ func (p *packFile) open() error {
 		p.err = err
 	})
 	return p.err
+}
+
+// maxCheckedIndex bounds which indexes are compared with their checksum: those
+// of a cache are small, a large repository's own would take a while.
+const maxCheckedIndex = 8 << 20
+
+func checkIndex(data []byte) error {
+	end := len(data) - sha1.Size
+	if end < 0 {
+		return errors.New("the pack index is damaged")
+	}
+	if end > maxCheckedIndex {
+		return nil
+	}
+	if sum := sha1.Sum(data[:end]); !bytes.Equal(sum[:], data[end:]) {
+		return errors.New("the pack index is damaged: its content is not that of its checksum")
+	}
+	return nil
 }
 
 // checkPair compares the pack's checksum with that in its index. Both stand at
