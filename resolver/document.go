@@ -3,6 +3,7 @@ package resolver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
@@ -40,6 +41,21 @@ func (d Documents) Input(target string) (Input, error) {
 		}
 	}
 	return in, errors.Join(err, catErr)
+}
+
+// Targets are those that Installations name, sorted; where none does and there are some, the one without a name.
+func Targets(installations []*v1alpha1.Installation) []string {
+	var out []string
+	for _, i := range installations {
+		if i.Spec.Target != "" {
+			out = append(out, i.Spec.Target)
+		}
+	}
+	if len(out) == 0 && len(installations) > 0 {
+		return []string{""}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Defaults are the default implementations by interface of all catalogues. Two that disagree are an error.

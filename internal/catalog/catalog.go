@@ -244,28 +244,12 @@ type Target struct {
 	Err        error
 }
 
-// Targets are the names of the targets that Installations name, sorted; one
-// without a name where none does.
-func (w *Wanted) Targets() []string {
-	var out []string
-	for _, i := range w.Installations {
-		if i.Spec.Target != "" {
-			out = append(out, i.Spec.Target)
-		}
-	}
-	if len(out) == 0 && len(w.Installations) > 0 {
-		return []string{""}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // ErrNoTarget says that nothing is wanted of a target.
 var ErrNoTarget = errors.New("no Installation names the target")
 
 // Select checks names of targets and returns them, or all for none.
 func (w *Wanted) Select(only ...string) ([]string, error) {
-	names := w.Targets()
+	names := resolver.Targets(w.Installations)
 	for _, n := range only {
 		if !slices.Contains(names, n) {
 			return nil, fmt.Errorf("%w %q: there are %q", ErrNoTarget, n, names)

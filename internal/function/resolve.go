@@ -37,7 +37,7 @@ func ResolveDependencies(_ context.Context, c *Call) error {
 	if c.failed() {
 		return nil
 	}
-	targets := r.targets()
+	targets := resolver.Targets(r.documents.Installations)
 	if only, ok := o["target"]; ok {
 		if !slices.Contains(targets, only) {
 			c.configResult(fn.Error, "data.target", "functionConfig: no Installation has the target %q; there are %q", only, targets)
@@ -126,22 +126,6 @@ func served(crd *krm.Resource) []resolver.GVK {
 		}
 	}
 	return out
-}
-
-// targets are those that Installations name; where none does, the one without
-// a name.
-func (r *resolution) targets() []string {
-	var out []string
-	for _, i := range r.documents.Installations {
-		if i.Spec.Target != "" {
-			out = append(out, i.Spec.Target)
-		}
-	}
-	if len(out) == 0 && len(r.documents.Installations) > 0 {
-		return []string{""}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // resolve answers for one target and writes its lock.
