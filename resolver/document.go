@@ -25,8 +25,19 @@ type Documents struct {
 // Input is what to resolve for a target: the Installations that name it, or no target at all. The served
 // APIs and the platform are for the caller to add. All errors are reported together.
 func (d Documents) Input(target string) (Input, error) {
+	cat, err := d.Catalog()
+	return d.InputFrom(cat, target), err
+}
+
+// Catalog indexes the candidates. For many targets it is made once; see [Documents.InputFrom].
+func (d Documents) Catalog() (*Catalog, error) {
 	defaults, err := Defaults(d.Catalogs)
 	cat, catErr := NewCatalog(d.Candidates, WithDefaults(defaults))
+	return cat, errors.Join(err, catErr)
+}
+
+// InputFrom is [Documents.Input] with a catalogue that is made already.
+func (d Documents) InputFrom(cat *Catalog, target string) Input {
 	in := Input{Catalog: cat}
 	if d.Lock != nil {
 		in.Lock = &d.Lock.Spec
@@ -40,7 +51,7 @@ func (d Documents) Input(target string) (Input, error) {
 			in.Installations = append(in.Installations, e)
 		}
 	}
-	return in, errors.Join(err, catErr)
+	return in
 }
 
 // Targets are those that Installations name, sorted; where none does and there are some, the one without a name.

@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"golang.org/x/sync/errgroup"
@@ -225,7 +226,7 @@ func (e *Entry) kptfile(data []byte) error {
 	return nil
 }
 
-// Wanted is what to resolve.
+// Wanted is what to resolve. It must not change once it is used.
 type Wanted struct {
 	Catalogs      []*v1alpha1.Catalog
 	Installations []*v1alpha1.Installation
@@ -234,6 +235,10 @@ type Wanted struct {
 	// APIs are those that every target serves, Platform what it runs on.
 	APIs     []resolver.GVK
 	Platform map[string]string
+
+	once     sync.Once
+	index    *resolver.Catalog
+	indexErr error
 }
 
 // Target is one target and its answer, or why there is none.
@@ -246,6 +251,14 @@ type Target struct {
 
 // ErrNoTarget says that nothing is wanted of a target.
 var ErrNoTarget = errors.New("no Installation names the target")
+
+// Alone is the same with one Installation alone.
+func (w *Wanted) Alone(i *v1alpha1.Installation) *Wanted {
+	return &Wanted{
+		Catalogs: w.Catalogs, Installations: []*v1alpha1.Installation{i}, Locks: w.Locks, Entries: w.Entries,
+		APIs: w.APIs, Platform: w.Platform,
+	}
+}
 
 // Select checks names of targets and returns them, or all for none.
 func (w *Wanted) Select(only ...string) ([]string, error) {
@@ -293,12 +306,16 @@ func (w *Wanted) resolve(name string) Target {
 	return t
 }
 
-// Input is what the resolver gets for one target.
+// Input is what the resolver gets for one target. The catalogue is indexed once
+// for all of them.
 func (w *Wanted) Input(target string) (resolver.Input, error) {
 	d := resolver.Documents{Catalogs: w.Catalogs, Installations: w.Installations}
-	for _, e := range w.Entries {
-		d.Candidates = append(d.Candidates, e.Package)
-	}
+	w.once.Do(func() {
+		for _, e := range w.Entries {
+			d.Candidates = append(d.Candidates, e.Package)
+		}
+		w.index, w.indexErr = d.Catalog()
+	})
 	var locks []*v1alpha1.PackageLock
 	for _, l := range w.Locks {
 		if l.Spec.Target == target {
@@ -311,7 +328,7 @@ func (w *Wanted) Input(target string) (resolver.Input, error) {
 	if len(locks) == 1 {
 		d.Lock = locks[0]
 	}
-	in, err := d.Input(target)
+	in := d.InputFrom(w.index, target)
 	in.APIs, in.Platform = w.APIs, w.Platform
-	return in, err
+	return in, w.indexErr
 }

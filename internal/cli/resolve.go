@@ -319,8 +319,7 @@ func newExplain(a *app) *cobra.Command {
 				if len(args) > 0 && !slices.Contains(args, i.Name) || len(f.targets) > 0 && !slices.Contains(f.targets, i.Spec.Target) {
 					continue
 				}
-				alone := *r.wanted
-				alone.Installations = []*v1alpha1.Installation{i}
+				alone := r.wanted.Alone(i)
 				targets, err := alone.Resolve(c.Context(), 1)
 				if err != nil {
 					return err

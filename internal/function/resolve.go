@@ -45,9 +45,14 @@ func ResolveDependencies(_ context.Context, c *Call) error {
 		}
 		targets = []string{only}
 	}
+	cat, err := r.documents.Catalog()
+	if err != nil {
+		r.add(fn.Error, nil, "", "%v", err)
+		return nil
+	}
 	var errs []error
 	for _, t := range targets {
-		errs = append(errs, r.resolve(t))
+		errs = append(errs, r.resolve(cat, t))
 	}
 	return errors.Join(errs...)
 }
@@ -129,14 +134,10 @@ func served(crd *krm.Resource) []resolver.GVK {
 }
 
 // resolve answers for one target and writes its lock.
-func (r *resolution) resolve(target string) error {
+func (r *resolution) resolve(cat *resolver.Catalog, target string) error {
 	documents := r.documents
 	documents.Lock = r.previous[target]
-	in, err := documents.Input(target)
-	if err != nil {
-		r.report(target, err)
-		return nil
-	}
+	in := documents.InputFrom(cat, target)
 	in.APIs, in.Platform = r.apis, r.platform
 	res, err := resolver.Resolve(in)
 	if err != nil {
