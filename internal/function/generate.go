@@ -50,13 +50,6 @@ const (
 	onErrorContinue = "continue"
 )
 
-// The deletion brake (design section 9): of a set, this many variants and more
-// than one in brakeShare go only with maxDelete.
-const (
-	brakeFrom  = 3
-	brakeShare = 4
-)
-
 type setKey struct{ namespace, name string }
 
 // downstream is a variant's identity (design section 4).
@@ -389,7 +382,7 @@ func (g *generation) hold(set setKey, stale, total int) string {
 		return ""
 	case g.empty[set]:
 		return "its set gives no variant at all; set maxDelete if that is meant"
-	case stale >= brakeFrom && stale*brakeShare > total:
+	case lifecycle.Braked(stale, total):
 		return fmt.Sprintf("%d of its set's %d variants would go; set maxDelete to %d if that is meant", stale, total, stale)
 	}
 	return ""

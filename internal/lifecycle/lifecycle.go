@@ -142,6 +142,17 @@ func Remove(policy v1alpha1.DeletionPolicy, phase Phase) Removal {
 	}
 }
 
+// The deletion brake: at least brakeFrom packages of a set, and more than one
+// in brakeShare of them.
+const (
+	brakeFrom  = 3
+	brakeShare = 4
+)
+
+// Braked reports whether a set would lose too many of its packages at once for
+// that to happen without the number being said (design section 9).
+func Braked(going, total int) bool { return going >= brakeFrom && going*brakeShare > total }
+
 // FindUpstream picks the revision that an upstream names from revisions given
 // as objects (a function has no Git to ask): by workspace or by number where
 // either is given, else the highest Published, else the branch's own content.

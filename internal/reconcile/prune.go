@@ -17,13 +17,6 @@ import (
 	"github.com/variform/variform/internal/mutate"
 )
 
-// The deletion brake (design section 9): at least brakeFrom packages of a set,
-// and more than one in brakeShare of them, go only with MaxDelete.
-const (
-	brakeFrom  = 3
-	brakeShare = 4
-)
-
 // removal is a package of this manager's that no variant wants any more.
 type removal struct {
 	repo  *repository
@@ -335,7 +328,7 @@ func (e *Engine) brake(plan *Plan, items []*Item, wanted []*variant) {
 	}
 	braked := func(k key) bool {
 		n, total := going[k], going[k]+staying[k]
-		return n > 0 && e.cfg.MaxDelete < n && (empty[k] || n >= brakeFrom && n*brakeShare > total)
+		return n > 0 && e.cfg.MaxDelete < n && (empty[k] || lifecycle.Braked(n, total))
 	}
 	for _, i := range items {
 		k := key{i.Namespace, i.Set}
