@@ -421,3 +421,20 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestDigestOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"sha256:0a": "sha256:0a", "@sha256:0a": "sha256:0a", "git:0a": "git:0a", "sha512+b64:A-_=": "sha512+b64:A-_=",
+		"1.2.3": "", "sha256:": "", ":0a": "", "sha256:0 a": "", "a/b@sha256:0a": "", "@": "", "": "",
+	} {
+		if got := api.DigestOf(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	for constraints, ok := range map[string]bool{">=1": true, "sha256:0a": true, "@sha256:0a": true, "newest": false} {
+		doc := "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: a}\nspec: {package: p, constraints: '" + constraints + "'}\n"
+		if _, report := api.Parse([]byte(doc)); (report.Err() == nil) != ok {
+			t.Errorf("%s: %v", constraints, report.Err())
+		}
+	}
+}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -157,4 +158,15 @@ func CheckContextKey(key string) error {
 		return fmt.Errorf("%q is not a valid key of a ConfigMap: %s", shorten(key), msgs[0])
 	}
 	return nil
+}
+
+// digest is what OCI calls one: an algorithm and what it gave. A commit of Git reads the same, "git:<hash>".
+var digest = regexp.MustCompile(`^@?([a-z0-9]+(?:[.+_-][a-z0-9]+)*:[A-Za-z0-9=_-]+)$`)
+
+// DigestOf is the digest that a text is, with or without a leading "@"; "" where it is none.
+func DigestOf(text string) string {
+	if m := digest.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
 }

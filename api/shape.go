@@ -106,6 +106,11 @@ func (i *Issues) word(path, value string, r rules) {
 		if _, err := semver.NewConstraint(value); err != nil {
 			i.add(path, fmt.Sprintf("%s: %q is not a range of versions", path, shorten(value)), `write one such as ">=1.2 <2", 1.x or ^1.2.3`)
 		}
+	case "semver-range-or-digest":
+		if _, err := semver.NewConstraint(value); err != nil && DigestOf(value) == "" {
+			i.add(path, fmt.Sprintf("%s: %q is neither a range of versions nor a digest", path, shorten(value)),
+				`write one such as ">=1.2 <2", 1.x or ^1.2.3, or sha256: and the hash`)
+		}
 	}
 }
 

@@ -83,7 +83,7 @@ func TestPackageKindErrors(t *testing.T) {
 			"PackageManifest\nmetadata: {name: a}\nspec: {version: on, requires: [{package: db, version: yes}]}\n",
 			[]string{
 				`line 4: spec.version: "on" is not a full semantic version (hint: write three numbers, such as 1.2.0)`,
-				`line 4: spec.requires[0].version: "yes" is not a range of versions (hint: write one such as ">=1.2 <2", 1.x or ^1.2.3)`,
+				`line 4: spec.requires[0].version: "yes" is neither a range of versions nor a digest (hint: write one such as ">=1.2 <2", 1.x or ^1.2.3, or sha256: and the hash)`,
 			},
 		},
 		"manifest": {

@@ -33,7 +33,7 @@ type Reach struct {
 // Management"): the managed dependencies, unless dependencies are switched off.
 func Act(in Input, verb Verb, namespace, name string, dependencies bool) (*Reach, error) {
 	if in.Catalog == nil {
-		in.Catalog = &Catalog{packages: map[string]*entry{}, defaults: map[string]string{}}
+		in.Catalog = emptyCatalog()
 	}
 	in.Want = nil
 	u := newUniverse(in)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/resolver/internal/solve"
 )
 
@@ -36,7 +37,7 @@ type binder struct {
 
 // bind works out how a requirement of a version in a slot can be met.
 func (u *universe) bind(s *slot, v *version, req *Requirement) info {
-	b := &binder{u: u, s: s, p: v.Package, r: req, k: u.cat.contract(v.Package, req), known: true}
+	b := &binder{u: u, s: s, p: v.Package, r: req, k: u.cat.contract(v.Package, req), known: true, pre: req.Prereleases}
 	in := info{req: req, k: b.k}
 	b.over = u.override(s, req)
 	if b.over != nil && b.over.Install != nil && !*b.over.Install && req.Optional {
@@ -114,7 +115,9 @@ func (b *binder) apply() {
 	if o.Constraints != "" {
 		r.Version, r.Default = o.Constraints, ""
 	}
-	b.pre = o.Prereleases
+	if o.Constraints != "" || o.Prereleases != nil {
+		b.pre = o.Prereleases
+	}
 	ref := o.Reference
 	if ref == "" && o.Alias != "" {
 		ref = o.Package
@@ -125,7 +128,10 @@ func (b *binder) apply() {
 		if o.Constraints == "" {
 			r.Version, r.Default = "", ""
 		}
-		if ok {
+		switch {
+		case ok && api.DigestOf(v) != "":
+			r.Version, r.Default = v, "" // nothing else will do, what is there included
+		case ok:
 			r.Version, r.Default = "", v
 		}
 		r.Labels, r.Share = nil, Share{}
@@ -249,14 +255,19 @@ func (r *Requirement) what() string {
 	case r.Package == "":
 		return "an implementation of " + r.Alias
 	}
-	v := r.Version
-	if v == "" {
-		v = r.Default
-	}
+	v := r.asked()
 	if v == "*" {
 		v = ""
 	}
-	return strings.TrimSpace(r.Package + " " + v)
+	return at(r.Package, v)
+}
+
+// asked is the range or the digest of a requirement, or else its default.
+func (r *Requirement) asked() string {
+	if r.Version != "" {
+		return r.Version
+	}
+	return r.Default
 }
 
 // options lists the ways to meet a requirement, best first.
@@ -294,6 +305,9 @@ func (b *binder) alternative(r *Requirement, i int) []option {
 	}
 	sub := *b
 	sub.r, sub.fail = &a, nil
+	if a.Prereleases != nil {
+		sub.pre = a.Prereleases
+	}
 	sub.k = b.u.cat.contract(b.p, &a)
 	if o := b.u.override(b.s, &a); o != nil && o.Alias == "" {
 		sub.over = o
@@ -645,11 +659,8 @@ func (b *binder) inRange(r *Requirement, c cand) bool {
 	if r.Version == "" {
 		return true
 	}
-	if c.sem == nil {
-		return false
-	}
-	rc, err := b.u.rs.get(r.Version)
-	return err == nil && admits(rc, c.sem, b.pre)
+	sel, err := b.u.rs.selection(r.Version)
+	return err == nil && sel.admits(c.sem, c.digest, b.pre)
 }
 
 // fits tells whether a version of the catalogue can stand in: by range, and by the contract.
@@ -672,10 +683,10 @@ func (b *binder) inVersions(r *Requirement, v *version) bool {
 	case r.Package == "" || r.Version == "" && r.Default == "":
 		return v.sem.Prerelease() == "" || b.pre != nil && named(b.pre, v.sem.Prerelease())
 	case r.Version == "":
-		return strings.TrimPrefix(r.Default, "v") == strings.TrimPrefix(v.Version, "v")
+		return v.is(r.Default)
 	}
-	rc, err := b.u.rs.get(r.Version)
-	return err == nil && admits(rc, v.sem, b.pre)
+	sel, err := b.u.rs.selection(r.Version)
+	return err == nil && sel.admits(v.sem, v.Digest, b.pre)
 }
 
 // fitting are the candidates of a slot that a requirement admits. Where its range has none at all, its
@@ -754,9 +765,9 @@ func (b *binder) noVersion(r *Requirement, pkg string) failure {
 		inRange++
 		why = append(why, fmt.Sprintf("%s has no %s", v.Version, strings.Join(b.k.unmet(v.Package, b.u.rs), ", no ")))
 	}
-	f := failure{kind: NoSolution, short: fmt.Sprintf("no version %s of %s", strings.TrimSpace(strings.TrimPrefix(r.what(), pkg)), pkg)}
+	f := failure{kind: NoSolution, short: fmt.Sprintf("no version %s of %s", strings.TrimLeft(strings.TrimPrefix(r.what(), pkg), " @"), pkg)}
 	if inRange == 0 {
-		f.text = fmt.Sprintf("needs %s, but %s", r.what(), b.u.versionsText(pkg))
+		f.text = fmt.Sprintf("needs %s, but %s", r.what(), b.u.offers(pkg, r.asked()))
 		return f
 	}
 	f.text = fmt.Sprintf("needs %s, but %s", r.what(), shorten(why, 3))
@@ -777,7 +788,11 @@ func (b *binder) fresh(r *Requirement, own string) *slot {
 	key, private, ns := b.u.scopeKey(pkg, b.ns), false, b.ns
 	switch {
 	case key != "":
-		if b.u.cat.scope(pkg) == ScopeCluster && len(b.u.wants) > 0 {
+		switch {
+		case b.u.cat.scope(pkg) != ScopeCluster:
+		case b.u.in.ClusterNamespace != nil:
+			ns = *b.u.in.ClusterNamespace
+		case len(b.u.wants) > 0:
 			ns = b.u.wants[0].Namespace
 		}
 	case r.Share.Mode == ModeNone || !b.known:
@@ -807,6 +822,7 @@ func (b *binder) fresh(r *Requirement, own string) *slot {
 	}
 	b.u.addSlot(key, s)
 	s.cands = b.u.candidates(s)
+	b.u.holdPlaced(s)
 	return s
 }
 

@@ -209,6 +209,17 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// TestOwnCases runs what the conformance cases do not have, written in their format.
+func TestOwnCases(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "cases", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".yaml"), func(t *testing.T) { runCase(t, readCase(t, f)) })
+	}
+}
+
 func readCase(t *testing.T, file string) caseFile {
 	t.Helper()
 	data, err := os.ReadFile(file)

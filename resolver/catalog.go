@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
+
+	"github.com/variform/variform/api"
 )
 
 // Catalog is an index of package versions. It is immutable and safe for concurrent use once built.
@@ -70,7 +72,7 @@ func WithTags(tags map[string][]string) CatalogOption {
 // NewCatalog indexes package versions. All that is wrong with them is reported together: a version that does
 // not parse, a range that does not parse, the same version twice.
 func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
-	c := &Catalog{packages: map[string]*entry{}, defaults: map[string]string{}}
+	c := emptyCatalog()
 	var errs []error
 	for _, p := range packages {
 		errs = append(errs, c.add(p))
@@ -95,6 +97,10 @@ func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 	return c, errors.Join(errs...)
 }
 
+func emptyCatalog() *Catalog {
+	return &Catalog{packages: map[string]*entry{}, defaults: map[string]string{}}
+}
+
 // compareVersions orders by number, then by text, so that builds that differ in metadata alone have an order.
 func compareVersions(a, b *version) int {
 	if n := a.sem.Compare(b.sem); n != 0 {
@@ -117,7 +123,7 @@ func countRanges(reqs []Requirement, ranges map[string]map[string]bool) {
 			if ranges[r.Package] == nil {
 				ranges[r.Package] = map[string]bool{}
 			}
-			ranges[r.Package][r.Version+"|"+r.Default] = true
+			ranges[r.Package][r.Version+"|"+r.Default+"|"+canonical(r.Prereleases)] = true
 		}
 		countRanges(r.AnyOf, ranges)
 	}
@@ -188,15 +194,35 @@ func (c *Catalog) versions(name string) []*version {
 	return nil
 }
 
-// find is one version of a package, or nil.
+// find is the version of a package with a number or a digest, or nil.
 func (c *Catalog) find(name, v string) *version {
-	want := strings.TrimPrefix(v, "v")
+	if d := api.DigestOf(v); d != "" {
+		return c.withDigest(name, d)
+	}
 	for _, o := range c.versions(name) {
-		if strings.TrimPrefix(o.Version, "v") == want {
+		if sameVersion(o.Version, v) {
 			return o
 		}
 	}
 	return nil
+}
+
+// withDigest is the newest version of a package that has a digest, or nil.
+func (c *Catalog) withDigest(name, digest string) *version {
+	for _, v := range c.versions(name) {
+		if v.Digest == digest {
+			return v
+		}
+	}
+	return nil
+}
+
+// is tells whether a version is the one that a number, with or without a leading v, or a digest names.
+func (v *version) is(name string) bool {
+	if d := api.DigestOf(name); d != "" {
+		return v.Digest == d
+	}
+	return sameVersion(v.Version, name)
 }
 
 func (c *Catalog) scope(name string) Scope {

@@ -70,7 +70,7 @@ func (u *universe) reachable(a solve.Assignment, supported bool) []*slot {
 }
 
 // before are the edges that order the execution: what an instance needs runs before it, and what one of
-// its dependencies reads of another runs before that one.
+// its dependencies reads of another, or is to come after, runs before that one.
 func (u *universe) before(s *slot, a solve.Assignment) map[int32][]edge {
 	out := map[int32][]edge{}
 	byAlias := map[string]edge{}
@@ -81,17 +81,23 @@ func (u *universe) before(s *slot, a solve.Assignment) map[int32][]edge {
 		byAlias[e.info.req.Alias] = e
 		out[s.id] = append(out[s.id], e)
 	}
+	wait := func(e edge, alias string) {
+		if src, there := byAlias[alias]; there && src.to != e.to {
+			src.via = append(slices.Clone(src.via), e.via...)
+			out[e.to.id] = append(out[e.to.id], src)
+		}
+	}
 	for _, alias := range sortedKeys(byAlias) {
 		e := byAlias[alias]
 		for _, t := range e.info.req.templates() {
 			for _, p := range paths(t.text) {
-				ref, ok := dependencyOutput(p)
-				if src, there := byAlias[ref.alias]; ok && there && src.to != e.to {
-					w := src
-					w.via = append(slices.Clone(src.via), e.via...)
-					out[e.to.id] = append(out[e.to.id], w)
+				if ref, ok := dependencyOutput(p); ok {
+					wait(e, ref.alias)
 				}
 			}
+		}
+		for _, first := range e.info.req.After {
+			wait(e, first)
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver/revision"
 )
@@ -210,17 +211,15 @@ func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation,
 		return Installation{}, false
 	}
 	out := Installation{Name: i.Name, Namespace: i.Namespace, Package: i.Spec.Package, Labels: i.Spec.Labels}
-	for _, v := range cat.versions(out.Package) {
-		if v.Digest == s.CurrentRevision {
-			out.Version = v.Version
-			break
-		}
+	out.Digest = api.DigestOf(s.CurrentRevision)
+	if v := cat.withDigest(out.Package, s.CurrentRevision); v != nil {
+		out.Version = v.Version
 	}
 	if _, err := parseVersion(s.CurrentRevision); out.Version == "" && err == nil {
 		out.Version = s.CurrentRevision
 	}
-	if out.Version == "" {
-		out.Version = lockedVersion(lock, out.Package, out.Namespace)
+	if p := lockedIn(lock, out.Package, out.Namespace); out.Version == "" && p != nil {
+		out.Version = strings.TrimPrefix(p.Version, "v")
 	}
 	if i.Spec.Share != nil {
 		out.Mode, out.Group = i.Spec.Share.Mode, i.Spec.Share.Group

@@ -18,8 +18,13 @@ func (c *Catalog) reference(ref string) *version {
 	return c.find(name, v)
 }
 
-// CutReference splits "name:version"; a colon before a slash is a registry's port. ok is false without a version.
+// CutReference splits "name:version" and "name@digest"; a colon before a slash is a registry's port, and beside a
+// digest a tag means nothing. ok is false without either.
 func CutReference(ref string) (name, version string, ok bool) {
+	if before, digest, pinned := strings.Cut(ref, "@"); pinned && digest != "" {
+		name, _, _ = CutReference(before)
+		return name, digest, true
+	}
 	i := strings.LastIndex(ref, ":")
 	if i < 0 || strings.Contains(ref[i:], "/") {
 		return ref, "", false

@@ -8,6 +8,15 @@ type Input struct {
 	APIs     []GVK
 	Platform map[string]string
 	Lock     *Lock
+	// Placed is what earlier resolutions of the same requests have put in place. It is no installation that others
+	// made: what it needs is worked out again, and it goes where nothing needs it. But it changes only as the
+	// requests allow. Nil where nothing is in place.
+	Placed *Lock
+	// Refresh are packages, "*" for all, that take the newest version that they may, whatever is locked.
+	Refresh []string
+	// ClusterNamespace is the namespace of new instances of packages with scope cluster; nil is that of the
+	// first request.
+	ClusterNamespace *string
 	// Want are the installations that are asked for. Their order does not matter.
 	Want []Request
 	// Budget bounds the search for a better solution once there is one, in conflicts; 0 is a default.
@@ -19,7 +28,7 @@ type Request struct {
 	Name      string `json:"name,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Package   string `json:"package,omitempty"`
-	// Version is a version or a range; empty means the newest. Prereleases admits some that the range leaves out.
+	// Version is a version, a range, or a digest; empty means the newest. Prereleases admits some that the range leaves out.
 	Version     string            `json:"version,omitempty"`
 	Prereleases *Prereleases      `json:"prereleases,omitempty"`
 	Group       string            `json:"group,omitempty"`

@@ -20,25 +20,37 @@ func lockedPackage(p *LockedPackage) string {
 	return p.Name
 }
 
-// lockedVersion is the locked version of a package in a namespace, or in any where that one has none; "" if none.
-func lockedVersion(l *Lock, pkg, ns string) string {
+// lockedIn is what a lock says of a package in a namespace, or in any where that one has none; nil if nothing.
+func lockedIn(l *Lock, pkg, ns string) *LockedPackage {
 	if l == nil {
-		return ""
+		return nil
 	}
-	found := ""
+	var found *LockedPackage
 	for i := range l.Packages {
 		p := &l.Packages[i]
 		if lockedPackage(p) != pkg {
 			continue
 		}
 		if p.Namespace == ns {
-			return strings.TrimPrefix(p.Version, "v")
+			return p
 		}
-		if found == "" {
-			found = strings.TrimPrefix(p.Version, "v")
+		if found == nil {
+			found = p
 		}
 	}
 	return found
+}
+
+// locks tells whether a locked package (nil locks nothing) is at a version, known by its number or its digest.
+// Locks of other systems may have the digest alone.
+func locks(p *LockedPackage, version, digest string) bool {
+	switch {
+	case p == nil:
+		return false
+	case p.Version == "":
+		return p.Digest != "" && p.Digest == digest
+	}
+	return sameVersion(p.Version, version)
 }
 
 // verifyLock compares the digests of what was resolved with those that are locked.

@@ -196,8 +196,7 @@ func (k *locker) settle() {
 
 // askedBefore are those in a lock's word about who asked that stay and are not looked into.
 func (k *locker) askedBefore(word string) []string {
-	_, list, _ := strings.Cut(word, neededBy)
-	return slices.DeleteFunc(strings.Split(list, ", "), func(who string) bool {
+	return slices.DeleteFunc(Askers(word), func(who string) bool {
 		ref, _, _ := strings.Cut(who, " as ")
 		i := k.instances[ref]
 		return !k.kept[ref] || i != nil && !i.stays()
@@ -238,13 +237,25 @@ func (k *locker) plan() {
 
 const neededBy = "needed by "
 
+// asks is who needs something, as a lock says it: "parent as alias".
+func asks(parent, alias string) string { return strings.TrimSuffix(parent+" as "+alias, " as ") }
+
+// Askers reads who needs a locked package, "parent as alias" each, from what the lock says of why it is there.
+func Askers(why string) []string {
+	_, list, ok := strings.Cut(why, neededBy)
+	if !ok {
+		return nil
+	}
+	return strings.Split(list, ", ")
+}
+
 // askers lists who needs each instance, by ref: "parent as alias".
 func (r *Resolution) askers() map[string][]string {
 	out := map[string][]string{}
 	for _, p := range r.Instances {
 		for n := range p.Bindings {
 			if b := &p.Bindings[n]; b.Installation != "" {
-				out[ref(b)] = append(out[ref(b)], strings.TrimSuffix(p.Ref()+" as "+b.Alias, " as "))
+				out[ref(b)] = append(out[ref(b)], asks(p.Ref(), b.Alias))
 			}
 		}
 	}

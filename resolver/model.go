@@ -153,14 +153,19 @@ type Requirement struct {
 	Optional bool   `json:"optional,omitempty"`
 
 	Package string `json:"package,omitempty"`
-	// Version is a range in the syntax of Masterminds semver v3.
+	// Version is a range in the syntax of Masterminds semver v3, or a digest, which exactly the version that has it meets.
 	Version string `json:"version,omitempty"`
-	// Default is the version that is taken where there is no range, or no version in it.
+	// Default is the version (or the digest of one) that is taken where there is no range, or no version in it.
 	Default   string        `json:"default,omitempty"`
 	Interface *Interface    `json:"interface,omitempty"`
 	GVK       *GVK          `json:"gvk,omitempty"`
 	Platform  string        `json:"platform,omitempty"`
 	AnyOf     []Requirement `json:"anyOf,omitempty"`
+
+	// Prereleases admits some that the range leaves out.
+	Prereleases *Prereleases `json:"prereleases,omitempty"`
+	// After are the aliases of requirements that run before this one, whatever else orders them.
+	After []string `json:"after,omitempty"`
 
 	Uses      Uses              `json:"uses,omitempty"`
 	Share     Share             `json:"share,omitempty"`
@@ -180,13 +185,16 @@ type Actual struct {
 
 // Installation is an instance of a package that exists. Namespace "" is global.
 type Installation struct {
-	Name      string            `json:"name"`
-	Namespace string            `json:"namespace,omitempty"`
-	Package   string            `json:"package"`
-	Version   string            `json:"version,omitempty"`
-	Mode      string            `json:"mode,omitempty"`
-	Group     string            `json:"group,omitempty"`
-	Labels    map[string]string `json:"labels,omitempty"`
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+	Package   string `json:"package"`
+	// Version may be the digest of one, where that is all that is known. Digest is what was found to be there; empty
+	// means that of the version in the catalogue.
+	Version string            `json:"version,omitempty"`
+	Digest  string            `json:"digest,omitempty"`
+	Mode    string            `json:"mode,omitempty"`
+	Group   string            `json:"group,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
 	// Owner is the installation that it was created for, ManagedBy the one that manages it.
 	Owner     string `json:"owner,omitempty"`
 	ManagedBy string `json:"managedBy,omitempty"`
@@ -196,8 +204,10 @@ type Installation struct {
 	Outputs []Field `json:"outputs,omitempty"`
 	Actual  *Actual `json:"actual,omitempty"`
 	// Values are the known values of its outputs.
-	Values             map[string]string `json:"values,omitempty"`
-	DeleteDependencies bool              `json:"deleteDependencies,omitempty"`
+	Values map[string]string `json:"values,omitempty"`
+	// Manifest is what it is, where the catalogue does not have its version.
+	Manifest           *Package `json:"-"`
+	DeleteDependencies bool     `json:"deleteDependencies,omitempty"`
 	Pull
 }
 

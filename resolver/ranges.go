@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
+
+	"github.com/variform/variform/api"
 )
 
 // ranges parses each range once.
@@ -27,6 +29,48 @@ func (r ranges) get(text string) (*semver.Constraints, error) {
 		r[text] = p
 	}
 	return p.c, p.err
+}
+
+// selection is which versions a text admits: those in a range, or those with one digest.
+type selection struct {
+	c      *semver.Constraints
+	digest string
+}
+
+// selection reads a range of versions, or a digest in its place.
+func (r ranges) selection(text string) (selection, error) {
+	if d := api.DigestOf(text); d != "" {
+		return selection{digest: d}, nil
+	}
+	c, err := r.get(text)
+	return selection{c: c}, err
+}
+
+// admits tells whether a version, of which the number or the digest may not be known, is selected.
+func (s selection) admits(v *semver.Version, digest string, pre *Prereleases) bool {
+	if s.digest != "" {
+		return s.digest == digest
+	}
+	return v != nil && admits(s.c, v, pre)
+}
+
+// at names a package at a version, a range of them, or a digest, of which it has the beginning.
+func at(pkg, version string) string {
+	d := api.DigestOf(version)
+	if d == "" {
+		return strings.TrimSpace(pkg + " " + version)
+	}
+	return pkg + "@" + shortDigest(d)
+}
+
+// shortDigest is the beginning of a digest, which is enough for a person to tell it from others.
+func shortDigest(d string) string {
+	const shown = 12
+	algorithm, hash, _ := strings.Cut(d, ":")
+	if len(hash) <= shown {
+		return d
+	}
+	return algorithm + ":" + hash[:shown] + "…"
 }
 
 // admits tells whether a version is in a range. Prereleases are in it only where the range names one

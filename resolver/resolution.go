@@ -53,6 +53,8 @@ type Instance struct {
 	// Existing tells that it is there already, Requested that it was asked for by itself.
 	Existing  bool
 	Requested bool
+	// Create tells that it is to be made now, or kept where an earlier resolution made it.
+	Create bool
 	// Direct tells that it was asked for or is a direct dependency of what was.
 	Direct bool
 	// Owner is the instance that it is made for: the first that needs it. ManagedBy is set where the requirement is managed.

@@ -14,7 +14,7 @@ const defaultBudget = 20000
 // [*NeedsInputError] where there is no answer, and says why.
 func Resolve(in Input) (*Resolution, error) {
 	if in.Catalog == nil {
-		in.Catalog = &Catalog{packages: map[string]*entry{}, defaults: map[string]string{}}
+		in.Catalog = emptyCatalog()
 	}
 	u := newUniverse(in)
 	for _, w := range u.wants {
@@ -31,7 +31,7 @@ func Resolve(in Input) (*Resolution, error) {
 	if !ok {
 		return nil, u.explain(s)
 	}
-	r := &builder{u: u, a: found.Values, byID: map[int32]*Instance{}}
+	r := &builder{u: u, a: found.Values, byID: map[int32]*Instance{}, asks: map[*Instance][]asker{}}
 	out := r.build()
 	out.Preferred = found.Preferred
 	out.Effort = Effort{found.Stats.Decisions, found.Stats.Conflicts, found.Stats.Searches}
@@ -47,6 +47,14 @@ type builder struct {
 	a    solve.Assignment
 	byID map[int32]*Instance
 	out  *Resolution
+	// asks are the requirements that lead to an instance, in the order of the walk.
+	asks map[*Instance][]asker
+}
+
+// asker is one requirement of an instance.
+type asker struct {
+	parent *Instance
+	alias  string
 }
 
 func (b *builder) build() *Resolution {
@@ -80,7 +88,7 @@ func (b *builder) instance(s *slot) *Instance {
 	if c.v != nil {
 		i.Tag, i.Source, i.Digest = c.v.Tag, c.v.Source, c.v.Digest
 	}
-	i.locked = sameVersion(lockedVersion(b.u.in.Lock, s.pkg, s.namespace), c.text)
+	i.locked = locks(lockedIn(b.u.in.Lock, s.pkg, s.namespace), c.text, c.digest)
 	if s.inst != nil {
 		i.Existing, i.From, i.Name = true, s.inst.Version, s.inst.Name
 		i.Owner, i.ManagedBy, i.Pull = s.inst.Owner, s.inst.ManagedBy, s.inst.Pull
@@ -102,6 +110,9 @@ func (b *builder) own(order []*slot) {
 			i := b.byID[e.to.id]
 			if parent.Requested {
 				i.Direct = true
+			}
+			if e.info.req != nil {
+				b.asks[i] = append(b.asks[i], asker{parent, e.info.req.Alias})
 			}
 			if i.Existing || i.Requested || i.Alias != "" || e.info.req == nil {
 				continue
@@ -140,6 +151,33 @@ func (b *builder) share() {
 	}
 }
 
+// nameAsLocked gives new instances the names that a lock has for them: those of the same package that were made
+// for one of the same needs. Parents are named first.
+func (b *builder) nameAsLocked(l *Lock, taken map[string]bool) {
+	for again := true; again; {
+		again = false
+		for _, i := range b.out.Instances {
+			if i.Name != "" {
+				continue
+			}
+			for n := range l.Packages {
+				p := &l.Packages[n]
+				if lockedPackage(p) != i.Package || p.Namespace != i.Namespace || taken[lockedRef(p)] {
+					continue
+				}
+				who := Askers(p.Why)
+				if slices.ContainsFunc(b.asks[i], func(a asker) bool {
+					return a.parent.Name != "" && slices.Contains(who, asks(a.parent.Ref(), a.alias))
+				}) {
+					i.Name, again = p.Name, true
+					taken[i.Ref()] = true
+					break
+				}
+			}
+		}
+	}
+}
+
 // name gives new instances the name of their package, or, where that is taken, one made of their parent's
 // and their alias.
 func (b *builder) name() {
@@ -150,6 +188,11 @@ func (b *builder) name() {
 	for _, i := range b.out.Instances {
 		if i.Name != "" {
 			taken[i.Ref()] = true
+		}
+	}
+	for _, l := range []*Lock{b.u.in.Lock, b.u.in.Placed} {
+		if l != nil {
+			b.nameAsLocked(l, taken)
 		}
 	}
 	for _, i := range b.out.Instances {
@@ -309,7 +352,10 @@ func (b *builder) wireInto(p, d *Instance, r *Requirement) {
 // changes lists the installations whose version changes.
 func (b *builder) changes() {
 	for _, i := range b.out.Instances {
-		if !i.Existing || i.From == i.Version {
+		if p := b.placed(i); !i.Existing && p != nil {
+			i.From = p.Version
+		}
+		if i.From == "" || i.From == i.Version {
 			continue
 		}
 		c := Change{Installation: i.Name, From: i.From, To: i.Version, Kind: "upgrade"}
@@ -322,18 +368,37 @@ func (b *builder) changes() {
 	}
 }
 
+// placed is what an earlier resolution put in place of a new instance, nil for nothing.
+func (b *builder) placed(i *Instance) *LockedPackage {
+	if b.u.in.Placed == nil {
+		return nil
+	}
+	for n := range b.u.in.Placed.Packages {
+		if p := &b.u.in.Placed.Packages[n]; lockedRef(p) == i.Ref() && lockedPackage(p) == i.Package {
+			return p
+		}
+	}
+	return nil
+}
+
 // create lists what is to be made now.
 func (b *builder) create() {
 	for _, i := range b.out.Instances {
 		if i.Existing {
 			continue
 		}
-		if i.root != nil && strings.EqualFold(i.root.Materialise, "direct") && !i.Direct {
+		if i.root != nil && strings.EqualFold(i.root.Materialise, "direct") && !i.Direct && !b.next(i) {
 			continue
 		}
+		i.Create = true
 		b.out.Creates = append(b.out.Creates, i.Name)
 	}
 	slices.Sort(b.out.Creates)
+}
+
+// next tells whether an indirect dependency is there, or its turn has come: what needs it is in place.
+func (b *builder) next(i *Instance) bool {
+	return b.placed(i) != nil || slices.ContainsFunc(b.asks[i], func(a asker) bool { return b.placed(a.parent) != nil })
 }
 
 // inputs collects what a person has to give: the inputs of what was asked for, and those of new

@@ -3,6 +3,7 @@ package resolver
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -326,5 +327,43 @@ func TestCatalogErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is not in %v", want, err)
 		}
+	}
+}
+
+// TestWhyOfDigests holds that why and why-not take a digest for the version that has it, and name it readably.
+func TestWhyOfDigests(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
+	in := Input{Catalog: mustCatalog(t, []Package{
+		{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Package: "db", Version: digest}}},
+		{Package: "db", Version: "1.0.0", Digest: digest},
+		{Package: "db", Version: "2.0.0", Digest: "sha256:two"},
+	}), Want: []Request{{Package: "app"}}}
+	res, err := Resolve(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"app 1.0.0 needs db@sha256:0123456789ab…, and got db 1.0.0",
+		"1.0.0 is the newest version that fits; for each of the 1 before it, why-not tells more",
+	}
+	if diff := cmp.Diff(want, res.Why("db")); diff != "" {
+		t.Error(diff)
+	}
+	for version, want := range map[string]string{
+		"sha256:two":  "app 1.0.0 needs db@sha256:0123456789ab… (only 1.0.0)",
+		"2.0.0":       "app 1.0.0 needs db@sha256:0123456789ab… (only 1.0.0)",
+		digest:        "db 1.0.0 is in the resolution",
+		"sha256:none": "no version of db has that digest: 2.0.0 is sha256:two, 1.0.0 is sha256:0123456789ab…",
+	} {
+		got, err := WhyNot(in, "db", version)
+		if err != nil || !slices.Contains(got, want) {
+			t.Errorf("%s: got %q, %v, want %q", version, got, err, want)
+		}
+	}
+	in.Lock = res.Lock
+	in.Lock.Packages[1].Digest = "sha256:other"
+	var c *ConflictError
+	if _, err := Resolve(in); !errors.As(err, &c) || c.Kind != DigestMismatch {
+		t.Errorf("a lock with another digest: %v", err)
 	}
 }

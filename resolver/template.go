@@ -148,7 +148,9 @@ func (c *Catalog) checkShape(r *Requirement, where string, rs ranges) []problem 
 	if kinds != 1 {
 		out = append(out, bad(" must be exactly one of package or interface, gvk, platform, anyOf; it is %d of them", kinds))
 	}
-	if _, err := rs.get(r.Version); err != nil {
+	if _, err := rs.selection(r.Version); err != nil && r.Platform == "" {
+		out = append(out, bad(".version: %q is neither a range of versions nor a digest: %v", r.Version, err))
+	} else if _, err := rs.get(r.Version); err != nil && r.Platform != "" {
 		out = append(out, bad(".version: %q is no range of versions: %v", r.Version, err))
 	}
 	if i := r.Interface; i != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/resolver/internal/solve"
 )
 
@@ -53,6 +54,7 @@ type cand struct {
 	v       *version
 	text    string
 	sem     *semver.Version
+	digest  string // "" where it is not known
 	current bool
 }
 
@@ -97,6 +99,7 @@ type universe struct {
 	insts    []*Installation
 	wants    []*Request
 	managed  map[string]bool
+	own      map[*Installation]*version // manifests that the catalogue does not have
 	problems map[*Package][]problem
 	cycles   []checked
 	force    *force
@@ -111,10 +114,10 @@ type checked struct {
 func newUniverse(in Input) *universe {
 	u := &universe{
 		in: in, cat: in.Catalog, rs: ranges{}, byKey: map[string]*slot{},
-		managed: map[string]bool{}, problems: map[*Package][]problem{},
+		managed: map[string]bool{}, own: map[*Installation]*version{}, problems: map[*Package][]problem{},
 	}
 	for i := range in.Installations {
-		u.insts = append(u.insts, &in.Installations[i])
+		u.insts = append(u.insts, u.numbered(&in.Installations[i]))
 	}
 	slices.SortFunc(u.insts, func(a, b *Installation) int {
 		return strings.Compare(a.Namespace+"\x00"+a.Name, b.Namespace+"\x00"+b.Name)
@@ -132,6 +135,20 @@ func newUniverse(in Input) *universe {
 		}
 	}
 	return u
+}
+
+// numbered is an installation that is known by its digest alone, with the version that has it in the catalogue.
+func (u *universe) numbered(i *Installation) *Installation {
+	digest := api.DigestOf(i.Version)
+	if digest == "" {
+		return i
+	}
+	out := *i
+	out.Digest = digest
+	if v := u.cat.withDigest(i.Package, digest); v != nil {
+		out.Version = v.Version
+	}
+	return &out
 }
 
 // follow marks the managed dependencies of an installation, transitively.
@@ -173,7 +190,18 @@ func (u *universe) installation(ns, name string) *Installation {
 }
 
 // manifest is the catalogue's entry of an installation's version, or nil.
-func (u *universe) manifest(i *Installation) *version { return u.cat.find(i.Package, i.Version) }
+func (u *universe) manifest(i *Installation) *version {
+	if v := u.cat.find(i.Package, i.Version); v != nil || i.Manifest == nil {
+		return v
+	}
+	v := u.own[i]
+	if v == nil {
+		v = &version{Package: i.Manifest}
+		v.sem, _ = parseVersion(i.Version)
+		u.own[i] = v
+	}
+	return v
+}
 
 // outputs of an installation: what it is found to have, what it says, or what its version declares.
 func (u *universe) outputs(i *Installation) []Field {
@@ -301,13 +329,13 @@ func (u *universe) rootInfos(root *slot) []info {
 			continue
 		}
 		set, err := u.wanted(s, w)
-		text := "you asked for " + strings.TrimSpace(s.pkg+" "+w.Version)
+		text := "you asked for " + at(s.pkg, w.Version)
 		if err != nil {
 			out = append(out, failed(nil, &failure{kind: InvalidDeclaration, text: fmt.Sprintf("asks for %s: %v", w.what(), err)}))
 			continue
 		}
 		if set.Count() == 0 {
-			out = append(out, failed(nil, &failure{kind: NoSolution, text: "asks for " + w.what() + ", but " + u.versionsText(s.pkg)}))
+			out = append(out, failed(nil, &failure{kind: NoSolution, text: "asks for " + w.what() + ", but " + u.offers(s.pkg, w.Version)}))
 			continue
 		}
 		out = append(out, info{has: true, need: solve.Need{Slot: s.id, Allowed: set}, text: text})
@@ -320,18 +348,18 @@ func (r *Request) what() string {
 	if p == "" {
 		p = r.Name
 	}
-	return strings.TrimSpace(p + " " + r.Version)
+	return at(p, r.Version)
 }
 
 // wanted are the candidates that a request admits.
 func (u *universe) wanted(s *slot, w *Request) (solve.Set, error) {
-	c, err := u.rs.get(w.Version)
+	sel, err := u.rs.selection(w.Version)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no range of versions: %w", w.Version, err)
+		return nil, fmt.Errorf("%q is neither a range of versions nor a digest: %w", w.Version, err)
 	}
 	set := solve.NewSet(len(s.cands) + 1)
 	for i, cd := range s.cands {
-		if cd.sem == nil && w.Version == "" || cd.sem != nil && w.Version == cd.text || cd.sem != nil && admits(c, cd.sem, w.Prereleases) || w.Version == "" && cd.current {
+		if w.Version == "" && (cd.sem == nil || cd.current) || cd.sem != nil && w.Version == cd.text || sel.admits(cd.sem, cd.digest, w.Prereleases) {
 			set.Add(i + 1)
 		}
 	}
@@ -390,10 +418,10 @@ func (u *universe) scopeKey(pkg, ns string) string {
 // candidates of a new instance: the locked version first, then the newest.
 func (u *universe) candidates(s *slot) []cand {
 	var out []cand
-	locked := lockedVersion(u.in.Lock, s.pkg, s.namespace)
+	locked := lockedIn(u.in.Lock, s.pkg, s.namespace)
 	for _, v := range u.cat.versions(s.pkg) {
-		c := cand{v: v, text: v.Version, sem: v.sem}
-		if locked != "" && strings.TrimPrefix(v.Version, "v") == locked && !u.upgrades(s) {
+		c := cand{v: v, text: v.Version, sem: v.sem, digest: v.Digest}
+		if locks(locked, v.Version, v.Digest) && !u.upgrades(s) {
 			out = slices.Insert(out, 0, c)
 			continue
 		}
@@ -403,7 +431,10 @@ func (u *universe) candidates(s *slot) []cand {
 }
 
 // upgrades tells whether the newest version of a slot is to be preferred to the one that is there.
-func (u *universe) upgrades(s *slot) bool { return s.managed || s.want != nil && s.want.Upgrade }
+func (u *universe) upgrades(s *slot) bool {
+	return s.managed || s.want != nil && s.want.Upgrade || s.kind == slotFresh && s.want == nil &&
+		(slices.Contains(u.in.Refresh, s.pkg) || slices.Contains(u.in.Refresh, "*"))
+}
 
 // instSlot is the slot of an installation.
 func (u *universe) instSlot(i *Installation, w *Request) *slot {
@@ -416,8 +447,11 @@ func (u *universe) instSlot(i *Installation, w *Request) *slot {
 	s.share, s.labels = Share{Mode: i.Mode, Group: i.Group}, i.Labels
 	s.root = w
 	u.addSlot(key, s)
-	cur := cand{text: i.Version, current: true, v: u.manifest(i)}
+	cur := cand{text: i.Version, current: true, v: u.manifest(i), digest: i.Digest}
 	cur.sem, _ = parseVersion(i.Version)
+	if cur.v != nil && cur.digest == "" {
+		cur.digest = cur.v.Digest
+	}
 	s.cands = []cand{cur}
 	if s.target || s.managed || u.cat.scope(i.Package) != ScopeAny {
 		for _, c := range u.candidates(s) {
@@ -444,21 +478,62 @@ func (u *universe) instSlot(i *Installation, w *Request) *slot {
 func (u *universe) restrict(s *slot) {
 	up, down := s.managed, false
 	if len(u.wants) > 0 && !s.managed {
-		up, down = true, true
-		for _, w := range u.wants {
-			up = up && w.Allow.Upgrade && !w.ValidateOnly
-			down = down && w.Allow.Downgrade && !w.ValidateOnly
-		}
+		up, down = u.allows()
 	}
 	cur := s.current()
+	u.hold(s, cur.sem, up, down, func(c cand) bool { return c.current },
+		fmt.Sprintf("%s %s is installed as %s, %s", s.pkg, cur.text, s.inst.Ref(), u.scopeText(s)), s.inst.Ref())
+}
+
+// allows tells how what is there may change: as all requests agree.
+func (u *universe) allows() (up, down bool) {
+	up, down = true, true
+	for _, w := range u.wants {
+		up = up && w.Allow.Upgrade && !w.ValidateOnly
+		down = down && w.Allow.Downgrade && !w.ValidateOnly
+	}
+	return up, down
+}
+
+// holdPlaced limits how what an earlier resolution put in place may change. Of several instances of a package
+// it cannot be told here which one a slot is.
+func (u *universe) holdPlaced(s *slot) {
+	if u.in.Placed == nil {
+		return
+	}
+	var placed *LockedPackage
+	for i := range u.in.Placed.Packages {
+		p := &u.in.Placed.Packages[i]
+		if lockedPackage(p) != s.pkg || p.Namespace != s.namespace && u.cat.scope(s.pkg) != ScopeCluster {
+			continue
+		}
+		if placed != nil {
+			return
+		}
+		placed = p
+	}
+	if placed == nil {
+		return
+	}
+	cur, err := parseVersion(placed.Version)
+	if err != nil {
+		return
+	}
+	up, down := u.allows()
+	u.hold(s, cur, up, down, func(c cand) bool { return c.sem != nil && c.sem.Equal(cur) },
+		fmt.Sprintf("%s %s is in place as %s", s.pkg, placed.Version, lockedRef(placed)), lockedRef(placed))
+}
+
+// hold limits a slot to its current version and those that an upgrade or a downgrade leads to.
+func (u *universe) hold(s *slot, cur *semver.Version, up, down bool, current func(cand) bool, text, ref string) {
 	allowed := solve.NewSet(len(s.cands)+1, 0)
 	newer, older := "", ""
 	for i, c := range s.cands {
 		step := 0
-		if cur.sem != nil && c.sem != nil {
-			step = c.sem.Compare(cur.sem)
+		if cur != nil && c.sem != nil {
+			step = c.sem.Compare(cur)
 		}
-		if c.current || step > 0 && up || step < 0 && down {
+		if current(c) || step > 0 && up || step < 0 && down {
 			allowed.Add(i + 1)
 		}
 		if step > 0 && newer == "" {
@@ -471,8 +546,7 @@ func (u *universe) restrict(s *slot) {
 	if allowed.Count() == len(s.cands)+1 {
 		return
 	}
-	l := limit{allowed: allowed}
-	l.text = fmt.Sprintf("%s %s is installed as %s, %s", s.pkg, cur.text, s.inst.Ref(), u.scopeText(s))
+	l := limit{allowed: allowed, text: text}
 	switch {
 	case !up && !down:
 		l.text += "; changing it is not allowed"
@@ -482,10 +556,10 @@ func (u *universe) restrict(s *slot) {
 		l.text += "; an upgrade is not allowed"
 	}
 	if newer != "" && !up {
-		l.hints = append(l.hints, "allow an upgrade of "+s.inst.Ref())
+		l.hints = append(l.hints, "allow an upgrade of "+ref)
 	}
 	if older != "" && !down {
-		l.hints = append(l.hints, "allow a downgrade of "+s.inst.Ref())
+		l.hints = append(l.hints, "allow a downgrade of "+ref)
 	}
 	s.limits = append(s.limits, l)
 }
@@ -550,7 +624,7 @@ func (u *universe) dependsOn(j *Installation, s *slot) bool {
 
 // accepts tells whether one version of a dependent accepts a version of what it depends on.
 func (u *universe) accepts(js *slot, jc cand, s *slot, c cand) bool {
-	if jc.v == nil || c.v == nil || c.sem == nil {
+	if jc.v == nil || c.v == nil {
 		return true
 	}
 	for i := range jc.v.Requires {
@@ -559,8 +633,8 @@ func (u *universe) accepts(js *slot, jc cand, s *slot, c cand) bool {
 		if !bound && (r.Package != s.pkg || r.Optional) {
 			continue
 		}
-		rc, err := u.rs.get(r.Version)
-		if r.Package == s.pkg && (err != nil || r.Version != "" && !rc.Check(c.sem)) {
+		sel, err := u.rs.selection(r.Version)
+		if r.Package == s.pkg && (err != nil || r.Version != "" && !sel.admits(c.sem, c.digest, r.Prereleases)) {
 			return false
 		}
 		if len(u.cat.contract(jc.v.Package, r).missing(c.v.Outputs)) > 0 {
@@ -581,6 +655,23 @@ func (u *universe) versionsText(pkg string) string {
 		names = append(names, v.Version)
 	}
 	return fmt.Sprintf("the versions of %s are %s", pkg, shorten(names, 6))
+}
+
+// offers says which versions there are for one who asked for a range or a digest.
+func (u *universe) offers(pkg, asked string) string {
+	vs := u.cat.versions(pkg)
+	if api.DigestOf(asked) == "" || len(vs) == 0 {
+		return u.versionsText(pkg)
+	}
+	var names []string
+	for _, v := range vs {
+		if v.Digest == "" {
+			names = append(names, v.Version+", whose digest is not known")
+			continue
+		}
+		names = append(names, v.Version+" is "+shortDigest(v.Digest))
+	}
+	return fmt.Sprintf("no version of %s has that digest: %s", pkg, shorten(names, 6))
 }
 
 func (u *universe) unknown(pkg string) string {

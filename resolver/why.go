@@ -95,16 +95,17 @@ func (r *Resolution) whyVersion(i *Instance) string {
 // force is a version that a package must have, to see what speaks against it.
 type force struct{ pkg, version string }
 
-// WhyNot tells why a package does not have a version in the resolution of an input: reasons, none of which
+// WhyNot tells why a package does not have a version (a number, or the digest of one) in the resolution of an input: reasons, none of which
 // can be left out, or that it could have it, but that another is preferred.
 func WhyNot(in Input, pkg, version string) ([]string, error) {
-	if in.Catalog == nil || in.Catalog.find(pkg, version) == nil {
-		text := fmt.Sprintf("no package %s is in the catalogue", pkg)
-		if in.Catalog != nil && len(in.Catalog.versions(pkg)) > 0 {
-			text = newUniverse(in).versionsText(pkg)
-		}
-		return []string{text}, nil
+	if in.Catalog == nil {
+		in.Catalog = emptyCatalog()
 	}
+	found := in.Catalog.find(pkg, version)
+	if found == nil {
+		return []string{newUniverse(in).offers(pkg, version)}, nil
+	}
+	version = found.Version
 	res, err := Resolve(in)
 	if err != nil {
 		return nil, err

@@ -137,18 +137,25 @@ func Reference(text string) (name, tag, digest string) {
 	return text, "", digest
 }
 
-// Version reads "registry/name:tag" where a package at a version is meant. A tag that is no version is left out with a
-// warning, and a digest is an error.
+// Version reads "registry/name:tag@digest" where a package at a version is meant. The digest is the version where there is one, and
+// the tag beside it means nothing; a tag that is no version is left out with a warning.
 func Version(n Node) (name, version string) {
 	name, tag, digest := Reference(n.Text())
 	switch {
 	case digest != "":
-		n.Error(n.path+" pins a digest, which the resolver cannot choose by", "name the version that has it; the lock records its digest")
+		checkDigest(n, digest)
+		return name, digest
 	case tag != "" && !resolver.IsVersion(tag):
 		n.Warn("the tag "+tag+" is no version: any version is taken", "name a tag such as v1.2.3, or a range of versions")
 		tag = ""
 	}
 	return name, tag
+}
+
+func checkDigest(n Node, digest string) {
+	if api.DigestOf(digest) == "" {
+		n.Error(fmt.Sprintf("%s: %q is no digest", n.path, digest), "write the algorithm and the hash, such as sha256: and 64 digits")
+	}
 }
 
 // UniqueAliases numbers the aliases that would be there twice, for systems whose dependencies have no names.

@@ -27,8 +27,8 @@ type InstallationSpec struct {
 	Target string `json:"target,omitempty"`
 	// Package is the package to install.
 	Package string `json:"package"`
-	// Constraints is a version or a range of versions; empty means the newest.
-	Constraints string `json:"constraints,omitempty" jsonschema:"format=semver-range"`
+	// Constraints is a version, a range of versions, or the digest of one; empty means the newest.
+	Constraints string `json:"constraints,omitempty" jsonschema:"format=semver-range-or-digest"`
 	// Prereleases admits prereleases of the package.
 	Prereleases *Prereleases `json:"prereleases,omitempty"`
 	// Activation is Automatic or Manual (the default in Git): whether a new revision becomes active by itself.
@@ -91,7 +91,7 @@ type InstallationDependencies struct {
 
 // DependencyOverride is a user's choice for a dependency, by the alias in the
 // installed package, or by package anywhere. With an alias, Package and
-// Reference ("name" or "name:version") say which package to take.
+// Reference ("name", "name:version" or "name@digest") say which package to take.
 type DependencyOverride struct {
 	// Alias is the dependency's in the installed package.
 	Alias string `json:"alias,omitempty"`
@@ -99,10 +99,10 @@ type DependencyOverride struct {
 	Package string `json:"package,omitempty"`
 	// Installation is the installation to use.
 	Installation string `json:"installation,omitempty"`
-	// Reference is the package to take, "name" or "name:version".
+	// Reference is the package to take, "name", "name:version" or "name@digest".
 	Reference string `json:"reference,omitempty"`
-	// Constraints replaces the range of versions.
-	Constraints string `json:"constraints,omitempty" jsonschema:"format=semver-range"`
+	// Constraints replaces the range of versions, or is the digest of one.
+	Constraints string `json:"constraints,omitempty" jsonschema:"format=semver-range-or-digest"`
 	// Prereleases admits prereleases.
 	Prereleases *Prereleases `json:"prereleases,omitempty"`
 	// Install false declines an optional dependency, and lets others only be validated.

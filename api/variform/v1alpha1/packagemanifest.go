@@ -125,8 +125,9 @@ type Requirement struct {
 
 	// Package is the package that is needed.
 	Package string `json:"package,omitempty"`
-	// Version is a range of the package's versions, such as ">=1.2 <2"; "-0" in it admits prereleases.
-	Version string `json:"version,omitempty" jsonschema:"format=semver-range"`
+	// Version is a range of the package's versions, such as ">=1.2 <2"; "-0" in it admits prereleases. A digest in its
+	// place, such as sha256:…, is met by exactly the version that has it.
+	Version string `json:"version,omitempty" jsonschema:"format=semver-range-or-digest"`
 	// Default is the version that is taken where there is no range, or no version in it.
 	Default string `json:"default,omitempty" jsonschema:"format=semver"`
 	// Interface says what may stand in for the package.
@@ -160,7 +161,7 @@ type RequiredInterface struct {
 	ID string `json:"id,omitempty"`
 	// Version is a range of the interface's versions.
 	Version string `json:"version,omitempty" jsonschema:"format=semver-range"`
-	// Reference is a package, "name" or "name:version", that an implementation must match.
+	// Reference is a package, "name", "name:version" or "name@digest", that an implementation must match.
 	Reference string `json:"reference,omitempty"`
 	// Document lists what an implementation must have.
 	Document *InterfaceDocument `json:"document,omitempty"`

@@ -39,11 +39,12 @@ func Read(data []byte) (*dialect.Documents, error) {
 }
 
 func pkg(root dialect.Node) resolver.Package {
-	f := root.Get("spec").Some("refName", "version", "installationType", "dependencies", "provides")
+	f := root.Get("spec").Some("refName", "version", "installationType", "dependencies", "provides", "template")
 	p := resolver.Package{Package: f["refName"].Text(), Version: f["version"].Text()}
 	if p.Package == "" || p.Version == "" {
 		root.Error("a Package needs spec.refName and spec.version", "")
 	}
+	p.Source, p.Digest = content(f["template"].Get("spec", "fetch"))
 	switch t := f["installationType"]; t.Text() {
 	case "", "noRestrictions":
 	case "onePerCluster":
@@ -66,6 +67,23 @@ func pkg(root dialect.Node) resolver.Package {
 		p.Provides = append(p.Provides, resolver.Provide{GVK: gvk(api)})
 	}
 	return p
+}
+
+// content is the image that a package's content is fetched from, with its digest. Content from elsewhere has none.
+func content(fetch dialect.Node) (image, digest string) {
+	for _, n := range fetch.Items() {
+		ref := n.Get("imgpkgBundle", "image")
+		if !ref.Is() {
+			ref = n.Get("image", "url")
+		}
+		if name, tag, d := dialect.Reference(ref.Text()); name != "" {
+			if d == "" && tag != "" {
+				name += ":" + tag
+			}
+			return name, d
+		}
+	}
+	return "", ""
 }
 
 func dependencies(list dialect.Node) []resolver.Requirement {

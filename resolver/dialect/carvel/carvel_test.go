@@ -222,3 +222,44 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// TestImgpkgDigest reads where a package's content is from, and resolves a dependency that is pinned to it.
+func TestImgpkgDigest(t *testing.T) {
+	docs, err := Read([]byte(`apiVersion: data.packaging.carvel.dev/v1alpha1
+kind: Package
+metadata: {name: db.1.0.0}
+spec:
+  refName: db
+  version: 1.0.0
+  template: {spec: {fetch: [{imgpkgBundle: {image: "registry.example.org/db@sha256:aaa"}}]}}
+---
+apiVersion: data.packaging.carvel.dev/v1alpha1
+kind: Package
+metadata: {name: db.2.0.0}
+spec:
+  refName: db
+  version: 2.0.0
+  template: {spec: {fetch: [{inline: {paths: {a.yml: ""}}}, {image: {url: "registry.example.org/db:v2"}}]}}
+---
+apiVersion: data.packaging.carvel.dev/v1alpha1
+kind: Package
+metadata: {name: app.1.0.0}
+spec:
+  refName: app
+  version: 1.0.0
+  dependencies: [{package: {refName: db, version: "@sha256:aaa"}}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one, two := docs.Packages[0], docs.Packages[1]; one.Source != "registry.example.org/db" || one.Digest != "sha256:aaa" || two.Source != "registry.example.org/db:v2" || two.Digest != "" {
+		t.Errorf("sources %q %q, digests %q %q", one.Source, two.Source, one.Digest, two.Digest)
+	}
+	res, err := seedtest.Resolve(t, resolver.Input{}, docs.Packages, resolver.Request{Package: "app"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if db := res.Find("db"); db.Version != "1.0.0" || res.Lock.Packages[1].Digest != "sha256:aaa" {
+		t.Errorf("got %s, locked %+v", db.Version, res.Lock.Packages)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
 	"github.com/variform/variform/resolver/revision"
@@ -55,7 +56,10 @@ func (f *file) current(n dialect.Node, q *resolver.Request) {
 	if !n.Is() {
 		return
 	}
-	i := resolver.Installation{Name: q.Name, Package: q.Package, Version: q.Version, Pull: q.Pull}
+	i := resolver.Installation{Name: q.Name, Package: q.Package, Version: q.Version, Digest: api.DigestOf(n.Text()), Pull: q.Pull}
+	if i.Version == "" {
+		i.Version = i.Digest
+	}
 	if name, tag, _ := dialect.Reference(n.Text()); strings.Contains(name, "/") || resolver.IsVersion(tag) {
 		n.Warn(n.Path()+" is a full image name", "it is the name of a revision, which is a digest")
 		if resolver.IsVersion(tag) {
@@ -142,8 +146,8 @@ func lock(root dialect.Node) *resolver.Lock {
 	for _, n := range root.Get("packages").Items() {
 		in := n.Some("name", "source", "version", "dependencies")
 		p := resolver.LockedPackage{Name: in["name"].Text(), Package: in["source"].Text(), Version: in["version"].Text()}
-		if strings.HasPrefix(p.Version, "sha256:") {
-			p.Version, p.Digest = "", p.Version
+		if d := api.DigestOf(p.Version); d != "" {
+			p.Version, p.Digest = "", d
 		}
 		for _, d := range in["dependencies"].Items() {
 			p.Dependencies = append(p.Dependencies, d.Get("package").Text())
@@ -153,11 +157,13 @@ func lock(root dialect.Node) *resolver.Lock {
 	return l
 }
 
-// locked warns of an entry that locks no version.
+// locked warns of an entry that locks neither a version nor a digest.
 func locked(n dialect.Node, p resolver.LockedPackage) resolver.LockedPackage {
 	if !resolver.IsVersion(p.Version) {
-		n.Warn(n.Path()+" names no version, and locks none", "name the image with a tag such as v1.2.3")
 		p.Version = ""
+	}
+	if p.Version == "" && p.Digest == "" {
+		n.Warn(n.Path()+" names no version, and locks none", "name the image with a tag such as v1.2.3")
 	}
 	return p
 }

@@ -50,7 +50,7 @@ func (f *file) identify(docs *dialect.Documents) {
 				continue
 			}
 			p.Package = q.Package
-			if f.state(owner).Current() == p.Digest {
+			if f.state(owner).Current() == p.Digest && resolver.IsVersion(q.Version) {
 				p.Version = q.Version
 			}
 		}
@@ -150,27 +150,24 @@ func dependencies(list dialect.Node) []resolver.Requirement {
 		if kinds != 1 {
 			n.Error(n.Path()+" must have exactly one of package, crd and crossplane", "or of provider, configuration and function")
 		}
-		if strings.HasPrefix(r.Version, "sha256:") {
-			n.Error(n.Path()+" pins a digest, which the resolver cannot choose by", "name the version that has it; the lock records its digest")
-		}
 		out = append(out, r)
 	}
 	return dialect.UniqueAliases(out)
 }
 
-// packageRange reads an image with a range of versions: "image:range", "image range", or the range beside it.
+// packageRange reads an image with a range of versions or a digest: "image:range", "image range", "image@digest", or
+// the range beside it.
 func packageRange(n dialect.Node, beside string) (name, versions string) {
 	text := strings.TrimSpace(n.Text())
 	name, versions, _ = strings.Cut(text, " ")
-	if i := strings.LastIndex(text, ":"); i >= 0 && !strings.Contains(text[i:], "/") {
-		name, versions = text[:i], text[i+1:]
-	}
 	if strings.Contains(name, "@") {
-		n.Error(n.Path()+" pins a digest, which the resolver cannot choose by", "name the version that has it; the lock records its digest")
+		name, versions = dialect.Version(n)
+	} else if i := strings.LastIndex(text, ":"); i >= 0 && !strings.Contains(text[i:], "/") {
+		name, versions = text[:i], text[i+1:]
 	}
 	versions = strings.TrimSpace(versions)
 	if versions != "" && beside != "" && versions != beside {
-		n.Warn(n.Path()+" has a range, and version another: version is taken", "leave one of them")
+		n.Warn(n.Path()+" has a range or a digest, and version another: version is taken", "leave one of them")
 	}
 	if beside != "" {
 		return name, beside

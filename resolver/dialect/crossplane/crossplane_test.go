@@ -153,8 +153,7 @@ func TestReadDesigned(t *testing.T) {
 	if diff := cmp.Diff(want, docs); diff != "" {
 		t.Error(diff)
 	}
-	wantWarnings := "line 33: status.currentRevision is a full image name (hint: it is the name of a revision, which is a digest)\n" +
-		"line 39: spec.packages[1] names no version, and locks none (hint: name the image with a tag such as v1.2.3)"
+	wantWarnings := "line 33: status.currentRevision is a full image name (hint: it is the name of a revision, which is a digest)"
 	if diff := cmp.Diff(wantWarnings, warnings); diff != "" {
 		t.Error(diff)
 	}
@@ -256,19 +255,19 @@ kind: Provider
 spec:
   dependsOn:
   - {provider: a, function: b}
-  - {package: a, version: "sha256:abc"}
+  - {package: "a@sha256-abc"}
   - crd: Bucket
 ---
 apiVersion: pkg.crossplane.io/v1
 kind: Provider
 metadata: {name: a}
-spec: {package: "org/a@sha256:abc", revisionActivationPolicy: manual}
+spec: {package: "org/a@latest", revisionActivationPolicy: manual}
 `))
 	want := []string{
 		"line 5: spec.dependsOn[0] must have exactly one of package, crd and crossplane (hint: or of provider, configuration and function)",
-		"line 6: spec.dependsOn[1] pins a digest, which the resolver cannot choose by (hint: name the version that has it; the lock records its digest)",
+		`line 6: spec.dependsOn[1].package: "sha256-abc" is no digest (hint: write the algorithm and the hash, such as sha256: and 64 digits)`,
 		"line 7: spec.dependsOn[2].crd is no API (hint: write group/version/Kind, or a map of apiVersion and kind)",
-		"line 12: spec.package pins a digest, which the resolver cannot choose by (hint: name the version that has it; the lock records its digest)",
+		`line 12: spec.package: "latest" is no digest (hint: write the algorithm and the hash, such as sha256: and 64 digits)`,
 		"line 12: spec.revisionActivationPolicy must be Automatic or Manual",
 	}
 	if err == nil {
@@ -292,4 +291,58 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%v, %v", docs, err)
 		}
 	})
+}
+
+// TestPinnedDigest reads digests wherever Crossplane takes one for a version, and resolves by them.
+func TestPinnedDigest(t *testing.T) {
+	docs, err := Read([]byte(`apiVersion: meta.pkg.crossplane.io/v1
+kind: Configuration
+metadata: {name: app}
+spec:
+  dependsOn:
+  - {apiVersion: pkg.crossplane.io/v1, kind: Provider, package: registry.example.org:5000/org/a, version: "sha256:aaa"}
+  - {function: "registry.example.org:5000/org/b@sha256:bbb"}
+---
+apiVersion: pkg.crossplane.io/v1
+kind: Configuration
+metadata: {name: app}
+spec: {package: "org/app:v7.0.0@sha256:app"}
+---
+apiVersion: pkg.crossplane.io/v1beta1
+kind: Lock
+packages:
+- {name: b, source: "registry.example.org:5000/org/b", version: "sha256:bbb"}
+- {name: c, source: org/c, version: latest}
+`))
+	if err != nil || docs.Warnings.Error() != "line 18: packages[1] names no version, and locks none (hint: name the image with a tag such as v1.2.3)" {
+		t.Fatal(err, docs)
+	}
+	app := docs.Packages[0]
+	app.Package, app.Version, app.Digest = "org/app", "1.0.0", "sha256:app"
+	newer := app
+	newer.Version, newer.Digest = "2.0.0", "sha256:newer"
+	catalog := []resolver.Package{
+		app, newer,
+		{Package: "registry.example.org:5000/org/a", Version: "0.1.0", Digest: "sha256:aaa"},
+		{Package: "registry.example.org:5000/org/a", Version: "0.2.0", Digest: "sha256:a2"},
+		{Package: "registry.example.org:5000/org/b", Version: "0.1.0", Digest: "sha256:bbb"},
+		{Package: "registry.example.org:5000/org/b", Version: "0.2.0", Digest: "sha256:b2"},
+	}
+	res, err := seedtest.Resolve(t, resolver.Input{Lock: docs.Lock}, catalog, docs.Requests[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a: new registry.example.org:5000/org/a 0.1.0 a", "b: new registry.example.org:5000/org/b 0.1.0 b"}
+	if diff := cmp.Diff(want, seedtest.Bindings(res)); diff != "" {
+		t.Error(diff)
+	}
+	if res.Root().Version != "1.0.0" {
+		t.Errorf("the request that is pinned got %s", res.Root().Version)
+	}
+	app.Requires = []resolver.Requirement{{Alias: "b", Package: "registry.example.org:5000/org/b"}}
+	catalog[0] = app
+	res, err = seedtest.Resolve(t, resolver.Input{Lock: docs.Lock}, catalog, docs.Requests[0])
+	if err != nil || res.Binding("b").Version != "0.1.0" {
+		t.Errorf("a lock by digest alone locks nothing: %v %v", seedtest.Bindings(res), err)
+	}
 }

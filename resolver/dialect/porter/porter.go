@@ -1,8 +1,8 @@
 // Package porter reads Porter's bundles: porter.yaml with dependencies as PEP
 // 003 has them in its implementable form (seed 000: bundle, sharing) and in its
 // earlier one (seed 001: reference, labels, namespace, lifecycle), bundle.json
-// with the custom extension org.getporter.dependencies@v2, and Installation
-// resources.
+// with the custom extension org.getporter.dependencies@v2 or io.cnab.dependencies,
+// and Installation resources.
 //
 //	docs, err := porter.Read([]byte("name: app\nversion: 1.0.0\ndependencies: {requires: [{name: olm}]}"))
 package porter
@@ -10,19 +10,24 @@ package porter
 import (
 	"strings"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
 )
 
-// Extension is the key of dependencies in a bundle.json.
-const Extension = "org.getporter.dependencies@v2"
+// Extension is the key of dependencies in a bundle.json, and ExtensionV1 that of the form before, which CNAB itself
+// describes (section 500). Where a bundle has both, the newer one counts.
+const (
+	Extension   = "org.getporter.dependencies@v2"
+	ExtensionV1 = "io.cnab.dependencies"
+)
 
 // Read reads one file of Porter's. A bundle's package is its repository
 // ("registry/name"), as dependencies refer to it.
 func Read(data []byte) (*dialect.Documents, error) {
 	return dialect.Read(data, func(r *dialect.Reader, root dialect.Node) bool {
 		switch {
-		case root.Get(Extension).Is() || root.Get("custom", Extension).Is() || root.Get("invocationImages").Is():
+		case extension(root, Extension).Is() || extension(root, ExtensionV1).Is() || root.Get("invocationImages").Is():
 			r.Packages = append(r.Packages, bundle(root))
 		case root.Get("schemaType").Text() == "Installation":
 			r.Installations = append(r.Installations, installation(root))
@@ -167,6 +172,12 @@ func criteria(r *resolver.Requirement, f map[string]dialect.Node) {
 	r.Version = f["version"].Text()
 	if ref := f["reference"]; ref.Is() {
 		r.Package, r.Default = dialect.Version(ref)
+		switch pinned := api.DigestOf(r.Default) != ""; {
+		case pinned && r.Version == "":
+			r.Version, r.Default = r.Default, "" // nothing else will do, what is there included
+		case pinned:
+			ref.Warn(ref.Path()+" pins a digest beside a range of versions: the digest counts only where no version is in the range", "leave the range out")
+		}
 	}
 	if i := f["interface"]; i.Is() {
 		r.Interface = requiredInterface(i)

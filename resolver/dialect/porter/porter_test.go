@@ -9,6 +9,7 @@ import (
 
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
+	"github.com/variform/variform/resolver/dialect/seedtest"
 )
 
 const manifestYAML = `
@@ -102,8 +103,8 @@ func TestReadBundle(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	for doc, want := range map[string]string{
-		"name: a\ndependencies: {requires: [{bundle: org/a@sha256:x}]}": "line 2: dependencies.requires[0] has no name (hint: templates and overrides need one)\n" +
-			"line 2: dependencies.requires[0].bundle pins a digest, which the resolver cannot choose by (hint: name the version that has it; the lock records its digest)",
+		"name: a\ndependencies: {requires: [{bundle: org/a@sha256-x}]}": "line 2: dependencies.requires[0] has no name (hint: templates and overrides need one)\n" +
+			`line 2: dependencies.requires[0].bundle: "sha256-x" is no digest (hint: write the algorithm and the hash, such as sha256: and 64 digits)`,
 		"name: a\nname: b":          "name is given twice",
 		"{":                         "not valid YAML or JSON",
 		"{\"name\": \"a\"\n  }\n}x": "not valid YAML or JSON",
@@ -148,6 +149,7 @@ func TestReadOldList(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(manifestYAML))
 	f.Add([]byte(bundleJSON))
+	f.Add([]byte(bundleV1))
 	f.Add([]byte("schemaType: Installation\nname: a\nbundle: {repository: org/a, version: 1.0.0}\n"))
 	f.Add([]byte("{\n  \"name\": \"a\"\n    }\n}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -156,4 +158,110 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%v, %v", docs, err)
 		}
 	})
+}
+
+// TestPinnedDigest resolves bundles whose dependencies are pinned: the digest is met by exactly the version that has
+// it, whatever the tag beside it says.
+func TestPinnedDigest(t *testing.T) {
+	catalog := []resolver.Package{
+		{Package: "org/db", Version: "1.0.0", Digest: "sha256:aaa"},
+		{Package: "org/db", Version: "1.5.0", Digest: "sha256:bbb"},
+		{Package: "org/db", Version: "2.0.0", Digest: "sha256:ccc"},
+	}
+	for dependency, want := range map[string]string{
+		"bundle: {reference: 'org/db@sha256:aaa'}":                "1.0.0",
+		"bundle: {reference: 'org/db:v9.9.9@sha256:aaa'}":         "1.0.0",
+		"reference: 'org/db@sha256:bbb'":                          "1.5.0",
+		"bundle: {reference: org/db, version: 'sha256:bbb'}":      "1.5.0",
+		"bundle: {reference: 'org/db@sha256:aaa', version: 1.x}":  "1.5.0",
+		"bundle: {reference: 'org/db@sha256:aaa', version: '>8'}": "1.0.0",
+		"bundle: {reference: 'org/db@sha256:fff'}":                "",
+	} {
+		docs, err := Read([]byte("name: app\nversion: 1.0.0\ndependencies: {requires: [{name: db, " + dependency + "}]}\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ranged := strings.Contains(dependency, "@") && strings.Contains(dependency, "version:"); ranged != (len(docs.Warnings) == 1) {
+			t.Errorf("%s: warnings %v", dependency, docs.Warnings)
+		}
+		res, err := seedtest.Resolve(t, resolver.Input{}, append(docs.Packages, catalog...), resolver.Request{Package: "app"})
+		got := ""
+		if err == nil {
+			got = res.Binding("db").Version
+		} else if !strings.Contains(err.Error(), "org/db@sha256:fff") {
+			t.Errorf("%s: %v", dependency, err)
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q: %v", dependency, got, want, err)
+		}
+	}
+	docs, err := Read([]byte("schemaType: Installation\nname: a\nbundle: {repository: org/db, digest: 'sha256:bbb'}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := docs.Installations[0]; i.Version != "sha256:bbb" || i.Digest != "sha256:bbb" {
+		t.Errorf("an installation with a digest alone: %+v", i)
+	}
+}
+
+const bundleV1 = `{
+	"name": "wordpress", "version": "0.1.0",
+	"custom": {"io.cnab.dependencies": {
+		"sequence": ["storage", "mysql", "gone"],
+		"requires": {
+			"cache": {"bundle": "example.org/cache@sha256:aaa"},
+			"mysql": {"bundle": "example.org/mysql:v5.7.1", "version": {"prereleases": true, "ranges": ["5.7.x", "8.5.x - 9"]}},
+			"storage": {"bundle": "example.org/storage"}
+		}}}
+}`
+
+// TestReadBundleV1 reads CNAB's own extension and resolves what it says: any of the ranges, prereleases among them, in
+// the order of the sequence.
+func TestReadBundleV1(t *testing.T) {
+	docs, err := Read([]byte(bundleV1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []resolver.Requirement{
+		{Alias: "cache", Package: "example.org/cache", Version: "sha256:aaa"},
+		{
+			Alias: "mysql", Package: "example.org/mysql", Default: "v5.7.1", Version: "5.7.x || 8.5.x - 9", Prereleases: &resolver.Prereleases{},
+			After: []string{"storage"},
+		},
+		{Alias: "storage", Package: "example.org/storage"},
+	}
+	if diff := cmp.Diff(want, docs.Packages[0].Requires); diff != "" {
+		t.Error(diff)
+	}
+	if got := docs.Warnings.Error(); got != "line 4: custom.io.cnab.dependencies.sequence[2]: no dependency is called gone" {
+		t.Errorf("warnings %q", got)
+	}
+	for newest, fits := range map[string]bool{
+		"5.7.9": true, "8.4.0": false, "8.6.0": true, "9.9.0": true, "10.0.0": false, "9.0.0-rc.1": true, "5.8.0-rc.1": false,
+	} {
+		catalog := []resolver.Package{
+			{Package: "example.org/cache", Version: "1.0.0", Digest: "sha256:aaa"},
+			{Package: "example.org/mysql", Version: "5.7.0"},
+			{Package: "example.org/mysql", Version: newest},
+			{Package: "example.org/storage", Version: "2.0.0"},
+		}
+		res, err := seedtest.Resolve(t, resolver.Input{}, append(catalog, docs.Packages...), resolver.Request{Package: "wordpress"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Binding("mysql").Version; (got == newest) != fits {
+			t.Errorf("of 5.7.0 and %s got %s", newest, got)
+		}
+		if !seedtest.Before(res, "example.org/storage", "example.org/mysql") || seedtest.Before(res, "example.org/cache", "example.org/storage") {
+			t.Errorf("%s: the plan is %v", newest, res.Plan)
+		}
+	}
+	for doc, want := range map[string]string{
+		`{"io.cnab.dependencies": {"requires": {"a": {"version": {"ranges": ["1.x"]}}}}}`: "io.cnab.dependencies.requires.a names no bundle",
+		`{"custom": {"io.cnab.dependencies": {"requires": ["a"]}}}`:                       "must be a map",
+	} {
+		if _, err := Read([]byte(doc)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", doc, err)
+		}
+	}
 }
