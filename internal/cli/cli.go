@@ -109,7 +109,7 @@ to date in Git, for people to review, approve or reject.
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
 		newPropose(a), newApprove(a), newReject(a), newStatus(a),
 		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newCatalog(a),
-		newRender(a), newDemo(a), newVersion(a),
+		newRender(a), newPush(a), newDemo(a), newVersion(a),
 	)
 	return root
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
-	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/resolver"
 )
@@ -49,8 +47,7 @@ func (a *app) catalogues(ctx context.Context) (*resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	oci := ocirepo.NewStore(ocirepo.Options{CacheDir: filepath.Join(cache, "oci"), Log: a.log()})
-	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
+	entries, problems := catalog.Reader{Git: git, OCI: a.registries(cache)}.Read(ctx, fleet.Catalogs)
 	r := &resolved{fleet: fleet, wanted: &catalog.Wanted{
 		Catalogs: fleet.Catalogs, Installations: fleet.Installations, Locks: fleet.Locks, Entries: entries,
 	}}

@@ -122,7 +122,7 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(cache, "unchanged")); err != nil {
 		return nil, err
 	}
-	cfg.Progress = p.report
+	cfg.OCI, cfg.Progress = a.registries(cache), p.report
 	return &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}, nil
 }
 

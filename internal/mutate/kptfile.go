@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -60,7 +61,32 @@ func Read(p *krm.Package, dir string) (*kptfilev1.KptFile, error) {
 	return &out, nil
 }
 
-// Lock is the Kptfile's upstreamLock on Git, nil where there is none.
+// OCIOrigin is the type of an upstream in a registry. kpt never released an
+// origin for registries and reads strictly: it refuses a section "oci", but takes
+// any type. So an image stands in the section that it knows: repo
+// oci://registry.example.com/path/package, directory /, ref (the tag) and, in the
+// lock, commit (the digest).
+const OCIOrigin kptfilev1.OriginType = "oci"
+
+// ImageScheme is what the address of an image begins with in a Kptfile.
+const ImageScheme = "oci://"
+
+// ImageLock is the upstreamLock of a package from a registry: image is its
+// address without tag and scheme, ref the tag or digest asked for.
+func ImageLock(image, ref, digest string) *kptfilev1.Locator {
+	return &kptfilev1.Locator{Type: OCIOrigin, Git: &kptfilev1.GitLock{
+		Repo: ImageScheme + image, Directory: "/", Ref: ref, Commit: digest,
+	}}
+}
+
+// Image is the address of the image that a lock names, without tag and scheme;
+// ok is false for one on Git.
+func Image(lock *kptfilev1.GitLock) (image string, ok bool) {
+	return strings.CutPrefix(lock.Repo, ImageScheme)
+}
+
+// Lock is the Kptfile's upstreamLock on Git or of an image, nil where there is
+// none.
 func Lock(k *kptfilev1.KptFile) *kptfilev1.GitLock {
 	if k.UpstreamLock == nil {
 		return nil

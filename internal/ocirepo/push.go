@@ -83,6 +83,33 @@ func (s *Store) Push(ctx context.Context, ref string, p *krm.Package, o PushOpti
 	return out, s.fail(place, s.upload(ctx, tag, img))
 }
 
+// PushNext is Push to the tag vN after the highest there is, as an approval
+// numbers revisions in Git. A package that the highest holds is left there.
+func (s *Store) PushNext(ctx context.Context, image string, p *krm.Package) (Pushed, error) {
+	if s.err != nil {
+		return Pushed{}, fmt.Errorf("preparing access to OCI registries: %w", s.err)
+	}
+	r, err := s.at(image) // not Open's, which remembers what tags there were
+	if err != nil {
+		return Pushed{}, err
+	}
+	revisions, err := r.Revisions(ctx, "")
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Pushed{}, err
+	}
+	highest := 0
+	for _, rev := range revisions {
+		highest = max(highest, rev.Number)
+	}
+	if highest > 0 {
+		pushed, err := s.Push(ctx, fmt.Sprintf("%s:v%d", image, highest), p, PushOptions{})
+		if !errors.Is(err, ErrExists) {
+			return pushed, err
+		}
+	}
+	return s.Push(ctx, fmt.Sprintf("%s:v%d", image, highest+1), p, PushOptions{})
+}
+
 func parseTag(ref string) (name.Tag, error) {
 	rest, options, err := parseScheme(ref)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -22,6 +23,9 @@ const (
 	lifecycleAnnotation = "kpt.dev/lifecycle"
 	revisionAnnotation  = "kpt.dev/revision"
 )
+
+// createdAnnotation is the image-spec's.
+const createdAnnotation = "org.opencontainers.image.created"
 
 // The lifecycles of Porch that count as Published.
 const (
@@ -68,6 +72,8 @@ type Resolved struct {
 	Number    int    // of a numbered revision; 0 otherwise
 	Version   string // where the tag is a semantic version
 	Lifecycle string // as Porch annotated it; Published where it did not
+	// Created is the time that its annotation names; zero where it has none.
+	Created time.Time
 }
 
 // Revisions lists the tags of a package: numbered ones ascending, then versions
@@ -279,7 +285,10 @@ func (s *resolver) at(ctx context.Context, digest string, rule Rule) (res Resolv
 	if err != nil {
 		return Resolved{}, false, err
 	}
-	res = Resolved{Package: s.q.Package, Digest: digest, Name: s.image.Name() + "@" + digest, Rule: rule, Lifecycle: m.annotation(lifecycleAnnotation)}
+	res = Resolved{
+		Package: s.q.Package, Digest: digest, Name: s.image.Name() + "@" + digest, Rule: rule,
+		Lifecycle: m.annotation(lifecycleAnnotation), Created: m.created(),
+	}
 	if res.Lifecycle == "" {
 		res.Lifecycle = published
 	}
@@ -304,6 +313,15 @@ func (m *imageManifest) annotation(key string) string {
 		}
 	}
 	return ""
+}
+
+// created is the time of the annotation, zero where that is missing or damaged.
+func (m *imageManifest) created() time.Time {
+	t, err := time.Parse(time.RFC3339, m.annotation(createdAnnotation))
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
 }
 
 func (s *resolver) digest(ctx context.Context, digest string) (Resolved, error) {

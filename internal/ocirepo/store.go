@@ -135,12 +135,8 @@ func (s *Store) Open(address string) (*Repo, error) {
 	if s.err != nil {
 		return nil, fmt.Errorf("preparing access to OCI registries: %w", s.err)
 	}
-	rest, options, err := parseScheme(address)
+	r, err := s.at(address)
 	if err != nil {
-		return nil, err
-	}
-	r := &Repo{store: s, options: options}
-	if r.registry, r.path, err = parsePath(rest, options); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -150,6 +146,19 @@ func (s *Store) Open(address string) (*Repo, error) {
 		return known, nil
 	}
 	s.repos[key] = r
+	return r, nil
+}
+
+// at is the place that an address names, with nothing known of it yet.
+func (s *Store) at(address string) (*Repo, error) {
+	rest, options, err := parseScheme(address)
+	if err != nil {
+		return nil, err
+	}
+	r := &Repo{store: s, options: options}
+	if r.registry, r.path, err = parsePath(rest, options); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 

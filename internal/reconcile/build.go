@@ -89,7 +89,7 @@ func (e *Engine) start(ctx context.Context, w *work, item *Item) (*krm.Package, 
 	if w.from == nil {
 		item.Base = w.up.pkg
 		return mutate.Clone(w.up.pkg, mutate.CloneOptions{
-			Path: w.state.path, Upstream: w.upstream(nil), Lock: w.lock(), Owner: w.ownerAnnotations(),
+			Path: w.state.path, Upstream: w.up.upstream(nil), Lock: w.up.lock, Owner: w.ownerAnnotations(),
 			Labels: w.pv.Spec.Labels, Annotations: w.pv.Spec.Annotations, Deployment: w.repo.obj.Spec.Deployment,
 		})
 	}
@@ -135,7 +135,7 @@ func (e *Engine) update(ctx context.Context, w *work, item *Item, local *krm.Pac
 		return nil, stalledError{err}
 	}
 	lock := mutate.Lock(kptfile)
-	baseTree, base, err := e.base(ctx, w, lock)
+	baseContent, base, err := e.base(ctx, w, lock)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (e *Engine) update(ctx context.Context, w *work, item *Item, local *krm.Pac
 			return nil, err
 		}
 	}
-	if baseTree != w.up.tree {
+	if baseContent != w.up.content {
 		if pkg, err = e.merge(item, w.up.String(), base, w.up.pkg, pkg, strategy); err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func (e *Engine) update(ctx context.Context, w *work, item *Item, local *krm.Pac
 		return nil, err
 	}
 	return pkg, errors.Join(
-		mutate.SetUpstream(pkg, w.upstream(kptfile.Upstream), w.lock()),
+		mutate.SetUpstream(pkg, w.up.upstream(kptfile.Upstream), w.up.lock),
 		mutate.SetOwner(pkg, w.ownerAnnotations()),
 	)
 }
@@ -202,33 +202,23 @@ func (e *Engine) merge(item *Item, what string, base, theirs, ours *krm.Package,
 	return res.Package, nil
 }
 
-// base is the upstream that a package was last taken from.
-func (e *Engine) base(ctx context.Context, w *work, lock *kptfilev1.GitLock) (gitrepo.Hash, *krm.Package, error) {
+// base is the upstream that a package was last taken from, and what it holds.
+func (e *Engine) base(ctx context.Context, w *work, lock *kptfilev1.GitLock) (content string, p *krm.Package, err error) {
 	if lock == nil || lock.Commit == "" {
-		return gitrepo.Hash{}, nil, stalled("%s has no upstreamLock in its Kptfile, so local edits cannot be told from the upstream's: add upstreamLock, or delete the revision to start anew", w.from.Ref.Name)
+		return "", nil, stalled("%s has no upstreamLock in its Kptfile, so local edits cannot be told from the upstream's: add upstreamLock, or delete the revision to start anew", w.from.Ref.Name)
 	}
-	repo := e.byAddress(w, lock.Repo)
-	if repo == nil {
-		return gitrepo.Hash{}, nil, stalled("%s: upstreamLock names %s, which is no registered Repository of namespace %s: register it", w.from.Ref.Name, lock.Repo, w.Namespace)
+	repo, pkg := e.locked(w.Namespace, lock, w.up.repo)
+	if repo == nil || repo.err != nil {
+		return "", nil, stalled("%s: upstreamLock names %s, which is no registered Repository of namespace %s: register it", w.from.Ref.Name, lock.Repo, w.Namespace)
 	}
-	commit := parseHash(lock.Commit)
-	tree, p, err := repo.readPackage(ctx, commit, strings.Trim(lock.Directory, "/"))
-	if err != nil {
-		return gitrepo.Hash{}, nil, stalledError{fmt.Errorf("reading the upstreamLock of %s (%s at %s): %w: it is needed to merge; a tag that holds the commit brings it back", w.from.Ref.Name, lock.Directory, lock.Commit, err)}
+	if content, p, err = repo.readLocked(ctx, pkg, lock); err == nil {
+		return content, p, nil
 	}
-	return tree, p, nil
-}
-
-// byAddress finds a registered repository of the variant's namespace by its
-// address, the variant's own upstream first.
-func (e *Engine) byAddress(w *work, url string) *repository {
-	if sameAddress(w.up.repo.address(), url) {
-		return w.up.repo
+	const text = "reading the upstreamLock of %s (%s at %s): %w: it is needed to merge; %s"
+	if repo.oci != nil {
+		return "", nil, needsPerson(fmt.Errorf(text, w.from.Ref.Name, lock.Repo, lock.Commit, err, "where it is gone, pushing that image again brings it back"))
 	}
-	if r := e.at(w.Namespace, url); r != nil && r.err == nil {
-		return r
-	}
-	return nil
+	return "", nil, stalledError{fmt.Errorf(text, w.from.Ref.Name, lock.Directory, lock.Commit, err, "a tag that holds the commit brings it back")}
 }
 
 func sameAddress(a, b string) bool { return plainAddress(a) == plainAddress(b) }
@@ -236,22 +226,6 @@ func sameAddress(a, b string) bool { return plainAddress(a) == plainAddress(b) }
 // plainAddress is a repository's address without what makes no difference.
 func plainAddress(url string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(strings.TrimRight(url, "/"), ".git"), "file://")
-}
-
-func (w *work) upstream(old *kptfilev1.Upstream) *kptfilev1.Upstream {
-	u := &kptfilev1.Upstream{Type: kptfilev1.GitOrigin, Git: &kptfilev1.Git{
-		Repo: w.up.repo.address(), Directory: "/" + w.up.at.Path, Ref: w.up.at.Ref,
-	}}
-	if old != nil {
-		u.UpdateStrategy = old.UpdateStrategy
-	}
-	return u
-}
-
-func (w *work) lock() *kptfilev1.Locator {
-	return &kptfilev1.Locator{Type: kptfilev1.GitOrigin, Git: &kptfilev1.GitLock{
-		Repo: w.up.repo.address(), Directory: "/" + w.up.at.Path, Ref: w.up.at.Ref, Commit: w.up.at.Commit.String(),
-	}}
 }
 
 func (w *work) ownerAnnotations() mutate.Owner {
@@ -359,7 +333,7 @@ func (e *Engine) prepare(ctx context.Context, item *Item) error {
 	}
 	item.Phase = lifecycle.Draft
 	item.Ref = gitrepo.DraftRef(w.state.path, item.Workspace)
-	out.when = w.up.commit.Committer.When
+	out.when = w.up.when
 	commits, err := w.repo.git.Commits(ctx, inputs...)
 	if err != nil {
 		return err

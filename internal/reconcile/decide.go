@@ -133,7 +133,7 @@ func (i *Item) fail(err error) *Item {
 // survey resolves a variant's repositories and upstream and selects the
 // revisions to work on.
 func (e *Engine) survey(ctx context.Context, v *variant, item *Item) ([]*work, error) {
-	repo, err := e.repository(v.Namespace, v.Repository)
+	repo, err := e.downstream(v.Namespace, v.Repository)
 	if err != nil {
 		return nil, stalled("spec.downstream.repo: %w", err)
 	}
@@ -147,8 +147,8 @@ func (e *Engine) survey(ctx context.Context, v *variant, item *Item) ([]*work, e
 	if up.err != nil {
 		return nil, fmt.Errorf("spec.upstream: %w", up.err)
 	}
-	if up.repo.git == repo.git && up.at.Path == s.path {
-		return nil, stalled("spec.downstream: the package would be its own upstream (%s)", up.at.Path)
+	if up.repo.git == repo.git && up.path == s.path {
+		return nil, stalled("spec.downstream: the package would be its own upstream (%s)", up.path)
 	}
 	owner := e.ownerID(v.pv)
 	revisions := e.asOwned(s.revisions, owner, v.Namespace)
@@ -409,7 +409,7 @@ func (e *Engine) inputsOf(w *work) (parts inputParts, selection *injector.Report
 	}
 	selection = injector.Select(w.up.points, e.injection(w.pv))
 	return inputParts{
-		upstreamTree: w.up.tree.String(), upstreamRef: w.up.repo.address() + "\x00" + w.up.at.Path + "\x00" + w.up.at.Ref,
+		upstreamTree: w.up.content, upstreamRef: w.up.repo.address() + "\x00" + w.up.path + "\x00" + w.up.ref(),
 		spec: spec, functions: e.functions(w), context: selection.Digest(),
 	}, selection, nil
 }

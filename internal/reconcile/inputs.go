@@ -25,7 +25,7 @@ const released = "-"
 // trigger nothing.
 type inputs struct {
 	Digest    string // of all the others
-	Upstream  string // upstream package tree
+	Upstream  string // upstream package tree, or image
 	Published string // vN started from, "" for none
 	Spec      string
 	Context   string
@@ -71,7 +71,7 @@ func parseInputs(trailer string) inputs {
 
 // inputParts are the whole values behind an inputs.
 type inputParts struct {
-	upstreamTree string
+	upstreamTree string // or the digest of its image
 	upstreamRef  string // repository, path and ref, as the Kptfile names them
 	published    string // vN
 	publishedAt  string // its commit: what it holds, without reading it

@@ -15,6 +15,8 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/ocirepo"
 )
 
 // defaultBranch is the registered branch where a Repository names none.
@@ -22,10 +24,12 @@ const defaultBranch = "main"
 
 type repoKey struct{ namespace, name string }
 
-// repository is one Repository object and the Git repository behind it.
+// repository is one Repository object and the Git repository or the registry
+// behind it; both are nil where it could not be read.
 type repository struct {
 	obj    *v1alpha1.Repository
 	git    *gitrepo.Repo
+	oci    *ocirepo.Repo
 	err    error
 	url    string // see address
 	dir    string
@@ -97,11 +101,15 @@ func (e *Engine) openRepositories(ctx context.Context) []error {
 		list = append(list, r)
 	}
 	var refreshed memo[*gitrepo.Repo, error]
-	refresh := func(ctx context.Context, git *gitrepo.Repo) error {
-		return refreshed.get(git, func() error { return git.Refresh(ctx) })
-	}
-	if !again {
-		refresh = func(context.Context, *gitrepo.Repo) error { return nil }
+	refresh := func(ctx context.Context, r *repository) error {
+		switch {
+		case !again:
+			return nil
+		case r.oci != nil:
+			r.oci.Refresh()
+			return nil
+		}
+		return refreshed.get(r.git, func() error { return r.git.Refresh(ctx) })
 	}
 	var mu sync.Mutex
 	done := 0
@@ -109,7 +117,7 @@ func (e *Engine) openRepositories(ctx context.Context) []error {
 	g.SetLimit(e.ioLimit())
 	for _, r := range list {
 		g.Go(func() error {
-			r.open(ctx, e.cfg.Git, refresh)
+			e.openRepository(ctx, r, refresh)
 			mu.Lock()
 			defer mu.Unlock()
 			done++
@@ -121,8 +129,7 @@ func (e *Engine) openRepositories(ctx context.Context) []error {
 	e.sortRepos(list)
 	var problems []error
 	for _, r := range list {
-		// A registry holds no package of ours; who wants one from it is told.
-		if r.err != nil && !errors.Is(r.err, errOCI) {
+		if r.err != nil {
 			problems = append(problems, r.err)
 		}
 	}
@@ -143,19 +150,25 @@ func (e *RepositoryError) Error() string {
 // Unwrap is the cause.
 func (e *RepositoryError) Unwrap() error { return e.Err }
 
-// errOCI says what this version does about OCI repositories.
-var errOCI = errors.New("packages in OCI registries are not read yet: register the package's Git repository")
-
-func (r *repository) open(ctx context.Context, store *gitrepo.Store, refresh func(context.Context, *gitrepo.Repo) error) {
-	err := errOCI
-	if r.obj.Spec.Git != nil {
-		r.git, err = store.Open(ctx, r.obj.Spec.Git.Repo)
+// openRepository finds what is behind a Repository. Of a registry nothing is
+// asked yet.
+func (e *Engine) openRepository(ctx context.Context, r *repository, refresh func(context.Context, *repository) error) {
+	var err error
+	switch spec := r.obj.Spec; {
+	case spec.Git != nil:
+		r.git, err = e.cfg.Git.Open(ctx, spec.Git.Repo)
+	case spec.OCI != nil:
+		if r.oci, err = e.cfg.OCI.Open(spec.OCI.Registry); err == nil {
+			r.url = mutate.ImageScheme + r.oci.Address()
+		}
+	default:
+		err = errors.New("it has neither a git nor an oci section")
 	}
-	if err == nil && r.git != nil {
-		err = refresh(ctx, r.git)
+	if err == nil {
+		err = refresh(ctx, r)
 	}
 	if err != nil {
-		r.git, r.err = nil, &RepositoryError{r.obj.Namespace, r.obj.Name, err}
+		r.git, r.oci, r.err = nil, nil, &RepositoryError{r.obj.Namespace, r.obj.Name, err}
 	}
 }
 

@@ -93,11 +93,11 @@ func (e *Engine) show(ctx context.Context, v *Verdict) (*Shown, error) {
 		return s, nil
 	}
 	s.Package = pkg
-	up, lock, err := e.cameFrom(v, pkg)
+	up, folder, lock, err := e.cameFrom(v, pkg)
 	if err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
 	} else {
-		s.Upstream = up.obj.Name + "/" + strings.TrimPrefix(strings.TrimPrefix(strings.Trim(lock.Directory, "/"), up.dir), "/")
+		s.Upstream = up.obj.Name + "/" + strings.TrimPrefix(strings.TrimPrefix(folder, up.dir), "/")
 	}
 	if latest := v.state.latest; latest != nil {
 		s.BaseName = revisionName(latest.Number)
@@ -106,27 +106,28 @@ func (e *Engine) show(ctx context.Context, v *Verdict) (*Shown, error) {
 	}
 	if up != nil {
 		s.BaseName = s.Upstream + "@" + lock.Ref
-		if _, s.Base, err = up.readPackage(ctx, parseHash(lock.Commit), strings.Trim(lock.Directory, "/")); err != nil {
+		if _, s.Base, err = up.readLocked(ctx, folder, lock); err != nil {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("compared with nothing: %v", err))
 		}
 	}
 	return s, nil
 }
 
-// cameFrom finds the Repository that a package's upstreamLock names.
-func (e *Engine) cameFrom(v *Verdict, pkg *krm.Package) (*repository, *kptfilev1.GitLock, error) {
+// cameFrom finds the Repository that a package's upstreamLock names, and the
+// package's folder or name there.
+func (e *Engine) cameFrom(v *Verdict, pkg *krm.Package) (*repository, string, *kptfilev1.GitLock, error) {
 	k, err := mutate.Read(pkg, "")
 	if err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
 	lock := mutate.Lock(k)
 	if lock == nil {
-		return nil, nil, errors.New("its Kptfile has no upstreamLock")
+		return nil, "", nil, errors.New("its Kptfile has no upstreamLock")
 	}
-	if r := e.at(v.Namespace, lock.Repo); r != nil {
-		return r, lock, nil
+	if r, folder := e.locked(v.Namespace, lock, nil); r != nil {
+		return r, folder, lock, nil
 	}
-	return nil, nil, fmt.Errorf("its upstream %s is no registered Repository", lock.Repo)
+	return nil, "", nil, fmt.Errorf("its upstream %s is no registered Repository", lock.Repo)
 }
 
 // Change is a shown revision in review's terms. The variant's own names are

@@ -23,6 +23,7 @@ import (
 	"github.com/variform/variform/injector"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/variantgen"
 )
@@ -65,6 +66,8 @@ type Memo interface {
 type Config struct {
 	Fleet Fleet
 	Git   *gitrepo.Store
+	// OCI reads upstreams from registries; nil is a Store without a cache.
+	OCI *ocirepo.Store
 	// Manager tells this management root's packages from another's.
 	Manager string
 	// Renderer renders packages; nil leaves pipelines unrun.
@@ -117,6 +120,9 @@ type Engine struct {
 func New(cfg Config) *Engine {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.OCI == nil {
+		cfg.OCI = ocirepo.NewStore(ocirepo.Options{})
 	}
 	return &Engine{cfg: cfg}
 }

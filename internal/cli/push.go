@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/monochromegane/go-gitignore"
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/internal/pkgdir"
+	"github.com/variform/variform/internal/source"
+)
+
+// registries opens OCI registries, with the user's Docker keychain.
+func (a *app) registries(cache string) *ocirepo.Store {
+	return ocirepo.NewStore(ocirepo.Options{CacheDir: cache, Log: a.log()})
+}
+
+// pushFlags are those of push.
+type pushFlags struct {
+	from  string
+	force bool
+}
+
+func newPush(a *app) *cobra.Command {
+	var f pushFlags
+	c := &cobra.Command{
+		Use:   "push [DIR] IMAGE[:TAG]",
+		Short: "Publish a kpt package in an OCI registry",
+		Long: `Push publishes the kpt package in DIR (the current folder by default), or with
+--from a revision of one in Git, as an OCI image with one layer, and prints
+IMAGE@DIGEST. A Repository of type oci then serves it as an upstream.
+
+Without a TAG it becomes the next revision, vN. A tag keeps what it holds: the
+same package again changes nothing, another one needs --force. The digest is a
+function of the files and the revision's number. .git folders and what
+.krmignore files name are left out. Log in with docker login.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) == 2 {
+				if dir = args[0]; f.from != "" {
+					return fmt.Errorf("--from %s and %s: give one of them", f.from, dir)
+				}
+			}
+			return a.push(c.Context(), f, dir, args[len(args)-1])
+		},
+	}
+	c.Flags().StringVar(&f.from, "from", "", "take the package from Git: URL//package[@revision], by default the latest Published")
+	c.Flags().BoolVar(&f.force, "force", false, "move TAG, although it holds something else")
+	c.Flags().StringVar(&a.fleet.cacheDir, "cache-dir", os.Getenv("VARIFORM_CACHE_DIR"), "folder for fetched objects (default: variform in the user's cache folder)")
+	_ = c.MarkFlagDirname("cache-dir")
+	return c
+}
+
+func (a *app) push(ctx context.Context, f pushFlags, dir, image string) error {
+	cache, err := a.fleet.cache()
+	if err != nil {
+		return err
+	}
+	pkg, err := a.packageToPush(ctx, f, dir, cache)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", cmp.Or(f.from, dir), err)
+	}
+	store := a.registries(cache)
+	var pushed ocirepo.Pushed
+	switch {
+	case strings.Contains(path.Base(image), ":"):
+		pushed, err = store.Push(ctx, image, pkg, ocirepo.PushOptions{Force: f.force})
+	case f.force:
+		return fmt.Errorf("--force moves a tag: name it, %s:TAG", image)
+	default:
+		pushed, err = store.PushNext(ctx, image, pkg)
+	}
+	if err != nil {
+		return err
+	}
+	if pushed.Existed {
+		a.note("tag %s holds this package already", pushed.Tag)
+	} else {
+		a.note("pushed as tag %s", pushed.Tag)
+	}
+	_, err = fmt.Fprintln(a.Out, pushed.Name)
+	return err
+}
+
+func (a *app) packageToPush(ctx context.Context, f pushFlags, dir, cache string) (*krm.Package, error) {
+	read := func() ([]krm.File, error) { return pkgdir.Read(dir) }
+	if f.from != "" {
+		read = func() ([]krm.File, error) { return a.filesInGit(ctx, f.from, cache) }
+	}
+	files, err := read()
+	if err != nil {
+		return nil, err
+	}
+	kept := notIgnored(files)
+	if n := len(files) - len(kept); n > 0 {
+		a.note("left out by .krmignore: %s", plural(n, "file"))
+	}
+	pkg, err := krm.Parse(kept)
+	if err != nil {
+		return nil, err
+	}
+	_, err = mutate.Kptfile(pkg, "")
+	return pkg, err
+}
+
+// filesInGit reads a package at a revision, found as upstreams are.
+func (a *app) filesInGit(ctx context.Context, from, cache string) ([]krm.File, error) {
+	loc, err := source.ParseLocation(from)
+	if err != nil {
+		return nil, err
+	}
+	if !loc.Git() || loc.Dir == "" {
+		return nil, errors.New("write it as URL//package[@revision]")
+	}
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log()})
+	repo, err := store.Open(ctx, loc.URL)
+	if err != nil {
+		return nil, err
+	}
+	at, err := repo.Resolve(ctx, gitrepo.Query{Package: loc.Dir, Revision: loc.Ref})
+	if err != nil {
+		return nil, err
+	}
+	return gitTree{store}.ReadTree(ctx, loc.URL, at.Commit.String(), at.Path)
+}
+
+// notIgnored leaves out what .krmignore files name, each for its own folder and
+// below.
+func notIgnored(files []krm.File) []krm.File {
+	ignored := map[string]bool{}
+	for _, f := range files {
+		if path.Base(f.Path) != ".krmignore" || f.Mode == krm.Symlink {
+			continue
+		}
+		const base = "/p" // the matcher wants absolute paths
+		dir := strings.TrimSuffix(f.Path, ".krmignore")
+		m := gitignore.NewGitIgnoreFromReader(base, bytes.NewReader(f.Data))
+		for _, other := range files {
+			rel, below := strings.CutPrefix(other.Path, dir)
+			ignored[other.Path] = ignored[other.Path] || below && matches(m, base, rel)
+		}
+	}
+	var kept []krm.File
+	for _, f := range files {
+		if !ignored[f.Path] {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// matches says whether patterns name a file or one of its folders.
+func matches(m gitignore.IgnoreMatcher, base, rel string) bool {
+	for i := range rel {
+		if rel[i] == '/' && m.Match(path.Join(base, rel[:i]), true) {
+			return true
+		}
+	}
+	return m.Match(path.Join(base, rel), false)
+}
