@@ -107,7 +107,7 @@ to date in Git, for people to review, approve or reject.
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more on stderr")
 	root.AddCommand(
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
-		newPropose(a), newApprove(a), newReject(a), newStatus(a),
+		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a),
 		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newCatalog(a),
 		newRender(a), newPush(a), newDemo(a), newVersion(a),
 	)
@@ -117,13 +117,22 @@ to date in Git, for people to review, approve or reject.
 // outputs lists the formats of -o.
 var outputs = []string{"table", "wide", "json", "yaml", "name"}
 
-func (a *app) addOutput(c *cobra.Command) {
-	c.Flags().StringVarP(&a.output, "output", "o", "table", "output format: "+strings.Join(outputs, "|"))
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputs, cobra.ShellCompDirectiveNoFileComp))
+// addOutput adds -o with the outputs, and more formats where a command has them.
+func (a *app) addOutput(c *cobra.Command, more ...string) {
+	a.addFormats(c, outputs[0], slices.Concat(outputs, more))
+}
+
+// addFormats adds -o with these formats.
+func (a *app) addFormats(c *cobra.Command, usual string, formats []string) {
+	c.Flags().StringVarP(&a.output, "output", "o", usual, "output format: "+strings.Join(formats, "|"))
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	inner := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
-		if !slices.Contains(outputs, a.output) {
-			return fmt.Errorf("--output %q: choose one of %s", a.output, strings.Join(outputs, ", "))
+		if !c.Flags().Changed("output") { // the variable is all commands' own
+			a.output = usual
+		}
+		if !slices.Contains(formats, a.output) {
+			return fmt.Errorf("--output %q: choose one of %s", a.output, strings.Join(formats, ", "))
 		}
 		if inner != nil {
 			return inner(c, args)

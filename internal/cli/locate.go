@@ -2,8 +2,8 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	"github.com/variform/variform/internal/reconcile"
@@ -15,30 +15,63 @@ import (
 func (s *session) locate(p *reconcile.Plan) {
 	for _, set := range p.Sets {
 		for i, err := range set.Failures {
-			set.Failures[i] = s.located(v1alpha2.KindPackageVariantSet, set.Namespace, set.Name, err)
+			set.Failures[i] = s.located(kindKey(v1alpha2.KindPackageVariantSet, set.Namespace, set.Name), err)
 		}
 	}
 	for _, i := range p.Items {
-		switch {
-		case i.Err == nil || i.Variant == nil:
-		case i.Set != "":
-			i.Err = s.located(v1alpha2.KindPackageVariantSet, i.Namespace, i.Set, i.Err)
-		default:
-			i.Err = s.located(v1alpha1.KindPackageVariant, i.Namespace, i.Name, i.Err)
+		if i.Err != nil && i.Variant != nil {
+			i.Err = s.located(keyOf(i), i.Err)
 		}
 	}
 	for i, err := range p.Problems {
 		var r *reconcile.RepositoryError
 		if errors.As(err, &r) {
-			p.Problems[i] = s.located(v1alpha1.KindRepository, r.Namespace, r.Name, err)
+			p.Problems[i] = s.located(kindKey(v1alpha1.KindRepository, r.Namespace, r.Name), err)
 		}
 	}
 }
 
-func (s *session) located(kind, namespace, name string, err error) error {
-	at := s.fleet.Origin(source.Key{Group: v1alpha1.Group, Kind: kind, Namespace: namespace, Name: name})
+// keyOf is the set that generated an item's variant, or the variant itself.
+func keyOf(i *reconcile.Item) source.Key {
+	if i.Set != "" {
+		return kindKey(v1alpha2.KindPackageVariantSet, i.Namespace, i.Set)
+	}
+	return kindKey(v1alpha1.KindPackageVariant, i.Namespace, i.Name)
+}
+
+func kindKey(kind, namespace, name string) source.Key {
+	return source.Key{Group: v1alpha1.Group, Kind: kind, Namespace: namespace, Name: name}
+}
+
+func (s *session) located(k source.Key, err error) error {
+	at := s.fleet.Origin(k)
 	if at.File == "" {
 		return err
 	}
-	return fmt.Errorf("%s: %w", at, err)
+	return &locatedError{at, err}
+}
+
+// locatedError is a failure with the place that a person opens.
+type locatedError struct {
+	at  source.Origin
+	err error
+}
+
+func (e *locatedError) Error() string { return e.at.String() + ": " + e.err.Error() }
+func (e *locatedError) Unwrap() error { return e.err }
+
+// placeOf parts an error into its place in the management directory, where it
+// has one, and what it says.
+func placeOf(err error) (at source.Origin, message string) {
+	var located *locatedError
+	if errors.As(err, &located) {
+		return located.at, located.err.Error()
+	}
+	var issue api.Issue
+	if errors.As(err, &issue) && issue.File != "" && err.Error() == issue.Error() {
+		at = source.Origin{File: issue.File, Line: issue.Line}
+		issue.File, issue.Line = "", 0
+		return at, issue.Error()
+	}
+	return source.Origin{}, err.Error()
 }

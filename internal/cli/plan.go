@@ -19,8 +19,8 @@ func newPlan(a *app) *cobra.Command {
 change, and writes nothing outside its cache. It runs the same code as apply.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(_ *session, plan *reconcile.Plan) error {
-				if err := a.printPlan(plan, false); err != nil {
+			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(s *session, plan *reconcile.Plan) error {
+				if err := a.printPlan(s, plan, false); err != nil {
 					return err
 				}
 				if exitCode && plan.Pending() && !plan.Failed() {
@@ -32,7 +32,7 @@ change, and writes nothing outside its cache. It runs the same code as apply.`,
 	}
 	a.addFleet(c)
 	a.addBuild(c)
-	a.addOutput(c)
+	a.addOutput(c, reportFormats...)
 	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 when changes are pending")
 	return c
 }
@@ -82,14 +82,14 @@ conditional on what was read. Running it again changes nothing.`,
 				}
 				return plan, e.Apply(ctx, plan)
 			}
-			return a.plan(c.Context(), planAndApply, func(_ *session, plan *reconcile.Plan) error {
-				return a.printPlan(plan, true)
+			return a.plan(c.Context(), planAndApply, func(s *session, plan *reconcile.Plan) error {
+				return a.printPlan(s, plan, true)
 			})
 		},
 	}
 	a.addFleet(c)
 	a.addBuild(c)
-	a.addOutput(c)
+	a.addOutput(c, reportFormats...)
 	c.Flags().IntVar(&a.fleet.maxRefs, "max-refs-per-push", 0, "split pushes into `N` refs each: some forges start no pipelines past a few (default: one push per repository)")
 	return c
 }

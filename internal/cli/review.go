@@ -64,7 +64,7 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 		},
 	}
 	a.addFleet(c)
-	a.addOutput(c)
+	a.addOutput(c, markdownFormat)
 	c.Flags().BoolVar(&members, "all-members", false, "name every member of each class")
 	c.Flags().BoolVar(&noDiff, "no-diff", false, "leave the example diffs out")
 	return c
@@ -124,6 +124,8 @@ func (a *app) printReview(r *review.Report, all bool) error {
 	switch a.output {
 	case "json", "yaml":
 		return encode(a.Out, a.output, r)
+	case markdownFormat:
+		return a.printDigest(&review.Digest{Command: "review", Summary: r.Summary, Changes: r})
 	case "name":
 		for _, c := range r.Classes {
 			if _, err := fmt.Fprintln(a.Out, c.ID); err != nil {

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
 )
 
 // itemView is an item as json and yaml print it. Its fields are a contract.
@@ -38,7 +40,7 @@ type conditionView struct {
 }
 
 type planView struct {
-	Summary      string     `json:"summary"`
+	review.Digest
 	Variants     []itemView `json:"variants"`
 	Problems     []string   `json:"problems,omitempty"`
 	Warnings     []string   `json:"warnings,omitempty"`
@@ -86,10 +88,17 @@ func warningsOf(p *reconcile.Plan) []string {
 }
 
 // printPlan shows a plan, or what came of it.
-func (a *app) printPlan(p *reconcile.Plan, done bool) error {
+func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 	switch a.output {
-	case "json", "yaml":
-		v := planView{Summary: summary(p, done), Variants: []itemView{}, Problems: problemsOf(p), Warnings: warningsOf(p), PruneBlocked: p.PruneBlocked}
+	case "json", "yaml", markdownFormat, githubFormat, gitlabFormat:
+		d, err := s.digest(p, done)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(reportFormats, a.output) {
+			return a.printDigest(d)
+		}
+		v := planView{Digest: *d, Variants: []itemView{}, Problems: problemsOf(p), Warnings: warningsOf(p), PruneBlocked: p.PruneBlocked}
 		for _, i := range p.Items {
 			v.Variants = append(v.Variants, viewOf(i))
 		}

@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/internal/source"
+)
+
+// The formats for systems that show a run to people beside their changes.
+const (
+	markdownFormat = "markdown"
+	githubFormat   = "github"
+	gitlabFormat   = "gitlab"
+)
+
+var reportFormats = []string{markdownFormat, githubFormat, gitlabFormat}
+
+func newReport(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "report [FILE]",
+		Short: "Turn the JSON of plan or apply into what a CI system shows",
+		Long: `Report reads what "plan -o json" or "apply -o json" printed, from FILE or from
+stdin, and writes it for people to read beside a change: so a pipeline plans
+once and shows the result in several places.
+
+  markdown   a comment of at most 65,000 bytes: deletions, lost edits and
+             failures, then each class of identical change once, outliers first
+  github     workflow commands, which GitHub Actions shows at files and lines
+  gitlab     a Code Quality report, which GitLab shows in the merge request
+
+It ends with status 0 however the run ended: that was said by the run itself.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			d, err := a.readDigest(args)
+			if err != nil {
+				return err
+			}
+			return a.printDigest(d)
+		},
+	}
+	a.addFormats(c, markdownFormat, reportFormats)
+	return c
+}
+
+// readDigest reads the file that args name, or stdin.
+func (a *app) readDigest(args []string) (*review.Digest, error) {
+	name, in := "stdin", a.In
+	if len(args) > 0 && args[0] != "-" {
+		f, err := os.Open(args[0])
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		name, in = args[0], f
+	}
+	data, err := io.ReadAll(in)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	var d review.Digest
+	if err = json.Unmarshal(data, &d); err == nil && d.Command == "" {
+		err = errors.New(`it has no field "command"`)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not what plan -o json or apply -o json prints: %w", name, err)
+	}
+	return &d, nil
+}
+
+// printDigest writes a digest in one of reportFormats.
+func (a *app) printDigest(d *review.Digest) error {
+	var text string
+	var err error
+	switch a.output {
+	case markdownFormat:
+		text = review.Markdown(d, 0)
+	case githubFormat:
+		text = review.GitHub(d)
+	case gitlabFormat:
+		text, err = review.GitLab(d)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(a.Out, text)
+	return err
+}
+
+// digest says what a plan, or what came of it, holds for a reader.
+func (s *session) digest(p *reconcile.Plan, done bool) (*review.Digest, error) {
+	d := &review.Digest{Command: "plan", Summary: summary(p, done), Fleet: s.folder()}
+	if done {
+		d.Command = "apply"
+	}
+	var changes []review.Change
+	var notes []review.Note
+	for _, i := range p.Items {
+		if c, ok := i.Change(); ok && i.Action != reconcile.Release {
+			changes = append(changes, c)
+		}
+		notes = append(notes, s.notesOf(i)...)
+	}
+	notes = append(notes, s.notesOfPlan(p)...)
+	d.Findings = review.Group(notes)
+	var err error
+	d.Changes, err = review.Classify(changes)
+	return d, err
+}
+
+// told is what a reader is told of actions; those that are not here show in
+// the changes.
+var told = map[reconcile.Action]struct {
+	kind review.Kind
+	what string
+}{
+	reconcile.Discard: {review.Deletion, "the open Draft goes"},
+	reconcile.Retire:  {review.Deletion, "the Published package is proposed for deletion"},
+	reconcile.Trim:    {review.Deletion, "old revisions go"},
+	reconcile.Release: {review.Deletion, "ownership is given up"},
+	reconcile.Wait:    {review.Waiting, "not published"},
+	reconcile.Keep:    {review.Waiting, "kept"},
+	reconcile.Tag:     {review.Notice, "tagged as Published"},
+	reconcile.Publish: {review.Notice, "published without review"},
+}
+
+func (s *session) notesOf(i *reconcile.Item) []review.Note {
+	var out []review.Note
+	at := source.Origin{}
+	if i.Variant != nil {
+		at = s.fleet.Origin(keyOf(i))
+	}
+	add := func(kind review.Kind, message string, at source.Origin) {
+		out = append(out, review.Note{
+			Kind: kind, Message: message, Variant: i.Identity.String(), Aliases: i.Aliases(), File: s.path(at.File), Line: at.Line,
+		})
+	}
+	if i.Err != nil {
+		where, message := placeOf(i.Err)
+		add(review.Failure, message, where)
+	}
+	if t, ok := told[i.Action]; ok {
+		add(t.kind, strings.TrimSuffix(t.what+": "+strings.Join(i.Reasons, "; "), ": "), at)
+	}
+	for _, c := range i.Conflicts {
+		add(review.Conflict, c.String(), at)
+	}
+	for _, w := range i.Warnings {
+		add(review.Warning, w, at)
+	}
+	return out
+}
+
+func (s *session) notesOfPlan(p *reconcile.Plan) []review.Note {
+	var out []review.Note
+	for _, err := range slices.Concat(p.Problems, failuresOf(p)) {
+		at, message := placeOf(err)
+		out = append(out, review.Note{Kind: review.Failure, Message: message, File: s.path(at.File), Line: at.Line})
+	}
+	for _, w := range warningsOf(p) {
+		out = append(out, review.Note{Kind: review.Warning, Message: w})
+	}
+	for _, b := range p.PruneBlocked {
+		out = append(out, review.Note{Kind: review.Warning, Message: "nothing is deleted in this run: " + b})
+	}
+	return out
+}
+
+func failuresOf(p *reconcile.Plan) []error {
+	var out []error
+	for _, set := range p.Sets {
+		out = append(out, set.Failures...)
+	}
+	return out
+}
+
+// folder is the management directory as a path that a person in the working
+// directory would follow: relative where it is below; in a Git repository the
+// folder there.
+func (s *session) folder() string {
+	at, err := source.ParseLocation(s.fleet.Location)
+	if err != nil || at.Git() {
+		return at.Dir
+	}
+	if wd, err := os.Getwd(); err == nil && filepath.IsAbs(at.Folder) {
+		if rel, err := filepath.Rel(wd, at.Folder); err == nil && filepath.IsLocal(rel) {
+			at.Folder = rel
+		}
+	}
+	return filepath.ToSlash(at.Folder)
+}
+
+func (s *session) path(file string) string {
+	if file == "" {
+		return ""
+	}
+	return path.Join(s.folder(), file)
+}

@@ -1,0 +1,249 @@
+package review
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestMarkdown(t *testing.T) {
+	d := &Digest{
+		Command: "plan", Summary: "300 variants: 297 to update, 1 failed",
+		Findings: []Finding{
+			{Kind: Deletion, Message: "the open Draft goes: its variant has gone", Members: []string{"c1/old"}},
+			{Kind: Failure, Message: "rendering web\n  ```\n  see @ann, #12", Members: []string{"c1/web", "c2/web"}, File: "sets/web.yaml", Line: 3},
+			{Kind: Warning, Message: "nothing is selected"},
+		},
+		Changes: &Report{
+			Packages: []Summary{{Package: "catalog/web"}, {Package: "catalog/db"}},
+			Classes: []Class{
+				{Package: "catalog/db", Members: []string{"c1/db", "c2/db"}, Says: "also adds Service <b>", Example: "c1/db", Lines: 1, Diff: "-a\n+b\n"},
+				{Package: "catalog/web", Members: []string{"c3/web"}, Says: "changes x", Example: "c3/web", Lines: 1, Diff: "-`````\n+b"},
+			},
+		},
+	}
+	want := "### Variform plan\n\n300 variants: 297 to update, 1 failed\n" +
+		"\n#### Deletions\n\n**1 variant**: the open Draft goes: its variant has gone\n\n`c1/old`\n" +
+		"\n#### Failures\n\n**2 variants**: rendering web, see `sets/web.yaml:3`\n\n`c1/web`, `c2/web`\n" +
+		"\n````text\nrendering web\n  ```\n  see @ann, #12\n````\n" +
+		"\n#### Changes\n\n**1 variant** of `catalog/web`: changes x\n\n`c3/web`\n" +
+		"\n``````diff\n-`````\n+b\n``````\n" +
+		"\n**2 variants** of `catalog/db`: `also adds Service <b>`\n\n`c1/db`, `c2/db`\n" +
+		"\n`c1/db` for example:\n\n```diff\n-a\n+b\n```\n" +
+		"\n#### Warnings\n\n**the fleet**: nothing is selected\n"
+	if diff := cmp.Diff(want, Markdown(d, 0)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// large is a digest of n classes, of 1 to n members.
+func large(n, diffLines int) *Digest {
+	d := &Digest{Command: "plan", Summary: "many", Changes: &Report{}}
+	for i := range n {
+		c := Class{ID: fmt.Sprintf("%012d", i), Says: fmt.Sprintf("changes field %d", i), Lines: diffLines}
+		for m := range i + 1 {
+			c.Members = append(c.Members, fmt.Sprintf("cluster-%03d/p%d", m, i))
+		}
+		c.Example = c.Members[0]
+		c.Diff = strings.Repeat(fmt.Sprintf("+line of class %d\n", i), diffLines)
+		d.Changes.Classes = append(d.Changes.Classes, c)
+	}
+	return d
+}
+
+// The largest classes lose their diffs first, and what is missing is named.
+func TestMarkdownIsCutFromTheLargestClass(t *testing.T) {
+	d := large(40, 100)
+	text := Markdown(d, 0)
+	check(t, text, MarkdownLimit)
+	cut := false
+	for i, c := range d.Changes.Classes {
+		shown := strings.Contains(text, c.Diff)
+		if shown && cut {
+			t.Errorf("class %d is shown though a smaller one is not", i)
+		}
+		cut = cut || !shown
+		if says := strings.Contains(text, fmt.Sprintf("The diff (100 lines) is left out here; `variform diff %s` shows it.", c.Example)); says == shown {
+			t.Errorf("class %d: shown %t, said to be left out %t", i, shown, says)
+		}
+		if !strings.Contains(text, inline(c.Says)) {
+			t.Errorf("class %d is not named", i)
+		}
+	}
+	if !cut {
+		t.Error("all fits, so that this test shows nothing")
+	}
+}
+
+// With more classes than lines of text, the rest is counted.
+func TestMarkdownCountsWhatIsLeftOut(t *testing.T) {
+	d := large(1000, 1)
+	for i := range d.Changes.Classes { // one member each
+		c := &d.Changes.Classes[i]
+		c.Members, c.Example = c.Members[i:], c.Members[i]
+	}
+	text := Markdown(d, 0)
+	check(t, text, MarkdownLimit)
+	shown := strings.Count(text, "\n**1 variant**: ")
+	if want := fmt.Sprintf("**%d more classes (%d variants) left out here**", 1000-shown, 1000-shown); shown == 0 || !strings.Contains(text, want) {
+		t.Errorf("%d classes are shown, and there is no %q in:\n%s", shown, want, text[len(text)-500:])
+	}
+}
+
+// One diff that is too long takes nothing from the others.
+func TestMarkdownOneDiffTooLong(t *testing.T) {
+	d := large(3, 1)
+	d.Changes.Classes[0].Diff = strings.Repeat("+x\n", MarkdownLimit)
+	text := Markdown(d, 0)
+	check(t, text, MarkdownLimit)
+	for i, c := range d.Changes.Classes {
+		if got := strings.Contains(text, c.Diff); got != (i > 0) {
+			t.Errorf("class %d: shown %t", i, got)
+		}
+	}
+}
+
+var (
+	openFence = regexp.MustCompile("^(`{3,})(diff|text)$")
+	// outside is all that may stand outside code.
+	outside = regexp.MustCompile(`^(#{3,4} [A-Za-z ]+|[A-Za-z0-9 ,.:;*()–]*|</details>)$`)
+	folds   = regexp.MustCompile(`^<details><summary>[a-z0-9 ]*(<code>[^<>]*</code> \([0-9]+ lines?\))?</summary>$`)
+)
+
+// check reads a summary by CommonMark's rules for code, and fails where
+// anything else than our own words stands outside it.
+func check(t *testing.T, text string, limit int) {
+	t.Helper()
+	if len(text) > limit {
+		t.Errorf("%d bytes, limit %d", len(text), limit)
+	}
+	fence, details := "", 0
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, "/") {
+			t.Errorf("line %d would be a quick action: %q", i, line)
+		}
+		if fence != "" {
+			if end := strings.TrimLeft(strings.TrimRight(line, " \t"), " "); strings.Trim(end, "`") == "" && len(end) >= len(fence) {
+				if line != fence {
+					t.Errorf("line %d ends the block of %q: %q", i, fence, line)
+				}
+				fence = ""
+			}
+			continue
+		}
+		if m := openFence.FindStringSubmatch(line); m != nil {
+			if fence = m[1]; lines[i-1] != "" {
+				t.Errorf("line %d: a block with no blank line before it", i)
+			}
+			continue
+		}
+		rest, ok := withoutCode(line)
+		if folds.MatchString(line) { // Markdown is not read there
+			rest, ok = "", true
+		}
+		if !ok || !outside.MatchString(rest) || strings.Contains(rest, "```") {
+			t.Errorf("line %d: %q stands outside code in %q", i, rest, line)
+		}
+		switch {
+		case strings.HasPrefix(line, "<details>"):
+			if details++; lines[i+1] != "" {
+				t.Errorf("line %d: no blank line ends the HTML", i)
+			}
+		case line == "</details>":
+			if details--; lines[i-1] != "" {
+				t.Errorf("line %d: no blank line before the HTML", i)
+			}
+		}
+	}
+	if fence != "" || details != 0 {
+		t.Errorf("open at the end: fence %q, details %d", fence, details)
+	}
+}
+
+// withoutCode takes code spans out of a line: a run of backticks ends at the
+// next run of that length.
+func withoutCode(line string) (string, bool) {
+	var b strings.Builder
+	for {
+		start := strings.IndexByte(line, '`')
+		if start < 0 {
+			b.WriteString(line)
+			return b.String(), true
+		}
+		b.WriteString(line[:start])
+		line = line[start:]
+		n := len(line) - len(strings.TrimLeft(line, "`"))
+		rest, found := line[n:], false
+		for at := strings.IndexByte(rest, '`'); at >= 0; at = strings.IndexByte(rest, '`') {
+			rest = rest[at:]
+			m := len(rest) - len(strings.TrimLeft(rest, "`"))
+			if rest = rest[m:]; m == n {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return line, false
+		}
+		line = rest
+	}
+}
+
+// nasty are pieces that end blocks, begin others, call people or hide.
+var nasty = []string{
+	"```", "````\n", "\n```diff\n", "~~~", "`", "``", "\n", "\r", "\r\n", "\t", " ", "    ", "<script>", "</details>", "</summary>", "<!--", "-->",
+	"@everyone", "#1", "GH-1", "https://example.com/a", "&lt;", "&#64;", "\n/merge\n", "/close", "\x00", "\x1b[31m", "\xff", "\u202e", "\u2028", "é", "世",
+	"\\", "*", "_", "[a](b)", "![a](b)", "|", "::error::", "%0A", ",", ":", "=", "\n\n", "\n- ", "\n> ", "\n# ", "web", "1",
+}
+
+// arbitrary makes a digest of what a source of numbers chooses.
+func arbitrary(next func(n int) int, extra string) *Digest {
+	text := func(most int) string {
+		var b strings.Builder
+		for range next(most) {
+			if next(8) == 0 {
+				b.WriteString(extra)
+			} else {
+				b.WriteString(strings.Repeat(nasty[next(len(nasty))], 1+next(3)))
+			}
+		}
+		return b.String()
+	}
+	members := func() []string {
+		var out []string
+		for range next(40) {
+			out = append(out, text(6))
+		}
+		return out
+	}
+	d := &Digest{Command: text(2), Summary: text(6), Changes: &Report{Packages: make([]Summary, next(3))}}
+	for range next(12) {
+		d.Findings = append(d.Findings, Finding{Kind: Kinds[next(len(Kinds))], Message: text(30), Members: members(), File: text(4), Line: next(3)})
+	}
+	for range next(30) {
+		d.Changes.Classes = append(d.Changes.Classes, Class{
+			Package: text(3), ID: text(3), Members: members(), Says: text(10), Example: text(4), Lines: next(9), Diff: text(200),
+		})
+	}
+	return d
+}
+
+func FuzzMarkdown(f *testing.F) {
+	for i := range uint64(40) {
+		f.Add(i, 2000+int(i)*1500, nasty[int(i)%len(nasty)])
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, limit int, extra string) {
+		limit = max(minLimit, limit%100000)
+		d := arbitrary(rand.New(rand.NewPCG(seed, 1)).IntN, extra)
+		text := Markdown(d, limit)
+		check(t, text, limit)
+		if text != Markdown(d, limit) {
+			t.Error("a second time it is another text")
+		}
+	})
+}
