@@ -61,18 +61,19 @@ func (s *Solver) Core() []Fact {
 // fact is what an original clause says.
 func (s *Solver) fact(c int32) Fact {
 	o := s.origin[s.clauses[c].from]
-	f := Fact{Kind: o.kind, Slot: o.slot, Index: int(o.index), Tag: o.tag}
+	f := Fact{Kind: o.kind, Slot: o.slot, Index: int(o.index)}
 	switch o.kind {
 	case FactNeed:
-		f.Values = NewSet(int(s.slots[o.slot].size)+1, int(o.value))
-		if o.values > 0 {
-			copy(f.Values, s.setOf(lit{o.slot, o.values}))
+		if o.value >= 0 {
+			f.Values = NewSet(int(s.slots[o.slot].size)+1, int(o.value))
+		} else {
+			f.Values = s.setOf(lit{o.slot, ^o.value}).Clone()
 		}
-		f.Need = s.needsOf(o.slot, o.value)[o.index]
+		f.Need = s.needsOf(o.slot, int32(f.Values.Values()[0]))[o.index]
 	case FactLimit:
 		f.Allowed = s.src.Limits(o.slot)[o.index].Allowed
 	case FactCheck:
-		f.extra = s.literals(c)
+		f.Index, f.Tag, f.extra = 0, o.index, s.literals(c)
 	}
 	return f
 }

@@ -38,7 +38,7 @@ func (s *Solver) Solve(opts ...Option) (Result, bool) {
 		return Result{Stats: s.Stats()}, false
 	}
 	p := &preference{s: s, best: first, exact: true}
-	*p.place(Root) = 1
+	p.meet(Root).placed = true
 	if s.budget < 0 {
 		p.exact = false
 	}
@@ -51,10 +51,18 @@ type preference struct {
 	s      *Solver
 	best   Assignment
 	prefix []lit
-	at     []int32 // by slot: its place among those of its layer, from 1; 0 for one that no layer has yet
+	met    []met // by slot
+	words  []uint64
 	order  []int32
 	exact  bool // still within the budget
 	spent  int
+}
+
+// met is what the walk knows of a slot: where in preference.words, from 1, the values stand that the layers before
+// allow it, 0 where none of them says anything; and whether a layer has it.
+type met struct {
+	allowed int32
+	placed  bool
 }
 
 // place is one slot of a layer and the values that the layers before allow it.
@@ -83,52 +91,54 @@ func (p *preference) next(layer []place) []place {
 	var out []place
 	for _, pl := range layer {
 		for _, n := range p.s.needsOf(pl.slot, p.best[pl.slot]) {
-			if n.Slot == Impossible || n.Allowed.Has(0) {
-				continue
-			}
-			if at := p.place(n.Slot); *at == 0 {
-				out = append(out, place{n.Slot, p.initial(n.Slot)})
-				*at = int32(len(out))
-			}
-		}
-	}
-	if len(out) == 0 {
-		return nil
-	}
-	for _, slot := range p.order {
-		for _, n := range p.s.needsOf(slot, p.best[slot]) {
 			if n.Slot == Impossible {
 				continue
 			}
-			// A place in a layer before is not this slot's.
-			if i := *p.place(n.Slot) - 1; i >= 0 && int(i) < len(out) && out[i].slot == n.Slot {
-				out[i].allowed.keep(n.Allowed)
+			m := p.meet(n.Slot)
+			if m.allowed > 0 {
+				p.allowed(n.Slot).keep(n.Allowed)
+			}
+			if !m.placed && !n.Allowed.Has(0) {
+				m.placed = true
+				out = append(out, place{slot: n.Slot})
 			}
 		}
+	}
+	for i := range out {
+		out[i].allowed = p.allowed(out[i].slot)
+		p.met[out[i].slot].allowed = 0 // what this layer needs of itself or of those before does not count
 	}
 	return out
 }
 
-// place is where the place of a slot is kept.
-func (p *preference) place(slot int32) *int32 {
-	if n := int(slot) + 1 - len(p.at); n > 0 {
-		p.at = append(room(p.at, n), make([]int32, n)...)
+// meet is what is known of a slot. One that is new is allowed all its candidates within its limits.
+func (p *preference) meet(slot int32) *met {
+	if n := int(slot) + 1 - len(p.met); n > 0 {
+		p.met = append(room(p.met, n), make([]met, n)...)
 	}
-	return &p.at[slot]
+	m := &p.met[slot]
+	if m.allowed > 0 || m.placed {
+		return m
+	}
+	p.s.ensure(slot)
+	n := int(p.s.slots[slot].size) + 1
+	m.allowed = int32(len(p.words)) + 1
+	p.words = room(p.words, words(n))
+	for w := range words(n) {
+		p.words = append(p.words, full(n, w))
+	}
+	set := p.allowed(slot)
+	set.Remove(0)
+	for _, c := range p.s.limits[slot] {
+		set.keep(p.s.setOf(p.s.lits[p.s.clauses[c].start]))
+	}
+	return m
 }
 
-// initial is all candidates of a slot within its limits.
-func (p *preference) initial(slot int32) Set {
-	n := int(p.s.slots[slot].size)
-	set := NewSet(n + 1)
-	for w := range set {
-		set[w] = full(n+1, w)
-	}
-	set.Remove(0)
-	for _, l := range p.s.src.Limits(slot) {
-		set.keep(l.Allowed)
-	}
-	return set
+// allowed are the values that the layers before allow a slot which none of them has.
+func (p *preference) allowed(slot int32) Set {
+	off := int(p.met[slot].allowed) - 1
+	return Set(p.words[off : off+int(p.s.slots[slot].nw)])
 }
 
 // rank counts the better values that are allowed.

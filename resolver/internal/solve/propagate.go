@@ -61,8 +61,8 @@ func (s *Solver) visit(e entry) int32 {
 // visitValue goes through the watches at one value: those whose literal is still possible move to
 // another value, a false literal is replaced by another of its clause, or its clause narrows.
 func (s *Solver) visitValue(at int32) int32 {
-	w := s.values[at].head
-	s.values[at].head = -1
+	w := s.values[at].head - 1
+	s.values[at].head = 0
 	kept := int32(-1)
 	bad := int32(-1)
 	for w >= 0 {
@@ -92,7 +92,7 @@ func (s *Solver) visitValue(at int32) int32 {
 func (s *Solver) keep(at, list int32) {
 	for list >= 0 {
 		next := s.watches[list].next
-		s.watches[list].next, s.values[at].head = s.values[at].head, list
+		s.watches[list].next, s.values[at].head = s.values[at].head-1, list+1
 		list = next
 	}
 }
@@ -129,11 +129,11 @@ func (s *Solver) falsified(w int32) (moved, ok bool) {
 
 // expandValue makes clauses of the needs of one candidate.
 func (s *Solver) expandValue(slot, value int32) {
-	at := s.slots[slot].base + value
-	if s.values[at].expanded {
+	u := s.use(slot, value)
+	if u.expanded {
 		return
 	}
-	s.values[at].expanded = true
+	u.expanded = true
 	for i, n := range s.needsOf(slot, value) {
 		s.addNeed(origin{kind: FactNeed, slot: slot, value: value, index: int32(i)}, n)
 	}
@@ -144,7 +144,7 @@ func (s *Solver) expandValue(slot, value int32) {
 // alike here, but each has its own reason, which the source tells by its index.
 func (s *Solver) expandAll(slot int32) {
 	s.slots[slot].all = true
-	base, size := s.slots[slot].base, s.slots[slot].size
+	size := s.slots[slot].size
 	type group struct {
 		origin origin
 		need   Need
@@ -169,14 +169,14 @@ func (s *Solver) expandAll(slot int32) {
 				bySlot[n.Slot] = len(groups)
 				next = append(next, last)
 				o := origin{kind: FactNeed, slot: slot, value: v, index: int32(i)}
-				groups = append(groups, group{o, n, s.values[base+v].expanded})
+				groups = append(groups, group{o, n, s.use(slot, v).expanded})
 				continue
 			}
 			g := &groups[at]
-			if g.origin.values == 0 {
-				g.origin.values = s.put(NewSet(int(size)+1, int(g.origin.value)))
+			if g.origin.value >= 0 {
+				g.origin.value = ^s.put(NewSet(int(size)+1, int(g.origin.value)))
 			}
-			s.setOf(lit{slot, g.origin.values}).Add(int(v))
+			s.setOf(lit{slot, ^g.origin.value}).Add(int(v))
 			g.only = false
 		}
 	}
@@ -185,19 +185,19 @@ func (s *Solver) expandAll(slot int32) {
 			s.addNeed(g.origin, g.need)
 		}
 	}
-	for v := range size + 1 {
-		s.values[base+v].expanded = true
+	for v := int32(1); v <= size; v++ {
+		s.use(slot, v).expanded = true
 	}
 }
 
 // needsOf asks the source for the needs of a candidate, once.
 func (s *Solver) needsOf(slot, value int32) []Need {
-	at := &s.values[s.slots[slot].base+value].needs
-	if *at < 0 {
-		*at = int32(len(s.needs))
+	u := s.use(slot, value)
+	if u.needs < 0 {
+		u.needs = int32(len(s.needs))
 		s.needs = append(room(s.needs, 1), s.src.Needs(slot, value))
 	}
-	return s.needs[*at]
+	return s.needs[u.needs]
 }
 
 // addNeed adds the clause "the slot has none of the candidates, or n holds" and draws its consequences.
@@ -229,22 +229,23 @@ func (s *Solver) addNeed(o origin, n Need) {
 
 // putNot stores the set of all values but the candidates that have a need.
 func (s *Solver) putNot(slot int32, o origin) int32 {
-	st := s.slots[slot]
-	kept := &s.values[st.base+o.value].not
-	if o.values == 0 && *kept >= 0 {
-		return *kept
+	if o.value >= 0 {
+		if u := s.use(slot, o.value); u.not >= 0 {
+			return u.not
+		}
 	}
+	st := s.slots[slot]
 	off := int32(len(s.sets))
 	s.sets = room(s.sets, int(st.nw))
 	for w := range st.nw {
 		s.sets = append(s.sets, full(int(st.size)+1, int(w)))
-		if o.values > 0 {
-			s.sets[off+w] &^= s.sets[o.values+w]
+		if o.value < 0 {
+			s.sets[off+w] &^= s.sets[^o.value+w]
 		}
 	}
-	s.sets[off+o.value>>6] &^= 1 << (o.value & 63)
-	if o.values == 0 {
-		*kept = off
+	if o.value >= 0 {
+		s.sets[off+o.value>>6] &^= 1 << (o.value & 63)
+		s.use(slot, o.value).not = off
 	}
 	return off
 }

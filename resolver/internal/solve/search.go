@@ -109,7 +109,7 @@ func (s *Solver) choose(slot int32) {
 	if s.focused && st.phase > 0 && s.has(slot, st.phase) {
 		v = st.phase
 	}
-	if s.stats.Conflicts > 0 && !s.values[st.base+v].expanded && s.doomed(slot, v) {
+	if s.stats.Conflicts > 0 && !s.use(slot, v).expanded && s.doomed(slot, v) {
 		s.expandValue(slot, v)
 		return
 	}
@@ -139,17 +139,17 @@ func (s *Solver) doomed(slot, v int32) bool {
 // one is the offset of the set that holds one value.
 func (s *Solver) one(slot, v int32) int32 {
 	st := &s.slots[slot]
-	at := &s.values[st.base+v].one
-	if *at < 0 {
-		*at = int32(len(s.sets))
+	u := s.use(slot, v)
+	if u.one < 0 {
+		u.one = int32(len(s.sets))
 		for w := range st.nw {
 			s.sets = append(s.sets, 0)
 			if w == v>>6 {
-				s.sets[*at+w] = 1 << (v & 63)
+				s.sets[u.one+w] = 1 << (v & 63)
 			}
 		}
 	}
-	return *at
+	return u.one
 }
 
 // pick is the slot to decide next, or -1 when all that is needed is decided.
@@ -209,7 +209,7 @@ func (s *Solver) refuted(m Assignment) bool {
 			s.ensure(l.Slot)
 			ls = append(ls, lit{l.Slot, s.putFor(l.Slot, l.Set)})
 		}
-		s.pending(s.attach(origin{kind: FactCheck, slot: ls[0].slot, tag: c.Tag}, ls...))
+		s.pending(s.attach(origin{kind: FactCheck, slot: ls[0].slot, index: c.Tag}, ls...))
 	}
 	return len(clauses) > 0
 }

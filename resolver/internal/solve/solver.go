@@ -21,9 +21,15 @@ type lemma struct {
 	deleted bool
 }
 
-// value is what the solver keeps about one value of a slot. Offsets are into Solver.sets, and -1 until used.
+// value is what the solver keeps about every value of a slot. There are many, of which an easy search takes up
+// few: what it then keeps stands apart.
 type value struct {
-	head     int32 // the first watch in the value's list, -1 for none
+	head int32 // 1 + the first watch in the value's list, 0 for none
+	used int32 // 1 + index into Solver.used, 0 until the value is taken up
+}
+
+// use is what the solver keeps about a value that it took up. Offsets are into Solver.sets, and -1 until used.
+type use struct {
 	one, not int32 // the set that holds the value alone, and the one that holds all others
 	needs    int32 // index into Solver.needs, -1 until the source is asked
 	expanded bool  // its needs are clauses
@@ -61,10 +67,10 @@ type state struct {
 
 // origin says where an original clause comes from.
 type origin struct {
-	kind             FactKind
-	slot, index, tag int32
-	value            int32 // FactNeed: the first candidate
-	values           int32 // FactNeed of several candidates: offset of their set in Solver.sets, else 0
+	kind  FactKind
+	slot  int32
+	index int32 // FactNeed and FactLimit: which of its first candidate's needs, or of its slot's limits; FactCheck: the tag
+	value int32 // FactNeed: the candidate, or, of several, ^offset of their set in Solver.sets
 }
 
 // level is what is to be restored when a decision level is left.
@@ -88,6 +94,7 @@ type Solver struct {
 
 	known  int // slots
 	values []value
+	used   []use
 	needs  [][]Need // as the source gave them
 
 	clauses []clause
@@ -169,13 +176,20 @@ func (s *Solver) ensure(slot int32) {
 	for w := range nw {
 		s.dom, s.scratch.words = append(s.dom, full(size+1, w)), append(s.scratch.words, 0)
 	}
-	s.values = room(s.values, size+1)
-	for range size + 1 {
-		s.values = append(s.values, value{head: -1, one: -1, not: -1, needs: -1})
-	}
+	s.values = append(room(s.values, size+1), make([]value, size+1)...)
 	if ls := s.src.Limits(slot); len(ls) > 0 {
 		s.limit(slot, ls)
 	}
+}
+
+// use is what is kept about a value that is taken up. The next call may move it.
+func (s *Solver) use(slot, v int32) *use {
+	at := &s.values[s.slots[slot].base+v].used
+	if *at == 0 {
+		s.used = append(room(s.used, 1), use{one: -1, not: -1, needs: -1})
+		*at = int32(len(s.used))
+	}
+	return &s.used[*at-1]
 }
 
 // limit narrows a new slot by the source's restrictions. They hold from the start: no level undoes them.
@@ -311,7 +325,7 @@ func (s *Solver) narrow(l lit, reason int32) bool {
 	if change == 0 {
 		return true
 	}
-	s.trail = append(s.trail, entry{l.slot, st.last, reason, int32(len(s.levels)), int32(len(s.olds))})
+	s.trail = append(room(s.trail, 1), entry{l.slot, st.last, reason, int32(len(s.levels)), int32(len(s.olds))})
 	st.last = int32(len(s.trail) - 1)
 	for w := range st.nw {
 		d, m := s.dom[st.off+w], s.sets[l.set+w]
@@ -334,7 +348,7 @@ func (s *Solver) narrowed(slot int32) {
 		return
 	}
 	s.close(slot)
-	if !s.values[s.slots[slot].base+v].expanded {
+	if !s.use(slot, v).expanded {
 		s.expand = append(s.expand, slot)
 	}
 }
@@ -370,7 +384,7 @@ func (s *Solver) watch(w int32, l lit) {
 	st := &s.slots[l.slot]
 	v := s.witness(st, l.set)
 	head := &s.values[st.base+v].head
-	node.next, *head = *head, w
+	node.next, *head = *head-1, w+1
 }
 
 // witness is a value of a literal's set that is in its slot's domain, or that was, where none is left.
