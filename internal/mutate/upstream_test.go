@@ -1,11 +1,14 @@
 package mutate
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/krm"
 )
 
 // TestUpstreamNodes compares the trees that are built by hand with what the
@@ -22,6 +25,7 @@ func TestUpstreamNodes(t *testing.T) {
 			upstreamNode(&kptfilev1.Upstream{Type: kptfilev1.GitOrigin, Git: git, UpdateStrategy: kptfilev1.FastForward}),
 		},
 		"lock":    {&kptfilev1.Locator{Type: kptfilev1.GitOrigin, Git: lock}, lockNode(&kptfilev1.Locator{Type: kptfilev1.GitOrigin, Git: lock})},
+		"image":   {ImageLock("registry.example.com/c/app", "v1", digest), lockNode(ImageLock("registry.example.com/c/app", "v1", digest))},
 		"generic": {&kptfilev1.Locator{Generic: generic}, lockNode(&kptfilev1.Locator{Generic: generic})},
 		"empty":   {&kptfilev1.Locator{}, lockNode(&kptfilev1.Locator{})},
 	}
@@ -35,6 +39,37 @@ func TestUpstreamNodes(t *testing.T) {
 				t.Errorf("another tree than the type's (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+const digest = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// kpt's own type, read strictly, takes what is written for an image.
+func TestImageLockIsKpts(t *testing.T) {
+	lock := ImageLock("registry.example.com/c/app", "stable", digest)
+	p, err := krm.Parse([]krm.File{{Path: "Kptfile", Data: []byte("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\nupstreamLock:\n  type: git\n  git:\n    repo: https://example.com/c.git\n    directory: /app\n    ref: main\n    commit: \"01\"\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := &kptfilev1.Upstream{Type: lock.Type, Git: &kptfilev1.Git{Repo: lock.Git.Repo, Directory: lock.Git.Directory, Ref: lock.Git.Ref}}
+	if err := SetUpstream(p, upstream, lock); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := p.Read("Kptfile")
+	var k kptfilev1.KptFile
+	strict := yaml.NewDecoder(bytes.NewReader(f.Data))
+	strict.KnownFields(true)
+	if err := strict.Decode(&k); err != nil {
+		t.Fatalf("%v\n%s", err, f.Data)
+	}
+	if diff := cmp.Diff(lock, k.UpstreamLock); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if image, ok := Image(Lock(&k)); !ok || image != "registry.example.com/c/app" {
+		t.Errorf("image %q, %t", image, ok)
+	}
+	if image, ok := Image(&kptfilev1.GitLock{Repo: "https://example.com/c.git"}); ok {
+		t.Errorf("Git is the image %q", image)
 	}
 }
 

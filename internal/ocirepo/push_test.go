@@ -268,3 +268,37 @@ func TestPushThroughFaults(t *testing.T) {
 		t.Errorf("got %v after %d attempts", err, s.count("PUT manifests"))
 	}
 }
+
+func TestPushNext(t *testing.T) {
+	s := newServer(t)
+	ctx := context.Background()
+	store, repo := open(t, s, Options{})
+	image := s.addr + "/blueprints/app"
+	for i, step := range []struct {
+		value, tag string
+		existed    bool
+	}{{"1", "v1", false}, {"1", "v1", true}, {"2", "v2", false}, {"1", "v3", false}, {"1", "v3", true}} {
+		got, err := store.PushNext(ctx, image, parse(t, kpt("app", step.value)))
+		if err != nil || got.Tag != step.tag || got.Existed != step.existed {
+			t.Errorf("step %d: got %+v, %v", i, got, err)
+		}
+	}
+	// Tags that are no numbers do not count, gaps are not filled.
+	push(t, store, image+":v2.0.0", kpt("app", "1"))
+	push(t, store, image+":v11", kpt("app", "3"))
+	if got, err := store.PushNext(ctx, image, parse(t, kpt("app", "4"))); err != nil || got.Tag != "v12" {
+		t.Errorf("after v11: %+v, %v", got, err)
+	}
+	if at, err := repo.Resolve(ctx, Query{Package: "app"}); err != nil || at.Tag != "v12" {
+		t.Errorf("the latest is %+v, %v", at, err)
+	}
+	s.faults(only("GET tags", 99, status(http.StatusInternalServerError)))
+	if _, err := store.PushNext(ctx, image, parse(t, kpt("app", "5"))); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("tags that cannot be listed: %v", err)
+	}
+	for _, bad := range []string{"", "app:v1", s.addr} {
+		if got, err := store.PushNext(ctx, bad, parse(t, kpt("app", "5"))); !errors.Is(err, ErrAddress) {
+			t.Errorf("%q: %+v, %v", bad, got, err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -240,5 +241,20 @@ func TestAddresses(t *testing.T) {
 	}
 	if _, err := host.Revisions(context.Background(), ""); !errors.Is(err, ErrAddress) {
 		t.Errorf("no package at all: got %v", err)
+	}
+}
+
+func TestCreated(t *testing.T) {
+	s := newServer(t)
+	_, repo := open(t, s, Options{})
+	layer := layers(gz(t, tarOf(t, entry{name: "Kptfile", data: kpt("app", "1")["Kptfile"]})))
+	for text, want := range map[string]string{
+		"2026-01-05T10:00:00+01:00": "2026-01-05T09:00:00Z", "yesterday": "0001-01-01T00:00:00Z", "": "0001-01-01T00:00:00Z",
+	} {
+		digest := s.put(t, "app:v1", imageWith(t, layer, map[string]string{createdAnnotation: text, "x": text}))
+		got, err := repo.Resolve(context.Background(), Query{Package: "app", Revision: digest})
+		if err != nil || got.Created.Format(time.RFC3339) != want {
+			t.Errorf("%q: got %v, %v", text, got.Created, err)
+		}
 	}
 }
