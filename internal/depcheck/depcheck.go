@@ -68,6 +68,7 @@ var Placement = map[string]Layer{
 	"internal/lifecycle": Pure,
 	"internal/merge":     Pure,
 	"internal/mutate":    Pure,
+	"internal/wiring":    Pure,
 
 	"internal/forge":   Adapter,
 	"internal/gitrepo": Adapter,
