@@ -1,0 +1,81 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/ocirepo"
+)
+
+// An upstreamLock leads to a Repository of its own namespace, and to the
+// package there.
+func TestLocked(t *testing.T) {
+	registered := func(namespace, name string) *repository {
+		obj := &v1alpha1.Repository{}
+		obj.Namespace, obj.Name = namespace, name
+		return &repository{obj: obj}
+	}
+	oci := func(namespace, name, registry string) *repository {
+		r := registered(namespace, name)
+		var err error
+		if r.oci, err = ocirepo.NewStore(ocirepo.Options{}).Open(registry); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	git := func(name, url string) *repository {
+		r := registered("default", name)
+		r.git, r.url = new(gitrepo.Repo), url
+		return r
+	}
+	whole, blue := oci("default", "a-whole", "registry.example.com"), oci("default", "blue", "http://registry.example.com/team/blue")
+	plain, again := git("plain", "https://git.example.com/c.git"), git("again", "https://git.example.com/c")
+	e := New(Config{})
+	e.sorted = []*repository{whole, again, blue, plain, oci("other", "mirror", "mirror.example.com/x"), registered("default", "unread")}
+	e.byURL = map[addressKey]*repository{{"default", "https://git.example.com/c"}: again}
+
+	image := func(name string) *kptfilev1.GitLock { return mutate.ImageLock(name, "v1", "sha256:0").Git }
+	cases := map[string]struct {
+		lock   *kptfilev1.GitLock
+		prefer *repository
+		want   *repository
+		pkg    string
+	}{
+		"image":                     {image("registry.example.com/team/blue/a/b"), nil, whole, "team/blue/a/b"},
+		"preferred registry":        {image("registry.example.com/team/blue/a/b"), blue, blue, "a/b"},
+		"preferred, elsewhere":      {image("registry.example.com/team/blueprints/a"), blue, whole, "team/blueprints/a"},
+		"the registered path":       {image("registry.example.com/team/blue"), blue, blue, ""},
+		"preferred Git, an image":   {image("registry.example.com/x"), plain, whole, "x"},
+		"another namespace's":       {image("mirror.example.com/x/y"), nil, nil, ""},
+		"nobody's":                  {image("registry.example.com.evil.example/x"), nil, nil, ""},
+		"Git":                       {&kptfilev1.GitLock{Repo: "https://git.example.com/c.git", Directory: "/a/b"}, nil, again, "a/b"},
+		"preferred Git":             {&kptfilev1.GitLock{Repo: "https://git.example.com/c/", Directory: "a"}, plain, plain, "a"},
+		"Git, a registry preferred": {&kptfilev1.GitLock{Repo: "https://git.example.com/c", Directory: "/"}, blue, again, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, pkg := e.locked("default", c.lock, c.prefer)
+			if got != c.want || got != nil && pkg != c.pkg {
+				t.Errorf("got %v, %q", got, pkg)
+			}
+		})
+	}
+}
+
+func TestNeedsPerson(t *testing.T) {
+	for kind, want := range map[error]bool{
+		ocirepo.ErrNotFound: true, ocirepo.ErrAuth: true, ocirepo.ErrPackage: true, ocirepo.ErrLimit: true, ocirepo.ErrAddress: true,
+		ocirepo.ErrUnavailable: false, ocirepo.ErrRateLimited: false, ocirepo.ErrDigest: false,
+	} {
+		err := needsPerson(fmt.Errorf("x: %w", kind))
+		if isStalled(err) != want || !errors.Is(err, kind) {
+			t.Errorf("%v: stalled %t", kind, isStalled(err))
+		}
+	}
+}
