@@ -37,7 +37,7 @@ const root = "../.."
 
 // pages are the patterns of the documentation's files; the decisions in
 // docs/adr are history.
-var pages = []string{"README.md", "docs/*.md", "functions/*/README.md", "examples/**/README.md"}
+var pages = []string{"README.md", "docs/*.md", "docs/ci/*.md", "functions/*/README.md", "examples/**/README.md"}
 
 // rules say how each form of command is run; the first that matches all of it
 // counts. In the documentation ID, FILE, PACKAGE and OUT stand for what the
