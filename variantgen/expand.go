@@ -70,6 +70,11 @@ func (e *Expander) candidates(env *Env, all []candidate, res *Result) []candidat
 	res.Failures = append(res.Failures, e.failures...)
 	targets, warnings := e.Targets(env)
 	res.Warnings = append(res.Warnings, warnings...)
+	if len(all)+len(targets) > MaxTargets {
+		err := fmt.Errorf("with this set there are more than %d targets; narrow its selectors", MaxTargets)
+		res.Failures = append(res.Failures, failure(e.origin(-1), err, "spec.targets"))
+		return all
+	}
 	r := renderer{Expander: e, env: env, budget: celexpr.NewBudget()}
 	if err := r.loadUpstream(); err != nil {
 		res.Failures = append(res.Failures, failure(e.origin(-1), err, "spec.upstream"))

@@ -13,15 +13,20 @@ type Target struct {
 	object    *object
 }
 
+// MaxTargets bounds what one expansion makes of all its sets: criteria multiply
+// (targets by objects by packageNames), and a few lines can ask for millions.
+const MaxTargets = 100_000
+
 // Targets lists what the set's criteria select, in the order of the document
-// and then of the objects' names, and warns about those that select nothing.
+// and then of the objects' names, and warns about those that select nothing. It
+// stops soon after MaxTargets.
 func (e *Expander) Targets(env *Env) ([]Target, []Warning) {
 	var out []Target
 	var warnings []Warning
 	for i := range e.targets {
 		before := len(out)
 		out = e.unroll(env, i, out)
-		if len(out) == before && !e.targets[i].broken {
+		if len(out) == before && !e.targets[i].broken && len(out) <= MaxTargets {
 			warnings = append(warnings, Warning{Origin: e.origin(i), Message: e.emptySelection(i), Empty: true})
 		}
 	}
@@ -31,7 +36,7 @@ func (e *Expander) Targets(env *Env) ([]Target, []Warning) {
 func (e *Expander) unroll(env *Env, i int, out []Target) []Target {
 	t := &e.targets[i]
 	switch {
-	case t.broken:
+	case t.broken, len(out) > MaxTargets:
 		return out
 	case t.spec.RepositorySelector != nil:
 		return e.selected(i, env.repositories(e.namespace), out)
@@ -54,6 +59,9 @@ func (e *Expander) unroll(env *Env, i int, out []Target) []Target {
 func (e *Expander) selected(i int, candidates []*object, out []Target) []Target {
 	t := &e.targets[i]
 	for _, o := range candidates {
+		if len(out) > MaxTargets {
+			break
+		}
 		if !t.matches(o) {
 			continue
 		}

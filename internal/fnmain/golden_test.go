@@ -85,7 +85,7 @@ func items(t *testing.T, list string) string {
 	return s
 }
 
-func readFile(t *testing.T, file string) string {
+func readFile(t testing.TB, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)
 	if err != nil {

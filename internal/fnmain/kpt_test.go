@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// kptBinaries builds the functions once, for the tests with a real kpt.
-var kptBinaries = sync.OnceValues(func() (string, error) {
+// built builds the functions once, for the tests with real processes.
+var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "variform-functions-")
 	if err != nil {
 		return "", err
@@ -34,7 +34,7 @@ func (e *buildError) Error() string { return "building ./functions/...: " + e.ou
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if builtFor {
-		if dir, err := kptBinaries(); err == nil {
+		if dir, err := built(); err == nil {
 			os.RemoveAll(dir)
 		}
 	}
@@ -52,8 +52,14 @@ func needKpt(t *testing.T) string {
 	if _, err := osexec.LookPath("kpt"); err != nil {
 		t.Skip("SKIPPED: kpt is not on the PATH, so that our functions were not run under a real kpt")
 	}
+	return binaries(t)
+}
+
+// binaries returns the folder of our binaries.
+func binaries(t *testing.T) string {
+	t.Helper()
 	builtFor = true
-	dir, err := kptBinaries()
+	dir, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/kio"
-	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/function"
@@ -23,34 +23,40 @@ import (
 // elsewhere.
 const packagePath = "internal.config.kubernetes.io/package-path"
 
-// list is one ResourceList: its items as nodes, which are edited in place.
+// pathAnnotations have an item's path; the second is what older writers set.
+var pathAnnotations = []string{krm.PathAnnotation, krm.LegacyPathAnnotation}
+
+// list is one ResourceList.
 type list struct {
-	items   []*yaml.RNode
-	config  *yaml.RNode // nil where there is none
-	results fn.Results
+	items      []item
+	dash       int         // the column of the items' dashes in their text
+	config     *yaml.RNode // nil where there is none
+	configText []byte      // with its key; nil where it is to be encoded
+	results    fn.Results
 }
 
-func newList(rl *fn.ResourceList) *list {
-	l := &list{items: make([]*yaml.RNode, len(rl.Items)), results: rl.Results}
-	for i, item := range rl.Items {
-		l.items[i] = item.MoveToResourceNode()
-	}
-	if rl.FunctionConfig != nil && !rl.FunctionConfig.IsEmpty() {
-		l.config = rl.FunctionConfig.MoveToResourceNode()
-	}
-	return l
+// item is one object of a list.
+type item struct {
+	node *yaml.RNode
+	text []byte // its lines on stdin; nil where they are not known
+	lead int    // bytes of comment lines before its dash
 }
 
 // call runs the function on the items as a package and takes its result over:
 // items in their order, without those that the function deleted, then new ones.
 // A panic becomes an error and leaves the items as they are.
 func (l *list) call(ctx context.Context, process function.Processor) (err error) {
-	p := &krm.Package{}
-	root := commonFolder(l.items)
-	handles := make([]*krm.Resource, len(l.items))
-	for i, n := range l.items {
-		handles[i] = p.Add(modelPath(n, root), n)
+	nodes := make([]*yaml.RNode, len(l.items))
+	for i := range l.items {
+		nodes[i] = l.items[i].node
 	}
+	folders := packagePaths(nodes)
+	root := commonFolder(folders)
+	p, err := krm.FromItems(nodes, func(n *yaml.RNode) string { return modelPath(n, root) })
+	if err != nil {
+		return err
+	}
+	before := p.Resources()
 	c := &function.Call{Package: p, Config: l.config}
 	defer func() {
 		if r := recover(); r != nil {
@@ -58,72 +64,130 @@ func (l *list) call(ctx context.Context, process function.Processor) (err error)
 		}
 		l.results = append(l.results, c.Results...)
 	}()
+	function.CheckPlaces(c)
 	if err := process(ctx, c); err != nil {
 		return err
 	}
-	return l.take(p, handles, root)
+	return l.take(p, before, root, folders)
 }
 
-// take makes the package's resources the list's items.
-func (l *list) take(p *krm.Package, handles []*krm.Resource, root string) error {
-	resources := p.Resources()
-	present := make(map[*krm.Resource]bool, len(resources))
-	for _, r := range resources {
-		present[r] = true
+// take makes the package's resources the list's items. What the function did
+// not change keeps its text.
+func (l *list) take(p *krm.Package, before []*krm.Resource, root string, folders []string) error {
+	was := make(map[*krm.Resource]item, len(before))
+	for i, r := range before {
+		was[r] = l.items[i]
 	}
-	items := l.items[:0:0]
-	known := make(map[*krm.Resource]bool, len(handles))
-	for _, r := range handles {
-		known[r] = true
-		if present[r] {
-			items = append(items, r.Node())
-		}
+	resources := p.Resources() // new ones last
+	if at := slices.IndexFunc(resources, func(r *krm.Resource) bool { _, known := was[r]; return !known }); at >= 0 {
+		slices.SortStableFunc(resources[at:], func(a, b *krm.Resource) int { return strings.Compare(a.Path(), b.Path()) })
 	}
-	packages := packagePaths(l.items)
+	items := make([]item, 0, len(resources))
 	for _, r := range resources {
-		if known[r] {
-			continue
+		it, ok := was[r]
+		switch {
+		case !ok:
+			it.node = r.Edit()
+			if err := setPlace(it.node, r, root, folders); err != nil {
+				return fmt.Errorf("placing the new %s %s: %w", r.Kind(), r.Name(), err)
+			}
+		case r.Changed():
+			it.node, it.text = r.Node(), it.text[:it.lead]
 		}
-		n := r.Edit()
-		if err := setPlace(n, r, root, packages); err != nil {
-			return fmt.Errorf("placing the new %s %s: %w", r.Kind(), r.Name(), err)
-		}
-		items = append(items, n)
+		items = append(items, it)
 	}
 	l.items = items
 	return nil
 }
 
-// encode writes the list; items that nothing changed keep the text that their
-// nodes stand for, and all keep their order.
+// encode writes the list; items keep their order.
 func (l *list) encode() ([]byte, error) {
-	root := tree.Map()
-	tree.SetString(root, nil, "apiVersion", kio.ResourceListAPIVersion)
-	tree.SetString(root, nil, "kind", kio.ResourceListKind)
-	items := tree.Seq()
-	for _, n := range l.items {
-		items.Content = append(items.Content, n.YNode())
+	out := bytes.NewBuffer(make([]byte, 0, l.size()))
+	out.WriteString("apiVersion: " + kio.ResourceListAPIVersion + "\nkind: " + kio.ResourceListKind + "\n")
+	if len(l.items) == 0 {
+		out.WriteString("items: []\n")
+	} else {
+		out.WriteString("items:\n")
 	}
-	if len(items.Content) == 0 {
-		items.Style = yaml.FlowStyle
+	for i := range l.items {
+		if err := l.items[i].write(out, l.dash); err != nil {
+			return nil, fmt.Errorf("items[%d]: %w", i, err)
+		}
 	}
-	tree.Set(root, nil, "items", items)
-	if l.config != nil {
-		tree.Set(root, nil, "functionConfig", l.config.YNode())
+	if l.configText != nil {
+		writeLines(out, l.configText)
+	} else if l.config != nil {
+		if err := encodeKey(out, configKey, l.config.YNode()); err != nil {
+			return nil, err
+		}
 	}
 	if len(l.results) > 0 {
 		results := &yaml.Node{}
 		if err := results.Encode(l.results); err != nil {
 			return nil, err
 		}
-		tree.Set(root, nil, "results", results)
+		if err := encodeKey(out, "results", results); err != nil {
+			return nil, err
+		}
 	}
-	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	if err := enc.Encode(root); err != nil {
-		return nil, err
+	return out.Bytes(), nil
+}
+
+// size is about how long the list's text will be.
+func (l *list) size() int {
+	n := 1 << 12
+	for i := range l.items {
+		n += len(l.items[i].text)
 	}
-	return out.Bytes(), enc.Close()
+	return n + len(l.configText)
+}
+
+// write puts an item at the column of the list's dashes.
+func (it item) write(out *bytes.Buffer, dash int) error {
+	writeLines(out, it.text)
+	if len(it.text) > it.lead {
+		return nil
+	}
+	var text bytes.Buffer
+	if err := encodeNode(&text, tree.Seq(it.node.YNode())); err != nil {
+		return err
+	}
+	for line := range bytes.Lines(text.Bytes()) {
+		if len(line) > 1 {
+			out.WriteString(strings.Repeat(" ", dash))
+		}
+		out.Write(line)
+	}
+	return nil
+}
+
+// writeLines writes whole lines.
+func writeLines(out *bytes.Buffer, text []byte) {
+	out.Write(text)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		out.WriteByte('\n')
+	}
+}
+
+func encodeKey(out *bytes.Buffer, key string, value *yaml.Node) error {
+	m := tree.Map()
+	tree.Set(m, nil, key, value)
+	return encodeNode(out, m)
+}
+
+// encodeNode encodes a tree. The encoder panics on some trees that the parser
+// made of malformed text; that is an error like any other.
+func encodeNode(out *bytes.Buffer, n *yaml.Node) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it cannot be written as YAML: %v", r)
+		}
+	}()
+	enc := yaml.NewEncoder(out)
+	if err := enc.Encode(n); err != nil {
+		return err
+	}
+	return enc.Close()
 }
 
 func annotation(n *yaml.RNode, keys ...string) string {
@@ -139,7 +203,7 @@ func annotation(n *yaml.RNode, keys ...string) string {
 // modelPath is the item's path from the folder that all items share; what would
 // leave that folder is held inside it, for the annotations keep the truth.
 func modelPath(n *yaml.RNode, root string) string {
-	p := annotation(n, kioutil.PathAnnotation, kioutil.LegacyPathAnnotation) //nolint:staticcheck // what older writers set
+	p := annotation(n, pathAnnotations...)
 	if p == "" {
 		p = strings.ToLower(tree.Text(n.YNode(), "kind")+"_"+tree.Text(n.YNode(), "metadata", "name")) + ".yaml"
 	}
@@ -150,10 +214,10 @@ func modelPath(n *yaml.RNode, root string) string {
 }
 
 // packagePaths lists the package folders of the items, each once.
-func packagePaths(items []*yaml.RNode) []string {
+func packagePaths(nodes []*yaml.RNode) []string {
 	var out []string
 	seen := map[string]bool{"": true}
-	for _, n := range items {
+	for _, n := range nodes {
 		if dir := annotation(n, packagePath); !seen[dir] {
 			seen[dir] = true
 			out = append(out, path.Clean(dir))
@@ -163,9 +227,8 @@ func packagePaths(items []*yaml.RNode) []string {
 }
 
 // commonFolder is the deepest folder that holds all package folders, "" where
-// no item names one.
-func commonFolder(items []*yaml.RNode) string {
-	dirs := packagePaths(items)
+// there is none.
+func commonFolder(dirs []string) string {
 	if len(dirs) == 0 {
 		return ""
 	}
@@ -193,9 +256,9 @@ func setPlace(n *yaml.RNode, r *krm.Resource, root string, packages []string) er
 		}
 	}
 	places := []struct{ key, value string }{
-		{kioutil.IndexAnnotation, strconv.Itoa(r.Index())},
+		{krm.IndexAnnotation, strconv.Itoa(r.Index())},
 		{packagePath, pkg},
-		{kioutil.PathAnnotation, file},
+		{krm.PathAnnotation, file},
 	}
 	for _, a := range places {
 		if a.value == "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate/tree"
 	"github.com/variform/variform/resolver"
@@ -84,8 +85,8 @@ func (r *resolution) platforms(text string) map[string]string {
 // read takes in the kinds that a resolution is made of; mistakes are results.
 func (r *resolution) read() {
 	for _, res := range r.Resources() {
-		if res.Kind() == "CustomResourceDefinition" && res.Group() == "apiextensions.k8s.io" {
-			r.apis = append(r.apis, served(res)...)
+		if apis := depend.Served(res); len(apis) > 0 {
+			r.apis = append(r.apis, apis...)
 			continue
 		}
 		if res.Group() != v1alpha1.Group || !api.Handles(res.APIVersion(), res.Kind()) {
@@ -112,25 +113,6 @@ func (r *resolution) read() {
 			r.locks[o.Spec.Target], r.previous[o.Spec.Target] = res, o
 		}
 	}
-}
-
-// served are the APIs of a CustomResourceDefinition, a version each.
-func served(crd *krm.Resource) []resolver.GVK {
-	root := crd.Node().YNode()
-	versions := tree.Path(root, "spec", "versions")
-	if versions == nil || versions.Kind != yaml.SequenceNode {
-		return nil
-	}
-	var out []resolver.GVK
-	for _, v := range versions.Content {
-		if tree.Text(v, "served") == "true" {
-			out = append(out, resolver.GVK{
-				APIVersion: tree.Text(root, "spec", "group") + "/" + tree.Text(v, "name"),
-				Kind:       tree.Text(root, "spec", "names", "kind"),
-			})
-		}
-	}
-	return out
 }
 
 // resolve answers for one target and writes its lock.

@@ -9,7 +9,6 @@ import (
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"github.com/kptdev/krm-functions-sdk/go/fn"
-	"sigs.k8s.io/kustomize/kyaml/kio/kioutil"
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
@@ -43,9 +42,7 @@ func ValidatePackage(_ context.Context, c *Call) error {
 			}
 		}
 	}
-	places := map[place]*krm.Resource{}
 	for _, r := range own {
-		v.path(r, places)
 		v.identity(r)
 		if isKptfile(r) {
 			v.kptfile(r)
@@ -71,9 +68,6 @@ type validation struct {
 
 // id is a resource's identity within one package.
 type id struct{ pkg, group, kind, namespace, name string }
-
-// place is where a ResourceList says that an item stands.
-type place struct{ pkg, path, index string }
 
 func isKptfile(r *krm.Resource) bool {
 	return path.Base(r.Path()) == kptfilev1.KptFileName && r.Kind() == kptfilev1.KptFileKind
@@ -101,34 +95,6 @@ func (v *validation) identity(r *krm.Resource) {
 	}
 	v.add(fn.Error, r, "metadata.name", "%s %s stands twice in one package, also in %s (document %d); rename or remove one",
 		r.Kind(), r.Name(), first.Path(), first.Index())
-}
-
-// path checks the path annotations that an item came with; resources that were
-// read from files have none.
-func (v *validation) path(r *krm.Resource, places map[place]*krm.Resource) {
-	p, ok := r.Annotation(kioutil.PathAnnotation)
-	if !ok {
-		if p, ok = r.Annotation(kioutil.LegacyPathAnnotation); !ok { //nolint:staticcheck // what older writers set
-			return
-		}
-	}
-	field := "metadata.annotations[" + kioutil.PathAnnotation + "]"
-	if unsafePath(p) {
-		v.add(fn.Error, r, field, "path %q is not a clean path inside the package; use a relative one without \"..\"", p)
-		return
-	}
-	index, _ := r.Annotation(kioutil.IndexAnnotation)
-	pkg, _ := r.Annotation("internal.config.kubernetes.io/package-path")
-	key := place{pkg, p, index}
-	first, taken := places[key]
-	if !taken {
-		places[key] = r
-		return
-	}
-	if index != "" || first.Name() == r.Name() && first.Kind() == r.Kind() {
-		v.add(fn.Error, r, field, "two items have the path %q and the index %q: %s %s and %s %s; give each a place of its own",
-			p, index, first.Kind(), first.Name(), r.Kind(), r.Name())
-	}
 }
 
 // unsafePath says whether a path could leave its folder or is written in a way

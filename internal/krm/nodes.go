@@ -26,6 +26,15 @@ const (
 // given stay as they are. It fails for paths that leave the package, naming
 // all of them. Nodes is the way back.
 func FromNodes(nodes []*yaml.RNode) (*Package, error) {
+	return FromItems(nodes, func(n *yaml.RNode) string {
+		r := &Resource{given: n}
+		return path.Clean(strings.TrimPrefix(placeOf(r, PathAnnotation, LegacyPathAnnotation, defaultPath(r)), "/"))
+	})
+}
+
+// FromItems is FromNodes where the caller knows the paths: pathOf gives that of
+// a node that is not nil, clean and relative to the package.
+func FromItems(nodes []*yaml.RNode, pathOf func(*yaml.RNode) string) (*Package, error) {
 	p := &Package{limits: Limits{}.withDefaults(), order: make([]*Resource, 0, len(nodes))}
 	var errs []error
 	byPath := map[string][]*Resource{}
@@ -35,7 +44,7 @@ func FromNodes(nodes []*yaml.RNode) (*Package, error) {
 			continue
 		}
 		r := &Resource{pkg: p, given: n}
-		r.path = path.Clean(strings.TrimPrefix(placeOf(r, PathAnnotation, LegacyPathAnnotation, defaultPath(r)), "/"))
+		r.path = pathOf(n)
 		if err := checkPath(r.path); err != nil {
 			errs = append(errs, fmt.Errorf("item %d, %s: %w", i, r.ID(), err))
 			continue
