@@ -160,8 +160,8 @@ func (u *upstreamResult) fromRegistry(ctx context.Context, want v1alpha1.Upstrea
 	}
 	image, _, _ := strings.Cut(at.Name, "@")
 	u.path, u.content, u.when = at.Package, at.Digest, at.Created
-	if u.when.IsZero() {
-		u.when = time.Unix(0, 0).UTC() // Git knows no earlier time
+	if u.when.Unix() < 0 {
+		u.when = time.Unix(0, 0).UTC() // unknown, or before Git's time begins
 	}
 	u.workspace = cmp.Or(revisionName(at.Number), at.Tag, strings.ReplaceAll(at.Digest, ":", "-"))
 	u.lock = mutate.ImageLock(image, cmp.Or(at.Tag, at.Digest), at.Digest)
