@@ -4,27 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
+	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-cmp/cmp"
-)
 
-// universes is how many random catalogues a test resolves: 1,000, or what RESOLVER_UNIVERSES says.
-func universes(t testing.TB) int {
-	v := os.Getenv("RESOLVER_UNIVERSES")
-	if v == "" {
-		return 1000
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil {
-		t.Fatalf("RESOLVER_UNIVERSES: %v", err)
-	}
-	return n
-}
+	"github.com/variform/variform/resolver/internal/oracletest"
+)
 
 var someRanges = []string{"*", ">=1", "<2", "^2", "1.x", "<=2.0.0", ">=2", "3.x", "1.0.0", ">=1.0.0 <3.0.0", "1.x || 3.x"}
 
@@ -48,6 +37,30 @@ func randomCatalog(rng *rand.Rand, scope Scope) []Package {
 	return out
 }
 
+// choosyCatalog has many solutions: r needs several packages in any version, and each of their versions may restrict one
+// package further on. Some ranges are the digest of a version.
+func choosyCatalog(rng *rand.Rand) []Package {
+	const n, first, most = 5, 3, 4
+	out := []Package{{Package: "r", Version: "1.0.0", Scope: ScopeCluster}}
+	for p := range first {
+		out[0].Requires = append(out[0].Requires, Requirement{Alias: fmt.Sprintf("d%d", rng.IntN(100)*10+p), Package: fmt.Sprintf("p%d", p), Version: "*"})
+	}
+	for p := range n {
+		for v := 1; v <= most; v++ {
+			k := Package{Package: fmt.Sprintf("p%d", p), Version: fmt.Sprintf("%d.0.0", v), Digest: fmt.Sprintf("sha256:p%dv%d", p, v), Scope: ScopeCluster}
+			if on := p + 1 + rng.IntN(n); on < n {
+				version := fmt.Sprintf("%d.x || %d.x", 1+rng.IntN(most), 1+rng.IntN(most))
+				if rng.IntN(4) == 0 {
+					version = fmt.Sprintf("sha256:p%dv%d", on, 1+rng.IntN(most))
+				}
+				k.Requires = append(k.Requires, Requirement{Alias: "d", Package: fmt.Sprintf("p%d", on), Version: version})
+			}
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
 func mustCatalog(t testing.TB, ps []Package) *Catalog {
 	t.Helper()
 	c, err := NewCatalog(ps)
@@ -62,20 +75,29 @@ func wantR() []Request { return []Request{{Package: "r", Version: "1.0.0", Names
 // choice maps packages to versions: one instance of each.
 type choice map[string]string
 
-// oracle knows a catalogue by nothing but its documents and Masterminds' Check.
-type oracle struct{ c *Catalog }
+// oracle knows a catalogue by nothing but its documents, Masterminds' Check and what a digest looks like here.
+type oracle struct {
+	c    *Catalog
+	memo map[string][]string // admitted, by package and range
+}
+
+func newOracle(c *Catalog) oracle { return oracle{c, map[string][]string{}} }
 
 func (o oracle) needs(a choice, pkg string) []Requirement { return o.c.find(pkg, a[pkg]).Requires }
 
 // admitted are a package's versions in a range, newest first.
 func (o oracle) admitted(r Requirement) []string {
-	var out []string
-	c, _ := ranges{}.get(r.Version)
+	out, ok := o.memo[r.Package+" "+r.Version]
+	if ok {
+		return out
+	}
+	c, err := semver.NewConstraint(r.Version)
 	for _, v := range o.c.versions(r.Package) {
-		if c.Check(v.sem) {
+		if err == nil && c.Check(v.sem) || r.Version == v.Digest {
 			out = append(out, v.Version)
 		}
 	}
+	o.memo[r.Package+" "+r.Version] = out
 	return out
 }
 
@@ -183,11 +205,16 @@ func (o oracle) allowed(a choice, done []string, p string) []string {
 }
 
 func TestOracle(t *testing.T) {
-	solvable := 0
-	for i := range universes(t) {
-		cat := mustCatalog(t, randomCatalog(rand.New(rand.NewPCG(uint64(i), 3)), ScopeCluster))
+	solvable, several := 0, 0
+	for i := range oracletest.Universes(t) {
+		rng := rand.New(rand.NewPCG(uint64(i), 3))
+		ps := choosyCatalog(rng)
+		if i%2 == 0 {
+			ps = randomCatalog(rng, ScopeCluster)
+		}
+		cat := mustCatalog(t, ps)
 		res, err := Resolve(Input{Catalog: cat, Want: wantR()})
-		o := oracle{cat}
+		o := newOracle(cat)
 		every := o.all()
 		if (err == nil) != (len(every) > 0) {
 			t.Fatalf("universe %d: %v, but there are %d solutions", i, err, len(every))
@@ -196,6 +223,9 @@ func TestOracle(t *testing.T) {
 			continue
 		}
 		solvable++
+		if len(every) > 1 {
+			several++
+		}
 		got := choice{}
 		for _, x := range res.Instances {
 			got[x.Package] = x.Version
@@ -212,15 +242,15 @@ func TestOracle(t *testing.T) {
 			}
 		}
 	}
-	if solvable == 0 || solvable == universes(t) {
-		t.Errorf("%d of %d universes can be resolved: the test shows nothing", solvable, universes(t))
+	if n := oracletest.Universes(t); solvable == n || several < n/4 {
+		t.Errorf("of %d universes %d can be resolved, %d of them in several ways: the test shows little", n, solvable, several)
 	}
 }
 
 // TestScopesWiden holds that what can be resolved with one instance of each package can be with many, that all
 // bindings are then in range, and that shuffled input gives the same bytes.
 func TestScopesWiden(t *testing.T) {
-	for i := range universes(t) / 10 {
+	for i := range oracletest.Universes(t) / 10 {
 		rng := rand.New(rand.NewPCG(uint64(i), 5))
 		seed := rng.Uint64()
 		gen := func(s Scope) []Package { return randomCatalog(rand.New(rand.NewPCG(seed, 1)), s) }
@@ -263,7 +293,7 @@ func checkBindings(t *testing.T, i int, res *Resolution, cat *Catalog) {
 	t.Helper()
 	for _, x := range res.Instances {
 		for k, r := range cat.find(x.Package, x.Version).Requires {
-			if b := x.Bindings[k]; b.Alias != r.Alias || !slices.Contains(oracle{cat}.admitted(r), b.Version) {
+			if b := x.Bindings[k]; b.Alias != r.Alias || !slices.Contains(newOracle(cat).admitted(r), b.Version) {
 				t.Fatalf("universe %d: %s %s needs %s %s and got %+v", i, x.Package, x.Version, r.Package, r.Version, b)
 			}
 		}
@@ -273,7 +303,7 @@ func checkBindings(t *testing.T, i int, res *Resolution, cat *Catalog) {
 // TestLockIsKept holds that a resolution against its own lock is the same one, and that a version that is
 // added to the catalogue then changes nothing.
 func TestLockIsKept(t *testing.T) {
-	for i := range universes(t) / 5 {
+	for i := range oracletest.Universes(t) / 5 {
 		ps := randomCatalog(rand.New(rand.NewPCG(uint64(i), 9)), ScopeCluster)
 		res, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
 		if err != nil {
@@ -350,4 +380,122 @@ func FuzzVersions(f *testing.F) {
 			t.Fatalf("%q got %q", rng, res.Binding("b").Version)
 		}
 	})
+}
+
+// TestOracleOfWhatIsThere holds that a request which may change what is installed is answered exactly when there is an
+// answer, that everything installed still fits together afterwards, also what depends on what changed, and that
+// nothing changes without need.
+func TestOracleOfWhatIsThere(t *testing.T) {
+	answered, moved, asked := 0, 0, 0
+	for i := range oracletest.Universes(t) {
+		rng := rand.New(rand.NewPCG(uint64(i), 11))
+		cat := mustCatalog(t, layeredCatalog(rng))
+		first, err := Resolve(Input{Catalog: cat, Want: wantR()})
+		if err != nil {
+			continue
+		}
+		have, before := first.Installations(nil), choice{}
+		for _, h := range have {
+			before[h.Package] = h.Version
+		}
+		want := Request{Package: "s", Namespace: "n", Allow: Changes{Upgrade: true, Downgrade: true}}
+		res, err := Resolve(Input{Catalog: cat, Installations: have, Want: []Request{want}})
+		asked++
+		o := newOracle(cat)
+		if possible := o.reachable(before); possible != (err == nil) {
+			t.Fatalf("universe %d: %v, but that there is an answer is %v; installed %v", i, err, possible, before)
+		}
+		if err != nil {
+			continue
+		}
+		answered++
+		after := choice{}
+		for _, x := range res.Installations(have) {
+			after[x.Package] = x.Version
+		}
+		if bad := o.broken(after); bad != "" {
+			t.Fatalf("universe %d: %s: %v became %v", i, bad, before, after)
+		}
+		for _, c := range res.Changes {
+			kept := maps.Clone(after)
+			kept[c.Installation] = c.From
+			if o.broken(kept) == "" {
+				t.Fatalf("universe %d: %s changed without need: %v became %v", i, c.Installation, before, after)
+			}
+			if len(o.users(after, c.Installation)) > 1 {
+				moved++
+			}
+		}
+	}
+	if answered == asked || moved < asked/20 {
+		t.Errorf("of %d requests %d were answered, %d changes were of what others use: the test shows little", asked, answered, moved)
+	}
+}
+
+// layeredCatalog has r and s, which need some of the same packages; each needs only packages after it.
+func layeredCatalog(rng *rand.Rand) []Package {
+	const n = 5
+	var out []Package
+	add := func(name string, p, versions, most int) {
+		for v := 1; v <= versions; v++ {
+			k := Package{Package: name, Version: fmt.Sprintf("%d.0.0", v), Scope: ScopeCluster}
+			for on := p + 1; on < n && len(k.Requires) < most; on++ {
+				if rng.IntN(2) == 0 {
+					k.Requires = append(k.Requires, Requirement{Alias: fmt.Sprintf("d%d", on), Package: fmt.Sprintf("p%d", on), Version: someRanges[rng.IntN(len(someRanges))]})
+				}
+			}
+			out = append(out, k)
+		}
+	}
+	add("r", -1, 1, 3)
+	add("s", -1, 1, 3)
+	for p := range n {
+		add(fmt.Sprintf("p%d", p), p, 3, 2)
+	}
+	return out
+}
+
+// reachable tells whether s can be had beside all that is installed, each at some version.
+func (o oracle) reachable(before choice) bool {
+	free := slices.DeleteFunc(o.c.Packages(), func(p string) bool { return p == "r" || p == "s" })
+	var rec func(a choice, at int) bool
+	rec = func(a choice, at int) bool {
+		if at == len(free) {
+			return o.broken(a) == ""
+		}
+		p := free[at]
+		for _, v := range o.c.versions(p) {
+			a[p] = v.Version
+			if rec(a, at+1) {
+				return true
+			}
+		}
+		delete(a, p)
+		_, installed := before[p]
+		return !installed && rec(a, at+1)
+	}
+	return rec(choice{"r": before["r"], "s": "1.0.0"}, 0)
+}
+
+// broken names a need that a choice leaves unmet, "" for none.
+func (o oracle) broken(a choice) string {
+	for _, p := range sortedKeys(a) {
+		for _, r := range o.needs(a, p) {
+			if !slices.Contains(o.admitted(r), a[r.Package]) {
+				return fmt.Sprintf("%s needs %s %s", p, r.Package, r.Version)
+			}
+		}
+	}
+	return ""
+}
+
+// users are the packages that need one.
+func (o oracle) users(a choice, pkg string) []string {
+	var out []string
+	for _, p := range sortedKeys(a) {
+		if slices.ContainsFunc(o.needs(a, p), func(r Requirement) bool { return r.Package == pkg }) {
+			out = append(out, p)
+		}
+	}
+	return out
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/crillab/gophersat/solver"
+
+	"github.com/variform/variform/resolver/internal/oracletest"
 )
 
 // shape is how hard a large problem is.
@@ -85,7 +87,7 @@ func large(n int, sh shape, seed uint64) *Static {
 
 // TestAgainstSAT compares solvability with a SAT solver on problems of middling size.
 func TestAgainstSAT(t *testing.T) {
-	solvable, n := 0, universes(t)
+	solvable, n := 0, oracletest.Universes(t)
 	for i := range n {
 		p := large(6+i%30, shape(i%3), uint64(i))
 		res, ok := New(p).Solve()

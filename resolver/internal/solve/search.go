@@ -34,7 +34,7 @@ func (s *Solver) search(assume []lit, budget int) (Assignment, verdict) {
 			if budget > 0 && spent >= budget {
 				return nil, unknown
 			}
-			if run++; spent >= breadthConflicts && (!s.focused || run >= restartUnit*luby(turn)) {
+			if run++; spent >= s.breadth && (!s.focused || run >= restartUnit*luby(turn)) {
 				if s.focused {
 					turn++
 				}

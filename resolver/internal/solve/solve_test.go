@@ -3,24 +3,12 @@ package solve
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-// universes is how many random problems a test solves: 1,000, or what RESOLVER_UNIVERSES says.
-func universes(t testing.TB) int {
-	if v := os.Getenv("RESOLVER_UNIVERSES"); v != "" {
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			t.Fatalf("RESOLVER_UNIVERSES: %v", err)
-		}
-		return n
-	}
-	return 1000
-}
+	"github.com/variform/variform/resolver/internal/oracletest"
+)
 
 // random is a small problem: everything in it, forbidding needs, limits and impossible ones included. Some are
 // narrow, so that most have no solution, some wide, so that there are many to prefer one of.
@@ -85,6 +73,52 @@ func choosy(rng *rand.Rand) *Static {
 				set.Add(0)
 			}
 			p.Need(int32(s), int32(v), int32(on), set)
+		}
+	}
+	return p
+}
+
+// layered is a small problem of two layers with many solutions: what the root needs needs the rest, and the root and the
+// first layer also forbid some of the second layer's best values, which is what its steps back are counted from.
+func layered(rng *rand.Rand) *Static {
+	const slots, second = 6, 3
+	p := NewStatic(slots)
+	some := func(on, in int) Set {
+		set := NewSet(p.sizes[on] + 1)
+		for c := 1; c <= p.sizes[on]; c++ {
+			if rng.IntN(in) > 0 {
+				set.Add(c)
+			}
+		}
+		return set
+	}
+	for s := 1; s < slots; s++ {
+		p.Candidates(int32(s), 4)
+	}
+	for s := range second {
+		for v := 1; v <= p.sizes[s]; v++ {
+			for on := 1; on < slots; on++ {
+				switch {
+				case s == 0 && on < second || s > 0 && on >= second && on%2 == s%2:
+					p.Need(int32(s), int32(v), int32(on), fullSet(p.sizes[on]))
+				case on >= second && rng.IntN(2) == 0:
+					set := some(on, 2)
+					set.Add(0)
+					p.Need(int32(s), int32(v), int32(on), set)
+				}
+			}
+		}
+	}
+	for s := second; s < slots; s++ {
+		if rng.IntN(3) == 0 {
+			set := some(s, 3)
+			set.Add(0)
+			p.Limit(int32(s), set)
+		}
+		for v := 1; v <= p.sizes[s]; v++ {
+			if on := second + rng.IntN(slots-second); on != s {
+				p.Need(int32(s), int32(v), int32(on), some(on, 3))
+			}
 		}
 	}
 	return p
@@ -231,13 +265,13 @@ func better(p *Static, a, b Assignment) bool {
 
 func TestAgainstBruteForce(t *testing.T) {
 	solvable, several, traded := 0, 0, 0
-	for i := range universes(t) {
+	for i := range oracletest.Universes(t) {
 		rng := rand.New(rand.NewPCG(uint64(i), 7))
-		p := random(rng)
-		if i%2 == 1 {
-			p = choosy(rng)
-		}
+		p := []func(*rand.Rand) *Static{random, choosy, layered}[i%3](rng)
 		s := New(p)
+		if i%2 == 1 {
+			s.breadth = 1 // small problems have too few conflicts for the search to turn to activity by itself
+		}
 		res, ok := s.Solve()
 		every := all(p)
 		if ok != (len(every) > 0) {
@@ -266,11 +300,11 @@ func TestAgainstBruteForce(t *testing.T) {
 			}
 		}
 	}
-	if n := universes(t); several < n/10 || traded < n/100 {
+	if n := oracletest.Universes(t); several < n/10 || traded < n/100 {
 		t.Errorf("%d of %d universes have several solutions, in %d the slots in order are not the answer: the test shows little", several, n, traded)
 	}
-	if solvable == 0 || solvable == universes(t) {
-		t.Errorf("%d of %d universes can be solved: the test shows nothing", solvable, universes(t))
+	if solvable == 0 || solvable == oracletest.Universes(t) {
+		t.Errorf("%d of %d universes can be solved: the test shows nothing", solvable, oracletest.Universes(t))
 	}
 }
 

@@ -121,6 +121,7 @@ type Solver struct {
 
 	assumed []lit
 	scratch analysis
+	breadth int  // conflicts after which a search decides by activity
 	focused bool // decide by activity, not breadth first
 	unsat   bool
 	final   []int32 // antecedents of the empty clause
@@ -130,7 +131,7 @@ type Solver struct {
 
 // New returns a solver for a source.
 func New(src Source) *Solver {
-	s := &Solver{src: src, inc: 1, opening: opening, limits: map[int32][]int32{}}
+	s := &Solver{src: src, inc: 1, opening: opening, breadth: breadthConflicts, limits: map[int32][]int32{}}
 	s.ensure(Root)
 	one := s.put(NewSet(int(s.slots[Root].size)+1, 1))
 	c := s.attach(origin{kind: FactRoot, slot: Root}, lit{Root, one})
