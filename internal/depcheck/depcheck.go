@@ -95,7 +95,8 @@ var Placement = map[string]Layer{
 	"internal/schema":   Tooling,
 	"test":              Tooling,
 
-	"resolver/dialect/seedtest": Tooling,
+	"resolver/dialect/seedtest":    Tooling,
+	"resolver/internal/oracletest": Tooling,
 }
 
 // maxMainLines bounds the main.go of a function (design section 2).
