@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -271,4 +272,37 @@ func (s FieldStep) String() string {
 		parts[i] = k.Name + "=" + value
 	}
 	return "[" + strings.Join(parts, ",") + "]"
+}
+
+// CheckReadable says why the field cannot be an output: it is content of a
+// Secret (design section 3: credentials are references, never rendered outputs).
+// Identity, labels and type of a Secret are none.
+func (f *ResourceField) CheckReadable() error {
+	if !f.Secret() || f.Path.under("apiVersion", "kind", "type") || f.Path[0].Field == "metadata" && f.Path[1:].under("name", "namespace", "labels") {
+		return nil
+	}
+	return errors.New("what a Secret holds is never an output; give its metadata.name, by which others can refer to it")
+}
+
+// CheckSettable says why a parameter cannot set the field: it is another's, it
+// names its resource, or a Secret holds it.
+func (f *ResourceField) CheckSettable() error {
+	switch {
+	case f.Context:
+		return errors.New("context objects are only read; name a resource of the package")
+	case f.Path.is("apiVersion"), f.Path.is("kind"), f.Path.is("metadata"), f.Path.is("metadata", "name"):
+		return fmt.Errorf("%s says which resource it is and cannot be set; use a setter for it", f.Path)
+	case f.Secret() && !f.Path.under("metadata", "type"):
+		return errors.New("a Secret's content does not belong in Git; let the package refer to one by name")
+	}
+	return nil
+}
+
+// under says whether the first step is one of some fields.
+func (p FieldPath) under(fields ...string) bool {
+	return len(p) > 0 && slices.Contains(fields, p[0].Field)
+}
+
+func (p FieldPath) is(fields ...string) bool {
+	return len(p) == len(fields) && slices.EqualFunc(p, fields, func(s FieldStep, f string) bool { return s.Field == f })
 }

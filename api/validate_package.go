@@ -1,7 +1,12 @@
 package api
 
 import (
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 )
@@ -28,14 +33,94 @@ func ValidatePackageManifest(m *v1alpha1.PackageManifest) Issues {
 		if s.Outputs[n].Name == "" {
 			i.required(index("spec.outputs", n)+".name", "")
 		}
+		if from := s.Outputs[n].ValueFrom; IsResourceField(from) {
+			i.resourceField(index("spec.outputs", n)+".valueFrom", from, (*ResourceField).CheckReadable)
+		}
 	}
 	i.unique("spec.outputs", "name", names)
 	for n := range s.Provides {
 		p := &s.Provides[n]
 		i.exactlyOne(index("spec.provides", n), map[string]bool{"gvk": p.GVK != nil, "interface": p.Interface != nil})
 	}
+	for n := range s.Parameters {
+		if d := s.Parameters[n].Default; d != nil {
+			i.defaultTemplate(index("spec.parameters", n)+".default", *d, s.Requires)
+		}
+	}
 	i.requirements("spec.requires", s.Requires)
 	return i
+}
+
+// resourceField checks a field path, and what may be done with its field.
+func (i *Issues) resourceField(at, text string, allowed func(*ResourceField) error) {
+	f, err := ParseResourceField(text)
+	if err == nil {
+		err = allowed(f)
+	}
+	if err != nil {
+		i.add(at, at+": "+err.Error(), "a field path is Kind/name:path, such as Service/db:spec.ports[name=sql].port")
+	}
+}
+
+// defaultTemplate checks a default, which may read outputs of the package's own
+// dependencies.
+func (i *Issues) defaultTemplate(at, text string, requires []v1alpha1.Requirement) {
+	paths, err := TemplatePaths(text)
+	if err != nil {
+		i.add(at, at+": "+err.Error(), templateHint)
+		return
+	}
+	for _, path := range paths {
+		rest, ok := strings.CutPrefix(path, "bundle.dependencies.")
+		if !ok {
+			continue
+		}
+		alias, output, ok := strings.Cut(rest, ".outputs.")
+		switch {
+		case !ok || alias == "" || output == "":
+			i.add(at, at+": ${"+path+"} names no output of a dependency", templateHint)
+		case !hasAlias(requires, alias):
+			i.add(at, at+": ${"+path+"} reads a dependency "+strconv.Quote(alias)+" that spec.requires does not have", "give one that alias or correct the template")
+		}
+	}
+}
+
+const templateHint = "write ${bundle.dependencies.<alias>.outputs.<name>}"
+
+func hasAlias(requires []v1alpha1.Requirement, alias string) bool {
+	return slices.ContainsFunc(requires, func(r v1alpha1.Requirement) bool { return r.Alias == alias || hasAlias(r.AnyOf, alias) })
+}
+
+// templates checks that the templates of a map end and name something.
+func (i *Issues) templates(at string, m map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if _, err := TemplatePaths(m[key]); err != nil {
+			where := at + "[" + key + "]"
+			i.add(where, where+": "+err.Error(), templateHint)
+		}
+	}
+}
+
+// TemplatePaths lists what the expressions of a template (seed 000) read, in
+// order: "bundle.parameters.host" of "${bundle.parameters.host}:80". It fails
+// for an expression that does not end or that names nothing.
+func TemplatePaths(text string) ([]string, error) {
+	var out []string
+	for {
+		_, rest, ok := strings.Cut(text, "${")
+		if !ok {
+			return out, nil
+		}
+		path, after, ok := strings.Cut(rest, "}")
+		if !ok {
+			return out, fmt.Errorf("the template %q has no closing brace", shorten("${"+rest))
+		}
+		path = strings.TrimSpace(path)
+		if path == "" || strings.ContainsAny(path, " \t\n${") || slices.Contains(strings.Split(path, "."), "") {
+			return out, fmt.Errorf("the template ${%s} names nothing that could be read", shorten(path))
+		}
+		out, text = append(out, path), after
+	}
 }
 
 func (i *Issues) inputs(path string, inputs []v1alpha1.ManifestInput) {
@@ -47,6 +132,15 @@ func (i *Issues) inputs(path string, inputs []v1alpha1.ManifestInput) {
 			i.required(index(path, n)+".name", "")
 		}
 		if t := in.To; t != nil {
+			if t.FieldPath != "" && t.ContextKey == "" && t.Setter == "" {
+				i.resourceField(index(path, n)+".to.fieldPath", t.FieldPath, (*ResourceField).CheckSettable)
+			}
+			if t.ContextKey != "" {
+				if err := CheckContextKey(t.ContextKey); err != nil {
+					at := index(path, n) + ".to.contextKey"
+					i.add(at, at+": "+err.Error(), "choose another key")
+				}
+			}
 			i.exactlyOne(index(path, n)+".to", map[string]bool{"contextKey": t.ContextKey != "", "setter": t.Setter != "", "fieldPath": t.FieldPath != ""})
 		}
 	}
@@ -81,6 +175,9 @@ func (i *Issues) requirements(path string, reqs []v1alpha1.Requirement) {
 			i.add(at+".version", at+".version and default are of a package, and none is named", "versions of an interface or a platform stand in it")
 		}
 		i.labels(at+".labels", templatesLeftOut(r.Labels))
+		i.templates(at+".parameters", r.Parameters)
+		i.templates(at+".credentials", r.Credentials)
+		i.templates(at+".outputs", r.Outputs)
 		i.requirements(at+".anyOf", r.AnyOf)
 	}
 	i.unique(path, "alias", aliases)

@@ -104,6 +104,12 @@ func applyContext(p *krm.Package, pc *v1alpha1.PackageContext) error {
 	return inFile(r.Path(), err)
 }
 
+// SetContext sets keys of the root package's context, under the rules of a
+// PackageVariant's spec.packageContext.data.
+func SetContext(p *krm.Package, data map[string]string) error {
+	return applyContext(p, &v1alpha1.PackageContext{Data: data})
+}
+
 func refuseReserved(pc *v1alpha1.PackageContext) []error {
 	var errs []error
 	for _, key := range reserved {

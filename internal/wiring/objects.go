@@ -1,10 +1,147 @@
 package wiring
 
-import "github.com/variform/variform/injector"
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate/tree"
+)
 
 // Objects are context objects, by namespace. They are safe for concurrent use;
 // nil holds none. Built once for a run, they read each object once.
-type Objects struct{}
+type Objects struct {
+	spaces map[string]*space
+}
 
-// NewObjects indexes the objects of an injector.Context, in their order.
-func NewObjects(objects []injector.Object) *Objects { return &Objects{} }
+// NewObjects indexes the objects of an injector.Context, in their order. As
+// there, an empty namespace counts as injector.DefaultNamespace.
+func NewObjects(objects []injector.Object) *Objects {
+	byNamespace := map[string][]*object{}
+	for i := range objects {
+		o := newObject(objects[i].Node.YNode(), objects[i].Origin)
+		if o.namespace == "" {
+			o.namespace = injector.DefaultNamespace
+		}
+		byNamespace[o.namespace] = append(byNamespace[o.namespace], o)
+	}
+	out := &Objects{spaces: make(map[string]*space, len(byNamespace))}
+	for namespace, list := range byNamespace {
+		out.spaces[namespace] = newSpace(list)
+	}
+	return out
+}
+
+// in returns the objects of a namespace.
+func (o *Objects) in(namespace string) *space {
+	if o != nil && o.spaces[namespace] != nil {
+		return o.spaces[namespace]
+	}
+	return newSpace(nil)
+}
+
+// resourcesOf are the resources of a package that outputs are read from: all
+// but Kptfiles and context objects that stand among them.
+func resourcesOf(resources []*krm.Resource) *space {
+	var list []*object
+	for _, r := range resources {
+		if ordinary(r) {
+			list = append(list, newObject(r.Node().YNode(), r.Path()))
+		}
+	}
+	return newSpace(list)
+}
+
+// ordinary says whether a resource is the package's own and no Kptfile.
+func ordinary(r *krm.Resource) bool {
+	mark, _ := r.Annotation(v1alpha1.ContextAnnotation)
+	return mark != "true" && (r.Kind() != kptfilev1.KptFileKind || r.Group() != kptfilev1.KptFileGroup)
+}
+
+// space is a list of objects that outputs can name.
+type space struct {
+	objects []*object
+	byKind  map[string][]*object
+	once    [2]sync.Once
+	lists   [2][]any // without Secrets, with them
+}
+
+func newSpace(objects []*object) *space {
+	s := &space{objects: objects, byKind: make(map[string][]*object, len(objects))}
+	for _, o := range objects {
+		s.byKind[o.kind] = append(s.byKind[o.kind], o)
+	}
+	return s
+}
+
+// list is the objects as values of expressions, made once.
+func (s *space) list(secrets bool) []any {
+	i := 0
+	if secrets {
+		i = 1
+	}
+	s.once[i].Do(func() {
+		s.lists[i] = make([]any, 0, len(s.objects))
+		for _, o := range s.objects {
+			if secrets || !o.secret() {
+				s.lists[i] = append(s.lists[i], o.read())
+			}
+		}
+	})
+	return s.lists[i]
+}
+
+// find lists the objects that a field path may mean.
+func (s *space) find(f *api.ResourceField) []*object {
+	return slices.DeleteFunc(slices.Clone(s.byKind[f.Kind]), func(o *object) bool {
+		return f.Group != "" && o.group != f.Group || f.Name != "" && o.name != f.Name
+	})
+}
+
+// object is one resource or context object.
+type object struct {
+	node                         *yaml.Node
+	group, kind, namespace, name string
+	origin                       string // file or what the object's source says
+	once                         sync.Once
+	value                        any
+}
+
+func newObject(n *yaml.Node, origin string) *object {
+	group, _ := groupOf(tree.Text(n, "apiVersion"))
+	return &object{
+		node: n, origin: origin, group: group, kind: tree.Text(n, "kind"),
+		namespace: tree.Text(n, "metadata", "namespace"), name: tree.Text(n, "metadata", "name"),
+	}
+}
+
+func (o *object) secret() bool { return o.group == "" && o.kind == "Secret" }
+
+// String is the object's identity for people, with its origin.
+func (o *object) String() string {
+	s := o.kind
+	if o.group != "" {
+		s += "." + o.group
+	}
+	s += " " + o.name
+	if o.namespace != "" {
+		s = fmt.Sprintf("%s in namespace %s", s, o.namespace)
+	}
+	if o.origin != "" {
+		s += " (" + o.origin + ")"
+	}
+	return s
+}
+
+// read is the object as a value of expressions, made once.
+func (o *object) read() any {
+	o.once.Do(func() { o.value = toValue(o.node) })
+	return o.value
+}

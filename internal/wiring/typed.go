@@ -1,0 +1,98 @@
+package wiring
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/mutate/tree"
+)
+
+// types are the types of JSON schema that a parameter or output can have; ""
+// is one that was left out.
+var types = []string{"", "string", "integer", "number", "boolean", "object", "array"}
+
+func checkType(typ string) error {
+	if slices.Contains(types, typ) {
+		return nil
+	}
+	return fmt.Errorf("%q is no type; use %s", typ, strings.Join(types[1:], ", "))
+}
+
+var (
+	integerText = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+	numberText  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+)
+
+// typed makes a node of a value's text. Without a type it follows like, the
+// node that is there now, as far as the text allows.
+func typed(text, typ string, like *yaml.Node) (*yaml.Node, error) {
+	scalar := func(tag string) (*yaml.Node, error) {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}, nil
+	}
+	switch typ {
+	case "":
+		return untyped(text, like), nil
+	case "string":
+		return tree.String(text), nil
+	case "integer":
+		if integerText.MatchString(text) {
+			return scalar(yaml.NodeTagInt)
+		}
+	case "number":
+		if integerText.MatchString(text) {
+			return scalar(yaml.NodeTagInt)
+		}
+		if numberText.MatchString(text) {
+			return scalar(yaml.NodeTagFloat)
+		}
+	case "boolean":
+		if text == "true" || text == "false" {
+			return scalar(yaml.NodeTagBool)
+		}
+	case "object", "array":
+		if n := collection(text); n != nil && (typ == "object") == (n.Kind == yaml.MappingNode) {
+			return n, nil
+		}
+	default:
+		return nil, checkType(typ)
+	}
+	return nil, fmt.Errorf("%q, which is not of type %s", shorten(text), typ)
+}
+
+// untyped is a string, unless a number or a boolean is there now and the text
+// is one as well.
+func untyped(text string, like *yaml.Node) *yaml.Node {
+	if like != nil && like.Kind == yaml.ScalarNode {
+		typ := map[string]string{yaml.NodeTagInt: "number", yaml.NodeTagFloat: "number", yaml.NodeTagBool: "boolean"}[like.ShortTag()]
+		if typ != "" {
+			if n, err := typed(text, typ, nil); err == nil {
+				return n
+			}
+		}
+	}
+	return tree.String(text)
+}
+
+// collection reads a map or a list from YAML or JSON, nil where it is none.
+func collection(text string) *yaml.Node {
+	parsed, err := yaml.Parse(text)
+	if err != nil || parsed.YNode() == nil || parsed.YNode().Kind == yaml.ScalarNode {
+		return nil
+	}
+	n, err := tree.Plain(parsed.YNode())
+	if err != nil {
+		return nil
+	}
+	return n
+}
+
+func shorten(s string) string {
+	if len(s) <= 80 {
+		return s
+	}
+	return s[:77] + "..."
+}
