@@ -39,7 +39,7 @@ func InjectInto(p *krm.Package, points []Point, req Request) (*Report, error) {
 		return nil, err
 	}
 	report := Select(points, req)
-	kptfile := p.Kptfile("")
+	kptfile := p.Kptfile(req.Dir)
 	if kptfile == nil {
 		if len(points) > 0 {
 			return nil, ErrNoKptfile

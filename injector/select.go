@@ -16,6 +16,9 @@ import (
 type Request struct {
 	// Namespace is the variant's; only objects of it are candidates.
 	Namespace string
+	// Dir is the folder of the package whose Kptfile gets the conditions, ""
+	// for the root.
+	Dir string
 	// Injectors are the variant's selectors, tried in order.
 	Injectors []v1alpha1.InjectionSelector
 	// Context holds the candidates; nil holds none.

@@ -23,6 +23,9 @@ type Call struct {
 	// Selected are the resources that the function may see and change, in
 	// order: those that the pipeline's selectors chose. nil means all of Package.
 	Selected []*krm.Resource
+	// Dir is the folder in Package of the package whose pipeline calls, "" for
+	// its root: the Kptfile there is the function's own.
+	Dir string
 	// Config is the functionConfig; nil where none was given.
 	Config *yaml.RNode
 	// Results collects what the function has to say to its user. A result of

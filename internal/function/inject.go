@@ -34,7 +34,7 @@ func ApplyVariant(_ context.Context, c *Call) error {
 // InjectConfig fills injection points alone; its functionConfig is an
 // InjectConfig or a PackageVariant, of which only namespace and injectors count.
 func InjectConfig(_ context.Context, c *Call) error {
-	req, inline := injector.Request{}, []injector.Object(nil)
+	req, inline := injector.Request{Dir: c.Dir}, []injector.Object(nil)
 	switch config := c.config(v1alpha1.KindInjectConfig, configv1alpha1.KindPackageVariant).(type) {
 	case *v1alpha1.InjectConfig:
 		req.Namespace, req.Injectors, req.KeepInjected = config.Namespace, config.Injectors, true

@@ -125,6 +125,7 @@ type processor struct {
 func (p processor) Version() string { return p.version }
 
 func (p processor) Run(ctx context.Context, c *Call) (Output, error) {
+	c.Call.Dir = c.Dir
 	if err := p.run(ctx, c.Call); err != nil {
 		return Output{ExitCode: 1}, err
 	}
