@@ -1,15 +1,19 @@
 package resolver
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate/tree"
 )
 
 // lockedPackage is the package of a locked instance.
@@ -103,6 +107,50 @@ func lockName(target string) string {
 // EncodeLock writes a lock for people to review: the same lock gives the same bytes, and one changed
 // dependency changes its own lines only.
 func EncodeLock(l *v1alpha1.PackageLock) ([]byte, error) { return api.Encode(l) }
+
+// UpdateLock is EncodeLock over the text of the previous lock: what says the same keeps its bytes, and the comments that
+// people wrote at what changed or moved stay there. A text that is no PackageLock, or cannot be read, is replaced.
+func UpdateLock(previous []byte, l *v1alpha1.PackageLock) ([]byte, error) {
+	node, err := api.ToNode(l)
+	if err != nil {
+		return nil, err
+	}
+	p, err := krm.Parse([]krm.File{{Path: "lock.yaml", Data: previous}})
+	if err != nil || len(p.Problems()) > 0 || len(p.Resources()) != 1 || p.Resources()[0].Kind() != v1alpha1.KindPackageLock {
+		return EncodeLock(l)
+	}
+	shape := errors.New("the previous lock has something else where its maps should be")
+	_, err = tree.Edit(p.Resources()[0], func(root *yaml.Node) error {
+		want := node.Copy().YNode() // parts of it become root's
+		kinds := []string{"apiVersion", "kind", "metadata", "spec"}
+		tree.SetString(root, kinds, "apiVersion", l.APIVersion)
+		meta, spec := tree.Ensure(root, kinds, "metadata"), tree.Ensure(root, kinds, "spec")
+		if meta == nil || spec == nil {
+			return shape
+		}
+		tree.SetString(meta, nil, "name", l.Name)
+		for _, k := range sortedKeys(l.Annotations) { // beside those of others
+			annotations := tree.Ensure(meta, nil, "annotations")
+			if annotations == nil {
+				return shape
+			}
+			tree.SetString(annotations, nil, k, l.Annotations[k])
+		}
+		tree.Assign(spec, tree.Child(want, "spec"), []string{"target", "packages", "customResourceDefinitions", "compositions", "plan"})
+		return nil
+	})
+	if errors.Is(err, shape) {
+		return EncodeLock(l)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("writing PackageLock %q: %w", l.Name, err)
+	}
+	files, err := p.Files()
+	if err != nil {
+		return nil, fmt.Errorf("writing PackageLock %q: %w", l.Name, err)
+	}
+	return files[0].Data, nil
+}
 
 // ParseLock reads a PackageLock document. The error lists all that is wrong with a lock that was damaged by
 // hand, each with its field and line.

@@ -1,0 +1,162 @@
+package resolver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/resolver/internal/oracletest"
+)
+
+func lockOf(t *testing.T, ps []Package) *v1alpha1.PackageLock {
+	t.Helper()
+	res, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: []Request{{Package: "app", Namespace: "n"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Document("edge")
+}
+
+// TestUpdateLockKeepsComments holds that what people wrote into a lock stays where it was when packages come, go and
+// change, and that each such change changes its own lines only.
+func TestUpdateLockKeepsComments(t *testing.T) {
+	app := Package{Package: "app", Version: "1.0.0", Requires: []Requirement{
+		{Alias: "a", Package: "a", Parameters: map[string]string{"p": "1", "q": "2"}}, {Alias: "c", Package: "c"},
+	}}
+	a := Package{Package: "a", Version: "1.0.0", Digest: "sha256:a1", Parameters: []Field{{Name: "p"}, {Name: "q"}}, Provides: []Provide{{GVK: gvk("A")}}}
+	c := Package{Package: "c", Version: "1.0.0", Digest: "sha256:c1", Provides: []Provide{{GVK: gvk("C")}}}
+	first := lockOf(t, []Package{app, a, c})
+	data, err := EncodeLock(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commented := strings.NewReplacer(
+		"kind: PackageLock\n", "kind: PackageLock\n# ours\n",
+		"  name: edge\n", "  name: edge\n  labels: {team: a} # mine\n",
+		"  - name: c\n", "  # of c\n  - name: c\n",
+		"    digest: sha256:a1\n", "    digest: sha256:a1 # checked\n",
+		"    version: 1.0.0\n    digest: sha256:c1", "    version: 1.0.0 # pinned for now\n    digest: sha256:c1",
+		"    - field: parameters.q\n", "    # of q\n    - field: parameters.q\n",
+		"    x.org/C: c\n", "    x.org/C: c # theirs\n",
+		"  - - n/app\n", "  - - n/app # last\n",
+	).Replace(string(data))
+	if n := strings.Count(commented, "#"); n != 8 {
+		t.Fatalf("%d comments in\n%s", n, commented)
+	}
+	same, err := UpdateLock([]byte(commented), first)
+	if diff := cmp.Diff(commented, string(same)); err != nil || diff != "" {
+		t.Errorf("the same lock: %v\n%s", err, diff)
+	}
+	b := Package{Package: "b", Version: "1.0.0", Provides: []Provide{{GVK: gvk("B")}}}
+	withB := app
+	withB.Requires = append([]Requirement{{Alias: "b", Package: "b"}}, app.Requires...)
+	a2 := a
+	a2.Version, a2.Digest = "1.1.0", "sha256:a2"
+	noDigest := c
+	noDigest.Digest = ""
+	withoutQ := app
+	withoutQ.Requires = []Requirement{{Alias: "a", Package: "a", Parameters: map[string]string{"p": "1"}}, app.Requires[1]}
+	for name, tt := range map[string]struct {
+		packages []Package
+		lost     int // comments that stood on what went
+	}{
+		"another comes":  {packages: []Package{withB, a, b, c}},
+		"one changes":    {packages: []Package{app, a2, c}},
+		"a field goes":   {packages: []Package{app, a, noDigest}},
+		"a mapping goes": {packages: []Package{withoutQ, a, c}, lost: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := lockOf(t, tt.packages)
+			got, err := UpdateLock([]byte(commented), want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := ParseLock(got)
+			if diff := cmp.Diff(&want.Spec, back, cmpopts.EquateEmpty()); diff != "" || err != nil {
+				t.Errorf("%v\n%s", err, diff)
+			}
+			if n := strings.Count(string(got), "#"); n != 8-tt.lost {
+				t.Errorf("%d comments are left in\n%s", n, got)
+			}
+			fresh, err := EncodeLock(want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone, in := difference(commented, string(got))
+			freshGone, freshIn := difference(string(data), string(fresh))
+			if diff := cmp.Diff([][]string{freshGone, freshIn}, [][]string{gone, in}); diff != "" || len(gone)+len(in) == 0 {
+				t.Errorf("other lines changed than in a lock without comments:\n%s\n%s", diff, got)
+			}
+		})
+	}
+	for name, previous := range map[string]string{
+		"no YAML": "a: [", "another kind": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "nothing": "",
+		"no map": "apiVersion: variform.dev/v1alpha1\nkind: PackageLock\nmetadata: {name: edge}\nspec: text\n", "two": string(data) + "---\n" + string(data),
+	} {
+		if got, err := UpdateLock([]byte(previous), first); err != nil || string(got) != string(data) {
+			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(string(data), string(got)))
+		}
+	}
+}
+
+// difference lists the lines, comments apart, that are in one text alone, by their longest common subsequence.
+func difference(before, after string) (gone, in []string) {
+	comments := regexp.MustCompile(`(?m)^ *#.*\n| +#.*$`)
+	lines := func(text string) []string { return strings.Split(comments.ReplaceAllString(text, ""), "\n") }
+	a, b := lines(before), lines(after)
+	length := make([][]int, len(a)+1)
+	for i := range length {
+		length[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			length[i][j] = max(length[i+1][j], length[i][j+1])
+			if a[i] == b[j] {
+				length[i][j] = length[i+1][j+1] + 1
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) || j < len(b); {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && length[i+1][j] >= length[i][j+1]:
+			gone, i = append(gone, strings.TrimSpace(a[i])), i+1
+		default:
+			in, j = append(in, strings.TrimSpace(b[j])), j+1
+		}
+	}
+	return gone, in
+}
+
+// TestUpdateLockMeans holds that whatever lock stood there before, the text means the new one, and that without
+// comments it is what EncodeLock writes.
+func TestUpdateLockMeans(t *testing.T) {
+	var previous []byte
+	for i := range oracletest.Universes(t) / 10 {
+		ps := randomCatalog(rand.New(rand.NewPCG(uint64(i), 21)), ScopeAny)
+		res, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		if err != nil {
+			continue
+		}
+		doc := res.Document(fmt.Sprint("t", i%3))
+		want, err := EncodeLock(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := UpdateLock(previous, doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Fatalf("universe %d: after\n%s\n%s", i, previous, diff)
+		}
+		previous = got
+	}
+}
