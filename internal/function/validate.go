@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -15,13 +16,14 @@ import (
 	"github.com/variform/variform/injector"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/wiring"
 )
 
 // ValidatePackage checks a package and changes nothing (design section 8): its
 // Kptfiles, pipelines, injection points, readiness gates, identities and paths,
 // and the kinds that Variform reads. Its functionConfig is absent or a
-// ConfigMap with "strict"; strict makes unmet gates and repeated function names
-// errors instead of warnings.
+// ConfigMap with "strict"; strict makes unmet gates, repeated function names and
+// outputs of resources that are not there errors instead of warnings.
 func ValidatePackage(_ context.Context, c *Call) error {
 	v := validation{Call: c, files: map[string]int{}, ids: map[id]*krm.Resource{}, dirs: map[string]bool{}}
 	v.soft = fn.Warning
@@ -47,8 +49,11 @@ func ValidatePackage(_ context.Context, c *Call) error {
 		if isKptfile(r) {
 			v.kptfile(r)
 		} else if api.Handles(r.APIVersion(), r.Kind()) {
-			_, report := api.ParseNode(r.Node())
+			object, report := api.ParseNode(r.Node())
 			c.issues(r, report)
+			if m, ok := object.(*v1alpha1.PackageManifest); ok {
+				v.outputs(r, m, report, own)
+			}
 		}
 	}
 	var points *injector.PointsError
@@ -56,6 +61,31 @@ func ValidatePackage(_ context.Context, c *Call) error {
 		c.pointProblems(points.Problems)
 	}
 	return nil
+}
+
+// outputs checks what a manifest's outputs are read from: that expressions
+// compile, and that field paths name resources of the package.
+func (v *validation) outputs(r *krm.Resource, m *v1alpha1.PackageManifest, report api.Report, own []*krm.Resource) {
+	at := func(n int) string { return fmt.Sprintf("spec.outputs[%d].valueFrom", n) }
+	compiled, err := wiring.Compile(m.Spec.Outputs)
+	for _, e := range mutate.Split(err) {
+		var mistake *wiring.MistakeError
+		if !errors.As(e, &mistake) {
+			v.add(fn.Error, r, "spec.outputs", "%v", e)
+			continue
+		}
+		field := at(mistake.Index)
+		if !slices.ContainsFunc(report.Errors, func(i api.Issue) bool { return i.Field == field }) {
+			v.add(fn.Error, r, field, "%v", mistake)
+		}
+	}
+	dir := v.packageOf(r.Path())
+	inside := slices.DeleteFunc(slices.Clone(own), func(o *krm.Resource) bool {
+		return dir != "." && !strings.HasPrefix(o.Path(), dir+"/")
+	})
+	for _, mistake := range compiled.Dangling(inside) {
+		v.add(v.soft, r, at(mistake.Index), "%v; it is known only once the package has that resource", mistake)
+	}
 }
 
 type validation struct {

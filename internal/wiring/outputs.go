@@ -115,7 +115,8 @@ type output struct {
 }
 
 // Compile compiles a manifest's outputs; those without valueFrom are left out.
-// The error joins all mistakes, each a *MistakeError.
+// The error joins all mistakes, each a *MistakeError; the outputs without one
+// are there all the same.
 func (c *Compiler) Compile(outputs []v1alpha1.ManifestOutput) (*Outputs, error) {
 	out := &Outputs{}
 	var errs []error
@@ -131,10 +132,7 @@ func (c *Compiler) Compile(outputs []v1alpha1.ManifestOutput) (*Outputs, error) 
 		}
 		out.list = append(out.list, compiled)
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	return out, nil
+	return out, errors.Join(errs...)
 }
 
 // MistakeError is an output that can never have a value.
