@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -99,35 +100,77 @@ func exists(file string) bool {
 	return err == nil
 }
 
-// TestDocs keeps a function's README and metadata in step with its own help.
+// TestDocs holds that each function has docs, that its example of a
+// functionConfig can be read, and that it knows the fields that it documents and
+// no option beside them.
 func TestDocs(t *testing.T) {
-	for name := range function.Builtin {
-		t.Run(name, func(t *testing.T) {
-			doc := function.Docs[name]
-			if doc.Short == "" || doc.Long == "" || doc.Config == "" {
-				t.Fatalf("incomplete docs: %+v", doc)
-			}
-			readme := readFile(t, filepath.Join(functionsDir, name, "README.md"))
-			if !strings.Contains(readme, "# "+name) || !strings.Contains(readme, doc.Short) {
-				t.Errorf("README.md lacks the title %q or the text %q", "# "+name, doc.Short)
-			}
-			var meta struct{ Description, Image string }
-			if err := yaml.Unmarshal([]byte(readFile(t, filepath.Join(functionsDir, name, "metadata.yaml"))), &meta); err != nil {
-				t.Fatal(err)
-			}
-			if meta.Description != doc.Short || !strings.HasSuffix(meta.Image, "/"+name) {
-				t.Errorf("metadata.yaml: description %q, image %q", meta.Description, meta.Image)
-			}
-			if _, err := yaml.Parse(doc.Config); err != nil {
-				t.Errorf("Config is no YAML: %v", err)
-			}
-			out, _, code := exec(name, []string{"--help"}, "")
-			if code != exitDone || !strings.Contains(out, doc.Short) || !strings.Contains(out, "functionConfig:") {
-				t.Errorf("--help: exit %d, %q", code, out)
-			}
-		})
-	}
 	if len(function.Docs) != len(function.Builtin) {
 		t.Errorf("%d docs for %d functions", len(function.Docs), len(function.Builtin))
 	}
+	for name := range function.Builtin {
+		t.Run(name, func(t *testing.T) {
+			doc := function.Docs[name]
+			if doc.Short == "" || doc.Long == "" || doc.Config == "" || len(doc.Tags) == 0 || len(doc.Fields) == 0 {
+				t.Fatalf("incomplete docs: %+v", doc)
+			}
+			config, err := yaml.Parse(doc.Config)
+			if err != nil {
+				t.Fatalf("Config is no YAML: %v", err)
+			}
+			for _, f := range doc.Fields {
+				doc := fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: a}\n%s", config.GetApiVersion(), config.GetKind(), nested(f.Path, fieldValue(f)))
+				if text := said(t, name, doc); strings.Contains(text, "unknown") || strings.Contains(text, "must be a") {
+					t.Errorf("%s as %s: %s", f.Path, f.Type, text)
+				}
+			}
+			if config.GetKind() != "ConfigMap" {
+				return
+			}
+			var options []string
+			for _, f := range doc.Fields {
+				options = append(options, strings.TrimPrefix(f.Path, "data."))
+			}
+			want := fmt.Sprintf("unknown option \"x\"; there are %q", options)
+			if text := said(t, name, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: a}\n"); !strings.Contains(text, want) {
+				t.Errorf("an unknown option: %q, want %q", text, want)
+			}
+		})
+	}
+}
+
+// said is what a function has to say to a functionConfig.
+func said(t *testing.T, name, config string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := exec(name, []string{file}, oneItem)
+	return text
+}
+
+// fieldValue is a value of a field's type.
+func fieldValue(f function.Field) string {
+	switch {
+	case len(f.Values) > 0:
+		return strconv.Quote(f.Values[0])
+	case f.Pattern != "":
+		return `"1"`
+	}
+	return map[string]string{"string": "a=1", "object": "{repo: a}", "strings": "[a]", "texts": "{a: b}", "objects": "[{}]"}[f.Type]
+}
+
+// nested is a field at its path.
+func nested(path, value string) string {
+	var b strings.Builder
+	indent := ""
+	for _, name := range strings.Split(path, ".") {
+		name, list := strings.CutSuffix(name, "[]")
+		b.WriteString(indent + name + ":\n")
+		indent = strings.ReplaceAll(indent, "-", " ") + "  "
+		if list {
+			indent += "- "
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n") + " " + value + "\n"
 }

@@ -10,11 +10,25 @@ var Builtin = map[string]Processor{
 	"validate-package":     ValidatePackage,
 }
 
-// Doc is what a function says about itself.
+// Doc is what a function says about itself. Its help, its page, its metadata and
+// the JSON Schema of its functionConfig are made from it.
 type Doc struct {
 	Short  string // one line without a full stop
 	Long   string // what it does, reads and writes
-	Config string // the functionConfig, as commented YAML
+	Tags   []string
+	Config string  // the functionConfig, as commented YAML
+	Fields []Field // of the functionConfig that count
+}
+
+// Field is one field of a functionConfig.
+type Field struct {
+	Path    string // from the root; [] behind a list
+	Type    string // string, boolean, integer (in a ConfigMap as text), object, strings, texts (a map) or objects
+	Text    string // what it does, without a full stop
+	Values  []string
+	Pattern string // a regular expression that values match
+	// Required says that it must be there wherever the object around it is.
+	Required bool
 }
 
 // Docs are the docs of Builtin, by name.
@@ -40,6 +54,19 @@ spec:
     mutators: [{image: set-labels:v0.1, configMap: {app: web}}]
   injectors:                      # tried in order for each injection point
   - {group: hr.example.com, kind: Team, name: dev-team}  # name is required`,
+		Tags: []string{"mutator"},
+		Fields: []Field{
+			{Path: "spec.upstream", Type: "object", Required: true, Text: "the package revision that the variant is of: repo, package, revision or workspaceName; it is not fetched"},
+			{Path: "spec.downstream", Type: "object", Required: true, Text: "the package that is made: repo and package"},
+			{Path: "spec.packageContext.data", Type: "texts", Text: "set in the ConfigMap kptfile.kpt.dev; name and package-path are refused"},
+			{Path: "spec.packageContext.removeKeys", Type: "strings", Text: "removed from that ConfigMap, even where data has them"},
+			{Path: "spec.pipeline.mutators", Type: "objects", Text: "functions as in a Kptfile, prepended to its mutators"},
+			{Path: "spec.pipeline.validators", Type: "objects", Text: "functions as in a Kptfile, prepended to its validators"},
+			{Path: "spec.injectors[].name", Type: "string", Required: true, Text: "the context object that fills injection points; injectors are tried in order"},
+			{Path: "spec.injectors[].group", Type: "string", Text: "the injection point's API group, any where left out"},
+			{Path: "spec.injectors[].version", Type: "string", Text: "its API version, any where left out"},
+			{Path: "spec.injectors[].kind", Type: "string", Text: "its kind, any where left out"},
+		},
 	},
 	"generate-variants": {
 		Short: "Generate PackageVariants from PackageVariantSets",
@@ -58,6 +85,12 @@ data:
   maxDelete: "10"                 # how many prune may remove in all
   onError: fail                   # continue: failing targets are warnings, exit 0
 # may be left out`,
+		Tags: []string{"mutator"},
+		Fields: []Field{
+			{Path: "data.prune", Type: "boolean", Values: []string{"true", "false"}, Text: "remove generated variants that no target asks for; false where left out"},
+			{Path: "data.maxDelete", Type: "integer", Pattern: "^[0-9]+$", Text: "how many variants prune may remove in all; where left out, fewer than three or a quarter of a set"},
+			{Path: "data.onError", Type: "string", Values: []string{"fail", "continue"}, Text: "what a failing target is: an error, or a warning beside exit code 0; fail where left out"},
+		},
 	},
 	"inject-config": {
 		Short: "Fill a package's injection points with configuration",
@@ -77,6 +110,15 @@ injectors:                        # tried in order for each injection point
 resources:                        # more context objects, inline
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: useast1-endpoints}, data: {url: "https://a"}}
 # or a PackageVariant, of which namespace and spec.injectors count`,
+		Tags: []string{"mutator"},
+		Fields: []Field{
+			{Path: "namespace", Type: "string", Text: "of the context objects; default where left out"},
+			{Path: "injectors[].name", Type: "string", Required: true, Text: "the context object that fills injection points; injectors are tried in order"},
+			{Path: "injectors[].group", Type: "string", Text: "the injection point's API group, any where left out"},
+			{Path: "injectors[].version", Type: "string", Text: "its API version, any where left out"},
+			{Path: "injectors[].kind", Type: "string", Text: "its kind, any where left out"},
+			{Path: "resources", Type: "objects", Text: "context objects, beside the items with the annotation"},
+		},
 	},
 	"resolve-dependencies": {
 		Short: "Resolve what Installations need into one PackageLock a target",
@@ -95,6 +137,11 @@ data:
   target: cluster-01              # this target only; without it, all that Installations name
   platform: kubernetes=1.31.0     # what packages may require of the target, comma-separated
 # may be left out`,
+		Tags: []string{"mutator"},
+		Fields: []Field{
+			{Path: "data.target", Type: "string", Text: "resolve for this target alone; all that Installations name where left out"},
+			{Path: "data.platform", Type: "string", Text: "what packages may require of the target, as name=version, comma-separated"},
+		},
 	},
 	"validate-package": {
 		Short: "Check a package and Variform's kinds in it",
@@ -110,5 +157,9 @@ metadata: {name: validate}
 data:
   strict: "false"                 # "true" makes warnings about gates and names errors
 # may be left out`,
+		Tags: []string{"validator"},
+		Fields: []Field{
+			{Path: "data.strict", Type: "boolean", Values: []string{"true", "false"}, Text: "unmet gates and repeated function names are errors; false where left out"},
+		},
 	},
 }

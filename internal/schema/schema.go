@@ -1,5 +1,6 @@
 // Package schema makes the JSON Schema files of docs/schema, which editors
-// complete and check our kinds with, from the Go types and their comments.
+// complete and check our kinds with, from the Go types and their comments, and
+// the generated parts of the functions' pages from function.Docs.
 //
 //	# yaml-language-server: $schema=docs/schema/installation.json
 //
@@ -7,7 +8,7 @@
 // which reads the same jsonschema tags.
 package schema
 
-//go:generate go run ./mkschema -out ../../docs/schema
+//go:generate go run ./mkschema -out ../../docs/schema -functions ../../functions
 
 import (
 	"bytes"
@@ -49,7 +50,10 @@ func Files(root, dir string) (map[string][]byte, error) {
 	for name, text := range r.CommentMap {
 		r.CommentMap[name] = strings.Join(strings.Fields(text), " ")
 	}
-	out := map[string][]byte{}
+	out, err := functionConfigs()
+	if err != nil {
+		return nil, err
+	}
 	for kind, obj := range kinds {
 		s := r.Reflect(obj)
 		s.Title = kind

@@ -2,13 +2,17 @@ package schema
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/function"
 )
 
 // TestFiles holds that docs/schema is what the types say today.
@@ -30,6 +34,57 @@ func TestFiles(t *testing.T) {
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("docs/schema/%s is stale: run go generate ./internal/schema\n%s", name, diff)
 		}
+	}
+}
+
+// TestPages holds that the functions' pages are what function.Docs and the
+// examples say today.
+func TestPages(t *testing.T) {
+	dir := filepath.Join("..", "..", "functions")
+	pages, err := Pages(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range pages {
+		got, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("functions/%s is stale: run go generate ./internal/schema\n%s", name, diff)
+		}
+	}
+	if len(pages) != 2*len(function.Docs) {
+		t.Errorf("%d pages, want two a function", len(pages))
+	}
+}
+
+// What a page must have is asked for by name.
+func TestPagesNeedTheirParts(t *testing.T) {
+	whole := fstest.MapFS{}
+	for name := range function.Docs {
+		whole[name+"/README.md"] = &fstest.MapFile{Data: []byte("x\n<!-- about: go generate ./internal/schema -->\nold\n<!-- about: end -->\n<!-- examples: go generate ./internal/schema -->\n<!-- examples: end -->\ny\n")}
+		whole[name+"/examples/a/Kptfile"] = &fstest.MapFile{Data: []byte("info: {description: an example.}\n")}
+		whole[name+"/examples/a/.expected/config.yaml"] = &fstest.MapFile{Data: []byte("exitCode: 1\n")}
+	}
+	pages, err := Pages(whole)
+	readme := string(pages["inject-config/README.md"])
+	if err != nil || !strings.HasPrefix(readme, "x\n") || !strings.HasSuffix(readme, "y\n") || strings.Contains(readme, "old") ||
+		!strings.Contains(readme, "- [a](examples/a): an example (exit code 1).\n") {
+		t.Errorf("%v:\n%s", err, readme)
+	}
+	for file, data := range map[string]string{
+		"inject-config/README.md": "# inject-config\n", "inject-config/examples/a/Kptfile": "info: {}\n", "inject-config/examples/a/.expected/config.yaml": "a: [",
+	} {
+		broken := maps.Clone(whole)
+		broken[file] = &fstest.MapFile{Data: []byte(data)}
+		if _, err := Pages(broken); err == nil || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	delete(whole, "inject-config/examples/a/Kptfile")
+	if _, err := Pages(whole); err == nil || !strings.Contains(err.Error(), "functions/inject-config/examples has no package") {
+		t.Error(err)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Command mkschema writes the JSON Schema files of docs/schema; `go generate`
-// runs it in internal/schema.
+// Command mkschema writes the JSON Schema files of docs/schema and the functions'
+// pages; `go generate` runs it in internal/schema.
 package main
 
 import (
@@ -13,20 +13,32 @@ import (
 
 func main() {
 	out := flag.String("out", "../../docs/schema", "folder for one file a kind")
+	functions := flag.String("functions", "../../functions", "folder with a folder a function")
 	flag.Parse()
-	if err := write(*out); err != nil {
+	if err := write(*out, *functions); err != nil {
 		fmt.Fprintln(os.Stderr, "mkschema:", err)
 		os.Exit(2)
 	}
 }
 
-func write(out string) error {
+func write(out, functions string) error {
 	files, err := schema.Files("../..", "internal/schema")
 	if err != nil {
 		return err
 	}
+	pages, err := schema.Pages(os.DirFS(functions))
+	if err != nil {
+		return err
+	}
+	if err := writeAll(out, files); err != nil {
+		return err
+	}
+	return writeAll(functions, pages)
+}
+
+func writeAll(dir string, files map[string][]byte) error {
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(out, name), data, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), data, 0o644); err != nil {
 			return err
 		}
 	}
