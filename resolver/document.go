@@ -110,7 +110,32 @@ func FromManifest(m *v1alpha1.PackageManifest) Package {
 	for _, r := range s.Requires {
 		p.Requires = append(p.Requires, requirement(r))
 	}
+	for _, i := range s.Parameters {
+		if i.To != nil && i.To.ContextKey != "" {
+			if p.ContextKeys == nil {
+				p.ContextKeys = map[string]string{}
+			}
+			p.ContextKeys[i.Name] = i.To.ContextKey
+		}
+	}
+	p.useDefaults()
 	return p
+}
+
+// useDefaults counts the outputs that defaults of parameters read among those that are used.
+func (p *Package) useDefaults() {
+	for _, f := range slices.Concat(p.Parameters, p.Credentials) {
+		if f.Default == nil {
+			continue
+		}
+		for _, read := range OutputReads(*f.Default) {
+			for i := range p.Requires {
+				if p.Requires[i].Alias == read[0] {
+					p.Requires[i].Uses.Outputs = append(p.Requires[i].Uses.Outputs, read[1])
+				}
+			}
+		}
+	}
 }
 
 func field(f v1alpha1.ManifestField) Field { return Field{Name: f.Name, Type: f.Type, ID: f.ID} }

@@ -58,6 +58,8 @@ type Package struct {
 	Provides     []Provide     `json:"provides,omitempty"`
 	Requires     []Requirement `json:"requires,omitempty"`
 	Compositions []string      `json:"compositions,omitempty"`
+	// ContextKeys are the keys of the package context that parameters go to, by the parameter.
+	ContextKeys map[string]string `json:"-"`
 	// Objects are the names of the objects that an active revision controls.
 	Objects []string `json:"objects,omitempty"`
 }

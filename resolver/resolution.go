@@ -263,18 +263,26 @@ func (r *Resolution) value(w Wire, parent *Instance, path string, have, _ map[st
 		}
 		return "", false
 	}
+	return r.scoped(path, parent)
+}
+
+// scoped is what an expression about a package or an installation reads.
+func (r *Resolution) scoped(path string, i *Instance) (string, bool) {
 	root := r.Root()
+	if i.root != nil {
+		root = r.rootOf(i)
+	}
 	switch strings.ToLower(path) {
 	case "bundle.name":
-		return parent.Package, true
+		return i.Package, true
 	case "bundle.version":
-		return parent.Version, true
+		return i.Version, true
 	case "installation.name":
-		return parent.Name, true
+		return i.Name, true
 	case "installation.namespace":
-		return parent.Namespace, true
+		return i.Namespace, true
 	case "installation.id":
-		return parent.Namespace + "/" + parent.Name, true
+		return i.Namespace + "/" + i.Name, true
 	case "installation.root.id":
 		return root.Namespace + "/" + root.Name, true
 	case "installation.root.name":
@@ -283,6 +291,32 @@ func (r *Resolution) value(w Wire, parent *Instance, path string, have, _ map[st
 		return root.Namespace, true
 	}
 	return "", false
+}
+
+// rootOf is the instance of the request that an instance was made for.
+func (r *Resolution) rootOf(i *Instance) *Instance {
+	for _, o := range r.Instances {
+		if o.Requested && o.root == i.root {
+			return o
+		}
+	}
+	return r.Root()
+}
+
+// Manifest is what the catalogue says of the instance's version, nil where it does not know it.
+func (i *Instance) Manifest() *Package {
+	if i.manifest == nil {
+		return nil
+	}
+	return i.manifest.Package
+}
+
+// RootRef is the Ref of the request that an instance was made for, its own for what was asked for by itself.
+func (r *Resolution) RootRef(i *Instance) string {
+	if i.root == nil {
+		return ""
+	}
+	return r.rootOf(i).Ref()
 }
 
 // Outputs are the known values of a dependency's outputs under the names that its parent uses, by

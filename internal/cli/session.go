@@ -14,13 +14,16 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/catalog"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/internal/version"
+	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/variantgen"
 )
 
@@ -34,11 +37,16 @@ type fleetFlags struct {
 	allowExec   bool
 	allowKinds  []string
 	images      []string
+	containers  containerFlags
 	concurrency int
 	onConflict  string
 	prune       bool
 	maxDelete   int
 	maxRefs     int
+
+	dependencies bool
+	upgrade      []string
+	platform     map[string]string
 }
 
 // addFleet adds the flags of every command that reads a fleet.
@@ -59,15 +67,28 @@ func (a *app) addBuild(c *cobra.Command) {
 	f.StringVar(&a.fleet.onConflict, "on-conflict", "upstream", "when an update and a local edit change one field differently: upstream (it wins, the loss is reported) or stop (that variant fails)")
 	f.BoolVar(&a.fleet.prune, "prune", false, "act on packages whose variant has gone, by their deletionPolicy")
 	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "let a set lose up to `N` packages at once")
+	f.StringSliceVar(&a.fleet.upgrade, "upgrade", nil, "let dependencies of these `packages` take the newest version that they may; * is all (default: what is locked stays)")
+	f.StringToStringVar(&a.fleet.platform, "platform", nil, "what packages may require of a target whose Repository does not say, such as kubernetes=1.31.0")
+	a.addDependencies(c)
 	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "inject objects of this kind too: Secret")
 	_ = c.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"upstream", "stop"}, cobra.ShellCompDirectiveNoFileComp))
 	a.addRenderFlags(c)
 }
 
+// addDependencies adds the flag of every action on packages (seed 001,
+// "--dependencies").
+func (a *app) addDependencies(c *cobra.Command) {
+	c.Flags().BoolVar(&a.fleet.dependencies, "dependencies", true, "act on what packages need as well; =false leaves dependencies and locks alone")
+}
+
+// allowedImages are the patterns of images that may run unless the user says otherwise.
+var allowedImages = []string{render.OwnRegistry + "/*", render.DefaultRegistry + "/*", "gcr.io/kpt-fn/*"}
+
 func (a *app) addRenderFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&a.fleet.allowExec, "allow-exec", false, "run exec functions of pipelines on this machine")
-	f.StringSliceVar(&a.fleet.images, "allow-image", []string{render.OwnRegistry + "/*", render.DefaultRegistry + "/*", "gcr.io/kpt-fn/*"}, "run container images of these patterns only, without network")
+	f.StringSliceVar(&a.fleet.images, "allow-image", allowedImages, "run container images of these patterns only, without network")
+	a.fleet.containers.add(c)
 	if c.Name() != "render" {
 		f.BoolVar(&a.fleet.noRender, "no-render", false, "leave the pipelines of packages unrun")
 	}
@@ -123,7 +144,25 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 		return nil, err
 	}
 	cfg.OCI, cfg.Progress = a.registries(cache), p.report
+	if f.dependencies {
+		cfg.Dependencies = dependencies(fleet, store, cfg.OCI, f)
+	}
 	return &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}, nil
+}
+
+// dependencies says where what packages need comes from.
+func dependencies(fleet *source.Fleet, git *gitrepo.Store, oci *ocirepo.Store, f *fleetFlags) *reconcile.Dependencies {
+	return &reconcile.Dependencies{
+		Catalogs: fleet.Catalogs, Refresh: f.upgrade, Platform: f.platform,
+		Read: func(ctx context.Context) ([]resolver.Package, []error) {
+			entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
+			out := make([]resolver.Package, len(entries))
+			for i := range entries {
+				out[i] = entries[i].Package
+			}
+			return out, problems
+		},
+	}
 }
 
 // log is where adapters note what they do; nil unless --verbose asks for it.
@@ -168,21 +207,30 @@ func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Confi
 		})
 		objects = append(objects, injector.Object{Node: o.Node, Origin: o.Origin.String()})
 	}
+	cfg.Fleet.ContextObjects = objects
 	var err error
 	if cfg.Fleet.Context, err = injector.NewContext(objects); err != nil {
 		return cfg, fmt.Errorf("context objects: %w", err)
 	}
 	if !f.noRender {
-		cfg.Renderer = f.renderer()
+		if cfg.Renderer, err = a.renderer(); err != nil {
+			return cfg, err
+		}
 	}
 	return cfg, nil
 }
 
-func (f *fleetFlags) renderer() *render.Renderer {
-	return render.New(render.Options{
+func (a *app) renderer() (*render.Renderer, error) {
+	opts := render.Options{
 		Builtins: function.Builtin, BuiltinVersion: version.Version,
-		AllowExec: f.allowExec, AllowedImages: f.images,
-	})
+		AllowExec: a.fleet.allowExec, AllowedImages: a.fleet.images,
+	}
+	if err := a.fleet.containers.apply(&opts); err != nil {
+		return nil, err
+	}
+	r := render.New(opts)
+	a.atEnd(r.Close)
+	return r, nil
 }
 
 // gitTree reads a management directory out of Git.

@@ -64,6 +64,7 @@ var Placement = map[string]Layer{
 	"internal/catalogfn": Pure,
 	"internal/celexpr":   Pure,
 	"internal/function":  Pure,
+	"internal/depend":    Pure,
 	"internal/krm":       Pure,
 	"internal/lifecycle": Pure,
 	"internal/merge":     Pure,

@@ -28,6 +28,7 @@ const AnnotationPrefix = "variform.dev/"
 const (
 	AnnotationVariant        = v1alpha1.VariantAnnotation        // <manager>/<namespace>/<name>
 	AnnotationSet            = v1alpha1.SetKey                   // the set that the variant comes from
+	AnnotationFor            = v1alpha1.OwnerAnnotation
 	AnnotationDeletionPolicy = v1alpha1.DeletionPolicyAnnotation // delete or orphan
 	AnnotationFunctions      = AnnotationPrefix + "functions"    // JSON list of function names with dots
 )
@@ -47,6 +48,7 @@ type Owner struct {
 	Variant        string // <manager>/<namespace>/<name>
 	Set            string // "" for a variant written by hand
 	DeletionPolicy string // "" means delete
+	For            string // <namespace>/<name> that it was first made for, "" for what was asked for
 }
 
 // Name is the variant's own name, the last part of Variant.

@@ -150,7 +150,7 @@ func Strategy(k *kptfilev1.KptFile) (kptfilev1.UpdateStrategyType, error) {
 // OwnerOf reads the ownership annotations; ok is false where nobody owns the package.
 func OwnerOf(k *kptfilev1.KptFile) (o Owner, ok bool) {
 	a := k.Annotations
-	o = Owner{Variant: a[AnnotationVariant], Set: a[AnnotationSet], DeletionPolicy: a[AnnotationDeletionPolicy]}
+	o = Owner{Variant: a[AnnotationVariant], Set: a[AnnotationSet], DeletionPolicy: a[AnnotationDeletionPolicy], For: a[AnnotationFor]}
 	return o, o.Variant != ""
 }
 
@@ -178,7 +178,7 @@ func editRoot(p *krm.Package, change func(*yaml.Node) error) error {
 
 func setOwner(root *yaml.Node, o Owner) error {
 	for _, a := range []struct{ key, value string }{
-		{AnnotationVariant, o.Variant}, {AnnotationSet, o.Set}, {AnnotationDeletionPolicy, o.DeletionPolicy},
+		{AnnotationVariant, o.Variant}, {AnnotationSet, o.Set}, {AnnotationDeletionPolicy, o.DeletionPolicy}, {AnnotationFor, o.For},
 	} {
 		if err := setAnnotation(root, a.key, a.value); err != nil {
 			return err

@@ -52,14 +52,33 @@ func (e *Engine) make(ctx context.Context, item *Item) error {
 	if err != nil {
 		return err
 	}
+	if w.isLock() {
+		return e.finish(ctx, item, pkg)
+	}
 	report, err := mutate.Apply(pkg, w.pv, mutate.Options{Context: e.cfg.Fleet.Context, AllowKinds: e.cfg.AllowKinds, DropStale: true})
 	if err != nil {
 		return fmt.Errorf("variant %s: %w", w.pv.Name, err)
 	}
 	item.Warnings = append(item.Warnings, unfilled(report)...)
+	if w.dep != nil && w.dep.wires != nil {
+		if err := w.dep.wires.apply(pkg); err != nil {
+			return err
+		}
+		for _, g := range w.dep.wires.gates {
+			if !g.Met {
+				item.Warnings = append(item.Warnings, g.Name+": "+g.Message)
+			}
+		}
+	}
 	if pkg, err = e.render(ctx, w, pkg, item); err != nil {
 		return err
 	}
+	return e.finish(ctx, item, pkg)
+}
+
+// finish compares what was built with what is there, and prepares the commit.
+func (e *Engine) finish(ctx context.Context, item *Item, pkg *krm.Package) (err error) {
+	w := item.write.work
 	if item.write.files, err = pkg.Files(); err != nil {
 		return err
 	}
@@ -86,6 +105,9 @@ func (e *Engine) make(ctx context.Context, item *Item) error {
 // start is step 1: a clone of the upstream, or the revision that is there,
 // brought up to the upstream.
 func (e *Engine) start(ctx context.Context, w *work, item *Item) (*krm.Package, error) {
+	if w.isLock() {
+		return e.startLock(ctx, w, item)
+	}
 	if w.from == nil {
 		item.Base = w.up.pkg
 		return mutate.Clone(w.up.pkg, mutate.CloneOptions{
@@ -101,6 +123,21 @@ func (e *Engine) start(ctx context.Context, w *work, item *Item) (*krm.Package, 
 		return nil, err
 	}
 	return e.update(ctx, w, item, local)
+}
+
+// startLock is the lock's package with what was resolved.
+func (e *Engine) startLock(ctx context.Context, w *work, item *Item) (*krm.Package, error) {
+	if w.from == nil {
+		return w.dep.lock.write(nil, w.ownerAnnotations())
+	}
+	_, have, err := w.repo.readPackage(ctx, w.from.Ref.Commit, w.state.path)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", w.from.Ref.Name, err)
+	}
+	if err := e.setBase(ctx, w, item, have); err != nil {
+		return nil, err
+	}
+	return w.dep.lock.write(have, w.ownerAnnotations())
 }
 
 // setBase finds what a reviewer compares with.
@@ -233,7 +270,7 @@ func (w *work) ownerAnnotations() mutate.Owner {
 	if policy == v1alpha1.DeletionDelete {
 		policy = ""
 	}
-	return mutate.Owner{Variant: w.owner, Set: w.set, DeletionPolicy: string(policy)}
+	return mutate.Owner{Variant: w.owner, Set: w.set, DeletionPolicy: string(policy), For: w.madeFor()}
 }
 
 // render runs the package's pipelines, where there is a Renderer.

@@ -22,6 +22,7 @@ type variant struct {
 	pv  *v1alpha1.PackageVariant
 	set string
 	err error // why it cannot be made beside the others; nil for most
+	dep *dependent
 }
 
 // collide marks variants that would write to one folder, or one inside the
@@ -54,6 +55,25 @@ func (e *Engine) collide(variants []*variant) {
 			}
 		}
 	}
+}
+
+// isLock says whether it is a target's lock, which has no upstream.
+func (v *variant) isLock() bool { return v.dep != nil && v.dep.lock != nil }
+
+// wired is what of the values that it is given goes into its digest.
+func (v *variant) wired() []string {
+	if v.dep == nil || v.dep.wires == nil {
+		return nil
+	}
+	return v.dep.wires.text()
+}
+
+// madeFor is what variform.dev/owner says of its package.
+func (v *variant) madeFor() string {
+	if v.dep == nil {
+		return ""
+	}
+	return v.dep.owner
 }
 
 // work is one revision of one variant to bring up to date.
@@ -105,6 +125,12 @@ func isStalled(err error) bool {
 // work for each revision to look at, at least one item.
 func (e *Engine) decide(ctx context.Context, v *variant) []*Item {
 	base := Item{Identity: v.Identity, Name: v.pv.Name, Set: v.set, Variant: v.pv, Action: UpToDate}
+	if d := v.dep; d != nil {
+		base.Owner, base.Lock = d.owner, d.lock != nil
+		if base.Lock {
+			base.Variant = nil
+		}
+	}
 	works, err := e.survey(ctx, v, &base)
 	if err != nil {
 		return []*Item{base.fail(err)}
@@ -113,7 +139,9 @@ func (e *Engine) decide(ctx context.Context, v *variant) []*Item {
 	for _, w := range works {
 		item := base
 		item.Path = w.state.path
-		item.Upstream = w.up.String()
+		if !item.Lock {
+			item.Upstream = w.up.String()
+		}
 		e.judge(ctx, w, &item)
 		e.activate(ctx, w, &item)
 		items = append(items, &item)
@@ -140,14 +168,19 @@ func (e *Engine) survey(ctx context.Context, v *variant, item *Item) ([]*work, e
 	if v.err != nil {
 		return nil, v.err
 	}
-	up := e.resolveUpstream(ctx, v.Namespace, *v.pv.Spec.Upstream)
 	s := repo.stateOf(repo.path(v.Package))
+	var up upstreamResult
+	if v.isLock() {
+		up = v.dep.lock.source(repo, s.path)
+	} else {
+		up = e.resolveUpstream(ctx, v.Namespace, *v.pv.Spec.Upstream)
+	}
 	item.Path = s.path
 	item.targets = s.targets(func(h *head) bool { return e.mine(h.owner, v.Namespace) })
 	if up.err != nil {
 		return nil, fmt.Errorf("spec.upstream: %w", up.err)
 	}
-	if up.repo.git == repo.git && up.path == s.path {
+	if up.repo.git == repo.git && up.path == s.path && !v.isLock() {
 		return nil, stalled("spec.downstream: the package would be its own upstream (%s)", up.path)
 	}
 	owner := e.ownerID(v.pv)
@@ -334,14 +367,14 @@ func (e *Engine) judge(ctx context.Context, w *work, item *Item) {
 	}
 	switch {
 	case from == nil:
-		item.Action, item.Reasons = Create, []string{"new: from " + w.up.String()}
+		item.Action, item.Reasons = Create, w.reasons(inputs{}, then)
 		item.Phase = lifecycle.Draft
 	case from.Number > 0:
 		e.judgePublished(w, then, item)
 	case w.adopt:
 		item.Action, item.Reasons = Update, []string{"adopted"}
 	case from.inputs.Digest != then.Digest:
-		item.Action, item.Reasons = Update, why(from.inputs, then, w.up.String())
+		item.Action, item.Reasons = Update, w.reasons(from.inputs, then)
 	case behind(w.since, latest):
 		item.Action, item.Reasons = Update, []string{revisionName(latest.Number) + " was published since"}
 	default:
@@ -350,6 +383,19 @@ func (e *Engine) judge(ctx context.Context, w *work, item *Item) {
 	if item.write != nil && e.cfg.Memo != nil && from != nil && (from.Number > 0 || !behind(w.since, latest)) && e.cfg.Memo.Has(w.memoKey()) {
 		item.Action, item.Reasons, item.write = UpToDate, nil, nil
 	}
+}
+
+// reasons tell why a revision is made.
+func (w *work) reasons(old, now inputs) []string {
+	switch {
+	case w.isLock():
+		return w.dep.lock.changes(w.from)
+	case w.from != nil:
+		return why(old, now, w.up.String())
+	case w.dep != nil && len(w.dep.needs) > 0:
+		return []string{"new: from " + w.up.String() + ", needed by " + strings.Join(limit(w.dep.needs, 3), ", ")}
+	}
+	return []string{"new: from " + w.up.String()}
 }
 
 func (e *Engine) judgePublished(w *work, then inputs, item *Item) {
@@ -361,7 +407,7 @@ func (e *Engine) judgePublished(w *work, then inputs, item *Item) {
 	case w.adopt:
 		item.Action, item.Reasons = Redraft, []string{"adopted from " + revisionName(w.from.Number)}
 	case w.from.inputs.Digest != then.Digest:
-		item.Action, item.Reasons = Redraft, why(w.from.inputs, then, w.up.String())
+		item.Action, item.Reasons = Redraft, w.reasons(w.from.inputs, then)
 	default:
 		item.write = nil
 	}
@@ -403,7 +449,7 @@ func (w *work) memoKey() string {
 // inputsOf collects what goes into a variant, but for the Published revision
 // that it starts from; selection says what fills its injection points.
 func (e *Engine) inputsOf(w *work) (parts inputParts, selection *injector.Report, err error) {
-	spec, err := canonicalSpec(w.pv, w.set, w.owner)
+	spec, err := canonicalSpec(w.variant, w.owner)
 	if err != nil {
 		return inputParts{}, nil, err
 	}

@@ -61,14 +61,7 @@ func (e *Engine) expand(ctx context.Context, plan *Plan) []*variant {
 			Identity: Identity{pv.Namespace, pv.Spec.Downstream.Repo, pv.Spec.Downstream.Package}, pv: pv,
 		})
 	}
-	for _, v := range out {
-		if r := e.repos[repoKey{v.Namespace, v.Repository}]; r != nil {
-			if r.wanted == nil {
-				r.wanted = map[string]bool{}
-			}
-			r.wanted[r.path(v.Package)] = true
-		}
-	}
+	e.markWanted(out)
 	return out
 }
 

@@ -131,7 +131,8 @@ func short(digest string) string { return digest[:part] }
 // canonicalSpec is what of a variant goes into its package again and again.
 // Labels and annotations are left out: they are set at creation only (seed
 // 002, "Basic Spec Fields"), and so is the upstream, which is an input of its own.
-func canonicalSpec(pv *v1alpha1.PackageVariant, set, owner string) (string, error) {
+func canonicalSpec(v *variant, owner string) (string, error) {
+	pv := v.pv
 	s := pv.Spec
 	s.Labels, s.Annotations = nil, nil
 	s.Upstream = nil
@@ -139,7 +140,9 @@ func canonicalSpec(pv *v1alpha1.PackageVariant, set, owner string) (string, erro
 	b, err := json.Marshal(struct {
 		Owner, Set string
 		Spec       v1alpha1.PackageVariantSpec
-	}{owner, set, s})
+		For        string   `json:",omitempty"`
+		Wires      []string `json:",omitempty"`
+	}{owner, v.set, s, v.madeFor(), v.wired()})
 	if err != nil {
 		return "", fmt.Errorf("PackageVariant %s/%s: %w", pv.Namespace, pv.Name, err)
 	}

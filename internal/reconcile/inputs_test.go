@@ -81,7 +81,7 @@ func TestCanonicalSpec(t *testing.T) {
 	}
 	text := func(v *v1alpha1.PackageVariant, set, owner string) string {
 		t.Helper()
-		s, err := canonicalSpec(v, set, owner)
+		s, err := canonicalSpec(&variant{pv: v, set: set}, owner)
 		if err != nil {
 			t.Fatal(err)
 		}

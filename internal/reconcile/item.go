@@ -57,8 +57,12 @@ type Item struct {
 	// may be empty for a package whose variant has gone.
 	Name string
 	Set  string
-	// Variant is nil for a package whose variant has gone.
+	// Variant is nil for a package whose variant has gone, and for a lock.
 	Variant *v1alpha1.PackageVariant
+	// Owner is the <namespace>/<name> of the PackageVariant that it was first
+	// made for, "" for what was asked for by itself; of a Lock, its target.
+	Owner string
+	Lock  bool
 
 	Action Action
 	// Reasons tell why, one line each: which input changed, what is wrong.
@@ -93,6 +97,7 @@ type Item struct {
 
 	targets []target
 	write   *write
+	built   bool // or tried
 	publish bool // once the Draft is there
 	// oneOfSeveral is a Draft that would be published if it were the only one.
 	oneOfSeveral bool
@@ -120,6 +125,8 @@ type Plan struct {
 	Items []*Item
 	// Sets are sorted by namespace and name.
 	Sets []*SetStatus
+	// Targets are those whose dependencies were resolved, sorted.
+	Targets []*TargetPlan
 	// Problems lists inputs that could not be read at all.
 	Problems []error
 	// Warnings are about no one variant.

@@ -23,9 +23,12 @@ const reviewNeeded = "needed"
 // local values that were lost, Porch's annotation and our trailers.
 func draftMessage(w *work, item *Item) (string, error) {
 	var b strings.Builder
-	if w.from == nil {
+	switch {
+	case w.isLock():
+		fmt.Fprintf(&b, "Lock the dependencies of %s\n", w.dep.target.Name())
+	case w.from == nil:
 		fmt.Fprintf(&b, "Clone %s into %s\n", w.up.String(), w.state.path)
-	} else {
+	default:
 		fmt.Fprintf(&b, "Update %s from %s\n", w.state.path, w.up.String())
 	}
 	b.WriteString("\n")
@@ -53,6 +56,12 @@ func draftMessage(w *work, item *Item) (string, error) {
 
 // task tells Porch what the commit did.
 func (w *work) task() *gitrepo.Task {
+	if w.isLock() {
+		if w.from == nil {
+			return &gitrepo.Task{Type: "init", Init: &gitrepo.InitTask{}}
+		}
+		return EditTask(RevisionName(w.Repository, w.Package, w.from.workspace))
+	}
 	upstream := w.up.name(w.pv.Spec.Upstream.Package)
 	if w.from == nil {
 		return &gitrepo.Task{Type: "clone", Clone: &gitrepo.CloneTask{Upstream: gitrepo.UpstreamPackage{UpstreamRef: &gitrepo.RevisionRef{Name: upstream}}}}

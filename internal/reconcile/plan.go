@@ -37,19 +37,17 @@ func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
 	plan.Problems = append(plan.Problems, e.readPolicies()...)
 	plan.Problems = append(plan.Problems, e.openRepositories(ctx)...)
 	wanted := e.expand(ctx, plan)
-	e.collide(wanted)
 	plan.Problems = append(plan.Problems, e.readHeads(ctx)...)
+	wanted = e.dependencies(ctx, plan, wanted)
+	plan.Problems = append(plan.Problems, e.deepen(ctx, wanted)...)
+	e.collide(wanted)
 	selected, err := e.only(wanted)
 	if err != nil {
 		return nil, err
 	}
 	e.prefetch(ctx, selected)
-	items, err := parallel(ctx, e.limit(), selected, func(ctx context.Context, v *variant) []*Item { return e.decide(ctx, v) })
-	if err != nil {
+	if plan.Items, err = e.decideAll(ctx, selected); err != nil {
 		return nil, err
-	}
-	for _, list := range items {
-		plan.Items = append(plan.Items, list...)
 	}
 	e.planRemovals(ctx, plan, wanted)
 	plan.sort()
@@ -68,7 +66,8 @@ func (p *Plan) sort() {
 func (e *Engine) buildAll(ctx context.Context, items []*Item) error {
 	var todo []*Item
 	for _, i := range items {
-		if i.write != nil && i.write.work != nil {
+		if i.write != nil && i.write.work != nil && !i.built {
+			i.built = true
 			todo = append(todo, i)
 		}
 	}
@@ -198,5 +197,5 @@ func (e *Engine) only(all []*variant) ([]*variant, error) {
 			return nil, fmt.Errorf("nothing is called %q: give the name of a variant, repository/package, a set, a repository or a package", name)
 		}
 	}
-	return out, nil
+	return closure(out, all), nil
 }

@@ -165,6 +165,7 @@ func (e *Engine) pruneBlocks(plan *Plan) []string {
 func (e *Engine) orphans(ctx context.Context, wanted []*variant) []*Item {
 	want := map[Identity]bool{}
 	place := map[string]bool{}
+	at := folderOf
 	for _, v := range wanted {
 		want[v.Identity] = true
 		if r := e.repos[repoKey{v.Namespace, v.Repository}]; r != nil && r.git != nil {
@@ -190,7 +191,9 @@ func (e *Engine) orphans(ctx context.Context, wanted []*variant) []*Item {
 			place[r.git.URL()+"\x00"+path] = true
 			item := &Item{Identity: id, Name: owner[strings.LastIndex(owner, "/")+1:], Path: path}
 			item.targets = s.targets(func(h *head) bool { return e.mine(h.owner, r.obj.Namespace) })
-			if upstreams[r.git.URL()+"\x00"+path] {
+			if why := cmp.Or(e.untouchable[at(r, path)], e.untouchable[at(r, "")]); why != "" {
+				item.keep("nothing is known to need it, but " + why)
+			} else if upstreams[r.git.URL()+"\x00"+path] {
 				item.keep("its variant has gone, but other variants have it as their upstream")
 			} else {
 				e.planRemoval(ctx, item, &removal{repo: r, state: s})
@@ -230,6 +233,9 @@ func (e *Engine) upstreamPlaces(wanted []*variant) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range wanted {
 		u := v.pv.Spec.Upstream
+		if u == nil {
+			continue
+		}
 		if r := e.repos[repoKey{v.Namespace, u.Repo}]; r != nil && r.git != nil {
 			out[r.git.URL()+"\x00"+r.path(u.Package)] = true
 		}
@@ -276,7 +282,11 @@ func (e *Engine) removeRevision(ctx context.Context, item *Item, r *removal, h *
 		// The Kptfile has the last word: a person gave it up, or away.
 		return nil
 	}
-	r.owner, item.Set = owner, owner.Set
+	if owner.For != "" && e.cfg.Dependencies == nil {
+		item.keep("another package needed it, and dependencies are left alone in this run")
+		return nil
+	}
+	r.owner, item.Set, item.Owner = owner, owner.Set, owner.For
 	item.Workspace, item.Revision, item.Phase, item.Ref = h.workspace, h.Number, lifecycle.Phase(h.Lifecycle), h.Ref.Name
 	item.Before = pkg
 	switch lifecycle.Remove(v1alpha1.DeletionPolicy(owner.DeletionPolicy), lifecycle.Phase(h.Lifecycle)) {

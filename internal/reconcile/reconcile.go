@@ -25,6 +25,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/wiring"
 	"github.com/variform/variform/variantgen"
 )
 
@@ -38,6 +39,8 @@ type Fleet struct {
 	// Context are the same and all other objects, with their content, for
 	// injection.
 	Context *injector.Context
+	// ContextObjects are those of Context, for outputs that are known at run time.
+	ContextObjects []injector.Object
 	// Installations say how the revisions of packages become active, and how
 	// many are kept.
 	Installations []*variformv1alpha1.Installation
@@ -72,6 +75,9 @@ type Config struct {
 	Manager string
 	// Renderer renders packages; nil leaves pipelines unrun.
 	Renderer Renderer
+	// Dependencies brings what packages need; nil leaves dependencies alone, and
+	// what was brought before.
+	Dependencies *Dependencies
 	// Only restricts the run to variants, sets, repositories or packages of
 	// these names; nil is all. Nothing is deleted under it.
 	Only []string
@@ -107,13 +113,16 @@ type Progress struct {
 // Engine runs plans for one Config. An Engine may plan and apply many times;
 // it is not safe for concurrent use.
 type Engine struct {
-	cfg      Config
-	repos    map[repoKey]*repository
-	sorted   []*repository              // the same, by namespace and name
-	byURL    map[addressKey]*repository // the first of each address, by sorted
-	upstream memo[upstreamKey, upstreamResult]
-	versions memo[functionKey, string]
-	policies map[Identity]policy
+	cfg         Config
+	repos       map[repoKey]*repository
+	sorted      []*repository              // the same, by namespace and name
+	byURL       map[addressKey]*repository // the first of each address, by sorted
+	upstream    memo[upstreamKey, upstreamResult]
+	versions    memo[functionKey, string]
+	policies    map[Identity]policy
+	objects     *wiring.Objects
+	wiring      *wiring.Compiler
+	untouchable map[place]string // packages that no run may delete now, and why
 }
 
 // New returns an Engine.
@@ -124,7 +133,7 @@ func New(cfg Config) *Engine {
 	if cfg.OCI == nil {
 		cfg.OCI = ocirepo.NewStore(ocirepo.Options{})
 	}
-	return &Engine{cfg: cfg}
+	return &Engine{cfg: cfg, objects: wiring.NewObjects(cfg.Fleet.ContextObjects), wiring: wiring.NewCompiler()}
 }
 
 func (e *Engine) progress(p Progress) {

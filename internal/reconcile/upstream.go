@@ -64,6 +64,7 @@ type upstreamResult struct {
 	pkg       *krm.Package       // shared: Clone before changing
 	points    []injector.Point
 	functions []string
+	offer     *offer
 }
 
 // ref is the tag, branch or commit, or the image's tag or digest.
@@ -113,6 +114,12 @@ func (e *Engine) readUpstream(ctx context.Context, namespace string, u v1alpha1.
 	if err != nil {
 		return res, err
 	}
+	digest := res.lock.Git.Commit
+	if res.repo.git != nil {
+		digest = "git:" + digest
+	}
+	o := readOffer(res.pkg, u.Package, res.ref(), digest)
+	res.offer = &o
 	res.points = injector.Find(res.pkg)
 	if e.cfg.Renderer != nil {
 		res.functions = e.cfg.Renderer.Versions(res.pkg)

@@ -35,6 +35,18 @@ const (
 	// PackageVariants (label, see SetMetadata).
 	SetKey = "variform.dev/set"
 
+	// OwnerAnnotation stands on a variant that was made because another needs it, and on its Kptfile: the
+	// <namespace>/<name> of the PackageVariant that it was first made for (seed 003); of a target's lock it
+	// is the target's.
+	OwnerAnnotation = "variform.dev/owner"
+
+	// TargetsAnnotation of a Repository lists folders, as patterns separated by commas, that are targets of
+	// their own: "clusters/*". PlatformAnnotation says what its targets run on, "kubernetes=1.31.2", and
+	// APIsAnnotation which APIs they serve beside those of their packages, "cert-manager.io/v1/Issuer".
+	TargetsAnnotation  = "variform.dev/targets"
+	PlatformAnnotation = "variform.dev/platform"
+	APIsAnnotation     = "variform.dev/apis"
+
 	// DeletionPolicyAnnotation keeps the variant's deletion policy on the
 	// Kptfile, for the time when the variant itself is gone.
 	DeletionPolicyAnnotation = "variform.dev/deletion-policy"

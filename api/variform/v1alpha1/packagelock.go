@@ -42,6 +42,8 @@ type LockedPackage struct {
 	Source string `json:"source,omitempty"`
 	// Digest is what was found there.
 	Digest string `json:"digest,omitempty"`
+	// Owner is what it was first made for, a name as in Dependencies; empty where it was asked for by itself.
+	Owner string `json:"owner,omitempty"`
 	// Why says who asked for it.
 	Why string `json:"why,omitempty"`
 	// Dependencies are names of instances, sorted, with their namespace where that is another.

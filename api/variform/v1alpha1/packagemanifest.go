@@ -205,3 +205,11 @@ type Lifecycle struct {
 	// Uninstall removes the dependency with its parent, unless something else uses it.
 	Uninstall *bool `json:"uninstall,omitempty"`
 }
+
+// Removes says whether the dependency goes with its parent.
+func (l Lifecycle) Removes() bool {
+	if l.Uninstall != nil {
+		return *l.Uninstall
+	}
+	return l.Managed
+}

@@ -1,0 +1,505 @@
+// Package depend joins the resolver to a fleet: what the variants of a target
+// need, answered with what the target has, becomes more variants and a lock
+// (design section 1; issue of seeds 000, 001, 003 and 004). It only computes;
+// who reads Git brings the facts.
+//
+//	pool, err := depend.NewPool(catalogue, catalogs, upstreams)
+//	answer := target.Resolve(pool)
+//	derived, err := answer.Derive(upstreamOf)
+//
+// A target is a Repository, or a folder of one. An installation is a package
+// there: the last part of its path is its name, what comes before its namespace,
+// so that a package at the top is global and one in a folder sees its
+// neighbours and the top (seed 000, local before global).
+package depend
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/variantgen"
+)
+
+// LockPackage is the folder of a target's lock, and LockFile the lock in it.
+const (
+	LockPackage = "variform-lock"
+	LockFile    = "lock.yaml"
+)
+
+// Target is one target with what is wanted of it and what it has.
+type Target struct {
+	// Namespace is that of the Repository, Repository its name, Directory the
+	// folder in it, "" for all of it.
+	Namespace, Repository, Directory string
+	// Variants are the wanted ones, of all sets.
+	Variants []*Variant
+	// Existing are packages that are there and that no variant makes.
+	Existing []resolver.Installation
+	// Installations are those of the management directory that are for the
+	// target, or for every one of its namespace.
+	Installations []*v1alpha1.Installation
+	// Lock is the newest answer, Placed the one that was approved; nil for none.
+	Lock, Placed *resolver.Lock
+	// APIs are served beside those of its packages, Platform is what it runs on.
+	APIs     []resolver.GVK
+	Platform map[string]string
+	// Refresh are packages, "*" for all, that take their newest version.
+	Refresh []string
+}
+
+// Name is the Repository's, with the folder where the target is one.
+func (t *Target) Name() string { return path.Join(t.Repository, t.Directory) }
+
+// ID names the target among those of all namespaces.
+func (t *Target) ID() string { return t.Namespace + "/" + t.Name() }
+
+// Variant is one wanted variant.
+type Variant struct {
+	PackageVariant *configv1alpha1.PackageVariant
+	// Set is the set that made it, "" for one that was written by hand.
+	Set string
+	// Ref is its package's path below the target.
+	Ref string
+	// Upstream is what it is a variant of.
+	Upstream *resolver.Package
+}
+
+// ID is how others name the variant.
+func (v *Variant) ID() string { return v.PackageVariant.Namespace + "/" + v.PackageVariant.Name }
+
+// Pool is the catalogue that all targets choose from: what the Catalogs have,
+// and what the fleet's variants come from.
+type Pool struct {
+	catalog *resolver.Catalog
+}
+
+// NewPool indexes package versions once for all targets. An upstream with the
+// number of a catalogued version and other content gets build metadata of its
+// own, so that neither is taken for the other; it is changed in place.
+func NewPool(entries []resolver.Package, catalogs []*v1alpha1.Catalog, upstreams []*resolver.Package) (*Pool, error) {
+	type key struct{ name, version string }
+	have := map[key]string{}
+	for i := range entries {
+		have[key{entries[i].Package, entries[i].Version}] = entries[i].Digest
+	}
+	all := slices.Clone(entries)
+	for _, u := range upstreams {
+		digest, there := have[key{u.Package, u.Version}]
+		if there && digest != u.Digest {
+			sep := "+"
+			if strings.Contains(u.Version, "+") {
+				sep = "."
+			}
+			u.Version += sep + shortDigest(u.Digest)
+			_, there = have[key{u.Package, u.Version}]
+		}
+		if !there {
+			have[key{u.Package, u.Version}] = u.Digest
+			all = append(all, *u)
+		}
+	}
+	cat, err := resolver.Documents{Candidates: all, Catalogs: catalogs}.Catalog()
+	return &Pool{cat}, err
+}
+
+// shortDigest is what tells a digest from others in a version: twelve digits.
+func shortDigest(digest string) string {
+	_, hex, _ := strings.Cut(digest, ":")
+	return "g" + hex[:min(12, len(hex))]
+}
+
+// Version is an upstream's: the manifest's, else that of its tag (v3 is 3.0.0),
+// else a prerelease of nothing that names its digest.
+func Version(manifest, tag, digest string) string {
+	if manifest != "" {
+		return manifest
+	}
+	if v, ok := TagVersion(tag); ok {
+		return v
+	}
+	return "0.0.0-" + shortDigest(digest)
+}
+
+// Input is what the resolver gets for the target. Its error lists all that
+// keeps the target from being resolved.
+func (t *Target) Input(pool *Pool) (resolver.Input, error) {
+	in := resolver.Input{
+		Catalog: pool.catalog, Installations: slices.Clone(t.Existing), APIs: t.APIs, Platform: t.Platform,
+		Lock: t.Lock, Placed: t.Placed, Refresh: t.Refresh, ClusterNamespace: new(string),
+	}
+	errs := []error{t.once()}
+	used := map[*v1alpha1.Installation]bool{}
+	for _, v := range t.Variants {
+		in.Want = append(in.Want, t.request(v, used))
+	}
+	for _, i := range t.Installations {
+		ns, here := t.Place(i)
+		if used[i] || !here {
+			continue
+		}
+		own := *i
+		own.Namespace = ns
+		if e, ok := resolver.Existing(&own, pool.catalog, t.Placed); ok {
+			if !slices.ContainsFunc(in.Installations, func(o resolver.Installation) bool { return o.Ref() == e.Ref() }) {
+				in.Installations = append(in.Installations, e)
+			}
+			continue
+		}
+		if i.Spec.Target != "" {
+			in.Want = append(in.Want, resolver.FromInstallation(&own))
+		}
+	}
+	return in, errors.Join(errs...)
+}
+
+// Wants says whether anything is to be resolved: a variant needs something, or
+// an Installation asks for a package.
+func (t *Target) Wants() bool {
+	used := map[*v1alpha1.Installation]bool{}
+	for _, v := range t.Variants {
+		if len(v.Upstream.Requires) > 0 {
+			return true
+		}
+		t.request(v, used)
+	}
+	return slices.ContainsFunc(t.Installations, func(i *v1alpha1.Installation) bool {
+		_, here := t.Place(i)
+		return here && !used[i] && i.Spec.Target != "" && i.Status.CurrentRevision == ""
+	})
+}
+
+// once refuses two variants of a package of which a target has one place.
+func (t *Target) once() error {
+	var errs []error
+	first := map[string]*Variant{}
+	for _, v := range t.Variants {
+		key := v.Upstream.Package
+		switch v.Upstream.Scope {
+		case resolver.ScopeCluster:
+		case resolver.ScopeNamespace:
+			key += " in " + namespace(v.Ref)
+		default:
+			continue
+		}
+		if o := first[key]; o != nil {
+			errs = append(errs, fmt.Errorf("%s and %s are both variants of %s, which has scope %s: remove one of PackageVariants %s and %s",
+				o.Ref, v.Ref, v.Upstream.Package, v.Upstream.Scope, o.ID(), v.ID()))
+			continue
+		}
+		first[key] = v
+	}
+	return errors.Join(errs...)
+}
+
+// Place is the namespace in the target that an Installation is for; here is
+// false where it is for another target.
+func (t *Target) Place(i *v1alpha1.Installation) (ns string, here bool) {
+	if i.Spec.Target == "" {
+		return "", true
+	}
+	return below(t.Name(), strings.Trim(i.Spec.Target, "/"))
+}
+
+// below is what of a path comes after a folder of it.
+func below(dir, name string) (string, bool) {
+	if name == dir {
+		return "", true
+	}
+	rest, ok := strings.CutPrefix(name, dir+"/")
+	return rest, ok
+}
+
+// namespace is the folder that a package stands in, "" at the top.
+func namespace(ref string) string {
+	if dir := path.Dir(ref); dir != "." {
+		return dir
+	}
+	return ""
+}
+
+// request asks for a variant's package at its very version, with what an
+// Installation decides about it.
+func (t *Target) request(v *Variant, used map[*v1alpha1.Installation]bool) resolver.Request {
+	r := resolver.Request{Allow: resolver.Changes{Upgrade: true}}
+	if i := t.decision(v); i != nil {
+		used[i] = true
+		r = resolver.FromInstallation(i)
+	}
+	r.Name, r.Namespace, r.Package, r.Version, r.Prereleases = path.Base(v.Ref), namespace(v.Ref), v.Upstream.Package, v.Upstream.Version, nil
+	r.Parameters = t.parameters(v, r.Parameters)
+	return r
+}
+
+// parameters adds the values that the variant's own package context gives.
+func (t *Target) parameters(v *Variant, given map[string]string) map[string]string {
+	context := v.PackageVariant.Spec.PackageContext
+	if context == nil || len(v.Upstream.ContextKeys) == 0 {
+		return given
+	}
+	out := map[string]string{}
+	for name, key := range v.Upstream.ContextKeys {
+		if value, ok := context.Data[key]; ok {
+			out[name] = value
+		}
+	}
+	for name, value := range given {
+		out[name] = value
+	}
+	return out
+}
+
+// decision is the Installation about a variant: for its target before for all,
+// and by its path before by its package.
+func (t *Target) decision(v *Variant) *v1alpha1.Installation {
+	var best *v1alpha1.Installation
+	rank := 0
+	for _, i := range t.Installations {
+		ns, here := t.Place(i)
+		if !here {
+			continue
+		}
+		n := 0
+		switch {
+		case path.Join(ns, i.Spec.Package) == v.Ref || i.Spec.Target == "" && i.Spec.Package == v.PackageVariant.Spec.Downstream.Package:
+			n = 2
+		case i.Spec.Package == v.Upstream.Package && (ns == "" || ns == namespace(v.Ref)):
+			n = 1
+		default:
+			continue
+		}
+		if i.Spec.Target != "" {
+			n += 2
+		}
+		if n > rank {
+			best, rank = i, n
+		}
+	}
+	return best
+}
+
+// Answer is what a target is to have.
+type Answer struct {
+	Target     *Target
+	Input      resolver.Input
+	Resolution *resolver.Resolution
+	// Lock is the answer as a document; nil with Err.
+	Lock *v1alpha1.PackageLock
+	// Err is why there is no answer, such as a [*resolver.ConflictError].
+	Err error
+}
+
+// Resolve answers for the target. It may be called for many targets at once.
+func (t *Target) Resolve(pool *Pool) *Answer {
+	a := &Answer{Target: t}
+	if a.Input, a.Err = t.Input(pool); a.Err != nil {
+		return a
+	}
+	if a.Resolution, a.Err = resolver.Resolve(a.Input); a.Err != nil {
+		return a
+	}
+	if a.Err = a.unallowed(); a.Err != nil {
+		return a
+	}
+	a.Lock = a.Resolution.Document(t.Name())
+	a.setOwners()
+	return a
+}
+
+// unallowed refuses changes of what is in place that no search could refuse: of
+// several instances of one package it knows only now which is which.
+func (a *Answer) unallowed() error {
+	up, down := true, true
+	for _, w := range a.Input.Want {
+		up = up && w.Allow.Upgrade && !w.ValidateOnly
+		down = down && w.Allow.Downgrade && !w.ValidateOnly
+	}
+	e := &resolver.ConflictError{Kind: resolver.NoSolution, Summary: "what is in place would change in a way that is not allowed:"}
+	for _, c := range a.Resolution.Changes {
+		if c.Kind == "upgrade" && !up || c.Kind == "downgrade" && !down {
+			e.Reasons = append(e.Reasons, fmt.Sprintf("%s is at %s and would get %s", c.Installation, c.From, c.To))
+			e.Hints = append(e.Hints, fmt.Sprintf("allow an %s of %s: spec.dependencies.allowChanges of the Installation", c.Kind, c.Installation))
+		}
+	}
+	if len(e.Reasons) == 0 {
+		return nil
+	}
+	return e
+}
+
+// setOwners records whom each dependency was made for: who is recorded as long
+// as it needs it, else the first that does (seed 003, "the first creator").
+func (a *Answer) setOwners() {
+	was := map[string]string{}
+	for _, l := range []*resolver.Lock{a.Target.Placed, a.Target.Lock} {
+		if l == nil {
+			continue
+		}
+		for _, p := range l.Packages {
+			was[path.Join(p.Namespace, p.Name)] = p.Owner
+		}
+	}
+	for n := range a.Lock.Spec.Packages {
+		p := &a.Lock.Spec.Packages[n]
+		ref := path.Join(p.Namespace, p.Name)
+		i := a.Resolution.Find(ref)
+		if i == nil || i.Existing || i.Requested {
+			continue
+		}
+		who := a.Requirers(ref)
+		if p.Owner = was[ref]; !slices.Contains(who, p.Owner) && len(who) > 0 {
+			p.Owner = who[0]
+		}
+	}
+}
+
+// Requirers are the installations that need one, in the order of the walk from
+// what was asked for.
+func (a *Answer) Requirers(ref string) []string {
+	var out []string
+	for _, p := range a.Resolution.Instances {
+		for _, b := range p.Bindings {
+			if b.Installation != "" && path.Join(b.Namespace, b.Installation) == ref && !slices.Contains(out, p.Ref()) {
+				out = append(out, p.Ref())
+			}
+		}
+	}
+	return out
+}
+
+// Derived is a variant that a target needs beside those that are wanted.
+type Derived struct {
+	*Variant
+	Instance *resolver.Instance
+	// Owner is the variant that it was first made for, "" where an Installation
+	// asks for it by itself.
+	Owner string
+}
+
+// UpstreamFunc finds a resolved version among the registered Repositories.
+type UpstreamFunc func(*resolver.Instance) (*configv1alpha1.Upstream, error)
+
+// Derive makes the variants that the answer needs: one for each instance that
+// is to be created and that no variant makes (seed 003, "PackageInstalls for
+// dependencies"). They take over the context, the injectors, labels and
+// annotations of the variant at the root of what needs them.
+func (a *Answer) Derive(upstream UpstreamFunc) ([]*Derived, error) {
+	wanted := map[string]*Variant{}
+	for _, v := range a.Target.Variants {
+		wanted[v.Ref] = v
+	}
+	var out []*Derived
+	var errs []error
+	for _, i := range a.Resolution.Instances {
+		if wanted[i.Ref()] != nil || i.Existing || !i.Create {
+			continue
+		}
+		up, err := upstream(i)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", i.Package, i.Version, err))
+			continue
+		}
+		out = append(out, a.derive(i, up, wanted[a.Resolution.RootRef(i)]))
+	}
+	names := map[string]string{}
+	for _, v := range a.Target.Variants {
+		names[v.Ref] = v.ID()
+	}
+	for _, d := range out {
+		names[d.Ref] = d.ID()
+	}
+	for _, d := range out {
+		for _, p := range a.Lock.Spec.Packages {
+			if path.Join(p.Namespace, p.Name) == d.Ref && p.Owner != "" {
+				if d.Owner = names[p.Owner]; d.Owner == "" { // made by others: it is their package's
+					d.Owner = a.Target.Namespace + "/" + p.Owner
+				}
+				d.PackageVariant.Annotations = map[string]string{v1alpha1.OwnerAnnotation: d.Owner}
+			}
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func (a *Answer) derive(i *resolver.Instance, up *configv1alpha1.Upstream, root *Variant) *Derived {
+	t := a.Target
+	pkg := path.Join(t.Directory, i.Ref())
+	pv := &configv1alpha1.PackageVariant{}
+	pv.APIVersion, pv.Kind = configv1alpha1.APIVersion, configv1alpha1.KindPackageVariant
+	pv.Namespace, pv.Name = t.Namespace, variantgen.Name("dependency", t.Repository, pkg)
+	pv.Spec.Upstream = up
+	pv.Spec.Downstream = &configv1alpha1.Downstream{Repo: t.Repository, Package: pkg}
+	pv.Spec.DeletionPolicy = configv1alpha1.DeletionOrphan
+	if i.Requested || a.managed(i) {
+		pv.Spec.DeletionPolicy = configv1alpha1.DeletionDelete
+	}
+	d := &Derived{Variant: &Variant{PackageVariant: pv, Ref: i.Ref(), Upstream: i.Manifest()}, Instance: i}
+	if root != nil {
+		from := &root.PackageVariant.Spec
+		d.Set = root.Set
+		pv.Spec.PackageContext, pv.Spec.Injectors = from.PackageContext, from.Injectors
+		pv.Spec.Labels, pv.Spec.Annotations = from.Labels, from.Annotations
+	}
+	return d
+}
+
+// managed says whether the dependency goes with what needs it (seed 001,
+// "lifecycle"): one of those that do manages it. Others leave it where it is.
+func (a *Answer) managed(i *resolver.Instance) bool {
+	for _, p := range a.Resolution.Instances {
+		m := p.Manifest()
+		if m == nil {
+			continue
+		}
+		for _, b := range p.Bindings {
+			if b.Installation == "" || path.Join(b.Namespace, b.Installation) != i.Ref() {
+				continue
+			}
+			for _, r := range m.Requires {
+				if r.Alias == b.Alias && r.Lifecycle.Removes() {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Changed tells what two locks have different, one line each: what comes,
+// changes and goes.
+func Changed(old, now *resolver.Lock) []string {
+	was := map[string]*resolver.LockedPackage{}
+	if old != nil {
+		for n := range old.Packages {
+			p := &old.Packages[n]
+			was[path.Join(p.Namespace, p.Name)] = p
+		}
+	}
+	var out []string
+	for n := range now.Packages {
+		p := &now.Packages[n]
+		ref := path.Join(p.Namespace, p.Name)
+		o := was[ref]
+		delete(was, ref)
+		switch name := cmp.Or(p.Package, p.Name); {
+		case o == nil:
+			out = append(out, fmt.Sprintf("%s comes: %s %s, %s", ref, name, p.Version, cmp.Or(p.Why, "there already")))
+		case o.Version != p.Version:
+			out = append(out, fmt.Sprintf("%s: %s %s instead of %s", ref, name, p.Version, o.Version))
+		case o.Digest != p.Digest:
+			out = append(out, fmt.Sprintf("%s: %s %s is %s instead of %s", ref, name, p.Version, p.Digest, o.Digest))
+		case o.Why != p.Why:
+			out = append(out, fmt.Sprintf("%s: %s", ref, p.Why))
+		}
+	}
+	for _, ref := range slices.Sorted(mapKeys(was)) {
+		out = append(out, ref+" goes")
+	}
+	return out
+}

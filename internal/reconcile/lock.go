@@ -1,0 +1,89 @@
+package reconcile
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/resolver"
+)
+
+// lockContent is a target's lock, to be drafted as a package of its own beside
+// the variants that it covers.
+type lockContent struct {
+	target *fleetTarget
+	doc    *variformv1alpha1.PackageLock
+	data   []byte
+	when   time.Time // of the newest commit among what it was made of
+}
+
+func newLockContent(t *fleetTarget, doc *variformv1alpha1.PackageLock, when time.Time) (*lockContent, error) {
+	doc.Annotations = map[string]string{"config.kubernetes.io/local-config": "true"}
+	data, err := resolver.EncodeLock(doc)
+	return &lockContent{t, doc, data, when}, err
+}
+
+// source stands for the upstream that a lock does not have.
+func (c *lockContent) source(r *repository, path string) upstreamResult {
+	return upstreamResult{repo: r, path: path, content: hash(string(c.data)), when: c.when, lock: &kptfilev1.Locator{Git: &kptfilev1.GitLock{}}}
+}
+
+// changes tell what differs from an older lock.
+func (c *lockContent) changes(from *head) []string {
+	old := c.target.Lock
+	switch {
+	case from == nil:
+		old = nil
+	case from.Number > 0:
+		old = c.target.Placed
+	}
+	if lines := depend.Changed(old, &c.doc.Spec); len(lines) > 0 {
+		return limit(lines, maxReasons)
+	}
+	return []string{"the lock is not what was resolved: it was changed by hand, or written by another version of variform"}
+}
+
+// maxReasons bounds how many lines an item gives as its reasons.
+const maxReasons = 20
+
+const lockKptfile = `apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: ` + depend.LockPackage + `
+  annotations:
+    config.kubernetes.io/local-config: "true"
+info:
+  description: >-
+    What the packages of this target need, and what answers it. Variform writes
+    lock.yaml; it is approved together with the packages that it names.
+`
+
+// write puts the lock into its package: a new one, or one that is there. A lock
+// that says the same keeps the bytes, and with them what people wrote into it.
+func (c *lockContent) write(have *krm.Package, owner mutate.Owner) (*krm.Package, error) {
+	if have == nil {
+		var err error
+		if have, err = krm.Parse([]krm.File{{Path: kptfilev1.KptFileName, Data: []byte(lockKptfile)}}); err != nil {
+			return nil, err
+		}
+	}
+	p := have.Clone()
+	was, ok := p.Read(depend.LockFile)
+	data := c.data
+	if ok {
+		if old, err := resolver.ParseLock(was.Data); err == nil && reflect.DeepEqual(*old, c.doc.Spec) {
+			data = was.Data
+		}
+	}
+	p.Write(krm.File{Path: depend.LockFile, Mode: was.Mode, Data: data})
+	if err := mutate.SetOwner(p, owner); err != nil {
+		return nil, stalledError{fmt.Errorf("the lock's package: %w", err)}
+	}
+	return p, nil
+}

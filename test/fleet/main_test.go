@@ -1,0 +1,142 @@
+package fleet
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/variform/variform/internal/cli"
+	"github.com/variform/variform/internal/gittest"
+)
+
+// gitEnv keeps git away from the machine's configuration, and gives the person
+// who approves a name.
+var gitEnv = map[string]string{
+	"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_TERMINAL_PROMPT": "0",
+	"GIT_AUTHOR_NAME": "Rae Viewer", "GIT_AUTHOR_EMAIL": "rae@example.com",
+	"GIT_COMMITTER_NAME": "Rae Viewer", "GIT_COMMITTER_EMAIL": "rae@example.com",
+	"GIT_AUTHOR_DATE": "2026-01-05T09:00:00Z", "GIT_COMMITTER_DATE": "2026-01-05T09:00:00Z",
+}
+
+// TestMain makes the test binary answer as variform too.
+func TestMain(m *testing.M) {
+	for k, v := range gitEnv {
+		_ = os.Setenv(k, v)
+	}
+	testscript.Main(m, map[string]func(){"variform": func() {
+		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+	}})
+}
+
+// TestScripts runs every script of testdata, each with a Git server of its own.
+func TestScripts(t *testing.T) {
+	gittest.RequireGit(t)
+	scripts, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, s := range scripts {
+		t.Run(strings.TrimSuffix(filepath.Base(s), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			w := &world{t: t, git: gittest.NewServer(t), repos: map[string]*gittest.Repo{}}
+			testscript.Run(t, testscript.Params{
+				Files: []string{s},
+				Setup: func(e *testscript.Env) error {
+					for k, v := range gitEnv {
+						e.Setenv(k, v)
+					}
+					e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+					e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
+					e.Setenv("VARIFORM_FLEET", filepath.Join(e.WorkDir, "fleet"))
+					e.Setenv("NO_COLOR", "1")
+					return w.expand(e.WorkDir)
+				},
+				Cmds: map[string]func(*testscript.TestScript, bool, []string){
+					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": status,
+				},
+			})
+		})
+	}
+}
+
+// world is what one script works with.
+type world struct {
+	t     *testing.T
+	git   *gittest.Server
+	repos map[string]*gittest.Repo
+}
+
+// expand puts the server's address into the files of the fleet, for ${GIT}.
+func (w *world) expand(dir string) error {
+	return filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(p, []byte(strings.ReplaceAll(string(data), "${GIT}", w.git.URL)), 0o644)
+	})
+}
+
+// repo makes empty repositories: repo NAME…
+func (w *world) repo(_ *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		w.repos[name] = w.git.NewRepo(w.t, name)
+	}
+}
+
+// publish commits a folder, as all that there is, to main and sets tags:
+// publish REPO DIR [TAG…]
+func (w *world) publish(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 || w.repos[args[0]] == nil {
+		ts.Fatalf("usage: publish REPO DIR [TAG...], of a repository that there is")
+	}
+	repo, dir := w.repos[args[0]].Dir, ts.MkAbs(args[1])
+	run := func(args ...string) {
+		ts.Check(ts.Exec("git", append([]string{"--git-dir", repo, "--work-tree", dir, "-c", "core.bare=false"}, args...)...))
+	}
+	run("add", "--all")
+	run("commit", "--quiet", "--allow-empty", "--message", "publish "+args[1])
+	for _, tag := range args[2:] {
+		run("tag", "--force", tag)
+	}
+}
+
+// show prints a file of a revision: show REPO REV:PATH
+func (w *world) show(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || w.repos[args[0]] == nil {
+		ts.Fatalf("usage: show REPO REV:PATH")
+	}
+	err := ts.Exec("git", "--git-dir", w.repos[args[0]].Dir, "show", args[1])
+	if neg == (err == nil) {
+		ts.Fatalf("show %s %s: %v", args[0], args[1], err)
+	}
+}
+
+// refs prints the names of a repository's refs: refs NAME
+func (w *world) refs(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 || w.repos[args[0]] == nil {
+		ts.Fatalf("usage: refs REPO")
+	}
+	ts.Check(ts.Exec("git", "--git-dir", w.repos[args[0]].Dir, "for-each-ref", "--format=%(refname)"))
+}
+
+// status runs variform and checks its exit status: status N ARG…
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: status N ARG...")
+	}
+	have := "0"
+	if err := ts.Exec("variform", args[1:]...); err != nil {
+		have = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if have != args[0] {
+		ts.Fatalf("variform %s ended with status %s, want %s", strings.Join(args[1:], " "), have, args[0])
+	}
+}
