@@ -3,7 +3,6 @@ package wiring
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -135,59 +134,52 @@ func setLast(root, n *yaml.Node, path api.FieldPath, v *Value) error {
 	if len(parent) > 0 {
 		where = parent.String()
 	}
-	if last.Field == "" {
-		i := element(n, last)
-		if i < 0 {
-			return fmt.Errorf("%s has no element %s; add it to the package", where, last)
-		}
-		node, err := typed(v.Text, v.Type, tree.Deref(n.Content[i]))
-		if err != nil || tree.Equal(n.Content[i], node) {
-			return err
-		}
-		keepComments(n.Content[i], node)
-		n.Content[i] = node
-		return nil
-	}
-	if n.Kind != yaml.MappingNode {
+	i := place(n, last)
+	switch {
+	case i < 0 && last.Field == "":
+		return fmt.Errorf("%s has no element %s; add it to the package", where, last)
+	case i < 0 && n.Kind != yaml.MappingNode:
 		return fmt.Errorf("%s is %s, so it can have no field %s", where, describe(n), last)
-	}
-	have := tree.Child(n, last.Field)
-	node, err := typed(v.Text, v.Type, have)
-	if err != nil {
+	case i < 0:
+		node, err := typed(v.Text, v.Type, nil)
+		if err == nil {
+			tree.Set(n, nil, last.Field, node)
+		}
 		return err
 	}
-	if have == nil || !tree.Equal(have, node) {
-		if have != nil && have.Anchor != "" {
-			if err := unshare(root, have); err != nil {
-				return err
-			}
-		}
-		tree.Set(n, nil, last.Field, node)
+	have := n.Content[i]
+	node, err := typed(v.Text, v.Type, tree.Deref(have))
+	if err != nil || tree.Equal(have, node) {
+		return err
 	}
-	return nil
+	if have.Kind == yaml.ScalarNode && node.Kind == yaml.ScalarNode {
+		node.HeadComment, node.LineComment, node.FootComment = have.HeadComment, have.LineComment, have.FootComment
+	}
+	n.Content[i] = node
+	return unshare(root, have)
 }
 
-func keepComments(from, to *yaml.Node) {
-	if from.Kind == yaml.ScalarNode && to.Kind == yaml.ScalarNode {
-		to.HeadComment, to.LineComment, to.FootComment = from.HeadComment, from.LineComment, from.FootComment
+// place is where in a node's content the value of a step stands, -1 where it is
+// missing.
+func place(n *yaml.Node, s api.FieldStep) int {
+	if s.Field == "" {
+		return element(n, s)
 	}
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == s.Field {
+				return i + 1
+			}
+		}
+	}
+	return -1
 }
 
 // own follows one step to a node that nothing else in the document shares, so
 // that changing it changes one place. It returns nil where the step leads
 // nowhere.
 func own(root, n *yaml.Node, s api.FieldStep) (*yaml.Node, error) {
-	i := element(n, s)
-	if s.Field != "" {
-		i = -1
-		if n.Kind == yaml.MappingNode {
-			for j := 0; j+1 < len(n.Content); j += 2 {
-				if n.Content[j].Value == s.Field {
-					i = j + 1
-				}
-			}
-		}
-	}
+	i := place(n, s)
 	if i < 0 {
 		return nil, nil
 	}
@@ -199,23 +191,35 @@ func own(root, n *yaml.Node, s api.FieldStep) (*yaml.Node, error) {
 			return nil, err
 		}
 		n.Content[i] = plain
-	case c.Anchor != "":
-		if err := unshare(root, c); err != nil {
-			return nil, err
-		}
 	case tree.IsNull(c):
 		empty := tree.Map()
 		empty.HeadComment, empty.FootComment = c.HeadComment, c.FootComment
 		n.Content[i] = empty
+	default:
+		if err := unshare(root, c); err != nil {
+			return nil, err
+		}
 	}
 	return n.Content[i], nil
 }
 
-// unshare gives every alias of a node a copy of its own and drops the anchor.
+// unshare gives every alias of a node a copy of its own and drops the node's
+// anchor, so that the node can be changed or go.
 func unshare(root, anchored *yaml.Node) error {
-	for i, c := range root.Content {
+	if anchored.Kind == yaml.AliasNode || anchored.Anchor == "" {
+		return nil
+	}
+	if err := expand(root, anchored); err != nil {
+		return err
+	}
+	anchored.Anchor = ""
+	return nil
+}
+
+func expand(n, anchored *yaml.Node) error {
+	for i, c := range n.Content {
 		if c.Kind != yaml.AliasNode {
-			if err := unshare(c, anchored); err != nil {
+			if err := expand(c, anchored); err != nil {
 				return err
 			}
 			continue
@@ -223,17 +227,14 @@ func unshare(root, anchored *yaml.Node) error {
 		if c.Alias != anchored {
 			continue
 		}
-		if i > 0 && root.Kind == yaml.MappingNode && root.Content[i-1].ShortTag() == yaml.MergeTag {
+		if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].ShortTag() == yaml.MergeTag {
 			return fmt.Errorf("the anchor &%s is merged with \"<<\" elsewhere; write the value out there", anchored.Anchor)
 		}
 		plain, err := tree.Plain(c)
 		if err != nil {
 			return err
 		}
-		root.Content[i] = plain
-	}
-	if slices.Contains(root.Content, anchored) {
-		anchored.Anchor = ""
+		n.Content[i] = plain
 	}
 	return nil
 }

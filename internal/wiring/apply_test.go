@@ -85,20 +85,26 @@ func TestApplyField(t *testing.T) {
 
 // TestApplyShared holds that a value set at one place changes no other that YAML shares with it.
 func TestApplyShared(t *testing.T) {
-	const doc = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: &d {host: a}\nmore: *d\nbase: &b {p: 1}\nheir: {<<: *b}\n"
+	const doc = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: &d {host: a}\nmore: *d\nbase: &b {p: 1}\nheir: {<<: *b}\n" +
+		"list: [&one a, *one]\nword: &w x\nalso: *w\nthird: *w\n"
 	p := pkg(t, map[string]string{"Kptfile": kptfile, "x.yaml": doc})
-	if err := wiring.Apply(p, []wiring.Value{field("h", "ConfigMap:data.host", "b", ""), field("q", "ConfigMap:heir.p", "2", "integer")}); err != nil {
+	if err := wiring.Apply(p, []wiring.Value{field("h", "ConfigMap:data.host", "b", ""), field("q", "ConfigMap:heir.p", "2", "integer"),
+		field("one", "ConfigMap:list[0]", "b", ""), field("also", "ConfigMap:also", "zed", "")}); err != nil {
 		t.Fatal(err)
 	}
 	outputs, err := wiring.Compile([]v1alpha1.ManifestOutput{
 		output("data", "ConfigMap:data.host"), output("more", "ConfigMap:more.host"), output("base", "ConfigMap:base.p"), output("heir", "ConfigMap:heir.p"),
+		output("first", "ConfigMap:list[0]"), output("second", "ConfigMap:list[1]"), output("word", "ConfigMap:word"), output("also", "ConfigMap:also"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got, unknown := outputs.Eval(wiring.Scope{Package: pkg(t, texts(t, p))})
-	if diff := cmp.Diff(map[string]string{"data": "b", "more": "a", "base": "1", "heir": "2"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"data": "b", "more": "a", "base": "1", "heir": "2", "first": "b", "second": "a", "word": "x", "also": "zed"}, got); diff != "" {
 		t.Error(diff, unknown)
+	}
+	if text := texts(t, p)["x.yaml"]; !strings.Contains(text, "word: &w x\nalso: zed\nthird: *w\n") {
+		t.Errorf("what the value does not touch changed too:\n%s", text)
 	}
 	err = wiring.Apply(p, []wiring.Value{field("p", "ConfigMap:base.p", "3", "integer")})
 	if err == nil || !strings.Contains(err.Error(), `the anchor &b is merged with "<<" elsewhere`) {
@@ -121,6 +127,7 @@ func TestApplyErrors(t *testing.T) {
 		field("element", "Deployment:spec.template.spec.containers[name=none].image", "x", ""),
 		field("scalar", "Deployment:spec.replicas.x", "x", ""),
 		field("type", "Deployment:spec.replicas", "many", "integer"),
+		field("huge", "Deployment:spec.x", "99999999999999999999", "integer"),
 		field("yes", "Deployment:spec.paused", "yes", "boolean"),
 		field("list", "Deployment:spec.template.spec.containers", "{}", "array"),
 		field("unknown", "Deployment:spec.replicas", "x", "file"),
@@ -143,6 +150,7 @@ func TestApplyErrors(t *testing.T) {
 		"parameter element: web.yaml: Deployment web: field spec.template.spec.containers[name=none] is not there, so spec.template.spec.containers[name=none].image cannot be set; add it to the package",
 		"parameter scalar: web.yaml: Deployment web: spec.replicas is the number \"1\", so it can have no field x",
 		"parameter type: the value is \"many\", which is not of type integer",
+		"parameter huge: the value is \"99999999999999999999\", which is not of type integer",
 		"parameter yes: the value is \"yes\", which is not of type boolean",
 		"parameter list: the value is \"{}\", which is not of type array",
 		"parameter unknown: parameter type has another value for the same place; give each a place of its own",

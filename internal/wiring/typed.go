@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -39,11 +40,11 @@ func typed(text, typ string, like *yaml.Node) (*yaml.Node, error) {
 	case "string":
 		return tree.String(text), nil
 	case "integer":
-		if integerText.MatchString(text) {
+		if isInteger(text) {
 			return scalar(yaml.NodeTagInt)
 		}
 	case "number":
-		if integerText.MatchString(text) {
+		if isInteger(text) {
 			return scalar(yaml.NodeTagInt)
 		}
 		if numberText.MatchString(text) {
@@ -61,6 +62,12 @@ func typed(text, typ string, like *yaml.Node) (*yaml.Node, error) {
 		return nil, checkType(typ)
 	}
 	return nil, fmt.Errorf("%q, which is not of type %s", shorten(text), typ)
+}
+
+// isInteger says whether a text is an integer of 64 bits, as Kubernetes has them.
+func isInteger(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && integerText.MatchString(text)
 }
 
 // untyped is a string, unless a number or a boolean is there now and the text
