@@ -88,8 +88,10 @@ func TestApplyShared(t *testing.T) {
 	const doc = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: &d {host: a}\nmore: *d\nbase: &b {p: 1}\nheir: {<<: *b}\n" +
 		"list: [&one a, *one]\nword: &w x\nalso: *w\nthird: *w\n"
 	p := pkg(t, map[string]string{"Kptfile": kptfile, "x.yaml": doc})
-	if err := wiring.Apply(p, []wiring.Value{field("h", "ConfigMap:data.host", "b", ""), field("q", "ConfigMap:heir.p", "2", "integer"),
-		field("one", "ConfigMap:list[0]", "b", ""), field("also", "ConfigMap:also", "zed", "")}); err != nil {
+	if err := wiring.Apply(p, []wiring.Value{
+		field("h", "ConfigMap:data.host", "b", ""), field("q", "ConfigMap:heir.p", "2", "integer"),
+		field("one", "ConfigMap:list[0]", "b", ""), field("also", "ConfigMap:also", "zed", ""),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	outputs, err := wiring.Compile([]v1alpha1.ManifestOutput{
