@@ -268,6 +268,9 @@ func TestRootHolds(t *testing.T) {
 	}
 	want := map[string]bool{}
 	for name := range tree(t, dir) {
+		if path.Base(name) == "Kptfile" && name != "Kptfile" && !strings.HasPrefix(name, "examples/") {
+			t.Errorf("%s makes a package that kpt fn render finds and renders, whatever .krmignore says: keep it under examples/, or lay it out in a test", name)
+		}
 		if name == "Kptfile" || isYAML(name) && strings.HasPrefix(name, "examples/") && !strings.HasPrefix(name, "examples/catalog-v2/") {
 			want[name] = true
 		}
