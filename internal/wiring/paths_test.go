@@ -17,18 +17,18 @@ func TestPathsOfMerge(t *testing.T) {
 kind: Deployment
 metadata:
   name: web
-  annotations: {a.b/c: V}
+  annotations: {a.b/c: VALUE}
 spec:
   template:
     spec:
       containers:
       - name: web
-        image: V
+        image: VALUE
         ports:
         - {containerPort: 80, protocol: TCP, name: http}
 `
 	with := func(v string) map[string]string {
-		return map[string]string{"Kptfile": kptfile, "web.yaml": strings.ReplaceAll(doc, "V", v)}
+		return map[string]string{"Kptfile": kptfile, "web.yaml": strings.ReplaceAll(doc, "VALUE", v)}
 	}
 	local := pkg(t, with("mine"))
 	result, err := merge.Packages(pkg(t, with("old")), pkg(t, with("theirs")), local, merge.Options{})
