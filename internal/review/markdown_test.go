@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -94,15 +96,21 @@ func TestMarkdownCountsWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// One diff that is too long takes nothing from the others.
-func TestMarkdownOneDiffTooLong(t *testing.T) {
-	d := large(3, 1)
-	d.Changes.Classes[0].Diff = strings.Repeat("+x\n", MarkdownLimit)
-	text := Markdown(d, 0)
-	check(t, text, MarkdownLimit)
-	for i, c := range d.Changes.Classes {
-		if got := strings.Contains(text, c.Diff); got != (i > 0) {
-			t.Errorf("class %d: shown %t", i, got)
+// One diff, or one message, that is too long takes nothing from the others.
+func TestMarkdownOnePartTooLong(t *testing.T) {
+	for _, lines := range []int{MarkdownLimit/3/4 + 1, MarkdownLimit} {
+		d := large(3, 1)
+		d.Changes.Classes[0].Diff = strings.Repeat("+x\n", lines)
+		d.Findings = []Finding{{Kind: Failure, Message: strings.Repeat("y\n\n", lines)}}
+		text := Markdown(d, 0)
+		check(t, text, MarkdownLimit)
+		if strings.Contains(text, "y\n\ny") || !strings.Contains(text, "\nThe rest of the message is left out here; `variform plan -o wide` shows it.\n") {
+			t.Errorf("a message of %d lines:\n%s", lines, text[:1000])
+		}
+		for i, c := range d.Changes.Classes {
+			if got := strings.Contains(text, c.Diff); got != (i > 0) {
+				t.Errorf("class %d: shown %t", i, got)
+			}
 		}
 	}
 }
@@ -120,6 +128,9 @@ func check(t *testing.T, text string, limit int) {
 	t.Helper()
 	if len(text) > limit {
 		t.Errorf("%d bytes, limit %d", len(text), limit)
+	}
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }); i >= 0 || !utf8.ValidString(text) {
+		t.Errorf("what cannot be seen, at byte %d of %d", i, len(text))
 	}
 	fence, details := "", 0
 	lines := strings.Split(text, "\n")
