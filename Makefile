@@ -4,6 +4,9 @@
 GO      ?= go
 MODULE  := github.com/variform/variform
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+REVISION := $(shell git rev-parse HEAD 2>/dev/null)
+CREATED  := $(shell git log -1 --format=%ct 2>/dev/null)
+TAGS    ?= $(VERSION)
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
 BUILD   := $(GO) build -ldflags '$(LDFLAGS)'
 
@@ -24,7 +27,7 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race check fmt vet lint layers tidy generated demo e2e conformance bench fuzz images clean
+.PHONY: help build test race check fmt vet lint layers tidy generated demo e2e conformance bench fuzz images push clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -104,8 +107,11 @@ fuzz: ## every fuzz target for FUZZTIME each (FUZZ=regexp of folders)
 
 images: ## OCI images of the functions in dist/images, the same digests everywhere
 	@rm -rf dist/images dist/bin && mkdir -p dist/bin
-	$(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o dist/bin/$(arch)/ $(FUNCTIONS:%=./functions/%) &&) true
-	$(GO) run ./internal/images/mkimages -bin dist/bin -out dist/images -version '$(VERSION)'
+	$(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o dist/bin/$(arch)/ $(FUNCTIONS:%=./functions/%) ./cmd/variform-functions &&) true
+	$(GO) run ./internal/images/mkimages -bin dist/bin -out dist/images -version '$(VERSION)' -revision '$(REVISION)' -created '$(or $(CREATED),0)'
+
+push: images ## the images, with what refers to them, in REGISTRY=registry.example.com/path (TAGS=a,b)
+	$(GO) run ./internal/images/pushimages -images dist/images -registry '$(REGISTRY)' -tags '$(TAGS)'
 
 clean:
 	rm -rf bin dist

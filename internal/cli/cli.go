@@ -49,7 +49,9 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	cmd := New(s)
+	a := &app{Streams: s}
+	defer a.end()
+	cmd := a.root()
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
 	var found findings
@@ -77,11 +79,20 @@ type app struct {
 	output  string
 	quiet   bool
 	verbose bool
+	ends    []func() // what runs when the command is over
 }
 
-// New returns the root command.
-func New(s Streams) *cobra.Command {
-	a := &app{Streams: s}
+func (a *app) atEnd(f func()) { a.ends = append(a.ends, f) }
+
+func (a *app) end() {
+	for _, f := range a.ends {
+		f()
+	}
+}
+
+// root returns the root command.
+func (a *app) root() *cobra.Command {
+	s := a.Streams
 	root := &cobra.Command{
 		Use:   "variform",
 		Short: "One kpt package, reviewed variants for a whole fleet",
@@ -109,7 +120,7 @@ to date in Git, for people to review, approve or reject.
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
 		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a),
 		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newCatalog(a),
-		newRender(a), newPush(a), newDemo(a), newVersion(a),
+		newRender(a), newPin(a), newPush(a), newDemo(a), newVersion(a), newContainerHelper(a),
 	)
 	return root
 }

@@ -1,9 +1,10 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,12 +47,16 @@ func (a *app) render(ctx context.Context, dir string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	res, err := a.fleet.renderer().Render(ctx, pkg)
+	renderer, err := a.renderer()
+	if err != nil {
+		return err
+	}
+	res, err := renderer.Render(ctx, pkg)
 	if res != nil {
 		a.printFunctions(res)
 	}
 	if err != nil {
-		return findings{err.Error()}
+		return findings{a.failures(err)}
 	}
 	after, err := res.Package.Files()
 	if err != nil {
@@ -74,14 +79,33 @@ func (a *app) writeRendered(dir string, before, after []krm.File, dry bool) erro
 	return err
 }
 
+// stderrLines is how much of a function's standard error is printed, as by kpt.
+const stderrLines = 4
+
 func (a *app) printFunctions(res *render.Result) {
-	for _, f := range res.Functions {
-		a.note("%s %s: %s", cmp.Or(f.Package, "."), cmp.Or(f.Name, f.Image, f.Exec), f.Outcome)
-		for _, r := range f.Results {
-			a.note("  %s", r.String())
-		}
-		if f.Outcome == render.Failed && f.Stderr != "" {
-			a.note("  %s", f.Stderr)
-		}
+	if a.quiet {
+		return
 	}
+	lines := stderrLines
+	if a.verbose {
+		lines = 0
+	}
+	_ = res.WriteSummary(a.Err, lines) // there is nobody left to tell
+}
+
+// failures is a rendering's error; what was printed of its functions is left out.
+func (a *app) failures(err error) string {
+	var all interface{ Unwrap() []error }
+	if errors.As(err, &all) {
+		texts := make([]string, 0, len(all.Unwrap()))
+		for _, one := range all.Unwrap() {
+			texts = append(texts, a.failures(one))
+		}
+		return strings.Join(texts, "\n")
+	}
+	var failed *render.FunctionError
+	if !a.quiet && errors.As(err, &failed) && failed.ExitCode != 0 {
+		return failed.Brief()
+	}
+	return err.Error()
 }

@@ -2,13 +2,14 @@
 // image, an engine or a registry: the same binaries give the same digest on
 // every machine.
 //
-//	idx, err := images.Index(images.Function{Name: "inject-config", Version: "v1", Binaries: map[string][]byte{"amd64": elf}})
-//	err = images.WriteLayout("dist/images/inject-config", idx)
+//	built, err := images.BuildFolder("dist/bin", "dist/images", images.Release{Version: "v1", About: about})
+//	pushed, err := images.Push(ctx, "dist/images/inject-config", "registry.example.com/variform", []string{"v1"})
 //
 // An image holds two files: the binary as its entry point, and /etc/passwd
 // with the user nobody, as whom kpt and Variform run functions. Certificates
 // are left out: functions have no network, and a host's would make the digest
-// depend on the host.
+// depend on the host. Its list of contents, an SPDX document made of what the Go
+// toolchain wrote into the binary, refers to it (OCI image-spec, "subject").
 package images
 
 import (
@@ -18,13 +19,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"sort"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
@@ -32,6 +31,8 @@ import (
 
 // Source is the address that annotations and labels name as the origin.
 const Source = "https://github.com/variform/variform"
+
+const license = "Apache-2.0"
 
 // passwd is /etc/passwd: kpt runs functions with --user nobody, which an
 // engine looks up in the image.
@@ -42,10 +43,13 @@ const nobody = "65534:65534"
 
 // Function is one function to pack.
 type Function struct {
-	Name        string            // "inject-config"; the binary is /usr/local/bin/<Name>
-	Version     string            // written into annotations, "" leaves it out
-	Description string            // one line, "" leaves it out
-	Binaries    map[string][]byte // static Linux binaries by GOARCH, at least one
+	Name          string            // "inject-config"; the binary is /usr/local/bin/<Name>
+	Version       string            // written into annotations, as the next three; "" leaves them out
+	Revision      string            // the commit
+	Description   string            // one line
+	Documentation string            // an address
+	Aliases       []string          // further names of the binary, beside it
+	Binaries      map[string][]byte // static Linux binaries by GOARCH, at least one
 }
 
 // ErrNoBinaries reports a function without any binary.
@@ -83,15 +87,19 @@ func Index(f Function) (v1.ImageIndex, error) {
 
 // image packs one architecture.
 func (f Function) image(arch string) (v1.Image, error) {
-	bin := "usr/local/bin/" + f.Name
-	layer, err := layerOf([]entry{
+	const dir = "usr/local/bin/"
+	entries := []entry{
 		{name: "etc/", dir: true},
 		{name: "etc/passwd", data: []byte(passwd)},
 		{name: "usr/", dir: true},
 		{name: "usr/local/", dir: true},
-		{name: "usr/local/bin/", dir: true},
-		{name: bin, data: f.Binaries[arch], executable: true},
-	})
+		{name: dir, dir: true},
+		{name: dir + f.Name, data: f.Binaries[arch], executable: true},
+	}
+	for _, alias := range f.Aliases {
+		entries = append(entries, entry{name: dir + alias, link: f.Name})
+	}
+	layer, err := layerOf(entries)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +114,7 @@ func (f Function) image(arch string) (v1.Image, error) {
 	}
 	cfg = cfg.DeepCopy()
 	cfg.OS, cfg.Architecture = "linux", arch
-	cfg.Config.Entrypoint = []string{"/" + bin}
+	cfg.Config.Entrypoint = []string{"/" + dir + f.Name}
 	cfg.Config.User = nobody
 	cfg.Config.WorkingDir = "/"
 	cfg.Config.Env = []string{"PATH=/usr/local/bin"}
@@ -126,13 +134,14 @@ func (f Function) annotations() map[string]string {
 	out := map[string]string{
 		"org.opencontainers.image.title":    f.Name,
 		"org.opencontainers.image.source":   Source,
-		"org.opencontainers.image.licenses": "Apache-2.0",
+		"org.opencontainers.image.licenses": license,
 	}
-	if f.Version != "" {
-		out["org.opencontainers.image.version"] = f.Version
-	}
-	if f.Description != "" {
-		out["org.opencontainers.image.description"] = f.Description
+	for key, value := range map[string]string{
+		"version": f.Version, "revision": f.Revision, "description": f.Description, "documentation": f.Documentation,
+	} {
+		if value != "" {
+			out["org.opencontainers.image."+key] = value
+		}
 	}
 	return out
 }
@@ -141,6 +150,7 @@ func (f Function) annotations() map[string]string {
 type entry struct {
 	name       string
 	data       []byte
+	link       string // where it is a symbolic link: what it points at
 	dir        bool
 	executable bool
 }
@@ -161,6 +171,9 @@ func layerOf(entries []entry) (v1.Layer, error) {
 		if e.dir {
 			h.Typeflag, h.Mode = tar.TypeDir, 0o755
 		}
+		if e.link != "" {
+			h.Typeflag, h.Mode, h.Linkname = tar.TypeSymlink, 0o777, e.link
+		}
 		if err := tw.WriteHeader(h); err != nil {
 			return nil, fmt.Errorf("packing %s: %w", e.name, err)
 		}
@@ -176,23 +189,4 @@ func layerOf(entries []entry) (v1.Layer, error) {
 		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
 		tarball.WithMediaType(types.OCILayer),
 	)
-}
-
-// WriteLayout writes an index as an OCI layout folder, replacing what is
-// there. The index is one nested entry of the layout: engines that load a
-// layout refuse one whose top level lists an image for each platform. ref is
-// the name that the entry carries for them, such as "inject-config:v1".
-func WriteLayout(dir, ref string, idx v1.ImageIndex) error {
-	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("clearing the layout %q: %w", dir, err)
-	}
-	p, err := layout.Write(dir, empty.Index)
-	if err != nil {
-		return fmt.Errorf("writing the layout %q: %w", dir, err)
-	}
-	name := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": ref})
-	if err := p.AppendIndex(idx, name); err != nil {
-		return fmt.Errorf("writing the layout %q: %w", dir, err)
-	}
-	return nil
 }

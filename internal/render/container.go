@@ -1,24 +1,38 @@
 package render
 
 import (
+	"debug/elf"
 	"fmt"
+	"os"
 	"strings"
+	"sync"
 )
 
 // engineVariable chooses the container engine, as for kpt.
 const engineVariable = "KPT_FN_RUNTIME"
 
 // containerRuntime runs images with podman, docker or nerdctl: without network,
-// as nobody, without new privileges, and without any of the caller's
-// environment or files.
+// as nobody, without new privileges or capabilities, on a read-only file
+// system, within limits, and without any of the caller's environment or files.
 type containerRuntime struct {
-	opts  Options
-	env   environ
-	cache *onceCache[processOutput]
+	opts   Options
+	env    environ
+	cache  *onceCache[processOutput]
+	helper string // this machine's path of a helper for containers, "" for none
+
+	mu     sync.Mutex
+	images map[string]*image // by reference
+	folder string            // where the engine runs, "" before it did
 }
 
 func newContainerRuntime(opts Options, env environ) *containerRuntime {
-	return &containerRuntime{opts: opts, env: env, cache: &onceCache[processOutput]{limit: processCacheBytes}}
+	c := &containerRuntime{
+		opts: opts, env: env, cache: &onceCache[processOutput]{limit: processCacheBytes}, images: map[string]*image{},
+	}
+	if static(opts.ContainerHelper) {
+		c.helper = opts.ContainerHelper
+	}
+	return c
 }
 
 func (c *containerRuntime) Name() string { return "container" }
@@ -37,15 +51,56 @@ func (c *containerRuntime) Resolve(f Function) (Invocation, error) {
 	if err := c.permitted(ref); err != nil {
 		return nil, err
 	}
-	engine, file, err := c.engine()
+	name, file, err := c.engine()
 	if err != nil {
 		return nil, err
 	}
-	return &process{
-		version: "container " + ref.String(), path: file, args: c.args(engine, ref),
-		dir: c.opts.WorkDir, env: c.env, cache: c.cache,
-		explain: func(exit int, err error) error { return explainEngine(engine, ref, exit, err) },
-	}, nil
+	img := c.image(engine{name: name, file: file, env: c.env}, ref)
+	return &process{version: "container " + ref.String(), cache: c.cache, start: img.run}, nil
+}
+
+// image is the one of that reference; all calls share what is known of it.
+func (c *containerRuntime) image(e engine, ref reference) *image {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	img := c.images[ref.String()]
+	if img == nil {
+		img = &image{engine: e, ref: ref, pull: c.opts.ImagePullPolicy, helper: c.helper, folder: c.workFolder, limits: limits{
+			memory: c.opts.Memory, pids: c.opts.PIDs, timeout: c.opts.Timeout, network: c.opts.AllowNetwork,
+		}}
+		c.images[ref.String()] = img
+	}
+	return img
+}
+
+// workFolder is where engines run, for they leave files there: conmon an empty
+// one named oom.
+func (c *containerRuntime) workFolder() (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var err error
+	if c.folder == "" {
+		c.folder, err = os.MkdirTemp("", "variform-engine-")
+	}
+	return c.folder, err
+}
+
+// close ends the containers that wait for calls. It may be used afterwards.
+func (c *containerRuntime) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all sync.WaitGroup
+	for _, img := range c.images {
+		for _, waiting := range img.takeAll() {
+			all.Go(waiting.end)
+		}
+	}
+	all.Wait()
+	c.images = map[string]*image{}
+	if c.folder != "" {
+		_ = os.RemoveAll(c.folder)
+		c.folder = ""
+	}
 }
 
 // withTag applies the Kptfile's tag. A constraint needs a listing of the
@@ -109,32 +164,21 @@ func (c *containerRuntime) engine() (name, file string, err error) {
 	}
 }
 
-func (c *containerRuntime) args(engine string, ref reference) []string {
-	network := "none"
-	if c.opts.AllowNetwork {
-		network = "host"
+// static says whether a program can run in a container that has no libraries:
+// a Linux program without an interpreter.
+func static(file string) bool {
+	if file == "" || strings.ContainsAny(file, ",\"\n") { // engines read a mount's path as CSV
+		return false
 	}
-	args := []string{"run", "--rm", "-i", "--network", network, "--user", "nobody", "--security-opt=no-new-privileges"}
-	if engine != "nerdctl" {
-		args = append(args, "--quiet")
+	f, err := elf.Open(file)
+	if err != nil {
+		return false
 	}
-	pull := map[PullPolicy]string{PullAlways: "always", PullNever: "never"}[c.opts.ImagePullPolicy]
-	if pull == "" {
-		pull = "missing"
-	}
-	return append(args, "--pull", pull, ref.String())
-}
-
-// explainEngine tells a failure of the engine from one of the function.
-func explainEngine(engine string, ref reference, exit int, err error) error {
-	switch exit {
-	case 125:
-		return &UnavailableError{
-			Reason: fmt.Sprintf("%s could not start %s", engine, ref),
-			Hint:   "see its message; the image may be missing here, or the engine not running",
+	defer func() { _ = f.Close() }()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return false
 		}
-	case 126, 127:
-		return fmt.Errorf("%s started %s, but its program cannot be run: %w", engine, ref, err)
 	}
-	return err
+	return true
 }

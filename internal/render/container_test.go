@@ -4,15 +4,18 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"debug/elf"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -29,112 +32,370 @@ cgroup_manager = "cgroupfs"
 events_logger = "none"
 `
 
-// podman is the environment of a podman that works here; the test is skipped
-// where there is none, or where the test binary cannot run in an empty image.
-func podman(t *testing.T) []string {
+// podmanEnv is the environment of a podman that works here.
+var podmanEnv = sync.OnceValue(func() []string {
+	env := append(os.Environ(), engineVariable+"=podman", "HTTP_PROXY=http://user:secret@proxy.example.com")
+	if os.Getenv("CONTAINERS_CONF") != "" || os.Geteuid() != 0 {
+		return env
+	}
+	conf := filepath.Join(os.TempDir(), fmt.Sprintf("containers-%d.conf", os.Getpid()))
+	if err := os.WriteFile(conf, []byte(engineConf), 0o600); err != nil {
+		panic(err)
+	}
+	removeConf = func() { _ = os.Remove(conf) }
+	return append(env, "CONTAINERS_CONF="+conf)
+})
+
+var removeConf = func() {}
+
+func podman(args ...string) (string, error) {
+	cmd := exec.Command("podman", args...)
+	cmd.Env = podmanEnv()
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// needPodman skips the test where there is no podman, or where the test binary
+// cannot run in an empty image.
+func needPodman(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED: -short leaves out the container runtime")
+	}
 	if _, err := exec.LookPath("podman"); err != nil {
 		t.Skip("SKIPPED: podman is not on the PATH, the container runtime did not run")
 	}
-	exe, err := os.Executable()
-	if err != nil {
+	if !static(testBinary(t)) {
+		t.Skip("SKIPPED: the test binary is not static; run with CGO_ENABLED=0 to run it in a container")
+	}
+	switch err := images(); {
+	case errors.Is(err, errNoEngine):
+		t.Skip("SKIPPED:", err)
+	case err != nil:
 		t.Fatal(err)
 	}
-	f, err := elf.Open(exe)
-	if err != nil {
-		t.Skipf("SKIPPED: the test binary is no ELF file: %v", err)
-	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			t.Skip("SKIPPED: the test binary is not static; run with CGO_ENABLED=0 to run it in a container")
-		}
-	}
-	conf := filepath.Join(t.TempDir(), "containers.conf")
-	if err := os.WriteFile(conf, []byte(engineConf), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return append(os.Environ(), "CONTAINERS_CONF="+conf, engineVariable+"=podman")
 }
 
-// loadImage makes an image of the test binary as one function and loads it.
-func loadImage(t *testing.T, env []string, tag, fnName string) {
+func testBinary(t testing.TB) string {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile(exe)
+	return exe
+}
+
+// testImage is the name of the image of one of the tests' functions.
+func testImage(fnName string) string {
+	return fmt.Sprintf("example.com/test-%d/%s:v1", os.Getpid(), fnName)
+}
+
+// images are the test binary as each of these functions, loaded once: they
+// share their layer. "broken" names a program that is not there.
+var images = sync.OnceValue(func() error {
+	exe, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return err
+	}
+	binary, err := os.ReadFile(exe)
+	if err != nil {
+		return err
 	}
 	var layer bytes.Buffer
 	w := tar.NewWriter(&layer)
-	for file, content := range map[string][]byte{"fn": program, "etc/passwd": []byte("nobody:x:65534:65534:nobody:/:/sbin/nologin\n")} {
-		if err := w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content))}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(content); err != nil {
-			t.Fatal(err)
-		}
+	for _, file := range []string{"fn", "etc/passwd"} {
+		content := map[string][]byte{"fn": binary, "etc/passwd": []byte("nobody:x:65534:65534:nobody:/:/sbin/nologin\n")}[file]
+		err = errors.Join(err, w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content))}))
+		_, werr := w.Write(content)
+		err = errors.Join(err, werr)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return err
 	}
 	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(layer.Bytes())), nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	img, err := mutate.AppendLayers(empty.Image, l)
+	base, err := mutate.AppendLayers(empty.Image, l)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	img, err = mutate.Config(img, v1.Config{Entrypoint: []string{"/fn", runFunction, fnName}})
+	all := map[name.Tag]v1.Image{}
+	for _, fnName := range []string{"note", "exit3", "broken", "probe", "turns", "hog", "spin", "hang", "flood"} {
+		config := v1.Config{Entrypoint: []string{"/fn", runFunction, fnName}, Env: []string{"OF_THE_IMAGE=yes"}}
+		if fnName == "broken" {
+			config.Entrypoint = []string{"/missing"}
+		}
+		img, err := mutate.Config(base, config)
+		if err != nil {
+			return err
+		}
+		ref, err := name.NewTag(testImage(fnName))
+		if err != nil {
+			return err
+		}
+		all[ref] = img
+	}
+	dir, err := os.MkdirTemp("", "images")
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	ref, err := name.NewTag(tag)
+	defer os.RemoveAll(dir)
+	archive := filepath.Join(dir, "images.tar")
+	if err := tarball.MultiWriteToFile(archive, all); err != nil {
+		return err
+	}
+	unload = func() {
+		for ref := range all {
+			_, _ = podman("rmi", "--force", ref.String())
+		}
+	}
+	if out, err := podman("load", "-q", "-i", archive); err != nil {
+		return fmt.Errorf("%w: %w: %s", errNoEngine, err, out)
+	}
+	return nil
+})
+
+var errNoEngine = errors.New("podman does not work here")
+
+// unload removes the images, where they were loaded.
+var unload = func() {}
+
+// renderer is warm or cold: with or without the helper.
+func containerRenderer(t *testing.T, warm bool, change func(*Options)) *Renderer {
+	t.Helper()
+	opts := Options{Environ: podmanEnv(), ImagePullPolicy: PullNever, AllowedImages: []string{"example.com/*"}, Timeout: time.Minute}
+	if warm {
+		opts.ContainerHelper = testBinary(t)
+	}
+	if change != nil {
+		change(&opts)
+	}
+	r := New(opts)
+	t.Cleanup(func() {
+		r.Close()
+		noContainers(t)
+	})
+	return r
+}
+
+// mine are the containers of this process's images.
+func myContainers(t *testing.T) string {
+	t.Helper()
+	out, err := podman("ps", "--all", "--format", "{{.Labels}} {{.Names}} {{.Status}}", "--filter", "label="+containerLabel)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(err, out)
 	}
-	archive := filepath.Join(t.TempDir(), "image.tar")
-	if err := tarball.WriteToFile(archive, ref, img); err != nil {
-		t.Fatal(err)
+	var mine []string
+	for _, line := range strings.Split(out, "\n") {
+		if strings.Contains(line, fmt.Sprintf("/test-%d/", os.Getpid())) {
+			mine = append(mine, line)
+		}
 	}
-	cmd := exec.Command("podman", "load", "-q", "-i", archive)
-	cmd.Env = env
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: podman does not work here: %v\n%s", err, out)
+	return strings.Join(mine, "\n")
+}
+
+// none fails where a container of this test is still there.
+func noContainers(t *testing.T) {
+	t.Helper()
+	if left := myContainers(t); left != "" {
+		t.Errorf("containers are left:\n%s", left)
 	}
 }
 
-func TestContainer(t *testing.T) {
-	env := podman(t)
-	const note, exit3, gone = "example.com/test/note:v1", "example.com/test/exit3:v1", "example.com/test/gone:v1"
-	loadImage(t, env, note, "note")
-	loadImage(t, env, exit3, "exit3")
-	render := func(image string) (*Result, error) {
-		p := pkg(t, map[string]string{"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+image+"\n    configMap: {k: v}\n"), "a.yaml": configMap("a # kept")})
-		return New(Options{Environ: env, ImagePullPolicy: PullNever, AllowedImages: []string{"example.com/test/*"}}).Render(context.Background(), p)
-	}
-	res, err := render(note)
+// call renders a package with one function; n makes its input another one.
+func call(ctx context.Context, t *testing.T, r *Renderer, image string, n int) (*Result, error) {
+	t.Helper()
+	return r.Render(ctx, pkg(t, map[string]string{
+		"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+image+"\n    configMap: {k: v}\n"),
+		"a.yaml":  configMap(fmt.Sprintf("a%d # kept", n)),
+	}))
+}
+
+// stderrOf is what the function of a call said.
+func stderrOf(t *testing.T, r *Renderer, image string, n int) string {
+	t.Helper()
+	res, err := call(context.Background(), t, r, image, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := contents(t, res.Package)["a.yaml"], configMap("a # kept")+"  annotations:\n    k: v\n"; got != want {
-		t.Errorf("got:\n%s", got)
+	return res.Functions[0].Stderr
+}
+
+func TestContainer(t *testing.T) {
+	needPodman(t)
+	for mode, warm := range map[string]bool{"Warm": true, "Cold": false} {
+		t.Run(mode, func(t *testing.T) {
+			r := containerRenderer(t, warm, nil)
+			for n := range 3 {
+				res, err := call(context.Background(), t, r, testImage("note"), n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := configMap(fmt.Sprintf("a%d # kept", n)) + "  annotations:\n    k: v\n"
+				if diff := cmp.Diff(want, contents(t, res.Package)["a.yaml"]); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if res.Functions[0].Runtime != "container" {
+					t.Errorf("runtime %q", res.Functions[0].Runtime)
+				}
+			}
+			var fe *FunctionError
+			if _, err := call(context.Background(), t, r, testImage("exit3"), 0); !errors.As(err, &fe) || fe.ExitCode != 3 ||
+				!strings.Contains(fe.Stderr, "went wrong") || len(fe.Results) != 1 || fe.Results[0].Message != "why" {
+				t.Errorf("got %v", err)
+			}
+			var ue *UnavailableError
+			if _, err := call(context.Background(), t, r, "example.com/test/gone:v1", 0); !errors.As(err, &ue) || !strings.Contains(ue.Hint, "IfNotPresent") {
+				t.Errorf("a missing image: got %v", err)
+			}
+			if _, err := call(context.Background(), t, r, testImage("broken"), 0); err == nil || !strings.Contains(err.Error(), "cannot be run") {
+				t.Errorf("a missing program: got %v", err)
+			}
+		})
 	}
-	if res.Functions[0].Runtime != "container" {
-		t.Errorf("runtime %q", res.Functions[0].Runtime)
+}
+
+// TestContainerIsolation compares what a function can reach in a container of
+// its own and in one that serves many calls: the same, and nothing.
+func TestContainerIsolation(t *testing.T) {
+	needPodman(t)
+	image := testImage("probe")
+	cold := stderrOf(t, containerRenderer(t, false, nil), image, 0)
+	warm := containerRenderer(t, true, nil)
+	for n := range 2 {
+		if diff := cmp.Diff(cold, stderrOf(t, warm, image, n)); diff != "" {
+			t.Errorf("call %d (-cold +warm):\n%s", n, diff)
+		}
 	}
-	var fe *FunctionError
-	if _, err := render(exit3); !errors.As(err, &fe) || fe.ExitCode != 3 || !strings.Contains(fe.Stderr, "went wrong") {
-		t.Errorf("got %v", err)
+	for _, want := range []string{
+		"user 65534 65534\n", "CapEff 0000000000000000\n", "CapBnd 0000000000000000\n", "NoNewPrivs 1\n", "Seccomp 2\n",
+		"network lo\n", "env OF_THE_IMAGE=yes\n",
+	} {
+		if !strings.Contains(cold, want) {
+			t.Errorf("no %q in:\n%s", want, cold)
+		}
 	}
-	var ue *UnavailableError
-	if _, err := render(gone); !errors.As(err, &ue) {
-		t.Errorf("a missing image: got %v", err)
+	for _, bad := range []string{"can ", "secret"} {
+		if strings.Contains(cold, bad) {
+			t.Errorf("%q in:\n%s", bad, cold)
+		}
+	}
+	if strings.Count(cold, "network ") != 1 {
+		t.Errorf("more than the loopback interface in:\n%s", cold)
+	}
+}
+
+// TestContainerLeavings: no process, and no shared memory, reaches another call.
+func TestContainerLeavings(t *testing.T) {
+	needPodman(t)
+	r := containerRenderer(t, true, nil)
+	first := stderrOf(t, r, testImage("turns"), 0) // see
+	for n, after := range []string{"left <nil>\n", "shared memory <nil>\n"} {
+		if got := stderrOf(t, r, testImage("turns"), 1+2*n); got != after {
+			t.Fatalf("it did not leave anything: %q", got)
+		}
+		got := stderrOf(t, r, testImage("turns"), 2+2*n)
+		if !strings.HasPrefix(got, "processes 0 segments 0 ") {
+			t.Errorf("after %q: %s", after, got)
+		}
+		if same := got == first; same != (n == 0) {
+			t.Errorf("after %q: container %q, the first was %q", after, got, first)
+		}
+	}
+}
+
+func TestContainerLimits(t *testing.T) {
+	needPodman(t)
+	for mode, warm := range map[string]bool{"Warm": true, "Cold": false} {
+		t.Run(mode, func(t *testing.T) {
+			r := containerRenderer(t, warm, func(o *Options) { o.Memory = 128 << 20 })
+			var fe *FunctionError
+			if _, err := call(context.Background(), t, r, testImage("hog"), 0); !errors.As(err, &fe) || fe.ExitCode != signalled+9 {
+				t.Errorf("memory: got %v", err)
+			}
+			r.Close()
+			r = containerRenderer(t, warm, func(o *Options) { o.Timeout = time.Second })
+			if _, err := call(context.Background(), t, r, testImage("spin"), 0); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("time: got %v", err)
+			}
+			noContainers(t) // before Close too
+		})
+	}
+}
+
+func TestContainerCancel(t *testing.T) {
+	needPodman(t)
+	for mode, warm := range map[string]bool{"Warm": true, "Cold": false} {
+		t.Run(mode, func(t *testing.T) {
+			r := containerRenderer(t, warm, nil)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			if _, err := call(ctx, t, r, testImage("hang"), 0); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+			noContainers(t)
+		})
+	}
+}
+
+// TestContainerKilled kills the process that renders, so that nobody cleans up
+// in its place but the helper.
+func TestContainerKilled(t *testing.T) {
+	needPodman(t)
+	dir := t.TempDir()
+	save(t, pkg(t, map[string]string{
+		"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+testImage("hang")+"\n"), "a.yaml": configMap("a"),
+	}), dir)
+	cmd := exec.Command(testBinary(t), renderFolder, dir)
+	cmd.Env = podmanEnv()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "a container is started", func() bool { return myContainers(t) != "" })
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	until(t, "its container is gone", func() bool { return myContainers(t) == "" })
+}
+
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("20 s were not enough until %s", what)
+		}
+	}
+}
+
+// TestContainersSideBySide: each call has a container to itself, and all output
+// arrives.
+func TestContainersSideBySide(t *testing.T) {
+	needPodman(t)
+	r := containerRenderer(t, true, nil)
+	var all sync.WaitGroup
+	for n := range 6 {
+		all.Go(func() {
+			res, err := call(context.Background(), t, r, testImage("note"), n)
+			if err != nil {
+				t.Error(err)
+			} else if got := contents(t, res.Package)["a.yaml"]; !strings.Contains(got, fmt.Sprintf("a%d # kept", n)) {
+				t.Errorf("call %d got the answer of another:\n%s", n, got)
+			}
+		})
+	}
+	all.Wait()
+	if got := len(stderrOf(t, r, testImage("flood"), 0)); got != 500_000 {
+		t.Errorf("%d bytes of standard error arrived", got)
+	}
+}
+
+// TestHelperRefuses: outside of a container it would end all that the user runs.
+func TestHelperRefuses(t *testing.T) {
+	if err := Helper([]string{"true"}, strings.NewReader(""), io.Discard); err == nil {
+		t.Error("the helper started outside of a container")
 	}
 }

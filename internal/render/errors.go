@@ -76,6 +76,14 @@ func (e *FunctionError) Error() string {
 
 func (e *FunctionError) Unwrap() error { return e.Err }
 
+// Brief is the message without the results and the standard error, for where
+// Result.WriteSummary has printed them.
+func (e *FunctionError) Brief() string {
+	b := *e
+	b.Results, b.Stderr = nil, ""
+	return b.Error()
+}
+
 func dirName(dir string) string {
 	if dir == "" {
 		return `"."`

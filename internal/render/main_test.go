@@ -27,7 +27,53 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == runFunction {
 		os.Exit(serve(os.Args[2], os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	if len(os.Args) > 2 && os.Args[1] == HelperCommand {
+		if err := Helper(os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 2 && os.Args[1] == renderFolder {
+		os.Exit(renderInto(os.Args[2]))
+	}
+	code := m.Run()
+	unload()
+	removeConf()
+	os.Exit(code)
+}
+
+// renderFolder as the first argument makes the test binary render the package in
+// a folder by containers, for a test that kills it.
+const renderFolder = "render-folder"
+
+func renderInto(dir string) int {
+	p, err := krm.Parse(mustRead(dir))
+	if err == nil {
+		exe, _ := os.Executable()
+		_, err = New(Options{ContainerHelper: exe, ImagePullPolicy: PullNever}).Render(context.Background(), p)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func mustRead(dir string) []krm.File {
+	var files []krm.File
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			panic(err)
+		}
+		files = append(files, krm.File{Path: e.Name(), Data: data})
+	}
+	return files
 }
 
 // serve runs one Processor over a ResourceList, as an exec function does.

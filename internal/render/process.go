@@ -16,13 +16,9 @@ const maxOutput = 256 << 20
 // input, a ResourceList on its standard output.
 type process struct {
 	version string
-	path    string
-	args    []string
-	dir     string
-	env     []string
 	cache   *onceCache[processOutput]
-	// explain adds a hint to the failure to start, or of the engine itself.
-	explain func(exitCode int, err error) error
+	// start runs the program once. Its output may be set beside an error.
+	start func(ctx context.Context, input []byte) (processOutput, error)
 }
 
 type processOutput struct {
@@ -54,7 +50,16 @@ func (p *process) Run(ctx context.Context, c *Call) (Output, error) {
 	return o, list.apply(out.stdout)
 }
 
-func (p *process) start(ctx context.Context, input []byte) (processOutput, error) {
+// program is a command line of this machine.
+type program struct {
+	path string
+	args []string
+	dir  string
+	env  []string
+}
+
+// run feeds the program and waits for its end, which ctx may bring about.
+func (p program) run(ctx context.Context, input []byte) (processOutput, error) {
 	var stdout, stderr limited
 	cmd := exec.CommandContext(ctx, p.path, p.args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
@@ -65,20 +70,26 @@ func (p *process) start(ctx context.Context, input []byte) (processOutput, error
 	var exit *exec.ExitError
 	switch {
 	case stdout.full || stderr.full:
-		return out, fmt.Errorf("wrote more than %d MiB", maxOutput>>20)
+		return out, errTooMuch
 	case err == nil:
 		return out, nil
 	case ctx.Err() != nil:
-		return out, fmt.Errorf("was stopped: %w", ctx.Err())
+		return out, stopped(ctx)
 	case errors.As(err, &exit):
 		out.exit = exit.ExitCode()
-		err = fmt.Errorf("failed with exit code %d", out.exit)
-	}
-	if p.explain != nil {
-		err = p.explain(out.exit, err)
+		return out, exitError(out.exit)
 	}
 	return out, err
 }
+
+var errTooMuch = fmt.Errorf("wrote more than %d MiB", maxOutput>>20)
+
+// exitError is a program's own failure.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("failed with exit code %d", int(e)) }
+
+func stopped(ctx context.Context) error { return fmt.Errorf("was stopped: %w", context.Cause(ctx)) }
 
 // limited keeps at most maxOutput bytes and drops the rest.
 type limited struct {

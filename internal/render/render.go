@@ -112,8 +112,16 @@ type Options struct {
 	NoContainers bool
 	// AllowNetwork gives containers the host's network. Off is right.
 	AllowNetwork bool
-	// ImagePullPolicy is when images are pulled.
+	// ImagePullPolicy is when images are pulled: once in a Renderer's life.
 	ImagePullPolicy PullPolicy
+	// Memory bounds a container in bytes; zero is 1 GiB.
+	Memory int64
+	// PIDs bounds a container's processes and threads; zero is 256.
+	PIDs int
+	// ContainerHelper is the path of a static Linux program that calls Helper
+	// for HelperCommand, such as variform itself: one container of an image then
+	// serves many calls, each as a process of its own. Empty: one container a call.
+	ContainerHelper string
 	// AllowedImages restricts container images to these patterns: an exact
 	// image, an image without tag (any tag or digest), or a prefix that ends in
 	// `/*`. nil allows every image; an empty list none.
@@ -129,7 +137,8 @@ type Options struct {
 	// ExecEnv names further variables of Environ that exec functions inherit,
 	// besides PATH, HOME, TMPDIR, LANG, LC_* and TZ.
 	ExecEnv []string
-	// Timeout bounds one function; zero is five minutes, as in kpt.
+	// Timeout bounds one function; zero is five minutes, as in kpt. A container
+	// gets as much processor time as well.
 	Timeout time.Duration
 	// Runtimes replaces the three runtimes; they are asked in order.
 	Runtimes []Runtime

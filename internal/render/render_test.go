@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kptdev/krm-functions-sdk/go/fn"
@@ -518,10 +519,27 @@ func TestContainerPolicy(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, tc.want)
 		}
 	}
-	got := strings.Join(newContainerRuntime(Options{}, nil).args("podman", reference{repository: "a/b"}), " ")
-	want := "run --rm -i --network none --user nobody --security-opt=no-new-privileges --quiet --pull missing a/b"
-	if got != want {
-		t.Errorf("arguments:\n got %s\nwant %s", got, want)
+}
+
+// TestRunArguments pins what every engine is told, and what only some know.
+func TestRunArguments(t *testing.T) {
+	common := []string{
+		"--network none", "--user nobody", "--security-opt=no-new-privileges", "--cap-drop all", "--read-only", "--ipc none",
+		"--memory 1073741824", "--pids-limit 256", "--pull never", "--rm", "--name n", "--label dev.variform.function=a/b",
+	}
+	own := map[string]string{"podman": "--read-only-tmpfs=false", "docker": "--env HTTPS_PROXY= ", "nerdctl": "--ulimit cpu=301"}
+	l := limits{memory: defaultMemory, pids: defaultPIDs, timeout: defaultTimeout}
+	for name, extra := range own {
+		got := strings.Join(engine{name: name}.runArgs("n", reference{repository: "a/b"}, l), " ") + " "
+		for _, want := range append([]string{extra}, common...) {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in %s", name, want, got)
+			}
+		}
+	}
+	l.network = true
+	if got := strings.Join(engine{name: "podman"}.runArgs("n", reference{repository: "a/b"}, l), " "); !strings.Contains(got, "--network host") {
+		t.Errorf("no network in %s", got)
 	}
 }
 
@@ -708,8 +726,41 @@ func TestReport(t *testing.T) {
 	if err != nil || !bytes.Contains(data, []byte("kind: FunctionResultList")) || !bytes.Contains(data, []byte("exitCode: 1")) || !bytes.Contains(data, []byte("bad b")) {
 		t.Errorf("%s %v", data, err)
 	}
+}
+
+// TestSummary has the form of kpt 1.0.0-beta.56.
+func TestSummary(t *testing.T) {
+	res := &Result{Functions: []FunctionResult{
+		{Exec: "./fn", Outcome: Passed, Duration: 340 * time.Millisecond, Stderr: "one\ntwo\nthree\n", Results: fn.Results{
+			{Severity: fn.Info, Message: "hello", ResourceRef: &fn.ResourceRef{APIVersion: "v1", Kind: "ConfigMap", Name: "a"}, Field: &fn.Field{Path: "data.x"}},
+			{Severity: fn.Warning, Message: "second", File: &fn.File{Path: "a.yaml"}},
+		}},
+		{Package: "sub", Image: "example.com/fn:v1", Outcome: Failed, ExitCode: 4, Stderr: "oops"},
+	}}
+	want := `Package ".":
+[PASS] "./fn" in 300ms
+  Results:
+    [info] v1/ConfigMap/a data.x: hello
+    [warning]: second (a.yaml)
+  Stderr:
+    "one"
+    "two"
+    ...(1 line(s) more)
+Package "sub":
+[FAIL] "example.com/fn:v1" in 0s
+  Stderr:
+    "oops"
+  Exit code: 4
+`
 	var b strings.Builder
-	if err := res.WriteSummary(&b, 1); err != nil || !strings.Contains(b.String(), "2 more") || !strings.Contains(b.String(), "failed") {
-		t.Errorf("%s %v", b.String(), err)
+	if err := res.WriteSummary(&b, 2); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	e := &FunctionError{Type: mutators, Function: "f", Err: exitError(4), Stderr: "oops", Results: fn.Results{{Severity: fn.Error, Message: "bad"}}}
+	if got := e.Brief(); !strings.HasSuffix(got, "failed with exit code 4") || !strings.Contains(e.Error(), "oops") {
+		t.Errorf("brief %q of %q", got, e.Error())
 	}
 }

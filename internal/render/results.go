@@ -2,10 +2,12 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -50,35 +52,48 @@ func (r *Result) ResultList() ([]byte, error) {
 	return buf.Bytes(), enc.Close()
 }
 
-// WriteSummary prints one line per function and below it its results and its
-// standard error, at most lines of each; 0 prints all.
+// WriteSummary prints what each function did as kpt does: whether it passed, its
+// results, its standard error and its exit code. Of standard error it prints at
+// most lines lines a function; 0 prints all.
 func (r *Result) WriteSummary(w io.Writer, lines int) error {
 	var b strings.Builder
-	for _, f := range r.Functions {
-		what := f.Image
-		if f.Exec != "" {
-			what = "exec " + f.Exec
+	in := ""
+	for i, f := range r.Functions {
+		if i == 0 || f.Package != in {
+			in = f.Package
+			fmt.Fprintf(&b, "Package %q:\n", path.Join(".", in))
 		}
-		fmt.Fprintf(&b, "%s: %s %s (%s, %d resource(s))\n", path.Join(".", f.Package), what, strings.ToLower(string(f.Outcome)), f.Runtime, f.Selected)
-		var said []string
+		verb, what := "PASS", cmp.Or(f.Exec, f.Image)
+		if f.Outcome == Failed {
+			verb = "FAIL"
+		}
+		fmt.Fprintf(&b, "[%s] %q in %s\n", verb, what, f.Duration.Round(100*time.Millisecond))
+		if len(f.Results) > 0 {
+			b.WriteString("  Results:\n")
+		}
 		for _, res := range f.Results {
-			said = append(said, resultLine(res))
+			fmt.Fprintf(&b, "    %s\n", resultLine(res))
 		}
-		writeLines(&b, said, lines)
-		if s := strings.TrimRight(f.Stderr, "\n"); s != "" {
-			writeLines(&b, strings.Split(s, "\n"), lines)
+		writeStderr(&b, f.Stderr, lines)
+		if f.ExitCode != 0 {
+			fmt.Fprintf(&b, "  Exit code: %d\n", f.ExitCode)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func writeLines(b *strings.Builder, said []string, limit int) {
-	for i, s := range said {
+func writeStderr(b *strings.Builder, text string, limit int) {
+	text = strings.TrimRight(text, "\n")
+	if text == "" {
+		return
+	}
+	b.WriteString("  Stderr:\n")
+	for i, line := range strings.Split(text, "\n") {
 		if limit > 0 && i == limit {
-			fmt.Fprintf(b, "  … %d more\n", len(said)-i)
+			fmt.Fprintf(b, "    ...(%d line(s) more)\n", strings.Count(text, "\n")+1-i)
 			return
 		}
-		fmt.Fprintf(b, "  %s\n", s)
+		fmt.Fprintf(b, "    %q\n", line)
 	}
 }

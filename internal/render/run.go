@@ -33,6 +33,12 @@ func New(opts Options) *Renderer {
 	if opts.Timeout <= 0 {
 		opts.Timeout = defaultTimeout
 	}
+	if opts.Memory <= 0 {
+		opts.Memory = defaultMemory
+	}
+	if opts.PIDs <= 0 {
+		opts.PIDs = defaultPIDs
+	}
 	r := &Renderer{opts: opts, runtimes: opts.Runtimes, cache: newPackageCache()}
 	if r.runtimes == nil {
 		env := newEnviron(opts.Environ)
@@ -41,8 +47,22 @@ func New(opts Options) *Renderer {
 	return r
 }
 
-// defaultTimeout bounds one function, as in kpt.
-const defaultTimeout = 5 * time.Minute
+// The limits of one function; the time is kpt's.
+const (
+	defaultTimeout = 5 * time.Minute
+	defaultMemory  = 1 << 30
+	defaultPIDs    = 256
+)
+
+// Close ends the containers that wait for further calls. A Renderer that is not
+// closed leaves them for half a minute, or until this process ends.
+func (r *Renderer) Close() {
+	for _, rt := range r.runtimes {
+		if c, ok := rt.(*containerRuntime); ok {
+			c.close()
+		}
+	}
+}
 
 // step is one function with what will run it.
 type step struct {

@@ -1,0 +1,293 @@
+package render
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// image is a function's image in one run: what the engine knows of it, and the
+// containers that have served a call and wait for the next one. It is fetched
+// once, and all containers are of the image that was found then.
+type image struct {
+	engine engine
+	ref    reference
+	pull   PullPolicy
+	limits limits
+	helper string
+	folder func() (string, error) // where the engine runs
+
+	fetch  sync.Mutex // held while the image is fetched
+	config *imageConfig
+
+	mu   sync.Mutex
+	cold bool // the helper does not work in this image
+	idle []*container
+}
+
+// idleTime is how long a container waits for another call.
+const idleTime = 30 * time.Second
+
+// run runs the function once: in a waiting container where there is one, in a
+// new one that then waits, or in one of its own where the helper cannot run.
+func (i *image) run(ctx context.Context, input []byte) (processOutput, error) {
+	config, err := i.prepare(ctx)
+	if err != nil {
+		return processOutput{}, err
+	}
+	c, err := i.take(ctx, config)
+	switch {
+	case errors.Is(err, errNoHelper):
+		return i.once(ctx, config, input)
+	case err != nil:
+		return processOutput{}, err
+	}
+	out, clean, err := c.call(ctx, input)
+	if clean {
+		i.put(c)
+	} else {
+		c.kill()
+	}
+	if out.exit == notStarted {
+		err = i.engine.explain(i.ref, notStarted, err)
+	}
+	return out, err
+}
+
+func (i *image) prepare(ctx context.Context) (imageConfig, error) {
+	i.fetch.Lock()
+	defer i.fetch.Unlock()
+	if i.config == nil {
+		var err error
+		if i.engine.dir, err = i.folder(); err != nil {
+			return imageConfig{}, fmt.Errorf("a folder for %s: %w", i.engine.name, err)
+		}
+		c, err := i.engine.fetch(ctx, i.ref.String(), i.pull)
+		if err != nil {
+			return c, err
+		}
+		i.config = &c
+	}
+	return *i.config, nil
+}
+
+// once runs the function in a container of its own.
+func (i *image) once(ctx context.Context, config imageConfig, input []byte) (processOutput, error) {
+	name := containerName()
+	args := i.engine.runArgs(name, i.ref, i.limits)
+	if i.engine.name == "podman" { // where we are killed, nobody else ends it
+		args = append(args, "--timeout", fmt.Sprint(i.limits.seconds()))
+	}
+	p := program{path: i.engine.file, args: append(args, config.id), dir: i.engine.dir, env: i.engine.env}
+	out, err := p.run(ctx, input)
+	if err != nil && !errors.As(err, new(exitError)) {
+		i.engine.remove(name) // stopping the client does not stop the container
+	}
+	return out, i.engine.explain(i.ref, out.exit, err)
+}
+
+// take is a waiting container or a new one; errNoHelper where there can be none.
+func (i *image) take(ctx context.Context, config imageConfig) (*container, error) {
+	i.mu.Lock()
+	if n := len(i.idle); n > 0 {
+		c := i.idle[n-1]
+		i.idle = i.idle[:n-1]
+		i.mu.Unlock()
+		c.timer.Stop()
+		return c, nil
+	}
+	cold := i.cold || i.helper == "" || len(config.command()) == 0 || len(config.Volumes) > 0
+	i.mu.Unlock()
+	if cold {
+		return nil, errNoHelper
+	}
+	c, err := i.start(ctx, config)
+	if errors.Is(err, errNoHelper) {
+		i.mu.Lock()
+		i.cold = true
+		i.mu.Unlock()
+	}
+	return c, err
+}
+
+func (i *image) put(c *container) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.idle = append(i.idle, c)
+	c.timer = time.AfterFunc(idleTime, func() {
+		if i.drop(c) {
+			c.end()
+		}
+	})
+}
+
+// drop takes a container from the waiting ones, if it is still there.
+func (i *image) drop(c *container) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for n, waiting := range i.idle {
+		if waiting == c {
+			i.idle = append(i.idle[:n], i.idle[n+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+func (i *image) takeAll() []*container {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	all := i.idle
+	i.idle = nil
+	for _, c := range all {
+		c.timer.Stop()
+	}
+	return all
+}
+
+// container is one in which a helper serves calls, one at a time. Its end of
+// input ends it, so that none outlives this process.
+type container struct {
+	engine engine
+	name   string
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *bufio.Reader
+	stderr *limited
+	timer  *time.Timer // while it waits
+	killed sync.Once
+}
+
+// errNoHelper says that the helper does not run in an image: the function
+// runs in one container a call.
+var errNoHelper = errors.New("no helper in this container")
+
+// helperPath is where a container has the helper.
+const helperPath = "/.variform/variform"
+
+// maxFrame bounds one frame: the helper copies in smaller parts.
+const maxFrame = 1 << 20
+
+func (i *image) start(ctx context.Context, config imageConfig) (*container, error) {
+	c := &container{engine: i.engine, name: containerName(), stderr: &limited{}}
+	args := i.engine.runArgs(c.name, i.ref, i.limits)
+	args = append(args, "--mount", "type=bind,src="+i.helper+",dst="+helperPath+",readonly", "--entrypoint", helperPath, config.id, HelperCommand)
+	c.cmd = exec.Command(i.engine.file, append(args, config.command()...)...)
+	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = i.engine.dir, i.engine.env, c.stderr
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.stdin, c.stdout = stdin, bufio.NewReader(stdout)
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting %s: %w", i.engine.name, err)
+	}
+	defer context.AfterFunc(ctx, c.stop)()
+	kind, _, err := readFrame(c.stdout, maxFrame)
+	if err == nil && kind == frameReady {
+		return c, nil
+	}
+	c.kill()
+	if ctx.Err() != nil {
+		return nil, stopped(ctx)
+	}
+	return nil, errNoHelper
+}
+
+// call runs the function once more. clean says that the container is as it was.
+func (c *container) call(ctx context.Context, input []byte) (out processOutput, clean bool, err error) {
+	halt := context.AfterFunc(ctx, c.stop)
+	sent := make(chan error, 1)
+	go func() {
+		_, err := c.stdin.Write(binary.BigEndian.AppendUint64(nil, uint64(len(input))))
+		if err == nil {
+			_, err = c.stdin.Write(input)
+		}
+		sent <- err
+	}()
+	out, clean, err = c.answer()
+	switch {
+	case !halt() || ctx.Err() != nil:
+		return out, false, stopped(ctx)
+	case errors.Is(err, errTooMuch):
+		return out, false, err
+	case err != nil:
+		c.kill()
+		return out, false, fmt.Errorf("its container ended before it did (%s): perhaps it was out of memory", said(c.stderr.String(), err))
+	}
+	if err := <-sent; err != nil {
+		clean = false // what it did without all of the input counts
+	}
+	if out.exit != 0 {
+		err = exitError(out.exit)
+	}
+	return out, clean, err
+}
+
+// answer collects the frames of one call.
+func (c *container) answer() (processOutput, bool, error) {
+	var stdout, stderr limited
+	for {
+		kind, data, err := readFrame(c.stdout, maxFrame)
+		if err == nil {
+			switch kind {
+			case frameStdout:
+				_, _ = stdout.Write(data)
+			case frameStderr:
+				_, _ = stderr.Write(data)
+			case frameExit:
+				out := processOutput{stdout: stdout.Bytes(), stderr: stderr.String()}
+				var clean bool
+				out.exit, clean, err = readExit(data)
+				return out, clean, err
+			default:
+				err = fmt.Errorf("an unknown frame %q", kind)
+			}
+		}
+		if stdout.full || stderr.full {
+			err = errTooMuch
+		}
+		if err != nil {
+			return processOutput{stdout: stdout.Bytes(), stderr: stderr.String()}, false, err
+		}
+	}
+}
+
+// stop makes everything that waits for the container return.
+func (c *container) stop() {
+	c.engine.remove(c.name)
+	_ = c.cmd.Process.Kill() // the engine's client, where it still waits
+}
+
+// kill ends the container and waits until it is gone.
+func (c *container) kill() {
+	c.killed.Do(func() {
+		c.stop()
+		_ = c.stdin.Close()
+		_ = c.cmd.Wait()
+	})
+}
+
+// endTime is what a container gets to end by itself.
+const endTime = 5 * time.Second
+
+// end lets a waiting container end and waits for it.
+func (c *container) end() {
+	_ = c.stdin.Close()
+	hung := time.AfterFunc(endTime, c.stop)
+	defer hung.Stop()
+	_ = c.cmd.Wait()
+}
+
+func containerName() string { return "variform-" + rand.Text() }
