@@ -314,7 +314,7 @@ func visible(s string) string {
 }
 
 func hidden(r rune) bool {
-	return r == unicode.ReplacementChar || r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+	return r != '\n' && r != '\t' && (r == unicode.ReplacementChar || !unicode.IsGraphic(r))
 }
 
 func longestRun(s string, of byte) int {
