@@ -245,7 +245,8 @@ type Wanted struct {
 type Target struct {
 	Name       string
 	Input      resolver.Input
-	Resolution *resolver.Resolution // nil with Err
+	Resolution *resolver.Resolution  // nil with Err
+	Lock       *v1alpha1.PackageLock // the same as a document
 	Err        error
 }
 
@@ -302,8 +303,16 @@ func (w *Wanted) resolve(name string) Target {
 	if t.Input, t.Err = w.Input(name); t.Err != nil {
 		return t
 	}
-	t.Resolution, t.Err = resolver.Resolve(t.Input)
+	t.Solve()
 	return t
+}
+
+// Solve answers for the target's input as it is now.
+func (t *Target) Solve() {
+	t.Lock = nil
+	if t.Resolution, t.Err = resolver.Resolve(t.Input); t.Err == nil {
+		t.Lock = t.Resolution.Document(t.Name)
+	}
 }
 
 // Input is what the resolver gets for one target. The catalogue is indexed once

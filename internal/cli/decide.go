@@ -14,6 +14,7 @@ import (
 type decideFlags struct {
 	all   bool
 	class string
+	alone bool
 }
 
 func newPropose(a *app) *cobra.Command {
@@ -38,7 +39,7 @@ func newDecide(a *app, d reconcile.Decision, short, long string) *cobra.Command 
 		Use: string(d) + " [NAME...]", Short: short, Long: long,
 		RunE: func(c *cobra.Command, args []string) error {
 			if n := len(args); (n > 0) == (f.all || f.class != "") || f.all && f.class != "" {
-				return fmt.Errorf("%s: give names (variant, repository/package, set, repository or package), or --all, or --class ID", d)
+				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, or --class ID", d)
 			}
 			p := a.progress()
 			defer p.stop()
@@ -46,6 +47,7 @@ func newDecide(a *app, d reconcile.Decision, short, long string) *cobra.Command 
 			if err != nil {
 				return err
 			}
+			f.alone = !a.fleet.dependencies
 			req, err := f.request(c.Context(), s.engine, d, args)
 			if err != nil {
 				return err
@@ -69,6 +71,7 @@ func newDecide(a *app, d reconcile.Decision, short, long string) *cobra.Command 
 		},
 	}
 	a.addFleet(c)
+	a.addDependencies(c)
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
 	c.Flags().StringVar(&f.class, "class", "", "all of one class of review, exactly as it was shown")
@@ -76,7 +79,7 @@ func newDecide(a *app, d reconcile.Decision, short, long string) *cobra.Command 
 }
 
 func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d reconcile.Decision, names []string) (reconcile.Request, error) {
-	req := reconcile.Request{Decision: d, Names: names, All: f.all}
+	req := reconcile.Request{Decision: d, Names: names, All: f.all, Alone: f.alone}
 	if f.class == "" {
 		return req, nil
 	}

@@ -17,6 +17,9 @@ import (
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/resolver"
 )
@@ -36,6 +39,8 @@ func (a *app) addResolve(c *cobra.Command, f *resolveFlags) {
 // resolved is what the commands that resolve dependencies print of.
 type resolved struct {
 	fleet   *source.Fleet
+	git     *gitrepo.Store
+	oci     *ocirepo.Store
 	wanted  *catalog.Wanted
 	targets []catalog.Target
 	wrong   int // problems that were printed
@@ -47,8 +52,9 @@ func (a *app) catalogues(ctx context.Context) (*resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	entries, problems := catalog.Reader{Git: git, OCI: a.registries(cache)}.Read(ctx, fleet.Catalogs)
-	r := &resolved{fleet: fleet, wanted: &catalog.Wanted{
+	oci := a.registries(cache)
+	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
+	r := &resolved{fleet: fleet, git: git, oci: oci, wanted: &catalog.Wanted{
 		Catalogs: fleet.Catalogs, Installations: fleet.Installations, Locks: fleet.Locks, Entries: entries,
 	}}
 	for _, p := range fleet.Problems {
@@ -67,11 +73,7 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(r.wanted.Installations) == 0 {
-		return nil, fmt.Errorf("%s holds no Installation: nothing is asked for", r.fleet.Location)
-	}
-	r.wanted.Platform = f.platform
-	if r.targets, err = r.wanted.Resolve(ctx, runtime.NumCPU(), f.targets...); err != nil {
+	if err := a.answer(ctx, r, f); err != nil {
 		return nil, err
 	}
 	for i := range r.targets {
@@ -85,6 +87,56 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 		}
 	}
 	return r, nil
+}
+
+// answer resolves the targets of the fleet's variants, with all that Git says of
+// them, and those that only Installations name.
+func (a *app) answer(ctx context.Context, r *resolved, f *resolveFlags) error {
+	r.wanted.Platform, a.fleet.platform = f.platform, f.platform
+	if len(r.fleet.Sets)+len(r.fleet.Variants) > 0 {
+		problems, err := a.answerFleet(ctx, r)
+		if err != nil {
+			return err
+		}
+		for _, p := range problems {
+			r.wrong++
+			_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
+		}
+	}
+	if len(r.wanted.Installations)+len(r.targets) == 0 {
+		return fmt.Errorf("%s holds no Installation, and no variant in it needs anything: nothing is asked for", r.fleet.Location)
+	}
+	left, err := r.wanted.Without(r.targets, f.targets)
+	if err != nil {
+		return err
+	}
+	r.targets = catalog.Named(r.targets, f.targets)
+	if len(left) > 0 {
+		more, err := r.wanted.Resolve(ctx, runtime.NumCPU(), left...)
+		if err != nil {
+			return err
+		}
+		r.targets = append(r.targets, more...)
+	}
+	return nil
+}
+
+// answerFleet asks the engine that plans, so that nothing is told but what a
+// plan would do.
+func (a *app) answerFleet(ctx context.Context, r *resolved) ([]error, error) {
+	a.fleet.noRender = true
+	cfg, err := a.config(r.fleet, r.git)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Fleet.Problems = nil // they were printed
+	cfg.OCI = r.oci
+	cfg.Dependencies = dependencies(r.fleet, func(context.Context) ([]catalog.Entry, []error) { return r.wanted.Entries, nil }, &a.fleet)
+	targets, problems, err := reconcile.New(cfg).Resolve(ctx)
+	for _, t := range targets {
+		r.targets = append(r.targets, catalog.FromAnswer(t.Name, t.Answer, t.Err))
+	}
+	return problems, err
 }
 
 func targetPrefix(name string) string {
@@ -121,7 +173,7 @@ func (a *app) choose(t *catalog.Target) error {
 		}
 		a.note("to keep the choice, put {alias: %s, reference: %s} into spec.dependencies.overrides of the Installation", n.Alias, n.Offers[at-1])
 	}
-	t.Resolution, t.Err = resolver.Resolve(t.Input)
+	t.Solve()
 	return nil
 }
 
@@ -167,7 +219,7 @@ func (a *app) printResolved(r *resolved) error {
 		if t.Err != nil {
 			continue
 		}
-		lock := t.Resolution.Document(t.Name)
+		lock := t.Lock
 		locks = append(locks, lock)
 		for _, p := range lock.Spec.Packages {
 			row := []string{t.Name, cmp.Or(p.Package, p.Name), p.Version, strings.TrimPrefix(p.Namespace+"/"+p.Name, "/"), p.Why}
@@ -213,26 +265,36 @@ func inputsText(in resolver.Inputs) string {
 func newWhy(a *app) *cobra.Command {
 	var f resolveFlags
 	c := &cobra.Command{
-		Use:   "why PACKAGE",
-		Short: "Tell who needs a package on each target, and why it has its version",
-		Args:  cobra.ExactArgs(1),
+		Use:   "why PACKAGE [RANGE]",
+		Short: "Tell which targets have a package, who needs it there, and why it has its version",
+		Long: `Why tells for each target that has the package who needs it and why it has its
+version; targets of which the same is to be told stand together. With a RANGE,
+such as '<1.14', only where the version that is in place, or the one that is to
+be, is in it.`,
+		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := a.resolve(c.Context(), &f)
 			if err != nil {
 				return err
 			}
-			found := false
-			for _, t := range r.targets {
-				if t.Err != nil {
-					continue
+			within := ""
+			if len(args) > 1 {
+				within = args[1]
+			}
+			var said catalog.Said
+			for i := range r.targets {
+				t := &r.targets[i]
+				lines, err := t.Why(args[0], within)
+				if err != nil {
+					return err
 				}
-				if lines := t.Resolution.Why(args[0]); len(lines) > 0 {
-					found = true
-					a.printLines(t.Name, lines)
+				if len(lines) > 0 {
+					said.Add(t.Name, lines)
 				}
 			}
-			if !found && r.wrong == 0 {
-				return findings{fmt.Sprintf("no target has %s", args[0])}
+			a.printSaid(&said)
+			if len(said.Groups) == 0 && r.wrong == 0 {
+				return findings{strings.TrimSpace(fmt.Sprintf("no target has %s %s", args[0], within))}
 			}
 			return r.findings()
 		},
@@ -252,27 +314,29 @@ func newWhyNot(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r.wanted.Platform = f.platform
-			names, err := r.wanted.Select(f.targets...)
-			if err != nil {
+			if err := a.answer(c.Context(), r, &f); err != nil {
 				return err
 			}
 			if len(r.wanted.Entries) > 0 && !slices.ContainsFunc(r.wanted.Entries, func(e catalog.Entry) bool { return e.Package.Package == args[0] }) {
 				return fmt.Errorf("no catalogue has a package %q", args[0])
 			}
-			for _, name := range names {
-				in, err := r.wanted.Input(name)
-				if err != nil {
-					return err
-				}
-				lines, err := resolver.WhyNot(in, args[0], args[1])
-				if err != nil {
+			var said catalog.Said
+			for i := range r.targets {
+				t := &r.targets[i]
+				if t.Input.Catalog == nil {
 					r.wrong++
-					_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(name), err)
+					_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(t.Name), t.Err)
 					continue
 				}
-				a.printLines(name, lines)
+				lines, err := resolver.WhyNot(t.Input, args[0], args[1])
+				if err != nil {
+					r.wrong++
+					_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(t.Name), err)
+					continue
+				}
+				said.Add(t.Name, lines)
 			}
+			a.printSaid(&said)
 			return r.findings()
 		},
 	}
@@ -280,14 +344,18 @@ func newWhyNot(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) printLines(target string, lines []string) {
-	indent := ""
-	if target != "" {
-		_, _ = fmt.Fprintln(a.Out, target)
-		indent = "  "
-	}
-	for _, l := range lines {
-		_, _ = fmt.Fprintln(a.Out, indent+l)
+// printSaid prints what is told of targets, those of which the same is told
+// together.
+func (a *app) printSaid(said *catalog.Said) {
+	for _, g := range said.Groups {
+		indent := ""
+		if names := strings.Join(g.Targets, ", "); names != "" {
+			_, _ = fmt.Fprintln(a.Out, names)
+			indent = "  "
+		}
+		for _, l := range g.Lines {
+			_, _ = fmt.Fprintln(a.Out, indent+l)
+		}
 	}
 }
 

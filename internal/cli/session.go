@@ -18,7 +18,6 @@ import (
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/source"
@@ -145,17 +144,19 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 	}
 	cfg.OCI, cfg.Progress = a.registries(cache), p.report
 	if f.dependencies {
-		cfg.Dependencies = dependencies(fleet, store, cfg.OCI, f)
+		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) ([]catalog.Entry, []error) {
+			return catalog.Reader{Git: store, OCI: cfg.OCI}.Read(ctx, fleet.Catalogs)
+		}, f)
 	}
 	return &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}, nil
 }
 
 // dependencies says where what packages need comes from.
-func dependencies(fleet *source.Fleet, git *gitrepo.Store, oci *ocirepo.Store, f *fleetFlags) *reconcile.Dependencies {
+func dependencies(fleet *source.Fleet, read func(context.Context) ([]catalog.Entry, []error), f *fleetFlags) *reconcile.Dependencies {
 	return &reconcile.Dependencies{
 		Catalogs: fleet.Catalogs, Refresh: f.upgrade, Platform: f.platform,
 		Read: func(ctx context.Context) ([]resolver.Package, []error) {
-			entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
+			entries, problems := read(ctx)
 			out := make([]resolver.Package, len(entries))
 			for i := range entries {
 				out[i] = entries[i].Package

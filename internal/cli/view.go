@@ -16,6 +16,8 @@ type itemView struct {
 	Namespace  string          `json:"namespace"`
 	Name       string          `json:"name,omitempty"`
 	Set        string          `json:"set,omitempty"`
+	Owner      string          `json:"owner,omitempty"` // of a dependency: the variant that it was first made for
+	Lock       bool            `json:"lock,omitempty"`  // the package of a target's lock
 	Action     string          `json:"action"`
 	Reasons    []string        `json:"reasons,omitempty"`
 	Warnings   []string        `json:"warnings,omitempty"`
@@ -49,7 +51,7 @@ type planView struct {
 
 func viewOf(i *reconcile.Item) itemView {
 	v := itemView{
-		Variant: i.Identity.String(), Namespace: i.Namespace, Name: i.Name, Set: i.Set, Action: string(i.Action),
+		Variant: i.Identity.String(), Namespace: i.Namespace, Name: i.Name, Set: i.Set, Owner: i.Owner, Lock: i.Lock, Action: string(i.Action),
 		Reasons: i.Reasons, Warnings: i.Warnings, Stalled: i.Stalled, Upstream: i.Upstream, Path: i.Path,
 		Lifecycle: string(i.Phase), Workspace: i.Workspace, Revision: i.Revision, Ref: i.Ref, Commit: i.Commit,
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"golang.org/x/sync/errgroup"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
@@ -37,6 +40,9 @@ type Request struct {
 	// Porch's revision names; All is all of this manager's.
 	Names []string
 	All   bool
+	// Alone leaves out what is there because others need it, and locks. Without
+	// it, what is named brings along what it needs.
+	Alone bool
 	// Expect, where not nil, are the only revisions meant, each with the commit
 	// that the person saw: one that moved since is refused, and then none is
 	// decided.
@@ -129,7 +135,8 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*Verdict, []err
 	}
 	used := map[string]bool{}
 	var out []*Verdict
-	for _, v := range e.decidable(req.Decision) {
+	decidable := e.decidable(req.Decision)
+	for _, v := range decidable {
 		if req.Expect != nil {
 			if _, ok := req.Expect[v.revision()]; !ok {
 				continue
@@ -143,6 +150,12 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*Verdict, []err
 	for _, n := range req.Names {
 		if !used[n] && req.Expect == nil {
 			errs = append(errs, fmt.Errorf("%w: %s", ErrNothing, e.undecidable(req.Decision, n, sets)))
+		}
+	}
+	if req.Expect == nil {
+		var unread []error
+		if out, unread = e.withNeeds(ctx, req, out, decidable); len(unread) > 0 {
+			errs = append(errs, unread...)
 		}
 	}
 	errs = append(errs, expectations(out, req.Expect)...)
@@ -174,8 +187,9 @@ func expectations(found []*Verdict, expect map[Revision]string) []error {
 func (v *Verdict) revision() Revision { return Revision{v.Identity, v.Workspace} }
 
 func (v *Verdict) named(names []string, set string, used map[string]bool) bool {
+	target := path.Join(v.Repository, depend.In(v.repo.obj.Annotations[variformv1alpha1.TargetsAnnotation], v.Package))
 	variant := v.head.owner[strings.LastIndex(v.head.owner, "/")+1:]
-	mine := []string{variant, v.Identity.String(), set, v.Repository, v.Package, RevisionName(v.Repository, v.Package, v.Workspace)}
+	mine := []string{variant, target, v.Identity.String(), set, v.Repository, v.Package, RevisionName(v.Repository, v.Package, v.Workspace)}
 	hit := false
 	for _, n := range names {
 		if n != "" && slices.Contains(mine, n) {

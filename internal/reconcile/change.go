@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/review"
 )
 
@@ -19,6 +20,9 @@ func (i *Item) Change() (review.Change, bool) {
 		from = i.Base
 	}
 	upstream, _, _ := strings.Cut(i.Upstream, "@")
+	if i.Lock {
+		upstream = depend.LockPackage
+	}
 	return review.Change{
 		Variant: i.Identity.String(), Package: upstream, Before: from, After: i.After, Version: i.Commit,
 		Aliases: i.Aliases(),

@@ -139,8 +139,8 @@ func (e *Engine) decide(ctx context.Context, v *variant) []*Item {
 	for _, w := range works {
 		item := base
 		item.Path = w.state.path
-		if !item.Lock {
-			item.Upstream = w.up.String()
+		if item.Upstream = w.up.String(); item.Lock {
+			item.Upstream = ""
 		}
 		e.judge(ctx, w, &item)
 		e.activate(ctx, w, &item)

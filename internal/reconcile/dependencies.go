@@ -607,7 +607,7 @@ func (e *Engine) conclude(ctx context.Context, p *TargetPlan) []*variant {
 	pkg := path.Join(t.Directory, depend.LockPackage)
 	pv := &v1alpha1.PackageVariant{}
 	pv.APIVersion, pv.Kind = v1alpha1.APIVersion, v1alpha1.KindPackageVariant
-	pv.Namespace, pv.Name = t.Namespace, variantgen.Name("lock", t.Repository, t.Directory)
+	pv.Namespace, pv.Name = t.Namespace, variantgen.Name("lock", t.Repository, pkg)
 	pv.Spec.Downstream = &v1alpha1.Downstream{Repo: t.Repository, Package: pkg}
 	return []*variant{{
 		Identity: Identity{t.Namespace, t.Repository, pkg}, pv: pv,

@@ -9,6 +9,7 @@ import (
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
@@ -94,10 +95,13 @@ func (e *Engine) show(ctx context.Context, v *Verdict) (*Shown, error) {
 	}
 	s.Package = pkg
 	up, folder, lock, err := e.cameFrom(v, pkg)
-	if err != nil {
-		s.Warnings = append(s.Warnings, err.Error())
-	} else {
+	switch {
+	case err == nil:
 		s.Upstream = up.obj.Name + "/" + strings.TrimPrefix(strings.TrimPrefix(folder, up.dir), "/")
+	case path.Base(v.state.path) == depend.LockPackage:
+		s.Upstream = depend.LockPackage // a lock comes from nowhere
+	default:
+		s.Warnings = append(s.Warnings, err.Error())
 	}
 	if latest := v.state.latest; latest != nil {
 		s.BaseName = revisionName(latest.Number)

@@ -30,9 +30,19 @@ func (e *Engine) Plan(ctx context.Context) (*Plan, error) {
 	return plan, nil
 }
 
-// Survey is Plan without building: changed inputs are found, not what comes of
-// them. It is what status shows.
-func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
+// Resolve answers what every target needs, and looks no further. The problems
+// are inputs that could not be read.
+func (e *Engine) Resolve(ctx context.Context) (targets []*TargetPlan, problems []error, err error) {
+	plan, _ := e.observe(ctx)
+	for _, s := range plan.Sets {
+		plan.Problems = append(plan.Problems, s.Failures...)
+	}
+	return plan.Targets, plan.Problems, ctx.Err()
+}
+
+// observe reads what is wanted and what is there, and resolves what packages
+// need.
+func (e *Engine) observe(ctx context.Context) (*Plan, []*variant) {
 	plan := &Plan{Problems: slices.Clone(e.cfg.Fleet.Problems)}
 	plan.Problems = append(plan.Problems, e.readPolicies()...)
 	plan.Problems = append(plan.Problems, e.openRepositories(ctx)...)
@@ -41,6 +51,13 @@ func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
 	wanted = e.dependencies(ctx, plan, wanted)
 	plan.Problems = append(plan.Problems, e.deepen(ctx, wanted)...)
 	e.collide(wanted)
+	return plan, wanted
+}
+
+// Survey is Plan without building: changed inputs are found, not what comes of
+// them. It is what status shows.
+func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
+	plan, wanted := e.observe(ctx)
 	selected, err := e.only(wanted)
 	if err != nil {
 		return nil, err
