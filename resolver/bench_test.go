@@ -32,7 +32,7 @@ func large(n int, seed uint64) []Package {
 func greedy(c *Catalog) bool {
 	chosen := map[string]*version{"r": c.find("r", "1.0.0")}
 	queue := []*version{chosen["r"]}
-	rs := ranges{}
+	rs := &ranges{}
 	for len(queue) > 0 {
 		v := queue[0]
 		queue = queue[1:]

@@ -3,6 +3,7 @@ package resolver
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/variform/variform/api"
@@ -31,14 +32,15 @@ type binder struct {
 	params map[string]string
 	over   *Override
 	pre    *Prereleases
+	facts  *needFacts    // what the catalogue says of the requirement; nil where it is not the catalogue's as it is
 	only   *Installation // the user's choice
 	fail   *failure
 }
 
 // bind works out how a requirement of a version in a slot can be met.
-func (u *universe) bind(s *slot, v *version, req *Requirement) info {
-	b := &binder{u: u, s: s, p: v.Package, r: req, k: u.cat.contract(v.Package, req), known: true, pre: req.Prereleases}
-	in := info{req: req, k: b.k}
+func (u *universe) bind(s *slot, v *version, req *Requirement, f *needFacts) info {
+	b := &binder{u: u, s: s, p: v.Package, r: req, k: f.contract, facts: f, known: true, pre: req.Prereleases}
+	in := info{req: req, k: &f.contract}
 	b.over = u.override(s, req)
 	if b.over != nil && b.over.Install != nil && !*b.over.Install && req.Optional {
 		in.skipped = "declined by the user"
@@ -63,7 +65,7 @@ func (u *universe) bind(s *slot, v *version, req *Requirement) info {
 		in.static = &options[0]
 		in.has, in.need = true, solve.Need{Slot: options[0].slot, Allowed: options[0].allowed}
 	default:
-		c := u.choice(s, req, b.k, options)
+		c := u.choice(s, req, f.text, options)
 		in.has, in.need = true, solve.Need{Slot: c.id, Allowed: allOf(len(options))}
 	}
 	return in
@@ -80,15 +82,15 @@ func allOf(n int) solve.Set {
 
 // choice is the slot for the ways in which a parent's requirement can be met. Versions of the parent with
 // the same requirement share it.
-func (u *universe) choice(s *slot, r *Requirement, k contract, options []option) *slot {
-	key := fmt.Sprintf("choice/%d/%s/%v", s.id, canonical(r), k.uses)
+func (u *universe) choice(s *slot, r *Requirement, text string, options []option) *slot {
+	key := append(strconv.AppendInt([]byte("choice/"), int64(s.id), 10), text...)
 	for _, o := range options {
-		key += fmt.Sprintf("/%d", o.slot)
+		key = strconv.AppendInt(append(key, '/'), int64(o.slot), 10)
 	}
-	if c := u.byKey[key]; c != nil {
+	if c := u.byKey[string(key)]; c != nil {
 		return c
 	}
-	return u.addSlot(key, &slot{kind: slotChoice, req: r, options: options, parent: s, pkg: r.Package})
+	return u.addSlot(string(key), &slot{kind: slotChoice, req: r, options: options, parent: s, pkg: r.Package})
 }
 
 // override is the user's choice for a requirement: by alias for what was asked for, by package anywhere.
@@ -111,7 +113,7 @@ func (b *binder) apply() {
 		return
 	}
 	r := *b.r
-	b.r = &r
+	b.r, b.facts = &r, nil
 	if o.Constraints != "" {
 		r.Version, r.Default = o.Constraints, ""
 	}
@@ -304,7 +306,7 @@ func (b *binder) alternative(r *Requirement, i int) []option {
 		a.Labels = r.Labels
 	}
 	sub := *b
-	sub.r, sub.fail = &a, nil
+	sub.r, sub.fail, sub.facts = &a, nil, nil
 	if a.Prereleases != nil {
 		sub.pre = a.Prereleases
 	}
@@ -467,14 +469,7 @@ func (b *binder) installs() bool {
 
 // packages are the ways to have a package or an implementation of an interface.
 func (b *binder) packages(r *Requirement, alt int) []option {
-	pkg := r.Package
-	if pkg == "" {
-		if d, ok := b.u.cat.Default(r.Interface.id()); ok {
-			pkg = d
-		} else if d, ok := b.defaultByName(r); ok {
-			pkg = d
-		}
-	}
+	pkg := b.u.cat.packageOf(r)
 	out := b.existing(r, pkg)
 	switch {
 	case pkg == "" && len(out) == 0:
@@ -490,16 +485,6 @@ func (b *binder) packages(r *Requirement, alt int) []option {
 		out[i].alt, out[i].req = alt, r
 	}
 	return out
-}
-
-// defaultByName finds the default of an interface that a requirement names by the last part of its identifier.
-func (b *binder) defaultByName(r *Requirement) (string, bool) {
-	for _, id := range sortedKeys(b.u.cat.defaults) {
-		if sameInterface(id, r.Interface.id()) {
-			return b.u.cat.defaults[id], true
-		}
-	}
-	return "", false
 }
 
 // holds tells whether the one place that scope leaves is among the options.
@@ -584,10 +569,10 @@ func (b *binder) existing(r *Requirement, pkg string) []option {
 	if b.u.cat.scope(pkg) == ScopeAny {
 		for _, w := range b.u.wants {
 			s := b.u.wantSlot(w)
-			if s == nil || s.kind != slotFresh || w.Namespace != b.ns && w.Namespace != "" || !b.shares(r, s.share, s.labels) {
+			if s == nil || s.kind != slotFresh || s.pkg != pkg || w.Namespace != b.ns && w.Namespace != "" || !b.shares(r, s.share, s.labels) {
 				continue
 			}
-			if set := b.fitting(s, r, pkg); set.Count() > 0 && s.pkg == pkg {
+			if set := b.fitting(s, r, pkg); set.Count() > 0 {
 				add(w.Namespace, w.name(), option{slot: s.id, allowed: set})
 			}
 		}
@@ -668,7 +653,14 @@ func (b *binder) fits(r *Requirement, c cand) bool {
 	if c.v == nil {
 		return false
 	}
-	return b.inVersions(r, c.v) && (b.k.trivial() || len(b.k.unmet(c.v.Package, b.u.rs)) == 0)
+	if f := b.facts; f != nil && f.fits != nil && c.v.index >= 0 && c.v.Package.Package == f.pkg {
+		return f.fits.Has(c.v.index)
+	}
+	return b.fitsAnew(r, c)
+}
+
+func (b *binder) fitsAnew(r *Requirement, c cand) bool {
+	return c.v != nil && b.inVersions(r, c.v) && (b.k.trivial() || len(b.k.unmet(c.v.Package, b.u.rs)) == 0)
 }
 
 func (k contract) trivial() bool {
@@ -676,28 +668,13 @@ func (k contract) trivial() bool {
 		len(k.doc.Outputs)+len(k.doc.Parameters)+len(k.doc.Credentials) == 0
 }
 
-// inVersions tells whether a version is among those that a requirement admits: in its range, or its
-// default where it has no range.
-func (b *binder) inVersions(r *Requirement, v *version) bool {
-	switch {
-	case r.Package == "" || r.Version == "" && r.Default == "":
-		return v.sem.Prerelease() == "" || b.pre != nil && named(b.pre, v.sem.Prerelease())
-	case r.Version == "":
-		return v.is(r.Default)
-	}
-	sel, err := b.u.rs.selection(r.Version)
-	return err == nil && sel.admits(v.sem, v.Digest, b.pre)
-}
+func (b *binder) inVersions(r *Requirement, v *version) bool { return v.in(r, b.pre, b.u.rs) }
 
 // fitting are the candidates of a slot that a requirement admits. Where its range has none at all, its
 // default stands in.
 func (b *binder) fitting(s *slot, r *Requirement, pkg string) solve.Set {
-	key := ""
-	if b.k.trivial() && b.pre == nil {
-		key = r.Package + "|" + r.Version + "|" + r.Default
-		if set, ok := s.fits[key]; ok {
-			return set
-		}
+	if f := b.facts; f != nil && f.cands != nil && f.pkg == pkg && (r.Version == "" || r.Default == "") && s.plain(b.u.cat.packages[pkg]) {
+		return f.cands
 	}
 	set := solve.NewSet(len(s.cands) + 1)
 	for i, c := range s.cands {
@@ -709,13 +686,10 @@ func (b *binder) fitting(s *slot, r *Requirement, pkg string) solve.Set {
 		only := *r
 		only.Version = ""
 		for i, c := range s.cands {
-			if b.fits(&only, c) {
+			if b.fitsAnew(&only, c) {
 				set.Add(i + 1)
 			}
 		}
-	}
-	if key != "" {
-		s.fits[key] = set
 	}
 	return set
 }
@@ -777,14 +751,7 @@ func (b *binder) noVersion(r *Requirement, pkg string) failure {
 // fresh is the slot of a new instance: the place that scope leaves, one that is shared by all requirements of
 // the same definition, or, where nothing may be shared, one for this parent alone.
 func (b *binder) fresh(r *Requirement, own string) *slot {
-	pkg := r.Package
-	if pkg == "" {
-		if d, ok := b.u.cat.Default(r.Interface.id()); ok {
-			pkg = d
-		} else {
-			pkg, _ = b.defaultByName(r)
-		}
-	}
+	pkg := b.u.cat.packageOf(r)
 	key, private, ns := b.u.scopeKey(pkg, b.ns), false, b.ns
 	switch {
 	case key != "":

@@ -6,32 +6,41 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/api"
 )
 
-// Catalog is an index of package versions. It is immutable and safe for concurrent use once built.
+// Catalog is an index of package versions. Once built it says the same for ever and is safe for concurrent use. What
+// does not depend on the rest of a resolution's input is worked out once, when the first one asks for it: many targets
+// are best resolved against one Catalog.
 type Catalog struct {
 	packages map[string]*entry
 	names    []string
 	defaults map[string]string
 	ignored  []string
+	ranges   ranges // those of its own requirements
 }
 
 // entry is one package: its versions, newest first.
 type entry struct {
 	name     string
 	versions []*version
+	cands    []cand // the versions as candidates
 	scope    Scope
-	ranges   int // how many different ranges the catalogue's requirements on it have
+	ranges   int      // how many different ranges the catalogue's requirements on it have
+	admitted sync.Map // by a requirement's range, default and prereleases: the indexes of the versions in it, a solve.Set
 }
 
 // version is one version of a package with its parsed number.
 type version struct {
 	*Package
-	sem *semver.Version
+	sem   *semver.Version
+	index int // among its entry's versions, -1 for one that is in no catalogue
+	facts atomic.Pointer[facts]
 }
 
 // CatalogOption adds to a catalogue.
@@ -83,7 +92,9 @@ func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 	ranges := map[string]map[string]bool{}
 	for _, e := range c.packages {
 		slices.SortFunc(e.versions, func(a, b *version) int { return compareVersions(b, a) })
-		for _, v := range e.versions {
+		for n, v := range e.versions {
+			v.index = n
+			e.cands = append(e.cands, cand{v: v, text: v.Version, sem: v.sem, digest: v.Digest})
 			e.scope = stricter(e.scope, v.Scope)
 			countRanges(v.Requires, ranges)
 		}
@@ -157,7 +168,7 @@ func (c *Catalog) add(p Package) error {
 	}
 	p.Requires = slices.Clone(p.Requires)
 	slices.SortStableFunc(p.Requires, func(a, b Requirement) int { return strings.Compare(a.Alias, b.Alias) })
-	e.versions = append(e.versions, &version{&p, v})
+	e.versions = append(e.versions, &version{Package: &p, sem: v})
 	return nil
 }
 
@@ -215,14 +226,6 @@ func (c *Catalog) withDigest(name, digest string) *version {
 		}
 	}
 	return nil
-}
-
-// is tells whether a version is the one that a number, with or without a leading v, or a digest names.
-func (v *version) is(name string) bool {
-	if d := api.DigestOf(name); d != "" {
-		return v.Digest == d
-	}
-	return sameVersion(v.Version, name)
 }
 
 func (c *Catalog) scope(name string) Scope {

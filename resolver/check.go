@@ -12,25 +12,24 @@ import (
 type edge struct {
 	to      *slot
 	via     []*slot // a choice, where there was one
-	info    info
-	option  option
+	info    *info
+	option  *option // nil for a dependent that moves along
 	support bool
 }
 
 // edges are the instances that an instance needs under an assignment.
 func (u *universe) edges(s *slot, a solve.Assignment) []edge {
-	var out []edge
-	for _, i := range u.infosOf(s, a.Value(s.id)) {
+	infos := u.infosOf(s, a.Value(s.id))
+	out := make([]edge, 0, len(infos))
+	for n := range infos {
+		i := &infos[n]
 		if i.need.Slot <= 0 || i.need.Allowed.Has(0) {
 			continue
 		}
 		to := u.slots[i.need.Slot]
-		e := edge{to: to, info: i}
-		if i.static != nil {
-			e.option = *i.static
-		}
+		e := edge{to: to, info: i, option: i.static}
 		if to.kind == slotChoice {
-			e.option = to.options[a.Value(to.id)-1]
+			e.option = &to.options[a.Value(to.id)-1]
 			e.via = append(e.via, to)
 			if e.option.slot < 0 {
 				continue

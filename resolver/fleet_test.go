@@ -3,7 +3,14 @@ package resolver
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/resolver/internal/oracletest"
 )
 
 // fleetCatalog has 200 packages of 20 versions in levels: an application needs three packages of the first level, each
@@ -74,31 +81,65 @@ func fleetInput(cat *Catalog, target int) Input {
 	return in
 }
 
+// BenchmarkFleet compares processor times: of 200 targets against one catalogue, and of one target, both with the
+// indexing of the catalogue. xone is their ratio, xwarm that of a target among many to one alone, neither with it.
 func BenchmarkFleet(b *testing.B) {
+	const targets = 200
 	ps := fleetCatalog()
-	b.Run("catalogue", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			mustCatalog(b, ps)
-		}
-	})
-	for _, targets := range []int{1, 200} {
-		b.Run(fmt.Sprint(targets), func(b *testing.B) {
-			b.ReportAllocs()
-			instances := 0
-			for b.Loop() {
-				b.StopTimer()
-				cat := mustCatalog(b, ps)
-				b.StartTimer()
-				for n := range targets {
-					res, err := Resolve(fleetInput(cat, n))
-					if err != nil {
-						b.Fatal(err)
-					}
-					instances = len(res.Instances)
-				}
+	run := func(targets int) (index, resolve time.Duration) {
+		runtime.GC()
+		at := oracletest.CPU()
+		cat := mustCatalog(b, ps)
+		index = oracletest.CPU() - at
+		for n := range targets {
+			if _, err := Resolve(fleetInput(cat, n)); err != nil {
+				b.Fatal(err)
 			}
-			b.ReportMetric(float64(instances), "instances")
+		}
+		return index, oracletest.CPU() - at - index
+	}
+	var index, one, indexes, many time.Duration
+	for b.Loop() {
+		i, r := run(1)
+		index, one = index+i, one+r
+		i, r = run(targets)
+		indexes, many = indexes+i, many+r
+	}
+	per := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(b.N) }
+	b.ReportMetric(0, "ns/op") // of both together: it says nothing
+	b.ReportMetric(per(index), "index-ms")
+	b.ReportMetric(per(one), "one-ms")
+	b.ReportMetric(per(many)/targets, "target-ms")
+	b.ReportMetric(float64(indexes+many)/float64(index+one), "xone")
+	b.ReportMetric(float64(many)/targets/float64(one), "xwarm")
+}
+
+// TestFleetAtOnce resolves many targets at the same time against one catalogue: each gets what it gets alone.
+func TestFleetAtOnce(t *testing.T) {
+	const targets = 24
+	ps := fleetCatalog()
+	shared := mustCatalog(t, ps)
+	got := make([]string, targets)
+	var wait sync.WaitGroup
+	for n := range targets {
+		wait.Go(func() {
+			res, err := Resolve(fleetInput(shared, n))
+			got[n] = bytesOf(t, res, err)
 		})
+	}
+	wait.Wait()
+	different := map[string]bool{}
+	for n := range targets {
+		different[got[n]] = true
+		if n%6 > 0 { // a catalogue of its own for each takes long
+			continue
+		}
+		res, err := Resolve(fleetInput(mustCatalog(t, ps), n))
+		if diff := cmp.Diff(bytesOf(t, res, err), got[n]); diff != "" || err != nil {
+			t.Errorf("target %d: %v\n%s", n, err, diff)
+		}
+	}
+	if len(different) < targets/2 {
+		t.Errorf("there are only %d answers for %d targets: the test shows little", len(different), targets)
 	}
 }

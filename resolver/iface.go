@@ -110,7 +110,7 @@ func (f Field) describe() string {
 }
 
 // offered tells whether what is provided includes the contract's interface, in its range of versions.
-func (k contract) offered(provides []Provide, rs ranges) bool {
+func (k contract) offered(provides []Provide, rs *ranges) bool {
 	if k.id == "" {
 		return true
 	}
@@ -136,7 +136,7 @@ func sameInterface(provided, wanted string) bool {
 }
 
 // unmet lists why a version cannot stand in for a requirement; nil means that it can.
-func (k contract) unmet(p *Package, rs ranges) []string {
+func (k contract) unmet(p *Package, rs *ranges) []string {
 	var out []string
 	if !k.offered(p.Provides, rs) {
 		out = append(out, strings.TrimSpace("interface "+k.id+" "+k.versionRange))

@@ -374,7 +374,7 @@ func FuzzVersions(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c, cerr := ranges{}.get(rng)
+		c, cerr := (&ranges{}).get(rng)
 		v, verr := parseVersion(res.Binding("b").Version)
 		if cerr != nil || verr != nil || !c.Check(v) {
 			t.Fatalf("%q got %q", rng, res.Binding("b").Version)

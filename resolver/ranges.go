@@ -1,33 +1,41 @@
 package resolver
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/api"
 )
 
-// ranges parses each range once.
-type ranges map[string]parsedRange
+// ranges parses each range once. It is safe for concurrent use.
+type ranges struct {
+	parsed sync.Map // text to parsedRange
+	of     *ranges  // those of the catalogue, which are looked at first
+}
 
 type parsedRange struct {
 	c   *semver.Constraints
 	err error
 }
 
-func (r ranges) get(text string) (*semver.Constraints, error) {
-	p, ok := r[text]
-	if !ok {
-		c := text
-		if c == "" {
-			c = "*"
+func (r *ranges) get(text string) (*semver.Constraints, error) {
+	for _, known := range []*ranges{r.of, r} {
+		if known == nil {
+			continue
 		}
-		p.c, p.err = semver.NewConstraint(c)
-		r[text] = p
+		if p, ok := known.parsed.Load(text); ok {
+			p := p.(parsedRange)
+			return p.c, p.err
+		}
 	}
+	var p parsedRange
+	p.c, p.err = semver.NewConstraint(cmp.Or(text, "*"))
+	r.parsed.Store(text, p)
 	return p.c, p.err
 }
 
@@ -38,7 +46,7 @@ type selection struct {
 }
 
 // selection reads a range of versions, or a digest in its place.
-func (r ranges) selection(text string) (selection, error) {
+func (r *ranges) selection(text string) (selection, error) {
 	if d := api.DigestOf(text); d != "" {
 		return selection{digest: d}, nil
 	}

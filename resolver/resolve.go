@@ -285,7 +285,7 @@ func (b *builder) bindInfo(i *Instance, in info) {
 	i.Bindings = append(i.Bindings, bd)
 }
 
-func mapKeys(k contract, m map[string]string) []string {
+func mapKeys(k *contract, m map[string]string) []string {
 	var out []string
 	for _, o := range k.doc.Outputs {
 		if _, ok := m[o.Name]; ok {

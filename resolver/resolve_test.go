@@ -367,3 +367,25 @@ func TestWhyOfDigests(t *testing.T) {
 		t.Errorf("a lock with another digest: %v", err)
 	}
 }
+
+// TestPrereleasesOfAnInterface holds that what is remembered of one requirement's versions is not taken for those of
+// another that admits more of them.
+func TestPrereleasesOfAnInterface(t *testing.T) {
+	offer := []Provide{{Interface: "example.org/db"}}
+	for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+		cat, err := NewCatalog([]Package{
+			{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Interface: &Interface{ID: "example.org/db"}}}},
+			{Package: "b", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Interface: &Interface{ID: "example.org/db"}, Prereleases: &Prereleases{}}}},
+			{Package: "db", Version: "1.0.0", Provides: offer}, {Package: "db", Version: "1.1.0-rc.1", Provides: offer},
+		}, WithDefaults(map[string]string{"example.org/db": "db"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pkg := range order {
+			want := map[string]string{"a": "1.0.0", "b": "1.1.0-rc.1"}[pkg]
+			if res, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: pkg}}}); err != nil || res.Binding("db").Version != want {
+				t.Errorf("%s after %v: want %s: %v", pkg, order, want, err)
+			}
+		}
+	}
+}

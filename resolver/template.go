@@ -2,39 +2,57 @@ package resolver
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// expression is "${ … }", seed 000's template form; the older "{{ … }}" is read as well.
-var expression = regexp.MustCompile(`\$\{\s*([^}]*?)\s*\}|\{\{\s*([^}]*?)\s*\}\}`)
+// nextExpression finds the first expression of a text, "${ … }", seed 000's template form, or the older "{{ … }}", and
+// what stands in it; ok is false where there is none.
+func nextExpression(text string) (start, end int, path string, ok bool) {
+	for start = 0; start+1 < len(text); start++ {
+		rest := text[start+2:]
+		n := strings.IndexByte(rest, '}')
+		switch {
+		case n < 0:
+			return 0, 0, "", false
+		case text[start] == '$' && text[start+1] == '{':
+			end = start + 2 + n + 1
+		case text[start] == '{' && text[start+1] == '{' && strings.HasPrefix(rest[n+1:], "}"):
+			end = start + 2 + n + 2
+		default:
+			continue
+		}
+		return start, end, strings.Trim(rest[:n], "\t\n\f\r "), true
+	}
+	return 0, 0, "", false
+}
 
 // expand replaces every expression of a template by what lookup knows; done is false when some are left.
 func expand(text string, lookup func(path string) (string, bool)) (out string, done bool) {
 	done = true
-	out = expression.ReplaceAllStringFunc(text, func(m string) string {
-		if v, ok := lookup(pathOf(m)); ok {
-			return v
+	for {
+		start, end, path, ok := nextExpression(text)
+		if !ok {
+			return out + text, done
 		}
-		done = false
-		return m
-	})
-	return out, done
-}
-
-func pathOf(match string) string {
-	sub := expression.FindStringSubmatch(match)
-	return sub[1] + sub[2]
+		v, known := lookup(path)
+		if !known {
+			v, done = text[start:end], false
+		}
+		out, text = out+text[:start]+v, text[end:]
+	}
 }
 
 // paths lists the expressions of a template.
 func paths(text string) []string {
 	var out []string
-	for _, m := range expression.FindAllString(text, -1) {
-		out = append(out, pathOf(m))
+	for {
+		_, end, path, ok := nextExpression(text)
+		if !ok {
+			return out
+		}
+		out, text = append(out, path), text[end:]
 	}
-	return out
 }
 
 // OutputReads lists the outputs of dependencies that a text reads with "${bundle.dependencies.ALIAS.outputs.NAME}",
@@ -110,7 +128,7 @@ type problem struct {
 }
 
 // check lists what is wrong with a package's declaration, whatever it is resolved with.
-func (c *Catalog) check(p *Package, rs ranges) []problem {
+func (c *Catalog) check(p *Package, rs *ranges) []problem {
 	var out []problem
 	aliases := map[string]bool{}
 	for i := range p.Requires {
@@ -134,7 +152,7 @@ func (c *Catalog) check(p *Package, rs ranges) []problem {
 }
 
 // checkShape looks at what a requirement names.
-func (c *Catalog) checkShape(r *Requirement, where string, rs ranges) []problem {
+func (c *Catalog) checkShape(r *Requirement, where string, rs *ranges) []problem {
 	bad := func(format string, args ...any) problem {
 		return problem{InvalidDeclaration, "requires[" + where + "]" + fmt.Sprintf(format, args...)}
 	}

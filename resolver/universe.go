@@ -46,7 +46,6 @@ type slot struct {
 
 	limits []limit
 	infos  map[int32][]info
-	fits   map[string]solve.Set
 }
 
 // cand is one candidate of a slot: a version, known by its manifest or, of an installation, by its number.
@@ -80,7 +79,7 @@ type option struct {
 // info is what became of one requirement of a candidate.
 type info struct {
 	req     *Requirement
-	k       contract
+	k       *contract // of req
 	need    solve.Need
 	has     bool // need is one
 	static  *option
@@ -91,18 +90,17 @@ type info struct {
 
 // universe is the problem of one resolution as the search sees it.
 type universe struct {
-	in       Input
-	cat      *Catalog
-	rs       ranges
-	slots    []*slot
-	byKey    map[string]*slot
-	insts    []*Installation
-	wants    []*Request
-	managed  map[string]bool
-	own      map[*Installation]*version // manifests that the catalogue does not have
-	problems map[*Package][]problem
-	cycles   []checked
-	force    *force
+	in      Input
+	cat     *Catalog
+	rs      *ranges
+	slots   []*slot
+	byKey   map[string]*slot
+	insts   []*Installation
+	wants   []*Request
+	managed map[string]bool
+	own     map[*Installation]*version // manifests that the catalogue does not have
+	cycles  []checked
+	force   *force
 }
 
 // checked is the reason of a clause that a finished assignment broke.
@@ -113,8 +111,8 @@ type checked struct {
 
 func newUniverse(in Input) *universe {
 	u := &universe{
-		in: in, cat: in.Catalog, rs: ranges{}, byKey: map[string]*slot{},
-		managed: map[string]bool{}, own: map[*Installation]*version{}, problems: map[*Package][]problem{},
+		in: in, cat: in.Catalog, rs: &ranges{of: &in.Catalog.ranges}, byKey: map[string]*slot{},
+		managed: map[string]bool{}, own: map[*Installation]*version{},
 	}
 	for i := range in.Installations {
 		u.insts = append(u.insts, u.numbered(&in.Installations[i]))
@@ -196,7 +194,7 @@ func (u *universe) manifest(i *Installation) *version {
 	}
 	v := u.own[i]
 	if v == nil {
-		v = &version{Package: i.Manifest}
+		v = &version{Package: i.Manifest, index: -1}
 		v.sem, _ = parseVersion(i.Version)
 		u.own[i] = v
 	}
@@ -219,7 +217,7 @@ func (u *universe) outputs(i *Installation) []Field {
 
 func (u *universe) addSlot(key string, s *slot) *slot {
 	s.id = int32(len(u.slots))
-	s.infos, s.fits = map[int32][]info{}, map[string]solve.Set{}
+	s.infos = map[int32][]info{}
 	u.slots = append(u.slots, s)
 	u.byKey[key] = s
 	return s
@@ -253,9 +251,12 @@ func (u *universe) Needs(id, value int32) []solve.Need {
 		}
 		return []solve.Need{{Slot: o.slot, Allowed: o.allowed}}
 	}
-	var out []solve.Need
-	for _, i := range u.needInfos(s, value) {
-		out = append(out, i.need)
+	infos := u.infosOf(s, value)
+	out := make([]solve.Need, 0, len(infos))
+	for i := range infos {
+		if infos[i].has {
+			out = append(out, infos[i].need)
+		}
 	}
 	return out
 }
@@ -297,20 +298,17 @@ func (u *universe) candInfos(s *slot, c cand) []info {
 	if c.v == nil || s.want != nil && s.want.SkipDependencies {
 		return out
 	}
-	ps, ok := u.problems[c.v.Package]
-	if !ok {
-		ps = u.cat.check(c.v.Package, u.rs)
-		u.problems[c.v.Package] = ps
-	}
-	if len(ps) > 0 {
+	facts := u.cat.facts(c.v)
+	if ps := facts.problems; len(ps) > 0 {
 		f := &failure{kind: ps[0].kind, text: "is not valid: " + ps[0].text}
 		for _, p := range ps[1:] {
 			f.text += "; " + p.text
 		}
 		return append(out, failed(nil, f))
 	}
+	out = slices.Grow(out, len(c.v.Requires))
 	for i := range c.v.Requires {
-		out = append(out, u.bind(s, c.v, &c.v.Requires[i]))
+		out = append(out, u.bind(s, c.v, &c.v.Requires[i], &facts.needs[i]))
 	}
 	return out
 }
@@ -417,17 +415,28 @@ func (u *universe) scopeKey(pkg, ns string) string {
 
 // candidates of a new instance: the locked version first, then the newest.
 func (u *universe) candidates(s *slot) []cand {
-	var out []cand
+	e := u.cat.packages[s.pkg]
+	if e == nil {
+		return nil
+	}
 	locked := lockedIn(u.in.Lock, s.pkg, s.namespace)
-	for _, v := range u.cat.versions(s.pkg) {
-		c := cand{v: v, text: v.Version, sem: v.sem, digest: v.Digest}
-		if locks(locked, v.Version, v.Digest) && !u.upgrades(s) {
+	if locked == nil || u.upgrades(s) {
+		return slices.Clip(e.cands)
+	}
+	var out []cand
+	for _, c := range e.cands {
+		if locks(locked, c.text, c.digest) {
 			out = slices.Insert(out, 0, c)
 			continue
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// plain tells whether the candidates of a slot are the catalogue's.
+func (s *slot) plain(e *entry) bool {
+	return e != nil && len(s.cands) == len(e.cands) && len(s.cands) > 0 && &s.cands[0] == &e.cands[0]
 }
 
 // upgrades tells whether the newest version of a slot is to be preferred to the one that is there.
@@ -637,7 +646,7 @@ func (u *universe) accepts(js *slot, jc cand, s *slot, c cand) bool {
 		if r.Package == s.pkg && (err != nil || r.Version != "" && !sel.admits(c.sem, c.digest, r.Prereleases)) {
 			return false
 		}
-		if len(u.cat.contract(jc.v.Package, r).missing(c.v.Outputs)) > 0 {
+		if len(u.cat.facts(jc.v).needs[i].contract.missing(c.v.Outputs)) > 0 {
 			return false
 		}
 	}

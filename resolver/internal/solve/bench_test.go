@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 	"testing"
 	"time"
 
@@ -107,13 +106,6 @@ func TestAgainstSAT(t *testing.T) {
 	}
 }
 
-// cpu is the processor time that the process has used: the machine may be shared, ratios of it are not.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
 // cost is what one contestant needed in all rounds: processor time, and memory that it allocated.
 type cost struct {
 	cpu   time.Duration
@@ -129,9 +121,9 @@ func (c *cost) measure(f func()) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	t := cpu()
+	t := oracletest.CPU()
 	f()
-	c.cpu += cpu() - t
+	c.cpu += oracletest.CPU() - t
 	runtime.ReadMemStats(&after)
 	c.bytes += after.TotalAlloc - before.TotalAlloc
 }
