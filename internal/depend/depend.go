@@ -312,8 +312,9 @@ func (t *Target) Resolve(pool *Pool) *Answer {
 	return a
 }
 
-// unallowed refuses changes of what is in place that no search could refuse: of
-// several instances of one package it knows only now which is which.
+// unallowed refuses changes that no search could refuse: of what others put
+// there, and of what is in place of several instances of one package, of which
+// it knows only now which is which.
 func (a *Answer) unallowed() error {
 	up, down := true, true
 	for _, w := range a.Input.Want {
@@ -321,16 +322,34 @@ func (a *Answer) unallowed() error {
 		down = down && w.Allow.Downgrade && !w.ValidateOnly
 	}
 	e := &resolver.ConflictError{Kind: resolver.NoSolution, Summary: "what is in place would change in a way that is not allowed:"}
-	for _, c := range a.Resolution.Changes {
-		if c.Kind == "upgrade" && !up || c.Kind == "downgrade" && !down {
-			e.Reasons = append(e.Reasons, fmt.Sprintf("%s is at %s and would get %s", c.Installation, c.From, c.To))
-			e.Hints = append(e.Hints, fmt.Sprintf("allow an %s of %s: spec.dependencies.allowChanges of the Installation", c.Kind, c.Installation))
+	for _, i := range a.Resolution.Instances {
+		switch c := a.change(i); {
+		case c == nil:
+		case i.Existing:
+			e.Reasons = append(e.Reasons, fmt.Sprintf("%s has %s %s, which others manage, and %s needs %s", i.Ref(), i.Package, c.From, strings.Join(a.Requirers(i.Ref()), ", "), c.To))
+			e.Hints = append(e.Hints, fmt.Sprintf("have %s changed to %s %s by who manages it, or take it over with a PackageVariant whose spec.adoptionPolicy is adoptExisting", i.Ref(), i.Package, c.To))
+		case c.Kind == "upgrade" && !up || c.Kind == "downgrade" && !down:
+			e.Reasons = append(e.Reasons, fmt.Sprintf("%s is at %s and would get %s", i.Ref(), c.From, c.To))
+			e.Hints = append(e.Hints, fmt.Sprintf("allow a change of %s: add %q to spec.dependencies.allowChanges of the Installations of this target", i.Ref(), strings.ToUpper(c.Kind[:1])+c.Kind[1:]))
 		}
 	}
 	if len(e.Reasons) == 0 {
 		return nil
 	}
 	return e
+}
+
+// change is what becomes of an instance that is in place, nil for nothing.
+func (a *Answer) change(i *resolver.Instance) *resolver.Change {
+	if i.From == "" || i.From == i.Version {
+		return nil
+	}
+	for n := range a.Resolution.Changes {
+		if c := &a.Resolution.Changes[n]; c.Installation == i.Name && c.From == i.From && c.To == i.Version {
+			return c
+		}
+	}
+	return nil
 }
 
 // setOwners records whom each dependency was made for: who is recorded as long

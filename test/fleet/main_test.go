@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,7 +43,7 @@ func TestScripts(t *testing.T) {
 	for _, s := range scripts {
 		t.Run(strings.TrimSuffix(filepath.Base(s), ".txtar"), func(t *testing.T) {
 			t.Parallel()
-			w := &world{t: t, git: gittest.NewServer(t), repos: map[string]*gittest.Repo{}}
+			w := &world{t: t, git: gittest.NewServer(t), repos: map[string]*gittest.Repo{}, notes: map[string][]string{}}
 			testscript.Run(t, testscript.Params{
 				Files: []string{s},
 				Setup: func(e *testscript.Env) error {
@@ -57,6 +58,7 @@ func TestScripts(t *testing.T) {
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": status,
+					"fleet": w.fleet, "annotate": w.annotate,
 				},
 			})
 		})
@@ -68,6 +70,7 @@ type world struct {
 	t     *testing.T
 	git   *gittest.Server
 	repos map[string]*gittest.Repo
+	notes map[string][]string // annotations, by the Repository's name
 }
 
 // expand puts the server's address into the files of the fleet, for ${GIT}.
@@ -91,13 +94,74 @@ func (w *world) repo(_ *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// publish commits a folder, as all that there is, to main and sets tags:
-// publish REPO DIR [TAG…]
+// fleet makes a catalogue and clusters: empty repositories, and what registers
+// them in the management directory: fleet CATALOG CLUSTER…
+func (w *world) fleet(ts *testscript.TestScript, _ bool, args []string) {
+	w.repo(ts, false, args)
+	write := func(file, format string, a ...any) {
+		ts.Check(os.WriteFile(ts.MkAbs(filepath.Join("fleet", file)), fmt.Appendf(nil, format, a...), 0o644))
+	}
+	write("Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: prod\n")
+	for _, name := range args {
+		w.register(ts, name, name != args[0])
+	}
+	write("catalog-of-packages.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata:\n  name: main\nspec:\n  sources:\n  - git:\n      repo: %s/%s.git\n", w.git.URL, args[0])
+}
+
+func (w *world) register(ts *testscript.TestScript, name string, cluster bool) {
+	labels := "catalog"
+	if cluster {
+		labels = "prod"
+	}
+	text := fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nspec:\n  type: git\n  deployment: %t\n  git:\n    repo: %s/%s.git\nmetadata:\n  name: %s\n  labels: {env: %s}\n  annotations:\n",
+		cluster, w.git.URL, name, name, labels)
+	for _, n := range w.notes[name] {
+		text += "    " + n + "\n"
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(filepath.Join("fleet", "repository-"+name+".yaml")), []byte(text), 0o644))
+}
+
+// annotate gives the Repository of a cluster an annotation:
+// annotate NAME KEY VALUE
+func (w *world) annotate(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 || w.repos[args[0]] == nil {
+		ts.Fatalf("usage: annotate CLUSTER KEY VALUE")
+	}
+	w.notes[args[0]] = append(w.notes[args[0]], fmt.Sprintf("%s: %q", args[1], args[2]))
+	w.register(ts, args[0], true)
+}
+
+// kptfiles writes the Kptfiles that scripts leave out, in the folders directly
+// below one that have files.
+func kptfiles(dir string) error {
+	manifests, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+	if err != nil {
+		return err
+	}
+	for _, f := range manifests {
+		pkg, file := filepath.Dir(f), filepath.Join(filepath.Dir(f), "Kptfile")
+		if info, err := os.Stat(f); err != nil || info.IsDir() {
+			continue
+		}
+		if _, err := os.Stat(file); err == nil {
+			continue
+		}
+		text := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + filepath.Base(pkg) + "\n"
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// publish commits a folder, as all that there is, to main and sets tags; its
+// packages get a Kptfile where they have none: publish REPO DIR [TAG…]
 func (w *world) publish(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 || w.repos[args[0]] == nil {
 		ts.Fatalf("usage: publish REPO DIR [TAG...], of a repository that there is")
 	}
 	repo, dir := w.repos[args[0]].Dir, ts.MkAbs(args[1])
+	ts.Check(kptfiles(dir))
 	run := func(args ...string) {
 		ts.Check(ts.Exec("git", append([]string{"--git-dir", repo, "--work-tree", dir, "-c", "core.bare=false"}, args...)...))
 	}
