@@ -47,6 +47,9 @@ type Target struct {
 	Installations []*v1alpha1.Installation
 	// Lock is the newest answer, Placed the one that was approved; nil for none.
 	Lock, Placed *resolver.Lock
+	// Published are the paths below the target of packages that have a Published
+	// revision: of what Placed names, these are in place.
+	Published map[string]bool
 	// APIs are served beside those of its packages, Platform is what it runs on.
 	APIs     []resolver.GVK
 	Platform map[string]string
@@ -132,7 +135,7 @@ func Version(manifest, tag, digest string) string {
 func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 	in := resolver.Input{
 		Catalog: pool.catalog, Installations: slices.Clone(t.Existing), APIs: t.APIs, Platform: t.Platform,
-		Lock: t.Lock, Placed: t.Placed, Refresh: t.Refresh, ClusterNamespace: new(string),
+		Lock: t.Lock, Placed: t.inPlace(), Refresh: t.Refresh, ClusterNamespace: new(string),
 	}
 	errs := []error{t.once()}
 	used := map[*v1alpha1.Installation]bool{}
@@ -157,6 +160,19 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 		}
 	}
 	return in, errors.Join(errs...)
+}
+
+// inPlace is what of the approved lock has come about: the lock has the whole
+// graph, also where only direct dependencies are made at first.
+func (t *Target) inPlace() *resolver.Lock {
+	if t.Placed == nil {
+		return nil
+	}
+	out := *t.Placed
+	out.Packages = slices.DeleteFunc(slices.Clone(t.Placed.Packages), func(p resolver.LockedPackage) bool {
+		return !t.Published[path.Join(p.Namespace, p.Name)]
+	})
+	return &out
 }
 
 // Wants says whether anything is to be resolved: a variant needs something, or
@@ -471,23 +487,35 @@ func (a *Answer) derive(i *resolver.Instance, up *configv1alpha1.Upstream, root 
 // managed says whether the dependency goes with what needs it (seed 001,
 // "lifecycle"): one of those that do manages it. Others leave it where it is.
 func (a *Answer) managed(i *resolver.Instance) bool {
-	for _, p := range a.Resolution.Instances {
-		m := p.Manifest()
-		if m == nil {
-			continue
-		}
-		for _, b := range p.Bindings {
-			if b.Installation == "" || path.Join(b.Namespace, b.Installation) != i.Ref() {
-				continue
-			}
-			for _, r := range m.Requires {
-				if r.Alias == b.Alias && r.Lifecycle.Removes() {
-					return true
-				}
+	return slices.ContainsFunc(a.Resolution.Instances, func(p *resolver.Instance) bool {
+		return slices.Contains(reached(p, v1alpha1.Lifecycle.Removes), i.Ref())
+	})
+}
+
+// Invokes are the direct dependencies that an action on an installation acts on
+// as well (seed 001, "invoke").
+func (a *Answer) Invokes(ref string) []string {
+	if p := a.Resolution.Find(ref); p != nil {
+		return reached(p, v1alpha1.Lifecycle.Invokes)
+	}
+	return nil
+}
+
+// reached are the dependencies of an installation whose lifecycle has an action.
+func reached(p *resolver.Instance, action func(v1alpha1.Lifecycle) bool) []string {
+	m := p.Manifest()
+	if m == nil {
+		return nil
+	}
+	var out []string
+	for _, b := range p.Bindings {
+		for n := range m.Requires {
+			if r := &m.Requires[n]; b.Installation != "" && r.Alias == b.Alias && action(r.Lifecycle) {
+				out = append(out, path.Join(b.Namespace, b.Installation))
 			}
 		}
 	}
-	return false
+	return out
 }
 
 // Changed tells what two locks have different, one line each: what comes,

@@ -386,13 +386,11 @@ func (s *state) open() *head {
 // manager's, and its path below the target.
 func (t *fleetTarget) foreign(e *Engine, p string) (ref string, ok bool) {
 	s := t.repo.states[p]
-	if s.latest == nil || s.latest.Lifecycle == gitrepo.DeletionProposed || e.mine(s.latest.owner, t.Namespace) {
+	if !s.isPublished() || e.mine(s.latest.owner, t.Namespace) || p == t.lockPath {
 		return "", false
 	}
-	pkg := strings.TrimPrefix(strings.TrimPrefix(p, t.repo.dir), "/")
-	dir := depend.In(t.repo.obj.Annotations[variformv1alpha1.TargetsAnnotation], pkg)
-	ref = strings.TrimPrefix(strings.TrimPrefix(pkg, dir), "/")
-	return ref, dir == t.Directory && t.variants[ref] == nil && p != t.lockPath
+	ref, ok = t.below(p)
+	return ref, ok && t.variants[ref] == nil
 }
 
 // environment reads the target's locks and what others put there.
@@ -416,12 +414,28 @@ func (t *fleetTarget) environment(ctx context.Context, e *Engine) error {
 	if t.Lock == nil {
 		t.Lock = t.Placed
 	}
+	t.Published = map[string]bool{}
 	for _, p := range sortedStates(t.repo.states) {
+		if ref, ok := t.below(p); ok && t.repo.states[p].isPublished() {
+			t.Published[ref] = true
+		}
 		if ref, ok := t.foreign(e, p); ok {
 			errs = append(errs, t.exists(ctx, ref, t.repo.states[p]))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// below is a package's path below the target; false for one of another target.
+func (t *fleetTarget) below(p string) (ref string, ok bool) {
+	pkg := strings.TrimPrefix(strings.TrimPrefix(p, t.repo.dir), "/")
+	dir := depend.In(t.repo.obj.Annotations[variformv1alpha1.TargetsAnnotation], pkg)
+	return strings.TrimPrefix(strings.TrimPrefix(pkg, dir), "/"), dir == t.Directory
+}
+
+// isPublished says whether a revision is Published and meant to stay.
+func (s *state) isPublished() bool {
+	return s.latest != nil && s.latest.Lifecycle != gitrepo.DeletionProposed
 }
 
 // annotations reads what the Repository says about its targets.
