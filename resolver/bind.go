@@ -116,6 +116,9 @@ func (b *binder) apply() {
 	b.r, b.facts = &r, nil
 	if o.Constraints != "" {
 		r.Version, r.Default = o.Constraints, ""
+		if _, err := b.u.rs.selection(o.Constraints); err != nil {
+			b.fail = &failure{kind: InvalidRequest, text: fmt.Sprintf("was given %q for %s, which is neither a range of versions nor a digest", o.Constraints, b.r.Alias)}
+		}
 	}
 	if o.Constraints != "" || o.Prereleases != nil {
 		b.pre = o.Prereleases
@@ -133,6 +136,8 @@ func (b *binder) apply() {
 		switch {
 		case ok && api.DigestOf(v) != "":
 			r.Version, r.Default = v, "" // nothing else will do, what is there included
+		case ok && !IsVersion(v):
+			b.fail = &failure{kind: InvalidRequest, text: fmt.Sprintf("was given %s for %s, of which %q is neither a version nor a digest", ref, b.r.Alias, v)}
 		case ok:
 			r.Version, r.Default = "", v
 		}
@@ -275,7 +280,7 @@ func (r *Requirement) asked() string {
 // options lists the ways to meet a requirement, best first.
 func (b *binder) options(r *Requirement, alt int) []option {
 	switch {
-	case b.fail != nil && b.fail.kind == MissingInstallation:
+	case b.fail != nil: // by the user's override
 		return nil
 	case b.only != nil:
 		return b.chosen()

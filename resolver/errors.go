@@ -24,6 +24,8 @@ const (
 	InputNeeded Kind = "NeedsInput"
 	// InvalidDeclaration is that a package's own declaration is wrong.
 	InvalidDeclaration Kind = "InvalidDeclaration"
+	// InvalidRequest is that what was asked for, or said to be there, contradicts itself or names what is not there.
+	InvalidRequest Kind = "InvalidRequest"
 	// DanglingReference is wiring that reads what nothing sets.
 	DanglingReference Kind = "DanglingReference"
 	// SelfReference is wiring of a dependency to itself.

@@ -1,5 +1,10 @@
 package resolver
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Input is all that a resolution depends on.
 type Input struct {
 	Catalog       *Catalog
@@ -71,4 +76,76 @@ func (r Request) name() string {
 		return r.Name
 	}
 	return baseName(r.Package)
+}
+
+// contradictions are names that the input gives to two things. Taking one of them would lose the other.
+func (u *universe) contradictions() []string {
+	var out []string
+	for n, w := range u.wants[:max(len(u.wants)-1, 0)] {
+		next := u.wants[n+1]
+		if w.Namespace == next.Namespace && w.name() == next.name() && w.Package != next.Package && w.Package != "" && next.Package != "" {
+			ref := Installation{Name: w.name(), Namespace: w.Namespace}.Ref()
+			out = append(out, fmt.Sprintf("%s is asked for as %s and as %s; give one of them another name", ref, w.Package, next.Package))
+		}
+	}
+	for n, i := range u.insts[:max(len(u.insts)-1, 0)] {
+		if next := u.insts[n+1]; i.Namespace == next.Namespace && i.Name == next.Name {
+			out = append(out, fmt.Sprintf("%s is installed twice, as %s and as %s; leave one of them", i.Ref(), at(i.Package, i.Version), at(next.Package, next.Version)))
+		}
+	}
+	return out
+}
+
+// invalid is the error of reasons why an input is not one to resolve, nil where there are none.
+func (u *universe) invalid(reasons []string) error {
+	if len(reasons) == 0 {
+		return nil
+	}
+	return &ConflictError{Kind: InvalidRequest, Summary: u.summary(), Reasons: reasons}
+}
+
+// unapplied are the choices that a user made by an alias which nothing has: a slip that would go unnoticed.
+func (r *Resolution) unapplied(wants []*Request) []string {
+	all := map[string]bool{}
+	for _, i := range r.Instances {
+		if i.manifest != nil {
+			addAliases(all, i.manifest.Requires)
+		}
+	}
+	var out []string
+	for _, i := range r.Instances {
+		w := i.root
+		if !i.Requested || w == nil || i.manifest == nil || w.SkipDependencies {
+			continue
+		}
+		own := map[string]bool{}
+		addAliases(own, i.manifest.Requires)
+		for _, o := range w.Overrides {
+			if o.Alias != "" && !own[o.Alias] {
+				out = append(out, fmt.Sprintf("a choice was made for %s of %s, but %s", o.Alias, at(i.Package, i.Version), itHas(own)))
+			}
+		}
+		for _, v := range w.Values {
+			if v.Alias != "" && !all[v.Alias] {
+				out = append(out, fmt.Sprintf("values are given for %s, but no dependency is called so; %s", v.Alias, itHas(all)))
+			}
+		}
+	}
+	return out
+}
+
+func addAliases(to map[string]bool, rs []Requirement) {
+	for _, r := range rs {
+		if r.Alias != "" {
+			to[r.Alias] = true
+		}
+		addAliases(to, r.AnyOf)
+	}
+}
+
+func itHas(aliases map[string]bool) string {
+	if len(aliases) == 0 {
+		return "there are no dependencies"
+	}
+	return "the dependencies are " + strings.Join(sortedKeys(aliases), ", ")
 }

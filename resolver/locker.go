@@ -99,7 +99,11 @@ func (k *locker) instance(i *Instance) {
 	slices.Sort(p.Dependencies)
 	p.Dependencies = slices.Compact(p.Dependencies)
 	p.Wiring = k.wires[i.Ref()]
-	if old := k.old[i.Ref()]; i.Existing && old != nil && lockedPackage(old) == i.Package {
+	old := k.old[i.Ref()]
+	if p.Digest == "" && old != nil && lockedPackage(old) == i.Package && old.Version == i.Version {
+		p.Digest = old.Digest // that the catalogue knows none takes nothing back
+	}
+	if i.Existing && old != nil && lockedPackage(old) == i.Package {
 		k.kept[i.Ref()] = true
 		if len(i.Bindings) == 0 && i.stays() {
 			p.Dependencies = old.Dependencies

@@ -22,6 +22,9 @@ func Resolve(in Input) (*Resolution, error) {
 			return nil, &ConflictError{Kind: MissingInstallation, Summary: fmt.Sprintf("there is no installation %s to change, and no package is named", w.name())}
 		}
 	}
+	if err := u.invalid(u.contradictions()); err != nil {
+		return nil, err
+	}
 	s := solve.New(u)
 	budget := in.Budget
 	if budget == 0 {
@@ -36,6 +39,9 @@ func Resolve(in Input) (*Resolution, error) {
 	out.Preferred = found.Preferred
 	out.Effort = Effort{found.Stats.Decisions, found.Stats.Conflicts, found.Stats.Searches}
 	if err := verifyLock(in.Lock, out); err != nil {
+		return nil, err
+	}
+	if err := u.invalid(out.unapplied(u.wants)); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -376,7 +376,8 @@ func TestPrereleasesOfAnInterface(t *testing.T) {
 		cat, err := NewCatalog([]Package{
 			{Package: "a", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Interface: &Interface{ID: "example.org/db"}}}},
 			{Package: "b", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Interface: &Interface{ID: "example.org/db"}, Prereleases: &Prereleases{}}}},
-			{Package: "db", Version: "1.0.0", Provides: offer}, {Package: "db", Version: "1.1.0-rc.1", Provides: offer},
+			{Package: "db", Version: "1.0.0", Provides: offer},
+			{Package: "db", Version: "1.1.0-rc.1", Provides: offer},
 		}, WithDefaults(map[string]string{"example.org/db": "db"}))
 		if err != nil {
 			t.Fatal(err)
@@ -387,5 +388,82 @@ func TestPrereleasesOfAnInterface(t *testing.T) {
 				t.Errorf("%s after %v: want %s: %v", pkg, order, want, err)
 			}
 		}
+	}
+}
+
+// TestInvalidRequests holds that what contradicts itself, or names what is not there, is an error: nothing of what was
+// asked for is passed over.
+func TestInvalidRequests(t *testing.T) {
+	cat := mustCatalog(t, []Package{
+		{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Package: "db"}, {Alias: "any", AnyOf: []Requirement{{Alias: "inner", Package: "db"}}}}},
+		{Package: "db", Version: "1.0.0"},
+	})
+	app := func(change func(*Request)) []Request {
+		r := Request{Package: "app", Namespace: "n"}
+		change(&r)
+		return []Request{r}
+	}
+	for name, tt := range map[string]struct {
+		in   Input
+		want string
+	}{
+		"one name for two packages": {
+			Input{Want: []Request{{Name: "x", Namespace: "n", Package: "db"}, {Name: "x", Namespace: "n", Package: "app"}}},
+			"n/x is asked for as db and as app; give one of them another name",
+		},
+		"one name for two installations": {
+			Input{Want: app(func(*Request) {}), Installations: []Installation{{Name: "i", Package: "db", Version: "1.0.0"}, {Name: "i", Package: "db", Version: "2.0.0"}}},
+			"i is installed twice, as db 1.0.0 and as db 2.0.0; leave one of them",
+		},
+		"a choice for nothing": {
+			Input{Want: app(func(r *Request) { r.Overrides = []Override{{Alias: "bd", Reference: "db:1.0.0"}} })},
+			"a choice was made for bd of app 1.0.0, but the dependencies are any, db, inner",
+		},
+		"values for nothing": {
+			Input{Want: app(func(r *Request) { r.Values = []Value{{Alias: "bd", Secret: "s"}} })},
+			"values are given for bd, but no dependency is called so; the dependencies are any, db, inner",
+		},
+		"a choice that is no range": {
+			Input{Want: app(func(r *Request) { r.Overrides = []Override{{Package: "db", Constraints: "newest"}} })},
+			`app 1.0.0 was given "newest" for db, which is neither a range of versions nor a digest`,
+		},
+		"a choice that is no version": {
+			Input{Want: app(func(r *Request) { r.Overrides = []Override{{Alias: "db", Reference: "db:latest"}} })},
+			`app 1.0.0 was given db:latest for db, of which "latest" is neither a version nor a digest`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.in.Catalog = cat
+			var c *ConflictError
+			if _, err := Resolve(tt.in); !errors.As(err, &c) || c.Kind != InvalidRequest || !slices.Contains(c.Reasons, tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+	for name, change := range map[string]func(*Request){
+		"of an alternative":    func(r *Request) { r.Overrides = []Override{{Alias: "inner", Reference: "db:1.0.0"}} },
+		"of any package":       func(r *Request) { r.Overrides = []Override{{Package: "elsewhere", Constraints: ">1"}} },
+		"without dependencies": func(r *Request) { r.SkipDependencies, r.Overrides = true, []Override{{Alias: "bd"}} },
+	} {
+		if _, err := Resolve(Input{Catalog: cat, Want: app(change)}); err != nil {
+			t.Errorf("a choice %s: %v", name, err)
+		}
+	}
+}
+
+// TestLockedDigestStays holds that a catalogue which has lost a digest does not take it out of the lock.
+func TestLockedDigestStays(t *testing.T) {
+	in := Input{Catalog: mustCatalog(t, []Package{{Package: "app", Version: "1.0.0", Digest: "sha256:a"}}), Want: []Request{{Package: "app"}}}
+	res, err := Resolve(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Catalog, in.Lock = mustCatalog(t, []Package{{Package: "app", Version: "1.0.0"}, {Package: "app", Version: "2.0.0"}}), res.Lock
+	if res, err = Resolve(in); err != nil || res.Lock.Packages[0].Digest != "sha256:a" {
+		t.Errorf("the lock became %+v: %v", res.Lock, err)
+	}
+	in.Want[0].Upgrade, in.Want[0].Version = true, ">1"
+	if res, err = Resolve(in); err != nil || res.Lock.Packages[0].Digest != "" {
+		t.Errorf("another version has the digest: %+v: %v", res.Lock, err)
 	}
 }
