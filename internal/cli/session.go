@@ -45,6 +45,7 @@ type fleetFlags struct {
 
 	dependencies bool
 	upgrade      []string
+	invoke       []string
 	platform     map[string]string
 }
 
@@ -68,6 +69,7 @@ func (a *app) addBuild(c *cobra.Command) {
 	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "let a set lose up to `N` packages at once")
 	f.StringSliceVar(&a.fleet.upgrade, "upgrade", nil, "let dependencies of these `packages` take the newest version that they may; * is all (default: what is locked stays)")
 	f.StringToStringVar(&a.fleet.platform, "platform", nil, "what packages may require of a target whose Repository does not say, such as kubernetes=1.31.0")
+	f.StringSliceVar(&a.fleet.invoke, "rerender", nil, "build these variants, sets, repositories, targets or packages, and what they manage, though nothing changed")
 	a.addDependencies(c)
 	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "inject objects of this kind too: Secret")
 	_ = c.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"upstream", "stop"}, cobra.ShellCompDirectiveNoFileComp))
@@ -188,7 +190,7 @@ func (f *fleetFlags) cache() (string, error) {
 func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Config, error) {
 	f := &a.fleet
 	cfg := reconcile.Config{
-		Git: store, Manager: cmp.Or(fleet.Manager, defaultManager), Only: f.only, Prune: f.prune, MaxDelete: f.maxDelete,
+		Git: store, Manager: cmp.Or(fleet.Manager, defaultManager), Only: f.only, Invoke: f.invoke, Prune: f.prune, MaxDelete: f.maxDelete,
 		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
 		Fleet: reconcile.Fleet{Repositories: fleet.Repositories, Sets: fleet.Sets, Variants: fleet.Variants, Installations: fleet.Installations},
 	}

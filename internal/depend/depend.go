@@ -135,7 +135,7 @@ func Version(manifest, tag, digest string) string {
 func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 	in := resolver.Input{
 		Catalog: pool.catalog, Installations: slices.Clone(t.Existing), APIs: t.APIs, Platform: t.Platform,
-		Lock: t.Lock, Placed: t.inPlace(), Refresh: t.Refresh, ClusterNamespace: new(string),
+		Lock: t.locked(), Placed: t.inPlace(), Refresh: t.Refresh, ClusterNamespace: new(string),
 	}
 	errs := []error{t.once()}
 	used := map[*v1alpha1.Installation]bool{}
@@ -160,6 +160,30 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 		}
 	}
 	return in, errors.Join(errs...)
+}
+
+// locked is the newest answer, without the digests of what may become another
+// under the same number: what is to be refreshed, and a variant whose upstream
+// is a branch or the like.
+func (t *Target) locked() *resolver.Lock {
+	if t.Lock == nil {
+		return nil
+	}
+	moves := map[string]bool{}
+	for _, v := range t.Variants {
+		if _, fixed := TagVersion(v.Upstream.Tag); !fixed {
+			moves[v.Ref] = true
+		}
+	}
+	out := *t.Lock
+	out.Packages = slices.Clone(t.Lock.Packages)
+	for n := range out.Packages {
+		p := &out.Packages[n]
+		if moves[path.Join(p.Namespace, p.Name)] || slices.Contains(t.Refresh, cmp.Or(p.Package, p.Name)) || slices.Contains(t.Refresh, "*") {
+			p.Digest = ""
+		}
+	}
+	return &out
 }
 
 // inPlace is what of the approved lock has come about: the lock has the whole
@@ -318,6 +342,9 @@ func (t *Target) Resolve(pool *Pool) *Answer {
 		return a
 	}
 	if a.Resolution, a.Err = resolver.Resolve(a.Input); a.Err != nil {
+		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
+			e.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
+		}
 		return a
 	}
 	if a.Err = a.unallowed(); a.Err != nil {

@@ -26,8 +26,8 @@ const AnnotationPrefix = "variform.dev/"
 // The annotations of ownership, and of the pipeline functions whose names alone
 // do not say whose they are.
 const (
-	AnnotationVariant        = v1alpha1.VariantAnnotation        // <manager>/<namespace>/<name>
-	AnnotationSet            = v1alpha1.SetKey                   // the set that the variant comes from
+	AnnotationVariant        = v1alpha1.VariantAnnotation // <manager>/<namespace>/<name>
+	AnnotationSet            = v1alpha1.SetKey            // the set that the variant comes from
 	AnnotationFor            = v1alpha1.OwnerAnnotation
 	AnnotationDeletionPolicy = v1alpha1.DeletionPolicyAnnotation // delete or orphan
 	AnnotationFunctions      = AnnotationPrefix + "functions"    // JSON list of function names with dots

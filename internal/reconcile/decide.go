@@ -23,6 +23,8 @@ type variant struct {
 	set string
 	err error // why it cannot be made beside the others; nil for most
 	dep *dependent
+	// invoked says that it is to be rendered again.
+	invoked bool
 }
 
 // collide marks variants that would write to one folder, or one inside the
@@ -377,10 +379,14 @@ func (e *Engine) judge(ctx context.Context, w *work, item *Item) {
 		item.Action, item.Reasons = Update, w.reasons(from.inputs, then)
 	case behind(w.since, latest):
 		item.Action, item.Reasons = Update, []string{revisionName(latest.Number) + " was published since"}
+	case w.isLock() && w.dep.lock.edited(from):
+		item.Action, item.Reasons = Update, w.reasons(from.inputs, then)
+	case w.invoked:
+		item.Action, item.Reasons = Update, []string{invokedReason}
 	default:
 		item.write = nil
 	}
-	if item.write != nil && e.cfg.Memo != nil && from != nil && (from.Number > 0 || !behind(w.since, latest)) && e.cfg.Memo.Has(w.memoKey()) {
+	if item.write != nil && e.cfg.Memo != nil && !w.invoked && from != nil && (from.Number > 0 || !behind(w.since, latest)) && e.cfg.Memo.Has(w.memoKey()) {
 		item.Action, item.Reasons, item.write = UpToDate, nil, nil
 	}
 }
@@ -398,6 +404,8 @@ func (w *work) reasons(old, now inputs) []string {
 	return []string{"new: from " + w.up.String()}
 }
 
+const invokedReason = "rendered again, as was asked for"
+
 func (e *Engine) judgePublished(w *work, then inputs, item *Item) {
 	switch {
 	case w.from.Lifecycle == gitrepo.DeletionProposed:
@@ -408,6 +416,8 @@ func (e *Engine) judgePublished(w *work, then inputs, item *Item) {
 		item.Action, item.Reasons = Redraft, []string{"adopted from " + revisionName(w.from.Number)}
 	case w.from.inputs.Digest != then.Digest:
 		item.Action, item.Reasons = Redraft, w.reasons(w.from.inputs, then)
+	case w.invoked:
+		item.Action, item.Reasons = Redraft, []string{invokedReason}
 	default:
 		item.write = nil
 	}

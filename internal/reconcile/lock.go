@@ -49,6 +49,16 @@ func (c *lockContent) changes(from *head) []string {
 	return []string{"the lock is not what was resolved: it was changed by hand, or written by another version of variform"}
 }
 
+// edited says whether a revision of the lock, made for this very answer, has
+// another by now.
+func (c *lockContent) edited(from *head) bool {
+	have := c.target.Lock
+	if from.Number > 0 {
+		have = c.target.Placed
+	}
+	return have != nil && !reflect.DeepEqual(*have, c.doc.Spec)
+}
+
 // maxReasons bounds how many lines an item gives as its reasons.
 const maxReasons = 20
 
@@ -64,8 +74,8 @@ info:
     lock.yaml; it is approved together with the packages that it names.
 `
 
-// write puts the lock into its package: a new one, or one that is there. A lock
-// that says the same keeps the bytes, and with them what people wrote into it.
+// write puts the lock into its package: a new one, or one that is there. What
+// stays keeps its bytes, and the comments that people wrote there.
 func (c *lockContent) write(have *krm.Package, owner mutate.Owner) (*krm.Package, error) {
 	if have == nil {
 		var err error
@@ -77,8 +87,11 @@ func (c *lockContent) write(have *krm.Package, owner mutate.Owner) (*krm.Package
 	was, ok := p.Read(depend.LockFile)
 	data := c.data
 	if ok {
-		if old, err := resolver.ParseLock(was.Data); err == nil && reflect.DeepEqual(*old, c.doc.Spec) {
+		old, err := resolver.ParseLock(was.Data)
+		if err == nil && reflect.DeepEqual(*old, c.doc.Spec) {
 			data = was.Data
+		} else if data, err = resolver.UpdateLock(was.Data, c.doc); err != nil {
+			return nil, err
 		}
 	}
 	p.Write(krm.File{Path: depend.LockFile, Mode: was.Mode, Data: data})

@@ -59,6 +59,9 @@ func (e *Engine) observe(ctx context.Context) (*Plan, []*variant) {
 func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
 	plan, wanted := e.observe(ctx)
 	selected, err := e.only(wanted)
+	if err == nil {
+		err = e.invoke(selected)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -196,12 +199,21 @@ func (e *Engine) only(all []*variant) ([]*variant, error) {
 	if len(e.cfg.Only) == 0 {
 		return all, nil
 	}
+	out, err := called(all, e.cfg.Only)
+	if err != nil {
+		return nil, err
+	}
+	return closure(out, all), nil
+}
+
+// called are the variants that names mean. A name that means none is an error.
+func called(all []*variant, names []string) ([]*variant, error) {
 	used := map[string]bool{}
 	var out []*variant
 	for _, v := range all {
 		hit := false
-		for _, name := range e.cfg.Only {
-			if slices.Contains([]string{v.pv.Name, v.Identity.String(), v.set, v.Repository, v.Package}, name) {
+		for _, name := range names {
+			if slices.Contains([]string{v.pv.Name, v.Identity.String(), v.set, v.Repository, v.Package, v.target()}, name) {
 				hit, used[name] = true, true
 			}
 		}
@@ -209,10 +221,39 @@ func (e *Engine) only(all []*variant) ([]*variant, error) {
 			out = append(out, v)
 		}
 	}
-	for _, name := range e.cfg.Only {
+	for _, name := range names {
 		if !used[name] {
-			return nil, fmt.Errorf("nothing is called %q: give the name of a variant, repository/package, a set, a repository or a package", name)
+			return nil, fmt.Errorf("nothing is called %q: give the name of a variant, repository/package, a set, a repository, a target or a package", name)
 		}
 	}
-	return closure(out, all), nil
+	return out, nil
+}
+
+// target is the name of the target that the variant is in, its Repository's
+// where it is in none.
+func (v *variant) target() string {
+	if v.dep == nil {
+		return v.Repository
+	}
+	return v.dep.target.Name()
+}
+
+// invoke marks what is to be rendered again though nothing that goes into it
+// has changed: the variants named, and what they need where they manage that
+// (seed 001, "invoke").
+func (e *Engine) invoke(all []*variant) error {
+	if len(e.cfg.Invoke) == 0 {
+		return nil
+	}
+	list, err := called(all, e.cfg.Invoke)
+	for at := 0; at < len(list); at++ {
+		v := list[at]
+		v.invoked = true
+		for _, d := range v.managed() {
+			if !d.invoked && !slices.Contains(list, d) {
+				list = append(list, d)
+			}
+		}
+	}
+	return err
 }

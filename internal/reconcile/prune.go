@@ -54,7 +54,7 @@ func (e *Engine) planRemovals(ctx context.Context, plan *Plan, wanted []*variant
 	}
 	for _, i := range items {
 		switch {
-		case i.Err != nil, i.Action == Keep:
+		case i.Err != nil, i.Action == Keep, i.Action == UpToDate && len(i.Reasons) > 0:
 		case i.Phase == lifecycle.DeletionProposed:
 			i.Action, i.Reasons = Wait, []string{"proposed for deletion: approve that, or reject it"}
 		case blocked && len(plan.PruneBlocked) > 0:
@@ -256,7 +256,7 @@ func (e *Engine) planRemoval(ctx context.Context, item *Item, r *removal) {
 			return
 		}
 	}
-	if item.Action == "" {
+	if item.Action == "" || item.Action == UpToDate {
 		item.Action = UpToDate
 		return
 	}
@@ -283,7 +283,7 @@ func (e *Engine) removeRevision(ctx context.Context, item *Item, r *removal, h *
 		return nil
 	}
 	if owner.For != "" && e.cfg.Dependencies == nil {
-		item.keep("another package needed it, and dependencies are left alone in this run")
+		item.Action, item.Reasons = UpToDate, []string{"another package needed it, and dependencies are left alone in this run"}
 		return nil
 	}
 	r.owner, item.Set, item.Owner = owner, owner.Set, owner.For

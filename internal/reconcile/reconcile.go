@@ -81,6 +81,9 @@ type Config struct {
 	// Only restricts the run to variants, sets, repositories or packages of
 	// these names; nil is all. Nothing is deleted under it.
 	Only []string
+	// Invoke names variants, as Only does, whose packages are rendered again though
+	// nothing that goes into them has changed.
+	Invoke []string
 	// Prune allows deletions; MaxDelete lifts the brake to that many for each
 	// set, below zero leaves it on.
 	Prune     bool

@@ -263,3 +263,18 @@ func closure(selected, all []*variant) []*variant {
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(v *variant) bool { return !want[v] })
 }
+
+// managed are the variants that an action on one of them acts on as well: what
+// it needs and manages.
+func (v *variant) managed() []*variant {
+	if v.dep == nil || v.dep.target.plan == nil || v.dep.target.plan.Answer == nil || v.dep.target.plan.Answer.Resolution == nil {
+		return nil
+	}
+	var out []*variant
+	for _, ref := range v.dep.target.plan.Answer.Invokes(v.dep.ref) {
+		if d := v.dep.target.variants[ref]; d != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}

@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 					e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
 					e.Setenv("VARIFORM_FLEET", filepath.Join(e.WorkDir, "fleet"))
 					e.Setenv("NO_COLOR", "1")
+					e.Setenv("GIT", w.git.URL)
 					return w.expand(e.WorkDir)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -213,3 +213,11 @@ func (l Lifecycle) Removes() bool {
 	}
 	return l.Managed
 }
+
+// Invokes says whether a custom action of the parent acts on the dependency as well.
+func (l Lifecycle) Invokes() bool {
+	if l.Invoke != nil {
+		return *l.Invoke
+	}
+	return l.Managed
+}
