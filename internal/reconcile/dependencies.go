@@ -406,7 +406,7 @@ func (t *fleetTarget) environment(ctx context.Context, e *Engine) error {
 		}
 		lock, err := t.readLock(ctx, l.head)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s of %s: %w", l.head.Ref.Name, t.repo.git.URL(), err))
+			errs = append(errs, fmt.Errorf("%s of %s: correct the lock there, or delete that revision: %w", l.head.Ref.Name, t.repo.git.URL(), err))
 			continue
 		}
 		*l.into = lock
@@ -482,7 +482,7 @@ func (t *fleetTarget) readLock(ctx context.Context, h *head) (*resolver.Lock, er
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("%s/%s is missing: reject or delete that revision, and the lock is made anew", t.lockPath, depend.LockFile)
+		return nil, fmt.Errorf("%s/%s is missing", t.lockPath, depend.LockFile)
 	}
 	return resolver.ParseLock(data)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,11 +56,12 @@ func TestScripts(t *testing.T) {
 					e.Setenv("VARIFORM_FLEET", filepath.Join(e.WorkDir, "fleet"))
 					e.Setenv("NO_COLOR", "1")
 					e.Setenv("GIT", w.git.URL)
+					e.Setenv("GIT", w.git.URL)
 					return w.expand(e.WorkDir)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": status,
-					"fleet": w.fleet, "annotate": w.annotate,
+					"fleet": w.fleet, "annotate": w.annotate, "pushes": w.pushes,
 				},
 			})
 		})
@@ -72,6 +74,8 @@ type world struct {
 	git   *gittest.Server
 	repos map[string]*gittest.Repo
 	notes map[string][]string // annotations, by the Repository's name
+	// pushed counts the pushes that a script has asked about.
+	pushed int
 }
 
 // expand puts the server's address into the files of the fleet, for ${GIT}.
@@ -181,6 +185,15 @@ func (w *world) show(ts *testscript.TestScript, neg bool, args []string) {
 	err := ts.Exec("git", "--git-dir", w.repos[args[0]].Dir, "show", args[1])
 	if neg == (err == nil) {
 		ts.Fatalf("show %s %s: %v", args[0], args[1], err)
+	}
+}
+
+// pushes checks how many pushes there were since it was asked last: pushes N
+func (w *world) pushes(ts *testscript.TestScript, _ bool, args []string) {
+	n := w.git.Count(gittest.Push) - w.pushed
+	w.pushed += n
+	if len(args) != 1 || args[0] != strconv.Itoa(n) {
+		ts.Fatalf("there were %d pushes, want %v", n, args)
 	}
 }
 
