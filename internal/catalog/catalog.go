@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/resolver"
@@ -138,8 +138,6 @@ type tagged struct {
 	commit  gitrepo.Hash
 }
 
-var semverTag = regexp.MustCompile(`^v?\d+\.\d+\.\d+([-+].*)?$`)
-
 // versionsIn lists the tags that are versions: <package>/vN as N.0.0, and
 // <package>/v<semver>. Others, such as floating ones, are none.
 func versionsIn(repo *gitrepo.Repo, dir string, only []string) []tagged {
@@ -156,8 +154,8 @@ func versionsIn(repo *gitrepo.Repo, dir string, only []string) []tagged {
 		}
 		for _, ref := range refs.Tags {
 			tag := strings.TrimPrefix(ref.Name, "refs/tags/")
-			if last := path.Base(tag); semverTag.MatchString(last) {
-				out = append(out, tagged{name, p, strings.TrimPrefix(last, "v"), tag, ref.Commit})
+			if version, ok := depend.TagVersion(tag); ok {
+				out = append(out, tagged{name, p, version, tag, ref.Commit})
 			}
 		}
 	}

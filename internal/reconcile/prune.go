@@ -345,7 +345,7 @@ func (e *Engine) brake(plan *Plan, items []*Item, wanted []*variant) {
 		if i.Action != Discard && i.Action != Retire || !braked(k) {
 			continue
 		}
-		name := "variants written by hand"
+		name := "what no set makes"
 		if k.set != "" {
 			name = "set " + k.namespace + "/" + k.set
 		}
@@ -354,7 +354,7 @@ func (e *Engine) brake(plan *Plan, items []*Item, wanted []*variant) {
 	}
 	for k, n := range going {
 		if braked(k) {
-			plan.Warnings = append(plan.Warnings, fmt.Sprintf("deletions braked: %d of %d packages of %s", n, n+staying[k], cmp.Or(k.set, "variants written by hand")))
+			plan.Warnings = append(plan.Warnings, fmt.Sprintf("deletions braked: %d of %d packages of %s", n, n+staying[k], cmp.Or(k.set, "what no set makes")))
 		}
 	}
 	sort.Strings(plan.Warnings)

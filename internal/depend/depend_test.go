@@ -1,0 +1,133 @@
+package depend
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/resolver"
+)
+
+func TestTagVersion(t *testing.T) {
+	for tag, want := range map[string]string{
+		"v3": "3.0.0", "web/v3": "3.0.0", "a/b/v1.2.3": "1.2.3", "1.2.3-rc.1": "1.2.3-rc.1", "v1.2.3+b": "1.2.3+b",
+		"v0": "", "v01": "", "stable": "", "main": "", "1": "", "v1.2": "", "": "",
+	} {
+		if got, ok := TagVersion(tag); got != want || ok != (want != "") {
+			t.Errorf("TagVersion(%q) = %q, %v; want %q", tag, got, ok, want)
+		}
+	}
+}
+
+func TestIn(t *testing.T) {
+	for _, c := range []struct{ patterns, pkg, want string }{
+		{"clusters/*", "clusters/c1/web", "clusters/c1"},
+		{"clusters/*", "clusters/c1/team-a/web", "clusters/c1"},
+		{"clusters/*", "clusters/c1", ""},
+		{"clusters/*", "shared/web", ""},
+		{"", "web", ""},
+		{" edge/*/* , clusters/* ", "edge/eu/1/web", "edge/eu/1"},
+		{"[", "a/b", ""},
+	} {
+		if got := In(c.patterns, c.pkg); got != c.want {
+			t.Errorf("In(%q, %q) = %q, want %q", c.patterns, c.pkg, got, c.want)
+		}
+	}
+}
+
+// A version of the catalogue and an upstream of the same number and other
+// content are two versions; of the same content they are one.
+func TestNewPoolTellsContentApart(t *testing.T) {
+	entry := resolver.Package{Package: "web", Version: "1.0.0", Digest: "git:aaaaaaaaaaaaaaaa"}
+	same := entry
+	other := resolver.Package{Package: "web", Version: "1.0.0", Digest: "git:bbbbbbbbbbbbbbbb"}
+	if _, err := NewPool([]resolver.Package{entry}, nil, []*resolver.Package{&same, &other}); err != nil {
+		t.Fatal(err)
+	}
+	if same.Version != "1.0.0" || other.Version != "1.0.0+gbbbbbbbbbbbb" {
+		t.Errorf("versions %q and %q", same.Version, other.Version)
+	}
+}
+
+func variantOf(set, name, ref, pkg string) *Variant {
+	pv := &configv1alpha1.PackageVariant{}
+	pv.Namespace, pv.Name = "default", name
+	pv.Spec.Downstream = &configv1alpha1.Downstream{Repo: "c1", Package: ref}
+	return &Variant{PackageVariant: pv, Set: set, Ref: ref, Upstream: &resolver.Package{Package: pkg, Version: "1.0.0"}}
+}
+
+func installation(target, pkg, name string) *v1alpha1.Installation {
+	i := &v1alpha1.Installation{}
+	i.Name, i.Spec.Target, i.Spec.Package = name, target, pkg
+	return i
+}
+
+// The nearest Installation decides about a variant: of its target before of all,
+// by its path before by its package.
+func TestDecision(t *testing.T) {
+	v := variantOf("apps", "apps-c1-web", "team-a/web", "web")
+	all := []*v1alpha1.Installation{
+		installation("", "web", "1"),
+		installation("", "team-a/web", "2"),
+		installation("c1", "web", "3"),
+		installation("c1/team-a", "web", "4"),
+		installation("c2", "web", "other target"),
+		installation("c1/team-b", "web", "other folder"),
+		installation("c1", "db", "other package"),
+	}
+	want := []string{"4", "3", "2", "1", ""}
+	for n, w := range want {
+		tg := &Target{Namespace: "default", Repository: "c1", Variants: []*Variant{v}}
+		for _, i := range all {
+			if !slices.Contains(want[:n], i.Name) {
+				tg.Installations = append(tg.Installations, i)
+			}
+		}
+		got := ""
+		if i := tg.decision(v); i != nil {
+			got = i.Name
+		}
+		if got != w {
+			t.Errorf("without %v: %q decides, want %q", want[:n], got, w)
+		}
+	}
+}
+
+func TestTwoOfOnePlace(t *testing.T) {
+	a, b := variantOf("", "a", "ingress", "ingress"), variantOf("", "b", "edge/ingress", "ingress")
+	a.Upstream.Scope, b.Upstream = resolver.ScopeCluster, a.Upstream
+	tg := &Target{Namespace: "default", Repository: "c1", Variants: []*Variant{a, b}}
+	pool, err := NewPool(nil, nil, []*resolver.Package{a.Upstream})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ans := tg.Resolve(pool)
+	if ans.Err == nil || !strings.Contains(ans.Err.Error(), "default/a and default/b") {
+		t.Errorf("error %v does not name both", ans.Err)
+	}
+	a.Upstream.Scope = resolver.ScopeAny
+	if pool, err = NewPool(nil, nil, []*resolver.Package{a.Upstream}); err != nil {
+		t.Fatal(err)
+	}
+	if ans = tg.Resolve(pool); ans.Err != nil {
+		t.Errorf("scope any: %v", ans.Err)
+	}
+}
+
+func TestChanged(t *testing.T) {
+	old := &resolver.Lock{Packages: []resolver.LockedPackage{
+		{Name: "web", Version: "1.0.0", Why: "asked for"}, {Name: "db", Namespace: "team", Version: "1.0.0"}, {Name: "gone", Version: "1.0.0"},
+	}}
+	now := &resolver.Lock{Packages: []resolver.LockedPackage{
+		{Name: "web", Version: "1.0.0", Why: "asked for"}, {Name: "db", Namespace: "team", Version: "1.1.0"}, {Name: "new", Version: "2.0.0", Why: "needed by web as n"},
+	}}
+	want := []string{"team/db: db 1.1.0 instead of 1.0.0", "new comes: new 2.0.0, needed by web as n", "gone goes"}
+	if got := Changed(old, now); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	if got := Changed(now, now); len(got) > 0 {
+		t.Errorf("the same lock: %q", got)
+	}
+}
