@@ -787,6 +787,7 @@ func (b *binder) fresh(r *Requirement, own string) *slot {
 		return s
 	}
 	s := &slot{kind: slotFresh, pkg: pkg, namespace: ns, root: b.s.root, labels: r.Labels, maker: b.s}
+	s.locked = b.u.lockedBelow(b.s.locked, b.r.Alias, pkg)
 	s.share = Share{Mode: r.Share.Mode, Group: b.group}
 	s.params = b.params
 	if private {

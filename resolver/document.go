@@ -243,8 +243,8 @@ func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation,
 	if _, err := parseVersion(s.CurrentRevision); out.Version == "" && err == nil {
 		out.Version = s.CurrentRevision
 	}
-	if p := lockedIn(lock, out.Package, out.Namespace); out.Version == "" && p != nil {
-		out.Version = strings.TrimPrefix(p.Version, "v")
+	if ps := lockedIn(lock, out.Package, out.Namespace); out.Version == "" && len(ps) > 0 {
+		out.Version = strings.TrimPrefix(ps[0].Version, "v")
 	}
 	if i.Spec.Share != nil {
 		out.Mode, out.Group = i.Spec.Share.Mode, i.Spec.Share.Group

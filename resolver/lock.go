@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -24,37 +25,40 @@ func lockedPackage(p *LockedPackage) string {
 	return p.Name
 }
 
-// lockedIn is what a lock says of a package in a namespace, or in any where that one has none; nil if nothing.
-func lockedIn(l *Lock, pkg, ns string) *LockedPackage {
+// lockedIn are what a lock says of a package in a namespace, or in any where that one has none, by namespace and name.
+// There are several where its scope leaves room for more than one.
+func lockedIn(l *Lock, pkg, ns string) []*LockedPackage {
 	if l == nil {
 		return nil
 	}
-	var found *LockedPackage
+	var here, elsewhere []*LockedPackage
 	for i := range l.Packages {
-		p := &l.Packages[i]
-		if lockedPackage(p) != pkg {
-			continue
-		}
-		if p.Namespace == ns {
-			return p
-		}
-		if found == nil {
-			found = p
+		switch p := &l.Packages[i]; {
+		case lockedPackage(p) != pkg:
+		case p.Namespace == ns:
+			here = append(here, p)
+		default:
+			elsewhere = append(elsewhere, p)
 		}
 	}
-	return found
+	if len(here) == 0 {
+		here = elsewhere
+	}
+	slices.SortStableFunc(here, func(a, b *LockedPackage) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return here
 }
 
-// locks tells whether a locked package (nil locks nothing) is at a version, known by its number or its digest.
-// Locks of other systems may have the digest alone.
-func locks(p *LockedPackage, version, digest string) bool {
-	switch {
-	case p == nil:
-		return false
-	case p.Version == "":
-		return p.Digest != "" && p.Digest == digest
-	}
-	return sameVersion(p.Version, version)
+// locks tells whether one of some locked packages is at a version, known by its number or its digest. Locks of other
+// systems may have the digest alone.
+func locks(ps []*LockedPackage, version, digest string) bool {
+	return slices.ContainsFunc(ps, func(p *LockedPackage) bool {
+		if p.Version == "" {
+			return p.Digest != "" && p.Digest == digest
+		}
+		return sameVersion(p.Version, version)
+	})
 }
 
 // verifyLock compares the digests of what was resolved with those that are locked.

@@ -277,6 +277,68 @@ func TestScopesWiden(t *testing.T) {
 	}
 }
 
+// TestOrderOfInput holds that nothing depends on the order of what is given: packages, their requirements, requests,
+// installations, APIs and the entries of a lock.
+func TestOrderOfInput(t *testing.T) {
+	errs, changes := 0, 0
+	for i := range oracletest.Universes(t) / 4 {
+		rng := rand.New(rand.NewPCG(uint64(i), 13))
+		ps := layeredCatalog(rng)
+		if i%2 == 0 {
+			for n := range ps {
+				ps[n].Scope = ScopeAny
+			}
+		}
+		first, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		if err != nil {
+			continue
+		}
+		in := Input{
+			Installations: first.Installations(nil), Lock: first.Lock, APIs: []GVK{*gvk("A"), *gvk("B")},
+			Want: []Request{
+				{Package: "s", Namespace: "n", Allow: Changes{Upgrade: true, Downgrade: true}},
+				{Package: "s", Name: "t", Namespace: "m"},
+				{Package: "p1", Namespace: "n", Version: ">=1", Upgrade: true},
+			},
+		}
+		outcome := func() string {
+			in.Catalog = mustCatalog(t, ps)
+			res, err := Resolve(in)
+			if err != nil {
+				errs++
+				return err.Error()
+			}
+			changes += len(res.Changes)
+			return bytesOf(t, res, nil) + fmt.Sprint(res.Changes, res.Skipped, res.Wiring)
+		}
+		want := outcome()
+		for range 3 {
+			shuffle(rng, ps)
+			for n := range ps {
+				ps[n].Requires = slices.Clone(ps[n].Requires)
+				shuffle(rng, ps[n].Requires)
+			}
+			lock := *in.Lock
+			lock.Packages = slices.Clone(lock.Packages)
+			shuffle(rng, lock.Packages)
+			in.Lock = &lock
+			shuffle(rng, in.Installations)
+			shuffle(rng, in.Want)
+			shuffle(rng, in.APIs)
+			if diff := cmp.Diff(want, outcome()); diff != "" {
+				t.Fatalf("universe %d: shuffled input gives another answer:\n%s", i, diff)
+			}
+		}
+	}
+	if errs == 0 || changes == 0 {
+		t.Errorf("%d errors and %d changes were compared: the test shows little", errs, changes)
+	}
+}
+
+func shuffle[T any](rng *rand.Rand, s []T) {
+	rng.Shuffle(len(s), func(a, b int) { s[a], s[b] = s[b], s[a] })
+}
+
 func bytesOf(t *testing.T, r *Resolution, err error) string {
 	t.Helper()
 	if err != nil {
@@ -300,22 +362,37 @@ func checkBindings(t *testing.T, i int, res *Resolution, cat *Catalog) {
 	}
 }
 
-// TestLockIsKept holds that a resolution against its own lock is the same one, and that a version that is
-// added to the catalogue then changes nothing.
+// TestLockIsKept holds that a resolution against its own lock is the same one, and that versions that are
+// added to the catalogue then change nothing. Where packages may have several instances, and some of them share, which
+// of them is the locked one cannot always be told before the search: there nearly all locks are kept.
 func TestLockIsKept(t *testing.T) {
+	several, other := 0, 0
 	for i := range oracletest.Universes(t) / 5 {
-		ps := randomCatalog(rand.New(rand.NewPCG(uint64(i), 9)), ScopeCluster)
+		scope := []Scope{ScopeCluster, ScopeAny}[i%2]
+		ps := randomCatalog(rand.New(rand.NewPCG(uint64(i), 9)), scope)
 		res, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
 		if err != nil {
 			continue
 		}
 		for p := range 6 {
-			ps = append(ps, Package{Package: fmt.Sprintf("p%d", p), Version: "2.9.9", Scope: ScopeCluster})
+			for _, v := range []string{"1.9.9", "2.9.9", "9.0.0"} {
+				ps = append(ps, Package{Package: fmt.Sprintf("p%d", p), Version: v, Scope: scope})
+			}
 		}
 		again, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR(), Lock: res.Lock})
-		if diff := cmp.Diff(bytesOf(t, res, nil), bytesOf(t, again, err)); diff != "" {
+		diff := cmp.Diff(bytesOf(t, res, nil), bytesOf(t, again, err))
+		if diff != "" && scope == ScopeCluster {
 			t.Fatalf("universe %d: the lock is not kept:\n%s", i, diff)
 		}
+		if scope == ScopeAny {
+			several++
+		}
+		if diff != "" {
+			other++
+		}
+	}
+	if other > several/50 || several == 0 {
+		t.Errorf("%d of %d locks are not kept where packages may have several instances", other, several)
 	}
 }
 

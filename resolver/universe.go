@@ -39,7 +39,8 @@ type slot struct {
 	params    map[string]string // what is known of its parameters
 	parent    *slot             // of an instance that is made for one parent alone
 	root      *Request
-	maker     *slot // the slot whose requirement it was first made for
+	maker     *slot          // the slot whose requirement it was first made for
+	locked    *LockedPackage // what the lock has in its place, nil for nothing
 
 	req     *Requirement // slotChoice
 	options []option
@@ -384,6 +385,7 @@ func (u *universe) wantSlot(w *Request) *slot {
 	s := u.byKey[key]
 	if s == nil {
 		s = u.addSlot(key, &slot{kind: slotFresh, pkg: w.Package, namespace: w.Namespace, root: w})
+		s.locked = u.lockedAs(w.Namespace, w.name(), w.Package)
 		s.cands = u.candidates(s)
 	}
 	s.want, s.target, s.params, s.labels = w, true, w.Parameters, w.Labels
@@ -413,25 +415,65 @@ func (u *universe) scopeKey(pkg, ns string) string {
 	return ""
 }
 
-// candidates of a new instance: the locked version first, then the newest.
+// candidates of a new instance: what it is locked at first, then what others of its package are, then the newest.
 func (u *universe) candidates(s *slot) []cand {
 	e := u.cat.packages[s.pkg]
 	if e == nil {
 		return nil
 	}
 	locked := lockedIn(u.in.Lock, s.pkg, s.namespace)
-	if locked == nil || u.upgrades(s) {
+	if len(locked) == 0 || u.upgrades(s) {
 		return slices.Clip(e.cands)
 	}
-	var out []cand
-	for _, c := range e.cands {
-		if locks(locked, c.text, c.digest) {
-			out = slices.Insert(out, 0, c)
+	rank := func(c cand) int {
+		switch {
+		case s.locked != nil && locks([]*LockedPackage{s.locked}, c.text, c.digest):
+			return 0
+		case locks(locked, c.text, c.digest):
+			return 1
+		}
+		return 2
+	}
+	out := slices.Clone(e.cands)
+	slices.SortStableFunc(out, func(a, b cand) int { return rank(a) - rank(b) })
+	return out
+}
+
+// lockedAs is what the lock has of a package under a name, nil for nothing.
+func (u *universe) lockedAs(ns, name, pkg string) *LockedPackage {
+	if u.in.Lock == nil {
+		return nil
+	}
+	for i := range u.in.Lock.Packages {
+		if p := &u.in.Lock.Packages[i]; p.Namespace == ns && p.Name == name && lockedPackage(p) == pkg {
+			return p
+		}
+	}
+	return nil
+}
+
+// lockedBelow is what the lock has in the place of a package that a locked instance needs under an alias.
+func (u *universe) lockedBelow(parent *LockedPackage, alias, pkg string) *LockedPackage {
+	if parent == nil {
+		return nil
+	}
+	var found *LockedPackage
+	for _, name := range parent.Dependencies {
+		ns, base, elsewhere := strings.Cut(name, "/")
+		if !elsewhere {
+			ns, base = parent.Namespace, name
+		}
+		p := u.lockedAs(ns, base, pkg)
+		if p == nil {
 			continue
 		}
-		out = append(out, c)
+		_, askers, _ := strings.Cut(p.Why, neededBy)
+		if slices.Contains(strings.Split(askers, ", "), lockedRef(parent)+" as "+alias) {
+			return p
+		}
+		found = p
 	}
-	return out
+	return found
 }
 
 // plain tells whether the candidates of a slot are the catalogue's.
@@ -454,7 +496,7 @@ func (u *universe) instSlot(i *Installation, w *Request) *slot {
 	s := &slot{kind: slotInst, pkg: i.Package, namespace: i.Namespace, inst: i, want: w, target: w != nil, params: i.Values}
 	s.managed = u.managed[i.Ref()]
 	s.share, s.labels = Share{Mode: i.Mode, Group: i.Group}, i.Labels
-	s.root = w
+	s.root, s.locked = w, u.lockedAs(i.Namespace, i.Name, i.Package)
 	u.addSlot(key, s)
 	cur := cand{text: i.Version, current: true, v: u.manifest(i), digest: i.Digest}
 	cur.sem, _ = parseVersion(i.Version)
