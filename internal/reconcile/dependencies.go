@@ -420,10 +420,28 @@ func (t *fleetTarget) environment(ctx context.Context, e *Engine) error {
 			t.Published[ref] = true
 		}
 		if ref, ok := t.foreign(e, p); ok {
-			errs = append(errs, t.exists(ctx, ref, t.repo.states[p]))
+			errs = append(errs, t.exists(ctx, ref, t.repo.states[p], false))
+		} else if ref, ok := t.dropped(e, p); ok {
+			errs = append(errs, t.exists(ctx, ref, t.repo.states[p], true))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// dropped says whether this manager made a package and its last answer has no
+// use for it any more, so that it may be one that was left where it is.
+func (t *fleetTarget) dropped(e *Engine, p string) (ref string, ok bool) {
+	s := t.repo.states[p]
+	if ref, ok = t.below(p); !ok || p == t.lockPath || !s.isPublished() || !e.mine(s.latest.owner, t.Namespace) || t.variants[ref] != nil {
+		return "", false
+	}
+	if t.Lock != nil && slices.ContainsFunc(t.Lock.Packages, func(l resolver.LockedPackage) bool { return l.Owner != "" && path.Join(l.Namespace, l.Name) == ref }) {
+		return "", false
+	}
+	return ref, !slices.ContainsFunc(t.Installations, func(i *variformv1alpha1.Installation) bool {
+		ns, here := t.Place(i)
+		return here && i.Spec.Target != "" && path.Join(ns, i.Name) == ref
+	})
 }
 
 // below is a package's path below the target; false for one of another target.
@@ -487,8 +505,9 @@ func (t *fleetTarget) readLock(ctx context.Context, h *head) (*resolver.Lock, er
 	return resolver.ParseLock(data)
 }
 
-// exists reads a Published package that no variant of this manager's makes.
-func (t *fleetTarget) exists(ctx context.Context, ref string, s *state) error {
+// exists reads a Published package that no variant of this manager's makes; with
+// left only where its deletionPolicy left it for good.
+func (t *fleetTarget) exists(ctx context.Context, ref string, s *state, left bool) error {
 	_, pkg, err := t.repo.readPackage(ctx, s.latest.Ref.Commit, s.path)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", s.latest.Ref.Name, err)
@@ -498,6 +517,9 @@ func (t *fleetTarget) exists(ctx context.Context, ref string, s *state) error {
 	}
 	name, tag := path.Base(ref), revisionName(s.latest.Number)
 	if k, err := mutate.Read(pkg, ""); err == nil {
+		if owner, owned := mutate.OwnerOf(k); left && owned && owner.DeletionPolicy != string(v1alpha1.DeletionOrphan) {
+			return nil
+		}
 		if lock := mutate.Lock(k); lock != nil {
 			if _, isVersion := depend.TagVersion(lock.Ref); isVersion {
 				tag = lock.Ref

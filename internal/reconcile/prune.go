@@ -54,9 +54,10 @@ func (e *Engine) planRemovals(ctx context.Context, plan *Plan, wanted []*variant
 	}
 	for _, i := range items {
 		switch {
-		case i.Err != nil, i.Action == Keep, i.Action == UpToDate && len(i.Reasons) > 0:
+		case i.Err != nil, i.Action == Keep:
 		case i.Phase == lifecycle.DeletionProposed:
 			i.Action, i.Reasons = Wait, []string{"proposed for deletion: approve that, or reject it"}
+		case i.Action == UpToDate: // left alone, with or without --prune
 		case blocked && len(plan.PruneBlocked) > 0:
 			i.keep("no variant wants it as far as this run can tell, and nothing is deleted: " + strings.Join(plan.PruneBlocked, "; "))
 		case !e.cfg.Prune:
