@@ -71,6 +71,10 @@ func probe(w io.Writer) {
 			fmt.Fprintln(w, "can read", file)
 		}
 	}
+	if f, err := os.OpenFile("/proc/1/fd/1", os.O_WRONLY, 0); os.Getpid() != 1 && err == nil {
+		_ = f.Close()
+		fmt.Fprintln(w, "can write to the first process's output")
+	}
 	if err := unix.PtraceAttach(1); os.Getpid() != 1 && err == nil {
 		fmt.Fprintln(w, "can trace the first process")
 	}

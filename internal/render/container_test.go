@@ -3,6 +3,7 @@ package render
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -32,9 +34,12 @@ cgroup_manager = "cgroupfs"
 events_logger = "none"
 `
 
-// podmanEnv is the environment of a podman that works here.
-var podmanEnv = sync.OnceValue(func() []string {
-	env := append(os.Environ(), engineVariable+"=podman", "HTTP_PROXY=http://user:secret@proxy.example.com")
+// testEngine is podman, or what the user has chosen for kpt.
+var testEngine = cmp.Or(os.Getenv(engineVariable), "podman")
+
+// engineEnv is the environment of an engine that works here.
+var engineEnv = sync.OnceValue(func() []string {
+	env := append(os.Environ(), engineVariable+"="+testEngine, "HTTP_PROXY=http://user:secret@proxy.example.com")
 	if os.Getenv("CONTAINERS_CONF") != "" || os.Geteuid() != 0 {
 		return env
 	}
@@ -48,22 +53,22 @@ var podmanEnv = sync.OnceValue(func() []string {
 
 var removeConf = func() {}
 
-func podman(args ...string) (string, error) {
-	cmd := exec.Command("podman", args...)
-	cmd.Env = podmanEnv()
+func runEngine(args ...string) (string, error) {
+	cmd := exec.Command(testEngine, args...)
+	cmd.Env = engineEnv()
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// needPodman skips the test where there is no podman, or where the test binary
+// needEngine skips the test where there is no engine, or where the test binary
 // cannot run in an empty image.
-func needPodman(t *testing.T) {
+func needEngine(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("SKIPPED: -short leaves out the container runtime")
 	}
-	if _, err := exec.LookPath("podman"); err != nil {
-		t.Skip("SKIPPED: podman is not on the PATH, the container runtime did not run")
+	if _, err := exec.LookPath(testEngine); err != nil {
+		t.Skipf("SKIPPED: %s is not on the PATH, the container runtime did not run", testEngine)
 	}
 	if !static(testBinary(t)) {
 		t.Skip("SKIPPED: the test binary is not static; run with CGO_ENABLED=0 to run it in a container")
@@ -122,13 +127,17 @@ var images = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
+	rootfs, err := base.ConfigFile()
+	if err != nil {
+		return err
+	}
 	all := map[name.Tag]v1.Image{}
 	for _, fnName := range []string{"note", "exit3", "broken", "probe", "turns", "hog", "spin", "hang", "flood"} {
 		config := v1.Config{Entrypoint: []string{"/fn", runFunction, fnName}, Env: []string{"OF_THE_IMAGE=yes"}}
 		if fnName == "broken" {
 			config.Entrypoint = []string{"/missing"}
 		}
-		img, err := mutate.Config(base, config)
+		img, err := mutate.ConfigFile(base, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH, RootFS: rootfs.RootFS, Config: config})
 		if err != nil {
 			return err
 		}
@@ -149,16 +158,16 @@ var images = sync.OnceValue(func() error {
 	}
 	unload = func() {
 		for ref := range all {
-			_, _ = podman("rmi", "--force", ref.String())
+			_, _ = runEngine("rmi", "--force", ref.String())
 		}
 	}
-	if out, err := podman("load", "-q", "-i", archive); err != nil {
+	if out, err := runEngine("load", "-q", "-i", archive); err != nil {
 		return fmt.Errorf("%w: %w: %s", errNoEngine, err, out)
 	}
 	return nil
 })
 
-var errNoEngine = errors.New("podman does not work here")
+var errNoEngine = errors.New(testEngine + " does not work here")
 
 // unload removes the images, where they were loaded.
 var unload = func() {}
@@ -166,7 +175,7 @@ var unload = func() {}
 // renderer is warm or cold: with or without the helper.
 func containerRenderer(t *testing.T, warm bool, change func(*Options)) *Renderer {
 	t.Helper()
-	opts := Options{Environ: podmanEnv(), ImagePullPolicy: PullNever, AllowedImages: []string{"example.com/*"}, Timeout: time.Minute}
+	opts := Options{Environ: engineEnv(), ImagePullPolicy: PullNever, AllowedImages: []string{"example.com/*"}, Timeout: time.Minute}
 	if warm {
 		opts.ContainerHelper = testBinary(t)
 	}
@@ -184,7 +193,7 @@ func containerRenderer(t *testing.T, warm bool, change func(*Options)) *Renderer
 // mine are the containers of this process's images.
 func myContainers(t *testing.T) string {
 	t.Helper()
-	out, err := podman("ps", "--all", "--format", "{{.Labels}} {{.Names}} {{.Status}}", "--filter", "label="+containerLabel)
+	out, err := runEngine("ps", "--all", "--format", "{{.Labels}} {{.Names}} {{.Status}}", "--filter", "label="+containerLabel)
 	if err != nil {
 		t.Fatal(err, out)
 	}
@@ -225,7 +234,7 @@ func stderrOf(t *testing.T, r *Renderer, image string, n int) string {
 }
 
 func TestContainer(t *testing.T) {
-	needPodman(t)
+	needEngine(t)
 	for mode, warm := range map[string]bool{"Warm": true, "Cold": false} {
 		t.Run(mode, func(t *testing.T) {
 			r := containerRenderer(t, warm, nil)
@@ -235,7 +244,7 @@ func TestContainer(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := configMap(fmt.Sprintf("a%d # kept", n)) + "  annotations:\n    k: v\n"
-				if diff := cmp.Diff(want, contents(t, res.Package)["a.yaml"]); diff != "" {
+				if diff := gocmp.Diff(want, contents(t, res.Package)["a.yaml"]); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 				if res.Functions[0].Runtime != "container" {
@@ -261,12 +270,12 @@ func TestContainer(t *testing.T) {
 // TestContainerIsolation compares what a function can reach in a container of
 // its own and in one that serves many calls: the same, and nothing.
 func TestContainerIsolation(t *testing.T) {
-	needPodman(t)
+	needEngine(t)
 	image := testImage("probe")
 	cold := stderrOf(t, containerRenderer(t, false, nil), image, 0)
 	warm := containerRenderer(t, true, nil)
 	for n := range 2 {
-		if diff := cmp.Diff(cold, stderrOf(t, warm, image, n)); diff != "" {
+		if diff := gocmp.Diff(cold, stderrOf(t, warm, image, n)); diff != "" {
 			t.Errorf("call %d (-cold +warm):\n%s", n, diff)
 		}
 	}
@@ -290,7 +299,7 @@ func TestContainerIsolation(t *testing.T) {
 
 // TestContainerLeavings: no process, and no shared memory, reaches another call.
 func TestContainerLeavings(t *testing.T) {
-	needPodman(t)
+	needEngine(t)
 	r := containerRenderer(t, true, nil)
 	first := stderrOf(t, r, testImage("turns"), 0) // see
 	for n, after := range []string{"left <nil>\n", "shared memory <nil>\n"} {
@@ -308,7 +317,7 @@ func TestContainerLeavings(t *testing.T) {
 }
 
 func TestContainerLimits(t *testing.T) {
-	needPodman(t)
+	needEngine(t)
 	for mode, warm := range map[string]bool{"Warm": true, "Cold": false} {
 		t.Run(mode, func(t *testing.T) {
 			r := containerRenderer(t, warm, func(o *Options) { o.Memory = 128 << 20 })
@@ -327,7 +336,7 @@ func TestContainerLimits(t *testing.T) {
 }
 
 func TestContainerCancel(t *testing.T) {
-	needPodman(t)
+	needEngine(t)
 	for mode, warm := range map[string]bool{"Warm": true, "Cold": false} {
 		t.Run(mode, func(t *testing.T) {
 			r := containerRenderer(t, warm, nil)
@@ -344,13 +353,13 @@ func TestContainerCancel(t *testing.T) {
 // TestContainerKilled kills the process that renders, so that nobody cleans up
 // in its place but the helper.
 func TestContainerKilled(t *testing.T) {
-	needPodman(t)
+	needEngine(t)
 	dir := t.TempDir()
 	save(t, pkg(t, map[string]string{
 		"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+testImage("hang")+"\n"), "a.yaml": configMap("a"),
 	}), dir)
 	cmd := exec.Command(testBinary(t), renderFolder, dir)
-	cmd.Env = podmanEnv()
+	cmd.Env = engineEnv()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +383,7 @@ func until(t *testing.T, what string, done func() bool) {
 // TestContainersSideBySide: each call has a container to itself, and all output
 // arrives.
 func TestContainersSideBySide(t *testing.T) {
-	needPodman(t)
+	needEngine(t)
 	r := containerRenderer(t, true, nil)
 	var all sync.WaitGroup
 	for n := range 6 {

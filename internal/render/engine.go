@@ -127,11 +127,11 @@ func (e engine) runArgs(name string, ref reference, l limits) []string {
 		// Podman would mount writable folders into a read-only container, and hand on
 		// the caller's proxies, which may have passwords in them. Its --ulimit would
 		// replace the limits that the user has configured.
-		return append(args, "--quiet", "--read-only-tmpfs=false", "--image-volume", "ignore", "--http-proxy=false", "--log-driver", "none")
+		return append(args, "--read-only-tmpfs=false", "--image-volume", "ignore", "--http-proxy=false", "--log-driver", "none")
 	}
 	args = append(args, "--ulimit", fmt.Sprintf("cpu=%d", l.seconds()))
 	if e.name == "docker" {
-		args = append(args, "--quiet", "--log-driver", "none")
+		args = append(args, "--log-driver", "none")
 		for _, v := range []string{"http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy"} {
 			args = append(args, "--env", v+"=", "--env", strings.ToUpper(v)+"=")
 		}
