@@ -25,7 +25,9 @@ functionConfig:
 %s
 Exit codes: 0 done, 1 a result has severity error (the list is written all the
 same), 2 wrong usage.
-`, name, d.Short, strings.TrimSpace(d.Long), name, indent(d.Config))
+
+Bounds: %d MiB and %d items a list, %d MiB an item, %d values, %s.
+`, name, d.Short, strings.TrimSpace(d.Long), name, indent(d.Config), MaxBytes>>20, MaxItems, MaxItemBytes>>20, MaxValues, MaxTime)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -44,8 +45,9 @@ type item struct {
 
 // call runs the function on the items as a package and takes its result over:
 // items in their order, without those that the function deleted, then new ones.
-// A panic becomes an error and leaves the items as they are.
-func (l *list) call(ctx context.Context, process function.Processor) (err error) {
+// A panic, or more time than limit, becomes an error and leaves the items as
+// they are; a function that goes on then is left to the end of the process.
+func (l *list) call(ctx context.Context, process function.Processor, limit time.Duration) error {
 	nodes := make([]*yaml.RNode, len(l.items))
 	for i := range l.items {
 		nodes[i] = l.items[i].node
@@ -58,17 +60,30 @@ func (l *list) call(ctx context.Context, process function.Processor) (err error)
 	}
 	before := p.Resources()
 	c := &function.Call{Package: p, Config: l.config}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- safely(ctx, c, process) }()
+	select {
+	case err := <-done:
+		l.results = append(l.results, c.Results...)
+		if err != nil {
+			return err
+		}
+	case <-ctx.Done():
+		return fmt.Errorf("it did not end within %s (MaxTime); %s", limit, fewer)
+	}
+	return l.take(p, before, root, folders)
+}
+
+func safely(ctx context.Context, c *function.Call, process function.Processor) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the function broke: %v", r)
 		}
-		l.results = append(l.results, c.Results...)
 	}()
 	function.CheckPlaces(c)
-	if err := process(ctx, c); err != nil {
-		return err
-	}
-	return l.take(p, before, root, folders)
+	return process(ctx, c)
 }
 
 // take makes the package's resources the list's items. What the function did

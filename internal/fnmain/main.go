@@ -10,12 +10,14 @@
 package fnmain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 
@@ -35,6 +37,8 @@ type Streams struct {
 	Out, Err io.Writer
 	// ReadFile reads the functionConfig named on the command line.
 	ReadFile func(string) ([]byte, error)
+	// Limit bounds the function's time; zero is MaxTime.
+	Limit time.Duration
 }
 
 // Std are the process's own streams and files.
@@ -105,7 +109,7 @@ func run(ctx context.Context, name string, process function.Processor, configFil
 	l, err := read(s, configFile)
 	if err != nil {
 		l = &list{results: fn.Results{fn.ErrorResult(err)}}
-	} else if err := l.call(ctx, process); err != nil {
+	} else if err := l.call(ctx, process, cmp.Or(s.Limit, MaxTime)); err != nil {
 		l.results = append(l.results, fn.ErrorResult(fmt.Errorf("%s: %w", name, err)))
 	}
 	out, err := l.encode()

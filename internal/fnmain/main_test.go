@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/kptdev/krm-functions-sdk/go/fn"
@@ -153,11 +154,17 @@ func TestBrokenFunction(t *testing.T) {
 	for name, process := range map[string]function.Processor{
 		"panic": func(context.Context, *function.Call) error { panic("boom") },
 		"error": func(_ context.Context, c *function.Call) error { c.Results.Warningf("seen"); return errors.New("boom") },
+		"endless": func(_ context.Context, c *function.Call) error {
+			c.Resources()[0].Edit().YNode().Value = "changed"
+			<-t.Context().Done()
+			return errors.New("not seen")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out, text bytes.Buffer
-			code := run(context.Background(), "f", process, "", Streams{In: strings.NewReader(oneItem), Out: &out, Err: &text})
-			if code != exitFailed || !strings.Contains(out.String(), "name: a") || !strings.Contains(text.String(), "boom") {
+			code := run(context.Background(), "f", process, "", Streams{In: strings.NewReader(oneItem), Out: &out, Err: &text, Limit: time.Second})
+			want := map[bool]string{true: "it did not end within 1s (MaxTime)", false: "boom"}[name == "endless"]
+			if code != exitFailed || !strings.Contains(out.String(), "name: a") || !strings.Contains(text.String(), want) {
 				t.Errorf("exit %d, %s, %s", code, text.String(), out.String())
 			}
 		})

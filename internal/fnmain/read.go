@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 	"unicode/utf8"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
@@ -25,6 +26,10 @@ const (
 	// can part them (see values): some 200 bytes of memory each at most.
 	MaxValues   = 3_000_000
 	maxPathText = 4096 // bytes of an item's path
+
+	// MaxTime bounds the function itself. It ends before kpt would kill it, so
+	// that there is a list with a result.
+	MaxTime = 4 * time.Minute
 )
 
 // read takes the list from stdin, with the functionConfig of a file in place
