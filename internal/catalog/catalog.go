@@ -116,7 +116,7 @@ func (r Reader) source(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry,
 	for _, v := range found {
 		e, err := v.read(ctx, repo)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("source %s: tag %s: %w", repo.URL(), v.tag, err))
+			problems = append(problems, &VersionError{repo.URL(), v.tag, err})
 			continue
 		}
 		entries = append(entries, *e)
@@ -128,6 +128,23 @@ func (r Reader) source(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry,
 	}
 	return entries, problems
 }
+
+// VersionError is one version that cannot be used; the others of its source can.
+type VersionError struct {
+	Source, Tag string
+	Err         error
+}
+
+// Error names the source and the tag.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("source %s: tag %s: %v", e.Source, e.Tag, e.Err)
+}
+
+// Unwrap is the cause.
+func (e *VersionError) Unwrap() error { return e.Err }
+
+// BrokenVersion is the tag.
+func (e *VersionError) BrokenVersion() string { return e.Tag }
 
 // tagged is one version of a package by its tag.
 type tagged struct {

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -49,7 +50,8 @@ func (w *Wanted) Without(known []Target, named []string) ([]string, error) {
 		}
 	}
 	return slices.DeleteFunc(all, func(n string) bool {
-		return slices.Contains(have, n) || len(named) > 0 && !slices.Contains(named, n) || n == "" && len(have) > 0
+		inside := func(target string) bool { return strings.HasPrefix(n, target+"/") } // a folder of it
+		return slices.Contains(have, n) || slices.ContainsFunc(have, inside) || len(named) > 0 && !slices.Contains(named, n) || n == "" && len(have) > 0
 	}), nil
 }
 

@@ -44,7 +44,7 @@ func (r Reader) oci(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry, []
 		for i := range manifests {
 			e, err := imageEntry(cmp.Or(name, path.Base(repo.Address())), &manifests[i])
 			if err != nil {
-				problems = append(problems, fmt.Errorf("source %s: tag %s: %w", path.Join(repo.Address(), name), manifests[i].Tag, err))
+				problems = append(problems, &VersionError{path.Join(repo.Address(), name), manifests[i].Tag, err})
 				continue
 			}
 			e.Tag, e.Source, e.Digest = manifests[i].Tag, path.Join(repo.Address(), name), manifests[i].Digest

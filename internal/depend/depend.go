@@ -545,9 +545,17 @@ func reached(p *resolver.Instance, action func(v1alpha1.Lifecycle) bool) []strin
 	return out
 }
 
-// Changed tells what two locks have different, one line each: what comes,
-// changes and goes.
-func Changed(old, now *resolver.Lock) []string {
+// Change is what two locks have different about one package.
+type Change struct {
+	Ref, What string
+	Gone      bool // the later lock does not have it
+}
+
+// String is the change in a line.
+func (c Change) String() string { return c.Ref + c.What }
+
+// Changed tells what two locks have different: what comes, changes and goes.
+func Changed(old, now *resolver.Lock) []Change {
 	was := map[string]*resolver.LockedPackage{}
 	if old != nil {
 		for n := range old.Packages {
@@ -555,25 +563,29 @@ func Changed(old, now *resolver.Lock) []string {
 			was[path.Join(p.Namespace, p.Name)] = p
 		}
 	}
-	var out []string
+	var out []Change
 	for n := range now.Packages {
 		p := &now.Packages[n]
 		ref := path.Join(p.Namespace, p.Name)
 		o := was[ref]
 		delete(was, ref)
+		what := ""
 		switch name := cmp.Or(p.Package, p.Name); {
 		case o == nil:
-			out = append(out, fmt.Sprintf("%s comes: %s %s, %s", ref, name, p.Version, cmp.Or(p.Why, "there already")))
+			what = fmt.Sprintf(" comes: %s %s, %s", name, p.Version, cmp.Or(p.Why, "there already"))
 		case o.Version != p.Version:
-			out = append(out, fmt.Sprintf("%s: %s %s instead of %s", ref, name, p.Version, o.Version))
+			what = fmt.Sprintf(": %s %s instead of %s", name, p.Version, o.Version)
 		case o.Digest != p.Digest:
-			out = append(out, fmt.Sprintf("%s: %s %s is %s instead of %s", ref, name, p.Version, p.Digest, o.Digest))
+			what = fmt.Sprintf(": %s %s is %s instead of %s", name, p.Version, p.Digest, o.Digest)
 		case o.Why != p.Why:
-			out = append(out, fmt.Sprintf("%s: %s", ref, p.Why))
+			what = ": " + p.Why
+		default:
+			continue
 		}
+		out = append(out, Change{Ref: ref, What: what})
 	}
 	for _, ref := range slices.Sorted(mapKeys(was)) {
-		out = append(out, ref+" goes")
+		out = append(out, Change{Ref: ref, What: " goes", Gone: true})
 	}
 	return out
 }

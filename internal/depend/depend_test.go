@@ -124,7 +124,14 @@ func TestChanged(t *testing.T) {
 		{Name: "web", Version: "1.0.0", Why: "asked for"}, {Name: "db", Namespace: "team", Version: "1.1.0"}, {Name: "new", Version: "2.0.0", Why: "needed by web as n"},
 	}}
 	want := []string{"team/db: db 1.1.0 instead of 1.0.0", "new comes: new 2.0.0, needed by web as n", "gone goes"}
-	if got := Changed(old, now); !slices.Equal(got, want) {
+	var got []string
+	for _, c := range Changed(old, now) {
+		got = append(got, c.String())
+		if c.Gone != (c.Ref == "gone") {
+			t.Errorf("%s: gone is %v", c, c.Gone)
+		}
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	if got := Changed(now, now); len(got) > 0 {

@@ -312,7 +312,10 @@ func (e *Engine) decideRepo(ctx context.Context, git *gitrepo.Repo, list []*Verd
 	for attempt := 1; ; attempt++ {
 		b := git.NewBatch()
 		m := &merger{batch: b, signature: sig, heads: map[string]branchHead{}}
-		for _, v := range list {
+		for _, v := range locksLast(list) {
+			if v.Err == nil {
+				v.Err = whole(v, list, d)
+			}
 			if v.Err == nil {
 				v.Err = m.add(ctx, v, d)
 			}

@@ -60,8 +60,7 @@ type fleetTarget struct {
 	unread   error // variants of which it cannot be told what they need
 	lockPath string
 	plan     *TargetPlan
-	// unsafe says why the answer must not be other than the last one.
-	unsafe string
+	doubt    doubt
 }
 
 // dependent is what a variant has to do with its target's dependencies.
@@ -136,7 +135,7 @@ func (e *Engine) targetsOf(wanted []*variant) []*fleetTarget {
 		}
 		for _, i := range e.cfg.Fleet.Installations {
 			for _, t := range out {
-				if t.Namespace == cmp.Or(i.Namespace, defaultNamespace) {
+				if _, here := t.Place(i); here && t.Namespace == cmp.Or(i.Namespace, defaultNamespace) {
 					t.Installations = append(t.Installations, i)
 				}
 			}
@@ -264,12 +263,12 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 		return nil
 	}
 	entries, problems := deps.Read(ctx)
+	doubt := e.uncertain(plan, problems)
 	plan.Problems = append(plan.Problems, problems...)
-	unsafe := e.uncertain(plan, problems)
 	e.readEnvironment(ctx, active)
 	var upstreams []*resolver.Package
 	for _, t := range active {
-		t.unsafe = unsafe
+		t.doubt = doubt
 		t.Refresh = deps.Refresh
 		if t.Platform == nil {
 			t.Platform = deps.Platform
@@ -323,21 +322,47 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 	return slices.DeleteFunc(out, func(v *variant) bool { return v.dep.target.err != nil })
 }
 
-// uncertain says why an answer other than the last must not be trusted in this
-// run; "" where it may.
-func (e *Engine) uncertain(plan *Plan, catalogue []error) string {
+// doubt is why an answer must not be other than the last one in this run.
+type doubt struct {
+	why string // "" for none
+	// loss says that only what goes is in doubt: a requirement may be missing,
+	// not a version to choose from.
+	loss bool
+}
+
+// about are the changes of a lock that are in doubt.
+func (d doubt) about(changes []depend.Change) []string {
+	var out []string
+	for _, c := range changes {
+		if d.why != "" && (c.Gone || !d.loss) {
+			out = append(out, c.String())
+		}
+	}
+	return out
+}
+
+// uncertain says what of the answers must not be trusted in this run.
+func (e *Engine) uncertain(plan *Plan, catalogue []error) doubt {
+	unread := 0
+	for _, err := range catalogue {
+		// A version that is broken is one that nobody can have.
+		var broken interface{ BrokenVersion() string }
+		if !errors.As(err, &broken) {
+			unread++
+		}
+	}
 	switch {
-	case len(catalogue) > 0:
-		return plural(len(catalogue), "part") + " of the catalogue could not be read"
+	case unread > 0:
+		return doubt{why: plural(unread, "part") + " of the catalogue could not be read"}
 	case len(plan.Problems) > 0:
-		return plural(len(plan.Problems), "input") + " could not be read"
+		return doubt{plural(len(plan.Problems), "input") + " could not be read", true}
 	}
 	for _, s := range plan.Sets {
 		if n := len(s.Failures); n > 0 {
-			return fmt.Sprintf("set %s/%s has %s that failed", s.Namespace, s.Name, plural(n, "target"))
+			return doubt{fmt.Sprintf("set %s/%s has %s that failed", s.Namespace, s.Name, plural(n, "target")), true}
 		}
 	}
-	return ""
+	return doubt{}
 }
 
 // readEnvironment reads what targets have: their locks, and what stands there
@@ -625,10 +650,8 @@ func (e *Engine) conclude(ctx context.Context, p *TargetPlan) []*variant {
 			lock.Spec.CustomResourceDefinitions[g.GroupKind()] = ref
 		}
 	}
-	if t.unsafe != "" {
-		if changes := depend.Changed(t.Lock, &lock.Spec); len(changes) > 0 {
-			errs = append(errs, fmt.Errorf("%s, so that another answer than the last is not trusted (%s)", t.unsafe, strings.Join(limit(changes, 3), "; ")))
-		}
+	if changes := t.doubt.about(depend.Changed(t.Lock, &lock.Spec)); len(changes) > 0 {
+		errs = append(errs, fmt.Errorf("%s, so that this change is not trusted: %s", t.doubt.why, strings.Join(limit(changes, 3), "; ")))
 	}
 	if err := errors.Join(append(errs, t.owners(ctx, e))...); err != nil {
 		t.err = err

@@ -43,7 +43,11 @@ func (c *lockContent) changes(from *head) []string {
 	case from.Number > 0:
 		old = c.target.Placed
 	}
-	if lines := depend.Changed(old, &c.doc.Spec); len(lines) > 0 {
+	var lines []string
+	for _, c := range depend.Changed(old, &c.doc.Spec) {
+		lines = append(lines, c.String())
+	}
+	if len(lines) > 0 {
 		return limit(lines, maxReasons)
 	}
 	return []string{"the lock is not what was resolved: it was changed by hand, or written by another version of variform"}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -146,4 +147,33 @@ func (v *Verdict) madeFor(ctx context.Context) (string, error) {
 	}
 	owner, _ := mutate.OwnerOf(k)
 	return owner.For, nil
+}
+
+// locksLast orders what is decided so that locks come after what they name.
+func locksLast(list []*Verdict) []*Verdict {
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b *Verdict) int { return cmp.Compare(lockRank(a), lockRank(b)) })
+	return out
+}
+
+func lockRank(v *Verdict) int {
+	if path.Base(v.Package) == depend.LockPackage {
+		return 1
+	}
+	return 0
+}
+
+// whole keeps a lock open where a package of its target was refused: a Published
+// lock says what is there.
+func whole(v *Verdict, list []*Verdict, d Decision) error {
+	if d != Approve || lockRank(v) == 0 || !v.From.Open() {
+		return nil
+	}
+	u := unitOf(v)
+	for _, o := range list {
+		if o != v && o.Err != nil && unitOf(o) == u {
+			return fmt.Errorf("it is published with the packages that it names, and %s was refused", o.Identity)
+		}
+	}
+	return nil
 }
