@@ -140,7 +140,11 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 }
 
 func (a *app) row(i *reconcile.Item) []string {
-	reason := strings.Join(i.Reasons, "; ")
+	reasons := i.Reasons
+	if more := len(reasons) - 2; more > 0 && a.output != "wide" { // a lock has one for each package
+		reasons = append(slices.Clone(reasons[:2]), fmt.Sprintf("and %d more", more))
+	}
+	reason := strings.Join(reasons, "; ")
 	if i.Err != nil {
 		reason = i.Err.Error()
 		if a.output != "wide" {

@@ -341,7 +341,9 @@ func (e *evaluation) expression(o *output) (string, error) {
 		var ee *celexpr.Error
 		if errors.As(err, &ee) && errors.Is(err, celexpr.ErrEvaluate) &&
 			slices.ContainsFunc(missing, func(s string) bool { return strings.HasPrefix(ee.Text, s) }) {
-			return "", &WaitError{Err: err}
+			wait := *ee
+			wait.Hint = "" // a guard would hide what is awaited
+			return "", &WaitError{Err: &wait}
 		}
 		return "", err
 	}

@@ -200,7 +200,7 @@ func TestEval(t *testing.T) {
 				t.Errorf("got %q, %t: %v (%s)", got, ok, unknown["o"], c.reason)
 			}
 			var wait *wiring.WaitError
-			if got := errors.As(unknown["o"], &wait); got != (c.wait != "") {
+			if got := errors.As(unknown["o"], &wait); got != (c.wait != "") || got && strings.Contains(wait.Error(), "hint:") {
 				t.Errorf("waits: %t: %v", got, unknown["o"])
 			}
 			if want := c.wait + c.mistake; want != "" && (unknown["o"] == nil || !strings.Contains(unknown["o"].Error(), want)) {
