@@ -78,7 +78,8 @@ func (r Request) name() string {
 	return baseName(r.Package)
 }
 
-// contradictions are names that the input gives to two things. Taking one of them would lose the other.
+// contradictions are names that the input gives to two things, and places that two requests take. Taking one of them
+// would lose the other.
 func (u *universe) contradictions() []string {
 	var out []string
 	for n, w := range u.wants[:max(len(u.wants)-1, 0)] {
@@ -87,6 +88,23 @@ func (u *universe) contradictions() []string {
 			ref := Installation{Name: w.name(), Namespace: w.Namespace}.Ref()
 			out = append(out, fmt.Sprintf("%s is asked for as %s and as %s; give one of them another name", ref, w.Package, next.Package))
 		}
+	}
+	place := map[string]string{}
+	for _, w := range u.wants {
+		key := u.scopeKey(w.Package, w.Namespace)
+		if key == "" || w.Package == "" {
+			continue
+		}
+		ref := Installation{Name: w.name(), Namespace: w.Namespace}.Ref()
+		if had, ok := place[key]; ok && had != ref {
+			what := "one per cluster"
+			if u.cat.scope(w.Package) == ScopeNamespace {
+				what = "one per namespace"
+			}
+			out = append(out, fmt.Sprintf("%s is asked for as %s and as %s, and there is %s; leave one of them", w.Package, had, ref, what))
+			continue
+		}
+		place[key] = ref
 	}
 	for n, i := range u.insts[:max(len(u.insts)-1, 0)] {
 		if next := u.insts[n+1]; i.Namespace == next.Namespace && i.Name == next.Name {

@@ -397,6 +397,7 @@ func TestInvalidRequests(t *testing.T) {
 	cat := mustCatalog(t, []Package{
 		{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "db", Package: "db"}, {Alias: "any", AnyOf: []Requirement{{Alias: "inner", Package: "db"}}}}},
 		{Package: "db", Version: "1.0.0"},
+		{Package: "only", Version: "1.0.0", Scope: ScopeCluster},
 	})
 	app := func(change func(*Request)) []Request {
 		r := Request{Package: "app", Namespace: "n"}
@@ -410,6 +411,10 @@ func TestInvalidRequests(t *testing.T) {
 		"one name for two packages": {
 			Input{Want: []Request{{Name: "x", Namespace: "n", Package: "db"}, {Name: "x", Namespace: "n", Package: "app"}}},
 			"n/x is asked for as db and as app; give one of them another name",
+		},
+		"two names for one place": {
+			Input{Want: []Request{{Name: "x", Namespace: "n", Package: "only"}, {Name: "y", Namespace: "m", Package: "only"}}},
+			"only is asked for as m/y and as n/x, and there is one per cluster; leave one of them",
 		},
 		"one name for two installations": {
 			Input{Want: app(func(*Request) {}), Installations: []Installation{{Name: "i", Package: "db", Version: "1.0.0"}, {Name: "i", Package: "db", Version: "2.0.0"}}},
