@@ -29,7 +29,7 @@ type examplePackage struct {
 
 	TestType string `yaml:"testType"` // eval, or render with the Kptfile's pipeline
 	Image    string `yaml:"image"`    // of eval
-	FnConfig string `yaml:"fnConfig"` // of eval: a file of the package
+	FnConfig string `yaml:"fnConfig"` // of eval: a file of the package; none where the function needs none
 	ExitCode int    `yaml:"exitCode"`
 }
 
@@ -134,7 +134,10 @@ func byBuiltin(t *testing.T, e examplePackage, dir string) (int, []functionResul
 	}
 	code, results := 0, []functionResults(nil)
 	if e.TestType == "eval" {
-		c := &function.Call{Package: p, Config: yaml.MustParse(readFile(t, filepath.Join(dir, e.FnConfig)))}
+		c := &function.Call{Package: p}
+		if e.FnConfig != "" {
+			c.Config = yaml.MustParse(readFile(t, filepath.Join(dir, e.FnConfig)))
+		}
 		if err := function.Builtin[e.function](t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +179,10 @@ func byKpt(t *testing.T, e examplePackage, dir string) (int, []functionResults) 
 	results := t.TempDir()
 	var args []string
 	if e.TestType == "eval" {
-		args = []string{"fn", "eval", dir, "--exec", filepath.Join(bin, e.function), "--fn-config", filepath.Join(dir, e.FnConfig), "--results-dir", results}
+		args = []string{"fn", "eval", dir, "--exec", filepath.Join(bin, e.function), "--results-dir", results}
+		if e.FnConfig != "" {
+			args = append(args, "--fn-config", filepath.Join(dir, e.FnConfig))
+		}
 	} else {
 		replaceIn(t, kptfile, func(s string) string { return imageOfOurs.ReplaceAllString(s, "exec: "+bin+"/$1") })
 		args = []string{"fn", "render", dir, "--allow-exec", "--results-dir", results}
