@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -33,10 +34,12 @@ const defaultNamespace = "default"
 // chosen between, so neither is used and both are named.
 func (e *Engine) readPolicies() []error {
 	e.policies = map[Identity]policy{}
+	named := map[Identity]policy{}
 	first, twiceNamed := map[Identity]string{}, map[Identity]bool{}
 	var problems []error
 	for _, in := range e.cfg.Fleet.Installations {
-		id := Identity{cmp.Or(in.Namespace, defaultNamespace), in.Spec.Target, in.Spec.Package}
+		repo, dir, _ := strings.Cut(strings.Trim(in.Spec.Target, "/"), "/") // a target may be a folder
+		id := Identity{cmp.Or(in.Namespace, defaultNamespace), repo, path.Join(dir, in.Spec.Package)}
 		if other, twice := first[id]; twice {
 			problems = append(problems, fmt.Errorf("Installations %s/%s and %s/%s are both for package %q of target %q: keep one",
 				id.Namespace, other, id.Namespace, in.Name, in.Spec.Package, in.Spec.Target))
@@ -49,6 +52,14 @@ func (e *Engine) readPolicies() []error {
 			p.history = *in.Spec.HistoryLimit
 		}
 		e.policies[id] = p
+		if repo != "" {
+			named[Identity{id.Namespace, repo, path.Join(dir, in.Name)}] = p
+		}
+	}
+	for id, p := range named { // what it asks for by itself has its name
+		if _, ok := e.policies[id]; !ok {
+			e.policies[id] = p
+		}
 	}
 	for id := range twiceNamed {
 		e.policies[id] = policy{} // a person publishes, whatever the namespace's says
