@@ -21,10 +21,14 @@ func TestExplanations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own, err := filepath.Glob(filepath.Join("testdata", "cases", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var b strings.Builder
-	b.WriteString("# How conflicts read\n\nWhat the resolver says for every conformance case that has no answer.\n" +
+	b.WriteString("# How conflicts read\n\nWhat the resolver says for every conformance case that has no answer, and for the cases in resolver/testdata.\n" +
 		"Generated: `go test ./resolver -run TestExplanations -update`.\n")
-	for _, f := range files {
+	for _, f := range append(files, own...) {
 		c := readCase(t, f)
 		for i, o := range outcomes(t, c) {
 			if o.err == nil {

@@ -717,7 +717,7 @@ func (u *universe) offers(pkg, asked string) string {
 	var names []string
 	for _, v := range vs {
 		if v.Digest == "" {
-			names = append(names, v.Version+", whose digest is not known")
+			names = append(names, "that of "+v.Version+" is not known")
 			continue
 		}
 		names = append(names, v.Version+" is "+shortDigest(v.Digest))
