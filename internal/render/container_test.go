@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -316,6 +317,25 @@ func TestContainerLeavings(t *testing.T) {
 	}
 }
 
+// TestContainerGone: somebody removes a container that waits; the next call has a new one.
+func TestContainerGone(t *testing.T) {
+	needEngine(t)
+	r := containerRenderer(t, true, nil)
+	first := stderrOf(t, r, testImage("turns"), 0) // see
+	for _, line := range strings.Split(myContainers(t), "\n") {
+		for _, word := range strings.Fields(line) {
+			if strings.HasPrefix(word, "variform-") {
+				if out, err := runEngine("rm", "--force", word); err != nil {
+					t.Fatal(err, out)
+				}
+			}
+		}
+	}
+	if second := stderrOf(t, r, testImage("turns"), 2); second == first {
+		t.Errorf("the container was not removed: %q", second)
+	}
+}
+
 func TestContainerLimits(t *testing.T) {
 	needEngine(t)
 	for mode, warm := range map[string]bool{"Warm": true, "Cold": false} {
@@ -359,7 +379,7 @@ func TestContainerKilled(t *testing.T) {
 		"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+testImage("hang")+"\n"), "a.yaml": configMap("a"),
 	}), dir)
 	cmd := exec.Command(testBinary(t), renderFolder, dir)
-	cmd.Env = engineEnv()
+	cmd.Env = slices.Concat(engineEnv(), []string{"TMPDIR=" + t.TempDir()})
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -32,13 +32,17 @@ func (l limits) seconds() int64 { return int64(l.timeout.Seconds()) + 1 }
 
 // imageConfig is what an image says of itself.
 type imageConfig struct {
-	id         string
-	Entrypoint []string
-	Cmd        []string
-	Volumes    map[string]struct{}
+	ID     string `json:"Id"`
+	Config struct {
+		Entrypoint []string
+		Cmd        []string
+		Volumes    map[string]struct{}
+	}
 }
 
-func (c imageConfig) command() []string { return append(append([]string{}, c.Entrypoint...), c.Cmd...) }
+func (c imageConfig) command() []string {
+	return append(append([]string{}, c.Config.Entrypoint...), c.Config.Cmd...)
+}
 
 // output runs a command of the engine that is no function.
 func (e engine) output(ctx context.Context, args ...string) ([]byte, error) {
@@ -65,20 +69,18 @@ func said(stderr string, err error) string {
 }
 
 func (e engine) inspect(ctx context.Context, ref string) (imageConfig, error) {
-	var c imageConfig
-	out, err := e.output(ctx, "image", "inspect", "--format", "{{.Id}} {{json .Config}}", ref)
+	out, err := e.output(ctx, "image", "inspect", ref)
 	if err != nil {
-		return c, err
+		return imageConfig{}, err
 	}
-	id, config, ok := strings.Cut(string(out), " ")
-	if !ok {
-		return c, fmt.Errorf("%s image inspect answered %q", e.name, out)
+	var found []imageConfig
+	if err := json.Unmarshal(out, &found); err != nil {
+		return imageConfig{}, fmt.Errorf("reading what %s says of the image: %w", e.name, err)
 	}
-	c.id = id
-	if err := json.Unmarshal([]byte(config), &c); err != nil {
-		return c, fmt.Errorf("%s image inspect: %w", e.name, err)
+	if len(found) != 1 || found[0].ID == "" {
+		return imageConfig{}, fmt.Errorf("%s says of %s that it is %d images: give its whole name", e.name, ref, len(found))
 	}
-	return c, nil
+	return found[0], nil
 }
 
 // fetch makes sure that an image is here, as policy says.
@@ -120,18 +122,20 @@ func (e engine) runArgs(name string, ref reference, l limits) []string {
 	args := []string{
 		"run", "--rm", "-i", "--name", name, "--label", containerLabel + "=" + ref.String(),
 		"--network", network, "--user", "nobody", "--pull", "never",
-		"--security-opt=no-new-privileges", "--cap-drop", "all", "--read-only", "--ipc", "none",
+		"--security-opt=no-new-privileges", "--cap-drop", "all", "--read-only",
 		"--memory", fmt.Sprint(l.memory), "--pids-limit", fmt.Sprint(l.pids),
+	}
+	if e.name != "nerdctl" { // which has /dev/shm in every container
+		args = append(args, "--ipc", "none", "--log-driver", "none")
 	}
 	if e.name == "podman" {
 		// Podman would mount writable folders into a read-only container, and hand on
 		// the caller's proxies, which may have passwords in them. Its --ulimit would
 		// replace the limits that the user has configured.
-		return append(args, "--read-only-tmpfs=false", "--image-volume", "ignore", "--http-proxy=false", "--log-driver", "none")
+		return append(args, "--read-only-tmpfs=false", "--image-volume", "ignore", "--http-proxy=false")
 	}
 	args = append(args, "--ulimit", fmt.Sprintf("cpu=%d", l.seconds()))
 	if e.name == "docker" {
-		args = append(args, "--log-driver", "none")
 		for _, v := range []string{"http_proxy", "https_proxy", "ftp_proxy", "no_proxy", "all_proxy"} {
 			args = append(args, "--env", v+"=", "--env", strings.ToUpper(v)+"=")
 		}

@@ -524,10 +524,10 @@ func TestContainerPolicy(t *testing.T) {
 // TestRunArguments pins what every engine is told, and what only some know.
 func TestRunArguments(t *testing.T) {
 	common := []string{
-		"--network none", "--user nobody", "--security-opt=no-new-privileges", "--cap-drop all", "--read-only", "--ipc none",
+		"--network none", "--user nobody", "--security-opt=no-new-privileges", "--cap-drop all", "--read-only",
 		"--memory 1073741824", "--pids-limit 256", "--pull never", "--rm", "--name n", "--label dev.variform.function=a/b",
 	}
-	own := map[string]string{"podman": "--read-only-tmpfs=false", "docker": "--env HTTPS_PROXY= ", "nerdctl": "--ulimit cpu=301"}
+	own := map[string]string{"podman": "--ipc none --log-driver none --read-only-tmpfs=false", "docker": "--ipc none --log-driver none --ulimit cpu=301 --env http_proxy= ", "nerdctl": "--ulimit cpu=301"}
 	l := limits{memory: defaultMemory, pids: defaultPIDs, timeout: defaultTimeout}
 	for name, extra := range own {
 		got := strings.Join(engine{name: name}.runArgs("n", reference{repository: "a/b"}, l), " ") + " "

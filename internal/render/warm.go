@@ -50,6 +50,10 @@ func (i *image) run(ctx context.Context, input []byte) (processOutput, error) {
 		return processOutput{}, err
 	}
 	out, clean, err := c.call(ctx, input)
+	if errors.Is(err, errGone) && c.served > 0 {
+		c.kill()
+		return i.run(ctx, input) // it went while it waited; a function has no effects that could be there twice
+	}
 	if clean {
 		i.put(c)
 	} else {
@@ -85,7 +89,7 @@ func (i *image) once(ctx context.Context, config imageConfig, input []byte) (pro
 	if i.engine.name == "podman" { // where we are killed, nobody else ends it
 		args = append(args, "--timeout", fmt.Sprint(i.limits.seconds()))
 	}
-	p := program{path: i.engine.file, args: append(args, config.id), dir: i.engine.dir, env: i.engine.env}
+	p := program{path: i.engine.file, args: append(args, config.ID), dir: i.engine.dir, env: i.engine.env}
 	out, err := p.run(ctx, input)
 	if err != nil && !errors.As(err, new(exitError)) {
 		i.engine.remove(name) // stopping the client does not stop the container
@@ -103,7 +107,7 @@ func (i *image) take(ctx context.Context, config imageConfig) (*container, error
 		c.timer.Stop()
 		return c, nil
 	}
-	cold := i.cold || i.helper == "" || len(config.command()) == 0 || len(config.Volumes) > 0
+	cold := i.cold || i.helper == "" || len(config.command()) == 0 || len(config.Config.Volumes) > 0
 	i.mu.Unlock()
 	if cold {
 		return nil, errNoHelper
@@ -121,6 +125,7 @@ func (i *image) put(c *container) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.idle = append(i.idle, c)
+	c.served++
 	c.timer = time.AfterFunc(idleTime, func() {
 		if i.drop(c) {
 			c.end()
@@ -162,12 +167,15 @@ type container struct {
 	stdout *bufio.Reader
 	stderr *limited
 	timer  *time.Timer // while it waits
+	served int         // calls
 	killed sync.Once
 }
 
 // errNoHelper says that the helper does not run in an image: the function
 // runs in one container a call.
 var errNoHelper = errors.New("no helper in this container")
+
+var errGone = errors.New("its container ended before it did")
 
 // helperPath is where a container has the helper.
 const helperPath = "/.variform/variform"
@@ -178,7 +186,7 @@ const maxFrame = 1 << 20
 func (i *image) start(ctx context.Context, config imageConfig) (*container, error) {
 	c := &container{engine: i.engine, name: containerName(), stderr: &limited{}}
 	args := i.engine.runArgs(c.name, i.ref, i.limits)
-	args = append(args, "--mount", "type=bind,src="+i.helper+",dst="+helperPath+",readonly", "--entrypoint", helperPath, config.id, HelperCommand)
+	args = append(args, "--mount", "type=bind,src="+i.helper+",dst="+helperPath+",readonly", "--entrypoint", helperPath, config.ID, HelperCommand)
 	c.cmd = exec.Command(i.engine.file, append(args, config.command()...)...)
 	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = i.engine.dir, i.engine.env, c.stderr
 	stdin, err := c.cmd.StdinPipe()
@@ -224,7 +232,7 @@ func (c *container) call(ctx context.Context, input []byte) (out processOutput, 
 		return out, false, err
 	case err != nil:
 		c.kill()
-		return out, false, fmt.Errorf("its container ended before it did (%s): perhaps it was out of memory", said(c.stderr.String(), err))
+		return out, false, fmt.Errorf("%w (%s): perhaps it was out of memory", errGone, said(c.stderr.String(), err))
 	}
 	if err := <-sent; err != nil {
 		clean = false // what it did without all of the input counts
