@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -41,8 +42,16 @@ type Streams struct {
 	Limit time.Duration
 }
 
-// Std are the process's own streams and files.
+// softMemory is what the collector keeps the process to where it can: all lists
+// within the bounds then fit into a container of 1 GiB.
+const softMemory = 640 << 20
+
+// Std are the process's own streams and files. It bounds the process's memory,
+// where the environment does not (GOMEMLIMIT).
 func Std() Streams {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(softMemory)
+	}
 	return Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, ReadFile: os.ReadFile}
 }
 

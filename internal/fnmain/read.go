@@ -23,8 +23,8 @@ const (
 	MaxItems     = 50_000              // in the list
 	MaxItemBytes = krm.DefaultFileSize // of one item
 	// MaxValues bounds the values and keys of the list by the characters that
-	// can part them (see values): some 200 bytes of memory each at most.
-	MaxValues   = 3_000_000
+	// can part them (see values): some 400 bytes of memory each at most.
+	MaxValues   = 2_500_000
 	maxPathText = 4096 // bytes of an item's path
 
 	// MaxTime bounds the function itself. It ends before kpt would kill it, so
