@@ -445,9 +445,9 @@ func (t *fleetTarget) environment(ctx context.Context, e *Engine) error {
 			t.Published[ref] = true
 		}
 		if ref, ok := t.foreign(e, p); ok {
-			errs = append(errs, t.exists(ctx, ref, t.repo.states[p], false))
+			errs = append(errs, t.exists(ctx, ref, t.repo.states[p], nil))
 		} else if ref, ok := t.dropped(e, p); ok {
-			errs = append(errs, t.exists(ctx, ref, t.repo.states[p], true))
+			errs = append(errs, t.exists(ctx, ref, t.repo.states[p], e))
 		}
 	}
 	return errors.Join(errs...)
@@ -467,6 +467,28 @@ func (t *fleetTarget) dropped(e *Engine, p string) (ref string, ok bool) {
 		ns, here := t.Place(i)
 		return here && i.Spec.Target != "" && path.Join(ns, i.Name) == ref
 	})
+}
+
+// leaves says whether a package that no answer names stays by its
+// deletionPolicy. Without any lock, what it was made for must have gone too.
+func (t *fleetTarget) leaves(e *Engine, owner mutate.Owner) bool {
+	if owner.DeletionPolicy != string(v1alpha1.DeletionOrphan) {
+		return false
+	}
+	if t.Lock != nil || owner.For == "" {
+		return true
+	}
+	for _, v := range t.variants {
+		if v.Namespace+"/"+v.pv.Name == owner.For {
+			return false
+		}
+	}
+	for _, s := range t.repo.states {
+		if s.latest != nil && s.latest.owner == e.cfg.Manager+"/"+owner.For {
+			return false
+		}
+	}
+	return true
 }
 
 // below is a package's path below the target; false for one of another target.
@@ -530,9 +552,9 @@ func (t *fleetTarget) readLock(ctx context.Context, h *head) (*resolver.Lock, er
 	return resolver.ParseLock(data)
 }
 
-// exists reads a Published package that no variant of this manager's makes; with
-// left only where its deletionPolicy left it for good.
-func (t *fleetTarget) exists(ctx context.Context, ref string, s *state, left bool) error {
+// exists reads a Published package that no variant of this manager's makes; one
+// that this manager (not nil) dropped only where it was left for good.
+func (t *fleetTarget) exists(ctx context.Context, ref string, s *state, dropped *Engine) error {
 	_, pkg, err := t.repo.readPackage(ctx, s.latest.Ref.Commit, s.path)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", s.latest.Ref.Name, err)
@@ -542,7 +564,7 @@ func (t *fleetTarget) exists(ctx context.Context, ref string, s *state, left boo
 	}
 	name, tag := path.Base(ref), revisionName(s.latest.Number)
 	if k, err := mutate.Read(pkg, ""); err == nil {
-		if owner, owned := mutate.OwnerOf(k); left && owned && owner.DeletionPolicy != string(v1alpha1.DeletionOrphan) {
+		if owner, owned := mutate.OwnerOf(k); dropped != nil && owned && !t.leaves(dropped, owner) {
 			return nil
 		}
 		if lock := mutate.Lock(k); lock != nil {

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -34,8 +35,8 @@ func (c *lockContent) source(r *repository, path string) upstreamResult {
 	return upstreamResult{repo: r, path: path, content: hash(string(c.data)), when: c.when, lock: &kptfilev1.Locator{Git: &kptfilev1.GitLock{}}}
 }
 
-// changes tell what differs from an older lock.
-func (c *lockContent) changes(from *head) []string {
+// differs lists what is other than in an older lock.
+func (c *lockContent) differs(from *head) []depend.Change {
 	old := c.target.Lock
 	switch {
 	case from == nil:
@@ -43,8 +44,13 @@ func (c *lockContent) changes(from *head) []string {
 	case from.Number > 0:
 		old = c.target.Placed
 	}
+	return depend.Changed(old, &c.doc.Spec)
+}
+
+// changes tell what differs from an older lock.
+func (c *lockContent) changes(from *head) []string {
 	var lines []string
-	for _, c := range depend.Changed(old, &c.doc.Spec) {
+	for _, c := range c.differs(from) {
 		lines = append(lines, c.String())
 	}
 	if len(lines) > 0 {
@@ -103,4 +109,29 @@ func (c *lockContent) write(have *krm.Package, owner mutate.Owner) (*krm.Package
 		return nil, stalledError{fmt.Errorf("the lock's package: %w", err)}
 	}
 	return p, nil
+}
+
+// holdLocks keeps locks as they are where a package that they would name anew
+// could not be made: a lock is drafted with what it covers.
+func holdLocks(items []*Item) {
+	failed := map[Identity]bool{}
+	for _, i := range items {
+		failed[i.Identity] = failed[i.Identity] || i.Err != nil
+	}
+	for _, i := range items {
+		if !i.Lock || i.write == nil || i.write.work == nil || !i.write.work.isLock() {
+			continue
+		}
+		w := i.write.work
+		var without []string
+		for _, c := range w.dep.lock.differs(w.from) {
+			if v := w.dep.target.variants[c.Ref]; v != nil && failed[v.Identity] {
+				without = append(without, v.Identity.String())
+			}
+		}
+		if len(without) > 0 {
+			i.Action, i.write, i.After, i.publish = Wait, nil, nil, false
+			i.Reasons = []string{"is drafted with what it names, and failed: " + strings.Join(limit(without, 5), ", ")}
+		}
+	}
 }

@@ -26,6 +26,7 @@ func (e *Engine) Plan(ctx context.Context) (*Plan, error) {
 	if err := e.buildAll(ctx, plan.Items); err != nil {
 		return nil, err
 	}
+	holdLocks(plan.Items)
 	plan.sort()
 	return plan, nil
 }
@@ -69,6 +70,7 @@ func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
 	if plan.Items, err = e.decideAll(ctx, selected); err != nil {
 		return nil, err
 	}
+	holdLocks(plan.Items)
 	e.planRemovals(ctx, plan, wanted)
 	plan.sort()
 	return plan, ctx.Err()
