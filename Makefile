@@ -4,7 +4,7 @@
 GO      ?= go
 MODULE  := github.com/variform/variform
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-REVISION := $(shell git rev-parse HEAD 2>/dev/null)
+REVISION := $(shell git rev-parse -q --verify HEAD 2>/dev/null)
 CREATED  := $(shell git log -1 --format=%ct 2>/dev/null)
 TAGS    ?= $(VERSION)
 LDFLAGS := -s -w -X $(MODULE)/internal/version.Version=$(VERSION)
@@ -110,7 +110,9 @@ images: ## OCI images of the functions in dist/images, the same digests everywhe
 	$(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o dist/bin/$(arch)/ $(FUNCTIONS:%=./functions/%) ./cmd/variform-functions &&) true
 	$(GO) run ./internal/images/mkimages -bin dist/bin -out dist/images -version '$(VERSION)' -revision '$(REVISION)' -created '$(or $(CREATED),0)'
 
-push: images ## the images, with what refers to them, in REGISTRY=registry.example.com/path (TAGS=a,b)
+push: ## the images, with what refers to them, to REGISTRY=registry.example.com/path (TAGS=a,b)
+	@test -n '$(REGISTRY)' || { echo "give the registry: make push REGISTRY=registry.example.com/path" >&2; exit 2; }
+	@$(MAKE) --no-print-directory images
 	$(GO) run ./internal/images/pushimages -images dist/images -registry '$(REGISTRY)' -tags '$(TAGS)'
 
 clean:
