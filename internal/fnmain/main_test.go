@@ -44,6 +44,34 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// A functionConfig that is a file is bounded as the list is.
+func TestConfigFile(t *testing.T) {
+	cases := map[string]struct {
+		text string
+		want string // "" where it is taken
+	}{
+		"an object":          {"---\n# options\napiVersion: v1\nkind: ConfigMap\ndata: {strict: \"true\"}\n---\n", ""},
+		"empty":              {"", "it holds no object"},
+		"a list":             {"- a\n", "it holds no object"},
+		"two objects":        {"kind: A\n---\nkind: B\n", "a second document starts"},
+		"no YAML":            {"a: [", "not valid YAML"},
+		"no text":            {"a: \xff", "not UTF-8"},
+		"too large":          {"a: " + strings.Repeat("x", MaxItemBytes), "MaxItemBytes"},
+		"too many values":    {"a: [" + strings.Repeat("a,", MaxValues) + "]", "MaxValues"},
+		"aliases of aliases": {"a:\n" + laughs(""), "too large"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out, text bytes.Buffer
+			s := Streams{In: strings.NewReader(oneItem), Out: &out, Err: &text, ReadFile: func(string) ([]byte, error) { return []byte(c.text), nil }}
+			code := Main("validate-package", []string{"config.yaml"}, s)
+			if (code == exitDone) != (c.want == "") || !strings.Contains(text.String(), c.want) {
+				t.Errorf("exit %d: %.300s, want %q", code, text.String(), c.want)
+			}
+		})
+	}
+}
+
 func TestDocIsJSON(t *testing.T) {
 	out, _, code := exec("inject-config", []string{"--doc"}, "")
 	var doc map[string]any

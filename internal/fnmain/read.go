@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/kio"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -60,14 +59,9 @@ func parseList(in []byte) (*list, error) {
 		return nil, fmt.Errorf("it has more than %d bytes (MaxBytes); %s", MaxBytes, fewer)
 	case len(bytes.TrimSpace(in)) == 0:
 		return nil, errors.New("it is empty; give one with \"items: []\" where there are no items, as kpt fn source does")
-	case !utf8.Valid(in):
-		return nil, fmt.Errorf("line %d: it is not UTF-8 text", lineOf(in, invalidAt(in)))
 	}
-	if i := bytes.IndexByte(in, 0); i >= 0 {
-		return nil, fmt.Errorf("line %d: it has a NUL byte, so it is no YAML text", lineOf(in, i))
-	}
-	if values(in) > MaxValues {
-		return nil, fmt.Errorf("it may hold more than %d values (MaxValues); %s", MaxValues, fewer)
+	if err := checkText(in); err != nil {
+		return nil, err
 	}
 	c, ok := cut(in)
 	if len(c.items) > MaxItems {
@@ -82,6 +76,20 @@ func parseList(in []byte) (*list, error) {
 		}
 	}
 	return parseWhole(in)
+}
+
+// checkText refuses what is no text, and text that may cost too much to parse.
+func checkText(in []byte) error {
+	if !utf8.Valid(in) {
+		return fmt.Errorf("line %d: it is not UTF-8 text", lineOf(in, invalidAt(in)))
+	}
+	if i := bytes.IndexByte(in, 0); i >= 0 {
+		return fmt.Errorf("line %d: it has a NUL byte, so it is no YAML text", lineOf(in, i))
+	}
+	if values(in) > MaxValues {
+		return fmt.Errorf("it may hold more than %d values (MaxValues); %s", MaxValues, fewer)
+	}
+	return nil
 }
 
 const fewer = "give the function fewer items, with selectors or one package at a time"
@@ -183,7 +191,7 @@ func once(root *yaml.Node) error {
 	return nil
 }
 
-// decode parses text that holds one document. The parser panics on some
+// decode parses text that holds one document, and perhaps empty ones behind it. The parser panics on some
 // malformed input; that is an error like any other.
 func decode(text []byte) (root *yaml.Node, err error) {
 	defer func() {
@@ -198,11 +206,17 @@ func decode(text []byte) (root *yaml.Node, err error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("it is not valid YAML: %w", err)
 	}
-	switch err := d.Decode(&more); {
-	case err == nil:
-		return nil, fmt.Errorf("line %d: a second document starts; a ResourceList is one document", more.Line)
-	case !errors.Is(err, io.EOF):
-		return nil, fmt.Errorf("it is not valid YAML: %w", err)
+	for {
+		err := d.Decode(&more)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("it is not valid YAML: %w", err)
+		}
+		if len(more.Content) > 0 && !tree.IsNull(more.Content[0]) {
+			return nil, fmt.Errorf("line %d: a second document starts; there must be one", more.Line)
+		}
 	}
 	if len(document.Content) == 0 {
 		return nil, nil //nolint:nilnil // as above
@@ -245,15 +259,21 @@ func checkItem(n *yaml.RNode) error {
 
 func readConfig(s Streams, file string) (*yaml.RNode, error) {
 	data, err := s.ReadFile(file)
+	if err == nil && len(data) > MaxItemBytes {
+		err = fmt.Errorf("%s has %d bytes, more than %d (MaxItemBytes)", file, len(data), MaxItemBytes)
+	}
+	if err == nil {
+		err = checkText(data)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading functionConfig: %w", err)
 	}
-	objects, err := fn.ParseKubeObjects(data)
+	root, err := decode(data)
+	if err == nil && (root == nil || root.Kind != yaml.MappingNode) {
+		err = errors.New("it holds no object")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reading functionConfig %q: %w", file, err)
 	}
-	if len(objects) != 1 {
-		return nil, fmt.Errorf("reading functionConfig %q: it holds %d documents and must hold one", file, len(objects))
-	}
-	return objects[0].MoveToResourceNode(), nil
+	return yaml.NewRNode(root), nil
 }
