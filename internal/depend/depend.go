@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
 	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver"
@@ -341,7 +343,7 @@ func (t *Target) Resolve(pool *Pool) *Answer {
 	if a.Input, a.Err = t.Input(pool); a.Err != nil {
 		return a
 	}
-	if a.Resolution, a.Err = resolver.Resolve(a.Input); a.Err != nil {
+	if a.Err = a.resolve(); a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
 			e.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
 		}
@@ -353,6 +355,52 @@ func (t *Target) Resolve(pool *Pool) *Answer {
 	a.Lock = a.Resolution.Document(t.Name())
 	a.setOwners()
 	return a
+}
+
+// resolve answers, and once more where something gets a newer version: what it
+// manages takes the newest that it may as well (seed 001, "lifecycle").
+func (a *Answer) resolve() (err error) {
+	for {
+		if a.Resolution, err = resolver.Resolve(a.Input); err != nil {
+			return err
+		}
+		more := a.follow()
+		if len(more) == 0 {
+			return nil
+		}
+		a.Input.Refresh = append(slices.Clip(a.Input.Refresh), more...)
+	}
+}
+
+// follow are the packages whose instances an upgrade acts on as well, and that
+// are not refreshed yet.
+func (a *Answer) follow() []string {
+	if a.Target.Lock == nil || slices.Contains(a.Input.Refresh, "*") {
+		return nil
+	}
+	was := map[string]string{}
+	for _, p := range a.Target.Lock.Packages {
+		was[path.Join(p.Namespace, p.Name)] = p.Version
+	}
+	var out []string
+	for _, p := range a.Resolution.Instances {
+		if p.Existing || !newer(was[p.Ref()], p.Version) {
+			continue
+		}
+		for _, ref := range reached(p, v1alpha1.Lifecycle.Upgrades) {
+			if i := a.Resolution.Find(ref); !i.Existing && !slices.Contains(a.Input.Refresh, i.Package) && !slices.Contains(out, i.Package) {
+				out = append(out, i.Package)
+			}
+		}
+	}
+	return out
+}
+
+// newer says whether a version is above another that there was.
+func newer(was, now string) bool {
+	a, errA := semver.NewVersion(was)
+	b, errB := semver.NewVersion(now)
+	return errA == nil && errB == nil && b.GreaterThan(a)
 }
 
 // unallowed refuses changes that no search could refuse: of what others put

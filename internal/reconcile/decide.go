@@ -62,12 +62,16 @@ func (e *Engine) collide(variants []*variant) {
 // isLock says whether it is a target's lock, which has no upstream.
 func (v *variant) isLock() bool { return v.dep != nil && v.dep.lock != nil }
 
-// wired is what of the values that it is given goes into its digest.
-func (v *variant) wired() []string {
-	if v.dep == nil || v.dep.wires == nil {
-		return nil
+// wired is the short digest of the values that the variant is given, "" for
+// none. Where dependencies are left alone they are what they were.
+func (e *Engine) wired(w *work) string {
+	switch {
+	case e.cfg.Dependencies == nil && w.from != nil:
+		return w.from.inputs.Values
+	case w.dep == nil || w.dep.wires == nil || len(w.dep.wires.text()) == 0:
+		return ""
 	}
-	return v.dep.wires.text()
+	return short(hash(w.dep.wires.text()...))
 }
 
 // madeFor is what variform.dev/owner says of its package.
@@ -466,7 +470,7 @@ func (e *Engine) inputsOf(w *work) (parts inputParts, selection *injector.Report
 	selection = injector.Select(w.up.points, e.injection(w.pv))
 	return inputParts{
 		upstreamTree: w.up.content, upstreamRef: w.up.repo.address() + "\x00" + w.up.path + "\x00" + w.up.ref(),
-		spec: spec, functions: e.functions(w), context: selection.Digest(),
+		spec: spec, functions: e.functions(w), context: selection.Digest(), values: e.wired(w),
 	}, selection, nil
 }
 

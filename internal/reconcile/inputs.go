@@ -30,6 +30,7 @@ type inputs struct {
 	Spec      string
 	Context   string
 	Functions string
+	Values    string // that other packages give, "" for none
 }
 
 // part is how much of a part's digest is kept to tell which one changed.
@@ -39,6 +40,9 @@ const part = 12
 // parts, so that the next run can say which of them changed.
 func (i inputs) String() string {
 	s := "sha256:" + i.Digest + " upstream=" + i.Upstream + " spec=" + i.Spec + " context=" + i.Context + " functions=" + i.Functions
+	if i.Values != "" {
+		s += " values=" + i.Values
+	}
 	if i.Published != "" {
 		s += " published=" + i.Published
 	}
@@ -64,6 +68,8 @@ func parseInputs(trailer string) inputs {
 			i.Context = v
 		case "functions":
 			i.Functions = v
+		case "values":
+			i.Values = v
 		}
 	}
 	return i
@@ -78,6 +84,7 @@ type inputParts struct {
 	spec         string // canonical JSON
 	context      string // digest of the injected objects
 	functions    []string
+	values       string // short digest of what other packages give, "" for nothing
 }
 
 // from adds the Published revision that the variant starts from, nil for none.
@@ -90,9 +97,13 @@ func (p inputParts) from(published *head) inputParts {
 
 func (p inputParts) digest() inputs {
 	upstream, spec, functions := hash(p.upstreamTree, p.upstreamRef), hash(p.spec), hash(p.functions...)
+	all := []string{engineVersion, upstream, p.published, p.publishedAt, spec, p.context, functions}
+	if p.values != "" {
+		all = append(all, p.values)
+	}
 	return inputs{
-		Digest:   hash(engineVersion, upstream, p.published, p.publishedAt, spec, p.context, functions),
-		Upstream: short(upstream), Published: p.published, Spec: short(spec), Context: short(hash(p.context)), Functions: short(functions),
+		Digest: hash(all...), Upstream: short(upstream), Published: p.published, Spec: short(spec),
+		Context: short(hash(p.context)), Functions: short(functions), Values: p.values,
 	}
 }
 
@@ -140,9 +151,8 @@ func canonicalSpec(v *variant, owner string) (string, error) {
 	b, err := json.Marshal(struct {
 		Owner, Set string
 		Spec       v1alpha1.PackageVariantSpec
-		For        string   `json:",omitempty"`
-		Wires      []string `json:",omitempty"`
-	}{owner, v.set, s, v.madeFor(), v.wired()})
+		For        string `json:",omitempty"`
+	}{owner, v.set, s, v.madeFor()})
 	if err != nil {
 		return "", fmt.Errorf("PackageVariant %s/%s: %w", pv.Namespace, pv.Name, err)
 	}
@@ -163,6 +173,9 @@ func why(old, now inputs, upstream string) []string {
 	}
 	if old.Context != now.Context {
 		out = append(out, "injected context objects changed")
+	}
+	if old.Values != now.Values {
+		out = append(out, "values of other packages changed")
 	}
 	if old.Functions != now.Functions {
 		out = append(out, "functions changed version")

@@ -214,6 +214,14 @@ func (l Lifecycle) Removes() bool {
 	return l.Managed
 }
 
+// Upgrades says whether an upgrade of the parent acts on the dependency as well.
+func (l Lifecycle) Upgrades() bool {
+	if l.Upgrade != nil {
+		return *l.Upgrade
+	}
+	return l.Managed
+}
+
 // Invokes says whether a custom action of the parent acts on the dependency as well.
 func (l Lifecycle) Invokes() bool {
 	if l.Invoke != nil {
