@@ -309,6 +309,7 @@ func applies(d Decision, p lifecycle.Phase) bool {
 // decideRepo decides one repository's revisions, again where the registered
 // branch was moved by another in between.
 func (e *Engine) decideRepo(ctx context.Context, git *gitrepo.Repo, list []*Verdict, d Decision, sig gitrepo.Signature) {
+	fetchAll(ctx, git, list, d)
 	for attempt := 1; ; attempt++ {
 		b := git.NewBatch()
 		m := &merger{batch: b, signature: sig, heads: map[string]branchHead{}}
@@ -341,6 +342,21 @@ func (e *Engine) decideRepo(ctx context.Context, git *gitrepo.Repo, list []*Verd
 			return
 		}
 	}
+}
+
+// fetchAll brings what publishing reads in one request. A failure is not
+// reported here: whoever needs the objects asks again and fails by name.
+func fetchAll(ctx context.Context, git *gitrepo.Repo, list []*Verdict, d Decision) {
+	if d != Approve {
+		return
+	}
+	var commits []gitrepo.Hash
+	for _, v := range list {
+		if v.Err == nil {
+			commits = append(commits, v.repo.head(), v.head.Ref.Commit)
+		}
+	}
+	_ = git.Fetch(ctx, commits...)
 }
 
 func fail(list []*Verdict, err error) {

@@ -245,7 +245,6 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 	var active []*fleetTarget
 	for _, t := range targets {
 		if t.Wants() {
-			t.err = t.unread
 			active = append(active, t)
 		} else if t.unread != nil {
 			e.hold(ctx, t, "it cannot be told what the packages of target "+t.Name()+" need")
@@ -268,6 +267,8 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 	e.readEnvironment(ctx, active)
 	var upstreams []*resolver.Package
 	for _, t := range active {
+		// What one variant needs cannot be told, so what all of them need cannot.
+		t.err = errors.Join(t.unread, t.err)
 		t.doubt = doubt
 		t.Refresh = deps.Refresh
 		if t.Platform == nil {
@@ -665,11 +666,12 @@ func (e *Engine) conclude(ctx context.Context, p *TargetPlan) []*variant {
 			errs = append(errs, fmt.Errorf("%s %s was read as %s, and is %s in Repository %s: its tag has moved, or two places have it with different content",
 				i.Package, i.Version, i.Digest, up.offer.pkg.Digest, v.pv.Spec.Upstream.Repo))
 		}
-		for _, g := range up.offer.apis {
-			if lock.Spec.CustomResourceDefinitions == nil {
-				lock.Spec.CustomResourceDefinitions = map[string]string{}
-			}
-			lock.Spec.CustomResourceDefinitions[g.GroupKind()] = ref
+		own(&lock.Spec, ref, up.offer.apis)
+	}
+	for _, l := range lock.Spec.Packages { // what others put there has owners of APIs too
+		ref := path.Join(l.Namespace, l.Name)
+		if pkg := t.existing[ref]; pkg != nil {
+			own(&lock.Spec, ref, depend.APIs(pkg))
 		}
 	}
 	if changes := t.doubt.about(depend.Changed(t.Lock, &lock.Spec)); len(changes) > 0 {
@@ -694,6 +696,16 @@ func (e *Engine) conclude(ctx context.Context, p *TargetPlan) []*variant {
 		Identity: Identity{t.Namespace, t.Repository, pkg}, pv: pv,
 		dep: &dependent{target: t, ref: depend.LockPackage, owner: t.ID(), lock: content},
 	}}
+}
+
+// own records the APIs that a package brings as its.
+func own(lock *resolver.Lock, ref string, apis []resolver.GVK) {
+	for _, g := range apis {
+		if lock.CustomResourceDefinitions == nil {
+			lock.CustomResourceDefinitions = map[string]string{}
+		}
+		lock.CustomResourceDefinitions[g.GroupKind()] = ref
+	}
 }
 
 // owners refuses two packages of a target that bring one API: in one cluster

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -20,19 +21,20 @@ import (
 type lockContent struct {
 	target *fleetTarget
 	doc    *variformv1alpha1.PackageLock
-	data   []byte
+	digest string    // of doc
 	when   time.Time // of the newest commit among what it was made of
 }
 
 func newLockContent(t *fleetTarget, doc *variformv1alpha1.PackageLock, when time.Time) (*lockContent, error) {
 	doc.Annotations = map[string]string{"config.kubernetes.io/local-config": "true"}
-	data, err := resolver.EncodeLock(doc)
-	return &lockContent{t, doc, data, when}, err
+	data, err := json.Marshal(doc) // its YAML costs far more, and is for what is written
+	return &lockContent{t, doc, hash(string(data)), when}, err
 }
 
-// source stands for the upstream that a lock does not have.
+// source stands for the upstream that a lock does not have. It has no address,
+// so that a target which moves to another one keeps its lock.
 func (c *lockContent) source(r *repository, path string) upstreamResult {
-	return upstreamResult{repo: r, path: path, content: hash(string(c.data)), when: c.when, lock: &kptfilev1.Locator{Git: &kptfilev1.GitLock{}}}
+	return upstreamResult{repo: &repository{obj: r.obj}, path: path, content: c.digest, when: c.when, lock: &kptfilev1.Locator{Git: &kptfilev1.GitLock{}}}
 }
 
 // differs lists what is other than in an older lock.
@@ -94,17 +96,14 @@ func (c *lockContent) write(have *krm.Package, owner mutate.Owner) (*krm.Package
 		}
 	}
 	p := have.Clone()
-	was, ok := p.Read(depend.LockFile)
-	data := c.data
-	if ok {
-		old, err := resolver.ParseLock(was.Data)
-		if err == nil && reflect.DeepEqual(*old, c.doc.Spec) {
-			data = was.Data
-		} else if data, err = resolver.UpdateLock(was.Data, c.doc); err != nil {
+	was, _ := p.Read(depend.LockFile)
+	if old, err := resolver.ParseLock(was.Data); err != nil || !reflect.DeepEqual(*old, c.doc.Spec) {
+		data, err := resolver.UpdateLock(was.Data, c.doc)
+		if err != nil {
 			return nil, err
 		}
+		p.Write(krm.File{Path: depend.LockFile, Mode: was.Mode, Data: data})
 	}
-	p.Write(krm.File{Path: depend.LockFile, Mode: was.Mode, Data: data})
 	if err := mutate.SetOwner(p, owner); err != nil {
 		return nil, stalledError{fmt.Errorf("the lock's package: %w", err)}
 	}
