@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -323,10 +324,20 @@ func (r *repository) walk(ctx context.Context, heads []*head) error {
 				delete(at, h)
 				continue
 			}
-			at[h] = commits[i].Parents[0]
+			at[h] = h.next(commits[i])
 		}
 	}
 	return nil
+}
+
+// next is the parent to look at after c: of an approval through Porch, which
+// merges into the registered branch without Variform's trailers, the Draft's.
+func (h *head) next(c *gitrepo.Commit) gitrepo.Hash {
+	ofPackage := func(a gitrepo.Annotation) bool { return a.Package == h.Package }
+	if len(c.Parents) > 1 && slices.ContainsFunc(c.Annotations, ofPackage) {
+		return c.Parents[1]
+	}
+	return c.Parents[0]
 }
 
 // visit looks at one commit on the way down and reports whether to stop: at

@@ -416,3 +416,29 @@ func TestSharedRepository(t *testing.T) {
 	}
 	prod.Fsck(t)
 }
+
+// A Draft of Variform's that Porch approves stays Variform's: the next Draft
+// begins at what was published.
+func TestPorchApprovesOurDraft(t *testing.T) {
+	gittest.RequireGit(t)
+	catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+	catalog.Tag(t, "web/v1", catalog.Commit(t, "main", "web", gittest.Text{"web/Kptfile": kpt("web")}))
+	prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+	f := newFleet(t, catalog, prod)
+	f.variant("b", "v1", "")
+	f.run("apply")
+	prod.Tag(t, "apps/b/v1", mergeCommit(t, prod, "main", "drafts/apps/b/packagevariant-1", "apps/b", line("Approving package revision apps/b/1", "apps/b", `,"workspaceName":"packagevariant-1","revision":"1"`)))
+	prod.Git(t, "update-ref", "-d", "refs/heads/drafts/apps/b/packagevariant-1")
+	refs := prod.Refs(t)
+	f.run("apply")
+	if diff := gocmp.Diff(refs, prod.Refs(t)); diff != "" {
+		t.Errorf("a run with nothing to do:\n%s", diff)
+	}
+	catalog.Tag(t, "web/v2", catalog.Commit(t, "main", "web", gittest.Text{"web/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"}))
+	f.variant("b", "v2", "")
+	f.run("apply")
+	checkAgree(t, prod, "apps", []revision{
+		{"apps/b", "packagevariant-2", 0, "Draft", "upgrade"},
+		{"apps/b", "packagevariant-1", 1, "Published", "clone"},
+	})
+}
