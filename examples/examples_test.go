@@ -3,6 +3,7 @@ package examples
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -157,8 +160,23 @@ func differentLines(a, b string) int {
 
 func TestFleet(t *testing.T) {
 	p := read(t, Fleet)
-	kinds := map[string]int{}
-	addresses := map[string]int{}
+	kinds, addresses := count(t, p)
+	wantKinds := map[string]int{
+		"ConfigMap": 5, "Kptfile": 1, "PackageVariant": 1, "PackageVariantSet": 4, "RegionConfig": 3, "Repository": 16, "Team": 6,
+	}
+	if diff := cmp.Diff(wantKinds, kinds); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	if addresses[ReposPlaceholder+"/tenants.git"] != 3 || len(addresses) != 14 {
+		t.Errorf("want 14 Git repositories, tenants.git in three Repositories, got %v", addresses)
+	}
+}
+
+// count gives the number of resources of each kind, and of Repositories at
+// each address.
+func count(t *testing.T, p *krm.Package) (kinds, addresses map[string]int) {
+	t.Helper()
+	kinds, addresses = map[string]int{}, map[string]int{}
 	for _, r := range p.Resources() {
 		kinds[r.Kind()]++
 		if r.Kind() != "Repository" {
@@ -170,13 +188,79 @@ func TestFleet(t *testing.T) {
 		}
 		addresses[repo]++
 	}
-	wantKinds := map[string]int{
-		"ConfigMap": 5, "Kptfile": 1, "PackageVariant": 1, "PackageVariantSet": 4, "RegionConfig": 3, "Repository": 16, "Team": 6,
+	return kinds, addresses
+}
+
+// manifests are those of the platform's catalogue, by package.
+func manifests(t *testing.T) map[string]*v1alpha1.PackageManifest {
+	t.Helper()
+	out := map[string]*v1alpha1.PackageManifest{}
+	folders, err := fs.Glob(FS, PlatformCatalog+"/*/Kptfile")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(wantKinds, kinds); diff != "" {
-		t.Errorf("kinds (-want +got):\n%s", diff)
+	for _, f := range folders {
+		name := path.Base(path.Dir(f))
+		p := read(t, path.Dir(f))
+		if k := p.Kptfile(""); k.Name() != name {
+			t.Errorf("%s: the Kptfile does not have the package's name", name)
+		} else {
+			checkFunctions(t, p, k)
+		}
+		file, _ := p.Read("package.yaml")
+		o, report := api.Parse(file.Data, api.WithFile(name+"/package.yaml"))
+		m, ok := o.(*v1alpha1.PackageManifest)
+		if err := report.Err(); err != nil || !ok || m.Name != name {
+			t.Fatalf("%s: no manifest of that name: %v", name, err)
+		}
+		out[name] = m
 	}
-	if addresses[ReposPlaceholder+"/tenants.git"] != 3 || len(addresses) != 14 {
-		t.Errorf("want 14 Git repositories, tenants.git in three Repositories, got %v", addresses)
+	return out
+}
+
+// The example is about packages of the catalogue that need each other, and
+// about an interface that two of them provide.
+func TestPlatform(t *testing.T) {
+	all := manifests(t)
+	providers, needed := map[string][]string{}, map[string]bool{}
+	for name, m := range all {
+		for _, o := range m.Spec.Provides {
+			if o.Interface != nil {
+				providers[o.Interface.ID] = append(providers[o.Interface.ID], name)
+			}
+		}
+		for _, r := range m.Spec.Requires {
+			if r.Package != "" && all[r.Package] == nil {
+				t.Errorf("%s needs %s, which the catalogue does not have", name, r.Package)
+			}
+			if r.Interface != nil {
+				needed[r.Interface.ID] = true
+			}
+		}
+	}
+	p := read(t, Platform)
+	_, addresses := count(t, p)
+	for _, r := range p.Resources() {
+		if r.Kind() != "Catalog" {
+			continue
+		}
+		for id := range needed {
+			given, err := r.Node().Pipe(yaml.Get("spec"), yaml.Get("defaults"), yaml.Get(id))
+			if err != nil || len(providers[id]) != 2 || !slices.Contains(providers[id], yaml.GetValue(given)) {
+				t.Errorf("interface %s: the default is %q of %v, want one of two: %v", id, yaml.GetValue(given), providers[id], err)
+			}
+		}
+	}
+	if len(needed) != 1 {
+		t.Errorf("want one interface that is needed, got %v", needed)
+	}
+	clusters, err := fs.ReadDir(FS, PlatformClusters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range clusters {
+		if c.IsDir() && addresses[ReposPlaceholder+"/"+c.Name()+".git"] == 0 {
+			t.Errorf("%s: no Repository of the fleet has what this cluster had before", c.Name())
+		}
 	}
 }

@@ -13,12 +13,15 @@ import (
 
 func newDemo(a *app) *cobra.Command {
 	var dir string
+	var layOut bool
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Walk through the main job on an example fleet of local Git repositories",
+		Short: "Walk through the main job on example fleets of local Git repositories",
 		Long: `Demo makes a catalogue, 12 cluster repositories and a management repository in a
 temporary folder (or --dir), and runs plan, apply, review, an approval and an
-update over them. It needs Git, and no network, container engine or cluster.`,
+update over them; then the same for a second fleet, whose packages need others.
+With --layout it stops when the repositories are there, for you to go on by hand.
+It needs Git, and no network, container engine or cluster.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if dir == "" {
@@ -28,7 +31,7 @@ update over them. It needs Git, and no network, container engine or cluster.`,
 				}
 			}
 			return demo.Run(c.Context(), demo.Config{
-				Dir: dir, Out: a.Out,
+				Dir: dir, Out: a.Out, LayOut: layOut,
 				Variform: func(ctx context.Context, out io.Writer, args ...string) int {
 					return Main(ctx, args, Streams{In: a.In, Out: out, Err: a.Err})
 				},
@@ -36,5 +39,6 @@ update over them. It needs Git, and no network, container engine or cluster.`,
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", os.Getenv("DEMO_DIR"), "empty or new folder to use (default: a temporary one)")
+	c.Flags().BoolVar(&layOut, "layout", false, "only lay out the repositories")
 	return c
 }

@@ -1,8 +1,8 @@
 // Package demo shows the main job on an embedded fleet: it lays out a
 // catalogue, cluster repositories and a management repository as local Git
 // repositories, and walks through plan, apply, review, approval and an update,
-// by the same commands that a user would type. It needs Git, and no network,
-// engine or cluster.
+// by the same commands that a user would type; then the same on a fleet whose
+// packages need others. It needs Git, and no network, engine or cluster.
 package demo
 
 import (
@@ -29,19 +29,24 @@ type Config struct {
 	Out io.Writer
 	// Variform runs one variform command and returns its exit status.
 	Variform func(ctx context.Context, out io.Writer, args ...string) int
+	// LayOut stops when the repositories are there, for who goes on by hand.
+	LayOut bool
+}
+
+// step is one heading of the demo.
+type step struct {
+	title string
+	do    func() error
 }
 
 // Run walks through the demo.
 func Run(ctx context.Context, c Config) error {
-	d := &demo{Config: c, ctx: ctx}
+	d := &demo{Config: c, ctx: ctx, fleet: "fleet"}
 	if err := d.prepare(); err != nil {
 		return err
 	}
-	steps := []struct {
-		title string
-		do    func() error
-	}{
-		{"Lay out a catalogue, 12 clusters, shared tenants and a management repository", d.layOut},
+	steps := []step{
+		{"Lay out two fleets: their catalogues, clusters and management repositories", d.layOut},
 		{"What would happen? Nothing is written", func() error { return d.variform("plan") }},
 		{"Write one Draft branch per variant", func() error { return d.variform("apply") }},
 		{"Again: nothing to do", func() error { return d.variform("apply") }},
@@ -55,21 +60,28 @@ func Run(ctx context.Context, c Config) error {
 		{"The hand-made edit is still there, beside the new image", d.check},
 		{"What waits for review now: the same few lines, once", func() error { return d.variform("review", "--no-diff") }},
 	}
+	steps = append(steps, d.platform()...)
+	if d.LayOut {
+		steps = steps[:1]
+	}
 	for i, s := range steps {
 		d.say("\n== %d. %s\n", i+1, s.title)
 		if err := s.do(); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i+1, s.title, err)
 		}
 	}
-	d.epilogue()
+	if !d.LayOut {
+		d.epilogue()
+	}
 	return nil
 }
 
 type demo struct {
 	Config
-	ctx  context.Context
-	repo string // bare repositories
-	work string // work trees of the people in the story
+	ctx   context.Context
+	repo  string // bare repositories
+	work  string // work trees of the people in the story
+	fleet string // the management repository that commands are about
 }
 
 func (d *demo) say(format string, args ...any) { _, _ = fmt.Fprintf(d.Out, format, args...) }
@@ -95,7 +107,7 @@ func (d *demo) prepare() error {
 func (d *demo) variform(args ...string) error { return d.variformTo(d.Out, args...) }
 
 func (d *demo) variformTo(out io.Writer, args ...string) error {
-	args = append(args, "-f", d.bare("fleet"))
+	args = append(args, "-f", d.bare(d.fleet))
 	d.say("$ variform %s\n", strings.Join(args, " "))
 	if status := d.Variform(d.ctx, out, append(args, "--cache-dir", filepath.Join(d.Dir, "cache"))...); status != 0 {
 		return fmt.Errorf("variform %s ended with status %d", args[0], status)
@@ -119,7 +131,7 @@ func (d *demo) layOut() error {
 			return err
 		}
 	}
-	if err := d.writeCatalog(); err != nil {
+	if err := d.publishAll(examples.Catalog, "catalog", "v1"); err != nil {
 		return err
 	}
 	if err := d.copy(examples.Fleet, d.tree("fleet")); err != nil {
@@ -128,7 +140,11 @@ func (d *demo) layOut() error {
 	if err := d.commit("fleet", "Describe the fleet"); err != nil {
 		return err
 	}
-	d.say("%d bare repositories in %s\nwork trees of the catalogue and the fleet in %s\n", len(names), d.repo, d.work)
+	more, err := d.layOutPlatform()
+	if err != nil {
+		return err
+	}
+	d.say("%d bare repositories in %s\ntheir work trees in %s\n", len(names)+more, d.repo, d.work)
 	return nil
 }
 
@@ -151,25 +167,25 @@ func (d *demo) newRepository(name string) error {
 	return d.commit(name, "Start")
 }
 
-func (d *demo) writeCatalog() error {
-	if err := d.copy(examples.Catalog, d.tree("catalog")); err != nil {
+// publishAll commits a folder of packages and tags each of them.
+func (d *demo) publishAll(from, to, revision string) error {
+	if err := d.copy(from, d.tree(to)); err != nil {
 		return err
 	}
-	if err := d.commit("catalog", "Publish the first packages"); err != nil {
+	if err := d.commit(to, "Publish the first packages"); err != nil {
 		return err
 	}
-	packages, err := fs.ReadDir(examples.FS, examples.Catalog)
+	packages, err := fs.ReadDir(examples.FS, from)
 	if err != nil {
 		return err
 	}
+	var tags []string
 	for _, p := range packages {
 		if p.IsDir() {
-			if err := d.tag("catalog", p.Name()+"/v1"); err != nil {
-				return err
-			}
+			tags = append(tags, p.Name()+"/"+revision)
 		}
 	}
-	return nil
+	return d.tag(to, tags...)
 }
 
 // copy writes an embedded folder, with the place of the repositories filled in.
@@ -329,5 +345,8 @@ Done. Look at it yourself; everything is in %s
   variform review -f %s          the same classes, with an example diff each
   git -C %s log --graph --oneline --all
   edit %s, commit, push, and run plan and apply again
-`, d.Dir, d.bare("fleet"), d.bare("fleet"), d.bare(editedRepo), filepath.Join(d.tree("fleet"), "sets"))
+  give cluster-plant an address in %s, commit, push;
+  then apply and approve cluster-plant with -f %s
+`, d.Dir, d.bare("fleet"), d.bare("fleet"), d.bare(editedRepo), filepath.Join(d.tree("fleet"), "sets"),
+		filepath.Join(d.tree(platformFleet), "context", "ingress.yaml"), d.bare(platformFleet))
 }

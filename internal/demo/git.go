@@ -55,9 +55,11 @@ func (d *demo) commit(name, message string) error {
 	return nil
 }
 
-func (d *demo) tag(name, tag string) error {
-	if err := d.git(d.tree(name), "tag", tag); err != nil {
-		return err
+func (d *demo) tag(name string, tags ...string) error {
+	for _, t := range tags {
+		if err := d.git(d.tree(name), "tag", t); err != nil {
+			return err
+		}
 	}
-	return d.git(d.tree(name), "push", "--quiet", "origin", tag)
+	return d.git(d.tree(name), append([]string{"push", "--quiet", "origin"}, tags...)...)
 }

@@ -47,11 +47,14 @@ var rules = []rule{
 	{`(?:[A-Z_]+=\S+ )?go test (\./\S+) .*`, (*run).goTest},
 	{`bin/variform apply .*`, (*run).apply},
 	{`bin/variform approve .*--class ID`, (*run).approve},
+	{`bin/variform approve (cluster-\S+) -f .*`, (*run).approveTarget},
+	{`bin/variform demo --layout --dir demo`, (*run).demo},
 	{`bin/variform .*`, (*run).readsOnly},
 	{`([a-z]+-[a-z]+) --help`, (*run).help},
 	{`kpt fn eval PACKAGE --exec ([a-z-]+) --fn-config FILE`, (*run).eval},
 	{`kpt fn source PACKAGE \| ([a-z-]+) \[FILE\] \| kpt fn sink OUT`, (*run).pipe},
 	{`kpt fn render (catalog/\S+)`, (*run).render},
+	{`echo '[^']*' >> demo/work/\S+|git -C demo/work/\S+ .*`, (*run).person},
 }
 
 // packages are what the functions' own pages call PACKAGE: a folder of the
@@ -349,10 +352,13 @@ func (r *run) readsOnly([]string) {
 	}
 }
 
-// apply writes one Draft for each line that it prints, and nothing else.
+// location is the management directory that a command is about.
+var location = regexp.MustCompile(` -f \S+`)
+
+// apply writes one Draft for each variant that plan shows, and nothing else.
 func (r *run) apply([]string) {
+	names, _, _ := r.variform("bin/variform plan -o name" + location.FindString(r.command.text))
 	_, added, removed := r.variform(r.command.text)
-	names, _, _ := r.variform("bin/variform status -f fleet/ -o name")
 	drafts := slices.DeleteFunc(slices.Clone(added), func(ref string) bool { return !strings.Contains(ref, " refs/heads/drafts/") })
 	if len(drafts) == 0 || len(drafts) != len(added) || len(drafts) != strings.Count(names, "\n") || len(removed) > 0 {
 		r.Errorf("%s:%d: of the variants\n%sthe Drafts are %v, with %v added and %v removed", r.page.file, r.command.line, names, drafts, added, removed)
@@ -379,6 +385,46 @@ func (r *run) approve([]string) {
 		r.Errorf("%s:%d: approving %v: %v added, %v removed", r.page.file, r.command.line, class.Members, added, removed)
 	}
 }
+
+// approveTarget publishes all that is open in a cluster's repository, its lock
+// too, and nothing elsewhere.
+func (r *run) approveTarget(m []string) {
+	_, added, removed := r.variform(r.command.text)
+	here := func(ref string) bool { return strings.HasPrefix(ref, m[1]+".git ") }
+	for ref := range r.world.refs(r.T) {
+		if here(ref) && strings.Contains(ref, " refs/heads/drafts/") {
+			r.Errorf("%s:%d: %s is still open", r.page.file, r.command.line, ref)
+		}
+	}
+	for _, ref := range slices.Concat(added, removed) {
+		if !here(ref) {
+			r.Errorf("%s:%d: %s was changed", r.page.file, r.command.line, ref)
+		}
+	}
+	if !slices.Contains(added, m[1]+".git refs/tags/variform-lock/v1") {
+		r.Errorf("%s:%d: no lock was published, but %v", r.page.file, r.command.line, added)
+	}
+}
+
+// demo lays the demo's repositories out by the command itself.
+func (r *run) demo([]string) {
+	r.Helper()
+	gittest.RequireGit(r.T)
+	if r.world.laid {
+		r.Fatalf("%s:%d: a command before this one needs a fleet already", r.page.file, r.command.line)
+	}
+	r.world.laid = true
+	r.world.link(r.T)
+	r.shell(r.world.dir, r.command.text)
+	for ref := range r.world.refs(r.T) {
+		if strings.Contains(ref, "/drafts/") {
+			r.Errorf("%s:%d: %s is there, but nothing was applied", r.page.file, r.command.line, ref)
+		}
+	}
+}
+
+// person is what somebody does by hand in the demo's work trees.
+func (r *run) person([]string) { r.shell(r.world.dir, r.command.text) }
 
 func (r *run) help(m []string) {
 	if out := r.shell("", r.command.text); !strings.Contains(out, m[1]) {
@@ -532,8 +578,7 @@ type world struct {
 	laid bool
 }
 
-// layOut makes the demo's repositories, once: the demo lays them out and calls
-// its first command, which stops it here.
+// layOut makes the demo's repositories, once.
 func (w *world) layOut(t *testing.T, p page) {
 	t.Helper()
 	gittest.RequireGit(t)
@@ -541,15 +586,16 @@ func (w *world) layOut(t *testing.T, p page) {
 		return
 	}
 	w.laid = true
-	called := false
-	story := filepath.Join(w.dir, "demo")
-	err := demo.Run(t.Context(), demo.Config{
-		Dir: story, Out: io.Discard,
-		Variform: func(context.Context, io.Writer, ...string) int { called = true; return 1 },
-	})
-	if !called {
+	if err := demo.Run(t.Context(), demo.Config{Dir: filepath.Join(w.dir, "demo"), Out: io.Discard, LayOut: true}); err != nil {
 		t.Fatalf("laying out the demo's fleet: %v", err)
 	}
+	w.link(t)
+	w.writeFleet(t, p)
+}
+
+// link makes bin/variform.
+func (w *world) link(t *testing.T) {
+	t.Helper()
 	program, err := exec.LookPath("variform")
 	if err != nil {
 		t.Fatal(err)
@@ -560,7 +606,6 @@ func (w *world) layOut(t *testing.T, p page) {
 	if err := os.Symlink(program, filepath.Join(w.dir, "bin", "variform")); err != nil {
 		t.Fatal(err)
 	}
-	w.writeFleet(t, p)
 }
 
 var fleetFile = regexp.MustCompile(`^# (fleet/\S+)\n`)
