@@ -134,12 +134,10 @@ func (b *binder) apply() {
 			r.Version, r.Default = "", ""
 		}
 		switch {
-		case ok && api.DigestOf(v) != "":
-			r.Version, r.Default = v, "" // nothing else will do, what is there included
-		case ok && !IsVersion(v):
+		case ok && api.DigestOf(v) == "" && !IsVersion(v):
 			b.fail = &failure{kind: InvalidRequest, text: fmt.Sprintf("was given %s for %s, of which %q is neither a version nor a digest", ref, b.r.Alias, v)}
 		case ok:
-			r.Version, r.Default = "", v
+			r.Version, r.Default = v, "" // nothing else will do, what is there included
 		}
 		r.Labels, r.Share = nil, Share{}
 		b.k.id = ""
