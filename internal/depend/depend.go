@@ -17,6 +17,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -152,8 +153,15 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 		own := *i
 		own.Namespace = ns
 		if e, ok := resolver.Existing(&own, pool.catalog, t.Placed); ok {
-			if !slices.ContainsFunc(in.Installations, func(o resolver.Installation) bool { return o.Ref() == e.Ref() }) {
+			at := slices.IndexFunc(in.Installations, func(o resolver.Installation) bool { return o.Ref() == e.Ref() })
+			if at < 0 {
 				in.Installations = append(in.Installations, e)
+				continue
+			}
+			there := &in.Installations[at] // what Git cannot say of it
+			there.Mode, there.Group, there.Pull = e.Mode, e.Group, e.Pull
+			if len(e.Labels) > 0 {
+				there.Labels = e.Labels
 			}
 			continue
 		}
@@ -555,6 +563,13 @@ func (a *Answer) derive(i *resolver.Instance, up *configv1alpha1.Upstream, root 
 		d.Set = root.Set
 		pv.Spec.PackageContext, pv.Spec.Injectors = from.PackageContext, from.Injectors
 		pv.Spec.Labels, pv.Spec.Annotations = from.Labels, from.Annotations
+	}
+	if len(i.Labels) > 0 { // those that it was asked for by (seed 001)
+		pv.Spec.Labels = maps.Clone(pv.Spec.Labels)
+		if pv.Spec.Labels == nil {
+			pv.Spec.Labels = map[string]string{}
+		}
+		maps.Copy(pv.Spec.Labels, i.Labels)
 	}
 	return d
 }

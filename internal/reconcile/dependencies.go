@@ -564,10 +564,12 @@ func (t *fleetTarget) exists(ctx context.Context, ref string, s *state, dropped 
 		return nil // a folder with tags, and no package
 	}
 	name, tag := path.Base(ref), revisionName(s.latest.Number)
+	var labels map[string]string
 	if k, err := mutate.Read(pkg, ""); err == nil {
 		if owner, owned := mutate.OwnerOf(k); dropped != nil && owned && !t.leaves(dropped, owner) {
 			return nil
 		}
+		labels = k.Labels
 		if lock := mutate.Lock(k); lock != nil {
 			if _, isVersion := depend.TagVersion(lock.Ref); isVersion {
 				tag = lock.Ref
@@ -582,7 +584,7 @@ func (t *fleetTarget) exists(ctx context.Context, ref string, s *state, dropped 
 		return fmt.Errorf("package %s at %s: %w", s.path, s.latest.Ref.Name, o.err)
 	}
 	t.existing[ref] = pkg
-	i := resolver.Installation{Name: path.Base(ref), Package: o.pkg.Package, Version: o.pkg.Version, Manifest: o.pkg}
+	i := resolver.Installation{Name: path.Base(ref), Package: o.pkg.Package, Version: o.pkg.Version, Manifest: o.pkg, Labels: labels}
 	if dir := path.Dir(ref); dir != "." {
 		i.Namespace = dir
 	}
