@@ -86,7 +86,7 @@ bin/tools/golangci-lint: internal/tools/go.mod internal/tools/go.sum
 	cd internal/tools && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
-demo: build ## a small fleet, planned, applied, reviewed and updated (DEMO_DIR keeps its files)
+demo: build ## two small fleets, planned, applied, reviewed and updated (DEMO_DIR keeps their files)
 	bin/variform demo
 
 e2e: build ## the command and the functions from outside, against real parts where they are installed
