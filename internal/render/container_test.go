@@ -355,17 +355,20 @@ func TestContainerLimits(t *testing.T) {
 	}
 }
 
+// TestContainerCancel stops calls while their container is being made, and later.
 func TestContainerCancel(t *testing.T) {
 	needEngine(t)
 	for mode, warm := range map[string]bool{"Warm": true, "Cold": false} {
 		t.Run(mode, func(t *testing.T) {
 			r := containerRenderer(t, warm, nil)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			if _, err := call(ctx, t, r, testImage("hang"), 0); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("got %v", err)
+			for _, ms := range []int{30, 60, 90, 120, 500} {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(ms)*time.Millisecond)
+				if _, err := call(ctx, t, r, testImage("hang"), 0); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("after %d ms: got %v", ms, err)
+				}
+				cancel()
+				noContainers(t)
 			}
-			noContainers(t)
 		})
 	}
 }

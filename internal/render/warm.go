@@ -284,6 +284,7 @@ func (c *container) kill() {
 		c.stop()
 		_ = c.stdin.Close()
 		_ = c.cmd.Wait()
+		c.engine.remove(c.name) // where the client had not yet made it before, and then did
 	})
 }
 
