@@ -36,6 +36,8 @@ const (
 	Cycle Kind = "Cycle"
 	// OwnershipConflict is that one API would have two owners.
 	OwnershipConflict Kind = "OwnershipConflict"
+	// SearchLimit is that the search was given up: neither an answer was found, nor that there is none.
+	SearchLimit Kind = "SearchLimit"
 	// DigestMismatch is that a locked version is no longer what was locked.
 	DigestMismatch Kind = "DigestMismatch"
 )

@@ -10,6 +10,10 @@ import (
 
 const defaultBudget = 20000
 
+// searchLimit bounds the search for any answer at all, in conflicts: half a minute at the worst. Whole ecosystems take
+// some hundred; what needs more was made to.
+const searchLimit = 100_000
+
 // Resolve answers what is to be installed, reused and changed. The error is a [*ConflictError] or a
 // [*NeedsInputError] where there is no answer, and says why.
 func Resolve(in Input) (*Resolution, error) {
@@ -30,7 +34,10 @@ func Resolve(in Input) (*Resolution, error) {
 	if budget == 0 {
 		budget = defaultBudget
 	}
-	found, ok := s.Solve(solve.WithBudget(budget))
+	found, ok := s.Solve(solve.WithBudget(budget), solve.WithLimit(searchLimit))
+	if !ok && found.GaveUp {
+		return nil, gaveUp()
+	}
 	if !ok {
 		return nil, u.explain(s)
 	}
@@ -45,6 +52,14 @@ func Resolve(in Input) (*Resolution, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// gaveUp says that neither an answer was found nor a proof that there is none.
+func gaveUp() error {
+	return &ConflictError{
+		Kind: SearchLimit, Summary: fmt.Sprintf("no answer was found within %d conflicts of the search, and no proof that there is none", searchLimit),
+		Hints: []string{"pin some of the packages that are asked for, or choose installations for their dependencies, to leave less to search"},
+	}
 }
 
 // builder makes a resolution of an assignment.

@@ -125,7 +125,10 @@ func WhyNot(in Input, pkg, version string) ([]string, error) {
 	u := newUniverse(in)
 	u.force = &force{pkg, version}
 	s := solve.New(u)
-	if _, ok := s.Solve(solve.WithBudget(-1)); ok {
+	switch found, ok := s.Solve(solve.WithBudget(-1), solve.WithLimit(searchLimit)); {
+	case found.GaveUp:
+		return nil, gaveUp()
+	case ok:
 		return []string{fmt.Sprintf("%s %s is possible, but %s comes first: what is there or locked, then the newest, is preferred", pkg, version, strings.Join(have, ", "))}, nil
 	}
 	var conflict *ConflictError

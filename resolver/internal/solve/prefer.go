@@ -10,7 +10,9 @@ type Result struct {
 	// Preferred tells that the solution is proven to be the best by the documented order. It is false only
 	// when the budget of the search for a better one ran out.
 	Preferred bool
-	Stats     Stats
+	// GaveUp tells, where there is no solution, that the search for one ended at its limit.
+	GaveUp bool
+	Stats  Stats
 }
 
 // Option sets how a solver works.
@@ -19,6 +21,9 @@ type Option func(*Solver)
 // WithBudget bounds the search for better solutions, once there is one, to so many conflicts; 0 means no
 // bound, a negative number that the first solution is taken.
 func WithBudget(conflicts int) Option { return func(s *Solver) { s.budget = conflicts } }
+
+// WithLimit bounds the search for a first solution to so many conflicts; 0 means no bound.
+func WithLimit(conflicts int) Option { return func(s *Solver) { s.bound = conflicts } }
 
 // Solve returns the preferred solution, or false when there is none (see [Solver.Core]).
 //
@@ -33,9 +38,9 @@ func (s *Solver) Solve(opts ...Option) (Result, bool) {
 		o(s)
 	}
 	s.focused = false
-	first, v := s.search(nil, 0)
+	first, v := s.search(nil, s.bound)
 	if v != sat {
-		return Result{Stats: s.Stats()}, false
+		return Result{GaveUp: v == unknown, Stats: s.Stats()}, false
 	}
 	p := &preference{s: s, best: first, exact: true}
 	p.meet(Root).placed = true

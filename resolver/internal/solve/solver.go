@@ -127,6 +127,7 @@ type Solver struct {
 	final   []int32 // antecedents of the empty clause
 	stats   Stats
 	budget  int
+	bound   int
 }
 
 // New returns a solver for a source.
