@@ -249,10 +249,10 @@ func (a *app) printFailures(p *reconcile.Plan, cut bool) {
 		if i.Err == nil || cut && firstLine(i.Err.Error()) == i.Err.Error() {
 			continue
 		}
-		text := i.Err.Error()
+		_, text := placeOf(i.Err) // a target's conflict is that of variants in many places
 		if more[text]++; more[text] == 1 {
 			order = append(order, text)
-			_, _ = fmt.Fprintf(a.Err, "error: %s: %s\n", i.Identity, text)
+			_, _ = fmt.Fprintf(a.Err, "error: %s: %s\n", i.Identity, i.Err)
 		}
 	}
 	for _, text := range order {
