@@ -209,9 +209,9 @@ func (t *Target) inPlace() *resolver.Lock {
 	return &out
 }
 
-// Wants says whether anything is to be resolved: a variant needs something, or
-// an Installation asks for a package.
-func (t *Target) Wants() bool {
+// Needs says whether packages may have to be brought: a variant needs something,
+// or an Installation asks for a package.
+func (t *Target) Needs() bool {
 	used := map[*v1alpha1.Installation]bool{}
 	for _, v := range t.Variants {
 		if len(v.Upstream.Requires) > 0 {
@@ -222,6 +222,14 @@ func (t *Target) Wants() bool {
 	return slices.ContainsFunc(t.Installations, func(i *v1alpha1.Installation) bool {
 		_, here := t.Place(i)
 		return here && !used[i] && i.Spec.Target != "" && i.Status.CurrentRevision == ""
+	})
+}
+
+// Wants says whether there is anything to resolve: something is needed, or a
+// variant's package takes values.
+func (t *Target) Wants() bool {
+	return t.Needs() || slices.ContainsFunc(t.Variants, func(v *Variant) bool {
+		return len(v.Upstream.Parameters)+len(v.Upstream.Credentials) > 0
 	})
 }
 
@@ -283,6 +291,9 @@ func (t *Target) request(v *Variant, used map[*v1alpha1.Installation]bool) resol
 		r = resolver.FromInstallation(i)
 	}
 	r.Name, r.Namespace, r.Package, r.Version, r.Prereleases = path.Base(v.Ref), namespace(v.Ref), v.Upstream.Package, v.Upstream.Version, nil
+	if strings.HasSuffix(r.Version, shortDigest(v.Upstream.Digest)) {
+		r.Version = v.Upstream.Digest // build metadata makes no difference to a range
+	}
 	r.Parameters = t.parameters(v, r.Parameters)
 	return r
 }
@@ -315,7 +326,7 @@ func (t *Target) decision(v *Variant) *v1alpha1.Installation {
 		if !here {
 			continue
 		}
-		n := 0
+		var n int
 		switch {
 		case path.Join(ns, i.Spec.Package) == v.Ref || i.Spec.Target == "" && i.Spec.Package == v.PackageVariant.Spec.Downstream.Package:
 			n = 2
@@ -632,7 +643,7 @@ func Changed(old, now *resolver.Lock) []Change {
 		ref := path.Join(p.Namespace, p.Name)
 		o := was[ref]
 		delete(was, ref)
-		what := ""
+		var what string
 		switch name := cmp.Or(p.Package, p.Name); {
 		case o == nil:
 			what = fmt.Sprintf(" comes: %s %s, %s", name, p.Version, cmp.Or(p.Why, "there already"))

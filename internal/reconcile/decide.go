@@ -273,9 +273,11 @@ func (w work) refuse(sel lifecycle.Selection) error {
 		}
 	}
 	if len(sel.Foreign) > 0 && w.pv.Spec.AdoptionPolicy != v1alpha1.AdoptExisting {
-		r := sel.Foreign[0]
-		return stalled("%s exists already (%s) and no variant made it: set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package",
-			where, describe(r))
+		r, help := sel.Foreign[0], "set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package"
+		if w.dep != nil && w.dep.derived {
+			help = "have it published or deleted, or take it over with a PackageVariant whose spec.adoptionPolicy is adoptExisting"
+		}
+		return stalled("%s exists already (%s) and no variant made it: %s", where, describe(r), help)
 	}
 	return nil
 }

@@ -67,8 +67,10 @@ type fleetTarget struct {
 type dependent struct {
 	target *fleetTarget
 	ref    string
-	// owner is what variform.dev/owner says, "" for a variant that was asked for.
-	owner string
+	// derived says that no one wrote the variant: the target needs it. owner is
+	// what variform.dev/owner says, "" for a variant that was asked for.
+	derived bool
+	owner   string
 	// needs are those that need it, for people.
 	needs []string
 	lock  *lockContent // of the lock's own package
@@ -255,11 +257,14 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 	}
 	deps := e.cfg.Dependencies
 	if len(deps.Catalogs) == 0 {
-		for _, t := range active {
+		active = slices.DeleteFunc(active, func(t *fleetTarget) bool {
+			if !t.Needs() {
+				return false
+			}
 			e.hold(ctx, t, "the fleet has no Catalog, so that what it is for cannot be told")
 			plan.Warnings = append(plan.Warnings, fmt.Sprintf("packages of target %s need others, and the fleet has no Catalog to bring them from: add one, or run with --dependencies=false", t.Name()))
-		}
-		return nil
+			return true
+		})
 	}
 	entries, problems := deps.Read(ctx)
 	doubt := e.uncertain(plan, problems)
@@ -608,7 +613,7 @@ func (e *Engine) derive(p *TargetPlan) []*variant {
 	for _, d := range list {
 		v := &variant{
 			Identity: Identity{t.Namespace, t.Repository, d.PackageVariant.Spec.Downstream.Package}, pv: d.PackageVariant, set: d.Set,
-			dep: &dependent{target: t, ref: d.Ref, owner: d.Owner, needs: p.Answer.Requirers(d.Ref)},
+			dep: &dependent{target: t, ref: d.Ref, derived: true, owner: d.Owner, needs: p.Answer.Requirers(d.Ref)},
 		}
 		t.variants[d.Ref] = v
 		out = append(out, v)

@@ -121,7 +121,7 @@ func (e *Engine) wire(ctx context.Context, v *variant) error {
 	res := t.plan.Answer.Resolution
 	up := e.resolveUpstream(ctx, v.Namespace, *v.pv.Spec.Upstream)
 	if up.err != nil || res == nil {
-		return nil
+		return nil //nolint:nilerr // survey says what is wrong with an upstream
 	}
 	var failed []error
 	assigned := map[string]bool{}
