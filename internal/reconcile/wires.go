@@ -115,7 +115,7 @@ func (e *Engine) decideAll(ctx context.Context, variants []*variant) ([]*Item, e
 // package whose output it needs.
 func (e *Engine) wire(ctx context.Context, v *variant) error {
 	if v.dep == nil || v.dep.lock != nil || v.err != nil || v.dep.target.plan == nil || v.dep.target.plan.Answer == nil {
-		return nil
+		return nil //nolint:nilerr // it is said where the variant is decided about
 	}
 	t, w := v.dep.target, &wires{}
 	res := t.plan.Answer.Resolution
