@@ -328,6 +328,22 @@ func TestKptEval(t *testing.T) {
 	}
 }
 
+// TestKptDoc: kpt shows each function's help, as the program prints it.
+func TestKptDoc(t *testing.T) {
+	b := needKpt(t)
+	for _, function := range []string{"apply-variant", "generate-variants", "inject-config", "resolve-dependencies", "validate-package"} {
+		want, err := exec.Command(b.program(function), "--help").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("kpt", "fn", "doc", "--image", b.image(function))
+		got, err := cmd.Output()
+		if err != nil || len(want) == 0 || strings.TrimSpace(string(got)) != strings.TrimSpace(string(want)) {
+			t.Errorf("%s: %v; (-help +doc):\n%s", function, err, cmp.Diff(string(want), string(got)))
+		}
+	}
+}
+
 // TestAllInOne: the image with all functions, by sub-command and by name.
 func TestAllInOne(t *testing.T) {
 	b := needEngine(t)
