@@ -490,7 +490,7 @@ func (t *fleetTarget) leaves(e *Engine, owner mutate.Owner) bool {
 		}
 	}
 	for _, s := range t.repo.states {
-		if s.latest != nil && s.latest.owner == e.cfg.Manager+"/"+owner.For {
+		if (s.open() != nil || s.isPublished()) && s.newestOwner() == e.cfg.Manager+"/"+owner.For {
 			return false
 		}
 	}

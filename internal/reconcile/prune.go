@@ -290,7 +290,11 @@ func (e *Engine) removeRevision(ctx context.Context, item *Item, r *removal, h *
 	r.owner, item.Set, item.Owner = owner, owner.Set, owner.For
 	item.Workspace, item.Revision, item.Phase, item.Ref = h.workspace, h.Number, lifecycle.Phase(h.Lifecycle), h.Ref.Name
 	item.Before = pkg
-	switch lifecycle.Remove(v1alpha1.DeletionPolicy(owner.DeletionPolicy), lifecycle.Phase(h.Lifecycle)) {
+	policy := v1alpha1.DeletionPolicy(owner.DeletionPolicy)
+	if owner.For != "" && lifecycle.Phase(h.Lifecycle).Open() {
+		policy = v1alpha1.DeletionDelete // nothing uses what was never Published, whoever manages it
+	}
+	switch lifecycle.Remove(policy, lifecycle.Phase(h.Lifecycle)) {
 	case lifecycle.Discard:
 		item.Action, item.Reasons = Discard, []string{"its variant has gone"}
 		r.refs = append(r.refs, gitrepo.RefUpdate{Name: h.Ref.Name, Old: h.Ref.Hash})
