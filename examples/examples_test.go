@@ -191,6 +191,34 @@ func count(t *testing.T, p *krm.Package) (kinds, addresses map[string]int) {
 	return kinds, addresses
 }
 
+// A resource that a variant renames is found by an update only where it says
+// what it was called.
+func TestRenamed(t *testing.T) {
+	renamed := 0
+	for _, r := range read(t, PlatformCatalog).Resources() {
+		fields := r.Node().Field("metadata")
+		if fields == nil {
+			continue
+		}
+		set := false
+		for _, name := range []string{"name", "namespace"} {
+			if f := fields.Value.Field(name); f != nil && strings.Contains(f.Value.YNode().LineComment, "kpt-set:") {
+				set = true
+			}
+		}
+		if !set {
+			continue
+		}
+		renamed++
+		if got, want := fields.Key.YNode().LineComment, "# kpt-merge: "+r.Namespace()+"/"+r.Name(); got != want {
+			t.Errorf("%s: %s %s: metadata has the comment %q, want %q", r.Path(), r.Kind(), r.Name(), got, want)
+		}
+	}
+	if renamed == 0 {
+		t.Error("no setter renames anything")
+	}
+}
+
 // manifests are those of the platform's catalogue, by package.
 func manifests(t *testing.T) map[string]*v1alpha1.PackageManifest {
 	t.Helper()

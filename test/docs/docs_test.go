@@ -54,7 +54,7 @@ var rules = []rule{
 	{`kpt fn eval PACKAGE --exec ([a-z-]+) --fn-config FILE`, (*run).eval},
 	{`kpt fn source PACKAGE \| ([a-z-]+) \[FILE\] \| kpt fn sink OUT`, (*run).pipe},
 	{`kpt fn render (catalog/\S+)`, (*run).render},
-	{`echo '[^']*' >> demo/work/\S+|git -C demo/work/\S+ .*`, (*run).person},
+	{`echo '[^']*' >> demo/work/\S+|sed -i '[^']*' demo/work/\S+|git -C demo/\S+ .*`, (*run).person},
 }
 
 // packages are what the functions' own pages call PACKAGE: a folder of the
@@ -352,12 +352,9 @@ func (r *run) readsOnly([]string) {
 	}
 }
 
-// location is the management directory that a command is about.
-var location = regexp.MustCompile(` -f \S+`)
-
 // apply writes one Draft for each variant that plan shows, and nothing else.
 func (r *run) apply([]string) {
-	names, _, _ := r.variform("bin/variform plan -o name" + location.FindString(r.command.text))
+	names, _, _ := r.variform(strings.Replace(r.command.text, " apply", " plan -o name", 1))
 	_, added, removed := r.variform(r.command.text)
 	drafts := slices.DeleteFunc(slices.Clone(added), func(ref string) bool { return !strings.Contains(ref, " refs/heads/drafts/") })
 	if len(drafts) == 0 || len(drafts) != len(added) || len(drafts) != strings.Count(names, "\n") || len(removed) > 0 {
@@ -423,7 +420,7 @@ func (r *run) demo([]string) {
 	}
 }
 
-// person is what somebody does by hand in the demo's work trees.
+// person is what somebody does by hand in the demo's folders.
 func (r *run) person([]string) { r.shell(r.world.dir, r.command.text) }
 
 func (r *run) help(m []string) {
