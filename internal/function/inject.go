@@ -25,7 +25,7 @@ func ApplyVariant(_ context.Context, c *Call) error {
 	if !ok || c.failed() {
 		return nil
 	}
-	report, err := mutate.Apply(c.Package, pv, mutate.Options{Context: in.objects, Points: in.points})
+	report, err := mutate.Apply(c.Package, pv, mutate.Options{Dir: c.Dir, Context: in.objects, Points: in.points})
 	c.mistakes(err)
 	c.report(report)
 	return nil

@@ -10,6 +10,8 @@ import (
 
 // Options are what Apply needs beside the variant.
 type Options struct {
+	// Dir is the folder of the package in a tree of packages, "" for its root.
+	Dir string
 	// Context holds the objects that can be injected; nil holds none.
 	Context *injector.Context
 	// AllowKinds names kinds that are injected only by leave (design section 6).
@@ -27,19 +29,19 @@ type Options struct {
 //
 // The report says what was injected; it is nil where injection failed.
 func Apply(p *krm.Package, pv *v1alpha1.PackageVariant, opts Options) (*injector.Report, error) {
-	if _, err := Kptfile(p, ""); err != nil {
+	if _, err := Kptfile(p, opts.Dir); err != nil {
 		return nil, err
 	}
 	errs := []error{
-		applyContext(p, pv.Spec.PackageContext),
-		applyPipeline(p, pv.Name, pv.Spec.Pipeline),
+		applyContext(p, opts.Dir, pv.Spec.PackageContext),
+		applyPipeline(p, opts.Dir, pv.Name, pv.Spec.Pipeline),
 	}
 	points := opts.Points
 	if points == nil {
 		points = injector.Find(p)
 	}
 	report, err := injector.InjectInto(p, points, injector.Request{
-		Namespace: pv.Namespace, Injectors: pv.Spec.Injectors,
+		Namespace: pv.Namespace, Dir: opts.Dir, Injectors: pv.Spec.Injectors,
 		Context: opts.Context, AllowKinds: opts.AllowKinds, DropStale: opts.DropStale,
 	})
 	return report, errors.Join(append(errs, err)...)

@@ -15,16 +15,16 @@ import (
 // reserved are the keys of the package context that kpt and Porch keep.
 var reserved = []string{"name", "package-path"}
 
-// findContext returns the ConfigMap with the root package's context: that in
-// PackageContextFile, or one of that name elsewhere in the root package; nil
-// where there is none.
-func findContext(p *krm.Package) *krm.Resource {
+// findContext returns the ConfigMap with the context of the package in a
+// folder, "" for the root: that in PackageContextFile, or one of that name
+// elsewhere in that package; nil where there is none.
+func findContext(p *krm.Package, dir string) *krm.Resource {
 	var found *krm.Resource
 	for _, r := range p.Resources() {
-		if r.APIVersion() != "v1" || r.Kind() != "ConfigMap" || r.Name() != PackageContextName || inSubpackage(p, r.Path()) {
+		if r.APIVersion() != "v1" || r.Kind() != "ConfigMap" || r.Name() != PackageContextName || packageOf(p, r.Path()) != dir {
 			continue
 		}
-		if r.Path() == PackageContextFile {
+		if r.Path() == path.Join(dir, PackageContextFile) {
 			return r
 		}
 		if found == nil {
@@ -34,21 +34,22 @@ func findContext(p *krm.Package) *krm.Resource {
 	return found
 }
 
-// inSubpackage says whether a file belongs to a package below the root.
-func inSubpackage(p *krm.Package, file string) bool {
+// packageOf is the folder of the package that a file belongs to, "" for the
+// root.
+func packageOf(p *krm.Package, file string) string {
 	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
 		if p.Kptfile(dir) != nil {
-			return true
+			return dir
 		}
 	}
-	return false
+	return ""
 }
 
 // cloneContext sets the name in the package context of a new package, and
 // makes the context where a deployment repository lacks it, in the form that
 // kpt and Porch give it.
 func cloneContext(p *krm.Package, name string, deployment bool) error {
-	if r := findContext(p); r != nil {
+	if r := findContext(p, ""); r != nil {
 		_, err := tree.Edit(r, func(root *yaml.Node) error {
 			data := tree.Ensure(root, configMapKeys, "data")
 			if data == nil {
@@ -88,12 +89,12 @@ func newContext(name string) *yaml.Node {
 // applyContext does spec.packageContext (seed 002, "Package Context
 // Injection"): it needs the ConfigMap, a removed key beats a given one, and the
 // reserved keys are refused.
-func applyContext(p *krm.Package, pc *v1alpha1.PackageContext) error {
+func applyContext(p *krm.Package, dir string, pc *v1alpha1.PackageContext) error {
 	if pc == nil || len(pc.Data) == 0 && len(pc.RemoveKeys) == 0 {
 		return nil
 	}
 	errs := refuseReserved(pc)
-	r := findContext(p)
+	r := findContext(p, dir)
 	if r == nil {
 		errs = append(errs, fieldf("spec.packageContext", "the package has no ConfigMap %q; clone it into a deployment repository, or add %s to the upstream", PackageContextName, PackageContextFile))
 	}
@@ -107,7 +108,7 @@ func applyContext(p *krm.Package, pc *v1alpha1.PackageContext) error {
 // SetContext sets keys of the root package's context, under the rules of a
 // PackageVariant's spec.packageContext.data.
 func SetContext(p *krm.Package, data map[string]string) error {
-	return applyContext(p, &v1alpha1.PackageContext{Data: data})
+	return applyContext(p, "", &v1alpha1.PackageContext{Data: data})
 }
 
 func refuseReserved(pc *v1alpha1.PackageContext) []error {

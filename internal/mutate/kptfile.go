@@ -168,7 +168,11 @@ func SetUpstream(p *krm.Package, upstream *kptfilev1.Upstream, lock *kptfilev1.L
 }
 
 func editRoot(p *krm.Package, change func(*yaml.Node) error) error {
-	r, err := Kptfile(p, "")
+	return editKptfile(p, "", change)
+}
+
+func editKptfile(p *krm.Package, dir string, change func(*yaml.Node) error) error {
+	r, err := Kptfile(p, dir)
 	if err != nil {
 		return err
 	}

@@ -391,3 +391,26 @@ func BenchmarkApply(b *testing.B) {
 		}
 	}
 }
+
+// A pipeline of a subpackage that calls apply-variant means its own package.
+func TestApplyInSubpackage(t *testing.T) {
+	const kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+	files := map[string]string{
+		"Kptfile": kptfile, "package-context.yaml": context,
+		"sub/Kptfile": kptfile, "sub/package-context.yaml": context, "sub/deeper/Kptfile": kptfile, "sub/deeper/package-context.yaml": context,
+	}
+	p := pkg(t, files)
+	pv := &v1alpha1.PackageVariant{}
+	pv.Name = "v"
+	pv.Spec.PackageContext = &v1alpha1.PackageContext{Data: map[string]string{"region": "no"}}
+	pv.Spec.Pipeline = &kptfilev1.Pipeline{Mutators: []kptfilev1.Function{{Image: "example.com/fn:v1"}}}
+	if _, err := Apply(p, pv, Options{Dir: "sub"}); err != nil {
+		t.Fatal(err)
+	}
+	for file, got := range texts(t, p) {
+		changed := file == "sub/Kptfile" || file == "sub/package-context.yaml"
+		if (got != files[file]) != changed {
+			t.Errorf("%s: %s", file, got)
+		}
+	}
+}

@@ -44,19 +44,19 @@ func Owns(variant, name string) bool {
 // applyPipeline makes the variant's functions the first ones of the Kptfile's
 // pipeline and removes those of earlier runs. Lists and a pipeline that are
 // empty afterwards go.
-func applyPipeline(p *krm.Package, variant string, pipeline *kptfilev1.Pipeline) error {
+func applyPipeline(p *krm.Package, dir, variant string, pipeline *kptfilev1.Pipeline) error {
 	if pipeline == nil {
 		pipeline = &kptfilev1.Pipeline{}
 	}
 	if variant == "" {
 		return fieldf("metadata.name", "the variant needs a name, which its functions in the Kptfile carry")
 	}
-	return editRoot(p, func(root *yaml.Node) error { return editPipeline(root, variant, pipeline) })
+	return editKptfile(p, dir, func(root *yaml.Node) error { return editPipeline(root, variant, pipeline) })
 }
 
 // DropFunctions removes from the root Kptfile's pipeline what a variant of that
 // name added to it.
-func DropFunctions(p *krm.Package, variant string) error { return applyPipeline(p, variant, nil) }
+func DropFunctions(p *krm.Package, variant string) error { return applyPipeline(p, "", variant, nil) }
 
 func editPipeline(root *yaml.Node, variant string, want *kptfilev1.Pipeline) error {
 	remembered, err := readRemembered(root)
