@@ -67,13 +67,19 @@ func (a *app) addBuild(c *cobra.Command) {
 	f.StringVar(&a.fleet.onConflict, "on-conflict", "upstream", "when an update and a local edit change one field differently: upstream (it wins, the loss is reported) or stop (that variant fails)")
 	f.BoolVar(&a.fleet.prune, "prune", false, "act on packages whose variant has gone, by their deletionPolicy")
 	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "let a set lose up to `N` packages at once")
-	f.StringSliceVar(&a.fleet.upgrade, "upgrade", nil, "let dependencies of these `packages` take the newest version that they may; * is all (default: what is locked stays)")
-	f.StringToStringVar(&a.fleet.platform, "platform", nil, "what packages may require of a target whose Repository does not say, such as kubernetes=1.31.0")
 	f.StringSliceVar(&a.fleet.invoke, "rerender", nil, "build these variants, sets, repositories, targets or packages, and what they manage, though nothing changed")
-	a.addDependencies(c)
+	a.addNeeds(c)
 	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "inject objects of this kind too: Secret")
 	_ = c.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"upstream", "stop"}, cobra.ShellCompDirectiveNoFileComp))
 	a.addRenderFlags(c)
+}
+
+// addNeeds adds the flags of the commands that resolve what packages need.
+func (a *app) addNeeds(c *cobra.Command) {
+	f := c.Flags()
+	f.StringSliceVar(&a.fleet.upgrade, "upgrade", nil, "let dependencies of these `packages` take the newest version that they may; * is all (default: what is locked stays)")
+	f.StringToStringVar(&a.fleet.platform, "platform", nil, "what packages may require of a target whose Repository does not say, such as kubernetes=1.31.0")
+	a.addDependencies(c)
 }
 
 // addDependencies adds the flag of every action on packages (seed 001,

@@ -25,6 +25,7 @@ downstreamTargets.`,
 	a.addOutput(c)
 	c.Flags().StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages")
 	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
+	a.addNeeds(c)
 	a.addRenderFlags(c)
 	return c
 }
