@@ -100,6 +100,7 @@ func (e *Engine) dependencies(ctx context.Context, plan *Plan, wanted []*variant
 	if e.cfg.Dependencies != nil {
 		wanted = append(wanted, e.resolveTargets(ctx, plan, targets)...)
 	}
+	e.readClaims(ctx, targets)
 	for _, t := range targets {
 		if t.err == nil {
 			if err := t.owners(ctx, e); err != nil {
@@ -712,6 +713,39 @@ func own(lock *resolver.Lock, ref string, apis []resolver.GVK) {
 			lock.CustomResourceDefinitions = map[string]string{}
 		}
 		lock.CustomResourceDefinitions[g.GroupKind()] = ref
+	}
+}
+
+// readClaims reads what others put into clusters that get an API by a variant and
+// that were not read to be resolved.
+func (e *Engine) readClaims(ctx context.Context, targets []*fleetTarget) {
+	set := fetchSet{}
+	type there struct {
+		target *fleetTarget
+		ref    string
+		state  *state
+	}
+	var list []there
+	for _, t := range targets {
+		brings := slices.ContainsFunc(t.Variants, func(v *depend.Variant) bool { return len(provided(v.Upstream)) > 0 })
+		if t.Published != nil || t.err != nil || !brings || !t.repo.obj.Spec.Deployment {
+			continue
+		}
+		for _, p := range sortedStates(t.repo.states) {
+			if ref, ok := t.foreign(e, p); ok {
+				list = append(list, there{t, ref, t.repo.states[p]})
+				set.add(t.repo, t.repo.states[p].latest.Ref.Commit)
+			}
+		}
+	}
+	set.run(ctx, e.ioLimit())
+	for _, x := range list {
+		_, pkg, err := x.target.repo.readPackage(ctx, x.state.latest.Ref.Commit, x.state.path)
+		if err != nil {
+			x.target.err = stalledError{errors.Join(x.target.err, fmt.Errorf("reading %s: %w", x.state.latest.Ref.Name, err))}
+			continue
+		}
+		x.target.existing[x.ref] = pkg
 	}
 }
 
