@@ -59,6 +59,7 @@ type fleetTarget struct {
 	err      error
 	unread   error // variants of which it cannot be told what they need
 	lockPath string
+	paths    []string // of the packages that are there, sorted
 	plan     *TargetPlan
 	doubt    doubt
 }
@@ -145,7 +146,29 @@ func (e *Engine) targetsOf(wanted []*variant) []*fleetTarget {
 		}
 	}
 	slices.SortFunc(out, func(a, b *fleetTarget) int { return cmp.Compare(a.ID(), b.ID()) })
+	setPaths(out)
 	return out
+}
+
+// setPaths gives targets the paths of the packages that stand in them; those of
+// a repository are sorted into its targets once.
+func setPaths(targets []*fleetTarget) {
+	type folder struct {
+		repo *repository
+		dir  string
+	}
+	paths, seen := map[folder][]string{}, map[*repository]bool{}
+	for _, t := range targets {
+		if r := t.repo; !seen[r] {
+			seen[r] = true
+			for _, p := range sortedStates(r.states) {
+				pkg := strings.TrimPrefix(strings.TrimPrefix(p, r.dir), "/")
+				at := folder{r, depend.In(r.obj.Annotations[variformv1alpha1.TargetsAnnotation], pkg)}
+				paths[at] = append(paths[at], p)
+			}
+		}
+		t.paths = paths[folder{t.repo, t.Directory}]
+	}
 }
 
 func (e *Engine) target(byID map[string]*fleetTarget, r *repository, dir string, out *[]*fleetTarget) *fleetTarget {
@@ -393,7 +416,7 @@ func (e *Engine) readEnvironment(ctx context.Context, targets []*fleetTarget) {
 // heads are the revisions that tell what the target has.
 func (t *fleetTarget) heads(e *Engine) []*head {
 	var out []*head
-	for _, p := range sortedStates(t.repo.states) {
+	for _, p := range t.paths {
 		s := t.repo.states[p]
 		if p == t.lockPath {
 			out = append(out, s.open(), s.latest)
@@ -447,7 +470,7 @@ func (t *fleetTarget) environment(ctx context.Context, e *Engine) error {
 		t.Lock = t.Placed
 	}
 	t.Published = map[string]bool{}
-	for _, p := range sortedStates(t.repo.states) {
+	for _, p := range t.paths {
 		if ref, ok := t.below(p); ok && t.repo.states[p].isPublished() {
 			t.Published[ref] = true
 		}
@@ -731,7 +754,7 @@ func (e *Engine) readClaims(ctx context.Context, targets []*fleetTarget) {
 		if t.Published != nil || t.err != nil || !brings || !t.repo.obj.Spec.Deployment {
 			continue
 		}
-		for _, p := range sortedStates(t.repo.states) {
+		for _, p := range t.paths {
 			if ref, ok := t.foreign(e, p); ok {
 				list = append(list, there{t, ref, t.repo.states[p]})
 				set.add(t.repo, t.repo.states[p].latest.Ref.Commit)

@@ -175,6 +175,12 @@ func (e *Engine) orphans(ctx context.Context, wanted []*variant) []*Item {
 	}
 	upstreams := e.upstreamPlaces(wanted)
 	var items []*Item
+	type orphan struct {
+		item *Item
+		*removal
+	}
+	var gone []orphan
+	set := fetchSet{} // their Kptfiles have the last word: brought in one request a repository
 	for _, r := range e.sortedRepos() {
 		if r.git == nil || r.err != nil {
 			continue
@@ -197,11 +203,19 @@ func (e *Engine) orphans(ctx context.Context, wanted []*variant) []*Item {
 			} else if upstreams[r.git.URL()+"\x00"+path] {
 				item.keep("its variant has gone, but other variants have it as their upstream")
 			} else {
-				e.planRemoval(ctx, item, &removal{repo: r, state: s})
+				gone = append(gone, orphan{item, &removal{repo: r, state: s}})
+				for _, h := range s.heads {
+					set.add(r, h.Ref.Commit)
+				}
 			}
 			items = append(items, item)
 		}
 	}
+	set.run(ctx, e.ioLimit())
+	_, _ = parallel(ctx, e.limit(), gone, func(ctx context.Context, o orphan) struct{} {
+		e.planRemoval(ctx, o.item, o.removal)
+		return struct{}{}
+	})
 	return items
 }
 

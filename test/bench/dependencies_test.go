@@ -1,0 +1,245 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/cli"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/resolver"
+)
+
+// A shop needs nine packages in two levels below it, each of which has
+// dependencyVersions versions.
+const dependencyVersions = 6
+
+// dependencies are the packages below shop, with what they need.
+var dependencies = []struct {
+	name  string
+	needs []string
+}{
+	{"shop", []string{"ingress", "db", "cache", "queue", "mail"}},
+	{"ingress", []string{"certs", "dns"}},
+	{"db", []string{"operator", "storage"}},
+	{"cache", []string{"storage"}},
+	{"queue", []string{"storage", "certs"}},
+	{"mail", []string{"dns", "certs"}},
+	{"certs", nil}, {"dns", nil}, {"operator", nil}, {"storage", nil},
+}
+
+// lower says which packages a cluster has one of.
+var lower = map[string]bool{"certs": true, "dns": true, "operator": true, "storage": true}
+
+// dependencyWorld has one repository of n targets, each of which wants shop,
+// behind a Git server.
+type dependencyWorld struct {
+	*world
+	git *gittest.Server
+}
+
+func newDependencyWorld(b testing.TB, n int) *dependencyWorld {
+	b.Helper()
+	srv := gittest.NewServer(b)
+	w := &dependencyWorld{&world{dir: filepath.Join(b.TempDir(), "management"), cache: b.TempDir()}, srv}
+	w.catalog, w.fleet = srv.NewRepo(b, "catalog"), srv.NewRepo(b, "fleet")
+	w.write(b, "Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: bench\n")
+	w.write(b, "catalog.yaml", fmt.Sprintf(repository, "catalog", false, srv.RepoURL("catalog"))+
+		"---\napiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata:\n  name: main\nspec:\n  sources:\n  - git: {repo: "+srv.RepoURL("catalog")+"}\n")
+	w.write(b, "fleet.yaml", strings.Replace(fmt.Sprintf(repository, "fleet", true, srv.RepoURL("fleet")),
+		"  name: fleet\n", "  name: fleet\n  annotations: {variform.dev/targets: \"clusters/*\"}\n", 1))
+	for v := range dependencyVersions {
+		for _, p := range dependencies {
+			w.catalog.Tag(b, fmt.Sprintf("%s/v1.%d.0", p.name, v), w.catalog.Commit(b, "main", p.name, dependencyFiles(p.name, p.needs, v)))
+		}
+	}
+	w.fleet.Commit(b, "main", "start", gittest.Text{"README.md": "# fleet\n"})
+	w.write(b, "set.yaml", shopSet)
+	for i := range n {
+		w.write(b, fmt.Sprintf("clusters/cluster-%05d.yaml", i), fmt.Sprintf(cluster, i, i%regions))
+	}
+	return w
+}
+
+const shopSet = `apiVersion: config.porch.kpt.dev/v1alpha2
+kind: PackageVariantSet
+metadata:
+  name: shop
+spec:
+  upstream: {repo: catalog, package: shop, revision: v1.5.0}
+  targets:
+    - objectSelector:
+        apiVersion: platform.example.com/v1
+        kind: Cluster
+        matchLabels: {env: prod}
+      template:
+        downstream:
+          repo: fleet
+          packageExpr: "'clusters/' + target.name + '/shop'"
+`
+
+func dependencyFiles(name string, needs []string, version int) gittest.Text {
+	spec := "\nspec:\n  scope: Any\n"
+	if lower[name] {
+		spec = "\nspec:\n  scope: Cluster\n"
+	}
+	for i, n := range needs {
+		if i == 0 {
+			spec += "  requires:\n"
+		}
+		spec += fmt.Sprintf("  - {alias: %s, package: %[1]s, version: \">=1.%d.0 <2.0.0\"}\n", n, version/2)
+	}
+	return gittest.Text{
+		name + "/Kptfile":      "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + name + "\n",
+		name + "/package.yaml": "apiVersion: variform.dev/v1alpha1\nkind: PackageManifest\nmetadata:\n  name: " + name + "\n  annotations: {config.kubernetes.io/local-config: \"true\"}" + spec,
+		name + "/config.yaml":  fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\ndata:\n  version: 1.%d.0\n", name, version),
+	}
+}
+
+// run runs the whole command in this process.
+func (w *dependencyWorld) run(b testing.TB, args ...string) time.Duration {
+	b.Helper()
+	var out, errs bytes.Buffer
+	args = append(args, "-f", w.dir, "--cache-dir", w.cache)
+	start := time.Now()
+	if status := cli.Main(context.Background(), args, cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs}); status != 0 {
+		b.Fatalf("variform %v ended with status %d\n%s\n%s", args, status, out.String(), errs.String())
+	}
+	return time.Since(start)
+}
+
+// settle applies and lets one run fill the cache.
+func (w *dependencyWorld) settle(b testing.TB, n int) {
+	b.Helper()
+	w.run(b, "apply")
+	if have, want := len(w.drafts(b)), n*(len(dependencies)+1); have != want {
+		b.Fatalf("%d Drafts for %d targets, want %d: shop, what it needs and a lock each", have, n, want)
+	}
+	w.run(b, "plan", "--exit-code")
+}
+
+// TestDependenciesReadNothing shows that a run with nothing to do asks each
+// repository for its refs, once, and for no object.
+func TestDependenciesReadNothing(t *testing.T) {
+	w := newDependencyWorld(t, 3)
+	w.settle(t, 3)
+	before := w.fleet.Refs(t)
+	w.git.ResetCounts()
+	w.run(t, "apply")
+	for kind, want := range map[string]int{gittest.ReadRefs: 2, gittest.Fetch: 0, gittest.WriteRefs: 0, gittest.Push: 0} {
+		if n := w.git.Count(kind); n != want {
+			t.Errorf("%d requests to %s, want %d", n, kind, want)
+		}
+	}
+	if !maps.Equal(before, w.fleet.Refs(t)) {
+		t.Error("a run with nothing to do wrote something")
+	}
+}
+
+// shopPool is the same catalogue for the package that resolves.
+func shopPool(b testing.TB) (*depend.Pool, *resolver.Package) {
+	b.Helper()
+	var all []resolver.Package
+	var shop resolver.Package
+	for v := range dependencyVersions {
+		for _, p := range dependencies {
+			k := resolver.Package{Package: p.name, Version: fmt.Sprintf("1.%d.0", v), Digest: fmt.Sprintf("git:%s%d", p.name, v), Source: "https://example.com/catalog"}
+			if lower[p.name] {
+				k.Scope = resolver.ScopeCluster
+			}
+			for _, n := range p.needs {
+				k.Requires = append(k.Requires, resolver.Requirement{Alias: n, Package: n, Version: fmt.Sprintf(">=1.%d.0 <2.0.0", v/2)})
+			}
+			all = append(all, k)
+			if p.name == "shop" {
+				shop = k
+			}
+		}
+	}
+	pool, err := depend.NewPool(all, []*variformv1alpha1.Catalog{{}}, []*resolver.Package{&shop})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return pool, &shop
+}
+
+// resolveShops answers for n targets from a new catalogue; with is what it took
+// with the catalogue, and bare without.
+func resolveShops(b testing.TB, n int) (with, bare time.Duration) {
+	b.Helper()
+	start := time.Now()
+	pool, shop := shopPool(b)
+	indexed := time.Now()
+	for i := range n {
+		pv := &v1alpha1.PackageVariant{}
+		pv.Namespace, pv.Name = "default", "shop"
+		pv.Spec.Downstream = &v1alpha1.Downstream{Repo: "fleet", Package: fmt.Sprintf("clusters/c-%d/shop", i)}
+		t := &depend.Target{Namespace: "default", Repository: "fleet", Directory: fmt.Sprintf("clusters/c-%d", i)}
+		t.Variants = []*depend.Variant{{PackageVariant: pv, Ref: "shop", Upstream: shop}}
+		a := t.Resolve(pool)
+		if a.Err != nil {
+			b.Fatal(a.Err)
+		}
+		if len(a.Lock.Spec.Packages) != len(dependencies) {
+			b.Fatalf("%d packages are locked, want %d", len(a.Lock.Spec.Packages), len(dependencies))
+		}
+	}
+	return time.Since(start), time.Since(indexed)
+}
+
+// BenchmarkResolveTargets answers for 200 targets and for one, in turn, each
+// from a catalogue that was just indexed.
+//
+//	×one       time for 200 targets over that for one
+//	×one-bare  the same without the catalogue
+func BenchmarkResolveTargets(b *testing.B) {
+	var with, bare []float64
+	for b.Loop() {
+		oneWith, oneBare := resolveShops(b, 1)
+		allWith, allBare := resolveShops(b, 200)
+		with = append(with, float64(allWith)/float64(oneWith))
+		bare = append(bare, float64(allBare)/float64(oneBare))
+	}
+	b.ReportMetric(0, "ns/op") // the loop holds both sides: its time says nothing
+	b.ReportMetric(median(with), "×one")
+	b.ReportMetric(median(bare), "×one-bare")
+}
+
+// BenchmarkDependenciesNothingToDo plans fleets of 1, 200 and 800 targets that
+// are up to date, in one repository behind a Git server, with and without their
+// dependencies, in turn.
+//
+//	×alone     time with dependencies over that with --dependencies=false
+//	×one       time for all targets over that for one, both with dependencies
+//	µs/target  what dependencies add for each target
+func BenchmarkDependenciesNothingToDo(b *testing.B) {
+	one := newDependencyWorld(b, 1)
+	one.settle(b, 1)
+	for _, n := range []int{200, 800} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			w := newDependencyWorld(b, n)
+			w.settle(b, n)
+			var alone, ones, each []float64
+			for b.Loop() {
+				single := one.run(b, "plan", "--exit-code")
+				with := w.run(b, "plan", "--exit-code")
+				without := w.run(b, "plan", "--exit-code", "--dependencies=false")
+				alone = append(alone, float64(with)/float64(without))
+				ones = append(ones, float64(with)/float64(single))
+				each = append(each, float64((with-without).Microseconds())/float64(n))
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(median(alone), "×alone")
+			b.ReportMetric(median(ones), "×one")
+			b.ReportMetric(median(each), "µs/target")
+		})
+	}
+}
