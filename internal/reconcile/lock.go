@@ -1,9 +1,9 @@
 package reconcile
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 
@@ -68,7 +68,15 @@ func (c *lockContent) edited(from *head) bool {
 	if from.Number > 0 {
 		have = c.target.Placed
 	}
-	return have != nil && !reflect.DeepEqual(*have, c.doc.Spec)
+	return have != nil && !sameLock(have, &c.doc.Spec)
+}
+
+// sameLock compares what two locks say; a list that is empty is one that is not
+// there.
+func sameLock(a, b *resolver.Lock) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // maxReasons bounds how many lines an item gives as its reasons.
@@ -97,7 +105,7 @@ func (c *lockContent) write(have *krm.Package, owner mutate.Owner) (*krm.Package
 	}
 	p := have.Clone()
 	was, _ := p.Read(depend.LockFile)
-	if old, err := resolver.ParseLock(was.Data); err != nil || !reflect.DeepEqual(*old, c.doc.Spec) {
+	if old, err := resolver.ParseLock(was.Data); err != nil || !sameLock(old, &c.doc.Spec) {
 		data, err := resolver.UpdateLock(was.Data, c.doc)
 		if err != nil {
 			return nil, err
