@@ -499,26 +499,32 @@ func (t *fleetTarget) dropped(e *Engine, p string) (ref string, ok bool) {
 	})
 }
 
-// leaves says whether a package that no answer names stays by its
-// deletionPolicy. Without any lock, what it was made for must have gone too.
+// leaves says whether a package that no answer names stays by its deletionPolicy:
+// what it was made for has gone, or has an answer that does without. It may also
+// be that the lock with that answer is not there yet.
 func (t *fleetTarget) leaves(e *Engine, owner mutate.Owner) bool {
 	if owner.DeletionPolicy != string(v1alpha1.DeletionOrphan) {
 		return false
 	}
-	if t.Lock != nil || owner.For == "" {
-		return true
-	}
-	for _, v := range t.variants {
-		if v.Namespace+"/"+v.pv.Name == owner.For {
-			return false
+	for _, v := range t.Variants {
+		if v.ID() == owner.For {
+			return t.answered(v.Ref, v.Upstream.Version)
 		}
 	}
-	for _, s := range t.repo.states {
-		if (s.open() != nil || s.isPublished()) && s.newestOwner() == e.cfg.Manager+"/"+owner.For {
-			return false
+	for p, s := range t.repo.states {
+		if ref, here := t.below(p); here && (s.open() != nil || s.isPublished()) && s.newestOwner() == e.cfg.Manager+"/"+owner.For {
+			return t.answered(ref, "")
 		}
 	}
 	return true
+}
+
+// answered says whether the newest lock has a package, at a version where one is
+// given.
+func (t *fleetTarget) answered(ref, version string) bool {
+	return t.Lock != nil && slices.ContainsFunc(t.Lock.Packages, func(l resolver.LockedPackage) bool {
+		return path.Join(l.Namespace, l.Name) == ref && (version == "" || l.Version == version)
+	})
 }
 
 // below is a package's path below the target; false for one of another target.
