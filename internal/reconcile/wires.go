@@ -126,7 +126,7 @@ func (e *Engine) wire(ctx context.Context, v *variant) error {
 	var failed []error
 	assigned := map[string]bool{}
 	for _, a := range res.Assign(v.dep.ref, func(o resolver.OutputRef) (string, error) { return e.output(ctx, t, o) }) {
-		in, name := up.offer.inputs[a.Field], a.Field[strings.Index(a.Field, ".")+1:]
+		in, name := up.offer.inputs[a.Field], inputName(a.Field)
 		assigned[a.Field] = true
 		if in.To == nil {
 			continue
@@ -144,8 +144,9 @@ func (e *Engine) wire(ctx context.Context, v *variant) error {
 			}
 		}
 	}
-	for _, i := range unset(up.offer, assigned) {
-		w.gates = append(w.gates, wiring.Gate{Name: i, Message: "has no value: give it in the Installation, spec.parameters"})
+	for _, field := range unset(up.offer, assigned) {
+		kind, _, _ := strings.Cut(field, ".")
+		w.gates = append(w.gates, wiring.Gate{Name: inputName(field), Message: "has no value: give it in the Installation, spec." + kind})
 	}
 	if len(failed) > 0 {
 		return stalledError{fmt.Errorf("a value of another package is missing: %w", errors.Join(failed...))}
@@ -154,12 +155,16 @@ func (e *Engine) wire(ctx context.Context, v *variant) error {
 	return nil
 }
 
-// unset are the required parameters that nothing gives and that have a place.
+// inputName is the name of a parameter, and of a credential that is told from a
+// parameter of the same name.
+func inputName(field string) string { return strings.TrimPrefix(field, "parameters.") }
+
+// unset are the required inputs that nothing gives and that have a place.
 func unset(o *offer, assigned map[string]bool) []string {
 	var out []string
 	for field, in := range o.inputs {
-		if name, ok := strings.CutPrefix(field, "parameters."); ok && in.To != nil && in.Default == nil && (in.Required == nil || *in.Required) && !assigned[field] {
-			out = append(out, name)
+		if in.To != nil && in.Default == nil && (in.Required == nil || *in.Required) && !assigned[field] {
+			out = append(out, field)
 		}
 	}
 	slices.Sort(out)
