@@ -19,8 +19,10 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/Masterminds/semver/v3"
 
@@ -84,6 +86,59 @@ func (v *Variant) ID() string { return v.PackageVariant.Namespace + "/" + v.Pack
 // and what the fleet's variants come from.
 type Pool struct {
 	catalog *resolver.Catalog
+
+	mu      sync.Mutex
+	answers []answered // the newest last
+}
+
+// answered is what was answered to an input.
+type answered struct {
+	in  resolver.Input
+	out *resolver.Resolution
+}
+
+// maxAnswers bounds how many are kept for others that ask the same.
+const maxAnswers = 16
+
+// resolve is [resolver.Resolve], once for all that ask the same where the same is
+// there: most targets of a fleet do. Of the answer the lock alone may be changed.
+func (p *Pool) resolve(in resolver.Input) (*resolver.Resolution, error) {
+	in.Lock, in.Placed = nameless(in.Lock), nameless(in.Placed)
+	p.mu.Lock()
+	known := slices.Clone(p.answers)
+	p.mu.Unlock()
+	for _, k := range slices.Backward(known) {
+		if reflect.DeepEqual(k.in, in) {
+			return ownLock(k.out), nil
+		}
+	}
+	out, err := resolver.Resolve(in)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers = append(p.answers[max(0, len(p.answers)-maxAnswers+1):], answered{in, out})
+	return ownLock(out), nil
+}
+
+// nameless is a lock without the name of its target, which resolves nothing.
+func nameless(l *resolver.Lock) *resolver.Lock {
+	if l == nil {
+		return nil
+	}
+	out := *l
+	out.Target = ""
+	return &out
+}
+
+// ownLock is a resolution with a lock of its own.
+func ownLock(r *resolver.Resolution) *resolver.Resolution {
+	out, lock := *r, *r.Lock
+	lock.Packages = slices.Clone(lock.Packages)
+	lock.CustomResourceDefinitions, lock.Compositions = maps.Clone(lock.CustomResourceDefinitions), maps.Clone(lock.Compositions)
+	out.Lock = &lock
+	return &out
 }
 
 // NewPool indexes package versions once for all targets. An upstream with the
@@ -112,7 +167,7 @@ func NewPool(entries []resolver.Package, catalogs []*v1alpha1.Catalog, upstreams
 		}
 	}
 	cat, err := resolver.Documents{Candidates: all, Catalogs: catalogs}.Catalog()
-	return &Pool{cat}, err
+	return &Pool{catalog: cat}, err
 }
 
 // shortDigest is what tells a digest from others in a version: twelve digits.
@@ -362,7 +417,7 @@ func (t *Target) Resolve(pool *Pool) *Answer {
 	if a.Input, a.Err = t.Input(pool); a.Err != nil {
 		return a
 	}
-	if a.Err = a.resolve(); a.Err != nil {
+	if a.Err = a.resolve(pool); a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
 			e.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
 		}
@@ -378,9 +433,9 @@ func (t *Target) Resolve(pool *Pool) *Answer {
 
 // resolve answers, and once more where something gets a newer version: what it
 // manages takes the newest that it may as well (seed 001, "lifecycle").
-func (a *Answer) resolve() (err error) {
+func (a *Answer) resolve(pool *Pool) (err error) {
 	for {
-		if a.Resolution, err = resolver.Resolve(a.Input); err != nil {
+		if a.Resolution, err = pool.resolve(a.Input); err != nil {
 			return err
 		}
 		more := a.follow()

@@ -172,8 +172,9 @@ func shopPool(b testing.TB) (*depend.Pool, *resolver.Package) {
 }
 
 // resolveShops answers for n targets from a new catalogue; with is what it took
-// with the catalogue, and bare without.
-func resolveShops(b testing.TB, n int) (with, bare time.Duration) {
+// with the catalogue, and bare without. Unlike ones run on platforms of their own,
+// so that no answer is another's too.
+func resolveShops(b testing.TB, n int, unlike bool) (with, bare time.Duration) {
 	b.Helper()
 	start := time.Now()
 	pool, shop := shopPool(b)
@@ -184,6 +185,9 @@ func resolveShops(b testing.TB, n int) (with, bare time.Duration) {
 		pv.Spec.Downstream = &v1alpha1.Downstream{Repo: "fleet", Package: fmt.Sprintf("clusters/c-%d/shop", i)}
 		t := &depend.Target{Namespace: "default", Repository: "fleet", Directory: fmt.Sprintf("clusters/c-%d", i)}
 		t.Variants = []*depend.Variant{{PackageVariant: pv, Ref: "shop", Upstream: shop}}
+		if unlike {
+			t.Platform = map[string]string{"kubernetes": fmt.Sprintf("1.%d.0", i)}
+		}
 		a := t.Resolve(pool)
 		if a.Err != nil {
 			b.Fatal(a.Err)
@@ -198,19 +202,23 @@ func resolveShops(b testing.TB, n int) (with, bare time.Duration) {
 // BenchmarkResolveTargets answers for 200 targets and for one, in turn, each
 // from a catalogue that was just indexed.
 //
-//	×one       time for 200 targets over that for one
-//	×one-bare  the same without the catalogue
+//	×one         time for 200 targets over that for one
+//	×one-bare    the same without the catalogue
+//	×one-unlike  as ×one, of targets of which no two ask the same
 func BenchmarkResolveTargets(b *testing.B) {
-	var with, bare []float64
+	var with, bare, unlike []float64
 	for b.Loop() {
-		oneWith, oneBare := resolveShops(b, 1)
-		allWith, allBare := resolveShops(b, 200)
+		oneWith, oneBare := resolveShops(b, 1, false)
+		allWith, allBare := resolveShops(b, 200, false)
+		allUnlike, _ := resolveShops(b, 200, true)
+		unlike = append(unlike, float64(allUnlike)/float64(oneWith))
 		with = append(with, float64(allWith)/float64(oneWith))
 		bare = append(bare, float64(allBare)/float64(oneBare))
 	}
 	b.ReportMetric(0, "ns/op") // the loop holds both sides: its time says nothing
 	b.ReportMetric(median(with), "×one")
 	b.ReportMetric(median(bare), "×one-bare")
+	b.ReportMetric(median(unlike), "×one-unlike")
 }
 
 // BenchmarkDependenciesNothingToDo plans fleets of 1, 200 and 800 targets that

@@ -1,0 +1,71 @@
+package depend
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/variform/variform/resolver"
+)
+
+// TestPoolShares asks a pool the same for many targets at once: each gets a lock
+// that is its own, and what differs is answered by itself.
+func TestPoolShares(t *testing.T) {
+	pool, err := NewPool([]resolver.Package{
+		{Package: "app", Version: "1.0.0", Requires: []resolver.Requirement{{Alias: "db", Package: "db", Version: "*"}}},
+		{Package: "db", Version: "1.0.0", Digest: "git:1", Provides: []resolver.Provide{{GVK: &resolver.GVK{APIVersion: "example.com/v1", Kind: "Database"}}}},
+		{Package: "db", Version: "2.0.0", Digest: "git:2", Requires: []resolver.Requirement{{Alias: "k", Platform: "kubernetes", Version: ">=1.30"}}},
+	}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const targets = 2 * maxAnswers
+	answers := make([]*resolver.Resolution, targets)
+	var wg sync.WaitGroup
+	for n := range targets {
+		wg.Go(func() {
+			in := resolver.Input{
+				Catalog: pool.catalog, Want: []resolver.Request{{Package: "app"}}, Lock: &resolver.Lock{Target: fmt.Sprint(n)},
+				Platform: map[string]string{"kubernetes": "1.29.0"},
+			}
+			if n%2 == 1 {
+				in.Platform["kubernetes"] = "1.30.0"
+			}
+			res, err := pool.resolve(in)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for i := range res.Lock.Packages {
+				res.Lock.Packages[i].Owner = fmt.Sprint(n)
+			}
+			res.Lock.CustomResourceDefinitions["mine"] = fmt.Sprint(n)
+			answers[n] = res
+		})
+	}
+	wg.Wait()
+	for n, res := range answers {
+		want := []string{"1.0.0", "2.0.0"}[n%2]
+		if db := res.Find("db"); db == nil || db.Version != want {
+			t.Errorf("target %d got db %v, want %s", n, db, want)
+		}
+		for _, p := range res.Lock.Packages {
+			if p.Owner != fmt.Sprint(n) {
+				t.Errorf("the lock of target %d was changed for target %s", n, p.Owner)
+			}
+		}
+		if o := res.Lock.CustomResourceDefinitions["mine"]; o != fmt.Sprint(n) {
+			t.Errorf("the owners of target %d were changed for target %s", n, o)
+		}
+	}
+	if n := len(pool.answers); n < 2 || n > maxAnswers {
+		t.Errorf("%d answers are kept, want 2 to %d", n, maxAnswers)
+	}
+	kept := len(pool.answers)
+	if _, err := pool.resolve(resolver.Input{Catalog: pool.catalog, Want: []resolver.Request{{Package: "none"}}}); err == nil {
+		t.Error("a package that is not there was resolved")
+	}
+	if len(pool.answers) != kept {
+		t.Error("a failure was kept")
+	}
+}
