@@ -33,7 +33,10 @@ var dependencies = []struct {
 	{"cache", []string{"storage"}},
 	{"queue", []string{"storage", "certs"}},
 	{"mail", []string{"dns", "certs"}},
-	{"certs", nil}, {"dns", nil}, {"operator", nil}, {"storage", nil},
+	{"certs", nil},
+	{"dns", nil},
+	{"operator", nil},
+	{"storage", nil},
 }
 
 // lower says which packages a cluster has one of.
