@@ -118,13 +118,13 @@ type pairing struct {
 
 // pairItems matches the resources of base to those of both sides, then what
 // both sides added: at one path first, then anywhere, if each version has the
-// identity only once.
+// identity only once, then at one path under another namespace.
 func pairItems(b, u, l []*item, fixed map[krm.ID]bool) []*tuple {
 	p := &pairing{fixed: fixed, once: map[krm.ID]bool{}}
 	for _, side := range [][]*item{b, u, l} {
 		p.noteOnce(side)
 	}
-	bu, bl := p.sides(b, u), p.sides(b, l)
+	bu, bl := p.moved(b, u), p.moved(b, l)
 	tuples := make([]*tuple, 0, len(b))
 	usedU, usedL := make([]bool, len(u)), make([]bool, len(l))
 	for i, it := range b {
@@ -193,6 +193,26 @@ func (p *pairing) sides(a, b []*item) []int {
 		return place{key: id}
 	})
 	return ab
+}
+
+// moved matches base to one side: as sides does, then what is left at one path
+// and differs in its namespace alone. A pipeline set it there, or one of the
+// versions leaves it out. What both sides added is not matched like that: it may
+// be two things.
+func (p *pairing) moved(b, side []*item) []int {
+	out := p.sides(b, side)
+	taken := make([]bool, len(side))
+	for _, j := range out {
+		if j >= 0 {
+			taken[j] = true
+		}
+	}
+	pairTier(b, side, out, taken, func(it *item) place {
+		id := it.key
+		id.Namespace = ""
+		return place{it.path, id}
+	})
+	return out
 }
 
 // pairTier matches what is left over and unique by a key.
