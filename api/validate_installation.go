@@ -113,7 +113,7 @@ func ValidatePackageLock(l *v1alpha1.PackageLock) Issues {
 	}
 	owned := func(field string, owners map[string]string) {
 		for _, k := range sortedKeys(owners) {
-			if !slices.Contains(names, owners[k]) {
+			if !slices.Contains(refs, owners[k]) && !slices.Contains(names, owners[k]) {
 				missing(keyed(field, k), owners[k])
 			}
 		}

@@ -78,14 +78,20 @@ type assigner struct {
 // source is the template of an input and the instance whose scope it reads: what a parent maps, then what the
 // user gave, then the default where that is a template.
 func (a *assigner) source(i *Instance, kind string, f Field) (string, *Instance, bool) {
+	var found *Wire
 	for _, w := range slices.Concat(a.r.Wiring, a.r.made) {
 		name, ok := strings.CutPrefix(w.Field, kind)
 		if !ok || w.To != i.Ref() {
 			continue
 		}
 		if m, ok := match(Field{Name: name}, []Field{f}); ok && m.Name == f.Name {
-			return w.Template, a.r.Find(w.Parent), true
+			if found == nil || i.maker != nil && w.Parent == i.maker.Ref() && found.Parent != w.Parent {
+				found = &w
+			}
 		}
+	}
+	if found != nil {
+		return found.Template, a.r.Find(found.Parent), true
 	}
 	if i.root != nil {
 		given := i.root.Parameters

@@ -478,7 +478,7 @@ func (b *binder) packages(r *Requirement, alt int) []option {
 	case pkg == "" && len(out) == 0:
 		b.failed(b.ask(r))
 	case pkg == "":
-	case b.u.cat.scope(pkg) != ScopeAny && len(out) > 0 && b.holds(out):
+	case b.u.scope(pkg) != ScopeAny && len(out) > 0 && b.holds(out):
 	case b.installs() || b.place(pkg) != nil:
 		out = append(out, b.made(r, pkg)...)
 	case len(out) == 0:
@@ -545,7 +545,7 @@ func (b *binder) ask(r *Requirement) failure {
 // existing are the installations that match a requirement: local ones before global ones, one that is
 // already bound before all others. Something else that is being installed may match as well.
 func (b *binder) existing(r *Requirement, pkg string) []option {
-	if r.Share.Mode == ModeNone && b.u.cat.scope(pkg) == ScopeAny {
+	if r.Share.Mode == ModeNone && b.u.scope(pkg) == ScopeAny {
 		return nil
 	}
 	var local, global []option
@@ -569,7 +569,7 @@ func (b *binder) existing(r *Requirement, pkg string) []option {
 			add(i.Namespace, i.Ref(), option{slot: s.id, allowed: set})
 		}
 	}
-	if b.u.cat.scope(pkg) == ScopeAny {
+	if b.u.scope(pkg) == ScopeAny {
 		for _, w := range b.u.wants {
 			s := b.u.wantSlot(w)
 			if s == nil || s.kind != slotFresh || s.pkg != pkg || w.Namespace != b.ns && w.Namespace != "" || !b.shares(r, s.share, s.labels) {
@@ -598,7 +598,7 @@ func (b *binder) shares(r *Requirement, have Share, labels map[string]string) bo
 
 // fitsInstallation are the versions at which an installation would match; nil when none.
 func (b *binder) fitsInstallation(r *Requirement, pkg string, i *Installation) (solve.Set, *slot) {
-	scope := b.u.cat.scope(i.Package)
+	scope := b.u.scope(i.Package)
 	same := i.Package == pkg
 	inScope := i.Namespace == b.ns || i.Namespace == "" || scope == ScopeCluster && same
 	if !inScope || !same && !b.k.byInterface() {
@@ -724,7 +724,7 @@ func (b *binder) made(r *Requirement, pkg string) []option {
 		return nil
 	}
 	out := []option{{slot: s.id, allowed: set, text: "a new " + pkg}}
-	if e := b.u.cat.packages[pkg]; b.u.cat.scope(pkg) == ScopeAny && e.ranges > 1 && r.Share.Mode != ModeNone && b.known {
+	if e := b.u.cat.packages[pkg]; b.u.scope(pkg) == ScopeAny && e.ranges > 1 && r.Share.Mode != ModeNone && b.known {
 		own := b.fresh(r, r.Version+"|"+r.Default)
 		out = append(out, option{slot: own.id, allowed: b.fitting(own, r, pkg), text: "a new " + pkg + " beside the shared one"})
 	}
@@ -759,7 +759,7 @@ func (b *binder) fresh(r *Requirement, own string) *slot {
 	switch {
 	case key != "":
 		switch {
-		case b.u.cat.scope(pkg) != ScopeCluster:
+		case b.u.scope(pkg) != ScopeCluster:
 		case b.u.in.ClusterNamespace != nil:
 			ns = *b.u.in.ClusterNamespace
 		case len(b.u.wants) > 0:

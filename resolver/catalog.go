@@ -30,10 +30,13 @@ type entry struct {
 	name     string
 	versions []*version
 	cands    []cand // the versions as candidates
+	public   []cand // those that dependencies may have
 	scope    Scope
 	ranges   int      // how many different ranges the catalogue's requirements on it have
 	admitted sync.Map // by a requirement's range, default and prereleases: the indexes of the versions in it, a solve.Set
 }
+
+func private(c cand) bool { return c.v.Private }
 
 // version is one version of a package with its parsed number.
 type version struct {
@@ -97,6 +100,10 @@ func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 			e.cands = append(e.cands, cand{v: v, text: v.Version, sem: v.sem, digest: v.Digest})
 			e.scope = stricter(e.scope, v.Scope)
 			countRanges(v.Requires, ranges)
+		}
+		e.public = e.cands
+		if slices.ContainsFunc(e.cands, private) {
+			e.public = slices.DeleteFunc(slices.Clone(e.cands), private)
 		}
 	}
 	c.names = sortedKeys(c.packages)

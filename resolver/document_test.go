@@ -267,7 +267,7 @@ func TestLockDocument(t *testing.T) {
 	if again := render("1.0.0", nil); again != before {
 		t.Error(cmp.Diff(before, again))
 	}
-	for _, want := range []string{"why: needed by n/app as a", "why: asked for", "x.org/B: b", "- - n/a\n    - n/b\n  - - n/app"} {
+	for _, want := range []string{"why: needed by n/app as a", "why: asked for", "x.org/B: n/b", "- - n/a\n    - n/b\n  - - n/app"} {
 		if !strings.Contains(before, want) {
 			t.Errorf("%q is not in\n%s", want, before)
 		}

@@ -98,7 +98,7 @@ func (u *universe) contradictions() []string {
 		ref := Installation{Name: w.name(), Namespace: w.Namespace}.Ref()
 		if had, ok := place[key]; ok && had != ref {
 			what := "one per cluster"
-			if u.cat.scope(w.Package) == ScopeNamespace {
+			if u.scope(w.Package) == ScopeNamespace {
 				what = "one per namespace"
 			}
 			out = append(out, fmt.Sprintf("%s is asked for as %s and as %s, and there is %s; leave one of them", w.Package, had, ref, what))

@@ -43,7 +43,7 @@ func TestUpdateLockKeepsComments(t *testing.T) {
 		"    digest: sha256:a1\n", "    digest: sha256:a1 # checked\n",
 		"    version: 1.0.0\n    digest: sha256:c1", "    version: 1.0.0 # pinned for now\n    digest: sha256:c1",
 		"    - field: parameters.q\n", "    # of q\n    - field: parameters.q\n",
-		"    x.org/C: c\n", "    x.org/C: c # theirs\n",
+		"    x.org/C: n/c\n", "    x.org/C: n/c # theirs\n",
 		"  - - n/app\n", "  - - n/app # last\n",
 	).Replace(string(data))
 	if n := strings.Count(commented, "#"); n != 8 {

@@ -141,11 +141,11 @@ func (k *locker) owners() {
 		}
 		for _, p := range i.manifest.Provides {
 			if p.GVK != nil {
-				k.out.CustomResourceDefinitions[p.GVK.GroupKind()] = i.Name
+				k.out.CustomResourceDefinitions[p.GVK.GroupKind()] = i.Ref()
 			}
 		}
 		for _, c := range i.manifest.Compositions {
-			k.out.Compositions[c] = i.Name
+			k.out.Compositions[c] = i.Ref()
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (k *locker) below(p *LockedPackage) {
 		k.add(*old)
 		take := func(into, owners map[string]string) {
 			for what, owner := range owners {
-				if _, taken := into[what]; owner == old.Name && !taken {
+				if _, taken := into[what]; (owner == to || owner == old.Name) && !taken {
 					into[what] = owner
 				}
 			}

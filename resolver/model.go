@@ -62,6 +62,8 @@ type Package struct {
 	ContextKeys map[string]string `json:"-"`
 	// Objects are the names of the objects that an active revision controls.
 	Objects []string `json:"objects,omitempty"`
+	// Private says that no catalogue has the version: it is only for who asks for it.
+	Private bool `json:"-"`
 }
 
 // Field is a parameter, a credential or an output. ID, where both sides have one, stands for its name.
@@ -207,6 +209,8 @@ type Installation struct {
 	Actual  *Actual `json:"actual,omitempty"`
 	// Values are the known values of its outputs.
 	Values map[string]string `json:"values,omitempty"`
+	// Fixed tells that others made it: no dependency changes it.
+	Fixed bool `json:"-"`
 	// Manifest is what it is, where the catalogue does not have its version.
 	Manifest           *Package `json:"-"`
 	DeleteDependencies bool     `json:"deleteDependencies,omitempty"`

@@ -231,6 +231,7 @@ func (b *builder) name() {
 		}
 		taken[i.Ref()] = true
 	}
+	b.keepMakers()
 	for _, i := range b.out.Instances {
 		if !i.Existing && !i.Requested {
 			i.Owner = i.maker.Name
@@ -239,6 +240,39 @@ func (b *builder) name() {
 			}
 		}
 	}
+}
+
+// keepMakers leaves a shared instance with whom it was made for, by the lock, as long as that one needs it: who comes
+// later changes nothing about it.
+func (b *builder) keepMakers() {
+	for _, i := range b.out.Instances {
+		if i.Existing || i.Requested {
+			continue
+		}
+		for _, l := range []*Lock{b.u.in.Lock, b.u.in.Placed} {
+			p := lockedAs(l, i)
+			if p == nil {
+				continue
+			}
+			if at := slices.IndexFunc(b.asks[i], func(a asker) bool { return a.parent.Ref() == p.Owner }); at >= 0 {
+				a := b.asks[i][at]
+				i.Alias, i.root, i.maker = a.alias, a.parent.root, a.parent
+				break
+			}
+		}
+	}
+}
+
+func lockedAs(l *Lock, i *Instance) *LockedPackage {
+	if l == nil {
+		return nil
+	}
+	for n := range l.Packages {
+		if p := &l.Packages[n]; lockedRef(p) == i.Ref() && lockedPackage(p) == i.Package {
+			return p
+		}
+	}
+	return nil
 }
 
 // bind records what each requirement of an instance got.

@@ -33,6 +33,7 @@ type slot struct {
 	inst      *Installation
 	want      *Request // what asked for it, where something did
 	target    bool     // asked for by name: free to change
+	asked     bool     // may be a version of no catalogue
 	managed   bool     // follows an upgrade of its parent
 	share     Share
 	labels    map[string]string
@@ -384,7 +385,7 @@ func (u *universe) wantSlot(w *Request) *slot {
 	}
 	s := u.byKey[key]
 	if s == nil {
-		s = u.addSlot(key, &slot{kind: slotFresh, pkg: w.Package, namespace: w.Namespace, root: w})
+		s = u.addSlot(key, &slot{kind: slotFresh, pkg: w.Package, namespace: w.Namespace, root: w, asked: true})
 		s.locked = u.lockedAs(w.Namespace, w.name(), w.Package)
 		s.cands = u.candidates(s)
 	}
@@ -395,7 +396,7 @@ func (u *universe) wantSlot(w *Request) *slot {
 
 // scoped is the installation that takes the one place that a package's scope leaves, if there is one.
 func (u *universe) scoped(pkg, ns string) *Installation {
-	scope := u.cat.scope(pkg)
+	scope := u.scope(pkg)
 	for _, i := range u.insts {
 		if i.Package == pkg && (scope == ScopeCluster || scope == ScopeNamespace && i.Namespace == ns) {
 			return i
@@ -406,7 +407,7 @@ func (u *universe) scoped(pkg, ns string) *Installation {
 
 // scopeKey names the one place that a package's scope leaves for it; empty where scope leaves many.
 func (u *universe) scopeKey(pkg, ns string) string {
-	switch u.cat.scope(pkg) {
+	switch u.scope(pkg) {
 	case ScopeCluster:
 		return "cluster/" + pkg
 	case ScopeNamespace:
@@ -421,9 +422,13 @@ func (u *universe) candidates(s *slot) []cand {
 	if e == nil {
 		return nil
 	}
+	cands := e.public
+	if s.asked {
+		cands = e.cands
+	}
 	locked := lockedIn(u.in.Lock, s.pkg, s.namespace)
 	if len(locked) == 0 || u.upgrades(s) {
-		return slices.Clip(e.cands)
+		return slices.Clip(cands)
 	}
 	rank := func(c cand) int {
 		switch {
@@ -434,7 +439,7 @@ func (u *universe) candidates(s *slot) []cand {
 		}
 		return 2
 	}
-	out := slices.Clone(e.cands)
+	out := slices.Clone(cands)
 	slices.SortStableFunc(out, func(a, b cand) int { return rank(a) - rank(b) })
 	return out
 }
@@ -504,7 +509,7 @@ func (u *universe) instSlot(i *Installation, w *Request) *slot {
 		cur.digest = cur.v.Digest
 	}
 	s.cands = []cand{cur}
-	if s.target || s.managed || u.cat.scope(i.Package) != ScopeAny {
+	if s.target || s.managed || u.scope(i.Package) != ScopeAny {
 		for _, c := range u.candidates(s) {
 			if cur.v == nil || c.v != cur.v {
 				s.cands = append(s.cands, c)
@@ -532,6 +537,13 @@ func (u *universe) restrict(s *slot) {
 		up, down = u.allows()
 	}
 	cur := s.current()
+	if s.inst.Fixed {
+		l := limit{allowed: s.currentSet(), text: fmt.Sprintf("%s %s is installed as %s, which others manage", s.pkg, cur.text, s.inst.Ref())}
+		l.allowed.Add(0)
+		l.hints = []string{fmt.Sprintf("have those who manage %s change it, or take a version that suits %s %s", s.inst.Ref(), s.pkg, cur.text)}
+		s.limits = append(s.limits, l)
+		return
+	}
 	u.hold(s, cur.sem, up, down, func(c cand) bool { return c.current },
 		fmt.Sprintf("%s %s is installed as %s, %s", s.pkg, cur.text, s.inst.Ref(), u.scopeText(s)), s.inst.Ref())
 }
@@ -555,7 +567,7 @@ func (u *universe) holdPlaced(s *slot) {
 	var placed *LockedPackage
 	for i := range u.in.Placed.Packages {
 		p := &u.in.Placed.Packages[i]
-		if lockedPackage(p) != s.pkg || p.Namespace != s.namespace && u.cat.scope(s.pkg) != ScopeCluster {
+		if lockedPackage(p) != s.pkg || p.Namespace != s.namespace && u.scope(s.pkg) != ScopeCluster {
 			continue
 		}
 		if placed != nil {
@@ -616,7 +628,7 @@ func (u *universe) hold(s *slot, cur *semver.Version, up, down bool, current fun
 }
 
 func (u *universe) scopeText(s *slot) string {
-	switch u.cat.scope(s.pkg) {
+	switch u.scope(s.pkg) {
 	case ScopeCluster:
 		return "and there is one per cluster"
 	case ScopeNamespace:
@@ -743,4 +755,32 @@ func canonical(v any) string {
 		return fmt.Sprint(v)
 	}
 	return string(data)
+}
+
+// scope is that of a package here: of the versions that are locked, so that a version which nobody takes changes nothing,
+// else the strictest of all.
+func (u *universe) scope(pkg string) Scope {
+	if u.in.Lock == nil || slices.Contains(u.in.Refresh, pkg) || slices.Contains(u.in.Refresh, "*") {
+		return u.cat.scope(pkg)
+	}
+	out, found := ScopeAny, false
+	for i := range u.in.Lock.Packages {
+		p := &u.in.Lock.Packages[i]
+		if lockedPackage(p) != pkg {
+			continue
+		}
+		e := u.cat.packages[pkg]
+		if e == nil {
+			continue
+		}
+		for _, v := range e.versions {
+			if v.Version == p.Version {
+				out, found = stricter(out, v.Scope), true
+			}
+		}
+	}
+	if !found {
+		return u.cat.scope(pkg)
+	}
+	return out
 }

@@ -163,7 +163,9 @@ func NewPool(entries []resolver.Package, catalogs []*v1alpha1.Catalog, upstreams
 		}
 		if !there {
 			have[key{u.Package, u.Version}] = u.Digest
-			all = append(all, *u)
+			own := *u
+			own.Private = true
+			all = append(all, own)
 		}
 	}
 	cat, err := resolver.Documents{Candidates: all, Catalogs: catalogs}.Catalog()
@@ -202,7 +204,7 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 	}
 	for _, i := range t.Installations {
 		ns, here := t.Place(i)
-		if used[i] || !here {
+		if used[i] || !here || i.Spec.Package == LockPackage { // that one has a policy and is no package of a catalogue
 			continue
 		}
 		own := *i
@@ -223,6 +225,9 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 		if i.Spec.Target != "" {
 			in.Want = append(in.Want, resolver.FromInstallation(&own))
 		}
+	}
+	for n := range in.Installations {
+		in.Installations[n].Fixed = true
 	}
 	return in, errors.Join(errs...)
 }
@@ -276,7 +281,7 @@ func (t *Target) Needs() bool {
 	}
 	return slices.ContainsFunc(t.Installations, func(i *v1alpha1.Installation) bool {
 		_, here := t.Place(i)
-		return here && !used[i] && i.Spec.Target != "" && i.Status.CurrentRevision == ""
+		return here && !used[i] && i.Spec.Target != "" && i.Status.CurrentRevision == "" && i.Spec.Package != LockPackage
 	})
 }
 
@@ -477,9 +482,8 @@ func newer(was, now string) bool {
 	return errA == nil && errB == nil && b.GreaterThan(a)
 }
 
-// unallowed refuses changes that no search could refuse: of what others put
-// there, and of what is in place of several instances of one package, of which
-// it knows only now which is which.
+// unallowed refuses changes that no search could refuse: of what is in place of
+// several instances of one package, of which it is known only now which is which.
 func (a *Answer) unallowed() error {
 	up, down := true, true
 	for _, w := range a.Input.Want {
@@ -490,9 +494,6 @@ func (a *Answer) unallowed() error {
 	for _, i := range a.Resolution.Instances {
 		switch c := a.change(i); {
 		case c == nil:
-		case i.Existing:
-			e.Reasons = append(e.Reasons, fmt.Sprintf("%s has %s %s, which others manage, and %s needs %s", i.Ref(), i.Package, c.From, strings.Join(a.Requirers(i.Ref()), ", "), c.To))
-			e.Hints = append(e.Hints, fmt.Sprintf("have %s changed to %s %s by who manages it, or take it over with a PackageVariant whose spec.adoptionPolicy is adoptExisting", i.Ref(), i.Package, c.To))
 		case c.Kind == "upgrade" && !up || c.Kind == "downgrade" && !down:
 			e.Reasons = append(e.Reasons, fmt.Sprintf("%s is at %s and would get %s", i.Ref(), c.From, c.To))
 			e.Hints = append(e.Hints, fmt.Sprintf("allow a change of %s: add %q to spec.dependencies.allowChanges of the Installations of this target", i.Ref(), strings.ToUpper(c.Kind[:1])+c.Kind[1:]))

@@ -392,6 +392,11 @@ func (e *Engine) judge(ctx context.Context, w *work, item *Item) {
 	default:
 		item.write = nil
 	}
+	if e.cfg.Dependencies == nil && item.write != nil && from != nil && from.inputs.Values != "" {
+		// What is built without its values is not what the next whole run would build.
+		parts.values = "left"
+		w.inputs = parts.from(latest).digest()
+	}
 	if item.write != nil && e.cfg.Memo != nil && !w.invoked && from != nil && (from.Number > 0 || !behind(w.since, latest)) && e.cfg.Memo.Has(w.memoKey()) {
 		item.Action, item.Reasons, item.write = UpToDate, nil, nil
 	}

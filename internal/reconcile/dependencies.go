@@ -93,7 +93,7 @@ func (t *fleetTarget) path(ref string) string {
 // what a package needs). One target's conflict is that target's alone.
 func (e *Engine) dependencies(ctx context.Context, plan *Plan, wanted []*variant) []*variant {
 	e.untouchable = map[place]string{}
-	targets := e.targetsOf(wanted)
+	targets := e.targetsOf(plan, wanted)
 	e.readUpstreams(ctx, wanted)
 	for _, t := range targets {
 		t.read(ctx, e)
@@ -115,7 +115,7 @@ func (e *Engine) dependencies(ctx context.Context, plan *Plan, wanted []*variant
 }
 
 // targetsOf groups variants by target, sorted.
-func (e *Engine) targetsOf(wanted []*variant) []*fleetTarget {
+func (e *Engine) targetsOf(plan *Plan, wanted []*variant) []*fleetTarget {
 	byID := map[string]*fleetTarget{}
 	var out []*fleetTarget
 	for _, v := range wanted {
@@ -135,6 +135,8 @@ func (e *Engine) targetsOf(wanted []*variant) []*fleetTarget {
 			repo, rest, _ := strings.Cut(strings.Trim(i.Spec.Target, "/"), "/")
 			if r := e.repos[repoKey{ns, repo}]; r != nil && r.git != nil && r.err == nil {
 				e.target(byID, r, depend.In(r.obj.Annotations[variformv1alpha1.TargetsAnnotation], rest+"/x"), &out)
+			} else if r == nil && repo != "" {
+				plan.Warnings = append(plan.Warnings, fmt.Sprintf("Installation %s/%s has no effect: its target %s is in no registered Repository", ns, i.Name, i.Spec.Target))
 			}
 		}
 		for _, i := range e.cfg.Fleet.Installations {
@@ -293,6 +295,9 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 	entries, problems := deps.Read(ctx)
 	doubt := e.uncertain(plan, problems)
 	plan.Problems = append(plan.Problems, problems...)
+	for _, t := range active {
+		t.Refresh = deps.Refresh
+	}
 	e.readEnvironment(ctx, active)
 	var upstreams []*resolver.Package
 	for _, t := range active {
@@ -602,6 +607,9 @@ func (t *fleetTarget) exists(ctx context.Context, ref string, s *state, dropped 
 	var labels map[string]string
 	if k, err := mutate.Read(pkg, ""); err == nil {
 		if owner, owned := mutate.OwnerOf(k); dropped != nil && owned && !t.leaves(dropped, owner) {
+			if t.Lock == nil && owner.For != "" && len(t.Refresh) == 0 {
+				return fmt.Errorf("%s was brought by an answer of which there is no lock (%s): bring the lock's revision back, or resolve anew, with what is newest, by --upgrade '*'", s.path, t.lockPath)
+			}
 			return nil
 		}
 		labels = k.Labels
@@ -832,18 +840,21 @@ func (t *fleetTarget) fail() {
 // it any more.
 func (e *Engine) hold(ctx context.Context, t *fleetTarget, why string) {
 	e.untouchable[place{t.repo.git, t.lockPath}] = why
-	for _, h := range []*head{t.repo.stateOf(t.lockPath).latest, t.repo.stateOf(t.lockPath).open()} {
+	s, read := t.repo.stateOf(t.lockPath), false
+	for _, h := range []*head{s.latest, s.open()} {
 		if h == nil {
 			continue
 		}
 		lock, err := t.readLock(ctx, h)
-		if err != nil {
-			e.untouchable[place{t.repo.git, ""}] = why // all of it: what was brought cannot be told
-			continue
+		if read = err == nil; !read {
+			break
 		}
 		for _, p := range lock.Packages {
 			e.untouchable[place{t.repo.git, t.path(path.Join(p.Namespace, p.Name))}] = why
 		}
+	}
+	if !read { // what was brought cannot be told
+		e.untouchable[place{t.repo.git, ""}] = why
 	}
 }
 

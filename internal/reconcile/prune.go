@@ -15,6 +15,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/variantgen"
 )
 
 // removal is a package of this manager's that no variant wants any more.
@@ -297,7 +298,7 @@ func (e *Engine) removeRevision(ctx context.Context, item *Item, r *removal, h *
 		// The Kptfile has the last word: a person gave it up, or away.
 		return nil
 	}
-	if owner.For != "" && e.cfg.Dependencies == nil {
+	if e.cfg.Dependencies == nil && (owner.For != "" || owner.Variant == e.cfg.Manager+"/"+item.Namespace+"/"+variantgen.Name("dependency", item.Repository, item.Package)) {
 		item.Action, item.Reasons = UpToDate, []string{"another package needed it, and dependencies are left alone in this run"}
 		return nil
 	}

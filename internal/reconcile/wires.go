@@ -257,6 +257,11 @@ func closure(selected, all []*variant) []*variant {
 				}
 			}
 		}
+		for _, o := range t.plan.Answer.Resolution.Reads(v.dep.ref) { // what others map to it, too
+			if d := t.variants[o.Instance]; d != nil {
+				add(d)
+			}
+		}
 		for _, o := range all {
 			if o.isLock() && o.dep.target == t {
 				want[o] = true

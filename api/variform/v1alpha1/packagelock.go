@@ -20,9 +20,9 @@ type PackageLockSpec struct {
 	Target string `json:"target,omitempty"`
 	// Packages are the instances, sorted by namespace and name.
 	Packages []LockedPackage `json:"packages,omitempty"`
-	// CustomResourceDefinitions ("group/Kind") map to the installation that owns them.
+	// CustomResourceDefinitions ("group/Kind") map to the installation that owns them, "namespace/name" or "name".
 	CustomResourceDefinitions map[string]string `json:"customResourceDefinitions,omitempty"`
-	// Compositions map to the installation that owns them.
+	// Compositions map to the installation that owns them, likewise.
 	Compositions map[string]string `json:"compositions,omitempty"`
 	// Plan are waves of instances: all of a wave may run at once, after all waves before it.
 	Plan [][]string `json:"plan,omitempty"`
