@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/api"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/injector"
 	"github.com/variform/variform/internal/catalog"
 	"github.com/variform/variform/internal/function"
@@ -209,6 +210,7 @@ func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Confi
 	for _, p := range fleet.Problems {
 		cfg.Fleet.Problems = append(cfg.Fleet.Problems, p)
 	}
+	cfg.Fleet.Hidden = fleet.MayHide(variformv1alpha1.KindInstallation, variformv1alpha1.KindCatalog)
 	objects := make([]injector.Object, 0, len(fleet.Objects))
 	for _, o := range fleet.Objects {
 		cfg.Fleet.Objects = append(cfg.Fleet.Objects, variantgen.Object{

@@ -325,6 +325,7 @@ func (e *Engine) again(ctx context.Context, git *gitrepo.Repo, items []*Item) (t
 	if err := e.buildAll(ctx, planned); err != nil {
 		return nil, nil, err
 	}
+	holdLocks(planned)
 	for _, i := range planned {
 		if i.repo() != nil {
 			todo = append(todo, i)

@@ -158,6 +158,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*Verdict, []err
 			errs = append(errs, unread...)
 		}
 	}
+	errs = append(errs, e.apart(ctx, req, out, decidable)...)
 	errs = append(errs, expectations(out, req.Expect)...)
 	if len(out) == 0 && len(errs) == 0 {
 		errs = append(errs, fmt.Errorf("%w: no revision to %s", ErrNothing, req.Decision))

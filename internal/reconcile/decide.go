@@ -392,6 +392,11 @@ func (e *Engine) judge(ctx context.Context, w *work, item *Item) {
 	default:
 		item.write = nil
 	}
+	if d := w.dep; d != nil && d.wires != nil && item.write != nil && from != nil && from.inputs.Values != then.Values && d.target.doubt.why != "" && !d.target.doubt.loss {
+		item.fail(stalled("%s, so that its values, which would change, are not trusted", d.target.doubt.why))
+		item.write = nil
+		return
+	}
 	if e.cfg.Dependencies == nil && item.write != nil && from != nil && from.inputs.Values != "" {
 		// What is built without its values is not what the next whole run would build.
 		parts.values = "left"

@@ -324,6 +324,7 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 			t.err = errors.Join(t.err, errors.New("the catalogue cannot be used: see the problems of the run"))
 		}
 	}
+	oneLock(active)
 	plans, _ := parallel(ctx, e.limit(), active, func(_ context.Context, t *fleetTarget) *TargetPlan {
 		p := &TargetPlan{Namespace: t.Namespace, Name: t.Name(), target: t}
 		t.plan = p
@@ -355,6 +356,24 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 		plan.Targets = append(plan.Targets, p)
 	}
 	return slices.DeleteFunc(out, func(v *variant) bool { return v.dep.target.err != nil })
+}
+
+// oneLock refuses targets that share a folder, seen through two Repositories.
+func oneLock(targets []*fleetTarget) {
+	first := map[place]*fleetTarget{}
+	for _, t := range targets {
+		at := place{t.repo.git, t.lockPath}
+		o := first[at]
+		if o == nil {
+			first[at] = t
+			continue
+		}
+		err := fmt.Errorf("targets %s and %s are one folder of %s: a folder has one lock, so use one Repository for it, or folders apart", o.ID(), t.ID(), t.repo.git.URL())
+		t.err = errors.Join(t.err, err)
+		if !strings.Contains(fmt.Sprint(o.err), err.Error()) {
+			o.err = errors.Join(o.err, err)
+		}
+	}
 }
 
 // doubt is why an answer must not be other than the last one in this run.
@@ -389,6 +408,8 @@ func (e *Engine) uncertain(plan *Plan, catalogue []error) doubt {
 	switch {
 	case unread > 0:
 		return doubt{why: plural(unread, "part") + " of the catalogue could not be read"}
+	case e.cfg.Fleet.Hidden:
+		return doubt{why: "an Installation or a Catalog may be among what could not be read"}
 	case len(plan.Problems) > 0:
 		return doubt{plural(len(plan.Problems), "input") + " could not be read", true}
 	}
@@ -461,7 +482,12 @@ func (t *fleetTarget) environment(ctx context.Context, e *Engine) error {
 		head *head
 		into **resolver.Lock
 	}{{s.latest, &t.Placed}, {s.open(), &t.Lock}} {
-		if l.head == nil || !e.mine(l.head.owner, t.Namespace) || l.head.Lifecycle == gitrepo.DeletionProposed {
+		if l.head == nil || l.head.Lifecycle == gitrepo.DeletionProposed {
+			continue
+		}
+		if !e.mine(l.head.owner, t.Namespace) {
+			errs = append(errs, fmt.Errorf("%s of %s is the lock of %s: a folder has one lock, so give each fleet folders of its own (spec.git.directory of the Repository, or its annotation %s), or describe both in one",
+				l.head.Ref.Name, t.repo.git.URL(), cmp.Or(l.head.owner, "nobody known"), variformv1alpha1.TargetsAnnotation))
 			continue
 		}
 		lock, err := t.readLock(ctx, l.head)

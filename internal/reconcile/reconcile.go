@@ -44,6 +44,9 @@ type Fleet struct {
 	// Installations say how the revisions of packages become active, and how
 	// many are kept.
 	Installations []*variformv1alpha1.Installation
+	// Hidden says that one of the Problems may hide an Installation or a Catalog:
+	// what they say of versions and values is not known.
+	Hidden bool
 	// Problems lists inputs that could not be read. Nothing is deleted while
 	// there is one.
 	Problems []error

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -176,4 +177,66 @@ func whole(v *Verdict, list []*Verdict, d Decision) error {
 		}
 	}
 	return nil
+}
+
+// apart refuses approvals that would part what belongs together: of a package
+// while one that it needs stays open, and of a lock while a package of its
+// target does.
+func (e *Engine) apart(ctx context.Context, req Request, chosen, all []*Verdict) (errs []error) {
+	if req.Decision != Approve || req.Alone {
+		return nil
+	}
+	in := map[*Verdict]bool{}
+	for _, v := range chosen {
+		in[v] = true
+	}
+	left := map[unit]map[string]*Verdict{} // open and not chosen, by ref
+	for _, v := range all {
+		if u := unitOf(v); !in[v] && v.From.Open() && lockRank(v) == 0 {
+			if left[u] == nil {
+				left[u] = map[string]*Verdict{}
+			}
+			left[u][u.ref(v.Package)] = v
+		}
+	}
+	locks := map[unit]*resolver.Lock{}
+	for _, v := range chosen {
+		u := unitOf(v)
+		if len(left[u]) == 0 || !v.From.Open() {
+			continue
+		}
+		if lockRank(v) > 0 {
+			ref := slices.Min(slices.Collect(maps.Keys(left[u])))
+			v.Err = fmt.Errorf("it is published with the packages that it names, and %s is open: approve the target %s as a whole", left[u][ref].Identity, path.Join(u.repo.obj.Name, u.dir))
+			continue
+		}
+		lock, read := locks[u]
+		if !read {
+			var err error
+			if lock, err = e.newestLock(ctx, u); err != nil {
+				errs = append(errs, err)
+			}
+			locks[u] = lock
+		}
+		if lock == nil {
+			continue
+		}
+		need := needs(lock)
+		seen := map[string]bool{}
+		list := []string{u.ref(v.Package)}
+		for at := 0; at < len(list); at++ {
+			for _, d := range need[list[at]] {
+				if !seen[d] {
+					seen[d] = true
+					list = append(list, d)
+				}
+			}
+		}
+		for _, d := range list[1:] {
+			if o := left[u][d]; o != nil && v.Err == nil {
+				v.Err = fmt.Errorf("it needs %s, which is open (%s): approve that too, or the target %s as a whole, or this alone with --dependencies=false", o.Identity, o.From, path.Join(u.repo.obj.Name, u.dir))
+			}
+		}
+	}
+	return errs
 }
