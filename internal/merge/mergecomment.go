@@ -34,7 +34,7 @@ func AddMergeComments(p *krm.Package) error {
 	}
 	for name, rs := range missing {
 		f, _ := p.Read(name)
-		f.Data = addComments(f.Data, rs)
+		f.Data = addComments(f.Data, rs, func(r *krm.Resource) (string, string) { return r.Namespace(), r.Name() })
 		p.Write(f)
 	}
 	var errs []error
@@ -68,7 +68,7 @@ func upstreamIdentifier(r *krm.Resource) string {
 
 // addComments writes the comment behind "metadata:" of each resource of a
 // file. One whose metadata is written in flow has no place for it.
-func addComments(data []byte, rs []*krm.Resource) []byte {
+func addComments(data []byte, rs []*krm.Resource, called func(*krm.Resource) (namespace, name string)) []byte {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for _, r := range rs {
 		root := r.Node().YNode()
@@ -82,7 +82,8 @@ func addComments(data []byte, rs []*krm.Resource) []byte {
 			continue
 		}
 		end := lines[at][len(bytes.TrimRight(lines[at], "\r\n")):]
-		lines[at] = slices.Concat(text, fmt.Appendf(nil, " # %s %s/%s", mergeComment, r.Namespace(), r.Name()), end)
+		namespace, name := called(r)
+		lines[at] = slices.Concat(text, fmt.Appendf(nil, " # %s %s/%s", mergeComment, namespace, name), end)
 	}
 	return bytes.Join(lines, nil)
 }

@@ -289,7 +289,11 @@ func (e *Engine) render(ctx context.Context, w *work, pkg *krm.Package, item *It
 			}
 		}
 	}
-	return res.Package, nil
+	out, err := merge.KeepIdentities(pkg, res.Package)
+	if err != nil {
+		return nil, fmt.Errorf("rendering %s: %w", w.state.path, err)
+	}
+	return out, nil
 }
 
 func (i *Item) readConditions() error {
