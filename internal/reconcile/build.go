@@ -70,6 +70,11 @@ func (e *Engine) make(ctx context.Context, item *Item) error {
 			}
 		}
 	}
+	if e.cfg.Dependencies == nil && w.from != nil && w.from.inputs.Values != "" {
+		if err := unwire(pkg); err != nil {
+			return err
+		}
+	}
 	if pkg, err = e.render(ctx, w, pkg, item); err != nil {
 		return err
 	}

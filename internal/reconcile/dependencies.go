@@ -304,7 +304,6 @@ func (e *Engine) resolveTargets(ctx context.Context, plan *Plan, targets []*flee
 		// What one variant needs cannot be told, so what all of them need cannot.
 		t.err = errors.Join(t.unread, t.err)
 		t.doubt = doubt
-		t.Refresh = deps.Refresh
 		if t.Platform == nil {
 			t.Platform = deps.Platform
 		}

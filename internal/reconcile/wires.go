@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/wiring"
 	"github.com/variform/variform/resolver"
 )
@@ -287,4 +288,20 @@ func (v *variant) managed() []*variant {
 		}
 	}
 	return out
+}
+
+// unwire says of every value that other packages gave that it may not be there:
+// the package was built without them.
+func unwire(p *krm.Package) error {
+	k, err := mutate.Read(p, "")
+	if err != nil {
+		return err
+	}
+	var gates []wiring.Gate
+	for _, t := range mutate.Gates(k) {
+		if name, ok := strings.CutPrefix(t, wiring.ConditionPrefix); ok {
+			gates = append(gates, wiring.Gate{Name: name, Message: "was built with --dependencies=false: a run with them puts the value back"})
+		}
+	}
+	return wiring.SetGates(p, gates)
 }
