@@ -19,7 +19,8 @@ ARCHES    := amd64 arm64
 
 # Packages that start goroutines: the only ones that the race detector repeats.
 RACE_PACKAGES := $(patsubst %,./%/...,$(wildcard \
-	internal/gitrepo internal/krm internal/ocirepo internal/reconcile internal/render internal/source test/e2e variantgen))
+	internal/depend internal/fnmain internal/gitrepo internal/krm internal/ocirepo internal/reconcile internal/render internal/source \
+	test/e2e test/fleet test/oci variantgen))
 
 FUZZTIME  ?= 30s
 FUZZ      ?= .
