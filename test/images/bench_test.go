@@ -63,7 +63,7 @@ spec:
 // each runtime in turn, and reports the median milliseconds of each: in process,
 // as a program, in a container of its own (the image is there), in the first
 // container of a run and in one that has served a call; and the engine alone
-// with the function's --help, by `podman run` and by `podman exec`.
+// with the function's --help, by `podman run` and by `podman exec`. A wasm runtime, which Variform does not have, stands beside them.
 func BenchmarkRuntimes(b *testing.B) {
 	if _, err := exec.LookPath("podman"); err != nil {
 		b.Skip("SKIPPED: podman is not on the PATH")
@@ -116,6 +116,7 @@ func BenchmarkRuntimes(b *testing.B) {
 		}},
 		{"reused", pass(again, image)},
 		{"podman-run", podman("run", "--rm", "-i", "--network", "none", "--user", "nobody", "--security-opt=no-new-privileges", made.image(name), "--help")},
+		{"wasm", wasm(b, name)},
 		{"podman-exec", podman("exec", "-i", warm, "/usr/local/bin/"+name, "--help")},
 	}
 	pass(again, image)(b) // the first call starts the container
