@@ -82,7 +82,7 @@ func (w *reach) managed(i *Installation) []*Installation {
 		case VerbUninstall:
 			action = l.Uninstall
 		}
-		if does(l, action) || w.verb == VerbUninstall && i.DeleteDependencies && d.Owner == i.Name {
+		if l.Does(action) || w.verb == VerbUninstall && i.DeleteDependencies && d.Owner == i.Name {
 			out = append(out, d)
 		}
 	}

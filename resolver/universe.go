@@ -131,7 +131,7 @@ func newUniverse(in Input) *universe {
 	u.addSlot("", &slot{kind: slotRoot, cands: []cand{{}}})
 	for _, w := range u.wants {
 		if i := u.installation(w.Namespace, w.name()); i != nil && w.Upgrade && !w.SkipDependencies {
-			u.follow(i, func(l Lifecycle) bool { return does(l, l.Upgrade) })
+			u.follow(i, func(l Lifecycle) bool { return l.Does(l.Upgrade) })
 		}
 	}
 	return u
@@ -165,14 +165,6 @@ func (u *universe) follow(i *Installation, reaches func(Lifecycle) bool) {
 			u.follow(d, reaches)
 		}
 	}
-}
-
-// does tells whether a lifecycle includes an action.
-func does(l Lifecycle, action *bool) bool {
-	if action != nil {
-		return *action
-	}
-	return l.Managed
 }
 
 // installation finds an installation by "name" (in a namespace, else global) or "namespace/name".

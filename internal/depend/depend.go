@@ -714,7 +714,7 @@ func Changed(old, now *resolver.Lock) []Change {
 		}
 		out = append(out, Change{Ref: ref, What: what})
 	}
-	for _, ref := range slices.Sorted(mapKeys(was)) {
+	for _, ref := range slices.Sorted(maps.Keys(was)) {
 		out = append(out, Change{Ref: ref, What: " goes", Gone: true})
 	}
 	return out

@@ -1,8 +1,6 @@
 package depend
 
 import (
-	"iter"
-	"maps"
 	"path"
 	"regexp"
 	"strings"
@@ -25,8 +23,6 @@ func TagVersion(tag string) (string, bool) {
 	}
 	return "", false
 }
-
-func mapKeys[V any](m map[string]V) iter.Seq[string] { return maps.Keys(m) }
 
 // In says which of a Repository's patterns of folders a package is in, by its
 // path: the folder that matches, "" for none. The patterns are those of

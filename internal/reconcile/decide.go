@@ -68,10 +68,13 @@ func (e *Engine) wired(w *work) string {
 	switch {
 	case e.cfg.Dependencies == nil && w.from != nil:
 		return w.from.inputs.Values
-	case w.dep == nil || w.dep.wires == nil || len(w.dep.wires.text()) == 0:
+	case w.dep == nil || w.dep.wires == nil:
 		return ""
 	}
-	return short(hash(w.dep.wires.text()...))
+	if text := w.dep.wires.text(); len(text) > 0 {
+		return short(hash(text...))
+	}
+	return ""
 }
 
 // madeFor is what variform.dev/owner says of its package.

@@ -55,13 +55,20 @@ type fleetTarget struct {
 	depend.Target
 	repo     *repository
 	variants map[string]*variant // wanted and derived, by path below the target
-	existing map[string]*krm.Package
+	existing map[string]present  // that no variant makes, by path below the target
 	err      error
 	unread   error // variants of which it cannot be told what they need
 	lockPath string
 	paths    []string // of the packages that are there, sorted
 	plan     *TargetPlan
 	doubt    doubt
+}
+
+// present is a package that stands in a target, and what it brings and gives.
+type present struct {
+	pkg     *krm.Package
+	apis    []resolver.GVK
+	outputs []variformv1alpha1.ManifestOutput
 }
 
 // dependent is what a variant has to do with its target's dependencies.
@@ -103,7 +110,7 @@ func (e *Engine) dependencies(ctx context.Context, plan *Plan, wanted []*variant
 	}
 	e.readClaims(ctx, targets)
 	for _, t := range targets {
-		if t.err == nil {
+		if t.err == nil && t.plan == nil { // what was resolved was checked
 			if err := t.owners(ctx, e); err != nil {
 				t.err = stalledError{err}
 			}
@@ -177,7 +184,7 @@ func (e *Engine) target(byID map[string]*fleetTarget, r *repository, dir string,
 	id := r.obj.Namespace + "/" + r.obj.Name + "/" + dir
 	t := byID[id]
 	if t == nil {
-		t = &fleetTarget{repo: r, variants: map[string]*variant{}, existing: map[string]*krm.Package{}}
+		t = &fleetTarget{repo: r, variants: map[string]*variant{}, existing: map[string]present{}}
 		t.Namespace, t.Repository, t.Directory = r.obj.Namespace, r.obj.Name, dir
 		t.lockPath = t.path(depend.LockPackage)
 		byID[id] = t
@@ -651,7 +658,7 @@ func (t *fleetTarget) exists(ctx context.Context, ref string, s *state, dropped 
 	if o.err != nil {
 		return fmt.Errorf("package %s at %s: %w", s.path, s.latest.Ref.Name, o.err)
 	}
-	t.existing[ref] = pkg
+	t.existing[ref] = present{pkg, o.apis, o.outputs}
 	i := resolver.Installation{Name: path.Base(ref), Package: o.pkg.Package, Version: o.pkg.Version, Manifest: o.pkg, Labels: labels}
 	if dir := path.Dir(ref); dir != "." {
 		i.Namespace = dir
@@ -740,9 +747,7 @@ func (e *Engine) conclude(ctx context.Context, p *TargetPlan) []*variant {
 	}
 	for _, l := range lock.Spec.Packages { // what others put there has owners of APIs too
 		ref := path.Join(l.Namespace, l.Name)
-		if pkg := t.existing[ref]; pkg != nil {
-			own(&lock.Spec, ref, depend.APIs(pkg))
-		}
+		own(&lock.Spec, ref, t.existing[ref].apis)
 	}
 	if changes := t.doubt.about(depend.Changed(t.Lock, &lock.Spec)); len(changes) > 0 {
 		errs = append(errs, fmt.Errorf("%s, so that this change is not trusted: %s", t.doubt.why, strings.Join(limit(changes, 3), "; ")))
@@ -807,7 +812,7 @@ func (e *Engine) readClaims(ctx context.Context, targets []*fleetTarget) {
 			x.target.err = stalledError{errors.Join(x.target.err, fmt.Errorf("reading %s: %w", x.state.latest.Ref.Name, err))}
 			continue
 		}
-		x.target.existing[x.ref] = pkg
+		x.target.existing[x.ref] = present{pkg: pkg, apis: depend.APIs(pkg)}
 	}
 }
 
@@ -830,7 +835,7 @@ func (t *fleetTarget) owners(ctx context.Context, e *Engine) error {
 		}
 	}
 	for _, ref := range slices.Sorted(maps.Keys(t.existing)) {
-		claim(ref, depend.APIs(t.existing[ref]))
+		claim(ref, t.existing[ref].apis)
 	}
 	for _, ref := range slices.Sorted(maps.Keys(t.variants)) {
 		v := t.variants[ref]

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -51,47 +50,71 @@ func (e *Engine) withNeeds(ctx context.Context, req Request, chosen, all []*Verd
 		return chosen, nil
 	}
 	in := map[*Verdict]bool{}
-	byUnit := map[unit][]*Verdict{}
 	for _, v := range chosen {
 		in[v] = true
-		byUnit[unitOf(v)] = append(byUnit[unitOf(v)], v)
 	}
-	for u, list := range byUnit {
-		lock, err := e.newestLock(ctx, u)
+	here := byUnit(all)
+	var read lockReader
+	for _, v := range chosen {
+		u := unitOf(v)
+		need, err := read.below(ctx, e, u, v)
 		if err != nil {
 			errs = append(errs, err)
 		}
-		if lock == nil {
-			continue
+		for _, o := range here[u] {
+			in[o] = in[o] || o.From.Open() && need[u.ref(o.Package)]
 		}
-		need := needs(lock)
-		here := map[string][]*Verdict{}
-		for _, v := range all {
-			if unitOf(v) == u {
-				here[u.ref(v.Package)] = append(here[u.ref(v.Package)], v)
-			}
-		}
-		for at := 0; at < len(list); at++ {
-			for _, d := range need[u.ref(list[at].Package)] {
-				for _, v := range here[d] {
-					if !in[v] && v.From.Open() {
-						in[v] = true
-						list = append(list, v)
-					}
-				}
-			}
-		}
-		left := false
-		for ref, open := range here {
-			for _, v := range open {
-				left = left || ref != depend.LockPackage && !in[v] && v.From.Open()
-			}
-		}
-		for _, v := range here[depend.LockPackage] {
-			in[v] = in[v] || !left && v.From.Open()
+	}
+	for u, need := range read.needs {
+		left := slices.ContainsFunc(here[u], func(v *Verdict) bool { return !in[v] && v.From.Open() && lockRank(v) == 0 })
+		for _, v := range here[u] {
+			in[v] = in[v] || len(need) > 0 && !left && lockRank(v) > 0 && v.From.Open()
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(v *Verdict) bool { return !in[v] }), errs
+}
+
+// byUnit groups revisions by target, in their order.
+func byUnit(list []*Verdict) map[unit][]*Verdict {
+	out := map[unit][]*Verdict{}
+	for _, v := range list {
+		out[unitOf(v)] = append(out[unitOf(v)], v)
+	}
+	return out
+}
+
+// lockReader reads the newest lock of each target once. Its zero value is ready.
+type lockReader struct {
+	needs map[unit]map[string][]string // direct dependencies by ref
+}
+
+// below are the refs of all that a revision's package needs, by its target's
+// newest lock.
+func (l *lockReader) below(ctx context.Context, e *Engine, u unit, v *Verdict) (map[string]bool, error) {
+	need, known := l.needs[u]
+	if !known {
+		lock, err := e.newestLock(ctx, u)
+		if lock != nil {
+			need = needs(lock)
+		}
+		if l.needs == nil {
+			l.needs = map[unit]map[string][]string{}
+		}
+		if l.needs[u] = need; err != nil {
+			return nil, err
+		}
+	}
+	out := map[string]bool{}
+	list := []string{u.ref(v.Package)}
+	for at := 0; at < len(list); at++ {
+		for _, d := range need[list[at]] {
+			if !out[d] {
+				out[d] = true
+				list = append(list, d)
+			}
+		}
+	}
+	return out, nil
 }
 
 // newestLock reads a target's open lock, or its Published one; nil for none.
@@ -126,6 +149,7 @@ func needs(lock *resolver.Lock) map[string][]string {
 	}
 	for _, p := range lock.Packages {
 		ref := path.Join(p.Namespace, p.Name)
+		out[ref] = nil
 		for _, d := range p.Dependencies {
 			if near := path.Join(p.Namespace, d); there[near] {
 				d = near
@@ -190,51 +214,26 @@ func (e *Engine) apart(ctx context.Context, req Request, chosen, all []*Verdict)
 	for _, v := range chosen {
 		in[v] = true
 	}
-	left := map[unit]map[string]*Verdict{} // open and not chosen, by ref
-	for _, v := range all {
-		if u := unitOf(v); !in[v] && v.From.Open() && lockRank(v) == 0 {
-			if left[u] == nil {
-				left[u] = map[string]*Verdict{}
-			}
-			left[u][u.ref(v.Package)] = v
-		}
-	}
-	locks := map[unit]*resolver.Lock{}
+	here := byUnit(all)
+	var read lockReader
 	for _, v := range chosen {
 		u := unitOf(v)
-		if len(left[u]) == 0 || !v.From.Open() {
+		left := slices.DeleteFunc(slices.Clone(here[u]), func(o *Verdict) bool { return in[o] || !o.From.Open() || lockRank(o) > 0 })
+		if len(left) == 0 || !v.From.Open() {
 			continue
 		}
+		target := path.Join(u.repo.obj.Name, u.dir)
 		if lockRank(v) > 0 {
-			ref := slices.Min(slices.Collect(maps.Keys(left[u])))
-			v.Err = fmt.Errorf("it is published with the packages that it names, and %s is open: approve the target %s as a whole", left[u][ref].Identity, path.Join(u.repo.obj.Name, u.dir))
+			v.Err = fmt.Errorf("it is published with the packages that it names, and %s is open: approve the target %s as a whole", left[0].Identity, target)
 			continue
 		}
-		lock, read := locks[u]
-		if !read {
-			var err error
-			if lock, err = e.newestLock(ctx, u); err != nil {
-				errs = append(errs, err)
-			}
-			locks[u] = lock
+		need, err := read.below(ctx, e, u, v)
+		if err != nil {
+			errs = append(errs, err)
 		}
-		if lock == nil {
-			continue
-		}
-		need := needs(lock)
-		seen := map[string]bool{}
-		list := []string{u.ref(v.Package)}
-		for at := 0; at < len(list); at++ {
-			for _, d := range need[list[at]] {
-				if !seen[d] {
-					seen[d] = true
-					list = append(list, d)
-				}
-			}
-		}
-		for _, d := range list[1:] {
-			if o := left[u][d]; o != nil && v.Err == nil {
-				v.Err = fmt.Errorf("it needs %s, which is open (%s): approve that too, or the target %s as a whole, or this alone with --dependencies=false", o.Identity, o.From, path.Join(u.repo.obj.Name, u.dir))
+		for _, o := range left {
+			if need[u.ref(o.Package)] && v.Err == nil {
+				v.Err = fmt.Errorf("it needs %s, which is open (%s): approve that too, or the target %s as a whole, or this alone with --dependencies=false", o.Identity, o.From, target)
 			}
 		}
 	}

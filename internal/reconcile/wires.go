@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/wiring"
@@ -115,13 +116,13 @@ func (e *Engine) decideAll(ctx context.Context, variants []*variant) ([]*Item, e
 // wire finds out what a variant's package is given. An error is that of a
 // package whose output it needs.
 func (e *Engine) wire(ctx context.Context, v *variant) error {
-	if v.dep == nil || v.dep.lock != nil || v.err != nil || v.dep.target.plan == nil || v.dep.target.plan.Answer == nil {
+	res := v.resolution()
+	if res == nil || v.isLock() || v.err != nil {
 		return nil //nolint:nilerr // it is said where the variant is decided about
 	}
 	t, w := v.dep.target, &wires{}
-	res := t.plan.Answer.Resolution
 	up := e.resolveUpstream(ctx, v.Namespace, *v.pv.Spec.Upstream)
-	if up.err != nil || res == nil {
+	if up.err != nil {
 		return nil //nolint:nilerr // survey says what is wrong with an upstream
 	}
 	var failed []error
@@ -177,21 +178,20 @@ func unset(o *offer, assigned map[string]bool) []string {
 func (e *Engine) output(ctx context.Context, t *fleetTarget, o resolver.OutputRef) (string, error) {
 	scope := wiring.Scope{Context: e.objects, Namespace: t.Namespace, AllowKinds: e.cfg.AllowKinds}
 	scope.Self = wiring.Self{Namespace: t.Namespace, Target: t.Name(), Repository: t.Repository, Package: path.Join(t.Directory, o.Instance), Name: o.Instance}
-	var from *offer
+	var declared []variformv1alpha1.ManifestOutput
 	if v := t.variants[o.Instance]; v != nil {
 		pkg, err := e.content(ctx, v)
 		if err != nil {
 			return "", fmt.Errorf("output %s of %s: %w", o.Output, o.Instance, err)
 		}
 		up := e.resolveUpstream(ctx, v.Namespace, *v.pv.Spec.Upstream)
-		scope.Package, from, scope.Self.Name = pkg, up.offer, v.pv.Name
-	} else if pkg := t.existing[o.Instance]; pkg != nil {
-		there := readOffer(pkg, path.Base(o.Instance), "", "git:")
-		scope.Package, from = pkg, &there
+		scope.Package, declared, scope.Self.Name = pkg, up.offer.outputs, v.pv.Name
+	} else if there, ok := t.existing[o.Instance]; ok {
+		scope.Package, declared = there.pkg, there.outputs
 	} else {
 		return t.told(o)
 	}
-	outputs, err := e.wiring.Compile(from.outputs)
+	outputs, err := e.wiring.Compile(declared)
 	if err != nil {
 		return "", fmt.Errorf("package %s: %w", o.Instance, err)
 	}
@@ -240,37 +240,37 @@ func (e *Engine) content(ctx context.Context, v *variant) (*krm.Package, error) 
 // closure adds what the selected variants need, and the locks of their targets:
 // what is restricted to one variant is whole all the same.
 func closure(selected, all []*variant) []*variant {
-	want := map[*variant]bool{}
+	want, touched := map[*variant]bool{}, map[*fleetTarget]bool{}
 	var add func(v *variant)
 	add = func(v *variant) {
 		if want[v] {
 			return
 		}
 		want[v] = true
-		if v.dep == nil || v.dep.target.plan == nil || v.dep.target.plan.Answer == nil || v.dep.target.plan.Answer.Resolution == nil {
+		res := v.resolution()
+		if res == nil {
 			return
 		}
 		t := v.dep.target
-		if i := t.plan.Answer.Resolution.Find(v.dep.ref); i != nil {
+		if i := res.Find(v.dep.ref); i != nil {
 			for _, b := range i.Bindings {
 				if d := t.variants[path.Join(b.Namespace, b.Installation)]; d != nil && b.Installation != "" {
 					add(d)
 				}
 			}
 		}
-		for _, o := range t.plan.Answer.Resolution.Reads(v.dep.ref) { // what others map to it, too
+		for _, o := range res.Reads(v.dep.ref) { // what others map to it, too
 			if d := t.variants[o.Instance]; d != nil {
 				add(d)
 			}
 		}
-		for _, o := range all {
-			if o.isLock() && o.dep.target == t {
-				want[o] = true
-			}
-		}
+		touched[t] = true
 	}
 	for _, v := range selected {
 		add(v)
+	}
+	for _, v := range all {
+		want[v] = want[v] || v.isLock() && touched[v.dep.target]
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(v *variant) bool { return !want[v] })
 }
@@ -278,7 +278,7 @@ func closure(selected, all []*variant) []*variant {
 // managed are the variants that an action on one of them acts on as well: what
 // it needs and manages.
 func (v *variant) managed() []*variant {
-	if v.dep == nil || v.dep.target.plan == nil || v.dep.target.plan.Answer == nil || v.dep.target.plan.Answer.Resolution == nil {
+	if v.resolution() == nil {
 		return nil
 	}
 	var out []*variant
@@ -288,6 +288,14 @@ func (v *variant) managed() []*variant {
 		}
 	}
 	return out
+}
+
+// resolution is what was resolved for the variant's target, nil where nothing was.
+func (v *variant) resolution() *resolver.Resolution {
+	if v.dep == nil || v.dep.target.plan == nil || v.dep.target.plan.Answer == nil {
+		return nil
+	}
+	return v.dep.target.plan.Answer.Resolution
 }
 
 // unwire says of every value that other packages gave that it may not be there:

@@ -206,26 +206,20 @@ type Lifecycle struct {
 	Uninstall *bool `json:"uninstall,omitempty"`
 }
 
+// Does says whether an action on the parent acts on the dependency as well: as the action's own field says, else
+// as Managed does.
+func (l Lifecycle) Does(action *bool) bool {
+	if action != nil {
+		return *action
+	}
+	return l.Managed
+}
+
 // Removes says whether the dependency goes with its parent.
-func (l Lifecycle) Removes() bool {
-	if l.Uninstall != nil {
-		return *l.Uninstall
-	}
-	return l.Managed
-}
+func (l Lifecycle) Removes() bool { return l.Does(l.Uninstall) }
 
-// Upgrades says whether an upgrade of the parent acts on the dependency as well.
-func (l Lifecycle) Upgrades() bool {
-	if l.Upgrade != nil {
-		return *l.Upgrade
-	}
-	return l.Managed
-}
+// Invokes says whether a custom action of the parent acts on the dependency.
+func (l Lifecycle) Invokes() bool { return l.Does(l.Invoke) }
 
-// Invokes says whether a custom action of the parent acts on the dependency as well.
-func (l Lifecycle) Invokes() bool {
-	if l.Invoke != nil {
-		return *l.Invoke
-	}
-	return l.Managed
-}
+// Upgrades says whether the dependency is upgraded with its parent.
+func (l Lifecycle) Upgrades() bool { return l.Does(l.Upgrade) }
