@@ -55,16 +55,6 @@ func (w *Wanted) Without(known []Target, named []string) ([]string, error) {
 	}), nil
 }
 
-// Find is the target of that name, or nil.
-func Find(targets []Target, name string) *Target {
-	for i := range targets {
-		if targets[i].Name == name {
-			return &targets[i]
-		}
-	}
-	return nil
-}
-
 // Why tells who needs a package in the target and why it has its version, for
 // every instance of it that is in a range of versions, in place or to be; an
 // empty range is every version. Nil where there is none.
