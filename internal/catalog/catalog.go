@@ -3,7 +3,8 @@
 // Installations need (design sections 1 and 3; seeds 000, 001 and 003).
 //
 //	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
-//	targets, err := catalog.Resolve(catalog.Wanted{Catalogs: …, Installations: …, Entries: entries})
+//	wanted := &catalog.Wanted{Catalogs: …, Installations: …, Entries: entries}
+//	targets, err := wanted.Resolve(ctx, limit)
 //
 // Whatever cannot be read is a problem that names the source, and the rest is
 // still read.

@@ -93,6 +93,7 @@ var Placement = map[string]Layer{
 	"internal/depcheck": Tooling,
 	"internal/gittest":  Tooling,
 	"internal/images":   Tooling,
+	"internal/ocitest":  Tooling,
 	"internal/schema":   Tooling,
 	"test":              Tooling,
 

@@ -7,58 +7,17 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-)
 
-// debianRegistry starts Debian's docker-registry, which has no Referrers API.
-func debianRegistry(t *testing.T) string {
-	t.Helper()
-	program, err := exec.LookPath("docker-registry")
-	if err != nil {
-		t.Skip("SKIPPED: docker-registry is not on the PATH (apt-get install docker-registry)")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
-	dir := t.TempDir()
-	config := filepath.Join(dir, "config.yml")
-	text := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %q}}\nhttp: {addr: %q, secret: test}\n", filepath.Join(dir, "data"), addr)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	cmd := exec.Command(program, "serve", config)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for range 400 {
-		if resp, err := http.Get("http://" + addr + "/v2/"); err == nil {
-			_ = resp.Body.Close()
-			return addr
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("docker-registry does not answer")
-	return ""
-}
+	"github.com/variform/variform/internal/ocitest"
+)
 
 func inProcess(t *testing.T, options ...registry.Option) string {
 	t.Helper()
@@ -82,7 +41,7 @@ func TestPush(t *testing.T) {
 	}{
 		"ReferrersAPI": {func(t *testing.T) string { return inProcess(t, registry.WithReferrersSupport(true)) }, true},
 		"FallbackTag":  {func(t *testing.T) string { return inProcess(t) }, false},
-		"Debian":       {debianRegistry, false},
+		"Debian":       {func(t *testing.T) string { return ocitest.Registry(t) }, false},
 	}
 	for caseName, tc := range cases {
 		t.Run(caseName, func(t *testing.T) {

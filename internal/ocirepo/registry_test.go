@@ -1,63 +1,17 @@
 package ocirepo
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"net"
-	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/ocitest"
 )
 
-// dockerRegistry starts Debian's registry, which has other habits than the one in process.
-func dockerRegistry(t *testing.T) (addr string) {
-	t.Helper()
-	program, err := exec.LookPath("docker-registry")
-	if err != nil {
-		t.Skip("SKIPPED: docker-registry is not on the PATH, so that packages went through the registry in process alone (apt-get install docker-registry)")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = l.Addr().String()
-	_ = l.Close()
-	dir := t.TempDir()
-	config := filepath.Join(dir, "config.yml")
-	text := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %q}}\nhttp: {addr: %q, secret: test}\n", filepath.Join(dir, "data"), addr)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	cmd := exec.Command(program, "serve", config)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	for range 200 {
-		if resp, err := http.Get("http://" + addr + "/v2/"); err == nil {
-			_ = resp.Body.Close()
-			return addr
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	t.Fatalf("docker-registry does not answer:\n%s", out.String())
-	return ""
-}
-
 func TestDockerRegistry(t *testing.T) {
-	addr := dockerRegistry(t)
+	addr := ocitest.Registry(t)
 	ctx := context.Background()
 	store := NewStore(Options{CacheDir: t.TempDir(), Retry: quick})
 	repo, err := store.Open(addr + "/blueprints")

@@ -1,24 +1,19 @@
 package oci
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/variform/variform/internal/ocitest"
 )
 
 // registries start a registry each and return what serves its requests.
@@ -32,49 +27,10 @@ var registries = map[string]func(testing.TB) http.Handler{
 // dockerRegistry starts Debian's registry.
 func dockerRegistry(t testing.TB) http.Handler {
 	t.Helper()
-	program, err := exec.LookPath("docker-registry")
-	if err != nil {
-		t.Skip("SKIPPED: docker-registry is not on the PATH, so that the scripts run with the registry in process alone (apt-get install docker-registry)")
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	_ = l.Close()
-	dir := t.TempDir()
-	config := filepath.Join(dir, "config.yml")
-	text := fmt.Sprintf("version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: %q}}\nhttp: {addr: %q, secret: test, relativeurls: true}\n", filepath.Join(dir, "data"), addr)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	cmd := exec.Command(program, "serve", config)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	if !answers("http://" + addr + "/v2/") {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		t.Fatalf("docker-registry does not answer:\n%s", out.String())
-	}
+	addr := ocitest.Registry(t)
 	p := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: addr})
 	p.ErrorLog = log.New(io.Discard, "", 0) // clients that went away
 	return p
-}
-
-func answers(address string) bool {
-	for range 200 {
-		if resp, err := http.Get(address); err == nil {
-			_ = resp.Body.Close()
-			return true
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return false
 }
 
 // front stands before a registry, at an address of its own.
