@@ -19,8 +19,15 @@ ARCHES    := amd64 arm64
 
 # Packages that start goroutines: the only ones that the race detector repeats.
 RACE_PACKAGES := $(patsubst %,./%/...,$(wildcard \
-	internal/depend internal/fnmain internal/gitrepo internal/krm internal/ocirepo internal/reconcile internal/render internal/source \
+	internal/depend internal/fnmain internal/gitrepo internal/krm internal/observe internal/ocirepo internal/publish internal/reconcile internal/render internal/source \
 	test/e2e test/fleet test/oci variantgen))
+
+# What the solver is measured against: a module of its own, so that the product
+# does not depend on it.
+PEERS := resolver/internal/peers
+
+# A worker's bound on memory leaves no room for the race detector's own.
+RACE_SKIP := '^(TestPathsOfAnswers|TestStarlark|TestGreedyScripts|TestScriptIsCancelled|TestWorkerMemory|TestWorkerIsUsedAgain)$$'
 
 FUZZTIME  ?= 30s
 FUZZ      ?= .
@@ -28,7 +35,7 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race check fmt vet lint layers tidy generated demo e2e conformance bench fuzz images push clean
+.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo e2e conformance bench fuzz mutants histories histories-mutants images push clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -38,19 +45,23 @@ build: ## bin/variform and bin/functions/<name>, static and stripped
 	$(BUILD) -o bin/variform ./cmd/variform
 	$(if $(FUNCTIONS),$(BUILD) -o bin/functions/ $(FUNCTIONS:%=./functions/%))
 
-test: ## every test
-	$(GO) test ./...
+test: peers ## every test
+	$(GO) test -timeout 30m ./...
+
+peers: ## the solver beside those that it is measured against
+	$(GO) vet -C $(PEERS) .
+	$(GO) test -C $(PEERS) .
 
 race: ## the concurrent packages under the race detector
 ifneq ($(RACE_PACKAGES),)
 	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then \
-		echo "$(GO) test -race -short $(RACE_PACKAGES)"; CGO_ENABLED=1 $(GO) test -race -short $(RACE_PACKAGES); \
+		echo "$(GO) test -race -short -timeout 30m $(RACE_PACKAGES)"; CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip $(RACE_SKIP) $(RACE_PACKAGES); \
 	else \
 		echo "NOTICE: race tests skipped: the race detector needs a C compiler (install gcc)"; \
 	fi
 endif
 
-check: fmt vet layers tidy generated lint ## formatting, vet, layers, go.mod, generated files, linters
+check: fmt vet layers tidy generated dead lint ## formatting, vet, layers, go.mod, generated files, unreachable code, linters
 
 vet:
 	$(GO) vet ./...
@@ -60,6 +71,8 @@ layers:
 
 tidy:
 	$(GO) mod tidy -diff
+	cd $(PEERS) && $(GO) mod tidy -diff
+	cd test/importers && $(GO) mod tidy -diff
 
 # Generated files are made again in a copy of the tree and compared.
 generated:
@@ -70,6 +83,13 @@ generated:
 	(cd "$$tmp/new" && $(GO) generate ./...) && \
 	if diff -r "$$tmp/old" "$$tmp/new"; then echo "generated files are fresh"; \
 	else echo "generated files are stale: run 'go generate ./...' and commit the result" >&2; exit 1; fi
+
+# What no binary reaches is listed with a reason, and the list only shrinks.
+dead: bin/tools/deadcode
+	@bin/tools/deadcode -f '{{range .Funcs}}{{$$.Path}}.{{.Name}}{{"\n"}}{{end}}' ./... | sed 's#^$(MODULE)/##' | grep . | \
+	awk 'NR == FNR { if (!/^#/ && NF) listed[$$1] = 0; next } \
+		{ for (l in listed) if (l ~ /\.$$/ ? index($$0, l) == 1 : $$0 == l) { listed[l]++; next } print "no binary reaches " $$0; bad = 1 } \
+		END { for (l in listed) if (!listed[l]) { print "listed, but reached or gone: " l; bad = 1 }; exit bad }' internal/tools/deadcode.txt -
 
 lint: bin/tools/golangci-lint
 	bin/tools/golangci-lint run
@@ -87,6 +107,11 @@ bin/tools/golangci-lint: internal/tools/go.mod internal/tools/go.sum
 	cd internal/tools && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
+bin/tools/deadcode: internal/tools/go.mod internal/tools/go.sum
+	@mkdir -p $(@D)
+	cd internal/tools && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ golang.org/x/tools/cmd/deadcode
+	@touch $@
+
 demo: build ## two small fleets, planned, applied, reviewed and updated (DEMO_DIR keeps their files)
 	bin/variform demo
 
@@ -98,6 +123,7 @@ conformance: ## other systems' test tables as data (CONFORMANCE_DIR names them)
 
 bench: ## benchmarks of every package (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
+	$(GO) test -C $(PEERS) -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem .
 
 fuzz: ## every fuzz target for FUZZTIME each (FUZZ=regexp of folders)
 	@git grep -hoIE --untracked --full-name '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' >/dev/null || { echo "no fuzz targets"; exit 0; }; \
@@ -105,6 +131,19 @@ fuzz: ## every fuzz target for FUZZTIME each (FUZZ=regexp of folders)
 		echo "== $$target ($$(dirname $$file)) for $(FUZZTIME)"; \
 		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 3s "./$$(dirname $$file)" </dev/null || exit 1; \
 	done
+
+mutants: ## how many of N random faults in PKG=./internal/merge its own tests find (SEED=1 FILES=regexp)
+	$(GO) run ./internal/mutants -n $(or $(N),40) -seed $(or $(SEED),1) -files '$(FILES)' $(or $(PKG),./internal/merge)
+
+HISTORIES ?= 1000
+STEPS     ?= 30
+SEED      ?= 1
+
+histories: ## random histories against the model (HISTORIES=, STEPS=, SEED=); a thousand or more also check the list of known violations
+	$(GO) test -count=1 -timeout 2h -v -run 'TestHistories$$' ./test/histories -histories $(HISTORIES) -steps $(STEPS) -seed $(SEED)
+
+histories-mutants: ## each fault of test/histories/testdata/mutants.yaml, put into a copy of the code, is found
+	$(GO) test -count=1 -timeout 2h -v -run 'TestMutants$$' ./test/histories -mutants
 
 images: ## OCI images of the functions in dist/images, the same digests everywhere
 	@rm -rf dist/images dist/bin && mkdir -p dist/bin

@@ -189,7 +189,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestTolerated: forms of the seed, and fields of Porch without effect here.
+// TestTolerated: forms of the examples in Porch's PackageVariant design, and
+// fields of Porch without effect here.
 func TestTolerated(t *testing.T) {
 	cases := map[string]struct {
 		doc  string

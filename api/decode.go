@@ -14,6 +14,7 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Option changes how a document is read.
@@ -115,7 +116,7 @@ func Decode(data []byte, opts ...Option) (any, Report) {
 // DecodeNode is Decode for a document that is a tree already.
 func DecodeNode(n *yaml.RNode, opts ...Option) (any, Report) {
 	d := newDecoder(opts)
-	root := document(n.YNode())
+	root := yamltree.Deref(n.YNode())
 	if root == nil || root.Kind != yaml.MappingNode {
 		d.errorf(root, "", "the document is not a mapping", "a KRM resource has apiVersion, kind and metadata")
 		return nil, d.report
@@ -139,7 +140,7 @@ func DecodeNode(n *yaml.RNode, opts ...Option) (any, Report) {
 func DecodeInto(n *yaml.RNode, into any, opts ...Option) Report {
 	d := newDecoder(opts)
 	v := reflect.ValueOf(into)
-	root := document(n.YNode())
+	root := yamltree.Deref(n.YNode())
 	if v.Kind() != reflect.Pointer || v.IsNil() || root == nil {
 		d.errorf(root, "", "there is nothing to decode", "")
 		return d.report
@@ -170,7 +171,7 @@ func parseDocument(data []byte, opts []Option) (*yaml.RNode, Report) {
 			d.yamlError(err)
 			return nil, d.report
 		}
-		if root := document(&n); root == nil || isNull(root) {
+		if root := yamltree.Deref(&n); yamltree.IsNull(root) {
 			continue
 		}
 		if found != nil {
@@ -183,7 +184,7 @@ func parseDocument(data []byte, opts []Option) (*yaml.RNode, Report) {
 		d.errorf(nil, "", "the document is empty", "")
 		return nil, d.report
 	}
-	return yaml.NewRNode(document(found)), d.report
+	return yaml.NewRNode(yamltree.Deref(found)), d.report
 }
 
 func (d *decoder) yamlError(err error) {
@@ -202,7 +203,7 @@ func (d *decoder) yamlError(err error) {
 
 // object makes the empty object for a document's apiVersion and kind.
 func (d *decoder) object(root *yaml.Node) any {
-	apiVersion, kind := scalarOf(root, "apiVersion"), scalarOf(root, "kind")
+	apiVersion, kind := yamltree.Text(root, "apiVersion"), yamltree.Text(root, "kind")
 	if d.bareGroup && apiVersion == v1alpha1.Group {
 		apiVersion = bareVersion(kind)
 	}
@@ -231,15 +232,15 @@ func (d *decoder) unknownKind(root *yaml.Node, apiVersion, kind string) {
 	case kind == "":
 		d.errorf(root, "kind", "kind is a required field", "")
 	case apiVersion == v1alpha1.APIVersion && kind == v1alpha2.KindPackageVariantSet:
-		d.errorf(valueOf(root, "apiVersion"), "apiVersion",
+		d.errorf(yamltree.Child(root, "apiVersion"), "apiVersion",
 			"apiVersion "+apiVersion+" of PackageVariantSet is an old API that is not supported", rewriteSet)
 	default:
 		if hint := suggestVersion(kind); hint != "" {
-			d.errorf(valueOf(root, "apiVersion"), "apiVersion",
+			d.errorf(yamltree.Child(root, "apiVersion"), "apiVersion",
 				fmt.Sprintf("apiVersion %q of kind %s is not known", apiVersion, kind), hint)
 			return
 		}
-		d.errorf(valueOf(root, "kind"), "kind", fmt.Sprintf("kind %q of apiVersion %s is not known", kind, apiVersion),
+		d.errorf(yamltree.Child(root, "kind"), "kind", fmt.Sprintf("kind %q of apiVersion %s is not known", kind, apiVersion),
 			didYouMean(kind, kindNames()))
 	}
 }
@@ -264,17 +265,16 @@ func kindNames() []string {
 
 // hoistSpec moves the fields under `spec` of an InjectConfig to the top.
 func (d *decoder) hoistSpec(root *yaml.Node, _ *variformv1alpha1.InjectConfig) *yaml.Node {
-	spec := valueOf(root, "spec")
+	spec := yamltree.Child(root, "spec")
 	if spec == nil || spec.Kind != yaml.MappingNode {
 		return root
 	}
 	flat := *root
 	flat.Content = nil
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value == "spec" {
-			continue
+	for k, v := range yamltree.Fields(root) {
+		if k.Value != "spec" {
+			flat.Content = append(flat.Content, k, v)
 		}
-		flat.Content = append(flat.Content, root.Content[i], root.Content[i+1])
 	}
 	flat.Content = append(flat.Content, spec.Content...)
 	d.warnf(spec, "spec", "the fields of an InjectConfig stand at the top level; those under spec are read as if they did", "")

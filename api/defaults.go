@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -14,6 +15,14 @@ import (
 // DefaultNamespace is the namespace of a document that names none.
 const DefaultNamespace = metav1.NamespaceDefault
 
+// NamespaceOr is a document's namespace: ns, or the default one where that is
+// empty.
+func NamespaceOr(ns string) string { return cmp.Or(ns, DefaultNamespace) }
+
+// IsSecret reports whether a kind is the core Secret, whose values are never
+// printed. Kinds of that name in other groups are none.
+func IsSecret(group, kind string) bool { return group == "" && kind == "Secret" }
+
 // DefaultBranch is a Git Repository's branch where it names none.
 const DefaultBranch = "main"
 
@@ -24,22 +33,16 @@ const DefaultBranch = "main"
 func Default(obj any) {
 	switch o := obj.(type) {
 	case *v1alpha1.PackageVariant:
-		defaultNamespace(&o.Namespace)
+		o.Namespace = NamespaceOr(o.Namespace)
 	case *v1alpha2.PackageVariantSet:
-		defaultNamespace(&o.Namespace)
+		o.Namespace = NamespaceOr(o.Namespace)
 	case *v1alpha1.PackageRevision:
-		defaultNamespace(&o.Namespace)
+		o.Namespace = NamespaceOr(o.Namespace)
 	case *variformv1alpha1.InjectConfig:
-		defaultNamespace(&o.Namespace)
+		o.Namespace = NamespaceOr(o.Namespace)
 	case *v1alpha1.Repository:
-		defaultNamespace(&o.ObjectMeta.Namespace)
+		o.ObjectMeta.Namespace = NamespaceOr(o.ObjectMeta.Namespace)
 		defaultRepository(&o.Spec)
-	}
-}
-
-func defaultNamespace(ns *string) {
-	if *ns == "" {
-		*ns = DefaultNamespace
 	}
 }
 

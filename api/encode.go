@@ -11,12 +11,15 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Encode writes an object of this package's kinds as YAML. The same object
 // gives the same bytes: fields stand in the order of their types, which is the
-// seed's, metadata begins with namespace and name, map keys are sorted, and
-// what is empty (status and creationTimestamp with it) is left out.
+// examples in Porch's PackageVariant design, metadata begins with namespace and
+// name, map keys are sorted, and what is empty (status and creationTimestamp
+// with it) is left out.
 func Encode(obj any) ([]byte, error) {
 	n, err := ToNode(obj)
 	if err != nil {
@@ -99,7 +102,7 @@ func encodeJSON(v reflect.Value) (*yaml.Node, error) {
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, err
 	}
-	n := document(&doc)
+	n := yamltree.Deref(&doc)
 	blockStyle(n)
 	return n, nil
 }
@@ -185,12 +188,9 @@ func isEmpty(v reflect.Value) bool {
 }
 
 func namespaceFirst(meta *yaml.Node) {
-	for i := 0; i+1 < len(meta.Content); i += 2 {
-		if meta.Content[i].Value == "namespace" {
-			pair := []*yaml.Node{meta.Content[i], meta.Content[i+1]}
-			rest := append(meta.Content[:i:i], meta.Content[i+2:]...)
-			meta.Content = append(pair, rest...)
-			return
-		}
+	if i := yamltree.Index(meta, "namespace"); i >= 0 {
+		pair := []*yaml.Node{meta.Content[i], meta.Content[i+1]}
+		rest := append(meta.Content[:i:i], meta.Content[i+2:]...)
+		meta.Content = append(pair, rest...)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 type entry struct{ key, value *yaml.Node }
@@ -14,8 +16,7 @@ func (d *decoder) entries(n *yaml.Node, path string) []entry {
 	out := make([]entry, 0, len(n.Content)/2)
 	at := make(map[string]int, len(n.Content)/2)
 	var merged []*yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], n.Content[i+1]
+	for k, v := range yamltree.Fields(n) {
 		if k.Tag == "!!merge" || (k.Value == "<<" && k.Style == 0) {
 			merged = append(merged, v)
 			continue
@@ -40,7 +41,7 @@ func (d *decoder) entries(n *yaml.Node, path string) []entry {
 }
 
 func (d *decoder) merge(out []entry, at map[string]int, m *yaml.Node, path string) []entry {
-	m = resolve(m)
+	m = yamltree.Deref(m)
 	if m == nil || !d.enter(m, path) {
 		return out
 	}

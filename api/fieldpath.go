@@ -27,7 +27,7 @@ type FieldStep struct {
 type FieldKey struct{ Name, Value string }
 
 // ResourceField is a field of one resource,
-// "[context/]Kind[.group][/name]:path" (design section 3).
+// "[context/]Kind[.group][/name]:path" (docs/design/kinds.md).
 type ResourceField struct {
 	// Context is true for a context object, false for a resource of the package.
 	Context bool
@@ -38,7 +38,7 @@ type ResourceField struct {
 }
 
 // Secret says whether the field is one of a core Secret.
-func (f *ResourceField) Secret() bool { return f.Kind == "Secret" && f.Group == "" }
+func (f *ResourceField) Secret() bool { return IsSecret(f.Group, f.Kind) }
 
 // Resource is the part before the path, without "context/".
 func (f *ResourceField) Resource() string {
@@ -275,8 +275,8 @@ func (s FieldStep) String() string {
 }
 
 // CheckReadable says why the field cannot be an output: it is content of a
-// Secret (design section 3: credentials are references, never rendered outputs).
-// Identity, labels and type of a Secret are none.
+// Secret (docs/design/kinds.md: credentials are references, never rendered
+// outputs). Identity, labels and type of a Secret are none.
 func (f *ResourceField) CheckReadable() error {
 	if !f.Secret() || f.Path.under("apiVersion", "kind", "type") || f.Path[0].Field == "metadata" && f.Path[1:].under("name", "namespace", "labels") {
 		return nil

@@ -57,7 +57,8 @@ func (ft *fieldTable) collect(t reflect.Type, prefix []int) {
 	}
 }
 
-// aliasOf is the documented name of a tolerated one (design section 3).
+// aliasOf is the documented name of a tolerated one
+// (docs/design/kinds.md#porchs-kinds).
 func aliasOf(t reflect.Type, name string) (string, bool) {
 	if t == reflect.TypeOf(v1alpha2.PackageVariantTemplate{}) && name == "injectorExprs" {
 		return "injectors", true

@@ -5,54 +5,13 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
-
-func document(n *yaml.Node) *yaml.Node {
-	if n != nil && n.Kind == yaml.DocumentNode {
-		if len(n.Content) == 0 {
-			return nil
-		}
-		return n.Content[0]
-	}
-	return n
-}
-
-// resolve follows aliases; nil for an alias that leads back to itself.
-func resolve(n *yaml.Node) *yaml.Node {
-	for i := 0; n != nil && n.Kind == yaml.AliasNode; i++ {
-		if i > maxDepth {
-			return nil
-		}
-		n = n.Alias
-	}
-	return n
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
-
-func valueOf(m *yaml.Node, key string) *yaml.Node {
-	m = resolve(m)
-	if m == nil || m.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key {
-			return resolve(m.Content[i+1])
-		}
-	}
-	return nil
-}
-
-func scalarOf(m *yaml.Node, key string) string {
-	if v := valueOf(m, key); v != nil && v.Kind == yaml.ScalarNode && !isNull(v) {
-		return v.Value
-	}
-	return ""
-}
 
 // lineOf is the line of a field path, or of the nearest parent that is there.
 func lineOf(root *yaml.Node, path string) int {
-	n := document(root)
+	n := yamltree.Deref(root)
 	if n == nil {
 		return 0
 	}
@@ -62,7 +21,7 @@ func lineOf(root *yaml.Node, path string) int {
 		if next == nil {
 			return line
 		}
-		n = resolve(next)
+		n = yamltree.Deref(next)
 		if line = key.Line; n == nil {
 			return line
 		}
@@ -75,13 +34,11 @@ func child(n *yaml.Node, s step) (at, value *yaml.Node) {
 	switch {
 	case n.Kind == yaml.SequenceNode && s.index >= 0 && s.index < len(n.Content):
 		return n.Content[s.index], n.Content[s.index]
-	case n.Kind == yaml.MappingNode && s.index == 0 && valueOf(n, "0") == nil:
+	case n.Kind == yaml.MappingNode && s.index == 0 && yamltree.Child(n, "0") == nil:
 		return n, n // a single map that stands for a list
 	case n.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == s.name {
-				return n.Content[i], n.Content[i+1]
-			}
+		if i := yamltree.Index(n, s.name); i >= 0 {
+			return n.Content[i], n.Content[i+1]
 		}
 		if s.name == "injectors" {
 			return child(n, step{name: "injectorExprs", index: -1})

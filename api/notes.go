@@ -9,6 +9,7 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const (
@@ -20,7 +21,7 @@ const (
 // about tolerated forms that need more than one field to see.
 func (d *decoder) noteIgnored(obj any, root *yaml.Node) {
 	_, hasStatus := obj.(*variformv1alpha1.Installation)
-	if valueOf(root, "status") != nil && !d.lenient && !hasStatus {
+	if yamltree.Child(root, "status") != nil && !d.lenient && !hasStatus {
 		d.ignored(root, "status", "state is read from Git")
 	}
 	switch o := obj.(type) {

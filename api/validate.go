@@ -118,7 +118,8 @@ func wrongWord(got string, known ...string) string {
 	return fmt.Sprintf("it is %q", got)
 }
 
-// reservedContextKeys belong to kpt (seed 002, "Package Context Injection").
+// reservedContextKeys belong to kpt (Porch's PackageVariant design, "Package
+// Context Injection").
 var reservedContextKeys = []string{"name", "package-path"}
 
 // IsReservedContextKey says whether a key of the package context is kpt's own.

@@ -9,7 +9,8 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 )
 
-// ValidateInstallation checks what is wanted of a target (design section 3).
+// ValidateInstallation checks what is wanted of a target
+// (docs/design/kinds.md).
 func ValidateInstallation(in *v1alpha1.Installation) Issues {
 	var i Issues
 	i.metadata(&in.ObjectMeta)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // ValidateRepository checks a Repository: a DNS label for a name as Porch
@@ -109,11 +110,11 @@ func ValidateInjectConfig(c *variformv1alpha1.InjectConfig) Issues {
 		}
 		root := r.YNode()
 		for _, f := range []string{"apiVersion", "kind"} {
-			if scalarOf(root, f) == "" {
+			if yamltree.Text(root, f) == "" {
 				i.required(at+"."+f, "each resource is a whole object")
 			}
 		}
-		if scalarOf(mapOf(root, "metadata"), "name") == "" {
+		if yamltree.Text(mapOf(root, "metadata"), "name") == "" {
 			i.required(at+".metadata.name", "injectors select by name")
 		}
 	}
@@ -121,7 +122,7 @@ func ValidateInjectConfig(c *variformv1alpha1.InjectConfig) Issues {
 }
 
 func mapOf(n *yaml.Node, key string) *yaml.Node {
-	if v := valueOf(n, key); v != nil {
+	if v := yamltree.Child(n, key); v != nil {
 		return v
 	}
 	return &yaml.Node{}

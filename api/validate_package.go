@@ -11,9 +11,9 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 )
 
-// ValidatePackageManifest checks what a package says of itself (design section
-// 3). Whether its templates read what exists is for the resolver, which knows
-// the packages that they read.
+// ValidatePackageManifest checks what a package says of itself
+// (docs/design/kinds.md). Whether its templates read what exists is for the
+// resolver, which knows the packages that they read.
 func ValidatePackageManifest(m *v1alpha1.PackageManifest) Issues {
 	var i Issues
 	i.metadata(&m.ObjectMeta)
@@ -101,9 +101,9 @@ func (i *Issues) templates(at string, m map[string]string) {
 	}
 }
 
-// TemplatePaths lists what the expressions of a template (seed 000) read, in
-// order: "bundle.parameters.host" of "${bundle.parameters.host}:80". It fails
-// for an expression that does not end or that names nothing.
+// TemplatePaths lists what the expressions of a template (Porter PEP003) read,
+// in order: "bundle.parameters.host" of "${bundle.parameters.host}:80". It
+// fails for an expression that does not end or that names nothing.
 func TemplatePaths(text string) ([]string, error) {
 	var out []string
 	for {

@@ -13,9 +13,10 @@ import (
 	"github.com/variform/variform/api/config/v1alpha2"
 )
 
-// ValidatePackageVariantSet checks a set by the rules of seed 002,
-// "PackageVariantSet API", and by ours. Expressions are compiled elsewhere
-// (package variantgen). Where Porch has a text for a finding, the Message is it.
+// ValidatePackageVariantSet checks a set by the rules of Porch's PackageVariant
+// design, "PackageVariantSet API", and by ours. Expressions are compiled
+// elsewhere (package variantgen). Where Porch has a text for a finding, the
+// Message is it.
 func ValidatePackageVariantSet(set *v1alpha2.PackageVariantSet) Issues {
 	var i Issues
 	i.metadata(&set.ObjectMeta)

@@ -8,9 +8,10 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 )
 
-// ValidatePackageVariant checks a variant by the rules of seed 002,
-// "PackageVariant API", and by ours: safe paths, valid metadata, valid
-// functions. Where Porch has a text for a finding, the Message is that text.
+// ValidatePackageVariant checks a variant by the rules of Porch's
+// PackageVariant design, "PackageVariant API", and by ours: safe paths, valid
+// metadata, valid functions. Where Porch has a text for a finding, the Message
+// is that text.
 func ValidatePackageVariant(pv *v1alpha1.PackageVariant) Issues {
 	var i Issues
 	i.metadata(&pv.ObjectMeta)
@@ -37,7 +38,7 @@ func ValidatePackageVariant(pv *v1alpha1.PackageVariant) Issues {
 func (i *Issues) missing(field, hint string) { i.add(field, "missing required field "+field, hint) }
 
 // variantUpstream: a variant may leave out both revision and workspace, which
-// means the highest Published revision (design section 3).
+// means the highest Published revision (docs/design/kinds.md#revisions).
 func (i *Issues) variantUpstream(u *v1alpha1.Upstream) {
 	if u == nil {
 		i.missing("spec.upstream", "name the package to derive from: {repo, package, revision}")

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Bounds on one document, so that aliases and depth cannot exhaust anything.
@@ -78,8 +80,8 @@ var (
 
 // value decodes one node into v. Null leaves v as it is.
 func (d *decoder) value(v reflect.Value, n *yaml.Node, path string) {
-	n = resolve(n)
-	if n == nil || isNull(n) {
+	n = yamltree.Deref(n)
+	if yamltree.IsNull(n) {
 		return
 	}
 	if !d.enter(n, path) {
@@ -141,7 +143,7 @@ func (d *decoder) rnode(v reflect.Value, n *yaml.Node, path string) {
 // copy is a tree of its own, with aliases written out: their anchors may stand
 // outside of it.
 func (d *decoder) copy(n *yaml.Node, path string) *yaml.Node {
-	if n = resolve(n); n == nil || !d.enter(n, path) {
+	if n = yamltree.Deref(n); n == nil || !d.enter(n, path) {
 		return nil
 	}
 	defer func() { d.depth-- }()
@@ -202,7 +204,7 @@ func (d *decoder) slice(v reflect.Value, n *yaml.Node, path string) {
 		if d.stopped {
 			return
 		}
-		if item := resolve(c); item != nil && isNull(item) && elem.Kind() != reflect.Struct {
+		if item := yamltree.Deref(c); item != nil && yamltree.IsNull(item) && elem.Kind() != reflect.Struct {
 			d.wrongType(item, index(path, i), describe(elem))
 			continue
 		}

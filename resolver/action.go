@@ -8,7 +8,7 @@ import (
 // Verb is an action on an installation.
 type Verb string
 
-// The verbs of seed 001; installing is [Resolve] alone.
+// The verbs of Porter PEP003, provisional; installing is [Resolve] alone.
 const (
 	VerbUpgrade   Verb = "upgrade"
 	VerbInvoke    Verb = "invoke"
@@ -29,8 +29,8 @@ type Reach struct {
 	Unused []string
 }
 
-// Act works out which installations an action on one of them reaches (seed 001, "Post-Install Dependency
-// Management"): the managed dependencies, unless dependencies are switched off.
+// Act works out which installations an action on one of them reaches (Porter PEP003, provisional: "Post-Install
+// Dependency Management"): the managed dependencies, unless dependencies are switched off.
 func Act(in Input, verb Verb, namespace, name string, dependencies bool) (*Reach, error) {
 	if in.Catalog == nil {
 		in.Catalog = emptyCatalog()

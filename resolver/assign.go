@@ -27,7 +27,7 @@ type Assignment struct {
 type OutputFunc func(OutputRef) (string, error)
 
 // Assign computes what an instance is to be given, sorted by field: what its parents map, what the user gave, and
-// defaults that are templates over its own dependencies (seed 000, "Wiring"). Outputs that a parent promotes are
+// defaults that are templates over its own dependencies (Porter PEP003, "Wiring"). Outputs that a parent promotes are
 // followed to where they come from. A value that is not known has Err.
 func (r *Resolution) Assign(to string, outputs OutputFunc) []Assignment {
 	i := r.Find(to)

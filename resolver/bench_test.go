@@ -28,7 +28,7 @@ func large(n int, seed uint64) []Package {
 }
 
 // greedy takes the newest version that the first requirement on a package admits, one package after the other,
-// and never goes back, as the systems that the seeds describe do. It is false when that fails.
+// and never goes back, as the systems whose models we unite do. It is false when that fails.
 func greedy(c *Catalog) bool {
 	chosen := map[string]*version{"r": c.find("r", "1.0.0")}
 	queue := []*version{chosen["r"]}

@@ -12,13 +12,4 @@
 //
 // Our own kinds become its input in one place ([Documents]), and its answer a PackageLock ([Resolution.Document]).
 // The packages below resolver/dialect read the documents of the four systems.
-//
-//	cat, err := resolver.NewCatalog([]resolver.Package{
-//		{Package: "app", Version: "1.0.0", Requires: []resolver.Requirement{{Alias: "db", Package: "db", Version: ">=1"}}},
-//		{Package: "db", Version: "1.2.0"},
-//	})
-//	res, err := resolver.Resolve(resolver.Input{
-//		Catalog: cat,
-//		Want:    []resolver.Request{{Package: "app", Version: "1.0.0", Namespace: "dev"}},
-//	})
 package resolver

@@ -264,8 +264,8 @@ func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation,
 	return out, out.Version != ""
 }
 
-// Revisions is an Installation's policy for its revisions, with Git's defaults: nothing becomes active
-// unreviewed, and history is kept (design section 3).
+// Revisions is an Installation's policy for its revisions, with Git's defaults: nothing becomes active unreviewed, and
+// history is kept (docs/design/git.md#lifecycle).
 func Revisions(i *v1alpha1.Installation) revision.State {
 	s := revision.State{Name: i.Name, Activation: i.Spec.Activation, HistoryLimit: i.Spec.HistoryLimit}
 	if s.Activation == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // lockedPackage is the package of a locked instance.
@@ -124,23 +124,23 @@ func UpdateLock(previous []byte, l *v1alpha1.PackageLock) ([]byte, error) {
 		return EncodeLock(l)
 	}
 	shape := errors.New("the previous lock has something else where its maps should be")
-	_, err = tree.Edit(p.Resources()[0], func(root *yaml.Node) error {
+	_, err = p.Resources()[0].Modify(func(root *yaml.Node) error {
 		want := node.Copy().YNode() // parts of it become root's
 		kinds := []string{"apiVersion", "kind", "metadata", "spec"}
-		tree.SetString(root, kinds, "apiVersion", l.APIVersion)
-		meta, spec := tree.Ensure(root, kinds, "metadata"), tree.Ensure(root, kinds, "spec")
+		yamltree.SetString(root, kinds, "apiVersion", l.APIVersion)
+		meta, spec := yamltree.Ensure(root, kinds, "metadata"), yamltree.Ensure(root, kinds, "spec")
 		if meta == nil || spec == nil {
 			return shape
 		}
-		tree.SetString(meta, nil, "name", l.Name)
+		yamltree.SetString(meta, nil, "name", l.Name)
 		for _, k := range sortedKeys(l.Annotations) { // beside those of others
-			annotations := tree.Ensure(meta, nil, "annotations")
+			annotations := yamltree.Ensure(meta, nil, "annotations")
 			if annotations == nil {
 				return shape
 			}
-			tree.SetString(annotations, nil, k, l.Annotations[k])
+			yamltree.SetString(annotations, nil, k, l.Annotations[k])
 		}
-		tree.Assign(spec, tree.Child(want, "spec"), []string{"target", "packages", "customResourceDefinitions", "compositions", "plan"})
+		yamltree.Assign(spec, yamltree.Child(want, "spec"), []string{"target", "packages", "customResourceDefinitions", "compositions", "plan"})
 		return nil
 	})
 	if errors.Is(err, shape) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// nextExpression finds the first expression of a text, "${ … }", seed 000's template form, or the older "{{ … }}", and
-// what stands in it; ok is false where there is none.
+// nextExpression finds the first expression of a text, "${ … }", Porter PEP003's template form, or the older "{{ … }}",
+// and what stands in it; ok is false where there is none.
 func nextExpression(text string) (start, end int, path string, ok bool) {
 	for start = 0; start+1 < len(text); start++ {
 		rest := text[start+2:]
@@ -233,7 +233,7 @@ func checkPromoted(r *Requirement, t located, aliases map[string]bool) []problem
 	return out
 }
 
-// known tells whether a path is one of the template variables of seed 000.
+// known tells whether a path is one of the template variables of Porter PEP003.
 func known(path string) bool {
 	return strings.HasPrefix(path, "bundle.") && !strings.HasPrefix(path, "bundle.dependencies.") && !strings.HasPrefix(path, "bundle.outputs.") ||
 		strings.HasPrefix(strings.ToLower(path), "installation.")

@@ -68,7 +68,8 @@ type Inputs struct {
 
 	// Written are the PackageVariants that are not generated. One with a
 	// generated name replaces its generated twin; one for the same downstream
-	// under another name is an error (design section 3).
+	// under another name is an error
+	// (docs/design/kinds.md#the-management-directory).
 	Written []*v1alpha1.PackageVariant
 }
 
@@ -132,7 +133,7 @@ func sortObjects(list []*object) {
 func (e *Env) addRepository(r *v1alpha1.Repository) {
 	o := &object{Object: Object{
 		APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.KindRepository,
-		Namespace: namespaceOr(r.Namespace), Name: r.Name, Labels: r.Labels, Annotations: r.Annotations,
+		Namespace: api.NamespaceOr(r.Namespace), Name: r.Name, Labels: r.Labels, Annotations: r.Annotations,
 	}}
 	in := e.repos[o.Namespace]
 	if in == nil {
@@ -149,16 +150,9 @@ func (e *Env) addRepository(r *v1alpha1.Repository) {
 }
 
 func (e *Env) addObject(o Object) {
-	o.Namespace = namespaceOr(o.Namespace)
+	o.Namespace = api.NamespaceOr(o.Namespace)
 	k := objectKey{o.APIVersion, o.Kind, o.Namespace}
 	e.objects[k] = append(e.objects[k], &object{Object: o})
-}
-
-func namespaceOr(ns string) string {
-	if ns == "" {
-		return api.DefaultNamespace
-	}
-	return ns
 }
 
 func (e *Env) repository(namespace, name string) *object {

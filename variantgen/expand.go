@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
@@ -24,8 +25,8 @@ type candidate struct {
 func (c *candidate) origin() Origin {
 	if c.Expander == nil {
 		return Origin{
-			Namespace: namespaceOr(c.pv.Namespace), Target: -1,
-			Description: "PackageVariant " + namespaceOr(c.pv.Namespace) + "/" + c.pv.Name,
+			Namespace: api.NamespaceOr(c.pv.Namespace), Target: -1,
+			Description: "PackageVariant " + api.NamespaceOr(c.pv.Namespace) + "/" + c.pv.Name,
 		}
 	}
 	return c.describe(&c.target)
@@ -171,7 +172,7 @@ func dropTwins(all []candidate, res *Result) {
 	byHand := map[nameKey]bool{}
 	for i := range all {
 		if all[i].Expander == nil {
-			byHand[nameKey{namespaceOr(all[i].pv.Namespace), all[i].pv.Name}] = true
+			byHand[nameKey{api.NamespaceOr(all[i].pv.Namespace), all[i].pv.Name}] = true
 		}
 	}
 	if len(byHand) == 0 {
@@ -201,7 +202,7 @@ func dropDuplicates(all []candidate, res *Result) {
 		if c.dropped || c.pv.Spec.Downstream == nil {
 			continue
 		}
-		k := downstreamKey{namespaceOr(c.pv.Namespace), c.pv.Spec.Downstream.Repo, c.pv.Spec.Downstream.Package}
+		k := downstreamKey{api.NamespaceOr(c.pv.Namespace), c.pv.Spec.Downstream.Repo, c.pv.Spec.Downstream.Package}
 		j, ok := first[k]
 		if !ok {
 			first[k] = i

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	"github.com/variform/variform/internal/celexpr"
@@ -36,7 +37,7 @@ type compiledTarget struct {
 // give no variants, the others do, and Expand reports the failures again. The
 // Expander is never nil. The set must not be changed while it is in use.
 func New(set *v1alpha2.PackageVariantSet) (*Expander, []Failure) {
-	e := &Expander{set: set, namespace: namespaceOr(set.Namespace), upstream: set.Spec.Upstream}
+	e := &Expander{set: set, namespace: api.NamespaceOr(set.Namespace), upstream: set.Spec.Upstream}
 	if e.upstream == nil {
 		e.fail(e.origin(-1), errors.New("spec.upstream is a required field"), "spec.upstream")
 		return e, e.failures

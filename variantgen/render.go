@@ -137,8 +137,9 @@ func (r *renderer) render(t *Target) *v1alpha1.PackageVariant {
 
 var noTemplate template
 
-// downstream finds repository and package in the order of the seed: repoExpr
-// without `repository`, then the Repository, then packageExpr with it.
+// downstream finds repository and package in the order of Porch's
+// PackageVariant design: repoExpr without `repository`, then the Repository,
+// then packageExpr with it.
 func (r *renderer) downstream(d *v1alpha1.Downstream, t *template) bool {
 	d.Repo, d.Package = r.target.RepoDefault, r.target.PackageDefault
 	if t.repo != "" {

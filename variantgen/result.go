@@ -54,8 +54,9 @@ func (f Failure) Unwrap() error { return f.Err }
 type Warning struct {
 	Origin
 	Message string
-	// Empty marks a target that selects nothing: what it selected before may
-	// be missed and must not be deleted for it (design section 4).
+	// Empty marks a target that selects nothing: what it selected before may be
+	// missed and must not be deleted for it
+	// (docs/design/fan-out.md#one-bad-target).
 	Empty bool
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/variform/variform/internal/celexpr"
 )
 
-// The CEL variables of seed 002, "PackageVariant Template".
+// The CEL variables of Porch's PackageVariant design, "PackageVariant
+// Template".
 const (
 	varRepoDefault    = "repoDefault"
 	varPackageDefault = "packageDefault"

@@ -95,7 +95,7 @@ func TestExpand(t *testing.T) {
 			want:    []string{"s-r3-a r3/a", "s-r3-b r3/b"},
 		},
 		"objectSelector of Repositories": {
-			reason:  "the seed calls a repositorySelector the same",
+			reason:  "Porch's PackageVariant design calls a repositorySelector the same",
 			targets: "  - objectSelector: {apiVersion: config.porch.kpt.dev/v1alpha1, kind: Repository, matchLabels: {env: dev}}\n",
 			want:    []string{"s-r3-foo r3/foo"},
 		},
@@ -116,7 +116,7 @@ func TestExpand(t *testing.T) {
 			},
 		},
 		"repository is the downstream's, target the selected": {
-			reason:  "downstream.repo may lead elsewhere (seed, table of target)",
+			reason:  "downstream.repo may lead elsewhere (Porch's PackageVariant design, table of target)",
 			targets: "  - repositorySelector: {matchLabels: {region: useast1}}\n    template: {downstream: {repo: r2, packageExpr: \"target.name + '-' + repository.name + '-' + repoDefault\"}}\n",
 			want:    []string{"s-r2-r1-r2-r1 r2/r1-r2-r1"},
 		},

@@ -12,7 +12,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	status := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	context.AfterFunc(ctx, stop)  // a second Ctrl-C ends the process at once
+	program, _ := os.Executable() // without it, scripts of packages run in this process
+	status := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Program: program})
 	stop()
 	os.Exit(status)
 }

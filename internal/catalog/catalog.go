@@ -1,6 +1,6 @@
 // Package catalog is the use case around the resolver: it reads the versions
-// that Catalogs name, from Git and OCI registries, and answers for each target of a fleet what its
-// Installations need (design sections 1 and 3; seeds 000, 001 and 003).
+// that Catalogs name, from Git and OCI registries, and answers for each target
+// of a fleet what its Installations need (docs/design/dependencies.md).
 //
 //	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
 //	wanted := &catalog.Wanted{Catalogs: …, Installations: …, Entries: entries}

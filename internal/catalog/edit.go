@@ -10,11 +10,12 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Edit is a change of a Catalog: a source with packages, or (with Interface)
-// the default implementation of one (seed 001, "Porter Bundle Index").
+// the default implementation of one (Porter PEP003, provisional: "Porter
+// Bundle Index").
 type Edit struct {
 	Git, Directory string
 	OCI            string
@@ -111,16 +112,16 @@ func Write(r *krm.Resource, c *v1alpha1.Catalog) error {
 	if err != nil {
 		return fmt.Errorf("writing Catalog %s: %w", c.Name, err)
 	}
-	_, err = tree.Edit(r, func(root *yaml.Node) error {
-		spec := tree.Ensure(root, []string{"apiVersion", "kind", "metadata", "spec"}, "spec")
+	_, err = r.Modify(func(root *yaml.Node) error {
+		spec := yamltree.Ensure(root, []string{"apiVersion", "kind", "metadata", "spec"}, "spec")
 		if spec == nil {
 			return errors.New("spec must be a map")
 		}
-		to := tree.Child(want.YNode(), "spec")
+		to := yamltree.Child(want.YNode(), "spec")
 		if to == nil { // nothing left
 			to = &yaml.Node{Kind: yaml.MappingNode}
 		}
-		tree.Assign(spec, to, []string{"sources", "defaults"})
+		yamltree.Assign(spec, to, []string{"sources", "defaults"})
 		return nil
 	})
 	return err

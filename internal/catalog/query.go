@@ -9,8 +9,8 @@ import (
 	"github.com/variform/variform/resolver"
 )
 
-// Query filters entries; fields that are empty let all pass (seed 001, "Porter
-// Bundle Index").
+// Query filters entries; fields that are empty let all pass (Porter PEP003,
+// provisional: "Porter Bundle Index").
 type Query struct {
 	// Labels must all be there with these values.
 	Labels map[string]string

@@ -6,14 +6,18 @@
 // rest of a file keeps its bytes. A user's mistake is a Result of severity
 // error; all of them are listed.
 //
-//	f, ok := catalogfn.Lookup("set-labels")
-//	err := f.Run(ctx, &function.Call{Package: p, Config: config})
+// One that runs whatever a package says, as starlark does, works on a ResourceList
+// instead (List): it can run in a process of its own, with bounds on that.
 //
 // The package is pure: no file system, no network, no clock, no environment.
 package catalogfn
 
 import (
+	"context"
 	"slices"
+
+	"github.com/kptdev/krm-functions-sdk/go/fn"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/function"
 )
@@ -24,25 +28,31 @@ type Function struct {
 	Name string
 	// Versions lists the minor versions that Run behaves as, oldest first.
 	Versions []string
+	// Patches is the highest patch release of each of Versions that is known to
+	// have the same behaviour: of v0.4 with 1 these are v0.4.0 and v0.4.1.
+	Patches []int
 	// Revision grows when Run's output changes for the same input.
 	Revision int
-	// Run is the function.
+	// Run is the function; nil where List is.
 	Run function.Processor
+	// List is the function as a program sees its call: it gets a ResourceList and
+	// changes its items. Results of severity error mean that it failed.
+	List func(ctx context.Context, list *yaml.Node) (fn.Results, error)
 }
 
 var catalogue = []Function{
-	{Name: "apply-replacements", Versions: []string{"v0.1"}, Revision: 1, Run: ApplyReplacements},
-	{Name: "apply-setters", Versions: []string{"v0.1", "v0.2"}, Revision: 1, Run: ApplySetters},
-	{Name: "create-setters", Versions: []string{"v0.1"}, Revision: 1, Run: CreateSetters},
-	{Name: "ensure-name-substring", Versions: []string{"v0.2"}, Revision: 1, Run: EnsureNameSubstring},
-	{Name: "remove-local-config-resources", Versions: []string{"v0.1"}, Revision: 1, Run: RemoveLocalConfigResources},
-	{Name: "search-replace", Versions: []string{"v0.2"}, Revision: 1, Run: SearchReplace},
-	{Name: "set-annotations", Versions: []string{"v0.1"}, Revision: 1, Run: SetAnnotations},
-	{Name: "set-image", Versions: []string{"v0.1"}, Revision: 1, Run: SetImage},
-	{Name: "set-labels", Versions: []string{"v0.2"}, Revision: 1, Run: SetLabels},
-	{Name: "set-namespace", Versions: []string{"v0.4"}, Revision: 1, Run: SetNamespace},
-	{Name: "starlark", Versions: []string{"v0.4", "v0.5"}, Revision: 1, Run: Starlark},
-	{Name: "upsert-resource", Versions: []string{"v0.2"}, Revision: 1, Run: UpsertResource},
+	{Name: "apply-replacements", Versions: []string{"v0.1"}, Patches: []int{2}, Revision: 1, Run: ApplyReplacements},
+	{Name: "apply-setters", Versions: []string{"v0.1", "v0.2"}, Patches: []int{1, 1}, Revision: 1, Run: ApplySetters},
+	{Name: "create-setters", Versions: []string{"v0.1"}, Patches: []int{0}, Revision: 1, Run: CreateSetters},
+	{Name: "ensure-name-substring", Versions: []string{"v0.2"}, Patches: []int{0}, Revision: 1, Run: EnsureNameSubstring},
+	{Name: "remove-local-config-resources", Versions: []string{"v0.1"}, Patches: []int{0}, Revision: 1, Run: RemoveLocalConfigResources},
+	{Name: "search-replace", Versions: []string{"v0.2"}, Patches: []int{0}, Revision: 1, Run: SearchReplace},
+	{Name: "set-annotations", Versions: []string{"v0.1"}, Patches: []int{4}, Revision: 1, Run: SetAnnotations},
+	{Name: "set-image", Versions: []string{"v0.1"}, Patches: []int{1}, Revision: 1, Run: SetImage},
+	{Name: "set-labels", Versions: []string{"v0.2"}, Patches: []int{1}, Revision: 1, Run: SetLabels},
+	{Name: "set-namespace", Versions: []string{"v0.4"}, Patches: []int{1}, Revision: 1, Run: SetNamespace},
+	{Name: "starlark", Versions: []string{"v0.4", "v0.5"}, Patches: []int{3, 1}, Revision: 2, List: Starlark},
+	{Name: "upsert-resource", Versions: []string{"v0.2"}, Patches: []int{0}, Revision: 1, Run: UpsertResource},
 }
 
 // All lists the functions by name.

@@ -87,19 +87,19 @@ func TestStarlarkBounds(t *testing.T) {
 	}
 	for name, source := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := parse(t, map[string]string{"a.yaml": commented})
-			cfg := yaml.MustParse("apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata: {name: s}\n")
-			if err := cfg.PipeE(yaml.SetField("source", yaml.NewStringRNode(source))); err != nil {
+			list := yaml.MustParse("kind: ResourceList\nitems:\n- {kind: ConfigMap}\nfunctionConfig: {apiVersion: fn.kpt.dev/v1alpha1, kind: StarlarkRun, metadata: {name: s}}\n")
+			if err := list.PipeE(yaml.Lookup("functionConfig"), yaml.SetField("source", yaml.NewStringRNode(source))); err != nil {
 				t.Fatal(err)
 			}
-			c := &function.Call{Package: p, Config: cfg}
-			if err := Starlark(context.Background(), c); err != nil {
+			before := list.MustString()
+			results, err := Starlark(context.Background(), list.YNode())
+			if err != nil {
 				t.Fatal(err)
 			}
-			if c.Results.ExitCode() != 1 {
-				t.Errorf("the script went through: %v", c.Results)
+			if results.ExitCode() != 1 {
+				t.Errorf("the script went through: %v", results)
 			}
-			if diff := cmp.Diff(commented, files(t, p)["a.yaml"]); diff != "" {
+			if diff := cmp.Diff(before, list.MustString()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -121,6 +121,16 @@ func TestConfigMistakes(t *testing.T) {
 			}
 			p := parse(t, map[string]string{"a.yaml": commented})
 			c := &function.Call{Package: p, Config: cfg}
+			if f.List != nil {
+				list := yaml.MustParse("items: []\n")
+				if cfg != nil {
+					setNode(list.YNode(), "functionConfig", cfg.YNode())
+				}
+				if results, err := f.List(context.Background(), list.YNode()); err != nil || results.ExitCode() != 1 {
+					t.Errorf("%s with config %s: %v, %v", f.Name, reason, results, err)
+				}
+				continue
+			}
 			if err := f.Run(context.Background(), c); err != nil || c.Results.ExitCode() != 1 {
 				t.Errorf("%s with config %s: %v, %v", f.Name, reason, c.Results, err)
 			}

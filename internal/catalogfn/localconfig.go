@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // RemoveLocalConfigResources deletes the resources whose annotation
@@ -13,7 +14,7 @@ import (
 func RemoveLocalConfigResources(_ context.Context, c *function.Call) error {
 	n := 0
 	for _, r := range c.Resources() {
-		if strings.ToLower(text(r.Node().YNode(), "metadata", "annotations", localConfigAnnotation)) != "true" {
+		if strings.ToLower(yamltree.Text(r.Node().YNode(), "metadata", "annotations", localConfigAnnotation)) != "true" {
 			continue
 		}
 		n++

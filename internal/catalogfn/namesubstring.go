@@ -9,8 +9,10 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 var clusterDependsOnPattern = regexp.MustCompile(`\A([-.\w]*)/([-.\w]*)/([-.\w]*)\z`)
@@ -67,8 +69,8 @@ func newNamer(c *function.Call) (*namer, bool) {
 			mode, s.substring = k, v
 		}
 	case isConfigKind(cfg, "EnsureNameSubstring"):
-		s.substring = text(cfg, "substring")
-		if m := text(cfg, "editMode"); m != "" {
+		s.substring = yamltree.Text(cfg, "substring")
+		if m := yamltree.Text(cfg, "editMode"); m != "" {
 			mode = m
 		}
 	default:
@@ -109,11 +111,9 @@ func (s *namer) rename(r *krm.Resource) {
 	if keepsName(gvkOf(r)) || r.Name() == "" || s.name(r.Name()) == r.Name() {
 		return
 	}
-	ns := r.Namespace()
-	if !namespaced(r) {
-		ns = ""
-	} else if ns == "" {
-		ns = "default"
+	ns := ""
+	if namespaced(r) {
+		ns = api.NamespaceOr(r.Namespace())
 	}
 	key := r.Kind() + "/" + r.Name()
 	s.renamed[key] = append(s.renamed[key], renamed{group: r.Group(), namespace: ns})
@@ -139,7 +139,7 @@ func (s *namer) own(r *krm.Resource, root *yaml.Node, write bool) int {
 			setText(v, s.name(v.Value))
 		}
 	}
-	set(get(root, "metadata", "name"))
+	set(yamltree.Path(root, "metadata", "name"))
 	for _, f := range s.extra {
 		if f.applies(r) && f.Path != "metadata/name" {
 			f.Create = false
@@ -151,10 +151,7 @@ func (s *namer) own(r *krm.Resource, root *yaml.Node, write bool) int {
 
 // references follows renamed targets to where r names them.
 func (s *namer) references(r *krm.Resource, root *yaml.Node, write bool) int {
-	ns := r.Namespace()
-	if ns == "" {
-		ns = "default"
-	}
+	ns := api.NamespaceOr(r.Namespace())
 	n := 0
 	for _, ref := range nameReferences[r.Kind()] {
 		if ref.group != "" && ref.group != r.Group() {
@@ -174,17 +171,17 @@ func (s *namer) reference(ref nameReference, v *yaml.Node, ns string, write bool
 	case v.Kind == yaml.SequenceNode:
 		n := 0
 		for _, e := range v.Content {
-			n += s.reference(ref, deref(e), ns, write)
+			n += s.reference(ref, yamltree.Deref(e), ns, write)
 		}
 		return n
 	case v.Kind == yaml.MappingNode:
-		if kind := text(v, "kind"); kind != "" && kind != ref.targetKind {
+		if kind := yamltree.Text(v, "kind"); kind != "" && kind != ref.targetKind {
 			return 0
 		}
-		if own := text(v, "namespace"); own != "" {
+		if own := yamltree.Text(v, "namespace"); own != "" {
 			ns = own
 		}
-		v = get(v, "name")
+		v = yamltree.Path(v, "name")
 	}
 	if v == nil || v.Kind != yaml.ScalarNode || !s.hits(ref, v.Value, ns) {
 		return 0
@@ -202,7 +199,7 @@ func (s *namer) hits(ref nameReference, name, ns string) bool {
 }
 
 func (s *namer) dependsOn(root *yaml.Node, write bool) int {
-	old := text(root, "metadata", "annotations", dependsOnAnnotation)
+	old := yamltree.Text(root, "metadata", "annotations", dependsOnAnnotation)
 	var next string
 	if m := dependsOnPattern.FindStringSubmatch(old); m != nil && s.moved(m[1], m[3], m[4]) {
 		next = fmt.Sprintf("%s/namespaces/%s/%s/%s", m[1], m[2], m[3], s.name(m[4]))
@@ -213,7 +210,7 @@ func (s *namer) dependsOn(root *yaml.Node, write bool) int {
 		return 0
 	}
 	if write {
-		putText(get(root, "metadata", "annotations"), dependsOnAnnotation, next)
+		putText(yamltree.Path(root, "metadata", "annotations"), dependsOnAnnotation, next)
 	}
 	return 1
 }

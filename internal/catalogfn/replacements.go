@@ -11,6 +11,7 @@ import (
 	k8syaml "sigs.k8s.io/yaml"
 
 	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // openAPI serialises what reads kyaml's global schema.
@@ -46,7 +47,7 @@ func ApplyReplacements(_ context.Context, c *function.Call) error {
 	}
 	n := 0
 	for i, r := range resources {
-		if !sameTree(r.Node().YNode(), nodes[i].YNode()) {
+		if !yamltree.SameValue(r.Node().YNode(), nodes[i].YNode()) {
 			r.Replace(nodes[i])
 			n++
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // builtinScopes are Kubernetes' own kinds by group/Kind ("/Kind" for the core
@@ -48,5 +49,5 @@ func namespaced(r *krm.Resource) bool {
 	if known, ok := builtinScopes[r.Group()+"/"+r.Kind()]; ok {
 		return known
 	}
-	return get(r.Node().YNode(), "metadata", "namespace") != nil
+	return yamltree.Path(r.Node().YNode(), "metadata", "namespace") != nil
 }

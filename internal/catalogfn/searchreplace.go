@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // SearchReplace finds fields by value, regular expression, path and file, and
@@ -135,7 +136,7 @@ func (s *searcher) put(root *yaml.Node) {
 	s.matches = append(s.matches, note{s.path, fmt.Sprintf("Mutated field value to %q", s.putValue)})
 	next := &yaml.Node{Kind: yaml.ScalarNode}
 	setImplied(next, s.putValue)
-	old := get(root, keys...)
+	old := yamltree.Path(root, keys...)
 	if old != nil && old.Kind == yaml.ScalarNode && old.Value == next.Value && old.ShortTag() == next.Tag {
 		return
 	}
@@ -148,7 +149,7 @@ func (s *searcher) put(root *yaml.Node) {
 		return
 	}
 	last := keys[len(keys)-1]
-	if i := keyIndex(m, last); i >= 0 {
+	if i := yamltree.Index(m, last); i >= 0 {
 		next.LineComment, next.HeadComment, next.FootComment = m.Content[i+1].LineComment, m.Content[i+1].HeadComment, m.Content[i+1].FootComment
 		m.Content[i+1] = next
 		return

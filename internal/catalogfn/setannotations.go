@@ -9,6 +9,7 @@ import (
 
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // annotationFields are where annotations go besides metadata.annotations: the
@@ -54,7 +55,7 @@ func splitSpecPath(p string) []string {
 }
 
 func walkSpec(n *yaml.Node, keys []string, create, write bool, do func(*yaml.Node)) {
-	n = deref(n)
+	n = yamltree.Deref(n)
 	switch {
 	case len(keys) == 0:
 		do(n)
@@ -68,7 +69,7 @@ func walkSpec(n *yaml.Node, keys []string, create, write bool, do func(*yaml.Nod
 		}
 	case n.Kind == yaml.MappingNode:
 		key, isList := strings.CutSuffix(keys[0], "[]")
-		next := get(n, key)
+		next := yamltree.Path(n, key)
 		if next != nil && next.Kind == yaml.ScalarNode && next.ShortTag() == yaml.NodeTagNull {
 			next = nil
 		}
@@ -122,7 +123,7 @@ func setAnnotations(r *krm.Resource, root *yaml.Node, fields []fieldSpec, keys [
 				return
 			}
 			for _, k := range keys {
-				if old := get(m, k); old != nil && old.Value == values[k] && old.ShortTag() == yaml.NodeTagString {
+				if old := yamltree.Path(m, k); old != nil && old.Value == values[k] && old.ShortTag() == yaml.NodeTagString {
 					continue
 				}
 				n++
@@ -142,7 +143,7 @@ func extraFields(c *function.Call, name string) ([]fieldSpec, bool) {
 	if isConfigMap(cfg) {
 		return nil, true
 	}
-	now, old := get(cfg, name), get(cfg, "fieldSpecs")
+	now, old := yamltree.Path(cfg, name), yamltree.Path(cfg, "fieldSpecs")
 	if now != nil && old != nil {
 		c.Results.Errorf("functionConfig: both %s and fieldSpecs are given; fieldSpecs is the older name, drop it", name)
 		return nil, false

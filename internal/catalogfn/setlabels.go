@@ -8,6 +8,7 @@ import (
 
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // SetLabels adds and updates labels: in metadata, in selectors and in the
@@ -65,12 +66,12 @@ type labelSetter struct {
 // at sets the labels in the mapping below parent; create makes it, and keys
 // that it lacks.
 func (s *labelSetter) at(parent *yaml.Node, create bool, keys ...string) {
-	if parent = deref(parent); parent == nil || parent.Kind != yaml.MappingNode {
+	if parent = yamltree.Deref(parent); parent == nil || parent.Kind != yaml.MappingNode {
 		return
 	}
-	m := get(parent, keys...)
+	m := yamltree.Path(parent, keys...)
 	for _, k := range s.keys {
-		old := get(m, k)
+		old := yamltree.Path(m, k)
 		if old == nil && !create || old != nil && old.Value == s.labels[k] && old.ShortTag() == yaml.NodeTagString {
 			continue
 		}
@@ -92,20 +93,20 @@ func (s *labelSetter) meta(n *yaml.Node) { s.at(n, true, "metadata", "labels") }
 func (s *labelSetter) resource(r *krm.Resource, root *yaml.Node) {
 	s.meta(root)
 	g := gvkOf(r)
-	spec := get(root, "spec")
+	spec := yamltree.Path(root, "spec")
 	s.selectors(g, root)
 	if spec == nil {
 		return
 	}
 	if makesPods(g) {
-		s.pod(get(spec, "template"))
+		s.pod(yamltree.Path(spec, "template"))
 	}
 	switch {
 	case g.is("batch", "CronJob"):
-		s.job(get(spec, "jobTemplate"))
+		s.job(yamltree.Path(spec, "jobTemplate"))
 	case g.is("apps", "StatefulSet"):
-		for _, volume := range elements(spec, "volumeClaimTemplates") {
-			s.meta(deref(volume))
+		for _, volume := range yamltree.Items(spec, "volumeClaimTemplates") {
+			s.meta(yamltree.Deref(volume))
 			s.at(volume, false, "spec", "selector", "matchLabels")
 		}
 	case g.is("networking.k8s.io", "NetworkPolicy"):
@@ -140,7 +141,7 @@ func (s *labelSetter) job(job *yaml.Node) {
 	}
 	s.meta(job)
 	s.at(job, false, "spec", "selector", "matchLabels")
-	s.pod(get(job, "spec", "template"))
+	s.pod(yamltree.Path(job, "spec", "template"))
 }
 
 func (s *labelSetter) pod(pod *yaml.Node) {
@@ -148,16 +149,16 @@ func (s *labelSetter) pod(pod *yaml.Node) {
 		return
 	}
 	s.meta(pod)
-	spec := get(pod, "spec")
-	for _, e := range elements(spec, "topologySpreadConstraints") {
+	spec := yamltree.Path(pod, "spec")
+	for _, e := range yamltree.Items(spec, "topologySpreadConstraints") {
 		s.at(e, false, "labelSelector", "matchLabels")
 	}
 	for _, kind := range []string{"podAffinity", "podAntiAffinity"} {
-		terms := get(spec, "affinity", kind)
-		for _, e := range elements(terms, "preferredDuringSchedulingIgnoredDuringExecution") {
-			s.at(get(e, "podAffinityTerm"), false, "labelSelector", "matchLabels")
+		terms := yamltree.Path(spec, "affinity", kind)
+		for _, e := range yamltree.Items(terms, "preferredDuringSchedulingIgnoredDuringExecution") {
+			s.at(yamltree.Path(e, "podAffinityTerm"), false, "labelSelector", "matchLabels")
 		}
-		for _, e := range elements(terms, "requiredDuringSchedulingIgnoredDuringExecution") {
+		for _, e := range yamltree.Items(terms, "requiredDuringSchedulingIgnoredDuringExecution") {
 			s.at(e, false, "labelSelector", "matchLabels")
 		}
 	}
@@ -165,8 +166,8 @@ func (s *labelSetter) pod(pod *yaml.Node) {
 
 func (s *labelSetter) networkPolicy(spec *yaml.Node) {
 	for _, dir := range [][2]string{{"ingress", "from"}, {"egress", "to"}} {
-		for _, rule := range elements(spec, dir[0]) {
-			for _, peer := range elements(rule, dir[1]) {
+		for _, rule := range yamltree.Items(spec, dir[0]) {
+			for _, peer := range yamltree.Items(rule, dir[1]) {
 				s.at(peer, false, "podSelector", "matchLabels")
 			}
 		}

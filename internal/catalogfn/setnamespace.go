@@ -9,8 +9,10 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // contextConfigMap is the name of a package's context, whose `name` is the
@@ -53,16 +55,16 @@ func namespaceConfig(c *function.Call) (to, matcher string, ok bool) {
 	cfg := config(c)
 	switch {
 	case isConfigMap(cfg):
-		to, matcher = text(cfg, "data", "namespace"), text(cfg, "data", "namespaceMatcher")
+		to, matcher = yamltree.Text(cfg, "data", "namespace"), yamltree.Text(cfg, "data", "namespaceMatcher")
 		field := "data.namespace"
-		if to == "" && text(cfg, "metadata", "name") == contextConfigMap {
-			to, field = text(cfg, "data", "name"), "data.name"
+		if to == "" && yamltree.Text(cfg, "metadata", "name") == contextConfigMap {
+			to, field = yamltree.Text(cfg, "data", "name"), "data.name"
 		}
 		if to == "" {
 			c.Results.Errorf("functionConfig: %s is empty; give the new namespace", field)
 		}
 	case isConfigKind(cfg, "SetNamespace"):
-		to, matcher = text(cfg, "namespace"), text(cfg, "namespaceMatcher")
+		to, matcher = yamltree.Text(cfg, "namespace"), yamltree.Text(cfg, "namespaceMatcher")
 		if to == "" {
 			c.Results.Errorf("functionConfig: namespace is empty; give the new namespace")
 		}
@@ -84,10 +86,7 @@ func (s *namespaceSetter) remember(r *krm.Resource) {
 	if !namespaced(r) {
 		return
 	}
-	ns := r.Namespace()
-	if ns == "" {
-		ns = "default"
-	}
+	ns := api.NamespaceOr(r.Namespace())
 	s.moved[fmt.Sprintf("%s/namespaces/%s/%s/%s", r.Group(), ns, r.Kind(), r.Name())] = true
 }
 
@@ -99,14 +98,14 @@ func (s *namespaceSetter) set(r *krm.Resource, root *yaml.Node, write bool) int 
 	}
 	switch {
 	case g.is(coreGroup, "Namespace"):
-		replace(get(root, "metadata"), "name")
+		replace(yamltree.Path(root, "metadata"), "name")
 	case g.is("apiextensions.k8s.io", "CustomResourceDefinition"):
-		replace(get(root, "spec", "conversion", "webhook", "clientConfig", "service"), "namespace")
+		replace(yamltree.Path(root, "spec", "conversion", "webhook", "clientConfig", "service"), "namespace")
 	case g.is("apiregistration.k8s.io", "APIService"):
-		replace(get(root, "spec", "service"), "namespace")
+		replace(yamltree.Path(root, "spec", "service"), "namespace")
 	case g.kind == "ClusterRoleBinding" || g.kind == "RoleBinding":
-		for _, subject := range elements(root, "subjects") {
-			replace(deref(subject), "namespace")
+		for _, subject := range yamltree.Items(root, "subjects") {
+			replace(yamltree.Deref(subject), "namespace")
 		}
 	}
 	if namespaced(r) {
@@ -117,7 +116,7 @@ func (s *namespaceSetter) set(r *krm.Resource, root *yaml.Node, write bool) int 
 
 // replace changes a namespace that is set.
 func (s *namespaceSetter) replace(parent *yaml.Node, key string, write bool) int {
-	old := get(parent, key)
+	old := yamltree.Path(parent, key)
 	if old == nil || old.Value == "" || !s.hits(old.Value) {
 		return 0
 	}
@@ -128,15 +127,13 @@ func (s *namespaceSetter) replace(parent *yaml.Node, key string, write bool) int
 	return 1
 }
 
-// setOwn changes metadata.namespace; a missing one is "default".
+// setOwn changes metadata.namespace; a missing one is the default one.
 func (s *namespaceSetter) setOwn(root *yaml.Node, write bool) int {
-	old := text(root, "metadata", "namespace")
+	old := yamltree.Text(root, "metadata", "namespace")
 	if old == s.to {
 		return 0
 	}
-	if old == "" {
-		old = "default"
-	}
+	old = api.NamespaceOr(old)
 	if old != s.to && !s.hits(old) {
 		return 0
 	}
@@ -148,7 +145,7 @@ func (s *namespaceSetter) setOwn(root *yaml.Node, write bool) int {
 }
 
 func (s *namespaceSetter) setDependsOn(root *yaml.Node, write bool) int {
-	old := text(root, "metadata", "annotations", dependsOnAnnotation)
+	old := yamltree.Text(root, "metadata", "annotations", dependsOnAnnotation)
 	m := dependsOnPattern.FindStringSubmatch(old)
 	if m == nil || !s.moved[old] || !s.hits(m[2]) {
 		return 0
@@ -156,7 +153,7 @@ func (s *namespaceSetter) setDependsOn(root *yaml.Node, write bool) int {
 	if write {
 		s.references++
 		m[2] = s.to
-		putText(get(root, "metadata", "annotations"), dependsOnAnnotation, fmt.Sprintf("%s/namespaces/%s/%s/%s", m[1], m[2], m[3], m[4]))
+		putText(yamltree.Path(root, "metadata", "annotations"), dependsOnAnnotation, fmt.Sprintf("%s/namespaces/%s/%s/%s", m[1], m[2], m[3], m[4]))
 	}
 	return 1
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // setterComment marks a field that setters fill.
@@ -30,14 +31,14 @@ func (v visitor) walk(n *yaml.Node, path string) {
 	switch n.Kind {
 	case yaml.MappingNode:
 		if v.list != nil {
-			for i := 0; i+1 < len(n.Content); i += 2 {
-				if n.Content[i+1].Kind == yaml.SequenceNode {
-					v.list(n.Content[i], n.Content[i+1], join(path, n.Content[i].Value))
+			for key, value := range yamltree.Fields(n) {
+				if value.Kind == yaml.SequenceNode {
+					v.list(key, value, join(path, key.Value))
 				}
 			}
 		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			v.walk(n.Content[i+1], join(path, n.Content[i].Value))
+		for key, value := range yamltree.Fields(n) {
+			v.walk(value, join(path, key.Value))
 		}
 	case yaml.SequenceNode:
 		for i, e := range n.Content {
@@ -61,7 +62,7 @@ func join(path, key string) string {
 // from the field's present value.
 func ApplySetters(_ context.Context, c *function.Call) error {
 	cfg := config(c)
-	if cfg == nil || get(cfg, "data") == nil {
+	if cfg == nil || yamltree.Path(cfg, "data") == nil {
 		c.Results.Errorf("functionConfig: data is missing; give a ConfigMap with setters and their values")
 		return nil
 	}
@@ -293,7 +294,7 @@ func newSetterCreator(c *function.Call) (*setterCreator, bool) {
 func listKey(nodes []*yaml.Node) string {
 	values := make([]string, len(nodes))
 	for i, n := range nodes {
-		values[i] = deref(n).Value
+		values[i] = yamltree.Deref(n).Value
 	}
 	slices.Sort(values)
 	return fmt.Sprintf("%d\x00%s", len(values), strings.Join(values, "\x00"))
@@ -351,7 +352,7 @@ func (s *setterCreator) list(key, value *yaml.Node, path string) {
 func (s *setterCreator) holdsSetter(list *yaml.Node) bool {
 	for _, e := range list.Content {
 		for _, v := range s.values {
-			if strings.Contains(deref(e).Value, v) {
+			if strings.Contains(yamltree.Deref(e).Value, v) {
 				return true
 			}
 		}
@@ -362,7 +363,7 @@ func (s *setterCreator) holdsSetter(list *yaml.Node) bool {
 func values(nodes []*yaml.Node) []string {
 	out := make([]string, len(nodes))
 	for i, n := range nodes {
-		out[i] = deref(n).Value
+		out[i] = yamltree.Deref(n).Value
 	}
 	return out
 }

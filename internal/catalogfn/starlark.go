@@ -1,20 +1,19 @@
 package catalogfn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/variform/variform/internal/catalogfn/carry"
-	"github.com/variform/variform/internal/function"
-	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const (
@@ -27,243 +26,131 @@ const (
 // dialect are the language features that the catalogue's function allows.
 var dialect = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true, Recursion: true}
 
-// Starlark runs a script on the resources: ctx.resource_list["items"] and
-// ctx.resource_list["functionConfig"]. fail() fails the function, print() adds
-// to its results. A script has no environment (ctx.environment is empty), no
-// network and no clock, a bounded number of steps, and of the catalogue's
-// libraries those that need none of these. Config: a StarlarkRun with `source`
-// and `params`, or a ConfigMap with `source`.
-func Starlark(ctx context.Context, c *function.Call) error {
-	name, source, ok := starlarkConfig(c)
+// Starlark runs a script on a ResourceList: ctx.resource_list["items"], with
+// places and identities in the annotations that kpt sets, and
+// ctx.resource_list["functionConfig"]. The items that it leaves replace those of
+// the list. fail() fails the function, print() adds to its results. A script has
+// no environment (ctx.environment is empty), no network and no clock, a bounded
+// number of steps, and of the catalogue's libraries those that need none of
+// these. It ends where ctx does, unless a single step takes long; its memory is
+// what its process gives it. Config: a StarlarkRun with `source` and `params`, or
+// a ConfigMap with `source`.
+func Starlark(ctx context.Context, list *yaml.Node) (fn.Results, error) {
+	s := &script{}
+	source, ok := s.config(yamltree.Path(list, "functionConfig"))
 	if !ok {
-		return nil
+		return s.results, nil
 	}
-	s := &script{call: c}
-	list, err := s.resourceList()
-	if err != nil {
-		c.Results.Errorf("%v", err)
-		return nil
-	}
-	if err := s.exec(ctx, name, source, list); err != nil {
-		return s.failed(ctx, err)
-	}
-	if err := s.apply(list); err != nil {
-		c.Results.Errorf("%v", err)
-	}
-	return nil
-}
-
-func starlarkConfig(c *function.Call) (name, source string, ok bool) {
-	cfg := config(c)
-	field := "source"
+	err := s.run(ctx, source, list)
+	var failed *starlark.EvalError
 	switch {
-	case text(cfg, "kind") == "ConfigMap" && !strings.Contains(text(cfg, "apiVersion"), "/"):
-		source, field = text(cfg, "data", "source"), "data.source"
-	case text(cfg, "kind") == "StarlarkRun" && strings.HasPrefix(text(cfg, "apiVersion"), "fn.kpt.dev/"):
-		source = text(cfg, "source")
+	case err == nil:
+	case ctx.Err() != nil && errors.As(err, &failed):
+		return s.results, fmt.Errorf("%w%s", context.Cause(ctx), place(failed))
+	case ctx.Err() != nil:
+		return s.results, context.Cause(ctx)
+	case errors.As(err, &failed):
+		s.results.Errorf("%s%s", strings.Replace(failed.Msg, "Starlark computation cancelled: ", "the script was ended: ", 1), place(failed))
 	default:
-		wrongConfig(c, cfg, "a v1 ConfigMap", "a "+configAPIVersion+" StarlarkRun")
-		return "", "", false
+		s.results.Errorf("%v", err)
 	}
-	if source == "" {
-		c.Results.Errorf("functionConfig: %s is empty; give the script", field)
-		return "", "", false
-	}
-	name = text(cfg, "metadata", "name")
-	if name == "" {
-		name = "starlark-function-run"
-	}
-	return name, source, true
+	return s.results, nil
 }
 
 type script struct {
-	call *function.Call
+	name    string
+	results fn.Results
 }
 
-// resourceList is the ResourceList as values; items carry their places in the
-// annotations that kpt sets.
-func (s *script) resourceList() (*starlark.Dict, error) {
-	resources := s.call.Resources()
-	items := make([]starlark.Value, len(resources))
-	for i, r := range resources {
-		v, err := toValue(r.Node().YNode())
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Path(), err)
-		}
-		d, ok := v.(*starlark.Dict)
-		if !ok {
-			return nil, fmt.Errorf("%s: not a mapping", r.Path())
-		}
-		s.annotate(d, i, r)
-		items[i] = d
-	}
-	list := starlark.NewDict(4)
-	set(list, "apiVersion", starlark.String("config.kubernetes.io/v1"))
-	set(list, "kind", starlark.String("ResourceList"))
-	set(list, "items", starlark.NewList(items))
-	cfg, err := toValue(config(s.call))
+func (s *script) run(ctx context.Context, source string, list *yaml.Node) error {
+	v, err := toValue(list)
 	if err != nil {
-		return nil, fmt.Errorf("functionConfig: %w", err)
+		return err
 	}
-	set(list, "functionConfig", cfg)
-	return list, nil
+	values, ok := v.(*starlark.Dict)
+	if !ok {
+		return errors.New("the ResourceList is no mapping")
+	}
+	if err := s.exec(ctx, source, values); err != nil {
+		return err
+	}
+	items, err := itemNodes(values)
+	if err != nil {
+		return err
+	}
+	setNode(list, "items", items)
+	return nil
 }
 
-func set(d *starlark.Dict, key string, v starlark.Value) {
-	_ = d.SetKey(starlark.String(key), v) // neither frozen nor being iterated here
+// config reads the script and its name; what is wrong becomes a result.
+func (s *script) config(cfg *yaml.Node) (source string, ok bool) {
+	field := "source"
+	switch {
+	case yamltree.Text(cfg, "kind") == "ConfigMap" && !strings.Contains(yamltree.Text(cfg, "apiVersion"), "/"):
+		source, field = yamltree.Text(cfg, "data", "source"), "data.source"
+	case yamltree.Text(cfg, "kind") == "StarlarkRun" && strings.HasPrefix(yamltree.Text(cfg, "apiVersion"), "fn.kpt.dev/"):
+		source = yamltree.Text(cfg, "source")
+	default:
+		s.results.Errorf("%s", configProblem(cfg, "a v1 ConfigMap", "a "+configAPIVersion+" StarlarkRun"))
+		return "", false
+	}
+	if source == "" {
+		s.results.Errorf("functionConfig: %s is empty; give the script", field)
+		return "", false
+	}
+	s.name = cmp.Or(yamltree.Text(cfg, "metadata", "name"), "starlark-function-run")
+	return source, true
 }
 
-// The annotations that carry an item's identity and place.
-const (
-	itemID    = "internal.config.kubernetes.io/id"
-	itemPath  = "internal.config.kubernetes.io/path"
-	itemIndex = "internal.config.kubernetes.io/index"
-)
-
-func (s *script) annotate(d *starlark.Dict, i int, r *krm.Resource) {
-	ann := child(child(d, "metadata"), "annotations")
-	if ann == nil {
-		return
-	}
-	for _, kv := range [][2]string{{itemID, strconv.Itoa(i + 1)}, {itemPath, r.Path()}, {itemIndex, strconv.Itoa(r.Index())}} {
-		set(ann, kv[0], starlark.String(kv[1]))
-	}
-}
-
-// child is the dict at key, made where it is missing or None.
-func child(d *starlark.Dict, key string) *starlark.Dict {
-	if d == nil {
-		return nil
-	}
-	v, found, _ := d.Get(starlark.String(key))
-	if !found || v == starlark.None {
-		v = starlark.NewDict(1)
-		set(d, key, v)
-	}
-	sub, _ := v.(*starlark.Dict)
-	return sub
-}
-
-func (s *script) exec(ctx context.Context, name, source string, list *starlark.Dict) error {
+func (s *script) exec(ctx context.Context, source string, list *starlark.Dict) error {
 	thread := &starlark.Thread{
-		Name:  name,
+		Name:  s.name,
 		Load:  loadLibrary,
-		Print: func(_ *starlark.Thread, msg string) { s.call.Results.Infof("print: %s", msg) },
+		Print: func(_ *starlark.Thread, msg string) { s.results.Infof("print: %s", msg) },
 	}
 	thread.SetMaxExecutionSteps(maxSteps)
-	defer context.AfterFunc(ctx, func() { thread.Cancel(ctx.Err().Error()) })()
+	thread.OnMaxSteps = func(t *starlark.Thread) { t.Cancel(fmt.Sprintf("it takes more than %d steps", maxSteps)) }
+	defer context.AfterFunc(ctx, func() { thread.Cancel(context.Cause(ctx).Error()) })()
 	predeclared := starlark.StringDict{"ctx": starlarkstruct.FromStringDict(starlarkstruct.Default, starlark.StringDict{
 		"resource_list": list,
 		"environment":   starlark.NewDict(0),
 	})}
-	_, err := starlark.ExecFileOptions(dialect, thread, name, source, predeclared)
+	_, err := starlark.ExecFileOptions(dialect, thread, s.name, source, predeclared)
 	return err
 }
 
-// failed turns a script's failure into a result.
-func (s *script) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	msg := err.Error()
-	var eval *starlark.EvalError
-	if errors.As(err, &eval) {
-		if at := eval.CallStack.At(0); len(eval.CallStack) > 0 && at.Pos.Line > 0 {
-			msg = fmt.Sprintf("%s (%s)", eval.Msg, at.Pos)
-		} else if len(eval.CallStack) > 1 {
-			msg = fmt.Sprintf("%s (%s)", eval.Msg, eval.CallStack.At(1).Pos)
+// place is where in the script it failed.
+func place(err *starlark.EvalError) string {
+	for i := range min(2, len(err.CallStack)) { // the innermost may be a built-in one, without a place
+		if pos := err.CallStack.At(i).Pos; pos.Line > 0 {
+			return fmt.Sprintf(" (%s)", pos)
 		}
 	}
-	s.call.Results.Errorf("%s", msg)
-	return nil
+	return ""
 }
 
-// apply brings the items back: only what differs is changed.
-func (s *script) apply(list *starlark.Dict) error {
+// itemNodes are the items that a script left, as nodes.
+func itemNodes(list *starlark.Dict) (*yaml.Node, error) {
 	v, _, _ := list.Get(starlark.String("items"))
 	items, ok := v.(starlark.Iterable)
 	if !ok {
-		return errors.New(`ctx.resource_list["items"] is no list after the script ran`)
+		return nil, errors.New(`ctx.resource_list["items"] is no list after the script ran`)
 	}
-	resources := s.call.Resources()
-	seen := make([]bool, len(resources))
-	var added []*yaml.Node
 	budget := maxValues
-	it := items.Iterate()
-	defer it.Done()
-	var e starlark.Value
-	for i := 0; it.Next(&e); i++ {
-		n, err := toNode(e, &budget)
-		if err != nil {
-			return fmt.Errorf("items[%d]: %w", i, err)
-		}
-		at := itemIdentity(n)
-		if at < 0 || at >= len(resources) || seen[at] {
-			added = append(added, n)
-			continue
-		}
-		seen[at] = true
-		r := resources[at]
-		clean(n, r.Node().YNode())
-		if carry.Differs(r.Node().YNode(), n) {
-			carry.Over(r.Edit().YNode(), n)
-		}
-	}
-	for i, r := range resources {
-		if !seen[i] {
-			r.Delete()
-		}
-	}
-	return s.add(added)
-}
-
-func (s *script) add(nodes []*yaml.Node) error {
-	for _, n := range nodes {
-		if text(n, "apiVersion") == "" || text(n, "kind") == "" || text(n, "metadata", "name") == "" {
-			return errors.New("the script added an item without apiVersion, kind or metadata.name")
-		}
-		target := text(n, "metadata", "annotations", itemPath)
-		if target == "" {
-			target = text(n, "metadata", "annotations", "config.kubernetes.io/path")
-		}
-		clean(n, nil)
-		if target == "" {
-			target = DefaultPath(n)
-		}
-		s.call.Package.Add(target, yaml.NewRNode(n))
-	}
-	return nil
-}
-
-// itemIdentity is the index of the resource that an item was; -1 for a new one.
-func itemIdentity(n *yaml.Node) int {
-	id, err := strconv.Atoi(text(n, "metadata", "annotations", itemID))
+	n, err := toNode(items, &budget)
 	if err != nil {
-		return -1
+		return nil, fmt.Errorf("items%w", err)
 	}
-	return id - 1
+	if n.Kind != yaml.SequenceNode {
+		return nil, errors.New(`ctx.resource_list["items"] is no list after the script ran`)
+	}
+	return n, nil
 }
 
-// clean takes the identity off an item; an annotation of that name that the
-// resource had itself comes back.
-func clean(n, was *yaml.Node) {
-	meta := get(n, "metadata")
-	ann := get(meta, "annotations")
-	if ann == nil || ann.Kind != yaml.MappingNode {
+func setNode(m *yaml.Node, key string, v *yaml.Node) {
+	if i := yamltree.Index(m, key); i >= 0 {
+		m.Content[i+1] = v
 		return
 	}
-	for _, k := range []string{itemID, itemPath, itemIndex} {
-		remove(ann, k)
-		if old := get(was, "metadata", "annotations", k); old != nil {
-			putText(ann, k, old.Value)
-		}
-	}
-	if len(ann.Content) > 0 {
-		return
-	}
-	if old := get(was, "metadata", "annotations"); old == nil {
-		remove(meta, "annotations")
-	} else if old.Kind == yaml.ScalarNode {
-		*ann = *yaml.CopyYNode(old)
-	}
+	m.Content = append(m.Content, stringNode(key), v)
 }

@@ -9,7 +9,7 @@ import (
 	"go.starlark.net/starlark"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/variform/variform/internal/catalogfn/carry"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // toValue turns a tree into a Starlark value; aliases and merge keys are
@@ -25,7 +25,7 @@ func (c *converter) value(n *yaml.Node) (starlark.Value, error) {
 	if c.budget--; c.budget < 0 {
 		return nil, errors.New("too many values")
 	}
-	n = deref(n)
+	n = yamltree.Deref(n)
 	if n == nil {
 		return starlark.None, nil
 	}
@@ -58,13 +58,12 @@ func (c *converter) dict(n *yaml.Node) (starlark.Value, error) {
 		return d.SetKey(starlark.String(key), v)
 	}
 	var entries map[string]*yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key := n.Content[i].Value
-		if key == "<<" {
-			entries = carry.Entries(n)
+	for k, v := range yamltree.Fields(n) {
+		if k.Value == yamltree.MergeKey {
+			entries = yamltree.Merged(n)
 			continue
 		}
-		if err := put(key, n.Content[i+1]); err != nil {
+		if err := put(k.Value, v); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const (
@@ -29,66 +30,16 @@ func edit(r *krm.Resource, change func(root *yaml.Node, write bool) int) int {
 	return n
 }
 
-// deref follows an alias to the node that it stands for.
-func deref(n *yaml.Node) *yaml.Node {
-	for n != nil && n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	return n
-}
-
-// get follows keys through mappings; nil where one is missing.
-func get(n *yaml.Node, keys ...string) *yaml.Node {
-	n = deref(n)
-	for _, k := range keys {
-		if n == nil || n.Kind != yaml.MappingNode {
-			return nil
-		}
-		i := keyIndex(n, k)
-		if i < 0 {
-			return nil
-		}
-		n = deref(n.Content[i+1])
-	}
-	return n
-}
-
-func keyIndex(m *yaml.Node, key string) int {
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		if m.Content[i].Value == key {
-			return i
-		}
-	}
-	return -1
-}
-
-// text is the scalar at keys, "" where there is none.
-func text(n *yaml.Node, keys ...string) string {
-	if v := get(n, keys...); v != nil && v.Kind == yaml.ScalarNode && v.ShortTag() != yaml.NodeTagNull {
-		return v.Value
-	}
-	return ""
-}
-
-// elements are the entries of the sequence at keys.
-func elements(n *yaml.Node, keys ...string) []*yaml.Node {
-	v := get(n, keys...)
-	if v == nil || v.Kind != yaml.SequenceNode {
-		return nil
-	}
-	return v.Content
-}
-
 // stringMap reads a mapping of scalars.
 func stringMap(n *yaml.Node, keys ...string) map[string]string {
-	v := get(n, keys...)
+	v := yamltree.Path(n, keys...)
 	if v == nil || v.Kind != yaml.MappingNode {
 		return nil
 	}
 	out := make(map[string]string, len(v.Content)/2)
-	for i := 0; i+1 < len(v.Content); i += 2 {
-		if e := deref(v.Content[i+1]); e.Kind == yaml.ScalarNode {
-			out[v.Content[i].Value] = e.Value
+	for k, e := range yamltree.Fields(v) {
+		if e = yamltree.Deref(e); yamltree.IsScalar(e) {
+			out[k.Value] = e.Value
 		}
 	}
 	return out
@@ -118,10 +69,10 @@ func stringNode(v string) *yaml.Node { return yaml.NewStringRNode(v).YNode() }
 // where something else stands there.
 func ensureMap(n *yaml.Node, keys ...string) *yaml.Node {
 	for _, k := range keys {
-		if n = deref(n); n == nil || n.Kind != yaml.MappingNode {
+		if n = yamltree.Deref(n); n == nil || n.Kind != yaml.MappingNode {
 			return nil
 		}
-		i := keyIndex(n, k)
+		i := yamltree.Index(n, k)
 		if i < 0 {
 			n.Content = append(n.Content, stringNode(k), &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap})
 			i = len(n.Content) - 2
@@ -131,7 +82,7 @@ func ensureMap(n *yaml.Node, keys ...string) *yaml.Node {
 		}
 		n = n.Content[i+1]
 	}
-	n = deref(n)
+	n = yamltree.Deref(n)
 	if n.Kind != yaml.MappingNode {
 		return nil
 	}
@@ -143,7 +94,7 @@ func ensureMap(n *yaml.Node, keys ...string) *yaml.Node {
 
 // putText sets key in a mapping to a string.
 func putText(m *yaml.Node, key, value string) {
-	if i := keyIndex(m, key); i >= 0 {
+	if i := yamltree.Index(m, key); i >= 0 {
 		if v := m.Content[i+1]; v.Kind == yaml.ScalarNode {
 			setText(v, value)
 			return
@@ -157,7 +108,7 @@ func putText(m *yaml.Node, key, value string) {
 // isLocal says whether a resource stays on the client: what it is annotated
 // with anything but "false".
 func isLocal(root *yaml.Node) bool {
-	v := text(root, "metadata", "annotations", localConfigAnnotation)
+	v := yamltree.Text(root, "metadata", "annotations", localConfigAnnotation)
 	return v != "" && v != "false"
 }
 
@@ -179,20 +130,23 @@ func config(c *function.Call) *yaml.Node {
 }
 
 func isConfigMap(root *yaml.Node) bool {
-	return text(root, "kind") == "ConfigMap" && text(root, "apiVersion") == "v1"
+	return yamltree.Text(root, "kind") == "ConfigMap" && yamltree.Text(root, "apiVersion") == "v1"
 }
 
 func isConfigKind(root *yaml.Node, kinds ...string) bool {
-	return text(root, "apiVersion") == configAPIVersion && slices.Contains(kinds, text(root, "kind"))
+	return yamltree.Text(root, "apiVersion") == configAPIVersion && slices.Contains(kinds, yamltree.Text(root, "kind"))
 }
 
 // wrongConfig reports a functionConfig that the function does not take.
 func wrongConfig(c *function.Call, root *yaml.Node, want ...string) {
+	c.Results.Errorf("%s", configProblem(root, want...))
+}
+
+func configProblem(root *yaml.Node, want ...string) string {
 	if root == nil {
-		c.Results.Errorf("functionConfig is missing; give %s", strings.Join(want, " or "))
-		return
+		return fmt.Sprintf("functionConfig is missing; give %s", strings.Join(want, " or "))
 	}
-	c.Results.Errorf("functionConfig is %s %s; give %s", text(root, "apiVersion"), text(root, "kind"), strings.Join(want, " or "))
+	return fmt.Sprintf("functionConfig is %s %s; give %s", yamltree.Text(root, "apiVersion"), yamltree.Text(root, "kind"), strings.Join(want, " or "))
 }
 
 // decode reads a tree into a Go value.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const targetPathAnnotation = "config.kubernetes.io/target-path"
@@ -34,12 +35,12 @@ func UpsertResource(_ context.Context, c *function.Call) error {
 		return nil
 	}
 	wanted := []*yaml.Node{cfg}
-	if text(cfg, "kind") == "List" {
-		wanted = elements(cfg, "items")
+	if yamltree.Text(cfg, "kind") == "List" {
+		wanted = yamltree.Items(cfg, "items")
 	}
 	for i, w := range wanted {
-		w = deref(w)
-		if text(w, "apiVersion") == "" || text(w, "kind") == "" || text(w, "metadata", "name") == "" {
+		w = yamltree.Deref(w)
+		if yamltree.Text(w, "apiVersion") == "" || yamltree.Text(w, "kind") == "" || yamltree.Text(w, "metadata", "name") == "" {
 			c.Results.Errorf("functionConfig: resource %d has no apiVersion, kind or metadata.name", i)
 			continue
 		}
@@ -49,7 +50,7 @@ func UpsertResource(_ context.Context, c *function.Call) error {
 }
 
 func upsert(c *function.Call, want *yaml.Node) {
-	target := text(want, "metadata", "annotations", targetPathAnnotation)
+	target := yamltree.Text(want, "metadata", "annotations", targetPathAnnotation)
 	clean := cleaned(want)
 	replaced := false
 	for _, r := range c.Resources() {
@@ -58,7 +59,7 @@ func upsert(c *function.Call, want *yaml.Node) {
 		}
 		replaced = true
 		next := placedAs(clean, r.Node().YNode())
-		if !sameTree(r.Node().YNode(), next) {
+		if !yamltree.SameValue(r.Node().YNode(), next) {
 			r.Replace(yaml.NewRNode(next))
 			say(c, r, "info", "", "replaced")
 		}
@@ -80,17 +81,17 @@ func upsert(c *function.Call, want *yaml.Node) {
 // resource that it replaces.
 func placedAs(n, old *yaml.Node) *yaml.Node {
 	n = yaml.CopyYNode(n)
-	ann := get(old, "metadata", "annotations")
+	ann := yamltree.Path(old, "metadata", "annotations")
 	if ann == nil {
 		return n
 	}
-	for i := 0; i+1 < len(ann.Content); i += 2 {
-		key := ann.Content[i].Value
+	for k, v := range yamltree.Fields(ann) {
+		key := k.Value
 		if key == targetPathAnnotation || !slices.Contains(internalAnnotations, key) {
 			continue
 		}
 		if m := ensureMap(n, "metadata", "annotations"); m != nil {
-			putText(m, key, ann.Content[i+1].Value)
+			putText(m, key, v.Value)
 		}
 	}
 	return n
@@ -98,54 +99,31 @@ func placedAs(n, old *yaml.Node) *yaml.Node {
 
 // DefaultPath is the file of a resource that came without one, as kpt names it.
 func DefaultPath(n *yaml.Node) string {
-	return path.Join(text(n, "metadata", "namespace"), strings.ToLower(text(n, "kind"))+"_"+text(n, "metadata", "name")+".yaml")
+	return path.Join(yamltree.Text(n, "metadata", "namespace"), strings.ToLower(yamltree.Text(n, "kind"))+"_"+yamltree.Text(n, "metadata", "name")+".yaml")
 }
 
 func sameResource(r *krm.Resource, n *yaml.Node) bool {
-	group, _, ok := strings.Cut(text(n, "apiVersion"), "/")
+	group, _, ok := strings.Cut(yamltree.Text(n, "apiVersion"), "/")
 	if !ok {
 		group = ""
 	}
-	return r.Kind() == text(n, "kind") && r.Name() == text(n, "metadata", "name") &&
-		r.Namespace() == text(n, "metadata", "namespace") && r.Group() == group
+	return r.Kind() == yamltree.Text(n, "kind") && r.Name() == yamltree.Text(n, "metadata", "name") &&
+		r.Namespace() == yamltree.Text(n, "metadata", "namespace") && r.Group() == group
 }
 
 // cleaned is the resource without what the functionConfig carries for itself.
 func cleaned(n *yaml.Node) *yaml.Node {
 	n = yaml.CopyYNode(n)
-	meta := get(n, "metadata")
-	ann := get(meta, "annotations")
+	meta := yamltree.Path(n, "metadata")
+	ann := yamltree.Path(meta, "annotations")
 	if ann == nil {
 		return n
 	}
 	for _, k := range internalAnnotations {
-		remove(ann, k)
+		yamltree.Remove(ann, k)
 	}
 	if len(ann.Content) == 0 {
-		remove(meta, "annotations")
+		yamltree.Remove(meta, "annotations")
 	}
 	return n
-}
-
-func remove(m *yaml.Node, key string) {
-	if i := keyIndex(m, key); i >= 0 {
-		m.Content = append(m.Content[:i], m.Content[i+2:]...)
-	}
-}
-
-// sameTree compares values and types, and the order of keys.
-func sameTree(a, b *yaml.Node) bool {
-	a, b = deref(a), deref(b)
-	if a.Kind != b.Kind || len(a.Content) != len(b.Content) {
-		return false
-	}
-	if a.Kind == yaml.ScalarNode {
-		return a.Value == b.Value && a.ShortTag() == b.ShortTag()
-	}
-	for i := range a.Content {
-		if !sameTree(a.Content[i], b.Content[i]) {
-			return false
-		}
-	}
-	return true
 }

@@ -38,6 +38,8 @@ func TestEval(t *testing.T) {
 	}{
 		"variable":            {expr: "repoDefault", want: "cluster-01"},
 		"label":               {expr: "target.labels['region'] + '-endpoints'", want: "useast1-endpoints"},
+		"two labels":          {expr: "target.labels['region'] + target.labels['n']", want: "useast13", reason: "CEL takes the sum of two unknown types for bytes"},
+		"bytes by value":      {expr: "b'abc'", kind: celexpr.ErrType, text: "type bytes"},
 		"label by field":      {expr: "target.labels.region", want: "useast1"},
 		"name and namespace":  {expr: "target.namespace + '/' + target.name", want: "default/t"},
 		"guarded label":       {expr: "'no' in target.labels ? target.labels['no'] : 'none'", want: "none"},

@@ -1,13 +1,10 @@
 // Package celexpr compiles and evaluates the CEL expressions of Variform's
-// templates (seed 002, "PackageVariant Template"; design section 4).
+// templates (Porch's PackageVariant design, "PackageVariant Template";
+// docs/design/fan-out.md#expressions).
 //
 // A program is compiled once and evaluated for many targets. Every evaluation
 // has a cost limit, and shares a budget with the others of its set. Results
 // are strings; everything else is an error that names field and expression.
-//
-//	env, err := celexpr.NewEnv(celexpr.String("repoDefault"), celexpr.Dynamic("repository"))
-//	p, err := env.Compile("labelExprs[0].valueExpr", "repository.labels['org']")
-//	s, err := p.Eval(vars, celexpr.NewBudget())
 //
 // The package is pure: expressions reach only what their activation gives them.
 package celexpr
@@ -22,8 +19,8 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// The limits of design section 4. Costs are cel-go's own units, about one per
-// step and one per ten characters that are copied.
+// The limits (docs/design/fan-out.md#expressions). Costs are cel-go's own
+// units, about one per step and one per ten characters that are copied.
 const (
 	CallLimit = 1_000_000
 	SetLimit  = 10_000_000
@@ -103,8 +100,8 @@ func (v Vars) ResolveName(name string) (any, bool) {
 func (v Vars) Parent() Activation { return nil }
 
 // Object is the value of an object in expressions. Only these four fields are
-// there (seed 002: anything else could leak what its author may not see). The
-// maps are not copied.
+// there (Porch's PackageVariant design: anything else could leak what its
+// author may not see). The maps are not copied.
 func Object(name, namespace string, labels, annotations map[string]string) any {
 	return map[string]any{
 		"name": Value(name), "namespace": Value(namespace), "labels": labels, "annotations": annotations,

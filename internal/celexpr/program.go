@@ -63,7 +63,7 @@ func (e *Env) compile(expr string) (*compiled, error) {
 	if issues.Err() != nil {
 		return nil, &Error{Expr: expr, Kind: ErrCompile, Text: issues.Err().Error(), Hint: e.compileHint(issues.Err().Error())}
 	}
-	if t := checked.OutputType(); !t.IsExactType(cel.StringType) && t.Kind() != types.DynKind {
+	if t := checked.OutputType(); !maybeString(t) {
 		return nil, typeError(expr, t.String())
 	}
 	c := &compiled{expr: expr}
@@ -80,6 +80,13 @@ func (e *Env) compile(expr string) (*compiled, error) {
 	}
 	c.constant = true
 	return c, nil
+}
+
+// maybeString says whether a result can turn out to be a string. A sum of two
+// values that are known only later (two labels) has the type of the first
+// overload of "+", which is bytes: the evaluation tells.
+func maybeString(t *cel.Type) bool {
+	return t.IsExactType(cel.StringType) || t.Kind() == types.DynKind || t.Kind() == types.BytesKind
 }
 
 // compileHint helps with the one declaration that differs between fields.

@@ -1,6 +1,6 @@
 // Package cli is the command line: it parses flags, calls internal/reconcile
-// and the packages below it, and prints (design section 9). Decisions are made
-// there, not here.
+// and the packages below it, and prints (docs/design/heart.md#doors). Decisions
+// are made there, not here.
 //
 // Rules of output: data goes to stdout, progress and messages to stderr. Exit
 // status 0 is done, 1 is findings or a failure in part, 2 could not run. Colour
@@ -16,16 +16,23 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/version"
+	"github.com/variform/variform/internal/wire"
 )
 
-// Streams are a command's standard streams.
+// Streams are a command's standard streams, and the program that it is.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	// Program is the path of a program whose main function is Main: what a
+	// package's scripts say runs in a process of it, within bounds. Empty: in this one.
+	Program string
 }
 
 // gcPercent trades memory for time: a run is short, and most of what it reads
@@ -44,51 +51,109 @@ type findings struct{ message string }
 
 func (f findings) Error() string { return f.message }
 
-// Main runs the command line and returns the exit status.
+// stopGrace is how long a command that was stopped may take to say what became
+// of it: a prompt and a call that hangs have no end of their own.
+const stopGrace = 800 * time.Millisecond
+
+// Main runs the command line and returns the exit status, soon after ctx ends.
 func Main(ctx context.Context, args []string, s Streams) int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	a := &app{Streams: s}
+	ctx, stop := context.WithCancelCause(ctx)
+	a := &app{Streams: s, stop: stop}
 	defer a.end()
 	cmd := a.root()
 	cmd.SetArgs(args)
-	err := cmd.ExecuteContext(ctx)
+	done := make(chan error, 1)
+	go func() { done <- cmd.ExecuteContext(ctx) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		select {
+		case err = <-done:
+		case <-time.After(stopGrace):
+			err = context.Cause(ctx)
+		}
+	}
+	if late := (timeoutError{}); errors.As(context.Cause(ctx), &late) && errors.Is(err, context.Canceled) {
+		err = late
+	}
+	return a.exit(err)
+}
+
+// timeoutError is the end of a run that took longer than its user allows.
+type timeoutError struct{ after time.Duration }
+
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("the %s of --timeout are over; what was pushed stays whole, run it again to go on", e.after)
+}
+
+// exit says how a command ended.
+func (a *app) exit(err error) int {
 	var found findings
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &found):
 		if found.message != "" {
-			_, _ = fmt.Fprintln(s.Err, "variform:", found.message)
+			a.fail("variform: %s", found.message)
 		}
 		return exitFindings
 	case errors.Is(err, context.Canceled):
-		_, _ = fmt.Fprintln(s.Err, "variform: interrupted; what was pushed stays whole, run it again to go on")
-		return exitFailed
+		_, _ = fmt.Fprintln(a.Err, "variform: interrupted; what was pushed stays whole, run it again to go on")
 	default:
-		_, _ = fmt.Fprintln(s.Err, "variform:", strings.TrimSpace(err.Error()))
-		return exitFailed
+		a.fail("variform: %s", strings.TrimSpace(err.Error()))
 	}
+	return exitFailed
 }
 
 // app is what the commands share.
 type app struct {
 	Streams
-	fleet   fleetFlags
-	output  string
-	quiet   bool
-	verbose bool
-	ends    []func() // what runs when the command is over
+	fleet    fleetFlags
+	output   string
+	quiet    bool
+	verbose  bool
+	timeout  time.Duration // of the run; 0 is none
+	patience time.Duration // with a silent server
+
+	stop func(error) // ends the run
+
+	mu   sync.Mutex
+	ends []func() // what runs when the command is over
 }
 
-func (a *app) atEnd(f func()) { a.ends = append(a.ends, f) }
+func (a *app) atEnd(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ends = append(a.ends, f)
+}
 
 func (a *app) end() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, f := range a.ends {
 		f()
 	}
 }
+
+// start bounds the run; the flags are read by now.
+func (a *app) start() error {
+	if a.timeout < 0 || a.patience <= 0 {
+		return errors.New("--timeout and --server-timeout: give a time such as 90s or 10m")
+	}
+	if a.timeout > 0 {
+		late := timeoutError{a.timeout}
+		timer := time.AfterFunc(late.after, func() { a.stop(late) })
+		a.atEnd(func() { timer.Stop() })
+	}
+	return nil
+}
+
+// budget is what a Git server or a registry may cost.
+func (a *app) budget() wire.Budget { return wire.Patience(a.patience) }
 
 // root returns the root command.
 func (a *app) root() *cobra.Command {
@@ -105,7 +170,8 @@ to date in Git, for people to review, approve or reject.
   variform review  -f fleet/     read each change once, not once a variant
   variform approve -f fleet/ …   publish`,
 		SilenceUsage: true, SilenceErrors: true,
-		Version: version.Version,
+		Version:           version.Version,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.start() },
 	}
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -116,11 +182,13 @@ to date in Git, for people to review, approve or reject.
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, no notes")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more on stderr")
+	flags.DurationVar(&a.timeout, "timeout", 0, "end the run after this time, whatever it is at (default: none)")
+	flags.DurationVar(&a.patience, "server-timeout", 30*time.Second, "give up on a Git repository or a registry that is silent for this long; twice as long before an answer begins, six times for one to a push")
 	root.AddCommand(
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
 		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a),
 		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newCatalog(a),
-		newRender(a), newPin(a), newPush(a), newDemo(a), newVersion(a), newContainerHelper(a),
+		newRender(a), newPin(a), newPush(a), newDemo(a), newVersion(a), newContainerHelper(a), newFunctionWorker(a),
 	)
 	return root
 }
@@ -154,8 +222,14 @@ func (a *app) addFormats(c *cobra.Command, usual string, formats []string) {
 
 func (a *app) note(format string, args ...any) {
 	if !a.quiet {
-		_, _ = fmt.Fprintf(a.Err, format+"\n", args...)
+		a.fail(format, args...)
 	}
+}
+
+// fail says on stderr what went wrong. What packages and servers say in it does not
+// steer the terminal.
+func (a *app) fail(format string, args ...any) {
+	_, _ = fmt.Fprintln(a.Err, review.Visible(fmt.Sprintf(format, args...)))
 }
 
 func newVersion(a *app) *cobra.Command {

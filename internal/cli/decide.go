@@ -8,37 +8,41 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
 )
 
 type decideFlags struct {
-	all   bool
-	class string
-	alone bool
+	all     bool
+	classes []string
+	alone   bool
 }
 
 func newPropose(a *app) *cobra.Command {
-	return newDecide(a, reconcile.Propose, "Propose Drafts for publication", "")
+	return newDecide(a, decide.Propose, "Propose Drafts for publication", "")
 }
 
 func newApprove(a *app) *cobra.Command {
-	return newDecide(a, reconcile.Approve, "Publish Drafts or Proposed revisions, or carry out a proposed deletion",
+	return newDecide(a, decide.Approve, "Publish Drafts or Proposed revisions, or carry out a proposed deletion",
 		`Approve merges each package into its registered branch and tags it vN, one
 atomic push per repository. In deployment repositories it refuses while a
 readiness gate is not met. --class ID approves what review showed under that ID
-and refuses when any of it has changed since.`)
+and refuses when any of it has changed since; several (--class A --class B, or
+--class A,B) are approved together or not at all.`)
 }
 
 func newReject(a *app) *cobra.Command {
-	return newDecide(a, reconcile.Reject, "Return Proposed revisions to Draft, or take back a proposed deletion", "")
+	return newDecide(a, decide.Reject, "Return Proposed revisions to Draft, or take back a proposed deletion", "")
 }
 
-func newDecide(a *app, d reconcile.Decision, short, long string) *cobra.Command {
+func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 	var f decideFlags
 	c := &cobra.Command{
 		Use: string(d) + " [NAME...]", Short: short, Long: long,
 		RunE: func(c *cobra.Command, args []string) error {
-			if n := len(args); (n > 0) == (f.all || f.class != "") || f.all && f.class != "" {
+			if n := len(args); (n > 0) == (f.all || len(f.classes) > 0) || f.all && len(f.classes) > 0 {
 				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, or --class ID", d)
 			}
 			p := a.progress()
@@ -62,10 +66,10 @@ func newDecide(a *app, d reconcile.Decision, short, long string) *cobra.Command 
 			}
 			err = a.printVerdicts(d, verdicts)
 			for _, p := range problems {
-				_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
+				a.fail("error: %v", p)
 			}
 			if err == nil && len(problems) > 0 {
-				return findings{plural(len(problems), "problem") + ": what could not be read was not decided"}
+				return findings{count.Of(len(problems), "problem") + ": what could not be read was not decided"}
 			}
 			return err
 		},
@@ -74,35 +78,24 @@ func newDecide(a *app, d reconcile.Decision, short, long string) *cobra.Command 
 	a.addDependencies(c)
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
-	c.Flags().StringVar(&f.class, "class", "", "all of one class of review, exactly as it was shown")
+	c.Flags().StringSliceVar(&f.classes, "class", nil, "all of a class of review, exactly as it was shown; several add up")
 	return c
 }
 
-func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d reconcile.Decision, names []string) (reconcile.Request, error) {
-	req := reconcile.Request{Decision: d, Names: names, All: f.all, Alone: f.alone}
-	if f.class == "" {
+func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, names []string) (reconcile.Request, error) {
+	req := reconcile.Request{Verb: d, Names: names, All: f.all, Alone: f.alone}
+	if len(f.classes) == 0 {
 		return req, nil
 	}
-	report, shown, problems, err := classify(ctx, e)
+	shown, err := fleet.Show(ctx, e)
 	if err != nil {
 		return req, err
 	}
-	class := report.Find(f.class)
-	if class == nil {
-		return req, findings{errors.Join(append([]error{fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again", f.class)}, problems...)...).Error()}
+	req.Expect, err = shown.Classes(d, f.classes...)
+	if errors.Is(err, fleet.ErrClass) {
+		err = findings{err.Error()}
 	}
-	req.Expect = map[reconcile.Revision]string{}
-	for _, m := range class.Members {
-		s := shown[m]
-		if !reconcile.Applies(d, s.Phase) {
-			continue // a Draft among what is to be rejected, say
-		}
-		req.Expect[reconcile.Revision{Identity: s.Identity, Workspace: s.Workspace}] = s.Commit
-	}
-	if len(req.Expect) == 0 {
-		return req, findings{fmt.Sprintf("class %s has nothing to %s", f.class, d)}
-	}
-	return req, nil
+	return req, err
 }
 
 // verdictView is a verdict as json and yaml print it.
@@ -117,21 +110,22 @@ type verdictView struct {
 	Error     string `json:"error,omitempty"`
 }
 
-func (a *app) printVerdicts(d reconcile.Decision, verdicts []*reconcile.Verdict) error {
+func (a *app) printVerdicts(d decide.Verb, verdicts []*reconcile.Verdict) error {
 	views := make([]verdictView, 0, len(verdicts))
 	var rows [][]string
 	bad := 0
 	for _, v := range verdicts {
 		view := verdictView{
 			Variant: v.Identity.String(), Namespace: v.Namespace, Workspace: v.Workspace,
-			From: string(v.From), To: string(v.To), Revision: v.Revision, Commit: v.Commit,
+			From: string(v.From), To: string(v.To), Revision: v.Number, Commit: v.Commit,
 		}
 		to := cmp.Or(string(v.To), "removed")
-		if v.Revision > 0 && v.Err == nil {
-			to = fmt.Sprintf("%s v%d", to, v.Revision)
+		if v.Number > 0 && v.Err == nil {
+			to = fmt.Sprintf("%s v%d", to, v.Number)
 		}
 		if v.Err != nil {
 			bad++
+			view.Revision = v.Revision
 			view.Error, view.To, to = v.Err.Error(), "", "refused: "+v.Err.Error()
 		}
 		views = append(views, view)
@@ -151,8 +145,8 @@ func (a *app) printVerdicts(d reconcile.Decision, verdicts []*reconcile.Verdict)
 		err = table(a.Out, []string{"VARIANT", "WORKSPACE", "WAS", "NOW"}, rows)
 	}
 	if err == nil && bad > 0 {
-		return findings{fmt.Sprintf("%d of %s could not be %s", bad, plural(len(verdicts), "revision"), map[reconcile.Decision]string{
-			reconcile.Propose: "proposed", reconcile.Approve: "approved", reconcile.Reject: "rejected",
+		return findings{fmt.Sprintf("%d of %s could not be %s", bad, count.Of(len(verdicts), "revision"), map[decide.Verb]string{
+			decide.Propose: "proposed", decide.Approve: "approved", decide.Reject: "rejected",
 		}[d])}
 	}
 	return err

@@ -38,7 +38,7 @@ Nothing is written while any image cannot be pinned. Log in with docker login.`,
 			return nil
 		},
 	}
-	c.Flags().StringSliceVar(&a.fleet.images, "allow-image", allowedImages, "pin images of these patterns only")
+	c.Flags().StringSliceVar(&a.fleet.images, "allow-image", nil, "pin images of this `pattern` too (default: our functions' and kpt's)")
 	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be pinned and write nothing")
 	return c
 }
@@ -56,7 +56,7 @@ func (a *app) pin(ctx context.Context, dir string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	opts := render.Options{AllowedImages: a.fleet.images, Builtins: function.Builtin}
+	opts := render.Options{AllowedImages: a.fleet.allowedImages(), Builtins: function.Builtin}
 	pins, err := render.Pin(ctx, pkg, opts, a.registries("").ImageDigest)
 	if err != nil {
 		return findings{fmt.Sprintf("nothing was pinned in %s:\n%v", dir, err)}

@@ -6,6 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 )
@@ -19,6 +22,7 @@ func newPlan(a *app) *cobra.Command {
 change, and writes nothing outside its cache. It runs the same code as apply.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
+			a.fleet.preview = true
 			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(s *session, plan *reconcile.Plan) error {
 				if err := a.printPlan(s, plan, false); err != nil {
 					return err
@@ -51,7 +55,7 @@ func (a *app) plan(ctx context.Context, run func(*reconcile.Engine, context.Cont
 	if err != nil {
 		return err
 	}
-	s.locate(plan)
+	fleet.Locate(s.fleet, plan)
 	if err := print(s, plan); err != nil {
 		return err
 	}
@@ -63,8 +67,8 @@ func failed(p *reconcile.Plan) error {
 	if !p.Failed() {
 		return nil
 	}
-	n := len(problemsOf(p)) + p.Count()[reconcile.Fail]
-	return findings{plural(n, "problem") + "; the other variants are not affected"}
+	n := len(problemsOf(p)) + p.Count()[decide.ActionFail]
+	return findings{count.Of(n, "problem") + "; the other variants are not affected"}
 }
 
 func newApply(a *app) *cobra.Command {
@@ -105,7 +109,8 @@ against its open Draft, its latest Published revision, or its upstream.`,
 			if against != "draft" && against != "base" {
 				return fmt.Errorf("--against %q: choose draft or base", against)
 			}
-			a.fleet.only = append(a.fleet.only, args...)
+			a.fleet.only, a.fleet.packages = append(a.fleet.only, args...), true
+			a.fleet.preview = true
 			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(_ *session, plan *reconcile.Plan) error {
 				if err := a.printDiffs(plan, against); err != nil {
 					return err
@@ -135,7 +140,7 @@ func (a *app) printDiffs(plan *reconcile.Plan, against string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(a.Out, "# %s: %s %s\n%s", i.Identity, i.Action, i.Workspace, text); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "# %s: %s %s\n%s", i.Identity, i.Action, i.Workspace, review.Visible(text)); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"sigs.k8s.io/yaml"
 )
@@ -34,7 +35,7 @@ func oneLine(s string) string {
 		switch {
 		case r == '\n', r == '\t':
 			return ' '
-		case r < ' ' || r == 0x7f:
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
 			return -1
 		default:
 			return r
@@ -107,11 +108,4 @@ func withoutNulls(v any) any {
 		}
 	}
 	return v
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

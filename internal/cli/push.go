@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -11,11 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/monochromegane/go-gitignore"
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmignore"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/pkgdir"
@@ -24,7 +24,7 @@ import (
 
 // registries opens OCI registries, with the user's Docker keychain.
 func (a *app) registries(cache string) *ocirepo.Store {
-	return ocirepo.NewStore(ocirepo.Options{CacheDir: cache, Log: a.log()})
+	return ocirepo.NewStore(ocirepo.Options{CacheDir: cache, Log: a.log(), Warn: a.warn, Budget: a.budget()})
 }
 
 // pushFlags are those of push.
@@ -104,9 +104,9 @@ func (a *app) packageToPush(ctx context.Context, f pushFlags, dir, cache string)
 	if err != nil {
 		return nil, err
 	}
-	kept := notIgnored(files)
+	kept := krmignore.Kept(files)
 	if n := len(files) - len(kept); n > 0 {
-		a.note("left out by .krmignore: %s", plural(n, "file"))
+		a.note("left out by "+krmignore.Name+": %s", count.Of(n, "file"))
 	}
 	pkg, err := krm.Parse(kept)
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *app) filesInGit(ctx context.Context, from, cache string) ([]krm.File, e
 	if !loc.Git() || loc.Dir == "" {
 		return nil, errors.New("write it as URL//package[@revision]")
 	}
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log()})
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
 	repo, err := store.Open(ctx, loc.URL)
 	if err != nil {
 		return nil, err
@@ -135,39 +135,4 @@ func (a *app) filesInGit(ctx context.Context, from, cache string) ([]krm.File, e
 		return nil, err
 	}
 	return gitTree{store}.ReadTree(ctx, loc.URL, at.Commit.String(), at.Path)
-}
-
-// notIgnored leaves out what .krmignore files name, each for its own folder and
-// below.
-func notIgnored(files []krm.File) []krm.File {
-	ignored := map[string]bool{}
-	for _, f := range files {
-		if path.Base(f.Path) != ".krmignore" || f.Mode == krm.Symlink {
-			continue
-		}
-		const base = "/p" // the matcher wants absolute paths
-		dir := strings.TrimSuffix(f.Path, ".krmignore")
-		m := gitignore.NewGitIgnoreFromReader(base, bytes.NewReader(f.Data))
-		for _, other := range files {
-			rel, below := strings.CutPrefix(other.Path, dir)
-			ignored[other.Path] = ignored[other.Path] || below && matches(m, base, rel)
-		}
-	}
-	var kept []krm.File
-	for _, f := range files {
-		if !ignored[f.Path] {
-			kept = append(kept, f)
-		}
-	}
-	return kept
-}
-
-// matches says whether patterns name a file or one of its folders.
-func matches(m gitignore.IgnoreMatcher, base, rel string) bool {
-	for i := range rel {
-		if rel[i] == '/' && m.Match(path.Join(base, rel[:i]), true) {
-			return true
-		}
-	}
-	return m.Match(path.Join(base, rel), false)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +17,7 @@ import (
 
 func newRender(a *app) *cobra.Command {
 	var dry bool
+	var results string
 	c := &cobra.Command{
 		Use:   "render [DIR]",
 		Short: "Run the pipelines of a package in a folder, as kpt fn render does",
@@ -27,21 +30,20 @@ bytes.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return a.render(c.Context(), dir, dry)
+			return a.render(c.Context(), dir, results, dry)
 		},
 	}
 	a.addRenderFlags(c)
 	c.Flags().BoolVar(&dry, "dry-run", false, "print what would change and write nothing")
+	c.Flags().StringVar(&results, "results-dir", "", "folder for results.yaml: what the functions had to say, as kpt writes it")
+	_ = c.MarkFlagDirname("results-dir")
 	return c
 }
 
-func (a *app) render(ctx context.Context, dir string, dry bool) error {
+func (a *app) render(ctx context.Context, dir, results string, dry bool) error {
 	before, err := pkgdir.Read(dir)
 	if err != nil {
 		return err
-	}
-	if !render.HasFunctions(before) {
-		return nil
 	}
 	pkg, err := krm.Parse(before)
 	if err != nil {
@@ -54,15 +56,37 @@ func (a *app) render(ctx context.Context, dir string, dry bool) error {
 	res, err := renderer.Render(ctx, pkg)
 	if res != nil {
 		a.printFunctions(res)
+		if rerr := writeResults(results, res); rerr != nil {
+			return rerr
+		}
 	}
 	if err != nil {
 		return findings{a.failures(err)}
+	}
+	for _, n := range res.Notes {
+		a.note("note: %s", n)
 	}
 	after, err := res.Package.Files()
 	if err != nil {
 		return err
 	}
 	return a.writeRendered(dir, before, after, dry)
+}
+
+// writeResults writes what the functions had to say into a folder, made where
+// it is missing; none for "".
+func writeResults(dir string, res *render.Result) error {
+	if dir == "" {
+		return nil
+	}
+	list, err := res.ResultList()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "results.yaml"), list, 0o644)
 }
 
 func (a *app) writeRendered(dir string, before, after []krm.File, dry bool) error {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/source"
@@ -107,7 +109,7 @@ func (s *session) digest(p *reconcile.Plan, done bool) (*review.Digest, error) {
 	var changes []review.Change
 	var notes []review.Note
 	for _, i := range p.Items {
-		if c, ok := i.Change(); ok && i.Action != reconcile.Release {
+		if c, ok := i.Change(); ok && i.Action != decide.ActionRelease {
 			changes = append(changes, c)
 		}
 		notes = append(notes, s.notesOf(i)...)
@@ -121,33 +123,31 @@ func (s *session) digest(p *reconcile.Plan, done bool) (*review.Digest, error) {
 
 // told is what a reader is told of actions; those that are not here show in
 // the changes.
-var told = map[reconcile.Action]struct {
+var told = map[decide.Action]struct {
 	kind review.Kind
 	what string
 }{
-	reconcile.Discard: {review.Deletion, "the open Draft goes"},
-	reconcile.Retire:  {review.Deletion, "the Published package is proposed for deletion"},
-	reconcile.Trim:    {review.Deletion, "old revisions go"},
-	reconcile.Release: {review.Deletion, "ownership is given up"},
-	reconcile.Wait:    {review.Waiting, "not published"},
-	reconcile.Keep:    {review.Waiting, "kept"},
-	reconcile.Tag:     {review.Notice, "tagged as Published"},
-	reconcile.Publish: {review.Notice, "published without review"},
+	decide.ActionDiscard: {review.Deletion, "the open Draft goes"},
+	decide.ActionRetire:  {review.Deletion, "the Published package is proposed for deletion"},
+	decide.ActionRestore: {review.Notice, "its proposed deletion is taken back"},
+	decide.ActionTrim:    {review.Deletion, "old revisions go"},
+	decide.ActionRelease: {review.Deletion, "ownership is given up"},
+	decide.ActionWait:    {review.Waiting, "not published"},
+	decide.ActionKeep:    {review.Waiting, "kept"},
+	decide.ActionTag:     {review.Notice, "tagged as Published"},
+	decide.ActionPublish: {review.Notice, "published without review"},
 }
 
 func (s *session) notesOf(i *reconcile.Item) []review.Note {
 	var out []review.Note
-	at := source.Origin{}
-	if i.Variant != nil {
-		at = s.fleet.Origin(keyOf(i))
-	}
+	at := fleet.Origin(s.fleet, i)
 	add := func(kind review.Kind, message string, at source.Origin) {
 		out = append(out, review.Note{
 			Kind: kind, Message: message, Variant: i.Identity.String(), Aliases: i.Aliases(), File: s.path(at.File), Line: at.Line,
 		})
 	}
 	if i.Err != nil {
-		where, message := placeOf(i.Err)
+		where, message := fleet.PlaceOf(i.Err)
 		add(review.Failure, message, where)
 	}
 	if t, ok := told[i.Action]; ok {
@@ -165,7 +165,7 @@ func (s *session) notesOf(i *reconcile.Item) []review.Note {
 func (s *session) notesOfPlan(p *reconcile.Plan) []review.Note {
 	var out []review.Note
 	for _, err := range slices.Concat(p.Problems, failuresOf(p)) {
-		at, message := placeOf(err)
+		at, message := fleet.PlaceOf(err)
 		out = append(out, review.Note{Kind: review.Failure, Message: message, File: s.path(at.File), Line: at.Line})
 	}
 	for _, w := range warningsOf(p) {

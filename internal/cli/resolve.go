@@ -15,9 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/api"
+	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/source"
@@ -61,7 +65,7 @@ func (a *app) catalogues(ctx context.Context) (*resolved, error) {
 		problems = append(problems, p)
 	}
 	for _, p := range problems {
-		_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
+		a.fail("error: %v", p)
 	}
 	r.wrong = len(problems)
 	return r, nil
@@ -78,29 +82,41 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 	}
 	for i := range r.targets {
 		t := &r.targets[i]
-		if err := a.choose(t); err != nil {
+		if err := a.choose(ctx, t); err != nil {
 			return nil, err
 		}
 		if t.Err != nil {
 			r.wrong++
-			_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(t.Name), t.Err)
+			a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
 		}
 	}
 	return r, nil
 }
 
-// answer resolves the targets of the fleet's variants, with all that Git says of
-// them, and those that only Installations name.
+// inGit says whether what is asked for concerns targets of which Git knows more
+// than the documents do: what stands there decides as well, in every command as
+// in plan.
+func (r *resolved) inGit() bool {
+	return len(r.fleet.Sets)+len(r.fleet.Variants) > 0 || slices.ContainsFunc(r.fleet.Installations, func(i *v1alpha1.Installation) bool {
+		name, _, _ := strings.Cut(strings.Trim(i.Spec.Target, "/"), "/")
+		return slices.ContainsFunc(r.fleet.Repositories, func(repo *configv1alpha1.Repository) bool {
+			return repo.Name == name && repo.Namespace == api.NamespaceOr(i.Namespace)
+		})
+	})
+}
+
+// answer resolves the targets that are in Git, with all that Git says of them,
+// and those that only Installations name.
 func (a *app) answer(ctx context.Context, r *resolved, f *resolveFlags) error {
 	r.wanted.Platform, a.fleet.platform = f.platform, f.platform
-	if len(r.fleet.Sets)+len(r.fleet.Variants) > 0 {
+	if r.inGit() {
 		problems, err := a.answerFleet(ctx, r)
 		if err != nil {
 			return err
 		}
 		for _, p := range problems {
 			r.wrong++
-			_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
+			a.fail("error: %v", p)
 		}
 	}
 	if len(r.wanted.Installations)+len(r.targets) == 0 {
@@ -130,7 +146,7 @@ func (a *app) answerFleet(ctx context.Context, r *resolved) ([]error, error) {
 		return nil, err
 	}
 	cfg.Fleet.Problems = nil // they were printed
-	cfg.OCI = r.oci
+	cfg.OCI = observe.OCI(r.oci)
 	cfg.Dependencies = dependencies(r.fleet, func(context.Context) ([]catalog.Entry, []error) { return r.wanted.Entries, nil }, &a.fleet)
 	targets, problems, err := reconcile.New(cfg).Resolve(ctx)
 	for _, t := range targets {
@@ -147,7 +163,7 @@ func targetPrefix(name string) string {
 }
 
 // choose asks a person, at a terminal, for the choices that a target needs.
-func (a *app) choose(t *catalog.Target) error {
+func (a *app) choose(ctx context.Context, t *catalog.Target) error {
 	var needs *resolver.NeedsInputError
 	if !errors.As(t.Err, &needs) || !isTerminal(a.In) || !isTerminal(a.Err) {
 		return nil
@@ -159,7 +175,7 @@ func (a *app) choose(t *catalog.Target) error {
 			_, _ = fmt.Fprintf(a.Err, "  %d) %s\n", i+1, o)
 		}
 		_, _ = fmt.Fprintf(a.Err, "which one? [1-%d] ", len(n.Offers))
-		line, err := in.ReadString('\n')
+		line, err := readLine(ctx, in)
 		if err != nil {
 			return fmt.Errorf("reading the choice for %s: %w", n.Alias, err)
 		}
@@ -177,12 +193,31 @@ func (a *app) choose(t *catalog.Target) error {
 	return nil
 }
 
+// readLine reads what a person types, until ctx ends.
+func readLine(ctx context.Context, in *bufio.Reader) (string, error) {
+	type typed struct {
+		line string
+		err  error
+	}
+	got := make(chan typed, 1)
+	go func() {
+		line, err := in.ReadString('\n')
+		got <- typed{line, err}
+	}()
+	select {
+	case t := <-got:
+		return t.line, t.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
 // findings ends a command that printed what is wrong.
 func (r *resolved) findings() error {
 	if r.wrong == 0 {
 		return nil
 	}
-	return findings{plural(r.wrong, "problem")}
+	return findings{count.Of(r.wrong, "problem")}
 }
 
 func newResolve(a *app) *cobra.Command {
@@ -325,13 +360,13 @@ func newWhyNot(a *app) *cobra.Command {
 				t := &r.targets[i]
 				if t.Input.Catalog == nil {
 					r.wrong++
-					_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(t.Name), t.Err)
+					a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
 					continue
 				}
 				lines, err := resolver.WhyNot(t.Input, args[0], args[1])
 				if err != nil {
 					r.wrong++
-					_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(t.Name), err)
+					a.fail("error: %s%v", targetPrefix(t.Name), err)
 					continue
 				}
 				said.Add(t.Name, lines)
@@ -391,7 +426,7 @@ func newExplain(a *app) *cobra.Command {
 				}
 				if t := targets[0]; t.Err != nil {
 					r.wrong++
-					_, _ = fmt.Fprintf(a.Err, "error: %s%v\n", targetPrefix(t.Name), t.Err)
+					a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
 				} else {
 					rows = append(rows, askedRows(i, t.Resolution)...)
 				}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/review"
 )
 
@@ -33,12 +33,13 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 			if err != nil {
 				return err
 			}
-			report, shown, problems, err := classify(c.Context(), s.engine)
+			shown, err := fleet.Show(c.Context(), s.engine)
 			p.stop()
 			if err != nil {
 				return err
 			}
-			if report, err = restrict(report, args); err != nil {
+			report, err := restrict(shown.Report, args)
+			if err != nil {
 				return err
 			}
 			if noDiff {
@@ -49,16 +50,16 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 			if err := a.printReview(report, members); err != nil {
 				return err
 			}
-			for _, name := range slices.Sorted(maps.Keys(shown)) {
-				for _, n := range shown[name].Notes {
+			for _, name := range slices.Sorted(maps.Keys(shown.Revisions)) {
+				for _, n := range shown.Revisions[name].Notes {
 					a.note("warning: %s: %s", name, n)
 				}
 			}
-			for _, p := range problems {
-				_, _ = fmt.Fprintf(a.Err, "error: %v\n", p)
+			for _, p := range shown.Problems {
+				a.fail("error: %v", p)
 			}
-			if len(problems) > 0 {
-				return findings{plural(len(problems), "problem") + ": the report is not complete"}
+			if len(shown.Problems) > 0 {
+				return findings{count.Of(len(shown.Problems), "problem") + ": the report is not complete"}
 			}
 			return nil
 		},
@@ -68,29 +69,6 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 	c.Flags().BoolVar(&members, "all-members", false, "name every member of each class")
 	c.Flags().BoolVar(&noDiff, "no-diff", false, "leave the example diffs out")
 	return c
-}
-
-// classify groups everything that waits for a person.
-func classify(ctx context.Context, e *reconcile.Engine) (*review.Report, map[string]*reconcile.Shown, []error, error) {
-	shown, problems, err := e.Open(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	byName := map[string]*reconcile.Shown{}
-	changes := make([]review.Change, 0, len(shown))
-	for _, s := range shown {
-		change := s.Change()
-		if _, taken := byName[change.Variant]; taken {
-			change.Variant += "/" + s.Workspace
-		}
-		byName[change.Variant] = s
-		changes = append(changes, change)
-		for _, w := range s.Warnings {
-			problems = append(problems, fmt.Errorf("%s: %s", s.Identity, w))
-		}
-	}
-	report, err := review.Classify(changes)
-	return report, byName, problems, err
 }
 
 // restrict keeps the classes of these IDs, or with these members.
@@ -146,7 +124,7 @@ func (a *app) printReview(r *review.Report, all bool) error {
 				}
 			}
 		}
-		fmt.Fprintf(&b, "\nclass %s  %s  %s\n", c.ID, plural(len(c.Members), "variant"), c.Says)
+		fmt.Fprintf(&b, "\nclass %s  %s  %s\n", c.ID, count.Of(len(c.Members), "variant"), c.Says)
 		names := c.Members
 		if !all && a.output != "wide" && len(names) > folded {
 			names = append(names[:folded:folded], fmt.Sprintf("and %d more", len(c.Members)-folded))
@@ -159,6 +137,6 @@ func (a *app) printReview(r *review.Report, all bool) error {
 			}
 		}
 	}
-	_, err := fmt.Fprint(a.Out, b.String())
+	_, err := fmt.Fprint(a.Out, review.Visible(b.String()))
 	return err
 }

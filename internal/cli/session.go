@@ -8,23 +8,22 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/variform/variform/api"
-	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/injector"
 	"github.com/variform/variform/internal/catalog"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/internal/version"
 	"github.com/variform/variform/resolver"
-	"github.com/variform/variform/variantgen"
 )
 
 // fleetFlags say where the fleet is described and how it is built.
@@ -48,6 +47,9 @@ type fleetFlags struct {
 	upgrade      []string
 	invoke       []string
 	platform     map[string]string
+
+	packages bool // the command shows packages
+	preview  bool // the command applies nothing
 }
 
 // addFleet adds the flags of every command that reads a fleet.
@@ -83,19 +85,22 @@ func (a *app) addNeeds(c *cobra.Command) {
 	a.addDependencies(c)
 }
 
-// addDependencies adds the flag of every action on packages (seed 001,
-// "--dependencies").
+// addDependencies adds the flag of every action on packages (Porter PEP003,
+// provisional: "--dependencies").
 func (a *app) addDependencies(c *cobra.Command) {
 	c.Flags().BoolVar(&a.fleet.dependencies, "dependencies", true, "act on what packages need as well; =false leaves dependencies and locks alone")
 }
 
-// allowedImages are the patterns of images that may run unless the user says otherwise.
-var allowedImages = []string{render.OwnRegistry + "/*", render.DefaultRegistry + "/*", "gcr.io/kpt-fn/*"}
+// allowedImages are the patterns of images that may run: ours and kpt's, and what
+// the user adds.
+func (f *fleetFlags) allowedImages() []string {
+	return append([]string{render.OwnRegistry + "/*", render.DefaultRegistry + "/*", "gcr.io/kpt-fn/*"}, f.images...)
+}
 
 func (a *app) addRenderFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&a.fleet.allowExec, "allow-exec", false, "run exec functions of pipelines on this machine")
-	f.StringSliceVar(&a.fleet.images, "allow-image", allowedImages, "run container images of these patterns only, without network")
+	f.StringSliceVar(&a.fleet.images, "allow-image", nil, "run container images of this `pattern` too, without network: an image, one without tag, or prefix/* (default: our functions' and kpt's)")
 	a.fleet.containers.add(c)
 	if c.Name() != "render" {
 		f.BoolVar(&a.fleet.noRender, "no-render", false, "leave the pipelines of packages unrun")
@@ -109,9 +114,6 @@ type session struct {
 	cfg    reconcile.Config
 }
 
-// defaultManager signs packages where the management root has no name.
-const defaultManager = "variform"
-
 // read reads the management directory; cache is the folder for what is kept
 // between runs.
 func (a *app) read(ctx context.Context) (fleet *source.Fleet, store *gitrepo.Store, cache string, err error) {
@@ -119,7 +121,7 @@ func (a *app) read(ctx context.Context) (fleet *source.Fleet, store *gitrepo.Sto
 	if cache, err = f.cache(); err != nil {
 		return nil, nil, "", err
 	}
-	store = gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log()})
+	store = gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
 	if fleet, err = source.Read(ctx, f.location, source.Options{Git: gitTree{store}, Manager: f.manager}); err != nil {
 		return nil, nil, "", err
 	}
@@ -151,10 +153,14 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(cache, "unchanged")); err != nil {
 		return nil, err
 	}
-	cfg.OCI, cfg.Progress = a.registries(cache), p.report
+	registries := a.registries(cache)
+	cfg.OCI, cfg.Progress = observe.OCI(registries), p.report
+	// Reports and diffs show packages; for all else they are let go once compared.
+	cfg.Preview = f.preview
+	cfg.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
 	if f.dependencies {
 		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) ([]catalog.Entry, []error) {
-			return catalog.Reader{Git: store, OCI: cfg.OCI}.Read(ctx, fleet.Catalogs)
+			return catalog.Reader{Git: store, OCI: registries}.Read(ctx, fleet.Catalogs)
 		}, f)
 	}
 	return &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}, nil
@@ -175,6 +181,9 @@ func dependencies(fleet *source.Fleet, read func(context.Context) ([]catalog.Ent
 	}
 }
 
+// warn is where adapters say what a person should know.
+func (a *app) warn(format string, args ...any) { a.note("warning: "+format, args...) }
+
 // log is where adapters note what they do; nil unless --verbose asks for it.
 func (a *app) log() func(format string, args ...any) {
 	if !a.verbose {
@@ -194,34 +203,18 @@ func (f *fleetFlags) cache() (string, error) {
 	return filepath.Join(dir, "variform"), nil
 }
 
-func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Config, error) {
+func (a *app) config(read *source.Fleet, store *gitrepo.Store) (reconcile.Config, error) {
 	f := &a.fleet
 	cfg := reconcile.Config{
-		Git: store, Manager: cmp.Or(fleet.Manager, defaultManager), Only: f.only, Invoke: f.invoke, Prune: f.prune, MaxDelete: f.maxDelete,
+		Git: observe.Git(store), Only: f.only, Invoke: f.invoke, Prune: f.prune, MaxDelete: f.maxDelete,
 		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
-		Fleet: reconcile.Fleet{Repositories: fleet.Repositories, Sets: fleet.Sets, Variants: fleet.Variants, Installations: fleet.Installations},
 	}
-	if f.prune && fleet.Manager == "" {
-		return cfg, fmt.Errorf("--prune: %s has no name of its own, so its packages cannot be told from those of another unnamed one: give --manager %s to go on with those that were made so far, or, before the first apply, a Kptfile with metadata.name", fleet.Location, defaultManager)
-	}
-	if err := api.CheckName(cfg.Manager); err != nil {
-		return cfg, fmt.Errorf("manager %q: %w: set --manager, or the name in the management directory's Kptfile", cfg.Manager, err)
-	}
-	for _, p := range fleet.Problems {
-		cfg.Fleet.Problems = append(cfg.Fleet.Problems, p)
-	}
-	cfg.Fleet.Hidden = fleet.MayHide(variformv1alpha1.KindInstallation, variformv1alpha1.KindCatalog)
-	objects := make([]injector.Object, 0, len(fleet.Objects))
-	for _, o := range fleet.Objects {
-		cfg.Fleet.Objects = append(cfg.Fleet.Objects, variantgen.Object{
-			APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Labels: o.Labels, Annotations: o.Annotations,
-		})
-		objects = append(objects, injector.Object{Node: o.Node, Origin: o.Origin.String()})
-	}
-	cfg.Fleet.ContextObjects = objects
 	var err error
-	if cfg.Fleet.Context, err = injector.NewContext(objects); err != nil {
-		return cfg, fmt.Errorf("context objects: %w", err)
+	if cfg.Manager, err = fleet.Manager(read, f.prune); err != nil {
+		return cfg, err
+	}
+	if cfg.Fleet, err = fleet.Wanted(read); err != nil {
+		return cfg, err
 	}
 	if !f.noRender {
 		if cfg.Renderer, err = a.renderer(); err != nil {
@@ -233,8 +226,8 @@ func (a *app) config(fleet *source.Fleet, store *gitrepo.Store) (reconcile.Confi
 
 func (a *app) renderer() (*render.Renderer, error) {
 	opts := render.Options{
-		Builtins: function.Builtin, BuiltinVersion: version.Version,
-		AllowExec: a.fleet.allowExec, AllowedImages: a.fleet.images,
+		Builtins: function.Builtin, BuiltinVersion: version.Version, Worker: a.Program,
+		AllowExec: a.fleet.allowExec, AllowedImages: a.fleet.allowedImages(),
 	}
 	if err := a.fleet.containers.apply(&opts); err != nil {
 		return nil, err

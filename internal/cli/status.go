@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/reconcile"
 )
 
@@ -66,9 +67,9 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 	switch {
 	case i.Err != nil:
 		ready = "False"
-	case i.Action == reconcile.Create:
+	case i.Action == decide.ActionCreate:
 		ready, phase, revision = "False", "", ""
-	case i.Action.Pending(), i.Action == reconcile.Keep, i.Action == reconcile.Wait:
+	case i.Action.Pending(), i.Action == decide.ActionKeep, i.Action == decide.ActionWait:
 		ready = "False"
 	}
 	if i.Stalled {

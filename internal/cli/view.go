@@ -6,6 +6,9 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 )
@@ -62,7 +65,7 @@ func viewOf(i *reconcile.Item) itemView {
 		v.Conflicts = append(v.Conflicts, c.String())
 	}
 	for _, c := range i.Conditions {
-		v.Conditions = append(v.Conditions, conditionView(c))
+		v.Conditions = append(v.Conditions, conditionView{c.Type, string(c.Status), c.Reason, c.Message})
 	}
 	return v
 }
@@ -123,7 +126,7 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 	}
 	var rows [][]string
 	for _, i := range p.Items {
-		if i.Action == reconcile.UpToDate && a.output != "wide" {
+		if i.Action == decide.ActionNone && a.output != "wide" {
 			continue
 		}
 		rows = append(rows, a.row(i))
@@ -179,28 +182,29 @@ func short(commit string) string {
 
 // summary is one sentence over all items.
 func summary(p *reconcile.Plan, done bool) string {
-	count := p.Count()
+	items := p.Count()
 	verbs := []struct {
-		action       reconcile.Action
+		action       decide.Action
 		todo, donned string
 	}{
-		{reconcile.Create, "to create", "created"},
-		{reconcile.Update, "to update", "updated"},
-		{reconcile.Redraft, "to draft anew", "drafted anew"},
-		{reconcile.Tag, "to tag as published", "tagged as published"},
-		{reconcile.Discard, "to discard", "discarded"},
-		{reconcile.Retire, "to propose for deletion", "proposed for deletion"},
-		{reconcile.Release, "to release", "released"},
-		{reconcile.Keep, "kept though their variant has gone", "kept though their variant has gone"},
-		{reconcile.Publish, "to publish", "published"},
-		{reconcile.Trim, "to trim", "trimmed"},
-		{reconcile.Wait, "waiting for a person", "waiting for a person"},
-		{reconcile.Fail, "failed", "failed"},
-		{reconcile.UpToDate, "up to date", "up to date"},
+		{decide.ActionCreate, "to create", "created"},
+		{decide.ActionUpdate, "to update", "updated"},
+		{decide.ActionRedraft, "to draft anew", "drafted anew"},
+		{decide.ActionTag, "to tag as published", "tagged as published"},
+		{decide.ActionDiscard, "to discard", "discarded"},
+		{decide.ActionRetire, "to propose for deletion", "proposed for deletion"},
+		{decide.ActionRestore, "to take back from deletion", "taken back from deletion"},
+		{decide.ActionRelease, "to release", "released"},
+		{decide.ActionKeep, "kept though their variant has gone", "kept though their variant has gone"},
+		{decide.ActionPublish, "to publish", "published"},
+		{decide.ActionTrim, "to trim", "trimmed"},
+		{decide.ActionWait, "waiting for a person", "waiting for a person"},
+		{decide.ActionFail, "failed", "failed"},
+		{decide.ActionNone, "up to date", "up to date"},
 	}
 	var parts []string
 	for _, v := range verbs {
-		if n := count[v.action]; n > 0 {
+		if n := items[v.action]; n > 0 {
 			text := v.todo
 			if done {
 				text = v.donned
@@ -211,7 +215,7 @@ func summary(p *reconcile.Plan, done bool) string {
 	if len(parts) == 0 {
 		return "no variants"
 	}
-	return plural(len(p.Items), "variant") + ": " + strings.Join(parts, ", ")
+	return count.Of(len(p.Items), "variant") + ": " + strings.Join(parts, ", ")
 }
 
 // printDetails lists warnings, conflicts and whole errors on stderr.
@@ -249,15 +253,15 @@ func (a *app) printFailures(p *reconcile.Plan, cut bool) {
 		if i.Err == nil || cut && firstLine(i.Err.Error()) == i.Err.Error() {
 			continue
 		}
-		_, text := placeOf(i.Err) // a target's conflict is that of variants in many places
+		_, text := fleet.PlaceOf(i.Err) // a target's conflict is that of variants in many places
 		if more[text]++; more[text] == 1 {
 			order = append(order, text)
-			_, _ = fmt.Fprintf(a.Err, "error: %s: %s\n", i.Identity, i.Err)
+			a.fail("error: %s: %s", i.Identity, i.Err)
 		}
 	}
 	for _, text := range order {
 		if n := more[text] - 1; n > 0 {
-			_, _ = fmt.Fprintf(a.Err, "error: the same for %d more variants: %s\n", n, firstLine(text))
+			a.fail("error: the same for %d more variants: %s", n, firstLine(text))
 		}
 	}
 }
@@ -270,6 +274,6 @@ func (a *app) printProblems(p *reconcile.Plan) {
 		a.note("warning: nothing is deleted in this run: %s", b)
 	}
 	for _, e := range problemsOf(p) {
-		_, _ = fmt.Fprintf(a.Err, "error: %s\n", e)
+		a.fail("error: %s", e)
 	}
 }

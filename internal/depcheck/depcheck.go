@@ -1,12 +1,13 @@
-// Package depcheck proves the layers of design section 2 from the imports of
-// the source files: a lower layer never imports a higher one, adapters never
+// Package depcheck proves the layers of docs/architecture.md from the imports
+// of the source files: a lower layer never imports a higher one, adapters never
 // import one another, and pure packages reach no file system, network or clock.
 //
 //	pkgs, err := depcheck.Load(os.DirFS("."), "github.com/variform/variform")
 //	for _, v := range depcheck.Check(pkgs, depcheck.Placement) { fmt.Println(v) }
 //
-// It is used by its own test; nothing else imports it. A new package fails
-// until it has a line in Placement.
+// It also holds that one package alone, internal/yamltree, finds keys in YAML
+// nodes and compares them. Its own test uses it, and mkpicture, which draws the
+// layers on that page. A new package fails until it has a line in Placement.
 package depcheck
 
 import (
@@ -16,18 +17,21 @@ import (
 	"strings"
 )
 
-// Layer is a place in the order of design section 2; a lower number is a
-// lower layer.
+// Layer is a place in the order of docs/architecture.md#layers; a lower number
+// is a lower layer.
 type Layer int
 
 // The layers, lowest first.
 const (
-	// Leaf packages import nothing of ours and hold data or one variable.
+	// Leaf packages import nothing of ours: data, one variable, or what every
+	// layer needs.
 	Leaf Layer = iota
 	// API holds the KRM types; no I/O.
 	API
 	// Pure packages compute: no file system, network, process or clock.
 	Pure
+	// Shared packages hold what several adapters need of the outside world.
+	Shared
 	// Adapter packages each wrap one family of third-party code.
 	Adapter
 	// UseCase packages combine adapters through interfaces of their own.
@@ -40,36 +44,57 @@ const (
 	Tooling
 )
 
-var layerNames = [...]string{"leaf", "api", "pure", "adapter", "use case", "door", "command", "tooling"}
+// layers are what people read of each Layer.
+var layers = [...]struct{ name, about string }{
+	Leaf:    {"leaf", "data, or one variable; imports nothing of ours"},
+	API:     {"api", "the KRM types: reading, defaults, validation; no I/O"},
+	Pure:    {"pure", "computes: no file system, network, process or clock"},
+	Shared:  {"shared", "what several adapters need of the outside world"},
+	Adapter: {"adapter", "one family of third-party code each, or one kind of place; never one another"},
+	UseCase: {"use case", "combines pure packages and adapters"},
+	Door:    {"door", "how people and pipelines come in"},
+	Command: {"command", "mains: they call a door and have no logic"},
+	Tooling: {"tooling", "builds and tests the project; nothing above imports it"},
+}
 
 // String names the layer as messages do.
 func (l Layer) String() string {
-	if l < 0 || int(l) >= len(layerNames) {
+	if l < 0 || int(l) >= len(layers) {
 		return fmt.Sprintf("layer %d", int(l))
 	}
-	return layerNames[l]
+	return layers[l].name
 }
 
 // Placement says which layer each package is in, by its path below the module.
 // A path covers the folders below it unless a longer one names them.
 var Placement = map[string]Layer{
-	"examples":         Leaf,
-	"internal/version": Leaf,
+	"examples":          Leaf,
+	"internal/count":    Leaf,
+	"internal/version":  Leaf,
+	"internal/yamltree": Leaf,
 
 	"api": API,
 
 	"resolver":           Pure,
 	"variantgen":         Pure,
 	"injector":           Pure,
+	"internal/boundary":  Pure,
 	"internal/catalogfn": Pure,
 	"internal/celexpr":   Pure,
 	"internal/function":  Pure,
 	"internal/depend":    Pure,
+	"internal/decide":    Pure,
+	"internal/injection": Pure,
 	"internal/krm":       Pure,
+	"internal/krmignore": Pure,
 	"internal/lifecycle": Pure,
 	"internal/merge":     Pure,
 	"internal/mutate":    Pure,
+	"internal/review":    Pure,
+	"internal/revision":  Pure,
 	"internal/wiring":    Pure,
+
+	"internal/wire": Shared,
 
 	"internal/forge":   Adapter,
 	"internal/gitrepo": Adapter,
@@ -80,8 +105,11 @@ var Placement = map[string]Layer{
 	"internal/source":  Adapter,
 
 	"internal/catalog":   UseCase,
+	"internal/fleet":     UseCase,
+	"internal/build":     UseCase,
+	"internal/observe":   UseCase,
+	"internal/publish":   UseCase,
 	"internal/reconcile": UseCase,
-	"internal/review":    UseCase,
 
 	"internal/cli":    Door,
 	"internal/demo":   Door,
@@ -93,26 +121,29 @@ var Placement = map[string]Layer{
 	"internal/depcheck": Tooling,
 	"internal/gittest":  Tooling,
 	"internal/images":   Tooling,
+	"internal/mutants":  Tooling,
 	"internal/ocitest":  Tooling,
 	"internal/schema":   Tooling,
 	"test":              Tooling,
 
-	"resolver/dialect/seedtest":    Tooling,
-	"resolver/internal/oracletest": Tooling,
+	"resolver/dialect/proposaltest": Tooling,
+	"resolver/internal/oracletest":  Tooling,
 }
 
-// maxMainLines bounds the main.go of a function (design section 2).
+// maxMainLines bounds the main.go of a function, which has no logic to test.
 const maxMainLines = 30
 
 // Package is what the rules need to know about one package's ordinary files;
 // tests may import what they like.
 type Package struct {
 	Path    string   // below the module, "internal/krm"
+	Doc     string   // the first sentence of its comment, on one line, "" for none
 	Module  string   // the module's path
 	Imports []string // whole import paths, sorted, each once
 	Clock   []string // places that read the clock, "file.go:12: time.Now"
 	Funcs   []string // names of functions and methods, in file order
 	Main    int      // lines of main.go, 0 where there is none
+	Trees   []TreeUse
 }
 
 // Violation is one broken rule.
@@ -134,6 +165,9 @@ func Check(pkgs []Package, placement map[string]Layer) []Violation {
 			continue
 		}
 		for _, rule := range p.rules(layer, root, placement) {
+			out = append(out, Violation{p.Path, rule})
+		}
+		for _, rule := range p.treeRules(TreeAllowed) {
 			out = append(out, Violation{p.Path, rule})
 		}
 	}

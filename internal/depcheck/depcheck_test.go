@@ -137,7 +137,7 @@ func TestCheck(t *testing.T) {
 func TestLoad(t *testing.T) {
 	root := fstest.MapFS{}
 	for name, data := range map[string]string{
-		"injector/a.go": "package injector\n\nimport (\n\t\"os\"\n\tclock \"time\"\n)\n\nvar A = clock.Now\n\nfunc F() { clock.Sleep(0); os.Exit(1) }\n",
+		"injector/a.go": "// Package injector fills\n// points. More of it.\npackage injector\n\nimport (\n\t\"os\"\n\tclock \"time\"\n)\n\nvar A = clock.Now\n\nfunc F() { clock.Sleep(0); os.Exit(1) }\n",
 		"injector/b.go": "//go:build never\n\npackage injector\n\nimport \"time\"\n\nvar (\n\tD = time.Second\n\tB = time.Since(time.Time{})\n)\n",
 		"injector/c.go": "package injector\n\nimport . \"time\"\n\nvar C = Now()\n",
 		// What must not be read: tests, testdata, dot-folders, nested modules.
@@ -157,9 +157,9 @@ func TestLoad(t *testing.T) {
 	want := []Package{
 		{Path: "functions/f", Module: module, Funcs: []string{"main"}, Main: 3},
 		{
-			Path: "injector", Module: module, Imports: []string{"os", "time"}, Funcs: []string{"F"},
+			Path: "injector", Doc: "Package injector fills points.", Module: module, Imports: []string{"os", "time"}, Funcs: []string{"F"},
 			Clock: []string{
-				"injector/a.go:8:15: time.Now", "injector/a.go:10:18: time.Sleep",
+				"injector/a.go:10:15: time.Now", "injector/a.go:12:18: time.Sleep",
 				"injector/b.go:9:11: time.Since", "injector/c.go:5:9: time.Now",
 			},
 		},
@@ -173,5 +173,28 @@ func TestLoadReportsBrokenSource(t *testing.T) {
 	root := fstest.MapFS{"x.go": &fstest.MapFile{Data: []byte("package (")}}
 	if _, err := Load(root, module); err == nil || !strings.Contains(err.Error(), "x.go") {
 		t.Errorf("Load: want an error that names x.go, got %v", err)
+	}
+}
+
+func TestPicture(t *testing.T) {
+	long := "Package resolver answers which packages, at which versions, are to be where, so that all that they need is met, in one go: of this nothing."
+	got := Picture([]Package{
+		{Path: "cmd/variform", Doc: "Command variform plans (see docs/design)."},
+		{Path: "nowhere", Doc: "Package nowhere has no layer."},
+		{Path: "resolver", Doc: long},
+		{Path: "test/docs"},
+	}, Placement)
+	for _, want := range []string{
+		"COMMAND: mains: they call a door and have no logic\n│  cmd/variform                    plans\n▼\nDOOR: ",
+		"│  resolver                        answers which packages, at which versions, are to be where, so that all that they\n" +
+			"│                                  need is met, in one go\n▼\nAPI: ",
+		"\n\nTOOLING: builds and tests the project; nothing above imports it\n   test/docs\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Picture: it lacks\n%s\nin\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "nowhere") || strings.Count(got, "▼") != int(Command) {
+		t.Errorf("Picture: packages without a layer, or layers, are wrong:\n%s", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -77,9 +78,12 @@ type loader struct {
 
 func (l *loader) add(name string, src []byte) error {
 	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return err
+	}
+	if f.Doc != nil && l.pkg.Doc == "" {
+		l.pkg.Doc = new(doc.Package).Synopsis(f.Doc.Text())
 	}
 	if path.Base(name) == "main.go" {
 		l.pkg.Main = bytes.Count(src, []byte("\n"))
@@ -102,6 +106,7 @@ func (l *loader) add(name string, src []byte) error {
 		}
 	}
 	l.walk(fset, f, clock)
+	l.pkg.Trees = append(l.pkg.Trees, treeUses(fset, f, path.Base(name))...)
 	return nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 	"github.com/variform/variform/resolver"
 )
 
@@ -24,16 +24,16 @@ func Served(crd *krm.Resource) []resolver.GVK {
 		return nil
 	}
 	root := crd.Node().YNode()
-	versions := tree.Path(root, "spec", "versions")
+	versions := yamltree.Path(root, "spec", "versions")
 	if versions == nil || versions.Kind != yaml.SequenceNode {
 		return nil
 	}
 	var out []resolver.GVK
 	for _, v := range versions.Content {
-		if tree.Text(v, "served") == "true" {
+		if yamltree.Text(v, "served") == "true" {
 			out = append(out, resolver.GVK{
-				APIVersion: tree.Text(root, "spec", "group") + "/" + tree.Text(v, "name"),
-				Kind:       tree.Text(root, "spec", "names", "kind"),
+				APIVersion: yamltree.Text(root, "spec", "group") + "/" + yamltree.Text(v, "name"),
+				Kind:       yamltree.Text(root, "spec", "names", "kind"),
 			})
 		}
 	}

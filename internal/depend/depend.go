@@ -1,16 +1,16 @@
 // Package depend joins the resolver to a fleet: what the variants of a target
 // need, answered with what the target has, becomes more variants and a lock
-// (design section 1; issue of seeds 000, 001, 003 and 004). It only computes;
-// who reads Git brings the facts.
+// (docs/design/dependencies.md#the-way-of-an-answer). It only computes; who
+// reads Git brings the facts.
 //
 //	pool, err := depend.NewPool(catalogue, catalogs, upstreams)
 //	answer := target.Resolve(pool)
 //	derived, err := answer.Derive(upstreamOf)
 //
 // A target is a Repository, or a folder of one. An installation is a package
-// there: the last part of its path is its name, what comes before its namespace,
-// so that a package at the top is global and one in a folder sees its
-// neighbours and the top (seed 000, local before global).
+// there: the last part of its path is its name, what comes before its
+// namespace, so that a package at the top is global and one in a folder sees
+// its neighbours and the top (Porter PEP003: local before global).
 package depend
 
 import (
@@ -437,7 +437,8 @@ func (t *Target) Resolve(pool *Pool) *Answer {
 }
 
 // resolve answers, and once more where something gets a newer version: what it
-// manages takes the newest that it may as well (seed 001, "lifecycle").
+// manages takes the newest that it may as well (Porter PEP003, provisional:
+// "Managed Dependency").
 func (a *Answer) resolve(pool *Pool) (err error) {
 	for {
 		if a.Resolution, err = pool.resolve(a.Input); err != nil {
@@ -519,7 +520,8 @@ func (a *Answer) change(i *resolver.Instance) *resolver.Change {
 }
 
 // setOwners records whom each dependency was made for: who is recorded as long
-// as it needs it, else the first that does (seed 003, "the first creator").
+// as it needs it, else the first that does (Carvel's dependencies proposal,
+// "the first creator").
 func (a *Answer) setOwners() {
 	was := map[string]string{}
 	for _, l := range []*resolver.Lock{a.Target.Placed, a.Target.Lock} {
@@ -571,9 +573,10 @@ type Derived struct {
 type UpstreamFunc func(*resolver.Instance) (*configv1alpha1.Upstream, error)
 
 // Derive makes the variants that the answer needs: one for each instance that
-// is to be created and that no variant makes (seed 003, "PackageInstalls for
-// dependencies"). They take over the context, the injectors, labels and
-// annotations of the variant at the root of what needs them.
+// is to be created and that no variant makes (Carvel's dependencies proposal,
+// "PackageInstalls for dependencies"). They take over the context, the
+// injectors, labels and annotations of the variant at the root of what needs
+// them.
 func (a *Answer) Derive(upstream UpstreamFunc) ([]*Derived, error) {
 	wanted := map[string]*Variant{}
 	for _, v := range a.Target.Variants {
@@ -631,7 +634,7 @@ func (a *Answer) derive(i *resolver.Instance, up *configv1alpha1.Upstream, root 
 		pv.Spec.PackageContext, pv.Spec.Injectors = from.PackageContext, from.Injectors
 		pv.Spec.Labels, pv.Spec.Annotations = from.Labels, from.Annotations
 	}
-	if len(i.Labels) > 0 { // those that it was asked for by (seed 001)
+	if len(i.Labels) > 0 { // those that it was asked for by (Porter PEP003, provisional)
 		pv.Spec.Labels = maps.Clone(pv.Spec.Labels)
 		if pv.Spec.Labels == nil {
 			pv.Spec.Labels = map[string]string{}
@@ -641,8 +644,9 @@ func (a *Answer) derive(i *resolver.Instance, up *configv1alpha1.Upstream, root 
 	return d
 }
 
-// managed says whether the dependency goes with what needs it (seed 001,
-// "lifecycle"): one of those that do manages it. Others leave it where it is.
+// managed says whether the dependency goes with what needs it (Porter PEP003,
+// provisional: "Managed Dependency"): one of those that do manages it. Others
+// leave it where it is.
 func (a *Answer) managed(i *resolver.Instance) bool {
 	return slices.ContainsFunc(a.Resolution.Instances, func(p *resolver.Instance) bool {
 		return slices.Contains(reached(p, v1alpha1.Lifecycle.Removes), i.Ref())
@@ -650,7 +654,7 @@ func (a *Answer) managed(i *resolver.Instance) bool {
 }
 
 // Invokes are the direct dependencies that an action on an installation acts on
-// as well (seed 001, "invoke").
+// as well (Porter PEP003, provisional: "invoke").
 func (a *Answer) Invokes(ref string) []string {
 	if p := a.Resolution.Find(ref); p != nil {
 		return reached(p, v1alpha1.Lifecycle.Invokes)

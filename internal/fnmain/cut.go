@@ -6,7 +6,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // span is a part of the text of a list.
@@ -160,10 +160,10 @@ func (c *cuts) sizes(in []byte) error {
 func (c *cuts) parse(in []byte) *list {
 	rest := append(append(bytes.Clone(in[:c.block.start]), in[c.block.end:]...), '\n')
 	root, err := decode(rest)
-	if err != nil || root == nil || root.Kind != yaml.MappingNode || !tree.IsNull(tree.Child(root, itemsKey)) {
+	if err != nil || root == nil || root.Kind != yaml.MappingNode || !yamltree.IsNull(yamltree.Child(root, itemsKey)) {
 		return nil
 	}
-	tree.Set(root, nil, itemsKey, tree.Seq())
+	yamltree.Set(root, nil, itemsKey, yamltree.Seq())
 	l := &list{items: make([]item, len(c.items)), dash: c.dash}
 	if _, err := l.head(root); err != nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/function"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // seed adds the functions' own test inputs.
@@ -54,7 +54,7 @@ func FuzzCut(f *testing.F) {
 			t.Fatalf("%d items, want %d, or another functionConfig", len(got.items), len(want.items))
 		}
 		for i := range want.items {
-			if tree.Check(want.items[i].node.YNode()) == nil && !same(got.items[i].node, want.items[i].node) {
+			if yamltree.Check(want.items[i].node.YNode()) == nil && !same(got.items[i].node, want.items[i].node) {
 				t.Fatalf("items[%d] is\n%s, want\n%s", i, got.items[i].node.MustString(), want.items[i].node.MustString())
 			}
 		}
@@ -65,7 +65,7 @@ func same(a, b *yaml.RNode) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return tree.Check(b.YNode()) != nil || tree.Equal(a.YNode(), b.YNode())
+	return yamltree.Check(b.YNode()) != nil || yamltree.SameValue(a.YNode(), b.YNode())
 }
 
 // FuzzFunctions holds that each function answers each input with a list, that

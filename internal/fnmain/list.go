@@ -16,7 +16,7 @@ import (
 
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // packagePath is kpt's annotation with the folder of an item's own package. It
@@ -164,7 +164,7 @@ func (it item) write(out *bytes.Buffer, dash int) error {
 		return nil
 	}
 	var text bytes.Buffer
-	if err := encodeNode(&text, tree.Seq(it.node.YNode())); err != nil {
+	if err := encodeNode(&text, yamltree.Seq(it.node.YNode())); err != nil {
 		return err
 	}
 	for line := range bytes.Lines(text.Bytes()) {
@@ -185,8 +185,8 @@ func writeLines(out *bytes.Buffer, text []byte) {
 }
 
 func encodeKey(out *bytes.Buffer, key string, value *yaml.Node) error {
-	m := tree.Map()
-	tree.Set(m, nil, key, value)
+	m := yamltree.Map()
+	yamltree.Set(m, nil, key, value)
 	return encodeNode(out, m)
 }
 
@@ -206,9 +206,9 @@ func encodeNode(out *bytes.Buffer, n *yaml.Node) (err error) {
 }
 
 func annotation(n *yaml.RNode, keys ...string) string {
-	annotations := tree.Path(n.YNode(), "metadata", "annotations")
+	annotations := yamltree.Path(n.YNode(), "metadata", "annotations")
 	for _, k := range keys {
-		if v := tree.Text(annotations, k); v != "" {
+		if v := yamltree.Text(annotations, k); v != "" {
 			return v
 		}
 	}
@@ -220,7 +220,7 @@ func annotation(n *yaml.RNode, keys ...string) string {
 func modelPath(n *yaml.RNode, root string) string {
 	p := annotation(n, pathAnnotations...)
 	if p == "" {
-		p = strings.ToLower(tree.Text(n.YNode(), "kind")+"_"+tree.Text(n.YNode(), "metadata", "name")) + ".yaml"
+		p = strings.ToLower(yamltree.Text(n.YNode(), "kind")+"_"+yamltree.Text(n.YNode(), "metadata", "name")) + ".yaml"
 	}
 	if dir := annotation(n, packagePath); dir != "" {
 		p = path.Join(strings.TrimPrefix(path.Clean(dir), root), p)
@@ -279,11 +279,11 @@ func setPlace(n *yaml.RNode, r *krm.Resource, root string, packages []string) er
 		if a.value == "" {
 			continue
 		}
-		annotations := tree.Ensure(tree.Ensure(n.YNode(), nil, "metadata"), []string{"name", "namespace", "labels", "annotations"}, "annotations")
+		annotations := yamltree.Ensure(yamltree.Ensure(n.YNode(), nil, "metadata"), []string{"name", "namespace", "labels", "annotations"}, "annotations")
 		if annotations == nil {
 			return fmt.Errorf("metadata.annotations must be a map")
 		}
-		tree.SetString(annotations, nil, a.key, a.value)
+		yamltree.SetString(annotations, nil, a.key, a.value)
 	}
 	return nil
 }

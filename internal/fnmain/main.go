@@ -1,6 +1,6 @@
 // Package fnmain is the main of Variform's KRM functions: a ResourceList in on
 // stdin, the processor of internal/function, a ResourceList out on stdout
-// (design section 8).
+// (docs/design/functions.md).
 //
 //	func main() { os.Exit(fnmain.Main("inject-config", os.Args[1:], fnmain.Std())) }
 //

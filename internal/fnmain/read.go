@@ -12,11 +12,12 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
-// The bounds of one ResourceList (design section 10). All but the depth and
-// the aliases are checked on the text, before any of it is parsed.
+// The bounds of one ResourceList (docs/design/trust.md#one-boundary). All but
+// the depth and the aliases are checked on the text, before any of it is
+// parsed.
 const (
 	MaxBytes     = 64 << 20            // of the list
 	MaxItems     = 50_000              // in the list
@@ -146,30 +147,30 @@ func (l *list) head(root *yaml.Node) (items *yaml.Node, err error) {
 	if err := once(root); err != nil {
 		return nil, err
 	}
-	if kind := tree.Text(root, "kind"); kind != kio.ResourceListKind {
+	if kind := yamltree.Text(root, "kind"); kind != kio.ResourceListKind {
 		return nil, fmt.Errorf("its kind is %q and must be %s", kind, kio.ResourceListKind)
 	}
-	switch items = tree.Child(root, "items"); {
-	case tree.IsNull(items):
+	switch items = yamltree.Child(root, "items"); {
+	case yamltree.IsNull(items):
 		return nil, errors.New("items is missing or null; it must be a list, [] where there are none")
 	case items.Kind != yaml.SequenceNode:
 		return nil, errors.New("items must be a list")
 	}
-	switch config := tree.Child(root, "functionConfig"); {
-	case tree.IsNull(config):
+	switch config := yamltree.Child(root, "functionConfig"); {
+	case yamltree.IsNull(config):
 	case config.Kind != yaml.MappingNode:
 		return nil, errors.New("functionConfig must be a mapping")
 	default:
 		l.config = yaml.NewRNode(config)
 	}
-	results := tree.Child(root, "results")
+	results := yamltree.Child(root, "results")
 	if results != nil && results.Kind == yaml.MappingNode { // an older form
-		results = tree.Child(results, "items")
+		results = yamltree.Child(results, "items")
 	}
-	if tree.IsNull(results) {
+	if yamltree.IsNull(results) {
 		return items, nil
 	}
-	if err := tree.Check(results); err != nil {
+	if err := yamltree.Check(results); err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
 	if err := results.Decode(&l.results); err != nil {
@@ -180,13 +181,8 @@ func (l *list) head(root *yaml.Node) (items *yaml.Node, err error) {
 
 // once refuses a key that stands twice: which of them counts is anybody's guess.
 func once(root *yaml.Node) error {
-	seen := map[string]bool{}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		k := root.Content[i]
-		if seen[k.Value] {
-			return fmt.Errorf("line %d: the key %q stands twice", k.Line, k.Value)
-		}
-		seen[k.Value] = true
+	if k := yamltree.Repeated(root); k != nil {
+		return fmt.Errorf("line %d: the key %q stands twice", k.Line, k.Value)
 	}
 	return nil
 }
@@ -214,7 +210,7 @@ func decode(text []byte) (root *yaml.Node, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("it is not valid YAML: %w", err)
 		}
-		if len(more.Content) > 0 && !tree.IsNull(more.Content[0]) {
+		if len(more.Content) > 0 && !yamltree.IsNull(more.Content[0]) {
 			return nil, fmt.Errorf("line %d: a second document starts; there must be one", more.Line)
 		}
 	}
@@ -234,7 +230,7 @@ func (l *list) check() error {
 		}
 	}
 	if l.config != nil {
-		if err := tree.Check(l.config.YNode()); err != nil {
+		if err := yamltree.Check(l.config.YNode()); err != nil {
 			errs = append(errs, fmt.Errorf("functionConfig: %w", err))
 		}
 	}
@@ -245,7 +241,7 @@ func checkItem(n *yaml.RNode) error {
 	if n.YNode().Kind != yaml.MappingNode {
 		return errors.New("it is no object")
 	}
-	if err := tree.Check(n.YNode()); err != nil {
+	if err := yamltree.Check(n.YNode()); err != nil {
 		return err
 	}
 	if p := annotation(n, pathAnnotations...); len(p) > maxPathText {

@@ -17,14 +17,15 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 	"github.com/variform/variform/variantgen"
 )
 
 // GenerateVariants makes the PackageVariants of all PackageVariantSets among
-// the resources (design sections 4 and 8). Its functionConfig is absent or a
-// ConfigMap with prune ("true": remove variants that no target asks for any
-// more), maxDelete (how many at most) and onError (fail or continue).
+// the resources (docs/design/fan-out.md, docs/design/functions.md). Its
+// functionConfig is absent or a ConfigMap with prune ("true": remove variants
+// that no target asks for any more), maxDelete (how many at most) and onError
+// (fail or continue).
 //
 // Repositories, PackageRevisions and every other resource are what sets refer
 // to. Without any Repository among the resources none is known to be missing.
@@ -52,7 +53,7 @@ const (
 
 type setKey struct{ namespace, name string }
 
-// downstream is a variant's identity (design section 4).
+// downstream is a variant's identity (docs/design/fan-out.md).
 type downstream struct{ namespace, repo, pkg string }
 
 // existing is a generated variant among the resources.
@@ -111,7 +112,7 @@ func (g *generation) read() {
 		}
 		if r.Kind() == configv1alpha1.KindPackageVariant && v1alpha1.IsGenerated(stringsOf(r, "labels")) {
 			set := v1alpha1.SetOf(stringsOf(r, "labels"), stringsOf(r, "annotations"))
-			g.variants = append(g.variants, &existing{Resource: r, set: setKey{namespaceOr(r.Namespace()), set}})
+			g.variants = append(g.variants, &existing{Resource: r, set: setKey{api.NamespaceOr(r.Namespace()), set}})
 			continue
 		}
 		g.readKind(r)
@@ -125,7 +126,7 @@ func (g *generation) readKind(r *krm.Resource) {
 	g.problems(r, report)
 	switch o := obj.(type) {
 	case *v1alpha2.PackageVariantSet:
-		key := setKey{namespaceOr(o.Namespace), o.Name}
+		key := setKey{api.NamespaceOr(o.Namespace), o.Name}
 		g.sets[key] = r
 		g.failing[key] = g.failing[key] || bad
 		if !bad {
@@ -144,7 +145,7 @@ func (g *generation) readKind(r *krm.Resource) {
 		g.revisions = append(g.revisions, o)
 	}
 	if bad && r.Kind() == v1alpha2.KindPackageVariantSet {
-		g.failing[setKey{namespaceOr(r.Namespace()), r.Name()}] = true
+		g.failing[setKey{api.NamespaceOr(r.Namespace()), r.Name()}] = true
 	}
 }
 
@@ -157,13 +158,6 @@ func (g *generation) problems(r *krm.Resource, report api.Report) {
 			result.Severity = g.severity
 		}
 	}
-}
-
-func namespaceOr(ns string) string {
-	if ns == "" {
-		return "default"
-	}
-	return ns
 }
 
 // target is a resource as sets see it. What tools write into annotations on
@@ -188,13 +182,13 @@ func toolAnnotation(key string) bool {
 
 // stringsOf reads metadata.labels or metadata.annotations into a new map.
 func stringsOf(r *krm.Resource, field string) map[string]string {
-	n := tree.Path(r.Node().YNode(), "metadata", field)
+	n := yamltree.Path(r.Node().YNode(), "metadata", field)
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}
 	out := make(map[string]string, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		out[n.Content[i].Value] = tree.Text(n, n.Content[i].Value)
+	for k, v := range yamltree.Fields(n) {
+		out[k.Value] = yamltree.Text(v)
 	}
 	return out
 }
@@ -204,13 +198,13 @@ func (g *generation) upstream(namespace string, u configv1alpha1.Upstream) (vari
 	var revisions []lifecycle.Revision
 	objects := map[string]*configv1alpha1.PackageRevision{}
 	for _, pr := range g.revisions {
-		if namespaceOr(pr.Namespace) != namespace {
+		if api.NamespaceOr(pr.Namespace) != namespace {
 			continue
 		}
 		objects[pr.Name] = pr
 		revisions = append(revisions, lifecycle.Revision{
 			Name: pr.Name, Repository: pr.Spec.Repository, Package: pr.Spec.PackageName,
-			Workspace: pr.Spec.WorkspaceName, Revision: pr.Spec.Revision, Phase: lifecycle.Phase(pr.Spec.Lifecycle),
+			Workspace: pr.Spec.WorkspaceName, Revision: pr.Spec.Revision, Phase: pr.Spec.Lifecycle,
 		})
 	}
 	found, err := lifecycle.FindUpstream(u, revisions)
@@ -227,7 +221,7 @@ func (g *generation) upstream(namespace string, u configv1alpha1.Upstream) (vari
 // must lose no variant.
 func (g *generation) report(result variantgen.Result) {
 	for _, f := range result.Failures {
-		key := setKey{namespaceOr(f.Namespace), f.Set}
+		key := setKey{api.NamespaceOr(f.Namespace), f.Set}
 		g.failing[key] = true
 		message := f.Err.Error()
 		if f.Description != "" {
@@ -236,12 +230,12 @@ func (g *generation) report(result variantgen.Result) {
 		g.add(g.severity, g.sets[key], f.Field, "%s", message)
 	}
 	for _, w := range result.Warnings {
-		g.add(fn.Warning, g.sets[setKey{namespaceOr(w.Namespace), w.Set}], "", "%s", w)
+		g.add(fn.Warning, g.sets[setKey{api.NamespaceOr(w.Namespace), w.Set}], "", "%s", w)
 	}
 	made := map[setKey]bool{}
 	for i := range result.Variants {
 		o := result.Origin(i)
-		made[setKey{namespaceOr(o.Namespace), o.Set}] = true
+		made[setKey{api.NamespaceOr(o.Namespace), o.Set}] = true
 	}
 	for key := range g.sets {
 		g.empty[key] = !made[key]
@@ -255,8 +249,8 @@ func (g *generation) write(result variantgen.Result) error {
 	byDownstream, byName := map[downstream]*existing{}, map[setKey]*existing{}
 	for _, e := range g.variants {
 		root := e.Node().YNode()
-		byDownstream[downstream{namespaceOr(e.Namespace()), tree.Text(root, "spec", "downstream", "repo"), tree.Text(root, "spec", "downstream", "package")}] = e
-		byName[setKey{namespaceOr(e.Namespace()), e.Name()}] = e
+		byDownstream[downstream{api.NamespaceOr(e.Namespace()), yamltree.Text(root, "spec", "downstream", "repo"), yamltree.Text(root, "spec", "downstream", "package")}] = e
+		byName[setKey{api.NamespaceOr(e.Namespace()), e.Name()}] = e
 	}
 	var errs []error
 	for i, pv := range result.Variants {
@@ -264,11 +258,11 @@ func (g *generation) write(result variantgen.Result) error {
 		if origin.Set == "" || pv.Spec.Downstream == nil {
 			continue
 		}
-		e := byDownstream[downstream{namespaceOr(pv.Namespace), pv.Spec.Downstream.Repo, pv.Spec.Downstream.Package}]
+		e := byDownstream[downstream{api.NamespaceOr(pv.Namespace), pv.Spec.Downstream.Repo, pv.Spec.Downstream.Package}]
 		if e == nil || e.kept {
-			e = byName[setKey{namespaceOr(pv.Namespace), pv.Name}]
+			e = byName[setKey{api.NamespaceOr(pv.Namespace), pv.Name}]
 		}
-		errs = append(errs, g.writeOne(pv, e, g.sets[setKey{namespaceOr(origin.Namespace), origin.Set}]))
+		errs = append(errs, g.writeOne(pv, e, g.sets[setKey{api.NamespaceOr(origin.Namespace), origin.Set}]))
 	}
 	return errors.Join(errs...)
 }
@@ -284,7 +278,7 @@ func (g *generation) writeOne(pv *configv1alpha1.PackageVariant, e *existing, se
 	}
 	if e != nil && !e.kept {
 		e.kept = true
-		_, err := tree.Edit(e.Resource, func(root *yaml.Node) error { return become(root, want.Copy().YNode()) })
+		_, err := e.Resource.Modify(func(root *yaml.Node) error { return become(root, want.Copy().YNode()) })
 		return err
 	}
 	dir := ""
@@ -300,29 +294,29 @@ var variantOrder = []string{"apiVersion", "kind", "metadata", "spec", "status"}
 // become gives an existing variant the generated name, labels, annotations and
 // spec. Labels and annotations that a set does not give stay, as does status.
 func become(root, want *yaml.Node) error {
-	meta, wantMeta := tree.Ensure(root, variantOrder, "metadata"), tree.Child(want, "metadata")
+	meta, wantMeta := yamltree.Ensure(root, variantOrder, "metadata"), yamltree.Child(want, "metadata")
 	if meta == nil {
 		return errors.New("metadata must be a map")
 	}
-	tree.SetString(meta, nil, "name", tree.Text(wantMeta, "name"))
+	yamltree.SetString(meta, nil, "name", yamltree.Text(wantMeta, "name"))
 	for _, field := range []string{"labels", "annotations"} {
-		values := tree.Child(wantMeta, field)
+		values := yamltree.Child(wantMeta, field)
 		if values == nil {
 			continue
 		}
-		have := tree.Ensure(meta, []string{"name", "namespace", "labels", "annotations"}, field)
+		have := yamltree.Ensure(meta, []string{"name", "namespace", "labels", "annotations"}, field)
 		if have == nil {
 			return fmt.Errorf("metadata.%s must be a map", field)
 		}
-		for i := 0; i+1 < len(values.Content); i += 2 {
-			tree.SetString(have, nil, values.Content[i].Value, values.Content[i+1].Value)
+		for k, v := range yamltree.Fields(values) {
+			yamltree.SetString(have, nil, k.Value, v.Value)
 		}
 	}
-	spec := tree.Ensure(root, variantOrder, "spec")
+	spec := yamltree.Ensure(root, variantOrder, "spec")
 	if spec == nil {
 		return errors.New("spec must be a map")
 	}
-	tree.Assign(spec, tree.Child(want, "spec"), nil)
+	yamltree.Assign(spec, yamltree.Child(want, "spec"), nil)
 	return nil
 }
 

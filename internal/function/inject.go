@@ -9,15 +9,16 @@ import (
 	"github.com/variform/variform/api"
 	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 )
 
 // ApplyVariant makes a PackageVariant's mutations, its functionConfig, on a
-// package: package context, pipeline, injection (design section 5, steps 2 to
-// 4). Context objects among the resources are used and left as they are. After
-// an error result the package may be changed in part.
+// package: package context, pipeline, injection
+// (docs/design/hydration-and-update.md, steps 2 to 4). Context objects among
+// the resources are used and left as they are. After an error result the
+// package may be changed in part.
 func ApplyVariant(_ context.Context, c *Call) error {
 	config := c.config(configv1alpha1.KindPackageVariant)
 	pv, ok := config.(*configv1alpha1.PackageVariant)
@@ -34,12 +35,12 @@ func ApplyVariant(_ context.Context, c *Call) error {
 // InjectConfig fills injection points alone; its functionConfig is an
 // InjectConfig or a PackageVariant, of which only namespace and injectors count.
 func InjectConfig(_ context.Context, c *Call) error {
-	req, inline := injector.Request{Dir: c.Dir}, []injector.Object(nil)
+	req, inline := injection.Request{Dir: c.Dir}, []injection.Object(nil)
 	switch config := c.config(v1alpha1.KindInjectConfig, configv1alpha1.KindPackageVariant).(type) {
 	case *v1alpha1.InjectConfig:
 		req.Namespace, req.Injectors, req.KeepInjected = config.Namespace, config.Injectors, true
 		for i, node := range config.Resources {
-			inline = append(inline, injector.Object{Node: node, Origin: fmt.Sprintf("functionConfig resources[%d]", i)})
+			inline = append(inline, injection.Object{Node: node, Origin: fmt.Sprintf("functionConfig resources[%d]", i)})
 		}
 	case *configv1alpha1.PackageVariant:
 		req.Namespace, req.Injectors = config.Namespace, config.Spec.Injectors
@@ -49,7 +50,7 @@ func InjectConfig(_ context.Context, c *Call) error {
 		return nil
 	}
 	req.Context = in.objects
-	report, err := injector.InjectInto(c.Package, in.points, req)
+	report, err := injection.InjectInto(c.Package, in.points, req)
 	c.mistakes(err)
 	c.report(report)
 	return nil
@@ -76,38 +77,38 @@ func (c *Call) config(kinds ...string) any {
 
 // input is what the injecting functions take from their resources.
 type input struct {
-	objects *injector.Context
-	points  []injector.Point
+	objects *injection.Context
+	points  []injection.Point
 }
 
 // injection separates context objects from the package's resources; its
 // mistakes are results.
-func (c *Call) injection(objects []injector.Object) input {
+func (c *Call) injection(objects []injection.Object) input {
 	var own []*krm.Resource
 	for _, r := range c.Resources() {
 		switch v, ok := r.Annotation(v1alpha1.ContextAnnotation); {
 		case !ok || v == "false":
 			own = append(own, r)
 		case v == "true":
-			objects = append(objects, injector.Object{Node: r.Node(), Origin: r.Path()})
+			objects = append(objects, injection.Object{Node: r.Node(), Origin: r.Path()})
 		default:
 			c.add(fn.Error, r, "metadata.annotations["+v1alpha1.ContextAnnotation+"]",
 				"annotation %s is %q and must be \"true\" on context objects, and absent elsewhere", v1alpha1.ContextAnnotation, v)
 		}
 	}
-	index, err := injector.NewContext(objects)
+	index, err := injection.NewContext(objects)
 	for _, e := range mutate.Split(err) {
 		c.add(fn.Error, nil, "", "%v", e)
 	}
-	points := injector.FindIn(own)
+	points := injection.FindIn(own)
 	if points == nil {
-		points = []injector.Point{}
+		points = []injection.Point{}
 	}
 	return input{objects: index, points: points}
 }
 
 // report says what became of each point.
-func (c *Call) report(report *injector.Report) {
+func (c *Call) report(report *injection.Report) {
 	if report == nil {
 		return
 	}

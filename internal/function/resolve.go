@@ -16,16 +16,17 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 	"github.com/variform/variform/resolver"
 )
 
 // ResolveDependencies resolves what the Installations among the resources ask
-// for and writes one PackageLock for each target (design section 8).
+// for and writes one PackageLock for each target (docs/design/functions.md).
 // PackageManifests are the versions to choose from, Catalogs give default
-// implementations, PackageLocks are previous answers, and CustomResourceDefinitions
-// are APIs that the target serves. Its functionConfig is absent or a ConfigMap
-// with target (resolve this one only) and platform ("kubernetes=1.31").
+// implementations, PackageLocks are previous answers, and
+// CustomResourceDefinitions are APIs that the target serves. Its functionConfig
+// is absent or a ConfigMap with target (resolve this one only) and platform
+// ("kubernetes=1.31").
 //
 // A conflict, or a choice that a person must make, is an error Result with the
 // explanation, at each Installation that has a part in it; the other targets'
@@ -180,12 +181,12 @@ func (r *resolution) write(target string, res *resolver.Resolution) error {
 		return fmt.Errorf("writing the PackageLock of target %q: %w", target, err)
 	}
 	if have := r.locks[target]; have != nil {
-		_, err := tree.Edit(have, func(root *yaml.Node) error {
-			spec := tree.Ensure(root, variantOrder, "spec")
+		_, err := have.Modify(func(root *yaml.Node) error {
+			spec := yamltree.Ensure(root, variantOrder, "spec")
 			if spec == nil {
 				return errors.New("spec must be a map")
 			}
-			tree.Assign(spec, tree.Child(want.YNode(), "spec"), nil)
+			yamltree.Assign(spec, yamltree.Child(want.YNode(), "spec"), nil)
 			return nil
 		})
 		return err

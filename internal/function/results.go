@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api"
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // add appends a result about a resource; r may be nil.
@@ -35,8 +35,8 @@ func (c *Call) configResult(severity fn.Severity, field, format string, args ...
 	}
 	root := c.Config.YNode()
 	c.Results[len(c.Results)-1].ResourceRef = &fn.ResourceRef{
-		APIVersion: tree.Text(root, "apiVersion"), Kind: tree.Text(root, "kind"),
-		Name: tree.Text(root, "metadata", "name"), Namespace: tree.Text(root, "metadata", "namespace"),
+		APIVersion: yamltree.Text(root, "apiVersion"), Kind: yamltree.Text(root, "kind"),
+		Name: yamltree.Text(root, "metadata", "name"), Namespace: yamltree.Text(root, "metadata", "namespace"),
 	}
 }
 
@@ -73,7 +73,7 @@ func withHint(i api.Issue) string {
 // mistakes turns the errors of mutate and injector into results, one each.
 func (c *Call) mistakes(err error) {
 	for _, e := range mutate.Split(err) {
-		var points *injector.PointsError
+		var points *injection.PointsError
 		var at *mutate.Error
 		switch {
 		case errors.As(e, &points):
@@ -89,7 +89,7 @@ func (c *Call) mistakes(err error) {
 	}
 }
 
-func (c *Call) pointProblems(problems []injector.Problem) {
+func (c *Call) pointProblems(problems []injection.Problem) {
 	for _, p := range problems {
 		c.add(fn.Error, nil, p.Field, "%s", p.Message)
 		last := c.Results[len(c.Results)-1]
@@ -117,12 +117,12 @@ func (c *Call) options(keys ...string) map[string]string {
 		return nil
 	}
 	root := c.Config.YNode()
-	if v, k := tree.Text(root, "apiVersion"), tree.Text(root, "kind"); k != "ConfigMap" || v != "v1" {
+	if v, k := yamltree.Text(root, "apiVersion"), yamltree.Text(root, "kind"); k != "ConfigMap" || v != "v1" {
 		c.configResult(fn.Error, "kind", "functionConfig: it is %s %s and must be a v1 ConfigMap, or left out", v, k)
 		return nil
 	}
-	data := tree.Child(root, "data")
-	if tree.IsNull(data) {
+	data := yamltree.Child(root, "data")
+	if yamltree.IsNull(data) {
 		return nil
 	}
 	if data.Kind != yaml.MappingNode {
@@ -130,8 +130,8 @@ func (c *Call) options(keys ...string) map[string]string {
 		return nil
 	}
 	out := map[string]string{}
-	for i := 0; i+1 < len(data.Content); i += 2 {
-		key, value := data.Content[i].Value, tree.Deref(data.Content[i+1])
+	for k, v := range yamltree.Fields(data) {
+		key, value := k.Value, yamltree.Deref(v)
 		switch {
 		case !contains(keys, key):
 			c.configResult(fn.Error, "data."+key, "functionConfig: unknown option %q; there are %q", key, keys)

@@ -13,17 +13,18 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/wiring"
 )
 
-// ValidatePackage checks a package and changes nothing (design section 8): its
-// Kptfiles, pipelines, injection points, readiness gates, identities and paths,
-// and the kinds that Variform reads. Its functionConfig is absent or a
-// ConfigMap with "strict"; strict makes unmet gates, repeated function names and
-// outputs of resources that are not there errors instead of warnings.
+// ValidatePackage checks a package and changes nothing
+// (docs/design/functions.md): its Kptfiles, pipelines, injection points,
+// readiness gates, identities and paths, and the kinds that Variform reads. Its
+// functionConfig is absent or a ConfigMap with "strict"; strict makes unmet
+// gates, repeated function names and outputs of resources that are not there
+// errors instead of warnings.
 func ValidatePackage(_ context.Context, c *Call) error {
 	v := validation{Call: c, files: map[string]int{}, ids: map[id]*krm.Resource{}, dirs: map[string]bool{}}
 	v.soft = fn.Warning
@@ -56,8 +57,8 @@ func ValidatePackage(_ context.Context, c *Call) error {
 			}
 		}
 	}
-	var points *injector.PointsError
-	if errors.As(injector.Validate(injector.FindIn(own)), &points) {
+	var points *injection.PointsError
+	if errors.As(injection.Validate(injection.FindIn(own)), &points) {
 		c.pointProblems(points.Problems)
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -81,17 +82,17 @@ func (b *Batch) add(o *newObject) Hash {
 	return o.hash
 }
 
-// PackageTree adds files as a tree and returns its hash. Paths must be clean,
-// relative and safe (no ".git" part); a path that is both file and folder is an
+// PackageTree adds files as a tree and returns its hash. They keep to the
+// boundary's rules, whatever made them; a path that is both file and folder is an
 // error. Data must not change afterwards.
 func (b *Batch) PackageTree(files []krm.File) (Hash, error) {
 	sorted := append([]krm.File(nil), files...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Path < sorted[j].Path })
 	root := &dirNode{}
+	if err := boundary.Files(sorted, b.repo.store.opts.Limits.files()); err != nil {
+		return Hash{}, fmt.Errorf("writing a package: %w", err)
+	}
 	for _, f := range sorted {
-		if err := checkPath(f.Path); err != nil {
-			return Hash{}, fmt.Errorf("writing a package: %w", err)
-		}
 		if err := b.addFile(root, f); err != nil {
 			return Hash{}, fmt.Errorf("writing a package: %w", err)
 		}
@@ -212,7 +213,7 @@ func (b *Batch) graftRoot(s CommitSpec) (Hash, error) {
 		b.learn(s.Root)
 		return s.PackageTree, nil
 	}
-	if err := checkPath(s.Path); err != nil {
+	if err := boundary.Path(s.Path); err != nil {
 		return Hash{}, err
 	}
 	root, err := b.graft(s.Root, strings.Split(s.Path, "/"), s.PackageTree)
@@ -480,7 +481,8 @@ func (b *Batch) Delete(ref string, old Hash) error {
 }
 
 // Together adds updates that belong in one push, whatever MaxRefsPerPush says.
-// An update that changes nothing is left out; a ref named twice is an error.
+// An update that changes nothing is left out; a ref named twice is an error, and
+// so is one that would move a Published revision's tag: those never move.
 func (b *Batch) Together(updates ...RefUpdate) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -494,6 +496,9 @@ func (b *Batch) Together(updates ...RefUpdate) error {
 			return fmt.Errorf("the ref %s is updated twice in one batch", u.Name)
 		}
 		named[u.Name] = true
+		if isPublished(u.Name) && !u.Old.IsZero() && !u.New.IsZero() && u.Old != u.New {
+			return fmt.Errorf("the tag %s would move from %s to %s: a Published revision never moves", u.Name, u.Old, u.New)
+		}
 		if u.Old != u.New {
 			group = append(group, u)
 		}

@@ -202,6 +202,12 @@ func (c *commitCache) shorten(good int) {
 	_ = os.Truncate(c.path, int64(good)) // only a cache: the next run tries again
 }
 
+func (c *commitCache) len() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.byID)
+}
+
 func (c *commitCache) get(h Hash) *Commit {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -3,12 +3,14 @@ package gitrepo
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // CredentialFunc gives the user and password for an http(s) address without
@@ -17,7 +19,11 @@ type CredentialFunc func(ctx context.Context, url string) (user, password string
 
 // helperCredentials asks git's credential helpers, never the terminal.
 func helperCredentials(ctx context.Context, rawURL, user string) (string, string, error) {
-	out, err := gitCredential(ctx, "fill", credentialInput(rawURL, user, ""))
+	in, err := credentialInput(rawURL, user, "")
+	if err != nil {
+		return "", "", err
+	}
+	out, err := gitCredential(ctx, "fill", in)
 	if err != nil {
 		return "", "", err
 	}
@@ -33,37 +39,53 @@ func helperCredentials(ctx context.Context, rawURL, user string) (string, string
 	return user, password, nil
 }
 
-// tellHelpers says whether a credential that the helpers gave has worked.
-func tellHelpers(ctx context.Context, worked bool, rawURL, user, password string) {
+// answerHelpers says whether a login that the helpers gave has worked.
+func answerHelpers(ctx context.Context, worked bool, rawURL, user, password string) {
 	verb := "reject"
 	if worked {
 		verb = "approve"
 	}
-	_, _ = gitCredential(ctx, verb, credentialInput(rawURL, user, password)) // the helpers' own affair
+	if in, err := credentialInput(rawURL, user, password); err == nil {
+		_, _ = gitCredential(ctx, verb, in) // the helpers' own affair
+	}
 }
 
-func credentialInput(rawURL, user, password string) string {
+// credentialInput describes a login in git's protocol of lines: what would be
+// more than one line is refused, for a helper would take the rest as another
+// server's.
+func credentialInput(rawURL, user, password string) (string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return "\n"
+		return "", errors.New("the address is not a URL")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "protocol=%s\nhost=%s\npath=%s\n", u.Scheme, u.Host, strings.TrimPrefix(u.Path, "/"))
-	if user != "" {
-		fmt.Fprintf(&b, "username=%s\n", user)
+	for _, field := range []struct{ key, value string }{
+		{"protocol", u.Scheme}, {"host", u.Host}, {"path", strings.TrimPrefix(u.Path, "/")}, {"username", user}, {"password", password},
+	} {
+		if strings.ContainsFunc(field.value, unicode.IsControl) {
+			return "", fmt.Errorf("the %s holds control characters, which no credential helper is given", field.key)
+		}
+		if field.value != "" {
+			fmt.Fprintf(&b, "%s=%s\n", field.key, field.value)
+		}
 	}
-	if password != "" {
-		fmt.Fprintf(&b, "password=%s\n", password)
-	}
-	return b.String() + "\n"
+	return b.String() + "\n", nil
 }
 
+// helperPatience bounds a credential helper; what it leaves running keeps no
+// command from ending.
+const (
+	helperPatience = 30 * time.Second
+	helperDelay    = 200 * time.Millisecond
+)
+
 func gitCredential(ctx context.Context, verb, input string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, helperPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", "-c", "core.askPass=", "credential", verb)
 	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
 	cmd.Stdin = strings.NewReader(input)
+	cmd.WaitDelay = helperDelay
 	var out bytes.Buffer
 	cmd.Stdout = &out // stderr may repeat what was put in: not kept
 	if err := cmd.Run(); err != nil {
@@ -73,8 +95,9 @@ func gitCredential(ctx context.Context, verb, input string) (string, error) {
 }
 
 // UserSignature is the person at the keyboard as git knows them (GIT_AUTHOR_*
-// in the environment, then user.name and user.email), dated when. It fails where
-// git knows nobody, and says what to configure.
+// in the environment, then user.name and user.email), dated when, or as
+// GIT_AUTHOR_DATE says. It fails where git knows nobody, and says what to
+// configure.
 func UserSignature(ctx context.Context, when time.Time) (Signature, error) {
 	cmd := exec.CommandContext(ctx, "git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
 	out, err := cmd.Output()
@@ -82,6 +105,8 @@ func UserSignature(ctx context.Context, when time.Time) (Signature, error) {
 		return Signature{}, fmt.Errorf("git does not know who you are: run git config --global user.name \"…\" and git config --global user.email \"…\"")
 	}
 	s := parseSignature(strings.TrimSpace(string(out)))
-	s.When = when
+	if os.Getenv("GIT_AUTHOR_DATE") == "" {
+		s.When = when
+	}
 	return s, nil
 }

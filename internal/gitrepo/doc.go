@@ -1,5 +1,5 @@
 // Package gitrepo is the Git store: it reads packages from Git repositories and
-// writes Draft branches into them (design sections 7 and 11, seed 002).
+// writes Draft branches into them (docs/design/git.md).
 //
 // Nothing here needs a work tree. Refs are read in one round trip, commits
 // without their trees where the server allows it, packages once per tree hash.
@@ -22,6 +22,6 @@
 //	b := repo.NewBatch()
 //	pt, err := b.PackageTree(files)
 //	c, err := b.Commit(ctx, gitrepo.CommitSpec{Root: head.Tree, Path: "base-ns", PackageTree: pt, Parents: …})
-//	err = b.Create(gitrepo.DraftRef("base-ns", "packagevariant-1"), c.Hash)
+//	err = b.Create(lifecycle.DraftRef("base-ns", "packagevariant-1"), c.Hash)
 //	report, err := b.Push(ctx, gitrepo.PushOptions{})
 package gitrepo

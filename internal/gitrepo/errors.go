@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/variform/variform/internal/boundary"
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 // What errors of this package are; test with errors.Is.
@@ -22,10 +25,12 @@ var (
 	ErrAuth = errors.New("access refused")
 	// ErrMissingObject: the repository does not have, or does not give out, an object.
 	ErrMissingObject = errors.New("Git object not available")
+	// ErrDoubtful: an answer that is not believed, for what it would do.
+	ErrDoubtful = errors.New("not believed")
 	// ErrUnsupported: something that this package does not do, such as SHA-256 repositories.
 	ErrUnsupported = errors.New("not supported")
 	// ErrLimit: a package is larger than Limits allow.
-	ErrLimit = errors.New("limit exceeded")
+	ErrLimit = boundary.ErrLimit
 )
 
 // StaleError names the refs that were not where the caller planned. With an
@@ -115,7 +120,7 @@ type NotFoundError struct {
 // Error says what was looked for and what exists.
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "package %q", PackagePath(e.Query.Directory, e.Query.Package))
+	fmt.Fprintf(&b, "package %q", lifecycle.PackagePath(e.Query.Directory, e.Query.Package))
 	switch {
 	case e.Query.Revision != "":
 		fmt.Fprintf(&b, ", revision %q", e.Query.Revision)

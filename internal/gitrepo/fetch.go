@@ -1,12 +1,15 @@
 package gitrepo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -30,6 +33,11 @@ func (r *Repo) Fetch(ctx context.Context, commits ...Hash) error {
 	}
 	r.fetching.Lock()
 	defer r.fetching.Unlock()
+	r.mu.Lock()
+	for _, h := range commits {
+		r.asked[h] = struct{}{}
+	}
+	r.mu.Unlock()
 	missing, err := r.incomplete(commits)
 	if err != nil || len(missing) == 0 {
 		return err
@@ -41,6 +49,25 @@ func (r *Repo) Fetch(ctx context.Context, commits ...Hash) error {
 		return errors.Join(err, errKind(ErrMissingObject, "fetching from %s: the server did not send %v", r.URL(), still))
 	}
 	return nil
+}
+
+// renew fetches again what this run has asked for and the cache no longer has. What
+// is read while a fetch goes on is asked for by that.
+func (r *Repo) renew() error {
+	r.store.opts.Warn("the cache of %s was damaged, and is fetched again", r.URL())
+	if !r.fetching.TryLock() {
+		return errors.New("it is being fetched")
+	}
+	defer r.fetching.Unlock()
+	r.mu.Lock()
+	asked := slices.Collect(maps.Keys(r.asked))
+	r.mu.Unlock()
+	missing, err := r.incomplete(asked)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	slices.SortFunc(missing, func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
+	return r.fetchTrees(context.Background(), missing, 1) // bounded by its Budget
 }
 
 // incomplete lists the commits whose trees are not at hand. Trees come only in
@@ -174,7 +201,7 @@ func (r *Repo) keepPack(pack io.Reader) error {
 // upload asks for wants and hands the pack to keep.
 func (r *Repo) upload(ctx context.Context, wants []Hash, depth int, filter packp.Filter, keep func(io.Reader) error) error {
 	return r.retryRead(ctx, func() error {
-		return r.withSession(ctx, false, func(s transport.Session) error {
+		return r.withSession(ctx, false, func(ctx context.Context, s transport.Session) error {
 			req := r.uploadRequest(wants, depth, filter)
 			resp, err := s.(transport.UploadPackSession).UploadPack(ctx, req)
 			if err != nil {
@@ -188,7 +215,10 @@ func (r *Repo) upload(ctx context.Context, wants []Hash, depth int, filter packp
 			case req.Capabilities.Supports(capability.Sideband):
 				pack = sideband.NewDemuxer(sideband.Sideband, resp)
 			}
-			limited := &limitedReader{r: pack, left: r.store.opts.Limits.FetchBytes}
+			if watch, ok := ctx.Value(streamKey{}).(func(io.Reader) io.Reader); ok {
+				pack = watch(pack)
+			}
+			limited := &limitedReader{r: pack, left: r.store.opts.Limits.FetchBytes, what: "the pack that the server sends is"}
 			if err := keep(limited); err != nil {
 				return notOurRef(err, wants)
 			}
@@ -231,11 +261,15 @@ func notOurRef(err error, wants []Hash) error {
 type limitedReader struct {
 	r    io.Reader
 	left int64
+	what string
 }
 
 func (l *limitedReader) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, errKind(ErrLimit, "the server's answer is larger than the limit for one fetch")
+		return 0, errKind(ErrLimit, "%s larger than the limit", l.what)
+	}
+	if int64(len(p)) > l.left {
+		p = p[:l.left]
 	}
 	n, err := l.r.Read(p)
 	l.left -= int64(n)

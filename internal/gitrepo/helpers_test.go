@@ -8,6 +8,8 @@ import (
 
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 var machine = Signature{Name: "Variform", Email: "variform@localhost", When: time.Unix(1700000000, 0).UTC()}
@@ -59,7 +61,7 @@ func files(name string, n int) []krm.File {
 func draft(t testing.TB, b *Batch, path, workspace string, base *Commit, fs []krm.File) *Commit {
 	t.Helper()
 	c := draftCommit(t, b, path, workspace, base, fs)
-	if err := b.Create(DraftRef(path, workspace), c.Hash); err != nil {
+	if err := b.Create(lifecycle.DraftRef(path, workspace), c.Hash); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -2,7 +2,6 @@ package gitrepo
 
 import (
 	"fmt"
-	"path"
 	"sort"
 	"strconv"
 	"strings"
@@ -13,20 +12,9 @@ import (
 const (
 	headsPrefix    = "refs/heads/"
 	tagsPrefix     = "refs/tags/"
-	draftsPrefix   = headsPrefix + "drafts/"
-	proposedPrefix = headsPrefix + "proposed/"
-	deletionPrefix = headsPrefix + "deletionProposed/"
-)
-
-// Lifecycle is a package revision's state, as Porch names them.
-type Lifecycle string
-
-// The lifecycle of a package revision.
-const (
-	Draft            Lifecycle = "Draft"
-	Proposed         Lifecycle = "Proposed"
-	Published        Lifecycle = "Published"
-	DeletionProposed Lifecycle = "DeletionProposed"
+	draftsPrefix   = lifecycle.DraftsPrefix
+	proposedPrefix = lifecycle.ProposedPrefix
+	deletionPrefix = lifecycle.DeletionPrefix
 )
 
 // Revision is one package revision as the refs tell it.
@@ -34,7 +22,7 @@ type Revision struct {
 	Package   string // full path in the repository: directory and package
 	Workspace string // "" where Published: see Repo.PublishedWorkspaces
 	Number    int    // N of vN; 0 for Draft and Proposed
-	Lifecycle Lifecycle
+	Lifecycle lifecycle.Phase
 	Ref       Ref // the branch, or the tag vN
 	Deletion  Ref // the deletionProposed branch, where DeletionProposed
 }
@@ -78,29 +66,13 @@ func decimal(s string) (int, bool) {
 	return n, err == nil
 }
 
-// PackagePath joins a Repository's directory and a package to the path in the repository.
-func PackagePath(directory, pkg string) string {
-	return strings.Trim(path.Join("/", directory, pkg), "/")
+// isPublished reports whether a ref is the tag of a Published revision.
+func isPublished(ref string) bool {
+	rest, tag := strings.CutPrefix(ref, tagsPrefix)
+	_, name, ofPackage := splitRef(rest, "")
+	_, numbered := revisionNumber(name)
+	return tag && ofPackage && numbered
 }
-
-// DraftRef is refs/heads/drafts/<path>/<workspace>.
-func DraftRef(path, workspace string) string { return draftsPrefix + path + "/" + workspace }
-
-// ProposedRef is refs/heads/proposed/<path>/<workspace>.
-func ProposedRef(path, workspace string) string { return proposedPrefix + path + "/" + workspace }
-
-// DeletionRef is refs/heads/deletionProposed/<path>/vN.
-func DeletionRef(path string, number int) string {
-	return deletionPrefix + path + "/v" + strconv.Itoa(number)
-}
-
-// PublishedRef is refs/tags/<path>/vN.
-func PublishedRef(path string, number int) string {
-	return tagsPrefix + path + "/v" + strconv.Itoa(number)
-}
-
-// BranchRef is refs/heads/<branch>.
-func BranchRef(branch string) string { return headsPrefix + branch }
 
 // Index is all package revisions of a repository, by package path. Shared: read only.
 type Index struct {
@@ -154,12 +126,12 @@ func (x *Index) add(ref Ref, within string, deletions map[string]Ref) {
 	case strings.HasPrefix(name, draftsPrefix):
 		if pkg, last, ok := splitRef(name[len(draftsPrefix):], within); ok {
 			p := x.at(pkg)
-			p.Drafts = append(p.Drafts, Revision{Package: pkg, Workspace: last, Lifecycle: Draft, Ref: ref})
+			p.Drafts = append(p.Drafts, Revision{Package: pkg, Workspace: last, Lifecycle: lifecycle.Draft, Ref: ref})
 		}
 	case strings.HasPrefix(name, proposedPrefix):
 		if pkg, last, ok := splitRef(name[len(proposedPrefix):], within); ok {
 			p := x.at(pkg)
-			p.Proposed = append(p.Proposed, Revision{Package: pkg, Workspace: last, Lifecycle: Proposed, Ref: ref})
+			p.Proposed = append(p.Proposed, Revision{Package: pkg, Workspace: last, Lifecycle: lifecycle.Proposed, Ref: ref})
 		}
 	case strings.HasPrefix(name, deletionPrefix):
 		deletions[name[len(deletionPrefix):]] = ref
@@ -175,7 +147,7 @@ func (x *Index) addTag(ref Ref, within string) {
 	}
 	p := x.at(pkg)
 	if n, ok := revisionNumber(last); ok {
-		p.Published = append(p.Published, Revision{Package: pkg, Number: n, Lifecycle: Published, Ref: ref})
+		p.Published = append(p.Published, Revision{Package: pkg, Number: n, Lifecycle: lifecycle.Published, Ref: ref})
 		return
 	}
 	p.Tags = append(p.Tags, ref)
@@ -208,7 +180,7 @@ func (x *Index) finish(deletions map[string]Ref) {
 		for i := range p.Published {
 			r := &p.Published[i]
 			if d, ok := deletions[fmt.Sprintf("%s/v%d", path, r.Number)]; ok {
-				r.Lifecycle, r.Deletion = DeletionProposed, d
+				r.Lifecycle, r.Deletion = lifecycle.DeletionProposed, d
 			}
 		}
 		if len(p.Drafts)+len(p.Proposed)+len(p.Published) > 0 {

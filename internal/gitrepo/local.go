@@ -21,6 +21,7 @@ type gitDirs struct {
 	dir      string // HEAD
 	common   string // refs, objects, config: another folder in a linked work tree
 	reftable bool
+	hooks    string // core.hooksPath of the repository, "" where it has none
 }
 
 // findGitDir finds the Git directory of a path as git's own servers do.
@@ -73,13 +74,20 @@ func (d *gitDirs) readConfig(path string) error {
 		return fmt.Errorf("reading the configuration of the Git repository %q: %w", path, err)
 	}
 	section := ""
-	for _, line := range strings.Split(strings.ToLower(string(data)), "\n") {
-		line = strings.TrimSpace(line)
+	lines := strings.Split(string(data), "\n")
+	for i, line := range lines {
+		line = strings.ToLower(strings.TrimSpace(line))
 		if strings.HasPrefix(line, "[") {
 			section = strings.Trim(line, "[] \t")
 			continue
 		}
 		key, value, _ := strings.Cut(line, "=")
+		if section == "core" && strings.TrimSpace(key) == "hookspath" {
+			_, written, _ := strings.Cut(lines[i], "=")
+			if d.hooks = strings.Trim(strings.TrimSpace(written), `"`); !filepath.IsAbs(d.hooks) {
+				d.hooks = filepath.Join(d.common, d.hooks)
+			}
+		}
 		if section != "extensions" {
 			continue
 		}

@@ -6,8 +6,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
+
+	"github.com/variform/variform/internal/wire"
 )
 
 // location is a parsed repository address.
@@ -24,6 +27,15 @@ func (l *location) http() bool {
 	return l.endpoint.Protocol == "http" || l.endpoint.Protocol == "https"
 }
 
+// url is the address of an http(s) repository, without userinfo.
+func (l *location) url() *url.URL {
+	u, err := url.Parse(l.key)
+	if err != nil {
+		return &url.URL{}
+	}
+	return u
+}
+
 var scpForm = regexp.MustCompile(`^(?:[^@/:\s]+@)?(?:\[[0-9a-fA-F:]+\]|[^/:\s]{2,}):[^:].*$`)
 
 // parseLocation understands local paths, file://, http(s)://, ssh://, git://
@@ -34,11 +46,11 @@ func parseLocation(raw string) (*location, error) {
 	case raw == "":
 		return nil, fmt.Errorf("the repository address is empty")
 	case strings.ContainsAny(raw, "\x00\n\r"):
-		return nil, fmt.Errorf("the repository address %q holds control characters", redactURL(raw))
+		return nil, fmt.Errorf("the repository address %q holds control characters", wire.Redact(raw))
 	case strings.Contains(raw, "://"):
 		return parseURL(raw)
 	case strings.Contains(raw, "::"):
-		return nil, errKind(ErrUnsupported, "the repository address %q: remote helpers (%q) are not supported", redactURL(raw), "::")
+		return nil, errKind(ErrUnsupported, "the repository address %q: remote helpers (%q) are not supported", wire.Redact(raw), "::")
 	case scpForm.MatchString(raw):
 		return parseSCP(raw)
 	}
@@ -48,7 +60,7 @@ func parseLocation(raw string) (*location, error) {
 func parseURL(raw string) (*location, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("the repository address %q is not a URL", redactURL(raw))
+		return nil, fmt.Errorf("the repository address %q is not a URL", wire.Redact(raw))
 	}
 	switch scheme := strings.ToLower(u.Scheme); scheme {
 	case "file":
@@ -61,21 +73,26 @@ func parseURL(raw string) (*location, error) {
 	case "ssh", "git+ssh", "ssh+git", "git":
 		return parseSSH(raw, u, scheme)
 	default:
-		return nil, errKind(ErrUnsupported, "the repository address %q: scheme %q is not one of file, http, https, ssh, git", redactURL(raw), u.Scheme)
+		return nil, errKind(ErrUnsupported, "the repository address %q: scheme %q is not one of file, http, https, ssh, git", wire.Redact(raw), u.Scheme)
 	}
 }
 
 func parseHTTP(raw string, u *url.URL, scheme string) (*location, error) {
 	if u.Host == "" {
-		return nil, fmt.Errorf("the repository address %q has no host", redactURL(raw))
+		return nil, fmt.Errorf("the repository address %q has no host", wire.Redact(raw))
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("the repository address %q has a query or a fragment", redactURL(strings.SplitN(raw, "?", 2)[0]))
+		return nil, fmt.Errorf("the repository address %q has a query or a fragment", wire.Redact(strings.SplitN(raw, "?", 2)[0]))
 	}
-	l := &location{display: redactURL(raw)}
+	l := &location{display: wire.Redact(raw)}
 	if u.User != nil {
 		l.user = u.User.Username()
 		l.password, _ = u.User.Password()
+	}
+	for _, part := range []string{u.Host, u.Path, l.user, l.password} {
+		if strings.ContainsFunc(part, unicode.IsControl) { // written as %0a: a line of its own to a credential helper
+			return nil, fmt.Errorf("the repository address %q holds control characters", l.display)
+		}
 	}
 	clean := *u
 	clean.User, clean.Scheme = nil, scheme
@@ -93,7 +110,7 @@ func parseHTTP(raw string, u *url.URL, scheme string) (*location, error) {
 
 func parseSSH(raw string, u *url.URL, scheme string) (*location, error) {
 	if u.Host == "" {
-		return nil, fmt.Errorf("the repository address %q has no host", redactURL(raw))
+		return nil, fmt.Errorf("the repository address %q has no host", wire.Redact(raw))
 	}
 	clean := *u
 	if scheme != "git" {
@@ -101,10 +118,10 @@ func parseSSH(raw string, u *url.URL, scheme string) (*location, error) {
 	}
 	ep, err := transport.NewEndpoint(clean.String())
 	if err != nil {
-		return nil, fmt.Errorf("the repository address %q is not understood", redactURL(raw))
+		return nil, fmt.Errorf("the repository address %q is not understood", wire.Redact(raw))
 	}
 	ep.Password = "" // keys only: the user's agent
-	l := &location{display: redactPassword(raw), endpoint: *ep}
+	l := &location{display: wire.Redact(raw), endpoint: *ep}
 	l.key = ep.String()
 	return l, nil
 }
@@ -139,43 +156,4 @@ func Display(address string) string {
 		return ""
 	}
 	return l.display
-}
-
-// redactURL drops the userinfo of a URL in text that may not even parse.
-func redactURL(s string) string {
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		return s
-	}
-	host, path := cutKeep(rest, "/")
-	if at := strings.LastIndex(host, "@"); at >= 0 {
-		host = host[at+1:]
-	} else if at := strings.LastIndex(rest, "@"); at >= 0 && strings.Contains(host, ":") && !validPort(host) {
-		return scheme + "://" + rest[at+1:] // a slash inside the password
-	}
-	return scheme + "://" + host + path
-}
-
-// redactPassword keeps the user, which ssh needs.
-func redactPassword(s string) string {
-	scheme, rest, _ := strings.Cut(s, "://")
-	host, path := cutKeep(rest, "/")
-	at := strings.LastIndex(host, "@")
-	if at < 0 {
-		return s
-	}
-	user, _, _ := strings.Cut(host[:at], ":")
-	return scheme + "://" + user + host[at:] + path
-}
-
-var portForm = regexp.MustCompile(`^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$`)
-
-func validPort(host string) bool { return portForm.MatchString(host) }
-
-// cutKeep is strings.Cut that leaves the separator on the right.
-func cutKeep(s, sep string) (left, right string) {
-	if i := strings.Index(s, sep); i >= 0 {
-		return s[:i], s[i:]
-	}
-	return s, ""
 }

@@ -16,7 +16,7 @@ const (
 // Trailers are Variform's own lines at the end of a commit message; "" where absent.
 type Trailers struct {
 	Variant string // <manager>/<namespace>/<name> of the variant that made the commit
-	Inputs  string // sha256:… of all that went in (design section 7)
+	Inputs  string // sha256:… of all that went in (docs/design/git.md#layout)
 	Review  string // "needed" where only a person may publish
 }
 

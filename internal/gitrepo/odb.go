@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ type objectDir struct {
 	mu    sync.Mutex // one scan at a time
 	state atomic.Pointer[objectDirState]
 	bases baseCache
+	// renew fetches a cache's objects again after its packs were found damaged and
+	// thrown away; nil for a repository of its own, whose owner mends it.
+	renew func() error
 }
 
 type objectDirState struct {
@@ -136,13 +140,55 @@ func (d *objectDir) read(h Hash, limit int64) (plumbing.ObjectType, []byte, erro
 	if errors.Is(err, ErrMissingObject) && d.rescan() {
 		typ, data, err = d.readKnown(h, limit)
 	}
+	if err == nil {
+		if got := hashObject(typ, data); got != h {
+			err = fmt.Errorf("the Git object %s in %q is damaged: its content is that of %s; run git fsck there", h, d.path, got)
+		}
+	}
+	if err == nil || errors.Is(err, ErrMissingObject) || d.renew == nil || !d.dropDamaged() {
+		return typ, data, err
+	}
+	if rerr := d.renew(); rerr != nil {
+		return 0, nil, errKind(ErrMissingObject, "the Git object %s was damaged in the cache %q, and could not be fetched again: %v", h, d.path, rerr)
+	}
+	if typ, data, err = d.readKnown(h, limit); err == nil && hashObject(typ, data) != h {
+		err = fmt.Errorf("the Git object %s in %q is damaged again", h, d.path)
+	}
+	return typ, data, err
+}
+
+// dropDamaged throws a cache's packs away if the content of any is not that of its
+// checksum, and says whether it did.
+func (d *objectDir) dropDamaged() bool {
+	names, _ := filepath.Glob(filepath.Join(globEscape(d.path), "pack", "*.pack"))
+	if !slices.ContainsFunc(names, damagedPack) {
+		return false
+	}
+	for _, n := range names {
+		_ = os.Remove(strings.TrimSuffix(n, ".pack") + ".idx")
+		_ = os.Remove(n)
+	}
+	d.rescan()
+	return true
+}
+
+func damagedPack(name string) bool {
+	f, err := os.Open(name)
 	if err != nil {
-		return 0, nil, err
+		return false // another run has thrown it away
 	}
-	if got := hashObject(typ, data); got != h {
-		return 0, nil, fmt.Errorf("the Git object %s in %q is damaged: its content is that of %s; run git fsck there", h, d.path, got)
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || st.Size() < sha1.Size {
+		return true
 	}
-	return typ, data, nil
+	h := sha1.New()
+	var want [sha1.Size]byte
+	if _, err := io.CopyN(h, f, st.Size()-sha1.Size); err != nil {
+		return true
+	}
+	_, err = io.ReadFull(f, want[:])
+	return err != nil || !bytes.Equal(h.Sum(nil), want[:])
 }
 
 func (d *objectDir) readKnown(h Hash, limit int64) (plumbing.ObjectType, []byte, error) {

@@ -10,12 +10,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/variform/variform/internal/wire"
 )
 
 // PushOptions controls Push.
@@ -71,6 +74,11 @@ func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
 	for _, c := range chunks {
 		for _, u := range c {
 			p.report.Refs = append(p.report.Refs, RefResult{RefUpdate: u, Outcome: NotTried})
+		}
+	}
+	if local := p.repo.local; local != nil {
+		if hook := local.guarded(); hook != "" {
+			return p.report, errKind(ErrUnsupported, "pushing to %s: it judges pushes with the hook %q, and hooks of local repositories are not run, nor passed by: push to it over ssh or http, or remove the hook", p.repo.URL(), hook)
 		}
 	}
 	done := 0
@@ -160,7 +168,7 @@ func (a *attempt) incomplete() bool {
 
 func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*attempt, error) {
 	var a *attempt
-	err := p.repo.withSession(ctx, true, func(s transport.Session) error {
+	err := p.repo.withSession(ctx, true, func(ctx context.Context, s transport.Session) error {
 		a = &attempt{}
 		adv, err := s.AdvertisedReferencesContext(ctx)
 		if isEmptyRemote(err) && adv == nil {
@@ -181,6 +189,9 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 		}
 		a.sent = true
 		a.status, a.err = s.(transport.ReceivePackSession).ReceivePack(ctx, req)
+		if slow := wire.TooSlow(ctx); a.err != nil && slow != nil {
+			a.err = slow
+		}
 		if isAuth(a.err) { // refused at the door: withSession may log in and come again
 			a.sent = false
 			return a.err
@@ -254,7 +265,7 @@ func (p *pusher) request(a *attempt, updates []RefUpdate, caps *capability.List,
 			return nil, errKind(ErrUnsupported, "the server cannot move several refs atomically, and here all must move or none")
 		}
 		p.report.Atomic = false
-		p.repo.store.opts.Log("%s cannot move several refs atomically: each moves on its own", p.repo.URL())
+		p.repo.store.opts.Warn("the server of %s cannot move several refs at once: each moves on its own, so that a failure can leave some done and some not", p.repo.URL())
 	}
 	if caps.Supports(capability.Quiet) {
 		_ = req.Capabilities.Set(capability.Quiet)
@@ -374,7 +385,7 @@ func (p *pusher) readAgain(ctx context.Context, a *attempt, updates []RefUpdate,
 	if cause == nil {
 		cause = errors.New("the server answered nothing")
 	}
-	cause = p.repo.explain(cause)
+	cause = p.repo.explain(ctx, cause)
 	if code := httpStatus(a.err); code >= 400 && code < 500 && code != 408 {
 		setAll(results, Unmoved) // refused before git saw it
 		return fmt.Errorf("pushing to %s: %w", p.repo.URL(), cause)
@@ -427,9 +438,19 @@ func setAll(results []RefResult, o Outcome) {
 	}
 }
 
+// What reading the refs after a push may take: a person who stopped the run waits for it.
+const (
+	readAgainPatience = 30 * time.Second
+	readAgainStopped  = 500 * time.Millisecond
+)
+
 // refsNow reads the refs even where the push was cancelled.
 func (p *pusher) refsNow(ctx context.Context) (map[string]plumbing.Hash, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	patience := readAgainPatience
+	if ctx.Err() != nil {
+		patience = readAgainStopped
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := p.repo.Refresh(ctx); err != nil {
 		return nil, err
@@ -509,7 +530,7 @@ func (w *progress) line(s string) {
 
 // printable drops what could steer a terminal.
 func printable(r rune) rune {
-	if r < ' ' && r != '\t' || r == 0x7f {
+	if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
 		return -1
 	}
 	return r

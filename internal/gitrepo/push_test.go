@@ -13,6 +13,8 @@ import (
 
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 func TestPushAndReadBack(t *testing.T) {
@@ -20,7 +22,7 @@ func TestPushAndReadBack(t *testing.T) {
 		krm.File{Path: "bin/run.sh", Mode: krm.Executable, Data: []byte("#!/bin/sh\n")},
 		krm.File{Path: "bin-x/a", Data: []byte("sorts between bin and bin/")},
 		krm.File{Path: "link", Mode: krm.Symlink, Data: []byte("bin/run.sh")},
-		krm.File{Path: "odd names/ä ö\n\"x\".txt", Data: nil},
+		krm.File{Path: "odd names/ä ö \"x\".txt", Data: nil},
 	)
 	for _, kind := range []string{"path", "file", "http"} {
 		t.Run(kind, func(t *testing.T) {
@@ -200,7 +202,7 @@ func TestLostRaceDuringPush(t *testing.T) {
 }
 
 func TestHookRefuses(t *testing.T) {
-	for _, kind := range []string{"path", "http"} {
+	for _, kind := range []string{"http"} { // those of local repositories: TestLocalHooks
 		t.Run(kind, func(t *testing.T) {
 			s := newSite(t)
 			s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
@@ -239,7 +241,7 @@ func TestRacingPushersOneWinner(t *testing.T) {
 				b := r.NewBatch()
 				base := head(t, r, "main")
 				c := draftCommit(t, b, "app", "w", base, files(fmt.Sprintf("app-%d", i), 3))
-				if err := errors.Join(b.Create(DraftRef("app", "w"), c.Hash), b.Create(fmt.Sprintf("refs/heads/drafts/own-%d/w", i), c.Hash)); err != nil {
+				if err := errors.Join(b.Create(lifecycle.DraftRef("app", "w"), c.Hash), b.Create(fmt.Sprintf("refs/heads/drafts/own-%d/w", i), c.Hash)); err != nil {
 					t.Fatal(err)
 				}
 				wg.Add(1)
@@ -324,7 +326,7 @@ func TestPushInParts(t *testing.T) {
 	for i := range 7 {
 		p := fmt.Sprintf("app-%02d", i)
 		c := draftCommit(t, b, p, "w", base, files(p, 5))
-		if err := b.Together(RefUpdate{Name: DraftRef(p, "w"), New: c.Hash}, RefUpdate{Name: ProposedRef(p, "w"), New: c.Hash}); err != nil {
+		if err := b.Together(RefUpdate{Name: lifecycle.DraftRef(p, "w"), New: c.Hash}, RefUpdate{Name: lifecycle.ProposedRef(p, "w"), New: c.Hash}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -384,7 +386,7 @@ func TestLifecycleMoves(t *testing.T) {
 			push(t, b)
 
 			b = r.NewBatch()
-			if err := b.Together(RefUpdate{Name: ProposedRef("app-000", "w"), New: drafts[0].Hash}, RefUpdate{Name: DraftRef("app-000", "w"), Old: drafts[0].Hash}); err != nil {
+			if err := b.Together(RefUpdate{Name: lifecycle.ProposedRef("app-000", "w"), New: drafts[0].Hash}, RefUpdate{Name: lifecycle.DraftRef("app-000", "w"), Old: drafts[0].Hash}); err != nil {
 				t.Fatal(err)
 			}
 			if rep := push(t, b); rep.Objects != 0 {
@@ -412,7 +414,7 @@ func TestLifecycleMoves(t *testing.T) {
 					t.Fatal(err)
 				}
 				tip = c
-				if err := b.Create(PublishedRef(p, 1), c.Hash); err != nil {
+				if err := b.Create(lifecycle.PublishedRef(p, 1), c.Hash); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -434,11 +436,11 @@ func TestLifecycleMoves(t *testing.T) {
 			}
 
 			b = r.NewBatch()
-			if err := b.Delete(ProposedRef("app-000", "w"), drafts[0].Hash); err != nil {
+			if err := b.Delete(lifecycle.ProposedRef("app-000", "w"), drafts[0].Hash); err != nil {
 				t.Fatal(err)
 			}
 			push(t, b)
-			if _, ok := s.repo.Refs(t)[ProposedRef("app-000", "w")]; ok {
+			if _, ok := s.repo.Refs(t)[lifecycle.ProposedRef("app-000", "w")]; ok {
 				t.Error("not deleted")
 			}
 		})
@@ -484,7 +486,7 @@ func TestSendsOnlyWhatIsNew(t *testing.T) {
 			b = other.NewBatch()
 			fs[3].Data = []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: changed\n")
 			c2 := draftCommit(t, b, "app", "w", c, fs)
-			if err := b.Update(DraftRef("app", "w"), c.Hash, c2.Hash); err != nil {
+			if err := b.Update(lifecycle.DraftRef("app", "w"), c.Hash, c2.Hash); err != nil {
 				t.Fatal(err)
 			}
 			if rep := push(t, b); rep.Objects != 4 {
@@ -513,7 +515,7 @@ func TestBaseNotOnServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c
-	if err := b.Create(DraftRef("app", "w"), orphan.Hash); err != nil {
+	if err := b.Create(lifecycle.DraftRef("app", "w"), orphan.Hash); err != nil {
 		t.Fatal(err)
 	}
 	// The base goes away between reading and pushing; its blobs stay in our pack only in part.
@@ -580,5 +582,29 @@ func TestBatchRefuses(t *testing.T) {
 				t.Errorf("accepted, though %s", tc.reason)
 			}
 		})
+	}
+}
+
+// A Published revision's tag is made and goes, and never moves; other tags do.
+func TestPublishedTagsNeverMove(t *testing.T) {
+	a, b := Hash{1}, Hash{2}
+	for name, c := range map[string]struct {
+		update RefUpdate
+		moves  bool
+	}{
+		"made":             {RefUpdate{Name: "refs/tags/app/v1", New: a}, true},
+		"gone":             {RefUpdate{Name: "refs/tags/app/v1", Old: a}, true},
+		"moved":            {RefUpdate{Name: "refs/tags/app/v1", Old: a, New: b}, false},
+		"moved, in folder": {RefUpdate{Name: "refs/tags/eu/app/v12", Old: a, New: b}, false},
+		"left":             {RefUpdate{Name: "refs/tags/app/v1", Old: a, New: a}, true},
+		"a floating tag":   {RefUpdate{Name: "refs/tags/app/stable", Old: a, New: b}, true},
+		"a semver tag":     {RefUpdate{Name: "refs/tags/app/v1.2.3", Old: a, New: b}, true},
+		"no package's tag": {RefUpdate{Name: "refs/tags/v1", Old: a, New: b}, true},
+		"a branch":         {RefUpdate{Name: "refs/heads/app/v1", Old: a, New: b}, true},
+	} {
+		err := (&Batch{refs: map[string]bool{}}).Together(c.update)
+		if (err == nil) != c.moves {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -121,7 +121,7 @@ func TestPackageKinds(t *testing.T) {
 		"Heavy":     {heavy, ErrLimit, "more than 3000 bytes"},
 		"DotGit":    {evilTree(".git"), nil, "reserved for Git"},
 		"DotGIT":    {evilTree(".GiT "), nil, "reserved for Git"},
-		"DotDot":    {evilTree(".."), nil, "not safe"},
+		"DotDot":    {evilTree(".."), nil, "no name of a file"},
 		"Slash":     {evilTree("a/b"), nil, "slash"},
 		"NotThere":  {Hash{7}, ErrMissingObject, ""},
 	}

@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -10,7 +11,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -23,13 +23,14 @@ type Repo struct {
 	objects  objectSource
 	commits  *commitCache
 
-	mu          sync.Mutex
-	refs        *Refs
-	caps        *capability.List // of git-upload-pack
-	endpoint    transport.Endpoint
-	auth        *githttp.BasicAuth
-	authFromURL bool
-	authTried   bool
+	logins logins
+
+	mu       sync.Mutex
+	refs     *Refs
+	caps     *capability.List // of git-upload-pack
+	endpoint transport.Endpoint
+	asked    map[Hash]struct{} // commits whose trees were fetched, or were there
+	slow     error             // a server that is not HTTP's kept this run waiting: it is not asked again
 
 	fetching sync.Mutex // one fetch at a time: the second then finds its objects
 
@@ -60,10 +61,24 @@ func (r *Repo) Refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the refs of %s: %w", r.URL(), err)
 	}
+	if refs.Len() == 0 && r.hadRefs() {
+		return fmt.Errorf("reading the refs of %s: %w", r.URL(), errKind(ErrDoubtful, "the server says that the repository has no branch and no tag, and it had some when it was last read: that is not believed, for all in it would be made anew; if it was emptied on purpose, remove %s", cmp.Or(r.cacheDir, "nothing and run again")))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.refs = refs
 	return nil
+}
+
+// hadRefs says that a remote repository was not empty: when this run read it
+// before, or when another did that left its commits in the cache.
+func (r *Repo) hadRefs() bool {
+	if r.local != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refs != nil && r.refs.Len() > 0 || r.refs == nil && r.commits.len() > 0
 }
 
 func (r *Repo) readRefs(ctx context.Context) (*Refs, error) {
@@ -89,7 +104,7 @@ func (r *Repo) readRefs(ctx context.Context) (*Refs, error) {
 // an empty answer.
 func (r *Repo) advertised(ctx context.Context) (*packp.AdvRefs, error) {
 	var adv *packp.AdvRefs
-	err := r.withSession(ctx, false, func(s transport.Session) error {
+	err := r.withSession(ctx, false, func(ctx context.Context, s transport.Session) error {
 		var err error
 		adv, err = s.AdvertisedReferencesContext(ctx)
 		if isEmptyRemote(err) {

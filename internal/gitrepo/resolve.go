@@ -3,40 +3,25 @@ package gitrepo
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/revision"
 )
 
-// Query names an upstream revision (design section 3). With both Revision and
-// Workspace, Revision decides.
+// Query names an upstream's revision (package revision says what it means).
+// With both Revision and Workspace, Revision decides.
 type Query struct {
 	Directory, Package  string
 	Revision, Workspace string
 	Branch              string // the registered branch; "main" where empty
 }
-
-// Rule says which rule of design section 3 found a revision.
-type Rule string
-
-// The rules, in the order in which they are tried.
-const (
-	RuleRevision   Rule = "revision"          // N or vN: tag <package>/vN
-	RulePackageTag Rule = "package tag"       // tag <package>/<revision>
-	RuleTag        Rule = "tag"               // tag <revision>
-	RuleBranch     Rule = "branch"            // branch <revision>
-	RuleCommit     Rule = "commit"            // commit, whole or abbreviated
-	RuleRange      Rule = "range"             // semver range over tags <package>/v<semver>
-	RuleLatest     Rule = "latest"            // nothing asked: the highest Published
-	RuleWorkspace  Rule = "workspace"         // workspaceName
-	RuleRegistered Rule = "registered branch" // -1: the registered branch's content
-)
 
 // Resolved is where a Query led. The commit need not be fetched yet, nor is it
 // known yet whether it has the package: see Repo.Fetch and Repo.TreeAt.
@@ -45,10 +30,10 @@ type Resolved struct {
 	Commit    Hash
 	Ref       string // for upstream.git.ref: a tag's or branch's short name, or the commit
 	FullRef   string // "" where it is a commit
-	Rule      Rule
-	Number    int       // of a Published revision; 0 otherwise
-	Workspace string    // where the query or the ref names it
-	Lifecycle Lifecycle // where it is a package revision; "" otherwise
+	Rule      revision.Rule
+	Number    int             // of a Published revision; 0 otherwise
+	Workspace string          // where the query or the ref names it
+	Lifecycle lifecycle.Phase // where it is a package revision; "" otherwise
 }
 
 // Resolve finds the commit of a revision. *NotFoundError lists what there is.
@@ -58,71 +43,94 @@ func (r *Repo) Resolve(ctx context.Context, q Query) (Resolved, error) {
 		q.Branch = "main"
 	}
 	refs := r.Refs()
-	s := &resolver{repo: r, ctx: ctx, q: q, refs: refs, path: PackagePath(q.Directory, q.Package)}
+	s := &resolver{repo: r, q: q, refs: refs, path: lifecycle.PackagePath(q.Directory, q.Package)}
 	s.pkg = refs.indexOf("").Package(s.path)
 	if s.path == "" {
 		return Resolved{}, s.notFound("the package has no name", nil)
 	}
-	switch {
-	case q.Revision != "":
-		return s.revision(strings.TrimSpace(q.Revision))
-	case q.Workspace != "":
-		return s.workspace()
+	at, rule, err := revision.Find(ctx, revision.Query{Revision: q.Revision, Workspace: q.Workspace}, revision.Git, s)
+	if at.Rule == "" {
+		at.Rule = rule
 	}
-	if l := s.pkg.Latest(); l != nil {
-		return s.published(*l, RuleLatest), nil
-	}
-	return Resolved{}, s.notFound("no revision of it is Published", s.near(""))
+	return at, err
 }
 
+// resolver gives the names of one package.
 type resolver struct {
 	repo *Repo
-	ctx  context.Context //nolint:containedctx // lives for one call
 	q    Query
 	refs *Refs
 	path string
 	pkg  *PackageRefs
 }
 
-func (s *resolver) revision(rev string) (Resolved, error) {
-	if rev == "-1" {
+// Look finds a revision by one rule (revision.Names).
+func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (Resolved, bool, error) {
+	switch rule {
+	case revision.RuleLatest:
+		if l := s.pkg.Latest(); l != nil {
+			return s.published(*l), true, nil
+		}
+	case revision.RuleWorkspace:
+		return s.workspace(ctx, text)
+	case revision.RuleRegistered:
 		return s.registered()
-	}
-	if n, ok := lifecycle.Number(rev); ok && n > 0 {
+	case revision.RuleRevision:
 		for _, p := range s.pkg.Published {
-			if p.Number == n {
-				return s.published(p, RuleRevision), nil
+			if strconv.Itoa(p.Number) == text {
+				return s.published(p), true, nil
 			}
 		}
+	case revision.RulePackageTag, revision.RuleRange:
+		return s.tag(s.path + "/" + text)
+	case revision.RuleTag:
+		return s.tag(text)
+	case revision.RuleBranch:
+		if ref, ok := s.refs.Branch(text); ok {
+			return s.byRef(ref), true, nil
+		}
+	case revision.RuleCommit:
+		return s.commit(ctx, strings.ToLower(text))
 	}
-	if ref, ok := s.refs.Tag(s.path + "/" + rev); ok && !ref.Commit.IsZero() {
-		return s.byRef(ref, RulePackageTag), nil
-	}
-	if ref, ok := s.refs.Tag(rev); ok && !ref.Commit.IsZero() {
-		return s.byRef(ref, RuleTag), nil
-	}
-	if ref, ok := s.refs.Branch(rev); ok {
-		return s.byRef(ref, RuleBranch), nil
-	}
-	if commitForm.MatchString(rev) {
-		return s.commit(strings.ToLower(rev))
-	}
-	if lifecycle.IsRange(rev) {
-		return s.semverRange(rev)
-	}
-	return Resolved{}, s.notFound("no tag, branch or commit has that name", s.near(rev))
+	return Resolved{}, false, nil
 }
 
-var commitForm = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
+// Versions are the tags <package>/v<semver> (revision.Names).
+func (s *resolver) Versions(context.Context) ([]revision.Version, error) {
+	var out []revision.Version
+	for _, ref := range s.pkg.Tags {
+		last := ref.Name[strings.LastIndexByte(ref.Name, '/')+1:]
+		if v, ok := revision.ParseVersion(last); ok && last[0] == 'v' && !ref.Commit.IsZero() {
+			out = append(out, revision.Version{Tag: last, Semver: v})
+		}
+	}
+	return out, nil
+}
 
-func (s *resolver) published(p Revision, rule Rule) Resolved {
-	res := s.byRef(p.Ref, rule)
+// None lists what there is of the package, or of like names (revision.Names).
+func (s *resolver) None(_ context.Context, reason string, there []string) error {
+	if there == nil {
+		there = s.near(s.q.Revision)
+	}
+	return s.notFound(reason, there)
+}
+
+func (s *resolver) tag(name string) (Resolved, bool, error) {
+	ref, ok := s.refs.Tag(name)
+	if !ok || ref.Commit.IsZero() {
+		return Resolved{}, false, nil
+	}
+	return s.byRef(ref), true, nil
+}
+
+func (s *resolver) published(p Revision) Resolved {
+	res := s.byRef(p.Ref)
 	res.Number, res.Lifecycle = p.Number, p.Lifecycle
 	return res
 }
 
-func (s *resolver) byRef(ref Ref, rule Rule) Resolved {
-	res := Resolved{Path: s.path, Commit: ref.Commit, FullRef: ref.Name, Rule: rule}
+func (s *resolver) byRef(ref Ref) Resolved {
+	res := Resolved{Path: s.path, Commit: ref.Commit, FullRef: ref.Name}
 	res.Ref = strings.TrimPrefix(strings.TrimPrefix(ref.Name, tagsPrefix), headsPrefix)
 	for _, p := range s.pkg.Published {
 		if p.Ref.Name == ref.Name {
@@ -139,125 +147,91 @@ func (s *resolver) byRef(ref Ref, rule Rule) Resolved {
 	return res
 }
 
-func (s *resolver) registered() (Resolved, error) {
+func (s *resolver) registered() (Resolved, bool, error) {
 	ref, ok := s.refs.Branch(s.q.Branch)
 	if !ok {
-		return Resolved{}, s.notFound(fmt.Sprintf("the registered branch %q does not exist", s.q.Branch), s.branches())
+		return Resolved{}, false, s.notFound(fmt.Sprintf("the registered branch %q does not exist", s.q.Branch), s.branches())
 	}
-	return s.byRef(ref, RuleRegistered), nil
+	res := s.byRef(ref)
+	res.Rule = revision.RuleRegistered
+	return res, true, nil
 }
 
 // commit finds a whole or abbreviated commit among what refs and the cache know;
 // a whole one may be asked of the server.
-func (s *resolver) commit(rev string) (Resolved, error) {
-	found := map[Hash]bool{}
+func (s *resolver) commit(ctx context.Context, rev string) (Resolved, bool, error) {
+	found := s.commits(rev)
+	if len(found) != 1 {
+		if len(found) == 0 {
+			return Resolved{}, false, nil
+		}
+		return Resolved{}, false, s.notFound("the abbreviated commit is ambiguous", found)
+	}
+	h := plumbing.NewHash(found[0])
+	if _, err := s.repo.Commits(ctx, h); err != nil {
+		if isMissing(err) {
+			err = s.notFound("the repository has no such commit, or its server gives out only those that a branch or tag names", s.near(rev))
+		}
+		return Resolved{}, false, err
+	}
+	return Resolved{Path: s.path, Commit: h, Ref: found[0]}, true, nil
+}
+
+// commits are the known commits that begin so, sorted.
+func (s *resolver) commits(rev string) []string {
+	if len(rev) == 40 {
+		return []string{rev}
+	}
+	found := map[string]bool{}
 	for _, ref := range s.refs.All() {
 		if !ref.Commit.IsZero() && strings.HasPrefix(ref.Commit.String(), rev) {
-			found[ref.Commit] = true
+			found[ref.Commit.String()] = true
 		}
 	}
 	for _, h := range s.repo.commits.matching(rev) {
-		found[h] = true
+		found[h.String()] = true
 	}
-	if s.repo.local != nil && len(rev) < 40 {
+	if s.repo.local != nil {
 		for _, h := range s.repo.localCommits(rev) {
-			found[h] = true
+			found[h.String()] = true
 		}
 	}
-	if len(rev) == 40 {
-		found = map[Hash]bool{plumbing.NewHash(rev): true}
-	}
-	switch len(found) {
-	case 0:
-		return Resolved{}, s.notFound("no tag or branch has that name, and no known commit begins so", s.near(rev))
-	case 1:
-	default:
-		var names []string
-		for h := range found {
-			names = append(names, h.String())
-		}
-		sort.Strings(names)
-		return Resolved{}, s.notFound("the abbreviated commit is ambiguous", names)
-	}
-	for h := range found {
-		if _, err := s.repo.Commits(s.ctx, h); err != nil {
-			if isMissing(err) {
-				return Resolved{}, s.notFound("the repository has no such commit, or its server gives out only those that a branch or tag names", s.near(rev))
-			}
-			return Resolved{}, err
-		}
-		return Resolved{Path: s.path, Commit: h, Ref: h.String(), Rule: RuleCommit}, nil
-	}
-	return Resolved{}, nil
-}
-
-func (s *resolver) semverRange(rev string) (Resolved, error) {
-	c, err := semver.NewConstraint(rev)
-	if err != nil {
-		return Resolved{}, s.notFound("it is no tag, branch or commit, and does not read as a version range", s.near(rev))
-	}
-	type candidate struct {
-		v   *semver.Version
-		ref Ref
-	}
-	var all []candidate
-	for _, ref := range s.pkg.Tags {
-		last := ref.Name[strings.LastIndexByte(ref.Name, '/')+1:]
-		digits, ok := strings.CutPrefix(last, "v")
-		if !ok || ref.Commit.IsZero() {
-			continue
-		}
-		if v, err := semver.StrictNewVersion(digits); err == nil {
-			all = append(all, candidate{v, ref})
-		}
-	}
-	sort.Slice(all, func(i, j int) bool {
-		if c := all[i].v.Compare(all[j].v); c != 0 {
-			return c > 0
-		}
-		return all[i].ref.Name > all[j].ref.Name // differing in build metadata alone
-	})
-	names := make([]string, 0, len(all))
-	for _, x := range all {
-		if c.Check(x.v) {
-			return s.byRef(x.ref, RuleRange), nil
-		}
-		names = append(names, "v"+x.v.Original())
-	}
-	if len(all) == 0 {
-		return Resolved{}, s.notFound(fmt.Sprintf("a version range looks at tags %s/v<major>.<minor>.<patch>, and there are none", s.path), s.near(""))
-	}
-	return Resolved{}, s.notFound("no version is in that range (prereleases only where the range names one)", names)
+	return slices.Sorted(maps.Keys(found))
 }
 
 // workspace looks at Drafts and Proposed by ref, then at the annotations of
 // Published revisions, then for Porch's placeholder, the registered branch.
-func (s *resolver) workspace() (Resolved, error) {
-	ws := s.q.Workspace
+func (s *resolver) workspace(ctx context.Context, ws string) (Resolved, bool, error) {
 	for _, list := range [][]Revision{s.pkg.Drafts, s.pkg.Proposed} {
 		for _, d := range list {
 			if d.Workspace == ws {
-				return s.byRef(d.Ref, RuleWorkspace), nil
+				return s.byRef(d.Ref), true, nil
 			}
 		}
 	}
-	names, err := s.repo.PublishedWorkspaces(s.ctx, s.pkg)
+	names, err := s.repo.PublishedWorkspaces(ctx, s.pkg)
 	if err != nil {
-		return Resolved{}, err
+		return Resolved{}, false, err
 	}
-	for i := len(s.pkg.Published) - 1; i >= 0; i-- {
-		if p := s.pkg.Published[i]; names[p.Ref.Name] == ws {
-			res := s.published(p, RuleWorkspace)
+	for _, p := range slices.Backward(s.pkg.Published) {
+		if names[p.Ref.Name] == ws {
+			res := s.published(p)
 			res.Workspace = ws
-			return res, nil
+			return res, true, nil
 		}
 	}
 	if ws == s.q.Branch {
 		return s.registered()
 	}
+	return Resolved{}, false, s.notFound("it has no such workspace", s.workspaces(names))
+}
+
+// workspaces are those that there are, nearest first; published names those of
+// Published revisions by their tags.
+func (s *resolver) workspaces(published map[string]string) []string {
 	var there []string
 	for _, p := range s.pkg.Published {
-		there = append(there, names[p.Ref.Name])
+		there = append(there, published[p.Ref.Name])
 	}
 	for _, list := range [][]Revision{s.pkg.Drafts, s.pkg.Proposed} {
 		for _, d := range list {
@@ -267,7 +241,7 @@ func (s *resolver) workspace() (Resolved, error) {
 	if len(there) == 0 {
 		there = s.near("")
 	}
-	return Resolved{}, s.notFound("it has no such workspace", nearest(ws, there))
+	return nearest(s.q.Workspace, there)
 }
 
 // PublishedWorkspaces gives the workspace of each Published revision, by the full

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/revision"
 )
 
 // catalogue is a repository in which every name of a revision means something else.
@@ -56,45 +58,45 @@ func TestResolve(t *testing.T) {
 		q        Query
 		commit   string // key of at
 		ref      string
-		rule     Rule
+		rule     revision.Rule
 		number   int
-		life     Lifecycle
+		life     lifecycle.Phase
 		notFound string // in the error
 	}{
-		"Number":          {q: Query{Revision: "2"}, commit: "two", ref: "cat/base/v2", rule: RuleRevision, number: 2, life: Published, reason: "an annotated tag is peeled"},
-		"VNumber":         {q: Query{Revision: "v10"}, commit: "ten", ref: "cat/base/v10", rule: RuleRevision, number: 10, life: Published},
-		"DeletionPending": {q: Query{Revision: "1"}, commit: "one", ref: "cat/base/v1", rule: RuleRevision, number: 1, life: DeletionProposed},
+		"Number":          {q: Query{Revision: "2"}, commit: "two", ref: "cat/base/v2", rule: revision.RuleRevision, number: 2, life: lifecycle.Published, reason: "an annotated tag is peeled"},
+		"VNumber":         {q: Query{Revision: "v10"}, commit: "ten", ref: "cat/base/v10", rule: revision.RuleRevision, number: 10, life: lifecycle.Published},
+		"DeletionPending": {q: Query{Revision: "1"}, commit: "one", ref: "cat/base/v1", rule: revision.RuleRevision, number: 1, life: lifecycle.DeletionProposed},
 		"NoSuchNumber":    {q: Query{Revision: "3"}, notFound: "there is: v2, v1, v10"},
-		"FloatingTag":     {q: Query{Revision: "stable"}, commit: "stable", ref: "cat/base/stable", rule: RulePackageTag, reason: "the package's tag beats the repository's"},
-		"SemverTag":       {q: Query{Revision: "v1.2.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: RulePackageTag},
+		"FloatingTag":     {q: Query{Revision: "stable"}, commit: "stable", ref: "cat/base/stable", rule: revision.RulePackageTag, reason: "the package's tag beats the repository's"},
+		"SemverTag":       {q: Query{Revision: "v1.2.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: revision.RulePackageTag},
 		"SemverNoV":       {q: Query{Revision: "1.2.0"}, notFound: "v1.2.0", reason: "no operator: not a range"},
-		"RepositoryTag":   {q: Query{Revision: "release-7"}, commit: "repo-stable", ref: "release-7", rule: RuleTag},
-		"TagBeforeBranch": {q: Query{Revision: "both"}, commit: "both-tag", ref: "both", rule: RuleTag},
-		"Branch":          {q: Query{Revision: "team/dev"}, commit: "two", ref: "team/dev", rule: RuleBranch},
-		"Main":            {q: Query{Revision: "main"}, commit: "main", ref: "main", rule: RuleBranch},
-		"Registered":      {q: Query{Revision: "-1"}, commit: "main", ref: "main", rule: RuleRegistered},
+		"RepositoryTag":   {q: Query{Revision: "release-7"}, commit: "repo-stable", ref: "release-7", rule: revision.RuleTag},
+		"TagBeforeBranch": {q: Query{Revision: "both"}, commit: "both-tag", ref: "both", rule: revision.RuleTag},
+		"Branch":          {q: Query{Revision: "team/dev"}, commit: "two", ref: "team/dev", rule: revision.RuleBranch},
+		"Main":            {q: Query{Revision: "main"}, commit: "main", ref: "main", rule: revision.RuleBranch},
+		"Registered":      {q: Query{Revision: "-1"}, commit: "main", ref: "main", rule: revision.RuleRegistered},
 		"NoRegistered":    {q: Query{Revision: "-1", Branch: "trunk"}, notFound: "\"trunk\" does not exist"},
-		"Commit":          {q: Query{Revision: at["both-tag"]}, commit: "both-tag", ref: at["both-tag"], rule: RuleCommit},
-		"CommitShort":     {q: Query{Revision: at["two"][:10]}, commit: "two", ref: at["two"], rule: RuleCommit},
-		"CommitUpper":     {q: Query{Revision: strings.ToUpper(at["two"][:12])}, commit: "two", ref: at["two"], rule: RuleCommit},
+		"Commit":          {q: Query{Revision: at["both-tag"]}, commit: "both-tag", ref: at["both-tag"], rule: revision.RuleCommit},
+		"CommitShort":     {q: Query{Revision: at["two"][:10]}, commit: "two", ref: at["two"], rule: revision.RuleCommit},
+		"CommitUpper":     {q: Query{Revision: strings.ToUpper(at["two"][:12])}, commit: "two", ref: at["two"], rule: revision.RuleCommit},
 		"NoCommit":        {q: Query{Revision: strings.Repeat("ab", 20)}, notFound: "no such commit"},
-		"Caret":           {q: Query{Revision: "^1.0.0"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: RuleRange, reason: "by number, not by letter"},
-		"Tilde":           {q: Query{Revision: "~1.2"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: RuleRange},
-		"WildX":           {q: Query{Revision: "1.x"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: RuleRange},
-		"Star":            {q: Query{Revision: "*"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: RuleRange, reason: "no prereleases, no vN revisions"},
-		"Prerelease":      {q: Query{Revision: ">=2.0.0-0"}, commit: "v2.0.0-rc.1", ref: "cat/base/v2.0.0-rc.1", rule: RuleRange},
-		"Between":         {q: Query{Revision: ">1.0.0, <1.10.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: RuleRange},
-		"Hyphen":          {q: Query{Revision: "1.0.0 - 1.2.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: RuleRange},
-		"Or":              {q: Query{Revision: "0.9.0 || 1.0.0"}, commit: "v1.0.0", ref: "cat/base/v1.0.0", rule: RuleRange},
+		"Caret":           {q: Query{Revision: "^1.0.0"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: revision.RuleRange, reason: "by number, not by letter"},
+		"Tilde":           {q: Query{Revision: "~1.2"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: revision.RuleRange},
+		"WildX":           {q: Query{Revision: "1.x"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: revision.RuleRange},
+		"Star":            {q: Query{Revision: "*"}, commit: "v1.10.0", ref: "cat/base/v1.10.0", rule: revision.RuleRange, reason: "no prereleases, no vN revisions"},
+		"Prerelease":      {q: Query{Revision: ">=2.0.0-0"}, commit: "v2.0.0-rc.1", ref: "cat/base/v2.0.0-rc.1", rule: revision.RuleRange},
+		"Between":         {q: Query{Revision: ">1.0.0, <1.10.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: revision.RuleRange},
+		"Hyphen":          {q: Query{Revision: "1.0.0 - 1.2.0"}, commit: "v1.2.0", ref: "cat/base/v1.2.0", rule: revision.RuleRange},
+		"Or":              {q: Query{Revision: "0.9.0 || 1.0.0"}, commit: "v1.0.0", ref: "cat/base/v1.0.0", rule: revision.RuleRange},
 		"NoVersion":       {q: Query{Revision: ">=3"}, notFound: "v2.0.0-rc.1, v1.10.0"},
 		"BadRange":        {q: Query{Revision: ">=banana"}, notFound: "does not read as a version range"},
 		"XInAName":        {q: Query{Revision: "next"}, notFound: "no tag, branch or commit", reason: "an x inside a word is no wildcard"},
-		"Latest":          {q: Query{}, commit: "ten", ref: "cat/base/v10", rule: RuleLatest, number: 10, life: Published, reason: "10 > 2"},
-		"WorkspaceDraft":  {q: Query{Workspace: "wip"}, commit: "stable", ref: "drafts/cat/base/wip", rule: RuleWorkspace, life: Draft},
-		"WorkspaceProp":   {q: Query{Workspace: "soon"}, commit: "both-tag", ref: "proposed/cat/base/soon", rule: RuleWorkspace, life: Proposed},
-		"WorkspacePubl":   {q: Query{Workspace: "packagevariant-2"}, commit: "two", ref: "cat/base/v2", rule: RuleWorkspace, number: 2, life: Published},
-		"WorkspaceNoAnn":  {q: Query{Workspace: "v10"}, commit: "ten", ref: "cat/base/v10", rule: RuleWorkspace, number: 10, life: Published, reason: "Porch's fallback"},
-		"WorkspaceMain":   {q: Query{Workspace: "main"}, commit: "main", ref: "main", rule: RuleRegistered, reason: "Porch's placeholder"},
+		"Latest":          {q: Query{}, commit: "ten", ref: "cat/base/v10", rule: revision.RuleLatest, number: 10, life: lifecycle.Published, reason: "10 > 2"},
+		"WorkspaceDraft":  {q: Query{Workspace: "wip"}, commit: "stable", ref: "drafts/cat/base/wip", rule: revision.RuleWorkspace, life: lifecycle.Draft},
+		"WorkspaceProp":   {q: Query{Workspace: "soon"}, commit: "both-tag", ref: "proposed/cat/base/soon", rule: revision.RuleWorkspace, life: lifecycle.Proposed},
+		"WorkspacePubl":   {q: Query{Workspace: "packagevariant-2"}, commit: "two", ref: "cat/base/v2", rule: revision.RuleWorkspace, number: 2, life: lifecycle.Published},
+		"WorkspaceNoAnn":  {q: Query{Workspace: "v10"}, commit: "ten", ref: "cat/base/v10", rule: revision.RuleWorkspace, number: 10, life: lifecycle.Published, reason: "Porch's fallback"},
+		"WorkspaceMain":   {q: Query{Workspace: "main"}, commit: "main", ref: "main", rule: revision.RuleRegistered, reason: "Porch's placeholder"},
 		"WorkspaceNone":   {q: Query{Workspace: "wipp"}, notFound: "there is: wip"},
 		"NoPackage":       {q: Query{Package: "bsae", Revision: "v1"}, notFound: "package cat/base"},
 	}
@@ -121,7 +123,7 @@ func TestResolve(t *testing.T) {
 				}
 				want := Resolved{Path: "cat/base", Commit: plumbing.NewHash(at[tc.commit]), Ref: tc.ref, Rule: tc.rule, Number: tc.number, Lifecycle: tc.life}
 				got.FullRef = ""
-				if tc.rule == RuleWorkspace {
+				if tc.rule == revision.RuleWorkspace {
 					want.Workspace = tc.q.Workspace
 				}
 				if d := cmp.Diff(want, got); d != "" {
@@ -201,8 +203,8 @@ func TestPackagePath(t *testing.T) {
 	for in, want := range map[[2]string]string{
 		{"", "a"}: "a", {"/", "a/b/"}: "a/b", {"dir/", "/a"}: "dir/a", {"./dir", "a"}: "dir/a", {"", ""}: "", {"d", "../../x"}: "x",
 	} {
-		if got := PackagePath(in[0], in[1]); got != want {
-			t.Errorf("PackagePath(%q, %q) = %q, want %q", in[0], in[1], got, want)
+		if got := lifecycle.PackagePath(in[0], in[1]); got != want {
+			t.Errorf("lifecycle.PackagePath(%q, %q) = %q, want %q", in[0], in[1], got, want)
 		}
 	}
 }

@@ -14,43 +14,82 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/variform/variform/internal/wire"
 )
 
 // withSession runs f in a session of git-upload-pack, or of git-receive-pack
 // where write. A server that asks for a login is asked again with the user's
-// credentials, once. f runs a second time only then: a server that asks for a
-// login has done nothing.
-func (r *Repo) withSession(ctx context.Context, write bool, f func(transport.Session) error) error {
-	err := r.session(ctx, write, f)
-	if !isAuth(err) || !r.loc.http() {
-		return r.explain(err)
+// own for that server, once for each server that a redirect leads to. f runs
+// again only then: a server that asks for a login has done nothing. f uses the
+// context that it is given.
+func (r *Repo) withSession(ctx context.Context, write bool, f func(context.Context, transport.Session) error) error {
+	if !r.loc.http() {
+		return r.explain(ctx, r.stream(ctx, write, f))
 	}
-	used, err2 := r.login(ctx)
-	if err2 != nil {
-		return err2
+	for range maxLogins {
+		v := &visit{repo: r}
+		noted := wire.Noted(ctx)
+		err := r.session(context.WithValue(noted, visitKey{}, v), write, f)
+		if slow := wire.TooSlow(noted); err != nil && slow != nil {
+			return slow
+		}
+		again, err := r.retriable(ctx, v, err)
+		if !again {
+			return r.explain(ctx, err)
+		}
 	}
-	if used == nil {
-		return r.explain(err)
-	}
-	err = r.session(ctx, write, f)
-	if r.store.opts.Credentials == nil {
-		tellHelpers(ctx, !isAuth(err), r.loc.key, used.Username, used.Password)
-	}
-	if isAuth(err) {
-		r.mu.Lock()
-		r.auth = nil
-		r.mu.Unlock()
-	}
-	return r.explain(err)
+	return errKind(ErrAuth, "%s asks for a login again and again", r.URL())
 }
 
-func (r *Repo) session(ctx context.Context, write bool, f func(transport.Session) error) (err error) {
+// maxLogins bounds how many servers of one chain of redirects may ask for one.
+const maxLogins = 4
+
+// stream is session over ssh or git's own protocol, or with a local git, which
+// know neither budgets nor, while they connect, contexts.
+func (r *Repo) stream(ctx context.Context, write bool, f func(context.Context, transport.Session) error) error {
+	r.mu.Lock()
+	slow := r.slow
+	r.mu.Unlock()
+	if slow != nil {
+		return slow
+	}
+	watched, reader, end := r.store.opts.Budget.Watch(ctx, r.URL(), write)
+	defer end()
+	done := make(chan error, 1) // a session that hangs is left behind
+	go func() {
+		done <- r.session(context.WithValue(watched, streamKey{}, reader), write, f)
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-watched.Done():
+		select {
+		case err = <-done:
+		case <-time.After(streamGrace):
+			err = watched.Err()
+		}
+	}
+	if cause := context.Cause(watched); err != nil && wire.IsSlow(cause) {
+		err = cause
+		if !write {
+			r.mu.Lock()
+			r.slow = cause
+			r.mu.Unlock()
+		}
+	}
+	return err
+}
+
+// streamGrace is for a session that ends by itself when its context does.
+const streamGrace = 200 * time.Millisecond
+
+// streamKey is where a stream's context has the reader that keeps to its budget.
+type streamKey struct{}
+
+func (r *Repo) session(ctx context.Context, write bool, f func(context.Context, transport.Session) error) (err error) {
 	r.mu.Lock()
 	ep := r.endpoint
-	var auth transport.AuthMethod
-	if r.auth != nil {
-		auth = r.auth
-	}
 	r.mu.Unlock()
 
 	tr, err := r.store.transport(ep.Protocol)
@@ -62,9 +101,9 @@ func (r *Repo) session(ctx context.Context, write bool, f func(transport.Session
 	}
 	var s transport.Session
 	if write {
-		s, err = tr.NewReceivePackSession(&ep, auth)
+		s, err = tr.NewReceivePackSession(&ep, nil)
 	} else {
-		s, err = tr.NewUploadPackSession(&ep, auth)
+		s, err = tr.NewUploadPackSession(&ep, nil)
 	}
 	if err != nil {
 		return err
@@ -75,7 +114,7 @@ func (r *Repo) session(ctx context.Context, write bool, f func(transport.Session
 			err = cerr
 		}
 	}()
-	if err := f(s); err != nil {
+	if err := f(ctx, s); err != nil {
 		return err
 	}
 	if r.loc.http() { // a redirect of the first request moves the later ones
@@ -90,41 +129,18 @@ func isClosed(err error) bool {
 	return strings.Contains(err.Error(), "file already closed") || strings.Contains(err.Error(), "broken pipe")
 }
 
-// login asks for credentials, once per Repo; nil where there are none.
-func (r *Repo) login(ctx context.Context) (*githttp.BasicAuth, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.authTried || r.loc.password != "" {
-		return nil, nil
-	}
-	r.authTried = true
-	var user, password string
-	var err error
-	if f := r.store.opts.Credentials; f != nil {
-		user, password, err = f(ctx, r.loc.key)
-	} else {
-		user, password, err = helperCredentials(ctx, r.loc.key, r.loc.user)
-	}
-	if err != nil {
-		return nil, errKind(ErrAuth, "%s asks for a login and no credentials were found: %v; set up a Git credential helper (git help credentials)", r.URL(), err)
-	}
-	if user == "" && password == "" {
-		return nil, nil
-	}
-	r.auth = &githttp.BasicAuth{Username: user, Password: password}
-	return r.auth, nil
-}
-
 // explain gives transport errors this package's kinds, and takes secrets out.
-func (r *Repo) explain(err error) error {
+func (r *Repo) explain(ctx context.Context, err error) error {
 	var ke *kindError
 	switch {
-	case err == nil || errors.As(err, &ke):
+	case err == nil || wire.IsSlow(err):
 		return err
-	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
-		return err
+	case errors.As(err, &ke): // without the client's own words around it
+		return ke
+	case ctx.Err() != nil: // whatever it broke
+		return ctx.Err()
 	case isAuth(err):
-		return errKind(ErrAuth, "%s refuses access: %s; set up a Git credential helper (git help credentials) or an SSH agent", r.URL(), r.scrub(err.Error()))
+		return errKind(ErrAuth, "%s refuses access: %s; set up an SSH agent with a key that it knows", r.URL(), r.scrub(err.Error()))
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return errKind(ErrNoRepository, "there is no Git repository at %s, or you may not see it", r.URL())
 	case isSHA256(err):
@@ -144,18 +160,9 @@ type scrubbedError struct {
 
 func (e *scrubbedError) Error() string { return e.text }
 
-// scrub takes the login out of text that a server or a library made.
+// scrub takes the logins out of text that a server or a library made.
 func (r *Repo) scrub(s string) string {
-	r.mu.Lock()
-	secrets := []string{r.loc.password}
-	if r.loc.http() {
-		secrets = append(secrets, r.loc.user) // tokens are put there too
-	}
-	if r.auth != nil {
-		secrets = append(secrets, r.auth.Password, r.auth.Username)
-	}
-	r.mu.Unlock()
-	for _, secret := range secrets {
+	for _, secret := range append(r.logins.secrets(), r.loc.password) {
 		if len(secret) >= 4 {
 			s = strings.ReplaceAll(s, secret, "***")
 		}
@@ -185,6 +192,9 @@ func isTemporary(err error) bool {
 	var scrubbed *scrubbedError
 	if errors.As(err, &scrubbed) {
 		return scrubbed.temporary
+	}
+	if wire.IsSlow(err) {
+		return false
 	}
 	var status *githttp.Err
 	if errors.As(err, &status) && status.Response != nil {

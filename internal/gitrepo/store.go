@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	"github.com/go-git/go-git/v5/plumbing/transport/file"
 	gitproto "github.com/go-git/go-git/v5/plumbing/transport/git"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
 
+	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/wire"
 )
 
 // Options configures a Store. The zero value works: nothing on disk, the user's
@@ -29,11 +30,18 @@ type Options struct {
 	// Credentials answers a server that asks for a login. nil runs git's
 	// credential helpers without a terminal.
 	Credentials CredentialFunc
-	// Log receives notes (retries, servers without atomic pushes). nil drops them.
+	// Log receives notes, such as retries. nil drops them.
 	Log func(format string, args ...any)
+	// Warn receives what a person should know and need not stop for, each once:
+	// a login that is sent without encryption. nil drops it.
+	Warn func(format string, args ...any)
 	// Limits bounds what is read.
 	Limits Limits
-	// Transport carries http(s); nil is http.DefaultTransport.
+	// Budget bounds how long a server may keep a run waiting: it costs that
+	// repository alone.
+	Budget wire.Budget
+	// Transport carries http(s); nil is one of the Store's own, which keeps to
+	// Budget.
 	Transport http.RoundTripper
 }
 
@@ -42,7 +50,8 @@ type Limits struct {
 	FileBytes    int64 // one file of a package: 16 MiB
 	PackageBytes int64 // all files of a package: 256 MiB
 	PackageFiles int   // files of a package: 20,000
-	FetchBytes   int64 // one answer of a server: 4 GiB
+	FetchBytes   int64 // one pack of a server: 4 GiB
+	RefsBytes    int64 // the refs of a server, and what it says of a push: 32 MiB, some 400,000 refs
 }
 
 func (l Limits) withDefaults() Limits {
@@ -54,10 +63,16 @@ func (l Limits) withDefaults() Limits {
 	set(&l.FileBytes, 16<<20)
 	set(&l.PackageBytes, 256<<20)
 	set(&l.FetchBytes, 4<<30)
+	set(&l.RefsBytes, 32<<20)
 	if l.PackageFiles <= 0 {
 		l.PackageFiles = 20000
 	}
 	return l
+}
+
+// files are those of a package's files.
+func (l Limits) files() boundary.Limits {
+	return boundary.Limits{FileBytes: l.FileBytes, PackageBytes: l.PackageBytes, Files: l.PackageFiles}
 }
 
 // Store holds one Repo per repository, however its address is written. Safe for
@@ -66,7 +81,7 @@ type Store struct {
 	opts     Options
 	http     transport.Transport
 	packages packageCache
-	parsed   krm.Cache // of all packages: variants have most of their files in common
+	parsed   *krm.Cache // of all packages: variants have most of their files in common
 	places   placeCache
 
 	mu    sync.Mutex
@@ -84,13 +99,17 @@ func NewStore(o Options) *Store {
 	if o.Log == nil {
 		o.Log = func(string, ...any) {}
 	}
+	o.Budget = o.Budget.WithDefaults()
 	if o.Transport == nil {
-		o.Transport = http.DefaultTransport
+		o.Transport = wire.NewTransport(o.Budget, func(r *http.Request) string { return repositoryAt(r.URL) }, isPush)
 	}
+	o.Warn = wire.Once(o.Warn)
 	s := &Store{
 		opts:  o,
-		http:  githttp.NewClient(&http.Client{Transport: o.Transport}),
+		http:  githttp.NewClient(&http.Client{Transport: &loginTransport{inner: &answerTransport{o.Transport, o.Limits}, warn: o.Warn}}),
 		repos: map[string]*openedRepo{},
+		// Apart: what is dropped of the cache holds on to it, and must not to the Store.
+		parsed: &krm.Cache{},
 	}
 	if o.CacheDir != "" {
 		s.places.path = filepath.Join(o.CacheDir, "git", "places")
@@ -132,10 +151,9 @@ func (s *Store) Open(ctx context.Context, url string) (*Repo, error) {
 }
 
 func (s *Store) newRepo(loc *location) (*Repo, error) {
-	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}}
+	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}, asked: map[Hash]struct{}{}}
 	if loc.user != "" || loc.password != "" {
-		r.auth = &githttp.BasicAuth{Username: loc.user, Password: loc.password}
-		r.authFromURL = true
+		r.logins.put(wire.OriginOf(loc.url()), &login{user: loc.user, password: loc.password, from: "that stands in the repository's address"})
 	}
 	if loc.local != "" {
 		dirs, err := findGitDir(loc.local)
@@ -152,16 +170,38 @@ func (s *Store) newRepo(loc *location) (*Repo, error) {
 		r.commits = openCommitCache("")
 		return r, nil
 	}
-	sum := sha256.Sum256([]byte(loc.key))
-	dir := filepath.Join(s.opts.CacheDir, "git", hex.EncodeToString(sum[:12]))
-	if err := os.MkdirAll(filepath.Join(dir, packFolder), 0o700); err != nil {
-		return nil, fmt.Errorf("making the cache folder: %w", err)
+	dir := s.cacheOf(loc)
+	if err := writable(filepath.Join(dir, packFolder)); err != nil {
+		s.opts.Warn("nothing is kept for the next run: the cache folder %s cannot be written: %v", s.opts.CacheDir, err)
+		r.objects = newMemorySource()
+		r.commits = openCommitCache("")
+		return r, nil
 	}
 	r.cacheDir = dir
 	trimCache(dir)
-	r.objects = openObjectDir(filepath.Join(dir, "objects"))
+	objects := openObjectDir(filepath.Join(dir, "objects"))
+	objects.renew = r.renew
+	r.objects = objects
 	r.commits = openCommitCache(filepath.Join(dir, "commits"))
 	return r, nil
+}
+
+// cacheOf is the folder of a repository's cache.
+func (s *Store) cacheOf(loc *location) string {
+	sum := sha256.Sum256([]byte(loc.key))
+	return filepath.Join(s.opts.CacheDir, "git", hex.EncodeToString(sum[:12]))
+}
+
+// writable makes a folder where it is missing, and tries to write there.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(filepath.Dir(dir)), incoming)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // localCommits is the file that keeps a local repository's commits: in one piece
@@ -170,8 +210,7 @@ func (s *Store) localCommits(loc *location) string {
 	if s.opts.CacheDir == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(loc.key))
-	dir := filepath.Join(s.opts.CacheDir, "git", hex.EncodeToString(sum[:12]))
+	dir := s.cacheOf(loc)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return ""
 	}
@@ -183,7 +222,7 @@ func (s *Store) transport(protocol string) (transport.Transport, error) {
 	case "http", "https":
 		return s.http, nil
 	case "file":
-		return file.DefaultClient, nil
+		return localTransport{}, nil
 	case "ssh":
 		return ssh.DefaultClient, nil
 	case "git":

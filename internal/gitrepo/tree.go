@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -23,6 +24,8 @@ const (
 	modeExecutable = "100755"
 	modeSymlink    = "120000"
 	modeSubmodule  = "160000"
+
+	modeGroupWritable = "100664" // of old: a regular file
 )
 
 // treeEntry is one entry of a tree object; off and end are its bytes there.
@@ -286,14 +289,19 @@ func (r *Repo) findPackages(ctx context.Context, tree Hash, dir string, depth in
 }
 
 // ReadFiles reads all files below a tree, sorted by path. Submodules are
-// ErrUnsupported, unsafe names an error, a tree beyond the Limits ErrLimit.
-// Data is shared: read only.
+// ErrUnsupported; what passes the boundary's rules is an error that names the file
+// and the bound, ErrLimit for sizes and counts. Data is shared: read only.
 func (r *Repo) ReadFiles(ctx context.Context, tree Hash) ([]krm.File, error) {
 	rd := &fileReader{repo: r, limits: r.store.opts.Limits}
-	if err := rd.walk(ctx, tree, "", 0); err != nil {
+	rd.tally = boundary.NewTally(rd.limits.files())
+	err := rd.walk(ctx, tree, "", 0)
+	sort.Slice(rd.files, func(i, j int) bool { return rd.files[i].Path < rd.files[j].Path })
+	if err == nil {
+		err = boundary.Files(rd.files, rd.limits.files())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("reading the package with tree %s of %s: %w", tree, r.URL(), err)
 	}
-	sort.Slice(rd.files, func(i, j int) bool { return rd.files[i].Path < rd.files[j].Path })
 	r.knowAll(rd.seen)
 	return rd.files, nil
 }
@@ -301,17 +309,22 @@ func (r *Repo) ReadFiles(ctx context.Context, tree Hash) ([]krm.File, error) {
 type fileReader struct {
 	repo   *Repo
 	limits Limits
+	tally  *boundary.Tally
 	files  []krm.File
 	seen   []Hash
-	bytes  int64
+	trees  int
 }
+
+// maxFolders bounds the folders of a package: a tree can hold itself many times
+// over without a file.
+const maxFolders = 100_000
 
 func (rd *fileReader) walk(ctx context.Context, tree Hash, dir string, depth int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if depth > maxTreeDepth {
-		return errKind(ErrLimit, "folders are more than %d deep at %q", maxTreeDepth, dir)
+	if rd.trees++; depth > boundary.MaxDepth || rd.trees > maxFolders {
+		return errKind(ErrLimit, "folders are more than %d deep or more than %d at %q", boundary.MaxDepth, maxFolders, dir)
 	}
 	entries, err := rd.repo.readTree(tree)
 	if err != nil {
@@ -319,7 +332,7 @@ func (rd *fileReader) walk(ctx context.Context, tree Hash, dir string, depth int
 	}
 	rd.seen = append(rd.seen, tree)
 	for _, e := range entries {
-		if err := checkName(e.name); err != nil {
+		if err := boundary.Name(e.name); err != nil {
 			return fmt.Errorf("in folder %q: %w", dir, err)
 		}
 		p := path.Join(dir, e.name)
@@ -339,9 +352,6 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 	if e.mode == modeSubmodule {
 		return errKind(ErrUnsupported, "%q is a Git submodule, which packages cannot hold: copy its files in, or remove it", p)
 	}
-	if len(rd.files) >= rd.limits.PackageFiles {
-		return errKind(ErrLimit, "the package has more than %d files", rd.limits.PackageFiles)
-	}
 	typ, data, err := rd.repo.objects.read(e.hash, rd.limits.FileBytes)
 	if err != nil {
 		return fmt.Errorf("file %q: %w", p, err)
@@ -349,15 +359,18 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 	if typ != plumbing.BlobObject {
 		return fmt.Errorf("file %q: the Git object %s is a %s, not a blob", p, e.hash, typ)
 	}
-	if rd.bytes += int64(len(data)); rd.bytes > rd.limits.PackageBytes {
-		return errKind(ErrLimit, "the package has more than %d bytes", rd.limits.PackageBytes)
+	if err := rd.tally.Add(p, int64(len(data))); err != nil {
+		return err
 	}
 	f := krm.File{Path: p, Data: data}
 	switch e.mode {
+	case modeRegular, modeGroupWritable:
 	case modeExecutable:
 		f.Mode = krm.Executable
 	case modeSymlink:
 		f.Mode = krm.Symlink
+	default:
+		return errKind(ErrUnsupported, "file %q has the mode %s, which no file of a package has", p, e.mode)
 	}
 	rd.files = append(rd.files, f)
 	rd.seen = append(rd.seen, e.hash)
@@ -382,32 +395,6 @@ func (r *Repo) ReadFile(tree Hash, name string) (data []byte, ok bool, err error
 	return data, true, nil
 }
 
-// checkName refuses names that would mean something else in a file system.
-func checkName(name string) error {
-	switch folded := strings.ToLower(strings.TrimRight(name, " .")); {
-	case name == "" || name == "." || name == "..":
-		return fmt.Errorf("the name %q is not safe", name)
-	case folded == ".git" || folded == "git~1":
-		return fmt.Errorf("the name %q is reserved for Git", name)
-	case strings.ContainsAny(name, "/\x00"):
-		return fmt.Errorf("the name %q holds a slash or a zero byte", name)
-	}
-	return nil
-}
-
-// checkPath applies checkName to each part of a slash-separated relative path.
-func checkPath(p string) error {
-	if p == "" || path.Clean(p) != p || path.IsAbs(p) {
-		return fmt.Errorf("the path %q is not clean and relative", p)
-	}
-	for _, seg := range strings.Split(p, "/") {
-		if err := checkName(seg); err != nil {
-			return fmt.Errorf("the path %q: %w", p, err)
-		}
-	}
-	return nil
-}
-
 // ReadPackage reads the package at a tree. Each tree is read and parsed once per
 // Store; every call gets its own Clone. Errors are those of ReadFiles.
 func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error) {
@@ -420,7 +407,7 @@ func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error)
 		for _, f := range files {
 			size += int64(len(f.Data)) + 200
 		}
-		p, err := krm.Parse(files, krm.WithCache(&r.store.parsed))
+		p, err := krm.Parse(files, krm.WithCache(r.store.parsed))
 		if err != nil {
 			return nil, 0, fmt.Errorf("reading the package with tree %s of %s: %w", tree, r.URL(), err)
 		}

@@ -2,9 +2,10 @@ package krm
 
 import (
 	"sort"
-	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // lcsCells bounds the table of the exact comparison of two sequences; longer
@@ -20,12 +21,12 @@ func align(o, n []*yaml.Node) []int {
 		pairs[j] = -1
 	}
 	start := 0
-	for start < min(len(o), len(n)) && equalNodes(o[start], n[start]) {
+	for start < min(len(o), len(n)) && yamltree.SameValue(o[start], n[start]) {
 		pairs[start] = start
 		start++
 	}
 	oe, ne := len(o), len(n)
-	for oe > start && ne > start && equalNodes(o[oe-1], n[ne-1]) {
+	for oe > start && ne > start && yamltree.SameValue(o[oe-1], n[ne-1]) {
 		oe--
 		ne--
 		pairs[ne] = oe
@@ -51,19 +52,18 @@ func matchEqual(o, n []*yaml.Node, pairs []int, base int) {
 	if len(o) == 0 || len(n) == 0 {
 		return
 	}
-	ids := map[string]int{}
-	a, b := identities(o, ids, "o"), identities(n, ids, "n")
+	a, b := hashes(o), hashes(n)
 	if len(a)*len(b) <= lcsCells {
 		longest(a, b, pairs, base)
 		return
 	}
-	where := map[int][]int{}
-	for i, id := range a {
-		where[id] = append(where[id], i)
+	where := map[uint64][]int{}
+	for i, h := range a {
+		where[h] = append(where[h], i)
 	}
 	next := 0
-	for j, id := range b {
-		w := where[id]
+	for j, h := range b {
+		w := where[h]
 		if k := sort.SearchInts(w, next); k < len(w) {
 			pairs[j] = w[k] + base
 			next = w[k] + 1
@@ -71,26 +71,16 @@ func matchEqual(o, n []*yaml.Node, pairs []int, base int) {
 	}
 }
 
-// identities numbers items so that equal ones have one number.
-func identities(items []*yaml.Node, ids map[string]int, side string) []int {
-	out := make([]int, len(items))
+func hashes(items []*yaml.Node) []uint64 {
+	out := make([]uint64, len(items))
 	for i, n := range items {
-		b, err := appendCanonical(nil, n, 0)
-		if err != nil { // equal to nothing
-			b = []byte("?" + side + strconv.Itoa(i))
-		}
-		id, ok := ids[string(b)]
-		if !ok {
-			id = len(ids)
-			ids[string(b)] = id
-		}
-		out[i] = id
+		out[i] = yamltree.Hash(n)
 	}
 	return out
 }
 
 // longest pairs the items of a longest common subsequence.
-func longest(a, b, pairs []int, base int) {
+func longest(a, b []uint64, pairs []int, base int) {
 	width := len(b) + 1
 	table := make([]int32, (len(a)+1)*width)
 	for i := len(a) - 1; i >= 0; i-- {
@@ -141,7 +131,7 @@ func matchSimilar(o, n []*yaml.Node, pairs []int, base int) {
 func values(items []*yaml.Node, name string) []string {
 	out := make([]string, len(items))
 	for i, n := range items {
-		v := field(n, name)
+		v := yamltree.Child(n, name)
 		if v == nil || v.Kind != yaml.ScalarNode {
 			return nil
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // corpus reads the YAML files of the shared data; it skips where there is none.
@@ -72,43 +74,44 @@ func commentCount(s string) int {
 
 // entryLines is the range of an entry's lines, comments above included.
 func entryLines(m *yaml.Node, key string) (int, int) {
-	i := keyIndex(m, key)
+	i := yamltree.Index(m, key)
 	return m.Content[i].Line - commentCount(m.Content[i].HeadComment), max(lastLine(m.Content[i+1]), m.Content[i].Line)
 }
 
 func setKey(m *yaml.Node, key string, v *yaml.Node) {
-	if i := keyIndex(m, key); i >= 0 {
+	if i := yamltree.Index(m, key); i >= 0 {
 		m.Content[i+1] = v
 		return
 	}
-	m.Content = append(m.Content, stringNode(key), v)
+	m.Content = append(m.Content, yamltree.String(key), v)
 }
 
 // changesOf lists edits that a document allows.
 func changesOf(n *yaml.Node) []change {
 	var out []change
-	md := field(n, "metadata")
+	md := yamltree.Child(n, "metadata")
 	if md != nil && md.Kind == yaml.MappingNode {
 		for _, kind := range []string{"annotations", "labels"} {
 			c := change{name: "set " + kind, from: 1, mutate: func(n *yaml.Node) {
-				setKey(child(field(n, "metadata"), kind), "variform.dev/x", stringNode("yes"))
+				m, _ := child(n, "metadata", kind)
+				setKey(m, "variform.dev/x", yamltree.String("yes"))
 			}}
-			if m := field(md, kind); m != nil && (m.Style&yaml.FlowStyle != 0 || m.Kind != yaml.MappingNode) {
+			if m := yamltree.Child(md, kind); m != nil && (m.Style&yaml.FlowStyle != 0 || m.Kind != yaml.MappingNode) {
 				c.from, c.to = entryLines(md, kind)
 			}
 			out = append(out, c)
 		}
 		c := change{name: "set namespace", from: 1, mutate: func(n *yaml.Node) {
-			setKey(field(n, "metadata"), "namespace", stringNode("prod"))
+			setKey(yamltree.Child(n, "metadata"), "namespace", yamltree.String("prod"))
 		}}
-		if field(md, "namespace") != nil {
+		if yamltree.Child(md, "namespace") != nil {
 			c.from, c.to = entryLines(md, "namespace")
 		}
 		out = append(out, c)
 		out = append(out, removals(md, "metadata")...)
 	}
 	for _, key := range []string{"spec", "data"} {
-		if field(n, key) == nil {
+		if yamltree.Child(n, key) == nil {
 			continue
 		}
 		from, to := entryLines(n, key)
@@ -116,13 +119,13 @@ func changesOf(n *yaml.Node) []change {
 			inj := yaml.MustParse("injected:\n  hosts: [a, b]\n  ports:\n  - name: http # c\n    port: 80\ntext: |\n  a\n  b\n").YNode()
 			setKey(n, key, inj)
 		}}, change{name: "extend " + key, from: from, to: to, mutate: func(n *yaml.Node) {
-			if m := field(n, key); m.Kind == yaml.MappingNode {
+			if m := yamltree.Child(n, key); m.Kind == yaml.MappingNode {
 				setKey(m, "extra", yaml.MustParse("list:\n- a: 1\n  b:\n  - c\n").YNode())
 			}
 		}}, change{name: "null " + key, from: from, to: to, mutate: func(n *yaml.Node) {
-			setKey(n, key, stringNode("on"))
+			setKey(n, key, yamltree.String("on"))
 		}})
-		if v := field(n, key); v.Kind == yaml.MappingNode {
+		if v := yamltree.Child(n, key); v.Kind == yaml.MappingNode {
 			out = append(out, removals(v, key)...)
 		}
 	}
@@ -139,8 +142,8 @@ func removals(m *yaml.Node, at string) []change {
 			from-- // the parent's line gets {}
 		}
 		out = append(out, change{name: "remove " + at + "." + key, from: from, to: to, mutate: func(n *yaml.Node) {
-			m := field(n, at)
-			if i := keyIndex(m, key); i >= 0 {
+			m := yamltree.Child(n, at)
+			if i := yamltree.Index(m, key); i >= 0 {
 				m.Content = append(m.Content[:i:i], m.Content[i+2:]...)
 			}
 		}})
@@ -165,7 +168,7 @@ func deepChanges(root *yaml.Node) []change {
 			if !omitted(n) {
 				out = append(out, change{name: "scalar " + n.Value, from: n.Line, to: lastLine(n) + 1, mutate: func(r *yaml.Node) {
 					s := at(r, path)
-					*s = yaml.Node{Kind: yaml.ScalarNode, Tag: tagStr, Value: "nginx:1.2 # é", Anchor: s.Anchor}
+					*s = yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: "nginx:1.2 # é", Anchor: s.Anchor}
 				}}, change{name: "lines " + n.Value, from: n.Line, to: lastLine(n) + 1, mutate: func(r *yaml.Node) {
 					at(r, path).SetString("x\ny\n")
 				}}, change{name: "mapping " + n.Value, from: n.Line, to: lastLine(n) + 1, mutate: func(r *yaml.Node) {
@@ -188,7 +191,7 @@ func deepChanges(root *yaml.Node) []change {
 			}}
 			app := change{name: "append", from: line, to: line - 1, mutate: func(r *yaml.Node) {
 				s := at(r, path)
-				s.Content = append(s.Content, stringNode("12:30"))
+				s.Content = append(s.Content, yamltree.String("12:30"))
 			}}
 			if flow {
 				pre.to, app.to = lastLine(n)+1, lastLine(n)+1
@@ -289,7 +292,7 @@ func TestCorpusEdits(t *testing.T) {
 		}
 		seen[string(text)] = true
 		resources++
-		all := changesOf(body(r.doc.root))
+		all := changesOf(yamltree.Deref(r.doc.root))
 		for k, c := range all {
 			// A share of the edits is enough, another one for each document.
 			if os.Getenv("KRM_EDITS") != "all" && (k+resources)%(len(all)/5+1) != 0 {
@@ -305,13 +308,13 @@ func TestCorpusEdits(t *testing.T) {
 			}
 			if !kept {
 				fallbacks++
-				if body(r.doc.root).Style&yaml.FlowStyle == 0 {
+				if yamltree.Deref(r.doc.root).Style&yaml.FlowStyle == 0 {
 					t.Errorf("%s:%d %s: %s: encoded anew", r.path, r.Line(), r.ID(), c.name)
 				}
 				continue
 			}
 			root, _, err := decode(out)
-			if err != nil || !equalNodes(root, twin.node.Document()) {
+			if err != nil || !yamltree.SameValue(root, twin.node.Document()) {
 				t.Errorf("%s %s: %s: result differs from the tree: %v", r.path, r.ID(), c.name, err)
 			}
 			if lines := outside(text, out, c.from, c.to); lines != "" {
@@ -345,7 +348,7 @@ func TestCorpusManyEdits(t *testing.T) {
 		}
 		if !kept {
 			fallbacks++
-			if body(r.doc.root).Style&yaml.FlowStyle == 0 && len(root.Content) > 0 {
+			if yamltree.Deref(r.doc.root).Style&yaml.FlowStyle == 0 && len(root.Content) > 0 {
 				t.Errorf("%s:%d %s: encoded anew:\n%s\n--- is\n%s", r.path, r.Line(), r.ID(), text, out)
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // layoutStyle is how a text indents; what is added to it follows.
@@ -24,8 +26,7 @@ func styleOf(root *yaml.Node, nl string) layoutStyle {
 
 func countStyles(n *yaml.Node, maps, dashes map[int]int) {
 	if n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle == 0 {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			k, v := n.Content[i], n.Content[i+1]
+		for k, v := range yamltree.Fields(n) {
 			if len(v.Content) == 0 || v.Style&yaml.FlowStyle != 0 || v.Anchor != "" || v.Line <= k.Line {
 				continue
 			}
@@ -130,11 +131,13 @@ func (e *emitter) entries(b *strings.Builder, n *yaml.Node, indent int) {
 	if !e.deeper(n) {
 		return
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if i > 0 {
+	first := true
+	for k, v := range yamltree.Fields(n) {
+		if !first {
 			e.line(b, indent)
 		}
-		e.entry(b, n.Content[i], n.Content[i+1], indent)
+		first = false
+		e.entry(b, k, v, indent)
 	}
 }
 
@@ -153,7 +156,7 @@ func (e *emitter) key(k *yaml.Node) string {
 	if k.Kind == yaml.AliasNode {
 		return "*" + k.Value + " "
 	}
-	if k.Value == "<<" && k.Style&quoted == 0 && k.ShortTag() == tagMerge {
+	if k.Value == "<<" && k.Style&quoted == 0 && k.ShortTag() == yaml.MergeTag {
 		return "<<"
 	}
 	return anchorOf(k) + e.scalar(k, k.Style, e.json)
@@ -273,7 +276,7 @@ func (e *emitter) inline(n *yaml.Node, want yaml.Style, indent int) (first, line
 		return e.flow(n), ""
 	}
 	long := strings.Contains(n.Value, "\n") || want&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	if n.ShortTag() != tagStr || !long || want&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 || e.json || !canLiteral(n.Value) {
+	if n.ShortTag() != yaml.NodeTagString || !long || want&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 || e.json || !canLiteral(n.Value) {
 		if want&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 			want = 0
 		}
@@ -313,8 +316,8 @@ func (e *emitter) flow(n *yaml.Node) string {
 		}
 		return anchorOf(n) + tagOf(n) + "[" + strings.Join(parts, ", ") + "]"
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		parts = append(parts, e.flowEntry(n.Content[i], n.Content[i+1]))
+	for k, v := range yamltree.Fields(n) {
+		parts = append(parts, e.flowEntry(k, v))
 	}
 	return anchorOf(n) + tagOf(n) + "{" + strings.Join(parts, ", ") + "}"
 }

@@ -1,11 +1,14 @@
 package krm
 
 import (
+	"errors"
 	"path"
 	"slices"
 	"sort"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Clone returns an independent copy. It copies no tree but those that were
@@ -57,7 +60,7 @@ func (p *Package) reorder(c *Package) []*Resource {
 	return out
 }
 
-func copyRNode(n *yaml.RNode) *yaml.RNode { return yaml.NewRNode(copyTree(n.Document())) }
+func copyRNode(n *yaml.RNode) *yaml.RNode { return yaml.NewRNode(yamltree.Copy(n.Document())) }
 
 // Paths lists the files, sorted; those that lost their last document are left out.
 func (p *Package) Paths() []string {
@@ -160,6 +163,23 @@ func (p *Package) Problems() []Problem {
 	return out
 }
 
+var errForeign = errors.New("it is YAML without apiVersion and kind, no KRM resource")
+
+// Foreign lists the files in which a document was read that is no KRM resource,
+// by path, each with the line of the first such document.
+func (p *Package) Foreign() []Problem {
+	var out []Problem
+	for _, f := range p.files {
+		for i := range f.parsed.docs {
+			if d := &f.parsed.docs[i]; d.meta.kind == "" && !yamltree.IsNull(d.root) {
+				out = append(out, Problem{Path: f.Path, Line: d.line + yamltree.Deref(d.root).Line, Err: errForeign})
+				break
+			}
+		}
+	}
+	return out
+}
+
 // Kptfile returns the Kptfile resource of a directory of the package, "" or
 // "." for the root; nil where there is none.
 func (p *Package) Kptfile(dir string) *Resource {
@@ -207,7 +227,7 @@ func (p *Package) append(path string, r *Resource) {
 	f := p.files[i]
 	r.path, r.index = path, 0
 	for i := range f.parsed.docs {
-		if !isNull(body(f.parsed.docs[i].root)) {
+		if !yamltree.IsNull(f.parsed.docs[i].root) {
 			r.index = f.parsed.docs[i].index + 1
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 var seeds = []string{
@@ -57,7 +59,6 @@ func FuzzParse(f *testing.F) {
 			if r.Changed() {
 				t.Fatal("a copy differs from its original")
 			}
-			_, _ = Canonical(r.Node())
 		}
 	})
 }
@@ -101,7 +102,7 @@ func FuzzEdit(f *testing.F) {
 		if len(back) != len(rs) {
 			t.Fatalf("%d resources became %d", len(rs), len(back))
 		}
-		if !Equal(back[0].Node(), r.Node()) {
+		if !yamltree.SameValue(back[0].Node().YNode(), r.Node().YNode()) {
 			t.Fatalf("reads back as something else:\n%q\n%q", data, files[0].Data)
 		}
 		for i := range back[1:] {
@@ -147,7 +148,7 @@ func FuzzJSON(f *testing.F) {
 		if err != nil || len(again.Problems()) > 0 || len(again.Resources()) != 1 {
 			t.Fatalf("does not parse: %v %v\n%q", err, again.Problems(), files[0].Data)
 		}
-		if !Equal(again.Resources()[0].Node(), rs[0].Node()) {
+		if !yamltree.SameValue(again.Resources()[0].Node().YNode(), rs[0].Node().YNode()) {
 			t.Fatalf("reads back as something else:\n%q\n%q", data, files[0].Data)
 		}
 	})
@@ -157,7 +158,7 @@ func isText(s string) bool { return validText([]byte(s)) == "" }
 
 // readable reports whether a tree is one that limits and YAML allow.
 func readable(n *yaml.Node) bool {
-	_, err := Limits{}.withDefaults().check(copyTree(n))
+	_, err := Limits{}.withDefaults().check(yamltree.Copy(n))
 	return err == nil
 }
 
@@ -178,10 +179,10 @@ func mutate(root *yaml.Node, at, op int, value string) {
 	switch op % 8 {
 	case 0:
 		if n.Kind == yaml.ScalarNode {
-			n.Value, n.Tag, n.Style = value, tagStr, n.Style&^yaml.TaggedStyle
+			n.Value, n.Tag, n.Style = value, yaml.NodeTagString, n.Style&^yaml.TaggedStyle
 		}
 	case 1, 2:
-		insertAt(n, at, op%8 == 1, &yaml.Node{Kind: yaml.ScalarNode, Tag: tagStr, Value: value})
+		insertAt(n, at, op%8 == 1, &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: value})
 	case 3:
 		step := 1
 		if n.Kind == yaml.MappingNode {
@@ -193,11 +194,11 @@ func mutate(root *yaml.Node, at, op int, value string) {
 		}
 	case 4:
 		if n != root {
-			*n = yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{stringNode("k" + value), stringNode(value)}}
+			*n = yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{yamltree.String("k" + value), yamltree.String(value)}}
 		}
 	case 5:
 		if n != root {
-			*n = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{stringNode(value), {Kind: yaml.SequenceNode, Content: []*yaml.Node{stringNode(value)}}}}
+			*n = yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{yamltree.String(value), {Kind: yaml.SequenceNode, Content: []*yaml.Node{yamltree.String(value)}}}}
 		}
 	case 6:
 		if n.Kind == yaml.SequenceNode && len(n.Content) > 1 {
@@ -205,7 +206,7 @@ func mutate(root *yaml.Node, at, op int, value string) {
 		}
 	case 7:
 		if n != root {
-			*n = yaml.Node{Kind: yaml.ScalarNode, Tag: tagNull, Value: "null"}
+			*n = yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagNull, Value: "null"}
 		}
 	}
 }
@@ -214,10 +215,10 @@ func insertAt(n *yaml.Node, at int, front bool, v *yaml.Node) {
 	var added []*yaml.Node
 	switch n.Kind {
 	case yaml.MappingNode:
-		if keyIndex(n, "new-"+v.Value) >= 0 {
+		if yamltree.Index(n, "new-"+v.Value) >= 0 {
 			return
 		}
-		added = []*yaml.Node{stringNode("new-" + v.Value), v}
+		added = []*yaml.Node{yamltree.String("new-" + v.Value), v}
 	case yaml.SequenceNode:
 		added = []*yaml.Node{v}
 	default:

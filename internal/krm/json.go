@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // JSON is YAML to the parser, but what is written into a *.json file has to
@@ -79,16 +81,16 @@ func jsonIndent(text []byte) string {
 
 // appendJSON writes a tree on one line, its fields in their order.
 func appendJSON(b []byte, n *yaml.Node, depth int) ([]byte, error) {
-	n = target(body(n))
+	n = yamltree.Deref(n)
 	if depth > maxTree {
 		return nil, errDeep
 	}
 	switch {
-	case isNull(n):
+	case yamltree.IsNull(n):
 		return append(b, "null"...), nil
-	case n.Kind == yaml.MappingNode && customTag(n) == "":
+	case n.Kind == yaml.MappingNode && yamltree.CustomTag(n) == "":
 		return appendFields(b, n, depth)
-	case n.Kind == yaml.SequenceNode && customTag(n) == "":
+	case n.Kind == yaml.SequenceNode && yamltree.CustomTag(n) == "":
 		b = append(b, '[')
 		for i, c := range n.Content {
 			if i > 0 {
@@ -108,17 +110,17 @@ func appendJSON(b []byte, n *yaml.Node, depth int) ([]byte, error) {
 
 func appendFields(b []byte, n *yaml.Node, depth int) ([]byte, error) {
 	b = append(b, '{')
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if i > 0 {
+	for key, value := range yamltree.Fields(n) {
+		if b[len(b)-1] != '{' {
 			b = append(b, ", "...)
 		}
-		k := target(n.Content[i])
-		if k.Kind != yaml.ScalarNode || k.ShortTag() != tagStr {
+		k := yamltree.Deref(key)
+		if k.Kind != yaml.ScalarNode || k.ShortTag() != yaml.NodeTagString {
 			return nil, fmt.Errorf("JSON has no keys but strings: %q is none", k.Value)
 		}
 		b = append(jsonString(b, k.Value), ": "...)
 		var err error
-		if b, err = appendJSON(b, n.Content[i+1], depth+1); err != nil {
+		if b, err = appendJSON(b, value, depth+1); err != nil {
 			return nil, err
 		}
 	}
@@ -127,11 +129,11 @@ func appendFields(b []byte, n *yaml.Node, depth int) ([]byte, error) {
 
 func appendJSONScalar(b []byte, n *yaml.Node) ([]byte, error) {
 	tag := n.ShortTag()
-	if tag == tagStr {
+	if tag == yaml.NodeTagString {
 		return jsonString(b, n.Value), nil
 	}
-	for _, value := range []string{n.Value, canonical(tag, n.Value)} {
-		if tag == tagBool || tag == tagInt || tag == tagFloat {
+	for _, value := range []string{n.Value, yamltree.Canonical(n)} {
+		if tag == yaml.NodeTagBool || tag == yaml.NodeTagInt || tag == yaml.NodeTagFloat {
 			if json.Valid([]byte(value)) {
 				return append(b, value...), nil
 			}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const jsonMap = `{
@@ -27,7 +29,7 @@ func TestJSON(t *testing.T) {
 		"scalar": {
 			reason: "a value is spliced in", file: "a.json", in: jsonMap,
 			edit: func(_ *testing.T, p *Package) {
-				field(p.Resources()[0].Edit().YNode(), "data").Content[1].Value = `a "b"`
+				yamltree.Child(p.Resources()[0].Edit().YNode(), "data").Content[1].Value = `a "b"`
 			},
 			want: "{\n\t\"kind\": \"ConfigMap\",\n\t\"apiVersion\": \"v1\",\n\t\"metadata\": {\"name\": \"a\"},\n\t\"data\": {\"level\": \"a \\\"b\\\"\", \"on\": \"yes\"}\n}\n",
 		},
@@ -39,13 +41,13 @@ func TestJSON(t *testing.T) {
 		},
 		"spliced in it is no JSON": {
 			reason: "the document is written anew, in order and with its indentation", file: "a.json", in: jsonMap,
-			edit: func(_ *testing.T, p *Package) { setTilde(field(p.Resources()[0].Edit().YNode(), "data")) },
+			edit: func(_ *testing.T, p *Package) { setTilde(yamltree.Child(p.Resources()[0].Edit().YNode(), "data")) },
 			want: "{\n\t\"kind\": \"ConfigMap\",\n\t\"apiVersion\": \"v1\",\n\t\"metadata\": {\n\t\t\"name\": \"a\"\n\t},\n" +
 				"\t\"data\": {\n\t\t\"level\": null,\n\t\t\"on\": \"yes\"\n\t}\n}\n",
 		},
 		"one line": {
 			file: "a.json", in: `{"apiVersion":"v1","kind":"A","data":{"a":"b"},"n":1.50}`,
-			edit: func(_ *testing.T, p *Package) { setTilde(field(p.Resources()[0].Edit().YNode(), "data")) },
+			edit: func(_ *testing.T, p *Package) { setTilde(yamltree.Child(p.Resources()[0].Edit().YNode(), "data")) },
 			want: `{"apiVersion": "v1", "kind": "A", "data": {"a": null}, "n": 1.50}`,
 		},
 		"new file": {
@@ -96,7 +98,7 @@ func TestJSON(t *testing.T) {
 
 // setTilde makes a mapping's first value a null that JSON does not know.
 func setTilde(n *yaml.Node) {
-	n.Content[1] = &yaml.Node{Kind: yaml.ScalarNode, Tag: tagNull, Value: "~"}
+	n.Content[1] = &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagNull, Value: "~"}
 }
 
 func setAnnotation(t *testing.T, r *Resource) {

@@ -1,6 +1,7 @@
 package krm
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 func TestParseRefusesPaths(t *testing.T) {
@@ -68,7 +71,8 @@ func TestProblems(t *testing.T) {
 		"alias in itself": {data: cm + "a: &a\n- *a\n", want: "inside of its own anchor", line: 6},
 		"alias depth":     {data: cm + "a: &a [[[x]]]\nb: &b [[[*a]]]\nc: [[[*b]]]\n", limits: Limits{Depth: 8}, want: "nested deeper than 8"},
 		"depth":           {data: cm + "a: " + strings.Repeat("[", 300) + strings.Repeat("]", 300), want: "nested deeper than 200 levels"},
-		"very deep":       {data: strings.Repeat("[", 1_000_000), want: "depth"},
+		"many values":     {data: cm + "spec: [" + strings.Repeat("a,", 1_000_000) + "]\n", want: "values, more than 1000000"},
+		"very deep":       {data: strings.Repeat("[", 900_000), want: "depth"},
 		"size":            {data: cm, limits: Limits{FileSize: 10}, want: "more than 10"},
 		"documents":       {data: "---\n---\n---\n", limits: Limits{Documents: 2}, want: "more than 2 documents"},
 		"not UTF-8":       {data: "a: \xff", want: "not UTF-8"},
@@ -113,7 +117,7 @@ func TestCloneIsIndependent(t *testing.T) {
 	if err := cr.SetLabel("l", "2"); err != nil {
 		t.Fatal(err)
 	}
-	field(field(cr.Edit().YNode(), "c"), "b").Value = "2" // through the alias
+	yamltree.Path(cr.Edit().YNode(), "c", "b").Value = "2" // through the alias
 	c.Add("f.yaml", yaml.MustParse(cm))
 	c.Write(File{Path: "g.yaml", Data: []byte(cm)})
 	c.Clone().Remove("f.yaml")
@@ -211,7 +215,7 @@ func TestSubpackages(t *testing.T) {
 	}
 }
 
-func TestFromNodes(t *testing.T) {
+func TestFromItems(t *testing.T) {
 	item := func(name, path, index string) *yaml.RNode {
 		text := "apiVersion: v1\nkind: A\nmetadata:\n  name: " + name + " # c\n"
 		if path != "" {
@@ -220,7 +224,13 @@ func TestFromNodes(t *testing.T) {
 		return yaml.MustParse(text)
 	}
 	nodes := []*yaml.RNode{item("z", "f.yaml", "1"), item("y", "f.yaml", "0"), item("x", "", "")}
-	p, err := FromNodes(nodes)
+	pathOf := func(n *yaml.RNode) string {
+		if p := n.GetAnnotations()[PathAnnotation]; p != "" {
+			return p
+		}
+		return "a_" + n.GetName() + ".yaml"
+	}
+	p, err := FromItems(nodes, pathOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,63 +267,57 @@ func TestFromNodes(t *testing.T) {
 	if d := cmp.Diff(map[string]string{"f.yaml": one("\"y\"") + "---\n" + one("z"), "a_x.yaml": one("x")}, texts); d != "" {
 		t.Error(d)
 	}
-	if _, err := FromNodes([]*yaml.RNode{item("z", "../f.yaml", "1"), nil}); err == nil || !strings.Contains(err.Error(), "item 1 is empty") {
+	if _, err := FromItems([]*yaml.RNode{item("z", "../f.yaml", "1"), nil}, pathOf); err == nil || !strings.Contains(err.Error(), "item 1 is empty") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestEqualAndCanonical(t *testing.T) {
+// TestModify holds that a change is made where it gives another value, and that
+// an error or a change of style alone leaves the resource as it was.
+func TestModify(t *testing.T) {
+	boom := errors.New("boom")
 	cases := map[string]struct {
-		a, b string
-		want bool
+		change  func(root *yaml.Node) error
+		changed bool
+		err     error
+		want    string
 	}{
-		"comments, order, styles": {"a: 1 # x\nb: [c]\n", "{b: ['c'], \"a\": 1}", true},
-		"number and string":       {"a: 1", "a: '1'", false},
-		"ways to write null":      {"a: ~\nb:\n", "a: null\nb: null\n", true},
-		"ways to write an int":    {"a: 0x10", "a: 16", true},
-		"int and float":           {"a: 1", "a: 1.0", false},
-		"floats":                  {"a: 1.50", "a: 1.5e0", true},
-		"aliases":                 {"a: &x {b: c}\nd: *x\n", "a: {b: c}\nd: {b: c}\n", true},
-		"order of items":          {"[a, b]", "[b, a]", false},
-		"absent and null":         {"a: 1\nb: null", "a: 1", false},
-		"old booleans":            {"a: yes", "a: true", false},
-		"tags":                    {"a: !x {}", "a: {}", false},
+		"an error":            {change: func(root *yaml.Node) error { yamltree.SetString(root, nil, "a", "x"); return boom }, err: boom},
+		"nothing":             {change: func(root *yaml.Node) error { yamltree.Remove(root, "absent"); return nil }},
+		"another value":       {change: func(root *yaml.Node) error { yamltree.SetString(root, nil, "b", "x"); return nil }, changed: true, want: "b: x\n"},
+		"another spelling":    {change: func(root *yaml.Node) error { yamltree.Child(root, "a").Value = "16"; return nil }},
+		"the null's spelling": {change: func(root *yaml.Node) error { yamltree.Child(root, "n").Value = "~"; return nil }},
+		"a copy of an alias": {change: func(root *yaml.Node) error {
+			yamltree.SetString(yamltree.Ensure(root, nil, "d"), nil, "k", "own")
+			return nil
+		}, changed: true, want: "c: &x {k: v}\nd:\n  k: own\n"},
 	}
+	const text = "apiVersion: v1\nkind: X\nmetadata: {name: n}\n\na:   0x10 # hex\nn: null\nc: &x {k: v}\nd: *x\n"
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			a, b := yaml.MustParse(c.a), yaml.MustParse(c.b)
-			if got := Equal(a, b); got != c.want {
-				t.Errorf("Equal is %v", got)
+			p, r := parseOne(t, text)
+			changed, err := r.Modify(c.change)
+			if changed != c.changed || !errors.Is(err, c.err) || r.Dirty() != c.changed {
+				t.Errorf("changed %v, dirty %v, %v", changed, r.Dirty(), err)
 			}
-			ca, errA := Canonical(a)
-			cb, errB := Canonical(b)
-			if errA != nil || errB != nil {
-				t.Fatal(errA, errB)
-			}
-			if (string(ca) == string(cb)) != c.want {
-				t.Errorf("%s\n%s", ca, cb)
+			if got := written(t, p); c.changed && !strings.Contains(got, c.want) || !c.changed && got != text {
+				t.Errorf("wrote\n%s", got)
 			}
 		})
 	}
-	got, err := Canonical(yaml.MustParse("b: [1, x, true, null, 1.0]\na: {d: 'e'}\n"))
-	if want := `{"a":{"d":"e"},"b":[1,"x",true,null,1.0]}`; err != nil || string(got) != want {
-		t.Errorf("%s %v", got, err)
-	}
-	if _, err := Canonical(yaml.MustParse("a: 1\na: 2\n")); err == nil {
-		t.Error("a key twice has no encoding")
-	}
 }
 
-func TestAmbiguous(t *testing.T) {
-	for _, s := range []string{"", "yes", "No", "ON", "off", "y", "N", "true", "1e3", "0x1", "0o7", "0b1", "017", "null", "~", "Null", "1_000", "2001-01-01", "2001-1-1 10:00:00", "12:30:45", "1:30", "1.5", ".5", "-1", "+.inf", ".NaN", "<<", "=", "1,000"} {
-		if !Ambiguous(s) {
-			t.Errorf("%q is taken for a string by all", s)
-		}
+// TestMetadataOfItsOwn holds that setting and removing metadata that is shared
+// with an alias changes one of the two places.
+func TestMetadataOfItsOwn(t *testing.T) {
+	const head = "apiVersion: v1\nkind: A\nmetadata:\n  name: a\n  labels: &x {k: v, l: w}\n"
+	p, r := parseOne(t, head+"  annotations: *x\n")
+	if err := r.SetAnnotation("k", "new"); err != nil {
+		t.Fatal(err)
 	}
-	for _, s := range []string{"a", "yesterday", "one", "10.0.0.1", "v1", "1.2.3", "nginx:1.2", "1Gi", "100m", "-a", "n1", "2001-01", "e3"} {
-		if Ambiguous(s) {
-			t.Errorf("%q is taken for another type", s)
-		}
+	r.RemoveAnnotation("l")
+	if d := cmp.Diff(head+"  annotations:\n    k: new\n", written(t, p)); d != "" {
+		t.Error(d)
 	}
 }
 
@@ -334,7 +338,7 @@ func TestScalarsReadBack(t *testing.T) {
 					if len(at) > 2 {
 						s = step(s, at[2])
 					}
-					*s = yaml.Node{Kind: yaml.ScalarNode, Tag: tagStr, Value: v, Style: style}
+					*s = yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: v, Style: style}
 				}
 				_, kept, err := r.encode("\n")
 				if err != nil || !kept {
@@ -342,7 +346,7 @@ func TestScalarsReadBack(t *testing.T) {
 					continue
 				}
 				again, err := Parse([]File{{Path: "f.yaml", Data: []byte(written(t, p))}})
-				if err != nil || len(again.Problems()) > 0 || !Equal(again.Resources()[0].Node(), r.Node()) {
+				if err != nil || len(again.Problems()) > 0 || !yamltree.SameValue(again.Resources()[0].Node().YNode(), r.Node().YNode()) {
 					t.Errorf("%q style %d in %q: reads back as\n%s", v, style, in, written(t, p))
 				}
 			}

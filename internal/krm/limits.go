@@ -1,16 +1,18 @@
 package krm
 
 import (
+	"bytes"
 	"fmt"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// Limits bound what a file may hold before it becomes a Problem (design
-// section 10). A zero field means the default.
+// Limits bound what a file may hold before it becomes a Problem
+// (docs/design/trust.md). A zero field means the default.
 type Limits struct {
 	FileSize  int // bytes of one YAML file; default 16 MiB
 	Documents int // documents in one file; default 10,000
+	Values    int // values in one file, by Values; default 1,000,000
 	Depth     int // nesting of one document, aliases followed; default 200
 	Aliases   int // nodes that a document's aliases stand for; default 100,000
 }
@@ -19,6 +21,7 @@ type Limits struct {
 const (
 	DefaultFileSize  = 16 << 20
 	DefaultDocuments = 10_000
+	DefaultValues    = 1_000_000
 	DefaultDepth     = 200
 	DefaultAliases   = 100_000
 )
@@ -38,6 +41,7 @@ func (l Limits) withDefaults() Limits {
 	}{
 		{&l.FileSize, DefaultFileSize},
 		{&l.Documents, DefaultDocuments},
+		{&l.Values, DefaultValues},
 		{&l.Depth, DefaultDepth},
 		{&l.Aliases, DefaultAliases},
 	} {
@@ -46,6 +50,20 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	return l
+}
+
+// Values is how many values a YAML text may hold at most, seen from its
+// punctuation: a tree takes about 200 bytes for each, so that a text of a few
+// megabytes can take gigabytes once it is parsed.
+func Values(data []byte) int {
+	n := 1
+	for _, mark := range []string{":", "?"} { // a key and its value
+		n += 2 * bytes.Count(data, []byte(mark))
+	}
+	for _, mark := range []string{",", "[", "{", "- ", "-\n", "-\t", "-\r"} {
+		n += bytes.Count(data, []byte(mark))
+	}
+	return n
 }
 
 // extent is what a node stands for when its aliases are followed.

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // memo keeps the last texts that a parsed document was written as. Clones of a
@@ -34,7 +36,7 @@ func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 	texts := slices.Clone(m.texts)
 	m.mu.Unlock()
 	for _, w := range texts {
-		if w.nl == nl && sameTree(w.tree, tree) {
+		if w.nl == nl && yamltree.Identical(w.tree, tree) {
 			return w, true
 		}
 	}
@@ -42,7 +44,7 @@ func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 }
 
 func (m *memo) keep(tree *yaml.Node, nl string, text []byte, kept bool) {
-	if _, aliases := countTree(tree); aliases {
+	if yamltree.HasAlias(tree) {
 		return
 	}
 	m.mu.Lock()
@@ -51,30 +53,11 @@ func (m *memo) keep(tree *yaml.Node, nl string, text []byte, kept bool) {
 		m.written = true
 		return
 	}
-	w := memoText{tree: copyTree(tree), nl: nl, text: text, kept: kept}
+	w := memoText{tree: yamltree.Copy(tree), nl: nl, text: text, kept: kept}
 	if len(m.texts) < memoTexts {
 		m.texts = append(m.texts, w)
 		return
 	}
 	m.texts[m.next] = w
 	m.next = (m.next + 1) % memoTexts
-}
-
-// sameTree reports whether two trees agree in all that a text is made from,
-// places and comments included. Trees with aliases never do.
-func sameTree(a, b *yaml.Node) bool {
-	if a == nil || b == nil || len(a.Content) != len(b.Content) || a.Alias != nil || b.Alias != nil {
-		return false
-	}
-	if a.Kind != b.Kind || a.Style != b.Style || a.Line != b.Line || a.Column != b.Column ||
-		a.Value != b.Value || a.Tag != b.Tag || a.Anchor != b.Anchor ||
-		a.HeadComment != b.HeadComment || a.LineComment != b.LineComment || a.FootComment != b.FootComment {
-		return false
-	}
-	for i := range a.Content {
-		if !sameTree(a.Content[i], b.Content[i]) {
-			return false
-		}
-	}
-	return true
 }

@@ -2,22 +2,26 @@ package krm
 
 import (
 	"fmt"
-	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 func (r *Resource) setMeta(kind, key, value string) error {
-	if v := field(field(field(r.tree(), "metadata"), kind), key); v != nil && v.Kind == yaml.ScalarNode && v.ShortTag() == tagStr && v.Value == value {
+	if v := yamltree.Path(r.tree(), "metadata", kind, key); v != nil && v.Kind == yaml.ScalarNode && v.ShortTag() == yaml.NodeTagString && v.Value == value {
 		return nil
 	}
 	if err := r.checkMeta(kind); err != nil {
 		return err
 	}
-	m := child(child(r.Edit().YNode(), "metadata"), kind)
-	if i := keyIndex(m, key); i >= 0 {
+	m, err := child(r.Edit().YNode(), "metadata", kind)
+	if err != nil {
+		return r.wrap(err)
+	}
+	if i := yamltree.Index(m, key); i >= 0 {
 		v := m.Content[i+1]
-		n := stringNode(value)
+		n := yamltree.String(value)
 		n.HeadComment, n.LineComment, n.FootComment = v.HeadComment, v.LineComment, v.FootComment
 		if v.Kind == yaml.ScalarNode && v.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
 			n.Style = v.Style &^ yaml.TaggedStyle
@@ -25,73 +29,51 @@ func (r *Resource) setMeta(kind, key, value string) error {
 		m.Content[i+1] = n
 		return nil
 	}
-	m.Content = append(m.Content, stringNode(key), stringNode(value))
+	m.Content = append(m.Content, yamltree.String(key), yamltree.String(value))
 	return nil
 }
 
 // checkMeta says why a key cannot be set below metadata.
 func (r *Resource) checkMeta(kind string) error {
-	md := field(r.tree(), "metadata")
-	if !isNull(md) && md.Kind != yaml.MappingNode {
+	md := yamltree.Child(r.tree(), "metadata")
+	if !yamltree.IsNull(md) && md.Kind != yaml.MappingNode {
 		return fmt.Errorf("%s: %s: metadata is no mapping", r.path, r.ID())
 	}
-	if m := field(md, kind); !isNull(m) && m.Kind != yaml.MappingNode {
+	if m := yamltree.Child(md, kind); !yamltree.IsNull(m) && m.Kind != yaml.MappingNode {
 		return fmt.Errorf("%s: %s: metadata.%s is no mapping", r.path, r.ID(), kind)
 	}
 	return nil
 }
 
 func (r *Resource) removeMeta(kind, key string) {
-	if field(field(field(r.tree(), "metadata"), kind), key) == nil {
+	if yamltree.Path(r.tree(), "metadata", kind, key) == nil {
 		return
 	}
-	md := field(r.Edit().YNode(), "metadata")
-	m := field(md, kind)
-	i := keyIndex(m, key)
-	if i < 0 {
-		return
+	m, err := child(r.Edit().YNode(), "metadata", kind)
+	if err != nil {
+		return // no document within the limits of Parse is so large
 	}
-	if len(m.Content) > 2 {
-		m.Content = slices.Delete(m.Content, i, i+2)
-		return
-	}
-	if j := keyIndex(md, kind); j >= 0 {
-		md.Content = slices.Delete(md.Content, j, j+2)
+	if yamltree.Remove(m, key); len(m.Content) == 0 {
+		yamltree.Remove(yamltree.Child(r.Edit().YNode(), "metadata"), kind)
 	}
 }
 
-// child returns the mapping below a key, made where it is missing or null.
-func child(n *yaml.Node, key string) *yaml.Node {
-	if i := keyIndex(n, key); i >= 0 {
-		if v := target(n.Content[i+1]); !isNull(v) {
-			return v
+// child returns the mapping that keys lead to for changing, made where it is
+// missing or null. Unlike yamltree.Ensure it leaves {} in flow style.
+func child(n *yaml.Node, keys ...string) (*yaml.Node, error) {
+	for _, key := range keys {
+		i := yamltree.Index(n, key)
+		if i < 0 {
+			n.Content = append(n.Content, yamltree.String(key), yamltree.Map())
+			i = len(n.Content) - 2
+		} else if yamltree.IsNull(n.Content[i+1]) {
+			n.Content[i+1] = yamltree.Map()
 		}
-		n.Content[i+1] = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		return n.Content[i+1]
-	}
-	v := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	n.Content = append(n.Content, stringNode(key), v)
-	return v
-}
-
-func keyIndex(n *yaml.Node, key string) int {
-	if n == nil {
-		return -1
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; k.Kind == yaml.ScalarNode && k.Value == key {
-			return i
+		own, err := yamltree.Own(n, i+1)
+		if err != nil {
+			return nil, err
 		}
+		n = own
 	}
-	return -1
-}
-
-// stringNode is a string; it has quotes where it needs them to be one for
-// every reader.
-func stringNode(s string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: tagStr, Value: s}
-	if Ambiguous(s) {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	return n
+	return n, nil
 }

@@ -3,12 +3,13 @@ package krm
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // The annotations with which kpt says where an item of a ResourceList is, the
@@ -20,20 +21,11 @@ const (
 	LegacyIndexAnnotation = "config.kubernetes.io/index"
 )
 
-// FromNodes makes a package of the items of a ResourceList. Paths and indexes
-// are those of kpt's annotations; an item without a path gets one of its kind
-// and name. Resources keeps the order given; Edit copies, so that the trees
-// given stay as they are. It fails for paths that leave the package, naming
-// all of them. Nodes is the way back.
-func FromNodes(nodes []*yaml.RNode) (*Package, error) {
-	return FromItems(nodes, func(n *yaml.RNode) string {
-		r := &Resource{given: n}
-		return path.Clean(strings.TrimPrefix(placeOf(r, PathAnnotation, LegacyPathAnnotation, defaultPath(r)), "/"))
-	})
-}
-
-// FromItems is FromNodes where the caller knows the paths: pathOf gives that of
-// a node that is not nil, clean and relative to the package.
+// FromItems makes a package of the items of a ResourceList. pathOf gives the
+// path of an item that is not nil, clean and relative to the package; indexes
+// are those of kpt's annotations. Resources keeps the order given; Edit copies,
+// so that the trees given stay as they are. It fails for paths that leave the
+// package, naming all of them. Nodes is the way back.
 func FromItems(nodes []*yaml.RNode, pathOf func(*yaml.RNode) string) (*Package, error) {
 	p := &Package{limits: Limits{}.withDefaults(), order: make([]*Resource, 0, len(nodes))}
 	var errs []error
@@ -79,21 +71,6 @@ func placeOf(r *Resource, key, legacy, otherwise string) string {
 	return otherwise
 }
 
-// defaultPath is the file of a resource that names none.
-func defaultPath(r *Resource) string {
-	name := strings.ToLower(r.Kind()) + "_" + r.Name()
-	if r.Name() == "" {
-		name = strings.ToLower(r.Kind())
-	}
-	clean := func(c rune) rune {
-		if c == '/' || c == '\\' || c < ' ' {
-			return '-'
-		}
-		return c
-	}
-	return strings.Map(clean, strings.Trim(name, "_")) + ".yaml"
-}
-
 // Nodes returns the present trees of Resources in their order, for a
 // ResourceList. All annotations that came with them are there still; a
 // resource that was added or moved has kpt's path and index annotations set.
@@ -127,13 +104,13 @@ func (r *Resource) placed() *yaml.RNode {
 // withoutPlace is a copy of a tree without the annotations that only a
 // ResourceList has.
 func withoutPlace(n *yaml.Node) *yaml.Node {
-	twin := Resource{node: yaml.NewRNode(copyTree(n))}
-	m := field(field(body(n), "metadata"), "annotations")
+	twin := Resource{node: yaml.NewRNode(yamltree.Copy(n))}
+	m := yamltree.Path(n, "metadata", "annotations")
 	if m == nil {
 		return n
 	}
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		k := m.Content[i].Value
+	for key := range yamltree.Fields(m) {
+		k := key.Value
 		if strings.HasPrefix(k, "internal.config.kubernetes.io/") || k == LegacyPathAnnotation || k == LegacyIndexAnnotation || k == "config.k8s.io/id" {
 			twin.RemoveAnnotation(k)
 		}

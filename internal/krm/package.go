@@ -1,17 +1,10 @@
 // Package krm holds kpt packages as bytes first and YAML trees second.
 //
-// The source bytes of a file stay the truth. A Resource is one KRM document
-// of a file; it is read as a tree, edited as a tree through Edit, and written
-// back by splicing only what changed into the bytes it came from (design
-// section 5, "Bytes"). What nothing edited keeps its bytes.
-//
-//	p, _ := krm.Parse([]krm.File{{Path: "cm.yaml", Data: data}})
-//	for _, r := range p.Resources() {
-//		if r.Kind() == "ConfigMap" {
-//			_ = r.SetAnnotation("team", "red")
-//		}
-//	}
-//	files, err := p.Files()
+// The source bytes of a file stay the truth. A Resource is one KRM document of
+// a file; it is read as a tree, edited as a tree through Edit, and written back
+// by splicing only what changed into the bytes it came from
+// (docs/design/hydration-and-update.md#bytes). What nothing edited keeps its
+// bytes.
 //
 // Comments alone are not compared, with one exception: a new, not empty line
 // comment of a scalar is written.

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Parse reads files into a package. It fails only where two files have one
@@ -103,6 +105,9 @@ func parseDocs(data []byte, l Limits) ([]document, *Problem) {
 	if len(data) > l.FileSize {
 		return nil, &Problem{Err: fmt.Errorf("it has %d bytes, more than %d", len(data), l.FileSize)}
 	}
+	if n := Values(data); n > l.Values {
+		return nil, &Problem{Err: fmt.Errorf("it has up to %d values, more than %d", n, l.Values)}
+	}
 	if why := validText(data); why != "" {
 		return nil, &Problem{Err: errors.New(why)}
 	}
@@ -124,7 +129,7 @@ func parseDocs(data []byte, l Limits) ([]document, *Problem) {
 			return nil, &Problem{Line: line, Err: err}
 		}
 		docs[i] = document{chunk: c, root: root, index: index}
-		if b := body(root); !isNull(b) {
+		if b := yamltree.Deref(root); !yamltree.IsNull(b) {
 			docs[i].meta, docs[i].memo = metaOf(b), &memo{}
 			index++
 		}
@@ -139,15 +144,14 @@ func metaOf(n *yaml.Node) meta {
 	if m.apiVersion == "" || m.kind == "" || n.Kind != yaml.MappingNode {
 		return meta{}
 	}
-	md := field(n, "metadata")
-	m.name, m.namespace = scalarOf(md, "name"), scalarOf(md, "namespace")
+	m.name, m.namespace = yamltree.Text(n, "metadata", "name"), yamltree.Text(n, "metadata", "namespace")
 	return m
 }
 
-// scalarOf returns the value of a key as it is written, "" for null.
-func scalarOf(n *yaml.Node, key string) string {
-	v := field(n, key)
-	if isNull(v) || v.Kind != yaml.ScalarNode {
+// text returns the value of a key that is a string, "" otherwise.
+func text(n *yaml.Node, key string) string {
+	v := yamltree.Child(n, key)
+	if v == nil || v.Kind != yaml.ScalarNode || v.ShortTag() != yaml.NodeTagString {
 		return ""
 	}
 	return v.Value
@@ -168,17 +172,23 @@ func decode(data []byte) (root *yaml.Node, line int, err error) {
 		return nil, 0, nil
 	case err != nil:
 		line, err = splitError(err)
-		return nil, line, err
+		return nil, min(line, lines(data)), err
 	}
 	switch err := d.Decode(&second); {
 	case err == nil:
 		return nil, second.Line, errors.New("a document starts where no separator --- stands")
 	case !errors.Is(err, io.EOF):
 		line, err = splitError(err)
-		return nil, line, err
+		return nil, min(line, lines(data)), err
 	}
 	return &first, 0, nil
 }
+
+// lines is how many lines a text has; the parser may complain of the one behind.
+func lines(data []byte) int { return bytes.Count(bytes.TrimRight(data, "\r\n"), []byte{'\n'}) + 1 }
+
+// parserError tells the grammar's errors from those of single tokens.
+var parserError = regexp.MustCompile(`did not find expected (?:node content|key|'-' indicator|',' or '[]}]'|<.*>)`)
 
 var errorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
@@ -190,8 +200,11 @@ func splitError(err error) (int, error) {
 		return 0, err
 	}
 	line, convErr := strconv.Atoi(m[1])
-	if convErr != nil {
+	switch {
+	case convErr != nil:
 		line = 0
+	case parserError.MatchString(msg):
+		line++ // the library counts these from 0
 	}
 	return line, fmt.Errorf("it is not valid YAML: %s", msg[len(m[0]):])
 }

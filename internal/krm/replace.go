@@ -14,7 +14,7 @@ func (s *splicer) replace(o, n *yaml.Node, at slot) {
 		return
 	}
 	if n == nil {
-		n = &yaml.Node{Kind: yaml.ScalarNode, Tag: tagNull, Value: "null"}
+		n = &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagNull, Value: "null"}
 	}
 	if at.flow {
 		s.replaceFlow(o, n, at)

@@ -5,12 +5,18 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // ID identifies a resource within a package or a cluster's API of one version.
 type ID struct {
 	Group, Kind, Namespace, Name string
 }
+
+// IsSecret reports whether the resource is a core Secret.
+func (id ID) IsSecret() bool { return api.IsSecret(id.Group, id.Kind) }
 
 // String is kind.group/namespace/name, for people.
 func (id ID) String() string {
@@ -37,7 +43,7 @@ func (r *Resource) Line() int {
 	if r.doc == nil {
 		return 0
 	}
-	return r.doc.line + body(r.doc.root).Line
+	return r.doc.line + yamltree.Deref(r.doc.root).Line
 }
 
 // shared is the tree that clones share; nil where the resource has its own.
@@ -54,9 +60,9 @@ func (r *Resource) shared() *yaml.Node {
 // tree is the present tree.
 func (r *Resource) tree() *yaml.Node {
 	if r.node != nil {
-		return body(r.node.Document())
+		return yamltree.Deref(r.node.Document())
 	}
-	return body(r.shared())
+	return yamltree.Deref(r.shared())
 }
 
 // APIVersion is the resource's apiVersion; like Kind, Name and Namespace it is
@@ -65,7 +71,7 @@ func (r *Resource) APIVersion() string {
 	if r.node == nil && r.doc != nil {
 		return r.doc.meta.apiVersion
 	}
-	return scalarOf(r.tree(), "apiVersion")
+	return yamltree.Text(r.tree(), "apiVersion")
 }
 
 // Kind is the resource's kind.
@@ -73,7 +79,7 @@ func (r *Resource) Kind() string {
 	if r.node == nil && r.doc != nil {
 		return r.doc.meta.kind
 	}
-	return scalarOf(r.tree(), "kind")
+	return yamltree.Text(r.tree(), "kind")
 }
 
 // Name is metadata.name.
@@ -81,7 +87,7 @@ func (r *Resource) Name() string {
 	if r.node == nil && r.doc != nil {
 		return r.doc.meta.name
 	}
-	return scalarOf(field(r.tree(), "metadata"), "name")
+	return yamltree.Text(r.tree(), "metadata", "name")
 }
 
 // Namespace is metadata.namespace.
@@ -89,7 +95,7 @@ func (r *Resource) Namespace() string {
 	if r.node == nil && r.doc != nil {
 		return r.doc.meta.namespace
 	}
-	return scalarOf(field(r.tree(), "metadata"), "namespace")
+	return yamltree.Text(r.tree(), "metadata", "namespace")
 }
 
 // Group is the API group, "" for the core group.
@@ -122,7 +128,7 @@ func (r *Resource) Annotation(key string) (string, bool) { return r.metaValue("a
 func (r *Resource) Label(key string) (string, bool) { return r.metaValue("labels", key) }
 
 func (r *Resource) metaValue(kind, key string) (string, bool) {
-	v := field(field(field(r.tree(), "metadata"), kind), key)
+	v := yamltree.Path(r.tree(), "metadata", kind, key)
 	if v == nil || v.Kind != yaml.ScalarNode {
 		return "", false
 	}
@@ -140,9 +146,24 @@ func (r *Resource) Node() *yaml.RNode {
 // Edit returns the tree for changing; the first call copies it.
 func (r *Resource) Edit() *yaml.RNode {
 	if n := r.shared(); n != nil {
-		r.node = yaml.NewRNode(copyTree(n))
+		r.node = yaml.NewRNode(yamltree.Copy(n))
 	}
 	return r.node
+}
+
+// Modify applies change to the resource's tree where the result has another
+// value, and reports whether it has. change must do the same on the same tree:
+// it is tried on a copy first, so that its error leaves the resource as it was,
+// and so does a change of style alone, which would not be written.
+func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
+	trial := yamltree.Copy(r.tree())
+	if err := change(trial); err != nil {
+		return false, err
+	}
+	if yamltree.SameValue(r.tree(), trial) {
+		return false, nil
+	}
+	return true, change(r.Edit().YNode())
 }
 
 // Replace makes node the resource's tree; the resource takes it over. What is
@@ -186,9 +207,9 @@ func (r *Resource) Changed() bool {
 	case r.node == nil:
 		return false
 	case r.doc != nil:
-		return !equalNodes(r.doc.root, r.node.Document())
+		return !yamltree.SameValue(r.doc.root, r.node.Document())
 	}
-	return r.given == nil || !equalNodes(r.given.Document(), r.node.Document())
+	return r.given == nil || !yamltree.SameValue(r.given.Document(), r.node.Document())
 }
 
 // SetAnnotation sets an annotation to a string, quoted where it has to be. It

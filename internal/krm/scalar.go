@@ -2,50 +2,21 @@ package krm
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
-// oldTypes match plain text that a YAML 1.1 reader takes for another type
-// than a string although the YAML 1.2 reader in use here does not: numbers of
-// base 60, octals, exponents without a dot, numbers with underscores, dates.
-var oldTypes = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?`,
-	`[-+]?0o?[0-7_]+`,
-	`[-+]?0b[01_]+`,
-	`[-+]?0x[0-9a-fA-F_]+`,
-	`[-+]?[0-9][0-9_,]*`,
-	`[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:[eE][-+]?[0-9]+)?`,
-	`[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)`,
-	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*)?`,
-}, "|") + `)$`)
-
-// oldBools are what YAML 1.1 reads as a boolean.
-var oldBools = map[string]bool{
-	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true,
-}
-
-// Ambiguous reports whether a string, written without quotes, is read as
-// another type by a YAML 1.1 or 1.2 reader: yes, on, 1e3, 0x1, null, ~, 1_000,
-// dates, 12:30:45. The writer quotes such strings.
-func Ambiguous(s string) bool {
-	if s == "" || s == "<<" || s == "=" || oldBools[strings.ToLower(s)] {
-		return true
-	}
-	if strings.IndexByte("0123456789+-.nN~tTfF", s[0]) < 0 {
-		return false
-	}
-	n := yaml.Node{Kind: yaml.ScalarNode, Value: s}
-	return n.ShortTag() != tagStr || oldTypes.MatchString(s)
-}
+// quoted is the set of styles that make any scalar a string.
+const quoted = yaml.Style(1<<1 | 1<<2 | 1<<3 | 1<<4)
 
 // canPlain reports whether a string can stand without quotes.
 func canPlain(s string, flow bool) bool {
-	if Ambiguous(s) || !printable(s, false) || s[0] == ' ' || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
+	if yamltree.Ambiguous(s) || !printable(s, false) || s[0] == ' ' || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
 		return false
 	}
 	if strings.HasPrefix(s, "---") || strings.HasPrefix(s, "...") {
@@ -141,16 +112,16 @@ func literal(s string) (header string, lines []string) {
 // inlineScalar writes a scalar on one line in the style nearest to want.
 func inlineScalar(n *yaml.Node, want yaml.Style, flow bool) string {
 	tag := n.ShortTag()
-	if tag == tagStr || n.Style&yaml.TaggedStyle != 0 && n.Style&quoted != 0 {
+	if tag == yaml.NodeTagString || n.Style&yaml.TaggedStyle != 0 && n.Style&quoted != 0 {
 		return tagOf(n) + inlineString(n.Value, want, flow)
 	}
-	if tag == tagNull && strings.TrimSpace(n.Value) == "" {
+	if tag == yaml.NodeTagNull && strings.TrimSpace(n.Value) == "" {
 		return tagOf(n) + "null"
 	}
 	plain := yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
-		if canPlain(n.Value, flow) || plain.ShortTag() != tagStr {
+		if canPlain(n.Value, flow) || plain.ShortTag() != yaml.NodeTagString {
 			return tagOf(n) + n.Value
 		}
 	case plain.ShortTag() == tag:

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // edit replaces the bytes from start to end.
@@ -38,7 +40,7 @@ type slot struct {
 // which the trees differ. It reports false where text and tree do not match or
 // an edit has no place in the text; the caller checks what the result means.
 func splice(data []byte, nl string, before, after *yaml.Node) ([]byte, bool) {
-	o, n := body(before), body(after)
+	o, n := yamltree.Deref(before), yamltree.Deref(after)
 	if o == nil || n == nil {
 		return nil, false
 	}
@@ -96,17 +98,17 @@ func (s *splicer) node(o, n *yaml.Node, at slot) {
 	case s.source.err != nil || s.emitter.err != nil:
 	case o.Kind == yaml.AliasNode || n == nil || n.Kind == yaml.AliasNode:
 		s.alias(o, n, at)
-	case o.Kind == yaml.ScalarNode && n.Kind == yaml.ScalarNode && equalScalars(o, n):
+	case o.Kind == yaml.ScalarNode && n.Kind == yaml.ScalarNode && yamltree.SameValue(o, n):
 		if n.LineComment != "" && n.LineComment != o.LineComment && !at.flow && !omitted(o) {
 			s.comment(s.end(o, at.indent), n.LineComment)
 		}
-	case o.Kind == yaml.MappingNode && n.Kind == yaml.MappingNode && customTag(o) == customTag(n):
+	case o.Kind == yaml.MappingNode && n.Kind == yaml.MappingNode && yamltree.CustomTag(o) == yamltree.CustomTag(n):
 		s.flowComment(o, n, at)
 		s.mapping(o, n, at)
-	case o.Kind == yaml.SequenceNode && n.Kind == yaml.SequenceNode && customTag(o) == customTag(n):
+	case o.Kind == yaml.SequenceNode && n.Kind == yaml.SequenceNode && yamltree.CustomTag(o) == yamltree.CustomTag(n):
 		s.flowComment(o, n, at)
 		s.sequence(o, n, at)
-	case isNull(o) && isNull(n):
+	case yamltree.IsNull(o) && yamltree.IsNull(n):
 	default:
 		s.replace(o, n, at)
 	}
@@ -115,7 +117,7 @@ func (s *splicer) node(o, n *yaml.Node, at slot) {
 // flowComment writes a new comment behind a flow collection that goes on
 // meaning the same.
 func (s *splicer) flowComment(o, n *yaml.Node, at slot) {
-	if n.LineComment != "" && n.LineComment != o.LineComment && !at.flow && o.Style&yaml.FlowStyle != 0 && equalNodes(o, n) {
+	if n.LineComment != "" && n.LineComment != o.LineComment && !at.flow && o.Style&yaml.FlowStyle != 0 && yamltree.SameValue(o, n) {
 		s.comment(s.end(o, at.indent), n.LineComment)
 	}
 }
@@ -125,7 +127,7 @@ func (s *splicer) alias(o, n *yaml.Node, at slot) {
 	if n != nil && n.Kind == yaml.AliasNode && o.Kind == yaml.AliasNode && n.Value == o.Value {
 		return
 	}
-	if equalNodes(o, n) && (o.Kind != yaml.AliasNode || s.anchors[o.Value]) {
+	if yamltree.SameValue(o, n) && (o.Kind != yaml.AliasNode || s.anchors[o.Value]) {
 		return
 	}
 	s.replace(o, n, at)
@@ -158,8 +160,8 @@ func (s *splicer) mapping(o, n *yaml.Node, at slot) {
 		}
 		return
 	}
-	ok1, fine1 := keysOf(o)
-	nk, fine2 := keysOf(n)
+	ok1, fine1 := yamltree.Keys(o)
+	nk, fine2 := yamltree.Keys(n)
 	if !fine1 || !fine2 {
 		s.fail()
 		return
@@ -178,7 +180,7 @@ func (s *splicer) mapping(o, n *yaml.Node, at slot) {
 	}
 	anchor := -1
 	for j := 0; j < len(n.Content); j += 2 {
-		k, _ := keyOf(n.Content[j])
+		k, _ := yamltree.KeyOf(n.Content[j])
 		i, ok := ok1[k]
 		if !ok {
 			l.added[anchor] = append(l.added[anchor], n.Content[j], n.Content[j+1])
@@ -207,9 +209,9 @@ func (s *splicer) sameKeys(o, n *yaml.Node) bool {
 		return false
 	}
 	for i := 0; i < len(o.Content); i += 2 {
-		a, ok := keyOf(o.Content[i])
-		b, fine := keyOf(n.Content[i])
-		if a != b || ok != fine || !ok && !equalNodes(o.Content[i], n.Content[i]) {
+		a, ok := yamltree.KeyOf(o.Content[i])
+		b, fine := yamltree.KeyOf(n.Content[i])
+		if a != b || ok != fine || !ok && !yamltree.SameValue(o.Content[i], n.Content[i]) {
 			return false
 		}
 	}

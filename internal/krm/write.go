@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Files returns the package as files, by path: unchanged ones share their
@@ -177,9 +179,9 @@ func (w *fileWriter) separate() error {
 // literal kept.
 func closeText(text []byte, nl string) []byte {
 	root, _, err := decode(text)
-	if err == nil && root != nil && body(root) != nil {
+	if err == nil && root != nil && yamltree.Deref(root) != nil {
 		s := &splicer{source: newSource(text, nl), dashed: map[*yaml.Node][]int{}}
-		s.closeBlock(body(root), len(text))
+		s.closeBlock(yamltree.Deref(root), len(text))
 		if out, ok := s.apply(); ok && s.source.err == nil {
 			text = out
 		}
@@ -239,7 +241,7 @@ func (r *Resource) spliced(nl string, after *yaml.Node) ([]byte, bool) {
 	if !ok {
 		return nil, false
 	}
-	if bytes.Equal(out, text) && equalNodes(r.doc.root, after) {
+	if bytes.Equal(out, text) && yamltree.SameValue(r.doc.root, after) {
 		return text, true
 	}
 	if means(out, after) {
@@ -269,16 +271,16 @@ func (r *Resource) plainTree() *yaml.Node {
 // means reports whether a text stands for a tree.
 func means(text []byte, tree *yaml.Node) bool {
 	root, _, err := decode(text)
-	return err == nil && root != nil && equalNodes(root, tree)
+	return err == nil && root != nil && yamltree.SameValue(root, tree)
 }
 
 // settle returns the tree with every alias whose anchor is not before it in
 // the tree replaced by what it stands for. It copies only where it has to.
 func settle(tree *yaml.Node) *yaml.Node {
-	if _, aliases := countTree(tree); !aliases {
+	if !yamltree.HasAlias(tree) {
 		return tree
 	}
-	tree = copyTree(tree)
+	tree = yamltree.Copy(tree)
 	inline(tree, map[string]*yaml.Node{}, 0)
 	return tree
 }
@@ -291,7 +293,7 @@ func inline(n *yaml.Node, anchors map[string]*yaml.Node, depth int) {
 		if anchors[n.Value] == n.Alias || n.Alias == nil {
 			return
 		}
-		to := copyTree(target(n))
+		to := yamltree.Copy(yamltree.Deref(n))
 		to.HeadComment, to.LineComment, to.FootComment = n.HeadComment, n.LineComment, n.FootComment
 		dropAnchors(to)
 		*n = *to
@@ -355,7 +357,7 @@ func encodeOver(text []byte, nl string, before, after *yaml.Node) ([]byte, error
 // encodeTree writes a tree with this package's emitter, and with the YAML
 // library's where that fails, and proves that the text means the tree.
 func encodeTree(tree *yaml.Node, st layoutStyle) ([]byte, error) {
-	b := body(tree)
+	b := yamltree.Deref(tree)
 	if b == nil {
 		return nil, errors.New("the tree is empty")
 	}
@@ -379,7 +381,7 @@ func emitTree(tree, b *yaml.Node, st layoutStyle) []byte {
 		e.above(&w, tree.HeadComment, 0)
 		w.WriteString(st.nl)
 	}
-	if block(b) && b.Anchor == "" && customTag(b) == "" {
+	if block(b) && b.Anchor == "" && yamltree.CustomTag(b) == "" {
 		e.above(&w, b.HeadComment, 0)
 		e.collection(&w, b, 0)
 		e.below(&w, b.FootComment, 0)
@@ -414,7 +416,7 @@ func libraryEncode(tree *yaml.Node, st layoutStyle) (out []byte, err error) {
 	if st.dash > 0 {
 		enc.DefaultSeqIndent()
 	}
-	if err := enc.Encode(quoteTree(copyTree(tree))); err != nil {
+	if err := enc.Encode(quoteTree(yamltree.Copy(tree))); err != nil {
 		return nil, err
 	}
 	if err := enc.Close(); err != nil {
@@ -429,7 +431,7 @@ func libraryEncode(tree *yaml.Node, st layoutStyle) (out []byte, err error) {
 
 // quoteTree quotes the strings that some readers take for something else.
 func quoteTree(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.ScalarNode && n.Style&quoted == 0 && n.ShortTag() == tagStr && Ambiguous(n.Value) {
+	if n.Kind == yaml.ScalarNode && n.Style&quoted == 0 && n.ShortTag() == yaml.NodeTagString && yamltree.Ambiguous(n.Value) {
 		n.Style |= yaml.DoubleQuotedStyle
 	}
 	for _, c := range n.Content {
@@ -439,6 +441,12 @@ func quoteTree(n *yaml.Node) *yaml.Node {
 	}
 	return n
 }
+
+// maxTree bounds the depth of trees that callers build; a deeper one is taken
+// for a cycle.
+const maxTree = 10_000
+
+var errDeep = errors.New("the tree is nested too deeply, or contains itself")
 
 // deep reports whether a tree is nested too deeply, or contains itself.
 func deep(n *yaml.Node, depth int) bool {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const cm = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
@@ -56,7 +58,7 @@ func step(n *yaml.Node, k string) *yaml.Node {
 	if n.Kind == yaml.SequenceNode {
 		return n.Content[k[0]-'0']
 	}
-	return field(n, k)
+	return yamltree.Child(n, k)
 }
 
 func drop(t *testing.T, r *Resource, path ...string) {
@@ -71,7 +73,7 @@ func drop(t *testing.T, r *Resource, path ...string) {
 		n.Content = append(n.Content[:i:i], n.Content[i+1:]...)
 		return
 	}
-	i := keyIndex(n, last)
+	i := yamltree.Index(n, last)
 	n.Content = append(n.Content[:i:i], n.Content[i+2:]...)
 }
 
@@ -170,7 +172,7 @@ func TestEdits(t *testing.T) {
 				drop(t, r, "spec", "a")
 				drop(t, r, "spec", "c")
 				set(t, r, "'yes'", "spec", "d")
-				field(field(r.Edit().YNode(), "spec"), "d").Style = 0
+				yamltree.Path(r.Edit().YNode(), "spec", "d").Style = 0
 			},
 		},
 		"flow entry added before all": {
@@ -196,7 +198,7 @@ func TestEdits(t *testing.T) {
 			in:   cm + "data:\n  a: \"\\u00e9\\t\\x41\"\n  b: \"x\\ny\"\n",
 			want: cm + "data:\n  a: \"\\u00e9\\t\\x41\"\n  b: \"x\\nz\"\n",
 			do: func(t *testing.T, _ *Package, r *Resource) {
-				field(field(r.Edit().YNode(), "data"), "b").Value = "x\nz"
+				yamltree.Path(r.Edit().YNode(), "data", "b").Value = "x\nz"
 			},
 		},
 		"merge keys and anchors": {
@@ -234,7 +236,7 @@ func TestEdits(t *testing.T) {
 				set(t, r, "x:2", "l", "0", "image")
 				drop(t, r, "l", "1")
 				set(t, r, "t", "l", "1", "tag")
-				l := field(r.Edit().YNode(), "l")
+				l := yamltree.Child(r.Edit().YNode(), "l")
 				l.Content = append(l.Content, yaml.MustParse("name: d").YNode())
 			},
 		},
@@ -243,15 +245,15 @@ func TestEdits(t *testing.T) {
 			want: cm + "l:\n- # of b\n  b: 2\n- z: 1\n  a: 1\n",
 			do: func(t *testing.T, _ *Package, r *Resource) {
 				drop(t, r, "l", "0", "a")
-				i := step(field(r.Edit().YNode(), "l"), "1")
-				i.Content = append([]*yaml.Node{stringNode("z"), {Kind: yaml.ScalarNode, Value: "1"}}, i.Content...)
+				i := step(yamltree.Child(r.Edit().YNode(), "l"), "1")
+				i.Content = append([]*yaml.Node{yamltree.String("z"), {Kind: yaml.ScalarNode, Value: "1"}}, i.Content...)
 			},
 		},
 		"reordered items keep their comments": {
 			in:   cm + "l:\n# one\n- a: 1 # 1\n# two\n- a: 2 # 2\n",
 			want: cm + "l:\n# two\n- a: 2 # 2\n# one\n- a: 1 # 1\n",
 			do: func(t *testing.T, _ *Package, r *Resource) {
-				l := field(r.Edit().YNode(), "l")
+				l := yamltree.Child(r.Edit().YNode(), "l")
 				l.Content[0], l.Content[1] = l.Content[1], l.Content[0]
 			},
 		},
@@ -271,28 +273,28 @@ func TestEdits(t *testing.T) {
 			in:   cm + "data:\n  x: |  # c\n      one\n      two\n\n  y: z\n",
 			want: cm + "data:\n  x: |  # c\n      one\n      2\n      three\n\n  y: z\n",
 			do: func(t *testing.T, _ *Package, r *Resource) {
-				field(field(r.Edit().YNode(), "data"), "x").Value = "one\n2\nthree\n"
+				yamltree.Path(r.Edit().YNode(), "data", "x").Value = "one\n2\nthree\n"
 			},
 		},
 		"types stay apart": {
 			in:   cm + "data:\n  a: '1'\n  b: 1\n  c: \"x\"\n  d: yes\n",
 			want: cm + "data:\n  a: '2'\n  b: 2\n  c: 3\n  d: yes\n  e: \"no\"\n",
 			do: func(t *testing.T, _ *Package, r *Resource) {
-				m := field(r.Edit().YNode(), "data")
-				field(m, "a").Value = "2"
-				field(m, "b").Value = "2"
-				*field(m, "c") = yaml.Node{Kind: yaml.ScalarNode, Value: "3"}
-				m.Content = append(m.Content, stringNode("e"), &yaml.Node{Kind: yaml.ScalarNode, Tag: tagStr, Value: "no"})
+				m := yamltree.Child(r.Edit().YNode(), "data")
+				yamltree.Child(m, "a").Value = "2"
+				yamltree.Child(m, "b").Value = "2"
+				*yamltree.Child(m, "c") = yaml.Node{Kind: yaml.ScalarNode, Value: "3"}
+				m.Content = append(m.Content, yamltree.String("e"), &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: "no"})
 			},
 		},
 		"line comment": {
 			in:   cm + "data:\n  a: b\n  c: d # old\n  e: f # stays\n",
 			want: cm + "data:\n  a: b # kpt-set: ${a}\n  c: dd # new\n  e: ff # stays\n",
 			do: func(t *testing.T, _ *Package, r *Resource) {
-				m := field(r.Edit().YNode(), "data")
-				field(m, "a").LineComment = "# kpt-set: ${a}"
-				*field(m, "c") = yaml.Node{Kind: yaml.ScalarNode, Value: "dd", LineComment: "# new"}
-				*field(m, "e") = yaml.Node{Kind: yaml.ScalarNode, Value: "ff"}
+				m := yamltree.Child(r.Edit().YNode(), "data")
+				yamltree.Child(m, "a").LineComment = "# kpt-set: ${a}"
+				*yamltree.Child(m, "c") = yaml.Node{Kind: yaml.ScalarNode, Value: "dd", LineComment: "# new"}
+				*yamltree.Child(m, "e") = yaml.Node{Kind: yaml.ScalarNode, Value: "ff"}
 			},
 		},
 		"unicode before the edit": {
@@ -334,8 +336,8 @@ func TestEdits(t *testing.T) {
 			want: cm + "---\n" + cm + "data:\n  on: \"on\"\n",
 			do: func(_ *testing.T, p *Package, _ *Resource) {
 				p.Add("f.yaml", yaml.MustParse(cm+"data:\n  \"on\": 'on'\n"))
-				m := field(p.Resources()[1].Edit().YNode(), "data")
-				*m.Content[1] = yaml.Node{Kind: yaml.ScalarNode, Tag: tagStr, Value: "on"}
+				m := yamltree.Child(p.Resources()[1].Edit().YNode(), "data")
+				*m.Content[1] = yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: "on"}
 				m.Content[0].Style = 0
 				m.Content[0].Value = "on"
 			},
@@ -380,7 +382,7 @@ func TestEdits(t *testing.T) {
 				t.Fatalf("%d resources became %d", len(a), len(b))
 			}
 			for i := range a {
-				if !Equal(a[i].Node(), b[i].Node()) {
+				if !yamltree.SameValue(a[i].Node().YNode(), b[i].Node().YNode()) {
 					t.Errorf("resource %d reads back as\n%s", i, b[i])
 				}
 			}
@@ -393,7 +395,7 @@ func TestFallbackStaysInItsDocument(t *testing.T) {
 	p, _ := parseOne(t, "#  keep\n"+cm+"x:   1\n---\n"+odd+"---\n"+cm+"y:   1\n")
 	r := p.Resources()[1]
 	n := r.Edit().YNode()
-	n.Content = append(n.Content[:len(n.Content)-2], stringNode("z"), stringNode("1"))
+	n.Content = append(n.Content[:len(n.Content)-2], yamltree.String("z"), yamltree.String("1"))
 	got := written(t, p)
 	for _, want := range []string{"#  keep\n" + cm + "x:   1\n---\n", "---\n" + cm + "y:   1\n", "z: \"1\"\n"} {
 		if !strings.Contains(got, want) {
@@ -437,7 +439,7 @@ func TestMove(t *testing.T) {
 func TestUnwritableTree(t *testing.T) {
 	p, r := parseOne(t, cm)
 	n := r.Edit().YNode()
-	n.Content = append(n.Content, stringNode("odd"))
+	n.Content = append(n.Content, yamltree.String("odd"))
 	if _, err := p.Files(); err == nil || !strings.Contains(err.Error(), "f.yaml") {
 		t.Errorf("got %v", err)
 	}
@@ -466,17 +468,17 @@ func TestTextOfOne(t *testing.T) {
 func TestNewCommentsAreWritten(t *testing.T) {
 	const text = cm + "spec:\n  list:\n  - name: x\n    value: 1\n  - plain\n  flow: [a, b]\n  map:\n    k: v # old\n"
 	p, r := parseOne(t, text)
-	spec := field(r.Edit().YNode(), "spec")
+	spec := yamltree.Child(r.Edit().YNode(), "spec")
 	for i := 0; i < len(spec.Content); i += 2 {
 		switch spec.Content[i].Value {
 		case "list":
 			spec.Content[i].LineComment = "# kpt-set: ${list}"
-			field(spec.Content[i+1].Content[0], "value").LineComment = "# kpt-set: ${value}"
+			yamltree.Child(spec.Content[i+1].Content[0], "value").LineComment = "# kpt-set: ${value}"
 			spec.Content[i+1].Content[1].LineComment = "# plain"
 		case "flow":
 			spec.Content[i+1].LineComment = "# flow"
 		case "map":
-			field(spec.Content[i+1], "k").LineComment = "# new"
+			yamltree.Child(spec.Content[i+1], "k").LineComment = "# new"
 		}
 	}
 	want := cm + "spec:\n  list: # kpt-set: ${list}\n  - name: x\n    value: 1 # kpt-set: ${value}\n  - plain # plain\n  flow: [a, b] # flow\n  map:\n    k: v # new\n"

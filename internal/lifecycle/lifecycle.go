@@ -1,10 +1,8 @@
 // Package lifecycle decides what happens to the revisions of a downstream
 // package: which of them a variant continues, adopts or removes, and what the
-// next workspace is called (seed 002, "Lifecycle Management" and "Adoption and
-// Deletion Policies"; Porch's rules). It is pure: revisions in, decisions out.
-//
-//	s := lifecycle.Downstream("vf/default/web", "cluster-01", "web", v1alpha1.AdoptNone, revisions)
-//	if len(s.Continue) == 0 { … start lifecycle.NextWorkspace(used...) }
+// next workspace is called (Porch's PackageVariant design, "Lifecycle
+// Management" and "Adoption and Deletion Policies"). It is pure: revisions in,
+// decisions out.
 package lifecycle
 
 import (
@@ -14,21 +12,20 @@ import (
 	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/revision"
 )
 
-// Phase is where a package revision stands between Draft and deletion.
-type Phase string
+// Phase is where a package revision stands between Draft and deletion: the
+// API's own type, by a shorter name.
+type Phase = v1alpha1.Lifecycle
 
-// The phases of a package revision, as Porch names them.
+// The phases of a package revision.
 const (
-	Draft            Phase = "Draft"
-	Proposed         Phase = "Proposed"
-	Published        Phase = "Published"
-	DeletionProposed Phase = "DeletionProposed"
+	Draft            = v1alpha1.LifecycleDraft
+	Proposed         = v1alpha1.LifecycleProposed
+	Published        = v1alpha1.LifecyclePublished
+	DeletionProposed = v1alpha1.LifecycleDeletionProposed
 )
-
-// Open reports whether the revision can still change.
-func (p Phase) Open() bool { return p == Draft || p == Proposed }
 
 // Revision is one package revision.
 type Revision struct {
@@ -150,14 +147,14 @@ const (
 )
 
 // Braked reports whether a set would lose too many of its packages at once for
-// that to happen without the number being said (design section 9).
+// that to happen without the number being said (docs/design/git.md#deletion).
 func Braked(going, total int) bool { return going >= brakeFrom && going*brakeShare > total }
 
 // FindUpstream picks the revision that an upstream names from revisions given
 // as objects (a function has no Git to ask): by workspace or by number where
 // either is given, else the highest Published, else the branch's own content.
 func FindUpstream(u v1alpha1.Upstream, revisions []Revision) (Revision, error) {
-	number, numbered := Number(string(u.Revision))
+	number, numbered := revision.Number(string(u.Revision))
 	if numbered && number == 0 && u.Revision != "" {
 		return Revision{}, fmt.Errorf("revision 0 of upstream %s/%s: upstream cannot be published with revision number 0", u.Repo, u.Package)
 	}

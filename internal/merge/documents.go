@@ -8,7 +8,9 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Documents merges three versions of a YAML file document by document, by
@@ -50,8 +52,8 @@ func documents(base, upstream []byte, local krm.File) ([]byte, []lost, error) {
 		if i < len(b) {
 			old = b[i]
 		}
-		kind := text(l[i], "kind")
-		n, found, err := mergeTrees(schemaFor(text(l[i], "apiVersion"), kind), old, u[i], l[i], kind == "Secret")
+		apiVersion, kind := yamltree.Text(l[i], "apiVersion"), yamltree.Text(l[i], "kind")
+		n, found, err := mergeTrees(schemaFor(apiVersion, kind), old, u[i], l[i], api.IsSecret(groupOf(apiVersion), kind))
 		if err != nil {
 			return nil, nil, err
 		}

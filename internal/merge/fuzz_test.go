@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // FuzzDocuments: merging any three texts does not panic, and a merge that
@@ -115,17 +116,17 @@ func FuzzKptfile(f *testing.F) {
 		var nodes [3]*yaml.RNode
 		for i, data := range [][]byte{base, upstream, local} {
 			trees, err := parse(data)
-			if err != nil || len(trees) != 1 || !isMap(trees[0]) {
+			if err != nil || len(trees) != 1 || !yamltree.IsMap(trees[0]) {
 				return
 			}
 			nodes[i] = yaml.NewRNode(trees[0])
 		}
-		before := copyTree(nodes[2].YNode())
+		before := yamltree.Copy(nodes[2].YNode())
 		got, _, err := Kptfile(nodes[0], nodes[1], nodes[2], follow)
 		if err != nil {
 			return
 		}
-		if !same(before, nodes[2].YNode()) {
+		if !yamltree.SameText(before, nodes[2].YNode()) {
 			t.Error("local was changed")
 		}
 		l, errL := expand(nodes[2].YNode())
@@ -134,11 +135,11 @@ func FuzzKptfile(f *testing.F) {
 			return
 		}
 		for _, field := range []string{"upstream", "upstreamLock"} {
-			if !follow && !equal(child(l, field), child(g, field)) {
+			if !follow && !equal(yamltree.Child(l, field), yamltree.Child(g, field)) {
 				t.Errorf("%s is not local's", field)
 			}
 		}
-		if isMap(child(l, "metadata")) && !equal(child(child(l, "metadata"), "name"), child(child(g, "metadata"), "name")) {
+		if yamltree.IsMap(yamltree.Child(l, "metadata")) && !equal(yamltree.Child(yamltree.Child(l, "metadata"), "name"), yamltree.Child(yamltree.Child(g, "metadata"), "name")) {
 			t.Error("the name is not local's")
 		}
 		again, _, err := Kptfile(nodes[0], nodes[1], got, follow)

@@ -6,7 +6,9 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // mergeComment is the prefix of kpt's comment on metadata that keeps the
@@ -60,15 +62,11 @@ func mergeIdentity(n *yaml.Node) (namespace, name string, ok bool) {
 }
 
 func metadataKey(n *yaml.Node) *yaml.Node {
-	if !isMap(n) {
+	i := yamltree.Index(n, yaml.MetadataField)
+	if i < 0 {
 		return nil
 	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == yaml.MetadataField {
-			return n.Content[i]
-		}
-	}
-	return nil
+	return n.Content[i]
 }
 
 // tuple is one resource in up to three versions.
@@ -100,7 +98,7 @@ func (i *item) loosePlace() place { return place{i.path, loose(i.key)} }
 // loose is an identity in which no namespace means the default one, as some
 // versions write it and others do not.
 func loose(id krm.ID) krm.ID {
-	if id.Namespace == "default" {
+	if id.Namespace == api.DefaultNamespace {
 		id.Namespace = ""
 	}
 	return id

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // kptfileSchema is what identifies the items of a Kptfile's lists.
@@ -27,7 +28,7 @@ var kptfileSchema = &schema{fields: map[string]schemaField{
 }}
 
 // ownership are the annotations that say to which variant a package belongs;
-// they are never inherited (design section 7).
+// they are never inherited (docs/design/kinds.md#labels-and-annotations).
 var ownership = []string{"variform.dev/variant", "variform.dev/set", "variform.dev/deletion-policy"}
 
 // Kptfile merges three Kptfiles. Functions are matched by name, then by image
@@ -46,14 +47,14 @@ func Kptfile(base, upstream, local *yaml.RNode, followUpstream bool) (*yaml.RNod
 	var conflicts []Conflict
 	for _, c := range lost {
 		conflicts = append(conflicts, Conflict{
-			Path: kptfilev1.KptFileName, Resource: krm.ID{Group: kptfilev1.KptFileGroup, Kind: kptfilev1.KptFileKind, Name: text(child(l, "metadata"), "name")},
+			Path: kptfilev1.KptFileName, Resource: krm.ID{Group: kptfilev1.KptFileGroup, Kind: kptfilev1.KptFileKind, Name: yamltree.Text(l, "metadata", "name")},
 			Field: c.field, Line: c.line, Base: c.b, Upstream: c.u, Local: c.l, Winner: c.winner,
 		})
 	}
 	if n == l {
 		return local, conflicts, nil
 	}
-	return yaml.NewRNode(copyTree(n)), conflicts, nil
+	return yaml.NewRNode(yamltree.Copy(n)), conflicts, nil
 }
 
 func rootOf(n *yaml.RNode) *yaml.Node {
@@ -77,7 +78,10 @@ func mergeKptfiles(b, u, l *yaml.Node, followUpstream bool) (*yaml.Node, []lost,
 	}
 	if followUpstream {
 		for _, field := range []string{"upstream", "upstreamLock"} {
-			n = setField(n, field, child(u, field), u)
+			n = setField(n, field, yamltree.Child(u, field), u)
+			if yamltree.Child(u, field) == nil && equal(yamltree.Child(b, field), yamltree.Child(n, field)) {
+				n = without(n, field)
+			}
 		}
 	}
 	return n, d.lost, nil
@@ -86,7 +90,7 @@ func mergeKptfiles(b, u, l *yaml.Node, followUpstream bool) (*yaml.Node, []lost,
 // inherited cuts a Kptfile down to what a package takes from its upstream; one
 // that is missing has nothing but its type.
 func inherited(n, like *yaml.Node) *yaml.Node {
-	if !isMap(n) {
+	if !yamltree.IsMap(n) {
 		n = &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap, Content: typeOf(like)}
 	}
 	n = without(n, "upstream", "upstreamLock")
@@ -102,9 +106,9 @@ func inherited(n, like *yaml.Node) *yaml.Node {
 
 func typeOf(n *yaml.Node) []*yaml.Node {
 	var out []*yaml.Node
-	for i := 0; isMap(n) && i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i].Value; k == "apiVersion" || k == "kind" {
-			out = append(out, n.Content[i], n.Content[i+1])
+	for k, v := range yamltree.Fields(n) {
+		if k.Value == "apiVersion" || k.Value == "kind" {
+			out = append(out, k, v)
 		}
 	}
 	return out
@@ -113,13 +117,13 @@ func typeOf(n *yaml.Node) []*yaml.Node {
 // without returns a mapping without some fields; nil where that leaves
 // nothing.
 func without(n *yaml.Node, fields ...string) *yaml.Node {
-	if !isMap(n) {
+	if !yamltree.IsMap(n) {
 		return n
 	}
 	var content []*yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if !slices.Contains(fields, n.Content[i].Value) {
-			content = append(content, n.Content[i], n.Content[i+1])
+	for k, v := range yamltree.Fields(n) {
+		if !slices.Contains(fields, k.Value) {
+			content = append(content, k, v)
 		}
 	}
 	if len(content) == len(n.Content) {
@@ -133,7 +137,7 @@ func without(n *yaml.Node, fields ...string) *yaml.Node {
 
 // below replaces the value of one field; nil drops it.
 func below(n *yaml.Node, field string, change func(*yaml.Node) *yaml.Node) *yaml.Node {
-	v := child(n, field)
+	v := yamltree.Child(n, field)
 	if v == nil {
 		return n
 	}
@@ -145,21 +149,17 @@ func below(n *yaml.Node, field string, change func(*yaml.Node) *yaml.Node) *yaml
 		return without(n, field)
 	}
 	content := slices.Clone(n.Content)
-	for i := 0; i+1 < len(content); i += 2 {
-		if content[i].Value == field {
-			content[i+1] = nv
-		}
-	}
+	content[yamltree.Index(n, field)+1] = nv
 	return with(n, content)
 }
 
 // withoutRendered drops the condition that tells how upstream was rendered.
 func withoutRendered(n *yaml.Node) *yaml.Node {
-	if !isList(n) {
+	if !yamltree.IsSeq(n) {
 		return n
 	}
 	kept := slices.DeleteFunc(slices.Clone(n.Content), func(c *yaml.Node) bool {
-		return text(c, "type") == kptfilev1.ConditionTypeRendered
+		return yamltree.Text(c, "type") == kptfilev1.ConditionTypeRendered
 	})
 	switch len(kept) {
 	case len(n.Content):
@@ -173,16 +173,15 @@ func withoutRendered(n *yaml.Node) *yaml.Node {
 // setField gives a mapping a field of upstream, in the place that Kptfiles have
 // it where it is new; nil changes nothing.
 func setField(n *yaml.Node, field string, v, from *yaml.Node) *yaml.Node {
-	if v == nil || equal(child(n, field), v) {
+	if v == nil || equal(yamltree.Child(n, field), v) {
 		return n
 	}
-	if child(n, field) != nil {
+	if yamltree.Child(n, field) != nil {
 		return below(n, field, func(*yaml.Node) *yaml.Node { return adopt(v) })
 	}
 	at := 0
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		switch n.Content[i].Value {
-		case "apiVersion", "kind", "metadata", "upstream":
+	for _, key := range []string{"apiVersion", "kind", "metadata", "upstream"} {
+		if i := yamltree.Index(n, key); i >= at {
 			at = i + 2
 		}
 	}
@@ -212,8 +211,8 @@ func (m *merger) mergeKptfile(u *unit, c change, followUpstream bool) error {
 		return fmt.Errorf("merging %s: %w", c.path, err)
 	}
 	m.note(c.path, newItem(l), lost)
-	if !same(n, ynode(l)) {
-		m.out.Kptfile(u.dir).Replace(yaml.NewRNode(copyTree(n)))
+	if !yamltree.SameText(n, ynode(l)) {
+		m.out.Kptfile(u.dir).Replace(yaml.NewRNode(yamltree.Copy(n)))
 		m.touched[c.path] = true
 	}
 	return nil

@@ -4,11 +4,13 @@ import (
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // list merges two lists by the nature of their items.
 func (d *doc) list(f schemaField, b, u, l *yaml.Node) *yaml.Node {
-	if !isList(b) {
+	if !yamltree.IsSeq(b) {
 		b = nil
 	}
 	if f.set && scalars(u) && scalars(l) {
@@ -27,13 +29,6 @@ func scalars(n *yaml.Node) bool {
 		}
 	}
 	return true
-}
-
-func items(n *yaml.Node) []*yaml.Node {
-	if n == nil {
-		return nil
-	}
-	return n.Content
 }
 
 // set merges lists whose order does not count: local order, then what is new
@@ -59,7 +54,7 @@ func (d *doc) set(b, u, l *yaml.Node) *yaml.Node {
 
 func members(n *yaml.Node) map[string]bool {
 	m := map[string]bool{}
-	for _, c := range items(n) {
+	for _, c := range yamltree.Items(n) {
 		m[c.Value] = true
 	}
 	return m
@@ -177,7 +172,7 @@ func fresh(items []*yaml.Node, base []int) (nodes []*yaml.Node, at []int) {
 
 // keyed merges lists of maps item by item.
 func (d *doc) keyed(m *matcher, s *schema, b, u, l *yaml.Node) *yaml.Node {
-	t := match(m, items(b), items(u), items(l))
+	t := match(m, yamltree.Items(b), yamltree.Items(u), yamltree.Items(l))
 	merged := make([]*yaml.Node, len(t.l)) // by local item; nil is deleted
 	for k, n := range t.l {
 		merged[k] = d.keyedItem(t, s, k, n)

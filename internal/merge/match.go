@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // matcher says which items of two versions of a list are the same thing.
@@ -80,13 +82,13 @@ func (t tier) pair(a, b []*yaml.Node, ab []int, taken []bool) {
 func pairGroup(a, b []*yaml.Node, is, js []int, ab []int, taken []bool) {
 	byDigest := map[uint64][]int{}
 	for _, j := range js {
-		d := digest(b[j])
+		d := yamltree.Hash(b[j])
 		byDigest[d] = append(byDigest[d], j)
 	}
 	for _, i := range is {
-		if c := byDigest[digest(a[i])]; len(c) > 0 {
+		if c := byDigest[yamltree.Hash(a[i])]; len(c) > 0 {
 			ab[i], taken[c[0]] = c[0], true
-			byDigest[digest(a[i])] = c[1:]
+			byDigest[yamltree.Hash(a[i])] = c[1:]
 		}
 	}
 	var ri, rj []int
@@ -114,7 +116,7 @@ func pairGroup(a, b []*yaml.Node, is, js []int, ab []int, taken []bool) {
 func matcherFor(f schemaField, lists ...*yaml.Node) *matcher {
 	var items []*yaml.Node
 	for _, l := range lists {
-		if isList(l) {
+		if yamltree.IsSeq(l) {
 			items = append(items, l.Content...)
 		}
 	}
@@ -122,7 +124,7 @@ func matcherFor(f schemaField, lists ...*yaml.Node) *matcher {
 		return nil
 	}
 	for _, it := range items {
-		if !isMap(it) {
+		if !yamltree.IsMap(it) {
 			return nil
 		}
 	}
@@ -171,7 +173,7 @@ var guesses = [][]string{
 func allHave(items []*yaml.Node, keys []string) bool {
 	for _, it := range items {
 		for _, k := range keys {
-			if text(it, k) == "" {
+			if yamltree.Text(it, k) == "" {
 				return false
 			}
 		}
@@ -215,12 +217,12 @@ func keyMatcher(keys []string) *matcher {
 // missing. A protocol is TCP unless it says otherwise.
 func joined(keys []string) func(*yaml.Node) string {
 	if len(keys) == 1 {
-		return func(n *yaml.Node) string { return text(n, keys[0]) }
+		return func(n *yaml.Node) string { return yamltree.Text(n, keys[0]) }
 	}
 	return func(n *yaml.Node) string {
 		var b strings.Builder
 		for i, k := range keys {
-			v := text(n, k)
+			v := yamltree.Text(n, k)
 			if v == "" && i == 0 {
 				return ""
 			}
@@ -238,7 +240,7 @@ func label(keys []string) func(*yaml.Node) string {
 	return func(n *yaml.Node) string {
 		var parts []string
 		for _, k := range keys {
-			if v := text(n, k); v != "" {
+			if v := yamltree.Text(n, k); v != "" {
 				parts = append(parts, k+"="+v)
 			}
 		}
@@ -252,13 +254,13 @@ func label(keys []string) func(*yaml.Node) string {
 var functionMatcher = &matcher{
 	added: 2,
 	id: func(n *yaml.Node) string {
-		if name := text(n, "name"); name != "" {
+		if name := yamltree.Text(n, "name"); name != "" {
 			return "name " + name
 		}
 		return program(n)
 	},
 	label: func(n *yaml.Node) string {
-		if name := text(n, "name"); name != "" {
+		if name := yamltree.Text(n, "name"); name != "" {
 			return "[name=" + name + "]"
 		}
 		return "[" + program(n) + "]"
@@ -266,7 +268,7 @@ var functionMatcher = &matcher{
 	tiers: []tier{
 		{key: joined([]string{"name"}), inOrder: true},
 		{key: func(n *yaml.Node) string {
-			if text(n, "name") != "" {
+			if yamltree.Text(n, "name") != "" {
 				return ""
 			}
 			return program(n)
@@ -277,10 +279,10 @@ var functionMatcher = &matcher{
 
 // program is what a function runs: "image=registry/path" or "exec=path".
 func program(n *yaml.Node) string {
-	if e := text(n, "exec"); e != "" {
+	if e := yamltree.Text(n, "exec"); e != "" {
 		return "exec=" + e
 	}
-	image, _, _ := strings.Cut(text(n, "image"), "@")
+	image, _, _ := strings.Cut(yamltree.Text(n, "image"), "@")
 	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
 		image = image[:i]
 	}

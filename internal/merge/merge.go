@@ -1,14 +1,9 @@
 // Package merge brings a new upstream into a locally edited package: the
-// three-way merge behind every update of a variant (design section 5).
+// three-way merge behind every update of a variant
+// (docs/design/hydration-and-update.md#update).
 //
 // Three packages go in, one comes out, with a list of what could not be had
-// both ways:
-//
-//	res, err := merge.Packages(base, upstream, local, merge.Options{})
-//	for _, c := range res.Conflicts {
-//		fmt.Println(c) // cm.yaml: ConfigMap app: data.color: upstream wins with "blue"; local was "green"
-//	}
-//	files, err := res.Package.Files()
+// both ways.
 //
 // The rules are kpt's resource-merge, bettered where kpt loses an edit:
 //
@@ -25,11 +20,17 @@
 //   - A true conflict is one field that both sides changed differently. Upstream
 //     wins, and the lost value is a [Conflict]. A field that local deleted and
 //     upstream changed comes back whole, never as a fragment.
+//   - A value that is only written another way (16 for 0x10) is no change.
 //   - What has an identity (a resource, a file, a subpackage, an item of a keyed
 //     list) and was deleted locally stays deleted. A resource, file or
 //     subpackage that upstream deleted goes too, unless it was edited locally;
 //     an item of a list that upstream deleted goes in any case. Both are
 //     reported.
+//   - A subpackage with an upstream of its own is merged as any other; one that
+//     local points at another upstream than base does is left alone, with all
+//     that is in it.
+//   - After each merge a file that upstream changed and nobody edited must be as
+//     upstream has it, or the merge fails.
 //
 // The package is pure: no file system, no network, no clock. Cost is linear in
 // the size of what changed.
@@ -97,7 +98,8 @@ type Stats struct {
 // Errors: [*ModifiedError] where the strategy is fast-forward and local
 // differs from base, [*DuplicateError] where a resource that upstream changed
 // occurs twice in one file, and an error that names an unknown strategy. All of
-// them are joined.
+// them are joined. A [*NotFollowedError] says that the merge went wrong: each
+// result is checked before it is handed out.
 func Packages(base, upstream, local *krm.Package, o Options) (*Result, error) {
 	m := newMerger(base, upstream, local, o)
 	var err error
@@ -112,6 +114,9 @@ func Packages(base, upstream, local *krm.Package, o Options) (*Result, error) {
 		err = m.copyMerge()
 	default:
 		err = fmt.Errorf("update strategy %q is unknown: use one of %v", o.Strategy, kptfilev1.UpdateStrategiesAsStrings())
+	}
+	if err == nil {
+		err = m.check()
 	}
 	if err != nil {
 		return nil, err

@@ -11,7 +11,9 @@ import (
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // UpstreamIdentifier is the annotation in which kpt keeps what a resource was
@@ -54,16 +56,13 @@ func marked(r *krm.Resource) bool {
 	if path.Base(r.Path()) == kptfilev1.KptFileName {
 		return false
 	}
-	meta := child(r.Node().YNode(), yaml.MetadataField)
-	return isMap(meta) && (r.Name() != "" || r.Namespace() != "" || len(entries(child(meta, "labels"))) > 0)
+	meta := yamltree.Child(r.Node().YNode(), yaml.MetadataField)
+	return yamltree.IsMap(meta) && (r.Name() != "" || r.Namespace() != "" || len(entries(yamltree.Child(meta, "labels"))) > 0)
 }
 
 func upstreamIdentifier(r *krm.Resource) string {
 	id := identity(r)
-	if id.Namespace == "" {
-		id.Namespace = "default"
-	}
-	return strings.Join([]string{id.Group, id.Kind, id.Namespace, id.Name}, "|")
+	return strings.Join([]string{id.Group, id.Kind, api.NamespaceOr(id.Namespace), id.Name}, "|")
 }
 
 // addComments writes the comment behind "metadata:" of each resource of a
@@ -72,7 +71,7 @@ func addComments(data []byte, rs []*krm.Resource, called func(*krm.Resource) (na
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	for _, r := range rs {
 		root := r.Node().YNode()
-		meta := child(root, yaml.MetadataField)
+		meta := yamltree.Child(root, yaml.MetadataField)
 		at := r.Line() - root.Line + metadataKey(root).Line - 1
 		if meta.Style&yaml.FlowStyle != 0 || root.Style&yaml.FlowStyle != 0 || at < 0 || at >= len(lines) {
 			continue

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // doc is the merge of three versions of one document. Values are nodes, nil
@@ -26,9 +28,9 @@ type lost struct {
 // value merges one value. It returns l itself where nothing changes.
 func (d *doc) value(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	switch {
-	case same(b, u):
+	case yamltree.SameText(b, u):
 		return l
-	case same(b, l):
+	case yamltree.SameText(b, l):
 		return adopt(u)
 	case isNull(b) || isNull(u) || isNull(l):
 		return d.null(f, b, u, l)
@@ -43,11 +45,11 @@ func (d *doc) value(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 // both merges a value that both sides have.
 func (d *doc) both(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	switch {
-	case isMap(u) && isMap(l) && plainKeys(u) && plainKeys(l):
+	case yamltree.IsMap(u) && yamltree.IsMap(l) && plainKeys(u) && plainKeys(l):
 		return comments(b, u, d.mapping(f.next, b, u, l))
-	case isList(u) && isList(l):
+	case yamltree.IsSeq(u) && yamltree.IsSeq(l):
 		return comments(b, u, d.list(f, b, u, l))
-	case isScalar(u) && isScalar(l):
+	case yamltree.IsScalar(u) && yamltree.IsScalar(l):
 		return comments(b, u, d.scalar(b, u, l))
 	case equal(b, u):
 		return l
@@ -94,7 +96,7 @@ func (d *doc) goneUpstream(f schemaField, b, l *yaml.Node) *yaml.Node {
 	if equal(b, l) {
 		return nil
 	}
-	if b.Kind != l.Kind || isScalar(l) || isMap(l) && !plainKeys(l) {
+	if b.Kind != l.Kind || yamltree.IsScalar(l) || yamltree.IsMap(l) && !plainKeys(l) {
 		d.conflict(b, nil, l, Upstream)
 		return nil
 	}
@@ -125,9 +127,9 @@ func (d *doc) additions(f schemaField, b, u *yaml.Node) (*yaml.Node, bool) {
 	switch {
 	case equal(b, u):
 		return nil, true
-	case isMap(b) && isMap(u) && plainKeys(b) && plainKeys(u):
+	case yamltree.IsMap(b) && yamltree.IsMap(u) && plainKeys(b) && plainKeys(u):
 		return d.addedFields(f.next, b, u)
-	case isList(b) && isList(u):
+	case yamltree.IsSeq(b) && yamltree.IsSeq(u):
 		return d.addedItems(f, b, u)
 	}
 	return nil, false
@@ -136,8 +138,7 @@ func (d *doc) additions(f schemaField, b, u *yaml.Node) (*yaml.Node, bool) {
 func (d *doc) addedFields(s *schema, b, u *yaml.Node) (*yaml.Node, bool) {
 	eb := entries(b)
 	var added []*yaml.Node
-	for i := 0; i+1 < len(u.Content); i += 2 {
-		k, v := u.Content[i], u.Content[i+1]
+	for k, v := range yamltree.Fields(u) {
 		old, ok := eb[k.Value]
 		if !ok {
 			added = append(added, adopt(k), adopt(v))
@@ -184,8 +185,7 @@ func (d *doc) mapping(s *schema, b, u, l *yaml.Node) *yaml.Node {
 	el := entries(l)
 	o := newOrder[entry](len(l.Content) / 2)
 	changed := false
-	for i := 0; i+1 < len(l.Content); i += 2 {
-		k, v := l.Content[i], l.Content[i+1]
+	for k, v := range yamltree.Fields(l) {
 		if el[k.Value].key != k { // an earlier one of two fields of one name
 			changed = true
 			continue
@@ -200,23 +200,20 @@ func (d *doc) mapping(s *schema, b, u, l *yaml.Node) *yaml.Node {
 		changed = changed || nk != k || nv != v
 		o.keep(k.Value, entry{nk, nv}, nu.key != nil && (nb.key != nil || b == nil))
 	}
-	if isMap(u) {
-		for i := 0; i+1 < len(u.Content); i += 2 {
-			k, v := u.Content[i], u.Content[i+1]
-			if eu[k.Value].key != k {
-				continue
-			}
-			if _, ok := el[k.Value]; ok {
-				o.pass(k.Value)
-				continue
-			}
-			nv := d.at(k.Value, func() *yaml.Node { return d.value(s.field(k.Value), eb[k.Value].val, v, nil) })
-			if nv == nil {
-				continue
-			}
-			changed = true
-			o.insert(entry{adopt(k), nv})
+	for k, v := range yamltree.Fields(u) {
+		if eu[k.Value].key != k {
+			continue
 		}
+		if _, ok := el[k.Value]; ok {
+			o.pass(k.Value)
+			continue
+		}
+		nv := d.at(k.Value, func() *yaml.Node { return d.value(s.field(k.Value), eb[k.Value].val, v, nil) })
+		if nv == nil {
+			continue
+		}
+		changed = true
+		o.insert(entry{adopt(k), nv})
 	}
 	if !changed {
 		return l

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // resourceMerge merges unit by unit.
@@ -18,7 +19,7 @@ func (m *merger) resourceMerge() error {
 	}
 	var errs []error
 	for _, u := range m.sortedUnits() {
-		if u.dir != "." && m.remote(u) {
+		if u.dir != "." && m.independent(u) {
 			continue
 		}
 		errs = append(errs, m.mergeUnit(u))
@@ -33,8 +34,8 @@ func (m *merger) resourceMerge() error {
 // followsOther says whether local was pointed at another upstream than base.
 func (m *merger) followsOther() bool {
 	b, l := ynode(m.b.kptfile(".")), ynode(m.l.kptfile("."))
-	was := child(child(b, "upstream"), "git")
-	return child(b, "upstream") != nil && !equal(was, child(child(l, "upstream"), "git"))
+	was := yamltree.Path(b, "upstream", "git")
+	return yamltree.Child(b, "upstream") != nil && !equal(was, yamltree.Path(l, "upstream", "git"))
 }
 
 // mergeUnit decides what becomes of a package as a whole, and merges what needs
@@ -306,10 +307,10 @@ func (w *unitMerge) notePlaces(t *tuple) {
 
 // count notes who changed a resource.
 func (w *unitMerge) count(t *tuple) {
-	if same(t.u.tree(), t.l.tree()) || same(t.b.tree(), t.u.tree()) {
+	if yamltree.SameText(t.u.tree(), t.l.tree()) || yamltree.SameText(t.b.tree(), t.u.tree()) {
 		return
 	}
-	if same(t.b.tree(), t.l.tree()) {
+	if yamltree.SameText(t.b.tree(), t.l.tree()) {
 		w.stats.ResourcesChanged++
 		return
 	}
@@ -323,11 +324,11 @@ func (w *unitMerge) move(t *tuple, n *yaml.Node) {
 	switch {
 	case w.whole[t.u.path]:
 		w.drop(t.l)
-		if !same(n, t.u.tree()) {
+		if !yamltree.SameText(n, t.u.tree()) {
 			w.set(t.u, n)
 		}
 	case w.whole[t.l.path] || r == nil: // its file is gone
-		w.add(t.u.path, copyTree(n))
+		w.add(t.u.path, yamltree.Copy(n))
 	default:
 		w.set(t.l, n)
 		r.Move(t.u.path)
@@ -338,8 +339,8 @@ func (w *unitMerge) move(t *tuple, n *yaml.Node) {
 // set gives a resource of the merged package its merged tree.
 func (w *unitMerge) set(it *item, n *yaml.Node) {
 	if r := w.handle(it); r != nil {
-		r.Replace(yaml.NewRNode(copyTree(n)))
-		w.touched[it.path] = true
+		r.Replace(yaml.NewRNode(yamltree.Copy(n)))
+		w.touched[it.path] = w.touched[it.path] || !yamltree.SameValue(n, it.tree())
 	}
 }
 

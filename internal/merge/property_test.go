@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // rounds is how many random packages a property is tried on.
@@ -103,7 +104,7 @@ func (m model) marked(t testing.TB, mark string) *krm.Package {
 func eachNamed(n *yaml.Node, id string, visit func(id string, name *yaml.Node)) {
 	if n.Kind == yaml.SequenceNode {
 		for _, it := range n.Content {
-			if name := child(it, "name"); name != nil {
+			if name := yamltree.Child(it, "name"); name != nil {
 				eachNamed(it, id+"/"+name.Value, visit)
 			}
 		}

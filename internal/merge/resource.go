@@ -5,7 +5,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // mergeTrees merges three versions of a resource. It returns local itself where
@@ -20,7 +20,7 @@ func mergeTrees(s *schema, b, u, l *yaml.Node, secret bool) (*yaml.Node, []lost,
 	}
 	d := &doc{secret: secret}
 	n := d.value(schemaField{next: s}, trees[0], trees[1], trees[2])
-	if n == nil || n == trees[2] || same(n, trees[2]) {
+	if n == nil || n == trees[2] || yamltree.SameText(n, trees[2]) {
 		return l, d.lost, nil
 	}
 	return n, d.lost, nil
@@ -29,19 +29,17 @@ func mergeTrees(s *schema, b, u, l *yaml.Node, secret bool) (*yaml.Node, []lost,
 // mergeItems merges the trees of a tuple that both sides have.
 func (m *merger) mergeItems(t *tuple, path string) (*yaml.Node, error) {
 	b, u, l := t.b.tree(), t.u.tree(), t.l.tree()
-	if same(u, l) {
+	if yamltree.SameText(u, l) {
 		return l, nil
 	}
 	s := schemaFor(t.u.r.APIVersion(), t.u.r.Kind())
-	n, lost, err := mergeTrees(s, b, u, l, isSecret(t.l.key))
+	n, lost, err := mergeTrees(s, b, u, l, t.l.key.IsSecret())
 	if err != nil {
 		return nil, fmt.Errorf("merging %s in %s: %w", t.l.shown(), path, err)
 	}
 	m.note(path, t.l, lost)
 	return n, nil
 }
-
-func isSecret(id krm.ID) bool { return id.Group == "" && id.Kind == "Secret" }
 
 // note turns the conflicts of a document into those of the package.
 func (m *merger) note(path string, it *item, found []lost) {
@@ -63,19 +61,7 @@ func (m *merger) noteWhole(t *tuple) {
 	if it == nil {
 		it = t.u
 	}
-	d := &doc{secret: isSecret(it.key)}
+	d := &doc{secret: it.key.IsSecret()}
 	d.conflict(t.b.tree(), t.u.tree(), t.l.tree(), Local)
 	m.note(it.path, it, d.lost)
-}
-
-// copyTree returns an independent copy of a tree, positions included.
-func copyTree(n *yaml.Node) *yaml.Node {
-	c := *n
-	if n.Content != nil {
-		c.Content = make([]*yaml.Node, len(n.Content))
-		for i := range n.Content {
-			c.Content[i] = copyTree(n.Content[i])
-		}
-	}
-	return &c
 }

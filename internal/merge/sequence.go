@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // maxTable bounds the table of the exact comparison of two lists; longer lists
@@ -45,7 +47,7 @@ func (d *doc) sequence(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 func digests(n *yaml.Node) []uint64 {
 	out := make([]uint64, len(n.Content))
 	for i, c := range n.Content {
-		out[i] = digest(c)
+		out[i] = yamltree.Hash(c)
 	}
 	return out
 }
@@ -69,7 +71,7 @@ func withoutGone(out []*yaml.Node, forced map[*yaml.Node]bool, hb, hu, hl []uint
 	seen := make(map[uint64]bool, len(out))
 	var kept []*yaml.Node
 	for _, n := range out {
-		h := digest(n)
+		h := yamltree.Hash(n)
 		if seen[h] || inB[h] && !(inU[h] && inL[h]) && !forced[n] {
 			continue
 		}
@@ -332,11 +334,11 @@ func alike(a, b []*yaml.Node) bool {
 func missing(us, ls []*yaml.Node) []*yaml.Node {
 	have := map[uint64]int{}
 	for _, n := range ls {
-		have[digest(n)]++
+		have[yamltree.Hash(n)]++
 	}
 	var out []*yaml.Node
 	for _, n := range us {
-		h := digest(n)
+		h := yamltree.Hash(n)
 		if have[h] > 0 {
 			have[h]--
 			continue
@@ -351,11 +353,11 @@ func missing(us, ls []*yaml.Node) []*yaml.Node {
 func applied(bs, us, ls []*yaml.Node) bool {
 	left := map[uint64]int{} // of base, what upstream deleted
 	for _, n := range bs {
-		left[digest(n)]++
+		left[yamltree.Hash(n)]++
 	}
 	var added []uint64
 	for _, n := range us {
-		h := digest(n)
+		h := yamltree.Hash(n)
 		if left[h] > 0 {
 			left[h]--
 			continue
@@ -363,7 +365,7 @@ func applied(bs, us, ls []*yaml.Node) bool {
 		added = append(added, h)
 	}
 	for _, n := range ls {
-		h := digest(n)
+		h := yamltree.Hash(n)
 		if len(added) > 0 && added[0] == h {
 			added = added[1:]
 			continue
@@ -388,11 +390,11 @@ func deletions(r []hunk) bool {
 func inBoth(us, ls []*yaml.Node) []*yaml.Node {
 	inU := map[uint64]int{}
 	for _, n := range us {
-		inU[digest(n)]++
+		inU[yamltree.Hash(n)]++
 	}
 	var out []*yaml.Node
 	for _, n := range ls {
-		if h := digest(n); inU[h] > 0 {
+		if h := yamltree.Hash(n); inU[h] > 0 {
 			inU[h]--
 			out = append(out, n)
 		}
@@ -408,7 +410,7 @@ func (s *seqMerge) pairwise(bs, us, ls []*yaml.Node, at int) bool {
 	}
 	var out []*yaml.Node
 	for i := range bs {
-		if !isMap(bs[i]) || !isMap(us[i]) || !isMap(ls[i]) {
+		if !yamltree.IsMap(bs[i]) || !yamltree.IsMap(us[i]) || !yamltree.IsMap(ls[i]) {
 			return false
 		}
 		n, lost := s.d.try(func() *yaml.Node {

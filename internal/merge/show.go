@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const (
@@ -60,12 +62,15 @@ func redact(n *yaml.Node, secret bool) *yaml.Node {
 	case yaml.ScalarNode:
 		c.Value = userinfo.ReplaceAllString(n.Value, "://…@")
 		c.Style = n.Style & (yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle)
+		if strings.Contains(c.Value, "\n") {
+			c.Style = yaml.DoubleQuotedStyle // its lines are told apart in one
+		}
 		return c
 	case yaml.AliasNode:
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: "*" + n.Value}
 	}
 	c.Style = yaml.FlowStyle
-	variable := credential.MatchString(text(n, "name"))
+	variable := credential.MatchString(yamltree.Text(n, "name"))
 	for i := 0; i < len(n.Content); i++ {
 		if n.Kind != yaml.MappingNode || i+1 == len(n.Content) {
 			c.Content = append(c.Content, redact(n.Content[i], false))
@@ -75,7 +80,7 @@ func redact(n *yaml.Node, secret bool) *yaml.Node {
 		i++
 		hide := secret && (k.Value == "data" || k.Value == "stringData") || variable && k.Value == "value"
 		shown := &yaml.Node{Kind: yaml.ScalarNode, Value: redacted}
-		if !hide && !(isCredential(k.Value) && isScalar(v)) {
+		if !hide && !(isCredential(k.Value) && yamltree.IsScalar(v)) {
 			shown = redact(v, false)
 		}
 		c.Content = append(c.Content, redact(k, false), shown)

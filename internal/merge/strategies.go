@@ -9,6 +9,8 @@ import (
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // ErrModified is what a ModifiedError is.
@@ -32,7 +34,7 @@ func (e *ModifiedError) Is(target error) bool { return target == ErrModified }
 func (m *merger) fastForward() error {
 	var modified []string
 	for _, u := range m.sortedUnits() {
-		if u.dir != "." && m.remote(u) {
+		if u.dir != "." && m.independent(u) {
 			continue
 		}
 		for _, p := range u.paths {
@@ -79,16 +81,16 @@ func (m *merger) clearRendered() {
 		return below(s, "conditions", withoutRendered)
 	})
 	if cleared != n {
-		k.Replace(yaml.NewRNode(copyTree(cleared)))
+		k.Replace(yaml.NewRNode(yamltree.Copy(cleared)))
 		m.touched[kptfilev1.KptFileName] = true
 	}
 }
 
 // replace gives local the files of upstream, but for the identity of the root
-// and for remote subpackages.
+// and for subpackages that follow an upstream of their own.
 func (m *merger) replace() error {
 	for _, u := range m.sortedUnits() {
-		if u.dir != "." && m.remote(u) {
+		if u.dir != "." && m.independent(u) {
 			continue
 		}
 		for _, p := range u.paths {

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // version is one of the three inputs, indexed.
@@ -110,11 +111,12 @@ func (v *version) exists(u *unit) bool {
 	return false
 }
 
-// remote says whether a unit is a subpackage that local follows from an
-// upstream of its own, or is within one: only its own update changes it.
-func (m *merger) remote(u *unit) bool {
+// independent says whether local points a unit, or what it is within, at
+// another upstream than base has for it: only its own update changes it then.
+func (m *merger) independent(u *unit) bool {
 	for dir := u.dir; dir != "."; dir = path.Dir(dir) {
-		if k := m.l.kptfile(dir); k != nil && child(k.Node().YNode(), "upstream") != nil {
+		b, l := yamltree.Child(ynode(m.b.kptfile(dir)), "upstream"), yamltree.Child(ynode(m.l.kptfile(dir)), "upstream")
+		if l != nil && !equal(without(b, "updateStrategy"), without(l, "updateStrategy")) {
 			return true
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/variform/variform/api/config/v1alpha1"
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -13,22 +13,24 @@ type Options struct {
 	// Dir is the folder of the package in a tree of packages, "" for its root.
 	Dir string
 	// Context holds the objects that can be injected; nil holds none.
-	Context *injector.Context
-	// AllowKinds names kinds that are injected only by leave (design section 6).
+	Context *injection.Context
+	// AllowKinds names kinds that are injected only by leave
+	// (docs/design/injection.md#secrets).
 	AllowKinds []string
 	// DropStale removes the injection conditions of points that are gone; for
 	// callers that have the whole package, not a selection of it.
 	DropStale bool
 	// Points, where not nil, are the injection points to fill instead of all.
-	Points []injector.Point
+	Points []injection.Point
 }
 
-// Apply makes a variant's mutations in the seed's order: package context,
-// pipeline, injection. The package should be a clone: after an error it may be
-// changed in part. All errors are returned at once, joined.
+// Apply makes a variant's mutations in the order of Porch's PackageVariant
+// design: package context, pipeline, injection. The package should be a clone:
+// after an error it may be changed in part. All errors are returned at once,
+// joined.
 //
 // The report says what was injected; it is nil where injection failed.
-func Apply(p *krm.Package, pv *v1alpha1.PackageVariant, opts Options) (*injector.Report, error) {
+func Apply(p *krm.Package, pv *v1alpha1.PackageVariant, opts Options) (*injection.Report, error) {
 	if _, err := Kptfile(p, opts.Dir); err != nil {
 		return nil, err
 	}
@@ -38,9 +40,9 @@ func Apply(p *krm.Package, pv *v1alpha1.PackageVariant, opts Options) (*injector
 	}
 	points := opts.Points
 	if points == nil {
-		points = injector.Find(p)
+		points = injection.Find(p)
 	}
-	report, err := injector.InjectInto(p, points, injector.Request{
+	report, err := injection.InjectInto(p, points, injection.Request{
 		Namespace: pv.Namespace, Dir: opts.Dir, Injectors: pv.Spec.Injectors,
 		Context: opts.Context, AllowKinds: opts.AllowKinds, DropStale: opts.DropStale,
 	})

@@ -2,15 +2,17 @@ package mutate
 
 import (
 	"errors"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // CloneOptions says what a cloned package becomes.
@@ -25,18 +27,19 @@ type CloneOptions struct {
 	// Owner is who the package belongs to from now on.
 	Owner Owner
 	// Labels and Annotations of the variant are set on the Kptfile, at creation
-	// only (seed 002, "Basic Spec Fields"). Annotations under AnnotationPrefix
-	// are refused.
+	// only (Porch's PackageVariant design, "Basic Spec Fields"). Annotations
+	// under AnnotationPrefix are refused.
 	Labels, Annotations map[string]string
 	// Deployment says that the downstream's repository is a deployment
 	// repository: a package context is made where it is missing.
 	Deployment bool
 }
 
-// Clone returns a new package with the upstream's content (design section 5,
-// step 1). The upstream is not changed. Subpackages keep their Kptfiles, but
-// no Kptfile keeps the upstream's ownership, and the root none of the
-// conditions that an injection wrote. All errors are returned at once.
+// Clone returns a new package with the upstream's content
+// (docs/design/hydration-and-update.md#from-inputs-to-a-package, step 1). The
+// upstream is not changed. Subpackages keep their Kptfiles, but no Kptfile
+// keeps the upstream's ownership, and the root none of the conditions that an
+// injection wrote. All errors are returned at once.
 func Clone(upstream *krm.Package, opts CloneOptions) (*krm.Package, error) {
 	name := path.Base(path.Clean("/" + opts.Path))
 	if name == "/" {
@@ -49,7 +52,7 @@ func Clone(upstream *krm.Package, opts CloneOptions) (*krm.Package, error) {
 	errs := []error{refuseOwn(opts.Annotations)}
 	for _, r := range p.Resources() {
 		if isKptfile(r) && r.Path() != kptfilev1.KptFileName {
-			_, err := tree.Edit(r, func(root *yaml.Node) error { dropOwn(root); return nil })
+			_, err := r.Modify(func(root *yaml.Node) error { dropOwn(root); return nil })
 			errs = append(errs, inFile(r.Path(), err))
 		}
 	}
@@ -68,7 +71,7 @@ func isKptfile(r *krm.Resource) bool {
 // refuseOwn keeps a variant from forging ownership.
 func refuseOwn(annotations map[string]string) error {
 	var errs []error
-	for _, k := range tree.Keys(annotations) {
+	for _, k := range slices.Sorted(maps.Keys(annotations)) {
 		if strings.HasPrefix(k, AnnotationPrefix) {
 			errs = append(errs, fieldf("spec.annotations", "%q is Variform's own; choose another key", k))
 		}
@@ -79,12 +82,12 @@ func refuseOwn(annotations map[string]string) error {
 // adopt turns the upstream's Kptfile into the downstream's.
 func (o *CloneOptions) adopt(root *yaml.Node, name string) error {
 	dropOwn(root)
-	injector.DropConditions(root, func(string) bool { return true })
-	meta := tree.Ensure(root, kptfileOrder, "metadata")
+	injection.DropConditions(root, func(string) bool { return true })
+	meta := yamltree.Ensure(root, kptfileOrder, "metadata")
 	if meta == nil {
 		return fieldf("metadata", "must be a map")
 	}
-	tree.SetString(meta, metadataOrder, "name", name)
+	yamltree.SetString(meta, metadataOrder, "name", name)
 	return errors.Join(
 		setStrings(root, "labels", o.Labels),
 		setStrings(root, "annotations", o.Annotations),
@@ -95,21 +98,21 @@ func (o *CloneOptions) adopt(root *yaml.Node, name string) error {
 
 // dropOwn removes every annotation of Variform from a Kptfile.
 func dropOwn(root *yaml.Node) {
-	meta := tree.Child(root, "metadata")
-	annotations := tree.Child(meta, "annotations")
+	meta := yamltree.Child(root, "metadata")
+	annotations := yamltree.Child(meta, "annotations")
 	if annotations == nil || annotations.Kind != yaml.MappingNode {
 		return
 	}
 	var own []string
-	for i := 0; i+1 < len(annotations.Content); i += 2 {
-		if k := annotations.Content[i].Value; strings.HasPrefix(k, AnnotationPrefix) {
-			own = append(own, k)
+	for k := range yamltree.Fields(annotations) {
+		if strings.HasPrefix(k.Value, AnnotationPrefix) {
+			own = append(own, k.Value)
 		}
 	}
 	for _, k := range own {
-		tree.Remove(annotations, k)
+		yamltree.Remove(annotations, k)
 	}
 	if len(own) > 0 {
-		tree.RemoveEmpty(meta, "annotations")
+		yamltree.RemoveEmpty(meta, "annotations")
 	}
 }

@@ -3,13 +3,15 @@ package mutate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // reserved are the keys of the package context that kpt and Porch keep.
@@ -50,12 +52,12 @@ func packageOf(p *krm.Package, file string) string {
 // kpt and Porch give it.
 func cloneContext(p *krm.Package, name string, deployment bool) error {
 	if r := findContext(p, ""); r != nil {
-		_, err := tree.Edit(r, func(root *yaml.Node) error {
-			data := tree.Ensure(root, configMapKeys, "data")
+		_, err := r.Modify(func(root *yaml.Node) error {
+			data := yamltree.Ensure(root, configMapKeys, "data")
 			if data == nil {
 				return fieldf("data", "must be a map")
 			}
-			tree.SetString(data, []string{"name", "package-path"}, "name", name)
+			yamltree.SetString(data, []string{"name", "package-path"}, "name", name)
 			return nil
 		})
 		return inFile(r.Path(), err)
@@ -73,22 +75,22 @@ func cloneContext(p *krm.Package, name string, deployment bool) error {
 }
 
 func newContext(name string) *yaml.Node {
-	annotations := tree.Map()
-	tree.SetString(annotations, nil, localConfig, "true")
-	meta, data, root := tree.Map(), tree.Map(), tree.Map()
-	tree.SetString(meta, nil, "name", PackageContextName)
-	tree.Set(meta, nil, "annotations", annotations)
-	tree.SetString(data, nil, "name", name)
-	tree.SetString(root, nil, "apiVersion", "v1")
-	tree.SetString(root, nil, "kind", "ConfigMap")
-	tree.Set(root, nil, "metadata", meta)
-	tree.Set(root, nil, "data", data)
+	annotations := yamltree.Map()
+	yamltree.SetString(annotations, nil, localConfig, "true")
+	meta, data, root := yamltree.Map(), yamltree.Map(), yamltree.Map()
+	yamltree.SetString(meta, nil, "name", PackageContextName)
+	yamltree.Set(meta, nil, "annotations", annotations)
+	yamltree.SetString(data, nil, "name", name)
+	yamltree.SetString(root, nil, "apiVersion", "v1")
+	yamltree.SetString(root, nil, "kind", "ConfigMap")
+	yamltree.Set(root, nil, "metadata", meta)
+	yamltree.Set(root, nil, "data", data)
 	return root
 }
 
-// applyContext does spec.packageContext (seed 002, "Package Context
-// Injection"): it needs the ConfigMap, a removed key beats a given one, and the
-// reserved keys are refused.
+// applyContext does spec.packageContext (Porch's PackageVariant design,
+// "Package Context Injection"): it needs the ConfigMap, a removed key beats a
+// given one, and the reserved keys are refused.
 func applyContext(p *krm.Package, dir string, pc *v1alpha1.PackageContext) error {
 	if pc == nil || len(pc.Data) == 0 && len(pc.RemoveKeys) == 0 {
 		return nil
@@ -101,7 +103,7 @@ func applyContext(p *krm.Package, dir string, pc *v1alpha1.PackageContext) error
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	_, err := tree.Edit(r, func(root *yaml.Node) error { return setContext(root, pc) })
+	_, err := r.Modify(func(root *yaml.Node) error { return setContext(root, pc) })
 	return inFile(r.Path(), err)
 }
 
@@ -127,19 +129,19 @@ func refuseReserved(pc *v1alpha1.PackageContext) []error {
 }
 
 func setContext(root *yaml.Node, pc *v1alpha1.PackageContext) error {
-	data := tree.Child(root, "data")
+	data := yamltree.Child(root, "data")
 	if data == nil || data.Kind != yaml.MappingNode {
 		return fieldf("data", "must be a map that holds at least name")
 	}
-	data = tree.Ensure(root, configMapKeys, "data")
+	data = yamltree.Ensure(root, configMapKeys, "data")
 	remove := map[string]bool{}
 	for _, k := range pc.RemoveKeys {
 		remove[k] = true
-		tree.Remove(data, k)
+		yamltree.Remove(data, k)
 	}
-	for _, k := range tree.Keys(pc.Data) {
+	for _, k := range slices.Sorted(maps.Keys(pc.Data)) {
 		if !remove[k] {
-			tree.SetString(data, nil, k, pc.Data[k])
+			yamltree.SetString(data, nil, k, pc.Data[k])
 		}
 	}
 	return nil

@@ -1,10 +1,7 @@
-// Package mutate makes a variant's package from its upstream (design section
-// 5; seed 002, "Order of Mutations"): Clone is step 1 for a new downstream,
-// Apply is steps 2 to 4 for a new or an updated one.
-//
-//	pkg, err := mutate.Clone(upstream, mutate.CloneOptions{Path: "fleet/web", Deployment: true})
-//	done, err := mutate.Apply(pkg, variant, mutate.Options{Context: objects})
-//	files, err := pkg.Files()
+// Package mutate makes a variant's package from its upstream
+// (docs/design/hydration-and-update.md#from-inputs-to-a-package; Porch's
+// PackageVariant design, "Order of Mutations"): Clone is step 1 for a new
+// downstream, Apply is steps 2 to 4 for a new or an updated one.
 //
 // Every edit goes through krm.Resource.Edit and only where the result means
 // something else, so that the author's bytes survive and a second run changes
@@ -12,15 +9,14 @@
 package mutate
 
 import (
-	"strings"
-
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 )
 
 // AnnotationPrefix begins Variform's own annotations on a Kptfile. They belong
-// to one package and are never inherited from an upstream (design section 7).
+// to one package and are never inherited from an upstream
+// (docs/design/git.md#truth).
 const AnnotationPrefix = "variform.dev/"
 
 // The annotations of ownership, and of the pipeline functions whose names alone
@@ -43,16 +39,14 @@ const (
 // localConfig marks resources that are not deployed.
 const localConfig = "config.kubernetes.io/local-config"
 
-// Owner is who a package belongs to (design section 7). The zero Owner is nobody.
+// Owner is who a package belongs to (docs/design/git.md#truth). The zero Owner
+// is nobody.
 type Owner struct {
 	Variant        string // <manager>/<namespace>/<name>
 	Set            string // "" for a variant written by hand
 	DeletionPolicy string // "" means delete
 	For            string // <namespace>/<name> that it was first made for, "" for what was asked for
 }
-
-// Name is the variant's own name, the last part of Variant.
-func (o Owner) Name() string { return o.Variant[strings.LastIndex(o.Variant, "/")+1:] }
 
 // The places that new keys take, as kpt writes them.
 var (

@@ -3,14 +3,16 @@ package mutate
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // ErrNoKptfile says that a folder holds no Kptfile, or none that can be used.
@@ -27,7 +29,7 @@ func Kptfile(p *krm.Package, dir string) (*krm.Resource, error) {
 	if v := r.APIVersion(); v != kptfilev1.KptFileAPIVersion {
 		return nil, &Error{file, "apiVersion", fmt.Errorf("%w: it is %q and must be %q; bring the package to the present form first", ErrNoKptfile, v, kptfilev1.KptFileAPIVersion)}
 	}
-	if meta := tree.Child(r.Node().YNode(), "metadata"); meta != nil && meta.Kind != yaml.MappingNode && !tree.IsNull(meta) {
+	if meta := yamltree.Child(r.Node().YNode(), "metadata"); meta != nil && meta.Kind != yaml.MappingNode && !yamltree.IsNull(meta) {
 		return nil, &Error{file, "metadata", fmt.Errorf("%w: it must be a map", ErrNoKptfile)}
 	}
 	return r, nil
@@ -176,7 +178,7 @@ func editKptfile(p *krm.Package, dir string, change func(*yaml.Node) error) erro
 	if err != nil {
 		return err
 	}
-	_, err = tree.Edit(r, change)
+	_, err = r.Modify(change)
 	return inFile(r.Path(), err)
 }
 
@@ -194,9 +196,9 @@ func setOwner(root *yaml.Node, o Owner) error {
 // setAnnotation sets an annotation, or removes it where value is empty.
 func setAnnotation(root *yaml.Node, key, value string) error {
 	if value == "" {
-		meta := tree.Child(root, "metadata")
-		if a := tree.Child(meta, "annotations"); a != nil && tree.Remove(a, key) {
-			tree.RemoveEmpty(meta, "annotations")
+		meta := yamltree.Child(root, "metadata")
+		if a := yamltree.Child(meta, "annotations"); a != nil && yamltree.Remove(a, key) {
+			yamltree.RemoveEmpty(meta, "annotations")
 		}
 		return nil
 	}
@@ -208,16 +210,16 @@ func setStrings(root *yaml.Node, field string, values map[string]string) error {
 	if len(values) == 0 {
 		return nil
 	}
-	meta := tree.Ensure(root, kptfileOrder, "metadata")
+	meta := yamltree.Ensure(root, kptfileOrder, "metadata")
 	if meta == nil {
 		return fieldf("metadata", "must be a map")
 	}
-	m := tree.Ensure(meta, metadataOrder, field)
+	m := yamltree.Ensure(meta, metadataOrder, field)
 	if m == nil {
 		return fieldf("metadata."+field, "must be a map")
 	}
-	for _, k := range tree.Keys(values) {
-		tree.SetString(m, nil, k, values[k])
+	for _, k := range slices.Sorted(maps.Keys(values)) {
+		yamltree.SetString(m, nil, k, values[k])
 	}
 	return nil
 }
@@ -236,7 +238,7 @@ func upstreamNode(u *kptfilev1.Upstream) *yaml.Node {
 	if u == nil {
 		return nil
 	}
-	n := tree.Map()
+	n := yamltree.Map()
 	setFilled(n, "type", string(u.Type))
 	if g := u.Git; g != nil {
 		setMap(n, "git", "repo", g.Repo, "directory", g.Directory, "ref", g.Ref)
@@ -250,7 +252,7 @@ func lockNode(l *kptfilev1.Locator) *yaml.Node {
 	if l == nil {
 		return nil
 	}
-	n := tree.Map()
+	n := yamltree.Map()
 	setFilled(n, "type", string(l.Type))
 	if g := l.Git; g != nil {
 		setMap(n, "git", "repo", g.Repo, "directory", g.Directory, "ref", g.Ref, "commit", g.Commit)
@@ -263,29 +265,29 @@ func lockNode(l *kptfilev1.Locator) *yaml.Node {
 
 func setFilled(n *yaml.Node, key, value string) {
 	if value != "" {
-		tree.SetString(n, nil, key, value)
+		yamltree.SetString(n, nil, key, value)
 	}
 }
 
 func setMap(n *yaml.Node, key string, pairs ...string) {
-	m := tree.Map()
+	m := yamltree.Map()
 	for i := 0; i+1 < len(pairs); i += 2 {
 		setFilled(m, pairs[i], pairs[i+1])
 	}
-	tree.Set(n, nil, key, m)
+	yamltree.Set(n, nil, key, m)
 }
 
 // assign makes a key of the Kptfile mean a tree; nil removes it.
 func assign(root *yaml.Node, key string, want *yaml.Node) error {
 	if want == nil {
-		tree.Remove(root, key)
+		yamltree.Remove(root, key)
 		return nil
 	}
-	have := tree.Ensure(root, kptfileOrder, key)
+	have := yamltree.Ensure(root, kptfileOrder, key)
 	if have == nil {
 		return fieldf(key, "must be a map")
 	}
-	tree.Assign(have, want, upstreamOrder)
+	yamltree.Assign(have, want, upstreamOrder)
 	return nil
 }
 
@@ -295,5 +297,5 @@ func encode(value any) (*yaml.Node, error) {
 	if err := n.Encode(value); err != nil {
 		return nil, err
 	}
-	return tree.Plain(&n)
+	return yamltree.Plain(&n)
 }

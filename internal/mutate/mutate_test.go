@@ -142,7 +142,7 @@ info:
 		t.Fatal(err)
 	}
 	owner, ok := OwnerOf(k)
-	if !ok || owner != from.Owner || owner.Name() != "my-variant" || Lock(k).Commit != "0123456789" {
+	if !ok || owner != from.Owner || Lock(k).Commit != "0123456789" {
 		t.Errorf("owner %+v, lock %+v", owner, Lock(k))
 	}
 }

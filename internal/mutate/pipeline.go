@@ -12,14 +12,14 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // functionPrefix begins the name of every pipeline function that a variant adds.
 const functionPrefix = "PackageVariant"
 
-// FunctionName is the name of a variant's function in the Kptfile: seed 002,
-// "Kptfile Function Pipeline Editing".
+// FunctionName is the name of a variant's function in the Kptfile: Porch's
+// PackageVariant design, "Kptfile Function Pipeline Editing".
 func FunctionName(variant, function string, position int) string {
 	return strings.Join([]string{functionPrefix, variant, function, strconv.Itoa(position)}, ".")
 }
@@ -71,7 +71,7 @@ func editPipeline(root *yaml.Node, variant string, want *kptfilev1.Pipeline) err
 		return err
 	}
 	if e.dropped {
-		tree.RemoveEmpty(root, "pipeline")
+		yamltree.RemoveEmpty(root, "pipeline")
 	}
 	return e.remember(root)
 }
@@ -86,12 +86,12 @@ type pipelineEdit struct {
 // list edits one of the pipeline's lists. A function of ours that is there
 // already keeps its node, so that comments on it live.
 func (e *pipelineEdit) list(root *yaml.Node, field string, functions []kptfilev1.Function) error {
-	pipeline := tree.Child(root, "pipeline")
-	if !tree.IsNull(pipeline) && pipeline.Kind != yaml.MappingNode {
+	pipeline := yamltree.Child(root, "pipeline")
+	if !yamltree.IsNull(pipeline) && pipeline.Kind != yaml.MappingNode {
 		return fieldf("pipeline", "must be a map")
 	}
-	have := tree.Child(pipeline, field)
-	if !tree.IsNull(have) && have.Kind != yaml.SequenceNode {
+	have := yamltree.Child(pipeline, field)
+	if !yamltree.IsNull(have) && have.Kind != yaml.SequenceNode {
 		return fieldf("pipeline."+field, "must be a list")
 	}
 	names := make([]string, len(functions))
@@ -101,10 +101,10 @@ func (e *pipelineEdit) list(root *yaml.Node, field string, functions []kptfilev1
 			e.dotted = append(e.dotted, names[i])
 		}
 	}
-	if len(functions) == 0 && tree.IsNull(have) {
+	if len(functions) == 0 && yamltree.IsNull(have) {
 		return nil
 	}
-	seq := tree.EnsureSeq(tree.Ensure(root, kptfileOrder, "pipeline"), pipelineOrder, field)
+	seq := yamltree.EnsureSeq(yamltree.Ensure(root, kptfileOrder, "pipeline"), pipelineOrder, field)
 	own, others := e.split(seq.Content, names)
 	if len(own) > 0 && len(functions) == 0 {
 		e.dropped = true
@@ -119,7 +119,7 @@ func (e *pipelineEdit) list(root *yaml.Node, field string, functions []kptfilev1
 	}
 	seq.Content = append(items, others...)
 	if e.dropped {
-		tree.RemoveEmpty(tree.Child(root, "pipeline"), field)
+		yamltree.RemoveEmpty(yamltree.Child(root, "pipeline"), field)
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (e *pipelineEdit) list(root *yaml.Node, field string, functions []kptfilev1
 func (e *pipelineEdit) split(items []*yaml.Node, names []string) (own map[string]*yaml.Node, others []*yaml.Node) {
 	own = map[string]*yaml.Node{}
 	for _, n := range items {
-		name := tree.Text(n, "name")
+		name := yamltree.Text(n, "name")
 		if Owns(e.variant, name) || slices.Contains(names, name) || slices.Contains(e.remembered, name) {
 			own[name] = n
 			continue
@@ -147,15 +147,15 @@ func (e *pipelineEdit) entry(have *yaml.Node, f *kptfilev1.Function, name string
 		return nil, err
 	}
 	if have == nil || have.Kind != yaml.MappingNode {
-		have = tree.Map()
+		have = yamltree.Map()
 	}
-	ordered := tree.Map()
+	ordered := yamltree.Map()
 	for _, key := range functionOrder {
-		if v := tree.Child(want, key); v != nil {
-			tree.Set(ordered, functionOrder, key, v)
+		if v := yamltree.Child(want, key); v != nil {
+			yamltree.Set(ordered, functionOrder, key, v)
 		}
 	}
-	tree.Assign(have, ordered, functionOrder)
+	yamltree.Assign(have, ordered, functionOrder)
 	return have, nil
 }
 
@@ -173,7 +173,7 @@ func (e *pipelineEdit) remember(root *yaml.Node) error {
 }
 
 func readRemembered(root *yaml.Node) ([]string, error) {
-	text := tree.Text(root, "metadata", "annotations", AnnotationFunctions)
+	text := yamltree.Text(root, "metadata", "annotations", AnnotationFunctions)
 	if text == "" {
 		return nil, nil
 	}

@@ -205,7 +205,7 @@ func (s *Store) manifest(ctx context.Context, ref name.Digest) ([]byte, error) {
 	}
 	got, err := s.puller.Get(ctx, ref)
 	if err != nil {
-		if answered(ctx, err) {
+		if own := (*contentError)(nil); answered(ctx, err) || errors.As(err, &own) {
 			return nil, err
 		}
 		// What is left of the library's errors is that the digests differ.

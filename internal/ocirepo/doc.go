@@ -1,6 +1,6 @@
 // Package ocirepo reads packages from OCI registries and pushes them there: kpt
-// packages as Porch keeps them (seed 002's Repository of type oci), Crossplane
-// xpkgs (seed 004) and packages pushed as plain OCI artifacts.
+// packages as Porch keeps them in a Repository of type oci, Crossplane xpkgs and
+// packages pushed as plain OCI artifacts.
 //
 // A package is a repository below the registered path, a revision a tag of it:
 // vN, or the workspace in a repository that Porch wrote. What is recorded is the

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/variform/variform/internal/boundary"
 )
 
 // What errors of this package are; test with errors.Is.
@@ -33,7 +35,7 @@ var (
 	// ErrDigest: the registry's content is not what its digest says.
 	ErrDigest = errors.New("the content is not what its digest says")
 	// ErrLimit: something is larger than Limits allow.
-	ErrLimit = errors.New("limit exceeded")
+	ErrLimit = boundary.ErrLimit
 	// ErrPackage: the content is not a package, or not one that can be read safely.
 	ErrPackage = errors.New("not a package that can be read")
 	// ErrExists: the tag holds something else already.
@@ -144,6 +146,14 @@ func badContent(kind error, format string, args ...any) error {
 	return &contentError{kind, fmt.Sprintf(format, args...)}
 }
 
+// outside is an error of the boundary's rules as one of this package.
+func outside(err error) error {
+	if errors.Is(err, boundary.ErrUnsafe) {
+		return badContent(ErrPackage, "%v", err)
+	}
+	return badContent(ErrLimit, "%v", err)
+}
+
 // fail makes an *Error of what a call returned. at has Op and the place.
 func (s *Store) fail(at Error, err error) error {
 	if err == nil {
@@ -179,28 +189,26 @@ func (s *Store) classify(at *Error, err error) {
 		}
 	case errors.As(err, &answer):
 		at.Status = answer.StatusCode
-		at.answered(answer)
+		at.answered(answer, s.keys)
 	case at.cause != nil:
 		if at.Kind = ErrUnavailable; errors.Is(at.cause, context.Canceled) {
 			at.Kind = nil
 		}
 		at.Remedy = "the registry was too slow for the time given, or the run was stopped: run again"
 	case credentialsMissing(err):
-		at.Kind, at.Remedy = ErrAuth, authRemedy
+		at.Kind, at.Remedy = ErrAuth, s.keys.remedy(at.Registry)
 	default:
 		at.Kind, at.Remedy = ErrUnavailable, "check the address and the network (proxies, certificates), and run again"
 	}
 }
 
-const authRemedy = "log in with an account that may do this (docker login), or check that the repository exists: many registries refuse access to what is not there"
-
-func (e *Error) answered(answer *transport.Error) {
+func (e *Error) answered(answer *transport.Error, keys *keyring) {
 	has := func(codes ...transport.ErrorCode) bool {
 		return slices.ContainsFunc(answer.Errors, func(d transport.Diagnostic) bool { return slices.Contains(codes, d.Code) })
 	}
 	switch code := answer.StatusCode; {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden, has(transport.UnauthorizedErrorCode, transport.DeniedErrorCode):
-		e.Kind, e.Remedy = ErrAuth, authRemedy
+		e.Kind, e.Remedy = ErrAuth, keys.remedy(e.Registry)
 	case code == http.StatusNotFound:
 		e.Kind, e.Remedy = ErrNotFound, "check the name and the tag"
 	case code >= 500, code == http.StatusRequestTimeout:
@@ -258,7 +266,7 @@ func (s *secrets) see(req *http.Request) {
 	if _, token, ok := strings.Cut(req.Header.Get("Authorization"), " "); ok {
 		found = append(found, token)
 	}
-	if req.GetBody != nil && req.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+	if isLoginForm(req) {
 		found = append(found, formSecrets(req)...)
 	}
 	s.mu.Lock()
@@ -271,6 +279,11 @@ func (s *secrets) see(req *http.Request) {
 			s.known[f] = true
 		}
 	}
+}
+
+// isLoginForm: a login in exchange for a token is sent as a form, and nothing else is.
+func isLoginForm(req *http.Request) bool {
+	return req.GetBody != nil && req.Header.Get("Content-Type") == "application/x-www-form-urlencoded"
 }
 
 func formSecrets(req *http.Request) []string {

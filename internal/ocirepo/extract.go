@@ -12,12 +12,11 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/partial"
 
+	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -26,7 +25,6 @@ const (
 	whiteout        = ".wh."
 	opaque          = ".wh..wh..opq"
 	ratioFloor      = 8 << 20 // content that no ratio is asked of
-	maxDepth        = 100     // folders in one another
 )
 
 // tree is the flattened content of layers.
@@ -134,6 +132,9 @@ func (t *tree) entry(l *layer, h *tar.Header, in io.Reader) error {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		return nil
 	}
+	if slices.Contains(strings.Split(h.Name, "/"), ".git") {
+		return nil // as when a package is read from a folder
+	}
 	p, err := safePath(h.Name)
 	if err != nil {
 		t.refuse(err)
@@ -150,8 +151,6 @@ func (t *tree) entry(l *layer, h *tar.Header, in io.Reader) error {
 	case h.Typeflag == tar.TypeDir:
 		l.dir(p)
 		return nil
-	case slices.Contains(strings.Split(p, "/"), ".git"):
-		return nil // as when a package is read from a folder
 	}
 	return t.file(l, p, h, in)
 }
@@ -269,20 +268,20 @@ func (l *layer) hides(p string) bool {
 	}
 }
 
-// safePath makes a clean relative path of an entry's name, "." for the root, and refuses those
-// that lead out of the package or that no file system takes.
+// safePath makes a clean relative path of an entry's name, "." for the root, and
+// refuses those that lead out of the package or that no file system takes.
 func safePath(name string) (string, error) {
-	switch {
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) || strings.Contains(name, `\`):
-		return "", badContent(ErrPackage, "the path %q has a backslash, a control character or bytes that are not UTF-8", name)
-	case strings.HasPrefix(name, "/"):
-		return "", badContent(ErrPackage, "the path %q is absolute", name)
-	case slices.Contains(strings.Split(name, "/"), ".."):
+	if slices.Contains(strings.Split(name, "/"), "..") {
 		return "", badContent(ErrPackage, "the path %q leads out of the package", name)
-	case strings.Count(name, "/") > maxDepth:
-		return "", badContent(ErrLimit, "the path %.100q… is deeper than %d folders", name, maxDepth)
 	}
-	return path.Clean(name), nil
+	p := path.Clean(name)
+	if name == "" || p == "." {
+		return ".", nil
+	}
+	if err := boundary.Path(p); err != nil {
+		return "", outside(err)
+	}
+	return p, nil
 }
 
 // kptPackage is the content as a kpt package: with a Kptfile at the root, or in
@@ -303,7 +302,10 @@ func (t *tree) kptPackage() ([]krm.File, error) {
 		out = append(out, f)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
-	return out, checkLinks(out)
+	if err := boundary.Files(out, t.limits.files()); err != nil {
+		return nil, outside(err)
+	}
+	return out, nil
 }
 
 // top is the one folder that holds all files and a Kptfile, "folder/".
@@ -320,23 +322,6 @@ func (t *tree) top() string {
 		return ""
 	}
 	return top
-}
-
-// checkLinks refuses symbolic links that lead out of the package. Nothing is below a
-// link (overlay), so that a target which goes up at its beginning only, and not past
-// the root, stays inside whatever other links it passes.
-func checkLinks(files []krm.File) error {
-	for _, f := range files {
-		if f.Mode != krm.Symlink {
-			continue
-		}
-		target := strings.TrimSuffix(string(f.Data), "/")
-		to := path.Join(path.Dir(f.Path), target)
-		if target == "" || path.IsAbs(target) || path.Clean(target) != target || to == ".." || strings.HasPrefix(to, "../") || strings.Contains(target, `\`) {
-			return badContent(ErrPackage, "the symbolic link %s leads out of the package or is not written plainly: %q", f.Path, f.Data)
-		}
-	}
-	return nil
 }
 
 // bounded stops the reading of content that grows past the limits.

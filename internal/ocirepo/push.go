@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 // PushOptions changes how a package is pushed.
@@ -197,7 +198,7 @@ func (s *Store) imageOf(p *krm.Package, number int) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	annotations := map[string]string{lifecycleAnnotation: published}
+	annotations := map[string]string{lifecycleAnnotation: string(lifecycle.Published)}
 	if number > 0 {
 		annotations[revisionAnnotation] = strconv.Itoa(number)
 	}

@@ -199,7 +199,7 @@ func (r *Repo) Manifests(ctx context.Context, pkg string) ([]RevisionManifest, e
 	}
 	order := make([]int, 0, len(found))
 	for i, rev := range revisions {
-		if rev.rank() < unranked && (found[i].Err != nil || isPublished(found[i].Lifecycle)) {
+		if rev.rank() < unranked && (found[i].Err != nil || found[i].Lifecycle.Approved()) {
 			order = append(order, i)
 		}
 	}
@@ -213,10 +213,10 @@ func (r *Repo) Manifests(ctx context.Context, pkg string) ([]RevisionManifest, e
 
 // manifest reads one revision, and notes the number that Porch gave it.
 func (s *resolver) manifest(ctx context.Context, rev *Revision, m *RevisionManifest) error {
-	res, _, err := s.read(ctx, *rev, RuleTag)
+	res, _, err := s.read(ctx, *rev)
 	if err == nil {
 		m.Resolved, rev.Number = res, res.Number
-		if rev.rank() == unranked || !isPublished(res.Lifecycle) {
+		if rev.rank() == unranked || !res.Lifecycle.Approved() {
 			return nil
 		}
 		var meta packageMeta

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/revision"
 )
 
 // Porch's annotations of a package revision's manifest. Porch reads them from the
@@ -27,31 +28,13 @@ const (
 // createdAnnotation is the image-spec's.
 const createdAnnotation = "org.opencontainers.image.created"
 
-// The lifecycles of Porch that count as Published.
-const (
-	published        = "Published"
-	deletionProposed = "DeletionProposed"
-)
-
-// Query names a revision (design section 3, for registries). With both Revision
-// and Workspace, Revision decides; with neither, it is the highest Published.
+// Query names a revision (docs/design/kinds.md#revisions, for registries). With
+// both Revision and Workspace, Revision decides; with neither, it is the
+// highest Published.
 type Query struct {
 	Package             string // "" where the registered path is the package
 	Revision, Workspace string
 }
-
-// Rule says which rule found a revision.
-type Rule string
-
-// The rules, in the order in which they are tried.
-const (
-	RuleRevision  Rule = "revision"  // N or vN: tag vN, else the image that Porch numbered N
-	RuleTag       Rule = "tag"       // tag <revision>
-	RuleDigest    Rule = "digest"    // sha256:…
-	RuleRange     Rule = "range"     // semver range over tags <semver> and v<semver>
-	RuleLatest    Rule = "latest"    // nothing asked: the highest Published
-	RuleWorkspace Rule = "workspace" // workspaceName: tag <workspace>, as in Porch
-)
 
 // Revision is a tag of a package. Tags of signatures and the like are left out.
 type Revision struct {
@@ -68,10 +51,10 @@ type Resolved struct {
 	Tag       string // "" where it is a digest
 	Digest    string // "sha256:…", of the manifest or index that the tag points at
 	Name      string // for locks: "registry.example.com/blueprints/base-ns@sha256:…"
-	Rule      Rule
-	Number    int    // of a numbered revision; 0 otherwise
-	Version   string // where the tag is a semantic version
-	Lifecycle string // as Porch annotated it; Published where it did not
+	Rule      revision.Rule
+	Number    int             // of a numbered revision; 0 otherwise
+	Version   string          // where the tag is a semantic version
+	Lifecycle lifecycle.Phase // as Porch annotated it; Published where it did not
 	// Created is the time that its annotation names; zero where it has none.
 	Created time.Time
 }
@@ -113,8 +96,7 @@ func revisionOf(tag string) Revision {
 		rev.Number, _ = strconv.Atoi(tag[1:]) // digits alone
 		return rev
 	}
-	// A tag cannot hold a plus: build metadata stand after an underscore, as in Helm.
-	if v, err := semver.StrictNewVersion(strings.Replace(strings.TrimPrefix(tag, "v"), "_", "+", 1)); err == nil {
+	if v, ok := revision.ParseVersion(tag); ok {
 		rev.semver, rev.Version = v, v.String()
 	}
 	return rev
@@ -157,16 +139,12 @@ func (r *Repo) Resolve(ctx context.Context, q Query) (Resolved, error) {
 	if err != nil {
 		return Resolved{}, err
 	}
-	s := &resolver{repo: r, image: repo, q: q}
-	switch {
-	case q.Revision != "":
-		return s.revision(ctx)
-	case q.Workspace != "":
-		return s.workspace(ctx)
-	}
-	return s.latest(ctx)
+	at, rule, err := revision.Find(ctx, revision.Query{Revision: q.Revision, Workspace: q.Workspace}, revision.Registry, &resolver{repo: r, image: repo, q: q})
+	at.Rule = rule
+	return at, err
 }
 
+// resolver gives the names of one package.
 type resolver struct {
 	repo  *Repo
 	image name.Repository
@@ -175,38 +153,62 @@ type resolver struct {
 
 var tagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 
-func (s *resolver) revision(ctx context.Context) (Resolved, error) {
-	rev := s.q.Revision
-	if number, ok := lifecycle.Number(rev); ok && number > 0 {
-		res, ok, err := s.numbered(ctx, number)
-		if ok || err != nil {
-			return res, err
+// Look finds a revision by one rule (revision.Names).
+func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (res Resolved, ok bool, err error) {
+	switch rule {
+	case revision.RuleLatest:
+		return s.latest(ctx)
+	case revision.RuleRevision:
+		return s.numbered(ctx, text)
+	case revision.RuleDigest:
+		res, _, err = s.at(ctx, text)
+	case revision.RuleWorkspace:
+		if !tagForm.MatchString(text) {
+			return Resolved{}, false, s.notFound(ctx, "a workspace is a tag here, and this is no name of one", nil)
+		}
+		res, err = s.tag(ctx, revisionOf(text))
+	case revision.RuleTag, revision.RuleRange:
+		if !tagForm.MatchString(text) {
+			return Resolved{}, false, nil
+		}
+		res, err = s.tag(ctx, revisionOf(text))
+	}
+	if errors.Is(err, ErrNotFound) {
+		return Resolved{}, false, nil
+	}
+	return res, err == nil, err
+}
+
+// Versions are the tags <semver> and v<semver> (revision.Names).
+func (s *resolver) Versions(ctx context.Context) ([]revision.Version, error) {
+	revisions, err := s.listed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []revision.Version
+	for _, rev := range revisions {
+		if rev.semver != nil {
+			out = append(out, revision.Version{Tag: rev.Tag, Semver: rev.semver})
 		}
 	}
-	if tagForm.MatchString(rev) {
-		res, err := s.tag(ctx, revisionOf(rev), RuleTag)
-		if !errors.Is(err, ErrNotFound) {
-			return res, err
-		}
+	return out, nil
+}
+
+// None lists the tags that there are (revision.Names).
+func (s *resolver) None(ctx context.Context, reason string, there []string) error {
+	if s.q.Revision == "" && s.q.Workspace == "" {
+		reason += ": no tag vN or <major>.<minor>.<patch>; name the tag"
 	}
-	switch {
-	case isDigest(rev):
-		return s.digest(ctx, rev)
-	case strings.Contains(rev, ":"):
-		return Resolved{}, s.notFound(ctx, "a digest is written sha256: and 64 hexadecimal digits, in lower case")
-	case lifecycle.IsRange(rev):
-		return s.semverRange(ctx)
-	}
-	return Resolved{}, s.notFound(ctx, "there is no such tag (branches and commits are Git's: a registry has tags and digests)")
+	return s.notFound(ctx, reason, there)
 }
 
 // numbered finds revision N: the tag vN, unless Porch gave that image another
 // number or it is not Published; else the image that Porch numbered so.
-func (s *resolver) numbered(ctx context.Context, number int) (Resolved, bool, error) {
-	want := revisionOf("v" + strconv.Itoa(number))
-	res, err := s.tag(ctx, want, RuleRevision)
+func (s *resolver) numbered(ctx context.Context, number string) (Resolved, bool, error) {
+	want := revisionOf("v" + number)
+	res, err := s.tag(ctx, want)
 	switch {
-	case err == nil && res.Number == number && isPublished(res.Lifecycle):
+	case err == nil && res.Number == want.Number && res.Lifecycle.Approved():
 		return res, true, nil
 	case err != nil && !errors.Is(err, ErrNotFound):
 		return Resolved{}, false, err
@@ -216,8 +218,7 @@ func (s *resolver) numbered(ctx context.Context, number int) (Resolved, bool, er
 		return Resolved{}, false, err
 	}
 	for _, res := range all {
-		if res.Number == number {
-			res.Rule = RuleRevision
+		if strconv.Itoa(res.Number) == number {
 			return res, true, nil
 		}
 	}
@@ -239,11 +240,11 @@ func (s *resolver) annotated(ctx context.Context) ([]Resolved, error) {
 	g.SetLimit(s.repo.store.opts.Jobs)
 	for i, rev := range revisions {
 		g.Go(func() error {
-			res, numbered, err := s.read(gctx, rev, RuleRevision)
+			res, numbered, err := s.read(gctx, rev)
 			if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPackage) && !errors.Is(err, ErrLimit) {
 				return err
 			}
-			if numbered && isPublished(res.Lifecycle) {
+			if numbered && res.Lifecycle.Approved() {
 				found[i] = res
 			}
 			return nil
@@ -257,22 +258,18 @@ func (s *resolver) annotated(ctx context.Context) ([]Resolved, error) {
 	return found, nil
 }
 
-func isPublished(lifecycle string) bool {
-	return lifecycle == published || lifecycle == deletionProposed
-}
-
-func (s *resolver) tag(ctx context.Context, rev Revision, rule Rule) (Resolved, error) {
-	res, _, err := s.read(ctx, rev, rule)
+func (s *resolver) tag(ctx context.Context, rev Revision) (Resolved, error) {
+	res, _, err := s.read(ctx, rev)
 	return res, err
 }
 
 // read resolves a tag; numbered says that the number is Porch's.
-func (s *resolver) read(ctx context.Context, rev Revision, rule Rule) (res Resolved, numbered bool, err error) {
+func (s *resolver) read(ctx context.Context, rev Revision) (res Resolved, numbered bool, err error) {
 	digest, err := s.repo.tagDigest(ctx, s.image, rev.Tag)
 	if err != nil {
 		return Resolved{}, false, err
 	}
-	res, numbered, err = s.at(ctx, digest, rule)
+	res, numbered, err = s.at(ctx, digest)
 	res.Tag, res.Version = rev.Tag, rev.Version
 	if !numbered {
 		res.Number = rev.Number
@@ -280,17 +277,17 @@ func (s *resolver) read(ctx context.Context, rev Revision, rule Rule) (res Resol
 	return res, numbered, err
 }
 
-func (s *resolver) at(ctx context.Context, digest string, rule Rule) (res Resolved, numbered bool, err error) {
+func (s *resolver) at(ctx context.Context, digest string) (res Resolved, numbered bool, err error) {
 	m, err := s.repo.image(ctx, s.image, digest)
 	if err != nil {
 		return Resolved{}, false, err
 	}
 	res = Resolved{
-		Package: s.q.Package, Digest: digest, Name: s.image.Name() + "@" + digest, Rule: rule,
-		Lifecycle: m.annotation(lifecycleAnnotation), Created: m.created(),
+		Package: s.q.Package, Digest: digest, Name: s.image.Name() + "@" + digest,
+		Lifecycle: lifecycle.Phase(m.annotation(lifecycleAnnotation)), Created: m.created(),
 	}
 	if res.Lifecycle == "" {
-		res.Lifecycle = published
+		res.Lifecycle = lifecycle.Published
 	}
 	if text := m.annotation(revisionAnnotation); text != "" {
 		res.Number = revisionOf("v" + strings.TrimPrefix(text, "v")).Number
@@ -324,108 +321,62 @@ func (m *imageManifest) created() time.Time {
 	return t.UTC()
 }
 
-func (s *resolver) digest(ctx context.Context, digest string) (Resolved, error) {
-	res, _, err := s.at(ctx, digest, RuleDigest)
-	if errors.Is(err, ErrNotFound) {
-		return Resolved{}, s.notFound(ctx, "there is no such digest")
-	}
-	return res, err
-}
-
-func (s *resolver) workspace(ctx context.Context) (Resolved, error) {
-	if !tagForm.MatchString(s.q.Workspace) {
-		return Resolved{}, s.notFound(ctx, "a workspace is a tag here, and this is no name of one")
-	}
-	res, err := s.tag(ctx, revisionOf(s.q.Workspace), RuleWorkspace)
-	if errors.Is(err, ErrNotFound) {
-		return Resolved{}, s.notFound(ctx, "there is no such tag")
-	}
-	return res, err
-}
-
-func (s *resolver) semverRange(ctx context.Context) (Resolved, error) {
-	c, err := semver.NewConstraint(s.q.Revision)
-	if err != nil {
-		return Resolved{}, s.notFound(ctx, "it is no tag, and does not read as a version range")
-	}
-	revisions, err := s.listed(ctx)
-	if err != nil {
-		return Resolved{}, err
-	}
-	seen := false
-	for _, rev := range slices.Backward(revisions) {
-		if rev.semver == nil {
-			continue
-		}
-		seen = true
-		if c.Check(rev.semver) {
-			return s.tag(ctx, rev, RuleRange)
-		}
-	}
-	if !seen {
-		return Resolved{}, s.notFound(ctx, "a version range looks at tags v<major>.<minor>.<patch> (the v may be missing), and there are none")
-	}
-	return Resolved{}, s.notFound(ctx, "no version is in that range (prereleases only where the range names one)")
-}
-
 // listed is the list of tags, a missing repository as *NotFoundError.
 func (s *resolver) listed(ctx context.Context) ([]Revision, error) {
 	revisions, err := s.repo.revisions(ctx, s.image)
 	if errors.Is(err, ErrNotFound) {
-		return nil, s.missing("the registry has no such package")
+		return nil, s.missing("the registry has no such package", nil)
 	}
 	return revisions, err
 }
 
 // latest is the highest tag vN; without such tags the highest version that is no
 // prerelease; without those the highest number that Porch gave.
-func (s *resolver) latest(ctx context.Context) (Resolved, error) {
+func (s *resolver) latest(ctx context.Context) (Resolved, bool, error) {
 	revisions, err := s.listed(ctx)
 	if err != nil {
-		return Resolved{}, err
+		return Resolved{}, false, err
 	}
 	for rank := range unranked {
 		for _, rev := range slices.Backward(revisions) {
 			if rev.rank() != rank || rev.semver != nil && rev.semver.Prerelease() != "" {
 				continue
 			}
-			if res, err := s.tag(ctx, rev, RuleLatest); err != nil || isPublished(res.Lifecycle) {
-				return res, err
+			if res, err := s.tag(ctx, rev); err != nil || res.Lifecycle.Approved() {
+				return res, err == nil, err
 			}
 		}
 	}
 	all, err := s.annotated(ctx)
-	if err != nil {
-		return Resolved{}, err
+	if err != nil || len(all) == 0 {
+		return Resolved{}, false, err
 	}
-	if len(all) == 0 {
-		return Resolved{}, s.notFound(ctx, "no revision of it is Published: no tag vN or <major>.<minor>.<patch>; name the tag")
-	}
-	res := all[len(all)-1]
-	res.Rule = RuleLatest
-	return res, nil
+	return all[len(all)-1], true, nil
 }
 
-// notFound lists what there is, as far as the registry tells.
-func (s *resolver) notFound(ctx context.Context, reason string) error {
+// notFound lists what there is, as far as the registry tells, where there is
+// not given.
+func (s *resolver) notFound(ctx context.Context, reason string, there []string) error {
+	if there != nil {
+		return s.missing(reason, there)
+	}
 	revisions, err := s.repo.revisions(ctx, s.image)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return s.missing("the registry has no such package")
+		return s.missing("the registry has no such package", nil)
 	case errors.Is(err, ErrRateLimited), errors.Is(err, ErrUnavailable), ctx.Err() != nil:
 		return err
 	}
-	e := s.missing(reason)
 	for rank := range unranked + 1 {
 		for _, rev := range slices.Backward(revisions) {
 			if rev.rank() == rank {
-				e.Available = append(e.Available, rev.Tag)
+				there = append(there, rev.Tag)
 			}
 		}
 	}
-	return e
+	return s.missing(reason, there)
 }
 
-func (s *resolver) missing(reason string) *NotFoundError {
-	return &NotFoundError{Query: s.q, Repository: s.image.Name(), Reason: reason}
+func (s *resolver) missing(reason string, there []string) *NotFoundError {
+	return &NotFoundError{Query: s.q, Repository: s.image.Name(), Reason: reason, Available: there}
 }

@@ -11,6 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/revision"
 )
 
 func TestResolve(t *testing.T) {
@@ -37,27 +40,27 @@ func TestResolve(t *testing.T) {
 		query     Query
 		tag       string
 		key       string // of digests, where it is not the tag
-		rule      Rule
+		rule      revision.Rule
 		number    int
 		version   string
-		lifecycle string
+		lifecycle lifecycle.Phase
 		missing   string // text of the error
 	}{
-		"N":                        {query: Query{Package: "app", Revision: "2"}, tag: "v2", rule: RuleRevision, number: 2},
-		"vN":                       {query: Query{Package: "app", Revision: "v10"}, tag: "v10", rule: RuleRevision, number: 10},
-		"tag":                      {query: Query{Package: "app", Revision: "stable"}, tag: "stable", rule: RuleTag},
-		"tag of a version":         {query: Query{Package: "app", Revision: "v1.2.0"}, tag: "v1.2.0", rule: RuleTag, version: "1.2.0"},
-		"revision before space":    {query: Query{Package: "app", Revision: "v1", Workspace: "stable"}, tag: "v1", rule: RuleRevision, number: 1},
-		"range":                    {query: Query{Package: "app", Revision: "^1.2"}, tag: "1.5.0_build.7", rule: RuleRange, version: "1.5.0+build.7"},
-		"range with x":             {query: Query{Package: "app", Revision: "1.3.x"}, tag: "1.3.0", rule: RuleRange, version: "1.3.0"},
-		"prerelease when named":    {query: Query{Package: "app", Revision: ">=2.0.0-0"}, tag: "v2.0.0-rc.1", rule: RuleRange, version: "2.0.0-rc.1"},
-		"latest is the highest vN": {query: Query{Package: "app"}, tag: "v10", rule: RuleLatest, number: 10},
-		"workspace":                {query: Query{Package: "app", Workspace: "stable"}, tag: "stable", rule: RuleWorkspace},
-		"Porch's number":           {query: Query{Package: "porch", Revision: "1"}, tag: "packagevariant-1", key: "porch:packagevariant-1", rule: RuleRevision, number: 1},
-		"Porch's number, not vN":   {query: Query{Package: "porch", Revision: "7"}, tag: "v2", key: "porch:v2", rule: RuleRevision, number: 7},
-		"a tag, not the revision":  {query: Query{Package: "porch", Revision: "v2"}, tag: "v2", key: "porch:v2", rule: RuleTag, number: 7},
-		"a Draft by its tag":       {query: Query{Package: "porch", Workspace: "ws"}, tag: "ws", key: "porch:ws", rule: RuleWorkspace, lifecycle: "Proposed"},
-		"latest passes Drafts":     {query: Query{Package: "porch"}, tag: "v2", key: "porch:v2", rule: RuleLatest, number: 7},
+		"N":                        {query: Query{Package: "app", Revision: "2"}, tag: "v2", rule: revision.RuleRevision, number: 2},
+		"vN":                       {query: Query{Package: "app", Revision: "v10"}, tag: "v10", rule: revision.RuleRevision, number: 10},
+		"tag":                      {query: Query{Package: "app", Revision: "stable"}, tag: "stable", rule: revision.RuleTag},
+		"tag of a version":         {query: Query{Package: "app", Revision: "v1.2.0"}, tag: "v1.2.0", rule: revision.RuleTag, version: "1.2.0"},
+		"revision before space":    {query: Query{Package: "app", Revision: "v1", Workspace: "stable"}, tag: "v1", rule: revision.RuleRevision, number: 1},
+		"range":                    {query: Query{Package: "app", Revision: "^1.2"}, tag: "1.5.0_build.7", rule: revision.RuleRange, version: "1.5.0+build.7"},
+		"range with x":             {query: Query{Package: "app", Revision: "1.3.x"}, tag: "1.3.0", rule: revision.RuleRange, version: "1.3.0"},
+		"prerelease when named":    {query: Query{Package: "app", Revision: ">=2.0.0-0"}, tag: "v2.0.0-rc.1", rule: revision.RuleRange, version: "2.0.0-rc.1"},
+		"latest is the highest vN": {query: Query{Package: "app"}, tag: "v10", rule: revision.RuleLatest, number: 10},
+		"workspace":                {query: Query{Package: "app", Workspace: "stable"}, tag: "stable", rule: revision.RuleWorkspace},
+		"Porch's number":           {query: Query{Package: "porch", Revision: "1"}, tag: "packagevariant-1", key: "porch:packagevariant-1", rule: revision.RuleRevision, number: 1},
+		"Porch's number, not vN":   {query: Query{Package: "porch", Revision: "7"}, tag: "v2", key: "porch:v2", rule: revision.RuleRevision, number: 7},
+		"a tag, not the revision":  {query: Query{Package: "porch", Revision: "v2"}, tag: "v2", key: "porch:v2", rule: revision.RuleTag, number: 7},
+		"a Draft by its tag":       {query: Query{Package: "porch", Workspace: "ws"}, tag: "ws", key: "porch:ws", rule: revision.RuleWorkspace, lifecycle: "Proposed"},
+		"latest passes Drafts":     {query: Query{Package: "porch"}, tag: "v2", key: "porch:v2", rule: revision.RuleLatest, number: 7},
 		"not there":                {query: Query{Package: "app", Revision: "v3"}, missing: `revision "v3": there is no such tag`},
 		"range that none fits":     {query: Query{Package: "app", Revision: ">3"}, missing: "no version is in that range"},
 		"no versions":              {query: Query{Package: "porch", Revision: "*"}, missing: "there are none"},
@@ -79,16 +82,16 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key, lifecycle := tt.key, tt.lifecycle
+			key, life := tt.key, tt.lifecycle
 			if key == "" {
 				key = tt.tag
 			}
-			if lifecycle == "" {
-				lifecycle = "Published"
+			if life == "" {
+				life = lifecycle.Published
 			}
 			want := Resolved{
 				Package: tt.query.Package, Tag: tt.tag, Digest: digests[key], Rule: tt.rule, Number: tt.number, Version: tt.version,
-				Lifecycle: lifecycle, Name: s.addr + "/blueprints/" + tt.query.Package + "@" + digests[key],
+				Lifecycle: life, Name: s.addr + "/blueprints/" + tt.query.Package + "@" + digests[key],
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -97,7 +100,7 @@ func TestResolve(t *testing.T) {
 	}
 	t.Run("digest", func(t *testing.T) {
 		got, err := repo.Resolve(context.Background(), Query{Package: "app", Revision: digests["v1"]})
-		if err != nil || got.Rule != RuleDigest || got.Digest != digests["v1"] || got.Tag != "" || got.Number != 1 {
+		if err != nil || got.Rule != revision.RuleDigest || got.Digest != digests["v1"] || got.Tag != "" || got.Number != 1 {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
@@ -110,7 +113,7 @@ func TestLatestVersionWithoutNumbers(t *testing.T) {
 		push(t, store, s.addr+"/blueprints/app:"+tag, kpt("app", tag))
 	}
 	got, err := repo.Resolve(context.Background(), Query{Package: "app"})
-	if err != nil || got.Tag != "v1.10.0" || got.Rule != RuleLatest {
+	if err != nil || got.Tag != "v1.10.0" || got.Rule != revision.RuleLatest {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	push(t, store, s.addr+"/blueprints/floating:edge", kpt("app", ""))

@@ -7,14 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
+	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/version"
+	"github.com/variform/variform/internal/wire"
 )
 
 // Options configures a Store. The zero value works: nothing on disk, the user's
@@ -26,8 +27,11 @@ type Options struct {
 	// Keychain has the credentials; nil is the user's Docker (or podman) one,
 	// with its credential helpers.
 	Keychain authn.Keychain
-	// Transport carries the requests; nil is the library's default, with an
-	// answer due within a minute.
+	// Budget bounds how long a registry may keep a run waiting: it costs that
+	// repository of images alone.
+	Budget wire.Budget
+	// Transport carries the requests; nil is one of the Store's own, which keeps
+	// to Budget.
 	Transport http.RoundTripper
 	// Limits bounds what is read, Retry how often a registry is asked again.
 	Limits Limits
@@ -36,6 +40,9 @@ type Options struct {
 	Jobs int
 	// Log receives notes on retries. nil drops them.
 	Log func(format string, args ...any)
+	// Warn receives what a person should know and need not stop for, each once:
+	// a login that is sent without encryption. nil drops it.
+	Warn func(format string, args ...any)
 }
 
 // Limits bounds what is read and pushed; zero fields take the defaults.
@@ -69,11 +76,17 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// files are those of a package's files.
+func (l Limits) files() boundary.Limits {
+	return boundary.Limits{FileBytes: l.FileBytes, PackageBytes: l.PackageBytes, Files: l.PackageFiles}
+}
+
 // Store opens repositories and pushes packages. Safe for concurrent use.
 type Store struct {
 	opts    Options
 	cache   blobCache
 	secrets secrets
+	keys    *keyring
 	remote  []remote.Option
 	puller  *remote.Puller
 	err     error // of making it
@@ -96,15 +109,16 @@ func NewStore(o Options) *Store {
 		o.Jobs = 8
 	}
 	if o.Transport == nil {
-		o.Transport = defaultTransport()
+		o.Transport = wire.NewTransport(o.Budget, imageRepository, func(*http.Request) bool { return false })
 	}
-	s := &Store{opts: o, repos: map[string]*Repo{}}
+	guard := &loginGuard{inner: &answers{o.Transport}, warn: wire.Once(o.Warn)}
+	s := &Store{opts: o, repos: map[string]*Repo{}, keys: &keyring{inner: o.Keychain}}
 	if o.CacheDir != "" {
 		s.cache.dir, s.cache.most = filepath.Join(o.CacheDir, "oci", "sha256"), maxCacheBytes
 	}
 	s.remote = []remote.Option{
-		remote.WithAuthFromKeychain(o.Keychain),
-		remote.WithTransport(&retrier{inner: o.Transport, policy: o.Retry, log: o.Log, secrets: &s.secrets}),
+		remote.WithAuthFromKeychain(s.keys),
+		remote.WithTransport(&retrier{inner: guard, policy: o.Retry, log: o.Log, secrets: &s.secrets}),
 		remote.WithRetryPredicate(func(error) bool { return false }), // retrier does
 		remote.WithRetryStatusCodes(),
 		remote.WithJobs(o.Jobs),
@@ -114,15 +128,15 @@ func NewStore(o Options) *Store {
 	return s
 }
 
-// defaultTransport gives up on a registry that accepts a request and is silent.
-func defaultTransport() http.RoundTripper {
-	t, ok := remote.DefaultTransport.(*http.Transport)
-	if !ok {
-		return remote.DefaultTransport
+// imageRepository is the repository of images that a request is about.
+func imageRepository(r *http.Request) string {
+	path := r.URL.Path
+	for _, part := range []string{"/manifests/", "/blobs/", "/tags/", "/referrers/"} {
+		if at := strings.LastIndex(path, part); at >= 0 {
+			path = path[:at]
+		}
 	}
-	t = t.Clone()
-	t.ResponseHeaderTimeout = time.Minute
-	return t
+	return string(wire.OriginOf(r.URL)) + path
 }
 
 // Open returns the repository at an address as spec.oci.registry of a Repository

@@ -12,14 +12,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
 )
 
-// MaxFileBytes bounds one file.
-const MaxFileBytes = 64 << 20
-
-// Read lists the files below dir. The .git folder is left out, symbolic links
-// are kept as links and not followed.
+// Read lists the files below dir. What is called .git is left out, symbolic links
+// are kept as links and not followed. A folder keeps to the rules of packages from
+// elsewhere (internal/boundary).
 func Read(dir string) ([]krm.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -27,41 +26,49 @@ func Read(dir string) ([]krm.File, error) {
 	}
 	defer func() { _ = root.Close() }()
 	var out []krm.File
+	tally := boundary.NewTally(boundary.Limits{})
 	err = fs.WalkDir(root.FS(), ".", func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
-		case d.IsDir():
+		case d.IsDir() || d.Name() == ".git": // of a linked work tree it is a file
 			return nil
 		}
-		f, err := readFile(root, p, d)
-		if err == nil && f != nil {
-			out = append(out, *f)
+		f, err := readFile(root, p, d, tally)
+		if err == nil {
+			out = append(out, f)
 		}
 		return err
 	})
-	return out, err
+	if err == nil {
+		err = boundary.Files(out, boundary.Limits{})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the package in %s: %w", dir, err)
+	}
+	return out, nil
 }
 
-func readFile(root *os.Root, p string, d fs.DirEntry) (*krm.File, error) {
+func readFile(root *os.Root, p string, d fs.DirEntry, tally *boundary.Tally) (krm.File, error) {
+	f := krm.File{Path: p}
 	info, err := d.Info()
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	f := &krm.File{Path: p}
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := root.Readlink(p)
 		f.Mode, f.Data = krm.Symlink, []byte(filepath.ToSlash(target))
-		return f, err
+		return f, errors.Join(err, tally.Add(p, int64(len(target))))
 	case !info.Mode().IsRegular():
-		return nil, nil
-	case info.Size() > MaxFileBytes:
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d that are read", p, info.Size(), MaxFileBytes)
+		return f, fmt.Errorf("%s is a device, a pipe or a socket: a package has files, folders and symbolic links", p)
 	case info.Mode()&0o111 != 0:
 		f.Mode = krm.Executable
+	}
+	if err := tally.Add(p, info.Size()); err != nil {
+		return f, err
 	}
 	f.Data, err = root.ReadFile(p)
 	return f, err
@@ -75,7 +82,7 @@ func Write(dir string, before, after []krm.File) ([]string, error) {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	changed, err := Changed(dir, before, after)
+	changed, err := Changed(dir, before, after) // and refuse what no package may hold
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +102,10 @@ func Write(dir string, before, after []krm.File) ([]string, error) {
 }
 
 // Changed lists what Write would change, and changes nothing.
-func Changed(_ string, before, after []krm.File) ([]string, error) {
+func Changed(dir string, before, after []krm.File) ([]string, error) {
+	if err := boundary.Files(after, boundary.Limits{}); err != nil {
+		return nil, fmt.Errorf("writing the package in %s: %w", dir, err)
+	}
 	old := map[string]krm.File{}
 	for _, f := range before {
 		old[f.Path] = f

@@ -3,6 +3,8 @@ package pkgdir
 import (
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +27,7 @@ func TestReadWrite(t *testing.T) {
 	write("sub/run.sh", "#!/bin/sh\n", 0o755)
 	write("gone.yaml", "x", 0o644)
 	write(".git/config", "no", 0o644)
-	if err := os.Symlink("../outside", filepath.Join(dir, "link")); err != nil {
+	if err := os.Symlink("sub/run.sh", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	before, err := Read(dir)
@@ -35,7 +37,7 @@ func TestReadWrite(t *testing.T) {
 	want := []krm.File{
 		{Path: "a.yaml", Data: []byte("a")},
 		{Path: "gone.yaml", Data: []byte("x")},
-		{Path: "link", Mode: krm.Symlink, Data: []byte("../outside")},
+		{Path: "link", Mode: krm.Symlink, Data: []byte("sub/run.sh")},
 		{Path: "sub/run.sh", Mode: krm.Executable, Data: []byte("#!/bin/sh\n")},
 	}
 	if diff := cmp.Diff(want, before); diff != "" {
@@ -70,5 +72,33 @@ func TestWriteStaysInside(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) > 0 {
 		t.Errorf("%d files were written outside", len(entries))
+	}
+}
+
+// A folder keeps to the rules of packages from elsewhere.
+func TestFoldersAreBounded(t *testing.T) {
+	for title, test := range map[string]struct {
+		make func(dir string) error
+		want string
+	}{
+		"link out": {func(dir string) error { return os.Symlink("/etc", filepath.Join(dir, "l")) }, "l is a symbolic link that leads out of the package"},
+		"pipe":     {func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "p"), 0o600) }, "p is a device, a pipe"},
+		"controls": {func(dir string) error { return os.WriteFile(filepath.Join(dir, "a\x1bb"), nil, 0o600) }, "control character"},
+		"large":    {func(dir string) error { return os.WriteFile(filepath.Join(dir, "f"), make([]byte, 16<<20+1), 0o600) }, "f has 16777217 bytes, more than 16777216"},
+	} {
+		dir := t.TempDir()
+		if err := test.make(dir); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v", title, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: elsewhere"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := Read(dir); err != nil || len(files) > 0 {
+		t.Errorf("a linked work tree: %v, %v", files, err)
 	}
 }

@@ -5,29 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/publish"
 )
 
-// attempts bounds how often a repository is planned again after a lost race.
-const attempts = 5
+// ioLimit bounds how many repositories are talked to at once.
+func (e *Engine) ioLimit() int { return max(8, e.limit()) }
 
-// Apply writes what a plan of this Engine holds: for each repository one pack
-// and one atomic push, conditional on the refs that were read when planning. A
-// lost race is read and planned again, never forced. The plan's items are
-// brought up to what was done.
+// Apply writes what a plan of this Engine holds, and brings the plan's items up
+// to what was done.
 func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
-	byRepo := map[*gitrepo.Repo][]*Item{}
+	byRepo := map[observe.Repository][]*Item{}
 	var rest []*Item
 	total := 0
 	for _, i := range plan.Items {
-		if r := i.repo(); r != nil {
-			byRepo[r.git] = append(byRepo[r.git], i)
+		if i.change != nil {
+			byRepo[i.change.Repo.Git] = append(byRepo[i.change.Repo.Git], i)
 			total++
 		} else {
 			rest = append(rest, i)
@@ -40,7 +40,7 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 	g.SetLimit(e.ioLimit())
 	for git, items := range byRepo {
 		g.Go(func() error {
-			out := e.applyRepo(gctx, git, items)
+			out := plan.run.push(gctx, git, items)
 			mu.Lock()
 			defer mu.Unlock()
 			plan.Items = append(plan.Items, out...)
@@ -55,284 +55,169 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 	return ctx.Err()
 }
 
-// repo is the repository that an item writes to, nil where it writes nothing.
-func (i *Item) repo() *repository {
-	switch {
-	case i.write == nil || i.Action == Fail:
-		return nil
-	case i.write.removal != nil:
-		return i.write.removal.repo
-	default:
-		return i.write.work.repo
+// push applies one repository's items. It returns them as they are then, those
+// that a lost race made among them.
+func (r *run) push(ctx context.Context, git observe.Repository, items []*Item) []*Item {
+	of := map[*publish.Change]*Item{}
+	changes := func(items []*Item) (out []*publish.Change) {
+		for _, i := range items {
+			if i.change != nil {
+				of[i.change] = i
+				out = append(out, i.change)
+			}
+		}
+		return out
 	}
-}
-
-// applyRepo pushes one repository's items and plans again what a race undid.
-func (e *Engine) applyRepo(ctx context.Context, git *gitrepo.Repo, items []*Item) []*Item {
-	var finished []*Item
-	for attempt := 1; ; attempt++ {
-		left, err := e.pushItems(ctx, git, items)
-		if err == nil {
-			return append(finished, items...)
+	p := publish.Pusher{MaxRefs: r.cfg.MaxRefsPerPush}
+	p.Again = func(ctx context.Context, git observe.Repository, lost []*publish.Change) ([]*publish.Change, error) {
+		var gone []*Item
+		for _, c := range lost {
+			gone = append(gone, of[c])
 		}
-		finished = append(finished, without(items, left)...)
-		items = left
-		retry := errors.Is(err, gitrepo.ErrStale) || errors.Is(err, gitrepo.ErrUnknownOutcome)
-		if !retry || attempt == attempts || ctx.Err() != nil {
-			return append(finished, e.pushApart(ctx, git, items, err)...)
+		now, err := r.again(ctx, git, gone)
+		if err != nil {
+			return nil, err
 		}
-		again, rest, rerr := e.again(ctx, git, items)
-		if rerr != nil {
-			return append(finished, failAll(items, errors.Join(err, rerr))...)
-		}
-		finished = append(finished, rest...)
-		items = again
-		if len(items) == 0 {
-			return finished
-		}
+		items = slices.DeleteFunc(items, func(i *Item) bool { return slices.Contains(gone, i) })
+		items = append(items, now...)
+		return changes(now), nil
 	}
-}
-
-func failAll(items []*Item, err error) []*Item {
+	p.Push(ctx, git, changes(items))
 	for _, i := range items {
-		i.fail(err)
+		i.pushed()
 	}
 	return items
 }
 
-// pushApart isolates the items that a server refuses: an atomic push fails as
-// one, and one bad variant must not stop the others.
-func (e *Engine) pushApart(ctx context.Context, git *gitrepo.Repo, items []*Item, err error) []*Item {
-	if len(items) <= 1 || !errors.Is(err, gitrepo.ErrRejected) && !errors.Is(err, gitrepo.ErrStale) {
-		return failAll(items, err)
-	}
-	half := len(items) / 2
-	var out []*Item
-	for _, part := range [][]*Item{items[:half], items[half:]} {
-		if left, err := e.pushItems(ctx, git, part); err != nil {
-			out = append(out, without(part, left)...)
-			part = e.pushApart(ctx, git, left, err)
-		}
-		out = append(out, part...)
-	}
-	return out
-}
-
-// without is items less those that are left, in order.
-func without(items, left []*Item) []*Item {
-	var out []*Item
-	for _, i := range items {
-		if !slices.Contains(left, i) {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// pushItems commits and pushes items in one batch. With an error it returns
-// those that did not land, or were taken back.
-func (e *Engine) pushItems(ctx context.Context, git *gitrepo.Repo, items []*Item) ([]*Item, error) {
-	b := git.NewBatch()
-	for _, i := range items {
-		if err := e.commit(ctx, b, i); err != nil {
-			// Only this item: what it added to the batch is not referred to.
-			i.fail(fmt.Errorf("committing: %w", err))
-		}
-	}
-	if b.Empty() {
-		return nil, nil
-	}
-	report, err := b.Push(ctx, gitrepo.PushOptions{MaxRefsPerPush: e.cfg.MaxRefsPerPush})
-	var left []*Item
-	for _, i := range items {
-		if err != nil && !i.landed(report) {
-			left = append(left, i)
-		}
-	}
-	back, overtaken := e.overtaken(ctx, git, without(items, left))
-	return append(left, back...), errors.Join(err, overtaken)
-}
-
-// commit adds an item's objects and ref updates to a batch.
-func (e *Engine) commit(ctx context.Context, b *gitrepo.Batch, i *Item) error {
+// pushed takes over what became of the item's change.
+func (i *Item) pushed() {
+	c := i.change
 	switch {
-	case i.Action == Fail:
-		return nil
-	case i.write.removal != nil:
-		return e.commitRemoval(ctx, b, i)
-	case i.Action == Tag:
-		return i.together(b, i.write.work.tagUpdates()...)
-	case i.Action == Discard:
-		from := i.write.work.from.Ref
-		return i.together(b, gitrepo.RefUpdate{Name: from.Name, Old: from.Hash})
+	case c == nil:
+		return
+	case c.Err != nil:
+		i.fail(c.Err)
+		return
+	case !c.Hash.IsZero():
+		i.Commit = c.Hash.String()
 	}
-	w := i.write.work
-	tree, err := b.PackageTree(i.write.files)
-	if err != nil {
-		return err
-	}
-	root, err := rootTree(ctx, w.repo, i.write.root)
-	if err != nil {
-		return err
-	}
-	sig := author
-	sig.When = i.write.when
-	c, err := b.Commit(ctx, gitrepo.CommitSpec{
-		Root: root, Path: w.state.path, PackageTree: tree, Parents: i.write.parents, Author: sig, Message: i.write.message,
-	})
-	if err != nil {
-		return err
-	}
-	i.Commit = c.Hash.String()
-	i.targets = []target{{i.Workspace, lifecycle.Draft}}
-	if i.makesDraft() {
-		// Another run may have made this Draft, and someone proposed or
-		// published it, since the refs were read.
-		b.ExpectAbsent(gitrepo.ProposedRef(w.state.path, i.Workspace), gitrepo.PublishedRef(w.state.path, w.state.refs.NextNumber()))
-	}
-	return i.together(b, w.draftUpdates(i.Ref, c.Hash)...)
-}
-
-func rootTree(ctx context.Context, r *repository, commit gitrepo.Hash) (gitrepo.Hash, error) {
-	if commit.IsZero() {
-		return gitrepo.Hash{}, nil
-	}
-	commits, err := r.git.Commits(ctx, commit)
-	if err != nil {
-		return gitrepo.Hash{}, err
-	}
-	return commits[0].Tree, nil
-}
-
-// draftUpdates put a commit on the Draft branch: a new one, the one that is
-// there, or one that was Proposed and comes back.
-func (w *work) draftUpdates(ref string, commit gitrepo.Hash) []gitrepo.RefUpdate {
-	if w.from == nil || w.from.Number > 0 {
-		return []gitrepo.RefUpdate{{Name: ref, New: commit}}
-	}
-	if w.from.Ref.Name == ref {
-		return []gitrepo.RefUpdate{{Name: ref, Old: w.from.Ref.Hash, New: commit}}
-	}
-	return []gitrepo.RefUpdate{{Name: ref, New: commit}, {Name: w.from.Ref.Name, Old: w.from.Ref.Hash}}
-}
-
-// tagUpdates publish a Draft that was merged into the registered branch by
-// other means.
-func (w *work) tagUpdates() []gitrepo.RefUpdate {
-	return []gitrepo.RefUpdate{
-		{Name: gitrepo.PublishedRef(w.state.path, w.state.refs.NextNumber()), New: w.from.Ref.Commit},
-		{Name: w.from.Ref.Name, Old: w.from.Ref.Hash},
+	if _, ok := i.decision.(decide.Draft); ok {
+		i.downstreams = []decide.Downstream{{Workspace: i.Workspace, Phase: lifecycle.Draft}}
 	}
 }
 
-func (e *Engine) commitRemoval(ctx context.Context, b *gitrepo.Batch, i *Item) error {
-	r := i.write.removal
-	if r.release == nil {
-		return i.together(b, r.refs...)
+// again reads a repository anew and decides once more about the items that a
+// race undid. What locks old revisions was read before the race: the next run
+// trims.
+func (r *run) again(ctx context.Context, git observe.Repository, lost []*Item) ([]*Item, error) {
+	if err := r.read.Reread(ctx, git); err != nil {
+		return nil, err
 	}
-	files, err := r.release.Files()
-	if err != nil {
-		return err
-	}
-	tree, err := b.PackageTree(files)
-	if err != nil {
-		return err
-	}
-	h := r.state.heads[i.Ref]
-	commits, err := r.repo.git.Commits(ctx, h.Ref.Commit)
-	if err != nil {
-		return err
-	}
-	message, err := gitrepo.FormatMessage("Release "+r.state.path+"\n\nIts variant has gone; deletionPolicy orphan leaves the package.",
-		&gitrepo.Annotation{Package: r.state.path, WorkspaceName: h.workspace, Task: &gitrepo.Task{Type: "edit", Edit: &gitrepo.EditTask{}}},
-		gitrepo.Trailers{Variant: released})
-	if err != nil {
-		return err
-	}
-	sig := author
-	sig.When = commits[0].Committer.When
-	c, err := b.Commit(ctx, gitrepo.CommitSpec{
-		Root: commits[0].Tree, Path: r.state.path, PackageTree: tree, Parents: []gitrepo.Hash{h.Ref.Commit}, Author: sig, Message: message,
-	})
-	if err != nil {
-		return err
-	}
-	i.Commit = c.Hash.String()
-	return i.together(b, gitrepo.RefUpdate{Name: h.Ref.Name, Old: h.Ref.Hash, New: c.Hash})
-}
-
-// together adds the item's ref updates to a batch and remembers them.
-func (i *Item) together(b *gitrepo.Batch, updates ...gitrepo.RefUpdate) error {
-	i.write.refs = updates
-	return b.Together(updates...)
-}
-
-// landed says whether a push that failed in part moved all of the item's refs.
-func (i *Item) landed(report *gitrepo.PushReport) bool {
-	if i.write == nil || i.Action == Fail || len(i.write.refs) == 0 {
-		return false
-	}
-	moved := map[string]bool{}
-	for _, r := range report.Refs {
-		moved[r.Name] = r.Outcome == gitrepo.Moved
-	}
-	for _, u := range i.write.refs {
-		if !moved[u.Name] && u.Old != u.New {
-			return false
-		}
-	}
-	return true
-}
-
-// rereadRepo reads a repository's refs and heads anew.
-func (e *Engine) rereadRepo(ctx context.Context, git *gitrepo.Repo) error {
-	if err := git.Refresh(ctx); err != nil {
-		return err
-	}
-	for _, r := range e.sortedRepos() {
-		if r.git == git {
-			if err := r.readHeads(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// again reads a repository anew and plans its items once more. It returns
-// those that still have something to push, and those that are finished.
-func (e *Engine) again(ctx context.Context, git *gitrepo.Repo, items []*Item) (todo, finished []*Item, err error) {
-	if err := e.rereadRepo(ctx, git); err != nil {
-		return nil, nil, err
-	}
-	seen := map[Identity]bool{}
-	var planned []*Item
-	for _, i := range items {
-		// What locks old revisions was read before the race: the next run trims.
-		if seen[i.Identity] || i.Action == Trim {
+	plan := &Plan{}
+	seen := map[decide.Identity]bool{}
+	var subjects []*subject
+	for _, i := range lost {
+		if seen[i.Identity] || i.Action == decide.ActionTrim {
 			continue
 		}
 		seen[i.Identity] = true
-		if i.write != nil && i.write.removal != nil {
-			n := &Item{Identity: i.Identity, Name: i.Name, Path: i.Path}
-			e.planRemoval(ctx, n, &removal{repo: i.write.removal.repo, state: i.write.removal.repo.stateOf(i.Path)})
-			planned = append(planned, n)
+		if i.orphan != nil {
+			plan.Items = append(plan.Items, r.removeAgain(ctx, i.orphan)...)
 			continue
 		}
-		planned = append(planned, e.decide(ctx, i.write.work.variant)...)
+		s := &subject{want: i.want}
+		if old := r.subjects[i.want]; old != nil {
+			s.wires = old.wires
+		}
+		s.err = r.ask(ctx, s)
+		subjects = append(subjects, s)
 	}
-	planned = slices.DeleteFunc(planned, func(i *Item) bool { return i.Action == Trim })
-	if err := e.buildAll(ctx, planned); err != nil {
-		return nil, nil, err
+	if err := r.build(ctx, subjects); err != nil {
+		return nil, err
 	}
-	holdLocks(planned)
-	for _, i := range planned {
-		if i.repo() != nil {
-			todo = append(todo, i)
-		} else {
-			finished = append(finished, i)
+	r.settle(ctx, plan, subjects)
+	slices.SortStableFunc(plan.Items, func(a, b *Item) int { return strings.Compare(a.Path, b.Path) })
+	return plan.Items, nil
+}
+
+func (r *run) removeAgain(ctx context.Context, was *decide.Orphan) []*Item {
+	o := *was
+	o.Package, o.Owners, o.Err = o.Repo.Package(was.Package.Path), map[string]decide.Ownership{}, nil
+	r.read.ReadOwners(ctx, &o)
+	var out []*Item
+	for _, m := range decide.Remove(&o) {
+		out = append(out, r.removal(ctx, &decide.Removed{Orphan: &o, Removal: m}))
+	}
+	return out
+}
+
+// publishActivated publishes the Drafts of variants with activation Automatic,
+// those that this run wrote among them. They are read anew: a Draft that moved
+// since is left for the next run.
+func (e *Engine) publishActivated(ctx context.Context, items []*Item) {
+	byRepo := map[observe.Repository][]*Item{}
+	for _, i := range items {
+		if i.publish && i.Err == nil {
+			git := e.read.Repo(i.Namespace, i.Repository).Git
+			byRepo[git] = append(byRepo[git], i)
 		}
 	}
-	sort.SliceStable(todo, func(a, b int) bool { return todo[a].Path < todo[b].Path })
-	return todo, finished, nil
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(e.ioLimit())
+	for git, list := range byRepo {
+		g.Go(func() error {
+			e.publishRepo(ctx, git, list)
+			return nil
+		})
+	}
+	_ = g.Wait()
+}
+
+func (e *Engine) publishRepo(ctx context.Context, git observe.Repository, items []*Item) {
+	if err := e.read.Reread(ctx, git); err != nil {
+		for _, i := range items {
+			i.fail(err)
+		}
+		return
+	}
+	var verdicts []*publish.Verdict
+	var candidates []*decide.Candidate
+	of := map[*publish.Verdict]*Item{}
+	for _, i := range items {
+		c := e.activated(i)
+		if c == nil {
+			i.Warnings = append(i.Warnings, "the Draft moved while it was to be published: the next run looks at it again")
+			continue
+		}
+		v := &publish.Verdict{Candidate: c, Repo: e.read.Repo(i.Namespace, i.Repository)}
+		verdicts, candidates = append(verdicts, v), append(candidates, c)
+		of[v] = i
+	}
+	decide.OneEach(candidates)
+	publish.Machine(e.read).Decide(ctx, git, verdicts)
+	for _, v := range verdicts {
+		i := of[v]
+		switch {
+		case errors.Is(v.Err, publish.ErrMoved):
+			i.Warnings = append(i.Warnings, v.Err.Error())
+		case v.Err != nil:
+			i.fail(fmt.Errorf("publishing (activation is Automatic): %w", v.Err))
+		default:
+			i.Phase, i.Revision, i.Commit = v.To, v.Number, v.Commit
+			i.Ref = lifecycle.PublishedRef(i.Path, v.Number)
+			i.downstreams = []decide.Downstream{{Workspace: i.Workspace, Phase: v.To}}
+		}
+	}
+}
+
+// activated is the open revision that an item is about, nil where it moved.
+func (e *Engine) activated(i *Item) *decide.Candidate {
+	repo := e.read.Repo(i.Namespace, i.Repository)
+	p := repo.Package(i.Path)
+	for _, h := range p.Revisions {
+		if h.Phase.Open() && h.Workspace == i.Workspace && h.Ref.Commit.String() == i.Commit {
+			return &decide.Candidate{Identity: i.Identity, Workspace: i.Workspace, From: h.Phase, Head: h, Package: p, Repo: repo.Repository}
+		}
+	}
+	return nil
 }

@@ -1,58 +1,25 @@
 package reconcile
 
 import (
-	"strings"
+	"cmp"
+	"slices"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/merge"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/publish"
 )
 
-// Action is what a run does, or would do, about one variant.
-type Action string
-
-// The actions.
-const (
-	Create   Action = "create"  // a first Draft
-	Update   Action = "update"  // an open Draft gets a commit
-	Redraft  Action = "redraft" // a new Draft from the latest Published
-	UpToDate Action = "none"    // nothing to do
-	Tag      Action = "tag"     // a Draft merged elsewhere becomes Published
-	Discard  Action = "discard" // an open Draft whose variant has gone
-	Retire   Action = "retire"  // a Published package is proposed for deletion
-	Release  Action = "release" // ownership is given up, the package stays
-	Keep     Action = "keep"    // would go, but deletions are off or braked
-	Publish  Action = "publish" // an open Draft is published: activation is Automatic
-	Trim     Action = "trim"    // Published revisions beyond historyLimit go
-	Wait     Action = "wait"    // a person must decide something first
-	Fail     Action = "fail"    // could not be done
-)
-
-// Pending reports whether the action changes anything in Git.
-func (a Action) Pending() bool {
-	switch a {
-	case UpToDate, Keep, Wait, Fail:
-		return false
-	default:
-		return true
-	}
-}
-
-// Identity names a variant: not by its name but by what it makes (design
-// section 4).
-type Identity struct {
-	Namespace  string
-	Repository string
-	Package    string
-}
-
-// String is repository/package, the way people name a variant.
-func (i Identity) String() string { return i.Repository + "/" + i.Package }
-
-// Item is one variant, or one owned package without a variant, in a plan.
+// Item is what a run does, or would do, about one revision of one variant, or of
+// one owned package without a variant.
 type Item struct {
-	Identity
+	decide.Identity
 	// Name is the PackageVariant's name, Set the set that generated it; either
 	// may be empty for a package whose variant has gone.
 	Name string
@@ -64,7 +31,7 @@ type Item struct {
 	Owner string
 	Lock  bool
 
-	Action Action
+	Action decide.Action
 	// Reasons tell why, one line each: which input changed, what is wrong.
 	Reasons []string
 	// Warnings are for the reader; they stop nothing.
@@ -88,40 +55,52 @@ type Item struct {
 
 	// Base is what a reviewer compares with: the latest Published revision, or
 	// the upstream for a first Draft. Before is the open Draft as it is, nil
-	// without one. After is what was built, nil where nothing was.
+	// without one. After is what was built, nil where nothing was. All are nil
+	// without Config.Packages.
 	Base, Before, After *krm.Package
 	// Conflicts are local values that an update lost to the upstream.
 	Conflicts []merge.Conflict
-	// Conditions are the injection conditions of the package built.
-	Conditions []Condition
+	// Conditions are those of the package built.
+	Conditions []kptfilev1.Condition
 
-	targets []target
-	write   *write
-	built   bool // or tried
-	publish bool // once the Draft is there
-	// oneOfSeveral is a Draft that would be published if it were the only one.
-	oneOfSeveral bool
+	downstreams []decide.Downstream
+	decision    decide.Decision
+	publish     bool // once the Draft is there
+	change      *publish.Change
+	want        *decide.Want   // nil for a removal
+	orphan      *decide.Orphan // nil for what is wanted
 }
 
-// Condition is a Kptfile condition.
-type Condition struct {
-	Type, Status, Reason, Message string
+// fail makes a failure of the item.
+func (i *Item) fail(err error) *Item {
+	i.Action, i.decision, i.Err, i.Stalled, i.change, i.publish = decide.ActionFail, decide.Fail{}, err, decide.IsStalled(err), nil, false
+	return i
 }
 
-// target is one downstream revision for status.
-type target struct {
-	workspace string
-	phase     lifecycle.Phase
+// rule takes a ruling over.
+func (i *Item) rule(r decide.Ruling) {
+	i.decision, i.Action, i.Reasons, i.publish = r.Decision, r.Decision.Action(), r.Reasons, r.Publish
+	i.Warnings = append(i.Warnings, r.Warnings...)
+	if r.Err != nil {
+		i.Err, i.Stalled = r.Err, decide.IsStalled(r.Err)
+	}
 }
 
-// RevisionName is Porch's name of a package revision.
-func RevisionName(repo, pkg, workspace string) string {
-	return repo + "." + strings.ReplaceAll(pkg, "/", ".") + "." + workspace
+// at says where the item's revision is.
+func (i *Item) at(r *decide.Revision) {
+	if r == nil {
+		return
+	}
+	i.Phase, i.Workspace, i.Revision = r.Phase, r.Workspace, r.Number
+	i.Ref, i.Commit = r.Ref.Name, r.Ref.Commit.String()
 }
+
+// pending reports whether the item waits for a run, or for a person.
+func (i *Item) pending() bool { return i.Action.Pending() || i.Action == decide.ActionWait }
 
 // Plan is what a run would do.
 type Plan struct {
-	// Items are sorted by namespace, repository and package.
+	// Items are sorted by namespace, repository, package and workspace.
 	Items []*Item
 	// Sets are sorted by namespace and name.
 	Sets []*SetStatus
@@ -134,21 +113,39 @@ type Plan struct {
 	// PruneBlocked says why nothing is deleted though Prune is set; empty
 	// where nothing blocks.
 	PruneBlocked []string
+
+	run *run
 }
 
 // SetStatus is what became of one PackageVariantSet.
-type SetStatus struct {
+type SetStatus struct{ observe.Set }
+
+// TargetPlan is what became of the dependencies of one target.
+type TargetPlan struct {
 	Namespace, Name string
-	Variants        int
-	// Empty is set where a target of the set selects nothing.
-	Empty    bool
-	Failures []error
-	Warnings []string
+	// Answer is nil where it could not be looked for.
+	Answer *depend.Answer
+	// Err is why there is no answer. All variants of the target have it.
+	Err error
+}
+
+func targetPlans(s *observe.Snapshot) []*TargetPlan {
+	var out []*TargetPlan
+	for _, t := range s.Targets {
+		out = append(out, &TargetPlan{Namespace: t.Namespace, Name: t.Name(), Answer: t.Answer, Err: t.Err})
+	}
+	return out
+}
+
+func (p *Plan) sort() {
+	slices.SortStableFunc(p.Items, func(a, b *Item) int {
+		return cmp.Or(a.Compare(b.Identity), cmp.Compare(a.Workspace, b.Workspace))
+	})
 }
 
 // Count counts items by action.
-func (p *Plan) Count() map[Action]int {
-	out := map[Action]int{}
+func (p *Plan) Count() map[decide.Action]int {
+	out := map[decide.Action]int{}
 	for _, i := range p.Items {
 		out[i.Action]++
 	}
@@ -157,28 +154,12 @@ func (p *Plan) Count() map[Action]int {
 
 // Pending reports whether applying the plan would change Git.
 func (p *Plan) Pending() bool {
-	for _, i := range p.Items {
-		if i.Action.Pending() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Items, func(i *Item) bool { return i.Action.Pending() })
 }
 
 // Failed reports whether anything could not be read or done.
 func (p *Plan) Failed() bool {
-	if len(p.Problems) > 0 {
-		return true
-	}
-	for _, s := range p.Sets {
-		if len(s.Failures) > 0 {
-			return true
-		}
-	}
-	for _, i := range p.Items {
-		if i.Err != nil {
-			return true
-		}
-	}
-	return false
+	return len(p.Problems) > 0 ||
+		slices.ContainsFunc(p.Sets, func(s *SetStatus) bool { return len(s.Failures) > 0 }) ||
+		slices.ContainsFunc(p.Items, func(i *Item) bool { return i.Err != nil })
 }

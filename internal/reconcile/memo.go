@@ -2,9 +2,6 @@ package reconcile
 
 import (
 	"bufio"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -18,15 +15,12 @@ type FileMemo struct {
 	keys map[string]bool
 }
 
-// OpenMemo reads a memo file; one that is missing is empty.
+// OpenMemo reads a memo file; one that is missing or cannot be read is empty.
 func OpenMemo(path string) (*FileMemo, error) {
 	m := &FileMemo{path: path, keys: map[string]bool{}}
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
-	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the cache: %w", err)
+		return m, nil // only a cache: what it knew is found out again
 	}
 	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)

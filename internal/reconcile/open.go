@@ -5,20 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strings"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/review"
 )
 
 // Shown is a revision that waits for a person, with what it changes.
 type Shown struct {
-	Identity
+	decide.Identity
 	Name, Set string
 	Workspace string
 	Phase     lifecycle.Phase
@@ -40,77 +41,65 @@ type Shown struct {
 // and what each is to be compared with: the latest Published revision, or the
 // upstream for a first Draft. Problems are what could not be read.
 func (e *Engine) Open(ctx context.Context) (shown []*Shown, problems []error, err error) {
-	plan := &Plan{}
-	problems = e.openRepositories(ctx)
-	sets := map[Identity]string{}
-	for _, v := range e.expand(ctx, plan) {
-		sets[v.Identity] = v.set
-	}
-	problems = append(problems, e.readHeads(ctx)...)
-	list := e.decidable(Approve)
-	set := fetchSet{}
-	for _, v := range list {
-		set.add(v.repo, v.head.Ref.Commit)
-		if v.state.latest != nil {
-			set.add(v.repo, v.state.latest.Ref.Commit)
-		}
-	}
-	set.run(ctx, e.ioLimit())
+	s := e.read.ReadOpen(ctx)
+	problems = s.Problems
+	list := e.decidable(s, decide.Approve)
+	e.read.FetchHeads(ctx, list)
 	type result struct {
 		shown *Shown
 		err   error
 	}
-	results, err := parallel(ctx, e.limit(), list, func(ctx context.Context, v *Verdict) result {
-		s, err := e.show(ctx, v)
+	results, err := observe.Parallel(ctx, e.limit(), list, func(ctx context.Context, c *decide.Candidate) result {
+		s, err := e.show(ctx, c)
 		return result{s, err}
 	})
 	for i, r := range results {
 		if r.err != nil {
-			problems = append(problems, fmt.Errorf("reading %s of %s: %w", list[i].head.Ref.Name, list[i].Identity, r.err))
+			problems = append(problems, fmt.Errorf("reading %s of %s: %w", list[i].Head.Ref.Name, list[i].Identity, r.err))
 			continue
 		}
 		if r.shown != nil {
-			r.shown.Set = sets[r.shown.Identity]
 			shown = append(shown, r.shown)
 		}
 	}
 	return shown, problems, err
 }
 
-func (e *Engine) show(ctx context.Context, v *Verdict) (*Shown, error) {
+func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) {
 	s := &Shown{
-		Identity: v.Identity, Name: v.head.owner[strings.LastIndex(v.head.owner, "/")+1:],
-		Workspace: v.Workspace, Phase: v.From, Ref: v.head.Ref.Name, Commit: v.head.Ref.Commit.String(),
+		Identity: c.Identity, Name: decide.OwnerName(c.Head.Owner), Set: c.Set,
+		Workspace: c.Workspace, Phase: c.From, Ref: c.Head.Ref.Name, Commit: c.Head.Ref.Commit.String(),
 	}
-	_, pkg, err := v.repo.readPackage(ctx, v.head.Ref.Commit, v.state.path)
+	repo, folder := e.read.Repo(c.Namespace, c.Repository), c.Package.Path
+	_, pkg, err := repo.ReadPackage(ctx, c.Head.Ref.Commit, folder)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.onlyPackage(ctx); err != nil {
+	if err := repo.OnlyPackage(ctx, c.Head, folder); err != nil {
 		s.Notes = append(s.Notes, err.Error())
 	}
-	if v.From == lifecycle.DeletionProposed {
-		s.Base, s.BaseName = pkg, revisionName(v.Revision)
+	if c.From == lifecycle.DeletionProposed {
+		s.Base, s.BaseName = pkg, decide.RevisionName(c.Revision)
 		return s, nil
 	}
 	s.Package = pkg
-	up, folder, lock, err := e.cameFrom(v, pkg)
+	up, from, lock, err := e.cameFrom(c, pkg)
 	switch {
 	case err == nil:
-		s.Upstream = up.obj.Name + "/" + strings.TrimPrefix(strings.TrimPrefix(folder, up.dir), "/")
-	case path.Base(v.state.path) == depend.LockPackage:
+		s.Upstream = up.Name + "/" + up.Below(from)
+	case c.IsLock():
 		s.Upstream = depend.LockPackage // a lock comes from nowhere
 	default:
 		s.Warnings = append(s.Warnings, err.Error())
 	}
-	if latest := v.state.latest; latest != nil {
-		s.BaseName = revisionName(latest.Number)
-		_, s.Base, err = v.repo.readPackage(ctx, latest.Ref.Commit, v.state.path)
+	if latest := c.Package.Latest; latest != nil {
+		s.BaseName = decide.RevisionName(latest.Number)
+		_, s.Base, err = repo.ReadPackage(ctx, latest.Ref.Commit, folder)
 		return s, err
 	}
 	if up != nil {
 		s.BaseName = s.Upstream + "@" + lock.Ref
-		if _, s.Base, err = up.readLocked(ctx, folder, lock); err != nil {
+		if _, s.Base, err = up.ReadLocked(ctx, from, lock); err != nil {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("compared with nothing: %v", err))
 		}
 	}
@@ -119,7 +108,7 @@ func (e *Engine) show(ctx context.Context, v *Verdict) (*Shown, error) {
 
 // cameFrom finds the Repository that a package's upstreamLock names, and the
 // package's folder or name there.
-func (e *Engine) cameFrom(v *Verdict, pkg *krm.Package) (*repository, string, *kptfilev1.GitLock, error) {
+func (e *Engine) cameFrom(c *decide.Candidate, pkg *krm.Package) (*observe.Repo, string, *kptfilev1.GitLock, error) {
 	k, err := mutate.Read(pkg, "")
 	if err != nil {
 		return nil, "", nil, err
@@ -128,7 +117,7 @@ func (e *Engine) cameFrom(v *Verdict, pkg *krm.Package) (*repository, string, *k
 	if lock == nil {
 		return nil, "", nil, errors.New("its Kptfile has no upstreamLock")
 	}
-	if r, folder := e.locked(v.Namespace, lock, nil); r != nil {
+	if r, folder := e.read.Locked(c.Namespace, lock, nil); r != nil {
 		return r, folder, lock, nil
 	}
 	return nil, "", nil, fmt.Errorf("its upstream %s is no registered Repository", lock.Repo)
@@ -144,7 +133,7 @@ func (s *Shown) Change() review.Change {
 	}
 }
 
-func aliases(id Identity, name, upstream string) map[string]string {
+func aliases(id decide.Identity, name, upstream string) map[string]string {
 	out := map[string]string{name: "variant"}
 	out[path.Base(id.Package)] = "package"
 	out[id.Package] = "package"

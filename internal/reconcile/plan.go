@@ -1,203 +1,328 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
+	"runtime"
 	"slices"
-	"sort"
 	"sync"
-	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/build"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/injection"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/publish"
+	"github.com/variform/variform/internal/wiring"
 )
 
 // Plan finds out what a run would do and builds every package that would
 // change. It writes nothing to any repository. The error is non-nil only where
 // nothing could be planned at all; what failed in part stands in the Plan.
-func (e *Engine) Plan(ctx context.Context) (*Plan, error) {
-	plan, err := e.Survey(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := e.buildAll(ctx, plan.Items); err != nil {
-		return nil, err
-	}
-	holdLocks(plan.Items)
-	plan.sort()
-	return plan, nil
-}
-
-// Resolve answers what every target needs, and looks no further. The problems
-// are inputs that could not be read.
-func (e *Engine) Resolve(ctx context.Context) (targets []*TargetPlan, problems []error, err error) {
-	plan, _ := e.observe(ctx)
-	for _, s := range plan.Sets {
-		plan.Problems = append(plan.Problems, s.Failures...)
-	}
-	return plan.Targets, plan.Problems, ctx.Err()
-}
-
-// observe reads what is wanted and what is there, and resolves what packages
-// need.
-func (e *Engine) observe(ctx context.Context) (*Plan, []*variant) {
-	plan := &Plan{Problems: slices.Clone(e.cfg.Fleet.Problems)}
-	plan.Problems = append(plan.Problems, e.readPolicies()...)
-	plan.Problems = append(plan.Problems, e.openRepositories(ctx)...)
-	wanted := e.expand(ctx, plan)
-	plan.Problems = append(plan.Problems, e.readHeads(ctx)...)
-	wanted = e.dependencies(ctx, plan, wanted)
-	plan.Problems = append(plan.Problems, e.deepen(ctx, wanted)...)
-	e.collide(wanted)
-	return plan, wanted
-}
+func (e *Engine) Plan(ctx context.Context) (*Plan, error) { return e.plan(ctx, true) }
 
 // Survey is Plan without building: changed inputs are found, not what comes of
-// them. It is what status shows.
-func (e *Engine) Survey(ctx context.Context) (*Plan, error) {
-	plan, wanted := e.observe(ctx)
-	selected, err := e.only(wanted)
+// them, but for packages whose values others read. It is what status shows.
+func (e *Engine) Survey(ctx context.Context) (*Plan, error) { return e.plan(ctx, false) }
+
+func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
+	s := e.read.Read(ctx)
+	selected, err := e.only(s.Wants)
 	if err == nil {
 		err = e.invoke(selected)
 	}
 	if err != nil {
 		return nil, err
 	}
-	e.prefetch(ctx, selected)
-	if plan.Items, err = e.decideAll(ctx, selected); err != nil {
+	r := &run{Engine: e, snapshot: s, subjects: map[*decide.Want]*subject{}}
+	e.wirer.Content = r.content
+	e.read.FetchTrees(ctx, selected)
+	subjects, err := r.look(ctx, selected)
+	if err == nil && building {
+		err = r.build(ctx, subjects)
+	}
+	if err != nil {
 		return nil, err
 	}
-	holdLocks(plan.Items)
-	e.planRemovals(ctx, plan, wanted)
+	plan := &Plan{Targets: targetPlans(s), Problems: s.Problems, Warnings: s.Warnings, run: r}
+	for _, set := range s.Sets {
+		plan.Sets = append(plan.Sets, &SetStatus{*set})
+	}
+	trims := r.settle(ctx, plan, subjects)
+	r.remove(ctx, plan, trims)
 	plan.sort()
 	return plan, ctx.Err()
 }
 
-func (p *Plan) sort() {
-	sort.SliceStable(p.Items, func(i, j int) bool {
-		a, b := p.Items[i], p.Items[j]
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Repository, b.Repository),
-			cmp.Compare(a.Package, b.Package), cmp.Compare(a.Workspace, b.Workspace)) < 0
-	})
+// run is one run's way through the rooms.
+type run struct {
+	*Engine
+	snapshot *observe.Snapshot
+	mu       sync.Mutex
+	subjects map[*decide.Want]*subject
 }
 
-// buildAll builds the items that need it, many at once.
-func (e *Engine) buildAll(ctx context.Context, items []*Item) error {
-	var todo []*Item
-	for _, i := range items {
-		if i.write != nil && i.write.work != nil && !i.built {
-			i.built = true
-			todo = append(todo, i)
+// subject is a wanted package while it is decided about.
+type subject struct {
+	want      *decide.Want
+	repo      *observe.Repo
+	pkg       *decide.Package
+	up        *decide.Upstream // nil for a lock
+	wires     *build.Wires
+	err       error
+	revisions []*revision
+	// beside are rulings about revisions that are not worked on.
+	beside []besides
+	trim   []decide.Published
+}
+
+// revision is one revision of a subject.
+type revision struct {
+	outcome decide.Outcome
+	made    *build.Made
+}
+
+type besides struct {
+	decide.Ruling
+	revision *decide.Revision
+}
+
+// look finds out what wanted packages need, in waves where some read what others
+// give: those are built first.
+func (r *run) look(ctx context.Context, wants []*decide.Want) ([]*subject, error) {
+	var out []*subject
+	for _, wave := range decide.Waves(wants) {
+		subjects, err := observe.Parallel(ctx, r.limit(), wave, r.subject)
+		if err != nil {
+			return nil, err
+		}
+		var first []*subject
+		for _, s := range subjects {
+			r.mu.Lock()
+			r.subjects[s.want] = s
+			r.mu.Unlock()
+			if s.want.Read {
+				first = append(first, s)
+			}
+		}
+		if err := r.build(ctx, first); err != nil {
+			return nil, err
+		}
+		out = append(out, subjects...)
+	}
+	return out, nil
+}
+
+func (e *Engine) limit() int {
+	if e.cfg.Concurrency > 0 {
+		return e.cfg.Concurrency
+	}
+	return runtime.NumCPU()
+}
+
+// subject asks what is to become of one wanted package.
+func (r *run) subject(ctx context.Context, w *decide.Want) *subject {
+	s := &subject{want: w}
+	if wires, err := r.wirer.Wire(ctx, w); err != nil && w.Err == nil {
+		w.Err = err
+	} else {
+		s.wires = wires
+	}
+	s.err = r.ask(ctx, s)
+	return s
+}
+
+func (r *run) ask(ctx context.Context, s *subject) (err error) {
+	w := s.want
+	if s.repo, err = r.read.Downstream(w.Namespace, w.Repository); err != nil {
+		s.repo = nil
+		return decide.Stalled("spec.downstream.repo: %w", err)
+	}
+	s.pkg = s.repo.Package(s.repo.Path(w.Package))
+	if w.Err != nil {
+		return w.Err
+	}
+	if w.Lock() == nil {
+		s.up = r.read.UpstreamOf(ctx, w)
+		if s.up.Err != nil {
+			return fmt.Errorf("spec.upstream: %w", s.up.Err)
+		}
+		if s.up.Repo.Git == s.repo.Repository.Git && s.up.Path == s.pkg.Path {
+			return decide.Stalled("spec.downstream: the package would be its own upstream (%s)", s.up.Path)
 		}
 	}
-	e.prefetchBuilds(ctx, todo)
+	if err := r.read.ReadTrees(ctx, s.repo, s.pkg); err != nil {
+		return err
+	}
+	works, err := decide.Select(r.manager, w, s.repo.Repository, s.pkg)
+	if err != nil {
+		return err
+	}
+	for _, work := range works {
+		q, err := r.question(s, work)
+		if err != nil {
+			return err
+		}
+		o := decide.Outcome{Question: q, Intent: decide.Intend(q)}
+		if err := r.gates(ctx, s, &o); err != nil {
+			o.Intent = decide.Rule{Ruling: decide.Ruling{Decision: decide.Fail{}, Err: err}}
+		}
+		s.revisions = append(s.revisions, &revision{outcome: o})
+	}
+	r.besides(ctx, s)
+	return nil
+}
+
+// question collects what goes into the decision about one revision.
+func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
+	w := s.want
+	q := decide.Question{
+		Want: w, Work: work, Repo: s.repo.Repository, Package: s.pkg, Alone: r.cfg.Dependencies == nil,
+	}
+	pv := w.Variant()
+	if pv == nil { // a lock's own spec is where it stands
+		pv = &v1alpha1.PackageVariant{}
+		pv.Spec.Downstream = &v1alpha1.Downstream{Repo: w.Repository, Package: w.Package}
+	}
+	spec, err := decide.CanonicalSpec(pv, r.manager.Sign(w.Namespace, w.Name), w.Set, w.MadeFor)
+	if err != nil {
+		return q, err
+	}
+	var points []injection.Point
+	if s.up != nil {
+		points = s.up.Points
+		q.Source = s.up.String()
+		q.Parts.UpstreamTree = s.up.Content
+		q.Parts.UpstreamRef = s.up.Repo.Address + "\x00" + s.up.Path + "\x00" + s.up.Ref()
+		q.Parts.Functions = r.read.FunctionsOf(w, s.up)
+	} else {
+		q.Parts.UpstreamTree, q.Parts.UpstreamRef = w.Lock().Digest, "\x00"+s.pkg.Path+"\x00"
+		q.Parts.Functions = r.read.FunctionsOf(w, nil)
+	}
+	selection := injection.Select(points, injection.Request{
+		Namespace: w.Namespace, Injectors: pv.Spec.Injectors, Context: r.cfg.Fleet.Context, AllowKinds: r.cfg.AllowKinds,
+	})
+	q.Parts.Spec, q.Parts.Context, q.Unfilled = spec, selection.Digest(), build.Unfilled(selection)
+	switch {
+	case q.Alone && work.From != nil:
+		q.Parts.Values = work.From.Inputs.Values
+	case s.wires != nil:
+		q.Parts.Values = decide.ValuesDigest(s.wires.Text())
+		q.Doubt = w.Target.Doubt.Values()
+	}
+	if r.cfg.Memo != nil {
+		q.Fruitless = r.cfg.Memo.Has
+	}
+	return q, nil
+}
+
+// gates reads the gates of a Draft that may be published as it is.
+func (r *run) gates(ctx context.Context, s *subject, o *decide.Outcome) (err error) {
+	if rule, ok := o.Intent.(decide.Rule); ok && rule.Decision.Action() == decide.ActionNone &&
+		r.snapshot.Policies.Of(s.want.Identity).Automatic && o.From != nil && o.From.Phase.Open() {
+		o.Unmet, err = s.repo.Gates(ctx, o.From.Ref.Commit, s.pkg.Path)
+	}
+	return err
+}
+
+// besides rules about what is not worked on: proposals of deletion that are taken
+// back, surplus Drafts, revisions beyond a limit.
+func (r *run) besides(ctx context.Context, s *subject) {
+	if ruling, ok := decide.Restored(r.manager, s.want, s.pkg); ok {
+		s.beside = append(s.beside, besides{ruling, s.pkg.Latest})
+	}
+	for _, ruling := range decide.Leftover(r.manager, s.want, s.pkg) {
+		s.beside = append(s.beside, besides{ruling, ruling.Decision.(decide.Discard).Revision})
+	}
+	if !r.cfg.Prune {
+		return
+	}
+	for _, t := range decide.Trimmable(r.manager, s.want, s.pkg, r.snapshot.Policies.Of(s.want.Identity).History) {
+		// What was there before the package was adopted is not ours to remove.
+		mine, err := r.read.Published(ctx, s.repo, s.pkg.Path, t)
+		if err != nil {
+			o := &s.revisions[0].outcome
+			o.Warnings = append(o.Warnings, fmt.Sprintf("historyLimit: reading %s: %v", decide.RevisionName(t.Number), err))
+		}
+		if mine {
+			s.trim = append(s.trim, t)
+		}
+	}
+}
+
+// build builds what is to be built and was not yet, many at once.
+func (r *run) build(ctx context.Context, subjects []*subject) error {
+	type task struct {
+		*subject
+		*revision
+	}
+	var todo []task
+	var questions []decide.Question
+	for _, s := range subjects {
+		for _, v := range s.revisions {
+			if _, build := v.outcome.Intent.(decide.Build); build && v.made == nil {
+				todo = append(todo, task{s, v})
+				questions = append(questions, v.outcome.Question)
+			}
+		}
+	}
+	r.read.FetchStarts(ctx, questions)
 	var mu sync.Mutex
 	done := 0
-	_, err := parallel(ctx, e.limit(), todo, func(ctx context.Context, i *Item) struct{} {
-		e.build(ctx, i)
+	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, t task) struct{} {
+		r.make(ctx, t.subject, t.revision)
 		mu.Lock()
 		defer mu.Unlock()
 		done++
-		e.progress(Progress{Stage: "variants", Done: done, Total: len(todo), Item: i.String()})
+		r.progress(Progress{Stage: "variants", Done: done, Total: len(todo), Item: t.want.Identity.String()})
 		return struct{}{}
 	})
 	return err
 }
 
-// parallel maps a list, at most limit at once, and keeps its order. It stops
-// early only where the context ends.
-func parallel[T, R any](ctx context.Context, limit int, list []T, f func(context.Context, T) R) ([]R, error) {
-	out := make([]R, len(list))
-	var next atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	for range min(limit, len(list)) { // a few that stay, not one for each
-		g.Go(func() error {
-			for i := next.Add(1) - 1; int(i) < len(list); i = next.Add(1) - 1 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				out[i] = f(ctx, list[i])
-			}
-			return nil
-		})
+func (r *run) make(ctx context.Context, s *subject, v *revision) {
+	o := &v.outcome
+	b := o.Intent.(decide.Build)
+	v.made = r.builder.Make(ctx, build.Job{Question: o.Question, Build: b, Repo: s.repo, Upstream: s.up, Wires: s.wires, Keep: s.want.Read})
+	m := v.made
+	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Ref
+	o.Warnings = append(o.Warnings, m.Warnings...)
+	if m.Same && r.cfg.Memo != nil {
+		r.cfg.Memo.Put(b.Key)
 	}
-	return out, g.Wait()
 }
 
-// fetchSet collects commits to fetch, by Git repository.
-type fetchSet map[*gitrepo.Repo]map[gitrepo.Hash]bool
-
-func (f fetchSet) add(r *repository, h gitrepo.Hash) {
-	if r == nil || r.git == nil || h.IsZero() {
-		return
+// content is a wanted package as it will be: as built in this run, or as it is
+// there.
+func (r *run) content(ctx context.Context, w *decide.Want) (*krm.Package, error) {
+	r.mu.Lock()
+	s := r.subjects[w]
+	r.mu.Unlock()
+	if s == nil {
+		return nil, &wiring.WaitError{Object: "package " + w.Ref, Field: "its outputs"}
 	}
-	if f[r.git] == nil {
-		f[r.git] = map[gitrepo.Hash]bool{}
+	if s.err != nil {
+		return nil, fmt.Errorf("that package failed: %w", s.err)
 	}
-	f[r.git][h] = true
+	v := s.revisions[0]
+	if rule, ok := v.outcome.Intent.(decide.Rule); ok && rule.Err != nil {
+		return nil, fmt.Errorf("that package failed: %w", rule.Err)
+	}
+	if v.made != nil && v.made.Err != nil {
+		return nil, fmt.Errorf("that package failed: %w", v.made.Err)
+	}
+	if v.made != nil && v.made.After != nil {
+		return v.made.After, nil
+	}
+	_, pkg, err := s.repo.ReadPackage(ctx, v.outcome.From.Ref.Commit, s.pkg.Path)
+	return pkg, err
 }
 
-// run fetches each repository's commits in one request. A failure is not
-// reported here: whoever needs the objects asks again and fails by name.
-func (f fetchSet) run(ctx context.Context, limit int) {
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(limit)
-	for r, hashes := range f {
-		g.Go(func() error {
-			_ = r.Fetch(ctx, slices.Collect(maps.Keys(hashes))...)
-			return nil
-		})
-	}
-	_ = g.Wait()
-}
-
-// prefetch brings the revisions that mergedElsewhere compares, where what they
-// hold is not known yet.
-func (e *Engine) prefetch(ctx context.Context, variants []*variant) {
-	set := fetchSet{}
-	for _, v := range variants {
-		r := e.repos[repoKey{v.Namespace, v.Repository}]
-		if r == nil || r.err != nil || r.git == nil {
-			continue
-		}
-		s := r.stateOf(r.path(v.Package))
-		add := func(commit gitrepo.Hash) {
-			if _, known := r.git.KnownTreeAt(commit, s.path); !known {
-				set.add(r, commit)
-			}
-		}
-		for _, h := range s.heads {
-			if h.Number > 0 {
-				continue
-			}
-			add(r.head())
-			if s.latest != nil {
-				add(s.latest.Ref.Commit)
-			}
-		}
-	}
-	set.run(ctx, e.ioLimit())
-}
-
-// prefetchBuilds brings the revisions that builds start from.
-func (e *Engine) prefetchBuilds(ctx context.Context, items []*Item) {
-	set := fetchSet{}
-	for _, i := range items {
-		w := i.write.work
-		set.add(w.repo, w.repo.head())
-		if w.from != nil {
-			set.add(w.repo, w.from.Ref.Commit)
-		}
-	}
-	set.run(ctx, e.ioLimit())
-}
-
-// only restricts variants to those that Config.Only names: a variant's name,
-// its repository/package, its set, its repository or its package.
-func (e *Engine) only(all []*variant) ([]*variant, error) {
+// only restricts wanted packages to those that Config.Only names, and what they
+// need.
+func (e *Engine) only(all []*decide.Want) ([]*decide.Want, error) {
 	if len(e.cfg.Only) == 0 {
 		return all, nil
 	}
@@ -205,22 +330,23 @@ func (e *Engine) only(all []*variant) ([]*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	return closure(out, all), nil
+	return decide.Needed(out, all), nil
 }
 
-// called are the variants that names mean. A name that means none is an error.
-func called(all []*variant, names []string) ([]*variant, error) {
+// called are the wanted packages that names mean. A name that means none is an
+// error.
+func called(all []*decide.Want, names []string) ([]*decide.Want, error) {
 	used := map[string]bool{}
-	var out []*variant
-	for _, v := range all {
+	var out []*decide.Want
+	for _, w := range all {
 		hit := false
 		for _, name := range names {
-			if slices.Contains([]string{v.pv.Name, v.Identity.String(), v.set, v.Repository, v.Package, v.target()}, name) {
+			if w.Called(name) {
 				hit, used[name] = true, true
 			}
 		}
 		if hit {
-			out = append(out, v)
+			out = append(out, w)
 		}
 	}
 	for _, name := range names {
@@ -231,31 +357,196 @@ func called(all []*variant, names []string) ([]*variant, error) {
 	return out, nil
 }
 
-// target is the name of the target that the variant is in, its Repository's
-// where it is in none.
-func (v *variant) target() string {
-	if v.dep == nil {
-		return v.Repository
-	}
-	return v.dep.target.Name()
-}
-
 // invoke marks what is to be rendered again though nothing that goes into it
-// has changed: the variants named, and what they need where they manage that
-// (seed 001, "invoke").
-func (e *Engine) invoke(all []*variant) error {
+// has changed: the variants named, and what they need where they manage that.
+func (e *Engine) invoke(all []*decide.Want) error {
 	if len(e.cfg.Invoke) == 0 {
 		return nil
 	}
 	list, err := called(all, e.cfg.Invoke)
 	for at := 0; at < len(list); at++ {
-		v := list[at]
-		v.invoked = true
-		for _, d := range v.managed() {
-			if !d.invoked && !slices.Contains(list, d) {
+		w := list[at]
+		w.Invoked = true
+		for _, d := range w.Managed() {
+			if !d.Invoked && !slices.Contains(list, d) {
 				list = append(list, d)
 			}
 		}
 	}
 	return err
+}
+
+// trimmed are revisions of a wanted package that would go.
+type trimmed struct {
+	*subject
+	item *Item
+}
+
+// settle turns what came of subjects into the plan's items. What is to be trimmed
+// is returned: whether it may go is for remove to find out.
+func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trims []trimmed) {
+	activation := decide.Activation{
+		Policies: r.snapshot.Policies, Unread: len(r.cfg.Fleet.Problems) > 0, Unrendered: r.cfg.Renderer == nil,
+	}
+	rulings := make([][]decide.Ruling, len(subjects))
+	failed := map[decide.Identity]bool{}
+	for k, s := range subjects {
+		var outcomes []*decide.Outcome
+		for _, v := range s.revisions {
+			outcomes = append(outcomes, &v.outcome)
+		}
+		rulings[k] = activation.Rule(outcomes)
+		if s.err != nil || slices.ContainsFunc(rulings[k], func(r decide.Ruling) bool { return r.Err != nil }) {
+			failed[s.want.Identity] = true
+		}
+	}
+	for k, s := range subjects {
+		if s.err != nil {
+			plan.Items = append(plan.Items, r.row(s, nil).fail(s.err))
+			continue
+		}
+		for j, v := range s.revisions {
+			ruling := decide.HeldLock(&v.outcome, rulings[k][j], func(ref string) (decide.Identity, bool) {
+				d := s.want.Target.Wants[ref]
+				if d == nil {
+					return decide.Identity{}, false
+				}
+				return d.Identity, failed[d.Identity]
+			})
+			plan.Items = append(plan.Items, r.drafted(s, v, ruling))
+		}
+		for _, b := range s.beside {
+			item := r.row(s, b.revision)
+			item.rule(b.Ruling)
+			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: b.Decision}
+			plan.Items = append(plan.Items, item)
+		}
+		if len(s.trim) > 0 {
+			item := &Item{Identity: s.want.Identity, Name: s.want.Name, Set: s.want.Set, Path: s.pkg.Path, want: s.want}
+			item.rule(decide.Trimmed(s.trim, r.snapshot.Policies.Of(s.want.Identity).History))
+			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: item.decision}
+			trims = append(trims, trimmed{s, item})
+		}
+	}
+	return trims
+}
+
+// row is the item of a subject, about one revision of it or none.
+func (r *run) row(s *subject, at *decide.Revision) *Item {
+	w := s.want
+	item := &Item{
+		Identity: w.Identity, Name: w.Name, Set: w.Set, Variant: w.Variant(), Owner: w.MadeFor, Lock: w.Lock() != nil, want: w,
+		Action: decide.ActionNone, decision: decide.Nothing{},
+	}
+	if s.pkg != nil && s.repo != nil {
+		item.Path = s.pkg.Path
+		item.downstreams = s.pkg.Downstreams(func(h *decide.Revision) bool { return r.manager.Signed(h.Owner, w.Namespace) })
+	}
+	if s.up != nil && s.up.Err == nil && s.err == nil {
+		item.Upstream = s.up.String()
+	}
+	item.at(at)
+	return item
+}
+
+// drafted is the item of one revision that was worked on.
+func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
+	item := r.row(s, v.outcome.From)
+	item.rule(ruling)
+	if _, build := v.outcome.Intent.(decide.Build); build && v.outcome.From == nil {
+		item.Phase = lifecycle.Draft
+	}
+	if m := v.made; m != nil && m.Err == nil {
+		item.Conditions, item.Conflicts = m.Conditions, m.Conflicts
+		if r.cfg.Packages && item.Action != decide.ActionWait {
+			item.Base, item.Before, item.After = m.Base, m.Before, m.After
+		}
+	}
+	switch d := item.decision.(type) {
+	case decide.Draft:
+		if m := v.made; m != nil {
+			item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
+			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
+				Files: m.Files, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message,
+			}}
+		}
+	case decide.Tag:
+		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d}
+	}
+	return item
+}
+
+// remove plans what becomes of this manager's packages whose variant has gone,
+// and of revisions beyond a limit, unless something forbids deletions.
+func (r *run) remove(ctx context.Context, plan *Plan, trims []trimmed) {
+	upstreams := r.read.UpstreamPlaces(r.snapshot.Wants)
+	trims = slices.DeleteFunc(trims, func(t trimmed) bool { return upstreams[t.repo.Place(t.pkg.Path)] })
+	orphans := r.read.Orphans(ctx, r.snapshot)
+	if len(orphans)+len(trims) == 0 {
+		return
+	}
+	var removed []*decide.Removed
+	for _, o := range orphans {
+		for _, m := range decide.Remove(o) {
+			removed = append(removed, &decide.Removed{Orphan: o, Removal: m})
+		}
+	}
+	p := decide.Pruning{
+		Prune: r.cfg.Prune, MaxDelete: r.cfg.MaxDelete,
+		Blocked: decide.Blocks(len(r.cfg.Only) > 0, len(plan.Problems), r.snapshot.Sizes()),
+	}
+	if p.Allowed() && (len(trims) > 0 || slices.ContainsFunc(removed, func(m *decide.Removed) bool { return m.Goes() })) {
+		locked, err := r.read.ReadUpstreamLocks(ctx)
+		if err != nil {
+			p.Blocked = append(p.Blocked, err.Error())
+		}
+		isLocked := func(at decide.Place) bool { return locked[at] }
+		decide.KeepLocked(removed, isLocked)
+		trims = slices.DeleteFunc(trims, func(t trimmed) bool {
+			return isLocked(decide.Place{Git: decide.PlainAddress(t.repo.Repository.Git), Name: t.pkg.Path})
+		})
+	}
+	plan.PruneBlocked = p.Blocked
+	plan.Warnings = append(plan.Warnings, p.Settle(removed, r.snapshot.Wants, r.snapshot.Sizes())...)
+	if p.Allowed() {
+		for _, t := range trims {
+			plan.Items = append(plan.Items, t.item)
+		}
+	}
+	for _, m := range removed {
+		plan.Items = append(plan.Items, r.removal(ctx, m))
+	}
+}
+
+// removal is the item of one revision that nothing wants.
+func (r *run) removal(ctx context.Context, m *decide.Removed) *Item {
+	o := m.Orphan
+	repo := r.read.Repo(o.Namespace, o.Repository)
+	item := &Item{Identity: o.Identity, Name: o.Name, Set: o.Set, Owner: o.MadeFor, Path: o.Package.Path, orphan: o}
+	item.downstreams = o.Package.Downstreams(func(h *decide.Revision) bool { return r.manager.Signed(h.Owner, o.Namespace) })
+	item.at(m.Revision)
+	item.rule(m.Ruling)
+	if !item.Action.Pending() {
+		return item
+	}
+	item.change = &publish.Change{Repo: repo, Package: o.Package, Decision: item.decision}
+	release, ok := item.decision.(decide.Release)
+	if !ok {
+		return item
+	}
+	before, after, err := build.Released(ctx, repo, release.Revision, o.Package.Path)
+	if err != nil {
+		return item.fail(err)
+	}
+	if r.cfg.Packages {
+		item.Before, item.After = before, after
+	}
+	files, err := after.Files()
+	if err == nil {
+		item.change.Commit, err = publish.ReleaseCommit(ctx, repo, release.Revision, o.Package.Path, files)
+	}
+	if err != nil {
+		return item.fail(err)
+	}
+	return item
 }

@@ -1,12 +1,11 @@
 // Package reconcile is the use case: from what a fleet wants and what its Git
 // repositories hold to Draft branches, and from there through review to
-// Published packages (design sections 1, 5 and 7; seed 002).
+// Published packages. It leads a run through its rooms (docs/design/heart.md) and
+// has no rule of its own: it reads (internal/observe), asks what is to become of
+// each revision (internal/decide), builds (internal/build) and publishes
+// (internal/publish).
 //
 // Plan and Apply run the same code; Plan stops before the push.
-//
-//	e := reconcile.New(reconcile.Config{Fleet: fleet, Git: store, Manager: "fleet"})
-//	plan, err := e.Plan(ctx)
-//	report, err := e.Apply(ctx, plan)
 //
 // One variant that fails never stops the others: its Item carries the error.
 // Everything is kept in Git; nothing else remembers anything, save caches that
@@ -17,48 +16,23 @@ import (
 	"context"
 	"time"
 
-	"github.com/variform/variform/api/config/v1alpha1"
-	"github.com/variform/variform/api/config/v1alpha2"
-	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/injector"
-	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/build"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
-	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/wiring"
-	"github.com/variform/variform/variantgen"
 )
 
 // Fleet is what the user wants, as read from a management directory.
-type Fleet struct {
-	Repositories []*v1alpha1.Repository
-	Sets         []*v1alpha2.PackageVariantSet
-	Variants     []*v1alpha1.PackageVariant
-	// Objects are the targets that object selectors choose from.
-	Objects []variantgen.Object
-	// Context are the same and all other objects, with their content, for
-	// injection.
-	Context *injector.Context
-	// ContextObjects are those of Context, for outputs that are known at run time.
-	ContextObjects []injector.Object
-	// Installations say how the revisions of packages become active, and how
-	// many are kept.
-	Installations []*variformv1alpha1.Installation
-	// Hidden says that one of the Problems may hide an Installation or a Catalog:
-	// what they say of versions and values is not known.
-	Hidden bool
-	// Problems lists inputs that could not be read. Nothing is deleted while
-	// there is one.
-	Problems []error
-}
+type Fleet = observe.Fleet
 
-// Renderer runs a package's pipelines; *render.Renderer is one.
+// Dependencies says where what packages need comes from.
+type Dependencies = observe.Dependencies
+
+// Renderer renders a package's pipelines; *render.Renderer is one.
 type Renderer interface {
-	Render(ctx context.Context, p *krm.Package) (*render.Result, error)
-	// Versions names what would run in each of the package's pipelines, and
-	// Version for one function that a variant adds.
-	Versions(p *krm.Package) []string
-	Version(image, exec, tag string) string
+	build.Renderer
+	observe.Functions
 }
 
 // Memo remembers across runs which work came to nothing. Losing it costs time,
@@ -71,9 +45,9 @@ type Memo interface {
 // Config says what to do. Fleet, Git and Manager are required.
 type Config struct {
 	Fleet Fleet
-	Git   *gitrepo.Store
+	Git   observe.Repositories
 	// OCI reads upstreams from registries; nil is a Store without a cache.
-	OCI *ocirepo.Store
+	OCI observe.Registries
 	// Manager tells this management root's packages from another's.
 	Manager string
 	// Renderer renders packages; nil leaves pipelines unrun.
@@ -99,6 +73,12 @@ type Config struct {
 	MaxRefsPerPush int
 	// AllowKinds names kinds that are injected only by leave: "Secret".
 	AllowKinds []string
+	// Packages leaves what was built, and what it is compared with, in Items, for
+	// who shows them. Without it a package is let go once it was compared.
+	Packages bool
+	// Preview says that plans are shown and never applied: what files are to hold
+	// is forgotten once it was compared.
+	Preview bool
 	// Memo may be nil.
 	Memo Memo
 	// Progress, where set, is told what is done; calls are serialised.
@@ -119,16 +99,11 @@ type Progress struct {
 // Engine runs plans for one Config. An Engine may plan and apply many times;
 // it is not safe for concurrent use.
 type Engine struct {
-	cfg         Config
-	repos       map[repoKey]*repository
-	sorted      []*repository              // the same, by namespace and name
-	byURL       map[addressKey]*repository // the first of each address, by sorted
-	upstream    memo[upstreamKey, upstreamResult]
-	versions    memo[functionKey, string]
-	policies    map[Identity]policy
-	objects     *wiring.Objects
-	wiring      *wiring.Compiler
-	untouchable map[place]string // packages that no run may delete now, and why
+	cfg     Config
+	manager decide.Manager
+	read    *observe.Reader
+	builder *build.Builder
+	wirer   *build.Wirer
 }
 
 // New returns an Engine.
@@ -137,13 +112,37 @@ func New(cfg Config) *Engine {
 		cfg.Now = time.Now
 	}
 	if cfg.OCI == nil {
-		cfg.OCI = ocirepo.NewStore(ocirepo.Options{})
+		cfg.OCI = observe.OCI(ocirepo.NewStore(ocirepo.Options{}))
 	}
-	return &Engine{cfg: cfg, objects: wiring.NewObjects(cfg.Fleet.ContextObjects), wiring: wiring.NewCompiler()}
+	e := &Engine{cfg: cfg, manager: decide.Manager(cfg.Manager)}
+	sources := observe.Config{
+		Fleet: cfg.Fleet, Git: cfg.Git, OCI: cfg.OCI, Manager: e.manager,
+		Dependencies: cfg.Dependencies, Concurrency: cfg.Concurrency,
+		Progress: func(done, total int, item string) { e.progress(Progress{"repositories", done, total, item}) },
+	}
+	e.builder = &build.Builder{
+		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, StopOnConflict: cfg.StopOnConflict, Keep: cfg.Packages, Forget: cfg.Preview,
+	}
+	if cfg.Renderer != nil { // an interface that holds nothing is none
+		sources.Functions, e.builder.Renderer = cfg.Renderer, cfg.Renderer
+	}
+	e.read = observe.New(sources)
+	e.builder.Read = e.read
+	e.wirer = &build.Wirer{
+		Read: e.read, Objects: wiring.NewObjects(cfg.Fleet.ContextObjects), Compiler: wiring.NewCompiler(), AllowKinds: cfg.AllowKinds,
+	}
+	return e
 }
 
 func (e *Engine) progress(p Progress) {
 	if e.cfg.Progress != nil {
 		e.cfg.Progress(p)
 	}
+}
+
+// Resolve answers what every target needs, and looks no further. The problems
+// are inputs that could not be read.
+func (e *Engine) Resolve(ctx context.Context) (targets []*TargetPlan, problems []error, err error) {
+	s := e.read.Read(ctx)
+	return targetPlans(s), s.Failures(), ctx.Err()
 }

@@ -8,16 +8,18 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
+	"github.com/variform/variform/internal/decide"
 )
 
-// The condition types of seed 002, "PackageVariant Status".
+// The condition types of Porch's PackageVariant design, "PackageVariant
+// Status".
 const (
 	conditionStalled = "Stalled"
 	conditionReady   = "Ready"
 )
 
 // VariantStatus returns the item's PackageVariant with its status: Stalled,
-// Ready and downstreamTargets as seed 002 has them; nil for a package whose
+// Ready and downstreamTargets as that design has them; nil for a package whose
 // variant has gone. Items of one variant (adopted Drafts) are given together.
 func VariantStatus(items ...*Item) *v1alpha1.PackageVariant {
 	if len(items) == 0 || items[0].Variant == nil {
@@ -25,9 +27,9 @@ func VariantStatus(items ...*Item) *v1alpha1.PackageVariant {
 	}
 	pv := *items[0].Variant
 	pv.Status = v1alpha1.PackageVariantStatus{Conditions: variantConditions(items)}
-	for _, t := range items[0].targets {
+	for _, t := range items[0].downstreams {
 		pv.Status.DownstreamTargets = append(pv.Status.DownstreamTargets, v1alpha1.DownstreamTarget{
-			Name: RevisionName(items[0].Repository, items[0].Package, t.workspace),
+			Name: decide.PorchName(items[0].Repository, items[0].Package, t.Workspace),
 		})
 	}
 	return &pv
@@ -41,7 +43,7 @@ func variantConditions(items []*Item) []metav1.Condition {
 			stalledTexts = append(stalledTexts, i.Err.Error())
 		case i.Err != nil:
 			failed = append(failed, i.Err.Error())
-		case i.write != nil, i.Action == Wait, i.Action == Publish:
+		case i.pending():
 			pending = append(pending, fmt.Sprintf("%s: %s", i.Action, strings.Join(i.Reasons, "; ")))
 		}
 	}
@@ -59,7 +61,7 @@ func variantConditions(items []*Item) []metav1.Condition {
 	return []metav1.Condition{stalled, ready}
 }
 
-// WithStatus returns a set with its status (seed 002, "PackageVariantSet
+// WithStatus returns a set with its status (the same design, "PackageVariantSet
 // Status"): Stalled where a target needs a person, Ready where every targeted
 // variant is.
 func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *v1alpha2.PackageVariantSet {
@@ -75,10 +77,10 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 		switch {
 		case i.Err != nil:
 			waiting = append(waiting, i.Name+" failed")
-		case i.write != nil, i.Action == Publish:
-			waiting = append(waiting, i.Name+" is out of date")
-		case i.Action == Wait:
+		case i.Action == decide.ActionWait:
 			waiting = append(waiting, i.Name+" waits: "+strings.Join(i.Reasons, "; "))
+		case i.pending():
+			waiting = append(waiting, i.Name+" is out of date")
 		}
 	}
 	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}
@@ -88,22 +90,8 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionTrue, Reason: "Reconciled", Message: fmt.Sprintf("all %d package variants are up to date", s.Variants)}
 	if n := len(texts) + len(waiting); n > 0 {
 		ready.Status, ready.Reason = metav1.ConditionFalse, "Error"
-		ready.Message = fmt.Sprintf("%d of %d package variants are not up to date: %s", n, s.Variants+len(texts), strings.Join(limit(append(texts, waiting...), 5), "; "))
+		ready.Message = fmt.Sprintf("%d of %d package variants are not up to date: %s", n, s.Variants+len(texts), strings.Join(decide.Limit(append(texts, waiting...), 5), "; "))
 	}
 	out.Status.Conditions = []metav1.Condition{stalled, ready}
 	return &out
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func limit(list []string, n int) []string {
-	if len(list) <= n {
-		return list
-	}
-	return append(list[:n:n], fmt.Sprintf("and %d more", len(list)-n))
 }

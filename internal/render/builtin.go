@@ -9,6 +9,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/kptdev/krm-functions-sdk/go/fn"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/catalogfn"
 	"github.com/variform/variform/internal/function"
@@ -22,6 +23,7 @@ type builtins struct {
 	own     map[string]function.Processor
 	version string
 	catalog bool
+	workers *workers // nil: all run in this process
 }
 
 func newBuiltins(opts Options) *builtins {
@@ -29,7 +31,11 @@ func newBuiltins(opts Options) *builtins {
 	if version == "" {
 		version = "dev"
 	}
-	return &builtins{own: opts.Builtins, version: version, catalog: !opts.NoCatalog}
+	b := &builtins{own: opts.Builtins, version: version, catalog: !opts.NoCatalog}
+	if opts.Worker != "" {
+		b.workers = newWorkers(opts.Worker)
+	}
+	return b
 }
 
 func (b *builtins) Name() string { return "builtin" }
@@ -52,13 +58,13 @@ func (b *builtins) Resolve(f Function) (Invocation, error) {
 	}
 	for _, registry := range catalogRegistries {
 		if name, ok := ref.under(registry); ok {
-			return catalogFunction(name, ref.tag, f.Tag)
+			return b.catalogFunction(name, ref.tag, f.Tag)
 		}
 	}
 	return nil, ErrNotMine
 }
 
-func catalogFunction(name, tag, constraint string) (Invocation, error) {
+func (b *builtins) catalogFunction(name, tag, constraint string) (Invocation, error) {
 	c, ok := catalogfn.Lookup(name)
 	if !ok {
 		return nil, ErrNotMine
@@ -66,44 +72,77 @@ func catalogFunction(name, tag, constraint string) (Invocation, error) {
 	if constraint != "" {
 		tag = constraint
 	}
-	version, ok := supported(c.Versions, tag)
+	version, ok := supported(c, tag)
 	if !ok {
 		return nil, ErrNotMine
 	}
 	id := fmt.Sprintf("builtin %s@%s revision %d", name, version, c.Revision)
-	return processor{version: id, run: c.Run}, nil
+	switch {
+	case c.List == nil:
+		return processor{version: id, run: c.Run}, nil
+	case b.workers == nil:
+		return listProcessor{version: id, run: c.List}, nil
+	}
+	return &worked{process{version: id, cache: b.workers.cache, start: b.workers.of(name)}}, nil
 }
 
 // supported finds the version that a tag asks for among the minor versions
 // (newest last) that are built in: none and "latest" are the newest, v0.4 and
-// v0.4.x are v0.4, a semver constraint takes the newest that fits.
-func supported(versions []string, tag string) (string, bool) {
+// its known patch releases are v0.4, a semver constraint takes the newest minor
+// of which a known release fits. Another version is never put in the place of one
+// that is not built in.
+func supported(f catalogfn.Function, tag string) (string, bool) {
 	if tag == "" || tag == "latest" {
-		return versions[len(versions)-1], true
+		return f.Versions[len(f.Versions)-1], true
 	}
-	for _, v := range versions {
-		if tag == v || strings.HasPrefix(tag, v+".") && exactVersion(tag) {
-			return v, true
+	fits := func(release *semver.Version) bool { return tag == "v"+release.String() }
+	if isConstraint(tag) {
+		c, err := semver.NewConstraint(tag)
+		if err != nil {
+			return "", false
 		}
+		fits = c.Check
 	}
-	if !isConstraint(tag) {
-		return "", false
-	}
-	c, err := semver.NewConstraint(tag)
-	if err != nil {
-		return "", false
-	}
-	for _, v := range slices.Backward(versions) {
-		if parsed, err := semver.NewVersion(v); err == nil && c.Check(parsed) {
-			return v, true
+	for i, minor := range slices.Backward(f.Versions) {
+		if tag == minor || slices.ContainsFunc(releases(minor, f.Patches[i]), fits) {
+			return minor, true
 		}
 	}
 	return "", false
 }
 
-func exactVersion(tag string) bool {
-	_, err := semver.StrictNewVersion(strings.TrimPrefix(tag, "v"))
-	return err == nil
+// releases are those of a minor version up to a patch.
+func releases(minor string, last int) (out []*semver.Version) {
+	base := semver.MustParse(minor)
+	for patch := range last + 1 {
+		out = append(out, semver.New(base.Major(), base.Minor(), uint64(patch), "", ""))
+	}
+	return out
+}
+
+// builtinVersions says in which versions a catalogue's image is built in; ""
+// where it is not.
+func builtinVersions(image string) string {
+	ref, err := parseImage(image)
+	if err != nil {
+		return ""
+	}
+	for _, registry := range catalogRegistries {
+		name, _ := ref.under(registry)
+		f, ok := catalogfn.Lookup(name)
+		if !ok {
+			continue
+		}
+		versions := make([]string, len(f.Versions))
+		for i, minor := range f.Versions {
+			versions[i] = minor
+			if last := f.Patches[i]; last > 0 {
+				versions[i] += fmt.Sprintf(" (up to %s.%d)", minor, last)
+			}
+		}
+		return strings.Join(versions, ", ")
+	}
+	return ""
 }
 
 // isConstraint tells a semver constraint from a plain tag.
@@ -129,16 +168,54 @@ func (p processor) Run(ctx context.Context, c *Call) (Output, error) {
 	if err := p.run(ctx, c.Call); err != nil {
 		return Output{ExitCode: 1}, err
 	}
+	if err := reported(c.Results); err != nil {
+		return Output{ExitCode: 1}, err
+	}
+	return Output{}, nil
+}
+
+// reported is ErrFindings where there are results of severity error.
+func reported(results fn.Results) error {
 	n := 0
-	for _, r := range c.Results {
+	for _, r := range results {
 		if r.Severity == fn.Error {
 			n++
 		}
 	}
-	if n > 0 {
-		return Output{ExitCode: 1}, fmt.Errorf("%w: %d error(s)", ErrFindings, n)
+	if n == 0 {
+		return nil
 	}
-	return Output{}, nil
+	return fmt.Errorf("%w: %d error(s)", ErrFindings, n)
+}
+
+// listProcessor is a function in process that gets a ResourceList, as programs
+// do. Where there are workers they run it: here its memory is this process's.
+type listProcessor struct {
+	version string
+	run     func(ctx context.Context, list *yaml.Node) (fn.Results, error)
+}
+
+func (p listProcessor) Version() string { return p.version }
+
+func (p listProcessor) Run(ctx context.Context, c *Call) (Output, error) {
+	list := newResourceList(c)
+	doc, err := list.node()
+	if err != nil {
+		return Output{}, err
+	}
+	results, err := p.run(ctx, doc)
+	c.Results = append(c.Results, results...)
+	if err == nil {
+		err = reported(results)
+	}
+	if err != nil {
+		return Output{ExitCode: 1}, err
+	}
+	text, err := yaml.String(doc) // as a program's answer is text: quotes come out alike
+	if err != nil {
+		return Output{}, fmt.Errorf("encoding the ResourceList: %w", err)
+	}
+	return Output{}, list.apply([]byte(text))
 }
 
 // ErrFindings is what a function fails with that reported errors in its

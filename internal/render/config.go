@@ -3,11 +3,12 @@ package render
 import (
 	"fmt"
 	"path"
-	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmignore"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 func findConfig(p *krm.Package, n *pkgNode, f Function) error {
@@ -30,7 +31,7 @@ func findConfig(p *krm.Package, n *pkgNode, f Function) error {
 			return fmt.Errorf("%q cannot be read: %w", f.ConfigPath, problem.Err)
 		}
 	}
-	return fmt.Errorf("%q holds no resource of this package (apiVersion and kind missing, another package's, or named by %s)", f.ConfigPath, ignoreFile)
+	return fmt.Errorf("%q holds no resource of this package (apiVersion and kind missing, another package's, or named by %s)", f.ConfigPath, krmignore.Name)
 }
 
 func configsAt(rs []*krm.Resource, dir, config string) []*krm.Resource {
@@ -46,28 +47,11 @@ func configsAt(rs []*krm.Resource, dir, config string) []*krm.Resource {
 
 // configMapNode is the ConfigMap that kpt makes of a pipeline's configMap.
 func configMapNode(data map[string]string) *yaml.RNode {
-	keys := make([]string, 0, len(data))
-	for k := range data {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	values := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-	for _, k := range keys {
-		values.Content = append(values.Content, stringNode(k), stringNode(data[k]))
-	}
-	meta := mapping("name", stringNode("function-input"))
-	return yaml.NewRNode(mapping(
-		"apiVersion", stringNode("v1"), "kind", stringNode("ConfigMap"), "metadata", meta, "data", values))
-}
-
-func mapping(pairs ...any) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		n.Content = append(n.Content, stringNode(pairs[i].(string)), pairs[i+1].(*yaml.Node))
-	}
-	return n
-}
-
-func stringNode(s string) *yaml.Node {
-	return yaml.NewStringRNode(s).YNode()
+	root, meta := yamltree.Map(), yamltree.Map()
+	yamltree.SetString(meta, nil, "name", "function-input")
+	yamltree.SetString(root, nil, "apiVersion", "v1")
+	yamltree.SetString(root, nil, "kind", "ConfigMap")
+	yamltree.Set(root, nil, "metadata", meta)
+	yamltree.Set(root, nil, "data", yamltree.StringMap(data))
+	return yaml.NewRNode(root)
 }

@@ -131,7 +131,7 @@ func (c *containerRuntime) permitted(ref reference) error {
 	case c.opts.AllowedImages != nil && !ref.allowed(c.opts.AllowedImages):
 		return &UnavailableError{
 			Reason: "the image is not on the list of allowed images",
-			Hint:   fmt.Sprintf("review it, then allow %s", ref),
+			Hint:   fmt.Sprintf("review it, then allow it with --allow-image %s", ref),
 		}
 	case c.opts.RequireDigest && ref.digest == "":
 		return &UnavailableError{

@@ -133,7 +133,7 @@ var images = sync.OnceValue(func() error {
 		return err
 	}
 	all := map[name.Tag]v1.Image{}
-	for _, fnName := range []string{"note", "exit3", "broken", "probe", "turns", "hog", "spin", "hang", "flood"} {
+	for _, fnName := range []string{"note", "exit3", "broken", "probe", "turns", "hog", "spin", "hang", "flood", "flood-stdout", "flood-stderr"} {
 		config := v1.Config{Entrypoint: []string{"/fn", runFunction, fnName}, Env: []string{"OF_THE_IMAGE=yes"}}
 		if fnName == "broken" {
 			config.Entrypoint = []string{"/missing"}

@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
+
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmignore"
 )
 
 // ErrNotMine is what a Runtime's Resolve returns for functions of another sort.
@@ -40,6 +43,16 @@ func (e *PipelineError) Error() string {
 }
 
 func (e *PipelineError) Unwrap() error { return e.Err }
+
+// UnreadableError is a file of a package that is YAML by its name and cannot be
+// read as such: no function would see what is in it.
+type UnreadableError struct {
+	krm.Problem
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("%v; no function can see what is in it: repair it, or name it in %s", e.Problem, krmignore.Name)
+}
 
 // FunctionError is a function that cannot run or that failed.
 type FunctionError struct {

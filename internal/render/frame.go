@@ -1,9 +1,11 @@
 package render
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -22,6 +24,25 @@ const (
 
 // A helper reads calls: the length of the input as eight bytes, and the input.
 const callHeader = 8
+
+// sendCall writes a call, and readCall reads it.
+func sendCall(w io.Writer, input []byte) error {
+	_, err := w.Write(binary.BigEndian.AppendUint64(nil, uint64(len(input))))
+	if err == nil {
+		_, err = w.Write(input)
+	}
+	return err
+}
+
+func readCall(in io.Reader) (*bytes.Buffer, error) {
+	var head [callHeader]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return nil, err
+	}
+	var input bytes.Buffer
+	_, err := io.CopyN(&input, in, int64(binary.BigEndian.Uint64(head[:])))
+	return &input, err
+}
 
 // The exit codes of engines and shells for a missing program, and for one that a
 // signal ended, to which the signal's number is added.
@@ -53,7 +74,14 @@ type frameWriter struct {
 	kind byte
 }
 
-func (w frameWriter) Write(b []byte) (int, error) { return len(b), w.to.send(w.kind, b) }
+func (w frameWriter) Write(b []byte) (int, error) {
+	for part := range slices.Chunk(b, maxFrame) {
+		if err := w.to.send(w.kind, part); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
 
 // readFrame reads one frame. What runs in a container is not trusted: data
 // beyond limit is an error before anything is allocated for it.
@@ -69,6 +97,35 @@ func readFrame(r io.Reader, limit int) (kind byte, data []byte, err error) {
 	data = make([]byte, n)
 	_, err = io.ReadFull(r, data)
 	return head[0], data, err
+}
+
+// maxFrame bounds one frame: what is longer is sent in parts.
+const maxFrame = 1 << 20
+
+// readAnswer collects the frames of one call.
+func readAnswer(r io.Reader) (processOutput, bool, error) {
+	stdout, stderr := limited{}, limited{keep: maxMessages}
+	for {
+		kind, data, err := readFrame(r, maxFrame)
+		if err == nil {
+			switch kind {
+			case frameStdout:
+				_, err = stdout.Write(data)
+			case frameStderr:
+				_, err = stderr.Write(data)
+			case frameExit:
+				out := processOutput{stdout: stdout.Bytes(), stderr: stderr.String()}
+				var clean bool
+				out.exit, clean, err = readExit(data)
+				return out, clean, err
+			default:
+				err = fmt.Errorf("an unknown frame %q", kind)
+			}
+		}
+		if err != nil {
+			return processOutput{stdout: stdout.Bytes(), stderr: stderr.String()}, false, err
+		}
+	}
 }
 
 // exitFrame is the data of frameExit.

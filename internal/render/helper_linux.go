@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -71,16 +70,6 @@ func (h *helper) serve(in io.Reader) error {
 		return err
 	}
 	return nil
-}
-
-func readCall(in io.Reader) (*bytes.Buffer, error) {
-	var head [callHeader]byte
-	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return nil, err
-	}
-	var input bytes.Buffer
-	_, err := io.CopyN(&input, in, int64(binary.BigEndian.Uint64(head[:])))
-	return &input, err
 }
 
 func (h *helper) call(input io.Reader) error {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/variform/variform/internal/catalogfn"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 func needKpt(t testing.TB) string {
@@ -105,7 +106,7 @@ func withoutUnknown(t testing.TB, p *krm.Package) *krm.Package {
 			}
 			keep := &yaml.Node{Kind: yaml.SequenceNode}
 			for _, e := range seq.Content() {
-				ref, err := parseImage(mapValue(e, "image").Value)
+				ref, err := parseImage(yamltree.Child(e, "image").Value)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -117,10 +118,10 @@ func withoutUnknown(t testing.TB, p *krm.Package) *krm.Package {
 			if len(keep.Content) == len(seq.Content()) {
 				continue
 			}
-			pipeline := mapValue(r.Edit().YNode(), "pipeline")
-			setMapValue(pipeline, list, yaml.CopyYNode(keep))
+			pipeline := yamltree.Child(r.Edit().YNode(), "pipeline")
+			yamltree.Set(pipeline, nil, list, yaml.CopyYNode(keep))
 			if len(keep.Content) == 0 {
-				deleteKey(pipeline, list)
+				yamltree.Remove(pipeline, list)
 			}
 		}
 	}

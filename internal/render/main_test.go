@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -17,6 +18,7 @@ import (
 	"github.com/variform/variform/internal/catalogfn"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // runFunction as the first argument makes the test binary a KRM function: the
@@ -29,6 +31,14 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) > 2 && os.Args[1] == HelperCommand {
 		if err := Helper(os.Args[2:], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 2 && os.Args[1] == WorkerCommand {
+		workTime = 1500 * time.Millisecond
+		if err := Work(os.Args[2], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -88,7 +98,9 @@ func serve(name string, in io.Reader, out, errs io.Writer) int {
 	}
 	run := testFunctions[name]
 	if c, ok := catalogfn.Lookup(name); ok {
-		run = c.Run
+		if run = c.Run; c.List != nil {
+			return serveList(c, data, out, errs)
+		}
 	}
 	if run == nil {
 		fmt.Fprintf(errs, "no function %q\n", name)
@@ -102,16 +114,31 @@ func serve(name string, in io.Reader, out, errs io.Writer) int {
 	return process1(run, list, out, errs)
 }
 
+// serveList runs a function of the sort that gets a ResourceList.
+func serveList(f catalogfn.Function, data []byte, out, errs io.Writer) int {
+	list := yaml.MustParse(string(data))
+	said, err := f.List(context.Background(), list.YNode())
+	var results yaml.Node
+	_ = results.Encode(said)
+	yamltree.Set(list.YNode(), nil, "results", &results)
+	fmt.Fprint(out, list.MustString())
+	if err != nil {
+		fmt.Fprintln(errs, err)
+		return 1
+	}
+	return said.ExitCode()
+}
+
 func process1(run function.Processor, list *yaml.RNode, out, errs io.Writer) int {
 	p, _ := krm.Parse(nil)
 	known := map[*krm.Resource]bool{}
-	for _, n := range mapValue(list.YNode(), "items").Content {
+	for _, n := range yamltree.Child(list.YNode(), "items").Content {
 		r := yaml.NewRNode(n)
 		ann := r.GetAnnotations()
 		known[p.Add(path.Join(strings.TrimPrefix(ann[annPackage], "/"), ann[annPath]), r)] = true
 	}
 	call := &function.Call{Package: p, Selected: inOrder(p, list)}
-	if cfg := mapValue(list.YNode(), "functionConfig"); cfg != nil {
+	if cfg := yamltree.Child(list.YNode(), "functionConfig"); cfg != nil {
 		call.Config = yaml.NewRNode(cfg)
 	}
 	err := run(context.Background(), call)
@@ -122,10 +149,10 @@ func process1(run function.Processor, list *yaml.RNode, out, errs io.Writer) int
 		}
 		items.Content = append(items.Content, r.Node().YNode())
 	}
-	setMapValue(list.YNode(), "items", items)
+	yamltree.Set(list.YNode(), nil, "items", items)
 	var results yaml.Node
 	_ = results.Encode(call.Results)
-	setMapValue(list.YNode(), "results", &results)
+	yamltree.Set(list.YNode(), nil, "results", &results)
 	fmt.Fprint(out, list.MustString())
 	if err != nil {
 		fmt.Fprintln(errs, err)
@@ -141,7 +168,7 @@ func inOrder(p *krm.Package, list *yaml.RNode) []*krm.Resource {
 		byNode[r.Node().YNode()] = r
 	}
 	out := []*krm.Resource{}
-	for _, n := range mapValue(list.YNode(), "items").Content {
+	for _, n := range yamltree.Child(list.YNode(), "items").Content {
 		if r := byNode[n]; r != nil {
 			out = append(out, r)
 		}
@@ -204,8 +231,26 @@ var testFunctions = map[string]function.Processor{
 	"break": func(context.Context, *function.Call) error { panic("broken") },
 }
 
+// endless writes until nobody reads, 4 GB at most.
+func endless(w io.Writer) int {
+	for part := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16); ; {
+		if _, err := w.Write(part); err != nil {
+			return 1
+		}
+	}
+}
+
 // rawFunctions see the ResourceList as text.
 var rawFunctions = map[string]func(in []byte, out, errs io.Writer) int{
+	"flood-stdout": func(_ []byte, out, _ io.Writer) int { return endless(out) },
+	"flood-stderr": func(_ []byte, _, errs io.Writer) int { return endless(errs) },
+	"flood-values": func(_ []byte, out, _ io.Writer) int { fmt.Fprint(out, strings.Repeat("a: [b, c]\n", 6<<20)); return 0 },
+	"flood-messages": func(in []byte, out, errs io.Writer) int {
+		fmt.Fprint(errs, strings.Repeat("line\n", 10<<20))
+		_, _ = out.Write(in)
+		return 0
+	},
+	"no-list": func(_ []byte, out, _ io.Writer) int { fmt.Fprint(out, "- a\n- b\n"); return 0 },
 	"silent":  func([]byte, io.Writer, io.Writer) int { return 0 },
 	"garbage": func(_ []byte, out, _ io.Writer) int { fmt.Fprint(out, "{{"); return 0 },
 	"stderr":  func(in []byte, out, errs io.Writer) int { fmt.Fprint(errs, "said"); _, _ = out.Write(in); return 0 },

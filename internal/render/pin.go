@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Pinned is one function of a pipeline after Pin.
@@ -24,10 +25,11 @@ type Pinned struct {
 	Builtin bool
 }
 
-// Pin puts the digest that its tag points at now in the place of the tag of each
-// function image of p's Kptfiles, with the registry that was asked, so that what
-// runs cannot change under the same name (design section 10). A tag beside the
-// digest would be refused by kpt. All else in the Kptfiles keeps its bytes, and a
+// Pin puts the digest that its tag points at now in the place of the tag of
+// each function image of p's Kptfiles, with the registry that was asked, so
+// that what runs cannot change under the same name
+// (docs/design/trust.md#nothing-runs-without-leave). A tag beside the digest
+// would be refused by kpt. All else in the Kptfiles keeps its bytes, and a
 // second time nothing changes.
 //
 // digest is asked once for each image that is not pinned, with its registry.
@@ -110,11 +112,8 @@ func (f pin) check(o Options) error {
 
 // in is the image's place in the tree of its Kptfile.
 func (f pin) in(kptfile *yaml.RNode) *yaml.Node {
-	list := mapValue(mapValue(kptfile.YNode(), "pipeline"), f.of.Type)
-	if list.Kind == yaml.AliasNode {
-		list = list.Alias
-	}
-	return mapValue(list.Content[f.of.Index], "image")
+	list := yamltree.Path(kptfile.YNode(), "pipeline", f.of.Type)
+	return yamltree.Child(list.Content[f.of.Index], "image")
 }
 
 // registryJobs is how many images are looked up at once.

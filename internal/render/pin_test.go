@@ -88,6 +88,20 @@ func TestPin(t *testing.T) {
 }
 
 // TestPinRefuses: all that cannot be pinned at once, and nothing is.
+// TestPinThroughAlias holds that an image written as an alias is pinned where it
+// is written out.
+func TestPinThroughAlias(t *testing.T) {
+	text := kptfileOf("a", "pipeline:\n  mutators: &fns\n  - image: &fn example.com/fn:v1\n  - image: *fn\n  validators: *fns\n")
+	p := pkg(t, map[string]string{"Kptfile": text})
+	if _, err := Pin(context.Background(), p, Options{}, (&registry{asked: map[string]int{}}).digest); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"Kptfile": strings.Replace(text, "fn:v1", "fn@"+fakeDigest("example.com/fn:v1"), 1)}
+	if diff := cmp.Diff(want, contents(t, p)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestPinRefuses(t *testing.T) {
 	files := map[string]string{
 		"x/Kptfile": kptfileOf("x", "pipeline:\n  mutators:\n  - image: example.com/gone:v1\n  - image: evil.example.com/fn:v1\n  - image: example.com/fn\n    tag: ~1\n  - image: example.com/good:v1\n"),

@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"time"
 )
 
-// maxOutput bounds what a function may write.
-const maxOutput = 256 << 20
+const (
+	// maxOutput bounds what a function may write, on each of its two streams.
+	maxOutput = 64 << 20
+	// maxMessages is how much of its standard error is kept.
+	maxMessages = 1 << 20
+)
 
 // process is a function that runs as a program: a ResourceList on its standard
 // input, a ResourceList on its standard output.
@@ -60,7 +65,10 @@ type program struct {
 
 // run feeds the program and waits for its end, which ctx may bring about.
 func (p program) run(ctx context.Context, input []byte) (processOutput, error) {
-	var stdout, stderr limited
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	full := func() { cancel(errTooMuch) }
+	stdout, stderr := limited{full: full}, limited{full: full, keep: maxMessages}
 	cmd := exec.CommandContext(ctx, p.path, p.args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
@@ -69,7 +77,7 @@ func (p program) run(ctx context.Context, input []byte) (processOutput, error) {
 	out := processOutput{stdout: stdout.Bytes(), stderr: stderr.String()}
 	var exit *exec.ExitError
 	switch {
-	case stdout.full || stderr.full:
+	case stdout.tooMuch() || stderr.tooMuch():
 		return out, errTooMuch
 	case err == nil:
 		return out, nil
@@ -91,16 +99,50 @@ func (e exitError) Error() string { return fmt.Sprintf("failed with exit code %d
 
 func stopped(ctx context.Context) error { return fmt.Errorf("was stopped: %w", context.Cause(ctx)) }
 
-// limited keeps at most maxOutput bytes and drops the rest.
+// limited keeps what is written to it. Beyond maxOutput it refuses, and forgets
+// what it had: nobody reads half an output.
 type limited struct {
-	bytes.Buffer
-	full bool
+	parts [][]byte
+	size  int
+	keep  int // keep no more than that; 0 is all
+	// full, where set, is called once, when there is too much.
+	full func()
 }
 
 func (l *limited) Write(b []byte) (int, error) {
-	if l.Len()+len(b) > maxOutput {
-		l.full = true
-		return len(b), nil
+	if l.size += len(b); l.size > maxOutput {
+		if l.full != nil {
+			l.full()
+			l.full = nil
+		}
+		l.parts = nil
+		return 0, errTooMuch
 	}
-	return l.Buffer.Write(b)
+	written := len(b)
+	if l.keep > 0 {
+		b = b[:max(0, min(len(b), l.keep-(l.size-len(b))))]
+	}
+	for len(b) > 0 {
+		last := len(l.parts) - 1
+		if last < 0 || len(l.parts[last]) == cap(l.parts[last]) {
+			l.parts = append(l.parts, make([]byte, 0, min(max(l.size, 512), maxFrame)))
+			last++
+		}
+		n := min(len(b), cap(l.parts[last])-len(l.parts[last]))
+		l.parts[last] = append(l.parts[last], b[:n]...)
+		b = b[n:]
+	}
+	return written, nil
+}
+
+func (l *limited) tooMuch() bool { return l.size > maxOutput }
+
+func (l *limited) Bytes() []byte { return slices.Concat(l.parts...) }
+
+func (l *limited) String() string {
+	text := string(l.Bytes())
+	if l.keep > 0 && l.size > l.keep && l.size <= maxOutput {
+		text += fmt.Sprintf("\n(%d bytes more)", l.size-l.keep)
+	}
+	return text
 }

@@ -1,14 +1,11 @@
 // Package render runs the pipelines of a kpt package's Kptfiles, as `kpt fn
 // render` does: subpackages first, mutators before validators, selectors and
-// exclusions, generated and deleted resources (design section 5; published
-// documentation of kpt, "Declarative function execution").
+// exclusions, generated and deleted resources
+// (docs/design/functions.md#rendering; published documentation of kpt,
+// "Declarative function execution").
 //
 // What no function changes keeps its bytes: functions work on the trees of an
 // internal/krm package, and krm writes back only the entries that differ.
-//
-//	r, err := render.New(render.Options{})
-//	res, err := r.Render(ctx, pkg)   // pkg is not changed
-//	files, err := res.Package.Files()
 //
 // Three runtimes run functions: builtin (in process, the default), exec (only
 // with AllowExec) and container (podman, docker or nerdctl, where one is
@@ -16,8 +13,8 @@
 // package before anything runs.
 //
 // Departures from kpt 1.0.0-beta.56, all of them on the safe side:
-//   - YAML documents without apiVersion and kind are left alone; kpt refuses
-//     the package.
+//   - YAML documents without apiVersion and kind are left alone, with a note; kpt
+//     refuses the package. What cannot be read as YAML is an error, as in kpt.
 //   - A resource that several selectors match is passed once; kpt passes it
 //     twice and then fails on its duplicate.
 //   - The annotation package-path of exec and container functions starts at a
@@ -102,6 +99,11 @@ type Options struct {
 	// BuiltinVersion is the version of Builtins in Versions and in the input
 	// digest; empty is "dev".
 	BuiltinVersion string
+	// Worker is the path of a program that calls Work for WorkerCommand, such as
+	// variform itself: built-in functions that run what a package says, as starlark
+	// does, run in it, within bounds of memory and time. Empty: they run in this
+	// process, without a bound on their memory.
+	Worker string
 	// NoCatalog turns the builtin catalogue functions off, so that their images run.
 	NoCatalog bool
 	// Registry resolves bare image names; empty is DefaultRegistry.
@@ -154,6 +156,8 @@ type Result struct {
 	Functions []FunctionResult
 	// Packages is how many packages the rendering walked, subpackages included.
 	Packages int
+	// Notes say where kpt would render the package otherwise, or not at all.
+	Notes []string
 	// Cached is true where the result was taken from an earlier, equal call.
 	Cached bool
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -149,7 +150,7 @@ func TestDepthFirst(t *testing.T) {
 func TestBytesStay(t *testing.T) {
 	odd := "# leading\n\n---\napiVersion: v1\nkind:   ConfigMap   # aligned\nmetadata: {name: odd}\n\n\ndata:\n    a:   \"1\"\n---\n# only a comment\n"
 	files := map[string]string{
-		"odd.yaml": odd, "README.md": "text", "values.yaml": "not: krm\n- broken", "list.yaml": "- a\n- b\n", "helm.yaml": "replicas: 3\n",
+		"odd.yaml": odd, "README.md": "text", "values.yaml": "not: krm\nb: [a]", "list.yaml": "- a\n- b\n", "helm.yaml": "replicas: 3\n",
 		"b.yaml":  configMap("b"),
 		"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+own("note")+"\n    configMap: {k: v}\n    selectors: [{name: b}]\n"),
 	}
@@ -177,23 +178,69 @@ func TestNoPipeline(t *testing.T) {
 	}
 }
 
-func TestHasFunctions(t *testing.T) {
-	with := kptfileOf("a", "pipeline:\n  mutators:\n  - image: set-labels:v0.2\n    configMap: {a: b}\n")
-	cases := map[string]struct {
-		files map[string]string
-		want  bool
-	}{
-		"none":           {map[string]string{"Kptfile": kptfileOf("a", "pipeline: {}\n"), "broken.yaml": "a: ["}, false},
-		"root":           {map[string]string{"Kptfile": with}, true},
-		"subpackage":     {map[string]string{"Kptfile": kptfileOf("a", ""), "sub/Kptfile": with}, true},
-		"config not yet": {map[string]string{"Kptfile": kptfileOf("a", "pipeline:\n  validators:\n  - image: x\n    configPath: cfg.yaml\n"), "cfg.yaml": configMap("c")}, true},
-		"broken Kptfile": {map[string]string{"Kptfile": "a: ["}, true},
-		"no Kptfile":     {map[string]string{"a.yaml": configMap("a")}, true},
+// aliasBomb stands for ten to the power of levels nodes.
+func aliasBomb(levels int) string {
+	s := "apiVersion: v1\nkind: Bomb\nmetadata: {name: bomb}\nspec:\n  a0: &a0 x\n"
+	for i := 1; i <= levels; i++ {
+		last := fmt.Sprintf("*a%d", i-1)
+		s += fmt.Sprintf("  a%d: &a%d [%s]\n", i, i, strings.Join(slices.Repeat([]string{last}, 10), ", "))
 	}
-	for name, c := range cases {
-		if got := HasFunctions(mustFiles(t, pkg(t, c.files))); got != c.want {
-			t.Errorf("%s: got %t, want %t", name, got, c.want)
+	return s
+}
+
+func TestUnreadable(t *testing.T) {
+	deep := "apiVersion: v1\nkind: Deep\nmetadata: {name: deep}\nspec: " + strings.Repeat("{a: ", 1200) + "1" + strings.Repeat("}", 1200) + "\n"
+	cases := map[string]struct {
+		reason string
+		files  map[string]string
+		want   []string // what the error names; none: it renders
+	}{
+		"Broken":       {"broken YAML names its file and line", map[string]string{"x.yaml": "a: b\nname: {broken"}, []string{"x.yaml:2: it is not valid YAML", ".krmignore"}},
+		"SecondOfFile": {"a document that breaks takes the good one beside it along", map[string]string{"two.yaml": configMap("one") + "---\na: {b"}, []string{"two.yaml:6:"}},
+		"Yml":          {"all extensions count", map[string]string{"x.yml": "a: ["}, []string{"x.yml:1:"}},
+		"JSON":         {"JSON that may hold a resource counts", map[string]string{"x.json": `{"apiVersion": "v1",`}, []string{"x.json"}},
+		"Hidden":       {"folders with a dot count, as in kpt", map[string]string{".x/x.yaml": "a: ["}, []string{".x/x.yaml:1:"}},
+		"Latin1":       {"text that is not UTF-8", map[string]string{"x.yaml": configMap("x", "data: {a: \"\xe9\"}\n")}, []string{"x.yaml", "UTF-8"}},
+		"Deep":         {"nesting beyond the bound names it", map[string]string{"x.yaml": deep}, []string{"x.yaml:4:", "200 levels"}},
+		"Bomb":         {"so do aliases that stand for too much", map[string]string{"x.yaml": aliasBomb(6)}, []string{"x.yaml", "100000 nodes"}},
+		"All":          {"all files are named at once", map[string]string{"x.yaml": "a: [", "y.yaml": "b: {"}, []string{"x.yaml:1:", "y.yaml:1:"}},
+		"Subpackage":   {"a subpackage's files too", map[string]string{"sub/Kptfile": kptfileOf("sub", ""), "sub/x.yaml": "a: ["}, []string{"sub/x.yaml:1:"}},
+		"Kptfile":      {"a Kptfile is named once", map[string]string{"sub/Kptfile": "a: ["}, []string{`Kptfile of "sub": cannot be read`}},
+		"Local":        {"what is for the client only is read all the same", map[string]string{"x.yaml": "metadata: {annotations: {config.kubernetes.io/local-config: 'true'}}\nspec: {"}, []string{"x.yaml"}},
+		"NeverRead":    {"a bad file of another package's ignore list", map[string]string{".krmignore": "x.yaml\n", "sub/Kptfile": kptfileOf("sub", ""), "sub/x.yaml": "a: ["}, []string{"sub/x.yaml"}},
+		"Ignored":      {"what .krmignore names is not read", map[string]string{".krmignore": "x.yaml\ntpl/\n", "x.yaml": "a: [", "tpl/y.yaml": "{{ .x }}: {"}, nil},
+		"Text":         {"other files are not read", map[string]string{"x.tpl": "a: [", "README.md": "a: [", "dash.json": `{"panels": [`}, nil},
+	}
+	for name, tc := range cases {
+		for _, pipeline := range []string{"", "pipeline:\n  mutators:\n  - image: " + own("note") + "\n    configMap: {k: v}\n"} {
+			t.Run(fmt.Sprintf("%s/pipeline=%t", name, pipeline != ""), func(t *testing.T) {
+				tc.files["Kptfile"] = kptfileOf("root", pipeline)
+				_, err := New(testOptions()).Render(context.Background(), pkg(t, tc.files))
+				if (err != nil) != (tc.want != nil) {
+					t.Fatalf("%s: got %v", tc.reason, err)
+				}
+				for _, want := range tc.want {
+					if strings.Count(err.Error(), want) != 1 {
+						t.Errorf("%s: got %v, want %q once", tc.reason, err, want)
+					}
+				}
+			})
 		}
+	}
+}
+
+func TestForeignYAMLIsNoted(t *testing.T) {
+	res := mustRender(t, testOptions(), pkg(t, map[string]string{
+		"Kptfile": kptfileOf("root", ""), "a.yaml": configMap("a"), "values.yaml": "# values\n\nreplicas: 3\n", "second.yaml": configMap("b") + "---\n- a\n",
+		"kustomization.yaml": "resources: []\n", "empty.yaml": "# nothing\n", ".krmignore": "left.yaml\n", "left.yaml": "a: b\n",
+	}))
+	var got []string
+	for _, n := range res.Notes {
+		file, _, _ := strings.Cut(n, ": ")
+		got = append(got, file)
+	}
+	if diff := cmp.Diff([]string{"second.yaml:6", "values.yaml:3"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -409,6 +456,21 @@ func TestValidators(t *testing.T) {
 	})
 }
 
+func TestUnavailableIsSaidOnce(t *testing.T) {
+	list := "pipeline:\n  mutators:\n" + strings.Repeat("  - image: example.com/fn:v1\n", 3) + "  - image: apply-setters:v0.2.99\n"
+	opts := testOptions()
+	opts.NoContainers, opts.AllowedImages = false, []string{OwnRegistry + "/*"}
+	_, err := New(opts).Render(context.Background(), pkg(t, map[string]string{"Kptfile": kptfileOf("p", list), "a.yaml": configMap("a")}))
+	if err == nil {
+		t.Fatal("it rendered")
+	}
+	for _, want := range []string{"--allow-image example.com/fn:v1", "named 3 times", "v0.2 (up to v0.2.1)"} {
+		if strings.Count(err.Error(), want) != 1 {
+			t.Errorf("want %q once:\n%v", want, err)
+		}
+	}
+}
+
 func TestTargets(t *testing.T) {
 	p, err := krm.Parse([]krm.File{
 		{Path: "link", Mode: krm.Symlink, Data: []byte("/etc")},
@@ -441,7 +503,16 @@ func TestImages(t *testing.T) {
 	}{
 		"Bare":          {image: "set-labels", want: "set-labels@v0.2"},
 		"BareTag":       {image: "set-labels:v0.2", want: "set-labels@v0.2"},
-		"Patch":         {image: "set-labels:v0.2.4", want: "set-labels@v0.2"},
+		"Patch":         {image: "set-labels:v0.2.1", want: "set-labels@v0.2"},
+		"UnknownPatch":  {image: "apply-setters:v0.2.99"},
+		"Prerelease":    {image: "set-namespace:v0.4.1-rc.1"},
+		"ExactField":    {image: "set-namespace", tag: "v0.4.1", want: "set-namespace@v0.4"},
+		"Tilde":         {image: "set-namespace", tag: "~0.4.1", want: "set-namespace@v0.4"},
+		"AtLeast":       {image: "set-namespace", tag: ">=0.4.1", want: "set-namespace@v0.4"},
+		"Caret":         {image: "starlark", tag: "^0.4.2", want: "starlark@v0.4"},
+		"Wildcard":      {image: "set-namespace", tag: "0.4.x", want: "set-namespace@v0.4"},
+		"AboveAll":      {image: "set-namespace", tag: ">0.4.1"},
+		"Between":       {image: "starlark", tag: ">0.4.3 <0.5.0"},
 		"Latest":        {image: "gcr.io/kpt-fn/starlark:latest", want: "starlark@v0.5"},
 		"OldMinor":      {image: "gcr.io/kpt-fn/starlark:v0.4.3", want: "starlark@v0.4"},
 		"NewRegistry":   {image: "ghcr.io/kptdev/krm-functions-catalog/set-namespace:v0.4", want: "set-namespace@v0.4"},

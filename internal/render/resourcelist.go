@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/variform/variform/internal/catalogfn/carry"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // The annotations that carry a resource's place to a function and back, as kpt
@@ -48,9 +50,23 @@ type resourceList struct {
 
 func newResourceList(c *Call) *resourceList { return &resourceList{call: c} }
 
-// encode writes the call as a ResourceList.
+// encode writes the call as the text of a ResourceList.
 func (l *resourceList) encode() ([]byte, error) {
-	items := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	doc, err := l.node()
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	enc := yaml.NewEncoder(&buf)
+	if err := enc.Encode(doc); err != nil {
+		return nil, fmt.Errorf("encoding the ResourceList: %w", err)
+	}
+	return buf.Bytes(), enc.Close()
+}
+
+// node is the call as a ResourceList; it is the caller's own.
+func (l *resourceList) node() (*yaml.Node, error) {
+	items := yamltree.Seq()
 	for i, r := range l.call.Selected {
 		n := l.annotated(r)
 		set := []string{annID, strconv.Itoa(i + 1), annLegacyID, strconv.Itoa(i + 1)}
@@ -59,16 +75,20 @@ func (l *resourceList) encode() ([]byte, error) {
 		}
 		items.Content = append(items.Content, n)
 	}
-	doc := mapping("apiVersion", stringNode(listAPIVersion), "kind", stringNode(listKind), "items", items)
+	doc := emptyList()
+	yamltree.Set(doc, nil, "items", items)
 	if l.call.Config != nil {
-		doc.Content = append(doc.Content, stringNode("functionConfig"), l.call.Config.Copy().YNode())
+		yamltree.Set(doc, nil, "functionConfig", l.call.Config.Copy().YNode())
 	}
-	var buf bytes.Buffer
-	enc := yaml.NewEncoder(&buf)
-	if err := enc.Encode(doc); err != nil {
-		return nil, fmt.Errorf("encoding the ResourceList: %w", err)
-	}
-	return buf.Bytes(), enc.Close()
+	return doc, nil
+}
+
+// emptyList is a ResourceList with nothing in it.
+func emptyList() *yaml.Node {
+	doc := yamltree.Map()
+	yamltree.SetString(doc, nil, "apiVersion", listAPIVersion)
+	yamltree.SetString(doc, nil, "kind", listKind)
+	return doc
 }
 
 func (l *resourceList) annotated(r *krm.Resource) *yaml.Node {
@@ -99,7 +119,8 @@ type item struct {
 	index string
 }
 
-// apply brings a program's answer back: only what really differs is changed.
+// apply brings an answer back, whatever runtime gave it: only what really
+// differs is changed.
 func (l *resourceList) apply(out []byte) error {
 	doc, err := parseList(out)
 	if err != nil {
@@ -202,7 +223,10 @@ func (l *resourceList) item(n *yaml.RNode) (item, error) {
 	if id, err := strconv.Atoi(first(annID, annLegacyID)); err == nil && id >= 1 && id <= len(l.call.Selected) {
 		it.id = id
 	}
-	file := first(annPath, annLegacyPath)
+	file, err := l.answeredPath(it.id, ann)
+	if err != nil {
+		return item{}, err
+	}
 	if file == "" {
 		file = defaultPath(n)
 	}
@@ -214,11 +238,36 @@ func (l *resourceList) item(n *yaml.RNode) (item, error) {
 		return item{}, err
 	}
 	it.file = path.Join(dir, file)
-	if path.IsAbs(file) || !inside(dir, it.file) {
+	if !inside(dir, it.file) {
 		return item{}, fmt.Errorf("path %q leads out of package %s", file, dirName(dir))
 	}
 	l.restore(it)
 	return it, nil
+}
+
+// answeredPath is where a function wants a resource, "" where it does not say: of
+// the annotation and its older twin the one that it changed. A leading slash is
+// the package's root, as in kpt.
+func (l *resourceList) answeredPath(id int, ann map[string]string) (string, error) {
+	now, older := ann[annPath], ann[annLegacyPath]
+	if now == "" || now == older {
+		return strings.TrimLeft(cmp.Or(now, older), "/"), nil
+	}
+	if older != "" {
+		sent := ""
+		if id > 0 {
+			r := l.call.Selected[id-1]
+			sent = relTo(l.call.PkgDir(r), r.Path())
+		}
+		switch sent {
+		case now:
+			now = older
+		case older:
+		default:
+			return "", fmt.Errorf("%s is %q and %s is %q: set one of them", annPath, now, annLegacyPath, older)
+		}
+	}
+	return strings.TrimLeft(now, "/"), nil
 }
 
 // packageDir reads package-path back; without one, the resource belongs to the
@@ -244,17 +293,17 @@ func (l *resourceList) restore(it item) {
 	if it.id > 0 {
 		before = l.call.Selected[it.id-1].Node().GetAnnotations()
 	}
-	meta := mapValue(it.node, yaml.MetadataField)
-	ann := mapValue(meta, yaml.AnnotationsField)
+	meta := yamltree.Child(it.node, yaml.MetadataField)
+	ann := yamltree.Child(meta, yaml.AnnotationsField)
 	if ann == nil {
 		return
 	}
 	for _, k := range transportAnnotations {
 		if v, ok := before[k]; ok {
-			setMapValue(ann, k, stringNode(v))
+			yamltree.SetString(ann, nil, k, v)
 			continue
 		}
-		deleteKey(ann, k)
+		yamltree.Remove(ann, k)
 	}
 	l.dropEmpty(it, meta, ann)
 }
@@ -263,13 +312,13 @@ func (l *resourceList) restore(it item) {
 func (l *resourceList) dropEmpty(it item, meta, ann *yaml.Node) {
 	var was *yaml.Node
 	if it.id > 0 {
-		was = mapValue(l.call.Selected[it.id-1].Node().YNode(), yaml.MetadataField)
+		was = yamltree.Child(l.call.Selected[it.id-1].Node().YNode(), yaml.MetadataField)
 	}
-	if len(ann.Content) == 0 && mapValue(was, yaml.AnnotationsField) == nil {
-		deleteKey(meta, yaml.AnnotationsField)
+	if len(ann.Content) == 0 && yamltree.Child(was, yaml.AnnotationsField) == nil {
+		yamltree.Remove(meta, yaml.AnnotationsField)
 	}
 	if len(meta.Content) == 0 && was == nil {
-		deleteKey(it.node, yaml.MetadataField)
+		yamltree.Remove(it.node, yaml.MetadataField)
 	}
 }
 
@@ -278,13 +327,22 @@ func defaultPath(n *yaml.RNode) string {
 	return path.Join(n.GetNamespace(), strings.ToLower(n.GetKind())+"_"+n.GetName()+".yaml")
 }
 
+// maxValues bounds what is parsed of a function's answer.
+const maxValues = 2 * krm.DefaultValues
+
 func parseList(out []byte) (*yaml.RNode, error) {
 	if len(bytes.TrimSpace(out)) == 0 {
 		return nil, errors.New("output: nothing was written; a function writes a ResourceList, also where it changes nothing")
 	}
+	if n := krm.Values(out); n > maxValues {
+		return nil, fmt.Errorf("output: it has up to %d values, more than %d", n, maxValues)
+	}
 	doc, err := yaml.Parse(string(out))
 	if err != nil {
 		return nil, fmt.Errorf("output: not YAML: %w", err)
+	}
+	if !yamltree.IsMap(doc.YNode()) {
+		return nil, errors.New("output: it is no mapping, not a ResourceList")
 	}
 	if doc.GetKind() != listKind {
 		return nil, fmt.Errorf("output: kind is %q, not %s", doc.GetKind(), listKind)
@@ -304,9 +362,9 @@ func (l *resourceList) results(out []byte) fn.Results {
 // resultsOf reads results in the present form and in the two older ones: a
 // mapping with items, and resource references with metadata.
 func resultsOf(doc *yaml.RNode) fn.Results {
-	n := mapValue(doc.YNode(), "results")
+	n := yamltree.Child(doc.YNode(), "results")
 	if n != nil && n.Kind == yaml.MappingNode {
-		n = mapValue(n, "items")
+		n = yamltree.Child(n, "items")
 	}
 	if n == nil || n.Kind != yaml.SequenceNode {
 		return nil
@@ -324,55 +382,15 @@ func resultsOf(doc *yaml.RNode) fn.Results {
 }
 
 func olderForm(e *yaml.Node, r *fn.Result) {
-	if meta := mapValue(mapValue(e, "resourceRef"), "metadata"); meta != nil && r.ResourceRef != nil {
-		if v := mapValue(meta, "name"); v != nil {
+	if meta := yamltree.Path(e, "resourceRef", "metadata"); meta != nil && r.ResourceRef != nil {
+		if v := yamltree.Child(meta, "name"); v != nil {
 			r.ResourceRef.Name = v.Value
 		}
-		if v := mapValue(meta, "namespace"); v != nil {
+		if v := yamltree.Child(meta, "namespace"); v != nil {
 			r.ResourceRef.Namespace = v.Value
 		}
 	}
-	if v := mapValue(mapValue(e, "field"), "suggestedValue"); v != nil && r.Field != nil {
+	if v := yamltree.Path(e, "field", "suggestedValue"); v != nil && r.Field != nil {
 		r.Field.ProposedValue = v.Value
-	}
-}
-
-// mapValue is the value of key; nil where n is no mapping or has none.
-func mapValue(n *yaml.Node, key string) *yaml.Node {
-	if n == nil {
-		return nil
-	}
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	if i := keyIndex(n, key); i >= 0 {
-		return n.Content[i+1]
-	}
-	return nil
-}
-
-func keyIndex(n *yaml.Node, key string) int {
-	if n.Kind != yaml.MappingNode {
-		return -1
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return i
-		}
-	}
-	return -1
-}
-
-func setMapValue(m *yaml.Node, key string, v *yaml.Node) {
-	if i := keyIndex(m, key); i >= 0 {
-		m.Content[i+1] = v
-		return
-	}
-	m.Content = append(m.Content, stringNode(key), v)
-}
-
-func deleteKey(m *yaml.Node, key string) {
-	if i := keyIndex(m, key); i >= 0 {
-		m.Content = append(m.Content[:i], m.Content[i+2:]...)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmignore"
 )
 
 // Renderer renders packages. It is safe for concurrent use, and keeps what it
@@ -54,12 +55,16 @@ const (
 	defaultPIDs    = 256
 )
 
-// Close ends the containers that wait for further calls. A Renderer that is not
-// closed leaves them for half a minute, or until this process ends.
+// Close ends the containers and workers that wait for further calls. A Renderer
+// that is not closed leaves them until this process ends, containers for half a
+// minute at most.
 func (r *Renderer) Close() {
 	for _, rt := range r.runtimes {
-		if c, ok := rt.(*containerRuntime); ok {
-			c.close()
+		switch rt := rt.(type) {
+		case *containerRuntime:
+			rt.close()
+		case *builtins:
+			rt.workers.close()
 		}
 	}
 }
@@ -74,35 +79,18 @@ type step struct {
 // Render runs the pipelines of p and of its subpackages and returns the result
 // as a new package; p stays as it is. Without any pipeline the result equals p.
 //
-// Errors are PipelineErrors and FunctionErrors: all unreadable pipelines and all
-// functions that cannot run at once, before anything runs; later the first
+// Errors are PipelineErrors, UnreadableErrors and FunctionErrors: all that cannot
+// be read, or all functions that cannot run, before anything runs; later the first
 // mutator that fails, or all failing validators of one package. The Result then
 // has no Package, and lists the functions that ran.
 func (r *Renderer) Render(ctx context.Context, p *krm.Package) (*Result, error) {
 	if root, err := buildTree(p, r.opts.Registry); err == nil {
 		if packages, functions := root.count(); functions == 0 {
 			// Nothing runs: a copy costs less than keeping the result.
-			return &Result{Package: p.Clone(), Packages: packages}, nil
+			return &Result{Package: p.Clone(), Packages: packages, Notes: root.allNotes()}, nil
 		}
 	}
 	return r.cache.do(p, func() (*Result, error) { return r.render(ctx, p) })
-}
-
-// HasFunctions reports whether any pipeline among the files of a package names a
-// function. It reads Kptfiles only: where there are none, nothing else has to be
-// parsed. What cannot be read counts as a function, so that Render says why.
-func HasFunctions(files []krm.File) bool {
-	kptfiles := slices.DeleteFunc(slices.Clone(files), func(f krm.File) bool { return path.Base(f.Path) != "Kptfile" })
-	p, err := krm.Parse(kptfiles)
-	if err != nil {
-		return true
-	}
-	root, err := buildTree(p, DefaultRegistry)
-	if err != nil {
-		return true
-	}
-	_, functions := root.count()
-	return functions > 0
 }
 
 func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) {
@@ -115,7 +103,7 @@ func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) 
 	if err != nil {
 		return &Result{}, err
 	}
-	h := &hydration{r: r, work: work, plan: plan, pkgDir: map[*krm.Resource]string{}, result: &Result{}}
+	h := &hydration{r: r, work: work, plan: plan, pkgDir: map[*krm.Resource]string{}, result: &Result{Notes: root.allNotes()}}
 	if _, err := h.hydrate(ctx, root); err != nil {
 		return h.result, err
 	}
@@ -163,19 +151,46 @@ func (r *Renderer) version(f Function) string {
 // to install or allow.
 func (r *Renderer) plan(root *pkgNode) (map[*pkgNode][]step, error) {
 	plan := map[*pkgNode][]step{}
-	var errs []error
+	var missing unavailable
 	_ = root.walk(func(n *pkgNode) error {
 		for _, f := range n.functions {
 			s, err := r.resolve(f)
 			if err != nil {
-				errs = append(errs, f.fail(err))
+				missing.add(f, err)
 				continue
 			}
 			plan[n] = append(plan[n], s)
 		}
 		return nil
 	})
-	return plan, errors.Join(errs...)
+	return plan, missing.join()
+}
+
+// unavailable are functions that cannot run, each image or program once.
+type unavailable struct {
+	first []*FunctionError
+	users map[string]int // functions, by what they name and why it does not run
+}
+
+func (u *unavailable) add(f Function, err error) {
+	key := f.id() + "\n" + err.Error()
+	if u.users == nil {
+		u.users = map[string]int{}
+	}
+	if u.users[key]++; u.users[key] == 1 {
+		u.first = append(u.first, f.fail(err))
+	}
+}
+
+func (u *unavailable) join() error {
+	errs := make([]error, len(u.first))
+	for i, e := range u.first {
+		if n := u.users[e.Function+"\n"+e.Err.Error()]; n > 1 {
+			e.Err = fmt.Errorf("%w (it is named %d times in all)", e.Err, n)
+		}
+		errs[i] = e
+	}
+	return errors.Join(errs...)
 }
 
 func (r *Renderer) resolve(f Function) (step, error) {
@@ -183,6 +198,10 @@ func (r *Renderer) resolve(f Function) (step, error) {
 		call, err := rt.Resolve(f)
 		if errors.Is(err, ErrNotMine) {
 			continue
+		}
+		var none *UnavailableError
+		if versions := builtinVersions(f.Image); errors.As(err, &none) && versions != "" && !r.opts.NoCatalog {
+			return step{}, &UnavailableError{Reason: none.Reason, Hint: none.Hint + "; it is built in as " + versions}
 		}
 		if err != nil {
 			return step{}, err
@@ -277,7 +296,7 @@ func checkKRM(n *yaml.RNode, file string) error {
 	case version == "" || kind == "":
 		return fmt.Errorf("%s: resource without apiVersion or kind", file)
 	case n.GetName() == "":
-		return fmt.Errorf("%s: %s without metadata.name; name it, or list the file in %s", file, kind, ignoreFile)
+		return fmt.Errorf("%s: %s without metadata.name; name it, or list the file in %s", file, kind, krmignore.Name)
 	}
 	return nil
 }

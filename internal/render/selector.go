@@ -4,6 +4,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Selector chooses resources: all fields that are given must be equal (AND);
@@ -34,35 +35,29 @@ func (s Selector) matches(r *krm.Resource) bool {
 }
 
 func contains(n *yaml.RNode, field string, want map[string]string) bool {
-	if len(want) == 0 {
-		return true
-	}
-	m, err := n.Pipe(yaml.Lookup(yaml.MetadataField, field))
-	if err != nil || m == nil {
-		return false
-	}
+	m := yamltree.Path(n.YNode(), yaml.MetadataField, field)
 	for k, v := range want {
-		f := m.Field(k)
-		if f == nil || f.Value.YNode() == nil || f.Value.YNode().Value != v {
+		if f := yamltree.Child(m, k); f == nil || f.Value != v {
 			return false
 		}
 	}
 	return true
 }
 
-// selectResources keeps the order of in; each resource is taken once.
+// selectResources keeps the order of in; each resource is taken once. What SOPS
+// encrypted is never taken: its signature covers all values.
 func selectResources(in []*krm.Resource, selectors, exclude []Selector) []*krm.Resource {
-	if len(selectors) == 0 && len(exclude) == 0 {
-		return append(make([]*krm.Resource, 0, len(in)), in...)
-	}
 	out := make([]*krm.Resource, 0, len(in))
 	for _, r := range in {
-		if (len(selectors) == 0 || anyMatches(selectors, r, true)) && !anyMatches(exclude, r, false) {
+		if !encrypted(r) && (len(selectors) == 0 || anyMatches(selectors, r, true)) && !anyMatches(exclude, r, false) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
+
+// encrypted says whether a resource is a file of SOPS.
+func encrypted(r *krm.Resource) bool { return yamltree.IsMap(yamltree.Child(r.Node().YNode(), "sops")) }
 
 func anyMatches(ss []Selector, r *krm.Resource, emptyMatches bool) bool {
 	for _, s := range ss {

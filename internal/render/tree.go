@@ -1,21 +1,16 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	gitignore "github.com/monochromegane/go-gitignore"
-
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmignore"
 )
-
-// ignoreFile names what a package's rendering leaves out, as kpt reads it: one
-// per package, at its root, with gitignore patterns.
-const ignoreFile = ".krmignore"
 
 // pkgNode is one package of the tree that is rendered.
 type pkgNode struct {
@@ -23,6 +18,7 @@ type pkgNode struct {
 	children  []*pkgNode
 	functions []Function
 	local     []*krm.Resource // the package's own resources, in kpt's walking order
+	notes     []string        // where kpt would not render it
 }
 
 // walk calls visit for each package, children first, in kpt's order.
@@ -33,6 +29,15 @@ func (n *pkgNode) walk(visit func(*pkgNode) error) error {
 		}
 	}
 	return visit(n)
+}
+
+// allNotes are those of n and of the packages below it.
+func (n *pkgNode) allNotes() (out []string) {
+	_ = n.walk(func(c *pkgNode) error {
+		out = append(out, c.notes...)
+		return nil
+	})
+	return out
 }
 
 // count is how many packages there are from n down, and functions in them.
@@ -64,7 +69,7 @@ func buildTree(p *krm.Package, registry string) (*pkgNode, error) {
 		fns, bad := readPipeline(p, d, registry)
 		n.functions, errs = fns, append(errs, bad...)
 	}
-	assign(p, nodes)
+	errs = append(errs, assign(p, nodes)...)
 	for _, d := range dirs {
 		errs = append(errs, checkConfigs(p, nodes[d])...)
 	}
@@ -96,26 +101,51 @@ func owner(nodes map[string]*pkgNode, dir string) string {
 	return ""
 }
 
-func assign(p *krm.Package, nodes map[string]*pkgNode) {
-	ignores := map[string]func(rel string) bool{}
+// assign gives each package its own resources, and reports the files among them
+// that nobody can read: what is in there would escape every function.
+func assign(p *krm.Package, nodes map[string]*pkgNode) []error {
+	owns := ownership(p, nodes)
+	for _, r := range p.Resources() {
+		if n := owns(r.Path()); n != nil {
+			n.local = append(n.local, r)
+		}
+	}
+	for _, n := range nodes {
+		sortWalk(n.local)
+	}
+	var errs []error
+	for _, problem := range p.Problems() {
+		if owns(problem.Path) != nil && path.Base(problem.Path) != "Kptfile" { // those were reported with their pipelines
+			errs = append(errs, &UnreadableError{Problem: problem})
+		}
+	}
+	for _, foreign := range p.Foreign() {
+		if n := owns(foreign.Path); n != nil && !isKustomization(path.Base(foreign.Path)) {
+			n.notes = append(n.notes, fmt.Sprintf("%v, and is passed over: kpt fn render refuses the package; name the file in %s", foreign, krmignore.Name))
+		}
+	}
+	return errs
+}
+
+// ownership says which package a file belongs to; nil where that package's
+// ignore file names it.
+func ownership(p *krm.Package, nodes map[string]*pkgNode) func(file string) *pkgNode {
+	ignores := map[string]krmignore.Matcher{}
 	for dir := range nodes {
-		ignores[dir] = ignoreMatcher(p, dir)
+		ignores[dir] = ignored(p, dir)
 	}
 	owners := map[string]string{}
-	for _, r := range p.Resources() {
-		dir := path.Dir(r.Path())
+	return func(file string) *pkgNode {
+		dir := path.Dir(file)
 		own, ok := owners[dir]
 		if !ok {
 			own = owner(nodes, dir)
 			owners[dir] = own
 		}
-		if match := ignores[own]; match != nil && match(relTo(own, r.Path())) {
-			continue
+		if ignores[own].Ignores(relTo(own, file), false) {
+			return nil
 		}
-		nodes[own].local = append(nodes[own].local, r)
-	}
-	for _, n := range nodes {
-		sortWalk(n.local)
+		return nodes[own]
 	}
 }
 
@@ -137,23 +167,14 @@ func compareWalk(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// ignoreMatcher reads dir's .krmignore; nil where there is none. A path is
-// ignored when it or one of its directories matches.
-func ignoreMatcher(p *krm.Package, dir string) func(rel string) bool {
-	f, ok := p.Read(path.Join(dir, ignoreFile))
+// ignored reads dir's .krmignore. As in kpt a package has one, beside its
+// Kptfile, and it speaks for the package's own files alone.
+func ignored(p *krm.Package, dir string) krmignore.Matcher {
+	f, ok := p.Read(path.Join(dir, krmignore.Name))
 	if !ok || f.Mode == krm.Symlink {
-		return nil
+		return krmignore.Matcher{}
 	}
-	const base = "/p"
-	m := gitignore.NewGitIgnoreFromReader(base, bytes.NewReader(f.Data))
-	return func(rel string) bool {
-		for i := range rel {
-			if rel[i] == '/' && m.Match(base+"/"+rel[:i], true) {
-				return true
-			}
-		}
-		return m.Match(base+"/"+rel, false)
-	}
+	return krmignore.Matcher{}.With("", f.Data)
 }
 
 // relTo is a path below dir, relative to it.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -180,11 +179,8 @@ var errGone = errors.New("its container ended before it did")
 // helperPath is where a container has the helper.
 const helperPath = "/.variform/variform"
 
-// maxFrame bounds one frame: the helper copies in smaller parts.
-const maxFrame = 1 << 20
-
 func (i *image) start(ctx context.Context, config imageConfig) (*container, error) {
-	c := &container{engine: i.engine, name: containerName(), stderr: &limited{}}
+	c := &container{engine: i.engine, name: containerName(), stderr: &limited{keep: maxMessages}}
 	args := i.engine.runArgs(c.name, i.ref, i.limits)
 	args = append(args, "--mount", "type=bind,src="+i.helper+",dst="+helperPath+",readonly", "--entrypoint", helperPath, config.ID, HelperCommand)
 	c.cmd = exec.Command(i.engine.file, append(args, config.command()...)...)
@@ -217,14 +213,8 @@ func (i *image) start(ctx context.Context, config imageConfig) (*container, erro
 func (c *container) call(ctx context.Context, input []byte) (out processOutput, clean bool, err error) {
 	halt := context.AfterFunc(ctx, c.stop)
 	sent := make(chan error, 1)
-	go func() {
-		_, err := c.stdin.Write(binary.BigEndian.AppendUint64(nil, uint64(len(input))))
-		if err == nil {
-			_, err = c.stdin.Write(input)
-		}
-		sent <- err
-	}()
-	out, clean, err = c.answer()
+	go func() { sent <- sendCall(c.stdin, input) }()
+	out, clean, err = readAnswer(c.stdout)
 	switch {
 	case !halt() || ctx.Err() != nil:
 		return out, false, stopped(ctx)
@@ -241,35 +231,6 @@ func (c *container) call(ctx context.Context, input []byte) (out processOutput, 
 		err = exitError(out.exit)
 	}
 	return out, clean, err
-}
-
-// answer collects the frames of one call.
-func (c *container) answer() (processOutput, bool, error) {
-	var stdout, stderr limited
-	for {
-		kind, data, err := readFrame(c.stdout, maxFrame)
-		if err == nil {
-			switch kind {
-			case frameStdout:
-				_, _ = stdout.Write(data)
-			case frameStderr:
-				_, _ = stderr.Write(data)
-			case frameExit:
-				out := processOutput{stdout: stdout.Bytes(), stderr: stderr.String()}
-				var clean bool
-				out.exit, clean, err = readExit(data)
-				return out, clean, err
-			default:
-				err = fmt.Errorf("an unknown frame %q", kind)
-			}
-		}
-		if stdout.full || stderr.full {
-			err = errTooMuch
-		}
-		if err != nil {
-			return processOutput{stdout: stdout.Bytes(), stderr: stderr.String()}, false, err
-		}
-	}
 }
 
 // stop makes everything that waits for the container return.

@@ -72,7 +72,7 @@ func (f *Finding) command(severity string) string {
 
 // text is the message and whom it is about.
 func (f *Finding) text() string {
-	message := visible(strings.TrimSpace(f.Message))
+	message := Visible(strings.TrimSpace(f.Message))
 	if len(message) > maxMessage {
 		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
 	}

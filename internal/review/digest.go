@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/variform/variform/internal/count"
 )
 
 // Digest is a run in the few things that a person must read: what to look at,
@@ -124,7 +126,7 @@ func (f *Finding) who() string {
 	if len(f.Members) == 0 {
 		return "the fleet"
 	}
-	return plural(len(f.Members), "variant")
+	return count.Of(len(f.Members), "variant")
 }
 
 // named lists at most n names and counts the rest.
@@ -132,5 +134,5 @@ func named(names []string, n int) string {
 	if len(names) <= n {
 		return strings.Join(names, ", ")
 	}
-	return strings.Join(names[:n], ", ") + " and " + plural(len(names)-n, "more variant")
+	return strings.Join(names[:n], ", ") + " and " + count.Of(len(names)-n, "more variant")
 }

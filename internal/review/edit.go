@@ -22,6 +22,7 @@ const (
 	Remove Op = "remove"
 	Update Op = "change"
 	Move   Op = "move"     // a resource in another file
+	Mode   Op = "mode"     // of a file: executable, a symbolic link
 	Format Op = "reformat" // of a field its comment, of a file its bytes
 )
 
@@ -66,6 +67,7 @@ func diffPackages(c *Change) ([]Edit, error) {
 		return nil, err
 	}
 	d := &differ{norm: newNormaliser(c.Aliases)}
+	d.modes(before, after)
 	d.files(before, after)
 	d.resources(before, after)
 	slices.SortStableFunc(d.edits, func(a, b Edit) int {
@@ -137,6 +139,28 @@ func (d *differ) add(e Edit) {
 	d.edits = append(d.edits, e)
 }
 
+// modes reports what became executable or a link, and what no longer is. The target
+// of a link is its content, and is always shown.
+func (d *differ) modes(before, after side) {
+	for path, f := range after.files {
+		old, ok := before.files[path]
+		e := Edit{File: path, Op: Mode, After: mode(f.Mode)}
+		if ok {
+			e.Before = mode(old.Mode)
+		}
+		target := f.Mode == krm.Symlink && !bytes.Equal(old.Data, f.Data)
+		if f.Mode == krm.Symlink {
+			e.After += " to " + string(f.Data)
+		}
+		if ok && old.Mode == krm.Symlink {
+			e.Before += " to " + string(old.Data)
+		}
+		if target || ok && old.Mode != f.Mode || !ok && f.Mode != krm.Regular {
+			d.add(e)
+		}
+	}
+}
+
 // files compares the files that hold no resource on either side.
 func (d *differ) files(before, after side) {
 	for path, f := range before.files {
@@ -145,7 +169,7 @@ func (d *differ) files(before, after side) {
 		}
 		if _, ok := after.files[path]; !ok {
 			d.add(Edit{File: path, Op: Remove, Digest: digest(f.Data)})
-		} else if !before.same(after, path) {
+		} else if !bytes.Equal(f.Data, after.files[path].Data) {
 			g := after.files[path]
 			d.add(Edit{File: path, Op: Update, Digest: digest([]byte(d.norm.text(string(f.Data)))) + ".." + digest([]byte(d.norm.text(string(g.Data))))})
 		}
@@ -223,7 +247,7 @@ func (p pairs) take(r *krm.Resource, sameFile bool) *krm.Resource {
 func (d *differ) formats(before, after side, touched map[string]bool) {
 	for path, f := range after.files {
 		b, ok := before.files[path]
-		if !ok || len(after.byPath[path]) == 0 || touched[path] || before.same(after, path) || isBookkeepingFile(path) {
+		if !ok || len(after.byPath[path]) == 0 || touched[path] || bytes.Equal(b.Data, f.Data) || before.same(after, path) || isBookkeepingFile(path) {
 			continue
 		}
 		d.add(Edit{File: path, Op: Format, Digest: digest([]byte(d.norm.text(string(b.Data)))) + ".." + digest([]byte(d.norm.text(string(f.Data))))})

@@ -6,7 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
+
+	"github.com/variform/variform/internal/count"
 )
 
 // MarkdownLimit is how long a summary may be: a comment on GitHub holds 65,536
@@ -120,7 +121,7 @@ func leftOut(command string, rest []block) string {
 		variants += len(rest[i].members)
 	}
 	return fmt.Sprintf("\n**%s (%s) left out here**, for this is as long as a comment may be; %s shows them.\n",
-		pluralOf(len(rest), "more class", "more classes"), plural(variants, "variant"), code(advice(command)))
+		count.Of(len(rest), "more class", "more classes"), count.Of(variants, "variant"), code(advice(command)))
 }
 
 // advice is the command that shows everything; apply has been done.
@@ -192,7 +193,7 @@ func (f *Finding) place() string {
 }
 
 func (c *Class) block(command string, several bool, most int) block {
-	b := block{members: c.Members, line: fmt.Sprintf("**%s**", plural(len(c.Members), "variant"))}
+	b := block{members: c.Members, line: fmt.Sprintf("**%s**", count.Of(len(c.Members), "variant"))}
 	if several && c.Package != "" {
 		b.line += " of " + code(c.Package)
 	}
@@ -205,13 +206,13 @@ func (c *Class) block(command string, several bool, most int) block {
 	if c.Diff == "" {
 		return b
 	}
-	b.instead = fmt.Sprintf("\nThe diff (%s) is left out here; %s shows it.\n", plural(c.Lines, "line"), code(show))
+	b.instead = fmt.Sprintf("\nThe diff (%s) is left out here; %s shows it.\n", count.Of(c.Lines, "line"), code(show))
 	diff := fenced("diff", c.Diff)
 	switch {
 	case len(diff) > most:
 		b.body = b.instead
 	case strings.Count(c.Diff, "\n") > openLines:
-		b.body = fold(fmt.Sprintf("diff of %s (%s)", htmlCode(c.Example), plural(c.Lines, "line")), diff)
+		b.body = fold(fmt.Sprintf("diff of %s (%s)", htmlCode(c.Example), count.Of(c.Lines, "line")), diff)
 	case len(c.Members) > 1:
 		b.body = "\n" + code(c.Example) + " for example:\n" + diff
 	default:
@@ -228,7 +229,7 @@ func fold(summary, text string) string {
 // fenced is a block of code that nothing in the text can end: the fence is
 // longer than any run of its character there.
 func fenced(language, text string) string {
-	text = visible(text)
+	text = Visible(text)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	for i, line := range lines {
 		// GitLab looks for quick actions with an eye of its own for code.
@@ -252,7 +253,7 @@ func inline(s string) string {
 }
 
 // oneLine is a text of any content as it stands in a line.
-func oneLine(s string) string { return strings.Join(strings.Fields(clip(visible(s))), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(clip(Visible(s))), " ") }
 
 // htmlCode is code where Markdown is not read.
 func htmlCode(s string) string { return "<code>" + html.EscapeString(oneLine(s)) + "</code>" }
@@ -287,34 +288,6 @@ func clip(s string) string {
 		cut--
 	}
 	return s[:cut] + "…"
-}
-
-// visible shows what would not be seen or would change how the rest is read:
-// controls, directions, invalid bytes.
-func visible(s string) string {
-	clean := true
-	for _, r := range s {
-		if hidden(r) {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if !hidden(r) {
-			b.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&b, "<U+%04X>", r)
-	}
-	return b.String()
-}
-
-func hidden(r rune) bool {
-	return r != '\n' && r != '\t' && (r == unicode.ReplacementChar || !unicode.IsGraphic(r))
 }
 
 func longestRun(s string, of byte) int {

@@ -6,9 +6,6 @@
 // written as field edits, normalised (a variant's own names become
 // placeholders) and hashed. Variants with the same hash are one class; small
 // classes, the outliers, come first. It is pure: packages in, report out.
-//
-//	report, err := review.Classify([]review.Change{{Variant: "cluster-01/web", Before: b, After: a}})
-//	fmt.Println(report.Summary)
 package review
 
 import (
@@ -58,8 +55,12 @@ type Class struct {
 	Says string `json:"says"`
 	// Example is the member whose diff is shown.
 	Example string `json:"example"`
-	// Diff is the example's change as a unified diff.
+	// Diff is the example's change as a unified diff, as it is: Visible makes it
+	// safe to show.
 	Diff string `json:"diff,omitempty"`
+	// Hidden lists the characters of Diff that would not be seen, or would change
+	// how the rest is read, and their lines in it: "U+202E in line 7".
+	Hidden []string `json:"hidden,omitempty"`
 }
 
 // Report is the outcome of Classify.
@@ -160,7 +161,7 @@ func (g *group) class() (Class, error) {
 	if err != nil {
 		return Class{}, fmt.Errorf("comparing %s: %w", g.members[0].Variant, err)
 	}
-	c := Class{Package: g.members[0].Package, Edits: g.edits, Lines: lines, Example: g.members[0].Variant, Diff: diff}
+	c := Class{Package: g.members[0].Package, Edits: g.edits, Lines: lines, Example: g.members[0].Variant, Diff: diff, Hidden: hiddenIn(diff)}
 	h := sha256.New()
 	_, _ = io.WriteString(h, g.key)
 	for _, m := range g.members {

@@ -267,6 +267,28 @@ func TestDiffRedactsSecrets(t *testing.T) {
 	}
 }
 
+// TestDiffRedactsOddSecrets holds that a value is not shown either where a
+// cluster would refuse the Secret.
+func TestDiffRedactsOddSecrets(t *testing.T) {
+	const head = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n"
+	for name, body := range map[string]string{
+		"a field twice": "data:\n  a: %[1]s\ndata:\n  b: %[1]s\n",
+		"a map":         "data:\n  a: {b: %s}\n",
+		"a list":        "stringData:\n  a: [%s]\n",
+		"a merge key":   "data:\n  <<: {a: %s}\n",
+		"an alias":      "data: &d\n  a: %s\nstringData: *d\n",
+	} {
+		before, after := map[string]string{"s.yaml": head + fmt.Sprintf(body, "hunter2")}, map[string]string{"s.yaml": head + fmt.Sprintf(body, "hunter3")}
+		got, err := Diff(pkg(t, before), pkg(t, after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(got, "hunter") || !strings.Contains(got, redactedChanged) {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
+
 func TestReplaceWord(t *testing.T) {
 	for in, want := range map[string]string{
 		"web":            "*",

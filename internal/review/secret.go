@@ -1,9 +1,12 @@
 package review
 
 import (
+	"slices"
+
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Placeholders that stand for a Secret's values in a diff.
@@ -21,7 +24,7 @@ func redact(p, other *krm.Package) *krm.Package {
 	}
 	hasSecret := false
 	for _, r := range p.Resources() {
-		hasSecret = hasSecret || isSecret(r)
+		hasSecret = hasSecret || r.ID().IsSecret()
 	}
 	if !hasSecret {
 		return p
@@ -29,14 +32,14 @@ func redact(p, other *krm.Package) *krm.Package {
 	known := map[resourceKey]map[string]string{}
 	if other != nil {
 		for _, r := range other.Resources() {
-			if isSecret(r) {
+			if r.ID().IsSecret() {
 				known[keyOf(r)] = secretValues(r.Node())
 			}
 		}
 	}
 	out := p.Clone()
 	for _, r := range out.Resources() {
-		if isSecret(r) {
+		if r.ID().IsSecret() {
 			old, ok := known[keyOf(r)]
 			redactValues(r.Edit(), old, ok)
 		}
@@ -44,39 +47,34 @@ func redact(p, other *krm.Package) *krm.Package {
 	return out
 }
 
-func isSecret(r *krm.Resource) bool { return r.Kind() == "Secret" && r.Group() == "" }
-
 var secretFields = []string{"data", "stringData"}
 
 func secretValues(n *yaml.RNode) map[string]string {
 	out := map[string]string{}
-	eachSecretValue(n, func(field string, v *yaml.Node) { out[field] = v.Value })
+	eachSecretValue(n, func(field string, v *yaml.Node) { out[field] = valueText(v) })
 	return out
 }
 
 func redactValues(n *yaml.RNode, old map[string]string, known bool) {
 	eachSecretValue(n, func(field string, v *yaml.Node) {
 		text := redacted
-		if was, ok := old[field]; known && (!ok || was != v.Value) {
+		if was, ok := old[field]; known && (!ok || was != valueText(v)) {
 			text = redactedChanged
 		}
 		*v = yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: text, LineComment: v.LineComment, HeadComment: v.HeadComment}
 	})
 }
 
+// eachSecretValue visits all that a Secret holds, also where it is no Secret that
+// a cluster would take: a field twice, a map or a merge key for a value.
 func eachSecretValue(n *yaml.RNode, visit func(field string, v *yaml.Node)) {
-	root := resolve(n.YNode())
-	if root == nil || root.Kind != yaml.MappingNode {
-		return
-	}
-	for _, name := range secretFields {
-		m := resolve(entries(root)[name])
-		if m == nil || m.Kind != yaml.MappingNode {
+	for name, m := range yamltree.Fields(n.YNode()) {
+		if !slices.Contains(secretFields, name.Value) {
 			continue
 		}
-		for i := 0; i+1 < len(m.Content); i += 2 {
-			if v := resolve(m.Content[i+1]); v != nil && v.Kind == yaml.ScalarNode {
-				visit(name+"."+m.Content[i].Value, v)
+		for k, v := range yamltree.Fields(m) {
+			if v = yamltree.Deref(v); v != nil {
+				visit(name.Value+"."+k.Value, v)
 			}
 		}
 	}

@@ -2,12 +2,15 @@ package review
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -25,12 +28,12 @@ func describe(r *Report) {
 	}
 	switch len(r.Packages) {
 	case 0:
-		r.Summary = plural(r.Unchanged, "variant") + ", no changes"
+		r.Summary = count.Of(r.Unchanged, "variant") + ", no changes"
 		return
 	case 1:
 		r.Summary = r.Packages[0].Summary
 	default:
-		r.Summary = fmt.Sprintf("%s of %s in %s", plural(r.Variants, "variant"), plural(len(r.Packages), "package"), pluralOf(len(r.Classes), "class", "classes"))
+		r.Summary = fmt.Sprintf("%s of %s in %s", count.Of(r.Variants, "variant"), count.Of(len(r.Packages), "package"), count.Of(len(r.Classes), "class", "classes"))
 	}
 	if r.Unchanged > 0 {
 		r.Summary += fmt.Sprintf("; %d unchanged", r.Unchanged)
@@ -49,7 +52,7 @@ func describePackage(classes []Class) Summary {
 		out.Variants += len(c.Members)
 		one := len(c.Members) == 1
 		if c == largest {
-			c.Says = say(c.Edits, one) + " (" + plural(c.Lines, "line") + ")"
+			c.Says = say(c.Edits, one) + " (" + count.Of(c.Lines, "line") + ")"
 			parts = append(parts, fmt.Sprintf("%d %s", len(c.Members), headline(c, one)))
 			continue
 		}
@@ -64,7 +67,7 @@ func describePackage(classes []Class) Summary {
 		}
 		parts = append(parts[:most], fmt.Sprintf("%d in %d more classes", rest, len(classes)-most))
 	}
-	out.Summary = plural(out.Variants, "variant") + ": " + strings.Join(parts, "; ")
+	out.Summary = count.Of(out.Variants, "variant") + ": " + strings.Join(parts, "; ")
 	return out
 }
 
@@ -73,7 +76,7 @@ func headline(c *Class, one bool) string {
 	if one {
 		verb = "changes "
 	}
-	return verb + plural(c.Lines, "line") + " (" + say(c.Edits, false) + ")"
+	return verb + count.Of(c.Lines, "line") + " (" + say(c.Edits, false) + ")"
 }
 
 // compare tells what edits do beside the common ones.
@@ -136,7 +139,7 @@ type touch struct {
 func (t touch) String(one bool) string {
 	text := verb(t.op, one) + " " + t.what
 	if t.fields > 0 {
-		text += " (" + plural(t.fields, "field") + ")"
+		text += " (" + count.Of(t.fields, "field") + ")"
 	}
 	return text
 }
@@ -172,13 +175,6 @@ func verb(op Op, one bool) string {
 	return string(op)
 }
 
-func pluralOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 func keys(edits []Edit) map[string]bool {
 	m := make(map[string]bool, len(edits))
 	for _, e := range edits {
@@ -189,13 +185,6 @@ func keys(edits []Edit) map[string]bool {
 
 func editKey(e Edit) string {
 	return strings.Join([]string{e.File, e.Resource, string(e.Op), e.Field, e.Digest, e.After}, "\x00")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Diff writes the change from before to after as a unified diff, files in
@@ -242,15 +231,72 @@ func fileDiff(path string, a, b side) []byte {
 	if !okY {
 		newName = "/dev/null"
 	}
-	if bytes.IndexByte(x.Data, 0) >= 0 || bytes.IndexByte(y.Data, 0) >= 0 {
-		return fmt.Appendf(nil, "Binary files %s and %s differ\n", oldName, newName)
+	head := modes(path, x, y, okX, okY)
+	if bytes.Equal(x.Data, y.Data) && okX && okY {
+		return head
+	}
+	if binary(x.Data) || binary(y.Data) {
+		return fmt.Appendf(head, "Binary file %s: %s\n", path, change(sized(x, okX), sized(y, okY)))
 	}
 	out := diff.Diff(oldName, x.Data, newName, y.Data)
 	// The library leads with a line of its own ("diff a b"); a patch needs none.
 	if _, rest, ok := bytes.Cut(out, []byte("\n")); ok && bytes.HasPrefix(out, []byte("diff ")) {
-		return rest
+		out = rest
 	}
-	return out
+	return append(head, out...)
+}
+
+// modes are the lines of git's patches that say what kind of file it is, where it
+// is not an ordinary one or no longer is.
+func modes(path string, x, y krm.File, okX, okY bool) []byte {
+	old, now := mode(x.Mode), mode(y.Mode)
+	head := fmt.Appendf(nil, "diff --git a/%s b/%s\n", path, path)
+	switch {
+	case okX && okY && old != now:
+		return fmt.Appendf(head, "old mode %s\nnew mode %s\n", old, now)
+	case !okX && y.Mode != krm.Regular:
+		return fmt.Appendf(head, "new file mode %s\n", now)
+	case !okY && x.Mode != krm.Regular:
+		return fmt.Appendf(head, "deleted file mode %s\n", old)
+	case okX && okY && x.Mode == krm.Symlink:
+		return fmt.Appendf(head, "index of a symbolic link, mode %s\n", now)
+	}
+	return nil
+}
+
+// mode is a file's mode as git writes it.
+func mode(m krm.Mode) string {
+	switch m {
+	case krm.Executable:
+		return "100755"
+	case krm.Symlink:
+		return "120000"
+	default:
+		return "100644"
+	}
+}
+
+// binary content is not shown: it has a zero byte, or is no text at all.
+func binary(data []byte) bool {
+	return bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data)
+}
+
+// sized says what a file holds without showing it.
+func sized(f krm.File, ok bool) string {
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes, sha256 %x", len(f.Data), sha256.Sum256(f.Data))
+}
+
+func change(from, to string) string {
+	switch {
+	case from == "":
+		return "new, " + to
+	case to == "":
+		return "removed, " + from
+	}
+	return to + "; it was " + from
 }
 
 // unified is the example diff of a class and how many lines it changes.

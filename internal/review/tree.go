@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // maxValue bounds how much of a value an Edit shows.
@@ -15,7 +16,7 @@ const maxValue = 200
 
 // tree compares two trees of one resource, field by field.
 func (d *differ) tree(before, after *krm.Resource) {
-	w := &walker{d: d, file: after.Path(), resource: title(after), secret: after.Kind() == "Secret", kptfile: after.Kind() == "Kptfile", context: isContext(after)}
+	w := &walker{d: d, file: after.Path(), resource: title(after), secret: after.ID().IsSecret(), kptfile: after.Kind() == "Kptfile", context: isContext(after)}
 	w.node("", before.Node().YNode(), after.Node().YNode())
 }
 
@@ -27,7 +28,7 @@ type walker struct {
 }
 
 func (w *walker) node(field string, a, b *yaml.Node) {
-	a, b = resolve(a), resolve(b)
+	a, b = yamltree.Deref(a), yamltree.Deref(b)
 	if w.kptfile && isBookkeeping(field) || w.context && field == "data.name" {
 		return
 	}
@@ -55,38 +56,21 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	}
 }
 
-// resolve follows documents and aliases to the node that counts.
-func resolve(n *yaml.Node) *yaml.Node {
-	for depth := 0; n != nil && depth < 32; depth++ {
-		switch {
-		case n.Kind == yaml.DocumentNode && len(n.Content) == 1:
-			n = n.Content[0]
-		case n.Kind == yaml.AliasNode:
-			n = n.Alias
-		default:
-			return n
-		}
-	}
-	return n
-}
-
 func (w *walker) mapping(field string, a, b *yaml.Node) {
-	old, keys := entries(a), map[string]*yaml.Node{}
-	for i := 0; i+1 < len(a.Content); i += 2 {
-		keys[a.Content[i].Value] = a.Content[i]
-	}
+	old := entries(a)
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(b.Content); i += 2 {
-		k := b.Content[i].Value
-		seen[k] = true
-		if had := keys[k]; had != nil {
-			w.comment(join(field, k), comments(had), comments(b.Content[i]))
+	for k, v := range yamltree.Fields(b) {
+		at := join(field, k.Value)
+		seen[k.Value] = true
+		had, ok := old[k.Value]
+		if ok {
+			w.comment(at, comments(had.key), comments(k))
 		}
-		w.node(join(field, k), old[k], b.Content[i+1])
+		w.node(at, had.value, v)
 	}
-	for i := 0; i+1 < len(a.Content); i += 2 {
-		if k := a.Content[i].Value; !seen[k] {
-			w.node(join(field, k), a.Content[i+1], nil)
+	for k, v := range yamltree.Fields(a) {
+		if !seen[k.Value] {
+			w.node(join(field, k.Value), v, nil)
 		}
 	}
 }
@@ -107,10 +91,14 @@ func (w *walker) comment(field, before, after string) {
 	})
 }
 
-func entries(n *yaml.Node) map[string]*yaml.Node {
-	m := make(map[string]*yaml.Node, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		m[n.Content[i].Value] = n.Content[i+1]
+// entry is one field of a mapping.
+type entry struct{ key, value *yaml.Node }
+
+// entries indexes a mapping; of a key that is there twice the last counts.
+func entries(n *yaml.Node) map[string]entry {
+	m := map[string]entry{}
+	for k, v := range yamltree.Fields(n) {
+		m[k.Value] = entry{k, v}
 	}
 	return m
 }
@@ -121,15 +109,15 @@ func (w *walker) sequence(field string, a, b *yaml.Node) {
 	if key := listKey(a, b); key != "" {
 		old := map[string]*yaml.Node{}
 		for _, n := range a.Content {
-			old[entries(n)[key].Value] = n
+			old[yamltree.Text(n, key)] = n
 		}
 		for _, n := range b.Content {
-			id := entries(n)[key].Value
+			id := yamltree.Text(n, key)
 			w.node(field+"["+key+"="+id+"]", old[id], n)
 			delete(old, id)
 		}
 		for _, n := range a.Content {
-			if id := entries(n)[key].Value; old[id] == n {
+			if id := yamltree.Text(n, key); old[id] == n {
 				w.node(field+"["+key+"="+id+"]", n, nil)
 			}
 		}
@@ -137,10 +125,10 @@ func (w *walker) sequence(field string, a, b *yaml.Node) {
 	}
 	x, y := a.Content, b.Content
 	start := 0
-	for start < len(x) && start < len(y) && yamlText(x[start]) == yamlText(y[start]) {
+	for start < len(x) && start < len(y) && yamltree.SameText(x[start], y[start]) {
 		start++
 	}
-	for len(x) > start && len(y) > start && yamlText(x[len(x)-1]) == yamlText(y[len(y)-1]) {
+	for len(x) > start && len(y) > start && yamltree.SameText(x[len(x)-1], y[len(y)-1]) {
 		x, y = x[:len(x)-1], y[:len(y)-1]
 	}
 	for i := start; i < max(len(x), len(y)); i++ {
@@ -170,14 +158,11 @@ func keyFits(key string, lists []*yaml.Node) bool {
 	for _, l := range lists {
 		seen := map[string]bool{}
 		for _, n := range l.Content {
-			if n.Kind != yaml.MappingNode {
+			id := yamltree.Text(n, key)
+			if id == "" || seen[id] {
 				return false
 			}
-			v := entries(n)[key]
-			if v == nil || v.Kind != yaml.ScalarNode || seen[v.Value] {
-				return false
-			}
-			seen[v.Value] = true
+			seen[id] = true
 			items++
 		}
 	}
@@ -245,12 +230,8 @@ func isContext(r *krm.Resource) bool {
 // withoutName is a package context with an empty data.name.
 func withoutName(n *yaml.Node) *yaml.Node {
 	out := yaml.CopyYNode(n)
-	if root := resolve(out); root != nil && root.Kind == yaml.MappingNode {
-		if data := resolve(entries(root)["data"]); data != nil && data.Kind == yaml.MappingNode {
-			if name := resolve(entries(data)["name"]); name != nil {
-				name.Value = ""
-			}
-		}
+	if name := yamltree.Path(out, "data", "name"); name != nil {
+		name.Value = ""
 	}
 	return out
 }

@@ -42,7 +42,7 @@ func Pages(functions fs.FS) (map[string][]byte, error) {
 		}
 		page := string(text)
 		for part, want := range map[string]string{"about": about(name, doc), "examples": list(examples)} {
-			if page, err = replace(page, part, want); err != nil {
+			if page, err = Replace(page, part, "internal/schema", want); err != nil {
 				return nil, fmt.Errorf("%s: %w", readme, err)
 			}
 		}
@@ -54,9 +54,10 @@ func Pages(functions fs.FS) (map[string][]byte, error) {
 	return out, nil
 }
 
-// replace puts text between the marks of a part.
-func replace(page, part, text string) (string, error) {
-	begin, end := "<!-- "+part+": go generate ./internal/schema -->\n", "<!-- "+part+": end -->\n"
+// Replace puts text between the marks of a part of a page. The first of them
+// names the package that generates the part.
+func Replace(page, part, by, text string) (string, error) {
+	begin, end := "<!-- "+part+": go generate ./"+by+" -->\n", "<!-- "+part+": end -->\n"
 	before, rest, ok := strings.Cut(page, begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {

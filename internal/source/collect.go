@@ -17,6 +17,8 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/krmignore"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // collector gathers a Fleet.
@@ -57,7 +59,7 @@ func (c *collector) read(ctx context.Context, t tree, files []string) error {
 				}
 				r, size := c.file(t, files[i])
 				if total.Add(size) > c.limits.TotalBytes {
-					return fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, c.limits.TotalBytes, ignoreName)
+					return fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, c.limits.TotalBytes, krmignore.Name)
 				}
 				results[i] = r
 			}
@@ -81,9 +83,9 @@ func (c *collector) file(t tree, name string) (r fileResult, size int64) {
 	at := Origin{File: name}
 	switch {
 	case errors.Is(err, errTooLarge):
-		r.problems = api.Issues{issue(at, "", fmt.Sprintf("the file is larger than %d bytes", c.limits.FileBytes), "split it, or name it in "+ignoreName)}
+		r.problems = api.Issues{issue(at, "", fmt.Sprintf("the file is larger than %d bytes", c.limits.FileBytes), "split it, or name it in "+krmignore.Name)}
 	case err != nil:
-		r.problems = api.Issues{issue(at, "", "the file cannot be read: "+plain(err), "make it readable, or name it in "+ignoreName)}
+		r.problems = api.Issues{issue(at, "", "the file cannot be read: "+plain(err), "make it readable, or name it in "+krmignore.Name)}
 	default:
 		r = parseFile(name, data, c.limits)
 	}
@@ -113,20 +115,20 @@ func (c *collector) manager(t tree, override string) {
 		c.problem(at, "the file is not YAML: "+se.text, "the manager's name stands in it: correct the file")
 		return
 	}
-	if len(docs) == 0 || text(field(docs[0].root, "kind")) != kptfilev1.KptFileGVK().Kind {
+	if len(docs) == 0 || yamltree.Text(docs[0].root, "kind") != kptfilev1.KptFileGVK().Kind {
 		c.problem(at, "the file is not a Kptfile", "give it apiVersion kpt.dev/v1, kind Kptfile and metadata.name, or remove it")
 		return
 	}
-	name := field(field(docs[0].root, "metadata"), "name")
+	name := yamltree.Path(docs[0].root, "metadata", "name")
 	if name != nil {
 		at.Line = name.Line
 	}
-	if err := api.CheckName(text(name)); err != nil {
+	if err := api.CheckName(yamltree.Text(name)); err != nil {
 		c.fleet.Problems = append(c.fleet.Problems, issue(at, "metadata.name", "metadata.name: "+err.Error(),
 			"the manager's name stands in it: use lower-case letters, digits, dashes and dots"))
 		return
 	}
-	c.fleet.Manager = text(name)
+	c.fleet.Manager = yamltree.Text(name)
 }
 
 // finish parts the good objects from the others and sorts what was said.

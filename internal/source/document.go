@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // document is one YAML document of a file.
@@ -118,8 +120,8 @@ func (f *flattener) node(n *yaml.Node, depth int) (*yaml.Node, error) {
 	case yaml.AliasNode:
 		return f.alias(n, depth)
 	case yaml.MappingNode:
-		if err := uniqueKeys(n); err != nil {
-			return nil, err
+		if key := yamltree.Repeated(n); key != nil {
+			return nil, &syntaxError{key.Line, fmt.Sprintf("the key %q stands twice in one mapping", key.Value)}
 		}
 	}
 	var content []*yaml.Node // a copy, once a child differs
@@ -156,52 +158,4 @@ func (f *flattener) alias(n *yaml.Node, depth int) (*yaml.Node, error) {
 	f.inAlias[n.Alias] = true
 	defer delete(f.inAlias, n.Alias)
 	return f.node(n.Alias, depth+1)
-}
-
-func uniqueKeys(m *yaml.Node) error {
-	const few = 16
-	var seen map[string]bool
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		key := m.Content[i]
-		if key.Kind != yaml.ScalarNode || key.Value == "<<" {
-			continue
-		}
-		twice := false
-		if len(m.Content) <= 2*few {
-			for j := 0; j < i; j += 2 {
-				twice = twice || m.Content[j].Kind == yaml.ScalarNode && m.Content[j].Value == key.Value
-			}
-		} else {
-			if seen == nil {
-				seen = make(map[string]bool, len(m.Content)/2)
-			}
-			twice = seen[key.Value]
-			seen[key.Value] = true
-		}
-		if twice {
-			return &syntaxError{key.Line, fmt.Sprintf("the key %q stands twice in one mapping", key.Value)}
-		}
-	}
-	return nil
-}
-
-// field returns the value of a mapping's key; nil where there is none.
-func field(n *yaml.Node, key string) *yaml.Node {
-	if n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
-}
-
-// text returns a scalar's value; "" for null and everything else.
-func text(n *yaml.Node) string {
-	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == yaml.NodeTagNull {
-		return ""
-	}
-	return n.Value
 }

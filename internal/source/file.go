@@ -12,6 +12,8 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/krmignore"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // fileResult is what one file holds.
@@ -36,7 +38,7 @@ func parseFile(name string, data []byte, limits Limits) fileResult {
 			p.document(d)
 		}
 		if err != nil {
-			p.fault(err, 0, "the document is not YAML: ", "correct it; a file that is no YAML, such as a template, can be named in "+ignoreName)
+			p.fault(err, 0, "the document is not YAML: ", "correct it; a file that is no YAML, such as a template, can be named in "+krmignore.Name)
 		}
 	}
 	return p.fileResult
@@ -54,7 +56,7 @@ func (p *parser) fault(err error, before int, prefix, hint string) {
 }
 
 func (p *parser) document(d document) {
-	apiVersion, kind := text(field(d.root, "apiVersion")), text(field(d.root, "kind"))
+	apiVersion, kind := yamltree.Text(d.root, "apiVersion"), yamltree.Text(d.root, "kind")
 	if apiVersion == "" || kind == "" {
 		return // YAML that is no KRM
 	}
@@ -63,7 +65,7 @@ func (p *parser) document(d document) {
 		p.fault(err, d.line, fmt.Sprintf("%s cannot be read: ", kind), "write it out plainly")
 		return
 	}
-	if items := field(root, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(kind, "List") {
+	if items := yamltree.Child(root, "items"); items != nil && items.Kind == yaml.SequenceNode && strings.HasSuffix(kind, "List") {
 		p.list(document{root: root, line: d.line}, items, apiVersion, strings.TrimSuffix(kind, "List"))
 		return
 	}
@@ -74,10 +76,10 @@ func (p *parser) document(d document) {
 // kind may leave out apiVersion and kind.
 func (p *parser) list(d document, items *yaml.Node, apiVersion, kind string) {
 	for _, it := range items.Content {
-		if it.Kind == yaml.MappingNode && kind != "" && field(it, "kind") == nil && field(it, "apiVersion") == nil {
+		if it.Kind == yaml.MappingNode && kind != "" && yamltree.Child(it, "kind") == nil && yamltree.Child(it, "apiVersion") == nil {
 			it = withType(it, apiVersion, kind)
 		}
-		k, v := text(field(it, "kind")), text(field(it, "apiVersion"))
+		k, v := yamltree.Text(it, "kind"), yamltree.Text(it, "apiVersion")
 		if k == "" || v == "" {
 			p.problems = append(p.problems, issue(Origin{p.name, d.line + it.Line}, "items",
 				"an item of the list has no apiVersion and kind", "give it both, or take it out of the list"))
@@ -136,9 +138,9 @@ func acted(kind string) bool {
 
 func (p *parser) ours(d document, group, kind string) {
 	obj, report := api.ParseNode(yaml.NewRNode(d.root), api.WithFile(p.name), api.WithLine(d.line))
-	meta := field(d.root, "metadata")
+	meta := yamltree.Child(d.root, "metadata")
 	it := item{obj: obj, report: report, origin: p.origin(d), key: Key{
-		Group: group, Kind: kind, Namespace: namespaceOf(meta), Name: text(field(meta, "name")),
+		Group: group, Kind: kind, Namespace: namespaceOf(meta), Name: yamltree.Text(meta, "name"),
 	}}
 	if obj == nil && report.Err() == nil {
 		it.report.Errors = append(it.report.Errors, issue(it.origin, "kind", kind+" cannot be read", ""))
@@ -147,12 +149,12 @@ func (p *parser) ours(d document, group, kind string) {
 }
 
 func (p *parser) other(d document, apiVersion, group, kind string) {
-	meta := field(d.root, "metadata")
-	name := text(field(meta, "name"))
+	meta := yamltree.Child(d.root, "metadata")
+	name := yamltree.Text(meta, "name")
 	at := p.origin(d)
 	if name == "" {
 		p.warnings = append(p.warnings, issue(at, "metadata.name",
-			kind+" has no metadata.name: it is left out", "give it a name, or name the file in "+ignoreName))
+			kind+" has no metadata.name: it is left out", "give it a name, or name the file in "+krmignore.Name))
 		return
 	}
 	o := &Object{
@@ -170,7 +172,7 @@ func (p *parser) origin(d document) Origin { return Origin{File: p.name, Line: d
 // stringMap reads labels or annotations; a value that is no string is an
 // error, as it is in a Kubernetes API.
 func (p *parser) stringMap(it *item, d document, meta *yaml.Node, key string) map[string]string {
-	n := field(meta, key)
+	n := yamltree.Child(meta, key)
 	if n == nil || n.ShortTag() == yaml.NodeTagNull {
 		return nil
 	}
@@ -180,8 +182,7 @@ func (p *parser) stringMap(it *item, d document, meta *yaml.Node, key string) ma
 		return nil
 	}
 	out := make(map[string]string, len(n.Content)/2)
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], n.Content[i+1]
+	for k, v := range yamltree.Fields(n) {
 		if v.Kind != yaml.ScalarNode || v.ShortTag() != yaml.NodeTagString {
 			at := Origin{p.name, d.line + v.Line}
 			it.report.Errors = append(it.report.Errors, issue(at, path+"."+k.Value,
@@ -194,10 +195,7 @@ func (p *parser) stringMap(it *item, d document, meta *yaml.Node, key string) ma
 }
 
 func namespaceOf(meta *yaml.Node) string {
-	if ns := text(field(meta, "namespace")); ns != "" {
-		return ns
-	}
-	return api.DefaultNamespace
+	return api.NamespaceOr(yamltree.Text(meta, "namespace"))
 }
 
 func groupOf(apiVersion string) string {

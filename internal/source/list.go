@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
+	"github.com/variform/variform/internal/krmignore"
 )
 
 const (
 	kptfileName = "Kptfile"
-	ignoreName  = ".krmignore"
 
 	// maxFolderDepth bounds nesting; no file system goes that deep by accident.
 	maxFolderDepth = 256
@@ -23,12 +21,13 @@ const (
 // ErrLimit reports a management directory that is larger than the Limits.
 var ErrLimit = errors.New("the management directory is too large")
 
-// lister walks a tree and keeps what design section 3 says to read.
+// lister walks a tree and keeps what is to be read of it
+// (docs/design/kinds.md#the-management-directory).
 type lister struct {
-	c        *collector
-	tree     tree
-	patterns []gitignore.Pattern
-	files    []string
+	c       *collector
+	tree    tree
+	ignored krmignore.Matcher
+	files   []string
 }
 
 // list names the YAML files to read, sorted by path. A folder that cannot be
@@ -53,7 +52,7 @@ func (l *lister) walk(ctx context.Context, dir string, depth int) error {
 	case err != nil && dir == ".":
 		return err
 	case err != nil:
-		l.c.problem(Origin{File: dir}, "the folder cannot be read: "+plain(err), "make it readable, or name it in "+ignoreName)
+		l.c.problem(Origin{File: dir}, "the folder cannot be read: "+plain(err), "make it readable, or name it in "+krmignore.Name)
 		return nil
 	}
 	if dir != "." && isPackage(entries) {
@@ -62,7 +61,7 @@ func (l *lister) walk(ctx context.Context, dir string, depth int) error {
 	defer l.ignore(dir, entries)()
 	for _, e := range entries {
 		name := path.Join(dir, e.name)
-		if l.ignored(name, e.dir) {
+		if l.ignored.Ignores(name, e.dir) {
 			continue
 		}
 		if err := l.entry(ctx, name, e, depth); err != nil {
@@ -83,7 +82,7 @@ func (l *lister) entry(ctx context.Context, name string, e entry, depth int) err
 		return nil
 	}
 	if len(l.files) >= l.c.limits.Files {
-		return fmt.Errorf("%w: it holds more than %d YAML files: name a smaller folder, or leave parts out with %s", ErrLimit, l.c.limits.Files, ignoreName)
+		return fmt.Errorf("%w: it holds more than %d YAML files: name a smaller folder, or leave parts out with %s", ErrLimit, l.c.limits.Files, krmignore.Name)
 	}
 	l.files = append(l.files, name)
 	return nil
@@ -100,49 +99,21 @@ func isPackage(entries []entry) bool {
 
 // ignore adds the patterns of a folder's .krmignore; the result removes them.
 func (l *lister) ignore(dir string, entries []entry) (restore func()) {
-	before := l.patterns
-	restore = func() { l.patterns = before }
+	before := l.ignored
+	restore = func() { l.ignored = before }
 	found := false
 	for _, e := range entries {
-		found = found || e.name == ignoreName && !e.dir
+		found = found || e.name == krmignore.Name && !e.dir
 	}
 	if !found {
 		return restore
 	}
-	name := path.Join(dir, ignoreName)
+	name := path.Join(dir, krmignore.Name)
 	data, err := l.tree.read(name, l.c.limits.FileBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.c.problem(Origin{File: name}, "the file cannot be read: "+plain(err), "make it readable")
 		return restore
 	}
-	l.patterns = slices.Concat(before, parseIgnore(string(data), segments(dir)))
+	l.ignored = before.With(dir, data)
 	return restore
-}
-
-// parseIgnore reads gitignore's syntax; domain is the file's own folder.
-func parseIgnore(text string, domain []string) []gitignore.Pattern {
-	var out []gitignore.Pattern
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		// gitignore escapes a first # or ! that is meant as itself.
-		if strings.HasPrefix(line, `\#`) {
-			line = line[1:]
-		}
-		out = append(out, gitignore.ParsePattern(line, domain))
-	}
-	return out
-}
-
-func (l *lister) ignored(name string, dir bool) bool {
-	return len(l.patterns) > 0 && gitignore.NewMatcher(l.patterns).Match(segments(name), dir)
-}
-
-func segments(name string) []string {
-	if name == "." {
-		return nil
-	}
-	return strings.Split(name, "/")
 }

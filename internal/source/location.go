@@ -3,12 +3,13 @@ package source
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/variform/variform/internal/wire"
 )
 
 // Location is a parsed management location. Exactly one of Folder and URL is set.
@@ -28,7 +29,7 @@ func (l Location) String() string {
 	if !l.Git() {
 		return l.Folder
 	}
-	s := redact(l.URL)
+	s := wire.Redact(l.URL)
 	if l.Dir != "" {
 		s += "//" + l.Dir
 	}
@@ -98,7 +99,7 @@ func splitGit(authority, rest string) (Location, error) {
 		loc.Ref = rest[head+i+1:]
 		rest = rest[:head+i]
 		if loc.Ref == "" {
-			return Location{}, fmt.Errorf("%w: %s: no ref follows the @: name a branch, tag or commit, or leave the @ out", ErrLocation, redact(authority+rest))
+			return Location{}, fmt.Errorf("%w: %s: no ref follows the @: name a branch, tag or commit, or leave the @ out", ErrLocation, wire.Redact(authority+rest))
 		}
 	}
 	// A path that starts with two slashes has no folder part there.
@@ -110,7 +111,7 @@ func splitGit(authority, rest string) (Location, error) {
 	loc.URL = authority + rest
 	dir, err := cleanDir(loc.Dir)
 	if err != nil {
-		return Location{}, fmt.Errorf("%w: %s: %w", ErrLocation, redact(loc.URL), err)
+		return Location{}, fmt.Errorf("%w: %s: %w", ErrLocation, wire.Redact(loc.URL), err)
 	}
 	loc.Dir = dir
 	if loc.URL == "" {
@@ -140,26 +141,4 @@ func isBare(dir string) bool {
 		return false
 	}
 	return isFolder(filepath.Join(dir, "objects")) && isFolder(filepath.Join(dir, "refs"))
-}
-
-// redact drops the password, and a user that may be a token, from a URL.
-func redact(raw string) string {
-	scheme, after, ok := strings.Cut(raw, "://")
-	if !ok {
-		return raw
-	}
-	host, rest := after, ""
-	if i := strings.IndexByte(after, '/'); i >= 0 {
-		host, rest = after[:i], after[i:]
-	}
-	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		user := host[:i]
-		host = host[i+1:]
-		if scheme == "ssh" {
-			if u, err := url.PathUnescape(user); err == nil && !strings.Contains(u, ":") {
-				host = user + "@" + host
-			}
-		}
-	}
-	return scheme + "://" + host + rest
 }

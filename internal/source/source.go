@@ -1,20 +1,20 @@
-// Package source reads a management directory: the Repositories, sets,
-// variants and context objects that say what a fleet is to be (design section
-// 3, "Management directory"). It only reads, from a folder or from Git, and
-// comes first in the flow: what it returns goes to variantgen and reconcile.
+// Package source reads a management directory: the Repositories, sets, variants
+// and context objects that say what a fleet is to be
+// (docs/design/kinds.md#the-management-directory). It only reads, from a folder
+// or from Git, and comes first in the flow: what it returns goes to variantgen
+// and reconcile.
 //
 //	fleet, err := source.Read(ctx, "fleet/", source.Options{})
 //	if err != nil {
 //		return err // nothing could be read
 //	}
 //	for _, set := range fleet.Sets { … }
-//	if !fleet.Complete() {
+//	if len(fleet.Problems) > 0 {
 //		log.Print(fleet.Problems.Error()) // the others are there; do not prune
 //	}
 //
 // One bad document does not stop the rest: it is left out, each of its faults
-// is a Problem with file, line, field and remedy, and the Fleet says that it
-// is not complete.
+// is a Problem with file, line, field and remedy.
 package source
 
 import (
@@ -100,10 +100,6 @@ type Fleet struct {
 	origins map[Key]Origin
 }
 
-// Complete says whether everything was read. Pruning must not run otherwise:
-// what is missing may be what could not be read.
-func (f *Fleet) Complete() bool { return len(f.Problems) == 0 }
-
 // Origin says where an object of the Fleet stands; the zero Origin for one
 // that is not in it.
 func (f *Fleet) Origin(k Key) Origin { return f.origins[k] }
@@ -119,7 +115,8 @@ type Object struct {
 	Origin Origin
 }
 
-// Key is an object's identity (design section 3). The version is no part of it.
+// Key is an object's identity (docs/design/kinds.md#the-management-directory).
+// The version is no part of it.
 type Key struct {
 	Group, Kind, Namespace, Name string
 }

@@ -112,7 +112,7 @@ func TestReadExampleFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !f.Complete() || len(f.Warnings) > 0 {
+	if len(f.Problems) > 0 || len(f.Warnings) > 0 {
 		t.Errorf("problems:\n%v\nwarnings:\n%v", f.Problems, f.Warnings)
 	}
 	got := map[string]int{"repositories": len(f.Repositories), "sets": len(f.Sets), "variants": len(f.Variants), "objects": len(f.Objects)}
@@ -231,7 +231,7 @@ func TestReadSelectsFiles(t *testing.T) {
 			if diff := cmp.Diff(tc.want, summary(f).Objects); diff != "" {
 				t.Errorf("%s\nobjects (-want +got):\n%s", tc.reason, diff)
 			}
-			if !f.Complete() {
+			if len(f.Problems) > 0 {
 				t.Errorf("%s\nproblems:\n%v", tc.reason, f.Problems)
 			}
 		})
@@ -339,7 +339,7 @@ func TestReadProblems(t *testing.T) {
 			if diff := cmp.Diff(tc.objects, summary(f).Objects); diff != "" {
 				t.Errorf("%s\nobjects (-want +got):\n%s", tc.reason, diff)
 			}
-			if f.Complete() {
+			if len(f.Problems) == 0 {
 				t.Errorf("%s\nthe fleet counts as complete", tc.reason)
 			}
 			if len(f.Problems) != len(tc.want) {
@@ -375,7 +375,7 @@ func TestWarnings(t *testing.T) {
 		"kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
 		"r.yaml":             repository("r") + "    secretRef:\n      name: s\n",
 	}, Options{})
-	if !f.Complete() {
+	if len(f.Problems) > 0 {
 		t.Errorf("problems:\n%v", f.Problems)
 	}
 	if len(f.Warnings) != 2 || f.Warnings[0].File != "kustomization.yaml" || f.Warnings[1].Line != 10 && f.Warnings[1].Line != 9 {
@@ -402,7 +402,7 @@ func TestObjectHasNoAliases(t *testing.T) {
 
 func TestManagerOverride(t *testing.T) {
 	f := readBoth(t, map[string]string{"Kptfile": "not: [yaml"}, Options{Manager: "mine"})
-	if f.Manager != "mine" || !f.Complete() {
+	if f.Manager != "mine" || len(f.Problems) > 0 {
 		t.Errorf("manager %q, problems %v", f.Manager, f.Problems)
 	}
 }
@@ -451,7 +451,7 @@ func TestUnreadableFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Complete() || len(f.Objects) != 1 {
+	if len(f.Problems) == 0 || len(f.Objects) != 1 {
 		t.Errorf("objects %v, problems %v", summary(f).Objects, f.Problems)
 	}
 }

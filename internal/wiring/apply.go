@@ -10,7 +10,7 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Value is one parameter's value and where in the package it goes.
@@ -83,7 +83,7 @@ func (a *applier) field(v *Value) error {
 	if err != nil {
 		return err
 	}
-	_, err = tree.Edit(r, func(root *yaml.Node) error { return setField(root, f.Path, v) })
+	_, err = r.Modify(func(root *yaml.Node) error { return setField(root, f.Path, v) })
 	if err != nil {
 		return fmt.Errorf("%s: %s %s: %w", r.Path(), r.Kind(), r.Name(), err)
 	}
@@ -143,13 +143,13 @@ func setLast(root, n *yaml.Node, path api.FieldPath, v *Value) error {
 	case i < 0:
 		node, err := typed(v.Text, v.Type, nil)
 		if err == nil {
-			tree.Set(n, nil, last.Field, node)
+			yamltree.Set(n, nil, last.Field, node)
 		}
 		return err
 	}
 	have := n.Content[i]
-	node, err := typed(v.Text, v.Type, tree.Deref(have))
-	if err != nil || tree.Equal(have, node) {
+	node, err := typed(v.Text, v.Type, yamltree.Deref(have))
+	if err != nil || yamltree.SameValue(have, node) {
 		return err
 	}
 	if have.Kind == yaml.ScalarNode && node.Kind == yaml.ScalarNode {
@@ -165,12 +165,8 @@ func place(n *yaml.Node, s api.FieldStep) int {
 	if s.Field == "" {
 		return element(n, s)
 	}
-	if n.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if n.Content[i].Value == s.Field {
-				return i + 1
-			}
-		}
+	if i := yamltree.Index(n, s.Field); i >= 0 {
+		return i + 1
 	}
 	return -1
 }
@@ -186,13 +182,9 @@ func own(root, n *yaml.Node, s api.FieldStep) (*yaml.Node, error) {
 	c := n.Content[i]
 	switch {
 	case c.Kind == yaml.AliasNode:
-		plain, err := tree.Plain(c)
-		if err != nil {
-			return nil, err
-		}
-		n.Content[i] = plain
-	case tree.IsNull(c):
-		empty := tree.Map()
+		return yamltree.Own(n, i)
+	case yamltree.IsNull(c):
+		empty := yamltree.Map()
 		empty.HeadComment, empty.FootComment = c.HeadComment, c.FootComment
 		n.Content[i] = empty
 	default:
@@ -230,11 +222,9 @@ func expand(n, anchored *yaml.Node) error {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].ShortTag() == yaml.MergeTag {
 			return fmt.Errorf("the anchor &%s is merged with \"<<\" elsewhere; write the value out there", anchored.Anchor)
 		}
-		plain, err := tree.Plain(c)
-		if err != nil {
+		if _, err := yamltree.Own(n, i); err != nil {
 			return err
 		}
-		n.Content[i] = plain
 	}
 	return nil
 }

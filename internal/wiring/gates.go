@@ -3,13 +3,15 @@ package wiring
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // ConditionPrefix begins the type of each gate's condition, followed by its
@@ -49,9 +51,9 @@ func SetGates(p *krm.Package, gates []Gate) error {
 	if err != nil {
 		return err
 	}
-	_, err = tree.Edit(kptfile, func(root *yaml.Node) error {
+	_, err = kptfile.Modify(func(root *yaml.Node) error {
 		return errors.Join(
-			setList(root, "info", "readinessGates", "conditionType", types, func(string) *yaml.Node { return tree.Map() }),
+			setList(root, "info", "readinessGates", "conditionType", types, func(string) *yaml.Node { return yamltree.Map() }),
 			setList(root, "status", "conditions", "type", types, func(t string) *yaml.Node { return conditions[t] }),
 		)
 	})
@@ -76,7 +78,7 @@ func conditionsOf(gates []Gate) (map[string]*yaml.Node, []string, error) {
 		}
 		out[t] = g.condition(t)
 	}
-	return out, tree.Keys(out), errors.Join(errs...)
+	return out, slices.Sorted(maps.Keys(out)), errors.Join(errs...)
 }
 
 func (g *Gate) condition(conditionType string) *yaml.Node {
@@ -87,28 +89,28 @@ func (g *Gate) condition(conditionType string) *yaml.Node {
 	if g.Reason != "" {
 		reason = g.Reason
 	}
-	c := tree.Map()
-	tree.SetString(c, nil, "type", conditionType)
-	tree.SetString(c, nil, "status", status)
+	c := yamltree.Map()
+	yamltree.SetString(c, nil, "type", conditionType)
+	yamltree.SetString(c, nil, "status", status)
 	if g.Message != "" {
-		tree.SetString(c, nil, "message", g.Message)
+		yamltree.SetString(c, nil, "message", g.Message)
 	}
-	tree.SetString(c, nil, "reason", reason)
+	yamltree.SetString(c, nil, "reason", reason)
 	return c
 }
 
 // setList makes wiring's items of a list be those of types, each with the
 // fields of want besides its type.
 func setList(root *yaml.Node, section, list, key string, types []string, want func(string) *yaml.Node) error {
-	have := tree.Path(root, section, list)
-	if len(types) == 0 && tree.IsNull(have) {
+	have := yamltree.Path(root, section, list)
+	if len(types) == 0 && yamltree.IsNull(have) {
 		return nil
 	}
-	parent := tree.Ensure(root, kptfileKeys, section)
+	parent := yamltree.Ensure(root, kptfileKeys, section)
 	if parent == nil {
 		return fmt.Errorf("%s must be a map", section)
 	}
-	seq := tree.EnsureSeq(parent, []string{"conditions", "renderStatus"}, list)
+	seq := yamltree.EnsureSeq(parent, []string{"conditions", "renderStatus"}, list)
 	if seq == nil {
 		return fmt.Errorf("%s.%s must be a list", section, list)
 	}
@@ -117,8 +119,8 @@ func setList(root *yaml.Node, section, list, key string, types []string, want fu
 		wanted[t] = true
 	}
 	known := map[string]*yaml.Node{}
-	dropped := tree.DeleteFunc(seq, func(n *yaml.Node) bool {
-		t := tree.Text(n, key)
+	dropped := yamltree.DeleteFunc(seq, func(n *yaml.Node) bool {
+		t := yamltree.Text(n, key)
 		if !strings.HasPrefix(t, ConditionPrefix) {
 			return false
 		}
@@ -130,16 +132,16 @@ func setList(root *yaml.Node, section, list, key string, types []string, want fu
 	})
 	for _, t := range types {
 		item := want(t)
-		tree.SetString(item, conditionKeys, key, t)
+		yamltree.SetString(item, conditionKeys, key, t)
 		if n := known[t]; n != nil {
-			tree.Assign(n, item, conditionKeys)
+			yamltree.Assign(n, item, conditionKeys)
 			continue
 		}
 		insert(seq, key, t, item)
 	}
 	if dropped > 0 {
-		tree.RemoveEmpty(parent, list)
-		tree.RemoveEmpty(root, section)
+		yamltree.RemoveEmpty(parent, list)
+		yamltree.RemoveEmpty(root, section)
 	}
 	return nil
 }
@@ -149,7 +151,7 @@ func setList(root *yaml.Node, section, list, key string, types []string, want fu
 func insert(seq *yaml.Node, key, t string, item *yaml.Node) {
 	at := len(seq.Content)
 	for i, n := range seq.Content {
-		if tree.Text(n, key) > t {
+		if yamltree.Text(n, key) > t {
 			at = i
 			break
 		}

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 func groupOf(apiVersion string) (group, version string) {
@@ -23,26 +23,26 @@ func groupOf(apiVersion string) (group, version string) {
 // isSecret says whether a map is a core Secret, wherever it stands: a List may
 // hold one.
 func isSecret(n *yaml.Node) bool {
-	group, _ := groupOf(tree.Text(n, "apiVersion"))
-	return tree.Text(n, "kind") == "Secret" && group == ""
+	group, _ := groupOf(yamltree.Text(n, "apiVersion"))
+	return api.IsSecret(group, yamltree.Text(n, "kind"))
 }
 
 // withoutContent is a Secret without what it holds. Annotations go too: kubectl
 // keeps a copy of the content in one.
 func withoutContent(n *yaml.Node) *yaml.Node {
-	out := tree.Map()
+	out := yamltree.Map()
 	for _, key := range []string{"apiVersion", "kind", "type"} {
-		if c := tree.Child(n, key); c != nil {
-			tree.Set(out, nil, key, c)
+		if c := yamltree.Child(n, key); c != nil {
+			yamltree.Set(out, nil, key, c)
 		}
 	}
-	meta := tree.Map()
+	meta := yamltree.Map()
 	for _, key := range []string{"name", "namespace", "labels"} {
-		if c := tree.Path(n, "metadata", key); c != nil {
-			tree.Set(meta, nil, key, c)
+		if c := yamltree.Path(n, "metadata", key); c != nil {
+			yamltree.Set(meta, nil, key, c)
 		}
 	}
-	tree.Set(out, nil, "metadata", meta)
+	yamltree.Set(out, nil, "metadata", meta)
 	return out
 }
 
@@ -51,7 +51,7 @@ func withoutContent(n *yaml.Node) *yaml.Node {
 // followed is nil.
 func toValue(n *yaml.Node) any {
 	if aliased(n) {
-		plain, err := tree.Plain(n)
+		plain, err := yamltree.Plain(n)
 		if err != nil {
 			return nil
 		}
@@ -71,8 +71,8 @@ func valueOf(n *yaml.Node) any {
 			n = withoutContent(n)
 		}
 		out := make(map[string]any, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			out[n.Content[i].Value] = valueOf(n.Content[i+1])
+		for k, v := range yamltree.Fields(n) {
+			out[k.Value] = valueOf(v)
 		}
 		return out
 	case yaml.SequenceNode:
@@ -131,20 +131,20 @@ func floatText(f float64) string {
 
 // step follows one step of a path; nil where it leads nowhere. Merge keys count.
 func step(n *yaml.Node, s api.FieldStep) *yaml.Node {
-	n = tree.Deref(n)
+	n = yamltree.Deref(n)
 	if s.Field != "" {
-		if c := tree.Child(n, s.Field); c != nil {
+		if c := yamltree.Child(n, s.Field); c != nil {
 			return c
 		}
-		if tree.Child(n, "<<") != nil {
-			if plain, err := tree.Plain(n); err == nil {
-				return tree.Child(plain, s.Field)
+		if yamltree.Child(n, "<<") != nil {
+			if plain, err := yamltree.Plain(n); err == nil {
+				return yamltree.Child(plain, s.Field)
 			}
 		}
 		return nil
 	}
 	if i := element(n, s); i >= 0 {
-		return tree.Deref(n.Content[i])
+		return yamltree.Deref(n.Content[i])
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func element(n *yaml.Node, s api.FieldStep) int {
 	}
 	return slices.IndexFunc(n.Content, func(c *yaml.Node) bool {
 		for _, k := range s.Keys {
-			v := tree.Child(c, k.Name)
+			v := yamltree.Child(c, k.Name)
 			if v == nil || v.Kind != yaml.ScalarNode || v.Value != k.Value {
 				return false
 			}
@@ -179,7 +179,7 @@ func describe(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	}
-	if tree.IsNull(n) {
+	if yamltree.IsNull(n) {
 		return "null"
 	}
 	return fmt.Sprintf("the %s %q", kindOf(n), n.Value)

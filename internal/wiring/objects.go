@@ -10,9 +10,9 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Objects are context objects, by namespace. They are safe for concurrent use;
@@ -21,15 +21,13 @@ type Objects struct {
 	spaces map[string]*space
 }
 
-// NewObjects indexes the objects of an injector.Context, in their order. As
-// there, an empty namespace counts as injector.DefaultNamespace.
-func NewObjects(objects []injector.Object) *Objects {
+// NewObjects indexes the objects of an injection.Context, in their order. As
+// there, an empty namespace counts as api.DefaultNamespace.
+func NewObjects(objects []injection.Object) *Objects {
 	byNamespace := map[string][]*object{}
 	for i := range objects {
 		o := newObject(objects[i].Node.YNode(), objects[i].Origin)
-		if o.namespace == "" {
-			o.namespace = injector.DefaultNamespace
-		}
+		o.namespace = api.NamespaceOr(o.namespace)
 		byNamespace[o.namespace] = append(byNamespace[o.namespace], o)
 	}
 	out := &Objects{spaces: make(map[string]*space, len(byNamespace))}
@@ -115,14 +113,14 @@ type object struct {
 }
 
 func newObject(n *yaml.Node, origin string) *object {
-	group, _ := groupOf(tree.Text(n, "apiVersion"))
+	group, _ := groupOf(yamltree.Text(n, "apiVersion"))
 	return &object{
-		node: n, origin: origin, group: group, kind: tree.Text(n, "kind"),
-		namespace: tree.Text(n, "metadata", "namespace"), name: tree.Text(n, "metadata", "name"),
+		node: n, origin: origin, group: group, kind: yamltree.Text(n, "kind"),
+		namespace: yamltree.Text(n, "metadata", "namespace"), name: yamltree.Text(n, "metadata", "name"),
 	}
 }
 
-func (o *object) secret() bool { return o.group == "" && o.kind == "Secret" }
+func (o *object) secret() bool { return api.IsSecret(o.group, o.kind) }
 
 // String is the object's identity for people, with its origin.
 func (o *object) String() string {

@@ -12,10 +12,9 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/injector"
 	"github.com/variform/variform/internal/celexpr"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Self is the installation that has the outputs, `self` in expressions.
@@ -285,10 +284,7 @@ type evaluation struct {
 }
 
 func newEvaluation(in Scope) *evaluation {
-	e := &evaluation{in: in, namespace: in.Namespace, secrets: slices.Contains(in.AllowKinds, "Secret"), budget: celexpr.NewBudget()}
-	if e.namespace == "" {
-		e.namespace = injector.DefaultNamespace
-	}
+	e := &evaluation{in: in, namespace: api.NamespaceOr(in.Namespace), secrets: slices.Contains(in.AllowKinds, "Secret"), budget: celexpr.NewBudget()}
 	var own []*krm.Resource
 	if in.Package != nil {
 		own = in.Package.Resources()
@@ -378,7 +374,7 @@ func (e *evaluation) field(o *output) (string, error) {
 		return "", err
 	}
 	switch {
-	case tree.IsNull(n):
+	case yamltree.IsNull(n):
 		named := *o.field
 		named.Name = found.name
 		wait := waitFor(&named, namespace)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/wiring"
 )
@@ -43,13 +43,13 @@ func texts(tb testing.TB, p *krm.Package) map[string]string {
 
 func objects(tb testing.TB, docs ...string) *wiring.Objects {
 	tb.Helper()
-	var list []injector.Object
+	var list []injection.Object
 	for i, doc := range docs {
 		n, err := yaml.Parse(doc)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		list = append(list, injector.Object{Node: n, Origin: fmt.Sprintf("context.yaml[%d]", i)})
+		list = append(list, injection.Object{Node: n, Origin: fmt.Sprintf("context.yaml[%d]", i)})
 	}
 	return wiring.NewObjects(list)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const (
@@ -45,24 +45,24 @@ type setterConfig struct {
 // data is the map of the setters' values, nil where there is none.
 func (c *setterConfig) data(root *yaml.Node) *yaml.Node {
 	if c.mutator < 0 {
-		return tree.Child(root, "data")
+		return yamltree.Child(root, "data")
 	}
-	mutators := tree.Path(root, "pipeline", "mutators")
-	return tree.Child(mutators.Content[c.mutator], "configMap")
+	mutators := yamltree.Path(root, "pipeline", "mutators")
+	return yamltree.Child(mutators.Content[c.mutator], "configMap")
 }
 
 // set sets one setter's value.
 func (c *setterConfig) set(name, value string) error {
-	_, err := tree.Edit(c.resource, func(root *yaml.Node) error {
+	_, err := c.resource.Modify(func(root *yaml.Node) error {
 		holder, key, order := root, "data", []string{"apiVersion", "kind", "metadata", "immutable", "data"}
 		if c.mutator >= 0 {
-			holder, key, order = tree.Path(root, "pipeline", "mutators").Content[c.mutator], "configMap", functionKeys
+			holder, key, order = yamltree.Path(root, "pipeline", "mutators").Content[c.mutator], "configMap", functionKeys
 		}
-		data := tree.Ensure(holder, order, key)
+		data := yamltree.Ensure(holder, order, key)
 		if data == nil {
 			return fmt.Errorf("%s of the %s function must be a map", key, setterFunction)
 		}
-		tree.SetString(data, nil, name, value)
+		yamltree.SetString(data, nil, name, value)
 		return nil
 	})
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *setters) users(p *krm.Package, name string) ([]*setterConfig, error) {
 	var out []*setterConfig
 	for i := range s.functions {
 		c := &s.functions[i]
-		if tree.Child(c.data(c.resource.Node().YNode()), name) != nil {
+		if yamltree.Child(c.data(c.resource.Node().YNode()), name) != nil {
 			out = append(out, c)
 		}
 	}
@@ -136,7 +136,7 @@ func (s *setters) nearest(p *krm.Package, dir string) (*setterConfig, error) {
 		return nil, err
 	}
 	c := setterConfig{dir: ".", resource: kptfile}
-	_, err = tree.Edit(kptfile, func(root *yaml.Node) error { return addFunction(root, &c.mutator) })
+	_, err = kptfile.Modify(func(root *yaml.Node) error { return addFunction(root, &c.mutator) })
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kptfile.Path(), err)
 	}
@@ -147,22 +147,22 @@ func (s *setters) nearest(p *krm.Package, dir string) (*setterConfig, error) {
 // addFunction puts an apply-setters function before the package's own mutators
 // and says where.
 func addFunction(root *yaml.Node, at *int) error {
-	pipeline := tree.Ensure(root, kptfileKeys, "pipeline")
+	pipeline := yamltree.Ensure(root, kptfileKeys, "pipeline")
 	if pipeline == nil {
 		return errors.New("pipeline must be a map")
 	}
-	mutators := tree.EnsureSeq(pipeline, []string{"mutators", "validators"}, "mutators")
+	mutators := yamltree.EnsureSeq(pipeline, []string{"mutators", "validators"}, "mutators")
 	if mutators == nil {
 		return errors.New("pipeline.mutators must be a list")
 	}
 	*at = 0
-	for *at < len(mutators.Content) && strings.HasPrefix(tree.Text(mutators.Content[*at], "name"), variantFunctions) {
+	for *at < len(mutators.Content) && strings.HasPrefix(yamltree.Text(mutators.Content[*at], "name"), variantFunctions) {
 		*at++
 	}
-	f := tree.Map()
-	tree.SetString(f, nil, "name", addedName)
-	tree.SetString(f, nil, "image", setterImage)
-	tree.Set(f, nil, "configMap", tree.Map())
+	f := yamltree.Map()
+	yamltree.SetString(f, nil, "name", addedName)
+	yamltree.SetString(f, nil, "image", setterImage)
+	yamltree.Set(f, nil, "configMap", yamltree.Map())
 	mutators.Content = slices.Insert(mutators.Content, *at, f)
 	return nil
 }
@@ -199,7 +199,7 @@ func (s *setters) read(p *krm.Package, dir string) error {
 	if kptfile == nil {
 		return nil
 	}
-	mutators := tree.Path(kptfile.Node().YNode(), "pipeline", "mutators")
+	mutators := yamltree.Path(kptfile.Node().YNode(), "pipeline", "mutators")
 	if mutators == nil || mutators.Kind != yaml.SequenceNode {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (s *setters) read(p *krm.Package, dir string) error {
 		if !appliesSetters(f) {
 			continue
 		}
-		file := tree.Text(f, "configPath")
+		file := yamltree.Text(f, "configPath")
 		if file == "" {
 			s.functions = append(s.functions, setterConfig{dir, kptfile, i})
 			continue
@@ -226,10 +226,10 @@ func (s *setters) read(p *krm.Package, dir string) error {
 // appliesSetters says whether a function is apply-setters, by the last part of
 // its image or its program.
 func appliesSetters(f *yaml.Node) bool {
-	image := path.Base(tree.Text(f, "image"))
+	image := path.Base(yamltree.Text(f, "image"))
 	image, _, _ = strings.Cut(image, "@")
 	image, _, _ = strings.Cut(image, ":")
-	return image == setterFunction || path.Base(tree.Text(f, "exec")) == setterFunction
+	return image == setterFunction || path.Base(yamltree.Text(f, "exec")) == setterFunction
 }
 
 func configAt(p *krm.Package, file string) *krm.Resource {

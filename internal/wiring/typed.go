@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/variform/variform/internal/mutate/tree"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // types are the types of JSON schema that a parameter or output can have; ""
@@ -38,7 +38,7 @@ func typed(text, typ string, like *yaml.Node) (*yaml.Node, error) {
 	case "":
 		return untyped(text, like), nil
 	case "string":
-		return tree.String(text), nil
+		return yamltree.String(text), nil
 	case "integer":
 		if isInteger(text) {
 			return scalar(yaml.NodeTagInt)
@@ -81,7 +81,7 @@ func untyped(text string, like *yaml.Node) *yaml.Node {
 			}
 		}
 	}
-	return tree.String(text)
+	return yamltree.String(text)
 }
 
 // collection reads a map or a list from YAML or JSON, nil where it is none.
@@ -90,7 +90,7 @@ func collection(text string) *yaml.Node {
 	if err != nil || parsed.YNode() == nil || parsed.YNode().Kind == yaml.ScalarNode {
 		return nil
 	}
-	n, err := tree.Plain(parsed.YNode())
+	n, err := yamltree.Plain(parsed.YNode())
 	if err != nil {
 		return nil
 	}

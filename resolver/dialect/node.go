@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Node is a place in a document. The zero Node is nothing at all: it reads as empty.
@@ -22,12 +23,7 @@ type Node struct {
 
 // follow resolves aliases and counts the node; nothing is left past the bounds.
 func (v Node) follow() Node {
-	for i := 0; v.n != nil && v.n.Kind == yaml.AliasNode; i++ {
-		if v.n = v.n.Alias; i > maxDepth {
-			v.n = nil
-		}
-	}
-	if v.n == nil || v.n.Kind == yaml.ScalarNode && v.n.ShortTag() == "!!null" {
+	if v.n = yamltree.Deref(v.n); yamltree.IsNull(v.n) {
 		return Node{}
 	}
 	v.r.budget--
@@ -95,8 +91,7 @@ func (v Node) entries() []entry {
 	}
 	var out, merged []entry
 	seen := map[string]bool{}
-	for i := 0; i+1 < len(v.n.Content); i += 2 {
-		k, val := v.n.Content[i], v.n.Content[i+1]
+	for k, val := range yamltree.Fields(v.n) {
 		at := v.child(val, k.Line, "."+k.Value)
 		switch {
 		case k.Kind != yaml.ScalarNode:

@@ -1,5 +1,5 @@
-// Package revision keeps the revisions of an installed package (seed 004, "PackageRevision"): which one is
-// active, how they are numbered, which objects each owns, and which are no longer kept. It is pure: states in,
+// Package revision keeps the revisions of an installed package (Crossplane's packages v2, "PackageRevision"): which one
+// is active, how they are numbered, which objects each owns, and which are no longer kept. It is pure: states in,
 // states out.
 //
 //	s := revision.State{Name: "p"}

@@ -18,6 +18,7 @@ import (
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/pkgdir"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // renderFunctions are what the rendered packages' pipelines run.
@@ -86,7 +87,7 @@ func sameResources(b testing.TB, want, got string) {
 	b.Helper()
 	w, g := readPackage(b, want), readPackage(b, got)
 	same := slices.EqualFunc(w.Resources(), g.Resources(), func(x, y *krm.Resource) bool {
-		return x.Path() == y.Path() && x.ID() == y.ID() && (x.Kind() == "Kptfile" || krm.Equal(x.Node(), y.Node()))
+		return x.Path() == y.Path() && x.ID() == y.ID() && (x.Kind() == "Kptfile" || yamltree.SameValue(x.Node().YNode(), y.Node().YNode()))
 	})
 	if !same {
 		b.Fatal("kpt and variform did not render the same: the comparison is void")
@@ -143,11 +144,17 @@ func runCatalogue(name string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if f.List != nil {
+		if _, err := f.List(context.Background(), list.YNode()); err != nil {
+			return err
+		}
+		return yaml.NewEncoder(out).Encode(list.YNode())
+	}
 	items, err := list.Field("items").Value.Elements()
 	if err != nil {
 		return err
 	}
-	p, err := krm.FromNodes(items)
+	p, err := krm.FromItems(items, func(n *yaml.RNode) string { return n.GetAnnotations()[krm.PathAnnotation] })
 	if err != nil {
 		return err
 	}

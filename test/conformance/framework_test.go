@@ -1,5 +1,5 @@
 // Package conformance runs cases that come from elsewhere, as data, through
-// Variform's code (design section 4 and 5).
+// Variform's code (docs/design/fan-out.md, docs/design/hydration-and-update.md).
 //
 //	CONFORMANCE_DIR=../shared/conformance go test ./test/conformance/... -v
 //

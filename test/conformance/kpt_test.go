@@ -29,19 +29,23 @@ const kptCases = 142
 // stale and fails.
 var kptDeviations = map[string]string{
 	"kptfile-merge/add-function-at-random-location-with-name-specified": "three functions that local added are kept and the two of upstream " +
-		"updated in their places; kpt drops all that local added (design section 5: an edit that does not conflict is never lost)",
+		"updated in their places; kpt drops all that local added (docs/design/hydration-and-update.md: an edit that does not conflict is never lost)",
 	"kptfile-merge/multiple-declarations-of-same-function": "as above: kpt drops the three functions that local added",
 	"kptfile-update/pipeline-in-local-is-emptied-if-it-is-gone-from-upstream": "the function that local added is kept; upstream removed only its own " +
-		"(design section 5: an edit that does not conflict is never lost)",
+		"(docs/design/hydration-and-update.md: an edit that does not conflict is never lost)",
 	"kptfile-update/readinessGates-removed-and-added-in-both-upstream-and-local": "the gate that local added and its condition are kept; kpt drops " +
-		"them, so that a package could be approved too early (design section 5: an edit that does not conflict is never lost)",
+		"them, so that a package could be approved too early (docs/design/hydration-and-update.md: an edit that does not conflict is never lost)",
 	"kptfile-update/readinessGate-added-removed-in-upstream": "local is like base, so the result is upstream, which has neither info nor status; " +
 		"kpt leaves both as {} (untouched local follows upstream: merge(base, x, base) = x)",
 	"kyaml-merge3/element/03-Add-a-field-to-the-element-element-missing-from-dest": "a field that local deleted and upstream changed comes back whole, " +
 		"not as a fragment without its image (INDEX.md, first defect)",
 	"updater-dirs/resource-merge/keep-tagged-null": "a null that local wrote stays and is told as a conflict; kpt drops it, so that the update " +
-		"after that brings upstream's value back (design section 5: an edit that does not conflict is never lost; merging is idempotent)",
-	"kyaml-merge3/element/04-Update-a-field-on-the-elem-element-missing-from-the-dest": "as above (INDEX.md, first defect)",
+		"after that brings upstream's value back (docs/design/hydration-and-update.md: an edit that does not conflict is never lost; merging is idempotent)",
+	"updater-dirs/resource-merge/TestUpdate_ResourceMerge__doesn-t_update_remote_subpackages": "a subpackage whose upstream local left alone is merged with its parent; " +
+		"in kpt this function leaves it to the next one, and kpt pkg update as a whole merges it too",
+	"updater-dirs/fast-forward/TestUpdate_FastForward__doesn-t_update_remote_subpackages":     "as above",
+	"updater-dirs/force-delete-replace/TestUpdate_Replace__doesn-t_update_remote_subpackages": "as above",
+	"kyaml-merge3/element/04-Update-a-field-on-the-elem-element-missing-from-the-dest":        "a field that local deleted comes back whole (INDEX.md, first defect)",
 }
 
 // kptCase is one folder with a case.

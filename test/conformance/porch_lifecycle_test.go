@@ -7,9 +7,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/build"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
-	"github.com/variform/variform/internal/reconcile"
 )
 
 func init() {
@@ -23,7 +24,7 @@ func init() {
 	CaseOf("assertion_tests", "PV upgrade draft (TestCreateUpgradeDraft)", runUpgradeDraft)
 	CaseOf("assertion_tests", "PV edit draft (TestCreateEditDraft)", runEditDraft)
 	Deviation("assertion_tests/PV upstream look-up (TestGetUpstreamPr)/my-repo/my-package",
-		"an upstream without revision and workspace is the highest Published revision, not the branch's content (design section 3)")
+		"an upstream without revision and workspace is the highest Published revision, not the branch's content (docs/design/kinds.md#revisions)")
 }
 
 // revisionOf reads a PackageRevision, or its bare spec as some cases have it.
@@ -200,9 +201,9 @@ func runUpgradeDraft(r *R, c Case) {
 		return
 	}
 	lock := TextAt(in, "upstreamLockGitRef")
-	old := reconcile.RevisionName(u.Repo, u.Package, lock[strings.LastIndex(lock, "/")+1:])
-	local := reconcile.RevisionName(source.Repository, source.Package, source.Workspace)
-	task := reconcile.UpgradeTask(old, reconcile.RevisionName(u.Repo, u.Package, next.Workspace), local, "resource-merge")
+	old := decide.PorchName(u.Repo, u.Package, lock[strings.LastIndex(lock, "/")+1:])
+	local := decide.PorchName(source.Repository, source.Package, source.Workspace)
+	task := build.UpgradeTask(old, decide.PorchName(u.Repo, u.Package, next.Workspace), local, "resource-merge")
 	checkDraft(r, c, source, task)
 	want := At(c.Expected, "task")
 	r.Equal("oldUpstream", task.Upgrade.OldUpstream.Name, TextAt(want, "oldUpstream"))
@@ -213,5 +214,5 @@ func runUpgradeDraft(r *R, c Case) {
 
 func runEditDraft(r *R, c Case) {
 	source := revisionOf(At(c.Input, "source"))
-	checkDraft(r, c, source, reconcile.EditTask(source.Name))
+	checkDraft(r, c, source, build.EditTask(source.Name))
 }

@@ -25,7 +25,7 @@ func init() {
 	CaseOf("assertion_tests", "PVS create, update, delete and long names (TestEnsurePackageVariants)", runNames)
 	CaseOf("assertion_tests", "PV upstream validation (TestIsValidUpstram)", runUpstreamValidation)
 
-	const kept = "Porch throws the given revision away; design section 3 resolves it"
+	const kept = "Porch throws the given revision away; we resolve it (docs/design/kinds.md#revisions)"
 	for _, part := range []string{"revisionAfter[3]", "revisionAfter[4]", "revisionAfter[5]"} {
 		Deviation("assertion_tests/PV upstream validation (TestIsValidUpstram)/"+part, kept)
 	}

@@ -13,7 +13,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/variform/variform/api/config/v1alpha1"
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 )
@@ -29,7 +29,7 @@ func init() {
 	Suite("pv_func_is_owned", runFunctionOwned)
 
 	Deviation("injection_find_points/parse error",
-		"YAML that is no KRM (junk.yaml holds a bare text) is carried as it is and can hold no injection point (design section 3); only unreadable YAML that names the annotation stops an injection")
+		"YAML that is no KRM (junk.yaml holds a bare text) is carried as it is and can hold no injection point (docs/design/injection.md); only unreadable YAML that names the annotation stops an injection")
 }
 
 // formatting names the cases whose files are equal as trees with comments but
@@ -46,7 +46,7 @@ func TestFormattingOnly(t *testing.T) {
 		keys = append(keys, k)
 	}
 	sort.Strings(keys)
-	fmt.Printf("porch: %d cases differ in formatting alone: Porch encodes files anew, ours keep the author's indentation and final newline (design section 5, \"Bytes\")\n", len(keys))
+	fmt.Printf("porch: %d cases differ in formatting alone: Porch encodes files anew, ours keep the author's indentation and final newline (docs/design/hydration-and-update.md#bytes)\n", len(keys))
 	for _, k := range keys {
 		fmt.Println("  formatting", k)
 	}
@@ -66,7 +66,7 @@ func runFindPoints(r *R, c Case) {
 	var want []pointData
 	c.Decode(r, At(c.Expected, "injectionPoints"), &want)
 	got := []pointData{}
-	for _, pt := range injector.Find(p) {
+	for _, pt := range injection.Find(p) {
 		got = append(got, pointData{File: pt.File, ConditionType: pt.ConditionType, Required: pt.Required, Errors: pt.Problems})
 	}
 	r.Equal("injectionPoints", got, append([]pointData{}, want...))
@@ -80,12 +80,12 @@ func runFindPoints(r *R, c Case) {
 func runValidatePoints(r *R, c Case) {
 	var in []pointData
 	c.Decode(r, At(c.Input, "injectionPoints"), &in)
-	var points []injector.Point
+	var points []injection.Point
 	for _, d := range in {
-		points = append(points, injector.Point{File: d.File, ConditionType: d.ConditionType, Required: d.Required, Problems: d.Errors})
+		points = append(points, injection.Point{File: d.File, ConditionType: d.ConditionType, Required: d.Required, Problems: d.Errors})
 	}
 	got, want := "", TextAt(c.Expected, "error")
-	if err := injector.Validate(points); err != nil {
+	if err := injection.Validate(points); err != nil {
 		got = err.Error()
 	}
 	if want == "null" {
@@ -106,31 +106,31 @@ func runConditionsAndGates(r *R, c Case) {
 	}
 	files := []krm.File{{Path: "Kptfile", Data: []byte(kptfile)}}
 	docs := map[string][]string{}
-	var objects []injector.Object
-	req := injector.Request{Injectors: []v1alpha1.InjectionSelector{{Name: "matches-nothing"}}}
+	var objects []injection.Object
+	req := injection.Request{Injectors: []v1alpha1.InjectionSelector{{Name: "matches-nothing"}}}
 	for _, d := range in {
-		kind, name, _ := strings.Cut(strings.TrimPrefix(d.ConditionType, injector.ConditionPrefix), ".")
-		mode := injector.Optional
+		kind, name, _ := strings.Cut(strings.TrimPrefix(d.ConditionType, injection.ConditionPrefix), ".")
+		mode := injection.Optional
 		if d.Required {
-			mode = injector.Required
+			mode = injection.Required
 		}
-		docs[d.File] = append(docs[d.File], fmt.Sprintf("%smetadata:\n  name: %s\n  annotations:\n    %s: %s\n", header(kind), name, injector.AnnotationPoint, mode))
+		docs[d.File] = append(docs[d.File], fmt.Sprintf("%smetadata:\n  name: %s\n  annotations:\n    %s: %s\n", header(kind), name, injection.AnnotationPoint, mode))
 		candidate := "other"
 		if d.Injected {
 			candidate = d.InjectedName
 			req.Injectors = append(req.Injectors, v1alpha1.InjectionSelector{Kind: &kind, Name: d.InjectedName})
 		}
-		objects = append(objects, injector.Object{Node: yaml.MustParse(fmt.Sprintf("%smetadata:\n  name: %s\nspec: {a: b}\ndata: {a: b}\n", header(kind), candidate))})
+		objects = append(objects, injection.Object{Node: yaml.MustParse(fmt.Sprintf("%smetadata:\n  name: %s\nspec: {a: b}\ndata: {a: b}\n", header(kind), candidate))})
 	}
 	for file, texts := range docs {
 		files = append(files, krm.File{Path: file, Data: []byte(strings.Join(texts, "---\n"))})
 	}
 	p := parse(r, files)
 	var err error
-	if req.Context, err = injector.NewContext(objects); err != nil {
+	if req.Context, err = injection.NewContext(objects); err != nil {
 		r.Errorf("%v", err)
 	}
-	_, err = injector.Inject(p, req)
+	_, err = injection.Inject(p, req)
 	r.Equal("error", text(err), TextAt(c.Expected, "error"))
 	got := p.Kptfile("").Node()
 	status := yaml.NewMapRNode(nil)
@@ -153,15 +153,15 @@ func header(kind string) string {
 func runMutations(r *R, c Case) {
 	var pv v1alpha1.PackageVariant
 	c.Decode(r, At(c.Input, "packageVariant"), &pv)
-	var objects []injector.Object
+	var objects []injection.Object
 	if list := At(c.Input, "clusterObjects"); list != nil {
 		nodes, err := list.Elements()
 		r.fail(err)
 		for _, n := range nodes {
-			objects = append(objects, injector.Object{Node: n})
+			objects = append(objects, injection.Object{Node: n})
 		}
 	}
-	index, err := injector.NewContext(objects)
+	index, err := injection.NewContext(objects)
 	r.fail(err)
 	p := packageOf(r, c.Input)
 	_, err = mutate.Apply(p, &pv, mutate.Options{Context: index})
@@ -186,7 +186,7 @@ func (r *R) compareFiles(c Case, p *krm.Package) []krm.File {
 	for _, f := range files {
 		expected, ok := want[f.Path]
 		delete(want, f.Path)
-		got := withoutSeedAnnotation(f.Data)
+		got := withoutDesignAnnotation(f.Data)
 		switch {
 		case !ok:
 			r.Errorf("file %s is not expected", f.Path)
@@ -202,12 +202,12 @@ func (r *R) compareFiles(c Case, p *krm.Package) []krm.File {
 	return files
 }
 
-// withoutSeedAnnotation leaves out what the seed asks for beside Porch's
-// annotation (design section 6).
-func withoutSeedAnnotation(data []byte) []byte {
+// withoutDesignAnnotation leaves out what Porch's PackageVariant design asks for
+// and Porch does not write (docs/design/injection.md#what-is-recorded).
+func withoutDesignAnnotation(data []byte) []byte {
 	var out [][]byte
 	for _, line := range bytes.SplitAfter(data, []byte("\n")) {
-		if !bytes.Contains(line, []byte(injector.AnnotationInjectedName+":")) {
+		if !bytes.Contains(line, []byte(injection.AnnotationInjectedName+":")) {
 			out = append(out, line)
 		}
 	}

@@ -35,16 +35,16 @@ import (
 // root is the repository, from this folder.
 const root = "../.."
 
-// pages are the patterns of the documentation's files; the decisions in
-// docs/adr are history.
-var pages = []string{"README.md", "docs/*.md", "docs/ci/*.md", "functions/*/README.md", "examples/**/README.md"}
+// pages are the patterns of the files with commands; docs/design and docs/adr
+// say why, and show none that a user types.
+var pages = []string{"README.md", "CONTRIBUTING.md", "docs/*.md", "docs/ci/*.md", "functions/*/README.md", "examples/**/README.md"}
 
 // rules say how each form of command is run; the first that matches all of it
 // counts. In the documentation ID, FILE, PACKAGE and OUT stand for what the
 // user has, and fleet/ for a management directory.
 var rules = []rule{
 	{`make ([a-z][a-z0-9-]*)`, (*run).makeTarget},
-	{`(?:[A-Z_]+=\S+ )?go test (\./\S+) .*`, (*run).goTest},
+	{`(?:[A-Z_]+=\S+ )?go test ((?:-C )?\S+) .*`, (*run).goTest},
 	{`bin/variform apply .*`, (*run).apply},
 	{`bin/variform approve .*--class ID`, (*run).approve},
 	{`bin/variform approve (cluster-\S+) -f .*`, (*run).approveTarget},
@@ -304,7 +304,11 @@ var selection = regexp.MustCompile(` -(run|bench) (?:'([^']*)'|(\S+))`)
 // every flag, and a test or benchmark for each pattern have to be there.
 func (r *run) goTest(m []string) {
 	_, args, _ := strings.Cut(r.command.text, "go test ") // what is set before it says how long, or which file
-	out := r.shell(root, "go test -vet=off "+args+" -list .")
+	dir := root
+	if folder, rest, ok := strings.Cut(strings.TrimPrefix(args, "-C "), " "); ok && strings.HasPrefix(args, "-C ") { // a module of its own
+		dir, args = filepath.Join(root, filepath.FromSlash(folder)), rest
+	}
+	out := r.shell(dir, "go test -vet=off "+args+" -list .")
 	names := regexp.MustCompile(`(?m)^(Test|Benchmark)\S+$`).FindAllString(out, -1)
 	for _, s := range selection.FindAllStringSubmatch(r.command.text, -1) {
 		pattern := s[2] + s[3]

@@ -107,6 +107,11 @@ func TestBadInput(t *testing.T) {
 			files: map[string]string{"bad.yaml": strings.Replace(variantOf("bad", "v1", "c1", "bad", ""), "package: web", "package: wbe", 1)},
 			want:  []string{"c1/bad", "spec.upstream", "wbe", "package web"},
 		},
+		"a file of a package that cannot be read": {
+			files:   map[string]string{"bad.yaml": variantOfPackage("bad")},
+			catalog: gittest.Text{"bad/Kptfile": kptfileOf("bad"), "bad/two.yaml": "a: b\n---\na: {b\n"},
+			want:    []string{"c1/bad", "two.yaml:3: it is not valid YAML", ".krmignore"},
+		},
 		"missing upstream Repository": {
 			files: map[string]string{"bad.yaml": strings.Replace(variantOf("bad", "v1", "c1", "bad", ""), "repo: catalog", "repo: catalogue", 1)},
 			want:  []string{"c1/bad", "spec.upstream", "catalogue", "add one, or correct the name"},

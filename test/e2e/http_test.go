@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -228,6 +230,40 @@ func TestUnreachableRepository(t *testing.T) {
 	w.wantActions(p, map[string]string{"c1/web": "create", "c2/web": "create", "gone/web": "fail"})
 	w.contains(p.variant(t, "gone/web").Error, "gone")
 	w.contains(strings.Join(p.Problems, "\n"), "Repository default/gone")
+}
+
+// A repository whose server hangs costs its own variants, and a wait that the user
+// chooses; --timeout ends the run whatever it is at.
+func TestHangingRepository(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1", "c2")
+	var hung atomic.Int32
+	over := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		hung.Add(1)
+		<-over
+	}))
+	t.Cleanup(func() { close(over); srv.Close() })
+	w.write("sets/web.yaml", webSet)
+	w.write("repositories/slow.yaml", repository("slow", srv.URL+"/slow.git", true, ""))
+	stopped := w.run("apply", "--timeout", "300ms")
+	if stopped.status != 2 {
+		t.Errorf("status %d, want 2", stopped.status)
+	}
+	w.contains(stopped.err, "300ms of --timeout")
+	if n := hung.Swap(0); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	p := w.apply("--server-timeout", "3s")
+	if p.status != 1 {
+		t.Errorf("status %d, want 1", p.status)
+	}
+	w.wantActions(p, map[string]string{"c1/web": "create", "c2/web": "create", "slow/web": "fail"})
+	w.contains(p.variant(t, "slow/web").Error, srv.URL+" did not answer")
+	if n := hung.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	w.contains(w.run("apply", "--timeout", "-1s").err, "--timeout")
 }
 
 // Credentials in an address reach neither a commit nor an error.

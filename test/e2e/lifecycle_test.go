@@ -206,6 +206,31 @@ func (w *world) class(members ...string) string {
 	return ""
 }
 
+// Several classes are approved together, however they are given, or not at all.
+func TestApproveClasses(t *testing.T) {
+	t.Parallel()
+	for name, flags := range map[string]func(a, b string) []string{
+		"Repeated": func(a, b string) []string { return []string{"--class", a, "--class", b} },
+		"Comma":    func(a, b string) []string { return []string{"--class", a + "," + b} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1", "c2")
+			w.write("context/settings.yaml", settings("loud", "debug"))
+			w.write("v1.yaml", variantOf("web-c1-web", "v1", "c1", "web", ""))
+			w.write("v2.yaml", variantOf("web-c2-web", "v1", "c2", "web", "  injectors: [{kind: ConfigMap, name: loud}]\n"))
+			w.mustApply()
+			a, b := w.class("c1/web"), w.class("c2/web")
+			r := w.mustRun(1, append([]string{"approve"}, flags(a, "000000000000")...)...)
+			w.contains(r.err, "no class 000000000000")
+			w.wantRefs("c1", draft1, "refs/heads/main")
+			w.mustRun(0, append([]string{"approve"}, flags(a, b)...)...)
+			w.wantRefs("c1", "refs/heads/main", "refs/tags/web/v1")
+			w.wantRefs("c2", "refs/heads/main", "refs/tags/web/v1")
+		})
+	}
+}
+
 func TestApproveClass(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1", "c2", "c3", "c4")
@@ -565,7 +590,7 @@ upstreamLock:
 	w.wantActions(w.mustApply(), map[string]string{})
 }
 
-// status prints the seed's conditions.
+// status prints the conditions of Porch's PackageVariant design.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1", "c2")
@@ -601,7 +626,8 @@ func TestUnfilledPointsAreSaidAgain(t *testing.T) {
 	}
 }
 
-// A wanted variant whose package is proposed for deletion is not Ready.
+// A wanted variant whose package is proposed for deletion is not Ready, is not
+// deleted by an approval, and is taken back by the next run.
 func TestWantedAndProposedForDeletion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1")
@@ -610,11 +636,13 @@ func TestWantedAndProposedForDeletion(t *testing.T) {
 	w.mustRun(0, "approve", "--all")
 	w.repos["c1"].Git(t, "branch", "deletionProposed/web/v1", "web/v1")
 	out := w.mustRun(0, "status", "-o", "yaml").out
-	w.contains(out, "v1 is proposed for deletion although the variant is wanted", "1 of 1 package variants are not up to date", "reason: OutOfDate")
+	w.contains(out, "the proposed deletion of v1 is taken back: the package is wanted", "1 of 1 package variants are not up to date", "reason: OutOfDate")
 	w.lacks(out, `status: "True"`)
-	w.contains(w.mustRun(0, "status").out, "c1/web    False   False     DeletionProposed   v1", "1 waiting for a person")
-	w.mustRun(0, "reject", "--all")
+	w.contains(w.mustRun(1, "approve", "--all").out, "proposed for deletion, and wanted again: run apply")
+	w.contains(w.mustApply().out, "restore", "1 taken back from deletion")
 	w.lacks(w.mustRun(0, "status", "-o", "yaml").out, "proposed for deletion", "not up to date")
+	w.contains(w.mustRun(0, "status").out, "c1/web    True    False     Published   v1")
+	w.contains(w.mustApply().out, "up to date")
 }
 
 // A person without a name cannot approve: the commit would be nobody's.

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -76,4 +78,60 @@ func TestResolveAsksAtATerminal(t *testing.T) {
 		w.contains(screen.String(), "several packages provide", "1) cert-manager", "2) issuer", want.said)
 		w.contains(out.String(), want.out)
 	}
+}
+
+// waiter calls a function when a text has been written.
+type waiter struct {
+	mu   sync.Mutex
+	buf  bytes.Buffer
+	text string
+	seen func()
+}
+
+func (w *waiter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.buf.Write(p)
+	if w.seen != nil && strings.Contains(w.buf.String(), w.text) {
+		w.seen()
+		w.seen = nil
+	}
+	return len(p), nil
+}
+
+func (w *waiter) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.String()
+}
+
+// A prompt ends when the run is stopped: nobody has to answer it first.
+func TestPromptEndsWhenStopped(t *testing.T) {
+	t.Setenv("CI", "")
+	t.Setenv("TERM", "xterm")
+	w := resolving(t)
+	edited := filepath.Join(w.fleet(), "catalog.yaml")
+	if r := runIn(w.dir, "catalog", "remove", "--file", edited, "--interface", certificates); r.status != 0 {
+		t.Fatal(r.err)
+	}
+	person, program := terminal(t)
+	ctx, stop := context.WithCancel(context.Background())
+	screen := &waiter{text: "which one?", seen: stop}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(screen, person)
+	}()
+	var out bytes.Buffer
+	status := cli.Main(ctx,
+		[]string{"resolve", "-f", w.fleet(), "--target", "one", "--platform", "kubernetes=1.29.0", "--cache-dir", filepath.Join(w.dir, "cache")},
+		cli.Streams{In: program, Out: &out, Err: program})
+	_, _ = person.WriteString("1\n") // for the read that is left behind
+	_ = program.Close()
+	<-done
+	if status != 2 {
+		t.Errorf("status %d, want 2", status)
+	}
+	w.contains(screen.String(), "which one?", "interrupted")
+	w.lacks(screen.String(), "to keep the choice")
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,28 +10,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/variform/variform/internal/cli"
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/scripttest"
 )
 
-// gitEnv keeps git away from the machine's configuration, and gives the person
-// who approves a name.
-var gitEnv = map[string]string{
-	"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_TERMINAL_PROMPT": "0",
-	"GIT_AUTHOR_NAME": "Rae Viewer", "GIT_AUTHOR_EMAIL": "rae@example.com",
-	"GIT_COMMITTER_NAME": "Rae Viewer", "GIT_COMMITTER_EMAIL": "rae@example.com",
-	"GIT_AUTHOR_DATE": "2026-01-05T09:00:00Z", "GIT_COMMITTER_DATE": "2026-01-05T09:00:00Z",
-}
-
-// TestMain makes the test binary answer as variform too.
-func TestMain(m *testing.M) {
-	for k, v := range gitEnv {
-		_ = os.Setenv(k, v)
-	}
-	testscript.Main(m, map[string]func(){"variform": func() {
-		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-	}})
-}
+func TestMain(m *testing.M) { scripttest.Main(m) }
 
 // TestScripts runs every script of testdata, each with a Git server of its own.
 func TestScripts(t *testing.T) {
@@ -48,19 +30,11 @@ func TestScripts(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files: []string{s},
 				Setup: func(e *testscript.Env) error {
-					for k, v := range gitEnv {
-						e.Setenv(k, v)
-					}
-					e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
-					e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, "cache"))
-					e.Setenv("VARIFORM_FLEET", filepath.Join(e.WorkDir, "fleet"))
-					e.Setenv("NO_COLOR", "1")
-					e.Setenv("GIT", w.git.URL)
-					e.Setenv("GIT", w.git.URL)
+					scripttest.Setup(e, map[string]string{"VARIFORM_FLEET": filepath.Join(e.WorkDir, "fleet"), "GIT": w.git.URL})
 					return w.expand(e.WorkDir)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": status,
+					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": scripttest.Status,
 					"fleet": w.fleet, "annotate": w.annotate, "pushes": w.pushes,
 				},
 			})
@@ -165,16 +139,8 @@ func (w *world) publish(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 || w.repos[args[0]] == nil {
 		ts.Fatalf("usage: publish REPO DIR [TAG...], of a repository that there is")
 	}
-	repo, dir := w.repos[args[0]].Dir, ts.MkAbs(args[1])
-	ts.Check(kptfiles(dir))
-	run := func(args ...string) {
-		ts.Check(ts.Exec("git", append([]string{"--git-dir", repo, "--work-tree", dir, "-c", "core.bare=false"}, args...)...))
-	}
-	run("add", "--all")
-	run("commit", "--quiet", "--allow-empty", "--message", "publish "+args[1])
-	for _, tag := range args[2:] {
-		run("tag", "--force", tag)
-	}
+	ts.Check(kptfiles(ts.MkAbs(args[1])))
+	scripttest.Publish(ts, w.repos[args[0]].Dir, args[1], args[2:])
 }
 
 // show prints a file of a revision: show REPO REV:PATH
@@ -203,18 +169,4 @@ func (w *world) refs(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: refs REPO")
 	}
 	ts.Check(ts.Exec("git", "--git-dir", w.repos[args[0]].Dir, "for-each-ref", "--format=%(refname)"))
-}
-
-// status runs variform and checks its exit status: status N ARG…
-func status(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) < 2 {
-		ts.Fatalf("usage: status N ARG...")
-	}
-	have := "0"
-	if err := ts.Exec("variform", args[1:]...); err != nil {
-		have = strings.TrimPrefix(err.Error(), "exit status ")
-	}
-	if have != args[0] {
-		ts.Fatalf("variform %s ended with status %s, want %s", strings.Join(args[1:], " "), have, args[0])
-	}
 }

@@ -14,9 +14,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/variform/variform/api/config/v1alpha1"
-	"github.com/variform/variform/injector"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/injection"
+	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/reconcile"
 )
@@ -55,7 +57,7 @@ func TestEngineRunsAgain(t *testing.T) {
 		Downstream: &v1alpha1.Downstream{Repo: "c1", Package: "web"},
 	}}
 	pv.Namespace, pv.Name = "default", "web"
-	objects, err := injector.NewContext(nil)
+	objects, err := injection.NewContext(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,16 +69,16 @@ func TestEngineRunsAgain(t *testing.T) {
 			},
 			Variants: []*v1alpha1.PackageVariant{pv}, Context: objects,
 		},
-		Git: gitrepo.NewStore(gitrepo.Options{CacheDir: t.TempDir()}), OCI: ocirepo.NewStore(ocirepo.Options{}), Manager: "fleet",
+		Git: observe.Git(gitrepo.NewStore(gitrepo.Options{CacheDir: t.TempDir()})), OCI: observe.OCI(ocirepo.NewStore(ocirepo.Options{})), Manager: "fleet",
 	})
 	steps := []struct {
 		level, created string
-		action         reconcile.Action
+		action         decide.Action
 		when           time.Time
 	}{
-		{"info", "1969-01-01T00:00:00Z", reconcile.Create, time.Unix(0, 0)},
-		{"info", "1969-01-01T00:00:00Z", reconcile.UpToDate, time.Unix(0, 0)},
-		{"debug", "2026-01-05T10:00:00+01:00", reconcile.Update, time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)},
+		{"info", "1969-01-01T00:00:00Z", decide.ActionCreate, time.Unix(0, 0)},
+		{"info", "1969-01-01T00:00:00Z", decide.ActionNone, time.Unix(0, 0)},
+		{"debug", "2026-01-05T10:00:00+01:00", decide.ActionUpdate, time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)},
 	}
 	for _, s := range steps {
 		if err := remote.Write(tag, packageImage(t, s.level, s.created)); err != nil {

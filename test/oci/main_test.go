@@ -2,7 +2,6 @@ package oci
 
 import (
 	"archive/tar"
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -19,30 +18,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/variform/variform/internal/cli"
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/pkgdir"
+	"github.com/variform/variform/test/scripttest"
 )
 
-// gitEnv keeps git away from the machine's configuration, and gives the person
-// who approves a name.
-var gitEnv = map[string]string{
-	"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_TERMINAL_PROMPT": "0",
-	"GIT_AUTHOR_NAME": "Rae Viewer", "GIT_AUTHOR_EMAIL": "rae@example.com",
-	"GIT_COMMITTER_NAME": "Rae Viewer", "GIT_COMMITTER_EMAIL": "rae@example.com",
-	"GIT_AUTHOR_DATE": "2026-01-05T09:00:00Z", "GIT_COMMITTER_DATE": "2026-01-05T09:00:00Z",
-}
-
-// TestMain makes the test binary answer as variform too.
-func TestMain(m *testing.M) {
-	for k, v := range gitEnv {
-		_ = os.Setenv(k, v)
-	}
-	testscript.Main(m, map[string]func(){"variform": func() {
-		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
-	}})
-}
+func TestMain(m *testing.M) { scripttest.Main(m) }
 
 // lab is what one script works with.
 type lab struct {
@@ -81,21 +63,15 @@ func (l *lab) run(script string) {
 	testscript.Run(l.t, testscript.Params{
 		Files: []string{script},
 		Setup: func(e *testscript.Env) error {
-			for k, v := range gitEnv {
-				e.Setenv(k, v)
-			}
-			for k, v := range map[string]string{
-				"HOME": filepath.Join(e.WorkDir, "home"), "XDG_CACHE_HOME": filepath.Join(e.WorkDir, "cache"),
-				"VARIFORM_FLEET": filepath.Join(e.WorkDir, "fleet"), "NO_COLOR": "1",
-				"REGISTRY": l.registry.addr + "/" + l.path, "HOST": l.registry.addr, "GIT": l.git.URL,
-			} {
-				e.Setenv(k, v)
-			}
+			scripttest.Setup(e, map[string]string{
+				"VARIFORM_FLEET": filepath.Join(e.WorkDir, "fleet"),
+				"REGISTRY":       l.registry.addr + "/" + l.path, "HOST": l.registry.addr, "GIT": l.git.URL,
+			})
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"gitrepo": l.gitRepo, "publish": l.publish, "edit": l.edit, "show": l.show, "tree": l.tree,
-			"expand": expand, "status": status, "remember": remember, "pull": pull, "image": image,
+			"expand": expand, "status": scripttest.Status, "remember": remember, "pull": pull, "image": image,
 			"registry": l.registryCommand, "pushes": l.pushes,
 		},
 	})
@@ -212,17 +188,6 @@ func expand(ts *testscript.TestScript, _ bool, args []string) {
 	for _, file := range args {
 		text := os.Expand(ts.ReadFile(file), ts.Getenv)
 		ts.Check(os.WriteFile(ts.MkAbs(file), []byte(text), 0o600))
-	}
-}
-
-// status runs variform and checks its exit status: status N ARG…
-func status(ts *testscript.TestScript, _ bool, args []string) {
-	have := "0"
-	if err := ts.Exec("variform", args[1:]...); err != nil {
-		have = strings.TrimPrefix(err.Error(), "exit status ")
-	}
-	if have != args[0] {
-		ts.Fatalf("variform %s ended with status %s, want %s", strings.Join(args[1:], " "), have, args[0])
 	}
 }
 

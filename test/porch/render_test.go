@@ -24,8 +24,8 @@ import (
 	"github.com/variform/variform/internal/fnmain"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/mutate/tree"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const packagePath = "internal.config.kubernetes.io/package-path"
@@ -384,7 +384,7 @@ func checkStored(t *testing.T, before, got, want map[string]string) {
 			continue
 		}
 		a, b := documents(t, got[name]), documents(t, text)
-		if len(a) != len(b) || !slices.EqualFunc(a, b, func(x, y *yaml.RNode) bool { return tree.Equal(x.YNode(), y.YNode()) }) {
+		if len(a) != len(b) || !slices.EqualFunc(a, b, func(x, y *yaml.RNode) bool { return yamltree.SameValue(x.YNode(), y.YNode()) }) {
 			t.Errorf("%s (-in process +stored):\n%s", name, gocmp.Diff(text, got[name]))
 		}
 		for _, mark := range []string{"internal.config.kubernetes.io", "config.kubernetes.io/path", "config.k8s.io/id"} {

@@ -13,6 +13,14 @@ const (
 	LifecycleDeletionProposed Lifecycle = "DeletionProposed"
 )
 
+// Open reports whether the revision can still change.
+func (l Lifecycle) Open() bool { return l == LifecycleDraft || l == LifecycleProposed }
+
+// Approved reports whether the revision was published, and may be going again.
+func (l Lifecycle) Approved() bool {
+	return l == LifecyclePublished || l == LifecycleDeletionProposed
+}
+
 // PackageRevision is Porch's porch.kpt.dev/v1alpha1 PackageRevision, read-only
 // and only as far as expressions and look-ups need it. Other fields of Porch's
 // type are passed over when it is decoded.

@@ -2,8 +2,8 @@
 // Variform reads and writes them: PackageVariant and Repository, and Porch's
 // porch.kpt.dev/v1alpha1 PackageRevision as data.
 //
-// The shapes are Porch's published ones (seed 002, "PackageVariant API"), so
-// that existing manifests work unchanged. Decoding is in package api.
+// The shapes are those of Porch's PackageVariant design, "PackageVariant API",
+// so that existing manifests work unchanged. Decoding is in package api.
 package v1alpha1
 
 import (
@@ -34,7 +34,7 @@ type AdoptionPolicy string
 // away. Empty means Delete.
 type DeletionPolicy string
 
-// The policies of seed 002, "Basic Spec Fields".
+// The policies of Porch's PackageVariant design, "Basic Spec Fields".
 const (
 	AdoptExisting AdoptionPolicy = "adoptExisting"
 	AdoptNone     AdoptionPolicy = "adoptNone"
@@ -52,7 +52,7 @@ type PackageVariant struct {
 	Status PackageVariantStatus `json:"status,omitempty"`
 }
 
-// PackageVariantSpec is seed 002's PackageVariantSpec.
+// PackageVariantSpec is the type of that name in Porch's PackageVariant design.
 type PackageVariantSpec struct {
 	Upstream   *Upstream   `json:"upstream,omitempty"`
 	Downstream *Downstream `json:"downstream,omitempty"`
@@ -69,8 +69,9 @@ type PackageVariantSpec struct {
 }
 
 // Revision names an upstream revision: an integer (Porch's form, "2"), or a
-// string: vN, a tag, a branch, a commit or a semver range (design section 3).
-// Empty with no workspace means the highest Published revision.
+// string: vN, a tag, a branch, a commit or a semver range
+// (docs/design/kinds.md#revisions). Empty with no workspace means the highest
+// Published revision.
 type Revision string
 
 // UnmarshalJSON accepts a JSON number or string.
@@ -134,7 +135,8 @@ type InjectionSelector struct {
 	Name    string  `json:"name"`
 }
 
-// PackageVariantStatus is seed 002, "PackageVariant Status".
+// PackageVariantStatus follows Porch's PackageVariant design, "PackageVariant
+// Status".
 type PackageVariantStatus struct {
 	Conditions        []metav1.Condition `json:"conditions,omitempty"`
 	DownstreamTargets []DownstreamTarget `json:"downstreamTargets,omitempty"`

@@ -1,5 +1,5 @@
 // Package v1alpha2 holds Porch's config.porch.kpt.dev/v1alpha2
-// PackageVariantSet (seed 002, "PackageVariantSet API").
+// PackageVariantSet (Porch's PackageVariant design, "PackageVariantSet API").
 package v1alpha2
 
 import (
@@ -118,7 +118,8 @@ type FunctionTemplate struct {
 	ConfigMapExprs []MapExpr `json:"configMapExprs,omitempty"`
 }
 
-// PackageVariantSetStatus is seed 002, "PackageVariantSet Status".
+// PackageVariantSetStatus follows Porch's PackageVariant design,
+// "PackageVariantSet Status".
 type PackageVariantSetStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

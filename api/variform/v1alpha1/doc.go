@@ -1,7 +1,7 @@
 // Package v1alpha1 holds variform.dev/v1alpha1: the kinds PackageManifest,
 // Installation, Catalog and PackageLock that dependencies are described with,
 // the configuration of Variform's functions, and the names of the labels and
-// annotations that it reads and writes (design section 3, "Ours").
+// annotations that it reads and writes (docs/design/kinds.md#our-kinds).
 //
 //	kind: InjectConfig
 //	apiVersion: variform.dev/v1alpha1
@@ -28,7 +28,7 @@ const (
 // Labels and annotations.
 const (
 	// VariantAnnotation stands on a package's Kptfile and names its owner as
-	// <manager>/<namespace>/<name> (design section 7).
+	// <manager>/<namespace>/<name> (docs/design/git.md#truth).
 	VariantAnnotation = "variform.dev/variant"
 
 	// SetKey stands on a Kptfile (annotation: the set's name) and on generated
@@ -36,8 +36,8 @@ const (
 	SetKey = "variform.dev/set"
 
 	// OwnerAnnotation stands on a variant that was made because another needs it, and on its Kptfile: the
-	// <namespace>/<name> of the PackageVariant that it was first made for (seed 003); of a target's lock it
-	// is the target's.
+	// <namespace>/<name> of the PackageVariant that it was first made for (Carvel's dependencies proposal); of a
+	// target's lock it is the target's.
 	OwnerAnnotation = "variform.dev/owner"
 
 	// TargetsAnnotation of a Repository lists folders, as patterns separated by commas, that are targets of
@@ -52,17 +52,18 @@ const (
 	DeletionPolicyAnnotation = "variform.dev/deletion-policy"
 
 	// ContextAnnotation marks ("true") the objects of a ResourceList that are
-	// context to inject from, not part of the package (design section 8).
+	// context to inject from, not part of the package
+	// (docs/design/functions.md).
 	ContextAnnotation = "variform.dev/context"
 
 	// InjectionAnnotation makes a package's resource an injection point; its
-	// value is InjectionRequired or InjectionOptional (seed 002,
-	// "Configuration Injection Details").
+	// value is InjectionRequired or InjectionOptional (Porch's PackageVariant
+	// design, "Configuration Injection Details").
 	InjectionAnnotation = "kpt.dev/config-injection"
 	InjectionRequired   = "required"
 	InjectionOptional   = "optional"
 
-	// InjectedNameAnnotation is the seed's record of what was injected,
+	// InjectedNameAnnotation is the record of what was injected as Porch's PackageVariant design has it,
 	// InjectedAnnotation the one that Porch writes; ours has both.
 	InjectedNameAnnotation = "kpt.dev/injected-resource-name"
 	InjectedAnnotation     = "kpt.dev/injected-resource"

@@ -8,8 +8,8 @@ const (
 	ActivationManual    = "Manual"
 )
 
-// Installation is what a target has or wants (design section 3). It lives in
-// the management directory. Its namespace is where it is in the target; an
+// Installation is what a target has or wants (docs/design/kinds.md). It lives
+// in the management directory. Its namespace is where it is in the target; an
 // installation without one is global.
 type Installation struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -55,7 +55,7 @@ type Prereleases struct {
 	Identifiers []string `json:"identifiers,omitempty"`
 }
 
-// Pull says how content is fetched and run; it flows to what is made for the installation (seed 004).
+// Pull says how content is fetched and run; it flows to what is made for the installation (Crossplane's packages v2).
 type Pull struct {
 	// ImagePullSecrets are names of secrets.
 	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
@@ -131,7 +131,8 @@ type InstallationStatus struct {
 	Sharing *SharingStatus `json:"sharing,omitempty"`
 }
 
-// DependencyStatus is how one dependency was met (seed 003).
+// DependencyStatus is how one dependency was met (Carvel's dependencies
+// proposal).
 type DependencyStatus struct {
 	// Alias is the dependency's.
 	Alias string `json:"alias,omitempty"`
@@ -147,7 +148,7 @@ type DependencyStatus struct {
 	GVK *GroupVersionKind `json:"gvk,omitempty"`
 }
 
-// SharingStatus caches what is queried when a dependency looks for an installation (seed 000).
+// SharingStatus caches what is queried when a dependency looks for an installation (Porter PEP003).
 type SharingStatus struct {
 	// InterfaceDigest is of the outputs.
 	InterfaceDigest string `json:"interfaceDigest,omitempty"`

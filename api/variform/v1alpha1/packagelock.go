@@ -2,9 +2,9 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// PackageLock is the answer of a resolution, one per target (design section 3,
-// seed 004). Its lists are sorted, so that one changed dependency changes its
-// own lines only.
+// PackageLock is the answer of a resolution, one per target, after Crossplane's
+// packages v2 (docs/design/dependencies.md#the-lock). Its lists are sorted, so
+// that one changed dependency changes its own lines only.
 type PackageLock struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

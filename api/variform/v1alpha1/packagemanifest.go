@@ -9,9 +9,9 @@ import (
 // The tags named jsonschema are the one place for what a value may be: the
 // validation of package api and the files of docs/schema both read them.
 
-// PackageManifest says what one package offers and what it needs (design
-// section 3). It stands in the package as package.yaml, local to it; its name
-// is the package's.
+// PackageManifest says what one package offers and what it needs
+// (docs/design/kinds.md). It stands in the package as package.yaml, local to
+// it; its name is the package's.
 type PackageManifest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -185,7 +185,7 @@ type Platform struct {
 	Version string `json:"version,omitempty" jsonschema:"format=semver-range"`
 }
 
-// Share is with whom an instance is shared (seed 000, "sharing").
+// Share is with whom an instance is shared (Porter PEP003, "sharing").
 type Share struct {
 	// Mode is none (never shared) or group (the default).
 	Mode string `json:"mode,omitempty" jsonschema:"enum=none,enum=group"`
@@ -193,8 +193,9 @@ type Share struct {
 	Group string `json:"group,omitempty"`
 }
 
-// Lifecycle says which actions on a parent also act on the dependency (seed
-// 001, "Managed Dependency"). An action that is left out follows Managed.
+// Lifecycle says which actions on a parent also act on the dependency (Porter
+// PEP003, provisional: "Managed Dependency"). An action that is left out
+// follows Managed.
 type Lifecycle struct {
 	// Managed makes every action follow.
 	Managed bool `json:"managed,omitempty"`

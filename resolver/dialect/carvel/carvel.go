@@ -1,5 +1,5 @@
 // Package carvel reads the documents of Carvel's packaging API with the fields
-// of its proposal for dependencies (seed 003): Package, InternalPackage and
+// of Carvel's dependencies proposal: Package, InternalPackage and
 // PackageInstall.
 //
 //	docs, err := carvel.Read(data) // docs.Packages, docs.Requests, docs.Installations

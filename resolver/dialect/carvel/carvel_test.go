@@ -9,15 +9,15 @@ import (
 
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
-	"github.com/variform/variform/resolver/dialect/seedtest"
+	"github.com/variform/variform/resolver/dialect/proposaltest"
 )
 
-// TestSeed003 accounts for every YAML block of seed 003, whose text is one line: the widths give the blocks
+// TestProposal accounts for every YAML block of Carvel's proposal, whose text is one line: the widths give the blocks
 // their indentation back.
-func TestSeed003(t *testing.T) {
-	blocks := seedtest.Fenced(seedtest.Seed(t, "003"), "yaml")
+func TestProposal(t *testing.T) {
+	blocks := proposaltest.Fenced(proposaltest.Text(t, proposaltest.Carvel), "yaml")
 	if len(blocks) != 6 {
-		t.Fatalf("the seed has %d blocks, and 6 are accounted for", len(blocks))
+		t.Fatalf("the proposal has %d blocks, and 6 are accounted for", len(blocks))
 	}
 	for _, n := range []int{0, 1} { // schemas of the kinds, which are no documents of theirs
 		if !strings.Contains(blocks[n], "kind: CustomResourceDefinition") {
@@ -25,7 +25,7 @@ func TestSeed003(t *testing.T) {
 		}
 	}
 	example := func(n int, widths []int, warnings ...string) *dialect.Documents {
-		text := seedtest.Unflatten(t, blocks[n], widths...)
+		text := proposaltest.Unflatten(t, blocks[n], widths...)
 		docs, err := Read([]byte(text))
 		if err != nil {
 			t.Fatalf("block %d: %v\n%s", n, err, text)
@@ -65,11 +65,11 @@ func TestSeed003(t *testing.T) {
 			if served {
 				in.APIs = []resolver.GVK{api}
 			}
-			res, err := seedtest.Resolve(t, in, catalog, install)
+			res, err := proposaltest.Resolve(t, in, catalog, install)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff([]string{or, "pkg3.test.carvel.dev: new pkg3.test.carvel.dev 0.1.0 pkg3.test.carvel.dev"}, seedtest.Bindings(res)); diff != "" {
+			if diff := cmp.Diff([]string{or, "pkg3.test.carvel.dev: new pkg3.test.carvel.dev 0.1.0 pkg3.test.carvel.dev"}, proposaltest.Bindings(res)); diff != "" {
 				t.Error(diff)
 			}
 			if len(res.Skipped) != 1 || res.Skipped[0].Alias != "pkg4.test.carvel.dev" {
@@ -83,7 +83,7 @@ func TestSeed003(t *testing.T) {
 		}
 	})
 	t.Run("the PackageInstall that is made", func(t *testing.T) {
-		res, err := seedtest.Resolve(t, resolver.Input{}, catalog, install)
+		res, err := proposaltest.Resolve(t, resolver.Input{}, catalog, install)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +101,11 @@ func TestSeed003(t *testing.T) {
 	t.Run("a search for providers", func(t *testing.T) {
 		want := resolver.Request{Package: "some-pkg.test.carvel.dev"}
 		var c *resolver.ConflictError
-		if _, err := seedtest.Resolve(t, resolver.Input{}, future, want); !errors.As(err, &c) || c.Kind != resolver.MissingProvider {
+		if _, err := proposaltest.Resolve(t, resolver.Input{}, future, want); !errors.As(err, &c) || c.Kind != resolver.MissingProvider {
 			t.Errorf("without leave: %v", err)
 		}
 		want.SearchProviders = true
-		res, err := seedtest.Resolve(t, resolver.Input{}, future, want)
+		res, err := proposaltest.Resolve(t, resolver.Input{}, future, want)
 		if err != nil || len(res.Instances) != 2 || res.Instances[1].Package != "provider.carvel.dev" {
 			t.Errorf("with leave: %v", err)
 		}
@@ -127,7 +127,7 @@ status:
   dependencies: [{created: true, package: {packageInstallRef: db.1.0.0, refName: db, version: 1.0.0}}, {packageInstallRef: unknown}]
 `
 
-// TestReadInstall reads what the examples of the seed do not have.
+// TestReadInstall reads what the examples of the proposal do not have.
 func TestReadInstall(t *testing.T) {
 	docs, err := Read([]byte("apiVersion: v1\nkind: Secret\n---\n" + installed))
 	if err != nil {
@@ -255,7 +255,7 @@ spec:
 	if one, two := docs.Packages[0], docs.Packages[1]; one.Source != "registry.example.org/db" || one.Digest != "sha256:aaa" || two.Source != "registry.example.org/db:v2" || two.Digest != "" {
 		t.Errorf("sources %q %q, digests %q %q", one.Source, two.Source, one.Digest, two.Digest)
 	}
-	res, err := seedtest.Resolve(t, resolver.Input{}, docs.Packages, resolver.Request{Package: "app"})
+	res, err := proposaltest.Resolve(t, resolver.Input{}, docs.Packages, resolver.Request{Package: "app"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package crossplane reads Crossplane's packages: Package, PackageRevision and
-// PackageLock as packages v2 was designed (seed 004), and what Crossplane has
-// today: the metadata of a Configuration, Provider or Function
+// PackageLock as Crossplane's packages v2 designed them, and what Crossplane
+// has today: the metadata of a Configuration, Provider or Function
 // (meta.pkg.crossplane.io, with the definitions that follow it in a package's
 // stream), installed ones, their revisions and the Lock (pkg.crossplane.io).
 //

@@ -10,14 +10,14 @@ import (
 
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
-	"github.com/variform/variform/resolver/dialect/seedtest"
+	"github.com/variform/variform/resolver/dialect/proposaltest"
 	"github.com/variform/variform/resolver/revision"
 )
 
-// fieldsOf lists the JSON names of a Go type of the seed; of several of that name the one that has a marker.
-func fieldsOf(t *testing.T, seed, name, marker string) []string {
+// fieldsOf lists the JSON names of a Go type of the design; of several of that name the one that has a marker.
+func fieldsOf(t *testing.T, design, name, marker string) []string {
 	t.Helper()
-	for _, m := range regexp.MustCompile(`(?s)\ntype `+name+` struct \{\n(.*?)\n\}`).FindAllStringSubmatch(seed, -1) {
+	for _, m := range regexp.MustCompile(`(?s)\ntype `+name+` struct \{\n(.*?)\n\}`).FindAllStringSubmatch(design, -1) {
 		if !strings.Contains(m[1], marker) {
 			continue
 		}
@@ -27,15 +27,15 @@ func fieldsOf(t *testing.T, seed, name, marker string) []string {
 		}
 		return out
 	}
-	t.Fatalf("the seed has no type %s with %s", name, marker)
+	t.Fatalf("the design has no type %s with %s", name, marker)
 	return nil
 }
 
-// TestSeed004 holds that every field of the seed's types is known. The seed has no YAML: its blocks are Go.
-func TestSeed004(t *testing.T) {
-	seed := seedtest.Seed(t, "004")
-	if blocks := append(seedtest.Fenced(seed, "yaml"), seedtest.Unfenced(seed)...); len(blocks) > 0 {
-		t.Fatalf("the seed has YAML that is not accounted for: %q", blocks)
+// TestDesign holds that every field of the types of packages v2 is known. The document has no YAML: its blocks are Go.
+func TestDesign(t *testing.T) {
+	design := proposaltest.Text(t, proposaltest.Crossplane)
+	if blocks := append(proposaltest.Fenced(design, "yaml"), proposaltest.Unfenced(design)...); len(blocks) > 0 {
+		t.Fatalf("the design has YAML that is not accounted for: %q", blocks)
 	}
 	nothing := func(fields []string, but ...string) string {
 		text := strings.Join(but, ", ")
@@ -47,12 +47,12 @@ func TestSeed004(t *testing.T) {
 		return "{" + strings.TrimPrefix(text, ", ") + "}"
 	}
 	for kind, spec := range map[string]string{
-		"Package": nothing(append(fieldsOf(t, seed, "PackageSpec", "RevisionHistoryLimit"), fieldsOf(t, seed, "PackageControllerOptions", "packaged controller")...),
+		"Package": nothing(append(fieldsOf(t, design, "PackageSpec", "RevisionHistoryLimit"), fieldsOf(t, design, "PackageControllerOptions", "packaged controller")...),
 			`package: "org/a:v1.0.0"`),
-		"PackageRevision": nothing(fieldsOf(t, seed, "PackageRevisionSpec", "DependsOn"), "desiredState: Active",
-			"dependsOn: ["+nothing(fieldsOf(t, seed, "Dependency", "CustomResourceDefinition"), `package: "org/b:>=v1"`)+`, {crossplane: ">=v0.13"}]`),
-		"PackageLock": nothing(fieldsOf(t, seed, "PackageLockSpec", "Compositions"),
-			"packages: ["+nothing(fieldsOf(t, seed, "PackageDependencies", "Image"), `image: "org/a:v1.0.0"`)+"]"),
+		"PackageRevision": nothing(fieldsOf(t, design, "PackageRevisionSpec", "DependsOn"), "desiredState: Active",
+			"dependsOn: ["+nothing(fieldsOf(t, design, "Dependency", "CustomResourceDefinition"), `package: "org/b:>=v1"`)+`, {crossplane: ">=v0.13"}]`),
+		"PackageLock": nothing(fieldsOf(t, design, "PackageLockSpec", "Compositions"),
+			"packages: ["+nothing(fieldsOf(t, design, "PackageDependencies", "Image"), `image: "org/a:v1.0.0"`)+"]"),
 	} {
 		doc := "apiVersion: packages.crossplane.io/v1beta1\nkind: " + kind +
 			"\nmetadata: {name: a, ownerReferences: [{name: p, controller: true}]}\nspec: " + spec
@@ -109,7 +109,7 @@ spec:
   customResourceDefinitions: {example.org/App: app}
 `
 
-// TestReadDesigned reads the kinds of seed 004 with all that they can say.
+// TestReadDesigned reads the kinds of Crossplane's packages v2 with all that they can say.
 func TestReadDesigned(t *testing.T) {
 	docs, err := Read([]byte(designed))
 	if err != nil {
@@ -230,7 +230,7 @@ func TestReadToday(t *testing.T) {
 	}
 	for version, fits := range map[string]bool{"1.14.0": true, "1.13.0": false} {
 		in := resolver.Input{Platform: map[string]string{Platform: version}, Lock: docs.Lock}
-		res, err := seedtest.Resolve(t, in, catalog, resolver.Request{Package: "org/app"})
+		res, err := proposaltest.Resolve(t, in, catalog, resolver.Request{Package: "org/app"})
 		if (err == nil) != fits {
 			t.Fatalf("on %s: %v", version, err)
 		}
@@ -242,7 +242,7 @@ func TestReadToday(t *testing.T) {
 			"crossplane: platform", "function-b: new registry.example.org/org/function-b 0.2.0 function-b",
 			"provider-a: new registry.example.org/org/provider-a 0.1.0 provider-a",
 		}
-		if diff := cmp.Diff(want, seedtest.Bindings(res)); diff != "" {
+		if diff := cmp.Diff(want, proposaltest.Bindings(res)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -328,12 +328,12 @@ packages:
 		{Package: "registry.example.org:5000/org/b", Version: "0.1.0", Digest: "sha256:bbb"},
 		{Package: "registry.example.org:5000/org/b", Version: "0.2.0", Digest: "sha256:b2"},
 	}
-	res, err := seedtest.Resolve(t, resolver.Input{Lock: docs.Lock}, catalog, docs.Requests[0])
+	res, err := proposaltest.Resolve(t, resolver.Input{Lock: docs.Lock}, catalog, docs.Requests[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"a: new registry.example.org:5000/org/a 0.1.0 a", "b: new registry.example.org:5000/org/b 0.1.0 b"}
-	if diff := cmp.Diff(want, seedtest.Bindings(res)); diff != "" {
+	if diff := cmp.Diff(want, proposaltest.Bindings(res)); diff != "" {
 		t.Error(diff)
 	}
 	if res.Root().Version != "1.0.0" {
@@ -341,8 +341,8 @@ packages:
 	}
 	app.Requires = []resolver.Requirement{{Alias: "b", Package: "registry.example.org:5000/org/b"}}
 	catalog[0] = app
-	res, err = seedtest.Resolve(t, resolver.Input{Lock: docs.Lock}, catalog, docs.Requests[0])
+	res, err = proposaltest.Resolve(t, resolver.Input{Lock: docs.Lock}, catalog, docs.Requests[0])
 	if err != nil || res.Binding("b").Version != "0.1.0" {
-		t.Errorf("a lock by digest alone locks nothing: %v %v", seedtest.Bindings(res), err)
+		t.Errorf("a lock by digest alone locks nothing: %v %v", proposaltest.Bindings(res), err)
 	}
 }

@@ -1,7 +1,7 @@
-// Package porter reads Porter's bundles: porter.yaml with dependencies as PEP
-// 003 has them in its implementable form (seed 000: bundle, sharing) and in its
-// earlier one (seed 001: reference, labels, namespace, lifecycle), bundle.json
-// with the custom extension org.getporter.dependencies@v2 or io.cnab.dependencies,
+// Package porter reads Porter's bundles: porter.yaml with dependencies as
+// Porter PEP003 has them in its implementable form (bundle, sharing) and in its
+// provisional one (reference, labels, namespace, lifecycle), bundle.json with
+// the custom extension org.getporter.dependencies@v2 or io.cnab.dependencies,
 // and Installation resources.
 //
 //	docs, err := porter.Read([]byte("name: app\nversion: 1.0.0\ndependencies: {requires: [{name: olm}]}"))
@@ -120,15 +120,15 @@ func requirements(list dialect.Node) []resolver.Requirement {
 		r := requirement(f)
 		r.Alias = f["name"].Text()
 		if r.Package == "" && r.Interface == nil {
-			r.Package = r.Alias // seed 001: the name is the bundle's where nothing else is said
+			r.Package = r.Alias // provisional form: the name is the bundle's where nothing else is said
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-// requirement reads the criteria of a dependency, under bundle (seed 000) or beside it (seed 001, and the
-// extension of bundle.json).
+// requirement reads the criteria of a dependency, under bundle (PEP003's implementable form) or beside it (its
+// provisional one, and the extension of bundle.json).
 func requirement(f map[string]dialect.Node) resolver.Requirement {
 	r := resolver.Requirement{
 		Labels: f["labels"].TextMap(), Parameters: f["parameters"].TextMap(), Credentials: f["credentials"].TextMap(),
@@ -148,7 +148,7 @@ func requirement(f map[string]dialect.Node) resolver.Requirement {
 		criteria(&r, f)
 	default:
 		criteria(&r, f)
-		ns := f["namespace"].Text() // seed 001: without one, a new installation is global
+		ns := f["namespace"].Text() // provisional form: without one, a new installation is global
 		r.Namespace = &ns
 	}
 	return r
@@ -223,7 +223,8 @@ func lifecycle(n dialect.Node) resolver.Lifecycle {
 	}
 }
 
-// provides reads one interface under its name (seed 000) or a list of them with versions (seed 001).
+// provides reads one interface under its name (PEP003's implementable form) or a list of them with versions (its
+// provisional one).
 func provides(n dialect.Node) []resolver.Provide {
 	if !n.Is() {
 		return nil

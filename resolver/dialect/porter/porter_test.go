@@ -9,7 +9,7 @@ import (
 
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
-	"github.com/variform/variform/resolver/dialect/seedtest"
+	"github.com/variform/variform/resolver/dialect/proposaltest"
 )
 
 const manifestYAML = `
@@ -34,7 +34,7 @@ install:
 - exec: {arguments: ["${ bundle.dependencies.db.outputs.host }"]}
 `
 
-// TestReadManifest reads what the examples of the seeds do not have.
+// TestReadManifest reads what the examples of PEP003 do not have.
 func TestReadManifest(t *testing.T) {
 	docs, err := Read([]byte(manifestYAML))
 	if err != nil {
@@ -121,7 +121,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestReadUnderBundle reads what the format of seed 000 has beside bundle, and its text in it.
+// TestReadUnderBundle reads what the format of PEP003 has beside bundle, and its text in it.
 func TestReadUnderBundle(t *testing.T) {
 	docs, err := Read([]byte("dependencies: {requires: [{name: db, parameters: {a: x, b: y}, bundle: {reference: org/db:v1.0.0, parameters: {a: z, c: w}, " +
 		"credentials: {k: v}, outputs: {o: p}, sharing: {mode: none}}}]}"))
@@ -184,7 +184,7 @@ func TestPinnedDigest(t *testing.T) {
 		if ranged := strings.Contains(dependency, "@") && strings.Contains(dependency, "version:"); ranged != (len(docs.Warnings) == 1) {
 			t.Errorf("%s: warnings %v", dependency, docs.Warnings)
 		}
-		res, err := seedtest.Resolve(t, resolver.Input{}, append(docs.Packages, catalog...), resolver.Request{Package: "app"})
+		res, err := proposaltest.Resolve(t, resolver.Input{}, append(docs.Packages, catalog...), resolver.Request{Package: "app"})
 		got := ""
 		if err == nil {
 			got = res.Binding("db").Version
@@ -245,14 +245,14 @@ func TestReadBundleV1(t *testing.T) {
 			{Package: "example.org/mysql", Version: newest},
 			{Package: "example.org/storage", Version: "2.0.0"},
 		}
-		res, err := seedtest.Resolve(t, resolver.Input{}, append(catalog, docs.Packages...), resolver.Request{Package: "wordpress"})
+		res, err := proposaltest.Resolve(t, resolver.Input{}, append(catalog, docs.Packages...), resolver.Request{Package: "wordpress"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := res.Binding("mysql").Version; (got == newest) != fits {
 			t.Errorf("of 5.7.0 and %s got %s", newest, got)
 		}
-		if !seedtest.Before(res, "example.org/storage", "example.org/mysql") || seedtest.Before(res, "example.org/cache", "example.org/storage") {
+		if !proposaltest.Before(res, "example.org/storage", "example.org/mysql") || proposaltest.Before(res, "example.org/cache", "example.org/storage") {
 			t.Errorf("%s: the plan is %v", newest, res.Plan)
 		}
 	}

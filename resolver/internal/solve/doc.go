@@ -8,11 +8,4 @@
 //
 // The answer is complete (a solution is found when there is one) and preferred by a fixed order, which
 // [Solver.Solve] documents. It depends on nothing but the problem: no clock, no map order, no chance.
-//
-//	p := solve.NewStatic(3)           // slot 0 is the root, slots 1 and 2 have candidates
-//	p.Candidates(1, 2)                // slot 1 has two candidates
-//	p.Candidates(2, 2)
-//	p.Need(0, 1, 1, solve.NewSet(3, 1, 2)) // the root needs slot 1, either candidate
-//	p.Need(1, 1, 2, solve.NewSet(3, 2))    // its first candidate needs the second one of slot 2
-//	res, _ := solve.New(p).Solve()    // res.Values = [1 1 2]
 package solve

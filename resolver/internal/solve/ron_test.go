@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/resolver/internal/oracletest"
 )
 
 // ron is a value in Rusty Object Notation, as far as pubgrub-rs' published cases use it: a number, or a sequence,
@@ -347,13 +349,13 @@ func BenchmarkRON(b *testing.B) {
 		budget int
 	}{{"preferred", 10000}, {"first", -1}} {
 		b.Run(way.name, func(b *testing.B) {
-			var c cost
+			var c oracletest.Cost
 			solved, roots := 0, 0
 			for b.Loop() {
-				c.measure(func() { solved, roots = p.solveAll(way.budget) })
+				c.Measure(func() { solved, roots = p.solveAll(way.budget) })
 			}
 			b.ReportMetric(0, "ns/op")
-			c.report(b, "ours")
+			c.Report(b, "ours")
 			b.ReportMetric(float64(roots), "roots")
 			b.ReportMetric(float64(solved), "solved")
 		})

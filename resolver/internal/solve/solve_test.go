@@ -1,7 +1,6 @@
 package solve
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -124,46 +123,13 @@ func layered(rng *rand.Rand) *Static {
 	return p
 }
 
-// valid checks an assignment against all needs, and that nothing is in it that nobody needs.
-func valid(p *Static, a Assignment) error {
-	if a.Value(Root) != 1 {
-		return fmt.Errorf("root is not there")
-	}
-	needed := map[int32]bool{Root: true}
-	for s := range p.sizes {
-		v := a.Value(int32(s))
-		if v == 0 {
-			continue
-		}
-		for _, l := range p.limits[int32(s)] {
-			if !l.Allowed.Has(int(v)) {
-				return fmt.Errorf("slot %d has %d against its limit", s, v)
-			}
-		}
-		for _, n := range p.needs[s][v] {
-			if n.Slot == Impossible || !n.Allowed.Has(int(a.Value(n.Slot))) {
-				return fmt.Errorf("slot %d = %d needs %v, has %d", s, v, n, a.Value(n.Slot))
-			}
-			if !n.Allowed.Has(0) {
-				needed[n.Slot] = true
-			}
-		}
-	}
-	for s := range p.sizes {
-		if a.Value(int32(s)) != 0 && !needed[int32(s)] {
-			return fmt.Errorf("slot %d = %d is needed by nobody", s, a.Value(int32(s)))
-		}
-	}
-	return nil
-}
-
 // all lists every solution: every choice of candidates for what is reached, breadth first.
 func all(p *Static) []Assignment {
 	var out []Assignment
 	var rec func(a Assignment, queue []int32, at int)
 	rec = func(a Assignment, queue []int32, at int) {
 		if at == len(queue) {
-			if valid(p, a) == nil {
+			if p.Valid(a) == nil {
 				out = append(out, append(Assignment(nil), a...))
 			}
 			return
@@ -288,7 +254,7 @@ func TestAgainstBruteForce(t *testing.T) {
 		if trades(p, every) {
 			traded++
 		}
-		if err := valid(p, res.Values); err != nil {
+		if err := p.Valid(res.Values); err != nil {
 			t.Fatalf("universe %d: %v", i, err)
 		}
 		if !res.Preferred {

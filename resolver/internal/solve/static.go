@@ -1,5 +1,7 @@
 package solve
 
+import "fmt"
+
 // Static is a problem held in memory, for tests, benchmarks and small uses.
 type Static struct {
 	sizes  []int
@@ -46,3 +48,36 @@ func (s *Static) Needs(slot, value int32) []Need { return s.needs[slot][value] }
 
 // Check implements [Source]; a static problem has nothing to check.
 func (s *Static) Check(Assignment) []Clause { return nil }
+
+// Valid says what of the problem an assignment breaks, nil for a solution.
+func (s *Static) Valid(a Assignment) error {
+	if a.Value(Root) != 1 {
+		return fmt.Errorf("root is not there")
+	}
+	needed := map[int32]bool{Root: true}
+	for at := range s.sizes {
+		v := a.Value(int32(at))
+		if v == 0 {
+			continue
+		}
+		for _, l := range s.limits[int32(at)] {
+			if !l.Allowed.Has(int(v)) {
+				return fmt.Errorf("slot %d has %d against its limit", at, v)
+			}
+		}
+		for _, n := range s.needs[at][v] {
+			if n.Slot == Impossible || !n.Allowed.Has(int(a.Value(n.Slot))) {
+				return fmt.Errorf("slot %d = %d needs %v, has %d", at, v, n, a.Value(n.Slot))
+			}
+			if !n.Allowed.Has(0) {
+				needed[n.Slot] = true
+			}
+		}
+	}
+	for at := range s.sizes {
+		if a.Value(int32(at)) != 0 && !needed[int32(at)] {
+			return fmt.Errorf("slot %d = %d is needed by nobody", at, a.Value(int32(at)))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+// Package boundary has the rules for files that come from others or go to them:
+// from Git, registries and folders, out of functions, and into Drafts. All of
+// these keep to the same ones (docs/trust.md): names that mean the same on every
+// system, links that stay in the package, sizes and counts. What passes a bound
+// is an *Error that names the file and the bound.
+//
+//	t := boundary.NewTally(boundary.Limits{})
+//	err := t.Add("a/b.yaml", size) // before the file is read
+//	err = boundary.Files(files)    // of all, their links included
+//
+// What YAML may hold is bounded where it is parsed (krm.Limits).
+package boundary
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+// What an Error is; test with errors.Is.
+var (
+	// ErrLimit: something is larger, deeper or more than is read.
+	ErrLimit = errors.New("limit exceeded")
+	// ErrUnsafe: something no package may hold.
+	ErrUnsafe = errors.New("not safe in a package")
+)
+
+// Error is a file, or a package as a whole, that passes a bound.
+type Error struct {
+	Path string // "" for the package
+	Why  string // "has 20 bytes, more than 10"
+	kind error
+}
+
+// Error names the file and the bound.
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return "the package " + e.Why
+	}
+	return fmt.Sprintf("%s %s", shown(e.Path), e.Why)
+}
+
+// Unwrap is ErrLimit or ErrUnsafe.
+func (e *Error) Unwrap() error { return e.kind }
+
+// shown quotes what is not plain, and cuts what is long.
+func shown(p string) string {
+	const most = 200
+	if len(p) > most {
+		p = strings.ToValidUTF8(p[:most], "") + "…"
+	}
+	if plain(p) {
+		return p
+	}
+	return fmt.Sprintf("%q", p)
+}
+
+func unsafe(p, format string, args ...any) error {
+	return &Error{Path: p, Why: fmt.Sprintf(format, args...), kind: ErrUnsafe}
+}
+
+func limit(p, format string, args ...any) error {
+	return &Error{Path: p, Why: fmt.Sprintf(format, args...), kind: ErrLimit}
+}
+
+// Limits bound a package; zero fields take the defaults.
+type Limits struct {
+	FileBytes    int64 // one file: 16 MiB
+	PackageBytes int64 // all files: 256 MiB
+	Files        int   // 20,000
+}
+
+// WithDefaults fills what is zero.
+func (l Limits) WithDefaults() Limits {
+	for _, f := range []struct {
+		field *int64
+		value int64
+	}{{&l.FileBytes, 16 << 20}, {&l.PackageBytes, 256 << 20}} {
+		if *f.field <= 0 {
+			*f.field = f.value
+		}
+	}
+	if l.Files <= 0 {
+		l.Files = 20_000
+	}
+	return l
+}
+
+// Bounds of one name.
+const (
+	MaxDepth = 100  // folders in one another
+	MaxPath  = 4096 // bytes of a path or of a link's target
+	MaxName  = 255  // bytes of one part of a path, as file systems have it
+)
+
+// Path refuses a slash-separated path that is not relative, clean and a name of
+// the same file on every system.
+func Path(p string) error {
+	switch {
+	case len(p) > MaxPath:
+		return limit(p, "has a path of %d bytes, more than %d", len(p), MaxPath)
+	case strings.Count(p, "/") > MaxDepth:
+		return limit(p, "is deeper than %d folders", MaxDepth)
+	case path.IsAbs(p):
+		return unsafe(p, "is an absolute path")
+	case p == ".." || strings.HasPrefix(path.Clean(p), "../"):
+		return unsafe(p, "leads out of the package")
+	case p == "" || path.Clean(p) != p:
+		return unsafe(p, "is not a clean relative path")
+	}
+	for part := range strings.SplitSeq(p, "/") {
+		if why, kind := badName(part); why != "" {
+			return &Error{Path: p, Why: why, kind: kind}
+		}
+	}
+	return nil
+}
+
+// Name is Path for one part of a path.
+func Name(name string) error {
+	if why, kind := badName(name); why != "" {
+		return &Error{Path: name, Why: why, kind: kind}
+	}
+	return nil
+}
+
+func badName(name string) (why string, kind error) {
+	switch {
+	case name == "" || name == "." || name == "..":
+		return "is no name of a file", ErrUnsafe
+	case !plain(name) || strings.ContainsAny(name, `/\`):
+		return "has a slash or backslash, a control character or bytes that are not UTF-8 in a name", ErrUnsafe
+	case isGit(name):
+		return "has a name that is reserved for Git", ErrUnsafe
+	case len(name) > MaxName:
+		return fmt.Sprintf("has a name of %d bytes, more than %d", len(name), MaxName), ErrLimit
+	}
+	return "", nil
+}
+
+// plain text is UTF-8 without controls and without what changes the direction or
+// the order of the text around it.
+func plain(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	})
+}
+
+// isGit recognises .git as the file systems of other systems do.
+func isGit(name string) bool {
+	folded := strings.ToLower(strings.TrimRight(name, " ."))
+	return folded == ".git" || folded == "git~1"
+}
+
+// Link refuses a symbolic link's target that leads out of the package or is not
+// written plainly. With nothing below a link (Files), a target that goes up at its
+// beginning only, and not past the root, stays inside whatever links it passes.
+func Link(p, target string) error {
+	to := path.Join(path.Dir(p), target)
+	switch target = strings.TrimSuffix(target, "/"); {
+	case len(target) > MaxPath:
+		return limit(p, "is a symbolic link to a path of %d bytes, more than %d", len(target), MaxPath)
+	case target == "" || path.IsAbs(target) || to == ".." || strings.HasPrefix(to, "../"):
+		return unsafe(p, "is a symbolic link that leads out of the package: %q", target)
+	case path.Clean(target) != target || !plain(target) || strings.Contains(target, `\`):
+		return unsafe(p, "is a symbolic link that is not written plainly: %q", target)
+	case slices.ContainsFunc(strings.Split(target, "/"), isGit):
+		return unsafe(p, "is a symbolic link to what is reserved for Git: %q", target)
+	}
+	return nil
+}
+
+// Tally counts a package while it is read.
+type Tally struct {
+	limits Limits
+	files  int
+	bytes  int64
+}
+
+// NewTally starts a count.
+func NewTally(l Limits) *Tally { return &Tally{limits: l.WithDefaults()} }
+
+// Add counts a file of some size, and refuses one that is too much.
+func (t *Tally) Add(p string, size int64) error {
+	t.files++
+	t.bytes += size
+	switch {
+	case size > t.limits.FileBytes:
+		return limit(p, "has %d bytes, more than %d", size, t.limits.FileBytes)
+	case t.files > t.limits.Files:
+		return limit("", "has more than %d files", t.limits.Files)
+	case t.bytes > t.limits.PackageBytes:
+		return limit("", "has more than %d bytes", t.limits.PackageBytes)
+	}
+	return nil
+}
+
+// Files refuses a package by any of these rules: the first error by path.
+func Files(files []krm.File, l Limits) error {
+	sorted := slices.Clone(files)
+	slices.SortFunc(sorted, func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) })
+	t := NewTally(l)
+	links := map[string]bool{}
+	for _, f := range sorted {
+		if err := Path(f.Path); err != nil {
+			return err
+		}
+		if err := t.Add(f.Path, int64(len(f.Data))); err != nil {
+			return err
+		}
+		if f.Mode == krm.Symlink {
+			links[f.Path] = true
+			if err := Link(f.Path, string(f.Data)); err != nil {
+				return err
+			}
+		}
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	for _, f := range sorted {
+		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+			if links[dir] {
+				return unsafe(f.Path, "is below the symbolic link %s", shown(dir))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package build
+
+import (
+	"fmt"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/resolver"
+)
+
+const lockKptfile = `apiVersion: kpt.dev/v1
+kind: Kptfile
+metadata:
+  name: ` + depend.LockPackage + `
+  annotations:
+    config.kubernetes.io/local-config: "true"
+info:
+  description: >-
+    What the packages of this target need, and what answers it. Variform writes
+    lock.yaml; it is approved together with the packages that it names.
+`
+
+// writeLock puts a lock into its package: a new one, or one that is there. What
+// stays keeps its bytes, and the comments that people wrote there.
+func writeLock(lock *decide.Lock, have *krm.Package, owner mutate.Owner) (*krm.Package, error) {
+	if have == nil {
+		var err error
+		if have, err = krm.Parse([]krm.File{{Path: kptfilev1.KptFileName, Data: []byte(lockKptfile)}}); err != nil {
+			return nil, err
+		}
+	}
+	p := have.Clone()
+	was, _ := p.Read(depend.LockFile)
+	if old, err := resolver.ParseLock(was.Data); err != nil || !decide.SameLock(old, &lock.Document.Spec) {
+		data, err := resolver.UpdateLock(was.Data, lock.Document)
+		if err != nil {
+			return nil, err
+		}
+		p.Write(krm.File{Path: depend.LockFile, Mode: was.Mode, Data: data})
+	}
+	if err := mutate.SetOwner(p, owner); err != nil {
+		return nil, decide.Stall(fmt.Errorf("the lock's package: %w", err))
+	}
+	return p, nil
+}

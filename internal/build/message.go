@@ -1,0 +1,90 @@
+package build
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/merge"
+)
+
+// maxLostValues bounds how many conflicts a commit message lists.
+const maxLostValues = 50
+
+// reviewNeeded marks a commit that only a person may publish.
+const reviewNeeded = "needed"
+
+// message is that of a Draft's commit: what was done and why, the local values
+// that were lost, Porch's annotation and our trailers.
+func (m *maker) message() (string, error) {
+	var b strings.Builder
+	switch {
+	case m.Lock() != nil:
+		fmt.Fprintf(&b, "Lock the dependencies of %s\n", m.Target.Name())
+	case m.From == nil:
+		fmt.Fprintf(&b, "Clone %s into %s\n", m.Source, m.Package.Path)
+	default:
+		fmt.Fprintf(&b, "Update %s from %s\n", m.Package.Path, m.Source)
+	}
+	b.WriteString("\n")
+	for _, r := range m.Reasons {
+		fmt.Fprintf(&b, "%s\n", r)
+	}
+	for i, c := range m.Conflicts {
+		if i == 0 {
+			b.WriteString("\nChanged on both sides:\n")
+		}
+		if i == maxLostValues {
+			fmt.Fprintf(&b, "and %d more\n", len(m.Conflicts)-i)
+			break
+		}
+		fmt.Fprintf(&b, "- %s\n", c)
+	}
+	trailers := gitrepo.Trailers{Variant: m.owner().Variant, Inputs: m.Inputs.String()}
+	outcome := decide.Outcome{Question: m.Question, Lost: len(m.Conflicts)}
+	if outcome.NeedsReview() {
+		trailers.Review = reviewNeeded
+	}
+	return gitrepo.FormatMessage(strings.TrimSpace(b.String()), &gitrepo.Annotation{
+		Package: m.Package.Path, WorkspaceName: m.Workspace, Task: m.task(),
+	}, trailers)
+}
+
+// task tells Porch what the commit did.
+func (m *maker) task() *gitrepo.Task {
+	if m.Lock() != nil {
+		if m.From == nil {
+			return &gitrepo.Task{Type: "init", Init: &gitrepo.InitTask{}}
+		}
+		return EditTask(decide.PorchName(m.Repository, m.Question.Want.Package, m.From.Workspace))
+	}
+	named := m.Variant().Spec.Upstream.Package
+	upstream := m.Upstream.PorchName(named)
+	if m.From == nil {
+		return &gitrepo.Task{Type: "clone", Clone: &gitrepo.CloneTask{Upstream: gitrepo.UpstreamPackage{UpstreamRef: &gitrepo.RevisionRef{Name: upstream}}}}
+	}
+	local := decide.PorchName(m.Repository, m.Question.Want.Package, m.From.Workspace)
+	if m.From.Inputs.Upstream == m.Inputs.Upstream {
+		return EditTask(local)
+	}
+	old := decide.PorchName(m.Upstream.Repo.Name, named, path.Base(m.oldUpstream))
+	return UpgradeTask(old, upstream, local, m.strategy)
+}
+
+// EditTask is Porch's record of a Draft made from a revision of the same
+// package; the names are those of package revisions (see decide.PorchName).
+func EditTask(source string) *gitrepo.Task {
+	return &gitrepo.Task{Type: "edit", Edit: &gitrepo.EditTask{Source: &gitrepo.RevisionRef{Name: source}}}
+}
+
+// UpgradeTask is Porch's record of a Draft that takes a new upstream revision.
+func UpgradeTask(oldUpstream, newUpstream, local string, strategy merge.Strategy) *gitrepo.Task {
+	return &gitrepo.Task{Type: "upgrade", Upgrade: &gitrepo.UpgradeTask{
+		OldUpstream:             gitrepo.RevisionRef{Name: oldUpstream},
+		NewUpstream:             gitrepo.RevisionRef{Name: newUpstream},
+		LocalPackageRevisionRef: gitrepo.RevisionRef{Name: local},
+		Strategy:                string(strategy),
+	}}
+}

@@ -1,0 +1,244 @@
+package decide
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/api"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+// Policy is what an Installation says about the revisions of one package in one
+// Repository (Crossplane's packages v2, revisionActivationPolicy and
+// revisionHistoryLimit; docs/design/kinds.md). The zero value is the rule in Git:
+// a person publishes, and every revision is kept.
+type Policy struct {
+	Automatic bool
+	History   int // Published revisions kept beside the latest; 0: all
+}
+
+// Policies are the policies of a fleet.
+type Policies map[Identity]Policy
+
+// NewPolicies indexes Installations. Two for one package would have to be chosen
+// between, so neither is used and both are named.
+func NewPolicies(list []*variformv1alpha1.Installation) (Policies, []error) {
+	out, named := Policies{}, Policies{}
+	first, twice := map[Identity]string{}, map[Identity]bool{}
+	var problems []error
+	for _, in := range list {
+		repo, dir, _ := strings.Cut(strings.Trim(in.Spec.Target, "/"), "/") // a target may be a folder
+		id := Identity{api.NamespaceOr(in.Namespace), repo, path.Join(dir, in.Spec.Package)}
+		if other, seen := first[id]; seen {
+			problems = append(problems, fmt.Errorf("Installations %s/%s and %s/%s are both for package %q of target %q: keep one",
+				id.Namespace, other, id.Namespace, in.Name, in.Spec.Package, in.Spec.Target))
+			twice[id] = true
+			continue
+		}
+		first[id] = in.Name
+		p := Policy{Automatic: in.Spec.Activation == variformv1alpha1.ActivationAutomatic}
+		if in.Spec.HistoryLimit != nil {
+			p.History = *in.Spec.HistoryLimit
+		}
+		out[id] = p
+		if repo != "" {
+			named[Identity{id.Namespace, repo, path.Join(dir, in.Name)}] = p
+		}
+	}
+	for id, p := range named { // what it asks for by itself has its name
+		if _, ok := out[id]; !ok {
+			out[id] = p
+		}
+	}
+	for id := range twice {
+		out[id] = Policy{} // a person publishes, whatever the namespace's says
+	}
+	return out, problems
+}
+
+// Of is the policy for a package: its own, or its namespace's for every target.
+func (p Policies) Of(id Identity) Policy {
+	if own, ok := p[id]; ok {
+		return own
+	}
+	return p[Identity{id.Namespace, "", id.Package}]
+}
+
+// Gate is a readiness gate that is not met.
+type Gate struct{ Type, Status, Message string }
+
+// GatesError says which gates are not met.
+func GatesError(unmet []Gate) error {
+	lines := make([]string, len(unmet))
+	for i, g := range unmet {
+		lines[i] = fmt.Sprintf("%s is %s: %s", g.Type, g.Status, g.Message)
+	}
+	return fmt.Errorf("readiness gates are not met: %s: see that the objects they wait for are there, run apply, and approve again", strings.Join(lines, "; "))
+}
+
+// Outcome is what is known of one revision after it was built, or after it was
+// decided that it need not be.
+type Outcome struct {
+	Question
+	Intent Intent
+	// Err is why a build failed.
+	Err error
+	// Tried says that the build was tried; a survey builds nothing.
+	Tried bool
+	// Same says that the build gave what is there.
+	Same bool
+	// Lost counts local values that the update lost to the upstream.
+	Lost int
+	// Unmet are the gates of what was built, or of what is there where that is
+	// asked for.
+	Unmet []Gate
+	// Warnings of the build.
+	Warnings []string
+	// Ref is the branch of the Draft that was built.
+	Ref string
+}
+
+// NeedsReview reports whether what was built holds what a person should see:
+// edits by hand on the Draft, or local values that were lost. The commit says so,
+// and what comes after it inherits it.
+func (o *Outcome) NeedsReview() bool {
+	return o.Lost > 0 || o.From != nil && o.From.Number == 0 && o.From.NeedsReview()
+}
+
+// Activation says whether Drafts may be published by this run.
+type Activation struct {
+	Policies Policies
+	// Unread says that not all inputs could be read: one may be the Installation
+	// that says Manual. Unrendered says that pipelines are left unrun.
+	Unread, Unrendered bool
+}
+
+const (
+	automatic    = "activation is Automatic, but "
+	atOnceReason = "published at once: activation is Automatic"
+)
+
+// held says why a Draft is not published although activation is Automatic.
+func (a Activation) held(review bool, unmet []Gate, deployment bool) string {
+	switch {
+	case a.Unread:
+		return automatic + "not all inputs could be read: correct them first"
+	case a.Unrendered:
+		return automatic + "the pipelines of packages are left unrun"
+	case review:
+		return automatic + "the Draft holds edits by hand or lost values: review and approve it"
+	case len(unmet) > 0 && deployment:
+		return automatic + GatesError(unmet).Error()
+	default:
+		return ""
+	}
+}
+
+// Rule gives each revision of one wanted package its ruling. Where several
+// Drafts would be published, it is left to a person which.
+func (a Activation) Rule(outcomes []*Outcome) []Ruling {
+	rulings := make([]Ruling, len(outcomes))
+	ready := 0
+	for i, o := range outcomes {
+		rulings[i] = o.ruling()
+		if a.Policies.Of(o.Identity).Automatic {
+			rulings[i] = a.publish(o, rulings[i])
+		}
+		if candidate(rulings[i]) {
+			ready++
+		}
+	}
+	if ready < 2 {
+		return rulings
+	}
+	for i := range rulings {
+		if candidate(rulings[i]) {
+			rulings[i] = choose(rulings[i])
+		}
+	}
+	return rulings
+}
+
+// ruling is what becomes of a revision, activation aside.
+func (o *Outcome) ruling() Ruling {
+	b, build := o.Intent.(Build)
+	switch {
+	case !build:
+		r := o.Intent.(Rule).Ruling
+		r.Warnings = append(r.Warnings[:len(r.Warnings):len(r.Warnings)], o.Warnings...)
+		return r
+	case o.Err != nil:
+		return Ruling{Decision: Fail{}, Err: o.Err, Warnings: o.Warnings}
+	case o.Same:
+		return Ruling{Decision: Nothing{}, Warnings: o.Warnings}
+	}
+	d := Draft{As: b.As, Ref: o.Ref}
+	if b.As == ActionUpdate {
+		d.From = o.From
+	}
+	return Ruling{Decision: d, Reasons: b.Reasons, Warnings: o.Warnings}
+}
+
+// candidate reports whether a revision is one that would be published if it were
+// the only one. What was to be built counts whatever came of it.
+func candidate(r Ruling) bool {
+	return r.Publish || r.considered
+}
+
+// publish decides about a revision whose activation is Automatic.
+func (a Activation) publish(o *Outcome, r Ruling) Ruling {
+	_, build := o.Intent.(Build)
+	r.considered = build
+	switch r.Decision.(type) {
+	case Draft:
+		if !o.Tried {
+			r.Publish = true
+			return r
+		}
+		if why := a.held(o.NeedsReview(), o.Unmet, o.Repo.Deployment); why != "" {
+			r.Warnings = append(r.Warnings, why)
+			return r
+		}
+		r.Publish = true
+		r.Reasons = append(r.Reasons[:len(r.Reasons):len(r.Reasons)], atOnceReason)
+		return r
+	case Nothing:
+		return a.publishThere(o, r)
+	default:
+		return r
+	}
+}
+
+// publishThere decides about an open revision that is up to date.
+func (a Activation) publishThere(o *Outcome, r Ruling) Ruling {
+	if o.From == nil || !o.From.Phase.Open() {
+		return r
+	}
+	if o.From.Phase == lifecycle.Proposed {
+		r.Decision, r.Reasons = Wait{}, []string{"proposed by a person: approve it, or reject it"}
+		return r
+	}
+	if why := a.held(o.From.NeedsReview(), o.Unmet, o.Repo.Deployment); why != "" {
+		r.Decision, r.Reasons = Wait{}, []string{why}
+		return r
+	}
+	r.Decision, r.Reasons, r.Publish = Publish{o.From}, []string{"activation is Automatic"}, true
+	return r
+}
+
+// choose says what a person is to do about several Drafts.
+func choose(r Ruling) Ruling {
+	const why = automatic + "the package has several Drafts: approve one, and delete the others"
+	r.Publish = false
+	switch r.Decision.(type) {
+	case Publish, Nothing, Wait:
+		r.Decision, r.Reasons = Wait{}, []string{why}
+	default:
+		r.Reasons = slices.DeleteFunc(r.Reasons, func(s string) bool { return s == atOnceReason })
+		r.Warnings = append(r.Warnings, why)
+	}
+	return r
+}

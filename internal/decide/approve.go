@@ -1,0 +1,354 @@
+package decide
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/resolver"
+)
+
+// Verb is what a person decides about a package revision.
+type Verb string
+
+// The verbs. Approve publishes a Draft or a Proposed revision and carries out a
+// proposed deletion; Reject returns a Proposed one to Draft and takes a proposed
+// deletion back.
+const (
+	Propose Verb = "propose"
+	Approve Verb = "approve"
+	Reject  Verb = "reject"
+)
+
+// Applies says whether a verb can be said of a revision of a phase; every phase
+// has the empty verb.
+func (v Verb) Applies(p lifecycle.Phase) bool {
+	switch v {
+	case Propose:
+		return p == lifecycle.Draft
+	case Approve:
+		return p.Open() || p == lifecycle.DeletionProposed
+	case Reject:
+		return p == lifecycle.Proposed || p == lifecycle.DeletionProposed
+	case "":
+		return true
+	default:
+		return false
+	}
+}
+
+// Candidate is one revision that a person may decide about.
+type Candidate struct {
+	Identity
+	Workspace string
+	From      lifecycle.Phase
+	Revision  int // N of vN, once Published
+	Head      *Revision
+	Package   *Package
+	Repo      *Repository
+	Set       string // of the variant that wants it, "" for none
+	// Err is why it is refused.
+	Err error
+}
+
+// RevisionID names one open revision of a variant.
+type RevisionID struct {
+	Identity
+	Workspace string
+}
+
+// ID names the candidate's revision.
+func (c *Candidate) ID() RevisionID { return RevisionID{c.Identity, c.Workspace} }
+
+// Candidates lists this manager's revisions that a verb applies to, each once
+// and sorted: where several Repositories show one, as the one that a variant
+// wants it in, else as the innermost.
+func Candidates(m Manager, repos []*Repository, verb Verb) []*Candidate {
+	var out []*Candidate
+	at := map[Place]int{}
+	for _, r := range repos {
+		if r.Git == "" {
+			continue
+		}
+		for _, p := range r.Paths() {
+			s := r.Packages[p]
+			for _, h := range s.Revisions {
+				if !m.Signed(h.Owner, r.Namespace) || !verb.Applies(h.Phase) {
+					continue
+				}
+				c := &Candidate{
+					Identity:  Identity{r.Namespace, r.Name, r.Below(p)},
+					Workspace: h.Workspace, From: h.Phase, Revision: h.Number, Head: h, Package: s, Repo: r,
+				}
+				k, seen := at[r.Place(h.Ref.Name)]
+				switch {
+				case !seen:
+					at[r.Place(h.Ref.Name)] = len(out)
+					out = append(out, c)
+				case r.closer(out[k].Repo, p):
+					out[k] = c
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Candidate) int { return a.Identity.Compare(b.Identity) })
+	return out
+}
+
+// Called reports whether a name means the candidate.
+func (c *Candidate) Called(name string) bool {
+	target := path.Join(c.Repository, In(c.Repo, c.Identity.Package))
+	return name != "" && slices.Contains([]string{
+		OwnerName(c.Head.Owner), target, c.Identity.String(), c.Set, c.Repository, c.Identity.Package, PorchName(c.Repository, c.Identity.Package, c.Workspace),
+	}, name)
+}
+
+// OneEach refuses to publish or delete one package twice at once: which of its
+// revisions is meant is for a person to say.
+func OneEach(list []*Candidate) {
+	by := map[Place][]*Candidate{}
+	for _, c := range list {
+		k := c.Repo.Place(c.Package.Path)
+		by[k] = append(by[k], c)
+	}
+	for _, same := range by {
+		if len(same) < 2 {
+			continue
+		}
+		names := make([]string, len(same))
+		for i, c := range same {
+			names[i] = fmt.Sprintf("%s (%s)", PorchName(c.Repository, c.Identity.Package, c.Workspace), c.From)
+		}
+		for _, c := range same {
+			c.Err = fmt.Errorf("%s has several revisions to decide: %s: approve one by that name, or reject or delete the others", c.Identity, joined(names))
+		}
+	}
+}
+
+// RefuseWanted refuses to carry out the deletion of a package that is wanted: by
+// a variant, or by its target's newest lock. unread says that not all inputs
+// could be read, so that nothing may be deleted.
+func RefuseWanted(list []*Candidate, locks Locks, unread bool) {
+	for _, c := range list {
+		switch {
+		case c.From != lifecycle.DeletionProposed || c.Err != nil:
+		case c.Repo.Wanted[c.Package.Path], c.unit().locked() && locks[c.unit()].has(c.ref()):
+			c.Err = errors.New("it is proposed for deletion, and wanted again: run apply, which takes the proposal back, or remove what wants it")
+		case unread:
+			c.Err = errors.New("not all inputs could be read, so that it cannot be told that nothing wants it: correct them, and approve again")
+		}
+	}
+}
+
+// RefuseAutomatic refuses to return a revision to Draft where the next run would
+// publish it all the same.
+func RefuseAutomatic(list []*Candidate, policies Policies) {
+	for _, c := range list {
+		if c.From == lifecycle.Proposed && policies.Of(c.Identity).Automatic && !c.Head.NeedsReview() {
+			c.Err = errors.New("its Installation has activation Automatic, so that the next run would publish the Draft: set activation Manual first, or correct the revision")
+		}
+	}
+}
+
+// Unit is what a decision is about in one target: its lock and the packages that
+// it names are one unit of review.
+type Unit struct {
+	Repo *Repository
+	Dir  string // below the Repository
+}
+
+// LockPath is the path of the unit's lock.
+func (u Unit) LockPath() string { return u.Repo.Path(path.Join(u.Dir, depend.LockPackage)) }
+
+// locked says whether the unit has a lock that is to stay.
+func (u Unit) locked() bool {
+	p := u.Repo.Package(u.LockPath())
+	return p.IsPublished() || p.Open() != nil
+}
+
+func (u Unit) target() string { return path.Join(u.Repo.Name, u.Dir) }
+
+func (c *Candidate) unit() Unit { return Unit{c.Repo, In(c.Repo, c.Identity.Package)} }
+
+// ref is the package's path below its target.
+func (c *Candidate) ref() string {
+	return strings.TrimPrefix(strings.TrimPrefix(c.Identity.Package, c.unit().Dir), "/")
+}
+
+// IsLock reports whether the candidate is a target's lock.
+func (c *Candidate) IsLock() bool { return path.Base(c.Identity.Package) == depend.LockPackage }
+
+// Units are the targets of candidates, each once, in their order.
+func Units(list []*Candidate) []Unit {
+	var out []Unit
+	for _, c := range list {
+		if u := c.unit(); !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// LockGraph has the direct dependencies of each package of a lock, by ref.
+type LockGraph map[string][]string
+
+// Locks are the newest locks of targets; a target without one is not in it.
+type Locks map[Unit]LockGraph
+
+// NewLockGraph reads the graph out of a lock.
+func NewLockGraph(lock *resolver.Lock) LockGraph {
+	out, there := LockGraph{}, map[string]bool{}
+	for _, p := range lock.Packages {
+		there[path.Join(p.Namespace, p.Name)] = true
+	}
+	for _, p := range lock.Packages {
+		ref := path.Join(p.Namespace, p.Name)
+		out[ref] = nil
+		for _, d := range p.Dependencies {
+			if near := path.Join(p.Namespace, d); there[near] {
+				d = near
+			}
+			out[ref] = append(out[ref], d)
+		}
+	}
+	return out
+}
+
+func (g LockGraph) has(ref string) bool {
+	_, ok := g[ref]
+	return ok
+}
+
+// below are the refs of all that a package needs.
+func (g LockGraph) below(ref string) map[string]bool {
+	out := map[string]bool{}
+	list := []string{ref}
+	for at := 0; at < len(list); at++ {
+		for _, d := range g[list[at]] {
+			if !out[d] {
+				out[d] = true
+				list = append(list, d)
+			}
+		}
+	}
+	return out
+}
+
+func byUnit(list []*Candidate) map[Unit][]*Candidate {
+	out := map[Unit][]*Candidate{}
+	for _, c := range list {
+		out[c.unit()] = append(out[c.unit()], c)
+	}
+	return out
+}
+
+// WithNeeds adds to what a person named what that needs, by the targets' newest
+// locks, and the lock where nothing else of the target is left open.
+func WithNeeds(chosen, all []*Candidate, locks Locks) []*Candidate {
+	in := map[*Candidate]bool{}
+	for _, c := range chosen {
+		in[c] = true
+	}
+	here := byUnit(all)
+	for _, c := range chosen {
+		need := locks[c.unit()].below(c.ref())
+		for _, o := range here[c.unit()] {
+			in[o] = in[o] || o.From.Open() && need[o.ref()]
+		}
+	}
+	for _, u := range Units(chosen) {
+		left := slices.ContainsFunc(here[u], func(c *Candidate) bool { return !in[c] && c.From.Open() && !c.IsLock() })
+		for _, c := range here[u] {
+			in[c] = in[c] || len(locks[u]) > 0 && !left && c.IsLock() && c.From.Open()
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(c *Candidate) bool { return !in[c] })
+}
+
+// Apart refuses approvals that would part what belongs together: of a package
+// while one that it needs stays open, and of a lock while a package of its
+// target does.
+func Apart(chosen, all []*Candidate, locks Locks) {
+	in := map[*Candidate]bool{}
+	for _, c := range chosen {
+		in[c] = true
+	}
+	here := byUnit(all)
+	for _, c := range chosen {
+		u := c.unit()
+		left := slices.DeleteFunc(slices.Clone(here[u]), func(o *Candidate) bool { return in[o] || !o.From.Open() || o.IsLock() })
+		if len(left) == 0 || !c.From.Open() {
+			continue
+		}
+		if c.IsLock() {
+			c.Err = fmt.Errorf("it is published with the packages that it names, and %s is open: approve the target %s as a whole", left[0].Identity, u.target())
+			continue
+		}
+		need := locks[u].below(c.ref())
+		for _, o := range left {
+			if need[o.ref()] && c.Err == nil {
+				c.Err = fmt.Errorf("it needs %s, which is open (%s): approve that too, or the target %s as a whole, or this alone with --dependencies=false", o.Identity, o.From, u.target())
+			}
+		}
+	}
+}
+
+// LocksLast orders candidates so that locks come after what they name.
+func LocksLast(list []*Candidate) []*Candidate {
+	out := slices.Clone(list)
+	rank := func(c *Candidate) int {
+		if c.IsLock() {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(rank(a), rank(b)) })
+	return out
+}
+
+// Whole keeps a lock open where a package of its target was refused: a Published
+// lock says what is there.
+func Whole(c *Candidate, list []*Candidate) error {
+	if !c.IsLock() || !c.From.Open() {
+		return nil
+	}
+	for _, o := range list {
+		if o != c && o.Err != nil && o.unit() == c.unit() {
+			return fmt.Errorf("it is published with the packages that it names, and %s was refused", o.Identity)
+		}
+	}
+	return nil
+}
+
+// Unmoved checks that the registered branch holds what a Draft started from, so
+// that publishing takes nothing back that another put there. branch is where the
+// registered branch is, zero where it is not there, and draft the Draft's folder.
+func Unmoved(c *Candidate, branch, draft Hash) error {
+	p := c.Package
+	since := p.Tagged(c.Head.Since)
+	if newest := p.Newest(); newest != nil && (since == nil || since.Number != newest.Number) {
+		return fmt.Errorf("%s was published since this Draft began: run apply to bring it in, review, and approve again", RevisionName(newest.Number))
+	}
+	if branch.IsZero() {
+		return nil
+	}
+	there, known := p.Tree(branch)
+	var started Hash
+	if since != nil {
+		var ok bool
+		started, ok = p.Tree(since.Ref.Commit)
+		known = known && ok
+	}
+	if !known {
+		return fmt.Errorf("what branch %s holds in %s was not read", c.Repo.Branch, p.Path)
+	}
+	if there != started && there != draft {
+		return fmt.Errorf("branch %s holds changes in %s that are in no published revision, and publishing the Draft would take them back: revert them there, or make them in the Draft", c.Repo.Branch, p.Path)
+	}
+	return nil
+}

@@ -1,0 +1,409 @@
+package decide
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/resolver"
+)
+
+func TestVerbApplies(t *testing.T) {
+	phases := []lifecycle.Phase{lifecycle.Draft, lifecycle.Proposed, lifecycle.Published, lifecycle.DeletionProposed}
+	for verb, want := range map[Verb][]bool{
+		Propose: {true, false, false, false}, Approve: {true, true, false, true}, Reject: {false, true, false, true},
+		"": {true, true, true, true}, "publish": {false, false, false, false},
+	} {
+		for n, p := range phases {
+			if got := verb.Applies(p); got != want[n] {
+				t.Errorf("%q of %s: %t", verb, p, got)
+			}
+		}
+	}
+}
+
+// at is a revision of a package of Repository c1.
+func at(pkg string, r *Revision) (*Package, *Revision) {
+	own := *r
+	place := "apps/" + pkg
+	switch own.Phase {
+	case lifecycle.Draft:
+		own.Ref.Name = lifecycle.DraftRef(place, own.Workspace)
+	case lifecycle.Proposed:
+		own.Ref.Name = lifecycle.ProposedRef(place, own.Workspace)
+	default:
+		own.Ref.Name = lifecycle.PublishedRef(place, own.Number)
+	}
+	return NewPackage(place, nil, &own), &own
+}
+
+// fleetOf is Repository c1 with a revision of each package, and its candidates.
+func fleetOf(revisions map[string]*Revision) (*Repository, map[string]*Candidate, []*Candidate) {
+	r := repository()
+	for pkg, rev := range revisions {
+		p, _ := at(pkg, rev)
+		r.Packages[p.Path] = p
+	}
+	list, by := Candidates(fleet, []*Repository{r}, ""), map[string]*Candidate{}
+	for _, c := range list {
+		by[c.Identity.Package] = c
+	}
+	return r, by, list
+}
+
+func names(list []*Candidate) []string {
+	var out []string
+	for _, c := range list {
+		out = append(out, c.Identity.String()+" "+c.Head.Describe())
+	}
+	return out
+}
+
+func TestCandidates(t *testing.T) {
+	web := webPackage(tags(tag(1, 9)), draftOf(2, 1), proposedOf(3, 2), publishedOf(1, 9))
+	db, _ := at("db", draftOf(1, 3))
+	other, _ := at("theirs", draftOf(1, 3, by("other/default/web")))
+	inner := repository(webPackage(nil, draftOf(2, 1)))
+	inner.Name, inner.Dir = "inner", "apps/web"
+	outer := repository(webPackage(nil, draftOf(2, 1)))
+	outer.Name, outer.Dir = "outer", ""
+	outerWants := repository(webPackage(nil, draftOf(2, 1)))
+	outerWants.Name, outerWants.Dir, outerWants.Wanted[webPath] = "outer", "", true
+	unread := repository(db)
+	unread.Git = ""
+	elsewhere := repository(webPackage(nil, draftOf(2, 1)))
+	elsewhere.Name, elsewhere.Git = "c2", "https://git/c2"
+	cases := map[string]struct {
+		reason string
+		repos  []*Repository
+		verb   Verb
+		want   []string
+	}{
+		"all":      {"sorted by package, then in the order of refs", []*Repository{repository(web, db, other)}, "", []string{"c1/db Draft packagevariant-1", "c1/web Draft packagevariant-2", "c1/web Proposed packagevariant-3", "c1/web Published v1"}},
+		"approve":  {"what is open", []*Repository{repository(web)}, Approve, []string{"c1/web Draft packagevariant-2", "c1/web Proposed packagevariant-3"}},
+		"propose":  {"", []*Repository{repository(web)}, Propose, []string{"c1/web Draft packagevariant-2"}},
+		"reject":   {"", []*Repository{repository(web)}, Reject, []string{"c1/web Proposed packagevariant-3"}},
+		"another":  {"another manager's", []*Repository{repository(other)}, "", nil},
+		"unread":   {"what could not be read has none", []*Repository{unread}, "", nil},
+		"shared":   {"as the innermost's", []*Repository{outer, inner}, "", []string{"inner/ Draft packagevariant-2"}},
+		"reversed": {"whatever the order", []*Repository{inner, outer}, "", []string{"inner/ Draft packagevariant-2"}},
+		"wanted":   {"as the one's that wants it", []*Repository{inner, outerWants}, "", []string{"outer/apps/web Draft packagevariant-2"}},
+		"apart":    {"two Git repositories", []*Repository{elsewhere, repository(webPackage(nil, draftOf(2, 1)))}, "", []string{"c1/web Draft packagevariant-2", "c2/web Draft packagevariant-2"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Candidates(fleet, c.repos, c.verb)
+			if d := cmp.Diff(c.want, names(got)); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
+	}
+	c := Candidates(fleet, []*Repository{repository(web)}, "")[2]
+	if c.Workspace != workspace(1) || c.From != lifecycle.Published || c.Revision != 1 || c.Head != web.Latest || c.Package != web || c.ID() != (RevisionID{Identity{"default", "c1", "web"}, workspace(1)}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestCalled(t *testing.T) {
+	r, by, _ := fleetOf(map[string]*Revision{"clusters/a/web": draftOf(1, 1, by("fleet/default/web-a"))})
+	r.Annotations = map[string]string{TargetsAnnotation: "clusters/*"}
+	c := by["clusters/a/web"]
+	c.Set = "webs"
+	for name, want := range map[string]bool{
+		"web-a": true, "c1/clusters/a": true, "c1/clusters/a/web": true, "webs": true, "c1": true, "clusters/a/web": true, "c1.clusters.a.web.packagevariant-1": true,
+		"": false, "web": false, "c2": false, "c1/clusters": false,
+	} {
+		if got := c.Called(name); got != want {
+			t.Errorf("Called(%q) = %t", name, got)
+		}
+	}
+	c.Set = ""
+	if c.Called("") {
+		t.Error("no name means what no set makes")
+	}
+}
+
+func TestOneEach(t *testing.T) {
+	list := Candidates(fleet, []*Repository{repository(webPackage(nil, draftOf(1, 1), proposedOf(2, 2)))}, "")
+	_, one, _ := fleetOf(map[string]*Revision{"db": draftOf(1, 3)})
+	OneEach(append(list, one["db"]))
+	const text = "c1/web has several revisions to decide: c1.web.packagevariant-1 (Draft), c1.web.packagevariant-2 (Proposed): approve one by that name, or reject or delete the others"
+	for _, c := range list {
+		if c.Err == nil || c.Err.Error() != text {
+			t.Errorf("%v", c.Err)
+		}
+	}
+	if one["db"].Err != nil {
+		t.Error(one["db"].Err)
+	}
+}
+
+func TestRefuseWanted(t *testing.T) {
+	const (
+		again  = "it is proposed for deletion, and wanted again: run apply, which takes the proposal back, or remove what wants it"
+		unread = "not all inputs could be read, so that it cannot be told that nothing wants it: correct them, and approve again"
+	)
+	doomed, draft := doomedOf(1, 9), draftOf(1, 1)
+	cases := map[string]struct {
+		reason string
+		r      *Revision
+		wanted bool
+		lock   *Revision // of the target
+		names  []string  // in the lock
+		unread bool
+		err    error
+		want   string
+	}{
+		"nobody wants it":          {"", doomed, false, nil, nil, false, nil, ""},
+		"a variant wants it":       {"no approval deletes what is wanted", doomed, true, nil, nil, false, nil, again},
+		"a lock names it":          {"another package needs it", doomed, false, publishedOf(1, 5), []string{"web"}, false, nil, again},
+		"an open lock names it":    {"another package needs it", doomed, false, draftOf(1, 5), []string{"web"}, false, nil, again},
+		"a lock names others":      {"", doomed, false, publishedOf(1, 5), []string{"db"}, false, nil, ""},
+		"a lock that goes as well": {"it is not to stay", doomed, false, doomedOf(1, 5), []string{"web"}, false, nil, ""},
+		"inputs unread":            {"one may want it", doomed, false, nil, nil, true, nil, unread},
+		"wanted, inputs unread":    {"what is known is said", doomed, true, nil, nil, true, nil, again},
+		"a Draft":                  {"it is not deleted", draft, true, nil, nil, true, nil, ""},
+		"refused before":           {"the first reason stays", doomed, true, nil, nil, false, errors.New("before"), "before"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			revisions := map[string]*Revision{"web": c.r}
+			if c.lock != nil {
+				revisions[depend.LockPackage] = c.lock
+			}
+			r, by, _ := fleetOf(revisions)
+			r.Wanted[webPath] = c.wanted
+			web := by["web"]
+			web.Err = c.err
+			graph := LockGraph{}
+			for _, n := range c.names {
+				graph[n] = nil
+			}
+			RefuseWanted([]*Candidate{web}, Locks{Unit{Repo: r}: graph}, c.unread)
+			if bad := saying(web.Err, c.want); bad != "" {
+				t.Errorf("%s: %s", c.reason, bad)
+			}
+		})
+	}
+}
+
+func TestRefuseAutomatic(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason    string
+		r         *Revision
+		automatic bool
+		refused   bool
+	}{
+		"Automatic":         {"the next run would publish the Draft", proposedOf(1, 1), true, true},
+		"Manual":            {"", proposedOf(1, 1), false, false},
+		"edited":            {"what holds edits waits for a person", proposedOf(1, 1, edited), true, false},
+		"deletion proposed": {"no Draft comes of it", doomedOf(1, 1), true, false},
+	} {
+		_, by, list := fleetOf(map[string]*Revision{"web": c.r})
+		RefuseAutomatic(list, Policies{{"default", "c1", "web"}: {Automatic: c.automatic}})
+		if got := by["web"].Err != nil; got != c.refused {
+			t.Errorf("%s: %v (%s)", name, by["web"].Err, c.reason)
+		}
+	}
+}
+
+func TestUnits(t *testing.T) {
+	r, by, list := fleetOf(map[string]*Revision{"clusters/a/web": draftOf(1, 1), "clusters/a/db": draftOf(1, 2), "clusters/b/web": draftOf(1, 3), "clusters/b/variform-lock": draftOf(1, 4)})
+	r.Annotations = map[string]string{TargetsAnnotation: "clusters/*"}
+	want := []Unit{{r, "clusters/a"}, {r, "clusters/b"}}
+	got := Units(list)
+	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("units %+v", got)
+	}
+	if p := want[0].LockPath(); p != "apps/clusters/a/variform-lock" {
+		t.Errorf("lock %s", p)
+	}
+	if want[0].locked() || !want[1].locked() {
+		t.Error("a target's lock is another's")
+	}
+	if want[0].target() != "c1/clusters/a" || by["clusters/a/web"].ref() != "web" {
+		t.Errorf("%s, %s", want[0].target(), by["clusters/a/web"].ref())
+	}
+	if by["clusters/a/web"].IsLock() || !by["clusters/b/variform-lock"].IsLock() {
+		t.Error("a lock is known by its name")
+	}
+}
+
+func TestNewLockGraph(t *testing.T) {
+	lock := &resolver.Lock{Packages: []resolver.LockedPackage{
+		{Name: "web", Namespace: "team", Dependencies: []string{"db", "dns"}}, // db is near
+		{Name: "db", Namespace: "team", Dependencies: []string{"dns"}},
+		{Name: "db"},
+		{Name: "dns", Dependencies: []string{"team/web"}},
+	}}
+	want := LockGraph{"team/web": {"team/db", "dns"}, "team/db": {"dns"}, "db": nil, "dns": {"team/web"}}
+	g := NewLockGraph(lock)
+	if d := cmp.Diff(want, g); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if d := cmp.Diff(map[string]bool{"team/db": true, "dns": true, "team/web": true}, g.below("team/web")); d != "" {
+		t.Errorf("a circle: -want +got:\n%s", d)
+	}
+	if !g.has("db") || g.has("web") {
+		t.Error("what the lock has")
+	}
+}
+
+// What web needs: db, which needs dns. cache is beside them.
+func needs() (*Repository, map[string]*Candidate, []*Candidate, Locks) {
+	r, by, list := fleetOf(map[string]*Revision{
+		"web": draftOf(1, 1), "db": draftOf(1, 2), "dns": proposedOf(1, 3), "cache": draftOf(1, 4), "old": publishedOf(1, 6), depend.LockPackage: draftOf(1, 5),
+	})
+	return r, by, list, Locks{Unit{Repo: r}: LockGraph{"web": {"db"}, "db": {"dns", "old"}, "dns": nil, "cache": nil}}
+}
+
+func pick(by map[string]*Candidate, pkgs ...string) []*Candidate {
+	var out []*Candidate
+	for _, p := range pkgs {
+		out = append(out, by[p])
+	}
+	return out
+}
+
+func TestWithNeeds(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		chosen  []string
+		noLocks bool
+		foreign bool // another Repository has packages of the same names
+		want    []string
+	}{
+		"what it needs":         {"of all depths; what is Published needs nothing", []string{"web"}, false, false, []string{"db", "dns", "web"}},
+		"one that needs little": {"", []string{"db"}, false, false, []string{"db", "dns"}},
+		"all":                   {"with the lock, as nothing else is left open", []string{"web", "cache"}, false, false, []string{"cache", "db", "dns", depend.LockPackage, "web"}},
+		"all but one":           {"the lock says what is there", []string{"db", "cache"}, false, false, []string{"cache", "db", "dns"}},
+		"without a lock":        {"nothing is known", []string{"web", "cache", "db", "dns"}, true, false, []string{"cache", "db", "dns", "web"}},
+		"another target":        {"each by its own lock", []string{"web"}, false, true, []string{"db", "dns", "web"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, by, all, locks := needs()
+			if c.noLocks {
+				locks = nil
+			}
+			if c.foreign {
+				other, _, more := fleetOf(map[string]*Revision{"db": draftOf(1, 2)})
+				other.Name, other.Git = "c2", "https://git/c2"
+				all = append(all, more...)
+			}
+			var got []string
+			for _, n := range WithNeeds(pick(by, c.chosen...), all, locks) {
+				got = append(got, n.Identity.Package)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
+	}
+}
+
+func TestApart(t *testing.T) {
+	const lockOpen = "it is published with the packages that it names, and c1/cache is open: approve the target c1 as a whole"
+	cases := map[string]struct {
+		reason string
+		chosen []string
+		before error
+		want   map[string]string
+	}{
+		"without what it needs": {"db is open, and so is dns", []string{"web"}, nil, map[string]string{"web": "it needs c1/db, which is open (Draft): approve that too, or the target c1 as a whole, or this alone with --dependencies=false"}},
+		"with a part of it":     {"dns is open", []string{"web", "db"}, nil, map[string]string{"web": "it needs c1/dns, which is open (Proposed)", "db": "it needs c1/dns"}},
+		"with all of it":        {"cache is not needed", []string{"web", "db", "dns"}, nil, map[string]string{}},
+		"needs nothing":         {"", []string{"cache"}, nil, map[string]string{}},
+		"refused before":        {"the first reason stays", []string{"web"}, errors.New("before"), map[string]string{"web": "before"}},
+		"what is not open":      {"a Published one is not approved", []string{"old"}, nil, map[string]string{}},
+		"the lock alone":        {"it names what is open", []string{depend.LockPackage}, nil, map[string]string{depend.LockPackage: lockOpen}},
+		"the whole target":      {"", []string{depend.LockPackage, "web", "db", "dns", "cache"}, nil, map[string]string{}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, by, all, locks := needs()
+			chosen := pick(by, c.chosen...)
+			chosen[0].Err = c.before
+			Apart(chosen, all, locks)
+			for _, n := range all {
+				if bad := saying(n.Err, c.want[n.Identity.Package]); bad != "" {
+					t.Errorf("%s: %s: %s", c.reason, n.Identity, bad)
+				}
+			}
+		})
+	}
+}
+
+func TestLocksLast(t *testing.T) {
+	_, by, _, _ := needs()
+	got := LocksLast(pick(by, depend.LockPackage, "web", "db"))
+	if d := cmp.Diff([]string{"c1/web Draft packagevariant-1", "c1/db Draft packagevariant-1", "c1/variform-lock Draft packagevariant-1"}, names(got)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+func TestWhole(t *testing.T) {
+	_, by, list, _ := needs()
+	other, elsewhere, _ := fleetOf(map[string]*Revision{"db": draftOf(1, 2)})
+	other.Name = "c2"
+	elsewhere["db"].Err = errors.New("refused")
+	lock := by[depend.LockPackage]
+	if err := Whole(lock, append(list, elsewhere["db"])); err != nil {
+		t.Errorf("another target's: %v", err)
+	}
+	lock.Err = errors.New("its own")
+	if err := Whole(lock, list); err != nil {
+		t.Errorf("its own: %v", err)
+	}
+	by["db"].Err = errors.New("gates")
+	if bad := saying(Whole(lock, list), "it is published with the packages that it names, and c1/db was refused"); bad != "" {
+		t.Error(bad)
+	}
+	if err := Whole(by["web"], list); err != nil {
+		t.Errorf("what is no lock: %v", err)
+	}
+	lock.From = lifecycle.DeletionProposed
+	if err := Whole(lock, list); err != nil {
+		t.Errorf("a lock that goes: %v", err)
+	}
+}
+
+func TestUnmoved(t *testing.T) {
+	head, v1, draft := Hash{100}, Hash{9}, Hash{60}
+	since1 := draftOf(2, 10, since("v1"))
+	cases := map[string]struct {
+		reason string
+		from   *Revision
+		tags   []Published
+		trees  map[Hash]Hash
+		branch Hash
+		want   string
+	}{
+		"a first one":             {"the branch has nothing there", draftOf(1, 10), nil, map[Hash]Hash{head: {}}, head, ""},
+		"no branch yet":           {"nothing can be taken back", draftOf(1, 10), nil, nil, Hash{}, ""},
+		"something is there":      {"another put it there", draftOf(1, 10), nil, map[Hash]Hash{head: {50}}, head, "branch main holds changes in apps/web that are in no published revision, and publishing the Draft would take them back: revert them there, or make them in the Draft"},
+		"the Draft is there":      {"it was merged by hand", draftOf(1, 10), nil, map[Hash]Hash{head: draft}, head, ""},
+		"as v1 was":               {"what it started from", since1, tags(tag(1, 9)), map[Hash]Hash{head: {50}, v1: {50}}, head, ""},
+		"v1 was changed":          {"on the branch, by another", since1, tags(tag(1, 9)), map[Hash]Hash{head: {51}, v1: {50}}, head, "branch main holds changes in apps/web"},
+		"v1 was deleted":          {"on the branch, by another", since1, tags(tag(1, 9)), map[Hash]Hash{head: {}, v1: {50}}, head, "branch main holds changes in apps/web"},
+		"the Draft, after v1":     {"it was merged by hand", since1, tags(tag(1, 9)), map[Hash]Hash{head: draft, v1: {50}}, head, ""},
+		"v2 came":                 {"the Draft would take it back", since1, tags(tag(1, 9), tag(2, 8)), map[Hash]Hash{head: {50}, v1: {50}}, head, "v2 was published since this Draft began: run apply to bring it in, review, and approve again"},
+		"v1 came":                 {"the Draft began before", draftOf(1, 10), tags(tag(1, 9)), map[Hash]Hash{head: {50}, v1: {50}}, head, "v1 was published since this Draft began"},
+		"v2 came, no branch":      {"", since1, tags(tag(1, 9), tag(2, 8)), nil, Hash{}, "v2 was published since this Draft began"},
+		"the branch was not read": {"nothing is published on a guess", draftOf(1, 10), nil, nil, head, "what branch main holds in apps/web was not read"},
+		"v1 was not read":         {"nothing is published on a guess", since1, tags(tag(1, 9)), map[Hash]Hash{head: {50}}, head, "what branch main holds in apps/web was not read"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(c.tags, c.from)
+			p.Trees = c.trees
+			err := Unmoved(&Candidate{Head: c.from, Package: p, Repo: repository(p)}, c.branch, draft)
+			if bad := saying(err, c.want); bad != "" {
+				t.Errorf("%s: %s", c.reason, bad)
+			}
+		})
+	}
+}

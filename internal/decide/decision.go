@@ -1,0 +1,249 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+// Action is what a run does, or would do, about one revision, as reports name it.
+type Action string
+
+// The actions.
+const (
+	ActionCreate  Action = "create"  // a first Draft
+	ActionUpdate  Action = "update"  // an open Draft gets a commit
+	ActionRedraft Action = "redraft" // a new Draft from the latest Published
+	ActionNone    Action = "none"    // nothing to do
+	ActionTag     Action = "tag"     // a Draft merged elsewhere becomes Published
+	ActionDiscard Action = "discard" // an open Draft whose variant has gone
+	ActionRetire  Action = "retire"  // a Published package is proposed for deletion
+	ActionRestore Action = "restore" // a proposed deletion is taken back
+	ActionRelease Action = "release" // ownership is given up, the package stays
+	ActionKeep    Action = "keep"    // would go, but deletions are off or braked
+	ActionPublish Action = "publish" // an open Draft is published: activation is Automatic
+	ActionTrim    Action = "trim"    // Published revisions beyond historyLimit go
+	ActionWait    Action = "wait"    // a person must decide something first
+	ActionFail    Action = "fail"    // could not be done
+)
+
+// Pending reports whether the action changes anything in Git.
+func (a Action) Pending() bool {
+	switch a {
+	case ActionNone, ActionKeep, ActionWait, ActionFail:
+		return false
+	default:
+		return true
+	}
+}
+
+// Move is one ref that moves: from Old, zero where it is made, to New, zero
+// where it goes.
+type Move struct {
+	Name     string
+	Old, New Hash
+}
+
+// Decision is what becomes of one revision. It is a closed sum: Draft, Tag,
+// Publish, Discard, Retire, Restore, Release and Trim move refs; Nothing, Keep,
+// Wait and Fail do not.
+type Decision interface {
+	Action() Action
+	// Moves are all refs that the decision moves, given the commit that it
+	// makes, if it makes one. Publish moves what an approval of its Draft moves.
+	Moves(commit Hash) []Move
+	decision()
+}
+
+// Draft puts a commit on a Draft branch: of a new Draft (create, redraft), of the
+// one that is there, or of one that was Proposed and comes back (update).
+type Draft struct {
+	As  Action // ActionCreate, ActionUpdate or ActionRedraft
+	Ref string // the Draft's branch
+	// From is the open revision that gets the commit, nil for a new Draft.
+	From *Revision
+}
+
+// Action implements Decision.
+func (d Draft) Action() Action { return d.As }
+
+// New reports whether the Draft is a new one.
+func (d Draft) New() bool { return d.From == nil }
+
+// Moves implements Decision.
+func (d Draft) Moves(commit Hash) []Move {
+	switch {
+	case d.From == nil:
+		return []Move{{Name: d.Ref, New: commit}}
+	case d.From.Ref.Name == d.Ref:
+		return []Move{{Name: d.Ref, Old: d.From.Ref.Hash, New: commit}}
+	default:
+		return []Move{{Name: d.Ref, New: commit}, remove(d.From.Ref)}
+	}
+}
+
+// Tag publishes a Draft that was merged into the registered branch by other means.
+type Tag struct {
+	Ref   string // the tag to make
+	Draft *Revision
+}
+
+// Action implements Decision.
+func (Tag) Action() Action { return ActionTag }
+
+// Moves implements Decision.
+func (d Tag) Moves(Hash) []Move {
+	return []Move{{Name: d.Ref, New: d.Draft.Ref.Commit}, remove(d.Draft.Ref)}
+}
+
+// Publish approves a Draft that is there: activation is Automatic.
+type Publish struct{ Draft *Revision }
+
+// Action implements Decision.
+func (Publish) Action() Action { return ActionPublish }
+
+// Moves implements Decision.
+func (Publish) Moves(Hash) []Move { return nil }
+
+// Discard removes an open revision.
+type Discard struct{ Revision *Revision }
+
+// Action implements Decision.
+func (Discard) Action() Action { return ActionDiscard }
+
+// Moves implements Decision.
+func (d Discard) Moves(Hash) []Move { return []Move{remove(d.Revision.Ref)} }
+
+// Retire proposes the deletion of Published revisions.
+type Retire struct {
+	Path string
+	Tags []Published
+}
+
+// Action implements Decision.
+func (Retire) Action() Action { return ActionRetire }
+
+// Moves implements Decision.
+func (d Retire) Moves(Hash) []Move {
+	var out []Move
+	for _, t := range d.Tags {
+		out = append(out, Move{Name: lifecycle.DeletionRef(d.Path, t.Number), New: t.Ref.Commit})
+	}
+	return out
+}
+
+// Restore takes proposals of deletion back.
+type Restore struct{ Tags []Published }
+
+// Action implements Decision.
+func (Restore) Action() Action { return ActionRestore }
+
+// Moves implements Decision.
+func (d Restore) Moves(Hash) []Move {
+	var out []Move
+	for _, t := range d.Tags {
+		out = append(out, remove(t.Deletion))
+	}
+	return out
+}
+
+// Release gives an open revision up, by a commit on its own branch.
+type Release struct{ Revision *Revision }
+
+// Action implements Decision.
+func (Release) Action() Action { return ActionRelease }
+
+// Moves implements Decision.
+func (d Release) Moves(commit Hash) []Move {
+	return []Move{{Name: d.Revision.Ref.Name, Old: d.Revision.Ref.Hash, New: commit}}
+}
+
+// Trim removes Published revisions beyond an Installation's historyLimit.
+type Trim struct{ Tags []Published }
+
+// Action implements Decision.
+func (Trim) Action() Action { return ActionTrim }
+
+// Moves implements Decision.
+func (d Trim) Moves(Hash) []Move {
+	var out []Move
+	for _, t := range d.Tags {
+		out = append(out, remove(t.Ref))
+	}
+	return out
+}
+
+// Nothing leaves a revision as it is: it is up to date.
+type Nothing struct{}
+
+// Keep leaves what would go, since deletions are off, blocked or braked.
+type Keep struct{}
+
+// Wait leaves a revision as it is until a person has decided something.
+type Wait struct{}
+
+// Fail is what could not be done.
+type Fail struct{}
+
+// Action implements Decision.
+func (Nothing) Action() Action { return ActionNone }
+
+// Action implements Decision.
+func (Keep) Action() Action { return ActionKeep }
+
+// Action implements Decision.
+func (Wait) Action() Action { return ActionWait }
+
+// Action implements Decision.
+func (Fail) Action() Action { return ActionFail }
+
+// Moves implements Decision.
+func (Nothing) Moves(Hash) []Move { return nil }
+
+// Moves implements Decision.
+func (Keep) Moves(Hash) []Move { return nil }
+
+// Moves implements Decision.
+func (Wait) Moves(Hash) []Move { return nil }
+
+// Moves implements Decision.
+func (Fail) Moves(Hash) []Move { return nil }
+
+func (Draft) decision()   {}
+func (Tag) decision()     {}
+func (Publish) decision() {}
+func (Discard) decision() {}
+func (Retire) decision()  {}
+func (Restore) decision() {}
+func (Release) decision() {}
+func (Trim) decision()    {}
+func (Nothing) decision() {}
+func (Keep) decision()    {}
+func (Wait) decision()    {}
+func (Fail) decision()    {}
+
+func remove(r Ref) Move { return Move{Name: r.Name, Old: r.Hash} }
+
+// Ruling is what becomes of one revision of one package, and why.
+type Ruling struct {
+	Decision Decision
+	// Reasons tell why, one line each. Warnings stop nothing.
+	Reasons, Warnings []string
+	// Err is set with Fail.
+	Err error
+	// Publish says that the Draft is published once it is there.
+	Publish bool
+
+	// considered says that activation looked at what was to be built.
+	considered bool
+}
+
+func ruled(d Decision, reasons ...string) Ruling { return Ruling{Decision: d, Reasons: reasons} }
+
+func failed(err error) Ruling { return Ruling{Decision: Fail{}, Err: err} }
+
+// Goes reports whether a ruling takes a package, or its ownership, away: what
+// the brake counts.
+func (r Ruling) Goes() bool {
+	return slices.Contains([]Action{ActionDiscard, ActionRetire, ActionRelease}, r.Decision.Action())
+}

@@ -1,0 +1,168 @@
+package decide
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+)
+
+// engineVersion goes into the digest: a change in how packages are built that
+// should reach every variant raises it.
+const engineVersion = "1"
+
+// Inputs are the digests of all that goes into a wanted package (docs/design/git.md).
+// The Draft's own content is none of them, so that hand edits trigger nothing.
+type Inputs struct {
+	Digest    string // of all the others
+	Upstream  string // upstream package tree, or image
+	Published string // vN started from, "" for none
+	Spec      string
+	Context   string
+	Functions string
+	Values    string // that other packages give, "" for none
+}
+
+// part is how much of a part's digest is kept to tell which one changed.
+const part = 12
+
+// String is the value of the Variform-Inputs trailer: the digest, then its
+// parts, so that the next run can say which of them changed.
+func (i Inputs) String() string {
+	s := "sha256:" + i.Digest + " upstream=" + i.Upstream + " spec=" + i.Spec + " context=" + i.Context + " functions=" + i.Functions
+	if i.Values != "" {
+		s += " values=" + i.Values
+	}
+	if i.Published != "" {
+		s += " published=" + i.Published
+	}
+	return s
+}
+
+// ParseInputs reads a trailer; words that it does not know are left out.
+func ParseInputs(trailer string) Inputs {
+	var i Inputs
+	for _, f := range strings.Fields(trailer) {
+		if d, ok := strings.CutPrefix(f, "sha256:"); ok {
+			i.Digest = d
+			continue
+		}
+		k, v, _ := strings.Cut(f, "=")
+		switch k {
+		case "upstream":
+			i.Upstream = v
+		case "published":
+			i.Published = v
+		case "spec":
+			i.Spec = v
+		case "context":
+			i.Context = v
+		case "functions":
+			i.Functions = v
+		case "values":
+			i.Values = v
+		}
+	}
+	return i
+}
+
+// Parts are the whole values behind Inputs.
+type Parts struct {
+	UpstreamTree string // or the digest of its image
+	UpstreamRef  string // repository, path and ref, as the Kptfile names them
+	Spec         string // see CanonicalSpec
+	Context      string // digest of the injected objects
+	Functions    []string
+	Values       string // short digest of what other packages give, "" for nothing
+}
+
+// Inputs digests the parts together with the Published revision that the
+// package starts from, nil for none.
+func (p Parts) Inputs(published *Published) Inputs {
+	var name, at string // what a revision holds, without reading it
+	if published != nil {
+		name, at = RevisionName(published.Number), published.Ref.Commit.String()
+	}
+	upstream, spec, functions := Digest(p.UpstreamTree, p.UpstreamRef), Digest(p.Spec), Digest(p.Functions...)
+	all := []string{engineVersion, upstream, name, at, spec, p.Context, functions}
+	if p.Values != "" {
+		all = append(all, p.Values)
+	}
+	return Inputs{
+		Digest: Digest(all...), Upstream: upstream[:part], Published: name, Spec: spec[:part],
+		Context: Digest(p.Context)[:part], Functions: functions[:part], Values: p.Values,
+	}
+}
+
+// Digest is a digest of a list of values, in hexadecimal digits.
+func Digest(values ...string) string {
+	var b []byte
+	for _, v := range values {
+		b = append(strconv.AppendInt(b, int64(len(v)), 10), ':')
+		b = append(b, v...)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// ValuesDigest is the short digest of what other packages give, "" for nothing.
+func ValuesDigest(text []string) string {
+	if len(text) == 0 {
+		return ""
+	}
+	return Digest(text...)[:part]
+}
+
+// CanonicalSpec is what of a PackageVariant goes into its package again and
+// again. Labels and annotations are left out: they are set at creation only
+// (Porch's PackageVariant design, "Basic Spec Fields"), and so is the upstream,
+// which is an input of its own.
+func CanonicalSpec(pv *v1alpha1.PackageVariant, owner, set, madeFor string) (string, error) {
+	s := pv.Spec
+	s.Labels, s.Annotations = nil, nil
+	s.Upstream = nil
+	s.AdoptionPolicy = ""
+	b, err := json.Marshal(struct {
+		Owner, Set string
+		Spec       v1alpha1.PackageVariantSpec
+		For        string `json:",omitempty"`
+	}{owner, set, s, madeFor})
+	if err != nil {
+		return "", fmt.Errorf("PackageVariant %s/%s: %w", pv.Namespace, pv.Name, err)
+	}
+	return string(b), nil
+}
+
+// Why compares recorded inputs with present ones, one line for each change.
+func Why(old, now Inputs, upstream string) []string {
+	if old.Digest == "" {
+		return []string{"no record of the inputs"}
+	}
+	var out []string
+	if old.Upstream != now.Upstream {
+		out = append(out, "upstream changed: now "+upstream)
+	}
+	if old.Spec != now.Spec {
+		out = append(out, "variant spec changed")
+	}
+	if old.Context != now.Context {
+		out = append(out, "injected context objects changed")
+	}
+	if old.Values != now.Values {
+		out = append(out, "values of other packages changed")
+	}
+	if old.Functions != now.Functions {
+		out = append(out, "functions changed version")
+	}
+	if old.Published != now.Published {
+		out = append(out, fmt.Sprintf("%s was published", now.Published))
+	}
+	if len(out) == 0 {
+		out = append(out, "built by another version of variform")
+	}
+	return out
+}

@@ -1,0 +1,119 @@
+package decide
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+)
+
+func parts() Parts {
+	return Parts{UpstreamTree: "tree", UpstreamRef: "ref", Spec: "{}", Context: "a", Functions: []string{"f@v1"}}
+}
+
+func published(n int, commit byte) *Published {
+	return &Published{Number: n, Ref: Ref{Commit: Hash{commit}}}
+}
+
+func TestInputsRoundTrip(t *testing.T) {
+	valued := parts()
+	valued.Values = "0123"
+	for name, in := range map[string]Inputs{
+		"from a revision": parts().Inputs(published(1, 1)), "first": parts().Inputs(nil), "values": valued.Inputs(nil), "none": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := in.String()
+			if name == "none" {
+				text = ""
+			}
+			if d := cmp.Diff(in, ParseInputs(text)); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+		})
+	}
+	if got := ParseInputs("rubbish x=y sha256:abc"); got.Digest != "abc" || got.Spec != "" {
+		t.Errorf("unknown words: %+v", got)
+	}
+}
+
+// Each part changes the digest, and its own reason alone.
+func TestWhy(t *testing.T) {
+	cases := map[string]struct {
+		change func(*Parts, *Published)
+		want   []string
+	}{
+		"upstream's content": {func(p *Parts, _ *Published) { p.UpstreamTree = "other" }, []string{"upstream changed: now up"}},
+		"upstream's name":    {func(p *Parts, _ *Published) { p.UpstreamRef = "other" }, []string{"upstream changed: now up"}},
+		"spec":               {func(p *Parts, _ *Published) { p.Spec = "{a}" }, []string{"variant spec changed"}},
+		"context":            {func(p *Parts, _ *Published) { p.Context = "b" }, []string{"injected context objects changed"}},
+		"functions":          {func(p *Parts, _ *Published) { p.Functions = nil }, []string{"functions changed version"}},
+		"published":          {func(_ *Parts, p *Published) { p.Number = 2 }, []string{"v2 was published"}},
+		"published content":  {func(_ *Parts, p *Published) { p.Ref.Commit = Hash{9} }, []string{"built by another version of variform"}},
+		"two":                {func(p *Parts, _ *Published) { p.Spec, p.Functions = "x", nil }, []string{"variant spec changed", "functions changed version"}},
+	}
+	old := parts().Inputs(published(1, 1))
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, from := parts(), published(1, 1)
+			c.change(&p, from)
+			now := p.Inputs(from)
+			if now.Digest == old.Digest {
+				t.Error("the digest is the same")
+			}
+			if d := cmp.Diff(c.want, Why(old, now, "up")); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+		})
+	}
+	if got := Why(Inputs{}, old, "up"); len(got) != 1 || !strings.Contains(got[0], "no record") {
+		t.Errorf("without a record: %q", got)
+	}
+}
+
+// What is set at creation only is no input.
+func TestCanonicalSpec(t *testing.T) {
+	pv := func(change func(*v1alpha1.PackageVariantSpec)) *v1alpha1.PackageVariant {
+		v := &v1alpha1.PackageVariant{}
+		v.Spec.Upstream = &v1alpha1.Upstream{Repo: "catalog", Package: "web", Revision: "v1"}
+		v.Spec.Downstream = &v1alpha1.Downstream{Repo: "c1", Package: "web"}
+		change(&v.Spec)
+		return v
+	}
+	text := func(v *v1alpha1.PackageVariant, set, owner string) string {
+		t.Helper()
+		s, err := CanonicalSpec(v, owner, set, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	base := text(pv(func(*v1alpha1.PackageVariantSpec) {}), "s", "o")
+	same := map[string]func(*v1alpha1.PackageVariantSpec){
+		"labels":      func(s *v1alpha1.PackageVariantSpec) { s.Labels = map[string]string{"a": "b"} },
+		"annotations": func(s *v1alpha1.PackageVariantSpec) { s.Annotations = map[string]string{"a": "b"} },
+		"upstream":    func(s *v1alpha1.PackageVariantSpec) { s.Upstream.Revision = "v2" },
+		"adoption":    func(s *v1alpha1.PackageVariantSpec) { s.AdoptionPolicy = v1alpha1.AdoptExisting },
+	}
+	for name, change := range same {
+		if got := text(pv(change), "s", "o"); got != base {
+			t.Errorf("%s changes the digest: %s", name, got)
+		}
+	}
+	other := map[string]string{
+		"set":    text(pv(func(*v1alpha1.PackageVariantSpec) {}), "t", "o"),
+		"owner":  text(pv(func(*v1alpha1.PackageVariantSpec) {}), "s", "p"),
+		"policy": text(pv(func(s *v1alpha1.PackageVariantSpec) { s.DeletionPolicy = v1alpha1.DeletionOrphan }), "s", "o"),
+	}
+	for name, got := range other {
+		if got == base {
+			t.Errorf("%s does not change the digest", name)
+		}
+	}
+	v := pv(func(s *v1alpha1.PackageVariantSpec) { s.Labels = map[string]string{"a": "b"} })
+	_ = text(v, "s", "o")
+	if v.Spec.Labels == nil || v.Spec.Upstream == nil {
+		t.Error("the variant itself was changed")
+	}
+}

@@ -1,0 +1,80 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+// Repository is what is known of one Repository object and of what is behind
+// it. Read only once it was read.
+type Repository struct {
+	Namespace, Name string
+	// Address is the Repository's own spelling: another Repository of the same
+	// Git repository must not change what is written into packages.
+	Address string
+	// Git is the address of the Git repository behind it, Registry that of a
+	// registry; both are empty where it could not be read.
+	Git, Registry string
+	// Dir is the folder that holds its packages, Branch the registered branch
+	// and Head its commit, zero where the branch is not there.
+	Dir, Branch string
+	Head        Hash
+	// MayStart says that a first package may be written although the registered
+	// branch is not there.
+	MayStart    bool
+	Deployment  bool
+	Annotations map[string]string
+	// Packages are those with revisions, by path.
+	Packages map[string]*Package
+	// Wanted are the paths at which a wanted package is to stand.
+	Wanted map[string]bool
+}
+
+// Path is where a package stands in the Git repository.
+func (r *Repository) Path(pkg string) string { return lifecycle.PackagePath(r.Dir, pkg) }
+
+// Below is a path's package: what follows the Repository's folder.
+func (r *Repository) Below(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, r.Dir), "/")
+}
+
+// Package is what the repository holds at a path; never nil.
+func (r *Repository) Package(path string) *Package {
+	if p := r.Packages[path]; p != nil {
+		return p
+	}
+	return NewPackage(path, nil)
+}
+
+// Paths lists the paths of its packages, sorted.
+func (r *Repository) Paths() []string {
+	out := make([]string, 0, len(r.Packages))
+	for p := range r.Packages {
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Place is a folder of the Git repository, "" for all of it.
+func (r *Repository) Place(path string) Place { return Place{r.Git, path} }
+
+// closer says whether a package is rather r's than other's: where several
+// Repositories show it, it is the one's that a variant wants it in, else the
+// innermost's.
+func (r *Repository) closer(other *Repository, path string) bool {
+	if r.Wanted[path] != other.Wanted[path] {
+		return r.Wanted[path]
+	}
+	return len(r.Dir) > len(other.Dir)
+}
+
+// SameAddress reports whether two addresses are one repository's.
+func SameAddress(a, b string) bool { return PlainAddress(a) == PlainAddress(b) }
+
+// PlainAddress is a repository's address without what makes no difference.
+func PlainAddress(url string) string {
+	return strings.TrimPrefix(strings.TrimSuffix(strings.TrimRight(url, "/"), ".git"), "file://")
+}

@@ -1,0 +1,313 @@
+package decide
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+// Hash names a Git object; the zero Hash names none.
+type Hash [20]byte
+
+// IsZero reports whether the Hash names nothing.
+func (h Hash) IsZero() bool { return h == Hash{} }
+
+// String is the name in hexadecimal digits.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// ParseHash reads a name of 40 digits; anything else gives the zero Hash.
+func ParseHash(s string) (h Hash) {
+	if b, err := hex.DecodeString(s); err == nil && len(b) == len(h) {
+		copy(h[:], b)
+	}
+	return h
+}
+
+// Identity names a wanted package: not by its variant's name but by what is made.
+type Identity struct {
+	Namespace  string
+	Repository string
+	Package    string
+}
+
+// String is repository/package, the way people name a variant.
+func (i Identity) String() string { return i.Repository + "/" + i.Package }
+
+// Compare orders identities by namespace, repository and package.
+func (i Identity) Compare(o Identity) int {
+	return cmp.Or(cmp.Compare(i.Namespace, o.Namespace), cmp.Compare(i.Repository, o.Repository), cmp.Compare(i.Package, o.Package))
+}
+
+// Place is a folder or a ref of a Git repository, however many Repository
+// objects show it. Git is the repository's address.
+type Place struct{ Git, Name string }
+
+// Ref is a Git ref: what it points at, and the commit behind an annotated tag.
+type Ref struct {
+	Name         string // full, "refs/heads/…"
+	Hash, Commit Hash
+}
+
+// Short is the ref's name without refs/heads/.
+func (r Ref) Short() string { return strings.TrimPrefix(r.Name, "refs/heads/") }
+
+// Machine is the newest commit that Variform made for a package, below the tip
+// of one of its revisions.
+type Machine struct {
+	Commit  Hash
+	Parents []Hash
+	// Ours says that Variform itself is the committer: amend, squash and rebase
+	// by a person keep the message, and with it the trailers.
+	Ours bool
+	// Variant, Inputs and Review are the trailers as they stand in the message.
+	Variant, Inputs, Review string
+}
+
+// Revision is one revision of a package: an open one, or the latest Published.
+type Revision struct {
+	Ref       Ref
+	Workspace string
+	Number    int // N of vN; 0 for an open one
+	Phase     lifecycle.Phase
+	Owner     string // who signed it, "" for nobody
+	Inputs    Inputs // as recorded in Machine
+	// Since names the Published revision that an open one started from, "" for
+	// none: what Machine was built on, or what Machine itself published.
+	Since   string
+	Parents []Hash    // of the tip
+	When    time.Time // of the tip's committer
+	Machine *Machine  // nil: none found
+}
+
+// NeedsReview reports whether the revision holds what only a person may publish:
+// edits by hand, or a build that says so.
+func (r *Revision) NeedsReview() bool {
+	return r.Machine == nil || r.Machine.Commit != r.Ref.Commit || r.Amended() || r.Machine.Review != ""
+}
+
+// Amended reports whether a person made the commit anew that Variform made.
+func (r *Revision) Amended() bool { return r.Machine != nil && r.Number == 0 && !r.Machine.Ours }
+
+// Describe names a revision for people: "Draft packagevariant-1", "Published v2".
+func (r *Revision) Describe() string {
+	return strings.TrimSpace(string(r.Phase) + " " + cmp.Or(RevisionName(r.Number), r.Workspace))
+}
+
+// Published is a Published revision as its tag tells it.
+type Published struct {
+	Number   int
+	Ref      Ref
+	Deletion Ref // the branch that proposes its deletion; zero for none
+}
+
+// DeletionProposed reports whether the deletion of the revision is proposed.
+func (t Published) DeletionProposed() bool { return t.Deletion.Name != "" }
+
+// Package is what a repository holds of one package. Read only once made.
+type Package struct {
+	Path string
+	// Revisions are the open ones and the latest Published, by ref; those of
+	// Surplus are left out.
+	Revisions []*Revision
+	// Surplus are Drafts that are no revisions any more: see isSurplus.
+	Surplus []*Revision
+	Latest  *Revision   // highest Published, also where its deletion is proposed; nil for none
+	Tags    []Published // all Published revisions, ascending
+	// Trees are the package's folder at commits where it is known; the zero
+	// Hash stands for no folder. See Tree.
+	Trees map[Hash]Hash
+}
+
+// NewPackage sorts a package's revisions out.
+func NewPackage(path string, tags []Published, revisions ...*Revision) *Package {
+	p := &Package{Path: path, Tags: tags}
+	list := slices.Clone(revisions)
+	slices.SortFunc(list, func(a, b *Revision) int { return cmp.Compare(a.Ref.Name, b.Ref.Name) })
+	for _, r := range list {
+		if r.Number > 0 && (p.Latest == nil || p.Latest.Number < r.Number) {
+			p.Latest = r
+		}
+		if isSurplus(r, list) {
+			p.Surplus = append(p.Surplus, r)
+		} else {
+			p.Revisions = append(p.Revisions, r)
+		}
+	}
+	return p
+}
+
+// A new Draft's push is conditional on its branch not being there: Git can make
+// a push conditional only on the refs that it moves. While the push is on its
+// way another run may make the same Draft, and someone propose or publish it,
+// which takes the branch away again; then the push goes through, and the
+// workspace is there twice. What a run made so is withdrawn at once; what a run
+// made that died there is surplus to the next one.
+
+// isSurplus reports whether all of a Draft stands in a revision that its
+// workspace became meanwhile.
+func isSurplus(r *Revision, all []*Revision) bool {
+	if r.Phase != lifecycle.Draft {
+		return false
+	}
+	for _, o := range all {
+		if o == r || o.Workspace != r.Workspace {
+			continue
+		}
+		switch {
+		case o.Phase == lifecycle.Proposed && (o.Ref.Commit == r.Ref.Commit || o.Machine != nil && o.Machine.Commit == r.Ref.Commit),
+			o.Number > 0 && slices.Contains(o.Parents, r.Ref.Commit):
+			return true
+		}
+	}
+	return false
+}
+
+// Heads are all revisions, those of Surplus among them.
+func (p *Package) Heads() []*Revision { return slices.Concat(p.Revisions, p.Surplus) }
+
+// Next is the number of the next revision to publish.
+func (p *Package) Next() int {
+	if n := len(p.Tags); n > 0 {
+		return p.Tags[n-1].Number + 1
+	}
+	return 1
+}
+
+// open are the open revisions, the newest first: by the numbers of workspaces,
+// which their names do not sort by.
+func (p *Package) open() []*Revision {
+	out := slices.DeleteFunc(slices.Clone(p.Revisions), func(r *Revision) bool { return !r.Phase.Open() })
+	slices.Reverse(out)
+	slices.SortStableFunc(out, func(a, b *Revision) int {
+		return cmp.Compare(lifecycle.WorkspaceNumber(b.Workspace), lifecycle.WorkspaceNumber(a.Workspace))
+	})
+	return out
+}
+
+// Open is the newest open revision, nil for none.
+func (p *Package) Open() *Revision {
+	for _, r := range p.open() {
+		return r
+	}
+	return nil
+}
+
+// Tagged is the Published revision of a name such as v2; nil where there is
+// none, or none was named.
+func (p *Package) Tagged(name string) *Published {
+	for i := range p.Tags {
+		if RevisionName(p.Tags[i].Number) == name {
+			return &p.Tags[i]
+		}
+	}
+	return nil
+}
+
+// Newest is the latest Published revision as its tag tells it; nil for none.
+func (p *Package) Newest() *Published {
+	if n := len(p.Tags); n > 0 {
+		return &p.Tags[n-1]
+	}
+	return nil
+}
+
+// IsPublished says whether a revision is Published and meant to stay.
+func (p *Package) IsPublished() bool {
+	return p.Latest != nil && p.Latest.Phase != lifecycle.DeletionProposed
+}
+
+// NewestOwner is the owner of the package's newest open revision that has one,
+// or of the latest Published one.
+func (p *Package) NewestOwner() string {
+	for _, r := range p.open() {
+		if r.Owner != "" {
+			return r.Owner
+		}
+	}
+	if p.Latest != nil {
+		return p.Latest.Owner
+	}
+	return ""
+}
+
+// Tree is the package's folder at a commit, zero where the commit has none.
+// That the commit was not looked at is an error of whoever asks: known is false.
+func (p *Package) Tree(commit Hash) (tree Hash, known bool) {
+	if commit.IsZero() {
+		return Hash{}, true
+	}
+	tree, known = p.Trees[commit]
+	return tree, known
+}
+
+// Deletions are the Published revisions whose deletion is proposed.
+func (p *Package) Deletions() []Published {
+	return slices.DeleteFunc(slices.Clone(p.Tags), func(t Published) bool { return !t.DeletionProposed() })
+}
+
+// RevisionName is vN, "" for what is not Published.
+func RevisionName(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("v%d", n)
+}
+
+// PorchName is Porch's name of a package revision.
+func PorchName(repo, pkg, workspace string) string {
+	return repo + "." + strings.ReplaceAll(pkg, "/", ".") + "." + workspace
+}
+
+// Downstream is one downstream revision as a PackageVariant's status names it.
+type Downstream struct {
+	Workspace string
+	Phase     lifecycle.Phase
+}
+
+// Downstreams are the revisions that status names: the open ones, or the latest
+// Published where there is none (Porch's PackageVariant design, "PackageVariant
+// Status").
+func (p *Package) Downstreams(owned func(*Revision) bool) []Downstream {
+	var out []Downstream
+	for _, r := range p.Revisions {
+		if r.Phase.Open() && owned(r) {
+			out = append(out, Downstream{r.Workspace, r.Phase})
+		}
+	}
+	if len(out) == 0 && p.Latest != nil && owned(p.Latest) {
+		out = append(out, Downstream{p.Latest.Workspace, p.Latest.Phase})
+	}
+	return out
+}
+
+// Manager signs the packages of one management root, so that they are told
+// from another's.
+type Manager string
+
+// Sign is how a variant signs what it owns.
+func (m Manager) Sign(namespace, name string) string { return string(m) + "/" + namespace + "/" + name }
+
+// Signed reports whether an owner is a variant of this manager and namespace. A
+// package's owner may have another name than the variant that makes it now: a
+// variant is identified by what it makes.
+func (m Manager) Signed(owner, namespace string) bool {
+	return strings.HasPrefix(owner, string(m)+"/"+namespace+"/")
+}
+
+// OwnerName is the last part of a signature: the variant's name.
+func OwnerName(owner string) string { return owner[strings.LastIndex(owner, "/")+1:] }
+
+// At is the revision at a ref, nil for none.
+func (p *Package) At(ref string) *Revision {
+	for _, r := range p.Heads() {
+		if r.Ref.Name == ref {
+			return r
+		}
+	}
+	return nil
+}

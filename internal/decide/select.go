@@ -1,0 +1,140 @@
+package decide
+
+import (
+	"strings"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+// Work is one revision of a wanted package to bring up to date.
+type Work struct {
+	// From is the revision that the work continues: an open Draft, the latest
+	// Published, or nil for a first Draft.
+	From *Revision
+	// Since is the Published revision that From, an open Draft, started from.
+	Since *Published
+	// Adopt says that From was another's, or nobody's.
+	Adopt bool
+}
+
+// Select says which revisions of a package a wanted one goes on with, or why it
+// may not touch the package (Porch's PackageVariant design, "Adoption and
+// Deletion Policies"). There is always one Work where there is no error.
+func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
+	owner := m.Sign(w.Namespace, w.Name)
+	if len(p.Revisions)+len(p.Surplus) == 0 {
+		if err := vacant(w, repo, p); err != nil {
+			return nil, err
+		}
+	}
+	sel := lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner))
+	if err := refuse(w, sel, owner); err != nil {
+		return nil, err
+	}
+	var works []Work
+	for _, r := range sel.Continue {
+		from := p.find(r)
+		if draft := p.draft(r.Workspace); r.Phase == lifecycle.Proposed && draft != nil {
+			return nil, Stalled("package %q in Repository %s has workspace %s both as Draft and as Proposed: delete one of the branches %s and %s",
+				w.Package, w.Repository, r.Workspace, draft.Ref.Short(), from.Ref.Short())
+		}
+		n := Work{From: from}
+		for _, a := range sel.Adopt {
+			n.Adopt = n.Adopt || a.Name == r.Name && a.Phase == r.Phase
+		}
+		if from.Number == 0 {
+			n.Since = p.Tagged(from.Since)
+		}
+		works = append(works, n)
+	}
+	if len(works) == 0 {
+		// Nothing of its own: a first Draft, or one that adopts what is Published.
+		works = append(works, Work{From: p.Latest, Adopt: p.Latest != nil})
+	}
+	return works, nil
+}
+
+// vacant refuses a folder that the registered branch has although no revision
+// says so: a first Draft would replace what somebody put there.
+func vacant(w *Want, repo *Repository, p *Package) error {
+	tree, _ := p.Tree(repo.Head)
+	if tree.IsZero() {
+		return nil
+	}
+	return Stalled("package %q in Repository %s is on branch %s already, and no revision of it is Published: tag that commit %s/v1 and set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package",
+		w.Package, w.Repository, repo.Branch, p.Path)
+}
+
+// asOwned lists the package's revisions in lifecycle's terms; owners of this
+// manager and namespace get the variant's present name.
+func asOwned(m Manager, w *Want, p *Package, owner string) []lifecycle.Revision {
+	out := make([]lifecycle.Revision, 0, len(p.Revisions))
+	for _, r := range p.Revisions {
+		l := lifecycle.Revision{
+			Name: PorchName(w.Repository, w.Package, r.Workspace), Repository: w.Repository, Package: w.Package,
+			Workspace: r.Workspace, Revision: r.Number, Phase: r.Phase,
+		}
+		switch {
+		case m.Signed(r.Owner, w.Namespace):
+			l.Owners = []string{owner}
+			if l.Phase == lifecycle.DeletionProposed {
+				l.Phase = lifecycle.Published // it is wanted: see restore
+			}
+		case r.Owner != "":
+			l.Owners = []string{r.Owner}
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func (p *Package) find(r lifecycle.Revision) *Revision {
+	for _, h := range p.Revisions {
+		if h.Workspace == r.Workspace && h.Number == r.Revision && (h.Phase == r.Phase || h.Number > 0) {
+			return h
+		}
+	}
+	return nil
+}
+
+func (p *Package) draft(workspace string) *Revision {
+	for _, h := range p.Revisions {
+		if h.Ref.Name == lifecycle.DraftRef(p.Path, workspace) {
+			return h
+		}
+	}
+	return nil
+}
+
+// refuse says why a wanted package may not touch the one that is there.
+func refuse(w *Want, sel lifecycle.Selection, owner string) error {
+	if len(sel.Continue) > 0 || len(sel.Foreign) == 0 {
+		return nil
+	}
+	const where = "package %q in Repository %s "
+	for _, r := range sel.Foreign {
+		if len(r.Owners) == 0 {
+			continue
+		}
+		if manager, rest, ok := strings.Cut(r.Owners[0], "/"); ok && strings.HasSuffix(owner, "/"+rest) {
+			return Stalled(where+"belongs to the variant %s (%s), of another manager: if this fleet had that name before, go on under it with --manager %s; else give this variant another downstream package",
+				w.Package, w.Repository, r.Owners[0], describe(r), manager)
+		}
+		return Stalled(where+"belongs to the variant %s (%s): give this variant another downstream package, or remove that one first",
+			w.Package, w.Repository, r.Owners[0], describe(r))
+	}
+	if w.adoption() == v1alpha1.AdoptExisting {
+		return nil
+	}
+	help := "set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package"
+	if w.Derived {
+		help = "have it published or deleted, or take it over with a PackageVariant whose spec.adoptionPolicy is adoptExisting"
+	}
+	return Stalled(where+"exists already (%s) and no variant made it: %s", w.Package, w.Repository, describe(sel.Foreign[0]), help)
+}
+
+func describe(r lifecycle.Revision) string {
+	h := Revision{Phase: r.Phase, Number: r.Revision, Workspace: r.Workspace}
+	return h.Describe()
+}

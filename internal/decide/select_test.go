@@ -1,0 +1,111 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+)
+
+func TestSelect(t *testing.T) {
+	const (
+		other   = "fleet/elsewhere/db"
+		manager = "old/default/web"
+	)
+	type work struct {
+		From  string
+		Since int
+		Adopt bool
+	}
+	adopt := wanted(adopting)
+	derived := wanted()
+	derived.Derived = true
+	cases := map[string]struct {
+		reason string
+		want   *Want // wanted() where it is nil
+		p      *Package
+		works  []work
+		err    string
+	}{
+		"nothing there":       {"a first Draft", nil, webPackage(nil), []work{{}}, ""},
+		"its Draft":           {"goes on", nil, webPackage(nil, draftOf(1, 1)), []work{{From: "Draft packagevariant-1"}}, ""},
+		"its Draft after v1":  {"it knows what it started from", nil, webPackage(tags(tag(1, 9)), draftOf(2, 1, since("v1")), publishedOf(1, 9)), []work{{From: "Draft packagevariant-2", Since: 1}}, ""},
+		"its Published":       {"a new Draft from it", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, since("v1"))), []work{{From: "Published v1"}}, ""},
+		"under another name":  {"the variant was renamed: what it makes identifies it", nil, webPackage(nil, draftOf(1, 1, by("fleet/default/old"))), []work{{From: "Draft packagevariant-1"}}, ""},
+		"two Drafts":          {"each for itself", nil, webPackage(nil, draftOf(1, 1), draftOf(2, 2)), []work{{From: "Draft packagevariant-1"}, {From: "Draft packagevariant-2"}}, ""},
+		"a Draft, a Proposed": {"of different workspaces", nil, webPackage(nil, draftOf(1, 1), proposedOf(2, 2)), []work{{From: "Draft packagevariant-1"}, {From: "Proposed packagevariant-2"}}, ""},
+		"deletion proposed":   {"it is wanted", nil, webPackage(tags(doomedTag(1, 9)), doomedOf(1, 9)), []work{{From: "DeletionProposed v1"}}, ""},
+		"Draft and Proposed of one workspace": {
+			"they hold different commits, and one would be lost", nil, webPackage(nil, draftOf(1, 1), proposedOf(1, 2)), nil,
+			`package "web" in Repository c1 has workspace packagevariant-1 both as Draft and as Proposed: delete one of the branches drafts/apps/web/packagevariant-1 and proposed/apps/web/packagevariant-1`,
+		},
+		"a surplus Draft beside its Proposed": {"it is no revision any more", nil, webPackage(nil, draftOf(1, 1), proposedOf(1, 1)), []work{{From: "Proposed packagevariant-1"}}, ""},
+		"another's Draft":                     {"never touched", nil, webPackage(nil, draftOf(1, 1, by(other))), nil, `belongs to the variant fleet/elsewhere/db (Draft packagevariant-1): give this variant another downstream package`},
+		"another's Published":                 {"never touched, whatever the policy", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(other))), nil, "belongs to the variant fleet/elsewhere/db (Published v1)"},
+		"its own beside another's":            {"what is its own goes on", nil, webPackage(nil, draftOf(1, 1, by(other)), draftOf(2, 2)), []work{{From: "Draft packagevariant-2"}}, ""},
+		"another manager's":                   {"the fleet may have had that name", nil, webPackage(nil, draftOf(1, 1, by(manager))), nil, "of another manager: if this fleet had that name before, go on under it with --manager old"},
+		"no signature":                        {"an owner without a manager", nil, webPackage(nil, draftOf(1, 1, by("-"))), nil, "belongs to the variant - (Draft"},
+		"nobody's Draft":                      {"adoption has to be asked for", nil, webPackage(nil, draftOf(1, 1, by(""))), nil, "exists already (Draft packagevariant-1) and no variant made it: set spec.adoptionPolicy: adoptExisting"},
+		"nobody's, needed":                    {"who wrote no variant cannot set its policy", derived, webPackage(nil, draftOf(1, 1, by(""))), nil, "have it published or deleted, or take it over with a PackageVariant"},
+		"nobody's Draft, adopted":             {"", adopt, webPackage(nil, draftOf(1, 1, by(""))), []work{{From: "Draft packagevariant-1", Adopt: true}}, ""},
+		"nobody's Draft beside its own":       {"only the stranger is adopted", adopt, webPackage(nil, draftOf(1, 1, by("")), draftOf(2, 2)), []work{{From: "Draft packagevariant-1", Adopt: true}, {From: "Draft packagevariant-2"}}, ""},
+		"nobody's Published":                  {"adoption has to be asked for", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, "exists already (Published v1)"},
+		"nobody's Published, adopted":         {"", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), []work{{From: "Published v1", Adopt: true}}, ""},
+		"nobody's, and another's":             {"one that belongs to somebody forbids it", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(2, 2, by(other))), nil, "belongs to the variant fleet/elsewhere/db (Draft"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := c.want
+			if w == nil {
+				w = wanted()
+			}
+			works, err := Select(fleet, w, repository(c.p), c.p)
+			if bad := saying(err, c.err); bad != "" {
+				t.Fatal(bad)
+			}
+			if err != nil && !IsStalled(err) {
+				t.Error("only a person can end it, and it is not stalled")
+			}
+			var got []work
+			for _, n := range works {
+				g := work{Adopt: n.Adopt}
+				if n.From != nil {
+					g.From = n.From.Describe()
+				}
+				if n.Since != nil {
+					g.Since = n.Since.Number
+				}
+				got = append(got, g)
+			}
+			if d := cmp.Diff(c.works, got); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
+	}
+}
+
+// A folder on the registered branch that no revision tells of is somebody's.
+func TestVacant(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		trees  map[Hash]Hash
+		tags   []Published
+		revs   []*Revision
+		err    string
+	}{
+		"nothing on the branch":   {"a first Draft", map[Hash]Hash{{100}: {}}, nil, nil, ""},
+		"something on the branch": {"a first Draft would replace it", map[Hash]Hash{{100}: {50}}, nil, nil, `package "web" in Repository c1 is on branch main already, and no revision of it is Published: tag that commit apps/web/v1`},
+		"its own Draft":           {"revisions tell of it", map[Hash]Hash{{100}: {50}}, nil, []*Revision{draftOf(1, 1)}, ""},
+		"its own Published":       {"revisions tell of it", map[Hash]Hash{{100}: {50}}, tags(tag(1, 9)), []*Revision{publishedOf(1, 9)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(c.tags, c.revs...)
+			p.Trees = c.trees
+			_, err := Select(fleet, wanted(func(pv *v1alpha1.PackageVariant) { adopting(pv) }), repository(p), p)
+			if bad := saying(err, c.err); bad != "" {
+				t.Errorf("%s: %s", c.reason, bad)
+			}
+		})
+	}
+}

@@ -1,0 +1,210 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+// Restored takes back the proposals to delete a package that is wanted, where
+// this manager owns it; false where there is none.
+func Restored(m Manager, w *Want, p *Package) (Ruling, bool) {
+	tags := p.Deletions()
+	if len(tags) == 0 || p.Latest == nil || !m.Signed(p.Latest.Owner, w.Namespace) {
+		return Ruling{}, false
+	}
+	names := make([]string, len(tags))
+	for i, t := range tags {
+		names[i] = RevisionName(t.Number)
+	}
+	return ruled(Restore{tags}, fmt.Sprintf("the proposed deletion of %s is taken back: the package is wanted", joined(Limit(names, 5)))), true
+}
+
+// Leftover discards a wanted package's surplus Drafts, one ruling each.
+func Leftover(m Manager, w *Want, p *Package) []Ruling {
+	var out []Ruling
+	for _, r := range p.Surplus {
+		if m.Signed(r.Owner, w.Namespace) {
+			out = append(out, ruled(Discard{r}, "all of it was proposed or published meanwhile"))
+		}
+	}
+	return out
+}
+
+// HeldLock keeps a lock as it is where a package that it would name anew could
+// not be made: a lock is drafted with what it covers. failed are the paths below
+// the target of what failed.
+func HeldLock(o *Outcome, r Ruling, failed func(ref string) (Identity, bool)) Ruling {
+	lock := o.Lock()
+	if _, drafts := r.Decision.(Draft); lock == nil || !drafts {
+		return r
+	}
+	var without []string
+	for _, c := range lock.Differs(o.From) {
+		if id, bad := failed(c.Ref); bad {
+			without = append(without, id.String())
+		}
+	}
+	if len(without) == 0 {
+		return r
+	}
+	return Ruling{Decision: Wait{}, Warnings: r.Warnings, Reasons: []string{"is drafted with what it names, and failed: " + joined(Limit(without, 5))}}
+}
+
+// Trimmable are the Published revisions beyond an Installation's historyLimit,
+// oldest first: candidates, of which only those that this manager published may
+// go. A revision that an open one started from stays.
+func Trimmable(m Manager, w *Want, p *Package, keep int) []Published {
+	if keep == 0 || p.Latest == nil || !m.Signed(p.Latest.Owner, w.Namespace) {
+		return nil
+	}
+	oldest := p.Latest.Number
+	for _, r := range p.Heads() {
+		if since := p.Tagged(r.Since); r.Number == 0 && since != nil {
+			oldest = min(oldest, since.Number)
+		}
+	}
+	var inactive []Published
+	for _, t := range p.Tags {
+		if t.Number < p.Latest.Number && !t.DeletionProposed() {
+			inactive = append(inactive, t)
+		}
+	}
+	if len(inactive) <= keep {
+		return nil
+	}
+	return slices.DeleteFunc(inactive[:len(inactive)-keep], func(t Published) bool { return t.Number >= oldest })
+}
+
+// Trimmed rules that Published revisions go.
+func Trimmed(tags []Published, keep int) Ruling {
+	names := make([]string, len(tags))
+	for i, t := range tags {
+		names[i] = RevisionName(t.Number)
+	}
+	return ruled(Trim{tags}, fmt.Sprintf("historyLimit %d: %s go", keep, joined(Limit(names, 5))))
+}
+
+// Orphan is a package of this manager's that no variant wants any more.
+type Orphan struct {
+	Identity
+	Name    string // of the variant that owned it
+	Repo    *Repository
+	Package *Package
+	// Set and MadeFor are what the newest Kptfile of it says.
+	Set, MadeFor string
+	// Kept is why it stays, "" where it may go.
+	Kept string
+	// Owners is what the Kptfiles of its revisions say, by ref: they have the
+	// last word. A revision without an entry was given up, or away, by a person.
+	Owners map[string]Ownership
+	// Alone says that what was made for others is left alone in this run, as
+	// dependencies are.
+	Alone bool
+	// Err is why it could not be looked at.
+	Err error
+}
+
+// Ownership is what a package's Kptfile says of who made it.
+type Ownership struct {
+	Policy string // deletionPolicy, "" for delete
+	// For is what it was made for; Dependency says that it was brought because
+	// another package needed it.
+	For        string
+	Dependency bool
+	// Author is who last committed to the revision by hand, "" for nobody.
+	Author string
+}
+
+// Removal is what becomes of one revision of an Orphan.
+type Removal struct {
+	Ruling
+	Revision *Revision // nil where nothing of the package is this manager's
+}
+
+const gone = "its variant has gone"
+
+// Remove decides each revision of an orphan by itself (Porch's PackageVariant
+// design, "Adoption and Deletion Policies"): there is at least one Removal.
+func Remove(o *Orphan) []Removal {
+	if o.Err != nil {
+		return []Removal{{Ruling: failed(o.Err)}}
+	}
+	if o.Kept != "" {
+		return []Removal{{Ruling: ruled(Keep{}, o.Kept)}}
+	}
+	var out []Removal
+	policy := o.policy()
+	for _, r := range o.Package.Revisions {
+		if owner, owned := o.Owners[r.Ref.Name]; owned {
+			out = append(out, Removal{o.remove(r, owner, policy), r})
+		}
+	}
+	for _, r := range o.Package.Surplus {
+		if _, owned := o.Owners[r.Ref.Name]; owned {
+			out = append(out, Removal{ruled(Discard{r}, gone), r})
+		}
+	}
+	// What stays as it is tells only where it is all that there is to tell.
+	moved := slices.DeleteFunc(slices.Clone(out), func(m Removal) bool { return m.Decision == Nothing{} && len(m.Reasons) == 0 })
+	switch {
+	case len(out) == 0:
+		return []Removal{{Ruling: Ruling{Decision: Nothing{}}}}
+	case len(moved) == 0:
+		return out[:1]
+	}
+	return moved
+}
+
+// policy is the deletion policy as the variant last had it: what the newest
+// revision of the machine's hand says.
+func (o *Orphan) policy() string {
+	for _, r := range o.Package.open() {
+		if owner, owned := o.Owners[r.Ref.Name]; owned {
+			return owner.Policy
+		}
+	}
+	if o.Package.Latest == nil {
+		return ""
+	}
+	return o.Owners[o.Package.Latest.Ref.Name].Policy
+}
+
+func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
+	switch {
+	case o.Alone && owner.Dependency:
+		return ruled(Nothing{}, "another package needed it, and dependencies are left alone in this run")
+	case r.Phase == lifecycle.DeletionProposed:
+		return ruled(Wait{}, "proposed for deletion: approve that, or reject it")
+	case r.Phase.Open() && owner.For != "":
+		policy = "" // nothing uses what was never Published, whoever manages it
+	}
+	switch lifecycle.Remove(v1alpha1.DeletionPolicy(policy), r.Phase) {
+	case lifecycle.ProposeDeletion:
+		return o.retire()
+	case lifecycle.Release:
+		if r.Number > 0 {
+			return ruled(Nothing{}) // what is Published is left alone from now on
+		}
+		return ruled(Release{r}, gone+"; deletionPolicy orphan leaves the package")
+	case lifecycle.Discard:
+		if owner.Author != "" {
+			return ruled(Keep{}, fmt.Sprintf("%s, and its %s holds what %s committed by hand: approve it, or delete the branch %s", gone, r.Phase, owner.Author, r.Ref.Short()))
+		}
+		return ruled(Discard{r}, gone)
+	default:
+		return ruled(Nothing{})
+	}
+}
+
+func (o *Orphan) retire() Ruling {
+	var tags []Published
+	for _, t := range o.Package.Tags {
+		if !t.DeletionProposed() {
+			tags = append(tags, t)
+		}
+	}
+	return ruled(Retire{Path: o.Package.Path, Tags: tags}, gone)
+}

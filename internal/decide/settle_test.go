@@ -1,0 +1,308 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+func TestRestored(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		p      *Package
+		want   *Ruling // nil for none
+	}{
+		"none proposed": {"", webPackage(tags(tag(1, 1)), publishedOf(1, 1)), nil},
+		"one of two": {
+			"only proposals are taken back", webPackage(tags(tag(1, 1), doomedTag(2, 2)), doomedOf(2, 2)),
+			&Ruling{Decision: Restore{tags(doomedTag(2, 2))}, Reasons: []string{"the proposed deletion of v2 is taken back: the package is wanted"}},
+		},
+		"an older one": {
+			"the latest is meant to stay", webPackage(tags(doomedTag(1, 1), tag(2, 2)), publishedOf(2, 2)),
+			&Ruling{Decision: Restore{tags(doomedTag(1, 1))}, Reasons: []string{"the proposed deletion of v1 is taken back: the package is wanted"}},
+		},
+		"many": {
+			"five are named", webPackage(tags(doomedTag(1, 1), doomedTag(2, 2), doomedTag(3, 3), doomedTag(4, 4), doomedTag(5, 5), doomedTag(6, 6)), doomedOf(6, 6)),
+			&Ruling{
+				Decision: Restore{tags(doomedTag(1, 1), doomedTag(2, 2), doomedTag(3, 3), doomedTag(4, 4), doomedTag(5, 5), doomedTag(6, 6))},
+				Reasons:  []string{"the proposed deletion of v1, v2, v3, v4, v5, and 1 more is taken back: the package is wanted"},
+			},
+		},
+		"another's": {"not this manager's to take back", webPackage(tags(doomedTag(1, 1)), doomedOf(1, 1, by("other/default/web"))), nil},
+		"no latest": {"nobody can be asked whose it is", webPackage(tags(doomedTag(1, 1))), nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, ok := Restored(fleet, wanted(), c.p)
+			if ok != (c.want != nil) {
+				t.Fatalf("%t: %s", ok, c.reason)
+			}
+			if !ok {
+				c.want = &Ruling{}
+			}
+			if d := cmp.Diff(*c.want, got, unseen); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
+	}
+}
+
+func TestLeftover(t *testing.T) {
+	mine, other := draftOf(1, 10), draftOf(2, 11, by("other/default/web"))
+	p := webPackage(nil, mine, proposedOf(1, 10), other, proposedOf(2, 11))
+	want := []Ruling{{Decision: Discard{mine}, Reasons: []string{"all of it was proposed or published meanwhile"}}}
+	if d := cmp.Diff(want, Leftover(fleet, wanted(), p), unseen); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+func TestHeldLock(t *testing.T) {
+	old, answer := lockOf("db", "1.0.0", "web", "1.0.0"), lockOf("db", "1.0.0", "web", "1.1.0")
+	six := lockOf("a", "1.0.0", "b", "1.0.0", "c", "1.0.0", "d", "1.0.0", "e", "1.0.0", "f", "1.0.0")
+	draft := ruled(Draft{As: ActionUpdate}, "changed")
+	draft.Warnings = []string{"w"}
+	hold := func(names string) Ruling {
+		return Ruling{Decision: Wait{}, Warnings: []string{"w"}, Reasons: []string{"is drafted with what it names, and failed: " + names}}
+	}
+	broken := func(refs ...string) func(string) (Identity, bool) {
+		return func(ref string) (Identity, bool) {
+			for _, r := range refs {
+				if r == ref {
+					return Identity{"default", "c1", ref}, true
+				}
+			}
+			return Identity{}, false
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		w      *Want
+		from   *Revision
+		r      Ruling
+		failed func(string) (Identity, bool)
+		want   Ruling
+	}{
+		"all is made":           {"", webLock(answer, &old, nil), draftOf(1, 1), draft, broken(), draft},
+		"what it names failed":  {"a lock is drafted with what it covers", webLock(answer, &old, nil), draftOf(1, 1), draft, broken("web"), hold("c1/web")},
+		"what did not change":   {"the lock that is there names it already", webLock(answer, &old, nil), draftOf(1, 1), draft, broken("db"), draft},
+		"a first lock":          {"all is new", webLock(answer, &old, nil), nil, draft, broken("db", "web"), hold("c1/db, c1/web")},
+		"after a Published one": {"what was approved counts", webLock(answer, &answer, &old), publishedOf(1, 1), draft, broken("web"), hold("c1/web")},
+		"many":                  {"five are named", webLock(six, nil, nil), nil, draft, broken("a", "b", "c", "d", "e", "f"), hold("c1/a, c1/b, c1/c, c1/d, c1/e, and 1 more")},
+		"up to date":            {"nothing is drafted", webLock(answer, &old, nil), draftOf(1, 1), ruled(Nothing{}), broken("web"), ruled(Nothing{})},
+		"a variant":             {"it is no lock", wanted(), draftOf(1, 1), draft, broken("web"), draft},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := outcome(c.from, Build{}, func(o *Outcome) { o.Want = c.w })
+			if d := cmp.Diff(c.want, HeldLock(o, c.r, c.failed), unseen); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
+	}
+}
+
+func TestTrimmable(t *testing.T) {
+	five := tags(tag(1, 1), tag(2, 2), tag(3, 3), tag(4, 4), tag(5, 5))
+	v5 := publishedOf(5, 5)
+	cases := map[string]struct {
+		reason string
+		p      *Package
+		keep   int
+		want   []int
+	}{
+		"keep all":              {"0 is no limit", webPackage(five, v5), 0, nil},
+		"two beside the latest": {"the oldest go", webPackage(five, v5), 2, []int{1, 2}},
+		"exactly as many":       {"", webPackage(five, v5), 4, nil},
+		"one too many":          {"", webPackage(five, v5), 3, []int{1}},
+		"more than there are":   {"", webPackage(five, v5), 9, nil},
+		"a Draft needs v2":      {"its update starts from it", webPackage(five, v5, draftOf(6, 6, since("v2"))), 1, []int{1}},
+		"a surplus Draft, too":  {"it is there", webPackage(five, v5, draftOf(6, 6, since("v2")), proposedOf(6, 6, since("v4"))), 1, []int{1}},
+		"a Draft of the latest": {"", webPackage(five, v5, draftOf(6, 6, since("v5"))), 1, []int{1, 2, 3}},
+		"what v5 started from":  {"it is Published: history", webPackage(five, publishedOf(5, 5, since("v1"))), 1, []int{1, 2, 3}},
+		"deletion proposed":     {"a person decides about it, and it does not count", webPackage(tags(doomedTag(1, 1), tag(2, 2), tag(3, 3), tag(4, 4)), publishedOf(4, 4)), 1, []int{2}},
+		"beyond the latest":     {"a newer tag is no history", webPackage(five, publishedOf(3, 3)), 1, []int{1}},
+		"another's":             {"not this manager's history", webPackage(five, publishedOf(5, 5, by("x/default/web"))), 1, nil},
+		"nothing Published":     {"", webPackage(nil, draftOf(1, 1)), 1, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []int
+			for _, p := range Trimmable(fleet, wanted(), c.p, c.keep) {
+				got = append(got, p.Number)
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
+	}
+	want := ruled(Trim{five[:2]}, "historyLimit 3: v1, v2 go")
+	if d := cmp.Diff(want, Trimmed(five[:2], 3), unseen); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if got := Trimmed(append(five[:5:5], tag(6, 6)), 1).Reasons[0]; got != "historyLimit 1: v1, v2, v3, v4, v5, and 1 more go" {
+		t.Error(got)
+	}
+}
+
+// orphan is a package that nobody wants; what it owns says owner.
+func orphan(p *Package, owner Ownership, owned ...*Revision) *Orphan {
+	o := &Orphan{Identity: Identity{"default", "c1", "web"}, Name: "web", Repo: repository(p), Package: p, Owners: map[string]Ownership{}}
+	for _, r := range owned {
+		o.Owners[r.Ref.Name] = owner
+	}
+	return o
+}
+
+// One revision, by policy, phase, a person's commits, and what it was made for.
+func TestRemoveOne(t *testing.T) {
+	const (
+		goes     = "discard: its variant has gone"
+		retires  = "retire: its variant has gone"
+		releases = "release: its variant has gone; deletionPolicy orphan leaves the package"
+		kept     = "keep: its variant has gone, and its %s holds what Ann <ann@example.com> committed by hand: approve it, or delete the branch %s"
+		waits    = "wait: proposed for deletion: approve that, or reject it"
+		nothing  = "none: "
+		alone    = "none: another package needed it, and dependencies are left alone in this run"
+	)
+	draft, proposed := draftOf(1, 10), proposedOf(1, 11)
+	keptDraft, keptProposed := fmt.Sprintf(kept, "Draft", "drafts/apps/web/packagevariant-1"), fmt.Sprintf(kept, "Proposed", "proposed/apps/web/packagevariant-1")
+	ann := Ownership{Author: "Ann <ann@example.com>"}
+	leave := Ownership{Policy: "orphan"}
+	annLeaves := Ownership{Policy: "orphan", Author: ann.Author}
+	forOther := Ownership{Policy: "orphan", For: "default/shop"}
+	forOtherAnn := Ownership{Policy: "orphan", For: "default/shop", Author: ann.Author}
+	needed := Ownership{Dependency: true}
+	cases := map[string]struct {
+		reason                             string
+		owner                              Ownership
+		alone                              bool
+		draft, proposed, published, doomed string
+	}{
+		"delete":                          {"nothing uses what was never Published", Ownership{}, false, goes, goes, retires, waits},
+		"delete, by its name":             {"any other policy is delete", Ownership{Policy: "delete"}, false, goes, goes, retires, waits},
+		"a person's commits":              {"no edit goes unasked; Published ones are in main", ann, false, keptDraft, keptProposed, retires, waits},
+		"orphan":                          {"what is Published is left as it is", leave, false, releases, releases, nothing, waits},
+		"orphan, a person's":              {"a release keeps every edit", annLeaves, false, releases, releases, nothing, waits},
+		"orphan, for another":             {"a dependency that was never Published is of no use", forOther, false, goes, goes, nothing, waits},
+		"orphan, for another, a person's": {"no edit goes unasked", forOtherAnn, false, keptDraft, keptProposed, nothing, waits},
+		"a dependency":                    {"in a whole run", needed, false, goes, goes, retires, waits},
+		"a dependency, left alone":        {"dependencies are left alone", needed, true, alone, alone, alone, alone},
+		"no dependency, left alone":       {"only dependencies are", Ownership{}, true, goes, goes, retires, waits},
+	}
+	for name, c := range cases {
+		one := func(phase string, p *Package, r *Revision, want string) {
+			t.Run(name+"/"+phase, func(t *testing.T) {
+				o := orphan(p, c.owner, r)
+				o.Alone = c.alone
+				list := Remove(o)
+				if len(list) != 1 || list[0].Revision != r {
+					t.Fatalf("%+v", list)
+				}
+				why := ""
+				if len(list[0].Reasons) > 0 {
+					why = list[0].Reasons[0]
+				}
+				if got := string(list[0].Decision.Action()) + ": " + why; got != want {
+					t.Errorf("%s: got %q\nwant %q", c.reason, got, want)
+				}
+				for _, m := range list[0].Decision.Moves(Hash{99}) {
+					if m.Name == lifecycle.PublishedRef(webPath, 1) {
+						t.Errorf("the tag moves: %+v", m)
+					}
+				}
+			})
+		}
+		v1, gone := publishedOf(1, 9), doomedOf(1, 9)
+		one("Draft", webPackage(nil, draft), draft, c.draft)
+		one("Proposed", webPackage(nil, proposed), proposed, c.proposed)
+		one("Published", webPackage(tags(tag(1, 9)), v1), v1, c.published)
+		one("DeletionProposed", webPackage(tags(doomedTag(1, 9)), gone), gone, c.doomed)
+	}
+}
+
+// Each revision of a package by itself.
+func TestRemove(t *testing.T) {
+	one, two := tag(1, 9), doomedTag(2, 8)
+	draft, v1 := draftOf(2, 10), publishedOf(1, 9)
+	surplus, ninth, tenth := draftOf(3, 12), draftOf(9, 12), draftOf(10, 13)
+	leave := Ownership{Policy: "orphan"}
+	both := webPackage(tags(one), draft, v1)
+	became := webPackage(tags(one), surplus, proposedOf(3, 12, by("")), v1)
+	older := webPackage(tags(one, two), doomedOf(2, 8))
+	own := func(o *Orphan, changes ...func(*Orphan)) *Orphan {
+		for _, c := range changes {
+			c(o)
+		}
+		return o
+	}
+	says := func(r *Revision, owner Ownership) func(*Orphan) {
+		return func(o *Orphan) { o.Owners[r.Ref.Name] = owner }
+	}
+	cases := map[string]struct {
+		reason string
+		o      *Orphan
+		want   []Removal
+	}{
+		"a Draft and a Published": {
+			"the Draft goes, the deletion of the other is proposed", orphan(both, Ownership{}, draft, v1),
+			[]Removal{{ruled(Discard{draft}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
+		},
+		"the Draft is a person's now": {
+			"a revision without an owner was given up", orphan(both, Ownership{}, v1),
+			[]Removal{{ruled(Retire{webPath, tags(one)}, gone), v1}},
+		},
+		"the newest says orphan": {
+			"the variant last said so", own(orphan(both, Ownership{}, v1), says(draft, leave)),
+			[]Removal{{ruled(Release{draft}, gone+"; deletionPolicy orphan leaves the package"), draft}},
+		},
+		"the newest says delete": {
+			"the variant last said so", own(orphan(both, leave, v1), says(draft, Ownership{})),
+			[]Removal{{ruled(Discard{draft}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
+		},
+		"the newest of ten Drafts says orphan": {
+			"it is the newest by its number, not by its name", own(orphan(webPackage(nil, ninth, tenth), Ownership{}, ninth), says(tenth, leave)),
+			[]Removal{{ruled(Release{tenth}, gone+"; deletionPolicy orphan leaves the package"), tenth}, {ruled(Release{ninth}, gone+"; deletionPolicy orphan leaves the package"), ninth}},
+		},
+		"only Published, orphan": {
+			"there is something to tell", orphan(webPackage(tags(one), v1), leave, v1), []Removal{{ruled(Nothing{}), v1}},
+		},
+		"what is proposed already is not proposed again": {
+			"", orphan(webPackage(tags(one, tag(2, 8)), publishedOf(2, 8)), Ownership{}, publishedOf(2, 8)),
+			[]Removal{{ruled(Retire{webPath, tags(one, tag(2, 8))}, gone), publishedOf(2, 8)}},
+		},
+		"an older proposed for deletion": {
+			"the others follow", orphan(webPackage(tags(doomedTag(1, 9), tag(2, 8)), publishedOf(2, 8)), Ownership{}, publishedOf(2, 8)),
+			[]Removal{{ruled(Retire{webPath, tags(tag(2, 8))}, gone), publishedOf(2, 8)}},
+		},
+		"the latest proposed for deletion": {
+			"a person decides", orphan(older, Ownership{}, doomedOf(2, 8)),
+			[]Removal{{ruled(Wait{}, "proposed for deletion: approve that, or reject it"), doomedOf(2, 8)}},
+		},
+		"a surplus Draft": {
+			"all of it stands in what it became", orphan(became, Ownership{Author: "Ann"}, surplus),
+			[]Removal{{ruled(Discard{surplus}, gone), surplus}},
+		},
+		"another's surplus Draft":   {"", orphan(became, Ownership{}, v1), []Removal{{ruled(Retire{webPath, tags(one)}, gone), v1}}},
+		"nothing is its own":        {"all of it was given up", orphan(both, Ownership{}), []Removal{{Ruling: ruled(Nothing{})}}},
+		"a Draft that was given up": {"nothing is Published either", orphan(webPackage(nil, draft), Ownership{}), []Removal{{Ruling: ruled(Nothing{})}}},
+		"kept": {
+			"something else forbids it", own(orphan(both, Ownership{}, draft, v1), func(o *Orphan) { o.Kept = "read elsewhere" }),
+			[]Removal{{Ruling: ruled(Keep{}, "read elsewhere")}},
+		},
+		"unread": {
+			"nothing is decided about what could not be read", own(orphan(both, Ownership{}, draft, v1), func(o *Orphan) { o.Err, o.Kept = errors.New("broken"), "x" }),
+			[]Removal{{Ruling: failed(errors.New("broken"))}},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(c.want, Remove(c.o), unseen, errText); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
+	}
+}

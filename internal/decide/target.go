@@ -1,0 +1,530 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/variantgen"
+)
+
+// Target is a target while a run is planned: what it is to have, what stands
+// there, and what was resolved for it.
+type Target struct {
+	depend.Target
+	Repo *Repository
+	// Wants are wanted and derived packages, by path below the target.
+	Wants map[string]*Want
+	// There are packages that stand there and that no variant makes, likewise.
+	There map[string]Present
+	// Err is why its packages cannot be decided about, Unread which of them
+	// cannot be told what they need.
+	Err, Unread error
+	// LockPath is the path of its lock's package, Paths those of the packages
+	// that are there, sorted.
+	LockPath string
+	Paths    []string
+	// Answer is what was resolved, nil where nothing was.
+	Answer *depend.Answer
+	Doubt  Doubt
+}
+
+// Present is a package that stands in a target, and what it brings and gives.
+type Present struct {
+	Package *krm.Package
+	APIs    []resolver.GVK
+	Outputs []variformv1alpha1.ManifestOutput
+}
+
+// Doubt is why an answer must not be other than the last one in this run.
+type Doubt struct {
+	Why string // "" for none
+	// Loss says that only what goes is in doubt: a requirement may be missing,
+	// not a version to choose from.
+	Loss bool
+}
+
+// Values is why values that changed are not to be trusted, "" where they are.
+func (d Doubt) Values() string {
+	if d.Loss {
+		return ""
+	}
+	return d.Why
+}
+
+// about are the changes of a lock that are in doubt.
+func (d Doubt) about(changes []depend.Change) []string {
+	var out []string
+	for _, c := range changes {
+		if d.Why != "" && (c.Gone || !d.Loss) {
+			out = append(out, c.String())
+		}
+	}
+	return out
+}
+
+// NewTarget is a folder of a Repository, "" for all of it.
+func NewTarget(r *Repository, dir string) *Target {
+	t := &Target{Repo: r, Wants: map[string]*Want{}, There: map[string]Present{}}
+	t.Namespace, t.Repository, t.Directory = r.Namespace, r.Name, dir
+	t.LockPath = t.Path(depend.LockPackage)
+	return t
+}
+
+// Path is where a package of the target stands in the Git repository.
+func (t *Target) Path(ref string) string { return t.Repo.Path(path.Join(t.Directory, ref)) }
+
+// In is the folder of a Repository that a package is in: its target.
+func In(r *Repository, pkg string) string {
+	return depend.In(r.Annotations[TargetsAnnotation], pkg)
+}
+
+// Below is a package's path below the target; false for one of another target.
+func (t *Target) Below(p string) (ref string, ok bool) {
+	pkg := t.Repo.Below(p)
+	dir := In(t.Repo, pkg)
+	return strings.TrimPrefix(strings.TrimPrefix(pkg, dir), "/"), dir == t.Directory
+}
+
+// TargetsAnnotation on a Repository says which of its folders are targets.
+const TargetsAnnotation = variformv1alpha1.TargetsAnnotation
+
+// SetPaths gives targets the paths of the packages that stand in them; those of
+// a repository are sorted into its targets once.
+func SetPaths(targets []*Target) {
+	type folder struct {
+		repo *Repository
+		dir  string
+	}
+	paths, seen := map[folder][]string{}, map[*Repository]bool{}
+	for _, t := range targets {
+		if r := t.Repo; !seen[r] {
+			seen[r] = true
+			for _, p := range r.Paths() {
+				at := folder{r, In(r, r.Below(p))}
+				paths[at] = append(paths[at], p)
+			}
+		}
+		t.Paths = paths[folder{t.Repo, t.Directory}]
+	}
+}
+
+// Foreign says whether a package is the target's and another's than this
+// manager's, and its path below the target.
+func (t *Target) Foreign(m Manager, p string) (ref string, ok bool) {
+	s := t.Repo.Package(p)
+	if !s.IsPublished() || m.Signed(s.Latest.Owner, t.Namespace) || p == t.LockPath {
+		return "", false
+	}
+	ref, ok = t.Below(p)
+	return ref, ok && t.Wants[ref] == nil
+}
+
+// Dropped says whether this manager made a package and its last answer has no
+// use for it any more, so that it may be one that was left where it is.
+func (t *Target) Dropped(m Manager, p string) (ref string, ok bool) {
+	s := t.Repo.Package(p)
+	if ref, ok = t.Below(p); !ok || p == t.LockPath || !s.IsPublished() || !m.Signed(s.Latest.Owner, t.Namespace) || t.Wants[ref] != nil {
+		return "", false
+	}
+	if t.Lock != nil && slices.ContainsFunc(t.Lock.Packages, func(l resolver.LockedPackage) bool { return l.Owner != "" && path.Join(l.Namespace, l.Name) == ref }) {
+		return "", false
+	}
+	return ref, !slices.ContainsFunc(t.Installations, func(i *variformv1alpha1.Installation) bool {
+		ns, here := t.Place(i)
+		return here && i.Spec.Target != "" && path.Join(ns, i.Name) == ref
+	})
+}
+
+// Leaves says whether a package that no answer names stays by its deletionPolicy:
+// what it was made for has gone, or has an answer that does without. It may also
+// be that the lock with that answer is not there yet.
+func (t *Target) Leaves(m Manager, policy, madeFor string) bool {
+	if policy != string(v1alpha1.DeletionOrphan) {
+		return false
+	}
+	for _, v := range t.Variants {
+		if v.ID() == madeFor {
+			return t.answered(v.Ref, v.Upstream.Version)
+		}
+	}
+	for _, p := range t.Repo.Paths() {
+		s := t.Repo.Package(p)
+		if ref, here := t.Below(p); here && (s.Open() != nil || s.IsPublished()) && s.NewestOwner() == string(m)+"/"+madeFor {
+			return t.answered(ref, "")
+		}
+	}
+	return true
+}
+
+// answered says whether the newest lock has a package, at a version where one is
+// given.
+func (t *Target) answered(ref, version string) bool {
+	return t.Lock != nil && slices.ContainsFunc(t.Lock.Packages, func(l resolver.LockedPackage) bool {
+		return path.Join(l.Namespace, l.Name) == ref && (version == "" || l.Version == version)
+	})
+}
+
+// Told is an output that an Installation gives as a parameter of the same name.
+func (t *Target) Told(o resolver.OutputRef) (string, bool) {
+	for _, i := range t.Installations {
+		ns, here := t.Place(i)
+		if v, ok := i.Spec.Parameters[o.Output]; ok && here && path.Join(ns, i.Name) == o.Instance {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Annotate reads what the Repository says about its targets.
+func (t *Target) Annotate() error {
+	var errs []error
+	a := t.Repo.Annotations
+	bad := func(key, word, form string) {
+		errs = append(errs, fmt.Errorf("Repository %s: annotation %s: %q must be %s", t.Repository, key, word, form))
+	}
+	for _, word := range words(a[variformv1alpha1.PlatformAnnotation]) {
+		name, version, ok := strings.Cut(word, "=")
+		if !ok || name == "" || version == "" {
+			bad(variformv1alpha1.PlatformAnnotation, word, "<name>=<version>, such as kubernetes=1.31.2")
+			continue
+		}
+		if t.Platform == nil {
+			t.Platform = map[string]string{}
+		}
+		t.Platform[name] = version
+	}
+	for _, word := range words(a[variformv1alpha1.APIsAnnotation]) {
+		at := strings.LastIndex(word, "/")
+		if at <= 0 || at == len(word)-1 {
+			bad(variformv1alpha1.APIsAnnotation, word, "<apiVersion>/<Kind>, such as cert-manager.io/v1/Issuer")
+			continue
+		}
+		t.APIs = append(t.APIs, resolver.GVK{APIVersion: word[:at], Kind: word[at+1:]})
+	}
+	return errors.Join(errs...)
+}
+
+// words are the parts of a list with commas.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+}
+
+// OneLock refuses targets that share a folder, seen through two Repositories.
+func OneLock(targets []*Target) {
+	first := map[Place]*Target{}
+	for _, t := range targets {
+		at := t.Repo.Place(t.LockPath)
+		o := first[at]
+		if o == nil {
+			first[at] = t
+			continue
+		}
+		err := fmt.Errorf("targets %s and %s are one folder of %s: a folder has one lock, so use one Repository for it, or folders apart", o.ID(), t.ID(), t.Repo.Git)
+		t.Err = errors.Join(t.Err, err)
+		if !strings.Contains(fmt.Sprint(o.Err), err.Error()) {
+			o.Err = errors.Join(o.Err, err)
+		}
+	}
+}
+
+// Uncertain says what of the answers must not be trusted in this run: hidden
+// says that an Installation or a Catalog may be among what could not be read,
+// unread counts inputs, and catalogue what was not read of the catalogue.
+func Uncertain(catalogue []error, hidden bool, unread int, sets []SetSize) Doubt {
+	parts := 0
+	for _, err := range catalogue {
+		// A version that is broken is one that nobody can have.
+		var broken interface{ BrokenVersion() string }
+		if !errors.As(err, &broken) {
+			parts++
+		}
+	}
+	switch {
+	case parts > 0:
+		return Doubt{Why: count.Of(parts, "part") + " of the catalogue could not be read"}
+	case hidden:
+		return Doubt{Why: "an Installation or a Catalog may be among what could not be read"}
+	case unread > 0:
+		return Doubt{count.Of(unread, "input") + " could not be read", true}
+	}
+	for _, s := range sets {
+		if s.Failed > 0 {
+			return Doubt{fmt.Sprintf("set %s/%s has %s that failed", s.Namespace, s.Name, count.Of(s.Failed, "target")), true}
+		}
+	}
+	return Doubt{}
+}
+
+// Derive makes wants of what the target needs beside those that are wanted;
+// upstream finds a resolved version among the Repositories.
+func (t *Target) Derive(upstream depend.UpstreamFunc) ([]*Want, error) {
+	list, err := t.Answer.Derive(upstream)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Want
+	for _, d := range list {
+		w := &Want{
+			Identity: Identity{t.Namespace, t.Repository, d.PackageVariant.Spec.Downstream.Package}, Name: d.PackageVariant.Name, Set: d.Set,
+			MadeFor: d.Owner, Derived: true, Needs: t.Answer.Requirers(d.Ref),
+			Target: t, Ref: d.Ref, Content: &Variant{d.PackageVariant},
+		}
+		t.Wants[d.Ref] = w
+		out = append(out, w)
+	}
+	return out, nil
+}
+
+// Conclude checks what was derived against what it turned out to be, sets the
+// order of wiring, and makes the target's lock. upstream is what a want's
+// upstream holds.
+func (t *Target) Conclude(upstream func(*Want) *Upstream) (*Want, error) {
+	var errs []error
+	when := time.Unix(0, 0).UTC()
+	lock := t.Answer.Lock
+	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+		w := t.Wants[ref]
+		up := upstream(w)
+		err := up.Err
+		if err == nil {
+			err = up.Offer.Err
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if up.When.After(when) {
+			when = up.When
+		}
+		if i := t.Answer.Resolution.Find(ref); i != nil && i.Digest != up.Offer.Package.Digest {
+			errs = append(errs, fmt.Errorf("%s %s was read as %s, and is %s in Repository %s: its tag has moved, or two places have it with different content",
+				i.Package, i.Version, i.Digest, up.Offer.Package.Digest, w.Upstream().Repo))
+		}
+		own(&lock.Spec, ref, up.Offer.APIs)
+	}
+	for _, l := range lock.Spec.Packages { // what others put there has owners of APIs too
+		ref := path.Join(l.Namespace, l.Name)
+		own(&lock.Spec, ref, t.There[ref].APIs)
+	}
+	if changes := t.Doubt.about(depend.Changed(t.Lock, &lock.Spec)); len(changes) > 0 {
+		errs = append(errs, fmt.Errorf("%s, so that this change is not trusted: %s", t.Doubt.Why, strings.Join(Limit(changes, 3), "; ")))
+	}
+	for _, c := range t.Clashes(upstream) {
+		errs = append(errs, c)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	t.levels()
+	content, err := NewLock(t, lock, when)
+	if err != nil {
+		return nil, err
+	}
+	pkg := path.Join(t.Directory, depend.LockPackage)
+	return &Want{
+		Identity: Identity{t.Namespace, t.Repository, pkg}, Name: variantgen.Name("lock", t.Repository, pkg),
+		MadeFor: t.ID(), Target: t, Ref: depend.LockPackage, Content: content,
+	}, nil
+}
+
+// own records the APIs that a package brings as its.
+func own(lock *resolver.Lock, ref string, apis []resolver.GVK) {
+	for _, g := range apis {
+		if lock.CustomResourceDefinitions == nil {
+			lock.CustomResourceDefinitions = map[string]string{}
+		}
+		lock.CustomResourceDefinitions[g.GroupKind()] = ref
+	}
+}
+
+// Clash is an API that two packages of a target bring.
+type Clash struct {
+	API, First, Second string // the packages' paths below the target
+}
+
+// Error says what to do about it.
+func (c Clash) Error() string {
+	return fmt.Sprintf("packages %s and %s both bring the API %s: a cluster has one of it, so remove one of the packages, or take a version of one that does not bring it", c.First, c.Second, c.API)
+}
+
+// BringsAPIs reports whether one of the target's variants brings an API.
+func (t *Target) BringsAPIs() bool {
+	return slices.ContainsFunc(t.Variants, func(v *depend.Variant) bool { return len(provided(v.Upstream)) > 0 })
+}
+
+// Clashes finds the APIs that two packages of a target bring: in one cluster
+// only one of them can have it (Crossplane's packages v2, "PackageLock").
+// Repositories that are no clusters have none.
+func (t *Target) Clashes(upstream func(*Want) *Upstream) []Clash {
+	if !t.Repo.Deployment {
+		return nil
+	}
+	owner := map[string]string{}
+	var out []Clash
+	claim := func(ref string, apis []resolver.GVK) {
+		for _, g := range apis {
+			api := g.GroupKind()
+			if o := owner[api]; o != "" && o != ref {
+				out = append(out, Clash{api, o, ref})
+				continue
+			}
+			owner[api] = ref
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(t.There)) {
+		claim(ref, t.There[ref].APIs)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+		if w := t.Wants[ref]; w.Upstream() != nil {
+			if up := upstream(w); up.Err == nil {
+				claim(ref, provided(up.Offer.Package))
+			}
+		}
+	}
+	return out
+}
+
+// Fail gives every wanted package of the target its reason.
+func (t *Target) Fail() {
+	for _, w := range t.Wants {
+		if w.Err == nil {
+			w.Err = t.Err
+		}
+	}
+}
+
+// levels gives each wanted package of an answered target its place in the order
+// of wiring: after those whose outputs it reads.
+func (t *Target) levels() {
+	res := t.Answer.Resolution
+	var level func(ref string, depth int) int
+	level = func(ref string, depth int) int {
+		w := t.Wants[ref]
+		if w == nil || depth > len(t.Wants) { // the resolver refuses cycles
+			return -1
+		}
+		if w.levelled {
+			return w.Level
+		}
+		n := 0
+		for _, o := range res.Reads(ref) {
+			n = max(n, level(o.Instance, depth+1)+1)
+			if r := t.Wants[o.Instance]; r != nil {
+				r.Read = true
+			}
+		}
+		w.Level, w.levelled = n, true
+		return n
+	}
+	for ref := range t.Wants {
+		level(ref, 0)
+	}
+}
+
+// Waves sorts wanted packages by their place in the order of wiring: those of a
+// wave read only what earlier ones give. Their order stays.
+func Waves(wants []*Want) [][]*Want {
+	var out [][]*Want
+	for _, w := range wants {
+		for len(out) <= w.Level {
+			out = append(out, nil)
+		}
+		out[w.Level] = append(out[w.Level], w)
+	}
+	return out
+}
+
+// Needed adds what the selected packages need, and the locks of their targets:
+// what is restricted to one variant is whole all the same.
+func Needed(selected, all []*Want) []*Want {
+	want, touched := map[*Want]bool{}, map[*Target]bool{}
+	var add func(w *Want)
+	add = func(w *Want) {
+		if want[w] {
+			return
+		}
+		want[w] = true
+		res := w.Resolution()
+		if res == nil {
+			return
+		}
+		t := w.Target
+		if i := res.Find(w.Ref); i != nil {
+			for _, b := range i.Bindings {
+				if d := t.Wants[path.Join(b.Namespace, b.Installation)]; d != nil && b.Installation != "" {
+					add(d)
+				}
+			}
+		}
+		for _, o := range res.Reads(w.Ref) { // what others map to it, too
+			if d := t.Wants[o.Instance]; d != nil {
+				add(d)
+			}
+		}
+		touched[t] = true
+	}
+	for _, w := range selected {
+		add(w)
+	}
+	for _, w := range all {
+		want[w] = want[w] || w.Lock() != nil && touched[w.Target]
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(w *Want) bool { return !want[w] })
+}
+
+// Managed are the packages that an action on one of them acts on as well: what
+// it needs and manages (Porter PEP003, "invoke").
+func (w *Want) Managed() []*Want {
+	if w.Resolution() == nil {
+		return nil
+	}
+	var out []*Want
+	for _, ref := range w.Target.Answer.Invokes(w.Ref) {
+		if d := w.Target.Wants[ref]; d != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Collide marks wants that would write to one folder, or one inside the other's:
+// several Repositories may show the same folder of a Git repository, under other
+// names, directories or branches, and refs are by folder. where gives each one's
+// place, false where its repository is not there.
+func Collide(wants []*Want, where func(*Want) (Place, bool)) {
+	at := map[Place][]*Want{}
+	for _, w := range wants {
+		if k, ok := where(w); ok {
+			at[k] = append(at[k], w)
+		}
+	}
+	for _, w := range wants {
+		k, ok := where(w)
+		for _, o := range at[k] {
+			if ok && o != w && w.Err == nil {
+				w.Err = Stalled("spec.downstream: PackageVariant %s/%s (Repository %s) makes the same folder %q of %s: remove one of the two, or give one another package",
+					o.Namespace, o.Name, o.Repository, k.Name, k.Git)
+			}
+		}
+		for dir := path.Dir(k.Name); ok && dir != "." && dir != "/"; dir = path.Dir(dir) {
+			for _, outer := range at[Place{k.Git, dir}] {
+				const text = "spec.downstream: folder %q lies inside %q, and PackageVariant %s/%s makes %s: give one of them another package"
+				w.Err = Stalled(text, k.Name, dir, outer.Namespace, outer.Name, "the outer one")
+				if outer.Err == nil {
+					outer.Err = Stalled(text, k.Name, dir, w.Namespace, w.Name, "the inner one")
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package decide
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	"github.com/variform/variform/api"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/injection"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/resolver"
+)
+
+// ManifestFile is where a package's PackageManifest stands.
+const ManifestFile = "package.yaml"
+
+// Upstream is an upstream package at the revision that a variant names, in Git
+// or in a registry. Shared by all variants that name it: read only.
+type Upstream struct {
+	Err       error // why it could not be read
+	Repo      *Repository
+	Path      string             // folder of the Git repository; package of the registry
+	Workspace string             // the last part of Porch's name of the revision
+	Lock      *kptfilev1.Locator // as Kptfiles record it
+	Content   string             // what it holds: a Git tree, or the image's digest
+	When      time.Time          // the commit's time, or when the image says that it was made
+	Package   *krm.Package
+	Points    []injection.Point
+	Functions []string
+	Offer     *Offer
+}
+
+// Ref is the tag, branch or commit, or the image's tag or digest.
+func (u *Upstream) Ref() string { return u.Lock.Git.Ref }
+
+// String names the upstream for people: repo/package@ref.
+func (u *Upstream) String() string { return u.Repo.Name + "/" + u.Path + "@" + u.Ref() }
+
+// PorchName is Porch's name of the upstream's package revision.
+func (u *Upstream) PorchName(pkg string) string { return PorchName(u.Repo.Name, pkg, u.Workspace) }
+
+// Kptfile is what a Kptfile says about it; old is what it said so far.
+func (u *Upstream) Kptfile(old *kptfilev1.Upstream) *kptfilev1.Upstream {
+	git := u.Lock.Git
+	out := &kptfilev1.Upstream{Type: u.Lock.Type, Git: &kptfilev1.Git{Repo: git.Repo, Directory: git.Directory, Ref: git.Ref}}
+	if old != nil {
+		out.UpdateStrategy = old.UpdateStrategy
+	}
+	return out
+}
+
+// Offer is what a package's manifest and its content say to the resolver.
+type Offer struct {
+	Package *resolver.Package
+	Outputs []variformv1alpha1.ManifestOutput
+	Inputs  map[string]variformv1alpha1.ManifestInput // by "parameters.x" and "credentials.x"
+	APIs    []resolver.GVK
+	Err     error
+}
+
+// ReadOffer reads a package; fallback names it where it has no manifest.
+func ReadOffer(p *krm.Package, fallback, tag, digest string) (o Offer) {
+	o.Package = &resolver.Package{Package: fallback}
+	if f, ok := p.Read(ManifestFile); ok {
+		obj, report := api.Parse(f.Data, api.WithFile(ManifestFile))
+		if o.Err = report.Err(); o.Err != nil {
+			return o
+		}
+		m, ok := obj.(*variformv1alpha1.PackageManifest)
+		if !ok {
+			o.Err = fmt.Errorf("%s holds no PackageManifest", ManifestFile)
+			return o
+		}
+		o.manifest(m)
+	}
+	o.Package.Version = depend.Version(o.Package.Version, tag, digest)
+	o.Package.Tag, o.Package.Digest = tag, digest
+	o.APIs = depend.APIs(p)
+	for _, g := range o.APIs {
+		if !slices.ContainsFunc(o.Package.Provides, func(p resolver.Provide) bool { return p.GVK != nil && *p.GVK == g }) {
+			o.Package.Provides = append(o.Package.Provides, resolver.Provide{GVK: &g})
+		}
+	}
+	return o
+}
+
+func (o *Offer) manifest(m *variformv1alpha1.PackageManifest) {
+	manifest := resolver.FromManifest(m)
+	o.Package, o.Outputs = &manifest, m.Spec.Outputs
+	o.Inputs = map[string]variformv1alpha1.ManifestInput{}
+	for _, i := range m.Spec.Parameters {
+		o.Inputs["parameters."+i.Name] = i
+	}
+	for _, i := range m.Spec.Credentials {
+		o.Inputs["credentials."+i.Name] = i
+	}
+}
+
+// Unset are the required inputs that nothing gives and that have a place, by
+// "parameters.x" and "credentials.x", sorted.
+func (o *Offer) Unset(assigned map[string]bool) []string {
+	var out []string
+	for field, in := range o.Inputs {
+		if in.To != nil && in.Default == nil && (in.Required == nil || *in.Required) && !assigned[field] {
+			out = append(out, field)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// provided are the APIs that a package brings.
+func provided(p *resolver.Package) []resolver.GVK {
+	var out []resolver.GVK
+	for _, o := range p.Provides {
+		if o.GVK != nil {
+			out = append(out, *o.GVK)
+		}
+	}
+	return out
+}

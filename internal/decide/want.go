@@ -1,0 +1,211 @@
+package decide
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/resolver"
+)
+
+// Want is one package that a run makes and keeps up to date.
+type Want struct {
+	Identity
+	Name string // the PackageVariant's
+	Set  string // that generated it, "" for none
+	// MadeFor is the <namespace>/<name> of the PackageVariant that it was first
+	// made for, "" for what was asked for by itself; of a lock, its target.
+	MadeFor string
+	// Derived says that no one wrote the variant: its target needs it, and Needs
+	// are those that do, for people.
+	Derived bool
+	Needs   []string
+	// Err is why it cannot be made beside the others; nil for most.
+	Err error
+	// Invoked says that it is to be rendered again.
+	Invoked bool
+	// Target is the one that it is part of, Ref its path below that, Level its
+	// place in the order of wiring; Read says that others read its outputs.
+	Target *Target
+	Ref    string
+	Level  int
+	Read   bool
+
+	Content Content
+
+	levelled bool
+}
+
+// Content is what a wanted package is made of. It is a closed sum: a *Variant
+// of an upstream, or the *Lock of a target.
+type Content interface{ content() }
+
+// Variant is a package that is made of an upstream.
+type Variant struct{ Object *v1alpha1.PackageVariant }
+
+func (*Variant) content() {}
+func (*Lock) content()    {}
+
+// Variant is what is made of an upstream, nil for a lock.
+func (w *Want) Variant() *v1alpha1.PackageVariant {
+	if v, ok := w.Content.(*Variant); ok {
+		return v.Object
+	}
+	return nil
+}
+
+// Lock is the lock that is wanted, nil for a variant.
+func (w *Want) Lock() *Lock {
+	l, _ := w.Content.(*Lock)
+	return l
+}
+
+// Upstream is what the variant names; nil for a lock.
+func (w *Want) Upstream() *v1alpha1.Upstream {
+	if pv := w.Variant(); pv != nil {
+		return pv.Spec.Upstream
+	}
+	return nil
+}
+
+// adoption says whether packages that others made are taken over.
+func (w *Want) adoption() v1alpha1.AdoptionPolicy {
+	if pv := w.Variant(); pv != nil {
+		return pv.Spec.AdoptionPolicy
+	}
+	return ""
+}
+
+// DeletionPolicy is what is to become of the package once nobody wants it; ""
+// is delete.
+func (w *Want) DeletionPolicy() v1alpha1.DeletionPolicy {
+	pv := w.Variant()
+	if pv == nil || pv.Spec.DeletionPolicy == v1alpha1.DeletionDelete {
+		return ""
+	}
+	return pv.Spec.DeletionPolicy
+}
+
+// TargetName is the name of the target that it is in, its Repository's where it
+// is in none.
+func (w *Want) TargetName() string {
+	if w.Target == nil {
+		return w.Repository
+	}
+	return w.Target.Name()
+}
+
+// Called reports whether a name means it: the variant's, repository/package, its
+// set, its Repository, its target or its package.
+func (w *Want) Called(name string) bool {
+	return slices.Contains([]string{w.Name, w.Identity.String(), w.Set, w.Repository, w.Package, w.TargetName()}, name)
+}
+
+// Resolution is what was resolved for its target, nil where nothing was.
+func (w *Want) Resolution() *resolver.Resolution {
+	if w.Target == nil || w.Target.Answer == nil {
+		return nil
+	}
+	return w.Target.Answer.Resolution
+}
+
+// Lock is a target's lock, made as a package of its own beside the variants that
+// it covers.
+type Lock struct {
+	Document *variformv1alpha1.PackageLock
+	Digest   string    // of Document
+	When     time.Time // of the newest commit among what it was made of
+	// Newest is the lock that is there, Placed the one that was approved; nil for none.
+	Newest, Placed *resolver.Lock
+}
+
+// NewLock takes a target's answer as it is to stand in Git.
+func NewLock(t *Target, doc *variformv1alpha1.PackageLock, when time.Time) (*Lock, error) {
+	doc.Annotations = map[string]string{"config.kubernetes.io/local-config": "true"}
+	data, err := json.Marshal(doc) // its YAML costs far more, and is for what is written
+	return &Lock{Document: doc, Digest: Digest(string(data)), When: when, Newest: t.Lock, Placed: t.Placed}, err
+}
+
+// Differs lists what is other than in the lock that a revision holds, nil for none.
+func (l *Lock) Differs(from *Revision) []depend.Change {
+	old := l.Newest
+	switch {
+	case from == nil:
+		old = nil
+	case from.Number > 0:
+		old = l.Placed
+	}
+	return depend.Changed(old, &l.Document.Spec)
+}
+
+// maxReasons bounds how many lines are given as reasons.
+const maxReasons = 20
+
+func (l *Lock) reasons(from *Revision) []string {
+	var lines []string
+	for _, c := range l.Differs(from) {
+		lines = append(lines, c.String())
+	}
+	if len(lines) > 0 {
+		return Limit(lines, maxReasons)
+	}
+	return []string{"the lock is not what was resolved: it was changed by hand, or written by another version of variform"}
+}
+
+// edited says whether a revision of the lock, made for this very answer, has
+// another by now.
+func (l *Lock) edited(from *Revision) bool {
+	have := l.Newest
+	if from.Number > 0 {
+		have = l.Placed
+	}
+	return have != nil && !SameLock(have, &l.Document.Spec)
+}
+
+// SameLock compares what two locks say; a list that is empty is one that is not
+// there.
+func SameLock(a, b *resolver.Lock) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// StalledError is a failure that goes away only when a person acts.
+type StalledError struct{ error }
+
+// Unwrap is the cause.
+func (s StalledError) Unwrap() error { return s.error }
+
+// Stall marks a failure; nil stays nil.
+func Stall(err error) error {
+	if err == nil {
+		return nil
+	}
+	return StalledError{err}
+}
+
+// Stalled makes a failure that needs a person.
+func Stalled(format string, args ...any) error { return StalledError{fmt.Errorf(format, args...)} }
+
+// IsStalled reports whether a failure needs a person.
+func IsStalled(err error) bool {
+	var s StalledError
+	return errors.As(err, &s)
+}
+
+// Limit cuts a list for people.
+func Limit(list []string, n int) []string {
+	if len(list) <= n {
+		return list
+	}
+	return append(list[:n:n], fmt.Sprintf("and %d more", len(list)-n))
+}
+
+func joined(list []string) string { return strings.Join(list, ", ") }

@@ -1,0 +1,80 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
+)
+
+// Shown is everything that waits for a person, in classes.
+type Shown struct {
+	Report *review.Report
+	// Revisions are the members by the names that the report has for them.
+	Revisions map[string]*reconcile.Shown
+	// Problems are what could not be read, or not be shown whole.
+	Problems []error
+}
+
+// Show groups what is open.
+func Show(ctx context.Context, e *reconcile.Engine) (*Shown, error) {
+	open, problems, err := e.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Shown{Revisions: map[string]*reconcile.Shown{}, Problems: problems}
+	changes := make([]review.Change, 0, len(open))
+	for _, r := range open {
+		change := r.Change()
+		if _, taken := s.Revisions[change.Variant]; taken {
+			change.Variant += "/" + r.Workspace
+		}
+		s.Revisions[change.Variant] = r
+		changes = append(changes, change)
+		for _, w := range r.Warnings {
+			s.Problems = append(s.Problems, fmt.Errorf("%s: %s", r.Identity, w))
+		}
+	}
+	s.Report, err = review.Classify(changes)
+	return s, err
+}
+
+// ErrClass says that a class cannot be decided as it was shown.
+var ErrClass = errors.New("the class is not what was shown")
+
+// classError is an ErrClass with its reason.
+type classError struct{ error }
+
+func (classError) Is(target error) bool { return target == ErrClass }
+
+// Classes are the commits to decide for the classes with these IDs, together:
+// each exactly as it was shown, or none of them. Members that the decision does
+// not apply to, a Draft among what is to be rejected, are left out.
+func (s *Shown) Classes(d decide.Verb, ids ...string) (map[decide.RevisionID]string, error) {
+	expect := map[decide.RevisionID]string{}
+	var errs []error
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		class := s.Report.Find(id)
+		if class == nil {
+			errs = append(errs, fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again", id))
+			continue
+		}
+		n := len(expect)
+		for _, m := range class.Members {
+			if r := s.Revisions[m]; d.Applies(r.Phase) {
+				expect[decide.RevisionID{Identity: r.Identity, Workspace: r.Workspace}] = r.Commit
+			}
+		}
+		if len(expect) == n {
+			errs = append(errs, fmt.Errorf("class %s has nothing to %s", id, d))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, classError{errors.Join(append(errs, s.Problems...)...)}
+	}
+	return expect, nil
+}

@@ -1,0 +1,169 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/internal/source"
+)
+
+func TestManager(t *testing.T) {
+	for name, tc := range map[string]struct {
+		manager string
+		prune   bool
+		want    string
+		err     string
+	}{
+		"Named":        {manager: "prod", want: "prod"},
+		"NamedPrune":   {manager: "prod", prune: true, want: "prod"},
+		"Unnamed":      {want: "variform"},
+		"UnnamedPrune": {prune: true, err: "--manager variform"},
+		"NoName":       {manager: "Prod/1", err: `manager "Prod/1"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Manager(&source.Fleet{Manager: tc.manager}, tc.prune)
+			if got != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("got %q, %v; want %q, %q", got, err, tc.want, tc.err)
+			}
+		})
+	}
+}
+
+func TestClasses(t *testing.T) {
+	id := func(repo string) decide.RevisionID {
+		return decide.RevisionID{Identity: decide.Identity{Namespace: "default", Repository: repo, Package: "web"}, Workspace: "w"}
+	}
+	shown := &Shown{
+		Report:    &review.Report{Classes: []review.Class{{ID: "A", Members: []string{"c1/web", "c2/web"}}, {ID: "B", Members: []string{"c3/web"}}}},
+		Revisions: map[string]*reconcile.Shown{},
+		Problems:  []error{errors.New("c9 cannot be read")},
+	}
+	for repo, phase := range map[string]lifecycle.Phase{"c1": lifecycle.Draft, "c2": lifecycle.Proposed, "c3": lifecycle.Draft} {
+		shown.Revisions[repo+"/web"] = &reconcile.Shown{Identity: id(repo).Identity, Workspace: "w", Phase: phase, Commit: "commit of " + repo}
+	}
+	for name, tc := range map[string]struct {
+		d    decide.Verb
+		ids  []string
+		want []string // repositories
+		err  []string
+	}{
+		"One":         {d: decide.Approve, ids: []string{"A"}, want: []string{"c1", "c2"}},
+		"Two":         {d: decide.Approve, ids: []string{"A", "B"}, want: []string{"c1", "c2", "c3"}},
+		"Twice":       {d: decide.Approve, ids: []string{"B", "B"}, want: []string{"c3"}},
+		"Changed":     {d: decide.Approve, ids: []string{"A", "gone"}, err: []string{"no class gone", "review again", "c9 cannot be read"}},
+		"Prefix":      {d: decide.Approve, ids: []string{""}, err: []string{"no class"}},
+		"NotInOne":    {d: decide.Reject, ids: []string{"A"}, want: []string{"c2"}},
+		"NotInAny":    {d: decide.Reject, ids: []string{"A", "B"}, err: []string{"class B has nothing to reject"}},
+		"AllWrongOf2": {d: decide.Approve, ids: []string{"x", "y"}, err: []string{"no class x", "no class y"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := shown.Classes(tc.d, tc.ids...)
+			if errors.Is(err, ErrClass) != (tc.err != nil) {
+				t.Fatalf("got %v", err)
+			}
+			for _, want := range tc.err {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			var want map[decide.RevisionID]string
+			for _, repo := range tc.want {
+				if want == nil {
+					want = map[decide.RevisionID]string{}
+				}
+				want[id(repo)] = "commit of " + repo
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// read is the fleet of a folder with one file of three documents.
+func read(t *testing.T) *source.Fleet {
+	t.Helper()
+	dir := t.TempDir()
+	text := "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: c1, labels: {env: prod}}\nspec: {type: git, git: {repo: /none}}\n---\n" +
+		"apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata: {name: web}\nspec:\n  upstream: {repo: c, package: web, revision: v1}\n  targets:\n  - repositories: [{name: c1}]\n---\n" +
+		"apiVersion: config.porch.kpt.dev/v1alpha1\nkind: PackageVariant\nmetadata: {name: own}\nspec:\n  upstream: {repo: c, package: web, revision: v1}\n  downstream: {repo: c1, package: own}\n---\n" +
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
+	if err := os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := source.Read(context.Background(), dir, source.Options{})
+	if err != nil || len(f.Problems) > 0 {
+		t.Fatal(err, f.Problems)
+	}
+	return f
+}
+
+func TestLocate(t *testing.T) {
+	f, bad := read(t), errors.New("bad")
+	item := func(set, name string, pv *v1alpha1.PackageVariant) *reconcile.Item {
+		return &reconcile.Item{Identity: decide.Identity{Namespace: "default"}, Set: set, Name: name, Variant: pv, Err: bad}
+	}
+	pv := &v1alpha1.PackageVariant{}
+	p := &reconcile.Plan{
+		Sets:  []*reconcile.SetStatus{{Set: observe.Set{Namespace: "default", Name: "web", Failures: []error{bad}}}, {Set: observe.Set{Namespace: "default", Name: "elsewhere", Failures: []error{bad}}}},
+		Items: []*reconcile.Item{item("web", "web-c1-web", pv), item("", "own", pv), item("", "gone", nil), {Variant: pv}},
+		Problems: []error{
+			&observe.RepositoryError{Namespace: "default", Name: "c1", Err: bad}, bad,
+		},
+	}
+	Locate(f, p)
+	var got []string
+	add := func(err error) {
+		if err == nil {
+			got = append(got, "nothing")
+			return
+		}
+		at, message := PlaceOf(err)
+		if !errors.Is(err, bad) && !errors.As(err, new(*observe.RepositoryError)) {
+			t.Errorf("%v hides its cause", err)
+		}
+		got = append(got, at.String()+"|"+message)
+	}
+	for _, s := range p.Sets {
+		add(s.Failures[0])
+	}
+	for _, i := range p.Items {
+		add(i.Err)
+	}
+	for _, err := range p.Problems {
+		add(err)
+	}
+	want := []string{"fleet.yaml:6|bad", "|bad", "fleet.yaml:6|bad", "fleet.yaml:14|bad", "|bad", "nothing", "fleet.yaml:1|Repository default/c1: bad", "|bad"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("places (-want +got):\n%s", diff)
+	}
+}
+
+func TestWanted(t *testing.T) {
+	got, err := Wanted(read(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Repositories) != 1 || len(got.Sets) != 1 || len(got.Variants) != 1 || got.Context == nil {
+		t.Errorf("got %+v", got)
+	}
+	var objects []string
+	for i, o := range got.Objects {
+		objects = append(objects, o.Kind+" "+o.Name+" "+got.ContextObjects[i].Origin)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap settings fleet.yaml:21"}, objects); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,176 @@
+package gitrepo
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+)
+
+// quietGit is configuration for a git that serves a local repository: whatever
+// that one's own says, no program of its choice is run. Its author may be that of
+// a management directory, and not the user.
+var quietGit = []string{
+	"core.hooksPath=" + os.DevNull,
+	"core.alternateRefsCommand=true",
+	"gc.recentObjectsHook=",
+
+	"core.fsmonitor=false",
+	"gc.auto=0",
+
+	"receive.autogc=false",
+	"maintenance.auto=false",
+	"receive.denyCurrentBranch=refuse", // to update a work tree runs its filters
+}
+
+// localTransport runs git for a local repository.
+type localTransport struct{}
+
+// NewUploadPackSession implements transport.Transport. It gives refs alone: objects
+// are read from their files.
+func (localTransport) NewUploadPackSession(ep *transport.Endpoint, _ transport.AuthMethod) (transport.UploadPackSession, error) {
+	return &localSession{path: ep.Path, service: "upload-pack"}, nil
+}
+
+// NewReceivePackSession implements transport.Transport.
+func (localTransport) NewReceivePackSession(ep *transport.Endpoint, _ transport.AuthMethod) (transport.ReceivePackSession, error) {
+	return &localSession{path: ep.Path, service: "receive-pack"}, nil
+}
+
+// localSession is one git of a service.
+type localSession struct {
+	path    string
+	service string
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Reader
+	said    bytes.Buffer
+	adv     *packp.AdvRefs
+	done    bool
+}
+
+// localDelay is for a git that was stopped to go.
+const localDelay = 200 * time.Millisecond
+
+func (s *localSession) start(ctx context.Context) error {
+	var args []string
+	for _, c := range quietGit {
+		args = append(args, "-c", c)
+	}
+	s.cmd = exec.CommandContext(ctx, "git", append(args, s.service, s.path)...)
+	s.cmd.WaitDelay = localDelay
+	s.cmd.Stderr = &s.said
+	in, err := s.cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	s.in, s.out = in, bufio.NewReader(out)
+	return s.cmd.Start()
+}
+
+// AdvertisedReferences implements transport.Session.
+func (s *localSession) AdvertisedReferences() (*packp.AdvRefs, error) {
+	return s.AdvertisedReferencesContext(context.Background())
+}
+
+// AdvertisedReferencesContext implements transport.Session.
+func (s *localSession) AdvertisedReferencesContext(ctx context.Context) (*packp.AdvRefs, error) {
+	if s.adv != nil {
+		return s.adv, nil
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, fmt.Errorf("running git %s: %w", s.service, err)
+	}
+	adv := packp.NewAdvRefs()
+	err := adv.Decode(s.out)
+	if err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
+		_ = s.Close()
+		if said := strings.TrimSpace(s.said.String()); said != "" {
+			err = errors.New(strings.Map(printable, said))
+		}
+		return nil, fmt.Errorf("git %s: %w", s.service, err)
+	}
+	s.adv = adv
+	return adv, nil
+}
+
+// ReceivePack implements transport.ReceivePackSession.
+func (s *localSession) ReceivePack(ctx context.Context, req *packp.ReferenceUpdateRequest) (*packp.ReportStatus, error) {
+	if _, err := s.AdvertisedReferencesContext(ctx); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(req.Encode(s.in), s.in.Close()); err != nil {
+		return nil, err
+	}
+	s.done = true
+	var r io.Reader = s.out
+	if req.Capabilities.Supports(capability.Sideband64k) {
+		d := sideband.NewDemuxer(sideband.Sideband64k, r)
+		d.Progress = req.Progress
+		r = d
+	}
+	report := packp.NewReportStatus()
+	if err := report.Decode(r); err != nil {
+		return nil, err
+	}
+	return report, report.Error()
+}
+
+// UploadPack implements transport.UploadPackSession.
+func (s *localSession) UploadPack(context.Context, *packp.UploadPackRequest) (*packp.UploadPackResponse, error) {
+	return nil, errKind(ErrUnsupported, "the objects of %q are read from its files", s.path)
+}
+
+// Close implements io.Closer. A git that was asked nothing is told so.
+func (s *localSession) Close() error {
+	if s.cmd == nil || s.cmd.Process == nil {
+		return nil
+	}
+	if !s.done {
+		s.done = true
+		_, _ = s.in.Write([]byte("0000"))
+		_ = s.in.Close()
+	}
+	_, _ = io.Copy(io.Discard, s.out)
+	_ = s.cmd.Wait() // what it had to say was said
+	s.cmd = nil
+	return nil
+}
+
+// guards are the hooks with which a repository refuses what is pushed.
+var guards = []string{"pre-receive", "update", "reference-transaction", "proc-receive"}
+
+// guarded says which hook of a local repository would judge a push, "" for none.
+// Hooks are not run, and one that may protect a branch is not passed by.
+func (d *gitDirs) guarded() string {
+	dirs := []string{filepath.Join(d.common, "hooks")}
+	if d.hooks != "" {
+		dirs = append(dirs, d.hooks)
+	}
+	for _, dir := range dirs {
+		for _, name := range guards {
+			st, err := os.Stat(filepath.Join(dir, name))
+			if err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return filepath.Join(dir, name)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,158 @@
+package injection
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/internal/yamltree"
+)
+
+// Object is a candidate for injection. Node is only read, and must not change
+// while the Context is in use.
+type Object struct {
+	Node   *yaml.RNode
+	Origin string // where it comes from, for messages: a file, an item; may be ""
+}
+
+// Context is an index of candidate objects by namespace, group, version, kind
+// and name. It is built once and safe for concurrent use; nil is an empty one.
+type Context struct {
+	objects map[key]*entry
+	kinds   map[key]bool // keys without a name
+}
+
+type key struct{ namespace, group, version, kind, name string }
+
+type entry struct {
+	Object
+	key  key
+	once sync.Once
+	body body
+}
+
+// body is the part of an object that is injected.
+type body struct {
+	value  *yaml.Node
+	digest string
+	err    error
+}
+
+// NewContext indexes objects. Two objects with one identity are an error that
+// names both, as is an object without apiVersion, kind or name; all of them
+// are listed. An empty namespace counts as api.DefaultNamespace.
+func NewContext(objects []Object) (*Context, error) {
+	c := &Context{objects: make(map[key]*entry, len(objects)), kinds: map[key]bool{}}
+	var errs []error
+	for i := range objects {
+		o := objects[i]
+		k := keyOf(o.Node)
+		if k.version == "" || k.kind == "" || k.name == "" {
+			errs = append(errs, fmt.Errorf("context object %sneeds apiVersion, kind and metadata.name", o.origin()))
+			continue
+		}
+		if old, ok := c.objects[k]; ok {
+			errs = append(errs, fmt.Errorf("context object %s stands twice, %sand %s; keep one", k, old.origin(), strings.TrimSpace(o.origin())))
+			continue
+		}
+		c.objects[k] = &entry{Object: o, key: k}
+		k.name = ""
+		c.kinds[k] = true
+	}
+	return c, errors.Join(errs...)
+}
+
+func (o Object) origin() string {
+	if o.Origin == "" {
+		return ""
+	}
+	return "(" + o.Origin + ") "
+}
+
+// Len is the number of objects.
+func (c *Context) Len() int {
+	if c == nil {
+		return 0
+	}
+	return len(c.objects)
+}
+
+func (c *Context) has(k key) bool {
+	k.name = ""
+	return c != nil && c.kinds[k]
+}
+
+func (c *Context) get(k key) *entry {
+	if c == nil {
+		return nil
+	}
+	return c.objects[k]
+}
+
+func keyOf(n *yaml.RNode) key {
+	root := n.YNode()
+	group, version := splitAPIVersion(yamltree.Text(root, "apiVersion"))
+	return key{
+		namespace: api.NamespaceOr(yamltree.Text(root, "metadata", "namespace")),
+		group:     group, version: version, kind: yamltree.Text(root, "kind"),
+		name: yamltree.Text(root, "metadata", "name"),
+	}
+}
+
+func splitAPIVersion(s string) (group, version string) {
+	if g, v, ok := strings.Cut(s, "/"); ok {
+		return g, v
+	}
+	return "", s
+}
+
+// String is the object's identity for people.
+func (k key) String() string {
+	kind := k.kind + "." + k.version
+	if k.group != "" {
+		kind += "." + k.group
+	}
+	return fmt.Sprintf("%s %s/%s", kind, k.namespace, k.name)
+}
+
+// isSecret says whether the kind is core's Secret.
+func (k key) isSecret() bool { return api.IsSecret(k.group, k.kind) }
+
+// field names the part of a kind that is injected: Porch's PackageVariant
+// design has data for ConfigMaps and spec for the rest; a Secret, where one is
+// allowed, has data.
+func (k key) field() string {
+	if k.isSecret() || k.group == "" && k.kind == "ConfigMap" {
+		return "data"
+	}
+	return "spec"
+}
+
+// read returns the injected part of the object and its digest, made once.
+func (e *entry) read() body {
+	e.once.Do(func() { e.body = e.load() })
+	return e.body
+}
+
+func (e *entry) load() body {
+	field := e.key.field()
+	value := yamltree.Child(e.Node.YNode(), field)
+	if value == nil {
+		return body{err: fmt.Errorf("field %q not found in resource %q", field, e.key.name)}
+	}
+	plain, err := yamltree.Plain(value)
+	if err != nil {
+		return body{err: fmt.Errorf("field %q of resource %q: %w", field, e.key.name, err)}
+	}
+	h := sha256.New()
+	if err := yamltree.WriteCanonical(h, plain); err != nil {
+		return body{err: err}
+	}
+	return body{value: plain, digest: "sha256:" + hex.EncodeToString(h.Sum(nil))}
+}

@@ -1,0 +1,69 @@
+package merge
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// spellings are pairs of texts for one value.
+var spellings = map[string][2]string{
+	"hexadecimal": {"0x10", "16"},
+	"octal":       {"010", "8"},
+	"underscores": {"1_000", "1000"},
+	"a boolean":   {"True", "true"},
+	"zeros":       {"1.50", "1.5"},
+	"null":        {"~", "null"},
+	"quotes":      {"a", "'a'"},
+	"a map":       {"{a: 0x1, b: ~}", "{b: null, a: 1}"},
+	"a list":      {"[0x1, ~]", "[1, null]"},
+}
+
+// TestSpelling holds that a value which upstream only writes another way is no
+// change: it takes nothing from what local has there, it is no conflict, and a
+// file that stays as it was is not counted as changed.
+func TestSpelling(t *testing.T) {
+	object := func(v, w string) string {
+		return "apiVersion: x.io/v1\nkind: X\nmetadata:\n  name: a\nspec:\n  v: " + v + "\n  w: " + w + "\n"
+	}
+	for name, v := range spellings {
+		for what, local := range map[string]string{
+			"local changed the value":    object("local", "1"),
+			"local changed another":      object(v[0], "2"),
+			"local removed the value":    "apiVersion: x.io/v1\nkind: X\nmetadata:\n  name: a\nspec:\n  w: 1\n",
+			"local writes it upstream's": object(v[1], "2"),
+		} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				res, err := Packages(pkg(t, "-- r.yaml --\n"+object(v[0], "1")), pkg(t, "-- r.yaml --\n"+object(v[1], "1")), pkg(t, "-- r.yaml --\n"+local), Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff("-- r.yaml --\n"+local, textOf(t, res.Package)); diff != "" {
+					t.Errorf("merged (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff([]string(nil), conflictLines(res)); diff != "" || res.Stats.FilesChanged != 0 {
+					t.Errorf("%d files changed, conflicts (-want +got):\n%s", res.Stats.FilesChanged, diff)
+				}
+			})
+		}
+	}
+}
+
+// TestSpellingOfItems holds that an item of a list is found again where one
+// side writes it another way.
+func TestSpellingOfItems(t *testing.T) {
+	list := func(items string) string {
+		return "apiVersion: x.io/v1\nkind: X\nmetadata:\n  name: a\nspec:\n  l:" + items + "\n"
+	}
+	runCases(t, map[string]mergeCase{
+		"upstream writes one another way, local adds one": {
+			base: list("\n  - 0x10\n  - b"), upstream: list("\n  - 16\n  - b"), local: list("\n  - 0x10\n  - b\n  - c"), want: list("\n  - 0x10\n  - b\n  - c"),
+		},
+		"both do what the other did": {
+			base: list("\n  - 1_000\n  - b"), upstream: list("\n  - 1000\n  - b\n  - c"), local: list("\n  - 1e3\n  - b"), want: list("\n  - 1e3\n  - b\n  - c"),
+		},
+		"upstream removes it, local writes it another way": {
+			base: list("\n  - a\n  - 0x10\n  - b"), upstream: list("\n  - a\n  - b"), local: list("\n  - a\n  - 16\n  - b"), want: list("\n  - a\n  - b"),
+		},
+	})
+}

@@ -1,0 +1,423 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/variantgen"
+)
+
+// This file reads what single decisions ask for beside the tips of revisions:
+// what folders hold, what Kptfiles say. It is read where it is needed, since
+// most runs decide without it.
+
+// FetchTrees brings, in one request a repository, the commits whose folders
+// ReadTrees compares, where what they hold is not known yet.
+func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
+	set := fetchSet{}
+	for _, w := range wants {
+		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		if repo == nil || repo.Err != nil || repo.Git == nil {
+			continue
+		}
+		p := repo.Package(repo.Path(w.Package))
+		if p.Open() == nil && len(p.Surplus) == 0 {
+			continue
+		}
+		for _, commit := range []decide.Hash{repo.Head, latestCommit(p)} {
+			if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(commit), p.Path); !known {
+				set.commit(repo, commit)
+			}
+		}
+	}
+	set.run(ctx, r.ioLimit())
+}
+
+func latestCommit(p *decide.Package) decide.Hash {
+	if p.Latest == nil {
+		return decide.Hash{}
+	}
+	return p.Latest.Ref.Commit
+}
+
+// ReadTrees finds what the folder of a wanted package holds at the registered
+// branch, and where that tells nothing, at its latest Published revision and its
+// open ones. One caller at a time for each package.
+func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) error {
+	if p.Open() == nil && len(p.Heads()) > 0 {
+		return nil
+	}
+	there, err := repo.learn(ctx, p, repo.Head)
+	if err != nil || there.IsZero() || p.Open() == nil {
+		return err
+	}
+	published, err := repo.learn(ctx, p, latestCommit(p))
+	if err != nil || there == published {
+		return err
+	}
+	for _, h := range p.Revisions {
+		if h.Phase.Open() {
+			if _, err := repo.learn(ctx, p, h.Ref.Commit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// learn notes what a package's folder holds at a commit.
+func (r *Repo) learn(ctx context.Context, p *decide.Package, commit decide.Hash) (decide.Hash, error) {
+	if tree, known := p.Tree(commit); known {
+		return tree, nil
+	}
+	tree, err := r.TreeAt(ctx, commit, p.Path)
+	if err != nil {
+		return tree, err
+	}
+	if p.Trees == nil {
+		p.Trees = map[decide.Hash]decide.Hash{}
+	}
+	p.Trees[commit] = tree
+	return tree, nil
+}
+
+// ReadStart finds what decide.Unmoved compares. branch is where the registered
+// branch is.
+func (r *Repo) ReadStart(ctx context.Context, c *decide.Candidate, branch decide.Hash) error {
+	if branch.IsZero() {
+		return nil
+	}
+	if _, err := r.learn(ctx, c.Package, branch); err != nil {
+		return err
+	}
+	if since := c.Package.Tagged(c.Head.Since); since != nil {
+		_, err := r.learn(ctx, c.Package, since.Ref.Commit)
+		return err
+	}
+	return nil
+}
+
+// Gates are the readiness gates that a revision of a package does not meet.
+func (r *Repo) Gates(ctx context.Context, commit decide.Hash, path string) ([]decide.Gate, error) {
+	_, pkg, err := r.ReadPackage(ctx, commit, path)
+	if err != nil {
+		return nil, err
+	}
+	k, err := mutate.Read(pkg, "")
+	if err != nil {
+		return nil, decide.Stall(err)
+	}
+	return Unmet(k), nil
+}
+
+// Unmet are the readiness gates that a Kptfile does not meet.
+func Unmet(k *kptfilev1.KptFile) []decide.Gate {
+	var out []decide.Gate
+	for _, c := range mutate.Unmet(k) {
+		out = append(out, decide.Gate{Type: c.Type, Status: string(c.Status), Message: c.Message})
+	}
+	return out
+}
+
+// Orphans lists the packages of this manager's that nothing wants, sorted by
+// Repository and path, with what their Kptfiles say.
+func (r *Reader) Orphans(ctx context.Context, s *Snapshot) []*decide.Orphan {
+	want, seen := map[decide.Identity]bool{}, map[decide.Place]bool{}
+	for _, w := range s.Wants {
+		want[w.Identity] = true
+		if at, ok := r.place(w); ok {
+			seen[at] = true
+		}
+	}
+	upstreams := r.UpstreamPlaces(s.Wants)
+	var out, gone []*decide.Orphan
+	set := fetchSet{} // their Kptfiles have the last word: brought in one request a repository
+	for _, repo := range r.sorted {
+		if repo.Git == nil || repo.Err != nil {
+			continue
+		}
+		for _, path := range repo.Paths() {
+			p := repo.Packages[path]
+			owner, at := p.NewestOwner(), repo.Place(path)
+			id := decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(path)}
+			// One folder may be seen through several Repositories: whoever
+			// wants it, wants it.
+			if !r.cfg.Manager.Signed(owner, repo.Namespace) || want[id] || seen[at] {
+				continue
+			}
+			seen[at] = true
+			o := &decide.Orphan{
+				Identity: id, Name: decide.OwnerName(owner), Repo: repo.Repository, Package: p,
+				Owners: map[string]decide.Ownership{}, Alone: r.cfg.Dependencies == nil,
+			}
+			out = append(out, o)
+			why, held := s.Untouchable[at]
+			if !held {
+				why, held = s.Untouchable[repo.Place("")]
+			}
+			switch {
+			case held:
+				o.Kept = "nothing is known to need it, but " + why
+			case upstreams[at]:
+				o.Kept = "its variant has gone, but other variants have it as their upstream"
+			default:
+				gone = append(gone, o)
+				set.add(repo, p.Heads()...)
+			}
+		}
+	}
+	set.run(ctx, r.ioLimit())
+	_, _ = Parallel(ctx, r.limit(), gone, func(ctx context.Context, o *decide.Orphan) struct{} {
+		r.ReadOwners(ctx, o)
+		return struct{}{}
+	})
+	return out
+}
+
+// UpstreamPlaces are the packages that wanted ones come from: their revisions are
+// named by upstreamLocks and never go.
+func (r *Reader) UpstreamPlaces(wants []*decide.Want) map[decide.Place]bool {
+	out := map[decide.Place]bool{}
+	for _, w := range wants {
+		u := w.Upstream()
+		if u == nil {
+			continue
+		}
+		if repo := r.repos[repoKey{w.Namespace, u.Repo}]; repo != nil && repo.Git != nil {
+			out[repo.Place(repo.Path(u.Package))] = true
+		}
+	}
+	return out
+}
+
+// ReadOwners reads what the Kptfiles of an orphan's revisions say of who made it.
+// What cannot be read is the orphan's error.
+func (r *Reader) ReadOwners(ctx context.Context, o *decide.Orphan) {
+	repo := r.repos[repoKey{o.Namespace, o.Repository}]
+	for _, h := range o.Package.Revisions {
+		if !r.cfg.Manager.Signed(h.Owner, o.Namespace) {
+			continue
+		}
+		if err := r.readOwner(ctx, repo, o, h); err != nil {
+			o.Err = fmt.Errorf("removing %s: %w", h.Ref.Name, err)
+			return
+		}
+	}
+	if len(o.Owners) == 0 {
+		return
+	}
+	for _, h := range o.Package.Surplus {
+		if r.cfg.Manager.Signed(h.Owner, o.Namespace) {
+			o.Owners[h.Ref.Name] = decide.Ownership{}
+		}
+	}
+}
+
+func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h *decide.Revision) error {
+	_, pkg, err := repo.ReadPackage(ctx, h.Ref.Commit, o.Package.Path)
+	if err != nil {
+		return err
+	}
+	k, err := mutate.Read(pkg, "")
+	if err != nil {
+		return err
+	}
+	owner, owned := mutate.OwnerOf(k)
+	if !owned || !r.cfg.Manager.Signed(owner.Variant, o.Namespace) {
+		// The Kptfile has the last word: a person gave it up, or away.
+		return nil
+	}
+	out := decide.Ownership{Policy: owner.DeletionPolicy, For: owner.For}
+	out.Dependency = owner.For != "" || owner.Variant == r.cfg.Manager.Sign(o.Namespace, variantgen.Name("dependency", o.Repository, o.Identity.Package))
+	if h.Phase.Open() && (h.Machine == nil || h.Machine.Commit != h.Ref.Commit || h.Amended()) {
+		commits, err := repo.Git.Commits(ctx, gitrepo.Hash(h.Ref.Commit))
+		if err != nil {
+			return err
+		}
+		out.Author = commits[0].Author.Name + " (" + h.Ref.Commit.String()[:7] + ")"
+	}
+	o.Owners[h.Ref.Name] = out
+	if o.Set == "" && o.MadeFor == "" {
+		o.Set, o.MadeFor = owner.Set, owner.For
+	}
+	return nil
+}
+
+// ReadUpstreamLocks finds the places that some package's upstreamLock names. It
+// reads every package's Kptfile, so it is asked only where something is to go.
+func (r *Reader) ReadUpstreamLocks(ctx context.Context) (map[decide.Place]bool, error) {
+	type tip struct {
+		repo *Repo
+		path string
+		head *decide.Revision
+	}
+	var tips []tip
+	fetch := fetchSet{}
+	for _, repo := range r.sorted {
+		if repo.Git == nil || repo.Err != nil {
+			continue
+		}
+		for _, path := range repo.Paths() {
+			for _, h := range repo.Packages[path].Heads() {
+				tips = append(tips, tip{repo, path, h})
+				fetch.add(repo, h)
+			}
+		}
+	}
+	fetch.run(ctx, r.ioLimit())
+	type result struct {
+		lock *kptfilev1.GitLock
+		err  error
+	}
+	results, err := Parallel(ctx, r.limit(), tips, func(ctx context.Context, t tip) result {
+		lock, err := t.repo.upstreamLock(ctx, t.head.Ref.Commit, t.path)
+		if err != nil {
+			err = fmt.Errorf("the upstreamLock of %s in Repository %s could not be read: %w", t.head.Ref.Name, t.repo.Name, err)
+		}
+		return result{lock, err}
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := map[decide.Place]bool{}
+	for _, res := range results {
+		if res.err != nil {
+			return nil, res.err
+		}
+		if res.lock != nil {
+			out[decide.Place{Git: decide.PlainAddress(res.lock.Repo), Name: strings.Trim(res.lock.Directory, "/")}] = true
+		}
+	}
+	return out, nil
+}
+
+// upstreamLock is that of a package, nil where it has none or no Kptfile.
+func (r *Repo) upstreamLock(ctx context.Context, commit decide.Hash, path string) (*kptfilev1.GitLock, error) {
+	tree, err := r.TreeAt(ctx, commit, path)
+	if err != nil || tree.IsZero() {
+		return nil, err
+	}
+	pkg, err := r.Git.ReadPackage(ctx, gitrepo.Hash(tree))
+	if err != nil || pkg.Kptfile("") == nil {
+		return nil, err
+	}
+	k, err := mutate.Read(pkg, "")
+	if err != nil {
+		return nil, nil //nolint:nilerr // what is no Kptfile locks nothing
+	}
+	return mutate.Lock(k), nil
+}
+
+// ReadLocks reads the newest locks of targets: the open ones, or the Published.
+func (r *Reader) ReadLocks(ctx context.Context, units []decide.Unit) (decide.Locks, error) {
+	out := decide.Locks{}
+	var errs []error
+	for _, u := range units {
+		repo := r.repos[repoKey{u.Repo.Namespace, u.Repo.Name}]
+		p := repo.Package(u.LockPath())
+		h := p.Open()
+		if h == nil {
+			h = p.Latest
+		}
+		if h == nil || !r.cfg.Manager.Signed(h.Owner, repo.Namespace) {
+			continue
+		}
+		if err := repo.Git.Fetch(ctx, gitrepo.Hash(h.Ref.Commit)); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		lock, err := repo.readLock(ctx, h, u.LockPath())
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s of %s: %w", h.Ref.Name, repo.Git.URL(), err))
+			continue
+		}
+		out[u] = decide.NewLockGraph(lock)
+	}
+	return out, errors.Join(errs...)
+}
+
+// MadeFor is what a candidate's Kptfile says that it was made for, "" for what
+// was asked for by itself.
+func (r *Reader) MadeFor(ctx context.Context, c *decide.Candidate) (string, error) {
+	repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
+	_, pkg, err := repo.ReadPackage(ctx, c.Head.Ref.Commit, c.Package.Path)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", c.Head.Ref.Name, err)
+	}
+	k, err := mutate.Read(pkg, "")
+	if err != nil {
+		return "", nil //nolint:nilerr // nobody's dependency; the decision says what is wrong
+	}
+	owner, _ := mutate.OwnerOf(k)
+	return owner.For, nil
+}
+
+// OnlyPackage refuses a Draft on which people changed more than the package:
+// publishing takes the package alone, and the rest would be lost unseen.
+func (r *Repo) OnlyPackage(ctx context.Context, h *decide.Revision, path string) error {
+	if h.Machine == nil || h.Machine.Commit == h.Ref.Commit && !h.Amended() {
+		return nil
+	}
+	base := h.Machine.Commit
+	if h.Amended() {
+		if len(h.Machine.Parents) == 0 {
+			return nil
+		}
+		base = h.Machine.Parents[0]
+	}
+	tip := gitrepo.Hash(h.Ref.Commit)
+	if err := r.Git.Fetch(ctx, gitrepo.Hash(base), tip); err != nil {
+		return err
+	}
+	beside, err := r.Git.Beside(ctx, gitrepo.Hash(base), tip, path)
+	if err != nil || len(beside) == 0 {
+		return err
+	}
+	if !r.Head.IsZero() { // what was merged from there is not lost
+		main := gitrepo.Hash(r.Head)
+		if err := r.Git.Fetch(ctx, main); err != nil {
+			return err
+		}
+		missing, err := r.Git.Beside(ctx, main, tip, path)
+		if err != nil {
+			return err
+		}
+		beside = slices.DeleteFunc(beside, func(p string) bool { return !slices.Contains(missing, p) })
+		if len(beside) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s changes %s outside of %s, and publishing takes the package alone: undo that there, or move it to a branch of its own, and approve again",
+		h.Ref.Short(), strings.Join(decide.Limit(beside, 5), ", "), path)
+}
+
+// FetchHeads brings revisions in one request a repository.
+func (r *Reader) FetchHeads(ctx context.Context, list []*decide.Candidate) {
+	set := fetchSet{}
+	for _, c := range list {
+		repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
+		set.add(repo, c.Head)
+		set.add(repo, c.Package.Latest)
+	}
+	set.run(ctx, r.ioLimit())
+}
+
+// FetchStarts brings the revisions that builds start from, in one request a
+// repository.
+func (r *Reader) FetchStarts(ctx context.Context, questions []decide.Question) {
+	set := fetchSet{}
+	for _, q := range questions {
+		repo := r.repos[repoKey{q.Namespace, q.Repository}]
+		set.commit(repo, repo.Head)
+		set.add(repo, q.From)
+	}
+	set.run(ctx, r.ioLimit())
+}

@@ -1,0 +1,80 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/variantgen"
+)
+
+// expand turns the fleet's sets and hand-written variants into what is wanted.
+func (r *Reader) expand(ctx context.Context, s *Snapshot) {
+	f := &r.cfg.Fleet
+	env := variantgen.NewEnv(variantgen.Inputs{
+		Repositories: f.Repositories, Objects: f.Objects, Written: f.Variants,
+		Upstreams: variantgen.UpstreamFunc(func(namespace string, u v1alpha1.Upstream) (variantgen.Metadata, error) {
+			return r.upstreamMetadata(ctx, namespace, u)
+		}),
+	})
+	result := variantgen.ExpandAll(env, f.Sets...)
+	statuses := map[string]*Set{}
+	for _, set := range f.Sets {
+		st := &Set{Namespace: set.Namespace, Name: set.Name}
+		statuses[set.Namespace+"/"+set.Name] = st
+		s.Sets = append(s.Sets, st)
+	}
+	sort.Slice(s.Sets, func(i, j int) bool {
+		a, b := s.Sets[i], s.Sets[j]
+		return a.Namespace+"/"+a.Name < b.Namespace+"/"+b.Name
+	})
+	for _, w := range result.Warnings {
+		if st := statuses[w.Namespace+"/"+w.Set]; st != nil {
+			st.Warnings = append(st.Warnings, w.String())
+			st.Empty = st.Empty || w.Empty
+		} else {
+			s.Warnings = append(s.Warnings, w.String())
+		}
+	}
+	for _, x := range result.Failures {
+		if st := statuses[x.Namespace+"/"+x.Set]; st != nil {
+			st.Failures = append(st.Failures, x)
+		} else {
+			s.Problems = append(s.Problems, x)
+		}
+	}
+	for i, pv := range result.Variants {
+		set := result.Origin(i).Set
+		if st := statuses[pv.Namespace+"/"+set]; st != nil {
+			st.Variants++
+		}
+		s.Wants = append(s.Wants, newWant(pv, set))
+	}
+	for _, pv := range result.Written {
+		s.Wants = append(s.Wants, newWant(pv, ""))
+	}
+	r.markWanted(s.Wants)
+}
+
+func newWant(pv *v1alpha1.PackageVariant, set string) *decide.Want {
+	return &decide.Want{
+		Identity: decide.Identity{Namespace: pv.Namespace, Repository: pv.Spec.Downstream.Repo, Package: pv.Spec.Downstream.Package},
+		Name:     pv.Name, Set: set, Content: &decide.Variant{Object: pv},
+	}
+}
+
+// upstreamMetadata is what CEL expressions see of an upstream (docs/design/fan-out.md).
+func (r *Reader) upstreamMetadata(ctx context.Context, namespace string, u v1alpha1.Upstream) (variantgen.Metadata, error) {
+	up := r.ReadUpstream(ctx, namespace, u)
+	if up.Err != nil {
+		return variantgen.Metadata{}, up.Err
+	}
+	k, err := mutate.Read(up.Package, "")
+	if err != nil {
+		return variantgen.Metadata{}, fmt.Errorf("upstream %s: %w", up.String(), err)
+	}
+	return variantgen.Metadata{Name: up.PorchName(u.Package), Namespace: namespace, Labels: k.Labels, Annotations: k.Annotations}, nil
+}

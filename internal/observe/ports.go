@@ -1,0 +1,95 @@
+package observe
+
+import (
+	"context"
+
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/ocirepo"
+)
+
+// Repositories opens Git repositories. Two addresses of one repository give the
+// same Repository. Safe for concurrent use.
+type Repositories interface {
+	Open(ctx context.Context, url string) (Repository, error)
+}
+
+// Repository is a Git repository as it was when its refs were read: what it
+// answers does not change until Refresh. Safe for concurrent use.
+// *gitrepo.Repo is one.
+type Repository interface {
+	Refs
+	History
+	Trees
+	Resolve(ctx context.Context, q gitrepo.Query) (gitrepo.Resolved, error)
+	// NewBatch begins a push.
+	NewBatch() *gitrepo.Batch
+}
+
+// Refs are a repository's refs.
+type Refs interface {
+	// URL is its address, without credentials.
+	URL() string
+	Refs() *gitrepo.Refs
+	Index(directory string) *gitrepo.Index
+	Refresh(ctx context.Context) error
+}
+
+// History reads commits.
+type History interface {
+	Commits(ctx context.Context, hashes ...gitrepo.Hash) ([]*gitrepo.Commit, error)
+	FindAncestors(ctx context.Context, tips []gitrepo.Hash, limit int, match func(tip int, c *gitrepo.Commit) bool) ([]*gitrepo.Commit, error)
+	PublishedWorkspaces(ctx context.Context, p *gitrepo.PackageRefs) (map[string]string, error)
+}
+
+// Trees reads what commits hold. Fetch brings commits with all that they hold,
+// in one request; the others need what it brought.
+type Trees interface {
+	Fetch(ctx context.Context, commits ...gitrepo.Hash) error
+	TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (tree gitrepo.Hash, ok bool, err error)
+	KnownTreeAt(commit gitrepo.Hash, dir string) (tree gitrepo.Hash, known bool)
+	ReadPackage(ctx context.Context, tree gitrepo.Hash) (*krm.Package, error)
+	ReadFile(tree gitrepo.Hash, name string) (data []byte, ok bool, err error)
+	Beside(ctx context.Context, a, b gitrepo.Hash, dir string) ([]string, error)
+}
+
+// Registries opens the registries behind Repositories of type oci.
+type Registries interface {
+	Open(registry string) (Registry, error)
+}
+
+// Registry holds packages as images. *ocirepo.Repo is one.
+type Registry interface {
+	Address() string
+	Refresh()
+	Resolve(ctx context.Context, q ocirepo.Query) (ocirepo.Resolved, error)
+	ReadPackage(ctx context.Context, pkg, digest string) (*krm.Package, error)
+}
+
+// Git are the Git repositories of a store.
+func Git(s *gitrepo.Store) Repositories { return gitStore{s} }
+
+type gitStore struct{ store *gitrepo.Store }
+
+// Open implements Repositories.
+func (g gitStore) Open(ctx context.Context, url string) (Repository, error) {
+	r, err := g.store.Open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// OCI are the registries of a store.
+func OCI(s *ocirepo.Store) Registries { return ociStore{s} }
+
+type ociStore struct{ store *ocirepo.Store }
+
+// Open implements Registries.
+func (o ociStore) Open(registry string) (Registry, error) {
+	r, err := o.store.Open(registry)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}

@@ -1,0 +1,512 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/mutate"
+)
+
+// defaultBranch is the registered branch where a Repository names none.
+const defaultBranch = "main"
+
+// MachineEmail signs the commits that Variform makes by itself.
+const MachineEmail = "variform@variform.dev"
+
+// Released stands in the Variform-Variant trailer of a package that no variant
+// owns any more.
+const Released = "-"
+
+type repoKey struct{ namespace, name string }
+
+type addressKey struct{ namespace, address string }
+
+// Repo is one Repository object, what was read of it, and the Git repository or
+// the registry behind it; both are nil where it could not be read.
+type Repo struct {
+	*decide.Repository
+	Object *v1alpha1.Repository
+	Git    Repository
+	OCI    Registry
+	Err    error
+	// refs are the packages' refs, by path; they change with Packages.
+	refs map[string]*gitrepo.PackageRefs
+	// shallow are heads whose history was not looked behind.
+	shallow map[*decide.Revision]bool
+}
+
+// Repo finds a Repository of a namespace, nil where there is none.
+func (r *Reader) Repo(namespace, name string) *Repo { return r.repos[repoKey{namespace, name}] }
+
+// Facts lists what is known of the repositories that could be read.
+func (r *Reader) Facts() []*decide.Repository {
+	var out []*decide.Repository
+	for _, repo := range r.sorted {
+		if repo.Err == nil {
+			out = append(out, repo.Repository)
+		}
+	}
+	return out
+}
+
+// openRepositories reads the refs of every registered Git repository, anew
+// where the Reader has read before. A repository that cannot be read keeps its
+// error; the rest go on.
+func (r *Reader) openRepositories(ctx context.Context) []error {
+	again := r.repos != nil
+	r.repos = map[repoKey]*Repo{}
+	r.upstream = memo[upstreamKey, *decide.Upstream]{}
+	list := make([]*Repo, 0, len(r.cfg.Fleet.Repositories))
+	for _, obj := range r.cfg.Fleet.Repositories {
+		repo := newRepo(obj)
+		r.repos[repoKey{obj.Namespace, obj.Name}] = repo
+		list = append(list, repo)
+	}
+	var refreshed memo[Repository, error]
+	refresh := func(ctx context.Context, repo *Repo) error {
+		switch {
+		case !again:
+			return nil
+		case repo.OCI != nil:
+			repo.OCI.Refresh()
+			return nil
+		}
+		return refreshed.get(repo.Git, func() error { return repo.Git.Refresh(ctx) })
+	}
+	var mu sync.Mutex
+	done := 0
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.ioLimit())
+	for _, repo := range list {
+		g.Go(func() error {
+			r.open(ctx, repo, refresh)
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			if r.cfg.Progress != nil {
+				r.cfg.Progress(done, len(list), repo.Name)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+	r.sort(list)
+	var problems []error
+	for _, repo := range list {
+		if repo.Err != nil {
+			problems = append(problems, repo.Err)
+		}
+	}
+	return problems
+}
+
+func newRepo(obj *v1alpha1.Repository) *Repo {
+	facts := &decide.Repository{
+		Namespace: obj.Namespace, Name: obj.Name, Branch: defaultBranch,
+		Deployment: obj.Spec.Deployment, Annotations: obj.Annotations, Wanted: map[string]bool{},
+	}
+	if git := obj.Spec.Git; git != nil {
+		facts.Address = gitrepo.Display(git.Repo)
+		facts.Dir = strings.Trim(git.Directory, "/")
+		if git.Branch != "" {
+			facts.Branch = git.Branch
+		}
+	}
+	return &Repo{Repository: facts, Object: obj}
+}
+
+// open finds what is behind a Repository. Of a registry nothing is asked yet.
+func (r *Reader) open(ctx context.Context, repo *Repo, refresh func(context.Context, *Repo) error) {
+	var err error
+	switch spec := repo.Object.Spec; {
+	case spec.Git != nil:
+		repo.Git, err = r.cfg.Git.Open(ctx, spec.Git.Repo)
+	case spec.OCI != nil:
+		if repo.OCI, err = r.cfg.OCI.Open(spec.OCI.Registry); err == nil {
+			repo.Address = mutate.ImageScheme + repo.OCI.Address()
+			repo.Registry = repo.OCI.Address()
+		}
+	default:
+		err = errors.New("it has neither a git nor an oci section")
+	}
+	if err == nil {
+		err = refresh(ctx, repo)
+	}
+	switch {
+	case err != nil:
+		repo.fail(err)
+	case repo.Git != nil:
+		repo.Repository.Git = repo.Git.URL()
+		repo.branch()
+	}
+}
+
+func (r *Repo) fail(err error) {
+	r.Git, r.OCI, r.Repository.Git, r.Registry = nil, nil, "", ""
+	r.Err = &RepositoryError{r.Namespace, r.Name, err}
+}
+
+// branch notes where the registered branch is.
+func (r *Repo) branch() {
+	r.Head = decide.Hash{}
+	if ref, ok := r.Git.Refs().Branch(r.Branch); ok {
+		r.Head = decide.Hash(ref.Commit)
+	}
+	r.MayStart = r.Object.Spec.Git.CreateBranch || r.Git.Refs().Len() == 0 || r.onlyOwnRefs()
+}
+
+// onlyOwnRefs reports whether the repository holds nothing but Drafts and the
+// like: it was empty when the first was written.
+func (r *Repo) onlyOwnRefs() bool {
+	for _, ref := range r.Git.Refs().All() {
+		if !strings.HasPrefix(ref.Name, lifecycle.DraftsPrefix) && !strings.HasPrefix(ref.Name, lifecycle.ProposedPrefix) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Reader) sort(list []*Repo) {
+	sort.Slice(list, func(i, j int) bool {
+		a, b := list[i], list[j]
+		if a.Namespace != b.Namespace {
+			return a.Namespace < b.Namespace
+		}
+		return a.Name < b.Name
+	})
+	r.sorted, r.byURL = list, map[addressKey]*Repo{}
+	for _, repo := range list {
+		if repo.Git == nil {
+			continue
+		}
+		for _, url := range []string{repo.Git.URL(), repo.Address} {
+			k := addressKey{repo.Namespace, decide.PlainAddress(url)}
+			if r.byURL[k] == nil {
+				r.byURL[k] = repo
+			}
+		}
+	}
+}
+
+// at finds a registered repository by address, nil where there is none.
+func (r *Reader) at(namespace, url string) *Repo {
+	return r.byURL[addressKey{namespace, decide.PlainAddress(url)}]
+}
+
+// Find finds a Repository of a namespace that could be read.
+func (r *Reader) Find(namespace, name string) (*Repo, error) {
+	repo := r.repos[repoKey{namespace, name}]
+	if repo == nil {
+		return nil, fmt.Errorf("no Repository %q in namespace %q: add one, or correct the name", name, namespace)
+	}
+	return repo, repo.Err
+}
+
+// Downstream finds the Repository that a wanted package is written to.
+func (r *Reader) Downstream(namespace, name string) (*Repo, error) {
+	repo, err := r.Find(namespace, name)
+	if err == nil && repo.Git == nil {
+		return nil, fmt.Errorf("Repository %s is an OCI registry (spec.type: oci), which serves upstreams only: a Draft is a branch, so name a Repository of type git, and publish from there with \"variform push\"", name)
+	}
+	return repo, err
+}
+
+// readHeads reads, in one go for each repository, the commits at the tips of
+// every package revision that matters: all open ones and the latest Published.
+func (r *Reader) readHeads(ctx context.Context) []error {
+	var mu sync.Mutex
+	var problems []error
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(r.ioLimit())
+	for _, repo := range r.sorted {
+		if repo.Git == nil {
+			continue
+		}
+		g.Go(func() error {
+			if err := repo.readHeads(ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				repo.Err = &RepositoryError{repo.Namespace, repo.Name, fmt.Errorf("reading the tips of its packages: %w", err)}
+				problems = append(problems, repo.Err)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+	sort.Slice(problems, func(i, j int) bool { return problems[i].Error() < problems[j].Error() })
+	return problems
+}
+
+// readHeads of one repository. Published packages that no variant wants are
+// looked at without their history: a catalogue may have thousands. What Variform
+// published says so in the commit itself.
+func (r *Repo) readHeads(ctx context.Context) error {
+	r.branch()
+	index := r.Git.Index(r.Dir)
+	found := map[string][]*head{}
+	var all []*head
+	r.refs, r.shallow = map[string]*gitrepo.PackageRefs{}, map[*decide.Revision]bool{}
+	for _, path := range index.Packages() {
+		refs := index.Package(path)
+		r.refs[path] = refs
+		for _, rev := range slices.Concat(refs.Drafts, refs.Proposed) {
+			found[path] = append(found[path], newHead(rev))
+		}
+		if latest := refs.Latest(); latest != nil {
+			h := newHead(*latest)
+			h.shallow = !r.Wanted[path]
+			r.shallow[h.Revision] = h.shallow
+			found[path] = append(found[path], h)
+		}
+		all = append(all, found[path]...)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Ref.Name < all[j].Ref.Name })
+	if err := r.walk(ctx, all); err != nil {
+		return err
+	}
+	r.Packages = make(map[string]*decide.Package, len(found))
+	for path, heads := range found {
+		list := make([]*decide.Revision, len(heads))
+		for i, h := range heads {
+			list[i] = h.Revision
+		}
+		r.Packages[path] = decide.NewPackage(path, publishedOf(r.refs[path]), list...)
+	}
+	return nil
+}
+
+func publishedOf(refs *gitrepo.PackageRefs) []decide.Published {
+	out := make([]decide.Published, len(refs.Published))
+	for i, p := range refs.Published {
+		out[i] = decide.Published{Number: p.Number, Ref: ref(p.Ref), Deletion: ref(p.Deletion)}
+	}
+	return out
+}
+
+func ref(r gitrepo.Ref) decide.Ref {
+	return decide.Ref{Name: r.Name, Hash: decide.Hash(r.Hash), Commit: decide.Hash(r.Commit)}
+}
+
+// head is a revision while its history is read.
+type head struct {
+	*decide.Revision
+	path    string
+	shallow bool
+	seen    bool // its tip
+}
+
+func newHead(rev gitrepo.Revision) *head {
+	return &head{path: rev.Package, Revision: &decide.Revision{
+		Ref: ref(rev.Ref), Workspace: rev.Workspace, Number: rev.Number, Phase: rev.Lifecycle,
+	}}
+}
+
+// walkLimit bounds how many hand-made commits on a Draft are looked behind.
+const walkLimit = 256
+
+// walk finds for each head the newest commit that Variform made for its
+// package: the head itself, or one behind commits that people added. One
+// request for each step serves all heads.
+func (r *Repo) walk(ctx context.Context, heads []*head) error {
+	at := make(map[*head]gitrepo.Hash, len(heads))
+	tips := make([]gitrepo.Hash, len(heads))
+	for i, h := range heads {
+		at[h], tips[i] = gitrepo.Hash(h.Ref.Commit), gitrepo.Hash(h.Ref.Commit)
+	}
+	// The tips in one request, then history in a few, deeper each time: a
+	// server gives out what its refs name, and seldom what lies behind.
+	if _, err := r.Git.Commits(ctx, tips...); err != nil {
+		return err
+	}
+	_, err := r.Git.FindAncestors(ctx, tips, walkLimit, func(i int, c *gitrepo.Commit) bool {
+		probe := head{Revision: &decide.Revision{Workspace: heads[i].Workspace}, path: heads[i].path}
+		return probe.visit(c) || heads[i].shallow
+	})
+	if err != nil {
+		return err
+	}
+	for step := 0; len(at) > 0 && step < walkLimit; step++ {
+		var pending []*head
+		var hashes []gitrepo.Hash
+		for _, h := range heads {
+			if hash, ok := at[h]; ok {
+				pending = append(pending, h)
+				hashes = append(hashes, hash)
+			}
+		}
+		commits, err := r.Git.Commits(ctx, hashes...)
+		if err != nil {
+			return err
+		}
+		for i, h := range pending {
+			if h.visit(commits[i]) || h.shallow || len(commits[i].Parents) == 0 {
+				delete(at, h)
+				continue
+			}
+			at[h] = h.next(commits[i])
+		}
+	}
+	return nil
+}
+
+// next is the parent to look at after c: of an approval through Porch, which
+// merges into the registered branch without Variform's trailers, the Draft's.
+func (h *head) next(c *gitrepo.Commit) gitrepo.Hash {
+	ofPackage := func(a gitrepo.Annotation) bool { return a.Package == h.path }
+	if len(c.Parents) > 1 && slices.ContainsFunc(c.Annotations, ofPackage) {
+		return c.Parents[1]
+	}
+	return c.Parents[0]
+}
+
+// visit looks at one commit on the way down and reports whether to stop: at
+// Variform's own commit for the package, or where the branch began.
+func (h *head) visit(c *gitrepo.Commit) bool {
+	if !h.seen {
+		h.seen, h.Parents, h.When = true, hashes(c.Parents), c.Committer.When
+	}
+	mine, published := false, ""
+	for _, a := range c.Annotations {
+		if a.Package == h.path {
+			mine = true
+			if h.Workspace == "" {
+				h.Workspace = a.WorkspaceName
+			}
+			if n, err := strconv.Atoi(a.Revision); err == nil {
+				published = decide.RevisionName(n)
+			}
+		}
+	}
+	if mine && h.Since == "" {
+		h.Since = published
+	}
+	if !mine || c.Trailers.Inputs == "" && c.Trailers.Variant == "" {
+		return false
+	}
+	h.Machine = &decide.Machine{
+		Commit: decide.Hash(c.Hash), Parents: hashes(c.Parents), Ours: c.Committer.Email == MachineEmail,
+		Variant: c.Trailers.Variant, Inputs: c.Trailers.Inputs, Review: c.Trailers.Review,
+	}
+	h.Inputs = decide.ParseInputs(c.Trailers.Inputs)
+	if h.Since == "" {
+		h.Since = h.Inputs.Published
+	}
+	if c.Trailers.Variant != Released {
+		h.Owner = c.Trailers.Variant
+	}
+	return true
+}
+
+func hashes(list []gitrepo.Hash) []decide.Hash {
+	out := make([]decide.Hash, len(list))
+	for i, h := range list {
+		out[i] = decide.Hash(h)
+	}
+	return out
+}
+
+// deepen reads the history of heads that were taken for packages which nobody
+// wants.
+func (r *Reader) deepen(ctx context.Context, wants []*decide.Want) []error {
+	heads := map[*Repo][]*head{}
+	for _, w := range wants {
+		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		if repo == nil || repo.Git == nil || repo.Err != nil {
+			continue
+		}
+		path := repo.Path(w.Package)
+		p := repo.Packages[path]
+		if p == nil || p.Latest == nil || !repo.shallow[p.Latest] {
+			continue
+		}
+		delete(repo.shallow, p.Latest)
+		if p.Latest.Machine == nil {
+			heads[repo] = append(heads[repo], &head{Revision: p.Latest, path: path, seen: true})
+		}
+	}
+	var problems []error
+	for _, repo := range r.sorted {
+		list := heads[repo]
+		if len(list) == 0 {
+			continue
+		}
+		if err := repo.walk(ctx, list); err != nil {
+			problems = append(problems, &RepositoryError{repo.Namespace, repo.Name, err})
+			continue
+		}
+		for _, h := range list {
+			p := repo.Packages[h.path]
+			repo.Packages[h.path] = decide.NewPackage(p.Path, p.Tags, p.Heads()...)
+		}
+	}
+	return problems
+}
+
+// Reread reads a Git repository's refs and tips anew, for all Repositories that
+// show it. It is safe for concurrent use with other repositories.
+func (r *Reader) Reread(ctx context.Context, git Repository) error {
+	if err := git.Refresh(ctx); err != nil {
+		return err
+	}
+	for _, repo := range r.sorted {
+		if repo.Git == git {
+			if err := repo.readHeads(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Published reports whether a Published revision is one of this manager's: its
+// own commit says so.
+func (r *Reader) Published(ctx context.Context, repo *Repo, path string, p decide.Published) (bool, error) {
+	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(p.Ref.Commit))
+	if err != nil {
+		return false, err
+	}
+	h := head{Revision: &decide.Revision{Number: p.Number}, path: path}
+	h.visit(commits[0])
+	return r.cfg.Manager.Signed(h.Owner, repo.Namespace), nil
+}
+
+// Workspaces names the workspaces that a package has used.
+func (r *Repo) Workspaces(ctx context.Context, path string) ([]string, error) {
+	refs := r.refs[path]
+	if refs == nil {
+		refs = r.Git.Index(r.Dir).Package(path)
+	}
+	used, err := r.Git.PublishedWorkspaces(ctx, refs)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range used {
+		out = append(out, name)
+	}
+	for _, rev := range slices.Concat(refs.Drafts, refs.Proposed) {
+		out = append(out, rev.Workspace)
+	}
+	return out, nil
+}
+
+// markWanted notes where wanted packages are to stand.
+func (r *Reader) markWanted(wants []*decide.Want) {
+	for _, w := range wants {
+		if repo := r.repos[repoKey{w.Namespace, w.Repository}]; repo != nil {
+			repo.Wanted[repo.Path(w.Package)] = true
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/config/v1alpha2"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/injection"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/variantgen"
+)
+
+// Fleet is what the user wants, as read from a management directory.
+type Fleet struct {
+	Repositories []*v1alpha1.Repository
+	Sets         []*v1alpha2.PackageVariantSet
+	Variants     []*v1alpha1.PackageVariant
+	// Objects are the targets that object selectors choose from.
+	Objects []variantgen.Object
+	// Context are the same and all other objects, with their content, for
+	// injection.
+	Context *injection.Context
+	// ContextObjects are those of Context, for outputs that are known at run time.
+	ContextObjects []injection.Object
+	// Installations say how the revisions of packages become active, and how
+	// many are kept.
+	Installations []*variformv1alpha1.Installation
+	// Hidden says that one of the Problems may hide an Installation or a Catalog:
+	// what they say of versions and values is not known.
+	Hidden bool
+	// Problems lists inputs that could not be read. Nothing is deleted while
+	// there is one.
+	Problems []error
+}
+
+// Functions tells the versions of what renders packages.
+type Functions interface {
+	// Versions names what would run in each of the package's pipelines, and
+	// Version one function that a variant adds.
+	Versions(p *krm.Package) []string
+	Version(image, exec, tag string) string
+}
+
+// Dependencies says where what packages need comes from.
+type Dependencies struct {
+	// Catalogs are the fleet's. Without one nothing is brought.
+	Catalogs []*variformv1alpha1.Catalog
+	// Read reads all versions that the Catalogs have. It is called once, where a
+	// target needs something.
+	Read func(context.Context) ([]resolver.Package, []error)
+	// Refresh are packages, "*" for all, that take the newest version that they
+	// may, whatever is locked.
+	Refresh []string
+	// Platform is what targets run on whose Repository does not say so.
+	Platform map[string]string
+}
+
+// Config says what to read. Fleet, Git and Manager are required.
+type Config struct {
+	Fleet   Fleet
+	Git     Repositories
+	OCI     Registries
+	Manager decide.Manager
+	// Functions is nil where pipelines are left unrun.
+	Functions Functions
+	// Dependencies is nil where they are left alone.
+	Dependencies *Dependencies
+	// Concurrency bounds how much is read at once; 0 is one for each CPU.
+	Concurrency int
+	// Progress, where set, is told of each repository.
+	Progress func(done, total int, item string)
+}
+
+// Reader reads what a run needs. It may read many times, anew each time; it is
+// not safe for concurrent use but where a method says so.
+type Reader struct {
+	cfg      Config
+	repos    map[repoKey]*Repo
+	sorted   []*Repo              // the same, by namespace and name
+	byURL    map[addressKey]*Repo // the first of each address, by sorted
+	upstream memo[upstreamKey, *decide.Upstream]
+	versions memo[functionKey, string]
+}
+
+// New returns a Reader.
+func New(cfg Config) *Reader { return &Reader{cfg: cfg} }
+
+// Snapshot is what a fleet wants and what is there.
+type Snapshot struct {
+	Wants   []*decide.Want
+	Sets    []*Set
+	Targets []*decide.Target // those whose dependencies were asked for, sorted
+	// Policies are what Installations say of publication.
+	Policies decide.Policies
+	// Problems lists what could not be read; Warnings are about no one variant.
+	Problems []error
+	Warnings []string
+	// Untouchable are packages that no run may delete now, and why; the name ""
+	// is a whole repository.
+	Untouchable map[decide.Place]string
+}
+
+// Set is what became of one PackageVariantSet.
+type Set struct {
+	Namespace, Name string
+	Variants        int
+	// Empty is set where a target of the set selects nothing.
+	Empty    bool
+	Failures []error
+	Warnings []string
+}
+
+// Sizes are the sets in the terms of decisions.
+func (s *Snapshot) Sizes() []decide.SetSize {
+	out := make([]decide.SetSize, len(s.Sets))
+	for i, set := range s.Sets {
+		out[i] = decide.SetSize{Namespace: set.Namespace, Name: set.Name, Variants: set.Variants, Empty: set.Empty, Failed: len(set.Failures)}
+	}
+	return out
+}
+
+// Failures are the problems, and those of sets.
+func (s *Snapshot) Failures() []error {
+	out := slices.Clone(s.Problems)
+	for _, set := range s.Sets {
+		out = append(out, set.Failures...)
+	}
+	return out
+}
+
+// Read reads the fleet: repositories, wanted packages, the tips of their
+// revisions, and what their targets need.
+func (r *Reader) Read(ctx context.Context) *Snapshot {
+	s := r.ReadOpen(ctx)
+	s.Problems = slices.Concat(r.cfg.Fleet.Problems, s.Problems)
+	s.Wants = r.dependencies(ctx, s, s.Wants)
+	s.Problems = append(s.Problems, r.deepen(ctx, s.Wants)...)
+	decide.Collide(s.Wants, r.place)
+	return s
+}
+
+// ReadOpen reads as much as a person's decision needs: what is wanted by sets and
+// by hand, and the tips of revisions. What targets need besides is left out, and
+// so are the fleet's own problems.
+func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
+	s := &Snapshot{Untouchable: map[decide.Place]string{}}
+	s.Policies, s.Problems = decide.NewPolicies(r.cfg.Fleet.Installations)
+	s.Problems = append(s.Problems, r.openRepositories(ctx)...)
+	r.expand(ctx, s)
+	s.Problems = append(s.Problems, r.readHeads(ctx)...)
+	return s
+}
+
+// place is where a wanted package stands; false where its repository is not there.
+func (r *Reader) place(w *decide.Want) (decide.Place, bool) {
+	repo := r.repos[repoKey{w.Namespace, w.Repository}]
+	if repo == nil || repo.Git == nil {
+		return decide.Place{}, false
+	}
+	return repo.Place(repo.Path(w.Package)), true
+}
+
+func (r *Reader) limit() int {
+	if r.cfg.Concurrency > 0 {
+		return r.cfg.Concurrency
+	}
+	return runtime.NumCPU()
+}
+
+// ioLimit bounds how many repositories are talked to at once.
+func (r *Reader) ioLimit() int { return max(8, r.limit()) }
+
+// Parallel maps a list, at most limit at once, and keeps its order. It stops
+// early only where the context ends.
+func Parallel[T, R any](ctx context.Context, limit int, list []T, f func(context.Context, T) R) ([]R, error) {
+	out := make([]R, len(list))
+	var next atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	for range min(limit, len(list)) { // a few that stay, not one for each
+		g.Go(func() error {
+			for i := next.Add(1) - 1; int(i) < len(list); i = next.Add(1) - 1 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				out[i] = f(ctx, list[i])
+			}
+			return nil
+		})
+	}
+	return out, g.Wait()
+}
+
+// RepositoryError is a registered Repository that could not be read.
+type RepositoryError struct {
+	Namespace, Name string
+	Err             error
+}
+
+// Error names the Repository and the cause.
+func (e *RepositoryError) Error() string {
+	return fmt.Sprintf("Repository %s/%s: %v", e.Namespace, e.Name, e.Err)
+}
+
+// Unwrap is the cause.
+func (e *RepositoryError) Unwrap() error { return e.Err }

@@ -1,0 +1,463 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/resolver"
+)
+
+// dependencies resolves every target and returns the wanted packages with those
+// that targets need besides, and their locks. One target's conflict is that
+// target's alone.
+func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.Want) []*decide.Want {
+	targets := r.targetsOf(s, wants)
+	r.readUpstreams(ctx, wants)
+	for _, t := range targets {
+		r.readVariants(ctx, t)
+	}
+	if r.cfg.Dependencies != nil {
+		wants = append(wants, r.resolve(ctx, s, targets)...)
+		r.warnOfClashes(ctx, s, targets)
+	}
+	for _, t := range targets {
+		t.Fail()
+	}
+	r.markWanted(wants)
+	return wants
+}
+
+// targetsOf groups wanted packages by target, sorted.
+func (r *Reader) targetsOf(s *Snapshot, wants []*decide.Want) []*decide.Target {
+	byID := map[string]*decide.Target{}
+	var out []*decide.Target
+	target := func(repo *Repo, dir string) *decide.Target {
+		id := repo.Namespace + "/" + repo.Name + "/" + dir
+		if byID[id] == nil {
+			byID[id] = decide.NewTarget(repo.Repository, dir)
+			out = append(out, byID[id])
+		}
+		return byID[id]
+	}
+	for _, w := range wants {
+		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		if repo == nil || repo.Git == nil || repo.Err != nil {
+			continue
+		}
+		dir := decide.In(repo.Repository, w.Package)
+		w.Target = target(repo, dir)
+		w.Ref = strings.TrimPrefix(strings.TrimPrefix(w.Package, dir), "/")
+		w.Target.Wants[w.Ref] = w
+	}
+	if r.cfg.Dependencies != nil {
+		for _, i := range r.cfg.Fleet.Installations {
+			ns := api.NamespaceOr(i.Namespace)
+			name, rest, _ := strings.Cut(strings.Trim(i.Spec.Target, "/"), "/")
+			if repo := r.repos[repoKey{ns, name}]; repo != nil && repo.Git != nil && repo.Err == nil {
+				target(repo, decide.In(repo.Repository, rest+"/x"))
+			} else if repo == nil && name != "" {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("Installation %s/%s has no effect: its target %s is in no registered Repository", ns, i.Name, i.Spec.Target))
+			}
+		}
+		for _, i := range r.cfg.Fleet.Installations {
+			for _, t := range out {
+				if _, here := t.Place(i); here && t.Namespace == api.NamespaceOr(i.Namespace) {
+					t.Installations = append(t.Installations, i)
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *decide.Target) int { return cmp.Compare(a.ID(), b.ID()) })
+	decide.SetPaths(out)
+	return out
+}
+
+// readVariants gives the target's variants whose upstreams could be read.
+func (r *Reader) readVariants(ctx context.Context, t *decide.Target) {
+	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+		w := t.Wants[ref]
+		up := r.UpstreamOf(ctx, w)
+		err := up.Err
+		if err == nil && up.Offer.Err != nil {
+			err = up.Offer.Err
+			if d := r.cfg.Dependencies; d != nil && len(d.Catalogs) > 0 {
+				w.Err = decide.Stall(fmt.Errorf("upstream %s: %w", up.String(), err))
+			}
+		}
+		if err != nil {
+			t.Unread = errors.Join(t.Unread, fmt.Errorf("PackageVariant %s/%s: %w", w.Namespace, w.Name, err))
+			continue
+		}
+		t.Variants = append(t.Variants, &depend.Variant{PackageVariant: w.Variant(), Set: w.Set, Ref: ref, Upstream: up.Offer.Package})
+	}
+}
+
+// resolve answers for the targets that want something, and returns what the
+// answers bring, locks included.
+func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Target) []*decide.Want {
+	active := r.active(ctx, s, targets)
+	if len(active) == 0 {
+		return nil
+	}
+	deps := r.cfg.Dependencies
+	entries, problems := deps.Read(ctx)
+	doubt := decide.Uncertain(problems, r.cfg.Fleet.Hidden, len(s.Problems), s.Sizes())
+	s.Problems = append(s.Problems, problems...)
+	for _, t := range active {
+		t.Refresh = deps.Refresh
+	}
+	r.readEnvironment(ctx, active)
+	for _, t := range active {
+		// What one variant needs cannot be told, so what all of them need cannot.
+		t.Err = errors.Join(t.Unread, t.Err)
+		t.Doubt = doubt
+		if t.Platform == nil {
+			t.Platform = deps.Platform
+		}
+	}
+	pool, err := depend.NewPool(entries, deps.Catalogs, upstreamPackages(active))
+	if err != nil {
+		s.Problems = append(s.Problems, err)
+		for _, t := range active {
+			t.Err = errors.Join(t.Err, errors.New("the catalogue cannot be used: see the problems of the run"))
+		}
+	}
+	decide.OneLock(active)
+	_, _ = Parallel(ctx, r.limit(), active, func(_ context.Context, t *decide.Target) struct{} {
+		if t.Err == nil {
+			t.Answer = t.Resolve(pool)
+			t.Err = t.Answer.Err
+		}
+		return struct{}{}
+	})
+	s.Targets = active
+	out := r.conclude(ctx, active)
+	for _, t := range active {
+		if t.Err != nil {
+			t.Err = decide.Stall(fmt.Errorf("dependencies of target %s: %w", t.Name(), t.Err))
+			r.hold(ctx, s, t, "the dependencies of target "+t.Name()+" have no answer")
+		}
+	}
+	return out
+}
+
+// active are the targets to be resolved. What the others were brought stays
+// where it cannot be told that nothing needs it.
+func (r *Reader) active(ctx context.Context, s *Snapshot, targets []*decide.Target) []*decide.Target {
+	var out []*decide.Target
+	for _, t := range targets {
+		switch {
+		case !t.Target.Wants():
+			if t.Unread != nil {
+				r.hold(ctx, s, t, "it cannot be told what the packages of target "+t.Name()+" need")
+			}
+		case len(r.cfg.Dependencies.Catalogs) == 0 && t.Needs():
+			r.hold(ctx, s, t, "the fleet has no Catalog, so that what it is for cannot be told")
+			s.Warnings = append(s.Warnings, fmt.Sprintf("packages of target %s need others, and the fleet has no Catalog to bring them from: add one, or run with --dependencies=false", t.Name()))
+		default:
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// upstreamPackages are what the targets' variants come from, sorted.
+func upstreamPackages(targets []*decide.Target) []*resolver.Package {
+	var out []*resolver.Package
+	seen := map[*resolver.Package]bool{}
+	for _, t := range targets {
+		for _, v := range t.Variants {
+			if !seen[v.Upstream] {
+				seen[v.Upstream] = true
+				out = append(out, v.Upstream)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *resolver.Package) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Digest, b.Digest))
+	})
+	return out
+}
+
+// conclude makes what answers bring, and the targets' locks.
+func (r *Reader) conclude(ctx context.Context, targets []*decide.Target) []*decide.Want {
+	var out []*decide.Want
+	for _, t := range targets {
+		if t.Err != nil {
+			continue
+		}
+		derived, err := t.Derive(func(i *resolver.Instance) (*v1alpha1.Upstream, error) {
+			return r.upstreamFor(t.Namespace, i)
+		})
+		t.Err = err
+		out = append(out, derived...)
+	}
+	r.readUpstreams(ctx, out)
+	for _, t := range targets {
+		if t.Err != nil {
+			continue
+		}
+		lock, err := t.Conclude(func(w *decide.Want) *decide.Upstream { return r.UpstreamOf(ctx, w) })
+		if t.Err = err; err == nil {
+			out = append(out, lock)
+		}
+	}
+	return slices.DeleteFunc(out, func(w *decide.Want) bool { return w.Target.Err != nil })
+}
+
+// readEnvironment reads what targets have: their locks, and what stands there
+// that no variant of this manager makes.
+func (r *Reader) readEnvironment(ctx context.Context, targets []*decide.Target) {
+	set := fetchSet{}
+	for _, t := range targets {
+		repo := r.repoOf(t)
+		for _, p := range t.Paths {
+			s := repo.Package(p)
+			if p == t.LockPath {
+				set.add(repo, s.Open(), s.Latest)
+			} else if _, foreign := t.Foreign(r.cfg.Manager, p); foreign {
+				set.add(repo, s.Latest)
+			}
+		}
+	}
+	set.run(ctx, r.ioLimit())
+	_, _ = Parallel(ctx, r.limit(), targets, func(ctx context.Context, t *decide.Target) struct{} {
+		if err := r.environment(ctx, t); err != nil {
+			t.Err = errors.Join(t.Err, err)
+		}
+		return struct{}{}
+	})
+}
+
+func (r *Reader) repoOf(t *decide.Target) *Repo { return r.repos[repoKey{t.Namespace, t.Repository}] }
+
+// environment reads the target's locks and what others put there.
+func (r *Reader) environment(ctx context.Context, t *decide.Target) error {
+	repo := r.repoOf(t)
+	errs := []error{t.Annotate()}
+	s := repo.Package(t.LockPath)
+	for _, l := range []struct {
+		head *decide.Revision
+		into **resolver.Lock
+	}{{s.Latest, &t.Placed}, {s.Open(), &t.Lock}} {
+		if l.head == nil || l.head.Phase == lifecycle.DeletionProposed {
+			continue
+		}
+		if !r.cfg.Manager.Signed(l.head.Owner, t.Namespace) {
+			errs = append(errs, fmt.Errorf("%s of %s is the lock of %s: a folder has one lock, so give each fleet folders of its own (spec.git.directory of the Repository, or its annotation %s), or describe both in one",
+				l.head.Ref.Name, repo.Git.URL(), cmp.Or(l.head.Owner, "nobody known"), decide.TargetsAnnotation))
+			continue
+		}
+		lock, err := repo.readLock(ctx, l.head, t.LockPath)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s of %s: correct the lock there, or delete that revision: %w", l.head.Ref.Name, repo.Git.URL(), err))
+			continue
+		}
+		*l.into = lock
+	}
+	if t.Lock == nil {
+		t.Lock = t.Placed
+	}
+	t.Published = map[string]bool{}
+	for _, p := range t.Paths {
+		if ref, ok := t.Below(p); ok && repo.Package(p).IsPublished() {
+			t.Published[ref] = true
+		}
+		if ref, ok := t.Foreign(r.cfg.Manager, p); ok {
+			errs = append(errs, r.exists(ctx, t, ref, repo.Package(p), false))
+		} else if ref, ok := t.Dropped(r.cfg.Manager, p); ok {
+			errs = append(errs, r.exists(ctx, t, ref, repo.Package(p), true))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Repo) readLock(ctx context.Context, h *decide.Revision, path string) (*resolver.Lock, error) {
+	tree, err := r.TreeAt(ctx, h.Ref.Commit, path)
+	if err != nil {
+		return nil, err
+	}
+	data, ok, err := r.Git.ReadFile(gitrepo.Hash(tree), depend.LockFile)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s/%s is missing", path, depend.LockFile)
+	}
+	return resolver.ParseLock(data)
+}
+
+// exists reads a Published package that no variant of this manager's makes; one
+// that this manager dropped only where it was left for good.
+func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *decide.Package, dropped bool) error {
+	_, pkg, err := r.repoOf(t).ReadPackage(ctx, s.Latest.Ref.Commit, s.Path)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", s.Latest.Ref.Name, err)
+	}
+	if pkg.Kptfile("") == nil {
+		return nil // a folder with tags, and no package
+	}
+	name, tag := path.Base(ref), decide.RevisionName(s.Latest.Number)
+	var labels map[string]string
+	if k, err := mutate.Read(pkg, ""); err == nil {
+		if owner, owned := mutate.OwnerOf(k); dropped && owned && !t.Leaves(r.cfg.Manager, owner.DeletionPolicy, owner.For) {
+			if t.Lock == nil && owner.For != "" && len(t.Refresh) == 0 {
+				return fmt.Errorf("%s was brought by an answer of which there is no lock (%s): bring the lock's revision back, or resolve anew, with what is newest, by --upgrade '*'", s.Path, t.LockPath)
+			}
+			return nil
+		}
+		labels = k.Labels
+		if lock := mutate.Lock(k); lock != nil {
+			if _, isVersion := depend.TagVersion(lock.Ref); isVersion {
+				tag = lock.Ref
+			}
+			if d := strings.Trim(lock.Directory, "/"); d != "" {
+				name = path.Base(d)
+			}
+		}
+	}
+	o := decide.ReadOffer(pkg, name, tag, "git:"+s.Latest.Ref.Commit.String())
+	if o.Err != nil {
+		return fmt.Errorf("package %s at %s: %w", s.Path, s.Latest.Ref.Name, o.Err)
+	}
+	t.There[ref] = decide.Present{Package: pkg, APIs: o.APIs, Outputs: o.Outputs}
+	i := resolver.Installation{Name: path.Base(ref), Package: o.Package.Package, Version: o.Package.Version, Manifest: o.Package, Labels: labels}
+	if dir := path.Dir(ref); dir != "." {
+		i.Namespace = dir
+	}
+	t.Existing = append(t.Existing, i)
+	t.APIs = append(t.APIs, o.APIs...)
+	return nil
+}
+
+// upstreamFor finds the registered Repository that has a resolved version.
+func (r *Reader) upstreamFor(namespace string, i *resolver.Instance) (*v1alpha1.Upstream, error) {
+	for _, repo := range r.sorted {
+		if repo.Namespace != namespace || repo.Err != nil {
+			continue
+		}
+		var below string
+		var ok bool
+		switch {
+		case repo.Git != nil && decide.SameAddress(repo.Git.URL(), i.Source):
+			below, ok = strings.CutPrefix(path.Dir(i.Tag)+"/", strings.TrimPrefix(repo.Dir+"/", "/"))
+		case repo.OCI != nil:
+			below, ok = strings.CutPrefix(i.Source+"/", repo.OCI.Address()+"/")
+		}
+		if ok {
+			return &v1alpha1.Upstream{Repo: repo.Name, Package: strings.Trim(below, "/"), Revision: v1alpha1.Revision(path.Base(i.Tag))}, nil
+		}
+	}
+	return nil, fmt.Errorf("it comes from %s, which is no registered Repository of namespace %s: add a Repository for it", i.Source, namespace)
+}
+
+// warnOfClashes reads what others put into clusters that get an API by a variant
+// and that take no part in dependencies, and says where two packages bring one
+// API. Only targets that are resolved have owners of APIs to keep to.
+func (r *Reader) warnOfClashes(ctx context.Context, s *Snapshot, targets []*decide.Target) {
+	upstream := func(w *decide.Want) *decide.Upstream { return r.UpstreamOf(ctx, w) }
+	set := fetchSet{}
+	var brings []*decide.Target
+	for _, t := range targets {
+		if t.Answer == nil && t.Err == nil && t.Repo.Deployment && t.BringsAPIs() {
+			brings = append(brings, t)
+			for _, p := range t.Paths {
+				if _, ok := t.Foreign(r.cfg.Manager, p); ok {
+					set.add(r.repoOf(t), t.Repo.Package(p).Latest)
+				}
+			}
+		}
+	}
+	set.run(ctx, r.ioLimit())
+	for _, t := range brings {
+		for _, p := range t.Paths {
+			ref, ok := t.Foreign(r.cfg.Manager, p)
+			if !ok {
+				continue
+			}
+			latest := t.Repo.Package(p).Latest
+			_, pkg, err := r.repoOf(t).ReadPackage(ctx, latest.Ref.Commit, p)
+			if err != nil {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("target %s: what %s brings was not read: %v", t.Name(), latest.Ref.Name, err))
+				continue
+			}
+			t.There[ref] = decide.Present{Package: pkg, APIs: depend.APIs(pkg)}
+		}
+		for _, c := range t.Clashes(upstream) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("target %s: %v", t.Name(), c))
+		}
+	}
+}
+
+// hold keeps what earlier answers brought: it cannot be told that nothing needs
+// it any more.
+func (r *Reader) hold(ctx context.Context, s *Snapshot, t *decide.Target, why string) {
+	repo := r.repoOf(t)
+	s.Untouchable[repo.Place(t.LockPath)] = why
+	p, read := repo.Package(t.LockPath), false
+	for _, h := range []*decide.Revision{p.Latest, p.Open()} {
+		if h == nil {
+			continue
+		}
+		lock, err := repo.readLock(ctx, h, t.LockPath)
+		if read = err == nil; !read {
+			break
+		}
+		for _, p := range lock.Packages {
+			s.Untouchable[repo.Place(t.Path(path.Join(p.Namespace, p.Name)))] = why
+		}
+	}
+	if !read { // what was brought cannot be told
+		s.Untouchable[repo.Place("")] = why
+	}
+}
+
+// fetchSet collects commits to fetch, by Git repository.
+type fetchSet map[Repository]map[gitrepo.Hash]bool
+
+func (f fetchSet) add(r *Repo, revisions ...*decide.Revision) {
+	for _, h := range revisions {
+		if h != nil {
+			f.commit(r, h.Ref.Commit)
+		}
+	}
+}
+
+func (f fetchSet) commit(r *Repo, h decide.Hash) {
+	if r == nil || r.Git == nil || h.IsZero() {
+		return
+	}
+	if f[r.Git] == nil {
+		f[r.Git] = map[gitrepo.Hash]bool{}
+	}
+	f[r.Git][gitrepo.Hash(h)] = true
+}
+
+// run fetches each repository's commits in one request. A failure is not
+// reported here: whoever needs the objects asks again and fails by name.
+func (f fetchSet) run(ctx context.Context, limit int) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(limit)
+	for r, hashes := range f {
+		g.Go(func() error {
+			_ = r.Fetch(ctx, slices.Collect(maps.Keys(hashes))...)
+			return nil
+		})
+	}
+	_ = g.Wait()
+}

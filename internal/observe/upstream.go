@@ -1,0 +1,252 @@
+package observe
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/injection"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/ocirepo"
+)
+
+type upstreamKey struct {
+	namespace string
+	v1alpha1.Upstream
+}
+
+type functionKey struct{ image, exec, tag string }
+
+// ReadUpstream finds, fetches and reads an upstream, once for all variants that
+// name it. It is safe for concurrent use.
+func (r *Reader) ReadUpstream(ctx context.Context, namespace string, u v1alpha1.Upstream) *decide.Upstream {
+	return r.upstream.get(upstreamKey{namespace, u}, func() *decide.Upstream {
+		up, err := r.readUpstream(ctx, namespace, u)
+		if err != nil {
+			up.Err = fmt.Errorf("upstream %s/%s: %w", u.Repo, u.Package, err)
+		}
+		return up
+	})
+}
+
+// UpstreamOf is the upstream of a wanted package that has one.
+func (r *Reader) UpstreamOf(ctx context.Context, w *decide.Want) *decide.Upstream {
+	return r.ReadUpstream(ctx, w.Namespace, *w.Upstream())
+}
+
+// readUpstreams reads the upstreams of wanted packages, each once, many at a time.
+func (r *Reader) readUpstreams(ctx context.Context, wants []*decide.Want) {
+	seen := map[upstreamKey]bool{}
+	var list []upstreamKey
+	for _, w := range wants {
+		if w.Upstream() == nil {
+			continue
+		}
+		if k := (upstreamKey{w.Namespace, *w.Upstream()}); !seen[k] {
+			seen[k] = true
+			list = append(list, k)
+		}
+	}
+	_, _ = Parallel(ctx, r.limit(), list, func(ctx context.Context, k upstreamKey) struct{} {
+		r.ReadUpstream(ctx, k.namespace, k.Upstream)
+		return struct{}{}
+	})
+}
+
+func (r *Reader) readUpstream(ctx context.Context, namespace string, u v1alpha1.Upstream) (*decide.Upstream, error) {
+	up := &decide.Upstream{}
+	repo, err := r.Find(namespace, u.Repo)
+	if err != nil {
+		return up, err
+	}
+	up.Repo = repo.Repository
+	if repo.OCI != nil {
+		err = repo.fromRegistry(ctx, up, u)
+	} else {
+		err = repo.fromGit(ctx, up, u)
+	}
+	if err != nil {
+		return up, err
+	}
+	digest := up.Lock.Git.Commit
+	if repo.Git != nil {
+		digest = "git:" + digest
+	}
+	o := decide.ReadOffer(up.Package, u.Package, up.Ref(), digest)
+	up.Offer = &o
+	up.Points = injection.Find(up.Package)
+	if r.cfg.Functions != nil {
+		up.Functions = r.cfg.Functions.Versions(up.Package)
+	}
+	return up, nil
+}
+
+func (r *Repo) fromGit(ctx context.Context, u *decide.Upstream, want v1alpha1.Upstream) error {
+	at, err := r.Git.Resolve(ctx, gitrepo.Query{
+		Directory: r.Dir, Package: want.Package,
+		Revision: string(want.Revision), Workspace: want.WorkspaceName, Branch: r.Branch,
+	})
+	if errors.Is(err, gitrepo.ErrNotFound) {
+		return decide.Stall(err)
+	}
+	if err != nil {
+		return err
+	}
+	tree, pkg, err := r.ReadPackage(ctx, decide.Hash(at.Commit), at.Path)
+	if err != nil {
+		return err
+	}
+	commits, err := r.Git.Commits(ctx, at.Commit)
+	if err != nil {
+		return err
+	}
+	u.Path, u.Workspace = at.Path, cmp.Or(at.Workspace, decide.RevisionName(at.Number), at.Ref)
+	u.Package, u.Content, u.When = pkg, tree.String(), commits[0].Committer.When
+	u.Lock = &kptfilev1.Locator{Type: kptfilev1.GitOrigin, Git: &kptfilev1.GitLock{
+		Repo: r.Address, Directory: "/" + at.Path, Ref: at.Ref, Commit: at.Commit.String(),
+	}}
+	return nil
+}
+
+// fromRegistry pulls by digest, once for each digest that the cache does not have.
+func (r *Repo) fromRegistry(ctx context.Context, u *decide.Upstream, want v1alpha1.Upstream) error {
+	at, err := r.OCI.Resolve(ctx, ocirepo.Query{
+		Package: want.Package, Revision: string(want.Revision), Workspace: want.WorkspaceName,
+	})
+	if err != nil {
+		return NeedsPerson(err)
+	}
+	if u.Package, err = r.OCI.ReadPackage(ctx, at.Package, at.Digest); err != nil {
+		return NeedsPerson(err)
+	}
+	if u.Package.Kptfile("") == nil {
+		return decide.Stalled("%s holds no Kptfile: a variant comes from a kpt package, as \"variform push\" publishes one", at.Name)
+	}
+	image, _, _ := strings.Cut(at.Name, "@")
+	u.Path, u.Content, u.When = at.Package, at.Digest, at.Created
+	if u.When.Unix() < 0 {
+		u.When = time.Unix(0, 0).UTC() // unknown, or before Git's time begins
+	}
+	u.Workspace = cmp.Or(decide.RevisionName(at.Number), at.Tag, strings.ReplaceAll(at.Digest, ":", "-"))
+	u.Lock = mutate.ImageLock(image, cmp.Or(at.Tag, at.Digest), at.Digest)
+	return nil
+}
+
+// NeedsPerson marks failures of a registry that another run alone does not mend.
+func NeedsPerson(err error) error {
+	for _, kind := range []error{ocirepo.ErrNotFound, ocirepo.ErrAuth, ocirepo.ErrAddress, ocirepo.ErrPackage, ocirepo.ErrLimit} {
+		if errors.Is(err, kind) {
+			return decide.Stall(err)
+		}
+	}
+	return err
+}
+
+// FunctionsOf names what a wanted package is rendered with: the upstream's
+// pipelines and what the variant adds to them; up is nil for a lock.
+func (r *Reader) FunctionsOf(w *decide.Want, up *decide.Upstream) []string {
+	if r.cfg.Functions == nil {
+		return []string{"not rendered"}
+	}
+	pv := w.Variant()
+	switch {
+	case pv == nil:
+		return nil // a lock has no pipeline
+	case pv.Spec.Pipeline == nil:
+		return up.Functions
+	}
+	p := pv.Spec.Pipeline
+	out := slices.Clone(up.Functions)
+	for _, f := range slices.Concat(p.Mutators, p.Validators) {
+		k := functionKey{f.Image, f.Exec, f.Tag}
+		out = append(out, "variant "+r.versions.get(k, func() string { return r.cfg.Functions.Version(k.image, k.exec, k.tag) }))
+	}
+	return out
+}
+
+// Locked finds the registered Repository that an upstreamLock names, and the
+// package there: a folder of the Git repository, or a package of the registry.
+// prefer, which may be nil, wins where several fit. Nil where none does.
+func (r *Reader) Locked(namespace string, lock *kptfilev1.GitLock, prefer *decide.Repository) (*Repo, string) {
+	folder := strings.Trim(lock.Directory, "/")
+	image, ok := mutate.Image(lock)
+	switch {
+	case ok:
+		return r.registryOf(namespace, image, prefer)
+	case prefer != nil && prefer.Git != "" && decide.SameAddress(prefer.Address, lock.Repo):
+		return r.repos[repoKey{prefer.Namespace, prefer.Name}], folder
+	}
+	return r.at(namespace, lock.Repo), folder
+}
+
+// registryOf finds the registry that holds an image, and the package there.
+func (r *Reader) registryOf(namespace, image string, prefer *decide.Repository) (*Repo, string) {
+	var found *Repo
+	var pkg string
+	for _, repo := range r.sorted {
+		if repo.OCI == nil || repo.Namespace != namespace {
+			continue
+		}
+		below, ok := strings.CutPrefix(image+"/", repo.OCI.Address()+"/")
+		if ok && (found == nil || repo.Repository == prefer) {
+			found, pkg = repo, strings.TrimSuffix(below, "/")
+		}
+	}
+	return found, pkg
+}
+
+// ReadLocked reads the package at the commit or digest of an upstreamLock.
+func (r *Repo) ReadLocked(ctx context.Context, pkg string, lock *kptfilev1.GitLock) (content string, p *krm.Package, err error) {
+	if r.OCI != nil {
+		p, err = r.OCI.ReadPackage(ctx, pkg, lock.Commit)
+		return lock.Commit, p, err
+	}
+	tree, p, err := r.ReadPackage(ctx, decide.ParseHash(lock.Commit), pkg)
+	return tree.String(), p, err
+}
+
+// ReadPackage reads the package at a path of a commit.
+func (r *Repo) ReadPackage(ctx context.Context, commit decide.Hash, path string) (decide.Hash, *krm.Package, error) {
+	at := gitrepo.Hash(commit)
+	if err := r.Git.Fetch(ctx, at); err != nil {
+		return decide.Hash{}, nil, err
+	}
+	tree, ok, err := r.Git.TreeAt(ctx, at, path)
+	if err != nil {
+		return decide.Hash{}, nil, err
+	}
+	if !ok {
+		return decide.Hash{}, nil, fmt.Errorf("commit %s has no folder %q", commit, path)
+	}
+	p, err := r.Git.ReadPackage(ctx, tree)
+	return decide.Hash(tree), p, err
+}
+
+// TreeAt is a folder in a commit, zero where it has none.
+func (r *Repo) TreeAt(ctx context.Context, commit decide.Hash, path string) (decide.Hash, error) {
+	if commit.IsZero() {
+		return decide.Hash{}, nil
+	}
+	at := gitrepo.Hash(commit)
+	if tree, known := r.Git.KnownTreeAt(at, path); known {
+		return decide.Hash(tree), nil
+	}
+	if err := r.Git.Fetch(ctx, at); err != nil {
+		return decide.Hash{}, err
+	}
+	tree, ok, err := r.Git.TreeAt(ctx, at, path)
+	if err != nil || !ok {
+		return decide.Hash{}, err
+	}
+	return decide.Hash(tree), nil
+}

@@ -1,0 +1,317 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/observe"
+)
+
+// Verdict is what became of one revision that a person decided about.
+type Verdict struct {
+	*decide.Candidate
+	Repo   *observe.Repo
+	To     lifecycle.Phase // "" where a package was removed
+	Number int             // N of vN, once published
+	Commit string
+}
+
+// ErrMoved says that a revision is not what the person saw.
+var ErrMoved = errors.New("changed since it was shown")
+
+// Approver carries out decisions of people: propose, approve, reject. Each
+// repository's revisions move in one atomic push.
+type Approver struct {
+	Read *observe.Reader
+	Verb decide.Verb
+	// Signature is the person's; without a time, Variform's own for commits that
+	// take theirs from what they join.
+	Signature gitrepo.Signature
+}
+
+// Machine approves what is published without a person.
+func Machine(read *observe.Reader) *Approver {
+	return &Approver{Read: read, Verb: decide.Approve, Signature: machine(time.Time{})}
+}
+
+// Decide decides one repository's revisions, again where the registered branch
+// was moved by another in between.
+func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*Verdict) {
+	a.fetch(ctx, git, list)
+	for attempt := 1; ; attempt++ {
+		m := &merger{batch: git.NewBatch(), signature: a.Signature, heads: map[string]branchHead{}}
+		a.add(ctx, m, list)
+		if len(m.moves) == 0 {
+			return
+		}
+		if err := m.finish(); err != nil {
+			fail(list, err)
+			return
+		}
+		_, err := m.batch.Push(ctx, gitrepo.PushOptions{RequireAtomic: true})
+		if err == nil {
+			return
+		}
+		retry := errors.Is(err, gitrepo.ErrStale) || errors.Is(err, gitrepo.ErrUnknownOutcome)
+		if !retry || attempt == attempts || ctx.Err() != nil {
+			fail(list, err)
+			return
+		}
+		if err := a.reread(ctx, git, list); err != nil {
+			fail(list, err)
+			return
+		}
+	}
+}
+
+// add adds what is not refused; locks come last, and stay where something that
+// they name was refused.
+func (a *Approver) add(ctx context.Context, m *merger, list []*Verdict) {
+	candidates, of := make([]*decide.Candidate, len(list)), map[*decide.Candidate]*Verdict{}
+	for i, v := range list {
+		candidates[i], of[v.Candidate] = v.Candidate, v
+	}
+	for _, c := range decide.LocksLast(candidates) {
+		if c.Err == nil && a.Verb == decide.Approve {
+			c.Err = decide.Whole(c, candidates)
+		}
+		if c.Err == nil {
+			c.Err = m.add(ctx, of[c], a.Verb)
+		}
+	}
+}
+
+// fetch brings what publishing reads in one request. A failure is not reported
+// here: whoever needs the objects asks again and fails by name.
+func (a *Approver) fetch(ctx context.Context, git observe.Trees, list []*Verdict) {
+	if a.Verb != decide.Approve {
+		return
+	}
+	var commits []gitrepo.Hash
+	for _, v := range list {
+		if v.Err == nil {
+			commits = append(commits, gitrepo.Hash(v.Repo.Head), gitrepo.Hash(v.Head.Ref.Commit))
+		}
+	}
+	_ = git.Fetch(ctx, commits...)
+}
+
+func fail(list []*Verdict, err error) {
+	for _, v := range list {
+		if v.Err == nil {
+			v.Err = err
+		}
+	}
+}
+
+// reread finds the same revisions after a lost race. One whose own content moved
+// is not decided: the person has not seen it.
+func (a *Approver) reread(ctx context.Context, git observe.Repository, list []*Verdict) error {
+	if err := a.Read.Reread(ctx, git); err != nil {
+		return err
+	}
+	for _, v := range list {
+		if v.Err != nil {
+			continue
+		}
+		p := v.Repo.Package(v.Package.Path)
+		h := p.At(v.Head.Ref.Name)
+		if h == nil || h.Ref.Hash != v.Head.Ref.Hash || !a.Verb.Applies(h.Phase) {
+			v.Err = fmt.Errorf("%s %w: look at it again", v.Head.Ref.Name, ErrMoved)
+			continue
+		}
+		v.Package, v.Head = p, h
+	}
+	return nil
+}
+
+// branchHead is where a registered branch is, and will be.
+type branchHead struct {
+	was, commit, tree gitrepo.Hash
+	when              time.Time // of commit
+}
+
+// merger collects the ref updates of one repository's verdicts; approvals on one
+// branch follow each other.
+type merger struct {
+	batch     *gitrepo.Batch
+	signature gitrepo.Signature
+	heads     map[string]branchHead // by branch
+	moves     []decide.Move
+}
+
+func (m *merger) add(ctx context.Context, v *Verdict, verb decide.Verb) error {
+	path, ref := v.Package.Path, v.Head.Ref
+	switch {
+	case verb == decide.Propose:
+		v.To = lifecycle.Proposed
+		m.rename(ref, lifecycle.ProposedRef(path, v.Workspace))
+	case verb == decide.Reject && v.From == lifecycle.Proposed:
+		v.To = lifecycle.Draft
+		m.rename(ref, lifecycle.DraftRef(path, v.Workspace))
+	case verb == decide.Reject:
+		v.To, v.Number = lifecycle.Published, v.Revision
+		m.moves = append(m.moves, decide.Restore{Tags: v.Package.Deletions()}.Moves(decide.Hash{})...)
+	case v.From == lifecycle.DeletionProposed:
+		return m.remove(ctx, v)
+	default:
+		return m.publish(ctx, v)
+	}
+	return nil
+}
+
+func (m *merger) rename(from decide.Ref, to string) {
+	m.moves = append(m.moves, decide.Move{Name: to, New: from.Commit}, decide.Move{Name: from.Name, Old: from.Hash})
+}
+
+// head reads the registered branch once.
+func (m *merger) head(ctx context.Context, r *observe.Repo) (branchHead, error) {
+	if h, ok := m.heads[r.Branch]; ok {
+		return h, nil
+	}
+	var h branchHead
+	if !r.Head.IsZero() {
+		commit := gitrepo.Hash(r.Head)
+		if err := r.Git.Fetch(ctx, commit); err != nil {
+			return h, err
+		}
+		commits, err := r.Git.Commits(ctx, commit)
+		if err != nil {
+			return h, err
+		}
+		h = branchHead{was: commit, commit: commit, tree: commits[0].Tree, when: commits[0].Committer.When}
+	}
+	m.heads[r.Branch] = h
+	return h, nil
+}
+
+// publish merges a Draft into the registered branch and tags it.
+func (m *merger) publish(ctx context.Context, v *Verdict) error {
+	r, path := v.Repo, v.Package.Path
+	tree, pkg, err := r.ReadPackage(ctx, v.Head.Ref.Commit, path)
+	if err != nil {
+		return err
+	}
+	if err := r.OnlyPackage(ctx, v.Head, path); err != nil {
+		return err
+	}
+	kptfile, err := mutate.Read(pkg, "")
+	if err != nil {
+		return err
+	}
+	if unmet := observe.Unmet(kptfile); len(unmet) > 0 && r.Deployment {
+		return decide.GatesError(unmet)
+	}
+	h, err := m.head(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := r.ReadStart(ctx, v.Candidate, decide.Hash(h.was)); err != nil {
+		return err
+	}
+	if err := decide.Unmoved(v.Candidate, decide.Hash(h.was), tree); err != nil {
+		return err
+	}
+	n := v.Package.Next()
+	message, err := gitrepo.FormatMessage(fmt.Sprintf("Approve %s/v%d", path, n),
+		&gitrepo.Annotation{Package: path, WorkspaceName: v.Workspace, Revision: fmt.Sprint(n)}, trailers(v.Head))
+	if err != nil {
+		return err
+	}
+	parents := []gitrepo.Hash{gitrepo.Hash(v.Head.Ref.Commit)}
+	if !h.commit.IsZero() {
+		parents = []gitrepo.Hash{h.commit, gitrepo.Hash(v.Head.Ref.Commit)}
+	}
+	c, err := m.commit(ctx, r, h, gitrepo.CommitSpec{
+		Path: path, PackageTree: gitrepo.Hash(tree), Parents: parents, Author: m.signed(h, v.Head), Message: message,
+	})
+	if err != nil {
+		return err
+	}
+	m.moves = append(m.moves,
+		decide.Move{Name: lifecycle.PublishedRef(path, n), New: decide.Hash(c.Hash)},
+		decide.Move{Name: v.Head.Ref.Name, Old: v.Head.Ref.Hash})
+	v.To, v.Number, v.Commit = lifecycle.Published, n, c.Hash.String()
+	return nil
+}
+
+// signed is the signature of a merge; Variform's own has the time of the newest
+// of what it joins.
+func (m *merger) signed(h branchHead, head *decide.Revision) gitrepo.Signature {
+	sig := m.signature
+	if sig.When.IsZero() {
+		sig.When = h.when
+		if head.When.After(sig.When) {
+			sig.When = head.When
+		}
+	}
+	return sig
+}
+
+func trailers(h *decide.Revision) gitrepo.Trailers {
+	if h.Machine == nil {
+		return gitrepo.Trailers{}
+	}
+	return gitrepo.Trailers{Variant: h.Machine.Variant, Inputs: h.Machine.Inputs, Review: h.Machine.Review}
+}
+
+// commit makes a commit on top of the branch.
+func (m *merger) commit(ctx context.Context, r *observe.Repo, h branchHead, spec gitrepo.CommitSpec) (*gitrepo.Commit, error) {
+	spec.Root = h.tree
+	c, err := m.batch.Commit(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	m.heads[r.Branch] = branchHead{was: h.was, commit: c.Hash, tree: c.Tree, when: c.Committer.When}
+	return c, nil
+}
+
+// remove carries out a proposed deletion: the package leaves the registered
+// branch, its tags and the proposals go.
+func (m *merger) remove(ctx context.Context, v *Verdict) error {
+	r, path := v.Repo, v.Package.Path
+	h, err := m.head(ctx, r)
+	if err != nil {
+		return err
+	}
+	there, err := r.TreeAt(ctx, decide.Hash(h.was), path)
+	if err != nil {
+		return err
+	}
+	if !there.IsZero() {
+		message, err := gitrepo.FormatMessage("Delete "+path, &gitrepo.Annotation{Package: path}, gitrepo.Trailers{Variant: observe.Released})
+		if err != nil {
+			return err
+		}
+		c, err := m.commit(ctx, r, h, gitrepo.CommitSpec{Path: path, Parents: []gitrepo.Hash{h.commit}, Author: m.signature, Message: message})
+		if err != nil {
+			return err
+		}
+		v.Commit = c.Hash.String()
+	}
+	for _, t := range v.Package.Deletions() {
+		m.moves = append(m.moves,
+			decide.Move{Name: t.Deletion.Name, Old: t.Deletion.Hash},
+			decide.Move{Name: t.Ref.Name, Old: t.Ref.Hash})
+	}
+	v.To, v.Number = "", 0
+	return nil
+}
+
+// finish adds the branches' own moves and hands everything to the batch as one.
+func (m *merger) finish() error {
+	for branch, h := range m.heads {
+		if h.commit != h.was {
+			m.moves = append(m.moves, decide.Move{Name: lifecycle.BranchRef(branch), Old: decide.Hash(h.was), New: decide.Hash(h.commit)})
+		}
+	}
+	sort.Slice(m.moves, func(i, j int) bool { return m.moves[i].Name < m.moves[j].Name })
+	return together(m.batch, m.moves)
+}

@@ -1,0 +1,292 @@
+// Package publish is the last room of a run: it applies decisions
+// (internal/decide) to Git, and nothing else. Each repository gets one pack and
+// one atomic push, conditional on the refs that were read when deciding; a lost
+// race is read and decided again, never forced. See docs/design/heart.md.
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/observe"
+)
+
+// attempts bounds how often a repository is decided about again after a lost race.
+const attempts = 5
+
+// machine signs the commits that Variform makes by itself: a fixed identity, so
+// that the same inputs give the same commit.
+func machine(when time.Time) gitrepo.Signature {
+	return gitrepo.Signature{Name: "Variform", Email: observe.MachineEmail, When: when}
+}
+
+// Change is one decision to apply, and what became of it.
+type Change struct {
+	Repo     *observe.Repo
+	Package  *decide.Package // as it was when deciding
+	Decision decide.Decision
+	// Commit is what the decision commits; nil where it makes none.
+	Commit *Commit
+
+	// Hash is the commit made, once pushed. Err is why nothing moved.
+	Hash decide.Hash
+	Err  error
+
+	moves []decide.Move // of the last attempt to push
+}
+
+// Commit is a commit to make: the package's files put into the tree of Root, zero
+// for an empty one.
+type Commit struct {
+	Files   []krm.File
+	Root    decide.Hash
+	Parents []decide.Hash
+	When    time.Time
+	Message string
+}
+
+// Pusher applies changes. It is safe for concurrent use with different
+// repositories.
+type Pusher struct {
+	// MaxRefs splits pushes; 0 is one push for a repository.
+	MaxRefs int
+	// Again reads a repository anew and decides once more about what a race
+	// undid. It takes the lost changes over, and returns what is to be pushed now.
+	Again func(ctx context.Context, git observe.Repository, lost []*Change) ([]*Change, error)
+}
+
+// Push applies one repository's changes.
+func (p *Pusher) Push(ctx context.Context, git observe.Repository, changes []*Change) {
+	for attempt := 1; len(changes) > 0; attempt++ {
+		left, err := p.push(ctx, git, changes)
+		if err == nil {
+			return
+		}
+		changes = left
+		retry := errors.Is(err, gitrepo.ErrStale) || errors.Is(err, gitrepo.ErrUnknownOutcome)
+		if !retry || attempt == attempts || ctx.Err() != nil {
+			p.pushApart(ctx, git, changes, err)
+			return
+		}
+		again, aerr := p.Again(ctx, git, changes)
+		if aerr != nil {
+			failAll(changes, errors.Join(err, aerr))
+			return
+		}
+		changes = again
+	}
+}
+
+func failAll(changes []*Change, err error) {
+	for _, c := range changes {
+		c.Err = err
+	}
+}
+
+// pushApart isolates the changes that a server refuses: an atomic push fails as
+// one, and one bad variant must not stop the others.
+func (p *Pusher) pushApart(ctx context.Context, git observe.Repository, changes []*Change, err error) {
+	if len(changes) <= 1 || !errors.Is(err, gitrepo.ErrRejected) && !errors.Is(err, gitrepo.ErrStale) {
+		failAll(changes, err)
+		return
+	}
+	half := len(changes) / 2
+	for _, part := range [][]*Change{changes[:half], changes[half:]} {
+		if left, err := p.push(ctx, git, part); err != nil {
+			p.pushApart(ctx, git, left, err)
+		}
+	}
+}
+
+// without is changes less those that are left, in order.
+func without(changes, left []*Change) []*Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c *Change) bool { return slices.Contains(left, c) })
+}
+
+// push commits and pushes changes in one batch. With an error it returns those
+// that did not land, or were taken back.
+func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Change) ([]*Change, error) {
+	b := git.NewBatch()
+	for _, c := range changes {
+		if c.Err != nil {
+			continue
+		}
+		if err := c.add(ctx, b); err != nil {
+			// Only this one: what it added to the batch is not referred to.
+			c.Err = fmt.Errorf("committing: %w", err)
+		}
+	}
+	if b.Empty() {
+		return nil, nil
+	}
+	report, err := b.Push(ctx, gitrepo.PushOptions{MaxRefsPerPush: p.MaxRefs})
+	var left []*Change
+	for _, c := range changes {
+		if err != nil && c.Err == nil && !c.landed(report) {
+			left = append(left, c)
+		}
+	}
+	back, overtaken := overtaken(ctx, git, without(changes, left))
+	return append(left, back...), errors.Join(err, overtaken)
+}
+
+// add puts a change's objects and ref updates into a batch.
+func (c *Change) add(ctx context.Context, b *gitrepo.Batch) error {
+	if c.Commit != nil {
+		if err := c.commit(ctx, b); err != nil {
+			return err
+		}
+	}
+	if d, ok := c.Decision.(decide.Draft); ok && d.New() {
+		// Another run may have made this Draft, and someone proposed or
+		// published it, since the refs were read.
+		workspace := d.Ref[strings.LastIndex(d.Ref, "/")+1:]
+		b.ExpectAbsent(lifecycle.ProposedRef(c.Package.Path, workspace), lifecycle.PublishedRef(c.Package.Path, c.Package.Next()))
+	}
+	c.moves = c.Decision.Moves(c.Hash)
+	return together(b, c.moves)
+}
+
+func together(b *gitrepo.Batch, moves []decide.Move) error {
+	updates := make([]gitrepo.RefUpdate, len(moves))
+	for i, m := range moves {
+		updates[i] = gitrepo.RefUpdate{Name: m.Name, Old: gitrepo.Hash(m.Old), New: gitrepo.Hash(m.New)}
+	}
+	return b.Together(updates...)
+}
+
+func (c *Change) commit(ctx context.Context, b *gitrepo.Batch) error {
+	tree, err := b.PackageTree(c.Commit.Files)
+	if err != nil {
+		return err
+	}
+	root, err := rootTree(ctx, c.Repo.Git, c.Commit.Root)
+	if err != nil {
+		return err
+	}
+	made, err := b.Commit(ctx, gitrepo.CommitSpec{
+		Root: root, Path: c.Package.Path, PackageTree: tree, Parents: gitHashes(c.Commit.Parents),
+		Author: machine(c.Commit.When), Message: c.Commit.Message,
+	})
+	if err != nil {
+		return err
+	}
+	c.Hash = decide.Hash(made.Hash)
+	return nil
+}
+
+func gitHashes(list []decide.Hash) []gitrepo.Hash {
+	out := make([]gitrepo.Hash, len(list))
+	for i, h := range list {
+		out[i] = gitrepo.Hash(h)
+	}
+	return out
+}
+
+func rootTree(ctx context.Context, git observe.History, commit decide.Hash) (gitrepo.Hash, error) {
+	if commit.IsZero() {
+		return gitrepo.Hash{}, nil
+	}
+	commits, err := git.Commits(ctx, gitrepo.Hash(commit))
+	if err != nil {
+		return gitrepo.Hash{}, err
+	}
+	return commits[0].Tree, nil
+}
+
+// landed says whether a push that failed in part moved all of the change's refs.
+func (c *Change) landed(report *gitrepo.PushReport) bool {
+	if len(c.moves) == 0 {
+		return false
+	}
+	moved := map[string]bool{}
+	for _, r := range report.Refs {
+		moved[r.Name] = r.Outcome == gitrepo.Moved
+	}
+	for _, m := range c.moves {
+		if !moved[m.Name] && m.Old != m.New {
+			return false
+		}
+	}
+	return true
+}
+
+// overtaken withdraws the Drafts just made whose package was taken on by others
+// meanwhile (see decide.Package.Surplus), but none that has moved since. It
+// returns their changes, to be decided again, and a *gitrepo.StaleError that
+// names what had come.
+func overtaken(ctx context.Context, git observe.Repository, changes []*Change) ([]*Change, error) {
+	made := slices.DeleteFunc(slices.Clone(changes), func(c *Change) bool {
+		d, ok := c.Decision.(decide.Draft)
+		return !ok || !d.New() || c.Err != nil
+	})
+	if len(made) == 0 {
+		return nil, nil
+	}
+	if err := git.Refresh(ctx); err != nil {
+		return nil, nil //nolint:nilerr // the push is done: what cannot be seen now, the next run sees
+	}
+	var back []*Change
+	stale := &gitrepo.StaleError{URL: git.URL()}
+	for _, c := range made {
+		ref := c.Decision.(decide.Draft).Ref
+		came := came(c.Package, git.Index("").Package(c.Package.Path), ref)
+		if len(came) == 0 {
+			continue
+		}
+		b := git.NewBatch()
+		if err := b.Delete(ref, gitrepo.Hash(c.Hash)); err != nil {
+			return nil, err
+		}
+		if _, err := b.Push(ctx, gitrepo.PushOptions{}); err == nil {
+			back, stale.Refs = append(back, c), append(stale.Refs, came...)
+		}
+	}
+	if len(back) == 0 {
+		return nil, nil
+	}
+	slices.SortFunc(stale.Refs, func(a, b gitrepo.StaleRef) int { return strings.Compare(a.Name, b.Name) })
+	return back, fmt.Errorf("withdrawing Drafts: %w", stale)
+}
+
+// came lists the open revisions and the publications of a package that were not
+// there when it was decided about, but for the Draft that was made.
+func came(then *decide.Package, now *gitrepo.PackageRefs, made string) []gitrepo.StaleRef {
+	known := map[string]bool{made: true}
+	for _, r := range then.Heads() {
+		known[r.Ref.Name] = true
+	}
+	for _, t := range then.Tags {
+		known[t.Ref.Name] = true
+	}
+	var out []gitrepo.StaleRef
+	for _, r := range slices.Concat(now.Drafts, now.Proposed, now.Published) {
+		if !known[r.Ref.Name] {
+			out = append(out, gitrepo.StaleRef{Name: r.Ref.Name, Actual: r.Ref.Hash})
+		}
+	}
+	return out
+}
+
+// ReleaseCommit is the commit that gives an open revision up.
+func ReleaseCommit(ctx context.Context, repo *observe.Repo, h *decide.Revision, path string, files []krm.File) (*Commit, error) {
+	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(h.Ref.Commit))
+	if err != nil {
+		return nil, err
+	}
+	message, err := gitrepo.FormatMessage("Release "+path+"\n\nIts variant has gone; deletionPolicy orphan leaves the package.",
+		&gitrepo.Annotation{Package: path, WorkspaceName: h.Workspace, Task: &gitrepo.Task{Type: "edit", Edit: &gitrepo.EditTask{}}},
+		gitrepo.Trailers{Variant: observe.Released})
+	if err != nil {
+		return nil, err
+	}
+	return &Commit{Files: files, Root: h.Ref.Commit, Parents: []decide.Hash{h.Ref.Commit}, When: commits[0].Committer.When, Message: message}, nil
+}

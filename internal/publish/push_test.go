@@ -1,0 +1,188 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/observe"
+)
+
+// bench is a Git repository of a real server with something on main, read once.
+type bench struct {
+	t    *testing.T
+	git  *gittest.Repo
+	main decide.Hash
+	repo *observe.Repo
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	server := gittest.NewServer(t)
+	git, url := server.NewRepo(t, "c1"), server.RepoURL("c1")
+	main := git.Commit(t, "main", "start", gittest.Files{{Path: "README.md", Mode: gittest.Regular, Data: []byte("x\n")}})
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: t.TempDir()})
+	r, err := observe.Git(store).Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := &decide.Repository{Namespace: "default", Name: "c1", Git: url, Branch: "main", Head: decide.ParseHash(main)}
+	b := &bench{t: t, git: git, main: facts.Head, repo: &observe.Repo{Repository: facts, Git: r}}
+	b.refresh()
+	if err := r.Fetch(t.Context(), gitrepo.Hash(facts.Head)); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *bench) refresh() {
+	b.t.Helper()
+	if err := b.repo.Git.Refresh(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// draft is a first Draft of a package.
+func (b *bench) draft(pkg string) *Change {
+	return &Change{
+		Repo: b.repo, Package: decide.NewPackage(pkg, nil),
+		Decision: decide.Draft{As: decide.ActionCreate, Ref: draftRef(pkg)},
+		Commit: &Commit{
+			Files: []krm.File{{Path: "cm.yaml", Data: []byte("kind: ConfigMap\n")}}, Root: b.main, Parents: []decide.Hash{b.main},
+			When: time.Unix(1700000100, 0).UTC(), Message: "Draft of " + pkg,
+		},
+	}
+}
+
+func draftRef(pkg string) string { return lifecycle.DraftRef(pkg, "packagevariant-1") }
+
+// push pushes changes, and returns what was lost to races.
+func (b *bench) push(again []*Change, changes ...*Change) (lost []*Change) {
+	b.t.Helper()
+	p := &Pusher{Again: func(ctx context.Context, git observe.Repository, l []*Change) ([]*Change, error) {
+		lost = append(lost, l...)
+		return again, git.Refresh(ctx)
+	}}
+	p.Push(b.t.Context(), b.repo.Git, changes)
+	return lost
+}
+
+func TestPushDraft(t *testing.T) {
+	b := newBench(t)
+	c := b.draft("web")
+	if lost := b.push(nil, c); len(lost) > 0 || c.Err != nil {
+		t.Fatalf("lost %d: %v", len(lost), c.Err)
+	}
+	refs := b.git.Refs(t)
+	if refs[draftRef("web")] != c.Hash.String() || refs["refs/heads/main"] != b.main.String() || len(refs) != 2 {
+		t.Errorf("refs %v", refs)
+	}
+	if got := b.git.Show(t, c.Hash.String(), "web/cm.yaml"); !strings.HasPrefix(got, "kind: ConfigMap") {
+		t.Errorf("content %q", got)
+	}
+	if got := b.git.Show(t, c.Hash.String(), "README.md"); !strings.HasPrefix(got, "x") {
+		t.Errorf("what stood beside it: %q", got)
+	}
+	want := "Variform variform@variform.dev 1700000100 " + b.main.String() + " Draft of web"
+	if got := b.git.Git(t, "log", "-1", "--format=%cn %ce %ct %P %s", c.Hash.String()); got != want {
+		t.Errorf("commit %q, want %q", got, want)
+	}
+	b.git.Fsck(t)
+}
+
+// A lost race is decided about again, once for what was lost.
+func TestPushLostRace(t *testing.T) {
+	b := newBench(t)
+	web, db, again := b.draft("web"), b.draft("db"), b.draft("new")
+	other := b.git.CommitFrom(t, strings.TrimPrefix(draftRef("web"), "refs/heads/"), "main", "another's", gittest.Files{})
+	lost := b.push([]*Change{again}, web, db)
+	if !slices.Equal(lost, []*Change{web, db}) || again.Err != nil {
+		t.Fatalf("lost %d: %v", len(lost), again.Err)
+	}
+	refs := b.git.Refs(t)
+	if refs[draftRef("web")] != other || refs[draftRef("db")] != "" || refs[draftRef("new")] != again.Hash.String() {
+		t.Errorf("refs %v", refs)
+	}
+}
+
+// A run that cannot decide again says both why it lost and why that failed.
+func TestPushAgainFails(t *testing.T) {
+	b := newBench(t)
+	web := b.draft("web")
+	b.git.Branch(t, strings.TrimPrefix(draftRef("web"), "refs/heads/"), b.main.String())
+	broken := errors.New("unread")
+	p := &Pusher{Again: func(context.Context, observe.Repository, []*Change) ([]*Change, error) { return nil, broken }}
+	p.Push(t.Context(), b.repo.Git, []*Change{web})
+	if !errors.Is(web.Err, broken) || !errors.Is(web.Err, gitrepo.ErrStale) {
+		t.Error(web.Err)
+	}
+}
+
+// One change that the server refuses stops no other.
+func TestPushApart(t *testing.T) {
+	b := newBench(t)
+	b.git.Hook(t, "update", `case "$1" in */bad/*) echo not this one >&2; exit 1;; esac`)
+	list := []*Change{b.draft("a"), b.draft("bad"), b.draft("c"), b.draft("d")}
+	if lost := b.push(nil, list...); len(lost) > 0 {
+		t.Errorf("a refusal is no race: %d lost", len(lost))
+	}
+	refs := b.git.Refs(t)
+	for _, c := range list {
+		bad := c.Package.Path == "bad"
+		if (c.Err != nil) != bad || bad && !errors.Is(c.Err, gitrepo.ErrRejected) {
+			t.Errorf("%s: %v", c.Package.Path, c.Err)
+		}
+		if made := refs[draftRef(c.Package.Path)]; (made == "") != bad || !bad && made != c.Hash.String() {
+			t.Errorf("%s is at %q", c.Package.Path, made)
+		}
+	}
+}
+
+// A Draft whose workspace was proposed while it was on its way is withdrawn, and
+// decided about again; what else was made stays.
+func TestPushOvertaken(t *testing.T) {
+	b := newBench(t)
+	proposed := lifecycle.ProposedRef("web", "packagevariant-1")
+	b.git.Hook(t, "update", `case "$1" in */drafts/web/*) env -u GIT_QUARANTINE_PATH git update-ref `+proposed+` refs/heads/main;; esac`)
+	web, db := b.draft("web"), b.draft("db")
+	lost := b.push(nil, web, db)
+	if !slices.Equal(lost, []*Change{web}) {
+		t.Fatalf("lost %d", len(lost))
+	}
+	refs := b.git.Refs(t)
+	if refs[draftRef("web")] != "" || refs[proposed] != b.main.String() || refs[draftRef("db")] != db.Hash.String() {
+		t.Errorf("refs %v", refs)
+	}
+}
+
+// What a decision says that it moves is what moves, and conditional on it.
+func TestPushMoves(t *testing.T) {
+	b := newBench(t)
+	web := b.draft("web")
+	b.push(nil, web)
+	b.refresh()
+	r := &decide.Revision{Ref: decide.Ref{Name: draftRef("web"), Hash: web.Hash, Commit: web.Hash}, Workspace: "packagevariant-1", Phase: lifecycle.Draft}
+	pkg := decide.NewPackage("web", nil, r)
+	stale := *r
+	stale.Ref.Hash = b.main
+	held := &Change{Repo: b.repo, Package: pkg, Decision: decide.Discard{Revision: &stale}}
+	if lost := b.push(nil, held); len(lost) != 1 || b.git.Refs(t)[draftRef("web")] == "" {
+		t.Errorf("what has moved since was removed: %d lost", len(lost))
+	}
+	tagged := &Change{Repo: b.repo, Package: pkg, Decision: decide.Tag{Ref: lifecycle.PublishedRef("web", 1), Draft: r}}
+	if lost := b.push(nil, tagged); len(lost) > 0 || tagged.Err != nil {
+		t.Fatalf("lost %d: %v", len(lost), tagged.Err)
+	}
+	refs := b.git.Refs(t)
+	if refs["refs/tags/web/v1"] != web.Hash.String() || refs[draftRef("web")] != "" {
+		t.Errorf("refs %v", refs)
+	}
+}

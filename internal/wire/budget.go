@@ -1,0 +1,327 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Budget bounds how long a server may keep one request waiting; zero fields take
+// the defaults.
+type Budget struct {
+	Connect   time.Duration // until there is a connection: 15 s
+	FirstByte time.Duration // from the request to the first byte of its answer: 60 s
+	Silence   time.Duration // while an answer arrives, for the next SlowBytes: 30 s
+	Push      time.Duration // the last two for a push, whose hooks take their time: 3 min
+	Request   time.Duration // one request as a whole: 30 min
+}
+
+// SlowBytes is what has to come within Budget.Silence: a server that trickles is
+// as good as a silent one.
+const SlowBytes = 1000
+
+// Patience is the budget of a user who waits this long for a silent server.
+func Patience(silence time.Duration) Budget {
+	return Budget{Connect: min(silence, 15*time.Second), FirstByte: 2 * silence, Silence: silence, Push: 6 * silence, Request: 60 * silence}
+}
+
+// WithDefaults fills what is zero.
+func (b Budget) WithDefaults() Budget {
+	usual := Patience(30 * time.Second)
+	for _, f := range []struct{ field, value *time.Duration }{
+		{&b.Connect, &usual.Connect}, {&b.FirstByte, &usual.FirstByte}, {&b.Silence, &usual.Silence}, {&b.Push, &usual.Push}, {&b.Request, &usual.Request},
+	} {
+		if *f.field <= 0 {
+			*f.field = *f.value
+		}
+	}
+	return b
+}
+
+// SlowError is a server that used up a Budget. It is no passing failure: asking
+// again would take as long again.
+type SlowError struct {
+	Server string
+	What   string // "did not answer"
+	After  time.Duration
+}
+
+// Error says who was waited for, for what and how long.
+func (e *SlowError) Error() string {
+	return fmt.Sprintf("%s %s for %s: see whether it is up, or give it longer (--server-timeout)", e.Server, e.What, e.After)
+}
+
+// IsSlow says that a call ended because a server was too slow.
+func IsSlow(err error) bool {
+	var slow *SlowError
+	return errors.As(err, &slow)
+}
+
+// What a server did not do in time.
+const (
+	noConnection = "accepted no connection"
+	noAnswer     = "did not answer"
+	noProgress   = "sent next to nothing of its answer"
+	noEnd        = "did not finish its answer"
+)
+
+// Transport keeps requests to a Budget. What was too slow is left alone for a
+// while, so that a run waits for it once: a server that accepts no connection,
+// and a repository that does not answer. Safe for concurrent use.
+type Transport struct {
+	Inner  http.RoundTripper
+	Budget Budget
+	// Repository names the repository that a request is about, and Push says
+	// whether it is a push, which leaves no mark on the repository.
+	Repository func(*http.Request) string
+	Push       func(*http.Request) bool
+
+	mu   sync.Mutex
+	slow map[string]slowness
+}
+
+type slowness struct {
+	err  *SlowError
+	seen time.Time
+}
+
+// leftAlone is how long nothing is asked of what was too slow.
+const leftAlone = 5 * time.Minute
+
+// NewTransport is a Transport on connections of its own.
+func NewTransport(b Budget, repository func(*http.Request) string, push func(*http.Request) bool) *Transport {
+	b = b.WithDefaults()
+	t := &Transport{Budget: b, Repository: repository, Push: push, Inner: http.DefaultTransport}
+	if base, ok := http.DefaultTransport.(*http.Transport); ok {
+		own := base.Clone()
+		own.DialContext = (&net.Dialer{Timeout: b.Connect, KeepAlive: 30 * time.Second}).DialContext
+		own.TLSHandshakeTimeout = b.Connect
+		own.MaxIdleConnsPerHost = 16 // a fleet has many repositories on one server
+		t.Inner = own
+	}
+	return t
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	o := OriginOf(req.URL)
+	repository, push := t.Repository(req), t.Push(req)
+	if err := t.known(string(o), repository); err != nil {
+		note(req.Context(), err)
+		return nil, err
+	}
+	w := newWatch(req.Context(), o.Shown(), t.Budget.Request)
+	w.first, w.silence = t.Budget.FirstByte, t.Budget.Silence
+	if push {
+		w.first, w.silence = t.Budget.Push, t.Budget.Push
+	} else {
+		w.spent = func(err *SlowError) { t.remember(repository, err) }
+	}
+	sent := req.Clone(w.ctx)
+	if req.Body != nil && req.Body != http.NoBody {
+		sent.Body = &sending{req.Body, w}
+	}
+	w.wait(noAnswer, w.first)
+	resp, err := t.Inner.RoundTrip(sent)
+	w.rest()
+	if err != nil {
+		defer w.end()
+		return nil, t.explain(w, o, err)
+	}
+	resp.Body = &arriving{in: resp.Body, w: w, left: w.silence}
+	return resp, nil
+}
+
+// known is the SlowError that one of these has earned, nil where none has.
+func (t *Transport) known(keys ...string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range keys {
+		if s, ok := t.slow[k]; ok && time.Since(s.seen) < leftAlone {
+			return s.err
+		}
+	}
+	return nil
+}
+
+func (t *Transport) remember(key string, err *SlowError) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.slow == nil {
+		t.slow = map[string]slowness{}
+	}
+	t.slow[key] = slowness{err, time.Now()}
+}
+
+// explain makes a SlowError of what came of a budget.
+func (t *Transport) explain(w *watch, o Origin, err error) error {
+	if cause := context.Cause(w.ctx); cause != nil {
+		if IsSlow(cause) {
+			return cause
+		}
+		return err
+	}
+	var op *net.OpError
+	var late interface{ Timeout() bool }
+	if errors.As(err, &op) && op.Op != "dial" || !errors.As(err, &late) || !late.Timeout() {
+		return err
+	}
+	slow := &SlowError{o.Shown(), noConnection, t.Budget.Connect} // the dialer's, or that of TLS
+	t.remember(string(o), slow)
+	note(w.ctx, slow)
+	return slow
+}
+
+// Noted gives a context whose requests leave here what was too slow for them:
+// libraries between keep an error's text at best.
+func Noted(ctx context.Context) context.Context {
+	return context.WithValue(ctx, noteKey{}, &noteBox{})
+}
+
+// TooSlow is the note in a context that Noted made, nil where there is none.
+func TooSlow(ctx context.Context) error {
+	if n, ok := ctx.Value(noteKey{}).(*noteBox); ok {
+		return n.get()
+	}
+	return nil
+}
+
+type noteKey struct{}
+
+type noteBox struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (n *noteBox) get() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.err
+}
+
+func note(ctx context.Context, err error) {
+	if n, ok := ctx.Value(noteKey{}).(*noteBox); ok {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.err = err
+	}
+}
+
+// watch ends a request's context when it has waited for too long.
+type watch struct {
+	ctx            context.Context //nolint:containedctx // lives for one request
+	cancel         context.CancelCauseFunc
+	server         string
+	first, silence time.Duration
+	whole          *time.Timer
+	spent          func(*SlowError) // hears of a budget that was used up; nil is nobody
+
+	mu    sync.Mutex
+	timer *time.Timer
+}
+
+func newWatch(ctx context.Context, server string, whole time.Duration) *watch {
+	w := &watch{server: server}
+	w.ctx, w.cancel = context.WithCancelCause(ctx)
+	w.whole = time.AfterFunc(whole, func() { w.stop(&SlowError{server, noEnd, whole}) })
+	return w
+}
+
+func (w *watch) stop(err *SlowError) {
+	if w.spent != nil {
+		w.spent(err)
+	}
+	note(w.ctx, err)
+	w.cancel(err)
+}
+
+// wait starts a wait, in place of the one before.
+func (w *watch) wait(what string, d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.timer = time.AfterFunc(d, func() { w.stop(&SlowError{w.server, what, max(d, w.silence)}) })
+}
+
+// rest is while the server is not waited for.
+func (w *watch) rest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}
+
+func (w *watch) end() {
+	w.rest()
+	w.whole.Stop()
+	w.cancel(nil)
+}
+
+// sending is a request's body: as long as the server takes it, its answer is not due.
+type sending struct {
+	io.ReadCloser
+	w *watch
+}
+
+// Read implements io.Reader.
+func (s *sending) Read(p []byte) (int, error) {
+	s.w.wait(noAnswer, s.w.first)
+	return s.ReadCloser.Read(p)
+}
+
+// arriving is an answer's body. Only the time that is spent waiting for it counts.
+type arriving struct {
+	in   io.ReadCloser
+	w    *watch
+	left time.Duration // for the next SlowBytes
+	got  int
+}
+
+// Read implements io.Reader.
+func (a *arriving) Read(p []byte) (int, error) {
+	start := time.Now()
+	a.w.wait(noProgress, a.left)
+	n, err := a.in.Read(p)
+	a.w.rest()
+	a.left -= time.Since(start)
+	if a.got += n; a.got >= SlowBytes {
+		a.got, a.left = 0, a.w.silence
+	}
+	if cause := context.Cause(a.w.ctx); err != nil && IsSlow(cause) {
+		err = cause
+	}
+	if err != nil {
+		a.w.end()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (a *arriving) Close() error {
+	a.w.end()
+	return a.in.Close()
+}
+
+// Watch bounds a stream that is not HTTP's, of a push or not: the context that
+// it returns ends with a SlowError when the stream is silent for too long or
+// takes too long in all. An answer of some length is read through the reader.
+func (b Budget) Watch(ctx context.Context, server string, push bool) (watched context.Context, reader func(io.Reader) io.Reader, end func()) {
+	w := newWatch(ctx, server, b.Request)
+	w.silence = b.Silence
+	first := b.FirstByte
+	if push {
+		first = b.Push
+	}
+	w.wait(noAnswer, b.Connect+first)
+	return w.ctx, func(in io.Reader) io.Reader {
+		return &arriving{in: io.NopCloser(in), w: w, left: w.silence}
+	}, w.end
+}

@@ -1,0 +1,73 @@
+package yamltree
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Map returns a new, empty block mapping.
+func Map() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode, Tag: yaml.NodeTagMap} }
+
+// Seq returns a new block sequence.
+func Seq(items ...*yaml.Node) *yaml.Node {
+	return &yaml.Node{Kind: yaml.SequenceNode, Tag: yaml.NodeTagSeq, Content: items}
+}
+
+// String returns a string scalar, quoted where YAML 1.1 or 1.2 would read the
+// bare text as something else ("yes", "1.0").
+func String(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: s}
+	switch {
+	case strings.Contains(s, "\n"):
+		n.Style = yaml.LiteralStyle
+	case Ambiguous(s) || strings.TrimSpace(s) != s:
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// StringMap returns a mapping of strings with sorted keys.
+func StringMap(m map[string]string) *yaml.Node {
+	out := Map()
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out.Content = append(out.Content, String(k), String(m[k]))
+	}
+	return out
+}
+
+// oldTypes match plain text that a YAML 1.1 reader takes for another type
+// than a string although the YAML 1.2 reader in use here does not: numbers of
+// base 60, octals, exponents without a dot, numbers with underscores, dates.
+var oldTypes = regexp.MustCompile(`^(?:` + strings.Join([]string{
+	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?`,
+	`[-+]?0o?[0-7_]+`,
+	`[-+]?0b[01_]+`,
+	`[-+]?0x[0-9a-fA-F_]+`,
+	`[-+]?[0-9][0-9_,]*`,
+	`[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:[eE][-+]?[0-9]+)?`,
+	`[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)`,
+	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*)?`,
+}, "|") + `)$`)
+
+// oldBools are what YAML 1.1 reads as a boolean.
+var oldBools = map[string]bool{
+	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true,
+}
+
+// Ambiguous reports whether a string, written without quotes, is read as
+// another type by a YAML 1.1 or 1.2 reader: yes, on, 1e3, 0x1, null, ~, 1_000,
+// dates, 12:30:45. The writer quotes such strings.
+func Ambiguous(s string) bool {
+	if s == "" || s == "<<" || s == "=" || oldBools[strings.ToLower(s)] {
+		return true
+	}
+	if strings.IndexByte("0123456789+-.nN~tTfF", s[0]) < 0 {
+		return false
+	}
+	n := yaml.Node{Kind: yaml.ScalarNode, Value: s}
+	return n.ShortTag() != yaml.NodeTagString || oldTypes.MatchString(s)
+}

@@ -1,0 +1,238 @@
+package yamltree
+
+import (
+	"hash/maphash"
+	"math"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// Identical says whether two trees agree in all that a text is made from:
+// values, tags, styles, anchors, comments and the places where they stood. A
+// tree with an alias is identical to none.
+func Identical(a, b *yaml.Node) bool {
+	if a == nil || b == nil || len(a.Content) != len(b.Content) || a.Alias != nil || b.Alias != nil {
+		return false
+	}
+	if a.Kind != b.Kind || a.Style != b.Style || a.Line != b.Line || a.Column != b.Column ||
+		a.Value != b.Value || a.Tag != b.Tag || a.Anchor != b.Anchor || !sameComments(a, b) {
+		return false
+	}
+	for i := range a.Content {
+		if !Identical(a.Content[i], b.Content[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameComments(a, b *yaml.Node) bool {
+	return a.HeadComment == b.HeadComment && a.LineComment == b.LineComment && a.FootComment == b.FootComment
+}
+
+// SameText says whether two trees are alike in all that an author wrote: values
+// and the way to write them, order, styles and comments. Places and the names of
+// anchors do not count. An alias is the same as an alias of the same, and never
+// as a value that is written out. Two missing values are the same.
+func SameText(a, b *yaml.Node) bool { return sameText(a, b, 0) }
+
+func sameText(a, b *yaml.Node, depth int) bool {
+	if a == nil || b == nil || a == b {
+		return a == b
+	}
+	if depth > maxDepth || a.Kind != b.Kind || a.Style != b.Style || len(a.Content) != len(b.Content) || !sameComments(a, b) {
+		return false
+	}
+	if a.Kind == yaml.AliasNode {
+		return sameText(a.Alias, b.Alias, depth+1)
+	}
+	if a.Value != b.Value || a.ShortTag() != b.ShortTag() {
+		return false
+	}
+	for i := range a.Content {
+		if !sameText(a.Content[i], b.Content[i], depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// SameValue says whether a YAML reader gets the same from two trees: comments,
+// styles, the order of keys and the way to write a value (null or ~, 0x10 or
+// 16, an alias or what it stands for) do not count. Types do: the integer 1 is
+// neither the string "1" nor the float 1.0, a date is no string. A merge key
+// ("<<") is a key like others. A missing value reads as null.
+//
+// Scalars are read by the rules of kyaml: those of YAML 1.2 with some of 1.1
+// (010 is 8, 1_000 is 1000, yes is a string).
+func SameValue(a, b *yaml.Node) bool { return sameValue(a, b, 0) }
+
+func sameValue(a, b *yaml.Node, depth int) bool {
+	a, b = Deref(a), Deref(b)
+	if a == b {
+		return true
+	}
+	if isNull(a) || isNull(b) {
+		return isNull(a) && isNull(b)
+	}
+	if depth > maxDepth || a.Kind != b.Kind || len(a.Content) != len(b.Content) {
+		return false
+	}
+	switch a.Kind {
+	case yaml.ScalarNode:
+		return sameScalar(a, b)
+	case yaml.MappingNode:
+		return CustomTag(a) == CustomTag(b) && sameMapping(a, b, depth+1)
+	}
+	for i := range a.Content {
+		if !sameValue(a.Content[i], b.Content[i], depth+1) {
+			return false
+		}
+	}
+	return CustomTag(a) == CustomTag(b)
+}
+
+func sameScalar(a, b *yaml.Node) bool {
+	ta, tb := a.ShortTag(), b.ShortTag()
+	return ta == tb && (a.Value == b.Value || canonical(ta, a.Value) == canonical(tb, b.Value))
+}
+
+func sameMapping(a, b *yaml.Node, depth int) bool {
+	if len(a.Content)%2 != 0 {
+		return false
+	}
+	ordered := true // the common case needs no index
+	for i := 0; i < len(a.Content) && ordered; i += 2 {
+		ordered = sameValue(a.Content[i], b.Content[i], depth)
+	}
+	if ordered {
+		for i := 1; i < len(a.Content); i += 2 {
+			if !sameValue(a.Content[i], b.Content[i], depth) {
+				return false
+			}
+		}
+		return true
+	}
+	ka, oka := Keys(a)
+	kb, okb := Keys(b)
+	if !oka || !okb {
+		return false
+	}
+	for k, i := range ka {
+		j, ok := kb[k]
+		if !ok || !sameValue(a.Content[i+1], b.Content[j+1], depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// Key identifies a key of a mapping: two keys of the SameValue have one Key.
+type Key struct{ Tag, Value string }
+
+// KeyOf is the Key of a scalar; it fails for anything else.
+func KeyOf(n *yaml.Node) (Key, bool) {
+	n = Deref(n)
+	if n == nil || n.Kind != yaml.ScalarNode {
+		return Key{}, false
+	}
+	tag := n.ShortTag()
+	return Key{tag, canonical(tag, n.Value)}, true
+}
+
+// Keys is where the keys of a mapping stand in its Content. It fails where one
+// is no scalar, or is there twice.
+func Keys(n *yaml.Node) (map[Key]int, bool) {
+	out := make(map[Key]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, ok := KeyOf(n.Content[i])
+		if !ok {
+			return nil, false
+		}
+		if _, twice := out[k]; twice {
+			return nil, false
+		}
+		out[k] = i
+	}
+	return out, len(n.Content)%2 == 0
+}
+
+// CustomTag is the tag of a collection where it is not the usual one.
+func CustomTag(n *yaml.Node) string {
+	if n.Tag == "" {
+		return ""
+	}
+	switch tag := n.ShortTag(); tag {
+	case yaml.NodeTagMap, yaml.NodeTagSeq:
+		return ""
+	default:
+		return tag
+	}
+}
+
+// Canonical is one way to write a scalar: scalars of the SameValue have one tag
+// and one canonical text.
+func Canonical(n *yaml.Node) string { return canonical(n.ShortTag(), n.Value) }
+
+func canonical(tag, value string) string {
+	switch tag {
+	case yaml.NodeTagNull:
+		return "null"
+	case yaml.NodeTagBool:
+		return strings.ToLower(value)
+	case yaml.NodeTagInt:
+		if i, err := strconv.ParseInt(strings.ReplaceAll(value, "_", ""), 0, 64); err == nil {
+			return strconv.FormatInt(i, 10)
+		}
+	case yaml.NodeTagFloat:
+		if f, err := strconv.ParseFloat(strings.ReplaceAll(value, "_", ""), 64); err == nil && !math.IsInf(f, 0) {
+			return strconv.FormatFloat(f, 'g', -1, 64)
+		}
+		return strings.TrimPrefix(strings.ToLower(value), "+")
+	}
+	return value
+}
+
+var seed = maphash.MakeSeed()
+
+// Hash is a number that trees of the SameValue share. Others do not, but for
+// chance, and for mappings that have keys twice, or keys that are no scalars, in
+// another order. It holds for one run of the program.
+func Hash(n *yaml.Node) uint64 { return hash(n, 0) }
+
+func hash(n *yaml.Node, depth int) uint64 {
+	if n = Deref(n); isNull(n) || depth > maxDepth {
+		return 0
+	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	h.WriteByte(byte(n.Kind))
+	if n.Kind == yaml.ScalarNode {
+		tag := n.ShortTag()
+		h.WriteString(tag)
+		h.WriteByte(0)
+		h.WriteString(canonical(tag, n.Value))
+		return h.Sum64()
+	}
+	h.WriteString(CustomTag(n))
+	if n.Kind == yaml.MappingNode {
+		var fields uint64 // a sum: their order does not count
+		for k, v := range Fields(n) {
+			fields += hash(k, depth+1)*31 ^ hash(v, depth+1)
+		}
+		writeUint(&h, fields)
+		return h.Sum64()
+	}
+	for _, c := range n.Content {
+		writeUint(&h, hash(c, depth+1))
+	}
+	return h.Sum64()
+}
+
+func writeUint(h *maphash.Hash, v uint64) {
+	for s := 0; s < 64; s += 8 {
+		h.WriteByte(byte(v >> s))
+	}
+}

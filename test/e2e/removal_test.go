@@ -1,0 +1,108 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// goneWorld is one in which web/v1 is Published and a Draft of v2 is open, with a
+// deletion policy, and then its variant goes; edited says whether a person wrote
+// on the Draft.
+func goneWorld(t *testing.T, policy string, edited bool) *world {
+	t.Helper()
+	w := newWorld(t, "c1")
+	spec := ""
+	if policy != "" {
+		spec = "  deletionPolicy: " + policy + "\n"
+	}
+	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", spec))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.publishWeb(webV2, "v2")
+	w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", spec))
+	w.mustApply()
+	if edited {
+		w.edit("c1", "drafts/web/packagevariant-2", "web/policy.yaml", "deny: all", "deny: some")
+	}
+	w.write("variants/web.yaml", "# nothing\n")
+	return w
+}
+
+// Each revision of a package whose variant has gone is decided by itself: a
+// Published revision's tag stays where it is, whatever becomes of the open one.
+func TestRemovalByRevision(t *testing.T) {
+	t.Parallel()
+	const draft, tag = "c1 refs/heads/drafts/web/packagevariant-2", "c1 refs/tags/web/v1"
+	for name, c := range map[string]struct {
+		policy  string
+		edited  bool
+		actions []string // of the Published revision and the Draft, "" for none told
+		draft   string   // what becomes of its branch
+	}{
+		"delete":                 {"", false, []string{"retire", "discard"}, "goes"},
+		"delete, edited by hand": {"delete", true, []string{"retire", "keep"}, "stays"},
+		"orphan":                 {"orphan", false, []string{"", "release"}, "moves"},
+		"orphan, edited by hand": {"orphan", true, []string{"", "release"}, "moves"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := goneWorld(t, c.policy, c.edited)
+			before := w.refs()
+			plan := w.plan("--prune")
+			w.unchanged(before)
+			p := w.mustApply("--prune")
+			for k, workspace := range []string{"packagevariant-1", "packagevariant-2"} {
+				for what, run := range map[string]planned{"plan": plan, "apply": p} {
+					if got := actionOf(run, workspace); got != c.actions[k] {
+						t.Errorf("%s of %s: %q, want %q\n%s", what, workspace, got, c.actions[k], run.out)
+					}
+				}
+			}
+			after := w.refs()
+			if after[tag] != before[tag] {
+				t.Errorf("the Published tag moved from %s to %s", before[tag], after[tag])
+			}
+			got := "moves"
+			switch after[draft] {
+			case "":
+				got = "goes"
+			case before[draft]:
+				got = "stays"
+			}
+			if got != c.draft {
+				t.Errorf("the Draft's branch %s, want: %s", got, c.draft)
+			}
+			if c.draft == "stays" {
+				w.contains(p.out, "committed by hand", "drafts/web/packagevariant-2")
+			}
+			if c.draft == "moves" && !strings.Contains(w.show("c1", "refs/tags/web/v1", "web/Kptfile"), "variform.dev/variant") {
+				t.Error("the Published revision was released as well")
+			}
+			w.mustApply("--prune")
+			w.unchanged(after)
+		})
+	}
+}
+
+func actionOf(p planned, workspace string) string {
+	for _, v := range p.Variants {
+		if v.Workspace == workspace {
+			return v.Action
+		}
+	}
+	return ""
+}
+
+// Releases count for the brake as deletions do.
+func TestReleasesAreBraked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	set := listSet("web", "web", "v1", "c1", "a", "b", "c", "d")
+	w.write("sets/web.yaml", set+"      template: {deletionPolicy: orphan}\n")
+	w.mustApply()
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "d")+"      template: {deletionPolicy: orphan}\n")
+	before := w.refs()
+	w.wantActions(w.mustApply("--prune"), all("keep", "c1/a", "c1/b", "c1/c"))
+	w.unchanged(before)
+	w.wantActions(w.mustApply("--prune", "--max-delete=3"), all("release", "c1/a", "c1/b", "c1/c"))
+}

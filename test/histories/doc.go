@@ -1,0 +1,30 @@
+// Package histories plays people, forges and releases against the command line,
+// at random but repeatably, and judges what the repositories hold by plain Git
+// and a model that shares no code with the product.
+//
+// A history is a small fleet and a list of steps (operations_test.go): releases,
+// changes of sets and context, edits by hand on Drafts and on main, merges of all
+// styles with and without their branch, decisions, targets that go and come back,
+// runs that race or are killed. After each command the promises of check_test.go
+// are judged: tags never move, no edit is gone that nothing named, a second run
+// changes nothing, and so on. What is not kept today stands in
+// testdata/known.yaml, by promise and by what is seen; that list only shrinks.
+// The package where a known violation happened is left alone for the rest of its
+// history.
+//
+// Every fourth history has a server that gives out what refs name and no more,
+// as git does over ssh. TestMutants (make histories-mutants) puts faults into a
+// copy of the code, and each has to be found.
+//
+// A failing history is made small and printed; -script plays it again and says
+// all that happens. A step's numbers choose among what there is when it comes, so
+// a history means something without some of its steps.
+//
+//	go test ./test/histories                                  # 100 of 15 steps, and 10 over HTTP
+//	make histories HISTORIES=1000 STEPS=30                    # in memory
+//	go test ./test/histories -run 'TestHistories$' -seed 7 -histories 1 -steps 30 -v
+//	go test ./test/histories -run 'TestHistories$' -v -script FILE
+//
+// TestFleets compares all refs of fifty generated fleets, step by step, with
+// testdata/fleets.txt; -update writes that file anew.
+package histories
