@@ -44,10 +44,11 @@ func (d *doc) value(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 
 // both merges a value that both sides have.
 func (d *doc) both(f schemaField, b, u, l *yaml.Node) *yaml.Node {
+	alike := yamltree.CustomTag(u) == yamltree.CustomTag(l) // what a tag makes of its items is not known
 	switch {
-	case yamltree.IsMap(u) && yamltree.IsMap(l) && plainKeys(u) && plainKeys(l):
+	case alike && yamltree.IsMap(u) && yamltree.IsMap(l) && plainKeys(u) && plainKeys(l):
 		return comments(b, u, d.mapping(f.next, b, u, l))
-	case yamltree.IsSeq(u) && yamltree.IsSeq(l):
+	case alike && yamltree.IsSeq(u) && yamltree.IsSeq(l):
 		return comments(b, u, d.list(f, b, u, l))
 	case yamltree.IsScalar(u) && yamltree.IsScalar(l):
 		return comments(b, u, d.scalar(b, u, l))
@@ -139,12 +140,12 @@ func (d *doc) addedFields(s *schema, b, u *yaml.Node) (*yaml.Node, bool) {
 	eb := entries(b)
 	var added []*yaml.Node
 	for k, v := range yamltree.Fields(u) {
-		old, ok := eb[k.Value]
+		old, ok := eb[name(k)]
 		if !ok {
 			added = append(added, adopt(k), adopt(v))
 			continue
 		}
-		part, ok := d.additions(s.field(k.Value), old.val, v)
+		part, ok := d.additions(s.field(name(k)), old.val, v)
 		if !ok {
 			return nil, false
 		}
@@ -186,29 +187,29 @@ func (d *doc) mapping(s *schema, b, u, l *yaml.Node) *yaml.Node {
 	o := newOrder[entry](len(l.Content) / 2)
 	changed := false
 	for k, v := range yamltree.Fields(l) {
-		if el[k.Value].key != k { // an earlier one of two fields of one name
+		if el[name(k)].key != k { // an earlier one of two fields of one name
 			changed = true
 			continue
 		}
-		nb, nu := eb[k.Value], eu[k.Value]
-		nv := d.at(k.Value, func() *yaml.Node { return d.value(s.field(k.Value), nb.val, nu.val, v) })
+		nb, nu := eb[name(k)], eu[name(k)]
+		nv := d.at(name(k), func() *yaml.Node { return d.value(s.field(name(k)), nb.val, nu.val, v) })
 		if nv == nil {
 			changed = true
 			continue
 		}
 		nk := comments(nb.key, nu.key, k)
 		changed = changed || nk != k || nv != v
-		o.keep(k.Value, entry{nk, nv}, nu.key != nil && (nb.key != nil || b == nil))
+		o.keep(name(k), entry{nk, nv}, nu.key != nil && (nb.key != nil || b == nil))
 	}
 	for k, v := range yamltree.Fields(u) {
-		if eu[k.Value].key != k {
+		if eu[name(k)].key != k {
 			continue
 		}
-		if _, ok := el[k.Value]; ok {
-			o.pass(k.Value)
+		if _, ok := el[name(k)]; ok {
+			o.pass(name(k))
 			continue
 		}
-		nv := d.at(k.Value, func() *yaml.Node { return d.value(s.field(k.Value), eb[k.Value].val, v, nil) })
+		nv := d.at(name(k), func() *yaml.Node { return d.value(s.field(name(k)), eb[name(k)].val, v, nil) })
 		if nv == nil {
 			continue
 		}

@@ -20,6 +20,10 @@ var errExpanded = errors.New("its aliases expand to more than " + strconv.Itoa(m
 // entry is one field of a mapping.
 type entry struct{ key, val *yaml.Node }
 
+// name is what a field is found by: its key's text, whatever its type, as in
+// kpt, and for a number or a boolean one text for all that are the same.
+func name(key *yaml.Node) string { return yamltree.Canonical(key) }
+
 // entries indexes the fields of a mapping by name; of a field that is there
 // twice, the last counts, as in kpt. A nil node has none.
 func entries(n *yaml.Node) map[string]entry {
@@ -28,7 +32,7 @@ func entries(n *yaml.Node) map[string]entry {
 	}
 	m := make(map[string]entry, len(n.Content)/2)
 	for k, v := range yamltree.Fields(n) {
-		m[k.Value] = entry{k, v}
+		m[name(k)] = entry{k, v}
 	}
 	return m
 }
