@@ -198,8 +198,68 @@ func (r *Repo) keepPack(pack io.Reader) error {
 	return nil
 }
 
-// upload asks for wants and hands the pack to keep.
+// upload asks for wants and hands the pack to keep. What a server gives out only
+// along with the ref that leads to it, it is asked for by that ref.
 func (r *Repo) upload(ctx context.Context, wants []Hash, depth int, filter packp.Filter, keep func(io.Reader) error) error {
+	err := r.uploadOnce(ctx, wants, depth, filter, keep)
+	if !isMissing(err) {
+		return err
+	}
+	tips, steps := r.leadingTo(wants)
+	if len(tips) == 0 {
+		return err
+	}
+	if depth > 0 {
+		depth += steps
+	}
+	return r.uploadOnce(ctx, tips, depth, filter, keep)
+}
+
+// leadingTo finds, by the refs and commits that are known, what refs name that
+// leads to all of wants, and within how many steps. There is nothing where refs
+// name the wants themselves, or where one of them cannot be found.
+func (r *Repo) leadingTo(wants []Hash) (tips []Hash, steps int) {
+	left, seen := map[Hash]bool{}, map[Hash]bool{}
+	for _, h := range wants {
+		left[h] = true
+	}
+	type reached struct{ commit, tip Hash }
+	var level []reached
+	for _, ref := range r.Refs().All() {
+		level = append(level, reached{ref.Commit, ref.Hash})
+	}
+	for ; ; steps++ {
+		var next []reached
+		for _, at := range level {
+			if seen[at.commit] {
+				continue
+			}
+			seen[at.commit] = true
+			if left[at.commit] {
+				delete(left, at.commit)
+				if !slices.Contains(tips, at.tip) {
+					tips = append(tips, at.tip)
+				}
+			}
+			if c := r.commits.get(at.commit); c != nil {
+				for _, p := range c.Parents {
+					next = append(next, reached{p, at.tip})
+				}
+			}
+		}
+		if len(left) == 0 || len(next) == 0 {
+			break
+		}
+		level = next
+	}
+	named := !slices.ContainsFunc(tips, func(h Hash) bool { return !slices.Contains(wants, h) })
+	if len(left) > 0 || steps == 0 && named {
+		return nil, 0
+	}
+	return tips, steps
+}
+
+func (r *Repo) uploadOnce(ctx context.Context, wants []Hash, depth int, filter packp.Filter, keep func(io.Reader) error) error {
 	return r.retryRead(ctx, func() error {
 		return r.withSession(ctx, false, func(ctx context.Context, s transport.Session) error {
 			req := r.uploadRequest(wants, depth, filter)

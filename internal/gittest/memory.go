@@ -271,7 +271,8 @@ func (r *MemoryRepo) reachable(wants []plumbing.Hash, depth int) (objects, shall
 	level := wants
 	for n := 1; len(level) > 0; n++ {
 		var next []plumbing.Hash
-		for _, h := range level {
+		for i := 0; i < len(level); i++ {
+			h := level[i]
 			o, err := r.store.EncodedObject(plumbing.AnyObject, h)
 			if err != nil {
 				return nil, nil, fmt.Errorf("the object %s: %w", h, err)
@@ -280,7 +281,7 @@ func (r *MemoryRepo) reachable(wants []plumbing.Hash, depth int) (objects, shall
 				continue
 			}
 			if o.Type() == plumbing.TagObject {
-				next = append(next, links(o)...)
+				level = append(level, links(o)...) // no step of its own
 				continue
 			}
 			l := links(o)
