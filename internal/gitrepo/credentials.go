@@ -96,13 +96,24 @@ func gitCredential(ctx context.Context, verb, input string) (string, error) {
 
 // UserSignature is the person at the keyboard as git knows them (GIT_AUTHOR_*
 // in the environment, then user.name and user.email), dated when, or as
-// GIT_AUTHOR_DATE says. It fails where git knows nobody, and says what to
-// configure.
+// GIT_AUTHOR_DATE says. Where git knows nobody, the error says what to
+// configure; any other names what hinders git.
 func UserSignature(ctx context.Context, when time.Time) (Signature, error) {
 	cmd := exec.CommandContext(ctx, "git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+	cmd.Env = append(os.Environ(), "LC_ALL=C") // what it says is read below
 	out, err := cmd.Output()
+	if err := ctx.Err(); err != nil {
+		return Signature{}, err
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		said := strings.TrimSpace(string(exit.Stderr))
+		if containsAny(said, "tell me who you are", "empty ident") {
+			return Signature{}, errors.New("git does not know who you are: run git config --global user.name \"…\" and git config --global user.email \"…\"")
+		}
+		err = fmt.Errorf("%w: %s", err, said[strings.LastIndexByte(said, '\n')+1:])
+	}
 	if err != nil {
-		return Signature{}, fmt.Errorf("git does not know who you are: run git config --global user.name \"…\" and git config --global user.email \"…\"")
+		return Signature{}, fmt.Errorf("asking git who you are, to sign what you decide: %w", err)
 	}
 	s := parseSignature(strings.TrimSpace(string(out)))
 	if os.Getenv("GIT_AUTHOR_DATE") == "" {

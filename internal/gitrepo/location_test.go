@@ -159,13 +159,47 @@ func TestUserSignature(t *testing.T) {
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	t.Chdir(t.TempDir())
-	if s, err := UserSignature(context.Background(), machine.When); err == nil {
-		t.Errorf("git knows nobody, we got %+v", s)
+	if s, err := UserSignature(context.Background(), machine.When); err == nil || !strings.Contains(err.Error(), "git config --global user.name") {
+		t.Errorf("git knows nobody, we got %+v, %v", s, err)
 	}
 	t.Setenv("GIT_AUTHOR_NAME", "Bo Reviewer")
 	t.Setenv("GIT_AUTHOR_EMAIL", "bo@example.com")
 	s, err := UserSignature(context.Background(), machine.When)
 	if want := (Signature{"Bo Reviewer", "bo@example.com", machine.When}); err != nil || s != want {
 		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+// TestUserSignatureSaysWhatHinders holds that only who is unknown is told to say
+// who they are.
+func TestUserSignatureSaysWhatHinders(t *testing.T) {
+	gittest.RequireGit(t)
+	for k, v := range map[string]string{
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "Bo Reviewer", "GIT_AUTHOR_EMAIL": "bo@example.com",
+	} {
+		t.Setenv(k, v)
+	}
+	t.Chdir(t.TempDir())
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	tests := map[string]struct {
+		ctx  context.Context
+		env  map[string]string
+		want string
+	}{
+		"no git":       {context.Background(), map[string]string{"PATH": t.TempDir()}, "executable file not found"},
+		"no such date": {context.Background(), map[string]string{"GIT_AUTHOR_DATE": "nonsense"}, "invalid date format: nonsense"},
+		"interrupted":  {gone, nil, context.Canceled.Error()},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range tt.env {
+				t.Setenv(k, v)
+			}
+			s, err := UserSignature(tt.ctx, machine.When)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "git config") {
+				t.Errorf("got %+v, %v, want %q", s, err, tt.want)
+			}
+		})
 	}
 }
