@@ -144,6 +144,9 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 		return nil, err
 	}
 	if len(fleet.Repositories)+len(fleet.Sets)+len(fleet.Variants)+len(fleet.Rejected) == 0 {
+		for _, p := range fleet.Problems { // which may be why
+			a.fail("error: %v", p)
+		}
 		return nil, fmt.Errorf("%s holds no Repository, PackageVariantSet or PackageVariant: give the management directory with --fleet", fleet.Location)
 	}
 	cfg, err := a.config(fleet, store)

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -354,6 +356,16 @@ func TestCouldNotRun(t *testing.T) {
 	t.Run("an empty folder", func(t *testing.T) {
 		r := runIn(t.TempDir(), "plan", "-f", t.TempDir())
 		if r.status != 2 || !strings.Contains(r.err, "--fleet") {
+			t.Errorf("status %d\n%s", r.status, r.err)
+		}
+	})
+	t.Run("a folder of which nothing can be read", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "set.yaml"), []byte("a: b\nkind: [\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := runIn(t.TempDir(), "plan", "-f", dir)
+		if r.status != 2 || !strings.Contains(r.err, "set.yaml:2") || !strings.Contains(r.err, "--fleet") {
 			t.Errorf("status %d\n%s", r.status, r.err)
 		}
 	})
