@@ -59,6 +59,8 @@ type Job struct {
 	Wires    *Wires           // nil where nothing was resolved
 	// Keep leaves this one's packages in what was made.
 	Keep bool
+	// Prove says that what is made may be published unseen.
+	Prove bool
 }
 
 // Made is what came of a Job.
@@ -88,6 +90,8 @@ type Made struct {
 	Conditions []kptfilev1.Condition
 	Unmet      []decide.Gate
 	Warnings   []string
+	// Unproved is why it may not be published unseen, where Job.Prove asked.
+	Unproved string
 }
 
 // Make builds one revision. What fails is in Made.
@@ -95,6 +99,9 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 	m := &maker{Builder: b, Job: j, Made: &Made{}}
 	if err := m.make(ctx); err != nil {
 		return &Made{Err: err, Warnings: m.Made.Warnings}
+	}
+	if j.Prove && (j.From == nil || j.From.Number > 0 || !j.From.NeedsReview()) {
+		m.Unproved = m.prove(ctx)
 	}
 	if !b.Keep && !j.Keep {
 		m.Base, m.Before, m.After = nil, nil, nil
@@ -225,11 +232,15 @@ func sameFiles(a, b []krm.File) bool {
 		return false
 	}
 	for i := range a {
-		if a[i].Path != b[i].Path || a[i].Mode != b[i].Mode || !bytes.Equal(a[i].Data, b[i].Data) {
+		if !sameFile(a[i], b[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+func sameFile(a, b krm.File) bool {
+	return a.Path == b.Path && a.Mode == b.Mode && bytes.Equal(a.Data, b.Data)
 }
 
 // prepare fills in what the commit needs: parents, time, message.

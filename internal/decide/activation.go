@@ -95,6 +95,9 @@ type Outcome struct {
 	// Unmet are the gates of what was built, or of what is there where that is
 	// asked for.
 	Unmet []Gate
+	// Unproved is why what is there, or was built, may not be published unseen,
+	// "" where it may or nobody asked.
+	Unproved string
 	// Warnings of the build.
 	Warnings []string
 	// Ref is the branch of the Draft that was built.
@@ -122,7 +125,7 @@ const (
 )
 
 // held says why a Draft is not published although activation is Automatic.
-func (a Activation) held(review bool, unmet []Gate, deployment bool) string {
+func (a Activation) held(o *Outcome, review bool) string {
 	switch {
 	case a.Unread:
 		return automatic + "not all inputs could be read: correct them first"
@@ -130,8 +133,10 @@ func (a Activation) held(review bool, unmet []Gate, deployment bool) string {
 		return automatic + "the pipelines of packages are left unrun"
 	case review:
 		return automatic + "the Draft holds edits by hand or lost values: review and approve it"
-	case len(unmet) > 0 && deployment:
-		return automatic + GatesError(unmet).Error()
+	case len(o.Unmet) > 0 && o.Repo.Deployment:
+		return automatic + GatesError(o.Unmet).Error()
+	case o.Unproved != "":
+		return automatic + o.Unproved
 	default:
 		return ""
 	}
@@ -198,7 +203,7 @@ func (a Activation) publish(o *Outcome, r Ruling) Ruling {
 			r.Publish = true
 			return r
 		}
-		if why := a.held(o.NeedsReview(), o.Unmet, o.Repo.Deployment); why != "" {
+		if why := a.held(o, o.NeedsReview()); why != "" {
 			r.Warnings = append(r.Warnings, why)
 			return r
 		}
@@ -221,12 +226,19 @@ func (a Activation) publishThere(o *Outcome, r Ruling) Ruling {
 		r.Decision, r.Reasons = Wait{}, []string{"proposed by a person: approve it, or reject it"}
 		return r
 	}
-	if why := a.held(o.From.NeedsReview(), o.Unmet, o.Repo.Deployment); why != "" {
+	if why := a.held(o, o.From.NeedsReview()); why != "" {
 		r.Decision, r.Reasons = Wait{}, []string{why}
 		return r
 	}
 	r.Decision, r.Reasons, r.Publish = Publish{o.From}, []string{"activation is Automatic"}, true
 	return r
+}
+
+// Proves reports whether a revision that needs no build would be published, so
+// that it has to be proved first.
+func (a Activation) Proves(o *Outcome) bool {
+	_, build := o.Intent.(Build)
+	return !build && a.Policies.Of(o.Identity).Automatic && a.publish(o, o.ruling()).Publish
 }
 
 // choose says what a person is to do about several Drafts.

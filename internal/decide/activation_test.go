@@ -97,6 +97,7 @@ func TestRule(t *testing.T) {
 	survey := func(o *Outcome) { o.Tried = false }
 	broken := func(o *Outcome) { o.Err = errors.New("no Kptfile") }
 	unmet := func(o *Outcome) { o.Unmet = []Gate{{"ready", "False", "waiting"}, {"injected", "Unknown", "?"}} }
+	forged := func(o *Outcome) { o.Unproved = "it is forged" }
 	deployed := func(o *Outcome) { o.Repo.Deployment = true }
 
 	asBuilt, built, there := []string{"built"}, Draft{As: ActionCreate, Ref: ref}, []string{"unfilled", "built"}
@@ -107,6 +108,7 @@ func TestRule(t *testing.T) {
 		review = "activation is Automatic, but the Draft holds edits by hand or lost values: review and approve it"
 		gates  = "activation is Automatic, but readiness gates are not met: ready is False: waiting; injected is Unknown: ?: see that the objects they wait for are there, run apply, and approve again"
 		choice = "activation is Automatic, but the package has several Drafts: approve one, and delete the others"
+		other  = "activation is Automatic, but it is forged"
 		person = "proposed by a person: approve it, or reject it"
 	)
 	cases := map[string]struct {
@@ -158,11 +160,19 @@ func TestRule(t *testing.T) {
 		},
 		"gates of a deployment": {"they are not met", true, Activation{}, []*Outcome{outcome(nil, create, unmet, deployed)}, []Ruling{{Decision: built, Reasons: []string{"new"}, Warnings: []string{"built", gates}}}},
 		"gates of a catalogue":  {"they bind deployments only", true, Activation{}, []*Outcome{outcome(nil, create, unmet)}, []Ruling{{Decision: built, Reasons: []string{"new", atOnce}, Warnings: asBuilt, Publish: true}}},
-		"it failed":             {"", true, Activation{}, []*Outcome{outcome(draft, update, broken)}, []Ruling{{Decision: Fail{}, Err: errors.New("no Kptfile"), Warnings: asBuilt}}},
+		"an update that is not proved": {
+			"a person should see it", true,
+			Activation{},
+			[]*Outcome{outcome(draft, update, forged)},
+			[]Ruling{{Decision: Draft{As: ActionUpdate, Ref: ref, From: draft}, Reasons: []string{"changed"}, Warnings: []string{"built", other}}},
+		},
+		"it failed": {"", true, Activation{}, []*Outcome{outcome(draft, update, broken)}, []Ruling{{Decision: Fail{}, Err: errors.New("no Kptfile"), Warnings: asBuilt}}},
 
 		"a Draft up to date":            {"published now", true, Activation{}, []*Outcome{outcome(draft, upToDate)}, []Ruling{{Decision: Publish{draft}, Reasons: []string{"activation is Automatic"}, Warnings: there, Publish: true}}},
 		"a Draft, nothing came of it":   {"published now", true, Activation{}, []*Outcome{outcome(draft, update, same)}, []Ruling{{Decision: Publish{draft}, Reasons: []string{"activation is Automatic"}, Warnings: asBuilt, Publish: true}}},
 		"a Draft, edited":               {"a person should see it", true, Activation{}, []*Outcome{outcome(handMade, upToDate)}, []Ruling{{Decision: Wait{}, Reasons: []string{review}, Warnings: there}}},
+		"a Draft, not proved":           {"a person should see it", true, Activation{}, []*Outcome{outcome(draft, upToDate, forged)}, []Ruling{{Decision: Wait{}, Reasons: []string{other}, Warnings: there}}},
+		"a Draft, not proved, by hand":  {"nobody asked", false, Activation{}, []*Outcome{outcome(draft, upToDate, forged)}, []Ruling{{Decision: Nothing{}, Warnings: there}}},
 		"a Draft, inputs unread":        {"", true, Activation{Unread: true}, []*Outcome{outcome(draft, upToDate)}, []Ruling{{Decision: Wait{}, Reasons: []string{unread}, Warnings: there}}},
 		"a Draft, gates":                {"", true, Activation{}, []*Outcome{outcome(draft, upToDate, unmet, deployed)}, []Ruling{{Decision: Wait{}, Reasons: []string{gates}, Warnings: there}}},
 		"a Draft, gates of a catalogue": {"", true, Activation{}, []*Outcome{outcome(draft, upToDate, unmet)}, []Ruling{{Decision: Publish{draft}, Reasons: []string{"activation is Automatic"}, Warnings: there, Publish: true}}},
@@ -256,6 +266,31 @@ func TestOutcomeNeedsReview(t *testing.T) {
 		o.Lost = c.lost
 		if got := o.NeedsReview(); got != c.want {
 			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// What would be published as it is has to be proved; all else has not.
+func TestProves(t *testing.T) {
+	upToDate, update := Rule{Ruling{Decision: Nothing{}}}, Build{As: ActionUpdate}
+	for name, c := range map[string]struct {
+		a    Activation
+		o    *Outcome
+		want bool
+	}{
+		"a Draft up to date": {Activation{}, outcome(draftOf(1, 1), upToDate), true},
+		"to be built":        {Activation{}, outcome(draftOf(1, 1), update), false},
+		"edited":             {Activation{}, outcome(draftOf(1, 1, edited), upToDate), false},
+		"Proposed":           {Activation{}, outcome(proposedOf(1, 1), upToDate), false},
+		"Published":          {Activation{}, outcome(publishedOf(1, 1), upToDate), false},
+		"inputs unread":      {Activation{Unread: true}, outcome(draftOf(1, 1), upToDate), false},
+	} {
+		c.a.Policies = Policies{{"default", "c1", "web"}: {Automatic: true}}
+		if got := c.a.Proves(c.o); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if c.a.Policies = nil; c.a.Proves(c.o) {
+			t.Errorf("%s: activation is Manual", name)
 		}
 	}
 }

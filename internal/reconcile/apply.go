@@ -135,6 +135,9 @@ func (r *run) again(ctx context.Context, git observe.Repository, lost []*Item) (
 	if err := r.build(ctx, subjects); err != nil {
 		return nil, err
 	}
+	if err := r.prove(ctx, subjects); err != nil {
+		return nil, err
+	}
 	r.settle(ctx, plan, subjects)
 	slices.SortStableFunc(plan.Items, func(a, b *Item) int { return strings.Compare(a.Path, b.Path) })
 	return plan.Items, nil

@@ -43,6 +43,9 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	if err == nil && building {
 		err = r.build(ctx, subjects)
 	}
+	if err == nil {
+		err = r.prove(ctx, subjects)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -282,12 +285,47 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 	return err
 }
 
+func (s *subject) job(o *decide.Outcome) build.Job {
+	return build.Job{Question: o.Question, Repo: s.repo, Upstream: s.up, Wires: s.wires}
+}
+
+// prove makes those Drafts again that are to be published as they are: many at
+// once.
+func (r *run) prove(ctx context.Context, subjects []*subject) error {
+	type task struct {
+		*subject
+		*revision
+	}
+	var todo []task
+	a := r.activation()
+	for _, s := range subjects {
+		for _, v := range s.revisions {
+			if a.Proves(&v.outcome) {
+				todo = append(todo, task{s, v})
+			}
+		}
+	}
+	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, t task) struct{} {
+		t.outcome.Unproved = r.builder.Prove(ctx, t.job(&t.outcome))
+		return struct{}{}
+	})
+	return err
+}
+
+func (r *run) activation() decide.Activation {
+	return decide.Activation{
+		Policies: r.snapshot.Policies, Unread: len(r.cfg.Fleet.Problems) > 0, Unrendered: r.cfg.Renderer == nil,
+	}
+}
+
 func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	o := &v.outcome
 	b := o.Intent.(decide.Build)
-	v.made = r.builder.Make(ctx, build.Job{Question: o.Question, Build: b, Repo: s.repo, Upstream: s.up, Wires: s.wires, Keep: s.want.Read})
+	job := s.job(o)
+	job.Build, job.Keep, job.Prove = b, s.want.Read, r.snapshot.Policies.Of(s.want.Identity).Automatic
+	v.made = r.builder.Make(ctx, job)
 	m := v.made
-	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Ref
+	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
 	o.Warnings = append(o.Warnings, m.Warnings...)
 	if m.Same && r.cfg.Memo != nil {
 		r.cfg.Memo.Put(b.Key)
@@ -385,9 +423,7 @@ type trimmed struct {
 // settle turns what came of subjects into the plan's items. What is to be trimmed
 // is returned: whether it may go is for remove to find out.
 func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trims []trimmed) {
-	activation := decide.Activation{
-		Policies: r.snapshot.Policies, Unread: len(r.cfg.Fleet.Problems) > 0, Unrendered: r.cfg.Renderer == nil,
-	}
+	activation := r.activation()
 	rulings := make([][]decide.Ruling, len(subjects))
 	failed := map[decide.Identity]bool{}
 	for k, s := range subjects {

@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+const backdoor = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: backdoor\n"
+
+// forge makes a Draft's last commit anew with other files and whatever message is
+// wanted, under Variform's own name: to push to drafts/ is enough for it.
+func (w *world) forge(repo, branch string, files gittest.Text, message func(string) string) {
+	w.t.Helper()
+	w.amend(repo, branch, files)
+	r := w.repos[repo]
+	const by = "Variform <variform@variform.dev>"
+	head := r.Git(w.t, "cat-file", "commit", branch)
+	header, text, _ := strings.Cut(head, "\n\n")
+	var lines []string
+	for line := range strings.SplitSeq(header, "\n") {
+		if who, _, ok := strings.Cut(line, " "); ok && (who == "author" || who == "committer") {
+			line = who + " " + by + line[strings.Index(line, ">")+1:]
+		}
+		lines = append(lines, line)
+	}
+	if message != nil {
+		text = message(text)
+	}
+	commit := gittest.Run(w.t, r.Dir, []byte(strings.Join(lines, "\n")+"\n\n"+text), "hash-object", "-t", "commit", "-w", "--stdin")
+	r.Git(w.t, "update-ref", "refs/heads/"+branch, commit)
+}
+
+// trailer is a line of a commit's message.
+func trailer(message, name string) string {
+	for line := range strings.SplitSeq(message, "\n") {
+		if strings.HasPrefix(line, name+": ") {
+			return line
+		}
+	}
+	return ""
+}
+
+// What may be published unseen is what building makes again, byte for byte, of
+// what stands on the branch: not what a commit says of itself.
+func TestActivationBelievesNoCommit(t *testing.T) {
+	t.Parallel()
+	const draft2 = "drafts/web/packagevariant-2"
+	cases := map[string]struct {
+		reason string
+		forge  func(w *world)
+		action string
+		says   string
+	}{
+		"a file": {
+			"the trailers say that it is up to date",
+			func(w *world) { w.forge("c1", draft2, gittest.Text{"web/b.yaml": backdoor}, nil) },
+			"wait", "differs in b.yaml",
+		},
+		"a value": {
+			"in a file that is there",
+			func(w *world) {
+				w.forge("c1", draft2, gittest.Text{"web/deployment.yaml": strings.Replace(w.show("c1", draft2, "web/deployment.yaml"), "kind: Deployment", "kind: Deployment # mine", 1)}, nil)
+			},
+			"wait", "differs in deployment.yaml",
+		},
+		"inputs of long ago": {
+			"building is called for, and gives what is there",
+			func(w *world) {
+				w.forge("c1", draft2, gittest.Text{"web/b.yaml": backdoor}, func(m string) string {
+					return strings.Replace(m, trailer(m, "Variform-Inputs"), "Variform-Inputs: sha256:0000 upstream=0 spec=0 context=0 functions=0 published=v1", 1)
+				})
+			},
+			"wait", "differs in b.yaml",
+		},
+		"and an update": {
+			"what is built comes on top, and keeps the file",
+			func(w *world) {
+				w.forge("c1", draft2, gittest.Text{"web/b.yaml": backdoor}, nil)
+				w.write("v.yaml", variantOf("one", "v2", "c1", "web", "  packageContext:\n    data: {round: \"2\"}\n"))
+			},
+			"update", "differs in b.yaml",
+		},
+		"no review is needed": {
+			"an edited Draft whose word for it was taken out",
+			func(w *world) {
+				w.edit("c1", draft2, "web/deployment.yaml", "kind: Deployment", "kind: Deployment # mine")
+				w.write("v.yaml", variantOf("one", "v2", "c1", "web", "  packageContext:\n    data: {round: \"2\"}\n"))
+				w.mustApply()
+				w.forge("c1", draft2, nil, func(m string) string { return strings.Replace(m, trailer(m, "Variform-Review"), "", 1) })
+			},
+			"wait", "differs in deployment.yaml",
+		},
+		"a tag": {
+			"nobody may push to main, but v9 is there, and new Drafts start from it",
+			func(w *world) {
+				w.forge("c1", draft2, gittest.Text{"web/b.yaml": backdoor}, nil)
+				w.repos["c1"].Tag(w.t, "web/v9", w.repos["c1"].Git(w.t, "rev-parse", draft2))
+				w.repos["c1"].Git(w.t, "branch", "-D", draft2)
+				w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  packageContext:\n    data: {round: \"2\"}\n"))
+			},
+			"redraft", "web on main is of v9, and would be replaced unseen",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+			w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+			w.mustApply()
+			w.write("i.yaml", "# by hand\n")
+			w.write("v.yaml", variantOf("one", "v2", "c1", "web", ""))
+			w.mustApply()
+			main := w.repos["c1"].Git(t, "rev-parse", "main")
+			c.forge(w)
+			w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+			for _, run := range []string{"plan", "apply"} {
+				p := w.planned(run, nil)
+				w.wantActions(p, all(c.action, "c1/web"))
+				v := p.variant(t, "c1/web")
+				w.contains(strings.Join(append(v.Reasons, v.Warnings...), "\n"), "activation is Automatic, but", c.says)
+			}
+			w.wantActions(w.mustApply(), all("wait", "c1/web")) // nor the next time
+			w.contains(w.mustRun(0, "status").out, c.says)
+			if now := w.repos["c1"].Git(t, "rev-parse", "main"); now != main {
+				t.Errorf("%s: published unseen:\n%s", c.reason, w.repos["c1"].Git(t, "show", "--stat", "main"))
+			}
+		})
+	}
+}
+
+// What nobody forged is published by the next run, also where it came about in
+// several steps.
+func TestActivationProvesDrafts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.write("v.yaml", variantOf("one", "v2", "c1", "web", "  packageContext:\n    data: {round: \"2\"}\n"))
+	w.mustApply()
+	w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+	w.wantActions(w.plan(), all("publish", "c1/web"))
+	w.mustApply()
+	w.wantRefs("c1", "refs/heads/main", "refs/tags/web/v1")
+
+	// A Draft that waits can be thrown away, and comes again as it should be.
+	w.write("i.yaml", "# by hand\n")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.forge("c1", "drafts/web/packagevariant-2", gittest.Text{"web/b.yaml": backdoor}, nil)
+	w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+	w.wantActions(w.mustApply(), all("wait", "c1/web"))
+	w.repos["c1"].Git(t, "branch", "-D", "drafts/web/packagevariant-2")
+	w.mustApply()
+	w.wantRefs("c1", "refs/heads/main", "refs/tags/web/v1", "refs/tags/web/v2")
+	w.lacks(w.repos["c1"].Git(t, "ls-tree", "-r", "--name-only", "main"), "b.yaml")
+}
