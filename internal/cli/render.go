@@ -15,33 +15,50 @@ import (
 	"github.com/variform/variform/internal/render"
 )
 
+// rendering is what `variform render` was asked for.
+type rendering struct {
+	dir     string // the package
+	output  string // toStdout, toUnwrapped, a folder, or "": back to dir
+	results string // a folder for results.yaml, or ""
+	dry     bool
+}
+
+// Values of render's --output that are no folder.
+const (
+	toStdout    = "stdout"
+	toUnwrapped = "unwrap"
+)
+
 func newRender(a *app) *cobra.Command {
-	var dry bool
-	var results string
+	r := rendering{dir: "."}
 	c := &cobra.Command{
 		Use:   "render [DIR]",
 		Short: "Run the pipelines of a package in a folder, as kpt fn render does",
 		Long: `Render runs the Kptfile pipelines of the package in DIR (the current folder by
 default) and writes back what changed. Files that no function changes keep their
-bytes.`,
+bytes. With --output the package stays as it is, and its resources go elsewhere.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			dir := "."
 			if len(args) > 0 {
-				dir = args[0]
+				r.dir = args[0]
 			}
-			return a.render(c.Context(), dir, results, dry)
+			return a.render(c.Context(), r)
 		},
 	}
 	a.addRenderFlags(c)
-	c.Flags().BoolVar(&dry, "dry-run", false, "print what would change and write nothing")
-	c.Flags().StringVar(&results, "results-dir", "", "folder for results.yaml: what the functions had to say, as kpt writes it")
+	c.Flags().BoolVar(&r.dry, "dry-run", false, "print what would change and write nothing")
+	c.Flags().StringVarP(&r.output, "output", "o", "", "where resources go instead of back to DIR: stdout (a ResourceList), unwrap (documents on standard output) or a `folder` that does not exist yet")
+	c.Flags().StringVar(&r.results, "results-dir", "", "folder for results.yaml: what the functions had to say, as kpt writes it")
 	_ = c.MarkFlagDirname("results-dir")
+	c.MarkFlagsMutuallyExclusive("dry-run", "output")
 	return c
 }
 
-func (a *app) render(ctx context.Context, dir, results string, dry bool) error {
-	before, err := pkgdir.Read(dir)
+func (a *app) render(ctx context.Context, r rendering) error {
+	if err := r.prepare(); err != nil {
+		return err
+	}
+	before, err := pkgdir.Read(r.dir)
 	if err != nil {
 		return err
 	}
@@ -56,25 +73,49 @@ func (a *app) render(ctx context.Context, dir, results string, dry bool) error {
 	res, err := renderer.Render(ctx, pkg)
 	if res != nil {
 		a.printFunctions(res)
-		if rerr := writeResults(results, res); rerr != nil {
+		if rerr := writeResults(r.results, res); rerr != nil {
 			return rerr
 		}
 	}
 	if err != nil {
-		return findings{a.failures(err)}
+		return errors.Join(a.savePartial(r, before, res), findings{a.failures(err)})
 	}
 	for _, n := range res.Notes {
 		a.note("note: %s", n)
 	}
-	after, err := res.Package.Files()
-	if err != nil {
-		return err
-	}
-	return a.writeRendered(dir, before, after, dry)
+	return a.writeRendered(r, before, res)
 }
 
-// writeResults writes what the functions had to say into a folder, made where
-// it is missing; none for "".
+// prepare makes what has to be there, and refuses what must not be, before
+// anything runs.
+func (r rendering) prepare() error {
+	if r.results != "" {
+		if err := os.MkdirAll(r.results, 0o755); err != nil {
+			return fmt.Errorf("--results-dir: %w", err)
+		}
+	}
+	if r.output == "" || r.output == toStdout || r.output == toUnwrapped {
+		return nil
+	}
+	if _, err := os.Lstat(r.output); err == nil {
+		return fmt.Errorf("--output: %s is there already; remove it or name another folder", r.output)
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("--output: %w", err)
+	}
+	return nil
+}
+
+// savePartial writes back what was rendered before a failure, where the package
+// asks for that.
+func (a *app) savePartial(r rendering, before []krm.File, res *render.Result) error {
+	if res == nil || res.Package == nil || r.output != "" {
+		return nil
+	}
+	a.note("note: kpt.dev/save-on-render-failure: what was rendered before the failure is kept")
+	return a.writeRendered(r, before, res)
+}
+
+// writeResults writes what the functions had to say into a folder; none for "".
 func writeResults(dir string, res *render.Result) error {
 	if dir == "" {
 		return nil
@@ -83,18 +124,46 @@ func writeResults(dir string, res *render.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
 	return os.WriteFile(filepath.Join(dir, "results.yaml"), list, 0o644)
 }
 
-func (a *app) writeRendered(dir string, before, after []krm.File, dry bool) error {
+func (a *app) writeRendered(r rendering, before []krm.File, res *render.Result) error {
+	switch r.output {
+	case "":
+		after, err := res.Package.Files()
+		if err != nil {
+			return err
+		}
+		return a.writeBack(r, before, after)
+	case toStdout:
+		return a.print(res.ResourceList())
+	case toUnwrapped:
+		return a.print(res.Unwrapped())
+	}
+	files, err := res.Files()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.output, 0o755); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	_, err = pkgdir.Write(r.output, nil, files)
+	return err
+}
+
+func (a *app) print(text []byte, err error) error {
+	if err == nil {
+		_, err = a.Out.Write(text)
+	}
+	return err
+}
+
+func (a *app) writeBack(r rendering, before, after []krm.File) error {
 	write := pkgdir.Write
-	if dry {
+	if r.dry {
 		write = pkgdir.Changed
 	}
-	changed, err := write(dir, before, after)
+	changed, err := write(r.dir, before, after)
 	for _, p := range changed {
 		if _, perr := fmt.Fprintln(a.Out, p); perr != nil {
 			return perr

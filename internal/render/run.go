@@ -82,7 +82,8 @@ type step struct {
 // Errors are PipelineErrors, UnreadableErrors and FunctionErrors: all that cannot
 // be read, or all functions that cannot run, before anything runs; later the first
 // mutator that fails, or all failing validators of one package. The Result then
-// has no Package, and lists the functions that ran.
+// lists the functions that ran, and has a Package only where the root's Kptfile asks
+// for what was done before the failure (`kpt.dev/save-on-render-failure`).
 func (r *Renderer) Render(ctx context.Context, p *krm.Package) (*Result, error) {
 	if root, err := buildTree(p, r.opts.Registry); err == nil {
 		if packages, functions := root.count(); functions == 0 {
@@ -104,11 +105,19 @@ func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) 
 		return &Result{}, err
 	}
 	h := &hydration{r: r, work: work, plan: plan, pkgDir: map[*krm.Resource]string{}, result: &Result{Notes: root.allNotes()}}
-	if _, err := h.hydrate(ctx, root); err != nil {
-		return h.result, err
+	h.down, h.save = asks(p, annParentsFirst), asks(p, annSavePartial)
+	if h.down {
+		err = h.parentsFirst(ctx, root)
+	} else {
+		_, err = h.childrenFirst(ctx, root)
 	}
-	h.result.Package = work
-	return h.result, nil
+	switch {
+	case err == nil:
+		h.result.Package = work
+	case h.save && ctx.Err() == nil:
+		h.result.Package = h.partial(p)
+	}
+	return h.result, err
 }
 
 // Versions identifies the functions that rendering p would run, in order, each
@@ -218,28 +227,12 @@ type hydration struct {
 	plan   map[*pkgNode][]step
 	pkgDir map[*krm.Resource]string // package of each resource seen so far
 	result *Result
+	down   bool         // parents are rendered before their subpackages
+	save   bool         // what was done before a failure is wanted
+	undone *krm.Package // the work before the mutator that failed, where save is set
 }
 
-// hydrate renders a package after its subpackages and returns the resources
-// that its parent's pipeline sees: the subpackages' first, then its own.
-func (h *hydration) hydrate(ctx context.Context, n *pkgNode) ([]*krm.Resource, error) {
-	var input []*krm.Resource
-	for _, c := range n.children {
-		below, err := h.hydrate(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		input = append(input, below...)
-	}
-	for _, res := range n.local {
-		h.pkgDir[res] = n.dir
-	}
-	input = append(input, n.local...)
-	h.result.Packages++
-	return h.pipeline(ctx, n, input)
-}
-
-func (h *hydration) pipeline(ctx context.Context, n *pkgNode, input []*krm.Resource) ([]*krm.Resource, error) {
+func (h *hydration) pipeline(ctx context.Context, n *pkgNode, input []*krm.Resource, configs map[string]*yaml.RNode) ([]*krm.Resource, error) {
 	steps := h.plan[n]
 	if len(steps) == 0 {
 		return input, nil
@@ -247,7 +240,6 @@ func (h *hydration) pipeline(ctx context.Context, n *pkgNode, input []*krm.Resou
 	if err := h.unnamed(n, input); err != nil {
 		return nil, err
 	}
-	configs := originalConfigs(n)
 	var failures []error
 	for _, s := range steps {
 		if err := ctx.Err(); err != nil {
@@ -328,17 +320,27 @@ func (h *hydration) mutate(ctx context.Context, n *pkgNode, s step, input []*krm
 		Dir:  n.dir, PkgDir: func(res *krm.Resource) string { return h.pkgDir[res] },
 	}
 	before := resourceSet(h.work)
-	if err := h.run(ctx, s, call); err != nil {
+	var saved *krm.Package
+	if h.save {
+		saved = h.work.Clone()
+	}
+	err := h.run(ctx, s, call)
+	if err == nil {
+		input, err = h.settle(n, s, input, before)
+	}
+	if err != nil {
+		h.undone = saved
 		return nil, err
 	}
-	return h.settle(n, s, input, before)
+	return input, nil
 }
 
 // config is what the function is configured with. A mutator gets its resource
-// as earlier mutators left it, a validator as it was.
+// as earlier mutators left it, a validator as it was: but for packages that are
+// rendered from above, which is younger in kpt than the validator's own rule.
 func (h *hydration) config(n *pkgNode, s step, input []*krm.Resource, configs map[string]*yaml.RNode) *yaml.RNode {
 	switch {
-	case s.ConfigPath != "" && s.Type == mutators:
+	case s.ConfigPath != "" && (s.Type == mutators || h.down):
 		for _, res := range input {
 			if h.pkgDir[res] == n.dir && res.Path() == path.Join(n.dir, s.ConfigPath) {
 				return res.Node()
