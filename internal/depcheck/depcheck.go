@@ -90,6 +90,7 @@ var Placement = map[string]Layer{
 	"internal/lifecycle": Pure,
 	"internal/merge":     Pure,
 	"internal/mutate":    Pure,
+	"internal/record":    Pure,
 	"internal/review":    Pure,
 	"internal/revision":  Pure,
 	"internal/wiring":    Pure,

@@ -1,0 +1,100 @@
+package record
+
+import "slices"
+
+// Edit changes the entries of one package: Put, Publish, Drop, Trim or Forget.
+type Edit interface {
+	// Package is the package's path.
+	Package() string
+	apply(entries []Entry) []Entry
+}
+
+// Put sets an entry, in place of the one for the same revision.
+type Put struct{ Entry }
+
+// Publish makes of an open revision what stands on the branch, and a Published
+// one. Entry is for both, but for Place. What the open revision's entry says
+// besides stays, where it names the same Hydrated. Where there is none such, and
+// the Entry's Hydrated is not its Tree, nothing holds it, and nothing is known of
+// what stands there now.
+type Publish struct{ Entry }
+
+// Drop removes an open revision's entry.
+type Drop struct{ Path, Workspace string }
+
+// Trim removes entries of Published revisions.
+type Trim struct {
+	Path      string
+	Revisions []int
+}
+
+// Forget removes all entries of a package.
+type Forget struct{ Path string }
+
+// Package implements Edit.
+func (e Put) Package() string { return e.Path }
+
+// Package implements Edit.
+func (e Publish) Package() string { return e.Path }
+
+// Package implements Edit.
+func (e Drop) Package() string { return e.Path }
+
+// Package implements Edit.
+func (e Trim) Package() string { return e.Path }
+
+// Package implements Edit.
+func (e Forget) Package() string { return e.Path }
+
+func (e Put) apply(entries []Entry) []Entry { return put(entries, e.Entry) }
+
+func put(entries []Entry, e Entry) []Entry {
+	entries = slices.DeleteFunc(entries, func(o Entry) bool { return o.compare(e) == 0 })
+	return append(entries, e)
+}
+
+func (e Publish) apply(entries []Entry) []Entry {
+	made, held := e.Entry, e.Hydrated == e.Tree
+	for _, o := range entries {
+		if o.Place == Open && o.Workspace == e.Workspace && o.Hydrated == e.Hydrated {
+			made = o
+			made.Commit, made.Tree, made.Revision, held = e.Commit, e.Tree, e.Revision, true
+		}
+	}
+	entries = slices.DeleteFunc(entries, func(o Entry) bool {
+		return o.Place == Main || o.Place == Open && o.Workspace == e.Workspace
+	})
+	if !held {
+		return entries
+	}
+	made.Place = Main
+	entries = append(entries, made)
+	made.Place = Past
+	return oldestOut(put(entries, made))
+}
+
+// oldestOut keeps the newest of the Published revisions.
+func oldestOut(entries []Entry) []Entry {
+	var numbers []int
+	for _, e := range entries {
+		if e.Place == Past {
+			numbers = append(numbers, e.Revision)
+		}
+	}
+	if len(numbers) <= pastKept {
+		return entries
+	}
+	slices.Sort(numbers)
+	from := numbers[len(numbers)-pastKept]
+	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Place == Past && e.Revision < from })
+}
+
+func (e Drop) apply(entries []Entry) []Entry {
+	return slices.DeleteFunc(entries, func(o Entry) bool { return o.Place == Open && o.Workspace == e.Workspace })
+}
+
+func (e Trim) apply(entries []Entry) []Entry {
+	return slices.DeleteFunc(entries, func(o Entry) bool { return o.Place == Past && slices.Contains(e.Revisions, o.Revision) })
+}
+
+func (Forget) apply([]Entry) []Entry { return nil }

@@ -1,0 +1,198 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	apiPrefix  = "variform.dev/record/v"
+	apiVersion = apiPrefix + "1"
+
+	headFile    = "record.yaml"
+	indexFolder = "index/"
+	indexExt    = ".yaml"
+)
+
+// ErrNewer says that a later version of Variform wrote a record: it is neither
+// read nor written.
+var ErrNewer = errors.New("the record was written by a newer version of variform")
+
+// ErrNone says that files are no record at all.
+var ErrNone = errors.New("it holds no record")
+
+// IsFile reports whether a path of the record's tree is one that Decode reads.
+func IsFile(path string) bool {
+	name, indexed := strings.CutPrefix(path, indexFolder)
+	return path == headFile || indexed && !strings.Contains(name, "/")
+}
+
+// Files are the record's, by path. The same entries give the same bytes: one
+// line of JSON, which is YAML too, for each.
+func (r *Record) Files() map[string][]byte {
+	out := map[string][]byte{headFile: r.encodeHead()}
+	for name, s := range r.shards {
+		out[indexFolder+name+indexExt] = s.data
+	}
+	return out
+}
+
+func (r *Record) encodeHead() []byte {
+	return fmt.Appendf(nil, "apiVersion: %s\nmanager: %s\nnumber: %d\nsince: %q\n",
+		apiVersion, quote(r.Manager), r.Number, r.Since.Format(time.RFC3339))
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s) // a string always is
+	return string(b)
+}
+
+func encodeShard(entries []Entry) []byte {
+	var b bytes.Buffer
+	b.WriteString("apiVersion: " + apiVersion + "\nentries:\n")
+	for _, e := range entries {
+		b.WriteString("- " + e.line() + "\n")
+	}
+	return b.Bytes()
+}
+
+func (e Entry) line() string {
+	b, _ := json.Marshal(e) // strings and numbers always are
+	return string(b)
+}
+
+// Decode reads what Files gave. It takes nothing that it would write in other
+// bytes: an error names file, line and field. ErrNewer and ErrNone are told
+// apart.
+func Decode(files map[string][]byte) (*Record, error) {
+	head, ok := files[headFile]
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no %s", ErrNone, headFile)
+	}
+	r, err := decodeHead(head)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if path == headFile {
+			continue
+		}
+		name := strings.TrimSuffix(strings.TrimPrefix(path, indexFolder), indexExt)
+		if path != indexFolder+name+indexExt {
+			return nil, fmt.Errorf("%s: it is no file of the record's", path)
+		}
+		entries, err := decodeShard(path, files[path])
+		if err != nil {
+			return nil, err
+		}
+		for i, e := range entries {
+			if shardOf(e.Path) != name {
+				return nil, fmt.Errorf("%s:%d: path: %q belongs into %s", path, i+3, e.Path, indexFolder+shardOf(e.Path)+indexExt)
+			}
+		}
+		r.shards[name] = shard{entries, files[path]}
+	}
+	return r, nil
+}
+
+// version reads the first line of a file.
+func version(path string, data []byte) error {
+	line, _, _ := strings.Cut(string(data[:min(len(data), 200)]), "\n")
+	v, ok := strings.CutPrefix(line, "apiVersion: "+apiPrefix)
+	n, err := strconv.Atoi(v)
+	switch {
+	case !ok || err != nil:
+		return fmt.Errorf("%s:1: apiVersion: want %q, not %q", path, apiVersion, line)
+	case n > 1:
+		return fmt.Errorf("%w: %s is of %s%d, and this one reads %s: use a newer one", ErrNewer, path, apiPrefix, n, apiVersion)
+	}
+	return nil
+}
+
+func decodeHead(data []byte) (*Record, error) {
+	if err := version(headFile, data); err != nil {
+		return nil, err
+	}
+	r := New("")
+	for i, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
+		key, value, _ := strings.Cut(line, ": ")
+		var err error
+		var since string
+		switch key {
+		case "apiVersion":
+		case "manager":
+			err = json.Unmarshal([]byte(value), &r.Manager)
+		case "number":
+			r.Number, err = strconv.Atoi(value)
+		case "since":
+			if err = json.Unmarshal([]byte(value), &since); err == nil {
+				r.Since, err = time.Parse(time.RFC3339, since)
+			}
+		default:
+			err = errors.New("it is no field of a record")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %s: %w", headFile, i+1, key, err)
+		}
+	}
+	if r.Number < 1 {
+		return nil, fmt.Errorf("%s:3: number: %d, and a record's commits count from 1", headFile, r.Number)
+	}
+	if want := r.encodeHead(); !bytes.Equal(want, data) {
+		return nil, fmt.Errorf("%s: it does not read as it would be written:\n%s", headFile, want)
+	}
+	return r, nil
+}
+
+func decodeShard(path string, data []byte) ([]Entry, error) {
+	if err := version(path, data); err != nil {
+		return nil, err
+	}
+	text, whole := strings.CutSuffix(string(data), "\n")
+	lines := strings.Split(text, "\n")
+	if len(lines) < 3 || lines[1] != "entries:" || lines[0] != "apiVersion: "+apiVersion {
+		return nil, fmt.Errorf("%s:2: entries: there are none", path)
+	}
+	if !whole {
+		return nil, fmt.Errorf("%s:%d: the line has no end", path, len(lines))
+	}
+	entries := make([]Entry, 0, len(lines)-2)
+	for i, line := range lines[2:] {
+		e, err := decodeEntry(line)
+		if err == nil && i > 0 && entries[i-1].compare(e) >= 0 {
+			err = fmt.Errorf("%s stands there twice, or not in order", e.Name())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, i+3, err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func decodeEntry(line string) (e Entry, err error) {
+	text, ok := strings.CutPrefix(line, "- ")
+	if !ok {
+		return e, fmt.Errorf("%q is no entry", line[:min(len(line), 40)])
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&e); err != nil {
+		return e, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return e, errors.New("something follows the entry")
+	}
+	if e.line() != text {
+		return e, fmt.Errorf("the entry does not read as it would be written: %s", e.line())
+	}
+	return e, e.check()
+}

@@ -1,0 +1,282 @@
+// Package record is what a manager remembers of the packages that it made in one
+// repository: for each of their revisions the tree of what the machine made,
+// before people's edits, and what it was made from. It stands in a ref of its
+// own, apart from what people edit. The package knows the record's files, the
+// layout of its trees and its edits; internal/gitrepo reads and pushes it. See
+// docs/design/record.md.
+package record
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/variform/variform/internal/boundary"
+)
+
+// Place says what an entry is about.
+type Place string
+
+// The places of entries, which are folders of the record too.
+const (
+	Main Place = "main" // what stands on the registered branch
+	Open Place = "open" // a Draft or Proposed revision, by its workspace
+	Past Place = "past" // a Published revision
+)
+
+// pastKept is how many Published revisions of a package are remembered.
+const pastKept = 5
+
+// Entry is what is known of one revision of a package. Names of Git objects are
+// of 40 hexadecimal digits.
+type Entry struct {
+	Path      string `json:"path"` // of the package in the repository
+	Place     Place  `json:"place"`
+	Workspace string `json:"workspace,omitempty"`
+	Revision  int    `json:"revision,omitempty"` // N of vN; 0 of what is open
+	// Commit is the machine's, or the approval's, Tree the package there, and
+	// Hydrated the package as the machine made it, before the edits that Tree has.
+	Commit   string `json:"commit"`
+	Tree     string `json:"tree"`
+	Hydrated string `json:"hydrated"`
+	// Inputs is the digest of what it was made from, and Hydration the version of
+	// the way that it was made.
+	Inputs    string `json:"inputs,omitempty"`
+	Hydration int    `json:"hydration,omitempty"`
+	// Owner signs it; Set, For and DeletionPolicy are its variant's.
+	Owner          string            `json:"owner,omitempty"`
+	Set            string            `json:"set,omitempty"`
+	For            string            `json:"for,omitempty"`
+	DeletionPolicy string            `json:"deletionPolicy,omitempty"`
+	Labels         map[string]string `json:"labels,omitempty"`
+}
+
+// Name is where the entry's Hydrated stands in the record, but for packages that
+// stand inside of others (see Record.Trees).
+func (e Entry) Name() string {
+	switch e.Place {
+	case Open:
+		return string(Open) + "/" + e.Path + "/" + e.Workspace
+	case Past:
+		return fmt.Sprintf("%s/%s/v%d", Past, e.Path, e.Revision)
+	default:
+		return string(Main) + "/" + e.Path
+	}
+}
+
+// Proved reports whether an entry is believed: it and the trailer of its commit
+// name one tree, and that commit is behind what stands there now, or what stands
+// there is the package that the entry was made for.
+func (e Entry) Proved(trailer string, behind bool, there string) bool {
+	return trailer != "" && trailer == e.Hydrated && (behind || there == e.Tree)
+}
+
+func (e Entry) compare(o Entry) int {
+	return cmp.Or(cmp.Compare(e.Path, o.Path), cmp.Compare(e.Place, o.Place), cmp.Compare(e.Revision, o.Revision), e.compareOpen(o))
+}
+
+// compareOpen tells open entries apart; a package has one main entry, and one of
+// each Published revision, whatever their workspace.
+func (e Entry) compareOpen(o Entry) int {
+	if e.Place != Open {
+		return 0
+	}
+	return cmp.Compare(e.Workspace, o.Workspace)
+}
+
+func (e Entry) equal(o Entry) bool {
+	labels := maps.Equal(e.Labels, o.Labels)
+	e.Labels, o.Labels = nil, nil
+	return labels && e.line() == o.line()
+}
+
+// check says what an entry lacks.
+func (e Entry) check() error {
+	if err := boundary.Path(e.Path); err != nil {
+		return fmt.Errorf("path: %w", err)
+	}
+	switch e.Place {
+	case Open:
+		if err := boundary.Name(e.Workspace); err != nil || strings.Contains(e.Workspace, "/") {
+			return fmt.Errorf("workspace %q of an open revision is not one name", e.Workspace)
+		}
+		if e.Revision != 0 {
+			return fmt.Errorf("revision: %d, and an open one has none", e.Revision)
+		}
+	case Past:
+		if e.Revision <= 0 {
+			return fmt.Errorf("revision: %d of a Published revision", e.Revision)
+		}
+	case Main:
+		if e.Revision < 0 {
+			return fmt.Errorf("revision: %d", e.Revision)
+		}
+	default:
+		return fmt.Errorf("place %q: it is none of %s, %s and %s", e.Place, Main, Open, Past)
+	}
+	for _, h := range []struct{ field, hash string }{{"commit", e.Commit}, {"tree", e.Tree}, {"hydrated", e.Hydrated}} {
+		if b, err := hex.DecodeString(h.hash); err != nil || len(b) != 20 || strings.ToLower(h.hash) != h.hash {
+			return fmt.Errorf("%s: %q is not the name of a Git object, 40 hexadecimal digits", h.field, h.hash)
+		}
+	}
+	return nil
+}
+
+// Record is a manager's record of one repository. Read only once made: With
+// makes another.
+type Record struct {
+	Manager string
+	// Number counts its commits since it started, at Since.
+	Number int
+	Since  time.Time
+
+	shards map[string]shard // by name, none empty
+}
+
+// shard is one file of the index.
+type shard struct {
+	entries []Entry // sorted
+	data    []byte
+}
+
+// New is an empty record.
+func New(manager string) *Record { return &Record{Manager: manager, shards: map[string]shard{}} }
+
+func shardOf(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:1])
+}
+
+// Entries lists all, by path.
+func (r *Record) Entries() []Entry {
+	var out []Entry
+	for _, s := range r.shards {
+		out = append(out, s.entries...)
+	}
+	slices.SortFunc(out, Entry.compare)
+	return out
+}
+
+// Package lists a package's entries: what stands on the branch, what is open,
+// and the Published revisions, the oldest first. Shared: read only.
+func (r *Record) Package(path string) []Entry {
+	if r == nil {
+		return nil
+	}
+	list := r.shards[shardOf(path)].entries
+	from, _ := slices.BinarySearchFunc(list, path, func(e Entry, p string) int { return cmp.Compare(e.Path, p) })
+	to := from
+	for to < len(list) && list[to].Path == path {
+		to++
+	}
+	return list[from:to:to]
+}
+
+// The record's history starts anew after so much.
+const (
+	maxCommits = 1000
+	maxAge     = 90 * 24 * time.Hour
+)
+
+// With makes the record's next state: edits laid upon this one, at the time of
+// what they are about. StartAnew says that its history may begin anew. The same
+// edits in another order of packages give the same record. An entry that would
+// not be read again is an error.
+func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool, err error) {
+	next = &Record{Manager: r.Manager, Number: r.Number + 1, Since: r.Since, shards: maps.Clone(r.shards)}
+	if startAnew = r.Number >= maxCommits || !r.Since.IsZero() && at.Sub(r.Since) > maxAge; startAnew || r.Number == 0 {
+		next.Number, next.Since = 1, at.UTC().Truncate(time.Second)
+	}
+	byShard := map[string]map[string][]Edit{}
+	for _, e := range edits {
+		name := shardOf(e.Package())
+		if byShard[name] == nil {
+			byShard[name] = map[string][]Edit{}
+		}
+		byShard[name][e.Package()] = append(byShard[name][e.Package()], e)
+	}
+	for name, paths := range byShard {
+		list := slices.DeleteFunc(slices.Clone(next.shards[name].entries), func(e Entry) bool { return paths[e.Path] != nil })
+		for path, edits := range paths {
+			entries := slices.Clone(r.Package(path))
+			for _, e := range edits {
+				entries = e.apply(entries)
+			}
+			for _, e := range entries {
+				if err := e.check(); err != nil {
+					return nil, false, fmt.Errorf("the record's entry of package %q: %w", path, err)
+				}
+			}
+			list = append(list, entries...)
+		}
+		if len(list) == 0 {
+			delete(next.shards, name)
+			continue
+		}
+		slices.SortFunc(list, Entry.compare)
+		next.shards[name] = shard{list, encodeShard(list)}
+	}
+	return next, startAnew, nil
+}
+
+// Same reports whether two records have the same entries.
+func (r *Record) Same(o *Record) bool {
+	return maps.EqualFunc(r.shards, o.shards, func(a, b shard) bool { return string(a.data) == string(b.data) })
+}
+
+// Moved lists the packages of edits whose entries are not in r what they were in
+// base, sorted: another run changed them too.
+func (r *Record) Moved(base *Record, edits []Edit) []string {
+	var out []string
+	for _, e := range edits {
+		if !slices.EqualFunc(base.Package(e.Package()), r.Package(e.Package()), Entry.equal) {
+			out = append(out, e.Package())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Leaf is a folder of the record and the tree that is to stand there.
+type Leaf struct{ Path, Tree string }
+
+// apart is the folder of what would stand inside of another entry's tree.
+const apart = "apart"
+
+// Trees lists where the Hydrated of all entries stand, sorted by path. That of a
+// package inside of another's folder stands apart: in its place it would change
+// the other's.
+func (r *Record) Trees() []Leaf {
+	at := map[string]string{}
+	for _, s := range r.shards {
+		for _, e := range s.entries {
+			at[e.Name()] = e.Hydrated
+		}
+	}
+	out := make([]Leaf, 0, len(at))
+	for name, tree := range at {
+		if inside(name, at) {
+			sum := sha256.Sum256([]byte(name))
+			name = apart + "/" + hex.EncodeToString(sum[:20])
+		}
+		out = append(out, Leaf{name, tree})
+	}
+	slices.SortFunc(out, func(a, b Leaf) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+func inside(name string, at map[string]string) bool {
+	for i, c := range name {
+		if c == '/' {
+			if _, ok := at[name[:i]]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,425 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+func hash(n int) string { return fmt.Sprintf("%040x", n) }
+
+var day = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// open is an entry whose package has edits: its Tree is not its Hydrated.
+func open(path, workspace string, n int) Entry {
+	return Entry{Path: path, Place: Open, Workspace: workspace, Commit: hash(n), Tree: hash(n + 1), Hydrated: hash(n + 2), Inputs: "sha256:00", Owner: "fleet/default/" + path, Set: "web"}
+}
+
+func with(t testing.TB, r *Record, edits ...Edit) *Record {
+	t.Helper()
+	next, _, err := r.With(edits, day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+func names(entries []Entry) []string {
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name()+"="+strings.TrimLeft(e.Hydrated, "0"))
+	}
+	return out
+}
+
+func TestEdits(t *testing.T) {
+	draft := open("web", "ws-1", 0x10)
+	published := func(n int, hydrated int) Publish {
+		return Publish{Entry{Path: "web", Workspace: "ws-1", Revision: n, Commit: hash(0x20), Tree: hash(0x11), Hydrated: hash(hydrated)}}
+	}
+	unedited := published(1, 0x11)
+	for name, tt := range map[string]struct {
+		edits []Edit
+		want  []string
+	}{
+		"put":                               {[]Edit{Put{draft}}, []string{"open/web/ws-1=12"}},
+		"put again":                         {[]Edit{Put{draft}, Put{open("web", "ws-1", 0x30)}}, []string{"open/web/ws-1=32"}},
+		"two are open":                      {[]Edit{Put{draft}, Put{open("web", "ws-2", 0x30)}}, []string{"open/web/ws-1=12", "open/web/ws-2=32"}},
+		"published":                         {[]Edit{Put{draft}, published(1, 0x12)}, []string{"main/web=12", "past/web/v1=12"}},
+		"the other Draft stays":             {[]Edit{Put{draft}, Put{open("web", "ws-2", 0x30)}, published(1, 0x12)}, []string{"main/web=12", "open/web/ws-2=32", "past/web/v1=12"}},
+		"published, its entry is another's": {[]Edit{Put{draft}, published(1, 0x99)}, nil},
+		"published, the entry was lost":     {[]Edit{published(1, 0x12)}, nil},
+		"published unedited, no entry":      {[]Edit{unedited}, []string{"main/web=11", "past/web/v1=11"}},
+		"what was on the branch goes":       {[]Edit{unedited, Put{draft}, published(2, 0x12)}, []string{"main/web=12", "past/web/v1=11", "past/web/v2=12"}},
+		"unknown takes what was known":      {[]Edit{unedited, published(2, 0x12)}, []string{"past/web/v1=11"}},
+		"dropped":                           {[]Edit{Put{draft}, unedited, Put{draft}, Drop{"web", "ws-1"}}, []string{"main/web=11", "past/web/v1=11"}},
+		"drop of another":                   {[]Edit{Put{draft}, Drop{"web", "ws-2"}}, []string{"open/web/ws-1=12"}},
+		"trimmed":                           {[]Edit{published(1, 0x11), published(2, 0x11), Trim{"web", []int{1}}}, []string{"main/web=11", "past/web/v2=11"}},
+		"forgotten":                         {[]Edit{Put{draft}, unedited, Forget{"web"}}, nil},
+		"five are kept": {
+			[]Edit{published(1, 0x11), published(2, 0x11), published(3, 0x11), published(10, 0x11), published(11, 0x11), published(12, 0x11)},
+			[]string{"main/web=11", "past/web/v2=11", "past/web/v3=11", "past/web/v10=11", "past/web/v11=11", "past/web/v12=11"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := with(t, New("fleet"), append([]Edit{Put{open("db", "ws-1", 0x50)}}, tt.edits...)...)
+			if d := cmp.Diff(tt.want, names(r.Package("web"))); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+			if got := names(r.Package("db")); len(got) != 1 {
+				t.Errorf("another package has %v", got)
+			}
+		})
+	}
+}
+
+// What the open revision's entry says of its variant goes along.
+func TestPublishKeepsVariant(t *testing.T) {
+	draft := open("web", "ws-1", 0x10)
+	draft.Labels, draft.DeletionPolicy, draft.Hydration = map[string]string{"a": "b"}, "orphan", 2
+	r := with(t, New("fleet"), Put{draft}, Publish{Entry{Path: "web", Workspace: "ws-1", Revision: 1, Commit: hash(7), Tree: hash(8), Hydrated: draft.Hydrated}})
+	want := draft
+	want.Place, want.Revision, want.Commit, want.Tree = Main, 1, hash(7), hash(8)
+	if d := cmp.Diff(want, r.Package("web")[0]); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// What was read goes on as it is: edits make another record.
+func TestWithMakesAnother(t *testing.T) {
+	r := with(t, New("fleet"), Put{open("web", "ws-1", 1)})
+	before := r.Files()
+	with(t, r, Forget{"web"}, Put{open("web", "ws-2", 5)})
+	if d := cmp.Diff(before, r.Files()); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestWithRefuses(t *testing.T) {
+	good := open("web", "ws-1", 1)
+	for name, tt := range map[string]struct {
+		broken func(e *Entry)
+		want   string
+	}{
+		"path":      {func(e *Entry) { e.Path = "../web" }, "path"},
+		"git":       {func(e *Entry) { e.Path = "web/.git" }, "path"},
+		"workspace": {func(e *Entry) { e.Workspace = "a/b" }, "workspace"},
+		"none":      {func(e *Entry) { e.Workspace = "" }, "workspace"},
+		"revision":  {func(e *Entry) { e.Revision = 1 }, "revision"},
+		"past":      {func(e *Entry) { e.Place = Past }, "revision"},
+		"main":      {func(e *Entry) { e.Place, e.Revision = Main, -1 }, "revision"},
+		"place":     {func(e *Entry) { e.Place = "here" }, "place"},
+		"commit":    {func(e *Entry) { e.Commit = "abc" }, "commit"},
+		"tree":      {func(e *Entry) { e.Tree = strings.ToUpper(hash(0xabc)) }, "tree"},
+		"hydrated":  {func(e *Entry) { e.Hydrated = "" }, "hydrated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := good
+			tt.broken(&e)
+			if _, _, err := New("fleet").With([]Edit{Put{e}}, day); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// many are entries of all kinds, of packages inside of one another too.
+func many(n int) []Edit {
+	rnd := rand.New(rand.NewPCG(1, uint64(n)))
+	var out []Edit
+	for i := range n {
+		path := fmt.Sprintf("team-%d/app-%d", rnd.IntN(5), rnd.IntN(n))
+		if rnd.IntN(4) == 0 {
+			path += "/inner"
+		}
+		e := open(path, fmt.Sprintf("packagevariant-%d", rnd.IntN(3)), 16*i)
+		if e.Tree = e.Hydrated; rnd.IntN(2) == 0 {
+			e.Revision = 1 + rnd.IntN(9)
+			out = append(out, Publish{e})
+		} else {
+			out = append(out, Put{e})
+		}
+	}
+	return out
+}
+
+// The same entries give the same bytes, whatever the order they came in, and
+// are read again as they were.
+func TestFilesRoundTrip(t *testing.T) {
+	edits := many(500)
+	r := with(t, New("fl\"eet: #"), edits...)
+	got, err := Decode(r.Files())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(r.Entries(), got.Entries()); d != "" || !r.Same(got) || got.Manager != r.Manager || got.Number != 1 || !got.Since.Equal(day) {
+		t.Errorf("%+v -want +got:\n%s", got, d)
+	}
+	slices.SortStableFunc(edits, func(a, b Edit) int { return strings.Compare(b.Package(), a.Package()) })
+	if d := cmp.Diff(r.Files(), with(t, New(r.Manager), edits...).Files()); d != "" {
+		t.Error(d)
+	}
+	for path, data := range r.Files() {
+		var doc any
+		if err := yaml.Unmarshal(data, &doc); err != nil || !IsFile(path) {
+			t.Errorf("%s is no YAML: %v", path, err)
+		}
+	}
+	if IsFile("main/web") || IsFile("index/a/b.yaml") {
+		t.Error("trees are no files of the record")
+	}
+}
+
+// One change rewrites the head and one file of the index.
+func TestOneChangeOneFile(t *testing.T) {
+	r := with(t, New("fleet"), many(300)...)
+	now := with(t, r, Put{open("web", "ws-1", 1)}).Files()
+	var changed []string
+	was := r.Files()
+	for path, data := range now {
+		if string(was[path]) != string(data) {
+			changed = append(changed, path)
+		}
+	}
+	slices.Sort(changed)
+	if want := []string{"index/" + shardOf("web") + ".yaml", "record.yaml"}; !slices.Equal(changed, want) {
+		t.Errorf("changed %v, want %v", changed, want)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	files := func() map[string][]byte { return with(t, New("fleet"), Put{open("web", "ws-1", 1)}).Files() }
+	index := "index/" + shardOf("web") + ".yaml"
+	replace := func(path, old, now string) func(map[string][]byte) {
+		return func(f map[string][]byte) {
+			if !strings.Contains(string(f[path]), old) {
+				t.Fatalf("%s has no %q", path, old)
+			}
+			f[path] = []byte(strings.Replace(string(f[path]), old, now, 1))
+		}
+	}
+	for name, tt := range map[string]struct {
+		damage func(map[string][]byte)
+		want   string
+		is     error
+	}{
+		"no record":       {func(f map[string][]byte) { delete(f, "record.yaml") }, "record.yaml", ErrNone},
+		"newer head":      {replace("record.yaml", "/v1", "/v2"), "record.yaml", ErrNewer},
+		"newer index":     {replace(index, "/v1", "/v10"), index, ErrNewer},
+		"another kind":    {replace(index, "variform.dev/record/v1", "v1"), index + ":1: apiVersion", nil},
+		"unknown field":   {replace(index, `"place"`, `"plaice"`), index + ":3: json: unknown field", nil},
+		"a field twice":   {replace(index, `"place":"open"`, `"place":"main","place":"open"`), index + ":3", nil},
+		"spelled another": {replace(index, `"path"`, `"Path"`), index + ":3", nil},
+		"wrong place":     {replace(index, `"open"`, `"past"`), index + ":3", nil},
+		"bad hash":        {replace(index, hash(1), hash(1)[1:]), index + ":3: commit", nil},
+		"another's path":  {replace(index, `"web"`, `"wab"`), "belongs into", nil},
+		"out of place":    {replace(index, `"web"`, `"../web"`), index + ":3: path", nil},
+		"twice": {func(f map[string][]byte) {
+			f[index] = append(f[index], strings.SplitAfterN(string(f[index]), "\n", 3)[2]...)
+		}, index + ":4: open/web/ws-1 stands there twice", nil},
+		"no entries":       {func(f map[string][]byte) { f[index] = []byte("apiVersion: variform.dev/record/v1\nentries:\n") }, index + ":2", nil},
+		"block style":      {replace(index, "- {", "-   {"), index + ":3", nil},
+		"number with zero": {replace(index, "/v1", "/v01"), index + ":2", nil},
+		"no end of line":   {func(f map[string][]byte) { f[index] = f[index][:len(f[index])-1] }, index, nil},
+		"two in a line":    {replace(index, "}\n", "} {}\n"), index + ":3: something follows", nil},
+		"number":           {replace("record.yaml", "number: 1", "number: 0"), "record.yaml:3: number", nil},
+		"no number":        {replace("record.yaml", "number: 1", "number: one"), "record.yaml:3: number", nil},
+		"head's field":     {replace("record.yaml", "since", "until"), "record.yaml:4: until", nil},
+		"head's since":     {replace("record.yaml", "2026", "x"), "record.yaml:4: since", nil},
+		"head out of form": {replace("record.yaml", "number: 1", "number: 01"), "record.yaml", nil},
+		"another file":     {func(f map[string][]byte) { f["index/readme"] = nil }, "index/readme", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := files()
+			tt.damage(f)
+			_, err := Decode(f)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || tt.is != nil && !errors.Is(err, tt.is) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	r, _, err := New("fleet").With(many(4), day)
+	if err != nil {
+		f.Fatal(err)
+	}
+	files := r.Files()
+	head := files["record.yaml"]
+	for path, data := range files {
+		f.Add(head, path, data)
+	}
+	f.Add(head, "index/00.yaml", []byte("apiVersion: variform.dev/record/v1\nentries:\n- {\"path\":\"a\"}\n"))
+	f.Fuzz(func(t *testing.T, head []byte, path string, data []byte) {
+		in := map[string][]byte{"record.yaml": head, path: data}
+		r, err := Decode(in)
+		if err != nil {
+			return
+		}
+		if d := cmp.Diff(in, r.Files()); d != "" { // what is read is written as it was
+			t.Errorf("-read +written:\n%s", d)
+		}
+		r.Trees()
+	})
+}
+
+// A package that stands inside of another's folder would change its tree there.
+func TestTreesApart(t *testing.T) {
+	unedited := func(path string, n int) Publish {
+		return Publish{Entry{Path: path, Workspace: "ws-1", Revision: 1, Commit: hash(n), Tree: hash(n), Hydrated: hash(n)}}
+	}
+	leaves := with(t, New("fleet"), unedited("a", 1), unedited("a/b", 2), unedited("a-c", 3), Put{open("a", "ws-1", 4)}).Trees()
+	at := map[string]string{}
+	for _, l := range leaves {
+		at[l.Path] = l.Tree
+		for o := range at {
+			if o != l.Path && strings.HasPrefix(l.Path, o+"/") {
+				t.Errorf("%s stands inside of %s", l.Path, o)
+			}
+		}
+	}
+	var aside []string
+	for path, tree := range at {
+		if strings.HasPrefix(path, "apart/") {
+			aside = append(aside, tree)
+			delete(at, path)
+		}
+	}
+	want := map[string]string{"main/a": hash(1), "main/a-c": hash(3), "open/a/ws-1": hash(6), "past/a/v1": hash(1), "past/a/b/v1": hash(2), "past/a-c/v1": hash(3)}
+	if d := cmp.Diff(want, at); d != "" || !slices.Equal(aside, []string{hash(2)}) || !slices.IsSortedFunc(leaves, func(a, b Leaf) int { return strings.Compare(a.Path, b.Path) }) {
+		t.Errorf("apart %v -want +got:\n%s", aside, d)
+	}
+}
+
+// Entries of a package that another run changed too are not laid upon its.
+func TestMoved(t *testing.T) {
+	base := with(t, New("fleet"), Put{open("web", "ws-1", 1)}, Put{open("db", "ws-1", 10)})
+	edits := []Edit{Put{open("web", "ws-1", 20)}, Drop{"web", "ws-2"}, Put{open("new", "ws-1", 30)}}
+	for name, tt := range map[string]struct {
+		now  *Record
+		want []string
+	}{
+		"nothing":          {base, nil},
+		"another package":  {with(t, base, Put{open("db", "ws-1", 40)}), nil},
+		"the same package": {with(t, base, Drop{"web", "ws-1"}), []string{"web"}},
+		"its labels":       {with(t, base, Put{func() Entry { e := open("web", "ws-1", 1); e.Labels = map[string]string{"a": "b"}; return e }()}), []string{"web"}},
+		"both are new":     {with(t, base, Put{open("new", "ws-1", 50)}), []string{"new"}},
+		"it has gone":      {New("fleet"), []string{"web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tt.now.Moved(base, edits); !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestStartAnew(t *testing.T) {
+	for name, tt := range map[string]struct {
+		number, days int
+		anew         bool
+	}{
+		"young": {1, 1, false}, "many": {999, 1, false}, "full": {1000, 1, true}, "old": {3, 91, true}, "almost": {3, 90, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := with(t, New("fleet"), Put{open("web", "ws-1", 1)})
+			r.Number = tt.number
+			at := day.Add(time.Duration(tt.days) * 24 * time.Hour)
+			next, anew, err := r.With([]Edit{Put{open("db", "ws-1", 1)}}, at)
+			if err != nil || anew != tt.anew || len(next.Entries()) != 2 {
+				t.Fatal(anew, err)
+			}
+			if anew && (next.Number != 1 || !next.Since.Equal(at)) || !anew && (next.Number != tt.number+1 || !next.Since.Equal(day)) {
+				t.Errorf("number %d since %s", next.Number, next.Since)
+			}
+		})
+	}
+}
+
+func TestProved(t *testing.T) {
+	e := open("web", "ws-1", 1)
+	for name, tt := range map[string]struct {
+		trailer string
+		behind  bool
+		there   string
+		want    bool
+	}{
+		"its commit is behind it":      {e.Hydrated, true, hash(99), true},
+		"squashed":                     {e.Hydrated, false, e.Tree, true},
+		"neither":                      {e.Hydrated, false, hash(99), false},
+		"the trailer names another":    {hash(99), true, e.Tree, false},
+		"the commit says nothing":      {"", true, e.Tree, false},
+		"the package is the hydrated":  {e.Hydrated, false, e.Hydrated, false},
+		"there is nothing there today": {e.Hydrated, false, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := e.Proved(tt.trailer, tt.behind, tt.there); got != tt.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+// A manager's name is any text, and one segment of a ref of its own.
+func TestRef(t *testing.T) {
+	for manager, want := range map[string]string{
+		"fleet": "fleet", "a.b-c_D9": "a.b-c_D9", "a/b": "a%2Fb", "a%2Fb": "a%252Fb", ".a": "%2Ea", "a.": "a%2E", "a..b": "a.%2Eb",
+		"a.lock": "a%2Elock", "a.lock.b": "a%2Elock.b", "a b~^:?*[\\": "a%20b%7E%5E%3A%3F%2A%5B%5C", "ü": "%C3%BC", "": "%", "@{": "%40%7B",
+	} {
+		if got := Ref(manager); got != "refs/variform/"+want || Branch(manager) != "refs/heads/variform-record/"+want || !IsRef(got) {
+			t.Errorf("%q: %s, %s", manager, got, Branch(manager))
+		}
+	}
+	if IsRef("refs/heads/main") || IsRef("refs/heads/variform-recorded") {
+		t.Error("not every branch is a record")
+	}
+}
+
+func ExampleRecord_With() {
+	h := strings.Repeat("0", 39)
+	r, _, _ := New("fleet").With([]Edit{Put{Entry{Path: "web", Place: Open, Workspace: "packagevariant-1", Commit: h + "1", Tree: h + "2", Hydrated: h + "3"}}}, day)
+	for _, path := range slices.Sorted(maps.Keys(r.Files())) {
+		fmt.Printf("--- %s\n%s", path, r.Files()[path])
+	}
+	fmt.Println("---", r.Trees()[0])
+	// Output:
+	// --- index/4b.yaml
+	// apiVersion: variform.dev/record/v1
+	// entries:
+	// - {"path":"web","place":"open","workspace":"packagevariant-1","commit":"0000000000000000000000000000000000000001","tree":"0000000000000000000000000000000000000002","hydrated":"0000000000000000000000000000000000000003"}
+	// --- record.yaml
+	// apiVersion: variform.dev/record/v1
+	// manager: "fleet"
+	// number: 1
+	// since: "2026-01-02T03:04:05Z"
+	// --- {open/web/packagevariant-1 0000000000000000000000000000000000000003}
+}
+
+func BenchmarkWith10000(b *testing.B) {
+	r, _, err := New("fleet").With(many(10000), day)
+	if err != nil {
+		b.Fatal(err)
+	}
+	files := r.Files()
+	for b.Loop() {
+		r, err := Decode(files)
+		if err != nil {
+			b.Fatal(err)
+		}
+		next, _, err := r.With([]Edit{Put{open("web", "ws-1", 1)}}, day)
+		if err != nil {
+			b.Fatal(err)
+		}
+		next.Files()
+		next.Trees()
+	}
+}
