@@ -9,6 +9,7 @@ import (
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 )
@@ -104,7 +105,10 @@ func newDiff(a *app) *cobra.Command {
 		Use:   "diff [NAME...]",
 		Short: "Show what apply would change, file by file",
 		Long: `Diff prints, as a patch, what apply would change in each variant's package:
-against its open Draft, its latest Published revision, or its upstream.`,
+against its open Draft, its latest Published revision, or its upstream. On a
+terminal controls and directions show as <U+202E>. Anywhere else it is a patch
+that "git apply" takes in the package's folder (of one variant: name it), with a
+comment where a file has characters that do not show.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if against != "draft" && against != "base" {
 				return fmt.Errorf("--against %q: choose draft or base", against)
@@ -136,13 +140,22 @@ func (a *app) printDiffs(plan *reconcile.Plan, against string) error {
 		if from == nil || against == "base" {
 			from = i.Base
 		}
-		text, err := review.Diff(from, i.After)
+		text, err := a.diff(from, i.After)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(a.Out, "# %s: %s %s\n%s", i.Identity, i.Action, i.Workspace, review.Visible(text)); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "# %s: %s %s\n%s", i.Identity, i.Action, i.Workspace, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// diff is a change for who reads it: a person at a terminal, or a program.
+func (a *app) diff(from, to *krm.Package) (string, error) {
+	if !onTerminal(a.Out) {
+		return review.Patch(from, to)
+	}
+	text, err := review.Diff(from, to)
+	return review.Visible(text), err
 }

@@ -39,8 +39,13 @@ func (a *app) progress() *progress {
 
 // isTerminal reports whether a stream is a terminal with a person before it.
 func isTerminal(stream any) bool {
+	return os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb" && onTerminal(stream)
+}
+
+// onTerminal reports whether what is written to a stream steers a terminal.
+func onTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	return ok && os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (p *progress) report(e reconcile.Progress) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -200,25 +202,23 @@ func Diff(before, after *krm.Package) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	paths := map[string]bool{}
-	for p := range a.files {
-		paths[p] = true
-	}
-	for p := range b.files {
-		paths[p] = true
-	}
-	sorted := make([]string, 0, len(paths))
-	for p := range paths {
-		sorted = append(sorted, p)
-	}
-	sort.Strings(sorted)
 	var out bytes.Buffer
-	for _, p := range sorted {
-		if !a.same(b, p) {
-			out.Write(fileDiff(p, a, b))
-		}
+	for _, p := range changedPaths(a, b) {
+		out.Write(fileDiff(p, a, b))
 	}
 	return out.String(), nil
+}
+
+// changedPaths are the files that differ, in order.
+func changedPaths(a, b side) []string {
+	paths := map[string]bool{}
+	for _, s := range []side{a, b} {
+		for p := range s.files {
+			paths[p] = !a.same(b, p)
+		}
+	}
+	maps.DeleteFunc(paths, func(_ string, changed bool) bool { return !changed })
+	return slices.Sorted(maps.Keys(paths))
 }
 
 func fileDiff(path string, a, b side) []byte {
@@ -238,12 +238,17 @@ func fileDiff(path string, a, b side) []byte {
 	if binary(x.Data) || binary(y.Data) {
 		return fmt.Appendf(head, "Binary file %s: %s\n", path, change(sized(x, okX), sized(y, okY)))
 	}
-	out := diff.Diff(oldName, x.Data, newName, y.Data)
+	return append(head, hunks(oldName, x.Data, newName, y.Data)...)
+}
+
+// hunks is a unified diff with its two names, nothing where the texts are equal.
+func hunks(oldName string, old []byte, newName string, now []byte) []byte {
+	out := diff.Diff(oldName, old, newName, now)
 	// The library leads with a line of its own ("diff a b"); a patch needs none.
 	if _, rest, ok := bytes.Cut(out, []byte("\n")); ok && bytes.HasPrefix(out, []byte("diff ")) {
 		out = rest
 	}
-	return append(head, out...)
+	return out
 }
 
 // modes are the lines of git's patches that say what kind of file it is, where it
@@ -254,9 +259,9 @@ func modes(path string, x, y krm.File, okX, okY bool) []byte {
 	switch {
 	case okX && okY && old != now:
 		return fmt.Appendf(head, "old mode %s\nnew mode %s\n", old, now)
-	case !okX && y.Mode != krm.Regular:
+	case !okX && (y.Mode != krm.Regular || len(y.Data) == 0): // of an empty file nothing else would show
 		return fmt.Appendf(head, "new file mode %s\n", now)
-	case !okY && x.Mode != krm.Regular:
+	case !okY && (x.Mode != krm.Regular || len(x.Data) == 0):
 		return fmt.Appendf(head, "deleted file mode %s\n", old)
 	case okX && okY && x.Mode == krm.Symlink:
 		return fmt.Appendf(head, "index of a symbolic link, mode %s\n", now)
