@@ -26,6 +26,7 @@ import (
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/review"
 )
 
 // Renderer renders packages; *render.Renderer is one. It is safe for concurrent
@@ -179,6 +180,7 @@ func (m *maker) render(ctx context.Context) error {
 	if err != nil {
 		return decide.Stall(fmt.Errorf("rendering %s: %w", m.Package.Path, err))
 	}
+	m.Warnings = append(m.Warnings, res.Notes...)
 	for _, f := range res.Functions {
 		for _, r := range f.Results {
 			if r.Severity != "" && r.Severity != "info" {
@@ -203,6 +205,7 @@ func (m *maker) finish(ctx context.Context) error {
 		return err
 	}
 	m.After, m.Conditions, m.Unmet = m.pkg, mutate.Conditions(k), observe.Unmet(k)
+	m.Warnings = append(m.Warnings, review.PlainSecrets(m.pkg)...)
 	if m.From != nil {
 		if m.Same, err = m.unchanged(files); err != nil || m.Same {
 			return err

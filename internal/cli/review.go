@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,8 +13,15 @@ import (
 	"github.com/variform/variform/internal/review"
 )
 
-// folded is how many members of a class are named without --all-members.
-const folded = 5
+// maxMembers is how many members of a class are named without --all-members.
+const maxMembers = 5
+
+func folded(members []string) string {
+	if more := len(members) - maxMembers; more > 0 {
+		members = append(members[:maxMembers:maxMembers], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(members, ", ")
+}
 
 func newReview(a *app) *cobra.Command {
 	var members, noDiff bool
@@ -47,13 +53,13 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 					report.Classes[i].Diff = ""
 				}
 			}
-			if err := a.printReview(report, members); err != nil {
+			view := reviewView{report, shown.Findings(report.Classes)}
+			if err := a.printReview(view, members); err != nil {
 				return err
 			}
-			for _, name := range slices.Sorted(maps.Keys(shown.Revisions)) {
-				for _, n := range shown.Revisions[name].Notes {
-					a.note("warning: %s: %s", name, n)
-				}
+			for i := range view.Findings {
+				f := &view.Findings[i]
+				a.note("warning: %s: %s", folded(f.Members), f.Message)
 			}
 			for _, p := range shown.Problems {
 				a.fail("error: %v", p)
@@ -98,12 +104,18 @@ func restrict(r *review.Report, names []string) (*review.Report, error) {
 	return &out, nil
 }
 
-func (a *app) printReview(r *review.Report, all bool) error {
+// reviewView is a review as json and yaml print it. Its fields are a contract.
+type reviewView struct {
+	*review.Report
+	Findings []review.Finding `json:"findings,omitempty"`
+}
+
+func (a *app) printReview(r reviewView, all bool) error {
 	switch a.output {
 	case "json", "yaml":
 		return encode(a.Out, a.output, r)
 	case markdownFormat:
-		return a.printDigest(&review.Digest{Command: "review", Summary: r.Summary, Changes: r})
+		return a.printDigest(&review.Digest{Command: "review", Summary: r.Summary, Changes: r.Report, Findings: r.Findings})
 	case "name":
 		for _, c := range r.Classes {
 			if _, err := fmt.Fprintln(a.Out, c.ID); err != nil {
@@ -125,11 +137,11 @@ func (a *app) printReview(r *review.Report, all bool) error {
 			}
 		}
 		fmt.Fprintf(&b, "\nclass %s  %s  %s\n", c.ID, count.Of(len(c.Members), "variant"), c.Says)
-		names := c.Members
-		if !all && a.output != "wide" && len(names) > folded {
-			names = append(names[:folded:folded], fmt.Sprintf("and %d more", len(c.Members)-folded))
+		names := folded(c.Members)
+		if all || a.output == "wide" {
+			names = strings.Join(c.Members, ", ")
 		}
-		fmt.Fprintf(&b, "  %s\n", strings.Join(names, ", "))
+		fmt.Fprintf(&b, "  %s\n", names)
 		if c.Diff != "" {
 			fmt.Fprintf(&b, "  example: %s\n", c.Example)
 			for line := range strings.Lines(c.Diff) {

@@ -43,6 +43,21 @@ func Show(ctx context.Context, e *reconcile.Engine) (*Shown, error) {
 	return s, err
 }
 
+// Findings are what is to be known of the members of these classes before they are
+// decided; what several have in common is one finding.
+func (s *Shown) Findings(classes []review.Class) []review.Finding {
+	var notes []review.Note
+	for _, c := range classes {
+		for _, name := range c.Members {
+			r := s.Revisions[name]
+			for _, n := range r.Notes {
+				notes = append(notes, review.Note{Kind: review.Warning, Message: n, Variant: name, Aliases: r.Change().Aliases})
+			}
+		}
+	}
+	return review.Group(notes)
+}
+
 // ErrClass says that a class cannot be decided as it was shown.
 var ErrClass = errors.New("the class is not what was shown")
 

@@ -127,6 +127,9 @@ func (r *Resource) Annotation(key string) (string, bool) { return r.metaValue("a
 // Label returns one label and whether it is there.
 func (r *Resource) Label(key string) (string, bool) { return r.metaValue("labels", key) }
 
+// Encrypted says whether SOPS made the resource: its signature covers all values.
+func (r *Resource) Encrypted() bool { return yamltree.IsMap(yamltree.Child(r.tree(), "sops")) }
+
 func (r *Resource) metaValue(kind, key string) (string, bool) {
 	v := yamltree.Path(r.tree(), "metadata", kind, key)
 	if v == nil || v.Kind != yaml.ScalarNode {

@@ -33,7 +33,7 @@ type Shown struct {
 	// proposed deletion.
 	Base, Package *krm.Package
 	// Warnings say why what is shown is not complete; Notes say what stands in
-	// the way of a decision.
+	// the way of a decision, or is to be known before one.
 	Warnings, Notes []string
 }
 
@@ -83,6 +83,7 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		return s, nil
 	}
 	s.Package = pkg
+	s.Notes = append(s.Notes, review.PlainSecrets(pkg)...)
 	up, from, lock, err := e.cameFrom(c, pkg)
 	switch {
 	case err == nil:

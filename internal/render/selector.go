@@ -49,15 +49,12 @@ func contains(n *yaml.RNode, field string, want map[string]string) bool {
 func selectResources(in []*krm.Resource, selectors, exclude []Selector) []*krm.Resource {
 	out := make([]*krm.Resource, 0, len(in))
 	for _, r := range in {
-		if !encrypted(r) && (len(selectors) == 0 || anyMatches(selectors, r, true)) && !anyMatches(exclude, r, false) {
+		if !r.Encrypted() && (len(selectors) == 0 || anyMatches(selectors, r, true)) && !anyMatches(exclude, r, false) {
 			out = append(out, r)
 		}
 	}
 	return out
 }
-
-// encrypted says whether a resource is a file of SOPS.
-func encrypted(r *krm.Resource) bool { return yamltree.IsMap(yamltree.Child(r.Node().YNode(), "sops")) }
 
 func anyMatches(ss []Selector, r *krm.Resource, emptyMatches bool) bool {
 	for _, s := range ss {

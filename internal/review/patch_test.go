@@ -89,7 +89,9 @@ func checkPatch(t *testing.T, before, after []krm.File) string {
 	for _, f := range after {
 		want[f.Path] = f
 	}
-	if diff := cmp.Diff(want, applied(t, before, text), cmp.Comparer(func(a, b krm.File) bool { return a.Path == b.Path && a.Mode == b.Mode && string(a.Data) == string(b.Data) })); diff != "" {
+	if diff := cmp.Diff(want, applied(t, before, text), cmp.Comparer(func(a, b krm.File) bool {
+		return a.Path == b.Path && a.Mode == b.Mode && string(a.Data) == string(b.Data)
+	})); diff != "" {
 		t.Errorf("git made something else of it (-want +got):\n%s\n%s", diff, text)
 	}
 	return text

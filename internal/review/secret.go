@@ -1,10 +1,12 @@
 package review
 
 import (
+	"fmt"
 	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/yamltree"
 )
@@ -78,4 +80,26 @@ func eachSecretValue(n *yaml.RNode, visit func(field string, v *yaml.Node)) {
 			}
 		}
 	}
+}
+
+// PlainSecrets says of each Secret with values in plain text where it is, in order
+// of files. What SOPS encrypted is none, nor a value that is empty.
+func PlainSecrets(p *krm.Package) []string {
+	var out []string
+	for _, r := range p.Resources() {
+		if !r.ID().IsSecret() || r.Encrypted() {
+			continue
+		}
+		n := 0
+		eachSecretValue(r.Node(), func(_ string, v *yaml.Node) {
+			if v.Value != "" || len(v.Content) > 0 {
+				n++
+			}
+		})
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%s: Secret %s holds %s in plain text: who reads the repository reads them; encrypt the file with SOPS, or let the cluster fetch them from a secret store",
+				r.Path(), r.Name(), count.Of(n, "value")))
+		}
+	}
+	return out
 }
