@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -414,12 +415,27 @@ func (w *world) checkPrune(before, after map[string]map[string]hash, done planne
 	}
 }
 
-// policyNote says that the policy was another when the package was published.
+// policyNote says that the policy was another when the package was published, or
+// came to main.
 func (w *world) policyNote(p place) string {
 	r := w.repos[p.repo]
-	old := strings.Contains(r.text(r.files(r.ref(mainRef)), p.pkg+"/Kptfile"), "orphan")
-	if old != w.upstreamOf(p).orphan {
-		return ", as by the policy of the past"
+	refs := r.refs()
+	newest, at := 0, hash{}
+	for ref, h := range refs {
+		if k := parse(ref); k.kind == tag && k.pkg == p.pkg {
+			if n, err := strconv.Atoi(strings.TrimPrefix(k.last, "v")); err == nil && n > newest {
+				newest, at = n, h
+			}
+		}
+	}
+	for _, h := range []hash{refs[mainRef], at} {
+		if h.IsZero() {
+			continue
+		}
+		kptfile := r.text(r.files(h), p.pkg+"/Kptfile")
+		if kptfile != "" && strings.Contains(kptfile, "orphan") != w.upstreamOf(p).orphan {
+			return ", as by the policy of the past"
+		}
 	}
 	return ""
 }
