@@ -10,6 +10,7 @@
 // before a new one, the locked version before the newest, the newest before older ones, and no package steps back
 // further than it must (see internal/solve). The package does no I/O and reads no clock.
 //
-// Our own kinds become its input in one place ([Documents]), and its answer a PackageLock ([Resolution.Document]).
+// Our own kinds become its input by [FromManifest], [FromInstallation] and [Existing], and its answer a PackageLock by
+// [Resolution.Document].
 // The packages below resolver/dialect read the documents of the four systems.
 package resolver

@@ -1,5 +1,8 @@
 package resolver
 
+// This file is the one place where the kinds of package v1alpha1 become the
+// engine's input; their lock comes back as [Resolution.Document].
+
 import (
 	"errors"
 	"fmt"
@@ -10,65 +13,6 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver/revision"
 )
-
-// Documents are the kinds of package v1alpha1 that a resolution is made of.
-// This file is the one place where they become the engine's input; their lock
-// comes back as [Resolution.Document].
-type Documents struct {
-	// Candidates are the package versions to choose from: of manifests ([FromManifest]), and those that the dialects read.
-	Candidates    []Package
-	Catalogs      []*v1alpha1.Catalog
-	Installations []*v1alpha1.Installation
-	// Lock is the previous answer, nil where there is none.
-	Lock *v1alpha1.PackageLock
-}
-
-// Input is what to resolve for a target: the Installations that name it, or no target at all. The served
-// APIs and the platform are for the caller to add. All errors are reported together.
-func (d Documents) Input(target string) (Input, error) {
-	cat, err := d.Catalog()
-	return d.InputFrom(cat, target), err
-}
-
-// Catalog indexes the candidates. For many targets it is made once; see [Documents.InputFrom].
-func (d Documents) Catalog() (*Catalog, error) {
-	defaults, err := Defaults(d.Catalogs)
-	cat, catErr := NewCatalog(d.Candidates, WithDefaults(defaults))
-	return cat, errors.Join(err, catErr)
-}
-
-// InputFrom is [Documents.Input] with a catalogue that is made already.
-func (d Documents) InputFrom(cat *Catalog, target string) Input {
-	in := Input{Catalog: cat}
-	if d.Lock != nil {
-		in.Lock = &d.Lock.Spec
-	}
-	for _, i := range d.Installations {
-		if i.Spec.Target != "" && i.Spec.Target != target {
-			continue
-		}
-		in.Want = append(in.Want, FromInstallation(i))
-		if e, ok := Existing(i, cat, in.Lock); ok {
-			in.Installations = append(in.Installations, e)
-		}
-	}
-	return in
-}
-
-// Targets are those that Installations name, sorted; where none does and there are some, the one without a name.
-func Targets(installations []*v1alpha1.Installation) []string {
-	var out []string
-	for _, i := range installations {
-		if i.Spec.Target != "" {
-			out = append(out, i.Spec.Target)
-		}
-	}
-	if len(out) == 0 && len(installations) > 0 {
-		return []string{""}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
 
 // Defaults are the default implementations by interface of all catalogues. Two that disagree are an error.
 func Defaults(catalogs []*v1alpha1.Catalog) (map[string]string, error) {

@@ -173,36 +173,17 @@ func each(v reflect.Value, path string, visit func(string, reflect.Value)) {
 	}
 }
 
-// TestDocumentsInput makes a target's input of its documents.
-func TestDocumentsInput(t *testing.T) {
-	install := func(name, target, revision string) *v1alpha1.Installation {
-		i := &v1alpha1.Installation{}
-		i.Name, i.Namespace, i.Spec.Package, i.Spec.Target, i.Status.CurrentRevision = name, "n", name, target, revision
-		return i
-	}
+// TestDefaults joins the defaults of all Catalogs; two that disagree are an error.
+func TestDefaults(t *testing.T) {
 	catalog := func(name, pkg string) *v1alpha1.Catalog {
 		c := &v1alpha1.Catalog{}
 		c.Name, c.Spec.Defaults = name, map[string]string{"web": pkg}
 		return c
 	}
-	d := Documents{
-		Candidates:    []Package{{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "w", Interface: &Interface{ID: "web"}}}}, {Package: "nginx", Version: "1.0.0", Digest: "sha256:n", Provides: []Provide{{Interface: "web"}}}},
-		Catalogs:      []*v1alpha1.Catalog{catalog("a", "nginx"), catalog("b", "nginx")},
-		Installations: []*v1alpha1.Installation{install("app", "edge", ""), install("nginx", "", "sha256:n"), install("other", "core", "")},
+	if got, err := Defaults([]*v1alpha1.Catalog{catalog("a", "nginx"), catalog("b", "nginx")}); err != nil || got["web"] != "nginx" {
+		t.Error(got, err)
 	}
-	in, err := d.Input("edge")
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := Resolve(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b := res.Binding("w"); len(in.Want) != 2 || b == nil || b.Use != UseExisting || b.Version != "1.0.0" {
-		t.Errorf("%d asked for, got %+v", len(in.Want), b)
-	}
-	d.Catalogs[1].Spec.Defaults["web"] = "apache"
-	if _, err := d.Input("edge"); err == nil || !strings.Contains(err.Error(), "nginx in Catalog a and apache in Catalog b") {
+	if _, err := Defaults([]*v1alpha1.Catalog{catalog("a", "nginx"), catalog("b", "apache")}); err == nil || !strings.Contains(err.Error(), "nginx in Catalog a and apache in Catalog b") {
 		t.Error(err)
 	}
 }

@@ -3,8 +3,8 @@
 // of a fleet what its Installations need (docs/design/dependencies.md).
 //
 //	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
-//	wanted := &catalog.Wanted{Catalogs: …, Installations: …, Entries: entries}
-//	targets, err := wanted.Resolve(ctx, limit)
+//	wanted := &catalog.Wanted{Documents: …, Catalogs: …, Entries: entries}
+//	targets, err := wanted.Resolve(ctx, limit, wanted.Targets()...)
 //
 // Whatever cannot be read is a problem that names the source, and the rest is
 // still read.
@@ -244,17 +244,13 @@ func (e *Entry) kptfile(data []byte) error {
 
 // Wanted is what to resolve. It must not change once it is used.
 type Wanted struct {
-	Catalogs      []*v1alpha1.Catalog
-	Installations []*v1alpha1.Installation
-	Locks         []*v1alpha1.PackageLock
-	Entries       []Entry
-	// APIs are those that every target serves, Platform what it runs on.
-	APIs     []resolver.GVK
-	Platform map[string]string
+	depend.Documents
+	Catalogs []*v1alpha1.Catalog
+	Entries  []Entry
 
-	once     sync.Once
-	index    *resolver.Catalog
-	indexErr error
+	once    sync.Once
+	pool    *depend.Pool
+	poolErr error
 }
 
 // Target is one target and its answer, or why there is none.
@@ -264,6 +260,8 @@ type Target struct {
 	Resolution *resolver.Resolution  // nil with Err
 	Lock       *v1alpha1.PackageLock // the same as a document
 	Err        error
+
+	answer *depend.Answer
 }
 
 // ErrNoTarget says that nothing is wanted of a target.
@@ -271,89 +269,74 @@ var ErrNoTarget = errors.New("no Installation names the target")
 
 // Alone is the same with one Installation alone.
 func (w *Wanted) Alone(i *v1alpha1.Installation) *Wanted {
-	return &Wanted{
-		Catalogs: w.Catalogs, Installations: []*v1alpha1.Installation{i}, Locks: w.Locks, Entries: w.Entries,
-		APIs: w.APIs, Platform: w.Platform,
-	}
+	out := &Wanted{Documents: w.Documents, Catalogs: w.Catalogs, Entries: w.Entries}
+	out.Installations = []*v1alpha1.Installation{i}
+	return out
 }
 
-// Select checks names of targets and returns them, or all for none.
-func (w *Wanted) Select(only ...string) ([]string, error) {
-	names := resolver.Targets(w.Installations)
-	for _, n := range only {
-		if !slices.Contains(names, n) {
-			return nil, fmt.Errorf("%w %q: there are %q", ErrNoTarget, n, names)
+// Select checks names of targets and returns those of the documents that have
+// them, or all for none.
+func (w *Wanted) Select(only ...string) ([]*depend.Target, error) {
+	all := w.Targets()
+	if err := missing(only, namesOf(all)); err != nil || len(only) == 0 {
+		return all, err
+	}
+	return slices.DeleteFunc(all, func(t *depend.Target) bool { return !slices.Contains(only, t.Name()) }), nil
+}
+
+func namesOf(targets []*depend.Target) []string {
+	out := make([]string, len(targets))
+	for i, t := range targets {
+		out[i] = t.Name()
+	}
+	return out
+}
+
+// missing is ErrNoTarget for the first of some names that is not among all.
+func missing(names, all []string) error {
+	for _, n := range names {
+		if !slices.Contains(all, n) {
+			return fmt.Errorf("%w %q: there are %q", ErrNoTarget, n, slices.Compact(slices.Sorted(slices.Values(all))))
 		}
 	}
-	if len(only) > 0 {
-		names = only
-	}
-	return names, nil
+	return nil
 }
 
-// Resolve answers for the targets named, nil for all, side by side. One
-// target's conflict is its own. The error is ErrNoTarget for a name that nothing
-// wants.
-func (w *Wanted) Resolve(ctx context.Context, limit int, only ...string) ([]Target, error) {
-	names, err := w.Select(only...)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Target, len(names))
+// Resolve answers for targets of the documents, side by side. One target's
+// conflict is its own.
+func (w *Wanted) Resolve(ctx context.Context, limit int, targets ...*depend.Target) ([]Target, error) {
+	w.once.Do(func() { w.pool, w.poolErr = depend.NewPool(Packages(w.Entries), w.Catalogs, nil) })
+	out := make([]Target, len(targets))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, limit))
-	for i, n := range names {
+	for i, t := range targets {
 		g.Go(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			out[i] = w.resolve(n)
+			if w.poolErr != nil {
+				out[i] = FromAnswer(t.Name(), nil, w.poolErr)
+			} else {
+				out[i] = FromAnswer(t.Name(), t.Resolve(w.pool), nil)
+			}
 			return nil
 		})
 	}
 	return out, g.Wait()
 }
 
-func (w *Wanted) resolve(name string) Target {
-	t := Target{Name: name}
-	if t.Input, t.Err = w.Input(name); t.Err != nil {
-		return t
+// Packages are the entries as the resolver knows them.
+func Packages(entries []Entry) []resolver.Package {
+	out := make([]resolver.Package, len(entries))
+	for i := range entries {
+		out[i] = entries[i].Package
 	}
-	t.Solve()
-	return t
+	return out
 }
 
-// Solve answers for the target's input as it is now.
+// Solve answers once more for a target whose input a person changed.
 func (t *Target) Solve() {
-	t.Lock = nil
-	if t.Resolution, t.Err = resolver.Resolve(t.Input); t.Err == nil {
-		t.Lock = t.Resolution.Document(t.Name)
-	}
-}
-
-// Input is what the resolver gets for one target. The catalogue is indexed once
-// for all of them.
-func (w *Wanted) Input(target string) (resolver.Input, error) {
-	d := resolver.Documents{Catalogs: w.Catalogs, Installations: w.Installations}
-	w.once.Do(func() {
-		for _, e := range w.Entries {
-			d.Candidates = append(d.Candidates, e.Package)
-		}
-		w.index, w.indexErr = d.Catalog()
-	})
-	var locks []*v1alpha1.PackageLock
-	for _, l := range w.Locks {
-		if l.Spec.Target == target {
-			locks = append(locks, l)
-		}
-	}
-	if len(locks) > 1 {
-		return resolver.Input{}, fmt.Errorf("target %q has %d PackageLocks (%s, %s): keep one", target, len(locks), locks[0].Name, locks[1].Name)
-	}
-	if len(locks) == 1 {
-		d.Lock = locks[0]
-	}
-	in := d.InputFrom(w.index, target)
-	in.APIs, in.Platform = w.APIs, w.Platform
-	return in, w.indexErr
+	t.answer.Input = t.Input
+	t.answer.Solve()
+	*t = FromAnswer(t.Name, t.answer, nil)
 }

@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/variform/variform/api"
+	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
@@ -294,14 +296,21 @@ func wanted() *Wanted {
 	app := entry("app", "1.0.0")
 	app.Requires = []resolver.Requirement{{Alias: "db", Package: "db"}}
 	return &Wanted{
-		Installations: []*v1alpha1.Installation{installation("app", "c1", "app"), installation("db", "c2", "db"), installation("no", "c3", "nosuch")},
-		Entries:       []Entry{app, entry("db", "1.0.0"), entry("db", "1.1.0")},
+		Documents: depend.Documents{Installations: []*v1alpha1.Installation{installation("app", "c1", "app"), installation("db", "c2", "db"), installation("no", "c3", "nosuch")}},
+		Entries:   []Entry{app, entry("db", "1.0.0"), entry("db", "1.1.0")},
 	}
 }
 
 // TestResolve: each target by itself, in order; a conflict is its own.
 func TestResolve(t *testing.T) {
-	targets, err := wanted().Resolve(context.Background(), 0)
+	resolve := func(ctx context.Context, w *Wanted, only ...string) ([]Target, error) {
+		some, err := w.Select(only...)
+		if err != nil {
+			return nil, err
+		}
+		return w.Resolve(ctx, 0, some...)
+	}
+	targets, err := resolve(context.Background(), wanted())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,23 +332,33 @@ func TestResolve(t *testing.T) {
 	if diff := cmp.Diff([]string{"c1 app@1.0.0 db@1.1.0", "c2 db@1.1.0", "c3 fails"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := wanted().Resolve(context.Background(), 1, "c9"); !errors.Is(err, ErrNoTarget) || !strings.Contains(err.Error(), `"c1"`) {
+	if _, err := resolve(context.Background(), wanted(), "c9"); !errors.Is(err, ErrNoTarget) || !strings.Contains(err.Error(), `"c1"`) {
 		t.Errorf("no such target: %v", err)
 	}
-	one, err := wanted().Resolve(context.Background(), 1, "c2")
+	one, err := resolve(context.Background(), wanted(), "c2")
 	if err != nil || len(one) != 1 || one[0].Name != "c2" {
 		t.Errorf("one target: %v, %v", one, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := wanted().Resolve(ctx, 1); !errors.Is(err, context.Canceled) {
+	if _, err := resolve(ctx, wanted()); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
 	w := wanted()
-	alone, err := w.Alone(w.Installations[1]).Resolve(context.Background(), 1)
+	alone, err := resolve(context.Background(), w.Alone(w.Installations[1]))
 	if err != nil || len(alone) != 1 || alone[0].Name != "c2" {
 		t.Errorf("alone: %v, %v", alone, err)
 	}
+}
+
+// only is a target by its name.
+func only(t *testing.T, w *Wanted, name string) *depend.Target {
+	t.Helper()
+	some, err := w.Select(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return some[0]
 }
 
 // TestLocks: a target's own lock counts, and only one may be there.
@@ -354,13 +373,13 @@ func TestLocks(t *testing.T) {
 	}
 	w := wanted()
 	w.Locks = []*v1alpha1.PackageLock{lock("other", "c1", "1.1.0"), lock("mine", "c2", "1.0.0")}
-	targets, err := w.Resolve(context.Background(), 1, "c2")
+	targets, err := w.Resolve(context.Background(), 1, only(t, w, "c2"))
 	if err != nil || targets[0].Err != nil || targets[0].Resolution.Instances[0].Version != "1.0.0" {
 		t.Errorf("what is locked stays: %+v, %v", targets, err)
 	}
 	w = wanted()
 	w.Locks = []*v1alpha1.PackageLock{lock("one", "c2", "1.0.0"), lock("two", "c2", "1.1.0")}
-	if targets, err = w.Resolve(context.Background(), 1, "c2"); err != nil || targets[0].Err == nil || !strings.Contains(targets[0].Err.Error(), "2 PackageLocks (one, two)") {
+	if targets, err = w.Resolve(context.Background(), 1, only(t, w, "c2")); err != nil || targets[0].Err == nil || !strings.Contains(targets[0].Err.Error(), "2 PackageLocks (one, two)") {
 		t.Errorf("two locks: %+v, %v", targets, err)
 	}
 }
@@ -369,18 +388,20 @@ func TestLocks(t *testing.T) {
 func TestWithout(t *testing.T) {
 	w := wanted()
 	w.Installations = append(w.Installations, installation("f", "c4/apps", "db"), installation("any", "", "db"))
+	registered := &configv1alpha1.Repository{}
+	registered.Name, registered.Namespace = "c1", "default"
+	w.Repositories = append(w.Repositories, registered)
 	cases := map[string]struct {
 		known, named []string
 		want         []string
 		fails        bool
 	}{
-		"nothing is known":           {nil, nil, []string{"c1", "c2", "c3", "c4/apps"}, false},
-		"some are":                   {[]string{"c1", "x"}, nil, []string{"c2", "c3", "c4/apps"}, false},
-		"a folder of one is":         {[]string{"c4"}, nil, []string{"c1", "c2", "c3"}, false},
-		"what a folder is of is not": {[]string{"c1/apps"}, nil, []string{"c1", "c2", "c3", "c4/apps"}, false},
-		"of those named":             {[]string{"c1"}, []string{"c1", "c3"}, []string{"c3"}, false},
-		"one that is not there":      {[]string{"c1"}, []string{"c9"}, nil, true},
-		"one that is known":          {[]string{"x"}, []string{"x"}, []string{}, false},
+		"nothing is known":      {nil, nil, []string{"c2", "c3", "c4"}, false},
+		"some are":              {[]string{"c1", "x"}, nil, []string{"c2", "c3", "c4"}, false},
+		"of those named":        {[]string{"c1"}, []string{"c1", "c3"}, []string{"c3"}, false},
+		"a registered, broken":  {nil, []string{"c1"}, []string{}, false},
+		"one that is not there": {[]string{"c1"}, []string{"c9"}, nil, true},
+		"one that is known":     {[]string{"x"}, []string{"x"}, []string{}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -388,12 +409,12 @@ func TestWithout(t *testing.T) {
 			for _, n := range tc.known {
 				known = append(known, Target{Name: n})
 			}
-			got, err := w.Without(known, tc.named)
+			left, err := w.Without(known, tc.named)
+			got := namesOf(left)
 			if (err != nil) != tc.fails || tc.fails && !errors.Is(err, ErrNoTarget) {
 				t.Fatalf("got %v", err)
 			}
-			slices.Sort(got)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -434,7 +455,8 @@ func TestFromAnswer(t *testing.T) {
 
 // TestWhy: the instances of a package by its name, within a range.
 func TestWhy(t *testing.T) {
-	targets, err := wanted().Resolve(context.Background(), 1, "c1")
+	w := wanted()
+	targets, err := w.Resolve(context.Background(), 1, only(t, w, "c1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -483,7 +505,8 @@ func TestSaid(t *testing.T) {
 
 // TestGraph: nodes and edges of a resolution, and both ways to draw them.
 func TestGraph(t *testing.T) {
-	targets, err := wanted().Resolve(context.Background(), 1, "c1")
+	w := wanted()
+	targets, err := w.Resolve(context.Background(), 1, only(t, w, "c1"))
 	if err != nil {
 		t.Fatal(err)
 	}

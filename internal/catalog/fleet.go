@@ -3,12 +3,10 @@ package catalog
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/internal/depend"
-	"github.com/variform/variform/resolver"
 )
 
 // FromAnswer is a target of a fleet's variants with its answer; a nil answer has
@@ -16,7 +14,7 @@ import (
 func FromAnswer(name string, a *depend.Answer, err error) Target {
 	t := Target{Name: name, Err: err}
 	if a != nil {
-		t.Input, t.Resolution, t.Lock = a.Input, a.Resolution, a.Lock
+		t.Input, t.Resolution, t.Lock, t.answer = a.Input, a.Resolution, a.Lock, a
 		if a.Err != nil { // which names no target
 			t.Err = a.Err
 		}
@@ -36,22 +34,20 @@ func Named(targets []Target, names []string) []Target {
 }
 
 // Without lists the targets among those named, all of them for none, that only
-// Installations name. A name that nothing has is ErrNoTarget.
-func (w *Wanted) Without(known []Target, named []string) ([]string, error) {
-	all := resolver.Targets(w.Installations)
-	var have []string
+// Installations name: they are in no registered Repository. A name that nothing
+// has is ErrNoTarget.
+func (w *Wanted) Without(known []Target, named []string) ([]*depend.Target, error) {
+	all := w.Targets()
+	names := namesOf(all)
 	for i := range known {
-		have = append(have, known[i].Name)
+		names = append(names, known[i].Name)
 	}
-	for _, n := range named {
-		if !slices.Contains(all, n) && !slices.Contains(have, n) {
-			every := slices.Compact(slices.Sorted(slices.Values(slices.Concat(all, have))))
-			return nil, fmt.Errorf("%w %q: there are %q", ErrNoTarget, n, every)
-		}
+	if err := missing(named, names); err != nil {
+		return nil, err
 	}
-	return slices.DeleteFunc(all, func(n string) bool {
-		inside := func(target string) bool { return strings.HasPrefix(n, target+"/") } // a folder of it
-		return slices.Contains(have, n) || slices.ContainsFunc(have, inside) || len(named) > 0 && !slices.Contains(named, n) || n == "" && len(have) > 0
+	return slices.DeleteFunc(all, func(t *depend.Target) bool {
+		n := t.Name()
+		return w.Repository(t) != nil || len(named) > 0 && !slices.Contains(named, n) || n == "" && len(known) > 0
 	}), nil
 }
 

@@ -15,11 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/variform/variform/api"
-	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
 	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
@@ -59,7 +58,8 @@ func (a *app) catalogues(ctx context.Context) (*resolved, error) {
 	oci := a.registries(cache)
 	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
 	r := &resolved{fleet: fleet, git: git, oci: oci, wanted: &catalog.Wanted{
-		Catalogs: fleet.Catalogs, Installations: fleet.Installations, Locks: fleet.Locks, Entries: entries,
+		Documents: depend.Documents{Repositories: fleet.Repositories, Installations: fleet.Installations, Locks: fleet.Locks},
+		Catalogs:  fleet.Catalogs, Entries: entries,
 	}}
 	for _, p := range fleet.Problems {
 		problems = append(problems, p)
@@ -97,11 +97,8 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 // than the documents do: what stands there decides as well, in every command as
 // in plan.
 func (r *resolved) inGit() bool {
-	return len(r.fleet.Sets)+len(r.fleet.Variants) > 0 || slices.ContainsFunc(r.fleet.Installations, func(i *v1alpha1.Installation) bool {
-		name, _, _ := strings.Cut(strings.Trim(i.Spec.Target, "/"), "/")
-		return slices.ContainsFunc(r.fleet.Repositories, func(repo *configv1alpha1.Repository) bool {
-			return repo.Name == name && repo.Namespace == api.NamespaceOr(i.Namespace)
-		})
+	return len(r.fleet.Sets)+len(r.fleet.Variants) > 0 || slices.ContainsFunc(r.wanted.Targets(), func(t *depend.Target) bool {
+		return r.wanted.Repository(t) != nil
 	})
 }
 
@@ -405,7 +402,8 @@ func newExplain(a *app) *cobra.Command {
 				return err
 			}
 			r.wanted.Platform = f.platform
-			if _, err := r.wanted.Select(f.targets...); err != nil {
+			targets, err := r.wanted.Select(f.targets...)
+			if err != nil {
 				return err
 			}
 			all := r.wanted.Installations
@@ -416,19 +414,20 @@ func newExplain(a *app) *cobra.Command {
 			}
 			var rows [][]string
 			for _, i := range all {
-				if len(args) > 0 && !slices.Contains(args, i.Name) || len(f.targets) > 0 && !slices.Contains(f.targets, i.Spec.Target) {
+				named := slices.ContainsFunc(targets, func(t *depend.Target) bool { return slices.Contains(t.Installations, i) })
+				if len(args) > 0 && !slices.Contains(args, i.Name) || !named {
 					continue
 				}
 				alone := r.wanted.Alone(i)
-				targets, err := alone.Resolve(c.Context(), 1)
+				answers, err := alone.Resolve(c.Context(), 1, alone.Targets()...)
 				if err != nil {
 					return err
 				}
-				if t := targets[0]; t.Err != nil {
+				if t := answers[0]; t.Err != nil {
 					r.wrong++
 					a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
 				} else {
-					rows = append(rows, askedRows(i, t.Resolution)...)
+					rows = append(rows, askedRows(t.Name, i, t.Resolution)...)
 				}
 			}
 			if err := table(a.Out, []string{"TARGET", "INSTALLATION", "OF", "KIND", "NAME"}, rows); err != nil {
@@ -444,7 +443,7 @@ func newExplain(a *app) *cobra.Command {
 	return c
 }
 
-func askedRows(i *v1alpha1.Installation, res *resolver.Resolution) [][]string {
+func askedRows(target string, i *v1alpha1.Installation, res *resolver.Resolution) [][]string {
 	var rows [][]string
 	for _, alias := range slices.Sorted(maps.Keys(res.Asked)) {
 		of := alias
@@ -452,10 +451,10 @@ func askedRows(i *v1alpha1.Installation, res *resolver.Resolution) [][]string {
 			of = i.Spec.Package
 		}
 		for _, p := range res.Asked[alias].Parameters {
-			rows = append(rows, []string{i.Spec.Target, i.Name, of, "parameter", p})
+			rows = append(rows, []string{target, i.Name, of, "parameter", p})
 		}
 		for _, c := range res.Asked[alias].Credentials {
-			rows = append(rows, []string{i.Spec.Target, i.Name, of, "credential", c})
+			rows = append(rows, []string{target, i.Name, of, "credential", c})
 		}
 	}
 	return rows

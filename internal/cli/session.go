@@ -175,11 +175,7 @@ func dependencies(fleet *source.Fleet, read func(context.Context) ([]catalog.Ent
 		Catalogs: fleet.Catalogs, Refresh: f.upgrade, Platform: f.platform,
 		Read: func(ctx context.Context) ([]resolver.Package, []error) {
 			entries, problems := read(ctx)
-			out := make([]resolver.Package, len(entries))
-			for i := range entries {
-				out[i] = entries[i].Package
-			}
-			return out, problems
+			return catalog.Packages(entries), problems
 		},
 	}
 }

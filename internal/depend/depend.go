@@ -60,6 +60,8 @@ type Target struct {
 	Platform map[string]string
 	// Refresh are packages, "*" for all, that take their newest version.
 	Refresh []string
+
+	unclear error // what documents have twice
 }
 
 // Name is the Repository's, with the folder where the target is one.
@@ -168,8 +170,9 @@ func NewPool(entries []resolver.Package, catalogs []*v1alpha1.Catalog, upstreams
 			all = append(all, own)
 		}
 	}
-	cat, err := resolver.Documents{Candidates: all, Catalogs: catalogs}.Catalog()
-	return &Pool{catalog: cat}, err
+	defaults, err := resolver.Defaults(catalogs)
+	cat, catErr := resolver.NewCatalog(all, resolver.WithDefaults(defaults))
+	return &Pool{catalog: cat}, errors.Join(err, catErr)
 }
 
 // shortDigest is what tells a digest from others in a version: twelve digits.
@@ -197,7 +200,6 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 		Catalog: pool.catalog, Installations: slices.Clone(t.Existing), APIs: t.APIs, Platform: t.Platform,
 		Lock: t.locked(), Placed: t.inPlace(), Refresh: t.Refresh, ClusterNamespace: new(string),
 	}
-	errs := []error{t.once()}
 	used := map[*v1alpha1.Installation]bool{}
 	for _, v := range t.Variants {
 		in.Want = append(in.Want, t.request(v, used))
@@ -209,7 +211,7 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 		}
 		own := *i
 		own.Namespace = ns
-		if e, ok := resolver.Existing(&own, pool.catalog, t.Placed); ok {
+		if e, ok := resolver.Existing(&own, pool.catalog, cmp.Or(t.Placed, t.Lock)); ok {
 			at := slices.IndexFunc(in.Installations, func(o resolver.Installation) bool { return o.Ref() == e.Ref() })
 			if at < 0 {
 				in.Installations = append(in.Installations, e)
@@ -222,14 +224,14 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 			}
 			continue
 		}
-		if i.Spec.Target != "" {
+		if t.asks(i) {
 			in.Want = append(in.Want, resolver.FromInstallation(&own))
 		}
 	}
 	for n := range in.Installations {
 		in.Installations[n].Fixed = true
 	}
-	return in, errors.Join(errs...)
+	return in, errors.Join(t.unclear, t.once())
 }
 
 // locked is the newest answer, without the digests of what may become another
@@ -281,7 +283,7 @@ func (t *Target) Needs() bool {
 	}
 	return slices.ContainsFunc(t.Installations, func(i *v1alpha1.Installation) bool {
 		_, here := t.Place(i)
-		return here && !used[i] && i.Spec.Target != "" && i.Status.CurrentRevision == "" && i.Spec.Package != LockPackage
+		return here && !used[i] && t.asks(i) && i.Status.CurrentRevision == "" && i.Spec.Package != LockPackage
 	})
 }
 
@@ -324,6 +326,10 @@ func (t *Target) Place(i *v1alpha1.Installation) (ns string, here bool) {
 	}
 	return below(t.Name(), strings.Trim(i.Spec.Target, "/"))
 }
+
+// asks says whether an Installation asks for its package: it names the target, or
+// the target has no name. Others are about what is there for another reason.
+func (t *Target) asks(i *v1alpha1.Installation) bool { return i.Spec.Target != "" || t.Name() == "" }
 
 // below is what of a path comes after a folder of it.
 func below(dir, name string) (string, bool) {
@@ -414,26 +420,33 @@ type Answer struct {
 	Lock *v1alpha1.PackageLock
 	// Err is why there is no answer, such as a [*resolver.ConflictError].
 	Err error
+
+	pool *Pool
 }
 
 // Resolve answers for the target. It may be called for many targets at once.
 func (t *Target) Resolve(pool *Pool) *Answer {
-	a := &Answer{Target: t}
-	if a.Input, a.Err = t.Input(pool); a.Err != nil {
-		return a
+	a := &Answer{Target: t, pool: pool}
+	if a.Input, a.Err = t.Input(pool); a.Err == nil {
+		a.Solve()
 	}
-	if a.Err = a.resolve(pool); a.Err != nil {
+	return a
+}
+
+// Solve answers for the input as it is now.
+func (a *Answer) Solve() {
+	a.Lock = nil
+	if a.Err = a.resolve(a.pool); a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
 			e.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
 		}
-		return a
+		return
 	}
 	if a.Err = a.unallowed(); a.Err != nil {
-		return a
+		return
 	}
-	a.Lock = a.Resolution.Document(t.Name())
+	a.Lock = a.Resolution.Document(a.Target.Name())
 	a.setOwners()
-	return a
 }
 
 // resolve answers, and once more where something gets a newer version: what it

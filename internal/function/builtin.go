@@ -126,7 +126,8 @@ resources:                        # more context objects, inline
 Installations ask for is met. PackageManifests are the versions to choose from,
 one item a version; Catalogs give the default implementation of an interface;
 PackageLocks are previous answers, kept to where they still hold;
-CustomResourceDefinitions are APIs that the target serves already. Each target's
+CustomResourceDefinitions are APIs that the target serves already; Repositories
+say by their annotations which of their folders are targets. Each target's
 PackageLock is added, or changed where it stands. A conflict, or a choice that a
 person must make, is an error with its explanation; that target's lock is left as
 it is, the others are written.`,

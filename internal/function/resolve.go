@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api"
+	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
@@ -32,41 +33,47 @@ import (
 // explanation, at each Installation that has a part in it; the other targets'
 // locks are written all the same, and the conflicting one's is left as it is.
 func ResolveDependencies(_ context.Context, c *Call) error {
-	r := &resolution{Call: c, locks: map[string]*krm.Resource{}, previous: map[string]*v1alpha1.PackageLock{}, at: map[*v1alpha1.Installation]*krm.Resource{}}
+	r := &resolution{Call: c, locks: map[string]*krm.Resource{}, at: map[*v1alpha1.Installation]*krm.Resource{}}
 	o := c.options("target", "platform")
-	r.platform = r.platforms(o["platform"])
+	r.documents.Platform = r.platforms(o["platform"])
 	r.read()
 	if c.failed() {
 		return nil
 	}
-	targets := resolver.Targets(r.documents.Installations)
+	targets := r.documents.Targets()
 	if only, ok := o["target"]; ok {
-		if !slices.Contains(targets, only) {
-			c.configResult(fn.Error, "data.target", "functionConfig: no Installation has the target %q; there are %q", only, targets)
+		var names []string
+		var named []*depend.Target
+		for _, t := range targets {
+			if names = append(names, t.Name()); t.Name() == only {
+				named = append(named, t)
+			}
+		}
+		if len(named) == 0 {
+			c.configResult(fn.Error, "data.target", "functionConfig: no Installation has the target %q; there are %q", only, names)
 			return nil
 		}
-		targets = []string{only}
+		targets = named
 	}
-	cat, err := r.documents.Catalog()
+	pool, err := depend.NewPool(r.candidates, r.catalogs, nil)
 	if err != nil {
 		r.add(fn.Error, nil, "", "%v", err)
 		return nil
 	}
 	var errs []error
 	for _, t := range targets {
-		errs = append(errs, r.resolve(cat, t))
+		errs = append(errs, r.resolve(pool, t))
 	}
 	return errors.Join(errs...)
 }
 
 type resolution struct {
 	*Call
-	documents resolver.Documents
-	apis      []resolver.GVK
-	platform  map[string]string
-	at        map[*v1alpha1.Installation]*krm.Resource
-	locks     map[string]*krm.Resource         // by target
-	previous  map[string]*v1alpha1.PackageLock // by target
+	documents  depend.Documents
+	candidates []resolver.Package
+	catalogs   []*v1alpha1.Catalog
+	at         map[*v1alpha1.Installation]*krm.Resource
+	locks      map[string]*krm.Resource // by target
 }
 
 // platforms reads "name=version, …".
@@ -87,10 +94,11 @@ func (r *resolution) platforms(text string) map[string]string {
 func (r *resolution) read() {
 	for _, res := range r.Resources() {
 		if apis := depend.Served(res); len(apis) > 0 {
-			r.apis = append(r.apis, apis...)
+			r.documents.APIs = append(r.documents.APIs, apis...)
 			continue
 		}
-		if res.Group() != v1alpha1.Group || !api.Handles(res.APIVersion(), res.Kind()) {
+		repository := res.Group() == configv1alpha1.Group && res.Kind() == configv1alpha1.KindRepository
+		if res.Group() != v1alpha1.Group && !repository || !api.Handles(res.APIVersion(), res.Kind()) {
 			continue
 		}
 		obj, report := api.ParseNode(res.Node())
@@ -99,10 +107,12 @@ func (r *resolution) read() {
 			continue
 		}
 		switch o := obj.(type) {
+		case *configv1alpha1.Repository:
+			r.documents.Repositories = append(r.documents.Repositories, o)
 		case *v1alpha1.PackageManifest:
-			r.documents.Candidates = append(r.documents.Candidates, resolver.FromManifest(o))
+			r.candidates = append(r.candidates, resolver.FromManifest(o))
 		case *v1alpha1.Catalog:
-			r.documents.Catalogs = append(r.documents.Catalogs, o)
+			r.catalogs = append(r.catalogs, o)
 		case *v1alpha1.Installation:
 			r.documents.Installations = append(r.documents.Installations, o)
 			r.at[o] = res
@@ -111,40 +121,31 @@ func (r *resolution) read() {
 				r.add(fn.Error, res, "spec.target", "PackageLock %s in %s is for target %q as well; remove one", first.Name(), first.Path(), o.Spec.Target)
 				continue
 			}
-			r.locks[o.Spec.Target], r.previous[o.Spec.Target] = res, o
+			r.locks[o.Spec.Target] = res
+			r.documents.Locks = append(r.documents.Locks, o)
 		}
 	}
 }
 
 // resolve answers for one target and writes its lock.
-func (r *resolution) resolve(cat *resolver.Catalog, target string) error {
-	documents := r.documents
-	documents.Lock = r.previous[target]
-	in := documents.InputFrom(cat, target)
-	in.APIs, in.Platform = r.apis, r.platform
-	res, err := resolver.Resolve(in)
-	if err != nil {
-		r.report(target, err)
+func (r *resolution) resolve(pool *depend.Pool, t *depend.Target) error {
+	a := t.Resolve(pool)
+	if a.Lock == nil {
+		r.report(t, a.Err)
 		return nil
 	}
-	r.unmapped(target, res)
-	return r.write(target, res)
+	r.unmapped(t.Name(), a.Resolution)
+	return r.write(t, a.Lock)
 }
 
-// report puts an explanation at the Installations of the target, or at no
-// resource where several have a part in it.
-func (r *resolution) report(target string, err error) {
+// report puts an explanation at the target's Installation, or at no resource
+// where several have a part in it.
+func (r *resolution) report(t *depend.Target, err error) {
 	var at *krm.Resource
-	count := 0
-	for _, i := range r.documents.Installations {
-		if i.Spec.Target == "" || i.Spec.Target == target {
-			at, count = r.at[i], count+1
-		}
+	if len(t.Installations) == 1 {
+		at = r.at[t.Installations[0]]
 	}
-	if count != 1 {
-		at = nil
-	}
-	r.add(fn.Error, at, "", "%s%s", r.name(target), err)
+	r.add(fn.Error, at, "", "%s%s", r.name(t.Name()), err)
 }
 
 func (r *resolution) name(target string) string {
@@ -174,13 +175,12 @@ func (r *resolution) unmapped(target string, res *resolver.Resolution) {
 
 // write puts the lock where the previous one stands, else beside the first
 // Installation. What did not change keeps its bytes.
-func (r *resolution) write(target string, res *resolver.Resolution) error {
-	lock := res.Document(target)
+func (r *resolution) write(t *depend.Target, lock *v1alpha1.PackageLock) error {
 	want, err := api.ToNode(lock)
 	if err != nil {
-		return fmt.Errorf("writing the PackageLock of target %q: %w", target, err)
+		return fmt.Errorf("writing the PackageLock of target %q: %w", t.Name(), err)
 	}
-	if have := r.locks[target]; have != nil {
+	if have := r.locks[t.Name()]; have != nil {
 		_, err := have.Modify(func(root *yaml.Node) error {
 			spec := yamltree.Ensure(root, variantOrder, "spec")
 			if spec == nil {
@@ -191,13 +191,7 @@ func (r *resolution) write(target string, res *resolver.Resolution) error {
 		})
 		return err
 	}
-	dir := "."
-	for _, i := range r.documents.Installations {
-		if i.Spec.Target == "" || i.Spec.Target == target {
-			dir = path.Dir(r.at[i].Path())
-			break
-		}
-	}
+	dir := path.Dir(r.at[t.Installations[0]].Path())
 	r.Package.Add(path.Join(dir, "packagelock_"+cmp.Or(lock.Name, "lock")+".yaml"), want)
 	return nil
 }

@@ -49,8 +49,8 @@ func resolving(t *testing.T) *world {
 	publish("postgres/stable", packageWith("postgres", "")) // no version
 	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata:\n  name: main\nspec:\n  sources:\n  - git: {repo: "+
 		w.url("catalog")+"} # ours\n  defaults:\n    \""+certificates+"\": cert-manager\n")
-	w.write("shop.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: shop, namespace: prod}\nspec: {target: one, package: shop}\n")
-	w.write("db.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db, namespace: prod}\nspec: {target: two, package: postgres, constraints: 14.x}\n")
+	w.write("shop.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: shop}\nspec: {target: one/prod, package: shop}\n")
+	w.write("db.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db}\nspec: {target: two/prod, package: postgres, constraints: 14.x}\n")
 	return w
 }
 
@@ -91,7 +91,7 @@ func TestResolve(t *testing.T) {
 func TestResolveConflict(t *testing.T) {
 	t.Parallel()
 	w := resolving(t)
-	w.write("old.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: old, namespace: prod}\nspec: {target: two, package: postgres, constraints: \">=99\"}\n")
+	w.write("old.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: old}\nspec: {target: two/prod, package: postgres, constraints: \">=99\"}\n")
 	r := w.mustRun(1, "resolve", "--platform", "kubernetes=1.29.0")
 	w.contains(r.err, "target two: cannot resolve", ">=99")
 	w.contains(r.out, "one      postgres")

@@ -9,8 +9,8 @@ const (
 )
 
 // Installation is what a target has or wants (docs/design/kinds.md). It lives
-// in the management directory. Its namespace is where it is in the target; an
-// installation without one is global.
+// in the management directory. Its namespace is that of the target's Repository;
+// a namespace in the target is a folder of it, which Target names.
 type Installation struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -23,7 +23,7 @@ type Installation struct {
 
 // InstallationSpec is the body of an Installation.
 type InstallationSpec struct {
-	// Target is the target that it is for, such as a deployment repository.
+	// Target is the target that it is for, such as a deployment repository, or a folder of one.
 	Target string `json:"target,omitempty"`
 	// Package is the package to install.
 	Package string `json:"package"`
