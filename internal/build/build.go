@@ -6,17 +6,13 @@ package build
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path"
-	"strings"
 	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
-	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/injection"
@@ -70,8 +66,9 @@ type Made struct {
 	Err error
 	// Same says that it is what is there already.
 	Same bool
-	// Files are what the Draft is to hold; nil with Same or Err.
-	Files []krm.File
+	// Files are what the Draft is to hold; nil with Same or Err. Hydrated are they
+	// as the machine made them, before people's edits; nil where there are none.
+	Files, Hydrated []krm.File
 	// Root is the commit whose tree the package is put into, zero for an empty
 	// one; Parents, When and Message are the commit's.
 	Root    decide.Hash
@@ -108,7 +105,7 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 		m.Base, m.Before, m.After = nil, nil, nil
 	}
 	if b.Forget {
-		m.Files = nil
+		m.Files, m.Hydrated = nil, nil
 	}
 	return m.Made
 }
@@ -120,6 +117,10 @@ type maker struct {
 	*Made
 
 	pkg *krm.Package
+	// machine is the package as the machine makes it, before people's edits; nil
+	// where that is not known.
+	machine *krm.Package
+	tree    decide.Hash // of machine
 	// oldUpstream is the ref of the upstreamLock and strategy the Kptfile's, both
 	// read when updating.
 	oldUpstream string
@@ -130,68 +131,7 @@ func (m *maker) make(ctx context.Context) error {
 	if err := m.start(ctx); err != nil {
 		return err
 	}
-	if m.Lock() == nil {
-		if err := m.mutate(ctx); err != nil {
-			return err
-		}
-	}
 	return m.finish(ctx)
-}
-
-// mutate gives the package what its variant says, and renders it.
-func (m *maker) mutate(ctx context.Context) error {
-	pv := m.Variant()
-	report, err := mutate.Apply(m.pkg, pv, mutate.Options{Context: m.Context, AllowKinds: m.AllowKinds, DropStale: true})
-	if err != nil {
-		return fmt.Errorf("variant %s: %w", pv.Name, err)
-	}
-	m.Warnings = append(m.Warnings, Unfilled(report)...)
-	if m.Wires != nil {
-		if err := m.Wires.apply(m.pkg); err != nil {
-			return err
-		}
-		m.Warnings = append(m.Warnings, m.Wires.waiting()...)
-	}
-	if m.Alone && m.From != nil && m.From.Inputs.Values != "" {
-		if err := unwire(m.pkg); err != nil {
-			return err
-		}
-	}
-	return m.render(ctx)
-}
-
-// Unfilled is a warning for each injection point that nothing fills.
-func Unfilled(r *injection.Report) []string {
-	var out []string
-	for _, o := range r.Outcomes {
-		if !o.Injected() {
-			out = append(out, fmt.Sprintf("%s: %s", o.ConditionType, o.Message))
-		}
-	}
-	return out
-}
-
-// render runs the package's pipelines, where there is a Renderer.
-func (m *maker) render(ctx context.Context) error {
-	if m.Renderer == nil {
-		return nil
-	}
-	res, err := m.Renderer.Render(ctx, m.pkg)
-	if err != nil {
-		return decide.Stall(fmt.Errorf("rendering %s: %w", m.Package.Path, err))
-	}
-	m.Warnings = append(m.Warnings, res.Notes...)
-	for _, f := range res.Functions {
-		for _, r := range f.Results {
-			if r.Severity != "" && r.Severity != "info" {
-				m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s", cmp.Or(f.Name, f.Image, f.Exec), r.String()))
-			}
-		}
-	}
-	if m.pkg, err = merge.KeepIdentities(m.pkg, res.Package); err != nil {
-		return fmt.Errorf("rendering %s: %w", m.Package.Path, err)
-	}
-	return nil
 }
 
 // finish compares what was built with what is there, and prepares the commit.
@@ -212,7 +152,31 @@ func (m *maker) finish(ctx context.Context) error {
 		}
 	}
 	m.Files = files
+	if err := m.keepMachine(); err != nil {
+		return err
+	}
 	return m.prepare(ctx)
+}
+
+// keepMachine notes the package as the machine made it, and its tree, for the
+// next update to start from.
+func (m *maker) keepMachine() error {
+	if m.machine == nil {
+		return nil
+	}
+	files := m.Files
+	if m.machine != m.pkg {
+		var err error
+		if files, err = m.machine.Files(); err != nil {
+			return err
+		}
+		if !sameFiles(files, m.Files) {
+			m.Hydrated = files
+		}
+	}
+	tree, err := m.Job.Repo.Git.NewBatch().PackageTree(files)
+	m.tree = decide.Hash(tree)
+	return err
 }
 
 // unchanged reports whether the build gave what is there already. A Draft that
@@ -297,7 +261,7 @@ func (m *maker) madeWhen() time.Time {
 // resolved.
 func (m *maker) start(ctx context.Context) (err error) {
 	if m.From == nil {
-		return m.first()
+		return m.first(ctx)
 	}
 	_, there, err := m.Job.Repo.ReadPackage(ctx, m.From.Ref.Commit, m.Package.Path)
 	if err != nil {
@@ -313,17 +277,14 @@ func (m *maker) start(ctx context.Context) (err error) {
 	return m.update(ctx, there)
 }
 
-func (m *maker) first() (err error) {
+func (m *maker) first(ctx context.Context) (err error) {
 	if lock := m.Lock(); lock != nil {
 		m.pkg, err = writeLock(lock, nil, m.owner())
 		return err
 	}
-	pv := m.Variant()
 	m.Base = m.Upstream.Package
-	m.pkg, err = mutate.Clone(m.Upstream.Package, mutate.CloneOptions{
-		Path: m.Package.Path, Upstream: m.Upstream.Kptfile(nil), Lock: m.Upstream.Lock, Owner: m.owner(),
-		Labels: pv.Spec.Labels, Annotations: pv.Spec.Annotations, Deployment: m.Job.Repo.Deployment,
-	})
+	m.pkg, err = m.hydrate(ctx, origin{m.Upstream.Package, m.Upstream.Kptfile(nil), m.Upstream.Lock}, nil)
+	m.machine = m.pkg
 	return err
 }
 
@@ -356,41 +317,6 @@ func (m *maker) owner() mutate.Owner {
 	}
 }
 
-// update merges what changed upstream, and what was published since the Draft
-// began, into the package that is there.
-func (m *maker) update(ctx context.Context, local *krm.Package) error {
-	kptfile, err := mutate.Read(local, "")
-	if err != nil {
-		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.From.Ref.Name, err))
-	}
-	if m.strategy, err = mutate.Strategy(kptfile); err != nil {
-		return decide.Stall(err)
-	}
-	lock := mutate.Lock(kptfile)
-	baseContent, base, err := m.base(ctx, lock)
-	if err != nil {
-		return err
-	}
-	m.oldUpstream, m.pkg = lock.Ref, local.Clone()
-	if m.From.Number == 0 && m.Behind() {
-		if err := m.rebase(ctx, base); err != nil {
-			return err
-		}
-	}
-	if baseContent != m.Upstream.Content {
-		if err := m.merge(m.Upstream.String(), base, m.Upstream.Package, m.strategy); err != nil {
-			return err
-		}
-	}
-	if err := m.dropRenamed(kptfile); err != nil {
-		return err
-	}
-	return errors.Join(
-		mutate.SetUpstream(m.pkg, m.Upstream.Kptfile(kptfile.Upstream), m.Upstream.Lock),
-		mutate.SetOwner(m.pkg, m.owner()),
-	)
-}
-
 // dropRenamed removes the functions that the variant added under another name:
 // they are known by it, and would go on running after the new ones.
 func (m *maker) dropRenamed(was *kptfilev1.KptFile) error {
@@ -401,41 +327,8 @@ func (m *maker) dropRenamed(was *kptfilev1.KptFile) error {
 	return mutate.DropFunctions(m.pkg, path.Base(owner.Variant))
 }
 
-// rebase brings what was published since a Draft began into the Draft.
-func (m *maker) rebase(ctx context.Context, base *krm.Package) (err error) {
-	since := base
-	if m.Since != nil {
-		if _, since, err = m.Job.Repo.ReadPackage(ctx, m.Since.Ref.Commit, m.Package.Path); err != nil {
-			return fmt.Errorf("reading %s: %w", m.Since.Ref.Name, err)
-		}
-	}
-	latest := m.Package.Latest
-	_, theirs, err := m.Job.Repo.ReadPackage(ctx, latest.Ref.Commit, m.Package.Path)
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", latest.Ref.Name, err)
-	}
-	return m.merge(decide.RevisionName(latest.Number), since, theirs, "")
-}
-
-func (m *maker) merge(what string, base, theirs *krm.Package, strategy merge.Strategy) error {
-	res, err := merge.Packages(base, theirs, m.pkg, merge.Options{Strategy: strategy, Own: []string{mutate.PackageContextFile}})
-	if err != nil {
-		return decide.Stall(fmt.Errorf("merging %s: %w", what, err))
-	}
-	if len(res.Conflicts) > 0 && m.StopOnConflict {
-		lines := make([]string, len(res.Conflicts))
-		for i, c := range res.Conflicts {
-			lines[i] = c.Undecided()
-		}
-		return decide.Stalled("merging %s: %s, and conflicts are set to stop:\n  %s", what, count.Of(len(lines), "conflict"), strings.Join(lines, "\n  "))
-	}
-	m.Conflicts = append(m.Conflicts, res.Conflicts...)
-	m.pkg = res.Package
-	return nil
-}
-
-// base is the upstream that a package was last taken from, and what it holds.
-func (m *maker) base(ctx context.Context, lock *kptfilev1.GitLock) (content string, p *krm.Package, err error) {
+// lockedUpstream is the upstream that a package was last taken from, and what it holds.
+func (m *maker) lockedUpstream(ctx context.Context, lock *kptfilev1.GitLock) (content string, p *krm.Package, err error) {
 	from := m.From.Ref.Name
 	if lock == nil || lock.Commit == "" {
 		return "", nil, decide.Stalled("%s has no upstreamLock in its Kptfile, so local edits cannot be told from the upstream's: add upstreamLock, or delete the revision to start anew", from)

@@ -43,6 +43,9 @@ func (m *maker) message() (string, error) {
 		fmt.Fprintf(&b, "- %s\n", c)
 	}
 	trailers := gitrepo.Trailers{Variant: m.owner().Variant, Inputs: m.Inputs.String()}
+	if !m.tree.IsZero() {
+		trailers.Hydrated = m.tree.String()
+	}
 	outcome := decide.Outcome{Question: m.Question, Lost: len(m.Conflicts)}
 	if outcome.NeedsReview() {
 		trailers.Review = reviewNeeded

@@ -39,11 +39,6 @@ func (m *maker) prove(ctx context.Context) string {
 	if err := again.start(ctx); err != nil {
 		return unmade(err)
 	}
-	if m.Lock() == nil {
-		if err := again.mutate(ctx); err != nil {
-			return unmade(err)
-		}
-	}
 	if len(again.Conflicts) > 0 {
 		return fmt.Sprintf("making it again loses %s: review and approve it", count.Of(len(again.Conflicts), "local value"))
 	}

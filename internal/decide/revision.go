@@ -66,6 +66,9 @@ type Machine struct {
 	Ours bool
 	// Variant, Inputs and Review are the trailers as they stand in the message.
 	Variant, Inputs, Review string
+	// Hydrated is the tree of what the machine made, before the edits that the
+	// commit holds; zero where the commit does not say.
+	Hydrated Hash
 }
 
 // Revision is one revision of a package: an open one, or the latest Published.

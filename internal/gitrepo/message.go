@@ -11,6 +11,7 @@ const (
 	variantTrailer   = "Variform-Variant"
 	inputsTrailer    = "Variform-Inputs"
 	reviewTrailer    = "Variform-Review"
+	hydratedTrailer  = "Variform-Hydrated"
 )
 
 // Trailers are Variform's own lines at the end of a commit message; "" where absent.
@@ -18,6 +19,9 @@ type Trailers struct {
 	Variant string // <manager>/<namespace>/<name> of the variant that made the commit
 	Inputs  string // sha256:… of all that went in (docs/design/git.md#layout)
 	Review  string // "needed" where only a person may publish
+	// Hydrated is the tree of the package as the machine made it, before the
+	// edits that the commit holds (docs/design/hydration-and-update.md#hi).
+	Hydrated string
 }
 
 // Annotation is Porch's line in a commit message. Its JSON is Porch's, byte for byte.
@@ -117,7 +121,7 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 		b.WriteByte('\n')
 	}
 	sep := "\n"
-	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}} {
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}} {
 		if kv[1] == "" {
 			continue
 		}
@@ -186,6 +190,8 @@ func parseTrailers(message string) Trailers {
 			t.Inputs = strings.TrimSpace(value)
 		case reviewTrailer:
 			t.Review = strings.TrimSpace(value)
+		case hydratedTrailer:
+			t.Hydrated = strings.TrimSpace(value)
 		}
 	}
 	return t

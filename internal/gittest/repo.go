@@ -17,6 +17,7 @@ const (
 	Executable = "100755"
 	Symlink    = "120000" // Data is the target
 	Submodule  = "160000" // Data is a commit hash
+	Deleted    = "0"      // takes the file away
 )
 
 // File is one file of a commit; an empty Mode is Regular.
@@ -150,6 +151,10 @@ func writeFile(in *bytes.Buffer, f File) {
 	mode := f.Mode
 	if mode == "" {
 		mode = Regular
+	}
+	if mode == Deleted {
+		fmt.Fprintf(in, "D %s\n", quote(f.Path))
+		return
 	}
 	if mode == Submodule {
 		fmt.Fprintf(in, "M %s %s %s\n", mode, f.Data, quote(f.Path))

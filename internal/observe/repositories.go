@@ -398,6 +398,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	h.Machine = &decide.Machine{
 		Commit: decide.Hash(c.Hash), Parents: hashes(c.Parents), Ours: c.Committer.Email == MachineEmail,
 		Variant: c.Trailers.Variant, Inputs: c.Trailers.Inputs, Review: c.Trailers.Review,
+		Hydrated: decide.ParseHash(c.Trailers.Hydrated),
 	}
 	h.Inputs = decide.ParseInputs(c.Trailers.Inputs)
 	if h.Since == "" {

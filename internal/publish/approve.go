@@ -259,7 +259,11 @@ func trailers(h *decide.Revision) gitrepo.Trailers {
 	if h.Machine == nil {
 		return gitrepo.Trailers{}
 	}
-	return gitrepo.Trailers{Variant: h.Machine.Variant, Inputs: h.Machine.Inputs, Review: h.Machine.Review}
+	t := gitrepo.Trailers{Variant: h.Machine.Variant, Inputs: h.Machine.Inputs, Review: h.Machine.Review}
+	if !h.Machine.Hydrated.IsZero() {
+		t.Hydrated = h.Machine.Hydrated.String()
+	}
+	return t
 }
 
 // commit makes a commit on top of the branch.

@@ -46,11 +46,15 @@ type Change struct {
 // Commit is a commit to make: the package's files put into the tree of Root, zero
 // for an empty one.
 type Commit struct {
-	Files   []krm.File
-	Root    decide.Hash
-	Parents []decide.Hash
-	When    time.Time
-	Message string
+	Files []krm.File
+	// Hydrated are the package's files as the machine made them, before the edits
+	// that Files hold: what the next update takes for its base. Nil where they
+	// are Files, and of a commit that is no build.
+	Hydrated []krm.File
+	Root     decide.Hash
+	Parents  []decide.Hash
+	When     time.Time
+	Message  string
 }
 
 // Pusher applies changes. It is safe for concurrent use with different

@@ -503,7 +503,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		if m := v.made; m != nil {
 			item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
 			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-				Files: m.Files, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message,
+				Files: m.Files, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message,
 			}}
 		}
 	case decide.Tag:

@@ -42,6 +42,29 @@ type Edit struct {
 	After  string `json:"after,omitempty"`
 	// Digest stands for content that is not shown.
 	Digest string `json:"digest,omitempty"`
+	// ID is the resource as it is, not normalised.
+	ID krm.ID `json:"-"`
+}
+
+// Edits lists what is other in after than in before, sorted by file, resource and
+// field, without what a Kptfile records of where it comes from. A nil package
+// holds nothing.
+func Edits(before, after *krm.Package) ([]Edit, error) {
+	return diffPackages(&Change{Before: before, After: after})
+}
+
+// Within reports whether another edit touches what this one did: the same field
+// of the same resource, one around it or one below it.
+func (e Edit) Within(o Edit) bool {
+	if e.File != o.File || e.Resource != o.Resource {
+		return false
+	}
+	short, long := e.Field, o.Field
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	rest, below := strings.CutPrefix(long, short)
+	return below && (rest == "" || short == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // what names the thing that an edit touches, for summaries.
@@ -211,7 +234,7 @@ func (d *differ) resources(before, after side) {
 			d.whole(r, Add)
 		} else {
 			if o.Path() != r.Path() {
-				d.add(Edit{File: r.Path(), Resource: title(r), Op: Move, Before: o.Path(), After: r.Path()})
+				d.add(Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: Move, Before: o.Path(), After: r.Path()})
 			}
 			d.tree(o, r)
 		}
@@ -261,7 +284,7 @@ func (d *differ) whole(r *krm.Resource, op Op) {
 		node = withoutName(node)
 	}
 	text := d.norm.text(yamlText(node))
-	d.add(Edit{File: r.Path(), Resource: title(r), Op: op, Digest: digest([]byte(text))})
+	d.add(Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: op, Digest: digest([]byte(text))})
 }
 
 func keyOf(r *krm.Resource) resourceKey {

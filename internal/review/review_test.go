@@ -227,7 +227,7 @@ func TestEdits(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range got {
-				got[i].Digest = ""
+				got[i].Digest, got[i].ID = "", krm.ID{}
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

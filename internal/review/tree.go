@@ -16,13 +16,14 @@ const maxValue = 200
 
 // tree compares two trees of one resource, field by field.
 func (d *differ) tree(before, after *krm.Resource) {
-	w := &walker{d: d, file: after.Path(), resource: title(after), secret: after.ID().IsSecret(), kptfile: after.Kind() == "Kptfile", context: isContext(after)}
+	w := &walker{d: d, file: after.Path(), resource: title(after), id: after.ID(), secret: after.ID().IsSecret(), kptfile: after.Kind() == "Kptfile", context: isContext(after)}
 	w.node("", before.Node().YNode(), after.Node().YNode())
 }
 
 type walker struct {
 	d               *differ
 	file, resource  string
+	id              krm.ID
 	secret, kptfile bool
 	context         bool // the package context
 }
@@ -86,7 +87,7 @@ func (w *walker) comment(field, before, after string) {
 		return
 	}
 	w.d.add(Edit{
-		File: w.file, Resource: w.resource, Op: Format, Field: w.d.norm.text(field), Before: short(before), After: short(after),
+		File: w.file, Resource: w.resource, ID: w.id, Op: Format, Field: w.d.norm.text(field), Before: short(before), After: short(after),
 		Digest: digest([]byte(w.d.norm.text(before) + "\x00" + w.d.norm.text(after))),
 	})
 }
@@ -170,7 +171,7 @@ func keyFits(key string, lists []*yaml.Node) bool {
 }
 
 func (w *walker) value(field string, op Op, a, b *yaml.Node) {
-	e := Edit{File: w.file, Resource: w.resource, Op: op, Field: w.d.norm.text(field)}
+	e := Edit{File: w.file, Resource: w.resource, ID: w.id, Op: op, Field: w.d.norm.text(field)}
 	before, after := valueText(a), valueText(b)
 	e.Digest = digest([]byte(w.d.norm.text(before) + "\x00" + w.d.norm.text(after)))
 	if !w.secret {

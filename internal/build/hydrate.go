@@ -1,0 +1,341 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/injection"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/merge"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/review"
+)
+
+// origin is an upstream package, and what a Kptfile says about it.
+type origin struct {
+	pkg      *krm.Package
+	upstream *kptfilev1.Upstream
+	lock     *kptfilev1.Locator
+}
+
+// hydrate is H(I) of docs/design/hydration-and-update.md: what the inputs of now
+// make of an upstream package. Nothing of what is there goes in, but the labels
+// and annotations of the Kptfile of an open Draft that goes on: those are set
+// when a Draft is created.
+func (m *maker) hydrate(ctx context.Context, o origin, draft *kptfilev1.KptFile) (*krm.Package, error) {
+	labels, annotations := m.Variant().Spec.Labels, m.Variant().Spec.Annotations
+	if draft != nil {
+		labels, annotations = asCreated(labels, draft.Labels), asCreated(annotations, draft.Annotations)
+	}
+	p, err := mutate.Clone(o.pkg, mutate.CloneOptions{
+		Path: m.Package.Path, Upstream: o.upstream, Lock: o.lock, Owner: m.owner(),
+		Labels: labels, Annotations: annotations, Deployment: m.Job.Repo.Deployment,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m.mutate(ctx, p)
+}
+
+// asCreated is what a variant wants of labels, as they were when the Draft was
+// created.
+func asCreated(want, have map[string]string) map[string]string {
+	out := map[string]string{}
+	for k := range want {
+		if v, ok := have[k]; ok {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// mutate gives a package what its variant says, and renders it.
+func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error) {
+	pv := m.Variant()
+	m.Warnings = nil // those of the last time count
+	report, err := mutate.Apply(p, pv, mutate.Options{Context: m.Context, AllowKinds: m.AllowKinds, DropStale: true})
+	if err != nil {
+		return nil, fmt.Errorf("variant %s: %w", pv.Name, err)
+	}
+	m.Warnings = append(m.Warnings, Unfilled(report)...)
+	if m.Wires != nil {
+		if err := m.Wires.apply(p); err != nil {
+			return nil, err
+		}
+		m.Warnings = append(m.Warnings, m.Wires.waiting()...)
+	}
+	if m.unwired() {
+		if err := unwire(p); err != nil {
+			return nil, err
+		}
+	}
+	return m.render(ctx, p)
+}
+
+// unwired says that values of other packages are in what is there, and left as
+// they are in this run.
+func (m *maker) unwired() bool { return m.Alone && m.From != nil && m.From.Inputs.Values != "" }
+
+// render runs the package's pipelines, where there is a Renderer.
+func (m *maker) render(ctx context.Context, p *krm.Package) (*krm.Package, error) {
+	if m.Renderer == nil {
+		return p, nil
+	}
+	res, err := m.Renderer.Render(ctx, p)
+	if err != nil {
+		return nil, decide.Stall(fmt.Errorf("rendering %s: %w", m.Package.Path, err))
+	}
+	m.Warnings = append(m.Warnings, res.Notes...)
+	for _, f := range res.Functions {
+		for _, r := range f.Results {
+			if r.Severity != "" && r.Severity != "info" {
+				m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s", cmp.Or(f.Name, f.Image, f.Exec), r.String()))
+			}
+		}
+	}
+	if p, err = merge.KeepIdentities(p, res.Package); err != nil {
+		return nil, fmt.Errorf("rendering %s: %w", m.Package.Path, err)
+	}
+	return p, nil
+}
+
+// Unfilled is a warning for each injection point that nothing fills.
+func Unfilled(r *injection.Report) []string {
+	var out []string
+	for _, o := range r.Outcomes {
+		if !o.Injected() {
+			out = append(out, fmt.Sprintf("%s: %s", o.ConditionType, o.Message))
+		}
+	}
+	return out
+}
+
+// update brings the package that is there up to the inputs of now: a three-way
+// merge of what the machine made of it last, what it makes of it now, and what
+// is there. Where nobody edited it the second is the result.
+func (m *maker) update(ctx context.Context, there *krm.Package) error {
+	kptfile, err := mutate.Read(there, "")
+	if err != nil {
+		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.From.Ref.Name, err))
+	}
+	if m.strategy, err = mutate.Strategy(kptfile); err != nil {
+		return decide.Stall(err)
+	}
+	if lock := mutate.Lock(kptfile); lock != nil {
+		m.oldUpstream = lock.Ref
+	}
+	var draft *kptfilev1.KptFile
+	if m.From.Number == 0 {
+		draft = kptfile
+	}
+	theirs, failed := m.hydrate(ctx, origin{m.Upstream.Package, m.Upstream.Kptfile(kptfile.Upstream), m.Upstream.Lock}, draft)
+	base, err := m.hydrated(ctx, m.From, there, kptfile)
+	if err != nil {
+		return err
+	}
+	ours := there
+	if m.From.Number == 0 && m.Behind() {
+		if base, ours, err = m.onto(ctx, base, there, kptfile); err != nil {
+			return err
+		}
+	}
+	if base != nil {
+		same, err := samePackage(base, ours)
+		if err != nil {
+			return err
+		}
+		if same {
+			m.pkg, m.machine = theirs, theirs
+			return failed
+		}
+	}
+	if base == nil || failed != nil {
+		return m.updateUpstream(ctx, there, kptfile)
+	}
+	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, merge.Options{Strategy: m.strategy}); err != nil {
+		return err
+	}
+	m.machine = theirs
+	if err := m.settle(ctx, kptfile); err != nil {
+		return err
+	}
+	return m.overruled(base, ours)
+}
+
+// settle gives a merged package what is the machine's, and renders it.
+func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
+	err := errors.Join(
+		m.dropRenamed(was),
+		mutate.SetUpstream(m.pkg, m.Upstream.Kptfile(was.Upstream), m.Upstream.Lock),
+		mutate.SetOwner(m.pkg, m.owner()),
+	)
+	if err == nil {
+		m.pkg, err = m.mutate(ctx, m.pkg)
+	}
+	return err
+}
+
+// hydrated is what the machine made a revision from, nil where that is not
+// known: what it says itself, or what today's inputs make of the upstream that
+// it was taken from, where that is what is there to the byte.
+func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Package, k *kptfilev1.KptFile) (*krm.Package, error) {
+	if m.unwired() {
+		return nil, nil // its values cannot be made again in this run
+	}
+	base, err := m.Job.Repo.Hydrated(ctx, m.Package.Path, h)
+	if err != nil || base != nil {
+		return base, err
+	}
+	_, old, err := m.lockedUpstream(ctx, mutate.Lock(k))
+	if err != nil {
+		return nil, err
+	}
+	warnings := m.Warnings
+	guess, failed := m.hydrate(ctx, origin{old, k.Upstream, k.UpstreamLock}, k)
+	m.Warnings = warnings
+	if failed != nil {
+		return nil, nil //nolint:nilerr // the package as it was cannot be made any more
+	}
+	if same, err := samePackage(guess, there); err != nil || !same {
+		return nil, err
+	}
+	return guess, nil
+}
+
+// onto is a Draft's own edits on top of what was published since it began, and
+// what the machine made of that. A nil base says that one of both is not known.
+func (m *maker) onto(ctx context.Context, base, draft *krm.Package, k *kptfilev1.KptFile) (published, ours *krm.Package, err error) {
+	latest := m.Package.Latest
+	_, theirs, err := m.Job.Repo.ReadPackage(ctx, latest.Ref.Commit, m.Package.Path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", latest.Ref.Name, err)
+	}
+	kptfile, err := mutate.Read(theirs, "")
+	if err != nil || base == nil {
+		return nil, draft, nil //nolint:nilerr // the upstream's merge says what is wrong with it
+	}
+	if published, err = m.hydrated(ctx, latest, theirs, kptfile); err != nil || published == nil {
+		return nil, draft, err
+	}
+	if same, err := samePackage(base, draft); err != nil || same {
+		return published, theirs, err
+	}
+	ours, err = m.merge(decide.RevisionName(latest.Number), base, theirs, draft, merge.Options{})
+	return published, ours, err
+}
+
+// updateUpstream merges what changed upstream, and what was published since the
+// Draft began, into the package that is there, where what the machine made of
+// it is not known.
+func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile *kptfilev1.KptFile) error {
+	content, base, err := m.lockedUpstream(ctx, mutate.Lock(kptfile))
+	if err != nil {
+		return err
+	}
+	m.pkg, m.Conflicts = local.Clone(), nil
+	own := merge.Options{Own: []string{mutate.PackageContextFile}}
+	if m.From.Number == 0 && m.Behind() {
+		if err := m.rebase(ctx, base, own); err != nil {
+			return err
+		}
+	}
+	if content != m.Upstream.Content {
+		own.Strategy = m.strategy
+		if m.pkg, err = m.merge(m.Upstream.String(), base, m.Upstream.Package, m.pkg, own); err != nil {
+			return err
+		}
+	}
+	return m.settle(ctx, kptfile)
+}
+
+// rebase brings what was published since a Draft began into the Draft.
+func (m *maker) rebase(ctx context.Context, base *krm.Package, o merge.Options) (err error) {
+	since := base
+	if m.Since != nil {
+		if _, since, err = m.Job.Repo.ReadPackage(ctx, m.Since.Ref.Commit, m.Package.Path); err != nil {
+			return fmt.Errorf("reading %s: %w", m.Since.Ref.Name, err)
+		}
+	}
+	latest := m.Package.Latest
+	_, theirs, err := m.Job.Repo.ReadPackage(ctx, latest.Ref.Commit, m.Package.Path)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", latest.Ref.Name, err)
+	}
+	m.pkg, err = m.merge(decide.RevisionName(latest.Number), since, theirs, m.pkg, o)
+	return err
+}
+
+// merge notes the conflicts of a merge, and stops at them where that was asked for.
+func (m *maker) merge(what string, base, theirs, ours *krm.Package, o merge.Options) (*krm.Package, error) {
+	res, err := merge.Packages(base, theirs, ours, o)
+	if err != nil {
+		return nil, decide.Stall(fmt.Errorf("merging %s: %w", what, err))
+	}
+	if err := m.stop(what, res.Conflicts); err != nil {
+		return nil, err
+	}
+	m.Conflicts = append(m.Conflicts, res.Conflicts...)
+	return res.Package, nil
+}
+
+func (m *maker) stop(what string, conflicts []merge.Conflict) error {
+	if len(conflicts) == 0 || !m.StopOnConflict {
+		return nil
+	}
+	lines := make([]string, len(conflicts))
+	for i, c := range conflicts {
+		lines[i] = c.Undecided()
+	}
+	return decide.Stalled("merging %s: %s, and conflicts are set to stop:\n  %s", what, count.Of(len(lines), "conflict"), strings.Join(lines, "\n  "))
+}
+
+// overruled notes people's edits that the merge kept and the variant's own
+// mutations or its pipeline set back after it.
+func (m *maker) overruled(base, ours *krm.Package) error {
+	edits, err := review.Edits(base, ours)
+	if err != nil || len(edits) == 0 {
+		return err
+	}
+	undone, err := review.Edits(ours, m.pkg)
+	if err != nil {
+		return err
+	}
+	var found []merge.Conflict
+	for _, e := range edits {
+		i := slices.IndexFunc(undone, e.Within)
+		if i < 0 || slices.ContainsFunc(m.Conflicts, func(c merge.Conflict) bool { return c.Path == e.File && (c.Field == "" || e.Field == c.Field) }) {
+			continue
+		}
+		found = append(found, merge.Conflict{
+			Path: e.File, Resource: e.ID, Field: e.Field, Winner: merge.Upstream,
+			Base: value(e.Before, e, review.Remove), Upstream: value(undone[i].After, undone[i], review.Add), Local: value(e.After, e, review.Add),
+		})
+	}
+	m.Conflicts = append(m.Conflicts, found...)
+	return m.stop(m.Upstream.String(), found)
+}
+
+// value is one side of an edit; of a whole resource or file, that it is there.
+func value(text string, e review.Edit, there review.Op) string {
+	if e.Field != "" || e.Op != there {
+		return text
+	}
+	if e.Resource == "" {
+		return "(file)"
+	}
+	return "(resource)"
+}
+
+func samePackage(a, b *krm.Package) (bool, error) {
+	x, errX := a.Files()
+	y, errY := b.Files()
+	return errX == nil && errY == nil && sameFiles(x, y), errors.Join(errX, errY)
+}

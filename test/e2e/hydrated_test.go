@@ -1,0 +1,244 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// past is one update of a package: what was approved of it, what a person did to
+// the Draft before, and what came then.
+type past struct {
+	v1, v2       gittest.Text // files of the package; in v2 "" takes one away
+	spec1, spec2 string       // of the variant
+	// edit are files that a person writes on the first Draft; "" takes one away.
+	edit gittest.Text
+	// replace is a file of the first Draft, a text in it and what a person writes
+	// for that.
+	replace [3]string
+	// later are files that a person writes on the second Draft.
+	later gittest.Text
+	// want are parts of files at the end; "" says that there is no such file, and
+	// a part after "!" is not there.
+	want map[string][]string
+	// lost are parts of the conflicts told, one each.
+	lost []string
+}
+
+func kptfile(more string) string {
+	return "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n" + more
+}
+
+func configMap(name string, data ...string) string {
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  " + strings.Join(data, "\n  ") + "\n"
+}
+
+func mutator(image, config string) string {
+	return "  pipeline:\n    mutators:\n    - image: " + image + "\n      configMap: {" + config + "}\n"
+}
+
+// files are a text's files with the package's folder before their names.
+func files(text gittest.Text) gittest.Files {
+	var out gittest.Files
+	for name, data := range text {
+		f := gittest.File{Path: "web/" + name, Data: []byte(data)}
+		if data == "" {
+			f.Mode = gittest.Deleted
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// What the machine wrote is no edit: an update is a merge of what it made of the
+// package then, what it makes of it now, and what is there.
+func TestUpdateFromWhatTheMachineMade(t *testing.T) {
+	t.Parallel()
+	set := func(value string) string { return mutator("apply-setters:v0.2", `a: "`+value+`"`) }
+	target := func(value string) string { return configMap("c", `a: "`+value+`" # kpt-set: ${a}`) }
+	labels := mutator("set-labels:v0.2", "app: x")
+	prefix := mutator("ensure-name-substring:v0.2", "prepend: dev-")
+	two := configMap("c", "a: 1", "b: 1")
+	for name, c := range map[string]past{
+		"a setter's target": {
+			v1: gittest.Text{"c.yaml": target("1")}, v2: gittest.Text{"c.yaml": target("2")}, spec1: set("5"), spec2: set("5"),
+			want: map[string][]string{"c.yaml": {`a: "5"`}},
+		},
+		"a setter's value": {
+			v1: gittest.Text{"c.yaml": target("1")}, v2: gittest.Text{"c.yaml": target("1")}, spec1: set("5"), spec2: set("6"),
+			want: map[string][]string{"c.yaml": {`a: "6"`}},
+		},
+		"a setter's target, edited": {
+			v1: gittest.Text{"c.yaml": target("1")}, v2: gittest.Text{"c.yaml": target("2")}, spec1: set("5"), spec2: set("5"),
+			edit: gittest.Text{"c.yaml": target("7")},
+			want: map[string][]string{"c.yaml": {`a: "5"`}},
+			lost: []string{`data.a: upstream wins with 5; local was 7`},
+		},
+		"a resource removed upstream that a function touched": {
+			v1: gittest.Text{"g.yaml": configMap("g", "a: 1")}, v2: gittest.Text{"g.yaml": ""}, spec1: labels, spec2: labels,
+			want: map[string][]string{"g.yaml": nil},
+		},
+		"a resource removed upstream that a person edited": {
+			v1: gittest.Text{"g.yaml": configMap("g", "a: 1")}, v2: gittest.Text{"g.yaml": ""}, spec1: labels, spec2: labels,
+			edit: gittest.Text{"g.yaml": configMap("g", "a: 2")},
+			want: map[string][]string{"g.yaml": {"a: 2"}},
+			lost: []string{"ConfigMap"},
+		},
+		"a function that goes takes with it what it wrote": {
+			v1: gittest.Text{"g.yaml": configMap("g", "a: 1")}, v2: gittest.Text{"g.yaml": configMap("g", "a: 1")}, spec1: labels,
+			want: map[string][]string{"g.yaml": {"!app: x"}, "Kptfile": {"!mutators"}},
+		},
+		"a function that goes leaves a label by hand": {
+			v1: gittest.Text{"g.yaml": configMap("g", "a: 1")}, v2: gittest.Text{"g.yaml": configMap("g", "a: 1")}, spec1: labels,
+			edit: gittest.Text{"g.yaml": strings.Replace(configMap("g", "a: 1"), "name: g\n", "name: g\n  labels:\n    mine: y\n", 1)},
+			want: map[string][]string{"g.yaml": {"mine: y", "!app: x"}},
+		},
+		"a renamed resource": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 1", "b: 2")}, spec1: prefix, spec2: prefix,
+			replace: [3]string{"g.yaml", "a: 1", "a: 3"},
+			want:    map[string][]string{"g.yaml": {"name: dev-c", "a: 3", "b: 2"}},
+		},
+		"a resource that a person renamed, and a function names again": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 1", "b: 2")}, spec1: prefix, spec2: prefix,
+			replace: [3]string{"g.yaml", "name: dev-c", "name: c"},
+			want:    map[string][]string{"g.yaml": {"name: dev-c", "b: 2"}},
+			lost: []string{
+				"ConfigMap/dev-c: upstream wins with (resource); local was (deleted)",
+				"ConfigMap/c: upstream wins with (deleted); local was (resource)",
+			},
+		},
+		"a renamed resource that goes": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": ""}, spec1: prefix, spec2: prefix,
+			want: map[string][]string{"g.yaml": nil},
+		},
+		"another name for the function's resource": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 1", "b: 2")}, spec1: prefix,
+			spec2: mutator("ensure-name-substring:v0.2", "prepend: prod-"),
+			want:  map[string][]string{"g.yaml": {"name: prod-c", "b: 2", "!dev-"}},
+		},
+		"a value changed on both sides": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 2", "b: 1")},
+			edit: gittest.Text{"g.yaml": configMap("c", "a: 3", "b: 1")},
+			want: map[string][]string{"g.yaml": {"a: 2"}},
+			lost: []string{"data.a: upstream wins with 2; local was 3"},
+		},
+		"a value changed to the same": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 2", "b: 1")},
+			edit: gittest.Text{"g.yaml": configMap("c", "a: 2", "b: 1")},
+			want: map[string][]string{"g.yaml": {"a: 2"}},
+		},
+		"an edit beside what changed": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 1", "b: 2")},
+			edit: gittest.Text{"g.yaml": configMap("c", "a: 3 # mine", "b: 1"), "mine.yaml": configMap("mine", "x: 1")},
+			want: map[string][]string{"g.yaml": {"a: 3 # mine", "b: 2"}, "mine.yaml": {"x: 1"}},
+		},
+		"an edit on the second Draft": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 1", "b: 2")},
+			edit: gittest.Text{"g.yaml": configMap("c", "a: 3", "b: 1")}, later: gittest.Text{"mine.yaml": configMap("mine", "x: 1")},
+			want: map[string][]string{"g.yaml": {"a: 3", "b: 2"}, "mine.yaml": {"x: 1"}},
+		},
+		"a resource that a person removed and upstream changed": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 1", "b: 2")},
+			edit: gittest.Text{"g.yaml": ""},
+			want: map[string][]string{"g.yaml": nil},
+			lost: []string{"g.yaml"},
+		},
+		"a key of the package context": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": two},
+			spec1: "  packageContext: {data: {region: a}}\n", spec2: "  packageContext: {data: {region: b}}\n",
+			want: map[string][]string{"package-context.yaml": {"region: b"}},
+		},
+		"a key of the package context that goes": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": two},
+			spec1: "  packageContext: {data: {region: a}}\n",
+			want:  map[string][]string{"package-context.yaml": {"!region"}},
+		},
+		"a key of the package context by hand": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": two},
+			spec1: "  packageContext: {data: {region: a}}\n", spec2: "  packageContext: {data: {region: b}}\n",
+			edit: gittest.Text{"package-context.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: web\n  package-path: web\n  region: mine\n  zone: z\n"},
+			want: map[string][]string{"package-context.yaml": {"region: b", "zone: z"}},
+			lost: []string{"data.region"},
+		},
+		"labels are those of each new Draft": {
+			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 2", "b: 1")},
+			spec1: "  labels: {l: one, gone: x}\n", spec2: "  labels: {l: two}\n",
+			want: map[string][]string{"Kptfile": {"l: two", "!gone"}},
+		},
+		"text that is no resource": {
+			v1: gittest.Text{"run.sh": "a\n", "g.yaml": two}, v2: gittest.Text{"run.sh": "b\n", "g.yaml": two}, spec1: labels, spec2: labels,
+			want: map[string][]string{"run.sh": {"b"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1", "c2")
+			catalog := w.repos["catalog"]
+			if c.v1["Kptfile"] == "" {
+				c.v1 = merged(c.v1, gittest.Text{"Kptfile": kptfile("")})
+			}
+			catalog.Tag(t, "web/v11", catalog.Commit(t, "main", "v11", files(c.v1)))
+			w.write("variants/web.yaml", variantOf("web", "v11", "c1", "web", c.spec1))
+			w.mustApply()
+			if c.edit != nil {
+				w.repos["c1"].Commit(t, "drafts/web/packagevariant-1", "by hand", files(c.edit))
+			}
+			if r := c.replace; r[0] != "" {
+				w.edit("c1", "drafts/web/packagevariant-1", "web/"+r[0], r[1], r[2])
+			}
+			w.mustRun(0, "approve", "--all")
+			catalog.Tag(t, "web/v12", catalog.Commit(t, "main", "v12", files(c.v2)))
+			w.write("variants/web.yaml", variantOf("web", "v12", "c1", "web", c.spec2))
+			p := w.mustApply()
+			const second = "refs/heads/drafts/web/packagevariant-2"
+			if c.later != nil {
+				w.repos["c1"].Commit(t, "drafts/web/packagevariant-2", "by hand", files(c.later))
+				w.write("variants/web.yaml", variantOf("web", "v12", "c1", "web", c.spec2+"  packageContext: {data: {late: x}}\n"))
+				p = w.mustApply()
+			}
+			var told []string
+			for _, v := range p.Variants {
+				told = append(told, v.Conflicts...)
+			}
+			if len(told) != len(c.lost) {
+				t.Errorf("conflicts: %q, want %q", told, c.lost)
+			}
+			for _, part := range c.lost {
+				if !slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, part) }) {
+					t.Errorf("no conflict says %q: %q", part, told)
+				}
+			}
+			there := strings.Fields(w.repos["c1"].Git(t, "ls-tree", "-r", "--name-only", second+":web"))
+			for file, parts := range c.want {
+				if has := slices.Contains(there, file); !has || parts == nil {
+					if has || parts != nil {
+						t.Errorf("%s: there: %v", file, has)
+					}
+					continue
+				}
+				text := w.show("c1", second, "web/"+file)
+				for _, part := range parts {
+					part, not := strings.CutPrefix(part, "!")
+					if strings.Contains(text, part) == not {
+						t.Errorf("%s: has %q: %v\n%s", file, part, !not, text)
+					}
+				}
+			}
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+			if c.edit != nil || c.later != nil || c.replace[0] != "" {
+				return
+			}
+			// A variant that was never edited is what a new one would be.
+			w.write("variants/web.yaml", variantOf("web", "v12", "c2", "web", c.spec2))
+			w.mustApply()
+			got, want := w.repos["c1"].Git(t, "rev-parse", second+":web"), w.repos["c2"].Git(t, "rev-parse", draft1+":web")
+			if got != want {
+				t.Errorf("another past gave another package:\n%s\nthan a new one:\n%s", w.repos["c1"].Git(t, "show", second+":web/Kptfile"), w.repos["c2"].Git(t, "show", draft1+":web/Kptfile"))
+			}
+		})
+	}
+}
