@@ -14,6 +14,7 @@ import (
 
 	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/record"
 )
 
 // Batch collects new objects and ref updates of one Repo, and pushes them as one
@@ -25,13 +26,20 @@ type Batch struct {
 	mu      sync.Mutex
 	objects map[Hash]*newObject
 	commits map[Hash]*Commit
-	groups  [][]RefUpdate
+	groups  []group
 	absent  map[string]bool // refs that must not be there
 	refs    map[string]bool
 	known   map[Hash]struct{} // objects that the server has, found while grafting
 
 	treeMu sync.Mutex
 	trees  map[Hash]*parsedTree
+	bases  map[Hash][]byte // trees of the record as it was, made from its index
+}
+
+// group is what moves in one push.
+type group struct {
+	updates []RefUpdate
+	edits   []record.Edit
 }
 
 // newObject is an object of the batch. A grafted tree has no data of its own:
@@ -70,6 +78,7 @@ func (r *Repo) NewBatch() *Batch {
 		refs:    map[string]bool{},
 		known:   map[Hash]struct{}{},
 		trees:   map[Hash]*parsedTree{},
+		bases:   map[Hash][]byte{},
 	}
 }
 
@@ -383,6 +392,9 @@ func (b *Batch) rawTree(h Hash) ([]byte, error) {
 		chain = append(chain, o.graft)
 		h = o.graft.base
 	}
+	if raw, ok := b.bases[h]; ok {
+		return applyGrafts(raw, chain), nil
+	}
 	typ, raw, err := b.repo.objects.read(h, 0)
 	if err == nil && typ != plumbing.TreeObject {
 		err = fmt.Errorf("the Git object %s is a %s, not a tree", h, typ)
@@ -483,10 +495,14 @@ func (b *Batch) Delete(ref string, old Hash) error {
 // Together adds updates that belong in one push, whatever MaxRefsPerPush says.
 // An update that changes nothing is left out; a ref named twice is an error, and
 // so is one that would move a Published revision's tag: those never move.
-func (b *Batch) Together(updates ...RefUpdate) error {
+func (b *Batch) Together(updates ...RefUpdate) error { return b.Recorded(nil, updates...) }
+
+// Recorded is Together with what the record is to say of it (see
+// PushOptions.Record). Where no ref moves, the record alone does.
+func (b *Batch) Recorded(edits []record.Edit, updates ...RefUpdate) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	group := make([]RefUpdate, 0, len(updates))
+	list := make([]RefUpdate, 0, len(updates))
 	named := make(map[string]bool, len(updates))
 	for _, u := range updates {
 		if err := checkRefName(u.Name); err != nil {
@@ -500,16 +516,16 @@ func (b *Batch) Together(updates ...RefUpdate) error {
 			return fmt.Errorf("the tag %s would move from %s to %s: a Published revision never moves", u.Name, u.Old, u.New)
 		}
 		if u.Old != u.New {
-			group = append(group, u)
+			list = append(list, u)
 		}
 	}
-	if len(group) == 0 {
+	if len(list)+len(edits) == 0 {
 		return nil
 	}
-	for _, u := range group {
+	for _, u := range list {
 		b.refs[u.Name] = true
 	}
-	b.groups = append(b.groups, group)
+	b.groups = append(b.groups, group{list, edits})
 	return nil
 }
 

@@ -201,7 +201,7 @@ func (r *Repo) keepPack(pack io.Reader) error {
 // upload asks for wants and hands the pack to keep. What a server gives out only
 // along with the ref that leads to it, it is asked for by that ref.
 func (r *Repo) upload(ctx context.Context, wants []Hash, depth int, filter packp.Filter, keep func(io.Reader) error) error {
-	err := r.uploadOnce(ctx, wants, depth, filter, keep)
+	err := r.uploadOnce(ctx, wants, depth, filter, Hash{}, keep)
 	if !isMissing(err) {
 		return err
 	}
@@ -212,7 +212,7 @@ func (r *Repo) upload(ctx context.Context, wants []Hash, depth int, filter packp
 	if depth > 0 {
 		depth += steps
 	}
-	return r.uploadOnce(ctx, tips, depth, filter, keep)
+	return r.uploadOnce(ctx, tips, depth, filter, Hash{}, keep)
 }
 
 // leadingTo finds, by the refs and commits that are known, what refs name that
@@ -259,10 +259,12 @@ func (r *Repo) leadingTo(wants []Hash) (tips []Hash, steps int) {
 	return tips, steps
 }
 
-func (r *Repo) uploadOnce(ctx context.Context, wants []Hash, depth int, filter packp.Filter, keep func(io.Reader) error) error {
+// uploadOnce asks for wants, and not for what a commit holds that is here
+// already: have, zero for none.
+func (r *Repo) uploadOnce(ctx context.Context, wants []Hash, depth int, filter packp.Filter, have Hash, keep func(io.Reader) error) error {
 	return r.retryRead(ctx, func() error {
 		return r.withSession(ctx, false, func(ctx context.Context, s transport.Session) error {
-			req := r.uploadRequest(wants, depth, filter)
+			req := r.uploadRequest(wants, depth, filter, have)
 			resp, err := s.(transport.UploadPackSession).UploadPack(ctx, req)
 			if err != nil {
 				return notOurRef(err, wants)
@@ -288,7 +290,7 @@ func (r *Repo) uploadOnce(ctx context.Context, wants []Hash, depth int, filter p
 	})
 }
 
-func (r *Repo) uploadRequest(wants []Hash, depth int, filter packp.Filter) *packp.UploadPackRequest {
+func (r *Repo) uploadRequest(wants []Hash, depth int, filter packp.Filter, have Hash) *packp.UploadPackRequest {
 	caps := r.capabilities()
 	req := packp.NewUploadPackRequestFromCapabilities(caps)
 	req.Wants = append([]plumbing.Hash(nil), wants...)
@@ -302,6 +304,16 @@ func (r *Repo) uploadRequest(wants []Hash, depth int, filter packp.Filter) *pack
 	if filter != "" {
 		req.Filter = filter
 		_ = req.Capabilities.Set(capability.Filter)
+	}
+	if !have.IsZero() {
+		req.Haves = []plumbing.Hash{have}
+		for _, c := range []capability.Capability{capability.ThinPack, capability.MultiACK, capability.MultiACKDetailed} {
+			req.Capabilities.Delete(c) // the pack stands by itself, and one answer will do
+		}
+		if caps.Supports(capability.Shallow) {
+			_ = req.Capabilities.Set(capability.Shallow)
+			req.Shallows = []plumbing.Hash{have} // nothing behind it is here
+		}
 	}
 	return req
 }

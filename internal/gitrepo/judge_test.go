@@ -22,14 +22,13 @@ var one, two, three = Hash{1}, Hash{2}, Hash{3}
 
 // TestChunks: groups stay together, in the order of their names.
 func TestChunks(t *testing.T) {
-	group := func(names ...string) []RefUpdate {
-		var out []RefUpdate
+	of := func(names ...string) (g group) {
 		for _, n := range names {
-			out = append(out, RefUpdate{Name: n})
+			g.updates = append(g.updates, RefUpdate{Name: n})
 		}
-		return out
+		return g
 	}
-	groups := [][]RefUpdate{group("d", "x"), group("a"), group("c", "b"), group("e")}
+	groups := []group{of("d", "x"), of("a"), of("c", "b"), of("e")}
 	cases := map[string]struct {
 		most int
 		want []string
@@ -47,7 +46,7 @@ func TestChunks(t *testing.T) {
 			var got []string
 			for _, c := range b.chunks(tc.most) {
 				var names []string
-				for _, u := range c {
+				for _, u := range c.updates {
 					names = append(names, u.Name)
 				}
 				got = append(got, strings.Join(names, " "))

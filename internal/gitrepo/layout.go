@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 )
 
 const (
@@ -212,8 +213,8 @@ func splitRef(rest, within string) (path, last string, ok bool) {
 // checkRefName applies git's rules for full ref names.
 func checkRefName(name string) error {
 	bad := func(why string) error { return fmt.Errorf("%q is not a valid ref name: %s", name, why) }
-	if !strings.HasPrefix(name, headsPrefix) && !strings.HasPrefix(name, tagsPrefix) {
-		return bad("it must begin with refs/heads/ or refs/tags/")
+	if !isOurs(name) {
+		return bad("it must begin with " + headsPrefix + ", " + tagsPrefix + " or " + record.RefPrefix)
 	}
 	if strings.ContainsAny(name, " ~^:?*[\\\x7f") || strings.Contains(name, "..") || strings.Contains(name, "@{") {
 		return bad("it holds a character that git does not allow")

@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/internal/record"
 )
 
 // gitDirs is where a local repository keeps its things.
@@ -106,7 +108,7 @@ func (d *gitDirs) readConfig(path string) error {
 // readRefs reads loose refs and then packed ones, in the order that is safe
 // beside a git that packs them.
 func (d *gitDirs) readRefs(objects objectSource, log func(string, ...any)) (*Refs, error) {
-	loose, err := d.readLoose("refs/heads", "refs/tags")
+	loose, err := d.readLoose("refs/heads", "refs/tags", strings.TrimSuffix(record.RefPrefix, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("reading the refs of the Git repository %q: %w", d.common, err)
 	}
@@ -124,7 +126,7 @@ func (d *gitDirs) readRefs(objects objectSource, log func(string, ...any)) (*Ref
 		list = append(list, peel(Ref{Name: name, Hash: h}, objects))
 	}
 	for name, r := range packed {
-		if _, ok := loose[name]; ok || !isHeadOrTag(name) {
+		if _, ok := loose[name]; ok || !isOurs(name) {
 			continue
 		}
 		if r.Commit.IsZero() {

@@ -33,7 +33,7 @@ func (r *recorder) logins() []string {
 	return r.sent
 }
 
-func record(t *testing.T, h http.HandlerFunc) *recorder {
+func recorded(t *testing.T, h http.HandlerFunc) *recorder {
 	t.Helper()
 	r := &recorder{}
 	r.srv = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -48,7 +48,7 @@ func record(t *testing.T, h http.HandlerFunc) *recorder {
 
 // redirects is a server that sends every request to another.
 func redirects(t *testing.T, to string) *recorder {
-	return record(t, func(w http.ResponseWriter, r *http.Request) {
+	return recorded(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, to+r.URL.RequestURI(), http.StatusFound)
 	})
 }
@@ -56,7 +56,7 @@ func redirects(t *testing.T, to string) *recorder {
 // wantsLogin asks for a login before it serves a Git server's repositories.
 func wantsLogin(t *testing.T, s *gittest.Server, user, password string) *recorder {
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
-	return record(t, func(w http.ResponseWriter, r *http.Request) {
+	return recorded(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != want {
 			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
 			w.WriteHeader(http.StatusUnauthorized)
@@ -107,7 +107,7 @@ func TestRedirectTakesNoLogin(t *testing.T) {
 	const canary = "canary-of-the-first-server"
 	s := newSite(t)
 	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
-	other := record(t, s.srv.ServeHTTP)
+	other := recorded(t, s.srv.ServeHTTP)
 	first := redirects(t, other.srv.URL)
 	use := func(t *testing.T, r *Repo) {
 		t.Helper()
@@ -181,7 +181,7 @@ func TestFailureIsNoJudgement(t *testing.T) {
 	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
 	for title, status := range map[string]int{"forbidden": http.StatusForbidden, "broken": http.StatusNotImplemented} {
 		t.Run(title, func(t *testing.T) {
-			srv := record(t, func(w http.ResponseWriter, r *http.Request) {
+			srv := recorded(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("Authorization") == "" {
 					w.WriteHeader(http.StatusUnauthorized)
 					return
@@ -210,7 +210,7 @@ func TestNoControlsForHelpers(t *testing.T) {
 	}
 	said := helper(t, nil)
 	var srv *recorder
-	srv = record(t, func(w http.ResponseWriter, r *http.Request) {
+	srv = recorded(t, func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.URL.Path, "host=") {
 			http.Redirect(w, r, srv.srv.URL+"/x%0ahost=github.com/info/refs?service=git-upload-pack", http.StatusFound)
 			return

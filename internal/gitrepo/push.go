@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -33,6 +35,10 @@ type PushOptions struct {
 	// RequireAtomic fails where the server cannot push atomically. Without it
 	// each ref there moves on its own, still only from its Old.
 	RequireAtomic bool
+	// Record says where the edits of Batch.Recorded go; nil drops them. Where the
+	// record alone has moved they are laid upon the newer one, and where it alone
+	// is refused the rest is pushed without it, with a warning.
+	Record *RecordOf
 }
 
 // Outcome says what became of a ref update.
@@ -72,7 +78,7 @@ func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
 	p := &pusher{batch: b, repo: b.repo, opts: o, sent: map[Hash]bool{}, report: &PushReport{Atomic: true}}
 	chunks := b.chunks(o.MaxRefsPerPush)
 	for _, c := range chunks {
-		for _, u := range c {
+		for _, u := range c.updates {
 			p.report.Refs = append(p.report.Refs, RefResult{RefUpdate: u, Outcome: NotTried})
 		}
 	}
@@ -83,12 +89,12 @@ func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
 	}
 	done := 0
 	for _, c := range chunks {
-		results := p.report.Refs[done : done+len(c)]
-		if err := p.push(ctx, c, results); err != nil {
+		results := p.report.Refs[done : done+len(c.updates)]
+		if err := p.pushGroup(ctx, c, results); err != nil {
 			return p.report, err
 		}
 		p.report.Pushes++
-		done += len(c)
+		done += len(c.updates)
 		if o.Pushed != nil {
 			o.Pushed(done, len(p.report.Refs))
 		}
@@ -98,21 +104,30 @@ func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
 
 // chunks splits the updates, sorted by name, so that the same batch gives the
 // same pushes whatever the order it was made in.
-func (b *Batch) chunks(most int) [][]RefUpdate {
+func (b *Batch) chunks(most int) []group {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	groups := append([][]RefUpdate(nil), b.groups...)
-	sort.Slice(groups, func(i, j int) bool { return groups[i][0].Name < groups[j][0].Name })
-	var out [][]RefUpdate
+	groups := append([]group(nil), b.groups...)
+	sort.SliceStable(groups, func(i, j int) bool { return groups[i].first() < groups[j].first() })
+	var out []group
 	for _, g := range groups {
 		last := len(out) - 1
-		if last < 0 || most > 0 && len(out[last])+len(g) > most {
-			out = append(out, append([]RefUpdate(nil), g...))
+		if last < 0 || most > 0 && len(out[last].updates)+len(g.updates) > most {
+			out = append(out, group{slices.Clone(g.updates), slices.Clone(g.edits)})
 			continue
 		}
-		out[last] = append(out[last], g...)
+		out[last].updates = append(out[last].updates, g.updates...)
+		out[last].edits = append(out[last].edits, g.edits...)
 	}
 	return out
+}
+
+// first is what a group is sorted by: "" where no ref moves.
+func (g group) first() string {
+	if len(g.updates) == 0 {
+		return ""
+	}
+	return g.updates[0].Name
 }
 
 type pusher struct {
@@ -121,10 +136,12 @@ type pusher struct {
 	opts   PushOptions
 	sent   map[Hash]bool
 	report *PushReport
+	beside string // the record's ref in a push, which need not move with the others
 }
 
 // push makes one push, and once more with everything spelled out where the
-// server could not complete our pack: it then has done nothing.
+// server could not complete our pack. It has moved nothing then, or, as git does
+// even of an atomic push, the refs that lack nothing.
 func (p *pusher) push(ctx context.Context, updates []RefUpdate, results []RefResult) error {
 	a, err := p.attempt(ctx, updates, false)
 	if err != nil {
@@ -132,11 +149,48 @@ func (p *pusher) push(ctx context.Context, updates []RefUpdate, results []RefRes
 	}
 	if a.incomplete() {
 		p.repo.store.opts.Log("%s could not complete a thin pack: sending whole objects", p.repo.URL())
-		if a, err = p.attempt(ctx, updates, true); err != nil {
-			return err
-		}
+		return p.complete(ctx, a, updates, results)
 	}
 	return p.judge(ctx, a, updates, results)
+}
+
+// complete sends what did not move anew, with all that it needs.
+func (p *pusher) complete(ctx context.Context, a *attempt, updates []RefUpdate, results []RefResult) error {
+	var moved, left []RefUpdate
+	var at []int
+	for i, u := range updates {
+		if a.says(u.Name) == "ok" && a.status.UnpackStatus == "ok" {
+			moved, results[i].Outcome = append(moved, u), Moved
+		} else {
+			left, at = append(left, u), append(at, i)
+		}
+	}
+	if len(moved) > 0 {
+		p.landed(a, moved)
+	}
+	a, err := p.attempt(ctx, left, true)
+	if err != nil {
+		return err
+	}
+	rest := make([]RefResult, len(left))
+	for i, r := range at {
+		rest[i] = results[r]
+	}
+	err = p.judge(ctx, a, left, rest)
+	for i, r := range at {
+		results[r] = rest[i]
+	}
+	return err
+}
+
+// says is the server's answer about a ref.
+func (a *attempt) says(ref string) string {
+	for _, c := range a.status.CommandStatuses {
+		if string(c.ReferenceName) == ref {
+			return c.Status
+		}
+	}
+	return ""
 }
 
 // attempt is one request and its answer.
@@ -151,6 +205,9 @@ type attempt struct {
 	lines  *progress
 }
 
+// lacksObjects is in what git says of a ref that leads to what is not there.
+const lacksObjects = "missing necessary objects"
+
 func (a *attempt) incomplete() bool {
 	if a.status == nil {
 		return false
@@ -159,7 +216,7 @@ func (a *attempt) incomplete() bool {
 		return len(a.pack) > 0
 	}
 	for _, c := range a.status.CommandStatuses {
-		if strings.Contains(c.Status, "missing necessary objects") {
+		if strings.Contains(c.Status, lacksObjects) {
 			return true
 		}
 	}
@@ -260,7 +317,7 @@ func (p *pusher) request(a *attempt, updates []RefUpdate, caps *capability.List,
 	a.atomic = caps.Supports(capability.Atomic)
 	if a.atomic {
 		_ = req.Capabilities.Set(capability.Atomic)
-	} else if len(updates) > 1 {
+	} else if beside := slices.ContainsFunc(updates, func(u RefUpdate) bool { return u.Name == p.beside }); len(updates) > 2 || len(updates) == 2 && !beside {
 		if p.opts.RequireAtomic {
 			return nil, errKind(ErrUnsupported, "the server cannot move several refs atomically, and here all must move or none")
 		}
@@ -460,6 +517,7 @@ func (p *pusher) refsNow(ctx context.Context) (map[string]plumbing.Hash, error) 
 	for _, r := range refs.All() {
 		now[r.Name] = r.Hash
 	}
+	maps.Copy(now, refs.records)
 	return now, nil
 }
 

@@ -1,9 +1,13 @@
 package gitrepo
 
 import (
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
+
+	"github.com/variform/variform/internal/record"
 )
 
 // Ref is one branch or tag.
@@ -13,26 +17,38 @@ type Ref struct {
 	Commit Hash   // Hash, peeled where it is an annotated tag; zero where it is known to lead to no commit
 }
 
-// Refs is an immutable snapshot of a repository's branches and tags. Safe for
-// concurrent use.
+// Refs is an immutable snapshot of a repository's branches and tags, and, apart
+// from them, of the records of managers. Safe for concurrent use.
 type Refs struct {
-	list   []Ref // by name
-	byName map[string]int
-	head   string
+	list    []Ref // by name
+	byName  map[string]int
+	records map[string]Hash // by full name; those that are branches are in list too
+	head    string
 
 	mu    sync.Mutex
 	index map[string]*Index
 }
 
-// newRefs keeps branches and tags of list, which it sorts.
-func newRefs(list []Ref, head string) *Refs {
-	s := &Refs{list: list, head: head, byName: make(map[string]int, len(list)), index: map[string]*Index{}}
+// newRefs sorts branches, tags and records out.
+func newRefs(all []Ref, head string) *Refs {
+	s := &Refs{list: make([]Ref, 0, len(all)), records: map[string]Hash{}, head: head, byName: make(map[string]int, len(all)), index: map[string]*Index{}}
+	for _, r := range all {
+		if record.IsRef(r.Name) {
+			s.records[r.Name] = r.Hash
+		}
+		if isHeadOrTag(r.Name) {
+			s.list = append(s.list, r)
+		}
+	}
 	sort.Slice(s.list, func(i, j int) bool { return s.list[i].Name < s.list[j].Name })
 	for i, r := range s.list {
 		s.byName[r.Name] = i
 	}
 	return s
 }
+
+// isOurs reports whether a snapshot has a ref of that name.
+func isOurs(name string) bool { return isHeadOrTag(name) || record.IsRef(name) }
 
 func isHeadOrTag(name string) bool {
 	return strings.HasPrefix(name, headsPrefix) || strings.HasPrefix(name, tagsPrefix)
@@ -55,6 +71,18 @@ func (s *Refs) Tag(name string) (Ref, bool) { return s.Get(tagsPrefix + name) }
 // Head is the full name of the branch that HEAD points to, "" where unknown.
 // The branch need not exist.
 func (s *Refs) Head() string { return s.head }
+
+// Record is where a record is, zero where there is none of that full name.
+func (s *Refs) Record(name string) Hash {
+	if h, ok := s.records[name]; ok {
+		return h
+	}
+	r, _ := s.Get(name)
+	return r.Hash
+}
+
+// Records lists the full names of all managers' records, sorted.
+func (s *Refs) Records() []string { return slices.Sorted(maps.Keys(s.records)) }
 
 // All lists the refs, sorted by name. Shared: read only.
 func (s *Refs) All() []Ref { return s.list }
@@ -85,6 +113,11 @@ func (s *Refs) apply(updates []RefUpdate) *Refs {
 	for _, r := range s.list {
 		if _, ok := changed[r.Name]; !ok {
 			list = append(list, r)
+		}
+	}
+	for name, h := range s.records {
+		if _, ok := changed[name]; !ok && !isHeadOrTag(name) {
+			list = append(list, Ref{Name: name, Hash: h, Commit: h})
 		}
 	}
 	for name, h := range changed {

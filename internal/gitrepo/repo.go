@@ -37,6 +37,8 @@ type Repo struct {
 	treesMu sync.Mutex
 	trees   map[Hash]*parsedTree
 
+	records recordStates
+
 	knownMu sync.Mutex
 	known   map[Hash]struct{} // objects that the server has
 }
@@ -118,7 +120,7 @@ func (r *Repo) advertised(ctx context.Context) (*packp.AdvRefs, error) {
 func refsFrom(adv *packp.AdvRefs) *Refs {
 	list := make([]Ref, 0, len(adv.References))
 	for name, h := range adv.References {
-		if !isHeadOrTag(name) {
+		if !isOurs(name) {
 			continue
 		}
 		ref := Ref{Name: name, Hash: h, Commit: h}

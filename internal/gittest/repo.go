@@ -3,6 +3,7 @@ package gittest
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -197,8 +198,16 @@ func (r *Repo) Branch(t testing.TB, name, commit string) {
 	r.Git(t, "update-ref", "refs/heads/"+name, commit)
 }
 
-// Refs lists all refs, full name to hash.
+// Refs lists all refs but records (docs/design/record.md), full name to hash.
 func (r *Repo) Refs(t testing.TB) map[string]string {
+	t.Helper()
+	refs := r.AllRefs(t)
+	maps.DeleteFunc(refs, func(name, _ string) bool { return strings.HasPrefix(name, "refs/variform/") })
+	return refs
+}
+
+// AllRefs lists all refs, full name to hash.
+func (r *Repo) AllRefs(t testing.TB) map[string]string {
 	t.Helper()
 	refs := map[string]string{}
 	for _, line := range strings.Split(r.Git(t, "for-each-ref", "--format=%(refname) %(objectname)"), "\n") {

@@ -1,0 +1,434 @@
+package gitrepo
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/storage/memory"
+
+	"github.com/variform/variform/internal/record"
+)
+
+// RecordOf says whose record is meant, and where it stands
+// (docs/design/record.md).
+type RecordOf struct {
+	Manager string
+	// Ref is its full name; "" is the manager's own ref, or its branch where the
+	// server takes only branches, and record.None keeps no record.
+	Ref string
+	// Author signs its commits, at the time of what they are about.
+	Author Signature
+}
+
+// check says what is wrong with Ref.
+func (o RecordOf) check() error {
+	if o.Ref == "" || o.Ref == record.None {
+		return nil
+	}
+	if err := checkRefName(o.Ref); err != nil || strings.HasPrefix(o.Ref, tagsPrefix) {
+		return fmt.Errorf("the annotation %s names no place for a record: %q is neither %q, nor a ref below %s or %s", record.Annotation, o.Ref, record.None, record.RefPrefix, headsPrefix)
+	}
+	return nil
+}
+
+// recordStates are the records read.
+type recordStates struct {
+	mu      sync.Mutex
+	last    map[string]*recordState // by ref
+	refused map[string]bool         // refs that the server does not take
+}
+
+// recordState is a record at one commit.
+type recordState struct {
+	tip    Hash    // zero: there is none yet
+	commit *Commit // nil then
+	rec    *record.Record
+	files  map[string]Hash // its files' blobs, by path
+	// objects are those that the record was read from, the commit first.
+	objects []rawObject
+}
+
+type rawObject struct {
+	hash Hash
+	typ  plumbing.ObjectType
+	data []byte
+}
+
+// refOf is the full name of a record, "" where none is kept.
+func (r *Repo) refOf(o RecordOf) string {
+	ref, branch, refs := record.Ref(o.Manager), record.Branch(o.Manager), r.Refs()
+	switch {
+	case o.Ref == record.None:
+		return ""
+	case o.Ref != "":
+		return o.Ref
+	case !refs.Record(ref).IsZero():
+		return ref
+	case !refs.Record(branch).IsZero() || r.refuses(ref):
+		return branch
+	default:
+		return ref
+	}
+}
+
+// refuses reports whether the server refused a record's ref in this run.
+func (r *Repo) refuses(ref string) bool {
+	r.records.mu.Lock()
+	defer r.records.mu.Unlock()
+	return r.records.refused[ref]
+}
+
+func (r *Repo) noteRefusal(ref string) {
+	r.records.mu.Lock()
+	defer r.records.mu.Unlock()
+	if r.records.refused == nil {
+		r.records.refused = map[string]bool{}
+	}
+	r.records.refused[ref] = true
+}
+
+// Record reads a record as it was when the refs were read; nil where there is
+// none. A remote one is read in one request, of which the cache keeps what does
+// not change. Errors are record.ErrNewer, record.ErrNone where the ref holds
+// something else, those of damage, or the transport's.
+func (r *Repo) Record(ctx context.Context, o RecordOf) (*record.Record, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	ref := r.refOf(o)
+	tip := r.Refs().Record(ref)
+	if tip.IsZero() {
+		return nil, nil
+	}
+	s, err := r.recordAt(ctx, ref, o.Manager, tip)
+	if err != nil {
+		return nil, err
+	}
+	return s.rec, nil
+}
+
+// recordAt reads the record that a ref holds at a commit.
+func (r *Repo) recordAt(ctx context.Context, ref, manager string, tip Hash) (*recordState, error) {
+	if tip.IsZero() {
+		return &recordState{rec: record.New(manager)}, nil
+	}
+	last := r.lastRecord(ref)
+	if last != nil && last.tip == tip {
+		return last, nil
+	}
+	s, err := r.readRecord(ctx, ref, tip, last)
+	if err != nil {
+		return nil, fmt.Errorf("reading the record %s of %s: %w", ref, r.URL(), err)
+	}
+	r.keepRecord(ref, s)
+	return s, nil
+}
+
+// lastRecord is the record as it was read last, in this run or another.
+func (r *Repo) lastRecord(ref string) *recordState {
+	r.records.mu.Lock()
+	defer r.records.mu.Unlock()
+	if s, ok := r.records.last[ref]; ok || r.cacheDir == "" {
+		return s
+	}
+	s := loadRecord(r.recordCache(ref))
+	r.setRecord(ref, s)
+	return s
+}
+
+func (r *Repo) setRecord(ref string, s *recordState) {
+	if r.records.last == nil {
+		r.records.last = map[string]*recordState{}
+	}
+	r.records.last[ref] = s
+}
+
+func (r *Repo) keepRecord(ref string, s *recordState) {
+	r.records.mu.Lock()
+	defer r.records.mu.Unlock()
+	r.setRecord(ref, s)
+	if r.cacheDir == "" {
+		return
+	}
+	if err := saveRecord(r.recordCache(ref), s.objects); err != nil {
+		r.store.opts.Log("writing the cache: %v", err)
+	}
+}
+
+func (r *Repo) recordCache(ref string) string {
+	sum := sha256.Sum256([]byte(ref))
+	return filepath.Join(r.cacheDir, "record-"+hex.EncodeToString(sum[:8]))
+}
+
+// recordDepth is how deep the files of the index stand: the record's trees are
+// not read with them.
+const recordDepth = 3
+
+// readRecord asks the server for what last has not, and for everything where
+// that is not enough. What a filter leaves out must not get among the objects of
+// the cache, which are whole: they are kept apart.
+func (r *Repo) readRecord(ctx context.Context, ref string, tip Hash, last *recordState) (*recordState, error) {
+	pool := map[Hash]rawObject{}
+	get := func(h Hash) (rawObject, error) {
+		if o, ok := pool[h]; ok {
+			return o, nil
+		}
+		typ, data, err := r.objects.read(h, r.store.opts.Limits.FileBytes)
+		return rawObject{h, typ, data}, err
+	}
+	if r.local != nil || r.objects.has(tip) {
+		if s, err := recordFrom(tip, get); err == nil || !isMissing(err) {
+			return s, err
+		}
+	}
+	r.fetching.Lock()
+	defer r.fetching.Unlock()
+	have := Hash{}
+	if last != nil {
+		have = last.tip
+		for _, o := range last.objects {
+			pool[o.hash] = o
+		}
+	}
+	if !r.capabilities().Supports(capability.Filter) {
+		if err := r.fetchTrees(ctx, []Hash{tip}, 1); err != nil {
+			return nil, err
+		}
+		return recordFrom(tip, get)
+	}
+	for {
+		err := r.uploadOnce(ctx, []Hash{tip}, 1, packp.FilterTreeDepth(recordDepth), have, func(pack io.Reader) error { return addObjects(pool, pack) })
+		if err == nil {
+			var s *recordState
+			if s, err = recordFrom(tip, get); err == nil || !isMissing(err) {
+				return s, err
+			}
+		}
+		if have.IsZero() || ctx.Err() != nil {
+			return nil, err
+		}
+		r.store.opts.Log("the record %s of %s could not be brought up to date (%v): reading it whole", ref, r.URL(), err)
+		have = Hash{}
+	}
+}
+
+func addObjects(pool map[Hash]rawObject, pack io.Reader) error {
+	store := memory.NewStorage()
+	if err := packfile.UpdateObjectStorage(store, pack); err != nil {
+		return err
+	}
+	for h, o := range store.Objects {
+		data, err := readObject(o)
+		if err != nil {
+			return err
+		}
+		pool[h] = rawObject{h, o.Type(), data}
+	}
+	return nil
+}
+
+// recordFrom reads a record's commit, and its files, not its trees.
+func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, error) {
+	s := &recordState{tip: tip, files: map[string]Hash{}}
+	read := func(h Hash, want plumbing.ObjectType) ([]byte, error) {
+		o, err := get(h)
+		if err == nil && o.typ != want {
+			err = fmt.Errorf("%w: the Git object %s is a %s, not a %s", record.ErrNone, h, o.typ, want)
+		}
+		s.objects = append(s.objects, o)
+		return o.data, err
+	}
+	raw, err := read(tip, plumbing.CommitObject)
+	if err != nil {
+		return nil, err
+	}
+	if s.commit, err = parseCommit(tip, raw); err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	var walk func(tree Hash, within string) error
+	walk = func(tree Hash, within string) error {
+		raw, err := read(tree, plumbing.TreeObject)
+		if err != nil {
+			return err
+		}
+		entries, err := parseTree(raw)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			path := within + e.name
+			switch {
+			case e.mode == modeDir && within == "" && record.IsFile(path+"/x"):
+				if err := walk(e.hash, path+"/"); err != nil {
+					return err
+				}
+			case e.mode != modeDir && record.IsFile(path):
+				if files[path], err = read(e.hash, plumbing.BlobObject); err != nil {
+					return err
+				}
+				s.files[path] = e.hash
+			}
+		}
+		return nil
+	}
+	if err := walk(s.commit.Tree, ""); err != nil {
+		return nil, err
+	}
+	s.rec, err = record.Decode(files)
+	return s, err
+}
+
+// saveRecord writes objects to a file, whole or not at all.
+func saveRecord(path string, objects []rawObject) error {
+	var out []byte
+	for _, o := range objects {
+		out = binary.BigEndian.AppendUint32(out, uint32(len(o.data)))
+		out = append(append(append(out, byte(o.typ)), o.hash[:]...), o.data...)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), incoming)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(out)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// loadRecord reads what saveRecord wrote; nil where that is not all there, and
+// sound.
+func loadRecord(path string) *recordState {
+	const head = 4 + 1 + 20
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	pool, tip := map[Hash]rawObject{}, Hash{}
+	for len(data) >= head {
+		n := int(binary.BigEndian.Uint32(data))
+		if n > len(data)-head {
+			return nil
+		}
+		o := rawObject{typ: plumbing.ObjectType(data[4]), data: data[head : head+n]}
+		copy(o.hash[:], data[5:])
+		if hashObject(o.typ, o.data) != o.hash {
+			return nil
+		}
+		if tip.IsZero() {
+			tip = o.hash
+		}
+		pool[o.hash], data = o, data[head+n:]
+	}
+	s, err := recordFrom(tip, func(h Hash) (rawObject, error) {
+		o, ok := pool[h]
+		if !ok {
+			return o, errKind(ErrMissingObject, "the Git object %s is not in the cache", h)
+		}
+		return o, nil
+	})
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// FetchRecorded makes a tree readable that a record has an entry for: the given
+// one, or else another manager's. It is false where none has. Trees that are
+// asked for come with all others of the record that no commit may lead to any
+// more, in one request.
+func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, error) {
+	if err := o.check(); err != nil {
+		return false, err
+	}
+	own := r.refOf(o)
+	refs := append([]string{own}, r.Refs().Records()...)
+	var errs []error
+	for i, ref := range refs {
+		tip := r.Refs().Record(ref)
+		if tip.IsZero() || i > 0 && ref == own {
+			continue
+		}
+		s, err := r.recordAt(ctx, ref, o.Manager, tip)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		has, edited := s.trees(tree)
+		if !has {
+			continue
+		}
+		if ok, err := r.fetchRecorded(ctx, s, tree, edited); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, errors.Join(errs...)
+}
+
+// trees says whether an entry has a tree, and lists those that are not what
+// stands there.
+func (s *recordState) trees(tree Hash) (has bool, edited []Hash) {
+	for _, e := range s.rec.Entries() {
+		if h := plumbing.NewHash(e.Hydrated); h == tree {
+			has = true
+		} else if e.Hydrated != e.Tree {
+			edited = append(edited, h)
+		}
+	}
+	return has, edited
+}
+
+func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, others []Hash) (bool, error) {
+	if r.local != nil || r.objects.has(tree) {
+		return r.objects.has(tree), nil
+	}
+	r.fetching.Lock()
+	defer r.fetching.Unlock()
+	if r.objects.has(tree) {
+		return true, nil
+	}
+	if r.givesAny() {
+		all := append([]Hash{tree}, slices.DeleteFunc(others, r.objects.has)...)
+		for _, wants := range [][]Hash{all, {tree}} {
+			keep, finish := r.packSink()
+			err := r.uploadOnce(ctx, wants, 0, "", Hash{}, keep)
+			if err == nil {
+				err = finish()
+			}
+			if err == nil || !isMissing(err) {
+				return r.objects.has(tree), err
+			}
+		}
+	}
+	if r.objects.has(s.commit.Tree) { // whole, and the tree is not in it
+		return false, nil
+	}
+	if err := r.fetchTrees(ctx, []Hash{s.tip}, 1); err != nil && !isMissing(err) {
+		return false, err
+	}
+	return r.objects.has(tree), nil
+}
+
+// givesAny reports whether the server gives out objects that no ref names.
+func (r *Repo) givesAny() bool {
+	caps := r.capabilities()
+	return caps.Supports(capability.AllowReachableSHA1InWant) || caps.Supports("allow-any-sha1-in-want")
+}
