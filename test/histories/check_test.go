@@ -223,7 +223,7 @@ func (w *world) checkTagMoved(before map[string]map[string]hash, m move, r resul
 	}
 	_, asked := before[m.repo]["refs/heads/deletionProposed/"+m.parsed.pkg+"/"+m.parsed.last]
 	switch {
-	case r.args[0] != "approve" || !asked:
+	case r.args[0] != "approve" && !r.approves || !asked:
 		w.violate("tags never go", m.place(), "%s removes a tag", r.args[0])
 	case w.isWanted(m.place()):
 		w.violate("nothing wanted is deleted", m.place(), "%s carries out the deletion of a package that is wanted again", r.args[0])
@@ -399,7 +399,14 @@ func (w *world) checkPrune(before, after map[string]map[string]hash, done planne
 			case u.orphan && k.kind == deletion && !old:
 				w.violate("orphan touches nothing", p, "prune proposes a deletion%s", w.policyNote(p))
 			case !u.orphan && k.open() && !(w.byPeople(r, h) && strings.Contains(done.out, k.last)):
-				w.violate("prune leaves nothing open", p, "a %s stays%s%s", k.kind, w.policyNote(p), map[bool]string{true: " with a person's commits, unnamed"}[w.byPeople(r, h)])
+				note := w.policyNote(p)
+				switch {
+				case w.byPeople(r, h):
+					note += " with a person's commits, unnamed"
+				case r.ancestors(after[p.repo][mainRef])[h]:
+					note += " that main has already"
+				}
+				w.violate("prune leaves nothing open", p, "a %s stays%s", k.kind, note)
 			}
 		}
 		main := r.files(after[p.repo][mainRef]).below(p.pkg)

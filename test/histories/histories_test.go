@@ -198,7 +198,7 @@ func readKnown(t testing.TB) []*knownViolation {
 func (w *world) renders(dir string) result {
 	var out, errs strings.Builder
 	status := cli.Main(w.ctx, []string{"render", dir}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-	return result{[]string{"render"}, status, out.String(), errs.String()}
+	return result{args: []string{"render"}, status: status, out: out.String(), err: errs.String()}
 }
 
 // inMemory is a server as over HTTP; for every fourth history, as over ssh.

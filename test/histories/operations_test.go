@@ -192,6 +192,11 @@ func (w *world) edit(at branch, kind int) {
 	if maps.Equal(f, r.files(at.tip)) {
 		return
 	}
+	for t := range r.tokens(r.files(at.tip).below(at.pkg)) { // what a person writes over is no loss
+		if _, stays := r.tokens(f.below(at.pkg))[t]; !stays {
+			w.said.WriteString("written over: " + t + "\n")
+		}
+	}
 	r.set(at.ref, r.make(w.tick(), what+" by hand", f, at.tip))
 	w.edited[at.place] = true
 	w.log("person: %s on %s of %s: %s", what, at.ref, at.place, word)
@@ -353,6 +358,7 @@ func (w *world) race(o operation) {
 	})
 	r := w.run("apply", "-o", "json")
 	w.forge.Before(nil)
+	r.approves = o.b%4 == 1
 	w.checkMoves(before, r)
 }
 

@@ -267,6 +267,7 @@ type result struct {
 	args     []string
 	status   int
 	out, err string
+	approves bool // an approval raced with it
 }
 
 // name is the command, and what makes it another.
@@ -318,7 +319,7 @@ func (w *world) runOn(ctx context.Context, folder string, args ...string) result
 	if w.commands++; w.commands%20 == 0 {
 		runtime.GC()
 	}
-	r := result{args, status, out.String(), errs.String()}
+	r := result{args: args, status: status, out: out.String(), err: errs.String()}
 	w.said.WriteString(r.out)
 	w.said.WriteString(r.err)
 	w.log("variform %s: %d\n%s%s", strings.Join(args, " "), r.status, clip(r.out), clip(r.err))
