@@ -344,9 +344,18 @@ func (w *world) checkKeeps(m move, after map[string]map[string]hash, r result) {
 		}
 	}
 	for t, file := range lost {
-		if !w.named(t) {
-			w.violate("no edit is gone unnamed", m.place(), "%s loses an edit of %s, on a %s that %s", r.name(), file, m.parsed.kind, map[bool]string{true: "is gone", false: "it wrote"}[m.after.IsZero()])
+		if w.named(t) {
+			continue
 		}
+		how := "is gone"
+		if !m.after.IsZero() {
+			how = "it wrote"
+			was, is := repo.files(m.before).below(m.parsed.pkg), repo.files(m.after).below(m.parsed.pkg)
+			if strings.Contains(repo.text(was, file), "tier: "+t) && strings.Contains(repo.text(is, "Kptfile"), "apply-setters") {
+				how += ", where a function sets the field"
+			}
+		}
+		w.violate("no edit is gone unnamed", m.place(), "%s loses an edit of %s, on a %s that %s", r.name(), file, m.parsed.kind, how)
 	}
 }
 

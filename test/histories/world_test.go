@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -320,11 +321,24 @@ func (w *world) runOn(ctx context.Context, folder string, args ...string) result
 		runtime.GC()
 	}
 	r := result{args: args, status: status, out: out.String(), err: errs.String()}
-	w.said.WriteString(r.out)
+	w.said.WriteString(spoken(r.out))
 	w.said.WriteString(r.err)
 	w.log("variform %s: %d\n%s%s", strings.Join(args, " "), r.status, clip(r.out), clip(r.err))
 	return r
 }
+
+// spoken is what a command's output says, less the diffs: a line that has gone is
+// in every diff, and names no loss.
+func spoken(out string) string {
+	var object map[string]any
+	if err := json.Unmarshal([]byte(out), &object); err != nil {
+		return diffLine.ReplaceAllString(out, "")
+	}
+	delete(object, "changes")
+	return string(must(json.Marshal(object)))
+}
+
+var diffLine = regexp.MustCompile(`(?m)^ *[-+ ].*$`)
 
 func clip(s string) string {
 	if len(s) > 20000 {
