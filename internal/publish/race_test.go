@@ -105,7 +105,9 @@ func TestDecideWhatMoved(t *testing.T) {
 	}{
 		"a person's commit": {
 			decide.Approve,
-			func(r *raced) { r.git.Commit(r.t, short(draftRef("db")), "by hand", files("db/Kptfile", kptfile+"# x\n")) },
+			func(r *raced) {
+				r.git.Commit(r.t, short(draftRef("db")), "by hand", files("db/Kptfile", kptfile+"# x\n"))
+			},
 			func(r *raced, web *Verdict) map[string]string {
 				return map[string]string{"refs/heads/main": web.Commit, lifecycle.PublishedRef("web", 1): web.Commit, draftRef("db"): r.git.Refs(r.t)[draftRef("db")]}
 			},
@@ -306,5 +308,24 @@ func TestReleaseCommit(t *testing.T) {
 	gone.Ref.Commit = decide.ParseHash(strings.Repeat("1", 40))
 	if _, err := ReleaseCommit(t.Context(), r.repo, &gone, "web", nil); !errors.Is(err, gitrepo.ErrMissingObject) {
 		t.Errorf("of a commit that is not there: %v", err)
+	}
+}
+
+// What came meanwhile is what was not there, but for what was made.
+func TestCame(t *testing.T) {
+	revision := func(name string) gitrepo.Revision { return gitrepo.Revision{Ref: gitrepo.Ref{Name: name}} }
+	head := &decide.Revision{Ref: decide.Ref{Name: "refs/heads/drafts/web/old"}, Phase: lifecycle.Draft}
+	then := decide.NewPackage("web", []decide.Published{{Number: 1, Ref: decide.Ref{Name: "refs/tags/web/v1"}}}, head)
+	now := &gitrepo.PackageRefs{
+		Drafts:    []gitrepo.Revision{revision("refs/heads/drafts/web/made"), revision("refs/heads/drafts/web/old"), revision("refs/heads/drafts/web/new")},
+		Proposed:  []gitrepo.Revision{revision("refs/heads/proposed/web/new")},
+		Published: []gitrepo.Revision{revision("refs/tags/web/v1"), revision("refs/tags/web/v2")},
+	}
+	var got []string
+	for _, r := range came(then, now, "refs/heads/drafts/web/made") {
+		got = append(got, r.Name)
+	}
+	if d := cmp.Diff([]string{"refs/heads/drafts/web/new", "refs/heads/proposed/web/new", "refs/tags/web/v2"}, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -1,0 +1,467 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/injection"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/wiring"
+	"github.com/variform/variform/resolver"
+)
+
+const draft1 = "refs/heads/drafts/foo/packagevariant-1"
+
+// shop has the package foo in a catalogue and a variant of it in c1, read by a
+// real Reader of real repositories.
+type shop struct {
+	t           *testing.T
+	catalog, c1 *gittest.Repo
+	variant     *v1alpha1.PackageVariant
+	fleet       observe.Fleet
+	builder     *Builder
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	s := &shop{t: t, catalog: gittest.NewRepo(t), c1: gittest.NewRepo(t)}
+	for name, at := range map[string]*gittest.Repo{"catalog": s.catalog, "c1": s.c1} {
+		obj := &v1alpha1.Repository{}
+		obj.Namespace, obj.Name = "default", name
+		obj.Spec.Git = &v1alpha1.GitRepository{Repo: at.Dir, Branch: "main"}
+		s.fleet.Repositories = append(s.fleet.Repositories, obj)
+	}
+	s.c1.Commit(t, "main", "start", gittest.Text{"README.md": "c1\n"})
+	s.release(1, "one", "first")
+	s.variant = &v1alpha1.PackageVariant{}
+	s.variant.Namespace, s.variant.Name = "default", "foo"
+	s.variant.Spec.Downstream = &v1alpha1.Downstream{Repo: "c1", Package: "foo"}
+	s.variant.Spec.Upstream = &v1alpha1.Upstream{Repo: "catalog", Package: "foo", Revision: "v1"}
+	s.fleet.Variants = []*v1alpha1.PackageVariant{s.variant}
+	var err error
+	if s.fleet.Context, err = injection.NewContext(nil); err != nil {
+		t.Fatal(err)
+	}
+	s.builder = &Builder{Manager: "fleet", Context: s.fleet.Context}
+	return s
+}
+
+// release publishes foo with a ConfigMap of two values.
+func (s *shop) release(n int, a, b string) {
+	s.t.Helper()
+	commit := s.catalog.Commit(s.t, "main", "foo", gittest.Text{
+		"foo/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: foo\n",
+		"foo/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\ndata:\n  a: " + a + "\n  b: " + b + "\n",
+	})
+	s.catalog.Tag(s.t, fmt.Sprintf("foo/v%d", n), commit)
+	if s.variant != nil {
+		s.variant.Spec.Upstream.Revision = v1alpha1.Revision(fmt.Sprintf("v%d", n))
+	}
+}
+
+// job reads what there is and says what is to be built, as a run does.
+func (s *shop) job() Job {
+	s.t.Helper()
+	ctx := s.t.Context()
+	s.builder.Read = observe.New(observe.Config{Fleet: s.fleet, Git: observe.Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
+	read := s.builder.Read.Read(ctx)
+	if len(read.Problems) > 0 || len(read.Wants) != 1 {
+		s.t.Fatalf("%d wanted, %v", len(read.Wants), read.Problems)
+	}
+	w, repo := read.Wants[0], s.builder.Read.Repo("default", "c1")
+	up := s.builder.Read.UpstreamOf(ctx, w)
+	if up.Err != nil {
+		s.t.Fatal(up.Err)
+	}
+	p := repo.Package("foo")
+	works, err := decide.Select("fleet", w, repo.Repository, p)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	spec, err := decide.CanonicalSpec(s.variant, "fleet/default/foo", "", "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	q := decide.Question{
+		Want: w, Work: works[0], Repo: repo.Repository, Package: p, Source: up.String(),
+		Parts: decide.Parts{UpstreamTree: up.Content, UpstreamRef: up.String(), Spec: spec},
+	}
+	j := Job{Question: q, Repo: repo, Upstream: up}
+	if b, ok := decide.Intend(q).(decide.Build); ok {
+		j.Build = b
+	}
+	return j
+}
+
+func (s *shop) make() *Made {
+	s.t.Helper()
+	m := s.builder.Make(s.t.Context(), s.job())
+	if m.Err != nil {
+		s.t.Fatal(m.Err)
+	}
+	return m
+}
+
+// put commits what was made, as a run does.
+func (s *shop) put(m *Made) {
+	s.t.Helper()
+	ctx, git := s.t.Context(), s.builder.Read.Repo("default", "c1").Git
+	b := git.NewBatch()
+	root, err := git.Commits(ctx, gitrepo.Hash(m.Root))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	tree, err := b.PackageTree(m.Files)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c, err := b.Commit(ctx, gitrepo.CommitSpec{
+		Root: root[0].Tree, Path: "foo", PackageTree: tree, Parents: []gitrepo.Hash{gitrepo.Hash(m.Parents[0])},
+		Author: gitrepo.Signature{Name: "Variform", Email: observe.MachineEmail, When: m.When}, Message: m.Message,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := b.Create(m.Ref, c.Hash); err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := b.Push(ctx, gitrepo.PushOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// publish tags a commit, and brings main to it.
+func (s *shop) publish(n int, commit string) {
+	s.t.Helper()
+	s.c1.Branch(s.t, "main", commit)
+	s.c1.Tag(s.t, fmt.Sprintf("foo/v%d", n), commit)
+	s.c1.Git(s.t, "update-ref", "-d", fmt.Sprintf("refs/heads/drafts/foo/packagevariant-%d", n))
+}
+
+// edit is a person's commit on a branch.
+func (s *shop) edit(branch, from, to string) {
+	s.t.Helper()
+	text := s.c1.Git(s.t, "show", branch+":foo/cm.yaml") + "\n"
+	if !strings.Contains(text, from) {
+		s.t.Fatalf("no %q in:\n%s", from, text)
+	}
+	s.c1.Commit(s.t, branch, "by hand", gittest.Text{"foo/cm.yaml": strings.Replace(text, from, to, 1)})
+}
+
+func file(t *testing.T, files []krm.File, name string) string {
+	t.Helper()
+	i := slices.IndexFunc(files, func(f krm.File) bool { return f.Path == name })
+	if i < 0 {
+		t.Fatalf("no %s among %d files", name, len(files))
+	}
+	return string(files[i].Data)
+}
+
+func lacks(t *testing.T, text string, all ...string) {
+	t.Helper()
+	for _, s := range all {
+		if strings.Contains(text, s) {
+			t.Errorf("%q in:\n%s", s, text)
+		}
+	}
+}
+
+func has(t *testing.T, text string, all ...string) {
+	t.Helper()
+	for _, s := range all {
+		if !strings.Contains(text, s) {
+			t.Errorf("no %q in:\n%s", s, text)
+		}
+	}
+}
+
+// A first Draft is a clone, on top of the registered branch, of the time of the
+// newest of what it is made of.
+func TestFirstDraft(t *testing.T) {
+	s := newShop(t)
+	j := s.job()
+	s.builder.Keep = true
+	m := s.builder.Make(t.Context(), j)
+	main := decide.ParseHash(s.c1.Git(t, "rev-parse", "main"))
+	if m.Err != nil || m.Same || m.Ref != draft1 || m.Workspace != "packagevariant-1" || m.Root != main || !slices.Equal(m.Parents, []decide.Hash{main}) {
+		t.Fatalf("%v: %+v", m.Err, m)
+	}
+	if m.Hydrated != nil || m.Before != nil || m.Base != j.Upstream.Package || m.After == nil {
+		t.Errorf("before %v, base %v, after %v, %d hydrated", m.Before, m.Base, m.After, len(m.Hydrated))
+	}
+	has(t, file(t, m.Files, "Kptfile"), "variform.dev/variant: fleet/default/foo", "ref: foo/v1", "commit: "+s.catalog.Git(t, "rev-parse", "foo/v1"))
+	has(t, m.Message, "Clone catalog/foo@foo/v1 into foo", `"type":"clone"`, "Variform-Variant: fleet/default/foo", "Variform-Inputs: "+j.Inputs.String(), "Variform-Hydrated: ")
+	lacks(t, m.Message, "Variform-Review")
+	newest := max(s.catalog.Git(t, "log", "-1", "--format=%ct", "foo/v1"), s.c1.Git(t, "log", "-1", "--format=%ct", "main"))
+	if fmt.Sprint(m.When.Unix()) != newest {
+		t.Errorf("made at %d, want %s", m.When.Unix(), newest)
+	}
+	s.c1.Commit(t, "main", "later", gittest.Text{"x": "1"})
+	s.c1.Commit(t, "main", "later still", gittest.Text{"x": "2"})
+	if later := s.make(); fmt.Sprint(later.When.Unix()) != s.c1.Git(t, "log", "-1", "--format=%ct", "main") {
+		t.Errorf("made at %d, before what it stands on", later.When.Unix())
+	}
+}
+
+func TestMissingBranch(t *testing.T) {
+	s := newShop(t)
+	s.c1.Git(t, "branch", "-m", "main", "other")
+	m := s.builder.Make(t.Context(), s.job())
+	if m.Err == nil || !decide.IsStalled(m.Err) {
+		t.Fatalf("got %v", m.Err)
+	}
+	has(t, m.Err.Error(), `no branch "main"`, "createBranch")
+	s.fleet.Repositories[0].Spec.Git.CreateBranch, s.fleet.Repositories[1].Spec.Git.CreateBranch = true, true
+	if m := s.make(); !m.Root.IsZero() || len(m.Parents) > 0 || m.Ref != draft1 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// What is let go, and what is kept for whom.
+func TestKeep(t *testing.T) {
+	for name, tt := range map[string]struct{ all, this, forget, packages, files bool }{
+		"a run that writes":        {files: true},
+		"one that shows":           {all: true, packages: true, files: true},
+		"one of which one is read": {this: true, packages: true, files: true},
+		"one that writes nothing":  {forget: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			j := s.job()
+			j.Keep, s.builder.Keep, s.builder.Forget = tt.this, tt.all, tt.forget
+			m := s.builder.Make(t.Context(), j)
+			if m.Err != nil || (m.After != nil) != tt.packages || (m.Base != nil) != tt.packages || (m.Files != nil) != tt.files {
+				t.Errorf("%v: after %t, base %t, %d files", m.Err, m.After != nil, m.Base != nil, len(m.Files))
+			}
+		})
+	}
+}
+
+// An update is a merge of what people edited with what the machine makes now.
+func TestUpdate(t *testing.T) {
+	tests := map[string]struct {
+		from, to         string // a person's edit of the Draft
+		stop             bool
+		want, lack       []string // of cm.yaml
+		message          []string
+		conflicts        int
+		hydrated, stalls bool
+	}{
+		"nobody edited":           {"", "", false, []string{"a: two", "b: first"}, []string{"one"}, []string{"Update foo from catalog/foo@foo/v2", "upstream changed", `"type":"upgrade"`}, 0, false, false},
+		"an edit elsewhere":       {"b: first", "b: mine", true, []string{"a: two", "b: mine"}, nil, nil, 0, true, false},
+		"an edit of the same":     {"a: one", "a: mine", false, []string{"a: two"}, []string{"mine"}, []string{"Changed on both sides:", "data.a", "mine"}, 1, false, false},
+		"stopped at a conflict":   {"a: one", "a: mine", true, nil, nil, nil, 0, false, true},
+		"the upstream's own edit": {"a: one", "a: two", true, []string{"a: two"}, nil, nil, 0, false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			s.put(s.make())
+			if tt.from != "" {
+				s.edit("drafts/foo/packagevariant-1", tt.from, tt.to)
+			}
+			tip := decide.ParseHash(s.c1.Git(t, "rev-parse", draft1))
+			s.release(2, "two", "first")
+			s.builder.StopOnConflict = tt.stop
+			m := s.builder.Make(t.Context(), s.job())
+			if tt.stalls {
+				if !decide.IsStalled(m.Err) || m.Files != nil {
+					t.Fatalf("got %v", m.Err)
+				}
+				has(t, m.Err.Error(), "merging catalog/foo@foo/v2: 1 conflict", "data.a")
+				return
+			}
+			if m.Err != nil || m.Same || m.Ref != draft1 || m.Root != tip || !slices.Equal(m.Parents, []decide.Hash{tip}) {
+				t.Fatalf("%v: %+v", m.Err, m)
+			}
+			has(t, file(t, m.Files, "cm.yaml"), tt.want...)
+			lacks(t, file(t, m.Files, "cm.yaml"), tt.lack...)
+			has(t, m.Message, tt.message...)
+			if len(m.Conflicts) != tt.conflicts || (m.Hydrated != nil) != tt.hydrated || strings.Contains(m.Message, "Variform-Review: needed") != (tt.from != "") {
+				t.Errorf("conflicts %v, %d hydrated files, message:\n%s", m.Conflicts, len(m.Hydrated), m.Message)
+			}
+			if tt.hydrated {
+				has(t, file(t, m.Hydrated, "cm.yaml"), "a: two", "b: first")
+			}
+		})
+	}
+}
+
+// What came out as it is there makes no commit, but where the Draft is to stand
+// on what was published since.
+func TestSame(t *testing.T) {
+	s := newShop(t)
+	s.put(s.make())
+	if m := s.make(); !m.Same || m.Files != nil || m.Message != "" {
+		t.Errorf("same %t, %d files", m.Same, len(m.Files))
+	}
+	s.publish(1, s.c1.Git(t, "rev-parse", draft1))
+	if m := s.make(); !m.Same {
+		t.Error("what is Published is made again")
+	}
+	s.variant.Spec.Labels = map[string]string{"k": "v"}
+	s.release(2, "two", "first")
+	m := s.make()
+	if m.Same || m.Ref != "refs/heads/drafts/foo/packagevariant-2" || m.Root.String() != s.c1.Git(t, "rev-parse", "main") {
+		t.Fatalf("%+v", m)
+	}
+	has(t, m.Message, `"type":"upgrade"`)
+	s.put(m)
+	// Another revision is published, of the same content as the Draft.
+	theirs := s.c1.Commit(t, "main", "by hand", gittest.Text{"foo/Kptfile": file(t, m.Files, "Kptfile"), "foo/cm.yaml": file(t, m.Files, "cm.yaml")})
+	s.c1.Tag(t, "foo/v2", theirs)
+	j := s.job()
+	if m := s.builder.Make(t.Context(), j); m.Err != nil || m.Same != !j.Behind() || !j.Behind() {
+		t.Errorf("%v: same %t, behind %t", m.Err, m.Same, j.Behind())
+	}
+}
+
+// What is to be published unseen is what building makes again.
+func TestProve(t *testing.T) {
+	tests := map[string]struct {
+		happens func(s *shop)
+		want    string
+	}{
+		"nothing happened":        {func(*shop) {}, ""},
+		"a person's edit":         {func(s *shop) { s.edit("drafts/foo/packagevariant-1", "a: one", "a: mine") }, "it differs in cm.yaml"},
+		"something else on main":  {func(s *shop) { s.c1.Commit(s.t, "main", "by hand", gittest.Text{"foo/x.yaml": "a: b\n"}) }, "foo on main is of no revision"},
+		"another package on main": {func(s *shop) { s.c1.Commit(s.t, "main", "by hand", gittest.Text{"bar/x.yaml": "a: b\n"}) }, ""},
+		"a file that people added": {func(s *shop) {
+			s.c1.Commit(s.t, "drafts/foo/packagevariant-1", "by hand", gittest.Text{"foo/x.yaml": "a: b\n"})
+		}, "it differs in x.yaml"},
+		"a file that they removed": {func(s *shop) {
+			s.c1.Commit(s.t, "drafts/foo/packagevariant-1", "by hand", gittest.Files{{Path: "foo/cm.yaml", Mode: gittest.Deleted}})
+		}, "it differs in cm.yaml"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			s.put(s.make())
+			tt.happens(s)
+			got := s.builder.Prove(t.Context(), s.job())
+			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestReleased(t *testing.T) {
+	s := newShop(t)
+	s.put(s.make())
+	j := s.job()
+	before, after, err := Released(context.Background(), j.Repo, j.From, "foo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kptfile := func(p *krm.Package) string {
+		f, _ := p.Read("Kptfile")
+		return string(f.Data)
+	}
+	has(t, kptfile(before), "variform.dev/variant: fleet/default/foo")
+	lacks(t, kptfile(after), "variform.dev/variant")
+}
+
+// A lock that says the same keeps its bytes, and what people wrote there.
+func TestWriteLock(t *testing.T) {
+	lock := func(version string) *decide.Lock {
+		doc := &variformv1alpha1.PackageLock{Spec: resolver.Lock{Target: "c1", Packages: []resolver.LockedPackage{{Name: "db", Version: version, Why: "asked for"}}}}
+		doc.APIVersion, doc.Kind, doc.Name = variformv1alpha1.APIVersion, variformv1alpha1.KindPackageLock, "c1"
+		return &decide.Lock{Document: doc}
+	}
+	owner := mutate.Owner{Variant: "fleet/default/lock"}
+	first, err := writeLock(lock("1.0.0"), nil, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kptfile, _ := first.Read("Kptfile")
+	has(t, string(kptfile.Data), "name: "+depend.LockPackage, "fleet/default/lock", "local-config")
+	text := func(p *krm.Package) string {
+		f, _ := p.Read(depend.LockFile)
+		return string(f.Data)
+	}
+	has(t, text(first), "version: 1.0.0")
+	commented := first.Clone()
+	commented.Write(krm.File{Path: depend.LockFile, Data: []byte(strings.Replace(text(first), "version: 1.0.0", "version: 1.0.0 # ours", 1))})
+	again, err := writeLock(lock("1.0.0"), commented, owner)
+	if err != nil || text(again) != text(commented) {
+		t.Errorf("%v\n%s", err, cmp.Diff(text(commented), text(again)))
+	}
+	next, err := writeLock(lock("2.0.0"), commented, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, text(next), "version: 2.0.0")
+	has(t, text(commented), "version: 1.0.0 # ours")
+}
+
+func TestChanged(t *testing.T) {
+	files := func(list ...string) []krm.File {
+		var out []krm.File
+		for _, s := range list {
+			name, data, _ := strings.Cut(s, "=")
+			out = append(out, krm.File{Path: name, Data: []byte(data)})
+		}
+		return out
+	}
+	tests := map[string]struct {
+		a, b []krm.File
+		want []string
+	}{
+		"nothing":        {nil, nil, nil},
+		"the same":       {files("a=1", "b=2"), files("a=1", "b=2"), nil},
+		"other content":  {files("a=1", "b=2"), files("a=1", "b=3"), []string{"b"}},
+		"one less":       {files("a=1", "b=2", "c=3"), files("a=1", "c=3"), []string{"b"}},
+		"one more":       {files("b=2"), files("a=1", "b=2", "c=3"), []string{"a", "c"}},
+		"all others":     {files("a=1"), files("b=1"), []string{"a", "b"}},
+		"another's mode": {[]krm.File{{Path: "a", Mode: krm.Executable}}, files("a="), []string{"a"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(tt.want, changed(tt.a, tt.b)); d != "" {
+				t.Error(d)
+			}
+			if sameFiles(tt.a, tt.b) != (len(tt.want) == 0) {
+				t.Error("sameFiles says otherwise")
+			}
+		})
+	}
+}
+
+// What a package is given, and waits for, goes into its inputs.
+func TestWires(t *testing.T) {
+	w := &Wires{
+		values: []wiring.Value{{Parameter: "host", Text: "db.example.com", To: variformv1alpha1.InputTarget{ContextKey: "host"}}},
+		gates:  []wiring.Gate{{Name: "host", Met: true, Message: "given by db"}, {Name: "port", Message: "waits for db"}},
+	}
+	if d := cmp.Diff([]string{"host=db.example.com", "port waits for db"}, w.Text()); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"port: waits for db"}, w.waiting()); d != "" {
+		t.Error(d)
+	}
+	s := newShop(t)
+	j := s.job()
+	j.Wires = w
+	if m := s.builder.Make(t.Context(), j); m.Err == nil {
+		t.Error("a key of no package context was set")
+	}
+	w.values = nil
+	m := s.builder.Make(t.Context(), j)
+	if m.Err != nil || len(m.Unmet) != 1 || !strings.HasSuffix(m.Unmet[0].Type, "port") || !slices.Contains(m.Warnings, "port: waits for db") {
+		t.Errorf("%v: unmet %v, warnings %q", m.Err, m.Unmet, m.Warnings)
+	}
+}
