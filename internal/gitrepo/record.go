@@ -32,6 +32,9 @@ type RecordOf struct {
 	Ref string
 	// Author signs its commits, at the time of what they are about.
 	Author Signature
+	// Anew writes it in place of what is there, whatever that is, but for the
+	// record of a newer version.
+	Anew bool
 }
 
 // check says what is wrong with Ref.
@@ -368,6 +371,10 @@ func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, 
 			continue
 		}
 		s, err := r.recordAt(ctx, ref, o.Manager, tip)
+		if unreadable(err) {
+			r.store.opts.Warn("%v: what was edited has to be guessed where nothing else tells it", err)
+			continue
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -381,6 +388,12 @@ func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, 
 		}
 	}
 	return false, errors.Join(errs...)
+}
+
+// unreadable reports whether it was read what is no record, or none of this
+// version.
+func unreadable(err error) bool {
+	return errors.Is(err, record.ErrNewer) || errors.Is(err, record.ErrNone) || errors.Is(err, record.ErrDamaged)
 }
 
 // trees says whether an entry has a tree, and lists those that are not what

@@ -35,8 +35,7 @@ func (p *pusher) pushGroup(ctx context.Context, g group, results []RefResult) er
 		err = w.start(ctx)
 	}
 	if err != nil {
-		p.unrecorded(ref, err)
-		return p.pushSome(ctx, g.updates, results)
+		return w.unrecorded(ctx, ref, err)
 	}
 	return w.push(ctx)
 }
@@ -48,8 +47,15 @@ func (p *pusher) pushSome(ctx context.Context, updates []RefUpdate, results []Re
 	return p.push(ctx, updates, results)
 }
 
-// unrecorded says that the record was not written, and what to do.
-func (p *pusher) unrecorded(ref string, err error) {
+// unrecorded pushes what is left without the record, and says that it was not
+// written, and what to do. Of a push that is about nothing else that is the error.
+func (w *recordWriter) unrecorded(ctx context.Context, ref string, err error) error {
+	if len(w.group.updates) == 0 {
+		return err
+	}
+	if failed := w.without(ctx); failed != nil {
+		return failed
+	}
 	do := `look at it with "variform record check", and make it anew with "variform record rebuild"`
 	var refused *RejectedError
 	switch {
@@ -58,7 +64,8 @@ func (p *pusher) unrecorded(ref string, err error) {
 	case errors.As(err, &refused) && !strings.Contains(err.Error(), lacksObjects):
 		do = fmt.Sprintf("allow that ref there, or say on the Repository where the record may stand: annotation %s, a ref or %q", record.Annotation, record.None)
 	}
-	p.repo.store.opts.Warn("the record %s of %s was not written, so that later updates may have to guess what was edited: %v; %s", ref, p.repo.URL(), err, do)
+	w.repo.store.opts.Warn("the record %s of %s was not written, so that later updates may have to guess what was edited: %v; %s", ref, w.repo.URL(), err, do)
+	return nil
 }
 
 // recordWriter makes the pushes of one group.
@@ -80,7 +87,12 @@ type recordWriter struct {
 // start reads the record as it was when planning, or, where that has gone, as it
 // is now.
 func (w *recordWriter) start(ctx context.Context) error {
-	s, err := w.repo.recordAt(ctx, w.ref, w.of.Manager, w.repo.Refs().Record(w.ref))
+	tip := w.repo.Refs().Record(w.ref)
+	s, err := w.repo.recordAt(ctx, w.ref, w.of.Manager, tip)
+	if w.of.Anew && (err == nil || unreadable(err)) && !errors.Is(err, record.ErrNewer) {
+		w.now = &recordState{tip: tip, rec: record.New(w.of.Manager)}
+		return nil
+	}
 	if err == nil {
 		w.base, w.now = s, s
 		return nil
@@ -99,8 +111,7 @@ func (w *recordWriter) push(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		next, anew, err := w.commit()
 		if err != nil {
-			w.unrecorded(w.ref, err)
-			return w.without(ctx)
+			return w.unrecorded(ctx, w.ref, err)
 		}
 		if next == nil { // it says so already
 			return w.without(ctx)
@@ -112,7 +123,7 @@ func (w *recordWriter) push(ctx context.Context) error {
 		}
 		again := false
 		if moved := w.onlyMoved(err); moved != nil && attempt < recordAttempts {
-			if again, err = w.relay(ctx, moved, err); err != nil {
+			if again, err = w.relay(ctx, moved, err); !again {
 				return err
 			}
 		} else if w.blames(err) && anew && !w.behind {
@@ -182,6 +193,9 @@ func (w *recordWriter) onlyMoved(err error) *StaleRef {
 // relay takes the record as it is now for the next attempt. Entries of a package
 // that another run changed too are planned again: stale is the error for that.
 func (w *recordWriter) relay(ctx context.Context, moved *StaleRef, stale error) (again bool, err error) {
+	if w.of.Anew {
+		return false, stale
+	}
 	now, err := w.repo.recordAt(ctx, w.ref, w.of.Manager, moved.Actual)
 	if isMissing(err) { // it moved once more
 		if _, rerr := w.refsNow(ctx); rerr == nil {
@@ -189,8 +203,7 @@ func (w *recordWriter) relay(ctx context.Context, moved *StaleRef, stale error) 
 		}
 	}
 	if err != nil {
-		w.unrecorded(w.ref, err)
-		return false, w.without(ctx)
+		return false, w.unrecorded(ctx, w.ref, err)
 	}
 	if w.base != nil && len(now.rec.Moved(w.base.rec, w.group.edits)) > 0 {
 		return false, stale
@@ -215,13 +228,12 @@ func (w *recordWriter) blames(err error) bool {
 // refusedRecord pushes the rest, and the record to a branch where the server may
 // take only those. What is refused without the record too was not its fault.
 func (w *recordWriter) refusedRecord(ctx context.Context, err error) error {
-	if failed := w.without(ctx); failed != nil {
-		return failed
-	}
 	own := record.Ref(w.of.Manager)
 	if w.of.Ref != "" || w.ref != own || !w.now.tip.IsZero() {
-		w.unrecorded(w.ref, err)
-		return nil
+		return w.unrecorded(ctx, w.ref, err)
+	}
+	if failed := w.without(ctx); failed != nil {
+		return failed
 	}
 	w.repo.noteRefusal(own)
 	branch := &recordWriter{pusher: w.pusher, of: w.of, ref: record.Branch(w.of.Manager), group: group{edits: w.group.edits}, now: w.now}
@@ -230,8 +242,7 @@ func (w *recordWriter) refusedRecord(ctx context.Context, err error) error {
 		berr = branch.attempt(ctx, RefUpdate{Name: branch.ref, New: next.tip})
 	}
 	if berr != nil {
-		w.unrecorded(own, err)
-		return nil
+		return w.unrecorded(ctx, own, err)
 	}
 	w.repo.keepRecord(branch.ref, next)
 	return nil
@@ -254,6 +265,7 @@ func (w *recordWriter) others(err error) error {
 func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 	when := w.when()
 	rec, anew, err := w.now.rec.With(w.group.edits, when)
+	anew = anew || w.of.Anew
 	if err != nil || !anew && w.now.rec.Same(rec) {
 		return nil, false, err
 	}
@@ -265,7 +277,7 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 	}
 	root := sealRecord(rec, s.files)
 	var was *folder
-	if !w.now.tip.IsZero() {
+	if w.now.commit != nil {
 		// Only what is there as it would be written can be left out, and built upon.
 		if was = sealRecord(w.now.rec, w.now.files); was.hash != w.now.commit.Tree {
 			was = nil

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
@@ -12,11 +13,21 @@ import (
 // (docs/design/hydration-and-update.md#hi), nil where it is not to be had. The
 // machine's commit names its tree. Where nothing was edited in that commit it is
 // the package's own; of what was approved with edits it is that of a commit
-// behind it.
+// behind it, and where there is none such, the record's: of a merge with edits,
+// and of a Draft that was squashed.
 func (r *Repo) Hydrated(ctx context.Context, path string, h *decide.Revision) (*krm.Package, error) {
 	if h.Machine == nil || h.Machine.Hydrated.IsZero() {
-		return nil, nil
+		return r.squashed(ctx, path, h)
 	}
+	p, err := r.behind(ctx, path, h)
+	if err != nil && !errors.Is(err, gitrepo.ErrMissingObject) || p != nil {
+		return p, err
+	}
+	return r.recorded(ctx, h.Machine.Hydrated)
+}
+
+// behind is what a machine's commit names, where commits hold it.
+func (r *Repo) behind(ctx context.Context, path string, h *decide.Revision) (*krm.Package, error) {
 	want := h.Machine.Hydrated
 	for _, commit := range []decide.Hash{h.Ref.Commit, h.Machine.Commit} {
 		if p, err := r.readTree(ctx, commit, path, want); err != nil || p != nil {
@@ -39,6 +50,42 @@ func (r *Repo) Hydrated(ctx context.Context, path string, h *decide.Revision) (*
 	}
 	return r.readTree(ctx, decide.Hash(found[0].Hash), path, want)
 }
+
+// squashed is what the record says of a package that stands where no commit of
+// the machine's leads to. It is believed as far as record.Entry.Proved goes.
+func (r *Repo) squashed(ctx context.Context, path string, h *decide.Revision) (*krm.Package, error) {
+	rec, err := r.Git.Record(ctx, r.record)
+	if err != nil || rec == nil {
+		return nil, nil //nolint:nilerr // not known, then: who writes the record says what is wrong with it
+	}
+	tree, err := r.TreeAt(ctx, h.Ref.Commit, path)
+	if err != nil || tree.IsZero() {
+		return nil, err
+	}
+	for _, e := range rec.Package(path) {
+		if e.Tree != tree.String() {
+			continue
+		}
+		commits, err := r.Git.Commits(ctx, gitrepo.Hash(decide.ParseHash(e.Commit)))
+		if err == nil && e.Proved(commits[0].Trailers.Hydrated, false, tree.String()) {
+			return r.recorded(ctx, decide.ParseHash(e.Hydrated))
+		}
+	}
+	return nil, nil
+}
+
+// recorded is a package whose tree the manager's record holds, or another
+// manager's; nil where none does.
+func (r *Repo) recorded(ctx context.Context, tree decide.Hash) (*krm.Package, error) {
+	ok, err := r.Git.FetchRecorded(ctx, r.record, gitrepo.Hash(tree))
+	if err != nil || !ok {
+		return nil, err
+	}
+	return r.Git.ReadPackage(ctx, gitrepo.Hash(tree))
+}
+
+// Keep takes over whose record is read.
+func (r *Repo) Keep(reader *Reader) { r.record = reader.RecordOf(r.Git) }
 
 // readTree reads a package at a commit where it has a tree, nil where it has
 // another.

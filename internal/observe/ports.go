@@ -6,6 +6,7 @@ import (
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/internal/record"
 )
 
 // Repositories opens Git repositories. Two addresses of one repository give the
@@ -21,6 +22,7 @@ type Repository interface {
 	Refs
 	History
 	Trees
+	Records
 	Resolve(ctx context.Context, q gitrepo.Query) (gitrepo.Resolved, error)
 	// NewBatch begins a push.
 	NewBatch() *gitrepo.Batch
@@ -51,6 +53,14 @@ type Trees interface {
 	ReadPackage(ctx context.Context, tree gitrepo.Hash) (*krm.Package, error)
 	ReadFile(tree gitrepo.Hash, name string) (data []byte, ok bool, err error)
 	Beside(ctx context.Context, a, b gitrepo.Hash, dir string) ([]string, error)
+}
+
+// Records reads what managers remember of what they made (docs/design/record.md).
+type Records interface {
+	// Record is nil where there is none.
+	Record(ctx context.Context, of gitrepo.RecordOf) (*record.Record, error)
+	// FetchRecorded makes a tree readable that some manager's record holds.
+	FetchRecorded(ctx context.Context, of gitrepo.RecordOf, tree gitrepo.Hash) (bool, error)
 }
 
 // Registries opens the registries behind Repositories of type oci.

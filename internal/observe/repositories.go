@@ -17,6 +17,7 @@ import (
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/record"
 )
 
 // defaultBranch is the registered branch where a Repository names none.
@@ -41,6 +42,7 @@ type Repo struct {
 	Git    Repository
 	OCI    Registry
 	Err    error
+	record gitrepo.RecordOf // without an author
 	// refs are the packages' refs, by path; they change with Packages.
 	refs map[string]*gitrepo.PackageRefs
 	// shallow are heads whose history was not looked behind.
@@ -103,6 +105,9 @@ func (r *Reader) openRepositories(ctx context.Context) []error {
 	}
 	_ = g.Wait()
 	r.sort(list)
+	for _, repo := range list {
+		repo.Keep(r)
+	}
 	var problems []error
 	for _, repo := range list {
 		if repo.Err != nil {
@@ -171,7 +176,7 @@ func (r *Repo) branch() {
 // like: it was empty when the first was written.
 func (r *Repo) onlyOwnRefs() bool {
 	for _, ref := range r.Git.Refs().All() {
-		if !strings.HasPrefix(ref.Name, lifecycle.DraftsPrefix) && !strings.HasPrefix(ref.Name, lifecycle.ProposedPrefix) {
+		if !strings.HasPrefix(ref.Name, lifecycle.DraftsPrefix) && !strings.HasPrefix(ref.Name, lifecycle.ProposedPrefix) && !record.IsRef(ref.Name) {
 			return false
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/record"
 )
 
 // Verdict is what became of one revision that a person decided about.
@@ -55,7 +56,7 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 			fail(list, err)
 			return
 		}
-		_, err := m.batch.Push(ctx, gitrepo.PushOptions{RequireAtomic: true})
+		_, err := m.batch.Push(ctx, gitrepo.PushOptions{RequireAtomic: true, Record: RecordOf(a.Read, git)})
 		if err == nil {
 			return
 		}
@@ -145,6 +146,7 @@ type merger struct {
 	signature gitrepo.Signature
 	heads     map[string]branchHead // by branch
 	moves     []decide.Move
+	edits     []record.Edit
 }
 
 func (m *merger) add(ctx context.Context, v *Verdict, verb decide.Verb) error {
@@ -238,6 +240,7 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	m.moves = append(m.moves,
 		decide.Move{Name: lifecycle.PublishedRef(path, n), New: decide.Hash(c.Hash)},
 		decide.Move{Name: v.Head.Ref.Name, Old: v.Head.Ref.Hash})
+	m.edits = append(m.edits, published(path, v.Head, n, c.Hash.String(), tree))
 	v.To, v.Number, v.Commit = lifecycle.Published, n, c.Hash.String()
 	return nil
 }
@@ -305,6 +308,7 @@ func (m *merger) remove(ctx context.Context, v *Verdict) error {
 			decide.Move{Name: t.Deletion.Name, Old: t.Deletion.Hash},
 			decide.Move{Name: t.Ref.Name, Old: t.Ref.Hash})
 	}
+	m.edits = append(m.edits, record.Forget{Path: path})
 	v.To, v.Number = "", 0
 	return nil
 }
@@ -317,5 +321,5 @@ func (m *merger) finish() error {
 		}
 	}
 	sort.Slice(m.moves, func(i, j int) bool { return m.moves[i].Name < m.moves[j].Name })
-	return together(m.batch, m.moves)
+	return together(m.batch, m.edits, m.moves)
 }

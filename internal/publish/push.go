@@ -17,6 +17,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/record"
 )
 
 // attempts bounds how often a repository is decided about again after a lost race.
@@ -41,6 +42,7 @@ type Change struct {
 	Err  error
 
 	moves []decide.Move // of the last attempt to push
+	entry record.Entry  // what the record is to say of Commit
 }
 
 // Commit is a commit to make: the package's files put into the tree of Root, zero
@@ -55,11 +57,16 @@ type Commit struct {
 	Parents  []decide.Hash
 	When     time.Time
 	Message  string
+	// Entry is what the record is to say besides: set, purpose, deletion policy and
+	// labels.
+	Entry record.Entry
 }
 
 // Pusher applies changes. It is safe for concurrent use with different
 // repositories.
 type Pusher struct {
+	// Read says where records stand; nil keeps none.
+	Read *observe.Reader
 	// MaxRefs splits pushes; 0 is one push for a repository.
 	MaxRefs int
 	// Again reads a repository anew and decides once more about what a race
@@ -131,14 +138,14 @@ func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Ch
 	if b.Empty() {
 		return nil, nil
 	}
-	report, err := b.Push(ctx, gitrepo.PushOptions{MaxRefsPerPush: p.MaxRefs})
+	report, err := b.Push(ctx, gitrepo.PushOptions{MaxRefsPerPush: p.MaxRefs, Record: RecordOf(p.Read, git)})
 	var left []*Change
 	for _, c := range changes {
 		if err != nil && c.Err == nil && !c.landed(report) {
 			left = append(left, c)
 		}
 	}
-	back, overtaken := overtaken(ctx, git, without(changes, left))
+	back, overtaken := p.overtaken(ctx, git, without(changes, left))
 	return append(left, back...), errors.Join(err, overtaken)
 }
 
@@ -152,19 +159,19 @@ func (c *Change) add(ctx context.Context, b *gitrepo.Batch) error {
 	if d, ok := c.Decision.(decide.Draft); ok && d.New() {
 		// Another run may have made this Draft, and someone proposed or
 		// published it, since the refs were read.
-		workspace := d.Ref[strings.LastIndex(d.Ref, "/")+1:]
-		b.ExpectAbsent(lifecycle.ProposedRef(c.Package.Path, workspace), lifecycle.PublishedRef(c.Package.Path, c.Package.Next()))
+		b.ExpectAbsent(lifecycle.ProposedRef(c.Package.Path, workspaceOf(d.Ref)), lifecycle.PublishedRef(c.Package.Path, c.Package.Next()))
 	}
 	c.moves = c.Decision.Moves(c.Hash)
-	return together(b, c.moves)
+	return together(b, c.edits(ctx), c.moves)
 }
 
-func together(b *gitrepo.Batch, moves []decide.Move) error {
+// together adds moves that belong in one push, with what the record says of them.
+func together(b *gitrepo.Batch, edits []record.Edit, moves []decide.Move) error {
 	updates := make([]gitrepo.RefUpdate, len(moves))
 	for i, m := range moves {
 		updates[i] = gitrepo.RefUpdate{Name: m.Name, Old: gitrepo.Hash(m.Old), New: gitrepo.Hash(m.New)}
 	}
-	return b.Together(updates...)
+	return b.Recorded(edits, updates...)
 }
 
 func (c *Change) commit(ctx context.Context, b *gitrepo.Batch) error {
@@ -184,7 +191,7 @@ func (c *Change) commit(ctx context.Context, b *gitrepo.Batch) error {
 		return err
 	}
 	c.Hash = decide.Hash(made.Hash)
-	return nil
+	return c.made(b, tree, made)
 }
 
 func gitHashes(list []decide.Hash) []gitrepo.Hash {
@@ -227,7 +234,7 @@ func (c *Change) landed(report *gitrepo.PushReport) bool {
 // meanwhile (see decide.Package.Surplus), but none that has moved since. It
 // returns their changes, to be decided again, and a *gitrepo.StaleError that
 // names what had come.
-func overtaken(ctx context.Context, git observe.Repository, changes []*Change) ([]*Change, error) {
+func (p *Pusher) overtaken(ctx context.Context, git observe.Repository, changes []*Change) ([]*Change, error) {
 	made := slices.DeleteFunc(slices.Clone(changes), func(c *Change) bool {
 		d, ok := c.Decision.(decide.Draft)
 		return !ok || !d.New() || c.Err != nil
@@ -247,10 +254,11 @@ func overtaken(ctx context.Context, git observe.Repository, changes []*Change) (
 			continue
 		}
 		b := git.NewBatch()
-		if err := b.Delete(ref, gitrepo.Hash(c.Hash)); err != nil {
+		drop := record.Drop{Path: c.Package.Path, Workspace: workspaceOf(ref)}
+		if err := together(b, []record.Edit{drop}, []decide.Move{{Name: ref, Old: c.Hash}}); err != nil {
 			return nil, err
 		}
-		if _, err := b.Push(ctx, gitrepo.PushOptions{}); err == nil {
+		if _, err := b.Push(ctx, gitrepo.PushOptions{Record: RecordOf(p.Read, git)}); err == nil {
 			back, stale.Refs = append(back, c), append(stale.Refs, came...)
 		}
 	}

@@ -68,7 +68,7 @@ func (r *run) push(ctx context.Context, git observe.Repository, items []*Item) [
 		}
 		return out
 	}
-	p := publish.Pusher{MaxRefs: r.cfg.MaxRefsPerPush}
+	p := publish.Pusher{Read: r.read, MaxRefs: r.cfg.MaxRefsPerPush}
 	p.Again = func(ctx context.Context, git observe.Repository, lost []*publish.Change) ([]*publish.Change, error) {
 		var gone []*Item
 		for _, c := range lost {

@@ -15,6 +15,7 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
+	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/internal/wiring"
 )
 
@@ -503,13 +504,22 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		if m := v.made; m != nil {
 			item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
 			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-				Files: m.Files, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message,
+				Files: m.Files, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: entryOf(s.want),
 			}}
 		}
 	case decide.Tag:
 		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d}
 	}
 	return item
+}
+
+// entryOf is what the record says of a variant itself.
+func entryOf(w *decide.Want) record.Entry {
+	e := record.Entry{Set: w.Set, For: w.MadeFor, DeletionPolicy: string(w.DeletionPolicy())}
+	if pv := w.Variant(); pv != nil {
+		e.Labels = pv.Spec.Labels
+	}
+	return e
 }
 
 // remove plans what becomes of this manager's packages whose variant has gone,

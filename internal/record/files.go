@@ -26,6 +26,9 @@ const (
 // read nor written.
 var ErrNewer = errors.New("the record was written by a newer version of variform")
 
+// ErrDamaged says that a record does not read as it was written.
+var ErrDamaged = errors.New("the record is damaged")
+
 // ErrNone says that files are no record at all.
 var ErrNone = errors.New("it holds no record")
 
@@ -70,9 +73,17 @@ func (e Entry) line() string {
 }
 
 // Decode reads what Files gave. It takes nothing that it would write in other
-// bytes: an error names file, line and field. ErrNewer and ErrNone are told
-// apart.
+// bytes: an error names file, line and field, and is one of ErrNone, ErrNewer and
+// ErrDamaged.
 func Decode(files map[string][]byte) (*Record, error) {
+	r, err := decode(files)
+	if err != nil && !errors.Is(err, ErrNone) && !errors.Is(err, ErrNewer) {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return r, err
+}
+
+func decode(files map[string][]byte) (*Record, error) {
 	head, ok := files[headFile]
 	if !ok {
 		return nil, fmt.Errorf("%w: there is no %s", ErrNone, headFile)

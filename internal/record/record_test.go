@@ -241,7 +241,10 @@ func TestDecodeRefuses(t *testing.T) {
 			f := files()
 			tt.damage(f)
 			_, err := Decode(f)
-			if err == nil || !strings.Contains(err.Error(), tt.want) || tt.is != nil && !errors.Is(err, tt.is) {
+			if tt.is == nil {
+				tt.is = ErrDamaged
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !errors.Is(err, tt.is) {
 				t.Error(err)
 			}
 		})

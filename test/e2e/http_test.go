@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/record"
 )
 
 func TestPushOverHTTP(t *testing.T) {
@@ -144,6 +145,11 @@ func TestServerDiesInMidPush(t *testing.T) {
 	w.mustApply()
 	whole, size := w.refs(), w.srv.Bytes(gittest.Push)
 	reset := func() {
+		for ref := range w.repos["c1"].AllRefs(t) {
+			if record.IsRef(ref) {
+				w.repos["c1"].Git(t, "update-ref", "-d", ref)
+			}
+		}
 		for ref := range w.refs() {
 			if name, ok := strings.CutPrefix(ref, "c1 "); ok && start[ref] == "" {
 				w.repos["c1"].Git(t, "update-ref", "-d", name)

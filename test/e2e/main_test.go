@@ -53,7 +53,7 @@ func scriptRefs(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: refs REPO FILE")
 	}
-	ts.Check(ts.Exec("git", "--git-dir", repoDir(ts, args[0]), "for-each-ref", "--format=%(refname) %(objectname)"))
+	ts.Check(ts.Exec("git", "--git-dir", repoDir(ts, args[0]), "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags"))
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(ts.ReadFile("stdout")), 0o644))
 }
 

@@ -168,5 +168,5 @@ func (w *world) refs(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 || w.repos[args[0]] == nil {
 		ts.Fatalf("usage: refs REPO")
 	}
-	ts.Check(ts.Exec("git", "--git-dir", w.repos[args[0]].Dir, "for-each-ref", "--format=%(refname)"))
+	ts.Check(ts.Exec("git", "--git-dir", w.repos[args[0]].Dir, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"))
 }

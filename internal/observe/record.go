@@ -1,0 +1,137 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/record"
+)
+
+// RecordOf says whose record a run keeps in a repository, and where. Of several
+// Repositories that show it the first that says so decides.
+func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf {
+	of := gitrepo.RecordOf{Manager: string(r.cfg.Manager)}
+	for _, repo := range r.Showing(git) {
+		if at := repo.Annotations[record.Annotation]; at != "" {
+			of.Ref = at
+			break
+		}
+	}
+	return of
+}
+
+// Showing are the Repositories that show a Git repository, by namespace and name.
+func (r *Reader) Showing(git Repository) (out []*Repo) {
+	for _, repo := range r.sorted {
+		if repo.Git == git && git != nil {
+			out = append(out, repo)
+		}
+	}
+	return out
+}
+
+// GitRepositories are the first Repositories of each Git repository that could be
+// read, by namespace and name.
+func (r *Reader) GitRepositories() (out []*Repo) {
+	for _, repo := range r.sorted {
+		if repo.Git != nil && repo.Err == nil && r.Showing(repo.Git)[0] == repo {
+			out = append(out, repo)
+		}
+	}
+	return out
+}
+
+// Unproved says why an entry of a record is not believed (record.Entry.Proved);
+// "" where it is, and its tree can be read.
+func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) string {
+	at, behind, found := r.revisionOf(repo, e)
+	if !found {
+		return "no such revision is there"
+	}
+	there, err := repo.TreeAt(ctx, at, e.Path)
+	if err != nil {
+		return fmt.Sprintf("what stands there cannot be read: %v", err)
+	}
+	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(decide.ParseHash(e.Commit)))
+	switch {
+	case errors.Is(err, gitrepo.ErrMissingObject):
+		return "the repository has its commit no more"
+	case err != nil:
+		return fmt.Sprintf("its commit cannot be read: %v", err)
+	case commits[0].Trailers.Hydrated != e.Hydrated:
+		return "its commit names another tree"
+	case !e.Proved(commits[0].Trailers.Hydrated, behind(e.Commit), there.String()):
+		return "what stands there is not of its commit"
+	}
+	return unreadTree(ctx, repo, e.Hydrated)
+}
+
+// unreadTree says why a tree cannot be read, "" where it can.
+func unreadTree(ctx context.Context, repo *Repo, tree string) string {
+	switch ok, err := repo.Git.FetchRecorded(ctx, repo.record, gitrepo.Hash(decide.ParseHash(tree))); {
+	case err != nil:
+		return fmt.Sprintf("its tree cannot be read: %v", err)
+	case !ok:
+		return "the repository has its tree no more"
+	}
+	return ""
+}
+
+// revisionOf finds what an entry is about: the commit, and whether another is the
+// machine's below it.
+func (r *Reader) revisionOf(repo *Repo, e record.Entry) (at decide.Hash, behind func(string) bool, found bool) {
+	for _, shown := range r.Showing(repo.Git) {
+		p := shown.Packages[e.Path]
+		if p == nil {
+			continue
+		}
+		for _, h := range p.Heads() {
+			ofMachine := func(commit string) bool {
+				return h.Ref.Commit.String() == commit || h.Machine != nil && h.Machine.Commit.String() == commit
+			}
+			switch {
+			case e.Place == record.Open && h.Phase.Open() && h.Workspace == e.Workspace, e.Place == record.Past && h.Number == e.Revision && h.Number > 0:
+				return h.Ref.Commit, ofMachine, true
+			case e.Place == record.Main && h == p.Latest && !shown.Head.IsZero():
+				return shown.Head, ofMachine, true
+			}
+		}
+		for _, t := range p.Tags {
+			if e.Place == record.Past && t.Number == e.Revision {
+				return t.Ref.Commit, func(commit string) bool { return commit == t.Ref.Commit.String() }, true
+			}
+		}
+	}
+	return at, nil, false
+}
+
+// Rebuilt fills the entry of a revision from what its commits say, and says what
+// is lacking for that, "" for nothing.
+func (r *Reader) Rebuilt(ctx context.Context, repo *Repo, h *decide.Revision, e *record.Entry) string {
+	if h.Machine == nil || h.Machine.Hydrated.IsZero() {
+		return "no commit says what the machine made"
+	}
+	commit := h.Machine.Commit
+	if e.Place != record.Open {
+		commit = h.Ref.Commit
+	}
+	tree, err := repo.TreeAt(ctx, commit, e.Path)
+	if err != nil || tree.IsZero() {
+		return fmt.Sprintf("the package at its commit cannot be read: %v", err)
+	}
+	e.Commit, e.Tree, e.Hydrated = commit.String(), tree.String(), h.Machine.Hydrated.String()
+	if d := h.Inputs.Digest; d != "" {
+		e.Inputs = "sha256:" + d
+	}
+	p, err := repo.Hydrated(ctx, e.Path, h)
+	if err != nil {
+		return fmt.Sprintf("what the machine made cannot be read: %v", err)
+	}
+	if p == nil {
+		return "the repository has what the machine made no more"
+	}
+	return ""
+}

@@ -1,0 +1,102 @@
+package publish
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/record"
+)
+
+// RecordOf says where a repository's record stands, and who writes it; nil keeps
+// none.
+func RecordOf(read *observe.Reader, git observe.Repository) *gitrepo.RecordOf {
+	if read == nil {
+		return nil
+	}
+	of := read.RecordOf(git)
+	of.Author = machine(time.Time{})
+	return &of
+}
+
+// workspaceOf is the workspace of an open revision's branch.
+func workspaceOf(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
+
+// edits are what the record is to say of a change. What the machine made is known
+// where the commit names it.
+func (c *Change) edits(ctx context.Context) []record.Edit {
+	path := c.Package.Path
+	switch d := c.Decision.(type) {
+	case decide.Draft:
+		if c.entry.Hydrated == "" {
+			return []record.Edit{record.Drop{Path: path, Workspace: workspaceOf(d.Ref)}}
+		}
+		e := c.entry
+		e.Path, e.Place, e.Workspace = path, record.Open, workspaceOf(d.Ref)
+		return []record.Edit{record.Put{Entry: e}}
+	case decide.Tag:
+		tree, err := c.Repo.TreeAt(ctx, d.Draft.Ref.Commit, path)
+		if err != nil {
+			return nil // the next update says what cannot be read
+		}
+		return []record.Edit{published(path, d.Draft, c.Package.Next(), d.Draft.Ref.Commit.String(), tree)}
+	case decide.Discard:
+		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
+	case decide.Release:
+		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
+	case decide.Trim:
+		return []record.Edit{trimmed(path, d.Tags)}
+	default:
+		return nil
+	}
+}
+
+// published says that a Draft became revision n, by a commit at which the package
+// is tree.
+func published(path string, draft *decide.Revision, n int, commit string, tree decide.Hash) record.Edit {
+	e := record.Entry{Path: path, Workspace: draft.Workspace, Revision: n, Commit: commit, Tree: tree.String(), Owner: draft.Owner}
+	if m := draft.Machine; m != nil && !m.Hydrated.IsZero() {
+		e.Hydrated, e.Inputs = m.Hydrated.String(), digest(m.Inputs)
+	}
+	return record.Publish{Entry: e}
+}
+
+// digest is what a record has of a trailer.
+func digest(inputs string) string {
+	if d := decide.ParseInputs(inputs).Digest; d != "" {
+		return "sha256:" + d
+	}
+	return ""
+}
+
+func trimmed(path string, tags []decide.Published) record.Edit {
+	e := record.Trim{Path: path}
+	for _, t := range tags {
+		e.Revisions = append(e.Revisions, t.Number)
+	}
+	slices.Sort(e.Revisions)
+	return e
+}
+
+// made notes what a commit holds: tree, and what the machine made, where the
+// commit itself says that it did.
+func (c *Change) made(b *gitrepo.Batch, tree gitrepo.Hash, commit *gitrepo.Commit) error {
+	hydrated := tree
+	if c.Commit.Hydrated != nil {
+		var err error
+		if hydrated, err = b.PackageTree(c.Commit.Hydrated); err != nil {
+			return err
+		}
+	}
+	c.entry = c.Commit.Entry
+	c.entry.Commit, c.entry.Tree = commit.Hash.String(), tree.String()
+	c.entry.Inputs, c.entry.Owner = digest(commit.Trailers.Inputs), commit.Trailers.Variant
+	if c.entry.Hydrated = ""; commit.Trailers.Hydrated == hydrated.String() {
+		c.entry.Hydrated = hydrated.String()
+	}
+	return nil
+}

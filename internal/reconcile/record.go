@@ -1,0 +1,123 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/publish"
+	"github.com/variform/variform/internal/record"
+)
+
+// Recorded is an entry of a repository's record (docs/design/record.md). Finding
+// says why it is not believed, or, where a record is made anew, what keeps it out.
+type Recorded struct {
+	Repository string `json:"repository"`
+	record.Entry
+	Finding string `json:"finding,omitempty"`
+}
+
+// Records reads this manager's records, by repository and package. With check,
+// each entry is held against what stands there. Problems are what could not be
+// read.
+func (e *Engine) Records(ctx context.Context, check bool) (out []*Recorded, problems []error) {
+	return e.eachRecord(ctx, func(repo *observe.Repo) ([]*Recorded, error) {
+		rec, err := repo.Git.Record(ctx, e.read.RecordOf(repo.Git))
+		if err != nil || rec == nil {
+			return nil, err
+		}
+		var list []*Recorded
+		for _, entry := range rec.Entries() {
+			r := &Recorded{Repository: repo.Name, Entry: entry}
+			if check {
+				r.Finding = e.read.Unproved(ctx, repo, entry)
+			}
+			list = append(list, r)
+		}
+		return list, nil
+	})
+}
+
+// RebuildRecords makes this manager's records anew from what its commits say. The
+// entries that could not be made have a Finding.
+func (e *Engine) RebuildRecords(ctx context.Context) (out []*Recorded, problems []error) {
+	return e.eachRecord(ctx, func(repo *observe.Repo) ([]*Recorded, error) { return e.rebuild(ctx, repo) })
+}
+
+// eachRecord calls f for each Git repository, not for each Repository that shows it.
+func (e *Engine) eachRecord(ctx context.Context, f func(*observe.Repo) ([]*Recorded, error)) (out []*Recorded, problems []error) {
+	problems = e.read.ReadOpen(ctx).Problems
+	type result struct {
+		list []*Recorded
+		err  error
+	}
+	repos := e.read.GitRepositories()
+	results, err := observe.Parallel(ctx, e.ioLimit(), repos, func(_ context.Context, repo *observe.Repo) result {
+		list, err := f(repo)
+		return result{list, err}
+	})
+	if err != nil {
+		return nil, append(problems, err)
+	}
+	for i, r := range results {
+		if r.err != nil {
+			problems = append(problems, &observe.RepositoryError{Namespace: repos[i].Namespace, Name: repos[i].Name, Err: r.err})
+		}
+		out = append(out, r.list...)
+	}
+	slices.SortStableFunc(out, func(a, b *Recorded) int {
+		return cmp.Or(cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Path, b.Path))
+	})
+	return out, problems
+}
+
+func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recorded, err error) {
+	var edits []record.Edit
+	for _, shown := range e.read.Showing(repo.Git) {
+		for _, path := range shown.Paths() {
+			p := shown.Package(path)
+			if !slices.ContainsFunc(p.Revisions, func(h *decide.Revision) bool { return e.manager.Signed(h.Owner, shown.Namespace) }) {
+				continue
+			}
+			for _, h := range p.Revisions {
+				for _, entry := range entriesOf(path, h) {
+					r := &Recorded{Repository: repo.Name, Entry: entry}
+					if r.Finding = e.read.Rebuilt(ctx, shown, h, &r.Entry); r.Finding == "" {
+						edits = append(edits, record.Put{Entry: r.Entry})
+					}
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	list = slices.CompactFunc(list, func(a, b *Recorded) bool { return a.Name() == b.Name() })
+	of := publish.RecordOf(e.read, repo.Git)
+	of.Anew = true
+	b := repo.Git.NewBatch()
+	if err := b.Recorded(edits); err != nil || len(edits) == 0 {
+		return list, err
+	}
+	if _, err := b.Push(ctx, gitrepo.PushOptions{Record: of}); err != nil {
+		return nil, fmt.Errorf("writing the record: %w", err)
+	}
+	return list, nil
+}
+
+// entriesOf are the entries that a revision is to have.
+func entriesOf(path string, h *decide.Revision) []record.Entry {
+	e := record.Entry{Path: path, Place: record.Open, Workspace: h.Workspace, Revision: h.Number, Owner: h.Owner}
+	if h.Phase.Open() {
+		return []record.Entry{e}
+	}
+	past := e
+	e.Place, past.Place = record.Main, record.Past
+	if h.Phase == lifecycle.DeletionProposed {
+		return []record.Entry{past}
+	}
+	return []record.Entry{e, past}
+}
