@@ -1,6 +1,11 @@
 package variantgen
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Target is one entry of the list that a target's criteria give.
 type Target struct {
@@ -27,7 +32,7 @@ func (e *Expander) Targets(env *Env) ([]Target, []Warning) {
 		before := len(out)
 		out = e.unroll(env, i, out)
 		if len(out) == before && !e.targets[i].broken && len(out) <= MaxTargets {
-			warnings = append(warnings, Warning{Origin: e.origin(i), Message: e.emptySelection(i), Empty: true})
+			warnings = append(warnings, Warning{Origin: e.origin(i), Message: e.emptySelection(env, i), Empty: true})
 		}
 	}
 	return out, warnings
@@ -91,14 +96,15 @@ func (m labelMap) Has(key string) bool              { _, ok := m[key]; return ok
 func (m labelMap) Get(key string) string            { return m[key] }
 func (m labelMap) Lookup(key string) (string, bool) { v, ok := m[key]; return v, ok }
 
-func (e *Expander) emptySelection(i int) string {
+func (e *Expander) emptySelection(env *Env, i int) string {
 	t := &e.targets[i]
 	switch {
 	case t.spec.RepositorySelector != nil:
-		return fmt.Sprintf("repositorySelector matches no Repository in namespace %q", e.namespace)
+		return fmt.Sprintf("repositorySelector matches no Repository in namespace %q; %s", e.namespace, labelsOf(env.repositories(e.namespace)))
 	case t.spec.ObjectSelector != nil:
 		s := t.spec.ObjectSelector
-		return fmt.Sprintf("objectSelector matches no %s of %s in namespace %q", s.Kind, s.APIVersion, e.namespace)
+		there := labelsOf(env.objects[objectKey{s.APIVersion, s.Kind, e.namespace}])
+		return fmt.Sprintf("objectSelector matches no %s of %s in namespace %q; %s", s.Kind, s.APIVersion, e.namespace, there)
 	}
 	return "repositories is empty"
 }
@@ -121,4 +127,28 @@ func (e *Expander) describe(t *Target) Origin {
 		o.Description += fmt.Sprintf("%s (%s %s, package %s)", kind, t.object.Kind, t.object.Name, t.PackageDefault)
 	}
 	return o
+}
+
+// shownLabels is how many labels a warning lists.
+const shownLabels = 12
+
+// labelsOf says which labels there are to select by, in order.
+func labelsOf(candidates []*object) string {
+	if len(candidates) == 0 {
+		return "there is none there"
+	}
+	set := map[string]bool{}
+	for _, o := range candidates {
+		for k, v := range o.Labels {
+			set[k+"="+v] = true
+		}
+	}
+	if len(set) == 0 {
+		return fmt.Sprintf("the %d there have no labels", len(candidates))
+	}
+	labels := slices.Sorted(maps.Keys(set))
+	if more := len(labels) - shownLabels; more > 0 {
+		labels = append(labels[:shownLabels], fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("the %d there have the labels %s", len(candidates), strings.Join(labels, ", "))
 }

@@ -111,8 +111,8 @@ func TestExpand(t *testing.T) {
 			targets: "  - repositorySelector: {matchLabels: {env: none}}\n  - objectSelector: {apiVersion: v1, kind: Pod}\n  - repositories: [{name: r1}]\n",
 			want:    []string{"s-r1-foo r1/foo"},
 			warnings: []string{
-				`PackageVariantSet default/s: spec.targets[0]: repositorySelector matches no Repository in namespace "default"`,
-				`PackageVariantSet default/s: spec.targets[1]: objectSelector matches no Pod of v1 in namespace "default"`,
+				`PackageVariantSet default/s: spec.targets[0]: repositorySelector matches no Repository in namespace "default"; the 3 there have the labels env=dev, env=prod, org=hr, region=useast1`,
+				`PackageVariantSet default/s: spec.targets[1]: objectSelector matches no Pod of v1 in namespace "default"; there is none there`,
 			},
 		},
 		"repository is the downstream's, target the selected": {

@@ -40,9 +40,17 @@ func (m *maker) hydrate(ctx context.Context, o origin, draft *kptfilev1.KptFile)
 		Labels: labels, Annotations: annotations, Deployment: m.Job.Repo.Deployment,
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("upstream %s: %w", m.named(o), err)
 	}
 	return m.mutate(ctx, p)
+}
+
+// named is what messages call an origin.
+func (m *maker) named(o origin) string {
+	if o.pkg != m.Upstream.Package && o.lock != nil && o.lock.Git != nil {
+		return o.lock.Git.Directory + "@" + o.lock.Git.Ref
+	}
+	return m.Upstream.String()
 }
 
 // asCreated is what a variant wants of labels, as they were when the Draft was

@@ -91,6 +91,14 @@ func (a *app) addDependencies(c *cobra.Command) {
 	c.Flags().BoolVar(&a.fleet.dependencies, "dependencies", true, "act on what packages need as well; =false leaves dependencies and locks alone")
 }
 
+// passedOver says which folders were not looked into.
+func passedOver(packages []string) string {
+	if len(packages) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s: not looked into, as a folder with a Kptfile below is a package of its own)", folded(packages))
+}
+
 // allowedImages are the patterns of images that may run: ours and kpt's, and what
 // the user adds.
 func (f *fleetFlags) allowedImages() []string {
@@ -147,7 +155,7 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 		for _, p := range fleet.Problems { // which may be why
 			a.fail("error: %v", p)
 		}
-		return nil, fmt.Errorf("%s holds no Repository, PackageVariantSet or PackageVariant: give the management directory with --fleet", fleet.Location)
+		return nil, fmt.Errorf("%s holds no Repository, PackageVariantSet or PackageVariant: give the management directory with --fleet%s", fleet.Location, passedOver(fleet.Packages))
 	}
 	cfg, err := a.config(fleet, store)
 	if err != nil {

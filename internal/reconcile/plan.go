@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -35,7 +36,8 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		err = e.invoke(selected)
 	}
 	if err != nil {
-		return nil, err
+		// A name that means nothing may be that of something that could not be read.
+		return nil, errors.Join(append([]error{err}, s.Failures()...)...)
 	}
 	r := &run{Engine: e, snapshot: s, subjects: map[*decide.Want]*subject{}}
 	e.wirer.Content = r.content

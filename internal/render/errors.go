@@ -32,14 +32,19 @@ func (e *UnavailableError) Error() string {
 type PipelineError struct {
 	Package string // directory of the package, "" for the root
 	Field   string // e.g. pipeline.mutators[0].configPath, "" where unknown
+	Line    int    // in the Kptfile, 0 where unknown
 	Err     error
 }
 
 func (e *PipelineError) Error() string {
-	if e.Field == "" {
-		return fmt.Sprintf("Kptfile of %s: %v", dirName(e.Package), e.Err)
+	where := "Kptfile of " + dirName(e.Package)
+	if e.Line > 0 {
+		where += fmt.Sprintf(", line %d", e.Line)
 	}
-	return fmt.Sprintf("Kptfile of %s: %s: %v", dirName(e.Package), e.Field, e.Err)
+	if e.Field != "" {
+		where += ": " + e.Field
+	}
+	return fmt.Sprintf("%s: %v", where, e.Err)
 }
 
 func (e *PipelineError) Unwrap() error { return e.Err }

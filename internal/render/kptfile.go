@@ -1,10 +1,10 @@
 package render
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -71,8 +71,8 @@ func readPipeline(p *krm.Package, dir, registry string) ([]Function, []error) {
 	}
 	var doc pipelineDoc
 	if n := kf.Node().Field("pipeline"); n != nil && !n.Value.IsNilOrEmpty() {
-		if err := strictDecode(n.Value, &doc); err != nil {
-			return nil, []error{&PipelineError{Package: dir, Field: "pipeline", Err: err}}
+		if errs := readStrictly(kf, dir, n.Value.YNode(), &doc); len(errs) > 0 {
+			return nil, errs
 		}
 	}
 	var fns []Function
@@ -104,14 +104,23 @@ func kptfile(p *krm.Package, dir string) (*krm.Resource, error) {
 	return kf, nil
 }
 
-func strictDecode(n *yaml.RNode, into any) error {
-	s, err := n.String()
-	if err != nil {
-		return err
+// readStrictly decodes a Kptfile's pipeline; a field that nobody reads is a mistake.
+func readStrictly(kf *krm.Resource, dir string, n *yaml.Node, doc *pipelineDoc) []error {
+	var errs []error
+	for _, e := range checkFields(n, reflect.TypeFor[pipelineDoc](), "pipeline") {
+		line := 0
+		if e.line > 0 {
+			line = e.line + kf.Line() - kf.Node().YNode().Line
+		}
+		errs = append(errs, &PipelineError{Package: dir, Field: e.field, Line: line, Err: errors.New(e.why)})
 	}
-	d := yaml.NewDecoder(bytes.NewBufferString(s))
-	d.KnownFields(true)
-	return d.Decode(into)
+	if len(errs) > 0 {
+		return errs
+	}
+	if err := n.Decode(doc); err != nil {
+		return []error{&PipelineError{Package: dir, Field: "pipeline", Err: err}}
+	}
+	return nil
 }
 
 func (d functionDoc) function(p *krm.Package, dir, sort string, i int, registry string) (Function, []error) {

@@ -56,6 +56,7 @@ func (l *lister) walk(ctx context.Context, dir string, depth int) error {
 		return nil
 	}
 	if dir != "." && isPackage(entries) {
+		l.c.fleet.Packages = append(l.c.fleet.Packages, dir)
 		return nil // a package of its own, rendered and read as one
 	}
 	defer l.ignore(dir, entries)()

@@ -89,6 +89,10 @@ type Fleet struct {
 	// Objects are all other KRM objects: to be targeted or injected.
 	Objects []*Object
 
+	// Packages are the folders that were passed over, as they are packages of their
+	// own, in order.
+	Packages []string
+
 	// Problems are the faults that kept something from being read.
 	Problems api.Issues
 	// Warnings are forms that were tolerated and fields without effect.

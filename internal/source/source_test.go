@@ -130,9 +130,10 @@ func TestReadExampleFleet(t *testing.T) {
 
 func TestReadSelectsFiles(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		files  map[string]string
-		want   []string
+		reason   string
+		files    map[string]string
+		want     []string
+		packages []string // passed over
 	}{
 		"Extensions": {
 			reason: "*.yaml and *.yml at any depth, nothing else.",
@@ -154,7 +155,8 @@ func TestReadSelectsFiles(t *testing.T) {
 				"p/deep/b.yaml": configMap("b"),
 				"q/c.yaml":      configMap("c"),
 			},
-			want: []string{"ConfigMap default/c @ q/c.yaml:1"},
+			want:     []string{"ConfigMap default/c @ q/c.yaml:1"},
+			packages: []string{"p"},
 		},
 		"KptfileInYAMLFile": {
 			files: map[string]string{"a.yaml": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n---\n" + configMap("a")},
@@ -233,6 +235,9 @@ func TestReadSelectsFiles(t *testing.T) {
 			}
 			if len(f.Problems) > 0 {
 				t.Errorf("%s\nproblems:\n%v", tc.reason, f.Problems)
+			}
+			if diff := cmp.Diff(tc.packages, f.Packages); diff != "" {
+				t.Errorf("%s\npackages (-want +got):\n%s", tc.reason, diff)
 			}
 		})
 	}
