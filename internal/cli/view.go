@@ -180,9 +180,26 @@ func short(commit string) string {
 	return commit
 }
 
-// summary is one sentence over all items.
+// tally counts variants, and their revisions by action: one that is up to date
+// counts where nothing else is to be said of its variant.
+func tally(p *reconcile.Plan) (variants int, actions map[decide.Action]int) {
+	actions = p.Count()
+	delete(actions, decide.ActionNone)
+	busy := map[decide.Identity]bool{}
+	for _, i := range p.Items {
+		busy[i.Identity] = busy[i.Identity] || i.Action != decide.ActionNone
+	}
+	for _, b := range busy {
+		if !b {
+			actions[decide.ActionNone]++
+		}
+	}
+	return len(busy), actions
+}
+
+// summary is one sentence over all variants.
 func summary(p *reconcile.Plan, done bool) string {
-	items := p.Count()
+	variants, actions := tally(p)
 	verbs := []struct {
 		action       decide.Action
 		todo, donned string
@@ -204,7 +221,7 @@ func summary(p *reconcile.Plan, done bool) string {
 	}
 	var parts []string
 	for _, v := range verbs {
-		if n := items[v.action]; n > 0 {
+		if n := actions[v.action]; n > 0 {
 			text := v.todo
 			if done {
 				text = v.donned
@@ -215,7 +232,7 @@ func summary(p *reconcile.Plan, done bool) string {
 	if len(parts) == 0 {
 		return "no variants"
 	}
-	return count.Of(len(p.Items), "variant") + ": " + strings.Join(parts, ", ")
+	return count.Of(variants, "variant") + ": " + strings.Join(parts, ", ")
 }
 
 // printDetails lists warnings, conflicts and whole errors on stderr.

@@ -128,8 +128,9 @@ func Unmet(k *kptfilev1.KptFile) []decide.Gate {
 }
 
 // Orphans lists the packages of this manager's that nothing wants, sorted by
-// Repository and path, with what their Kptfiles say.
-func (r *Reader) Orphans(ctx context.Context, s *Snapshot) []*decide.Orphan {
+// Repository and path, with what their Kptfiles say; upstreams are those that stay
+// for what is made of them ([Reader.UpstreamPlaces]).
+func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.Place]bool) []*decide.Orphan {
 	want, seen := map[decide.Identity]bool{}, map[decide.Place]bool{}
 	for _, w := range s.Wants {
 		want[w.Identity] = true
@@ -137,7 +138,6 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot) []*decide.Orphan {
 			seen[at] = true
 		}
 	}
-	upstreams := r.UpstreamPlaces(s.Wants)
 	var out, gone []*decide.Orphan
 	set := fetchSet{} // their Kptfiles have the last word: brought in one request a repository
 	for _, repo := range r.sorted {

@@ -529,7 +529,7 @@ func entryOf(w *decide.Want) record.Entry {
 func (r *run) remove(ctx context.Context, plan *Plan, trims []trimmed) {
 	upstreams := r.read.UpstreamPlaces(r.snapshot.Wants)
 	trims = slices.DeleteFunc(trims, func(t trimmed) bool { return upstreams[t.repo.Place(t.pkg.Path)] })
-	orphans := r.read.Orphans(ctx, r.snapshot)
+	orphans := r.read.Orphans(ctx, r.snapshot, upstreams)
 	if len(orphans)+len(trims) == 0 {
 		return
 	}

@@ -70,10 +70,10 @@ func TestSlowServersEnd(t *testing.T) {
 			<-over
 		}, noProgress},
 		"trickles": {nil, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
-			trickle(w, over, 1)
+			trickle(w, over, 1, 0)
 		}, noProgress},
 		"never ends": {func(b *Budget) { b.Silence, b.Request = time.Minute, 100*time.Millisecond }, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
-			trickle(w, over, 5000)
+			trickle(w, over, 5000, 0)
 		}, noEnd},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -101,11 +101,12 @@ func TestSlowServersEnd(t *testing.T) {
 	}
 }
 
-// trickle writes so many bytes every few milliseconds.
-func trickle(w io.Writer, over <-chan struct{}, n int) {
+// trickle writes so many bytes every few milliseconds, a number of times; 0 goes
+// on until it is over.
+func trickle(w io.Writer, over <-chan struct{}, n, times int) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for i := 0; times == 0 || i < times; i++ {
 		select {
 		case <-over:
 			return
@@ -123,12 +124,8 @@ func trickle(w io.Writer, over <-chan struct{}, n int) {
 // A server that goes on is let go on, however long it takes, and a reader that
 // takes its time is not the server's fault.
 func TestSteadyServersGoOn(t *testing.T) {
-	url, _ := stub(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
-		for range 40 { // four times the silence that is borne
-			time.Sleep(5 * time.Millisecond)
-			_, _ = io.WriteString(w, strings.Repeat("x", SlowBytes))
-			_ = http.NewResponseController(w).Flush()
-		}
+	url, _ := stub(t, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
+		trickle(w, over, SlowBytes, 40) // for at least twice the silence that is borne
 	})
 	b := short()
 	b.Silence = 100 * time.Millisecond
