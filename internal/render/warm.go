@@ -1,12 +1,10 @@
 package render
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"sync"
 	"time"
@@ -156,18 +154,14 @@ func (i *image) takeAll() []*container {
 	return all
 }
 
-// container is one in which a helper serves calls, one at a time. Its end of
-// input ends it, so that none outlives this process.
+// container is one in which a helper serves calls, one at a time.
 type container struct {
-	engine engine
-	name   string
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stdout *bufio.Reader
-	stderr *limited
-	timer  *time.Timer // while it waits
-	served int         // calls
-	killed sync.Once
+	*serving // the engine's client
+	engine   engine
+	name     string
+	timer    *time.Timer // while it waits
+	served   int         // calls
+	killed   sync.Once
 }
 
 // errNoHelper says that the helper does not run in an image: the function
@@ -180,26 +174,17 @@ var errGone = errors.New("its container ended before it did")
 const helperPath = "/.variform/variform"
 
 func (i *image) start(ctx context.Context, config imageConfig) (*container, error) {
-	c := &container{engine: i.engine, name: containerName(), stderr: &limited{keep: maxMessages}}
+	c := &container{engine: i.engine, name: containerName()}
 	args := i.engine.runArgs(c.name, i.ref, i.limits)
 	args = append(args, "--mount", "type=bind,src="+i.helper+",dst="+helperPath+",readonly", "--entrypoint", helperPath, config.ID, HelperCommand)
-	c.cmd = exec.Command(i.engine.file, append(args, config.command()...)...)
-	c.cmd.Dir, c.cmd.Env, c.cmd.Stderr = i.engine.dir, i.engine.env, c.stderr
-	stdin, err := c.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	stdout, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.stdin, c.stdout = stdin, bufio.NewReader(stdout)
-	if err := c.cmd.Start(); err != nil {
+	cmd := exec.Command(i.engine.file, append(args, config.command()...)...)
+	cmd.Dir, cmd.Env = i.engine.dir, i.engine.env
+	var err error
+	if c.serving, err = startServing(cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", i.engine.name, err)
 	}
 	defer context.AfterFunc(ctx, c.stop)()
-	kind, _, err := readFrame(c.stdout, maxFrame)
-	if err == nil && kind == frameReady {
+	if c.ready() == nil {
 		return c, nil
 	}
 	c.kill()
@@ -211,24 +196,10 @@ func (i *image) start(ctx context.Context, config imageConfig) (*container, erro
 
 // call runs the function once more. clean says that the container is as it was.
 func (c *container) call(ctx context.Context, input []byte) (out processOutput, clean bool, err error) {
-	halt := context.AfterFunc(ctx, c.stop)
-	sent := make(chan error, 1)
-	go func() { sent <- sendCall(c.stdin, input) }()
-	out, clean, err = readAnswer(c.stdout)
-	switch {
-	case !halt() || ctx.Err() != nil:
-		return out, false, stopped(ctx)
-	case errors.Is(err, errTooMuch):
-		return out, false, err
-	case err != nil:
+	out, clean, broken, err := c.serving.call(ctx, input, c.stop)
+	if broken != nil {
 		c.kill()
-		return out, false, fmt.Errorf("%w (%s): perhaps it was out of memory", errGone, said(c.stderr.String(), err))
-	}
-	if err := <-sent; err != nil {
-		clean = false // what it did without all of the input counts
-	}
-	if out.exit != 0 {
-		err = exitError(out.exit)
+		return out, false, fmt.Errorf("%w (%s): perhaps it was out of memory", errGone, said(c.stderr.String(), broken))
 	}
 	return out, clean, err
 }
@@ -243,8 +214,7 @@ func (c *container) stop() {
 func (c *container) kill() {
 	c.killed.Do(func() {
 		c.stop()
-		_ = c.stdin.Close()
-		_ = c.cmd.Wait()
+		c.wait()
 		c.engine.remove(c.name) // where the client had not yet made it before, and then did
 	})
 }
@@ -254,10 +224,9 @@ const endTime = 5 * time.Second
 
 // end lets a waiting container end and waits for it.
 func (c *container) end() {
-	_ = c.stdin.Close()
 	hung := time.AfterFunc(endTime, c.stop)
 	defer hung.Stop()
-	_ = c.cmd.Wait()
+	c.wait()
 }
 
 func containerName() string { return "variform-" + rand.Text() }

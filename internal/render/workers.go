@@ -1,12 +1,10 @@
 package render
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -90,29 +88,17 @@ func (w *workers) close() {
 }
 
 // workerProcess is one worker.
-type workerProcess struct {
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stdout *bufio.Reader
-	stderr *limited
-}
+type workerProcess struct{ *serving }
 
 func startWorker(program, function string) (*workerProcess, error) {
-	p := &workerProcess{cmd: exec.Command(program, WorkerCommand, function), stderr: &limited{keep: maxMessages}}
-	p.cmd.Env, p.cmd.Stderr = []string{"GOTRACEBACK=none"}, p.stderr
-	stdin, err := p.cmd.StdinPipe()
+	cmd := exec.Command(program, WorkerCommand, function)
+	cmd.Env = []string{"GOTRACEBACK=none"}
+	s, err := startServing(cmd)
 	if err != nil {
-		return nil, err
-	}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.stdin, p.stdout = stdin, bufio.NewReader(stdout)
-	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("starting a process for %s: %w", function, err)
 	}
-	if kind, _, err := readFrame(p.stdout, maxFrame); err != nil || kind != frameReady {
+	p := &workerProcess{s}
+	if err := p.ready(); err != nil {
 		p.kill()
 		return nil, fmt.Errorf("the process for %s did not start: %s", function, said(p.stderr.String(), err))
 	}
@@ -121,27 +107,15 @@ func startWorker(program, function string) (*workerProcess, error) {
 
 // call runs the function once more. clean says that another call may follow.
 func (p *workerProcess) call(ctx context.Context, input []byte) (out processOutput, clean bool, err error) {
-	halt := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
-	sent := make(chan error, 1)
-	go func() { sent <- sendCall(p.stdin, input) }()
-	out, clean, err = readAnswer(p.stdout)
-	switch {
-	case !halt() || ctx.Err() != nil:
-		return out, false, stopped(ctx)
-	case errors.Is(err, errTooMuch):
-		return out, false, err
-	case err != nil:
+	out, clean, broken, err := p.serving.call(ctx, input, p.stop)
+	if broken != nil {
 		p.kill()
-		return out, false, p.gone(err)
-	}
-	if err := <-sent; err != nil {
-		clean = false
-	}
-	if out.exit != 0 {
-		err = exitError(out.exit)
+		return out, false, p.gone(broken)
 	}
 	return out, clean, err
 }
+
+func (p *workerProcess) stop() { _ = p.cmd.Process.Kill() }
 
 // gone is why a worker ended in a call that nobody ended: the Go runtime gives
 // up where it gets no more memory, and on little else.
@@ -151,9 +125,8 @@ func (p *workerProcess) gone(err error) error {
 }
 
 func (p *workerProcess) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.stdin.Close()
-	_ = p.cmd.Wait()
+	p.stop()
+	p.wait()
 }
 
 // worked is a built-in function that a worker runs.
