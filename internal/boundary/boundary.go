@@ -8,17 +8,21 @@
 //	err := t.Add("a/b.yaml", size) // before the file is read
 //	err = boundary.Files(files)    // of all, their links included
 //
-// What YAML may hold is bounded where it is parsed (krm.Limits).
+// What one YAML file may hold is bounded where it is parsed (krm.Limits).
 package boundary
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/variform/variform/internal/krm"
 )
@@ -92,11 +96,18 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Bounds of one name.
+// Bounds of one name, and of what a package holds in all.
 const (
 	MaxDepth = 100  // folders in one another
 	MaxPath  = 4096 // bytes of a path or of a link's target
 	MaxName  = 255  // bytes of one part of a path, as file systems have it
+
+	// MaxValues bounds what the package's YAML takes once it is parsed, by
+	// krm.Values: a tree of a few megabytes can take gigabytes.
+	MaxValues = 1_000_000
+	// maxAttribute is what Git takes of a line of .gitattributes. Servers that
+	// check what they get refuse a longer one, and the whole push with it.
+	maxAttribute = 2048
 )
 
 // Path refuses a slash-separated path that is not relative, clean and a name of
@@ -152,10 +163,66 @@ func plain(s string) bool {
 	})
 }
 
-// isGit recognises .git as the file systems of other systems do.
+// isGit recognises .git and .gitmodules, which is for the root of a repository
+// with submodules, as the file systems of other systems do: their case, characters
+// that they pass over, their short names, what they cut off. Servers that check
+// what they get refuse the same ones.
 func isGit(name string) bool {
-	folded := strings.ToLower(strings.TrimRight(name, " ."))
-	return folded == ".git" || folded == "git~1"
+	seen := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(unseen, r) {
+			return -1
+		}
+		return fold(r)
+	}, name)
+	seen, _, _ = strings.Cut(seen, ":") // a stream of the file
+	switch seen = strings.TrimRight(seen, " ."); {
+	case seen == ".git", seen == "git~1", seen == ".gitmodules":
+		return true
+	}
+	return shortModules.MatchString(seen)
+}
+
+// shortModules are the short names that .gitmodules may have.
+var shortModules = regexp.MustCompile(`^(gitmod~[1-4]|gi7eb[a-z0-9]?~[1-9])$`)
+
+// unseen are the characters that some file systems pass over in names.
+const unseen = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
+
+// fold gives all cases of a letter one.
+func fold(r rune) rune {
+	least := unicode.ToLower(r)
+	for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
+		least = min(least, unicode.ToLower(o))
+	}
+	return least
+}
+
+// names finds files and folders that are one on some systems: by case, by
+// Unicode form, or by both being there.
+type names map[string]struct {
+	path   string
+	folder bool
+}
+
+func (n names) add(p string) error {
+	for at := p; at != "."; at = path.Dir(at) {
+		key, folder := strings.Map(fold, norm.NFC.String(at)), at != p
+		other, there := n[key]
+		switch {
+		case !there:
+			n[key] = struct {
+				path   string
+				folder bool
+			}{at, folder}
+		case other.path != at:
+			return unsafe(at, "and %s differ only in case or Unicode form: they are one on some systems", shown(other.path))
+		case !folder || !other.folder:
+			return unsafe(at, "is there twice, or as a file and as a folder")
+		default:
+			return nil // and so are those above
+		}
+	}
+	return nil
 }
 
 // Link refuses a symbolic link's target that leads out of the package or is not
@@ -205,13 +272,21 @@ func (t *Tally) Add(p string, size int64) error {
 func Files(files []krm.File, l Limits) error {
 	sorted := slices.Clone(files)
 	slices.SortFunc(sorted, func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) })
-	t := NewTally(l)
+	t, values := NewTally(l), 0
 	links := map[string]bool{}
 	for _, f := range sorted {
 		if err := Path(f.Path); err != nil {
 			return err
 		}
 		if err := t.Add(f.Path, int64(len(f.Data))); err != nil {
+			return err
+		}
+		if krm.IsYAML(f) {
+			if values += krm.Values(f.Data); values > MaxValues {
+				return limit("", "has up to %d values in its YAML files as far as %s, more than %d", values, shown(f.Path), MaxValues)
+			}
+		}
+		if err := attributes(f); err != nil {
 			return err
 		}
 		if f.Mode == krm.Symlink {
@@ -221,14 +296,33 @@ func Files(files []krm.File, l Limits) error {
 			}
 		}
 	}
-	if len(links) == 0 {
-		return nil
-	}
-	for _, f := range sorted {
-		for dir := path.Dir(f.Path); dir != "."; dir = path.Dir(dir) {
+	return together(sorted, links)
+}
+
+// together refuses paths that cannot stand beside each other.
+func together(files []krm.File, links map[string]bool) error {
+	all := names{}
+	for _, f := range files {
+		for dir := path.Dir(f.Path); len(links) > 0 && dir != "."; dir = path.Dir(dir) {
 			if links[dir] {
 				return unsafe(f.Path, "is below the symbolic link %s", shown(dir))
 			}
+		}
+		if err := all.add(f.Path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attributes bounds the lines of .gitattributes.
+func attributes(f krm.File) error {
+	if path.Base(f.Path) != ".gitattributes" {
+		return nil
+	}
+	for line := range bytes.Lines(f.Data) {
+		if len(line) > maxAttribute {
+			return limit(f.Path, "has a line of %d bytes, more than the %d that Git takes", len(line), maxAttribute)
 		}
 	}
 	return nil

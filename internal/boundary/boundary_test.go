@@ -32,6 +32,17 @@ func TestPath(t *testing.T) {
 		".git/config":                          ErrUnsafe,
 		"a/.GIT /hooks":                        ErrUnsafe,
 		"a/git~1/x":                            ErrUnsafe,
+		".g\u200cit/config":                    ErrUnsafe,
+		".git::$INDEX_ALLOCATION/config":       ErrUnsafe,
+		".git:x":                               ErrUnsafe,
+		".gitmodules":                          ErrUnsafe,
+		"a/.GitModules .":                      ErrUnsafe,
+		"GITMOD~1":                             ErrUnsafe,
+		"gi7eba~1":                             ErrUnsafe,
+		".gitmodules2":                         nil,
+		"gitmod~5":                             nil,
+		".gitattributes":                       nil,
+		"a:b":                                  nil,
 		strings.Repeat("d/", MaxDepth+1) + "f": ErrLimit,
 		strings.Repeat("x", MaxName+1):         ErrLimit,
 		strings.Repeat(strings.Repeat("x", 200)+"/", 30) + "f": ErrLimit,
@@ -70,10 +81,40 @@ func TestFiles(t *testing.T) {
 		"large file":         {[]krm.File{file("f", 101)}, ErrLimit, "f has 101 bytes, more than 100"},
 		"large package":      {[]krm.File{file("f", 100), file("g", 100), file("h", 1)}, ErrLimit, "more than 200 bytes"},
 		"many files":         {[]krm.File{file("a", 0), file("b", 0), file("c", 0), file("d", 0), file("e", 0)}, ErrLimit, "more than 4 files"},
+		"case":               {[]krm.File{file("a/x", 1), file("A/x", 1)}, ErrUnsafe, "a/x and A/x differ only in case"},
+		"case of a file":     {[]krm.File{file("x.yaml", 1), file("X.yaml", 1)}, ErrUnsafe, "x.yaml and X.yaml differ"},
+		"one letter":         {[]krm.File{file("\u212a", 1), file("k", 1)}, ErrUnsafe, "differ only in case"},
+		"form":               {[]krm.File{file("\u00e9", 1), file("e\u0301", 1)}, ErrUnsafe, "Unicode form"},
+		"one folder":         {[]krm.File{file("a/x", 1), file("a/y", 1), file("a/b/x", 1), file("b", 1)}, nil, ""},
+		"twice":              {[]krm.File{file("x", 1), file("x", 1)}, ErrUnsafe, "x is there twice"},
+		"file and folder":    {[]krm.File{file("a/x", 1), file("a", 1)}, ErrUnsafe, "a is there twice, or as a file and as a folder"},
+		"attributes":         {[]krm.File{{Path: ".gitattributes", Data: []byte(strings.Repeat("a\n", 40))}}, nil, ""},
 		"bad path":           {[]krm.File{file("../f", 1)}, ErrUnsafe, "../f"},
 	} {
 		err := Files(test.files, Limits{FileBytes: 100, PackageBytes: 200, Files: 4})
 		if !errors.Is(err, test.kind) || (test.kind == nil) != (err == nil) || err != nil && !strings.Contains(err.Error(), test.names) {
+			t.Errorf("%s: got %v", title, err)
+		}
+	}
+}
+
+// What servers that check objects would refuse, and what takes more memory than
+// there is, by the package's whole content.
+func TestContent(t *testing.T) {
+	list := []byte("a:\n" + strings.Repeat("- a\n", MaxValues/2))
+	long := []byte("a text\n" + strings.Repeat("a", maxAttribute) + " text\n")
+	for title, test := range map[string]struct {
+		files []krm.File
+		names string
+	}{
+		"as many values as may be": {[]krm.File{{Path: "a.yaml", Data: list}}, ""},
+		"too many in two files":    {[]krm.File{{Path: "a.yaml", Data: list}, {Path: "b.yaml", Data: list}}, "values in its YAML files as far as b.yaml, more than 1000000"},
+		"no YAML":                  {[]krm.File{{Path: "a.yaml", Data: list}, {Path: "b.txt", Data: list}}, ""},
+		"a long line":              {[]krm.File{{Path: "d/.gitattributes", Data: long}}, "d/.gitattributes has a line of 2054 bytes"},
+		"a long line of a file":    {[]krm.File{{Path: "gitattributes", Data: long}}, ""},
+	} {
+		err := Files(test.files, Limits{})
+		if test.names == "" && err != nil || test.names != "" && (!errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), test.names)) {
 			t.Errorf("%s: got %v", title, err)
 		}
 	}

@@ -84,7 +84,7 @@ func newPoint(r *krm.Resource, mode string) Point {
 		resource:      r,
 	}
 	if mode != Required && mode != Optional {
-		p.Problems = append(p.Problems, fmt.Sprintf("%s: %s/%s has invalid %q annotation value of %q",
+		p.Problems = append(p.Problems, fmt.Sprintf("%s: %s/%s has invalid %q annotation value of %.80q",
 			p.File, p.Kind, p.Name, AnnotationPoint, mode))
 	}
 	if p.Name == "" {

@@ -25,7 +25,7 @@ func corpus(tb testing.TB) []File {
 	var files []File
 	for _, dir := range []string{"packages", "conformance"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(p string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !isYAML(File{Path: filepath.ToSlash(p)}) {
+			if err != nil || d.IsDir() || !IsYAML(File{Path: filepath.ToSlash(p)}) {
 				return err
 			}
 			data, err := os.ReadFile(p)

@@ -71,8 +71,8 @@ func (p *Package) open(src *parsed) *file {
 	return f
 }
 
-// isYAML reports whether a file is read as YAML.
-func isYAML(f File) bool {
+// IsYAML reports whether a file is read as YAML.
+func IsYAML(f File) bool {
 	base := path.Base(f.Path)
 	return f.Mode != Symlink && (base == "Kptfile" || strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") ||
 		isJSON(base) && mayHoldJSON(f.Data))
@@ -81,7 +81,7 @@ func isYAML(f File) bool {
 // parseFile reads a file's documents. A file with a problem has none.
 func (p *Package) parseFile(f File) *parsed {
 	src := &parsed{File: f}
-	if !isYAML(f) {
+	if !IsYAML(f) {
 		return src
 	}
 	src.content = p.cache.parse(f.Data, p.limits)
