@@ -34,7 +34,7 @@ func EnsureNameSubstring(_ context.Context, c *function.Call) error {
 	}
 	n := 0
 	for _, r := range resources {
-		if edit(r, func(root *yaml.Node, write bool) int { return s.resource(r, root, write) }) > 0 {
+		if edit(c, r, func(root *yaml.Node, write bool) int { return s.resource(r, root, write) }) > 0 {
 			n++
 		}
 	}
@@ -48,6 +48,7 @@ type renamed struct{ group, namespace string }
 
 // namer knows what is renamed, by Kind/name.
 type namer struct {
+	c         *function.Call
 	substring string
 	after     bool
 	extra     []fieldSpec
@@ -56,7 +57,7 @@ type namer struct {
 
 func newNamer(c *function.Call) (*namer, bool) {
 	cfg := config(c)
-	s := &namer{renamed: map[string][]renamed{}}
+	s := &namer{c: c, renamed: map[string][]renamed{}}
 	mode := "prepend"
 	switch {
 	case isConfigMap(cfg):
@@ -92,6 +93,7 @@ func (s *namer) name(old string) string {
 	if strings.Contains(old, s.substring) {
 		return old
 	}
+	s.c.Spend(len(s.substring))
 	if s.after {
 		return old + s.substring
 	}

@@ -3,10 +3,12 @@ package catalogfn
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"sigs.k8s.io/kustomize/api/filters/replacement"
 	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/resid"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	k8syaml "sigs.k8s.io/yaml"
 
@@ -41,7 +43,7 @@ func ApplyReplacements(_ context.Context, c *function.Call) error {
 	for i, r := range resources {
 		nodes[i] = r.Node().Copy()
 	}
-	if err := replace(doc.Replacements, nodes); err != nil {
+	if err := replace(c, doc.Replacements, nodes); err != nil {
 		c.Results.Errorf("%v", err)
 		return nil
 	}
@@ -57,14 +59,78 @@ func ApplyReplacements(_ context.Context, c *function.Call) error {
 }
 
 // replace runs the library, which is known to panic on some empty fields.
-func replace(replacements []types.Replacement, nodes []*yaml.RNode) (err error) {
+func replace(c *function.Call, replacements []types.Replacement, nodes []*yaml.RNode) error {
 	openAPI.Lock()
 	defer openAPI.Unlock()
+	before, scalars := measure(nodes)
+	for _, r := range replacements { // one by one: the call may have to end in between
+		if delimits(r) {
+			c.Spend(len(sourceOf(r, nodes)) * scalars / delimited)
+		}
+		if err := filter(r, nodes); err != nil {
+			return err
+		}
+		c.Spend(0)
+	}
+	after, _ := measure(nodes)
+	c.Spend(max(0, after-before))
+	return nil
+}
+
+func filter(r types.Replacement, nodes []*yaml.RNode) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("replacements cannot be applied: %v", v)
 		}
 	}()
-	_, err = replacement.Filter{Replacements: replacements}.Filter(nodes)
+	_, err = replacement.Filter{Replacements: []types.Replacement{r}}.Filter(nodes)
 	return err
+}
+
+// delimited is how many scalars there are, about, for one that a replacement with
+// a delimiter finds. Only there each target is a text of its own.
+const delimited = 8
+
+func delimits(r types.Replacement) bool {
+	return slices.ContainsFunc(r.Targets, func(t *types.TargetSelector) bool {
+		return t != nil && t.Options != nil && t.Options.Delimiter != ""
+	})
+}
+
+// sourceOf is the value that a replacement copies, "" where it finds none: the
+// library says why.
+func sourceOf(r types.Replacement, nodes []*yaml.RNode) string {
+	const name = "variform-source"
+	probe, err := yaml.Parse("apiVersion: variform.dev/v1alpha1\nkind: " + name + "\nmetadata: {name: " + name + "}\n")
+	if err != nil {
+		return ""
+	}
+	r.Targets = []*types.TargetSelector{{
+		Select:     &types.Selector{ResId: resid.ResId{Name: name, Gvk: resid.Gvk{Kind: name}}},
+		FieldPaths: []string{"value"}, Options: &types.FieldOptions{Create: true},
+	}}
+	if filter(r, append(slices.Clone(nodes), probe)) != nil {
+		return ""
+	}
+	return yamltree.Text(probe.YNode(), "value")
+}
+
+// measure says how many bytes trees take, and how many scalars they have.
+func measure(nodes []*yaml.RNode) (bytes, scalars int) {
+	for _, n := range nodes {
+		bytes += size(n.YNode())
+		scalars += leaves(n.YNode())
+	}
+	return bytes, scalars
+}
+
+func leaves(n *yaml.Node) int {
+	if len(n.Content) == 0 {
+		return 1
+	}
+	total := 0
+	for _, e := range n.Content {
+		total += leaves(e)
+	}
+	return total
 }

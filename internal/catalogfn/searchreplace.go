@@ -27,7 +27,7 @@ func SearchReplace(_ context.Context, c *function.Call) error {
 		if s.file != nil && !s.file(r.Path()) {
 			continue
 		}
-		edit(r, func(root *yaml.Node, write bool) int { return s.resource(root, write) })
+		edit(c, r, func(root *yaml.Node, write bool) int { return s.resource(root, write) })
 		for _, m := range s.matches {
 			say(c, r, "info", m.path, m.message)
 		}
@@ -43,8 +43,9 @@ func SearchReplace(_ context.Context, c *function.Call) error {
 }
 
 type searcher struct {
+	c                                 *function.Call
 	value, path, putValue, putComment string
-	regex                             *regexp.Regexp
+	regex                             *pattern
 	file                              func(string) bool
 	write                             bool
 	changed                           int
@@ -57,7 +58,7 @@ func newSearcher(c *function.Call) (*searcher, bool) {
 		c.Results.Errorf("functionConfig: data is empty; give a ConfigMap with matchers (by-value, by-value-regex, by-path, by-file-path, put-value, put-comment)")
 		return nil, false
 	}
-	s := &searcher{value: data["by-value"], path: data["by-path"], putValue: data["put-value"], putComment: data["put-comment"]}
+	s := &searcher{c: c, value: data["by-value"], path: data["by-path"], putValue: data["put-value"], putComment: data["put-comment"]}
 	for _, k := range sortedKeys(data) {
 		switch k {
 		case "by-value", "by-value-regex", "by-path", "by-file-path", "put-value", "put-comment":
@@ -69,7 +70,7 @@ func newSearcher(c *function.Call) (*searcher, bool) {
 		if s.value != "" {
 			c.Results.Errorf("functionConfig: both by-value and by-value-regex are given; give one of them")
 		}
-		re, err := regexp.Compile(expr)
+		re, err := compile(c, expr)
 		if err != nil {
 			c.Results.Errorf("functionConfig: by-value-regex: %v", err)
 		}
@@ -158,6 +159,7 @@ func (s *searcher) put(root *yaml.Node) {
 }
 
 func (s *searcher) scalar(n *yaml.Node, path string) {
+	s.c.Spend(0)
 	if !s.hits(n, path) {
 		return
 	}
@@ -178,6 +180,7 @@ func (s *searcher) scalar(n *yaml.Node, path string) {
 		}
 		setImplied(&next, value)
 	}
+	s.c.Spend(len(next.Value) + len(path))
 	verb := "Mutated field value to"
 	if s.putComment == "" && s.putValue == "" {
 		verb = "Matched field value"
@@ -201,7 +204,7 @@ func asComment(s string) string {
 
 func (s *searcher) hits(n *yaml.Node, path string) bool {
 	inPath := s.path != "" && pathMatches(s.path, path)
-	value := s.value != "" && s.value == n.Value || s.regex != nil && s.regex.MatchString(n.Value)
+	value := s.value != "" && s.value == n.Value || s.regex != nil && s.regex.matches(n.Value)
 	byValue := s.value != "" || s.regex != nil
 	switch {
 	case byValue && s.path != "":
@@ -217,9 +220,9 @@ func (s *searcher) resolve(value, pattern string) (string, error) {
 	if s.regex == nil {
 		return pattern, nil
 	}
-	for i, group := range s.regex.FindStringSubmatch(value) {
+	for i, group := range s.regex.groups(value) {
 		if i > 0 {
-			pattern = strings.ReplaceAll(pattern, fmt.Sprintf("${%d}", i), group)
+			pattern = fill(s.c, pattern, fmt.Sprintf("${%d}", i), group)
 		}
 	}
 	if open := openGroup.FindString(pattern); open != "" {

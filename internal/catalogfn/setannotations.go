@@ -100,7 +100,7 @@ func SetAnnotations(_ context.Context, c *function.Call) error {
 	keys := sortedKeys(values)
 	changed := false
 	for _, r := range c.Resources() {
-		n := edit(r, func(root *yaml.Node, write bool) int { return setAnnotations(r, root, fields, keys, values, write) })
+		n := edit(c, r, func(root *yaml.Node, write bool) int { return setAnnotations(r, root, fields, keys, values, write) })
 		if n > 0 {
 			changed = true
 			say(c, r, "info", "metadata.annotations", fmt.Sprintf("set %d annotation(s): %s", n, strings.Join(keys, ", ")))

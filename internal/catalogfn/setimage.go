@@ -2,7 +2,6 @@ package catalogfn
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -41,7 +40,7 @@ func SetImage(_ context.Context, c *function.Call) error {
 	}
 	total := 0
 	for _, r := range c.Resources() {
-		total += edit(r, func(root *yaml.Node, write bool) int { return s.resource(r, root, extra, write) })
+		total += edit(c, r, func(root *yaml.Node, write bool) int { return s.resource(r, root, extra, write) })
 	}
 	c.Results.Infof("summary: updated a total of %d image(s)", total)
 	return nil
@@ -49,7 +48,7 @@ func SetImage(_ context.Context, c *function.Call) error {
 
 type imageSetter struct {
 	name, newName, newTag, digest string
-	pattern                       *regexp.Regexp
+	pattern                       *pattern
 }
 
 func newImageSetter(c *function.Call) (*imageSetter, bool) {
@@ -78,7 +77,7 @@ func newImageSetter(c *function.Call) (*imageSetter, bool) {
 	if s.newName == "" && s.newTag == "" && s.digest == "" {
 		c.Results.Errorf("functionConfig: nothing to set; give one of newName, newTag and digest")
 	}
-	re, err := regexp.Compile("^(?:" + s.name + `)(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$`)
+	re, err := compile(c, "^(?:"+s.name+`)(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$`)
 	if err != nil {
 		c.Results.Errorf("functionConfig: name %q: %v", s.name, err)
 	}
@@ -117,7 +116,7 @@ func (s *imageSetter) resource(r *krm.Resource, root *yaml.Node, extra []fieldSp
 
 // image is what an image becomes; false where it has another name.
 func (s *imageSetter) image(old string) (string, bool) {
-	if !s.pattern.MatchString(old) {
+	if !s.pattern.matches(old) {
 		return "", false
 	}
 	name, suffix := splitImage(old)
@@ -130,6 +129,7 @@ func (s *imageSetter) image(old string) (string, bool) {
 	case s.newTag != "":
 		suffix = ":" + s.newTag
 	}
+	s.pattern.c.Spend(len(name) + len(suffix))
 	return name + suffix, true
 }
 

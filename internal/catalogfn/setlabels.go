@@ -26,7 +26,7 @@ func SetLabels(_ context.Context, c *function.Call) error {
 		if isLocal(r.Node().YNode()) {
 			continue
 		}
-		total += edit(r, func(root *yaml.Node, write bool) int {
+		total += edit(c, r, func(root *yaml.Node, write bool) int {
 			s := labelSetter{labels: labels, keys: sortedKeys(labels), write: write}
 			s.resource(r, root)
 			return s.changed

@@ -45,7 +45,7 @@ func SetNamespace(_ context.Context, c *function.Call) error {
 		s.remember(r)
 	}
 	for _, r := range work {
-		edit(r, func(root *yaml.Node, write bool) int { return s.set(r, root, write) })
+		edit(c, r, func(root *yaml.Node, write bool) int { return s.set(r, root, write) })
 	}
 	s.report(c)
 	return nil

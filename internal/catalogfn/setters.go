@@ -69,8 +69,8 @@ func ApplySetters(_ context.Context, c *function.Call) error {
 	values := stringMap(cfg, "data")
 	found := false
 	for _, r := range c.Resources() {
-		a := &setterApplier{values: values, keys: sortedKeys(values)}
-		edit(r, func(root *yaml.Node, write bool) int { return a.apply(root, write) })
+		a := &setterApplier{c: c, values: values, keys: sortedKeys(values)}
+		edit(c, r, func(root *yaml.Node, write bool) int { return a.apply(root, write) })
 		for _, m := range a.matches {
 			say(c, r, "info", m.path, m.message)
 		}
@@ -88,6 +88,7 @@ func ApplySetters(_ context.Context, c *function.Call) error {
 type note struct{ path, message string }
 
 type setterApplier struct {
+	c       *function.Call
 	values  map[string]string
 	keys    []string
 	write   bool
@@ -128,15 +129,16 @@ func (a *setterApplier) scalar(n *yaml.Node, path string) {
 	}
 	value := pattern
 	for _, k := range a.keys {
-		value = strings.ReplaceAll(value, "${"+k+"}", a.values[k])
+		value = fill(a.c, value, "${"+k+"}", a.values[k])
 	}
 	for k, v := range presentValues(pattern, n.Value) {
-		value = strings.ReplaceAll(value, "${"+k+"}", v)
+		value = fill(a.c, value, "${"+k+"}", v)
 	}
 	if open := setterReference.FindAllString(value, -1); len(open) > 0 {
 		a.errors = append(a.errors, note{path, fmt.Sprintf("values for setters %v must be provided", open)})
 		return
 	}
+	a.c.Spend(len(value) + len(path))
 	a.matches = append(a.matches, note{path, fmt.Sprintf("set field value to %q", value)})
 	next := *n
 	setImplied(&next, value)
@@ -193,6 +195,7 @@ func (a *setterApplier) list(key, value *yaml.Node, path string) {
 		a.errors = append(a.errors, note{path, err.Error()})
 		return
 	}
+	a.c.Spend(len(text) + len(path))
 	a.matches = append(a.matches, note{path, fmt.Sprintf("set field value to %q", text)})
 	if sameList(value.Content, content) {
 		return
@@ -239,7 +242,7 @@ func CreateSetters(_ context.Context, c *function.Call) error {
 	}
 	found := false
 	for _, r := range c.Resources() {
-		edit(r, s.create)
+		edit(c, r, s.create)
 		for _, m := range s.matches {
 			say(c, r, "info", m.path, m.message)
 		}
@@ -251,8 +254,13 @@ func CreateSetters(_ context.Context, c *function.Call) error {
 	return nil
 }
 
+// maxSetterName is a length that no name of a setter has, but to do harm.
+const maxSetterName = 1000
+
 type setterCreator struct {
+	c        *function.Call
 	values   []string // of scalar setters, longest first
+	longest  int      // name of one
 	replacer *strings.Replacer
 	lists    map[string]string // elements → setter
 	write    bool
@@ -266,7 +274,7 @@ func newSetterCreator(c *function.Call) (*setterCreator, bool) {
 		c.Results.Errorf("functionConfig: data is empty; give a ConfigMap with setters and their values")
 		return nil, false
 	}
-	s := &setterCreator{lists: map[string]string{}}
+	s := &setterCreator{c: c, lists: map[string]string{}}
 	keys := sortedKeys(data)
 	ok := true
 	for _, k := range slices.Backward(keys) {
@@ -284,7 +292,7 @@ func newSetterCreator(c *function.Call) (*setterCreator, bool) {
 	for _, k := range keys {
 		if n, err := yaml.Parse(data[k]); err == nil && n.YNode() != nil && n.YNode().Kind == yaml.ScalarNode && data[k] != "" {
 			pairs = append(pairs, data[k], "${"+k+"}")
-			s.values = append(s.values, data[k])
+			s.values, s.longest = append(s.values, data[k]), max(s.longest, len(k))
 		}
 	}
 	s.replacer = strings.NewReplacer(pairs...)
@@ -310,6 +318,9 @@ func (s *setterCreator) scalar(n *yaml.Node, path string) {
 	if strings.Contains(n.Value, "\n") {
 		return
 	}
+	if n.Value != "" && s.longest > maxSetterName {
+		s.c.Spend(len(n.Value) * s.longest)
+	}
 	pattern := s.replacer.Replace(n.Value)
 	if pattern == n.Value {
 		return
@@ -319,6 +330,7 @@ func (s *setterCreator) scalar(n *yaml.Node, path string) {
 
 func (s *setterCreator) mark(n *yaml.Node, path, pattern, value string) {
 	comment := setterComment + pattern
+	s.c.Spend(len(comment) + len(value) + len(path))
 	s.matches = append(s.matches, note{path, fmt.Sprintf("added line comment %q to the field with value %q", comment, value)})
 	if n.LineComment == comment {
 		return

@@ -2,6 +2,8 @@ package catalogfn
 
 import (
 	"fmt"
+	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -21,13 +23,67 @@ const (
 )
 
 // edit runs change on a resource's tree, first without writing: only a
-// resource that changes is copied. change tells how many values differ.
-func edit(r *krm.Resource, change func(root *yaml.Node, write bool) int) int {
+// resource that changes is copied. change tells how many values differ. What the
+// tree grows by is counted: values share their bytes until they are written out.
+func edit(c *function.Call, r *krm.Resource, change func(root *yaml.Node, write bool) int) int {
+	c.Spend(0)
 	n := change(r.Node().YNode(), false)
 	if n > 0 {
-		change(r.Edit().YNode(), true)
+		root := r.Edit().YNode()
+		before := size(root)
+		change(root, true)
+		c.Spend(max(0, size(root)-before))
 	}
 	return n
+}
+
+// size is how many bytes a tree's values and comments take.
+func size(n *yaml.Node) int {
+	total := len(n.Value) + len(n.HeadComment) + len(n.LineComment) + len(n.FootComment) + 2
+	for _, e := range n.Content {
+		total += size(e)
+	}
+	return total
+}
+
+// fill puts a value into a text wherever its name stands.
+func fill(c *function.Call, text, name, value string) string {
+	if n := strings.Count(text, name); n > 0 {
+		c.Spend(n * len(value))
+		return strings.ReplaceAll(text, name, value)
+	}
+	return text
+}
+
+// pattern is a regular expression that is matched within the bounds of a call.
+type pattern struct {
+	*regexp.Regexp
+	c     *function.Call
+	steps int // for each byte, at most
+}
+
+func compile(c *function.Call, expr string) (*pattern, error) {
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, err
+	}
+	p := &pattern{Regexp: re, c: c, steps: 1}
+	if parsed, err := syntax.Parse(expr, syntax.Perl); err == nil {
+		if prog, err := syntax.Compile(parsed.Simplify()); err == nil {
+			p.steps = len(prog.Inst)
+		}
+	}
+	return p, nil
+}
+
+func (p *pattern) matches(value string) bool {
+	p.c.Work(p.steps * len(value))
+	return p.MatchString(value)
+}
+
+func (p *pattern) groups(value string) []string {
+	p.c.Work(p.steps * len(value))
+	return p.FindStringSubmatch(value)
 }
 
 // stringMap reads a mapping of scalars.
@@ -162,6 +218,7 @@ func decode(n *yaml.Node, into any) error {
 
 // say adds a result about a field of a resource.
 func say(c *function.Call, r *krm.Resource, severity fn.Severity, field, message string) {
+	c.Spend(len(field) + len(message))
 	res := &fn.Result{Message: message, Severity: severity}
 	if r != nil {
 		res.ResourceRef = &fn.ResourceRef{APIVersion: r.APIVersion(), Kind: r.Kind(), Namespace: r.Namespace(), Name: r.Name()}

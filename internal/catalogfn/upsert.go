@@ -39,6 +39,7 @@ func UpsertResource(_ context.Context, c *function.Call) error {
 		wanted = yamltree.Items(cfg, "items")
 	}
 	for i, w := range wanted {
+		c.Spend(0)
 		w = yamltree.Deref(w)
 		if yamltree.Text(w, "apiVersion") == "" || yamltree.Text(w, "kind") == "" || yamltree.Text(w, "metadata", "name") == "" {
 			c.Results.Errorf("functionConfig: resource %d has no apiVersion, kind or metadata.name", i)
@@ -58,6 +59,7 @@ func upsert(c *function.Call, want *yaml.Node) {
 			continue
 		}
 		replaced = true
+		c.Spend(size(clean))
 		next := placedAs(clean, r.Node().YNode())
 		if !yamltree.SameValue(r.Node().YNode(), next) {
 			r.Replace(yaml.NewRNode(next))
@@ -70,6 +72,7 @@ func upsert(c *function.Call, want *yaml.Node) {
 	if target == "" {
 		target = DefaultPath(clean)
 	}
+	c.Spend(size(clean))
 	r := c.Package.Add(target, yaml.NewRNode(clean))
 	if c.Selected != nil {
 		c.Selected = append(c.Selected, r)

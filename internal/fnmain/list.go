@@ -83,7 +83,7 @@ func safely(ctx context.Context, c *function.Call, process function.Processor) (
 		}
 	}()
 	function.CheckPlaces(c)
-	return process(ctx, c)
+	return function.Run(ctx, process, c)
 }
 
 // take makes the package's resources the list's items. What the function did

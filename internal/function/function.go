@@ -31,6 +31,8 @@ type Call struct {
 	// Results collects what the function has to say to its user. A result of
 	// severity error means that the function failed.
 	Results fn.Results
+
+	bounds *bounds // nil outside of Run
 }
 
 // Resources returns the resources to work on, deleted ones left out.

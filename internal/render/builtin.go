@@ -165,7 +165,7 @@ func (p processor) Version() string { return p.version }
 
 func (p processor) Run(ctx context.Context, c *Call) (Output, error) {
 	c.Call.Dir = c.Dir
-	if err := p.run(ctx, c.Call); err != nil {
+	if err := function.Run(ctx, p.run, c.Call); err != nil {
 		return Output{ExitCode: 1}, err
 	}
 	if err := reported(c.Results); err != nil {
