@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -35,10 +34,6 @@ type Streams struct {
 	Program string
 }
 
-// gcPercent trades memory for time: a run is short, and most of what it reads
-// is kept to its end.
-const gcPercent = 400
-
 // The exit statuses.
 const (
 	exitDone     = 0
@@ -58,7 +53,7 @@ const stopGrace = 800 * time.Millisecond
 // Main runs the command line and returns the exit status, soon after ctx ends.
 func Main(ctx context.Context, args []string, s Streams) int {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		pace()
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	a := &app{Streams: s, stop: stop}

@@ -83,6 +83,9 @@ type Store struct {
 	packages packageCache
 	parsed   *krm.Cache // of all packages: variants have most of their files in common
 	places   placeCache
+	// large is held while a package is read that is: one at a time, so that many
+	// such take the memory of one.
+	large chan struct{}
 
 	mu    sync.Mutex
 	repos map[string]*openedRepo
@@ -108,6 +111,7 @@ func NewStore(o Options) *Store {
 		opts:  o,
 		http:  githttp.NewClient(&http.Client{Transport: &loginTransport{inner: &answerTransport{o.Transport, o.Limits}, warn: o.Warn}}),
 		repos: map[string]*openedRepo{},
+		large: make(chan struct{}, 1),
 		// Apart: what is dropped of the cache holds on to it, and must not to the Store.
 		parsed: &krm.Cache{},
 	}

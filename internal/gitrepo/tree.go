@@ -295,6 +295,9 @@ func (r *Repo) ReadFiles(ctx context.Context, tree Hash) ([]krm.File, error) {
 	rd := &fileReader{repo: r, limits: r.store.opts.Limits}
 	rd.tally = boundary.NewTally(rd.limits.files())
 	err := rd.walk(ctx, tree, "", 0)
+	if rd.large {
+		defer func() { <-r.store.large }()
+	}
 	sort.Slice(rd.files, func(i, j int) bool { return rd.files[i].Path < rd.files[j].Path })
 	if err == nil {
 		err = boundary.Files(rd.files, rd.limits.files())
@@ -313,7 +316,12 @@ type fileReader struct {
 	files  []krm.File
 	seen   []Hash
 	trees  int
+	bytes  int
+	large  bool // the store's is held
 }
+
+// largePackage is the bytes that many packages may have at once.
+const largePackage = 16 << 20
 
 // maxFolders bounds the folders of a package: a tree can hold itself many times
 // over without a file.
@@ -340,6 +348,14 @@ func (rd *fileReader) walk(ctx context.Context, tree Hash, dir string, depth int
 			err = rd.walk(ctx, e.hash, p, depth+1)
 		} else {
 			err = rd.file(e, p)
+		}
+		if err == nil && rd.bytes > largePackage && !rd.large {
+			select {
+			case rd.repo.store.large <- struct{}{}:
+				rd.large = true
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
 		}
 		if err != nil {
 			return err
@@ -372,6 +388,7 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 	default:
 		return errKind(ErrUnsupported, "file %q has the mode %s, which no file of a package has", p, e.mode)
 	}
+	rd.bytes += len(data)
 	rd.files = append(rd.files, f)
 	rd.seen = append(rd.seen, e.hash)
 	return nil

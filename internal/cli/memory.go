@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+const (
+	// gcPercent lets a run collect seldom while it holds little: most of what it
+	// makes lives for one package.
+	gcPercent = 400
+	// spare is how much garbage may wait, however much is held.
+	spare = 96 << 20
+	// leastPercent bounds what collecting costs where much is held.
+	leastPercent = 25
+)
+
+// pace sets how seldom memory is collected, after each collection by what was
+// still held then: four times a little is little, four times what a large package
+// takes is more than a machine has.
+func pace() {
+	debug.SetGCPercent(gcPercent)
+	follow(gcPercent)
+}
+
+// follow is called by every collection that finds nobody holding its mark.
+func follow(percent int) {
+	type mark struct{ _ [16]byte }
+	runtime.AddCleanup(&mark{}, func(was int) {
+		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(sample)
+		now := percentFor(sample[0].Value.Uint64())
+		if now != was {
+			debug.SetGCPercent(now)
+		}
+		follow(now)
+	}, percent)
+}
+
+// percentFor is how much garbage may wait beside what is held, in percent of it.
+func percentFor(held uint64) int {
+	if held == 0 {
+		return gcPercent
+	}
+	return int(min(gcPercent, max(leastPercent, spare*100/held)))
+}
