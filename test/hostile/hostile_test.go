@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,16 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/variform/variform/internal/gittest"
-)
-
-const (
-	canary   = "canary-4f1d9c-secret"
-	maxBytes = 512 << 20 // of memory, for the command
 )
 
 // server is one that means harm. It keeps the logins that it was sent.
@@ -141,66 +133,11 @@ var bad = map[string]func(w http.ResponseWriter, r *http.Request, over <-chan st
 	},
 }
 
-// variform builds the command, once.
-var variform = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "hostile")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "variform")
-	out, err := exec.Command("go", "build", "-o", bin, "github.com/variform/variform/cmd/variform").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return bin, nil
-})
-
-func TestMain(m *testing.M) {
-	status := m.Run()
-	if bin, err := variform(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(bin))
-	}
-	os.Exit(status)
-}
-
-func repository(name, url string) string {
-	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: %s, labels: {e: p}}\nspec: {type: git, deployment: true, git: {repo: %q, branch: main}}\n", name, url)
-}
-
-const set = `apiVersion: config.porch.kpt.dev/v1alpha2
-kind: PackageVariantSet
-metadata: {name: s}
-spec:
-  upstream: {repo: cat, package: foo, revision: v1}
-  targets: [{repositorySelector: {matchLabels: {e: p}}}]
-`
-
 // One fleet has them all for neighbours, beside one healthy repository.
 func TestHostileServers(t *testing.T) {
-	bin, err := variform()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	git := gittest.NewServer(t)
-	catalog, good := git.NewRepo(t, "cat"), git.NewRepo(t, "good")
-	kptfile := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: foo}\n"
-	catalog.Tag(t, "foo/v1", catalog.Commit(t, "main", "foo", gittest.Text{"foo/Kptfile": kptfile}))
-	good.Commit(t, "main", "init", gittest.Text{"README": "x\n"})
-	fleet := filepath.Join(dir, "fleet")
-	write := func(name, text string) {
-		t.Helper()
-		if err := os.MkdirAll(fleet, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(fleet, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: mgr}\n")
-	write("set.yaml", set)
-	write("cat.yaml", strings.Replace(repository("cat", git.RepoURL("cat")), "labels: {e: p}", "labels: {}", 1))
-	write("good.yaml", repository("good", git.RepoURL("good")))
+	w := newWorld(t, "good")
+	w.publish("foo", gittest.Files{{Path: "Kptfile", Data: []byte(kptfile)}})
+	w.variant("foo", "good", "")
 	thief := serve(t, func(w http.ResponseWriter, _ *http.Request, _ <-chan struct{}) {
 		w.WriteHeader(http.StatusUnauthorized)
 	})
@@ -212,62 +149,33 @@ func TestHostileServers(t *testing.T) {
 		http.Redirect(w, r, thief.URL+r.URL.RequestURI(), http.StatusFound)
 	})
 	for name, s := range ways {
-		write(name+".yaml", repository(name, strings.Replace(s.URL, "://", "://bob:"+canary+"@", 1)+"/x.git"))
+		w.write(name+".yaml", repository(name, withLogin(s.URL)+"/x.git"))
+		w.variant("foo", name, "")
 	}
-
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, "apply", "-v", "-f", fleet, "--cache-dir", filepath.Join(dir, "cache"), "--server-timeout", "3s", "-o", "json")
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "HOME="+dir)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
-	if code := cmd.ProcessState.ExitCode(); code != 1 {
-		t.Fatalf("status %d, %v\n%.3000s", code, err, errs.String())
-	}
-	var plan struct {
-		Variants []struct{ Variant, Action, Error string }
-	}
-	if err := json.Unmarshal(out.Bytes(), &plan); err != nil {
-		t.Fatal(err)
-	}
-	actions := map[string]string{}
-	for _, v := range plan.Variants {
-		actions[v.Variant] = v.Action
-		if v.Action == "fail" && v.Error == "" || len(v.Error) > 4000 {
-			t.Errorf("%s: the error has %d bytes", v.Variant, len(v.Error))
-		}
-	}
-	if actions["good/foo"] != "create" || good.Refs(t)["refs/heads/drafts/foo/packagevariant-1"] == "" {
-		t.Errorf("the healthy neighbour: %q", actions["good/foo"])
+	r := w.apply()
+	if a := r.variants["good/foo"].Action; a != "create" || w.repos["good"].Refs(t)["refs/heads/drafts/foo/packagevariant-1"] == "" {
+		t.Errorf("the healthy neighbour: %q", a)
 	}
 	for name := range ways {
-		if a := actions[name+"/foo"]; a != "fail" {
+		if a := r.variants[name+"/foo"].Action; a != "fail" {
 			t.Errorf("%s: %q", name, a)
 		}
 	}
-	said := out.String() + errs.String()
-	for _, secret := range []string{canary, base64.StdEncoding.EncodeToString([]byte("bob:" + canary))} {
-		if strings.Contains(said, secret) {
-			t.Errorf("the output holds the login")
-		}
-	}
-	if strings.ContainsAny(errs.String(), "\x1b\u009b") {
-		t.Error("the output steers the terminal")
-	}
-	for _, sent := range thief.logins {
+	thief.wantNoLogin(t)
+}
+
+// wantNoLogin fails where the server was sent a login, or was never asked.
+func (s *server) wantNoLogin(t *testing.T) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sent := range s.logins {
 		if sent != "" {
 			t.Errorf("the thief was sent %q", sent)
 		}
 	}
-	if len(thief.logins) == 0 {
+	if len(s.logins) == 0 {
 		t.Error("nobody was redirected")
-	}
-	if use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		t.Logf("%d MB, %s of processor", use.Maxrss>>10, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
-		if use.Maxrss<<10 > maxBytes {
-			t.Errorf("it took %d bytes of memory", use.Maxrss<<10)
-		}
 	}
 }
 
