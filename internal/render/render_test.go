@@ -244,6 +244,26 @@ func TestForeignYAMLIsNoted(t *testing.T) {
 	}
 }
 
+// TestAddedTwice: what two functions add to one place is kept, and one resource is
+// added once. (kpt refuses both.)
+func TestAddedTwice(t *testing.T) {
+	adding := func(names ...string) *krm.Package {
+		var calls []string
+		for _, n := range names {
+			calls = append(calls, `{image: "starlark:v0.5", configMap: {source: 'ctx.resource_list["items"].append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "`+n+`", "annotations": {"`+annPath+`": "made.yaml"}}})'}}`)
+		}
+		return pkg(t, map[string]string{"Kptfile": kptfileOf("root", mutating(calls...))})
+	}
+	res := mustRender(t, testOptions(), adding("a", "b"))
+	if got := contents(t, res.Package)["made.yaml"]; got != configMap("a")+"---\n"+configMap("b") {
+		t.Errorf("got %s", got)
+	}
+	_, err := New(testOptions()).Render(context.Background(), adding("a", "a"))
+	if err == nil || !strings.Contains(err.Error(), `pipeline.mutators[1]`) || !strings.Contains(err.Error(), `ConfigMap "a" was added twice to made.yaml`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestGenerateAndDrop(t *testing.T) {
 	res := mustRender(t, testOptions(), pkg(t, map[string]string{
 		"Kptfile":       kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+own("note")+"\n    configMap: {root: saw}\n"),

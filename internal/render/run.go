@@ -104,7 +104,7 @@ func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) 
 	if err != nil {
 		return &Result{}, err
 	}
-	h := &hydration{r: r, work: work, plan: plan, pkgDir: map[*krm.Resource]string{}, result: &Result{Notes: root.allNotes()}}
+	h := &hydration{r: r, work: work, plan: plan, pkgDir: map[*krm.Resource]string{}, added: map[*krm.Resource]bool{}, result: &Result{Notes: root.allNotes()}}
 	h.down, h.save = asks(p, annParentsFirst), asks(p, annSavePartial)
 	if h.down {
 		err = h.parentsFirst(ctx, root)
@@ -226,6 +226,7 @@ type hydration struct {
 	work   *krm.Package
 	plan   map[*pkgNode][]step
 	pkgDir map[*krm.Resource]string // package of each resource seen so far
+	added  map[*krm.Resource]bool   // by functions
 	result *Result
 	down   bool         // parents are rendered before their subpackages
 	save   bool         // what was done before a failure is wanted
@@ -383,7 +384,7 @@ func (h *hydration) settle(n *pkgNode, s step, input []*krm.Resource, before map
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return out, h.duplicates(s, added)
+	return out, h.duplicates(s, out, added)
 }
 
 // place checks an added resource and moves it below the function's package
@@ -405,10 +406,16 @@ func (h *hydration) place(n *pkgNode, res *krm.Resource) error {
 }
 
 // duplicates is kpt's invariant on outputs, on what is left of it here: one
-// resource is added once.
-func (h *hydration) duplicates(s step, added []*krm.Resource) error {
-	seen := map[string]bool{}
+// resource is added once, by one function or by several.
+func (h *hydration) duplicates(s step, resources, added []*krm.Resource) error {
 	for _, res := range added {
+		h.added[res] = true
+	}
+	seen := map[string]bool{}
+	for _, res := range resources {
+		if !h.added[res] {
+			continue
+		}
 		id := strings.Join([]string{res.Path(), res.APIVersion(), res.Kind(), res.Namespace(), res.Name()}, "|")
 		if seen[id] {
 			return s.fail(fmt.Errorf("output: %s %q was added twice to %s", res.Kind(), res.Name(), res.Path()))
