@@ -60,6 +60,21 @@ func marked(r *krm.Resource) bool {
 	return yamltree.IsMap(meta) && (r.Name() != "" || r.Namespace() != "" || len(entries(yamltree.Child(meta, "labels"))) > 0)
 }
 
+// unmarked is a resource's tree without the annotation that kpt gives it when it
+// fetches it, which is nobody's edit.
+func unmarked(n *yaml.Node) *yaml.Node {
+	if yamltree.Path(n, yaml.MetadataField, yaml.AnnotationsField, UpstreamIdentifier) == nil {
+		return n
+	}
+	n = yamltree.Copy(n)
+	meta := yamltree.Child(n, yaml.MetadataField)
+	annotations := yamltree.Child(meta, yaml.AnnotationsField)
+	if yamltree.Remove(annotations, UpstreamIdentifier); len(annotations.Content) == 0 {
+		yamltree.Remove(meta, yaml.AnnotationsField)
+	}
+	return n
+}
+
 func upstreamIdentifier(r *krm.Resource) string {
 	id := identity(r)
 	return strings.Join([]string{id.Group, id.Kind, api.NamespaceOr(id.Namespace), id.Name}, "|")

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,49 @@ func TestAddMergeComments(t *testing.T) {
 		if diff := cmp.Diff(want, textOf(t, p)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
+	}
+}
+
+// TestFetchedIsNotEdited: a package that kpt fetched follows deletions of upstream as
+// one that was copied does; what somebody wrote into it stays.
+func TestFetchedIsNotEdited(t *testing.T) {
+	sub := "-- sub/Kptfile --\n" + kptfileHead + "-- sub/s.yaml --\n" + configMap("s", "x: 1")
+	base := "-- Kptfile --\n" + kptfileHead + "-- a.yaml --\n" + configMap("a", "x: 1") + "-- b.yaml --\n" + configMap("b", "x: 1") + "---\n" + configMap("c", "x: 1") + sub
+	upstream := "-- Kptfile --\n" + kptfileHead + "-- b.yaml --\n" + configMap("b", "x: 1")
+	cases := map[string]struct {
+		edit func(local string) string
+		want []string // resources
+	}{
+		"untouched":        {func(s string) string { return s }, []string{"b"}},
+		"edited":           {func(s string) string { return strings.Replace(s, "name: a\n", "name: a\n  labels: {l: m}\n", 1) }, []string{"a", "b"}},
+		"another note":     {func(s string) string { return strings.Replace(s, "    internal.kpt.dev", "    mine: x\n    internal.kpt.dev", 1) }, []string{"a", "b"}},
+		"edited below":     {func(s string) string { return strings.Replace(s, "name: s\n", "name: s\n  labels: {l: m}\n", 1) }, []string{"b", "s"}},
+		"added below":      {func(s string) string { return s + "-- sub/new.yaml --\n" + configMap("new", "x: 1") }, []string{"b", "new", "s"}},
+		"text added below": {func(s string) string { return s + "-- sub/new.txt --\nmine\n" }, []string{"b", "s"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			local := pkg(t, base)
+			if err := AddMergeComments(local); err != nil {
+				t.Fatal(err)
+			}
+			res, err := Packages(pkg(t, base), pkg(t, upstream), pkg(t, tc.edit(textOf(t, local))), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range res.Package.Resources() {
+				if r.Kind() != "Kptfile" {
+					got = append(got, r.Name())
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("resources (-want +got):\n%s", diff)
+			}
+			if kept := len(tc.want) > 1; kept != (len(res.Conflicts) > 0) {
+				t.Errorf("conflicts: %v", res.Conflicts)
+			}
+		})
 	}
 }
 

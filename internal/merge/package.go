@@ -3,6 +3,7 @@ package merge
 import (
 	"errors"
 	"path"
+	"slices"
 	"sort"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -56,7 +57,7 @@ func (m *merger) mergeUnit(u *unit) error {
 			m.noteUnit(u, "(subpackage)", "(changed)", "")
 		}
 	case l && b: // deleted upstream
-		if !m.alike(u, m.b, m.l) {
+		if !m.untouched(u) {
 			m.noteUnit(u, "(subpackage)", "", "(changed)")
 			return nil
 		}
@@ -79,6 +80,21 @@ func (v *version) count(u *unit) int {
 func (m *merger) alike(u *unit, a, b *version) bool {
 	for _, p := range u.paths {
 		if !sameFile(a.file(p), b.file(p)) {
+			return false
+		}
+	}
+	return true
+}
+
+// untouched says whether local has a unit as base has it, but for what kpt notes in
+// the resources that it fetches.
+func (m *merger) untouched(u *unit) bool {
+	for _, p := range u.paths {
+		b, l := m.b.docs[p], m.l.docs[p]
+		if sameFile(m.b.file(p), m.l.file(p)) {
+			continue
+		}
+		if len(b) == 0 || m.b.files[p].Mode != m.l.files[p].Mode || !slices.EqualFunc(b, l, func(x, y *krm.Resource) bool { return equal(unmarked(ynode(x)), unmarked(ynode(y))) }) {
 			return false
 		}
 	}
@@ -233,7 +249,7 @@ func (w *unitMerge) add(p string, n *yaml.Node) {
 }
 
 func (w *unitMerge) deletedUpstream(t *tuple) {
-	if !equal(t.b.tree(), t.l.tree()) {
+	if !equal(unmarked(t.b.tree()), unmarked(t.l.tree())) {
 		w.noteWhole(t)
 		return
 	}
