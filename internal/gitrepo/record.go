@@ -355,12 +355,16 @@ func loadRecord(path string) *recordState {
 }
 
 // FetchRecorded makes a tree readable that a record has an entry for: the given
-// one, or else another manager's. It is false where none has. Trees that are
+// one, or else another manager's. It is false where none has, and it is not here
+// already. Trees that are
 // asked for come with all others of the record that no commit may lead to any
 // more, in one request.
 func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, error) {
 	if err := o.check(); err != nil {
 		return false, err
+	}
+	if r.objects.has(tree) {
+		return true, nil
 	}
 	own := r.refOf(o)
 	refs := append([]string{own}, r.Refs().Records()...)
@@ -410,8 +414,8 @@ func (s *recordState) trees(tree Hash) (has bool, edited []Hash) {
 }
 
 func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, others []Hash) (bool, error) {
-	if r.local != nil || r.objects.has(tree) {
-		return r.objects.has(tree), nil
+	if r.local != nil {
+		return false, nil
 	}
 	r.fetching.Lock()
 	defer r.fetching.Unlock()

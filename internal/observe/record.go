@@ -7,6 +7,7 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -42,6 +43,26 @@ func (r *Reader) GitRepositories() (out []*Repo) {
 		}
 	}
 	return out
+}
+
+// FetchAll brings all revisions that a Git repository has open or Published last,
+// its registered branches, and all that records hold, in one request. A failure is not reported here:
+// whoever needs the objects asks again.
+func (r *Reader) FetchAll(ctx context.Context, repo *Repo) {
+	var commits []gitrepo.Hash
+	for _, shown := range r.Showing(repo.Git) {
+		commits = append(commits, gitrepo.Hash(shown.Head))
+		for _, path := range shown.Paths() {
+			for _, h := range shown.Package(path).Heads() {
+				commits = append(commits, gitrepo.Hash(h.Ref.Commit))
+			}
+		}
+	}
+	refs := repo.Git.Refs()
+	for _, name := range refs.Records() {
+		commits = append(commits, refs.Record(name))
+	}
+	_ = repo.Git.Fetch(ctx, commits...)
 }
 
 // Unproved says why an entry of a record is not believed (record.Entry.Proved);
@@ -108,11 +129,11 @@ func (r *Reader) revisionOf(repo *Repo, e record.Entry) (at decide.Hash, behind 
 	return at, nil, false
 }
 
-// Rebuilt fills the entry of a revision from what its commits say, and says what
-// is lacking for that, "" for nothing.
-func (r *Reader) Rebuilt(ctx context.Context, repo *Repo, h *decide.Revision, e *record.Entry) string {
+// Rebuilt fills the entry of a revision from what its commits say. It gives what
+// the machine made, and says what is lacking for that, "" for nothing.
+func (r *Reader) Rebuilt(ctx context.Context, repo *Repo, h *decide.Revision, e *record.Entry) (made []krm.File, lacking string) {
 	if h.Machine == nil || h.Machine.Hydrated.IsZero() {
-		return "no commit says what the machine made"
+		return nil, "no commit says what the machine made"
 	}
 	commit := h.Machine.Commit
 	if e.Place != record.Open {
@@ -120,18 +141,21 @@ func (r *Reader) Rebuilt(ctx context.Context, repo *Repo, h *decide.Revision, e 
 	}
 	tree, err := repo.TreeAt(ctx, commit, e.Path)
 	if err != nil || tree.IsZero() {
-		return fmt.Sprintf("the package at its commit cannot be read: %v", err)
+		return nil, fmt.Sprintf("the package at its commit cannot be read: %v", err)
 	}
 	e.Commit, e.Tree, e.Hydrated = commit.String(), tree.String(), h.Machine.Hydrated.String()
 	if d := h.Inputs.Digest; d != "" {
 		e.Inputs = "sha256:" + d
 	}
 	p, err := repo.Hydrated(ctx, e.Path, h)
+	if err == nil && p == nil {
+		return nil, "the repository has what the machine made no more"
+	}
+	if err == nil {
+		made, err = p.Files()
+	}
 	if err != nil {
-		return fmt.Sprintf("what the machine made cannot be read: %v", err)
+		return nil, fmt.Sprintf("what the machine made cannot be read: %v", err)
 	}
-	if p == nil {
-		return "the repository has what the machine made no more"
-	}
-	return ""
+	return made, ""
 }

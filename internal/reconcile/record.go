@@ -8,6 +8,7 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
@@ -22,25 +23,35 @@ type Recorded struct {
 	Finding string `json:"finding,omitempty"`
 }
 
-// Records reads this manager's records, by repository and package. With check,
-// each entry is held against what stands there. Problems are what could not be
-// read.
-func (e *Engine) Records(ctx context.Context, check bool) (out []*Recorded, problems []error) {
+// Records reads this manager's records, by repository and package. Problems are
+// what could not be read.
+func (e *Engine) Records(ctx context.Context) (out []*Recorded, problems []error) {
+	return e.eachRecord(ctx, func(repo *observe.Repo) ([]*Recorded, error) { return e.recorded(ctx, repo) })
+}
+
+// CheckRecords is Records with each entry held against what stands there.
+func (e *Engine) CheckRecords(ctx context.Context) (out []*Recorded, problems []error) {
 	return e.eachRecord(ctx, func(repo *observe.Repo) ([]*Recorded, error) {
-		rec, err := repo.Git.Record(ctx, e.read.RecordOf(repo.Git))
-		if err != nil || rec == nil {
-			return nil, err
+		list, err := e.recorded(ctx, repo)
+		if len(list) > 0 {
+			e.read.FetchAll(ctx, repo)
 		}
-		var list []*Recorded
-		for _, entry := range rec.Entries() {
-			r := &Recorded{Repository: repo.Name, Entry: entry}
-			if check {
-				r.Finding = e.read.Unproved(ctx, repo, entry)
-			}
-			list = append(list, r)
+		for _, r := range list {
+			r.Finding = e.read.Unproved(ctx, repo, r.Entry)
 		}
-		return list, nil
+		return list, err
 	})
+}
+
+func (e *Engine) recorded(ctx context.Context, repo *observe.Repo) (list []*Recorded, err error) {
+	rec, err := repo.Git.Record(ctx, e.read.RecordOf(repo.Git))
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	for _, entry := range rec.Entries() {
+		list = append(list, &Recorded{Repository: repo.Name, Entry: entry})
+	}
+	return list, nil
 }
 
 // RebuildRecords makes this manager's records anew from what its commits say. The
@@ -77,6 +88,8 @@ func (e *Engine) eachRecord(ctx context.Context, f func(*observe.Repo) ([]*Recor
 }
 
 func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recorded, err error) {
+	e.read.FetchAll(ctx, repo)
+	b := repo.Git.NewBatch()
 	var edits []record.Edit
 	for _, shown := range e.read.Showing(repo.Git) {
 		for _, path := range shown.Paths() {
@@ -87,18 +100,26 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 			for _, h := range p.Revisions {
 				for _, entry := range entriesOf(path, h) {
 					r := &Recorded{Repository: repo.Name, Entry: entry}
-					if r.Finding = e.read.Rebuilt(ctx, shown, h, &r.Entry); r.Finding == "" {
-						edits = append(edits, record.Put{Entry: r.Entry})
-					}
 					list = append(list, r)
+					var made []krm.File
+					if made, r.Finding = e.read.Rebuilt(ctx, shown, h, &r.Entry); r.Finding != "" {
+						continue
+					}
+					if _, err := b.PackageTree(made); err != nil { // the server may have lost it
+						return nil, err
+					}
+					edits = append(edits, record.Put{Entry: r.Entry})
 				}
 			}
 		}
 	}
-	list = slices.CompactFunc(list, func(a, b *Recorded) bool { return a.Name() == b.Name() })
+	for _, r := range e.earlier(ctx, repo) {
+		if !slices.ContainsFunc(list, func(o *Recorded) bool { return o.Name() == r.Name() }) {
+			list, edits = append(list, r), append(edits, record.Put{Entry: r.Entry})
+		}
+	}
 	of := publish.RecordOf(e.read, repo.Git)
 	of.Anew = true
-	b := repo.Git.NewBatch()
 	if err := b.Recorded(edits); err != nil || len(edits) == 0 {
 		return list, err
 	}
@@ -106,6 +127,15 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 		return nil, fmt.Errorf("writing the record: %w", err)
 	}
 	return list, nil
+}
+
+// earlier are the entries of revisions before the latest, as far as the record that
+// is there proves them: the machine's commits behind those are not looked for.
+func (e *Engine) earlier(ctx context.Context, repo *observe.Repo) []*Recorded {
+	list, _ := e.recorded(ctx, repo) // one that cannot be read has none
+	return slices.DeleteFunc(list, func(r *Recorded) bool {
+		return r.Place != record.Past || e.read.Unproved(ctx, repo, r.Entry) != ""
+	})
 }
 
 // entriesOf are the entries that a revision is to have.
