@@ -45,14 +45,6 @@ func (p *PackageRefs) Latest() *Revision {
 	return &p.Published[len(p.Published)-1]
 }
 
-// NextNumber is the number of the next revision to publish: the highest + 1.
-func (p *PackageRefs) NextNumber() int {
-	if l := p.Latest(); l != nil {
-		return l.Number + 1
-	}
-	return 1
-}
-
 // decimal reads digits without sign or leading zero.
 func decimal(s string) (int, bool) {
 	if s == "" || len(s) > 9 || s[0] == '0' && s != "0" {
