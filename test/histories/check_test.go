@@ -184,7 +184,7 @@ func (w *world) checkMoves(before map[string]map[string]hash, r result) {
 		case m.parsed.kind == onMain && !repo.ancestors(m.after)[m.before]:
 			w.violate("main is never rewritten", place{m.repo, ""}, "%s loses %s", r.args[0], m.before)
 		case m.parsed.open() && !m.after.IsZero() && !slices.Contains(slices.Collect(maps.Values(before[m.repo])), m.after):
-			w.checkTakesBack(m, after, r)
+			w.checkTakesBack(m, before, after, r)
 		}
 		if m.parsed.open() && !m.before.IsZero() {
 			w.checkKeeps(m, after, r)
@@ -303,13 +303,16 @@ func (w *world) rendersTo(r *repository, f files) []string {
 	return out
 }
 
-// checkTakesBack: a Draft that a run writes has all that people wrote on main.
-func (w *world) checkTakesBack(m move, after map[string]map[string]hash, r result) {
+// checkTakesBack: a Draft that a run writes has all that people wrote on main,
+// also where a forge merges that Draft while the run goes on.
+func (w *world) checkTakesBack(m move, then, after map[string]map[string]hash, r result) {
 	repo := w.repos[m.repo]
 	main := repo.files(after[m.repo][mainRef]).below(m.parsed.pkg)
 	have := repo.files(m.after).below(m.parsed.pkg)
 	tokens := repo.tokens(have)
-	for t, file := range repo.tokens(main) {
+	written := repo.tokens(repo.files(then[m.repo][mainRef]).below(m.parsed.pkg))
+	maps.Copy(written, repo.tokens(main))
+	for t, file := range written {
 		if _, ok := tokens[t]; !ok && !w.named(t) {
 			w.violate("a Draft takes back nothing unnamed", m.place(), "%s drafts without an edit of %s on main", r.args[0], file)
 		}
