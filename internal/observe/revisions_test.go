@@ -1,0 +1,343 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+const (
+	ours     = "fleet/default/web"
+	webDraft = "refs/heads/drafts/web/w1"
+)
+
+// yard is a repository whose revisions are read as a run reads them.
+type yard struct {
+	t     *testing.T
+	git   *gittest.Repo
+	store *gitrepo.Store
+	fleet Fleet
+}
+
+func newYard(t *testing.T) *yard {
+	t.Helper()
+	y := &yard{t: t, git: gittest.NewRepo(t), store: gitrepo.NewStore(gitrepo.Options{})}
+	y.git.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+	y.register("c1", "")
+	return y
+}
+
+func (y *yard) register(name, dir string) {
+	obj := &v1alpha1.Repository{}
+	obj.Namespace, obj.Name = "default", name
+	obj.Spec.Git = &v1alpha1.GitRepository{Repo: y.git.Dir, Branch: "main", Directory: dir}
+	y.fleet.Repositories = append(y.fleet.Repositories, obj)
+}
+
+// want is a variant in c1 of a package of a Repository.
+func (y *yard) want(upstream, pkg string) {
+	pv := &v1alpha1.PackageVariant{}
+	pv.Namespace, pv.Name = "default", pkg
+	pv.Spec.Upstream = &v1alpha1.Upstream{Repo: "c1", Package: upstream, Revision: "v1"}
+	pv.Spec.Downstream = &v1alpha1.Downstream{Repo: "c1", Package: pkg}
+	y.fleet.Variants = append(y.fleet.Variants, pv)
+}
+
+func (y *yard) read() (*Reader, *Snapshot) {
+	y.t.Helper()
+	r := New(Config{Fleet: y.fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
+	s := r.ReadOpen(y.t.Context())
+	if len(s.Problems) > 0 {
+		y.t.Fatal(s.Problems)
+	}
+	return r, s
+}
+
+// made is a commit of a package: a machine's, where email is.
+type made struct {
+	pkg, email, message string
+	annotation          gitrepo.Annotation
+	trailers            gitrepo.Trailers
+	files               map[string]string
+}
+
+// machine is the commit that Variform makes of web.
+func machine(changes ...func(*made)) made {
+	m := made{
+		pkg: "web", email: MachineEmail, message: "Update web", annotation: gitrepo.Annotation{Package: "web", WorkspaceName: "w1"},
+		trailers: gitrepo.Trailers{Variant: ours, Inputs: "sha256:aa upstream=bb"}, files: map[string]string{"Kptfile": kptfileOf("web", ours)},
+	}
+	for _, c := range changes {
+		c(&m)
+	}
+	return m
+}
+
+func kptfileOf(name, owner string) string {
+	return "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + name + "\n  annotations:\n    variform.dev/variant: " + owner + "\n"
+}
+
+// commit makes a commit on top of others, and brings a ref to it.
+func (y *yard) commit(ref string, m made, parents ...string) string {
+	y.t.Helper()
+	ctx := y.t.Context()
+	repo, err := y.store.Open(ctx, y.git.Dir)
+	if err == nil {
+		err = repo.Refresh(ctx)
+	}
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	message, err := gitrepo.FormatMessage(m.message, &m.annotation, m.trailers)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	spec := gitrepo.CommitSpec{Path: m.pkg, Author: gitrepo.Signature{Name: "x", Email: m.email, When: time.Unix(1700000900, 0).UTC()}, Message: message}
+	for _, p := range parents {
+		spec.Parents = append(spec.Parents, gitrepo.Hash(decide.ParseHash(p)))
+	}
+	if len(parents) > 0 {
+		first, err := repo.Commits(ctx, spec.Parents[0])
+		if err != nil {
+			y.t.Fatal(err)
+		}
+		spec.Root = first[0].Tree
+	}
+	b := repo.NewBatch()
+	var files []krm.File
+	for name, data := range m.files {
+		files = append(files, krm.File{Path: name, Data: []byte(data)})
+	}
+	if spec.PackageTree, err = b.PackageTree(files); err != nil {
+		y.t.Fatal(err)
+	}
+	c, err := b.Commit(ctx, spec)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	if err := b.Create("refs/heads/made", c.Hash); err != nil {
+		y.t.Fatal(err)
+	}
+	if _, err := b.Push(ctx, gitrepo.PushOptions{}); err != nil {
+		y.t.Fatal(err)
+	}
+	y.git.Git(y.t, "update-ref", ref, c.Hash.String())
+	y.git.Git(y.t, "update-ref", "-d", "refs/heads/made")
+	return c.Hash.String()
+}
+
+func (y *yard) main() string { return y.git.Git(y.t, "rev-parse", "main") }
+
+// What is known of a revision is what the newest of our commits behind its tip
+// says, whatever people, forges and Porch put on top.
+func TestRevisions(t *testing.T) {
+	ann := func(m *made) { m.email = "ann@example.com" }
+	type known struct {
+		Owner, Since, Workspace, Machine string // the commit, by its name below
+		Ours, NeedsReview                bool
+	}
+	tests := map[string]struct {
+		make func(y *yard) (ref string, commits map[string]string)
+		want known
+	}{
+		"our own": {func(y *yard) (string, map[string]string) {
+			return webDraft, map[string]string{y.commit(webDraft, machine(), y.main()): "ours"}
+		}, known{Owner: ours, Workspace: "w1", Machine: "ours", Ours: true}},
+		"of a build that wants review": {func(y *yard) (string, map[string]string) {
+			return webDraft, map[string]string{y.commit(webDraft, machine(func(m *made) { m.trailers.Review = "needed" }), y.main()): "ours"}
+		}, known{Owner: ours, Workspace: "w1", Machine: "ours", Ours: true, NeedsReview: true}},
+		"people on top": {func(y *yard) (string, map[string]string) {
+			c := y.commit(webDraft, machine(), y.main())
+			for i := range 9 {
+				y.git.Commit(y.t, "drafts/web/w1", "by hand", gittest.Text{"web/x": fmt.Sprint(i)})
+			}
+			return webDraft, map[string]string{c: "ours"}
+		}, known{Owner: ours, Workspace: "w1", Machine: "ours", Ours: true, NeedsReview: true}},
+		"made anew by a person": {func(y *yard) (string, map[string]string) {
+			return webDraft, map[string]string{y.commit(webDraft, machine(ann), y.main()): "theirs"}
+		}, known{Owner: ours, Workspace: "w1", Machine: "theirs", NeedsReview: true}},
+		"nobody's": {func(y *yard) (string, map[string]string) {
+			y.git.CommitFrom(y.t, "drafts/web/w1", "main", "by hand", gittest.Text{"web/Kptfile": kptfileOf("web", ours)})
+			return webDraft, nil
+		}, known{Workspace: "w1", NeedsReview: true}},
+		"another package's commits": {func(y *yard) (string, map[string]string) {
+			c := y.commit(webDraft, machine(), y.main())
+			other := machine(func(m *made) { m.pkg, m.annotation.Package, m.trailers.Variant = "db", "db", "fleet/default/db" })
+			y.commit(webDraft, other, c)
+			return webDraft, map[string]string{c: "ours"}
+		}, known{Owner: ours, Workspace: "w1", Machine: "ours", Ours: true, NeedsReview: true}},
+		"given up": {func(y *yard) (string, map[string]string) {
+			c := y.commit(webDraft, machine(), y.main())
+			free := y.commit(webDraft, machine(func(m *made) { m.trailers = gitrepo.Trailers{Variant: Released} }), c)
+			return webDraft, map[string]string{c: "ours", free: "release"}
+		}, known{Workspace: "w1", Machine: "release", Ours: true}},
+		"on what was Published": {func(y *yard) (string, map[string]string) {
+			v2 := y.commit("refs/heads/main", machine(func(m *made) { m.annotation.Revision = "2" }), y.main())
+			y.git.CommitFrom(y.t, "drafts/web/w1", v2, "by hand", gittest.Text{"web/x": "y"})
+			return webDraft, map[string]string{v2: "v2"}
+		}, known{Owner: ours, Since: "v2", Workspace: "w1", Machine: "v2", Ours: true, NeedsReview: true}},
+		"approved through Porch": {func(y *yard) (string, map[string]string) {
+			c := y.commit("refs/heads/side", machine(), y.main())
+			merge := y.commit("refs/heads/main", machine(ann, func(m *made) { m.trailers, m.annotation.Revision = gitrepo.Trailers{}, "1" }), y.main(), c)
+			y.git.Tag(y.t, "web/v1", merge)
+			return "refs/tags/web/v1", map[string]string{c: "ours"}
+		}, known{Owner: ours, Since: "v1", Workspace: "w1", Machine: "ours", Ours: true, NeedsReview: true}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			y.want("none", "web")
+			ref, commits := tt.make(y)
+			r, _ := y.read()
+			h := r.Repo("default", "c1").Package("web").At(ref)
+			if h == nil {
+				t.Fatalf("no revision at %s", ref)
+			}
+			got := known{Owner: h.Owner, Since: h.Since, Workspace: h.Workspace, NeedsReview: h.NeedsReview()}
+			if h.Machine != nil {
+				got.Machine, got.Ours = commits[h.Machine.Commit.String()], h.Machine.Ours
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+			if fmt.Sprint(h.When.Unix()) != y.git.Git(t, "log", "-1", "--format=%ct", ref) || len(h.Parents) == 0 {
+				t.Errorf("of %v, on %v", h.When, h.Parents)
+			}
+		})
+	}
+}
+
+// Orphans are this manager's packages that nothing wants, seen once, with why
+// some of them stay.
+func TestOrphans(t *testing.T) {
+	y := newYard(t)
+	tip := y.main()
+	add := func(pkg, owner string) {
+		tip = y.commit("refs/heads/main", machine(func(m *made) {
+			m.pkg, m.annotation.Package, m.trailers.Variant = pkg, pkg, owner
+			m.files = map[string]string{"Kptfile": kptfileOf(pkg, owner)}
+		}), tip)
+		y.git.Tag(t, pkg+"/v1", tip)
+	}
+	for _, pkg := range []string{"gone", "wanted", "base", "held", "sub/gone"} {
+		add(pkg, "fleet/default/"+strings.ReplaceAll(pkg, "/", "-"))
+	}
+	add("other", "others/default/other")
+	add("elsewhere", "fleet/team/elsewhere")
+	y.want("base", "wanted")
+	y.register("c2", "sub")
+	r, s := y.read()
+	s.Untouchable[r.Repo("default", "c1").Place("held")] = "it cannot be told"
+	got := map[string]string{}
+	for _, o := range r.Orphans(t.Context(), s, r.UpstreamPlaces(s.Wants)) {
+		got[o.Identity.String()] = o.Kept
+		if o.Err != nil {
+			t.Error(o.Err)
+		}
+		if owned := len(o.Owners) > 0; owned == (o.Kept != "") {
+			t.Errorf("%s: owners %v", o.Identity, o.Owners)
+		}
+	}
+	want := map[string]string{
+		"c1/gone": "", "c1/sub/gone": "",
+		"c1/base": "its variant has gone, but other variants have it as their upstream",
+		"c1/held": "nothing is known to need it, but it cannot be told",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// A Draft on which people changed more than its package is not published.
+func TestOnlyPackage(t *testing.T) {
+	tests := map[string]struct {
+		happens func(y *yard)
+		want    string
+	}{
+		"nothing":           {func(*yard) {}, ""},
+		"an edit in it":     {func(y *yard) { y.git.Commit(y.t, "drafts/web/w1", "by hand", gittest.Text{"web/x": "y"}) }, ""},
+		"an edit beside it": {func(y *yard) { y.git.Commit(y.t, "drafts/web/w1", "by hand", gittest.Text{"db/x": "y", "web/x": "y"}) }, "drafts/web/w1 changes db outside of web"},
+		"what main has too": {func(y *yard) {
+			merged(y, "db/x")
+			y.git.Commit(y.t, "drafts/web/w1", "merged", gittest.Text{"db/x": "y"})
+		}, ""},
+		"more than main has": {func(y *yard) {
+			merged(y, "db/x")
+			y.git.Commit(y.t, "drafts/web/w1", "merged", gittest.Text{"db/x": "y", "db/z": "y"})
+		}, "changes db outside of web"},
+		"a file made anew":    {func(y *yard) { amended(y, "db/x") }, "changes db outside of web"},
+		"the commit made new": {func(y *yard) { amended(y, "") }, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			y.want("none", "web")
+			y.commit(webDraft, machine(), y.main())
+			tt.happens(y)
+			r, _ := y.read()
+			repo := r.Repo("default", "c1")
+			err := repo.OnlyPackage(t.Context(), repo.Package("web").At(webDraft), "web")
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func merged(y *yard, file string) { y.git.Commit(y.t, "main", "another", gittest.Text{file: "y"}) }
+
+// amended makes the machine's commit anew, with another file beside it.
+func amended(y *yard, file string) {
+	m := machine(func(m *made) { m.email = "ann@example.com" })
+	if file != "" {
+		m.pkg, m.files = "", map[string]string{"README.md": "x\n", "web/Kptfile": kptfileOf("web", ours), file: "y"}
+	}
+	y.commit(webDraft, m, y.main())
+}
+
+func TestUnmet(t *testing.T) {
+	k := &kptfilev1.KptFile{
+		Info: &kptfilev1.PackageInfo{ReadinessGates: []kptfilev1.ReadinessGate{{ConditionType: "a"}, {ConditionType: "b"}, {ConditionType: "c"}}},
+		Status: &kptfilev1.Status{Conditions: []kptfilev1.Condition{
+			{Type: "a", Status: kptfilev1.ConditionTrue}, {Type: "b", Status: kptfilev1.ConditionFalse, Message: "waits"}, {Type: "x", Status: kptfilev1.ConditionFalse},
+		}},
+	}
+	got := Unmet(k)
+	if i := slices.IndexFunc(got, func(g decide.Gate) bool { return g.Type == "b" }); len(got) != 2 || i < 0 || got[i].Message != "waits" || got[i].Status != "False" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An unread workspace is not used again: those of open revisions and of what was
+// Published count.
+func TestWorkspaces(t *testing.T) {
+	y := newYard(t)
+	y.want("none", "web")
+	v1 := y.commit("refs/heads/main", machine(func(m *made) {
+		m.annotation = gitrepo.Annotation{Package: "web", WorkspaceName: "packagevariant-4", Revision: "1"}
+	}), y.main())
+	y.git.Tag(t, "web/v1", v1)
+	y.git.Branch(t, "drafts/web/packagevariant-7", v1)
+	y.git.Branch(t, "proposed/web/mine", v1)
+	r, _ := y.read()
+	got, err := r.Repo("default", "c1").Workspaces(t.Context(), "web")
+	slices.Sort(got)
+	if d := cmp.Diff([]string{"mine", "packagevariant-4", "packagevariant-7"}, got); d != "" || err != nil {
+		t.Errorf("%v\n%s", err, d)
+	}
+	if next := lifecycle.NextWorkspace(got...); next != "packagevariant-8" {
+		t.Errorf("next %s", next)
+	}
+}
