@@ -121,6 +121,7 @@ var Placement = map[string]Layer{
 
 	"internal/depcheck": Tooling,
 	"internal/gittest":  Tooling,
+	"internal/krmtest":  Tooling,
 	"internal/images":   Tooling,
 	"internal/mutants":  Tooling,
 	"internal/ocitest":  Tooling,

@@ -13,22 +13,12 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmtest"
 )
 
 const kptfile = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n"
 
-func pkg(t testing.TB, files map[string]string) *krm.Package {
-	t.Helper()
-	var list []krm.File
-	for path, data := range files {
-		list = append(list, krm.File{Path: path, Data: []byte(data)})
-	}
-	p, err := krm.Parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
+var pkg = krmtest.Package
 
 func objects(t testing.TB, docs ...string) *Context {
 	t.Helper()

@@ -9,36 +9,15 @@ import (
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/api/config/v1alpha1"
-	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmtest"
 )
 
 const context = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: web\n"
 
-func pkg(t testing.TB, files map[string]string) *krm.Package {
-	t.Helper()
-	var list []krm.File
-	for path, data := range files {
-		list = append(list, krm.File{Path: path, Data: []byte(data)})
-	}
-	p, err := krm.Parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func texts(t testing.TB, p *krm.Package) map[string]string {
-	t.Helper()
-	files, err := p.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, f := range files {
-		out[f.Path] = string(f.Data)
-	}
-	return out
-}
+var (
+	pkg   = krmtest.Package
+	texts = krmtest.Texts
+)
 
 var from = CloneOptions{
 	Path: "fleet/web",

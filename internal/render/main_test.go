@@ -18,6 +18,7 @@ import (
 	"github.com/variform/variform/internal/catalogfn"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmtest"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -315,32 +316,10 @@ func load(t testing.TB, dir string) *krm.Package {
 	return p
 }
 
-// pkg makes a package of path, content pairs.
-func pkg(t testing.TB, files map[string]string) *krm.Package {
-	t.Helper()
-	var list []krm.File
-	for name, data := range files {
-		list = append(list, krm.File{Path: name, Data: []byte(data)})
-	}
-	p, err := krm.Parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func contents(t testing.TB, p *krm.Package) map[string]string {
-	t.Helper()
-	files, err := p.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, f := range files {
-		out[f.Path] = string(f.Data)
-	}
-	return out
-}
+var (
+	pkg      = krmtest.Package
+	contents = krmtest.Texts
+)
 
 func save(t testing.TB, p *krm.Package, dir string) {
 	t.Helper()

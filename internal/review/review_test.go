@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmtest"
 )
 
 const deployment = `apiVersion: apps/v1
@@ -23,18 +24,7 @@ spec:
         image: web:v1 # keep
 `
 
-func pkg(t *testing.T, files map[string]string) *krm.Package {
-	t.Helper()
-	var list []krm.File
-	for p, d := range files {
-		list = append(list, krm.File{Path: p, Data: []byte(d)})
-	}
-	p, err := krm.Parse(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
+var pkg = krmtest.Package
 
 func edited(s, old, with string) string { return strings.ReplaceAll(s, old, with) }
 

@@ -11,35 +11,14 @@ import (
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/injection"
-	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmtest"
 	"github.com/variform/variform/internal/wiring"
 )
 
-func pkg(tb testing.TB, files map[string]string) *krm.Package {
-	tb.Helper()
-	var list []krm.File
-	for path, data := range files {
-		list = append(list, krm.File{Path: path, Data: []byte(data)})
-	}
-	p, err := krm.Parse(list)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
-}
-
-func texts(tb testing.TB, p *krm.Package) map[string]string {
-	tb.Helper()
-	files, err := p.Files()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, f := range files {
-		out[f.Path] = string(f.Data)
-	}
-	return out
-}
+var (
+	pkg   = krmtest.Package
+	texts = krmtest.Texts
+)
 
 func objects(tb testing.TB, docs ...string) *wiring.Objects {
 	tb.Helper()
