@@ -224,6 +224,9 @@ func (m *maker) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if latest := m.Package.Latest; latest != nil {
+			used = append(used, latest.Was())
+		}
 		m.Workspace = lifecycle.NextWorkspace(used...)
 		head := m.Job.Repo.Head
 		if head.IsZero() && !m.Job.Repo.MayStart {
@@ -263,9 +266,13 @@ func (m *maker) start(ctx context.Context) (err error) {
 	if m.From == nil {
 		return m.first(ctx)
 	}
-	_, there, err := m.Job.Repo.ReadPackage(ctx, m.From.Ref.Commit, m.Package.Path)
+	at, name := m.From.Ref.Commit, m.From.Ref.Name
+	if m.From.Number > 0 && m.branch() {
+		at, name = m.Repo.Head, m.Repo.Branch
+	}
+	_, there, err := m.Job.Repo.ReadPackage(ctx, at, m.Package.Path)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", m.From.Ref.Name, err)
+		return fmt.Errorf("reading %s: %w", name, err)
 	}
 	if err := m.setBase(ctx, there); err != nil {
 		return err
@@ -301,13 +308,39 @@ func (m *maker) setBase(ctx context.Context, there *krm.Package) error {
 			m.Base = m.Upstream.Package
 		}
 	default:
-		_, p, err := m.Job.Repo.ReadPackage(ctx, latest.Ref.Commit, m.Package.Path)
+		_, p, err := m.published(ctx)
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", latest.Ref.Name, err)
+			return err
 		}
 		m.Base = p
 	}
 	return nil
+}
+
+// branch says that the registered branch holds something else than what was
+// Published last: updates start from that.
+func (m *maker) branch() bool {
+	b := m.Package.Branch
+	return b != nil && !b.Tree.IsZero() && m.Package.Latest != nil
+}
+
+// published is what an update of the package starts from: what stands on the
+// registered branch, which is the latest Published revision where nobody else
+// wrote there. The revision is the one that it was made from.
+func (m *maker) published(ctx context.Context) (*decide.Revision, *krm.Package, error) {
+	latest := m.Package.Latest
+	at, name := latest.Ref.Commit, latest.Ref.Name
+	if m.branch() {
+		at, name = m.Repo.Head, m.Repo.Branch
+		if old := m.Package.Branch.Reverted; old != nil {
+			latest = old
+		}
+	}
+	_, p, err := m.Job.Repo.ReadPackage(ctx, at, m.Package.Path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return latest, p, nil
 }
 
 func (m *maker) owner() mutate.Owner {

@@ -145,7 +145,11 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		draft = kptfile
 	}
 	theirs, failed := m.hydrate(ctx, origin{m.Upstream.Package, m.Upstream.Kptfile(kptfile.Upstream), m.Upstream.Lock}, draft)
-	base, err := m.hydrated(ctx, m.From, there, kptfile)
+	from := m.From
+	if b := m.Package.Branch; from.Number > 0 && b != nil && b.Reverted != nil {
+		from = b.Reverted
+	}
+	base, err := m.hydrated(ctx, from, there, kptfile)
 	if err != nil {
 		return err
 	}
@@ -199,7 +203,7 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 		return nil, nil // its values cannot be made again in this run
 	}
 	base, err := m.Job.Repo.Hydrated(ctx, m.Package.Path, h)
-	if err != nil || base != nil {
+	if err != nil || base != nil && sameLock(base, k) {
 		return base, err
 	}
 	_, old, err := m.lockedUpstream(ctx, mutate.Lock(k))
@@ -210,21 +214,32 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 	guess, failed := m.hydrate(ctx, origin{old, k.Upstream, k.UpstreamLock}, k)
 	m.Warnings = warnings
 	if failed != nil {
-		return nil, nil //nolint:nilerr // the package as it was cannot be made any more
+		return base, nil //nolint:nilerr // the package as it was cannot be made any more
 	}
-	if same, err := samePackage(guess, there); err != nil || !same {
+	if same, err := samePackage(guess, there); err != nil || !same && base == nil {
 		return nil, err
 	}
 	return guess, nil
 }
 
+// sameLock says whether a package was taken from the upstream that a Kptfile
+// names: where others merged a Draft, the machine's last commit may be of an
+// earlier one.
+func sameLock(p *krm.Package, k *kptfilev1.KptFile) bool {
+	was, err := mutate.Read(p, "")
+	if err != nil {
+		return false
+	}
+	a, b := mutate.Lock(was), mutate.Lock(k)
+	return a != nil && b != nil && *a == *b
+}
+
 // onto is a Draft's own edits on top of what was published since it began, and
 // what the machine made of that. A nil base says that one of both is not known.
 func (m *maker) onto(ctx context.Context, base, draft *krm.Package, k *kptfilev1.KptFile) (published, ours *krm.Package, err error) {
-	latest := m.Package.Latest
-	_, theirs, err := m.Job.Repo.ReadPackage(ctx, latest.Ref.Commit, m.Package.Path)
+	latest, theirs, err := m.published(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reading %s: %w", latest.Ref.Name, err)
+		return nil, nil, err
 	}
 	kptfile, err := mutate.Read(theirs, "")
 	if err != nil || base == nil {
@@ -236,7 +251,7 @@ func (m *maker) onto(ctx context.Context, base, draft *krm.Package, k *kptfilev1
 	if same, err := samePackage(base, draft); err != nil || same {
 		return published, theirs, err
 	}
-	ours, err = m.merge(decide.RevisionName(latest.Number), base, theirs, draft, merge.Options{})
+	ours, err = m.merge(m.publishedName(), base, theirs, draft, merge.Options{})
 	return published, ours, err
 }
 
@@ -272,13 +287,20 @@ func (m *maker) rebase(ctx context.Context, base *krm.Package, o merge.Options) 
 			return fmt.Errorf("reading %s: %w", m.Since.Ref.Name, err)
 		}
 	}
-	latest := m.Package.Latest
-	_, theirs, err := m.Job.Repo.ReadPackage(ctx, latest.Ref.Commit, m.Package.Path)
+	_, theirs, err := m.published(ctx)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", latest.Ref.Name, err)
+		return err
 	}
-	m.pkg, err = m.merge(decide.RevisionName(latest.Number), since, theirs, m.pkg, o)
+	m.pkg, err = m.merge(m.publishedName(), since, theirs, m.pkg, o)
 	return err
+}
+
+// publishedName is published for people.
+func (m *maker) publishedName() string {
+	if m.branch() {
+		return "branch " + m.Repo.Branch
+	}
+	return decide.RevisionName(m.Package.Latest.Number)
 }
 
 // merge notes the conflicts of a merge, and stops at them where that was asked for.

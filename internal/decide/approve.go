@@ -338,17 +338,23 @@ func Unmoved(c *Candidate, branch, draft Hash) error {
 		return nil
 	}
 	there, known := p.Tree(branch)
+	main := c.Head.Inputs.Main // what others had committed there when it was made
 	var started Hash
-	if since != nil {
+	if since != nil && main == "" {
 		var ok bool
 		started, ok = p.Tree(since.Ref.Commit)
 		known = known && ok
 	}
-	if !known {
+	switch {
+	case !known:
 		return fmt.Errorf("what branch %s holds in %s was not read", c.Repo.Branch, p.Path)
+	case main != "" && main != (&Branch{Tree: there}).Main() && there != draft:
+		return fmt.Errorf("branch %s moved in %s since this Draft was made: run apply to bring that in, review, and approve again", c.Repo.Branch, p.Path)
+	case main != "":
+		return nil
 	}
 	if there != started && there != draft {
-		return fmt.Errorf("branch %s holds changes in %s that are in no published revision, and publishing the Draft would take them back: revert them there, or make them in the Draft", c.Repo.Branch, p.Path)
+		return fmt.Errorf("branch %s holds changes in %s that are in no published revision, and publishing the Draft would take them back: run apply to bring them in, review, and approve again", c.Repo.Branch, p.Path)
 	}
 	return nil
 }

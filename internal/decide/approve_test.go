@@ -371,6 +371,13 @@ func TestWhole(t *testing.T) {
 	}
 }
 
+// on says that a revision was made of what others had committed to the branch.
+func on(tree byte) change {
+	return func(r *Revision) {
+		r.Since, r.Inputs.Published, r.Inputs.Main = "v1", "v1", (&Branch{Tree: Hash{tree}}).Main()
+	}
+}
+
 func TestUnmoved(t *testing.T) {
 	head, v1, draft := Hash{100}, Hash{9}, Hash{60}
 	since1 := draftOf(2, 10, since("v1"))
@@ -384,7 +391,7 @@ func TestUnmoved(t *testing.T) {
 	}{
 		"a first one":             {"the branch has nothing there", draftOf(1, 10), nil, map[Hash]Hash{head: {}}, head, ""},
 		"no branch yet":           {"nothing can be taken back", draftOf(1, 10), nil, nil, Hash{}, ""},
-		"something is there":      {"another put it there", draftOf(1, 10), nil, map[Hash]Hash{head: {50}}, head, "branch main holds changes in apps/web that are in no published revision, and publishing the Draft would take them back: revert them there, or make them in the Draft"},
+		"something is there":      {"another put it there", draftOf(1, 10), nil, map[Hash]Hash{head: {50}}, head, "branch main holds changes in apps/web that are in no published revision, and publishing the Draft would take them back: run apply to bring them in, review, and approve again"},
 		"the Draft is there":      {"it was merged by hand", draftOf(1, 10), nil, map[Hash]Hash{head: draft}, head, ""},
 		"as v1 was":               {"what it started from", since1, tags(tag(1, 9)), map[Hash]Hash{head: {50}, v1: {50}}, head, ""},
 		"v1 was changed":          {"on the branch, by another", since1, tags(tag(1, 9)), map[Hash]Hash{head: {51}, v1: {50}}, head, "branch main holds changes in apps/web"},
@@ -393,6 +400,11 @@ func TestUnmoved(t *testing.T) {
 		"v2 came":                 {"the Draft would take it back", since1, tags(tag(1, 9), tag(2, 8)), map[Hash]Hash{head: {50}, v1: {50}}, head, "v2 was published since this Draft began: run apply to bring it in, review, and approve again"},
 		"v1 came":                 {"the Draft began before", draftOf(1, 10), tags(tag(1, 9)), map[Hash]Hash{head: {50}, v1: {50}}, head, "v1 was published since this Draft began"},
 		"v2 came, no branch":      {"", since1, tags(tag(1, 9), tag(2, 8)), nil, Hash{}, "v2 was published since this Draft began"},
+		"made of what is there":   {"others' commits are in it", draftOf(1, 10, on(50)), tags(tag(1, 9)), map[Hash]Hash{head: {50}}, head, ""},
+		"moved since":             {"it was made of other commits", draftOf(1, 10, on(50)), tags(tag(1, 9)), map[Hash]Hash{head: {51}}, head, "branch main moved in apps/web since this Draft was made: run apply to bring that in, review, and approve again"},
+		"the same came":           {"the Draft was merged", draftOf(1, 10, on(50)), tags(tag(1, 9)), map[Hash]Hash{head: draft}, head, ""},
+		"made again":              {"a person wants what another deleted", draftOf(1, 10, recorded(Inputs{Main: deleted, Published: "v1"}), since("v1")), tags(tag(1, 9)), map[Hash]Hash{head: {}, {9}: {50}}, head, ""},
+		"deleted since":           {"nobody asked for it again", since1, tags(tag(1, 9)), map[Hash]Hash{head: {}, {9}: {50}}, head, "branch main holds changes"},
 		"the branch was not read": {"nothing is published on a guess", draftOf(1, 10), nil, nil, head, "what branch main holds in apps/web was not read"},
 		"v1 was not read":         {"nothing is published on a guess", since1, tags(tag(1, 9)), map[Hash]Hash{head: {50}}, head, "what branch main holds in apps/web was not read"},
 	}

@@ -84,7 +84,10 @@ func (d Draft) Moves(commit Hash) []Move {
 
 // Tag publishes a Draft that was merged into the registered branch by other means.
 type Tag struct {
-	Ref   string // the tag to make
+	Ref string // the tag to make
+	// Commit is that of the registered branch at which the Draft came.
+	Commit Hash
+	// Draft is the open revision that is left, nil where its branch has gone.
 	Draft *Revision
 }
 
@@ -93,7 +96,11 @@ func (Tag) Action() Action { return ActionTag }
 
 // Moves implements Decision.
 func (d Tag) Moves(Hash) []Move {
-	return []Move{{Name: d.Ref, New: d.Draft.Ref.Commit}, remove(d.Draft.Ref)}
+	moves := []Move{{Name: d.Ref, New: d.Commit}}
+	if d.Draft != nil {
+		moves = append(moves, remove(d.Draft.Ref))
+	}
+	return moves
 }
 
 // Publish approves a Draft that is there: activation is Automatic.

@@ -18,7 +18,7 @@ func everyDecision() map[string]Decision {
 		"a Draft after v1":        Draft{As: ActionRedraft, Ref: draft.Ref.Name},
 		"a commit on a Draft":     Draft{As: ActionUpdate, Ref: draft.Ref.Name, From: draft},
 		"a Proposed comes back":   Draft{As: ActionUpdate, Ref: draft.Ref.Name, From: proposed},
-		"merged elsewhere":        Tag{Ref: lifecycle.PublishedRef(webPath, 2), Draft: draft},
+		"merged elsewhere":        Tag{Ref: lifecycle.PublishedRef(webPath, 2), Commit: draft.Ref.Commit, Draft: draft},
 		"published":               Publish{draft},
 		"discarded":               Discard{draft},
 		"retired":                 Retire{Path: webPath, Tags: tags(tag(1, 1), tag(2, 2))},

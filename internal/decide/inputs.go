@@ -25,6 +25,18 @@ type Inputs struct {
 	Context   string
 	Functions string
 	Values    string // that other packages give, "" for none
+	// Main is the short tree of the package on the registered branch, where that
+	// held something else than Published; "" for most.
+	Main string
+}
+
+// On are inputs of a package that starts from what the registered branch holds
+// beside the Published revision: main is Inputs.Main.
+func (i Inputs) On(main string) Inputs {
+	if i.Main = main; main != "" {
+		i.Digest = Digest(i.Digest, main)
+	}
+	return i
 }
 
 // part is how much of a part's digest is kept to tell which one changed.
@@ -39,6 +51,9 @@ func (i Inputs) String() string {
 	}
 	if i.Published != "" {
 		s += " published=" + i.Published
+	}
+	if i.Main != "" {
+		s += " main=" + i.Main
 	}
 	return s
 }
@@ -57,6 +72,8 @@ func ParseInputs(trailer string) Inputs {
 			i.Upstream = v
 		case "published":
 			i.Published = v
+		case "main":
+			i.Main = v
 		case "spec":
 			i.Spec = v
 		case "context":
@@ -160,6 +177,9 @@ func Why(old, now Inputs, upstream string) []string {
 	}
 	if old.Published != now.Published {
 		out = append(out, fmt.Sprintf("%s was published", now.Published))
+	}
+	if old.Main != now.Main {
+		out = append(out, "what stands on the registered branch changed")
 	}
 	if len(out) == 0 {
 		out = append(out, "built by another version of variform")

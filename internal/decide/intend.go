@@ -1,6 +1,10 @@
 package decide
 
-import "github.com/variform/variform/internal/lifecycle"
+import (
+	"fmt"
+
+	"github.com/variform/variform/internal/lifecycle"
+)
 
 // Question is all that goes into what becomes of one revision of a wanted
 // package before anything is built.
@@ -50,12 +54,12 @@ const invokedReason = "rendered again, as was asked for"
 // Intend compares the inputs recorded with the revision with those of now.
 func Intend(q Question) Intent {
 	b, ok := q.changed()
+	respected, waits := q.respected()
 	switch {
-	case q.merged():
-		return Rule{ruled(Tag{Ref: q.nextTag(), Draft: q.From},
-			"merged into "+q.Repo.Branch+" by other means: becomes "+RevisionName(q.Package.Next()))}
 	case q.Adopt && q.From.Phase == lifecycle.DeletionProposed:
 		return Rule{ruled(Wait{}, RevisionName(q.From.Number)+" is proposed for deletion although the variant is wanted: reject the deletion")}
+	case waits:
+		return respected
 	case !ok:
 		return q.unchanged()
 	}
@@ -69,7 +73,7 @@ func Intend(q Question) Intent {
 		// What is built without its values is not what the next whole run would build.
 		parts.Values = "left"
 	}
-	b.Inputs = parts.Inputs(newest)
+	b.Inputs = parts.Inputs(newest).On(q.Package.Branch.Main())
 	if q.From != nil {
 		b.Key = Digest("unchanged", b.Inputs.Digest, q.From.Ref.Commit.String(), q.Package.Path)
 		if q.Fruitless != nil && !q.Invoked && (q.From.Number > 0 || !q.Behind()) && q.Fruitless(b.Key) {
@@ -78,8 +82,6 @@ func Intend(q Question) Intent {
 	}
 	return b
 }
-
-func (q Question) nextTag() string { return lifecycle.PublishedRef(q.Package.Path, q.Package.Next()) }
 
 // recorded is the Published revision that went into what is there.
 func (q Question) recorded() *Published {
@@ -91,12 +93,19 @@ func (q Question) recorded() *Published {
 
 // unchanged leaves the revision; what is built anew says itself what it lacks.
 func (q Question) unchanged() Intent {
-	return Rule{Ruling{Decision: Nothing{}, Warnings: q.Unfilled}}
+	r := Ruling{Decision: Nothing{}, Warnings: q.Unfilled}
+	if b := q.Package.Branch; b != nil && q.From != nil && q.From.Number > 0 {
+		r.Reasons = []string{q.Repo.Branch + " moved since " + RevisionName(q.From.Number) + b.by() + ": the next revision takes that along"}
+	}
+	return Rule{r}
 }
 
 // changed says what is to be built and why; false where nothing calls for it.
 func (q Question) changed() (Build, bool) {
 	from, then := q.From, q.Parts.Inputs(q.recorded())
+	if from != nil {
+		then = then.On(from.Inputs.Main)
+	}
 	as, adopted := ActionUpdate, "adopted"
 	if from != nil && from.Number > 0 {
 		as, adopted = ActionRedraft, "adopted from "+RevisionName(from.Number)
@@ -109,21 +118,63 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{adopted}}, true
 	case from.Inputs.Digest != then.Digest:
 		return Build{As: as, Reasons: q.reasons(then)}, true
-	case from.Number == 0 && q.Behind():
+	case from.Number == 0 && q.overtaken():
 		return Build{As: as, Reasons: []string{RevisionName(q.Package.Newest().Number) + " was published since"}}, true
+	case from.Number == 0 && q.Behind():
+		return Build{As: as, Reasons: []string{q.Repo.Branch + " moved since it was made" + q.Package.Branch.by()}}, true
 	case from.Number == 0 && lock != nil && lock.edited(from):
 		return Build{As: as, Reasons: q.reasons(then)}, true
+	case from.Number > 0 && q.Package.Branch.undone() && (q.Recreate || q.Retry):
+		return Build{As: as, Reasons: []string{"made again, as was asked for"}}, true
 	case q.Invoked:
 		return Build{As: as, Reasons: []string{invokedReason}}, true
 	}
 	return Build{}, false
 }
 
-// Behind reports whether a revision was published after the one that an open
-// Draft started from.
+// Behind reports whether the registered branch holds something else than what an
+// open Draft started from: a revision published since, or what others committed.
 func (q Question) Behind() bool {
+	main := q.Package.Branch.Main()
+	switch {
+	case q.overtaken():
+		return true
+	case q.From == nil || q.Package.Latest == nil || main == q.From.Inputs.Main:
+		return false
+	}
+	return main != deleted || q.Recreate
+}
+
+// overtaken reports whether a revision was published after the one that an open
+// Draft started from.
+func (q Question) overtaken() bool {
 	newest := q.Package.Newest()
 	return newest != nil && (q.Since == nil || q.Since.Number < newest.Number)
+}
+
+// respected is what people did to the package on the registered branch: one that
+// they deleted there, or set back, waits.
+func (q Question) respected() (Rule, bool) {
+	b := q.Package.Branch
+	switch {
+	case q.From == nil || q.Adopt || b == nil:
+	case b.Main() == deleted && q.Package.Latest != nil && !q.Recreate && q.From.Inputs.Main != deleted:
+		return Rule{ruled(Wait{}, fmt.Sprintf("deleted on %s%s: apply --recreate %s makes it again, or take its variant away", q.Repo.Branch, b.by(), q.Identity))}, true
+	case b.Reverted != nil && q.From.Number > 0 && !q.Retry:
+		return Rule{ruled(Wait{}, fmt.Sprintf("set back to %s on %s%s: apply --retry %s drafts what was set back again", RevisionName(b.Reverted.Number), q.Repo.Branch, b.by(), q.Identity))}, true
+	}
+	return Rule{}, false
+}
+
+// undone says that a person took back what was Published.
+func (b *Branch) undone() bool { return b != nil && (b.Tree.IsZero() || b.Reverted != nil) }
+
+// by names who brought what stands on the branch.
+func (b *Branch) by() string {
+	if b == nil || b.By == "" {
+		return ""
+	}
+	return " by " + b.By
 }
 
 // reasons tell why a revision is made.
@@ -138,23 +189,4 @@ func (q Question) reasons(now Inputs) []string {
 		return []string{"new: from " + q.Source + ", needed by " + joined(Limit(q.Needs, 3))}
 	}
 	return []string{"new: from " + q.Source}
-}
-
-// merged reports whether an open Draft's content stands in the registered
-// branch though no revision says so: a pull request was merged on a forge.
-func (q Question) merged() bool {
-	if q.From == nil || q.From.Number > 0 || q.Adopt {
-		return false
-	}
-	there, known := q.Package.Tree(q.Repo.Head)
-	if !known || there.IsZero() {
-		return false
-	}
-	if newest := q.Package.Newest(); newest != nil {
-		if published, known := q.Package.Tree(newest.Ref.Commit); !known || there == published {
-			return false
-		}
-	}
-	draft, known := q.Package.Tree(q.From.Ref.Commit)
-	return known && draft == there
 }

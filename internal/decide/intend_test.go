@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -165,8 +166,8 @@ func TestIntend(t *testing.T) {
 }
 
 // A Draft whose content stands on the registered branch was approved on a forge.
-func TestIntendMerged(t *testing.T) {
-	const head, draft, v1 = 100, 10, 9
+func TestLanded(t *testing.T) {
+	const head, draft, v1, came = 100, 10, 9, 77
 	trees := func(pairs ...byte) map[Hash]Hash {
 		out := map[Hash]Hash{}
 		for i := 0; i < len(pairs); i += 2 {
@@ -174,66 +175,147 @@ func TestIntendMerged(t *testing.T) {
 		}
 		return out
 	}
-	cases := map[string]struct {
-		reason  string
-		trees   map[Hash]Hash
-		v1      bool
-		adopt   bool
-		changed bool
-		from    *Revision // the Draft where it is nil
-		want    string
-	}{
-		"merged, first":             {"becomes v1", trees(head, 50, draft, 50), false, false, false, nil, "v1"},
-		"merged, and out of date":   {"what a person merged comes first", trees(head, 50, draft, 50), false, false, true, nil, "v1"},
-		"merged after v1":           {"becomes v2", trees(head, 50, draft, 50, v1, 40), true, false, false, nil, "v2"},
-		"proposed and merged":       {"becomes v1", trees(head, 50, draft, 50), false, false, false, proposedOf(1, draft), "v1"},
-		"not merged":                {"the branch holds something else", trees(head, 50, draft, 51), false, false, false, nil, ""},
-		"the branch has v1":         {"a Draft with the same content says nothing", trees(head, 50, draft, 50, v1, 50), true, false, false, nil, ""},
-		"nothing on the branch":     {"", trees(head, 0, draft, 0), false, false, false, nil, ""},
-		"the branch was not read":   {"nothing is known", trees(draft, 50), false, false, false, nil, ""},
-		"the Draft was not read":    {"nothing is known", trees(head, 50), false, false, false, nil, ""},
-		"v1 was not read":           {"nothing is known", trees(head, 50, draft, 50), true, false, false, nil, ""},
-		"another's Draft":           {"adoption comes first", trees(head, 50, draft, 50), false, true, false, nil, ""},
-		"a Published one":           {"it has its tag", trees(head, 50, v1, 40), true, false, false, publishedOf(1, v1), ""},
-		"a Published one, the head": {"it has its tag", trees(head, 50, v1, 50), true, false, false, publishedOf(1, v1), ""},
+	machine := &Machine{Commit: Hash{12}, Variant: webOwner, Inputs: parts().Inputs(nil).String()}
+	merged := &Branch{Tree: Hash{50}, Came: Hash{came}, Owner: webOwner, Drafted: true, Workspace: "packagevariant-4", Merged: machine}
+	with := func(change func(*Branch)) *Branch {
+		b := *merged
+		change(&b)
+		return &b
 	}
-	for name, c := range cases {
+	open := draftOf(1, draft)
+	for name, c := range map[string]struct {
+		reason string
+		trees  map[Hash]Hash
+		v1     bool
+		from   *Revision // nil for none
+		branch *Branch
+		want   string // "" for nothing
+		commit byte
+	}{
+		"merged, first":           {"becomes v1", trees(head, 50, draft, 50), false, open, nil, "v1", draft},
+		"merged after v1":         {"becomes v2", trees(head, 50, draft, 50, v1, 40), true, open, nil, "v2", draft},
+		"proposed and merged":     {"becomes v1", trees(head, 50, draft, 50), false, proposedOf(1, draft), nil, "v1", draft},
+		"squashed":                {"the tag is on the branch", trees(head, 50, draft, 50, v1, 40), true, open, merged, "v2", came},
+		"squashed, no trailers":   {"the Draft says that it is ours", trees(head, 50, draft, 50, v1, 40), true, open, with(func(b *Branch) { b.Drafted = false }), "v2", came},
+		"its branch is gone":      {"the branch tells", trees(head, 50, v1, 40), true, nil, merged, "v2", came},
+		"its branch is gone, v1":  {"the Kptfile tells", trees(head, 50), false, nil, merged, "v1", came},
+		"renamed":                 {"a variant's earlier name", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Owner = "fleet/default/old" }), "v2", came},
+		"a copy":                  {"another variant's package was copied", trees(head, 50), false, nil, with(func(b *Branch) { b.Owner = "fleet/default/old" }), "", 0},
+		"another manager's":       {"", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Owner = "other/default/web" }), "", 0},
+		"a hotfix":                {"no Draft was merged", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Drafted = false }), "", 0},
+		"not merged":              {"the branch holds something else", trees(head, 50, draft, 51), false, open, nil, "", 0},
+		"the branch has v1":       {"a Draft with the same content says nothing", trees(head, 50, draft, 50, v1, 50), true, open, nil, "", 0},
+		"nothing on the branch":   {"", trees(head, 0, draft, 0), false, open, nil, "", 0},
+		"the branch was not read": {"nothing is known", trees(draft, 50), false, open, nil, "", 0},
+		"the Draft was not read":  {"nothing is known", trees(head, 50), false, open, nil, "", 0},
+		"v1 was not read":         {"nothing is known", trees(head, 50, draft, 50), true, open, nil, "", 0},
+		"another's Draft":         {"adoption comes first", trees(head, 50, draft, 50), false, draftOf(1, draft, by("x/default/web")), nil, "", 0},
+	} {
 		t.Run(name, func(t *testing.T) {
-			from := c.from
-			if from == nil {
-				from = draftOf(1, draft)
+			var revisions []*Revision
+			if c.from != nil {
+				revisions = append(revisions, c.from)
 			}
 			var published []Published
 			if c.v1 {
-				published = tags(tag(1, v1))
+				published, revisions = tags(tag(1, v1)), append(revisions, publishedOf(1, v1))
 			}
-			p := webPackage(published, from)
-			p.Trees = c.trees
-			from.Inputs = parts().Inputs(p.Newest())
-			from.Since = RevisionName(len(published))
-			q := asked(p, from, func(q *Question) { q.Adopt = c.adopt })
-			if from.Number > 0 {
-				from.Inputs.Published = ""
+			p := webPackage(published, revisions...)
+			p.Trees, p.Branch = c.trees, c.branch
+			ruling, next, ok := Landed(fleet, wanted(), repository(p), p)
+			if ok != (c.want != "") {
+				t.Fatalf("%v: %s", ok, c.reason)
 			}
-			if c.changed {
-				upgraded(&q)
+			if !ok {
+				return
 			}
-			got := ""
-			if r, ok := Intend(q).(Rule); ok {
-				if d, ok := r.Decision.(Tag); ok {
-					got = d.Ref
-					if d.Draft != from || len(r.Reasons) != 1 || r.Reasons[0] != "merged into main by other means: becomes "+c.want {
-						t.Errorf("%+v", r)
-					}
+			tag := Tag{Ref: "refs/tags/apps/web/" + c.want, Commit: Hash{c.commit}}
+			for _, r := range revisions {
+				if r.Phase.Open() && c.from != nil {
+					tag.Draft = c.from
 				}
 			}
-			if want := c.want; want != "" {
-				want = "refs/tags/apps/web/" + want
-				if got != want {
-					t.Errorf("tag %q, want %q: %s", got, want, c.reason)
-				}
-			} else if got != "" {
-				t.Errorf("tagged %s: %s", got, c.reason)
+			want := Ruling{Decision: tag, Reasons: []string{"merged into main by other means: becomes " + c.want}}
+			if d := cmp.Diff(want, ruling, unseen); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+			if next.Branch != nil || next.Open() != nil || next.Latest.Ref.Commit != tag.Commit || RevisionName(next.Latest.Number) != c.want || next.Newest().Ref.Name != tag.Ref {
+				t.Errorf("the package once it is tagged: %+v %+v", next, next.Latest)
+			}
+			if next.Latest.Workspace == "" || next.Latest.Owner == "" || next.Latest.Machine == nil {
+				t.Errorf("what became of the Draft: %+v", next.Latest)
+			}
+			if there, _ := next.Tree(tag.Commit); there != c.trees[Hash{head}] {
+				t.Errorf("its folder: %s", there)
+			}
+		})
+	}
+}
+
+// What people do on the registered branch is respected, and what they write there
+// goes into the next Draft.
+func TestIntendBranch(t *testing.T) {
+	moved := &Branch{Tree: Hash{50}, Came: Hash{77}, By: "Robin (4d00000)"}
+	away := &Branch{By: "Robin (4d00000)"}
+	back := &Branch{Tree: Hash{40}, By: "Robin (4d00000)", Reverted: publishedOf(1, 9)}
+	now := parts()
+	v2rev, v2 := publishedOf(2, 8, since("v1")), tag(2, 8)
+	v2rev.Inputs = now.Inputs(nil)
+	draft := func(main string) *Revision {
+		return draftOf(3, 10, since("v2"), recorded(now.Inputs(&v2).On(main)))
+	}
+	recreate := func(q *Question) { q.Recreate = true }
+	retry := func(q *Question) { q.Retry = true }
+	for name, c := range map[string]struct {
+		reason string
+		branch *Branch
+		from   *Revision
+		change []func(*Question)
+		action Action
+		main   string // of the inputs that are built
+		says   string
+	}{
+		"a hotfix":                {"it is part of the next revision", moved, v2rev, nil, ActionNone, "", "main moved since v2 by Robin (4d00000)"},
+		"a hotfix and a change":   {"the Draft starts from it", moved, v2rev, []func(*Question){upgraded}, ActionRedraft, moved.Main(), "upstream changed"},
+		"a Draft before a hotfix": {"it is brought up", moved, draft(""), nil, ActionUpdate, moved.Main(), "main moved since it was made by Robin (4d00000)"},
+		"a Draft of the hotfix":   {"it holds it", moved, draft(moved.Main()), nil, ActionNone, "", ""},
+		"a hotfix taken back":     {"the Draft follows", nil, draft(moved.Main()), nil, ActionUpdate, "", "main moved since it was made"},
+		"deleted":                 {"a person did it", away, v2rev, []func(*Question){upgraded}, ActionWait, "", "deleted on main by Robin (4d00000): apply --recreate c1/web"},
+		"deleted, a Draft open":   {"", away, draft(""), nil, ActionWait, "", "deleted on main"},
+		"made again":              {"a person asks", away, v2rev, []func(*Question){upgraded, recreate}, ActionRedraft, deleted, "upstream changed"},
+		"made again, Draft open":  {"the Draft takes that over", away, draft(""), []func(*Question){recreate}, ActionUpdate, deleted, "main moved since it was made"},
+		"made again before":       {"the Draft waits for its approval", away, draft(deleted), nil, ActionNone, "", ""},
+		"made again, unchanged":   {"a person asks", away, v2rev, []func(*Question){recreate}, ActionRedraft, deleted, "made again, as was asked for"},
+		"deleted, unchanged":      {"it is told", away, v2rev, nil, ActionWait, "", "deleted on main"},
+		"set back, unchanged":     {"it is told", back, v2rev, nil, ActionWait, "", "set back to v1"},
+		"set back, asked for":     {"a person asks", back, v2rev, []func(*Question){retry}, ActionRedraft, back.Main(), "made again, as was asked for"},
+		"set back":                {"a person did it", back, v2rev, []func(*Question){upgraded}, ActionWait, "", "set back to v1 on main by Robin (4d00000): apply --retry c1/web"},
+		"set back, once more":     {"a person asks", back, v2rev, []func(*Question){upgraded, retry}, ActionRedraft, back.Main(), "upstream changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(tags(tag(1, 9), v2), v2rev)
+			if c.from != v2rev {
+				p = webPackage(tags(tag(1, 9), v2), v2rev, c.from)
+			}
+			p.Branch = c.branch
+			q := asked(p, c.from, c.change...)
+			if c.from != v2rev {
+				q.Since = &v2
+			}
+			var action Action
+			var reasons []string
+			main := ""
+			switch i := Intend(q).(type) {
+			case Build:
+				action, reasons, main = i.As, i.Reasons, i.Inputs.Main
+			case Rule:
+				action, reasons = i.Decision.Action(), i.Reasons
+			}
+			if action != c.action || main != c.main {
+				t.Errorf("%s: %s of %q, want %s of %q", c.reason, action, main, c.action, c.main)
+			}
+			if got := strings.Join(reasons, "\n"); !strings.Contains(got, c.says) || c.says == "" && got != "" {
+				t.Errorf("%s: says %q, want %q", c.reason, got, c.says)
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,6 +88,16 @@ type Revision struct {
 	Machine *Machine  // nil: none found
 }
 
+// Was is the workspace that a Published revision was drafted in. Of an owned one
+// that a forge squashed no commit tells: it is then the one that its number makes
+// likely, so that this is not used again.
+func (r *Revision) Was() string {
+	if r.Workspace == "" && r.Owner != "" {
+		return lifecycle.WorkspacePrefix + strconv.Itoa(r.Number)
+	}
+	return r.Workspace
+}
+
 // NeedsReview reports whether the revision holds what only a person may publish:
 // edits by hand, or a build that says so.
 func (r *Revision) NeedsReview() bool {
@@ -124,6 +135,44 @@ type Package struct {
 	// Trees are the package's folder at commits where it is known; the zero
 	// Hash stands for no folder. See Tree.
 	Trees map[Hash]Hash
+	// Branch is what the registered branch holds, where that was looked at and is
+	// not the latest Published revision; nil else.
+	Branch *Branch
+}
+
+// Branch is what the registered branch holds of a package by other hands than an
+// approval's.
+type Branch struct {
+	Tree Hash // zero where the package is not there
+	// Came is the oldest commit of the branch's present unbroken run of that tree,
+	// By its author and ID for people.
+	Came Hash
+	By   string
+	// Owner is who the package says that it belongs to.
+	Owner string
+	// Drafted says that a Draft was merged: the tree holds what Drafts alone
+	// change. Workspace is the Draft's, where that is known, Merged the machine's
+	// commit that it ended in.
+	Drafted   bool
+	Workspace string
+	Merged    *Machine
+	// Reverted is the earlier Published revision that the tree is that of, nil
+	// for most.
+	Reverted *Revision
+}
+
+// deleted is Inputs.Main of a package that is not on the branch any more.
+const deleted = "deleted"
+
+// Main is Inputs.Main of a package on a branch.
+func (b *Branch) Main() string {
+	switch {
+	case b == nil:
+		return ""
+	case b.Tree.IsZero():
+		return deleted
+	}
+	return b.Tree.String()[:part]
 }
 
 // NewPackage sorts a package's revisions out.

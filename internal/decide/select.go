@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
@@ -64,6 +66,72 @@ func vacant(w *Want, repo *Repository, p *Package) error {
 	}
 	return Stalled("package %q in Repository %s is on branch %s already, and no revision of it is Published: tag that commit %s/v1 and set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package",
 		w.Package, w.Repository, repo.Branch, p.Path)
+}
+
+// Landed finds a Draft of a wanted package that came to the registered branch by
+// other means than an approval, whatever the style of that merge: it was approved
+// by it, and its tag is made. It returns the package as it is then.
+func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package, bool) {
+	there, known := p.Tree(repo.Head)
+	if !known || there.IsZero() {
+		return Ruling{}, nil, false
+	}
+	if p.Latest != nil {
+		if published, known := p.Tree(p.Latest.Ref.Commit); !known || there == published {
+			return Ruling{}, nil, false
+		}
+	}
+	tag := Tag{Ref: lifecycle.PublishedRef(p.Path, p.Next())}
+	for _, r := range p.open() {
+		if tree, known := p.Tree(r.Ref.Commit); known && tree == there && m.Signed(r.Owner, w.Namespace) {
+			tag.Draft, tag.Commit = r, r.Ref.Commit
+			break
+		}
+	}
+	if b := p.Branch; b != nil && (tag.Draft != nil || b.Drafted && ownedAs(m, w, p, b.Owner)) {
+		tag.Commit = b.Came
+	}
+	if tag.Commit.IsZero() {
+		return Ruling{}, nil, false
+	}
+	return ruled(tag, "merged into "+repo.Branch+" by other means: becomes "+RevisionName(p.Next())), p.with(tag, repo), true
+}
+
+// ownedAs says whether what an owner's annotation says is to be believed of a
+// wanted package: where nothing was Published of it before only the variant's own
+// name, for a folder may be a copy of another one.
+func ownedAs(m Manager, w *Want, p *Package, owner string) bool {
+	if p.Latest == nil {
+		return owner == m.Sign(w.Namespace, w.Name)
+	}
+	return m.Signed(owner, w.Namespace)
+}
+
+// with is a package once a tag of Landed is there.
+func (p *Package) with(tag Tag, repo *Repository) *Package {
+	ref := Ref{Name: tag.Ref, Hash: tag.Commit, Commit: tag.Commit}
+	latest := &Revision{Ref: ref, Number: p.Next(), Phase: lifecycle.Published}
+	switch b := p.Branch; {
+	case tag.Draft != nil:
+		d := tag.Draft
+		latest.Workspace, latest.Owner, latest.Inputs, latest.Machine = d.Workspace, d.Owner, d.Inputs, d.Machine
+		latest.Parents, latest.When = d.Parents, d.When
+	case b != nil:
+		latest.Workspace, latest.Owner, latest.Machine = b.Workspace, b.Owner, b.Merged
+		if b.Merged != nil {
+			latest.Inputs = ParseInputs(b.Merged.Inputs)
+		}
+	}
+	revisions := []*Revision{latest}
+	for _, r := range p.Heads() {
+		if r != tag.Draft && r.Number == 0 {
+			revisions = append(revisions, r)
+		}
+	}
+	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: p.Next(), Ref: ref}), revisions...)
+	next.Trees = maps.Clone(p.Trees)
+	next.Trees[tag.Commit] = next.Trees[repo.Head]
+	return next
 }
 
 // asOwned lists the package's revisions in lifecycle's terms; owners of this

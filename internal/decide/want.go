@@ -29,8 +29,10 @@ type Want struct {
 	Needs   []string
 	// Err is why it cannot be made beside the others; nil for most.
 	Err error
-	// Invoked says that it is to be rendered again.
-	Invoked bool
+	// Invoked says that it is to be rendered again. Recreate and Retry say that
+	// a person's deletion, or return to an earlier revision, on the registered
+	// branch is not to be respected any more.
+	Invoked, Recreate, Retry bool
 	// Target is the one that it is part of, Ref its path below that, Level its
 	// place in the order of wiring; Read says that others read its outputs.
 	Target *Target

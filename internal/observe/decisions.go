@@ -29,7 +29,7 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 			continue
 		}
 		p := repo.Package(repo.Path(w.Package))
-		if p.Open() == nil && len(p.Surplus) == 0 {
+		if p.Open() == nil && len(p.Surplus) == 0 && !repo.comparable(p) {
 			continue
 		}
 		for _, commit := range []decide.Hash{repo.Head, latestCommit(p)} {
@@ -39,6 +39,17 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 		}
 	}
 	set.run(ctx, r.ioLimit())
+}
+
+// comparable says that the registered branch may be compared with what is
+// Published of a package at the cost of what changed on the branch: the other
+// side is known already.
+func (r *Repo) comparable(p *decide.Package) bool {
+	if p.Latest == nil || p.Latest.Ref.Commit == r.Head {
+		return false
+	}
+	_, known := r.Git.KnownTreeAt(gitrepo.Hash(p.Latest.Ref.Commit), p.Path)
+	return known
 }
 
 func latestCommit(p *decide.Package) decide.Hash {
@@ -53,11 +64,20 @@ func latestCommit(p *decide.Package) decide.Hash {
 // open ones. One caller at a time for each package.
 func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) error {
 	if p.Open() == nil && len(p.Heads()) > 0 {
-		return nil
+		if !repo.comparable(p) {
+			return nil // it is read before anything is built
+		}
+		return r.ReadBranch(ctx, repo, p)
 	}
 	there, err := repo.learn(ctx, p, repo.Head)
-	if err != nil || there.IsZero() || p.Open() == nil {
+	if err != nil {
 		return err
+	}
+	if there.IsZero() && p.Latest == nil {
+		return nil
+	}
+	if p.Open() == nil {
+		return r.ReadBranch(ctx, repo, p)
 	}
 	published, err := repo.learn(ctx, p, latestCommit(p))
 	if err != nil || there == published {
@@ -70,7 +90,7 @@ func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) e
 			}
 		}
 	}
-	return nil
+	return r.ReadBranch(ctx, repo, p)
 }
 
 // learn notes what a package's folder holds at a commit.
@@ -305,15 +325,25 @@ func (r *Repo) upstreamLock(ctx context.Context, commit decide.Hash, path string
 	if err != nil || tree.IsZero() {
 		return nil, err
 	}
+	k, err := r.kptfileAt(ctx, tree)
+	if err != nil || k == nil {
+		return nil, err
+	}
+	return mutate.Lock(k), nil
+}
+
+// kptfileAt is the Kptfile of a package's folder, nil where it has none, or none
+// that can be read.
+func (r *Repo) kptfileAt(ctx context.Context, tree decide.Hash) (*kptfilev1.KptFile, error) {
 	pkg, err := r.Git.ReadPackage(ctx, gitrepo.Hash(tree))
 	if err != nil || pkg.Kptfile("") == nil {
 		return nil, err
 	}
 	k, err := mutate.Read(pkg, "")
 	if err != nil {
-		return nil, nil //nolint:nilerr // what is no Kptfile locks nothing
+		return nil, nil //nolint:nilerr // what is no Kptfile says nothing
 	}
-	return mutate.Lock(k), nil
+	return k, nil
 }
 
 // ReadLocks reads the newest locks of targets: the open ones, or the Published.
@@ -406,6 +436,7 @@ func (r *Reader) FetchHeads(ctx context.Context, list []*decide.Candidate) {
 		repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
 		set.add(repo, c.Head)
 		set.add(repo, c.Package.Latest)
+		set.commit(repo, repo.Head)
 	}
 	set.run(ctx, r.ioLimit())
 }

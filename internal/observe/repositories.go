@@ -281,6 +281,9 @@ func (r *Repo) readHeads(ctx context.Context) error {
 	if err := r.walk(ctx, all); err != nil {
 		return err
 	}
+	if err := r.readUnsigned(ctx, all); err != nil {
+		return err
+	}
 	r.Packages = make(map[string]*decide.Package, len(found))
 	for path, heads := range found {
 		list := make([]*decide.Revision, len(heads))
@@ -316,6 +319,36 @@ func newHead(rev gitrepo.Revision) *head {
 	return &head{path: rev.Package, Revision: &decide.Revision{
 		Ref: ref(rev.Ref), Workspace: rev.Workspace, Number: rev.Number, Phase: rev.Lifecycle,
 	}}
+}
+
+// readUnsigned finds the owner of what is wanted and Published, and whose history
+// has no commit of Variform's: a forge squashed it, say. The Kptfile tells.
+func (r *Repo) readUnsigned(ctx context.Context, heads []*head) error {
+	var unsigned []*head
+	var commits []gitrepo.Hash
+	for _, h := range heads {
+		if h.Number > 0 && h.Machine == nil && !h.shallow {
+			unsigned, commits = append(unsigned, h), append(commits, gitrepo.Hash(h.Ref.Commit))
+		}
+	}
+	if len(unsigned) == 0 {
+		return nil
+	}
+	if err := r.Git.Fetch(ctx, commits...); err != nil {
+		return err
+	}
+	for _, h := range unsigned {
+		tree, err := r.TreeAt(ctx, h.Ref.Commit, h.path)
+		if err != nil || tree.IsZero() {
+			continue // whoever needs what it holds says what is wrong with it
+		}
+		if k, err := r.kptfileAt(ctx, tree); err == nil && k != nil {
+			if owner, ok := mutate.OwnerOf(k); ok {
+				h.Owner = owner.Variant
+			}
+		}
+	}
+	return nil
 }
 
 // walkLimit bounds how many hand-made commits on a Draft are looked behind.
@@ -367,10 +400,12 @@ func (r *Repo) walk(ctx context.Context, heads []*head) error {
 }
 
 // next is the parent to look at after c: of an approval through Porch, which
-// merges into the registered branch without Variform's trailers, the Draft's.
+// merges into the registered branch without Variform's trailers, the Draft's; so
+// of a forge's merge that was tagged, for the tag is where the package came.
 func (h *head) next(c *gitrepo.Commit) gitrepo.Hash {
 	ofPackage := func(a gitrepo.Annotation) bool { return a.Package == h.path }
-	if len(c.Parents) > 1 && slices.ContainsFunc(c.Annotations, ofPackage) {
+	tagged := h.Number > 0 && decide.Hash(c.Hash) == h.Ref.Commit
+	if len(c.Parents) > 1 && (tagged || slices.ContainsFunc(c.Annotations, ofPackage)) {
 		return c.Parents[1]
 	}
 	return c.Parents[0]
@@ -386,10 +421,11 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	for _, a := range c.Annotations {
 		if a.Package == h.path {
 			mine = true
-			if h.Workspace == "" {
+			n, err := strconv.Atoi(a.Revision)
+			if h.Workspace == "" && (err != nil || n == 0 || h.Number == 0 || n == h.Number) { // not an earlier one's
 				h.Workspace = a.WorkspaceName
 			}
-			if n, err := strconv.Atoi(a.Revision); err == nil {
+			if err == nil {
 				published = decide.RevisionName(n)
 			}
 		}

@@ -177,7 +177,7 @@ func TestPushMoves(t *testing.T) {
 	if lost := b.push(nil, held); len(lost) != 1 || b.git.Refs(t)[draftRef("web")] == "" {
 		t.Errorf("what has moved since was removed: %d lost", len(lost))
 	}
-	tagged := &Change{Repo: b.repo, Package: pkg, Decision: decide.Tag{Ref: lifecycle.PublishedRef("web", 1), Draft: r}}
+	tagged := &Change{Repo: b.repo, Package: pkg, Decision: decide.Tag{Ref: lifecycle.PublishedRef("web", 1), Commit: r.Ref.Commit, Draft: r}}
 	if lost := b.push(nil, tagged); len(lost) > 0 || tagged.Err != nil {
 		t.Fatalf("lost %d: %v", len(lost), tagged.Err)
 	}

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,11 +40,19 @@ func (c *Change) edits(ctx context.Context) []record.Edit {
 		e.Path, e.Place, e.Workspace = path, record.Open, workspaceOf(d.Ref)
 		return []record.Edit{record.Put{Entry: e}}
 	case decide.Tag:
-		tree, err := c.Repo.TreeAt(ctx, d.Draft.Ref.Commit, path)
+		draft := d.Draft
+		if latest := c.Package.Latest; draft == nil && latest != nil && latest.Ref.Name == d.Ref {
+			draft = latest // the package as it is with the tag
+		}
+		n, err := strconv.Atoi(d.Ref[strings.LastIndex(d.Ref, "/v")+2:])
+		if err != nil || draft == nil {
+			return nil
+		}
+		tree, err := c.Repo.TreeAt(ctx, d.Commit, path)
 		if err != nil {
 			return nil // the next update says what cannot be read
 		}
-		return []record.Edit{published(path, d.Draft, c.Package.Next(), d.Draft.Ref.Commit.String(), tree)}
+		return []record.Edit{published(path, draft, n, d.Commit.String(), tree)}
 	case decide.Discard:
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
 	case decide.Release:

@@ -132,6 +132,9 @@ func (r *run) again(ctx context.Context, git observe.Repository, lost []*Item) (
 		s.err = r.ask(ctx, s)
 		subjects = append(subjects, s)
 	}
+	if err := r.reconsider(ctx, subjects); err != nil {
+		return nil, err
+	}
 	if err := r.build(ctx, subjects); err != nil {
 		return nil, err
 	}

@@ -94,8 +94,19 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		s.Warnings = append(s.Warnings, err.Error())
 	}
 	if latest := c.Package.Latest; latest != nil {
+		// What stands on the branch is what publishing replaces.
+		at := latest.Ref.Commit
 		s.BaseName = decide.RevisionName(latest.Number)
-		_, s.Base, err = repo.ReadPackage(ctx, latest.Ref.Commit, folder)
+		there, err := repo.TreeAt(ctx, repo.Head, folder)
+		if err != nil {
+			return nil, err
+		}
+		if published, err := repo.TreeAt(ctx, at, folder); err != nil {
+			return nil, err
+		} else if there != published && !there.IsZero() {
+			at, s.BaseName = repo.Head, repo.Branch
+		}
+		_, s.Base, err = repo.ReadPackage(ctx, at, folder)
 		return s, err
 	}
 	if up != nil {

@@ -101,6 +101,9 @@ func (r *run) look(ctx context.Context, wants []*decide.Want) ([]*subject, error
 	var out []*subject
 	for _, wave := range decide.Waves(wants) {
 		subjects, err := observe.Parallel(ctx, r.limit(), wave, r.subject)
+		if err == nil {
+			err = r.reconsider(ctx, subjects)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -140,6 +143,34 @@ func (r *run) subject(ctx context.Context, w *decide.Want) *subject {
 	return s
 }
 
+// reconsider looks at the registered branch before anything is built upon a
+// Published revision: where others wrote there, it is asked once more. Runs with
+// nothing to build need not look.
+func (r *run) reconsider(ctx context.Context, subjects []*subject) error {
+	var todo []*subject
+	var questions []decide.Question
+	for _, s := range subjects {
+		for _, v := range s.revisions {
+			_, build := v.outcome.Intent.(decide.Build)
+			if build = build || s.want.Recreate || s.want.Retry; build && v.outcome.From != nil && v.outcome.From.Number > 0 && s.err == nil {
+				todo, questions = append(todo, s), append(questions, v.outcome.Question)
+				break
+			}
+		}
+	}
+	r.read.FetchStarts(ctx, questions)
+	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, s *subject) struct{} {
+		p := s.repo.Package(s.pkg.Path)
+		looked := p.Branch != nil
+		if s.err = r.read.ReadBranch(ctx, s.repo, p); s.err == nil && p.Branch != nil && !looked {
+			s.revisions, s.beside, s.trim = nil, nil, nil
+			s.err = r.ask(ctx, s)
+		}
+		return struct{}{}
+	})
+	return err
+}
+
 func (r *run) ask(ctx context.Context, s *subject) (err error) {
 	w := s.want
 	if s.repo, err = r.read.Downstream(w.Namespace, w.Repository); err != nil {
@@ -161,6 +192,10 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 	}
 	if err := r.read.ReadTrees(ctx, s.repo, s.pkg); err != nil {
 		return err
+	}
+	if ruling, tagged, ok := decide.Landed(r.manager, w, s.repo.Repository, s.pkg); ok {
+		s.beside = append(s.beside, besides{ruling, ruling.Decision.(decide.Tag).Draft})
+		s.pkg = tagged
 	}
 	works, err := decide.Select(r.manager, w, s.repo.Repository, s.pkg)
 	if err != nil {
@@ -401,6 +436,24 @@ func called(all []*decide.Want, names []string) ([]*decide.Want, error) {
 // invoke marks what is to be rendered again though nothing that goes into it
 // has changed: the variants named, and what they need where they manage that.
 func (e *Engine) invoke(all []*decide.Want) error {
+	for _, again := range []struct {
+		names []string
+		mark  func(*decide.Want)
+	}{
+		{e.cfg.Recreate, func(w *decide.Want) { w.Recreate = true }},
+		{e.cfg.Retry, func(w *decide.Want) { w.Retry = true }},
+	} {
+		if len(again.names) == 0 {
+			continue
+		}
+		list, err := called(all, again.names)
+		if err != nil {
+			return err
+		}
+		for _, w := range list {
+			again.mark(w)
+		}
+	}
 	if len(e.cfg.Invoke) == 0 {
 		return nil
 	}
@@ -509,8 +562,6 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 				Files: m.Files, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: entryOf(s.want),
 			}}
 		}
-	case decide.Tag:
-		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d}
 	}
 	return item
 }

@@ -61,6 +61,10 @@ type Config struct {
 	// Invoke names variants, as Only does, whose packages are rendered again though
 	// nothing that goes into them has changed.
 	Invoke []string
+	// Recreate and Retry name variants likewise: a package that a person deleted
+	// on the registered branch is made again; one that was set back to an earlier
+	// revision there is drafted anew.
+	Recreate, Retry []string
 	// Prune allows deletions; MaxDelete lifts the brake to that many for each
 	// set, below zero leaves it on.
 	Prune     bool

@@ -88,7 +88,7 @@ func TestActivationBelievesNoCommit(t *testing.T) {
 				w.edit("c1", draft2, "web/deployment.yaml", "kind: Deployment", "kind: Deployment # mine")
 				w.write("v.yaml", variantOf("one", "v2", "c1", "web", "  packageContext:\n    data: {round: \"2\"}\n"))
 				w.mustApply()
-				w.forge("c1", draft2, nil, func(m string) string { return strings.Replace(m, trailer(m, "Variform-Review"), "", 1) })
+				w.forge("c1", draft2, nil, func(m string) string { return strings.Replace(m, trailer(m, "Variform-Review")+"\n", "", 1) })
 			},
 			"wait", "differs in deployment.yaml",
 		},
@@ -100,7 +100,7 @@ func TestActivationBelievesNoCommit(t *testing.T) {
 				w.repos["c1"].Git(w.t, "branch", "-D", draft2)
 				w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  packageContext:\n    data: {round: \"2\"}\n"))
 			},
-			"redraft", "web on main is of v9, and would be replaced unseen",
+			"redraft", "holds edits by hand or lost values",
 		},
 	}
 	for name, c := range cases {

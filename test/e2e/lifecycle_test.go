@@ -130,13 +130,13 @@ func TestApproveRefusesWhatTheBranchAloneHolds(t *testing.T) {
 	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
 	w.mustApply()
 	w.mustRun(0, "approve", "--all")
-	w.edit("c1", "main", "web/deployment.yaml", "replicas: 2", "replicas: 9")
 	w.publishWeb(webV2, "v2")
 	w.write("v.yaml", variantOf("one", "v2", "c1", "web", ""))
 	w.mustApply()
+	w.edit("c1", "main", "web/deployment.yaml", "replicas: 2", "replicas: 9")
 	before := w.refs()
 	r := w.mustRun(1, "approve", "c1/web")
-	w.contains(r.out+r.err, "main", "in no published revision")
+	w.contains(r.out+r.err, "main", "in no published revision", "run apply")
 	w.unchanged(before)
 }
 

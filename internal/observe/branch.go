@@ -1,0 +1,255 @@
+package observe
+
+import (
+	"context"
+	"slices"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/mutate"
+)
+
+// maxEarlier bounds the earlier revisions that are looked at for one that the
+// registered branch was set back to.
+const maxEarlier = 5
+
+// ReadBranch finds what the registered branch holds of a package where that is
+// not the latest Published revision: a Draft that was merged by other means than
+// an approval, an earlier revision, or what others committed. It sets
+// decide.Package.Branch; one caller at a time for each package.
+func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) error {
+	if p.Branch != nil || repo.Head.IsZero() {
+		return nil
+	}
+	there, err := repo.learn(ctx, p, repo.Head)
+	if err != nil {
+		return err
+	}
+	published, err := repo.learn(ctx, p, latestCommit(p))
+	if err != nil || there == published {
+		return err
+	}
+	b := &decide.Branch{Tree: there}
+	run, err := repo.run(ctx, p, b)
+	if err != nil {
+		return err
+	}
+	if !there.IsZero() {
+		if !run.apart { // else what was Published last never was on the branch
+			err = r.readEarlier(ctx, repo, p, b)
+		}
+		if err == nil && b.Reverted == nil {
+			err = repo.readMerged(ctx, p, b, run)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	p.Branch = b
+	return nil
+}
+
+// history is the branch's first-parent history of a package since its latest
+// Published revision.
+type history struct {
+	// since are its commits, the newest first, without the one that brought that
+	// revision; all that could be looked at, where that never was on the branch,
+	// and apart is set.
+	since []*gitrepo.Commit
+	apart bool
+	// came is the commit of since at which the present tree came.
+	came int
+}
+
+// run finds where the present unbroken run of the package's tree began.
+func (r *Repo) run(ctx context.Context, p *decide.Package, b *decide.Branch) (*history, error) {
+	head, stop := gitrepo.Hash(r.Head), gitrepo.Hash(latestCommit(p))
+	h := &history{apart: true}
+	_, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{head}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
+		if c.Hash == stop {
+			h.apart = false
+			return true
+		}
+		if n := len(h.since); n == 0 || slices.Contains(h.since[n-1].Parents, c.Hash) {
+			h.since = append(h.since, c)
+		}
+		return false
+	})
+	if err != nil {
+		return nil, err
+	}
+	hashes := make([]gitrepo.Hash, len(h.since))
+	for i, c := range h.since {
+		hashes[i] = c.Hash
+	}
+	if err := r.Git.Fetch(ctx, hashes...); err != nil {
+		return nil, err
+	}
+	for h.came+1 < len(h.since) {
+		tree, err := r.TreeAt(ctx, decide.Hash(hashes[h.came+1]), p.Path)
+		if err != nil {
+			return nil, err
+		}
+		if tree != b.Tree {
+			break
+		}
+		h.came++
+	}
+	if err := r.join(ctx, p, h); err != nil {
+		return nil, err
+	}
+	at := h.since[h.came]
+	b.Came, b.By = decide.Hash(at.Hash), at.Author.Name+" ("+at.Hash.String()[:7]+")"
+	return h, nil
+}
+
+// join finds, where the latest Published revision's own commit is not on the
+// branch (its tag was made beside it), the commit that brought the same tree.
+func (r *Repo) join(ctx context.Context, p *decide.Package, h *history) error {
+	published, _ := p.Tree(latestCommit(p))
+	if !h.apart || published.IsZero() {
+		return nil
+	}
+	for i := h.came + 1; i < len(h.since); i++ {
+		tree, err := r.TreeAt(ctx, decide.Hash(h.since[i].Hash), p.Path)
+		if err != nil {
+			return err
+		}
+		if tree == published {
+			h.apart, h.since = false, h.since[:i]
+			return nil
+		}
+	}
+	return nil
+}
+
+// readEarlier finds the earlier revision that the branch was set back to.
+func (r *Reader) readEarlier(ctx context.Context, repo *Repo, p *decide.Package, b *decide.Branch) error {
+	for i := len(p.Tags) - 2; i >= 0 && i >= len(p.Tags)-1-maxEarlier; i-- {
+		t := p.Tags[i]
+		tree, err := repo.learn(ctx, p, t.Ref.Commit)
+		if err != nil {
+			return err
+		}
+		if tree != b.Tree {
+			continue
+		}
+		h := &head{path: p.Path, Revision: &decide.Revision{Ref: t.Ref, Number: t.Number, Phase: lifecycle.Published}}
+		if err := repo.walk(ctx, []*head{h}); err != nil {
+			return err
+		}
+		b.Reverted = h.Revision
+		return nil
+	}
+	return nil
+}
+
+// readMerged finds out whether a Draft was merged: its own commit stands in the
+// branch's history, or came with a merge; its line of Porch's stands in what was
+// squashed; or the Kptfile has another upstreamLock, which Drafts alone write.
+func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Branch, run *history) error {
+	k, err := r.kptfileAt(ctx, b.Tree)
+	if err != nil || k == nil {
+		return err
+	}
+	owner, _ := mutate.OwnerOf(k)
+	b.Owner = owner.Variant
+	drafted, err := r.drafted(ctx, p, run)
+	if err != nil {
+		return err
+	}
+	if drafted != nil {
+		b.Drafted, b.Workspace, b.Merged = true, drafted.Workspace, drafted.Machine
+	}
+	if p.Latest == nil {
+		b.Drafted = b.Drafted || p.Open() == nil // whose annotation is there made it
+		return nil
+	}
+	if run.apart {
+		return nil
+	}
+	published, _ := p.Tree(p.Latest.Ref.Commit)
+	was, err := r.kptfileAt(ctx, published)
+	if err != nil || was == nil {
+		return err
+	}
+	old, now := mutate.Lock(was), mutate.Lock(k)
+	b.Drafted = b.Drafted || now != nil && (old == nil || *old != *now)
+	return nil
+}
+
+// drafted is the newest Draft's commit that came to the branch since the latest
+// Published revision, nil for none.
+func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*head, error) {
+	of := func(c *gitrepo.Commit) *head {
+		for _, a := range c.Annotations {
+			if a.Package == p.Path && a.Revision == "" && a.WorkspaceName != "" {
+				h := &head{path: p.Path, Revision: &decide.Revision{}}
+				h.visit(c)
+				return h
+			}
+		}
+		return nil
+	}
+	since := run.since
+	if run.apart {
+		since = since[:run.came+1]
+	}
+	mine := map[gitrepo.Hash]bool{}
+	for _, c := range run.since {
+		mine[c.Hash] = true
+	}
+	for i, c := range since {
+		if h := of(c); h != nil {
+			return h, nil
+		}
+		approval := slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
+		if i != run.came || len(c.Parents) < 2 || approval {
+			continue
+		}
+		var found *head
+		if _, err := r.Git.FindAncestors(ctx, c.Parents[1:2], walkLimit, func(_ int, c *gitrepo.Commit) bool {
+			found = of(c)
+			return found != nil || mine[c.Hash] || len(c.Annotations) > 0
+		}); err != nil {
+			return nil, err
+		}
+		if found != nil {
+			return found, nil
+		}
+	}
+	return r.passed(ctx, p, run)
+}
+
+// passed is the commit of an open Draft behind its tip that holds what stands on
+// the branch, nil for none: it was merged there, and then the Draft went on.
+func (r *Repo) passed(ctx context.Context, p *decide.Package, run *history) (*head, error) {
+	there, _ := p.Tree(decide.Hash(run.since[0].Hash))
+	for _, o := range p.Revisions {
+		if !o.Phase.Open() || o.Machine == nil {
+			continue
+		}
+		var commits []gitrepo.Hash
+		if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(o.Ref.Commit)}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
+			if !slices.Contains(commits, c.Hash) {
+				commits = append(commits, c.Hash)
+			}
+			return decide.Hash(c.Hash) == o.Machine.Commit
+		}); err != nil {
+			return nil, err
+		}
+		if err := r.Git.Fetch(ctx, commits...); err != nil {
+			return nil, err
+		}
+		for _, c := range commits {
+			if tree, err := r.TreeAt(ctx, decide.Hash(c), p.Path); err != nil {
+				return nil, err
+			} else if tree == there {
+				h := *o
+				return &head{path: p.Path, Revision: &h}, nil
+			}
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,257 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// forgeMerge merges a branch of a repository into main as forges do.
+func (w *world) forgeMerge(repo, branch, style string, remove bool) {
+	w.t.Helper()
+	dir := filepath.Join(w.t.TempDir(), "clone")
+	git := func(args ...string) {
+		w.t.Helper()
+		gittest.Run(w.t, dir, nil, append([]string{"-c", "user.name=Fay Forge", "-c", "user.email=fay@example.com"}, args...)...)
+	}
+	gittest.Run(w.t, w.dir, nil, "clone", "-q", w.repos[repo].Dir, dir)
+	git("checkout", "-q", "-B", "main", "origin/main")
+	switch style {
+	case "merge":
+		git("merge", "-q", "--no-ff", "-m", "Merge pull request 1", "origin/"+branch)
+	case "squash":
+		git("merge", "-q", "--squash", "origin/"+branch)
+		git("commit", "-qm", "Update (#1)")
+	case "rebase":
+		git("checkout", "-q", "-B", "topic", "origin/"+branch)
+		git("rebase", "-q", "--force-rebase", "main")
+		git("checkout", "-q", "main")
+		git("merge", "-q", "--ff-only", "topic")
+	case "fast-forward":
+		git("merge", "-q", "--ff-only", "origin/"+branch)
+	}
+	git("push", "-q", "origin", "main")
+	if remove {
+		git("push", "-q", "origin", "--delete", branch)
+	}
+}
+
+// A Draft that was merged on a forge was approved by that, whatever the style of
+// the merge, whether its branch is kept, edited or not, the first or an update:
+// one run tags it on the branch, and another changes nothing.
+func TestMergedOnAForge(t *testing.T) {
+	t.Parallel()
+	for _, style := range []string{"merge", "squash", "rebase", "fast-forward"} {
+		for _, kept := range []bool{true, false} {
+			for _, update := range []bool{false, true} {
+				for _, edited := range []bool{false, true} {
+					name := style
+					for text, is := range map[string]bool{", branch kept": kept, ", update": update, ", edited": edited} {
+						if is {
+							name += text
+						}
+					}
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						w := newWorld(t, "c1")
+						if style != "fast-forward" { // main goes on meanwhile
+							defer func() { w.repos["c1"].Fsck(t) }()
+						}
+						w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+						w.mustApply()
+						branch, tag := "drafts/web/packagevariant-1", "refs/tags/web/v1"
+						if update {
+							w.mustRun(0, "approve", "--all")
+							w.publishWeb(webV2, "v2")
+							w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+							w.mustApply()
+							branch, tag = "drafts/web/packagevariant-2", "refs/tags/web/v2"
+						}
+						if edited {
+							w.edit("c1", branch, "web/settings.yaml", "level: info", "level: debug")
+						}
+						if style != "fast-forward" {
+							w.repos["c1"].Commit(t, "main", "beside it", gittest.Text{"other.txt": "x\n"})
+						}
+						w.forgeMerge("c1", branch, style, !kept)
+						main := w.repos["c1"].Git(t, "rev-parse", "main")
+						w.repos["c1"].Commit(t, "main", "later, beside it", gittest.Text{"other.txt": "y\n"})
+						plan := w.plan()
+						p := w.mustApply()
+						if actionOf(plan, workspaceOf(kept, branch)) == "" || len(plan.Variants) != len(p.Variants) {
+							t.Errorf("plan: %s\napply: %s", plan.out, p.out)
+						}
+						refs := w.refs()
+						if got := refs["c1 "+tag]; got != main {
+							t.Errorf("%s is at %s, want %s where it came to main", tag, got, main)
+						}
+						if refs["c1 refs/heads/"+branch] != "" {
+							t.Error("the Draft's branch is still there")
+						}
+						w.mustApply()
+						w.unchanged(refs)
+						// The next update keeps the edit and is no conflict.
+						w.publishWeb(webCPU, "v3")
+						w.write("variants/web.yaml", variantOf("web", "v3", "c1", "web", ""))
+						next := w.mustApply()
+						for _, v := range next.Variants {
+							if v.Action != "redraft" || len(v.Conflicts) > 0 {
+								t.Errorf("%+v", v)
+							}
+							if strings.HasSuffix(branch, v.Workspace) {
+								t.Errorf("workspace %s is used twice", v.Workspace)
+							}
+							text := w.show("c1", v.Ref, "web/settings.yaml")
+							if edited != strings.Contains(text, "debug") {
+								t.Errorf("the edit: %v\n%s", edited, text)
+							}
+							w.contains(w.show("c1", v.Ref, "web/deployment.yaml"), "cpu: 300m")
+						}
+						w.mustRun(0, "approve", "--all")
+					})
+				}
+			}
+		}
+	}
+}
+
+func workspaceOf(kept bool, branch string) string {
+	if !kept {
+		return ""
+	}
+	return branch[strings.LastIndex(branch, "/")+1:]
+}
+
+// What is merged and what comes then is decided in one run.
+func TestMergedAndOutOfDate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", true)
+	w.publishWeb(webV2, "v2")
+	w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+	var actions []string
+	for _, v := range w.mustApply().Variants {
+		actions = append(actions, v.Action)
+	}
+	if strings.Join(actions, " ") != "tag redraft" {
+		t.Errorf("actions %q", actions)
+	}
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+}
+
+// A hotfix on the registered branch is told, carried into the next Draft and
+// published with it; nothing takes it back.
+func TestHotfixOnMain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		draft bool // one is open when the hotfix comes
+		again bool // another hotfix comes when there is a Draft
+	}{"before a Draft": {}, "beside a Draft": {draft: true}, "twice": {again: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			update := func() planned {
+				w.publishWeb(webV2, "v2")
+				w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+				return w.mustApply()
+			}
+			if c.draft {
+				update()
+			}
+			w.edit("c1", "main", "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
+			if c.draft {
+				r := w.mustRun(1, "approve", "--all")
+				w.contains(r.out+r.err, "run apply")
+				w.contains(w.mustApply().out, "main moved since it was made by Ann Tester")
+			} else {
+				w.contains(w.plan().out, "main moved since v1 by Ann Tester")
+				update()
+			}
+			want := "cpu: 900m"
+			if c.again {
+				w.edit("c1", "main", "web/deployment.yaml", "cpu: 900m", "cpu: 950m")
+				w.mustRun(1, "approve", "--all")
+				w.mustApply()
+				want = "cpu: 950m"
+			}
+			const second = "refs/heads/drafts/web/packagevariant-2"
+			text := w.show("c1", second, "web/deployment.yaml")
+			w.contains(text, want, "web:2.0")
+			w.lacks(w.mustRun(0, "review").out, "cpu")
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+			w.mustRun(0, "approve", "--all")
+			w.contains(w.show("c1", "main", "web/deployment.yaml"), want, "web:2.0")
+			// It is an edit from now on.
+			w.publishWeb(webV1, "v3")
+			w.write("variants/web.yaml", variantOf("web", "v3", "c1", "web", ""))
+			w.mustApply()
+			w.contains(w.show("c1", "refs/heads/drafts/web/packagevariant-3", "web/deployment.yaml"), want, "web:1.0")
+		})
+	}
+}
+
+// What people take back on the registered branch waits for a word of theirs.
+func TestTakenBackOnMain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files func(w *world) gittest.Files
+		says  string
+		flag  string
+	}{
+		"set back": {func(w *world) gittest.Files {
+			out := gittest.Files{{Path: "web/policy.yaml", Mode: gittest.Deleted}}
+			for _, f := range []string{"Kptfile", "deployment.yaml"} {
+				out = append(out, gittest.File{Path: "web/" + f, Data: []byte(w.show("c1", "refs/tags/web/v1", "web/"+f))})
+			}
+			return out
+		}, "set back to v1 on main by Ann Tester", "--retry"},
+		"deleted": {func(*world) gittest.Files {
+			return gittest.Files{{Path: "web", Mode: gittest.Deleted}}
+		}, "deleted on main by Ann Tester", "--recreate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			for _, v := range []string{"v1", "v2"} {
+				if v == "v2" {
+					w.publishWeb(webV2, v)
+				}
+				w.write("variants/web.yaml", variantOf("web", v, "c1", "web", ""))
+				w.mustApply()
+				w.mustRun(0, "approve", "--all")
+			}
+			w.repos["c1"].Commit(t, "main", "take it back", c.files(w))
+			before := w.refs()
+			w.contains(w.mustApply().out, c.says, c.flag)
+			w.publishWeb(webCPU, "v3")
+			w.write("variants/web.yaml", variantOf("web", "v3", "c1", "web", ""))
+			w.contains(w.mustApply().out, c.says, c.flag)
+			delete(before, "")
+			for _, ref := range w.refNames("c1") {
+				if strings.Contains(ref, "drafts") {
+					t.Errorf("a Draft was made: %s", ref)
+				}
+			}
+			w.wantActions(w.mustApply(c.flag, "web"), map[string]string{"c1/web": "redraft"})
+			now := w.refs()
+			w.mustApply()
+			w.unchanged(now)
+			w.mustRun(0, "approve", "--all")
+			w.contains(w.show("c1", "main", "web/deployment.yaml"), "cpu: 300m")
+			now = w.refs()
+			w.mustApply()
+			w.unchanged(now)
+		})
+	}
+}
