@@ -279,10 +279,11 @@ func (s *sending) Read(p []byte) (int, error) {
 
 // arriving is an answer's body. Only the time that is spent waiting for it counts.
 type arriving struct {
-	in   io.ReadCloser
-	w    *watch
-	left time.Duration // for the next SlowBytes
-	got  int
+	goesOn bool // past its end: the stream is closed in the same context
+	in     io.ReadCloser
+	w      *watch
+	left   time.Duration // for the next SlowBytes
+	got    int
 }
 
 // Read implements io.Reader.
@@ -298,7 +299,7 @@ func (a *arriving) Read(p []byte) (int, error) {
 	if cause := context.Cause(a.w.ctx); err != nil && IsSlow(cause) {
 		err = cause
 	}
-	if err != nil {
+	if err != nil && !a.goesOn {
 		a.w.end()
 	}
 	return n, err
@@ -322,6 +323,6 @@ func (b Budget) Watch(ctx context.Context, server string, push bool) (watched co
 	}
 	w.wait(noAnswer, b.Connect+first)
 	return w.ctx, func(in io.Reader) io.Reader {
-		return &arriving{in: io.NopCloser(in), w: w, left: w.silence}
+		return &arriving{in: io.NopCloser(in), w: w, left: w.silence, goesOn: true}
 	}, w.end
 }
