@@ -53,6 +53,8 @@ type recordStates struct {
 	mu      sync.Mutex
 	last    map[string]*recordState // by ref
 	refused map[string]bool         // refs that the server does not take
+
+	reading sync.Mutex // one record at a time: who waits finds it read
 }
 
 // recordState is a record at one commit.
@@ -129,6 +131,8 @@ func (r *Repo) recordAt(ctx context.Context, ref, manager string, tip Hash) (*re
 	if tip.IsZero() {
 		return &recordState{rec: record.New(manager)}, nil
 	}
+	r.records.reading.Lock()
+	defer r.records.reading.Unlock()
 	last := r.lastRecord(ref)
 	if last != nil && last.tip == tip {
 		return last, nil

@@ -223,6 +223,31 @@ func TestRecordCache(t *testing.T) {
 	}
 }
 
+// What is new in a record is read over a stream too.
+func TestRecordStream(t *testing.T) {
+	k := newKeeper(t, "uploadpack.allowFilter=true")
+	k.url = daemon(t, k.git)
+	k.open(t.TempDir())
+	for n := 1; n < 4; n++ {
+		other := *k
+		other.open(t.TempDir())
+		b := other.repo.NewBatch()
+		other.edited(b, "web", n)
+		other.mustPush(b)
+		k.open(k.opts.CacheDir)
+		was := k.repo.lastRecord(recordRef)
+		if n > 1 && (was == nil || len(was.rec.Entries()) != n-1) {
+			t.Fatalf("the cache has %v", was)
+		}
+		rec, err := k.repo.Record(t.Context(), k.of)
+		if err != nil || len(rec.Entries()) != n {
+			t.Fatalf("%d: %v", n, err)
+		}
+	}
+	k.quiet()
+	k.git.Fsck(t)
+}
+
 // A cache that is torn or damaged costs a fetch.
 func TestRecordCacheDamaged(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{

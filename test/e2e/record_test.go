@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,4 +110,120 @@ func TestRecordFindings(t *testing.T) {
 			w.contains(w.show("c1", "drafts/web/packagevariant-1", "web/deployment.yaml"), "kind: Deployment # mine")
 		})
 	}
+}
+
+// A run with nothing to do reads no record, though packages have edits; one that
+// updates them reads it once.
+func TestRecordRequests(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.publishWeb(webV2, "v2")
+	names := []string{"a", "b", "c", "d"}
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", names...))
+	w.mustApply()
+	for _, n := range names {
+		w.edit("c1", "drafts/"+n+"/packagevariant-1", n+"/deployment.yaml", "kind: Deployment", "kind: Deployment # mine")
+	}
+	w.write("sets/web.yaml", listSet("web", "web", "v2", "c1", names...))
+	w.mustApply()
+	w.srv.ResetCounts()
+	w.wantActions(w.mustApply(), map[string]string{})
+	if n := w.srv.Count(gittest.Fetch) + w.srv.Count(gittest.Push); n != 0 {
+		t.Errorf("%d requests to do nothing", n)
+	}
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", names...))
+	cache := "--cache-dir=" + t.TempDir() // that of nobody's
+	w.srv.ResetCounts()
+	w.mustApply(cache)
+	// The catalogue's and the repository's commits, their trees, and of the record
+	// the index and the trees.
+	if n := w.srv.Count(gittest.Fetch); n > 8 {
+		t.Errorf("%d requests for %d packages", n, len(names))
+	}
+	for _, n := range names {
+		w.contains(w.show("c1", "drafts/"+n+"/packagevariant-1", n+"/deployment.yaml"), "# mine", "replicas: 2")
+	}
+	w.repos["c1"].Fsck(t)
+}
+
+// Each part of a push that is split has its entries.
+func TestRecordSplitPush(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	names := []string{"a", "b", "c", "d", "e"}
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", names...))
+	w.srv.ResetCounts()
+	w.mustApply("--max-refs-per-push", "2")
+	if n := w.srv.Count(gittest.Push); n != 3 {
+		t.Errorf("%d pushes", n)
+	}
+	w.contains(w.mustRun(0, "record", "check").out, "5 entries")
+	if got := w.repos["c1"].Git(t, "rev-list", "--count", recordRef); got != "3" {
+		t.Errorf("%s commits", got)
+	}
+}
+
+// A Repository says where the record stands; a server that takes no such refs has
+// it on a branch, which is no package.
+func TestRecordPlace(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ annotation, hook, ref, warns string }{
+		"usual":      {"", "", recordRef, ""},
+		"a branch":   {"refs/heads/memory", "", "refs/heads/memory", ""},
+		"none":       {"none", "", "", ""},
+		"no ref":     {"memory", "", "", "variform.dev/record-ref"},
+		"not taken":  {"", `case "$1" in refs/variform/*) exit 1;; esac`, "refs/heads/variform-record/variform", ""},
+		"not at all": {"", `case "$1" in refs/variform/*|*/variform-record/*) exit 1;; esac`, "", "variform.dev/record-ref"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			if tt.annotation != "" {
+				text := repository("c1", w.url("c1"), false, "")
+				w.write("repositories/c1.yaml", strings.Replace(text, "  name: c1\n", "  name: c1\n  annotations: {variform.dev/record-ref: "+tt.annotation+"}\n", 1))
+			}
+			if tt.hook != "" {
+				w.repos["c1"].Hook(t, "update", tt.hook)
+			}
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+			p := w.mustApply()
+			if tt.warns == "" {
+				w.lacks(p.err, "record")
+			}
+			w.contains(p.err, tt.warns)
+			var records []string
+			for ref := range w.repos["c1"].AllRefs(t) {
+				if ref != "refs/heads/main" && !strings.HasPrefix(ref, "refs/heads/drafts/") {
+					records = append(records, ref)
+				}
+			}
+			if got := strings.Join(records, " "); got != tt.ref {
+				t.Errorf("the record is %q, want %q", got, tt.ref)
+			}
+			w.wantActions(w.mustApply(), map[string]string{})
+			status, entries := 0, "1 entry"
+			if tt.ref == "" {
+				entries = "0 entries"
+			}
+			if tt.annotation == "memory" {
+				status, entries = 1, ""
+			}
+			r := w.mustRun(status, "record", "check")
+			w.contains(r.out, entries)
+			w.mustRun(0, "approve", "--all")
+			want := append(branches(tt.ref), "refs/heads/main", "refs/tags/web/v1")
+			slices.Sort(want)
+			w.wantRefs("c1", want...)
+		})
+	}
+}
+
+// branches are those of refs that are branches.
+func branches(refs ...string) (out []string) {
+	for _, r := range refs {
+		if strings.HasPrefix(r, "refs/heads/") {
+			out = append(out, r)
+		}
+	}
+	return out
 }
