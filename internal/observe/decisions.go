@@ -257,18 +257,35 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 	}
 	out := decide.Ownership{Policy: owner.DeletionPolicy, For: owner.For}
 	out.Dependency = owner.For != "" || owner.Variant == r.cfg.Manager.Sign(o.Namespace, variantgen.Name("dependency", o.Repository, o.Identity.Package))
-	if h.Phase.Open() && (h.Machine == nil || h.Machine.Commit != h.Ref.Commit || h.Amended()) {
-		commits, err := repo.Git.Commits(ctx, gitrepo.Hash(h.Ref.Commit))
-		if err != nil {
+	if h.Phase.Open() && h.NeedsReview() {
+		if out.Author, err = repo.editor(ctx, h); err != nil {
 			return err
 		}
-		out.Author = commits[0].Author.Name + " (" + h.Ref.Commit.String()[:7] + ")"
 	}
 	o.Owners[h.Ref.Name] = out
 	if o.Set == "" && o.MadeFor == "" {
 		o.Set, o.MadeFor = owner.Set, owner.For
 	}
 	return nil
+}
+
+// editor is who committed to an open revision by hand, "" for nobody: at its tip,
+// or below what the machine made of that since.
+func (r *Repo) editor(ctx context.Context, h *decide.Revision) (string, error) {
+	theirs := func(_ int, c *gitrepo.Commit) bool { return c.Committer.Email != MachineEmail }
+	found, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(h.Ref.Commit)}, walkLimit, theirs)
+	if err != nil || len(found) == 0 || found[0] == nil {
+		return "", err
+	}
+	c := found[0]
+	if decide.Hash(c.Hash) != h.Ref.Commit && !r.Head.IsZero() { // the branch may begin with it
+		on := func(_ int, b *gitrepo.Commit) bool { return b.Hash == c.Hash }
+		main, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(r.Head)}, walkLimit, on)
+		if err != nil || len(main) > 0 && main[0] != nil {
+			return "", err
+		}
+	}
+	return c.Author.Name + " (" + c.Hash.String()[:7] + ")", nil
 }
 
 // ReadUpstreamLocks finds the places that some package's upstreamLock names. It

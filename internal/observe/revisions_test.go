@@ -260,6 +260,57 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
+// A Draft that nothing wants is somebody's where a person committed to it, also
+// where the machine has updated it since.
+func TestEditorOfAnOrphan(t *testing.T) {
+	review := func(m *made) { m.trailers.Review = "needed" }
+	byHand := func(y *yard) string {
+		return y.git.Commit(y.t, "drafts/web/w1", "by hand", gittest.Text{"web/x": "y"})
+	}
+	tests := map[string]struct {
+		make func(y *yard) (editor string) // the commit, "" for nobody
+	}{
+		"the machine's": {func(y *yard) string {
+			y.commit(webDraft, machine(), y.main())
+			return ""
+		}},
+		"an edit at the tip": {func(y *yard) string {
+			y.commit(webDraft, machine(), y.main())
+			return byHand(y)
+		}},
+		"an edit below an update": {func(y *yard) string {
+			y.commit(webDraft, machine(), y.main())
+			c := byHand(y)
+			y.commit(webDraft, machine(review), y.commit(webDraft, machine(review), c))
+			return c
+		}},
+		"values that an update of main lost": {func(y *yard) string {
+			y.git.Commit(y.t, "main", "by hand", gittest.Text{"web/x": "y"})
+			y.commit(webDraft, machine(review), y.main())
+			y.git.Commit(y.t, "main", "later", gittest.Text{"web/z": "y"})
+			return ""
+		}},
+		"made anew": {func(y *yard) string {
+			return y.commit(webDraft, machine(func(m *made) { m.email = "ann@example.com" }), y.main())
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			editor := tt.make(y)
+			r, s := y.read()
+			orphans := r.Orphans(t.Context(), s, nil)
+			if len(orphans) != 1 || orphans[0].Err != nil {
+				t.Fatalf("%+v", orphans)
+			}
+			got := orphans[0].Owners[webDraft].Author
+			if (got == "") != (editor == "") || editor != "" && !strings.Contains(got, editor[:7]) {
+				t.Errorf("got %q, want %q", got, editor)
+			}
+		})
+	}
+}
+
 // A Draft on which people changed more than its package is not published.
 func TestOnlyPackage(t *testing.T) {
 	tests := map[string]struct {
