@@ -16,6 +16,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/review"
 )
 
@@ -103,16 +104,49 @@ func (m *maker) render(ctx context.Context, p *krm.Package) (*krm.Package, error
 	}
 	m.Warnings = append(m.Warnings, res.Notes...)
 	for _, f := range res.Functions {
-		for _, r := range f.Results {
-			if r.Severity != "" && r.Severity != "info" {
-				m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s", cmp.Or(f.Name, f.Image, f.Exec), r.String()))
-			}
-		}
+		m.Warnings = append(m.Warnings, remarks(f)...)
 	}
-	if p, err = merge.KeepIdentities(p, res.Package); err != nil {
+	was, err := mutate.Read(p, "")
+	if err != nil {
+		return nil, err
+	}
+	if p, err = merge.KeepIdentities(p, res.Package); err == nil {
+		err = m.keep(p, was)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("rendering %s: %w", m.Package.Path, err)
 	}
 	return p, nil
+}
+
+// maxRemarks bounds what one function may have remarked upon.
+const maxRemarks = 100
+
+// remarks are a function's results that are no mere information.
+func remarks(f render.FunctionResult) (out []string) {
+	name, more := cmp.Or(f.Name, f.Image, f.Exec), 0
+	for _, r := range f.Results {
+		switch {
+		case r.Severity == "" || r.Severity == "info":
+		case len(out) == maxRemarks:
+			more++
+		default:
+			out = append(out, fmt.Sprintf("%s: %s", name, r.String()))
+		}
+	}
+	if more > 0 {
+		out = append(out, fmt.Sprintf("%s: and %s", name, count.Of(more, "more result")))
+	}
+	return out
+}
+
+// keep gives a rendered package what is no function's to change: whose it is, and
+// where it comes from.
+func (m *maker) keep(p *krm.Package, was *kptfilev1.KptFile) error {
+	if p.Kptfile("") == nil {
+		return decide.Stalled("a function of its pipeline has deleted the Kptfile, without which it is no package")
+	}
+	return errors.Join(mutate.SetUpstream(p, was.Upstream, was.UpstreamLock), mutate.SetOwner(p, m.owner()))
 }
 
 // Unfilled is a warning for each injection point that nothing fills.
