@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 
@@ -79,17 +80,47 @@ func (e *FunctionError) Error() string {
 		fmt.Fprintf(&b, " (%s)", e.Name)
 	}
 	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+		fmt.Fprintf(&b, ": %s", plainly(e.Err.Error()))
 	}
+	said, more := 0, 0
 	for _, r := range e.Results {
-		if r.Severity == fn.Error {
-			fmt.Fprintf(&b, "\n  %s", resultLine(r))
+		switch {
+		case r.Severity != fn.Error:
+		case said == maxSaid:
+			more++
+		default:
+			said++
+			fmt.Fprintf(&b, "\n  %s", plainly(resultLine(r)))
 		}
 	}
+	if more > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", more)
+	}
 	if s := strings.TrimSpace(e.Stderr); s != "" {
-		fmt.Fprintf(&b, "\n  stderr: %s", firstLines(s, 4))
+		fmt.Fprintf(&b, "\n  stderr: %s", plainly(firstLines(s, 4)))
 	}
 	return b.String()
+}
+
+// What an error repeats of a function's own words.
+const (
+	maxSaid  = 20   // results
+	maxWords = 2000 // bytes of one
+)
+
+// plainly is a function's text without what would steer a terminal, and no more
+// of it than a reader wants.
+func plainly(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+	if len(s) > maxWords {
+		return strings.ToValidUTF8(s[:maxWords], "") + "…"
+	}
+	return s
 }
 
 func (e *FunctionError) Unwrap() error { return e.Err }

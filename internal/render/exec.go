@@ -53,7 +53,7 @@ func (e *execRuntime) Resolve(f Function) (Invocation, error) {
 	}
 	return &process{
 		version: fmt.Sprintf("exec %q %s", f.Exec, e.digest(file)), cache: e.cache,
-		start: program{path: file, args: words[1:], dir: e.dir, env: e.inherit}.run,
+		start: program{path: file, args: words[1:], dir: e.dir, env: e.inherit, whole: true}.run,
 	}, nil
 }
 

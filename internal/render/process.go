@@ -61,6 +61,8 @@ type program struct {
 	args []string
 	dir  string
 	env  []string
+	// whole says that what the program starts ends with it.
+	whole bool
 }
 
 // run feeds the program and waits for its end, which ctx may bring about.
@@ -73,6 +75,9 @@ func (p program) run(ctx context.Context, input []byte) (processOutput, error) {
 	cmd.Dir, cmd.Env = p.dir, p.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &stdout, &stderr
 	cmd.WaitDelay = 2 * time.Second
+	if p.whole {
+		defer endGroup(cmd)()
+	}
 	err := cmd.Run()
 	out := processOutput{stdout: stdout.Bytes(), stderr: stderr.String()}
 	var exit *exec.ExitError
