@@ -393,7 +393,7 @@ func (p *pusher) judge(ctx context.Context, a *attempt, updates []RefUpdate, res
 			results[i].Outcome = Moved
 			continue
 		}
-		status = p.repo.scrub(status)
+		status = plainly(p.repo.scrub(status))
 		results[i].Outcome, results[i].Message = Unmoved, status
 		refused = append(refused, RefMessage{u.Name, status})
 	}
@@ -587,6 +587,15 @@ func (w *progress) line(s string) {
 }
 
 // printable drops what could steer a terminal.
+// plainly is what a server said of one ref, as it may be shown: one plain line.
+func plainly(s string) string {
+	const most = 500
+	if s = strings.Map(printable, strings.ToValidUTF8(s, "")); len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
 func printable(r rune) rune {
 	if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
 		return -1

@@ -60,8 +60,7 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 		if err == nil {
 			return
 		}
-		retry := errors.Is(err, gitrepo.ErrStale) || errors.Is(err, gitrepo.ErrUnknownOutcome)
-		if !retry || attempt == attempts || ctx.Err() != nil {
+		if !again(err) || attempt == attempts || ctx.Err() != nil {
 			fail(list, err)
 			return
 		}

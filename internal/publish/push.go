@@ -18,6 +18,7 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/internal/wire"
 )
 
 // attempts bounds how often a repository is decided about again after a lost race.
@@ -82,18 +83,23 @@ func (p *Pusher) Push(ctx context.Context, git observe.Repository, changes []*Ch
 			return
 		}
 		changes = left
-		retry := errors.Is(err, gitrepo.ErrStale) || errors.Is(err, gitrepo.ErrUnknownOutcome)
-		if !retry || attempt == attempts || ctx.Err() != nil {
+		if !again(err) || attempt == attempts || ctx.Err() != nil {
 			p.pushApart(ctx, git, changes, err)
 			return
 		}
-		again, aerr := p.Again(ctx, git, changes)
+		now, aerr := p.Again(ctx, git, changes)
 		if aerr != nil {
 			failAll(changes, errors.Join(err, aerr))
 			return
 		}
-		changes = again
+		changes = now
 	}
+}
+
+// again says that a push is worth another: something moved in between, or its
+// answer was lost. A server that kept it waiting is not waited for again.
+func again(err error) bool {
+	return errors.Is(err, gitrepo.ErrStale) || errors.Is(err, gitrepo.ErrUnknownOutcome) && !wire.IsSlow(err)
 }
 
 func failAll(changes []*Change, err error) {
