@@ -140,7 +140,7 @@ type row struct {
 // and for what steers a terminal in what it says.
 func (w *world) run(args ...string) ran {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 75*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, w.bin, args...)
 	cmd.Dir = w.dir

@@ -152,6 +152,11 @@ func TestHostileServers(t *testing.T) {
 		w.write(name+".yaml", repository(name, withLogin(s.URL)+"/x.git"))
 		w.variant("foo", name, "")
 	}
+	for name, url := range map[string]string{"ssh": "ssh://git@" + listen(t) + "/x.git", "git": "git://" + listen(t) + "/x.git"} {
+		ways[name] = nil
+		w.write(name+".yaml", repository(name, url))
+		w.variant("foo", name, "")
+	}
 	r := w.apply()
 	if a := r.variants["good/foo"].Action; a != "create" || w.repos["good"].Refs(t)["refs/heads/drafts/foo/packagevariant-1"] == "" {
 		t.Errorf("the healthy neighbour: %q", a)
