@@ -34,9 +34,11 @@ func TestFetchedIsNotEdited(t *testing.T) {
 		edit func(local string) string
 		want []string // resources
 	}{
-		"untouched":        {func(s string) string { return s }, []string{"b"}},
-		"edited":           {func(s string) string { return strings.Replace(s, "name: a\n", "name: a\n  labels: {l: m}\n", 1) }, []string{"a", "b"}},
-		"another note":     {func(s string) string { return strings.Replace(s, "    internal.kpt.dev", "    mine: x\n    internal.kpt.dev", 1) }, []string{"a", "b"}},
+		"untouched": {func(s string) string { return s }, []string{"b"}},
+		"edited":    {func(s string) string { return strings.Replace(s, "name: a\n", "name: a\n  labels: {l: m}\n", 1) }, []string{"a", "b"}},
+		"another note": {func(s string) string {
+			return strings.Replace(s, "    internal.kpt.dev", "    mine: x\n    internal.kpt.dev", 1)
+		}, []string{"a", "b"}},
 		"edited below":     {func(s string) string { return strings.Replace(s, "name: s\n", "name: s\n  labels: {l: m}\n", 1) }, []string{"b", "s"}},
 		"added below":      {func(s string) string { return s + "-- sub/new.yaml --\n" + configMap("new", "x: 1") }, []string{"b", "new", "s"}},
 		"text added below": {func(s string) string { return s + "-- sub/new.txt --\nmine\n" }, []string{"b", "s"}},

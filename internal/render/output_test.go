@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -179,7 +180,7 @@ func sortedDocs(t testing.TB, stream []byte) (out []string) {
 	for {
 		var v any
 		err := d.Decode(&v)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			slices.Sort(out)
 			return out
 		}

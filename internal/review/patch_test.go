@@ -25,7 +25,7 @@ func applied(t *testing.T, before []krm.File, patch string) map[string]krm.File 
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		err := error(nil)
+		var err error
 		switch f.Mode {
 		case krm.Symlink:
 			err = os.Symlink(string(f.Data), name)
