@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -32,6 +36,12 @@ func (r *Reader) Showing(git Repository) (out []*Repo) {
 		}
 	}
 	return out
+}
+
+// Shows reports whether a path of the Git repository is below the Repository's
+// folder.
+func (r *Repo) Shows(path string) bool {
+	return r.Dir == "" || strings.HasPrefix(path, r.Dir+"/")
 }
 
 // GitRepositories are the first Repositories of each Git repository that could be
@@ -87,12 +97,12 @@ func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) strin
 	case !e.Proved(commits[0].Trailers.Hydrated, behind(e.Commit), there.String()):
 		return "what stands there is not of its commit"
 	}
-	return unreadTree(ctx, repo, e.Hydrated)
+	return r.Unread(ctx, repo, e.Hydrated)
 }
 
-// unreadTree says why a tree cannot be read, "" where it can.
-func unreadTree(ctx context.Context, repo *Repo, tree string) string {
-	switch ok, err := repo.Git.FetchRecorded(ctx, repo.record, gitrepo.Hash(decide.ParseHash(tree))); {
+// Unread says why a tree of a record cannot be read, "" where it can.
+func (r *Reader) Unread(ctx context.Context, repo *Repo, tree string) string {
+	switch ok, err := repo.Git.FetchRecorded(ctx, r.RecordOf(repo.Git), gitrepo.Hash(decide.ParseHash(tree))); {
 	case err != nil:
 		return fmt.Sprintf("its tree cannot be read: %v", err)
 	case !ok:
@@ -151,7 +161,13 @@ func (r *Reader) Rebuilt(ctx context.Context, repo *Repo, h *decide.Revision, e 
 	if err == nil && p == nil {
 		return nil, "the repository has what the machine made no more"
 	}
+	var k *kptfilev1.KptFile
 	if err == nil {
+		k, err = mutate.Read(p, "")
+	}
+	if err == nil {
+		owner, _ := mutate.OwnerOf(k)
+		e.Set, e.For, e.DeletionPolicy = owner.Set, owner.For, string(owner.DeletionPolicy)
 		made, err = p.Files()
 	}
 	if err != nil {

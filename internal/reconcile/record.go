@@ -91,16 +91,18 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 	e.read.FetchAll(ctx, repo)
 	b := repo.Git.NewBatch()
 	var edits []record.Edit
+	seen, have := map[string]bool{}, map[string]bool{} // paths, entries
 	for _, shown := range e.read.Showing(repo.Git) {
 		for _, path := range shown.Paths() {
 			p := shown.Package(path)
-			if !slices.ContainsFunc(p.Revisions, func(h *decide.Revision) bool { return e.manager.Signed(h.Owner, shown.Namespace) }) {
+			if seen[path] || !slices.ContainsFunc(p.Revisions, func(h *decide.Revision) bool { return e.manager.Signed(h.Owner, shown.Namespace) }) {
 				continue
 			}
+			seen[path] = true
 			for _, h := range p.Revisions {
 				for _, entry := range entriesOf(path, h) {
 					r := &Recorded{Repository: repo.Name, Entry: entry}
-					list = append(list, r)
+					list, have[r.Name()] = append(list, r), true
 					var made []krm.File
 					if made, r.Finding = e.read.Rebuilt(ctx, shown, h, &r.Entry); r.Finding != "" {
 						continue
@@ -113,8 +115,9 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 			}
 		}
 	}
-	for _, r := range e.earlier(ctx, repo) {
-		if !slices.ContainsFunc(list, func(o *Recorded) bool { return o.Name() == r.Name() }) {
+	there, _ := e.recorded(ctx, repo) // one that cannot be read has none
+	for _, r := range there {
+		if !have[r.Name()] && e.stays(ctx, repo, r.Entry, seen[r.Path]) {
 			list, edits = append(list, r), append(edits, record.Put{Entry: r.Entry})
 		}
 	}
@@ -129,13 +132,14 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 	return list, nil
 }
 
-// earlier are the entries of revisions before the latest, as far as the record that
-// is there proves them: the machine's commits behind those are not looked for.
-func (e *Engine) earlier(ctx context.Context, repo *observe.Repo) []*Recorded {
-	list, _ := e.recorded(ctx, repo) // one that cannot be read has none
-	return slices.DeleteFunc(list, func(r *Recorded) bool {
-		return r.Place != record.Past || e.read.Unproved(ctx, repo, r.Entry) != ""
-	})
+// stays says whether an entry stays that is not made anew: that of a package which
+// no Repository of this fleet shows, and what proves itself of others, but for open
+// and latest revisions of packages whose commits were asked.
+func (e *Engine) stays(ctx context.Context, repo *observe.Repo, entry record.Entry, asked bool) bool {
+	if !slices.ContainsFunc(e.read.Showing(repo.Git), func(r *observe.Repo) bool { return r.Shows(entry.Path) }) {
+		return e.read.Unread(ctx, repo, entry.Hydrated) == ""
+	}
+	return (!asked || entry.Place == record.Past) && e.read.Unproved(ctx, repo, entry) == ""
 }
 
 // entriesOf are the entries that a revision is to have.

@@ -7,6 +7,7 @@
 package record
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -226,7 +227,7 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 
 // Same reports whether two records have the same entries.
 func (r *Record) Same(o *Record) bool {
-	return maps.EqualFunc(r.shards, o.shards, func(a, b shard) bool { return string(a.data) == string(b.data) })
+	return maps.EqualFunc(r.shards, o.shards, func(a, b shard) bool { return bytes.Equal(a.data, b.data) })
 }
 
 // Moved lists the packages of edits whose entries are not in r what they were in

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/variform/variform/internal/gittest"
 )
 
@@ -146,6 +148,23 @@ func TestRecordRequests(t *testing.T) {
 	w.repos["c1"].Fsck(t)
 }
 
+// A fleet that shows a folder of a repository rebuilds what is there, and leaves
+// what others of its name have elsewhere.
+func TestRecordRebuildLeavesOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.write("v.yaml", variantOf("two", "v1", "c1", "api", ""))
+	w.write("repositories/c1.yaml", repository("c1", w.url("c1"), false, "below"))
+	w.mustApply()
+	w.contains(w.mustRun(0, "record", "rebuild").out, "open/web/packagevariant-1", "open/below/api/packagevariant-1", "2 entries")
+	w.write("repositories/c1.yaml", repository("c1", w.url("c1"), false, ""))
+	out := w.mustRun(0, "record", "check", "-o", "yaml").out
+	w.contains(out, "open", "path: web", "path: below/api")
+	w.lacks(out, "finding")
+}
+
 // Each part of a push that is split has its entries.
 func TestRecordSplitPush(t *testing.T) {
 	t.Parallel()
@@ -160,6 +179,15 @@ func TestRecordSplitPush(t *testing.T) {
 	w.contains(w.mustRun(0, "record", "check").out, "5 entries")
 	if got := w.repos["c1"].Git(t, "rev-list", "--count", recordRef); got != "3" {
 		t.Errorf("%s commits", got)
+	}
+	w.mustRun(0, "approve", "c1/a")
+	was := w.mustRun(0, "record", "show", "-o", "yaml").out
+	w.contains(was, "set: web", "place: past", "place: main", "place: open")
+	if d := cmp.Diff(was, w.mustRun(0, "record", "rebuild", "-o", "yaml").out); d != "" {
+		t.Errorf("rebuilt (-was +now):\n%s", d)
+	}
+	if d := cmp.Diff(was, w.mustRun(0, "record", "show", "-o", "yaml").out); d != "" {
+		t.Errorf("written (-was +now):\n%s", d)
 	}
 }
 
