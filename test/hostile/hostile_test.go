@@ -33,6 +33,9 @@ func serve(t *testing.T, h func(w http.ResponseWriter, r *http.Request, over <-c
 		s.mu.Lock()
 		s.logins = append(s.logins, r.Header.Get("Authorization"))
 		s.mu.Unlock()
+		if r.Method == http.MethodHead {
+			w = headOnly{w}
+		}
 		h(w, r, over)
 	}))
 	t.Cleanup(func() {
@@ -42,6 +45,11 @@ func serve(t *testing.T, h func(w http.ResponseWriter, r *http.Request, over <-c
 	})
 	return s
 }
+
+// headOnly ends what pours for ever: without a body no write would ever fail.
+type headOnly struct{ http.ResponseWriter }
+
+func (headOnly) Write([]byte) (int, error) { return 0, http.ErrBodyNotAllowed }
 
 func refsHead(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
