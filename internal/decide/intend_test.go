@@ -252,6 +252,39 @@ func TestLanded(t *testing.T) {
 	}
 }
 
+// A Draft was merged, and then the branch went on, or the Draft: what came first is
+// tagged, and what came then is others' work on it.
+func TestLandedAndWentOn(t *testing.T) {
+	open := draftOf(1, 10)
+	for name, c := range map[string]struct {
+		there byte // on the branch
+		left  *Revision
+	}{
+		"a hotfix came":     {60, open},
+		"the Draft went on": {50, nil},
+		"both":              {60, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(nil, open)
+			p.Trees = map[Hash]Hash{{100}: {c.there}, {10}: {51}}
+			p.Branch = &Branch{Tree: Hash{c.there}, Came: Hash{78}, By: "Robin", Owner: webOwner, Landed: Hash{77}, LandedTree: Hash{50}, Draft: c.left, Workspace: "packagevariant-1", Merged: &Machine{}}
+			ruling, next, ok := Landed(fleet, wanted(), repository(p), p)
+			if want := (Tag{Ref: "refs/tags/apps/web/v1", Commit: Hash{77}, Draft: c.left}); !ok || ruling.Decision != want {
+				t.Fatalf("%v %+v", ok, ruling)
+			}
+			if tree, _ := next.Tree(Hash{77}); tree != (Hash{50}) {
+				t.Errorf("the tag is of %s", tree)
+			}
+			if hotfix := c.there == 60; hotfix != (next.Branch != nil) || hotfix && (next.Branch.Tree != Hash{60} || next.Branch.By != "Robin") {
+				t.Errorf("what came then: %+v", next.Branch)
+			}
+			if (next.Open() == nil) != (c.left != nil) {
+				t.Errorf("what is left of the Draft: %+v", next.Open())
+			}
+		})
+	}
+}
+
 // What people do on the registered branch is respected, and what they write there
 // goes into the next Draft.
 func TestIntendBranch(t *testing.T) {

@@ -156,6 +156,11 @@ type Branch struct {
 	Drafted   bool
 	Workspace string
 	Merged    *Machine
+	// Landed is, where that is known to be another one than Came, the commit at
+	// which a Draft came, LandedTree the package there and Draft the open revision
+	// that is left of it, nil where that went on.
+	Landed, LandedTree Hash
+	Draft              *Revision
 	// Reverted is the earlier Published revision that the tree is that of, nil
 	// for most.
 	Reverted *Revision

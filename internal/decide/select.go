@@ -91,6 +91,9 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 	if b := p.Branch; b != nil && (tag.Draft != nil || b.Drafted && ownedAs(m, w, p, b.Owner)) {
 		tag.Commit = b.Came
 	}
+	if b := p.Branch; b != nil && !b.Landed.IsZero() {
+		tag.Commit, tag.Draft = b.Landed, b.Draft
+	}
 	if tag.Commit.IsZero() {
 		return Ruling{}, nil, false
 	}
@@ -131,6 +134,10 @@ func (p *Package) with(tag Tag, repo *Repository) *Package {
 	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: p.Next(), Ref: ref}), revisions...)
 	next.Trees = maps.Clone(p.Trees)
 	next.Trees[tag.Commit] = next.Trees[repo.Head]
+	if b := p.Branch; b != nil && !b.Landed.IsZero() && b.LandedTree != b.Tree {
+		next.Trees[tag.Commit] = b.LandedTree
+		next.Branch = &Branch{Tree: b.Tree, Came: b.Came, By: b.By, Owner: b.Owner}
+	}
 	return next
 }
 

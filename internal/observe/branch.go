@@ -156,10 +156,13 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	owner, _ := mutate.OwnerOf(k)
 	b.Owner = owner.Variant
 	drafted, err := r.drafted(ctx, p, run)
+	if err == nil {
+		err = r.landed(ctx, p, b, run)
+	}
 	if err != nil {
 		return err
 	}
-	if drafted != nil {
+	if drafted != nil && b.Landed.IsZero() {
 		b.Drafted, b.Workspace, b.Merged = true, drafted.Workspace, drafted.Machine
 	}
 	if p.Latest == nil {
@@ -219,37 +222,63 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 			return found, nil
 		}
 	}
-	return r.passed(ctx, p, run)
+	return nil, nil
 }
 
-// passed is the commit of an open Draft behind its tip that holds what stands on
-// the branch, nil for none: it was merged there, and then the Draft went on.
-func (r *Repo) passed(ctx context.Context, p *decide.Package, run *history) (*head, error) {
-	there, _ := p.Tree(decide.Hash(run.since[0].Hash))
-	for _, o := range p.Revisions {
-		if !o.Phase.Open() || o.Machine == nil {
-			continue
-		}
-		var commits []gitrepo.Hash
-		if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(o.Ref.Commit)}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
-			if !slices.Contains(commits, c.Hash) {
-				commits = append(commits, c.Hash)
+// landed finds an open Draft whose content, or an earlier one of which, the
+// branch has held since the latest Published revision: it was merged there, and
+// then the branch, or the Draft, went on.
+func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, run *history) error {
+	trees := map[decide.Hash]int{} // the oldest commit of run.since that has each
+	if published, _ := p.Tree(latestCommit(p)); p.Open() != nil {
+		for i, c := range run.since {
+			tree, err := r.TreeAt(ctx, decide.Hash(c.Hash), p.Path)
+			if err != nil {
+				return err
 			}
-			return decide.Hash(c.Hash) == o.Machine.Commit
-		}); err != nil {
-			return nil, err
-		}
-		if err := r.Git.Fetch(ctx, commits...); err != nil {
-			return nil, err
-		}
-		for _, c := range commits {
-			if tree, err := r.TreeAt(ctx, decide.Hash(c), p.Path); err != nil {
-				return nil, err
-			} else if tree == there {
-				h := *o
-				return &head{path: p.Path, Revision: &h}, nil
+			if !tree.IsZero() && tree != published {
+				trees[tree] = i
 			}
 		}
 	}
-	return nil, nil
+	for _, o := range p.Revisions {
+		if !o.Phase.Open() || o.Machine == nil || len(trees) == 0 {
+			continue
+		}
+		commits, err := r.behindTip(ctx, o)
+		if err != nil {
+			return err
+		}
+		for _, c := range commits {
+			tree, err := r.TreeAt(ctx, decide.Hash(c), p.Path)
+			if err != nil {
+				return err
+			}
+			i, merged := trees[tree]
+			if !merged {
+				continue
+			}
+			b.Landed, b.LandedTree = decide.Hash(run.since[i].Hash), tree
+			b.Workspace, b.Owner, b.Merged = o.Workspace, o.Owner, o.Machine
+			if decide.Hash(c) == o.Ref.Commit {
+				b.Draft = o
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// behindTip are the commits of an open revision from its tip to the machine's.
+func (r *Repo) behindTip(ctx context.Context, o *decide.Revision) ([]gitrepo.Hash, error) {
+	var commits []gitrepo.Hash
+	if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(o.Ref.Commit)}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
+		if !slices.Contains(commits, c.Hash) {
+			commits = append(commits, c.Hash)
+		}
+		return decide.Hash(c.Hash) == o.Machine.Commit
+	}); err != nil {
+		return nil, err
+	}
+	return commits, r.Git.Fetch(ctx, commits...)
 }

@@ -67,7 +67,10 @@ func (r *Repo) squashed(ctx context.Context, path string, h *decide.Revision) (*
 			continue
 		}
 		commits, err := r.Git.Commits(ctx, gitrepo.Hash(decide.ParseHash(e.Commit)))
-		if err == nil && e.Proved(commits[0].Trailers.Hydrated, false, tree.String()) {
+		// A commit that went with its branch, or that a forge made, says nothing:
+		// that the entry is about this very tree has to do.
+		silent := errors.Is(err, gitrepo.ErrMissingObject) || err == nil && commits[0].Trailers.Hydrated == ""
+		if silent || err == nil && e.Proved(commits[0].Trailers.Hydrated, false, tree.String()) {
 			return r.recorded(ctx, decide.ParseHash(e.Hydrated))
 		}
 	}
