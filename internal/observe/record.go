@@ -167,7 +167,7 @@ func (r *Reader) Rebuilt(ctx context.Context, repo *Repo, h *decide.Revision, e 
 	}
 	if err == nil {
 		owner, _ := mutate.OwnerOf(k)
-		e.Set, e.For, e.DeletionPolicy = owner.Set, owner.For, string(owner.DeletionPolicy)
+		e.Set, e.For, e.DeletionPolicy = owner.Set, owner.For, owner.DeletionPolicy
 		made, err = p.Files()
 	}
 	if err != nil {

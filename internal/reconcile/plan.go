@@ -554,14 +554,12 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 			item.Base, item.Before, item.After = m.Base, m.Before, m.After
 		}
 	}
-	switch d := item.decision.(type) {
-	case decide.Draft:
-		if m := v.made; m != nil {
-			item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
-			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-				Files: m.Files, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: entryOf(s.want),
-			}}
-		}
+	if d, ok := item.decision.(decide.Draft); ok && v.made != nil {
+		m := v.made
+		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
+		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
+			Files: m.Files, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: entryOf(s.want),
+		}}
 	}
 	return item
 }

@@ -20,7 +20,8 @@ func TestMistakes(t *testing.T) {
 		"OnlyOfABrokenSet": {
 			"a name that means nothing may be that of what could not be read",
 			func(w *world) { w.write("x.yaml", broken) },
-			[]string{"plan", "--only", "x"}, 2,
+			[]string{"plan", "--only", "x"},
+			2,
 			[]string{`nothing is called "x"`, "x.yaml:5: unknown field spec.bogus"},
 		},
 		"NoKptfile": {
@@ -30,7 +31,8 @@ func TestMistakes(t *testing.T) {
 				w.repos["catalog"].Tag(w.t, "web/v7", c)
 				w.write("v.yaml", variantOf("web", "v7", "c1", "web", ""))
 			},
-			[]string{"plan"}, 1,
+			[]string{"plan"},
+			1,
 			[]string{"v.yaml:1: upstream catalog/web@web/v7: Kptfile: no usable Kptfile", "kpt pkg init"},
 		},
 		"Misspelt": {
@@ -39,7 +41,8 @@ func TestMistakes(t *testing.T) {
 				w.publishWeb(merged(web("1", "1", "info"), gittest.Text{"web/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\npipeline:\n  mutators:\n  - imge: a\n"}), "v7")
 				w.write("v.yaml", variantOf("web", "v7", "c1", "web", ""))
 			},
-			[]string{"plan"}, 1,
+			[]string{"plan"},
+			1,
 			[]string{`line 7: pipeline.mutators[0]: there is no field "imge"; there are image,`},
 		},
 		"WrongLabel": {
@@ -47,7 +50,8 @@ func TestMistakes(t *testing.T) {
 			func(w *world) {
 				w.write("s.yaml", "apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata: {name: s}\nspec:\n  upstream: {repo: catalog, package: web, revision: v1}\n  targets:\n  - repositorySelector: {matchLabels: {evn: prod}}\n")
 			},
-			[]string{"plan"}, 0,
+			[]string{"plan"},
+			0,
 			[]string{"matches no Repository in namespace", "have the labels env=none, env=prod"},
 		},
 	} {
