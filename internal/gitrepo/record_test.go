@@ -248,6 +248,30 @@ func TestRecordStream(t *testing.T) {
 	k.git.Fsck(t)
 }
 
+// What cannot be brought up to date is read whole, once.
+func TestRecordReadWhole(t *testing.T) {
+	for fails, wants := range map[int]bool{1: true, 2: false} {
+		k := newKeeper(t, "uploadpack.allowFilter=true")
+		b := k.repo.NewBatch()
+		k.edited(b, "web", 1)
+		k.mustPush(b)
+		other := *k
+		other.open(t.TempDir())
+		b = other.repo.NewBatch()
+		other.edited(b, "web", 2)
+		other.mustPush(b)
+		k.open(k.opts.CacheDir)
+		k.srv.ResetCounts()
+		for range fails {
+			k.srv.FailNext(gittest.Fetch, 400)
+		}
+		rec, err := k.repo.Record(t.Context(), k.of)
+		if (err == nil) != wants || wants && len(rec.Entries()) != 2 || k.srv.Count(gittest.Fetch) != 2 {
+			t.Errorf("%d failures: %v after %d requests", fails, err, k.srv.Count(gittest.Fetch))
+		}
+	}
+}
+
 // A cache that is torn or damaged costs a fetch.
 func TestRecordCacheDamaged(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{

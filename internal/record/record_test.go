@@ -93,6 +93,24 @@ func TestPublishKeepsVariant(t *testing.T) {
 	}
 }
 
+// A package has one entry for its branch, and one of each Published revision,
+// whatever their workspaces; no record has none.
+func TestOneEach(t *testing.T) {
+	var none *Record
+	if got := none.Package("web"); got != nil {
+		t.Errorf("no record has %v", got)
+	}
+	at := func(place Place, workspace string, n int) Put {
+		e := open("web", workspace, n)
+		e.Place, e.Revision = place, 1
+		return Put{e}
+	}
+	r := with(t, New("fleet"), at(Main, "ws-1", 0x10), at(Past, "ws-1", 0x20), at(Main, "ws-2", 0x30), at(Past, "ws-2", 0x40))
+	if d := cmp.Diff([]string{"main/web=32", "past/web/v1=42"}, names(r.Package("web"))); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
 // What was read goes on as it is: edits make another record.
 func TestWithMakesAnother(t *testing.T) {
 	r := with(t, New("fleet"), Put{open("web", "ws-1", 1)})
