@@ -258,7 +258,7 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 	out := decide.Ownership{Policy: owner.DeletionPolicy, For: owner.For}
 	out.Dependency = owner.For != "" || owner.Variant == r.cfg.Manager.Sign(o.Namespace, variantgen.Name("dependency", o.Repository, o.Identity.Package))
 	if h.Phase.Open() && h.NeedsReview() {
-		if out.Author, err = repo.editor(ctx, h); err != nil {
+		if out.Author, err = repo.Editor(ctx, h); err != nil {
 			return err
 		}
 	}
@@ -269,9 +269,9 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 	return nil
 }
 
-// editor is who committed to an open revision by hand, "" for nobody: at its tip,
+// Editor is who committed to an open revision by hand, "" for nobody: at its tip,
 // or below what the machine made of that since.
-func (r *Repo) editor(ctx context.Context, h *decide.Revision) (string, error) {
+func (r *Repo) Editor(ctx context.Context, h *decide.Revision) (string, error) {
 	theirs := func(_ int, c *gitrepo.Commit) bool { return c.Committer.Email != MachineEmail }
 	found, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(h.Ref.Commit)}, walkLimit, theirs)
 	if err != nil || len(found) == 0 || found[0] == nil {

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
+)
+
+func newEdits(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "edits [NAMES]",
+		Short: "List what people changed in packages, field by field",
+		Long: `Lists all that is other than what variform made: on the registered branch of
+each package, and in its open Drafts. NAMES are variants, repository/package,
+sets, repositories, targets or packages; without any, the whole fleet. Updates
+keep these edits, or say which they lost.`,
+		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json",
+		RunE: func(c *cobra.Command, names []string) error {
+			p := a.progress()
+			defer p.stop()
+			s, err := a.open(c.Context(), p)
+			if err != nil {
+				return err
+			}
+			list, problems, err := s.engine.Edits(c.Context(), names)
+			p.stop()
+			if err != nil {
+				return err
+			}
+			if err := a.printEdits(list); err != nil {
+				return err
+			}
+			for _, problem := range problems {
+				a.fail("error: %v", problem)
+			}
+			if len(problems) > 0 {
+				return findings{count.Of(len(problems), "problem")}
+			}
+			return nil
+		},
+	}
+	a.addFleet(c)
+	a.addOutput(c)
+	return c
+}
+
+func (a *app) printEdits(list []*reconcile.Edited) error {
+	edits := 0
+	for _, e := range list {
+		edits += len(e.Edits)
+	}
+	switch a.output {
+	case "json", "yaml":
+		if list == nil {
+			list = []*reconcile.Edited{}
+		}
+		return encode(a.Out, a.output, map[string]any{"edits": edits, "revisions": list})
+	case "name":
+		for _, e := range list {
+			if _, err := fmt.Fprintln(a.Out, e.Variant, e.Revision); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var rows [][]string
+	for _, e := range list {
+		if e.Unknown != "" {
+			rows = append(rows, []string{e.Variant, e.Revision, "-", e.Unknown, "", "", e.By})
+		}
+		for _, edit := range e.Edits {
+			where := edit.Field
+			if edit.Resource != "" {
+				where = edit.Resource
+				if edit.Field != "" {
+					where += " " + edit.Field
+				}
+			}
+			rows = append(rows, []string{
+				e.Variant, e.Revision, review.Visible(edit.File), string(edit.Op) + " " + review.Visible(where),
+				review.Visible(edit.Before), review.Visible(edit.After), e.By,
+			})
+		}
+	}
+	if err := table(a.Out, []string{"VARIANT", "ON", "FILE", "EDIT", "MADE", "NOW", "LAST BY HAND"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.Out, "%s in %s\n", count.Of(edits, "edit"), count.Of(len(list), "revision"))
+	return err
+}

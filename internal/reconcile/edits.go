@@ -1,0 +1,117 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/review"
+)
+
+// Edited is what people changed in one revision of a wanted package: all that is
+// other there than what the machine made.
+type Edited struct {
+	Variant  string `json:"variant"`
+	Name     string `json:"name"`
+	Revision string `json:"revision"` // "main" (the registered branch), or an open revision's workspace
+	Commit   string `json:"commit"`
+	// By is who committed there last by hand, with the commit, "" where none did
+	// since the machine's own.
+	By    string        `json:"by,omitempty"`
+	Edits []review.Edit `json:"edits"`
+	// Unknown is why the edits cannot be told apart from what the machine made.
+	Unknown string `json:"unknown,omitempty"`
+}
+
+// errNoBase says that no commit and no record tells what the machine made.
+var errNoBase = errors.New("it was adopted, or made by an older version: what the machine made of it is not known until its next update")
+
+// Edits lists people's edits in what stands on the registered branch and in open
+// revisions of this manager's packages, those that names mean or all, in order.
+// Revisions without an edit are left out. Problems are what could not be read.
+func (e *Engine) Edits(ctx context.Context, names []string) (out []*Edited, problems []error, err error) {
+	s := e.read.Read(ctx) // what targets need among it
+	problems = s.Problems
+	wants := s.Wants
+	if len(names) > 0 {
+		if wants, err = called(wants, names); err != nil {
+			return nil, problems, err
+		}
+	}
+	type result struct {
+		list []*Edited
+		err  error
+	}
+	results, err := observe.Parallel(ctx, e.limit(), wants, func(ctx context.Context, w *decide.Want) result {
+		list, err := e.edited(ctx, w)
+		return result{list, err}
+	})
+	for i, r := range results {
+		if r.err != nil {
+			problems = append(problems, fmt.Errorf("reading %s: %w", wants[i].Identity, r.err))
+		}
+		out = append(out, r.list...)
+	}
+	return out, problems, err
+}
+
+// edited is Edits of one package.
+func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err error) {
+	repo, err := e.read.Downstream(w.Namespace, w.Repository)
+	if err != nil || w.Lock() != nil {
+		return nil, err
+	}
+	p := repo.Package(repo.Path(w.Package))
+	if err := e.read.ReadBranch(ctx, repo, p); err != nil {
+		return nil, err
+	}
+	for _, h := range p.Revisions {
+		if !e.manager.Signed(h.Owner, w.Namespace) {
+			continue
+		}
+		of := &Edited{Variant: w.Identity.String(), Name: w.Name, Revision: h.Workspace, Commit: h.Ref.Commit.String()}
+		from, at := h, h.Ref.Commit
+		if h.Number > 0 {
+			of.Revision = repo.Branch
+			if b := p.Branch; b != nil {
+				if b.Tree.IsZero() {
+					continue // deleted there
+				}
+				of.Commit, of.By, at = repo.Head.String(), b.By, repo.Head
+				if b.Reverted != nil {
+					from = b.Reverted
+				}
+			}
+		} else if of.By, err = repo.Editor(ctx, h); err != nil {
+			return nil, err
+		}
+		if err := e.compare(ctx, repo, p.Path, from, at, of); err != nil {
+			return nil, err
+		}
+		if len(of.Edits) > 0 || of.Unknown != "" {
+			out = append(out, of)
+		}
+	}
+	return out, nil
+}
+
+// compare finds the edits at a commit of a package that was made from a revision.
+func (e *Engine) compare(ctx context.Context, repo *observe.Repo, path string, from *decide.Revision, at decide.Hash, of *Edited) error {
+	var there, base *krm.Package
+	_, there, err := repo.ReadPackage(ctx, at, path)
+	if err == nil {
+		base, err = repo.Hydrated(ctx, path, from)
+	}
+	switch {
+	case err != nil:
+		return err
+	case base == nil:
+		of.Unknown = errNoBase.Error()
+		return nil
+	}
+	of.Edits, err = review.Edits(base, there)
+	return err
+}
