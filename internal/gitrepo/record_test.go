@@ -639,6 +639,7 @@ func TestRecordCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.mustPush(b)
+	k.open(k.opts.CacheDir) // another run
 	b = k.repo.NewBatch()
 	k.edited(b, "app-2500", 1)
 	rep, err := b.Push(t.Context(), PushOptions{Record: &k.of})

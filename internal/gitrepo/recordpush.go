@@ -273,7 +273,9 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 	data := rec.Files()
 	for path, d := range data {
 		s.files[path] = hashObject(plumbing.BlobObject, d)
-		w.batch.add(&newObject{hash: s.files[path], typ: plumbing.BlobObject, data: d})
+		if w.now.files[path] != s.files[path] { // else it is there
+			w.batch.add(&newObject{hash: s.files[path], typ: plumbing.BlobObject, data: d})
+		}
 	}
 	root := sealRecord(rec, s.files)
 	var was *folder

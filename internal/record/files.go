@@ -194,16 +194,22 @@ func decodeEntry(line string) (e Entry, err error) {
 	if !ok {
 		return e, fmt.Errorf("%q is no entry", line[:min(len(line), 40)])
 	}
+	if err := json.Unmarshal([]byte(text), &e); err == nil && e.line() == text {
+		return e, e.check()
+	}
+	return e, whyNot(text)
+}
+
+// whyNot says why a line is no entry.
+func whyNot(text string) error {
+	var e Entry
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&e); err != nil {
-		return e, err
+		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return e, errors.New("something follows the entry")
+		return errors.New("something follows the entry")
 	}
-	if e.line() != text {
-		return e, fmt.Errorf("the entry does not read as it would be written: %s", e.line())
-	}
-	return e, e.check()
+	return fmt.Errorf("the entry does not read as it would be written: %s", e.line())
 }
