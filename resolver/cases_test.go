@@ -209,7 +209,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// TestOwnCases runs what the conformance cases do not have, written in their format.
+// TestOwnCases runs cases of our own, in the format of the conformance cases: they
+// guard the same rules where those are not at hand.
 func TestOwnCases(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "cases", "*.yaml"))
 	if err != nil || len(files) == 0 {
