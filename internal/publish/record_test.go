@@ -159,14 +159,14 @@ func (b *bench) revision(v *Verdict, hydrated string) {
 }
 
 // A forge squashes a Draft and deletes its branch: what stands there is still
-// known, by the package and the machine's commit, while the server has that.
+// known, by the package, whether or not the server still has the machine's commit.
 func TestRecordSquashed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		keep  bool // the server still gives the Draft's commit
 		after string
 		known bool
 	}{
-		"squashed": {true, "", true}, "squashed and changed": {true, "more", false}, "the commit has gone": {false, "", false},
+		"squashed": {true, "", true}, "squashed and changed": {true, "more", false}, "the commit has gone": {false, "", true}, "both": {false, "more", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

@@ -50,13 +50,15 @@ func TestKptUpdatesComposedPackages(t *testing.T) {
 	cases := map[string]struct {
 		base, next gittest.Text
 		local      gittest.Text // what somebody wrote into the subpackage
+		goes       []string     // what goes here, and kpt keeps: docs/kpt.md, "Updates"
 	}{
-		"moved on upstream":               {web("1", db("1", "1", "1")), web("2", db("2", "2", "1")), nil},
-		"moved on upstream, edited":       {web("1", db("1", "1", "1")), web("2", db("2", "2", "1")), gittest.Text{"cm.yaml": configMapOf("db", "1", "mine")}},
-		"moved on here":                   {web("1", db("1", "1", "1")), web("2", db("2", "2", "1")), db("9", "9", "1")},
-		"left upstream":                   {web("1", db("1", "1", "1")), web("2", nil), nil},
-		"beside what changed":             {web("1", db("1", "1", "1")), web("2", db("1", "1", "1")), nil},
-		"fetched upstream since the last": {web("1", nil), web("2", db("2", "2", "1")), nil},
+		"moved on upstream":               {web("1", db("1", "1", "1")), web("2", db("2", "2", "1")), nil, nil},
+		"moved on upstream, edited":       {web("1", db("1", "1", "1")), web("2", db("2", "2", "1")), gittest.Text{"cm.yaml": configMapOf("db", "1", "mine")}, nil},
+		"moved on here":                   {web("1", db("1", "1", "1")), web("2", db("2", "2", "1")), db("9", "9", "1"), nil},
+		"left upstream":                   {web("1", db("1", "1", "1")), web("2", nil), nil, []string{"db/Kptfile", "db/cm.yaml"}},
+		"left upstream, edited":           {web("1", db("1", "1", "1")), web("2", nil), gittest.Text{"cm.yaml": configMapOf("db", "1", "mine")}, nil},
+		"beside what changed":             {web("1", db("1", "1", "1")), web("2", db("1", "1", "1")), nil, nil},
+		"fetched upstream since the last": {web("1", nil), web("2", db("2", "2", "1")), nil, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +97,14 @@ func TestKptUpdatesComposedPackages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(held(theirs), held(res.Package)); diff != "" {
+			want := held(theirs)
+			for _, file := range tc.goes {
+				if want[file] == "" {
+					t.Errorf("kpt does not keep %s any more: mend docs/kpt.md", file)
+				}
+				delete(want, file)
+			}
+			if diff := cmp.Diff(want, held(res.Package)); diff != "" {
 				t.Errorf("(-kpt +ours):\n%s", diff)
 			}
 		})
