@@ -230,8 +230,10 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 // then the branch, or the Draft, went on.
 func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, run *history) error {
 	trees := map[decide.Hash]int{} // the oldest commit of run.since that has each
+	on := map[gitrepo.Hash]bool{}  // the commits of run.since
 	if published, _ := p.Tree(latestCommit(p)); p.Open() != nil {
 		for i, c := range run.since {
+			on[c.Hash] = true
 			tree, err := r.TreeAt(ctx, decide.Hash(c.Hash), p.Path)
 			if err != nil {
 				return err
@@ -245,7 +247,7 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 		if !o.Phase.Open() || o.Machine == nil || len(trees) == 0 {
 			continue
 		}
-		commits, err := r.behindTip(ctx, o)
+		commits, err := r.behindTip(ctx, p, o, on)
 		if err != nil {
 			return err
 		}
@@ -270,15 +272,22 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 }
 
 // behindTip are the commits of an open revision from its tip to the machine's.
-func (r *Repo) behindTip(ctx context.Context, o *decide.Revision) ([]gitrepo.Hash, error) {
+// Where that is none of its own, for a person made the Draft's commit anew or
+// began the branch, they end where it began: at a commit that is on the branch.
+func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revision, on map[gitrepo.Hash]bool) ([]gitrepo.Hash, error) {
 	var commits []gitrepo.Hash
+	own := false // the last one's is a Draft's commit
 	if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(o.Ref.Commit)}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
 		if !slices.Contains(commits, c.Hash) {
 			commits = append(commits, c.Hash)
 		}
+		own = slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path && a.Revision == "" })
 		return decide.Hash(c.Hash) == o.Machine.Commit
 	}); err != nil {
 		return nil, err
+	}
+	if began := slices.IndexFunc(commits, func(c gitrepo.Hash) bool { return on[c] }); began >= 0 && !own {
+		commits = commits[:began]
 	}
 	return commits, r.Git.Fetch(ctx, commits...)
 }

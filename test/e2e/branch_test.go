@@ -255,3 +255,41 @@ func TestTakenBackOnMain(t *testing.T) {
 		})
 	}
 }
+
+// A hotfix that a Draft began after is no part of that Draft, also where a person
+// made the Draft's commit anew with words of their own, or began the branch.
+func TestDraftAfterAHotfix(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(w *world, draft string){
+		"amended": func(w *world, draft string) {
+			w.forge("c1", draft, nil, func(string) string { return "my own words\n" })
+		},
+		"begun by a person": func(w *world, draft string) {
+			w.repos["c1"].Git(w.t, "branch", "-f", draft, "main")
+			w.edit("c1", draft, "web/settings.yaml", "level: info", "level: debug")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			w.edit("c1", "main", "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
+			w.publishWeb(webV2, "v2")
+			w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+			w.mustApply()
+			spoil(w, "drafts/web/packagevariant-2")
+			w.wantActions(w.mustApply(), map[string]string{"c1/web": "update"})
+			if at := w.refs()["c1 refs/tags/web/v2"]; at != "" {
+				t.Errorf("the hotfix was tagged as v2, at %s", at)
+			}
+			w.contains(w.show("c1", "refs/heads/drafts/web/packagevariant-2", "web/deployment.yaml"), "cpu: 900m", "web:2.0")
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+			w.mustRun(0, "approve", "--all")
+			w.contains(w.show("c1", "refs/tags/web/v2", "web/deployment.yaml"), "cpu: 900m", "web:2.0")
+		})
+	}
+}
