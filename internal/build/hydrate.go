@@ -285,6 +285,21 @@ func (m *maker) onto(ctx context.Context, base, draft *krm.Package, k *kptfilev1
 	if same, err := samePackage(base, draft); err != nil || same {
 		return published, theirs, err
 	}
+	began, err := m.began(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if began != nil {
+		// What the Draft brought along from there goes where others took it back;
+		// where both went on, and it is not the Draft's that stays, nothing does.
+		res, err := merge.Packages(began, draft, theirs, merge.Options{})
+		if err != nil {
+			return nil, nil, decide.Stall(fmt.Errorf("merging %s: %w", m.publishedName(), err))
+		}
+		if !slices.ContainsFunc(res.Conflicts, func(c merge.Conflict) bool { return c.Winner == merge.Local }) {
+			draft = res.Package
+		}
+	}
 	ours, err = m.merge(m.publishedName(), base, theirs, draft, merge.Options{})
 	return published, ours, err
 }
@@ -315,11 +330,12 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 
 // rebase brings what was published since a Draft began into the Draft.
 func (m *maker) rebase(ctx context.Context, base *krm.Package, o merge.Options) (err error) {
-	since := base
-	if m.Since != nil {
-		if _, since, err = m.Job.Repo.ReadPackage(ctx, m.Since.Ref.Commit, m.Package.Path); err != nil {
-			return fmt.Errorf("reading %s: %w", m.Since.Ref.Name, err)
-		}
+	since, err := m.began(ctx)
+	if err != nil {
+		return err
+	}
+	if since == nil {
+		since = base
 	}
 	_, theirs, err := m.published(ctx)
 	if err != nil {
@@ -327,6 +343,23 @@ func (m *maker) rebase(ctx context.Context, base *krm.Package, o merge.Options) 
 	}
 	m.pkg, err = m.merge(m.publishedName(), since, theirs, m.pkg, o)
 	return err
+}
+
+// began is what stood on the registered branch when an open Draft was made last,
+// nil where that is not known.
+func (m *maker) began(ctx context.Context) (p *krm.Package, err error) {
+	if main := m.From.Inputs.Main; main != "" {
+		if p, err = m.Job.Repo.Stood(ctx, m.Package.Path, main); err != nil || p != nil {
+			return p, err
+		}
+	}
+	if m.Since == nil {
+		return nil, nil
+	}
+	if _, p, err = m.Job.Repo.ReadPackage(ctx, m.Since.Ref.Commit, m.Package.Path); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", m.Since.Ref.Name, err)
+	}
+	return p, nil
 }
 
 // publishedName is published for people.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
 )
@@ -290,4 +291,31 @@ func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revis
 		commits = commits[:began]
 	}
 	return commits, r.Git.Fetch(ctx, commits...)
+}
+
+// Stood is a package as it stood on the registered branch when its tree was that
+// of a decide.Inputs.Main, nil where it never was as far as was looked.
+func (r *Repo) Stood(ctx context.Context, path, main string) (*krm.Package, error) {
+	var commits []gitrepo.Hash
+	if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(r.Head)}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
+		if !slices.Contains(commits, c.Hash) {
+			commits = append(commits, c.Hash)
+		}
+		return false
+	}); err != nil {
+		return nil, err
+	}
+	if err := r.Git.Fetch(ctx, commits...); err != nil {
+		return nil, err
+	}
+	for _, c := range commits {
+		tree, err := r.TreeAt(ctx, decide.Hash(c), path)
+		if err != nil {
+			return nil, err
+		}
+		if !tree.IsZero() && (&decide.Branch{Tree: tree}).Main() == main {
+			return r.Git.ReadPackage(ctx, gitrepo.Hash(tree))
+		}
+	}
+	return nil, nil
 }

@@ -293,3 +293,51 @@ func TestDraftAfterAHotfix(t *testing.T) {
 		})
 	}
 }
+
+// What a Draft brought along from the registered branch is no edit of its own:
+// where somebody takes it back there, the Draft does so too.
+func TestTakenBackBesideADraft(t *testing.T) {
+	t.Parallel()
+	const file, old, edited = "web/deployment.yaml", "cpu: 100m", "cpu: 900m"
+	for name, edit := range map[string]func(w *world){
+		"an approved edit": func(w *world) {
+			w.edit("c1", "drafts/web/packagevariant-1", file, old, edited)
+			w.mustRun(0, "approve", "--all")
+		},
+		"a hotfix": func(w *world) {
+			w.mustRun(0, "approve", "--all")
+			w.edit("c1", "main", file, old, edited)
+		},
+	} {
+		for _, own := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", and the Draft's own edits"}[own], func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1")
+				w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+				w.mustApply()
+				edit(w)
+				w.publishWeb(webV2, "v2")
+				w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+				w.mustApply()
+				const draft = "drafts/web/packagevariant-2"
+				w.contains(w.show("c1", draft, file), edited)
+				if own {
+					w.edit("c1", draft, "web/settings.yaml", "level: info", "level: debug")
+				}
+				w.edit("c1", "main", file, edited, old)
+				w.mustRun(1, "approve", "--all")
+				w.mustApply()
+				text := w.show("c1", draft, file)
+				w.contains(text, old, "web:2.0")
+				w.lacks(text, edited)
+				if own {
+					w.contains(w.show("c1", draft, "web/settings.yaml"), "level: debug")
+				}
+				before := w.refs()
+				w.mustApply()
+				w.unchanged(before)
+				w.mustRun(0, "approve", "--all")
+			})
+		}
+	}
+}
