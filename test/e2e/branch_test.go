@@ -341,3 +341,19 @@ func TestTakenBackBesideADraft(t *testing.T) {
 		}
 	}
 }
+
+// What a person put where a first Draft is to go is not replaced, and what is
+// said to do about that helps.
+func TestFolderBesideAFirstDraft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.repos["c1"].Commit(t, "main", "mine", gittest.Text{"web/mine.txt": "x\n"})
+	w.mustApply()
+	r := w.mustRun(1, "approve", "--all")
+	w.contains(r.out+r.err, "main has web already", "remove it there")
+	w.lacks(r.out+r.err, "run apply")
+	w.repos["c1"].Commit(t, "main", "not mine", gittest.Files{{Path: "web", Mode: gittest.Deleted}})
+	w.mustRun(0, "approve", "--all")
+}
