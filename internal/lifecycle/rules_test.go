@@ -81,9 +81,15 @@ func TestRemove(t *testing.T) {
 		phase  Phase
 		want   Removal
 	}{
-		{"", Draft, Discard}, {"", Proposed, Discard}, {"", Published, ProposeDeletion}, {"", DeletionProposed, Keep},
-		{v1alpha1.DeletionDelete, Draft, Discard}, {v1alpha1.DeletionDelete, Published, ProposeDeletion},
-		{v1alpha1.DeletionOrphan, Draft, Release}, {v1alpha1.DeletionOrphan, Published, Release}, {v1alpha1.DeletionOrphan, DeletionProposed, Release},
+		{"", Draft, Discard},
+		{"", Proposed, Discard},
+		{"", Published, ProposeDeletion},
+		{"", DeletionProposed, Keep},
+		{v1alpha1.DeletionDelete, Draft, Discard},
+		{v1alpha1.DeletionDelete, Published, ProposeDeletion},
+		{v1alpha1.DeletionOrphan, Draft, Release},
+		{v1alpha1.DeletionOrphan, Published, Release},
+		{v1alpha1.DeletionOrphan, DeletionProposed, Release},
 	} {
 		if got := Remove(tc.policy, tc.phase); got != tc.want {
 			t.Errorf("%q, %s: got %s, want %s", tc.policy, tc.phase, got, tc.want)
