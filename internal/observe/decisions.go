@@ -20,9 +20,10 @@ import (
 // most runs decide without it.
 
 // FetchTrees brings, in one request a repository, the commits whose folders
-// ReadTrees compares, where what they hold is not known yet.
+// ReadTrees compares, where what they hold is not known yet; then the open
+// revisions of packages that are other on the registered branch.
 func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
-	set := fetchSet{}
+	set, open := fetchSet{}, fetchSet{}
 	for _, w := range wants {
 		repo := r.repos[repoKey{w.Namespace, w.Repository}]
 		if repo == nil || repo.Err != nil || repo.Git == nil {
@@ -39,6 +40,29 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 		}
 	}
 	set.run(ctx, r.ioLimit())
+	for _, w := range wants {
+		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		if repo == nil || repo.Err != nil || repo.Git == nil {
+			continue
+		}
+		p := repo.Package(repo.Path(w.Package))
+		if p.Open() == nil || repo.Head.IsZero() || p.Latest == nil {
+			continue
+		}
+		there, err := repo.TreeAt(ctx, repo.Head, p.Path)
+		if err != nil {
+			continue // ReadTrees says so
+		}
+		if published, err := repo.TreeAt(ctx, latestCommit(p), p.Path); err != nil || there == published {
+			continue
+		}
+		for _, h := range p.Revisions {
+			if h.Phase.Open() {
+				open.add(repo, h)
+			}
+		}
+	}
+	open.run(ctx, r.ioLimit())
 }
 
 // comparable says that the registered branch may be compared with what is

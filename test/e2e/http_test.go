@@ -294,3 +294,25 @@ func TestNoCredentialsAnywhere(t *testing.T) {
 	}
 	w.lacks(bad.out+bad.err, secret)
 }
+
+// A run with nothing to do asks once for all Drafts beside which somebody wrote to
+// the registered branch.
+func TestDraftsBesideHotfixesAreReadAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	names := []string{"a", "b", "c", "d"}
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", names...))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	for _, p := range names {
+		w.edit("c1", "main", p+"/settings.yaml", "level: info", "level: debug")
+	}
+	w.publishWeb(webV2, "v2")
+	w.write("sets/web.yaml", listSet("web", "web", "v2", "c1", names...))
+	w.mustApply()
+	w.srv.ResetCounts()
+	w.wantActions(w.mustApply(), map[string]string{})
+	if n := w.srv.Count(gittest.Fetch); n > 1 {
+		t.Errorf("%d requests for objects", n)
+	}
+}
