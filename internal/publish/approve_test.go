@@ -137,7 +137,7 @@ func TestApproveMovedBranch(t *testing.T) {
 	web := b.open("web", lifecycle.Draft, kptfile)
 	b.repo.Head = decide.ParseHash(b.git.Commit(t, "main", "by hand", files("web/Kptfile", kptfile+"# mine\n")))
 	refs := b.decide(decide.Approve, web)
-	if web.Err == nil || !strings.Contains(web.Err.Error(), "branch main holds changes in web") || refs["refs/heads/main"] != b.repo.Head.String() {
+	if web.Err == nil || !strings.Contains(web.Err.Error(), "branch main has web already, with another content") || refs["refs/heads/main"] != b.repo.Head.String() {
 		t.Errorf("%v", web.Err)
 	}
 }
