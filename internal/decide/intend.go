@@ -157,10 +157,10 @@ func (q Question) overtaken() bool {
 func (q Question) respected() (Rule, bool) {
 	b := q.Package.Branch
 	switch {
-	case q.From == nil || q.Adopt || b == nil:
-	case b.Main() == deleted && q.Package.Latest != nil && !q.Recreate && q.From.Inputs.Main != deleted:
+	case q.From == nil || q.Adopt || b == nil || q.From.Number == 0 && q.From.Inputs.Main == b.Main(): // or was drafted upon that
+	case b.Main() == deleted && q.Package.Latest != nil && !q.Recreate:
 		return Rule{ruled(Wait{}, fmt.Sprintf("deleted on %s%s: apply --recreate %s makes it again, or take its variant away", q.Repo.Branch, b.by(), q.Identity))}, true
-	case b.Reverted != nil && q.From.Number > 0 && !q.Retry:
+	case b.Reverted != nil && !q.Retry:
 		return Rule{ruled(Wait{}, fmt.Sprintf("set back to %s on %s%s: apply --retry %s drafts what was set back again", RevisionName(b.Reverted.Number), q.Repo.Branch, b.by(), q.Identity))}, true
 	}
 	return Rule{}, false

@@ -209,6 +209,7 @@ func TestLanded(t *testing.T) {
 		"the branch was not read": {"nothing is known", trees(draft, 50), false, open, nil, "", 0},
 		"the Draft was not read":  {"nothing is known", trees(head, 50), false, open, nil, "", 0},
 		"v1 was not read":         {"nothing is known", trees(head, 50, draft, 50), true, open, nil, "", 0},
+		"begun at main":           {"a branch that a person began there", trees(head, 50, draft, 50, v1, 40), true, draftOf(1, draft, func(r *Revision) { r.Machine = publishedOf(1, v1).Machine }), nil, "", 0},
 		"another's Draft":         {"adoption comes first", trees(head, 50, draft, 50), false, draftOf(1, draft, by("x/default/web")), nil, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -320,6 +321,10 @@ func TestIntendBranch(t *testing.T) {
 		"made again before":       {"the Draft waits for its approval", away, draft(deleted), nil, ActionNone, "", ""},
 		"made again, unchanged":   {"a person asks", away, v2rev, []func(*Question){recreate}, ActionRedraft, deleted, "made again, as was asked for"},
 		"deleted, unchanged":      {"it is told", away, v2rev, nil, ActionWait, "", "deleted on main"},
+		"deleted once more":       {"it was made again, and deleted again", away, func() *Revision { r := *v2rev; r.Inputs.Main = deleted; return &r }(), nil, ActionWait, "", "deleted on main"},
+		"set back, a Draft open":  {"what it holds was set back", back, draft(""), nil, ActionWait, "", "set back to v1"},
+		"set back, a Draft asked": {"a person asks", back, draft(""), []func(*Question){retry}, ActionUpdate, back.Main(), "main moved since it was made"},
+		"set back, a Draft of it": {"it was asked for", back, draft(back.Main()), nil, ActionNone, "", ""},
 		"set back, unchanged":     {"it is told", back, v2rev, nil, ActionWait, "", "set back to v1"},
 		"set back, asked for":     {"a person asks", back, v2rev, []func(*Question){retry}, ActionRedraft, back.Main(), "made again, as was asked for"},
 		"set back":                {"a person did it", back, v2rev, []func(*Question){upgraded}, ActionWait, "", "set back to v1 on main by Robin (4d00000): apply --retry c1/web"},
@@ -327,12 +332,12 @@ func TestIntendBranch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := webPackage(tags(tag(1, 9), v2), v2rev)
-			if c.from != v2rev {
+			if c.from.Number == 0 {
 				p = webPackage(tags(tag(1, 9), v2), v2rev, c.from)
 			}
 			p.Branch = c.branch
 			q := asked(p, c.from, c.change...)
-			if c.from != v2rev {
+			if c.from.Number == 0 {
 				q.Since = &v2
 			}
 			var action Action

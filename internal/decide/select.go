@@ -83,7 +83,7 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 	}
 	tag := Tag{Ref: lifecycle.PublishedRef(p.Path, p.Next())}
 	for _, r := range p.open() {
-		if tree, known := p.Tree(r.Ref.Commit); known && tree == there && m.Signed(r.Owner, w.Namespace) {
+		if tree, known := p.Tree(r.Ref.Commit); known && tree == there && m.Signed(r.Owner, w.Namespace) && p.drafted(r) {
 			tag.Draft, tag.Commit = r, r.Ref.Commit
 			break
 		}
@@ -98,6 +98,13 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 		return Ruling{}, nil, false
 	}
 	return ruled(tag, "merged into "+repo.Branch+" by other means: becomes "+RevisionName(p.Next())), p.with(tag, repo), true
+}
+
+// drafted says whether an open revision has a commit of the machine's that made it:
+// a branch that somebody began at the registered one has only what that has.
+func (p *Package) drafted(r *Revision) bool {
+	latest := p.Latest
+	return r.Machine != nil && (latest == nil || latest.Machine == nil || latest.Machine.Commit != r.Machine.Commit)
 }
 
 // ownedAs says whether what an owner's annotation says is to be believed of a
