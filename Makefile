@@ -27,7 +27,7 @@ RACE_PACKAGES := $(patsubst %,./%/...,$(wildcard \
 PEERS := resolver/internal/peers
 
 # A worker's bound on memory leaves no room for the race detector's own.
-RACE_SKIP := '^(TestPathsOfAnswers|TestStarlark|TestGreedyScripts|TestScriptIsCancelled|TestWorkerMemory|TestWorkerIsUsedAgain)$$'
+RACE_SKIP := '^(TestPathsOfAnswers|TestStarlark|TestGreedyScripts|TestScriptIsCancelled|TestWorkerMemory|TestWorkerIsUsedAgain)$$|^TestScripts$$/^render$$'
 
 FUZZTIME  ?= 30s
 FUZZ      ?= .
