@@ -178,7 +178,6 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if m.From.Number == 0 {
 		draft = kptfile
 	}
-	theirs, failed := m.hydrate(ctx, origin{m.Upstream.Package, m.Upstream.Kptfile(kptfile.Upstream), m.Upstream.Lock}, draft)
 	from := m.From
 	if b := m.Package.Branch; from.Number > 0 && b != nil && b.Reverted != nil {
 		from = b.Reverted
@@ -193,17 +192,19 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 			return err
 		}
 	}
-	if base != nil {
-		same, err := samePackage(base, ours)
-		if err != nil {
-			return err
-		}
-		if same {
-			m.pkg, m.machine = theirs, theirs
-			return failed
-		}
+	if base == nil {
+		return m.updateUpstream(ctx, there, kptfile)
 	}
-	if base == nil || failed != nil {
+	same, err := samePackage(base, ours)
+	if err != nil {
+		return err
+	}
+	theirs, failed := m.hydrate(ctx, origin{m.Upstream.Package, m.Upstream.Kptfile(kptfile.Upstream), m.Upstream.Lock}, draft)
+	switch {
+	case same:
+		m.pkg, m.machine = theirs, theirs
+		return failed
+	case failed != nil: // an edit may be what it lacks
 		return m.updateUpstream(ctx, there, kptfile)
 	}
 	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, merge.Options{Strategy: m.strategy}); err != nil {

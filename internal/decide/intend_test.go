@@ -192,15 +192,18 @@ func TestLanded(t *testing.T) {
 		want   string // "" for nothing
 		commit byte
 	}{
-		"merged, first":           {"becomes v1", trees(head, 50, draft, 50), false, open, nil, "v1", draft},
-		"merged after v1":         {"becomes v2", trees(head, 50, draft, 50, v1, 40), true, open, nil, "v2", draft},
-		"proposed and merged":     {"becomes v1", trees(head, 50, draft, 50), false, proposedOf(1, draft), nil, "v1", draft},
-		"squashed":                {"the tag is on the branch", trees(head, 50, draft, 50, v1, 40), true, open, merged, "v2", came},
-		"squashed, no trailers":   {"the Draft says that it is ours", trees(head, 50, draft, 50, v1, 40), true, open, with(func(b *Branch) { b.Drafted = false }), "v2", came},
-		"its branch is gone":      {"the branch tells", trees(head, 50, v1, 40), true, nil, merged, "v2", came},
-		"its branch is gone, v1":  {"the Kptfile tells", trees(head, 50), false, nil, merged, "v1", came},
-		"renamed":                 {"a variant's earlier name", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Owner = "fleet/default/old" }), "v2", came},
-		"a copy":                  {"another variant's package was copied", trees(head, 50), false, nil, with(func(b *Branch) { b.Owner = "fleet/default/old" }), "", 0},
+		"merged, first":          {"becomes v1", trees(head, 50, draft, 50), false, open, nil, "v1", draft},
+		"merged after v1":        {"becomes v2", trees(head, 50, draft, 50, v1, 40), true, open, nil, "v2", draft},
+		"proposed and merged":    {"becomes v1", trees(head, 50, draft, 50), false, proposedOf(1, draft), nil, "v1", draft},
+		"squashed":               {"the tag is on the branch", trees(head, 50, draft, 50, v1, 40), true, open, merged, "v2", came},
+		"squashed, no trailers":  {"the Draft says that it is ours", trees(head, 50, draft, 50, v1, 40), true, open, with(func(b *Branch) { b.Drafted = false }), "v2", came},
+		"its branch is gone":     {"the branch tells", trees(head, 50, v1, 40), true, nil, merged, "v2", came},
+		"its branch is gone, v1": {"the Kptfile tells", trees(head, 50), false, nil, merged, "v1", came},
+		"renamed":                {"a variant's earlier name", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Owner = "fleet/default/old" }), "v2", came},
+		"a copy":                 {"another variant's package was copied", trees(head, 50), false, nil, with(func(b *Branch) { b.Owner = "fleet/default/old" }), "", 0},
+		"another manager's Draft": {"it was merged and overtaken", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) {
+			b.Owner, b.Drafted, b.Landed, b.LandedTree = "other/default/web", false, Hash{66}, Hash{51}
+		}), "", 0},
 		"another manager's":       {"", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Owner = "other/default/web" }), "", 0},
 		"a hotfix":                {"no Draft was merged", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Drafted = false }), "", 0},
 		"not merged":              {"the branch holds something else", trees(head, 50, draft, 51), false, open, nil, "", 0},

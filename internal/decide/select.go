@@ -91,7 +91,7 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 	if b := p.Branch; b != nil && (tag.Draft != nil || b.Drafted && ownedAs(m, w, p, b.Owner)) {
 		tag.Commit = b.Came
 	}
-	if b := p.Branch; b != nil && !b.Landed.IsZero() {
+	if b := p.Branch; b != nil && !b.Landed.IsZero() && m.Signed(b.Owner, w.Namespace) {
 		tag.Commit, tag.Draft = b.Landed, b.Draft
 	}
 	if tag.Commit.IsZero() {

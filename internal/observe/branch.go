@@ -38,7 +38,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 	}
 	if !there.IsZero() {
 		if !run.apart { // else what was Published last never was on the branch
-			err = r.readEarlier(ctx, repo, p, b)
+			err = repo.readEarlier(ctx, p, b)
 		}
 		if err == nil && b.Reverted == nil {
 			err = repo.readMerged(ctx, p, b, run)
@@ -126,10 +126,10 @@ func (r *Repo) join(ctx context.Context, p *decide.Package, h *history) error {
 }
 
 // readEarlier finds the earlier revision that the branch was set back to.
-func (r *Reader) readEarlier(ctx context.Context, repo *Repo, p *decide.Package, b *decide.Branch) error {
+func (r *Repo) readEarlier(ctx context.Context, p *decide.Package, b *decide.Branch) error {
 	for i := len(p.Tags) - 2; i >= 0 && i >= len(p.Tags)-1-maxEarlier; i-- {
 		t := p.Tags[i]
-		tree, err := repo.learn(ctx, p, t.Ref.Commit)
+		tree, err := r.learn(ctx, p, t.Ref.Commit)
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (r *Reader) readEarlier(ctx context.Context, repo *Repo, p *decide.Package,
 			continue
 		}
 		h := &head{path: p.Path, Revision: &decide.Revision{Ref: t.Ref, Number: t.Number, Phase: lifecycle.Published}}
-		if err := repo.walk(ctx, []*head{h}); err != nil {
+		if err := r.walk(ctx, []*head{h}); err != nil {
 			return err
 		}
 		b.Reverted = h.Revision
