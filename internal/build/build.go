@@ -90,6 +90,8 @@ type Made struct {
 	Warnings   []string
 	// Unproved is why it may not be published unseen, where Job.Prove asked.
 	Unproved string
+	// Attention is what is to be seen first: see decide.Outcome.
+	Attention []string
 }
 
 // Make builds one revision. What fails is in Made.
@@ -121,6 +123,9 @@ type maker struct {
 	// where that is not known.
 	machine *krm.Package
 	tree    decide.Hash // of machine
+	// guessed says that what is there was made from is not known: the base of its
+	// update is a guess.
+	guessed bool
 	// oldUpstream is the ref of the upstreamLock and strategy the Kptfile's, both
 	// read when updating.
 	oldUpstream string
@@ -143,6 +148,9 @@ func (m *maker) finish(ctx context.Context) error {
 	k, err := mutate.Read(m.pkg, "")
 	if err != nil {
 		return err
+	}
+	if m.guessed {
+		m.Attention = append(m.Attention, decide.BaseUnknown)
 	}
 	m.After, m.Conditions, m.Unmet = m.pkg, mutate.Conditions(k), observe.Unmet(k)
 	m.Warnings = append(m.Warnings, review.PlainSecrets(m.pkg)...)

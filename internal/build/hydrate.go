@@ -182,15 +182,26 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if b := m.Package.Branch; from.Number > 0 && b != nil && b.Reverted != nil {
 		from = b.Reverted
 	}
-	base, err := m.hydrated(ctx, from, there, kptfile)
+	base, guess, err := m.hydrated(ctx, from, there, kptfile)
 	if err != nil {
 		return err
 	}
 	ours := there
-	if m.From.Number == 0 && m.Behind() {
-		if base, ours, err = m.onto(ctx, base, there, kptfile); err != nil {
-			return err
+	behind := m.From.Number == 0 && m.Behind()
+	if behind && base != nil {
+		known := base
+		if base, ours, err = m.onto(ctx, base, there, kptfile); base == nil {
+			guess = known
 		}
+	}
+	if behind && base == nil && guess != nil && err == nil {
+		ours, err = m.rebase(ctx, guess, there, merge.Options{})
+	}
+	if err != nil {
+		return err
+	}
+	if base == nil {
+		base, m.guessed = guess, !m.unwired()
 	}
 	if base == nil {
 		return m.updateUpstream(ctx, there, kptfile)
@@ -207,7 +218,7 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	case failed != nil: // an edit may be what it lacks
 		return m.updateUpstream(ctx, there, kptfile)
 	}
-	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, merge.Options{Strategy: m.strategy}); err != nil {
+	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, merge.Options{Strategy: m.strategy, Guess: m.guessed}); err != nil {
 		return err
 	}
 	m.machine = theirs
@@ -232,29 +243,30 @@ func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
 
 // hydrated is what the machine made a revision from, nil where that is not
 // known: what it says itself, or what today's inputs make of the upstream that
-// it was taken from, where that is what is there to the byte.
-func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Package, k *kptfilev1.KptFile) (*krm.Package, error) {
+// it was taken from, where that is what is there to the byte. Elsewhere that is a
+// guess, nil where it cannot be made.
+func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Package, k *kptfilev1.KptFile) (base, guess *krm.Package, err error) {
 	if m.unwired() {
-		return nil, nil // its values cannot be made again in this run
+		return nil, nil, nil // its values cannot be made again in this run
 	}
-	base, err := m.Job.Repo.Hydrated(ctx, m.Package.Path, h)
+	base, err = m.Job.Repo.Hydrated(ctx, m.Package.Path, h)
 	if err != nil || base != nil && sameLock(base, k) {
-		return base, err
+		return base, nil, err
 	}
 	_, old, err := m.lockedUpstream(ctx, mutate.Lock(k))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	warnings := m.Warnings
 	guess, failed := m.hydrate(ctx, origin{old, k.Upstream, k.UpstreamLock}, k)
 	m.Warnings = warnings
 	if failed != nil {
-		return base, nil //nolint:nilerr // the package as it was cannot be made any more
+		return nil, base, nil //nolint:nilerr // the package as it was cannot be made any more
 	}
-	if same, err := samePackage(guess, there); err != nil || !same && base == nil {
-		return nil, err
+	if same, err := samePackage(guess, there); err != nil || !same {
+		return nil, guess, err
 	}
-	return guess, nil
+	return guess, nil, nil
 }
 
 // sameLock says whether a package was taken from the upstream that a Kptfile
@@ -280,7 +292,7 @@ func (m *maker) onto(ctx context.Context, base, draft *krm.Package, k *kptfilev1
 	if err != nil || base == nil {
 		return nil, draft, nil //nolint:nilerr // the upstream's merge says what is wrong with it
 	}
-	if published, err = m.hydrated(ctx, latest, theirs, kptfile); err != nil || published == nil {
+	if published, _, err = m.hydrated(ctx, latest, theirs, kptfile); err != nil || published == nil {
 		return nil, draft, err
 	}
 	if same, err := samePackage(base, draft); err != nil || same {
@@ -316,12 +328,12 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 	m.pkg, m.Conflicts = local.Clone(), nil
 	own := merge.Options{Own: []string{mutate.PackageContextFile}}
 	if m.From.Number == 0 && m.Behind() {
-		if err := m.rebase(ctx, base, own); err != nil {
+		if m.pkg, err = m.rebase(ctx, base, m.pkg, own); err != nil {
 			return err
 		}
 	}
 	if content != m.Upstream.Content {
-		own.Strategy = m.strategy
+		own.Strategy, own.Guess = m.strategy, m.guessed
 		if m.pkg, err = m.merge(m.Upstream.String(), base, m.Upstream.Package, m.pkg, own); err != nil {
 			return err
 		}
@@ -330,20 +342,19 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 }
 
 // rebase brings what was published since a Draft began into the Draft.
-func (m *maker) rebase(ctx context.Context, base *krm.Package, o merge.Options) (err error) {
+func (m *maker) rebase(ctx context.Context, base, draft *krm.Package, o merge.Options) (*krm.Package, error) {
 	since, err := m.began(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if since == nil {
 		since = base
 	}
 	_, theirs, err := m.published(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	m.pkg, err = m.merge(m.publishedName(), since, theirs, m.pkg, o)
-	return err
+	return m.merge(m.publishedName(), since, theirs, draft, o)
 }
 
 // began is what stood on the registered branch when an open Draft was made last,

@@ -13,9 +13,6 @@ import (
 // maxLostValues bounds how many conflicts a commit message lists.
 const maxLostValues = 50
 
-// reviewNeeded marks a commit that only a person may publish.
-const reviewNeeded = "needed"
-
 // message is that of a Draft's commit: what was done and why, the local values
 // that were lost, Porch's annotation and our trailers.
 func (m *maker) message() (string, error) {
@@ -46,10 +43,8 @@ func (m *maker) message() (string, error) {
 	if !m.tree.IsZero() {
 		trailers.Hydrated = m.tree.String()
 	}
-	outcome := decide.Outcome{Question: m.Question, Lost: len(m.Conflicts)}
-	if outcome.NeedsReview() {
-		trailers.Review = reviewNeeded
-	}
+	outcome := decide.Outcome{Question: m.Question, Lost: len(m.Conflicts), Attention: m.Attention}
+	trailers.Review = outcome.Review()
 	return gitrepo.FormatMessage(strings.TrimSpace(b.String()), &gitrepo.Annotation{
 		Package: m.Package.Path, WorkspaceName: m.Workspace, Task: m.task(),
 	}, trailers)

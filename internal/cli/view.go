@@ -34,6 +34,7 @@ type itemView struct {
 	Ref        string          `json:"ref,omitempty"`
 	Commit     string          `json:"commit,omitempty"`
 	Conflicts  []string        `json:"conflicts,omitempty"`
+	Attention  []string        `json:"attention,omitempty"` // what is to be seen first
 	Conditions []conditionView `json:"conditions,omitempty"`
 }
 
@@ -56,7 +57,7 @@ func viewOf(i *reconcile.Item) itemView {
 	v := itemView{
 		Variant: i.Identity.String(), Namespace: i.Namespace, Name: i.Name, Set: i.Set, Owner: i.Owner, Lock: i.Lock, Action: string(i.Action),
 		Reasons: i.Reasons, Warnings: i.Warnings, Stalled: i.Stalled, Upstream: i.Upstream, Path: i.Path,
-		Lifecycle: string(i.Phase), Workspace: i.Workspace, Revision: i.Revision, Ref: i.Ref, Commit: i.Commit,
+		Lifecycle: string(i.Phase), Workspace: i.Workspace, Revision: i.Revision, Ref: i.Ref, Commit: i.Commit, Attention: i.Attention,
 	}
 	if i.Err != nil {
 		v.Error = i.Err.Error()

@@ -92,6 +92,9 @@ type Outcome struct {
 	Same bool
 	// Lost counts local values that the update lost to the upstream.
 	Lost int
+	// Attention is what a person is to see first of what was built, such as
+	// BaseUnknown.
+	Attention []string
 	// Unmet are the gates of what was built, or of what is there where that is
 	// asked for.
 	Unmet []Gate
@@ -108,7 +111,25 @@ type Outcome struct {
 // edits by hand on the Draft, or local values that were lost. The commit says so,
 // and what comes after it inherits it.
 func (o *Outcome) NeedsReview() bool {
-	return o.Lost > 0 || o.From != nil && o.From.Number == 0 && o.From.NeedsReview()
+	return o.Lost > 0 || len(o.Attention) > 0 || o.From != nil && o.From.Number == 0 && o.From.NeedsReview()
+}
+
+// BaseUnknown is the Attention to a package of which is not known what it was made
+// from: nothing that stands there was taken away.
+const BaseUnknown = "base unknown"
+
+// Review is what the commit says of that: see NeedsReview. A Draft's Attention
+// stays until the Draft is decided.
+func (o *Outcome) Review() string {
+	if !o.NeedsReview() {
+		return ""
+	}
+	all := slices.Clone(o.Attention)
+	if o.From != nil && o.From.Number == 0 {
+		all = append(all, o.From.Attention()...)
+	}
+	slices.Sort(all)
+	return strings.TrimSuffix(reviewNeeded+"; "+strings.Join(slices.Compact(all), "; "), "; ")
 }
 
 // Activation says whether Drafts may be published by this run.

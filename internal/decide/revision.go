@@ -104,6 +104,18 @@ func (r *Revision) NeedsReview() bool {
 	return r.Machine == nil || r.Machine.Commit != r.Ref.Commit || r.Amended() || r.Machine.Review != ""
 }
 
+// reviewNeeded begins the trailer of a commit that only a person may publish.
+const reviewNeeded = "needed"
+
+// Attention is what the machine's commit says that a person is to see first.
+func (r *Revision) Attention() []string {
+	if r.Machine == nil {
+		return nil
+	}
+	words := strings.Split(r.Machine.Review, "; ")
+	return words[1:]
+}
+
 // Amended reports whether a person made the commit anew that Variform made.
 func (r *Revision) Amended() bool { return r.Machine != nil && r.Number == 0 && !r.Machine.Ours }
 

@@ -18,7 +18,7 @@ const (
 type Trailers struct {
 	Variant string // <manager>/<namespace>/<name> of the variant that made the commit
 	Inputs  string // sha256:… of all that went in (docs/design/git.md#layout)
-	Review  string // "needed" where only a person may publish
+	Review  string // "needed" where only a person may publish, and what to see first
 	// Hydrated is the tree of the package as the machine made it, before the
 	// edits that the commit holds (docs/design/hydration-and-update.md#hi).
 	Hydrated string

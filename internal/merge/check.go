@@ -18,17 +18,24 @@ import (
 // ErrNotFollowed is what a NotFollowedError is.
 var ErrNotFollowed = errors.New("the merge did not follow upstream where nobody edited")
 
+var errGone = errors.New("the merge took away what stands there, and what it was made from is a guess")
+
 // NotFollowedError says that a merged package lacks changes of upstream to
 // files that local left alone. The merge itself is wrong then, and its result
 // is not to be used.
 type NotFollowedError struct {
 	Paths []string // sorted
+	Gone  bool     // base is a guess, and something went that local has
 }
 
 // Error lists the files and says what to do.
 func (e *NotFollowedError) Error() string {
+	what := ErrNotFollowed
+	if e.Gone {
+		what = errGone
+	}
 	return fmt.Sprintf("%v: %s; this is a defect of variform: report it, and use the update strategy %s until it is mended",
-		ErrNotFollowed, strings.Join(e.Paths, ", "), kptfilev1.ForceDeleteReplace)
+		what, strings.Join(e.Paths, ", "), kptfilev1.ForceDeleteReplace)
 }
 
 // Is makes errors.Is(err, ErrNotFollowed) true.
@@ -41,6 +48,9 @@ func (e *NotFollowedError) Is(target error) bool { return target == ErrNotFollow
 // subpackages that follow an upstream of their own, those that upstream
 // deleted and local edited, and resources that local edited, moved or deleted.
 func (m *merger) check() error {
+	if m.guesses() {
+		return m.checkStands()
+	}
 	var behind []string
 	var edited map[krm.ID]bool
 	for p := range m.paths() {
@@ -60,6 +70,30 @@ func (m *merger) check() error {
 	}
 	slices.Sort(behind)
 	return &NotFollowedError{Paths: behind}
+}
+
+// checkStands holds that nothing went of what local has, where base is a guess.
+func (m *merger) checkStands() error {
+	there := map[krm.ID]bool{}
+	for _, r := range m.out.Resources() {
+		there[loose(identity(r))] = true
+	}
+	var gone []string
+	for p := range m.l.files {
+		if _, ok := m.out.Read(p); !ok && len(m.l.docs[p]) == 0 || slices.ContainsFunc(m.l.docs[p], func(r *krm.Resource) bool { return !there[loose(identity(r))] }) {
+			gone = append(gone, p)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	slices.Sort(gone)
+	return &NotFollowedError{Paths: gone, Gone: true}
+}
+
+// guesses says that nothing may go.
+func (m *merger) guesses() bool {
+	return m.o.Guess && (m.o.Strategy == "" || m.o.Strategy == kptfilev1.ResourceMerge)
 }
 
 // paths are the files of the inputs.

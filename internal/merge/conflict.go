@@ -15,6 +15,16 @@ const (
 	Local    Side = "local"
 )
 
+// Fate is what became of an edit that met a change of upstream.
+type Fate string
+
+// The fates of edits.
+const (
+	Lost     Fate = "lost"      // upstream's stands
+	Kept     Fate = "kept"      // local's stands
+	NotTaken Fate = "not taken" // local's stands, for what it was made from is a guess
+)
+
 // Conflict is one thing that both sides changed, each in its own way, so that
 // one of the changes is not in the merged package.
 type Conflict struct {
@@ -42,10 +52,14 @@ type Conflict struct {
 
 	// Winner is the side whose value is in the merged package.
 	Winner Side
+	Fate   Fate
 }
 
 // String is one line for a plan or a commit message.
 func (c Conflict) String() string {
+	if c.Fate == NotTaken {
+		return fmt.Sprintf("%s: not taken, base unknown: upstream has %s; %s stays", c.place(), orDeleted(c.Upstream), orDeleted(c.Local))
+	}
 	won, lost, loser := c.Upstream, c.Local, Local
 	if c.Winner == Local {
 		won, lost, loser = c.Local, c.Upstream, Upstream
@@ -68,6 +82,19 @@ func (c Conflict) place() string {
 		text += ": " + c.Field
 	}
 	return text
+}
+
+// fate is a conflict's where nothing says another one.
+func (o Options) fate(c Conflict) Fate {
+	switch {
+	case c.Fate != "":
+		return c.Fate
+	case c.Winner == Upstream:
+		return Lost
+	case o.Guess:
+		return NotTaken
+	}
+	return Kept
 }
 
 func orDeleted(v string) string {

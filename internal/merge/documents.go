@@ -18,7 +18,7 @@ import (
 // nothing changes, the result is local's bytes, and upstream's where local is
 // base; else only what changes is written into local's bytes.
 func Documents(base, upstream, local []byte) ([]byte, []Conflict, error) {
-	data, lost, err := documents(base, upstream, krm.File{Path: "local.yaml", Data: local})
+	data, lost, err := documents(base, upstream, krm.File{Path: "local.yaml", Data: local}, Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,7 +33,7 @@ var errDocuments = errors.New("the versions have different numbers of documents"
 
 // documents is Documents for a file of a package, whose name says whether it
 // is JSON.
-func documents(base, upstream []byte, local krm.File) ([]byte, []lost, error) {
+func documents(base, upstream []byte, local krm.File, o Options) ([]byte, []lost, error) {
 	var trees [3][]*yaml.Node
 	for i, data := range [][]byte{base, upstream, local.Data} {
 		var err error
@@ -53,11 +53,12 @@ func documents(base, upstream []byte, local krm.File) ([]byte, []lost, error) {
 			old = b[i]
 		}
 		apiVersion, kind := yamltree.Text(l[i], "apiVersion"), yamltree.Text(l[i], "kind")
-		n, found, err := mergeTrees(schemaFor(apiVersion, kind), old, u[i], l[i], api.IsSecret(groupOf(apiVersion), kind))
+		d := &doc{secret: api.IsSecret(groupOf(apiVersion), kind), guess: o.Guess}
+		n, err := d.merge(schemaFor(apiVersion, kind), old, u[i], l[i])
 		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, found...)
+		all = append(all, d.lost...)
 		changed = changed || n != l[i]
 		l[i] = n
 	}

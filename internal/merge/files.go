@@ -36,7 +36,7 @@ func (m *merger) opaque(c change) {
 	switch {
 	case sameFile(c.b, c.u) || sameFile(c.u, c.l):
 		return
-	case sameData(c.b, c.l) && (c.l != nil || c.b == nil):
+	case sameData(c.b, c.l) && (c.l != nil || c.b == nil) && (!m.o.Guess || c.u != nil):
 		m.follow(c)
 		return
 	case c.u != nil && c.l != nil && sameData(c.b, c.u) || sameData(c.u, c.l):
@@ -72,7 +72,7 @@ func (m *merger) looseYAML(c change) bool {
 	if c.b != nil {
 		base = c.b.Data
 	}
-	data, lost, err := documents(base, c.u.Data, *c.l)
+	data, lost, err := documents(base, c.u.Data, *c.l, m.o)
 	if err != nil {
 		return false
 	}

@@ -40,7 +40,7 @@ var ownership = []string{"variform.dev/variant", "variform.dev/set", "variform.d
 // changes.
 func Kptfile(base, upstream, local *yaml.RNode, followUpstream bool) (*yaml.RNode, []Conflict, error) {
 	l := local.YNode()
-	n, lost, err := mergeKptfiles(rootOf(base), rootOf(upstream), l, followUpstream)
+	n, lost, err := mergeKptfiles(rootOf(base), rootOf(upstream), l, followUpstream, Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,14 +64,14 @@ func rootOf(n *yaml.RNode) *yaml.Node {
 	return n.YNode()
 }
 
-func mergeKptfiles(b, u, l *yaml.Node, followUpstream bool) (*yaml.Node, []lost, error) {
+func mergeKptfiles(b, u, l *yaml.Node, followUpstream bool, o Options) (*yaml.Node, []lost, error) {
 	var err error
 	for _, n := range []**yaml.Node{&b, &u, &l} {
 		if *n, err = expand(*n); err != nil {
 			return nil, nil, err
 		}
 	}
-	d := &doc{}
+	d := &doc{guess: o.Guess}
 	n := d.value(schemaField{next: kptfileSchema}, inherited(b, l), inherited(u, l), l)
 	if n == nil {
 		return nil, nil, fmt.Errorf("the Kptfile is not a map")
@@ -206,7 +206,7 @@ func (m *merger) mergeKptfile(u *unit, c change, followUpstream bool) error {
 		m.opaque(c)
 		return nil
 	}
-	n, lost, err := mergeKptfiles(ynode(b), ynode(up), ynode(l), followUpstream)
+	n, lost, err := mergeKptfiles(ynode(b), ynode(up), ynode(l), followUpstream, m.o)
 	if err != nil {
 		return fmt.Errorf("merging %s: %w", c.path, err)
 	}

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"slices"
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -13,6 +14,9 @@ func (d *doc) list(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	if !yamltree.IsSeq(b) {
 		b = nil
 	}
+	if d.guess && matcherFor(f, b, u, l) == nil {
+		return d.grown(b, u, l)
+	}
 	if f.set && scalars(u) && scalars(l) {
 		return d.set(b, u, l)
 	}
@@ -20,6 +24,18 @@ func (d *doc) list(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 		return d.keyed(m, f.next, b, u, l)
 	}
 	return d.sequence(f, b, u, l)
+}
+
+// grown is local's list with what upstream adds to it, where that is all that
+// upstream does.
+func (d *doc) grown(b, u, l *yaml.Node) *yaml.Node {
+	if b == nil {
+		b = &yaml.Node{Kind: yaml.SequenceNode}
+	}
+	if len(missing(b.Content, u.Content)) > 0 {
+		return d.clash(b, u, l)
+	}
+	return changed(l, append(slices.Clone(l.Content), missing(missing(u.Content, b.Content), l.Content)...))
 }
 
 func scalars(n *yaml.Node) bool {
@@ -195,8 +211,8 @@ func (d *doc) keyedItem(t *threeway, s *schema, k int, n *yaml.Node) *yaml.Node 
 			if j := t.bu[i]; j >= 0 {
 				return d.value(f, t.b[i], t.u[j], n)
 			}
-			if !equal(t.b[i], n) {
-				d.conflict(t.b[i], nil, n, Upstream)
+			if d.guess || !equal(t.b[i], n) {
+				return d.clash(t.b[i], nil, n)
 			}
 			return nil
 		}
@@ -261,9 +277,9 @@ func (t *threeway) upstreamOrder(merged []*yaml.Node) []*yaml.Node {
 	}
 	for k, n := range merged {
 		switch i := t.lb[k]; {
-		case i >= 0:
+		case i >= 0 && t.bu[i] >= 0:
 			o.pass(anchorKey(i))
-		case t.lu[k] < 0:
+		case n != nil && t.lu[k] < 0:
 			o.insert(n)
 		}
 	}

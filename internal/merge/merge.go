@@ -26,6 +26,7 @@
 //     subpackage that upstream deleted goes too, unless it was edited locally;
 //     an item of a list that upstream deleted goes in any case. Both are
 //     reported.
+//   - Where base is a guess ([Options.Guess]), nothing that local has goes.
 //   - A subpackage with an upstream of its own is merged as any other; one that
 //     local points at another upstream than base does is left alone, with all
 //     that is in it.
@@ -64,6 +65,11 @@ type Options struct {
 	// package-context.yaml. They are no local change to fast-forward, and
 	// force-delete-replace and copy-merge leave them where upstream has none.
 	Own []string
+
+	// Guess says that base is a guess. Then nothing that local has goes: it wins
+	// each conflict and each deletion, and of lists only additions are taken. It
+	// says nothing to the strategies that replace a package.
+	Guess bool
 }
 
 // Result is a merged package and what is worth telling about it.

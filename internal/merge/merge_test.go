@@ -601,7 +601,7 @@ func TestLines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Conflict{{Path: "r.yaml", Line: 15, Resource: krm.ID{Kind: "ConfigMap", Name: "b"}, Field: "data.y", Base: "1", Upstream: "2", Local: "3", Winner: Upstream}}
+	want := []Conflict{{Path: "r.yaml", Line: 15, Resource: krm.ID{Kind: "ConfigMap", Name: "b"}, Field: "data.y", Base: "1", Upstream: "2", Local: "3", Winner: Upstream, Fate: Lost}}
 	if diff := cmp.Diff(want, res.Conflicts); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -14,6 +14,7 @@ import (
 type doc struct {
 	path   []string // fields as "name", list items as "[name=app]"
 	secret bool     // the values below data and stringData are not for showing
+	guess  bool     // see Options.Guess
 	lost   []lost
 }
 
@@ -30,7 +31,7 @@ func (d *doc) value(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	switch {
 	case yamltree.SameText(b, u):
 		return l
-	case yamltree.SameText(b, l):
+	case yamltree.SameText(b, l) && (!d.guess || l == nil || yamltree.IsScalar(l) && yamltree.IsScalar(u) && !isNull(u)):
 		return adopt(u)
 	case isNull(b) || isNull(u) || isNull(l):
 		return d.null(f, b, u, l)
@@ -54,8 +55,17 @@ func (d *doc) both(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 		return comments(b, u, d.scalar(b, u, l))
 	case equal(b, u):
 		return l
-	case equal(b, l), equal(u, l):
+	case equal(b, l) && !d.guess, equal(u, l):
 		return adopt(u)
+	}
+	return d.clash(b, u, l)
+}
+
+// clash notes that both sides changed a value, and gives the one that stands.
+func (d *doc) clash(b, u, l *yaml.Node) *yaml.Node {
+	if d.guess {
+		d.conflict(b, u, l, Local)
+		return l
 	}
 	d.conflict(b, u, l, Upstream)
 	return adopt(u)
@@ -82,8 +92,8 @@ func (d *doc) null(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 		}
 		return l
 	}
-	if l != nil && !equal(b, l) {
-		d.conflict(b, u, l, Upstream)
+	if l != nil && (d.guess || !equal(b, l)) && d.clash(b, u, l) == l {
+		return l
 	}
 	return nil
 }
@@ -94,12 +104,11 @@ func (d *doc) goneUpstream(f schemaField, b, l *yaml.Node) *yaml.Node {
 	if b == nil {
 		return l
 	}
-	if equal(b, l) {
+	if equal(b, l) && !d.guess {
 		return nil
 	}
-	if b.Kind != l.Kind || yamltree.IsScalar(l) || yamltree.IsMap(l) && !plainKeys(l) {
-		d.conflict(b, nil, l, Upstream)
-		return nil
+	if d.guess || b.Kind != l.Kind || yamltree.IsScalar(l) || yamltree.IsMap(l) && !plainKeys(l) {
+		return d.clash(b, nil, l)
 	}
 	empty := &yaml.Node{Kind: l.Kind, Tag: l.Tag}
 	rest := d.both(f, b, empty, l)
@@ -118,8 +127,7 @@ func (d *doc) goneLocally(f schemaField, b, u *yaml.Node) *yaml.Node {
 	if added, ok := d.additions(f, b, u); ok {
 		return added
 	}
-	d.conflict(b, u, nil, Upstream)
-	return adopt(u)
+	return d.clash(b, u, nil)
 }
 
 // additions returns what u adds to b, nil where that is nothing, and whether
@@ -164,8 +172,8 @@ func (d *doc) scalar(b, u, l *yaml.Node) *yaml.Node {
 	if equal(u, l) || equal(b, u) {
 		return l
 	}
-	if !equal(b, l) {
-		d.conflict(b, u, l, Upstream)
+	if !equal(b, l) && d.clash(b, u, l) == l {
+		return l
 	}
 	c := *l
 	c.Value, c.Tag, c.Style = u.Value, u.Tag, u.Style

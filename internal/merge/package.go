@@ -57,7 +57,7 @@ func (m *merger) mergeUnit(u *unit) error {
 			m.noteUnit(u, "(subpackage)", "(changed)", "")
 		}
 	case l && b: // deleted upstream
-		if !m.untouched(u) {
+		if m.o.Guess || !m.untouched(u) {
 			m.noteUnit(u, "(subpackage)", "", "(changed)")
 			return nil
 		}
@@ -161,7 +161,7 @@ func (w *unitMerge) takeWhole() {
 		case !w.hasDocs(c.path):
 			w.opaque(c)
 		case sameFile(c.b, c.u) || sameFile(c.u, c.l):
-		case sameData(c.b, c.l):
+		case sameData(c.b, c.l) && (!w.o.Guess || c.l == nil):
 			w.whole[c.path] = true
 			w.follow(c)
 		case c.l != nil && c.u != nil && c.l.Mode != c.mode():
@@ -249,7 +249,7 @@ func (w *unitMerge) add(p string, n *yaml.Node) {
 }
 
 func (w *unitMerge) deletedUpstream(t *tuple) {
-	if !equal(unmarked(t.b.tree()), unmarked(t.l.tree())) {
+	if w.o.Guess || !equal(unmarked(t.b.tree()), unmarked(t.l.tree())) {
 		w.noteWhole(t)
 		return
 	}

@@ -134,8 +134,8 @@ func TestSubpackageConflicts(t *testing.T) {
 		upstream, local string
 		want            Conflict
 	}{
-		"deleted locally":  {sub("2") + "-- x --\n", "-- x --\n", Conflict{Path: "sub", Base: "(subpackage)", Upstream: "(changed)", Winner: Local}},
-		"deleted upstream": {"-- x --\n", sub("2") + "-- x --\n", Conflict{Path: "sub", Base: "(subpackage)", Local: "(changed)", Winner: Local}},
+		"deleted locally":  {sub("2") + "-- x --\n", "-- x --\n", Conflict{Path: "sub", Base: "(subpackage)", Upstream: "(changed)", Winner: Local, Fate: Kept}},
+		"deleted upstream": {"-- x --\n", sub("2") + "-- x --\n", Conflict{Path: "sub", Base: "(subpackage)", Local: "(changed)", Winner: Local, Fate: Kept}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -444,7 +444,7 @@ func TestAliasesAreBounded(t *testing.T) {
 		if _, _, err := Kptfile(versions[0], versions[1], versions[2], false); !errors.Is(err, errExpanded) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if _, _, err := mergeTrees(nil, versions[0].YNode(), versions[1].YNode(), versions[2].YNode(), false); !errors.Is(err, errExpanded) || !strings.Contains(err.Error(), name+" version") {
+		if _, err := new(doc).merge(nil, versions[0].YNode(), versions[1].YNode(), versions[2].YNode()); !errors.Is(err, errExpanded) || !strings.Contains(err.Error(), name+" version") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

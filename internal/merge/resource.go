@@ -8,22 +8,21 @@ import (
 	"github.com/variform/variform/internal/yamltree"
 )
 
-// mergeTrees merges three versions of a resource. It returns local itself where
-// nothing changes; base may be nil.
-func mergeTrees(s *schema, b, u, l *yaml.Node, secret bool) (*yaml.Node, []lost, error) {
+// merge merges three versions of a resource, and notes what is lost. It returns
+// local itself where nothing changes; base may be nil.
+func (d *doc) merge(s *schema, b, u, l *yaml.Node) (*yaml.Node, error) {
 	var err error
 	trees := [3]*yaml.Node{b, u, l}
 	for i, n := range trees {
 		if trees[i], err = expand(n); err != nil {
-			return nil, nil, fmt.Errorf("%s version: %w", [3]string{"base", "upstream", "local"}[i], err)
+			return nil, fmt.Errorf("%s version: %w", [3]string{"base", "upstream", "local"}[i], err)
 		}
 	}
-	d := &doc{secret: secret}
 	n := d.value(schemaField{next: s}, trees[0], trees[1], trees[2])
 	if n == nil || n == trees[2] || yamltree.SameText(n, trees[2]) {
-		return l, d.lost, nil
+		return l, nil
 	}
-	return n, d.lost, nil
+	return n, nil
 }
 
 // mergeItems merges the trees of a tuple that both sides have.
@@ -33,11 +32,12 @@ func (m *merger) mergeItems(t *tuple, path string) (*yaml.Node, error) {
 		return l, nil
 	}
 	s := schemaFor(t.u.r.APIVersion(), t.u.r.Kind())
-	n, lost, err := mergeTrees(s, b, u, l, t.l.key.IsSecret())
+	d := &doc{secret: t.l.key.IsSecret(), guess: m.o.Guess}
+	n, err := d.merge(s, b, u, l)
 	if err != nil {
 		return nil, fmt.Errorf("merging %s in %s: %w", t.l.shown(), path, err)
 	}
-	m.note(path, t.l, lost)
+	m.note(path, t.l, d.lost)
 	return n, nil
 }
 

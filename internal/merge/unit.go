@@ -194,6 +194,9 @@ func (m *merger) result() (*Result, error) {
 			m.stats.FilesChanged++
 		}
 	}
+	for i, c := range m.conflicts {
+		m.conflicts[i].Fate = m.o.fate(c)
+	}
 	sort.SliceStable(m.conflicts, func(i, j int) bool { return m.conflicts[i].Path < m.conflicts[j].Path })
 	return &Result{Package: m.out, Conflicts: m.conflicts, Stats: m.stats}, nil
 }

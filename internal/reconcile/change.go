@@ -25,7 +25,7 @@ func (i *Item) Change() (review.Change, bool) {
 	}
 	return review.Change{
 		Variant: i.Identity.String(), Package: upstream, Before: from, After: i.After, Version: i.Commit,
-		Aliases: i.Aliases(),
+		Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "),
 	}, true
 }
 

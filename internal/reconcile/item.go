@@ -60,6 +60,8 @@ type Item struct {
 	Base, Before, After *krm.Package
 	// Conflicts are local values that an update lost to the upstream.
 	Conflicts []merge.Conflict
+	// Attention is what a person is to see first, such as decide.BaseUnknown.
+	Attention []string
 	// Conditions are those of the package built.
 	Conditions []kptfilev1.Condition
 

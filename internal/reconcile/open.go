@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
@@ -35,6 +36,8 @@ type Shown struct {
 	// Warnings say why what is shown is not complete; Notes say what stands in
 	// the way of a decision, or is to be known before one.
 	Warnings, Notes []string
+	// Attention is what is to be seen first, such as decide.BaseUnknown.
+	Attention []string
 }
 
 // Open reads every revision of this manager's that a person can decide about,
@@ -69,6 +72,7 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 	s := &Shown{
 		Identity: c.Identity, Name: decide.OwnerName(c.Head.Owner), Set: c.Set,
 		Workspace: c.Workspace, Phase: c.From, Ref: c.Head.Ref.Name, Commit: c.Head.Ref.Commit.String(),
+		Attention: c.Head.Attention(),
 	}
 	repo, folder := e.read.Repo(c.Namespace, c.Repository), c.Package.Path
 	_, pkg, err := repo.ReadPackage(ctx, c.Head.Ref.Commit, folder)
@@ -141,7 +145,7 @@ func (e *Engine) cameFrom(c *decide.Candidate, pkg *krm.Package) (*observe.Repo,
 func (s *Shown) Change() review.Change {
 	return review.Change{
 		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Version: s.Commit,
-		Aliases: aliases(s.Identity, s.Name, path.Base(s.Upstream)),
+		Aliases: aliases(s.Identity, s.Name, path.Base(s.Upstream)), Attention: strings.Join(s.Attention, "; "),
 	}
 }
 

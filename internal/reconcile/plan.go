@@ -363,6 +363,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	job.Build, job.Keep, job.Prove = b, s.want.Read, r.snapshot.Policies.Of(s.want.Identity).Automatic
 	v.made = r.builder.Make(ctx, job)
 	m := v.made
+	o.Attention = m.Attention
 	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
 	o.Warnings = append(o.Warnings, m.Warnings...)
 	if m.Same && r.cfg.Memo != nil {
@@ -549,7 +550,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		item.Phase = lifecycle.Draft
 	}
 	if m := v.made; m != nil && m.Err == nil {
-		item.Conditions, item.Conflicts = m.Conditions, m.Conflicts
+		item.Conditions, item.Conflicts, item.Attention = m.Conditions, m.Conflicts, m.Attention
 		if r.cfg.Packages && item.Action != decide.ActionWait {
 			item.Base, item.Before, item.After = m.Base, m.Before, m.After
 		}

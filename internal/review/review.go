@@ -35,6 +35,9 @@ type Change struct {
 	// Version identifies exactly what is shown, a commit say. It goes into
 	// the class's ID: a class whose members moved since has another ID.
 	Version string
+	// Attention is what is to be seen before all else, "" for most: such changes
+	// are in classes of their own, at the head.
+	Attention string
 }
 
 // Class is a set of variants of one package with one change.
@@ -43,6 +46,8 @@ type Class struct {
 	Package string `json:"package,omitempty"`
 	// ID is 12 hexadecimal digits over the change and each member's version.
 	ID string `json:"id"`
+	// Attention is the members' Change.Attention.
+	Attention string `json:"attention,omitempty"`
 	// Members are the variants, sorted.
 	Members []string `json:"members"`
 	// Edits are the normalised edits, sorted by file, resource and field; none
@@ -72,7 +77,8 @@ type Report struct {
 	Unchanged int `json:"unchanged"`
 	// Packages sum up the changes of one package each, in the order of Classes.
 	Packages []Summary `json:"packages"`
-	// Classes are sorted by package and then by size, smallest first: outliers lead.
+	// Classes are sorted by package, those with Attention first, and then by size,
+	// smallest first: outliers lead.
 	Classes []Class `json:"classes"`
 }
 
@@ -116,6 +122,9 @@ func Classify(changes []Change) (*Report, error) {
 		}
 		report.Variants++
 		key := c.Package + "\x00" + hashEdits(edits)
+		if c.Attention != "" {
+			key += "\x00" + c.Attention
+		}
 		g := groups[key]
 		if g == nil {
 			g = &group{key: key, edits: edits}
@@ -133,6 +142,9 @@ func Classify(changes []Change) (*Report, error) {
 		if a[0].Package != b[0].Package {
 			return a[0].Package < b[0].Package
 		}
+		if head := atHead(a[0].Attention, b[0].Attention); head != 0 {
+			return head < 0
+		}
 		if len(a) != len(b) {
 			return len(a) < len(b)
 		}
@@ -149,6 +161,17 @@ func Classify(changes []Change) (*Report, error) {
 	return report, nil
 }
 
+// atHead orders what is to be seen first before the rest.
+func atHead(a, b string) int {
+	switch {
+	case (a == "") == (b == ""):
+		return 0
+	case a != "":
+		return -1
+	}
+	return 1
+}
+
 // group is a class in the making.
 type group struct {
 	key     string
@@ -161,7 +184,7 @@ func (g *group) class() (Class, error) {
 	if err != nil {
 		return Class{}, fmt.Errorf("comparing %s: %w", g.members[0].Variant, err)
 	}
-	c := Class{Package: g.members[0].Package, Edits: g.edits, Lines: lines, Example: g.members[0].Variant, Diff: diff, Hidden: hiddenIn(diff)}
+	c := Class{Package: g.members[0].Package, Attention: g.members[0].Attention, Edits: g.edits, Lines: lines, Example: g.members[0].Variant, Diff: diff, Hidden: hiddenIn(diff)}
 	h := sha256.New()
 	_, _ = io.WriteString(h, g.key)
 	for _, m := range g.members {

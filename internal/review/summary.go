@@ -56,10 +56,13 @@ func describePackage(classes []Class) Summary {
 		if c == largest {
 			c.Says = say(c.Edits, one) + " (" + count.Of(c.Lines, "line") + ")"
 			parts = append(parts, fmt.Sprintf("%d %s", len(c.Members), headline(c, one)))
-			continue
+		} else {
+			c.Says = compare(c.Edits, common, one)
+			parts = append(parts, fmt.Sprintf("%d %s", len(c.Members), c.Says))
 		}
-		c.Says = compare(c.Edits, common, one)
-		parts = append(parts, fmt.Sprintf("%d %s", len(c.Members), c.Says))
+		if c.Attention != "" {
+			c.Says = c.Attention + ": " + c.Says
+		}
 	}
 	const most = 5
 	if len(parts) > most {
