@@ -42,9 +42,8 @@ type Builder struct {
 	// StopOnConflict fails a variant whose update meets a true conflict.
 	StopOnConflict bool
 	// Keep leaves Before, Base and After in what was made, for who shows them;
-	// without it they are let go once the package was compared. Forget lets the
-	// Files go too: nothing is to be pushed.
-	Keep, Forget bool
+	// without it they are let go once the package was compared.
+	Keep bool
 }
 
 // Job is one revision to build.
@@ -54,6 +53,8 @@ type Job struct {
 	Repo     *observe.Repo
 	Upstream *decide.Upstream // nil for a lock
 	Wires    *Wires           // nil where nothing was resolved
+	// Stage gets the files of what is made; nil where nothing is to be pushed.
+	Stage *gitrepo.Stage
 	// Keep leaves this one's packages in what was made.
 	Keep bool
 	// Prove says that what is made may be published unseen.
@@ -66,9 +67,10 @@ type Made struct {
 	Err error
 	// Same says that it is what is there already.
 	Same bool
-	// Files are what the Draft is to hold; nil with Same or Err. Hydrated are they
-	// as the machine made them, before people's edits; nil where there are none.
-	Files, Hydrated []krm.File
+	// Tree is what the Draft is to hold; zero with Same or Err. Hydrated is the
+	// package as the machine made it, before people's edits; zero where that is
+	// not known.
+	Tree, Hydrated decide.Hash
 	// Root is the commit whose tree the package is put into, zero for an empty
 	// one; Parents, When and Message are the commit's.
 	Root    decide.Hash
@@ -106,9 +108,6 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 	if !b.Keep && !j.Keep {
 		m.Base, m.Before, m.After = nil, nil, nil
 	}
-	if b.Forget {
-		m.Files, m.Hydrated = nil, nil
-	}
 	return m.Made
 }
 
@@ -122,7 +121,6 @@ type maker struct {
 	// machine is the package as the machine makes it, before people's edits; nil
 	// where that is not known.
 	machine *krm.Package
-	tree    decide.Hash // of machine
 	// guessed says that what is there was made from is not known: the base of its
 	// update is a guess.
 	guessed bool
@@ -159,32 +157,34 @@ func (m *maker) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	m.Files = files
-	if err := m.keepMachine(); err != nil {
+	if err := m.stage(files); err != nil {
 		return err
 	}
 	return m.prepare(ctx)
 }
 
-// keepMachine notes the package as the machine made it, and its tree, for the
-// next update to start from.
-func (m *maker) keepMachine() error {
-	if m.machine == nil {
+// stage keeps what was made for the push, and the package as the machine made
+// it for the next update to start from.
+func (m *maker) stage(files []krm.File) (err error) {
+	if m.Tree, err = m.keepTree(files); err != nil || m.machine == nil {
+		return err
+	}
+	if m.Hydrated = m.Tree; m.machine == m.pkg {
 		return nil
 	}
-	files := m.Files
-	if m.machine != m.pkg {
-		var err error
-		if files, err = m.machine.Files(); err != nil {
-			return err
-		}
-		if !sameFiles(files, m.Files) {
-			m.Hydrated = files
-		}
+	if files, err = m.machine.Files(); err == nil {
+		m.Hydrated, err = m.keepTree(files)
 	}
-	tree, err := m.Job.Repo.Git.NewBatch().PackageTree(files)
-	m.tree = decide.Hash(tree)
 	return err
+}
+
+func (m *maker) keepTree(files []krm.File) (decide.Hash, error) {
+	keep := m.Job.Repo.Git.PackageTree
+	if m.Stage != nil {
+		keep = m.Stage.PackageTree
+	}
+	tree, err := keep(files)
+	return decide.Hash(tree), err
 }
 
 // unchanged reports whether the build gave what is there already. A Draft that

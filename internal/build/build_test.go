@@ -33,6 +33,7 @@ type shop struct {
 	variant     *v1alpha1.PackageVariant
 	fleet       observe.Fleet
 	builder     *Builder
+	stage       *gitrepo.Stage
 }
 
 func newShop(t *testing.T) *shop {
@@ -99,7 +100,8 @@ func (s *shop) job() Job {
 		Want: w, Work: works[0], Repo: repo.Repository, Package: p, Source: up.String(),
 		Parts: decide.Parts{UpstreamTree: up.Content, UpstreamRef: up.String(), Spec: spec},
 	}
-	j := Job{Question: q, Repo: repo, Upstream: up}
+	s.stage = repo.Git.NewStage()
+	j := Job{Question: q, Repo: repo, Upstream: up, Stage: s.stage}
 	if b, ok := decide.Intend(q).(decide.Build); ok {
 		j.Build = b
 	}
@@ -119,17 +121,13 @@ func (s *shop) make() *Made {
 func (s *shop) put(m *Made) {
 	s.t.Helper()
 	ctx, git := s.t.Context(), s.builder.Read.Repo("default", "c1").Git
-	b := git.NewBatch()
+	b := s.stage.NewBatch()
 	root, err := git.Commits(ctx, gitrepo.Hash(m.Root))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	tree, err := b.PackageTree(m.Files)
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	c, err := b.Commit(ctx, gitrepo.CommitSpec{
-		Root: root[0].Tree, Path: "foo", PackageTree: tree, Parents: []gitrepo.Hash{gitrepo.Hash(m.Parents[0])},
+		Root: root[0].Tree, Path: "foo", PackageTree: gitrepo.Hash(m.Tree), Parents: []gitrepo.Hash{gitrepo.Hash(m.Parents[0])},
 		Author: gitrepo.Signature{Name: "Variform", Email: observe.MachineEmail, When: m.When}, Message: m.Message,
 	})
 	if err != nil {
@@ -161,13 +159,25 @@ func (s *shop) edit(branch, from, to string) {
 	s.c1.Commit(s.t, branch, "by hand", gittest.Text{"foo/cm.yaml": strings.Replace(text, from, to, 1)})
 }
 
-func file(t *testing.T, files []krm.File, name string) string {
-	t.Helper()
-	i := slices.IndexFunc(files, func(f krm.File) bool { return f.Path == name })
-	if i < 0 {
-		t.Fatalf("no %s among %d files", name, len(files))
+// file is one of a tree that was made, as a push brings it.
+func (s *shop) file(tree decide.Hash, name string) string {
+	s.t.Helper()
+	if tree.IsZero() {
+		s.t.Fatalf("there is no %s", name)
 	}
-	return string(files[i].Data)
+	b, ref := s.stage.NewBatch(), "refs/heads/made/"+tree.String()
+	c, err := b.Commit(s.t.Context(), gitrepo.CommitSpec{PackageTree: gitrepo.Hash(tree), Message: "made\n"})
+	if err == nil {
+		err = b.Create(ref, c.Hash)
+	}
+	if err == nil {
+		_, err = b.Push(s.t.Context(), gitrepo.PushOptions{})
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer s.c1.Git(s.t, "update-ref", "-d", ref)
+	return s.c1.Show(s.t, ref, name)
 }
 
 func lacks(t *testing.T, text string, all ...string) {
@@ -199,10 +209,10 @@ func TestFirstDraft(t *testing.T) {
 	if m.Err != nil || m.Same || m.Ref != draft1 || m.Workspace != "packagevariant-1" || m.Root != main || !slices.Equal(m.Parents, []decide.Hash{main}) {
 		t.Fatalf("%v: %+v", m.Err, m)
 	}
-	if m.Hydrated != nil || m.Before != nil || m.Base != j.Upstream.Package || m.After == nil {
-		t.Errorf("before %v, base %v, after %v, %d hydrated", m.Before, m.Base, m.After, len(m.Hydrated))
+	if m.Hydrated != m.Tree || m.Tree.IsZero() || m.Before != nil || m.Base != j.Upstream.Package || m.After == nil {
+		t.Errorf("before %v, base %v, after %v, tree %s, %s hydrated", m.Before, m.Base, m.After, m.Tree, m.Hydrated)
 	}
-	has(t, file(t, m.Files, "Kptfile"), "variform.dev/variant: fleet/default/foo", "ref: foo/v1", "commit: "+s.catalog.Git(t, "rev-parse", "foo/v1"))
+	has(t, s.file(m.Tree, "Kptfile"), "variform.dev/variant: fleet/default/foo", "ref: foo/v1", "commit: "+s.catalog.Git(t, "rev-parse", "foo/v1"))
 	has(t, m.Message, "Clone catalog/foo@foo/v1 into foo", `"type":"clone"`, "Variform-Variant: fleet/default/foo", "Variform-Inputs: "+j.Inputs.String(), "Variform-Hydrated: ")
 	lacks(t, m.Message, "Variform-Review")
 	newest := max(s.catalog.Git(t, "log", "-1", "--format=%ct", "foo/v1"), s.c1.Git(t, "log", "-1", "--format=%ct", "main"))
@@ -232,19 +242,23 @@ func TestMissingBranch(t *testing.T) {
 
 // What is let go, and what is kept for whom.
 func TestKeep(t *testing.T) {
-	for name, tt := range map[string]struct{ all, this, forget, packages, files bool }{
-		"a run that writes":        {files: true},
-		"one that shows":           {all: true, packages: true, files: true},
-		"one of which one is read": {this: true, packages: true, files: true},
-		"one that writes nothing":  {forget: true},
+	for name, tt := range map[string]struct{ all, this, shown, packages bool }{
+		"a run that writes":        {},
+		"one that shows":           {all: true, packages: true},
+		"one of which one is read": {this: true, packages: true},
+		"one that writes nothing":  {shown: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)
 			j := s.job()
-			j.Keep, s.builder.Keep, s.builder.Forget = tt.this, tt.all, tt.forget
+			want := s.builder.Make(t.Context(), j)
+			if tt.shown {
+				j.Stage = nil
+			}
+			j.Keep, s.builder.Keep = tt.this, tt.all
 			m := s.builder.Make(t.Context(), j)
-			if m.Err != nil || (m.After != nil) != tt.packages || (m.Base != nil) != tt.packages || (m.Files != nil) != tt.files {
-				t.Errorf("%v: after %t, base %t, %d files", m.Err, m.After != nil, m.Base != nil, len(m.Files))
+			if m.Err != nil || (m.After != nil) != tt.packages || (m.Base != nil) != tt.packages || m.Tree != want.Tree || m.Tree.IsZero() {
+				t.Errorf("%v: after %t, base %t, tree %s, want %s", m.Err, m.After != nil, m.Base != nil, m.Tree, want.Tree)
 			}
 		})
 	}
@@ -278,7 +292,7 @@ func TestUpdate(t *testing.T) {
 			s.builder.StopOnConflict = tt.stop
 			m := s.builder.Make(t.Context(), s.job())
 			if tt.stalls {
-				if !decide.IsStalled(m.Err) || m.Files != nil {
+				if !decide.IsStalled(m.Err) || !m.Tree.IsZero() {
 					t.Fatalf("got %v", m.Err)
 				}
 				has(t, m.Err.Error(), "merging catalog/foo@foo/v2: 1 conflict", "data.a")
@@ -287,14 +301,14 @@ func TestUpdate(t *testing.T) {
 			if m.Err != nil || m.Same || m.Ref != draft1 || m.Root != tip || !slices.Equal(m.Parents, []decide.Hash{tip}) {
 				t.Fatalf("%v: %+v", m.Err, m)
 			}
-			has(t, file(t, m.Files, "cm.yaml"), tt.want...)
-			lacks(t, file(t, m.Files, "cm.yaml"), tt.lack...)
+			has(t, s.file(m.Tree, "cm.yaml"), tt.want...)
+			lacks(t, s.file(m.Tree, "cm.yaml"), tt.lack...)
 			has(t, m.Message, tt.message...)
-			if len(m.Conflicts) != tt.conflicts || (m.Hydrated != nil) != tt.hydrated || strings.Contains(m.Message, "Variform-Review: needed") != (tt.from != "") {
-				t.Errorf("conflicts %v, %d hydrated files, message:\n%s", m.Conflicts, len(m.Hydrated), m.Message)
+			if len(m.Conflicts) != tt.conflicts || (m.Hydrated != m.Tree) != tt.hydrated || strings.Contains(m.Message, "Variform-Review: needed") != (tt.from != "") {
+				t.Errorf("conflicts %v, %s hydrated, message:\n%s", m.Conflicts, m.Hydrated, m.Message)
 			}
 			if tt.hydrated {
-				has(t, file(t, m.Hydrated, "cm.yaml"), "a: two", "b: first")
+				has(t, s.file(m.Hydrated, "cm.yaml"), "a: two", "b: first")
 			}
 		})
 	}
@@ -305,8 +319,8 @@ func TestUpdate(t *testing.T) {
 func TestSame(t *testing.T) {
 	s := newShop(t)
 	s.put(s.make())
-	if m := s.make(); !m.Same || m.Files != nil || m.Message != "" {
-		t.Errorf("same %t, %d files", m.Same, len(m.Files))
+	if m := s.make(); !m.Same || !m.Tree.IsZero() || m.Message != "" {
+		t.Errorf("same %t, tree %s", m.Same, m.Tree)
 	}
 	s.publish(1, s.c1.Git(t, "rev-parse", draft1))
 	if m := s.make(); !m.Same {
@@ -321,7 +335,7 @@ func TestSame(t *testing.T) {
 	has(t, m.Message, `"type":"upgrade"`)
 	s.put(m)
 	// Another revision is published, of the same content as the Draft.
-	theirs := s.c1.Commit(t, "main", "by hand", gittest.Text{"foo/Kptfile": file(t, m.Files, "Kptfile"), "foo/cm.yaml": file(t, m.Files, "cm.yaml")})
+	theirs := s.c1.Commit(t, "main", "by hand", gittest.Text{"foo/Kptfile": s.file(m.Tree, "Kptfile"), "foo/cm.yaml": s.file(m.Tree, "cm.yaml")})
 	s.c1.Tag(t, "foo/v2", theirs)
 	j := s.job()
 	if m := s.builder.Make(t.Context(), j); m.Err != nil || m.Same != !j.Behind() || !j.Behind() {

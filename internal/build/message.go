@@ -40,8 +40,8 @@ func (m *maker) message() (string, error) {
 		fmt.Fprintf(&b, "- %s\n", c)
 	}
 	trailers := gitrepo.Trailers{Variant: m.owner().Variant, Inputs: m.Inputs.String()}
-	if !m.tree.IsZero() {
-		trailers.Hydrated = m.tree.String()
+	if !m.Hydrated.IsZero() {
+		trailers.Hydrated = m.Hydrated.String()
 	}
 	outcome := decide.Outcome{Question: m.Question, Lost: len(m.Conflicts), Attention: m.Attention}
 	trailers.Review = outcome.Review()

@@ -21,7 +21,8 @@ import (
 // pack. Nothing is written before Push. Safe for concurrent use; what is pushed
 // depends on what was added, not on the order.
 type Batch struct {
-	repo *Repo
+	repo  *Repo
+	stage *Stage // of its packages
 
 	mu      sync.Mutex
 	objects map[Hash]*newObject
@@ -43,13 +44,14 @@ type group struct {
 }
 
 // newObject is an object of the batch. A grafted tree has no data of its own:
-// it is its base with a few bytes changed.
+// it is its base with a few bytes changed. What is in the stage has none either.
 type newObject struct {
-	hash  Hash
-	typ   plumbing.ObjectType
-	data  []byte
-	graft *graft
-	needs []Hash // objects that it leads to, and its base
+	hash   Hash
+	typ    plumbing.ObjectType
+	data   []byte
+	staged staged // of length 0 for none
+	graft  *graft
+	needs  []Hash // objects that it leads to, and its base
 }
 
 // graft is a tree as its base with base[off:off+drop] replaced by insert.
@@ -69,10 +71,14 @@ type parsedTree struct {
 	entries []treeEntry
 }
 
-// NewBatch starts an empty Batch.
-func (r *Repo) NewBatch() *Batch {
+// NewBatch starts an empty Batch with a Stage of its own.
+func (r *Repo) NewBatch() *Batch { return r.NewStage().NewBatch() }
+
+// NewBatch starts an empty Batch that has the stage's packages.
+func (s *Stage) NewBatch() *Batch {
 	return &Batch{
-		repo:    r,
+		repo:    s.repo,
+		stage:   s,
 		objects: map[Hash]*newObject{},
 		commits: map[Hash]*Commit{},
 		refs:    map[string]bool{},
@@ -91,23 +97,8 @@ func (b *Batch) add(o *newObject) Hash {
 	return o.hash
 }
 
-// PackageTree adds files as a tree and returns its hash. They keep to the
-// boundary's rules, whatever made them; a path that is both file and folder is an
-// error. Data must not change afterwards.
-func (b *Batch) PackageTree(files []krm.File) (Hash, error) {
-	sorted := append([]krm.File(nil), files...)
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Path < sorted[j].Path })
-	root := &dirNode{}
-	if err := boundary.Files(sorted, b.repo.store.opts.Limits.files()); err != nil {
-		return Hash{}, fmt.Errorf("writing a package: %w", err)
-	}
-	for _, f := range sorted {
-		if err := b.addFile(root, f); err != nil {
-			return Hash{}, fmt.Errorf("writing a package: %w", err)
-		}
-	}
-	return b.addDir(root), nil
-}
+// PackageTree is Stage.PackageTree of what the batch was made from.
+func (b *Batch) PackageTree(files []krm.File) (Hash, error) { return b.stage.PackageTree(files) }
 
 // dirNode is a folder being built.
 type dirNode struct {
@@ -115,9 +106,9 @@ type dirNode struct {
 	dirs    map[string]*dirNode
 }
 
-func (b *Batch) addFile(root *dirNode, f krm.File) error {
+func (d *dirNode) add(f krm.File, add func(*newObject) error) error {
 	segs := strings.Split(f.Path, "/")
-	dir := root
+	dir := d
 	for i, seg := range segs[:len(segs)-1] {
 		if findEntry(dir.entries, seg) != nil {
 			return fmt.Errorf("%q is a file, and %q needs it to be a folder", strings.Join(segs[:i+1], "/"), f.Path)
@@ -144,15 +135,19 @@ func (b *Batch) addFile(root *dirNode, f krm.File) error {
 		mode = modeSymlink
 	}
 	h := hashObject(plumbing.BlobObject, f.Data)
-	b.add(&newObject{hash: h, typ: plumbing.BlobObject, data: f.Data})
 	dir.entries = append(dir.entries, treeEntry{mode: mode, name: name, hash: h})
-	return nil
+	return add(&newObject{hash: h, typ: plumbing.BlobObject, data: f.Data})
 }
 
-func (b *Batch) addDir(d *dirNode) Hash {
+// tree is the folder with all that is in it.
+func (d *dirNode) tree(add func(*newObject) error) (Hash, error) {
 	entries := d.entries
 	for name, sub := range d.dirs {
-		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: b.addDir(sub)})
+		h, err := sub.tree(add)
+		if err != nil {
+			return Hash{}, err
+		}
+		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: h})
 	}
 	sort.Slice(entries, func(i, j int) bool {
 		return sortKey(entries[i].mode, entries[i].name) < sortKey(entries[j].mode, entries[j].name)
@@ -163,11 +158,16 @@ func (b *Batch) addDir(d *dirNode) Hash {
 		raw.Write(treeEntryBytes(e.mode, e.name, e.hash))
 		needs = append(needs, e.hash)
 	}
-	return b.addTree(raw.Bytes(), needs)
+	o := newTree(raw.Bytes(), needs)
+	return o.hash, add(o)
 }
 
 func (b *Batch) addTree(raw []byte, needs []Hash) Hash {
-	return b.add(&newObject{hash: hashObject(plumbing.TreeObject, raw), typ: plumbing.TreeObject, data: raw, needs: needs})
+	return b.add(newTree(raw, needs))
+}
+
+func newTree(raw []byte, needs []Hash) *newObject {
+	return &newObject{hash: hashObject(plumbing.TreeObject, raw), typ: plumbing.TreeObject, data: raw, needs: needs}
 }
 
 // CommitSpec is a commit to make.
@@ -304,7 +304,7 @@ const smallTree = 160
 func (b *Batch) addGraft(base []byte, g *graft, needs []Hash) Hash {
 	size := g.baseLen - g.drop + len(g.insert)
 	b.mu.Lock()
-	if o := b.objects[g.base]; o != nil && o.graft != nil {
+	if o := b.find(g.base); o != nil && o.graft != nil {
 		g.depth = o.graft.depth + 1
 	}
 	b.mu.Unlock()
@@ -372,7 +372,15 @@ func (b *Batch) tree(h Hash) (*parsedTree, error) {
 func (b *Batch) object(h Hash) *newObject {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.objects[h]
+	return b.find(h)
+}
+
+// find is object with the lock held.
+func (b *Batch) find(h Hash) *newObject {
+	if o := b.objects[h]; o != nil {
+		return o
+	}
+	return b.stage.object(h)
 }
 
 // rawTree gives a tree's bytes, following grafts down to their base.
@@ -385,6 +393,10 @@ func (b *Batch) rawTree(h Hash) ([]byte, error) {
 		o := b.object(h)
 		if o == nil {
 			break
+		}
+		if o.staged.len > 0 {
+			raw, err := b.stage.read(h)
+			return applyGrafts(raw, chain), err
 		}
 		if o.graft == nil {
 			return applyGrafts(o.data, chain), nil

@@ -28,7 +28,7 @@ func (b *Batch) selectObjects(tips []Hash, sent map[Hash]bool, full bool) []*new
 	for len(stack) > 0 {
 		h := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		o := b.objects[h]
+		o := b.find(h)
 		if o == nil || seen[h] || sent[h] {
 			continue
 		}
@@ -49,9 +49,9 @@ func (b *Batch) selectObjects(tips []Hash, sent map[Hash]bool, full bool) []*new
 	return append(append(commits, trees...), blobs...)
 }
 
-// encodePack writes a pack of objects. With thin, grafted trees are deltas
-// against their bases; without, only against bases in the same pack.
-func (b *Batch) encodePack(objects []*newObject, thin bool) ([]byte, error) {
+// encodePack makes a pack of objects, in parts. With thin, grafted trees are
+// deltas against their bases; without, only against bases in the same pack.
+func (b *Batch) encodePack(objects []*newObject, thin bool) ([][]byte, error) {
 	inPack := make(map[Hash]bool, len(objects))
 	for _, o := range objects {
 		inPack[o.hash] = true
@@ -62,18 +62,15 @@ func (b *Batch) encodePack(objects []*newObject, thin bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := 12 + 20
+	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(objects)))
+	out, sum := [][]byte{head}, sha1.New()
 	for _, p := range parts {
-		size += p.Len()
+		out = append(out, p.Bytes())
 	}
-	out := make([]byte, 0, size)
-	out = append(out, "PACK\x00\x00\x00\x02"...)
-	out = binary.BigEndian.AppendUint32(out, uint32(len(objects)))
-	for _, p := range parts {
-		out = append(out, p.Bytes()...)
+	for _, p := range out {
+		sum.Write(p)
 	}
-	sum := sha1.Sum(out)
-	return append(out, sum[:]...), nil
+	return append(out, sum.Sum(nil)), nil
 }
 
 // encodeAll compresses side by side, in pieces whose order stays.
@@ -126,6 +123,11 @@ func (e *packEncoder) object(o *newObject, delta bool) error {
 		e.header(plumbing.REFDeltaObject, len(e.delta))
 		e.out.Write(o.graft.base[:])
 		return e.compress(e.delta)
+	}
+	if o.staged.len > 0 {
+		entry, err := e.batch.stage.entry(o.staged)
+		e.out.Write(entry)
+		return err
 	}
 	data := o.data
 	if o.graft != nil {

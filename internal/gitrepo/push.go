@@ -354,8 +354,12 @@ func (p *pusher) request(a *attempt, updates []RefUpdate, caps *capability.List,
 		return nil, err
 	}
 	p.report.Objects += len(a.pack)
-	p.report.Bytes += int64(len(pack))
-	req.Packfile = io.NopCloser(bytes.NewReader(pack))
+	readers := make([]io.Reader, len(pack))
+	for i, part := range pack {
+		p.report.Bytes += int64(len(part))
+		readers[i] = bytes.NewReader(part)
+	}
+	req.Packfile = io.NopCloser(io.MultiReader(readers...))
 	return req, nil
 }
 

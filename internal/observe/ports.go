@@ -24,8 +24,11 @@ type Repository interface {
 	Trees
 	Records
 	Resolve(ctx context.Context, q gitrepo.Query) (gitrepo.Resolved, error)
-	// NewBatch begins a push.
+	// NewBatch begins a push, NewStage what is to be in one. PackageTree is the
+	// hash of what is not pushed.
 	NewBatch() *gitrepo.Batch
+	NewStage() *gitrepo.Stage
+	PackageTree(files []krm.File) (gitrepo.Hash, error)
 }
 
 // Refs are a repository's refs.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/record"
@@ -46,14 +45,14 @@ type Change struct {
 	entry record.Entry  // what the record is to say of Commit
 }
 
-// Commit is a commit to make: the package's files put into the tree of Root, zero
-// for an empty one.
+// Commit is a commit to make: the package put into the tree of Root, zero for an
+// empty one.
 type Commit struct {
-	Files []krm.File
-	// Hydrated are the package's files as the machine made them, before the edits
-	// that Files hold: what the next update takes for its base. Nil where they
-	// are Files, and of a commit that is no build.
-	Hydrated []krm.File
+	Tree decide.Hash // of the stage, or of the repository
+	// Hydrated is the package as the machine made it, before the edits that Tree
+	// has: what the next update takes for its base. Zero where that is not known,
+	// and of a commit that is no build.
+	Hydrated decide.Hash
 	Root     decide.Hash
 	Parents  []decide.Hash
 	When     time.Time
@@ -68,6 +67,8 @@ type Commit struct {
 type Pusher struct {
 	// Read says where records stand; nil keeps none.
 	Read *observe.Reader
+	// Stage has the packages of the changes' commits.
+	Stage *gitrepo.Stage
 	// MaxRefs splits pushes; 0 is one push for a repository.
 	MaxRefs int
 	// Again reads a repository anew and decides once more about what a race
@@ -131,7 +132,7 @@ func without(changes, left []*Change) []*Change {
 // push commits and pushes changes in one batch. With an error it returns those
 // that did not land, or were taken back.
 func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Change) ([]*Change, error) {
-	b := git.NewBatch()
+	b := p.Stage.NewBatch()
 	for _, c := range changes {
 		if c.Err != nil {
 			continue
@@ -181,23 +182,20 @@ func together(b *gitrepo.Batch, edits []record.Edit, moves []decide.Move) error 
 }
 
 func (c *Change) commit(ctx context.Context, b *gitrepo.Batch) error {
-	tree, err := b.PackageTree(c.Commit.Files)
-	if err != nil {
-		return err
-	}
 	root, err := rootTree(ctx, c.Repo.Git, c.Commit.Root)
 	if err != nil {
 		return err
 	}
 	made, err := b.Commit(ctx, gitrepo.CommitSpec{
-		Root: root, Path: c.Package.Path, PackageTree: tree, Parents: gitHashes(c.Commit.Parents),
+		Root: root, Path: c.Package.Path, PackageTree: gitrepo.Hash(c.Commit.Tree), Parents: gitHashes(c.Commit.Parents),
 		Author: machine(c.Commit.When), Message: c.Commit.Message,
 	})
 	if err != nil {
 		return err
 	}
 	c.Hash = decide.Hash(made.Hash)
-	return c.made(b, tree, made)
+	c.made(made)
+	return nil
 }
 
 func gitHashes(list []decide.Hash) []gitrepo.Hash {
@@ -295,7 +293,7 @@ func came(then *decide.Package, now *gitrepo.PackageRefs, made string) []gitrepo
 }
 
 // ReleaseCommit is the commit that gives an open revision up.
-func ReleaseCommit(ctx context.Context, repo *observe.Repo, h *decide.Revision, path string, files []krm.File) (*Commit, error) {
+func ReleaseCommit(ctx context.Context, repo *observe.Repo, h *decide.Revision, path string, tree decide.Hash) (*Commit, error) {
 	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(h.Ref.Commit))
 	if err != nil {
 		return nil, err
@@ -306,5 +304,5 @@ func ReleaseCommit(ctx context.Context, repo *observe.Repo, h *decide.Revision, 
 	if err != nil {
 		return nil, err
 	}
-	return &Commit{Files: files, Root: h.Ref.Commit, Parents: []decide.Hash{h.Ref.Commit}, When: commits[0].Committer.When, Message: message}, nil
+	return &Commit{Tree: tree, Root: h.Ref.Commit, Parents: []decide.Hash{h.Ref.Commit}, When: commits[0].Committer.When, Message: message}, nil
 }

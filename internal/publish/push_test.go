@@ -22,6 +22,8 @@ type bench struct {
 	git  *gittest.Repo
 	main decide.Hash
 	repo *observe.Repo
+	// stage has the packages of changes.
+	stage *gitrepo.Stage
 }
 
 func newBench(t *testing.T) *bench {
@@ -35,7 +37,7 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	facts := &decide.Repository{Namespace: "default", Name: "c1", Git: url, Branch: "main", Head: decide.ParseHash(main)}
-	b := &bench{t: t, git: git, main: facts.Head, repo: &observe.Repo{Repository: facts, Git: r}}
+	b := &bench{t: t, git: git, main: facts.Head, repo: &observe.Repo{Repository: facts, Git: r}, stage: r.NewStage()}
 	b.refresh()
 	if err := r.Fetch(t.Context(), gitrepo.Hash(facts.Head)); err != nil {
 		t.Fatal(err)
@@ -56,10 +58,24 @@ func (b *bench) draft(pkg string) *Change {
 		Repo: b.repo, Package: decide.NewPackage(pkg, nil),
 		Decision: decide.Draft{As: decide.ActionCreate, Ref: draftRef(pkg)},
 		Commit: &Commit{
-			Files: []krm.File{{Path: "cm.yaml", Data: []byte("kind: ConfigMap\n")}}, Root: b.main, Parents: []decide.Hash{b.main},
+			Tree: b.tree("cm.yaml", "kind: ConfigMap\n"), Root: b.main, Parents: []decide.Hash{b.main},
 			When: time.Unix(1700000100, 0).UTC(), Message: "Draft of " + pkg,
 		},
 	}
+}
+
+// tree is a package of files and their text, in turn.
+func (b *bench) tree(files ...string) decide.Hash {
+	b.t.Helper()
+	var list []krm.File
+	for i := 0; i < len(files); i += 2 {
+		list = append(list, krm.File{Path: files[i], Data: []byte(files[i+1])})
+	}
+	tree, err := b.stage.PackageTree(list)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return decide.Hash(tree)
 }
 
 func draftRef(pkg string) string { return lifecycle.DraftRef(pkg, "packagevariant-1") }
@@ -67,7 +83,7 @@ func draftRef(pkg string) string { return lifecycle.DraftRef(pkg, "packagevarian
 // push pushes changes, and returns what was lost to races.
 func (b *bench) push(again []*Change, changes ...*Change) (lost []*Change) {
 	b.t.Helper()
-	p := &Pusher{Again: func(ctx context.Context, git observe.Repository, l []*Change) ([]*Change, error) {
+	p := &Pusher{Stage: b.stage, Again: func(ctx context.Context, git observe.Repository, l []*Change) ([]*Change, error) {
 		lost = append(lost, l...)
 		return again, git.Refresh(ctx)
 	}}
@@ -119,7 +135,7 @@ func TestPushAgainFails(t *testing.T) {
 	web := b.draft("web")
 	b.git.Branch(t, strings.TrimPrefix(draftRef("web"), "refs/heads/"), b.main.String())
 	broken := errors.New("unread")
-	p := &Pusher{Again: func(context.Context, observe.Repository, []*Change) ([]*Change, error) { return nil, broken }}
+	p := &Pusher{Stage: b.stage, Again: func(context.Context, observe.Repository, []*Change) ([]*Change, error) { return nil, broken }}
 	p.Push(t.Context(), b.repo.Git, []*Change{web})
 	if !errors.Is(web.Err, broken) || !errors.Is(web.Err, gitrepo.ErrStale) {
 		t.Error(web.Err)

@@ -15,7 +15,6 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/gittest"
-	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 )
@@ -45,7 +44,7 @@ func newRaced(t *testing.T, packages ...string) *raced {
 		t.Fatal(s.Problems)
 	}
 	repo := read.Repo("default", "c1")
-	return &raced{bench: &bench{t: t, git: git, main: decide.ParseHash(main), repo: repo}, server: server, read: read}
+	return &raced{bench: &bench{t: t, git: git, main: decide.ParseHash(main), repo: repo, stage: repo.Git.NewStage()}, server: server, read: read}
 }
 
 // of is what a person saw of a package's Draft.
@@ -215,7 +214,7 @@ func TestPushMaxRefs(t *testing.T) {
 	r := newRaced(t)
 	list := []*Change{r.draft("a"), r.draft("b"), r.draft("c")}
 	r.server.ResetCounts()
-	p := &Pusher{MaxRefs: 1, Again: func(_ context.Context, _ observe.Repository, lost []*Change) ([]*Change, error) {
+	p := &Pusher{Stage: r.stage, MaxRefs: 1, Again: func(_ context.Context, _ observe.Repository, lost []*Change) ([]*Change, error) {
 		t.Errorf("%d lost", len(lost))
 		return nil, nil
 	}}
@@ -278,7 +277,7 @@ func TestReleaseCommit(t *testing.T) {
 	r := newRaced(t, "web")
 	p := r.repo.Package("web")
 	h := p.At(draftRef("web"))
-	made, err := ReleaseCommit(t.Context(), r.repo, h, "web", []krm.File{{Path: "Kptfile", Data: []byte(kptfile + "# free\n")}})
+	made, err := ReleaseCommit(t.Context(), r.repo, h, "web", r.tree("Kptfile", kptfile+"# free\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +305,7 @@ func TestReleaseCommit(t *testing.T) {
 	}
 	gone := *h
 	gone.Ref.Commit = decide.ParseHash(strings.Repeat("1", 40))
-	if _, err := ReleaseCommit(t.Context(), r.repo, &gone, "web", nil); !errors.Is(err, gitrepo.ErrMissingObject) {
+	if _, err := ReleaseCommit(t.Context(), r.repo, &gone, "web", decide.Hash{}); !errors.Is(err, gitrepo.ErrMissingObject) {
 		t.Errorf("of a commit that is not there: %v", err)
 	}
 }

@@ -91,21 +91,13 @@ func trimmed(path string, tags []decide.Published) record.Edit {
 	return e
 }
 
-// made notes what a commit holds: tree, and what the machine made, where the
-// commit itself says that it did.
-func (c *Change) made(b *gitrepo.Batch, tree gitrepo.Hash, commit *gitrepo.Commit) error {
-	hydrated := tree
-	if c.Commit.Hydrated != nil {
-		var err error
-		if hydrated, err = b.PackageTree(c.Commit.Hydrated); err != nil {
-			return err
-		}
-	}
+// made notes what a commit holds, and what the machine made, where the commit
+// itself says that it did.
+func (c *Change) made(commit *gitrepo.Commit) {
 	c.entry = c.Commit.Entry
-	c.entry.Commit, c.entry.Tree = commit.Hash.String(), tree.String()
+	c.entry.Commit, c.entry.Tree = commit.Hash.String(), c.Commit.Tree.String()
 	c.entry.Inputs, c.entry.Owner = digest(commit.Trailers.Inputs), commit.Trailers.Variant
-	if c.entry.Hydrated = ""; commit.Trailers.Hydrated == hydrated.String() {
-		c.entry.Hydrated = hydrated.String()
+	if c.entry.Hydrated = ""; commit.Trailers.Hydrated == c.Commit.Hydrated.String() {
+		c.entry.Hydrated = c.Commit.Hydrated.String()
 	}
-	return nil
 }

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/gittest"
-	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/record"
@@ -27,30 +25,27 @@ func keeping() *observe.Reader { return observe.New(observe.Config{Manager: "fle
 func (b *bench) edited(pkg string) (c *Change, hydrated string) {
 	b.t.Helper()
 	c = b.draft(pkg)
-	c.Commit.Files = []krm.File{{Path: "Kptfile", Data: []byte(kptfile)}, {Path: "cm.yaml", Data: []byte("kind: ConfigMap\nmetadata: {name: edited}\n")}}
-	c.Commit.Hydrated = []krm.File{{Path: "Kptfile", Data: []byte(kptfile)}, {Path: "cm.yaml", Data: []byte("kind: ConfigMap\nmetadata: {name: " + pkg + "}\n")}}
-	return c, b.sign(c, c.Commit.Hydrated)
+	c.Commit.Tree = b.tree("Kptfile", kptfile, "cm.yaml", "kind: ConfigMap\nmetadata: {name: edited}\n")
+	c.Commit.Hydrated = b.tree("Kptfile", kptfile, "cm.yaml", "kind: ConfigMap\nmetadata: {name: "+pkg+"}\n")
+	b.sign(c)
+	return c, c.Commit.Hydrated.String()
 }
 
 // sign says in the change's commit what the machine made.
-func (b *bench) sign(c *Change, made []krm.File) string {
+func (b *bench) sign(c *Change) {
 	b.t.Helper()
-	tree, err := b.repo.Git.NewBatch().PackageTree(made)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	var err error
 	c.Commit.Message, err = gitrepo.FormatMessage("Draft", &gitrepo.Annotation{Package: c.Package.Path, WorkspaceName: "packagevariant-1"},
-		gitrepo.Trailers{Variant: "fleet/default/" + c.Package.Path, Inputs: inputs + " spec=12", Hydrated: tree.String()})
+		gitrepo.Trailers{Variant: "fleet/default/" + c.Package.Path, Inputs: inputs + " spec=12", Hydrated: c.Commit.Hydrated.String()})
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return tree.String()
 }
 
 // keep pushes changes of a manager that keeps a record, and gives its entries.
 func (b *bench) keep(changes ...*Change) []record.Entry {
 	b.t.Helper()
-	p := &Pusher{Read: keeping(), Again: func(context.Context, observe.Repository, []*Change) ([]*Change, error) {
+	p := &Pusher{Stage: b.stage, Read: keeping(), Again: func(context.Context, observe.Repository, []*Change) ([]*Change, error) {
 		b.t.Error("it was planned again")
 		return nil, nil
 	}}
@@ -173,8 +168,9 @@ func TestRecordSquashed(t *testing.T) {
 			c, _ := b.edited("web")
 			b.keep(c)
 			list := gittest.Files{}
-			for _, f := range c.Commit.Files {
-				list = append(list, gittest.File{Path: "web/" + f.Path, Mode: gittest.Regular, Data: append(slices.Clone(f.Data), tt.after...)})
+			for _, name := range []string{"Kptfile", "cm.yaml"} {
+				text := b.git.Git(t, "show", draftRef("web")+":web/"+name) + "\n"
+				list = append(list, gittest.File{Path: "web/" + name, Mode: gittest.Regular, Data: []byte(text + tt.after)})
 			}
 			squash := decide.ParseHash(b.git.Commit(t, "main", "Squashed by a forge", list))
 			b.git.Git(t, "update-ref", "-d", draftRef("web"))
@@ -209,13 +205,14 @@ func TestRecordDecisions(t *testing.T) {
 		}, []string{"main/web", "past/web/v1"}},
 		"released": {func(b *bench, c *Change) *Change { return b.released(c) }, nil},
 		"updated by what is not known": {func(b *bench, c *Change) *Change {
-			return &Change{Decision: decide.Draft{As: decide.ActionUpdate, Ref: draftRef("web"), From: b.head(c)}, Commit: &Commit{Files: c.Commit.Files[:1], Root: c.Hash, Parents: []decide.Hash{c.Hash}, When: time.Unix(1700000300, 0), Message: "by hand"}}
+			return &Change{Decision: decide.Draft{As: decide.ActionUpdate, Ref: draftRef("web"), From: b.head(c)}, Commit: &Commit{Tree: b.tree("Kptfile", kptfile), Root: c.Hash, Parents: []decide.Hash{c.Hash}, When: time.Unix(1700000300, 0), Message: "by hand"}}
 		}, nil},
 		"updated": {func(b *bench, c *Change) *Change {
 			next, _ := b.edited("web")
-			next.Commit.Files, next.Commit.Hydrated = next.Commit.Files[:1], nil
+			next.Commit.Tree = b.tree("Kptfile", kptfile)
+			next.Commit.Hydrated = next.Commit.Tree
 			next.Commit.Root, next.Commit.Parents = c.Hash, []decide.Hash{c.Hash}
-			b.sign(next, next.Commit.Files)
+			b.sign(next)
 			next.Decision = decide.Draft{As: decide.ActionUpdate, Ref: draftRef("web"), From: b.head(c)}
 			return next
 		}, []string{"open/web/packagevariant-1"}},
@@ -248,7 +245,7 @@ func TestRecordDecisions(t *testing.T) {
 func (b *bench) released(c *Change) *Change {
 	b.t.Helper()
 	r := b.head(c)
-	commit, err := ReleaseCommit(b.t.Context(), b.repo, r, "web", c.Commit.Files[:1])
+	commit, err := ReleaseCommit(b.t.Context(), b.repo, r, "web", b.tree("Kptfile", kptfile))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -288,7 +285,7 @@ func TestRecordOvertaken(t *testing.T) {
 	b.git.Hook(t, "update", `case "$1" in */drafts/web/*) env -u GIT_QUARANTINE_PATH git update-ref `+proposed+` refs/heads/main;; esac`)
 	web, _ := b.edited("web")
 	db, _ := b.edited("db")
-	p := &Pusher{Read: keeping(), Again: func(ctx context.Context, git observe.Repository, _ []*Change) ([]*Change, error) {
+	p := &Pusher{Stage: b.stage, Read: keeping(), Again: func(ctx context.Context, git observe.Repository, _ []*Change) ([]*Change, error) {
 		return nil, git.Refresh(ctx)
 	}}
 	p.Push(t.Context(), b.repo.Git, []*Change{web, db})
@@ -309,7 +306,7 @@ func TestRecordInCommon(t *testing.T) {
 	if err := git.Fetch(t.Context(), gitrepo.Hash(b.main)); err != nil {
 		t.Fatal(err)
 	}
-	other.repo = &observe.Repo{Repository: b.repo.Repository, Git: git}
+	other.repo, other.stage = &observe.Repo{Repository: b.repo.Repository, Git: git}, git.NewStage()
 	web, _ := b.edited("web")
 	db, _ := other.edited("db")
 	b.keep(web)

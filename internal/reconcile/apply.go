@@ -51,6 +51,9 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 	}
 	_ = g.Wait()
 	plan.sort() // so that publications on one branch follow in order
+	for _, s := range plan.run.stages {
+		_ = s.Close()
+	}
 	e.publishActivated(ctx, plan.Items)
 	return ctx.Err()
 }
@@ -68,7 +71,7 @@ func (r *run) push(ctx context.Context, git observe.Repository, items []*Item) [
 		}
 		return out
 	}
-	p := publish.Pusher{Read: r.read, MaxRefs: r.cfg.MaxRefsPerPush}
+	p := publish.Pusher{Read: r.read, Stage: r.stage(git), MaxRefs: r.cfg.MaxRefsPerPush}
 	p.Again = func(ctx context.Context, git observe.Repository, lost []*publish.Change) ([]*publish.Change, error) {
 		var gone []*Item
 		for _, c := range lost {

@@ -11,6 +11,7 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/build"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
@@ -39,7 +40,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		// A name that means nothing may be that of something that could not be read.
 		return nil, errors.Join(append([]error{err}, s.Failures()...)...)
 	}
-	r := &run{Engine: e, snapshot: s, subjects: map[*decide.Want]*subject{}}
+	r := &run{Engine: e, snapshot: s, subjects: map[*decide.Want]*subject{}, stages: map[observe.Repository]*gitrepo.Stage{}}
 	e.wirer.Content = r.content
 	e.read.FetchTrees(ctx, selected)
 	subjects, err := r.look(ctx, selected)
@@ -68,6 +69,22 @@ type run struct {
 	snapshot *observe.Snapshot
 	mu       sync.Mutex
 	subjects map[*decide.Want]*subject
+	stages   map[observe.Repository]*gitrepo.Stage
+}
+
+// stage is what a repository's push is to hold; nil where nothing is pushed.
+func (r *run) stage(git observe.Repository) *gitrepo.Stage {
+	if r.cfg.Preview {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.stages[git]
+	if s == nil {
+		s = git.NewStage()
+		r.stages[git] = s
+	}
+	return s
 }
 
 // subject is a wanted package while it is decided about.
@@ -360,6 +377,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	o := &v.outcome
 	b := o.Intent.(decide.Build)
 	job := s.job(o)
+	job.Stage = r.stage(s.repo.Git)
 	job.Build, job.Keep, job.Prove = b, s.want.Read, r.snapshot.Policies.Of(s.want.Identity).Automatic
 	v.made = r.builder.Make(ctx, job)
 	m := v.made
@@ -559,7 +577,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		m := v.made
 		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
 		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-			Files: m.Files, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: entryOf(s.want),
+			Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: entryOf(s.want),
 		}}
 	}
 	return item
@@ -639,12 +657,23 @@ func (r *run) removal(ctx context.Context, m *decide.Removed) *Item {
 	if r.cfg.Packages {
 		item.Before, item.After = before, after
 	}
-	files, err := after.Files()
-	if err == nil {
-		item.change.Commit, err = publish.ReleaseCommit(ctx, repo, release.Revision, o.Package.Path, files)
+	if stage := r.stage(repo.Git); stage != nil {
+		item.change.Commit, err = releaseCommit(ctx, stage, repo, release.Revision, o.Package.Path, after)
 	}
 	if err != nil {
 		return item.fail(err)
 	}
 	return item
+}
+
+func releaseCommit(ctx context.Context, stage *gitrepo.Stage, repo *observe.Repo, h *decide.Revision, path string, after *krm.Package) (*publish.Commit, error) {
+	files, err := after.Files()
+	if err != nil {
+		return nil, err
+	}
+	tree, err := stage.PackageTree(files)
+	if err != nil {
+		return nil, err
+	}
+	return publish.ReleaseCommit(ctx, repo, h, path, decide.Hash(tree))
 }

@@ -125,7 +125,7 @@ func New(cfg Config) *Engine {
 		Progress: func(done, total int, item string) { e.progress(Progress{"repositories", done, total, item}) },
 	}
 	e.builder = &build.Builder{
-		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, StopOnConflict: cfg.StopOnConflict, Keep: cfg.Packages, Forget: cfg.Preview,
+		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, StopOnConflict: cfg.StopOnConflict, Keep: cfg.Packages,
 	}
 	if cfg.Renderer != nil { // an interface that holds nothing is none
 		sources.Functions, e.builder.Renderer = cfg.Renderer, cfg.Renderer

@@ -1,0 +1,197 @@
+package gitrepo
+
+import (
+	"bytes"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"sync"
+
+	"github.com/variform/variform/internal/boundary"
+	"github.com/variform/variform/internal/krm"
+)
+
+// Stage keeps packages that are to be pushed to one Repo, so that whoever made
+// them can let them go: each file and folder once, compressed as a pack has it,
+// in a temporary file where they are many. The batches made from it share them.
+// Safe for concurrent use.
+type Stage struct {
+	repo *Repo
+	pool sync.Pool // of *packEncoder
+
+	mu      sync.Mutex
+	objects map[Hash]*newObject
+	tail    []byte // what is not in the file yet
+	written int64
+	file    *os.File // nil until there is much
+	memory  bool     // there can be no file
+}
+
+// staged is where an object's entry of a pack is in its stage.
+type staged struct {
+	off int64
+	len int
+}
+
+// stageTail is how much of a stage is in memory.
+const stageTail = 1 << 20
+
+// NewStage starts an empty Stage.
+func (r *Repo) NewStage() *Stage {
+	s := &Stage{repo: r, objects: map[Hash]*newObject{}}
+	s.pool.New = func() any {
+		z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is valid
+		return &packEncoder{out: &bytes.Buffer{}, z: z}
+	}
+	return s
+}
+
+// Close gives the temporary file up. Batches of the stage are of no use then.
+func (s *Stage) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		return nil
+	}
+	err := s.file.Close()
+	_ = os.Remove(s.file.Name()) // where an open file cannot be removed
+	s.file = nil
+	return err
+}
+
+// PackageTree adds files as a tree and returns its hash. They keep to the
+// boundary's rules, whatever made them; a path that is both file and folder is an
+// error.
+func (s *Stage) PackageTree(files []krm.File) (Hash, error) {
+	return s.repo.packageTree(files, s.add)
+}
+
+// PackageTree is the hash that files have as a tree, with the errors of
+// Stage.PackageTree.
+func (r *Repo) PackageTree(files []krm.File) (Hash, error) {
+	return r.packageTree(files, func(*newObject) error { return nil })
+}
+
+// add keeps an object, compressed. Its data is the caller's again.
+func (s *Stage) add(o *newObject) error {
+	s.mu.Lock()
+	_, there := s.objects[o.hash]
+	s.mu.Unlock()
+	if there {
+		return nil
+	}
+	e := s.pool.Get().(*packEncoder)
+	defer s.pool.Put(e)
+	e.out.Reset()
+	if err := e.object(o, false); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.objects[o.hash] != nil {
+		return nil
+	}
+	o.data, o.staged = nil, staged{s.written + int64(len(s.tail)), e.out.Len()}
+	if s.tail = append(s.tail, e.out.Bytes()...); len(s.tail) >= stageTail && !s.memory {
+		if err := s.spill(); err != nil {
+			s.repo.store.opts.Log("packages that are to be pushed stay in memory: %v", err)
+			s.memory = true
+		}
+	}
+	s.objects[o.hash] = o
+	return nil
+}
+
+// spill writes the tail to the file.
+func (s *Stage) spill() (err error) {
+	if s.file == nil {
+		if s.file, err = s.tempFile(); err != nil {
+			return err
+		}
+	}
+	if _, err := s.file.WriteAt(s.tail, s.written); err != nil {
+		return err
+	}
+	s.written += int64(len(s.tail))
+	s.tail = s.tail[:0]
+	return nil
+}
+
+// tempFile is a file that goes with the process, in the cache folder where that
+// can be written.
+func (s *Stage) tempFile() (f *os.File, err error) {
+	if s.repo.cacheDir != "" {
+		f, err = os.CreateTemp(filepath.Dir(s.repo.cacheDir), incoming)
+	}
+	if f == nil {
+		f, err = os.CreateTemp("", "variform-stage-*")
+	}
+	if err == nil {
+		_ = os.Remove(f.Name()) // Windows removes it when it is closed
+	}
+	return f, err
+}
+
+// entry is an object as a pack has it.
+func (s *Stage) entry(at staged) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]byte, at.len)
+	if at.off >= s.written {
+		copy(out, s.tail[at.off-s.written:])
+		return out, nil
+	}
+	_, err := s.file.ReadAt(out, at.off)
+	return out, err
+}
+
+// read is an object's data; nil where the stage does not have it.
+func (s *Stage) read(h Hash) ([]byte, error) {
+	o := s.object(h)
+	if o == nil {
+		return nil, nil
+	}
+	entry, err := s.entry(o.staged)
+	if err != nil {
+		return nil, err
+	}
+	i := 0
+	for entry[i]&0x80 != 0 { // the header's bytes but the last
+		i++
+	}
+	z, err := zlib.NewReader(bytes.NewReader(entry[i+1:]))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
+}
+
+func (s *Stage) object(h Hash) *newObject {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.objects[h]
+}
+
+// packageTree hands the objects of a tree to add, folders after what is in them.
+func (r *Repo) packageTree(files []krm.File, add func(*newObject) error) (Hash, error) {
+	sorted := append([]krm.File(nil), files...)
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Path < sorted[j].Path })
+	root := &dirNode{}
+	err := boundary.Files(sorted, r.store.opts.Limits.files())
+	for _, f := range sorted {
+		if err == nil {
+			err = root.add(f, add)
+		}
+	}
+	var h Hash
+	if err == nil {
+		h, err = root.tree(add)
+	}
+	if err != nil {
+		return Hash{}, fmt.Errorf("writing a package: %w", err)
+	}
+	return h, nil
+}

@@ -1,0 +1,138 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/krm"
+)
+
+// noisy is a package of two files that compress badly.
+func noisy(n int) []krm.File {
+	data := make([]byte, 100<<10)
+	rand.New(rand.NewSource(int64(n))).Read(data)
+	return []krm.File{{Path: "Kptfile", Data: []byte(kptfile("a"))}, {Path: "sub/data", Data: data}}
+}
+
+// What is staged is on the server after a push, whether it is in memory or in the
+// file by then, and whoever staged it.
+func TestStage(t *testing.T) {
+	for name, dir := range map[string]func(t *testing.T) string{
+		"a cache folder": func(t *testing.T) string { return t.TempDir() },
+		"none":           func(*testing.T) string { return "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cache := dir(t)
+			srv := gittest.NewServer(t)
+			git := srv.NewRepo(t, "c1")
+			r, err := NewStore(Options{CacheDir: cache}).Open(t.Context(), srv.RepoURL("c1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := r.NewStage()
+			const n = 40
+			trees := make([]Hash, n)
+			var wg sync.WaitGroup
+			for i := range n {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					var err error
+					if trees[i], err = s.PackageTree(noisy(i)); err != nil {
+						t.Error(err)
+					}
+				}()
+			}
+			wg.Wait()
+			if s.file == nil || len(s.tail) >= stageTail || s.written < (n-1)*100<<10-stageTail {
+				t.Errorf("%d bytes in memory, %d in the file", len(s.tail), s.written)
+			}
+			size := s.written + int64(len(s.tail))
+			if again, err := s.PackageTree(noisy(3)); err != nil || again != trees[3] || s.written+int64(len(s.tail)) != size {
+				t.Errorf("staged twice: %s, %v, %d bytes more", again, err, s.written+int64(len(s.tail))-size)
+			}
+			if h, err := r.PackageTree(noisy(3)); err != nil || h != trees[3] {
+				t.Errorf("unstaged it is %s, %v", h, err)
+			}
+			for part := range 2 { // two batches of one stage
+				b := s.NewBatch()
+				for i := part * n / 2; i < (part+1)*n/2; i++ {
+					c, err := b.Commit(t.Context(), CommitSpec{Path: "p", PackageTree: trees[i], Author: machine, Message: "m\n"})
+					if err == nil { // once more, on top of what is staged
+						c, err = b.Commit(t.Context(), CommitSpec{Root: trees[i], Path: "in/it", PackageTree: trees[0], Parents: []Hash{c.Hash}, Author: machine, Message: "m\n"})
+					}
+					if err == nil {
+						err = b.Create(fmt.Sprintf("refs/heads/b%d", i), c.Hash)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := b.Push(t.Context(), PushOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			git.Fsck(t)
+			for _, i := range []int{0, n / 2, n - 1} {
+				want := noisy(i)[1].Data
+				for _, at := range []string{fmt.Sprintf("b%d:sub/data", i), fmt.Sprintf("b%d~:p/sub/data", i)} {
+					if got := git.Git(t, "cat-file", "blob", at); !bytes.Equal([]byte(got), bytes.TrimSpace(want)) && len(got) < 100<<10-8 {
+						t.Errorf("%s has %d bytes", at, len(got))
+					}
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if cache != "" {
+				_ = filepath.WalkDir(cache, func(path string, d os.DirEntry, err error) error {
+					if err == nil && strings.HasPrefix(d.Name(), incoming) {
+						t.Errorf("left behind: %s", path)
+					}
+					return err
+				})
+			}
+		})
+	}
+}
+
+// Where no file can be made the stage stays in memory.
+func TestStageInMemory(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	srv := gittest.NewServer(t)
+	git := srv.NewRepo(t, "c1")
+	r, err := NewStore(Options{}).Open(context.Background(), srv.RepoURL("c1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.NewStage()
+	b := s.NewBatch()
+	for i := range 20 {
+		tree, err := s.PackageTree(noisy(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := b.Commit(t.Context(), CommitSpec{PackageTree: tree, Author: machine, Message: "m\n"})
+		if err == nil {
+			err = b.Create(fmt.Sprintf("refs/heads/b%d", i), c.Hash)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Push(t.Context(), PushOptions{}); err != nil || !s.memory {
+		t.Fatal(err, s.memory)
+	}
+	git.Fsck(t)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
