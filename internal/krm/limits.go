@@ -2,6 +2,7 @@ package krm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -52,6 +53,27 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
+// text refuses what is no text, or too long a one, without parsing it.
+func (l Limits) text(data []byte) error {
+	if len(data) > l.FileSize {
+		return fmt.Errorf("it has %d bytes, more than %d", len(data), l.FileSize)
+	}
+	if n := Values(data); n > l.Values {
+		return fmt.Errorf("it has up to %d values, more than %d", n, l.Values)
+	}
+	if why := validText(data); why != "" {
+		return errors.New(why)
+	}
+	return nil
+}
+
+func (l Limits) documents(n int) error {
+	if n > l.Documents {
+		return fmt.Errorf("it has more than %d documents", l.Documents)
+	}
+	return nil
+}
+
 // Values is how many values a YAML text may hold at most, seen from its
 // punctuation: a tree takes about 200 bytes for each, so that a text of a few
 // megabytes can take gigabytes once it is parsed.
@@ -70,30 +92,49 @@ func Values(data []byte) int {
 type extent struct {
 	nodes, height int
 	borrowed      int // nodes that come from aliases
+	tree          int // the tree that the node is in
 }
 
-// measurer bounds a tree in one walk. An alias counts what its anchor was
-// measured to, so that nothing is expanded.
-type measurer struct {
+// Measure holds the trees of one text to bounds of depth and aliases, in one walk
+// of each: an alias counts what its anchor was measured to, so that nothing is
+// expanded.
+type Measure struct {
 	limits  Limits
-	anchors map[*yaml.Node]extent // finished anchors
+	anchors map[*yaml.Node]extent // zero while the anchor's own node is measured
+	trees   int
+	lent    int // nodes that aliases to other trees stand for
 }
 
-// check reports where a document passes the limits, and the line of it.
-func (l Limits) check(root *yaml.Node) (line int, err error) {
-	m := measurer{limits: l}
+// NewMeasure begins with a text's first tree.
+func NewMeasure(l Limits) *Measure {
+	return &Measure{limits: l.withDefaults(), anchors: map[*yaml.Node]extent{}}
+}
+
+// Tree reports where the next tree passes the bounds, and the line of it. What
+// stands before it in the text was measured.
+func (m *Measure) Tree(root *yaml.Node) (line int, err error) {
+	m.trees++
 	_, line, err = m.measure(root, 0)
 	return line, err
 }
 
-func (m *measurer) measure(n *yaml.Node, depth int) (extent, int, error) {
+// check is Tree for a text of one.
+func (l Limits) check(root *yaml.Node) (line int, err error) {
+	m := Measure{limits: l}
+	return m.Tree(root)
+}
+
+func (m *Measure) measure(n *yaml.Node, depth int) (extent, int, error) {
 	if depth > m.limits.Depth {
 		return extent{}, n.Line, fmt.Errorf("it is nested deeper than %d levels", m.limits.Depth)
 	}
 	if n.Kind == yaml.AliasNode {
 		return m.alias(n, depth)
 	}
-	e := extent{nodes: 1, height: 1}
+	if n.Anchor != "" {
+		m.anchor(n, extent{})
+	}
+	e := extent{nodes: 1, height: 1, tree: m.trees}
 	for _, c := range n.Content {
 		ce, line, err := m.measure(c, depth+1)
 		if err != nil {
@@ -107,21 +148,40 @@ func (m *measurer) measure(n *yaml.Node, depth int) (extent, int, error) {
 		}
 	}
 	if n.Anchor != "" {
-		if m.anchors == nil {
-			m.anchors = map[*yaml.Node]extent{}
-		}
-		m.anchors[n] = e
+		m.anchor(n, e)
 	}
 	return e, 0, nil
 }
 
-func (m *measurer) alias(n *yaml.Node, depth int) (extent, int, error) {
+func (m *Measure) anchor(n *yaml.Node, e extent) {
+	if m.anchors == nil {
+		m.anchors = map[*yaml.Node]extent{}
+	}
+	m.anchors[n] = e
+}
+
+func (m *Measure) alias(n *yaml.Node, depth int) (extent, int, error) {
 	e, ok := m.anchors[n.Alias]
-	if !ok {
+	if !ok && n.Alias != nil { // a tree that was taken out of its text
+		var line int
+		var err error
+		if e, line, err = m.measure(n.Alias, depth); err != nil {
+			return e, line, err
+		}
+		e.tree = 0
+		m.anchor(n.Alias, e)
+	}
+	if e.nodes == 0 {
 		return e, n.Line, fmt.Errorf("the alias *%s stands inside of its own anchor", n.Value)
 	}
 	if depth+e.height > m.limits.Depth {
 		return e, n.Line, fmt.Errorf("with the alias *%s it is nested deeper than %d levels", n.Value, m.limits.Depth)
+	}
+	if e.tree != m.trees {
+		// Where the tree stands alone, it has what it borrows as its own.
+		if m.lent += e.nodes; m.lent > m.limits.Aliases {
+			return e, n.Line, fmt.Errorf("aliases to other parts of the text stand for more than %d nodes", m.limits.Aliases)
+		}
 	}
 	e.borrowed = e.nodes
 	return e, 0, nil

@@ -102,18 +102,12 @@ func (p *Package) parseFile(f File) *parsed {
 }
 
 func parseDocs(data []byte, l Limits) ([]document, *Problem) {
-	if len(data) > l.FileSize {
-		return nil, &Problem{Err: fmt.Errorf("it has %d bytes, more than %d", len(data), l.FileSize)}
-	}
-	if n := Values(data); n > l.Values {
-		return nil, &Problem{Err: fmt.Errorf("it has up to %d values, more than %d", n, l.Values)}
-	}
-	if why := validText(data); why != "" {
-		return nil, &Problem{Err: errors.New(why)}
+	if err := l.text(data); err != nil {
+		return nil, &Problem{Err: err}
 	}
 	chunks := cut(data)
-	if len(chunks) > l.Documents {
-		return nil, &Problem{Err: fmt.Errorf("it has more than %d documents", l.Documents)}
+	if err := l.documents(len(chunks)); err != nil {
+		return nil, &Problem{Err: err}
 	}
 	docs := make([]document, len(chunks))
 	index := 0

@@ -14,7 +14,8 @@ import (
 
 // Files returns the package as files, by path: unchanged ones share their
 // Data, edited documents are spliced, files without a document left are left
-// out. It fails for trees that no YAML text stands for, naming all of them.
+// out. It fails for trees that no YAML text stands for and for those that Parse
+// would refuse, naming all of them.
 func (p *Package) Files() ([]File, error) {
 	out := make([]File, 0, len(p.files))
 	var errs []error
@@ -23,6 +24,9 @@ func (p *Package) Files() ([]File, error) {
 			continue
 		}
 		b, err := f.bytes()
+		if err == nil && f.problem == nil && f.dirty() && IsYAML(b) {
+			err = f.readable(b.Data, p.limits.withDefaults())
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -33,6 +37,18 @@ func (p *Package) Files() ([]File, error) {
 		return nil, errors.Join(errs...)
 	}
 	return out, nil
+}
+
+// readable refuses what Parse would refuse of a text that its resources gave.
+func (f *file) readable(text []byte, l Limits) error {
+	err := l.text(text)
+	if err == nil && len(f.docs)+len(f.parsed.docs) > l.Documents {
+		err = l.documents(len(cut(text)))
+	}
+	if err != nil {
+		return fmt.Errorf("writing %q: %w", f.Path, err)
+	}
+	return nil
 }
 
 // Text is the resource's present text, without a leading separator line.
@@ -201,8 +217,14 @@ func trimSeparator(text []byte) []byte {
 // encode returns the resource's text and whether it keeps the text it was
 // parsed from wherever the trees agree.
 func (r *Resource) encode(nl string) (text []byte, kept bool, err error) {
-	if r.node != nil && deep(r.node.Document(), 0) {
-		return nil, false, r.wrap(errDeep)
+	if r.node != nil {
+		var l Limits
+		if r.pkg != nil {
+			l = r.pkg.limits
+		}
+		if _, err := l.withDefaults().check(r.node.Document()); err != nil {
+			return nil, false, r.wrap(err)
+		}
 	}
 	switch {
 	case r.doc != nil && r.node == nil && !(r.moved() && isJSON(r.path)):

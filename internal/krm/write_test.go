@@ -486,3 +486,31 @@ func TestNewCommentsAreWritten(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// What Parse would refuse is not written either.
+func TestWritesWhatCanBeRead(t *testing.T) {
+	const cm = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+	deep := strings.Repeat("{a: ", 300) + "b" + strings.Repeat("}", 300)
+	for name, tc := range map[string]struct {
+		limits Limits
+		edit   func(p *Package)
+		want   string
+	}{
+		"edited":    {Limits{}, func(p *Package) { p.Resources()[0].Edit().YNode().Content[1] = yaml.MustParse(deep).YNode() }, `of "a.yaml": it is nested deeper than 200 levels`},
+		"added":     {Limits{}, func(p *Package) { p.Add("b.yaml", yaml.MustParse(cm+"data: "+deep+"\n")) }, `of "b.yaml": it is nested deeper`},
+		"bytes":     {Limits{FileSize: 100}, func(p *Package) { p.Add("a.yaml", yaml.MustParse(cm)); p.Add("a.yaml", yaml.MustParse(cm)) }, `writing "a.yaml": it has `},
+		"values":    {Limits{Values: 15}, func(p *Package) { p.Add("a.yaml", yaml.MustParse(cm)) }, `writing "a.yaml": it has up to`},
+		"documents": {Limits{Documents: 2}, func(p *Package) { p.Add("a.yaml", yaml.MustParse(cm)); p.Add("a.yaml", yaml.MustParse(cm)) }, `writing "a.yaml": it has more than 2 documents`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Parse([]File{{Path: "a.yaml", Data: []byte(cm)}}, WithLimits(tc.limits))
+			if err != nil || len(p.Problems()) > 0 {
+				t.Fatal(err, p.Problems())
+			}
+			tc.edit(p)
+			if _, err := p.Files(); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}

@@ -187,6 +187,9 @@ func (l *resourceList) items(doc *yaml.RNode) ([]item, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output: items: %w", err)
 	}
+	if err := measured(doc.YNode(), nodes); err != nil {
+		return nil, err
+	}
 	var out []item
 	var errs []error
 	places := map[[2]string]bool{}
@@ -204,6 +207,27 @@ func (l *resourceList) items(doc *yaml.RNode) ([]item, error) {
 		out = append(out, it)
 	}
 	return out, errors.Join(errs...)
+}
+
+// measured refuses items that no file may hold, before anything follows their
+// aliases: these may lead to any place before them in the answer.
+func measured(doc *yaml.Node, items []*yaml.RNode) error {
+	m := krm.NewMeasure(krm.Limits{})
+	for field, value := range yamltree.Fields(doc) {
+		if field.Value != "items" {
+			if line, err := m.Tree(value); err != nil {
+				return fmt.Errorf("output: %s, line %d: %w", field.Value, line, err)
+			}
+			continue
+		}
+		for at, n := range items {
+			if line, err := m.Tree(n.YNode()); err != nil {
+				file := yamltree.Text(n.YNode(), "metadata", "annotations", annPath)
+				return fmt.Errorf("output: items[%d], line %d, for %q: %w", at, line, file, err)
+			}
+		}
+	}
+	return nil
 }
 
 func (l *resourceList) item(n *yaml.RNode) (item, error) {

@@ -320,7 +320,7 @@ func (h *hydration) mutate(ctx context.Context, n *pkgNode, s step, input []*krm
 		Call: &function.Call{Package: h.work, Selected: selectResources(input, s.Selectors, s.Exclude), Config: config},
 		Dir:  n.dir, PkgDir: func(res *krm.Resource) string { return h.pkgDir[res] },
 	}
-	before := resourceSet(h.work)
+	before := resourcePaths(h.work)
 	var saved *krm.Package
 	if h.save {
 		saved = h.work.Clone()
@@ -358,12 +358,12 @@ func (h *hydration) config(n *pkgNode, s step, input []*krm.Resource, configs ma
 
 // settle finds out what a mutator deleted and added, and puts additions where
 // they belong.
-func (h *hydration) settle(n *pkgNode, s step, input []*krm.Resource, before map[*krm.Resource]bool) ([]*krm.Resource, error) {
+func (h *hydration) settle(n *pkgNode, s step, input []*krm.Resource, before map[*krm.Resource]string) ([]*krm.Resource, error) {
 	var added []*krm.Resource
 	live := map[*krm.Resource]bool{}
 	for _, res := range h.work.Resources() {
 		live[res] = true
-		if !before[res] {
+		if _, ok := before[res]; !ok {
 			added = append(added, res)
 		}
 	}
@@ -384,7 +384,31 @@ func (h *hydration) settle(n *pkgNode, s step, input []*krm.Resource, before map
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
+	if err := h.intoKptfiles(before); err != nil {
+		return nil, s.fail(err)
+	}
 	return out, h.duplicates(s, out, added)
+}
+
+// intoKptfiles refuses what a function put into a Kptfile beside the Kptfile, or in
+// its place: nobody could say any more which pipeline is the package's.
+func (h *hydration) intoKptfiles(before map[*krm.Resource]string) error {
+	held := map[string]int{}
+	var put []*krm.Resource
+	for _, res := range h.work.Resources() {
+		if file := res.Path(); path.Base(file) == "Kptfile" {
+			held[file]++
+			if before[res] != file {
+				put = append(put, res)
+			}
+		}
+	}
+	for _, res := range put {
+		if held[res.Path()] > 1 || res.Kind() != "Kptfile" || res.APIVersion() != kptfileAPIVersion {
+			return fmt.Errorf("output: %s %q was put into %s: a package's Kptfile holds the Kptfile alone; functions may edit it", res.Kind(), res.Name(), res.Path())
+		}
+	}
+	return nil
 }
 
 // place checks an added resource and moves it below the function's package
@@ -425,13 +449,13 @@ func (h *hydration) duplicates(s step, resources, added []*krm.Resource) error {
 	return nil
 }
 
-func resourceSet(p *krm.Package) map[*krm.Resource]bool {
+func resourcePaths(p *krm.Package) map[*krm.Resource]string {
 	rs := p.Resources()
-	set := make(map[*krm.Resource]bool, len(rs))
+	paths := make(map[*krm.Resource]string, len(rs))
 	for _, res := range rs {
-		set[res] = true
+		paths[res] = res.Path()
 	}
-	return set
+	return paths
 }
 
 // validate runs a validator on a copy; what it changes is dropped.
