@@ -7,6 +7,7 @@ package build
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"time"
@@ -63,8 +64,12 @@ type Job struct {
 
 // Made is what came of a Job.
 type Made struct {
-	// Err is why there is no package.
-	Err error
+	// Err is why there is no package, and Failure what may be remembered of that,
+	// "" where another try may do. At is the time of the newest commit among what
+	// went in.
+	Err     error
+	Failure string
+	At      time.Time
 	// Same says that it is what is there already.
 	Same bool
 	// Tree is what the Draft is to hold; zero with Same or Err. Hydrated is the
@@ -99,8 +104,9 @@ type Made struct {
 // Make builds one revision. What fails is in Made.
 func (b *Builder) Make(ctx context.Context, j Job) *Made {
 	m := &maker{Builder: b, Job: j, Made: &Made{}}
+	m.At = m.inputsWhen()
 	if err := m.make(ctx); err != nil {
-		return &Made{Err: err, Warnings: m.Made.Warnings}
+		return &Made{Err: err, Failure: m.memorable(err), At: m.At, Warnings: m.Made.Warnings}
 	}
 	if j.Prove && (j.From == nil || j.From.Number > 0 || !j.From.NeedsReview()) {
 		m.Unproved = m.prove(ctx)
@@ -128,6 +134,7 @@ type maker struct {
 	// read when updating.
 	oldUpstream string
 	strategy    merge.Strategy
+	injected    *injection.Report // nil where nothing was
 }
 
 func (m *maker) make(ctx context.Context) error {
@@ -267,6 +274,15 @@ func (m *maker) madeWhen() time.Time {
 	return m.Upstream.When
 }
 
+// inputsWhen is the time of the newest commit among what goes in.
+func (m *maker) inputsWhen() time.Time {
+	when := m.madeWhen()
+	if m.From != nil && m.From.When.After(when) {
+		return m.From.When
+	}
+	return when
+}
+
 // start is the first step: a clone of the upstream, or the revision that is
 // there, brought up to the upstream; of a lock, its package with what was
 // resolved.
@@ -385,7 +401,11 @@ func (m *maker) lockedUpstream(ctx context.Context, lock *kptfilev1.GitLock) (co
 	if repo.OCI != nil {
 		return "", nil, observe.NeedsPerson(fmt.Errorf(text, from, lock.Repo, lock.Commit, err, "where it is gone, pushing that image again brings it back"))
 	}
-	return "", nil, decide.Stall(fmt.Errorf(text, from, lock.Directory, lock.Commit, err, "a tag that holds the commit brings it back"))
+	err = fmt.Errorf(text, from, lock.Directory, lock.Commit, err, "a tag that holds the commit brings it back")
+	if errors.Is(err, gitrepo.ErrMissingObject) {
+		err = decide.Stall(err)
+	}
+	return "", nil, err
 }
 
 // Released is an open revision's package, and the same without its ownership.

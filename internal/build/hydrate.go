@@ -41,7 +41,7 @@ func (m *maker) hydrate(ctx context.Context, o origin, draft *kptfilev1.KptFile)
 		Labels: labels, Annotations: annotations, Deployment: m.Job.Repo.Deployment,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("upstream %s: %w", m.named(o), err)
+		return nil, decide.Stall(fmt.Errorf("upstream %s: %w", m.named(o), err))
 	}
 	return m.mutate(ctx, p)
 }
@@ -72,8 +72,9 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 	m.Warnings = nil // those of the last time count
 	report, err := mutate.Apply(p, pv, mutate.Options{Context: m.Context, AllowKinds: m.AllowKinds, DropStale: true})
 	if err != nil {
-		return nil, fmt.Errorf("variant %s: %w", pv.Name, err)
+		return nil, decide.Stall(fmt.Errorf("variant %s: %w", pv.Name, err))
 	}
+	m.injected = report
 	m.Warnings = append(m.Warnings, Unfilled(report)...)
 	if m.Wires != nil {
 		if err := m.Wires.apply(p); err != nil {
@@ -114,7 +115,7 @@ func (m *maker) render(ctx context.Context, p *krm.Package) (*krm.Package, error
 		err = m.keep(p, was)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("rendering %s: %w", m.Package.Path, err)
+		return nil, decide.Stall(fmt.Errorf("rendering %s: %w", m.Package.Path, err))
 	}
 	return p, nil
 }

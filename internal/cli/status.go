@@ -14,7 +14,8 @@ func newStatus(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show every set and variant: Stalled, Ready, and where its package stands",
-		Long: `Status reads refs and commits and builds nothing. With -o yaml it prints the
+		Long: `Status reads refs and commits and builds nothing: what the last apply could not
+build is told from the repositories' records. With -o yaml it prints the
 sets and variants with the conditions Stalled and Ready, and variants with their
 downstreamTargets.`,
 		Args: noNames,

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/variform/variform/api"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
@@ -84,8 +85,11 @@ func GatesError(unmet []Gate) error {
 type Outcome struct {
 	Question
 	Intent Intent
-	// Err is why a build failed.
-	Err error
+	// Err is why a build failed, and Failure what may be remembered of that, "" where
+	// it was not for what went in. At is the time of the newest commit that did.
+	Err     error
+	Failure string
+	At      time.Time
 	// Tried says that the build was tried; a survey builds nothing.
 	Tried bool
 	// Same says that the build gave what is there.
@@ -198,6 +202,8 @@ func (o *Outcome) ruling() Ruling {
 		return r
 	case o.Err != nil:
 		return Ruling{Decision: Fail{}, Err: o.Err, Warnings: o.Warnings}
+	case !o.Tried && o.Last.fails(o.From, b.Inputs):
+		return Ruling{Decision: Fail{}, Err: Stalled("%s", o.Last.Failure), Warnings: o.Warnings, Since: o.Last.At}
 	case o.Same:
 		return Ruling{Decision: Nothing{}, Warnings: o.Warnings}
 	}

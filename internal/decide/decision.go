@@ -2,6 +2,7 @@ package decide
 
 import (
 	"slices"
+	"time"
 
 	"github.com/variform/variform/internal/lifecycle"
 )
@@ -236,8 +237,9 @@ type Ruling struct {
 	Decision Decision
 	// Reasons tell why, one line each. Warnings stop nothing.
 	Reasons, Warnings []string
-	// Err is set with Fail.
-	Err error
+	// Err is set with Fail. Since, where it is remembered, is when what failed came.
+	Err   error
+	Since time.Time
 	// Publish says that the Draft is published once it is there.
 	Publish bool
 

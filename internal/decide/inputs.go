@@ -39,6 +39,13 @@ func (i Inputs) On(main string) Inputs {
 	return i
 }
 
+// Fits reports whether two are of the same inputs. Versions of functions are left
+// out: alone they make what was built no other, only older.
+func (i Inputs) Fits(o Inputs) bool {
+	i.Digest, o.Digest, i.Functions, o.Functions = "", "", "", ""
+	return i == o
+}
+
 // part is how much of a part's digest is kept to tell which one changed.
 const part = 12
 

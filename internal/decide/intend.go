@@ -28,6 +28,9 @@ type Question struct {
 	// Fruitless reports whether a build of these inputs upon that revision came
 	// to nothing before; nil knows of none.
 	Fruitless func(key string) bool
+	// Last is the last build upon that revision that gave no commit, nil where
+	// none is known.
+	Last *Built
 }
 
 // Intent is what a revision needs: a closed sum of Build and Rule.

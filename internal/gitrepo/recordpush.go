@@ -311,8 +311,8 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 
 // when is the time of the newest commit that a push is about, or of the record.
 func (w *recordWriter) when() time.Time {
-	var when time.Time
-	if w.now.commit != nil {
+	when := record.Newest(w.group.edits)
+	if w.now.commit != nil && w.now.commit.Committer.When.After(when) {
 		when = w.now.commit.Committer.When
 	}
 	for _, u := range w.group.updates {

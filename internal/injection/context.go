@@ -156,3 +156,32 @@ func (e *entry) load() body {
 	}
 	return body{value: plain, digest: "sha256:" + hex.EncodeToString(h.Sum(nil))}
 }
+
+// Texts are the values that a report's objects gave, keys left out.
+func (c *Context) Texts(r *Report) []string {
+	var out []string
+	if r == nil {
+		return nil
+	}
+	for _, ref := range r.Used() {
+		if e := c.get(key{ref.Namespace, ref.Group, ref.Version, ref.Kind, ref.Name}); e != nil {
+			out = texts(out, e.read().value)
+		}
+	}
+	return out
+}
+
+func texts(out []string, n *yaml.Node) []string {
+	switch {
+	case n == nil:
+	case n.Kind == yaml.ScalarNode:
+		out = append(out, n.Value)
+	default:
+		for i, c := range n.Content {
+			if n.Kind != yaml.MappingNode || i%2 == 1 {
+				out = texts(out, c)
+			}
+		}
+	}
+	return out
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
@@ -55,6 +56,24 @@ func (r *Reader) GitRepositories() (out []*Repo) {
 	return out
 }
 
+// LastBuild is what the manager's record says of the last build of a package upon
+// a revision, nil for a new one, that gave no commit; nil where it says nothing,
+// or cannot be read.
+func (r *Repo) LastBuild(ctx context.Context, path string, from *decide.Revision) *decide.Built {
+	rec, err := r.Git.Record(ctx, r.record)
+	if err != nil {
+		return nil // who writes it says what is wrong with it
+	}
+	for _, e := range rec.Package(path) {
+		if e.Place == record.Built && e.Workspace == decide.BuiltAs(from) {
+			b := &decide.Built{Commit: decide.ParseHash(e.Commit), Inputs: decide.ParseInputs(e.Inputs), Failure: e.Failure}
+			b.At, _ = time.Parse(time.RFC3339, e.At)
+			return b
+		}
+	}
+	return nil
+}
+
 // FetchAll brings all revisions that a Git repository has open or Published last,
 // its registered branches, and all that records hold, in one request. A failure is not reported here:
 // whoever needs the objects asks again.
@@ -79,7 +98,10 @@ func (r *Reader) FetchAll(ctx context.Context, repo *Repo) {
 // "" where it is, and its tree can be read.
 func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) string {
 	at, behind, found := r.revisionOf(repo, e)
-	if !found {
+	switch {
+	case e.Place == record.Built && (found || e.Workspace == ""):
+		return "" // there is nothing to believe: the next build tells
+	case !found:
 		return "no such revision is there"
 	}
 	there, err := repo.TreeAt(ctx, at, e.Path)
@@ -124,7 +146,7 @@ func (r *Reader) revisionOf(repo *Repo, e record.Entry) (at decide.Hash, behind 
 				return h.Ref.Commit.String() == commit || h.Machine != nil && h.Machine.Commit.String() == commit
 			}
 			switch {
-			case e.Place == record.Open && h.Phase.Open() && h.Workspace == e.Workspace, e.Place == record.Past && h.Number == e.Revision && h.Number > 0:
+			case (e.Place == record.Open || e.Place == record.Built) && h.Phase.Open() && h.Workspace == e.Workspace, e.Place == record.Past && h.Number == e.Revision && h.Number > 0:
 				return h.Ref.Commit, ofMachine, true
 			case e.Place == record.Main && h == p.Latest && !shown.Head.IsZero():
 				return shown.Head, ofMachine, true

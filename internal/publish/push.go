@@ -36,6 +36,8 @@ type Change struct {
 	Decision decide.Decision
 	// Commit is what the decision commits; nil where it makes none.
 	Commit *Commit
+	// Built is what the record is to say of a build that gave no commit.
+	Built record.Edit
 
 	// Hash is the commit made, once pushed. Err is why nothing moved.
 	Hash decide.Hash

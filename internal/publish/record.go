@@ -27,9 +27,35 @@ func RecordOf(read *observe.Reader, git observe.Repository) *gitrepo.RecordOf {
 // workspaceOf is the workspace of an open revision's branch.
 func workspaceOf(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
 
-// edits are what the record is to say of a change. What the machine made is known
-// where the commit names it.
+// BuiltEdit is what the record is to say of a build of a package upon a revision,
+// nil for a new one, that gave no commit; b is nil where it is to say nothing.
+func BuiltEdit(path string, from *decide.Revision, b *decide.Built, owner string) record.Edit {
+	workspace := decide.BuiltAs(from)
+	if b == nil {
+		return record.Settle{Path: path, Workspace: workspace}
+	}
+	e := record.Entry{
+		Path: path, Place: record.Built, Workspace: workspace, Inputs: b.Inputs.String(), Owner: owner,
+		Failure: b.Failure, At: b.At.UTC().Format(time.RFC3339),
+	}
+	if !b.Commit.IsZero() {
+		e.Commit = b.Commit.String()
+	}
+	return record.Put{Entry: e}
+}
+
+// edits are what the record is to say of a change.
 func (c *Change) edits(ctx context.Context) []record.Edit {
+	out := c.decided(ctx)
+	if c.Built != nil {
+		out = append(out, c.Built)
+	}
+	return out
+}
+
+// decided are what the record is to say of a decision. What the machine made is
+// known where the commit names it.
+func (c *Change) decided(ctx context.Context) []record.Edit {
 	path := c.Package.Path
 	switch d := c.Decision.(type) {
 	case decide.Draft:

@@ -314,3 +314,47 @@ func TestRecordInCommon(t *testing.T) {
 		t.Errorf("-want +got:\n%s", d)
 	}
 }
+
+// What came of a build that gave no commit moves the record alone, at the time of
+// what went in, and is read again as it was; the commit that comes takes its place.
+func TestBuiltAlone(t *testing.T) {
+	b := newBench(t)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	was := &decide.Built{Inputs: decide.ParseInputs("sha256:00ff upstream=1 spec=12"), Failure: "bad value\n  in \"web\"", At: at}
+	failing := func(from *decide.Revision, built *decide.Built) *Change {
+		return &Change{Repo: b.repo, Package: b.repo.Package("web"), Decision: decide.Fail{}, Built: BuiltEdit("web", from, built, "fleet/default/web")}
+	}
+	got := b.keep(failing(nil, was))
+	want := []record.Entry{{
+		Path: "web", Place: record.Built, Inputs: was.Inputs.String(), Owner: "fleet/default/web", Failure: was.Failure, At: "2026-01-02T03:04:05Z",
+	}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Fatalf("-want +got:\n%s", d)
+	}
+	if when := b.git.Git(t, "log", "-1", "--format=%cI", "refs/variform/fleet"); when != "2026-01-02T03:04:05Z" && when != "2026-01-02T03:04:05+00:00" {
+		t.Errorf("at %s", when)
+	}
+	b.repo.Keep(keeping())
+	if d := cmp.Diff(was, b.repo.LastBuild(t.Context(), "web", nil)); d != "" {
+		t.Errorf("read: -want +got:\n%s", d)
+	}
+	draft, _ := b.edited("web")
+	if d := cmp.Diff([]string{"open/web/packagevariant-1"}, names(b.keep(draft))); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	open := &decide.Revision{Workspace: "packagevariant-1", Ref: decide.Ref{Commit: draft.Hash}}
+	upon := *was
+	upon.Commit = draft.Hash
+	if d := cmp.Diff([]string{"built/web/packagevariant-1", "open/web/packagevariant-1"}, names(b.keep(failing(open, &upon)))); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if d := cmp.Diff(&upon, b.repo.LastBuild(t.Context(), "web", open)); d != "" {
+		t.Errorf("read: -want +got:\n%s", d)
+	}
+	if got := b.repo.LastBuild(t.Context(), "web", nil); got != nil {
+		t.Errorf("of a new Draft: %v", got)
+	}
+	if d := cmp.Diff([]string{"open/web/packagevariant-1"}, names(b.keep(failing(open, nil)))); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}

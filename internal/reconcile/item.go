@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
@@ -37,8 +38,11 @@ type Item struct {
 	// Warnings are for the reader; they stop nothing.
 	Warnings []string
 	// Err is set with Fail. Stalled says that it needs a person.
+	// Since is the time of the newest commit among what went in, where the failure
+	// is one that is remembered.
 	Err     error
 	Stalled bool
+	Since   time.Time
 
 	// Workspace and Phase are those of the revision that the action makes or
 	// that is there; Revision is N of vN for a Published one.
@@ -84,7 +88,7 @@ func (i *Item) rule(r decide.Ruling) {
 	i.decision, i.Action, i.Reasons, i.publish = r.Decision, r.Decision.Action(), r.Reasons, r.Publish
 	i.Warnings = append(i.Warnings, r.Warnings...)
 	if r.Err != nil {
-		i.Err, i.Stalled = r.Err, decide.IsStalled(r.Err)
+		i.Err, i.Stalled, i.Since = r.Err, decide.IsStalled(r.Err), r.Since
 	}
 }
 

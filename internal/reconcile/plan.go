@@ -224,6 +224,9 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 			return err
 		}
 		o := decide.Outcome{Question: q, Intent: decide.Intend(q)}
+		if _, build := o.Intent.(decide.Build); build {
+			o.Last = s.repo.LastBuild(ctx, s.pkg.Path, o.From)
+		}
 		if err := r.gates(ctx, s, &o); err != nil {
 			o.Intent = decide.Rule{Ruling: decide.Ruling{Decision: decide.Fail{}, Err: err}}
 		}
@@ -383,6 +386,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	m := v.made
 	o.Attention = m.Attention
 	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
+	o.Failure, o.At = m.Failure, m.At
 	o.Warnings = append(o.Warnings, m.Warnings...)
 	if m.Same && r.cfg.Memo != nil {
 		r.cfg.Memo.Put(b.Key)
@@ -564,7 +568,7 @@ func (r *run) row(s *subject, at *decide.Revision) *Item {
 func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 	item := r.row(s, v.outcome.From)
 	item.rule(ruling)
-	if _, build := v.outcome.Intent.(decide.Build); build && v.outcome.From == nil {
+	if _, build := v.outcome.Intent.(decide.Build); build && v.outcome.From == nil && item.Err == nil {
 		item.Phase = lifecycle.Draft
 	}
 	if m := v.made; m != nil && m.Err == nil {
@@ -572,6 +576,10 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		if r.cfg.Packages && item.Action != decide.ActionWait {
 			item.Base, item.Before, item.After = m.Base, m.Before, m.After
 		}
+	}
+	if built, tell := v.outcome.Remember(); tell {
+		owner := r.manager.Sign(s.want.Namespace, s.want.Name)
+		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: item.decision, Built: publish.BuiltEdit(s.pkg.Path, v.outcome.From, built, owner)}
 	}
 	if d, ok := item.decision.(decide.Draft); ok && v.made != nil {
 		m := v.made

@@ -139,6 +139,9 @@ func (e *Engine) stays(ctx context.Context, repo *observe.Repo, entry record.Ent
 	if !slices.ContainsFunc(e.read.Showing(repo.Git), func(r *observe.Repo) bool { return r.Shows(entry.Path) }) {
 		return e.read.Unread(ctx, repo, entry.Hydrated) == ""
 	}
+	if entry.Place == record.Built {
+		return false // the next run builds it again, and says so
+	}
 	return (!asked || entry.Place == record.Past) && e.read.Unproved(ctx, repo, entry) == ""
 }
 

@@ -58,7 +58,22 @@ func variantConditions(items []*Item) []metav1.Condition {
 	case len(pending) > 0:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "OutOfDate", strings.Join(pending, "; ")
 	}
-	return []metav1.Condition{stalled, ready}
+	return told([]metav1.Condition{stalled, ready}, items)
+}
+
+// told gives conditions what is known of them besides: the object that they are
+// about, and of what failed when that came, where it is remembered.
+func told(conditions []metav1.Condition, items []*Item) []metav1.Condition {
+	var since metav1.Time
+	for _, i := range items {
+		if i.Since.After(since.Time) {
+			since.Time = i.Since
+		}
+	}
+	for k := range conditions {
+		conditions[k].ObservedGeneration, conditions[k].LastTransitionTime = items[0].Variant.Generation, since
+	}
+	return conditions
 }
 
 // WithStatus returns a set with its status (the same design, "PackageVariantSet

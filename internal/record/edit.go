@@ -1,6 +1,9 @@
 package record
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Edit changes the entries of one package: Put, Publish, Drop, Trim or Forget.
 type Edit interface {
@@ -9,7 +12,8 @@ type Edit interface {
 	apply(entries []Entry) []Entry
 }
 
-// Put sets an entry, in place of the one for the same revision.
+// Put sets an entry, in place of the one for the same revision. What was made of
+// an open revision is in place of what came of its last build, too.
 type Put struct{ Entry }
 
 // Publish makes of an open revision what stands on the branch, and a Published
@@ -19,8 +23,12 @@ type Put struct{ Entry }
 // what stands there now.
 type Publish struct{ Entry }
 
-// Drop removes an open revision's entry.
+// Drop removes an open revision's entries.
 type Drop struct{ Path, Workspace string }
+
+// Settle removes what came of the last build of an open revision, or, without a
+// workspace, of a new one: one since gave what is there.
+type Settle struct{ Path, Workspace string }
 
 // Trim removes entries of Published revisions.
 type Trim struct {
@@ -41,12 +49,36 @@ func (e Publish) Package() string { return e.Path }
 func (e Drop) Package() string { return e.Path }
 
 // Package implements Edit.
+func (e Settle) Package() string { return e.Path }
+
+// Package implements Edit.
 func (e Trim) Package() string { return e.Path }
 
 // Package implements Edit.
 func (e Forget) Package() string { return e.Path }
 
-func (e Put) apply(entries []Entry) []Entry { return put(entries, e.Entry) }
+func (e Put) apply(entries []Entry) []Entry {
+	if e.Place == Open {
+		entries = settle(settle(entries, e.Workspace), "")
+	}
+	return put(entries, e.Entry)
+}
+
+// Newest is the newest time that entries to put say, zero for none.
+func Newest(edits []Edit) (at time.Time) {
+	for _, e := range edits {
+		if p, ok := e.(Put); ok && p.Place == Built {
+			if t, err := time.Parse(time.RFC3339, p.At); err == nil && t.After(at) {
+				at = t
+			}
+		}
+	}
+	return at
+}
+
+func settle(entries []Entry, workspace string) []Entry {
+	return slices.DeleteFunc(entries, func(o Entry) bool { return o.Place == Built && o.Workspace == workspace })
+}
 
 func put(entries []Entry, e Entry) []Entry {
 	entries = slices.DeleteFunc(entries, func(o Entry) bool { return o.compare(e) == 0 })
@@ -62,7 +94,7 @@ func (e Publish) apply(entries []Entry) []Entry {
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(o Entry) bool {
-		return o.Place == Main || o.Place == Open && o.Workspace == e.Workspace
+		return o.Place == Main || (o.Place == Open || o.Place == Built) && o.Workspace == e.Workspace
 	})
 	if !held {
 		return entries
@@ -90,8 +122,12 @@ func oldestOut(entries []Entry) []Entry {
 }
 
 func (e Drop) apply(entries []Entry) []Entry {
-	return slices.DeleteFunc(entries, func(o Entry) bool { return o.Place == Open && o.Workspace == e.Workspace })
+	return slices.DeleteFunc(entries, func(o Entry) bool {
+		return (o.Place == Open || o.Place == Built) && o.Workspace == e.Workspace
+	})
 }
+
+func (e Settle) apply(entries []Entry) []Entry { return settle(entries, e.Workspace) }
 
 func (e Trim) apply(entries []Entry) []Entry {
 	return slices.DeleteFunc(entries, func(o Entry) bool { return o.Place == Past && slices.Contains(e.Revisions, o.Revision) })

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,6 +29,9 @@ const (
 	Main Place = "main" // what stands on the registered branch
 	Open Place = "open" // a Draft or Proposed revision, by its workspace
 	Past Place = "past" // a Published revision
+	// Built is what came of the last build of an open revision, or, without a
+	// workspace, of a new one, where that gave no commit. It has no trees.
+	Built Place = "built"
 )
 
 // pastKept is how many Published revisions of a package are remembered.
@@ -42,11 +46,13 @@ type Entry struct {
 	Revision  int    `json:"revision,omitempty"` // N of vN; 0 of what is open
 	// Commit is the machine's, or the approval's, Tree the package there, and
 	// Hydrated the package as the machine made it, before the edits that Tree has.
-	Commit   string `json:"commit"`
-	Tree     string `json:"tree"`
-	Hydrated string `json:"hydrated"`
+	// Of what was Built, Commit is what it was built upon, "" for none.
+	Commit   string `json:"commit,omitempty"`
+	Tree     string `json:"tree,omitempty"`
+	Hydrated string `json:"hydrated,omitempty"`
 	// Inputs is the digest of what it was made from, and Hydration the version of
-	// the way that it was made.
+	// the way that it was made. Of what was Built, Inputs are all that the trailer
+	// of a commit would say.
 	Inputs    string `json:"inputs,omitempty"`
 	Hydration int    `json:"hydration,omitempty"`
 	// Owner signs it; Set, For and DeletionPolicy are its variant's.
@@ -55,6 +61,10 @@ type Entry struct {
 	For            string            `json:"for,omitempty"`
 	DeletionPolicy string            `json:"deletionPolicy,omitempty"`
 	Labels         map[string]string `json:"labels,omitempty"`
+	// Failure is why what was Built failed, "" where it gave what is there; At is
+	// the time of the newest commit among what went in.
+	Failure string `json:"failure,omitempty"`
+	At      string `json:"at,omitempty"`
 }
 
 // Name is where the entry's Hydrated stands in the record, but for packages that
@@ -65,6 +75,8 @@ func (e Entry) Name() string {
 		return string(Open) + "/" + e.Path + "/" + e.Workspace
 	case Past:
 		return fmt.Sprintf("%s/%s/v%d", Past, e.Path, e.Revision)
+	case Built:
+		return strings.TrimSuffix(string(Built)+"/"+e.Path+"/"+e.Workspace, "/")
 	default:
 		return string(Main) + "/" + e.Path
 	}
@@ -81,10 +93,10 @@ func (e Entry) compare(o Entry) int {
 	return cmp.Or(cmp.Compare(e.Path, o.Path), cmp.Compare(e.Place, o.Place), cmp.Compare(e.Revision, o.Revision), e.compareOpen(o))
 }
 
-// compareOpen tells open entries apart; a package has one main entry, and one of
+// compareOpen tells the entries of open revisions apart; a package has one main entry, and one of
 // each Published revision, whatever their workspace.
 func (e Entry) compareOpen(o Entry) int {
-	if e.Place != Open {
+	if e.Place != Open && e.Place != Built {
 		return 0
 	}
 	return cmp.Compare(e.Workspace, o.Workspace)
@@ -102,8 +114,9 @@ func (e Entry) check() error {
 		return fmt.Errorf("path: %w", err)
 	}
 	switch e.Place {
-	case Open:
-		if err := boundary.Name(e.Workspace); err != nil || strings.Contains(e.Workspace, "/") {
+	case Open, Built:
+		anew := e.Place == Built && e.Workspace == ""
+		if err := boundary.Name(e.Workspace); !anew && (err != nil || strings.Contains(e.Workspace, "/")) {
 			return fmt.Errorf("workspace %q of an open revision is not one name", e.Workspace)
 		}
 		if e.Revision != 0 {
@@ -118,9 +131,33 @@ func (e Entry) check() error {
 			return fmt.Errorf("revision: %d", e.Revision)
 		}
 	default:
-		return fmt.Errorf("place %q: it is none of %s, %s and %s", e.Place, Main, Open, Past)
+		return fmt.Errorf("place %q: it is none of %s, %s, %s and %s", e.Place, Main, Open, Past, Built)
 	}
+	return errors.Join(e.checkBuilt(), e.checkNames())
+}
+
+// checkBuilt says what an entry lacks, or has, as one of what was built, or not.
+func (e Entry) checkBuilt() error {
+	if e.Place != Built {
+		if e.Failure != "" || e.At != "" {
+			return fmt.Errorf("failure and at are of place %q", Built)
+		}
+		return nil
+	}
+	if e.Tree != "" || e.Hydrated != "" {
+		return errors.New("tree and hydrated: what gave no commit has none")
+	}
+	if _, err := time.Parse(time.RFC3339, e.At); err != nil {
+		return fmt.Errorf("at: %w", err)
+	}
+	return nil
+}
+
+func (e Entry) checkNames() error {
 	for _, h := range []struct{ field, hash string }{{"commit", e.Commit}, {"tree", e.Tree}, {"hydrated", e.Hydrated}} {
+		if h.hash == "" && e.Place == Built {
+			continue
+		}
 		if b, err := hex.DecodeString(h.hash); err != nil || len(b) != 20 || strings.ToLower(h.hash) != h.hash {
 			return fmt.Errorf("%s: %q is not the name of a Git object, 40 hexadecimal digits", h.field, h.hash)
 		}
@@ -256,7 +293,9 @@ func (r *Record) Trees() []Leaf {
 	at := map[string]string{}
 	for _, s := range r.shards {
 		for _, e := range s.entries {
-			at[e.Name()] = e.Hydrated
+			if e.Place != Built {
+				at[e.Name()] = e.Hydrated
+			}
 		}
 	}
 	out := make([]Leaf, 0, len(at))

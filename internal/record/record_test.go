@@ -40,8 +40,18 @@ func names(entries []Entry) []string {
 	return out
 }
 
+// built is what came of a build upon an open revision, or of a new one.
+func built(path, workspace, failure string) Entry {
+	e := Entry{Path: path, Place: Built, Workspace: workspace, Inputs: "sha256:00 spec=1", Failure: failure, At: day.Format(time.RFC3339)}
+	if workspace != "" {
+		e.Commit = hash(7)
+	}
+	return e
+}
+
 func TestEdits(t *testing.T) {
 	draft := open("web", "ws-1", 0x10)
+	fails, first, other := Put{built("web", "ws-1", "bad value")}, Put{built("web", "", "bad value")}, Put{built("web", "ws-2", "")}
 	published := func(n int, hydrated int) Publish {
 		return Publish{Entry{Path: "web", Workspace: "ws-1", Revision: n, Commit: hash(0x20), Tree: hash(0x11), Hydrated: hash(hydrated)}}
 	}
@@ -64,6 +74,16 @@ func TestEdits(t *testing.T) {
 		"drop of another":                   {[]Edit{Put{draft}, Drop{"web", "ws-2"}}, []string{"open/web/ws-1=12"}},
 		"trimmed":                           {[]Edit{published(1, 0x11), published(2, 0x11), Trim{"web", []int{1}}}, []string{"main/web=11", "past/web/v2=11"}},
 		"forgotten":                         {[]Edit{Put{draft}, unedited, Forget{"web"}}, nil},
+		"built upon nothing":                {[]Edit{first}, []string{"built/web="}},
+		"built upon a Draft":                {[]Edit{Put{draft}, fails, other}, []string{"built/web/ws-1=", "built/web/ws-2=", "open/web/ws-1=12"}},
+		"what was built last counts":        {[]Edit{fails, Put{built("web", "ws-1", "")}}, []string{"built/web/ws-1="}},
+		"a commit is newer than what was built": {
+			[]Edit{fails, first, other, Put{draft}}, []string{"built/web/ws-2=", "open/web/ws-1=12"},
+		},
+		"settled":          {[]Edit{fails, first, other, Settle{"web", ""}, Settle{"web", "ws-2"}}, []string{"built/web/ws-1="}},
+		"dropped, built":   {[]Edit{fails, other, Drop{"web", "ws-1"}}, []string{"built/web/ws-2="}},
+		"published, built": {[]Edit{Put{draft}, fails, other, published(1, 0x12)}, []string{"built/web/ws-2=", "main/web=12", "past/web/v1=12"}},
+		"forgotten, built": {[]Edit{fails, first, Forget{"web"}}, nil},
 		"five are kept": {
 			[]Edit{published(1, 0x11), published(2, 0x11), published(3, 0x11), published(10, 0x11), published(11, 0x11), published(12, 0x11)},
 			[]string{"main/web=11", "past/web/v2=11", "past/web/v3=11", "past/web/v10=11", "past/web/v11=11", "past/web/v12=11"},
@@ -127,17 +147,25 @@ func TestWithRefuses(t *testing.T) {
 		broken func(e *Entry)
 		want   string
 	}{
-		"path":      {func(e *Entry) { e.Path = "../web" }, "path"},
-		"git":       {func(e *Entry) { e.Path = "web/.git" }, "path"},
-		"workspace": {func(e *Entry) { e.Workspace = "a/b" }, "workspace"},
-		"none":      {func(e *Entry) { e.Workspace = "" }, "workspace"},
-		"revision":  {func(e *Entry) { e.Revision = 1 }, "revision"},
-		"past":      {func(e *Entry) { e.Place = Past }, "revision"},
-		"main":      {func(e *Entry) { e.Place, e.Revision = Main, -1 }, "revision"},
-		"place":     {func(e *Entry) { e.Place = "here" }, "place"},
-		"commit":    {func(e *Entry) { e.Commit = "abc" }, "commit"},
-		"tree":      {func(e *Entry) { e.Tree = strings.ToUpper(hash(0xabc)) }, "tree"},
-		"hydrated":  {func(e *Entry) { e.Hydrated = "" }, "hydrated"},
+		"path":             {func(e *Entry) { e.Path = "../web" }, "path"},
+		"git":              {func(e *Entry) { e.Path = "web/.git" }, "path"},
+		"workspace":        {func(e *Entry) { e.Workspace = "a/b" }, "workspace"},
+		"none":             {func(e *Entry) { e.Workspace = "" }, "workspace"},
+		"revision":         {func(e *Entry) { e.Revision = 1 }, "revision"},
+		"past":             {func(e *Entry) { e.Place = Past }, "revision"},
+		"main":             {func(e *Entry) { e.Place, e.Revision = Main, -1 }, "revision"},
+		"place":            {func(e *Entry) { e.Place = "here" }, "place"},
+		"commit":           {func(e *Entry) { e.Commit = "abc" }, "commit"},
+		"tree":             {func(e *Entry) { e.Tree = strings.ToUpper(hash(0xabc)) }, "tree"},
+		"hydrated":         {func(e *Entry) { e.Hydrated = "" }, "hydrated"},
+		"failure":          {func(e *Entry) { e.Failure = "bad" }, "failure"},
+		"at":               {func(e *Entry) { e.At = day.Format(time.RFC3339) }, "failure and at"},
+		"built":            {func(e *Entry) { *e = built("web", "ws-1", ""); e.Tree = hash(1) }, "tree"},
+		"hydrated, built":  {func(e *Entry) { *e = built("web", "ws-1", ""); e.Hydrated = hash(1) }, "hydrated"},
+		"at, built":        {func(e *Entry) { *e = built("web", "ws-1", ""); e.At = "now" }, "at"},
+		"commit, built":    {func(e *Entry) { *e = built("web", "ws-1", ""); e.Commit = "1" }, "commit"},
+		"revision, built":  {func(e *Entry) { *e = built("web", "", ""); e.Revision = 1 }, "revision"},
+		"workspace, built": {func(e *Entry) { *e = built("web", "a/b", "") }, "workspace"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := good
@@ -157,6 +185,10 @@ func many(n int) []Edit {
 		path := fmt.Sprintf("team-%d/app-%d", rnd.IntN(5), rnd.IntN(n))
 		if rnd.IntN(4) == 0 {
 			path += "/inner"
+		}
+		if rnd.IntN(6) == 0 {
+			out = append(out, Put{built(path, "", "was: \"bad\"\n")})
+			continue
 		}
 		e := open(path, fmt.Sprintf("packagevariant-%d", rnd.IntN(3)), 16*i)
 		if e.Tree = e.Hydrated; rnd.IntN(2) == 0 {
@@ -298,7 +330,7 @@ func TestTreesApart(t *testing.T) {
 	unedited := func(path string, n int) Publish {
 		return Publish{Entry{Path: path, Workspace: "ws-1", Revision: 1, Commit: hash(n), Tree: hash(n), Hydrated: hash(n)}}
 	}
-	leaves := with(t, New("fleet"), unedited("a", 1), unedited("a/b", 2), unedited("a-c", 3), Put{open("a", "ws-1", 4)}).Trees()
+	leaves := with(t, New("fleet"), unedited("a", 1), unedited("a/b", 2), unedited("a-c", 3), Put{open("a", "ws-1", 4)}, Put{built("a-c", "", "")}).Trees()
 	at := map[string]string{}
 	for _, l := range leaves {
 		at[l.Path] = l.Tree

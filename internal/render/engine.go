@@ -103,7 +103,7 @@ func (e engine) fetch(ctx context.Context, ref string, policy PullPolicy) (image
 		}
 		return imageConfig{}, &UnavailableError{
 			Reason: fmt.Sprintf("%s could not pull %s: %v", e.name, ref, err),
-			Hint:   "check the name and the registry's credentials, or load the image and use --image-pull-policy Never",
+			Hint:   "check the name and the registry's credentials, or load the image and use --image-pull-policy Never", Passing: true,
 		}
 	}
 	return e.inspect(ctx, ref)
@@ -163,7 +163,7 @@ func (e engine) explain(ref reference, exit int, err error) error {
 	case 125:
 		return &UnavailableError{
 			Reason: fmt.Sprintf("%s could not start %s", e.name, ref),
-			Hint:   "see its message",
+			Hint:   "see its message", Passing: true,
 		}
 	case 126, notStarted:
 		return fmt.Errorf("%s started %s, but its program cannot be run: %w", e.name, ref, err)

@@ -20,6 +20,9 @@ var ErrNotMine = errors.New("another runtime's function")
 type UnavailableError struct {
 	Reason string // why it does not run
 	Hint   string // what to install or allow
+	// Passing says that another try may do: it is not for what is written in the
+	// package, or allowed here.
+	Passing bool
 }
 
 func (e *UnavailableError) Error() string {

@@ -1,0 +1,60 @@
+package decide
+
+import "time"
+
+// Built is what is remembered of a build that gave no commit
+// (docs/design/record.md#what-was-built).
+type Built struct {
+	// Commit is the revision's that was built upon, zero for a first Draft.
+	Commit Hash
+	Inputs Inputs
+	// Failure is why it failed, "" where it gave what is there.
+	Failure string
+	// At is the time of the newest commit among what went in.
+	At time.Time
+}
+
+// fails says that this very build failed: of these inputs, upon that revision.
+func (b *Built) fails(from *Revision, in Inputs) bool {
+	return b != nil && b.Failure != "" && b.of(from, in)
+}
+
+// of reports whether it was a build of these inputs upon that revision.
+func (b *Built) of(from *Revision, in Inputs) bool {
+	var commit Hash
+	if from != nil {
+		commit = from.Ref.Commit
+	}
+	return b.Commit == commit && b.Inputs.Fits(in)
+}
+
+// BuiltAs is the workspace that a build of a revision is remembered by: "" for
+// that of a new one.
+func BuiltAs(from *Revision) string {
+	if from == nil || from.Number > 0 {
+		return ""
+	}
+	return from.Workspace
+}
+
+// Remember says what is to be remembered of a build, nil for nothing any more;
+// false where that is so already, or the build gave a commit, which says it.
+func (o *Outcome) Remember() (*Built, bool) {
+	b, build := o.Intent.(Build)
+	switch {
+	case !build || !o.Tried:
+		return nil, false
+	case o.Err != nil:
+		if o.Failure == "" || o.Last.fails(o.From, b.Inputs) {
+			return nil, false
+		}
+		built := &Built{Inputs: b.Inputs, Failure: o.Failure, At: o.At}
+		if o.From != nil {
+			built.Commit = o.From.Ref.Commit
+		}
+		return built, true
+	case o.Same:
+		return nil, o.Last != nil
+	}
+	return nil, false
+}
