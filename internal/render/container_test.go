@@ -1,17 +1,12 @@
 package render
 
 import (
-	"archive/tar"
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -19,63 +14,25 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-containerregistry/pkg/name"
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/variform/variform/internal/enginetest"
 )
 
-// engineConf lets podman run as root without the right to raise limits.
-const engineConf = `[containers]
-default_ulimits = ["nofile=1024:20000", "nproc=4096:32768"]
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "none"
-`
-
-// testEngine is podman, or what the user has chosen for kpt.
-var testEngine = cmp.Or(os.Getenv(engineVariable), "podman")
-
 // engineEnv is the environment of an engine that works here.
-var engineEnv = sync.OnceValue(func() []string {
-	env := append(os.Environ(), engineVariable+"="+testEngine, "HTTP_PROXY=http://user:secret@proxy.example.com")
-	if os.Getenv("CONTAINERS_CONF") != "" || os.Geteuid() != 0 {
-		return env
-	}
-	conf := filepath.Join(os.TempDir(), fmt.Sprintf("containers-%d.conf", os.Getpid()))
-	if err := os.WriteFile(conf, []byte(engineConf), 0o600); err != nil {
-		panic(err)
-	}
-	removeConf = func() { _ = os.Remove(conf) }
-	return append(env, "CONTAINERS_CONF="+conf)
-})
-
-var removeConf = func() {}
-
-func runEngine(args ...string) (string, error) {
-	cmd := exec.Command(testEngine, args...)
-	cmd.Env = engineEnv()
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+func engineEnv() []string {
+	return slices.Concat(os.Environ(), enginetest.Environ(), []string{"HTTP_PROXY=http://user:secret@proxy.example.com"})
 }
 
 // needEngine skips the test where there is no engine, or where the test binary
 // cannot run in an empty image.
 func needEngine(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("SKIPPED: -short leaves out the container runtime")
-	}
-	if _, err := exec.LookPath(testEngine); err != nil {
-		t.Skipf("SKIPPED: %s is not on the PATH, the container runtime did not run", testEngine)
-	}
+	enginetest.Need(t)
 	if !static(testBinary(t)) {
 		t.Skip("SKIPPED: the test binary is not static; run with CGO_ENABLED=0 to run it in a container")
 	}
 	switch err := images(); {
-	case errors.Is(err, errNoEngine):
+	case errors.Is(err, enginetest.ErrNoEngine):
 		t.Skip("SKIPPED:", err)
 	case err != nil:
 		t.Fatal(err)
@@ -103,75 +60,12 @@ var images = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
-	binary, err := os.ReadFile(exe)
-	if err != nil {
-		return err
+	all := map[string][]string{testImage("broken"): {"/missing"}}
+	for _, fnName := range []string{"note", "exit3", "probe", "turns", "hog", "spin", "hang", "flood", "flood-stdout", "flood-stderr"} {
+		all[testImage(fnName)] = []string{"/fn", runFunction, fnName}
 	}
-	var layer bytes.Buffer
-	w := tar.NewWriter(&layer)
-	for _, file := range []string{"fn", "etc/passwd"} {
-		content := map[string][]byte{"fn": binary, "etc/passwd": []byte("nobody:x:65534:65534:nobody:/:/sbin/nologin\n")}[file]
-		err = errors.Join(err, w.WriteHeader(&tar.Header{Name: file, Mode: 0o755, Size: int64(len(content))}))
-		_, werr := w.Write(content)
-		err = errors.Join(err, werr)
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		return err
-	}
-	l, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
-		return io.NopCloser(bytes.NewReader(layer.Bytes())), nil
-	})
-	if err != nil {
-		return err
-	}
-	base, err := mutate.AppendLayers(empty.Image, l)
-	if err != nil {
-		return err
-	}
-	rootfs, err := base.ConfigFile()
-	if err != nil {
-		return err
-	}
-	all := map[name.Tag]v1.Image{}
-	for _, fnName := range []string{"note", "exit3", "broken", "probe", "turns", "hog", "spin", "hang", "flood", "flood-stdout", "flood-stderr"} {
-		config := v1.Config{Entrypoint: []string{"/fn", runFunction, fnName}, Env: []string{"OF_THE_IMAGE=yes"}}
-		if fnName == "broken" {
-			config.Entrypoint = []string{"/missing"}
-		}
-		img, err := mutate.ConfigFile(base, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH, RootFS: rootfs.RootFS, Config: config})
-		if err != nil {
-			return err
-		}
-		ref, err := name.NewTag(testImage(fnName))
-		if err != nil {
-			return err
-		}
-		all[ref] = img
-	}
-	dir, err := os.MkdirTemp("", "images")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	archive := filepath.Join(dir, "images.tar")
-	if err := tarball.MultiWriteToFile(archive, all); err != nil {
-		return err
-	}
-	unload = func() {
-		for ref := range all {
-			_, _ = runEngine("rmi", "--force", ref.String())
-		}
-	}
-	if out, err := runEngine("load", "-q", "-i", archive); err != nil {
-		return fmt.Errorf("%w: %w: %s", errNoEngine, err, out)
-	}
-	return nil
+	return enginetest.Load(exe, all)
 })
-
-var errNoEngine = errors.New(testEngine + " does not work here")
-
-// unload removes the images, where they were loaded.
-var unload = func() {}
 
 // renderer is warm or cold: with or without the helper.
 func containerRenderer(t *testing.T, warm bool, change func(*Options)) *Renderer {
@@ -194,7 +88,7 @@ func containerRenderer(t *testing.T, warm bool, change func(*Options)) *Renderer
 // mine are the containers of this process's images.
 func myContainers(t *testing.T) string {
 	t.Helper()
-	out, err := runEngine("ps", "--all", "--format", "{{.Labels}} {{.Names}} {{.Status}}", "--filter", "label="+containerLabel)
+	out, err := enginetest.Run("ps", "--all", "--format", "{{.Labels}} {{.Names}} {{.Status}}", "--filter", "label="+containerLabel)
 	if err != nil {
 		t.Fatal(err, out)
 	}
@@ -325,7 +219,7 @@ func TestContainerGone(t *testing.T) {
 	for _, line := range strings.Split(myContainers(t), "\n") {
 		for _, word := range strings.Fields(line) {
 			if strings.HasPrefix(word, "variform-") {
-				if out, err := runEngine("rm", "--force", word); err != nil {
+				if out, err := enginetest.Run("rm", "--force", word); err != nil {
 					t.Fatal(err, out)
 				}
 			}

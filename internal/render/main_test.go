@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/catalogfn"
+	"github.com/variform/variform/internal/enginetest"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/krmtest"
@@ -49,8 +50,7 @@ func TestMain(m *testing.M) {
 		os.Exit(renderInto(os.Args[2]))
 	}
 	code := m.Run()
-	unload()
-	removeConf()
+	enginetest.Close()
 	os.Exit(code)
 }
 

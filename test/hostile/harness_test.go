@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/variform/variform/internal/enginetest"
 	"github.com/variform/variform/internal/gittest"
 )
 
@@ -39,6 +40,7 @@ var variform = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	status := m.Run()
+	enginetest.Close()
 	if bin, err := variform(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(bin))
 	}
@@ -56,6 +58,7 @@ type world struct {
 	t     *testing.T
 	bin   string
 	dir   string
+	env   []string // more of the command's environment
 	git   *gittest.Server
 	repos map[string]*gittest.Repo
 }
@@ -146,6 +149,7 @@ func (w *world) run(args ...string) ran {
 	cmd.Dir = w.dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+filepath.Join(w.dir, "gitconfig"), "HOME="+w.dir,
 		"VARIFORM_CACHE_DIR="+filepath.Join(w.dir, "cache"), "SECRET_TOKEN="+canary)
+	cmd.Env = append(cmd.Env, w.env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	r := ran{variants: map[string]row{}}

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/cli"
+	"github.com/variform/variform/internal/enginetest"
 	"github.com/variform/variform/internal/images"
 	"github.com/variform/variform/internal/render"
 )
@@ -132,30 +133,16 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// containersConf lets podman run as root without the right to raise limits.
-const containersConf = `[containers]
-default_ulimits = ["nofile=1024:20000", "nproc=4096:32768"]
-[engine]
-runtime = "runc"
-cgroup_manager = "cgroupfs"
-events_logger = "none"
-`
-
 // configured sets the environment of podman and of those who call it.
 var configured = sync.OnceValue(func() error {
-	if err := os.Setenv("KPT_FN_RUNTIME", "podman"); err != nil {
-		return err
+	cleanup = append(cleanup, enginetest.Close)
+	for _, pair := range enginetest.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return err
+		}
 	}
-	if os.Getenv("CONTAINERS_CONF") != "" || os.Geteuid() != 0 {
-		return nil
-	}
-	f, err := os.CreateTemp("", "containers-*.conf")
-	if err != nil {
-		return err
-	}
-	cleanup = append(cleanup, func() { _ = os.Remove(f.Name()) })
-	_, err = f.WriteString(containersConf)
-	return errors.Join(err, f.Close(), os.Setenv("CONTAINERS_CONF", f.Name()))
+	return os.Setenv("KPT_FN_RUNTIME", "podman")
 })
 
 var errNoPodman = errors.New("podman does not work here")
