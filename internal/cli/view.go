@@ -216,6 +216,7 @@ func summary(p *reconcile.Plan, done bool) string {
 		{decide.ActionKeep, "kept though their variant has gone", "kept though their variant has gone"},
 		{decide.ActionPublish, "to publish", "published"},
 		{decide.ActionTrim, "to trim", "trimmed"},
+		{decide.ActionRecord, "to record", "recorded"},
 		{decide.ActionWait, "waiting for a person", "waiting for a person"},
 		{decide.ActionFail, "failed", "failed"},
 		{decide.ActionNone, "up to date", "up to date"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 )
 
 // Action is what a run does, or would do, about one revision, as reports name it.
@@ -24,6 +25,7 @@ const (
 	ActionKeep    Action = "keep"    // would go, but deletions are off or braked
 	ActionPublish Action = "publish" // an open Draft is published: activation is Automatic
 	ActionTrim    Action = "trim"    // Published revisions beyond historyLimit go
+	ActionRecord  Action = "record"  // the record alone takes over what the fleet says
 	ActionWait    Action = "wait"    // a person must decide something first
 	ActionFail    Action = "fail"    // could not be done
 )
@@ -46,8 +48,8 @@ type Move struct {
 }
 
 // Decision is what becomes of one revision. It is a closed sum: Draft, Tag,
-// Publish, Discard, Retire, Restore, Release and Trim move refs; Nothing, Keep,
-// Wait and Fail do not.
+// Publish, Discard, Retire, Restore, Release and Trim move refs; Record writes
+// only the manager's record; Nothing, Keep, Wait and Fail do nothing.
 type Decision interface {
 	Action() Action
 	// Moves are all refs that the decision moves, given the commit that it
@@ -181,6 +183,15 @@ func (d Trim) Moves(Hash) []Move {
 	return out
 }
 
+// Record sets what the record says of the package itself.
+type Record struct{ Entry record.Entry }
+
+// Action implements Decision.
+func (Record) Action() Action { return ActionRecord }
+
+// Moves implements Decision.
+func (Record) Moves(Hash) []Move { return nil }
+
 // Nothing leaves a revision as it is: it is up to date.
 type Nothing struct{}
 
@@ -225,6 +236,7 @@ func (Retire) decision()  {}
 func (Restore) decision() {}
 func (Release) decision() {}
 func (Trim) decision()    {}
+func (Record) decision()  {}
 func (Nothing) decision() {}
 func (Keep) decision()    {}
 func (Wait) decision()    {}

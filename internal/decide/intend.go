@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 
+	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/lifecycle"
 )
 
@@ -11,6 +12,7 @@ import (
 type Question struct {
 	*Want
 	Work
+	Owner   string // how the variant signs
 	Repo    *Repository
 	Package *Package
 	// Parts are the inputs of now.
@@ -119,7 +121,7 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: ActionCreate, Reasons: q.reasons(then)}, true
 	case q.Adopt:
 		return Build{As: as, Reasons: []string{adopted}}, true
-	case from.Inputs.Digest != then.Digest:
+	case from.Inputs.Digest != then.Digest && !q.byPolicyAlone():
 		return Build{As: as, Reasons: q.reasons(then)}, true
 	case from.Number == 0 && q.overtaken():
 		return Build{As: as, Reasons: []string{RevisionName(q.Package.Newest().Number) + " was published since"}}, true
@@ -133,6 +135,26 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{invokedReason}}, true
 	}
 	return Build{}, false
+}
+
+// byPolicyAlone reports whether the revision was made from the inputs of now but
+// for the deletion policy. A commit's digest has that in it, and it makes no
+// Draft: see Restated.
+func (q Question) byPolicyAlone() bool {
+	pv := q.Variant()
+	if pv == nil {
+		return false
+	}
+	for _, policy := range []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan} {
+		other, parts := *pv, q.Parts
+		other.Spec.DeletionPolicy = policy
+		var err error
+		if parts.Spec, err = CanonicalSpec(&other, q.Owner, q.Set, q.MadeFor); err == nil &&
+			parts.Inputs(q.recorded()).On(q.From.Inputs.Main).Digest == q.From.Inputs.Digest {
+			return true
+		}
+	}
+	return false
 }
 
 // Behind reports whether the registered branch holds something else than what an

@@ -26,6 +26,8 @@ type Repository struct {
 	MayStart    bool
 	Deployment  bool
 	Annotations map[string]string
+	// Records says that this manager's record of it is kept, and could be read.
+	Records bool
 	// Packages are those with revisions, by path.
 	Packages map[string]*Package
 	// Wanted are the paths at which a wanted package is to stand.

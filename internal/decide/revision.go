@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 )
 
 // Hash names a Git object; the zero Hash names none.
@@ -150,6 +151,8 @@ type Package struct {
 	// Branch is what the registered branch holds, where that was looked at and is
 	// not the latest Published revision; nil else.
 	Branch *Branch
+	// Entries are what this manager's record says of it; Shared: read only.
+	Entries []record.Entry
 }
 
 // Branch is what the registered branch holds of a package by other hands than an

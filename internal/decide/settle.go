@@ -97,8 +97,8 @@ type Orphan struct {
 	Set, MadeFor string
 	// Kept is why it stays, "" where it may go.
 	Kept string
-	// Owners is what the Kptfiles of its revisions say, by ref: they have the
-	// last word. A revision without an entry was given up, or away, by a person.
+	// Owners is what is known of its revisions' variants, by ref. A revision
+	// without an entry was given up, or away, by a person, in its Kptfile.
 	Owners map[string]Ownership
 	// Alone says that what was made for others is left alone in this run, as
 	// dependencies are.
@@ -107,7 +107,8 @@ type Orphan struct {
 	Err error
 }
 
-// Ownership is what a package's Kptfile says of who made it.
+// Ownership is what is known of who made a package: by the record, or by its
+// Kptfile where that says nothing.
 type Ownership struct {
 	Policy string // deletionPolicy, "" for delete
 	// For is what it was made for; Dependency says that it was brought because
@@ -158,8 +159,8 @@ func Remove(o *Orphan) []Removal {
 	return moved
 }
 
-// policy is the deletion policy as the variant last had it: what the newest
-// revision of the machine's hand says.
+// policy is the deletion policy as the variant last had it: that of the newest
+// revision of the machine's hand.
 func (o *Orphan) policy() string {
 	for _, r := range o.Package.open() {
 		if owner, owned := o.Owners[r.Ref.Name]; owned {

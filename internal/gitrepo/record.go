@@ -43,7 +43,7 @@ func (o RecordOf) check() error {
 		return nil
 	}
 	if err := checkRefName(o.Ref); err != nil || strings.HasPrefix(o.Ref, tagsPrefix) {
-		return fmt.Errorf("the annotation %s names no place for a record: %q is neither %q, nor a ref below %s or %s", record.Annotation, o.Ref, record.None, record.RefPrefix, headsPrefix)
+		return errKind(record.ErrNone, "the annotation %s names no place for a record: %q is neither %q, nor a ref below %s or %s", record.Annotation, o.Ref, record.None, record.RefPrefix, headsPrefix)
 	}
 	return nil
 }

@@ -242,8 +242,9 @@ func (r *Reader) UpstreamPlaces(wants []*decide.Want) map[decide.Place]bool {
 	return out
 }
 
-// ReadOwners reads what the Kptfiles of an orphan's revisions say of who made it.
-// What cannot be read is the orphan's error.
+// ReadOwners reads who made an orphan's revisions: whether a person gave them up
+// the Kptfiles say, what the variant last said the record, where it knows. What
+// cannot be read is the orphan's error.
 func (r *Reader) ReadOwners(ctx context.Context, o *decide.Orphan) {
 	repo := r.repos[repoKey{o.Namespace, o.Repository}]
 	for _, h := range o.Package.Revisions {
@@ -278,6 +279,9 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 	if !owned || !r.cfg.Manager.Signed(owner.Variant, o.Namespace) {
 		// The Kptfile has the last word: a person gave it up, or away.
 		return nil
+	}
+	if e, stated := o.Package.Stated(h); stated {
+		owner.Set, owner.For, owner.DeletionPolicy = e.Set, e.For, e.DeletionPolicy
 	}
 	out := decide.Ownership{Policy: owner.DeletionPolicy, For: owner.For}
 	out.Dependency = owner.For != "" || owner.Variant == r.cfg.Manager.Sign(o.Namespace, variantgen.Name("dependency", o.Repository, o.Identity.Package))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,17 @@ func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf {
 		}
 	}
 	return of
+}
+
+// readRecord reads this manager's record, nil where there is none or it cannot be
+// used: who writes it says what is wrong with it.
+func (r *Repo) readRecord(ctx context.Context) (*record.Record, error) {
+	rec, err := r.Git.Record(ctx, r.record)
+	r.Records = err == nil && r.record.Ref != record.None
+	if err != nil && !errors.Is(err, record.ErrNewer) && !errors.Is(err, record.ErrNone) && !errors.Is(err, record.ErrDamaged) {
+		return nil, err
+	}
+	return rec, nil
 }
 
 // Showing are the Repositories that show a Git repository, by namespace and name.
@@ -97,6 +109,12 @@ func (r *Reader) FetchAll(ctx context.Context, repo *Repo) {
 // Unproved says why an entry of a record is not believed (record.Entry.Proved);
 // "" where it is, and its tree can be read.
 func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) string {
+	if e.Place == record.Variant {
+		if !slices.ContainsFunc(r.Showing(repo.Git), func(shown *Repo) bool { return shown.Packages[e.Path] != nil }) {
+			return "no such package is there"
+		}
+		return ""
+	}
 	at, behind, found := r.revisionOf(repo, e)
 	switch {
 	case e.Place == record.Built && (found || e.Workspace == ""):

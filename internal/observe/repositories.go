@@ -254,10 +254,24 @@ func (r *Reader) readHeads(ctx context.Context) []error {
 	return problems
 }
 
-// readHeads of one repository. Published packages that no variant wants are
+// readHeads of one repository. A server may give out no commit that its refs have
+// left since they were read, as that of the record, which moves often: then the
+// refs are read again.
+func (r *Repo) readHeads(ctx context.Context) error {
+	err := r.readTips(ctx)
+	if !errors.Is(err, gitrepo.ErrMissingObject) {
+		return err
+	}
+	if err := r.Git.Refresh(ctx); err != nil {
+		return err
+	}
+	return r.readTips(ctx)
+}
+
+// readTips reads them as the refs are. Published packages that no variant wants are
 // looked at without their history: a catalogue may have thousands. What Variform
 // published says so in the commit itself.
-func (r *Repo) readHeads(ctx context.Context) error {
+func (r *Repo) readTips(ctx context.Context) error {
 	r.branch()
 	index := r.Git.Index(r.Dir)
 	found := map[string][]*head{}
@@ -284,13 +298,19 @@ func (r *Repo) readHeads(ctx context.Context) error {
 	if err := r.readUnsigned(ctx, all); err != nil {
 		return err
 	}
+	rec, err := r.readRecord(ctx)
+	if err != nil {
+		return err
+	}
 	r.Packages = make(map[string]*decide.Package, len(found))
 	for path, heads := range found {
 		list := make([]*decide.Revision, len(heads))
 		for i, h := range heads {
 			list[i] = h.Revision
 		}
-		r.Packages[path] = decide.NewPackage(path, publishedOf(r.refs[path]), list...)
+		p := decide.NewPackage(path, publishedOf(r.refs[path]), list...)
+		p.Entries = rec.Package(path)
+		r.Packages[path] = p
 	}
 	return nil
 }
@@ -490,7 +510,9 @@ func (r *Reader) deepen(ctx context.Context, wants []*decide.Want) []error {
 		}
 		for _, h := range list {
 			p := repo.Packages[h.path]
-			repo.Packages[h.path] = decide.NewPackage(p.Path, p.Tags, p.Heads()...)
+			next := decide.NewPackage(p.Path, p.Tags, p.Heads()...)
+			next.Entries = p.Entries
+			repo.Packages[h.path] = next
 		}
 	}
 	return problems

@@ -315,7 +315,11 @@ func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *de
 	name, tag := path.Base(ref), decide.RevisionName(s.Latest.Number)
 	var labels map[string]string
 	if k, err := mutate.Read(pkg, ""); err == nil {
-		if owner, owned := mutate.OwnerOf(k); dropped && owned && !t.Leaves(r.cfg.Manager, owner.DeletionPolicy, owner.For) {
+		owner, owned := mutate.OwnerOf(k)
+		if e, stated := s.Stated(s.Latest); stated {
+			owner.For, owner.DeletionPolicy = e.For, e.DeletionPolicy
+		}
+		if dropped && owned && !t.Leaves(r.cfg.Manager, owner.DeletionPolicy, owner.For) {
 			if t.Lock == nil && owner.For != "" && len(t.Refresh) == 0 {
 				return fmt.Errorf("%s was brought by an answer of which there is no lock (%s): bring the lock's revision back, or resolve anew, with what is newest, by --upgrade '*'", s.Path, t.LockPath)
 			}

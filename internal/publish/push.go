@@ -38,6 +38,8 @@ type Change struct {
 	Commit *Commit
 	// Built is what the record is to say of a build that gave no commit.
 	Built record.Edit
+	// Said is what the record is to say of the package itself; nil leaves that.
+	Said *record.Entry
 
 	// Hash is the commit made, once pushed. Err is why nothing moved.
 	Hash decide.Hash

@@ -50,6 +50,9 @@ func (c *Change) edits(ctx context.Context) []record.Edit {
 	if c.Built != nil {
 		out = append(out, c.Built)
 	}
+	if c.Said != nil {
+		out = append(out, record.Put{Entry: *c.Said})
+	}
 	return out
 }
 

@@ -17,7 +17,6 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
-	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/internal/wiring"
 )
 
@@ -240,14 +239,14 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 	w := s.want
 	q := decide.Question{
-		Want: w, Work: work, Repo: s.repo.Repository, Package: s.pkg, Alone: r.cfg.Dependencies == nil,
+		Want: w, Work: work, Owner: r.manager.Sign(w.Namespace, w.Name), Repo: s.repo.Repository, Package: s.pkg, Alone: r.cfg.Dependencies == nil,
 	}
 	pv := w.Variant()
 	if pv == nil { // a lock's own spec is where it stands
 		pv = &v1alpha1.PackageVariant{}
 		pv.Spec.Downstream = &v1alpha1.Downstream{Repo: w.Repository, Package: w.Package}
 	}
-	spec, err := decide.CanonicalSpec(pv, r.manager.Sign(w.Namespace, w.Name), w.Set, w.MadeFor)
+	spec, err := decide.CanonicalSpec(pv, q.Owner, w.Set, w.MadeFor)
 	if err != nil {
 		return q, err
 	}
@@ -516,6 +515,7 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 		}
 	}
 	for k, s := range subjects {
+		first := len(plan.Items)
 		if s.err != nil {
 			plan.Items = append(plan.Items, r.row(s, nil).fail(s.err))
 			continue
@@ -529,6 +529,9 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 				return d.Identity, failed[d.Identity]
 			})
 			plan.Items = append(plan.Items, r.drafted(s, v, ruling))
+		}
+		if item := r.restate(s, plan.Items[first:]); item != nil {
+			plan.Items = append(plan.Items, item)
 		}
 		for _, b := range s.beside {
 			item := r.row(s, b.revision)
@@ -544,6 +547,33 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 		}
 	}
 	return trims
+}
+
+// restate records what the fleet says of a package that is there: with what this
+// run does about it anyway, or by an item of its own; nil for none.
+func (r *run) restate(s *subject, made []*Item) *Item {
+	ruling, ok := decide.Restated(r.manager, s.want, s.repo.Repository, s.pkg)
+	if !ok {
+		return nil
+	}
+	said := ruling.Decision.(decide.Record).Entry
+	change := &publish.Change{Repo: s.repo, Package: s.pkg, Decision: ruling.Decision, Said: &said}
+	for _, i := range made {
+		switch {
+		case i.change != nil:
+			i.change.Said = &said
+		case i.decision == decide.Nothing{}:
+			i.decision, i.Action, i.change = ruling.Decision, decide.ActionRecord, change
+		default:
+			continue
+		}
+		i.Reasons = append(i.Reasons[:len(i.Reasons):len(i.Reasons)], ruling.Reasons...)
+		return nil
+	}
+	item := r.row(s, s.revisions[0].outcome.From)
+	item.rule(ruling)
+	item.change = change
+	return item
 }
 
 // row is the item of a subject, about one revision of it or none.
@@ -585,19 +615,10 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		m := v.made
 		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
 		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-			Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: entryOf(s.want),
+			Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: s.want.Said(),
 		}}
 	}
 	return item
-}
-
-// entryOf is what the record says of a variant itself.
-func entryOf(w *decide.Want) record.Entry {
-	e := record.Entry{Set: w.Set, For: w.MadeFor, DeletionPolicy: string(w.DeletionPolicy())}
-	if pv := w.Variant(); pv != nil {
-		e.Labels = pv.Spec.Labels
-	}
-	return e
 }
 
 // remove plans what becomes of this manager's packages whose variant has gone,

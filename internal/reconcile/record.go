@@ -134,7 +134,8 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 
 // stays says whether an entry stays that is not made anew: that of a package which
 // no Repository of this fleet shows, and what proves itself of others, but for open
-// and latest revisions of packages whose commits were asked.
+// and latest revisions of packages whose commits were asked: what was said of a
+// package itself no commit tells.
 func (e *Engine) stays(ctx context.Context, repo *observe.Repo, entry record.Entry, asked bool) bool {
 	if !slices.ContainsFunc(e.read.Showing(repo.Git), func(r *observe.Repo) bool { return r.Shows(entry.Path) }) {
 		return e.read.Unread(ctx, repo, entry.Hydrated) == ""
@@ -142,7 +143,7 @@ func (e *Engine) stays(ctx context.Context, repo *observe.Repo, entry record.Ent
 	if entry.Place == record.Built {
 		return false // the next run builds it again, and says so
 	}
-	return (!asked || entry.Place == record.Past) && e.read.Unproved(ctx, repo, entry) == ""
+	return (!asked || entry.Place == record.Past || entry.Place == record.Variant) && e.read.Unproved(ctx, repo, entry) == ""
 }
 
 // entriesOf are the entries that a revision is to have.

@@ -32,7 +32,14 @@ const (
 	// Built is what came of the last build of an open revision, or, without a
 	// workspace, of a new one, where that gave no commit. It has no trees.
 	Built Place = "built"
+	// Variant is what the fleet says of the package itself, where that is other
+	// than what its revisions were made by, and what people said to it. It has no
+	// tree.
+	Variant Place = "variant"
 )
+
+// Nobody is the Owner of a package that its variant has released: of its Commit.
+const Nobody = "-"
 
 // pastKept is how many Published revisions of a package are remembered.
 const pastKept = 5
@@ -78,7 +85,7 @@ func (e Entry) Name() string {
 	case Built:
 		return strings.TrimSuffix(string(Built)+"/"+e.Path+"/"+e.Workspace, "/")
 	default:
-		return string(Main) + "/" + e.Path
+		return string(e.Place) + "/" + e.Path
 	}
 }
 
@@ -130,8 +137,10 @@ func (e Entry) check() error {
 		if e.Revision < 0 {
 			return fmt.Errorf("revision: %d", e.Revision)
 		}
+	case Variant:
+		return e.checkVariant()
 	default:
-		return fmt.Errorf("place %q: it is none of %s, %s, %s and %s", e.Place, Main, Open, Past, Built)
+		return fmt.Errorf("place %q: it is none of %s, %s, %s, %s and %s", e.Place, Main, Open, Past, Built, Variant)
 	}
 	return errors.Join(e.checkBuilt(), e.checkNames())
 }
@@ -158,9 +167,28 @@ func (e Entry) checkNames() error {
 		if h.hash == "" && e.Place == Built {
 			continue
 		}
-		if b, err := hex.DecodeString(h.hash); err != nil || len(b) != 20 || strings.ToLower(h.hash) != h.hash {
-			return fmt.Errorf("%s: %q is not the name of a Git object, 40 hexadecimal digits", h.field, h.hash)
+		if err := checkHash(h.field, h.hash); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func checkHash(field, hash string) error {
+	if b, err := hex.DecodeString(hash); err != nil || len(b) != 20 || strings.ToLower(hash) != hash {
+		return fmt.Errorf("%s: %q is not the name of a Git object, 40 hexadecimal digits", field, hash)
+	}
+	return nil
+}
+
+func (e Entry) checkVariant() error {
+	switch {
+	case e.Tree+e.Hydrated+e.Workspace+e.Inputs != "" || e.Revision != 0:
+		return errors.New("an entry about a variant is of no revision")
+	case e.Owner != Nobody && e.Commit != "":
+		return errors.New("commit: an entry about a variant that owns its package has none")
+	case e.Owner == Nobody:
+		return checkHash("commit", e.Commit)
 	}
 	return nil
 }
@@ -293,7 +321,7 @@ func (r *Record) Trees() []Leaf {
 	at := map[string]string{}
 	for _, s := range r.shards {
 		for _, e := range s.entries {
-			if e.Place != Built {
+			if e.Hydrated != "" {
 				at[e.Name()] = e.Hydrated
 			}
 		}

@@ -166,6 +166,11 @@ func TestWithRefuses(t *testing.T) {
 		"commit, built":    {func(e *Entry) { *e = built("web", "ws-1", ""); e.Commit = "1" }, "commit"},
 		"revision, built":  {func(e *Entry) { *e = built("web", "", ""); e.Revision = 1 }, "revision"},
 		"workspace, built": {func(e *Entry) { *e = built("web", "a/b", "") }, "workspace"},
+		"variant":          {func(e *Entry) { e.Place = Variant }, "of no revision"},
+		"owned": {func(e *Entry) {
+			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Commit: hash(1)}
+		}, "commit"},
+		"released": {func(e *Entry) { *e = Entry{Path: "web", Place: Variant, Owner: Nobody} }, "commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := good
@@ -174,6 +179,35 @@ func TestWithRefuses(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What is said of a package itself has no tree, and stays while its revisions come
+// and go, until nothing of the package is left.
+func TestVariantEntry(t *testing.T) {
+	said := Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", DeletionPolicy: "orphan", Labels: map[string]string{"a": "b"}}
+	one := open("web", "ws-1", 1)
+	one.Hydrated = one.Tree
+	published := one
+	published.Revision = 1
+	r := with(t, New("fleet"), Put{one}, Put{said}, Publish{published})
+	if got := r.Package("web"); len(got) != 3 || !got[2].equal(said) {
+		t.Errorf("%v", got)
+	}
+	for _, l := range r.Trees() {
+		if strings.HasPrefix(l.Path, "variant") {
+			t.Errorf("%v", l)
+		}
+	}
+	if again, err := Decode(r.Files()); err != nil || !again.Same(r) {
+		t.Error(err)
+	}
+	said.DeletionPolicy = ""
+	if got := with(t, r, Put{said}).Package("web"); len(got) != 3 || got[2].DeletionPolicy != "" {
+		t.Errorf("%v", got)
+	}
+	if got := with(t, r, Forget{"web"}).Package("web"); len(got) != 0 {
+		t.Errorf("%v", got)
 	}
 }
 

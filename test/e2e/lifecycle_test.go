@@ -403,6 +403,8 @@ func TestTriggers(t *testing.T) {
 			change: func(w *world) {
 				w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  labels: {a: b}\n  annotations: {c: d}\n"))
 			},
+			action: "record", reason: "its labels have changed: Drafts get them when they are created",
+			check: func(w *world) { w.lacks(w.show("c1", draft1, "web/Kptfile"), "a: b") },
 		},
 		"a hand edit": {
 			revision: "v1",

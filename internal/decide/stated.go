@@ -1,0 +1,80 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/variform/variform/internal/record"
+)
+
+// This file is about what the manager's record says of a package itself, beside
+// its revisions (docs/design/record.md#what-it-holds): it changes with the fleet,
+// and without a Draft.
+
+// Stated is what the record says of the variant of a revision: what the fleet
+// said last, or what the revision was made by. False where it says nothing.
+func (p *Package) Stated(r *Revision) (record.Entry, bool) {
+	var found record.Entry
+	for _, e := range p.Entries {
+		switch {
+		case e.Place == record.Variant && e.Owner != record.Nobody:
+			return e, true
+		case e.Place == record.Main && r == p.Latest,
+			e.Place == record.Open && e.Workspace == r.Workspace: // also of what a forge merged
+			found = e
+		}
+	}
+	return found, found.Place != ""
+}
+
+// Said is what the record is to say of a variant itself.
+func (w *Want) Said() record.Entry {
+	e := record.Entry{Set: w.Set, For: w.MadeFor, DeletionPolicy: string(w.DeletionPolicy())}
+	if pv := w.Variant(); pv != nil {
+		e.Labels = pv.Spec.Labels
+	}
+	return e
+}
+
+// Restated records what the fleet says of a variant whose package is there, where
+// the record says something else: deletion policy, set and labels are in force at
+// once, and no reason for a Draft. False where there is nothing to record. Where
+// the record knows nothing of the package the Kptfile's annotations stand in, but
+// for a policy that keeps more than they may.
+func Restated(m Manager, w *Want, repo *Repository, p *Package) (Ruling, bool) {
+	from := p.Open()
+	if from == nil {
+		from = p.Latest
+	}
+	if w.Variant() == nil || !repo.Records || from == nil || !m.Signed(from.Owner, w.Namespace) {
+		return Ruling{}, false
+	}
+	now := w.Said()
+	now.Path, now.Place, now.Owner = p.Path, record.Variant, m.Sign(w.Namespace, w.Name)
+	then, known := p.Stated(from)
+	if !known && now.DeletionPolicy == "" || known && len(changes(then, now)) == 0 {
+		return Ruling{}, false
+	}
+	return ruled(Record{now}, changes(then, now)...), true
+}
+
+// changes tell what of a variant is not as it was.
+func changes(then, now record.Entry) (out []string) {
+	if then.DeletionPolicy != now.DeletionPolicy {
+		out = append(out, "deletionPolicy is "+policyName(now.DeletionPolicy)+" from now on")
+	}
+	if then.Set != now.Set || then.For != now.For {
+		out = append(out, "what it is made for has changed")
+	}
+	if !maps.Equal(then.Labels, now.Labels) {
+		out = append(out, "its labels have changed: Drafts get them when they are created")
+	}
+	return slices.Clip(out)
+}
+
+func policyName(policy string) string {
+	if policy == "" {
+		return "delete"
+	}
+	return policy
+}

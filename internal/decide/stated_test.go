@@ -1,0 +1,112 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/record"
+)
+
+func policyOf(p v1alpha1.DeletionPolicy) func(*v1alpha1.PackageVariant) {
+	return func(pv *v1alpha1.PackageVariant) { pv.Spec.DeletionPolicy = p }
+}
+
+func labelled(value string) func(*v1alpha1.PackageVariant) {
+	return func(pv *v1alpha1.PackageVariant) { pv.Spec.Labels = map[string]string{"l": value} }
+}
+
+func TestRestated(t *testing.T) {
+	at := func(place record.Place, policy string) record.Entry {
+		return record.Entry{Path: webPath, Place: place, Workspace: workspace(1), Owner: webOwner, DeletionPolicy: policy}
+	}
+	said := func(policy string) record.Entry {
+		return record.Entry{Path: webPath, Place: record.Variant, Owner: webOwner, DeletionPolicy: policy}
+	}
+	v1 := publishedOf(1, 9)
+	both := []*Revision{draftOf(2, 10, since("v1")), v1}
+	for name, c := range map[string]struct {
+		why       string
+		want      *Want
+		revisions []*Revision
+		entries   []record.Entry
+		says      []string // nil: nothing is recorded
+	}{
+		"as it was made":           {"", wanted(), []*Revision{v1}, []record.Entry{at(record.Main, "")}, nil},
+		"delete is the default":    {"", wanted(policyOf("delete")), []*Revision{v1}, []record.Entry{at(record.Main, "")}, nil},
+		"now orphan":               {"", wanted(policyOf("orphan")), []*Revision{v1}, []record.Entry{at(record.Main, "")}, []string{"deletionPolicy is orphan from now on"}},
+		"now delete":               {"", wanted(), []*Revision{v1}, []record.Entry{at(record.Main, "orphan")}, []string{"deletionPolicy is delete from now on"}},
+		"said already":             {"what was said last counts", wanted(policyOf("orphan")), []*Revision{v1}, []record.Entry{at(record.Main, ""), said("orphan")}, nil},
+		"said, and taken back":     {"what was said last counts", wanted(), []*Revision{v1}, []record.Entry{at(record.Main, ""), said("orphan")}, []string{"deletionPolicy is delete from now on"}},
+		"a Draft was made by it":   {"the newest revision counts", wanted(policyOf("orphan")), both, []record.Entry{at(record.Main, ""), {Place: record.Open, Workspace: workspace(2), DeletionPolicy: "orphan"}}, nil},
+		"another Draft":            {"it is not there", wanted(policyOf("orphan")), []*Revision{v1}, []record.Entry{at(record.Main, ""), {Place: record.Open, Workspace: workspace(3), DeletionPolicy: "orphan"}}, []string{"deletionPolicy is orphan from now on"}},
+		"a merged Draft":           {"its entry is that of an open one yet", wanted(policyOf("orphan")), []*Revision{v1}, []record.Entry{at(record.Open, "orphan")}, nil},
+		"labels":                   {"", wanted(labelled("two")), []*Revision{v1}, []record.Entry{at(record.Main, "")}, []string{"its labels have changed: Drafts get them when they are created"}},
+		"nothing is known, delete": {"the Kptfile stands in", wanted(), []*Revision{v1}, nil, nil},
+		"nothing is known, orphan": {"nothing that is to stay goes", wanted(policyOf("orphan")), []*Revision{v1}, nil, []string{"deletionPolicy is orphan from now on"}},
+		"released, and ours again": {"a release counts for what was released", wanted(), []*Revision{v1}, []record.Entry{at(record.Main, ""), {Place: record.Variant, Owner: record.Nobody, DeletionPolicy: "orphan"}}, nil},
+		"nothing is there":         {"its Draft says it", wanted(policyOf("orphan")), nil, nil, nil},
+		"another manager's":        {"", wanted(policyOf("orphan")), []*Revision{publishedOf(1, 9, by("other/default/web"))}, nil, nil},
+		"a lock":                   {"it has no policy", webLock(lockOf(), nil, nil), []*Revision{v1}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(tags(tag(1, 9)), c.revisions...)
+			p.Entries = c.entries
+			repo := repository(p)
+			if _, ok := Restated(fleet, c.want, repo, p); ok {
+				t.Error("recorded where no record is kept")
+			}
+			repo.Records = true
+			got, ok := Restated(fleet, c.want, repo, p)
+			if ok != (c.says != nil) {
+				t.Fatalf("%s: %v", c.why, got)
+			}
+			if !ok {
+				return
+			}
+			if d := cmp.Diff(c.says, got.Reasons); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.why, d)
+			}
+			e := got.Decision.(Record).Entry
+			want := c.want.Said()
+			want.Path, want.Place, want.Owner = webPath, record.Variant, webOwner
+			if d := cmp.Diff(want, e); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+			p.Entries = append(c.entries[:len(c.entries):len(c.entries)], e)
+			if _, again := Restated(fleet, c.want, repo, p); again && len(c.entries) < 2 {
+				t.Error("recorded twice")
+			}
+		})
+	}
+}
+
+// A policy that changed alone makes no Draft, by whichever it was made; with
+// anything else that changed it does.
+func TestPolicyMakesNoDraft(t *testing.T) {
+	policies := []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan}
+	partsOf := func(w *Want) Parts {
+		p := parts()
+		var err error
+		if p.Spec, err = CanonicalSpec(w.Variant(), webOwner, w.Set, w.MadeFor); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for _, then := range policies {
+		for _, now := range policies {
+			draft := draftOf(1, 10, recorded(partsOf(wanted(policyOf(then))).Inputs(nil)))
+			q := asked(webPackage(nil, draft), draft)
+			q.Want, q.Owner = wanted(policyOf(now)), webOwner
+			q.Parts = partsOf(q.Want)
+			if _, rules := Intend(q).(Rule); !rules {
+				t.Errorf("%q to %q makes a Draft", then, now)
+			}
+			q.Parts.UpstreamTree = "newer"
+			if _, builds := Intend(q).(Build); !builds {
+				t.Errorf("%q to %q and another upstream make no Draft", then, now)
+			}
+		}
+	}
+}
