@@ -165,7 +165,7 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(cache, "unchanged")); err != nil {
+	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(cache, "unchanged"), version.Program()); err != nil {
 		return nil, err
 	}
 	registries := a.registries(cache)

@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"sync"
@@ -15,8 +17,12 @@ type FileMemo struct {
 	keys map[string]bool
 }
 
-// OpenMemo reads a memo file; one that is missing or cannot be read is empty.
-func OpenMemo(path string) (*FileMemo, error) {
+// OpenMemo reads the memo file of a program; one that is missing or cannot be read
+// is empty. What changes nothing for one program may change something for another,
+// so that each has a file of its own beside path.
+func OpenMemo(path, program string) (*FileMemo, error) {
+	sum := sha256.Sum256([]byte(program))
+	path += "-" + hex.EncodeToString(sum[:6])
 	m := &FileMemo{path: path, keys: map[string]bool{}}
 	f, err := os.Open(path)
 	if err != nil {

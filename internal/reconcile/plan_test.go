@@ -131,22 +131,25 @@ func TestAliases(t *testing.T) {
 
 func TestFileMemo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "memo")
-	open := func() *FileMemo {
+	open := func(program string) *FileMemo {
 		t.Helper()
-		m, err := OpenMemo(path)
+		m, err := OpenMemo(path, program)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	m := open()
+	m := open("v1")
 	if m.Has("a") {
 		t.Error("an empty memo has a key")
 	}
 	m.Put("a")
 	m.Put("a")
 	m.Put("b")
-	if n := open(); !n.Has("a") || !n.Has("b") || n.Has("c") {
+	if n := open("v1"); !n.Has("a") || !n.Has("b") || n.Has("c") {
 		t.Error("the keys were not kept")
+	}
+	if open("v2").Has("a") {
+		t.Error("another program believes what came to nothing for this one")
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A process that is killed while it writes its cache leaves one that serves the
@@ -171,14 +174,80 @@ func TestDamagedMemo(t *testing.T) {
 	f := newFleet(t, "one")
 	f.publish(1)
 	f.want(1, map[string][]string{"one": numbered(0, 1)})
-	if err := os.MkdirAll(f.cache("zeros"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(f.cache("zeros"), "unchanged"), make([]byte, 1<<20), 0o600); err != nil {
-		t.Fatal(err)
+	f.must("zeros", "apply")
+	f.publish(2)
+	f.want(2, map[string][]string{"one": numbered(0, 1)})
+	f.must("zeros", "plan")
+	memos, _ := filepath.Glob(filepath.Join(f.cache("zeros"), "unchanged*"))
+	for _, name := range append(memos, filepath.Join(f.cache("zeros"), "unchanged")) {
+		if err := os.WriteFile(name, make([]byte, 1<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	f.must("zeros", "apply")
 	f.nothingToDo("zeros", nil)
+}
+
+// another is the command in another version: that of VARIFORM_OTHER, or today's
+// with another stamp.
+func another(t testing.TB) string {
+	t.Helper()
+	if name := os.Getenv("VARIFORM_OTHER"); name != "" {
+		return name
+	}
+	name := filepath.Join(t.TempDir(), "variform")
+	build := exec.Command("go", "build", "-ldflags", "-X github.com/variform/variform/internal/version.Version=v0.0.1", "-o", name, "github.com/variform/variform/cmd/variform")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return name
+}
+
+// Two versions of the command, and two processes of one, share a cache folder at
+// once: each answers as it does with one of its own.
+func TestSharedCache(t *testing.T) {
+	t.Parallel()
+	mine, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := another(t)
+	f := newFleet(t, "one", "two")
+	packages := map[string][]string{"one": numbered(0, 4), "two": numbered(4, 6)}
+	f.publish(1)
+	f.want(1, packages)
+	f.must("peace", "apply")
+	f.must("peace", "approve", "--all")
+	f.publish(2)
+	f.want(2, packages)
+	plan := func(bin, cache string) *child {
+		return startOf(t, bin, "rae", "plan", "-o", "json", "-f", filepath.Join(f.dir, "management"), "--cache-dir", f.cache(cache))
+	}
+	want := map[string]string{}
+	for _, bin := range []string{mine, theirs} {
+		c := plan(bin, "of-"+filepath.Base(filepath.Dir(bin)))
+		if c.status() != 0 {
+			t.Fatal(c)
+		}
+		want[bin] = c.out.String()
+	}
+	for round := range 3 { // the first with nothing in it
+		var all []*child
+		for _, bin := range []string{mine, theirs, mine, theirs} {
+			all = append(all, plan(bin, "shared"))
+		}
+		for _, c := range all {
+			if c.status() != 0 {
+				t.Fatal(c)
+			}
+			if d := cmp.Diff(want[c.cmd.Path], c.out.String()); d != "" {
+				t.Errorf("round %d, with a shared cache (-own +shared):\n%s", round, d)
+			}
+		}
+	}
+	f.must("shared", "apply")
+	f.nothingToDo("shared", nil)
+	f.fsck()
 }
 
 // What processes that died left in the cache goes after a day, and not before:

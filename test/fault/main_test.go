@@ -74,6 +74,11 @@ func start(t testing.TB, person string, args ...string) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return startOf(t, bin, person, args...)
+}
+
+func startOf(t testing.TB, bin, person string, args ...string) *child {
+	t.Helper()
 	c := &child{cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	c.cmd.Env = personEnv(person)
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
