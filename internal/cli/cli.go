@@ -72,8 +72,11 @@ func Main(ctx context.Context, args []string, s Streams) int {
 			err = context.Cause(ctx)
 		}
 	}
-	if late := (timeoutError{}); errors.As(context.Cause(ctx), &late) && errors.Is(err, context.Canceled) {
-		err = late
+	if late := (timeoutError{}); err != nil && ctx.Err() != nil {
+		// Whatever it found, it is not all.
+		if err = context.Canceled; errors.As(context.Cause(ctx), &late) {
+			err = late
+		}
 	}
 	return a.exit(err)
 }

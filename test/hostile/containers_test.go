@@ -3,6 +3,7 @@ package hostile
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -23,14 +24,14 @@ var inContainers = map[string]string{
 	"forks": "was stopped|exit code 137", "takes memory": "exit code 137|was stopped", "leaves a process": "", "its environment": "", "up": "../../x.yaml",
 }
 
-// Programs that are bounded by their container alone.
-func init() {
-	programs["forks"] = hostileProgram{do: func(string) {
+// apart are programs that no test runs on this machine without bounds of its own.
+var apart = map[string]hostileProgram{
+	"forks": {do: func(string) {
 		for {
 			_ = exec.Command(os.Args[0], asFunction, "sleeps", "/").Start() // until the bound of processes, and on
 		}
-	}}
-	programs["takes memory"] = hostileProgram{do: func(string) {
+	}},
+	"takes memory": {do: func(string) {
 		for all := [][]byte{}; ; {
 			piece := make([]byte, 16<<20)
 			for i := 0; i < len(piece); i += 4096 {
@@ -38,10 +39,17 @@ func init() {
 			}
 			all = append(all, piece)
 		}
-	}}
-	programs["leaves a process"] = hostileProgram{answer: and(""), do: func(string) {
+	}},
+	"leaves a process": {answer: and(""), do: func(string) {
 		_ = exec.Command(os.Args[0], asFunction, "sleeps", "/").Start()
-	}}
+	}},
+	// asks somebody, and never gets an answer.
+	"asks": {do: func(url string) {
+		if resp, err := http.Get(url); err == nil {
+			_ = resp.Body.Close()
+		}
+		time.Sleep(time.Hour)
+	}},
 }
 
 // Functions in containers, in one fleet whose user allowed their images.

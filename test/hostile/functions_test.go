@@ -160,9 +160,12 @@ func init() {
 
 // beFunction is this program as a function: the name with - for spaces, a folder.
 func beFunction(name, dir string) {
-	p, ok := programs[strings.ReplaceAll(name, "-", " ")]
+	name = strings.ReplaceAll(name, "-", " ")
+	p, ok := programs[name]
 	if !ok {
-		os.Exit(99)
+		if p, ok = apart[name]; !ok {
+			os.Exit(99)
+		}
 	}
 	var in []byte
 	if p.answer != nil {

@@ -3,14 +3,10 @@ package hostile
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -189,40 +185,5 @@ func (s *server) wantNoLogin(t *testing.T) {
 	}
 	if len(s.logins) == 0 {
 		t.Error("nobody was redirected")
-	}
-}
-
-// The command ends when it is told to, whatever it waits for.
-func TestStopsWhenTold(t *testing.T) {
-	bin, err := variform()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	asked := make(chan struct{}, 100)
-	s := serve(t, func(_ http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
-		asked <- struct{}{}
-		<-over
-	})
-	for name, text := range map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: mgr}\n", "r.yaml": repository("r", s.URL+"/r.git")} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // tenfold
-	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, "plan", "-f", dir, "--cache-dir", filepath.Join(dir, "cache"))
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	<-asked
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(errs.String(), "interrupted") {
-		t.Errorf("status %d: %s", code, errs.String())
 	}
 }
