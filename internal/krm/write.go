@@ -438,7 +438,7 @@ func libraryEncode(tree *yaml.Node, st layoutStyle) (out []byte, err error) {
 	if st.dash > 0 {
 		enc.DefaultSeqIndent()
 	}
-	if err := enc.Encode(quoteTree(yamltree.Copy(tree))); err != nil {
+	if err := enc.Encode(quoteTree(yamltree.SpellNulls(yamltree.Copy(tree)))); err != nil {
 		return nil, err
 	}
 	if err := enc.Close(); err != nil {

@@ -107,3 +107,19 @@ func withKptfile(file string) answerer {
 		return strings.Replace(withItem(file, "")(list), "apiVersion: v1\n  kind: ConfigMap", "apiVersion: kpt.dev/v1\n  kind: Kptfile", 1)
 	}
 }
+
+// A null is a null to a program, and when it comes back, however it is written.
+func TestNullsArePassed(t *testing.T) {
+	text := configMap("a") + "data: {e, f: , g: {h}, i: ''}\n"
+	sent := ""
+	echo := answerer(func(list string) string { sent = list; return list })
+	res, err := New(Options{Runtimes: []Runtime{echo}}).Render(context.Background(), pkg(t, map[string]string{
+		"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: example.com/x:v1\n"), "a.yaml": text,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := contents(t, res.Package)["a.yaml"]; got != text || !strings.Contains(sent, "data: {e: null, f: null, g: {h: null}, i: ''}") {
+		t.Errorf("sent\n%s\nmade\n%s", sent, got)
+	}
+}

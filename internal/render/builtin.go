@@ -13,6 +13,7 @@ import (
 
 	"github.com/variform/variform/internal/catalogfn"
 	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // catalogRegistries are the places where the catalogue's images live.
@@ -211,7 +212,7 @@ func (p listProcessor) Run(ctx context.Context, c *Call) (Output, error) {
 	if err != nil {
 		return Output{ExitCode: 1}, err
 	}
-	text, err := yaml.String(doc) // as a program's answer is text: quotes come out alike
+	text, err := yaml.String(yamltree.SpellNulls(doc)) // as a program's answer is text: quotes come out alike
 	if err != nil {
 		return Output{}, fmt.Errorf("encoding the ResourceList: %w", err)
 	}

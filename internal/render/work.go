@@ -167,6 +167,7 @@ func (w *worker) send(a answer) error {
 		}
 		yamltree.Set(a.list.YNode(), nil, "results", results)
 	}
+	yamltree.SpellNulls(a.list.YNode())
 	text, err := a.list.String()
 	if err != nil {
 		return err
