@@ -22,11 +22,12 @@ func TestRules(t *testing.T) {
 	}{
 		"nothing": {set + "  {}\n", []string{"must specify at least one item in spec.targets", "spec.upstream is a required field"}},
 		"empty upstream": {set + "  upstream: {}\n  targets: [{repositories: [{name: r}]}]\n", []string{
-			"either spec.upstream.revision or spec.upstream.workspaceName must be specified", "spec.upstream.package is a required field", "spec.upstream.repo is a required field",
+			"spec.upstream.package is a required field", "spec.upstream.repo is a required field",
 		}},
-		"revision zero":      {set + "  upstream: {repo: r, package: p, revision: \"0\"}\n  targets: [{repositories: [{name: r}]}]\n", []string{"either spec.upstream.revision or spec.upstream.workspaceName must be specified"}},
-		"a workspace is one": {set + "  upstream: {repo: r, package: p, workspaceName: w}\n  targets: [{repositories: [{name: r}]}]\n", nil},
-		"no way to target":   {target("{packageNames: [a]}"), []string{"spec.targets[0] must specify one of `repositories`, `repositorySelector`, or `objectSelector`"}},
+		"the newest Published": {set + "  upstream: {repo: r, package: p}\n  targets: [{repositories: [{name: r}]}]\n", nil},
+		"revision zero":        {set + "  upstream: {repo: r, package: p, revision: \"0\"}\n  targets: [{repositories: [{name: r}]}]\n", []string{"either spec.upstream.revision or spec.upstream.workspaceName must be specified"}},
+		"a workspace is one":   {set + "  upstream: {repo: r, package: p, workspaceName: w}\n  targets: [{repositories: [{name: r}]}]\n", nil},
+		"no way to target":     {target("{packageNames: [a]}"), []string{"spec.targets[0] must specify one of `repositories`, `repositorySelector`, or `objectSelector`"}},
 		"two ways": {target("{repositories: [{name: r}], repositorySelector: {}}"), []string{
 			"spec.targets[0] must specify one of `repositories`, `repositorySelector`, or `objectSelector`",
 		}},

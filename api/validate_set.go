@@ -44,9 +44,9 @@ func (i *Issues) setUpstream(u *v1alpha1.Upstream) {
 	if u.Repo == "" {
 		i.required("spec.upstream.repo", "the name of a Repository")
 	}
-	if (u.Revision == "" || u.Revision == "0") && u.WorkspaceName == "" {
+	if u.Revision == "0" && u.WorkspaceName == "" { // none at all is the newest Published
 		i.add("spec.upstream.revision", "either spec.upstream.revision or spec.upstream.workspaceName must be specified",
-			"a revision such as 1 or v1, a tag, a branch or a version range")
+			"a revision such as 1 or v1, latest, a tag, a branch or a version range")
 	}
 	i.upstreamValues(u)
 }

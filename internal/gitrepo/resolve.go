@@ -71,6 +71,9 @@ func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (R
 		if l := s.pkg.Latest(); l != nil {
 			return s.published(*l), true, nil
 		}
+		if v, ok := revision.Highest(s.versions()); ok {
+			return s.tag(s.path + "/" + v.Tag)
+		}
 	case revision.RuleWorkspace:
 		return s.workspace(ctx, text)
 	case revision.RuleRegistered:
@@ -95,16 +98,26 @@ func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (R
 	return Resolved{}, false, nil
 }
 
-// Versions are the tags <package>/v<semver> (revision.Names).
+// Versions are the tags <package>/v<semver>, or else <package>/vN
+// (revision.Names).
 func (s *resolver) Versions(context.Context) ([]revision.Version, error) {
-	var out []revision.Version
+	out := s.versions()
+	if len(out) == 0 {
+		for _, p := range s.pkg.Published {
+			out = append(out, revision.Published(p.Number))
+		}
+	}
+	return out, nil
+}
+
+func (s *resolver) versions() (out []revision.Version) {
 	for _, ref := range s.pkg.Tags {
 		last := ref.Name[strings.LastIndexByte(ref.Name, '/')+1:]
 		if v, ok := revision.ParseVersion(last); ok && last[0] == 'v' && !ref.Commit.IsZero() {
 			out = append(out, revision.Version{Tag: last, Semver: v})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // None lists what there is of the package, or of like names (revision.Names).

@@ -92,6 +92,7 @@ func TestResolve(t *testing.T) {
 		"BadRange":        {q: Query{Revision: ">=banana"}, notFound: "does not read as a version range"},
 		"XInAName":        {q: Query{Revision: "next"}, notFound: "no tag, branch or commit", reason: "an x inside a word is no wildcard"},
 		"Latest":          {q: Query{}, commit: "ten", ref: "cat/base/v10", rule: revision.RuleLatest, number: 10, life: lifecycle.Published, reason: "10 > 2"},
+		"LatestByName":    {q: Query{Revision: "latest"}, commit: "ten", ref: "cat/base/v10", rule: revision.RuleLatest, number: 10, life: lifecycle.Published},
 		"WorkspaceDraft":  {q: Query{Workspace: "wip"}, commit: "stable", ref: "drafts/cat/base/wip", rule: revision.RuleWorkspace, life: lifecycle.Draft},
 		"WorkspaceProp":   {q: Query{Workspace: "soon"}, commit: "both-tag", ref: "proposed/cat/base/soon", rule: revision.RuleWorkspace, life: lifecycle.Proposed},
 		"WorkspacePubl":   {q: Query{Workspace: "packagevariant-2"}, commit: "two", ref: "cat/base/v2", rule: revision.RuleWorkspace, number: 2, life: lifecycle.Published},
@@ -204,6 +205,30 @@ func TestPackagePath(t *testing.T) {
 	} {
 		if got := lifecycle.PackagePath(in[0], in[1]); got != want {
 			t.Errorf("lifecycle.PackagePath(%q, %q) = %q, want %q", in[0], in[1], got, want)
+		}
+	}
+}
+
+// A package that only approvals have tagged has its revisions for versions, and one
+// that has only versions has the highest for its latest revision.
+func TestResolveOneKindOfTag(t *testing.T) {
+	srv := gittest.NewServer(t)
+	repo := srv.NewRepo(t, "catalogue")
+	c := repo.Commit(t, "main", "all", gittest.Text{"a/Kptfile": kptfile("a"), "b/Kptfile": kptfile("b")})
+	for _, tag := range []string{"a/v1", "a/v2", "a/v10", "b/v1.2.0", "b/v1.10.0", "b/v2.0.0-rc.1"} {
+		repo.Tag(t, tag, c)
+	}
+	r, err := NewStore(Options{}).Open(t.Context(), srv.RepoURL("catalogue"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ pkg, revision, want string }{
+		{"a", "*", "a/v10"}, {"a", ">=1, <10", "a/v2"}, {"a", "1.x", "a/v1"}, {"a", "", "a/v10"}, {"a", ">10", "no version is in that range"},
+		{"b", "latest", "b/v1.10.0"}, {"b", "", "b/v1.10.0"}, {"b", "<1.10", "b/v1.2.0"},
+	} {
+		got, err := r.Resolve(t.Context(), Query{Package: tt.pkg, Revision: tt.revision})
+		if err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && got.Ref != tt.want {
+			t.Errorf("%s %q: %q, %v, want %q", tt.pkg, tt.revision, got.Ref, err, tt.want)
 		}
 	}
 }

@@ -158,6 +158,7 @@ func FindUpstream(u v1alpha1.Upstream, revisions []Revision) (Revision, error) {
 	if numbered && number == 0 && u.Revision != "" {
 		return Revision{}, fmt.Errorf("revision 0 of upstream %s/%s: upstream cannot be published with revision number 0", u.Repo, u.Package)
 	}
+	follows := u.WorkspaceName == "" && (u.Revision == "" || u.Revision == "latest")
 	var best *Revision
 	for i, r := range revisions {
 		if r.Repository != u.Repo || r.Package != u.Package {
@@ -168,7 +169,7 @@ func FindUpstream(u v1alpha1.Upstream, revisions []Revision) (Revision, error) {
 			u.WorkspaceName == "" && u.Revision != "" && r.Workspace == string(u.Revision),
 			numbered && r.Revision == number:
 			return r, nil
-		case u.WorkspaceName != "" || u.Revision != "":
+		case !follows:
 		case rank(r) > 0 && (best == nil || rank(r) > rank(*best)):
 			best = &revisions[i]
 		}

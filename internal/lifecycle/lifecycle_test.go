@@ -30,6 +30,7 @@ func TestFindUpstream(t *testing.T) {
 		revision, workspace, want string
 	}{
 		"highest published":        {"", "", "three"},
+		"latest":                   {"latest", "", "three"},
 		"number":                   {"1", "", "one"},
 		"v and number":             {"v3", "", "three"},
 		"workspace":                {"", "ws4", "draft"},

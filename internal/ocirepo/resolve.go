@@ -171,7 +171,10 @@ func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (r
 		if !tagForm.MatchString(text) {
 			return Resolved{}, false, nil
 		}
-		res, err = s.tag(ctx, revisionOf(text))
+		rev := revisionOf(text)
+		if res, err = s.tag(ctx, rev); err == nil && rule == revision.RuleRange && rev.Number > 0 && !res.Lifecycle.Approved() {
+			return Resolved{}, false, nil
+		}
 	}
 	if errors.Is(err, ErrNotFound) {
 		return Resolved{}, false, nil
@@ -179,7 +182,7 @@ func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (r
 	return res, err == nil, err
 }
 
-// Versions are the tags <semver> and v<semver> (revision.Names).
+// Versions are the tags <semver> and v<semver>, or else vN (revision.Names).
 func (s *resolver) Versions(ctx context.Context) ([]revision.Version, error) {
 	revisions, err := s.listed(ctx)
 	if err != nil {
@@ -189,6 +192,13 @@ func (s *resolver) Versions(ctx context.Context) ([]revision.Version, error) {
 	for _, rev := range revisions {
 		if rev.semver != nil {
 			out = append(out, revision.Version{Tag: rev.Tag, Semver: rev.semver})
+		}
+	}
+	if len(out) == 0 {
+		for _, rev := range revisions {
+			if rev.Number > 0 {
+				out = append(out, revision.Published(rev.Number))
+			}
 		}
 	}
 	return out, nil

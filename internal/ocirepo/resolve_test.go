@@ -23,6 +23,7 @@ func TestResolve(t *testing.T) {
 	for _, tag := range []string{"v1", "v2", "v10", "v1.2.0", "1.3.0", "v1.4.0", "v2.0.0-rc.1", "stable", "1.5.0_build.7"} {
 		digests[tag] = push(t, store, s.addr+"/blueprints/app:"+tag, kpt("app", tag)).Digest
 	}
+	push(t, store, s.addr+"/blueprints/plain:stable", kpt("plain", "stable"))
 	// As Porch writes: the workspace is the tag, its state stands on the last layer.
 	porch := func(ref, lifecycle, revision string) {
 		l := raw{data: gz(t, tarOf(t, entry{name: "Kptfile", data: kpt("app", "")["Kptfile"] + "# " + ref + "\n"})), annotations: map[string]string{lifecycleAnnotation: lifecycle}}
@@ -63,7 +64,8 @@ func TestResolve(t *testing.T) {
 		"latest passes Drafts":     {query: Query{Package: "porch"}, tag: "v2", key: "porch:v2", rule: revision.RuleLatest, number: 7},
 		"not there":                {query: Query{Package: "app", Revision: "v3"}, missing: `revision "v3": there is no such tag`},
 		"range that none fits":     {query: Query{Package: "app", Revision: ">3"}, missing: "no version is in that range"},
-		"no versions":              {query: Query{Package: "porch", Revision: "*"}, missing: "there are none"},
+		"a range passes Drafts":    {query: Query{Package: "porch", Revision: "*"}, tag: "v2", key: "porch:v2", rule: revision.RuleRange, number: 7},
+		"no versions":              {query: Query{Package: "plain", Revision: "*"}, missing: "there are neither"},
 		"bad digest":               {query: Query{Package: "app", Revision: "sha256:12"}, missing: "64 hexadecimal digits"},
 		"unknown digest":           {query: Query{Package: "app", Revision: "sha256:" + strings.Repeat("0", 64)}, missing: "no such digest"},
 		"unknown package":          {query: Query{Package: "nothing", Revision: "v1"}, missing: "no such package"},

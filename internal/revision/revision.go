@@ -24,7 +24,7 @@ type Rule string
 
 // The rules.
 const (
-	RuleLatest     Rule = "latest"            // nothing asked: the highest Published
+	RuleLatest     Rule = "latest"            // nothing asked, or latest where no name is that: the highest Published
 	RuleWorkspace  Rule = "workspace"         // workspaceName
 	RuleRegistered Rule = "registered branch" // -1: the registered branch's content, as Porch numbers it
 	RuleRevision   Rule = "revision"          // N or vN: the Published revision N
@@ -46,9 +46,9 @@ type Cascade struct {
 // The cascades.
 var (
 	// Git is that of Git repositories.
-	Git = Cascade{[]Rule{RuleRegistered, RuleRevision, RulePackageTag, RuleTag, RuleBranch, RuleCommit, RuleRange}, "tag, branch or commit"}
+	Git = Cascade{[]Rule{RuleRegistered, RuleRevision, RulePackageTag, RuleTag, RuleBranch, RuleCommit, RuleLatest, RuleRange}, "tag, branch or commit"}
 	// Registry is that of OCI registries.
-	Registry = Cascade{[]Rule{RuleRevision, RuleTag, RuleDigest, RuleRange}, "tag or digest"}
+	Registry = Cascade{[]Rule{RuleRevision, RuleTag, RuleDigest, RuleLatest, RuleRange}, "tag or digest"}
 )
 
 // Names is what a store knows of one package; T is where a name leads. Its
@@ -59,7 +59,8 @@ type Names[T any] interface {
 	// for RuleLatest, else the revision as it was written. ok is false where there
 	// is none; an error ends the search.
 	Look(ctx context.Context, rule Rule, text string) (at T, ok bool, err error)
-	// Versions are the tags that are whole semantic versions.
+	// Versions are the tags that are whole semantic versions; where there are none,
+	// the Published revisions (Published).
 	Versions(ctx context.Context) ([]Version, error)
 	// None is the error for a query that no rule answers; reason says why, and
 	// there, where it is not nil, what was to be had instead.
@@ -145,6 +146,8 @@ func form(rule Rule, text string) (asked string, fits bool) {
 		return text, commitForm.MatchString(text)
 	case RuleDigest:
 		return text, digestForm.MatchString(text)
+	case RuleLatest:
+		return "", text == "latest"
 	case RuleRange:
 		return text, IsRange(text)
 	default:

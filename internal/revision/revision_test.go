@@ -55,6 +55,8 @@ func TestFind(t *testing.T) {
 	}{
 		"Latest":               {names: []string{"latest"}, git: "latest"},
 		"LatestNone":           {git: "no revision of it is Published []"},
+		"LatestByName":         {q: Query{Revision: "latest"}, names: []string{"latest"}, git: "latest"},
+		"LatestIsATag":         {q: Query{Revision: "latest"}, names: []string{"tag latest", "latest"}, git: "tag latest"},
 		"Workspace":            {q: Query{Workspace: " ws "}, names: []string{"workspace ws"}, git: "workspace ws"},
 		"WorkspaceNone":        {q: Query{Workspace: "ws"}, names: []string{"tag ws"}, git: "it has no such workspace []"},
 		"RevisionDecides":      {q: Query{Revision: "a", Workspace: "ws"}, names: []string{"tag a", "workspace ws"}, git: "tag a"},
@@ -114,6 +116,7 @@ func TestOrder(t *testing.T) {
 	}{
 		"Git":          {Git, "1234", []string{"revision 1234", "package tag 1234", "tag 1234", "branch 1234", "commit 1234"}},
 		"GitRange":     {Git, "^1", []string{"package tag ^1", "tag ^1", "branch ^1", "range v1.0.0"}},
+		"Latest":       {Git, "latest", []string{"package tag latest", "tag latest", "branch latest", "latest"}},
 		"Registry":     {Registry, "1234", []string{"revision 1234", "tag 1234"}},
 		"RegistryHash": {Registry, "sha256:" + strings.Repeat("0", 64), []string{"tag sha256:" + strings.Repeat("0", 64), "digest sha256:" + strings.Repeat("0", 64)}},
 	} {
@@ -124,5 +127,32 @@ func TestOrder(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Revisions are versions where a package has no others, and prereleases are never
+// the highest.
+func TestVersions(t *testing.T) {
+	if v := Published(12); v.Tag != "v12" || v.Semver.String() != "12.0.0" {
+		t.Errorf("%s %s", v.Tag, v.Semver)
+	}
+	parse := func(tags ...string) (out []Version) {
+		for _, tag := range tags {
+			v, _ := ParseVersion(tag)
+			out = append(out, Version{tag, v})
+		}
+		return out
+	}
+	for want, list := range map[string][]Version{
+		"":        nil,
+		"v1.10.0": parse("v1.9.0", "v1.10.0", "v2.0.0-rc.1", "v1.2.0"),
+		"v3":      {Published(1), Published(3), Published(2)},
+	} {
+		if v, ok := Highest(list); v.Tag != want || ok != (want != "") {
+			t.Errorf("got %q, want %q", v.Tag, want)
+		}
+	}
+	if v, ok := Highest(parse("v1.0.0-rc.1")); ok {
+		t.Errorf("a prerelease: %s", v.Tag)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -23,6 +24,21 @@ func ParseVersion(tag string) (*semver.Version, bool) {
 	return v, err == nil
 }
 
+// Published is revision N as a version, for packages that have no others: N.0.0.
+func Published(n int) Version {
+	return Version{"v" + strconv.Itoa(n), semver.New(uint64(max(n, 0)), 0, 0, "", "")}
+}
+
+// Highest is the highest version that is no prerelease.
+func Highest(list []Version) (v Version, ok bool) {
+	for _, w := range list {
+		if w.Semver.Prerelease() == "" && (!ok || v.compare(w) < 0) {
+			v, ok = w, true
+		}
+	}
+	return v, ok
+}
+
 // inRange is the highest version in a range.
 func inRange[T any](ctx context.Context, text string, c Cascade, names Names[T]) (at T, rule Rule, err error) {
 	within, err := semver.NewConstraint(text)
@@ -34,13 +50,16 @@ func inRange[T any](ctx context.Context, text string, c Cascade, names Names[T])
 		return at, "", err
 	}
 	if len(versions) == 0 {
-		return at, "", names.None(ctx, "a version range looks at tags v<major>.<minor>.<patch>, and there are none", nil)
+		return at, "", names.None(ctx, "a version range looks at tags v<major>.<minor>.<patch>, or at v<N> where there are none of those, and there are neither", nil)
 	}
 	versions = slices.SortedFunc(slices.Values(versions), func(a, b Version) int { return -a.compare(b) })
 	there := make([]string, 0, len(versions))
 	for _, v := range versions {
 		if within.Check(v.Semver) {
-			return look(ctx, RuleRange, v.Tag, names, "its tag is gone")
+			// A store may have to look whether one is Published: then the next is asked.
+			if at, ok, err := names.Look(ctx, RuleRange, v.Tag); ok || err != nil {
+				return at, RuleRange, err
+			}
 		}
 		there = append(there, v.Tag)
 	}

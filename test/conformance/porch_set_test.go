@@ -25,6 +25,7 @@ func init() {
 	CaseOf("assertion_tests", "PVS create, update, delete and long names (TestEnsurePackageVariants)", runNames)
 	CaseOf("assertion_tests", "PV upstream validation (TestIsValidUpstram)", runUpstreamValidation)
 
+	Deviation("pvs_validate/missing upstream revision", "a set without a revision follows the newest Published (docs/design/kinds.md#revisions)")
 	const kept = "Porch throws the given revision away; we resolve it (docs/design/kinds.md#revisions)"
 	for _, part := range []string{"revisionAfter[3]", "revisionAfter[4]", "revisionAfter[5]"} {
 		Deviation("assertion_tests/PV upstream validation (TestIsValidUpstram)/"+part, kept)

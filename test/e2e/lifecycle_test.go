@@ -661,3 +661,27 @@ func TestApproveNeedsAPerson(t *testing.T) {
 	w.contains(w.mustRun(2, "approve", "--all").err, "git config --global user.name")
 	w.unchanged(before)
 }
+
+// A set without a revision, with latest or with a range over revisions follows what
+// is approved upstream: here in a repository between, whose packages are variants.
+func TestSetFollowsTheNewestPublished(t *testing.T) {
+	t.Parallel()
+	for _, revision := range []string{"", "revision: latest, ", "revision: '*', ", "revision: '>=1', "} {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "between", "c1")
+			w.write("variants/web.yaml", variantOf("web", "v1", "between", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "between/web")
+			w.write("set.yaml", strings.ReplaceAll(listSet("follow", "web", "", "c1", "web"), `upstream: {repo: catalog, package: web, revision: ""}`, "upstream: {repo: between, "+revision+"package: web}"))
+			w.wantActions(w.mustApply(), map[string]string{"c1/web": "create"})
+			w.publishWeb(webV2, "v2")
+			w.write("variants/web.yaml", variantOf("web", "v2", "between", "web", ""))
+			w.wantActions(w.mustApply(), map[string]string{"between/web": "redraft"})
+			w.wantActions(w.mustApply(), map[string]string{})
+			w.mustRun(0, "approve", "between/web")
+			w.wantActions(w.mustApply(), map[string]string{"c1/web": "update"})
+			w.contains(w.show("c1", draft1, "web/Kptfile"), "ref: web/v2")
+		})
+	}
+}
