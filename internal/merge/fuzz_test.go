@@ -168,7 +168,9 @@ func FuzzKptfile(f *testing.F) {
 				t.Errorf("%s is not local's", field)
 			}
 		}
-		if yamltree.IsMap(yamltree.Child(l, "metadata")) && !equal(yamltree.Child(yamltree.Child(l, "metadata"), "name"), yamltree.Child(yamltree.Child(g, "metadata"), "name")) {
+		// No name and a null are one.
+		name, made := yamltree.Path(l, "metadata", "name"), yamltree.Path(g, "metadata", "name")
+		if yamltree.IsMap(yamltree.Child(l, "metadata")) && !equal(name, made) && (!yamltree.IsNull(name) || !yamltree.IsNull(made)) {
 			t.Error("the name is not local's")
 		}
 		again, _, err := Kptfile(nodes[0], nodes[1], got, follow)

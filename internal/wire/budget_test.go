@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -70,10 +71,10 @@ func TestSlowServersEnd(t *testing.T) {
 			<-over
 		}, noProgress},
 		"trickles": {nil, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
-			trickle(w, over, 1, 0)
+			trickle(w, over, 1)
 		}, noProgress},
 		"never ends": {func(b *Budget) { b.Silence, b.Request = time.Minute, 100*time.Millisecond }, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
-			trickle(w, over, 5000, 0)
+			trickle(w, over, 5000)
 		}, noEnd},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -101,12 +102,11 @@ func TestSlowServersEnd(t *testing.T) {
 	}
 }
 
-// trickle writes so many bytes every few milliseconds, a number of times; 0 goes
-// on until it is over.
-func trickle(w io.Writer, over <-chan struct{}, n, times int) {
+// trickle writes so many bytes every few milliseconds until it is over.
+func trickle(w io.Writer, over <-chan struct{}, n int) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for i := 0; times == 0 || i < times; i++ {
+	for {
 		select {
 		case <-over:
 			return
@@ -121,27 +121,51 @@ func trickle(w io.Writer, over <-chan struct{}, n, times int) {
 	}
 }
 
+// steady is a server whose answer has so many bytes, SlowBytes of them in a while.
+type steady struct {
+	left  int
+	every time.Duration
+}
+
+func (s *steady) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(s)}, nil
+}
+
+func (s *steady) Read(b []byte) (int, error) {
+	if s.left == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(b), s.left, SlowBytes)
+	s.left -= n
+	time.Sleep(s.every * time.Duration(n) / SlowBytes)
+	return n, nil
+}
+
 // A server that goes on is let go on, however long it takes, and a reader that
 // takes its time is not the server's fault.
 func TestSteadyServersGoOn(t *testing.T) {
-	url, _ := stub(t, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
-		trickle(w, over, SlowBytes, 40) // for at least twice the silence that is borne
+	synctest.Test(t, func(t *testing.T) {
+		tr := transport(short())
+		tr.Inner = &steady{40 * SlowBytes, tr.Budget.Silence / 2}
+		if got, err := fetch(t, tr, http.MethodGet, "http://example.com/a"); err != nil || len(got) != 40*SlowBytes {
+			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+		tr.Inner = &steady{2 * SlowBytes, tr.Budget.Silence / 2}
+		req, _ := http.NewRequest(http.MethodGet, "http://example.com/a", http.NoBody)
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		time.Sleep(3 * tr.Budget.Silence)
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Errorf("after a pause of the reader: %v", err)
+		}
+		tr.Inner = &steady{4 * SlowBytes, 2 * tr.Budget.Silence}
+		if _, err := fetch(t, tr, http.MethodGet, "http://example.com/a"); !IsSlow(err) {
+			t.Errorf("a server that takes longer than is borne: %v", err)
+		}
 	})
-	b := short()
-	b.Silence = 100 * time.Millisecond
-	if got, err := fetch(t, transport(b), http.MethodGet, url); err != nil || len(got) != 40*SlowBytes {
-		t.Errorf("got %d bytes, %v", len(got), err)
-	}
-	req, _ := http.NewRequest(http.MethodGet, url, http.NoBody)
-	resp, err := transport(b).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	time.Sleep(3 * b.Silence)
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		t.Errorf("after a pause of the reader: %v", err)
-	}
 }
 
 // A push that is not answered leaves the repository readable: what came of it is read there.
