@@ -37,7 +37,7 @@ func TestFunctionsHaveBounds(t *testing.T) {
 	pods := "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n" + strings.Repeat("  - image: nginx\n", 1000)
 	replacements := func(options string) string {
 		return "apiVersion: fn.kpt.dev/v1alpha1\nkind: ApplyReplacements\nmetadata: {name: f}\nreplacements:\n- source: {kind: ConfigMap, name: long, fieldPath: data.v}\n" +
-			"  targets:\n  - select: {kind: ConfigMap, name: c}\n    fieldPaths: [data.k0]\n" + options
+			"  targets:\n  - select: {kind: ConfigMap, name: c}\n    fieldPaths:\n    - data.k0\n" + options
 	}
 	source := "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: long}\ndata: {v: '" + long + "'}\n"
 	cases := map[string]struct {
@@ -58,6 +58,8 @@ func TestFunctionsHaveBounds(t *testing.T) {
 		"set-image":                        {"set-image", config(entry("name", "nginx"), entry("newName", long)), pods, function.ErrWritten},
 		"upsert-resource":                  {"upsert-resource", data(entry("a", long)), many, function.ErrWritten},
 		"apply-replacements":               {"apply-replacements", replacements("    options: {create: true}\n"), many + source, function.ErrWritten},
+		"apply-replacements, fields":       {"apply-replacements", replacements("    - " + strings.Repeat("data.v\n    - ", 30_000) + "data.v\n"), many + source, function.ErrWork},
+		"apply-replacements, wild":         {"apply-replacements", replacements("    - " + strings.Repeat("data.*\n    - ", 1000) + "data.*\n"), data(lines(100_000, "a")) + source, function.ErrWork},
 		"apply-replacements, delimiter":    {"apply-replacements", replacements("    options: {delimiter: '/', index: 1}\n"), strings.Repeat("---\n"+data(lines(1, "a/b/c")), 1000) + source, function.ErrWritten},
 	}
 	for name, c := range cases {

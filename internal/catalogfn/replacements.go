@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"sigs.k8s.io/kustomize/api/filters/replacement"
@@ -64,6 +65,7 @@ func replace(c *function.Call, replacements []types.Replacement, nodes []*yaml.R
 	defer openAPI.Unlock()
 	before, scalars := measure(nodes)
 	for _, r := range replacements { // one by one: the call may have to end in between
+		c.Work(steps(r, len(nodes), scalars))
 		if delimits(r) {
 			c.Spend(len(sourceOf(r, nodes)) * scalars / delimited)
 		}
@@ -75,6 +77,33 @@ func replace(c *function.Call, replacements []types.Replacement, nodes []*yaml.R
 	after, _ := measure(nodes)
 	c.Spend(max(0, after-before))
 	return nil
+}
+
+// The steps that a replacement takes, in the unit of function.Call.Work, for which
+// a regular expression's step is the measure: to look whether a target selects a
+// resource, and to find a field of one that it selects.
+const (
+	stepsToSelect = 16
+	stepsToFind   = 128
+)
+
+// steps is how many a replacement takes at most: the library cannot be ended while
+// it is at one.
+func steps(r types.Replacement, nodes, scalars int) (n int) {
+	for _, t := range r.Targets {
+		if t == nil {
+			continue
+		}
+		n += nodes * stepsToSelect
+		for _, p := range t.FieldPaths {
+			if strings.Contains(p, "*") {
+				n += scalars * stepsToFind
+			} else {
+				n += nodes * stepsToFind
+			}
+		}
+	}
+	return n
 }
 
 func filter(r types.Replacement, nodes []*yaml.RNode) (err error) {

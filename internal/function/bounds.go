@@ -19,7 +19,7 @@ const (
 // What a call ends with that passes a bound.
 var (
 	ErrWritten = fmt.Errorf("it writes more than %d MiB: shorten its values, or mark fewer fields", maxWritten>>20)
-	ErrWork    = errors.New("its regular expression takes too long: make it, or the values that it is to match, shorter")
+	ErrWork    = errors.New("it takes too long: make its regular expressions, or the values that they are to match, shorter, or name fewer targets")
 )
 
 // bounds are what a call may still do.
