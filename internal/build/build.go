@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -130,6 +131,9 @@ type maker struct {
 	// guessed says that what is there was made from is not known: the base of its
 	// update is a guess.
 	guessed bool
+	// watch says that steps are to be noted.
+	watch bool
+	steps steps
 	// oldUpstream is the ref of the upstreamLock and strategy the Kptfile's, both
 	// read when updating.
 	oldUpstream string
@@ -157,6 +161,8 @@ func (m *maker) finish(ctx context.Context) error {
 	if m.guessed {
 		m.Attention = append(m.Attention, decide.BaseUnknown)
 	}
+	slices.Sort(m.Attention)
+	m.Attention = slices.Compact(m.Attention)
 	m.After, m.Conditions, m.Unmet = m.pkg, mutate.Conditions(k), observe.Unmet(k)
 	m.Warnings = append(m.Warnings, review.PlainSecrets(m.pkg)...)
 	if m.From != nil {

@@ -70,12 +70,14 @@ func asCreated(want, have map[string]string) map[string]string {
 func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error) {
 	pv := m.Variant()
 	m.Warnings = nil // those of the last time count
+	m.step(0, p)
 	report, err := mutate.Apply(p, pv, mutate.Options{Context: m.Context, AllowKinds: m.AllowKinds, DropStale: true})
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("variant %s: %w", pv.Name, err))
 	}
 	m.injected = report
 	m.Warnings = append(m.Warnings, Unfilled(report)...)
+	m.step(1, p)
 	if m.Wires != nil {
 		if err := m.Wires.apply(p); err != nil {
 			return nil, err
@@ -87,7 +89,11 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 			return nil, err
 		}
 	}
-	return m.render(ctx, p)
+	m.step(2, p)
+	if p, err = m.render(ctx, p); err == nil {
+		m.step(3, p)
+	}
+	return p, err
 }
 
 // unwired says that values of other packages are in what is there, and left as
@@ -211,6 +217,7 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if err != nil {
 		return err
 	}
+	m.watch = !same
 	theirs, failed := m.hydrate(ctx, origin{m.Upstream.Package, m.Upstream.Kptfile(kptfile.Upstream), m.Upstream.Lock}, draft)
 	switch {
 	case same:
@@ -219,14 +226,18 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	case failed != nil: // an edit may be what it lacks
 		return m.updateUpstream(ctx, there, kptfile)
 	}
-	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, merge.Options{Strategy: m.strategy, Guess: m.guessed}); err != nil {
+	before, made := len(m.Conflicts), m.steps
+	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, merge.Options{Strategy: m.strategy, Guess: m.guessed, Keep: m.KeepEdits}); err != nil {
+		return err
+	}
+	if err := m.explain(ctx, made, m.Conflicts[before:]); err != nil {
 		return err
 	}
 	m.machine = theirs
 	if err := m.settle(ctx, kptfile); err != nil {
 		return err
 	}
-	return m.overruled(base, ours)
+	return m.overruled(ctx, base, ours)
 }
 
 // settle gives a merged package what is the machine's, and renders it.
@@ -334,7 +345,7 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 		}
 	}
 	if content != m.Upstream.Content {
-		own.Strategy, own.Guess = m.strategy, m.guessed
+		own.Strategy, own.Guess, own.Keep = m.strategy, m.guessed, m.KeepEdits
 		if m.pkg, err = m.merge(m.Upstream.String(), base, m.Upstream.Package, m.pkg, own); err != nil {
 			return err
 		}
@@ -393,7 +404,50 @@ func (m *maker) merge(what string, base, theirs, ours *krm.Package, o merge.Opti
 		return nil, err
 	}
 	m.Conflicts = append(m.Conflicts, res.Conflicts...)
-	return res.Package, nil
+	return res.Package, m.keptThoughRemoved(what, res)
+}
+
+// neverKept are groups of APIs of which nothing stays, unseen, that upstream
+// removed: RBAC, webhooks, CRDs.
+var neverKept = []string{"rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io"}
+
+// keptThoughRemoved looks at what upstream removed and an edit keeps.
+func (m *maker) keptThoughRemoved(what string, res *merge.Result) error {
+	for _, c := range res.Conflicts {
+		if c.Fate != merge.KeptThoughRemoved {
+			continue
+		}
+		m.Attention = append(m.Attention, decide.KeptThoughRemoved)
+		for _, r := range res.Package.Resources() {
+			in := r.Path() == c.Path || strings.HasPrefix(r.Path(), c.Path+"/")
+			if in && (c.Resource == krm.ID{} || c.Resource == r.ID()) && slices.Contains(neverKept, r.Group()) {
+				return decide.Stalled("merging %s: %s of %s was removed upstream, and an edit by hand would keep it: take the edit back, or delete it where it was edited", what, r.ID(), r.Path())
+			}
+		}
+	}
+	return nil
+}
+
+// explain finds the edits that a merge lost to a value that the variant itself, or
+// its pipeline, gives: they are to be made there.
+func (m *maker) explain(ctx context.Context, made steps, conflicts []merge.Conflict) (err error) {
+	for i := range conflicts {
+		c := &conflicts[i]
+		if c.Fate != merge.Lost {
+			continue
+		}
+		c.Instead, err = m.writer(ctx, made, c.Resource, func(p *krm.Package) (bool, error) {
+			edits, err := review.Edits(made[0], p)
+			return slices.ContainsFunc(edits, func(e review.Edit) bool { return touches(e, *c) }), err
+		})
+		if err != nil {
+			return err
+		}
+		if c.Instead != "" {
+			c.Fate = merge.Overruled
+		}
+	}
+	return nil
 }
 
 func (m *maker) stop(what string, conflicts []merge.Conflict) error {
@@ -409,7 +463,7 @@ func (m *maker) stop(what string, conflicts []merge.Conflict) error {
 
 // overruled notes people's edits that the merge kept and the variant's own
 // mutations or its pipeline set back after it.
-func (m *maker) overruled(base, ours *krm.Package) error {
+func (m *maker) overruled(ctx context.Context, base, ours *krm.Package) error {
 	edits, err := review.Edits(base, ours)
 	if err != nil || len(edits) == 0 {
 		return err
@@ -421,13 +475,38 @@ func (m *maker) overruled(base, ours *krm.Package) error {
 	var found []merge.Conflict
 	for _, e := range edits {
 		i := slices.IndexFunc(undone, e.Within)
-		if i < 0 || slices.ContainsFunc(m.Conflicts, func(c merge.Conflict) bool { return c.Path == e.File && (c.Field == "" || e.Field == c.Field) }) {
+		at := slices.IndexFunc(m.Conflicts, func(c merge.Conflict) bool { return c.Path == e.File && (c.Field == "" || e.Field == c.Field) })
+		if i < 0 || at >= 0 && (m.Conflicts[at].Winner != merge.Local || m.Conflicts[at].Field == "") {
 			continue
 		}
-		found = append(found, merge.Conflict{
-			Path: e.File, Resource: e.ID, Field: e.Field, Winner: merge.Upstream,
+		c := merge.Conflict{
+			Path: e.File, Resource: e.ID, Field: e.Field, Winner: merge.Upstream, Fate: merge.Overruled,
 			Base: value(e.Before, e, review.Remove), Upstream: value(undone[i].After, undone[i], review.Add), Local: value(e.After, e, review.Add),
-		})
+		}
+		wrote := func(p *krm.Package) (bool, error) {
+			edits, err := review.Edits(ours, p)
+			return slices.ContainsFunc(edits, func(o review.Edit) bool {
+				return o.Op == undone[i].Op && o.Field == undone[i].Field && o.Within(undone[i])
+			}), err
+		}
+		merged, err := wrote(m.steps[0])
+		if err != nil {
+			return err
+		}
+		if merged && m.strategy == kptfilev1.ResourceMerge {
+			continue // the merge has said what it lost
+		}
+		if c.Instead, err = m.writer(ctx, m.steps, e.ID, wrote); err != nil {
+			return err
+		}
+		if c.Instead == "" {
+			c.Fate = merge.Lost // by the strategy
+		}
+		if at >= 0 {
+			m.Conflicts[at] = c
+			continue
+		}
+		found = append(found, c)
 	}
 	m.Conflicts = append(m.Conflicts, found...)
 	return m.stop(m.Upstream.String(), found)

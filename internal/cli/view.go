@@ -9,6 +9,8 @@ import (
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 )
@@ -34,8 +36,29 @@ type itemView struct {
 	Ref        string          `json:"ref,omitempty"`
 	Commit     string          `json:"commit,omitempty"`
 	Conflicts  []string        `json:"conflicts,omitempty"`
+	Edits      []editView      `json:"edits,omitempty"`     // what became of edits by hand: the Conflicts, in parts
 	Attention  []string        `json:"attention,omitempty"` // what is to be seen first
 	Conditions []conditionView `json:"conditions,omitempty"`
+}
+
+type editView struct {
+	Fate     merge.Fate `json:"fate"`
+	File     string     `json:"file"`
+	Line     int        `json:"line,omitempty"`
+	Resource string     `json:"resource,omitempty"`
+	Field    string     `json:"field,omitempty"`
+	Base     string     `json:"base,omitempty"`
+	Upstream string     `json:"upstream,omitempty"`
+	Local    string     `json:"local,omitempty"`
+	Instead  string     `json:"instead,omitempty"` // where the edit is to be made
+}
+
+func editViewOf(c merge.Conflict) editView {
+	v := editView{Fate: c.Fate, File: c.Path, Line: c.Line, Field: c.Field, Base: c.Base, Upstream: c.Upstream, Local: c.Local, Instead: c.Instead}
+	if c.Resource != (krm.ID{}) {
+		v.Resource = c.Resource.String()
+	}
+	return v
 }
 
 type conditionView struct {
@@ -64,6 +87,7 @@ func viewOf(i *reconcile.Item) itemView {
 	}
 	for _, c := range i.Conflicts {
 		v.Conflicts = append(v.Conflicts, c.String())
+		v.Edits = append(v.Edits, editViewOf(c))
 	}
 	for _, c := range i.Conditions {
 		v.Conditions = append(v.Conditions, conditionView{c.Type, string(c.Status), c.Reason, c.Message})

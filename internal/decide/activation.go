@@ -122,6 +122,10 @@ func (o *Outcome) NeedsReview() bool {
 // from: nothing that stands there was taken away.
 const BaseUnknown = "base unknown"
 
+// KeptThoughRemoved is the Attention to a package that has what upstream removed,
+// for an edit of it.
+const KeptThoughRemoved = "removed upstream, kept for an edit"
+
 // Review is what the commit says of that: see NeedsReview. A Draft's Attention
 // stays until the Draft is decided.
 func (o *Outcome) Review() string {

@@ -33,6 +33,8 @@ type Want struct {
 	// a person's deletion, or return to an earlier revision, on the registered
 	// branch is not to be respected any more.
 	Invoked, Recreate, Retry bool
+	// KeepEdits says that an edit by hand stands where an update changes the same.
+	KeepEdits bool
 	// Target is the one that it is part of, Ref its path below that, Level its
 	// place in the order of wiring; Read says that others read its outputs.
 	Target *Target
@@ -54,6 +56,21 @@ type Variant struct{ Object *v1alpha1.PackageVariant }
 
 func (*Variant) content() {}
 func (*Lock) content()    {}
+
+// OnConflict reads what annotations say of edits that an update meets, the nearest
+// first, "" for nothing.
+func OnConflict(values ...string) (keep bool, err error) {
+	for _, v := range values {
+		switch v {
+		case "":
+			continue
+		case variformv1alpha1.OnConflictKeep, variformv1alpha1.OnConflictUpstream:
+			return v == variformv1alpha1.OnConflictKeep, nil
+		}
+		return false, Stalled("annotation %s: %q: choose %s or %s", variformv1alpha1.OnConflictAnnotation, v, variformv1alpha1.OnConflictKeep, variformv1alpha1.OnConflictUpstream)
+	}
+	return false, nil
+}
 
 // Variant is what is made of an upstream, nil for a lock.
 func (w *Want) Variant() *v1alpha1.PackageVariant {

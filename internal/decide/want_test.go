@@ -165,3 +165,22 @@ func TestLimit(t *testing.T) {
 		t.Error("the list was written to")
 	}
 }
+
+// TestOnConflict: the nearest annotation counts.
+func TestOnConflict(t *testing.T) {
+	for _, c := range []struct {
+		values []string
+		keep   bool
+		bad    bool
+	}{
+		{nil, false, false},
+		{[]string{"", "keep"}, true, false},
+		{[]string{"upstream", "keep"}, false, false},
+		{[]string{"keep", "upstream"}, true, false},
+		{[]string{"", "mine"}, false, true},
+	} {
+		if keep, err := OnConflict(c.values...); keep != c.keep || (err != nil) != c.bad {
+			t.Errorf("OnConflict(%q): %v, %v", c.values, keep, err)
+		}
+	}
+}

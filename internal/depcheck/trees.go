@@ -18,6 +18,7 @@ const treeHome = "internal/yamltree"
 // is treeHome's to do, and why.
 var TreeAllowed = map[string]string{
 	"internal/merge.followsKptfile":           "SameValue of what a Kptfile takes from its upstream",
+	"internal/merge.edited":                   "SameValue, but for fields that are owned elsewhere",
 	"internal/krm.mapping":                    "pairs the entries of two mappings by their places in the text",
 	"internal/krm.sameKeys":                   "compares keys alone, place by place",
 	"internal/merge.equal":                    "SameValue, but for a version that is not there",

@@ -23,6 +23,10 @@ const (
 	Lost     Fate = "lost"      // upstream's stands
 	Kept     Fate = "kept"      // local's stands
 	NotTaken Fate = "not taken" // local's stands, for what it was made from is a guess
+
+	KeptThoughRemoved Fate = "kept though removed" // local's stands, upstream has it no more
+	BothAdded         Fate = "both added"          // merged by field
+	Overruled         Fate = "overruled"           // the edit is to be made elsewhere
 )
 
 // Conflict is one thing that both sides changed, each in its own way, so that
@@ -53,18 +57,34 @@ type Conflict struct {
 	// Winner is the side whose value is in the merged package.
 	Winner Side
 	Fate   Fate
+
+	// Instead says where an Overruled edit is to be made.
+	Instead string
 }
 
 // String is one line for a plan or a commit message.
 func (c Conflict) String() string {
-	if c.Fate == NotTaken {
+	switch c.Fate {
+	case NotTaken:
 		return fmt.Sprintf("%s: not taken, base unknown: upstream has %s; %s stays", c.place(), orDeleted(c.Upstream), orDeleted(c.Local))
+	case KeptThoughRemoved:
+		return fmt.Sprintf("%s: removed upstream, kept for an edit: %s", c.place(), c.Local)
+	case Overruled:
+		return fmt.Sprintf("%s: overruled with %s, the edit was %s: change %s", c.place(), orDeleted(c.Upstream), orDeleted(c.Local), c.Instead)
+	case BothAdded:
+		if c.Upstream+c.Local == "" {
+			return c.place() + ": both added it, merged by field"
+		}
 	}
 	won, lost, loser := c.Upstream, c.Local, Local
 	if c.Winner == Local {
 		won, lost, loser = c.Local, c.Upstream, Upstream
 	}
-	return fmt.Sprintf("%s: %s wins with %s; %s was %s", c.place(), c.Winner, orDeleted(won), loser, orDeleted(lost))
+	text := c.place()
+	if c.Fate == BothAdded {
+		text += ": both added it"
+	}
+	return fmt.Sprintf("%s: %s wins with %s; %s was %s", text, c.Winner, orDeleted(won), loser, orDeleted(lost))
 }
 
 // Undecided says what both sides have, where neither is to win.

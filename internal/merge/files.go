@@ -21,6 +21,7 @@ func isYAML(p string) bool {
 // stays. What both sides changed is a conflict that local wins.
 func OtherFiles(base, upstream, local *krm.Package) (*Result, error) {
 	m := newMerger(base, upstream, local, Options{})
+	m.whole = true
 	for _, u := range m.sortedUnits() {
 		for _, p := range u.paths {
 			if !isYAML(p) || path.Ext(p) == ".json" {
@@ -46,6 +47,9 @@ func (m *merger) opaque(c change) {
 		return
 	}
 	if c.u != nil && c.l != nil && isYAML(c.path) && m.looseYAML(c) {
+		return
+	}
+	if c.b != nil && c.u != nil && c.l != nil && !m.whole && !isYAML(c.path) && m.text(c) {
 		return
 	}
 	m.noteFile(c, Local)

@@ -211,7 +211,7 @@ func (d *doc) keyedItem(t *threeway, s *schema, k int, n *yaml.Node) *yaml.Node 
 			if j := t.bu[i]; j >= 0 {
 				return d.value(f, t.b[i], t.u[j], n)
 			}
-			if d.guess || !equal(t.b[i], n) {
+			if d.guess || d.edited(f, t.b[i], n) {
 				return d.clash(t.b[i], nil, n)
 			}
 			return nil

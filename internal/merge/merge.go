@@ -26,6 +26,11 @@
 //     subpackage that upstream deleted goes too, unless it was edited locally;
 //     an item of a list that upstream deleted goes in any case. Both are
 //     reported.
+//   - A resource that both added is one, merged by field, in upstream's file.
+//   - Fields that are owned elsewhere (the comment # {"$imagepolicy": …} or the
+//     annotation variform.dev/owned-elsewhere) are local's, without a word.
+//   - Files that are no YAML are merged line by line; where both changed the
+//     same lines upstream wins.
 //   - Where base is a guess ([Options.Guess]), nothing that local has goes.
 //   - A subpackage with an upstream of its own is merged as any other; one that
 //     local points at another upstream than base does is left alone, with all
@@ -70,6 +75,11 @@ type Options struct {
 	// each conflict and each deletion, and of lists only additions are taken. It
 	// says nothing to the strategies that replace a package.
 	Guess bool
+
+	// Keep says that local wins where both sides changed a value, but for what
+	// the annotation variform.dev/on-conflict of local's Kptfile or of a resource
+	// says.
+	Keep bool
 }
 
 // Result is a merged package and what is worth telling about it.

@@ -304,7 +304,7 @@ func TestResources(t *testing.T) {
 			upstream:  a,
 			local:     a + "---\n" + configMap("b", "x: 2"),
 			want:      a + "---\n" + configMap("b", "x: 2"),
-			conflicts: []string{`r.yaml: ConfigMap/b: local wins with {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {x: 2}}; upstream was (deleted)`},
+			conflicts: []string{`r.yaml: ConfigMap/b: removed upstream, kept for an edit: {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {x: 2}}`},
 		},
 		"deleted locally, changed upstream": {
 			base:      a + "---\n" + b,
@@ -317,8 +317,8 @@ func TestResources(t *testing.T) {
 			base:      "-- x.yaml --\n" + a,
 			upstream:  "-- x.yaml --\n" + a + "-- y.yaml --\n" + configMap("b", "x: 1", "u: 1"),
 			local:     "-- x.yaml --\n" + a + "-- z.yaml --\n" + configMap("b", "x: 2", "l: 1"),
-			want:      "-- x.yaml --\n" + a + "-- z.yaml --\n" + configMap("b", "x: 1", "l: 1", "u: 1"),
-			conflicts: []string{`z.yaml: ConfigMap/b: data.x: upstream wins with 1; local was 2`},
+			want:      "-- x.yaml --\n" + a + "-- y.yaml --\n" + configMap("b", "x: 1", "l: 1", "u: 1"),
+			conflicts: []string{`y.yaml: ConfigMap/b: both added it: upstream wins with data.x: 1; local was data.x: 2`},
 		},
 		"one identity in several files": {
 			reason:   "overlays of one resource are told apart by their files",
@@ -350,7 +350,7 @@ func TestResources(t *testing.T) {
 	})
 }
 
-func TestOtherFilesAreMergedWhole(t *testing.T) {
+func TestFilesWithoutResources(t *testing.T) {
 	runCases(t, map[string]mergeCase{
 		"each side": {
 			base:     "-- a.txt --\n1\n-- b.txt --\n1\n-- c.txt --\n1\n-- d.txt --\n1\n",
@@ -362,10 +362,10 @@ func TestOtherFilesAreMergedWhole(t *testing.T) {
 			base:     "-- a.txt --\n1\n-- b.txt --\n1\n-- c.txt --\n1\n",
 			upstream: "-- a.txt --\n2\n-- c.txt --\n2\n",
 			local:    "-- a.txt --\n3\n-- b.txt --\n3\n",
-			want:     "-- a.txt --\n3\n-- b.txt --\n3\n",
+			want:     "-- a.txt --\n2\n-- b.txt --\n3\n",
 			conflicts: []string{
-				"a.txt: local wins with sha256:1121cfccd591 (2 bytes); upstream was sha256:53c234e5e847 (2 bytes)",
-				"b.txt: local wins with sha256:1121cfccd591 (2 bytes); upstream was (deleted)",
+				`a.txt: line 1: upstream wins with "2"; local was "3"`,
+				"b.txt: removed upstream, kept for an edit: sha256:1121cfccd591 (2 bytes)",
 				"c.txt: local wins with (deleted); upstream was sha256:53c234e5e847 (2 bytes)",
 			},
 		},
@@ -481,11 +481,11 @@ func TestSubpackages(t *testing.T) {
 		"added locally":      {base: "-- x --\n", upstream: "-- x --\n", local: sub + a + "-- x --\n", want: sub + a + "-- x --\n"},
 		"deleted upstream":   {base: sub + a + "-- x --\n", upstream: "-- x --\n", local: sub + a + "-- x --\n", want: "-- x --\n"},
 		"deleted locally":    {base: sub + a + "-- x --\n", upstream: sub + a + "-- x --\n", local: "-- x --\n", want: "-- x --\n"},
-		"deleted and edited": {base: sub + a + "-- x --\n", upstream: "-- x --\n", local: sub + a3 + "-- x --\n", want: sub + a3 + "-- x --\n", conflicts: []string{"sub: local wins with (changed); upstream was (deleted)"}},
+		"deleted and edited": {base: sub + a + "-- x --\n", upstream: "-- x --\n", local: sub + a3 + "-- x --\n", want: sub + a3 + "-- x --\n", conflicts: []string{"sub: removed upstream, kept for an edit: (changed)"}},
 		"gone and changed":   {base: sub + a + "-- x --\n", upstream: sub + a2 + "-- x --\n", local: "-- x --\n", want: "-- x --\n", conflicts: []string{"sub: local wins with (deleted); upstream was (changed)"}},
 		"added on both sides": {
 			base: "-- x --\n", upstream: sub + a2 + "-- x --\n", local: sub + a3 + "-- x --\n", want: sub + "-- sub/a.yaml --\n" + configMap("a", "x: 2", "y: 3") + "-- x --\n",
-			conflicts: []string{"sub/a.yaml: ConfigMap/a: data.x: upstream wins with 2; local was 1"},
+			conflicts: []string{"sub/a.yaml: ConfigMap/a: both added it: upstream wins with data.x: 2; local was data.x: 1"},
 		},
 	})
 }
@@ -502,7 +502,7 @@ func TestSubpackageEnds(t *testing.T) {
 		"edited locally": {
 			base: root + sub + cm + configMap("a", "k: 1"), upstream: root + cm + configMap("a", "k: 2"), local: root + sub + "info:\n  description: mine\n" + cm + configMap("a", "k: 1"),
 			want:      root + sub + "info:\n  description: mine\n" + cm + configMap("a", "k: 2"),
-			conflicts: []string{"sub/Kptfile: local wins with sha256:418e0279ee29 (85 bytes); upstream was (deleted)"},
+			conflicts: []string{"sub/Kptfile: removed upstream, kept for an edit: sha256:418e0279ee29 (85 bytes)"},
 		},
 	})
 }

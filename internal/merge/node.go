@@ -1,6 +1,8 @@
 package merge
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +17,10 @@ type doc struct {
 	path   []string // fields as "name", list items as "[name=app]"
 	secret bool     // the values below data and stringData are not for showing
 	guess  bool     // see Options.Guess
+	keep   bool     // see Options.Keep
 	lost   []lost
+
+	elsewhere []string // fields that are owned elsewhere, see owned
 }
 
 // lost is a conflict within one document.
@@ -24,6 +29,7 @@ type lost struct {
 	line    int
 	b, u, l string
 	winner  Side
+	fate    Fate // "" for what the winner says
 }
 
 // value merges one value. It returns l itself where nothing changes.
@@ -33,6 +39,8 @@ func (d *doc) value(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 		return l
 	case yamltree.SameText(b, l) && (!d.guess || l == nil || yamltree.IsScalar(l) && yamltree.IsScalar(u) && !isNull(u)):
 		return adopt(u)
+	case u != nil && d.owned(l):
+		return l
 	case isNull(b) || isNull(u) || isNull(l):
 		return d.null(f, b, u, l)
 	case u == nil:
@@ -63,12 +71,70 @@ func (d *doc) both(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 
 // clash notes that both sides changed a value, and gives the one that stands.
 func (d *doc) clash(b, u, l *yaml.Node) *yaml.Node {
-	if d.guess {
+	if d.keeps() {
 		d.conflict(b, u, l, Local)
 		return l
 	}
 	d.conflict(b, u, l, Upstream)
 	return adopt(u)
+}
+
+// keeps says that local wins where both sides changed a value.
+func (d *doc) keeps() bool { return d.guess || d.keep }
+
+// owned says that a value is neither upstream's nor a person's: by a marker of
+// image automation, or because the resource says so.
+func (d *doc) owned(l *yaml.Node) bool {
+	if l == nil {
+		return false
+	}
+	if yamltree.IsScalar(l) && strings.Contains(l.LineComment, imageMarker) {
+		return true
+	}
+	return len(d.elsewhere) > 0 && slices.Contains(d.elsewhere, fieldPath(d.path))
+}
+
+// imageMarker is in the comment by which image automation of Flux knows its fields.
+const imageMarker = `{"$imagepolicy":`
+
+// edited says whether local changed more of a value than is owned elsewhere.
+func (d *doc) edited(f schemaField, b, l *yaml.Node) bool {
+	switch {
+	case equal(b, l), b != nil && d.owned(l):
+		return false
+	case b == nil || l == nil:
+	case yamltree.IsMap(b) && yamltree.IsMap(l):
+		eb, el := entries(b), entries(l)
+		all := maps.Clone(eb)
+		maps.Copy(all, el)
+		for k := range all {
+			d.path = append(d.path, k)
+			changed := d.edited(f.next.field(k), eb[k].val, el[k].val)
+			d.path = d.path[:len(d.path)-1]
+			if changed {
+				return true
+			}
+		}
+		return false
+	case yamltree.IsSeq(b) && yamltree.IsSeq(l) && len(b.Content) == len(l.Content):
+		m := matcherFor(f, b, l)
+		if m == nil {
+			break
+		}
+		for i, j := range m.pair(b.Content, l.Content) {
+			if j < 0 {
+				return true
+			}
+			d.path = append(d.path, m.label(l.Content[j]))
+			changed := d.edited(schemaField{next: f.next}, b.Content[i], l.Content[j])
+			d.path = d.path[:len(d.path)-1]
+			if changed {
+				return true
+			}
+		}
+		return false
+	}
+	return true
 }
 
 // null merges a value that is an explicit null on one side. Upstream's clears
@@ -104,7 +170,7 @@ func (d *doc) goneUpstream(f schemaField, b, l *yaml.Node) *yaml.Node {
 	if b == nil {
 		return l
 	}
-	if equal(b, l) && !d.guess {
+	if !d.guess && !d.edited(f, b, l) {
 		return nil
 	}
 	if d.guess || b.Kind != l.Kind || yamltree.IsScalar(l) || yamltree.IsMap(l) && !plainKeys(l) {

@@ -249,7 +249,8 @@ func (w *unitMerge) add(p string, n *yaml.Node) {
 }
 
 func (w *unitMerge) deletedUpstream(t *tuple) {
-	if w.o.Guess || !equal(unmarked(t.b.tree()), unmarked(t.l.tree())) {
+	s := schemaField{next: schemaFor(t.l.r.APIVersion(), t.l.r.Kind())}
+	if w.o.Guess || w.doc(t.l.r).edited(s, unmarked(t.b.tree()), unmarked(t.l.tree())) {
 		w.noteWhole(t)
 		return
 	}
@@ -289,7 +290,11 @@ func (w *unitMerge) mergeBoth(t *tuple) error {
 	}
 	target := t.l.path
 	switch {
-	case t.b == nil || t.u.path == t.l.path || t.u.path == t.b.path:
+	case t.b == nil:
+		if !w.o.Guess {
+			target = t.u.path
+		}
+	case t.u.path == t.l.path || t.u.path == t.b.path:
 	case t.l.path == t.b.path:
 		target = t.u.path
 	default:

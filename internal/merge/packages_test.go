@@ -93,7 +93,7 @@ func TestWholeFilesAndResources(t *testing.T) {
 		},
 		"added by both, to other files": {
 			base: in("f.yaml", b1), upstream: in("f.yaml", b1, a2), local: in("f.yaml", b1) + in("g.yaml", al),
-			want: in("f.yaml", b1) + in("g.yaml", both), conflicts: []string{"g.yaml: ConfigMap/a: data.x: upstream wins with 2; local was 1"},
+			want: in("f.yaml", b1, both), conflicts: []string{"f.yaml: ConfigMap/a: both added it: upstream wins with data.x: 2; local was data.x: 1"},
 		},
 		"deleted locally, in a file that is upstream's": {
 			base: in("f.yaml", a1) + in("g.yaml", b1), upstream: in("g.yaml", b1, a1), local: in("g.yaml", b1), want: in("g.yaml", b1),
@@ -101,11 +101,11 @@ func TestWholeFilesAndResources(t *testing.T) {
 		"deleted upstream, moved locally": {base: in("f.yaml", a1), upstream: in("g.yaml", b1), local: in("h.yaml", a1), want: in("g.yaml", b1)},
 		"deleted upstream, moved and edited locally": {
 			base: in("f.yaml", a1), upstream: in("g.yaml", b1), local: in("h.yaml", al), want: in("g.yaml", b1) + in("h.yaml", al),
-			conflicts: []string{"h.yaml: ConfigMap/a: local wins with {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: 1, l: 1}}; upstream was (deleted)"},
+			conflicts: []string{"h.yaml: ConfigMap/a: removed upstream, kept for an edit: {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: 1, l: 1}}"},
 		},
 		"all of the root deleted upstream, edited locally": {
 			base: "-- f --\n1\n", upstream: "", local: "-- f --\n2\n", want: "-- f --\n2\n",
-			conflicts: []string{"f: local wins with " + digestOf("2\n") + "; upstream was (deleted)"},
+			conflicts: []string{"f: removed upstream, kept for an edit: " + digestOf("2\n") + ""},
 		},
 		"both added a file, the same":    {base: "", upstream: "-- f --\n1\n", local: "-- f --\n1\n", want: "-- f --\n1\n"},
 		"both added a file, another one": {base: "", upstream: "-- f --\n1\n", local: "-- f --\n2\n", want: "-- f --\n2\n", conflicts: []string{"f: local wins with " + digestOf("2\n") + "; upstream was " + digestOf("1\n")}},
@@ -135,7 +135,7 @@ func TestSubpackageConflicts(t *testing.T) {
 		want            Conflict
 	}{
 		"deleted locally":  {sub("2") + "-- x --\n", "-- x --\n", Conflict{Path: "sub", Base: "(subpackage)", Upstream: "(changed)", Winner: Local, Fate: Kept}},
-		"deleted upstream": {"-- x --\n", sub("2") + "-- x --\n", Conflict{Path: "sub", Base: "(subpackage)", Local: "(changed)", Winner: Local, Fate: Kept}},
+		"deleted upstream": {"-- x --\n", sub("2") + "-- x --\n", Conflict{Path: "sub", Base: "(subpackage)", Local: "(changed)", Winner: Local, Fate: KeptThoughRemoved}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

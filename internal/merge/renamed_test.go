@@ -175,8 +175,8 @@ func TestConflictTexts(t *testing.T) {
 			"f: ConfigMap/a: data.x: upstream wins with 2; local was 3", "f: ConfigMap/a: data.x: upstream has 2; local has 3",
 		},
 		"a deletion": {
-			Conflict{Path: "f", Resource: id, Base: "1", Upstream: "", Local: "3", Winner: Local},
-			"f: ConfigMap/a: local wins with 3; upstream was (deleted)", "f: ConfigMap/a: upstream has (deleted); local has 3",
+			Conflict{Path: "f", Resource: id, Base: "1", Upstream: "", Local: "3", Winner: Local, Fate: KeptThoughRemoved},
+			"f: ConfigMap/a: removed upstream, kept for an edit: 3", "f: ConfigMap/a: upstream has (deleted); local has 3",
 		},
 		"a file": {Conflict{Path: "f", Upstream: "2", Local: "", Winner: Local}, "f: local wins with (deleted); upstream was 2", "f: upstream has 2; local has (deleted)"},
 	}

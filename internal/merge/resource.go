@@ -2,9 +2,12 @@ package merge
 
 import (
 	"fmt"
+	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -32,10 +35,13 @@ func (m *merger) mergeItems(t *tuple, path string) (*yaml.Node, error) {
 		return l, nil
 	}
 	s := schemaFor(t.u.r.APIVersion(), t.u.r.Kind())
-	d := &doc{secret: t.l.key.IsSecret(), guess: m.o.Guess}
+	d := m.doc(t.l.r)
 	n, err := d.merge(s, b, u, l)
 	if err != nil {
 		return nil, fmt.Errorf("merging %s in %s: %w", t.l.shown(), path, err)
+	}
+	if b == nil && !equal(u, l) {
+		d.lost = d.bothAdded()
 	}
 	m.note(path, t.l, d.lost)
 	return n, nil
@@ -49,9 +55,52 @@ func (m *merger) note(path string, it *item, found []lost) {
 		}
 		m.conflicts = append(m.conflicts, Conflict{
 			Path: path, Resource: it.shown(), Field: c.field, Line: c.line,
-			Base: c.b, Upstream: c.u, Local: c.l, Winner: c.winner,
+			Base: c.b, Upstream: c.u, Local: c.l, Winner: c.winner, Fate: c.fate,
 		})
 	}
+}
+
+// doc is the merge of one of local's resources.
+func (m *merger) doc(l *krm.Resource) *doc {
+	d := &doc{secret: l.ID().IsSecret(), guess: m.o.Guess, keep: m.keeps(l)}
+	fields, _ := l.Annotation(v1alpha1.OwnedElsewhereAnnotation)
+	for field := range strings.SplitSeq(fields, ",") {
+		if field = strings.TrimSpace(field); field != "" {
+			d.elsewhere = append(d.elsewhere, field)
+		}
+	}
+	return d
+}
+
+// keeps says whether local wins where both sides changed a value of a resource, nil
+// for other files.
+func (m *merger) keeps(l *krm.Resource) bool {
+	for _, r := range []*krm.Resource{l, m.l.kptfile(".")} {
+		if r == nil {
+			continue
+		}
+		switch says, _ := r.Annotation(v1alpha1.OnConflictAnnotation); says {
+		case v1alpha1.OnConflictKeep:
+			return true
+		case v1alpha1.OnConflictUpstream:
+			return false
+		}
+	}
+	return m.o.Keep
+}
+
+// bothAdded makes one conflict of those of a resource that both sides added.
+func (d *doc) bothAdded() []lost {
+	all := lost{winner: Upstream, fate: BothAdded}
+	if d.keeps() {
+		all.winner = Local
+	}
+	var u, l []string
+	for _, c := range d.lost {
+		u, l = append(u, c.field+": "+orDeleted(c.u)), append(l, c.field+": "+orDeleted(c.l))
+	}
+	all.u, all.l = strings.Join(u, ", "), strings.Join(l, ", ")
+	return []lost{all}
 }
 
 // noteWhole notes a conflict about a whole resource that local keeps its way:
@@ -61,7 +110,10 @@ func (m *merger) noteWhole(t *tuple) {
 	if it == nil {
 		it = t.u
 	}
-	d := &doc{secret: it.key.IsSecret()}
+	d := m.doc(it.r)
 	d.conflict(t.b.tree(), t.u.tree(), t.l.tree(), Local)
+	if t.u == nil && !m.o.Guess {
+		d.lost[0].fate = KeptThoughRemoved
+	}
 	m.note(it.path, it, d.lost)
 }

@@ -20,15 +20,15 @@ func (d *doc) sequence(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 		if equal(u, l) || len(u.Content) == 0 {
 			return l
 		}
-		if len(l.Content) > 0 {
-			d.conflict(nil, u, l, Upstream)
+		if len(l.Content) > 0 && d.clash(nil, u, l) == l {
+			return l
 		}
 		return with(l, adopt(u).Content)
 	}
 	switch {
 	case len(u.Content) == 0: // upstream gave the list up
-		if len(l.Content) > 0 {
-			d.conflict(b, u, l, Upstream)
+		if len(l.Content) > 0 && d.clash(b, u, l) == l {
+			return l
 		}
 		return changed(l, nil)
 	case applied(b.Content, u.Content, l.Content):
@@ -298,14 +298,12 @@ func (s *seqMerge) mergeBoth(rl, ru []hunk) {
 		s.out = append(s.out, inBoth(us, ls)...)
 	case s.pairwise(bs, us, ls, l0):
 	default:
-		s.d.at("["+strconv.Itoa(l0)+"]", func() *yaml.Node {
-			s.d.conflict(listOf(bs), listOf(us), listOf(ls), Upstream)
-			return nil
+		won := s.d.at("["+strconv.Itoa(l0)+"]", func() *yaml.Node {
+			return s.d.clash(listOf(bs), listOf(us), listOf(ls))
 		})
-		for _, n := range us {
-			c := adopt(n)
-			s.forced[c] = true
-			s.out = append(s.out, c)
+		for _, n := range yamltree.Items(won) {
+			s.forced[n] = true
+			s.out = append(s.out, n)
 		}
 	}
 }

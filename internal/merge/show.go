@@ -93,13 +93,17 @@ func oneLine(n *yaml.Node) string {
 	if err != nil {
 		return "(not printable)"
 	}
-	s = strings.Join(strings.Fields(s), " ")
+	return cut(strings.Join(strings.Fields(s), " "))
+}
+
+// cut shortens what is shown.
+func cut(s string) string {
 	if len(s) <= maxShown {
 		return s
 	}
-	cut := maxShown
-	for !utf8.RuneStart(s[cut]) {
-		cut--
+	n := maxShown
+	for !utf8.RuneStart(s[n]) {
+		n--
 	}
-	return s[:cut] + "…"
+	return s[:n] + "…"
 }

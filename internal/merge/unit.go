@@ -36,6 +36,7 @@ func (v *version) kptfile(unit string) *krm.Resource { return v.pkg.Kptfile(unit
 // merger is one merge of packages.
 type merger struct {
 	o         Options
+	whole     bool // files without resources are not looked into
 	b, u, l   *version
 	out       *krm.Package
 	units     map[string]*unit
@@ -209,13 +210,19 @@ func (m *merger) unchanged(p string, was krm.File) bool {
 
 // noteFile notes a conflict about a file or, with a directory, a subpackage.
 func (m *merger) noteFile(c change, winner Side) {
-	m.conflicts = append(m.conflicts, Conflict{
-		Path: c.path, Winner: winner, Base: fileDigest(c.b), Upstream: fileDigest(c.u), Local: fileDigest(c.l),
-	})
+	f := Conflict{Path: c.path, Winner: winner, Base: fileDigest(c.b), Upstream: fileDigest(c.u), Local: fileDigest(c.l)}
+	if c.u == nil && winner == Local && !m.o.Guess {
+		f.Fate = KeptThoughRemoved
+	}
+	m.conflicts = append(m.conflicts, f)
 }
 
 func (m *merger) noteUnit(u *unit, b, up, l string) {
-	m.conflicts = append(m.conflicts, Conflict{Path: u.dir, Base: b, Upstream: up, Local: l, Winner: Local})
+	c := Conflict{Path: u.dir, Base: b, Upstream: up, Local: l, Winner: Local}
+	if up == "" && !m.o.Guess {
+		c.Fate = KeptThoughRemoved
+	}
+	m.conflicts = append(m.conflicts, c)
 }
 
 func ynode(r *krm.Resource) *yaml.Node {

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/variantgen"
@@ -22,9 +23,11 @@ func (r *Reader) expand(ctx context.Context, s *Snapshot) {
 	})
 	result := variantgen.ExpandAll(env, f.Sets...)
 	statuses := map[string]*Set{}
+	onConflict := map[string]string{} // of sets
 	for _, set := range f.Sets {
 		st := &Set{Namespace: set.Namespace, Name: set.Name}
 		statuses[set.Namespace+"/"+set.Name] = st
+		onConflict[set.Namespace+"/"+set.Name] = set.Annotations[variformv1alpha1.OnConflictAnnotation]
 		s.Sets = append(s.Sets, st)
 	}
 	sort.Slice(s.Sets, func(i, j int) bool {
@@ -51,19 +54,21 @@ func (r *Reader) expand(ctx context.Context, s *Snapshot) {
 		if st := statuses[pv.Namespace+"/"+set]; st != nil {
 			st.Variants++
 		}
-		s.Wants = append(s.Wants, newWant(pv, set))
+		s.Wants = append(s.Wants, newWant(pv, set, onConflict[pv.Namespace+"/"+set]))
 	}
 	for _, pv := range result.Written {
-		s.Wants = append(s.Wants, newWant(pv, ""))
+		s.Wants = append(s.Wants, newWant(pv, "", ""))
 	}
 	r.markWanted(s.Wants)
 }
 
-func newWant(pv *v1alpha1.PackageVariant, set string) *decide.Want {
-	return &decide.Want{
+func newWant(pv *v1alpha1.PackageVariant, set, onConflict string) *decide.Want {
+	w := &decide.Want{
 		Identity: decide.Identity{Namespace: pv.Namespace, Repository: pv.Spec.Downstream.Repo, Package: pv.Spec.Downstream.Package},
 		Name:     pv.Name, Set: set, Content: &decide.Variant{Object: pv},
 	}
+	w.KeepEdits, w.Err = decide.OnConflict(pv.Annotations[variformv1alpha1.OnConflictAnnotation], onConflict)
+	return w
 }
 
 // upstreamMetadata is what CEL expressions see of an upstream (docs/design/fan-out.md).

@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -25,6 +28,12 @@ type past struct {
 	want map[string][]string
 	// lost are parts of the conflicts told, one each.
 	lost []string
+	// fates are the lists that the edits end in, "fate resource field"; nil is not
+	// looked at.
+	fates []string
+	// context is an object beside the variant, annotations are the variant's, and
+	// stops is a part of why the update stops.
+	context, annotations, stops string
 }
 
 func kptfile(more string) string {
@@ -74,7 +83,7 @@ func TestUpdateFromWhatTheMachineMade(t *testing.T) {
 			v1: gittest.Text{"c.yaml": target("1")}, v2: gittest.Text{"c.yaml": target("2")}, spec1: set("5"), spec2: set("5"),
 			edit: gittest.Text{"c.yaml": target("7")},
 			want: map[string][]string{"c.yaml": {`a: "5"`}},
-			lost: []string{`data.a: upstream wins with 5; local was 7`},
+			lost: []string{`data.a: overruled with 5, the edit was 7: change function apply-setters:v0.2, spec.pipeline of PackageVariant web`},
 		},
 		"a resource removed upstream that a function touched": {
 			v1: gittest.Text{"g.yaml": configMap("g", "a: 1")}, v2: gittest.Text{"g.yaml": ""}, spec1: labels, spec2: labels,
@@ -105,8 +114,8 @@ func TestUpdateFromWhatTheMachineMade(t *testing.T) {
 			replace: [3]string{"g.yaml", "name: dev-c", "name: c"},
 			want:    map[string][]string{"g.yaml": {"name: dev-c", "b: 2"}},
 			lost: []string{
-				"ConfigMap/dev-c: upstream wins with (resource); local was (deleted)",
-				"ConfigMap/c: upstream wins with (deleted); local was (resource)",
+				"ConfigMap/dev-c: overruled with (resource), the edit was (deleted): change function ensure-name-substring:v0.2",
+				"ConfigMap/c: overruled with (deleted), the edit was (resource): change function ensure-name-substring:v0.2",
 			},
 		},
 		"a renamed resource that goes": {
@@ -172,73 +181,93 @@ func TestUpdateFromWhatTheMachineMade(t *testing.T) {
 			want: map[string][]string{"run.sh": {"b"}},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, "c1", "c2")
-			catalog := w.repos["catalog"]
-			if c.v1["Kptfile"] == "" {
-				c.v1 = merged(c.v1, gittest.Text{"Kptfile": kptfile("")})
+		t.Run(name, c.run)
+	}
+}
+
+// run plays an update, and looks at what came.
+func (c past) run(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	catalog := w.repos["catalog"]
+	if c.v1["Kptfile"] == "" {
+		c.v1 = merged(c.v1, gittest.Text{"Kptfile": kptfile("")})
+	}
+	catalog.Tag(t, "web/v11", catalog.Commit(t, "main", "v11", files(c.v1)))
+	if c.context != "" {
+		w.write("context.yaml", c.context)
+	}
+	w.write("variants/web.yaml", variantOf("web", "v11", "c1", "web", c.spec1))
+	w.mustApply()
+	if c.edit != nil {
+		w.repos["c1"].Commit(t, "drafts/web/packagevariant-1", "by hand", files(c.edit))
+	}
+	if r := c.replace; r[0] != "" {
+		w.edit("c1", "drafts/web/packagevariant-1", "web/"+r[0], r[1], r[2])
+	}
+	w.mustRun(0, "approve", "--all")
+	catalog.Tag(t, "web/v12", catalog.Commit(t, "main", "v12", files(c.v2)))
+	variant := variantOf("web", "v12", "c1", "web", c.spec2)
+	w.write("variants/web.yaml", strings.Replace(variant, "metadata:\n", "metadata:\n  annotations: {"+c.annotations+"}\n", 1))
+	if c.stops != "" {
+		w.contains(w.apply().variant(t, "c1/web").Error, c.stops)
+		return
+	}
+	p := w.mustApply()
+	const second = "refs/heads/drafts/web/packagevariant-2"
+	if c.later != nil {
+		w.repos["c1"].Commit(t, "drafts/web/packagevariant-2", "by hand", files(c.later))
+		w.write("variants/web.yaml", variantOf("web", "v12", "c1", "web", c.spec2+"  packageContext: {data: {late: x}}\n"))
+		p = w.mustApply()
+	}
+	var told []string
+	for _, v := range p.Variants {
+		told = append(told, v.Conflicts...)
+	}
+	if c.fates == nil && len(told) != len(c.lost) {
+		t.Errorf("conflicts: %q, want %q", told, c.lost)
+	}
+	if c.fates != nil {
+		fates := []string{}
+		for _, e := range p.variant(t, "c1/web").Edits {
+			fates = append(fates, strings.TrimSpace(e.Fate+": "+cmp.Or(e.Resource, e.File)+" "+e.Field))
+		}
+		if d := gocmp.Diff(c.fates, fates); d != "" {
+			t.Errorf("what became of the edits (-want +got):\n%s", d)
+		}
+	}
+	for _, part := range c.lost {
+		if !slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, part) }) {
+			t.Errorf("no conflict says %q: %q", part, told)
+		}
+	}
+	there := strings.Fields(w.repos["c1"].Git(t, "ls-tree", "-r", "--name-only", second+":web"))
+	for file, parts := range c.want {
+		if has := slices.Contains(there, file); !has || parts == nil {
+			if has || parts != nil {
+				t.Errorf("%s: there: %v", file, has)
 			}
-			catalog.Tag(t, "web/v11", catalog.Commit(t, "main", "v11", files(c.v1)))
-			w.write("variants/web.yaml", variantOf("web", "v11", "c1", "web", c.spec1))
-			w.mustApply()
-			if c.edit != nil {
-				w.repos["c1"].Commit(t, "drafts/web/packagevariant-1", "by hand", files(c.edit))
+			continue
+		}
+		text := w.show("c1", second, "web/"+file)
+		for _, part := range parts {
+			part, not := strings.CutPrefix(part, "!")
+			if strings.Contains(text, part) == not {
+				t.Errorf("%s: has %q: %v\n%s", file, part, !not, text)
 			}
-			if r := c.replace; r[0] != "" {
-				w.edit("c1", "drafts/web/packagevariant-1", "web/"+r[0], r[1], r[2])
-			}
-			w.mustRun(0, "approve", "--all")
-			catalog.Tag(t, "web/v12", catalog.Commit(t, "main", "v12", files(c.v2)))
-			w.write("variants/web.yaml", variantOf("web", "v12", "c1", "web", c.spec2))
-			p := w.mustApply()
-			const second = "refs/heads/drafts/web/packagevariant-2"
-			if c.later != nil {
-				w.repos["c1"].Commit(t, "drafts/web/packagevariant-2", "by hand", files(c.later))
-				w.write("variants/web.yaml", variantOf("web", "v12", "c1", "web", c.spec2+"  packageContext: {data: {late: x}}\n"))
-				p = w.mustApply()
-			}
-			var told []string
-			for _, v := range p.Variants {
-				told = append(told, v.Conflicts...)
-			}
-			if len(told) != len(c.lost) {
-				t.Errorf("conflicts: %q, want %q", told, c.lost)
-			}
-			for _, part := range c.lost {
-				if !slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, part) }) {
-					t.Errorf("no conflict says %q: %q", part, told)
-				}
-			}
-			there := strings.Fields(w.repos["c1"].Git(t, "ls-tree", "-r", "--name-only", second+":web"))
-			for file, parts := range c.want {
-				if has := slices.Contains(there, file); !has || parts == nil {
-					if has || parts != nil {
-						t.Errorf("%s: there: %v", file, has)
-					}
-					continue
-				}
-				text := w.show("c1", second, "web/"+file)
-				for _, part := range parts {
-					part, not := strings.CutPrefix(part, "!")
-					if strings.Contains(text, part) == not {
-						t.Errorf("%s: has %q: %v\n%s", file, part, !not, text)
-					}
-				}
-			}
-			before := w.refs()
-			w.mustApply()
-			w.unchanged(before)
-			if c.edit != nil || c.later != nil || c.replace[0] != "" {
-				return
-			}
-			// A variant that was never edited is what a new one would be.
-			w.write("variants/web.yaml", variantOf("web", "v12", "c2", "web", c.spec2))
-			w.mustApply()
-			got, want := w.repos["c1"].Git(t, "rev-parse", second+":web"), w.repos["c2"].Git(t, "rev-parse", draft1+":web")
-			if got != want {
-				t.Errorf("another past gave another package:\n%s\nthan a new one:\n%s", w.repos["c1"].Git(t, "show", second+":web/Kptfile"), w.repos["c2"].Git(t, "show", draft1+":web/Kptfile"))
-			}
-		})
+		}
+	}
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+	if c.context != "" || c.edit != nil || c.later != nil || c.replace[0] != "" {
+		return
+	}
+	// A variant that was never edited is what a new one would be.
+	w.write("variants/web.yaml", variantOf("web", "v12", "c2", "web", c.spec2))
+	w.mustApply()
+	got, want := w.repos["c1"].Git(t, "rev-parse", second+":web"), w.repos["c2"].Git(t, "rev-parse", draft1+":web")
+	if got != want {
+		t.Errorf("another past gave another package:\n%s\nthan a new one:\n%s", w.repos["c1"].Git(t, "show", second+":web/Kptfile"), w.repos["c2"].Git(t, "show", draft1+":web/Kptfile"))
 	}
 }

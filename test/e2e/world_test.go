@@ -165,6 +165,7 @@ type plannedVariant struct {
 	Variant, Name, Set, Action, Error, Lifecycle, Workspace, Ref, Commit, Upstream string
 	Stalled                                                                        bool
 	Reasons, Warnings, Conflicts                                                   []string
+	Edits                                                                          []struct{ Fate, File, Resource, Field, Instead string }
 	Conditions                                                                     []struct{ Type, Status, Reason, Message string }
 }
 

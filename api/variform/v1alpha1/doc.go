@@ -51,6 +51,19 @@ const (
 	// Kptfile, for the time when the variant itself is gone.
 	DeletionPolicyAnnotation = "variform.dev/deletion-policy"
 
+	// OnConflictAnnotation says whose value stands where an update and an edit by
+	// hand change one: OnConflictKeep keeps the edit. It stands on a
+	// PackageVariantSet, a PackageVariant, a package's Kptfile or a resource; the
+	// nearest counts.
+	OnConflictAnnotation = "variform.dev/on-conflict"
+	OnConflictKeep       = "keep"
+	OnConflictUpstream   = "upstream"
+
+	// OwnedElsewhereAnnotation of a resource lists fields that neither upstream
+	// nor people set, separated by commas: "spec.replicas". Updates leave what
+	// stands there, and say nothing of it.
+	OwnedElsewhereAnnotation = "variform.dev/owned-elsewhere"
+
 	// ContextAnnotation marks ("true") the objects of a ResourceList that are
 	// context to inject from, not part of the package
 	// (docs/design/functions.md).

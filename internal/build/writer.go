@@ -1,0 +1,98 @@
+package build
+
+import (
+	"cmp"
+	"context"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/merge"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/internal/yamltree"
+)
+
+// steps are a package as the steps of its making leave it: what it is made of,
+// after the variant's own mutations, with values of other packages, rendered.
+type steps [4]*krm.Package
+
+// step notes a package, where somebody is going to ask what wrote a value.
+func (m *maker) step(i int, p *krm.Package) {
+	if m.watch {
+		m.steps[i] = p.Clone()
+	}
+}
+
+// writer says where a value of a resource is set that people are not to edit; ""
+// where no step wrote it. wrote reports whether a package has what is asked about.
+func (m *maker) writer(ctx context.Context, s steps, id krm.ID, wrote func(*krm.Package) (bool, error)) (string, error) {
+	for i, p := range s {
+		if p == nil {
+			continue
+		}
+		if found, err := wrote(p); err != nil || !found {
+			if err != nil {
+				return "", err
+			}
+			continue
+		}
+		switch {
+		case i == 0:
+			return "", nil
+		case i == 2:
+			return "the output of the package that it is wired to", nil
+		case i == 3:
+			return m.function(ctx, s[2], wrote), nil
+		case id.Kind == "ConfigMap" && id.Name == mutate.PackageContextName:
+			return m.spec("packageContext"), nil
+		case id.Kind == "Kptfile":
+			return m.spec("pipeline or injectors"), nil
+		}
+		return "the context object that is injected there", nil
+	}
+	return "", nil
+}
+
+// spec names a field of what says how the package is made.
+func (m *maker) spec(field string) string {
+	if m.Set != "" {
+		return field + " in PackageVariantSet " + m.Set
+	}
+	return "spec." + field + " of PackageVariant " + m.Name
+}
+
+// function names the first function of a package's pipeline that leaves what is
+// asked about.
+func (m *maker) function(ctx context.Context, p *krm.Package, wrote func(*krm.Package) (bool, error)) string {
+	const some = "the package's pipeline"
+	mutators := func(p *krm.Package) *yaml.Node {
+		return yamltree.Path(p.Kptfile("").Edit().YNode(), "pipeline", "mutators")
+	}
+	for i, f := range yamltree.Items(mutators(p)) {
+		part := p.Clone()
+		first := mutators(part)
+		first.Content = first.Content[:i+1]
+		res, err := m.Renderer.Render(ctx, part)
+		if err != nil {
+			return some
+		}
+		if found, err := wrote(res.Package); err != nil || !found {
+			continue
+		}
+		name := "function " + cmp.Or(yamltree.Text(f, "image"), yamltree.Text(f, "exec"))
+		if mutate.Owns(m.Name, yamltree.Text(f, "name")) {
+			return name + ", " + m.spec("pipeline")
+		}
+		return name + " of the Kptfile's pipeline"
+	}
+	return some
+}
+
+// touches reports whether an edit changes the field of a conflict, one around it
+// or one below it. A whole resource that comes tells nothing: it may have been
+// renamed.
+func touches(e review.Edit, c merge.Conflict) bool {
+	of := review.Edit{File: c.Path, Field: c.Field, Resource: e.Resource}
+	return e.Field != "" && e.ID == c.Resource && e.Within(of)
+}

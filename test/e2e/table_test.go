@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// TestMergeTable is the table of docs/design/hydration-and-update.md: what both
+// sides changed, what stands, and the list that the edit ends in.
+func TestMergeTable(t *testing.T) {
+	t.Parallel()
+	cm := func(data ...string) gittest.Text { return gittest.Text{"c.yaml": configMap("c", data...)} }
+	annotated := func(text, annotation string) string {
+		return strings.Replace(text, "metadata:\n", "metadata:\n  annotations:\n    "+annotation+"\n", 1)
+	}
+	const keep = "variform.dev/on-conflict: keep"
+	set := func(value string) string { return mutator("apply-setters:v0.2", `a: "`+value+`"`) }
+	target := func(value string) gittest.Text { return cm(`a: "` + value + `" # kpt-set: ${a}`) }
+	image := func(tag string) gittest.Text {
+		return cm("image: app:" + tag + ` # {"$imagepolicy": "flux-system:app"}`)
+	}
+	role := func(verb string) string {
+		return "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: r\nrules:\n- verbs: [" + verb + "]\n"
+	}
+	with := func(texts ...gittest.Text) gittest.Text {
+		out := gittest.Text{}
+		for _, x := range texts {
+			out = merged(out, x)
+		}
+		return out
+	}
+	one, two, mine := cm("x: one"), cm("x: two"), cm("x: mine")
+	point := annotated(configMap("settings", "mode: none"), "kpt.dev/config-injection: optional")
+	injectors := "  injectors:\n  - {kind: ConfigMap, name: settings}\n"
+	script := func(first, last string) gittest.Text {
+		return gittest.Text{"run.sh": "#!/bin/sh\n" + first + "\nmiddle\nmiddle\n" + last + "\n"}
+	}
+	for name, c := range map[string]past{
+		"a value that upstream defaults: lost": {
+			v1: one, v2: two, edit: mine,
+			want: map[string][]string{"c.yaml": {"x: two"}}, fates: []string{"lost: ConfigMap/c data.x"},
+		},
+		"the same, kept for an annotation of the variant": {
+			v1: one, v2: two, edit: mine, annotations: keep,
+			want: map[string][]string{"c.yaml": {"x: mine"}}, fates: []string{"kept: ConfigMap/c data.x"},
+		},
+		"the same, kept for an annotation of the package": {
+			v1: one, v2: two, edit: mine, replace: [3]string{"Kptfile", "annotations:\n", "annotations:\n    " + keep + "\n"},
+			want: map[string][]string{"c.yaml": {"x: mine"}}, fates: []string{"kept: ConfigMap/c data.x"},
+		},
+		"the same, kept for an annotation of the resource": {
+			v1: one, v2: two, edit: gittest.Text{"c.yaml": annotated(mine["c.yaml"], keep)},
+			want: map[string][]string{"c.yaml": {"x: mine"}}, fates: []string{"kept: ConfigMap/c data.x"},
+		},
+		"the resource says upstream, the variant keep": {
+			v1: one, v2: two, edit: gittest.Text{"c.yaml": annotated(mine["c.yaml"], "variform.dev/on-conflict: upstream")}, annotations: keep,
+			want: map[string][]string{"c.yaml": {"x: two"}}, fates: []string{"lost: ConfigMap/c data.x"},
+		},
+		"an annotation that says neither": {v1: one, v2: two, edit: mine, annotations: "variform.dev/on-conflict: mine", stops: "choose keep or upstream"},
+		"a value of the package context, changed: overruled": {
+			v1: one, v2: one, spec1: "  packageContext: {data: {region: a}}\n", spec2: "  packageContext: {data: {region: b}}\n",
+			replace: [3]string{"package-context.yaml", "region: a", "region: mine"}, annotations: keep,
+			want:  map[string][]string{"package-context.yaml": {"region: b"}},
+			lost:  []string{"overruled with b, the edit was mine: change spec.packageContext of PackageVariant web"},
+			fates: []string{"overruled: ConfigMap/kptfile.kpt.dev data.region"},
+		},
+		"a value of the package context, as it was: overruled": {
+			v1: one, v2: two, spec1: "  packageContext: {data: {region: a}}\n", spec2: "  packageContext: {data: {region: a}}\n",
+			replace: [3]string{"package-context.yaml", "region: a", "region: mine"},
+			want:    map[string][]string{"package-context.yaml": {"region: a"}, "c.yaml": {"x: two"}},
+			lost:    []string{"overruled with a, the edit was mine: change spec.packageContext of PackageVariant web"},
+			fates:   []string{"overruled: ConfigMap/kptfile.kpt.dev data.region"},
+		},
+		"what is injected: overruled": {
+			context: configMap("settings", "mode: live"), v1: with(one, gittest.Text{"settings.yaml": point}), v2: with(two, gittest.Text{"settings.yaml": point}), spec1: injectors, spec2: injectors,
+			replace: [3]string{"settings.yaml", "mode: live", "mode: mine"},
+			want:    map[string][]string{"settings.yaml": {"mode: live"}},
+			lost:    []string{"overruled with live, the edit was mine: change the context object that is injected there"},
+			fates:   []string{"overruled: ConfigMap/settings data.mode"},
+		},
+		"a value that the pipeline sets back: overruled": {
+			v1: target("1"), v2: with(target("1"), gittest.Text{"n.yaml": configMap("n", "x: one")}), spec1: set("5"), spec2: set("5"), edit: target("7"),
+			want:  map[string][]string{"c.yaml": {`a: "5"`}},
+			lost:  []string{"overruled with 5, the edit was 7: change function apply-setters:v0.2, spec.pipeline of PackageVariant web"},
+			fates: []string{"overruled: ConfigMap/c data.a"},
+		},
+		"a value that the pipeline sets anew: overruled": {
+			v1: target("1"), v2: target("1"), spec1: set("5"), spec2: set("6"), edit: target("7"), annotations: keep,
+			want: map[string][]string{"c.yaml": {`a: "6"`}}, fates: []string{"overruled: ConfigMap/c data.a"},
+		},
+		"an image that automation sets: owned elsewhere": {
+			v1: image("1"), v2: image("2"), edit: image("9"), want: map[string][]string{"c.yaml": {"app:9"}}, fates: []string{},
+		},
+		"a field that is declared: owned elsewhere": {
+			v1: one, v2: two, edit: gittest.Text{"c.yaml": annotated(mine["c.yaml"], "variform.dev/owned-elsewhere: data.x, data.z")},
+			want: map[string][]string{"c.yaml": {"x: mine"}}, fates: []string{},
+		},
+		"a resource upstream has no more, of which automation set a field: goes": {
+			v1: with(one, gittest.Text{"i.yaml": strings.Replace(image("1")["c.yaml"], "name: c", "name: i", 1)}), v2: with(one, gittest.Text{"i.yaml": ""}),
+			replace: [3]string{"i.yaml", "app:1", "app:9"}, want: map[string][]string{"i.yaml": nil}, fates: []string{},
+		},
+		"a resource that upstream removed: kept though removed": {
+			v1: with(one, gittest.Text{"g.yaml": configMap("g", "x: one")}), v2: with(two, gittest.Text{"g.yaml": ""}), edit: gittest.Text{"g.yaml": configMap("g", "x: mine")},
+			want: map[string][]string{"g.yaml": {"x: mine"}, "c.yaml": {"x: two"}}, fates: []string{"kept though removed: ConfigMap/g"},
+		},
+		"a file that upstream removed: kept though removed": {
+			v1: with(one, gittest.Text{"f": "one\n"}), v2: with(two, gittest.Text{"f": ""}), edit: gittest.Text{"f": "mine\n"},
+			want: map[string][]string{"f": {"mine"}}, fates: []string{"kept though removed: f"},
+		},
+		"a Role that upstream removed stops the variant": {
+			v1: with(one, gittest.Text{"r.yaml": role("get")}), v2: with(two, gittest.Text{"r.yaml": ""}), edit: gittest.Text{"r.yaml": role("delete")},
+			stops: "Role.rbac.authorization.k8s.io/r of r.yaml was removed upstream, and an edit by hand would keep it",
+		},
+		"a resource that a person removed: kept": {
+			v1: with(one, gittest.Text{"g.yaml": configMap("g", "x: one")}), v2: gittest.Text{"g.yaml": configMap("g", "x: two")}, edit: gittest.Text{"g.yaml": ""},
+			want: map[string][]string{"g.yaml": nil}, fates: []string{"kept: ConfigMap/g"},
+		},
+		"both added one resource: one entry": {
+			v1: one, v2: gittest.Text{"n.yaml": configMap("n", "x: two", "y: two", "z: two")}, edit: gittest.Text{"mine.yaml": configMap("n", "x: mine", "y: mine", "a: mine")},
+			want:  map[string][]string{"n.yaml": {"x: two", "y: two", "z: two", "a: mine"}, "mine.yaml": nil},
+			lost:  []string{"both added it: upstream wins with data.x: two, data.y: two; local was data.x: mine, data.y: mine"},
+			fates: []string{"both added: ConfigMap/n"},
+		},
+		"text, other lines: merged": {
+			v1: script("one", "one"), v2: script("two", "one"), edit: script("one", "mine"),
+			want: map[string][]string{"run.sh": {"#!/bin/sh\ntwo\nmiddle\nmiddle\nmine"}}, fates: []string{},
+		},
+		"text, the same line: lost": {
+			v1: script("one", "one"), v2: script("two", "one"), edit: script("mine", "mine"),
+			want: map[string][]string{"run.sh": {"#!/bin/sh\ntwo\nmiddle\nmiddle\nmine"}}, fates: []string{"lost: run.sh line 2"},
+		},
+		"text, the same line, kept": {
+			v1: script("one", "one"), v2: script("two", "two"), edit: script("mine", "one"), annotations: keep,
+			want: map[string][]string{"run.sh": {"#!/bin/sh\nmine\nmiddle\nmiddle\ntwo"}}, fates: []string{"kept: run.sh line 2"},
+		},
+	} {
+		t.Run(name, c.run)
+	}
+}
