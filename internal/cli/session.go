@@ -46,6 +46,7 @@ type fleetFlags struct {
 	dependencies bool
 	upgrade      []string
 	invoke       []string
+	rehydrate    bool
 	recreate     []string
 	retry        []string
 	platform     map[string]string
@@ -73,6 +74,7 @@ func (a *app) addBuild(c *cobra.Command) {
 	f.BoolVar(&a.fleet.prune, "prune", false, "act on packages whose variant has gone, by their deletionPolicy")
 	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "let a set lose up to `N` packages at once")
 	f.StringSliceVar(&a.fleet.invoke, "rerender", nil, "build these variants, sets, repositories, targets or packages, and what they manage, though nothing changed")
+	f.BoolVar(&a.fleet.rehydrate, "rehydrate", false, "make packages anew that an earlier version made otherwise (default: with their next change)")
 	f.StringSliceVar(&a.fleet.recreate, "recreate", nil, "make these packages again though somebody deleted them on the registered branch")
 	f.StringSliceVar(&a.fleet.retry, "retry", nil, "draft these packages anew though somebody set them back to an earlier revision on the registered branch")
 	a.addNeeds(c)
@@ -217,7 +219,7 @@ func (f *fleetFlags) cache() (string, error) {
 func (a *app) config(read *source.Fleet, store *gitrepo.Store) (reconcile.Config, error) {
 	f := &a.fleet
 	cfg := reconcile.Config{
-		Git: observe.Git(store), Only: f.only, Invoke: f.invoke, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
+		Git: observe.Git(store), Only: f.only, Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
 		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
 	}
 	var err error

@@ -68,6 +68,9 @@ func Intend(q Question) Intent {
 	case !ok:
 		return q.unchanged()
 	}
+	if newer, ok := q.newer(); ok {
+		return newer
+	}
 	recorded, newest := q.recorded(), q.Package.Newest()
 	then := q.Parts.Inputs(recorded)
 	if q.From != nil && q.Doubt != "" && q.From.Inputs.Values != then.Values {
@@ -81,7 +84,7 @@ func Intend(q Question) Intent {
 	b.Inputs = parts.Inputs(newest).On(q.Package.Branch.Main())
 	if q.From != nil {
 		b.Key = Digest("unchanged", b.Inputs.Digest, q.From.Ref.Commit.String(), q.Package.Path)
-		if q.Fruitless != nil && !q.Invoked && (q.From.Number > 0 || !q.Behind()) && q.Fruitless(b.Key) {
+		if q.Fruitless != nil && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) && q.Fruitless(b.Key) {
 			return q.unchanged()
 		}
 	}
@@ -133,6 +136,8 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{"made again, as was asked for"}}, true
 	case q.Invoked:
 		return Build{As: as, Reasons: []string{invokedReason}}, true
+	case q.Rehydrate && lock == nil && q.hydration() < Hydration:
+		return Build{As: as, Reasons: []string{fmt.Sprintf("made by an earlier version, hydration version %d now", Hydration)}}, true
 	}
 	return Build{}, false
 }

@@ -29,10 +29,11 @@ type Want struct {
 	Needs   []string
 	// Err is why it cannot be made beside the others; nil for most.
 	Err error
-	// Invoked says that it is to be rendered again. Recreate and Retry say that
+	// Invoked says that it is to be rendered again; Rehydrate that it is where an
+	// earlier version made it. Recreate and Retry say that
 	// a person's deletion, or return to an earlier revision, on the registered
 	// branch is not to be respected any more.
-	Invoked, Recreate, Retry bool
+	Invoked, Rehydrate, Recreate, Retry bool
 	// KeepEdits says that an edit by hand stands where an update changes the same.
 	KeepEdits bool
 	// Target is the one that it is part of, Ref its path below that, Level its

@@ -17,6 +17,7 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
+	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/internal/wiring"
 )
 
@@ -458,6 +459,9 @@ func called(all []*decide.Want, names []string) ([]*decide.Want, error) {
 // invoke marks what is to be rendered again though nothing that goes into it
 // has changed: the variants named, and what they need where they manage that.
 func (e *Engine) invoke(all []*decide.Want) error {
+	for _, w := range all {
+		w.Rehydrate = e.cfg.Rehydrate
+	}
 	for _, again := range []struct {
 		names []string
 		mark  func(*decide.Want)
@@ -615,10 +619,19 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		m := v.made
 		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
 		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-			Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: s.want.Said(),
+			Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: made(s.want),
 		}}
 	}
 	return item
+}
+
+// made is what the record says of a package that this program makes.
+func made(w *decide.Want) record.Entry {
+	e := w.Said()
+	if w.Variant() != nil {
+		e.Hydration = decide.Hydration
+	}
+	return e
 }
 
 // remove plans what becomes of this manager's packages whose variant has gone,

@@ -61,6 +61,8 @@ type Config struct {
 	// Invoke names variants, as Only does, whose packages are rendered again though
 	// nothing that goes into them has changed.
 	Invoke []string
+	// Rehydrate makes anew what an earlier version of the program made.
+	Rehydrate bool
 	// Recreate and Retry name variants likewise: a package that a person deleted
 	// on the registered branch is made again; one that was set back to an earlier
 	// revision there is drafted anew.

@@ -107,6 +107,11 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 					if made, r.Finding = e.read.Rebuilt(ctx, shown, h, &r.Entry); r.Finding != "" {
 						continue
 					}
+					for _, was := range p.Entries { // no commit says it
+						if was.Name() == r.Name() && was.Hydrated == r.Hydrated {
+							r.Hydration = was.Hydration
+						}
+					}
 					if _, err := b.PackageTree(made); err != nil { // the server may have lost it
 						return nil, err
 					}

@@ -1,0 +1,32 @@
+package decide
+
+import (
+	"fmt"
+
+	"github.com/variform/variform/internal/record"
+)
+
+// Hydration is the version of the way that packages are made: it is raised where
+// equal inputs give other bytes than before
+// (docs/design/hydration-and-update.md#hi).
+const Hydration = 1
+
+// hydration is the version that made a revision, 0 where the record does not say.
+// An entry is believed that names what the revision's own commit names.
+func (q Question) hydration() (version int) {
+	for _, e := range q.Package.Entries {
+		if m := q.From.Machine; m != nil && !m.Hydrated.IsZero() && e.Hydrated == m.Hydrated.String() &&
+			(e.Place == record.Main && q.From.Number > 0 || e.Place == record.Open && e.Workspace == q.From.Workspace) {
+			version = e.Hydration
+		}
+	}
+	return version
+}
+
+// newer leaves alone what a newer program made: it would be made worse.
+func (q Question) newer() (Rule, bool) {
+	if q.From == nil || q.hydration() <= Hydration {
+		return Rule{}, false
+	}
+	return Rule{ruled(Wait{}, fmt.Sprintf("made by a newer Variform, of hydration version %d (this one's is %d): apply with that one or a later one", q.hydration(), Hydration))}, true
+}

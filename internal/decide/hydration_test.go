@@ -1,0 +1,47 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/variform/variform/internal/record"
+)
+
+// TestHydrationOfARevision: a newer version's package waits where the record and
+// its commit name one tree, and an older one's is made anew only where that is
+// asked for.
+func TestHydrationOfARevision(t *testing.T) {
+	tree := Hash{7}
+	for name, c := range map[string]struct {
+		entry     record.Entry
+		changed   bool
+		rehydrate bool
+		want      Action // "" for a build
+	}{
+		"newer":                        {record.Entry{Place: record.Main, Hydrated: tree.String(), Hydration: Hydration + 1}, true, false, ActionWait},
+		"newer, and nothing to do":     {record.Entry{Place: record.Main, Hydrated: tree.String(), Hydration: Hydration + 1}, false, false, ActionNone},
+		"newer, of another tree":       {record.Entry{Place: record.Main, Hydrated: Hash{8}.String(), Hydration: Hydration + 1}, true, false, ""},
+		"newer, of a Draft":            {record.Entry{Place: record.Open, Workspace: "w", Hydrated: tree.String(), Hydration: Hydration + 1}, true, false, ""},
+		"older":                        {record.Entry{Place: record.Main, Hydrated: tree.String()}, false, false, ActionNone},
+		"older, made anew":             {record.Entry{Place: record.Main, Hydrated: tree.String()}, false, true, ""},
+		"this one's, made anew":        {record.Entry{Place: record.Main, Hydrated: tree.String(), Hydration: Hydration}, false, true, ActionNone},
+		"newer, to be made anew by us": {record.Entry{Place: record.Main, Hydrated: tree.String(), Hydration: Hydration + 1}, false, true, ActionNone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := parts()
+			r := publishedOf(1, 9, recorded(now.Inputs(nil)))
+			r.Machine = &Machine{Hydrated: tree}
+			q := asked(webPackage(tags(tag(1, 9)), r), r)
+			q.Package.Entries, q.Rehydrate = []record.Entry{c.entry}, c.rehydrate
+			if c.changed {
+				upgraded(&q)
+			}
+			var got Action
+			if r, ok := Intend(q).(Rule); ok {
+				got = r.Decision.Action()
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
