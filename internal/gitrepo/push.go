@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"sort"
 	"strings"
@@ -447,7 +448,11 @@ func (p *pusher) readAgain(ctx context.Context, a *attempt, updates []RefUpdate,
 		cause = errors.New("the server answered nothing")
 	}
 	cause = p.repo.explain(ctx, cause)
-	if code := httpStatus(a.err); code >= 400 && code < 500 && code != 408 {
+	code := httpStatus(a.err)
+	if code == http.StatusRequestEntityTooLarge {
+		return p.tooLarge(updates, results)
+	}
+	if code >= 400 && code < 500 && code != 408 {
 		setAll(results, Unmoved) // refused before git saw it
 		return fmt.Errorf("pushing to %s: %w", p.repo.URL(), cause)
 	}
@@ -479,6 +484,17 @@ func (p *pusher) readAgain(ctx context.Context, a *attempt, updates []RefUpdate,
 		p.landed(a, moved)
 	}
 	return unknown
+}
+
+// tooLarge is what a server says that takes no request of that size: a smaller push
+// it may take.
+func (p *pusher) tooLarge(updates []RefUpdate, results []RefResult) error {
+	setAll(results, Unmoved)
+	refused := &RejectedError{URL: p.repo.URL()}
+	for _, u := range updates {
+		refused.Refs = append(refused.Refs, RefMessage{u.Name, "it takes no request of this size (HTTP 413): raise its limit"})
+	}
+	return refused
 }
 
 func httpStatus(err error) int {

@@ -3,6 +3,11 @@ package publish
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -18,10 +23,11 @@ import (
 
 // bench is a Git repository of a real server with something on main, read once.
 type bench struct {
-	t    *testing.T
-	git  *gittest.Repo
-	main decide.Hash
-	repo *observe.Repo
+	t      *testing.T
+	server *gittest.Server
+	git    *gittest.Repo
+	main   decide.Hash
+	repo   *observe.Repo
 	// stage has the packages of changes.
 	stage *gitrepo.Stage
 }
@@ -29,20 +35,27 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	server := gittest.NewServer(t)
-	git, url := server.NewRepo(t, "c1"), server.RepoURL("c1")
+	git := server.NewRepo(t, "c1")
 	main := git.Commit(t, "main", "start", gittest.Files{{Path: "README.md", Mode: gittest.Regular, Data: []byte("x\n")}})
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: t.TempDir()})
-	r, err := observe.Git(store).Open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	facts := &decide.Repository{Namespace: "default", Name: "c1", Git: url, Branch: "main", Head: decide.ParseHash(main)}
-	b := &bench{t: t, git: git, main: facts.Head, repo: &observe.Repo{Repository: facts, Git: r}, stage: r.NewStage()}
-	b.refresh()
-	if err := r.Fetch(t.Context(), gitrepo.Hash(facts.Head)); err != nil {
-		t.Fatal(err)
-	}
+	b := &bench{t: t, server: server, git: git, main: decide.ParseHash(main)}
+	b.reach(server.RepoURL("c1"))
 	return b
+}
+
+// reach reads the repository, anew, by an address of it.
+func (b *bench) reach(url string) {
+	b.t.Helper()
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: b.t.TempDir()})
+	r, err := observe.Git(store).Open(b.t.Context(), url)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	facts := &decide.Repository{Namespace: "default", Name: "c1", Git: url, Branch: "main", Head: b.main}
+	b.repo, b.stage = &observe.Repo{Repository: facts, Git: r}, r.NewStage()
+	b.refresh()
+	if err := r.Fetch(b.t.Context(), gitrepo.Hash(facts.Head)); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 func (b *bench) refresh() {
@@ -159,6 +172,53 @@ func TestPushApart(t *testing.T) {
 		if made := refs[draftRef(c.Package.Path)]; (made == "") != bad || !bad && made != c.Hash.String() {
 			t.Errorf("%s is at %q", c.Package.Path, made)
 		}
+	}
+}
+
+// A server that refuses the objects of one package, or a request of that size,
+// gets those of the others.
+func TestPushOfObjectsApart(t *testing.T) {
+	large := make([]byte, 100<<10)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(large)
+	for name, at := range map[string]func(b *bench) string{
+		"in Git": func(b *bench) string {
+			b.git.Git(b.t, "config", "receive.maxInputSize", "50000")
+			return b.server.RepoURL("c1")
+		},
+		"before Git": func(b *bench) string {
+			real, err := url.Parse(b.server.URL)
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(real) }}
+			front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.ContentLength > 50_000 {
+					w.WriteHeader(http.StatusRequestEntityTooLarge)
+					return
+				}
+				proxy.ServeHTTP(w, r)
+			}))
+			b.t.Cleanup(front.Close)
+			return front.URL + "/c1.git"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.reach(at(b))
+			list := []*Change{b.draft("a"), b.draft("bad"), b.draft("c"), b.draft("d")}
+			list[1].Commit.Tree = b.tree("cm.yaml", "kind: ConfigMap\n", "large", string(large))
+			b.push(nil, list...)
+			refs := b.git.Refs(t)
+			for _, c := range list {
+				bad := c.Package.Path == "bad"
+				if (c.Err != nil) != bad || bad && !errors.Is(c.Err, gitrepo.ErrRejected) {
+					t.Errorf("%s: %v", c.Package.Path, c.Err)
+				}
+				if made := refs[draftRef(c.Package.Path)]; (made == "") != bad {
+					t.Errorf("%s is at %q", c.Package.Path, made)
+				}
+			}
+		})
 	}
 }
 
