@@ -157,7 +157,8 @@ func (d Restore) Moves(Hash) []Move {
 	return out
 }
 
-// Release gives an open revision up, by a commit on its own branch.
+// Release gives a revision up: an open one by a commit on its own branch, the
+// latest Published one in the record alone.
 type Release struct{ Revision *Revision }
 
 // Action implements Decision.
@@ -165,6 +166,9 @@ func (Release) Action() Action { return ActionRelease }
 
 // Moves implements Decision.
 func (d Release) Moves(commit Hash) []Move {
+	if d.Revision.Number > 0 {
+		return nil
+	}
 	return []Move{{Name: d.Revision.Ref.Name, Old: d.Revision.Ref.Hash, New: commit}}
 }
 

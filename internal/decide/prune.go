@@ -77,6 +77,16 @@ func (p Pruning) Settle(list []*Removed, wanted []*Want, sets []SetSize) (warnin
 	return nil
 }
 
+// Moving leaves out the tags of merged Drafts whose package stays as it is: they
+// are made by the run that acts on it.
+func Moving(list []*Removed) []*Removed {
+	going := map[*Orphan]bool{}
+	for _, r := range list {
+		going[r.Orphan] = going[r.Orphan] || r.Goes()
+	}
+	return slices.DeleteFunc(list, func(r *Removed) bool { return r.Decision.Action() == ActionTag && !going[r.Orphan] })
+}
+
 // KeepLocked holds back removals of packages at places that others need: whoever has
 // one as its upstream needs its revisions for the next update.
 func KeepLocked(list []*Removed, locked func(Place) bool) {

@@ -100,6 +100,9 @@ type Orphan struct {
 	// Owners is what is known of its revisions' variants, by ref. A revision
 	// without an entry was given up, or away, by a person, in its Kptfile.
 	Owners map[string]Ownership
+	// Landed says that Package is as it is once a merged Draft is tagged; nil for
+	// most.
+	Landed *Ruling
 	// Alone says that what was made for others is left alone in this run, as
 	// dependencies are.
 	Alone bool
@@ -155,6 +158,9 @@ func Remove(o *Orphan) []Removal {
 		return []Removal{{Ruling: Ruling{Decision: Nothing{}}}}
 	case len(moved) == 0:
 		return out[:1]
+	case o.Landed != nil:
+		tag := Removal{*o.Landed, o.Landed.Decision.(Tag).Draft}
+		moved = append([]Removal{tag}, moved...)
 	}
 	return moved
 }
@@ -186,8 +192,8 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 	case lifecycle.ProposeDeletion:
 		return o.retire()
 	case lifecycle.Release:
-		if r.Number > 0 {
-			return ruled(Nothing{}) // what is Published is left alone from now on
+		if r.Number > 0 && (!o.Repo.Records || owner.Dependency) {
+			return ruled(Nothing{}) // there is no place to say so, or it is still there for who needs it
 		}
 		return ruled(Release{r}, gone+"; deletionPolicy orphan leaves the package")
 	case lifecycle.Discard:

@@ -179,25 +179,27 @@ func TestRemoveOne(t *testing.T) {
 	cases := map[string]struct {
 		reason                             string
 		owner                              Ownership
-		alone                              bool
+		alone, recorded                    bool
 		draft, proposed, published, doomed string
 	}{
-		"delete":                          {"nothing uses what was never Published", Ownership{}, false, goes, goes, retires, waits},
-		"delete, by its name":             {"any other policy is delete", Ownership{Policy: "delete"}, false, goes, goes, retires, waits},
-		"a person's commits":              {"no edit goes unasked; Published ones are in main", ann, false, keptDraft, keptProposed, retires, waits},
-		"orphan":                          {"what is Published is left as it is", leave, false, releases, releases, nothing, waits},
-		"orphan, a person's":              {"a release keeps every edit", annLeaves, false, releases, releases, nothing, waits},
-		"orphan, for another":             {"a dependency that was never Published is of no use", forOther, false, goes, goes, nothing, waits},
-		"orphan, for another, a person's": {"no edit goes unasked", forOtherAnn, false, keptDraft, keptProposed, nothing, waits},
-		"a dependency":                    {"in a whole run", needed, false, goes, goes, retires, waits},
-		"a dependency, left alone":        {"dependencies are left alone", needed, true, alone, alone, alone, alone},
-		"no dependency, left alone":       {"only dependencies are", Ownership{}, true, goes, goes, retires, waits},
+		"delete":                          {"nothing uses what was never Published", Ownership{}, false, false, goes, goes, retires, waits},
+		"delete, by its name":             {"any other policy is delete", Ownership{Policy: "delete"}, false, false, goes, goes, retires, waits},
+		"a person's commits":              {"no edit goes unasked; Published ones are in main", ann, false, false, keptDraft, keptProposed, retires, waits},
+		"orphan":                          {"what is Published is left as it is", leave, false, false, releases, releases, nothing, waits},
+		"orphan, a person's":              {"a release keeps every edit", annLeaves, false, false, releases, releases, nothing, waits},
+		"orphan, for another":             {"a dependency that was never Published is of no use", forOther, false, false, goes, goes, nothing, waits},
+		"orphan, for another, a person's": {"no edit goes unasked", forOtherAnn, false, false, keptDraft, keptProposed, nothing, waits},
+		"a dependency":                    {"in a whole run", needed, false, false, goes, goes, retires, waits},
+		"a dependency, left alone":        {"dependencies are left alone", needed, true, false, alone, alone, alone, alone},
+		"no dependency, left alone":       {"only dependencies are", Ownership{}, true, false, goes, goes, retires, waits},
+		"orphan, recorded":                {"what is Published is released in the record", leave, false, true, releases, releases, releases, waits},
+		"orphan, recorded, a dependency":  {"who needs it has it again", Ownership{Policy: "orphan", For: "default/shop", Dependency: true}, false, true, goes, goes, nothing, waits},
 	}
 	for name, c := range cases {
 		one := func(phase string, p *Package, r *Revision, want string) {
 			t.Run(name+"/"+phase, func(t *testing.T) {
 				o := orphan(p, c.owner, r)
-				o.Alone = c.alone
+				o.Alone, o.Repo.Records = c.alone, c.recorded
 				list := Remove(o)
 				if len(list) != 1 || list[0].Revision != r {
 					t.Fatalf("%+v", list)

@@ -3,6 +3,7 @@ package decide
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/variform/variform/internal/record"
 )
@@ -25,6 +26,33 @@ func (p *Package) Stated(r *Revision) (record.Entry, bool) {
 		}
 	}
 	return found, found.Place != ""
+}
+
+// Said is what the record is to say of a package whose latest Published revision is
+// released; false for an open one, whose commit says it.
+func (d Release) Said(path string) (record.Entry, bool) {
+	r := d.Revision
+	return record.Entry{Path: path, Place: record.Variant, Owner: record.Nobody, Commit: r.Ref.Commit.String()}, r.Number > 0
+}
+
+// Believe takes over what a manager's record knows better than the commits: whose
+// the latest Published revision is where no commit of the machine's leads to it,
+// and that its variant has released it. Entries count for the commit that they
+// name, and a release only where the manager owned it.
+func (p *Package) Believe(manager string, entries []record.Entry) {
+	l := p.Latest
+	if l == nil {
+		return
+	}
+	for _, e := range entries {
+		switch {
+		case e.Commit != l.Ref.Commit.String():
+		case e.Place == record.Past && l.Machine == nil && l.Owner == "":
+			l.Owner = e.Owner
+		case e.Place == record.Variant && e.Owner == record.Nobody && strings.HasPrefix(l.Owner, manager+"/"):
+			l.Owner = ""
+		}
+	}
 }
 
 // Said is what the record is to say of a variant itself.

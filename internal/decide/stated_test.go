@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,5 +109,78 @@ func TestPolicyMakesNoDraft(t *testing.T) {
 				t.Errorf("%q to %q and another upstream make no Draft", then, now)
 			}
 		}
+	}
+}
+
+func TestBelieve(t *testing.T) {
+	past := record.Entry{Place: record.Past, Revision: 1, Commit: Hash{9}.String(), Owner: webOwner}
+	main := past
+	main.Place = record.Main
+	released := record.Entry{Place: record.Variant, Commit: Hash{9}.String(), Owner: record.Nobody}
+	stale := released
+	stale.Commit = Hash{8}.String()
+	squashed := func(r *Revision) { r.Machine, r.Owner = nil, "" }
+	for name, c := range map[string]struct {
+		why     string
+		latest  *Revision
+		manager string
+		entries []record.Entry
+		want    string
+	}{
+		"nothing is said":       {"", publishedOf(1, 9), "fleet", nil, webOwner},
+		"what is known anyway":  {"", publishedOf(1, 9), "fleet", []record.Entry{main, past}, webOwner},
+		"a squash":              {"no commit tells", publishedOf(1, 9, squashed), "fleet", []record.Entry{main, past}, webOwner},
+		"a squash, another's":   {"the commit is another one", publishedOf(1, 7, squashed), "fleet", []record.Entry{main, past}, ""},
+		"given up by a person":  {"commits tell", publishedOf(1, 9, by("")), "fleet", []record.Entry{past}, ""},
+		"released":              {"", publishedOf(1, 9), "fleet", []record.Entry{main, past, released}, ""},
+		"a squash, released":    {"", publishedOf(1, 9, squashed), "fleet", []record.Entry{past, released}, ""},
+		"released before":       {"it was taken over since", publishedOf(1, 9), "fleet", []record.Entry{stale}, webOwner},
+		"released by another":   {"it is not theirs", publishedOf(1, 9), "other", []record.Entry{released}, webOwner},
+		"a manager's beginning": {"it is another manager", publishedOf(1, 9), "fle", []record.Entry{released}, webOwner},
+	} {
+		p := webPackage(tags(tag(1, 9)), c.latest)
+		p.Believe(c.manager, c.entries)
+		if p.Latest.Owner != c.want {
+			t.Errorf("%s (%s): owner %q, want %q", name, c.why, p.Latest.Owner, c.want)
+		}
+	}
+	webPackage(nil, draftOf(1, 10)).Believe("fleet", []record.Entry{released}) // nothing is Published
+}
+
+func TestReleaseSaid(t *testing.T) {
+	if _, published := (Release{draftOf(1, 10)}).Said(webPath); published {
+		t.Error("a Draft's own commit says it")
+	}
+	d := Release{publishedOf(1, 9)}
+	e, published := d.Said(webPath)
+	if want := (record.Entry{Path: webPath, Place: record.Variant, Owner: record.Nobody, Commit: Hash{9}.String()}); !published || !cmp.Equal(e, want) {
+		t.Errorf("%+v", e)
+	}
+	if m := d.Moves(Hash{}); len(m) > 0 {
+		t.Errorf("refs move: %v", m)
+	}
+}
+
+// The tag of a merged Draft is made by the run that acts on the package.
+func TestMoving(t *testing.T) {
+	landed := ruled(Tag{Ref: "refs/tags/apps/web/v1", Commit: Hash{9}}, "merged")
+	o := orphan(webPackage(tags(tag(1, 9)), publishedOf(1, 9)), Ownership{}, publishedOf(1, 9))
+	o.Landed = &landed
+	var list []*Removed
+	for _, m := range Remove(o) {
+		list = append(list, &Removed{o, m})
+	}
+	actions := func(list []*Removed) (out []Action) {
+		for _, r := range list {
+			out = append(out, r.Decision.Action())
+		}
+		return out
+	}
+	if d := cmp.Diff([]Action{ActionTag, ActionRetire}, actions(Moving(slices.Clone(list)))); d != "" {
+		t.Error(d)
+	}
+	Pruning{MaxDelete: -1}.Settle(list, nil, nil)
+	if d := cmp.Diff([]Action{ActionKeep}, actions(Moving(list))); d != "" {
+		t.Error(d)
 	}
 }

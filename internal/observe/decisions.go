@@ -12,6 +12,7 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/variantgen"
 )
 
@@ -184,6 +185,11 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 	}
 	var out, gone []*decide.Orphan
 	set := fetchSet{} // their Kptfiles have the last word: brought in one request a repository
+	add := func(repo *Repo, o *decide.Orphan) {
+		gone = append(gone, o)
+		set.add(repo, o.Package.Heads()...)
+		set.commit(repo, repo.Head)
+	}
 	for _, repo := range r.sorted {
 		if repo.Git == nil || repo.Err != nil {
 			continue
@@ -200,7 +206,7 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 			seen[at] = true
 			o := &decide.Orphan{
 				Identity: id, Name: decide.OwnerName(owner), Repo: repo.Repository, Package: p,
-				Owners: map[string]decide.Ownership{}, Alone: r.cfg.Dependencies == nil,
+				Alone: r.cfg.Dependencies == nil,
 			}
 			out = append(out, o)
 			why, held := s.Untouchable[at]
@@ -213,17 +219,57 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 			case upstreams[at]:
 				o.Kept = "its variant has gone, but other variants have it as their upstream"
 			default:
-				gone = append(gone, o)
-				set.add(repo, p.Heads()...)
+				add(repo, o)
 			}
+		}
+		for _, p := range repo.vanished() {
+			owner, at := p.Entries[0].Owner, repo.Place(p.Path)
+			id := decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(p.Path)}
+			if !r.cfg.Manager.Signed(owner, repo.Namespace) || want[id] || seen[at] {
+				continue
+			}
+			seen[at] = true
+			o := &decide.Orphan{Identity: id, Name: decide.OwnerName(owner), Repo: repo.Repository, Package: p, Alone: r.cfg.Dependencies == nil}
+			out = append(out, o)
+			add(repo, o)
 		}
 	}
 	set.run(ctx, r.ioLimit())
 	_, _ = Parallel(ctx, r.limit(), gone, func(ctx context.Context, o *decide.Orphan) struct{} {
-		r.ReadOwners(ctx, o)
+		r.ReadOrphan(ctx, o)
 		return struct{}{}
 	})
+	// What the record alone knew of, and the branch has not, was turned down.
+	return slices.DeleteFunc(out, func(o *decide.Orphan) bool { return o.Err == nil && len(o.Package.Heads()) == 0 })
+}
+
+// vanished are packages below the Repository's folder of which only the record
+// knows: their Draft's branch has gone, merged or not.
+func (r *Repo) vanished() (out []*decide.Package) {
+	for _, e := range r.entries {
+		if e.Place == record.Open && r.Packages[e.Path] == nil && r.Shows(e.Path) {
+			p := decide.NewPackage(e.Path, nil)
+			p.Entries = []record.Entry{e}
+			out = append(out, p)
+		}
+	}
 	return out
+}
+
+// ReadOrphan reads what becomes of an orphan depends on: whether its Draft was
+// merged, and who made its revisions. What cannot be read is its error.
+func (r *Reader) ReadOrphan(ctx context.Context, o *decide.Orphan) {
+	repo := r.repos[repoKey{o.Namespace, o.Repository}]
+	if err := r.ReadTrees(ctx, repo, o.Package); err != nil {
+		o.Err = fmt.Errorf("removing %s: %w", o.Identity, err)
+		return
+	}
+	w := &decide.Want{Identity: o.Identity, Name: o.Name}
+	if ruling, tagged, ok := decide.Landed(r.cfg.Manager, w, repo.Repository, o.Package); ok {
+		o.Landed, o.Package = &ruling, tagged
+	}
+	o.Owners = map[string]decide.Ownership{}
+	r.readOwners(ctx, o)
 }
 
 // UpstreamPlaces are the packages that wanted ones come from: their revisions are
@@ -242,10 +288,10 @@ func (r *Reader) UpstreamPlaces(wants []*decide.Want) map[decide.Place]bool {
 	return out
 }
 
-// ReadOwners reads who made an orphan's revisions: whether a person gave them up
+// readOwners reads who made an orphan's revisions: whether a person gave them up
 // the Kptfiles say, what the variant last said the record, where it knows. What
 // cannot be read is the orphan's error.
-func (r *Reader) ReadOwners(ctx context.Context, o *decide.Orphan) {
+func (r *Reader) readOwners(ctx context.Context, o *decide.Orphan) {
 	repo := r.repos[repoKey{o.Namespace, o.Repository}]
 	for _, h := range o.Package.Revisions {
 		if !r.cfg.Manager.Signed(h.Owner, o.Namespace) {

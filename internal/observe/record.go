@@ -35,10 +35,15 @@ func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf {
 func (r *Repo) readRecord(ctx context.Context) (*record.Record, error) {
 	rec, err := r.Git.Record(ctx, r.record)
 	r.Records = err == nil && r.record.Ref != record.None
-	if err != nil && !errors.Is(err, record.ErrNewer) && !errors.Is(err, record.ErrNone) && !errors.Is(err, record.ErrDamaged) {
-		return nil, err
+	return readable(rec, err)
+}
+
+// readable is a record, or nil for what is none that can be read.
+func readable(rec *record.Record, err error) (*record.Record, error) {
+	if errors.Is(err, record.ErrNewer) || errors.Is(err, record.ErrNone) || errors.Is(err, record.ErrDamaged) {
+		return nil, nil
 	}
-	return rec, nil
+	return rec, err
 }
 
 // Showing are the Repositories that show a Git repository, by namespace and name.

@@ -45,6 +45,8 @@ type Repo struct {
 	record gitrepo.RecordOf // without an author
 	// refs are the packages' refs, by path; they change with Packages.
 	refs map[string]*gitrepo.PackageRefs
+	// entries are all of this manager's record.
+	entries []record.Entry
 	// shallow are heads whose history was not looked behind.
 	shallow map[*decide.Revision]bool
 }
@@ -312,6 +314,38 @@ func (r *Repo) readTips(ctx context.Context) error {
 		p.Entries = rec.Package(path)
 		r.Packages[path] = p
 	}
+	r.entries = nil
+	if rec != nil {
+		r.entries = rec.Entries()
+	}
+	return r.believe(ctx, index.Packages())
+}
+
+// believe takes over what records know of packages: this manager's of all, others'
+// of those that are wanted here and theirs.
+func (r *Repo) believe(ctx context.Context, paths []string) error {
+	var foreign []*decide.Package
+	for _, path := range paths {
+		p := r.Packages[path]
+		p.Believe(r.record.Manager, p.Entries)
+		if l := p.Latest; r.Wanted[path] && l != nil && l.Owner != "" && !strings.HasPrefix(l.Owner, r.record.Manager+"/") {
+			foreign = append(foreign, p)
+		}
+	}
+	if len(foreign) == 0 {
+		return nil
+	}
+	for _, name := range r.Git.Refs().Records() {
+		rec, err := readable(r.Git.Record(ctx, gitrepo.RecordOf{Ref: name}))
+		if err != nil {
+			return err
+		}
+		for _, p := range foreign {
+			if rec != nil {
+				p.Believe(rec.Manager, rec.Package(p.Path))
+			}
+		}
+	}
 	return nil
 }
 
@@ -508,11 +542,16 @@ func (r *Reader) deepen(ctx context.Context, wants []*decide.Want) []error {
 			problems = append(problems, &RepositoryError{repo.Namespace, repo.Name, err})
 			continue
 		}
+		var paths []string
 		for _, h := range list {
 			p := repo.Packages[h.path]
 			next := decide.NewPackage(p.Path, p.Tags, p.Heads()...)
 			next.Entries = p.Entries
 			repo.Packages[h.path] = next
+			paths = append(paths, h.path)
+		}
+		if err := repo.believe(ctx, paths); err != nil {
+			problems = append(problems, &RepositoryError{repo.Namespace, repo.Name, err})
 		}
 	}
 	return problems

@@ -85,6 +85,9 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 	case decide.Discard:
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
 	case decide.Release:
+		if d.Revision.Number > 0 {
+			return nil
+		}
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
 	case decide.Trim:
 		return []record.Edit{trimmed(path, d.Tags)}

@@ -154,8 +154,8 @@ func (r *run) again(ctx context.Context, git observe.Repository, lost []*Item) (
 
 func (r *run) removeAgain(ctx context.Context, was *decide.Orphan) []*Item {
 	o := *was
-	o.Package, o.Owners, o.Err = o.Repo.Package(was.Package.Path), map[string]decide.Ownership{}, nil
-	r.read.ReadOwners(ctx, &o)
+	o.Package, o.Landed, o.Err = o.Repo.Package(was.Package.Path), nil, nil
+	r.read.ReadOrphan(ctx, &o)
 	var out []*Item
 	for _, m := range decide.Remove(&o) {
 		out = append(out, r.removal(ctx, &decide.Removed{Orphan: &o, Removal: m}))

@@ -671,7 +671,7 @@ func (r *run) remove(ctx context.Context, plan *Plan, trims []trimmed) {
 			plan.Items = append(plan.Items, t.item)
 		}
 	}
-	for _, m := range removed {
+	for _, m := range decide.Moving(removed) {
 		plan.Items = append(plan.Items, r.removal(ctx, m))
 	}
 }
@@ -690,6 +690,10 @@ func (r *run) removal(ctx context.Context, m *decide.Removed) *Item {
 	item.change = &publish.Change{Repo: repo, Package: o.Package, Decision: item.decision}
 	release, ok := item.decision.(decide.Release)
 	if !ok {
+		return item
+	}
+	if said, published := release.Said(o.Package.Path); published {
+		item.change.Said = &said
 		return item
 	}
 	before, after, err := build.Released(ctx, repo, release.Revision, o.Package.Path)

@@ -80,10 +80,12 @@ func TestEdits(t *testing.T) {
 		"a commit is newer than what was built": {
 			[]Edit{fails, first, other, Put{draft}}, []string{"built/web/ws-2=", "open/web/ws-1=12"},
 		},
-		"settled":          {[]Edit{fails, first, other, Settle{"web", ""}, Settle{"web", "ws-2"}}, []string{"built/web/ws-1="}},
-		"dropped, built":   {[]Edit{fails, other, Drop{"web", "ws-1"}}, []string{"built/web/ws-2="}},
-		"published, built": {[]Edit{Put{draft}, fails, other, published(1, 0x12)}, []string{"built/web/ws-2=", "main/web=12", "past/web/v1=12"}},
-		"forgotten, built": {[]Edit{fails, first, Forget{"web"}}, nil},
+		"squashed, its tree tells": {[]Edit{Put{draft}, Publish{Entry{Path: "web", Revision: 1, Commit: hash(0x20), Tree: hash(0x11)}}}, []string{"main/web=12", "past/web/v1=12"}},
+		"squashed, another tree":   {[]Edit{Put{draft}, Publish{Entry{Path: "web", Revision: 1, Commit: hash(0x20), Tree: hash(0x13)}}}, []string{"open/web/ws-1=12"}},
+		"settled":                  {[]Edit{fails, first, other, Settle{"web", ""}, Settle{"web", "ws-2"}}, []string{"built/web/ws-1="}},
+		"dropped, built":           {[]Edit{fails, other, Drop{"web", "ws-1"}}, []string{"built/web/ws-2="}},
+		"published, built":         {[]Edit{Put{draft}, fails, other, published(1, 0x12)}, []string{"built/web/ws-2=", "main/web=12", "past/web/v1=12"}},
+		"forgotten, built":         {[]Edit{fails, first, Forget{"web"}}, nil},
 		"five are kept": {
 			[]Edit{published(1, 0x11), published(2, 0x11), published(3, 0x11), published(10, 0x11), published(11, 0x11), published(12, 0x11)},
 			[]string{"main/web=11", "past/web/v2=11", "past/web/v3=11", "past/web/v10=11", "past/web/v11=11", "past/web/v12=11"},

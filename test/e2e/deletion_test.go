@@ -94,7 +94,7 @@ func TestOrphanPolicyReleases(t *testing.T) {
 	w.mustRun(0, "approve", "c1/done")
 	w.write("draft.yaml", "")
 	w.write("published.yaml", "")
-	w.wantActions(w.mustApply("--prune"), all("release", "c1/open"))
+	w.wantActions(w.mustApply("--prune"), all("release", "c1/open", "c1/done"))
 	kptfile := w.show("c1", "drafts/open/packagevariant-1", "open/Kptfile")
 	w.lacks(kptfile, "variform.dev/")
 	w.contains(kptfile, "# keep this comment", "upstreamLock")

@@ -41,8 +41,8 @@ func TestRemovalByRevision(t *testing.T) {
 	}{
 		"delete":                 {"", false, []string{"retire", "discard"}, "goes"},
 		"delete, edited by hand": {"delete", true, []string{"retire", "keep"}, "stays"},
-		"orphan":                 {"orphan", false, []string{"", "release"}, "moves"},
-		"orphan, edited by hand": {"orphan", true, []string{"", "release"}, "moves"},
+		"orphan":                 {"orphan", false, []string{"release", "release"}, "moves"},
+		"orphan, edited by hand": {"orphan", true, []string{"release", "release"}, "moves"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +76,7 @@ func TestRemovalByRevision(t *testing.T) {
 				w.contains(p.out, "committed by hand", "drafts/web/packagevariant-2")
 			}
 			if c.draft == "moves" && !strings.Contains(w.show("c1", "refs/tags/web/v1", "web/Kptfile"), "variform.dev/variant") {
-				t.Error("the Published revision was released as well")
+				t.Error("the content of what is Published was touched")
 			}
 			w.mustApply("--prune")
 			w.unchanged(after)

@@ -398,7 +398,7 @@ func (w *world) checkPrune(before, after map[string]map[string]hash, done planne
 		if w.isWanted(p) {
 			continue
 		}
-		u, r := w.upstreamOf(p), w.repos[p.repo]
+		orphan, r := w.orphaned(p), w.repos[p.repo]
 		asked := false
 		for ref, h := range after[p.repo] {
 			k := parse(ref)
@@ -408,9 +408,9 @@ func (w *world) checkPrune(before, after map[string]map[string]hash, done planne
 			_, old := before[p.repo][ref]
 			asked = asked || k.kind == deletion
 			switch {
-			case u.orphan && k.kind == deletion && !old:
+			case orphan && k.kind == deletion && !old:
 				w.violate("orphan touches nothing", p, "prune proposes a deletion%s", w.policyNote(p))
-			case !u.orphan && k.open() && !(w.byPeople(r, h) && strings.Contains(done.out, k.last)):
+			case !orphan && k.open() && !(w.byPeople(r, h) && strings.Contains(done.out, k.last)):
 				note := w.policyNote(p)
 				switch {
 				case w.byPeople(r, h):
@@ -422,7 +422,7 @@ func (w *world) checkPrune(before, after map[string]map[string]hash, done planne
 			}
 		}
 		main := r.files(after[p.repo][mainRef]).below(p.pkg)
-		if !u.orphan && !asked && strings.Contains(r.text(main, "Kptfile"), "variform.dev/variant:") {
+		if !orphan && !asked && strings.Contains(r.text(main, "Kptfile"), "variform.dev/variant:") {
 			tagged := "untagged"
 			for ref := range after[p.repo] {
 				if k := parse(ref); k.kind == tag && k.pkg == p.pkg {
@@ -452,7 +452,7 @@ func (w *world) policyNote(p place) string {
 			continue
 		}
 		kptfile := r.text(r.files(h), p.pkg+"/Kptfile")
-		if kptfile != "" && strings.Contains(kptfile, "orphan") != w.upstreamOf(p).orphan {
+		if kptfile != "" && strings.Contains(kptfile, "orphan") != w.orphaned(p) {
 			return ", as by the policy of the past"
 		}
 	}
@@ -646,7 +646,7 @@ func (w *world) finish() {
 	w.apply("--prune", "--max-delete=99")
 	for _, p := range w.places() {
 		r := w.repos[p.repo]
-		if !w.isWanted(p) && !w.upstreamOf(p).orphan && !w.edited[p] && strings.Contains(r.text(r.files(r.ref(mainRef)), p.pkg+"/Kptfile"), "variform.dev/variant:") {
+		if !w.isWanted(p) && !w.orphaned(p) && !w.edited[p] && strings.Contains(r.text(r.files(r.ref(mainRef)), p.pkg+"/Kptfile"), "variform.dev/variant:") {
 			w.violate("no dead end", p, "it is not wanted, its deletion was approved, and it is on main%s", w.policyNote(p))
 		}
 	}

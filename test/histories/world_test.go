@@ -96,6 +96,7 @@ type world struct {
 	object  int // the context object's value; 0 where there is none
 	serial  int // of edits, resources, renames
 
+	orphans map[place]bool            // the deletion policy that an apply saw last is orphan
 	edited  map[place]bool            // a person wrote there
 	removed map[place]map[string]bool // files that a person removed
 	said    strings.Builder           // all that was printed, and machine commits' messages
@@ -110,7 +111,7 @@ type world struct {
 func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *world {
 	w := &world{
 		ctx: ctx, forge: f, dir: dir, repos: map[string]*repository{}, object: 1,
-		edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
+		orphans: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
 		log: func(string, ...any) {},
 	}
 	w.add("catalog")
@@ -249,7 +250,7 @@ func (w *world) repositoryObject(name, env, url string) string {
 
 // want is the package's PackageVariantSet.
 func (p *upstream) want() string {
-	text := fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata:\n  name: %s\nspec:\n  upstream: {repo: catalog, package: %s, revision: v%d}\n  targets:\n  - repositorySelector: {matchLabels: {env: prod}}\n    template:\n      deletionPolicy: %s\n",
+	text := fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata:\n  name: %s\nspec:\n  upstream: {repo: catalog, package: %s, revision: v%d}\n  targets:\n  - repositorySelector: {matchLabels: {env: prod}}\n    template:\n      adoptionPolicy: adoptExisting\n      deletionPolicy: %s\n",
 		p.set, p.name, p.version, map[bool]string{true: "orphan", false: "delete"}[p.orphan])
 	if p.context > 0 {
 		text += fmt.Sprintf("      packageContext: {data: {color: K%d}}\n", p.context)
@@ -308,7 +309,21 @@ func (w *world) run(args ...string) result { return w.runUnder(w.ctx, args...) }
 func (w *world) runUnder(ctx context.Context, args ...string) result {
 	folder := filepath.Join(w.dir, "fleet")
 	w.describe(folder, "")
-	return w.runOn(ctx, folder, args...)
+	r := w.runOn(ctx, folder, args...)
+	if args[0] == "apply" && ctx.Err() == nil {
+		for _, p := range w.wanted() {
+			w.orphans[p] = w.upstreamOf(p).orphan
+		}
+	}
+	return r
+}
+
+// orphaned says whether a package stays when its variant goes.
+func (w *world) orphaned(p place) bool {
+	if orphan, seen := w.orphans[p]; seen {
+		return orphan
+	}
+	return w.upstreamOf(p).orphan
 }
 
 func (w *world) runOn(ctx context.Context, folder string, args ...string) result {
