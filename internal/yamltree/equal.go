@@ -100,7 +100,7 @@ func sameScalar(a, b *yaml.Node) bool {
 }
 
 func sameMapping(a, b *yaml.Node, depth int) bool {
-	if len(a.Content)%2 != 0 {
+	if len(a.Content)%2 != 0 || len(a.Content) != len(b.Content) {
 		return false
 	}
 	ordered := true // the common case needs no index
