@@ -390,12 +390,13 @@ func (m *maker) dropRenamed(was *kptfilev1.KptFile) error {
 	return mutate.DropFunctions(m.pkg, path.Base(owner.Variant))
 }
 
-// lockedUpstream is the upstream that a package was last taken from, and what it holds.
+// lockedUpstream is the upstream that a package was last taken from, and what it
+// holds: for one that does not say so, which others made, the wanted one.
 func (m *maker) lockedUpstream(ctx context.Context, lock *kptfilev1.GitLock) (content string, p *krm.Package, err error) {
-	from := m.From.Ref.Name
 	if lock == nil || lock.Commit == "" {
-		return "", nil, decide.Stalled("%s has no upstreamLock in its Kptfile, so local edits cannot be told from the upstream's: add upstreamLock, or delete the revision to start anew", from)
+		return m.Upstream.Content, m.Upstream.Package, nil
 	}
+	from := m.From.Ref.Name
 	repo, pkg := m.Read.Locked(m.Namespace, lock, m.Upstream.Repo)
 	if repo == nil || repo.Err != nil {
 		return "", nil, decide.Stalled("%s: upstreamLock names %s, which is no registered Repository of namespace %s: register it", from, lock.Repo, m.Namespace)

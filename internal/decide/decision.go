@@ -92,6 +92,9 @@ type Tag struct {
 	Commit Hash
 	// Draft is the open revision that is left, nil where its branch has gone.
 	Draft *Revision
+	// Adopts says that no Draft was merged: what stands there is taken over. It is
+	// tagged only where the variant can go on from it.
+	Adopts bool
 }
 
 // Action implements Decision.

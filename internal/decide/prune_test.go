@@ -155,7 +155,7 @@ func TestKeepLocked(t *testing.T) {
 	o.Repo.Git = "https://git/c1.git/"
 	removed := func(d Decision) *Removed { return &Removed{o, Removal{Ruling: ruled(d)}} }
 	list := []*Removed{removed(Retire{}), removed(Wait{})}
-	KeepLocked(list, func(at Place) bool { return at == Place{"https://git/c1", webPath} })
+	KeepLocked(list, func(at Place) bool { return at == Place{"git/c1", webPath} })
 	if list[0].Decision != (Keep{}) || list[0].Reasons[0] != "its variant has gone, but a package has it as its upstream, by its upstreamLock" || list[1].Decision != (Wait{}) {
 		t.Errorf("%+v, %+v", list[0].Ruling, list[1].Ruling)
 	}

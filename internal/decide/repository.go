@@ -76,7 +76,22 @@ func (r *Repository) closer(other *Repository, path string) bool {
 // SameAddress reports whether two addresses are one repository's.
 func SameAddress(a, b string) bool { return PlainAddress(a) == PlainAddress(b) }
 
-// PlainAddress is a repository's address without what makes no difference.
+// PlainAddress is a repository's address without what makes no difference: how it
+// is reached (https, ssh and their default ports, a user), .git, and the case of
+// the host's name.
 func PlainAddress(url string) string {
-	return strings.TrimPrefix(strings.TrimSuffix(strings.TrimRight(url, "/"), ".git"), "file://")
+	url = strings.TrimPrefix(strings.TrimSuffix(strings.TrimRight(url, "/"), ".git"), "file://")
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		// git@host:path, but no path of Windows.
+		host, path, scp := strings.Cut(url, ":")
+		if !scp || len(host) < 2 || strings.ContainsAny(host, "/\\") {
+			return url
+		}
+		scheme, rest = "ssh", host+"/"+strings.TrimLeft(path, "/")
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	host = strings.ToLower(host[strings.LastIndex(host, "@")+1:])
+	host = strings.TrimSuffix(host, map[string]string{"https": ":443", "http": ":80", "ssh": ":22"}[strings.ToLower(scheme)])
+	return host + "/" + path
 }

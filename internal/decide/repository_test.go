@@ -56,12 +56,24 @@ func TestSameAddress(t *testing.T) {
 		a, b string
 		want bool
 	}{
-		"equal":    {"https://h/a.git", "https://h/a.git", true},
-		".git":     {"https://h/a.git", "https://h/a", true},
-		"slash":    {"https://h/a/", "https://h/a.git/", true},
-		"file":     {"file:///srv/a.git", "/srv/a", true},
-		"another":  {"https://h/a", "https://h/ab", false},
-		"a server": {"https://h/a", "https://g/a", false},
+		"equal":            {"https://h/a.git", "https://h/a.git", true},
+		".git":             {"https://h/a.git", "https://h/a", true},
+		"slash":            {"https://h/a/", "https://h/a.git/", true},
+		"file":             {"file:///srv/a.git", "/srv/a", true},
+		"another":          {"https://h/a", "https://h/ab", false},
+		"a server":         {"https://h/a", "https://g/a", false},
+		"ssh":              {"https://h/team/a.git", "ssh://git@h/team/a", true},
+		"scp":              {"https://h/team/a.git", "git@h:team/a.git", true},
+		"scp, no user":     {"h.example.com:team/a", "https://h.example.com/team/a", true},
+		"a user":           {"https://robin:secret@h/a", "https://h/a", true},
+		"the host's case":  {"https://H.example.com/a", "https://h.example.com/a", true},
+		"the path's case":  {"https://h/A", "https://h/a", false},
+		"default ports":    {"https://h:443/a", "ssh://git@h:22/a", true},
+		"another port":     {"https://h:8443/a", "https://h/a", false},
+		"https' over http": {"http://h:443/a", "https://h/a", false},
+		"a host, no path":  {"/h/a", "https://h/a", false},
+		"a drive":          {`C:\srv\a`, "https://c/srv/a", false},
+		"a path and colon": {"/srv/a:b", "ssh:///srv/a/b", false},
 	} {
 		if got := SameAddress(c.a, c.b); got != c.want {
 			t.Errorf("%s: %t", name, got)

@@ -64,13 +64,29 @@ func vacant(w *Want, repo *Repository, p *Package) error {
 	if tree.IsZero() {
 		return nil
 	}
-	return Stalled("package %q in Repository %s is on branch %s already, and no revision of it is Published: tag that commit %s/v1 and set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package",
+	if b := p.Branch; b != nil && b.Owner != "" && w.adoption() == v1alpha1.AdoptExisting {
+		return Stalled("package %q in Repository %s is on branch %s already, and its Kptfile says that it belongs to the variant %s: give this variant another downstream package, or remove that annotation there",
+			w.Package, w.Repository, repo.Branch, b.Owner)
+	}
+	return Stalled("package %q in Repository %s is on branch %s already, and no revision of it is Published: set spec.adoptionPolicy: adoptExisting to take it over as %s/v1, or choose another downstream package",
 		w.Package, w.Repository, repo.Branch, p.Path)
+}
+
+// adoptedAt is the commit of the registered branch at which a folder came that is no
+// revision, where a variant is to take it over: zero elsewhere, and for what
+// another manager says is its own.
+func adoptedAt(m Manager, w *Want, p *Package) Hash {
+	b := p.Branch
+	if b == nil || len(p.Heads())+len(p.Surplus) > 0 || w.adoption() != v1alpha1.AdoptExisting || b.Owner != "" && !m.Signed(b.Owner, w.Namespace) {
+		return Hash{}
+	}
+	return b.Came
 }
 
 // Landed finds a Draft of a wanted package that came to the registered branch by
 // other means than an approval, whatever the style of that merge: it was approved
-// by it, and its tag is made. It returns the package as it is then.
+// by it, and its tag is made. So it is for a folder that others made there and a
+// variant is to adopt. It returns the package as it is then.
 func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package, bool) {
 	there, known := p.Tree(repo.Head)
 	if !known || there.IsZero() {
@@ -95,7 +111,11 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 		tag.Commit, tag.Draft = b.Landed, b.Draft
 	}
 	if tag.Commit.IsZero() {
-		return Ruling{}, nil, false
+		if tag.Commit = adoptedAt(m, w, p); tag.Commit.IsZero() {
+			return Ruling{}, nil, false
+		}
+		tag.Adopts = true
+		return ruled(tag, "on "+repo.Branch+" already, and adoptionPolicy is adoptExisting: becomes "+RevisionName(p.Next())), p.with(tag, repo), true
 	}
 	return ruled(tag, "merged into "+repo.Branch+" by other means: becomes "+RevisionName(p.Next())), p.with(tag, repo), true
 }
@@ -207,8 +227,8 @@ func refuse(w *Want, sel lifecycle.Selection, owner string) error {
 		return Stalled(where+"belongs to the variant %s (%s): give this variant another downstream package, or remove that one first",
 			w.Package, w.Repository, r.Owners[0], describe(r))
 	}
-	if w.adoption() == v1alpha1.AdoptExisting {
-		return nil
+	if w.adoption() == v1alpha1.AdoptExisting || !slices.ContainsFunc(sel.Foreign, func(r lifecycle.Revision) bool { return !r.Phase.Open() }) {
+		return nil // nobody's Drafts are let be: this one gets its own
 	}
 	help := "set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package"
 	if w.Derived {

@@ -46,8 +46,9 @@ func TestSelect(t *testing.T) {
 		"its own beside another's":            {"what is its own goes on", nil, webPackage(nil, draftOf(1, 1, by(other)), draftOf(2, 2)), []work{{From: "Draft packagevariant-2"}}, ""},
 		"another manager's":                   {"the fleet may have had that name", nil, webPackage(nil, draftOf(1, 1, by(manager))), nil, "of another manager: if this fleet had that name before, go on under it with --manager old"},
 		"no signature":                        {"an owner without a manager", nil, webPackage(nil, draftOf(1, 1, by("-"))), nil, "belongs to the variant - (Draft"},
-		"nobody's Draft":                      {"adoption has to be asked for", nil, webPackage(nil, draftOf(1, 1, by(""))), nil, "exists already (Draft packagevariant-1) and no variant made it: set spec.adoptionPolicy: adoptExisting"},
-		"nobody's, needed":                    {"who wrote no variant cannot set its policy", derived, webPackage(nil, draftOf(1, 1, by(""))), nil, "have it published or deleted, or take it over with a PackageVariant"},
+		"nobody's Draft":                      {"it is let be", nil, webPackage(nil, draftOf(1, 1, by(""))), []work{{}}, ""},
+		"nobody's Draft and Published":        {"adoption has to be asked for", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(2, 2, by(""))), nil, "exists already"},
+		"nobody's, needed":                    {"who wrote no variant cannot set its policy", derived, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, "have it published or deleted, or take it over with a PackageVariant"},
 		"nobody's Draft, adopted":             {"", adopt, webPackage(nil, draftOf(1, 1, by(""))), []work{{From: "Draft packagevariant-1", Adopt: true}}, ""},
 		"nobody's Draft beside its own":       {"only the stranger is adopted", adopt, webPackage(nil, draftOf(1, 1, by("")), draftOf(2, 2)), []work{{From: "Draft packagevariant-1", Adopt: true}, {From: "Draft packagevariant-2"}}, ""},
 		"nobody's Published":                  {"adoption has to be asked for", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, "exists already (Published v1)"},
@@ -95,7 +96,7 @@ func TestVacant(t *testing.T) {
 		err    string
 	}{
 		"nothing on the branch":   {"a first Draft", map[Hash]Hash{{100}: {}}, nil, nil, ""},
-		"something on the branch": {"a first Draft would replace it", map[Hash]Hash{{100}: {50}}, nil, nil, `package "web" in Repository c1 is on branch main already, and no revision of it is Published: tag that commit apps/web/v1`},
+		"something on the branch": {"a first Draft would replace it", map[Hash]Hash{{100}: {50}}, nil, nil, `package "web" in Repository c1 is on branch main already, and no revision of it is Published: set spec.adoptionPolicy: adoptExisting to take it over as apps/web/v1`},
 		"its own Draft":           {"revisions tell of it", map[Hash]Hash{{100}: {50}}, nil, []*Revision{draftOf(1, 1)}, ""},
 		"its own Published":       {"revisions tell of it", map[Hash]Hash{{100}: {50}}, tags(tag(1, 9)), []*Revision{publishedOf(1, 9)}, ""},
 	} {
@@ -105,6 +106,51 @@ func TestVacant(t *testing.T) {
 			_, err := Select(fleet, wanted(func(pv *v1alpha1.PackageVariant) { adopting(pv) }), repository(p), p)
 			if bad := saying(err, c.err); bad != "" {
 				t.Errorf("%s: %s", c.reason, bad)
+			}
+		})
+	}
+}
+
+// A folder that others made on the registered branch becomes a revision where a
+// variant is to adopt it, and nobody else says that it is theirs.
+func TestLandedAdopted(t *testing.T) {
+	adopt := wanted(func(pv *v1alpha1.PackageVariant) { adopting(pv) })
+	for name, c := range map[string]struct {
+		reason string
+		want   *Want
+		owner  string
+		revs   []*Revision
+		adopts bool
+		err    string // of Select, where it is not adopted
+	}{
+		"asked for":           {"", adopt, "", nil, true, ""},
+		"not asked for":       {"nothing is taken over unasked", wanted(), "", nil, false, "set spec.adoptionPolicy: adoptExisting"},
+		"a copy of another":   {"the annotation counts where its variant is", adopt, "fleet/default/other", nil, true, ""},
+		"another manager's":   {"it is theirs", adopt, "team/default/web", nil, false, "belongs to the variant team/default/web"},
+		"beside its Draft":    {"the Draft tells of it", adopt, "", []*Revision{draftOf(1, 10)}, false, ""},
+		"beside a stranger's": {"that is adopted", adopt, "", []*Revision{draftOf(1, 10, by(""))}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(nil, c.revs...)
+			p.Trees = map[Hash]Hash{{100}: {50}, {10}: {51}}
+			p.Branch = &Branch{Tree: Hash{50}, Came: Hash{77}, Owner: c.owner}
+			ruling, next, ok := Landed(fleet, c.want, repository(p), p)
+			if ok != c.adopts {
+				t.Fatalf("%t: %s", ok, c.reason)
+			}
+			if !ok {
+				_, err := Select(fleet, c.want, repository(p), p)
+				if bad := saying(err, c.err); bad != "" {
+					t.Error(bad)
+				}
+				return
+			}
+			if want := (Tag{Ref: "refs/tags/apps/web/v1", Commit: Hash{77}, Adopts: true}); ruling.Decision != want {
+				t.Errorf("%+v", ruling)
+			}
+			works, err := Select(fleet, c.want, repository(next), next)
+			if err != nil || len(works) != 1 || works[0].From != next.Latest || c.owner == "" && !works[0].Adopt {
+				t.Errorf("%+v, %v", works, err)
 			}
 		})
 	}

@@ -538,6 +538,9 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 			plan.Items = append(plan.Items, item)
 		}
 		for _, b := range s.beside {
+			if tag, ok := b.Decision.(decide.Tag); ok && tag.Adopts && failed[s.want.Identity] {
+				continue
+			}
 			item := r.row(s, b.revision)
 			item.rule(b.Ruling)
 			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: b.Decision}

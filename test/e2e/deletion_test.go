@@ -324,19 +324,55 @@ func TestManagerRenamed(t *testing.T) {
 	w.unchanged(before)
 }
 
-// What somebody put on the branch without a revision is not replaced.
+// What somebody put on the branch without a revision is not replaced. Where the
+// variant is to adopt it, it becomes v1 as it stands, and what it has of its own
+// stays, whether or not its Kptfile says where it came from.
 func TestFolderOnTheBranch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "c1")
-	commit := w.repos["c1"].Commit(t, "main", "by hand", gittest.Text{"web/own.txt": "mine\n", "web/Kptfile": webV1["web/Kptfile"]})
-	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
-	before := w.refs()
-	r := w.mustRun(1, "apply")
-	w.contains(r.out+r.err, "is on branch main already", "tag that commit web/v1", "adoptExisting")
-	w.unchanged(before)
-	w.repos["c1"].Tag(t, "web/v1", commit)
-	w.mustRun(1, "apply") // adoptNone
-	w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
-	r = w.run("apply")
-	w.contains(r.out+r.err, "upstreamLock") // by hand: nothing to merge from
+	for name, lock := range map[string]bool{"by kpt pkg get": true, "by hand": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			folder := merged(webV1, gittest.Text{"web/own.txt": "mine\n", "web/deployment.yaml": strings.Replace(webV1["web/deployment.yaml"], "cpu: 100m", "cpu: 900m", 1)})
+			if lock { // and the same repository by another way
+				folder["web/Kptfile"] += "upstreamLock:\n  type: git\n  git:\n    repo: file://" + w.url("catalog") + "/\n    directory: /web\n    ref: web/v1\n    commit: " + w.refs()["catalog refs/tags/web/v1"] + "\n"
+			}
+			commit := w.repos["c1"].Commit(t, "main", "by hand", folder)
+			w.repos["c1"].Commit(t, "main", "later", gittest.Text{"README.md": "# later\n"})
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+			before := w.refs()
+			r := w.mustRun(1, "apply")
+			w.contains(r.out+r.err, "is on branch main already", "adoptExisting to take it over as web/v1")
+			w.unchanged(before)
+
+			// What cannot be built is not tagged either.
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"+mutator("example.com/none:v1", "")))
+			w.mustRun(1, "apply")
+			w.unchanged(before)
+
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+			plan := w.plan()
+			w.contains(plan.out, "becomes v1")
+			w.mustApply()
+			w.wantRefs("c1", draft1, "refs/heads/main", "refs/tags/web/v1")
+			if v1 := w.refs()["c1 refs/tags/web/v1"]; v1 != commit {
+				t.Errorf("v1 is %s, want the commit that brought the folder, %s", v1, commit)
+			}
+			w.contains(w.show("c1", draft1, "web/own.txt"), "mine")
+			w.contains(w.show("c1", draft1, "web/deployment.yaml"), "cpu: 900m")
+			w.contains(w.show("c1", draft1, "web/Kptfile"), "variform.dev/variant: variform/default/one", "ref: web/v1")
+			before = w.refs()
+			w.mustApply()
+			w.unchanged(before)
+
+			w.mustRun(0, "approve", "--all")
+			w.publishWeb(webV2, "v2")
+			w.write("v.yaml", variantOf("one", "v2", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+			w.mustApply()
+			const draft2 = "drafts/web/packagevariant-2"
+			w.contains(w.show("c1", draft2, "web/deployment.yaml"), ":2.0", "cpu: 900m")
+			w.contains(w.show("c1", draft2, "web/own.txt"), "mine")
+			w.contains(w.show("c1", draft2, "web/policy.yaml"), "deny: all")
+		})
+	}
 }

@@ -554,7 +554,8 @@ func TestConflict(t *testing.T) {
 	w.mustRun(2, "plan", "--on-conflict=maybe")
 }
 
-// Adoption: an unowned package is left alone, or taken over.
+// Adoption: a stranger's Draft is left alone, and the variant makes its own beside
+// it; or it is taken over.
 func TestAdoption(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1")
@@ -576,14 +577,15 @@ upstreamLock:
 		"web/Kptfile":              kptfile,
 		"web/package-context.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: web\n",
 	}))
+	theirs := w.refs()["c1 refs/heads/drafts/web/mine"]
 	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
-	before := w.refs()
-	p := w.apply()
-	if v := p.variant(t, "c1/web"); p.status != 1 || !v.Stalled {
-		t.Errorf("status %d, stalled %t", p.status, v.Stalled)
+	w.wantActions(w.mustApply(), all("create", "c1/web"))
+	w.wantRefs("c1", "refs/heads/drafts/web/mine", draft1, "refs/heads/main")
+	w.wantActions(w.mustApply(), map[string]string{})
+	if now := w.refs()["c1 refs/heads/drafts/web/mine"]; now != theirs {
+		t.Errorf("the stranger's Draft moved to %s", now)
 	}
-	w.contains(p.variant(t, "c1/web").Error, "adoptExisting", "mine")
-	w.unchanged(before)
+	w.repos["c1"].Git(t, "update-ref", "-d", draft1)
 
 	w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
 	w.wantActions(w.mustApply(), all("update", "c1/web"))
