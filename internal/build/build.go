@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sync"
 	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -46,6 +47,10 @@ type Builder struct {
 	// Keep leaves Before, Base and After in what was made, for who shows them;
 	// without it they are let go once the package was compared.
 	Keep bool
+
+	// restless has, by upstream and functions, the function that is not idempotent,
+	// "" for none.
+	restless sync.Map
 }
 
 // Job is one revision to build.
@@ -133,7 +138,9 @@ type maker struct {
 	guessed bool
 	// watch says that steps are to be noted.
 	watch bool
-	steps steps
+	// rendering is how a merged package is rendered.
+	rendering rendering
+	steps     steps
 	// oldUpstream is the ref of the upstreamLock and strategy the Kptfile's, both
 	// read when updating.
 	oldUpstream string

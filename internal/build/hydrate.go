@@ -90,6 +90,9 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 		}
 	}
 	m.step(2, p)
+	if m.rendering == never {
+		return p, nil
+	}
 	if p, err = m.render(ctx, p); err == nil {
 		m.step(3, p)
 	}
@@ -113,6 +116,11 @@ func (m *maker) render(ctx context.Context, p *krm.Package) (*krm.Package, error
 	for _, f := range res.Functions {
 		m.Warnings = append(m.Warnings, remarks(f)...)
 	}
+	return m.rendered(p, res)
+}
+
+// rendered is what came of rendering a package, with what is no function's.
+func (m *maker) rendered(p *krm.Package, res *render.Result) (*krm.Package, error) {
 	was, err := mutate.Read(p, "")
 	if err != nil {
 		return nil, err
@@ -234,8 +242,19 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		return err
 	}
 	m.machine = theirs
+	restful, other, err := m.rests(ctx, theirs)
+	if err != nil {
+		return err
+	}
+	m.rendering = never
+	if restful {
+		m.rendering = untilRest
+	}
 	if err := m.settle(ctx, kptfile); err != nil {
 		return err
+	}
+	if !restful {
+		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}
 	return m.overruled(ctx, base, ours)
 }
@@ -249,6 +268,9 @@ func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
 	)
 	if err == nil {
 		m.pkg, err = m.mutate(ctx, m.pkg)
+	}
+	if err == nil && m.rendering == untilRest {
+		err = m.toRest(ctx)
 	}
 	return err
 }

@@ -19,6 +19,9 @@ type steps [4]*krm.Package
 
 // step notes a package, where somebody is going to ask what wrote a value.
 func (m *maker) step(i int, p *krm.Package) {
+	if i == 0 {
+		m.steps = steps{}
+	}
 	if m.watch {
 		m.steps[i] = p.Clone()
 	}
@@ -65,7 +68,6 @@ func (m *maker) spec(field string) string {
 // function names the first function of a package's pipeline that leaves what is
 // asked about.
 func (m *maker) function(ctx context.Context, p *krm.Package, wrote func(*krm.Package) (bool, error)) string {
-	const some = "the package's pipeline"
 	mutators := func(p *krm.Package) *yaml.Node {
 		return yamltree.Path(p.Kptfile("").Edit().YNode(), "pipeline", "mutators")
 	}
@@ -75,7 +77,7 @@ func (m *maker) function(ctx context.Context, p *krm.Package, wrote func(*krm.Pa
 		first.Content = first.Content[:i+1]
 		res, err := m.Renderer.Render(ctx, part)
 		if err != nil {
-			return some
+			return pipelineOf
 		}
 		if found, err := wrote(res.Package); err != nil || !found {
 			continue
@@ -86,8 +88,11 @@ func (m *maker) function(ctx context.Context, p *krm.Package, wrote func(*krm.Pa
 		}
 		return name + " of the Kptfile's pipeline"
 	}
-	return some
+	return pipelineOf
 }
+
+// pipelineOf stands for a function that is not found.
+const pipelineOf = "the package's pipeline"
 
 // touches reports whether an edit changes the field of a conflict, one around it
 // or one below it. A whole resource that comes tells nothing: it may have been
