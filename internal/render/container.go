@@ -126,7 +126,7 @@ func (c *containerRuntime) permitted(ref reference) error {
 	case c.opts.NoContainers:
 		return &UnavailableError{
 			Reason: "containers are off, and no builtin function covers this image",
-			Hint:   "allow containers, or use a version that is built in",
+			Hint:   "allow containers",
 		}
 	case c.opts.AllowedImages != nil && !ref.allowed(c.opts.AllowedImages):
 		return &UnavailableError{
@@ -160,7 +160,7 @@ func (c *containerRuntime) engine() (name, file string, err error) {
 	}
 	return "", "", &UnavailableError{
 		Reason: "no builtin function covers this image, and no container engine was found (" + strings.Join(candidates, ", ") + ")",
-		Hint:   "install podman or docker, or use a version that is built in",
+		Hint:   "install podman or docker",
 	}
 }
 

@@ -495,6 +495,20 @@ func TestUnavailableIsSaidOnce(t *testing.T) {
 	}
 }
 
+// Where nothing runs an image: which package and image, and what to install; a
+// version that is built in is named where there is one.
+func TestNoEngineIsSaid(t *testing.T) {
+	opts := Options{Environ: []string{"PATH=" + t.TempDir()}}
+	_, err := New(opts).Render(context.Background(), pkg(t, map[string]string{
+		"Kptfile": kptfileOf("p", ""), "sub/Kptfile": kptfileOf("s", "pipeline:\n  validators:\n  - image: kubeconform:v0.1\n  - image: set-labels:v9.0\n"),
+	}))
+	for _, want := range []string{`package "sub": pipeline.validators[0] ` + DefaultRegistry + "/kubeconform:v0.1: no builtin", "install podman or docker\n", "install podman or docker, or use what is built in: v0.2"} {
+		if err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("want %q once:\n%v", want, err)
+		}
+	}
+}
+
 func TestTargets(t *testing.T) {
 	p, err := krm.Parse([]krm.File{
 		{Path: "link", Mode: krm.Symlink, Data: []byte("/etc")},

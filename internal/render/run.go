@@ -210,7 +210,7 @@ func (r *Renderer) resolve(f Function) (step, error) {
 		}
 		var none *UnavailableError
 		if versions := builtinVersions(f.Image); errors.As(err, &none) && versions != "" && !r.opts.NoCatalog {
-			return step{}, &UnavailableError{Reason: none.Reason, Hint: none.Hint + "; it is built in as " + versions}
+			return step{}, &UnavailableError{Reason: none.Reason, Hint: none.Hint + ", or use what is built in: " + versions}
 		}
 		if err != nil {
 			return step{}, err
