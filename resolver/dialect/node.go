@@ -21,10 +21,12 @@ type Node struct {
 	depth int
 }
 
-// follow resolves aliases and counts the node; nothing is left past the bounds.
+// follow resolves aliases and counts the node. Of a null its place is left, past the
+// bounds nothing.
 func (v Node) follow() Node {
 	if v.n = yamltree.Deref(v.n); yamltree.IsNull(v.n) {
-		return Node{}
+		v.n = nil
+		return v
 	}
 	v.r.budget--
 	if v.r.budget == 0 || v.depth == maxDepth {
@@ -62,11 +64,17 @@ func (v Node) IsScalar() bool { return v.n != nil && v.n.Kind == yaml.ScalarNode
 
 // Warn reports what is read although it is not as it should be.
 func (v Node) Warn(message, hint string) {
+	if v.r == nil {
+		return // past the bounds, which is an error of its own
+	}
 	v.r.Warnings = append(v.r.Warnings, api.Issue{Line: v.line, Field: v.path, Message: message, Hint: hint})
 }
 
 // Error reports what cannot be read.
 func (v Node) Error(message, hint string) {
+	if v.r == nil {
+		return
+	}
 	v.r.errs = append(v.r.errs, api.Issue{Line: v.line, Field: v.path, Message: message, Hint: hint})
 }
 

@@ -152,6 +152,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(bundleV1))
 	f.Add([]byte("schemaType: Installation\nname: a\nbundle: {repository: org/a, version: 1.0.0}\n"))
 	f.Add([]byte("{\n  \"name\": \"a\"\n    }\n}\n"))
+	f.Add([]byte(`{"name": "a", "custom": {"io.cnab.dependencies": {"requires": {"db": null}}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		docs, err := Read(data)
 		if (docs == nil) == (err == nil) {
@@ -258,6 +259,7 @@ func TestReadBundleV1(t *testing.T) {
 	}
 	for doc, want := range map[string]string{
 		`{"io.cnab.dependencies": {"requires": {"a": {"version": {"ranges": ["1.x"]}}}}}`: "io.cnab.dependencies.requires.a names no bundle",
+		`{"io.cnab.dependencies": {"requires": {"a": null}}}`:                             "io.cnab.dependencies.requires.a names no bundle",
 		`{"custom": {"io.cnab.dependencies": {"requires": ["a"]}}}`:                       "must be a map",
 	} {
 		if _, err := Read([]byte(doc)); err == nil || !strings.Contains(err.Error(), want) {
