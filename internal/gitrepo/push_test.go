@@ -206,7 +206,7 @@ func TestHookRefuses(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			s := newSite(t)
 			s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
-			s.repo.Hook(t, "pre-receive", "echo drafts need a ticket >&2; exit 1")
+			s.repo.Hook(t, "pre-receive", `printf 'drafts\302\233 need\342\200\256 a ticket\n' >&2; exit 1`) // what steers a terminal is dropped
 			before := s.repo.Refs(t)
 			r := open(t, s.urls[kind])
 			b := r.NewBatch()
