@@ -18,6 +18,7 @@ type decideFlags struct {
 	all     bool
 	classes []string
 	alone   bool
+	most    int
 }
 
 func newPropose(a *app) *cobra.Command {
@@ -30,7 +31,8 @@ func newApprove(a *app) *cobra.Command {
 atomic push per repository. In deployment repositories it refuses while a
 readiness gate is not met. --class ID approves what review showed under that ID
 and refuses when any of it has changed since; several (--class A --class B, or
---class A,B) are approved together or not at all.`)
+--class A,B) are approved together or not at all. Names beside --class, or
+--max, take a part of it: what is left keeps the part of its ID before the @.`)
 }
 
 func newReject(a *app) *cobra.Command {
@@ -42,8 +44,9 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 	c := &cobra.Command{
 		Use: string(d) + " [NAME...]", Short: short, Long: long,
 		RunE: func(c *cobra.Command, args []string) error {
-			if n := len(args); (n > 0) == (f.all || len(f.classes) > 0) || f.all && len(f.classes) > 0 {
-				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, or --class ID", d)
+			class := len(f.classes) > 0
+			if n := len(args); n == 0 && !f.all && !class || f.all && (n > 0 || class) || f.most < 0 || f.most > 0 && !class {
+				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, or --class ID (with names or --max for a part of it)", d)
 			}
 			p := a.progress()
 			defer p.stop()
@@ -78,12 +81,13 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 	a.addDependencies(c)
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
-	c.Flags().StringSliceVar(&f.classes, "class", nil, "all of a class of review, exactly as it was shown; several add up")
+	c.Flags().IntVar(&f.most, "max", 0, "at most so many of what --class says, the first by name (0: all)")
+	c.Flags().StringSliceVar(&f.classes, "class", nil, "a class of review, exactly as it was shown; several add up")
 	return c
 }
 
 func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, names []string) (reconcile.Request, error) {
-	req := reconcile.Request{Verb: d, Names: names, All: f.all, Alone: f.alone}
+	req := reconcile.Request{Verb: d, Names: names, All: f.all, Alone: f.alone, Max: f.most}
 	if len(f.classes) == 0 {
 		return req, nil
 	}

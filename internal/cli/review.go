@@ -77,7 +77,7 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 	return c
 }
 
-// restrict keeps the classes of these IDs, or with these members.
+// restrict keeps the classes of these IDs or keys, or with these members.
 func restrict(r *review.Report, names []string) (*review.Report, error) {
 	if len(names) == 0 {
 		return r, nil
@@ -88,7 +88,7 @@ func restrict(r *review.Report, names []string) (*review.Report, error) {
 	for _, c := range r.Classes {
 		hit := false
 		for _, n := range names {
-			if n == c.ID || slices.Contains(c.Members, n) {
+			if n == c.ID || n == c.Key || slices.Contains(c.Members, n) {
 				hit, used[n] = true, true
 			}
 		}

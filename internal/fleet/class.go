@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
@@ -66,6 +68,19 @@ type classError struct{ error }
 
 func (classError) Is(target error) bool { return target == ErrClass }
 
+// absent says why there is no class with an ID, and which has its key now.
+func (s *Shown) absent(id string) error {
+	key, shown, exact := strings.Cut(id, "@")
+	now := s.Report.Keyed(key)
+	switch {
+	case now == nil:
+		return fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again", id)
+	case !exact || shown == "":
+		return fmt.Errorf("class %s has %s now: say which members were seen, with the whole ID %s", key, count.Of(len(now.Members), "member"), now.ID)
+	}
+	return fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again: it has %s now, as %s", id, count.Of(len(now.Members), "member"), now.ID)
+}
+
 // Classes are the commits to decide for the classes with these IDs, together:
 // each exactly as it was shown, or none of them. Members that the decision does
 // not apply to, a Draft among what is to be rejected, are left out.
@@ -75,7 +90,7 @@ func (s *Shown) Classes(d decide.Verb, ids ...string) (map[decide.RevisionID]str
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		class := s.Report.Find(id)
 		if class == nil {
-			errs = append(errs, fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again", id))
+			errs = append(errs, s.absent(id))
 			continue
 		}
 		n := len(expect)

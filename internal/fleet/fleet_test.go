@@ -46,7 +46,7 @@ func TestClasses(t *testing.T) {
 		return decide.RevisionID{Identity: decide.Identity{Namespace: "default", Repository: repo, Package: "web"}, Workspace: "w"}
 	}
 	shown := &Shown{
-		Report:    &review.Report{Classes: []review.Class{{ID: "A", Members: []string{"c1/web", "c2/web"}}, {ID: "B", Members: []string{"c3/web"}}}},
+		Report:    &review.Report{Classes: []review.Class{{Key: "k", ID: "A", Members: []string{"c1/web", "c2/web"}}, {Key: "l", ID: "B", Members: []string{"c3/web"}}}},
 		Revisions: map[string]*reconcile.Shown{},
 		Problems:  []error{errors.New("c9 cannot be read")},
 	}
@@ -64,6 +64,8 @@ func TestClasses(t *testing.T) {
 		"Twice":       {d: decide.Approve, ids: []string{"B", "B"}, want: []string{"c3"}},
 		"Changed":     {d: decide.Approve, ids: []string{"A", "gone"}, err: []string{"no class gone", "review again", "c9 cannot be read"}},
 		"Prefix":      {d: decide.Approve, ids: []string{""}, err: []string{"no class"}},
+		"KeyAlone":    {d: decide.Approve, ids: []string{"k"}, err: []string{"class k has 2 members now", "with the whole ID A"}},
+		"KeyMoved":    {d: decide.Approve, ids: []string{"l@0"}, err: []string{"no class l@0", "run review again: it has 1 member now, as B"}},
 		"NotInOne":    {d: decide.Reject, ids: []string{"A"}, want: []string{"c2"}},
 		"NotInAny":    {d: decide.Reject, ids: []string{"A", "B"}, err: []string{"class B has nothing to reject"}},
 		"AllWrongOf2": {d: decide.Approve, ids: []string{"x", "y"}, err: []string{"no class x", "no class y"}},

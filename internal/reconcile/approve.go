@@ -28,8 +28,9 @@ type Request struct {
 	Alone bool
 	// Expect, where not nil, are the only revisions meant, each with the commit
 	// that the person saw: one that moved since is refused, and then none is
-	// decided.
+	// decided. Names, and Max where it is not 0, take a part of them.
 	Expect map[decide.RevisionID]string
+	Max    int
 }
 
 // Verdict is what became of one revision.
@@ -81,6 +82,10 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 	open := e.decidable(s, req.Verb)
 	chosen, missing := choose(open, req)
 	var errs []error
+	if req.Expect != nil {
+		errs = expectations(chosen, req.Expect)
+		chosen, missing = part(chosen, req)
+	}
 	for _, n := range missing {
 		errs = append(errs, fmt.Errorf("%w: %s", ErrNothing, e.undecidable(s, req.Verb, n)))
 	}
@@ -115,7 +120,6 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 	case decide.Reject:
 		decide.RefuseAutomatic(chosen, s.Policies)
 	}
-	errs = append(errs, expectations(chosen, req.Expect)...)
 	if len(chosen) == 0 && len(errs) == 0 {
 		errs = append(errs, fmt.Errorf("%w: no revision to %s", ErrNothing, req.Verb))
 	}
@@ -161,6 +165,17 @@ func choose(open []*decide.Candidate, req Request) (chosen []*decide.Candidate, 
 		missing = slices.DeleteFunc(slices.Clone(req.Names), func(n string) bool { return used[n] })
 	}
 	return chosen, missing
+}
+
+// part takes what names and a limit mean of what a person saw.
+func part(seen []*decide.Candidate, req Request) (chosen []*decide.Candidate, missing []string) {
+	if len(req.Names) > 0 {
+		seen, missing = choose(seen, Request{Names: req.Names})
+	}
+	if req.Max > 0 && len(seen) > req.Max {
+		seen = seen[:req.Max]
+	}
+	return seen, missing
 }
 
 // askedFor leaves out what is there because others need it, and locks.

@@ -44,7 +44,11 @@ type Change struct {
 type Class struct {
 	// Package is the members' Change.Package.
 	Package string `json:"package,omitempty"`
-	// ID is 12 hexadecimal digits over the change and each member's version.
+	// Key is 12 hexadecimal digits over the change: it stays while members come
+	// and go.
+	Key string `json:"key"`
+	// ID is the key, and after an @ as many digits over each member and its
+	// version: what was shown.
 	ID string `json:"id"`
 	// Attention is the members' Change.Attention.
 	Attention string `json:"attention,omitempty"`
@@ -94,6 +98,16 @@ type Summary struct {
 func (r *Report) Find(id string) *Class {
 	for i := range r.Classes {
 		if r.Classes[i].ID == id {
+			return &r.Classes[i]
+		}
+	}
+	return nil
+}
+
+// Keyed returns the class with a key, nil where there is none.
+func (r *Report) Keyed(key string) *Class {
+	for i := range r.Classes {
+		if r.Classes[i].Key == key {
 			return &r.Classes[i]
 		}
 	}
@@ -187,11 +201,12 @@ func (g *group) class() (Class, error) {
 	c := Class{Package: g.members[0].Package, Attention: g.members[0].Attention, Edits: g.edits, Lines: lines, Example: g.members[0].Variant, Diff: diff, Hidden: hiddenIn(diff)}
 	h := sha256.New()
 	_, _ = io.WriteString(h, g.key)
+	c.Key = hex.EncodeToString(h.Sum(nil))[:12]
 	for _, m := range g.members {
 		c.Members = append(c.Members, m.Variant)
 		_, _ = fmt.Fprintf(h, "\x00%s\x00%s", m.Variant, m.Version)
 	}
-	c.ID = hex.EncodeToString(h.Sum(nil))[:12]
+	c.ID = c.Key + "@" + hex.EncodeToString(h.Sum(nil))[:12]
 	return c, nil
 }
 

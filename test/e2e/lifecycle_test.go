@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -267,6 +268,49 @@ func TestApproveClass(t *testing.T) {
 	w.repos["c2"].Commit(t, "drafts/web/packagevariant-1", "nothing new", gittest.Text{"README.md": "another\n"})
 	w.mustRun(1, "approve", "--class", id)
 	w.wantRefs("c2", draft1, "refs/heads/main")
+}
+
+// A part of a class is approved by names or by number: a canary first, and then the
+// rest under the same key.
+func TestApprovePartOfAClass(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2", "c3", "c4")
+	w.write("sets/web.yaml", webSet)
+	w.mustApply()
+	published := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, c := range []string{"c1", "c2", "c3", "c4"} {
+			if _, ok := w.refs()[c+" refs/tags/web/v1"]; ok {
+				got = append(got, c)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v are published, want %v", got, want)
+		}
+	}
+	id := w.class("c1/web", "c2/web", "c3/web", "c4/web")
+	key, _, _ := strings.Cut(id, "@")
+	w.contains(w.mustRun(1, "approve", "--class", key).err, id)
+	w.contains(w.mustRun(1, "approve", "--class", id, "c9").err, "c9")
+	published()
+	w.mustRun(0, "approve", "--class", id, "c3")
+	published("c3")
+	rest := w.class("c1/web", "c2/web", "c4/web")
+	if !strings.HasPrefix(rest, key+"@") || rest == id {
+		t.Errorf("the rest is %s, and was %s", rest, id)
+	}
+	w.contains(w.mustRun(1, "approve", "--class", id, "c1").err, "3 members now, as "+rest)
+	w.mustRun(0, "approve", "--class", rest, "--max", "2")
+	published("c1", "c2", "c3")
+	// One member that moved keeps the others from being taken as a part too.
+	rest = w.class("c4/web")
+	w.edit("c4", "drafts/web/packagevariant-1", "web/deployment.yaml", "replicas: 2", "replicas: 3")
+	w.mustRun(1, "approve", "--class", rest, "c4")
+	published("c1", "c2", "c3")
+	for _, wrong := range [][]string{{"--max", "1"}, {"--all", "--max", "1"}, {"--class", rest, "--all"}, {"--class", rest, "--max", "-1"}} {
+		w.mustRun(2, append([]string{"approve"}, wrong...)...)
+	}
 }
 
 // A pull request that was merged on a forge is published by the next apply.

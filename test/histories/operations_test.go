@@ -316,7 +316,7 @@ func (w *world) decideOne(verb string, n int) {
 	}
 }
 
-var classLine = regexp.MustCompile(`(?m)^class ([0-9a-f]+)`)
+var classLine = regexp.MustCompile(`(?m)^class ([0-9a-f@]+)`)
 
 // approveClass approves one class of what review shows.
 func (w *world) approveClass(o operation) {
