@@ -76,7 +76,7 @@ func (a *app) addBuild(c *cobra.Command) {
 	f.StringSliceVar(&a.fleet.invoke, "rerender", nil, "build these variants, sets, repositories, targets or packages, and what they manage, though nothing changed")
 	f.BoolVar(&a.fleet.rehydrate, "rehydrate", false, "make packages anew that an earlier version made otherwise (default: with their next change)")
 	f.StringSliceVar(&a.fleet.recreate, "recreate", nil, "make these packages again though somebody deleted them on the registered branch")
-	f.StringSliceVar(&a.fleet.retry, "retry", nil, "draft these packages anew though somebody set them back to an earlier revision on the registered branch")
+	f.StringSliceVar(&a.fleet.retry, "retry", nil, "draft these packages anew though somebody discarded their Draft, or set them back to an earlier revision on the registered branch")
 	a.addNeeds(c)
 	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "inject objects of this kind too: Secret")
 	_ = c.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"upstream", "stop"}, cobra.ShellCompDirectiveNoFileComp))

@@ -145,6 +145,15 @@ func RefuseWanted(list []*Candidate, locks Locks, unread bool) {
 	}
 }
 
+// RefuseHeld refuses to publish or delete what a person holds.
+func RefuseHeld(list []*Candidate) {
+	for _, c := range list {
+		if h := c.Package.Hold(); h != nil && c.Err == nil {
+			c.Err = heldError(h, c.Identity)
+		}
+	}
+}
+
 // RefuseAutomatic refuses to return a revision to Draft where the next run would
 // publish it all the same.
 func RefuseAutomatic(list []*Candidate, policies Policies) {

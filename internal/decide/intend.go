@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/lifecycle"
@@ -82,6 +83,9 @@ func Intend(q Question) Intent {
 		parts.Values = "left"
 	}
 	b.Inputs = parts.Inputs(newest).On(q.Package.Branch.Main())
+	if rule, waits := q.discarded(b.Inputs); waits {
+		return rule
+	}
 	if q.From != nil {
 		b.Key = Digest("unchanged", b.Inputs.Digest, q.From.Ref.Commit.String(), q.Package.Path)
 		if q.Fruitless != nil && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) && q.Fruitless(b.Key) {
@@ -124,7 +128,7 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: ActionCreate, Reasons: q.reasons(then)}, true
 	case q.Adopt:
 		return Build{As: as, Reasons: []string{adopted}}, true
-	case from.Inputs.Digest != then.Digest && !q.byPolicyAlone():
+	case !q.made(from.Inputs.Digest, then, q.recorded(), from.Inputs.Main):
 		return Build{As: as, Reasons: q.reasons(then)}, true
 	case from.Number == 0 && q.overtaken():
 		return Build{As: as, Reasons: []string{RevisionName(q.Package.Newest().Number) + " was published since"}}, true
@@ -142,20 +146,29 @@ func (q Question) changed() (Build, bool) {
 	return Build{}, false
 }
 
-// byPolicyAlone reports whether the revision was made from the inputs of now but
-// for the deletion policy. A commit's digest has that in it, and it makes no
-// Draft: see Restated.
-func (q Question) byPolicyAlone() bool {
+// discarded waits where a person discarded a Draft of these very inputs.
+func (q Question) discarded(now Inputs) (Rule, bool) {
+	e, _ := q.Package.said()
+	d := e.Discarded
+	if d == nil || q.Retry || q.From != nil && q.From.Number == 0 || !q.made(strings.TrimPrefix(d.Inputs, "sha256:"), now, q.Package.Newest(), q.Package.Branch.Main()) {
+		return Rule{}, false
+	}
+	return Rule{ruled(Wait{}, fmt.Sprintf("discarded by %s: %s: apply --retry %s drafts it again", d.By, d.Reason, q.Identity))}, true
+}
+
+// made reports whether a digest is that of these inputs, but for the deletion
+// policy: it is part of the digest, and makes no Draft by itself (see Restated).
+func (q Question) made(digest string, of Inputs, published *Published, main string) bool {
 	pv := q.Variant()
-	if pv == nil {
-		return false
+	if digest == of.Digest || pv == nil {
+		return digest == of.Digest
 	}
 	for _, policy := range []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan} {
 		other, parts := *pv, q.Parts
 		other.Spec.DeletionPolicy = policy
 		var err error
 		if parts.Spec, err = CanonicalSpec(&other, q.Owner, q.Set, q.MadeFor); err == nil &&
-			parts.Inputs(q.recorded()).On(q.From.Inputs.Main).Digest == q.From.Inputs.Digest {
+			parts.Inputs(published).On(main).Digest == digest {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 )
 
 // Repository is what is known of one Repository object and of what is behind
@@ -26,8 +27,10 @@ type Repository struct {
 	MayStart    bool
 	Deployment  bool
 	Annotations map[string]string
-	// Records says that this manager's record of it is kept, and could be read.
-	Records bool
+	// Records says that this manager's record of it is kept, and could be read;
+	// Recorded is it, nil where there is none yet.
+	Records  bool
+	Recorded *record.Record
 	// Packages are those with revisions, by path.
 	Packages map[string]*Package
 	// Wanted are the paths at which a wanted package is to stand.
@@ -47,7 +50,9 @@ func (r *Repository) Package(path string) *Package {
 	if p := r.Packages[path]; p != nil {
 		return p
 	}
-	return NewPackage(path, nil)
+	p := NewPackage(path, nil)
+	p.Entries = r.Recorded.Package(path)
+	return p
 }
 
 // Paths lists the paths of its packages, sorted.

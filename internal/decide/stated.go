@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -64,12 +65,59 @@ func (w *Want) Said() record.Entry {
 	return e
 }
 
+// said is the record's entry about the package itself, where its variant has it.
+func (p *Package) said() (record.Entry, bool) {
+	for _, e := range p.Entries {
+		if e.Place == record.Variant && e.Owner != record.Nobody {
+			return e, true
+		}
+	}
+	return record.Entry{}, false
+}
+
+// Hold is what a person said who holds a package as it is; nil where nobody does.
+func (p *Package) Hold() *record.Word {
+	e, _ := p.said()
+	return e.Hold
+}
+
+// Held leaves a package as it is that a person holds; false where nobody does.
+func Held(p *Package) (Ruling, bool) {
+	h := p.Hold()
+	if h == nil {
+		return Ruling{}, false
+	}
+	return ruled(Wait{}, heldBy(h)), true
+}
+
+func heldBy(h *record.Word) string { return "held by " + h.By + ": " + h.Reason }
+
+func heldError(h *record.Word, id Identity) error {
+	return fmt.Errorf("%s: variform hold --off %s takes that off", heldBy(h), id)
+}
+
+// Saying is the record's entry about a wanted package itself as it is to be, with
+// what people said of it.
+func Saying(m Manager, w *Want, p *Package) record.Entry {
+	before, _ := p.said()
+	now := w.Said()
+	now.Path, now.Place, now.Owner = p.Path, record.Variant, m.Sign(w.Namespace, w.Name)
+	now.Hold, now.Discarded = before.Hold, before.Discarded
+	return now
+}
+
 // Restated records what the fleet says of a variant whose package is there, where
 // the record says something else: deletion policy, set and labels are in force at
 // once, and no reason for a Draft. False where there is nothing to record. Where
 // the record knows nothing of the package the Kptfile's annotations stand in, but
-// for a policy that keeps more than they may.
-func Restated(m Manager, w *Want, repo *Repository, p *Package) (Ruling, bool) {
+// for a policy that keeps more than they may. drafted says that this run makes a
+// new Draft: what a person discarded before is over then.
+func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (Ruling, bool) {
+	now := Saying(m, w, p)
+	if before, _ := p.said(); drafted && before.Discarded != nil {
+		now.Discarded = nil
+		return ruled(Record{now}, changes(before, now)...), true
+	}
 	from := p.Open()
 	if from == nil {
 		from = p.Latest
@@ -77,8 +125,6 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package) (Ruling, bool) {
 	if w.Variant() == nil || !repo.Records || from == nil || !m.Signed(from.Owner, w.Namespace) {
 		return Ruling{}, false
 	}
-	now := w.Said()
-	now.Path, now.Place, now.Owner = p.Path, record.Variant, m.Sign(w.Namespace, w.Name)
 	then, known := p.Stated(from)
 	if !known && now.DeletionPolicy == "" || known && len(changes(then, now)) == 0 {
 		return Ruling{}, false

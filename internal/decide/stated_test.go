@@ -55,11 +55,11 @@ func TestRestated(t *testing.T) {
 			p := webPackage(tags(tag(1, 9)), c.revisions...)
 			p.Entries = c.entries
 			repo := repository(p)
-			if _, ok := Restated(fleet, c.want, repo, p); ok {
+			if _, ok := Restated(fleet, c.want, repo, p, false); ok {
 				t.Error("recorded where no record is kept")
 			}
 			repo.Records = true
-			got, ok := Restated(fleet, c.want, repo, p)
+			got, ok := Restated(fleet, c.want, repo, p, false)
 			if ok != (c.says != nil) {
 				t.Fatalf("%s: %v", c.why, got)
 			}
@@ -76,7 +76,7 @@ func TestRestated(t *testing.T) {
 				t.Errorf("-want +got:\n%s", d)
 			}
 			p.Entries = append(c.entries[:len(c.entries):len(c.entries)], e)
-			if _, again := Restated(fleet, c.want, repo, p); again && len(c.entries) < 2 {
+			if _, again := Restated(fleet, c.want, repo, p, false); again && len(c.entries) < 2 {
 				t.Error("recorded twice")
 			}
 		})

@@ -213,7 +213,9 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 			if !held {
 				why, held = s.Untouchable[repo.Place("")]
 			}
-			switch {
+			switch hold := p.Hold(); {
+			case hold != nil:
+				o.Kept = "its variant has gone, and it is held by " + hold.By + ": " + hold.Reason
 			case held:
 				o.Kept = "nothing is known to need it, but " + why
 			case upstreams[at]:
@@ -246,7 +248,10 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 // vanished are packages below the Repository's folder of which only the record
 // knows: their Draft's branch has gone, merged or not.
 func (r *Repo) vanished() (out []*decide.Package) {
-	for _, e := range r.entries {
+	if r.Recorded == nil {
+		return nil
+	}
+	for _, e := range r.Recorded.Entries() {
 		if e.Place == record.Open && r.Packages[e.Path] == nil && r.Shows(e.Path) {
 			p := decide.NewPackage(e.Path, nil)
 			p.Entries = []record.Entry{e}

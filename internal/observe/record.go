@@ -111,11 +111,36 @@ func (r *Reader) FetchAll(ctx context.Context, repo *Repo) {
 	_ = repo.Git.Fetch(ctx, commits...)
 }
 
+// Held are the Repositories of whose packages somebody holds one, by namespace and
+// name.
+func (r *Reader) Held() (out []*Repo) {
+	for _, repo := range r.sorted {
+		if repo.Err == nil && len(repo.Holds()) > 0 {
+			out = append(out, repo)
+		}
+	}
+	return out
+}
+
+// Holds are the entries of the packages below the Repository's folder that somebody
+// holds, by path.
+func (r *Repo) Holds() (out []record.Entry) {
+	if r.Recorded == nil {
+		return nil
+	}
+	for _, e := range r.Recorded.Entries() {
+		if e.Hold != nil && r.Shows(e.Path) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // Unproved says why an entry of a record is not believed (record.Entry.Proved);
 // "" where it is, and its tree can be read.
 func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) string {
 	if e.Place == record.Variant {
-		if !slices.ContainsFunc(r.Showing(repo.Git), func(shown *Repo) bool { return shown.Packages[e.Path] != nil }) {
+		if e.Hold == nil && e.Discarded == nil && !slices.ContainsFunc(r.Showing(repo.Git), func(shown *Repo) bool { return shown.Packages[e.Path] != nil }) {
 			return "no such package is there"
 		}
 		return ""

@@ -45,8 +45,6 @@ type Repo struct {
 	record gitrepo.RecordOf // without an author
 	// refs are the packages' refs, by path; they change with Packages.
 	refs map[string]*gitrepo.PackageRefs
-	// entries are all of this manager's record.
-	entries []record.Entry
 	// shallow are heads whose history was not looked behind.
 	shallow map[*decide.Revision]bool
 }
@@ -314,10 +312,7 @@ func (r *Repo) readTips(ctx context.Context) error {
 		p.Entries = rec.Package(path)
 		r.Packages[path] = p
 	}
-	r.entries = nil
-	if rec != nil {
-		r.entries = rec.Entries()
-	}
+	r.Recorded = rec
 	return r.believe(ctx, index.Packages())
 }
 

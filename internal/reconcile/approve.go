@@ -116,6 +116,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 			decide.Apart(chosen, open, locks)
 		}
 		decide.OneEach(chosen)
+		decide.RefuseHeld(chosen)
 		decide.RefuseWanted(chosen, locks, len(e.cfg.Fleet.Problems)+len(problems) > 0)
 	case decide.Reject:
 		decide.RefuseAutomatic(chosen, s.Policies)

@@ -198,6 +198,15 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 	if w.Err != nil {
 		return w.Err
 	}
+	if ruling, held := decide.Held(s.pkg); held {
+		from := s.pkg.Open()
+		if from == nil {
+			from = s.pkg.Latest
+		}
+		q := decide.Question{Want: w, Work: decide.Work{From: from}, Repo: s.repo.Repository, Package: s.pkg}
+		s.revisions = append(s.revisions, &revision{outcome: decide.Outcome{Question: q, Intent: decide.Rule{Ruling: ruling}}})
+		return nil
+	}
 	if w.Lock() == nil {
 		s.up = r.read.UpstreamOf(ctx, w)
 		if s.up.Err != nil {
@@ -415,6 +424,9 @@ func (r *run) content(ctx context.Context, w *decide.Want) (*krm.Package, error)
 	if v.made != nil && v.made.After != nil {
 		return v.made.After, nil
 	}
+	if v.outcome.From == nil { // held, or discarded, before there was any
+		return nil, &wiring.WaitError{Object: "package " + w.Ref, Field: "its outputs"}
+	}
 	_, pkg, err := s.repo.ReadPackage(ctx, v.outcome.From.Ref.Commit, s.pkg.Path)
 	return pkg, err
 }
@@ -559,7 +571,11 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 // restate records what the fleet says of a package that is there: with what this
 // run does about it anyway, or by an item of its own; nil for none.
 func (r *run) restate(s *subject, made []*Item) *Item {
-	ruling, ok := decide.Restated(r.manager, s.want, s.repo.Repository, s.pkg)
+	drafted := slices.ContainsFunc(made, func(i *Item) bool {
+		d, ok := i.decision.(decide.Draft)
+		return ok && d.New()
+	})
+	ruling, ok := decide.Restated(r.manager, s.want, s.repo.Repository, s.pkg, drafted)
 	if !ok {
 		return nil
 	}

@@ -68,10 +68,21 @@ type Entry struct {
 	For            string            `json:"for,omitempty"`
 	DeletionPolicy string            `json:"deletionPolicy,omitempty"`
 	Labels         map[string]string `json:"labels,omitempty"`
+	// Hold and Discarded are what people said of a Variant: leave it as it is, and
+	// make no Draft of these Inputs.
+	Hold      *Word `json:"hold,omitempty"`
+	Discarded *Word `json:"discarded,omitempty"`
 	// Failure is why what was Built failed, "" where it gave what is there; At is
 	// the time of the newest commit among what went in.
 	Failure string `json:"failure,omitempty"`
 	At      string `json:"at,omitempty"`
+}
+
+// Word is what a person said of a package, and why.
+type Word struct {
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+	Inputs string `json:"inputs,omitempty"` // their digest, as of an Entry
 }
 
 // Name is where the entry's Hydrated stands in the record, but for packages that
@@ -147,6 +158,9 @@ func (e Entry) check() error {
 
 // checkBuilt says what an entry lacks, or has, as one of what was built, or not.
 func (e Entry) checkBuilt() error {
+	if e.Hold != nil || e.Discarded != nil {
+		return fmt.Errorf("hold and discarded are of place %q", Variant)
+	}
 	if e.Place != Built {
 		if e.Failure != "" || e.At != "" {
 			return fmt.Errorf("failure and at are of place %q", Built)

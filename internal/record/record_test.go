@@ -172,6 +172,7 @@ func TestWithRefuses(t *testing.T) {
 		"owned": {func(e *Entry) {
 			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Commit: hash(1)}
 		}, "commit"},
+		"held":     {func(e *Entry) { e.Hold = &Word{By: "a", Reason: "b"} }, "hold"},
 		"released": {func(e *Entry) { *e = Entry{Path: "web", Place: Variant, Owner: Nobody} }, "commit"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +188,7 @@ func TestWithRefuses(t *testing.T) {
 // What is said of a package itself has no tree, and stays while its revisions come
 // and go, until nothing of the package is left.
 func TestVariantEntry(t *testing.T) {
-	said := Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", DeletionPolicy: "orphan", Labels: map[string]string{"a": "b"}}
+	said := Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", DeletionPolicy: "orphan", Labels: map[string]string{"a": "b"}, Hold: &Word{By: "Ann", Reason: "no"}, Discarded: &Word{By: "Bob", Reason: "big", Inputs: "sha256:00"}}
 	one := open("web", "ws-1", 1)
 	one.Hydrated = one.Tree
 	published := one

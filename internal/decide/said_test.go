@@ -1,0 +1,109 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/variform/variform/internal/record"
+)
+
+var ann = record.Word{By: "Ann", Reason: "not now"}
+
+// saying is a package whose record says something of it.
+func saidOf(p *Package, e record.Entry) *Package {
+	e.Path, e.Place, e.Owner = webPath, record.Variant, webOwner
+	p.Entries = []record.Entry{e}
+	return p
+}
+
+func TestHeld(t *testing.T) {
+	if _, held := Held(webPackage(nil)); held {
+		t.Error("nobody holds it")
+	}
+	p := saidOf(webPackage(nil, draftOf(1, 10)), record.Entry{Hold: &ann})
+	r, held := Held(p)
+	if !held || r.Decision != (Wait{}) || r.Reasons[0] != "held by Ann: not now" {
+		t.Errorf("%v", r)
+	}
+	list := []*Candidate{{Identity: wanted().Identity, Package: p}, {Package: webPackage(nil)}}
+	RefuseHeld(list)
+	if s := saying(list[0].Err, "held by Ann: not now: variform hold --off c1/web"); s != "" || list[1].Err != nil {
+		t.Error(s, list[1].Err)
+	}
+	p.Entries[0].Owner = record.Nobody
+	if _, held := Held(p); held {
+		t.Error("what was said before it was released is over")
+	}
+}
+
+func TestSay(t *testing.T) {
+	kept, unkept := repository(), repository()
+	kept.Records = true
+	draft, foreign := draftOf(1, 10), draftOf(2, 11, by("other/default/web"))
+	draft.Inputs.Digest = "abc"
+	both := func() *Package { return webPackage(nil, draft, foreign) }
+
+	e, err := SayHold(fleet, wanted(policyOf("orphan")), kept, both(), ann)
+	if err != nil || *e.Hold != ann || e.DeletionPolicy != "orphan" || e.Owner != webOwner {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := SayHold(fleet, wanted(), unkept, both(), ann); saying(err, "has no record") != "" {
+		t.Error(err)
+	}
+	e, gone, err := SayDiscard(fleet, wanted(), kept, both(), ann)
+	if err != nil || e.Discarded.Inputs != "sha256:abc" || len(gone) != 1 || gone[0].Revision != draft {
+		t.Errorf("%+v, %v, %v", e, gone, err)
+	}
+	for says, c := range map[string]struct {
+		repo *Repository
+		p    *Package
+	}{
+		"has no record":     {unkept, both()},
+		"has no open Draft": {kept, webPackage(nil, foreign)},
+		"held by Ann":       {kept, saidOf(both(), record.Entry{Hold: &ann})},
+	} {
+		if _, _, err := SayDiscard(fleet, wanted(), c.repo, c.p, ann); saying(err, says) != "" {
+			t.Error(saying(err, says))
+		}
+	}
+	e, err = SayOff(kept, saidOf(both(), record.Entry{Hold: &ann, Discarded: &ann, DeletionPolicy: "orphan"}))
+	if err != nil || e.Hold != nil || e.Discarded == nil || e.DeletionPolicy != "orphan" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := SayOff(kept, both()); saying(err, "nobody holds it") != "" {
+		t.Error(err)
+	}
+}
+
+// A Draft of inputs that a person discarded is not made again unasked, and what they
+// said is over with the Draft that comes then.
+func TestDiscardedDraft(t *testing.T) {
+	word := ann
+	word.Inputs = "sha256:" + parts().Inputs(nil).Digest
+	p := saidOf(webPackage(nil), record.Entry{Discarded: &word})
+	q := asked(p, nil)
+	if r, ok := Intend(q).(Rule); !ok || r.Decision != (Wait{}) || r.Reasons[0] != "discarded by Ann: not now: apply --retry c1/web drafts it again" {
+		t.Errorf("%+v", Intend(q))
+	}
+	builds := func(why string, q Question) {
+		t.Helper()
+		if _, ok := Intend(q).(Build); !ok {
+			t.Errorf("%s: %+v", why, Intend(q))
+		}
+	}
+	retried := q
+	w := *q.Want
+	retried.Want, w.Retry = &w, true
+	builds("it was asked for", retried)
+	builds("something is new", asked(p, nil, upgraded))
+	draft := draftOf(1, 10)
+	builds("somebody made a Draft by hand", asked(saidOf(webPackage(nil, draft), p.Entries[0]), draft))
+
+	repo := repository(p)
+	repo.Records = true
+	if _, over := Restated(fleet, wanted(), repo, p, false); over {
+		t.Error("over, and no Draft was made")
+	}
+	if r, over := Restated(fleet, wanted(), repo, p, true); !over || r.Decision.(Record).Entry.Discarded != nil {
+		t.Error("not over with a new Draft")
+	}
+}

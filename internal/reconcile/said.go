@@ -1,0 +1,146 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/publish"
+	"github.com/variform/variform/internal/record"
+)
+
+// Said is what a person said of a package, and what became of that.
+type Said struct {
+	decide.Identity
+	Now string
+	Err error
+
+	repo    *observe.Repo
+	entry   record.Entry
+	discard []decide.Discard
+}
+
+// Hold keeps the packages that names mean as they are: they are neither drafted,
+// published nor removed until the hold is taken off. Problems are what could not be
+// read; the error says that nothing was tried.
+func (e *Engine) Hold(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
+	return e.say(ctx, names, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
+		s.Now = "held: " + reason
+		s.entry, s.Err = decide.SayHold(e.manager, w, s.repo.Repository, p, word)
+	})
+}
+
+// Discard removes the open revisions of the packages that names mean, so that no
+// Draft of the same inputs is made again unasked.
+func (e *Engine) Discard(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
+	return e.say(ctx, names, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
+		s.Now = "discarded: " + reason
+		s.entry, s.discard, s.Err = decide.SayDiscard(e.manager, w, s.repo.Repository, p, word)
+	})
+}
+
+func (e *Engine) say(ctx context.Context, names []string, reason string, decided func(*decide.Want, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
+	s := e.read.Read(ctx)
+	wants, err := called(s.Wants, names)
+	if err != nil {
+		return nil, s.Problems, err
+	}
+	by, err := gitrepo.UserSignature(ctx, e.cfg.Now())
+	if err != nil {
+		return nil, s.Problems, err
+	}
+	for _, w := range wants {
+		said := &Said{Identity: w.Identity}
+		out = append(out, said)
+		if said.repo, said.Err = e.read.Downstream(w.Namespace, w.Repository); said.Err == nil {
+			decided(w, said.repo.Package(said.repo.Path(w.Package)), record.Word{By: by.Name, Reason: reason}, said)
+		}
+	}
+	e.write(ctx, out)
+	return out, s.Problems, ctx.Err()
+}
+
+// Unhold takes holds off: of packages that names mean, by repository/package, the
+// variant's name or the package's, wanted or not.
+func (e *Engine) Unhold(ctx context.Context, names []string) (out []*Said, problems []error, err error) {
+	s := e.read.Read(ctx)
+	used := map[string]bool{}
+	for _, repo := range e.read.Held() {
+		for _, held := range repo.Holds() {
+			id := decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(held.Path)}
+			hit := false
+			for _, n := range names {
+				if slices.Contains([]string{id.String(), id.Package, id.Repository, held.Set, decide.OwnerName(held.Owner)}, n) && n != "" {
+					hit, used[n] = true, true
+				}
+			}
+			if hit {
+				said := &Said{Identity: id, Now: "no longer held", repo: repo}
+				said.entry, said.Err = decide.SayOff(repo.Repository, repo.Package(held.Path))
+				out = append(out, said)
+			}
+		}
+	}
+	for _, n := range names {
+		if !used[n] {
+			return nil, s.Problems, fmt.Errorf("nothing that is held is called %q: give repository/package, a repository, a set, a variant or a package", n)
+		}
+	}
+	e.write(ctx, out)
+	return out, s.Problems, ctx.Err()
+}
+
+// write records what was said, one push a repository, and then removes what was
+// discarded: without a record of that it would come back.
+func (e *Engine) write(ctx context.Context, list []*Said) {
+	byRepo := map[observe.Repository][]*Said{}
+	for _, s := range list {
+		if s.Err == nil {
+			byRepo[s.repo.Git] = append(byRepo[s.repo.Git], s)
+		}
+	}
+	for git, said := range byRepo {
+		if err := e.writeRepo(ctx, git, said); err != nil {
+			for _, s := range said {
+				s.Err = fmt.Errorf("recording it: %w", err)
+			}
+		}
+	}
+}
+
+func (e *Engine) writeRepo(ctx context.Context, git observe.Repository, list []*Said) error {
+	b := git.NewBatch()
+	for _, s := range list {
+		if err := b.Recorded([]record.Edit{record.Put{Entry: s.entry}}); err != nil {
+			return err
+		}
+	}
+	of := publish.RecordOf(e.read, git)
+	if _, err := b.Push(ctx, gitrepo.PushOptions{Record: of}); err != nil {
+		return err
+	}
+	if err := git.Refresh(ctx); err != nil {
+		return err
+	}
+	b = git.NewBatch()
+	for _, s := range list {
+		for _, d := range s.discard {
+			var updates []gitrepo.RefUpdate
+			for _, m := range d.Moves(decide.Hash{}) {
+				updates = append(updates, gitrepo.RefUpdate{Name: m.Name, Old: gitrepo.Hash(m.Old), New: gitrepo.Hash(m.New)})
+			}
+			drop := record.Drop{Path: s.entry.Path, Workspace: d.Revision.Workspace}
+			if err := b.Recorded([]record.Edit{drop}, updates...); err != nil {
+				return err
+			}
+		}
+	}
+	if b.Empty() {
+		return nil
+	}
+	_, err := b.Push(ctx, gitrepo.PushOptions{Record: of})
+	return err
+}

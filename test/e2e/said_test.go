@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// A package that is held is neither drafted, published nor removed; plan and
+// status say why, and it is no failure.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	const says = "held by "
+	v1, v2 := variantOf("web", "v1", "c1", "web", ""), variantOf("web", "v2", "c1", "web", "")
+	for name, tt := range map[string]struct {
+		before func(w *world) // what is there when it is held
+		after  func(w *world) // and what happens then
+		off    string         // what apply does without the hold
+	}{
+		"before there is anything": {func(*world) {}, func(*world) {}, "create"},
+		"with a Draft": {
+			func(w *world) { w.mustApply() },
+			func(w *world) {
+				w.write("v.yaml", v2)
+				r := w.mustRun(1, "approve", "--all")
+				w.contains(r.out, "refused: "+says, "no release before Monday", "variform hold --off c1/web")
+			}, "update",
+		},
+		"Published": {
+			func(w *world) {
+				w.mustApply()
+				w.mustRun(0, "approve", "--all")
+			},
+			func(w *world) { w.write("v.yaml", v2) }, "redraft",
+		},
+		"merged by a forge": {
+			func(w *world) { w.mustApply() },
+			func(w *world) {
+				w.repos["c1"].Git(t, "update-ref", "refs/heads/main", "refs/heads/drafts/web/packagevariant-1")
+			}, "tag",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			w.write("v.yaml", v1)
+			tt.before(w)
+			w.contains(w.mustRun(0, "hold", "web", "--reason", "no release before Monday").out, "c1/web", "held: no release before Monday")
+			tt.after(w)
+			before := w.refs()
+			for _, p := range []planned{w.plan("--exit-code"), w.mustApply(), w.mustApply("--cache-dir", t.TempDir())} {
+				if p.status != 0 {
+					t.Errorf("status %d", p.status)
+				}
+				w.wantActions(p, all("wait", "c1/web"))
+				w.contains(p.out, says, "no release before Monday")
+			}
+			w.contains(w.mustRun(0, "status").out, says)
+			w.unchanged(before)
+			w.mustRun(0, "record", "rebuild")
+			w.contains(w.mustRun(0, "hold", "--off", "c1/web").out, "no longer held")
+			w.mustRun(2, "hold", "--off", "c1/web")
+			p := w.mustApply()
+			if !strings.Contains(p.out, `"action": "`+tt.off+`"`) {
+				t.Errorf("no %s: %v", tt.off, p.actions())
+			}
+		})
+	}
+}
+
+// What is held stays when its variant goes, and the hold can be taken off then.
+func TestHoldOfWhatGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "hold", "c1/web", "--reason", "look at it")
+	w.write("v.yaml", "# nothing\n")
+	before := w.refs()
+	p := w.mustApply("--prune")
+	w.wantActions(p, all("keep", "c1/web"))
+	w.contains(p.out, "it is held by", "look at it")
+	w.unchanged(before)
+	w.mustRun(0, "hold", "--off", "c1/web")
+	w.wantActions(w.mustApply("--prune"), all("discard", "c1/web"))
+}
+
+// A Draft that was discarded is not made again until what goes into it changes, or
+// somebody asks for it.
+func TestDiscard(t *testing.T) {
+	t.Parallel()
+	for name, published := range map[string]bool{"a first Draft": false, "a later one": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			version, again, draft := "v1", "create", "packagevariant-1"
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			if published {
+				w.mustRun(0, "approve", "--all")
+				version, again, draft = "v2", "redraft", "packagevariant-2"
+				w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+				w.mustApply()
+			}
+			w.contains(w.mustRun(0, "discard", "web", "--reason", "too big").out, "discarded: too big")
+			if strings.Contains(strings.Join(w.refNames("c1"), " "), draft) {
+				t.Error("the Draft is there")
+			}
+			before := w.refs()
+			for _, p := range []planned{w.mustApply(), w.mustApply("--cache-dir", t.TempDir())} {
+				w.wantActions(p, all("wait", "c1/web"))
+				w.contains(p.out, "discarded by ", "too big", "--retry c1/web")
+			}
+			w.unchanged(before)
+			// The policy alone is nothing new.
+			w.write("v.yaml", variantOf("web", version, "c1", "web", policy("orphan")))
+			w.lacks(w.mustApply().out, `"action": "`+again+`"`)
+			w.unchanged(before)
+			r := w.mustRun(1, "discard", "web", "--reason", "again")
+			w.contains(r.out, "it has no open Draft")
+
+			w.contains(w.mustApply("--retry", "web").out, `"action": "`+again+`"`)
+			w.wantActions(w.mustApply(), map[string]string{})
+			w.mustRun(0, "discard", "web", "--reason", "still too big")
+			w.write("v.yaml", variantOf("web", version, "c1", "web", "  packageContext: {data: {size: small}}\n"))
+			w.contains(w.mustApply().out, `"action": "`+again+`"`)
+			w.wantActions(w.mustApply(), map[string]string{})
+		})
+	}
+}
+
+// Where no record is kept, or the server takes none, nothing is said to be kept, and
+// nothing goes.
+func TestSaidUnrecorded(t *testing.T) {
+	t.Parallel()
+	for name, hook := range map[string]string{"none": "", "refused": `case "$1" in refs/variform/*|*/variform-record/*) exit 1;; esac`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			if hook != "" {
+				w.repos["c1"].Hook(t, "update", hook)
+			} else {
+				text := repository("c1", w.url("c1"), true, "")
+				w.write("repositories/c1.yaml", strings.Replace(text, "  name: c1\n", "  name: c1\n  annotations: {variform.dev/record-ref: none}\n", 1))
+			}
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			before := w.refs()
+			w.contains(w.mustRun(1, "hold", "web", "--reason", "x").out, "refused: ", "record")
+			w.contains(w.mustRun(1, "discard", "web", "--reason", "x").out, "refused: ", "record")
+			w.unchanged(before)
+			w.wantActions(w.mustApply(), map[string]string{})
+		})
+	}
+}
+
+func TestSaidMistakes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	for _, c := range []struct{ args, says string }{
+		{"hold web", "--reason"},
+		{"hold web --off --reason x", "not both"},
+		{"hold --reason x", "give names"},
+		{"hold nosuch --reason x", "nothing is called"},
+		{"hold nosuch --off", "nothing that is held"},
+		{"discard web", "--reason"},
+		{"discard --reason x", "give names"},
+	} {
+		w.contains(w.mustRun(2, strings.Fields(c.args)...).err, c.says)
+	}
+}
