@@ -41,7 +41,7 @@ func TestLocked(t *testing.T) {
 	plain, again := git("plain", "https://git.example.com/c.git"), git("again", "https://git.example.com/c")
 	e := New(Config{})
 	e.sorted = []*Repo{whole, again, blue, plain, oci("other", "mirror", "mirror.example.com/x"), registered("default", "unread")}
-	e.byURL = map[addressKey]*Repo{{"default", "https://git.example.com/c"}: again}
+	e.byURL = map[addressKey]*Repo{{"default", decide.PlainAddress("https://git.example.com/c")}: again}
 	e.repos = map[repoKey]*Repo{{"default", "plain"}: plain, {"default", "blue"}: blue}
 
 	image := func(name string) *kptfilev1.GitLock { return mutate.ImageLock(name, "v1", "sha256:0").Git }
