@@ -485,11 +485,16 @@ func (m *maker) stop(what string, conflicts []merge.Conflict) error {
 
 // overruled notes people's edits that the merge kept and the variant's own
 // mutations or its pipeline set back after it.
-func (m *maker) overruled(ctx context.Context, base, ours *krm.Package) error {
+func (m *maker) overruled(ctx context.Context, base, ours *krm.Package) (err error) {
 	edits, err := review.Edits(base, ours)
 	if err != nil || len(edits) == 0 {
 		return err
 	}
+	defer func() {
+		if err == nil && len(m.Conflicts) > 0 {
+			err = m.sign(ctx, base, edits)
+		}
+	}()
 	undone, err := review.Edits(ours, m.pkg)
 	if err != nil {
 		return err
@@ -532,6 +537,27 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package) error {
 	}
 	m.Conflicts = append(m.Conflicts, found...)
 	return m.stop(m.Upstream.String(), found)
+}
+
+// sign says who wrote the edits that conflicts are about.
+func (m *maker) sign(ctx context.Context, base *krm.Package, edits []review.Edit) error {
+	at := m.From.Ref.Commit
+	if b := m.Package.Branch; m.From.Number > 0 && b != nil && !b.Came.IsZero() {
+		at = b.Came
+	}
+	if err := m.Job.Repo.FindWriters(ctx, m.Package.Path, at, base, edits); err != nil {
+		return err
+	}
+	for i := range m.Conflicts {
+		c := &m.Conflicts[i]
+		at := slices.IndexFunc(edits, func(e review.Edit) bool {
+			return e.File == c.Path && e.ID == c.Resource && (e.Field == c.Field || e.Within(review.Edit{File: c.Path, Resource: e.Resource, Field: c.Field}))
+		})
+		if at >= 0 {
+			c.By = edits[at].By
+		}
+	}
+	return nil
 }
 
 // value is one side of an edit; of a whole resource or file, that it is there.

@@ -13,6 +13,25 @@ import (
 // maxLostValues bounds how many conflicts a commit message lists.
 const maxLostValues = 50
 
+// bothSides heads the list of what became of edits in a commit's message.
+const bothSides = "Changed on both sides:"
+
+// Lost lists the edits that a commit's message says were lost or overruled, as it
+// says that.
+func Lost(message string) (out []string) {
+	_, list, _ := strings.Cut(message, "\n"+bothSides+"\n")
+	for line := range strings.Lines(list) {
+		text, listed := strings.CutPrefix(strings.TrimSpace(line), "- ")
+		if !listed {
+			break
+		}
+		if strings.Contains(text, ": upstream wins with ") || strings.Contains(text, ": overruled with ") {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // message is that of a Draft's commit: what was done and why, the local values
 // that were lost, Porch's annotation and our trailers.
 func (m *maker) message() (string, error) {
@@ -31,7 +50,7 @@ func (m *maker) message() (string, error) {
 	}
 	for i, c := range m.Conflicts {
 		if i == 0 {
-			b.WriteString("\nChanged on both sides:\n")
+			b.WriteString("\n" + bothSides + "\n")
 		}
 		if i == maxLostValues {
 			fmt.Fprintf(&b, "and %d more\n", len(m.Conflicts)-i)

@@ -11,14 +11,15 @@ import (
 )
 
 func newEdits(a *app) *cobra.Command {
+	var lost bool
 	c := &cobra.Command{
 		Use:   "edits [NAMES]",
 		Short: "List what people changed in packages, field by field",
 		Long: `Lists all that is other than what variform made: on the registered branch of
 each package, and in its open Drafts. NAMES are variants, repository/package,
 sets, repositories, targets or packages; without any, the whole fleet. Updates
-keep these edits, or say which they lost.`,
-		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json",
+keep these edits, or say which they lost: --lost lists those.`,
+		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost",
 		RunE: func(c *cobra.Command, names []string) error {
 			p := a.progress()
 			defer p.stop()
@@ -26,7 +27,11 @@ keep these edits, or say which they lost.`,
 			if err != nil {
 				return err
 			}
-			list, problems, err := s.engine.Edits(c.Context(), names)
+			edits := s.engine.Edits
+			if lost {
+				edits = s.engine.LostEdits
+			}
+			list, problems, err := edits(c.Context(), names)
 			p.stop()
 			if err != nil {
 				return err
@@ -45,13 +50,14 @@ keep these edits, or say which they lost.`,
 	}
 	a.addFleet(c)
 	a.addOutput(c)
+	c.Flags().BoolVar(&lost, "lost", false, "list the edits that updates lost or overruled, with their authors, by the commits of open and latest revisions")
 	return c
 }
 
 func (a *app) printEdits(list []*reconcile.Edited) error {
 	edits := 0
 	for _, e := range list {
-		edits += len(e.Edits)
+		edits += len(e.Edits) + len(e.Lost)
 	}
 	switch a.output {
 	case "json", "yaml":
@@ -72,6 +78,9 @@ func (a *app) printEdits(list []*reconcile.Edited) error {
 		if e.Unknown != "" {
 			rows = append(rows, []string{e.Variant, e.Revision, "-", e.Unknown, "", "", e.By})
 		}
+		for _, text := range e.Lost {
+			rows = append(rows, []string{e.Variant, e.Revision, "", "lost by " + short(e.Commit), review.Visible(text), "", ""})
+		}
 		for _, edit := range e.Edits {
 			where := edit.Field
 			if edit.Resource != "" {
@@ -82,11 +91,11 @@ func (a *app) printEdits(list []*reconcile.Edited) error {
 			}
 			rows = append(rows, []string{
 				e.Variant, e.Revision, review.Visible(edit.File), string(edit.Op) + " " + review.Visible(where),
-				review.Visible(edit.Before), review.Visible(edit.After), e.By,
+				review.Visible(edit.Before), review.Visible(edit.After), review.Visible(edit.By),
 			})
 		}
 	}
-	if err := table(a.Out, []string{"VARIANT", "ON", "FILE", "EDIT", "MADE", "NOW", "LAST BY HAND"}, rows); err != nil {
+	if err := table(a.Out, []string{"VARIANT", "ON", "FILE", "EDIT", "MADE", "NOW", "BY"}, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.Out, "%s in %s\n", count.Of(edits, "edit"), count.Of(len(list), "revision"))

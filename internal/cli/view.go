@@ -50,11 +50,12 @@ type editView struct {
 	Base     string     `json:"base,omitempty"`
 	Upstream string     `json:"upstream,omitempty"`
 	Local    string     `json:"local,omitempty"`
+	By       string     `json:"by,omitempty"`
 	Instead  string     `json:"instead,omitempty"` // where the edit is to be made
 }
 
 func editViewOf(c merge.Conflict) editView {
-	v := editView{Fate: c.Fate, File: c.Path, Line: c.Line, Field: c.Field, Base: c.Base, Upstream: c.Upstream, Local: c.Local, Instead: c.Instead}
+	v := editView{Fate: c.Fate, File: c.Path, Line: c.Line, Field: c.Field, Base: c.Base, Upstream: c.Upstream, Local: c.Local, By: c.By, Instead: c.Instead}
 	if c.Resource != (krm.ID{}) {
 		v.Resource = c.Resource.String()
 	}

@@ -223,8 +223,14 @@ func TestResolveOneKindOfTag(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct{ pkg, revision, want string }{
-		{"a", "*", "a/v10"}, {"a", ">=1, <10", "a/v2"}, {"a", "1.x", "a/v1"}, {"a", "", "a/v10"}, {"a", ">10", "no version is in that range"},
-		{"b", "latest", "b/v1.10.0"}, {"b", "", "b/v1.10.0"}, {"b", "<1.10", "b/v1.2.0"},
+		{"a", "*", "a/v10"},
+		{"a", ">=1, <10", "a/v2"},
+		{"a", "1.x", "a/v1"},
+		{"a", "", "a/v10"},
+		{"a", ">10", "no version is in that range"},
+		{"b", "latest", "b/v1.10.0"},
+		{"b", "", "b/v1.10.0"},
+		{"b", "<1.10", "b/v1.2.0"},
 	} {
 		got, err := r.Resolve(t.Context(), Query{Package: tt.pkg, Revision: tt.revision})
 		if err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && got.Ref != tt.want {

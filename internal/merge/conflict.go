@@ -58,12 +58,22 @@ type Conflict struct {
 	Winner Side
 	Fate   Fate
 
+	// By is who wrote local's value, with the commit, where that is known.
+	By string
+
 	// Instead says where an Overruled edit is to be made.
 	Instead string
 }
 
 // String is one line for a plan or a commit message.
 func (c Conflict) String() string {
+	if c.By != "" {
+		return c.text() + ", by " + c.By
+	}
+	return c.text()
+}
+
+func (c Conflict) text() string {
 	switch c.Fate {
 	case NotTaken:
 		return fmt.Sprintf("%s: not taken, base unknown: upstream has %s; %s stays", c.place(), orDeleted(c.Upstream), orDeleted(c.Local))

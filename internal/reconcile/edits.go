@@ -1,11 +1,15 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/variform/variform/internal/build"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/review"
@@ -22,6 +26,9 @@ type Edited struct {
 	// since the machine's own.
 	By    string        `json:"by,omitempty"`
 	Edits []review.Edit `json:"edits"`
+	// Lost are the edits that an update lost or overruled, where those were asked
+	// for: Commit is the update's then.
+	Lost []string `json:"lost,omitempty"`
 	// Unknown is why the edits cannot be told apart from what the machine made.
 	Unknown string `json:"unknown,omitempty"`
 }
@@ -33,6 +40,17 @@ var errNoBase = errors.New("it was adopted, or made by an older version: what th
 // revisions of this manager's packages, those that names mean or all, in order.
 // Revisions without an edit are left out. Problems are what could not be read.
 func (e *Engine) Edits(ctx context.Context, names []string) (out []*Edited, problems []error, err error) {
+	return e.eachEdited(ctx, names, e.edited)
+}
+
+// LostEdits lists the edits that updates lost or overruled, by what their commits
+// say: those of open revisions and of what was published last, the newest first.
+func (e *Engine) LostEdits(ctx context.Context, names []string) (out []*Edited, problems []error, err error) {
+	return e.eachEdited(ctx, names, e.lost)
+}
+
+// eachEdited calls f for each package that names mean.
+func (e *Engine) eachEdited(ctx context.Context, names []string, f func(context.Context, *decide.Want) ([]*Edited, error)) (out []*Edited, problems []error, err error) {
 	s := e.read.Read(ctx) // what targets need among it
 	problems = s.Problems
 	wants := s.Wants
@@ -46,7 +64,7 @@ func (e *Engine) Edits(ctx context.Context, names []string) (out []*Edited, prob
 		err  error
 	}
 	results, err := observe.Parallel(ctx, e.limit(), wants, func(ctx context.Context, w *decide.Want) result {
-		list, err := e.edited(ctx, w)
+		list, err := f(ctx, w)
 		return result{list, err}
 	})
 	for i, r := range results {
@@ -56,6 +74,40 @@ func (e *Engine) Edits(ctx context.Context, names []string) (out []*Edited, prob
 		out = append(out, r.list...)
 	}
 	return out, problems, err
+}
+
+// maxUpdates is how far the history of a revision is asked for lost edits.
+const maxUpdates = 50
+
+// lost is LostEdits of one package.
+func (e *Engine) lost(ctx context.Context, w *decide.Want) (out []*Edited, err error) {
+	repo, err := e.read.Downstream(w.Namespace, w.Repository)
+	if err != nil || w.Lock() != nil {
+		return nil, err
+	}
+	p, seen := repo.Package(repo.Path(w.Package)), map[gitrepo.Hash]bool{}
+	for _, h := range p.Revisions {
+		if !e.manager.Signed(h.Owner, w.Namespace) {
+			continue
+		}
+		tips := []gitrepo.Hash{gitrepo.Hash(h.Ref.Commit)}
+		for _, parent := range h.Parents { // of a merge, the Draft
+			tips = append(tips, gitrepo.Hash(parent))
+		}
+		_, err := repo.Git.FindAncestors(ctx, tips, maxUpdates, func(_ int, c *gitrepo.Commit) bool {
+			ours := c.Committer.Email == observe.MachineEmail && slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
+			if list := build.Lost(c.Message); ours && !seen[c.Hash] && len(list) > 0 {
+				name := cmp.Or(decide.RevisionName(h.Number), h.Workspace)
+				out = append(out, &Edited{Variant: w.Identity.String(), Name: w.Name, Revision: name, Commit: c.Hash.String(), Lost: list})
+			}
+			seen[c.Hash] = true
+			return false
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }
 
 // edited is Edits of one package.
@@ -73,14 +125,17 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 			continue
 		}
 		of := &Edited{Variant: w.Identity.String(), Name: w.Name, Revision: h.Workspace, Commit: h.Ref.Commit.String()}
-		from, at := h, h.Ref.Commit
+		from, at, came := h, h.Ref.Commit, h.Ref.Commit
 		if h.Number > 0 {
 			of.Revision = repo.Branch
 			if b := p.Branch; b != nil {
 				if b.Tree.IsZero() {
 					continue // deleted there
 				}
-				of.Commit, of.By, at = repo.Head.String(), b.By, repo.Head
+				of.Commit, of.By, at, came = repo.Head.String(), b.By, repo.Head, repo.Head
+				if !b.Came.IsZero() {
+					came = b.Came
+				}
 				if b.Reverted != nil {
 					from = b.Reverted
 				}
@@ -88,7 +143,7 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 		} else if of.By, err = repo.Editor(ctx, h); err != nil {
 			return nil, err
 		}
-		if err := e.compare(ctx, repo, p.Path, from, at, of); err != nil {
+		if err := e.compare(ctx, repo, p.Path, from, at, came, of); err != nil {
 			return nil, err
 		}
 		if len(of.Edits) > 0 || of.Unknown != "" {
@@ -99,7 +154,7 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 }
 
 // compare finds the edits at a commit of a package that was made from a revision.
-func (e *Engine) compare(ctx context.Context, repo *observe.Repo, path string, from *decide.Revision, at decide.Hash, of *Edited) error {
+func (e *Engine) compare(ctx context.Context, repo *observe.Repo, path string, from *decide.Revision, at, came decide.Hash, of *Edited) error {
 	var there, base *krm.Package
 	_, there, err := repo.ReadPackage(ctx, at, path)
 	if err == nil {
@@ -112,6 +167,8 @@ func (e *Engine) compare(ctx context.Context, repo *observe.Repo, path string, f
 		of.Unknown = errNoBase.Error()
 		return nil
 	}
-	of.Edits, err = review.Edits(base, there)
-	return err
+	if of.Edits, err = review.Edits(base, there); err != nil {
+		return err
+	}
+	return repo.FindWriters(ctx, path, came, base, of.Edits)
 }

@@ -42,6 +42,8 @@ type Edit struct {
 	After  string `json:"after,omitempty"`
 	// Digest stands for content that is not shown.
 	Digest string `json:"digest,omitempty"`
+	// By is who wrote it, with the commit, where somebody looked for that.
+	By string `json:"by,omitempty"`
 	// ID is the resource as it is, not normalised.
 	ID krm.ID `json:"-"`
 }

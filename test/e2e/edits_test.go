@@ -8,7 +8,8 @@ import (
 
 type editedRevision struct {
 	Variant, Revision, By, Unknown string
-	Edits                          []struct{ File, Resource, Op, Field, Before, After string }
+	Edits                          []struct{ File, Resource, Op, Field, Before, After, By string }
+	Lost                           []string
 }
 
 func (w *world) edits(names ...string) (out []editedRevision) {
@@ -56,12 +57,12 @@ func TestEdits(t *testing.T) {
 		}
 	}
 	want("nothing was edited")
-	w.edit("c1", "main", "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
+	hotfix := w.edit("c1", "main", "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
 	want("a hotfix", "c1/web main by Ann Tester: "+cpu)
 	w.publishWeb(webV2, "v2")
 	w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
 	w.mustApply()
-	w.edit("c1", "drafts/web/packagevariant-2", "web/settings.yaml", "level: info", "level: debug")
+	onDraft := w.edit("c1", "drafts/web/packagevariant-2", "web/settings.yaml", "level: info", "level: debug")
 	want("and an edit of the Draft that carries it",
 		"c1/web packagevariant-2 by Ann Tester: "+cpu+"; "+level, "c1/web main by Ann Tester: "+cpu)
 	if list := w.edits("other"); len(list) != 0 {
@@ -75,5 +76,25 @@ func TestEdits(t *testing.T) {
 	w.mustApply()
 	w.mustRun(0, "approve", "--all")
 	want("carried on", "c1/web main by : "+cpu+"; "+level)
+	for i, commit := range []string{hotfix, onDraft} {
+		if by := w.edits()[0].Edits[i].By; by != "Ann Tester ("+commit[:7]+")" {
+			t.Errorf("edit %d is by %q, want commit %s", i, by, commit)
+		}
+	}
 	w.mustRun(2, "edits", "nobody")
+
+	// What an update loses is told with who wrote it, and still after that.
+	w.publishWeb(webCPU, "v4")
+	w.write("variants/web.yaml", variantOf("web", "v4", "c1", "web", ""))
+	w.contains(strings.Join(w.mustApply().variant(t, "c1/web").Conflicts, "\n"), "local was 900m, by Ann Tester ("+hotfix[:7]+")")
+	for _, decided := range []bool{false, true} {
+		if decided {
+			w.mustRun(0, "approve", "--all")
+		}
+		list := w.edits("c1/web", "--lost")
+		if len(list) == 0 || len(list[0].Lost) != 1 || !strings.Contains(list[0].Lost[0], "local was 900m, by Ann Tester ("+hotfix[:7]+")") {
+			t.Errorf("lost: %v", list)
+		}
+		w.contains(w.mustRun(0, "edits", "--lost").out, "lost by ", "900m", hotfix[:7])
+	}
 }
