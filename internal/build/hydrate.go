@@ -183,8 +183,10 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if err != nil {
 		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.From.Ref.Name, err))
 	}
-	if m.strategy, err = mutate.Strategy(kptfile); err != nil {
-		return decide.Stall(err)
+	if m.strategy = m.Strategy; m.strategy == "" {
+		if m.strategy, err = mutate.Strategy(kptfile); err != nil {
+			return decide.Stall(err)
+		}
 	}
 	if lock := mutate.Lock(kptfile); lock != nil {
 		m.oldUpstream = lock.Ref

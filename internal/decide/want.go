@@ -2,12 +2,15 @@ package decide
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
@@ -36,6 +39,8 @@ type Want struct {
 	Invoked, Rehydrate, Recreate, Retry bool
 	// KeepEdits says that an edit by hand stands where an update changes the same.
 	KeepEdits bool
+	// Strategy is that of its updates, "" for what the Kptfile says.
+	Strategy kptfilev1.UpdateStrategyType
 	// Target is the one that it is part of, Ref its path below that, Level its
 	// place in the order of wiring; Read says that others read its outputs.
 	Target *Target
@@ -71,6 +76,20 @@ func OnConflict(values ...string) (keep bool, err error) {
 		return false, Stalled("annotation %s: %q: choose %s or %s", variformv1alpha1.OnConflictAnnotation, v, variformv1alpha1.OnConflictKeep, variformv1alpha1.OnConflictUpstream)
 	}
 	return false, nil
+}
+
+// UpdateStrategy reads what annotations say of updates, the nearest first, "" for
+// nothing.
+func UpdateStrategy(values ...string) (kptfilev1.UpdateStrategyType, error) {
+	v := cmp.Or(values...)
+	if v == "" {
+		return "", nil
+	}
+	s, err := kptfilev1.ToUpdateStrategy(v)
+	if err != nil {
+		return "", Stalled("annotation %s: %w: choose one of %s", variformv1alpha1.UpdateStrategyAnnotation, err, strings.Join(kptfilev1.UpdateStrategiesAsStrings(), ", "))
+	}
+	return s, nil
 }
 
 // Variant is what is made of an upstream, nil for a lock.

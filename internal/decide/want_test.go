@@ -184,3 +184,23 @@ func TestOnConflict(t *testing.T) {
 		}
 	}
 }
+
+// TestUpdateStrategy: the nearest annotation counts, and is one of kpt's.
+func TestUpdateStrategy(t *testing.T) {
+	for _, c := range []struct {
+		values []string
+		want   string
+		bad    bool
+	}{
+		{nil, "", false},
+		{[]string{"", ""}, "", false},
+		{[]string{"", "copy-merge"}, "copy-merge", false},
+		{[]string{"fast-forward", "copy-merge"}, "fast-forward", false},
+		{[]string{"", "merge"}, "", true},
+	} {
+		got, err := UpdateStrategy(c.values...)
+		if string(got) != c.want || (err != nil) != c.bad || c.bad && !strings.Contains(err.Error(), "resource-merge") {
+			t.Errorf("UpdateStrategy(%q): %q, %v", c.values, got, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 
@@ -23,11 +24,11 @@ func (r *Reader) expand(ctx context.Context, s *Snapshot) {
 	})
 	result := variantgen.ExpandAll(env, f.Sets...)
 	statuses := map[string]*Set{}
-	onConflict := map[string]string{} // of sets
+	annotations := map[string]map[string]string{} // of sets
 	for _, set := range f.Sets {
 		st := &Set{Namespace: set.Namespace, Name: set.Name}
 		statuses[set.Namespace+"/"+set.Name] = st
-		onConflict[set.Namespace+"/"+set.Name] = set.Annotations[variformv1alpha1.OnConflictAnnotation]
+		annotations[set.Namespace+"/"+set.Name] = set.Annotations
 		s.Sets = append(s.Sets, st)
 	}
 	sort.Slice(s.Sets, func(i, j int) bool {
@@ -54,20 +55,24 @@ func (r *Reader) expand(ctx context.Context, s *Snapshot) {
 		if st := statuses[pv.Namespace+"/"+set]; st != nil {
 			st.Variants++
 		}
-		s.Wants = append(s.Wants, newWant(pv, set, onConflict[pv.Namespace+"/"+set]))
+		s.Wants = append(s.Wants, newWant(pv, set, annotations[pv.Namespace+"/"+set]))
 	}
 	for _, pv := range result.Written {
-		s.Wants = append(s.Wants, newWant(pv, "", ""))
+		s.Wants = append(s.Wants, newWant(pv, "", nil))
 	}
 	r.markWanted(s.Wants)
 }
 
-func newWant(pv *v1alpha1.PackageVariant, set, onConflict string) *decide.Want {
+func newWant(pv *v1alpha1.PackageVariant, set string, ofSet map[string]string) *decide.Want {
 	w := &decide.Want{
 		Identity: decide.Identity{Namespace: pv.Namespace, Repository: pv.Spec.Downstream.Repo, Package: pv.Spec.Downstream.Package},
 		Name:     pv.Name, Set: set, Content: &decide.Variant{Object: pv},
 	}
-	w.KeepEdits, w.Err = decide.OnConflict(pv.Annotations[variformv1alpha1.OnConflictAnnotation], onConflict)
+	nearest := func(key string) (own, set string) { return pv.Annotations[key], ofSet[key] }
+	var errs [2]error
+	w.KeepEdits, errs[0] = decide.OnConflict(nearest(variformv1alpha1.OnConflictAnnotation))
+	w.Strategy, errs[1] = decide.UpdateStrategy(nearest(variformv1alpha1.UpdateStrategyAnnotation))
+	w.Err = errors.Join(errs[:]...)
 	return w
 }
 

@@ -271,3 +271,60 @@ func (c past) run(t *testing.T) {
 		t.Errorf("another past gave another package:\n%s\nthan a new one:\n%s", w.repos["c1"].Git(t, "show", second+":web/Kptfile"), w.repos["c2"].Git(t, "show", draft1+":web/Kptfile"))
 	}
 }
+
+// A set, or a variant over it, says how its packages are updated, whatever their
+// Kptfiles say; a change of that alone is no update.
+func TestUpdateStrategyOfTheFleet(t *testing.T) {
+	t.Parallel()
+	const strategy = "  name: web\n  annotations: {variform.dev/update-strategy: %}\n"
+	annotated := func(text, value string) string {
+		return strings.Replace(text, "  name: web\n", strings.ReplaceAll(strategy, "%", value), 1)
+	}
+	for name, c := range map[string]struct {
+		set, variant string
+		edited       bool // the person's file is there after the update
+	}{
+		"none":              {edited: true},
+		"of the set":        {set: "force-delete-replace"},
+		"of the variant":    {variant: "force-delete-replace"},
+		"the variant's own": {set: "force-delete-replace", variant: "resource-merge", edited: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			want := func(revision string) {
+				set, variant := listSet("web", "web", revision, "c1", "web"), variantOf("web", revision, "c1", "web", "")
+				if c.set != "" {
+					set = annotated(set, c.set)
+				}
+				if c.variant == "" || c.set != "" {
+					w.write("set.yaml", set)
+				}
+				if c.variant != "" { // in the place of its twin of the set, where there is one
+					w.write("variant.yaml", strings.Replace(annotated(variant, c.variant), "name: web\n", "name: web-c1-web\n", 1))
+				}
+			}
+			want("v1")
+			w.mustApply()
+			w.repos["c1"].Commit(t, "drafts/web/packagevariant-1", "by hand", gittest.Text{"web/mine.yaml": configMap("mine", "x: 1")})
+			w.mustApply()
+			w.wantActions(w.mustApply(), map[string]string{})
+			w.publishWeb(webV2, "v2")
+			want("v2")
+			w.mustApply()
+			there := strings.Contains(w.repos["c1"].Git(t, "ls-tree", "-r", "--name-only", draft1), "web/mine.yaml")
+			if there != c.edited {
+				t.Errorf("the person's file is there: %t", there)
+			}
+			w.contains(w.show("c1", draft1, "web/deployment.yaml"), ":2.0")
+		})
+	}
+	w := newWorld(t, "c1")
+	w.write("set.yaml", annotated(listSet("web", "web", "v1", "c1", "web"), "sometimes"))
+	r := w.mustRun(1, "apply")
+	w.contains(r.out+r.err, "variform.dev/update-strategy", "resource-merge")
+	w.write("set.yaml", listSet("web", "web", "v1", "c1", "web"))
+	w.mustApply()
+	w.write("set.yaml", annotated(listSet("web", "web", "v1", "c1", "web"), "copy-merge"))
+	w.wantActions(w.mustApply(), map[string]string{})
+}

@@ -59,6 +59,11 @@ const (
 	OnConflictKeep       = "keep"
 	OnConflictUpstream   = "upstream"
 
+	// UpdateStrategyAnnotation of a PackageVariantSet or PackageVariant is the
+	// strategy of its updates, as kpt names it, instead of the one that the
+	// package's Kptfile says (upstream.updateStrategy); the variant's own counts.
+	UpdateStrategyAnnotation = "variform.dev/update-strategy"
+
 	// OwnedElsewhereAnnotation of a resource lists fields that neither upstream
 	// nor people set, separated by commas: "spec.replicas". Updates leave what
 	// stands there, and say nothing of it.
