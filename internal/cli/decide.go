@@ -28,7 +28,8 @@ func newPropose(a *app) *cobra.Command {
 func newApprove(a *app) *cobra.Command {
 	return newDecide(a, decide.Approve, "Publish Drafts or Proposed revisions, or carry out a proposed deletion",
 		`Approve merges each package into its registered branch and tags it vN, one
-atomic push per repository. In deployment repositories it refuses while a
+atomic push per repository. It refuses a Draft whose variant has moved on since
+the last apply, or fails. In deployment repositories it refuses while a
 readiness gate is not met. --class ID approves what review showed under that ID
 and refuses when any of it has changed since; several (--class A --class B, or
 --class A,B) are approved together or not at all. Names beside --class, or
@@ -79,6 +80,10 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 	}
 	a.addFleet(c)
 	a.addDependencies(c)
+	if d == decide.Approve {
+		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
+		a.addRenderFlags(c)
+	}
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
 	c.Flags().IntVar(&f.most, "max", 0, "at most so many of what --class says, the first by name (0: all)")

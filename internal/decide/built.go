@@ -1,6 +1,9 @@
 package decide
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Built is what is remembered of a build that gave no commit
 // (docs/design/record.md#what-was-built).
@@ -17,6 +20,11 @@ type Built struct {
 // fails says that this very build failed: of these inputs, upon that revision.
 func (b *Built) fails(from *Revision, in Inputs) bool {
 	return b != nil && b.Failure != "" && b.of(from, in)
+}
+
+// gave says that this very build gave what is there.
+func (b *Built) gave(from *Revision, in Inputs) bool {
+	return b != nil && b.Failure == "" && b.of(from, in)
 }
 
 // of reports whether it was a build of these inputs upon that revision.
@@ -53,8 +61,39 @@ func (o *Outcome) Remember() (*Built, bool) {
 			built.Commit = o.From.Ref.Commit
 		}
 		return built, true
+	case o.Same && o.proves():
+		if o.Last.gave(o.From, b.Inputs) {
+			return nil, false
+		}
+		return &Built{Commit: o.From.Ref.Commit, Inputs: b.Inputs, At: o.At}, true
 	case o.Same:
 		return nil, o.Last != nil
 	}
 	return nil, false
+}
+
+// proves says that a build of the revision that gives what is there proves it: an
+// open one is approved upon that.
+func (q Question) proves() bool { return BuiltAs(q.From) != "" && !q.Unrendered }
+
+// proved says that the revision is known to be what building makes of it.
+func (q Question) proved(in Inputs) bool { return q.proves() && q.Last.gave(q.From, in) }
+
+// Current refuses to publish a Draft whose variant fails, or that was made of
+// other inputs than those of now, but for what a build showed to make no
+// difference. Where it stands is for [Unmoved] to say.
+func (q Question) Current() error {
+	then := q.From.Inputs
+	now := q.Parts.Inputs(q.recorded()).On(then.Main)
+	built := q.Parts.Inputs(q.Package.Newest()).On(then.Main)
+	switch {
+	case q.Last.fails(q.From, built):
+		return fmt.Errorf("its variant fails: %s\nwhen that is corrected run apply, review, and approve again", q.Last.Failure)
+	case q.proved(built):
+		return nil
+	case !then.Fits(now) && !q.made(then.Digest, now, q.recorded(), then.Main):
+		now.Functions = then.Functions // they alone refuse nothing
+		return fmt.Errorf("%s since this Draft was made: run apply, review, and approve again", joined(Why(then, now, q.Source)))
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,8 +70,12 @@ func TestBuilt(t *testing.T) {
 		"failed elsewhere":   {"upon another commit", Outcome{Tried: true, Err: bad, Failure: "bad value", Question: Question{Last: failure(now, Hash{1}, "x")}}, true, failure(now, at, "bad value"), false},
 		"in passing":         {"another try may do", Outcome{Tried: true, Err: bad}, false, nil, false},
 		"in passing, failed": {"what is known stays", Outcome{Tried: true, Err: bad, Question: Question{Last: failure(now, at, "x")}}, false, nil, false},
-		"the same":           {"there is nothing to forget", Outcome{Tried: true, Same: true}, false, nil, false},
-		"works again":        {"what failed is forgotten", Outcome{Tried: true, Same: true, Question: Question{Last: failure(now, at, "x")}}, true, nil, false},
+		"the same":           {"it is proved", Outcome{Tried: true, Same: true}, true, failure(now, at, ""), false},
+		"proved":             {"once", Outcome{Tried: true, Same: true, Question: Question{Last: failure(now, at, "")}}, false, nil, false},
+		"proved otherwise":   {"of other inputs", Outcome{Tried: true, Same: true, Question: Question{Last: failure(newer.Inputs(nil), at, "")}}, true, failure(now, at, ""), false},
+		"unrendered":         {"what was not rendered proves nothing", Outcome{Tried: true, Same: true, Question: Question{Unrendered: true}}, false, nil, false},
+		"unrendered, failed": {"the last build failed no more", Outcome{Tried: true, Same: true, Question: Question{Unrendered: true, Last: failure(now, at, "x")}}, true, nil, false},
+		"works again":        {"what failed is forgotten", Outcome{Tried: true, Same: true, Question: Question{Last: failure(now, at, "x")}}, true, failure(now, at, ""), false},
 		"a commit":           {"the commit says it", Outcome{Tried: true, Question: Question{Last: failure(now, at, "x")}}, false, nil, false},
 		"not tried":          {"nothing is known", Outcome{}, false, nil, false},
 		"not tried, failed":  {"as it did last", Outcome{Question: Question{Last: failure(now, at, "bad value")}}, false, nil, true},
@@ -117,4 +122,80 @@ func TestBuiltAs(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
+}
+
+// Of what is Published only failures of a new Draft are remembered.
+func TestBuiltOfPublished(t *testing.T) {
+	v1 := publishedOf(1, 9)
+	o := Outcome{Question: Question{Work: Work{From: v1}}, Intent: Build{As: ActionRedraft}, Tried: true, Same: true}
+	if b, tell := o.Remember(); b != nil || tell {
+		t.Errorf("the same: %v %v", b, tell)
+	}
+	o.Last = &Built{Commit: v1.Ref.Commit, Failure: "bad value"}
+	if b, tell := o.Remember(); b != nil || !tell {
+		t.Errorf("works again: %v %v", b, tell)
+	}
+}
+
+func TestCurrent(t *testing.T) {
+	v1 := tag(1, 9)
+	now := parts().Inputs(nil)
+	draft := draftOf(1, 10, recorded(now))
+	newer := parts()
+	newer.UpstreamTree = "newer"
+	other := parts()
+	other.Functions = []string{"newer"}
+	built := func(in Inputs, failure string) *Built {
+		return &Built{Commit: draft.Ref.Commit, Inputs: in, Failure: failure, At: noon}
+	}
+	const corrected = "\nwhen that is corrected run apply, review, and approve again"
+	const changed = "upstream changed: now catalog/web@v1 since this Draft was made: run apply, review, and approve again"
+	for name, tt := range map[string]struct {
+		reason string
+		from   *Revision
+		tags   []Published
+		parts  Parts
+		last   *Built
+		want   string
+	}{
+		"up to date":           {"", draft, nil, parts(), nil, ""},
+		"upstream":             {"the Draft is of another", draft, nil, newer, nil, changed},
+		"functions":            {"alone they refuse nothing", draft, nil, other, nil, ""},
+		"no inputs":            {"nobody knows what it is of", draftOf(1, 10), nil, parts(), nil, "no record of the inputs since"},
+		"it fails":             {"", draft, nil, parts(), built(now, "bad value"), "its variant fails: bad value" + corrected},
+		"it fails now":         {"the failure tells more", draft, nil, newer, built(newer.Inputs(nil), "bad value"), "its variant fails: bad value" + corrected},
+		"it failed":            {"of other inputs", draft, nil, parts(), built(newer.Inputs(nil), "bad value"), ""},
+		"it failed and moved":  {"of inputs before", draft, nil, newer, built(now, "bad value"), changed},
+		"no difference":        {"a build gave what is there", draft, nil, newer, built(newer.Inputs(nil), ""), ""},
+		"no difference then":   {"of other inputs", draft, nil, newer, built(now, ""), changed},
+		"of main":              {"what stood there is for another rule", draftOf(1, 10, recorded(now.On("0123"))), nil, parts(), nil, ""},
+		"v1 came":              {"for another rule", draft, tags(v1), parts(), nil, ""},
+		"since v1":             {"", draftOf(2, 10, since("v1"), recorded(parts().Inputs(&v1))), tags(v1), parts(), nil, ""},
+		"since v1, it fails":   {"", draftOf(2, 10, since("v1"), recorded(parts().Inputs(&v1))), tags(v1), parts(), built(parts().Inputs(&v1), "bad value"), "its variant fails"},
+		"its values are taken": {"they cannot be told here", draftOf(1, 10, recorded(withValues("0123"))), nil, parts(), nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(tt.tags, tt.from)
+			q := asked(p, tt.from)
+			q.Parts, q.Last = tt.parts, tt.last
+			q.Parts.Values = tt.from.Inputs.Values
+			err := q.Current()
+			if got := errorText(err); (tt.want == "") != (err == nil) || !strings.Contains(got, tt.want) {
+				t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
+			}
+		})
+	}
+}
+
+func withValues(values string) Inputs {
+	p := parts()
+	p.Values = values
+	return p.Inputs(nil)
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

@@ -31,6 +31,9 @@ type Question struct {
 	// Fruitless reports whether a build of these inputs upon that revision came
 	// to nothing before; nil knows of none.
 	Fruitless func(key string) bool
+	// Unrendered says that pipelines are left unrun, Unkept that nothing is
+	// remembered of what was built but by Fruitless.
+	Unrendered, Unkept bool
 	// Last is the last build upon that revision that gave no commit, nil where
 	// none is known.
 	Last *Built
@@ -88,7 +91,8 @@ func Intend(q Question) Intent {
 	}
 	if q.From != nil {
 		b.Key = Digest("unchanged", b.Inputs.Digest, q.From.Ref.Commit.String(), q.Package.Path)
-		if q.Fruitless != nil && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) && q.Fruitless(b.Key) {
+		known := q.proved(b.Inputs) || (q.Unkept || !q.proves()) && q.Fruitless != nil && q.Fruitless(b.Key)
+		if known && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) {
 			return q.unchanged()
 		}
 	}

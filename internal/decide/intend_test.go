@@ -30,7 +30,14 @@ func valued(values string) func(*Question) {
 }
 
 // knows says that every build came to nothing before.
-func knows(q *Question) { q.Fruitless = func(string) bool { return true } }
+func knows(q *Question) {
+	q.Fruitless, q.Unkept = func(string) bool { return true }, true
+}
+
+// gave says that a build of these inputs upon the Draft gave what is there.
+func gave(in Inputs) func(*Question) {
+	return func(q *Question) { q.Last = &Built{Commit: q.From.Ref.Commit, Inputs: in} }
+}
 
 func locking(now resolver.Lock, newest, placed *resolver.Lock) func(*Question) {
 	return func(q *Question) {
@@ -115,6 +122,12 @@ func TestIntend(t *testing.T) {
 		},
 
 		"fruitless":            {"the same build gave what is there", asked(inDraft, draft, upgraded, knows), nothing},
+		"proved":               {"the record says so", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil))), nothing},
+		"proved, unrendered":   {"what was not rendered proves nothing", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil)), func(q *Question) { q.Unrendered = true }), build(ActionUpdate, newer.Inputs(nil), 10, changed)},
+		"proved, of another":   {"the inputs were others", asked(inDraft, draft, upgraded, gave(now.Inputs(nil))), build(ActionUpdate, newer.Inputs(nil), 10, changed)},
+		"proved, invoked":      {"it was asked for all the same", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil)), invoked), build(ActionUpdate, newer.Inputs(nil), 10, changed)},
+		"proved, behind":       {"the Draft has to start from the newest", asked(behind, draft2, gave(now.Inputs(&v2))), build(ActionUpdate, now.Inputs(&v2), 10, "v2 was published since")},
+		"fruitless here alone": {"the record is to say so too", asked(inDraft, draft, upgraded, knows, func(q *Question) { q.Unkept = false }), build(ActionUpdate, newer.Inputs(nil), 10, changed)},
 		"fruitless, Published": {"the same build gave what is there", asked(inV1, v1rev, upgraded, knows), nothing},
 		"fruitless, invoked":   {"it was asked for all the same", asked(inDraft, draft, upgraded, knows, invoked), build(ActionUpdate, newer.Inputs(nil), 10, changed)},
 		"fruitless, behind":    {"the Draft has to start from the newest", asked(behind, draft2, knows), build(ActionUpdate, now.Inputs(&v2), 10, "v2 was published since")},

@@ -73,6 +73,9 @@ func (r *Reader) GitRepositories() (out []*Repo) {
 	return out
 }
 
+// Unkept says that the repository is to have no record.
+func (r *Repo) Unkept() bool { return r.record.Ref == record.None }
+
 // LastBuild is what the manager's record says of the last build of a package upon
 // a revision, nil for a new one, that gave no commit; nil where it says nothing,
 // or cannot be read.

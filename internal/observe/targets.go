@@ -27,7 +27,7 @@ import (
 // target's alone.
 func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.Want) []*decide.Want {
 	targets := r.targetsOf(s, wants)
-	r.readUpstreams(ctx, wants)
+	r.ReadUpstreams(ctx, wants)
 	for _, t := range targets {
 		r.readVariants(ctx, t)
 	}
@@ -207,7 +207,7 @@ func (r *Reader) conclude(ctx context.Context, targets []*decide.Target) []*deci
 		t.Err = err
 		out = append(out, derived...)
 	}
-	r.readUpstreams(ctx, out)
+	r.ReadUpstreams(ctx, out)
 	for _, t := range targets {
 		if t.Err != nil {
 			continue

@@ -44,8 +44,8 @@ func (r *Reader) UpstreamOf(ctx context.Context, w *decide.Want) *decide.Upstrea
 	return r.ReadUpstream(ctx, w.Namespace, *w.Upstream())
 }
 
-// readUpstreams reads the upstreams of wanted packages, each once, many at a time.
-func (r *Reader) readUpstreams(ctx context.Context, wants []*decide.Want) {
+// ReadUpstreams reads the upstreams of wanted packages, each once, many at a time.
+func (r *Reader) ReadUpstreams(ctx context.Context, wants []*decide.Want) {
 	seen := map[upstreamKey]bool{}
 	var list []upstreamKey
 	for _, w := range wants {

@@ -118,6 +118,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 		decide.OneEach(chosen)
 		decide.RefuseHeld(chosen)
 		decide.RefuseWanted(chosen, locks, len(e.cfg.Fleet.Problems)+len(problems) > 0)
+		e.refuseOutdated(ctx, s, chosen)
 	case decide.Reject:
 		decide.RefuseAutomatic(chosen, s.Policies)
 	}
@@ -128,6 +129,43 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 		return nil, nil, errors.Join(append(errs, problems...)...)
 	}
 	return chosen, problems, nil
+}
+
+// refuseOutdated refuses the Drafts of wanted packages that are not of the inputs
+// of now, or whose last build failed. Nothing is built for that: what other
+// packages give is taken as it was recorded.
+func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen []*decide.Candidate) {
+	wants := map[decide.Identity]*decide.Want{}
+	for _, w := range s.Wants {
+		wants[w.Identity] = w
+	}
+	r := &run{Engine: e, snapshot: s, alone: true}
+	var subjects []*subject
+	var asked []*decide.Want
+	of := map[*subject]*decide.Candidate{}
+	for _, c := range chosen {
+		if w := wants[c.Identity]; w != nil && c.From.Open() && c.Err == nil {
+			sub := &subject{want: w, repo: e.read.Repo(c.Namespace, c.Repository), pkg: c.Package}
+			subjects, asked, of[sub] = append(subjects, sub), append(asked, w), c
+		}
+	}
+	e.read.ReadUpstreams(ctx, asked)
+	_, _ = observe.Parallel(ctx, e.limit(), subjects, func(ctx context.Context, sub *subject) struct{} {
+		of[sub].Err = r.outdated(ctx, sub, of[sub])
+		return struct{}{}
+	})
+}
+
+func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) error {
+	if s.up = r.read.UpstreamOf(ctx, s.want); s.up.Err != nil {
+		return fmt.Errorf("it cannot be told whether this Draft is of today's inputs: %w", s.up.Err)
+	}
+	q, err := r.question(s, decide.Work{From: c.Head, Since: c.Package.Tagged(c.Head.Since)})
+	if err != nil {
+		return err
+	}
+	q.Last = s.repo.LastBuild(ctx, c.Package.Path, c.Head)
+	return q.Current()
 }
 
 // decidable lists what a verb applies to, with the sets that want it.

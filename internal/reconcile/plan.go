@@ -67,6 +67,8 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 type run struct {
 	*Engine
 	snapshot *observe.Snapshot
+	// alone says that what other packages give is taken as it was recorded.
+	alone    bool
 	mu       sync.Mutex
 	subjects map[*decide.Want]*subject
 	stages   map[observe.Repository]*gitrepo.Stage
@@ -233,8 +235,9 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 			return err
 		}
 		o := decide.Outcome{Question: q, Intent: decide.Intend(q)}
-		if _, build := o.Intent.(decide.Build); build {
+		if _, build := o.Intent.(decide.Build); build { // else there is no need to ask
 			o.Last = s.repo.LastBuild(ctx, s.pkg.Path, o.From)
+			o.Intent = decide.Intend(o.Question)
 		}
 		if err := r.gates(ctx, s, &o); err != nil {
 			o.Intent = decide.Rule{Ruling: decide.Ruling{Decision: decide.Fail{}, Err: err}}
@@ -249,7 +252,8 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 	w := s.want
 	q := decide.Question{
-		Want: w, Work: work, Owner: r.manager.Sign(w.Namespace, w.Name), Repo: s.repo.Repository, Package: s.pkg, Alone: r.cfg.Dependencies == nil,
+		Want: w, Work: work, Owner: r.manager.Sign(w.Namespace, w.Name), Repo: s.repo.Repository, Package: s.pkg, Alone: r.alone || r.cfg.Dependencies == nil,
+		Unrendered: r.cfg.Renderer == nil, Unkept: s.repo.Unkept(),
 	}
 	pv := w.Variant()
 	if pv == nil { // a lock's own spec is where it stands

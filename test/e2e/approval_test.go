@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A Draft is approved as its variant is now: what has moved on since the last
+// apply, or fails, is refused.
+func TestApproveRefusesWhatMovedOn(t *testing.T) {
+	t.Parallel()
+	spec := func(more string) string {
+		return variantOf("web", "v11", "c1", "web", "  injectors:\n  - name: settings\n"+more)
+	}
+	for name, tt := range map[string]struct {
+		change func(w *world)
+		says   string
+	}{
+		"the upstream": {func(w *world) { w.write("v.yaml", strings.Replace(spec(""), "v11", "v13", 1)) }, "upstream changed: now catalog/web@web/v13"},
+		"the spec":     {func(w *world) { w.write("v.yaml", spec("  packageContext: {data: {k: v}}\n")) }, "variant spec changed since this Draft was made: run apply"},
+		"the context":  {func(w *world) { w.write("settings.yaml", configMap("settings", "a: other")) }, "injected context objects changed since this Draft was made: run apply"},
+		"no upstream":  {func(w *world) { w.write("v.yaml", strings.Replace(spec(""), "v11", "v99", 1)) }, "it cannot be told whether this Draft is of today's inputs: upstream catalog/web"},
+		"it fails": {func(w *world) {
+			w.write("v.yaml", strings.Replace(spec(""), "v11", "v12", 1))
+			w.apply()
+		}, "its variant fails: rendering web"},
+		"nothing":        {func(w *world) {}, ""},
+		"no variant":     {func(w *world) { w.write("v.yaml", "# none\n") }, ""},
+		"labels":         {func(w *world) { w.write("v.yaml", spec("  labels: {l: x}\n")) }, ""},         // for new Drafts
+		"the policy":     {func(w *world) { w.write("v.yaml", spec("  deletionPolicy: orphan\n")) }, ""}, // in force without a Draft
+		"other objects":  {func(w *world) { w.write("other.yaml", configMap("other", "a: x")) }, ""},
+		"another failed": {func(w *world) { w.write("v2.yaml", variantOf("two", "v12", "c1", "two", "")); w.apply() }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			injectable := refusing("good")
+			for i, f := range injectable {
+				injectable[i].Data = []byte(strings.Replace(string(f.Data), "metadata:\n  name: c\n", "metadata:\n  name: c\n  annotations: {kpt.dev/config-injection: optional}\n", 1))
+			}
+			w.release("v11", injectable)
+			w.release("v12", refusing("bad"))
+			w.release("v13", refusing("fair"))
+			w.write("settings.yaml", configMap("settings", "a: some"))
+			w.write("v.yaml", spec(""))
+			w.mustApply()
+			tt.change(w)
+			if tt.says == "" {
+				w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
+				return
+			}
+			before := w.refs()
+			w.contains(w.mustRun(1, "approve", "c1/web").out, "refused: ", tt.says)
+			w.unchanged(before)
+		})
+	}
+}
+
+// What moved on and makes no difference is approved: the record says so, on each
+// machine, and is written once.
+func TestApproveWhatMovedOnToTheSame(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", "  packageContext: {}\n"))
+	w.mustRun(1, "approve", "c1/web")
+	w.wantActions(w.mustApply(), map[string]string{})
+	entries := w.record("c1")
+	w.contains(entries, `"place":"built"`)
+	w.lacks(entries, "failure")
+	other := filepath.Join(w.dir, "another machine's cache")
+	for range 2 {
+		w.wantActions(w.mustApply("--cache-dir", other), map[string]string{})
+		w.wantActions(w.mustApply(), map[string]string{})
+	}
+	if now := w.record("c1"); now != entries {
+		t.Errorf("written again:\n%s\nwas\n%s", now, entries)
+	}
+	w.mustRun(0, "approve", "c1/web")
+	w.lacks(w.record("c1"), "built")
+}
