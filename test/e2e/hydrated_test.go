@@ -232,6 +232,10 @@ func (c past) run(t *testing.T) {
 		for _, e := range p.variant(t, "c1/web").Edits {
 			fates = append(fates, strings.TrimSpace(e.Fate+": "+cmp.Or(e.Resource, e.File)+" "+e.Field))
 		}
+		first := strings.Contains(p.out, `"attention": [`)
+		if kept := strings.Contains(strings.Join(fates, "\n"), "kept though removed"); kept != first {
+			t.Errorf("to be seen first: %v, want %v", first, kept)
+		}
 		if d := gocmp.Diff(c.fates, fates); d != "" {
 			t.Errorf("what became of the edits (-want +got):\n%s", d)
 		}

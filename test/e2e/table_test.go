@@ -139,3 +139,21 @@ func TestMergeTable(t *testing.T) {
 		t.Run(name, c.run)
 	}
 }
+
+// A set says for all of its variants that edits are kept.
+func TestKeepEditsOfASet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	set := strings.Replace(webSet, "metadata:", "metadata:\n  annotations: {variform.dev/on-conflict: keep}", 1)
+	w.write("sets/web.yaml", set)
+	w.mustApply()
+	w.edit("c1", "drafts/web/packagevariant-1", "web/deployment.yaml", "cpu: 100m", "cpu: 250m")
+	w.publishWeb(webCPU, "v2")
+	w.write("sets/web.yaml", strings.Replace(set, "revision: v1", "revision: v2", 1))
+	p := w.mustApply()
+	if v := p.variant(t, "c1/web"); len(v.Edits) != 1 || v.Edits[0].Fate != "kept" {
+		t.Errorf("edits: %v", v.Edits)
+	}
+	w.contains(w.show("c1", draft1, "web/deployment.yaml"), "cpu: 250m")
+	w.contains(w.show("c2", draft1, "web/deployment.yaml"), "cpu: 300m")
+}
