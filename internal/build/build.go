@@ -76,8 +76,9 @@ type Made struct {
 	Err     error
 	Failure string
 	At      time.Time
-	// Same says that it is what is there already.
-	Same bool
+	// Same says that it is what is there already, Back that it is what is Published
+	// already, unlike the open Draft that it was made of.
+	Same, Back bool
 	// Tree is what the Draft is to hold; zero with Same or Err. Hydrated is the
 	// package as the machine made it, before people's edits; zero where that is
 	// not known.
@@ -177,10 +178,23 @@ func (m *maker) finish(ctx context.Context) error {
 			return err
 		}
 	}
+	if m.Back, err = m.setBack(files); err != nil || m.Back {
+		return err
+	}
 	if err := m.stage(files); err != nil {
 		return err
 	}
 	return m.prepare(ctx)
+}
+
+// setBack reports whether an open Draft came to hold what is Published, so that
+// nothing is left to approve. What an update lost is for a person to see first.
+func (m *maker) setBack(files []krm.File) (bool, error) {
+	if m.From == nil || m.From.Number > 0 || m.Package.Latest == nil || m.Package.Branch != nil || len(m.Conflicts) > 0 {
+		return false, nil
+	}
+	published, err := m.Base.Files()
+	return err == nil && sameFiles(published, files), err
 }
 
 // stage keeps what was made for the push, and the package as the machine made

@@ -92,8 +92,9 @@ type Outcome struct {
 	At      time.Time
 	// Tried says that the build was tried; a survey builds nothing.
 	Tried bool
-	// Same says that the build gave what is there.
-	Same bool
+	// Same says that the build gave what is there, Back that it gave what is
+	// Published, unlike the open Draft that is there.
+	Same, Back bool
 	// Lost counts local values that the update lost to the upstream.
 	Lost int
 	// Attention is what a person is to see first of what was built, such as
@@ -210,6 +211,9 @@ func (o *Outcome) ruling() Ruling {
 		return Ruling{Decision: Fail{}, Err: Stalled("%s", o.Last.Failure), Warnings: o.Warnings, Since: o.Last.At}
 	case o.Same:
 		return Ruling{Decision: Nothing{}, Warnings: o.Warnings}
+	case o.Back:
+		reason := "nothing is left of it: the package is to be what " + RevisionName(o.Package.Latest.Number) + " is"
+		return Ruling{Decision: Discard{o.From}, Reasons: append(b.Reasons[:len(b.Reasons):len(b.Reasons)], reason), Warnings: o.Warnings}
 	}
 	d := Draft{As: b.As, Ref: o.Ref}
 	if b.As == ActionUpdate {

@@ -1,8 +1,10 @@
 package decide
 
 import (
+	"errors"
 	"testing"
 
+	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -105,5 +107,44 @@ func TestDiscardedDraft(t *testing.T) {
 	}
 	if r, over := Restated(fleet, wanted(), repo, p, true); !over || r.Decision.(Record).Entry.Discarded != nil {
 		t.Error("not over with a new Draft")
+	}
+}
+
+// A Draft of which nothing is left goes, and says so.
+func TestBack(t *testing.T) {
+	v1 := tag(1, 9)
+	draft := draftOf(2, 10, since("v1"))
+	q := asked(webPackage(tags(v1), draft, publishedOf(1, 9)), draft, upgraded)
+	o := &Outcome{Question: q, Intent: Intend(q), Tried: true, Back: true}
+	r := Activation{}.Rule([]*Outcome{o})[0]
+	if r.Decision != (Discard{draft}) || r.Reasons[len(r.Reasons)-1] != "nothing is left of it: the package is to be what v1 is" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestUnpublished(t *testing.T) {
+	named := &v1alpha1.Upstream{Repo: "c1", Package: "web"}
+	missing := errors.New("no revision of it is Published")
+	for name, c := range map[string]struct {
+		p      *Package
+		wanted bool
+		err    error
+		waits  bool
+	}{
+		"a variant's, not Published": {webPackage(nil, draftOf(1, 10)), true, missing, true},
+		"not even drafted":           {webPackage(nil), true, missing, true},
+		"nobody's":                   {webPackage(nil), false, missing, false},
+		"Published, another fails":   {webPackage(tags(tag(1, 9)), publishedOf(1, 9)), true, missing, false},
+		"it can be read":             {webPackage(nil, draftOf(1, 10)), true, nil, false},
+	} {
+		repo := repository(c.p)
+		repo.Wanted[webPath] = c.wanted
+		r, waits := Unpublished(named, &Upstream{Repo: repo, Err: c.err})
+		if waits != c.waits || waits && r.Decision != (Wait{}) {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+	if _, waits := Unpublished(named, &Upstream{Err: missing}); waits {
+		t.Error("waits for a Repository that is not there")
 	}
 }

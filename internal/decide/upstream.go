@@ -8,6 +8,7 @@ import (
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/injection"
@@ -32,6 +33,19 @@ type Upstream struct {
 	Points    []injection.Point
 	Functions []string
 	Offer     *Offer
+}
+
+// Unpublished waits for an upstream that is a package of this fleet, too, and of
+// which nothing is Published yet; false for any other.
+func Unpublished(named *v1alpha1.Upstream, u *Upstream) (Ruling, bool) {
+	if u.Err == nil || u.Repo == nil || u.Repo.Git == "" {
+		return Ruling{}, false
+	}
+	path := u.Repo.Path(named.Package)
+	if p := u.Repo.Package(path); !u.Repo.Wanted[path] || p.Latest != nil {
+		return Ruling{}, false
+	}
+	return ruled(Wait{}, fmt.Sprintf("its upstream %s/%s is a variant of this fleet that is not Published yet: approve that first", named.Repo, named.Package)), true
 }
 
 // Ref is the tag, branch or commit, or the image's tag or digest.

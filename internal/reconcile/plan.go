@@ -201,16 +201,15 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 		return w.Err
 	}
 	if ruling, held := decide.Held(s.pkg); held {
-		from := s.pkg.Open()
-		if from == nil {
-			from = s.pkg.Latest
-		}
-		q := decide.Question{Want: w, Work: decide.Work{From: from}, Repo: s.repo.Repository, Package: s.pkg}
-		s.revisions = append(s.revisions, &revision{outcome: decide.Outcome{Question: q, Intent: decide.Rule{Ruling: ruling}}})
+		s.waits(w, ruling)
 		return nil
 	}
 	if w.Lock() == nil {
 		s.up = r.read.UpstreamOf(ctx, w)
+		if ruling, waits := decide.Unpublished(w.Upstream(), s.up); waits {
+			s.waits(w, ruling)
+			return nil
+		}
 		if s.up.Err != nil {
 			return fmt.Errorf("spec.upstream: %w", s.up.Err)
 		}
@@ -246,6 +245,16 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 	}
 	r.besides(ctx, s)
 	return nil
+}
+
+// waits leaves the package as it is.
+func (s *subject) waits(w *decide.Want, ruling decide.Ruling) {
+	from := s.pkg.Open()
+	if from == nil {
+		from = s.pkg.Latest
+	}
+	q := decide.Question{Want: w, Work: decide.Work{From: from}, Repo: s.repo.Repository, Package: s.pkg}
+	s.revisions = append(s.revisions, &revision{outcome: decide.Outcome{Question: q, Intent: decide.Rule{Ruling: ruling}}})
 }
 
 // question collects what goes into the decision about one revision.
@@ -399,6 +408,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	m := v.made
 	o.Attention = m.Attention
 	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
+	o.Back = m.Back
 	o.Failure, o.At = m.Failure, m.At
 	o.Warnings = append(o.Warnings, m.Warnings...)
 	if m.Same && r.cfg.Memo != nil {
@@ -633,6 +643,9 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		if r.cfg.Packages && item.Action != decide.ActionWait {
 			item.Base, item.Before, item.After = m.Base, m.Before, m.After
 		}
+	}
+	if d, ok := item.decision.(decide.Discard); ok {
+		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d}
 	}
 	if built, tell := v.outcome.Remember(); tell {
 		owner := r.manager.Sign(s.want.Namespace, s.want.Name)

@@ -171,3 +171,49 @@ func TestSaidMistakes(t *testing.T) {
 		w.contains(w.mustRun(2, strings.Fields(c.args)...).err, c.says)
 	}
 }
+
+// A Draft whose variant was set back to what is Published has nothing to approve.
+func TestSetBackDraftGoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	before := w.refs()
+	w.wantActions(w.plan(), all("discard", "c1/web"))
+	w.unchanged(before)
+	p := w.mustApply()
+	w.wantActions(p, all("discard", "c1/web"))
+	w.contains(p.out, "nothing is left of it: the package is to be what v1 is")
+	w.wantRefs("c1", "refs/heads/main", "refs/tags/web/v1")
+	w.wantActions(w.mustApply(), map[string]string{})
+	w.wantActions(w.mustApply("--cache-dir", t.TempDir()), map[string]string{})
+
+	// What a person wrote there is something.
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	w.edit("c1", "drafts/web/packagevariant-2", "web/deployment.yaml", "replicas: 2", "replicas: 7")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.wantActions(w.mustApply(), all("update", "c1/web"))
+}
+
+// A variant whose upstream is another variant's package waits for that one.
+func TestChainWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("a.yaml", variantOf("a", "v1", "c1", "web", ""))
+	for name, upstream := range map[string]string{"b": "{repo: c1, package: web, revision: v1}", "c": "{repo: c1, package: web}"} {
+		w.write(name+".yaml", strings.Replace(variantOf(name, "v1", "c2", name, ""), `{repo: catalog, package: web, revision: "v1"}`, upstream, 1))
+	}
+	p := w.mustApply()
+	w.wantActions(p, map[string]string{"c1/web": "create", "c2/b": "wait", "c2/c": "wait"})
+	w.contains(p.out, "its upstream c1/web is a variant of this fleet that is not Published yet")
+	w.wantActions(w.mustApply(), all("wait", "c2/b", "c2/c"))
+	w.mustRun(0, "approve", "c1/web")
+	w.wantActions(w.mustApply(), all("create", "c2/b", "c2/c"))
+	w.wantActions(w.mustApply(), map[string]string{})
+}
