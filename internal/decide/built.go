@@ -76,6 +76,13 @@ func (o *Outcome) Remember() (*Built, bool) {
 // open one is approved upon that.
 func (q Question) proves() bool { return BuiltAs(q.From) != "" && !q.Unrendered }
 
+// edited says that a person committed to an open revision since the machine did.
+// Values that cannot be made in this run wait for one that makes them.
+func (q Question) edited() bool {
+	byHand := q.From.Machine == nil || q.From.Machine.Commit != q.From.Ref.Commit || q.From.Amended()
+	return q.proves() && byHand && !(q.Alone && q.From.Inputs.Values != "")
+}
+
 // proved says that the revision is known to be what building makes of it.
 func (q Question) proved(in Inputs) bool { return q.proves() && q.Last.gave(q.From, in) }
 

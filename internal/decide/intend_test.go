@@ -78,6 +78,10 @@ func TestIntend(t *testing.T) {
 	withV := draftOf(1, 10, recorded(withValues(now, "0123").Inputs(nil)))
 	inWithV := webPackage(nil, withV)
 	inDoomed := webPackage(tags(doomedTag(1, 9)), doomedOf(1, 9))
+	byHand := draftOf(1, 10, recorded(now.Inputs(nil)), edited)
+	handValues := draftOf(1, 10, recorded(withValues(now, "0123").Inputs(nil)), edited)
+	handV1 := publishedOf(1, 9, recorded(now.Inputs(nil)), edited)
+	handReason := "edited by hand (" + byHand.Ref.Commit.String()[:7] + "): rendered and validated"
 	old, answer := lockOf("web", "1.0.0"), lockOf("web", "1.1.0")
 	lockDraft := draftOf(1, 10, recorded(lockParts.Inputs(nil)))
 	inLockDraft := webPackage(nil, lockDraft)
@@ -122,6 +126,11 @@ func TestIntend(t *testing.T) {
 		},
 
 		"fruitless":            {"the same build gave what is there", asked(inDraft, draft, upgraded, knows), nothing},
+		"edited":               {"what a person wrote is rendered and validated", asked(webPackage(nil, byHand), byHand), build(ActionUpdate, now.Inputs(nil), 10, handReason)},
+		"edited, proved":       {"a build gave what is there", asked(webPackage(nil, byHand), byHand, gave(now.Inputs(nil))), nothing},
+		"edited, unrendered":   {"nothing can be told of it", asked(webPackage(nil, byHand), byHand, func(q *Question) { q.Unrendered = true }), nothing},
+		"edited, alone":        {"its values cannot be made", asked(webPackage(nil, handValues), handValues, valued("0123"), func(q *Question) { q.Alone = true }), nothing},
+		"edited, Published":    {"that is for another rule", asked(webPackage(tags(v1), handV1), handV1), nothing},
 		"proved":               {"the record says so", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil))), nothing},
 		"proved, unrendered":   {"what was not rendered proves nothing", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil)), func(q *Question) { q.Unrendered = true }), build(ActionUpdate, newer.Inputs(nil), 10, changed)},
 		"proved, of another":   {"the inputs were others", asked(inDraft, draft, upgraded, gave(now.Inputs(nil))), build(ActionUpdate, newer.Inputs(nil), 10, changed)},

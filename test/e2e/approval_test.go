@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 // A Draft is approved as its variant is now: what has moved on since the last
@@ -80,4 +82,73 @@ func TestApproveWhatMovedOnToTheSame(t *testing.T) {
 	}
 	w.mustRun(0, "approve", "c1/web")
 	w.lacks(w.record("c1"), "built")
+}
+
+// What a person commits to a Draft is rendered, validated and gated by the next
+// run: as a commit on top, or, where nothing changes, by the record alone.
+func TestEditsOnADraftAreBuilt(t *testing.T) {
+	t.Parallel()
+	const setter = "  pipeline:\n    mutators:\n    - image: apply-setters:v0.2\n      configMap: {b: \"5\"}\n"
+	for name, tt := range map[string]struct {
+		from, to string
+		action   string // of apply
+		says     string // by apply
+		refused  string // by approve
+		want     string // in the Draft
+	}{
+		"as rendered":   {"a: good", "a: fine", "", "", "", "a: fine"},
+		"refused":       {"a: good", "a: bad", "fail", "bad value", "its variant fails: rendering web", "a: bad"},
+		"rendered over": {`b: "5"`, `b: "7"`, "update", "edited by hand", "", `b: "5"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			text := refusing("good")
+			for i, f := range text {
+				text[i].Data = []byte(strings.Replace(string(f.Data), "a: good\n", "a: good\n  b: \"1\" # kpt-set: ${b}\n", 1))
+			}
+			w.release("v11", text)
+			w.write("v.yaml", variantOf("web", "v11", "c1", "web", setter))
+			w.mustApply()
+			w.edit("c1", "drafts/web/packagevariant-1", "web/cm.yaml", tt.from, tt.to)
+			w.lacks(w.mustRun(0, "status").out, "True ")
+			p := w.apply()
+			want := map[string]string{}
+			if tt.action != "" {
+				want["c1/web"] = tt.action
+			}
+			w.wantActions(p, want)
+			w.contains(p.out, tt.says)
+			before, entries := w.refs(), w.record("c1")
+			w.apply()
+			w.unchanged(before)
+			if now := w.record("c1"); now != entries {
+				t.Errorf("written again:\n%s\nwas\n%s", now, entries)
+			}
+			w.contains(w.show("c1", draft1, "web/cm.yaml"), tt.want)
+			if tt.refused != "" {
+				w.contains(w.mustRun(1, "status", "-o", "json").out, tt.says)
+				w.contains(w.mustRun(1, "approve", "c1/web").out, tt.refused)
+				return
+			}
+			w.mustRun(0, "status")
+			w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
+		})
+	}
+}
+
+// A gate that a person takes out of a Draft is the machine's, and comes back.
+func TestGateTakenOutByHand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.publishWeb(merged(webV1, gittest.Text{"web/settings.yaml": gated}), "v2")
+	w.write("v.yaml", variantOf("one", "v2", "c1", "web", ""))
+	w.mustApply()
+	w.contains(w.mustRun(1, "approve", "c1/web").out, "readiness gates are not met")
+	whole := w.show("c1", draft1, "web/Kptfile")
+	info, _, _ := strings.Cut(whole, "  readinessGates:")
+	w.repos["c1"].Commit(t, "drafts/web/packagevariant-1", "by hand", gittest.Text{"web/Kptfile": info})
+	w.wantActions(w.mustApply(), all("update", "c1/web"))
+	w.contains(w.show("c1", draft1, "web/Kptfile"), "readinessGates")
+	w.contains(w.mustRun(1, "approve", "c1/web").out, "readiness gates are not met")
 }
