@@ -245,6 +245,8 @@ func TestLockedUpstreamIsKept(t *testing.T) {
 	w.write("leaf.yaml", "")
 	w.write("base.yaml", "")
 	before := w.refs()
+	want := map[string]string{"c1/base": "keep", "c2/leaf": "release"} // leaf stays, and its upstreamLock with it
+	w.wantActions(w.mustApply("--prune"), want)
 	w.wantActions(w.mustApply("--prune"), all("keep", "c1/base"))
 	w.unchanged(before)
 }

@@ -92,7 +92,8 @@ func TestLostRace(t *testing.T) {
 	}
 }
 
-// Somebody else makes the same Draft first: nothing of theirs is overwritten.
+// Somebody else makes the same Draft first: nothing of theirs is overwritten, and
+// the variant's own comes beside it.
 func TestLostRaceToCreate(t *testing.T) {
 	t.Parallel()
 	w := newHTTPWorld(t, "c1")
@@ -102,14 +103,12 @@ func TestLostRaceToCreate(t *testing.T) {
 	w.once(gittest.Push, "c1", func() {
 		theirs = w.repos["c1"].CommitFrom(t, "drafts/web/packagevariant-1", "main", "theirs", gittest.Text{"web/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"})
 	})
-	p := w.apply()
-	if p.status != 1 {
-		t.Errorf("status %d, want 1", p.status)
-	}
-	w.wantActions(p, map[string]string{"c1/web": "fail", "c1/other": "create"})
+	w.wantActions(w.mustApply(), all("create", "c1/web", "c1/other"))
 	if got := w.refs()["c1 "+draft1]; got != theirs {
 		t.Errorf("their Draft %s became %s", theirs, got)
 	}
+	w.contains(w.show("c1", "refs/heads/drafts/web/packagevariant-2", "web/Kptfile"), "variform.dev/variant: variform/default/web-c1-web")
+	w.wantActions(w.mustApply(), map[string]string{})
 }
 
 // The registered branch moves while an approval is on its way: the approval is
