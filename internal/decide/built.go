@@ -104,3 +104,10 @@ func (q Question) Current() error {
 	}
 	return nil
 }
+
+// Unproved says that a person committed to the Draft since the machine did, and
+// that no build since gave just that. One that is behind is for [Unmoved].
+func (q Question) Unproved() bool {
+	q.Unrendered = false // that shows nothing
+	return q.edited() && !q.Behind() && !q.proved(q.Parts.Inputs(q.Package.Newest()).On(q.From.Inputs.Main))
+}

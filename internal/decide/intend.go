@@ -138,10 +138,10 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{RevisionName(q.Package.Newest().Number) + " was published since"}}, true
 	case from.Number == 0 && q.Behind():
 		return Build{As: as, Reasons: []string{q.Repo.Branch + " moved since it was made" + q.Package.Branch.by()}}, true
-	case q.edited():
-		return Build{As: as, Reasons: []string{"edited by hand (" + from.Ref.Commit.String()[:7] + "): rendered and validated"}}, true
 	case from.Number == 0 && lock != nil && lock.edited(from):
 		return Build{As: as, Reasons: q.reasons(then)}, true
+	case q.edited():
+		return Build{As: as, Reasons: []string{"edited by hand (" + from.Ref.Commit.String()[:7] + "): rendered and validated"}}, true
 	case from.Number > 0 && q.Package.Branch.undone() && (q.Recreate || q.Retry):
 		return Build{As: as, Reasons: []string{"made again, as was asked for"}}, true
 	case q.Invoked:

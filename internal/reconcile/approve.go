@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/variform/variform/internal/build"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/observe"
@@ -132,8 +133,9 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 }
 
 // refuseOutdated refuses the Drafts of wanted packages that are not of the inputs
-// of now, or whose last build failed. Nothing is built for that: what other
-// packages give is taken as it was recorded.
+// of now, or whose last build failed. Nothing is built for that, but what a person
+// edited and no run has built since; what other packages give is taken as it was
+// recorded.
 func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen []*decide.Candidate) {
 	wants := map[decide.Identity]*decide.Want{}
 	for _, w := range s.Wants {
@@ -150,22 +152,60 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 		}
 	}
 	e.read.ReadUpstreams(ctx, asked)
-	_, _ = observe.Parallel(ctx, e.limit(), subjects, func(ctx context.Context, sub *subject) struct{} {
-		of[sub].Err = r.outdated(ctx, sub, of[sub])
+	var unproved []*subject
+	var questions []decide.Question
+	looked, _ := observe.Parallel(ctx, e.limit(), subjects, func(ctx context.Context, sub *subject) *decide.Question {
+		q, err := r.outdated(ctx, sub, of[sub])
+		of[sub].Err = err
+		return q
+	})
+	for i, q := range looked {
+		if q != nil && of[subjects[i]].Err == nil && q.Unproved() {
+			unproved, questions = append(unproved, subjects[i]), append(questions, *q)
+		}
+	}
+	e.read.FetchStarts(ctx, questions)
+	at := map[*subject]decide.Question{}
+	for i, sub := range unproved {
+		at[sub] = questions[i]
+	}
+	_, _ = observe.Parallel(ctx, e.limit(), unproved, func(ctx context.Context, sub *subject) struct{} {
+		of[sub].Err = r.unproved(ctx, sub, at[sub])
 		return struct{}{}
 	})
 }
 
-func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) error {
+func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*decide.Question, error) {
 	if s.up = r.read.UpstreamOf(ctx, s.want); s.up.Err != nil {
-		return fmt.Errorf("it cannot be told whether this Draft is of today's inputs: %w", s.up.Err)
+		return nil, fmt.Errorf("it cannot be told whether this Draft is of today's inputs: %w", s.up.Err)
 	}
 	q, err := r.question(s, decide.Work{From: c.Head, Since: c.Package.Tagged(c.Head.Since)})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	q.Last = s.repo.LastBuild(ctx, c.Package.Path, c.Head)
-	return q.Current()
+	return &q, q.Current()
+}
+
+// unproved builds a Draft as a person left it, and refuses it where that fails or
+// gives something else: who approves is to see that first.
+func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error {
+	by := fmt.Sprintf("it was edited by hand (%s), and no run has built it since", q.From.Ref.Commit.String()[:7])
+	if r.builder.Renderer == nil {
+		return fmt.Errorf("%s: run apply, with its functions, review, and approve again", by)
+	}
+	b, ok := decide.Intend(q).(decide.Build)
+	if !ok {
+		return nil
+	}
+	made := r.builder.Make(ctx, build.Job{Question: q, Build: b, Repo: s.repo, Upstream: s.up})
+	switch {
+	case made.Err != nil:
+		return fmt.Errorf("%s; building it fails: %w\nwhen that is corrected, or where those functions can run, run apply, review, and approve again", by, made.Err)
+	case !made.Same:
+		return fmt.Errorf("%s; building it changes it: run apply, review, and approve again", by)
+	}
+	return nil
 }
 
 // decidable lists what a verb applies to, with the sets that want it.

@@ -152,3 +152,45 @@ func TestGateTakenOutByHand(t *testing.T) {
 	w.contains(w.show("c1", draft1, "web/Kptfile"), "readinessGates")
 	w.contains(w.mustRun(1, "approve", "c1/web").out, "readiness gates are not met")
 }
+
+// Who approves a Draft that a person edited, and that no run has built since, has
+// it built: what fails, or would come out as something else, is refused, and
+// where functions cannot run nothing shows it.
+func TestApproveBuildsWhatWasEdited(t *testing.T) {
+	t.Parallel()
+	const setter = "  pipeline:\n    mutators:\n    - image: apply-setters:v0.2\n      configMap: {b: \"5\"}\n"
+	for name, tt := range map[string]struct {
+		from, to string
+		flags    []string
+		refused  []string
+	}{
+		"as rendered":       {from: "a: good", to: "a: fine"},
+		"fails":             {from: "a: good", to: "a: bad", refused: []string{"no run has built it since", "bad value", "run apply"}},
+		"rendered over":     {from: `b: "5"`, to: `b: "7"`, refused: []string{"building it changes it: run apply"}},
+		"nothing can run":   {from: "a: good", to: "a: fine", flags: []string{"--no-render"}, refused: []string{"run apply, with its functions"}},
+		"nobody has edited": {flags: []string{"--no-render"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			text := refusing("good")
+			for i, f := range text {
+				text[i].Data = []byte(strings.Replace(string(f.Data), "a: good\n", "a: good\n  b: \"1\" # kpt-set: ${b}\n", 1))
+			}
+			w.release("v11", text)
+			w.write("v.yaml", variantOf("web", "v11", "c1", "web", setter))
+			w.mustApply()
+			if tt.from != "" {
+				w.edit("c1", "drafts/web/packagevariant-1", "web/cm.yaml", tt.from, tt.to)
+			}
+			before := w.refs()
+			approve := append([]string{"approve", "c1/web"}, tt.flags...)
+			if tt.refused == nil {
+				w.contains(w.mustRun(0, approve...).out, "Published v1")
+				return
+			}
+			w.contains(w.mustRun(1, approve...).out, tt.refused...)
+			w.unchanged(before)
+		})
+	}
+}

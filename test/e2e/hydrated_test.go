@@ -199,13 +199,19 @@ func (c past) run(t *testing.T) {
 	}
 	w.write("variants/web.yaml", variantOf("web", "v11", "c1", "web", c.spec1))
 	w.mustApply()
+	const first = "drafts/web/packagevariant-1"
 	if c.edit != nil {
-		w.repos["c1"].Commit(t, "drafts/web/packagevariant-1", "by hand", files(c.edit))
+		w.repos["c1"].Commit(t, first, "by hand", files(c.edit))
 	}
 	if r := c.replace; r[0] != "" {
-		w.edit("c1", "drafts/web/packagevariant-1", "web/"+r[0], r[1], r[2])
+		w.edit("c1", first, "web/"+r[0], r[1], r[2])
 	}
-	w.mustRun(0, "approve", "--all")
+	if c.edit == nil && c.replace[0] == "" {
+		w.mustRun(0, "approve", "--all")
+	} else { // as a forge does it, before any run has rendered the edit
+		w.forgeMerge("c1", first, "merge", true)
+		w.wantActions(w.mustApply(), all("tag", "c1/web"))
+	}
 	catalog.Tag(t, "web/v12", catalog.Commit(t, "main", "v12", files(c.v2)))
 	variant := variantOf("web", "v12", "c1", "web", c.spec2)
 	w.write("variants/web.yaml", strings.Replace(variant, "metadata:\n", "metadata:\n  annotations: {"+c.annotations+"}\n", 1))
@@ -232,9 +238,9 @@ func (c past) run(t *testing.T) {
 		for _, e := range p.variant(t, "c1/web").Edits {
 			fates = append(fates, strings.TrimSpace(e.Fate+": "+cmp.Or(e.Resource, e.File)+" "+e.Field))
 		}
-		first := strings.Contains(p.out, `"attention": [`)
-		if kept := strings.Contains(strings.Join(fates, "\n"), "kept though removed"); kept != first {
-			t.Errorf("to be seen first: %v, want %v", first, kept)
+		head := strings.Contains(p.out, `"attention": [`)
+		if kept := strings.Contains(strings.Join(fates, "\n"), "kept though removed"); kept != head {
+			t.Errorf("to be seen first: %v, want %v", head, kept)
 		}
 		if d := gocmp.Diff(c.fates, fates); d != "" {
 			t.Errorf("what became of the edits (-want +got):\n%s", d)

@@ -119,7 +119,7 @@ func (r *race) round(n int) {
 // harmless is what a command may say that lost a race: nothing is wrong, and it
 // may be run again.
 var harmless = regexp.MustCompile(`nothing to decide|changed since it was shown|someone else has moved|` +
-	`was published since this Draft began`)
+	`was published since this Draft began|since this Draft was made: run apply|no run has built it since`)
 
 // judge counts how a command ended.
 func (r *race) judge(c *child) {
