@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -150,6 +151,28 @@ func RefuseHeld(list []*Candidate) {
 	for _, c := range list {
 		if h := c.Package.Hold(); h != nil && c.Err == nil {
 			c.Err = heldError(h, c.Identity)
+		}
+	}
+}
+
+// RefuseWithoutHeld refuses to publish what needs a package that a person holds, or
+// whose Draft was discarded, and the lock that names it: what the newest lock says
+// of that one does not come.
+func RefuseWithoutHeld(list []*Candidate, locks Locks) {
+	for _, c := range list {
+		u := c.unit()
+		need := locks[u].below(c.ref())
+		for _, ref := range slices.Sorted(maps.Keys(locks[u])) {
+			if c.Err != nil || !c.From.Open() || !need[ref] && !c.IsLock() {
+				continue
+			}
+			e, _ := c.Repo.Package(u.Repo.Path(path.Join(u.Dir, ref))).said()
+			switch {
+			case e.Hold != nil:
+				c.Err = fmt.Errorf("it needs %s, which is %s: take that off, or approve this alone with --dependencies=false", ref, heldBy(e.Hold))
+			case e.Discarded != nil:
+				c.Err = fmt.Errorf("it needs %s, whose Draft was discarded by %s: have that drafted again with apply --retry, or approve this alone with --dependencies=false", ref, e.Discarded.By)
+			}
 		}
 	}
 }

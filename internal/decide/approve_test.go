@@ -2,12 +2,14 @@ package decide
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/resolver"
 )
 
@@ -417,5 +419,34 @@ func TestUnmoved(t *testing.T) {
 				t.Errorf("%s: %s", c.reason, bad)
 			}
 		})
+	}
+}
+
+// What is held or discarded does not come, so that nothing that needs it may, nor
+// the lock that names it.
+func TestRefuseWithoutHeld(t *testing.T) {
+	lib, app, other := NewPackage("apps/lib", nil), NewPackage("apps/app", nil), NewPackage("apps/other", nil)
+	lock := NewPackage("apps/"+depend.LockPackage, nil)
+	for name, c := range map[string]struct {
+		entry record.Entry
+		want  string
+	}{
+		"free":      {record.Entry{}, ""},
+		"held":      {record.Entry{Hold: &record.Word{By: "Ann", Reason: "no"}}, "it needs lib, which is held by Ann: no"},
+		"discarded": {record.Entry{Discarded: &record.Word{By: "Ann", Reason: "no"}}, "whose Draft was discarded by Ann"},
+	} {
+		c.entry.Place, c.entry.Owner = record.Variant, "fleet/default/lib"
+		lib.Entries = []record.Entry{c.entry}
+		repo := repository(lib, app, other, lock)
+		var list []*Candidate
+		for _, p := range []*Package{app, other, lock} {
+			list = append(list, &Candidate{Identity: Identity{"default", "c1", strings.TrimPrefix(p.Path, "apps/")}, From: lifecycle.Draft, Package: p, Repo: repo})
+		}
+		RefuseWithoutHeld(list, Locks{Unit{repo, ""}: {"app": {"lib"}, "lib": nil, "other": nil}})
+		for i, want := range []string{c.want, "", c.want} {
+			if bad := saying(list[i].Err, want); bad != "" {
+				t.Errorf("%s: %s: %s", name, list[i].Identity.Package, bad)
+			}
+		}
 	}
 }

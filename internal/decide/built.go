@@ -77,11 +77,7 @@ func (o *Outcome) Remember() (*Built, bool) {
 func (q Question) proves() bool { return BuiltAs(q.From) != "" && !q.Unrendered }
 
 // edited says that a person committed to an open revision since the machine did.
-// Values that cannot be made in this run wait for one that makes them.
-func (q Question) edited() bool {
-	byHand := q.From.Machine == nil || q.From.Machine.Commit != q.From.Ref.Commit || q.From.Amended()
-	return q.proves() && byHand && !(q.Alone && q.From.Inputs.Values != "")
-}
+func (q Question) edited() bool { return q.proves() && q.byHand() && q.Buildable() }
 
 // proved says that the revision is known to be what building makes of it.
 func (q Question) proved(in Inputs) bool { return q.proves() && q.Last.gave(q.From, in) }
@@ -108,6 +104,14 @@ func (q Question) Current() error {
 // Unproved says that a person committed to the Draft since the machine did, and
 // that no build since gave just that. One that is behind is for [Unmoved].
 func (q Question) Unproved() bool {
-	q.Unrendered = false // that shows nothing
-	return q.edited() && !q.Behind() && !q.proved(q.Parts.Inputs(q.Package.Newest()).On(q.From.Inputs.Main))
+	return BuiltAs(q.From) != "" && q.byHand() && !q.Behind() &&
+		!q.Last.gave(q.From, q.Parts.Inputs(q.Package.Newest()).On(q.From.Inputs.Main))
+}
+
+// Buildable says that this run has all that goes into the revision: values that
+// cannot be made in it wait for one that makes them.
+func (q Question) Buildable() bool { return !q.Alone || q.From.Inputs.Values == "" }
+
+func (q Question) byHand() bool {
+	return q.From.Machine == nil || q.From.Machine.Commit != q.From.Ref.Commit || q.From.Amended()
 }

@@ -199,3 +199,34 @@ func errorText(err error) string {
 	}
 	return err.Error()
 }
+
+// TestUnproved: what a person committed is proved by a build that gave just that,
+// whether or not this run could make it.
+func TestUnproved(t *testing.T) {
+	now := parts().Inputs(nil)
+	byHand := func(r *Revision) { r.Machine.Commit = Hash{77} }
+	wired := func(r *Revision) { r.Inputs.Values = "v" }
+	for name, tt := range map[string]struct {
+		from  *Revision
+		last  *Built
+		alone bool
+		want  bool
+		ready bool // it can be built here
+	}{
+		"the machine's":       {draftOf(1, 10, recorded(now)), nil, true, false, true},
+		"a person's":          {draftOf(1, 10, recorded(now), byHand), nil, true, true, true},
+		"built since":         {draftOf(1, 10, recorded(now), byHand), &Built{Commit: Hash{10}, Inputs: now}, true, false, true},
+		"built before":        {draftOf(1, 10, recorded(now), byHand), &Built{Commit: Hash{9}, Inputs: now}, true, true, true},
+		"failed":              {draftOf(1, 10, recorded(now), byHand), &Built{Commit: Hash{10}, Inputs: now, Failure: "bad"}, true, true, true},
+		"with values":         {draftOf(1, 10, recorded(now), byHand, wired), nil, true, true, false},
+		"with values, a run":  {draftOf(1, 10, recorded(now), byHand, wired), nil, false, true, true},
+		"values, the machine": {draftOf(1, 10, recorded(now), wired), nil, true, false, false},
+	} {
+		q := asked(webPackage(nil, tt.from), tt.from)
+		q.Parts, q.Last, q.Alone = parts(), tt.last, tt.alone
+		q.Unrendered = true // that shows nothing
+		if got := q.Unproved(); got != tt.want || q.Buildable() != tt.ready {
+			t.Errorf("%s: unproved %t, can be built %t", name, got, q.Buildable())
+		}
+	}
+}

@@ -166,8 +166,8 @@ func (q Question) discarded(now Inputs) (Rule, bool) {
 // policy: it is part of the digest, and makes no Draft by itself (see Restated).
 func (q Question) made(digest string, of Inputs, published *Published, main string) bool {
 	pv := q.Variant()
-	if digest == of.Digest || pv == nil {
-		return digest == of.Digest
+	if digest == of.Digest || pv == nil || !q.Repo.Records {
+		return digest == of.Digest // where no record tells the policy, a Draft does
 	}
 	for _, policy := range []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan} {
 		other, parts := *pv, q.Parts

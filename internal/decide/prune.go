@@ -32,14 +32,18 @@ type Pruning struct {
 }
 
 // Blocks lists what forbids deletions: a run that is restricted, inputs that
-// could not be read, sets with targets that failed.
-func Blocks(restricted bool, unread int, sets []SetSize) []string {
+// could not be read, variants that name no Repository (what they were may be what
+// nothing wants now), sets with targets that failed.
+func Blocks(restricted bool, unread, nowhere int, sets []SetSize) []string {
 	var out []string
 	if restricted {
 		out = append(out, "--only restricts the run")
 	}
 	if unread > 0 {
 		out = append(out, count.Of(unread, "input")+" could not be read")
+	}
+	if nowhere > 0 {
+		out = append(out, count.Of(nowhere, "variant")+" of a Repository that is not there")
 	}
 	for _, s := range sets {
 		if s.Failed > 0 {

@@ -132,17 +132,19 @@ func TestBlocks(t *testing.T) {
 	for name, c := range map[string]struct {
 		restricted bool
 		unread     int
+		nowhere    int
 		sets       []SetSize
 		want       []string
 	}{
-		"nothing":    {false, 0, []SetSize{{Name: "web", Variants: 1}}, nil},
-		"restricted": {true, 0, nil, []string{"--only restricts the run"}},
-		"unread":     {false, 2, nil, []string{"2 inputs could not be read"}},
-		"one unread": {false, 1, nil, []string{"1 input could not be read"}},
-		"a target":   {false, 0, []SetSize{{Namespace: "default", Name: "web", Failed: 1}, {Name: "db"}}, []string{"set default/web has 1 target that failed"}},
-		"all":        {true, 1, []SetSize{{Namespace: "n", Name: "s", Failed: 2}}, []string{"--only restricts the run", "1 input could not be read", "set n/s has 2 targets that failed"}},
+		"a typo":     {false, 0, 2, nil, []string{"2 variants of a Repository that is not there"}},
+		"nothing":    {false, 0, 0, []SetSize{{Name: "web", Variants: 1}}, nil},
+		"restricted": {true, 0, 0, nil, []string{"--only restricts the run"}},
+		"unread":     {false, 2, 0, nil, []string{"2 inputs could not be read"}},
+		"one unread": {false, 1, 0, nil, []string{"1 input could not be read"}},
+		"a target":   {false, 0, 0, []SetSize{{Namespace: "default", Name: "web", Failed: 1}, {Name: "db"}}, []string{"set default/web has 1 target that failed"}},
+		"all":        {true, 1, 1, []SetSize{{Namespace: "n", Name: "s", Failed: 2}}, []string{"--only restricts the run", "1 input could not be read", "1 variant of a Repository that is not there", "set n/s has 2 targets that failed"}},
 	} {
-		if d := cmp.Diff(c.want, Blocks(c.restricted, c.unread, c.sets)); d != "" {
+		if d := cmp.Diff(c.want, Blocks(c.restricted, c.unread, c.nowhere, c.sets)); d != "" {
 			t.Errorf("%s: -want +got:\n%s", name, d)
 		}
 	}

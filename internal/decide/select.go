@@ -25,7 +25,7 @@ type Work struct {
 // Deletion Policies"). There is always one Work where there is no error.
 func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
 	owner := m.Sign(w.Namespace, w.Name)
-	if len(p.Revisions)+len(p.Surplus) == 0 {
+	if p.Latest == nil && !p.drafts(m, w) {
 		if err := vacant(w, repo, p); err != nil {
 			return nil, err
 		}
@@ -57,6 +57,11 @@ func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
 	return works, nil
 }
 
+// drafts says whether the variant, by whatever name, has an open revision.
+func (p *Package) drafts(m Manager, w *Want) bool {
+	return slices.ContainsFunc(p.Heads(), func(r *Revision) bool { return r.Phase.Open() && m.Signed(r.Owner, w.Namespace) })
+}
+
 // vacant refuses a folder that the registered branch has although no revision
 // says so: a first Draft would replace what somebody put there.
 func vacant(w *Want, repo *Repository, p *Package) error {
@@ -77,7 +82,7 @@ func vacant(w *Want, repo *Repository, p *Package) error {
 // another manager says is its own.
 func adoptedAt(m Manager, w *Want, p *Package) Hash {
 	b := p.Branch
-	if b == nil || len(p.Heads())+len(p.Surplus) > 0 || w.adoption() != v1alpha1.AdoptExisting || b.Owner != "" && !m.Signed(b.Owner, w.Namespace) {
+	if b == nil || p.Latest != nil || p.drafts(m, w) || w.adoption() != v1alpha1.AdoptExisting || b.Owner != "" && !m.Signed(b.Owner, w.Namespace) {
 		return Hash{}
 	}
 	return b.Came

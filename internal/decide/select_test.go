@@ -123,12 +123,13 @@ func TestLandedAdopted(t *testing.T) {
 		adopts bool
 		err    string // of Select, where it is not adopted
 	}{
-		"asked for":           {"", adopt, "", nil, true, ""},
-		"not asked for":       {"nothing is taken over unasked", wanted(), "", nil, false, "set spec.adoptionPolicy: adoptExisting"},
-		"a copy of another":   {"the annotation counts where its variant is", adopt, "fleet/default/other", nil, true, ""},
-		"another manager's":   {"it is theirs", adopt, "team/default/web", nil, false, "belongs to the variant team/default/web"},
-		"beside its Draft":    {"the Draft tells of it", adopt, "", []*Revision{draftOf(1, 10)}, false, ""},
-		"beside a stranger's": {"that is adopted", adopt, "", []*Revision{draftOf(1, 10, by(""))}, false, ""},
+		"asked for":                 {"", adopt, "", nil, true, ""},
+		"not asked for":             {"nothing is taken over unasked", wanted(), "", nil, false, "set spec.adoptionPolicy: adoptExisting"},
+		"a copy of another":         {"the annotation counts where its variant is", adopt, "fleet/default/other", nil, true, ""},
+		"another manager's":         {"it is theirs", adopt, "team/default/web", nil, false, "belongs to the variant team/default/web"},
+		"beside its Draft":          {"the Draft tells of it", adopt, "", []*Revision{draftOf(1, 10)}, false, ""},
+		"beside a stranger's":       {"no Draft of others stands for it", adopt, "", []*Revision{draftOf(1, 10, by(""))}, true, ""},
+		"beside one, not asked for": {"it would be replaced", wanted(), "", []*Revision{draftOf(1, 10, by(""))}, false, "set spec.adoptionPolicy: adoptExisting"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := webPackage(nil, c.revs...)
@@ -149,7 +150,7 @@ func TestLandedAdopted(t *testing.T) {
 				t.Errorf("%+v", ruling)
 			}
 			works, err := Select(fleet, c.want, repository(next), next)
-			if err != nil || len(works) != 1 || works[0].From != next.Latest || c.owner == "" && !works[0].Adopt {
+			if err != nil || len(works) != 1 || works[0].From != next.Latest && c.revs == nil || c.owner == "" && !works[0].Adopt {
 				t.Errorf("%+v, %v", works, err)
 			}
 		})

@@ -101,6 +101,10 @@ func TestPolicyMakesNoDraft(t *testing.T) {
 			q := asked(webPackage(nil, draft), draft)
 			q.Want, q.Owner = wanted(policyOf(now)), webOwner
 			q.Parts = partsOf(q.Want)
+			if _, builds := Intend(q).(Build); builds != (then != now) {
+				t.Errorf("%q to %q, where no record tells: a Draft is %t", then, now, builds)
+			}
+			q.Repo.Records = true
 			if _, rules := Intend(q).(Rule); !rules {
 				t.Errorf("%q to %q makes a Draft", then, now)
 			}

@@ -115,6 +115,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 	case decide.Approve:
 		if !req.Alone {
 			decide.Apart(chosen, open, locks)
+			decide.RefuseWithoutHeld(chosen, locks)
 		}
 		decide.OneEach(chosen)
 		decide.RefuseHeld(chosen)
@@ -191,13 +192,20 @@ func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*d
 // gives something else: who approves is to see that first.
 func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error {
 	by := fmt.Sprintf("it was edited by hand (%s), and no run has built it since", q.From.Ref.Commit.String()[:7])
-	if r.builder.Renderer == nil {
+	switch {
+	case r.builder.Renderer == nil:
 		return fmt.Errorf("%s: run apply, with its functions, review, and approve again", by)
+	case !q.Buildable():
+		return fmt.Errorf("%s, with the values that other packages give it: run apply, review, and approve again", by)
 	}
-	b, ok := decide.Intend(q).(decide.Build)
-	if !ok {
-		return nil
+	intent := decide.Intend(q)
+	if rule, ok := intent.(decide.Rule); ok {
+		if rule.Decision.Action() == decide.ActionNone {
+			return nil
+		}
+		return fmt.Errorf("%s: %s", by, strings.Join(rule.Reasons, "; "))
 	}
+	b := intent.(decide.Build)
 	made := r.builder.Make(ctx, build.Job{Question: q, Build: b, Repo: s.repo, Upstream: s.up})
 	switch {
 	case made.Err != nil:

@@ -58,7 +58,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		plan.Sets = append(plan.Sets, &SetStatus{*set})
 	}
 	trims := r.settle(ctx, plan, subjects)
-	r.remove(ctx, plan, trims)
+	r.remove(ctx, plan, subjects, trims)
 	plan.sort()
 	return plan, ctx.Err()
 }
@@ -672,7 +672,7 @@ func made(w *decide.Want) record.Entry {
 
 // remove plans what becomes of this manager's packages whose variant has gone,
 // and of revisions beyond a limit, unless something forbids deletions.
-func (r *run) remove(ctx context.Context, plan *Plan, trims []trimmed) {
+func (r *run) remove(ctx context.Context, plan *Plan, subjects []*subject, trims []trimmed) {
 	upstreams := r.read.UpstreamPlaces(r.snapshot.Wants)
 	trims = slices.DeleteFunc(trims, func(t trimmed) bool { return upstreams[t.repo.Place(t.pkg.Path)] })
 	orphans := r.read.Orphans(ctx, r.snapshot, upstreams)
@@ -685,9 +685,15 @@ func (r *run) remove(ctx context.Context, plan *Plan, trims []trimmed) {
 			removed = append(removed, &decide.Removed{Orphan: o, Removal: m})
 		}
 	}
+	nowhere := 0
+	for _, s := range subjects {
+		if r.read.Repo(s.want.Namespace, s.want.Repository) == nil {
+			nowhere++
+		}
+	}
 	p := decide.Pruning{
 		Prune: r.cfg.Prune, MaxDelete: r.cfg.MaxDelete,
-		Blocked: decide.Blocks(len(r.cfg.Only) > 0, len(plan.Problems), r.snapshot.Sizes()),
+		Blocked: decide.Blocks(len(r.cfg.Only) > 0, len(plan.Problems), nowhere, r.snapshot.Sizes()),
 	}
 	if p.Allowed() && (len(trims) > 0 || slices.ContainsFunc(removed, func(m *decide.Removed) bool { return m.Goes() })) {
 		locked, err := r.read.ReadUpstreamLocks(ctx)

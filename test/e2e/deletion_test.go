@@ -378,3 +378,42 @@ func TestFolderOnTheBranch(t *testing.T) {
 		})
 	}
 }
+
+// A branch of anybody's beside a folder on the registered branch is no leave to
+// replace the folder, and what a forge merged without deleting its branch is one.
+func TestFolderBesideAStrangersDraft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.repos["c1"].CommitFrom(t, "drafts/web/mine", "main", "a person's", gittest.Text{"web/Kptfile": webV1["web/Kptfile"]})
+	w.repos["c1"].Commit(t, "main", "by hand", merged(webV1, gittest.Text{"web/own.txt": "mine\n"}))
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	before := w.refs()
+	r := w.mustRun(1, "apply")
+	w.contains(r.out+r.err, "is on branch main already")
+	w.unchanged(before)
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "web/own.txt"), "mine")
+	w.contains(strings.Join(w.refNames("c1"), " "), "refs/tags/web/v1", "refs/tags/web/v2")
+}
+
+// A variant that names no Repository is no reason to delete what it was.
+func TestPruneWithAMistypedRepository(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.write("o.yaml", variantOf("two", "v1", "c1", "other", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "c1/other")
+	before := w.refs()
+	w.write("v.yaml", variantOf("one", "v1", "c1x", "web", ""))
+	w.write("o.yaml", variantOf("two", "v1", "c1x", "other", ""))
+	r := w.mustRun(1, "apply", "--prune")
+	w.contains(r.out+r.err, "2 variants of a Repository that is not there")
+	w.unchanged(before)
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.write("o.yaml", variantOf("two", "v1", "c1", "other", ""))
+	w.wantActions(w.mustApply("--prune"), map[string]string{})
+	w.unchanged(before)
+}
