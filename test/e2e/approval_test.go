@@ -88,7 +88,6 @@ func TestApproveWhatMovedOnToTheSame(t *testing.T) {
 // run: as a commit on top, or, where nothing changes, by the record alone.
 func TestEditsOnADraftAreBuilt(t *testing.T) {
 	t.Parallel()
-	const setter = "  pipeline:\n    mutators:\n    - image: apply-setters:v0.2\n      configMap: {b: \"5\"}\n"
 	for name, tt := range map[string]struct {
 		from, to string
 		action   string // of apply
@@ -103,13 +102,7 @@ func TestEditsOnADraftAreBuilt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "c1")
-			text := refusing("good")
-			for i, f := range text {
-				text[i].Data = []byte(strings.Replace(string(f.Data), "a: good\n", "a: good\n  b: \"1\" # kpt-set: ${b}\n", 1))
-			}
-			w.release("v11", text)
-			w.write("v.yaml", variantOf("web", "v11", "c1", "web", setter))
-			w.mustApply()
+			w.draftWithSetter()
 			w.edit("c1", "drafts/web/packagevariant-1", "web/cm.yaml", tt.from, tt.to)
 			w.lacks(w.mustRun(0, "status").out, "True ")
 			p := w.apply()
@@ -158,7 +151,6 @@ func TestGateTakenOutByHand(t *testing.T) {
 // where functions cannot run nothing shows it.
 func TestApproveBuildsWhatWasEdited(t *testing.T) {
 	t.Parallel()
-	const setter = "  pipeline:\n    mutators:\n    - image: apply-setters:v0.2\n      configMap: {b: \"5\"}\n"
 	for name, tt := range map[string]struct {
 		from, to string
 		flags    []string
@@ -173,13 +165,7 @@ func TestApproveBuildsWhatWasEdited(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "c1")
-			text := refusing("good")
-			for i, f := range text {
-				text[i].Data = []byte(strings.Replace(string(f.Data), "a: good\n", "a: good\n  b: \"1\" # kpt-set: ${b}\n", 1))
-			}
-			w.release("v11", text)
-			w.write("v.yaml", variantOf("web", "v11", "c1", "web", setter))
-			w.mustApply()
+			w.draftWithSetter()
 			if tt.from != "" {
 				w.edit("c1", "drafts/web/packagevariant-1", "web/cm.yaml", tt.from, tt.to)
 			}
@@ -193,4 +179,17 @@ func TestApproveBuildsWhatWasEdited(t *testing.T) {
 			w.unchanged(before)
 		})
 	}
+}
+
+// draftWithSetter makes a Draft of a package with a validator and a value that a
+// setter sets.
+func (w *world) draftWithSetter() {
+	w.t.Helper()
+	text := refusing("good")
+	for i, f := range text {
+		text[i].Data = []byte(strings.Replace(string(f.Data), "a: good\n", "a: good\n  b: \"1\" # kpt-set: ${b}\n", 1))
+	}
+	w.release("v11", text)
+	w.write("v.yaml", variantOf("web", "v11", "c1", "web", mutator("apply-setters:v0.2", `b: "5"`)))
+	w.mustApply()
 }
