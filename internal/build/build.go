@@ -137,6 +137,9 @@ type maker struct {
 	// guessed says that what is there was made from is not known: the base of its
 	// update is a guess.
 	guessed bool
+	// carried counts the first of Conflicts: what the branch's edits met in the
+	// machine's last Draft.
+	carried int
 	// watch says that steps are to be noted.
 	watch bool
 	// rendering is how a merged package is rendered.

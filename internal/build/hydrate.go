@@ -207,7 +207,7 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	behind := m.From.Number == 0 && m.Behind()
 	if behind && base != nil {
 		known := base
-		if base, ours, err = m.onto(ctx, base, there, kptfile); base == nil {
+		if base, ours, err = m.onto(ctx, base, there); base == nil {
 			guess = known
 		}
 	}
@@ -240,9 +240,15 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, merge.Options{Strategy: m.strategy, Guess: m.guessed, Keep: m.KeepEdits}); err != nil {
 		return err
 	}
-	if err := m.explain(ctx, made, m.Conflicts[before:]); err != nil {
-		return err
+	for _, c := range [][]merge.Conflict{m.Conflicts[:m.carried], m.Conflicts[before:]} {
+		if err := m.explain(ctx, made, c); err != nil {
+			return err
+		}
 	}
+	carried := slices.DeleteFunc(slices.Clone(m.Conflicts[:m.carried]), func(c merge.Conflict) bool {
+		return slices.ContainsFunc(m.Conflicts[m.carried:], c.SamePlace)
+	})
+	m.Conflicts = append(carried, m.Conflicts[m.carried:]...)
 	m.machine = theirs
 	restful, other, err := m.rests(ctx, theirs)
 	if err != nil {
@@ -317,40 +323,52 @@ func sameLock(p *krm.Package, k *kptfilev1.KptFile) bool {
 	return a != nil && b != nil && *a == *b
 }
 
-// onto is a Draft's own edits on top of what was published since it began, and
-// what the machine made of that. A nil base says that one of both is not known.
-func (m *maker) onto(ctx context.Context, base, draft *krm.Package, k *kptfilev1.KptFile) (published, ours *krm.Package, err error) {
-	latest, theirs, err := m.published(ctx)
+// onto is what an open Draft and the registered branch hold by people's hands, on
+// top of what the machine made of the Draft last, which is the base then. What is
+// the Draft's own is what differs from the branch as it stood when the Draft began:
+// the rest follows the branch. A Draft without edits goes: its base is what the
+// machine made of the branch. A nil base says that one of both is not known.
+func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours *krm.Package, err error) {
+	latest, branch, err := m.published(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	kptfile, err := mutate.Read(theirs, "")
-	if err != nil || base == nil {
+	kptfile, err := mutate.Read(branch, "")
+	if err != nil {
 		return nil, draft, nil //nolint:nilerr // the upstream's merge says what is wrong with it
 	}
-	if published, _, err = m.hydrated(ctx, latest, theirs, kptfile); err != nil || published == nil {
+	published, _, err := m.hydrated(ctx, latest, branch, kptfile)
+	if err != nil || published == nil {
 		return nil, draft, err
 	}
-	if same, err := samePackage(base, draft); err != nil || same {
-		return published, theirs, err
+	if same, err := samePackage(made, draft); err != nil || same {
+		return published, branch, err
 	}
-	began, err := m.began(ctx)
-	if err != nil {
+	o := merge.Options{Strategy: m.strategy, Keep: m.KeepEdits}
+	if branch, err = m.merge(m.Upstream.String(), published, made, branch, o); err != nil {
 		return nil, nil, err
 	}
-	if began != nil {
-		// What the Draft brought along from there goes where others took it back;
-		// where both went on, and it is not the Draft's that stays, nothing does.
-		res, err := merge.Packages(began, draft, theirs, merge.Options{})
+	m.carried = len(m.Conflicts)
+	began, err := m.began(ctx)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case began == nil:
+		began = made
+	default:
+		res, err := merge.Packages(published, made, began, o)
 		if err != nil {
 			return nil, nil, decide.Stall(fmt.Errorf("merging %s: %w", m.publishedName(), err))
 		}
-		if !slices.ContainsFunc(res.Conflicts, func(c merge.Conflict) bool { return c.Winner == merge.Local }) {
-			draft = res.Package
+		// What its pipeline made of those edits is not the Draft's own.
+		warnings := m.Warnings
+		if began, err = m.mutate(ctx, res.Package); err != nil {
+			began = res.Package
 		}
+		m.Warnings = warnings
 	}
-	ours, err = m.merge(m.publishedName(), base, theirs, draft, merge.Options{})
-	return published, ours, err
+	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{})
+	return made, ours, err
 }
 
 // updateUpstream merges what changed upstream, and what was published since the

@@ -97,6 +97,11 @@ func (c Conflict) text() string {
 	return fmt.Sprintf("%s: %s wins with %s; %s was %s", text, c.Winner, orDeleted(won), loser, orDeleted(lost))
 }
 
+// SamePlace says whether both conflicts are about one field of one resource.
+func (c Conflict) SamePlace(o Conflict) bool {
+	return c.Path == o.Path && c.Resource == o.Resource && c.Field == o.Field
+}
+
 // Undecided says what both sides have, where neither is to win.
 func (c Conflict) Undecided() string {
 	return fmt.Sprintf("%s: upstream has %s; local has %s", c.place(), orDeleted(c.Upstream), orDeleted(c.Local))

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// A Draft's own edits stay when the registered branch moves on beside it: also
+// those of what the Draft's update itself brought, which the branch does not have.
+func TestEditsOfWhatADraftBrought(t *testing.T) {
+	t.Parallel()
+	const draft = "drafts/web/packagevariant-2"
+	text := func(more ...string) string { return configMap("n", more...) }
+	memory := func(from gittest.Text, to string) string {
+		return strings.Replace(from["web/deployment.yaml"], "memory: 64Mi", "memory: "+to, 1)
+	}
+	v2 := merged(webV2, gittest.Text{"web/deployment.yaml": memory(webV2, "96Mi"), "web/new.yaml": text("a: 1", "b: 1"), "web/gone.yaml": configMap("gone", "a: 1")})
+	v3 := merged(v2, gittest.Text{"web/deployment.yaml": memory(webV2, "128Mi"), "web/new.yaml": text("a: 1", "b: 2")})
+	for name, c := range map[string]struct {
+		before func(w *world)    // the Draft is made
+		edit   gittest.Text      // the Draft's, "" removes the file
+		main   [3]string         // a hotfix beside it: file, from, to
+		want   map[string]string // file of the Draft and what is in it, "" for none
+		said   []string          // conflicts
+	}{
+		"a value in a resource that is new": {
+			edit: gittest.Text{"web/new.yaml": text("a: 7", "b: 1")},
+			want: map[string]string{"web/new.yaml": `a: 7`, "web/settings.yaml": "level: warn"},
+		},
+		"a resource that is new, deleted": {
+			edit: gittest.Text{"web/gone.yaml": ""},
+			want: map[string]string{"web/gone.yaml": "", "web/new.yaml": "a: 1"},
+		},
+		"a value that has changed": {
+			edit: gittest.Text{"web/deployment.yaml": strings.Replace(v2["web/deployment.yaml"], "web:2.0", "web:2.0-me", 1)},
+			want: map[string]string{"web/deployment.yaml": "web:2.0-me"},
+		},
+		"a value that has changed, on both sides": {
+			edit: gittest.Text{"web/deployment.yaml": strings.Replace(v2["web/deployment.yaml"], "web:2.0", "web:2.0-me", 1)},
+			main: [3]string{"web/deployment.yaml", "web:1.0", "web:1.0-hot"},
+			want: map[string]string{"web/deployment.yaml": "web:2.0-me"},
+			said: []string{"image: upstream wins with example.com/web:2.0; local was example.com/web:1.0-hot"},
+		},
+		"and what the branch loses is told again": {
+			before: func(w *world) { w.edit("c1", "main", "web/deployment.yaml", "web:1.0", "web:1.0-hot") },
+			edit:   gittest.Text{"web/new.yaml": text("a: 7", "b: 1")},
+			want:   map[string]string{"web/deployment.yaml": "web:2.0", "web/new.yaml": "a: 7"},
+			said:   []string{"image: upstream wins with example.com/web:2.0; local was example.com/web:1.0-hot"},
+		},
+		"and what the branch keeps against upstream is told once": {
+			before: func(w *world) {
+				w.edit("c1", "main", "web/deployment.yaml", "memory: 64Mi", "memory: 500Mi")
+				w.edit("c1", "main", "web/deployment.yaml", "  name: web\n", "  name: web\n  annotations:\n    variform.dev/on-conflict: keep\n")
+			},
+			edit: gittest.Text{"web/new.yaml": text("a: 7", "b: 1")},
+			want: map[string]string{"web/deployment.yaml": "memory: 500Mi", "web/new.yaml": "a: 7"},
+			said: []string{"memory: local wins with 500Mi"},
+		},
+		"and what the branch keeps stays": {
+			before: func(w *world) { w.edit("c1", "main", "web/deployment.yaml", "cpu: 100m", "cpu: 900m") },
+			edit:   gittest.Text{"web/new.yaml": text("a: 7", "b: 1")},
+			want:   map[string]string{"web/deployment.yaml": "cpu: 900m", "web/new.yaml": "a: 7"},
+		},
+	} {
+		for _, released := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", with a new version"}[released], func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1")
+				w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+				w.mustApply()
+				w.mustRun(0, "approve", "--all")
+				if c.before != nil {
+					c.before(w)
+				}
+				w.publishWeb(v2, "v2")
+				w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+				w.mustApply()
+				var files gittest.Files
+				for name, data := range c.edit {
+					f := gittest.File{Path: name, Data: []byte(data)}
+					if data == "" {
+						f.Mode = gittest.Deleted
+					}
+					files = append(files, f)
+				}
+				w.repos["c1"].Commit(t, draft, "by hand", files)
+				w.mustApply()
+				main := c.main
+				if main[0] == "" {
+					main = [3]string{"web/settings.yaml", "level: info", "level: warn"}
+				}
+				w.edit("c1", "main", main[0], main[1], main[2])
+				if released {
+					w.publishWeb(v3, "v3")
+					w.write("variants/web.yaml", variantOf("web", "v3", "c1", "web", ""))
+				}
+				v := w.mustApply().variant(t, "c1/web")
+				if len(v.Conflicts) != len(c.said) {
+					t.Errorf("conflicts %q, want %q", v.Conflicts, c.said)
+				}
+				w.contains(strings.Join(v.Conflicts, "\n"), c.said...)
+				for file, want := range c.want {
+					if want == "" {
+						w.lacks(w.repos["c1"].Git(t, "ls-tree", "-r", "--name-only", draft), file)
+						continue
+					}
+					w.contains(w.show("c1", draft, file), want)
+				}
+				if released {
+					w.contains(w.show("c1", draft, "web/new.yaml"), "b: 2")
+				}
+				before := w.refs()
+				w.mustApply()
+				w.unchanged(before)
+				w.mustRun(0, "approve", "--all")
+			})
+		}
+	}
+}
+
+// What a pipeline made of the branch's edits in a Draft is no edit of the Draft.
+func TestDraftFollowsASetterOfTheBranch(t *testing.T) {
+	t.Parallel()
+	const draft = "drafts/web/packagevariant-2"
+	w := newWorld(t, "c1")
+	kpt := kptfile("pipeline:\n  mutators:\n  - image: apply-setters:v0.2\n    configMap:\n      a: \"1\"\n")
+	target := func(n string) string { return configMap(n, "a: \"1\" # kpt-set: ${a}", "b: \"1\"") }
+	set := func(from, to string) {
+		w.edit("c1", "main", "web/Kptfile", from, to)
+		w.edit("c1", "main", "web/c.yaml", from, to)
+	}
+	w.release("v11", files(gittest.Text{"Kptfile": kpt, "c.yaml": target("c")}))
+	w.write("v.yaml", variantOf("web", "v11", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	set(`a: "1"`, `a: "5"`)
+	w.release("v12", files(gittest.Text{"Kptfile": kpt, "c.yaml": target("c"), "d.yaml": target("d")}))
+	w.write("v.yaml", variantOf("web", "v12", "c1", "web", ""))
+	w.mustApply()
+	w.contains(w.show("c1", draft, "web/d.yaml"), `a: "5"`)
+	w.edit("c1", draft, "web/d.yaml", `b: "1"`, `b: "2"`)
+	w.mustApply()
+	set(`a: "5"`, `a: "6"`)
+	if v := w.mustApply().variant(t, "c1/web"); len(v.Conflicts) > 0 {
+		t.Errorf("conflicts %q of edits that nobody made", v.Conflicts)
+	}
+	w.contains(w.show("c1", draft, "web/d.yaml"), `a: "6"`, `b: "2"`)
+}
