@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -94,6 +95,8 @@ func (q Question) Current() error {
 		return fmt.Errorf("its variant fails: %s\nwhen that is corrected run apply, review, and approve again", q.Last.Failure)
 	case q.proved(built):
 		return nil
+	case then.unrendered() && !now.unrendered() && len(q.Parts.Functions) > 0:
+		return errors.New("this Draft was made without running its functions: run apply, review, and approve again")
 	case !then.Fits(now) && !q.made(then.Digest, now, q.recorded(), then.Main):
 		now.Functions = then.Functions // they alone refuse nothing
 		return fmt.Errorf("%s since this Draft was made: run apply, review, and approve again", joined(Why(then, now, q.Source)))

@@ -148,6 +148,8 @@ func TestCurrent(t *testing.T) {
 	built := func(in Inputs, failure string) *Built {
 		return &Built{Commit: draft.Ref.Commit, Inputs: in, Failure: failure, At: noon}
 	}
+	unrendered, none := parts(), parts()
+	unrendered.Functions, none.Functions = []string{NotRendered}, nil
 	const corrected = "\nwhen that is corrected run apply, review, and approve again"
 	const changed = "upstream changed: now catalog/web@v1 since this Draft was made: run apply, review, and approve again"
 	for name, tt := range map[string]struct {
@@ -161,6 +163,9 @@ func TestCurrent(t *testing.T) {
 		"up to date":           {"", draft, nil, parts(), nil, ""},
 		"upstream":             {"the Draft is of another", draft, nil, newer, nil, changed},
 		"functions":            {"alone they refuse nothing", draft, nil, other, nil, ""},
+		"not rendered":         {"nothing has validated it", draftOf(1, 10, recorded(unrendered.Inputs(nil))), nil, parts(), nil, "without running its functions"},
+		"not rendered here":    {"who approves leaves them unrun too", draftOf(1, 10, recorded(unrendered.Inputs(nil))), nil, unrendered, nil, ""},
+		"nothing to render":    {"it has no functions", draftOf(1, 10, recorded(unrendered.Inputs(nil))), nil, none, nil, ""},
 		"no inputs":            {"nobody knows what it is of", draftOf(1, 10), nil, parts(), nil, "no record of the inputs since"},
 		"it fails":             {"", draft, nil, parts(), built(now, "bad value"), "its variant fails: bad value" + corrected},
 		"it fails now":         {"the failure tells more", draft, nil, newer, built(newer.Inputs(nil), "bad value"), "its variant fails: bad value" + corrected},

@@ -104,6 +104,12 @@ type Parts struct {
 	Values       string // short digest of what other packages give, "" for nothing
 }
 
+// NotRendered stands for the functions of a package whose pipelines were left unrun.
+const NotRendered = "not rendered"
+
+// unrendered says that a revision was made with its pipelines left unrun.
+func (i Inputs) unrendered() bool { return i.Functions == Digest(NotRendered)[:part] }
+
 // Inputs digests the parts together with the Published revision that the
 // package starts from, nil for none.
 func (p Parts) Inputs(published *Published) Inputs {

@@ -156,7 +156,7 @@ func NeedsPerson(err error) error {
 // pipelines and what the variant adds to them; up is nil for a lock.
 func (r *Reader) FunctionsOf(w *decide.Want, up *decide.Upstream) []string {
 	if r.cfg.Functions == nil {
-		return []string{"not rendered"}
+		return []string{decide.NotRendered}
 	}
 	pv := w.Variant()
 	switch {

@@ -181,9 +181,27 @@ func TestApproveBuildsWhatWasEdited(t *testing.T) {
 	}
 }
 
+// What was made without its functions is Published by who leaves them unrun, too,
+// or after a run with them.
+func TestApproveOfADraftMadeUnrendered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.draftWithSetter("--no-render")
+	before := w.refs()
+	w.contains(w.mustRun(1, "approve", "c1/web").out, "made without running its functions: run apply")
+	w.unchanged(before)
+	w.wantActions(w.mustApply(), map[string]string{"c1/web": "update"})
+	w.mustRun(0, "approve", "c1/web")
+	w.contains(w.show("c1", "refs/tags/web/v1", "web/cm.yaml"), `b: "5"`)
+
+	w = newWorld(t, "c1")
+	w.draftWithSetter("--no-render")
+	w.mustRun(0, "approve", "c1/web", "--no-render")
+}
+
 // draftWithSetter makes a Draft of a package with a validator and a value that a
 // setter sets.
-func (w *world) draftWithSetter() {
+func (w *world) draftWithSetter(flags ...string) {
 	w.t.Helper()
 	text := refusing("good")
 	for i, f := range text {
@@ -191,5 +209,5 @@ func (w *world) draftWithSetter() {
 	}
 	w.release("v11", text)
 	w.write("v.yaml", variantOf("web", "v11", "c1", "web", mutator("apply-setters:v0.2", `b: "5"`)))
-	w.mustApply()
+	w.mustApply(flags...)
 }
