@@ -115,6 +115,17 @@ func (q Question) Unproved() bool {
 // cannot be made in it wait for one that makes them.
 func (q Question) Buildable() bool { return !q.Alone || q.From.Inputs.Values == "" }
 
-func (q Question) byHand() bool {
-	return q.From.Machine == nil || q.From.Machine.Commit != q.From.Ref.Commit || q.From.Amended()
+func (q Question) byHand() bool { return q.From.byHand() }
+
+// Edited says that it is open, and a person committed to it since the machine did.
+func (c *Candidate) Edited() bool { return c.From.Open() && c.Head.byHand() }
+
+// Unwanted refuses to publish an edited Draft that no variant wants, unless a run
+// built it as it stands: none will.
+func (c *Candidate) Unwanted(last *Built) error {
+	commit := c.Head.Ref.Commit
+	if last != nil && last.Commit == commit && last.Failure == "" {
+		return nil
+	}
+	return fmt.Errorf("it was edited by hand (%s), and no variant wants it, so that no run builds it: bring its variant back and run apply, or take the edit off branch %s", commit.String()[:7], c.Head.Ref.Short())
 }

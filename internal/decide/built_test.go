@@ -235,3 +235,30 @@ func TestUnproved(t *testing.T) {
 		}
 	}
 }
+
+// TestUnwanted: an edited Draft that no variant wants is approved where a run
+// built just that.
+func TestUnwanted(t *testing.T) {
+	byHand := func(r *Revision) { r.Machine.Commit = Hash{77} }
+	for name, tt := range map[string]struct {
+		from   *Revision
+		edited bool
+		last   *Built
+		want   string
+	}{
+		"the machine's": {from: draftOf(1, 10)},
+		"a person's":    {from: draftOf(1, 10, byHand), edited: true, want: "no variant wants it"},
+		"built since":   {from: draftOf(1, 10, byHand), edited: true, last: &Built{Commit: Hash{10}}},
+		"built before":  {from: draftOf(1, 10, byHand), edited: true, last: &Built{Commit: Hash{9}}, want: "no variant wants it"},
+		"failed":        {from: draftOf(1, 10, byHand), edited: true, last: &Built{Commit: Hash{10}, Failure: "bad"}, want: "no variant wants it"},
+		"Published":     {from: &Revision{Number: 1}},
+	} {
+		c := &Candidate{Head: tt.from, From: tt.from.Phase}
+		if c.Edited() != tt.edited {
+			t.Errorf("%s: edited %t", name, c.Edited())
+		}
+		if got := errorText(c.Unwanted(tt.last)); tt.edited && (!strings.Contains(got, tt.want) || (got == "") != (tt.want == "")) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

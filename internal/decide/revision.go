@@ -102,7 +102,12 @@ func (r *Revision) Was() string {
 // NeedsReview reports whether the revision holds what only a person may publish:
 // edits by hand, or a build that says so.
 func (r *Revision) NeedsReview() bool {
-	return r.Machine == nil || r.Machine.Commit != r.Ref.Commit || r.Amended() || r.Machine.Review != ""
+	return r.byHand() || r.Machine.Review != ""
+}
+
+// byHand says that a person committed since the machine did.
+func (r *Revision) byHand() bool {
+	return r.Machine == nil || r.Machine.Commit != r.Ref.Commit || r.Amended()
 }
 
 // reviewNeeded begins the trailer of a commit that only a person may publish.

@@ -147,8 +147,13 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 	var asked []*decide.Want
 	of := map[*subject]*decide.Candidate{}
 	for _, c := range chosen {
-		if w := wants[c.Identity]; w != nil && c.From.Open() && c.Err == nil {
-			sub := &subject{want: w, repo: e.read.Repo(c.Namespace, c.Repository), pkg: c.Package}
+		repo := e.read.Repo(c.Namespace, c.Repository)
+		switch w := wants[c.Identity]; {
+		case c.Err != nil:
+		case w == nil:
+			c.Err = e.unwanted(ctx, repo, c)
+		case c.From.Open():
+			sub := &subject{want: w, repo: repo, pkg: c.Package}
 			subjects, asked, of[sub] = append(subjects, sub), append(asked, w), c
 		}
 	}
@@ -174,6 +179,18 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 		of[sub].Err = r.unproved(ctx, sub, at[sub])
 		return struct{}{}
 	})
+}
+
+// unwanted refuses what a person edited that nothing wants: locks, and what is
+// there because others need it, are known to a whole run alone.
+func (e *Engine) unwanted(ctx context.Context, repo *observe.Repo, c *decide.Candidate) error {
+	if !c.Edited() || c.IsLock() {
+		return nil
+	}
+	if needed, err := e.read.MadeFor(ctx, c); err != nil || needed != "" {
+		return err
+	}
+	return c.Unwanted(repo.LastBuild(ctx, c.Package.Path, c.Head))
 }
 
 func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*decide.Question, error) {

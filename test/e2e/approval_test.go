@@ -199,6 +199,32 @@ func TestApproveOfADraftMadeUnrendered(t *testing.T) {
 	w.mustRun(0, "approve", "c1/web", "--no-render")
 }
 
+// A Draft that a person edited is not Published once no variant wants it: no run
+// would render that.
+func TestApproveWhatNothingWants(t *testing.T) {
+	t.Parallel()
+	for name, built := range map[string]bool{"built since": true, "not built": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.draftWithSetter()
+			w.edit("c1", "drafts/web/packagevariant-1", "web/cm.yaml", "a: good", "a: fine")
+			if built {
+				w.mustApply()
+			}
+			w.write("v.yaml", "")
+			w.mustApply()
+			if built {
+				w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
+				return
+			}
+			before := w.refs()
+			w.contains(w.mustRun(1, "approve", "c1/web").out, "no variant wants it")
+			w.unchanged(before)
+		})
+	}
+}
+
 // draftWithSetter makes a Draft of a package with a validator and a value that a
 // setter sets.
 func (w *world) draftWithSetter(flags ...string) {
