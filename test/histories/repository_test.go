@@ -172,9 +172,15 @@ func sortKey(e object.TreeEntry) string {
 	return e.Name
 }
 
+// ann is who commits by plain Git.
+const ann = "ann@example.com"
+
+// byPerson says whether a commit was made by make.
+func (r *repository) byPerson(h hash) bool { return r.commit(h).Author.Email == ann }
+
 // make stores a commit of a person, dated by a clock.
 func (r *repository) make(clock int64, message string, f files, parents ...hash) (h hash) {
-	sig := object.Signature{Name: "Ann Tester", Email: "ann@example.com", When: time.Unix(epoch+clock, 0).UTC()}
+	sig := object.Signature{Name: "Ann Tester", Email: ann, When: time.Unix(epoch+clock, 0).UTC()}
 	r.with(func(s storer.Storer) {
 		c := object.Commit{Author: sig, Committer: sig, Message: message, TreeHash: write(s, f), ParentHashes: parents}
 		o := s.NewEncodedObject()
