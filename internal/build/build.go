@@ -344,7 +344,7 @@ func (m *maker) first(ctx context.Context) (err error) {
 		return err
 	}
 	m.Base = m.Upstream.Package
-	m.pkg, err = m.hydrate(ctx, origin{m.Upstream.Package, m.Upstream.Kptfile(nil), m.Upstream.Lock}, nil)
+	m.pkg, err = m.hydrate(ctx, origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(nil), lock: m.Upstream.Lock}, nil)
 	m.machine = m.pkg
 	return err
 }

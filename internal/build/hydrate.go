@@ -25,6 +25,7 @@ type origin struct {
 	pkg      *krm.Package
 	upstream *kptfilev1.Upstream
 	lock     *kptfilev1.Locator
+	pathless bool // its package context is to have no package-path, as of hydration version 1
 }
 
 // hydrate is H(I) of docs/design/hydration-and-update.md: what the inputs of now
@@ -36,8 +37,12 @@ func (m *maker) hydrate(ctx context.Context, o origin, draft *kptfilev1.KptFile)
 	if draft != nil {
 		labels, annotations = asCreated(labels, draft.Labels), asCreated(annotations, draft.Annotations)
 	}
+	packagePath := m.Want.Identity.Package
+	if o.pathless {
+		packagePath = ""
+	}
 	p, err := mutate.Clone(o.pkg, mutate.CloneOptions{
-		Path: m.Package.Path, Upstream: o.upstream, Lock: o.lock, Owner: m.owner(),
+		Path: m.Package.Path, PackagePath: packagePath, Upstream: o.upstream, Lock: o.lock, Owner: m.owner(),
 		Labels: labels, Annotations: annotations, Deployment: m.Job.Repo.Deployment,
 	})
 	if err != nil {
@@ -228,7 +233,7 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		return err
 	}
 	m.watch = !same
-	theirs, failed := m.hydrate(ctx, origin{m.Upstream.Package, m.Upstream.Kptfile(kptfile.Upstream), m.Upstream.Lock}, draft)
+	theirs, failed := m.hydrate(ctx, origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(kptfile.Upstream), lock: m.Upstream.Lock}, draft)
 	switch {
 	case same:
 		m.pkg, m.machine = theirs, theirs
@@ -300,7 +305,7 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 		return nil, nil, err
 	}
 	warnings := m.Warnings
-	guess, failed := m.hydrate(ctx, origin{old, k.Upstream, k.UpstreamLock}, k)
+	guess, failed := m.hydrate(ctx, origin{old, k.Upstream, k.UpstreamLock, !mutate.HasPackagePath(there)}, k)
 	m.Warnings = warnings
 	if failed != nil {
 		return nil, base, nil //nolint:nilerr // the package as it was cannot be made any more

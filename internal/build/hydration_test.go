@@ -102,7 +102,7 @@ func hydrate(t *testing.T, p *krm.Package) (*krm.Package, error) {
 		Builder: &Builder{Manager: "fleet", Context: c, Renderer: r}, Made: &Made{},
 		Job: Job{Question: q, Repo: &observe.Repo{Repository: repo}, Upstream: up},
 	}
-	return m.hydrate(t.Context(), origin{up.Package, up.Kptfile(nil), up.Lock}, nil)
+	return m.hydrate(t.Context(), origin{pkg: up.Package, upstream: up.Kptfile(nil), lock: up.Lock}, nil)
 }
 
 func digestOf(t *testing.T, p *krm.Package) string {

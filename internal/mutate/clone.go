@@ -20,6 +20,9 @@ type CloneOptions struct {
 	// Path is the package's path in the downstream repository; its last
 	// element becomes the package's name, as with kpt.
 	Path string
+	// PackagePath is its path below its Repository, the context's package-path;
+	// "" gives none.
+	PackagePath string
 	// Upstream and Lock say where it comes from; nil leaves the downstream
 	// without. An empty update strategy becomes resource-merge.
 	Upstream *kptfilev1.Upstream
@@ -57,7 +60,7 @@ func Clone(upstream *krm.Package, opts CloneOptions) (*krm.Package, error) {
 		}
 	}
 	errs = append(errs, editRoot(p, func(root *yaml.Node) error { return opts.adopt(root, name) }))
-	errs = append(errs, cloneContext(p, name, opts.Deployment))
+	errs = append(errs, cloneContext(p, name, opts.PackagePath, opts.Deployment))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

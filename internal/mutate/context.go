@@ -47,17 +47,20 @@ func packageOf(p *krm.Package, file string) string {
 	return ""
 }
 
-// cloneContext sets the name in the package context of a new package, and
-// makes the context where a deployment repository lacks it, in the form that
-// kpt and Porch give it.
-func cloneContext(p *krm.Package, name string, deployment bool) error {
+// cloneContext sets the name and the path in the package context of a new
+// package, and makes the context where a deployment repository lacks it, in the
+// form that Porch gives it. Elsewhere a context without a path stays without.
+func cloneContext(p *krm.Package, name, packagePath string, deployment bool) error {
 	if r := findContext(p, ""); r != nil {
 		_, err := r.Modify(func(root *yaml.Node) error {
 			data := yamltree.Ensure(root, configMapKeys, "data")
 			if data == nil {
 				return fieldf("data", "must be a map")
 			}
-			yamltree.SetString(data, []string{"name", "package-path"}, "name", name)
+			yamltree.SetString(data, reserved, "name", name)
+			if packagePath != "" && (deployment || yamltree.Child(data, "package-path") != nil) {
+				yamltree.SetString(data, reserved, "package-path", packagePath)
+			}
 			return nil
 		})
 		return inFile(r.Path(), err)
@@ -70,17 +73,27 @@ func cloneContext(p *krm.Package, name string, deployment bool) error {
 			return &Error{PackageContextFile, "", fmt.Errorf("%w; correct it so that the package context can be added", problem.Err)}
 		}
 	}
-	p.Add(PackageContextFile, yaml.NewRNode(newContext(name)))
+	p.Add(PackageContextFile, yaml.NewRNode(newContext(name, packagePath)))
 	return nil
 }
 
-func newContext(name string) *yaml.Node {
+// HasPackagePath reports whether the package context tells the package's path:
+// hydration version 1 gave none.
+func HasPackagePath(p *krm.Package) bool {
+	r := findContext(p, "")
+	return r != nil && yamltree.Path(r.Node().YNode(), "data", "package-path") != nil
+}
+
+func newContext(name, packagePath string) *yaml.Node {
 	annotations := yamltree.Map()
 	yamltree.SetString(annotations, nil, localConfig, "true")
 	meta, data, root := yamltree.Map(), yamltree.Map(), yamltree.Map()
 	yamltree.SetString(meta, nil, "name", PackageContextName)
 	yamltree.Set(meta, nil, "annotations", annotations)
 	yamltree.SetString(data, nil, "name", name)
+	if packagePath != "" {
+		yamltree.SetString(data, nil, "package-path", packagePath)
+	}
 	yamltree.SetString(root, nil, "apiVersion", "v1")
 	yamltree.SetString(root, nil, "kind", "ConfigMap")
 	yamltree.Set(root, nil, "metadata", meta)

@@ -127,19 +127,25 @@ info:
 }
 
 func TestCloneWithExistingContext(t *testing.T) {
-	for _, deployment := range []bool{false, true} {
+	for name, c := range map[string]struct {
+		deployment bool
+		have, want string
+	}{
+		"of a deployment repository":     {true, "name: base # theirs\n  region: a\n", "name: web # theirs\n  package-path: shop/web\n  region: a\n"},
+		"elsewhere":                      {false, "name: base # theirs\n  region: a\n", "name: web # theirs\n  region: a\n"},
+		"elsewhere, a path of another's": {false, "name: base\n  package-path: base\n", "name: web\n  package-path: shop/web\n"},
+	} {
 		files := map[string]string{
 			"Kptfile":              "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\n",
-			"package-context.yaml": strings.Replace(context, "name: web\n", "name: base # theirs\n  region: a\n", 1),
+			"package-context.yaml": strings.Replace(context, "name: web\n", c.have, 1),
 		}
-		opts := CloneOptions{Path: "web", Deployment: deployment}
+		opts := CloneOptions{Path: "apps/shop/web", PackagePath: "shop/web", Deployment: c.deployment}
 		p, err := Clone(pkg(t, files), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := strings.Replace(files["package-context.yaml"], "name: base", "name: web", 1)
-		if diff := cmp.Diff(want, texts(t, p)["package-context.yaml"]); diff != "" {
-			t.Errorf("deployment %v (-want +got):\n%s", deployment, diff)
+		if diff := cmp.Diff(strings.Replace(context, "name: web\n", c.want, 1), texts(t, p)["package-context.yaml"]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	p, err := Clone(pkg(t, map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: base}\n"}), CloneOptions{Path: "web"})

@@ -87,10 +87,11 @@ func TestMigration(t *testing.T) {
 	w.forgeMerge("squashed", draft2, "squash", true)
 	old("approve", "published")
 
-	// The first run of this version: only what others moved is touched.
+	// The first run of this version: only what others moved is touched, and gets
+	// what this version makes otherwise.
 	plan := w.plan()
-	w.wantActions(plan, map[string]string{"hotfix/web": "update", "squashed/web": "tag"})
-	w.contains(plan.out, "main moved since")
+	w.wantActions(plan, map[string]string{"draft/web": "update", "hotfix/web": "update", "squashed/web": "redraft"})
+	w.contains(plan.out, "main moved since", "merged into main by other means: becomes v2")
 	w.mustApply()
 	before = w.refs()
 	w.wantActions(w.mustApply(), map[string]string{})
@@ -115,9 +116,9 @@ func TestMigration(t *testing.T) {
 		w.contains(w.show(cluster, ref, "web/deployment.yaml"), ":3.0", "team: x", map[bool]string{true: "cpu: 900m", false: "cpu: 100m"}[cluster == "hotfix"])
 		w.contains(w.show(cluster, ref, "web/settings.yaml"), map[string]string{"draft": "level: warn", "edited": "level: debug"}[cluster])
 		policy := strings.Contains(w.repos[cluster].Git(t, "ls-tree", "--name-only", ref, "web/"), "policy.yaml")
-		// Of edited Drafts of the earlier version it is not known what the machine
-		// made, and nothing is taken away.
-		guessed := cluster == "draft" || cluster == "edited"
+		// Of an edited package of the earlier version it is not known what the machine
+		// made, and nothing is taken away; the first run has made the Draft anew.
+		guessed := cluster == "edited"
 		if policy != guessed {
 			t.Errorf("%s: there is policy.yaml, which upstream removed: %t", cluster, policy)
 		}

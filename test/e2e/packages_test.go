@@ -123,7 +123,7 @@ func listing(t *testing.T, r *gittest.Repo, commit, dir string) map[string]strin
 
 // intended are the lines that a clone adds to a Kptfile and its context.
 var intended = regexp.MustCompile(`^(` + strings.Join([]string{
-	`  name: \S+`, `  annotations:`, `    variform\.dev/(variant|set): .*`,
+	`  name: \S+`, `  package-path: \S+`, `  annotations:`, `    variform\.dev/(variant|set): .*`,
 	`(upstream|upstreamLock):`, `  type: git`, `  git:`, `  updateStrategy: resource-merge`, `    (repo|directory|ref|commit): .*`, `  name: \S+`,
 }, "|") + `)$`)
 
