@@ -69,7 +69,8 @@ type Inputs struct {
 	// Written are the PackageVariants that are not generated. One with a
 	// generated name replaces its generated twin; one for the same downstream
 	// under another name is an error
-	// (docs/design/kinds.md#the-management-directory).
+	// (docs/design/kinds.md#the-management-directory). Those whose owner is one of
+	// the sets that are expanded are left out.
 	Written []*v1alpha1.PackageVariant
 }
 

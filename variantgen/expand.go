@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
@@ -59,7 +61,7 @@ func Expand(env *Env, sets ...*Expander) Result {
 		all = e.candidates(env, all, &res)
 	}
 	settleNames(all)
-	all = append(all, written(env)...)
+	all = append(all, written(env, sets)...)
 	dropTwins(all, &res)
 	dropDuplicates(all, &res)
 	res.collect(all)
@@ -159,10 +161,21 @@ func clashes(all []candidate) []int {
 	return out
 }
 
-func written(env *Env) []candidate {
+// written are the variants that none of the sets made: a dump of a cluster has
+// those that Porch's controller made of them, too.
+func written(env *Env, sets []*Expander) []candidate {
+	known := make(map[nameKey]bool, len(sets))
+	for _, e := range sets {
+		known[nameKey{e.namespace, e.set.Name}] = true
+	}
 	out := make([]candidate, 0, len(env.written))
 	for _, pv := range env.written {
-		out = append(out, candidate{pv: pv})
+		made := slices.ContainsFunc(pv.OwnerReferences, func(o metav1.OwnerReference) bool {
+			return o.Kind == v1alpha2.KindPackageVariantSet && known[nameKey{api.NamespaceOr(pv.Namespace), o.Name}]
+		})
+		if !made {
+			out = append(out, candidate{pv: pv})
+		}
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/variform/variform/api"
@@ -319,6 +320,26 @@ func TestManyDuplicatesStayShort(t *testing.T) {
 	res := expand(t, in, setOf(t, "s", "  - repositorySelector: {}\n    template: {downstream: {repo: cluster-00000}}\n"))
 	if len(res.Failures) != 2_000 || len(res.Failures[0].Error()) > 1_000 || !strings.Contains(res.Failures[0].Error(), "and 1996 more") {
 		t.Errorf("%d failures, first %v", len(res.Failures), res.Failures[0])
+	}
+}
+
+// What Porch's controller made of a set in a cluster is no variant written by
+// hand; what it made of another set is.
+func TestMadeByController(t *testing.T) {
+	made := func(set string) *v1alpha1.PackageVariant {
+		pv := &v1alpha1.PackageVariant{}
+		pv.Name, pv.Spec.Downstream = set+"-r1-foo", &v1alpha1.Downstream{Repo: "r1", Package: set}
+		pv.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha2.APIVersion, Kind: "PackageVariantSet", Name: set}}
+		return pv
+	}
+	in := inputs()
+	in.Written = []*v1alpha1.PackageVariant{made("s"), made("gone")}
+	res := expand(t, in, setOf(t, "s", "  - repositories: [{name: r1}]\n"))
+	if diff := cmp.Diff([]string{"s-r1-foo r1/foo"}, names(res)); diff != "" || len(res.Warnings) > 0 {
+		t.Errorf("%s %v", diff, res.Warnings)
+	}
+	if len(res.Written) != 1 || res.Written[0].Name != "gone-r1-foo" {
+		t.Errorf("by hand: %v", res.Written)
 	}
 }
 
