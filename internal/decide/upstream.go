@@ -26,6 +26,7 @@ type Upstream struct {
 	Repo      *Repository
 	Path      string             // folder of the Git repository; package of the registry
 	Workspace string             // the last part of Porch's name of the revision
+	Differs   string             // that what names it names another revision, too; "" for most
 	Lock      *kptfilev1.Locator // as Kptfiles record it
 	Content   string             // what it holds: a Git tree, or the image's digest
 	When      time.Time          // the commit's time, or when the image says that it was made

@@ -303,9 +303,9 @@ func (d *demo) publish() error {
 	if err != nil {
 		return err
 	}
-	changed := bytes.Replace(data, []byte("revision: v1"), []byte("revision: v2"), 1)
+	changed := bytes.Replace(data, []byte("workspaceName: v1"), []byte("workspaceName: v2"), 1)
 	if bytes.Equal(changed, data) {
-		return fmt.Errorf("%s has no line \"revision: v1\"", set)
+		return fmt.Errorf("%s has no line \"workspaceName: v1\"", set)
 	}
 	if err := os.WriteFile(set, changed, 0o644); err != nil {
 		return err

@@ -45,7 +45,7 @@ Everything else passes through untouched. A second run changes nothing.`,
 kind: PackageVariant
 metadata: {name: my-variant, namespace: default}
 spec:
-  upstream: {repo: catalog, package: web, revision: v1}  # required, not fetched
+  upstream: {repo: catalog, package: web, workspaceName: v1}  # required, not fetched
   downstream: {repo: fleet, package: web}                # required
   packageContext:
     data: {region: useast1}       # set in the ConfigMap; name and package-path are kept by kpt

@@ -445,6 +445,30 @@ func TestGeneratedVariantsKeep(t *testing.T) {
 	}
 }
 
+// TestUpstreamByWorkspace: where the PackageRevision is known, a variant names it
+// as Porch's controllers read it.
+func TestUpstreamByWorkspace(t *testing.T) {
+	const revision = "---\napiVersion: porch.kpt.dev/v1alpha1\nkind: PackageRevision\nmetadata: {name: x}\nspec: {repository: cat, packageName: foo, workspaceName: w1, revision: 1, lifecycle: Published}\n"
+	for name, c := range map[string]struct{ upstream, more, want string }{
+		"a number":             {"revision: 1", revision, "workspaceName: w1"},
+		"a name":               {"revision: v1", revision, "workspaceName: w1"},
+		"the newest":           {"revision: latest", revision, "workspaceName: w1"},
+		"none is followed":     {"workspaceName: ''", revision, ""},
+		"a workspace":          {"workspaceName: w1", "", "workspaceName: w1"},
+		"both":                 {"workspaceName: w1, revision: v1", revision, "revision: v1\n    workspaceName: w1"},
+		"one that is not here": {"revision: v2", revision, "revision: v2"},
+	} {
+		set := "-- s.yaml --\napiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata: {name: s}\nspec:\n  upstream: {repo: cat, package: foo, " + c.upstream + "}\n  targets:\n  - repositories: [{name: r1}]\n"
+		_, pkg := call(t, GenerateVariants, set+c.more, "")
+		got, _ := pkg.Read("packagevariant_s-r1-foo.yaml")
+		_, spec, _ := strings.Cut(string(got.Data), "  upstream:\n    repo: cat\n    package: foo\n")
+		spec, _, _ = strings.Cut(spec, "  downstream:")
+		if got := strings.TrimSpace(spec); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 // TestUpstreamOfExpressions: a PackageRevision among the items is what
 // `upstream` shows.
 func TestUpstreamOfExpressions(t *testing.T) {

@@ -193,8 +193,21 @@ func stringsOf(r *krm.Resource, field string) map[string]string {
 	return out
 }
 
-// upstream finds the PackageRevision that a set's upstream means.
+// upstream is the PackageRevision that a set's upstream means, as expressions
+// see it.
 func (g *generation) upstream(namespace string, u configv1alpha1.Upstream) (variantgen.Metadata, error) {
+	found, object, err := g.find(namespace, u)
+	if err != nil {
+		return variantgen.Metadata{}, variantgen.ErrUpstreamUnknown
+	}
+	return variantgen.Metadata{
+		Name:      strings.Join([]string{u.Repo, u.Package, found.Workspace}, "."),
+		Namespace: namespace, Labels: object.Labels, Annotations: object.Annotations,
+	}, nil
+}
+
+// find finds the PackageRevision that an upstream means.
+func (g *generation) find(namespace string, u configv1alpha1.Upstream) (lifecycle.Revision, *configv1alpha1.PackageRevision, error) {
 	var revisions []lifecycle.Revision
 	objects := map[string]*configv1alpha1.PackageRevision{}
 	for _, pr := range g.revisions {
@@ -208,13 +221,19 @@ func (g *generation) upstream(namespace string, u configv1alpha1.Upstream) (vari
 		})
 	}
 	found, err := lifecycle.FindUpstream(u, revisions)
-	if err != nil {
-		return variantgen.Metadata{}, variantgen.ErrUpstreamUnknown
+	return found, objects[found.Name], err
+}
+
+// byWorkspace names a variant's upstream by workspace, where the PackageRevision
+// is among the resources: Porch's controllers read no revision.
+func (g *generation) byWorkspace(pv *configv1alpha1.PackageVariant) {
+	u := pv.Spec.Upstream
+	if u == nil || u.Revision == "" || u.WorkspaceName != "" {
+		return
 	}
-	return variantgen.Metadata{
-		Name:      strings.Join([]string{u.Repo, u.Package, found.Workspace}, "."),
-		Namespace: namespace, Labels: objects[found.Name].Labels, Annotations: objects[found.Name].Annotations,
-	}, nil
+	if found, _, err := g.find(api.NamespaceOr(pv.Namespace), *u); err == nil && found.Workspace != "" {
+		pv.Spec.Upstream = &configv1alpha1.Upstream{Repo: u.Repo, Package: u.Package, WorkspaceName: found.Workspace}
+	}
 }
 
 // report turns failures and warnings into results and remembers which sets
@@ -262,6 +281,7 @@ func (g *generation) write(result variantgen.Result) error {
 		if e == nil || e.kept {
 			e = byName[setKey{api.NamespaceOr(pv.Namespace), pv.Name}]
 		}
+		g.byWorkspace(pv)
 		errs = append(errs, g.writeOne(pv, e, g.sets[setKey{api.NamespaceOr(origin.Namespace), origin.Set}]))
 	}
 	return errors.Join(errs...)

@@ -28,6 +28,14 @@ import (
 func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.Want) []*decide.Want {
 	targets := r.targetsOf(s, wants)
 	r.ReadUpstreams(ctx, wants)
+	for _, w := range wants {
+		if w.Upstream() == nil {
+			continue
+		}
+		if why := r.UpstreamOf(ctx, w).Differs; why != "" && !slices.Contains(s.Warnings, why) {
+			s.Warnings = append(s.Warnings, why)
+		}
+	}
 	for _, t := range targets {
 		r.readVariants(ctx, t)
 	}

@@ -92,15 +92,22 @@ func (r *Reader) readUpstream(ctx context.Context, namespace string, u v1alpha1.
 }
 
 func (r *Repo) fromGit(ctx context.Context, u *decide.Upstream, want v1alpha1.Upstream) error {
-	at, err := r.Git.Resolve(ctx, gitrepo.Query{
+	q := gitrepo.Query{
 		Directory: r.Dir, Package: want.Package,
 		Revision: string(want.Revision), Workspace: want.WorkspaceName, Branch: r.Branch,
-	})
+	}
+	at, err := r.Git.Resolve(ctx, q)
 	if errors.Is(err, gitrepo.ErrNotFound) {
 		return decide.Stall(err)
 	}
 	if err != nil {
 		return err
+	}
+	if want.Revision != "" && want.WorkspaceName != "" {
+		q.Revision = ""
+		if other, err := r.Git.Resolve(ctx, q); err != nil || other.Commit != at.Commit {
+			u.Differs = fmt.Sprintf("upstream %s/%s: revision %s and workspaceName %s are not the same: this is made of the revision, Porch takes the workspace, so leave one out", want.Repo, want.Package, want.Revision, want.WorkspaceName)
+		}
 	}
 	tree, pkg, err := r.ReadPackage(ctx, decide.Hash(at.Commit), at.Path)
 	if err != nil {

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/variform/variform/internal/gittest"
@@ -44,6 +45,17 @@ func TestMistakes(t *testing.T) {
 			[]string{"plan"},
 			1,
 			[]string{`line 7: pipeline.mutators[0]: there is no field "imge"; there are image,`},
+		},
+		"TwoRevisions": {
+			"what each of the two readers takes, once for all variants",
+			func(w *world) {
+				for _, name := range []string{"one", "two"} {
+					w.write(name+".yaml", strings.Replace(variantOf(name, "v1", "c1", name, ""), `revision: "v1"`, "revision: 1, workspaceName: v2", 1))
+				}
+			},
+			[]string{"plan"},
+			0,
+			[]string{"upstream catalog/web: revision 1 and workspaceName v2 are not the same: this is made of the revision, Porch takes the workspace"},
 		},
 		"WrongLabel": {
 			"the labels that there are",
