@@ -225,6 +225,9 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if base == nil {
 		base, m.guessed = guess, !m.unwired()
 	}
+	if ours, err = m.without(base, ours); err != nil {
+		return err
+	}
 	if base == nil {
 		return m.updateUpstream(ctx, there, kptfile)
 	}
@@ -270,6 +273,30 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}
 	return m.overruled(ctx, base, ours)
+}
+
+// without takes the edits back that are to be dropped.
+func (m *maker) without(base, ours *krm.Package) (*krm.Package, error) {
+	if len(m.Drop) == 0 {
+		return ours, nil
+	}
+	if base == nil || m.guessed {
+		return nil, decide.Stalled("what the machine made of it is not known, so that its edits cannot be told apart: change it by hand")
+	}
+	edits, err := review.Edits(base, ours)
+	if err != nil {
+		return nil, err
+	}
+	var drop []review.Edit
+	for _, name := range m.Drop {
+		e, err := review.Called(edits, name)
+		if err != nil {
+			return nil, decide.Stall(err)
+		}
+		drop = append(drop, e)
+	}
+	ours, err = review.Without(base, ours, drop...)
+	return ours, decide.Stall(err)
 }
 
 // settle gives a merged package what is the machine's, and renders it.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -12,15 +14,29 @@ import (
 
 func newEdits(a *app) *cobra.Command {
 	var lost bool
+	var drop []string
 	c := &cobra.Command{
 		Use:   "edits [NAMES]",
 		Short: "List what people changed in packages, field by field",
 		Long: `Lists all that is other than what variform made: on the registered branch of
 each package, and in its open Drafts. NAMES are variants, repository/package,
 sets, repositories, targets or packages; without any, the whole fleet. Updates
-keep these edits, or say which they lost: --lost lists those.`,
-		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost",
+keep these edits, or say which they lost: --lost lists those.
+
+--drop takes an edit back: it makes a Draft, or a commit on the open one, without
+it. All other edits stay. EDIT is what the list says of it after the operation,
+or a field, a resource or a file where one edit alone is about that. Packages
+that have no such edit are left alone.`,
+		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost\n  variform edits -f fleet cluster-1/web --drop 'Deployment web spec.replicas'",
 		RunE: func(c *cobra.Command, names []string) error {
+			switch {
+			case lost && len(drop) > 0:
+				return errors.New("edits: give --lost or --drop, not both")
+			case len(drop) > 0 && len(names) == 0:
+				return errors.New("edits: give the names of whose edits --drop takes back")
+			case len(drop) > 0:
+				return a.dropEdits(c.Context(), names, drop)
+			}
 			p := a.progress()
 			defer p.stop()
 			s, err := a.open(c.Context(), p)
@@ -49,9 +65,24 @@ keep these edits, or say which they lost: --lost lists those.`,
 		},
 	}
 	a.addFleet(c)
+	a.addNeeds(c)
+	a.addRenderFlags(c)
 	a.addOutput(c)
+	c.Flags().StringArrayVar(&drop, "drop", nil, "make a Draft without this `EDIT`, as the list names it; several times for several")
 	c.Flags().BoolVar(&lost, "lost", false, "list the edits that updates lost or overruled, with their authors, by the commits of open and latest revisions")
 	return c
+}
+
+// dropEdits plans and applies packages without some of their edits.
+func (a *app) dropEdits(ctx context.Context, names, drop []string) error {
+	planAndApply := func(e *reconcile.Engine, ctx context.Context) (*reconcile.Plan, error) {
+		plan, err := e.PlanWithout(ctx, names, drop)
+		if err != nil {
+			return nil, err
+		}
+		return plan, e.Apply(ctx, plan)
+	}
+	return a.plan(ctx, planAndApply, func(s *session, plan *reconcile.Plan) error { return a.printPlan(s, plan, true) })
 }
 
 func (a *app) printEdits(list []*reconcile.Edited) error {

@@ -113,10 +113,10 @@ type Outcome struct {
 }
 
 // NeedsReview reports whether what was built holds what a person should see:
-// edits by hand on the Draft, or local values that were lost. The commit says so,
+// edits by hand on the Draft, or local values that were lost, or dropped. The commit says so,
 // and what comes after it inherits it.
 func (o *Outcome) NeedsReview() bool {
-	return o.Lost > 0 || len(o.Attention) > 0 || o.From != nil && o.From.Number == 0 && o.From.NeedsReview()
+	return o.Lost > 0 || len(o.Attention) > 0 || len(o.Drop) > 0 || o.From != nil && o.From.Number == 0 && o.From.NeedsReview()
 }
 
 // BaseUnknown is the Attention to a package of which is not known what it was made

@@ -267,6 +267,11 @@ func TestOutcomeNeedsReview(t *testing.T) {
 		if got := o.NeedsReview(); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
+		w := *o.Want
+		w.Drop = []string{"x"}
+		if o.Want = &w; !o.NeedsReview() {
+			t.Errorf("%s: an edit was dropped", name)
+		}
 	}
 }
 

@@ -51,7 +51,7 @@ func BuiltAs(from *Revision) string {
 func (o *Outcome) Remember() (*Built, bool) {
 	b, build := o.Intent.(Build)
 	switch {
-	case !build || !o.Tried:
+	case !build || !o.Tried || len(o.Drop) > 0: // who asks for that is told
 		return nil, false
 	case o.Err != nil:
 		if o.Failure == "" || o.Last.fails(o.From, b.Inputs) {

@@ -65,6 +65,7 @@ func TestBuilt(t *testing.T) {
 		stalls bool
 	}{
 		"failed":             {"remembered", Outcome{Tried: true, Err: bad, Failure: "bad value"}, true, failure(now, at, "bad value"), false},
+		"failed to drop":     {"nobody wants that again", Outcome{Tried: true, Err: bad, Failure: "bad value", Question: Question{Want: &Want{Drop: []string{"x"}}}}, false, nil, false},
 		"failed again":       {"once for each digest of the inputs", Outcome{Tried: true, Err: bad, Failure: "other words", Question: Question{Last: failure(now, at, "bad value")}}, false, nil, false},
 		"failed otherwise":   {"of other inputs", Outcome{Tried: true, Err: bad, Failure: "bad value", Question: Question{Last: failure(newer.Inputs(nil), at, "x")}}, true, failure(now, at, "bad value"), false},
 		"failed elsewhere":   {"upon another commit", Outcome{Tried: true, Err: bad, Failure: "bad value", Question: Question{Last: failure(now, Hash{1}, "x")}}, true, failure(now, at, "bad value"), false},
@@ -86,6 +87,9 @@ func TestBuilt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := tt.o
+			if o.Want == nil {
+				o.Want = &Want{}
+			}
 			o.Question.Work, o.Question.Repo, o.At = Work{From: draft}, repository(webPackage(nil, draft)), noon
 			if o.Intent == nil {
 				o.Intent = Build{As: ActionUpdate, Inputs: now}
@@ -127,7 +131,7 @@ func TestBuiltAs(t *testing.T) {
 // Of what is Published only failures of a new Draft are remembered.
 func TestBuiltOfPublished(t *testing.T) {
 	v1 := publishedOf(1, 9)
-	o := Outcome{Question: Question{Work: Work{From: v1}}, Intent: Build{As: ActionRedraft}, Tried: true, Same: true}
+	o := Outcome{Question: Question{Want: &Want{}, Work: Work{From: v1}}, Intent: Build{As: ActionRedraft}, Tried: true, Same: true}
 	if b, tell := o.Remember(); b != nil || tell {
 		t.Errorf("the same: %v %v", b, tell)
 	}

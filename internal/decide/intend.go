@@ -48,7 +48,7 @@ type Build struct {
 	Reasons []string
 	Inputs  Inputs
 	// Key identifies the build, where it comes to nothing: the inputs and what
-	// they were applied to.
+	// they were applied to. Of one that drops edits it is "".
 	Key string
 }
 
@@ -63,6 +63,10 @@ const invokedReason = "rendered again, as was asked for"
 // Intend compares the inputs recorded with the revision with those of now.
 func Intend(q Question) Intent {
 	b, ok := q.changed()
+	if len(q.Drop) > 0 {
+		b.Reasons = append(b.Reasons, "without the edit by hand of "+strings.Join(q.Drop, ", of ")+", as was asked for")
+		ok = true
+	}
 	respected, waits := q.respected()
 	switch {
 	case q.Adopt && q.From.Phase == lifecycle.DeletionProposed:
@@ -86,10 +90,10 @@ func Intend(q Question) Intent {
 		parts.Values = "left"
 	}
 	b.Inputs = parts.Inputs(newest).On(q.Package.Branch.Main())
-	if rule, waits := q.discarded(b.Inputs); waits {
+	if rule, waits := q.discarded(b.Inputs); waits && len(q.Drop) == 0 {
 		return rule
 	}
-	if q.From != nil {
+	if q.From != nil && len(q.Drop) == 0 {
 		b.Key = Digest("unchanged", b.Inputs.Digest, q.From.Ref.Commit.String(), q.Package.Path)
 		known := q.proved(b.Inputs) || (q.Unkept || !q.proves()) && q.Fruitless != nil && q.Fruitless(b.Key)
 		if known && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) {
@@ -149,7 +153,7 @@ func (q Question) changed() (Build, bool) {
 	case q.Rehydrate && lock == nil && q.hydration() < Hydration:
 		return Build{As: as, Reasons: []string{fmt.Sprintf("made by an earlier version, hydration version %d now", Hydration)}}, true
 	}
-	return Build{}, false
+	return Build{As: as}, false
 }
 
 // discarded waits where a person discarded a Draft of these very inputs.

@@ -88,6 +88,8 @@ func TestIntend(t *testing.T) {
 	lockV1 := publishedOf(1, 9, recorded(lockParts.Inputs(nil)))
 	inLockV1 := webPackage(tags(v1), lockV1)
 
+	dropped := func(q *Question) { q.Drop = []string{"Deployment web spec.replicas", "README.md"} }
+	const without = "without the edit by hand of Deployment web spec.replicas, of README.md, as was asked for"
 	cases := map[string]struct {
 		reason string
 		q      Question
@@ -115,6 +117,9 @@ func TestIntend(t *testing.T) {
 		"behind and changed":    {"the change is told", asked(behind, draft2, upgraded), build(ActionUpdate, newer.Inputs(&v2), 10, changed)},
 		"invoked":               {"it was asked for", asked(inDraft, draft, invoked), build(ActionUpdate, now.Inputs(nil), 10, invokedReason)},
 		"invoked, Published":    {"it was asked for", asked(inV1, v1rev, invoked), build(ActionRedraft, now.Inputs(&v1), 9, invokedReason)},
+		"an edit dropped":       {"it was asked for, whatever came of this before", asked(inV1, v1rev, dropped, knows), Build{As: ActionRedraft, Inputs: now.Inputs(&v1), Reasons: []string{without}}},
+		"dropped, of a Draft":   {"that goes on", asked(inDraft, draft, dropped), Build{As: ActionUpdate, Inputs: now.Inputs(nil), Reasons: []string{without}}},
+		"dropped and changed":   {"both are told", asked(inDraft, draft, upgraded, dropped), Build{As: ActionUpdate, Inputs: newer.Inputs(nil), Reasons: []string{changed, without}}},
 		"adopted":               {"from a Draft", asked(inDraft, draft, adopted), build(ActionUpdate, now.Inputs(nil), 10, "adopted")},
 		"adopted, Published":    {"from the latest", asked(inV1, v1rev, adopted), build(ActionRedraft, now.Inputs(&v1), 9, "adopted from v1")},
 		"adopted, to be deleted": {

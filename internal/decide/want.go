@@ -37,6 +37,9 @@ type Want struct {
 	// a person's deletion, or return to an earlier revision, on the registered
 	// branch is not to be respected any more.
 	Invoked, Rehydrate, Recreate, Retry bool
+	// Drop names edits by hand that are to go from what is there, as
+	// review.Called takes them.
+	Drop []string
 	// KeepEdits says that an edit by hand stands where an update changes the same.
 	KeepEdits bool
 	// Strategy is that of its updates, "" for what the Kptfile says.

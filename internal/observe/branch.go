@@ -230,23 +230,28 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 // branch has held since the latest Published revision: it was merged there, and
 // then the branch, or the Draft, went on.
 func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, run *history) error {
-	trees := map[decide.Hash]int{} // the oldest commit of run.since that has each
-	on := map[gitrepo.Hash]bool{}  // the commits of run.since
-	if published, _ := p.Tree(latestCommit(p)); p.Open() != nil {
-		for i, c := range run.since {
+	var trees []decide.Hash       // of run.since
+	on := map[gitrepo.Hash]bool{} // the commits of run.since
+	published, _ := p.Tree(latestCommit(p))
+	if p.Open() != nil {
+		for _, c := range run.since {
 			on[c.Hash] = true
 			tree, err := r.TreeAt(ctx, decide.Hash(c.Hash), p.Path)
 			if err != nil {
 				return err
 			}
-			if !tree.IsZero() && tree != published {
-				trees[tree] = i
-			}
+			trees = append(trees, tree)
 		}
 	}
 	for _, o := range p.Revisions {
-		if !o.Phase.Open() || o.Machine == nil || len(trees) == 0 {
+		if !o.Phase.Open() || o.Machine == nil {
 			continue
+		}
+		since := trees // those that came after what the Draft was made upon
+		if at := slices.IndexFunc(trees, func(t decide.Hash) bool {
+			return o.Inputs.Main != "" && (&decide.Branch{Tree: t}).Main() == o.Inputs.Main
+		}); at >= 0 {
+			since = trees[:at]
 		}
 		commits, err := r.behindTip(ctx, p, o, on)
 		if err != nil {
@@ -257,8 +262,11 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 			if err != nil {
 				return err
 			}
-			i, merged := trees[tree]
-			if !merged {
+			i := len(since) - 1 // the oldest that has it
+			for i >= 0 && since[i] != tree {
+				i--
+			}
+			if i < 0 || tree.IsZero() || tree == published {
 				continue
 			}
 			b.Landed, b.LandedTree = decide.Hash(run.since[i].Hash), tree

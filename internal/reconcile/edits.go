@@ -31,6 +31,10 @@ type Edited struct {
 	Lost []string `json:"lost,omitempty"`
 	// Unknown is why the edits cannot be told apart from what the machine made.
 	Unknown string `json:"unknown,omitempty"`
+
+	id decide.Identity
+	// newest says that a Draft without one of its edits would be made from it.
+	newest bool
 }
 
 // errNoBase says that no commit and no record tells what the machine made.
@@ -47,6 +51,63 @@ func (e *Engine) Edits(ctx context.Context, names []string) (out []*Edited, prob
 // say: those of open revisions and of what was published last, the newest first.
 func (e *Engine) LostEdits(ctx context.Context, names []string) (out []*Edited, problems []error, err error) {
 	return e.eachEdited(ctx, names, e.lost)
+}
+
+// PlanWithout is Plan for the packages that names mean and that have edits by hand
+// of these names (review.Called), in their newest open revision, or, where they
+// have none, on the registered branch: without those edits. The error says that
+// nothing was planned.
+func (e *Engine) PlanWithout(ctx context.Context, names, edits []string) (*Plan, error) {
+	list, problems, err := e.Edits(ctx, names)
+	if err == nil {
+		e.cfg.drop, err = dropped(list, edits)
+	}
+	if err != nil {
+		return nil, errors.Join(append([]error{err}, problems...)...)
+	}
+	e.cfg.Only = nil
+	for id := range e.cfg.drop {
+		e.cfg.Only = append(e.cfg.Only, id.String())
+	}
+	return e.Plan(ctx)
+}
+
+// dropped are the edits that names mean, by package.
+func dropped(list []*Edited, names []string) (map[decide.Identity][]string, error) {
+	out := map[decide.Identity][]string{}
+	var without, refused []error
+	for _, of := range list {
+		if !of.newest {
+			continue
+		}
+		err := error(nil)
+		if of.Unknown != "" {
+			err = errors.New(of.Unknown)
+		}
+		for _, name := range names {
+			if err == nil {
+				_, err = review.Called(of.Edits, name)
+			}
+		}
+		switch {
+		case err == nil:
+			out[of.id] = names
+			continue
+		case errors.Is(err, review.ErrNoEdit):
+			without = append(without, fmt.Errorf("%s %s: %w", of.Variant, of.Revision, err))
+		default:
+			refused = append(refused, fmt.Errorf("%s %s: %w", of.Variant, of.Revision, err))
+		}
+	}
+	switch {
+	case len(refused) > 0:
+		return nil, errors.Join(refused...)
+	case len(out) > 0:
+		return out, nil
+	case len(without) == 0:
+		return nil, errors.New("nobody edited by hand what is open of these packages, or, where nothing is, stands on the branch")
+	}
+	return nil, errors.Join(without...)
 }
 
 // eachEdited calls f for each package that names mean.
@@ -98,7 +159,7 @@ func (e *Engine) lost(ctx context.Context, w *decide.Want) (out []*Edited, err e
 			ours := c.Committer.Email == observe.MachineEmail && slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
 			if list := build.Lost(c.Message); ours && !seen[c.Hash] && len(list) > 0 {
 				name := cmp.Or(decide.RevisionName(h.Number), h.Workspace)
-				out = append(out, &Edited{Variant: w.Identity.String(), Name: w.Name, Revision: name, Commit: c.Hash.String(), Lost: list})
+				out = append(out, &Edited{id: w.Identity, Variant: w.Identity.String(), Name: w.Name, Revision: name, Commit: c.Hash.String(), Lost: list})
 			}
 			seen[c.Hash] = true
 			return false
@@ -124,7 +185,10 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 		if !e.manager.Signed(h.Owner, w.Namespace) {
 			continue
 		}
-		of := &Edited{Variant: w.Identity.String(), Name: w.Name, Revision: h.Workspace, Commit: h.Ref.Commit.String()}
+		of := &Edited{
+			id: w.Identity, newest: h == p.Open() || p.Open() == nil && h.Number > 0,
+			Variant: w.Identity.String(), Name: w.Name, Revision: h.Workspace, Commit: h.Ref.Commit.String(),
+		}
 		from, at, came := h, h.Ref.Commit, h.Ref.Commit
 		if h.Number > 0 {
 			of.Revision = repo.Branch

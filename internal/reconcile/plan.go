@@ -35,6 +35,9 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	selected, err := e.only(s.Wants)
 	if err == nil {
 		err = e.invoke(selected)
+		for _, w := range selected {
+			w.Drop = e.cfg.drop[w.Identity]
+		}
 	}
 	if err != nil {
 		// A name that means nothing may be that of something that could not be read.
@@ -411,7 +414,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	o.Back = m.Back
 	o.Failure, o.At = m.Failure, m.At
 	o.Warnings = append(o.Warnings, m.Warnings...)
-	if m.Same && r.cfg.Memo != nil {
+	if m.Same && r.cfg.Memo != nil && b.Key != "" {
 		r.cfg.Memo.Put(b.Key)
 	}
 }

@@ -87,6 +87,8 @@ type Config struct {
 	Preview bool
 	// Memo may be nil.
 	Memo Memo
+	// drop names edits that are to go: see Engine.PlanWithout.
+	drop map[decide.Identity][]string
 	// Progress, where set, is told what is done; calls are serialised.
 	Progress func(Progress)
 	// Now stamps what a person does: propose, approve, reject. Variform's own

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 type editedRevision struct {
@@ -96,5 +98,96 @@ func TestEdits(t *testing.T) {
 			t.Errorf("lost: %v", list)
 		}
 		w.contains(w.mustRun(0, "edits", "--lost").out, "lost by ", "900m", hotfix[:7])
+	}
+}
+
+// An edit that is dropped goes in a Draft, from the branch or from the Draft that is
+// open; all others stay, and no later run brings it back.
+func TestDropEdit(t *testing.T) {
+	t.Parallel()
+	const cpu, replicas = "Deployment web spec.template.spec.containers[name=web].resources.requests.cpu", "Deployment web spec.replicas"
+	for name, tt := range map[string]struct {
+		drop  []string
+		open  bool // the edits are on an open Draft
+		says  string
+		lacks []string // of the Draft
+		has   []string
+		same  []string // files that are what the machine made
+	}{
+		"a field":                {drop: []string{replicas}, lacks: []string{"replicas: 5"}, has: []string{"replicas: 2", "cpu: 900m", "level: debug"}},
+		"of the Draft":           {drop: []string{replicas}, open: true, lacks: []string{"replicas: 5"}, has: []string{"replicas: 2", "cpu: 900m", "level: debug"}},
+		"by the field alone":     {drop: []string{"data.level"}, lacks: []string{"level: debug"}, has: []string{"replicas: 5", "cpu: 900m"}, same: []string{"settings.yaml"}},
+		"several":                {drop: []string{replicas, "deployment.yaml " + cpu}, lacks: []string{"replicas: 5", "900m"}, has: []string{"level: debug"}, same: []string{"deployment.yaml"}},
+		"a file":                 {drop: []string{"README.md"}, lacks: []string{"# mine"}, has: []string{"replicas: 5", "level: debug"}, same: []string{"README.md"}},
+		"a resource":             {drop: []string{"ConfigMap extra"}, lacks: []string{"name: extra"}, has: []string{"replicas: 5"}},
+		"the newest commit":      {drop: []string{"ConfigMap gone", "ConfigMap extra"}, lacks: []string{"name: extra"}, has: []string{"name: gone", "replicas: 5"}},
+		"what was removed":       {drop: []string{"ConfigMap gone"}, lacks: nil, has: []string{"name: gone", "replicas: 5"}, same: []string{"gone.yaml"}},
+		"unknown":                {drop: []string{"spec.nosuch"}, says: "no edit is called that; there is: README.md; Deployment web spec.replicas"},
+		"more than one":          {drop: []string{"deployment.yaml"}, says: "may mean each of: deployment.yaml Deployment web spec.replicas; deployment.yaml Deployment web spec.template"},
+		"one of several unknown": {drop: []string{replicas, "x"}, says: `"x": no edit`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.publishWeb(gittest.Text{"web/gone.yaml": configMap("gone", "a: b")}, "v2")
+			w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+			w.mustApply()
+			branch := "drafts/web/packagevariant-1"
+			if !tt.open {
+				w.mustRun(0, "approve", "--all")
+				branch = "main"
+			}
+			made := map[string]string{}
+			for _, f := range tt.same {
+				made[f] = w.show("c1", "refs/heads/"+branch, "web/"+f)
+			}
+			w.edit("c1", branch, "web/deployment.yaml", "replicas: 2", "replicas: 5")
+			w.edit("c1", branch, "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
+			w.edit("c1", branch, "web/settings.yaml", "level: info", "level: debug")
+			w.edit("c1", branch, "web/README.md", "# web", "# mine")
+			w.repos["c1"].Commit(t, branch, "by hand", gittest.Files{
+				{Path: "web/extra.yaml", Data: []byte(configMap("extra", "a: b"))}, {Path: "web/gone.yaml", Mode: gittest.Deleted},
+			})
+			args := []string{"edits", "web", "-o", "json"}
+			for _, d := range tt.drop {
+				args = append(args, "--drop", d)
+			}
+			before := w.refs()
+			if tt.says != "" {
+				w.contains(w.mustRun(2, args...).err, tt.says)
+				w.unchanged(before)
+				return
+			}
+			var p planned
+			if err := json.Unmarshal([]byte(w.mustRun(0, args...).out), &p); err != nil || len(p.Variants) != 1 {
+				t.Fatal(err, p.Variants)
+			}
+			v := p.Variants[0]
+			w.contains(strings.Join(v.Reasons, "\n"), "without the edit by hand of "+tt.drop[0])
+			text := w.texts("c1", v.Commit, "web/")
+			w.contains(text, tt.has...)
+			w.lacks(text, tt.lacks...)
+			for f, was := range made {
+				if now := w.show("c1", v.Commit, "web/"+f); now != was {
+					t.Errorf("%s is\n%s\nwas\n%s", f, now, was)
+				}
+			}
+			drafted := w.refs()
+			w.wantActions(w.mustApply(), map[string]string{})
+			w.unchanged(drafted)
+			// The branch moves on beside it, and the upstream: it stays away.
+			w.edit("c1", "main", "README.md", "# c1", "# c1 too")
+			if !tt.open {
+				w.edit("c1", "main", "web/deployment.yaml", "memory: 64Mi", "memory: 65Mi")
+				w.wantActions(w.mustApply(), all("update", "c1/web"))
+			}
+			w.publishWeb(merged(webV2, gittest.Text{"web/gone.yaml": configMap("gone", "a: b")}), "v3")
+			w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
+			w.wantActions(w.mustApply(), all("update", "c1/web"))
+			w.mustRun(0, "approve", "--all")
+			text = w.texts("c1", "main", "web/")
+			w.contains(text, append(tt.has, "web:2.0")...)
+			w.lacks(text, tt.lacks...)
+		})
 	}
 }

@@ -280,6 +280,15 @@ func (w *world) show(repo, commit, file string) string {
 	return w.repos[repo].Show(w.t, commit, file)
 }
 
+// texts are all files below a folder in a repository, one after the other.
+func (w *world) texts(repo, commit, folder string) (out string) {
+	w.t.Helper()
+	for f := range strings.Lines(w.repos[repo].Git(w.t, "ls-tree", "-r", "--name-only", commit, folder)) {
+		out += w.show(repo, commit, strings.TrimSpace(f))
+	}
+	return out
+}
+
 func (w *world) contains(text string, parts ...string) {
 	w.t.Helper()
 	for _, p := range parts {
