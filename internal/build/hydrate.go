@@ -358,8 +358,8 @@ func sameLock(p *krm.Package, k *kptfilev1.KptFile) bool {
 // onto is what an open Draft and the registered branch hold by people's hands, on
 // top of what the machine made of the Draft last, which is the base then. What is
 // the Draft's own is what differs from the branch as it stood when the Draft began:
-// the rest follows the branch. A Draft without edits goes: its base is what the
-// machine made of the branch. A nil base says that one of both is not known.
+// the rest follows the branch. A Draft without edits goes, unless there were some on
+// the branch that it set back: its base is what the machine made of the branch. A nil base says that one of both is not known.
 func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours *krm.Package, err error) {
 	latest, branch, err := m.published(ctx)
 	if err != nil {
@@ -373,7 +373,15 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 	if err != nil || published == nil {
 		return nil, draft, err
 	}
-	if same, err := samePackage(made, draft); err != nil || same {
+	began, err := m.began(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	same, err := samePackage(made, draft)
+	if err == nil && same && began != nil {
+		same, err = samePackage(published, began)
+	}
+	if err != nil || same {
 		return published, branch, err
 	}
 	o := merge.Options{Strategy: m.strategy, Keep: m.KeepEdits}
@@ -381,13 +389,9 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 		return nil, nil, err
 	}
 	m.carried = len(m.Conflicts)
-	began, err := m.began(ctx)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case began == nil:
+	if began == nil {
 		began = made
-	default:
+	} else {
 		res, err := merge.Packages(published, made, began, o)
 		if err != nil {
 			return nil, nil, decide.Stall(fmt.Errorf("merging %s: %w", m.publishedName(), err))

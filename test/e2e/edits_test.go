@@ -191,3 +191,26 @@ func TestDropEdit(t *testing.T) {
 		})
 	}
 }
+
+// A Draft without the only edit is what the machine made, and stays so.
+func TestDropOnlyEdit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.edit("c1", "main", "web/deployment.yaml", "replicas: 2", "replicas: 5")
+	w.mustRun(0, "edits", "web", "--drop", "spec.replicas")
+	w.edit("c1", "main", "web/deployment.yaml", "memory: 64Mi", "memory: 65Mi")
+	w.wantActions(w.mustApply(), all("update", "c1/web"))
+	text := w.show("c1", "refs/heads/drafts/web/packagevariant-2", "web/deployment.yaml")
+	w.contains(text, "memory: 65Mi", "replicas: 2")
+	w.contains(w.mustRun(2, "edits", "web", "--drop", "spec.replicas").err, "no edit is called that; there is: Deployment web spec.template")
+	w.contains(w.mustRun(2, "edits", "--drop", "spec.replicas").err, "give the names")
+	w.mustRun(0, "edits", "web", "--drop", "spec.template.spec.containers[name=web].resources.requests.memory")
+	w.mustRun(0, "approve", "--all")
+	if len(w.edits()) != 0 {
+		t.Error(w.edits())
+	}
+	w.contains(w.mustRun(2, "edits", "web", "--drop", "spec.replicas").err, "nobody edited")
+}
