@@ -89,10 +89,7 @@ func takeBack(before, out *krm.Package, e Edit) error {
 	case was == nil:
 		return errTogether
 	}
-	if !setBack("", e, was.Node().YNode(), is.Edit().YNode(), nil) {
-		return errTogether
-	}
-	return nil
+	return setBack("", e, was.Node().YNode(), is.Edit().YNode(), nil)
 }
 
 // restore gives a file its content or its mode back.
@@ -126,25 +123,25 @@ func resourceOf(p *krm.Package, e Edit) (found *krm.Resource) {
 	return found
 }
 
-// setBack gives the field of b that an edit changed the value that a has; false
-// where there is no such field. It goes down as the walker does. put replaces b.
-func setBack(field string, e Edit, a, b *yaml.Node, put func(*yaml.Node)) bool {
+// setBack gives the field of b that an edit changed the value that a has. It is an
+// error where there is no such field. It goes down as the walker does; put replaces b.
+func setBack(field string, e Edit, a, b *yaml.Node, put func(*yaml.Node)) error {
 	a, b = yamltree.Deref(a), yamltree.Deref(b)
 	switch {
-	case field == e.Field:
+	case field == e.Field && put != nil:
 		put(a)
-		return true
+		return nil
 	case !strings.HasPrefix(e.Field, field) || b == nil:
-		return false
+		return errTogether
 	case b.Kind == yaml.MappingNode && (a == nil || a.Kind == yaml.MappingNode):
 		return setBackIn(field, e, a, b)
 	case b.Kind == yaml.SequenceNode && a != nil && a.Kind == yaml.SequenceNode:
 		return setBackItem(field, e, a, b)
 	}
-	return false
+	return errTogether
 }
 
-func setBackIn(field string, e Edit, a, b *yaml.Node) bool {
+func setBackIn(field string, e Edit, a, b *yaml.Node) error {
 	old, order := map[string]entry{}, []string{}
 	if a != nil {
 		old = entries(a)
@@ -157,27 +154,27 @@ func setBackIn(field string, e Edit, a, b *yaml.Node) bool {
 		if at := join(field, k.Value); at == e.Field && e.Op == Format {
 			k.HeadComment, k.LineComment, k.FootComment = was.key.HeadComment, was.key.LineComment, was.key.FootComment
 			v.HeadComment, v.LineComment, v.FootComment = was.value.HeadComment, was.value.LineComment, was.value.FootComment
-			return true
-		} else if setBack(at, e, was.value, v, func(n *yaml.Node) {
+			return nil
+		} else if err := setBack(at, e, was.value, v, func(n *yaml.Node) {
 			if n == nil {
 				yamltree.Remove(b, k.Value)
 				return
 			}
 			b.Content[yamltree.Index(b, k.Value)+1] = yamltree.Copy(n)
-		}) {
-			return true
+		}); err == nil {
+			return nil
 		}
 	}
 	for _, key := range order {
 		if join(field, key) == e.Field {
 			yamltree.Set(b, order, key, yamltree.Copy(old[key].value))
-			return true
+			return nil
 		}
 	}
-	return false
+	return errTogether
 }
 
-func setBackItem(field string, e Edit, a, b *yaml.Node) bool {
+func setBackItem(field string, e Edit, a, b *yaml.Node) error {
 	key := listKey(a, b)
 	name := func(i int, n *yaml.Node) string {
 		if key == "" {
@@ -190,21 +187,21 @@ func setBackItem(field string, e Edit, a, b *yaml.Node) bool {
 		old[name(i, n)] = n
 	}
 	for i, n := range b.Content {
-		if setBack(name(i, n), e, old[name(i, n)], n, func(was *yaml.Node) {
+		if err := setBack(name(i, n), e, old[name(i, n)], n, func(was *yaml.Node) {
 			if was == nil {
 				b.Content = slices.Delete(b.Content, i, i+1)
 				return
 			}
 			b.Content[i] = yamltree.Copy(was)
-		}) {
-			return true
+		}); err == nil {
+			return nil
 		}
 	}
 	for i, n := range a.Content {
 		if name(i, n) == e.Field {
 			b.Content = slices.Insert(b.Content, min(i, len(b.Content)), yamltree.Copy(n))
-			return true
+			return nil
 		}
 	}
-	return false
+	return errTogether
 }
