@@ -18,6 +18,7 @@ type decideFlags struct {
 	all     bool
 	classes []string
 	alone   bool
+	main    bool
 	most    int
 }
 
@@ -33,7 +34,10 @@ the last apply, or fails. In deployment repositories it refuses while a
 readiness gate is not met. --class ID approves what review showed under that ID
 and refuses when any of it has changed since; several (--class A --class B, or
 --class A,B) are approved together or not at all. Names beside --class, or
---max, take a part of it: what is left keeps the part of its ID before the @.`)
+--max, take a part of it: what is left keeps the part of its ID before the @.
+--main publishes what people committed to the registered branch, of NAMES or all,
+as a revision of its own; Drafts stay as they are, and the next apply brings them
+up to it.`)
 }
 
 func newReject(a *app) *cobra.Command {
@@ -46,7 +50,10 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		Use: string(d) + " [NAME...]", Short: short, Long: long,
 		RunE: func(c *cobra.Command, args []string) error {
 			class := len(f.classes) > 0
-			if n := len(args); n == 0 && !f.all && !class || f.all && (n > 0 || class) || f.most < 0 || f.most > 0 && !class {
+			if f.main && (f.all || class || f.most != 0) {
+				return fmt.Errorf("%s: --main takes names, or nothing for all: it goes with none of --all, --class and --max", d)
+			}
+			if n := len(args); n == 0 && !f.all && !class && !f.main || f.all && (n > 0 || class) || f.most < 0 || f.most > 0 && !class {
 				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, or --class ID (with names or --max for a part of it)", d)
 			}
 			p := a.progress()
@@ -56,11 +63,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 				return err
 			}
 			f.alone = !a.fleet.dependencies
-			req, err := f.request(c.Context(), s.engine, d, args)
-			if err != nil {
-				return err
-			}
-			verdicts, problems, err := s.engine.Decide(c.Context(), req)
+			verdicts, problems, err := f.decide(c.Context(), s.engine, d, args)
 			p.stop()
 			if err != nil {
 				if errors.Is(err, reconcile.ErrNothing) || errors.Is(err, reconcile.ErrMoved) {
@@ -83,12 +86,24 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 	if d == decide.Approve {
 		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
 		a.addRenderFlags(c)
+		c.Flags().BoolVar(&f.main, "main", false, "what people committed to the registered branch, each as a revision of its own")
 	}
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
 	c.Flags().IntVar(&f.most, "max", 0, "at most so many of what --class says, the first by name (0: all)")
 	c.Flags().StringSliceVar(&f.classes, "class", nil, "a class of review, exactly as it was shown; several add up")
 	return c
+}
+
+func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.Verb, names []string) ([]*reconcile.Verdict, []error, error) {
+	if f.main {
+		return e.ApproveMain(ctx, names)
+	}
+	req, err := f.request(ctx, e, d, names)
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.Decide(ctx, req)
 }
 
 func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, names []string) (reconcile.Request, error) {

@@ -115,7 +115,7 @@ func (q Question) recorded() *Published {
 func (q Question) unchanged() Intent {
 	r := Ruling{Decision: Nothing{}, Warnings: q.Unfilled}
 	if b := q.Package.Branch; b != nil && q.From != nil && q.From.Number > 0 {
-		r.Reasons = []string{q.Repo.Branch + " moved since " + RevisionName(q.From.Number) + b.by() + ": the next revision takes that along"}
+		r.Reasons = []string{q.Repo.Branch + " moved since " + RevisionName(q.From.Number) + b.by() + ": the next revision takes that along, and approve --main publishes it alone"}
 	}
 	return Rule{r}
 }

@@ -81,7 +81,11 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		if err != nil {
 			return nil // the next update says what cannot be read
 		}
-		return []record.Edit{published(path, draft, n, d.Commit.String(), tree)}
+		commit := d.Commit
+		if m := draft.Machine; d.Draft == nil && m != nil && draft.Workspace == "" {
+			commit = m.Commit // what people committed upon that says nothing of the machine's
+		}
+		return []record.Edit{published(path, draft, n, commit.String(), tree)}
 	case decide.Discard:
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
 	case decide.Release:

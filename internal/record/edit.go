@@ -17,9 +17,9 @@ type Edit interface {
 type Put struct{ Entry }
 
 // Publish makes of an open revision what stands on the branch, and a Published
-// one. Entry is for both, but for Place. What the open revision's entry says
-// besides stays, where it names the same Hydrated, or, where Entry knows none, the
-// same Tree. Where there is none such, and
+// one; without a workspace, of what stood there before and others changed. Entry is
+// for both, but for Place. What that one's entry says besides stays, where it names
+// the same Hydrated, or, where Entry knows none, the same Tree. Where there is none such, and
 // the Entry's Hydrated is not its Tree, nothing holds it, and nothing is known of
 // what stands there now.
 type Publish struct{ Entry }
@@ -89,7 +89,11 @@ func put(entries []Entry, e Entry) []Entry {
 func (e Publish) apply(entries []Entry) []Entry {
 	made, held := e.Entry, e.Hydrated == e.Tree
 	for _, o := range entries {
-		if o.Place == Open && (o.Workspace == e.Workspace && o.Hydrated == e.Hydrated || e.Hydrated == "" && o.Tree == e.Tree) {
+		stood := o.Place == Main && e.Workspace == "" && o.Hydrated == e.Hydrated
+		if stood {
+			o.Workspace = ""
+		}
+		if stood || o.Place == Open && (o.Workspace == e.Workspace && o.Hydrated == e.Hydrated || e.Hydrated == "" && o.Tree == e.Tree) {
 			made, e.Workspace = o, o.Workspace
 			made.Commit, made.Tree, made.Revision, held = e.Commit, e.Tree, e.Revision, true
 		}

@@ -1,0 +1,51 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+// ErrNoLocalChange says that others committed nothing to the registered branch.
+var ErrNoLocalChange = errors.New("no local change")
+
+// OnMain makes a revision of what others committed to the registered branch of a
+// wanted package since it was Published last: the branch and open Drafts stay as
+// they are. It returns the package as it is then. The branch has been looked at.
+func OnMain(m Manager, w *Want, repo *Repository, p *Package) (Tag, *Package, error) {
+	b, latest := p.Branch, p.Latest
+	hold := p.Hold()
+	landed := func() bool {
+		_, _, ok := Landed(m, w, repo, p)
+		return ok
+	}
+	var err error
+	switch {
+	case latest == nil:
+		err = fmt.Errorf("%w: no revision of it is Published", ErrNoLocalChange)
+	case b == nil:
+		err = fmt.Errorf("%w: %s is what is on %s", ErrNoLocalChange, RevisionName(latest.Number), repo.Branch)
+	case !m.Signed(latest.Owner, w.Namespace):
+		err = fmt.Errorf("%s is no package of this fleet", latest.Describe())
+	case hold != nil:
+		err = heldError(hold, w.Identity)
+	case latest.Phase == lifecycle.DeletionProposed:
+		err = fmt.Errorf("%s is proposed for deletion: reject that first", RevisionName(latest.Number))
+	case b.Main() == deleted:
+		err = fmt.Errorf("it was deleted on %s%s: apply --recreate %s makes it again, or take its variant away", repo.Branch, b.by(), w.Identity)
+	case b.Reverted != nil:
+		err = fmt.Errorf("it was set back to %s on %s%s: apply --retry %s drafts what was set back again", RevisionName(b.Reverted.Number), repo.Branch, b.by(), w.Identity)
+	case landed():
+		err = errors.New("a Draft was merged there: run apply, which makes a revision of that")
+	case !m.Signed(b.Owner, w.Namespace):
+		err = fmt.Errorf("its Kptfile on %s does not say that it is of this fleet: take back what became of its annotation there", repo.Branch)
+	}
+	if err != nil {
+		return Tag{}, nil, err
+	}
+	now := *p
+	now.Branch = &Branch{Tree: b.Tree, Came: b.Came, By: b.By, Owner: latest.Owner, Merged: latest.Machine}
+	tag := Tag{Ref: lifecycle.PublishedRef(p.Path, p.Next()), Commit: b.Came}
+	return tag, now.with(tag, repo), nil
+}

@@ -1,0 +1,112 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// What people committed to main becomes a revision of its own where somebody
+// approves that, at the commit that brought it; it stays an edit in what comes then.
+func TestApproveMain(t *testing.T) {
+	t.Parallel()
+	const file, old, fixed = "web/deployment.yaml", "cpu: 100m", "cpu: 900m"
+	for name, draft := range map[string]bool{"alone": false, "beside a Draft": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			update := func(revision string) {
+				w.publishWeb(webV2, revision)
+				w.write("variants/web.yaml", variantOf("web", revision, "c1", "web", ""))
+				w.mustApply()
+			}
+			w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			w.contains(w.mustRun(1, "approve", "--main", "web").err, "c1/web: no local change: no revision of it is Published")
+			w.mustRun(0, "approve", "--all")
+			w.contains(w.mustRun(1, "approve", "--main").err, "nothing to decide: c1/web: no local change: v1 is what is on main")
+			if draft {
+				update("v2")
+			}
+			w.edit("c1", "main", file, old, fixed)
+			came := w.repos["c1"].Git(t, "rev-parse", "main")
+			w.repos["c1"].Commit(t, "main", "later, beside it", gittest.Text{"other.txt": "x\n"})
+			before := w.refs()
+			w.contains(w.mustRun(0, "approve", "--main").out, "c1/web", "Published v2")
+			delete(before, "c1 refs/variform/variform")
+			after := w.refs()
+			if after["c1 refs/tags/web/v2"] != came {
+				t.Errorf("tagged %s, want %s", after["c1 refs/tags/web/v2"], came)
+			}
+			delete(after, "c1 refs/tags/web/v2")
+			delete(after, "c1 refs/variform/variform")
+			if len(after) != len(before) {
+				t.Errorf("refs %v\nwere %v", after, before)
+			}
+			w.contains(w.mustRun(0, "record", "show").out, "v2")
+			w.mustRun(0, "record", "check")
+			w.mustRun(1, "approve", "--main", "web")
+			if draft {
+				p := w.mustApply()
+				w.wantActions(p, all("update", "c1/web"))
+				w.contains(p.out, "v2 was published since")
+			} else {
+				w.wantActions(w.mustApply(), map[string]string{})
+				w.wantActions(w.mustApply("--cache-dir", t.TempDir()), map[string]string{})
+				w.contains(w.mustRun(0, "edits").out, "cpu")
+				update("v3")
+			}
+			now := w.refs()
+			w.mustApply()
+			w.unchanged(now)
+			w.mustRun(0, "approve", "--all")
+			w.contains(w.show("c1", "refs/tags/web/v3", file), fixed, "web:2.0")
+			w.mustRun(0, "record", "check")
+		})
+	}
+}
+
+// What stands on main is proved like a Draft.
+func TestApproveMainRefuses(t *testing.T) {
+	t.Parallel()
+	commit := func(from, to string) func(w *world) {
+		return func(w *world) { w.edit("c1", "main", "web/cm.yaml", from, to) }
+	}
+	for name, tt := range map[string]struct {
+		change func(w *world)
+		says   string // "" where it is approved
+		args   []string
+	}{
+		"rendered":         {commit("a: good", "a: fine"), "", nil},
+		"what fails":       {commit("a: good", "a: bad"), "bad value", nil},
+		"what is rendered": {commit(`b: "5"`, `b: "7"`), "changes cm.yaml: correct that there", nil},
+		"unrendered":       {commit("a: good", "a: fine"), "approve it where they run", []string{"--no-render"}},
+		"a gate": {func(w *world) {
+			text := w.show("c1", "main", "web/Kptfile")
+			w.repos["c1"].Commit(t, "main", "gated", gittest.Text{"web/Kptfile": text + "info:\n  readinessGates:\n  - conditionType: ok\n"})
+		}, "readiness gates are not met: ok", nil},
+		"held": {func(w *world) {
+			commit("a: good", "a: fine")(w)
+			w.mustRun(0, "hold", "web", "--reason", "not now")
+		}, "held by ", nil},
+		"deleted": {func(w *world) {
+			w.repos["c1"].Commit(t, "main", "away", gittest.Files{{Path: "web", Mode: gittest.Deleted}})
+		}, "deleted on main", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.draftWithSetter()
+			w.mustRun(0, "approve", "--all")
+			tt.change(w)
+			before := w.refs()
+			args := append([]string{"approve", "--main", "web"}, tt.args...)
+			if tt.says == "" {
+				w.contains(w.mustRun(0, args...).out, "Published v2")
+				return
+			}
+			w.contains(w.mustRun(1, args...).out, "refused: ", tt.says)
+			w.unchanged(before)
+		})
+	}
+}
