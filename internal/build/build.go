@@ -66,6 +66,10 @@ type Job struct {
 	Keep bool
 	// Prove says that what is made may be published unseen.
 	Prove bool
+	// Revert is the Published revision that the package is set back to; nil for
+	// most. By is who asked for that.
+	Revert *decide.Revision
+	By     string
 }
 
 // Made is what came of a Job.
@@ -153,7 +157,11 @@ type maker struct {
 }
 
 func (m *maker) make(ctx context.Context) error {
-	if err := m.start(ctx); err != nil {
+	begin := m.start
+	if m.Revert != nil {
+		begin = m.revert
+	}
+	if err := begin(ctx); err != nil {
 		return err
 	}
 	return m.finish(ctx)
@@ -176,6 +184,9 @@ func (m *maker) finish(ctx context.Context) error {
 	m.Attention = slices.Compact(m.Attention)
 	m.After, m.Conditions, m.Unmet = m.pkg, mutate.Conditions(k), observe.Unmet(k)
 	m.Warnings = append(m.Warnings, review.PlainSecrets(m.pkg)...)
+	if m.Revert != nil {
+		return m.commit(ctx, files)
+	}
 	if m.From != nil {
 		if m.Same, err = m.unchanged(files); err != nil || m.Same {
 			return err
@@ -184,6 +195,11 @@ func (m *maker) finish(ctx context.Context) error {
 	if m.Back, err = m.setBack(files); err != nil || m.Back {
 		return err
 	}
+	return m.commit(ctx, files)
+}
+
+// commit stages what was built, and prepares its commit.
+func (m *maker) commit(ctx context.Context, files []krm.File) error {
 	if err := m.stage(files); err != nil {
 		return err
 	}
@@ -298,6 +314,9 @@ func (m *maker) prepare(ctx context.Context) error {
 }
 
 func (m *maker) madeWhen() time.Time {
+	if m.Revert != nil {
+		return m.Revert.When
+	}
 	if lock := m.Lock(); lock != nil {
 		return lock.When
 	}

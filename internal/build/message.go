@@ -39,6 +39,8 @@ func (m *maker) message() (string, error) {
 	switch {
 	case m.Lock() != nil:
 		fmt.Fprintf(&b, "Lock the dependencies of %s\n", m.Target.Name())
+	case m.Revert != nil:
+		fmt.Fprintf(&b, "Set %s back to %s\n", m.Package.Path, decide.RevisionName(m.Revert.Number))
 	case m.From == nil:
 		fmt.Fprintf(&b, "Clone %s into %s\n", m.Source, m.Package.Path)
 	default:
@@ -62,6 +64,9 @@ func (m *maker) message() (string, error) {
 	if !m.Hydrated.IsZero() {
 		trailers.Hydrated = m.Hydrated.String()
 	}
+	if m.Revert != nil {
+		trailers.Reverts = m.reverts()
+	}
 	outcome := decide.Outcome{Question: m.Question, Lost: len(m.Conflicts), Attention: m.Attention}
 	trailers.Review = outcome.Review()
 	return gitrepo.FormatMessage(strings.TrimSpace(b.String()), &gitrepo.Annotation{
@@ -76,6 +81,9 @@ func (m *maker) task() *gitrepo.Task {
 			return &gitrepo.Task{Type: "init", Init: &gitrepo.InitTask{}}
 		}
 		return EditTask(decide.PorchName(m.Repository, m.Question.Want.Package, m.From.Workspace))
+	}
+	if m.Revert != nil {
+		return EditTask(decide.PorchName(m.Repository, m.Question.Want.Package, m.Revert.Was()))
 	}
 	named := m.Variant().Spec.Upstream.Package
 	upstream := m.Upstream.PorchName(named)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,6 +64,34 @@ discarded it and why. The record of the repository keeps that.`,
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why, for all who read plan and status")
 	a.addSaying(c)
+	return c
+}
+
+func newRevert(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "revert NAME vN",
+		Short: "Draft what a Published revision held",
+		Long: `The Draft holds what revision vN held, to the byte, and is reviewed and approved
+like any other. What it takes back is not drafted again until what goes into the
+package changes, or apply --retry asks for it. NAME is a variant,
+repository/package, a set, a repository, a target or a package.`,
+		Example: "  variform revert -f fleet c1/web v1\n  variform approve -f fleet c1/web",
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return errors.New("revert: give a name and a Published revision, such as \"revert c1/web v1\"")
+			}
+			n, err := strconv.Atoi(strings.TrimPrefix(args[1], "v"))
+			if err != nil || n <= 0 {
+				return fmt.Errorf("revert: %q is no Published revision: give vN", args[1])
+			}
+			return a.say(c, args[:1], func(e *reconcile.Engine, ctx context.Context) ([]*reconcile.Said, []error, error) {
+				return e.Revert(ctx, args[:1], n)
+			})
+		},
+	}
+	a.addSaying(c)
+	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
+	a.addRenderFlags(c)
 	return c
 }
 

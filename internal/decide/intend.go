@@ -146,7 +146,7 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: q.reasons(then)}, true
 	case q.edited():
 		return Build{As: as, Reasons: []string{"edited by hand (" + from.Ref.Commit.String()[:7] + "): rendered and validated"}}, true
-	case from.Number > 0 && q.Package.Branch.undone() && (q.Recreate || q.Retry):
+	case from.Number > 0 && q.Package.Branch.undone() && (q.Recreate || q.Retry), from.Reverts() != "" && q.Retry:
 		return Build{As: as, Reasons: []string{"made again, as was asked for"}}, true
 	case q.Invoked:
 		return Build{As: as, Reasons: []string{invokedReason}}, true
@@ -205,8 +205,8 @@ func (q Question) overtaken() bool {
 	return newest != nil && (q.Since == nil || q.Since.Number < newest.Number)
 }
 
-// respected is what people did to the package on the registered branch: one that
-// they deleted there, or set back, waits.
+// respected is what people did to the package: one that they deleted on the
+// registered branch, or set back, waits.
 func (q Question) respected() (Rule, bool) {
 	b := q.Package.Branch
 	switch {
@@ -216,7 +216,7 @@ func (q Question) respected() (Rule, bool) {
 	case b.Reverted != nil && !q.Retry:
 		return Rule{ruled(Wait{}, fmt.Sprintf("set back to %s on %s%s: apply --retry %s drafts what was set back again", RevisionName(b.Reverted.Number), q.Repo.Branch, b.by(), q.Identity))}, true
 	}
-	return Rule{}, false
+	return q.reverted()
 }
 
 // undone says that a person took back what was Published.

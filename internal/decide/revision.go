@@ -71,6 +71,8 @@ type Machine struct {
 	// Hydrated is the tree of what the machine made, before the edits that the
 	// commit holds; zero where the commit does not say.
 	Hydrated Hash
+	// Reverts is the trailer that says what it sets the package back to.
+	Reverts string
 }
 
 // Revision is one revision of a package: an open one, or the latest Published.
@@ -283,6 +285,37 @@ func (p *Package) Tagged(name string) *Published {
 		}
 	}
 	return nil
+}
+
+// Earlier are the Published revisions before the latest, the newest of them first,
+// that may hold a tree: what the last ones held the record knows, and of one that it
+// does not know the tag tells. No more than most are returned.
+func (p *Package) Earlier(tree Hash, most int) (out []Published) {
+	past := map[int]record.Entry{}
+	for _, e := range p.Entries {
+		if e.Place == record.Past && p.Latest != nil && e.Revision < p.Latest.Number {
+			past[e.Revision] = e
+		}
+	}
+	known := func(n int) bool { return past[n].Tree != "" }
+	for _, t := range p.Tags {
+		if p.Latest != nil && t.Number < p.Latest.Number && !known(t.Number) {
+			out = append(out, t)
+		}
+	}
+	for n, e := range past {
+		if e.Tree != tree.String() {
+			continue
+		}
+		name := lifecycle.PublishedRef(p.Path, n)
+		t := p.Tagged(RevisionName(n))
+		if t == nil {
+			t = &Published{Number: n, Ref: Ref{Name: name, Commit: ParseHash(e.Commit)}}
+		}
+		out = append(out, *t)
+	}
+	slices.SortFunc(out, func(a, b Published) int { return cmp.Compare(b.Number, a.Number) })
+	return out[:min(len(out), most)]
 }
 
 // Newest is the latest Published revision as its tag tells it; nil for none.

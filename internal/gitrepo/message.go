@@ -12,6 +12,7 @@ const (
 	inputsTrailer    = "Variform-Inputs"
 	reviewTrailer    = "Variform-Review"
 	hydratedTrailer  = "Variform-Hydrated"
+	revertsTrailer   = "Variform-Reverts"
 )
 
 // Trailers are Variform's own lines at the end of a commit message; "" where absent.
@@ -22,6 +23,9 @@ type Trailers struct {
 	// Hydrated is the tree of the package as the machine made it, before the
 	// edits that the commit holds (docs/design/hydration-and-update.md#hi).
 	Hydrated string
+	// Reverts is the Published revision that a person sets the package back to, and
+	// who: "v1 by Ann".
+	Reverts string
 }
 
 // Annotation is Porch's line in a commit message. Its JSON is Porch's, byte for byte.
@@ -121,7 +125,7 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 		b.WriteByte('\n')
 	}
 	sep := "\n"
-	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}} {
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}} {
 		if kv[1] == "" {
 			continue
 		}
@@ -192,6 +196,8 @@ func parseTrailers(message string) Trailers {
 			t.Review = strings.TrimSpace(value)
 		case hydratedTrailer:
 			t.Hydrated = strings.TrimSpace(value)
+		case revertsTrailer:
+			t.Reverts = strings.TrimSpace(value)
 		}
 	}
 	return t

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/variform/variform/internal/decide"
@@ -40,11 +41,16 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		if !run.apart { // else what was Published last never was on the branch
 			err = repo.readEarlier(ctx, p, b)
 		}
-		if err == nil && b.Reverted == nil {
-			err = repo.readMerged(ctx, p, b, run)
+		merged := *b
+		if err == nil {
+			err = repo.readMerged(ctx, p, &merged, run)
 		}
 		if err != nil {
 			return err
+		}
+		if m := merged.Merged; b.Reverted == nil || m != nil && m.Reverts != "" { // else people set it back there
+			merged.Reverted = nil
+			b = &merged
 		}
 	}
 	p.Branch = b
@@ -127,23 +133,29 @@ func (r *Repo) join(ctx context.Context, p *decide.Package, h *history) error {
 
 // readEarlier finds the earlier revision that the branch was set back to.
 func (r *Repo) readEarlier(ctx context.Context, p *decide.Package, b *decide.Branch) error {
-	for i := len(p.Tags) - 2; i >= 0 && i >= len(p.Tags)-1-maxEarlier; i-- {
-		t := p.Tags[i]
-		tree, err := r.learn(ctx, p, t.Ref.Commit)
-		if err != nil {
+	for _, t := range p.Earlier(b.Tree, maxEarlier) {
+		old, tree, err := r.ReadPublished(ctx, p, t)
+		switch {
+		case errors.Is(err, gitrepo.ErrMissingObject): // its tag has gone
+		case err != nil:
 			return err
+		case tree == b.Tree:
+			b.Reverted = old
+			return nil
 		}
-		if tree != b.Tree {
-			continue
-		}
-		h := &head{path: p.Path, Revision: &decide.Revision{Ref: t.Ref, Number: t.Number, Phase: lifecycle.Published}}
-		if err := r.walk(ctx, []*head{h}); err != nil {
-			return err
-		}
-		b.Reverted = h.Revision
-		return nil
 	}
 	return nil
+}
+
+// ReadPublished reads an earlier Published revision of a package, and the tree that
+// it held.
+func (r *Repo) ReadPublished(ctx context.Context, p *decide.Package, t decide.Published) (*decide.Revision, decide.Hash, error) {
+	tree, err := r.learn(ctx, p, t.Ref.Commit)
+	if err != nil {
+		return nil, tree, err
+	}
+	h := &head{path: p.Path, Revision: &decide.Revision{Ref: t.Ref, Number: t.Number, Phase: lifecycle.Published}}
+	return h.Revision, tree, r.walk(ctx, []*head{h})
 }
 
 // readMerged finds out whether a Draft was merged: its own commit stands in the

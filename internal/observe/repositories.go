@@ -488,7 +488,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	h.Machine = &decide.Machine{
 		Commit: decide.Hash(c.Hash), Parents: hashes(c.Parents), Ours: c.Committer.Email == MachineEmail,
 		Variant: c.Trailers.Variant, Inputs: c.Trailers.Inputs, Review: c.Trailers.Review,
-		Hydrated: decide.ParseHash(c.Trailers.Hydrated),
+		Hydrated: decide.ParseHash(c.Trailers.Hydrated), Reverts: c.Trailers.Reverts,
 	}
 	h.Inputs = decide.ParseInputs(c.Trailers.Inputs)
 	if h.Since == "" {

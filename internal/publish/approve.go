@@ -261,7 +261,7 @@ func trailers(h *decide.Revision) gitrepo.Trailers {
 	if h.Machine == nil {
 		return gitrepo.Trailers{}
 	}
-	t := gitrepo.Trailers{Variant: h.Machine.Variant, Inputs: h.Machine.Inputs, Review: h.Machine.Review}
+	t := gitrepo.Trailers{Variant: h.Machine.Variant, Inputs: h.Machine.Inputs, Review: h.Machine.Review, Reverts: h.Machine.Reverts}
 	if !h.Machine.Hydrated.IsZero() {
 		t.Hydrated = h.Machine.Hydrated.String()
 	}

@@ -194,6 +194,9 @@ func (e *Engine) unwanted(ctx context.Context, repo *observe.Repo, c *decide.Can
 }
 
 func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*decide.Question, error) {
+	if c.Head.Reverts() != "" {
+		return nil, c.Head.Reverting()
+	}
 	if s.up = r.read.UpstreamOf(ctx, s.want); s.up.Err != nil {
 		return nil, fmt.Errorf("it cannot be told whether this Draft is of today's inputs: %w", s.up.Err)
 	}

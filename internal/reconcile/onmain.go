@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
@@ -58,22 +59,30 @@ func (e *Engine) ApproveMain(ctx context.Context, names []string) (verdicts []*V
 		err := fmt.Errorf("%w: %s", ErrNothing, strings.Join(decide.Limit(nothing, 5), "; "))
 		return nil, nil, errors.Join(append([]error{err}, s.Failures()...)...)
 	}
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(e.ioLimit())
-	for git, list := range changes {
-		g.Go(func() error {
-			p := publish.Pusher{Read: e.read, Stage: git.NewStage(), Again: moved}
-			p.Push(gctx, git, list)
-			return nil
-		})
-	}
-	_ = g.Wait()
+	e.pushAll(ctx, &run{Engine: e, stages: map[observe.Repository]*gitrepo.Stage{}}, changes)
 	for c, v := range of {
 		if v.Err = c.Err; v.Err == nil {
 			v.To, v.Number = lifecycle.Published, c.Package.Latest.Number
 		}
 	}
 	return verdicts, s.Failures(), ctx.Err()
+}
+
+// pushAll pushes what a person asked for, each repository's changes at once.
+func (e *Engine) pushAll(ctx context.Context, r *run, changes map[observe.Repository][]*publish.Change) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(e.ioLimit())
+	for git, list := range changes {
+		g.Go(func() error {
+			p := publish.Pusher{Read: e.read, Stage: r.stage(git), Again: moved}
+			p.Push(ctx, git, list)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	for _, s := range r.stages {
+		_ = s.Close()
+	}
 }
 
 // moved ends what a lost race undid: the person has not seen what came.

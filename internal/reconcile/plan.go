@@ -657,11 +657,16 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 	if d, ok := item.decision.(decide.Draft); ok && v.made != nil {
 		m := v.made
 		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
-		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-			Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: made(s.want),
-		}}
+		item.change = draftChange(s, d, m)
 	}
 	return item
+}
+
+// draftChange puts what was made on a Draft's branch.
+func draftChange(s *subject, d decide.Draft, m *build.Made) *publish.Change {
+	return &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
+		Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: made(s.want),
+	}}
 }
 
 // made is what the record says of a package that this program makes.

@@ -1,0 +1,37 @@
+package build
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/mutate"
+)
+
+// revert makes the package what a Published revision held, to the byte, but for
+// whose it is: that is as it is now. The next update starts from what the machine
+// had made of it then, where that is known.
+func (m *maker) revert(ctx context.Context) (err error) {
+	at, path := m.Revert.Ref, m.Package.Path
+	if _, m.pkg, err = m.Job.Repo.ReadPackage(ctx, at.Commit, path); err != nil {
+		return fmt.Errorf("reading %s: %w", at.Name, err)
+	}
+	if m.machine, err = m.Job.Repo.Hydrated(ctx, path, m.Revert); err != nil {
+		return err
+	}
+	if _, m.Base, err = m.published(ctx); err != nil {
+		return err
+	}
+	k, err := mutate.Read(m.pkg, "")
+	if err != nil {
+		return err
+	}
+	if owner, ok := mutate.OwnerOf(k); ok && m.Manager.Signed(owner.Variant, m.Namespace) {
+		return nil
+	}
+	m.pkg = m.pkg.Clone()
+	return mutate.SetOwner(m.pkg, m.owner())
+}
+
+// reverts is the trailer that says so, and who asked for it.
+func (m *maker) reverts() string { return decide.RevisionName(m.Revert.Number) + " by " + m.By }

@@ -1,0 +1,121 @@
+package decide
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/variform/variform/internal/lifecycle"
+)
+
+// Reverts is what a person asked for whose commit it is, "v1 by Ann": the Published
+// revision that this one sets the package back to, "" for most.
+func (r *Revision) Reverts() string {
+	if r == nil || r.Machine == nil {
+		return ""
+	}
+	return r.Machine.Reverts
+}
+
+// revertsTo reports whether a revision sets the package back to a Published one.
+func (r *Revision) revertsTo(name string) bool {
+	to, _, _ := strings.Cut(r.Reverts(), " ")
+	return to == name
+}
+
+// Reverting refuses a Draft that sets a package back and that a person went on with:
+// nothing builds upon one. Else it is what it says, whatever the inputs are now.
+func (r *Revision) Reverting() error {
+	if !r.byHand() {
+		return nil
+	}
+	return fmt.Errorf("it sets the package back to %s, and was edited by hand (%s), which nothing has built: take the edits back, or go on from it with apply --retry", r.Reverts(), r.Ref.Commit.String()[:7])
+}
+
+// Revert says how a person sets a wanted package back to what Published revision n
+// held: upon which revision that is to be built. done says that it is so already.
+// What the branch and that revision hold has been read.
+func Revert(m Manager, w *Want, p *Package, n int) (to Published, on Work, done string, err error) {
+	latest, name, hold := p.Latest, RevisionName(n), p.Hold()
+	var open *Revision
+	for _, r := range p.open() {
+		if r.Reverts() != "" && m.Signed(r.Owner, w.Namespace) {
+			open = r
+		}
+	}
+	t := p.Tagged(name)
+	switch {
+	case w.Err != nil:
+		err = w.Err
+	case w.Lock() != nil:
+		err = errors.New("a lock says what was resolved: set back the packages that it names")
+	case latest == nil:
+		err = errors.New("no revision of it is Published")
+	case !m.Signed(latest.Owner, w.Namespace):
+		err = fmt.Errorf("%s is no package of this fleet", latest.Describe())
+	case hold != nil:
+		err = heldError(hold, w.Identity)
+	case latest.Phase == lifecycle.DeletionProposed:
+		err = fmt.Errorf("%s is proposed for deletion: reject that first", RevisionName(latest.Number))
+	case t == nil:
+		var names []string
+		for _, t := range p.Tags {
+			names = append(names, RevisionName(t.Number))
+		}
+		err = fmt.Errorf("it has no %s: there are %s", cmp.Or(name, "such revision"), joined(names))
+	case open != nil && open.byHand():
+		err = fmt.Errorf("%s, which sets it back to %s, was edited by hand: discard it first, or go on from it with apply --retry %s", open.Describe(), open.Reverts(), w.Identity)
+	}
+	if err != nil {
+		return Published{}, Work{}, "", err
+	}
+	work := Work{From: latest}
+	if open != nil {
+		work = Work{From: open, Since: p.Tagged(open.Since)}
+	}
+	q := Question{Want: w, Work: work, Package: p}
+	then, _ := p.Tree(t.Ref.Commit)
+	now, _ := p.Tree(latest.Ref.Commit)
+	switch {
+	case open != nil && open.revertsTo(name) && !q.Behind():
+		done = open.Describe() + " sets it back to " + open.Reverts() + " already"
+	case open == nil && p.Branch == nil && then == now:
+		done = RevisionName(latest.Number) + ", the latest Published, is that already"
+	}
+	return *t, work, done, nil
+}
+
+// Reverting is the build that sets a package back. Its inputs are those of what is
+// Published, which it takes back: no Draft of the same is made again unasked, and one
+// of what changed since is.
+func (q Question) Reverting(to string) Build {
+	latest, newest, main := q.Package.Latest, q.Package.Newest(), q.Package.Branch.Main()
+	was := latest.Inputs
+	from := q.Package.Tagged(was.Published)
+	b := Build{As: ActionRedraft, Reasons: []string{"set back to " + to}, Inputs: q.Parts.Inputs(newest).On(main)}
+	if q.From.Number == 0 {
+		b.As = ActionUpdate
+	}
+	if was.Digest == "" || q.made(was.Digest, q.Parts.Inputs(from).On(was.Main), from, was.Main) {
+		return b
+	}
+	was.Published, was.Main, was.Digest = b.Inputs.Published, main, Digest("set back", was.Digest)
+	b.Inputs = was
+	return b
+}
+
+// reverted waits where a person set the package back: with a Draft until that is
+// decided, and with what was Published until what was taken back has changed.
+func (q Question) reverted() (Rule, bool) {
+	to := q.From.Reverts()
+	switch {
+	case to == "" || q.Retry:
+		return Rule{}, false
+	case q.From.Number == 0:
+		return Rule{ruled(Wait{}, fmt.Sprintf("sets it back to %s: approve it, or discard it; apply --retry %s drafts the variant as it is now instead", to, q.Identity))}, true
+	case !q.made(q.From.Inputs.Digest, q.Parts.Inputs(q.recorded()).On(q.From.Inputs.Main), q.recorded(), q.From.Inputs.Main):
+		return Rule{}, false
+	}
+	return Rule{ruled(Wait{}, fmt.Sprintf("set back to %s: apply --retry %s drafts what was set back again", to, q.Identity))}, true
+}
