@@ -3,8 +3,8 @@
 // are made there, not here.
 //
 // Rules of output: data goes to stdout, progress and messages to stderr. Exit
-// status 0 is done, 1 is findings or a failure in part, 2 could not run. Colour
-// and bars only on a terminal; NO_COLOR, CI and TERM=dumb are honoured.
+// status 0 is done, 1 is findings or a failure in part, 2 could not run, 3 (with
+// --exit-code) changes are pending and nothing failed. Colour and bars only on a terminal; NO_COLOR, CI and TERM=dumb are honoured.
 package cli
 
 import (
@@ -39,7 +39,12 @@ const (
 	exitDone     = 0
 	exitFindings = 1
 	exitFailed   = 2
+	exitPending  = 3
 )
+
+// errPending ends a command with status 3: nothing failed, and something is to be
+// applied.
+var errPending = errors.New("changes are pending")
 
 // findings ends a command with status 1: it ran, and what it found is printed.
 type findings struct{ message string }
@@ -99,6 +104,9 @@ func (a *app) exit(err error) int {
 			a.fail("variform: %s", found.message)
 		}
 		return exitFindings
+	case errors.Is(err, errPending):
+		a.fail("variform: %v", err)
+		return exitPending
 	case errors.Is(err, context.Canceled):
 		_, _ = fmt.Fprintln(a.Err, "variform: interrupted; what was pushed stays whole, run it again to go on")
 	default:

@@ -29,7 +29,7 @@ change, and writes nothing outside its cache. It runs the same code as apply.`,
 					return err
 				}
 				if exitCode && plan.Pending() && !plan.Failed() {
-					return findings{"changes are pending"}
+					return errPending
 				}
 				return nil
 			})
@@ -38,7 +38,7 @@ change, and writes nothing outside its cache. It runs the same code as apply.`,
 	a.addFleet(c)
 	a.addBuild(c)
 	a.addOutput(c, reportFormats...)
-	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 1 when changes are pending")
+	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 3 when changes are pending, and nothing failed")
 	return c
 }
 
@@ -69,6 +69,9 @@ func failed(p *reconcile.Plan) error {
 		return nil
 	}
 	n := len(problemsOf(p)) + p.Count()[decide.ActionFail]
+	if n == 0 {
+		return findings{"deletions are braked: nothing of them went"}
+	}
 	return findings{count.Of(n, "problem") + "; the other variants are not affected"}
 }
 

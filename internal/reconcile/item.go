@@ -119,6 +119,8 @@ type Plan struct {
 	// PruneBlocked says why nothing is deleted though Prune is set; empty
 	// where nothing blocks.
 	PruneBlocked []string
+	// Braked has a line for each set that would have lost too many packages at once.
+	Braked []string
 
 	run *run
 }
@@ -163,9 +165,9 @@ func (p *Plan) Pending() bool {
 	return slices.ContainsFunc(p.Items, func(i *Item) bool { return i.Action.Pending() })
 }
 
-// Failed reports whether anything could not be read or done.
+// Failed reports whether anything could not be read or done; what was braked, too.
 func (p *Plan) Failed() bool {
-	return len(p.Problems) > 0 ||
+	return len(p.Problems) > 0 || len(p.Braked) > 0 ||
 		slices.ContainsFunc(p.Sets, func(s *SetStatus) bool { return len(s.Failures) > 0 }) ||
 		slices.ContainsFunc(p.Items, func(i *Item) bool { return i.Err != nil })
 }

@@ -715,7 +715,8 @@ func (r *run) remove(ctx context.Context, plan *Plan, subjects []*subject, trims
 		})
 	}
 	plan.PruneBlocked = p.Blocked
-	plan.Warnings = append(plan.Warnings, p.Settle(removed, r.snapshot.Wants, r.snapshot.Sizes())...)
+	plan.Braked = p.Settle(removed, r.snapshot.Wants, r.snapshot.Sizes())
+	plan.Warnings = append(plan.Warnings, plan.Braked...)
 	if p.Allowed() {
 		for _, t := range trims {
 			plan.Items = append(plan.Items, t.item)
