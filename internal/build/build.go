@@ -149,6 +149,8 @@ type maker struct {
 	// rendering is how a merged package is rendered.
 	rendering rendering
 	steps     steps
+	// functions is how many the last render ran.
+	functions int
 	// oldUpstream is the ref of the upstreamLock and strategy the Kptfile's, both
 	// read when updating.
 	oldUpstream string

@@ -117,6 +117,7 @@ func (m *maker) render(ctx context.Context, p *krm.Package) (*krm.Package, error
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("rendering %s: %w", m.Package.Path, err))
 	}
+	m.functions = len(res.Functions)
 	m.Warnings = append(m.Warnings, res.Notes...)
 	for _, f := range res.Functions {
 		m.Warnings = append(m.Warnings, remarks(f)...)
@@ -235,8 +236,8 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if err != nil {
 		return err
 	}
-	m.watch = !same
-	theirs, failed := m.hydrate(ctx, origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(kptfile.Upstream), lock: m.Upstream.Lock}, draft)
+	now := origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(kptfile.Upstream), lock: m.Upstream.Lock}
+	theirs, failed := m.hydrate(ctx, now, draft)
 	switch {
 	case same:
 		m.pkg, m.machine = theirs, theirs
@@ -244,10 +245,14 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	case failed != nil: // an edit may be what it lacks
 		return m.updateUpstream(ctx, there, kptfile)
 	}
-	before, made := len(m.Conflicts), m.steps
-	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, merge.Options{Strategy: m.strategy, Guess: m.guessed, Keep: m.KeepEdits}); err != nil {
+	before, o := len(m.Conflicts), merge.Options{Strategy: m.strategy, Guess: m.guessed, Keep: m.KeepEdits}
+	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, o); err != nil {
 		return err
 	}
+	made := m.trace(theirs, func(again *maker) error {
+		_, err := again.hydrate(ctx, now, draft)
+		return err
+	})
 	for _, c := range [][]merge.Conflict{m.Conflicts[:m.carried], m.Conflicts[before:]} {
 		if err := m.explain(ctx, made, c); err != nil {
 			return err
@@ -272,7 +277,14 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if !restful {
 		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}
-	return m.overruled(ctx, base, ours)
+	return m.overruled(ctx, base, ours, m.trace(m.pkg, func(again *maker) error {
+		res, err := merge.Packages(base, theirs, ours, o)
+		if err != nil {
+			return err
+		}
+		again.pkg = res.Package
+		return again.settle(ctx, kptfile)
+	}))
 }
 
 // without takes the edits back that are to be dropped.
@@ -508,14 +520,18 @@ func (m *maker) keptThoughRemoved(what string, res *merge.Result) error {
 
 // explain finds the edits that a merge lost to a value that the variant itself, or
 // its pipeline, gives: they are to be made there.
-func (m *maker) explain(ctx context.Context, made steps, conflicts []merge.Conflict) (err error) {
+func (m *maker) explain(ctx context.Context, made trace, conflicts []merge.Conflict) (err error) {
 	for i := range conflicts {
 		c := &conflicts[i]
 		if c.Fate != merge.Lost {
 			continue
 		}
 		c.Instead, err = m.writer(ctx, made, c.Resource, func(p *krm.Package) (bool, error) {
-			edits, err := review.Edits(made[0], p)
+			s, err := made()
+			if err != nil {
+				return false, err
+			}
+			edits, err := review.Edits(s[0], p)
 			return slices.ContainsFunc(edits, func(e review.Edit) bool { return touches(e, *c) }), err
 		})
 		if err != nil {
@@ -541,7 +557,7 @@ func (m *maker) stop(what string, conflicts []merge.Conflict) error {
 
 // overruled notes people's edits that the merge kept and the variant's own
 // mutations or its pipeline set back after it.
-func (m *maker) overruled(ctx context.Context, base, ours *krm.Package) (err error) {
+func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, settled trace) (err error) {
 	edits, err := review.Edits(base, ours)
 	if err != nil || len(edits) == 0 {
 		return err
@@ -572,14 +588,18 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package) (err err
 				return o.Op == undone[i].Op && o.Field == undone[i].Field && o.Within(undone[i])
 			}), err
 		}
-		merged, err := wrote(m.steps[0])
+		s, err := settled()
+		if err != nil {
+			return err
+		}
+		merged, err := wrote(s[0])
 		if err != nil {
 			return err
 		}
 		if merged && m.strategy == kptfilev1.ResourceMerge {
 			continue // the merge has said what it lost
 		}
-		if c.Instead, err = m.writer(ctx, m.steps, e.ID, wrote); err != nil {
+		if c.Instead, err = m.writer(ctx, settled, e.ID, wrote); err != nil {
 			return err
 		}
 		if c.Instead == "" {

@@ -28,7 +28,7 @@ const (
 // changes nothing. That is found out once for an upstream and its functions. Where
 // it is none, other names a function that is not idempotent.
 func (m *maker) rests(ctx context.Context, made *krm.Package) (ok bool, other string, err error) {
-	if m.Renderer == nil {
+	if m.functions == 0 {
 		return true, "", nil
 	}
 	pipeline, err := json.Marshal(m.Variant().Spec.Pipeline)
@@ -77,7 +77,7 @@ func (m *maker) mover(ctx context.Context, p, again *krm.Package) string {
 
 // toRest renders a package with edits until it is a fixed point.
 func (m *maker) toRest(ctx context.Context) error {
-	if m.Renderer == nil {
+	if m.functions == 0 {
 		return nil
 	}
 	for n := 1; ; n++ {
@@ -93,6 +93,5 @@ func (m *maker) toRest(ctx context.Context) error {
 			return nil
 		}
 		m.pkg = again
-		m.step(len(m.steps)-1, again)
 	}
 }

@@ -38,7 +38,7 @@ func (r *pipeline) Render(_ context.Context, p *krm.Package) (*render.Result, er
 			}
 		}
 	}
-	return &render.Result{Package: p}, nil
+	return &render.Result{Package: p, Functions: []render.FunctionResult{{Name: "pipeline"}}}, nil
 }
 
 // TestRest: where rendering what was rendered changes nothing, a package with edits

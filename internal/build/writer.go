@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"context"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -17,7 +18,22 @@ import (
 // after the variant's own mutations, with values of other packages, rendered.
 type steps [4]*krm.Package
 
-// step notes a package, where somebody is going to ask what wrote a value.
+// trace makes a package once more and notes its steps: what wrote a value is seldom
+// asked, and copies of a large package cost as much as its merge.
+type trace func() (steps, error)
+
+// trace is that of a package which was rendered already.
+func (m *maker) trace(rendered *krm.Package, make func(*maker) error) trace {
+	return sync.OnceValues(func() (steps, error) {
+		again, made := *m, *m.Made
+		again.Made, again.watch, again.rendering = &made, true, never
+		err := make(&again)
+		again.steps[len(again.steps)-1] = rendered
+		return again.steps, err
+	})
+}
+
+// step notes a package, where that is asked for.
 func (m *maker) step(i int, p *krm.Package) {
 	if i == 0 {
 		m.steps = steps{}
@@ -29,7 +45,11 @@ func (m *maker) step(i int, p *krm.Package) {
 
 // writer says where a value of a resource is set that people are not to edit; ""
 // where no step wrote it. wrote reports whether a package has what is asked about.
-func (m *maker) writer(ctx context.Context, s steps, id krm.ID, wrote func(*krm.Package) (bool, error)) (string, error) {
+func (m *maker) writer(ctx context.Context, made trace, id krm.ID, wrote func(*krm.Package) (bool, error)) (string, error) {
+	s, err := made()
+	if err != nil {
+		return "", err
+	}
 	for i, p := range s {
 		if p == nil {
 			continue
