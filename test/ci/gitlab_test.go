@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -65,9 +66,14 @@ func readGitLab(t *testing.T) gitlabCI {
 	return out
 }
 
+var byDigest = regexp.MustCompile(`^[a-z./-]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}$`)
+
 func TestGitLabStructure(t *testing.T) {
 	ci := readGitLab(t)
 	for name, job := range ci.jobs {
+		if image := job.Image + ci.jobs[job.Extends].Image; !byDigest.MatchString(image) {
+			t.Errorf("%s: image %q is not named by tag and digest", name, image)
+		}
 		for _, script := range slices.Concat(job.BeforeScript, job.Script) {
 			plainScript(t, name, script)
 		}
