@@ -280,17 +280,16 @@ func (m *maker) prepare(ctx context.Context) error {
 		inputs = append(inputs, gitrepo.Hash(m.From.Ref.Commit))
 	}
 	if m.From != nil && m.From.Number == 0 {
-		m.Workspace = m.From.Workspace
+		if m.Workspace = m.From.Workspace; m.Package.Spent(m.From) {
+			if err := m.nextWorkspace(ctx); err != nil {
+				return err
+			}
+		}
 		m.Root, m.Parents = m.From.Ref.Commit, []decide.Hash{m.From.Ref.Commit}
 	} else {
-		used, err := m.Job.Repo.Workspaces(ctx, m.Package.Path)
-		if err != nil {
+		if err := m.nextWorkspace(ctx); err != nil {
 			return err
 		}
-		if latest := m.Package.Latest; latest != nil {
-			used = append(used, latest.Was())
-		}
-		m.Workspace = lifecycle.NextWorkspace(used...)
 		head := m.Job.Repo.Head
 		if head.IsZero() && !m.Job.Repo.MayStart {
 			return decide.Stalled("Repository %s has no branch %q: create it, or set spec.git.createBranch: true", m.Repository, m.Job.Repo.Branch)
@@ -312,6 +311,15 @@ func (m *maker) prepare(ctx context.Context) error {
 		}
 	}
 	m.Message, err = m.message()
+	return err
+}
+
+func (m *maker) nextWorkspace(ctx context.Context) error {
+	used, err := m.Job.Repo.Workspaces(ctx, m.Package.Path)
+	if latest := m.Package.Latest; latest != nil {
+		used = append(used, latest.Was())
+	}
+	m.Workspace = lifecycle.NextWorkspace(used...)
 	return err
 }
 

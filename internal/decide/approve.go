@@ -366,6 +366,9 @@ func Unmoved(c *Candidate, branch, draft Hash) error {
 	if newest := p.Newest(); newest != nil && (since == nil || since.Number != newest.Number) {
 		return fmt.Errorf("%s was published since this Draft began: run apply to bring it in, review, and approve again", RevisionName(newest.Number))
 	}
+	if p.Spent(c.Head) {
+		return fmt.Errorf("workspace %s is %s already, and is one revision for ever: run apply, which goes on in another, review, and approve again", c.Workspace, RevisionName(p.Latest.Number))
+	}
 	if branch.IsZero() {
 		return nil
 	}

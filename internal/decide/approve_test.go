@@ -380,6 +380,38 @@ func on(tree byte) change {
 	}
 }
 
+// A workspace is one revision: what stands open in one that is Published goes on
+// in another.
+func TestSpent(t *testing.T) {
+	v1 := publishedOf(1, 9)
+	v1.Workspace = "packagevariant-1"
+	for name, c := range map[string]struct {
+		draft *Revision
+		want  bool
+	}{
+		"the same workspace": {draftOf(1, 10, since("v1")), true},
+		"another":            {draftOf(2, 10, since("v1")), false},
+		"none":               {nil, false},
+		"the revision":       {v1, false},
+	} {
+		p := &Package{Path: webPath, Latest: v1, Tags: tags(tag(1, 9)), Trees: map[Hash]Hash{{100}: {50}, {9}: {50}}}
+		if got := p.Spent(c.draft); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		q := Question{Work: Work{From: c.draft, Since: p.Newest()}, Package: p}
+		if c.draft == nil || c.draft.Number > 0 {
+			continue
+		}
+		if got := q.Behind(); got != c.want {
+			t.Errorf("%s: behind %t", name, got)
+		}
+		err := Unmoved(&Candidate{Head: c.draft, Package: p, Workspace: c.draft.Workspace, Repo: &Repository{Branch: "main"}}, Hash{100}, Hash{60})
+		if refused := err != nil && strings.Contains(err.Error(), "is v1 already"); refused != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestUnmoved(t *testing.T) {
 	head, v1, draft := Hash{100}, Hash{9}, Hash{60}
 	since1 := draftOf(2, 10, since("v1"))

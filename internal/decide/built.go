@@ -46,6 +46,15 @@ func BuiltAs(from *Revision) string {
 	return from.Workspace
 }
 
+// Upon is the revision that Remember tells of: of a Draft of which nothing is left,
+// what is Published.
+func (o *Outcome) Upon() *Revision {
+	if o.Back {
+		return o.Package.Latest
+	}
+	return o.From
+}
+
 // Remember says what is to be remembered of a build, nil for nothing any more;
 // false where that is so already, or the build gave a commit, which says it.
 func (o *Outcome) Remember() (*Built, bool) {
@@ -53,6 +62,10 @@ func (o *Outcome) Remember() (*Built, bool) {
 	switch {
 	case !build || !o.Tried || len(o.Drop) > 0: // who asks for that is told
 		return nil, false
+	case o.Back && o.Err == nil:
+		upon := o.Question
+		upon.From = o.Package.Latest
+		return &Built{Commit: upon.From.Ref.Commit, Inputs: b.Inputs, At: o.At}, upon.remembered()
 	case o.Err != nil:
 		if o.Failure == "" || o.Last.fails(o.From, b.Inputs) {
 			return nil, false
@@ -62,7 +75,7 @@ func (o *Outcome) Remember() (*Built, bool) {
 			built.Commit = o.From.Ref.Commit
 		}
 		return built, true
-	case o.Same && o.proves():
+	case o.Same && o.remembered():
 		if o.Last.gave(o.From, b.Inputs) {
 			return nil, false
 		}
@@ -80,8 +93,15 @@ func (q Question) proves() bool { return BuiltAs(q.From) != "" && !q.Unrendered 
 // edited says that a person committed to an open revision since the machine did.
 func (q Question) edited() bool { return q.proves() && q.byHand() && q.Buildable() }
 
+// remembered says that it is kept in the record that building gave what is there:
+// of an open revision, and of a Published one of which nothing else tells what it
+// was made of, for others approved it.
+func (q Question) remembered() bool {
+	return q.proves() || q.From != nil && q.From.Inputs.Digest == "" && !q.Unrendered && !q.Unkept
+}
+
 // proved says that the revision is known to be what building makes of it.
-func (q Question) proved(in Inputs) bool { return q.proves() && q.Last.gave(q.From, in) }
+func (q Question) proved(in Inputs) bool { return q.remembered() && q.Last.gave(q.From, in) }
 
 // Current refuses to publish a Draft whose variant fails, or that was made of
 // other inputs than those of now, but for what a build showed to make no

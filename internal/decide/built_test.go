@@ -128,9 +128,28 @@ func TestBuiltAs(t *testing.T) {
 	}
 }
 
-// Of what is Published only failures of a new Draft are remembered.
+// Of what is Published only failures of a new Draft are remembered, and, where
+// others approved it, that it is what it is to be.
 func TestBuiltOfPublished(t *testing.T) {
-	v1 := publishedOf(1, 9)
+	v1, approved := publishedOf(1, 9), publishedOf(1, 8)
+	v1.Inputs.Digest, approved.Inputs.Digest = "abc", ""
+	theirs := Question{Want: &Want{}, Work: Work{From: approved}}
+	same := Outcome{Question: theirs, Intent: Build{As: ActionRedraft}, Tried: true, Same: true}
+	back := Outcome{Question: Question{Want: &Want{}, Work: Work{From: draftOf(1, 9)}, Package: &Package{Latest: approved}}, Intent: Build{As: ActionUpdate}, Tried: true, Back: true}
+	for name, o := range map[string]*Outcome{"others approved it": &same, "nothing is left of the Draft": &back} {
+		b, tell := o.Remember()
+		if !tell || b == nil || b.Commit != approved.Ref.Commit || o.Upon() != approved {
+			t.Fatalf("%s: %v %v upon %v", name, b, tell, o.Upon())
+		}
+		theirs.Last = b
+		if !theirs.proved(Inputs{}) {
+			t.Errorf("%s: not known the next time", name)
+		}
+	}
+	back.Package.Latest = v1
+	if b, tell := back.Remember(); tell {
+		t.Errorf("back to what says its inputs: %v", b)
+	}
 	o := Outcome{Question: Question{Want: &Want{}, Work: Work{From: v1}}, Intent: Build{As: ActionRedraft}, Tried: true, Same: true}
 	if b, tell := o.Remember(); b != nil || tell {
 		t.Errorf("the same: %v %v", b, tell)

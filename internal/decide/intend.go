@@ -95,7 +95,7 @@ func Intend(q Question) Intent {
 	}
 	if q.From != nil && len(q.Drop) == 0 {
 		b.Key = Digest("unchanged", b.Inputs.Digest, q.From.Ref.Commit.String(), q.Package.Path)
-		known := q.proved(b.Inputs) || (q.Unkept || !q.proves()) && q.Fruitless != nil && q.Fruitless(b.Key)
+		known := q.proved(b.Inputs) || (q.Unkept || !q.remembered()) && q.Fruitless != nil && q.Fruitless(b.Key)
 		if known && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) {
 			return q.unchanged()
 		}
@@ -140,6 +140,8 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: q.reasons(then)}, true
 	case from.Number == 0 && q.overtaken():
 		return Build{As: as, Reasons: []string{RevisionName(q.Package.Newest().Number) + " was published since"}}, true
+	case from.Number == 0 && q.Package.Spent(from):
+		return Build{As: as, Reasons: []string{"workspace " + from.Workspace + " is " + RevisionName(q.Package.Latest.Number) + " already"}}, true
 	case from.Number == 0 && q.Behind():
 		return Build{As: as, Reasons: []string{q.Repo.Branch + " moved since it was made" + q.Package.Branch.by()}}, true
 	case from.Number == 0 && lock != nil && lock.edited(from):
@@ -186,11 +188,12 @@ func (q Question) made(digest string, of Inputs, published *Published, main stri
 }
 
 // Behind reports whether the registered branch holds something else than what an
-// open Draft started from: a revision published since, or what others committed.
+// open Draft started from: a revision published since, the Draft itself as it was
+// once, or what others committed.
 func (q Question) Behind() bool {
 	main := q.Package.Branch.Main()
 	switch {
-	case q.overtaken():
+	case q.overtaken(), q.Package.Spent(q.From):
 		return true
 	case q.From == nil || q.Package.Latest == nil || main == q.From.Inputs.Main:
 		return false

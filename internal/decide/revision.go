@@ -246,6 +246,12 @@ func isSurplus(r *Revision, all []*Revision) bool {
 	return false
 }
 
+// Spent reports whether an open revision's workspace is Published already: a
+// workspace is one revision, so that what stands there goes on in another.
+func (p *Package) Spent(r *Revision) bool {
+	return r != nil && r.Number == 0 && p.Latest != nil && p.Latest.Workspace == r.Workspace
+}
+
 // Heads are all revisions, those of Surplus among them.
 func (p *Package) Heads() []*Revision { return slices.Concat(p.Revisions, p.Surplus) }
 

@@ -246,13 +246,14 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 }
 
 // vanished are packages below the Repository's folder of which only the record
-// knows: their Draft's branch has gone, merged or not.
+// knows: their Draft's branch has gone, merged or not, or their tags, as Porch
+// carries out a deletion.
 func (r *Repo) vanished() (out []*decide.Package) {
 	if r.Recorded == nil {
 		return nil
 	}
 	for _, e := range r.Recorded.Entries() {
-		if e.Place == record.Open && r.Packages[e.Path] == nil && r.Shows(e.Path) {
+		if (e.Place == record.Open || e.Place == record.Main) && r.Packages[e.Path] == nil && r.Shows(e.Path) {
 			p := decide.NewPackage(e.Path, nil)
 			p.Entries = []record.Entry{e}
 			out = append(out, p)

@@ -652,7 +652,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 	}
 	if built, tell := v.outcome.Remember(); tell {
 		owner := r.manager.Sign(s.want.Namespace, s.want.Name)
-		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: item.decision, Built: publish.BuiltEdit(s.pkg.Path, v.outcome.From, built, owner)}
+		item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: item.decision, Built: publish.BuiltEdit(s.pkg.Path, v.outcome.Upon(), built, owner)}
 	}
 	if d, ok := item.decision.(decide.Draft); ok && v.made != nil {
 		m := v.made

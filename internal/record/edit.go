@@ -19,9 +19,9 @@ type Put struct{ Entry }
 // Publish makes of an open revision what stands on the branch, and a Published
 // one; without a workspace, of what stood there before and others changed. Entry is
 // for both, but for Place. What that one's entry says besides stays, where it names
-// the same Hydrated, or, where Entry knows none, the same Tree. Where there is none such, and
-// the Entry's Hydrated is not its Tree, nothing holds it, and nothing is known of
-// what stands there now.
+// the same Hydrated, or, where Entry knows none, the same Tree: so of one whose tag was
+// lost, too. Where there is none such, and the Entry's Hydrated is not its
+// Tree, nothing holds it, and nothing is known of what stands there now.
 type Publish struct{ Entry }
 
 // Drop removes an open revision's entries.
@@ -93,7 +93,8 @@ func (e Publish) apply(entries []Entry) []Entry {
 		if stood {
 			o.Workspace = ""
 		}
-		if stood || o.Place == Open && (o.Workspace == e.Workspace && o.Hydrated == e.Hydrated || e.Hydrated == "" && o.Tree == e.Tree) {
+		again := o.Place == Main && e.Hydrated == "" && o.Tree == e.Tree
+		if stood || again || o.Place == Open && (o.Workspace == e.Workspace && o.Hydrated == e.Hydrated || e.Hydrated == "" && o.Tree == e.Tree) {
 			made, e.Workspace = o, o.Workspace
 			made.Commit, made.Tree, made.Revision, held = e.Commit, e.Tree, e.Revision, true
 		}

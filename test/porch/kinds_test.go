@@ -1,0 +1,265 @@
+package porch
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// database holds what Porch's does of a repository, under its rules: a workspace
+// of a package is one revision, which has a number once it is Published, and the
+// same one for ever, and none while it is open. A number is one commit's.
+type database struct {
+	reader
+	numbers map[string]int    // of workspaces that were Published, by package and workspace
+	commits map[string]string // of revisions, by package and number
+}
+
+func newDatabase(t *testing.T, repo *gittest.Repo, directory string) *database {
+	t.Helper()
+	return &database{reader{t, repo, directory}, map[string]int{}, map[string]string{}}
+}
+
+// sync reads the repository as it is now.
+func (d *database) sync(when string) map[string]revision {
+	d.t.Helper()
+	list := d.list()
+	checkAgree(d.t, d.repo, d.directory, list)
+	there := map[string]revision{}
+	for _, r := range list {
+		name := r.Package + "." + r.Workspace
+		if o, twice := there[name]; twice {
+			d.t.Errorf("%s: workspace %s is two revisions: %+v, %+v", when, name, o, r)
+		}
+		there[name] = r
+		if was, ok := d.numbers[name]; ok && was != r.Revision {
+			d.t.Errorf("%s: update of revision of %s from %d to %d is illegal", when, name, was, r.Revision)
+		}
+		if r.Revision == 0 {
+			continue
+		}
+		d.numbers[name] = r.Revision
+		number := fmt.Sprintf("%s/v%d", r.Package, r.Revision)
+		commit := d.repo.Git(d.t, "rev-parse", "refs/tags/"+number+"^{commit}")
+		if was, ok := d.commits[number]; ok && was != commit {
+			d.t.Errorf("%s: %s was %s, and is %s", when, number, was, commit)
+		}
+		d.commits[number] = commit
+	}
+	return there
+}
+
+// TestEveryKindOfRevision holds Porch's rules of reading against every kind of
+// revision that Variform makes or takes over.
+func TestEveryKindOfRevision(t *testing.T) {
+	gittest.RequireGit(t)
+	for key, value := range map[string]string{"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com", "GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"} {
+		t.Setenv(key, value)
+	}
+	catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+	object := func(name, value string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  a: \"" + value + "\"\n"
+	}
+	catalog.Tag(t, "web/v1", catalog.Commit(t, "main", "web", gittest.Text{"web/Kptfile": kpt("web"), "web/a.yaml": object("a", "1"), "web/b.yaml": object("b", "1")}))
+	prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n", "apps/adopted/Kptfile": kpt("adopted"), "apps/adopted/a.yaml": object("a", "0")})
+	f := newFleet(t, catalog, prod)
+	db := newDatabase(t, prod, "apps")
+
+	merges := []string{"merge", "squash", "rebase", "fast-forward"}
+	packages := append([]string{"plain", "edited", "hotfix", "back", "discarded", "adopted", "porch", "gone"}, merges...)
+	want := func(revision string) {
+		for _, pkg := range packages {
+			f.variant(pkg, revision, map[bool]string{true: "  adoptionPolicy: adoptExisting\n"}[pkg == "adopted"]+"  deletionPolicy: delete\n")
+		}
+	}
+	lifecycles := func(there map[string]revision, lifecycle string, number int, workspace func(pkg string) string, packages ...string) {
+		t.Helper()
+		for _, pkg := range packages {
+			if r := there["apps/"+pkg+"."+workspace(pkg)]; r.Lifecycle != lifecycle || r.Revision != number {
+				t.Errorf("%s: %+v, want %s with number %d", pkg, r, lifecycle, number)
+			}
+		}
+	}
+	drafted := func(n int) func(string) string {
+		return func(string) string { return fmt.Sprintf("packagevariant-%d", n) }
+	}
+	// A merge or a squash has no line of Porch's: it is named by its number there.
+	landed := func(n int) func(string) string {
+		return func(style string) string {
+			if style == "merge" || style == "squash" {
+				return fmt.Sprintf("v%d", n)
+			}
+			return drafted(n)(style)
+		}
+	}
+
+	want("v1")
+	f.run("apply")
+	there := db.sync("first Drafts")
+	lifecycles(there, "Draft", 0, drafted(1), packages[0], merges[0], "gone")
+	lifecycles(there, "Published", 1, func(string) string { return "v1" }, "adopted")
+	prod.Commit(t, "drafts/apps/edited/packagevariant-1", "by hand", gittest.Text{"apps/edited/b.yaml": object("b", "mine")})
+	for _, style := range merges {
+		forgeMerge(t, prod, "drafts/apps/"+style+"/packagevariant-1", style)
+	}
+	f.run("apply")
+	there = db.sync("forges merged, and deleted the branches")
+	lifecycles(there, "Published", 1, landed(1), merges...)
+	f.run("propose", "prod/plain")
+	db.sync("one is proposed")
+	// Default Porch approves with commits of its own, and leaves the branch.
+	draft := "drafts/apps/porch/packagevariant-1"
+	own := gittest.Run(t, prod.Dir, []byte(line("Intermediate commit", "apps/porch", `,"workspaceName":"packagevariant-1","revision":"0"`)), "commit-tree", draft+"^{tree}", "-p", draft+"^1")
+	prod.Branch(t, "own", own)
+	prod.Tag(t, "apps/porch/v1", mergeCommit(t, prod, "main", "own", "apps/porch", line("Approving package revision apps/porch/1", "apps/porch", `,"workspaceName":"packagevariant-1","revision":"1"`)))
+	prod.Git(t, "branch", "-D", "own")
+	f.run("apply")
+	db.sync("what Porch approved")
+	f.run("approve", "--all")
+	f.run("apply")
+	there = db.sync("the first are approved")
+	lifecycles(there, "Published", 1, drafted(1), "plain", "edited", "hotfix", "back", "discarded", "porch", "gone")
+
+	prod.Commit(t, "main", "a hotfix", gittest.Text{"apps/hotfix/b.yaml": object("b", "hot")})
+	catalog.Tag(t, "web/v2", catalog.Commit(t, "main", "web", gittest.Text{"web/a.yaml": object("a", "2")}))
+	want("v2")
+	f.run("apply")
+	there = db.sync("updates")
+	lifecycles(there, "Draft", 0, drafted(2), packages...)
+	f.run("discard", "prod/discarded", "--reason", "not yet")
+	for _, style := range merges {
+		forgeMerge(t, prod, "drafts/apps/"+style+"/packagevariant-2", style)
+	}
+	f.run("apply")
+	f.run("approve", "--all")
+	there = db.sync("updates are approved, one discarded")
+	lifecycles(there, "Published", 2, landed(2), merges...)
+	lifecycles(there, "Published", 2, drafted(2), "plain", "edited", "hotfix", "back", "porch")
+	lifecycles(there, "Published", 3, drafted(2), "adopted") // v1 was the folder
+	if _, open := there["apps/discarded.packagevariant-2"]; open {
+		t.Error("the discarded Draft is there")
+	}
+
+	inClone(t, prod, func(git func(...string)) {
+		git("checkout", "apps/back/v1", "--", "apps/back")
+		git("commit", "-qm", "Revert")
+		git("push", "-q", "origin", "main")
+	})
+	catalog.Tag(t, "web/v3", catalog.Commit(t, "main", "web", gittest.Text{"web/a.yaml": object("a", "3")}))
+	want("v3")
+	f.remove("variant-gone.yaml")
+	f.run("apply", "--prune", "--max-delete=1", "--retry", "prod/back")
+	there = db.sync("an update, a return, a removal")
+	lifecycles(there, "DeletionProposed", 1, drafted(1), "gone")
+	f.run("approve", "--all")
+	f.run("apply")
+	there = db.sync("the last")
+	lifecycles(there, "Published", 3, drafted(3), "plain", "edited", "hotfix", "back", "porch", "merge", "squash")
+	lifecycles(there, "Published", 4, drafted(3), "adopted")
+	refs := prod.Refs(t)
+	f.run("apply")
+	if now := prod.Refs(t); len(now) != len(refs) {
+		t.Errorf("one more run moves refs: %v, %v", refs, now)
+	}
+	prod.Fsck(t)
+}
+
+// forgeMerge merges a branch into main as forges do, and deletes it.
+func forgeMerge(t *testing.T, repo *gittest.Repo, branch, style string) {
+	t.Helper()
+	inClone(t, repo, func(git func(...string)) {
+		switch style {
+		case "merge":
+			git("merge", "-q", "--no-ff", "-m", "Merge pull request 1", "origin/"+branch)
+		case "squash":
+			git("merge", "-q", "--squash", "origin/"+branch)
+			git("commit", "-qm", "Update (#1)")
+		case "rebase", "fast-forward":
+			git("checkout", "-q", "-B", "topic", "origin/"+branch)
+			git(append([]string{"rebase", "-q"}, map[string][]string{"rebase": {"--force-rebase", "main"}, "fast-forward": {"main"}}[style]...)...)
+			git("checkout", "-q", "main")
+			git("merge", "-q", "--ff-only", "topic")
+		}
+		git("push", "-q", "origin", "main", ":"+branch)
+	})
+}
+
+// inClone runs git on a clone of main.
+func inClone(t *testing.T, repo *gittest.Repo, do func(git func(...string))) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "clone")
+	gittest.Run(t, repo.Dir, nil, "clone", "-q", repo.Dir, dir)
+	git := func(args ...string) { t.Helper(); gittest.Run(t, dir, nil, args...) }
+	git("checkout", "-q", "-B", "main", "origin/main")
+	do(git)
+}
+
+// A deletion that is approved in Porch takes the tag, and leaves the files on the
+// branch: they are retired where nothing wants them, and tagged again where a
+// variant does.
+func TestPorchDeletes(t *testing.T) {
+	gittest.RequireGit(t)
+	catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+	catalog.Tag(t, "web/v1", catalog.Commit(t, "main", "web", gittest.Text{"web/Kptfile": kpt("web")}))
+	prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+	f := newFleet(t, catalog, prod)
+	f.variant("b", "v1", "")
+	f.run("apply")
+	f.run("approve", "--all")
+	published := []revision{{"apps/b", "packagevariant-1", 1, "Published", "clone"}}
+	prod.Git(t, "tag", "-d", "apps/b/v1")
+	f.run("apply")
+	checkAgree(t, prod, "apps", published)
+
+	prod.Git(t, "tag", "-d", "apps/b/v1")
+	f.remove("variant-b.yaml")
+	f.run("apply", "--prune")
+	published[0].Lifecycle = "DeletionProposed"
+	checkAgree(t, prod, "apps", published)
+	f.run("approve", "--all")
+	checkAgree(t, prod, "apps", nil)
+	if files := prod.Git(t, "ls-tree", "-r", "--name-only", "main"); files != "README.md" {
+		t.Errorf("left on main: %s", files)
+	}
+}
+
+// Porch approves a Draft as it knows it, and leaves the branch, to which a person
+// committed: a workspace is one revision, so that the rest goes on in another.
+func TestPorchLeavesADraft(t *testing.T) {
+	gittest.RequireGit(t)
+	for key, value := range map[string]string{"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com", "GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"} {
+		t.Setenv(key, value)
+	}
+	for name, again := range map[string]bool{"began before": false, "began anew at it": true} {
+		t.Run(name, func(t *testing.T) {
+			catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+			catalog.Tag(t, "web/v1", catalog.Commit(t, "main", "web", gittest.Text{"web/Kptfile": kpt("web"), "web/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"}))
+			prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+			f := newFleet(t, catalog, prod)
+			f.variant("b", "v1", "")
+			f.run("apply")
+			const branch = "drafts/apps/b/packagevariant-1"
+			prod.Tag(t, "apps/b/v1", mergeCommit(t, prod, "main", branch, "apps/b", line("Approving package revision apps/b/1", "apps/b", `,"workspaceName":"packagevariant-1","revision":"1"`)))
+			if again {
+				prod.Branch(t, branch, prod.Git(t, "rev-parse", "main"))
+			}
+			prod.Commit(t, branch, "by hand", gittest.Text{"apps/b/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  a: mine\n"})
+			f.run("apply")
+			checkAgree(t, prod, "apps", []revision{
+				{"apps/b", "packagevariant-2", 0, "Draft", "edit"},
+				{"apps/b", "packagevariant-1", 1, "Published", "clone"},
+			})
+			f.run("approve", "--all")
+			checkAgree(t, prod, "apps", []revision{
+				{"apps/b", "packagevariant-1", 1, "Published", "clone"},
+				{"apps/b", "packagevariant-2", 2, "Published", "edit"},
+			})
+			if got := prod.Show(t, "apps/b/v2", "apps/b/a.yaml"); !strings.Contains(got, "a: mine") {
+				t.Errorf("the edit is not in v2:\n%s", got)
+			}
+		})
+	}
+}
