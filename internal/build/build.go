@@ -44,6 +44,8 @@ type Builder struct {
 	AllowKinds []string
 	// StopOnConflict fails a variant whose update meets a true conflict.
 	StopOnConflict bool
+	// DraftOnFailure makes new Drafts also where rendering fails, unrendered.
+	DraftOnFailure bool
 	// Keep leaves Before, Base and After in what was made, for who shows them;
 	// without it they are let go once the package was compared.
 	Keep bool
@@ -74,7 +76,7 @@ type Job struct {
 
 // Made is what came of a Job.
 type Made struct {
-	// Err is why there is no package, and Failure what may be remembered of that,
+	// Err is why there is no package, or, with a Tree, one that is not rendered, and Failure what may be remembered of that,
 	// "" where another try may do. At is the time of the newest commit among what
 	// went in.
 	Err     error
@@ -117,7 +119,11 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 	m := &maker{Builder: b, Job: j, Made: &Made{}}
 	m.At = m.inputsWhen()
 	if err := m.make(ctx); err != nil {
-		return &Made{Err: err, Failure: m.memorable(err), At: m.At, Warnings: m.Made.Warnings}
+		failed := &Made{Err: err, Failure: m.memorable(err), At: m.At, Warnings: m.Made.Warnings}
+		if b.DraftOnFailure && b.Renderer != nil && failed.Failure != "" {
+			return b.unrendered(ctx, j, failed)
+		}
+		return failed
 	}
 	if j.Prove && (j.From == nil || j.From.Number > 0 || !j.From.NeedsReview()) {
 		m.Unproved = m.prove(ctx)
@@ -126,6 +132,23 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 		m.Base, m.Before, m.After = nil, nil, nil
 	}
 	return m.Made
+}
+
+// unrendered makes a new Draft of what fails, for people to correct; what failed
+// stays said. Where that fails too, only that is.
+func (b *Builder) unrendered(ctx context.Context, j Job, failed *Made) *Made {
+	plain := &Builder{Manager: b.Manager, Read: b.Read, Context: b.Context, AllowKinds: b.AllowKinds, StopOnConflict: b.StopOnConflict, Keep: b.Keep}
+	var ok bool
+	if j.Build, ok = j.WithoutRendering(j.Build); !ok {
+		return failed
+	}
+	j.Reasons = append(j.Reasons[:len(j.Reasons):len(j.Reasons)], "not rendered: "+failed.Failure)
+	made := plain.Make(ctx, j)
+	if made.Err != nil || made.Same {
+		return failed
+	}
+	made.Err, made.Failure = failed.Err, failed.Failure
+	return made
 }
 
 // maker is one revision while it is built.

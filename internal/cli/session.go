@@ -39,6 +39,7 @@ type fleetFlags struct {
 	containers  containerFlags
 	concurrency int
 	onConflict  string
+	onFailure   bool
 	prune       bool
 	maxDelete   int
 	maxRefs     int
@@ -71,12 +72,13 @@ func (a *app) addBuild(c *cobra.Command) {
 	f.StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages (nothing is deleted then)")
 	f.IntVar(&a.fleet.concurrency, "concurrency", 0, "variants to build at once (default: one per CPU)")
 	f.StringVar(&a.fleet.onConflict, "on-conflict", "upstream", "when an update and a local edit change one field differently: upstream (it wins, the loss is reported) or stop (that variant fails)")
+	f.BoolVar(&a.fleet.onFailure, "draft-on-failure", false, "make a new Draft also where rendering it fails: unrendered, and not to be approved until that is corrected")
 	f.BoolVar(&a.fleet.prune, "prune", false, "act on packages whose variant has gone, by their deletionPolicy")
 	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "let a set lose up to `N` packages at once")
 	f.StringSliceVar(&a.fleet.invoke, "rerender", nil, "build these variants, sets, repositories, targets or packages, and what they manage, though nothing changed")
 	f.BoolVar(&a.fleet.rehydrate, "rehydrate", false, "make packages anew that an earlier version made otherwise (default: with their next change)")
 	f.StringSliceVar(&a.fleet.recreate, "recreate", nil, "make these packages again though somebody deleted them on the registered branch")
-	f.StringSliceVar(&a.fleet.retry, "retry", nil, "draft these packages anew though somebody discarded their Draft, or set them back to an earlier revision on the registered branch")
+	f.StringSliceVar(&a.fleet.retry, "retry", nil, "draft these packages anew though somebody discarded their Draft, or set them back to an earlier revision")
 	a.addNeeds(c)
 	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "inject objects of this kind too: Secret")
 	_ = c.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"upstream", "stop"}, cobra.ShellCompDirectiveNoFileComp))
@@ -220,7 +222,7 @@ func (a *app) config(read *source.Fleet, store *gitrepo.Store) (reconcile.Config
 	f := &a.fleet
 	cfg := reconcile.Config{
 		Git: observe.Git(store), Only: f.only, Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
-		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
+		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
 	}
 	var err error
 	if cfg.Manager, err = fleet.Manager(read, f.prune); err != nil {

@@ -86,8 +86,10 @@ type Outcome struct {
 	Question
 	Intent Intent
 	// Err is why a build failed, and Failure what may be remembered of that, "" where
-	// it was not for what went in. At is the time of the newest commit that did.
+	// it was not for what went in. At is the time of the newest commit that did. Anyway
+	// says that a Draft was made all the same, which was not rendered.
 	Err     error
+	Anyway  bool
 	Failure string
 	At      time.Time
 	// Tried says that the build was tried; a survey builds nothing.
@@ -205,6 +207,9 @@ func (o *Outcome) ruling() Ruling {
 		r := o.Intent.(Rule).Ruling
 		r.Warnings = append(r.Warnings[:len(r.Warnings):len(r.Warnings)], o.Warnings...)
 		return r
+	case o.Err != nil && o.Anyway:
+		warnings := append(o.Warnings[:len(o.Warnings):len(o.Warnings)], "drafted without running its functions, which fail: it cannot be approved")
+		return Ruling{Decision: Draft{As: b.As, Ref: o.Ref}, Err: o.Err, Reasons: b.Reasons, Warnings: warnings}
 	case o.Err != nil:
 		return Ruling{Decision: Fail{}, Err: o.Err, Warnings: o.Warnings}
 	case !o.Tried && o.Last.fails(o.From, b.Inputs):
@@ -234,6 +239,9 @@ func (a Activation) publish(o *Outcome, r Ruling) Ruling {
 	r.considered = build
 	switch r.Decision.(type) {
 	case Draft:
+		if r.Err != nil {
+			return r
+		}
 		if !o.Tried {
 			r.Publish = true
 			return r

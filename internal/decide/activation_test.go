@@ -96,11 +96,13 @@ func TestRule(t *testing.T) {
 	lost := func(o *Outcome) { o.Lost = 1 }
 	survey := func(o *Outcome) { o.Tried = false }
 	broken := func(o *Outcome) { o.Err = errors.New("no Kptfile") }
+	anyway := func(o *Outcome) { o.Anyway = true }
 	unmet := func(o *Outcome) { o.Unmet = []Gate{{"ready", "False", "waiting"}, {"injected", "Unknown", "?"}} }
 	forged := func(o *Outcome) { o.Unproved = "it is forged" }
 	deployed := func(o *Outcome) { o.Repo.Deployment = true }
 
 	asBuilt, built, there := []string{"built"}, Draft{As: ActionCreate, Ref: ref}, []string{"unfilled", "built"}
+	anywayBuilt := []string{"built", "drafted without running its functions, which fail: it cannot be approved"}
 	const (
 		atOnce = "published at once: activation is Automatic"
 		unread = "activation is Automatic, but not all inputs could be read: correct them first"
@@ -133,7 +135,19 @@ func TestRule(t *testing.T) {
 		},
 		"Manual, nothing came of it": {"the build gave what is there", false, Activation{}, []*Outcome{outcome(draft, update, same)}, []Ruling{{Decision: Nothing{}, Warnings: asBuilt}}},
 		"Manual, it failed":          {"", false, Activation{}, []*Outcome{outcome(draft, update, broken, same)}, []Ruling{{Decision: Fail{}, Err: errors.New("no Kptfile"), Warnings: asBuilt}}},
-		"Manual, up to date":         {"", false, Activation{}, []*Outcome{outcome(draft, upToDate)}, []Ruling{{Decision: Nothing{}, Warnings: there}}},
+		"Manual, drafted anyway": {
+			"it is said that it fails", false,
+			Activation{},
+			[]*Outcome{outcome(nil, create, broken, anyway)},
+			[]Ruling{{Decision: built, Reasons: []string{"new"}, Err: errors.New("no Kptfile"), Warnings: anywayBuilt}},
+		},
+		"Automatic, drafted anyway": {
+			"nobody publishes what fails", true,
+			Activation{},
+			[]*Outcome{outcome(nil, create, broken, anyway)},
+			[]Ruling{{Decision: built, Reasons: []string{"new"}, Err: errors.New("no Kptfile"), Warnings: anywayBuilt}},
+		},
+		"Manual, up to date": {"", false, Activation{}, []*Outcome{outcome(draft, upToDate)}, []Ruling{{Decision: Nothing{}, Warnings: there}}},
 		"Manual, two Drafts": {
 			"each for itself", false,
 			Activation{},

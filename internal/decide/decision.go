@@ -256,7 +256,7 @@ type Ruling struct {
 	Decision Decision
 	// Reasons tell why, one line each. Warnings stop nothing.
 	Reasons, Warnings []string
-	// Err is set with Fail. Since, where it is remembered, is when what failed came.
+	// Err is set with Fail, and with a Draft that was made all the same. Since, where it is remembered, is when what failed came.
 	Err   error
 	Since time.Time
 	// Publish says that the Draft is published once it is there.

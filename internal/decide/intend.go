@@ -79,17 +79,11 @@ func Intend(q Question) Intent {
 	if newer, ok := q.newer(); ok {
 		return newer
 	}
-	recorded, newest := q.recorded(), q.Package.Newest()
-	then := q.Parts.Inputs(recorded)
+	then := q.Parts.Inputs(q.recorded())
 	if q.From != nil && q.Doubt != "" && q.From.Inputs.Values != then.Values {
 		return Rule{failed(Stalled("%s, so that its values, which would change, are not trusted", q.Doubt))}
 	}
-	parts := q.Parts
-	if q.Alone && q.From != nil && q.From.Inputs.Values != "" {
-		// What is built without its values is not what the next whole run would build.
-		parts.Values = "left"
-	}
-	b.Inputs = parts.Inputs(newest).On(q.Package.Branch.Main())
+	b.Inputs = q.inputs(q.Parts)
 	if rule, waits := q.discarded(b.Inputs); waits && len(q.Drop) == 0 {
 		return rule
 	}
@@ -101,6 +95,24 @@ func Intend(q Question) Intent {
 		}
 	}
 	return b
+}
+
+// inputs are those of a build of these parts.
+func (q Question) inputs(parts Parts) Inputs {
+	if q.Alone && q.From != nil && q.From.Inputs.Values != "" {
+		// What is built without its values is not what the next whole run would build.
+		parts.Values = "left"
+	}
+	return parts.Inputs(q.Package.Newest()).On(q.Package.Branch.Main())
+}
+
+// WithoutRendering is a build of a new Draft with its pipelines left unrun, since running
+// them fails; false of an open one, which stays as it is.
+func (q Question) WithoutRendering(b Build) (Build, bool) {
+	parts := q.Parts
+	parts.Functions = []string{NotRendered}
+	b.Inputs = q.inputs(parts)
+	return b, BuiltAs(q.From) == "" && len(q.Drop) == 0 && len(q.Parts.Functions) > 0
 }
 
 // recorded is the Published revision that went into what is there.

@@ -388,3 +388,31 @@ func TestIntendBranch(t *testing.T) {
 		})
 	}
 }
+
+// What fails to render is drafted all the same as if its functions were left unrun.
+func TestWithoutRendering(t *testing.T) {
+	p := parts()
+	p.Functions = []string{"f"}
+	unrendered := p
+	unrendered.Functions = []string{NotRendered}
+	plain := p
+	plain.Functions = nil
+	drop := wanted()
+	drop.Drop = []string{"x"}
+	for name, c := range map[string]struct {
+		q    Question
+		want bool
+	}{
+		"a first Draft":    {Question{Want: wanted(), Parts: p}, true},
+		"a new one":        {Question{Want: wanted(), Work: Work{From: publishedOf(1, 9)}, Parts: p}, true},
+		"an open one":      {Question{Want: wanted(), Work: Work{From: draftOf(1, 9)}, Parts: p}, false},
+		"an edit dropped":  {Question{Want: drop, Work: Work{From: publishedOf(1, 9)}, Parts: p}, false},
+		"nothing to leave": {Question{Want: wanted(), Parts: plain}, false},
+	} {
+		c.q.Package = webPackage(nil)
+		b, ok := c.q.WithoutRendering(Build{As: ActionCreate, Inputs: p.Inputs(nil)})
+		if ok != c.want || ok && b.Inputs != unrendered.Inputs(nil) || b.As != ActionCreate {
+			t.Errorf("%s: %v, %+v", name, ok, b)
+		}
+	}
+}

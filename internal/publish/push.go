@@ -36,7 +36,8 @@ type Change struct {
 	Decision decide.Decision
 	// Commit is what the decision commits; nil where it makes none.
 	Commit *Commit
-	// Built is what the record is to say of a build that gave no commit.
+	// Built is what the record is to say of a build that gave no commit; with a
+	// Commit, of that.
 	Built record.Edit
 	// Said is what the record is to say of the package itself; nil leaves that.
 	Said *record.Entry

@@ -47,7 +47,10 @@ func BuiltEdit(path string, from *decide.Revision, b *decide.Built, owner string
 // edits are what the record is to say of a change.
 func (c *Change) edits(ctx context.Context) []record.Edit {
 	out := c.decided(ctx)
-	if c.Built != nil {
+	if put, ok := c.Built.(record.Put); ok && c.Commit != nil {
+		put.Commit = c.Hash.String() // it is about this very commit
+		out = append(out, put)
+	} else if c.Built != nil {
 		out = append(out, c.Built)
 	}
 	if c.Said != nil {

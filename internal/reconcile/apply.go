@@ -98,7 +98,7 @@ func (i *Item) pushed() {
 	switch {
 	case c == nil:
 		return
-	case c.Err != nil && c.Built != nil && i.Action != decide.ActionDiscard:
+	case c.Err != nil && c.Built != nil && c.Commit == nil && i.Action != decide.ActionDiscard:
 		// Only the record was to move: what became of the item stands.
 		i.Warnings = append(i.Warnings, fmt.Sprintf("what came of building it is not in the record, so that status cannot tell it: %v", c.Err))
 	case c.Err != nil:

@@ -412,7 +412,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	o.Attention = m.Attention
 	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
 	o.Back = m.Back
-	o.Failure, o.At = m.Failure, m.At
+	o.Failure, o.At, o.Anyway = m.Failure, m.At, m.Err != nil && m.Ref != ""
 	o.Warnings = append(o.Warnings, m.Warnings...)
 	if m.Same && r.cfg.Memo != nil && b.Key != "" {
 		r.cfg.Memo.Put(b.Key)
@@ -658,6 +658,11 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		m := v.made
 		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
 		item.change = draftChange(s, d, m)
+		if b, ok := v.outcome.Intent.(decide.Build); ok && m.Err != nil { // the Draft is there all the same
+			on := &decide.Revision{Workspace: m.Workspace}
+			built := &decide.Built{Inputs: b.Inputs, Failure: m.Failure, At: m.At}
+			item.change.Built = publish.BuiltEdit(s.pkg.Path, on, built, r.manager.Sign(s.want.Namespace, s.want.Name))
+		}
 	}
 	return item
 }

@@ -73,6 +73,8 @@ type Config struct {
 	MaxDelete int
 	// Concurrency bounds how many variants are built at once; 0 is one per CPU.
 	Concurrency int
+	// DraftOnFailure makes new Drafts also where rendering fails, unrendered.
+	DraftOnFailure bool
 	// StopOnConflict fails a variant whose update meets a true conflict.
 	StopOnConflict bool
 	// MaxRefsPerPush splits pushes; 0 is one push per repository.
@@ -129,7 +131,7 @@ func New(cfg Config) *Engine {
 		Progress: func(done, total int, item string) { e.progress(Progress{"repositories", done, total, item}) },
 	}
 	e.builder = &build.Builder{
-		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, StopOnConflict: cfg.StopOnConflict, Keep: cfg.Packages,
+		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, StopOnConflict: cfg.StopOnConflict, DraftOnFailure: cfg.DraftOnFailure, Keep: cfg.Packages,
 	}
 	if cfg.Renderer != nil { // an interface that holds nothing is none
 		sources.Functions, e.builder.Renderer = cfg.Renderer, cfg.Renderer
