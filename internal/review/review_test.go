@@ -226,6 +226,26 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// A package's own name and path in its context part no class, be it added or changed.
+func TestOwnNamesInAContext(t *testing.T) {
+	file := func(name, data string) map[string]string {
+		return map[string]string{"package-context.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  name: " + name + "\n  package-path: eu/" + name + "\n" + data}
+	}
+	var changes []Change
+	for i, before := range []map[string]string{nil, file("up", "")} {
+		for _, name := range []string{"a", "b"} {
+			changes = append(changes, Change{Variant: fmt.Sprintf("c%d/%s", i, name), Before: pkg(t, before), After: pkg(t, file(name, "  more: x\n"))})
+		}
+	}
+	report, err := Classify(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Classes) != 2 || len(report.Classes[0].Members) != 2 {
+		t.Errorf("%d classes: %s", len(report.Classes), report.Summary)
+	}
+}
+
 // A Draft that only records another upstream is to be decided, too.
 func TestBookkeepingAloneIsAClass(t *testing.T) {
 	kptfile := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\nupstreamLock:\n  git:\n    commit: %s\n"

@@ -30,7 +30,7 @@ type walker struct {
 
 func (w *walker) node(field string, a, b *yaml.Node) {
 	a, b = yamltree.Deref(a), yamltree.Deref(b)
-	if w.kptfile && isBookkeeping(field) || w.context && field == "data.name" {
+	if w.kptfile && isBookkeeping(field) || w.context && isOwnName(field) {
 		return
 	}
 	if w.kptfile && field == "upstream" && (a == nil || b == nil) {
@@ -222,17 +222,19 @@ func isBookkeeping(field string) bool {
 	return strings.HasPrefix(field, "metadata.annotations[variform.dev/") && field != "metadata.annotations[variform.dev/deletion-policy]"
 }
 
-// isContext reports whether a resource is a package's context, whose data.name
-// is the package's own name: bookkeeping, too.
+// isContext reports whether a resource is a package's context, which has the
+// package's own name and path: bookkeeping, too.
 func isContext(r *krm.Resource) bool {
 	return r.Kind() == "ConfigMap" && r.Name() == "kptfile.kpt.dev"
 }
 
-// withoutName is a package context with an empty data.name.
+func isOwnName(field string) bool { return field == "data.name" || field == "data.package-path" }
+
+// withoutName is a package context without the package's own name and path.
 func withoutName(n *yaml.Node) *yaml.Node {
 	out := yaml.CopyYNode(n)
-	if name := yamltree.Path(out, "data", "name"); name != nil {
-		name.Value = ""
+	for _, key := range []string{"name", "package-path"} {
+		yamltree.Remove(yamltree.Path(out, "data"), key)
 	}
 	return out
 }

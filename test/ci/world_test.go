@@ -266,7 +266,7 @@ func (w *world) story(p platform) {
 	}
 	w.write("fleet/sets/web.yaml", set("web", "v2"))
 	if p.drift != nil {
-		if r := p.drift(); r.status != 1 {
+		if r := p.drift(); r.status != 3 {
 			t.Errorf("2 variants wait, and the status is %d:\n%s%s", r.status, r.out, r.err)
 		}
 	}
