@@ -377,7 +377,10 @@ func (m *maker) start(ctx context.Context) (err error) {
 		at, name = m.Repo.Head, m.Repo.Branch
 	}
 	_, there, err := m.Job.Repo.ReadPackage(ctx, at, m.Package.Path)
-	if err != nil {
+	switch {
+	case m.From.Number == 0 && (errors.Is(err, observe.ErrNoFolder) || err == nil && there.Kptfile("") == nil):
+		return m.NoPackage()
+	case err != nil:
 		return fmt.Errorf("reading %s: %w", name, err)
 	}
 	if err := m.setBase(ctx, there); err != nil {

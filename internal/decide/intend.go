@@ -234,6 +234,15 @@ func (q Question) respected() (Rule, bool) {
 	return q.reverted()
 }
 
+// NoPackage is the failure of an open revision that holds no package any more.
+func (q Question) NoPackage() error {
+	way := "remove the Draft with: variform discard " + q.Identity.String()
+	if q.Adopt {
+		way = "delete that branch"
+	}
+	return Stalled("%s has no package in %s any more, its folder or its Kptfile was removed: restore it there, or %s", q.From.Ref.Short(), q.Package.Path, way)
+}
+
 // undone says that a person took back what was Published.
 func (b *Branch) undone() bool { return b != nil && (b.Tree.IsZero() || b.Reverted != nil) }
 

@@ -222,6 +222,9 @@ func (r *Repo) ReadLocked(ctx context.Context, pkg string, lock *kptfilev1.GitLo
 	return tree.String(), p, err
 }
 
+// ErrNoFolder says that a commit has no folder at a path.
+var ErrNoFolder = errors.New("no folder")
+
 // ReadPackage reads the package at a path of a commit.
 func (r *Repo) ReadPackage(ctx context.Context, commit decide.Hash, path string) (decide.Hash, *krm.Package, error) {
 	at := gitrepo.Hash(commit)
@@ -233,7 +236,7 @@ func (r *Repo) ReadPackage(ctx context.Context, commit decide.Hash, path string)
 		return decide.Hash{}, nil, err
 	}
 	if !ok {
-		return decide.Hash{}, nil, fmt.Errorf("commit %s has no folder %q", commit, path)
+		return decide.Hash{}, nil, fmt.Errorf("commit %s has %w %q", commit, ErrNoFolder, path)
 	}
 	p, err := r.Git.ReadPackage(ctx, tree)
 	return decide.Hash(tree), p, err
