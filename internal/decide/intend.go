@@ -2,10 +2,12 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/resolver"
 )
 
 // Question is all that goes into what becomes of one revision of a wanted
@@ -174,10 +176,35 @@ func (q Question) changed() (Build, bool) {
 func (q Question) discarded(now Inputs) (Rule, bool) {
 	e, _ := q.Package.said()
 	d := e.Discarded
-	if d == nil || q.Retry || q.From != nil && q.From.Number == 0 || !q.made(strings.TrimPrefix(d.Inputs, "sha256:"), now, q.Package.Newest(), q.Package.Branch.Main()) {
+	if d == nil || q.Retry || q.From != nil && q.From.Number == 0 {
+		return Rule{}, false
+	}
+	then, newest, main := ParseInputs(d.Inputs), q.Package.Newest(), q.Package.Branch.Main()
+	if q.readsDiscarded() {
+		q.Parts.Values = then.Values
+		now = q.Parts.Inputs(newest).On(main)
+	}
+	if !q.made(then.Digest, now, newest, main) {
 		return Rule{}, false
 	}
 	return Rule{ruled(Wait{}, fmt.Sprintf("discarded by %s: %s: apply --retry %s drafts it again", d.By, d.Reason, q.Identity))}, true
+}
+
+// readsDiscarded says that a package which gives it values was discarded too: they
+// are others for that, and make it no other package.
+func (q Question) readsDiscarded() bool {
+	res := q.Resolution()
+	if res == nil {
+		return false
+	}
+	return slices.ContainsFunc(res.Reads(q.Ref), func(o resolver.OutputRef) bool {
+		w := q.Target.Wants[o.Instance]
+		if w == nil {
+			return false
+		}
+		e, _ := q.Repo.Package(q.Repo.Path(w.Package)).said()
+		return e.Discarded != nil
+	})
 }
 
 // made reports whether a digest is that of these inputs, but for the deletion

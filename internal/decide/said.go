@@ -35,6 +35,17 @@ func SayOff(repo *Repository, p *Package) (record.Entry, error) {
 	return e, unkept(repo)
 }
 
+// inputsOf are those of an open revision: what a build showed to give just that, or
+// what its commit says.
+func (p *Package) inputsOf(r *Revision) Inputs {
+	for _, e := range p.Entries {
+		if e.Place == record.Built && e.Workspace == r.Workspace && e.Commit == r.Ref.Commit.String() && e.Failure == "" {
+			return ParseInputs(e.Inputs)
+		}
+	}
+	return r.Inputs
+}
+
 // SayDiscard discards the open revisions of a wanted package: they go, and no Draft
 // of the newest one's inputs is made again unasked.
 func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, word record.Word) (record.Entry, []Discard, error) {
@@ -51,7 +62,7 @@ func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, word record.Wo
 	case h != nil:
 		return e, nil, heldError(h, w.Identity)
 	}
-	word.Inputs = "sha256:" + out[0].Revision.Inputs.Digest
+	word.Inputs = p.inputsOf(out[0].Revision).String()
 	e.Discarded = &word
 	return e, out, unkept(repo)
 }

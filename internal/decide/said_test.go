@@ -52,8 +52,13 @@ func TestSay(t *testing.T) {
 		t.Error(err)
 	}
 	e, gone, err := SayDiscard(fleet, wanted(), kept, both(), ann)
-	if err != nil || e.Discarded.Inputs != "sha256:abc" || len(gone) != 1 || gone[0].Revision != draft {
+	if err != nil || ParseInputs(e.Discarded.Inputs).Digest != "abc" || len(gone) != 1 || gone[0].Revision != draft {
 		t.Errorf("%+v, %v, %v", e, gone, err)
+	}
+	built := both()
+	built.Entries = []record.Entry{{Place: record.Built, Workspace: draft.Workspace, Commit: draft.Ref.Commit.String(), Inputs: Inputs{Digest: "def", Values: "v"}.String()}}
+	if e, _, err = SayDiscard(fleet, wanted(), kept, built, ann); err != nil || ParseInputs(e.Discarded.Inputs).Digest != "def" {
+		t.Errorf("what a build showed to be the same: %+v, %v", e, err)
 	}
 	for says, c := range map[string]struct {
 		repo *Repository

@@ -82,7 +82,7 @@ type Entry struct {
 type Word struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
-	Inputs string `json:"inputs,omitempty"` // their digest, as of an Entry
+	Inputs string `json:"inputs,omitempty"` // all, as of what was Built
 }
 
 // Name is where the entry's Hydrated stands in the record, but for packages that
