@@ -132,6 +132,7 @@ var told = map[decide.Action]struct {
 	decide.ActionRestore: {review.Notice, "its proposed deletion is taken back"},
 	decide.ActionTrim:    {review.Deletion, "old revisions go"},
 	decide.ActionRelease: {review.Deletion, "ownership is given up"},
+	decide.ActionForget:  {review.Notice, "what was said of it goes"},
 	decide.ActionRecord:  {review.Notice, "the record alone changes"},
 	decide.ActionWait:    {review.Waiting, "not published"},
 	decide.ActionKeep:    {review.Waiting, "kept"},

@@ -26,6 +26,7 @@ const (
 	ActionPublish Action = "publish" // an open Draft is published: activation is Automatic
 	ActionTrim    Action = "trim"    // Published revisions beyond historyLimit go
 	ActionRecord  Action = "record"  // the record alone takes over what the fleet says
+	ActionForget  Action = "forget"  // what was said of a package that is not there goes
 	ActionWait    Action = "wait"    // a person must decide something first
 	ActionFail    Action = "fail"    // could not be done
 )
@@ -48,8 +49,8 @@ type Move struct {
 }
 
 // Decision is what becomes of one revision. It is a closed sum: Draft, Tag,
-// Publish, Discard, Retire, Restore, Release and Trim move refs; Record writes
-// only the manager's record; Nothing, Keep, Wait and Fail do nothing.
+// Publish, Discard, Retire, Restore, Release and Trim move refs; Record and Forget
+// write only the manager's record; Nothing, Keep, Wait and Fail do nothing.
 type Decision interface {
 	Action() Action
 	// Moves are all refs that the decision moves, given the commit that it
@@ -199,6 +200,16 @@ func (Record) Action() Action { return ActionRecord }
 // Moves implements Decision.
 func (Record) Moves(Hash) []Move { return nil }
 
+// Forget removes what the record alone knows of a package that is not there: what
+// people said of it.
+type Forget struct{}
+
+// Action implements Decision.
+func (Forget) Action() Action { return ActionForget }
+
+// Moves implements Decision.
+func (Forget) Moves(Hash) []Move { return nil }
+
 // Nothing leaves a revision as it is: it is up to date.
 type Nothing struct{}
 
@@ -244,6 +255,7 @@ func (Restore) decision() {}
 func (Release) decision() {}
 func (Trim) decision()    {}
 func (Record) decision()  {}
+func (Forget) decision()  {}
 func (Nothing) decision() {}
 func (Keep) decision()    {}
 func (Wait) decision()    {}
@@ -270,8 +282,8 @@ func ruled(d Decision, reasons ...string) Ruling { return Ruling{Decision: d, Re
 
 func failed(err error) Ruling { return Ruling{Decision: Fail{}, Err: err} }
 
-// Goes reports whether a ruling takes a package, or its ownership, away: what
-// the brake counts.
+// Goes reports whether a ruling takes a package, its ownership, or what was said of
+// it, away: what the brake counts.
 func (r Ruling) Goes() bool {
-	return slices.Contains([]Action{ActionDiscard, ActionRetire, ActionRelease}, r.Decision.Action())
+	return slices.Contains([]Action{ActionDiscard, ActionRetire, ActionRelease, ActionForget}, r.Decision.Action())
 }

@@ -24,6 +24,7 @@ func everyDecision() map[string]Decision {
 		"retired":                 Retire{Path: webPath, Tags: tags(tag(1, 1), tag(2, 2))},
 		"restored":                Restore{tags(doomed)},
 		"released":                Release{draft},
+		"forgotten":               Forget{},
 		"trimmed":                 Trim{tags(tag(1, 1), tag(2, 2))},
 		"up to date":              Nothing{},
 		"kept":                    Keep{},
@@ -56,8 +57,9 @@ func TestDecisions(t *testing.T) {
 		"retired": {"each revision is proposed for deletion", ActionRetire, true, true, []Move{
 			{Name: "refs/heads/deletionProposed/apps/web/v1", New: Hash{1}}, {Name: "refs/heads/deletionProposed/apps/web/v2", New: Hash{2}},
 		}},
-		"restored": {"the proposal goes, the tag stays", ActionRestore, true, false, []Move{{Name: "refs/heads/deletionProposed/apps/web/v1", Old: Hash{1}}}},
-		"released": {"a commit on its own branch", ActionRelease, true, true, []Move{{Name: at, Old: draft, New: made}}},
+		"restored":  {"the proposal goes, the tag stays", ActionRestore, true, false, []Move{{Name: "refs/heads/deletionProposed/apps/web/v1", Old: Hash{1}}}},
+		"forgotten": {"the record alone knows it", ActionForget, true, true, nil},
+		"released":  {"a commit on its own branch", ActionRelease, true, true, []Move{{Name: at, Old: draft, New: made}}},
 		"trimmed": {"by the tag objects", ActionTrim, true, false, []Move{
 			{Name: "refs/tags/apps/web/v1", Old: Hash{1, 1}}, {Name: "refs/tags/apps/web/v2", Old: Hash{2, 1}},
 		}},

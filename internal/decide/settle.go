@@ -139,6 +139,13 @@ func Remove(o *Orphan) []Removal {
 	if o.Kept != "" {
 		return []Removal{{Ruling: ruled(Keep{}, o.Kept)}}
 	}
+	hold, there := o.Package.Hold(), len(o.Package.Heads()) > 0
+	switch {
+	case there && hold != nil:
+		return []Removal{{Ruling: ruled(Keep{}, gone+", and it is "+heldBy(hold))}}
+	case !there && o.Package.Spoken():
+		return []Removal{{Ruling: ruled(Forget{}, gone+", and with it goes what was said of it")}}
+	}
 	var out []Removal
 	policy := o.policy()
 	for _, r := range o.Package.Revisions {

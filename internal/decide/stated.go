@@ -75,6 +75,15 @@ func (p *Package) said() (record.Entry, bool) {
 	return record.Entry{}, false
 }
 
+// Spoken says that people said something of a package.
+func (p *Package) Spoken() bool {
+	e, _ := p.said()
+	return e.Hold != nil || e.Discarded != nil
+}
+
+// Unsaid reports whether what people said of an orphan goes with a removal of it.
+func (o *Orphan) Unsaid(m Removal) bool { return m.Goes() && o.Package.Spoken() }
+
 // Hold is what a person said who holds a package as it is; nil where nobody does.
 func (p *Package) Hold() *record.Word {
 	e, _ := p.said()

@@ -209,13 +209,8 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 				Alone: r.cfg.Dependencies == nil,
 			}
 			out = append(out, o)
-			why, held := s.Untouchable[at]
-			if !held {
-				why, held = s.Untouchable[repo.Place("")]
-			}
-			switch hold := p.Hold(); {
-			case hold != nil:
-				o.Kept = "its variant has gone, and it is held by " + hold.By + ": " + hold.Reason
+			why, held := s.untouchable(repo, at)
+			switch {
 			case held:
 				o.Kept = "nothing is known to need it, but " + why
 			case upstreams[at]:
@@ -224,15 +219,24 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 				add(repo, o)
 			}
 		}
-		for _, p := range repo.vanished() {
-			owner, at := p.Entries[0].Owner, repo.Place(p.Path)
-			id := decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(p.Path)}
-			if !r.cfg.Manager.Signed(owner, repo.Namespace) || want[id] || seen[at] {
+		for _, e := range repo.vanished() {
+			at := repo.Place(e.Path)
+			id := decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(e.Path)}
+			if !r.cfg.Manager.Signed(e.Owner, repo.Namespace) || want[id] || seen[at] {
 				continue
 			}
 			seen[at] = true
-			o := &decide.Orphan{Identity: id, Name: decide.OwnerName(owner), Repo: repo.Repository, Package: p, Alone: r.cfg.Dependencies == nil}
+			p := decide.NewPackage(e.Path, nil)
+			p.Entries = repo.Recorded.Package(e.Path)
+			o := &decide.Orphan{
+				Identity: id, Name: decide.OwnerName(e.Owner), Set: e.Set, MadeFor: e.For,
+				Repo: repo.Repository, Package: p, Alone: r.cfg.Dependencies == nil,
+			}
 			out = append(out, o)
+			if why, held := s.untouchable(repo, at); held {
+				o.Kept = "nothing is known to need it, but " + why
+				continue
+			}
 			add(repo, o)
 		}
 	}
@@ -242,24 +246,41 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 		return struct{}{}
 	})
 	// What the record alone knew of, and the branch has not, was turned down.
-	return slices.DeleteFunc(out, func(o *decide.Orphan) bool { return o.Err == nil && len(o.Package.Heads()) == 0 })
+	return slices.DeleteFunc(out, func(o *decide.Orphan) bool {
+		return o.Err == nil && len(o.Package.Heads()) == 0 && !o.Package.Spoken()
+	})
+}
+
+// untouchable is why a package that nothing seems to want is left alone.
+func (s *Snapshot) untouchable(repo *Repo, at decide.Place) (why string, held bool) {
+	if why, held = s.Untouchable[at]; !held {
+		why, held = s.Untouchable[repo.Place("")]
+	}
+	return why, held
 }
 
 // vanished are packages below the Repository's folder of which only the record
 // knows: their Draft's branch has gone, merged or not, or their tags, as Porch
-// carries out a deletion.
-func (r *Repo) vanished() (out []*decide.Package) {
+// carries out a deletion; or people said something of them.
+func (r *Repo) vanished() (out []record.Entry) {
 	if r.Recorded == nil {
 		return nil
 	}
+	seen := map[string]bool{}
 	for _, e := range r.Recorded.Entries() {
-		if (e.Place == record.Open || e.Place == record.Main) && r.Packages[e.Path] == nil && r.Shows(e.Path) {
-			p := decide.NewPackage(e.Path, nil)
-			p.Entries = []record.Entry{e}
-			out = append(out, p)
+		p := r.Packages[e.Path]
+		told := (e.Place == record.Open || e.Place == record.Main) && p == nil || e.Place == record.Variant && (e.Hold != nil || e.Discarded != nil) && !r.mine(p)
+		if told && !seen[e.Path] && r.Shows(e.Path) {
+			seen[e.Path] = true
+			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// mine says that a revision of a package is of this manager's.
+func (r *Repo) mine(p *decide.Package) bool {
+	return p != nil && slices.ContainsFunc(p.Heads(), func(h *decide.Revision) bool { return strings.HasPrefix(h.Owner, r.record.Manager+"/") })
 }
 
 // ReadOrphan reads what becomes of an orphan depends on: whether its Draft was

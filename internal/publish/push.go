@@ -41,6 +41,8 @@ type Change struct {
 	Built record.Edit
 	// Said is what the record is to say of the package itself; nil leaves that.
 	Said *record.Entry
+	// Unsaid says that what people said of the package is over.
+	Unsaid bool
 
 	// Hash is the commit made, once pushed. Err is why nothing moved.
 	Hash decide.Hash

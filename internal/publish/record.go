@@ -53,6 +53,9 @@ func (c *Change) edits(ctx context.Context) []record.Edit {
 	} else if c.Built != nil {
 		out = append(out, c.Built)
 	}
+	if c.Unsaid {
+		out = append(out, record.Unsay{Path: c.Package.Path})
+	}
 	if c.Said != nil {
 		out = append(out, record.Put{Entry: *c.Said})
 	}
@@ -96,6 +99,8 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 			return nil
 		}
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
+	case decide.Forget:
+		return []record.Edit{record.Forget{Path: path}}
 	case decide.Trim:
 		return []record.Edit{trimmed(path, d.Tags)}
 	default:

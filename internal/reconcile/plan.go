@@ -743,7 +743,7 @@ func (r *run) removal(ctx context.Context, m *decide.Removed) *Item {
 	if !item.Action.Pending() {
 		return item
 	}
-	item.change = &publish.Change{Repo: repo, Package: o.Package, Decision: item.decision}
+	item.change = &publish.Change{Repo: repo, Package: o.Package, Decision: item.decision, Unsaid: o.Unsaid(m.Removal)}
 	release, ok := item.decision.(decide.Release)
 	if !ok {
 		return item

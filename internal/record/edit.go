@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Edit changes the entries of one package: Put, Publish, Drop, Trim or Forget.
+// Edit changes the entries of one package: Put, Publish, Drop, Trim, Unsay or
+// Forget.
 type Edit interface {
 	// Package is the package's path.
 	Package() string
@@ -37,6 +38,11 @@ type Trim struct {
 	Revisions []int
 }
 
+// Unsay takes back what people said of a package whose variant has gone; with it
+// goes all that is said of the package itself where none of its revisions is known
+// to be Published.
+type Unsay struct{ Path string }
+
 // Forget removes all entries of a package.
 type Forget struct{ Path string }
 
@@ -54,6 +60,9 @@ func (e Settle) Package() string { return e.Path }
 
 // Package implements Edit.
 func (e Trim) Package() string { return e.Path }
+
+// Package implements Edit.
+func (e Unsay) Package() string { return e.Path }
 
 // Package implements Edit.
 func (e Forget) Package() string { return e.Path }
@@ -137,6 +146,21 @@ func (e Settle) apply(entries []Entry) []Entry { return settle(entries, e.Worksp
 
 func (e Trim) apply(entries []Entry) []Entry {
 	return slices.DeleteFunc(entries, func(o Entry) bool { return o.Place == Past && slices.Contains(e.Revisions, o.Revision) })
+}
+
+func (Unsay) apply(entries []Entry) []Entry {
+	published := slices.ContainsFunc(entries, func(o Entry) bool { return o.Place == Main || o.Place == Past })
+	var out []Entry
+	for _, o := range entries {
+		if o.Place == Variant && o.Owner != Nobody {
+			if !published {
+				continue
+			}
+			o.Hold, o.Discarded = nil, nil
+		}
+		out = append(out, o)
+	}
+	return out
 }
 
 func (Forget) apply([]Entry) []Entry { return nil }

@@ -513,3 +513,27 @@ func BenchmarkWith10000(b *testing.B) {
 		next.Trees()
 	}
 }
+
+// What people said of a variant goes with it; what else is said of a package stays
+// while a revision of it is known to be Published.
+func TestUnsay(t *testing.T) {
+	said := Entry{Path: "web", Place: Variant, Owner: "m/ns/web", DeletionPolicy: "orphan", Hold: &Word{By: "Ann"}, Discarded: &Word{By: "Bo"}}
+	released := Entry{Path: "web", Place: Variant, Owner: Nobody, Commit: strings.Repeat("a", 40)}
+	main := Entry{Path: "web", Place: Main, Revision: 1}
+	quiet := said
+	quiet.Hold, quiet.Discarded = nil, nil
+	for name, c := range map[string]struct{ have, want []Entry }{
+		"nothing else":  {[]Entry{said}, nil},
+		"Published":     {[]Entry{main, said}, []Entry{main, quiet}},
+		"released":      {[]Entry{released}, []Entry{released}},
+		"nothing said":  {[]Entry{main}, []Entry{main}},
+		"another Draft": {[]Entry{{Path: "web", Place: Open, Workspace: "w"}, said}, []Entry{{Path: "web", Place: Open, Workspace: "w"}}},
+	} {
+		if d := cmp.Diff(c.want, Unsay{"web"}.apply(c.have)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	if said.Hold == nil || (Unsay{"web"}).Package() != "web" {
+		t.Error("what was given was changed")
+	}
+}

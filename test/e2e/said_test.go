@@ -217,3 +217,85 @@ func TestChainWaits(t *testing.T) {
 	w.wantActions(w.mustApply(), all("create", "c2/b", "c2/c"))
 	w.wantActions(w.mustApply(), map[string]string{})
 }
+
+// What people said of a variant goes with it, and no sooner.
+func TestSaidGoesWithItsVariant(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		published bool
+		say       []string
+		goes      string // with its variant
+		again     string // with another of its name
+		waits     bool   // without --prune
+	}{
+		"a first Draft, discarded": {false, []string{"discard"}, "forget", "create", true},
+		"a later one, discarded":   {true, []string{"discard"}, "retire", "redraft", true},
+		"held before there is any": {false, []string{"discard", "hold"}, "forget", "create", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			spec := variantOf("web", "v1", "c1", "web", "")
+			w.write("v.yaml", spec)
+			w.mustApply()
+			if tt.published {
+				w.mustRun(0, "approve", "--all")
+				spec = variantOf("web", "v2", "c1", "web", "")
+				w.write("v.yaml", spec)
+				w.mustApply()
+			}
+			for _, verb := range tt.say {
+				w.mustRun(0, verb, "web", "--reason", "not this")
+			}
+			w.write("v.yaml", "# nothing\n")
+			before := w.refs()
+			w.wantActions(w.mustApply(), all("keep", "c1/web"))
+			w.unchanged(before)
+			w.write("v.yaml", spec)
+			w.wantActions(w.mustApply(), all("wait", "c1/web"))
+			w.write("v.yaml", "# nothing\n")
+			w.wantActions(w.plan("--prune"), all(tt.goes, "c1/web"))
+			w.wantActions(w.mustApply("--prune"), all(tt.goes, "c1/web"))
+			w.lacks(w.mustRun(0, "record", "show", "-o", "json").out, "not this")
+			if tt.goes == "forget" {
+				w.wantActions(w.mustApply("--prune"), map[string]string{})
+				w.mustRun(0, "record", "check")
+			}
+			w.write("v.yaml", spec)
+			w.contains(w.mustApply().out, `"action": "`+tt.again+`"`)
+		})
+	}
+}
+
+// With the Draft that goes, what was said of it goes too, and what strangers have
+// there keeps nothing.
+func TestSaidGoesWithItsDraft(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		policy string
+		ours   bool   // a person puts the Draft that was discarded back
+		goes   string // then
+	}{
+		"put back":         {"delete", true, "discard"},
+		"put back, orphan": {"orphan", true, "release"},
+		"a stranger's":     {"delete", false, "forget"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", "  deletionPolicy: "+tt.policy+"\n"))
+			w.mustApply()
+			draft := w.repos["c1"].Git(t, "rev-parse", draft1)
+			w.mustRun(0, "discard", "web", "--reason", "not this")
+			if !tt.ours {
+				draft = w.repos["c1"].Git(t, "rev-parse", "main")
+			}
+			w.repos["c1"].Branch(t, "drafts/web/packagevariant-1", draft)
+			w.write("v.yaml", "# nothing\n")
+			w.wantActions(w.mustApply("--prune"), all(tt.goes, "c1/web"))
+			w.lacks(w.mustRun(0, "record", "show", "-o", "json").out, "not this")
+			w.wantActions(w.mustApply("--prune"), map[string]string{})
+		})
+	}
+}
