@@ -42,7 +42,7 @@ func TestTemplates(t *testing.T) {
 		"the later one counts": {`{labelExprs: [{key: a, value: x}, {key: a, value: z}]}`, down + "  labels:\n    a: z\n"},
 		"context":              {`packageContext: {data: {a: plain}, dataExprs: [{keyExpr: packageDefault, valueExpr: upstream.name}], removeKeys: [z, b], removeKeyExprs: ["'b'", "'a' + 'a'"]}`, down + "  packageContext:\n    data:\n      a: plain\n      foo: catalog.foo.v1\n    removeKeys:\n    - aa\n    - b\n    - z\n"},
 		"an empty context":     {"packageContext: {}", down + "  packageContext: {}\n"},
-		"injectors":            {`injectors: [{name: plain, kind: K, group: g, version: v1}, {nameExpr: "repository.name"}]`, down + "  injectors:\n  - group: g\n    version: v1\n    kind: K\n    name: plain\n  - name: r1\n"},
+		"injectors":            {`injectors: [{name: plain, kind: K, group: g, version: v1}, {nameExpr: "repository.name", point: settings}]`, down + "  injectors:\n  - group: g\n    version: v1\n    kind: K\n    name: plain\n  - name: r1\n    point: settings\n"},
 		"functions":            {`pipeline: {validators: [{image: v}], mutators: [{image: a, configMap: {k: plain, l: plain}, configMapExprs: [{key: l, valueExpr: repoDefault}]}, {image: b, name: n}]}`, down + "  pipeline:\n    mutators:\n    - image: a\n      configMap:\n        k: plain\n        l: r1\n    - image: b\n      name: \"n\"\n    validators:\n    - image: v\n"},
 		"validators alone":     {`pipeline: {validators: [{image: v, configMapExprs: [{keyExpr: "'k'", value: x}]}]}`, down + "  pipeline:\n    validators:\n    - image: v\n      configMap:\n        k: x\n"},
 		"an empty pipeline":    {"pipeline: {}", down},

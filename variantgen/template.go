@@ -180,7 +180,7 @@ func (c *compiler) context(field string, t *v1alpha2.PackageContextTemplate) *co
 
 func (c *compiler) injector(field string, t *v1alpha2.InjectionSelectorTemplate) injectorTemplate {
 	return injectorTemplate{
-		InjectionSelector: v1alpha1.InjectionSelector{Group: t.Group, Version: t.Version, Kind: t.Kind, Name: deref(t.Name)},
+		InjectionSelector: v1alpha1.InjectionSelector{Group: t.Group, Version: t.Version, Kind: t.Kind, Name: deref(t.Name), Point: t.Point},
 		field:             field, nameExpr: c.optional(c.full, field+".nameExpr", t.NameExpr),
 	}
 }

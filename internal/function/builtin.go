@@ -66,6 +66,7 @@ spec:
 			{Path: "spec.injectors[].group", Type: "string", Text: "the injection point's API group, any where left out"},
 			{Path: "spec.injectors[].version", Type: "string", Text: "its API version, any where left out"},
 			{Path: "spec.injectors[].kind", Type: "string", Text: "its kind, any where left out"},
+			{Path: "spec.injectors[].point", Type: "string", Text: "its name, any where left out: one of several points of a kind"},
 		},
 	},
 	"generate-variants": {
@@ -117,6 +118,7 @@ resources:                        # more context objects, inline
 			{Path: "injectors[].group", Type: "string", Text: "the injection point's API group, any where left out"},
 			{Path: "injectors[].version", Type: "string", Text: "its API version, any where left out"},
 			{Path: "injectors[].kind", Type: "string", Text: "its kind, any where left out"},
+			{Path: "injectors[].point", Type: "string", Text: "its name, any where left out: one of several points of a kind"},
 			{Path: "resources", Type: "objects", Text: "context objects, beside the items with the annotation"},
 		},
 	},

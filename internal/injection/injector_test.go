@@ -83,6 +83,8 @@ func TestSelect(t *testing.T) {
 		"its namespace":        {"", "A", "far", []v1alpha1.InjectionSelector{{Name: "far"}}, nil, "far"},
 		"no object of kind":    {"", "Missing", "", []v1alpha1.InjectionSelector{{Name: "foo"}}, nil, "no in-cluster resources of type example.com/v1.Missing"},
 		"no injectors":         {"", "A", "", nil, nil, "no injectors defined"},
+		"its point":            {"one of several of a kind", "A", "", []v1alpha1.InjectionSelector{{Name: "foo", Point: "y"}, {Name: "bar", Point: "x"}}, nil, "bar"},
+		"another point":        {"", "A", "", []v1alpha1.InjectionSelector{{Name: "foo", Point: "y"}}, nil, "no resource matched any injection selector for this injection point"},
 		"no spec":              {"", "Empty", "", []v1alpha1.InjectionSelector{{Name: "none"}}, nil, `field "spec" not found in resource "none"`},
 		"Secret":               {"never without leave", "Secret", "", []v1alpha1.InjectionSelector{{Name: "s"}}, nil, "kind Secret is injected only where it is allowed by name"},
 		"Secret that may":      {"", "Secret", "", []v1alpha1.InjectionSelector{{Name: "s"}}, []string{"Secret"}, "s"},
@@ -110,6 +112,27 @@ func TestSelect(t *testing.T) {
 				t.Errorf("Kptfile:\n%s", s)
 			}
 		})
+	}
+}
+
+// Two points of one kind get different objects where injectors name them, in
+// whichever order; others fill what is left.
+func TestPointsOfOneKind(t *testing.T) {
+	context := objects(t,
+		"apiVersion: example.com/v1\nkind: A\nmetadata: {name: a}\nspec: {from: a}\n",
+		"apiVersion: example.com/v1\nkind: A\nmetadata: {name: b}\nspec: {from: b}\n",
+	)
+	p := pkg(t, map[string]string{"Kptfile": kptfile, "a.yaml": point("A", "one", Required), "b.yaml": point("A", "two", Required), "c.yaml": point("A", "three", Optional)})
+	r, err := Inject(p, Request{Context: context, Injectors: []v1alpha1.InjectionSelector{{Name: "b", Point: "two"}, {Name: "a", Point: "one"}, {Name: "b"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, o := range r.Outcomes {
+		got[o.Name] = o.Object.Name
+	}
+	if diff := cmp.Diff(map[string]string{"one": "a", "two": "b", "three": "b"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -144,10 +144,11 @@ func choose(p Point, req *Request, selector *int) (*entry, string) {
 	return nil, "no resource matched any injection selector for this injection point"
 }
 
-// matches says whether a selector's group, version and kind, those given, are
-// the point's; the object's are the point's by construction.
+// matches says whether a selector's group, version, kind and point, those given,
+// are the point's; the object's are the point's by construction.
 func matches(s v1alpha1.InjectionSelector, p Point) bool {
-	return (s.Group == nil || *s.Group == p.Group) &&
+	return (s.Point == "" || s.Point == p.Name) &&
+		(s.Group == nil || *s.Group == p.Group) &&
 		(s.Version == nil || *s.Version == p.Version) &&
 		(s.Kind == nil || *s.Kind == p.Kind)
 }

@@ -86,6 +86,8 @@ func comment(t reflect.Type, field string) string {
 	switch {
 	case field == "ObjectMeta":
 		return "Kubernetes' metadata."
+	case t == reflect.TypeOf(configv1alpha1.InjectionSelector{}) && field == "Point":
+		return "Name of the one injection point that it is for; all where left out."
 	case t == reflect.TypeOf(configv1alpha1.InjectionSelector{}) && field != "":
 		return fmt.Sprintf("%s of the context object.", field)
 	}

@@ -133,6 +133,9 @@ type InjectionSelector struct {
 	Version *string `json:"version,omitempty"`
 	Kind    *string `json:"kind,omitempty"`
 	Name    string  `json:"name"`
+	// Point is the name of the one injection point that it is for, "" for all;
+	// Porch has no such field.
+	Point string `json:"point,omitempty"`
 }
 
 // PackageVariantStatus follows Porch's PackageVariant design, "PackageVariant

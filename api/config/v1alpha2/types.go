@@ -95,6 +95,9 @@ type InjectionSelectorTemplate struct {
 	Kind     *string `json:"kind,omitempty"`
 	Name     *string `json:"name,omitempty"`
 	NameExpr *string `json:"nameExpr,omitempty"`
+	// Point is the name of the one injection point that it is for, "" for all;
+	// Porch has no such field.
+	Point string `json:"point,omitempty"`
 }
 
 // MapExpr makes one map entry.
