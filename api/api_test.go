@@ -52,6 +52,9 @@ func TestErrors(t *testing.T) {
 			"6 unknown field spec.adoptionPolicy | it belongs into spec.targets[].template",
 			"9 unknown field spec.targets[0].labels | it belongs into this target's template",
 		}},
+		"a subpackage, as in Porch's tasks": {setHead + "  targets:\n  - repositories: [{name: r}]\n    template: {downstream: {package: a, subpackageDir: b}}\n", []string{
+			"8 unknown field spec.targets[0].template.downstream.subpackageDir | Porch's clone and upgrade tasks have it, no variant does: put the subpackage into the upstream package, or make it a variant beside this one",
+		}},
 		"labels without matchLabels": {setHead + "  targets:\n  - repositorySelector: {foo: bar}\n", []string{
 			"7 unknown field spec.targets[0].repositorySelector.foo | labels to match belong into matchLabels: {foo: …}",
 		}},

@@ -107,6 +107,9 @@ func unknownHint(t reflect.Type, name string, known []string) string {
 	if hint := moved[t][name]; hint != "" {
 		return hint
 	}
+	if name == "subpackageDir" {
+		return "Porch's clone and upgrade tasks have it, no variant does: put the subpackage into the upstream package, or make it a variant beside this one"
+	}
 	if hint := didYouMean(name, known); hint != "" {
 		return hint
 	}

@@ -25,6 +25,8 @@ func TestRules(t *testing.T) {
 			"spec.upstream.package is a required field", "spec.upstream.repo is a required field",
 		}},
 		"the newest Published": {set + "  upstream: {repo: r, package: p}\n  targets: [{repositories: [{name: r}]}]\n", nil},
+		"upstreams beside it":  {set + "  upstream: {repo: r, package: p}\n  upstreams: [{repo: r, package: q}]\n  targets: [{repositories: [{name: r}]}]\n", []string{"spec.upstreams stands in the place of spec.upstream, not beside it"}},
+		"wrong upstreams":      {set + "  upstreams: [{repo: r, package: p}, {repo: R, revision: \"0\"}]\n  targets: [{repositories: [{name: r}]}]\n", []string{"spec.upstreams[1].package is a required field", "spec.upstreams[1].repo: \"R\" is not a valid name", "either spec.upstreams[1].revision or spec.upstreams[1].workspaceName must be specified"}},
 		"revision zero":        {set + "  upstream: {repo: r, package: p, revision: \"0\"}\n  targets: [{repositories: [{name: r}]}]\n", []string{"either spec.upstream.revision or spec.upstream.workspaceName must be specified"}},
 		"a workspace is one":   {set + "  upstream: {repo: r, package: p, workspaceName: w}\n  targets: [{repositories: [{name: r}]}]\n", nil},
 		"no way to target":     {target("{packageNames: [a]}"), []string{"spec.targets[0] must specify one of `repositories`, `repositorySelector`, or `objectSelector`"}},

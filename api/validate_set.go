@@ -20,7 +20,7 @@ import (
 func ValidatePackageVariantSet(set *v1alpha2.PackageVariantSet) Issues {
 	var i Issues
 	i.metadata(&set.ObjectMeta)
-	i.setUpstream(set.Spec.Upstream)
+	i.setUpstreams(&set.Spec)
 	if len(set.Spec.Targets) == 0 {
 		i.add("spec.targets", "must specify at least one item in spec.targets",
 			"each target has one of repositories, repositorySelector and objectSelector")
@@ -33,22 +33,32 @@ func ValidatePackageVariantSet(set *v1alpha2.PackageVariantSet) Issues {
 
 func (i *Issues) required(field, hint string) { i.add(field, field+" is a required field", hint) }
 
-func (i *Issues) setUpstream(u *v1alpha1.Upstream) {
-	if u == nil {
+func (i *Issues) setUpstreams(spec *v1alpha2.PackageVariantSetSpec) {
+	switch {
+	case spec.Upstream != nil && len(spec.Upstreams) > 0:
+		i.add("spec.upstreams", "spec.upstreams stands in the place of spec.upstream, not beside it", "put all of them into spec.upstreams")
+	case spec.Upstream != nil:
+		i.setUpstream("spec.upstream", spec.Upstream)
+	case len(spec.Upstreams) == 0:
 		i.required("spec.upstream", "name the package to derive from: {repo, package, revision}")
-		return
 	}
+	for n := range spec.Upstreams {
+		i.setUpstream(index("spec.upstreams", n), &spec.Upstreams[n])
+	}
+}
+
+func (i *Issues) setUpstream(field string, u *v1alpha1.Upstream) {
 	if u.Package == "" {
-		i.required("spec.upstream.package", "the package's path in that Repository")
+		i.required(field+".package", "the package's path in that Repository")
 	}
 	if u.Repo == "" {
-		i.required("spec.upstream.repo", "the name of a Repository")
+		i.required(field+".repo", "the name of a Repository")
 	}
 	if u.Revision == "0" && u.WorkspaceName == "" { // none at all is the newest Published
-		i.add("spec.upstream.revision", "either spec.upstream.revision or spec.upstream.workspaceName must be specified",
+		i.add(field+".revision", "either "+field+".revision or "+field+".workspaceName must be specified",
 			"a revision such as 1 or v1, latest, a tag, a branch or a version range")
 	}
-	i.upstreamValues(u)
+	i.upstreamValues(field, u)
 }
 
 func (i *Issues) target(field string, t *v1alpha2.Target) {

@@ -50,22 +50,22 @@ func (i *Issues) variantUpstream(u *v1alpha1.Upstream) {
 	if u.Package == "" {
 		i.missing("spec.upstream.package", "the package's path in that Repository")
 	}
-	i.upstreamValues(u)
+	i.upstreamValues("spec.upstream", u)
 }
 
-func (i *Issues) upstreamValues(u *v1alpha1.Upstream) {
+func (i *Issues) upstreamValues(field string, u *v1alpha1.Upstream) {
 	if u.Repo != "" {
-		i.name("spec.upstream.repo", u.Repo)
+		i.name(field+".repo", u.Repo)
 	}
-	i.packagePath("spec.upstream.package", u.Package)
+	i.packagePath(field+".package", u.Package)
 	if strings.ContainsFunc(string(u.Revision), isControl) {
-		i.add("spec.upstream.revision", "spec.upstream.revision holds control characters", "")
+		i.add(field+".revision", field+".revision holds control characters", "")
 	}
 	if strings.HasPrefix(string(u.Revision), "-") && u.Revision != "-1" {
-		i.add("spec.upstream.revision", "spec.upstream.revision must not start with a dash", "-1, the registered branch, is the only negative one")
+		i.add(field+".revision", field+".revision must not start with a dash", "-1, the registered branch, is the only negative one")
 	}
 	if u.WorkspaceName != "" && badSegment(u.WorkspaceName) != "" {
-		i.add("spec.upstream.workspaceName", "spec.upstream.workspaceName: "+badSegment(u.WorkspaceName), "")
+		i.add(field+".workspaceName", field+".workspaceName: "+badSegment(u.WorkspaceName), "")
 	}
 }
 

@@ -68,17 +68,30 @@ func Expand(env *Env, sets ...*Expander) Result {
 	return res
 }
 
-// candidates renders one set's targets.
+// candidates renders one set's targets, for each of its upstreams.
 func (e *Expander) candidates(env *Env, all []candidate, res *Result) []candidate {
 	res.Failures = append(res.Failures, e.failures...)
-	targets, warnings := e.Targets(env)
-	res.Warnings = append(res.Warnings, warnings...)
+	budget := celexpr.NewBudget()
+	for i := range e.upstreams {
+		one := *e
+		one.upstream = &e.upstreams[i]
+		targets, warnings := one.Targets(env)
+		if i == 0 { // the same for all
+			res.Warnings = append(res.Warnings, warnings...)
+		}
+		all = one.variants(env, budget, targets, all, res)
+	}
+	return all
+}
+
+// variants renders the targets of one upstream.
+func (e *Expander) variants(env *Env, budget *celexpr.Budget, targets []Target, all []candidate, res *Result) []candidate {
 	if len(all)+len(targets) > MaxTargets {
 		err := fmt.Errorf("with this set there are more than %d targets; narrow its selectors", MaxTargets)
 		res.Failures = append(res.Failures, failure(e.origin(-1), err, "spec.targets"))
 		return all
 	}
-	r := renderer{Expander: e, env: env, budget: celexpr.NewBudget()}
+	r := renderer{Expander: e, env: env, budget: budget}
 	if err := r.loadUpstream(); err != nil {
 		res.Failures = append(res.Failures, failure(e.origin(-1), err, "spec.upstream"))
 		return all

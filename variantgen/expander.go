@@ -18,7 +18,8 @@ import (
 type Expander struct {
 	set       *v1alpha2.PackageVariantSet
 	namespace string
-	upstream  *v1alpha1.Upstream
+	upstreams []v1alpha1.Upstream
+	upstream  *v1alpha1.Upstream // the one of them that is expanded
 	targets   []compiledTarget
 	uses      bool // some expression uses `upstream`
 	failures  []Failure
@@ -37,11 +38,12 @@ type compiledTarget struct {
 // give no variants, the others do, and Expand reports the failures again. The
 // Expander is never nil. The set must not be changed while it is in use.
 func New(set *v1alpha2.PackageVariantSet) (*Expander, []Failure) {
-	e := &Expander{set: set, namespace: api.NamespaceOr(set.Namespace), upstream: set.Spec.Upstream}
-	if e.upstream == nil {
+	e := &Expander{set: set, namespace: api.NamespaceOr(set.Namespace), upstreams: set.Spec.AllUpstreams()}
+	if len(e.upstreams) == 0 {
 		e.fail(e.origin(-1), errors.New("spec.upstream is a required field"), "spec.upstream")
 		return e, e.failures
 	}
+	e.upstream = &e.upstreams[0]
 	c, err := newCompiler()
 	if err != nil {
 		e.fail(e.origin(-1), err, "")

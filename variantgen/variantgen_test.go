@@ -323,6 +323,30 @@ func TestManyDuplicatesStayShort(t *testing.T) {
 	}
 }
 
+// A set of several upstreams makes a variant of each for each target: names and
+// expressions are those of one, and a package that two would make is an error.
+func TestUpstreams(t *testing.T) {
+	set := func(template string) *v1alpha2.PackageVariantSet {
+		out := setOf(t, "s", "  - repositories: [{name: r1}, {name: r2}]\n    template: {"+template+"}\n")
+		out.Spec.Upstreams = []v1alpha1.Upstream{*out.Spec.Upstream, {Repo: "up", Package: "bar", WorkspaceName: "v2"}}
+		out.Spec.Upstream = nil
+		return out
+	}
+	res := expand(t, inputs(), set(`labelExprs: [{key: p, valueExpr: packageDefault}]`))
+	if diff := cmp.Diff([]string{"s-r1-bar r1/bar", "s-r1-foo r1/foo", "s-r2-bar r2/bar", "s-r2-foo r2/foo"}, names(res)); diff != "" || len(res.Failures) > 0 {
+		t.Errorf("%s %v", diff, res.Failures)
+	}
+	for _, pv := range res.Variants {
+		if pv.Spec.Upstream.Package != pv.Spec.Downstream.Package || pv.Spec.Labels["p"] != pv.Spec.Downstream.Package {
+			t.Errorf("%s: %+v %v", pv.Name, pv.Spec.Upstream, pv.Spec.Labels)
+		}
+	}
+	res = expand(t, inputs(), set(`downstream: {package: one}`))
+	if len(res.Failures) == 0 || len(res.Variants) > 0 {
+		t.Errorf("one package of two upstreams: %v %v", names(res), res.Failures)
+	}
+}
+
 // What Porch's controller made of a set in a cluster is no variant written by
 // hand; what it made of another set is.
 func TestMadeByController(t *testing.T) {

@@ -24,10 +24,21 @@ type PackageVariantSet struct {
 	Status PackageVariantSetStatus `json:"status,omitempty"`
 }
 
-// PackageVariantSetSpec is one upstream and a list of targets.
+// PackageVariantSetSpec is an upstream and a list of targets. Upstreams stands in
+// the place of Upstream where each target is to have several; Porch has no such
+// field.
 type PackageVariantSetSpec struct {
-	Upstream *v1alpha1.Upstream `json:"upstream,omitempty"`
-	Targets  []Target           `json:"targets,omitempty"`
+	Upstream  *v1alpha1.Upstream  `json:"upstream,omitempty"`
+	Upstreams []v1alpha1.Upstream `json:"upstreams,omitempty"`
+	Targets   []Target            `json:"targets,omitempty"`
+}
+
+// AllUpstreams are the set's upstreams, however it names them.
+func (s *PackageVariantSetSpec) AllUpstreams() []v1alpha1.Upstream {
+	if s.Upstream != nil {
+		return []v1alpha1.Upstream{*s.Upstream}
+	}
+	return s.Upstreams
 }
 
 // Target has exactly one of Repositories, RepositorySelector and
