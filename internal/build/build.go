@@ -194,6 +194,9 @@ func (m *maker) make(ctx context.Context) error {
 
 // finish compares what was built with what is there, and prepares the commit.
 func (m *maker) finish(ctx context.Context) error {
+	if err := m.askAgain(); err != nil {
+		return err
+	}
 	files, err := m.pkg.Files()
 	if err != nil {
 		return err

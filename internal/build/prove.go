@@ -42,6 +42,9 @@ func (m *maker) prove(ctx context.Context) string {
 	if len(again.Conflicts) > 0 {
 		return fmt.Sprintf("making it again loses %s: review and approve it", count.Of(len(again.Conflicts), "local value"))
 	}
+	if err := again.askAgain(); err != nil {
+		return unmade(err)
+	}
 	return m.differs(again.pkg)
 }
 

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
@@ -28,6 +31,16 @@ func (b *Builder) Stands(ctx context.Context, repo *observe.Repo, p *decide.Pack
 	if unmet := observe.Unmet(k); len(unmet) > 0 && repo.Deployment {
 		return decide.GatesError(unmet)
 	}
+	made, err := repo.Hydrated(ctx, p.Path, p.Latest)
+	if err != nil {
+		return err
+	}
+	switch gone, err := gatesGone(k, made); {
+	case err != nil:
+		return err
+	case len(gone) > 0:
+		return fmt.Errorf("readiness gates are the machine's, and on %s somebody took out %s: put them back there", repo.Branch, strings.Join(gone, ", "))
+	}
 	if b.Renderer == nil {
 		return errors.New("it was committed by hand, and pipelines are left unrun: approve it where they run")
 	}
@@ -38,21 +51,25 @@ func (b *Builder) Stands(ctx context.Context, repo *observe.Repo, p *decide.Pack
 	if len(differs) == 0 {
 		return nil
 	}
-	if restless, err := b.restlessly(ctx, repo, p); err != nil || restless {
-		return err
+	if made != nil { // a function may change also what the machine itself made, which tells nothing then
+		if moved, err := b.rendersTo(ctx, made); err != nil || len(moved) > 0 {
+			return err
+		}
 	}
 	return fmt.Errorf("rendering what is on %s changes %s: correct that there, or have a Draft of it made with apply --rerender", repo.Branch, strings.Join(decide.Limit(differs, 5), ", "))
 }
 
-// restlessly says whether rendering changes also what the machine itself made:
-// then it tells nothing of what others committed.
-func (b *Builder) restlessly(ctx context.Context, repo *observe.Repo, p *decide.Package) (bool, error) {
-	made, err := repo.Hydrated(ctx, p.Path, p.Latest)
-	if err != nil || made == nil {
-		return false, err
+// gatesGone are the readiness gates of what the machine made that a Kptfile lacks.
+func gatesGone(k *kptfilev1.KptFile, made *krm.Package) ([]string, error) {
+	if made == nil {
+		return nil, nil
 	}
-	differs, err := b.rendersTo(ctx, made)
-	return len(differs) > 0, err
+	was, err := mutate.Read(made, "")
+	if err != nil {
+		return nil, err
+	}
+	have := mutate.Gates(k)
+	return slices.DeleteFunc(mutate.Gates(was), func(t string) bool { return slices.Contains(have, t) }), nil
 }
 
 // rendersTo are the files that rendering a package changes.

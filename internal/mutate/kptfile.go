@@ -163,6 +163,21 @@ func SetOwner(p *krm.Package, o Owner) error {
 	return editRoot(p, func(root *yaml.Node) error { return setOwner(root, o) })
 }
 
+// DropConditions removes the conditions of these types from the root Kptfile's status.
+func DropConditions(p *krm.Package, types []string) error {
+	return editRoot(p, func(root *yaml.Node) error {
+		status := yamltree.Child(root, "status")
+		list := yamltree.Child(status, "conditions")
+		if list == nil {
+			return nil
+		}
+		yamltree.DeleteFunc(list, func(c *yaml.Node) bool { return slices.Contains(types, yamltree.Text(c, "type")) })
+		yamltree.RemoveEmpty(status, "conditions")
+		yamltree.RemoveEmpty(root, "status")
+		return nil
+	})
+}
+
 // SetUpstream writes upstream and upstreamLock into the root Kptfile, of a
 // package that was just merged with a new upstream. A nil part is removed.
 func SetUpstream(p *krm.Package, upstream *kptfilev1.Upstream, lock *kptfilev1.Locator) error {

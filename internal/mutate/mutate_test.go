@@ -355,6 +355,27 @@ func TestSetOwnerAndUpstream(t *testing.T) {
 	}
 }
 
+func TestDropConditions(t *testing.T) {
+	start := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n"
+	one := "  - type: a # why\n    status: \"True\"\n"
+	for _, c := range []struct {
+		text, want string
+		types      []string
+	}{
+		{start, start, []string{"a"}},
+		{start + "status:\n  conditions:\n" + one, start, []string{"a"}},
+		{start + "status:\n  conditions:\n" + one + "  - type: b\n    status: \"False\"\n", start + "status:\n  conditions:\n" + one, []string{"b", "x"}},
+	} {
+		p := pkg(t, map[string]string{"Kptfile": c.text})
+		if err := DropConditions(p, c.types); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, texts(t, p)["Kptfile"]); diff != "" {
+			t.Errorf("without %v (-want +got):\n%s", c.types, diff)
+		}
+	}
+}
+
 // BenchmarkApply makes all mutations on a package of 100 resources.
 func BenchmarkApply(b *testing.B) {
 	files := map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n", "package-context.yaml": context}
