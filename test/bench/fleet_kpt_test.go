@@ -103,8 +103,8 @@ func TestKptComparisonsHold(t *testing.T) {
 		t.Skip("SKIPPED: kpt is not on the PATH, the comparisons with it did not run")
 	}
 	t.Run("update", func(t *testing.T) {
-		catalog, _ := updateOurs(t, 6)
-		updateKpt(t, catalog, 6)
+		catalog, _ := updateOurs(t, 6, true)
+		updateKpt(t, catalog, 6, true)
 	})
 	t.Run("render", func(t *testing.T) {
 		for _, functions := range []int{0, 3} {
