@@ -31,7 +31,7 @@ func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
 		}
 	}
 	sel := lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner))
-	if err := refuse(w, sel, owner); err != nil {
+	if err := refuse(w, p, sel, owner); err != nil {
 		return nil, err
 	}
 	var works []Work
@@ -215,13 +215,30 @@ func (p *Package) draft(workspace string) *Revision {
 	return nil
 }
 
-// refuse says why a wanted package may not touch the one that is there.
-func refuse(w *Want, sel lifecycle.Selection, owner string) error {
-	if len(sel.Continue) > 0 || len(sel.Foreign) == 0 {
+// Strangers says why an open revision of a wanted package is not to be published:
+// others did since it began, and what they published is theirs.
+func Strangers(m Manager, w *Want, p *Package) error {
+	owner := m.Sign(w.Namespace, w.Name)
+	return refuse(w, p, lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner)), owner)
+}
+
+// refuse says why a wanted package may not touch the one that is there. Drafts of
+// its own go on, but where another's revision is the latest.
+func refuse(w *Want, p *Package, sel lifecycle.Selection, owner string) (err error) {
+	foreign := sel.Foreign
+	if len(sel.Continue) > 0 {
+		foreign = slices.DeleteFunc(slices.Clone(foreign), func(r lifecycle.Revision) bool { return r.Revision == 0 || r.Revision != p.Latest.Number })
+		defer func() {
+			if err != nil {
+				err = Stalled("%w; what is drafted of it goes with: variform discard %s", err, w.Identity)
+			}
+		}()
+	}
+	if len(foreign) == 0 {
 		return nil
 	}
 	const where = "package %q in Repository %s "
-	for _, r := range sel.Foreign {
+	for _, r := range foreign {
 		if len(r.Owners) == 0 {
 			continue
 		}
@@ -232,14 +249,14 @@ func refuse(w *Want, sel lifecycle.Selection, owner string) error {
 		return Stalled(where+"belongs to the variant %s (%s): give this variant another downstream package, or remove that one first",
 			w.Package, w.Repository, r.Owners[0], describe(r))
 	}
-	if w.adoption() == v1alpha1.AdoptExisting || !slices.ContainsFunc(sel.Foreign, func(r lifecycle.Revision) bool { return !r.Phase.Open() }) {
+	if w.adoption() == v1alpha1.AdoptExisting || !slices.ContainsFunc(foreign, func(r lifecycle.Revision) bool { return !r.Phase.Open() }) {
 		return nil // nobody's Drafts are let be: this one gets its own
 	}
 	help := "set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package"
 	if w.Derived {
 		help = "have it published or deleted, or take it over with a PackageVariant whose spec.adoptionPolicy is adoptExisting"
 	}
-	return Stalled(where+"exists already (%s) and no variant made it: %s", w.Package, w.Repository, describe(sel.Foreign[0]), help)
+	return Stalled(where+"exists already (%s) and no variant made it: %s", w.Package, w.Repository, describe(foreign[0]), help)
 }
 
 func describe(r lifecycle.Revision) string {

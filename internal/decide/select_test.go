@@ -52,6 +52,9 @@ func TestSelect(t *testing.T) {
 		"nobody's Draft, adopted":             {"", adopt, webPackage(nil, draftOf(1, 1, by(""))), []work{{From: "Draft packagevariant-1", Adopt: true}}, ""},
 		"nobody's Draft beside its own":       {"only the stranger is adopted", adopt, webPackage(nil, draftOf(1, 1, by("")), draftOf(2, 2)), []work{{From: "Draft packagevariant-1", Adopt: true}, {From: "Draft packagevariant-2"}}, ""},
 		"nobody's Published":                  {"adoption has to be asked for", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, "exists already (Published v1)"},
+		"nobody's Published beside its own":   {"what others published is theirs", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(1, 1)), nil, "(Published v1) and no variant made it: set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package; what is drafted of it goes with: variform discard c1/web"},
+		"another's Published beside its own":  {"whatever the policy", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(other)), draftOf(1, 1)), nil, "variform discard c1/web"},
+		"nobody's beside its own, adopted":    {"the Draft is brought up to it", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(1, 1)), []work{{From: "Draft packagevariant-1"}}, ""},
 		"nobody's Published, adopted":         {"", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), []work{{From: "Published v1", Adopt: true}}, ""},
 		"nobody's, and another's":             {"one that belongs to somebody forbids it", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(2, 2, by(other))), nil, "belongs to the variant fleet/elsewhere/db (Draft"},
 	}

@@ -204,6 +204,9 @@ func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*d
 	if err != nil {
 		return nil, err
 	}
+	if err := decide.Strangers(r.manager, s.want, c.Package); err != nil {
+		return nil, err
+	}
 	q.Last = s.repo.LastBuild(ctx, c.Package.Path, c.Head)
 	return &q, q.Current()
 }

@@ -47,3 +47,36 @@ func TestDraftWithoutPackage(t *testing.T) {
 		})
 	}
 }
+
+// What strangers publish where our Draft is open is theirs: the Draft waits for a
+// person, is not published on top of it, and goes alone with its variant.
+func TestStrangersPublishBesideOurDraft(t *testing.T) {
+	t.Parallel()
+	for name, owner := range map[string]string{
+		"nobody's":          "",
+		"another manager's": "  annotations: {variform.dev/variant: other/default/web}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			spec := variantOf("web", "v1", "c1", "web", "")
+			w.write("v.yaml", spec)
+			w.mustApply()
+			theirs := w.repos["c1"].Commit(t, "main", "theirs", gittest.Text{"web/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n" + owner, "web/cm.yaml": configMap("theirs", "a: b")})
+			w.repos["c1"].Tag(t, "web/v1", theirs)
+			before := w.refs()
+			for range 2 {
+				p := w.apply()
+				w.wantActions(p, all("fail", "c1/web"))
+				w.contains(p.out, `"stalled": true`, "variform discard c1/web")
+			}
+			w.contains(w.mustRun(1, "status", "-o", "yaml").out, "variform discard c1/web")
+			w.contains(w.mustRun(1, "approve", "--all").out, "refused: ")
+			w.unchanged(before)
+			w.write("v.yaml", "# nothing\n")
+			w.wantActions(w.mustApply("--prune"), all("discard", "c1/web"))
+			w.wantRefs("c1", "refs/heads/main", "refs/tags/web/v1")
+			w.wantActions(w.mustApply("--prune"), map[string]string{})
+		})
+	}
+}
