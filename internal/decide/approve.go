@@ -392,7 +392,7 @@ func Unmoved(c *Candidate, branch, draft Hash) error {
 	case there == started || there == draft:
 		return nil
 	case p.Newest() == nil:
-		return fmt.Errorf("branch %s has %s already, with another content than this first Draft, which would replace it: remove it there, and approve again", c.Repo.Branch, p.Path)
+		return fmt.Errorf("branch %s has %s already, with another content than this first Draft, which would replace it: remove it there, or have it adopted (spec.adoptionPolicy: adoptExisting) by apply, and approve again", c.Repo.Branch, p.Path)
 	default:
 		return fmt.Errorf("branch %s holds changes in %s that are in no published revision, and publishing the Draft would take them back: run apply to bring them in, review, and approve again", c.Repo.Branch, p.Path)
 	}

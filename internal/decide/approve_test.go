@@ -425,7 +425,7 @@ func TestUnmoved(t *testing.T) {
 	}{
 		"a first one":             {"the branch has nothing there", draftOf(1, 10), nil, map[Hash]Hash{head: {}}, head, ""},
 		"no branch yet":           {"nothing can be taken back", draftOf(1, 10), nil, nil, Hash{}, ""},
-		"something is there":      {"another put it there", draftOf(1, 10), nil, map[Hash]Hash{head: {50}}, head, "branch main has apps/web already, with another content than this first Draft, which would replace it: remove it there, and approve again"},
+		"something is there":      {"another put it there", draftOf(1, 10), nil, map[Hash]Hash{head: {50}}, head, "branch main has apps/web already, with another content than this first Draft, which would replace it: remove it there, or have it adopted (spec.adoptionPolicy: adoptExisting) by apply, and approve again"},
 		"the Draft is there":      {"it was merged by hand", draftOf(1, 10), nil, map[Hash]Hash{head: draft}, head, ""},
 		"as v1 was":               {"what it started from", since1, tags(tag(1, 9)), map[Hash]Hash{head: {50}, v1: {50}}, head, ""},
 		"v1 was changed":          {"on the branch, by another", since1, tags(tag(1, 9)), map[Hash]Hash{head: {51}, v1: {50}}, head, "branch main holds changes in apps/web"},

@@ -232,6 +232,7 @@ func TestLanded(t *testing.T) {
 			b.Owner, b.Drafted, b.Landed, b.LandedTree = "other/default/web", false, Hash{66}, Hash{51}
 		}), "", 0},
 		"another manager's":       {"", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Owner = "other/default/web" }), "", 0},
+		"merged with a change":    {"what has the very variant's name was its Draft, which goes on", trees(head, 50, draft, 51), false, nil, with(func(b *Branch) { b.Drafted = false }), "v1", came},
 		"a hotfix":                {"no Draft was merged", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Drafted = false }), "", 0},
 		"not merged":              {"the branch holds something else", trees(head, 50, draft, 51), false, open, nil, "", 0},
 		"the branch has v1":       {"a Draft with the same content says nothing", trees(head, 50, draft, 50, v1, 50), true, open, nil, "", 0},

@@ -25,8 +25,12 @@ type Work struct {
 // Deletion Policies"). There is always one Work where there is no error.
 func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
 	owner := m.Sign(w.Namespace, w.Name)
-	if p.Latest == nil && !p.drafts(m, w) {
-		if err := vacant(w, repo, p); err != nil {
+	if p.Latest == nil {
+		err := vacant(w, repo, p)
+		if err != nil && p.drafts(m, w) {
+			err = discardable(err, w)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +86,7 @@ func vacant(w *Want, repo *Repository, p *Package) error {
 // another manager says is its own.
 func adoptedAt(m Manager, w *Want, p *Package) Hash {
 	b := p.Branch
-	if b == nil || p.Latest != nil || p.drafts(m, w) || w.adoption() != v1alpha1.AdoptExisting || b.Owner != "" && !m.Signed(b.Owner, w.Namespace) {
+	if b == nil || p.Latest != nil || w.adoption() != v1alpha1.AdoptExisting || b.Owner != "" && !m.Signed(b.Owner, w.Namespace) {
 		return Hash{}
 	}
 	return b.Came
@@ -109,7 +113,7 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 			break
 		}
 	}
-	if b := p.Branch; b != nil && (tag.Draft != nil || b.Drafted && ownedAs(m, w, p, b.Owner)) {
+	if b := p.Branch; b != nil && (tag.Draft != nil || (b.Drafted || p.Latest == nil) && ownedAs(m, w, p, b.Owner)) {
 		tag.Commit = b.Came
 	}
 	if b := p.Branch; b != nil && !b.Landed.IsZero() && m.Signed(b.Owner, w.Namespace) {
@@ -222,6 +226,11 @@ func Strangers(m Manager, w *Want, p *Package) error {
 	return refuse(w, p, lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner)), owner)
 }
 
+// discardable says how a Draft goes that cannot go on.
+func discardable(err error, w *Want) error {
+	return Stalled("%w; what is drafted of it goes with: variform discard %s", err, w.Identity)
+}
+
 // refuse says why a wanted package may not touch the one that is there. Drafts of
 // its own go on, but where another's revision is the latest.
 func refuse(w *Want, p *Package, sel lifecycle.Selection, owner string) (err error) {
@@ -230,7 +239,7 @@ func refuse(w *Want, p *Package, sel lifecycle.Selection, owner string) (err err
 		foreign = slices.DeleteFunc(slices.Clone(foreign), func(r lifecycle.Revision) bool { return r.Revision == 0 || r.Revision != p.Latest.Number })
 		defer func() {
 			if err != nil {
-				err = Stalled("%w; what is drafted of it goes with: variform discard %s", err, w.Identity)
+				err = discardable(err, w)
 			}
 		}()
 	}

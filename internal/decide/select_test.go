@@ -100,7 +100,7 @@ func TestVacant(t *testing.T) {
 	}{
 		"nothing on the branch":   {"a first Draft", map[Hash]Hash{{100}: {}}, nil, nil, ""},
 		"something on the branch": {"a first Draft would replace it", map[Hash]Hash{{100}: {50}}, nil, nil, `package "web" in Repository c1 is on branch main already, and no revision of it is Published: set spec.adoptionPolicy: adoptExisting to take it over as apps/web/v1`},
-		"its own Draft":           {"revisions tell of it", map[Hash]Hash{{100}: {50}}, nil, []*Revision{draftOf(1, 1)}, ""},
+		"its own Draft":           {"that would replace it", map[Hash]Hash{{100}: {50}}, nil, []*Revision{draftOf(1, 1)}, "take it over as apps/web/v1, or choose another downstream package; what is drafted of it goes with: variform discard c1/web"},
 		"its own Published":       {"revisions tell of it", map[Hash]Hash{{100}: {50}}, tags(tag(1, 9)), []*Revision{publishedOf(1, 9)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +130,8 @@ func TestLandedAdopted(t *testing.T) {
 		"not asked for":             {"nothing is taken over unasked", wanted(), "", nil, false, "set spec.adoptionPolicy: adoptExisting"},
 		"a copy of another":         {"the annotation counts where its variant is", adopt, "fleet/default/other", nil, true, ""},
 		"another manager's":         {"it is theirs", adopt, "team/default/web", nil, false, "belongs to the variant team/default/web"},
-		"beside its Draft":          {"the Draft tells of it", adopt, "", []*Revision{draftOf(1, 10)}, false, ""},
+		"beside its Draft":          {"that is brought up to it", adopt, "", []*Revision{draftOf(1, 10)}, true, ""},
+		"beside it, not asked for":  {"the Draft would replace it", wanted(), "", []*Revision{draftOf(1, 10)}, false, "or choose another downstream package; what is drafted of it goes with: variform discard c1/web"},
 		"beside a stranger's":       {"no Draft of others stands for it", adopt, "", []*Revision{draftOf(1, 10, by(""))}, true, ""},
 		"beside one, not asked for": {"it would be replaced", wanted(), "", []*Revision{draftOf(1, 10, by(""))}, false, "set spec.adoptionPolicy: adoptExisting"},
 	} {
@@ -153,7 +154,7 @@ func TestLandedAdopted(t *testing.T) {
 				t.Errorf("%+v", ruling)
 			}
 			works, err := Select(fleet, c.want, repository(next), next)
-			if err != nil || len(works) != 1 || works[0].From != next.Latest && c.revs == nil || c.owner == "" && !works[0].Adopt {
+			if err != nil || len(works) != 1 || works[0].From != next.Latest && c.revs == nil || c.owner == "" && works[0].Adopt == p.drafts(fleet, c.want) {
 				t.Errorf("%+v, %v", works, err)
 			}
 		})

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/variform/variform/internal/gittest"
@@ -70,7 +71,7 @@ func TestStrangersPublishBesideOurDraft(t *testing.T) {
 				w.wantActions(p, all("fail", "c1/web"))
 				w.contains(p.out, `"stalled": true`, "variform discard c1/web")
 			}
-			w.contains(w.mustRun(1, "status", "-o", "yaml").out, "variform discard c1/web")
+			w.contains(w.mustRun(1, "status", "-o", "json").out, "variform discard c1/web")
 			w.contains(w.mustRun(1, "approve", "--all").out, "refused: ")
 			w.unchanged(before)
 			w.write("v.yaml", "# nothing\n")
@@ -79,4 +80,65 @@ func TestStrangersPublishBesideOurDraft(t *testing.T) {
 			w.wantActions(w.mustApply("--prune"), map[string]string{})
 		})
 	}
+}
+
+// A folder that others put on the branch beside a first Draft is what stands there:
+// it is adopted, and the Draft starts from it, or the variant says why not.
+func TestFolderComesBesideFirstDraft(t *testing.T) {
+	t.Parallel()
+	for name, adopts := range map[string]bool{"adopted": true, "not adopted": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			policy := map[bool]string{true: "  adoptionPolicy: adoptExisting\n"}[adopts]
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", policy))
+			w.mustApply()
+			w.repos["c1"].Commit(t, "main", "theirs", merged(web("1.0", "700m", "info"), gittest.Text{"web/cm.yaml": configMap("theirs", "a: b")}))
+			w.mustRun(1, "approve", "c1/web")
+			if !adopts {
+				before := w.refs()
+				for range 2 {
+					p := w.apply()
+					w.wantActions(p, all("fail", "c1/web"))
+					w.contains(p.out, `"stalled": true`, "is on branch main already", "adoptExisting", "variform discard c1/web")
+				}
+				w.contains(w.mustRun(1, "status", "-o", "json").out, "is on branch main already")
+				w.unchanged(before)
+				w.contains(w.mustRun(1, "approve", "c1/web").out, "adoptExisting")
+				w.write("v.yaml", variantOf("web", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+			}
+			p := w.mustApply()
+			w.contains(p.out, "adoptionPolicy is adoptExisting: becomes v1", "v1 was published since")
+			w.wantRefs("c1", draft1, "refs/heads/main", "refs/tags/web/v1")
+			w.wantActions(w.mustApply(), map[string]string{})
+			text := w.texts("c1", draft1, "web/")
+			w.contains(text, "cpu: 700m", "name: theirs")
+			w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v2")
+			w.wantActions(w.mustApply(), map[string]string{})
+			w.contains(w.texts("c1", "main", "web/"), "cpu: 700m", "name: theirs", "variform.dev/variant")
+		})
+	}
+}
+
+// A first Draft that a person changed while merging it was merged: that is v1, and
+// the Draft is brought up to it.
+func TestFirstDraftMergedWithAChange(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	files := gittest.Text{}
+	for _, f := range []string{"Kptfile", "deployment.yaml", "settings.yaml", "package-context.yaml", "README.md"} {
+		files["web/"+f] = w.show("c1", draft1, "web/"+f)
+	}
+	files["web/deployment.yaml"] = strings.Replace(files["web/deployment.yaml"], "cpu: 100m", "cpu: 700m", 1)
+	merged := w.repos["c1"].Commit(t, "main", "squashed, with a change", files)
+	w.contains(w.mustApply().out, "becomes v1")
+	if at := w.refs()["c1 refs/tags/web/v1"]; at != merged {
+		t.Errorf("v1 is at %s, want %s", at, merged)
+	}
+	w.wantActions(w.mustApply(), map[string]string{})
+	w.wantActions(w.mustApply("--cache-dir", t.TempDir()), map[string]string{})
+	w.run("approve", "--all")
+	w.contains(w.texts("c1", "main", "web/"), "cpu: 700m")
 }
