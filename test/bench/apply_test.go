@@ -1,8 +1,11 @@
 package bench
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 // BenchmarkApply writes the first Drafts of a fleet with an empty cache, and then
@@ -54,6 +57,33 @@ func BenchmarkUpdate(b *testing.B) {
 			}
 			c.report(b, "×git")
 		})
+	}
+}
+
+// BenchmarkApprove publishes all Drafts of a fleet, and then the same with one git
+// push of what that moved, whose objects are there; metrics as for BenchmarkApply.
+func BenchmarkApprove(b *testing.B) {
+	for _, n := range []int{500, 2000, 10000} {
+		for _, s := range []scenario{{variants: n}, {variants: n, http: true}} {
+			b.Run(s.String(), func(b *testing.B) {
+				c := &comparison{scenario: s}
+				for b.Loop() {
+					b.StopTimer()
+					w := newWorld(b, s)
+					w.apply(b)
+					t := newTwin(b, w, s.http)
+					start := time.Now()
+					child := runSelf(b, "approve", "--all", "-f", w.dir, "--cache-dir", w.cache)
+					c.mine, c.children = append(c.mine, cost{wall: time.Since(start)}), append(c.children, child)
+					c.gits = append(c.gits, t.mirror(b, w))
+					if tags := gittest.Run(b, w.fleet.Dir, nil, "tag"); strings.Count(tags, "\n") < n-1 {
+						b.Fatal("not all were Published: the comparison is void")
+					}
+					b.StartTimer()
+				}
+				c.report(b, "×push")
+			})
+		}
 	}
 }
 

@@ -77,6 +77,19 @@ func (t *twin) floor(b testing.TB, w *world) cost {
 	return c
 }
 
+// mirror pushes with git what the world's last run moved, with its objects at hand.
+func (t *twin) mirror(b testing.TB, w *world) cost {
+	b.Helper()
+	clone := filepath.Join(b.TempDir(), "clone.git")
+	gittest.Run(b, "", nil, "clone", "-q", "--mirror", t.repo.Dir, clone)
+	gittest.Run(b, clone, nil, "fetch", "-q", "--prune", w.fleet.Dir, "+refs/*:refs/*")
+	c := git(b, clone, nil, "push", "-q", "--atomic", "--mirror", t.url)
+	if !maps.Equal(t.repo.Refs(b), w.fleet.Refs(b)) {
+		b.Fatal("git did not come to the same refs: the comparison is void")
+	}
+	return c
+}
+
 // stream is all that was written since the twin was made.
 func (t *twin) stream(b testing.TB, w *world) []byte {
 	b.Helper()
