@@ -270,8 +270,12 @@ func (m *maker) keepTree(files []krm.File) (decide.Hash, error) {
 
 // unchanged reports whether the build gave what is there already. A Draft that
 // is behind gets its commit all the same: it records that the Draft now stands
-// on the latest Published revision, which approve asks for.
+// on the latest Published revision, which approve asks for. What was deleted on the
+// registered branch is not there.
 func (m *maker) unchanged(files []krm.File) (bool, error) {
+	if b := m.Package.Branch; m.From.Number > 0 && b != nil && b.Tree.IsZero() {
+		return false, nil
+	}
 	have := m.Before
 	if have == nil {
 		have = m.Base

@@ -256,6 +256,26 @@ func TestTakenBackOnMain(t *testing.T) {
 	}
 }
 
+// What was deleted is made again though nothing else has changed since.
+func TestRecreateOfTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.repos["c1"].Commit(t, "main", "take it back", gittest.Files{{Path: "web", Mode: gittest.Deleted}})
+	w.mustApply()
+	w.wantActions(w.mustApply("--recreate", "web"), map[string]string{"c1/web": "redraft"})
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "web/deployment.yaml"), "web:1.0")
+	before = w.refs()
+	w.mustApply()
+	w.unchanged(before)
+}
+
 // A hotfix that a Draft began after is no part of that Draft, also where a person
 // made the Draft's commit anew with words of their own, or began the branch.
 func TestDraftAfterAHotfix(t *testing.T) {
