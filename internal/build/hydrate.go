@@ -245,6 +245,12 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	case failed != nil: // an edit may be what it lacks
 		return m.updateUpstream(ctx, there, kptfile)
 	}
+	if same, err = samePackage(base, theirs); err != nil {
+		return err
+	}
+	if same { // nothing is updated: an edit of a Draft alone is not for the strategy
+		m.strategy = kptfilev1.ResourceMerge
+	}
 	before, o := len(m.Conflicts), merge.Options{Strategy: m.strategy, Guess: m.guessed, Keep: m.KeepEdits}
 	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, o); err != nil {
 		return err
@@ -396,7 +402,7 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 	if err != nil || same {
 		return published, branch, err
 	}
-	o := merge.Options{Strategy: m.strategy, Keep: m.KeepEdits}
+	o := merge.Options{Keep: m.KeepEdits} // by fields: what the strategy drops, the update of the Draft itself lists
 	if branch, err = m.merge(m.Upstream.String(), published, made, branch, o); err != nil {
 		return nil, nil, err
 	}
@@ -570,6 +576,11 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, settled 
 	undone, err := review.Edits(ours, m.pkg)
 	if err != nil {
 		return err
+	}
+	if m.strategy == kptfilev1.CopyMerge { // it names files, and these are the fields
+		m.Conflicts = slices.DeleteFunc(m.Conflicts, func(c merge.Conflict) bool {
+			return c.Field == "" && c.Resource == krm.ID{} && slices.ContainsFunc(edits, func(e review.Edit) bool { return e.File == c.Path && e.Field != "" })
+		})
 	}
 	var found []merge.Conflict
 	for _, e := range edits {

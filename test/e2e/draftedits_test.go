@@ -148,3 +148,40 @@ func TestDraftFollowsASetterOfTheBranch(t *testing.T) {
 	}
 	w.contains(w.show("c1", draft, "web/d.yaml"), `a: "6"`, `b: "2"`)
 }
+
+// A strategy is for updates: a person's edit on a Draft stays until there is one,
+// and what that drops is listed by field, also what the branch brought.
+func TestStrategiesDropWithTheNextUpdate(t *testing.T) {
+	t.Parallel()
+	const draft = "drafts/web/packagevariant-2"
+	for strategy, fails := range map[string]bool{"force-delete-replace": false, "copy-merge": false, "fast-forward": true} {
+		t.Run(strategy, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			want := func(revision string) {
+				w.write("web.yaml", strings.Replace(variantOf("web", revision, "c1", "web", ""), "  name: web\n", "  name: web\n  annotations: {variform.dev/update-strategy: "+strategy+"}\n", 1))
+			}
+			want("v1")
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			w.publishWeb(webV2, "v2")
+			want("v2")
+			w.mustApply()
+			w.edit("c1", draft, "web/deployment.yaml", "cpu: 100m", "cpu: 700m")
+			if v := w.mustApply(); len(v.variant(t, "c1/web").Conflicts) > 0 {
+				t.Errorf("conflicts without an update: %s", v.out)
+			}
+			w.contains(w.show("c1", draft, "web/deployment.yaml"), "cpu: 700m")
+			w.edit("c1", "main", "web/settings.yaml", "level: info", "level: warn")
+			w.publishWeb(webCPU, "v3")
+			want("v3")
+			v := w.apply().variant(t, "c1/web")
+			if fails {
+				w.contains(v.Error, "modified locally")
+				return
+			}
+			w.contains(strings.Join(v.Conflicts, "\n"), "700m", "data.level", "warn")
+			w.contains(w.show("c1", draft, "web/deployment.yaml"), "cpu: 300m")
+		})
+	}
+}
