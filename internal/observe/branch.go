@@ -292,22 +292,35 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 	return nil
 }
 
-// behindTip are the commits of an open revision from its tip to the machine's.
-// Where that is none of its own, for a person made the Draft's commit anew or
-// began the branch, they end where it began: at a commit that is on the branch.
+// behindTip are the commits of an open revision from its tip to the first that
+// made it. Where none of its own did, for a person began the branch, they end where
+// it began: at a commit that is on the branch.
 func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revision, on map[gitrepo.Hash]bool) ([]gitrepo.Hash, error) {
 	var commits []gitrepo.Hash
-	own := false // the last one's is a Draft's commit
-	if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(o.Ref.Commit)}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
-		if !slices.Contains(commits, c.Hash) {
-			commits = append(commits, c.Hash)
+	next, own := gitrepo.Hash(o.Ref.Commit), 0 // how many lead to the first
+	if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{next}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
+		if c.Hash != next {
+			return false
 		}
-		own = slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path && a.Revision == "" })
-		return decide.Hash(c.Hash) == o.Machine.Commit
+		for _, a := range c.Annotations {
+			switch {
+			case a.Package != p.Path:
+			case a.Revision != "" || a.WorkspaceName != o.Workspace:
+				return true
+			default:
+				own = len(commits) + 1
+			}
+		}
+		if commits = append(commits, c.Hash); len(c.Parents) > 0 {
+			next = c.Parents[0]
+		}
+		return len(c.Parents) == 0
 	}); err != nil {
 		return nil, err
 	}
-	if began := slices.IndexFunc(commits, func(c gitrepo.Hash) bool { return on[c] }); began >= 0 && !own {
+	if began := slices.IndexFunc(commits, func(c gitrepo.Hash) bool { return on[c] }); own > 0 {
+		commits = commits[:own]
+	} else if began >= 0 {
 		commits = commits[:began]
 	}
 	return commits, r.Git.Fetch(ctx, commits...)

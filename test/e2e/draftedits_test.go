@@ -185,3 +185,28 @@ func TestStrategiesDropWithTheNextUpdate(t *testing.T) {
 		})
 	}
 }
+
+// A forge may merge a Draft as a person left it while a run renders that: what
+// came is tagged, and the Draft goes on from there.
+func TestMergedBeforeItWasRendered(t *testing.T) {
+	t.Parallel()
+	for _, style := range []string{"merge", "squash", "rebase", "fast-forward"} {
+		t.Run(style, func(t *testing.T) {
+			t.Parallel()
+			const draft = "drafts/web/packagevariant-1"
+			w := newWorld(t, "c1")
+			w.draftWithSetter()
+			w.edit("c1", draft, "web/cm.yaml", `b: "5"`, "c: mine\n  b: \"7\"")
+			w.wantActions(w.mustApply(), map[string]string{"c1/web": "update"})
+			w.repos["c1"].Branch(t, "as-edited", w.repos["c1"].Git(t, "rev-parse", draft+"~1"))
+			w.forgeMerge("c1", "as-edited", style, true)
+			w.mustApply()
+			w.contains(w.show("c1", "refs/tags/web/v1", "web/cm.yaml"), `b: "7"`)
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+			w.mustRun(0, "approve", "--all")
+			w.contains(w.show("c1", "main", "web/cm.yaml"), "c: mine", `b: "5"`)
+		})
+	}
+}
