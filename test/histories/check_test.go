@@ -80,7 +80,8 @@ func (w *world) apply(args ...string) {
 	w.checkNamed(plan, moves(before, after), func(repo string) bool { return recorded(before[repo]) != recorded(after[repo]) })
 	w.checkMoves(before, done.result)
 	for _, v := range done.Variants {
-		if v.Action == "fail" {
+		// fast-forward says no to what was edited.
+		if v.Action == "fail" && !(w.edited[v.place()] && w.upstreamOf(v.place()).strategy == "fast-forward" && strings.Contains(v.Error, "modified locally")) {
 			w.violate("nothing fails", v.place(), "%s", firstLine(v.Error))
 		}
 	}
@@ -156,7 +157,7 @@ func (w *world) checkNamed(plan planned, moved []move, rerecorded func(repo stri
 		}
 	}
 	for p, v := range named {
-		if said := v[0].Action == "record" || v[0].Action == "release" && v[0].Lifecycle == "Published"; !seen[p] && !(said && rerecorded(p.repo)) {
+		if said := slices.Contains([]string{"record", "forget"}, v[0].Action) || v[0].Action == "release" && v[0].Lifecycle == "Published"; !seen[p] && !(said && rerecorded(p.repo)) {
 			w.violate("plan names what moves", p, "plan says %s, and nothing moves", v[0].Action)
 		}
 	}
@@ -185,6 +186,7 @@ func (w *world) checkMoves(before map[string]map[string]hash, r result) {
 	after := w.snapshot()
 	all := moves(before, after)
 	w.hear(before, all)
+	w.checkLeft(before, all, r)
 	for _, m := range all {
 		repo := w.repos[m.repo]
 		switch {
@@ -194,9 +196,10 @@ func (w *world) checkMoves(before map[string]map[string]hash, r result) {
 			w.checkTagged(m, r)
 		case m.parsed.kind == onMain && !repo.ancestors(m.after)[m.before]:
 			w.violate("main is never rewritten", place{m.repo, ""}, "%s loses %s", r.args[0], m.before)
-		case m.parsed.open() && !m.after.IsZero() && !repo.byPerson(m.after) && !slices.Contains(slices.Collect(maps.Values(before[m.repo])), m.after):
+		case m.parsed.open() && !m.after.IsZero() && !repo.byPerson(m.after) && w.isWanted(m.place()) && !slices.Contains(slices.Collect(maps.Values(before[m.repo])), m.after):
 			w.checkTakesBack(m, before, after, r)
 		}
+		w.checkNewer(before, m, r)
 		if m.parsed.open() && !m.before.IsZero() {
 			w.checkKeeps(m, after, r)
 		}
@@ -256,6 +259,9 @@ func (w *world) checkTagged(m move, r result) {
 		w.violate("gates are met", m.place(), "%s is Published with %s unmet", "a revision", gate)
 	}
 	for _, file := range w.rendersTo(repo, f) {
+		if strings.Contains(repo.text(f, "Kptfile"), restless) {
+			break
+		}
 		w.violate("what is Published is rendered", m.place(), "rendering changes %s", file)
 	}
 }
@@ -324,9 +330,15 @@ func (w *world) checkTakesBack(m move, then, after map[string]map[string]hash, r
 	written := repo.tokens(repo.files(then[m.repo][mainRef]).below(m.parsed.pkg))
 	maps.Copy(written, repo.tokens(main))
 	for t, file := range written {
-		if _, ok := tokens[t]; !ok && !w.named(t) {
+		if _, ok := tokens[t]; !ok && !w.named(t) && !w.replaced(m.place(), file) {
 			w.violate("a Draft takes back nothing unnamed", m.place(), "%s drafts without an edit of %s on main", r.args[0], file)
 		}
+	}
+	if strings.Contains(repo.text(have, "config.yaml"), "count: xx") {
+		w.violate("what has no fixed point is rendered once", m.place(), "%s renders it again", r.args[0])
+	}
+	if u := w.upstreamOf(m.place()); u.strategy == "" || u.strategy == "resource-merge" {
+		w.checkKept(m, main, have, r)
 	}
 	before := main
 	if !m.before.IsZero() {
@@ -358,7 +370,7 @@ func (w *world) checkKeeps(m move, after map[string]map[string]hash, r result) {
 		}
 	}
 	for t, file := range lost {
-		if w.named(t) {
+		if w.named(t) || w.replaced(m.place(), file) {
 			continue
 		}
 		how := "is gone"
@@ -406,7 +418,7 @@ func (w *world) checkMain(m move, r result) {
 // deletion.
 func (w *world) checkPrune(before, after map[string]map[string]hash, done planned) {
 	for _, p := range w.places() {
-		if w.isWanted(p) {
+		if w.isWanted(p) || w.held[p] || w.forgotten[p] {
 			continue
 		}
 		orphan, r := w.orphaned(p), w.repos[p.repo]
@@ -527,13 +539,13 @@ func (w *world) compareFresh() {
 		return
 	}
 	for _, p := range w.wanted() {
-		if !w.edited[p] {
+		if _, newer := w.newer[p]; !newer && !w.edited[p] && !w.held[p] && !w.waits[p] {
 			w.compare(p, fresh[p.repo])
 		}
 	}
 }
 
-var policyLine = regexp.MustCompile(`(?m)^ *variform.dev/deletion-policy: .*\n`)
+var policyLine = regexp.MustCompile(`(?m)^ *variform.dev/(deletion-policy|set): .*\n`)
 
 func (w *world) compare(p place, fresh *repository) {
 	r := w.repos[p.repo]
@@ -561,7 +573,7 @@ func (w *world) compare(p place, fresh *repository) {
 		case w1 == (entry{}):
 			w.violate("unedited variants equal fresh ones", p, "%s stays, %s", file, has)
 		default:
-			// A deletion policy of now is the record's to say, without a Draft.
+			// Deletion policy and set are the record's to say, without a Draft.
 			if by := differ(policyLine.ReplaceAllString(string(r.blob(h.hash)), ""), policyLine.ReplaceAllString(string(fresh.blob(w1.hash)), "")); by != "" {
 				w.violate("unedited variants equal fresh ones", p, "%s has%s, %s", file, by, has)
 			}
@@ -578,9 +590,15 @@ func (w *world) checkContent(p place, r *repository, f files) {
 		"package-context.yaml": {"name: " + u.name},
 		"Kptfile":              {"variform.dev/variant: histories/default/", fmt.Sprintf("ref: %s/v%d", u.name, u.version)},
 	}
+	if !u.gated {
+		wants["deploy.yaml"] = []string{fmt.Sprintf("image: example.com/app:I%d #", u.image)}
+	}
 	add := func(file, text string) { wants[file] = append(wants[file], text) }
 	if u.has("set-labels:v0.2") {
 		add("config.yaml", "team: blue")
+	}
+	if u.has(restless) {
+		add("config.yaml", "count: x\n")
 	}
 	if u.has("set-annotations:v0.1") {
 		add("config.yaml", "by: pipeline")
@@ -650,6 +668,7 @@ func (w *world) finish() {
 	if w.object == 0 {
 		w.object = w.next()
 	}
+	w.lead()
 	last := ""
 	for range 3 {
 		w.apply()
@@ -665,7 +684,7 @@ func (w *world) finish() {
 	w.apply("--prune", "--max-delete=99")
 	for _, p := range w.places() {
 		r := w.repos[p.repo]
-		if !w.isWanted(p) && !w.orphaned(p) && !w.edited[p] && strings.Contains(r.text(r.files(r.ref(mainRef)), p.pkg+"/Kptfile"), "variform.dev/variant:") {
+		if !w.isWanted(p) && !w.orphaned(p) && !w.edited[p] && !w.forgotten[p] && strings.Contains(r.text(r.files(r.ref(mainRef)), p.pkg+"/Kptfile"), "variform.dev/variant:") {
 			w.violate("no dead end", p, "it is not wanted, its deletion was approved, and it is on main%s", w.policyNote(p))
 		}
 	}

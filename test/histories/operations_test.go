@@ -46,6 +46,13 @@ var operations = []struct {
 	{"target-out", 3, func(w *world, o operation) { at(w.targets, o.a).in = false }},
 	{"target-in", 3, func(w *world, o operation) { at(w.targets, o.a).in = true }},
 	{"policy", 1, func(w *world, o operation) { p := at(w.pkgs, o.a); p.orphan = !p.orphan }},
+	{"strategy", 2, (*world).strategy},
+	{"by-hand", 1, (*world).byHand},
+	{"automation", 3, (*world).automation},
+	{"revert", 3, (*world).revert},
+	{"hold", 2, (*world).hold},
+	{"discard", 2, (*world).discard},
+	{"record", 3, (*world).record},
 	{"rename", 1, func(w *world, o operation) { p := at(w.pkgs, o.a); p.set = fmt.Sprintf("%s-%d", p.name, w.next()) }},
 	{"race", 3, (*world).race},
 	{"kill", 3, (*world).kill},
@@ -68,7 +75,9 @@ func (w *world) do(o operation) {
 
 func (w *world) releaseSome(o operation) {
 	p := at(w.pkgs, o.a)
-	switch o.b % 6 {
+	switch o.b % 7 {
+	case 6:
+		p.image++
 	case 0, 1:
 		p.level++
 	case 2:
@@ -192,11 +201,7 @@ func (w *world) edit(at branch, kind int) {
 	if maps.Equal(f, r.files(at.tip)) {
 		return
 	}
-	for t := range r.tokens(r.files(at.tip).below(at.pkg)) { // what a person writes over is no loss
-		if _, stays := r.tokens(f.below(at.pkg))[t]; !stays {
-			w.said.WriteString("written over: " + t + "\n")
-		}
-	}
+	w.writtenOver(r, r.files(at.tip).below(at.pkg), f.below(at.pkg))
 	r.set(at.ref, r.make(w.tick(), what+" by hand", f, at.tip))
 	w.edited[at.place] = true
 	w.log("person: %s on %s of %s: %s", what, at.ref, at.place, word)
@@ -260,6 +265,9 @@ func (w *world) merge(list []branch, style int, remove bool) {
 	r.set(mainRef, tip)
 	for _, b := range taken {
 		w.log("forge: merge %s of %s by style %d, remove %t", b.ref, b.place, style, remove)
+		if w.squashed[b.place] = style == squash || style == rebase; w.squashed[b.place] && w.broken[b.repo] {
+			w.edited[b.place] = true
+		}
 		if remove {
 			r.set(b.ref, hash{})
 		}
@@ -358,7 +366,7 @@ func (w *world) race(o operation) {
 	})
 	r := w.run("apply", "-o", "json")
 	w.forge.Before(nil)
-	r.approves = o.b%4 == 1
+	r.approves, r.merges = o.b%4 == 1, o.b%4 == 3
 	w.checkMoves(before, r)
 }
 

@@ -74,14 +74,17 @@ type upstream struct {
 	name    string
 	version int
 	// What a release may change.
-	level, size int
-	extras      []int
-	functions   []string
-	gated       bool
+	level, size, image int
+	extras             []int
+	functions          []string
+	gated              bool
 	// What the set may change.
 	set           string
 	context, note int
 	orphan        bool
+	strategy      string
+	keep          bool
+	byHand        map[string]bool // targets whose variant a person wrote
 }
 
 // world is a fleet with its repositories, and what the model knows of them.
@@ -99,10 +102,19 @@ type world struct {
 	orphans map[place]bool            // the deletion policy that an apply saw last is orphan
 	edited  map[place]bool            // a person wrote there
 	removed map[place]map[string]bool // files that a person removed
-	said    strings.Builder           // all that was printed, and machine commits' messages
-	tainted map[place]bool            // a known violation happened there
-	found   []violation               // in the present step
-	refresh int                       // counts comparisons with a fresh fleet
+	// held are packages that a person holds. left are those of which no Draft of
+	// these inputs is to be made: a person discarded one, or took it off main.
+	held map[place]bool
+	left map[place]string
+	// waits are packages that a person may have to let go on.
+	waits map[place]bool
+	// made are what went into packages with the last apply.
+	made map[place]string
+	records
+	said    strings.Builder // all that was printed, and machine commits' messages
+	tainted map[place]bool  // a known violation happened there
+	found   []violation     // in the present step
+	refresh int             // counts comparisons with a fresh fleet
 	// commands counts those that ran.
 	commands int
 	log      func(format string, args ...any)
@@ -112,6 +124,7 @@ func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *worl
 	w := &world{
 		ctx: ctx, forge: f, dir: dir, repos: map[string]*repository{}, object: 1,
 		orphans: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
+		held: map[place]bool{}, waits: map[place]bool{}, left: map[place]string{}, made: map[place]string{}, records: newRecords(),
 		log: func(string, ...any) {},
 	}
 	w.add("catalog")
@@ -121,7 +134,7 @@ func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *worl
 		w.targets = append(w.targets, &target{name, true})
 	}
 	for i, name := range []string{"app", "db"}[:pkgs] {
-		p := &upstream{name: name, set: name, level: 1, size: 1, gated: i == 1}
+		p := &upstream{name: name, set: name, level: 1, size: 1, image: 1, gated: i == 1, byHand: map[string]bool{}}
 		if i == 0 {
 			p.functions = []string{"set-labels:v0.2"}
 		}
@@ -162,8 +175,12 @@ func (w *world) release(p *upstream) {
 	r.set(fmt.Sprintf("refs/tags/%s/v%d", p.name, p.version), c)
 }
 
+const restless = "starlark:v0.5"
+
 // functionConfigs are what the functions that a package may have are given.
 var functionConfigs = map[string]string{
+	// Run again it writes again: it has no fixed point.
+	restless:          `{source: "for r in ctx.resource_list['items']:\n  if r['metadata']['name'] == 'config':\n    r['data']['count'] = r['data'].get('count', '') + 'x'\n"}`,
 	"set-labels:v0.2": "{team: blue}", "apply-setters:v0.2": "{tier: gold}", "set-annotations:v0.1": "{by: pipeline}",
 }
 
@@ -182,6 +199,9 @@ func (p *upstream) files() map[string]string {
 	}
 	if p.gated {
 		out["settings.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  annotations:\n    kpt.dev/config-injection: required\ndata:\n  mode: none\n"
+	}
+	if !p.gated {
+		out["deploy.yaml"] = fmt.Sprintf("apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  template:\n    spec:\n      containers:\n      - name: main\n        image: example.com/app:I%d # {\"$imagepolicy\": \"flux-system:app\"}\n", p.image)
 	}
 	for _, n := range p.extras {
 		out[extra(n)] = configMap(fmt.Sprintf("extra%d", n), fmt.Sprintf("  a: x%d\n", n))
@@ -241,6 +261,11 @@ func (w *world) describe(folder, prefix string) {
 	}
 	for _, p := range w.pkgs {
 		save("set-"+p.name+".yaml", p.want())
+		for _, t := range w.targets {
+			if t.in && p.byHand[t.name] {
+				save(p.name+"-"+t.name+".yaml", p.variant(t.name))
+			}
+		}
 	}
 }
 
@@ -250,18 +275,46 @@ func (w *world) repositoryObject(name, env, url string) string {
 
 // want is the package's PackageVariantSet.
 func (p *upstream) want() string {
-	text := fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata:\n  name: %s\nspec:\n  upstream: {repo: catalog, package: %s, revision: v%d}\n  targets:\n  - repositorySelector: {matchLabels: {env: prod}}\n    template:\n      adoptionPolicy: adoptExisting\n      deletionPolicy: %s\n",
-		p.set, p.name, p.version, map[bool]string{true: "orphan", false: "delete"}[p.orphan])
+	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata:\n  name: %s\n%sspec:\n  upstream: {repo: catalog, package: %s, revision: v%d}\n  targets:\n  - repositorySelector: {matchLabels: {env: prod}}\n    template:\n%s",
+		p.set, p.annotations(), p.name, p.version, indent("      ", p.spec()))
+}
+
+// variant is what the set makes of one target, as a person writes it.
+func (p *upstream) variant(target string) string {
+	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: PackageVariant\nmetadata:\n  name: %s-%s-%s\n%sspec:\n  upstream: {repo: catalog, package: %[5]s, revision: v%d}\n  downstream: {repo: %[2]s, package: %[5]s}\n%[7]s",
+		p.set, target, p.name, p.annotations(), p.name, p.version, indent("  ", p.spec()))
+}
+
+func (p *upstream) annotations() string {
+	return fmt.Sprintf("  annotations: {variform.dev/update-strategy: '%s', variform.dev/on-conflict: '%s'}\n", p.strategy, map[bool]string{true: "keep", false: "upstream"}[p.keep])
+}
+
+func (p *upstream) spec() []string {
+	lines := []string{"adoptionPolicy: adoptExisting", "deletionPolicy: " + map[bool]string{true: "orphan", false: "delete"}[p.orphan]}
 	if p.context > 0 {
-		text += fmt.Sprintf("      packageContext: {data: {color: K%d}}\n", p.context)
+		lines = append(lines, fmt.Sprintf("packageContext: {data: {color: K%d}}", p.context))
 	}
 	if p.note > 0 {
-		text += fmt.Sprintf("      pipeline: {mutators: [{image: 'ghcr.io/kptdev/krm-functions-catalog/set-annotations:v0.1', configMap: {note: N%d}}]}\n", p.note)
+		lines = append(lines, fmt.Sprintf("pipeline: {mutators: [{image: 'ghcr.io/kptdev/krm-functions-catalog/set-annotations:v0.1', configMap: {note: N%d}}]}", p.note))
 	}
 	if p.gated {
-		text += "      injectors: [{kind: ConfigMap, name: settings}]\n"
+		lines = append(lines, "injectors: [{kind: ConfigMap, name: settings}]")
 	}
-	return text
+	return lines
+}
+
+func indent(by string, lines []string) string { return by + strings.Join(lines, "\n"+by) + "\n" }
+
+// inputs are all that goes into a package now, but for what stands there.
+func (w *world) inputs(p place) string {
+	u := w.upstreamOf(p)
+	return fmt.Sprint(u.files(), u.version, u.set, u.spec(), w.object)
+}
+
+// standing is what stands on main of a package, and its revisions.
+func (w *world) standing(p place) string {
+	r := w.repos[p.repo]
+	return fmt.Sprint(r.files(r.ref(mainRef)).below(p.pkg), r.tagged(p.pkg))
 }
 
 // result is what a command left behind.
@@ -270,6 +323,7 @@ type result struct {
 	status   int
 	out, err string
 	approves bool // an approval raced with it
+	merges   bool // a forge's merge did
 }
 
 // name is the command, and what makes it another.
@@ -312,7 +366,10 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 	r := w.runOn(ctx, folder, args...)
 	if args[0] == "apply" && ctx.Err() == nil {
 		for _, p := range w.wanted() {
-			w.orphans[p] = w.upstreamOf(p).orphan
+			w.made[p] = w.inputs(p)
+			if w.orphans[p] = w.upstreamOf(p).orphan; !w.broken[p.repo] && w.isRecorded(p) {
+				delete(w.forgotten, p)
+			}
 		}
 	}
 	return r
