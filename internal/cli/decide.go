@@ -82,8 +82,10 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		},
 	}
 	a.addFleet(c)
-	a.addDependencies(c)
-	if d == decide.Approve {
+	if d != decide.Approve {
+		a.addDependencies(c)
+	} else {
+		a.addNeeds(c)
 		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
 		a.addRenderFlags(c)
 		c.Flags().BoolVar(&f.main, "main", false, "what people committed to the registered branch, each as a revision of its own")

@@ -177,6 +177,20 @@ func RefuseWithoutHeld(list []*Candidate, locks Locks) {
 	}
 }
 
+// Unneeded refuses a lock, and what was drafted for others, where its target has no
+// use for it by now, or it cannot be told. targets are those that were resolved.
+func (c *Candidate) Unneeded(targets []*Target) error {
+	u := c.unit()
+	i := slices.IndexFunc(targets, func(t *Target) bool { return t.Repo == u.Repo && t.Directory == u.Dir })
+	switch {
+	case i < 0:
+		return nil
+	case targets[i].Err != nil:
+		return fmt.Errorf("it cannot be told whether it is still needed: %w", targets[i].Err)
+	}
+	return errors.New("nothing needs it any more: run apply --prune, or approve it with --dependencies=false")
+}
+
 // RefuseAutomatic refuses to return a revision to Draft where the next run would
 // publish it all the same.
 func RefuseAutomatic(list []*Candidate, policies Policies) {

@@ -482,3 +482,29 @@ func TestRefuseWithoutHeld(t *testing.T) {
 		}
 	}
 }
+
+// What was drafted for others goes where its target has no use for it, and waits
+// where that cannot be told.
+func TestUnneeded(t *testing.T) {
+	repo := repository(webPackage(nil, draftOf(1, 10)))
+	c := Candidates(fleet, []*Repository{repo}, Approve)[0]
+	target := func(r *Repository, dir string, err error) *Target {
+		t := NewTarget(r, dir)
+		t.Err = err
+		return t
+	}
+	other := repository()
+	for name, tt := range map[string]struct {
+		targets []*Target
+		err     string
+	}{
+		"no answer":      {[]*Target{target(repo, "", errors.New("no version fits"))}, "cannot be told whether it is still needed: no version fits"},
+		"no use":         {[]*Target{target(repo, "", nil)}, "nothing needs it any more: run apply --prune"},
+		"other targets":  {[]*Target{target(other, "", nil), target(repo, "team", nil)}, ""},
+		"none was asked": {nil, ""},
+	} {
+		if s := saying(c.Unneeded(tt.targets), tt.err); s != "" {
+			t.Errorf("%s: %s", name, s)
+		}
+	}
+}

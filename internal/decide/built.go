@@ -119,7 +119,7 @@ func (q Question) Current() error {
 		return errors.New("this Draft was made without running its functions: run apply, review, and approve again")
 	case !then.Fits(now) && !q.made(then.Digest, now, q.recorded(), then.Main):
 		now.Functions = then.Functions // they alone refuse nothing
-		return fmt.Errorf("%s since this Draft was made: run apply, review, and approve again", joined(Why(then, now, q.Source)))
+		return fmt.Errorf("%s since this Draft was made: run apply, review, and approve again", joined(q.reasons(now)))
 	}
 	return nil
 }

@@ -142,10 +142,15 @@ func (s *Snapshot) Failures() []error {
 func (r *Reader) Read(ctx context.Context) *Snapshot {
 	s := r.ReadOpen(ctx)
 	s.Problems = slices.Concat(r.cfg.Fleet.Problems, s.Problems)
+	r.ReadNeeds(ctx, s)
+	return s
+}
+
+// ReadNeeds adds to what ReadOpen read what targets need besides, and their locks.
+func (r *Reader) ReadNeeds(ctx context.Context, s *Snapshot) {
 	s.Wants = r.dependencies(ctx, s, s.Wants)
 	s.Problems = append(s.Problems, r.deepen(ctx, s.Wants)...)
 	decide.Collide(s.Wants, r.place)
-	return s
 }
 
 // ReadOpen reads as much as a person's decision needs: what is wanted by sets and

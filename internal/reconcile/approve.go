@@ -138,9 +138,11 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 // edited and no run has built since; what other packages give is taken as it was
 // recorded.
 func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen []*decide.Candidate) {
-	wants := map[decide.Identity]*decide.Want{}
-	for _, w := range s.Wants {
-		wants[w.Identity] = w
+	wants := byIdentity(s.Wants)
+	needed := e.neededIn(ctx, chosen, wants)
+	if len(needed) > 0 {
+		e.read.ReadNeeds(ctx, s)
+		wants = byIdentity(s.Wants)
 	}
 	r := &run{Engine: e, snapshot: s, alone: true}
 	var subjects []*subject
@@ -150,8 +152,12 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 		repo := e.read.Repo(c.Namespace, c.Repository)
 		switch w := wants[c.Identity]; {
 		case c.Err != nil:
+		case w == nil && needed[c]:
+			c.Err = c.Unneeded(s.Targets)
 		case w == nil:
 			c.Err = e.unwanted(ctx, repo, c)
+		case w.Err != nil && c.From.Open():
+			c.Err = fmt.Errorf("its variant fails: %w", w.Err)
 		case c.From.Open():
 			sub := &subject{want: w, repo: repo, pkg: c.Package}
 			subjects, asked, of[sub] = append(subjects, sub), append(asked, w), c
@@ -181,6 +187,35 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 	})
 }
 
+func byIdentity(list []*decide.Want) map[decide.Identity]*decide.Want {
+	out := map[decide.Identity]*decide.Want{}
+	for _, w := range list {
+		out[w.Identity] = w
+	}
+	return out
+}
+
+// neededIn are the open candidates that no variant wants but that are there for
+// others, and locks: what is to become of them their targets' dependencies say.
+func (e *Engine) neededIn(ctx context.Context, chosen []*decide.Candidate, wants map[decide.Identity]*decide.Want) map[*decide.Candidate]bool {
+	var list []*decide.Candidate
+	for _, c := range chosen {
+		if e.cfg.Dependencies != nil && c.Err == nil && c.From.Open() && wants[c.Identity] == nil {
+			list = append(list, c)
+		}
+	}
+	e.read.FetchHeads(ctx, list)
+	out := map[*decide.Candidate]bool{}
+	for _, c := range list {
+		if made, err := e.read.MadeFor(ctx, c); err != nil {
+			c.Err = err
+		} else if c.IsLock() || made != "" {
+			out[c] = true
+		}
+	}
+	return out
+}
+
 // unwanted refuses what a person edited that nothing wants: locks, and what is
 // there because others need it, are known to a whole run alone.
 func (e *Engine) unwanted(ctx context.Context, repo *observe.Repo, c *decide.Candidate) error {
@@ -197,8 +232,10 @@ func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*d
 	if c.Head.Reverts() != "" {
 		return nil, c.Head.Reverting()
 	}
-	if s.up = r.read.UpstreamOf(ctx, s.want); s.up.Err != nil {
-		return nil, fmt.Errorf("it cannot be told whether this Draft is of today's inputs: %w", s.up.Err)
+	if s.want.Lock() == nil {
+		if s.up = r.read.UpstreamOf(ctx, s.want); s.up.Err != nil {
+			return nil, fmt.Errorf("it cannot be told whether this Draft is of today's inputs: %w", s.up.Err)
+		}
 	}
 	q, err := r.question(s, decide.Work{From: c.Head, Since: c.Package.Tagged(c.Head.Since)})
 	if err != nil {
