@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/variform/variform/internal/lifecycle"
@@ -57,6 +59,15 @@ type Decision interface {
 	// makes, if it makes one. Publish moves what an approval of its Draft moves.
 	Moves(commit Hash) []Move
 	decision()
+}
+
+// Untagged is what becomes of a merged Draft whose tag the server refuses by a rule
+// of its own: runs go on without the tag, and one that may make it does.
+func Untagged(tag Tag, err error) Ruling {
+	name := strings.TrimPrefix(tag.Ref, "refs/tags/")
+	r := ruled(Wait{}, "merged, and its tag "+name+" was refused: let this account make it, or have it made at "+tag.Commit.String())
+	r.Warnings = []string{fmt.Sprintf("tag %s was not made, tags of this repository seem to be protected: %v", name, err)}
+	return r
 }
 
 // Draft puts a commit on a Draft branch: of a new Draft (create, redraft), of the

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
@@ -98,6 +99,8 @@ func (i *Item) pushed() {
 	switch {
 	case c == nil:
 		return
+	case refused(c.Err) && i.Action == decide.ActionTag:
+		i.rule(decide.Untagged(c.Decision.(decide.Tag), c.Err))
 	case c.Err != nil && c.Built != nil && c.Commit == nil && i.Action != decide.ActionDiscard:
 		// Only the record was to move: what became of the item stands.
 		i.Warnings = append(i.Warnings, fmt.Sprintf("what came of building it is not in the record, so that status cannot tell it: %v", c.Err))
@@ -110,6 +113,12 @@ func (i *Item) pushed() {
 	if _, ok := i.decision.(decide.Draft); ok {
 		i.downstreams = []decide.Downstream{{Workspace: i.Workspace, Phase: lifecycle.Draft}}
 	}
+}
+
+// refused says that the server turned a push down by a rule of its own.
+func refused(err error) bool {
+	var r *gitrepo.RejectedError
+	return errors.As(err, &r)
 }
 
 // again reads a repository anew and decides once more about the items that a

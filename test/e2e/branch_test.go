@@ -377,3 +377,36 @@ func TestFolderBesideAFirstDraft(t *testing.T) {
 	w.repos["c1"].Commit(t, "main", "not mine", gittest.Files{{Path: "web", Mode: gittest.Deleted}})
 	w.mustRun(0, "approve", "--all")
 }
+
+// Where a server lets no tag be made, a run says so and goes on: the next update is
+// drafted, and a run that may tags what stands there.
+func TestTagsAreProtected(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.repos["c1"].Hook(t, "update", `case "$1" in refs/tags/*) echo "Tag is protected" >&2; exit 1;; esac`)
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", true)
+	p := w.mustApply()
+	w.wantActions(p, all("wait", "c1/web"))
+	w.contains(p.out, "merged, and its tag web/v1 was refused", "Tag is protected", w.repos["c1"].Git(t, "rev-parse", "main"))
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+
+	w.publishWeb(webV2, "v2")
+	w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	var draft string
+	for _, name := range w.refNames("c1") {
+		if branch, ok := strings.CutPrefix(name, "refs/heads/drafts/"); ok {
+			draft = "drafts/" + branch
+		}
+	}
+	w.forgeMerge("c1", draft, "squash", true)
+	w.repos["c1"].Hook(t, "update", "exit 0")
+	w.wantActions(w.mustApply(), all("tag", "c1/web"))
+	if got, want := w.repos["c1"].Git(t, "rev-parse", "web/v1^{commit}"), w.repos["c1"].Git(t, "rev-parse", "main"); got != want {
+		t.Errorf("v1 is %s, main %s", got, want)
+	}
+}
