@@ -35,7 +35,7 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo e2e conformance bench fuzz mutants histories histories-mutants images push clean
+.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo e2e forge conformance bench fuzz mutants histories histories-mutants images push clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -117,6 +117,15 @@ demo: build ## two small fleets, planned, applied, reviewed and updated (DEMO_DI
 
 e2e: build ## the command and the functions from outside, against real parts where they are installed
 	$(GO) test -count=1 $$($(GO) list ./test/... | grep -vE '/test/(conformance|bench)')
+
+forge: bin/tools/gitea ## a fleet on a real forge, Gitea (it is built once, which takes minutes and gcc)
+	GITEA=$(CURDIR)/bin/tools/gitea GITEA_ROOT=$$(cd internal/tools/gitea && $(GO) list -m -f '{{.Dir}}' code.gitea.io/gitea) $(GO) test -count=1 ./test/forge
+
+bin/tools/gitea: internal/tools/gitea/go.mod internal/tools/gitea/go.sum
+	@echo "building Gitea (some minutes, once)"
+	@mkdir -p $(@D)
+	cd internal/tools/gitea && CGO_ENABLED=1 $(GO) build -tags 'sqlite sqlite_unlock_notify' -ldflags '-s -w -X main.Version=1.26.2' -o ../../../$@ code.gitea.io/gitea
+	@touch $@
 
 conformance: ## other systems' test tables as data (CONFORMANCE_DIR names them)
 	$(GO) test -count=1 -v ./test/conformance/...
