@@ -21,6 +21,9 @@ type past struct {
 	// replace is a file of the first Draft, a text in it and what a person writes
 	// for that.
 	replace [3]string
+	// between is a version that was approved before v2, and set back on main to what
+	// stood there before.
+	between gittest.Text
 	// later are files that a person writes on the second Draft.
 	later gittest.Text
 	// want are parts of files at the end; "" says that there is no such file, and
@@ -212,17 +215,22 @@ func (c past) run(t *testing.T) {
 		w.forgeMerge("c1", first, "merge", true)
 		w.wantActions(w.mustApply(), all("tag", "c1/web"))
 	}
-	catalog.Tag(t, "web/v12", catalog.Commit(t, "main", "v12", files(c.v2)))
-	variant := variantOf("web", "v12", "c1", "web", c.spec2)
+	last, retry := "v12", []string{}
+	second := "drafts/web/packagevariant-2"
+	if c.between != nil {
+		last, retry, second = "v13", []string{"--retry", "web"}, "drafts/web/packagevariant-3"
+		w.setBack(c.between, variantOf("web", "v12", "c1", "web", c.spec1))
+	}
+	catalog.Tag(t, "web/"+last, catalog.Commit(t, "main", last, files(c.v2)))
+	variant := variantOf("web", last, "c1", "web", c.spec2)
 	w.write("variants/web.yaml", strings.Replace(variant, "metadata:\n", "metadata:\n  annotations: {"+c.annotations+"}\n", 1))
 	if c.stops != "" {
 		w.contains(w.apply().variant(t, "c1/web").Error, c.stops)
 		return
 	}
-	p := w.mustApply()
-	const second = "refs/heads/drafts/web/packagevariant-2"
+	p := w.mustApply(retry...)
 	if c.later != nil {
-		w.repos["c1"].Commit(t, "drafts/web/packagevariant-2", "by hand", files(c.later))
+		w.repos["c1"].Commit(t, second, "by hand", files(c.later))
 		w.write("variants/web.yaml", variantOf("web", "v12", "c1", "web", c.spec2+"  packageContext: {data: {late: x}}\n"))
 		p = w.mustApply()
 	}
@@ -274,12 +282,24 @@ func (c past) run(t *testing.T) {
 		return
 	}
 	// A variant that was never edited is what a new one would be.
-	w.write("variants/web.yaml", variantOf("web", "v12", "c2", "web", c.spec2))
+	w.write("variants/web.yaml", variantOf("web", last, "c2", "web", c.spec2))
 	w.mustApply()
 	got, want := w.repos["c1"].Git(t, "rev-parse", second+":web"), w.repos["c2"].Git(t, "rev-parse", draft1+":web")
 	if got != want {
 		t.Errorf("another past gave another package:\n%s\nthan a new one:\n%s", w.repos["c1"].Git(t, "show", second+":web/Kptfile"), w.repos["c2"].Git(t, "show", draft1+":web/Kptfile"))
 	}
+}
+
+// setBack approves a version, and sets main back to what stood there before.
+func (w *world) setBack(text gittest.Text, variant string) {
+	w.t.Helper()
+	catalog, r := w.repos["catalog"], w.repos["c1"]
+	before := r.Git(w.t, "rev-parse", "main^{tree}")
+	catalog.Tag(w.t, "web/v12", catalog.Commit(w.t, "main", "v12", files(text)))
+	w.write("variants/web.yaml", variant)
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	r.Git(w.t, "update-ref", "refs/heads/main", r.Git(w.t, "-c", "user.name=Ann Tester", "-c", "user.email=ann@example.com", "commit-tree", before, "-p", "main", "-m", "set back"))
 }
 
 // A set, or a variant over it, says how its packages are updated, whatever their

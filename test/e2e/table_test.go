@@ -33,6 +33,17 @@ func TestMergeTable(t *testing.T) {
 	}
 	one, two, mine := cm("x: one"), cm("x: two"), cm("x: mine")
 	point := annotated(configMap("settings", "mode: none"), "kpt.dev/config-injection: optional")
+	required := strings.Replace(point, "optional", "required", 1)
+	injected := "apiVersion: example.com/v1\nkind: App\nmetadata:\n  name: app\n  annotations:\n    kpt.dev/config-injection: required\nspec:\n  size: none\n"
+	app := "  injectors:\n  - {kind: App, name: settings}\n"
+	named := mutator("set-namespace:v0.4", "namespace: shop") + "    - image: ensure-name-substring:v0.2\n      configMap: {prepend: dev-}\n"
+	setter := func(value string) gittest.Text {
+		return gittest.Text{"Kptfile": kptfile("pipeline:\n  mutators:\n  - image: apply-setters:v0.2\n    configMap:\n      a: \"" + value + "\"\n")}
+	}
+	generates := gittest.Text{
+		"Kptfile":   kptfile("pipeline:\n  mutators:\n  - image: upsert-resource:v0.2\n    configPath: make.yaml\n"),
+		"make.yaml": "apiVersion: v1\nkind: List\nmetadata:\n  name: make\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: made\n    annotations:\n      config.kubernetes.io/target-path: made.yaml\n  data:\n    x: made\n",
+	}
 	injectors := "  injectors:\n  - {kind: ConfigMap, name: settings}\n"
 	script := func(first, last string) gittest.Text {
 		return gittest.Text{"run.sh": "#!/bin/sh\n" + first + "\nmiddle\nmiddle\n" + last + "\n"}
@@ -134,6 +145,60 @@ func TestMergeTable(t *testing.T) {
 		"text, the same line, kept": {
 			v1: script("one", "one"), v2: script("two", "two"), edit: script("mine", "one"), annotations: keep,
 			want: map[string][]string{"run.sh": {"#!/bin/sh\nmine\nmiddle\nmiddle\ntwo"}}, fates: []string{"kept: run.sh line 2"},
+		},
+		"a setter and its target, edited: kept": {
+			v1: with(setter("1"), target("1")), v2: with(setter("1"), target("1"), gittest.Text{"n.yaml": configMap("n", "x: one")}), edit: target("7"), replace: [3]string{"Kptfile", `a: "1"`, `a: "7"`},
+			want: map[string][]string{"Kptfile": {`a: "7"`}, "c.yaml": {`a: "7"`}, "n.yaml": {"x: one"}}, fates: []string{},
+		},
+		"a setter that both changed, and its target: lost": {
+			v1: with(setter("1"), target("1")), v2: with(setter("2"), target("2")), edit: target("7"), replace: [3]string{"Kptfile", `a: "1"`, `a: "7"`},
+			want: map[string][]string{"Kptfile": {`a: "2"`}, "c.yaml": {`a: "2"`}}, fates: []string{"lost: Kptfile.kpt.dev/web pipeline.mutators[image=apply-setters].configMap.a", "lost: ConfigMap/c data.a"},
+		},
+		"namespace and prefix by functions: an edit stays": {
+			v1: cm("x: one", "y: one"), v2: cm("x: one", "y: two"), spec1: named, spec2: named, replace: [3]string{"c.yaml", "x: one", "x: mine"},
+			want: map[string][]string{"c.yaml": {"name: dev-c", "namespace: shop", "x: mine", "y: two"}}, fates: []string{},
+		},
+		"namespace by a function, edited: overruled": {
+			v1: cm("x: one"), v2: cm("x: two"), spec1: named, spec2: named, replace: [3]string{"c.yaml", "namespace: shop", "namespace: mine"},
+			want: map[string][]string{"c.yaml": {"name: dev-c", "namespace: shop", "x: two"}}, fates: []string{"overruled: ConfigMap/mine/dev-c", "overruled: ConfigMap/shop/dev-c"},
+		},
+		"a gate deleted by hand: overruled": {
+			context: configMap("settings", "mode: live"), v1: with(one, gittest.Text{"settings.yaml": required}), v2: with(two, gittest.Text{"settings.yaml": required}), spec1: injectors, spec2: injectors,
+			replace: [3]string{"Kptfile", "info:\n  readinessGates:\n  - conditionType: config.injection.ConfigMap.settings\n", ""},
+			want:    map[string][]string{"Kptfile": {"conditionType: config.injection.ConfigMap.settings"}, "c.yaml": {"x: two"}}, fates: []string{"overruled: Kptfile.kpt.dev/web info"},
+		},
+		"a generated resource, deleted: overruled": {
+			v1: with(one, generates), v2: with(two, generates), edit: gittest.Text{"made.yaml": ""},
+			want: map[string][]string{"made.yaml": {"x: made"}, "c.yaml": {"x: two"}}, fates: []string{"overruled: ConfigMap/made"},
+		},
+		"a Role that upstream removed, with a label by hand, stops the variant": {
+			v1: with(one, gittest.Text{"r.yaml": role("get")}), v2: with(two, gittest.Text{"r.yaml": ""}), replace: [3]string{"r.yaml", "  name: r\n", "  name: r\n  labels:\n    mine: y\n"},
+			stops: "Role.rbac.authorization.k8s.io/r of r.yaml was removed upstream, and an edit by hand would keep it",
+		},
+		"set back, then a new version: an edit stays": {
+			v1: cm("x: one", "y: one"), between: cm("x: one", "y: two"), v2: cm("x: one", "y: three"), edit: cm("x: mine", "y: one"),
+			want: map[string][]string{"c.yaml": {"x: mine", "y: three"}}, fates: []string{},
+		},
+		"set back, then a new version: the machine's goes": {
+			v1: one, between: with(two, gittest.Text{"n.yaml": configMap("n", "x: one")}), v2: with(cm("x: three"), gittest.Text{"n.yaml": ""}),
+			want: map[string][]string{"c.yaml": {"x: three"}, "n.yaml": nil}, fates: []string{},
+		},
+		"inside of an injected spec: overruled": {
+			context: "apiVersion: example.com/v1\nkind: App\nmetadata:\n  name: settings\nspec:\n  size: big\n", spec1: app, spec2: app,
+			v1: with(one, gittest.Text{"app.yaml": injected}), v2: with(two, gittest.Text{"app.yaml": injected}), replace: [3]string{"app.yaml", "size: big", "size: mine"},
+			want: map[string][]string{"app.yaml": {"size: big"}, "c.yaml": {"x: two"}}, fates: []string{"overruled: App.example.com/app spec.size"},
+		},
+		"a resource renamed by hand: kept": {
+			v1: with(one, gittest.Text{"g.yaml": configMap("g", "x: one")}), v2: with(one, gittest.Text{"g.yaml": configMap("g", "x: two")}), replace: [3]string{"g.yaml", "name: g", "name: h"},
+			want: map[string][]string{"g.yaml": {"name: h", "x: one", "!name: g"}}, fates: []string{"kept: ConfigMap/g"},
+		},
+		"copy-merge: lost": {
+			v1: with(one, gittest.Text{"g.yaml": configMap("g", "x: one")}), v2: with(two, gittest.Text{"g.yaml": configMap("g", "x: one")}), edit: with(cm("x: one", "y: mine"), gittest.Text{"mine.yaml": configMap("mine", "x: mine")}), annotations: "variform.dev/update-strategy: copy-merge",
+			want: map[string][]string{"c.yaml": {"x: two", "!mine"}, "mine.yaml": {"x: mine"}}, fates: []string{"lost: ConfigMap/c data.y"},
+		},
+		"force-delete-replace: lost": {
+			v1: one, v2: two, edit: with(cm("x: one", "y: mine"), gittest.Text{"mine.yaml": configMap("mine", "x: mine")}), annotations: "variform.dev/update-strategy: force-delete-replace",
+			want: map[string][]string{"c.yaml": {"x: two", "!mine"}, "mine.yaml": nil}, fates: []string{"lost: ConfigMap/c data.y", "lost: ConfigMap/mine"},
 		},
 	} {
 		t.Run(name, c.run)
