@@ -21,18 +21,21 @@ import (
 // becomes a Problem. Read as YAML are Kptfile, *.yaml and *.yml, and *.json that
 // has an apiVersion somewhere.
 func Parse(files []File, opts ...Option) (*Package, error) {
-	p := &Package{limits: Limits{}.withDefaults(), files: make([]*file, 0, len(files))}
+	p := &Package{limits: Limits{}.withDefaults()}
 	for _, o := range opts {
 		o(p)
 	}
 	var errs []error
+	size, named := 0, make([]File, 0, len(files))
 	for _, f := range files {
 		if err := checkPath(f.Path); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		p.files = append(p.files, p.open(p.parseFile(f)))
+		size, named = size+len(f.Data), append(named, f)
 	}
+	p.files = make([]*file, len(named))
+	onCores(len(named), size, func(i int) { p.files[i] = p.open(p.parseFile(named[i])) })
 	sort.SliceStable(p.files, func(i, j int) bool { return p.files[i].Path < p.files[j].Path })
 	for i := 1; i < len(p.files); i++ {
 		if p.files[i].Path == p.files[i-1].Path {

@@ -17,26 +17,26 @@ import (
 // out. It fails for trees that no YAML text stands for and for those that Parse
 // would refuse, naming all of them.
 func (p *Package) Files() ([]File, error) {
-	out := make([]File, 0, len(p.files))
-	var errs []error
+	size := 0
 	for _, f := range p.files {
+		size += len(f.Data)
+	}
+	out, errs := make([]File, len(p.files)), make([]error, len(p.files))
+	onCores(len(p.files), size, func(i int) {
+		f := p.files[i]
 		if f.gone() {
-			continue
+			return
 		}
 		b, err := f.bytes()
 		if err == nil && f.problem == nil && f.dirty() && IsYAML(b) {
 			err = f.readable(b.Data, p.limits.withDefaults())
 		}
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		out = append(out, b)
+		out[i], errs[i] = b, err
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	return out, nil
+	return slices.DeleteFunc(out, func(f File) bool { return f.Path == "" }), nil
 }
 
 // readable refuses what Parse would refuse of a text that its resources gave.
