@@ -379,7 +379,7 @@ func (m *maker) start(ctx context.Context) (err error) {
 	if m.From == nil {
 		return m.first(ctx)
 	}
-	at, name := m.From.Ref.Commit, m.From.Ref.Name
+	at, name := m.From.Ref.Commit, m.from()
 	if m.From.Number > 0 && m.branch() {
 		at, name = m.Repo.Head, m.Repo.Branch
 	}
@@ -398,6 +398,14 @@ func (m *maker) start(ctx context.Context) (err error) {
 		return err
 	}
 	return m.update(ctx, there)
+}
+
+// from names the revision that is there: what is only to be adopted has no tag yet.
+func (m *maker) from() string {
+	if _, there := m.Job.Repo.Git.Refs().Get(m.From.Ref.Name); !there {
+		return "branch " + m.Repo.Branch
+	}
+	return m.From.Ref.Name
 }
 
 func (m *maker) first(ctx context.Context) (err error) {
@@ -482,7 +490,7 @@ func (m *maker) lockedUpstream(ctx context.Context, lock *kptfilev1.GitLock) (co
 	if lock == nil || lock.Commit == "" {
 		return m.Upstream.Content, m.Upstream.Package, nil
 	}
-	from := m.From.Ref.Name
+	from := m.from()
 	repo, pkg := m.Read.Locked(m.Namespace, lock, m.Upstream.Repo)
 	if repo == nil || repo.Err != nil {
 		return "", nil, decide.Stalled("%s: upstreamLock names %s, which is no registered Repository of namespace %s: register it", from, lock.Repo, m.Namespace)

@@ -187,7 +187,7 @@ func Unfilled(r *injection.Report) []string {
 func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	kptfile, err := mutate.Read(there, "")
 	if err != nil {
-		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.From.Ref.Name, err))
+		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.from(), err))
 	}
 	if m.strategy = m.Strategy; m.strategy == "" {
 		if m.strategy, err = mutate.Strategy(kptfile); err != nil {

@@ -18,6 +18,9 @@ func table(w io.Writer, header []string, rows [][]string) error {
 		_, _ = fmt.Fprintln(t, strings.Join(header, "\t"))
 	}
 	for _, r := range rows {
+		last := len(r) - 1
+		lines := strings.Split(strings.TrimSpace(r[last]), "\n") // of a message: each below the other
+		r[last] = lines[0]
 		for i := range r {
 			r[i] = oneLine(r[i])
 			if r[i] == "" {
@@ -25,6 +28,9 @@ func table(w io.Writer, header []string, rows [][]string) error {
 			}
 		}
 		_, _ = fmt.Fprintln(t, strings.TrimRight(strings.Join(r, "\t"), "\t "))
+		for _, line := range lines[1:] {
+			_, _ = fmt.Fprintln(t, strings.TrimRight(strings.Repeat("\t", last)+oneLine(line), "\t "))
+		}
 	}
 	return t.Flush()
 }

@@ -1,9 +1,13 @@
 package decide
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/variform/variform/internal/record"
 )
 
 // Built is what is remembered of a build that gave no commit
@@ -117,11 +121,26 @@ func (q Question) Current() error {
 		return nil
 	case then.unrendered() && !now.unrendered() && len(q.Parts.Functions) > 0:
 		return errors.New("this Draft was made without running its functions: run apply, review, and approve again")
+	case q.rewritten() && !then.Fits(now):
+		return fmt.Errorf("%s: run apply, review, and approve again", q.amended())
 	case !then.Fits(now) && !q.made(then.Digest, now, q.recorded(), then.Main):
 		now.Functions = then.Functions // they alone refuse nothing
 		return fmt.Errorf("%s since this Draft was made: run apply, review, and approve again", joined(q.reasons(now)))
 	}
 	return nil
+}
+
+// rewritten says that an open revision has not the commit any more that the record
+// knows as the machine's last: a person made it anew, without its trailers.
+func (q Question) rewritten() bool {
+	return BuiltAs(q.From) != "" && slices.ContainsFunc(q.Package.Entries, func(e record.Entry) bool {
+		return e.Place == record.Open && e.Workspace == q.From.Workspace && (q.From.Machine == nil || q.From.Machine.Commit.String() != e.Commit)
+	})
+}
+
+// amended tells of that.
+func (q Question) amended() string {
+	return fmt.Sprintf("the commit that apply made was amended by %s (%s)", cmp.Or(q.From.By, "a person"), q.From.Ref.Commit.String()[:7])
 }
 
 // Unproved says that a person committed to the Draft since the machine did, and

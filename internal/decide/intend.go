@@ -287,6 +287,8 @@ func (q Question) reasons(now Inputs) []string {
 	switch {
 	case lock != nil:
 		return lock.reasons(q.From)
+	case q.From != nil && q.rewritten() && !q.From.Inputs.Fits(now):
+		return []string{q.amended()}
 	case q.From != nil:
 		return Why(q.From.Inputs, now, q.Source)
 	case len(q.Needs) > 0:

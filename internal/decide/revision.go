@@ -88,6 +88,7 @@ type Revision struct {
 	Since   string
 	Parents []Hash    // of the tip
 	When    time.Time // of the tip's committer
+	By      string    // the tip's author
 	Machine *Machine  // nil: none found
 }
 

@@ -464,7 +464,7 @@ func (h *head) next(c *gitrepo.Commit) gitrepo.Hash {
 // Variform's own commit for the package, or where the branch began.
 func (h *head) visit(c *gitrepo.Commit) bool {
 	if !h.seen {
-		h.seen, h.Parents, h.When = true, hashes(c.Parents), c.Committer.When
+		h.seen, h.Parents, h.When, h.By = true, hashes(c.Parents), c.Committer.When, c.Author.Name
 	}
 	mine, published := false, ""
 	for _, a := range c.Annotations {

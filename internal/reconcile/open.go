@@ -113,6 +113,15 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		_, s.Base, err = repo.ReadPackage(ctx, at, folder)
 		return s, err
 	}
+	there, err := repo.TreeAt(ctx, repo.Head, folder)
+	if err != nil {
+		return nil, err
+	}
+	if !there.IsZero() { // others put it there: publishing would replace it
+		s.BaseName = repo.Branch
+		_, s.Base, err = repo.ReadPackage(ctx, repo.Head, folder)
+		return s, err
+	}
 	if up != nil {
 		s.BaseName = s.Upstream + "@" + lock.Ref
 		if _, s.Base, err = up.ReadLocked(ctx, from, lock); err != nil {

@@ -568,6 +568,11 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 		}
 		for _, b := range s.beside {
 			if tag, ok := b.Decision.(decide.Tag); ok && tag.Adopts && failed[s.want.Identity] {
+				for _, i := range plan.Items[first:] {
+					if i.Ref == tag.Ref { // it is not made
+						i.Phase, i.Revision, i.Ref, i.Commit = "", 0, "", ""
+					}
+				}
 				continue
 			}
 			item := r.row(s, b.revision)

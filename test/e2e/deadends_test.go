@@ -142,3 +142,47 @@ func TestFirstDraftMergedWithAChange(t *testing.T) {
 	w.run("approve", "--all")
 	w.contains(w.texts("c1", "main", "web/"), "cpu: 700m")
 }
+
+// A commit of ours that a person made anew, without what it said, is told as that.
+func TestAmendedDraftIsTold(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	first := w.repos["c1"].Git(t, "rev-parse", draft1)
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	files := gittest.Text{}
+	for _, f := range []string{"Kptfile", "deployment.yaml", "policy.yaml"} {
+		files["web/"+f] = w.show("c1", draft1, "web/"+f)
+	}
+	amended := w.repos["c1"].CommitFrom(t, "drafts/web/packagevariant-1", first, "web v2, in my words", files)
+	refused := w.mustRun(1, "approve", "c1/web").out
+	w.contains(refused, "the commit that apply made was amended by Ann Tester ("+amended[:7]+"): run apply")
+	w.lacks(refused, "upstream changed")
+	w.mustApply()
+	w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
+}
+
+// What is to be adopted has no tag yet, and is not called by it.
+func TestAdoptWithoutKptfile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.repos["c1"].Commit(t, "main", "by hand", gittest.Text{"web/cm.yaml": configMap("a", "b: c")})
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+	p := w.apply()
+	w.wantActions(p, all("fail", "c1/web"))
+	w.contains(p.out, "package web at branch main: ", "Kptfile")
+	w.lacks(p.out, "refs/tags")
+}
+
+// What publishing a first Draft would replace is what it is compared with.
+func TestReviewComparesWithTheBranch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.repos["c1"].Commit(t, "main", "theirs", web("1.0", "700m", "info"))
+	w.contains(w.mustRun(0, "review").out, "-              cpu: 700m", "+              cpu: 100m")
+}
