@@ -172,6 +172,7 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(cache, "unchanged"), version.Program()); err != nil {
 		return nil, err
 	}
+	cfg.Known = reconcile.OpenKnown(filepath.Join(cache, "fleets"), cfg.Manager, fleet.Location)
 	registries := a.registries(cache)
 	cfg.OCI, cfg.Progress = observe.OCI(registries), p.report
 	// Reports and diffs show packages; for all else they are let go once compared.

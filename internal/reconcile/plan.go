@@ -56,7 +56,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Targets: targetPlans(s), Problems: s.Problems, Warnings: s.Warnings, run: r}
+	plan := &Plan{Targets: targetPlans(s), Problems: s.Problems, Warnings: append(s.Warnings, e.leftBehind(ctx)...), run: r}
 	for _, set := range s.Sets {
 		plan.Sets = append(plan.Sets, &SetStatus{*set})
 	}

@@ -89,6 +89,8 @@ type Config struct {
 	Preview bool
 	// Memo may be nil.
 	Memo Memo
+	// Known is what earlier runs knew as Published; nil forgets.
+	Known *Known
 	// drop names edits that are to go: see Engine.PlanWithout.
 	drop map[decide.Identity][]string
 	// Progress, where set, is told what is done; calls are serialised.

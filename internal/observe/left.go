@@ -1,0 +1,53 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/variform/variform/internal/decide"
+)
+
+// LeftBehind says what is left of this manager's Published packages, by address and
+// path as an earlier run knew them, where no Repository shows them any more. It
+// returns what is known now. One that cannot be read is told of once.
+func (r *Reader) LeftBehind(ctx context.Context, known map[string][]string) (now map[string][]string, warnings []string) {
+	now = map[string][]string{}
+	for _, repo := range r.sorted {
+		if repo.Git == nil || repo.Err != nil {
+			for address, paths := range known { // it may be there next time
+				if decide.SameAddress(address, repo.Address) {
+					now[address] = append(now[address], paths...)
+				}
+			}
+			continue
+		}
+		for _, path := range repo.Paths() {
+			if p := repo.Package(path); p.IsPublished() && r.cfg.Manager.Signed(p.Latest.Owner, repo.Namespace) {
+				now[repo.Git.URL()] = append(now[repo.Git.URL()], path)
+			}
+		}
+	}
+	gone := decide.TakenOut(known, r.Facts())
+	for _, address := range slices.Sorted(maps.Keys(gone)) {
+		git, err := r.cfg.Git.Open(ctx, address)
+		if err != nil {
+			warnings = append(warnings, fmt.Sprintf("no Repository shows %s any more, and what is left there cannot be read: %v", address, err))
+			continue
+		}
+		index := git.Index("")
+		left := slices.DeleteFunc(gone[address], func(path string) bool {
+			p := index.Package(path)
+			return p == nil || p.Latest() == nil
+		})
+		if len(left) > 0 {
+			now[address] = append(now[address], left...)
+			warnings = append(warnings, decide.LeftBehind(address, left))
+		}
+	}
+	for _, paths := range now {
+		slices.Sort(paths)
+	}
+	return now, warnings
+}

@@ -1,0 +1,58 @@
+package reconcile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Known is what runs of one fleet on this machine knew as Published, by address and
+// path of the repository: of a Repository that was taken out of the fleet nothing
+// else tells.
+type Known struct{ file string }
+
+// OpenKnown is the file, in a folder, of the fleet of a manager at a location, a
+// folder or an address.
+func OpenKnown(dir, manager, location string) *Known {
+	if _, err := os.Stat(location); err == nil {
+		if at, err := filepath.Abs(location); err == nil {
+			location = at
+		}
+	}
+	sum := sha256.Sum256([]byte(manager + "\x00" + location))
+	return &Known{filepath.Join(dir, hex.EncodeToString(sum[:6])+".json")}
+}
+
+// read is empty where there is no file, or none that can be read: only a cache.
+func (k *Known) read() map[string][]string {
+	out := map[string][]string{}
+	if data, err := os.ReadFile(k.file); err == nil {
+		_ = json.Unmarshal(data, &out)
+	}
+	return out
+}
+
+func (k *Known) write(known map[string][]string) {
+	data, err := json.Marshal(known)
+	if err == nil && os.MkdirAll(filepath.Dir(k.file), 0o755) == nil {
+		_ = os.WriteFile(k.file, append(data, '\n'), 0o600)
+	}
+}
+
+// leftBehind warns of what is left where a Repository was taken out of the fleet.
+func (e *Engine) leftBehind(ctx context.Context) []string {
+	if e.cfg.Known == nil || len(e.cfg.Fleet.Problems) > 0 { // it may be in a file that could not be read
+		return nil
+	}
+	before := e.cfg.Known.read()
+	now, warnings := e.read.LeftBehind(ctx, before)
+	if !maps.EqualFunc(before, now, slices.Equal) {
+		e.cfg.Known.write(now)
+	}
+	return warnings
+}
