@@ -38,7 +38,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		return err
 	}
 	if !there.IsZero() {
-		if !run.apart { // else what was Published last never was on the branch
+		if !run.apart || len(run.since) >= walkLimit { // else what was Published last never was on the branch
 			err = repo.readEarlier(ctx, p, b)
 		}
 		merged := *b
@@ -107,7 +107,10 @@ func (r *Repo) run(ctx context.Context, p *decide.Package, b *decide.Branch) (*h
 		return nil, err
 	}
 	at := h.since[h.came]
-	b.Came, b.By = decide.Hash(at.Hash), at.Author.Name+" ("+at.Hash.String()[:7]+")"
+	b.Came = decide.Hash(at.Hash)
+	if h.came+1 < len(h.since) || len(h.since) < walkLimit { // else it came before what was looked at
+		b.By = at.Author.Name + " (" + at.Hash.String()[:7] + ")"
+	}
 	return h, nil
 }
 
