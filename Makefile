@@ -35,7 +35,7 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo e2e forge conformance bench fuzz mutants histories histories-mutants images push clean
+.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge conformance bench fuzz mutants histories histories-mutants images push clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -114,6 +114,9 @@ bin/tools/deadcode: internal/tools/go.mod internal/tools/go.sum
 
 demo: build ## two small fleets, planned, applied, reviewed and updated (DEMO_DIR keeps their files)
 	bin/variform demo
+
+demo-large: build ## one update of 300 clusters that people fixed, set back, emptied and held
+	bin/variform demo --large
 
 e2e: build ## the command and the functions from outside, against real parts where they are installed
 	$(GO) test -count=1 $$($(GO) list ./test/... | grep -vE '/test/(conformance|bench)')

@@ -31,6 +31,8 @@ type Config struct {
 	Variform func(ctx context.Context, out io.Writer, args ...string) int
 	// LayOut stops when the repositories are there, for who goes on by hand.
 	LayOut bool
+	// Large is the story of a fleet of many clusters, in place of the others.
+	Large bool
 }
 
 // step is one heading of the demo.
@@ -61,6 +63,9 @@ func Run(ctx context.Context, c Config) error {
 		{"What waits for review now: the same few lines, once", func() error { return d.variform("review", "--no-diff") }},
 	}
 	steps = append(steps, d.platform()...)
+	if d.Large {
+		steps = d.largeSteps()
+	}
 	if d.LayOut {
 		steps = steps[:1]
 	}
@@ -70,7 +75,7 @@ func Run(ctx context.Context, c Config) error {
 			return fmt.Errorf("step %d (%s): %w", i+1, s.title, err)
 		}
 	}
-	if !d.LayOut {
+	if !d.LayOut && !d.Large {
 		d.epilogue()
 	}
 	return nil
