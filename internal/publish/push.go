@@ -41,6 +41,9 @@ type Change struct {
 	Built record.Edit
 	// Said is what the record is to say of the package itself; nil leaves that.
 	Said *record.Entry
+	// Says is what the fleet says of what is tagged: the record's where that knows
+	// nothing of the Draft.
+	Says record.Entry
 	// Unsaid says that what people said of the package is over.
 	Unsaid bool
 

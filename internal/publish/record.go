@@ -91,7 +91,9 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		if m := draft.Machine; d.Draft == nil && m != nil && draft.Workspace == "" {
 			commit = m.Commit // what people committed upon that says nothing of the machine's
 		}
-		return []record.Edit{published(path, draft, n, commit.String(), tree)}
+		e := published(path, draft, n, commit.String(), tree)
+		e.Set, e.For, e.DeletionPolicy, e.Labels = c.Says.Set, c.Says.For, c.Says.DeletionPolicy, c.Says.Labels
+		return []record.Edit{e}
 	case decide.Discard:
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
 	case decide.Release:
@@ -110,7 +112,7 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 
 // published says that a Draft became revision n, by a commit at which the package
 // is tree.
-func published(path string, draft *decide.Revision, n int, commit string, tree decide.Hash) record.Edit {
+func published(path string, draft *decide.Revision, n int, commit string, tree decide.Hash) record.Publish {
 	e := record.Entry{Path: path, Workspace: draft.Workspace, Revision: n, Commit: commit, Tree: tree.String(), Owner: draft.Owner}
 	if m := draft.Machine; m != nil && !m.Hydrated.IsZero() {
 		e.Hydrated, e.Inputs = m.Hydrated.String(), digest(m.Inputs)

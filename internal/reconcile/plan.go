@@ -577,7 +577,7 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 			}
 			item := r.row(s, b.revision)
 			item.rule(b.Ruling)
-			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: b.Decision}
+			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: b.Decision, Says: s.want.Said()}
 			plan.Items = append(plan.Items, item)
 		}
 		if len(s.trim) > 0 {

@@ -410,3 +410,16 @@ func TestTagsAreProtected(t *testing.T) {
 		t.Errorf("v1 is %s, main %s", got, want)
 	}
 }
+
+// A Draft that was merged, and that the record has lost, is tagged by one run; the
+// next has nothing to say of it.
+func TestMergedWithoutARecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("set.yaml", listSet("web", "web", "v1", "c1", "web"))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "merge", false)
+	w.repos["c1"].Git(t, "update-ref", "-d", recordRef)
+	w.wantActions(w.mustApply(), all("tag", "c1/web"))
+	w.wantActions(w.mustApply(), map[string]string{})
+}
