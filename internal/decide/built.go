@@ -140,7 +140,7 @@ func (q Question) rewritten() bool {
 
 // amended tells of that.
 func (q Question) amended() string {
-	return fmt.Sprintf("the commit that apply made was amended by %s (%s)", cmp.Or(q.From.By, "a person"), q.From.Ref.Commit.String()[:7])
+	return fmt.Sprintf("the commit that apply made was amended, or replaced, by %s (%s)", cmp.Or(q.From.By, "a person"), q.From.Ref.Commit.String()[:7])
 }
 
 // Unproved says that a person committed to the Draft since the machine did, and

@@ -56,6 +56,20 @@ func (p *Package) Believe(manager string, entries []record.Entry) {
 	}
 }
 
+// Doubt takes the trailers of a manager's open revisions for a person's where its
+// record, of which there is one, does not know their commit: whoever may push
+// writes trailers, and the machine's name.
+func (p *Package) Doubt(manager string) {
+	for _, r := range p.Heads() {
+		if r.Number > 0 || r.Machine == nil || !strings.HasPrefix(r.Owner, manager+"/") {
+			continue
+		}
+		r.Machine.Ours = r.Machine.Ours && slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+			return e.Place == record.Open && e.Workspace == r.Workspace && e.Commit == r.Machine.Commit.String()
+		})
+	}
+}
+
 // Said is what the record is to say of a variant itself.
 func (w *Want) Said() record.Entry {
 	e := record.Entry{Set: w.Set, For: w.MadeFor, DeletionPolicy: string(w.DeletionPolicy())}

@@ -188,3 +188,32 @@ func TestMoving(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// Who may push to a Draft's branch writes trailers under any name.
+func TestDoubtTrailers(t *testing.T) {
+	entry := func(place record.Place, workspace string, commit byte) []record.Entry {
+		return []record.Entry{{Path: webPath, Place: place, Workspace: workspace, Commit: Hash{commit}.String()}}
+	}
+	for name, c := range map[string]struct {
+		r       *Revision
+		entries []record.Entry
+		ours    bool
+	}{
+		"known":           {draftOf(1, 10), entry(record.Open, "packagevariant-1", 10), true},
+		"another commit":  {draftOf(1, 10), entry(record.Open, "packagevariant-1", 11), false},
+		"another Draft":   {draftOf(1, 10), entry(record.Open, "packagevariant-2", 10), false},
+		"built upon":      {draftOf(1, 10), entry(record.Built, "packagevariant-1", 10), false},
+		"nothing known":   {draftOf(1, 10), nil, false},
+		"another manager": {draftOf(1, 10, by("team/default/web")), nil, true},
+		"Published":       {publishedOf(1, 10), nil, true},
+	} {
+		c.r.Machine = &Machine{Commit: Hash{10}, Ours: true}
+		p := webPackage(nil, c.r)
+		p.Entries = c.entries
+		if p.Doubt(string(fleet)); c.r.Machine.Ours != c.ours {
+			t.Errorf("%s: %t", name, c.r.Machine.Ours)
+		}
+	}
+	p := webPackage(nil, draftOf(1, 10, func(r *Revision) { r.Machine = nil }))
+	p.Doubt(string(fleet))
+}

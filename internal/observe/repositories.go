@@ -309,7 +309,9 @@ func (r *Repo) readTips(ctx context.Context) error {
 			list[i] = h.Revision
 		}
 		p := decide.NewPackage(path, publishedOf(r.refs[path]), list...)
-		p.Entries = rec.Package(path)
+		if p.Entries = rec.Package(path); rec != nil {
+			p.Doubt(r.record.Manager)
+		}
 		r.Packages[path] = p
 	}
 	r.Recorded = rec

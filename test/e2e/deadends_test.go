@@ -159,7 +159,7 @@ func TestAmendedDraftIsTold(t *testing.T) {
 	}
 	amended := w.repos["c1"].CommitFrom(t, "drafts/web/packagevariant-1", first, "web v2, in my words", files)
 	refused := w.mustRun(1, "approve", "c1/web").out
-	w.contains(refused, "the commit that apply made was amended by Ann Tester ("+amended[:7]+"): run apply")
+	w.contains(refused, "the commit that apply made was amended, or replaced, by Ann Tester ("+amended[:7]+"): run apply")
 	w.lacks(refused, "upstream changed")
 	w.mustApply()
 	w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")

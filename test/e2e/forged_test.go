@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -104,31 +105,39 @@ func TestActivationBelievesNoCommit(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, "c1")
-			w.publishWeb(webV2, "v2")
-			w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
-			w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
-			w.mustApply()
-			w.write("i.yaml", "# by hand\n")
-			w.write("v.yaml", variantOf("one", "v2", "c1", "web", ""))
-			w.mustApply()
-			main := w.repos["c1"].Git(t, "rev-parse", "main")
-			c.forge(w)
-			w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
-			for _, run := range []string{"plan", "apply"} {
-				p := w.planned(run, nil)
-				w.wantActions(p, all(c.action, "c1/web"))
-				v := p.variant(t, "c1/web")
-				w.contains(strings.Join(append(v.Reasons, v.Warnings...), "\n"), "activation is Automatic, but", c.says)
-			}
-			w.wantActions(w.mustApply(), all("wait", "c1/web")) // nor the next time
-			w.contains(w.mustRun(0, "status").out, c.says)
-			if now := w.repos["c1"].Git(t, "rev-parse", "main"); now != main {
-				t.Errorf("%s: published unseen:\n%s", c.reason, w.repos["c1"].Git(t, "show", "--stat", "main"))
-			}
-		})
+		for _, recorded := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, recorded: %t", name, recorded), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1")
+				says := "holds edits by hand or lost values" // the record does not know that commit
+				if !recorded {
+					says = c.says
+					text := repository("c1", w.url("c1"), true, "")
+					w.write("repositories/c1.yaml", strings.Replace(text, "  name: c1\n", "  name: c1\n  annotations: {variform.dev/record-ref: none}\n", 1))
+				}
+				w.publishWeb(webV2, "v2")
+				w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+				w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+				w.mustApply()
+				w.write("i.yaml", "# by hand\n")
+				w.write("v.yaml", variantOf("one", "v2", "c1", "web", ""))
+				w.mustApply()
+				main := w.repos["c1"].Git(t, "rev-parse", "main")
+				c.forge(w)
+				w.write("i.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+				for _, run := range []string{"plan", "apply"} {
+					p := w.planned(run, nil)
+					w.wantActions(p, all(c.action, "c1/web"))
+					v := p.variant(t, "c1/web")
+					w.contains(strings.Join(append(v.Reasons, v.Warnings...), "\n"), "activation is Automatic, but", says)
+				}
+				w.wantActions(w.mustApply(), all("wait", "c1/web")) // nor the next time
+				w.contains(w.mustRun(0, "status").out, says)
+				if now := w.repos["c1"].Git(t, "rev-parse", "main"); now != main {
+					t.Errorf("%s: published unseen:\n%s", c.reason, w.repos["c1"].Git(t, "show", "--stat", "main"))
+				}
+			})
+		}
 	}
 }
 
@@ -158,4 +167,54 @@ func TestActivationProvesDrafts(t *testing.T) {
 	w.mustApply()
 	w.wantRefs("c1", "refs/heads/main", "refs/tags/web/v1", "refs/tags/web/v2")
 	w.lacks(w.repos["c1"].Git(t, "ls-tree", "-r", "--name-only", "main"), "b.yaml")
+}
+
+// Trailers that the record does not know are a person's: what they say is built
+// before it is approved, and by the next run.
+func TestApproveBelievesNoCommit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		from, to string
+		apply    string // what apply does
+		refused  string // by approve, before that
+		after    string // by approve, after that
+		anew     bool   // another Draft's branch, of which the record knows nothing
+	}{
+		"what is refused":          {"a: good", "a: bad", "fail", "building it fails", "its variant fails", false},
+		"what is set":              {`b: "5"`, `b: "7"`, "update", "building it changes it", "", false},
+		"what may stand":           {"a: good", "a: fine", "", "", "", false},
+		"what is refused, unknown": {"a: good", "a: bad", "fail", "building it fails", "its variant fails", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.draftWithSetter()
+			branch := "drafts/web/packagevariant-1"
+			if tt.anew {
+				w.repos["c1"].Branch(t, "drafts/web/packagevariant-2", w.repos["c1"].Git(t, "rev-parse", branch))
+				w.repos["c1"].Git(t, "update-ref", "-d", "refs/heads/"+branch)
+				branch = "drafts/web/packagevariant-2"
+			}
+			text := strings.Replace(w.show("c1", "refs/heads/"+branch, "web/cm.yaml"), tt.from, tt.to, 1)
+			w.forge("c1", branch, gittest.Text{"web/cm.yaml": text}, func(m string) string { return strings.Replace(m, "packagevariant-1", branch[len("drafts/web/"):], 1) })
+			before := w.refs()
+			if tt.refused != "" {
+				w.contains(w.mustRun(1, "approve", "c1/web").out, "it was edited by hand", tt.refused)
+				w.unchanged(before)
+			}
+			want := map[string]string{}
+			if tt.apply != "" {
+				want["c1/web"] = tt.apply
+			}
+			w.wantActions(w.apply(), want)
+			again := w.refs()
+			w.apply()
+			w.unchanged(again)
+			if tt.after != "" {
+				w.contains(w.mustRun(1, "approve", "c1/web").out, tt.after)
+				return
+			}
+			w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
+		})
+	}
 }
