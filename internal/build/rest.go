@@ -35,7 +35,7 @@ func (m *maker) rests(ctx context.Context, made *krm.Package) (ok bool, other st
 	if err != nil {
 		return false, "", err
 	}
-	key := decide.Digest(append([]string{m.Upstream.Content, m.Upstream.Path, string(pipeline)}, m.Parts.Functions...)...)
+	key := decide.Digest(append([]string{m.Upstream.Content, m.Upstream.Path, string(pipeline)}, m.Parts.Versions...)...)
 	if known, found := m.restless.Load(key); found {
 		return known == "", known.(string), nil
 	}

@@ -167,12 +167,12 @@ func TestCurrent(t *testing.T) {
 	newer := parts()
 	newer.UpstreamTree = "newer"
 	other := parts()
-	other.Functions = []string{"newer"}
+	other.Functions, other.Versions = []string{"newer"}, []string{"newer"}
 	built := func(in Inputs, failure string) *Built {
 		return &Built{Commit: draft.Ref.Commit, Inputs: in, Failure: failure, At: noon}
 	}
 	unrendered, none := parts(), parts()
-	unrendered.Functions, none.Functions = []string{NotRendered}, nil
+	unrendered.Functions, unrendered.Versions, none.Functions = []string{NotRendered}, []string{NotRendered}, nil
 	const corrected = "\nwhen that is corrected run apply, review, and approve again"
 	const changed = "upstream changed: now catalog/web@v1 since this Draft was made: run apply, review, and approve again"
 	for name, tt := range map[string]struct {

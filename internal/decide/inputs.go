@@ -23,7 +23,7 @@ type Inputs struct {
 	Published string // vN started from, "" for none
 	Spec      string
 	Context   string
-	Functions string
+	Functions string // with versions of built-in functions, which Digest is without
 	Values    string // that other packages give, "" for none
 	// Main is the short tree of the package on the registered branch, where that
 	// held something else than Published; "" for most.
@@ -100,8 +100,10 @@ type Parts struct {
 	UpstreamRef  string // repository, path and ref, as the Kptfile names them
 	Spec         string // see CanonicalSpec
 	Context      string // digest of the injected objects
-	Functions    []string
-	Values       string // short digest of what other packages give, "" for nothing
+	// Functions are what renders it. Versions names those of built-in functions,
+	// too: they come with this program, and make no Draft by themselves.
+	Functions, Versions []string
+	Values              string // short digest of what other packages give, "" for nothing
 }
 
 // NotRendered stands for the functions of a package whose pipelines were left unrun.
@@ -124,7 +126,7 @@ func (p Parts) Inputs(published *Published) Inputs {
 	}
 	return Inputs{
 		Digest: Digest(all...), Upstream: upstream[:part], Published: name, Spec: spec[:part],
-		Context: Digest(p.Context)[:part], Functions: functions[:part], Values: p.Values,
+		Context: Digest(p.Context)[:part], Functions: Digest(p.Versions...)[:part], Values: p.Values,
 	}
 }
 

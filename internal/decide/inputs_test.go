@@ -10,7 +10,7 @@ import (
 )
 
 func parts() Parts {
-	return Parts{UpstreamTree: "tree", UpstreamRef: "ref", Spec: "{}", Context: "a", Functions: []string{"f@v1"}}
+	return Parts{UpstreamTree: "tree", UpstreamRef: "ref", Spec: "{}", Context: "a", Functions: []string{"f"}, Versions: []string{"f@v1"}}
 }
 
 func published(n int, commit byte) *Published {
@@ -48,10 +48,10 @@ func TestWhy(t *testing.T) {
 		"upstream's name":    {func(p *Parts, _ *Published) { p.UpstreamRef = "other" }, []string{"upstream changed: now up"}},
 		"spec":               {func(p *Parts, _ *Published) { p.Spec = "{a}" }, []string{"variant spec changed"}},
 		"context":            {func(p *Parts, _ *Published) { p.Context = "b" }, []string{"injected context objects changed"}},
-		"functions":          {func(p *Parts, _ *Published) { p.Functions = nil }, []string{"functions changed version"}},
+		"functions":          {func(p *Parts, _ *Published) { p.Functions, p.Versions = nil, nil }, []string{"functions changed version"}},
 		"published":          {func(_ *Parts, p *Published) { p.Number = 2 }, []string{"v2 was published"}},
 		"published content":  {func(_ *Parts, p *Published) { p.Ref.Commit = Hash{9} }, []string{"built by another version of variform"}},
-		"two":                {func(p *Parts, _ *Published) { p.Spec, p.Functions = "x", nil }, []string{"variant spec changed", "functions changed version"}},
+		"two":                {func(p *Parts, _ *Published) { p.Spec, p.Functions, p.Versions = "x", nil, nil }, []string{"variant spec changed", "functions changed version"}},
 	}
 	old := parts().Inputs(published(1, 1))
 	for name, c := range cases {

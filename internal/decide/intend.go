@@ -36,6 +36,8 @@ type Question struct {
 	// Unrendered says that pipelines are left unrun, Unkept that nothing is
 	// remembered of what was built but by Fruitless.
 	Unrendered, Unkept bool
+	// Automatic says that it is published unattended.
+	Automatic bool
 	// Last is the last build upon that revision that gave no commit, nil where
 	// none is known.
 	Last *Built
@@ -112,7 +114,7 @@ func (q Question) inputs(parts Parts) Inputs {
 // them fails; false of an open one, which stays as it is.
 func (q Question) WithoutRendering(b Build) (Build, bool) {
 	parts := q.Parts
-	parts.Functions = []string{NotRendered}
+	parts.Functions, parts.Versions = []string{NotRendered}, []string{NotRendered}
 	b.Inputs = q.inputs(parts)
 	return b, BuiltAs(q.From) == "" && len(q.Drop) == 0 && len(q.Parts.Functions) > 0
 }
@@ -160,12 +162,16 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{q.Repo.Branch + " moved since it was made" + q.Package.Branch.by()}}, true
 	case from.Number == 0 && lock != nil && lock.edited(from):
 		return Build{As: as, Reasons: q.reasons(then)}, true
+	case from.Number == 0 && q.Automatic && from.Inputs.Functions != then.Functions:
+		return Build{As: as, Reasons: q.reasons(then)}, true
 	case q.edited():
 		return Build{As: as, Reasons: []string{"edited by hand (" + from.Ref.Commit.String()[:7] + "): rendered and validated"}}, true
 	case from.Number > 0 && q.Package.Branch.undone() && (q.Recreate || q.Retry), from.Reverts() != "" && q.Retry:
 		return Build{As: as, Reasons: []string{"made again, as was asked for"}}, true
 	case q.Invoked:
 		return Build{As: as, Reasons: []string{invokedReason}}, true
+	case q.Rehydrate && from.Inputs.Functions != then.Functions:
+		return Build{As: as, Reasons: q.reasons(then)}, true
 	case q.Rehydrate && lock == nil && q.hydration() < Hydration:
 		return Build{As: as, Reasons: []string{fmt.Sprintf("made by an earlier version, hydration version %d now", Hydration)}}, true
 	}
@@ -209,18 +215,25 @@ func (q Question) readsDiscarded() bool {
 
 // made reports whether a digest is that of these inputs, but for the deletion
 // policy: it is part of the digest, and makes no Draft by itself (see Restated).
+// Digests of earlier versions of this program had those of built-in functions.
 func (q Question) made(digest string, of Inputs, published *Published, main string) bool {
-	pv := q.Variant()
-	if digest == of.Digest || pv == nil || !q.Repo.Records {
-		return digest == of.Digest // where no record tells the policy, a Draft does
+	if digest == of.Digest {
+		return true
 	}
-	for _, policy := range []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan} {
-		other, parts := *pv, q.Parts
-		other.Spec.DeletionPolicy = policy
-		var err error
-		if parts.Spec, err = CanonicalSpec(&other, q.Owner, q.Set, q.MadeFor); err == nil &&
-			parts.Inputs(published).On(main).Digest == digest {
-			return true
+	pv, older := q.Variant(), q.Parts
+	older.Functions = older.Versions
+	if pv == nil || !q.Repo.Records { // where no record tells the policy, a Draft does
+		return older.Inputs(published).On(main).Digest == digest
+	}
+	for _, parts := range []Parts{q.Parts, older} {
+		for _, policy := range []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan} {
+			other := *pv
+			other.Spec.DeletionPolicy = policy
+			var err error
+			if parts.Spec, err = CanonicalSpec(&other, q.Owner, q.Set, q.MadeFor); err == nil &&
+				parts.Inputs(published).On(main).Digest == digest {
+				return true
+			}
 		}
 	}
 	return false

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/resolver"
 )
 
@@ -395,7 +396,7 @@ func TestWithoutRendering(t *testing.T) {
 	p := parts()
 	p.Functions = []string{"f"}
 	unrendered := p
-	unrendered.Functions = []string{NotRendered}
+	unrendered.Functions, unrendered.Versions = []string{NotRendered}, []string{NotRendered}
 	plain := p
 	plain.Functions = nil
 	drop := wanted()
@@ -425,5 +426,57 @@ func TestNoPackage(t *testing.T) {
 		if q.Adopt = adopt; !IsStalled(q.NoPackage()) || !strings.HasSuffix(q.NoPackage().Error(), way) {
 			t.Error(q.NoPackage())
 		}
+	}
+}
+
+// Another version of a built-in function alone makes no Draft: it comes along with
+// the next change, where that is asked for, and before anything is published
+// unattended. What was made before digests were without these versions is known.
+func TestVersionsOfBuiltinFunctions(t *testing.T) {
+	then, now := parts(), parts()
+	now.Versions = []string{"f@v2"}
+	before := then
+	before.Functions = then.Versions
+	changed := now
+	changed.UpstreamTree = "newer"
+	other := now
+	other.Functions = []string{"g"}
+	orphan, w := before, wanted()
+	pv := *w.Variant()
+	pv.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
+	var err error
+	if orphan.Spec, err = CanonicalSpec(&pv, asked(webPackage(nil), nil).Owner, w.Set, w.MadeFor); err != nil {
+		t.Fatal(err)
+	}
+	published := func(in Inputs) *Revision { return publishedOf(1, 9, recorded(in)) }
+	open := func(in Inputs) *Revision { return draftOf(1, 10, recorded(in)) }
+	for name, c := range map[string]struct {
+		from   *Revision
+		parts  Parts
+		change func(*Question)
+		want   string // the reasons of a build, "" for none
+	}{
+		"Published":             {from: published(then.Inputs(nil)), parts: now},
+		"open":                  {from: open(then.Inputs(nil)), parts: now},
+		"by an earlier program": {from: published(before.Inputs(nil)), parts: then},
+		"with another policy":   {from: published(orphan.Inputs(nil)), parts: then, change: func(q *Question) { q.Repo.Records = true }},
+		"with a change":         {published(then.Inputs(nil)), changed, nil, "upstream changed: now catalog/web@v1; functions changed version"},
+		"another function":      {published(then.Inputs(nil)), other, nil, "functions changed version"},
+		"asked for":             {published(then.Inputs(nil)), now, func(q *Question) { q.Rehydrate = true }, "functions changed version"},
+		"asked for in vain":     {published(now.Inputs(nil)), now, func(q *Question) { q.Rehydrate = true }, "made by an earlier version, hydration version 2 now"},
+		"unattended":            {open(then.Inputs(nil)), now, func(q *Question) { q.Automatic = true }, "functions changed version"},
+		"unattended, Published": {from: published(then.Inputs(nil)), parts: now, change: func(q *Question) { q.Automatic = true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := asked(webPackage(nil, c.from), c.from)
+			q.Parts = c.parts
+			if c.change != nil {
+				c.change(&q)
+			}
+			b, ok := q.changed()
+			if got := strings.Join(b.Reasons, "; "); ok != (c.want != "") || got != c.want {
+				t.Errorf("%t, %q, want %q", ok, got, c.want)
+			}
+		})
 	}
 }

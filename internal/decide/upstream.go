@@ -32,7 +32,8 @@ type Upstream struct {
 	When      time.Time          // the commit's time, or when the image says that it was made
 	Package   *krm.Package
 	Points    []injection.Point
-	Functions []string
+	Functions []string // what renders it
+	Versions  []string // the same with the versions of built-in functions
 	Offer     *Offer
 }
 

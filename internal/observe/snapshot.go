@@ -45,9 +45,10 @@ type Fleet struct {
 // Functions tells the versions of what renders packages.
 type Functions interface {
 	// Versions names what would run in each of the package's pipelines, and
-	// Version one function that a variant adds.
-	Versions(p *krm.Package) []string
-	Version(image, exec, tag string) string
+	// Version one function that a variant adds: as inputs, and with the versions
+	// of built-in functions.
+	Versions(p *krm.Package) (inputs, versions []string)
+	Version(image, exec, tag string) (input, version string)
 }
 
 // Dependencies says where what packages need comes from.
@@ -88,7 +89,7 @@ type Reader struct {
 	sorted   []*Repo              // the same, by namespace and name
 	byURL    map[addressKey]*Repo // the first of each address, by sorted
 	upstream memo[upstreamKey, *decide.Upstream]
-	versions memo[functionKey, string]
+	versions memo[functionKey, [2]string]
 }
 
 // New returns a Reader.

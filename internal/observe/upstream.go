@@ -86,7 +86,7 @@ func (r *Reader) readUpstream(ctx context.Context, namespace string, u v1alpha1.
 	up.Offer = &o
 	up.Points = injection.Find(up.Package)
 	if r.cfg.Functions != nil {
-		up.Functions = r.cfg.Functions.Versions(up.Package)
+		up.Functions, up.Versions = r.cfg.Functions.Versions(up.Package)
 	}
 	return up, nil
 }
@@ -160,25 +160,29 @@ func NeedsPerson(err error) error {
 }
 
 // FunctionsOf names what a wanted package is rendered with: the upstream's
-// pipelines and what the variant adds to them; up is nil for a lock.
-func (r *Reader) FunctionsOf(w *decide.Want, up *decide.Upstream) []string {
+// pipelines and what the variant adds to them, and with versions of built-in
+// functions; up is nil for a lock.
+func (r *Reader) FunctionsOf(w *decide.Want, up *decide.Upstream) (inputs, versions []string) {
 	if r.cfg.Functions == nil {
-		return []string{decide.NotRendered}
+		return []string{decide.NotRendered}, []string{decide.NotRendered}
 	}
 	pv := w.Variant()
 	switch {
 	case pv == nil:
-		return nil // a lock has no pipeline
+		return nil, nil // a lock has no pipeline
 	case pv.Spec.Pipeline == nil:
-		return up.Functions
+		return up.Functions, up.Versions
 	}
 	p := pv.Spec.Pipeline
-	out := slices.Clone(up.Functions)
+	inputs, versions = slices.Clone(up.Functions), slices.Clone(up.Versions)
 	for _, f := range slices.Concat(p.Mutators, p.Validators) {
-		k := functionKey{f.Image, f.Exec, f.Tag}
-		out = append(out, "variant "+r.versions.get(k, func() string { return r.cfg.Functions.Version(k.image, k.exec, k.tag) }))
+		named := r.versions.get(functionKey{f.Image, f.Exec, f.Tag}, func() (out [2]string) {
+			out[0], out[1] = r.cfg.Functions.Version(f.Image, f.Exec, f.Tag)
+			return out
+		})
+		inputs, versions = append(inputs, "variant "+named[0]), append(versions, "variant "+named[1])
 	}
-	return out
+	return inputs, versions
 }
 
 // Locked finds the registered Repository that an upstreamLock names, and the

@@ -266,6 +266,7 @@ func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 	q := decide.Question{
 		Want: w, Work: work, Owner: r.manager.Sign(w.Namespace, w.Name), Repo: s.repo.Repository, Package: s.pkg, Alone: r.alone || r.cfg.Dependencies == nil,
 		Unrendered: r.cfg.Renderer == nil, Unkept: s.repo.Unkept(),
+		Automatic: r.snapshot.Policies.Of(w.Identity).Automatic,
 	}
 	pv := w.Variant()
 	if pv == nil { // a lock's own spec is where it stands
@@ -282,10 +283,10 @@ func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 		q.Source = s.up.String()
 		q.Parts.UpstreamTree = s.up.Content
 		q.Parts.UpstreamRef = s.up.Repo.Address + "\x00" + s.up.Path + "\x00" + s.up.Ref()
-		q.Parts.Functions = r.read.FunctionsOf(w, s.up)
+		q.Parts.Functions, q.Parts.Versions = r.read.FunctionsOf(w, s.up)
 	} else {
 		q.Parts.UpstreamTree, q.Parts.UpstreamRef = w.Lock().Digest, "\x00"+s.pkg.Path+"\x00"
-		q.Parts.Functions = r.read.FunctionsOf(w, nil)
+		q.Parts.Functions, q.Parts.Versions = r.read.FunctionsOf(w, nil)
 	}
 	selection := injection.Select(points, injection.Request{
 		Namespace: w.Namespace, Injectors: pv.Spec.Injectors, Context: r.cfg.Fleet.Context, AllowKinds: r.cfg.AllowKinds,

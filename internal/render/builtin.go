@@ -52,7 +52,7 @@ func (b *builtins) Resolve(f Function) (Invocation, error) {
 		return nil, ErrNotMine
 	}
 	if name, ok := ref.under(OwnRegistry); ok && b.own[name] != nil {
-		return processor{version: "builtin " + name + "@" + b.version, run: b.own[name]}, nil
+		return processor{builtin + name, builtin + name + "@" + b.version, b.own[name]}, nil
 	}
 	if !b.catalog {
 		return nil, ErrNotMine
@@ -77,14 +77,14 @@ func (b *builtins) catalogFunction(name, tag, constraint string) (Invocation, er
 	if !ok {
 		return nil, ErrNotMine
 	}
-	id := fmt.Sprintf("builtin %s@%s revision %d", name, version, c.Revision)
+	input, id := builtin+name, fmt.Sprintf("%s%s@%s revision %d", builtin, name, version, c.Revision)
 	switch {
 	case c.List == nil:
-		return processor{version: id, run: c.Run}, nil
+		return processor{input, id, c.Run}, nil
 	case b.workers == nil:
-		return listProcessor{version: id, run: c.List}, nil
+		return listProcessor{input, id, c.List}, nil
 	}
-	return &worked{process{version: id, cache: b.workers.cache, start: b.workers.of(name)}}, nil
+	return &worked{process{version: id, builtin: input, cache: b.workers.cache, start: b.workers.of(name)}}, nil
 }
 
 // supported finds the version that a tag asks for among the minor versions
@@ -158,9 +158,14 @@ func isConstraint(tag string) bool {
 
 // processor is a function in process.
 type processor struct {
-	version string
-	run     function.Processor
+	input, version string
+	run            function.Processor
 }
+
+// builtin begins what names a built-in function.
+const builtin = "builtin "
+
+func (p processor) Input() string { return p.input }
 
 func (p processor) Version() string { return p.version }
 
@@ -192,11 +197,13 @@ func reported(results fn.Results) error {
 // listProcessor is a function in process that gets a ResourceList, as programs
 // do. Where there are workers they run it: here its memory is this process's.
 type listProcessor struct {
-	version string
-	run     func(ctx context.Context, list *yaml.Node) (fn.Results, error)
+	input, version string
+	run            func(ctx context.Context, list *yaml.Node) (fn.Results, error)
 }
 
 func (p listProcessor) Version() string { return p.version }
+
+func (p listProcessor) Input() string { return p.input }
 
 func (p listProcessor) Run(ctx context.Context, c *Call) (Output, error) {
 	list := newResourceList(c)

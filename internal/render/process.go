@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ const (
 // input, a ResourceList on its standard output.
 type process struct {
 	version string
+	builtin string // the name of a built-in function that a worker runs
 	cache   *onceCache[processOutput]
 	// start runs the program once. Its output may be set beside an error.
 	start func(ctx context.Context, input []byte) (processOutput, error)
@@ -33,6 +35,8 @@ type processOutput struct {
 }
 
 func (p *process) Version() string { return p.version }
+
+func (p *process) Input() string { return cmp.Or(p.builtin, p.version) }
 
 func (p *process) Run(ctx context.Context, c *Call) (Output, error) {
 	list := newResourceList(c)

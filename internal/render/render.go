@@ -66,9 +66,12 @@ type Runtime interface {
 
 // Invocation is one function, ready to be called many times.
 type Invocation interface {
-	// Version identifies what would run (image@version, builtin version), for
-	// digests of inputs.
+	// Version identifies what would run: image, program, or built-in function with
+	// its version.
 	Version() string
+	// Input is the Version for digests of inputs: of a built-in function the name
+	// alone, as its version comes with this program.
+	Input() string
 	// Run runs the function on c.Selected. Edits, deletions and additions are
 	// made on c.Package; results go to c.Results. The returned Output may be
 	// set beside an error.

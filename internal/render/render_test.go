@@ -707,7 +707,14 @@ func TestVersions(t *testing.T) {
 		"Kptfile pipeline.mutators[1] unavailable example.com/x:v1",
 	}
 	r := New(testOptions())
-	if diff := cmp.Diff(want, r.Versions(p)); diff != "" {
+	inputs, versions := r.Versions(p)
+	if diff := cmp.Diff(want, versions); diff != "" {
+		t.Error(diff)
+	}
+	for i, name := range []string{"builtin warn", "builtin set-labels", "unavailable example.com/x:v1"} {
+		want[i] = strings.Join(strings.Fields(want[i])[:2], " ") + " " + name
+	}
+	if diff := cmp.Diff(want, inputs); diff != "" {
 		t.Error(diff)
 	}
 	for _, tt := range [][4]string{
@@ -716,8 +723,9 @@ func TestVersions(t *testing.T) {
 		{"example.com/x:v1", "", "", "unavailable example.com/x:v1"},
 		{"a:b:c:d", "", "", "unreadable a:b:c:d"},
 	} {
-		if got := r.Version(tt[0], tt[1], tt[2]); got != tt[3] {
-			t.Errorf("Version(%q, %q, %q) = %q, want %q", tt[0], tt[1], tt[2], got, tt[3])
+		input, _, _ := strings.Cut(tt[3], "@")
+		if in, got := r.Version(tt[0], tt[1], tt[2]); got != tt[3] || in != input {
+			t.Errorf("Version(%q, %q, %q) = %q, %q, want %q", tt[0], tt[1], tt[2], in, got, tt[3])
 		}
 	}
 }

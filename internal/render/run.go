@@ -121,39 +121,44 @@ func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) 
 }
 
 // Versions identifies the functions that rendering p would run, in order, each
-// with its place: what an input digest has to contain besides p itself.
-// Functions that cannot run are listed as unavailable.
-func (r *Renderer) Versions(p *krm.Package) []string {
+// with its place: inputs is what an input digest has to contain besides p itself,
+// versions has the built-in functions' versions, too. Functions that cannot run are
+// listed as unavailable.
+func (r *Renderer) Versions(p *krm.Package) (inputs, versions []string) {
 	root, err := buildTree(p, r.opts.Registry)
 	if err != nil {
-		return []string{"unreadable pipeline"}
+		unreadable := []string{"unreadable pipeline"}
+		return unreadable, unreadable
 	}
-	var out []string
 	_ = root.walk(func(n *pkgNode) error {
 		for _, f := range n.functions {
-			out = append(out, fmt.Sprintf("%s %s %s", path.Join(n.dir, "Kptfile"), f.field(), r.version(f)))
+			place := path.Join(n.dir, "Kptfile") + " " + f.field() + " "
+			input, version := r.version(f)
+			inputs, versions = append(inputs, place+input), append(versions, place+version)
 		}
 		return nil
 	})
-	return out
+	return inputs, versions
 }
 
-// Version names what would run for a function that a package is still to get:
-// of an image and an exec one is set, and tag may be empty.
-func (r *Renderer) Version(image, exec, tag string) string {
+// Version names what would run for a function that a package is still to get, as
+// Versions does: of an image and an exec one is set, and tag may be empty.
+func (r *Renderer) Version(image, exec, tag string) (input, version string) {
 	f, errs := functionDoc{Image: image, Exec: exec, Tag: tag}.function(nil, "", "", 0, r.opts.Registry)
 	if len(errs) > 0 {
-		return "unreadable " + image + exec
+		unreadable := "unreadable " + image + exec
+		return unreadable, unreadable
 	}
 	return r.version(f)
 }
 
-func (r *Renderer) version(f Function) string {
+func (r *Renderer) version(f Function) (input, version string) {
 	s, err := r.resolve(f)
 	if err != nil {
-		return "unavailable " + f.id()
+		unavailable := "unavailable " + f.id()
+		return unavailable, unavailable
 	}
-	return s.call.Version()
+	return s.call.Input(), s.call.Version()
 }
 
 // plan finds a runtime for each function, or says of all that have none what
