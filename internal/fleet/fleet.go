@@ -11,12 +11,16 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/source"
+	"github.com/variform/variform/internal/wire"
 	"github.com/variform/variform/variantgen"
 )
 
@@ -34,6 +38,21 @@ func Manager(f *source.Fleet, prune bool) (string, error) {
 		return "", fmt.Errorf("manager %q: %w: set --manager, or the name in the management directory's Kptfile", manager, err)
 	}
 	return manager, nil
+}
+
+// ComesFrom tells a fleet without a name of its own from others: the address, however it
+// is spelled, and the folder that it is read from. Of a local folder remote says what
+// it is a clone of. "" is a named fleet, or one that is on this machine alone.
+func ComesFrom(f *source.Fleet, remote func(folder string) (url, dir string)) string {
+	url, dir := f.From.URL, f.From.Dir
+	if !f.From.Git() {
+		url, dir = remote(f.From.Folder)
+	}
+	plain := decide.PlainAddress(url)
+	if onMachine := !strings.Contains(url, ":") || filepath.IsAbs(plain); f.Manager != "" || onMachine {
+		return ""
+	}
+	return wire.Redact(plain) + "//" + dir
 }
 
 // Wanted is what the engine takes of a fleet that was read. Objects stand in it

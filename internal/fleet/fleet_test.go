@@ -41,6 +41,29 @@ func TestManager(t *testing.T) {
 	}
 }
 
+// TestComesFrom: an unnamed fleet is told by where it is read from, or cloned from.
+func TestComesFrom(t *testing.T) {
+	clone := func(url, dir string) func(string) (string, string) {
+		return func(string) (string, string) { return url, dir }
+	}
+	for name, tt := range map[string]struct {
+		fleet  source.Fleet
+		remote func(string) (string, string)
+		want   string
+	}{
+		"Git":             {fleet: source.Fleet{From: source.Location{URL: "https://me@Git.example.com/a/fleet.git", Dir: "prod"}}, want: "git.example.com/a/fleet//prod"},
+		"a clone":         {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("git@git.example.com:a/fleet.git", "prod"), want: "git.example.com/a/fleet//prod"},
+		"named":           {fleet: source.Fleet{Manager: "prod", From: source.Location{URL: "https://git.example.com/a/fleet"}}},
+		"no clone":        {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("", "")},
+		"of this machine": {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("/srv/git/fleet.git", "")},
+		"of a neighbour":  {fleet: source.Fleet{From: source.Location{URL: "git/fleet.git"}}},
+	} {
+		if got := ComesFrom(&tt.fleet, tt.remote); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 func TestClasses(t *testing.T) {
 	id := func(repo string) decide.RevisionID {
 		return decide.RevisionID{Identity: decide.Identity{Namespace: "default", Repository: repo, Package: "web"}, Workspace: "w"}

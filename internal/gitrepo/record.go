@@ -30,6 +30,9 @@ type RecordOf struct {
 	// Ref is its full name; "" is the manager's own ref, or its branch where the
 	// server takes only branches, and record.None keeps no record.
 	Ref string
+	// Origin is where an unnamed fleet comes from, "" for a named one: a record that
+	// another origin wrote is not read, and not written.
+	Origin string
 	// Author signs its commits, at the time of what they are about.
 	Author Signature
 	// Anew writes it in place of what is there, whatever that is, but for the
@@ -120,10 +123,30 @@ func (r *Repo) Record(ctx context.Context, o RecordOf) (*record.Record, error) {
 		return nil, nil
 	}
 	s, err := r.recordAt(ctx, ref, o.Manager, tip)
+	if err == nil {
+		err = o.foreign(s)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return s.rec, nil
+}
+
+const originTrailer = "\n\nVariform-Origin: "
+
+// foreign says that a record is one of another origin.
+func (o RecordOf) foreign(s *recordState) error {
+	if o.Origin == "" || s.commit == nil {
+		return nil
+	}
+	at := strings.LastIndex(s.commit.Message, originTrailer)
+	if at < 0 {
+		return nil
+	}
+	if origin := strings.TrimSpace(s.commit.Message[at+len(originTrailer):]); origin != o.Origin {
+		return errKind(record.ErrForeign, "the fleet of %s wrote it, and this one is of %s", origin, o.Origin)
+	}
+	return nil
 }
 
 // recordAt reads the record that a ref holds at a commit.
@@ -401,7 +424,7 @@ func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, 
 // unreadable reports whether it was read what is no record, or none of this
 // version.
 func unreadable(err error) bool {
-	return errors.Is(err, record.ErrNewer) || errors.Is(err, record.ErrNone) || errors.Is(err, record.ErrDamaged)
+	return errors.Is(err, record.ErrNewer) || errors.Is(err, record.ErrForeign) || errors.Is(err, record.ErrNone) || errors.Is(err, record.ErrDamaged)
 }
 
 // trees says whether an entry has a tree, and lists those that are not what

@@ -61,6 +61,8 @@ func (w *recordWriter) unrecorded(ctx context.Context, ref string, err error) er
 	switch {
 	case errors.Is(err, record.ErrNewer):
 		do = "use that one"
+	case errors.Is(err, record.ErrForeign):
+		do = fmt.Sprintf("give this fleet a name of its own, in its Kptfile or by --manager, before it makes more, or go on as that one with --manager %s", w.of.Manager)
 	case errors.As(err, &refused) && !strings.Contains(err.Error(), lacksObjects):
 		do = fmt.Sprintf("allow that ref there, or say on the Repository where the record may stand: annotation %s, a ref or %q", record.Annotation, record.None)
 	}
@@ -89,6 +91,12 @@ type recordWriter struct {
 func (w *recordWriter) start(ctx context.Context) error {
 	tip := w.repo.Refs().Record(w.ref)
 	s, err := w.repo.recordAt(ctx, w.ref, w.of.Manager, tip)
+	if err == nil {
+		err = w.of.foreign(s)
+	}
+	if errors.Is(err, record.ErrForeign) {
+		return err
+	}
 	if w.of.Anew && (err == nil || unreadable(err)) && !errors.Is(err, record.ErrNewer) {
 		w.now = &recordState{tip: tip, rec: record.New(w.of.Manager)}
 		return nil
@@ -201,6 +209,9 @@ func (w *recordWriter) relay(ctx context.Context, moved *StaleRef, stale error) 
 		if _, rerr := w.refsNow(ctx); rerr == nil {
 			now, err = w.repo.recordAt(ctx, w.ref, w.of.Manager, w.repo.Refs().Record(w.ref))
 		}
+	}
+	if err == nil {
+		err = w.of.foreign(now)
 	}
 	if err != nil {
 		return false, w.unrecorded(ctx, w.ref, err)
@@ -338,7 +349,11 @@ func (w *recordWriter) message(rec *record.Record) string {
 		paths = append(paths, e.Package())
 	}
 	slices.Sort(paths)
-	return fmt.Sprintf("Record %d of %s\n\n%s\n", rec.Number, w.of.Manager, some(slices.Compact(paths)))
+	text := fmt.Sprintf("Record %d of %s\n\n%s\n", rec.Number, w.of.Manager, some(slices.Compact(paths)))
+	if w.of.Origin != "" {
+		text += strings.TrimPrefix(originTrailer, "\n") + w.of.Origin + "\n"
+	}
+	return text
 }
 
 // folder is a folder of a record.

@@ -20,7 +20,7 @@ import (
 // RecordOf says whose record a run keeps in a repository, and where. Of several
 // Repositories that show it the first that says so decides.
 func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf {
-	of := gitrepo.RecordOf{Manager: string(r.cfg.Manager)}
+	of := gitrepo.RecordOf{Manager: string(r.cfg.Manager), Origin: r.cfg.Origin}
 	for _, repo := range r.Showing(git) {
 		if at := repo.Annotations[record.Annotation]; at != "" {
 			of.Ref = at
@@ -40,7 +40,7 @@ func (r *Repo) readRecord(ctx context.Context) (*record.Record, error) {
 
 // readable is a record, or nil for what is none that can be read.
 func readable(rec *record.Record, err error) (*record.Record, error) {
-	if errors.Is(err, record.ErrNewer) || errors.Is(err, record.ErrNone) || errors.Is(err, record.ErrDamaged) {
+	if errors.Is(err, record.ErrNewer) || errors.Is(err, record.ErrForeign) || errors.Is(err, record.ErrNone) || errors.Is(err, record.ErrDamaged) {
 		return nil, nil
 	}
 	return rec, err

@@ -71,6 +71,8 @@ type Config struct {
 	Git     Repositories
 	OCI     Registries
 	Manager decide.Manager
+	// Origin tells fleets apart that have no name of their own.
+	Origin string
 	// Functions is nil where pipelines are left unrun.
 	Functions Functions
 	// Dependencies is nil where they are left alone.

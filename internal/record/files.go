@@ -29,6 +29,10 @@ var ErrNewer = errors.New("the record was written by a newer version of variform
 // ErrDamaged says that a record does not read as it was written.
 var ErrDamaged = errors.New("the record is damaged")
 
+// ErrForeign says that a record is another fleet's, of the same name: it is neither
+// read nor written.
+var ErrForeign = errors.New("the record is of another fleet")
+
 // ErrNone says that files are no record at all.
 var ErrNone = errors.New("it holds no record")
 

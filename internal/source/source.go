@@ -72,6 +72,8 @@ var DefaultLimits = Limits{
 type Fleet struct {
 	// Location is where it was read, without credentials.
 	Location string
+	// From is where that is, with credentials where it was given some.
+	From Location
 	// Manager is Options.Manager or the name of the root Kptfile; "" where
 	// there is neither.
 	Manager string
@@ -171,7 +173,7 @@ func Read(ctx context.Context, location string, opts Options) (*Fleet, error) {
 	}
 	defer t.close()
 
-	c := &collector{fleet: &Fleet{Location: loc.String()}, limits: opts.Limits}
+	c := &collector{fleet: &Fleet{Location: loc.String(), From: loc}, limits: opts.Limits}
 	files, err := c.list(ctx, t)
 	if err != nil {
 		return nil, fmt.Errorf("reading the management directory %s: %w", loc, err)

@@ -255,3 +255,49 @@ func branches(refs ...string) (out []string) {
 	}
 	return out
 }
+
+// Two fleets without a name that come from different repositories never write one
+// record; one that is reached otherwise, or that has a name, goes on.
+func TestRecordOfAnotherOrigin(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	from := func(url string) {
+		w.write(".git/config", "[remote \"origin\"]\n\turl = "+url+"\n")
+	}
+	w.write("Kptfile", "") // which names the fleet
+	record := func() string { return w.repos["c1"].AllRefs(t)[recordRef] }
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.mustApply()
+	begun := record()
+	from("https://git.example.com/platform/fleet.git")
+	w.wantActions(w.mustApply(), map[string]string{}) // the record of before is not touched for that
+	if record() != begun {
+		t.Error("the record moved with nothing to do")
+	}
+	w.write("w.yaml", variantOf("two", "v1", "c1", "second", ""))
+	w.mustApply()
+	w.contains(w.repos["c1"].Git(t, "log", "-1", "--format=%B", recordRef), "Variform-Origin: git.example.com/platform/fleet//")
+
+	from("git@git.example.com:platform/fleet.git")
+	w.write("w.yaml", "")
+	w.write("x.yaml", variantOf("three", "v1", "c1", "third", ""))
+	w.lacks(w.mustRun(0, "apply").err, "record")
+	before := record()
+
+	from("https://git.example.com/shop/fleet.git")
+	w.write("y.yaml", variantOf("four", "v1", "c1", "fourth", ""))
+	w.contains(w.mustRun(0, "apply").err, "was not written", "the fleet of git.example.com/platform/fleet// wrote it, and this one is of git.example.com/shop/fleet//", "--manager variform")
+	w.show("c1", "drafts/fourth/packagevariant-1", "fourth/Kptfile")
+	if record() != before {
+		t.Error("another fleet's record was written")
+	}
+	w.contains(w.mustRun(1, "hold", "c1/fourth", "--reason", "x").out, "has no record that could keep it")
+	w.contains(w.mustRun(1, "record", "rebuild").err, "wrote it, and this one is of")
+
+	w.write("y.yaml", "")
+	w.write("z.yaml", variantOf("five", "v1", "c1", "fifth", ""))
+	w.mustRun(0, "apply", "--manager", "variform")
+	if record() == before {
+		t.Error("the fleet was named, and did not write the record")
+	}
+}
