@@ -10,6 +10,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/record"
 )
 
 // maxEarlier bounds the earlier revisions that are looked at for one that the
@@ -178,6 +179,12 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	if err != nil {
 		return err
 	}
+	gone := r.gone(p)
+	if drafted == nil && b.Landed.IsZero() {
+		if err := r.remembered(ctx, p, b, run, gone); err != nil {
+			return err
+		}
+	}
 	if drafted != nil && b.Landed.IsZero() {
 		b.Drafted, b.Workspace, b.Merged = true, drafted.Workspace, drafted.Machine
 	}
@@ -185,8 +192,8 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 		b.Drafted = b.Drafted || p.Open() == nil // whose annotation is there made it
 		return nil
 	}
-	if run.apart {
-		return nil
+	if run.apart || r.Recorded != nil && len(gone) == 0 {
+		return nil // there is no Draft that could have been merged
 	}
 	published, _ := p.Tree(p.Latest.Ref.Commit)
 	was, err := r.kptfileAt(ctx, published)
@@ -195,6 +202,41 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	}
 	old, now := mutate.Lock(was), mutate.Lock(k)
 	b.Drafted = b.Drafted || now != nil && (old == nil || *old != *now)
+	return nil
+}
+
+// gone are what the record knows of Drafts whose branches have gone.
+func (r *Repo) gone(p *decide.Package) (out []record.Entry) {
+	for _, e := range p.Entries {
+		open := func(o *decide.Revision) bool { return o.Phase.Open() && o.Workspace == e.Workspace }
+		if e.Place == record.Open && !slices.ContainsFunc(p.Heads(), open) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// remembered finds the commit at which a Draft came whose branch has gone: the oldest
+// that has the package of its entry in the record. Where that is the Draft's own
+// commit, those that follow may be the Draft's too.
+func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Branch, run *history, gone []record.Entry) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	for i := len(run.since) - 1; i >= 0; i-- {
+		tree, err := r.TreeAt(ctx, decide.Hash(run.since[i].Hash), p.Path)
+		if err != nil {
+			return err
+		}
+		for _, e := range gone {
+			own := slices.ContainsFunc(run.since[i].Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
+			if e.Tree == tree.String() && !own {
+				b.Landed, b.LandedTree = decide.Hash(run.since[i].Hash), tree
+				b.Workspace, b.Owner = e.Workspace, e.Owner
+				return nil
+			}
+		}
+	}
 	return nil
 }
 

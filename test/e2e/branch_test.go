@@ -423,3 +423,65 @@ func TestMergedWithoutARecord(t *testing.T) {
 	w.wantActions(w.mustApply(), all("tag", "c1/web"))
 	w.wantActions(w.mustApply(), map[string]string{})
 }
+
+// A Draft that was squashed and whose branch is gone is known by the record: it is
+// tagged where it came, and what came then is others' work on it.
+func TestSquashedAndGoneThenAHotfix(t *testing.T) {
+	t.Parallel()
+	for name, update := range map[string]bool{"a first Draft": false, "an update": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			branch, tag := "drafts/web/packagevariant-1", "refs/tags/web/v1"
+			if update {
+				w.mustRun(0, "approve", "--all")
+				w.publishWeb(webV2, "v2")
+				w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+				w.mustApply()
+				branch, tag = "drafts/web/packagevariant-2", "refs/tags/web/v2"
+			}
+			w.forgeMerge("c1", branch, "squash", true)
+			merged := w.repos["c1"].Git(t, "rev-parse", "main")
+			w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug")
+			w.mustApply()
+			if at := w.refs()["c1 "+tag]; at != merged {
+				t.Errorf("the tag is at %s, want %s", at, merged)
+			}
+			w.contains(w.edits()[0].String(), "data.level|info|debug")
+			w.mustApply()
+			w.publishWeb(webCPU, "v3")
+			w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
+			v := w.mustApply().variant(t, "c1/web")
+			w.contains(w.texts("c1", v.Commit, "web/"), "cpu: 300m", "level: debug")
+			if v.Workspace == "" || strings.HasSuffix(branch, v.Workspace) || len(v.Conflicts) > 0 {
+				t.Errorf("%+v", v)
+			}
+			w.mustRun(0, "approve", "--all")
+		})
+	}
+}
+
+// What a person updates by hand on the branch was no Draft.
+func TestUpdatedByHandOnTheBranch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.publishWeb(webV2, "v2")
+	commit := w.repos["catalog"].Git(t, "rev-parse", "web/v2")
+	kptfile := w.show("c1", "main", "web/Kptfile")
+	was := w.repos["catalog"].Git(t, "rev-parse", "web/v1")
+	kptfile = strings.NewReplacer("web/v1", "web/v2", was, commit).Replace(kptfile)
+	w.repos["c1"].Commit(t, "main", "kpt pkg update", gittest.Text{"web/Kptfile": kptfile, "web/deployment.yaml": webV2["web/deployment.yaml"]})
+	before := w.refs()
+	w.lacks(w.mustApply().out, `"action": "tag"`)
+	w.unchanged(before)
+	w.publishWeb(webCPU, "v3")
+	w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
+	w.wantActions(w.mustApply(), all("redraft", "c1/web"))
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.texts("c1", "main", "web/"), "cpu: 300m", "web:2.0")
+}
