@@ -107,6 +107,8 @@ type Tag struct {
 	// Adopts says that no Draft was merged: what stands there is taken over. It is
 	// tagged only where the variant can go on from it.
 	Adopts bool
+	// Local says that no Draft was merged, but others committed upon what was Published.
+	Local bool
 }
 
 // Action implements Decision.

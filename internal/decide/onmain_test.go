@@ -52,7 +52,7 @@ func TestOnMain(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if tag.Ref != "refs/tags/apps/web/v3" || tag.Commit != (Hash{90}) || tag.Draft != nil || len(tag.Moves(Hash{})) != 1 {
+			if tag.Ref != "refs/tags/apps/web/v3" || tag.Commit != (Hash{90}) || tag.Draft != nil || !tag.Local || len(tag.Moves(Hash{})) != 1 {
 				t.Errorf("%+v", tag)
 			}
 			l := now.Latest

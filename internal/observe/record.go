@@ -165,6 +165,7 @@ func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) strin
 		return "the repository has its commit no more"
 	case err != nil:
 		return fmt.Sprintf("its commit cannot be read: %v", err)
+	case commits[0].Trailers.Hydrated == "" && there.String() == e.Tree: // others committed just that
 	case commits[0].Trailers.Hydrated != e.Hydrated:
 		return "its commit names another tree"
 	case !e.Proved(commits[0].Trailers.Hydrated, behind(e.Commit), there.String()):

@@ -87,11 +87,8 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		if err != nil {
 			return nil // the next update says what cannot be read
 		}
-		commit := d.Commit
-		if m := draft.Machine; d.Draft == nil && m != nil && draft.Workspace == "" {
-			commit = m.Commit // what people committed upon that says nothing of the machine's
-		}
-		e := published(path, draft, n, commit.String(), tree)
+		e := published(path, draft, n, d.Commit.String(), tree)
+		e.Upon = d.Local
 		e.Set, e.For, e.DeletionPolicy, e.Labels = c.Says.Set, c.Says.For, c.Says.DeletionPolicy, c.Says.Labels
 		return []record.Edit{e}
 	case decide.Discard:

@@ -18,12 +18,15 @@ type Edit interface {
 type Put struct{ Entry }
 
 // Publish makes of an open revision what stands on the branch, and a Published
-// one; without a workspace, of what stood there before and others changed. Entry is
-// for both, but for Place. What that one's entry says besides stays, where it names
+// one; with Upon, of what stood there before and others changed since. Entry is for
+// both, but for Place. What that one's entry says besides stays, where it names
 // the same Hydrated, or, where Entry knows none, the same Tree: so of one whose tag was
 // lost, too. Where there is none such, and the Entry's Hydrated is not its
 // Tree, nothing holds it, and nothing is known of what stands there now.
-type Publish struct{ Entry }
+type Publish struct {
+	Entry
+	Upon bool
+}
 
 // Drop removes an open revision's entries.
 type Drop struct{ Path, Workspace string }
@@ -98,7 +101,7 @@ func put(entries []Entry, e Entry) []Entry {
 func (e Publish) apply(entries []Entry) []Entry {
 	made, held := e.Entry, e.Hydrated == e.Tree
 	for _, o := range entries {
-		stood := o.Place == Main && e.Workspace == "" && o.Hydrated == e.Hydrated
+		stood := o.Place == Main && e.Upon
 		if stood {
 			o.Workspace = ""
 		}

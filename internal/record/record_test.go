@@ -53,7 +53,7 @@ func TestEdits(t *testing.T) {
 	draft := open("web", "ws-1", 0x10)
 	fails, first, other := Put{built("web", "ws-1", "bad value")}, Put{built("web", "", "bad value")}, Put{built("web", "ws-2", "")}
 	published := func(n int, hydrated int) Publish {
-		return Publish{Entry{Path: "web", Workspace: "ws-1", Revision: n, Commit: hash(0x20), Tree: hash(0x11), Hydrated: hash(hydrated)}}
+		return Publish{Entry: Entry{Path: "web", Workspace: "ws-1", Revision: n, Commit: hash(0x20), Tree: hash(0x11), Hydrated: hash(hydrated)}}
 	}
 	unedited := published(1, 0x11)
 	for name, tt := range map[string]struct {
@@ -80,8 +80,9 @@ func TestEdits(t *testing.T) {
 		"a commit is newer than what was built": {
 			[]Edit{fails, first, other, Put{draft}}, []string{"built/web/ws-2=", "open/web/ws-1=12"},
 		},
-		"squashed, its tree tells": {[]Edit{Put{draft}, Publish{Entry{Path: "web", Revision: 1, Commit: hash(0x20), Tree: hash(0x11)}}}, []string{"main/web=12", "past/web/v1=12"}},
-		"squashed, another tree":   {[]Edit{Put{draft}, Publish{Entry{Path: "web", Revision: 1, Commit: hash(0x20), Tree: hash(0x13)}}}, []string{"open/web/ws-1=12"}},
+		"squashed, its tree tells": {[]Edit{Put{draft}, Publish{Entry: Entry{Path: "web", Revision: 1, Commit: hash(0x20), Tree: hash(0x11)}}}, []string{"main/web=12", "past/web/v1=12"}},
+		"others went on":           {[]Edit{Put{draft}, Publish{Entry: Entry{Path: "web", Revision: 1, Commit: hash(0x20), Tree: hash(0x11)}}, Publish{Entry: Entry{Path: "web", Revision: 2, Commit: hash(0x21), Tree: hash(0x13)}, Upon: true}}, []string{"main/web=12", "past/web/v1=12", "past/web/v2=12"}},
+		"squashed, another tree":   {[]Edit{Put{draft}, Publish{Entry: Entry{Path: "web", Revision: 1, Commit: hash(0x20), Tree: hash(0x13)}}}, []string{"open/web/ws-1=12"}},
 		"settled":                  {[]Edit{fails, first, other, Settle{"web", ""}, Settle{"web", "ws-2"}}, []string{"built/web/ws-1="}},
 		"dropped, built":           {[]Edit{fails, other, Drop{"web", "ws-1"}}, []string{"built/web/ws-2="}},
 		"published, built":         {[]Edit{Put{draft}, fails, other, published(1, 0x12)}, []string{"built/web/ws-2=", "main/web=12", "past/web/v1=12"}},
@@ -107,7 +108,7 @@ func TestEdits(t *testing.T) {
 func TestPublishKeepsVariant(t *testing.T) {
 	draft := open("web", "ws-1", 0x10)
 	draft.Labels, draft.DeletionPolicy, draft.Hydration = map[string]string{"a": "b"}, "orphan", 2
-	r := with(t, New("fleet"), Put{draft}, Publish{Entry{Path: "web", Workspace: "ws-1", Revision: 1, Commit: hash(7), Tree: hash(8), Hydrated: draft.Hydrated}})
+	r := with(t, New("fleet"), Put{draft}, Publish{Entry: Entry{Path: "web", Workspace: "ws-1", Revision: 1, Commit: hash(7), Tree: hash(8), Hydrated: draft.Hydrated}})
 	want := draft
 	want.Place, want.Revision, want.Commit, want.Tree = Main, 1, hash(7), hash(8)
 	if d := cmp.Diff(want, r.Package("web")[0]); d != "" {
@@ -193,7 +194,7 @@ func TestVariantEntry(t *testing.T) {
 	one.Hydrated = one.Tree
 	published := one
 	published.Revision = 1
-	r := with(t, New("fleet"), Put{one}, Put{said}, Publish{published})
+	r := with(t, New("fleet"), Put{one}, Put{said}, Publish{Entry: published})
 	if got := r.Package("web"); len(got) != 3 || !got[2].equal(said) {
 		t.Errorf("%v", got)
 	}
@@ -230,7 +231,7 @@ func many(n int) []Edit {
 		e := open(path, fmt.Sprintf("packagevariant-%d", rnd.IntN(3)), 16*i)
 		if e.Tree = e.Hydrated; rnd.IntN(2) == 0 {
 			e.Revision = 1 + rnd.IntN(9)
-			out = append(out, Publish{e})
+			out = append(out, Publish{Entry: e})
 		} else {
 			out = append(out, Put{e})
 		}
@@ -365,7 +366,7 @@ func FuzzDecode(f *testing.F) {
 // A package that stands inside of another's folder would change its tree there.
 func TestTreesApart(t *testing.T) {
 	unedited := func(path string, n int) Publish {
-		return Publish{Entry{Path: path, Workspace: "ws-1", Revision: 1, Commit: hash(n), Tree: hash(n), Hydrated: hash(n)}}
+		return Publish{Entry: Entry{Path: path, Workspace: "ws-1", Revision: 1, Commit: hash(n), Tree: hash(n), Hydrated: hash(n)}}
 	}
 	leaves := with(t, New("fleet"), unedited("a", 1), unedited("a/b", 2), unedited("a-c", 3), Put{open("a", "ws-1", 4)}, Put{built("a-c", "", "")}).Trees()
 	at := map[string]string{}

@@ -66,6 +66,30 @@ func TestApproveMain(t *testing.T) {
 	}
 }
 
+// What a forge squashed has no commit of the machine's: whose it is the record says,
+// also of what comes upon it.
+func TestApproveMainUponASquash(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", true)
+	w.mustApply()
+	w.edit("c1", "main", "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
+	w.mustRun(0, "approve", "--main")
+	w.mustRun(0, "record", "check")
+	w.wantActions(w.mustApply(), map[string]string{})
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	v := w.mustApply().variant(t, "c1/web")
+	if v.Action != "redraft" || len(v.Conflicts) > 0 {
+		t.Fatalf("%+v", v)
+	}
+	w.contains(w.show("c1", v.Ref, "web/deployment.yaml"), "cpu: 900m", "web:2.0")
+	w.write("v.yaml", "# gone\n")
+	w.contains(w.mustApply("--prune").out, `"action": "retire"`)
+}
+
 // What stands on main is proved like a Draft.
 func TestApproveMainRefuses(t *testing.T) {
 	t.Parallel()
