@@ -370,7 +370,9 @@ func TestFolderBesideAFirstDraft(t *testing.T) {
 	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
 	w.mustApply()
 	w.repos["c1"].Commit(t, "main", "mine", gittest.Text{"web/mine.txt": "x\n"})
-	w.mustApply()
+	if p := w.apply(); p.status != 1 || !p.variant(t, "c1/web").Stalled {
+		t.Errorf("status %d\n%s", p.status, p.out)
+	}
 	r := w.mustRun(1, "approve", "--all")
 	w.contains(r.out+r.err, "main has web already", "remove it there")
 	w.lacks(r.out+r.err, "run apply")
