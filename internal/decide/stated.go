@@ -3,9 +3,11 @@ package decide
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -58,14 +60,16 @@ func (p *Package) Believe(manager string, entries []record.Entry) {
 
 // Doubt takes the trailers of a manager's open revisions for a person's where its
 // record, of which there is one, does not know their commit: whoever may push
-// writes trailers, and the machine's name.
+// writes trailers, and the machine's name. It knows what was built without a base to
+// hold by that, and no lock: what a lock holds is compared.
 func (p *Package) Doubt(manager string) {
 	for _, r := range p.Heads() {
-		if r.Number > 0 || r.Machine == nil || !strings.HasPrefix(r.Owner, manager+"/") {
+		if r.Number > 0 || r.Machine == nil || path.Base(p.Path) == depend.LockPackage || !strings.HasPrefix(r.Owner, manager+"/") {
 			continue
 		}
 		r.Machine.Ours = r.Machine.Ours && slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
-			return e.Place == record.Open && e.Workspace == r.Workspace && e.Commit == r.Machine.Commit.String()
+			known := e.Place == record.Open || e.Place == record.Built && r.Machine.Hydrated.IsZero()
+			return known && e.Workspace == r.Workspace && e.Commit == r.Machine.Commit.String()
 		})
 	}
 }

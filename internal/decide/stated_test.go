@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -191,6 +192,7 @@ func TestMoving(t *testing.T) {
 
 // Who may push to a Draft's branch writes trailers under any name.
 func TestDoubtTrailers(t *testing.T) {
+	hydrated := draftOf(1, 10)
 	entry := func(place record.Place, workspace string, commit byte) []record.Entry {
 		return []record.Entry{{Path: webPath, Place: place, Workspace: workspace, Commit: Hash{commit}.String()}}
 	}
@@ -202,12 +204,16 @@ func TestDoubtTrailers(t *testing.T) {
 		"known":           {draftOf(1, 10), entry(record.Open, "packagevariant-1", 10), true},
 		"another commit":  {draftOf(1, 10), entry(record.Open, "packagevariant-1", 11), false},
 		"another Draft":   {draftOf(1, 10), entry(record.Open, "packagevariant-2", 10), false},
-		"built upon":      {draftOf(1, 10), entry(record.Built, "packagevariant-1", 10), false},
+		"built upon":      {hydrated, entry(record.Built, "packagevariant-1", 10), false},
+		"without a base":  {draftOf(1, 10), entry(record.Built, "packagevariant-1", 10), true},
 		"nothing known":   {draftOf(1, 10), nil, false},
 		"another manager": {draftOf(1, 10, by("team/default/web")), nil, true},
 		"Published":       {publishedOf(1, 10), nil, true},
 	} {
 		c.r.Machine = &Machine{Commit: Hash{10}, Ours: true}
+		if c.r == hydrated {
+			c.r.Machine.Hydrated = Hash{1}
+		}
 		p := webPackage(nil, c.r)
 		p.Entries = c.entries
 		if p.Doubt(string(fleet)); c.r.Machine.Ours != c.ours {
@@ -216,4 +222,10 @@ func TestDoubtTrailers(t *testing.T) {
 	}
 	p := webPackage(nil, draftOf(1, 10, func(r *Revision) { r.Machine = nil }))
 	p.Doubt(string(fleet))
+
+	lock := NewPackage("clusters/"+depend.LockPackage, nil, draftOf(1, 10))
+	lock.Revisions[0].Machine = &Machine{Commit: Hash{10}, Ours: true}
+	if lock.Doubt(string(fleet)); !lock.Revisions[0].Machine.Ours {
+		t.Error("a lock, whose content is compared")
+	}
 }

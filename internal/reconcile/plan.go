@@ -664,7 +664,9 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		m := v.made
 		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
 		item.change = draftChange(s, d, m)
-		if b, ok := v.outcome.Intent.(decide.Build); ok && m.Err != nil { // the Draft is there all the same
+		b, ok := v.outcome.Intent.(decide.Build)
+		// One that is there all the same, and one of which the record knows no more.
+		if ok && (m.Err != nil || m.Hydrated.IsZero() && s.want.Lock() == nil) {
 			on := &decide.Revision{Workspace: m.Workspace}
 			built := &decide.Built{Inputs: b.Inputs, Failure: m.Failure, At: m.At}
 			item.change.Built = publish.BuiltEdit(s.pkg.Path, on, built, r.manager.Sign(s.want.Namespace, s.want.Name))
