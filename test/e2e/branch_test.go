@@ -405,11 +405,15 @@ func TestTagsAreProtected(t *testing.T) {
 			draft = "drafts/" + branch
 		}
 	}
+	first := w.repos["c1"].Git(t, "rev-parse", "main")
 	w.forgeMerge("c1", draft, "squash", true)
 	w.repos["c1"].Hook(t, "update", "exit 0")
 	w.wantActions(w.mustApply(), all("tag", "c1/web"))
-	if got, want := w.repos["c1"].Git(t, "rev-parse", "web/v1^{commit}"), w.repos["c1"].Git(t, "rev-parse", "main"); got != want {
-		t.Errorf("v1 is %s, main %s", got, want)
+	w.mustApply()
+	for tag, want := range map[string]string{"web/v1": first, "web/v2": w.repos["c1"].Git(t, "rev-parse", "main")} {
+		if got := w.repos["c1"].Git(t, "rev-parse", tag+"^{commit}"); got != want {
+			t.Errorf("%s is %s, want %s", tag, got, want)
+		}
 	}
 }
 

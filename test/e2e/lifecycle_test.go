@@ -358,17 +358,6 @@ func TestMergedElsewhere(t *testing.T) {
 	}
 }
 
-// A squash merge that a person edited on the way is not the Draft's content.
-func TestEditedMergeIsNotTagged(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, "c1")
-	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
-	w.mustApply()
-	w.repos["c1"].Commit(t, "main", "almost the same", gittest.Text{"web/Kptfile": w.show("c1", draft1, "web/Kptfile")})
-	w.wantActions(w.mustApply(), map[string]string{})
-	w.wantRefs("c1", draft1, "refs/heads/main")
-}
-
 // What changes a variant's inputs, and what does not.
 func TestTriggers(t *testing.T) {
 	t.Parallel()
