@@ -85,7 +85,7 @@ var programs = map[string]hostileProgram{
 	"no list":            {answer: says("a: b\n"), says: "output"},
 	"items is a text":    {answer: says(listHead + "items: x\n"), says: "output"},
 	"items of items":     {answer: says(listHead + "items: [[[]]]\n"), says: "output"},
-	"cut off":            {answer: func(in []byte) string { return string(in[:len(in)/2]) }, says: "not YAML"},
+	"cut off":            {answer: func(in []byte) string { return string(in[:len(in)/2]) + "\n- \"text" }, says: "not YAML"},
 	"laughs":             {answer: says(listHead + "items: []\n" + laughs(9)), says: "stand for more than 100000 nodes"},
 	"laughs in an item":  {answer: items(item("a.yaml", "a") + strings.ReplaceAll("\n"+laughs(9), "\na", "\n  a") + "\n"), says: "aliases stand for more"},
 	"deep":               {answer: items(item("a.yaml", "a") + "  data: " + strings.Repeat("{a: ", 3000) + strings.Repeat("}", 3000) + "\n"), says: "nested deeper than 200"},
