@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,12 +15,13 @@ import (
 	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/review"
 )
 
 // Stands says why the package that stands on the registered branch may not be
-// published as it is: its gates are not met, rendering it fails, or gives
-// something else.
-func (b *Builder) Stands(ctx context.Context, repo *observe.Repo, p *decide.Package) error {
+// published as it is: its gates are not met, what is the machine's was edited,
+// rendering it fails, or gives something else.
+func (b *Builder) Stands(ctx context.Context, repo *observe.Repo, w *decide.Want, p *decide.Package) error {
 	_, there, err := repo.ReadPackage(ctx, repo.Head, p.Path)
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", repo.Branch, err)
@@ -40,6 +42,13 @@ func (b *Builder) Stands(ctx context.Context, repo *observe.Repo, p *decide.Pack
 		return err
 	case len(gone) > 0:
 		return fmt.Errorf("readiness gates are the machine's, and on %s somebody took out %s: put them back there", repo.Branch, strings.Join(gone, ", "))
+	}
+	owned, err := b.ownedEdits(w, made, there)
+	switch {
+	case err != nil:
+		return err
+	case len(owned) > 0:
+		return fmt.Errorf("what the variant gives is the machine's, and on %s somebody changed %s: put that back there, and change the variant", repo.Branch, strings.Join(decide.Limit(owned, 5), ", "))
 	}
 	if b.Renderer == nil {
 		return errors.New("it was committed by hand, and pipelines are left unrun: approve it where they run")
@@ -70,6 +79,44 @@ func gatesGone(k *kptfilev1.KptFile, made *krm.Package) ([]string, error) {
 	}
 	have := mutate.Gates(k)
 	return slices.DeleteFunc(mutate.Gates(was), func(t string) bool { return slices.Contains(have, t) }), nil
+}
+
+// ownedEdits are the places of what stands there that are the variant's, and not as
+// the machine made them: where it comes from, its functions, context and injected
+// values. What the variant gives otherwise since is none.
+func (b *Builder) ownedEdits(w *decide.Want, made, there *krm.Package) (owned []string, err error) {
+	if made == nil || w.Variant() == nil {
+		return nil, nil
+	}
+	was, err := mutate.Read(made, "")
+	if err != nil {
+		return nil, err
+	}
+	is, err := mutate.Read(there, "")
+	if err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(was.Upstream, is.Upstream) || !reflect.DeepEqual(was.UpstreamLock, is.UpstreamLock) {
+		owned = append(owned, "upstream or upstreamLock of the Kptfile")
+	}
+	laid := func(p *krm.Package) ([]review.Edit, error) {
+		over := p.Clone()
+		if _, err := mutate.Apply(over, w.Variant(), mutate.Options{Context: b.Context, AllowKinds: b.AllowKinds, DropStale: true}); err != nil {
+			return nil, err
+		}
+		return review.Edits(p, over)
+	}
+	pending, err := laid(made)
+	if err != nil {
+		return nil, err
+	}
+	edits, err := laid(there)
+	for _, e := range edits {
+		if !slices.ContainsFunc(pending, func(o review.Edit) bool { return o.File == e.File && o.ID == e.ID && o.Field == e.Field }) {
+			owned = append(owned, strings.TrimSpace(e.File+" "+e.Field))
+		}
+	}
+	return slices.Compact(owned), err
 }
 
 // rendersTo are the files that rendering a package changes.

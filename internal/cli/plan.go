@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/internal/count"
-	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/reconcile"
@@ -68,8 +67,13 @@ func failed(p *reconcile.Plan) error {
 	if !p.Failed() {
 		return nil
 	}
-	n := len(problemsOf(p)) + p.Count()[decide.ActionFail]
-	if n == 0 {
+	n := len(problemsOf(p))
+	for _, i := range p.Items {
+		if i.Err != nil {
+			n++
+		}
+	}
+	if n == 0 && len(p.Braked) > 0 {
 		return findings{"deletions are braked: nothing of them went"}
 	}
 	return findings{count.Of(n, "problem") + "; the other variants are not affected"}

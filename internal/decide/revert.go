@@ -112,6 +112,9 @@ func (q Question) reverted() (Rule, bool) {
 	switch {
 	case to == "" || q.Retry:
 		return Rule{}, false
+	case q.From.Number == 0 && q.Behind():
+		name, _, _ := strings.Cut(to, " ")
+		return Rule{ruled(Wait{}, fmt.Sprintf("sets it back to %s, and %s moved since: run revert %s %s again, or discard it; apply --retry %[3]s drafts the variant as it is now instead", to, q.Repo.Branch, q.Identity, name))}, true
 	case q.From.Number == 0:
 		return Rule{ruled(Wait{}, fmt.Sprintf("sets it back to %s: approve it, or discard it; apply --retry %s drafts the variant as it is now instead", to, q.Identity))}, true
 	case !q.made(q.From.Inputs.Digest, q.Parts.Inputs(q.recorded()).On(q.From.Inputs.Main), q.recorded(), q.From.Inputs.Main):

@@ -111,7 +111,7 @@ func (e *Engine) onMain(ctx context.Context, w *decide.Want) (*Verdict, *publish
 	}
 	tag, now, err := decide.OnMain(e.manager, w, repo.Repository, p)
 	if err == nil {
-		err = e.builder.Stands(ctx, repo, p)
+		err = e.builder.Stands(ctx, repo, w, p)
 	}
 	if c.Err = err; err != nil {
 		return v, nil

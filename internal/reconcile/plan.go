@@ -663,23 +663,23 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 	if d, ok := item.decision.(decide.Draft); ok && v.made != nil {
 		m := v.made
 		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
-		item.change = draftChange(s, d, m)
-		b, ok := v.outcome.Intent.(decide.Build)
-		// One that is there all the same, and one of which the record knows no more.
-		if ok && (m.Err != nil || m.Hydrated.IsZero() && s.want.Lock() == nil) {
-			on := &decide.Revision{Workspace: m.Workspace}
-			built := &decide.Built{Inputs: b.Inputs, Failure: m.Failure, At: m.At}
-			item.change.Built = publish.BuiltEdit(s.pkg.Path, on, built, r.manager.Sign(s.want.Namespace, s.want.Name))
-		}
+		b, _ := v.outcome.Intent.(decide.Build)
+		item.change = r.draftChange(s, d, b, m)
 	}
 	return item
 }
 
-// draftChange puts what was made on a Draft's branch.
-func draftChange(s *subject, d decide.Draft, m *build.Made) *publish.Change {
-	return &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
+// draftChange puts what was made on a Draft's branch. The record notes the build of
+// one that is there though it failed, and of one of which it knows no more.
+func (r *run) draftChange(s *subject, d decide.Draft, b decide.Build, m *build.Made) *publish.Change {
+	c := &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
 		Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: made(s.want),
 	}}
+	if m.Err != nil || m.Hydrated.IsZero() && s.want.Lock() == nil {
+		built := &decide.Built{Inputs: b.Inputs, Failure: m.Failure, At: m.At}
+		c.Built = publish.BuiltEdit(s.pkg.Path, &decide.Revision{Workspace: m.Workspace}, built, r.manager.Sign(s.want.Namespace, s.want.Name))
+	}
+	return c
 }
 
 // made is what the record says of a package that this program makes.

@@ -97,5 +97,5 @@ func (r *run) revert(ctx context.Context, w *decide.Want, n int, by string, said
 	if b.As == decide.ActionUpdate {
 		d.From = work.From
 	}
-	return draftChange(s, d, m), nil
+	return r.draftChange(s, d, b, m), nil
 }

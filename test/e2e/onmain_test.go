@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/variform/variform/internal/gittest"
@@ -109,6 +110,17 @@ func TestApproveMainRefuses(t *testing.T) {
 			text := w.show("c1", "main", "web/Kptfile")
 			w.repos["c1"].Commit(t, "main", "gated", gittest.Text{"web/Kptfile": text + "info:\n  readinessGates:\n  - conditionType: ok\n"})
 		}, "readiness gates are not met: ok", nil},
+		"the variant's functions": {func(w *world) {
+			text := w.show("c1", "main", "web/Kptfile")
+			i := strings.Index(text, "pipeline:\n")
+			w.repos["c1"].Commit(t, "main", "no pipeline", gittest.Text{"web/Kptfile": text[:i] + "info:\n  description: x\n"})
+			commit("a: good", "a: bad")(w)
+		}, "change the variant", nil},
+		"where it comes from": {func(w *world) { w.edit("c1", "main", "web/Kptfile", "ref: web/v11", "ref: web/v99") }, "upstream or upstreamLock", nil},
+		"with a change of the variant": {func(w *world) {
+			w.write("v.yaml", variantOf("web", "v11", "c1", "web", mutator("apply-setters:v0.2", `b: "6"`)))
+			commit("a: good", "a: fine")(w)
+		}, "", nil},
 		"held": {func(w *world) {
 			commit("a: good", "a: fine")(w)
 			w.mustRun(0, "hold", "web", "--reason", "not now")

@@ -243,3 +243,41 @@ func TestSetBackByTheRecord(t *testing.T) {
 	w.contains(w.show("c1", "refs/heads/drafts/web/packagevariant-3", "web/settings.yaml"), "level: debug")
 	w.contains(w.show("c1", "refs/heads/drafts/web/packagevariant-3", "web/deployment.yaml"), "web:2.0")
 }
+
+// A revision of which it is not known what the machine made, as of a folder that was
+// adopted, can be set back to like any other.
+func TestRevertToWhatWasAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.repos["c1"].Commit(t, "main", "mine", web("1.0", "700m", "info"))
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.mustRun(0, "revert", "web", "v1")
+	w.mustApply()
+	w.contains(w.mustRun(0, "approve", "--all").out, "Published v3")
+	w.lacks(w.show("c1", "main", "web/Kptfile"), "upstreamLock")
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+}
+
+// Where the branch moves beside a Draft that sets a package back, apply says what
+// leads on.
+func TestRevertBesideAHotfix(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.mustRun(0, "revert", "web", "v1")
+	w.edit("c1", "main", "web/settings.yaml", "level: info", "level: warn")
+	w.mustRun(1, "approve", "--all")
+	w.contains(w.mustApply().out, "main moved since: run revert c1/web v1 again")
+	w.mustRun(0, "revert", "c1/web", "v1")
+	w.contains(w.mustRun(0, "approve", "--all").out, "Published v3")
+}
