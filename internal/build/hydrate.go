@@ -647,12 +647,18 @@ func (m *maker) sign(ctx context.Context, base *krm.Package, edits []review.Edit
 	return nil
 }
 
-// value is one side of an edit; of a whole resource or file, that it is there.
+// value is one side of an edit; of a whole resource or file that it is there, and of
+// a file's text a digest.
 func value(text string, e review.Edit, there review.Op) string {
-	if e.Field != "" || e.Op != there {
+	before, after, changed := strings.Cut(e.Digest, "..")
+	switch {
+	case e.Field == "" && e.Resource == "" && changed && there == review.Add:
+		return after
+	case e.Field == "" && e.Resource == "" && changed:
+		return before
+	case e.Field != "" || e.Op != there:
 		return text
-	}
-	if e.Resource == "" {
+	case e.Resource == "":
 		return "(file)"
 	}
 	return "(resource)"
