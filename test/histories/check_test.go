@@ -401,7 +401,7 @@ func (w *world) checkMain(m move, r result) {
 		}
 		tokens := repo.tokens(a)
 		for t, file := range repo.tokens(b) {
-			if _, ok := tokens[t]; !ok && !w.named(t) {
+			if _, ok := tokens[t]; !ok && !w.named(t) && !w.replaced(p, file) {
 				w.violate("no edit is gone unnamed", p, "%s takes an edit of %s off main", r.args[0], file)
 			}
 		}

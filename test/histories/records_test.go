@@ -66,6 +66,7 @@ func (w *world) record(o operation) {
 		if p := r.commit(tip).ParentHashes; len(p) > 0 {
 			w.log("the record of %s is set back", r.name)
 			r.set(ref, p[0])
+			w.madeByNewer(r)
 		}
 	case 3:
 		w.log("the record of %s is forged", r.name)
@@ -76,12 +77,20 @@ func (w *world) record(o operation) {
 		edit(func(_, text string) string { return strings.Replace(text, "record/v1", "record/v2", 1) })
 	case 5:
 		w.log("a newer version made what is in %s", r.name)
-		edit(func(_, text string) string {
-			for _, m := range entryCommit.FindAllStringSubmatch(text, -1) {
+		edit(func(_, text string) string { return hydrationField.ReplaceAllString(text, `"hydration":99`) })
+		w.madeByNewer(r)
+	}
+}
+
+// madeByNewer notes what the record says that a newer version made.
+func (w *world) madeByNewer(r *repository) {
+	f := r.files(r.ref(r.recordRef()))
+	for path := range f {
+		for line := range strings.Lines(r.text(f, path)) {
+			if m := entryCommit.FindStringSubmatch(line); m != nil && strings.Contains(line, `"hydration":99`) {
 				w.newer[place{r.name, m[1]}] = plumbing.NewHash(m[2])
 			}
-			return hydrationField.ReplaceAllString(text, `"hydration":99`)
-		})
+		}
 	}
 }
 
