@@ -52,7 +52,11 @@ func ComesFrom(f *source.Fleet, remote func(folder string) (url, dir string)) st
 	if onMachine := !strings.Contains(url, ":") || filepath.IsAbs(plain); f.Manager != "" || onMachine {
 		return ""
 	}
-	return wire.Redact(plain) + "//" + dir
+	host, path, _ := strings.Cut(wire.Redact(plain), "/")
+	if at := strings.LastIndexByte(host, ':'); at >= 0 {
+		host = host[:at] // ssh and https of one server often have ports of their own
+	}
+	return host + "/" + path + "//" + dir
 }
 
 // Wanted is what the engine takes of a fleet that was read. Objects stand in it

@@ -51,12 +51,13 @@ func TestComesFrom(t *testing.T) {
 		remote func(string) (string, string)
 		want   string
 	}{
-		"Git":             {fleet: source.Fleet{From: source.Location{URL: "https://me@Git.example.com/a/fleet.git", Dir: "prod"}}, want: "git.example.com/a/fleet//prod"},
-		"a clone":         {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("git@git.example.com:a/fleet.git", "prod"), want: "git.example.com/a/fleet//prod"},
-		"named":           {fleet: source.Fleet{Manager: "prod", From: source.Location{URL: "https://git.example.com/a/fleet"}}},
-		"no clone":        {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("", "")},
-		"of this machine": {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("/srv/git/fleet.git", "")},
-		"of a neighbour":  {fleet: source.Fleet{From: source.Location{URL: "git/fleet.git"}}},
+		"Git":               {fleet: source.Fleet{From: source.Location{URL: "https://me@Git.example.com/a/fleet.git", Dir: "prod"}}, want: "git.example.com/a/fleet//prod"},
+		"a clone":           {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("git@git.example.com:a/fleet.git", "prod"), want: "git.example.com/a/fleet//prod"},
+		"a port of its own": {fleet: source.Fleet{From: source.Location{URL: "ssh://git@git.example.com:2222/a/fleet.git"}}, want: "git.example.com/a/fleet//"},
+		"named":             {fleet: source.Fleet{Manager: "prod", From: source.Location{URL: "https://git.example.com/a/fleet"}}},
+		"no clone":          {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("", "")},
+		"of this machine":   {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("/srv/git/fleet.git", "")},
+		"of a neighbour":    {fleet: source.Fleet{From: source.Location{URL: "git/fleet.git"}}},
 	} {
 		if got := ComesFrom(&tt.fleet, tt.remote); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)

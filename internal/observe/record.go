@@ -35,6 +35,9 @@ func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf {
 func (r *Repo) readRecord(ctx context.Context) (*record.Record, error) {
 	rec, err := r.Git.Record(ctx, r.record)
 	r.Records = err == nil && r.record.Ref != record.None
+	if errors.Is(err, record.ErrForeign) {
+		r.foreign = err
+	}
 	return readable(rec, err)
 }
 

@@ -43,6 +43,8 @@ type Repo struct {
 	OCI    Registry
 	Err    error
 	record gitrepo.RecordOf // without an author
+	// foreign is why the record is another fleet's.
+	foreign error
 	// refs are the packages' refs, by path; they change with Packages.
 	refs map[string]*gitrepo.PackageRefs
 	// shallow are heads whose history was not looked behind.

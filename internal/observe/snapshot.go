@@ -165,6 +165,11 @@ func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
 	s.Problems = append(s.Problems, r.openRepositories(ctx)...)
 	r.expand(ctx, s)
 	s.Problems = append(s.Problems, r.readHeads(ctx)...)
+	for _, repo := range r.GitRepositories() {
+		if repo.foreign != nil {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: nothing is known of holds, discards and builds there: %v; if it is this very fleet, say so with --manager %s", repo.Name, repo.foreign, repo.record.Manager))
+		}
+	}
 	return s
 }
 

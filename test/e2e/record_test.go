@@ -288,6 +288,10 @@ func TestRecordOfAnotherOrigin(t *testing.T) {
 	w.write("y.yaml", variantOf("four", "v1", "c1", "fourth", ""))
 	w.contains(w.mustRun(0, "apply").err, "was not written", "the fleet of git.example.com/platform/fleet// wrote it, and this one is of git.example.com/shop/fleet//", "--manager variform")
 	w.show("c1", "drafts/fourth/packagevariant-1", "fourth/Kptfile")
+	for _, command := range []string{"plan", "status"} {
+		r := w.run(command)
+		w.contains(r.out+r.err, "Repository c1: nothing is known of holds, discards and builds there", "--manager variform")
+	}
 	if record() != before {
 		t.Error("another fleet's record was written")
 	}
