@@ -12,11 +12,15 @@ import (
 const Hydration = 2
 
 // hydration is the version that made a revision, 0 where the record does not say.
-// An entry is believed that names what the revision's own commit names.
+// An entry is believed that names what the revision's own commit names; where that
+// names nothing, as a forge's, that commit itself.
 func (q Question) hydration() (version int) {
 	for _, e := range q.Package.Entries {
-		if m := q.From.Machine; m != nil && !m.Hydrated.IsZero() && e.Hydrated == m.Hydrated.String() &&
-			(e.Place == record.Main && q.From.Number > 0 || e.Place == record.Open && e.Workspace == q.From.Workspace) {
+		named := e.Commit == q.From.Ref.Commit.String()
+		if m := q.From.Machine; m != nil && !m.Hydrated.IsZero() {
+			named = e.Hydrated == m.Hydrated.String()
+		}
+		if named && (e.Place == record.Main && q.From.Number > 0 || e.Place == record.Open && e.Workspace == q.From.Workspace) {
 			version = e.Hydration
 		}
 	}

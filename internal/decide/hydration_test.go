@@ -45,3 +45,21 @@ func TestHydrationOfARevision(t *testing.T) {
 		})
 	}
 }
+
+// Of what a forge squashed no commit says what the machine made: the record is
+// believed by the commit.
+func TestHydrationOfASquash(t *testing.T) {
+	for name, c := range map[string]struct {
+		commit Hash
+		want   int
+	}{"the commit": {Hash{9}, Hydration + 1}, "another": {Hash{6}, 0}} {
+		r := publishedOf(1, 9)
+		r.Machine = nil
+		p := webPackage(tags(tag(1, 9)), r)
+		p.Entries = []record.Entry{{Place: record.Main, Commit: c.commit.String(), Hydrated: Hash{7}.String(), Hydration: Hydration + 1}}
+		q := asked(p, r)
+		if got := q.hydration(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
