@@ -66,7 +66,6 @@ func (w *world) record(o operation) {
 		if p := r.commit(tip).ParentHashes; len(p) > 0 {
 			w.log("the record of %s is set back", r.name)
 			r.set(ref, p[0])
-			w.madeByNewer(r)
 		}
 	case 3:
 		w.log("the record of %s is forged", r.name)
@@ -78,6 +77,8 @@ func (w *world) record(o operation) {
 	case 5:
 		w.log("a newer version made what is in %s", r.name)
 		edit(func(_, text string) string { return hydrationField.ReplaceAllString(text, `"hydration":99`) })
+	}
+	if o.b%6 != 0 {
 		w.madeByNewer(r)
 	}
 }

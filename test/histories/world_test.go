@@ -308,7 +308,7 @@ func indent(by string, lines []string) string { return by + strings.Join(lines, 
 // inputs are all that goes into a package now, but for what stands there.
 func (w *world) inputs(p place) string {
 	u := w.upstreamOf(p)
-	return fmt.Sprint(u.files(), u.version, u.set, u.spec(), w.object)
+	return fmt.Sprint(u.files(), u.version, u.set, u.spec(), w.object, u.byHand[p.repo])
 }
 
 // standing is what stands on main of a package, and its revisions.
