@@ -402,7 +402,7 @@ func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, 
 			continue
 		}
 		s, err := r.recordAt(ctx, ref, o.Manager, tip)
-		if unreadable(err) {
+		if record.Unusable(err) {
 			r.store.opts.Warn("%v: what was edited has to be guessed where nothing else tells it", err)
 			continue
 		}
@@ -419,12 +419,6 @@ func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, 
 		}
 	}
 	return false, errors.Join(errs...)
-}
-
-// unreadable reports whether it was read what is no record, or none of this
-// version.
-func unreadable(err error) bool {
-	return errors.Is(err, record.ErrNewer) || errors.Is(err, record.ErrForeign) || errors.Is(err, record.ErrNone) || errors.Is(err, record.ErrDamaged)
 }
 
 // trees says whether an entry has a tree, and lists those that are not what

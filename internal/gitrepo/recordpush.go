@@ -97,7 +97,7 @@ func (w *recordWriter) start(ctx context.Context) error {
 	if errors.Is(err, record.ErrForeign) {
 		return err
 	}
-	if w.of.Anew && (err == nil || unreadable(err)) && !errors.Is(err, record.ErrNewer) {
+	if w.of.Anew && (err == nil || record.Unusable(err)) && !errors.Is(err, record.ErrNewer) {
 		w.now = &recordState{tip: tip, rec: record.New(w.of.Manager)}
 		return nil
 	}

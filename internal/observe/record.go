@@ -43,7 +43,7 @@ func (r *Repo) readRecord(ctx context.Context) (*record.Record, error) {
 
 // readable is a record, or nil for what is none that can be read.
 func readable(rec *record.Record, err error) (*record.Record, error) {
-	if errors.Is(err, record.ErrNewer) || errors.Is(err, record.ErrForeign) || errors.Is(err, record.ErrNone) || errors.Is(err, record.ErrDamaged) {
+	if record.Unusable(err) {
 		return nil, nil
 	}
 	return rec, err

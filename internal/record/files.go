@@ -29,6 +29,12 @@ var ErrNewer = errors.New("the record was written by a newer version of variform
 // ErrDamaged says that a record does not read as it was written.
 var ErrDamaged = errors.New("the record is damaged")
 
+// Unusable says that what stands where a record should is none that this program
+// reads: who writes it says what is wrong with it.
+func Unusable(err error) bool {
+	return errors.Is(err, ErrNewer) || errors.Is(err, ErrForeign) || errors.Is(err, ErrNone) || errors.Is(err, ErrDamaged)
+}
+
 // ErrForeign says that a record is another fleet's, of the same name: it is neither
 // read nor written.
 var ErrForeign = errors.New("the record is of another fleet")
