@@ -152,6 +152,40 @@ func TestBelieve(t *testing.T) {
 	webPackage(nil, draftOf(1, 10)).Believe("fleet", []record.Entry{released}) // nothing is Published
 }
 
+// That a Draft was to set its package back the record says of one that a forge
+// squashed, with what was taken back: commits lead to the one before.
+func TestBelieveReverts(t *testing.T) {
+	entry := record.Entry{
+		Place: record.Past, Revision: 3, Commit: Hash{9}.String(), Owner: webOwner, Hydrated: Hash{70}.String(),
+		Reverts: &record.Revert{To: "v1 by Ann", Inputs: "sha256:ff published=v2"},
+	}
+	later := entry
+	later.Commit = Hash{8}.String()
+	for name, c := range map[string]struct {
+		latest *Revision
+		entry  record.Entry
+		want   string
+	}{
+		"squashed":             {publishedOf(3, 9), entry, "v1 by Ann"},
+		"squashed, all others": {publishedOf(3, 9, func(r *Revision) { r.Machine, r.Owner = nil, "" }), entry, "v1 by Ann"},
+		"of another commit":    {publishedOf(3, 9), later, ""},
+	} {
+		before := c.latest.Machine
+		was := publishedOf(3, 9).Machine
+		p := webPackage(tags(tag(3, 9)), c.latest)
+		p.Believe("fleet", []record.Entry{c.entry})
+		if got := p.Latest.Reverts(); got != c.want || p.Latest.Owner != webOwner {
+			t.Errorf("%s: %q of %q", name, got, p.Latest.Owner)
+		}
+		if c.want != "" && (p.Latest.Inputs != ParseInputs(entry.Reverts.Inputs) || p.Latest.Machine.Hydrated != Hash{70}) {
+			t.Errorf("%s: %+v", name, p.Latest)
+		}
+		if before != nil && !cmp.Equal(before, was) {
+			t.Errorf("%s: what was given was changed", name)
+		}
+	}
+}
+
 func TestReleaseSaid(t *testing.T) {
 	if _, published := (Release{draftOf(1, 10)}).Said(webPath); published {
 		t.Error("a Draft's own commit says it")

@@ -233,6 +233,9 @@ func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Bran
 			if e.Tree == tree.String() && !own {
 				b.Landed, b.LandedTree = decide.Hash(run.since[i].Hash), tree
 				b.Workspace, b.Owner = e.Workspace, e.Owner
+				if e.Reverts != nil {
+					b.Merged = b.Merged.Reverting(e)
+				}
 				return nil
 			}
 		}

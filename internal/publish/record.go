@@ -112,7 +112,7 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 func published(path string, draft *decide.Revision, n int, commit string, tree decide.Hash) record.Publish {
 	e := record.Entry{Path: path, Workspace: draft.Workspace, Revision: n, Commit: commit, Tree: tree.String(), Owner: draft.Owner}
 	if m := draft.Machine; m != nil && !m.Hydrated.IsZero() {
-		e.Hydrated, e.Inputs = m.Hydrated.String(), digest(m.Inputs)
+		e.Hydrated, e.Inputs, e.Reverts = m.Hydrated.String(), digest(m.Inputs), reverts(m.Reverts, m.Inputs)
 	}
 	return record.Publish{Entry: e}
 }
@@ -123,6 +123,14 @@ func digest(inputs string) string {
 		return "sha256:" + d
 	}
 	return ""
+}
+
+// reverts is what a record has of the trailer of a Draft that sets its package back.
+func reverts(to, inputs string) *record.Revert {
+	if to == "" {
+		return nil
+	}
+	return &record.Revert{To: to, Inputs: inputs}
 }
 
 func trimmed(path string, tags []decide.Published) record.Edit {
@@ -140,6 +148,7 @@ func (c *Change) made(commit *gitrepo.Commit) {
 	c.entry = c.Commit.Entry
 	c.entry.Commit, c.entry.Tree = commit.Hash.String(), c.Commit.Tree.String()
 	c.entry.Inputs, c.entry.Owner = digest(commit.Trailers.Inputs), commit.Trailers.Variant
+	c.entry.Reverts = reverts(commit.Trailers.Reverts, commit.Trailers.Inputs)
 	if c.entry.Hydrated = ""; commit.Trailers.Hydrated == c.Commit.Hydrated.String() {
 		c.entry.Hydrated = c.Commit.Hydrated.String()
 	}

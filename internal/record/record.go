@@ -72,10 +72,19 @@ type Entry struct {
 	// make no Draft of these Inputs.
 	Hold      *Word `json:"hold,omitempty"`
 	Discarded *Word `json:"discarded,omitempty"`
+	// Reverts says of a revision with trees that it sets its package back.
+	Reverts *Revert `json:"reverts,omitempty"`
 	// Failure is why what was Built failed, "" where it gave what is there; At is
 	// the time of the newest commit among what went in.
 	Failure string `json:"failure,omitempty"`
 	At      string `json:"at,omitempty"`
+}
+
+// Revert is what a Draft was made for that sets its package back: no commit says it
+// any more of one that a forge squashed.
+type Revert struct {
+	To     string `json:"to"`     // "v1 by Ann"
+	Inputs string `json:"inputs"` // all, as the trailer of its commit says them
 }
 
 // Word is what a person said of a package, and why.
@@ -162,13 +171,16 @@ func (e Entry) checkBuilt() error {
 		return fmt.Errorf("hold and discarded are of place %q", Variant)
 	}
 	if e.Place != Built {
+		if e.Reverts != nil && e.Reverts.To == "" {
+			return errors.New("reverts: it does not say to what")
+		}
 		if e.Failure != "" || e.At != "" {
 			return fmt.Errorf("failure and at are of place %q", Built)
 		}
 		return nil
 	}
-	if e.Tree != "" || e.Hydrated != "" {
-		return errors.New("tree and hydrated: what gave no commit has none")
+	if e.Tree != "" || e.Hydrated != "" || e.Reverts != nil {
+		return errors.New("tree, hydrated and reverts: what gave no commit has none")
 	}
 	if _, err := time.Parse(time.RFC3339, e.At); err != nil {
 		return fmt.Errorf("at: %w", err)
@@ -197,7 +209,7 @@ func checkHash(field, hash string) error {
 
 func (e Entry) checkVariant() error {
 	switch {
-	case e.Tree+e.Hydrated+e.Workspace+e.Inputs != "" || e.Revision != 0:
+	case e.Tree+e.Hydrated+e.Workspace+e.Inputs != "" || e.Revision != 0 || e.Reverts != nil:
 		return errors.New("an entry about a variant is of no revision")
 	case e.Owner != Nobody && e.Commit != "":
 		return errors.New("commit: an entry about a variant that owns its package has none")

@@ -35,7 +35,11 @@ func with(t testing.TB, r *Record, edits ...Edit) *Record {
 func names(entries []Entry) []string {
 	var out []string
 	for _, e := range entries {
-		out = append(out, e.Name()+"="+strings.TrimLeft(e.Hydrated, "0"))
+		name := e.Name() + "=" + strings.TrimLeft(e.Hydrated, "0")
+		if e.Reverts != nil {
+			name += " " + e.Reverts.To
+		}
+		out = append(out, name)
 	}
 	return out
 }
@@ -56,6 +60,8 @@ func TestEdits(t *testing.T) {
 		return Publish{Entry: Entry{Path: "web", Workspace: "ws-1", Revision: n, Commit: hash(0x20), Tree: hash(0x11), Hydrated: hash(hydrated)}}
 	}
 	unedited := published(1, 0x11)
+	back := draft
+	back.Reverts = &Revert{To: "v1 by Ann", Inputs: "sha256:00 spec=1"}
 	for name, tt := range map[string]struct {
 		edits []Edit
 		want  []string
@@ -87,6 +93,11 @@ func TestEdits(t *testing.T) {
 		"dropped, built":           {[]Edit{fails, other, Drop{"web", "ws-1"}}, []string{"built/web/ws-2="}},
 		"published, built":         {[]Edit{Put{draft}, fails, other, published(1, 0x12)}, []string{"built/web/ws-2=", "main/web=12", "past/web/v1=12"}},
 		"forgotten, built":         {[]Edit{fails, first, Forget{"web"}}, nil},
+		"squashed, its Draft was to set it back": {
+			[]Edit{Put{back}, Publish{Entry: Entry{Path: "web", Revision: 3, Commit: hash(0x20), Tree: hash(0x11)}}, Publish{Entry: Entry{Path: "web", Revision: 4, Commit: hash(0x21), Tree: hash(0x13)}, Upon: true}},
+			[]string{"main/web=12 v1 by Ann", "past/web/v3=12 v1 by Ann", "past/web/v4=12 v1 by Ann"},
+		},
+		"drafted anew": {[]Edit{Put{back}, Put{draft}}, []string{"open/web/ws-1=12"}},
 		"five are kept": {
 			[]Edit{published(1, 0x11), published(2, 0x11), published(3, 0x11), published(10, 0x11), published(11, 0x11), published(12, 0x11)},
 			[]string{"main/web=11", "past/web/v2=11", "past/web/v3=11", "past/web/v10=11", "past/web/v11=11", "past/web/v12=11"},
@@ -173,6 +184,14 @@ func TestWithRefuses(t *testing.T) {
 		"owned": {func(e *Entry) {
 			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Commit: hash(1)}
 		}, "commit"},
+		"reverts": {func(e *Entry) { e.Reverts = &Revert{Inputs: "sha256:00"} }, "reverts"},
+		"reverts, built": {func(e *Entry) {
+			*e = built("web", "ws-1", "")
+			e.Reverts = &Revert{To: "v1 by Ann"}
+		}, "reverts"},
+		"reverts, of the package itself": {func(e *Entry) {
+			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Reverts: &Revert{To: "v1 by Ann"}}
+		}, "of no revision"},
 		"held":     {func(e *Entry) { e.Hold = &Word{By: "a", Reason: "b"} }, "hold"},
 		"released": {func(e *Entry) { *e = Entry{Path: "web", Place: Variant, Owner: Nobody} }, "commit"},
 	} {

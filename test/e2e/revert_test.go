@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -162,37 +163,47 @@ func TestRevertBeside(t *testing.T) {
 	}
 }
 
-// A Draft of a revert may be merged on a forge, too.
+// A Draft of a revert may be merged on a forge, too, in any style, and its branch
+// kept or deleted: the package stays set back like one that was approved.
 func TestRevertMergedOnAForge(t *testing.T) {
 	t.Parallel()
-	for _, style := range []string{"merge", "squash", "rebase"} {
-		t.Run(style, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, "c1")
-			w.twice()
-			w.mustRun(0, "revert", "web", "v1")
-			w.repos["c1"].Commit(t, "main", "beside it", gittest.Text{"other.txt": "x\n"})
-			w.forgeMerge("c1", "drafts/web/packagevariant-3", style, true)
-			p := w.mustApply()
-			flags := []string{}
-			if style == "squash" { // no commit, no branch says that it was a Draft
-				w.contains(p.out, "set back to v1 on main by ")
-				flags = []string{"--retry", "web"}
-			} else if w.tree("web/v3") != w.tree("web/v1") {
-				t.Error("v3 is not what v1 was")
-			}
-			before := w.refs()
-			w.mustApply()
-			w.unchanged(before)
-			w.publishWeb(webCPU, "v3")
-			w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
-			v := w.mustApply(flags...).variant(t, "c1/web")
-			if v.Action != "redraft" || len(v.Conflicts) > 0 {
-				t.Fatalf("%+v", v)
-			}
-			w.contains(w.show("c1", v.Ref, "web/settings.yaml"), "level: debug")
-			w.contains(w.show("c1", v.Ref, "web/deployment.yaml"), "cpu: 300m", "web:2.0")
-		})
+	for _, style := range []string{"merge", "squash", "rebase", "fast-forward"} {
+		for _, kept := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, branch kept %t", style, kept), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1")
+				w.twice()
+				w.mustRun(0, "revert", "web", "v1")
+				if style != "fast-forward" {
+					w.repos["c1"].Commit(t, "main", "beside it", gittest.Text{"other.txt": "x\n"})
+				}
+				w.forgeMerge("c1", "drafts/web/packagevariant-3", style, !kept)
+				w.contains(w.mustApply().out, "becomes v3", "set back to v1 by ", "apply --retry c1/web drafts what was set back again")
+				if w.tree("web/v3") != w.tree("web/v1") {
+					t.Error("v3 is not what v1 was")
+				}
+				before := w.refs()
+				for _, p := range []planned{w.mustApply(), w.mustApply("--cache-dir", t.TempDir())} {
+					w.wantActions(p, all("wait", "c1/web"))
+					w.contains(p.out, "set back to v1 by ", "apply --retry c1/web drafts what was set back again")
+				}
+				w.mustRun(0, "record", "check")
+				w.unchanged(before)
+				w.publishWeb(webCPU, "v3")
+				w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
+				v := w.mustApply().variant(t, "c1/web")
+				if v.Action != "redraft" || len(v.Conflicts) > 0 {
+					t.Fatalf("%+v", v)
+				}
+				w.contains(w.show("c1", v.Ref, "web/settings.yaml"), "level: debug")
+				w.contains(w.show("c1", v.Ref, "web/deployment.yaml"), "cpu: 300m", "web:2.0")
+				before = w.refs()
+				w.mustApply()
+				w.unchanged(before)
+				w.contains(w.mustRun(0, "approve", "--all").out, "Published v4")
+				w.wantActions(w.mustApply(), map[string]string{})
+			})
+		}
 	}
 }
 
