@@ -166,10 +166,11 @@ func RefuseWithoutHeld(list []*Candidate, locks Locks) {
 			if c.Err != nil || !c.From.Open() || !need[ref] && !c.IsLock() {
 				continue
 			}
-			e, _ := c.Repo.Package(u.Repo.Path(path.Join(u.Dir, ref))).said()
-			switch {
-			case e.Hold != nil:
-				c.Err = fmt.Errorf("it needs %s, which is %s: take that off, or approve this alone with --dependencies=false", ref, heldBy(e.Hold))
+			p := c.Repo.Package(u.Repo.Path(path.Join(u.Dir, ref)))
+			e, _ := p.said()
+			switch h := p.Hold(); {
+			case h != nil:
+				c.Err = fmt.Errorf("it needs %s, which is %s: take that off, or approve this alone with --dependencies=false", ref, heldBy(h))
 			case e.Discarded != nil:
 				c.Err = fmt.Errorf("it needs %s, whose Draft was discarded by %s: have that drafted again with apply --retry, or approve this alone with --dependencies=false", ref, e.Discarded.By)
 			}

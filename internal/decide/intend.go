@@ -7,6 +7,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/resolver"
 )
 
@@ -180,20 +181,36 @@ func (q Question) changed() (Build, bool) {
 
 // discarded waits where a person discarded a Draft of these very inputs.
 func (q Question) discarded(now Inputs) (Rule, bool) {
-	e, _ := q.Package.said()
-	d := e.Discarded
-	if d == nil || q.Retry || q.From != nil && q.From.Number == 0 {
+	if q.Retry || q.From != nil && q.From.Number == 0 {
 		return Rule{}, false
 	}
+	for _, s := range q.Package.sayings() {
+		if d := s.Discarded; d != nil && q.as(s).discards(*d, now) {
+			return Rule{ruled(Wait{}, fmt.Sprintf("discarded by %s%s: %s: apply --retry %s drafts it again", d.By, s.whose(), d.Reason, q.Identity))}, true
+		}
+	}
+	return Rule{}, false
+}
+
+// discards reports whether a word is about a Draft of these inputs.
+func (q Question) discards(d record.Word, now Inputs) bool {
 	then, newest, main := ParseInputs(d.Inputs), q.Package.Newest(), q.Package.Branch.Main()
 	if q.readsDiscarded() {
 		q.Parts.Values = then.Values
 		now = q.Parts.Inputs(newest).On(main)
 	}
-	if !q.made(then.Digest, now, newest, main) {
-		return Rule{}, false
+	return q.made(then.Digest, now, newest, main)
+}
+
+// as is the question of the variant as another's record has it: who owns it, and
+// what set it comes from, is among the inputs.
+func (q Question) as(s Saying) Question {
+	if s.In != nil {
+		w := *q.Want
+		w.Set, w.MadeFor = s.Set, s.For
+		q.Want, q.Owner = &w, s.Owner
 	}
-	return Rule{ruled(Wait{}, fmt.Sprintf("discarded by %s: %s: apply --retry %s drafts it again", d.By, d.Reason, q.Identity))}, true
+	return q
 }
 
 // readsDiscarded says that a package which gives it values was discarded too: they
@@ -208,8 +225,7 @@ func (q Question) readsDiscarded() bool {
 		if w == nil {
 			return false
 		}
-		e, _ := q.Repo.Package(q.Repo.Path(w.Package)).said()
-		return e.Discarded != nil
+		return slices.ContainsFunc(q.Repo.Package(q.Repo.Path(w.Package)).sayings(), func(s Saying) bool { return s.Discarded != nil })
 	})
 }
 

@@ -31,6 +31,9 @@ type Repository struct {
 	// Recorded is it, nil where there is none yet.
 	Records  bool
 	Recorded *record.Record
+	// Others are the records of other fleets there, where packages are wanted or
+	// this manager's.
+	Others []*record.Record
 	// Packages are those with revisions, by path.
 	Packages map[string]*Package
 	// Wanted are the paths at which a wanted package is to stand.
@@ -51,7 +54,7 @@ func (r *Repository) Package(path string) *Package {
 		return p
 	}
 	p := NewPackage(path, nil)
-	p.Entries = r.Recorded.Package(path)
+	p.Entries, p.Others = r.Recorded.Package(path), r.Others
 	return p
 }
 

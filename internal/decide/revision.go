@@ -161,6 +161,9 @@ type Package struct {
 	Branch *Branch
 	// Entries are what this manager's record says of it; Shared: read only.
 	Entries []record.Entry
+	// Others are the records of others, for what people said there: of the package,
+	// whoever manages it. Shared: read only.
+	Others []*record.Record
 }
 
 // Branch is what the registered branch holds of a package by other hands than an

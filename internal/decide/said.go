@@ -20,7 +20,7 @@ func unkept(repo *Repository) error {
 
 // SayHold holds a wanted package as it is.
 func SayHold(m Manager, w *Want, repo *Repository, p *Package, word record.Word) (record.Entry, error) {
-	e := Saying(m, w, p)
+	e := restating(m, w, p)
 	e.Hold = &word
 	return e, unkept(repo)
 }
@@ -29,6 +29,9 @@ func SayHold(m Manager, w *Want, repo *Repository, p *Package, word record.Word)
 func SayOff(repo *Repository, p *Package) (record.Entry, error) {
 	e, _ := p.said()
 	if e.Hold == nil {
+		if h := p.Hold(); h != nil {
+			return e, fmt.Errorf("it is %s: take that off with --manager %s", heldBy(h), h.In.Manager)
+		}
 		return e, errors.New("nobody holds it")
 	}
 	e.Hold = nil
@@ -49,7 +52,7 @@ func (p *Package) inputsOf(r *Revision) Inputs {
 // SayDiscard discards the open revisions of a wanted package: they go, and no Draft
 // of the newest one's inputs is made again unasked.
 func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, word record.Word) (record.Entry, []Discard, error) {
-	e := Saying(m, w, p)
+	e := restating(m, w, p)
 	var out []Discard
 	for _, r := range p.open() {
 		if m.Signed(r.Owner, w.Namespace) {

@@ -3,6 +3,7 @@ package decide
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/record"
@@ -35,6 +36,51 @@ func TestHeld(t *testing.T) {
 	if _, held := Held(p); held {
 		t.Error("what was said before it was released is over")
 	}
+}
+
+// What people said counts in whosever record it stands, and is taken back there.
+func TestHeldElsewhere(t *testing.T) {
+	e := record.Entry{Path: webPath, Place: record.Variant, Owner: "other/default/web", Hold: &ann}
+	rec := recordWith(t, "other", e)
+	rec.Origin = "git.example.com/fleet//"
+	p := webPackage(nil, draftOf(1, 10))
+	p.Others = []*record.Record{rec}
+	const says = "held by Ann, in the record of manager other of git.example.com/fleet//: not now"
+	r, held := Held(p)
+	if !held || r.Reasons[0] != says {
+		t.Errorf("%v", r)
+	}
+	list := []*Candidate{{Identity: wanted().Identity, Package: p}}
+	RefuseHeld(list)
+	if s := saying(list[0].Err, says+": variform hold --off c1/web --manager other takes that off"); s != "" {
+		t.Error(s)
+	}
+	if _, err := SayOff(repository(p), p); saying(err, "take that off with --manager other") != "" {
+		t.Error(err)
+	}
+	if now := restating(fleet, wanted(), p); now.Hold != nil {
+		t.Error("it is not taken over into this manager's record")
+	}
+	if rulings := Remove(&Orphan{Identity: wanted().Identity, Repo: repository(p), Package: p}); rulings[0].Decision != (Keep{}) {
+		t.Errorf("%v", rulings)
+	}
+	p.Entries = []record.Entry{{Path: webPath, Place: record.Variant, Owner: webOwner, Hold: &record.Word{By: "Bo", Reason: "mine"}}}
+	if r, _ := Held(p); r.Reasons[0] != "held by Bo: mine" {
+		t.Errorf("one's own first: %v", r)
+	}
+	e.Owner, e.Commit = record.Nobody, Hash{1}.String()
+	if p.Entries, p.Others = nil, []*record.Record{recordWith(t, "other", e)}; p.Hold() != nil {
+		t.Error("what was said before it was released is over")
+	}
+}
+
+func recordWith(t *testing.T, manager string, e record.Entry) *record.Record {
+	t.Helper()
+	rec, _, err := record.New(manager).With([]record.Edit{record.Put{Entry: e}}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rec
 }
 
 func TestSay(t *testing.T) {
@@ -103,6 +149,20 @@ func TestDiscardedDraft(t *testing.T) {
 	builds("it was asked for", retried)
 	builds("something is new", asked(p, nil, upgraded))
 	draft := draftOf(1, 10)
+	// In another's record the inputs are those of its own variant.
+	pv, owner := *wanted().Variant(), "other/default/shop"
+	theirs := parts()
+	theirs.Spec, _ = CanonicalSpec(&pv, owner, "sets", "")
+	word.Inputs = "sha256:" + theirs.Inputs(nil).Digest
+	elsewhere := asked(webPackage(nil), nil)
+	elsewhere.Package.Others = []*record.Record{recordWith(t, "other", record.Entry{Path: webPath, Place: record.Variant, Owner: owner, Set: "sets", Discarded: &word})}
+	elsewhere.Repo.Records = true
+	if r, ok := Intend(elsewhere).(Rule); !ok || r.Reasons[0] != "discarded by Ann, in the record of manager other: not now: apply --retry c1/web drafts it again" {
+		t.Errorf("%+v", Intend(elsewhere))
+	}
+	if elsewhere.Set != "" {
+		t.Error("what was asked was changed")
+	}
 	builds("somebody made a Draft by hand", asked(saidOf(webPackage(nil, draft), p.Entries[0]), draft))
 
 	repo := repository(p)

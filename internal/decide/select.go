@@ -168,7 +168,7 @@ func (p *Package) with(tag Tag, repo *Repository) *Package {
 		}
 	}
 	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: p.Next(), Ref: ref}), revisions...)
-	next.Entries = p.Entries
+	next.Entries, next.Others = p.Entries, p.Others
 	next.Trees = maps.Clone(p.Trees)
 	next.Trees[tag.Commit] = next.Trees[repo.Head]
 	if b := p.Branch; b != nil && !b.Landed.IsZero() && b.LandedTree != b.Tree {

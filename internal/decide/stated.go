@@ -105,10 +105,49 @@ func (p *Package) Spoken() bool {
 // Unsaid reports whether what people said of an orphan goes with a removal of it.
 func (o *Orphan) Unsaid(m Removal) bool { return m.Goes() && o.Package.Spoken() }
 
-// Hold is what a person said who holds a package as it is; nil where nobody does.
-func (p *Package) Hold() *record.Word {
-	e, _ := p.said()
-	return e.Hold
+// Saying is what people said of a package: the entry, and the record of another
+// that it stands in, nil for this manager's own.
+type Saying struct {
+	record.Entry
+	In *record.Record
+}
+
+// sayings are what people said of a package, in this manager's record first.
+func (p *Package) sayings() (out []Saying) {
+	add := func(entries []record.Entry, in *record.Record) {
+		for _, e := range entries {
+			if e.Place == record.Variant && e.Owner != record.Nobody && (e.Hold != nil || e.Discarded != nil) {
+				out = append(out, Saying{e, in})
+			}
+		}
+	}
+	add(p.Entries, nil)
+	for _, rec := range p.Others {
+		add(rec.Package(p.Path), rec)
+	}
+	return out
+}
+
+// whose names another's record, "" for this manager's.
+func (s *Saying) whose() string {
+	switch {
+	case s.In == nil:
+		return ""
+	case s.In.Origin != "":
+		return ", in the record of manager " + s.In.Manager + " of " + s.In.Origin
+	}
+	return ", in the record of manager " + s.In.Manager
+}
+
+// Hold is what a person said who holds a package as it is, in whosever record; nil
+// where nobody does.
+func (p *Package) Hold() *Saying {
+	for _, s := range p.sayings() {
+		if s.Hold != nil {
+			return &s
+		}
+	}
+	return nil
 }
 
 // Held leaves a package as it is that a person holds; false where nobody does.
@@ -120,15 +159,22 @@ func Held(p *Package) (Ruling, bool) {
 	return ruled(Wait{}, heldBy(h)), true
 }
 
-func heldBy(h *record.Word) string { return "held by " + h.By + ": " + h.Reason }
-
-func heldError(h *record.Word, id Identity) error {
-	return fmt.Errorf("%s: variform hold --off %s takes that off", heldBy(h), id)
+func heldBy(h *Saying) string {
+	return "held by " + h.Hold.By + h.whose() + ": " + h.Hold.Reason
 }
 
-// Saying is the record's entry about a wanted package itself as it is to be, with
-// what people said of it.
-func Saying(m Manager, w *Want, p *Package) record.Entry {
+// heldError says how a hold is taken off: each record is written by its own manager.
+func heldError(h *Saying, id Identity) error {
+	how := "variform hold --off " + id.String()
+	if h.In != nil {
+		how += " --manager " + h.In.Manager
+	}
+	return fmt.Errorf("%s: %s takes that off", heldBy(h), how)
+}
+
+// restating is the record's entry about a wanted package itself as it is to be, with
+// what people said of it there.
+func restating(m Manager, w *Want, p *Package) record.Entry {
 	before, _ := p.said()
 	now := w.Said()
 	now.Path, now.Place, now.Owner = p.Path, record.Variant, m.Sign(w.Namespace, w.Name)
@@ -143,7 +189,7 @@ func Saying(m Manager, w *Want, p *Package) record.Entry {
 // for a policy that keeps more than they may. drafted says that this run makes a
 // new Draft: what a person discarded before is over then.
 func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (Ruling, bool) {
-	now := Saying(m, w, p)
+	now := restating(m, w, p)
 	if before, _ := p.said(); drafted && before.Discarded != nil {
 		now.Discarded = nil
 		return ruled(Record{now}, changes(before, now)...), true

@@ -136,17 +136,18 @@ const originTrailer = "\n\nVariform-Origin: "
 
 // foreign says that a record is one of another origin.
 func (o RecordOf) foreign(s *recordState) error {
-	if o.Origin == "" || s.commit == nil {
+	if o.Origin == "" || s.rec.Origin == "" || s.rec.Origin == o.Origin {
 		return nil
 	}
-	at := strings.LastIndex(s.commit.Message, originTrailer)
-	if at < 0 {
-		return nil
+	return errKind(record.ErrForeign, "the fleet of %s wrote it, and this one is of %s", s.rec.Origin, o.Origin)
+}
+
+// originOf is where the fleet comes from that made a record's commit.
+func originOf(c *Commit) string {
+	if at := strings.LastIndex(c.Message, originTrailer); at >= 0 {
+		return strings.TrimSpace(c.Message[at+len(originTrailer):])
 	}
-	if origin := strings.TrimSpace(s.commit.Message[at+len(originTrailer):]); origin != o.Origin {
-		return errKind(record.ErrForeign, "the fleet of %s wrote it, and this one is of %s", origin, o.Origin)
-	}
-	return nil
+	return ""
 }
 
 // recordAt reads the record that a ref holds at a commit.
@@ -319,7 +320,9 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 	if err := walk(s.commit.Tree, ""); err != nil {
 		return nil, err
 	}
-	s.rec, err = record.Decode(files)
+	if s.rec, err = record.Decode(files); err == nil {
+		s.rec.Origin = originOf(s.commit)
+	}
 	return s, err
 }
 

@@ -227,7 +227,7 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 			}
 			seen[at] = true
 			p := decide.NewPackage(e.Path, nil)
-			p.Entries = repo.Recorded.Package(e.Path)
+			p.Entries, p.Others = repo.Recorded.Package(e.Path), repo.Others
 			o := &decide.Orphan{
 				Identity: id, Name: decide.OwnerName(e.Owner), Set: e.Set, MadeFor: e.For,
 				Repo: repo.Repository, Package: p, Alone: r.cfg.Dependencies == nil,

@@ -35,7 +35,7 @@ func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf {
 func (r *Repo) readRecord(ctx context.Context) (*record.Record, error) {
 	rec, err := r.Git.Record(ctx, r.record)
 	r.Records = err == nil && r.record.Ref != record.None
-	if errors.Is(err, record.ErrForeign) {
+	if r.foreign = nil; errors.Is(err, record.ErrForeign) {
 		r.foreign = err
 	}
 	return readable(rec, err)
@@ -129,14 +129,18 @@ func (r *Reader) Held() (out []*Repo) {
 }
 
 // Holds are the entries of the packages below the Repository's folder that somebody
-// holds, by path.
+// holds, by path, those of others' records last.
 func (r *Repo) Holds() (out []record.Entry) {
-	if r.Recorded == nil {
-		return nil
-	}
-	for _, e := range r.Recorded.Entries() {
-		if e.Hold != nil && r.Shows(e.Path) {
-			out = append(out, e)
+	seen := map[string]bool{}
+	for _, rec := range append([]*record.Record{r.Recorded}, r.Others...) {
+		if rec == nil {
+			continue
+		}
+		for _, e := range rec.Entries() {
+			if e.Hold != nil && r.Shows(e.Path) && !seen[e.Path] {
+				seen[e.Path] = true
+				out = append(out, e)
+			}
 		}
 	}
 	return out

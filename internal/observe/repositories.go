@@ -316,8 +316,42 @@ func (r *Repo) readTips(ctx context.Context) error {
 		}
 		r.Packages[path] = p
 	}
-	r.Recorded = rec
+	r.Recorded, r.Others = rec, nil
+	if err := r.hear(ctx); err != nil {
+		return err
+	}
 	return r.believe(ctx, index.Packages())
+}
+
+// hear reads the records of others, where packages are wanted or this manager's:
+// what people said there is about the packages, whoever manages them.
+func (r *Repo) hear(ctx context.Context) error {
+	if r.Others != nil || len(r.Wanted) == 0 && !r.owns() {
+		return nil
+	}
+	for _, name := range r.Git.Refs().Records() {
+		rec, err := readable(r.Git.Record(ctx, gitrepo.RecordOf{Ref: name}))
+		if err != nil {
+			return err
+		}
+		if rec != nil && (rec.Manager != r.record.Manager || r.foreign != nil) {
+			r.Others = append(r.Others, rec)
+		}
+	}
+	for _, p := range r.Packages {
+		p.Others = r.Others
+	}
+	return nil
+}
+
+// owns reports whether a package there is this manager's.
+func (r *Repo) owns() bool {
+	for _, p := range r.Packages {
+		if r.mine(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // believe takes over what records know of packages: this manager's of all, others'
@@ -533,6 +567,11 @@ func (r *Reader) deepen(ctx context.Context, wants []*decide.Want) []error {
 	}
 	var problems []error
 	for _, repo := range r.sorted {
+		if repo.Git != nil && repo.Err == nil {
+			if err := repo.hear(ctx); err != nil {
+				problems = append(problems, &RepositoryError{repo.Namespace, repo.Name, err})
+			}
+		}
 		list := heads[repo]
 		if len(list) == 0 {
 			continue
@@ -545,7 +584,7 @@ func (r *Reader) deepen(ctx context.Context, wants []*decide.Want) []error {
 		for _, h := range list {
 			p := repo.Packages[h.path]
 			next := decide.NewPackage(p.Path, p.Tags, p.Heads()...)
-			next.Entries = p.Entries
+			next.Entries, next.Others = p.Entries, p.Others
 			repo.Packages[h.path] = next
 			paths = append(paths, h.path)
 		}

@@ -167,7 +167,7 @@ func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
 	s.Problems = append(s.Problems, r.readHeads(ctx)...)
 	for _, repo := range r.GitRepositories() {
 		if repo.foreign != nil {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: nothing is known of holds, discards and builds there: %v; if it is this very fleet, say so with --manager %s", repo.Name, repo.foreign, repo.record.Manager))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: the record is of another fleet: %v. What people said there of packages counts, and nothing of this run is recorded; if it is this very fleet, say so with --manager %s", repo.Name, repo.foreign, repo.record.Manager))
 		}
 	}
 	return s

@@ -226,6 +226,9 @@ type Record struct {
 	// Number counts its commits since it started, at Since.
 	Number int
 	Since  time.Time
+	// Origin is where the fleet comes from that wrote it last, "" where that is not
+	// known. It stands in the commit's message, and in no file.
+	Origin string
 
 	shards map[string]shard // by name, none empty
 }

@@ -256,20 +256,22 @@ func branches(refs ...string) (out []string) {
 	return out
 }
 
+// cloneOf makes the management directory a clone of a repository.
+func (w *world) cloneOf(url string) {
+	w.write(".git/config", "[remote \"origin\"]\n\turl = "+url+"\n")
+}
+
 // Two fleets without a name that come from different repositories never write one
 // record; one that is reached otherwise, or that has a name, goes on.
 func TestRecordOfAnotherOrigin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1")
-	from := func(url string) {
-		w.write(".git/config", "[remote \"origin\"]\n\turl = "+url+"\n")
-	}
 	w.write("Kptfile", "") // which names the fleet
 	record := func() string { return w.repos["c1"].AllRefs(t)[recordRef] }
 	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
 	w.mustApply()
 	begun := record()
-	from("https://git.example.com/platform/fleet.git")
+	w.cloneOf("https://git.example.com/platform/fleet.git")
 	w.wantActions(w.mustApply(), map[string]string{}) // the record of before is not touched for that
 	if record() != begun {
 		t.Error("the record moved with nothing to do")
@@ -278,19 +280,19 @@ func TestRecordOfAnotherOrigin(t *testing.T) {
 	w.mustApply()
 	w.contains(w.repos["c1"].Git(t, "log", "-1", "--format=%B", recordRef), "Variform-Origin: git.example.com/platform/fleet//")
 
-	from("git@git.example.com:platform/fleet.git")
+	w.cloneOf("git@git.example.com:platform/fleet.git")
 	w.write("w.yaml", "")
 	w.write("x.yaml", variantOf("three", "v1", "c1", "third", ""))
 	w.lacks(w.mustRun(0, "apply").err, "record")
 	before := record()
 
-	from("https://git.example.com/shop/fleet.git")
+	w.cloneOf("https://git.example.com/shop/fleet.git")
 	w.write("y.yaml", variantOf("four", "v1", "c1", "fourth", ""))
 	w.contains(w.mustRun(0, "apply").err, "was not written", "the fleet of git.example.com/platform/fleet// wrote it, and this one is of git.example.com/shop/fleet//", "--manager variform")
 	w.show("c1", "drafts/fourth/packagevariant-1", "fourth/Kptfile")
 	for _, command := range []string{"plan", "status"} {
 		r := w.run(command)
-		w.contains(r.out+r.err, "Repository c1: nothing is known of holds, discards and builds there", "--manager variform")
+		w.contains(r.out+r.err, "Repository c1: the record is of another fleet", "What people said there of packages counts", "--manager variform")
 	}
 	if record() != before {
 		t.Error("another fleet's record was written")

@@ -299,3 +299,47 @@ func TestSaidGoesWithItsDraft(t *testing.T) {
 		})
 	}
 }
+
+// What people said of a package counts in whosever record it stands: of a fleet that
+// moved elsewhere, or of another manager's that wanted the package, too. Who reads it
+// says whose it is, and leaves it to them.
+func TestSaidInAnothersRecord(t *testing.T) {
+	t.Parallel()
+	const whose = ", in the record of manager variform of git.example.com/platform/fleet//: "
+	for name, move := range map[string]func(w *world){
+		"the fleet moved": func(w *world) { w.cloneOf("https://git.example.com/shop/fleet.git") },
+		"another manager": func(w *world) { w.manager("shop") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			w.write("Kptfile", "") // which names the fleet
+			w.cloneOf("https://git.example.com/platform/fleet.git")
+			w.write("v.yaml", variantOf("held", "v1", "c1", "held", "")+"---\n"+variantOf("gone", "v1", "c1", "gone", ""))
+			w.mustRun(0, "hold", "held", "--reason", "not before Monday")
+			w.mustApply()
+			w.mustRun(0, "discard", "gone", "--reason", "too big")
+
+			move(w)
+			before := w.refs()
+			for _, p := range []planned{w.plan("--exit-code"), w.mustApply("--cache-dir", t.TempDir())} {
+				if p.status != 0 {
+					t.Errorf("status %d", p.status)
+				}
+				w.wantActions(p, all("wait", "c1/held", "c1/gone"))
+				w.contains(p.out, "held by ", whose+"not before Monday", "discarded by ", whose+"too big")
+			}
+			w.contains(w.mustRun(0, "status").out, whose+"not before Monday")
+			w.contains(w.mustRun(1, "hold", "--off", "c1/held").out, "take that off with --manager variform")
+			w.unchanged(before)
+
+			if v := w.mustApply("--retry", "gone").variant(t, "c1/gone"); v.Action != "create" {
+				t.Errorf("discarded: %s", v.Action)
+			}
+			w.mustRun(0, "hold", "--off", "c1/held", "--manager", "variform")
+			if v := w.mustApply().variant(t, "c1/held"); v.Action != "create" {
+				t.Errorf("held: %s", v.Action)
+			}
+		})
+	}
+}
