@@ -229,7 +229,7 @@ func (a *app) config(read *source.Fleet, store *gitrepo.Store) (reconcile.Config
 	if cfg.Manager, err = fleet.Manager(read, f.prune); err != nil {
 		return cfg, err
 	}
-	cfg.Origin = fleet.ComesFrom(read, gitrepo.CloneOf)
+	cfg.Origin, cfg.Unnamed = fleet.ComesFrom(read, gitrepo.CloneOf), read.Manager == ""
 	if cfg.Fleet, err = fleet.Wanted(read); err != nil {
 		return cfg, err
 	}

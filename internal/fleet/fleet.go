@@ -40,16 +40,16 @@ func Manager(f *source.Fleet, prune bool) (string, error) {
 	return manager, nil
 }
 
-// ComesFrom tells a fleet without a name of its own from others: the address, however it
-// is spelled, and the folder that it is read from. Of a local folder remote says what
-// it is a clone of. "" is a named fleet, or one that is on this machine alone.
+// ComesFrom is where a fleet comes from: the address, however it is spelled, and the
+// folder that it is read from. Of a local folder remote says what it is a clone of. ""
+// is one that is on this machine alone.
 func ComesFrom(f *source.Fleet, remote func(folder string) (url, dir string)) string {
 	url, dir := f.From.URL, f.From.Dir
 	if !f.From.Git() {
 		url, dir = remote(f.From.Folder)
 	}
 	plain := decide.PlainAddress(url)
-	if onMachine := !strings.Contains(url, ":") || filepath.IsAbs(plain); f.Manager != "" || onMachine {
+	if onMachine := !strings.Contains(url, ":") || filepath.IsAbs(plain); onMachine {
 		return ""
 	}
 	host, path, _ := strings.Cut(wire.Redact(plain), "/")

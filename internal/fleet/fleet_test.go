@@ -41,7 +41,7 @@ func TestManager(t *testing.T) {
 	}
 }
 
-// TestComesFrom: an unnamed fleet is told by where it is read from, or cloned from.
+// TestComesFrom: a fleet is told by where it is read from, or cloned from.
 func TestComesFrom(t *testing.T) {
 	clone := func(url, dir string) func(string) (string, string) {
 		return func(string) (string, string) { return url, dir }
@@ -54,7 +54,7 @@ func TestComesFrom(t *testing.T) {
 		"Git":               {fleet: source.Fleet{From: source.Location{URL: "https://me@Git.example.com/a/fleet.git", Dir: "prod"}}, want: "git.example.com/a/fleet//prod"},
 		"a clone":           {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("git@git.example.com:a/fleet.git", "prod"), want: "git.example.com/a/fleet//prod"},
 		"a port of its own": {fleet: source.Fleet{From: source.Location{URL: "ssh://git@git.example.com:2222/a/fleet.git"}}, want: "git.example.com/a/fleet//"},
-		"named":             {fleet: source.Fleet{Manager: "prod", From: source.Location{URL: "https://git.example.com/a/fleet"}}},
+		"named":             {fleet: source.Fleet{Manager: "prod", From: source.Location{URL: "https://git.example.com/a/fleet"}}, want: "git.example.com/a/fleet//"},
 		"no clone":          {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("", "")},
 		"of this machine":   {fleet: source.Fleet{From: source.Location{Folder: "fleet"}}, remote: clone("/srv/git/fleet.git", "")},
 		"of a neighbour":    {fleet: source.Fleet{From: source.Location{URL: "git/fleet.git"}}},

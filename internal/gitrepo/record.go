@@ -30,9 +30,11 @@ type RecordOf struct {
 	// Ref is its full name; "" is the manager's own ref, or its branch where the
 	// server takes only branches, and record.None keeps no record.
 	Ref string
-	// Origin is where an unnamed fleet comes from, "" for a named one: a record that
-	// another origin wrote is not read, and not written.
-	Origin string
+	// Origin is where the fleet comes from, "" where that is not known. A record that
+	// another origin wrote is not read, and not written, by one that is Unnamed, without
+	// a name of its own.
+	Origin  string
+	Unnamed bool
 	// Author signs its commits, at the time of what they are about.
 	Author Signature
 	// Anew writes it in place of what is there, whatever that is, but for the
@@ -134,9 +136,9 @@ func (r *Repo) Record(ctx context.Context, o RecordOf) (*record.Record, error) {
 
 const originTrailer = "\n\nVariform-Origin: "
 
-// foreign says that a record is one of another origin.
+// foreign says that a record is of another fleet without a name.
 func (o RecordOf) foreign(s *recordState) error {
-	if o.Origin == "" || s.rec.Origin == "" || s.rec.Origin == o.Origin {
+	if !o.Unnamed || o.Origin == "" || s.rec.Origin == "" || s.rec.Origin == o.Origin {
 		return nil
 	}
 	return errKind(record.ErrForeign, "the fleet of %s wrote it, and this one is of %s", s.rec.Origin, o.Origin)

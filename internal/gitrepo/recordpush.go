@@ -126,6 +126,7 @@ func (w *recordWriter) push(ctx context.Context) error {
 		}
 		err = w.attempt(ctx, RefUpdate{Name: w.ref, Old: w.now.tip, New: next.tip})
 		if err == nil {
+			w.claimed()
 			w.repo.keepRecord(w.ref, next)
 			return nil
 		}
@@ -144,6 +145,13 @@ func (w *recordWriter) push(ctx context.Context) error {
 			return w.refusedRecord(ctx, err)
 		}
 		return w.others(err)
+	}
+}
+
+// claimed says that a record which was any unnamed fleet's is this one's from now on.
+func (w *recordWriter) claimed() {
+	if was := w.now; w.of.Unnamed && w.of.Origin != "" && was.commit != nil && was.rec.Origin == "" {
+		w.repo.store.opts.Warn("the record %s of %s did not say which fleet wrote it, and is that of %s from now on: another one without a name of its own has to take one, or to go on as this one with --manager %s", w.ref, w.repo.URL(), w.of.Origin, w.of.Manager)
 	}
 }
 
@@ -280,6 +288,7 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 	if err != nil || !anew && w.now.rec.Same(rec) {
 		return nil, false, err
 	}
+	rec.Origin = w.of.Origin
 	s := &recordState{rec: rec, files: map[string]Hash{}}
 	data := rec.Files()
 	for path, d := range data {

@@ -20,7 +20,7 @@ import (
 // RecordOf says whose record a run keeps in a repository, and where. Of several
 // Repositories that show it the first that says so decides.
 func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf {
-	of := gitrepo.RecordOf{Manager: string(r.cfg.Manager), Origin: r.cfg.Origin}
+	of := gitrepo.RecordOf{Manager: string(r.cfg.Manager), Origin: r.cfg.Origin, Unnamed: r.cfg.Unnamed}
 	for _, repo := range r.Showing(git) {
 		if at := repo.Annotations[record.Annotation]; at != "" {
 			of.Ref = at

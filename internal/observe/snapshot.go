@@ -71,8 +71,10 @@ type Config struct {
 	Git     Repositories
 	OCI     Registries
 	Manager decide.Manager
-	// Origin tells fleets apart that have no name of their own.
-	Origin string
+	// Origin is where the fleet comes from, which tells those apart that are Unnamed,
+	// without a name of their own.
+	Origin  string
+	Unnamed bool
 	// Functions is nil where pipelines are left unrun.
 	Functions Functions
 	// Dependencies is nil where they are left alone.
@@ -166,6 +168,9 @@ func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
 	r.expand(ctx, s)
 	s.Problems = append(s.Problems, r.readHeads(ctx)...)
 	for _, repo := range r.GitRepositories() {
+		if rec := repo.Recorded; rec != nil && rec.Origin != "" && r.cfg.Origin != "" && rec.Origin != r.cfg.Origin {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: manager %s of %s wrote the record there last, and this fleet is of %s: two of one name change what the other owns, so give one another name; if the fleet has moved, this ends with its next push", repo.Name, rec.Manager, rec.Origin, r.cfg.Origin))
+		}
 		if repo.foreign != nil {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: the record is of another fleet: %v. What people said there of packages counts, and nothing of this run is recorded; if it is this very fleet, say so with --manager %s", repo.Name, repo.foreign, repo.record.Manager))
 		}

@@ -50,9 +50,10 @@ type Config struct {
 	OCI observe.Registries
 	// Manager tells this management root's packages from another's.
 	Manager string
-	// Origin is where a fleet without a name of its own comes from, "" where that is
-	// not known: such fleets would write one record.
-	Origin string
+	// Origin is where the fleet comes from, "" where that is not known. Unnamed says
+	// that it has no name of its own.
+	Origin  string
+	Unnamed bool
 	// Renderer renders packages; nil leaves pipelines unrun.
 	Renderer Renderer
 	// Dependencies brings what packages need; nil leaves dependencies alone, and
@@ -131,7 +132,7 @@ func New(cfg Config) *Engine {
 	}
 	e := &Engine{cfg: cfg, manager: decide.Manager(cfg.Manager)}
 	sources := observe.Config{
-		Fleet: cfg.Fleet, Git: cfg.Git, OCI: cfg.OCI, Manager: e.manager, Origin: cfg.Origin,
+		Fleet: cfg.Fleet, Git: cfg.Git, OCI: cfg.OCI, Manager: e.manager, Origin: cfg.Origin, Unnamed: cfg.Unnamed,
 		Dependencies: cfg.Dependencies, Concurrency: cfg.Concurrency,
 		Progress: func(done, total int, item string) { e.progress(Progress{"repositories", done, total, item}) },
 	}

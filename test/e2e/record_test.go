@@ -277,7 +277,7 @@ func TestRecordOfAnotherOrigin(t *testing.T) {
 		t.Error("the record moved with nothing to do")
 	}
 	w.write("w.yaml", variantOf("two", "v1", "c1", "second", ""))
-	w.mustApply()
+	w.contains(w.mustRun(0, "apply").err, "did not say which fleet wrote it, and is that of git.example.com/platform/fleet// from now on")
 	w.contains(w.repos["c1"].Git(t, "log", "-1", "--format=%B", recordRef), "Variform-Origin: git.example.com/platform/fleet//")
 
 	w.cloneOf("git@git.example.com:platform/fleet.git")
@@ -306,4 +306,28 @@ func TestRecordOfAnotherOrigin(t *testing.T) {
 	if record() == before {
 		t.Error("the fleet was named, and did not write the record")
 	}
+	w.lacks(w.mustRun(0, "plan").err, "of another fleet") // it is this one's now
+	w.cloneOf("https://git.example.com/platform/fleet.git")
+	w.contains(w.mustRun(0, "plan").err, "the fleet of git.example.com/shop/fleet// wrote it")
+}
+
+// Fleets of one name write one record, wherever they come from: one may have moved. It
+// is told as long as they take turns.
+func TestRecordOfOneName(t *testing.T) {
+	t.Parallel()
+	const told = "manager shop of git.example.com/old/fleet// wrote the record there last, and this fleet is of git.example.com/new/fleet//"
+	w := newWorld(t, "c1")
+	w.manager("shop")
+	w.cloneOf("https://git.example.com/old/fleet.git")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.lacks(w.mustRun(0, "apply").err, "record")
+	w.cloneOf("https://git.example.com/new/fleet.git")
+	w.write("w.yaml", variantOf("two", "v1", "c1", "second", ""))
+	for _, command := range []string{"plan", "status", "apply"} {
+		r := w.mustRun(0, command)
+		w.contains(r.out+r.err, told)
+	}
+	r := w.mustRun(0, "plan")
+	w.lacks(r.out+r.err, "record")
+	w.contains(w.mustRun(0, "record", "check").out, "2 entries")
 }
