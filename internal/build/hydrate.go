@@ -226,7 +226,8 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if base == nil {
 		base, m.guessed = guess, !m.unwired()
 	}
-	if ours, err = m.without(base, ours); err != nil {
+	full := ours
+	if ours, err = m.without(ctx, base, ours); err != nil {
 		return err
 	}
 	if base == nil {
@@ -283,18 +284,57 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if !restful {
 		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}
-	return m.overruled(ctx, base, ours, m.trace(m.pkg, func(again *maker) error {
+	settled := m.trace(m.pkg, func(again *maker) error {
 		res, err := merge.Packages(base, theirs, ours, o)
 		if err != nil {
 			return err
 		}
 		again.pkg = res.Package
 		return again.settle(ctx, kptfile)
-	}))
+	})
+	if err := m.cameBack(ctx, base, full, settled); err != nil {
+		return err
+	}
+	return m.overruled(ctx, base, ours, settled)
 }
 
-// without takes the edits back that are to be dropped.
-func (m *maker) without(base, ours *krm.Package) (*krm.Package, error) {
+// cameBack refuses to drop edits that are made again by the variant itself, or by
+// its pipeline: full has them still.
+func (m *maker) cameBack(ctx context.Context, base, full *krm.Package, settled trace) error {
+	if len(m.Drop) == 0 {
+		return nil
+	}
+	edits, err := review.Edits(base, full)
+	if err != nil {
+		return err
+	}
+	for _, name := range m.Drop {
+		e, err := review.Called(edits, name)
+		if err != nil {
+			return err
+		}
+		has := func(p *krm.Package) (bool, error) {
+			changed, err := review.Edits(full, p)
+			return !slices.ContainsFunc(changed, e.Within), err
+		}
+		if back, err := has(m.pkg); err != nil || !back {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		who, err := m.writer(ctx, settled, e.ID, has)
+		if err != nil {
+			return err
+		}
+		return decide.Stalled("the edit by hand of %s cannot be dropped, for that is made again: change %s", name, cmp.Or(who, "what it comes from"))
+	}
+	return nil
+}
+
+// without takes the edits back that are to be dropped, and with them what the
+// variant and its pipeline make of these alone.
+func (m *maker) without(ctx context.Context, base, ours *krm.Package) (*krm.Package, error) {
 	if len(m.Drop) == 0 {
 		return ours, nil
 	}
@@ -312,6 +352,17 @@ func (m *maker) without(base, ours *krm.Package) (*krm.Package, error) {
 			return nil, decide.Stall(err)
 		}
 		drop = append(drop, e)
+	}
+	rest := slices.DeleteFunc(slices.Clone(edits), func(e review.Edit) bool { return slices.Contains(drop, e) })
+	if alone, err := review.Without(base, ours, rest...); err == nil && len(rest) > 0 {
+		again, made := *m, *m.Made
+		again.Made = &made
+		if p, err := again.mutate(ctx, alone); err == nil { // else nothing comes of them
+			if edits, err = review.Edits(base, p); err != nil {
+				return nil, err
+			}
+			drop = append(drop, slices.DeleteFunc(rest, func(e review.Edit) bool { return !slices.Contains(edits, e) })...)
+		}
 	}
 	ours, err = review.Without(base, ours, drop...)
 	return ours, decide.Stall(err)

@@ -26,7 +26,8 @@ keep these edits, or say which they lost: --lost lists those.
 --drop takes an edit back: it makes a Draft, or a commit on the open one, without
 it. All other edits stay. EDIT is what the list says of it after the operation,
 or a field, a resource or a file where one edit alone is about that. Packages
-that have no such edit are left alone.`,
+that have no such edit are left alone. What the variant or its pipeline makes
+again, and what is held, is not dropped: that is told, with what to change.`,
 		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost\n  variform edits -f fleet cluster-1/web --drop 'Deployment web spec.replicas'",
 		RunE: func(c *cobra.Command, names []string) error {
 			switch {

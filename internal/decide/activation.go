@@ -201,6 +201,27 @@ func (a Activation) Rule(outcomes []*Outcome) []Ruling {
 
 // ruling is what becomes of a revision, activation aside.
 func (o *Outcome) ruling() Ruling {
+	r := o.came()
+	if _, waits := r.Decision.(Wait); len(o.Drop) > 0 && r.Err == nil && (waits || r.Decision == Nothing{}) {
+		return Ruling{Decision: Fail{}, Err: o.undropped(r.Reasons), Warnings: r.Warnings}
+	}
+	return r
+}
+
+// undropped is why the edits stay that were to be dropped.
+func (o *Outcome) undropped(reasons []string) error {
+	const stays = "the edit by hand was not dropped: "
+	switch h := o.Package.Hold(); {
+	case h != nil:
+		return Stalled("%s%w", stays, heldError(h, o.Identity))
+	case len(reasons) > 0:
+		return Stalled("%s%s", stays, strings.Join(reasons, "; "))
+	}
+	return Stalled("%swithout it the package is what it is already", stays)
+}
+
+// came is what came of the intent.
+func (o *Outcome) came() Ruling {
 	b, build := o.Intent.(Build)
 	switch {
 	case !build:

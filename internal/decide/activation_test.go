@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/record"
 )
 
 func installation(name, target, pkg string, automatic bool, history int) *variformv1alpha1.Installation {
@@ -69,6 +70,33 @@ func TestPolicies(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", c.reason, d)
 			}
 		})
+	}
+}
+
+// Edits that were to be dropped and stay are a failure, which says why.
+func TestUndropped(t *testing.T) {
+	dropping := func(o *Outcome) {
+		w := *o.Want
+		o.Want, w.Drop = &w, []string{"x"}
+	}
+	held := func(o *Outcome) {
+		o.Package = saidOf(webPackage(nil, o.From), record.Entry{Hold: &ann})
+	}
+	plain := func(o *Outcome) { o.Package = webPackage(nil, o.From) }
+	for says, o := range map[string]*Outcome{
+		"held by Ann: not now: variform hold --off c1/web takes that off": outcome(draftOf(1, 10), Rule{ruled(Wait{}, "held")}, dropping, held),
+		"was not dropped: set back":                                       outcome(draftOf(1, 10), Rule{ruled(Wait{}, "set back")}, dropping, plain),
+		"is what it is already":                                           outcome(draftOf(1, 10), Build{}, dropping, func(o *Outcome) { o.Same = true }, plain),
+	} {
+		if r := o.ruling(); r.Decision != (Fail{}) || saying(r.Err, says) != "" {
+			t.Errorf("%v: %v", r.Decision, saying(r.Err, says))
+		}
+	}
+	if r := outcome(draftOf(1, 10), Build{As: ActionUpdate}, dropping, plain).ruling(); r.Err != nil {
+		t.Error(r.Err)
+	}
+	if r := outcome(draftOf(1, 10), Rule{ruled(Wait{}, "held")}).ruling(); r.Err != nil {
+		t.Error(r.Err)
 	}
 }
 

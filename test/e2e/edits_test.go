@@ -214,3 +214,55 @@ func TestDropOnlyEdit(t *testing.T) {
 	}
 	w.contains(w.mustRun(2, "edits", "web", "--drop", "spec.replicas").err, "nobody edited")
 }
+
+// What cannot be dropped is told, with what to change instead, and nothing moves; what
+// a pipeline made of an edit goes with it.
+func TestDropDerived(t *testing.T) {
+	t.Parallel()
+	const setter, value = "Kptfile web pipeline.mutators[image=apply-setters:v0.2].configMap.a", "ConfigMap c data.a"
+	for name, tt := range map[string]struct {
+		drop string
+		hold bool
+		says []string
+	}{
+		"what a function sets": {drop: value, says: []string{"the edit by hand of " + value + " cannot be dropped, for that is made again: change function apply-setters:v0.2"}},
+		"the setter":           {drop: setter},
+		"held":                 {drop: setter, hold: true, says: []string{"the edit by hand was not dropped: held by ", "not now: variform hold --off c1/web takes that off"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.release("v11", files(gittest.Text{
+				"Kptfile": kptfile("pipeline:\n  mutators:\n  - image: apply-setters:v0.2\n    configMap:\n      a: \"1\"\n"),
+				"c.yaml":  configMap("c", "a: \"1\" # kpt-set: ${a}", "b: \"1\""),
+			}))
+			w.write("v.yaml", variantOf("web", "v11", "c1", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			w.edit("c1", "main", "web/Kptfile", `a: "1"`, `a: "5"`)
+			w.edit("c1", "main", "web/c.yaml", `a: "1"`, `a: "5"`)
+			w.edit("c1", "main", "web/c.yaml", `b: "1"`, `b: "2"`)
+			if tt.hold {
+				w.mustRun(0, "hold", "web", "--reason", "not now")
+			}
+			args := []string{"edits", "web", "-o", "json", "--drop", tt.drop}
+			if tt.says != nil {
+				before := w.refs()
+				r := w.mustRun(1, args...)
+				w.contains(r.out, tt.says...)
+				w.unchanged(before)
+				return
+			}
+			var p planned
+			r := w.mustRun(0, args...)
+			if err := json.Unmarshal([]byte(r.out), &p); err != nil {
+				t.Fatal(err)
+			}
+			if v := p.Variants[0]; len(v.Conflicts) > 0 || len(v.Edits) > 0 {
+				t.Errorf("%q %v of what nobody edited", v.Conflicts, v.Edits)
+			}
+			w.contains(w.texts("c1", p.Variants[0].Commit, "web/"), `a: "1"`, `b: "2"`)
+			w.lacks(w.texts("c1", p.Variants[0].Commit, "web/"), `a: "5"`)
+		})
+	}
+}
