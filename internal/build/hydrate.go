@@ -472,7 +472,7 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 		}
 		m.Warnings = warnings
 	}
-	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{})
+	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{Theirs: m.publishedName(), Ours: draftSide})
 	return made, ours, err
 }
 
@@ -513,6 +513,7 @@ func (m *maker) rebase(ctx context.Context, base, draft *krm.Package, o merge.Op
 	if err != nil {
 		return nil, err
 	}
+	o.Theirs, o.Ours = m.publishedName(), draftSide
 	return m.merge(m.publishedName(), since, theirs, draft, o)
 }
 
@@ -532,6 +533,9 @@ func (m *maker) began(ctx context.Context) (p *krm.Package, err error) {
 	}
 	return p, nil
 }
+
+// draftSide is what conflicts call a Draft, against what stands on the branch.
+const draftSide = "the Draft"
 
 // publishedName is published for people.
 func (m *maker) publishedName() string {

@@ -25,7 +25,8 @@ func Lost(message string) (out []string) {
 		if !listed {
 			break
 		}
-		if strings.Contains(text, ": upstream wins with ") || strings.Contains(text, ": overruled with ") {
+		kept := strings.Contains(text, ": "+string(merge.Local)+" wins with ") || strings.Contains(text, ": "+draftSide+" wins with ")
+		if strings.Contains(text, " wins with ") && !kept || strings.Contains(text, ": overruled with ") {
 			out = append(out, text)
 		}
 	}

@@ -187,7 +187,13 @@ func Why(old, now Inputs, upstream string) []string {
 	if old.Values != now.Values {
 		out = append(out, "values of other packages changed")
 	}
-	if old.Functions != now.Functions {
+	switch {
+	case old.Functions == now.Functions:
+	case old.unrendered():
+		out = append(out, "its functions were left unrun")
+	case now.unrendered():
+		out = append(out, "its functions are left unrun")
+	default:
 		out = append(out, "functions changed version")
 	}
 	if old.Published != now.Published {

@@ -49,6 +49,7 @@ func TestWhy(t *testing.T) {
 		"spec":               {func(p *Parts, _ *Published) { p.Spec = "{a}" }, []string{"variant spec changed"}},
 		"context":            {func(p *Parts, _ *Published) { p.Context = "b" }, []string{"injected context objects changed"}},
 		"functions":          {func(p *Parts, _ *Published) { p.Functions, p.Versions = nil, nil }, []string{"functions changed version"}},
+		"left unrun":         {func(p *Parts, _ *Published) { p.Functions, p.Versions = []string{NotRendered}, []string{NotRendered} }, []string{"its functions are left unrun"}},
 		"published":          {func(_ *Parts, p *Published) { p.Number = 2 }, []string{"v2 was published"}},
 		"published content":  {func(_ *Parts, p *Published) { p.Ref.Commit = Hash{9} }, []string{"built by another version of variform"}},
 		"two":                {func(p *Parts, _ *Published) { p.Spec, p.Functions, p.Versions = "x", nil, nil }, []string{"variant spec changed", "functions changed version"}},

@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/variform/variform/internal/krm"
@@ -54,6 +55,10 @@ type Conflict struct {
 	// is only a digest.
 	Base, Upstream, Local string
 
+	// Theirs is what people call the side of Upstream, and Ours that of Local, where
+	// they are other than that: a branch, and a Draft upon it.
+	Theirs, Ours string
+
 	// Winner is the side whose value is in the merged package.
 	Winner Side
 	Fate   Fate
@@ -76,9 +81,9 @@ func (c Conflict) String() string {
 func (c Conflict) text() string {
 	switch c.Fate {
 	case NotTaken:
-		return fmt.Sprintf("%s: not taken, base unknown: upstream has %s; %s stays", c.place(), orDeleted(c.Upstream), orDeleted(c.Local))
+		return fmt.Sprintf("%s: not taken, base unknown: %s has %s; %s stays", c.place(), c.called(Upstream), orDeleted(c.Upstream), orDeleted(c.Local))
 	case KeptThoughRemoved:
-		return fmt.Sprintf("%s: removed upstream, kept for an edit: %s", c.place(), c.Local)
+		return fmt.Sprintf("%s: removed %s, kept for an edit: %s", c.place(), where(c.Theirs), c.Local)
 	case Overruled:
 		return fmt.Sprintf("%s: overruled with %s, the edit was %s: change %s", c.place(), orDeleted(c.Upstream), orDeleted(c.Local), c.Instead)
 	case BothAdded:
@@ -94,7 +99,22 @@ func (c Conflict) text() string {
 	if c.Fate == BothAdded {
 		text += ": both added it"
 	}
-	return fmt.Sprintf("%s: %s wins with %s; %s was %s", text, c.Winner, orDeleted(won), loser, orDeleted(lost))
+	return fmt.Sprintf("%s: %s wins with %s; %s was %s", text, c.called(c.Winner), orDeleted(won), c.called(loser), orDeleted(lost))
+}
+
+// called names a side for people.
+func (c Conflict) called(s Side) string {
+	if s == Upstream {
+		return cmp.Or(c.Theirs, string(Upstream))
+	}
+	return cmp.Or(c.Ours, string(Local))
+}
+
+func where(theirs string) string {
+	if theirs == "" {
+		return "upstream"
+	}
+	return "on " + theirs
 }
 
 // SamePlace says whether both conflicts are about one field of one resource.
@@ -104,7 +124,7 @@ func (c Conflict) SamePlace(o Conflict) bool {
 
 // Undecided says what both sides have, where neither is to win.
 func (c Conflict) Undecided() string {
-	return fmt.Sprintf("%s: upstream has %s; local has %s", c.place(), orDeleted(c.Upstream), orDeleted(c.Local))
+	return fmt.Sprintf("%s: %s has %s; %s has %s", c.place(), c.called(Upstream), orDeleted(c.Upstream), c.called(Local), orDeleted(c.Local))
 }
 
 // place is file, resource and field.

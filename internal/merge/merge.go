@@ -80,6 +80,10 @@ type Options struct {
 	// the annotation variform.dev/on-conflict of local's Kptfile or of a resource
 	// says.
 	Keep bool
+
+	// Theirs and Ours are what conflicts call upstream and local, where these are
+	// something else.
+	Theirs, Ours string
 }
 
 // Result is a merged package and what is worth telling about it.
@@ -137,5 +141,12 @@ func Packages(base, upstream, local *krm.Package, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.result()
+	res, err := m.result()
+	if err != nil {
+		return nil, err
+	}
+	for i := range res.Conflicts {
+		res.Conflicts[i].Theirs, res.Conflicts[i].Ours = o.Theirs, o.Ours
+	}
+	return res, nil
 }

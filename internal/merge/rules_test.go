@@ -370,3 +370,22 @@ func TestKeysOfMaps(t *testing.T) {
 		"a key that is a list, gone upstream":    {"{? [a] : 1}", "", "{? [a] : 3}", "", []string{"upstream : {? [a] : 1}, (deleted), {? [a] : 3}"}},
 	})
 }
+
+// Conflicts call the sides what the caller calls them.
+func TestNamesOfSides(t *testing.T) {
+	for fate, want := range map[Fate]string{
+		Lost: "f: branch main wins with 1; the Draft was 2", Kept: "f: the Draft wins with 2; branch main was 1",
+		NotTaken: "f: not taken, base unknown: branch main has 1; 2 stays", KeptThoughRemoved: "f: removed on branch main, kept for an edit: 2",
+	} {
+		c := Conflict{Path: "f", Fate: fate, Winner: Upstream, Upstream: "1", Local: "2", Theirs: "branch main", Ours: "the Draft"}
+		if fate == Kept {
+			c.Winner = Local
+		}
+		if got := c.String(); got != want {
+			t.Errorf("%s: %q, want %q", fate, got, want)
+		}
+		if got := c.Undecided(); got != "f: branch main has 1; the Draft has 2" {
+			t.Error(got)
+		}
+	}
+}

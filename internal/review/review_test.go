@@ -231,6 +231,13 @@ func TestOwnNamesInAContext(t *testing.T) {
 	file := func(name, data string) map[string]string {
 		return map[string]string{"package-context.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  name: " + name + "\n  package-path: eu/" + name + "\n" + data}
 	}
+	for text, want := range map[string]int{"": 0, "# said\n": 1} {
+		after := file("a", "")
+		after["package-context.yaml"] = strings.Replace(after["package-context.yaml"], "data:\n", "data:\n"+text, 1)
+		if got, err := Edits(pkg(t, file("up", "")), pkg(t, after)); err != nil || len(got) != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
 	var changes []Change
 	for i, before := range []map[string]string{nil, file("up", "")} {
 		for _, name := range []string{"a", "b"} {

@@ -2,6 +2,7 @@ package review
 
 import (
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -227,6 +228,9 @@ func isBookkeeping(field string) bool {
 func isContext(r *krm.Resource) bool {
 	return r.Kind() == "ConfigMap" && r.Name() == "kptfile.kpt.dev"
 }
+
+// ownNames are the lines of a package context with the package's own name and path.
+var ownNames = regexp.MustCompile(`(?m)^ +(name|package-path):.*\n?`)
 
 func isOwnName(field string) bool { return field == "data.name" || field == "data.package-path" }
 

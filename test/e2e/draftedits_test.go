@@ -43,6 +43,12 @@ func TestEditsOfWhatADraftBrought(t *testing.T) {
 			want: map[string]string{"web/deployment.yaml": "web:2.0-me"},
 			said: []string{"image: upstream wins with example.com/web:2.0; local was example.com/web:1.0-hot"},
 		},
+		"a value that both people changed": {
+			edit: gittest.Text{"web/deployment.yaml": strings.Replace(v2["web/deployment.yaml"], "replicas: 2", "replicas: 5", 1)},
+			main: [3]string{"web/deployment.yaml", "replicas: 2", "replicas: 7"},
+			want: map[string]string{"web/deployment.yaml": "replicas: 7"},
+			said: []string{"spec.replicas: branch main wins with 7; the Draft was 5"},
+		},
 		"and what the branch loses is told again": {
 			before: func(w *world) { w.edit("c1", "main", "web/deployment.yaml", "web:1.0", "web:1.0-hot") },
 			edit:   gittest.Text{"web/new.yaml": text("a: 7", "b: 1")},
@@ -101,6 +107,9 @@ func TestEditsOfWhatADraftBrought(t *testing.T) {
 					t.Errorf("conflicts %q, want %q", v.Conflicts, c.said)
 				}
 				w.contains(strings.Join(v.Conflicts, "\n"), c.said...)
+				if !strings.Contains(strings.Join(c.said, ""), "local wins") {
+					w.contains(w.mustRun(0, "edits", "--lost").out, c.said...)
+				}
 				for file, want := range c.want {
 					if want == "" {
 						w.lacks(w.repos["c1"].Git(t, "ls-tree", "-r", "--name-only", draft), file)
