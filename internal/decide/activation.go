@@ -307,14 +307,18 @@ func (a Activation) Proves(o *Outcome) bool {
 
 // choose says what a person is to do about several Drafts.
 func choose(r Ruling) Ruling {
-	const why = automatic + "the package has several Drafts: approve one, and delete the others"
+	return r.Withheld("the package has several Drafts: approve one, and delete the others")
+}
+
+// Withheld is a ruling that publishes nothing, and why.
+func (r Ruling) Withheld(why string) Ruling {
 	r.Publish = false
 	switch r.Decision.(type) {
 	case Publish, Nothing, Wait:
-		r.Decision, r.Reasons = Wait{}, []string{why}
+		r.Decision, r.Reasons = Wait{}, []string{automatic + why}
 	default:
-		r.Reasons = slices.DeleteFunc(r.Reasons, func(s string) bool { return s == atOnceReason })
-		r.Warnings = append(r.Warnings, why)
+		r.Reasons = slices.DeleteFunc(slices.Clone(r.Reasons), func(s string) bool { return s == atOnceReason })
+		r.Warnings = append(r.Warnings[:len(r.Warnings):len(r.Warnings)], automatic+why)
 	}
 	return r
 }

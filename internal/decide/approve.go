@@ -1,10 +1,8 @@
 package decide
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -53,6 +51,8 @@ type Candidate struct {
 	Package   *Package
 	Repo      *Repository
 	Set       string // of the variant that wants it, "" for none
+	// Offer is what an open one holds, where that was read.
+	Offer *resolver.Package
 	// Err is why it is refused.
 	Err error
 }
@@ -155,29 +155,6 @@ func RefuseHeld(list []*Candidate) {
 	}
 }
 
-// RefuseWithoutHeld refuses to publish what needs a package that a person holds, or
-// whose Draft was discarded, and the lock that names it: what the newest lock says
-// of that one does not come.
-func RefuseWithoutHeld(list []*Candidate, locks Locks) {
-	for _, c := range list {
-		u := c.unit()
-		need := locks[u].below(c.ref())
-		for _, ref := range slices.Sorted(maps.Keys(locks[u])) {
-			if c.Err != nil || !c.From.Open() || !need[ref] && !c.IsLock() {
-				continue
-			}
-			p := c.Repo.Package(u.Repo.Path(path.Join(u.Dir, ref)))
-			e, _ := p.said()
-			switch h := p.Hold(); {
-			case h != nil:
-				c.Err = fmt.Errorf("it needs %s, which is %s: take that off, or approve this alone with --dependencies=false", ref, heldBy(h))
-			case e.Discarded != nil:
-				c.Err = fmt.Errorf("it needs %s, whose Draft was discarded by %s: have that drafted again with apply --retry, or approve this alone with --dependencies=false", ref, e.Discarded.By)
-			}
-		}
-	}
-}
-
 // Unneeded refuses a lock, and what was drafted for others, where its target has no
 // use for it by now, or it cannot be told. targets are those that were resolved.
 func (c *Candidate) Unneeded(targets []*Target) error {
@@ -241,8 +218,14 @@ func Units(list []*Candidate) []Unit {
 	return out
 }
 
-// LockGraph has the direct dependencies of each package of a lock, by ref.
-type LockGraph map[string][]string
+// Locked is a package as a lock has it: its version and what it needs directly.
+type Locked struct {
+	Version string
+	Needs   []string
+}
+
+// LockGraph has the packages of a lock, by ref.
+type LockGraph map[string]Locked
 
 // Locks are the newest locks of targets; a target without one is not in it.
 type Locks map[Unit]LockGraph
@@ -254,14 +237,14 @@ func NewLockGraph(lock *resolver.Lock) LockGraph {
 		there[path.Join(p.Namespace, p.Name)] = true
 	}
 	for _, p := range lock.Packages {
-		ref := path.Join(p.Namespace, p.Name)
-		out[ref] = nil
+		l := Locked{Version: p.Version}
 		for _, d := range p.Dependencies {
 			if near := path.Join(p.Namespace, d); there[near] {
 				d = near
 			}
-			out[ref] = append(out[ref], d)
+			l.Needs = append(l.Needs, d)
 		}
+		out[path.Join(p.Namespace, p.Name)] = l
 	}
 	return out
 }
@@ -276,7 +259,7 @@ func (g LockGraph) below(ref string) map[string]bool {
 	out := map[string]bool{}
 	list := []string{ref}
 	for at := 0; at < len(list); at++ {
-		for _, d := range g[list[at]] {
+		for _, d := range g[list[at]].Needs {
 			if !out[d] {
 				out[d] = true
 				list = append(list, d)
@@ -315,61 +298,6 @@ func WithNeeds(chosen, all []*Candidate, locks Locks) []*Candidate {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(c *Candidate) bool { return !in[c] })
-}
-
-// Apart refuses approvals that would part what belongs together: of a package
-// while one that it needs stays open, and of a lock while a package of its
-// target does.
-func Apart(chosen, all []*Candidate, locks Locks) {
-	in := map[*Candidate]bool{}
-	for _, c := range chosen {
-		in[c] = true
-	}
-	here := byUnit(all)
-	for _, c := range chosen {
-		u := c.unit()
-		left := slices.DeleteFunc(slices.Clone(here[u]), func(o *Candidate) bool { return in[o] || !o.From.Open() || o.IsLock() })
-		if len(left) == 0 || !c.From.Open() {
-			continue
-		}
-		if c.IsLock() {
-			c.Err = fmt.Errorf("it is published with the packages that it names, and %s is open: approve the target %s as a whole", left[0].Identity, u.target())
-			continue
-		}
-		need := locks[u].below(c.ref())
-		for _, o := range left {
-			if need[o.ref()] && c.Err == nil {
-				c.Err = fmt.Errorf("it needs %s, which is open (%s): approve that too, or the target %s as a whole, or this alone with --dependencies=false", o.Identity, o.From, u.target())
-			}
-		}
-	}
-}
-
-// LocksLast orders candidates so that locks come after what they name.
-func LocksLast(list []*Candidate) []*Candidate {
-	out := slices.Clone(list)
-	rank := func(c *Candidate) int {
-		if c.IsLock() {
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(out, func(a, b *Candidate) int { return cmp.Compare(rank(a), rank(b)) })
-	return out
-}
-
-// Whole keeps a lock open where a package of its target was refused: a Published
-// lock says what is there.
-func Whole(c *Candidate, list []*Candidate) error {
-	if !c.IsLock() || !c.From.Open() {
-		return nil
-	}
-	for _, o := range list {
-		if o != c && o.Err != nil && o.unit() == c.unit() {
-			return fmt.Errorf("it is published with the packages that it names, and %s was refused", o.Identity)
-		}
-	}
-	return nil
 }
 
 // Unmoved checks that the registered branch holds what a Draft started from, so

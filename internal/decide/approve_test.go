@@ -9,7 +9,6 @@ import (
 
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/lifecycle"
-	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/resolver"
 )
 
@@ -182,7 +181,7 @@ func TestRefuseWanted(t *testing.T) {
 			web.Err = c.err
 			graph := LockGraph{}
 			for _, n := range c.names {
-				graph[n] = nil
+				graph[n] = Locked{}
 			}
 			RefuseWanted([]*Candidate{web}, Locks{Unit{Repo: r}: graph}, c.unread)
 			if bad := saying(web.Err, c.want); bad != "" {
@@ -237,11 +236,11 @@ func TestUnits(t *testing.T) {
 func TestNewLockGraph(t *testing.T) {
 	lock := &resolver.Lock{Packages: []resolver.LockedPackage{
 		{Name: "web", Namespace: "team", Dependencies: []string{"db", "dns"}}, // db is near
-		{Name: "db", Namespace: "team", Dependencies: []string{"dns"}},
+		{Name: "db", Namespace: "team", Version: "1.0.0", Dependencies: []string{"dns"}},
 		{Name: "db"},
 		{Name: "dns", Dependencies: []string{"team/web"}},
 	}}
-	want := LockGraph{"team/web": {"team/db", "dns"}, "team/db": {"dns"}, "db": nil, "dns": {"team/web"}}
+	want := LockGraph{"team/web": {"", []string{"team/db", "dns"}}, "team/db": {"1.0.0", []string{"dns"}}, "db": {}, "dns": {"", []string{"team/web"}}}
 	g := NewLockGraph(lock)
 	if d := cmp.Diff(want, g); d != "" {
 		t.Errorf("-want +got:\n%s", d)
@@ -259,7 +258,7 @@ func needs() (*Repository, map[string]*Candidate, []*Candidate, Locks) {
 	r, by, list := fleetOf(map[string]*Revision{
 		"web": draftOf(1, 1), "db": draftOf(1, 2), "dns": proposedOf(1, 3), "cache": draftOf(1, 4), "old": publishedOf(1, 6), depend.LockPackage: draftOf(1, 5),
 	})
-	return r, by, list, Locks{Unit{Repo: r}: LockGraph{"web": {"db"}, "db": {"dns", "old"}, "dns": nil, "cache": nil}}
+	return r, by, list, Locks{Unit{Repo: r}: LockGraph{"web": {"1.0.0", []string{"db"}}, "db": {"1.0.0", []string{"dns", "old"}}, "dns": {}, "cache": {}}}
 }
 
 func pick(by map[string]*Candidate, pkgs ...string) []*Candidate {
@@ -304,72 +303,6 @@ func TestWithNeeds(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", c.reason, d)
 			}
 		})
-	}
-}
-
-func TestApart(t *testing.T) {
-	const lockOpen = "it is published with the packages that it names, and c1/cache is open: approve the target c1 as a whole"
-	cases := map[string]struct {
-		reason string
-		chosen []string
-		before error
-		want   map[string]string
-	}{
-		"without what it needs": {"db is open, and so is dns", []string{"web"}, nil, map[string]string{"web": "it needs c1/db, which is open (Draft): approve that too, or the target c1 as a whole, or this alone with --dependencies=false"}},
-		"with a part of it":     {"dns is open", []string{"web", "db"}, nil, map[string]string{"web": "it needs c1/dns, which is open (Proposed)", "db": "it needs c1/dns"}},
-		"with all of it":        {"cache is not needed", []string{"web", "db", "dns"}, nil, map[string]string{}},
-		"needs nothing":         {"", []string{"cache"}, nil, map[string]string{}},
-		"refused before":        {"the first reason stays", []string{"web"}, errors.New("before"), map[string]string{"web": "before"}},
-		"what is not open":      {"a Published one is not approved", []string{"old"}, nil, map[string]string{}},
-		"the lock alone":        {"it names what is open", []string{depend.LockPackage}, nil, map[string]string{depend.LockPackage: lockOpen}},
-		"the whole target":      {"", []string{depend.LockPackage, "web", "db", "dns", "cache"}, nil, map[string]string{}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			_, by, all, locks := needs()
-			chosen := pick(by, c.chosen...)
-			chosen[0].Err = c.before
-			Apart(chosen, all, locks)
-			for _, n := range all {
-				if bad := saying(n.Err, c.want[n.Identity.Package]); bad != "" {
-					t.Errorf("%s: %s: %s", c.reason, n.Identity, bad)
-				}
-			}
-		})
-	}
-}
-
-func TestLocksLast(t *testing.T) {
-	_, by, _, _ := needs()
-	got := LocksLast(pick(by, depend.LockPackage, "web", "db"))
-	if d := cmp.Diff([]string{"c1/web Draft packagevariant-1", "c1/db Draft packagevariant-1", "c1/variform-lock Draft packagevariant-1"}, names(got)); d != "" {
-		t.Errorf("-want +got:\n%s", d)
-	}
-}
-
-func TestWhole(t *testing.T) {
-	_, by, list, _ := needs()
-	other, elsewhere, _ := fleetOf(map[string]*Revision{"db": draftOf(1, 2)})
-	other.Name = "c2"
-	elsewhere["db"].Err = errors.New("refused")
-	lock := by[depend.LockPackage]
-	if err := Whole(lock, append(list, elsewhere["db"])); err != nil {
-		t.Errorf("another target's: %v", err)
-	}
-	lock.Err = errors.New("its own")
-	if err := Whole(lock, list); err != nil {
-		t.Errorf("its own: %v", err)
-	}
-	by["db"].Err = errors.New("gates")
-	if bad := saying(Whole(lock, list), "it is published with the packages that it names, and c1/db was refused"); bad != "" {
-		t.Error(bad)
-	}
-	if err := Whole(by["web"], list); err != nil {
-		t.Errorf("what is no lock: %v", err)
-	}
-	lock.From = lifecycle.DeletionProposed
-	if err := Whole(lock, list); err != nil {
-		t.Errorf("a lock that goes: %v", err)
 	}
 }
 
@@ -451,35 +384,6 @@ func TestUnmoved(t *testing.T) {
 				t.Errorf("%s: %s", c.reason, bad)
 			}
 		})
-	}
-}
-
-// What is held or discarded does not come, so that nothing that needs it may, nor
-// the lock that names it.
-func TestRefuseWithoutHeld(t *testing.T) {
-	lib, app, other := NewPackage("apps/lib", nil), NewPackage("apps/app", nil), NewPackage("apps/other", nil)
-	lock := NewPackage("apps/"+depend.LockPackage, nil)
-	for name, c := range map[string]struct {
-		entry record.Entry
-		want  string
-	}{
-		"free":      {record.Entry{}, ""},
-		"held":      {record.Entry{Hold: &record.Word{By: "Ann", Reason: "no"}}, "it needs lib, which is held by Ann: no"},
-		"discarded": {record.Entry{Discarded: &record.Word{By: "Ann", Reason: "no"}}, "whose Draft was discarded by Ann"},
-	} {
-		c.entry.Place, c.entry.Owner = record.Variant, "fleet/default/lib"
-		lib.Entries = []record.Entry{c.entry}
-		repo := repository(lib, app, other, lock)
-		var list []*Candidate
-		for _, p := range []*Package{app, other, lock} {
-			list = append(list, &Candidate{Identity: Identity{"default", "c1", strings.TrimPrefix(p.Path, "apps/")}, From: lifecycle.Draft, Package: p, Repo: repo})
-		}
-		RefuseWithoutHeld(list, Locks{Unit{repo, ""}: {"app": {"lib"}, "lib": nil, "other": nil}})
-		for i, want := range []string{c.want, "", c.want} {
-			if bad := saying(list[i].Err, want); bad != "" {
-				t.Errorf("%s: %s: %s", name, list[i].Identity.Package, bad)
-			}
-		}
 	}
 }
 

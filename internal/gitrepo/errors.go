@@ -3,6 +3,8 @@ package gitrepo
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/internal/boundary"
@@ -85,6 +87,30 @@ func (e *RejectedError) Error() string {
 
 // Is matches ErrRejected.
 func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
+
+// Blames reports whether one of some refs is among those for which the server
+// refused the push: those that its hooks name, else those of which it says more than
+// that they share the others' fate.
+func (e *RejectedError) Blames(names ...string) bool {
+	byHook := slices.ContainsFunc(e.Refs, func(r RefMessage) bool { return e.named(r.Name) })
+	return slices.ContainsFunc(e.Refs, func(r RefMessage) bool {
+		switch {
+		case !slices.Contains(names, r.Name):
+			return false
+		case byHook:
+			return e.named(r.Name)
+		}
+		return !strings.Contains(r.Message, "atomic") // what git says of refs that it has nothing against
+	})
+}
+
+func (e *RejectedError) named(ref string) bool {
+	_, rest, found := strings.Cut(e.Message, ref)
+	return found && !inName.MatchString(rest)
+}
+
+// inName begins what would make a ref's name that of another.
+var inName = regexp.MustCompile(`^[\w/-]|^\.\w`)
 
 // UnknownOutcomeError is a push whose answer was lost. The refs were read again
 // where that was possible; each update is conditional, so running again is safe.

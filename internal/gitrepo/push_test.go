@@ -608,3 +608,23 @@ func TestPublishedTagsNeverMove(t *testing.T) {
 		}
 	}
 }
+
+func TestBlames(t *testing.T) {
+	const web, db = "refs/tags/web/v1", "refs/tags/db/v1"
+	all := func(message string) []RefMessage { return []RefMessage{{db, message}, {web, message}} }
+	for name, c := range map[string]struct {
+		reason  string
+		err     RejectedError
+		web, db bool
+	}{
+		"one of them":         {"git says so", RejectedError{Refs: []RefMessage{{db, "hook declined"}, {web, "atomic push failure"}}}, false, true},
+		"told before sending": {"the others are not told of", RejectedError{Refs: []RefMessage{{db, "is in the way"}}}, false, true},
+		"all":                 {"whatever for", RejectedError{Refs: all("pre-receive hook declined")}, true, true},
+		"all, one named":      {"by the hook", RejectedError{Refs: all("pre-receive hook declined"), Message: "no: " + db + "."}, false, true},
+		"another named":       {"of a like name", RejectedError{Refs: all("pre-receive hook declined"), Message: "no: " + db + "0"}, true, true},
+	} {
+		if got := [2]bool{c.err.Blames("refs/heads/main", web), c.err.Blames(db)}; got != [2]bool{c.web, c.db} {
+			t.Errorf("%s: %s: %v", name, c.reason, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/variantgen"
 )
 
@@ -557,6 +559,33 @@ func (r *Reader) FetchHeads(ctx context.Context, list []*decide.Candidate) {
 		set.commit(repo, repo.Head)
 	}
 	set.run(ctx, r.ioLimit())
+}
+
+// ReadDrafts reads what open candidates are as packages that need others; one that
+// cannot be read is refused when it is published.
+func (r *Reader) ReadDrafts(ctx context.Context, list []*decide.Candidate) {
+	r.FetchHeads(ctx, list)
+	_, _ = Parallel(ctx, r.limit(), list, func(ctx context.Context, c *decide.Candidate) struct{} {
+		if c.From.Open() {
+			repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
+			c.Offer = repo.offerAt(ctx, c.Head.Ref.Commit, c.Package.Path)
+		}
+		return struct{}{}
+	})
+}
+
+// offerAt is what a commit has at a path, nil where it has no package there, or none
+// that can be read.
+func (r *Repo) offerAt(ctx context.Context, commit decide.Hash, at string) *resolver.Package {
+	_, pkg, err := r.ReadPackage(ctx, commit, at)
+	if err != nil || pkg.Kptfile("") == nil {
+		return nil
+	}
+	o := offerOf(pkg, path.Base(at), "", commit)
+	if o.Err != nil {
+		return nil
+	}
+	return o.Package
 }
 
 // FetchStarts brings the revisions that builds start from, in one request a

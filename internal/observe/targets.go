@@ -17,6 +17,7 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/resolver"
@@ -320,7 +321,6 @@ func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *de
 	if pkg.Kptfile("") == nil {
 		return nil // a folder with tags, and no package
 	}
-	name, tag := path.Base(ref), decide.RevisionName(s.Latest.Number)
 	var labels map[string]string
 	if k, err := mutate.Read(pkg, ""); err == nil {
 		owner, owned := mutate.OwnerOf(k)
@@ -334,16 +334,8 @@ func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *de
 			return nil
 		}
 		labels = k.Labels
-		if lock := mutate.Lock(k); lock != nil {
-			if _, isVersion := depend.TagVersion(lock.Ref); isVersion {
-				tag = lock.Ref
-			}
-			if d := strings.Trim(lock.Directory, "/"); d != "" {
-				name = path.Base(d)
-			}
-		}
 	}
-	o := decide.ReadOffer(pkg, name, tag, "git:"+s.Latest.Ref.Commit.String())
+	o := offerOf(pkg, path.Base(ref), decide.RevisionName(s.Latest.Number), s.Latest.Ref.Commit)
 	if o.Err != nil {
 		return fmt.Errorf("package %s at %s: %w", s.Path, s.Latest.Ref.Name, o.Err)
 	}
@@ -355,6 +347,22 @@ func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *de
 	t.Existing = append(t.Existing, i)
 	t.APIs = append(t.APIs, o.APIs...)
 	return nil
+}
+
+// offerOf is what a package that stands somewhere is: by its manifest, else by what
+// it came from, else by its own name and tag.
+func offerOf(pkg *krm.Package, name, tag string, commit decide.Hash) decide.Offer {
+	if k, err := mutate.Read(pkg, ""); err == nil {
+		if lock := mutate.Lock(k); lock != nil {
+			if _, isVersion := depend.TagVersion(lock.Ref); isVersion {
+				tag = lock.Ref
+			}
+			if d := strings.Trim(lock.Directory, "/"); d != "" {
+				name = path.Base(d)
+			}
+		}
+	}
+	return decide.ReadOffer(pkg, name, tag, "git:"+commit.String())
 }
 
 // upstreamFor finds the registered Repository that has a resolved version.

@@ -32,23 +32,24 @@ var ErrMoved = errors.New("changed since it was shown")
 type Approver struct {
 	Read *observe.Reader
 	Verb decide.Verb
+	// Needs governs what is approved.
+	Needs decide.Needs
 	// Signature is the person's; without a time, Variform's own for commits that
 	// take theirs from what they join.
 	Signature gitrepo.Signature
 }
 
 // Machine approves what is published without a person.
-func Machine(read *observe.Reader) *Approver {
-	return &Approver{Read: read, Verb: decide.Approve, Signature: machine(time.Time{})}
+func Machine(read *observe.Reader, needs decide.Needs) *Approver {
+	return &Approver{Read: read, Verb: decide.Approve, Needs: needs, Signature: machine(time.Time{})}
 }
 
 // Decide decides one repository's revisions, again where the registered branch
-// was moved by another in between.
+// was moved by another in between, and without what the server refuses.
 func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*Verdict) {
 	a.fetch(ctx, git, list)
 	for attempt := 1; ; attempt++ {
-		m := &merger{batch: git.NewBatch(), signature: a.Signature, heads: map[string]branchHead{}}
-		a.add(ctx, m, list)
+		m := a.merge(ctx, git, list)
 		if len(m.moves) == 0 {
 			return
 		}
@@ -59,6 +60,10 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 		_, err := m.batch.Push(ctx, gitrepo.PushOptions{RequireAtomic: true, Record: RecordOf(a.Read, git)})
 		if err == nil {
 			return
+		}
+		if a.Verb == decide.Approve && m.blame(list, err) {
+			attempt--
+			continue
 		}
 		if !again(err) || attempt == attempts || ctx.Err() != nil {
 			fail(list, err)
@@ -71,21 +76,57 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 	}
 }
 
-// add adds what is not refused; locks come last, and stay where something that
-// they name was refused.
-func (a *Approver) add(ctx context.Context, m *merger, list []*Verdict) {
+// merge collects what is not refused, dependencies before what needs them and locks
+// last; anew where one is found out to be refused, without what needs that.
+func (a *Approver) merge(ctx context.Context, git observe.Repository, list []*Verdict) *merger {
 	candidates, of := make([]*decide.Candidate, len(list)), map[*decide.Candidate]*Verdict{}
 	for i, v := range list {
 		candidates[i], of[v.Candidate] = v.Candidate, v
 	}
-	for _, c := range decide.LocksLast(candidates) {
-		if c.Err == nil && a.Verb == decide.Approve {
-			c.Err = decide.Whole(c, candidates)
+	for {
+		if a.Verb == decide.Approve {
+			a.Needs.Refuse(candidates)
 		}
-		if c.Err == nil {
-			c.Err = m.add(ctx, of[c], a.Verb)
+		m, refused := &merger{batch: git.NewBatch(), signature: a.Signature, heads: map[string]branchHead{}, refs: map[*Verdict][]string{}}, false
+		for _, c := range a.Needs.Order(candidates) {
+			if c.Err == nil {
+				v, before := of[c], len(m.moves)
+				c.Err = m.add(ctx, v, a.Verb)
+				refused = refused || c.Err != nil
+				for _, move := range m.moves[before:] {
+					m.refs[v] = append(m.refs[v], move.Name)
+				}
+			}
+		}
+		if !refused {
+			return m
 		}
 	}
+}
+
+// blame refuses what the server refused of a push, where that is some of it: the
+// rest is planned once more, without what needs that.
+func (m *merger) blame(list []*Verdict, err error) bool {
+	var refused *gitrepo.RejectedError
+	if !errors.As(err, &refused) || errors.Is(err, gitrepo.ErrStale) {
+		return false
+	}
+	var blamed []*Verdict
+	tried := 0
+	for _, v := range list {
+		if v.Err != nil {
+			continue
+		}
+		tried++
+		if refused.Blames(append(m.refs[v], lifecycle.BranchRef(v.Repo.Branch))...) {
+			blamed = append(blamed, v)
+		}
+	}
+	if len(blamed) == 0 || len(blamed) == tried {
+		return false
+	}
+	fail(blamed, err)
+	return true
 }
 
 // fetch brings what publishing reads in one request. A failure is not reported
@@ -146,6 +187,7 @@ type merger struct {
 	heads     map[string]branchHead // by branch
 	moves     []decide.Move
 	edits     []record.Edit
+	refs      map[*Verdict][]string // that are a verdict's own
 }
 
 func (m *merger) add(ctx context.Context, v *Verdict, verb decide.Verb) error {

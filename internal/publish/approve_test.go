@@ -105,7 +105,7 @@ func TestApproveByMachine(t *testing.T) {
 	b := newBench(t)
 	web := b.open("web", lifecycle.Draft, kptfile)
 	b.refresh()
-	Machine(nil).Decide(t.Context(), b.repo.Git, []*Verdict{web})
+	Machine(nil, decide.Needs{}).Decide(t.Context(), b.repo.Git, []*Verdict{web})
 	if web.Err != nil {
 		t.Fatal(web.Err)
 	}

@@ -55,6 +55,7 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 	for _, s := range plan.run.stages {
 		_ = s.Close()
 	}
+	govern(plan.Items) // what was to come may have been refused
 	e.publishActivated(ctx, plan.Items)
 	return ctx.Err()
 }
@@ -203,6 +204,7 @@ func (e *Engine) publishRepo(ctx context.Context, git observe.Repository, items 
 	}
 	var verdicts []*publish.Verdict
 	var candidates []*decide.Candidate
+	needs := decide.Needs{Locks: decide.Locks{}}
 	of := map[*publish.Verdict]*Item{}
 	for _, i := range items {
 		c := e.activated(i)
@@ -213,9 +215,10 @@ func (e *Engine) publishRepo(ctx context.Context, git observe.Repository, items 
 		v := &publish.Verdict{Candidate: c, Repo: e.read.Repo(i.Namespace, i.Repository)}
 		verdicts, candidates = append(verdicts, v), append(candidates, c)
 		of[v] = i
+		needs.Locks.Answered(c, i.want)
 	}
 	decide.OneEach(candidates)
-	publish.Machine(e.read).Decide(ctx, git, verdicts)
+	publish.Machine(e.read, needs).Decide(ctx, git, verdicts)
 	for _, v := range verdicts {
 		i := of[v]
 		switch {

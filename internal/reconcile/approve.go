@@ -48,7 +48,7 @@ var ErrMoved = publish.ErrMoved
 // be read, so that what it holds was not decided. The error says that nothing
 // was tried.
 func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, problems []error, err error) {
-	chosen, problems, err := e.candidates(ctx, req)
+	chosen, needs, problems, err := e.candidates(ctx, req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 		verdicts = append(verdicts, v)
 		byRepo[v.Repo.Git] = append(byRepo[v.Repo.Git], v)
 	}
-	a := &publish.Approver{Read: e.read, Verb: req.Verb, Signature: signature}
+	a := &publish.Approver{Read: e.read, Verb: req.Verb, Needs: needs, Signature: signature}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(e.ioLimit())
 	for git, list := range byRepo {
@@ -76,8 +76,8 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 }
 
 // candidates finds the revisions that a request means, and says of each whether
-// it is refused.
-func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candidate, []error, error) {
+// it is refused, and what governs them.
+func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candidate, decide.Needs, []error, error) {
 	s := e.read.ReadOpen(ctx)
 	problems := s.Failures()
 	open := e.decidable(s, req.Verb)
@@ -96,6 +96,12 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 		locks, lockErr = e.read.ReadLocks(ctx, decide.Units(chosen))
 	}
 	needLocks := !req.Alone && req.Verb == decide.Approve
+	if d := e.cfg.Dependencies; needLocks && d != nil && len(d.Catalogs) > 0 {
+		if e.read.ReadDrafts(ctx, chosen); locks.Outdated(chosen) {
+			e.read.ReadNeeds(ctx, s)
+			locks.Answers(s.Targets)
+		}
+	}
 	if req.Expect == nil {
 		switch {
 		case req.Alone:
@@ -111,11 +117,11 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 	if needLocks && lockErr != nil {
 		errs = append(errs, lockErr)
 	}
+	var needs decide.Needs
 	switch req.Verb {
 	case decide.Approve:
 		if !req.Alone {
-			decide.Apart(chosen, open, locks)
-			decide.RefuseWithoutHeld(chosen, locks)
+			needs = decide.NewNeeds(chosen, open, locks)
 		}
 		decide.OneEach(chosen)
 		decide.RefuseHeld(chosen)
@@ -128,9 +134,9 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 		errs = append(errs, fmt.Errorf("%w: no revision to %s", ErrNothing, req.Verb))
 	}
 	if len(errs) > 0 {
-		return nil, nil, errors.Join(append(errs, problems...)...)
+		return nil, decide.Needs{}, nil, errors.Join(append(errs, problems...)...)
 	}
-	return chosen, problems, nil
+	return chosen, needs, problems, nil
 }
 
 // refuseOutdated refuses the Drafts of wanted packages that are not of the inputs
@@ -140,7 +146,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen []*decide.Candidate) {
 	wants := byIdentity(s.Wants)
 	needed := e.neededIn(ctx, chosen, wants)
-	if len(needed) > 0 {
+	if len(needed) > 0 && len(s.Targets) == 0 {
 		e.read.ReadNeeds(ctx, s)
 		wants = byIdentity(s.Wants)
 	}

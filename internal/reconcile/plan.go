@@ -61,6 +61,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		plan.Sets = append(plan.Sets, &SetStatus{*set})
 	}
 	trims := r.settle(ctx, plan, subjects)
+	govern(plan.Items)
 	r.remove(ctx, plan, subjects, trims)
 	plan.sort()
 	return plan, ctx.Err()
@@ -589,6 +590,23 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 		}
 	}
 	return trims
+}
+
+// govern withholds what would be published without what it needs.
+func govern(items []*Item) {
+	var list []decide.Coming
+	var of []*Item
+	for _, i := range items {
+		if i.want != nil {
+			r := decide.Ruling{Decision: i.decision, Err: i.Err, Publish: i.publish}
+			list, of = append(list, decide.Comes(i.want, r, i.Phase.Open())), append(of, i)
+		}
+	}
+	for n, why := range decide.Without(list) {
+		if i := of[n]; why != "" {
+			i.rule(decide.Ruling{Decision: i.decision, Reasons: i.Reasons}.Withheld(why))
+		}
+	}
 }
 
 // restate records what the fleet says of a package that is there: with what this

@@ -1,0 +1,298 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// This file is the walk over what the packages of a target need of each other
+// (docs/design/dependencies.md#nothing-before-what-it-needs): nothing is Published
+// before or without that, by whichever door.
+
+// Stop is how a package stands of which something is to come and does not, and
+// what to do about that.
+type Stop struct {
+	How, Do string
+	nowhere bool // there is no revision of it: a lock may be ahead of that
+}
+
+// Stops are those of one target, by path below it.
+type Stops map[string]Stop
+
+// cause is the nearest package that one needs and that stops; "" for none.
+func (g LockGraph) cause(ref string, stops Stops) string {
+	seen := map[string]bool{ref: true}
+	for list := g[ref].Needs; len(list) > 0; list = list[1:] {
+		d := list[0]
+		if seen[d] {
+			continue
+		}
+		if _, stopped := stops[d]; stopped {
+			return d
+		}
+		seen[d] = true
+		list = append(list[:len(list):len(list)], g[d].Needs...)
+	}
+	return ""
+}
+
+// stopped is the package for which a package, or a lock, cannot go, and why it needs
+// that; "" for none.
+func (g LockGraph) stopped(ref string, lock bool, stops Stops) (d, needs string) {
+	if !lock {
+		return g.cause(ref, stops), "it needs %s, which %s"
+	}
+	for _, d := range slices.Sorted(maps.Keys(stops)) {
+		if stops[d].nowhere {
+			continue
+		}
+		return d, "it is published with the packages that it names, and %s %s"
+	}
+	return "", ""
+}
+
+// order sorts packages so that what one needs comes before it. Those of a cycle,
+// and those that have nothing to do with each other, keep their order.
+func (g LockGraph) order(refs []string) []string {
+	var out []string
+	in, seen := map[string]bool{}, map[string]bool{}
+	for _, r := range refs {
+		in[r] = true
+	}
+	var visit func(ref string)
+	visit = func(ref string) {
+		if seen[ref] {
+			return
+		}
+		seen[ref] = true
+		for _, d := range g[ref].Needs {
+			visit(d)
+		}
+		if in[ref] {
+			out = append(out, ref)
+		}
+	}
+	for _, r := range refs {
+		visit(r)
+	}
+	return out
+}
+
+// Needs is what governs a publication: what packages of targets need by the newest
+// locks, and what of that does not come. The zero value governs locks alone.
+type Needs struct {
+	Locks Locks
+	Stops map[Unit]Stops
+}
+
+const alone = ", or approve this alone with --dependencies=false"
+
+// NewNeeds is what governs the approval of some of all open revisions.
+func NewNeeds(chosen, all []*Candidate, locks Locks) Needs {
+	n := Needs{locks, map[Unit]Stops{}}
+	in := map[*Candidate]bool{}
+	for _, c := range chosen {
+		in[c] = true
+	}
+	for _, u := range Units(chosen) {
+		n.Stops[u] = locks[u].missing(u)
+	}
+	for _, c := range all {
+		if stops := n.Stops[c.unit()]; stops != nil && !in[c] && c.From.Open() && !c.IsLock() {
+			if _, said := stops[c.ref()]; !said {
+				stops[c.ref()] = Stop{How: "is open (" + string(c.From) + ")", Do: "approve that too, or the target " + c.unit().target() + " as a whole" + alone}
+			}
+		}
+	}
+	return n
+}
+
+// missing are the packages of a lock of which nothing comes: people said so, or
+// none could be made.
+func (g LockGraph) missing(u Unit) Stops {
+	out := Stops{}
+	for ref := range g {
+		p := u.at(ref)
+		e, _ := p.said()
+		switch h := p.Hold(); {
+		case h != nil:
+			out[ref] = Stop{How: "is " + heldBy(h), Do: "take that off" + alone}
+		case e.Discarded != nil:
+			out[ref] = Stop{How: "was discarded by " + e.Discarded.By, Do: "have it drafted again with apply --retry" + alone}
+		case p.Open() == nil && p.Latest == nil && u.Repo.Wanted[p.Path]:
+			out[ref] = Stop{How: "is not there", Do: "run apply, which tells why it cannot be made" + alone, nowhere: true}
+		}
+	}
+	return out
+}
+
+func (u Unit) at(ref string) *Package { return u.Repo.Package(u.Repo.Path(path.Join(u.Dir, ref))) }
+
+// Outdated says that the newest locks are not of what open candidates hold, or name
+// what is nowhere: a lock is drafted with all that it names, or not at all. What is
+// needed is then for an answer of now to say.
+func (l Locks) Outdated(list []*Candidate) bool {
+	for _, c := range list {
+		if o := c.Offer; o != nil && len(o.Requires) > 0 && !sameNumber(l[c.unit()][c.ref()].Version, o.Version) {
+			return true
+		}
+	}
+	for u, g := range l {
+		for ref := range g {
+			if p := u.at(ref); p.Open() == nil && p.Latest == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameNumber compares versions without build metadata, which tell content apart.
+func sameNumber(a, b string) bool {
+	a, _, _ = strings.Cut(a, "+")
+	b, _, _ = strings.Cut(b, "+")
+	return a == b
+}
+
+// Answers are what targets were answered now, in place of their locks.
+func (l Locks) Answers(targets []*Target) {
+	for _, t := range targets {
+		if t.Answer != nil && t.Answer.Lock != nil {
+			l[Unit{t.Repo, t.Directory}] = NewLockGraph(&t.Answer.Lock.Spec)
+		}
+	}
+}
+
+// Refuse refuses what would be published without what it needs: a refusal travels
+// to all that needs what was refused, and to the lock that names it.
+func (n Needs) Refuse(list []*Candidate) {
+	stops := map[Unit]Stops{}
+	for _, c := range list {
+		u := c.unit()
+		if stops[u] == nil {
+			if stops[u] = maps.Clone(n.Stops[u]); stops[u] == nil {
+				stops[u] = Stops{}
+			}
+		}
+		if _, said := stops[u][c.ref()]; c.Err != nil && c.From.Open() && !c.IsLock() && !said {
+			stops[u][c.ref()] = Stop{How: "was refused"}
+		}
+	}
+	for _, c := range list {
+		u := c.unit()
+		if c.Err != nil || !c.From.Open() {
+			continue
+		}
+		if ref, needs := n.Locks[u].stopped(c.ref(), c.IsLock(), stops[u]); ref != "" {
+			c.Err = stops[u][ref].refusal(needs, u, ref)
+		}
+	}
+}
+
+// refusal says that what needs a package, or names it, is refused as that stops.
+func (s Stop) refusal(needs string, u Unit, ref string) error {
+	text := fmt.Sprintf(needs, Identity{u.Repo.Namespace, u.Repo.Name, path.Join(u.Dir, ref)}, s.How)
+	if s.Do != "" {
+		text += ": " + s.Do
+	}
+	return errors.New(text)
+}
+
+// Order sorts candidates so that what others need comes before them, and locks
+// come last.
+func (n Needs) Order(list []*Candidate) []*Candidate {
+	var out, locks []*Candidate
+	here := byUnit(list)
+	for _, u := range Units(list) {
+		by, refs := map[string][]*Candidate{}, []string(nil)
+		for _, c := range here[u] {
+			if c.IsLock() {
+				locks = append(locks, c)
+				continue
+			}
+			by[c.ref()] = append(by[c.ref()], c)
+			refs = append(refs, c.ref())
+		}
+		for _, ref := range n.Locks[u].order(refs) {
+			out = append(out, by[ref]...)
+		}
+	}
+	return append(out, locks...)
+}
+
+// Coming is a wanted package's part in a run: it goes, to be Published, or How says
+// how it stands although something of it is to come, "" where nothing is.
+type Coming struct {
+	Want *Want
+	Goes bool
+	How  string
+}
+
+// Comes says how a ruling about a revision leaves its package.
+func Comes(w *Want, r Ruling, open bool) Coming {
+	c := Coming{Want: w, Goes: r.Publish && r.Err == nil}
+	switch r.Decision.(type) {
+	case Fail:
+		c.How = "fails"
+	case Wait:
+		c.How = "waits"
+	case Draft:
+		c.How = "waits for approval"
+	case Nothing, Record:
+		if open {
+			c.How = "waits for approval"
+		}
+	}
+	if r.Err != nil {
+		c.How = "fails"
+	}
+	if c.Goes {
+		c.How = ""
+	}
+	return c
+}
+
+// Answered adds what a candidate's target was answered.
+func (l Locks) Answered(c *Candidate, w *Want) {
+	if u := c.unit(); l[u] == nil && w.Target != nil && w.Target.Answer != nil && w.Target.Answer.Lock != nil {
+		l[u] = NewLockGraph(&w.Target.Answer.Lock.Spec)
+	}
+}
+
+// Without says of each package that goes what it waits for, "" for nothing: what it
+// needs by its target's answer and does not come, and a lock what it names.
+func Without(list []Coming) []string {
+	stops, graphs := map[*Target]Stops{}, map[*Target]LockGraph{}
+	for _, c := range list {
+		t := c.Want.Target
+		if t == nil || t.Answer == nil || t.Answer.Lock == nil {
+			continue
+		}
+		if graphs[t] == nil {
+			stops[t], graphs[t] = Stops{}, NewLockGraph(&t.Answer.Lock.Spec)
+		}
+		if c.How != "" && c.Want.Lock() == nil {
+			stops[t][c.Want.Ref] = Stop{How: c.How}
+		}
+	}
+	for _, c := range list { // of several Drafts one is enough
+		if c.Goes {
+			delete(stops[c.Want.Target], c.Want.Ref)
+		}
+	}
+	out := make([]string, len(list))
+	for i, c := range list {
+		t := c.Want.Target
+		if !c.Goes || graphs[t] == nil {
+			continue
+		}
+		if ref, needs := graphs[t].stopped(c.Want.Ref, c.Want.Lock() != nil, stops[t]); ref != "" {
+			out[i] = stops[t][ref].refusal(needs, Unit{t.Repo, t.Directory}, ref).Error()
+		}
+	}
+	return out
+}

@@ -1,0 +1,200 @@
+package decide
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/resolver"
+)
+
+// Nothing is approved without what it needs, and a lock with all that it names.
+func TestRefuse(t *testing.T) {
+	const lock = depend.LockPackage
+	whole := []string{lock, "web", "db", "dns", "cache"}
+	held := func(by map[string]*Candidate) {
+		by["dns"].Package.Entries = []record.Entry{{Place: record.Variant, Owner: "fleet/default/dns", Hold: &record.Word{By: "Ann", Reason: "no"}}}
+	}
+	cases := map[string]struct {
+		reason  string
+		chosen  []string
+		refused string // of chosen, before
+		given   func(by map[string]*Candidate)
+		want    map[string]string
+	}{
+		"without what it needs": {"the nearest is named", []string{"web"}, "", nil, map[string]string{"web": "it needs c1/db, which is open (Draft): approve that too, or the target c1 as a whole, or approve this alone with --dependencies=false"}},
+		"with a part of it":     {"dns is open", []string{"web", "db"}, "", nil, map[string]string{"web": "it needs c1/dns, which is open (Proposed)", "db": "it needs c1/dns"}},
+		"with all of it":        {"cache is not needed", []string{"web", "db", "dns"}, "", nil, map[string]string{}},
+		"needs nothing":         {"", []string{"cache"}, "", nil, map[string]string{}},
+		"refused itself":        {"the first reason stays", []string{"web"}, "web", nil, map[string]string{"web": "before"}},
+		"what is not open":      {"a Published one is not approved", []string{"old"}, "", nil, map[string]string{}},
+		"the lock alone":        {"it names what is open", []string{lock}, "", nil, map[string]string{lock: "it is published with the packages that it names, and c1/cache is open (Draft): approve that too"}},
+		"the whole target":      {"", whole, "", nil, map[string]string{}},
+		"refused at the end":    {"a refusal travels, with its cause", whole, "dns", nil, map[string]string{"dns": "before", "db": "it needs c1/dns, which was refused", "web": "it needs c1/dns, which was refused", lock: "and c1/dns was refused"}},
+		"refused in between":    {"what is below goes", whole, "db", nil, map[string]string{"db": "before", "web": "it needs c1/db, which was refused", lock: "and c1/db was refused"}},
+		"refused beside":        {"only the lock names it", whole, "cache", nil, map[string]string{"cache": "before", lock: "and c1/cache was refused"}},
+		"a deletion refused":    {"the package stays", whole, "cache", func(by map[string]*Candidate) { by["cache"].From = lifecycle.DeletionProposed }, map[string]string{"cache": "before"}},
+		"a lock that goes":      {"it names nothing any more", whole, "cache", func(by map[string]*Candidate) { by[lock].From = lifecycle.DeletionProposed }, map[string]string{"cache": "before"}},
+		"held":                  {"it does not come", []string{"web", "db", lock}, "", held, map[string]string{"web": "it needs c1/dns, which is held by Ann: no: take that off", "db": "it needs c1/dns, which is held", lock: "and c1/cache is open"}},
+		"discarded": {"it does not come", []string{"web", "db"}, "", func(by map[string]*Candidate) {
+			by["dns"].Package.Entries = []record.Entry{{Place: record.Variant, Owner: "fleet/default/dns", Discarded: &record.Word{By: "Ann"}}}
+		}, map[string]string{"web": "which was discarded by Ann: have it drafted again with apply --retry", "db": "it needs c1/dns"}},
+		"never made": {"a lock may be ahead of that", []string{lock, "dns", "cache"}, "", func(by map[string]*Candidate) {
+			by["old"].Repo.Wanted["apps/new"] = true
+			by["web"].From, by["db"].From = lifecycle.Published, lifecycle.Published
+		}, map[string]string{}},
+		"needed, never made": {"it could not be built", []string{"web", "db", "dns"}, "", func(by map[string]*Candidate) { by["old"].Repo.Wanted["apps/new"] = true }, map[string]string{"db": "it needs c1/new, which is not there: run apply", "web": "it needs c1/new"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, by, all, locks := needs()
+			if strings.Contains(name, "never made") {
+				g := locks[Unit{Repo: r}]
+				g["db"], g["new"] = Locked{"1.0.0", []string{"dns", "new"}}, Locked{}
+			}
+			if c.given != nil {
+				c.given(by)
+			}
+			chosen := pick(by, c.chosen...)
+			if c.refused != "" {
+				by[c.refused].Err = errors.New("before")
+			}
+			n := NewNeeds(chosen, all, locks)
+			n.Refuse(chosen)
+			n.Refuse(chosen) // again is no more
+			for _, o := range all {
+				if bad := saying(o.Err, c.want[o.Identity.Package]); bad != "" {
+					t.Errorf("%s: %s: %s", c.reason, o.Identity, bad)
+				}
+			}
+		})
+	}
+}
+
+// Alone, a lock still says what is there, and nothing else is governed.
+func TestRefuseAlone(t *testing.T) {
+	_, by, list, _ := needs()
+	other, elsewhere, _ := fleetOf(map[string]*Revision{"db": draftOf(1, 2)})
+	other.Name = "c2"
+	elsewhere["db"].Err = errors.New("refused")
+	lock := by[depend.LockPackage]
+	Needs{}.Refuse(append(list, elsewhere["db"]))
+	if lock.Err != nil {
+		t.Errorf("another target's: %v", lock.Err)
+	}
+	by["db"].Err = errors.New("gates")
+	Needs{}.Refuse(list)
+	if bad := saying(lock.Err, "it is published with the packages that it names, and c1/db was refused"); bad != "" || by["web"].Err != nil {
+		t.Errorf("%s; web: %v", bad, by["web"].Err)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	_, by, list, locks := needs()
+	n := NewNeeds(list, list, locks)
+	got := names(n.Order(pick(by, depend.LockPackage, "web", "cache", "dns", "db")))
+	want := []string{"c1/dns Proposed packagevariant-1", "c1/db Draft packagevariant-1", "c1/web Draft packagevariant-1", "c1/cache Draft packagevariant-1", "c1/variform-lock Draft packagevariant-1"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	circle := LockGraph{"a": {"1", []string{"b"}}, "b": {"1", []string{"c"}}, "c": {"1", []string{"a"}}, "d": {"1", []string{"a"}}}
+	if d := cmp.Diff([]string{"c", "b", "a", "d"}, circle.order([]string{"d", "a", "b", "c"})); d != "" {
+		t.Errorf("a circle: -want +got:\n%s", d)
+	}
+	if got := circle.cause("d", Stops{"c": {}}); got != "c" || circle.cause("d", Stops{"d": {}}) != "" {
+		t.Errorf("cause %q", got)
+	}
+}
+
+// Without a person, too: what waits or fails keeps what needs it.
+func TestWithout(t *testing.T) {
+	tg := resolved(t, catalogue(), "shop", "log") // shop needs db, db needs disk
+	there := ruled(Nothing{})
+	goes := Ruling{Decision: Draft{}, Publish: true}
+	cases := map[string]struct {
+		reason string
+		db     Ruling
+		disk   Ruling
+		open   bool // disk
+		want   []string
+	}{
+		"all go":             {"", goes, goes, false, []string{"", "", "", ""}},
+		"all is there":       {"", there, there, false, []string{"", "", "", ""}},
+		"a Draft waits":      {"for a person", ruled(Draft{}), there, false, []string{"it needs c1/db, which waits for approval", "", "", ""}},
+		"an older one waits": {"", goes, there, true, []string{"it needs c1/disk, which waits for approval", "", "it needs c1/disk, which waits for approval", ""}},
+		"one fails":          {"the cause is named, however far", goes, failed(errors.New("x")), false, []string{"it needs c1/disk, which fails", "", "it needs c1/disk, which fails", ""}},
+		"drafted, though":    {"it fails", Ruling{Decision: Draft{}, Publish: true, Err: errors.New("x")}, there, false, []string{"it needs c1/db, which fails", "", "", ""}},
+		"one is held":        {"", ruled(Wait{}), there, false, []string{"it needs c1/db, which waits", "", "", ""}},
+		"one is discarded":   {"what is Published stays", ruled(Discard{}), there, false, []string{"", "", "", ""}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := tg.Wants
+			got := Without([]Coming{Comes(w["shop"], goes, false), Comes(w["log"], goes, false), Comes(w["db"], c.db, false), Comes(w["disk"], c.disk, c.open)})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
+	}
+	w := tg.Wants
+	if got := Without([]Coming{Comes(w["shop"], goes, false), Comes(w["db"], ruled(Wait{}), true), Comes(w["db"], goes, true)}); got[0] != "" {
+		t.Errorf("of several Drafts one goes: %q", got)
+	}
+	lock := &Want{Identity: Identity{"default", "c1", depend.LockPackage}, Target: tg, Ref: depend.LockPackage, Content: &Lock{}}
+	if got := Without([]Coming{Comes(lock, goes, false), Comes(w["log"], ruled(Wait{}), false)}); got[0] != "it is published with the packages that it names, and c1/log waits" {
+		t.Errorf("the lock: %q", got)
+	}
+	if got := Without([]Coming{Comes(&Want{}, goes, false), Comes(&Want{Target: &Target{}}, goes, false)}); got[0]+got[1] != "" {
+		t.Errorf("without an answer: %q", got)
+	}
+}
+
+// A lock that is not of what stands open, or names what is nowhere, tells nothing.
+func TestOutdated(t *testing.T) {
+	holds := func(version string, needs int) *resolver.Package {
+		return &resolver.Package{Version: version, Requires: make([]resolver.Requirement, needs)}
+	}
+	for name, c := range map[string]struct {
+		reason string
+		offer  *resolver.Package
+		more   string // in the lock
+		want   bool
+	}{
+		"of this":         {"", holds("1.0.0", 1), "", false},
+		"of this content": {"build metadata tell content apart", holds("1.0.0+g12", 1), "", false},
+		"of another":      {"", holds("1.1.0", 1), "", true},
+		"needs nothing":   {"whatever its version", holds("1.1.0", 0), "", false},
+		"not read":        {"it is refused when it is published", nil, "", false},
+		"names more":      {"of which there is no revision", nil, "new", true},
+	} {
+		r, by, list, locks := needs()
+		g := locks[Unit{Repo: r}]
+		g["web"] = Locked{"1.0.0", []string{"db"}}
+		if c.more != "" {
+			g[c.more] = Locked{}
+		}
+		by["web"].Offer = c.offer
+		if got := locks.Outdated(list); got != c.want {
+			t.Errorf("%s: %s: %t", name, c.reason, got)
+		}
+	}
+	_, by, list, _ := needs()
+	by["web"].Offer = holds("1.0.0", 1)
+	if !(Locks{}).Outdated(list) {
+		t.Error("there is no lock")
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	tg := resolved(t, catalogue(), "shop")
+	locks := Locks{}
+	locks.Answers([]*Target{tg, {}})
+	if d := cmp.Diff(Locks{Unit{Repo: tg.Repo}: {"shop": {"1.0.0", []string{"db"}}, "db": {"1.0.0", []string{"disk"}}, "disk": {"1.0.0", nil}}}[Unit{Repo: tg.Repo}], locks[Unit{Repo: tg.Repo}]); d != "" || len(locks) != 1 {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}

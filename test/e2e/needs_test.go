@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+const (
+	// sized is a manifest with a parameter that nothing gives: a gate that is not met.
+	sized = "  parameters: [{name: size, to: {fieldPath: 'ConfigMap/db:data.size'}}]\n"
+	dbMap = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: db\ndata:\n  size: \"1\"\n"
+)
+
+// needing has a catalogue of packages that need others, with a Catalog of them.
+func needing(t *testing.T) *world {
+	t.Helper()
+	w := newHTTPWorld(t, "c1")
+	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - git: {repo: "+w.url("catalog")+"}\n")
+	return w
+}
+
+// offer publishes a version of a catalogue package.
+func (w *world) offer(name, version, spec string, files gittest.Text) {
+	w.t.Helper()
+	catalogue, text := w.repos["catalog"], packageWith(name, "  version: "+version+"\n"+spec)
+	for file, data := range files {
+		text[name+"/"+file] = data
+	}
+	catalogue.Tag(w.t, name+"/v"+version, catalogue.Commit(w.t, "main", name+" "+version, text))
+}
+
+func (w *world) needs(name, version string) {
+	w.t.Helper()
+	w.write(name+".yaml", strings.ReplaceAll(variantOf(name, "v"+version, "c1", name, ""), "package: web", "package: "+name))
+}
+
+// on says whether a package stands on a branch.
+func (w *world) on(branch, pkg string) bool {
+	w.t.Helper()
+	return w.repos["c1"].Git(w.t, "ls-tree", "--name-only", branch, pkg) != ""
+}
+
+func automatic(name, pkg string) string {
+	return "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: " + name + "}\nspec: {target: c1, package: " + pkg + ", activation: Automatic}\n"
+}
+
+// A refusal travels to all that needs what was refused, with its cause, and to the
+// lock; what is beside it goes.
+func TestRefusalTravels(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "1.0.0", sized, gittest.Text{"cm.yaml": dbMap})
+	w.offer("mid", "1.0.0", "  requires: [{alias: db, package: db}]\n", nil)
+	w.offer("app", "1.0.0", "  requires: [{alias: mid, package: mid}]\n", nil)
+	w.offer("log", "1.0.0", "", nil)
+	w.needs("app", "1.0.0")
+	w.needs("log", "1.0.0")
+	w.mustApply()
+	for _, args := range [][]string{{"c1"}, {"app", "log"}, {"--all"}} {
+		r := w.mustRun(1, append([]string{"approve"}, args...)...)
+		w.contains(r.out, "config.wiring.size is False", "refused: it needs c1/db, which was refused")
+		if n := strings.Count(r.out, "config.wiring.size is False"); n != 1 {
+			t.Errorf("approve %v gives the cause %d times:\n%s", args, n, r.out)
+		}
+		for _, pkg := range []string{"app", "mid", "db", "variform-lock"} {
+			if w.on("main", pkg) {
+				t.Fatalf("approve %v published %s:\n%s", args, pkg, r.out)
+			}
+		}
+		if args[0] == "c1" && !w.on("main", "log") {
+			t.Error("log was not published")
+		}
+		if args[0] == "c1" {
+			w.mustRun(1, "approve", "log") // it is Published
+			w.write("log.yaml", strings.ReplaceAll(variantOf("log", "v1.0.0", "c1", "log", "  packageContext: {data: {k: v}}\n"), "package: web", "package: log"))
+			w.mustApply()
+		}
+	}
+	// In order of need, whatever their names, once the value is given.
+	w.write("i.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db}\nspec: {target: c1, package: db, parameters: {size: '3'}}\n")
+	w.mustApply()
+	w.mustRun(0, "approve", "c1")
+	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-4", "--first-parent", "main"), "Approve variform-lock/v1\nApprove app/v1\nApprove mid/v1\nApprove db/v1")
+}
+
+// A package whose first Draft could not be made keeps what needs it, too.
+func TestNeedsWhatCannotBeBuilt(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "1.0.0", "", gittest.Text{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: db\npipeline:\n  mutators:\n  - image: example.com/nope:v1\n"})
+	w.offer("app", "1.0.0", "  requires: [{alias: db, package: db}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.write("auto.yaml", automatic("app", "app"))
+	p := w.apply()
+	if p.status != 1 || w.on("main", "app") {
+		t.Fatalf("status %d\n%s", p.status, p.out)
+	}
+	w.contains(strings.Join(p.variant(t, "c1/app").Warnings, "\n"), "activation is Automatic, but it needs c1/db, which fails")
+	w.contains(w.mustRun(1, "approve", "app").out, "it needs c1/db, which is not there: run apply")
+	w.mustRun(0, "approve", "app", "--dependencies=false")
+}
+
+// Unattended publication, too, goes by what is needed, and in order.
+func TestAutomaticNeeds(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "1.0.0", "", nil)
+	w.offer("app", "1.0.0", "  requires: [{alias: db, package: db}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.write("app-auto.yaml", automatic("app", "app"))
+	const waits = "activation is Automatic, but it needs c1/db, which waits for approval"
+	w.contains(strings.Join(w.plan().variant(t, "c1/app").Warnings, "\n"), waits)
+	w.mustApply()
+	p := w.mustApply()
+	w.wantActions(p, all("wait", "c1/app"))
+	w.contains(p.variant(t, "c1/app").Reasons[0], waits)
+	w.contains(w.mustRun(0, "status").out, waits)
+	if w.on("main", "app") {
+		t.Fatal("app was published without db")
+	}
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+
+	w.write("db-auto.yaml", automatic("db", "db"))
+	w.mustApply()
+	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-2", "--first-parent", "main"), "Approve app/v1\nApprove db/v1")
+
+	// What is held stays, and what needs it waits.
+	w.mustRun(0, "hold", "db", "--reason", "no")
+	w.offer("app", "1.1.0", "  requires: [{alias: db, package: db}]\n", nil)
+	w.needs("app", "1.1.0")
+	p = w.mustApply()
+	w.contains(strings.Join(p.variant(t, "c1/app").Warnings, "\n"), "activation is Automatic, but it needs c1/db, which waits")
+}
+
+// What a server refuses by a rule of its own is left out, with what needs it; the
+// rest is published.
+func TestServerRefusesOne(t *testing.T) {
+	t.Parallel()
+	for name, hook := range map[string]struct{ when, text string }{
+		"of one ref":               {"update", `case "$1" in refs/tags/db/*) echo not this one >&2; exit 1;; esac`},
+		"of all, and one is named": {"pre-receive", `while read old new ref; do case $ref in refs/tags/db/*) echo "no $ref, please" >&2; exit 1;; esac; done`},
+	} {
+		for _, unattended := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, unattended), func(t *testing.T) {
+				t.Parallel()
+				w := needing(t)
+				w.offer("db", "1.0.0", "", nil)
+				w.offer("app", "1.0.0", "  requires: [{alias: db, package: db}]\n", nil)
+				w.offer("log", "1.0.0", "", nil)
+				w.needs("app", "1.0.0")
+				w.needs("log", "1.0.0")
+				w.repos["c1"].Hook(t, hook.when, hook.text)
+				var out string
+				if unattended {
+					for _, pkg := range []string{"app", "db", "log"} {
+						w.write(pkg+"-auto.yaml", automatic(pkg, pkg))
+					}
+					p := w.apply()
+					if out = p.out; p.status != 1 {
+						t.Errorf("status %d", p.status)
+					}
+				} else {
+					w.mustApply()
+					out = w.mustRun(1, "approve", "c1").out
+				}
+				w.contains(out, "the server refused", "it needs c1/db, which was refused")
+				for pkg, want := range map[string]bool{"db": false, "app": false, "log": true, "variform-lock": false} {
+					if w.on("main", pkg) != want {
+						t.Errorf("%s is on main: %t\n%s", pkg, !want, out)
+					}
+				}
+			})
+		}
+	}
+}
