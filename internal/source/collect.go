@@ -17,7 +17,6 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/internal/krmignore"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -45,70 +44,57 @@ func issue(at Origin, field, message, hint string) api.Issue {
 	return api.Issue{File: at.File, Line: at.Line, Field: field, Message: message, Hint: hint}
 }
 
-// read reads and parses the files side by side and keeps their order. A file
-// that cannot be read is a Problem.
-func (c *collector) read(ctx context.Context, t tree, files []string) error {
+// parse parses the files side by side and keeps their order.
+func (c *collector) parse(ctx context.Context, files []file) error {
 	results := make([]fileResult, len(files))
-	var next, total atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	for range runtime.GOMAXPROCS(0) {
-		g.Go(func() error {
-			for i := next.Add(1) - 1; int(i) < len(files); i = next.Add(1) - 1 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				r, size := c.file(t, files[i])
-				if total.Add(size) > c.limits.TotalBytes {
-					return fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, c.limits.TotalBytes, krmignore.Name)
-				}
-				results[i] = r
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
+	err := sideBySide(ctx, len(files), func(i int) error {
+		results[i] = files[i].parse(c.limits)
+		return nil
+	})
 	for _, r := range results {
 		c.found = append(c.found, r.items...)
 		c.fleet.Problems = append(c.fleet.Problems, r.problems...)
 		c.fleet.Warnings = append(c.fleet.Warnings, r.warnings...)
 	}
-	return nil
+	return err
 }
 
-// file reads and parses one file; size is how many bytes it has.
-func (c *collector) file(t tree, name string) (r fileResult, size int64) {
-	data, err := t.read(name, c.limits.FileBytes)
-	at := Origin{File: name}
-	switch {
-	case errors.Is(err, errTooLarge):
-		r.problems = api.Issues{issue(at, "", fmt.Sprintf("the file is larger than %d bytes", c.limits.FileBytes), "split it, or name it in "+krmignore.Name)}
-	case err != nil:
-		r.problems = api.Issues{issue(at, "", "the file cannot be read: "+plain(err), "make it readable, or name it in "+krmignore.Name)}
-	default:
-		r = parseFile(name, data, c.limits)
+// sideBySide calls f with 0 to n-1 on all cores, until one fails or ctx ends.
+func sideBySide(ctx context.Context, n int, f func(i int) error) error {
+	var next atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	for range runtime.GOMAXPROCS(0) {
+		g.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := f(i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	return r, int64(len(data))
+	return g.Wait()
 }
 
 // manager takes the manager's name from the root Kptfile. It stands in every
 // owned package, so that a Kptfile that cannot be read is a Problem.
-func (c *collector) manager(t tree, override string) {
+func (c *collector) manager(kptfile file, override string) {
 	if override != "" {
 		c.fleet.Manager = override
 		return
 	}
 	at := Origin{File: kptfileName}
-	data, err := t.read(kptfileName, c.limits.FileBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(kptfile.err, fs.ErrNotExist) {
 		return
 	}
-	if err != nil {
-		c.problem(at, "the file cannot be read: "+plain(err), "the manager's name stands in it: make it readable, or give a manager")
+	if kptfile.err != nil {
+		c.problem(at, "the file cannot be read: "+plain(kptfile.err), "the manager's name stands in it: make it readable, or give a manager")
 		return
 	}
-	docs, err := chunk{data: data}.parse()
+	docs, err := chunk{data: kptfile.data}.parse()
 	var se *syntaxError
 	if errors.As(err, &se) {
 		at.Line = se.line

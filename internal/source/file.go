@@ -16,6 +16,25 @@ import (
 	"github.com/variform/variform/internal/yamltree"
 )
 
+// file is one file as it was read.
+type file struct {
+	name string
+	data []byte
+	err  error // why it could not be
+}
+
+// parse finds what the file holds. One that could not be read is a Problem.
+func (f file) parse(limits Limits) fileResult {
+	at := Origin{File: f.name}
+	switch {
+	case errors.Is(f.err, errTooLarge):
+		return fileResult{problems: api.Issues{issue(at, "", fmt.Sprintf("the file is larger than %d bytes", limits.FileBytes), "split it, or name it in "+krmignore.Name)}}
+	case f.err != nil:
+		return fileResult{problems: api.Issues{issue(at, "", "the file cannot be read: "+plain(f.err), "make it readable, or name it in "+krmignore.Name)}}
+	}
+	return parseFile(f.name, f.data, limits)
+}
+
 // fileResult is what one file holds.
 type fileResult struct {
 	items    []item

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync/atomic"
 
 	"github.com/variform/variform/internal/krmignore"
 )
@@ -24,20 +25,36 @@ var ErrLimit = errors.New("the management directory is too large")
 // lister walks a tree and keeps what is to be read of it
 // (docs/design/kinds.md#the-management-directory).
 type lister struct {
-	c       *collector
+	d       *Directory
 	tree    tree
 	ignored krmignore.Matcher
 	files   []string
 }
 
-// list names the YAML files to read, sorted by path. A folder that cannot be
-// listed is a Problem, but the root is an error.
-func (c *collector) list(ctx context.Context, t tree) ([]string, error) {
-	l := &lister{c: c, tree: t}
+// read lists the YAML files, sorted by path, and reads them side by side. A folder
+// that cannot be listed is a Problem, but the root is an error.
+func (d *Directory) read(ctx context.Context, t tree) error {
+	l := &lister{d: d, tree: t}
 	if err := l.walk(ctx, ".", 0); err != nil {
-		return nil, err
+		return err
 	}
-	return l.files, nil
+	limits := d.opts.Limits
+	d.files = make([]file, len(l.files))
+	var total atomic.Int64
+	d.kptfile.name = kptfileName
+	d.kptfile.data, d.kptfile.err = t.read(kptfileName, limits.FileBytes)
+	return sideBySide(ctx, len(l.files), func(i int) error {
+		f := file{name: l.files[i]}
+		f.data, f.err = t.read(f.name, limits.FileBytes)
+		if d.files[i] = f; total.Add(int64(len(f.data))) > limits.TotalBytes {
+			return fmt.Errorf("%w: its YAML files hold more than %d bytes: name a smaller folder, or leave parts out with %s", ErrLimit, limits.TotalBytes, krmignore.Name)
+		}
+		return nil
+	})
+}
+
+func (l *lister) problem(at Origin, message, hint string) {
+	l.d.problems = append(l.d.problems, issue(at, "", message, hint))
 }
 
 func (l *lister) walk(ctx context.Context, dir string, depth int) error {
@@ -52,11 +69,11 @@ func (l *lister) walk(ctx context.Context, dir string, depth int) error {
 	case err != nil && dir == ".":
 		return err
 	case err != nil:
-		l.c.problem(Origin{File: dir}, "the folder cannot be read: "+plain(err), "make it readable, or name it in "+krmignore.Name)
+		l.problem(Origin{File: dir}, "the folder cannot be read: "+plain(err), "make it readable, or name it in "+krmignore.Name)
 		return nil
 	}
 	if dir != "." && isPackage(entries) {
-		l.c.fleet.Packages = append(l.c.fleet.Packages, dir)
+		l.d.packages = append(l.d.packages, dir)
 		return nil // a package of its own, rendered and read as one
 	}
 	defer l.ignore(dir, entries)()
@@ -82,8 +99,8 @@ func (l *lister) entry(ctx context.Context, name string, e entry, depth int) err
 	if !strings.HasSuffix(e.name, ".yaml") && !strings.HasSuffix(e.name, ".yml") {
 		return nil
 	}
-	if len(l.files) >= l.c.limits.Files {
-		return fmt.Errorf("%w: it holds more than %d YAML files: name a smaller folder, or leave parts out with %s", ErrLimit, l.c.limits.Files, krmignore.Name)
+	if len(l.files) >= l.d.opts.Limits.Files {
+		return fmt.Errorf("%w: it holds more than %d YAML files: name a smaller folder, or leave parts out with %s", ErrLimit, l.d.opts.Limits.Files, krmignore.Name)
 	}
 	l.files = append(l.files, name)
 	return nil
@@ -110,9 +127,9 @@ func (l *lister) ignore(dir string, entries []entry) (restore func()) {
 		return restore
 	}
 	name := path.Join(dir, krmignore.Name)
-	data, err := l.tree.read(name, l.c.limits.FileBytes)
+	data, err := l.tree.read(name, l.d.opts.Limits.FileBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.c.problem(Origin{File: name}, "the file cannot be read: "+plain(err), "make it readable")
+		l.problem(Origin{File: name}, "the file cannot be read: "+plain(err), "make it readable")
 		return restore
 	}
 	l.ignored = before.With(dir, data)

@@ -19,7 +19,11 @@ package source
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -162,6 +166,25 @@ type Rejected struct {
 // exist, Git could not be read, a limit was passed, ctx ended. Faults of files
 // and documents are the Fleet's Problems.
 func Read(ctx context.Context, location string, opts Options) (*Fleet, error) {
+	d, err := Open(ctx, location, opts)
+	if err != nil {
+		return nil, err
+	}
+	return d.Fleet(ctx)
+}
+
+// Directory is a management directory whose files were read, and not parsed yet.
+type Directory struct {
+	loc      Location
+	opts     Options
+	files    []file // that are to be parsed, by name
+	packages []string
+	problems api.Issues
+	kptfile  file // of the root
+}
+
+// Open reads the files of a management directory; errors are those of Read.
+func Open(ctx context.Context, location string, opts Options) (*Directory, error) {
 	opts.Limits = opts.Limits.withDefaults()
 	loc, err := ParseLocation(location)
 	if err != nil {
@@ -172,16 +195,40 @@ func Read(ctx context.Context, location string, opts Options) (*Fleet, error) {
 		return nil, err
 	}
 	defer t.close()
+	d := &Directory{loc: loc, opts: opts}
+	if err := d.read(ctx, t); err != nil {
+		return nil, fmt.Errorf("reading the management directory %s: %w", loc, err)
+	}
+	return d, nil
+}
 
-	c := &collector{fleet: &Fleet{Location: loc.String(), From: loc}, limits: opts.Limits}
-	files, err := c.list(ctx, t)
-	if err != nil {
-		return nil, fmt.Errorf("reading the management directory %s: %w", loc, err)
+// Digest tells the directory's content from any other; "" where a part of it could
+// not be read.
+func (d *Directory) Digest() string {
+	sum := sha256.New()
+	for _, f := range append(d.files, d.kptfile) {
+		if f.err != nil && !errors.Is(f.err, fs.ErrNotExist) {
+			return ""
+		}
+		_, _ = fmt.Fprintf(sum, "%s\x00%d\x00", f.name, len(f.data))
+		sum.Write(f.data)
 	}
-	if err := c.read(ctx, t, files); err != nil {
-		return nil, fmt.Errorf("reading the management directory %s: %w", loc, err)
+	if len(d.problems) > 0 {
+		return ""
 	}
-	c.manager(t, opts.Manager)
+	for _, p := range d.packages {
+		_, _ = fmt.Fprintf(sum, "%s\x00", p)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// Fleet parses the files; the error is that ctx ended.
+func (d *Directory) Fleet(ctx context.Context) (*Fleet, error) {
+	c := &collector{fleet: &Fleet{Location: d.loc.String(), From: d.loc, Packages: d.packages, Problems: d.problems}, limits: d.opts.Limits}
+	if err := c.parse(ctx, d.files); err != nil {
+		return nil, fmt.Errorf("reading the management directory %s: %w", d.loc, err)
+	}
+	c.manager(d.kptfile, d.opts.Manager)
 	return c.finish(), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -510,5 +511,51 @@ func TestGitLocationIsPassedOn(t *testing.T) {
 	git.err = errors.New("no such ref")
 	if _, err := Read(t.Context(), "https://user:secret@git.example.com/fleet.git", Options{Git: git}); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("want an error without the password, got %v", err)
+	}
+}
+
+// The digest of a directory changes with whatever is read of it, and is none where a
+// part could not be read; what is not read does not count.
+func TestDigest(t *testing.T) {
+	base := map[string]string{"Kptfile": "kind: Kptfile\n", "a.yaml": configMap("a"), "sub/b.yaml": configMap("b"), "pkg/Kptfile": "kind: Kptfile\n", "notes.txt": "x"}
+	with := func(change map[string]string) map[string]string {
+		out := maps.Clone(base)
+		maps.Copy(out, change)
+		return out
+	}
+	digest := func(files map[string]string, opts Options) string {
+		d, err := Open(t.Context(), write(t, files), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Digest()
+	}
+	want := digest(base, Options{})
+	if len(want) != 64 {
+		t.Fatalf("digest %q", want)
+	}
+	for name, files := range map[string]map[string]string{
+		"a file's text":    with(map[string]string{"a.yaml": configMap("c")}),
+		"a file":           with(map[string]string{"c.yaml": ""}),
+		"a name":           {"Kptfile": "kind: Kptfile\n", "aa.yaml": configMap("a"), "sub/b.yaml": configMap("b"), "pkg/Kptfile": "kind: Kptfile\n"},
+		"what is left out": with(map[string]string{".krmignore": "sub\n"}),
+		"the root Kptfile": with(map[string]string{"Kptfile": "kind: Kptfile\nmetadata: {name: x}\n"}),
+		"a package":        with(map[string]string{"other/Kptfile": "kind: Kptfile\n"}),
+	} {
+		if digest(files, Options{}) == want {
+			t.Errorf("%s: the same digest", name)
+		}
+	}
+	for name, files := range map[string]map[string]string{
+		"the same":         base,
+		"a text":           with(map[string]string{"notes.txt": "y"}),
+		"inside a package": with(map[string]string{"pkg/x.yaml": "a: b\n"}),
+	} {
+		if digest(files, Options{}) != want {
+			t.Errorf("%s: another digest", name)
+		}
+	}
+	if got := digest(base, Options{Limits: Limits{FileBytes: 20}}); got != "" {
+		t.Errorf("with files that are too large: %s", got)
 	}
 }
