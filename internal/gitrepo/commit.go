@@ -130,9 +130,10 @@ func encodeCommit(tree Hash, parents []Hash, author, committer Signature, messag
 // of length-prefixed commit objects. Each is checked against its name when read,
 // so a torn or damaged file costs a fetch and never an error.
 type commitCache struct {
+	path string
+	load sync.Once // the file is read when the first commit is asked for
 	mu   sync.RWMutex
 	byID map[Hash]*Commit
-	path string
 }
 
 const (
@@ -151,13 +152,17 @@ type commitRecord struct {
 }
 
 func openCommitCache(path string) *commitCache {
-	c := &commitCache{byID: map[Hash]*Commit{}, path: path}
-	if path == "" {
-		return c
+	return &commitCache{byID: map[Hash]*Commit{}, path: path}
+}
+
+// read takes the file in.
+func (c *commitCache) read() {
+	if c.path == "" {
+		return
 	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(c.path)
 	if err != nil {
-		return c
+		return
 	}
 	var records []commitRecord
 	for at := 0; len(data)-at >= commitRecordHead; {
@@ -191,7 +196,6 @@ func openCommitCache(path string) *commitCache {
 	if good < len(data) || good > maxCacheBytes {
 		c.shorten(good)
 	}
-	return c
 }
 
 // shorten drops a damaged end, or all of a file that has grown too large.
@@ -203,12 +207,14 @@ func (c *commitCache) shorten(good int) {
 }
 
 func (c *commitCache) len() int {
+	c.load.Do(c.read)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return len(c.byID)
 }
 
 func (c *commitCache) get(h Hash) *Commit {
+	c.load.Do(c.read)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.byID[h]
@@ -216,6 +222,7 @@ func (c *commitCache) get(h Hash) *Commit {
 
 // matching lists the known commits whose names begin with a hex prefix.
 func (c *commitCache) matching(prefix string) []Hash {
+	c.load.Do(c.read)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []Hash
@@ -245,6 +252,7 @@ func (c *commitCache) add(raws map[Hash][]byte) error {
 	if err != nil {
 		return err
 	}
+	c.load.Do(c.read)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []byte
