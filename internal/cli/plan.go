@@ -50,6 +50,10 @@ func (a *app) plan(ctx context.Context, run func(*reconcile.Engine, context.Cont
 	if err != nil {
 		return err
 	}
+	return a.planned(ctx, s, p, run, print)
+}
+
+func (a *app) planned(ctx context.Context, s *session, p *progress, run func(*reconcile.Engine, context.Context) (*reconcile.Plan, error), print func(*session, *reconcile.Plan) error) error {
 	plan, err := run(s.engine, ctx)
 	p.stop()
 	if err != nil {
@@ -87,16 +91,7 @@ func newApply(a *app) *cobra.Command {
 conditional on what was read. Running it again changes nothing.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
-			planAndApply := func(e *reconcile.Engine, ctx context.Context) (*reconcile.Plan, error) {
-				plan, err := e.Plan(ctx)
-				if err != nil {
-					return nil, err
-				}
-				return plan, e.Apply(ctx, plan)
-			}
-			return a.plan(c.Context(), planAndApply, func(s *session, plan *reconcile.Plan) error {
-				return a.printPlan(s, plan, true)
-			})
+			return a.apply(c.Context())
 		},
 	}
 	a.addFleet(c)
@@ -104,6 +99,43 @@ conditional on what was read. Running it again changes nothing.`,
 	a.addOutput(c, reportFormats...)
 	c.Flags().IntVar(&a.fleet.maxRefs, "max-refs-per-push", 0, "split pushes into `N` refs each: some forges start no pipelines past a few (default: one push per repository)")
 	return c
+}
+
+func (a *app) apply(ctx context.Context) error {
+	p := a.progress()
+	defer p.stop()
+	if err := a.checkFlags(); err != nil {
+		return err
+	}
+	in, err := a.load(ctx)
+	if err != nil {
+		return err
+	}
+	settled := a.settled(in)
+	if again, ok := settled.Again(ctx, in.store); ok {
+		return a.replay(again)
+	}
+	s, err := a.session(ctx, in, p)
+	if err != nil {
+		return err
+	}
+	planAndApply := func(e *reconcile.Engine, ctx context.Context) (*reconcile.Plan, error) {
+		plan, err := e.Plan(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return plan, e.Apply(ctx, plan)
+	}
+	return a.planned(ctx, s, p, planAndApply, func(s *session, plan *reconcile.Plan) error {
+		if plan.Settled() && s.onlyRefs() {
+			said, err := a.printed(s, plan)
+			if err != nil {
+				return err
+			}
+			settled.Put(in.store, said)
+		}
+		return a.printPlan(s, plan, true)
+	})
 }
 
 func newDiff(a *app) *cobra.Command {

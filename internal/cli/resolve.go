@@ -51,11 +51,15 @@ type resolved struct {
 
 // catalogues reads the fleet and all catalogues, and prints what is wrong there.
 func (a *app) catalogues(ctx context.Context) (*resolved, error) {
-	fleet, git, cache, err := a.read(ctx)
+	in, err := a.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	oci := a.registries(cache)
+	fleet, err := a.read(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	git, oci := in.store, a.registries(in.cache)
 	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
 	r := &resolved{fleet: fleet, git: git, oci: oci, wanted: &catalog.Wanted{
 		Documents: depend.Documents{Repositories: fleet.Repositories, Installations: fleet.Installations, Locks: fleet.Locks},
@@ -138,7 +142,7 @@ func (a *app) answer(ctx context.Context, r *resolved, f *resolveFlags) error {
 // plan would do.
 func (a *app) answerFleet(ctx context.Context, r *resolved) ([]error, error) {
 	a.fleet.noRender = true
-	cfg, err := a.config(r.fleet, r.git)
+	cfg, _, err := a.config(r.fleet, r.git)
 	if err != nil {
 		return nil, err
 	}

@@ -123,39 +123,74 @@ func (a *app) addRenderFlags(c *cobra.Command) {
 	}
 }
 
+// inputs are a management directory's files, and where more is read from.
+type inputs struct {
+	files *source.Directory
+	store *gitrepo.Store
+	cache string // the folder for what is kept between runs
+}
+
+func (a *app) load(ctx context.Context) (in inputs, err error) {
+	if in.cache, err = a.fleet.cache(); err != nil {
+		return in, err
+	}
+	in.store = gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(in.cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
+	in.files, err = source.Open(ctx, a.fleet.location, source.Options{Git: gitTree{in.store}, Manager: a.fleet.manager})
+	return in, err
+}
+
+// read parses the management directory.
+func (a *app) read(ctx context.Context, in inputs) (*source.Fleet, error) {
+	fleet, err := in.files.Fleet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.warnOf(fleet)
+	return fleet, nil
+}
+
+func (a *app) warnOf(fleet *source.Fleet) {
+	for _, w := range fleet.Warnings {
+		a.note("warning: %v", w)
+	}
+}
+
 // session is a fleet, read, and the engine for it.
 type session struct {
 	fleet  *source.Fleet
 	engine *reconcile.Engine
 	cfg    reconcile.Config
+	// onlyRefs says that all that was read is the management directory and refs.
+	onlyRefs func() bool
 }
 
-// read reads the management directory; cache is the folder for what is kept
-// between runs.
-func (a *app) read(ctx context.Context) (fleet *source.Fleet, store *gitrepo.Store, cache string, err error) {
-	f := &a.fleet
-	if cache, err = f.cache(); err != nil {
-		return nil, nil, "", err
-	}
-	store = gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
-	if fleet, err = source.Read(ctx, f.location, source.Options{Git: gitTree{store}, Manager: f.manager}); err != nil {
-		return nil, nil, "", err
-	}
-	for _, w := range fleet.Warnings {
-		a.note("warning: %v", w)
-	}
-	return fleet, store, cache, nil
-}
-
+// open reads the fleet.
 func (a *app) open(ctx context.Context, p *progress) (*session, error) {
+	if err := a.checkFlags(); err != nil {
+		return nil, err
+	}
+	in, err := a.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return a.session(ctx, in, p)
+}
+
+func (a *app) checkFlags() error {
 	f := &a.fleet
 	if f.onConflict != "" && f.onConflict != "upstream" && f.onConflict != "stop" {
-		return nil, fmt.Errorf("--on-conflict %q: choose upstream or stop", f.onConflict)
+		return fmt.Errorf("--on-conflict %q: choose upstream or stop", f.onConflict)
 	}
 	if f.concurrency < 0 {
-		return nil, fmt.Errorf("--concurrency %d: give 1 or more, or 0 for one per CPU", f.concurrency)
+		return fmt.Errorf("--concurrency %d: give 1 or more, or 0 for one per CPU", f.concurrency)
 	}
-	fleet, store, cache, err := a.read(ctx)
+	return nil
+}
+
+// session parses a fleet and makes the engine for it.
+func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, error) {
+	f := &a.fleet
+	fleet, err := a.read(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -165,25 +200,27 @@ func (a *app) open(ctx context.Context, p *progress) (*session, error) {
 		}
 		return nil, fmt.Errorf("%s holds no Repository, PackageVariantSet or PackageVariant: give the management directory with --fleet%s", fleet.Location, passedOver(fleet.Packages))
 	}
-	cfg, err := a.config(fleet, store)
+	cfg, functions, err := a.config(fleet, in.store)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(cache, "unchanged"), version.Program()); err != nil {
+	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(in.cache, "unchanged"), version.Program()); err != nil {
 		return nil, err
 	}
-	cfg.Known = reconcile.OpenKnown(filepath.Join(cache, "fleets"), cfg.Manager, fleet.Location)
-	registries := a.registries(cache)
+	cfg.Known = reconcile.OpenKnown(filepath.Join(in.cache, "fleets"), cfg.Manager, fleet.Location)
+	registries := a.registries(in.cache)
 	cfg.OCI, cfg.Progress = observe.OCI(registries), p.report
 	// Reports and diffs show packages; for all else they are let go once compared.
 	cfg.Preview = f.preview
 	cfg.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
 	if f.dependencies {
 		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) ([]catalog.Entry, []error) {
-			return catalog.Reader{Git: store, OCI: registries}.Read(ctx, fleet.Catalogs)
+			return catalog.Reader{Git: in.store, OCI: registries}.Read(ctx, fleet.Catalogs)
 		}, f)
 	}
-	return &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}, nil
+	s := &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}
+	s.onlyRefs = func() bool { return registries.Opened() == 0 && (functions == nil || !functions.Outside()) }
+	return s, nil
 }
 
 // dependencies says where what packages need comes from.
@@ -219,26 +256,26 @@ func (f *fleetFlags) cache() (string, error) {
 	return filepath.Join(dir, "variform"), nil
 }
 
-func (a *app) config(read *source.Fleet, store *gitrepo.Store) (reconcile.Config, error) {
+func (a *app) config(read *source.Fleet, store *gitrepo.Store) (cfg reconcile.Config, functions *render.Renderer, err error) {
 	f := &a.fleet
-	cfg := reconcile.Config{
+	cfg = reconcile.Config{
 		Git: observe.Git(store), Only: f.only, Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
 		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
 	}
-	var err error
 	if cfg.Manager, err = fleet.Manager(read, f.prune); err != nil {
-		return cfg, err
+		return cfg, nil, err
 	}
 	cfg.Origin, cfg.Unnamed = fleet.ComesFrom(read, gitrepo.CloneOf), read.Manager == ""
 	if cfg.Fleet, err = fleet.Wanted(read); err != nil {
-		return cfg, err
+		return cfg, nil, err
 	}
 	if !f.noRender {
-		if cfg.Renderer, err = a.renderer(); err != nil {
-			return cfg, err
+		if functions, err = a.renderer(); err != nil {
+			return cfg, nil, err
 		}
+		cfg.Renderer = functions
 	}
-	return cfg, nil
+	return cfg, functions, nil
 }
 
 func (a *app) renderer() (*render.Renderer, error) {

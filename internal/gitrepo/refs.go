@@ -1,6 +1,9 @@
 package gitrepo
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
 	"maps"
 	"slices"
 	"sort"
@@ -86,6 +89,23 @@ func (s *Refs) Records() []string { return slices.Sorted(maps.Keys(s.records)) }
 
 // All lists the refs, sorted by name. Shared: read only.
 func (s *Refs) All() []Ref { return s.list }
+
+// Digest tells the snapshot from any other: names, what they hold, and HEAD.
+func (s *Refs) Digest() string {
+	sum := sha256.New()
+	put := func(name string, h Hash) {
+		_, _ = io.WriteString(sum, name)
+		_, _ = sum.Write(append(h[:], 0))
+	}
+	put(s.head, Hash{})
+	for _, r := range s.list {
+		put(r.Name, r.Hash)
+	}
+	for _, name := range s.Records() {
+		put(name, s.records[name])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
 
 // Len is the number of refs.
 func (s *Refs) Len() int { return len(s.list) }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	gitproto "github.com/go-git/go-git/v5/plumbing/transport/git"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	"github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
@@ -152,6 +154,51 @@ func (s *Store) Open(ctx context.Context, url string) (*Repo, error) {
 	}
 	o.repo = r
 	return r, nil
+}
+
+// Seen is what a Store saw of its repositories, by their addresses: digests of
+// their refs. Places is how much is known of what stands where.
+type Seen struct {
+	Refs   map[string]string
+	Places int64
+}
+
+// Seen says what was seen so far; false where some repository could not be read, or
+// its address holds a login.
+func (s *Store) Seen() (Seen, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := Seen{Refs: map[string]string{}}
+	if st, err := os.Stat(s.places.path); err == nil {
+		seen.Places = st.Size()
+	}
+	for _, o := range s.repos {
+		o.mu.Lock()
+		r := o.repo
+		o.mu.Unlock()
+		if r == nil || r.loc.user != "" || r.loc.password != "" {
+			return Seen{}, false
+		}
+		seen.Refs[r.loc.display] = r.Refs().Digest()
+	}
+	return seen, true
+}
+
+// Sees reads the refs of the same repositories, and says whether they are as they
+// were then.
+func (s *Store) Sees(ctx context.Context, then Seen) bool {
+	g, ctx := errgroup.WithContext(ctx)
+	for address := range then.Refs {
+		g.Go(func() error {
+			_, err := s.Open(ctx, address)
+			return err
+		})
+	}
+	if g.Wait() != nil {
+		return false
+	}
+	now, ok := s.Seen()
+	return ok && now.Places == then.Places && maps.Equal(now.Refs, then.Refs)
 }
 
 func (s *Store) newRepo(loc *location) (*Repo, error) {

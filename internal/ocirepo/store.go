@@ -163,6 +163,13 @@ func (s *Store) Open(address string) (*Repo, error) {
 	return r, nil
 }
 
+// Opened says how many repositories were opened.
+func (s *Store) Opened() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.repos)
+}
+
 // at is the place that an address names, with nothing known of it yet.
 func (s *Store) at(address string) (*Repo, error) {
 	rest, options, err := parseScheme(address)

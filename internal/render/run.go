@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -24,6 +25,7 @@ type Renderer struct {
 	runtimes []Runtime
 	cache    *packageCache
 	progress sync.Mutex
+	outside  atomic.Bool
 }
 
 // New makes a Renderer.
@@ -207,8 +209,15 @@ func (u *unavailable) join() error {
 	return errors.Join(errs...)
 }
 
+// Outside says that some function was asked for that is not built in: what runs then
+// is up to the machine.
+func (r *Renderer) Outside() bool { return r.outside.Load() }
+
 func (r *Renderer) resolve(f Function) (step, error) {
 	for _, rt := range r.runtimes {
+		if _, builtin := rt.(*builtins); !builtin {
+			r.outside.Store(true)
+		}
 		call, err := rt.Resolve(f)
 		if errors.Is(err, ErrNotMine) {
 			continue
