@@ -180,8 +180,8 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 		return err
 	}
 	gone := r.gone(p)
-	if drafted == nil && b.Landed.IsZero() {
-		if err := r.remembered(ctx, p, b, run, gone); err != nil {
+	if b.Landed.IsZero() {
+		if err := r.remembered(ctx, p, b, run, gone, drafted == nil); err != nil {
 			return err
 		}
 	}
@@ -218,8 +218,9 @@ func (r *Repo) gone(p *decide.Package) (out []record.Entry) {
 
 // remembered finds the commit at which a Draft came whose branch has gone: the oldest
 // that has the package of its entry in the record. Where that is the Draft's own
-// commit, those that follow may be the Draft's too.
-func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Branch, run *history, gone []record.Entry) error {
+// commit, those that follow may be the Draft's too, and it is looked for the first
+// that is not; others' commits count where no own one is behind what stands there.
+func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Branch, run *history, gone []record.Entry, others bool) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -230,7 +231,10 @@ func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Bran
 		}
 		for _, e := range gone {
 			own := slices.ContainsFunc(run.since[i].Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
-			if e.Tree == tree.String() && !own {
+			if e.Tree == tree.String() && own {
+				return r.followed(ctx, p, b, run.since[:i+1])
+			}
+			if e.Tree == tree.String() && others {
 				b.Landed, b.LandedTree = decide.Hash(run.since[i].Hash), tree
 				b.Workspace, b.Owner = e.Workspace, e.Owner
 				if e.Reverts != nil {
@@ -238,6 +242,33 @@ func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Bran
 				}
 				return nil
 			}
+		}
+	}
+	return nil
+}
+
+// followed finds the end of a Draft that was rebased or fast-forwarded: since are its
+// own commit, the last, and all that came after. What a merge brought is none of it,
+// nor what another committed than who rebased it. Where all may be the Draft's, it was
+// merged as it stands.
+func (r *Repo) followed(ctx context.Context, p *decide.Package, b *decide.Branch, since []*gitrepo.Commit) error {
+	own := since[len(since)-1]
+	last, tree := own, decide.Hash{}
+	for i := len(since) - 1; i >= 0; i-- {
+		c := since[i]
+		now, err := r.TreeAt(ctx, decide.Hash(c.Hash), p.Path)
+		switch rebased := own.Committer.Email != MachineEmail; {
+		case err != nil:
+			return err
+		case now == tree:
+		case len(c.Parents) > 1 || rebased && c.Committer.Email != own.Committer.Email:
+			h := &head{path: p.Path, Revision: &decide.Revision{}}
+			h.visit(own)
+			b.Landed, b.LandedTree = decide.Hash(last.Hash), tree
+			b.Workspace, b.Owner, b.Merged = h.Workspace, h.Owner, h.Machine
+			return nil
+		default:
+			last, tree = c, now
 		}
 	}
 	return nil
@@ -260,7 +291,7 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 	if run.apart {
 		since = since[:run.came+1]
 	}
-	mine := map[gitrepo.Hash]bool{}
+	mine := map[gitrepo.Hash]bool{gitrepo.Hash(latestCommit(p)): true} // of the branch
 	for _, c := range run.since {
 		mine[c.Hash] = true
 	}
@@ -274,8 +305,11 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 		}
 		var found *head
 		if _, err := r.Git.FindAncestors(ctx, c.Parents[1:2], walkLimit, func(_ int, c *gitrepo.Commit) bool {
+			if mine[c.Hash] {
+				return true
+			}
 			found = of(c)
-			return found != nil || mine[c.Hash] || len(c.Annotations) > 0
+			return found != nil || len(c.Annotations) > 0
 		}); err != nil {
 			return nil, err
 		}

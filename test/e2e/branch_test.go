@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,7 +16,11 @@ func (w *world) forgeMerge(repo, branch, style string, remove bool) {
 	dir := filepath.Join(w.t.TempDir(), "clone")
 	git := func(args ...string) {
 		w.t.Helper()
-		gittest.Run(w.t, dir, nil, append([]string{"-c", "user.name=Fay Forge", "-c", "user.email=fay@example.com"}, args...)...)
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = dir, append(gittest.Env(), "GIT_COMMITTER_NAME=Fay Forge", "GIT_COMMITTER_EMAIL=fay@example.com")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			w.t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
 	}
 	gittest.Run(w.t, w.dir, nil, "clone", "-q", w.repos[repo].Dir, dir)
 	git("checkout", "-q", "-B", "main", "origin/main")
@@ -466,6 +472,63 @@ func TestSquashedAndGoneThenAHotfix(t *testing.T) {
 			}
 			w.mustRun(0, "approve", "--all")
 		})
+	}
+}
+
+// The same of one that was rebased or fast-forwarded, where others' commits can be
+// told from the Draft's own: who rebased it committed them all, and a merge is no part
+// of it.
+func TestRebasedAndGoneThenAHotfix(t *testing.T) {
+	t.Parallel()
+	for _, style := range []string{"rebase", "fast-forward"} {
+		for _, edited := range []bool{false, true} {
+			for _, update := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, edited %t, update %t", style, edited, update), func(t *testing.T) {
+					t.Parallel()
+					w := newWorld(t, "c1")
+					w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+					w.mustApply()
+					branch, tag := "drafts/web/packagevariant-1", "refs/tags/web/v1"
+					if update {
+						w.mustRun(0, "approve", "--all")
+						w.publishWeb(webV2, "v2")
+						w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+						w.mustApply()
+						branch, tag = "drafts/web/packagevariant-2", "refs/tags/web/v2"
+					}
+					if edited {
+						w.edit("c1", branch, "web/deployment.yaml", "replicas: 2", "replicas: 5")
+					}
+					w.forgeMerge("c1", branch, style, true)
+					merged := w.repos["c1"].Git(t, "rev-parse", "main")
+					hotfix := "main"
+					if style == "fast-forward" {
+						hotfix = "hotfix"
+						w.repos["c1"].Branch(t, hotfix, merged)
+					}
+					w.edit("c1", hotfix, "web/settings.yaml", "level: info", "level: debug")
+					if hotfix != "main" {
+						w.forgeMerge("c1", hotfix, "merge", true)
+					}
+					w.mustApply()
+					if at := w.refs()["c1 "+tag]; at != merged {
+						t.Errorf("the tag is at %s, want %s", at, merged)
+					}
+					before := w.refs()
+					w.mustApply()
+					w.unchanged(before)
+					w.contains(fmt.Sprint(w.edits()), "data.level|info|debug")
+					w.publishWeb(webCPU, "v3")
+					w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
+					v := w.mustApply().variant(t, "c1/web")
+					w.contains(w.texts("c1", v.Commit, "web/"), "cpu: 300m", "level: debug")
+					if edited {
+						w.contains(w.texts("c1", v.Commit, "web/"), "replicas: 5")
+					}
+					w.mustRun(0, "approve", "--all")
+				})
+			}
+		}
 	}
 }
 
