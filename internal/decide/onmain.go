@@ -4,11 +4,23 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/lifecycle"
 )
 
 // ErrNoLocalChange says that others committed nothing to the registered branch.
 var ErrNoLocalChange = errors.New("no local change")
+
+// TagsMain reports whether each local change of a Repository's packages is to become a
+// revision by the next run.
+func (r *Repository) TagsMain() bool {
+	return r.Annotations[v1alpha1.TagMainAnnotation] == v1alpha1.TagMainAlways
+}
+
+// AtOnce is the ruling of OnMain where the Repository asks for it.
+func AtOnce(tag Tag, repo *Repository, p *Package) Ruling {
+	return ruled(tag, fmt.Sprintf("%s moved since %s%s: becomes %s, for variform.dev/tag-main is %s", repo.Branch, RevisionName(p.Latest.Number), p.Branch.by(), RevisionName(p.Next()), v1alpha1.TagMainAlways))
+}
 
 // OnMain makes a revision of what others committed to the registered branch of a
 // wanted package since it was Published last: the branch and open Drafts stay as

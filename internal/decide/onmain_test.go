@@ -65,3 +65,18 @@ func TestOnMain(t *testing.T) {
 		})
 	}
 }
+
+func TestTagsMain(t *testing.T) {
+	r := repository()
+	for says, want := range map[string]bool{"": false, "never": false, "always": true} {
+		r.Annotations = map[string]string{"variform.dev/tag-main": says}
+		if r.TagsMain() != want {
+			t.Errorf("%q: %t", says, r.TagsMain())
+		}
+	}
+	p := webPackage(tags(tag(2, 9)), publishedOf(2, 9))
+	p.Branch = &Branch{By: "Ann (5a5a5a5)"}
+	if got := AtOnce(Tag{Local: true}, r, p); got.Decision.(Tag) != (Tag{Local: true}) || got.Reasons[0] != "main moved since v2 by Ann (5a5a5a5): becomes v3, for variform.dev/tag-main is always" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -167,6 +167,11 @@ func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
 	s.Problems = append(s.Problems, r.openRepositories(ctx)...)
 	r.expand(ctx, s)
 	s.Problems = append(s.Problems, r.readHeads(ctx)...)
+	for _, repo := range r.sorted {
+		if says := repo.Annotations[variformv1alpha1.TagMainAnnotation]; says != "" && !repo.TagsMain() {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: annotation %s is %q, and means nothing but as %q", repo.Name, variformv1alpha1.TagMainAnnotation, says, variformv1alpha1.TagMainAlways))
+		}
+	}
 	for _, repo := range r.GitRepositories() {
 		if rec := repo.Recorded; rec != nil && rec.Origin != "" && r.cfg.Origin != "" && rec.Origin != r.cfg.Origin {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: manager %s of %s wrote the record there last, and this fleet is of %s: two of one name change what the other owns, so give one another name; if the fleet has moved, this ends with its next push", repo.Name, rec.Manager, rec.Origin, r.cfg.Origin))

@@ -43,7 +43,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		// A name that means nothing may be that of something that could not be read.
 		return nil, errors.Join(append([]error{err}, s.Failures()...)...)
 	}
-	r := &run{Engine: e, snapshot: s, subjects: map[*decide.Want]*subject{}, stages: map[observe.Repository]*gitrepo.Stage{}}
+	r := &run{Engine: e, building: building, snapshot: s, subjects: map[*decide.Want]*subject{}, stages: map[observe.Repository]*gitrepo.Stage{}}
 	e.wirer.Content = r.content
 	e.read.FetchTrees(ctx, selected)
 	subjects, err := r.look(ctx, selected)
@@ -72,7 +72,9 @@ type run struct {
 	*Engine
 	snapshot *observe.Snapshot
 	// alone says that what other packages give is taken as it was recorded.
-	alone    bool
+	alone bool
+	// building says that packages are built and compared.
+	building bool
 	mu       sync.Mutex
 	subjects map[*decide.Want]*subject
 	stages   map[observe.Repository]*gitrepo.Stage
@@ -116,6 +118,7 @@ type revision struct {
 type besides struct {
 	decide.Ruling
 	revision *decide.Revision
+	pkg      *decide.Package // as it is then
 }
 
 // look finds out what wanted packages need, in waves where some read what others
@@ -225,8 +228,12 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 		return err
 	}
 	if ruling, tagged, ok := decide.Landed(r.manager, w, s.repo.Repository, s.pkg); ok {
-		s.beside = append(s.beside, besides{ruling, ruling.Decision.(decide.Tag).Draft})
+		s.beside = append(s.beside, besides{ruling, ruling.Decision.(decide.Tag).Draft, tagged})
 		s.pkg = tagged
+	}
+	untagged, err := r.tagMain(ctx, s)
+	if err != nil {
+		return err
 	}
 	works, err := decide.Select(r.manager, w, s.repo.Repository, s.pkg)
 	if err != nil {
@@ -245,10 +252,33 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 		if err := r.gates(ctx, s, &o); err != nil {
 			o.Intent = decide.Rule{Ruling: decide.Ruling{Decision: decide.Fail{}, Err: err}}
 		}
+		o.Warnings = append(o.Warnings, untagged...)
 		s.revisions = append(s.revisions, &revision{outcome: o})
 	}
 	r.besides(ctx, s)
 	return nil
+}
+
+// tagMain makes a revision of what others committed to the registered branch, where
+// the Repository asks for that and it stands the test of approve --main; untagged says
+// why it does not. Who builds nothing does not try.
+func (r *run) tagMain(ctx context.Context, s *subject) (untagged []string, err error) {
+	if !s.repo.TagsMain() || s.want.Lock() != nil || !r.building {
+		return nil, nil
+	}
+	if err := r.read.ReadBranch(ctx, s.repo, s.pkg); err != nil {
+		return nil, err
+	}
+	tag, tagged, err := decide.OnMain(r.manager, s.want, s.repo.Repository, s.pkg)
+	if err != nil {
+		return nil, nil //nolint:nilerr // there is nothing, or other rules tell why it waits
+	}
+	if err := r.builder.Stands(ctx, s.repo, s.want, s.pkg); err != nil {
+		return []string{fmt.Sprintf("what stands on %s becomes no revision: %v", s.repo.Branch, err)}, nil
+	}
+	s.beside = append(s.beside, besides{decide.AtOnce(tag, s.repo.Repository, s.pkg), nil, tagged})
+	s.pkg = tagged
+	return nil, nil
 }
 
 // waits leaves the package as it is.
@@ -319,10 +349,10 @@ func (r *run) gates(ctx context.Context, s *subject, o *decide.Outcome) (err err
 // back, surplus Drafts, revisions beyond a limit.
 func (r *run) besides(ctx context.Context, s *subject) {
 	if ruling, ok := decide.Restored(r.manager, s.want, s.pkg); ok {
-		s.beside = append(s.beside, besides{ruling, s.pkg.Latest})
+		s.beside = append(s.beside, besides{ruling, s.pkg.Latest, s.pkg})
 	}
 	for _, ruling := range decide.Leftover(r.manager, s.want, s.pkg) {
-		s.beside = append(s.beside, besides{ruling, ruling.Decision.(decide.Discard).Revision})
+		s.beside = append(s.beside, besides{ruling, ruling.Decision.(decide.Discard).Revision, s.pkg})
 	}
 	if !r.cfg.Prune {
 		return
@@ -579,7 +609,7 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 			}
 			item := r.row(s, b.revision)
 			item.rule(b.Ruling)
-			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: b.Decision, Says: s.want.Said()}
+			item.change = &publish.Change{Repo: s.repo, Package: b.pkg, Decision: b.Decision, Says: s.want.Said()}
 			plan.Items = append(plan.Items, item)
 		}
 		if len(s.trim) > 0 {

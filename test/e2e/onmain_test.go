@@ -146,3 +146,97 @@ func TestApproveMainRefuses(t *testing.T) {
 		})
 	}
 }
+
+// Where a Repository asks for it each local change is a revision with the next run, if
+// it stands the test of approve --main, and none without.
+func TestTagMainAlways(t *testing.T) {
+	t.Parallel()
+	const says = "for variform.dev/tag-main is always"
+	asking := func(t *testing.T, value string) *world {
+		w := newHTTPWorld(t, "c1")
+		w.write("repositories/c1.yaml", strings.Replace(repository("c1", w.url("c1"), true, ""), "  name: c1\n", "  name: c1\n  annotations: {variform.dev/tag-main: "+value+"}\n", 1))
+		w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+		w.mustApply()
+		w.mustRun(0, "approve", "--all")
+		return w
+	}
+	hotfix := func(w *world) string {
+		return w.edit("c1", "main", "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
+	}
+	t.Run("alone", func(t *testing.T) {
+		t.Parallel()
+		w := asking(t, "always")
+		w.wantActions(w.mustApply(), map[string]string{})
+		came := hotfix(w)
+		w.contains(w.mustRun(0, "status").out, "main moved since v1")
+		w.contains(w.plan().out, "becomes v2, "+says)
+		p := w.mustApply()
+		w.wantActions(p, all("tag", "c1/web"))
+		if at := w.refs()["c1 refs/tags/web/v2"]; at != came {
+			t.Errorf("v2 is at %q, want %s", at, came)
+		}
+		before := w.refs()
+		for _, p := range []planned{w.mustApply(), w.mustApply("--cache-dir", t.TempDir())} {
+			w.wantActions(p, map[string]string{})
+		}
+		w.unchanged(before)
+		w.contains(w.mustRun(0, "edits").out, "cpu")
+	})
+	t.Run("beside a Draft", func(t *testing.T) {
+		t.Parallel()
+		w := asking(t, "always")
+		w.publishWeb(webV2, "v2")
+		w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+		w.mustApply()
+		hotfix(w)
+		w.contains(w.mustApply().out, "becomes v2, "+says, "v2 was published since")
+		before := w.refs()
+		w.wantActions(w.mustApply(), map[string]string{})
+		w.unchanged(before)
+		w.mustRun(0, "approve", "--all")
+		w.contains(w.texts("c1", "refs/tags/web/v3", "web/"), "cpu: 900m", "web:2.0")
+	})
+	t.Run("upon a Draft that a forge squashed", func(t *testing.T) {
+		t.Parallel()
+		w := asking(t, "always")
+		w.publishWeb(webV2, "v2")
+		w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+		w.mustApply()
+		w.forgeMerge("c1", "drafts/web/packagevariant-2", "squash", true)
+		hotfix(w)
+		w.mustApply()
+		before := w.refs()
+		if before["c1 refs/tags/web/v2"] == "" || before["c1 refs/tags/web/v3"] == "" {
+			t.Error(w.refNames("c1"))
+		}
+		w.wantActions(w.mustApply(), map[string]string{})
+		w.unchanged(before)
+		w.mustRun(0, "record", "check")
+	})
+	for name, tt := range map[string]struct {
+		value, says string
+		run         []string
+		before      func(w *world)
+	}{
+		"what the machine owns was changed": {
+			value: "always", says: "what stands on main becomes no revision: what the variant gives is the machine's",
+			before: func(w *world) { w.edit("c1", "main", "web/Kptfile", "ref: web/v1", "ref: web/v99") },
+		},
+		"unrendered": {value: "always", says: "pipelines are left unrun", run: []string{"--no-render"}, before: func(w *world) { hotfix(w) }},
+		"held": {value: "always", says: "held by", before: func(w *world) {
+			hotfix(w)
+			w.mustRun(0, "hold", "web", "--reason", "x")
+		}},
+		"no such value": {value: "allways", says: `variform.dev/tag-main is \"allways\", and means nothing but as \"always\"`, before: func(w *world) { hotfix(w) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := asking(t, tt.value)
+			tt.before(w)
+			w.contains(w.apply(tt.run...).out, tt.says)
+			if at := w.refs()["c1 refs/tags/web/v2"]; at != "" {
+				t.Error("it was tagged")
+			}
+		})
+	}
+}

@@ -69,6 +69,12 @@ const (
 	// stands there, and say nothing of it.
 	OwnedElsewhereAnnotation = "variform.dev/owned-elsewhere"
 
+	// TagMainAnnotation of a Repository says when what others commit to its registered
+	// branch becomes a revision of its own: TagMainAlways with the next run, and by
+	// approve --main without it.
+	TagMainAnnotation = "variform.dev/tag-main"
+	TagMainAlways     = "always"
+
 	// ContextAnnotation marks ("true") the objects of a ResourceList that are
 	// context to inject from, not part of the package
 	// (docs/design/functions.md).
