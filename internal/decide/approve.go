@@ -195,6 +195,12 @@ func (u Unit) locked() bool {
 	return p.IsPublished() || p.Open() != nil
 }
 
+// Below is a path's package below the unit; false for one of another.
+func (u Unit) Below(p string) (ref string, ok bool) {
+	pkg := u.Repo.Below(p)
+	return strings.TrimPrefix(strings.TrimPrefix(pkg, u.Dir), "/"), In(u.Repo, pkg) == u.Dir
+}
+
 func (u Unit) target() string { return path.Join(u.Repo.Name, u.Dir) }
 
 func (c *Candidate) unit() Unit { return Unit{c.Repo, In(c.Repo, c.Identity.Package)} }

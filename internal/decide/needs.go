@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/variform/variform/resolver"
 )
 
 // This file is the walk over what the packages of a target need of each other
@@ -87,19 +89,24 @@ func (g LockGraph) order(refs []string) []string {
 type Needs struct {
 	Locks Locks
 	Stops map[Unit]Stops
+	// Stands are the packages that registered branches hold, where they were read.
+	Stands Standing
 }
+
+// Standing are packages of targets, by path below them.
+type Standing map[Unit]map[string]*resolver.Package
 
 const alone = ", or approve this alone with --dependencies=false"
 
 // NewNeeds is what governs the approval of some of all open revisions.
-func NewNeeds(chosen, all []*Candidate, locks Locks) Needs {
-	n := Needs{locks, map[Unit]Stops{}}
+func NewNeeds(chosen, all []*Candidate, locks Locks, stands Standing) Needs {
+	n := Needs{locks, map[Unit]Stops{}, stands}
 	in := map[*Candidate]bool{}
 	for _, c := range chosen {
 		in[c] = true
 	}
 	for _, u := range Units(chosen) {
-		n.Stops[u] = locks[u].missing(u)
+		n.Stops[u] = locks[u].missing(u, stands[u])
 	}
 	for _, c := range all {
 		if stops := n.Stops[c.unit()]; stops != nil && !in[c] && c.From.Open() && !c.IsLock() {
@@ -111,18 +118,43 @@ func NewNeeds(chosen, all []*Candidate, locks Locks) Needs {
 	return n
 }
 
-// missing are the packages of a lock of which nothing comes: people said so, or
-// none could be made.
-func (g LockGraph) missing(u Unit) Stops {
+// met says that one of some packages gives what is needed.
+func met(r *resolver.Requirement, among map[string]*resolver.Package) bool {
+	for _, p := range among {
+		if r.MetBy(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// lacks says what a package that is set back needs, by its own manifest of then, and
+// is not there: the lock is of what is set back.
+func lacks(p *resolver.Package, after map[string]*resolver.Package) error {
+	for i := range p.Requires {
+		if r := &p.Requires[i]; r.Package != "" && !r.Optional && !met(r, after) {
+			return fmt.Errorf("it needs %s, as it was then, and that is not there: revert that as well%s", r.Asks(), alone)
+		}
+	}
+	return nil
+}
+
+// missing are the packages of a lock that are not there as it has them, and of which
+// nothing comes: people said so, or none could be made.
+func (g LockGraph) missing(u Unit, stands map[string]*resolver.Package) Stops {
 	out := Stops{}
-	for ref := range g {
+	for ref, l := range g {
 		p := u.at(ref)
 		e, _ := p.said()
+		there := stands[ref]
 		switch h := p.Hold(); {
+		case there != nil && sameNumber(there.Version, l.Version):
 		case h != nil:
 			out[ref] = Stop{How: "is " + heldBy(h), Do: "take that off" + alone}
 		case e.Discarded != nil:
 			out[ref] = Stop{How: "was discarded by " + e.Discarded.By, Do: "have it drafted again with apply --retry" + alone}
+		case p.Open() == nil && p.Latest.Reverts() != "":
+			out[ref] = Stop{How: "was set back to " + p.Latest.Reverts(), Do: "have it drafted again with apply --retry" + alone}
 		case p.Open() == nil && p.Latest == nil && u.Repo.Wanted[p.Path]:
 			out[ref] = Stop{How: "is not there", Do: "run apply, which tells why it cannot be made" + alone, nowhere: true}
 		}
@@ -167,9 +199,66 @@ func (l Locks) Answers(targets []*Target) {
 	}
 }
 
-// Refuse refuses what would be published without what it needs: a refusal travels
-// to all that needs what was refused, and to the lock that names it.
+// Refuse refuses what would be published without what it needs, and what would take
+// from others what they need as they stand: a refusal travels to all that needs what
+// was refused, and to the lock that names it.
 func (n Needs) Refuse(list []*Candidate) {
+	for again := true; again; again = n.refuseTaking(list) {
+		n.refuseWithout(list)
+	}
+}
+
+// refuseTaking refuses a revision, or a deletion, that leaves a package beside it
+// without what it has now; false where there is none.
+func (n Needs) refuseTaking(list []*Candidate) (refused bool) {
+	for u, here := range byUnit(list) {
+		before, after := n.Stands[u], maps.Clone(n.Stands[u])
+		for _, c := range here {
+			switch {
+			case c.Err != nil || before == nil:
+			case !c.From.Open():
+				delete(after, c.ref())
+			case c.Offer != nil:
+				after[c.ref()] = c.Offer
+			}
+		}
+		for _, c := range here {
+			if was := before[c.ref()]; was != nil && c.Err == nil && after[c.ref()] != was {
+				if c.Err = taken(u, c.ref(), was, after); c.Err == nil && c.Head.Reverts() != "" {
+					c.Err = lacks(after[c.ref()], after)
+				}
+				refused = refused || c.Err != nil
+			}
+		}
+	}
+	return refused
+}
+
+// taken says which of the packages that are there afterwards needs one as it was
+// before, and nothing else gives it that.
+func taken(u Unit, ref string, was *resolver.Package, after map[string]*resolver.Package) error {
+	for _, other := range slices.Sorted(maps.Keys(after)) {
+		for i := range after[other].Requires {
+			r := &after[other].Requires[i]
+			if other == ref || r.Optional || !r.MetBy(was) || met(r, after) {
+				continue
+			}
+			what, do := "and this removes it", "remove that first"
+			if now := after[ref]; now != nil {
+				what, do = fmt.Sprintf("which %s %s is not", now.Package, now.Version), "approve a revision of that too which does without (revert it as well, say)"
+			}
+			return fmt.Errorf("%s needs %s, %s: %s%s", u.identity(other), r.Asks(), what, do, alone)
+		}
+	}
+	return nil
+}
+
+func (u Unit) identity(ref string) Identity {
+	return Identity{u.Repo.Namespace, u.Repo.Name, path.Join(u.Dir, ref)}
+}
+
+// refuseWithout refuses what needs something that does not come.
+func (n Needs) refuseWithout(list []*Candidate) {
 	stops := map[Unit]Stops{}
 	for _, c := range list {
 		u := c.unit()
@@ -195,7 +284,7 @@ func (n Needs) Refuse(list []*Candidate) {
 
 // refusal says that what needs a package, or names it, is refused as that stops.
 func (s Stop) refusal(needs string, u Unit, ref string) error {
-	text := fmt.Sprintf(needs, Identity{u.Repo.Namespace, u.Repo.Name, path.Join(u.Dir, ref)}, s.How)
+	text := fmt.Sprintf(needs, u.identity(ref), s.How)
 	if s.Do != "" {
 		text += ": " + s.Do
 	}

@@ -64,7 +64,7 @@ func TestRefuse(t *testing.T) {
 			if c.refused != "" {
 				by[c.refused].Err = errors.New("before")
 			}
-			n := NewNeeds(chosen, all, locks)
+			n := NewNeeds(chosen, all, locks, nil)
 			n.Refuse(chosen)
 			n.Refuse(chosen) // again is no more
 			for _, o := range all {
@@ -96,7 +96,7 @@ func TestRefuseAlone(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	_, by, list, locks := needs()
-	n := NewNeeds(list, list, locks)
+	n := NewNeeds(list, list, locks, nil)
 	got := names(n.Order(pick(by, depend.LockPackage, "web", "cache", "dns", "db")))
 	want := []string{"c1/dns Proposed packagevariant-1", "c1/db Draft packagevariant-1", "c1/web Draft packagevariant-1", "c1/cache Draft packagevariant-1", "c1/variform-lock Draft packagevariant-1"}
 	if d := cmp.Diff(want, got); d != "" {
@@ -196,5 +196,99 @@ func TestAnswers(t *testing.T) {
 	locks.Answers([]*Target{tg, {}})
 	if d := cmp.Diff(Locks{Unit{Repo: tg.Repo}: {"shop": {"1.0.0", []string{"db"}}, "db": {"1.0.0", []string{"disk"}}, "disk": {"1.0.0", nil}}}[Unit{Repo: tg.Repo}], locks[Unit{Repo: tg.Repo}]); d != "" || len(locks) != 1 {
 		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// A revision, or a deletion, that takes from a package beside it what that needs as
+// it stands is refused, unless what needs it does without in the same approval.
+func TestRefuseTaking(t *testing.T) {
+	pkg := func(name, version string, needs ...string) *resolver.Package {
+		p := &resolver.Package{Package: name, Version: version}
+		for _, n := range needs {
+			p.Requires = append(p.Requires, resolver.Requirement{Alias: "x", Package: strings.Fields(n)[0], Version: strings.Fields(n)[1]})
+		}
+		return p
+	}
+	optional := pkg("web", "1.0.0", "db ^2")
+	optional.Requires[0].Optional = true
+	const refused = "c1/web needs db ^2, which db 1.0.0 is not: approve a revision of that too which does without (revert it as well, say), or approve this alone with --dependencies=false"
+	for name, c := range map[string]struct {
+		reason  string
+		stands  map[string]*resolver.Package
+		db, web *resolver.Package // what is approved; nil: not
+		deleted bool              // db
+		want    string            // of db
+	}{
+		"taken":           {"", map[string]*resolver.Package{"db": pkg("db", "2.0.0"), "web": pkg("web", "1.0.0", "db ^2")}, pkg("db", "1.0.0"), nil, false, refused},
+		"removed":         {"", map[string]*resolver.Package{"db": pkg("db", "2.0.0"), "web": pkg("web", "1.0.0", "db ^2")}, nil, nil, true, "c1/web needs db ^2, and this removes it: remove that first, or approve this alone"},
+		"still met":       {"", map[string]*resolver.Package{"db": pkg("db", "2.0.0"), "web": pkg("web", "1.0.0", "db >=1")}, pkg("db", "1.0.0"), nil, false, ""},
+		"met by another":  {"", map[string]*resolver.Package{"db": pkg("db", "2.0.0"), "db2": pkg("db", "2.1.0"), "web": pkg("web", "1.0.0", "db ^2")}, pkg("db", "1.0.0"), nil, false, ""},
+		"never met":       {"an override, say", map[string]*resolver.Package{"db": pkg("db", "3.0.0"), "web": pkg("web", "1.0.0", "db ^2")}, pkg("db", "1.0.0"), nil, false, ""},
+		"optional":        {"", map[string]*resolver.Package{"db": pkg("db", "2.0.0"), "web": optional}, pkg("db", "1.0.0"), nil, false, ""},
+		"both set back":   {"in one push", map[string]*resolver.Package{"db": pkg("db", "2.0.0"), "web": pkg("web", "2.0.0", "db ^2")}, pkg("db", "1.0.0"), pkg("web", "1.0.0", "db ^1"), false, ""},
+		"both go forward": {"in one push", map[string]*resolver.Package{"db": pkg("db", "1.0.0"), "web": pkg("web", "1.0.0", "db ^1")}, pkg("db", "2.0.0"), pkg("web", "2.0.0", "db ^2"), false, ""},
+		"the first":       {"nothing stood there", map[string]*resolver.Package{"web": pkg("web", "1.0.0", "db ^2")}, pkg("db", "1.0.0"), nil, false, ""},
+		"nothing is read": {"", nil, pkg("db", "1.0.0"), nil, false, ""},
+	} {
+		r, by, _, _ := needs()
+		u := Unit{Repo: r}
+		list := pick(by, "db")
+		by["db"].Offer, by["web"].Offer = c.db, c.web
+		if c.deleted {
+			by["db"].From = lifecycle.DeletionProposed
+		}
+		if c.web != nil {
+			list = append(list, by["web"])
+		}
+		Needs{Locks: Locks{u: {"web": {"1.0.0", []string{"db"}}}}, Stands: Standing{u: c.stands}}.Refuse(list)
+		if bad := saying(by["db"].Err, c.want); bad != "" || by["web"].Err != nil {
+			t.Errorf("%s: %s: %s; web: %v", name, c.reason, bad, by["web"].Err)
+		}
+	}
+	// What is set back needs what it needed then.
+	for version, want := range map[string]string{"1.2.0": "", "2.0.0": "it needs db ^1, as it was then, and that is not there: revert that as well"} {
+		r, by, _, _ := needs()
+		by["web"].Offer, by["web"].Head.Machine = pkg("web", "1.0.0", "db ^1"), &Machine{Reverts: "v1 by Ann"}
+		Needs{Stands: Standing{Unit{Repo: r}: {"db": pkg("db", version), "web": pkg("web", "2.0.0", "db >=1")}}}.Refuse(pick(by, "web"))
+		if bad := saying(by["web"].Err, want); bad != "" {
+			t.Error(bad)
+		}
+	}
+	// Where what was to go with it is refused, it is, too.
+	r, by, _, _ := needs()
+	u := Unit{Repo: r}
+	by["db"].Offer, by["web"].Err = pkg("db", "2.0.0"), errors.New("gates")
+	Needs{Stands: Standing{u: {"db": pkg("db", "1.0.0"), "web": pkg("web", "1.0.0", "db ^1")}}}.Refuse(pick(by, "db", "web"))
+	if bad := saying(by["db"].Err, "c1/web needs db ^1, which db 2.0.0 is not"); bad != "" {
+		t.Error(bad)
+	}
+}
+
+// What stands there as the lock has it is there, whatever people said of it.
+func TestMissing(t *testing.T) {
+	word := &record.Word{By: "Ann", Reason: "no"}
+	back := publishedOf(1, 6)
+	back.Machine = &Machine{Reverts: "v1 by Ann"}
+	for name, c := range map[string]struct {
+		entry  record.Entry
+		latest *Revision
+		stands string
+		want   string
+	}{
+		"held, as it is to be":  {record.Entry{Hold: word}, publishedOf(1, 6), "1.0.0", ""},
+		"held":                  {record.Entry{Hold: word}, publishedOf(1, 6), "0.9.0", "is held by Ann: no"},
+		"discarded, as it is":   {record.Entry{Discarded: word}, publishedOf(1, 6), "1.0.0", ""},
+		"discarded":             {record.Entry{Discarded: word}, publishedOf(1, 6), "0.9.0", "was discarded by Ann"},
+		"set back":              {record.Entry{}, back, "0.9.0", "was set back to v1 by Ann"},
+		"set back, as it is":    {record.Entry{}, back, "1.0.0", ""},
+		"Published, and behind": {record.Entry{}, publishedOf(1, 6), "0.9.0", ""},
+	} {
+		r, by, _ := fleetOf(map[string]*Revision{"db": c.latest})
+		c.entry.Place, c.entry.Owner = record.Variant, "fleet/default/db"
+		by["db"].Package.Entries = []record.Entry{c.entry}
+		got := LockGraph{"db": {Version: "1.0.0"}}.missing(Unit{Repo: r}, map[string]*resolver.Package{"db": {Version: c.stands}})
+		if got["db"].How != c.want && !strings.HasPrefix(got["db"].How, c.want+":") {
+			t.Errorf("%s: %q", name, got["db"].How)
+		}
 	}
 }

@@ -91,9 +91,7 @@ func In(r *Repository, pkg string) string {
 
 // Below is a package's path below the target; false for one of another target.
 func (t *Target) Below(p string) (ref string, ok bool) {
-	pkg := t.Repo.Below(p)
-	dir := In(t.Repo, pkg)
-	return strings.TrimPrefix(strings.TrimPrefix(pkg, dir), "/"), dir == t.Directory
+	return Unit{t.Repo, t.Directory}.Below(p)
 }
 
 // TargetsAnnotation on a Repository says which of its folders are targets.

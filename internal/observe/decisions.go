@@ -574,6 +574,37 @@ func (r *Reader) ReadDrafts(ctx context.Context, list []*decide.Candidate) {
 	})
 }
 
+// ReadStanding reads what the registered branches hold of targets that have a lock.
+// What cannot be read is left out.
+func (r *Reader) ReadStanding(ctx context.Context, locks decide.Locks) decide.Standing {
+	type place struct {
+		unit decide.Unit
+		ref  string
+	}
+	var list []place
+	for u := range locks {
+		for _, p := range u.Repo.Paths() {
+			if ref, here := u.Below(p); here && p != u.LockPath() && u.Repo.Package(p).Latest != nil {
+				list = append(list, place{u, ref})
+			}
+		}
+	}
+	read, _ := Parallel(ctx, r.limit(), list, func(ctx context.Context, at place) *resolver.Package {
+		repo := r.repos[repoKey{at.unit.Repo.Namespace, at.unit.Repo.Name}]
+		return repo.offerAt(ctx, repo.Head, repo.Path(path.Join(at.unit.Dir, at.ref)))
+	})
+	out := decide.Standing{}
+	for u := range locks {
+		out[u] = map[string]*resolver.Package{}
+	}
+	for i, p := range read {
+		if p != nil {
+			out[list[i].unit][list[i].ref] = p
+		}
+	}
+	return out
+}
+
 // offerAt is what a commit has at a path, nil where it has no package there, or none
 // that can be read.
 func (r *Repo) offerAt(ctx context.Context, commit decide.Hash, at string) *resolver.Package {

@@ -96,7 +96,8 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 		locks, lockErr = e.read.ReadLocks(ctx, decide.Units(chosen))
 	}
 	needLocks := !req.Alone && req.Verb == decide.Approve
-	if d := e.cfg.Dependencies; needLocks && d != nil && len(d.Catalogs) > 0 {
+	governed := needLocks && e.cfg.Dependencies != nil && len(e.cfg.Dependencies.Catalogs) > 0
+	if governed {
 		if e.read.ReadDrafts(ctx, chosen); locks.Outdated(chosen) {
 			e.read.ReadNeeds(ctx, s)
 			locks.Answers(s.Targets)
@@ -121,7 +122,12 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 	switch req.Verb {
 	case decide.Approve:
 		if !req.Alone {
-			needs = decide.NewNeeds(chosen, open, locks)
+			var stands decide.Standing
+			if governed {
+				e.read.ReadDrafts(ctx, chosen)
+				stands = e.read.ReadStanding(ctx, locks)
+			}
+			needs = decide.NewNeeds(chosen, open, locks, stands)
 		}
 		decide.OneEach(chosen)
 		decide.RefuseHeld(chosen)

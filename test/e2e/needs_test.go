@@ -178,3 +178,46 @@ func TestServerRefusesOne(t *testing.T) {
 		}
 	}
 }
+
+// What is set back must leave others what they need as they stand; set back
+// together, they go in one push.
+func TestRevertNeeds(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	for _, v := range []string{"1", "2"} {
+		w.offer("db", v+".0.0", "", nil)
+		w.offer("app", v+".0.0", "  requires: [{alias: db, package: db, version: ^"+v+"}]\n", nil)
+		w.needs("db", v+".0.0")
+		w.needs("app", v+".0.0")
+		w.mustApply()
+		if v == "2" { // nor may it go forward alone
+			w.contains(w.mustRun(1, "approve", "db").out, "c1/app needs db ^1, which db 2.0.0 is not: approve a revision of that too")
+		}
+		w.mustRun(0, "approve", "c1")
+	}
+	w.mustRun(0, "revert", "db", "v1")
+	before := w.refs()
+	w.contains(w.mustRun(1, "approve", "db").out, "c1/app needs db ^2, which db 1.0.0 is not", "revert it as well")
+	w.contains(w.mustRun(1, "approve", "--all").out, "c1/app needs db ^2")
+	w.unchanged(before)
+
+	w.mustRun(0, "revert", "app", "v1")
+	w.mustRun(0, "approve", "app") // with what it needs
+	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-2", "--first-parent", "main"), "Approve app/v3\nApprove db/v3")
+	w.contains(w.show("c1", "main", "app/package.yaml"), "^1")
+	w.mustRun(0, "status")
+
+	// Alone, by one's own responsibility.
+	w.mustApply("--retry", "c1")
+	w.mustRun(0, "approve", "c1")
+	w.contains(w.show("c1", "main", "db/package.yaml"), "version: 2.0.0")
+	w.mustRun(0, "revert", "db", "v1")
+	w.mustRun(0, "approve", "db", "--dependencies=false")
+	w.contains(w.show("c1", "main", "db/package.yaml"), "version: 1.0.0")
+
+	// What stands there is not what others need from now on.
+	w.offer("app", "2.1.0", "  requires: [{alias: db, package: db, version: ^2}]\n", nil)
+	w.needs("app", "2.1.0")
+	w.apply()
+	w.contains(w.mustRun(1, "approve", "app").out, "it needs c1/db, which was set back to v1 by ")
+}
