@@ -319,6 +319,8 @@ type Coming struct {
 	Want *Want
 	Goes bool
 	How  string
+	// Offer is what one that goes will be there, nil where that is not known.
+	Offer *resolver.Package
 }
 
 // Comes says how a ruling about a revision leaves its package.
@@ -352,35 +354,69 @@ func (l Locks) Answered(c *Candidate, w *Want) {
 	}
 }
 
-// Without says of each package that goes what it waits for, "" for nothing: what it
-// needs by its target's answer and does not come, and a lock what it names.
-func Without(list []Coming) []string {
-	stops, graphs := map[*Target]Stops{}, map[*Target]LockGraph{}
-	for _, c := range list {
-		t := c.Want.Target
-		if t == nil || t.Answer == nil || t.Answer.Lock == nil {
-			continue
-		}
-		if graphs[t] == nil {
-			stops[t], graphs[t] = Stops{}, NewLockGraph(&t.Answer.Lock.Spec)
-		}
-		if c.How != "" && c.Want.Lock() == nil {
-			stops[t][c.Want.Ref] = Stop{How: c.How}
+// Without says of each package that goes why it waits, "" for one that does not: what
+// it needs by its target's answer does not come, or a package that stands there would
+// lose what it needs; a lock waits for what it names.
+func Without(list []Coming, stands Standing) []string {
+	list = slices.Clone(list)
+	out := make([]string, len(list))
+	for again := true; again; {
+		again = false
+		for i, why := range without(list, stands) {
+			if why != "" {
+				list[i].Goes, list[i].How = false, "waits"
+				out[i], again = why, true
+			}
 		}
 	}
-	for _, c := range list { // of several Drafts one is enough
-		if c.Goes {
-			delete(stops[c.Want.Target], c.Want.Ref)
+	return out
+}
+
+// unit is the target's, false where there is none.
+func (c Coming) unit() (Unit, bool) {
+	t := c.Want.Target
+	if t == nil {
+		return Unit{}, false
+	}
+	return Unit{t.Repo, t.Directory}, true
+}
+
+func without(list []Coming, stands Standing) []string {
+	stops, after, locks := map[Unit]Stops{}, Standing{}, Locks{}
+	for _, c := range list {
+		u, ok := c.unit()
+		if !ok {
+			continue
+		}
+		if stops[u] == nil {
+			stops[u], after[u] = Stops{}, maps.Clone(stands[u])
+			locks.Answers([]*Target{c.Want.Target})
+		}
+		if c.How != "" && c.Want.Lock() == nil {
+			stops[u][c.Want.Ref] = Stop{How: c.How}
+		}
+	}
+	for _, c := range list {
+		if u, ok := c.unit(); ok && c.Goes {
+			delete(stops[u], c.Want.Ref) // of several Drafts one is enough
+			if c.Offer != nil && after[u] != nil {
+				after[u][c.Want.Ref] = c.Offer
+			}
 		}
 	}
 	out := make([]string, len(list))
 	for i, c := range list {
-		t := c.Want.Target
-		if !c.Goes || graphs[t] == nil {
+		u, ok := c.unit()
+		if !c.Goes || !ok {
 			continue
 		}
-		if ref, needs := graphs[t].stopped(c.Want.Ref, c.Want.Lock() != nil, stops[t]); ref != "" {
-			out[i] = stops[t][ref].refusal(needs, Unit{t.Repo, t.Directory}, ref).Error()
+		ref := c.Want.Ref
+		if d, needs := locks[u].stopped(ref, c.Want.Lock() != nil, stops[u]); d != "" {
+			out[i] = stops[u][d].refusal(needs, u, d).Error()
+		} else if was := stands[u][ref]; was != nil && after[u][ref] != was {
+			if err := taken(u, ref, was, after[u]); err != nil {
+				out[i] = err.Error()
+			}
 		}
 	}
 	return out

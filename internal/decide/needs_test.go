@@ -135,21 +135,29 @@ func TestWithout(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := tg.Wants
-			got := Without([]Coming{Comes(w["shop"], goes, false), Comes(w["log"], goes, false), Comes(w["db"], c.db, false), Comes(w["disk"], c.disk, c.open)})
+			got := Without([]Coming{Comes(w["shop"], goes, false), Comes(w["log"], goes, false), Comes(w["db"], c.db, false), Comes(w["disk"], c.disk, c.open)}, nil)
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, d)
 			}
 		})
 	}
 	w := tg.Wants
-	if got := Without([]Coming{Comes(w["shop"], goes, false), Comes(w["db"], ruled(Wait{}), true), Comes(w["db"], goes, true)}); got[0] != "" {
+	if got := Without([]Coming{Comes(w["shop"], goes, false), Comes(w["db"], ruled(Wait{}), true), Comes(w["db"], goes, true)}, nil); got[0] != "" {
 		t.Errorf("of several Drafts one goes: %q", got)
 	}
 	lock := &Want{Identity: Identity{"default", "c1", depend.LockPackage}, Target: tg, Ref: depend.LockPackage, Content: &Lock{}}
-	if got := Without([]Coming{Comes(lock, goes, false), Comes(w["log"], ruled(Wait{}), false)}); got[0] != "it is published with the packages that it names, and c1/log waits" {
+	if got := Without([]Coming{Comes(lock, goes, false), Comes(w["log"], ruled(Wait{}), false)}, nil); got[0] != "it is published with the packages that it names, and c1/log waits" {
 		t.Errorf("the lock: %q", got)
 	}
-	if got := Without([]Coming{Comes(&Want{}, goes, false), Comes(&Want{Target: &Target{}}, goes, false)}); got[0]+got[1] != "" {
+	// Nor does it take what others need as they stand.
+	db, app := Comes(w["db"], goes, false), &resolver.Package{Package: "app", Requires: []resolver.Requirement{{Package: "db", Version: "^1"}}}
+	db.Offer = &resolver.Package{Package: "db", Version: "2.0.0"}
+	there1 := Standing{Unit{Repo: tg.Repo}: {"app": app, "db": {Package: "db", Version: "1.0.0"}}}
+	got := Without([]Coming{Comes(w["shop"], goes, false), db}, there1)
+	if bad := saying(errors.New(got[1]), "c1/app needs db ^1, which db 2.0.0 is not"); bad != "" || got[0] != "it needs c1/db, which waits" {
+		t.Errorf("%s; %q", bad, got)
+	}
+	if got := Without([]Coming{Comes(&Want{}, goes, false), Comes(&Want{Target: &Target{}}, goes, false)}, nil); got[0]+got[1] != "" {
 		t.Errorf("without an answer: %q", got)
 	}
 }

@@ -574,27 +574,34 @@ func (r *Reader) ReadDrafts(ctx context.Context, list []*decide.Candidate) {
 	})
 }
 
-// ReadStanding reads what the registered branches hold of targets that have a lock.
-// What cannot be read is left out.
-func (r *Reader) ReadStanding(ctx context.Context, locks decide.Locks) decide.Standing {
+// ReadStanding reads what the registered branches hold of targets, where the fleet has
+// dependencies. What cannot be read is left out.
+func (r *Reader) ReadStanding(ctx context.Context, units []decide.Unit) decide.Standing {
+	if d := r.cfg.Dependencies; d == nil || len(d.Catalogs) == 0 {
+		return nil
+	}
 	type place struct {
 		unit decide.Unit
 		ref  string
 	}
 	var list []place
-	for u := range locks {
+	heads := fetchSet{}
+	for _, u := range units {
+		repo := r.repos[repoKey{u.Repo.Namespace, u.Repo.Name}]
+		heads.commit(repo, repo.Head)
 		for _, p := range u.Repo.Paths() {
 			if ref, here := u.Below(p); here && p != u.LockPath() && u.Repo.Package(p).Latest != nil {
 				list = append(list, place{u, ref})
 			}
 		}
 	}
+	heads.run(ctx, r.ioLimit())
 	read, _ := Parallel(ctx, r.limit(), list, func(ctx context.Context, at place) *resolver.Package {
 		repo := r.repos[repoKey{at.unit.Repo.Namespace, at.unit.Repo.Name}]
 		return repo.offerAt(ctx, repo.Head, repo.Path(path.Join(at.unit.Dir, at.ref)))
 	})
 	out := decide.Standing{}
-	for u := range locks {
+	for _, u := range units {
 		out[u] = map[string]*resolver.Package{}
 	}
 	for i, p := range read {

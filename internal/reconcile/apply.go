@@ -55,7 +55,7 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 	for _, s := range plan.run.stages {
 		_ = s.Close()
 	}
-	govern(plan.Items) // what was to come may have been refused
+	plan.run.govern(ctx, plan.Items) // what was to come may have been refused
 	e.publishActivated(ctx, plan.Items)
 	return ctx.Err()
 }
@@ -217,6 +217,16 @@ func (e *Engine) publishRepo(ctx context.Context, git observe.Repository, items 
 		of[v] = i
 		needs.Locks.Answered(c, i.want)
 	}
+	if needs.Stands = e.read.ReadStanding(ctx, decide.Units(candidates)); needs.Stands != nil {
+		e.read.ReadDrafts(ctx, candidates)
+	}
+	needs.Refuse(candidates) // by what came to the branch since
+	verdicts = slices.DeleteFunc(verdicts, func(v *publish.Verdict) bool {
+		if v.Err != nil {
+			of[v].withhold(v.Err.Error())
+		}
+		return v.Err != nil
+	})
 	decide.OneEach(candidates)
 	publish.Machine(e.read, needs).Decide(ctx, git, verdicts)
 	for _, v := range verdicts {

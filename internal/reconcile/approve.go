@@ -125,7 +125,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 			var stands decide.Standing
 			if governed {
 				e.read.ReadDrafts(ctx, chosen)
-				stands = e.read.ReadStanding(ctx, locks)
+				stands = e.read.ReadStanding(ctx, decide.Units(chosen))
 			}
 			needs = decide.NewNeeds(chosen, open, locks, stands)
 		}

@@ -61,7 +61,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		plan.Sets = append(plan.Sets, &SetStatus{*set})
 	}
 	trims := r.settle(ctx, plan, subjects)
-	govern(plan.Items)
+	r.govern(ctx, plan.Items)
 	r.remove(ctx, plan, subjects, trims)
 	plan.sort()
 	return plan, ctx.Err()
@@ -622,21 +622,37 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 	return trims
 }
 
-// govern withholds what would be published without what it needs.
-func govern(items []*Item) {
+// govern withholds what would be published without what it needs, or would take from
+// others what they need.
+func (r *run) govern(ctx context.Context, items []*Item) {
 	var list []decide.Coming
 	var of []*Item
+	var units []decide.Unit
 	for _, i := range items {
-		if i.want != nil {
-			r := decide.Ruling{Decision: i.decision, Err: i.Err, Publish: i.publish}
-			list, of = append(list, decide.Comes(i.want, r, i.Phase.Open())), append(of, i)
+		if i.want == nil {
+			continue
+		}
+		c := decide.Comes(i.want, decide.Ruling{Decision: i.decision, Err: i.Err, Publish: i.publish}, i.Phase.Open())
+		if t := i.want.Target; c.Goes && t != nil && i.want.Upstream() != nil {
+			if u := (decide.Unit{Repo: t.Repo, Dir: t.Directory}); !slices.Contains(units, u) {
+				units = append(units, u)
+			}
+			if up := r.read.UpstreamOf(ctx, i.want); up.Err == nil && up.Offer.Err == nil {
+				c.Offer = up.Offer.Package
+			}
+		}
+		list, of = append(list, c), append(of, i)
+	}
+	for n, why := range decide.Without(list, r.read.ReadStanding(ctx, units)) {
+		if why != "" {
+			of[n].withhold(why)
 		}
 	}
-	for n, why := range decide.Without(list) {
-		if i := of[n]; why != "" {
-			i.rule(decide.Ruling{Decision: i.decision, Reasons: i.Reasons}.Withheld(why))
-		}
-	}
+}
+
+// withhold leaves unpublished what would have been.
+func (i *Item) withhold(why string) {
+	i.rule(decide.Ruling{Decision: i.decision, Reasons: i.Reasons}.Withheld(why))
 }
 
 // restate records what the fleet says of a package that is there: with what this
