@@ -129,7 +129,11 @@ func read(t *testing.T) *source.Fleet {
 	if err := os.WriteFile(filepath.Join(dir, "fleet.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := source.Read(context.Background(), dir, source.Options{})
+	files, err := source.Open(context.Background(), dir, source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := files.Fleet(context.Background())
 	if err != nil || len(f.Problems) > 0 {
 		t.Fatal(err, f.Problems)
 	}

@@ -4,9 +4,13 @@
 // or from Git, and comes first in the flow: what it returns goes to variantgen
 // and reconcile.
 //
-//	fleet, err := source.Read(ctx, "fleet/", source.Options{})
+//	files, err := source.Open(ctx, "fleet/", source.Options{})
 //	if err != nil {
 //		return err // nothing could be read
+//	}
+//	fleet, err := files.Fleet(ctx)
+//	if err != nil {
+//		return err // ctx ended
 //	}
 //	for _, set := range fleet.Sets { … }
 //	if len(fleet.Problems) > 0 {
@@ -41,7 +45,7 @@ type TreeReader interface {
 	ReadTree(ctx context.Context, url, ref, dir string) ([]krm.File, error)
 }
 
-// Options are the choices of Read; the zero value suits a folder.
+// Options are the choices of Open; the zero value suits a folder.
 type Options struct {
 	// Git reads locations in Git; without it they are an error.
 	Git TreeReader
@@ -161,18 +165,6 @@ type Rejected struct {
 	Issues api.Issues
 }
 
-// Read reads the management directory at location: a folder, or Git as
-// URL[//dir][@ref]. The error is about the location as a whole: it does not
-// exist, Git could not be read, a limit was passed, ctx ended. Faults of files
-// and documents are the Fleet's Problems.
-func Read(ctx context.Context, location string, opts Options) (*Fleet, error) {
-	d, err := Open(ctx, location, opts)
-	if err != nil {
-		return nil, err
-	}
-	return d.Fleet(ctx)
-}
-
 // Directory is a management directory whose files were read, and not parsed yet.
 type Directory struct {
 	loc      Location
@@ -183,7 +175,10 @@ type Directory struct {
 	kptfile  file // of the root
 }
 
-// Open reads the files of a management directory; errors are those of Read.
+// Open reads the files of the management directory at location: a folder, or Git as
+// URL[//dir][@ref]. The error is about the location as a whole: it does not
+// exist, Git could not be read, a limit was passed, ctx ended. Faults of files
+// and documents are the Fleet's Problems.
 func Open(ctx context.Context, location string, opts Options) (*Directory, error) {
 	opts.Limits = opts.Limits.withDefaults()
 	loc, err := ParseLocation(location)

@@ -44,6 +44,15 @@ func write(t *testing.T, files map[string]string) string {
 	return root
 }
 
+// Read reads and parses a management directory.
+func Read(ctx context.Context, location string, opts Options) (*Fleet, error) {
+	d, err := Open(ctx, location, opts)
+	if err != nil {
+		return nil, err
+	}
+	return d.Fleet(ctx)
+}
+
 // readBoth reads the same files from disk and from Git: both doors must give
 // the same.
 func readBoth(t *testing.T, files map[string]string, opts Options) *Fleet {
