@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // replace puts the value n where o stands.
@@ -48,6 +50,10 @@ func (s *splicer) replace(o, n *yaml.Node, at slot) {
 	case start > eol:
 		s.replaceBelow(after, eol, s.eol(end), inline, lines)
 	case end <= eol:
+		if o.Kind == yaml.ScalarNode && o.Style == 0 && lines == "" && isWord(s.data[start:end]) && isWord([]byte(inline)) &&
+			yamltree.SameValue(&yaml.Node{Kind: yaml.ScalarNode, Value: inline}, n) {
+			s.words++
+		}
 		s.replaceInline(after, start, end, inline)
 		s.addLines(end, lines, o)
 		if lines == "" && n.Kind == yaml.ScalarNode && n.LineComment != "" && n.LineComment != o.LineComment {
@@ -61,6 +67,20 @@ func (s *splicer) replace(o, n *yaml.Node, at slot) {
 		s.replaceInline(after, start, end, inline)
 		s.addLines(end, lines, o)
 	}
+}
+
+// isWord reports whether a text is one plain scalar wherever one may stand in a block
+// collection, with whatever follows on its line: such a word is a number, a name, a
+// path or an image.
+func isWord(text []byte) bool {
+	for i, c := range text {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '/', c == '_':
+		case i == 0 || c != '-' && c != '@' && c != '+' && c != ':':
+			return false
+		}
+	}
+	return len(text) > 0 && text[len(text)-1] != ':'
 }
 
 // replaceInline changes the part of a value that stands on its key's line.

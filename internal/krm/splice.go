@@ -22,6 +22,7 @@ type splicer struct {
 	*source
 	emitter
 	edits   []edit
+	words   int // edits that put one plain word for another
 	dashed  map[*yaml.Node][]int
 	anchors map[string]bool // in the new tree
 	open    bool            // the last line, that has no break, is removed
@@ -38,11 +39,12 @@ type slot struct {
 
 // splice returns the text of one document with only those entries changed in
 // which the trees differ. It reports false where text and tree do not match or
-// an edit has no place in the text; the caller checks what the result means.
-func splice(data []byte, nl string, before, after *yaml.Node) ([]byte, bool) {
+// an edit has no place in the text. Where only plain words were put for others the
+// text is proved to mean the tree; else the caller checks that.
+func splice(data []byte, nl string, before, after *yaml.Node) (out []byte, proved, ok bool) {
 	o, n := yamltree.Deref(before), yamltree.Deref(after)
 	if o == nil || n == nil {
-		return nil, false
+		return nil, false, false
 	}
 	s := &splicer{source: newSource(data, nl), dashed: map[*yaml.Node][]int{}, anchors: map[string]bool{}}
 	anchorsOf(n, s.anchors)
@@ -50,9 +52,10 @@ func splice(data []byte, nl string, before, after *yaml.Node) ([]byte, bool) {
 	s.json = o.Style&yaml.FlowStyle != 0 && len(o.Content) > 0 && o.Content[0].Style&yaml.DoubleQuotedStyle != 0
 	s.node(o, n, slot{root: true})
 	if s.source.err != nil || s.emitter.err != nil {
-		return nil, false
+		return nil, false, false
 	}
-	return s.apply()
+	out, ok = s.apply()
+	return out, len(s.edits) == s.words, ok
 }
 
 // apply makes the edits. Insertions at a place stand in the order in which they

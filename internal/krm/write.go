@@ -259,14 +259,14 @@ func (r *Resource) encodeEdited(nl string) (text []byte, kept bool, err error) {
 // reads back as the tree.
 func (r *Resource) spliced(nl string, after *yaml.Node) ([]byte, bool) {
 	text := r.text()
-	out, ok := splice(text, nl, r.doc.root, after)
+	out, proved, ok := splice(text, nl, r.doc.root, after)
 	if !ok {
 		return nil, false
 	}
 	if bytes.Equal(out, text) && yamltree.SameValue(r.doc.root, after) {
 		return text, true
 	}
-	if means(out, after) {
+	if proved || means(out, after) {
 		return out, true
 	}
 	out = append(out, nl...)
