@@ -637,9 +637,19 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, settled 
 			return c.Field == "" && c.Resource == krm.ID{} && slices.ContainsFunc(edits, func(e review.Edit) bool { return e.File == c.Path && e.Field != "" })
 		})
 	}
+	type place struct{ file, resource string }
+	undoneAt := map[place][]int{}
+	for i, u := range undone {
+		undoneAt[place{u.File, u.Resource}] = append(undoneAt[place{u.File, u.Resource}], i)
+	}
 	var found []merge.Conflict
 	for _, e := range edits {
-		i := slices.IndexFunc(undone, e.Within)
+		i := -1
+		if at := undoneAt[place{e.File, e.Resource}]; len(at) > 0 {
+			if j := slices.IndexFunc(at, func(i int) bool { return e.Within(undone[i]) }); j >= 0 {
+				i = at[j]
+			}
+		}
 		at := slices.IndexFunc(m.Conflicts, func(c merge.Conflict) bool { return c.Path == e.File && (c.Field == "" || e.Field == c.Field) })
 		if i < 0 || at >= 0 && (m.Conflicts[at].Winner != merge.Local || m.Conflicts[at].Field == "") {
 			continue
