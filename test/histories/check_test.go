@@ -539,7 +539,7 @@ func (w *world) compareFresh() {
 		return
 	}
 	for _, p := range w.wanted() {
-		if _, newer := w.newer[p]; !newer && !w.edited[p] && !w.held[p] && !w.waits[p] {
+		if _, newer := w.newer[p]; !newer && !w.older[p] && !w.edited[p] && !w.held[p] && !w.waits[p] {
 			w.compare(p, fresh[p.repo])
 		}
 	}

@@ -53,6 +53,7 @@ var operations = []struct {
 	{"hold", 2, (*world).hold},
 	{"discard", 2, (*world).discard},
 	{"record", 3, (*world).record},
+	{"older", 2, (*world).makeOlder},
 	{"rename", 1, func(w *world, o operation) { p := at(w.pkgs, o.a); p.set = fmt.Sprintf("%s-%d", p.name, w.next()) }},
 	{"race", 3, (*world).race},
 	{"kill", 3, (*world).kill},

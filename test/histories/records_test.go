@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -15,10 +16,11 @@ type records struct {
 	squashed  map[place]bool  // a forge made main's content anew: the record alone knows what the machine made
 	forgotten map[place]bool  // of which the record said something
 	newer     map[place]hash  // a newer version of the program made this commit
+	older     map[place]bool  // an older one made what is there, or some of it
 }
 
 func newRecords() records {
-	return records{map[string]bool{}, map[place]bool{}, map[place]bool{}, map[place]hash{}}
+	return records{map[string]bool{}, map[place]bool{}, map[place]bool{}, map[place]hash{}, map[place]bool{}}
 }
 
 // recordRef is the name of a repository's record, "" where there is none.
@@ -80,6 +82,51 @@ func (w *world) record(o operation) {
 	}
 	if o.b%6 != 0 {
 		w.madeByNewer(r)
+	}
+}
+
+var pathLine = regexp.MustCompile(`(?m)^ +package-path: .*\n`)
+
+// makeOlder makes of a Draft that nobody edited what hydration version 1 had made of
+// the same inputs, without the package's path in its context: that alone is no reason
+// to draft it anew.
+func (w *world) makeOlder(o operation) {
+	w.apply()
+	list := w.open(draft)
+	if len(list) == 0 {
+		return
+	}
+	b := at(list, o.a)
+	r := w.repos[b.repo]
+	now, f, ref := r.commit(b.tip), maps.Clone(r.files(b.tip)), r.recordRef()
+	context := b.pkg + "/package-context.yaml"
+	was := r.tree(f.below(b.pkg))
+	text := r.text(f, context)
+	f[context] = r.put(pathLine.ReplaceAllString(text, ""))
+	tree := r.tree(f.below(b.pkg))
+	if r.byPerson(b.tip) || ref == "" || w.newer[b.place] == b.tip || tree == was {
+		return
+	}
+	unedited := fmt.Sprintf(`"commit":"%s","tree":"%s","hydrated":"%[2]s"`, b.tip, was)
+	index := r.files(r.ref(ref))
+	for path := range index {
+		entries := r.text(index, path)
+		for line := range strings.Lines(entries) {
+			if !strings.Contains(line, `"place":"open"`) || !strings.Contains(line, unedited) {
+				continue
+			}
+			tip := r.amend(now, strings.ReplaceAll(now.Message, was.String(), tree.String()), f)
+			made := strings.NewReplacer(b.tip.String(), tip.String(), was.String(), tree.String()).Replace(line)
+			index[path] = r.put(strings.Replace(entries, line, hydrationField.ReplaceAllString(made, `"hydration":1`), 1))
+			w.log("an older version made %s of %s", b.pkg, b.repo)
+			r.set(b.ref, tip)
+			r.set(ref, r.make(w.tick(), "Record", index, r.ref(ref)))
+			w.older[b.place] = true
+			if w.apply(); r.ref(b.ref) != tip {
+				w.violate("what an older version made is no reason for a Draft", b.place, "apply moves a Draft")
+			}
+			return
+		}
 	}
 }
 

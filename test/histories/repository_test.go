@@ -184,6 +184,23 @@ const ann = "ann@example.com"
 // byPerson says whether a commit was made by make.
 func (r *repository) byPerson(h hash) bool { return r.commit(h).Author.Email == ann }
 
+// tree stores files as a tree.
+func (r *repository) tree(f files) (h hash) {
+	r.with(func(s storer.Storer) { h = write(s, f) })
+	return h
+}
+
+// amend stores a commit as it is with another message and other files.
+func (r *repository) amend(c *object.Commit, message string, f files) (h hash) {
+	r.with(func(s storer.Storer) {
+		now := object.Commit{Author: c.Author, Committer: c.Committer, Message: message, TreeHash: write(s, f), ParentHashes: c.ParentHashes}
+		o := s.NewEncodedObject()
+		must(0, now.Encode(o))
+		h = must(s.SetEncodedObject(o))
+	})
+	return h
+}
+
 // make stores a commit of a person, dated by a clock.
 func (r *repository) make(clock int64, message string, f files, parents ...hash) (h hash) {
 	sig := object.Signature{Name: "Ann Tester", Email: ann, When: time.Unix(epoch+clock, 0).UTC()}
