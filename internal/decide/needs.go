@@ -145,14 +145,14 @@ func (g LockGraph) missing(u Unit, stands map[string]*resolver.Package) Stops {
 	out := Stops{}
 	for ref, l := range g {
 		p := u.at(ref)
-		e, _ := p.said()
+		discarded := p.discarded()
 		there := stands[ref]
 		switch h := p.Hold(); {
 		case there != nil && sameNumber(there.Version, l.Version):
 		case h != nil:
 			out[ref] = Stop{How: "is " + heldBy(h), Do: "take that off" + alone}
-		case e.Discarded != nil:
-			out[ref] = Stop{How: "was discarded by " + e.Discarded.By, Do: "have it drafted again with apply --retry" + alone}
+		case discarded != nil:
+			out[ref] = Stop{How: "was discarded by " + discarded.Discarded.By + discarded.whose(), Do: "have it drafted again with apply --retry" + alone}
 		case p.Open() == nil && p.Latest.Reverts() != "":
 			out[ref] = Stop{How: "was set back to " + p.Latest.Reverts(), Do: "have it drafted again with apply --retry" + alone}
 		case p.Open() == nil && p.Latest == nil && u.Repo.Wanted[p.Path]:

@@ -160,6 +160,12 @@ func TestDiscardedDraft(t *testing.T) {
 	if r, ok := Intend(elsewhere).(Rule); !ok || r.Reasons[0] != "discarded by Ann, in the record of manager other: not now: apply --retry c1/web drafts it again" {
 		t.Errorf("%+v", Intend(elsewhere))
 	}
+	if s := elsewhere.Package.discarded(); s == nil || s.whose() != ", in the record of manager other" {
+		t.Errorf("%+v", s)
+	}
+	if s := (&Package{Path: webPath, Revisions: []*Revision{draftOf(1, 10)}, Others: elsewhere.Package.Others}).discarded(); s != nil {
+		t.Errorf("a Draft is open: %+v", s)
+	}
 	if elsewhere.Set != "" {
 		t.Error("what was asked was changed")
 	}

@@ -61,6 +61,15 @@ func (p *Package) Believe(manager string, entries []record.Entry) {
 	}
 }
 
+// Heed takes over from another's record that people set the package back.
+func (p *Package) Heed(entries []record.Entry) {
+	for _, e := range entries {
+		if l := p.Latest; l != nil && e.Place == record.Past && e.Commit == l.Ref.Commit.String() {
+			l.revert(e)
+		}
+	}
+}
+
 // Doubt takes the trailers of a manager's open revisions for a person's where its
 // record, of which there is one, does not know their commit: whoever may push
 // writes trailers, and the machine's name. It knows what was built without a base to
@@ -144,6 +153,17 @@ func (s *Saying) whose() string {
 func (p *Package) Hold() *Saying {
 	for _, s := range p.sayings() {
 		if s.Hold != nil {
+			return &s
+		}
+	}
+	return nil
+}
+
+// discarded is what a person said who discarded its Draft last; of what is in another's
+// record it is not known whether that is over, but where a Draft is open.
+func (p *Package) discarded() *Saying {
+	for _, s := range p.sayings() {
+		if s.Discarded != nil && (s.In == nil || p.Open() == nil) {
 			return &s
 		}
 	}

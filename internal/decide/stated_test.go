@@ -263,3 +263,19 @@ func TestDoubtTrailers(t *testing.T) {
 		t.Error("a lock, whose content is compared")
 	}
 }
+
+// What people set back stays so in whosever record it stands, of that very commit.
+func TestHeed(t *testing.T) {
+	e := record.Entry{Place: record.Past, Revision: 2, Commit: publishedOf(2, 9).Ref.Commit.String(), Hydrated: Hash{7}.String(), Reverts: &record.Revert{To: "v1 by Ann"}}
+	for want, change := range map[string]func(*record.Entry){
+		"v1 by Ann": func(*record.Entry) {},
+		"":          func(e *record.Entry) { e.Commit = Hash{3}.String() },
+	} {
+		p, e := webPackage(tags(tag(2, 9)), publishedOf(2, 9)), e
+		change(&e)
+		if p.Heed([]record.Entry{e}); p.Latest.Reverts() != want {
+			t.Errorf("%q, want %q", p.Latest.Reverts(), want)
+		}
+	}
+	NewPackage(webPath, nil).Heed([]record.Entry{e})
+}

@@ -360,6 +360,9 @@ func (r *Repo) believe(ctx context.Context, paths []string) error {
 	var foreign []*decide.Package
 	for _, path := range paths {
 		p := r.Packages[path]
+		for _, rec := range r.Others {
+			p.Heed(rec.Package(path))
+		}
 		p.Believe(r.record.Manager, p.Entries)
 		if l := p.Latest; r.Wanted[path] && l != nil && l.Owner != "" && !strings.HasPrefix(l.Owner, r.record.Manager+"/") {
 			foreign = append(foreign, p)

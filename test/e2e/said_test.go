@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 // A package that is held is neither drafted, published nor removed; plan and
@@ -298,6 +300,26 @@ func TestSaidGoesWithItsDraft(t *testing.T) {
 			w.wantActions(w.mustApply("--prune"), map[string]string{})
 		})
 	}
+}
+
+// So does that people set a package back, where the record alone says it.
+func TestRevertedInAnothersRecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("Kptfile", "")
+	w.cloneOf("https://git.example.com/platform/fleet.git")
+	w.twice()
+	w.mustRun(0, "revert", "web", "v1")
+	w.repos["c1"].Commit(t, "main", "beside it", gittest.Text{"other.txt": "x\n"})
+	w.forgeMerge("c1", "drafts/web/packagevariant-3", "squash", true)
+	w.contains(w.mustApply().out, "becomes v3", "set back to v1 by ")
+	w.cloneOf("https://git.example.com/shop/fleet.git")
+	before := w.refs()
+	for _, p := range []planned{w.mustApply(), w.mustApply("--cache-dir", t.TempDir())} {
+		w.wantActions(p, all("wait", "c1/web"))
+		w.contains(p.out, "set back to v1 by ", "--retry c1/web")
+	}
+	w.unchanged(before)
 }
 
 // What people said of a package counts in whosever record it stands: of a fleet that
