@@ -323,23 +323,31 @@ type Coming struct {
 	Offer *resolver.Package
 }
 
+// How a package stands of which something is to come.
+const (
+	fails     = "fails"
+	waits     = "waits"
+	undecided = "waits for approval"
+	withheld  = "is not published either"
+)
+
 // Comes says how a ruling about a revision leaves its package.
 func Comes(w *Want, r Ruling, open bool) Coming {
 	c := Coming{Want: w, Goes: r.Publish && r.Err == nil}
 	switch r.Decision.(type) {
 	case Fail:
-		c.How = "fails"
+		c.How = fails
 	case Wait:
-		c.How = "waits"
+		c.How = waits
 	case Draft:
-		c.How = "waits for approval"
+		c.How = undecided
 	case Nothing, Record:
 		if open {
-			c.How = "waits for approval"
+			c.How = undecided
 		}
 	}
 	if r.Err != nil {
-		c.How = "fails"
+		c.How = fails
 	}
 	if c.Goes {
 		c.How = ""
@@ -356,16 +364,16 @@ func (l Locks) Answered(c *Candidate, w *Want) {
 
 // Without says of each package that goes why it waits, "" for one that does not: what
 // it needs by its target's answer does not come, or a package that stands there would
-// lose what it needs; a lock waits for what it names.
+// lose what it needs; a lock waits for what it names. Of one that waits for approval it
+// says what it needs that fails.
 func Without(list []Coming, stands Standing) []string {
 	list = slices.Clone(list)
 	out := make([]string, len(list))
 	for again := true; again; {
 		again = false
 		for i, why := range without(list, stands) {
-			if why != "" {
-				list[i].Goes, list[i].How = false, "waits"
-				out[i], again = why, true
+			if again = again || why != "" && list[i].Goes; why != "" {
+				list[i].Goes, list[i].How, out[i] = false, withheld, why
 			}
 		}
 	}
@@ -392,9 +400,16 @@ func without(list []Coming, stands Standing) []string {
 			stops[u], after[u] = Stops{}, maps.Clone(stands[u])
 			locks.Answers([]*Target{c.Want.Target})
 		}
-		if c.How != "" && c.Want.Lock() == nil {
+		there := stands[u][c.Want.Ref]
+		asWanted := c.How == waits && there != nil && sameNumber(there.Version, locks[u][c.Want.Ref].Version)
+		if c.How != "" && c.Want.Lock() == nil && !asWanted {
 			stops[u][c.Want.Ref] = Stop{How: c.How}
 		}
+	}
+	failing := map[Unit]Stops{}
+	for u, all := range stops {
+		failing[u] = maps.Clone(all)
+		maps.DeleteFunc(failing[u], func(_ string, s Stop) bool { return s.How != fails })
 	}
 	for _, c := range list {
 		if u, ok := c.unit(); ok && c.Goes {
@@ -407,10 +422,15 @@ func without(list []Coming, stands Standing) []string {
 	out := make([]string, len(list))
 	for i, c := range list {
 		u, ok := c.unit()
+		ref := c.Want.Ref
+		if ok && c.How == undecided && c.Want.Lock() == nil {
+			if d := locks[u].cause(ref, failing[u]); d != "" {
+				out[i] = failing[u][d].refusal("it needs %s, which %s", u, d).Error()
+			}
+		}
 		if !c.Goes || !ok {
 			continue
 		}
-		ref := c.Want.Ref
 		if d, needs := locks[u].stopped(ref, c.Want.Lock() != nil, stops[u]); d != "" {
 			out[i] = stops[u][d].refusal(needs, u, d).Error()
 		} else if was := stands[u][ref]; was != nil && after[u][ref] != was {

@@ -149,12 +149,26 @@ func TestWithout(t *testing.T) {
 	if got := Without([]Coming{Comes(lock, goes, false), Comes(w["log"], ruled(Wait{}), false)}, nil); got[0] != "it is published with the packages that it names, and c1/log waits" {
 		t.Errorf("the lock: %q", got)
 	}
+	// What a person is to approve tells what it needs that fails, and no more.
+	for how, want := range map[Decision]string{Fail{}: "it needs c1/disk, which fails", Wait{}: "", Draft{}: ""} {
+		got := Without([]Coming{Comes(w["shop"], there, true), Comes(w["db"], ruled(Draft{}), false), Comes(w["disk"], ruled(how), false), Comes(w["log"], there, true)}, nil)
+		if d := cmp.Diff([]string{want, want, "", ""}, got); d != "" {
+			t.Errorf("%T: -want +got:\n%s", how, d)
+		}
+	}
+	// What is held as it is to be keeps nobody.
+	for version, want := range map[string]string{"1.0.0": "", "0.9.0": "it needs c1/db, which waits"} {
+		stands := Standing{Unit{Repo: tg.Repo}: {"db": {Package: "db", Version: version}}}
+		if got := Without([]Coming{Comes(w["shop"], goes, false), Comes(w["db"], ruled(Wait{}), false)}, stands); got[0] != want {
+			t.Errorf("held at %s: %q", version, got[0])
+		}
+	}
 	// Nor does it take what others need as they stand.
 	db, app := Comes(w["db"], goes, false), &resolver.Package{Package: "app", Requires: []resolver.Requirement{{Package: "db", Version: "^1"}}}
 	db.Offer = &resolver.Package{Package: "db", Version: "2.0.0"}
 	there1 := Standing{Unit{Repo: tg.Repo}: {"app": app, "db": {Package: "db", Version: "1.0.0"}}}
 	got := Without([]Coming{Comes(w["shop"], goes, false), db}, there1)
-	if bad := saying(errors.New(got[1]), "c1/app needs db ^1, which db 2.0.0 is not"); bad != "" || got[0] != "it needs c1/db, which waits" {
+	if bad := saying(errors.New(got[1]), "c1/app needs db ^1, which db 2.0.0 is not"); bad != "" || got[0] != "it needs c1/db, which is not published either" {
 		t.Errorf("%s; %q", bad, got)
 	}
 	if got := Without([]Coming{Comes(&Want{}, goes, false), Comes(&Want{Target: &Target{}}, goes, false)}, nil); got[0]+got[1] != "" {

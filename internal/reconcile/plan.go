@@ -644,8 +644,14 @@ func (r *run) govern(ctx context.Context, items []*Item) {
 		list, of = append(list, c), append(of, i)
 	}
 	for n, why := range decide.Without(list, r.read.ReadStanding(ctx, units)) {
-		if why != "" {
-			of[n].withhold(why)
+		switch i := of[n]; {
+		case why == "":
+		case list[n].Goes:
+			i.withhold(why)
+		case i.decision == decide.Nothing{}:
+			i.rule(decide.Ruling{Decision: decide.Wait{}, Reasons: []string{why}})
+		default:
+			i.Warnings = append(i.Warnings, why)
 		}
 	}
 }

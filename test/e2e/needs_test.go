@@ -100,6 +100,11 @@ func TestNeedsWhatCannotBeBuilt(t *testing.T) {
 	}
 	w.contains(strings.Join(p.variant(t, "c1/app").Warnings, "\n"), "activation is Automatic, but it needs c1/db, which fails")
 	w.contains(w.mustRun(1, "approve", "app").out, "it needs c1/db, which is not there: run apply")
+	w.write("auto.yaml", "")
+	if p = w.apply(); p.variant(t, "c1/app").Action != "wait" {
+		t.Errorf("%s", p.out)
+	}
+	w.contains(p.variant(t, "c1/app").Reasons[0], "it needs c1/db, which fails")
 	w.mustRun(0, "approve", "app", "--dependencies=false")
 }
 
@@ -134,7 +139,8 @@ func TestAutomaticNeeds(t *testing.T) {
 	w.offer("app", "1.1.0", "  requires: [{alias: db, package: db}]\n", nil)
 	w.needs("app", "1.1.0")
 	p = w.mustApply()
-	w.contains(strings.Join(p.variant(t, "c1/app").Warnings, "\n"), "activation is Automatic, but it needs c1/db, which waits")
+	w.lacks(p.out, "it needs c1/db") // it stands as it is to be
+	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-1", "--first-parent", "main"), "Approve app/v2")
 }
 
 // What a server refuses by a rule of its own is left out, with what needs it; the
