@@ -47,6 +47,8 @@ func Machine(read *observe.Reader, needs decide.Needs) *Approver {
 // Decide decides one repository's revisions, again where the registered branch
 // was moved by another in between, and without what the server refuses.
 func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*Verdict) {
+	own := *a // what stands is read anew after a lost race
+	a = &own
 	a.fetch(ctx, git, list)
 	for attempt := 1; ; attempt++ {
 		m := a.merge(ctx, git, list)
@@ -79,9 +81,9 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 // merge collects what is not refused, dependencies before what needs them and locks
 // last; anew where one is found out to be refused, without what needs that.
 func (a *Approver) merge(ctx context.Context, git observe.Repository, list []*Verdict) *merger {
-	candidates, of := make([]*decide.Candidate, len(list)), map[*decide.Candidate]*Verdict{}
-	for i, v := range list {
-		candidates[i], of[v.Candidate] = v.Candidate, v
+	candidates, of := candidatesOf(list), map[*decide.Candidate]*Verdict{}
+	for _, v := range list {
+		of[v.Candidate] = v
 	}
 	for {
 		if a.Verb == decide.Approve {
@@ -102,6 +104,14 @@ func (a *Approver) merge(ctx context.Context, git observe.Repository, list []*Ve
 			return m
 		}
 	}
+}
+
+func candidatesOf(list []*Verdict) []*decide.Candidate {
+	out := make([]*decide.Candidate, len(list))
+	for i, v := range list {
+		out[i] = v.Candidate
+	}
+	return out
 }
 
 // blame refuses what the server refused of a push, where that is some of it: the
@@ -157,6 +167,9 @@ func fail(list []*Verdict, err error) {
 func (a *Approver) reread(ctx context.Context, git observe.Repository, list []*Verdict) error {
 	if err := a.Read.Reread(ctx, git); err != nil {
 		return err
+	}
+	if a.Needs.Stands != nil {
+		a.Needs.Stands = a.Read.ReadStanding(ctx, decide.Units(candidatesOf(list)))
 	}
 	for _, v := range list {
 		if v.Err != nil {

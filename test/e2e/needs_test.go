@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/variform/variform/internal/gittest"
@@ -226,4 +227,29 @@ func TestRevertNeeds(t *testing.T) {
 	w.needs("app", "2.1.0")
 	w.apply()
 	w.contains(w.mustRun(1, "approve", "app").out, "it needs c1/db, which was set back to v1 by ")
+}
+
+// What came to the branch while an approval was on its way keeps what it needs, too.
+func TestRevertNeedsLostRace(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	for _, v := range []string{"1.0.0", "2.0.0"} {
+		w.offer("db", v, "", nil)
+		w.needs("db", v)
+		w.mustApply()
+		w.mustRun(0, "approve", "db")
+	}
+	w.mustRun(0, "revert", "db", "v1")
+	var once sync.Once
+	w.srv.Before(func(kind, _ string) {
+		if kind == gittest.Push {
+			once.Do(func() {
+				theirs := packageWith("theirs", "  version: 1.0.0\n  requires: [{alias: db, package: db, version: ^2}]\n")
+				w.repos["c1"].Tag(t, "theirs/v1", w.repos["c1"].Commit(t, "main", "theirs", theirs))
+			})
+		}
+	})
+	w.contains(w.mustRun(1, "approve", "db").out, "c1/theirs needs db ^2, which db 1.0.0 is not")
+	w.srv.Before(nil)
+	w.contains(w.show("c1", "main", "db/package.yaml"), "version: 2.0.0")
 }
