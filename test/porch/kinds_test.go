@@ -167,6 +167,44 @@ func TestEveryKindOfRevision(t *testing.T) {
 	prod.Fsck(t)
 }
 
+// What people committed to main is a revision that Porch names by its number, whether
+// it was asked for or variform.dev/tag-main makes it; the Draft beside it goes on.
+func TestTagMain(t *testing.T) {
+	gittest.RequireGit(t)
+	for key, value := range map[string]string{"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com", "GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"} {
+		t.Setenv(key, value)
+	}
+	catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+	for _, v := range []string{"1", "2"} {
+		catalog.Tag(t, "web/v"+v, catalog.Commit(t, "main", "web", gittest.Text{"web/Kptfile": kpt("web"), "web/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  a: \"" + v + "\"\n"}))
+	}
+	prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+	f := newFleet(t, catalog, prod)
+	f.write("prod.yaml", fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: prod, annotations: {variform.dev/tag-main: always}}\nspec: {type: git, deployment: true, git: {repo: %q, branch: main, directory: apps}}\n", prod.Dir))
+	db := newDatabase(t, prod, "apps")
+	f.variant("web", "v1", "")
+	f.run("apply")
+	f.run("approve", "--all")
+	f.variant("web", "v2", "")
+	f.run("apply")
+	prod.Commit(t, "main", "a hotfix", gittest.Text{"apps/web/b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\ndata:\n  a: hot\n"})
+	f.run("apply")
+	there := db.sync("a hotfix")
+	for name, want := range map[string]struct {
+		lifecycle string
+		number    int
+	}{"apps/web.packagevariant-1": {"Published", 1}, "apps/web.v2": {"Published", 2}, "apps/web.packagevariant-2": {"Draft", 0}} {
+		if r := there[name]; r.Lifecycle != want.lifecycle || r.Revision != want.number {
+			t.Errorf("%s: %+v, want %+v", name, r, want)
+		}
+	}
+	f.run("approve", "--all")
+	if r := db.sync("the Draft is approved")["apps/web.packagevariant-2"]; r.Revision != 3 {
+		t.Errorf("%+v", r)
+	}
+	prod.Fsck(t)
+}
+
 // forgeMerge merges a branch into main as forges do, and deletes it.
 func forgeMerge(t *testing.T, repo *gittest.Repo, branch, style string) {
 	t.Helper()
