@@ -49,9 +49,10 @@ func newDiscard(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "discard NAME...",
 		Short: "Remove open Drafts, and make none of the same inputs again",
-		Long: `The open Drafts of a package go, edits and all. apply makes none again until
+		Long: `The open Draft of a package goes, edits and all. apply makes none again until
 what goes into it has changed, or --retry asks for it; plan and status say who
-discarded it and why. The record of the repository keeps that.`,
+discarded it and why. The record of the repository keeps that. Of several open
+ones, as beside a revert, say which: NAMES may be those of Drafts too.`,
 		Example: "  variform discard -f fleet c1/web --reason 'not this version'\n  variform apply -f fleet --retry c1/web",
 		RunE: func(c *cobra.Command, names []string) error {
 			if reason == "" {

@@ -89,7 +89,7 @@ func Intend(q Question) Intent {
 		return Rule{failed(Stalled("%s, so that its values, which would change, are not trusted", q.Doubt))}
 	}
 	b.Inputs = q.inputs(q.Parts)
-	if rule, waits := q.discarded(b.Inputs); waits && len(q.Drop) == 0 {
+	if rule, waits := q.discarded(); waits && len(q.Drop) == 0 {
 		return rule
 	}
 	if q.From != nil && len(q.Drop) == 0 {
@@ -179,27 +179,28 @@ func (q Question) changed() (Build, bool) {
 	return Build{As: as}, false
 }
 
-// discarded waits where a person discarded a Draft of these very inputs.
-func (q Question) discarded(now Inputs) (Rule, bool) {
-	if q.Retry || q.From != nil && q.From.Number == 0 {
+// discarded waits where a person discarded a Draft of these very inputs, whatever was
+// Published or committed to the branch since.
+func (q Question) discarded() (Rule, bool) {
+	if q.Retry || q.Recreate || q.From != nil && q.From.Number == 0 {
 		return Rule{}, false
 	}
 	for _, s := range q.Package.sayings() {
-		if d := s.Discarded; d != nil && q.as(s).discards(*d, now) {
+		if d := s.Discarded; d != nil && q.as(s).discards(*d) {
 			return Rule{ruled(Wait{}, fmt.Sprintf("discarded by %s%s: %s: apply --retry %s drafts it again", d.By, s.whose(), d.Reason, q.Identity))}, true
 		}
 	}
 	return Rule{}, false
 }
 
-// discards reports whether a word is about a Draft of these inputs.
-func (q Question) discards(d record.Word, now Inputs) bool {
-	then, newest, main := ParseInputs(d.Inputs), q.Package.Newest(), q.Package.Branch.Main()
+// discards reports whether a word is about a Draft of the inputs of now.
+func (q Question) discards(d record.Word) bool {
+	then := ParseInputs(d.Inputs)
 	if q.readsDiscarded() {
 		q.Parts.Values = then.Values
-		now = q.Parts.Inputs(newest).On(main)
 	}
-	return q.made(then.Digest, now, newest, main)
+	upon := q.Package.Tagged(then.Published)
+	return q.made(then.Digest, q.Parts.Inputs(upon).On(then.Main), upon, then.Main)
 }
 
 // as is the question of the variant as another's record has it: who owns it, and

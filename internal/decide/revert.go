@@ -87,7 +87,7 @@ func Revert(m Manager, w *Want, p *Package, n int) (to Published, on Work, done 
 		}
 		err = fmt.Errorf("it has no %s: there are %s", cmp.Or(name, "such revision"), joined(names))
 	case open != nil && open.byHand():
-		err = fmt.Errorf("%s, which sets it back to %s, was edited by hand: discard it first, or go on from it with apply --retry %s", open.Describe(), open.Reverts(), w.Identity)
+		err = fmt.Errorf("%s%s, was edited by hand: discard it first, or go on from it with apply --retry %s", open.Describe(), open.settingBack(), w.Identity)
 	}
 	if err != nil {
 		return Published{}, Work{}, "", err

@@ -3,6 +3,7 @@ package decide
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/variform/variform/internal/record"
 )
@@ -49,23 +50,68 @@ func (p *Package) inputsOf(r *Revision) Inputs {
 	return r.Inputs
 }
 
-// SayDiscard discards the open revisions of a wanted package: they go, and no Draft
-// of the newest one's inputs is made again unasked.
-func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, word record.Word) (record.Entry, []Discard, error) {
+// SayDiscard discards the open revision of a wanted package, of several those that
+// names mean: they go, and no Draft of the same inputs is made again unasked. One that
+// sets the package back keeps none away: no run makes it.
+func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, names []string, word record.Word) (record.Entry, []Discard, error) {
 	e := restating(m, w, p)
-	var out []Discard
+	var all, out []Discard
+	var several []string
 	for _, r := range p.open() {
-		if m.Signed(r.Owner, w.Namespace) {
-			out = append(out, Discard{r})
+		if !m.Signed(r.Owner, w.Namespace) {
+			continue
+		}
+		d, name := Discard{r}, w.draftName(r)
+		all, several = append(all, d), append(several, fmt.Sprintf("%s (%s)%s", name, r.Phase, r.settingBack()))
+		if slices.Contains(names, name) {
+			out = append(out, d)
 		}
 	}
+	if len(all) == 1 {
+		out = all
+	}
 	switch h := p.Hold(); {
-	case len(out) == 0:
+	case len(all) == 0:
 		return e, nil, errors.New("it has no open Draft of this fleet")
 	case h != nil:
 		return e, nil, heldError(h, w.Identity)
+	case len(out) == 0:
+		return e, nil, fmt.Errorf("it has several open revisions: %s: discard them by those names", joined(several))
 	}
-	word.Inputs = p.inputsOf(out[0].Revision).String()
-	e.Discarded = &word
+	for _, d := range out {
+		if d.Revision.Reverts() == "" {
+			word.Inputs = p.inputsOf(d.Revision).String()
+			e.Discarded = &word
+			break
+		}
+	}
 	return e, out, unkept(repo)
+}
+
+// Describe names what is discarded for people; editor is who committed to it by
+// hand, "" for nobody.
+func (d Discard) Describe(editor string) string {
+	s := d.Revision.Describe() + d.Revision.settingBack()
+	if editor != "" {
+		s += ", edited by " + editor
+	}
+	return s
+}
+
+// settingBack says that a revision sets its package back, "" of most.
+func (r *Revision) settingBack() string {
+	if r.Reverts() == "" {
+		return ""
+	}
+	return ", which sets it back to " + r.Reverts()
+}
+
+// draftName is how people name one of several open revisions.
+func (w *Want) draftName(r *Revision) string {
+	return PorchName(w.Repository, w.Identity.Package, r.Workspace)
+}
+
+// CalledDraft reports whether a name means an open revision of a wanted package.
+func (w *Want) CalledDraft(p *Package, name string) bool {
+	return slices.ContainsFunc(p.open(), func(r *Revision) bool { return w.draftName(r) == name })
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/record"
 )
@@ -97,13 +99,13 @@ func TestSay(t *testing.T) {
 	if _, err := SayHold(fleet, wanted(), unkept, both(), ann); saying(err, "has no record") != "" {
 		t.Error(err)
 	}
-	e, gone, err := SayDiscard(fleet, wanted(), kept, both(), ann)
+	e, gone, err := SayDiscard(fleet, wanted(), kept, both(), nil, ann)
 	if err != nil || ParseInputs(e.Discarded.Inputs).Digest != "abc" || len(gone) != 1 || gone[0].Revision != draft {
 		t.Errorf("%+v, %v, %v", e, gone, err)
 	}
 	built := both()
 	built.Entries = []record.Entry{{Place: record.Built, Workspace: draft.Workspace, Commit: draft.Ref.Commit.String(), Inputs: Inputs{Digest: "def", Values: "v"}.String()}}
-	if e, _, err = SayDiscard(fleet, wanted(), kept, built, ann); err != nil || ParseInputs(e.Discarded.Inputs).Digest != "def" {
+	if e, _, err = SayDiscard(fleet, wanted(), kept, built, nil, ann); err != nil || ParseInputs(e.Discarded.Inputs).Digest != "def" {
 		t.Errorf("what a build showed to be the same: %+v, %v", e, err)
 	}
 	for says, c := range map[string]struct {
@@ -114,7 +116,7 @@ func TestSay(t *testing.T) {
 		"has no open Draft": {kept, webPackage(nil, foreign)},
 		"held by Ann":       {kept, saidOf(both(), record.Entry{Hold: &ann})},
 	} {
-		if _, _, err := SayDiscard(fleet, wanted(), c.repo, c.p, ann); saying(err, says) != "" {
+		if _, _, err := SayDiscard(fleet, wanted(), c.repo, c.p, nil, ann); saying(err, says) != "" {
 			t.Error(saying(err, says))
 		}
 	}
@@ -124,6 +126,52 @@ func TestSay(t *testing.T) {
 	}
 	if _, err := SayOff(kept, both()); saying(err, "nobody holds it") != "" {
 		t.Error(err)
+	}
+}
+
+// Of several open revisions a person says which; one that sets the package back takes
+// no inputs along.
+func TestSayDiscardOfSeveral(t *testing.T) {
+	kept := repository()
+	kept.Records = true
+	update, back := draftOf(3, 10), draftOf(4, 11, reverting("v1"))
+	update.Inputs.Digest, back.Inputs.Digest = "abc", "def"
+	other := record.Word{By: "Bo", Inputs: "sha256:fed"}
+	for name, c := range map[string]struct {
+		names  []string
+		gone   []string
+		inputs string // that are kept away
+		err    string
+	}{
+		"all":        {names: []string{"web"}, err: "several open revisions: c1.web.packagevariant-4 (Draft), which sets it back to v1 by Ann, c1.web.packagevariant-3 (Draft): discard them by those names"},
+		"the update": {names: []string{"c1.web.packagevariant-3"}, gone: []string{"Draft packagevariant-3"}, inputs: "abc"},
+		"the revert": {names: []string{"c1.web.packagevariant-4"}, gone: []string{"Draft packagevariant-4, which sets it back to v1 by Ann"}, inputs: "fed"},
+		"both":       {names: []string{"c1.web.packagevariant-3", "c1.web.packagevariant-4"}, gone: []string{"Draft packagevariant-4, which sets it back to v1 by Ann", "Draft packagevariant-3"}, inputs: "abc"},
+	} {
+		p := saidOf(webPackage(tags(tag(1, 8)), update, back, publishedOf(1, 8)), record.Entry{Discarded: &other})
+		e, list, err := SayDiscard(fleet, wanted(), kept, p, c.names, ann)
+		if s := saying(err, c.err); s != "" {
+			t.Errorf("%s: %s", name, s)
+		}
+		if err != nil {
+			continue
+		}
+		var gone []string
+		for _, d := range list {
+			gone = append(gone, d.Describe(""))
+		}
+		if d := cmp.Diff(c.gone, gone); d != "" || ParseInputs(e.Discarded.Inputs).Digest != c.inputs {
+			t.Errorf("%s: keeps %q away, %s", name, e.Discarded.Inputs, d)
+		}
+	}
+	if s := (Discard{update}).Describe("Bo (abc)"); s != "Draft packagevariant-3, edited by Bo (abc)" {
+		t.Error(s)
+	}
+	p := webPackage(nil, update)
+	for name, want := range map[string]bool{"c1.web.packagevariant-3": true, "c1.web.packagevariant-4": false, "web": false} {
+		if wanted().CalledDraft(p, name) != want {
+			t.Error(name)
+		}
 	}
 }
 
@@ -148,6 +196,15 @@ func TestDiscardedDraft(t *testing.T) {
 	retried.Want, w.Retry = &w, true
 	builds("it was asked for", retried)
 	builds("something is new", asked(p, nil, upgraded))
+	v1, v2 := tag(1, 8), tag(2, 9)
+	word.Inputs = parts().Inputs(&v1).On("abc").String()
+	since := asked(saidOf(webPackage(tags(v1, v2), publishedOf(2, 9)), record.Entry{Discarded: &word}), publishedOf(2, 9))
+	if r, ok := Intend(since).(Rule); !ok || r.Decision != (Wait{}) {
+		t.Errorf("what was Published since is no other input: %+v", Intend(since))
+	}
+	recreated := *since.Want
+	since.Want, recreated.Recreate = &recreated, true
+	builds("it is made again", since)
 	draft := draftOf(1, 10)
 	// In another's record the inputs are those of its own variant.
 	pv, owner := *wanted().Variant(), "other/default/shop"

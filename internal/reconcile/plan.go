@@ -496,12 +496,17 @@ func (e *Engine) only(all []*decide.Want) ([]*decide.Want, error) {
 // called are the wanted packages that names mean. A name that means none is an
 // error.
 func called(all []*decide.Want, names []string) ([]*decide.Want, error) {
+	return calledBy(all, names, (*decide.Want).Called)
+}
+
+// calledBy are those that names mean in a way.
+func calledBy(all []*decide.Want, names []string, means func(*decide.Want, string) bool) ([]*decide.Want, error) {
 	used := map[string]bool{}
 	var out []*decide.Want
 	for _, w := range all {
 		hit := false
 		for _, name := range names {
-			if w.Called(name) {
+			if means(w, name) {
 				hit, used[name] = true, true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
@@ -27,24 +28,40 @@ type Said struct {
 // published nor removed until the hold is taken off. Problems are what could not be
 // read; the error says that nothing was tried.
 func (e *Engine) Hold(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
-	return e.say(ctx, names, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
+	return e.say(ctx, names, (*decide.Want).Called, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
 		s.Now = "held: " + reason
 		s.entry, s.Err = decide.SayHold(e.manager, w, s.repo.Repository, p, word)
 	})
 }
 
-// Discard removes the open revisions of the packages that names mean, so that no
-// Draft of the same inputs is made again unasked.
+// Discard removes the open revisions that names mean, themselves or their packages, so
+// that no Draft of the same inputs is made again unasked.
 func (e *Engine) Discard(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
-	return e.say(ctx, names, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
-		s.Now = "discarded: " + reason
-		s.entry, s.discard, s.Err = decide.SayDiscard(e.manager, w, s.repo.Repository, p, word)
+	means := func(w *decide.Want, name string) bool {
+		repo, err := e.read.Downstream(w.Namespace, w.Repository)
+		return w.Called(name) || err == nil && w.CalledDraft(repo.Package(repo.Path(w.Package)), name)
+	}
+	return e.say(ctx, names, means, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
+		if s.entry, s.discard, s.Err = decide.SayDiscard(e.manager, w, s.repo.Repository, p, names, word); s.Err != nil {
+			return
+		}
+		var what []string
+		for _, d := range s.discard {
+			editor := ""
+			if d.Revision.NeedsReview() {
+				if editor, s.Err = s.repo.Editor(ctx, d.Revision); s.Err != nil {
+					return
+				}
+			}
+			what = append(what, d.Describe(editor))
+		}
+		s.Now = "discarded " + strings.Join(what, ", and ") + ": " + reason
 	})
 }
 
-func (e *Engine) say(ctx context.Context, names []string, reason string, decided func(*decide.Want, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
+func (e *Engine) say(ctx context.Context, names []string, means func(*decide.Want, string) bool, reason string, decided func(*decide.Want, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
 	s := e.read.Read(ctx)
-	wants, err := called(s.Wants, names)
+	wants, err := calledBy(s.Wants, names, means)
 	if err != nil {
 		return nil, s.Problems, err
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,7 +106,7 @@ func TestDiscard(t *testing.T) {
 				w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
 				w.mustApply()
 			}
-			w.contains(w.mustRun(0, "discard", "web", "--reason", "too big").out, "discarded: too big")
+			w.contains(w.mustRun(0, "discard", "web", "--reason", "too big").out, "discarded Draft ", ": too big")
 			if strings.Contains(strings.Join(w.refNames("c1"), " "), draft) {
 				t.Error("the Draft is there")
 			}
@@ -362,6 +363,67 @@ func TestSaidInAnothersRecord(t *testing.T) {
 			if v := w.mustApply().variant(t, "c1/held"); v.Action != "create" {
 				t.Errorf("held: %s", v.Action)
 			}
+		})
+	}
+}
+
+// A revert makes its Draft beside the one that is open: which of them is discarded a
+// person says, and what is discarded is named, with who edited it.
+func TestDiscardBesideARevert(t *testing.T) {
+	t.Parallel()
+	const update, revert = "packagevariant-3", "packagevariant-4"
+	for name, tt := range map[string]struct {
+		discard []string
+		names   []string // what it says
+		stays   []string
+		then    string // what apply does
+	}{
+		"the revert": {[]string{"c1.web." + revert}, []string{"discarded Draft " + revert + ", which sets it back to v1 by Rae Viewer: not now"}, []string{update}, ""},
+		"the update": {[]string{"c1.web." + update}, []string{"discarded Draft " + update + ", edited by Ann Tester (", "): not now"}, []string{revert}, "wait"},
+		"both":       {[]string{"c1.web." + update, "c1.web." + revert}, []string{"Draft " + update + ", edited by Ann Tester (", "Draft " + revert + ", which sets"}, nil, "wait"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.twice()
+			w.publishWeb(webCPU, "v3")
+			w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
+			w.mustApply()
+			w.edit("c1", "drafts/web/"+update, "web/deployment.yaml", "replicas: 2", "replicas: 7")
+			w.mustApply()
+			w.mustRun(0, "revert", "web", "v1")
+			before := w.refs()
+			w.contains(w.mustRun(1, "discard", "web", "--reason", "not now").out,
+				"several open revisions: c1.web."+revert+" (Draft), which sets it back to v1 by Rae Viewer", "c1.web."+update+" (Draft)", "discard them by those names")
+			w.unchanged(before)
+
+			w.contains(w.mustRun(0, append([]string{"discard", "--reason", "not now"}, tt.discard...)...).out, tt.names...)
+			var open []string
+			for _, ref := range w.refNames("c1") {
+				if ws, ok := strings.CutPrefix(ref, "refs/heads/drafts/web/"); ok {
+					open = append(open, ws)
+				}
+			}
+			if !slices.Equal(open, tt.stays) {
+				t.Errorf("open: %v", open)
+			}
+			before = w.refs()
+			p := w.mustApply()
+			w.unchanged(before)
+			want := map[string]string{}
+			if tt.then != "" {
+				want = all(tt.then, "c1/web")
+			}
+			w.wantActions(p, want)
+			if slices.Contains(tt.stays, revert) { // and what was discarded stays so
+				w.contains(w.mustRun(0, "approve", "--all").out, "Published v3")
+				before = w.refs()
+				p := w.mustApply()
+				w.contains(p.out, "discarded by Rae Viewer: not now")
+				w.unchanged(before)
+			}
+			w.write("v.yaml", variantOf("web", "v3", "c1", "web", "  packageContext: {data: {size: small}}\n"))
+			w.lacks(w.mustApply().out, `"action": "wait"`)
 		})
 	}
 }
