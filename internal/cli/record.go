@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/reconcile"
 )
 
@@ -78,7 +78,7 @@ func (a *app) printRecorded(list []*reconcile.Recorded) error {
 		}
 		row := []string{r.Repository, r.Name(), edited, r.Owner, r.Finding}
 		if a.output == "wide" {
-			row = slices.Insert(row, 4, r.Commit, r.Tree, r.Hydrated, strings.TrimPrefix(r.Inputs, "sha256:"))
+			row = slices.Insert(row, 4, r.Commit, r.Tree, r.Hydrated, decide.ParseInputs(r.Inputs).Digest)
 		}
 		rows = append(rows, row)
 	}

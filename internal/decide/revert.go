@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/variform/variform/internal/lifecycle"
-	"github.com/variform/variform/internal/record"
 )
 
 // Reverts is what a person asked for whose commit it is, "v1 by Ann": the Published
@@ -17,27 +16,6 @@ func (r *Revision) Reverts() string {
 		return ""
 	}
 	return r.Machine.Reverts
-}
-
-// revert takes over from the record that a Published revision sets its package back,
-// and what was taken back.
-func (r *Revision) revert(e record.Entry) {
-	if e.Reverts == nil {
-		return
-	}
-	r.Machine = r.Machine.Reverting(e)
-	r.Inputs = ParseInputs(r.Machine.Inputs)
-}
-
-// Reverting is the machine's commit, nil for none, with what the record knows of one
-// that sets its package back.
-func (m *Machine) Reverting(e record.Entry) *Machine {
-	var now Machine
-	if m != nil {
-		now = *m
-	}
-	now.Reverts, now.Inputs, now.Hydrated = e.Reverts.To, e.Reverts.Inputs, ParseHash(e.Hydrated)
-	return &now
 }
 
 // revertsTo reports whether a revision sets the package back to a Published one.

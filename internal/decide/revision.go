@@ -92,6 +92,32 @@ type Revision struct {
 	Machine *Machine  // nil: none found
 }
 
+// Merged is the machine's commit that an entry is about, as the record tells it of one
+// that others merged; m where it does not tell, or m is that.
+func (m *Machine) Merged(e record.Entry) *Machine {
+	in := ParseInputs(e.Inputs)
+	if in.Upstream == "" || m != nil && ParseInputs(m.Inputs) == in {
+		return m
+	}
+	var now Machine
+	if m != nil {
+		now = *m
+	}
+	now.Inputs, now.Hydrated, now.Reverts, now.Review = e.Inputs, ParseHash(e.Hydrated), e.Reverts, ""
+	return &now
+}
+
+// squashed takes over what the record says of a Published revision whose own commit
+// is none of the machine's.
+func (r *Revision) squashed(e record.Entry) {
+	if m := r.Machine; m != nil && m.Commit == r.Ref.Commit {
+		return
+	}
+	if r.Machine = r.Machine.Merged(e); r.Machine != nil {
+		r.Inputs = ParseInputs(r.Machine.Inputs)
+	}
+}
+
 // Was is the workspace that a Published revision was drafted in. Of an owned one
 // that a forge squashed no commit tells: it is then the one that its number makes
 // likely, so that this is not used again.
@@ -297,6 +323,19 @@ func (p *Package) Tagged(name string) *Published {
 	return nil
 }
 
+// published is Tagged, by the record where the tag has gone.
+func (p *Package) published(name string) *Published {
+	if t := p.Tagged(name); t != nil {
+		return t
+	}
+	for _, e := range p.Entries {
+		if e.Place == record.Past && RevisionName(e.Revision) == name {
+			return &Published{Number: e.Revision, Ref: Ref{Name: lifecycle.PublishedRef(p.Path, e.Revision), Commit: ParseHash(e.Commit)}}
+		}
+	}
+	return nil
+}
+
 // Earlier are the Published revisions before the latest, the newest of them first,
 // that may hold a tree: what the last ones held the record knows, and of one that it
 // does not know the tag tells. No more than most are returned.
@@ -317,12 +356,7 @@ func (p *Package) Earlier(tree Hash, most int) (out []Published) {
 		if e.Tree != tree.String() {
 			continue
 		}
-		name := lifecycle.PublishedRef(p.Path, n)
-		t := p.Tagged(RevisionName(n))
-		if t == nil {
-			t = &Published{Number: n, Ref: Ref{Name: name, Commit: ParseHash(e.Commit)}}
-		}
-		out = append(out, *t)
+		out = append(out, *p.published(RevisionName(n)))
 	}
 	slices.SortFunc(out, func(a, b Published) int { return cmp.Compare(b.Number, a.Number) })
 	return out[:min(len(out), most)]

@@ -40,7 +40,7 @@ func (d Release) Said(path string) (record.Entry, bool) {
 
 // Believe takes over what a manager's record knows better than the commits: whose
 // the latest Published revision is where no commit of the machine's leads to it,
-// that it sets the package back, and that its variant has released it. Entries count for the commit that they
+// what one that a forge squashed was made of, and that its variant has released it. Entries count for the commit that they
 // name, and a release only where the manager owned it.
 func (p *Package) Believe(manager string, entries []record.Entry) {
 	l := p.Latest
@@ -52,9 +52,9 @@ func (p *Package) Believe(manager string, entries []record.Entry) {
 		case e.Commit != l.Ref.Commit.String():
 		case e.Place == record.Past && l.Machine == nil && l.Owner == "":
 			l.Owner = e.Owner
-			l.revert(e)
+			l.squashed(e)
 		case e.Place == record.Past:
-			l.revert(e)
+			l.squashed(e)
 		case e.Place == record.Variant && e.Owner == record.Nobody && strings.HasPrefix(l.Owner, manager+"/"):
 			l.Owner = ""
 		}
@@ -65,7 +65,7 @@ func (p *Package) Believe(manager string, entries []record.Entry) {
 func (p *Package) Heed(entries []record.Entry) {
 	for _, e := range entries {
 		if l := p.Latest; l != nil && e.Place == record.Past && e.Commit == l.Ref.Commit.String() {
-			l.revert(e)
+			l.squashed(e)
 		}
 	}
 }

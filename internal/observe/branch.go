@@ -237,9 +237,7 @@ func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Bran
 			if e.Tree == tree.String() && others {
 				b.Landed, b.LandedTree = decide.Hash(run.since[i].Hash), tree
 				b.Workspace, b.Owner = e.Workspace, e.Owner
-				if e.Reverts != nil {
-					b.Merged = b.Merged.Reverting(e)
-				}
+				b.Merged = b.Merged.Merged(e)
 				return nil
 			}
 		}

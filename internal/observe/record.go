@@ -181,6 +181,14 @@ func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) strin
 	return r.Unread(ctx, repo, e.Hydrated)
 }
 
+// ShortInputs is what a record has of a trailer that a commit says for ever.
+func ShortInputs(trailer string) string {
+	if d := decide.ParseInputs(trailer).Digest; d != "" {
+		return "sha256:" + d
+	}
+	return ""
+}
+
 // Unread says why a tree of a record cannot be read, "" where it can.
 func (r *Reader) Unread(ctx context.Context, repo *Repo, tree string) string {
 	switch ok, err := repo.Git.FetchRecorded(ctx, r.RecordOf(repo.Git), gitrepo.Hash(decide.ParseHash(tree))); {
@@ -235,8 +243,8 @@ func (r *Reader) Rebuilt(ctx context.Context, repo *Repo, h *decide.Revision, e 
 		return nil, fmt.Sprintf("the package at its commit cannot be read: %v", err)
 	}
 	e.Commit, e.Tree, e.Hydrated = commit.String(), tree.String(), h.Machine.Hydrated.String()
-	if d := h.Inputs.Digest; d != "" {
-		e.Inputs = "sha256:" + d
+	if e.Inputs = h.Machine.Inputs; e.Place != record.Open && h.Machine.Commit == h.Ref.Commit {
+		e.Inputs = ShortInputs(e.Inputs)
 	}
 	p, err := repo.Hydrated(ctx, e.Path, h)
 	if err == nil && p == nil {

@@ -88,6 +88,9 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 			return nil // the next update says what cannot be read
 		}
 		e := published(path, draft, n, d.Commit.String(), tree)
+		if m := draft.Machine; m != nil && e.Inputs != "" {
+			e.Inputs = m.Inputs // its commit may go
+		}
 		e.Upon = d.Local
 		e.Set, e.For, e.DeletionPolicy, e.Labels = c.Says.Set, c.Says.For, c.Says.DeletionPolicy, c.Says.Labels
 		return []record.Edit{e}
@@ -112,25 +115,9 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 func published(path string, draft *decide.Revision, n int, commit string, tree decide.Hash) record.Publish {
 	e := record.Entry{Path: path, Workspace: draft.Workspace, Revision: n, Commit: commit, Tree: tree.String(), Owner: draft.Owner}
 	if m := draft.Machine; m != nil && !m.Hydrated.IsZero() {
-		e.Hydrated, e.Inputs, e.Reverts = m.Hydrated.String(), digest(m.Inputs), reverts(m.Reverts, m.Inputs)
+		e.Hydrated, e.Inputs, e.Reverts = m.Hydrated.String(), observe.ShortInputs(m.Inputs), m.Reverts
 	}
 	return record.Publish{Entry: e}
-}
-
-// digest is what a record has of a trailer.
-func digest(inputs string) string {
-	if d := decide.ParseInputs(inputs).Digest; d != "" {
-		return "sha256:" + d
-	}
-	return ""
-}
-
-// reverts is what a record has of the trailer of a Draft that sets its package back.
-func reverts(to, inputs string) *record.Revert {
-	if to == "" {
-		return nil
-	}
-	return &record.Revert{To: to, Inputs: inputs}
 }
 
 func trimmed(path string, tags []decide.Published) record.Edit {
@@ -147,8 +134,8 @@ func trimmed(path string, tags []decide.Published) record.Edit {
 func (c *Change) made(commit *gitrepo.Commit) {
 	c.entry = c.Commit.Entry
 	c.entry.Commit, c.entry.Tree = commit.Hash.String(), c.Commit.Tree.String()
-	c.entry.Inputs, c.entry.Owner = digest(commit.Trailers.Inputs), commit.Trailers.Variant
-	c.entry.Reverts = reverts(commit.Trailers.Reverts, commit.Trailers.Inputs)
+	c.entry.Inputs, c.entry.Owner = commit.Trailers.Inputs, commit.Trailers.Variant
+	c.entry.Reverts = commit.Trailers.Reverts
 	if c.entry.Hydrated = ""; commit.Trailers.Hydrated == c.Commit.Hydrated.String() {
 		c.entry.Hydrated = c.Commit.Hydrated.String()
 	}

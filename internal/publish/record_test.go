@@ -112,13 +112,13 @@ func TestRecordDraftAndApproval(t *testing.T) {
 	got := b.keep(c)
 	want := record.Entry{
 		Path: "web", Place: record.Open, Workspace: "packagevariant-1", Commit: c.Hash.String(), Tree: tree(c.Hash.String()), Hydrated: hydrated,
-		Inputs: inputs, Owner: "fleet/default/web", Set: "webs", For: "default/shop", DeletionPolicy: "orphan", Labels: map[string]string{"a": "b"},
+		Inputs: inputs + " spec=12", Owner: "fleet/default/web", Set: "webs", For: "default/shop", DeletionPolicy: "orphan", Labels: map[string]string{"a": "b"},
 	}
 	if d := cmp.Diff([]record.Entry{want}, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
 	v := b.approve(c)
-	want.Place, want.Revision, want.Commit = record.Main, 1, v.Commit
+	want.Place, want.Revision, want.Commit, want.Inputs = record.Main, 1, v.Commit, inputs
 	past := want
 	past.Place = record.Past
 	if d := cmp.Diff([]record.Entry{want, past}, b.record()); d != "" {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -108,6 +109,7 @@ func (e Publish) apply(entries []Entry) []Entry {
 		again := o.Place == Main && e.Hydrated == "" && o.Tree == e.Tree
 		if stood || again || o.Place == Open && (o.Workspace == e.Workspace && o.Hydrated == e.Hydrated || e.Hydrated == "" && o.Tree == e.Tree) {
 			made, e.Workspace = o, o.Workspace
+			made.Inputs = cmp.Or(e.Inputs, o.Inputs)
 			made.Commit, made.Tree, made.Revision, held = e.Commit, e.Tree, e.Revision, true
 		}
 	}

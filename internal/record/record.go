@@ -58,8 +58,8 @@ type Entry struct {
 	Tree     string `json:"tree,omitempty"`
 	Hydrated string `json:"hydrated,omitempty"`
 	// Inputs is the digest of what it was made from, and Hydration the version of
-	// the way that it was made. Of what was Built, Inputs are all that the trailer
-	// of a commit would say.
+	// the way that it was made. Of what was Built, is open, or was merged by others,
+	// Inputs are all that the trailer of a commit says: a forge may squash it away.
 	Inputs    string `json:"inputs,omitempty"`
 	Hydration int    `json:"hydration,omitempty"`
 	// Owner signs it; Set, For and DeletionPolicy are its variant's.
@@ -72,19 +72,12 @@ type Entry struct {
 	// make no Draft of these Inputs.
 	Hold      *Word `json:"hold,omitempty"`
 	Discarded *Word `json:"discarded,omitempty"`
-	// Reverts says of a revision with trees that it sets its package back.
-	Reverts *Revert `json:"reverts,omitempty"`
+	// Reverts says of a revision with trees that it sets its package back, "v1 by Ann".
+	Reverts string `json:"reverts,omitempty"`
 	// Failure is why what was Built failed, "" where it gave what is there; At is
 	// the time of the newest commit among what went in.
 	Failure string `json:"failure,omitempty"`
 	At      string `json:"at,omitempty"`
-}
-
-// Revert is what a Draft was made for that sets its package back: no commit says it
-// any more of one that a forge squashed.
-type Revert struct {
-	To     string `json:"to"`     // "v1 by Ann"
-	Inputs string `json:"inputs"` // all, as the trailer of its commit says them
 }
 
 // Word is what a person said of a package, and why.
@@ -171,15 +164,12 @@ func (e Entry) checkBuilt() error {
 		return fmt.Errorf("hold and discarded are of place %q", Variant)
 	}
 	if e.Place != Built {
-		if e.Reverts != nil && e.Reverts.To == "" {
-			return errors.New("reverts: it does not say to what")
-		}
 		if e.Failure != "" || e.At != "" {
 			return fmt.Errorf("failure and at are of place %q", Built)
 		}
 		return nil
 	}
-	if e.Tree != "" || e.Hydrated != "" || e.Reverts != nil {
+	if e.Tree+e.Hydrated+e.Reverts != "" {
 		return errors.New("tree, hydrated and reverts: what gave no commit has none")
 	}
 	if _, err := time.Parse(time.RFC3339, e.At); err != nil {
@@ -209,7 +199,7 @@ func checkHash(field, hash string) error {
 
 func (e Entry) checkVariant() error {
 	switch {
-	case e.Tree+e.Hydrated+e.Workspace+e.Inputs != "" || e.Revision != 0 || e.Reverts != nil:
+	case e.Tree+e.Hydrated+e.Workspace+e.Inputs+e.Reverts != "" || e.Revision != 0:
 		return errors.New("an entry about a variant is of no revision")
 	case e.Owner != Nobody && e.Commit != "":
 		return errors.New("commit: an entry about a variant that owns its package has none")

@@ -36,8 +36,8 @@ func names(entries []Entry) []string {
 	var out []string
 	for _, e := range entries {
 		name := e.Name() + "=" + strings.TrimLeft(e.Hydrated, "0")
-		if e.Reverts != nil {
-			name += " " + e.Reverts.To
+		if e.Reverts != "" {
+			name += " " + e.Reverts
 		}
 		out = append(out, name)
 	}
@@ -61,7 +61,7 @@ func TestEdits(t *testing.T) {
 	}
 	unedited := published(1, 0x11)
 	back := draft
-	back.Reverts = &Revert{To: "v1 by Ann", Inputs: "sha256:00 spec=1"}
+	back.Reverts = "v1 by Ann"
 	for name, tt := range map[string]struct {
 		edits []Edit
 		want  []string
@@ -184,13 +184,12 @@ func TestWithRefuses(t *testing.T) {
 		"owned": {func(e *Entry) {
 			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Commit: hash(1)}
 		}, "commit"},
-		"reverts": {func(e *Entry) { e.Reverts = &Revert{Inputs: "sha256:00"} }, "reverts"},
 		"reverts, built": {func(e *Entry) {
 			*e = built("web", "ws-1", "")
-			e.Reverts = &Revert{To: "v1 by Ann"}
+			e.Reverts = "v1 by Ann"
 		}, "reverts"},
 		"reverts, of the package itself": {func(e *Entry) {
-			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Reverts: &Revert{To: "v1 by Ann"}}
+			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Reverts: "v1 by Ann"}
 		}, "of no revision"},
 		"held":     {func(e *Entry) { e.Hold = &Word{By: "a", Reason: "b"} }, "hold"},
 		"released": {func(e *Entry) { *e = Entry{Path: "web", Place: Variant, Owner: Nobody} }, "commit"},
