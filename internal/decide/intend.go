@@ -84,6 +84,9 @@ func Intend(q Question) Intent {
 	if newer, ok := q.newer(); ok {
 		return newer
 	}
+	if s := q.brings(); s != "" {
+		b.Reasons = append(b.Reasons, s)
+	}
 	then := q.Parts.Inputs(q.recorded())
 	if q.From != nil && q.Doubt != "" && q.From.Inputs.Values != then.Values {
 		return Rule{failed(Stalled("%s, so that its values, which would change, are not trusted", q.Doubt))}
@@ -278,17 +281,40 @@ func (q Question) overtaken() bool {
 }
 
 // respected is what people did to the package: one that they deleted on the
-// registered branch, or set back, waits.
+// registered branch waits, and one that they set back until its inputs are others.
 func (q Question) respected() (Rule, bool) {
 	b := q.Package.Branch
 	switch {
 	case q.From == nil || q.Adopt || b == nil || q.From.Number == 0 && q.From.Inputs.Main == b.Main(): // or was drafted upon that
 	case b.Main() == deleted && q.Package.Latest != nil && !q.Recreate:
 		return Rule{ruled(Wait{}, fmt.Sprintf("deleted on %s%s: apply --recreate %s makes it again, or take its variant away", q.Repo.Branch, b.by(), q.Identity))}, true
-	case b.Reverted != nil && !q.Retry:
+	case b.Reverted != nil && !q.Retry && !q.since():
 		return Rule{ruled(Wait{}, fmt.Sprintf("set back to %s on %s%s: apply --retry %s drafts what was set back again", RevisionName(b.Reverted.Number), q.Repo.Branch, b.by(), q.Identity))}, true
 	}
 	return q.reverted()
+}
+
+// since says that the inputs of now are known to be others than those of what was
+// Published last.
+func (q Question) since() bool {
+	was := q.Package.Latest.Inputs
+	upon := q.Package.published(was.Published)
+	known := was.Digest != "" && (upon != nil || was.Published == "")
+	return known && !q.made(was.Digest, q.Parts.Inputs(upon).On(was.Main), upon, was.Main)
+}
+
+// brings says that a build brings along what people took back, "" where it does not,
+// or they asked for that.
+func (q Question) brings() string {
+	b := q.Package.Branch
+	switch {
+	case q.Retry || q.From == nil:
+	case b != nil && b.Reverted != nil && (q.From.Number > 0 || q.From.Inputs.Main != b.Main()):
+		return fmt.Sprintf("brings what %s held with it, though it was set back to %s on %s%s", RevisionName(q.Package.Latest.Number), RevisionName(b.Reverted.Number), q.Repo.Branch, b.by())
+	case q.From.Number > 0 && q.From.Reverts() != "":
+		return "brings what was taken back with it, though it was set back to " + q.From.Reverts()
+	}
+	return ""
 }
 
 // NoPackage is the failure of an open revision that holds no package any more.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/resolver"
 )
 
@@ -330,6 +331,12 @@ func TestIntendBranch(t *testing.T) {
 	draft := func(main string) *Revision {
 		return draftOf(3, 10, since("v2"), recorded(now.Inputs(&v2).On(main)))
 	}
+	unknown := publishedOf(2, 8, since("v1"))
+	unknown.Inputs = Inputs{}
+	gone := tag(7, 70) // its tag
+	upon1, upon0 := publishedOf(2, 8, recorded(now.Inputs(&gone))), publishedOf(2, 8, recorded(Inputs{Digest: "f", Published: "v6"}))
+	upgrade := asked(webPackage(tags(tag(1, 9), v2), v2rev), v2rev, upgraded)
+	changed := draftOf(3, 10, since("v2"), recorded(upgrade.Parts.Inputs(&v2)))
 	recreate := func(q *Question) { q.Recreate = true }
 	retry := func(q *Question) { q.Retry = true }
 	for name, c := range map[string]struct {
@@ -359,15 +366,20 @@ func TestIntendBranch(t *testing.T) {
 		"set back, a Draft of it": {"it was asked for", back, draft(back.Main()), nil, ActionNone, "", ""},
 		"set back, unchanged":     {"it is told", back, v2rev, nil, ActionWait, "", "set back to v1"},
 		"set back, asked for":     {"a person asks", back, v2rev, []func(*Question){retry}, ActionRedraft, back.Main(), "made again, as was asked for"},
-		"set back":                {"a person did it", back, v2rev, []func(*Question){upgraded}, ActionWait, "", "set back to v1 on main by Robin (4d00000): apply --retry c1/web"},
+		"set back, and a change":  {"others are no longer what was set back", back, v2rev, []func(*Question){upgraded}, ActionRedraft, back.Main(), "brings what v2 held with it, though it was set back to v1 on main by Robin (4d00000)"},
+		"set back, a Draft since": {"it is of other inputs than what was set back", back, changed, []func(*Question){upgraded}, ActionUpdate, back.Main(), "main moved since it was made by Robin (4d00000)\nbrings what v2 held with it"},
+		"set back, the tag gone":  {"the record has what it started from", back, upon1, nil, ActionWait, "", "set back to v1"},
+		"set back, of nothing":    {"what it started from is not known", back, upon0, []func(*Question){upgraded}, ActionWait, "", "set back to v1"},
+		"set back, of no inputs":  {"nobody knows what was set back", back, unknown, []func(*Question){upgraded}, ActionWait, "", "set back to v1"},
 		"set back, once more":     {"a person asks", back, v2rev, []func(*Question){upgraded, retry}, ActionRedraft, back.Main(), "upstream changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := webPackage(tags(tag(1, 9), v2), v2rev)
+			p := webPackage(tags(tag(1, 9), v2), c.from)
 			if c.from.Number == 0 {
 				p = webPackage(tags(tag(1, 9), v2), v2rev, c.from)
 			}
 			p.Branch = c.branch
+			p.Entries = []record.Entry{{Place: record.Past, Revision: 7, Commit: Hash{70}.String()}}
 			q := asked(p, c.from, c.change...)
 			if c.from.Number == 0 {
 				q.Since = &v2

@@ -117,7 +117,7 @@ func (q Question) reverted() (Rule, bool) {
 		return Rule{ruled(Wait{}, fmt.Sprintf("sets it back to %s, and %s moved since: run revert %s %s again, or discard it; apply --retry %[3]s drafts the variant as it is now instead", to, q.Repo.Branch, q.Identity, name))}, true
 	case q.From.Number == 0:
 		return Rule{ruled(Wait{}, fmt.Sprintf("sets it back to %s: approve it, or discard it; apply --retry %s drafts the variant as it is now instead", to, q.Identity))}, true
-	case !q.made(q.From.Inputs.Digest, q.Parts.Inputs(q.recorded()).On(q.From.Inputs.Main), q.recorded(), q.From.Inputs.Main):
+	case q.since():
 		return Rule{}, false
 	}
 	return Rule{ruled(Wait{}, fmt.Sprintf("set back to %s: apply --retry %s drafts what was set back again", to, q.Identity))}, true

@@ -245,7 +245,7 @@ func TestSetBackByTheRecord(t *testing.T) {
 	}
 	w.repos["c1"].Git(t, "tag", "-d", "web/v1")
 	w.repos["c1"].Commit(t, "main", "take it back", files)
-	w.contains(w.mustApply().out, "set back to v1 on main by ")
+	w.contains(w.mustApply().out, "set back to v1 on main by ", "--retry")
 	p := w.mustApply("--retry", "web")
 	w.wantActions(p, all("redraft", "c1/web"))
 	if v := p.variant(t, "c1/web"); len(v.Conflicts) > 0 {
