@@ -43,6 +43,9 @@ func (b *Builder) Stands(ctx context.Context, repo *observe.Repo, w *decide.Want
 	case len(gone) > 0:
 		return fmt.Errorf("readiness gates are the machine's, and on %s somebody took out %s: put them back there", repo.Branch, strings.Join(gone, ", "))
 	}
+	if err := metBefore(ctx, repo, p, made, there); err != nil {
+		return err
+	}
 	owned, err := b.ownedEdits(w, made, there)
 	switch {
 	case err != nil:
