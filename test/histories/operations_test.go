@@ -34,6 +34,7 @@ var operations = []struct {
 	{"object", 2, (*world).changeObject},
 	{"approve-all", 8, func(w *world, _ operation) { w.decide("approve", "--all") }},
 	{"approve", 5, func(w *world, o operation) { w.decideOne("approve", o.a) }},
+	{"approve-main", 2, func(w *world, _ operation) { w.decide("approve", "--main") }},
 	{"approve-class", 4, (*world).approveClass},
 	{"propose", 3, func(w *world, o operation) { w.decideOne("propose", o.a) }},
 	{"reject", 3, func(w *world, o operation) { w.decideOne("reject", o.a) }},
