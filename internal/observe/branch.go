@@ -39,7 +39,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		return err
 	}
 	if !there.IsZero() {
-		if !run.apart || len(run.since) >= walkLimit { // else what was Published last never was on the branch
+		if !run.apart || run.short { // else what was Published last never was on the branch
 			err = repo.readEarlier(ctx, p, b)
 		}
 		merged := *b
@@ -61,41 +61,37 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 // history is the branch's first-parent history of a package since its latest
 // Published revision.
 type history struct {
+	*line
+	path string
 	// since are its commits, the newest first, without the one that brought that
 	// revision; all that could be looked at, where that never was on the branch,
-	// and apart is set.
-	since []*gitrepo.Commit
-	apart bool
+	// and apart is set. short says that more commits are behind.
+	since        []*gitrepo.Commit
+	apart, short bool
 	// came is the commit of since at which the present tree came.
 	came int
 }
 
+// tree is the package in the commit of since at a position.
+func (h *history) tree(i int) (decide.Hash, error) {
+	tree, err := h.along.Tree(i, h.path)
+	return decide.Hash(tree), err
+}
+
+// has says that a commit is one of since.
+func (h *history) has(c gitrepo.Hash) bool {
+	i, ok := h.at[c]
+	return ok && i < len(h.since)
+}
+
 // run finds where the present unbroken run of the package's tree began.
 func (r *Repo) run(ctx context.Context, p *decide.Package, b *decide.Branch) (*history, error) {
-	head, stop := gitrepo.Hash(r.Head), gitrepo.Hash(latestCommit(p))
-	h := &history{apart: true}
-	_, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{head}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
-		if c.Hash == stop {
-			h.apart = false
-			return true
-		}
-		if n := len(h.since); n == 0 || slices.Contains(h.since[n-1].Parents, c.Hash) {
-			h.since = append(h.since, c)
-		}
-		return false
-	})
+	h, err := r.lineTo(ctx, gitrepo.Hash(latestCommit(p)), p.Path)
 	if err != nil {
 		return nil, err
 	}
-	hashes := make([]gitrepo.Hash, len(h.since))
-	for i, c := range h.since {
-		hashes[i] = c.Hash
-	}
-	if err := r.Git.Fetch(ctx, hashes...); err != nil {
-		return nil, err
-	}
 	for h.came+1 < len(h.since) {
-		tree, err := r.TreeAt(ctx, decide.Hash(hashes[h.came+1]), p.Path)
+		tree, err := h.tree(h.came + 1)
 		if err != nil {
 			return nil, err
 		}
@@ -104,12 +100,12 @@ func (r *Repo) run(ctx context.Context, p *decide.Package, b *decide.Branch) (*h
 		}
 		h.came++
 	}
-	if err := r.join(ctx, p, h); err != nil {
+	if err := r.join(p, h); err != nil {
 		return nil, err
 	}
 	at := h.since[h.came]
 	b.Came = decide.Hash(at.Hash)
-	if h.came+1 < len(h.since) || len(h.since) < walkLimit { // else it came before what was looked at
+	if h.came+1 < len(h.since) || !h.short { // else it came before what was looked at
 		b.By = at.Author.Name + " (" + at.Hash.String()[:7] + ")"
 	}
 	return h, nil
@@ -117,13 +113,13 @@ func (r *Repo) run(ctx context.Context, p *decide.Package, b *decide.Branch) (*h
 
 // join finds, where the latest Published revision's own commit is not on the
 // branch (its tag was made beside it), the commit that brought the same tree.
-func (r *Repo) join(ctx context.Context, p *decide.Package, h *history) error {
+func (r *Repo) join(p *decide.Package, h *history) error {
 	published, _ := p.Tree(latestCommit(p))
 	if !h.apart || published.IsZero() {
 		return nil
 	}
 	for i := h.came + 1; i < len(h.since); i++ {
-		tree, err := r.TreeAt(ctx, decide.Hash(h.since[i].Hash), p.Path)
+		tree, err := h.tree(i)
 		if err != nil {
 			return err
 		}
@@ -225,14 +221,14 @@ func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Bran
 		return nil
 	}
 	for i := len(run.since) - 1; i >= 0; i-- {
-		tree, err := r.TreeAt(ctx, decide.Hash(run.since[i].Hash), p.Path)
+		tree, err := run.tree(i)
 		if err != nil {
 			return err
 		}
 		for _, e := range gone {
 			own := slices.ContainsFunc(run.since[i].Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
 			if e.Tree == tree.String() && own {
-				return r.followed(ctx, p, b, run.since[:i+1])
+				return r.followed(p, b, run, i+1)
 			}
 			if e.Tree == tree.String() && others {
 				b.Landed, b.LandedTree = decide.Hash(run.since[i].Hash), tree
@@ -245,16 +241,17 @@ func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Bran
 	return nil
 }
 
-// followed finds the end of a Draft that was rebased or fast-forwarded: since are its
-// own commit, the last, and all that came after. What a merge brought is none of it,
+// followed finds the end of a Draft that was rebased or fast-forwarded: the first n
+// commits of a run are its own commit, the last, and all that came after. What a merge brought is none of it,
 // nor what another committed than who rebased it. Where all may be the Draft's, it was
 // merged as it stands.
-func (r *Repo) followed(ctx context.Context, p *decide.Package, b *decide.Branch, since []*gitrepo.Commit) error {
+func (r *Repo) followed(p *decide.Package, b *decide.Branch, run *history, n int) error {
+	since := run.since[:n]
 	own := since[len(since)-1]
 	last, tree := own, decide.Hash{}
 	for i := len(since) - 1; i >= 0; i-- {
 		c := since[i]
-		now, err := r.TreeAt(ctx, decide.Hash(c.Hash), p.Path)
+		now, err := run.tree(i)
 		switch rebased := own.Committer.Email != MachineEmail; {
 		case err != nil:
 			return err
@@ -289,10 +286,6 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 	if run.apart {
 		since = since[:run.came+1]
 	}
-	mine := map[gitrepo.Hash]bool{gitrepo.Hash(latestCommit(p)): true} // of the branch
-	for _, c := range run.since {
-		mine[c.Hash] = true
-	}
 	for i, c := range since {
 		if h := of(c); h != nil {
 			return h, nil
@@ -303,8 +296,8 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 		}
 		var found *head
 		if _, err := r.Git.FindAncestors(ctx, c.Parents[1:2], walkLimit, func(_ int, c *gitrepo.Commit) bool {
-			if mine[c.Hash] {
-				return true
+			if run.has(c.Hash) || c.Hash == gitrepo.Hash(latestCommit(p)) {
+				return true // of the branch
 			}
 			found = of(c)
 			return found != nil || len(c.Annotations) > 0
@@ -322,13 +315,11 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 // branch has held since the latest Published revision: it was merged there, and
 // then the branch, or the Draft, went on.
 func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, run *history) error {
-	var trees []decide.Hash       // of run.since
-	on := map[gitrepo.Hash]bool{} // the commits of run.since
+	var trees []decide.Hash // of run.since
 	published, _ := p.Tree(latestCommit(p))
 	if p.Open() != nil {
-		for _, c := range run.since {
-			on[c.Hash] = true
-			tree, err := r.TreeAt(ctx, decide.Hash(c.Hash), p.Path)
+		for i := range run.since {
+			tree, err := run.tree(i)
 			if err != nil {
 				return err
 			}
@@ -345,7 +336,7 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 		}); at >= 0 {
 			since = trees[:at]
 		}
-		commits, err := r.behindTip(ctx, p, o, on)
+		commits, err := r.behindTip(ctx, p, o, run.has)
 		if err != nil {
 			return err
 		}
@@ -375,7 +366,7 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 // behindTip are the commits of an open revision from its tip to the first that
 // made it. Where none of its own did, for a person began the branch, they end where
 // it began: at a commit that is on the branch.
-func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revision, on map[gitrepo.Hash]bool) ([]gitrepo.Hash, error) {
+func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revision, on func(gitrepo.Hash) bool) ([]gitrepo.Hash, error) {
 	var commits []gitrepo.Hash
 	next, own := gitrepo.Hash(o.Ref.Commit), 0 // how many lead to the first
 	if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{next}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
@@ -398,7 +389,7 @@ func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revis
 	}); err != nil {
 		return nil, err
 	}
-	if began := slices.IndexFunc(commits, func(c gitrepo.Hash) bool { return on[c] }); own > 0 {
+	if began := slices.IndexFunc(commits, on); own > 0 {
 		commits = commits[:own]
 	} else if began >= 0 {
 		commits = commits[:began]

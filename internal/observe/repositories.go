@@ -49,6 +49,7 @@ type Repo struct {
 	refs map[string]*gitrepo.PackageRefs
 	// shallow are heads whose history was not looked behind.
 	shallow map[*decide.Revision]bool
+	lines   lines
 }
 
 // Repo finds a Repository of a namespace, nil where there is none.

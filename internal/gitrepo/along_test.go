@@ -1,0 +1,82 @@
+package gitrepo
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// Which tree stood where along a line is what each commit says by itself, for folders
+// that come, go, change, move into each other and have names that sort as files do not.
+func TestAlong(t *testing.T) {
+	s := newSite(t)
+	names := []string{"a", "a-b", "a.b", "a0", "b", "b/c", "b/c/d", "b-c", "z"}
+	rng := rand.New(rand.NewPCG(1, 2))
+	there := map[string]string{}
+	for n := range 60 {
+		for range rng.IntN(3) + 1 {
+			file := names[rng.IntN(len(names))] + "/f.yaml"
+			if rng.IntN(3) == 0 {
+				delete(there, file)
+			} else {
+				there[file] = fmt.Sprint(rng.IntN(4))
+			}
+		}
+		text := gittest.Text{"README.md": fmt.Sprint(n)}
+		for file, data := range there {
+			text[file] = data
+		}
+		s.repo.Commit(t, "main", "step", text)
+	}
+	for _, address := range []string{"path", "http"} {
+		t.Run(address, func(t *testing.T) {
+			r := open(t, s.urls[address])
+			commits := []*Commit{head(t, r, "main")}
+			for len(commits[len(commits)-1].Parents) > 0 {
+				next := commits[len(commits)-1].Parents[0]
+				if err := r.deepen(t.Context(), []Hash{commits[0].Hash}, 100, 100); err != nil {
+					t.Fatal(err)
+				}
+				cs, err := r.Commits(t.Context(), next)
+				if err != nil {
+					t.Fatal(err)
+				}
+				commits = append(commits, cs...)
+			}
+			var hashes []Hash
+			for _, c := range commits {
+				hashes = append(hashes, c.Hash)
+			}
+			if err := r.Fetch(t.Context(), hashes...); err != nil {
+				t.Fatal(err)
+			}
+			along, err := r.Along(commits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changes := 0
+			for _, dir := range append(names, "nowhere", "b/nowhere") {
+				var last Hash
+				for i, c := range commits {
+					want, _, err := r.TreeAt(t.Context(), c.Hash, dir)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got, err := along.Tree(i, dir)
+					if err != nil || got != want {
+						t.Fatalf("%s in commit %d: %s, want %s, %v", dir, i, got, want, err)
+					}
+					if got != last {
+						changes++
+					}
+					last = got
+				}
+			}
+			if len(commits) < 60 || changes < 60 {
+				t.Errorf("%d changes in %d commits", changes, len(commits))
+			}
+		})
+	}
+}

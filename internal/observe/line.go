@@ -1,0 +1,90 @@
+package observe
+
+import (
+	"context"
+	"sync"
+
+	"github.com/variform/variform/internal/gitrepo"
+)
+
+// lineLimit bounds how much of the registered branch's history is looked at, and
+// firstLine how much is read at first: one request for commits and one for what they
+// hold, for all packages.
+const (
+	firstLine = 256
+	lineLimit = 16 * 1024
+)
+
+// line is the registered branch's history by first parents, the newest first.
+// Read only.
+type line struct {
+	commits []*gitrepo.Commit
+	at      map[gitrepo.Hash]int
+	along   *gitrepo.Along
+	whole   bool // to its beginning
+}
+
+// lines has the line that was read last; packages share it.
+type lines struct {
+	mu   sync.Mutex
+	head gitrepo.Hash
+	*line
+}
+
+// lineTo reads the history since a commit: as far as that, as the package goes back, or
+// as is looked.
+func (r *Repo) lineTo(ctx context.Context, stop gitrepo.Hash, path string) (*history, error) {
+	r.lines.mu.Lock()
+	defer r.lines.mu.Unlock()
+	head := gitrepo.Hash(r.Head)
+	for n := firstLine; ; n *= 8 {
+		l := r.lines.line
+		if l == nil || r.lines.head != head || len(l.commits) < n && !l.whole {
+			var err error
+			if l, err = r.readLine(ctx, head, n); err != nil {
+				return nil, err
+			}
+			r.lines.head, r.lines.line = head, l
+		}
+		if i, found := l.at[stop]; found {
+			return &history{line: l, path: path, since: l.commits[:i]}, nil
+		}
+		h := &history{line: l, path: path, since: l.commits, apart: true, short: !l.whole}
+		if l.whole || n >= lineLimit {
+			return h, nil
+		}
+		if oldest, err := h.tree(len(l.commits) - 1); err != nil || oldest.IsZero() {
+			return h, err
+		}
+	}
+}
+
+// readLine reads n commits.
+func (r *Repo) readLine(ctx context.Context, head gitrepo.Hash, n int) (*line, error) {
+	l := &line{at: map[gitrepo.Hash]int{}}
+	next := head
+	_, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{head}, n, func(_ int, c *gitrepo.Commit) bool {
+		if c.Hash != next {
+			return false // it was looked at before more was read
+		}
+		l.at[c.Hash] = len(l.commits)
+		l.commits = append(l.commits, c)
+		l.whole = len(c.Parents) == 0
+		if !l.whole {
+			next = c.Parents[0]
+		}
+		return len(l.commits) == n
+	})
+	if err != nil {
+		return nil, err
+	}
+	hashes := make([]gitrepo.Hash, len(l.commits))
+	for i, c := range l.commits {
+		hashes[i] = c.Hash
+	}
+	if err := r.Git.Fetch(ctx, hashes...); err != nil {
+		return nil, err
+	}
+	l.along, err = r.Git.Along(l.commits)
+	return l, err
+}
