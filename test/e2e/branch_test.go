@@ -572,3 +572,42 @@ func TestUpdatedByHandOnTheBranch(t *testing.T) {
 	w.mustRun(0, "approve", "--all")
 	w.contains(w.texts("c1", "main", "web/"), "cpu: 300m", "web:2.0")
 }
+
+// A merge on a forge is found however many commits came after it, and all packages of
+// a repository are looked for in one reading of its history.
+func TestMergedLongAgo(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a", "b"))
+	w.mustApply()
+	git := func(args ...string) string { return w.repos["c1"].Git(t, args...) }
+	merged := map[string]string{}
+	for _, name := range []string{"a", "b"} {
+		w.forgeMerge("c1", "drafts/"+name+"/packagevariant-1", "squash", true)
+		merged[name] = git("rev-parse", "main")
+		var more strings.Builder // 300 commits beside it
+		for i := range 300 {
+			fmt.Fprintf(&more, "commit refs/heads/main\ncommitter Ann <ann@example.com> %d +0000\ndata 1\nx\n", 1700000000+i)
+			if i == 0 {
+				fmt.Fprintf(&more, "from %s\n", merged[name])
+			}
+			fmt.Fprintf(&more, "M 100644 inline other/n.txt\ndata %d\n%d\n\n", len(fmt.Sprint(i)), i)
+		}
+		cmd := exec.Command("git", "fast-import", "--quiet")
+		cmd.Dir, cmd.Stdin = w.repos["c1"].Dir, strings.NewReader(more.String())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	w.srv.ResetCounts()
+	w.mustApply()
+	refs := w.refs()
+	for name, want := range merged {
+		if got := refs["c1 refs/tags/"+name+"/v1"]; got != want {
+			t.Errorf("%s/v1 is at %s, want %s where it was merged", name, got, want)
+		}
+	}
+	if n := w.srv.Count(gittest.Fetch); n > 12 {
+		t.Errorf("%d requests for objects", n)
+	}
+}
