@@ -74,8 +74,17 @@ func (w *world) apply(args ...string) {
 		w.violate("plan writes nothing", m[0].place(), "plan moved %s", m[0].ref)
 	}
 	w.checkStatus(plan)
-	done := w.planned(w.run(slices.Concat([]string{"apply", "-o", "json"}, args)...))
-	w.checkStatus(done)
+	var done planned
+	if w.applies++; len(args) == 0 && w.applies%3 == 0 {
+		// As people run it: where all was up to date before, it looks at files and refs alone.
+		done = plan
+		r := w.run("apply")
+		r.out += plan.out
+		done.result = r
+	} else {
+		done = w.planned(w.run(slices.Concat([]string{"apply", "-o", "json"}, args)...))
+		w.checkStatus(done)
+	}
 	after := w.snapshot()
 	w.checkNamed(plan, moves(before, after), func(repo string) bool { return recorded(before[repo]) != recorded(after[repo]) })
 	w.checkMoves(before, done.result)
@@ -91,6 +100,9 @@ func (w *world) apply(args ...string) {
 	again := w.planned(w.run(slices.Concat([]string{"apply", "-o", "json"}, args)...))
 	w.checkAgain(moves(after, w.snapshot()), done, again)
 	w.checkMoves(after, again.result)
+	if len(args) == 0 && w.applies%3 == 2 {
+		w.run("apply")
+	}
 }
 
 // checkAgain: a second run has nothing to do.

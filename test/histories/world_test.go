@@ -98,6 +98,7 @@ type world struct {
 	pkgs    []*upstream
 	object  int // the context object's value; 0 where there is none
 	serial  int // of edits, resources, renames
+	applies int // that were checked
 
 	orphans map[place]bool            // the deletion policy that an apply saw last is orphan
 	edited  map[place]bool            // a person wrote there
