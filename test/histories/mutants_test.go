@@ -23,22 +23,34 @@ type mutant struct{ Name, Text, Instead string }
 // foundLine is what a failing history says first.
 var foundLine = regexp.MustCompile(`seed \d+: (.*)`)
 
+// TestMutantsHaveTheirPlaces: each fault has one place in the code of now.
+func TestMutantsHaveTheirPlaces(t *testing.T) {
+	t.Parallel()
+	for _, m := range readMutants(t) {
+		find(t, filepath.Join("..", ".."), m.Text)
+	}
+}
+
+func readMutants(t *testing.T) (list []mutant) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "mutants.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.UnmarshalStrict(data, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
 // TestMutants puts each fault into a copy of the code, and wants histories there
 // to fail.
 func TestMutants(t *testing.T) {
 	if !*mutants {
 		t.Skip("skipped: takes a build for each fault; make histories-mutants runs it")
 	}
-	data, err := os.ReadFile(filepath.Join("testdata", "mutants.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []mutant
-	if err := yaml.UnmarshalStrict(data, &list); err != nil {
-		t.Fatal(err)
-	}
 	root := copyOfCode(t)
-	for _, m := range list {
+	for _, m := range readMutants(t) {
 		t.Run(m.Name, func(t *testing.T) {
 			file, text := find(t, root, m.Text)
 			if err := os.WriteFile(file, []byte(strings.Replace(text, m.Text, m.Instead, 1)), 0o644); err != nil {
