@@ -280,6 +280,7 @@ func (p *player) playAll(t *testing.T, n, steps int, full bool) {
 			shapes[v.shape()] = append(shapes[v.shape()], h.seed)
 		}
 	}
+	played := 0
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range n {
@@ -301,6 +302,10 @@ func (p *player) playAll(t *testing.T, n, steps int, full bool) {
 				if old, ok := failed[f.shape()]; !ok || h.seed < old.seed {
 					failed[f.shape()], first[f.shape()] = h, f
 				}
+				t.Logf("seed %d fails: it is made smaller at the end", h.seed)
+			}
+			if played++; played%100 == 0 { // a thousand take an hour
+				t.Logf("%d of %d played", played, n)
 			}
 			return nil
 		})
