@@ -69,6 +69,7 @@ func (l Layer) String() string {
 // A path covers the folders below it unless a longer one names them.
 var Placement = map[string]Layer{
 	"examples":          Leaf,
+	"internal/cores":    Leaf,
 	"internal/count":    Leaf,
 	"internal/version":  Leaf,
 	"internal/yamltree": Leaf,

@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/variform/variform/internal/cores"
 )
 
 // Hash is a Git object name (SHA-1). The zero Hash means that there is none.
@@ -176,7 +179,7 @@ func (c *commitCache) read() {
 		records = append(records, r)
 		at = r.end
 	}
-	_ = sideBySide(len(records), func(i int) error { // what is damaged stays nil
+	_ = cores.Each(context.Background(), 0, len(records), func(i int) error { // what is damaged stays nil
 		r := &records[i]
 		if r.sound = hashObject(plumbing.CommitObject, r.raw) == r.hash; r.sound {
 			r.commit, _ = parseCommit(r.hash, r.raw)
@@ -245,7 +248,7 @@ func (c *commitCache) add(raws map[Hash][]byte) error {
 	}
 	plumbing.HashesSort(hashes)
 	parsed := make([]*Commit, len(hashes))
-	err := sideBySide(len(hashes), func(i int) (err error) {
+	err := cores.Each(context.Background(), 0, len(hashes), func(i int) (err error) {
 		parsed[i], err = parseCommit(hashes[i], raws[hashes[i]])
 		return err
 	})

@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/internal/cores"
 )
 
 // Repo is one Git repository. Safe for concurrent use.
@@ -198,7 +198,7 @@ func (r *Repo) needCommits(ctx context.Context, hashes []Hash, depth int) error 
 func (r *Repo) readStored(hashes []Hash) error {
 	var mu sync.Mutex
 	raws := make(map[Hash][]byte, len(hashes))
-	err := sideBySide(len(hashes), func(i int) error {
+	err := cores.Each(context.Background(), 0, len(hashes), func(i int) error {
 		h := hashes[i]
 		if r.local == nil && !r.objects.has(h) {
 			return nil
@@ -222,23 +222,6 @@ func (r *Repo) readStored(hashes []Hash) error {
 		return err
 	}
 	return r.commits.add(raws)
-}
-
-// sideBySide calls f with 0 to n-1, a part of them on each CPU.
-func sideBySide(n int, f func(i int) error) error {
-	var g errgroup.Group
-	cpus := runtime.GOMAXPROCS(0)
-	for cpu := range cpus {
-		g.Go(func() error {
-			for i := n * cpu / cpus; i < n*(cpu+1)/cpus; i++ {
-				if err := f(i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return g.Wait()
 }
 
 // FindAncestors finds, for each tip, the nearest commit that match accepts: the

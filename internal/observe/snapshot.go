@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
@@ -206,20 +204,10 @@ func (r *Reader) ioLimit() int { return max(8, r.limit()) }
 // early only where the context ends.
 func Parallel[T, R any](ctx context.Context, limit int, list []T, f func(context.Context, T) R) ([]R, error) {
 	out := make([]R, len(list))
-	var next atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	for range min(limit, len(list)) { // a few that stay, not one for each
-		g.Go(func() error {
-			for i := next.Add(1) - 1; int(i) < len(list); i = next.Add(1) - 1 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				out[i] = f(ctx, list[i])
-			}
-			return nil
-		})
-	}
-	return out, g.Wait()
+	return out, cores.Each(ctx, limit, len(list), func(i int) error {
+		out[i] = f(ctx, list[i])
+		return nil
+	})
 }
 
 // RepositoryError is a registered Repository that could not be read.

@@ -3,6 +3,7 @@ package review
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -100,6 +102,29 @@ func diffPackages(c *Change) ([]Edit, error) {
 	})
 	return d.edits, nil
 }
+
+// each compares resources with what they were, nil where they are new, side by side.
+func (d *differ) each(now []*krm.Resource, was map[*krm.Resource]*krm.Resource) [][]Edit {
+	out := make([][]Edit, len(now))
+	_ = cores.Each(context.Background(), 1+len(now)/resourcesPerCore, len(now), func(i int) error { // nothing fails
+		part, r := &differ{norm: d.norm}, now[i]
+		switch o := was[r]; {
+		case o == nil:
+			part.whole(r, Add)
+		case o.Path() != r.Path():
+			part.add(Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: Move, Before: o.Path(), After: r.Path()})
+			part.tree(o, r)
+		default:
+			part.tree(o, r)
+		}
+		out[i] = part.edits
+		return nil
+	})
+	return out
+}
+
+// resourcesPerCore is how many resources are worth another core.
+const resourcesPerCore = 64
 
 // resourceKey pairs resources of two packages.
 type resourceKey struct{ group, kind, namespace, name string }
@@ -222,27 +247,21 @@ func (d *differ) resources(before, after side) {
 			stayed[r] = o
 		}
 	}
-	touched := map[string]bool{}
+	var now []*krm.Resource
 	for _, r := range after.resources {
 		if after.same(before, r.Path()) {
 			continue
 		}
-		o := stayed[r]
-		if o == nil {
-			o = old.take(r, false)
+		if now = append(now, r); stayed[r] == nil {
+			stayed[r] = old.take(r, false)
 		}
-		n := len(d.edits)
-		if o == nil {
-			d.whole(r, Add)
-		} else {
-			if o.Path() != r.Path() {
-				d.add(Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: Move, Before: o.Path(), After: r.Path()})
-			}
-			d.tree(o, r)
+	}
+	touched := map[string]bool{}
+	for i, edits := range d.each(now, stayed) {
+		if len(edits) > 0 {
+			touched[now[i].Path()] = true
 		}
-		if len(d.edits) > n {
-			touched[r.Path()] = true
-		}
+		d.edits = append(d.edits, edits...)
 	}
 	for _, r := range before.resources {
 		if slices.Contains(old[keyOf(r)], r) {

@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime"
 	"sort"
 	"strings"
-	"sync/atomic"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -47,7 +45,7 @@ func issue(at Origin, field, message, hint string) api.Issue {
 // parse parses the files side by side and keeps their order.
 func (c *collector) parse(ctx context.Context, files []file) error {
 	results := make([]fileResult, len(files))
-	err := sideBySide(ctx, len(files), func(i int) error {
+	err := cores.Each(ctx, 0, len(files), func(i int) error {
 		results[i] = files[i].parse(c.limits)
 		return nil
 	})
@@ -57,26 +55,6 @@ func (c *collector) parse(ctx context.Context, files []file) error {
 		c.fleet.Warnings = append(c.fleet.Warnings, r.warnings...)
 	}
 	return err
-}
-
-// sideBySide calls f with 0 to n-1 on all cores, until one fails or ctx ends.
-func sideBySide(ctx context.Context, n int, f func(i int) error) error {
-	var next atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	for range runtime.GOMAXPROCS(0) {
-		g.Go(func() error {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if err := f(i); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return g.Wait()
 }
 
 // manager takes the manager's name from the root Kptfile. It stands in every

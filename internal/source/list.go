@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/krmignore"
 )
 
@@ -43,7 +44,7 @@ func (d *Directory) read(ctx context.Context, t tree) error {
 	var total atomic.Int64
 	d.kptfile.name = kptfileName
 	d.kptfile.data, d.kptfile.err = t.read(kptfileName, limits.FileBytes)
-	return sideBySide(ctx, len(l.files), func(i int) error {
+	return cores.Each(ctx, 0, len(l.files), func(i int) error {
 		f := file{name: l.files[i]}
 		f.data, f.err = t.read(f.name, limits.FileBytes)
 		if d.files[i] = f; total.Add(int64(len(f.data))) > limits.TotalBytes {
