@@ -349,6 +349,9 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 			for i >= 0 && since[i] != tree {
 				i--
 			}
+			if tree == published && !tree.IsZero() && publishedAs(p) == o.Workspace {
+				break // it was merged before: older content of it on the branch was set back
+			}
 			if i < 0 || tree.IsZero() || tree == published {
 				continue
 			}
@@ -361,6 +364,17 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 		}
 	}
 	return nil
+}
+
+// publishedAs is the workspace of the latest Published revision, by the record where
+// commits do not say: those of a rebase have lost it.
+func publishedAs(p *decide.Package) string {
+	for _, e := range p.Entries {
+		if e.Place == record.Past && p.Latest.Workspace == "" && e.Commit == p.Latest.Ref.Commit.String() {
+			return e.Workspace
+		}
+	}
+	return p.Latest.Workspace
 }
 
 // behindTip are the commits of an open revision from its tip to the first that

@@ -611,3 +611,25 @@ func TestMergedLongAgo(t *testing.T) {
 		t.Errorf("%d requests for objects", n)
 	}
 }
+
+// What people set back after a rebase is not merged once more, though it is what the
+// Draft held before, and nobody wants the package any longer.
+func TestSetBackAfterARebase(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	draft := "drafts/web/packagevariant-1"
+	w.edit("c1", draft, "web/settings.yaml", "level: info", "level: debug")
+	w.forgeMerge("c1", draft, "rebase", false)
+	w.edit("c1", draft, "web/settings.yaml", "level: debug", "level: trace")
+	before := w.repos["c1"].Git(t, "rev-parse", "main~1^{tree}")
+	w.repos["c1"].Git(t, "update-ref", "refs/heads/main", w.repos["c1"].Git(t, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit-tree", "-p", "main", "-m", "Revert", before))
+	w.write("variants/web.yaml", "")
+	for range 2 {
+		w.mustApply("--prune", "--max-delete=9")
+		if got := strings.TrimSpace(w.repos["c1"].Git(t, "tag", "-l", "web/*")); got != "web/v1" {
+			t.Fatalf("tags %q, want web/v1 alone", got)
+		}
+	}
+}
