@@ -231,15 +231,18 @@ func (r *Repo) FindAncestors(ctx context.Context, tips []Hash, limit int, match 
 	found := make([]*Commit, len(tips))
 	for depth := 1; ; depth *= 8 {
 		var open []Hash
+		known := 0 // as far as history is known, a request for less brings nothing
 		for i, tip := range tips {
 			var whole bool
-			if found[i], whole = r.walkBack(tip, limit, func(c *Commit) bool { return match(i, c) }); !whole {
-				open = append(open, tip)
+			n := 0
+			if found[i], whole = r.walkBack(tip, limit, func(c *Commit) bool { n++; return match(i, c) }); !whole {
+				open, known = append(open, tip), max(known, n)
 			}
 		}
 		if len(open) == 0 {
 			return found, nil
 		}
+		depth = max(depth, min(8*known, limit+1))
 		if err := r.deepen(ctx, open, depth, limit); err != nil {
 			return nil, fmt.Errorf("reading history of %s: %w", r.URL(), err)
 		}
