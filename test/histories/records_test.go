@@ -80,7 +80,7 @@ func (w *world) record(o operation) {
 		w.log("a newer version made what is in %s", r.name)
 		edit(func(_, text string) string { return hydrationField.ReplaceAllString(text, `"hydration":99`) })
 	}
-	if o.b%6 != 0 {
+	if o.b%6 != 0 && !w.broken[r.name] { // what it says of that cannot be read either
 		w.madeByNewer(r)
 	}
 }
