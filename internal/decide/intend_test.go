@@ -243,6 +243,7 @@ func TestLanded(t *testing.T) {
 		"the Draft was not read":  {"nothing is known", trees(head, 50), false, open, nil, "", 0},
 		"v1 was not read":         {"nothing is known", trees(head, 50, draft, 50), true, open, nil, "", 0},
 		"begun at main":           {"a branch that a person began there", trees(head, 50, draft, 50, v1, 40), true, draftOf(1, draft, func(r *Revision) { r.Machine = publishedOf(1, v1).Machine }), nil, "", 0},
+		"made upon a hotfix":      {"which won over it", trees(head, 50, draft, 50, v1, 40), true, draftOf(1, draft, func(r *Revision) { r.Inputs.Main = (&Branch{Tree: Hash{50}}).Main() }), nil, "", 0},
 		"another's Draft":         {"adoption comes first", trees(head, 50, draft, 50), false, draftOf(1, draft, by("x/default/web")), nil, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {

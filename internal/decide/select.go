@@ -108,7 +108,8 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 	}
 	tag := Tag{Ref: lifecycle.PublishedRef(p.Path, p.Next())}
 	for _, r := range p.open() {
-		if tree, known := p.Tree(r.Ref.Commit); known && tree == there && m.Signed(r.Owner, w.Namespace) && p.drafted(r) {
+		upon := r.Inputs.Main != "" && r.Inputs.Main == (&Branch{Tree: there}).Main() // it was there before the Draft
+		if tree, known := p.Tree(r.Ref.Commit); known && tree == there && !upon && m.Signed(r.Owner, w.Namespace) && p.drafted(r) {
 			tag.Draft, tag.Commit = r, r.Ref.Commit
 			break
 		}
