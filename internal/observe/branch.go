@@ -242,9 +242,9 @@ func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Bran
 }
 
 // followed finds the end of a Draft that was rebased or fast-forwarded: the first n
-// commits of a run are its own commit, the last, and all that came after. What a merge brought is none of it,
-// nor what another committed than who rebased it. Where all may be the Draft's, it was
-// merged as it stands.
+// commits of a run are its own commit, the last, and all that came after. What a
+// merge brought is none of it, nor what another committed than who rebased it. Where
+// all may be the Draft's, it was merged as it stands.
 func (r *Repo) followed(p *decide.Package, b *decide.Branch, run *history, n int) error {
 	since := run.since[:n]
 	own := since[len(since)-1]
