@@ -40,6 +40,9 @@ type RecordOf struct {
 	// Anew writes it in place of what is there, whatever that is, but for the
 	// record of a newer version.
 	Anew bool
+	// Begin gives what a record says first that a push begins, before what that push
+	// is about; nil is nothing.
+	Begin func(ctx context.Context) []record.Edit
 }
 
 // check says what is wrong with Ref.

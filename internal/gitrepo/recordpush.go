@@ -37,6 +37,9 @@ func (p *pusher) pushGroup(ctx context.Context, g group, results []RefResult) er
 	if err != nil {
 		return w.unrecorded(ctx, ref, err)
 	}
+	if w.now.tip.IsZero() && o.Begin != nil {
+		w.group.edits = slices.Concat(o.Begin(ctx), w.group.edits)
+	}
 	return w.push(ctx)
 }
 

@@ -228,6 +228,36 @@ func (r *Reader) revisionOf(repo *Repo, e record.Entry) (at decide.Hash, behind 
 	return at, nil, false
 }
 
+// OpenEntries are what a record is to say that is begun where revisions of this
+// manager's are open: what it does not know counts as a person's
+// (decide.Package.Doubt). A record that was lost is begun so, too. What no commit
+// holds is left out.
+func (r *Reader) OpenEntries(ctx context.Context, git Repository) (out []record.Edit) {
+	fetched, seen := false, map[string]bool{}
+	for _, repo := range r.Showing(git) {
+		for _, path := range repo.Paths() {
+			for _, h := range repo.Package(path).Revisions {
+				m := h.Machine
+				if !h.Phase.Open() || seen[h.Ref.Name] || m == nil || !m.Ours || !r.cfg.Manager.Signed(h.Owner, repo.Namespace) {
+					continue
+				}
+				if seen[h.Ref.Name] = true; !fetched {
+					r.FetchAll(ctx, repo)
+					fetched = true
+				}
+				if p, err := repo.behind(ctx, path, h); err != nil || p == nil {
+					continue
+				}
+				e := record.Entry{Path: path, Place: record.Open, Workspace: h.Workspace, Owner: h.Owner}
+				if _, lacking := r.Rebuilt(ctx, repo, h, &e); lacking == "" {
+					out = append(out, record.Put{Entry: e})
+				}
+			}
+		}
+	}
+	return out
+}
+
 // Rebuilt fills the entry of a revision from what its commits say. It gives what
 // the machine made, and says what is lacking for that, "" for nothing.
 func (r *Reader) Rebuilt(ctx context.Context, repo *Repo, h *decide.Revision, e *record.Entry) (made []krm.File, lacking string) {

@@ -21,6 +21,7 @@ func RecordOf(read *observe.Reader, git observe.Repository) *gitrepo.RecordOf {
 	}
 	of := read.RecordOf(git)
 	of.Author = machine(time.Time{})
+	of.Begin = func(ctx context.Context) []record.Edit { return read.OpenEntries(ctx, git) }
 	return &of
 }
 

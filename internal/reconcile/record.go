@@ -127,7 +127,7 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 		}
 	}
 	of := publish.RecordOf(e.read, repo.Git)
-	of.Anew = true
+	of.Anew, of.Begin = true, nil // it has all that is there
 	if err := b.Recorded(edits); err != nil || len(edits) == 0 {
 		return list, err
 	}

@@ -331,3 +331,31 @@ func TestRecordOfOneName(t *testing.T) {
 	w.lacks(r.out+r.err, "record")
 	w.contains(w.mustRun(0, "record", "check").out, "2 entries")
 }
+
+// A record that was lost is begun by whatever is pushed next, and what else is open
+// is no person's for that.
+func TestRecordBegunAnew(t *testing.T) {
+	for name, next := range map[string]func(w *world){
+		"apply":   func(w *world) { w.write("b.yaml", variantOf("b", "v2", "c1", "b", "")); w.mustApply() },
+		"approve": func(w *world) { w.mustRun(0, "approve", "c1/b") },
+		"hold":    func(w *world) { w.mustRun(0, "hold", "c1/b", "--reason", "a window") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			w.write("a.yaml", variantOf("a", "v1", "c1", "a", ""))
+			w.write("b.yaml", variantOf("b", "v1", "c1", "b", ""))
+			w.mustApply()
+			open := w.repos["c1"].AllRefs(t)["refs/heads/drafts/a/packagevariant-1"]
+			w.repos["c1"].Git(t, "update-ref", "-d", recordRef)
+			next(w)
+			w.contains(w.mustRun(0, "record", "show", "-o", "name").out, "c1 open/a/packagevariant-1\n")
+			w.mustRun(0, "record", "check")
+			w.mustApply()
+			if now := w.repos["c1"].AllRefs(t)["refs/heads/drafts/a/packagevariant-1"]; now != open {
+				t.Errorf("the Draft moved from %s to %s", open, now)
+			}
+		})
+	}
+}
