@@ -531,8 +531,11 @@ func (r *Repo) OnlyPackage(ctx context.Context, h *decide.Revision, path string)
 	if err != nil || len(beside) == 0 {
 		return err
 	}
-	if !r.Head.IsZero() { // what was merged from there is not lost
-		main := gitrepo.Hash(r.Head)
+	onMain, err := r.onMain(ctx, tip, gitrepo.Hash(base))
+	if err != nil {
+		return err
+	}
+	for _, main := range onMain { // what was merged from there is not lost
 		if err := r.Git.Fetch(ctx, main); err != nil {
 			return err
 		}
@@ -547,6 +550,32 @@ func (r *Repo) OnlyPackage(ctx context.Context, h *decide.Revision, path string)
 	}
 	return fmt.Errorf("%s changes %s outside of %s, and publishing takes the package alone: undo that there, or move it to a branch of its own, and approve again",
 		h.Ref.Short(), strings.Join(decide.Limit(beside, 5), ", "), path)
+}
+
+// onMain are the registered branch's tip and, where people merged that branch into a
+// Draft since the machine committed, the newest commit of it that they merged.
+func (r *Repo) onMain(ctx context.Context, tip, machine gitrepo.Hash) (out []gitrepo.Hash, err error) {
+	if r.Head.IsZero() {
+		return nil, nil
+	}
+	head := gitrepo.Hash(r.Head)
+	merged := map[gitrepo.Hash]bool{}
+	if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{tip}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
+		if c.Hash == machine {
+			return true
+		}
+		for _, p := range c.Parents {
+			merged[p] = true
+		}
+		return false
+	}); err != nil {
+		return nil, err
+	}
+	newest, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{head}, walkLimit, func(_ int, c *gitrepo.Commit) bool { return merged[c.Hash] })
+	if err != nil || newest[0] == nil || newest[0].Hash == head {
+		return []gitrepo.Hash{head}, err
+	}
+	return []gitrepo.Hash{head, newest[0].Hash}, nil
 }
 
 // FetchHeads brings revisions in one request a repository.

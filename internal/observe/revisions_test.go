@@ -328,6 +328,12 @@ func TestOnlyPackage(t *testing.T) {
 			merged(y, "db/x")
 			y.git.Commit(y.t, "drafts/web/w1", "merged", gittest.Text{"db/x": "y", "db/z": "y"})
 		}, "changes db outside of web"},
+		"main merged, which moved on":        {func(y *yard) { merged(y, "db/x"); synced(y); merged(y, "db/z") }, ""},
+		"another branch merged": {func(y *yard) {
+			y.git.CommitFrom(y.t, "other", "main", "another", gittest.Text{"db/x": "y"})
+			y.git.Git(y.t, "update-ref", "refs/heads/drafts/web/w1", mergeOf(y, "drafts/web/w1", "other"))
+			merged(y, "db/z")
+		}, "changes db outside of web"},
 		"a file made anew":    {func(y *yard) { amended(y, "db/x") }, "changes db outside of web"},
 		"the commit made new": {func(y *yard) { amended(y, "") }, ""},
 	}
@@ -348,6 +354,17 @@ func TestOnlyPackage(t *testing.T) {
 }
 
 func merged(y *yard, file string) { y.git.Commit(y.t, "main", "another", gittest.Text{file: "y"}) }
+
+// synced merges main into the Draft.
+func synced(y *yard) {
+	y.git.Git(y.t, "update-ref", "refs/heads/drafts/web/w1", mergeOf(y, "drafts/web/w1", "main"))
+}
+
+// mergeOf is a commit that merges two branches.
+func mergeOf(y *yard, into, from string) string {
+	tree := strings.TrimSpace(y.git.Git(y.t, "merge-tree", "--write-tree", into, from))
+	return strings.TrimSpace(y.git.Git(y.t, "commit-tree", "-m", "merge", "-p", into, "-p", from, tree))
+}
 
 // amended makes the machine's commit anew, with another file beside it.
 func amended(y *yard, file string) {
