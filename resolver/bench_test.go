@@ -72,7 +72,7 @@ func BenchmarkResolve(b *testing.B) {
 		b.Run(fmt.Sprintf("%d/loose", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				res, err := Resolve(Input{Catalog: c, Want: wantR()})
+				res, err := Resolve(b.Context(), Input{Catalog: c, Want: wantR()})
 				if err != nil {
 					b.Fatal(err)
 				}

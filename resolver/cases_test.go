@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,6 +71,7 @@ type request struct {
 
 // world is the state that a case's requests change.
 type world struct {
+	ctx     context.Context
 	in      Input
 	states  map[string]revision.State
 	objects []revision.Object
@@ -81,7 +83,7 @@ func (g given) world(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{in: Input{Catalog: cat, APIs: g.APIs, Platform: g.Platform, Lock: g.Lock}, states: map[string]revision.State{}, objects: g.Objects}
+	w := &world{ctx: t.Context(), in: Input{Catalog: cat, APIs: g.APIs, Platform: g.Platform, Lock: g.Lock}, states: map[string]revision.State{}, objects: g.Objects}
 	for _, i := range g.Installations {
 		w.in.Installations = append(w.in.Installations, i.Installation)
 		w.states[i.Installation.Name] = i.State
@@ -136,7 +138,7 @@ func (o *outcome) resolve(w *world) {
 	}
 	in := w.in
 	in.Want = []Request{q}
-	if o.res, o.err = Resolve(in); o.err != nil {
+	if o.res, o.err = Resolve(w.ctx, in); o.err != nil {
 		return
 	}
 	if q.Upgrade {

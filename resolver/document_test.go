@@ -204,7 +204,7 @@ func TestRevisionsDefaults(t *testing.T) {
 func TestRequestedPrereleases(t *testing.T) {
 	cat := mustCatalog(t, []Package{{Package: "app", Version: "1.0.0"}, {Package: "app", Version: "1.1.0-rc.1"}, {Package: "app", Version: "1.2.0-beta.1"}})
 	for version, pre := range map[string]*Prereleases{"1.0.0": nil, "1.1.0-rc.1": {Identifiers: []string{"rc"}}, "1.2.0-beta.1": {}} {
-		res, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: "app", Version: ">=1", Prereleases: pre}}})
+		res, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: "app", Version: ">=1", Prereleases: pre}}})
 		if err != nil || res.Root().Version != version {
 			t.Errorf("want %s: %v", version, err)
 		}
@@ -220,7 +220,7 @@ func TestLockDocument(t *testing.T) {
 			{Package: "a", Version: version, Digest: "sha256:" + version, Parameters: []Field{{Name: "p"}}},
 			{Package: "b", Version: "1.0.0", Digest: "sha256:b", Provides: []Provide{{GVK: gvk("B")}}},
 		})
-		res, err := Resolve(Input{Catalog: cat, Installations: have, Want: []Request{{Package: "app", Namespace: "n"}}})
+		res, err := Resolve(t.Context(), Input{Catalog: cat, Installations: have, Want: []Request{{Package: "app", Namespace: "n"}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestLockStays(t *testing.T) {
 		{Package: "d", Version: "1.0.0", Parameters: []Field{{Name: "p"}}},
 	}
 	resolve := func(catalog []Package, have []Installation, lock *Lock) *Resolution {
-		res, err := Resolve(Input{Catalog: mustCatalog(t, append(catalog, rest...)), Installations: have, Lock: lock, Want: []Request{{Package: "app", Namespace: "n", Upgrade: lock != nil}}})
+		res, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, append(catalog, rest...)), Installations: have, Lock: lock, Want: []Request{{Package: "app", Namespace: "n", Upgrade: lock != nil}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +316,7 @@ func TestLockStays(t *testing.T) {
 	// With the app gone, another one uses a: nothing of the app is left.
 	web := append(slices.Clone(rest), Package{Package: "web", Version: "1.0.0", Requires: []Requirement{{Alias: "a", Package: "a"}}})
 	without := slices.DeleteFunc(slices.Clone(have), func(i Installation) bool { return i.Name == "app" })
-	res, err := Resolve(Input{Catalog: mustCatalog(t, web), Installations: without, Lock: first.Lock, Want: []Request{{Package: "web", Namespace: "n"}}})
+	res, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, web), Installations: without, Lock: first.Lock, Want: []Request{{Package: "web", Namespace: "n"}}})
 	if err != nil || strings.Contains(text(res), "app") {
 		t.Errorf("%v\n%s", err, text(res))
 	}
@@ -348,7 +348,7 @@ func TestLockOrder(t *testing.T) {
 	}
 	want := []Request{{Package: "app"}, {Package: "y"}}
 	resolve := func(catalog []Package, have []Installation, lock *Lock, want ...Request) *Resolution {
-		res, err := Resolve(Input{Catalog: mustCatalog(t, catalog), Installations: have, Lock: lock, Want: want})
+		res, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, catalog), Installations: have, Lock: lock, Want: want})
 		if err != nil {
 			t.Fatal(err)
 		}

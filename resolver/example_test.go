@@ -1,6 +1,7 @@
 package resolver_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/variform/variform/resolver"
@@ -16,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	res, err := resolver.Resolve(resolver.Input{
+	res, err := resolver.Resolve(context.Background(), resolver.Input{
 		Catalog: cat,
 		Want:    []resolver.Request{{Package: "app", Version: "1.0.0", Namespace: "dev"}},
 	})

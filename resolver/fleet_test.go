@@ -92,7 +92,7 @@ func BenchmarkFleet(b *testing.B) {
 		cat := mustCatalog(b, ps)
 		index = oracletest.CPU() - at
 		for n := range targets {
-			if _, err := Resolve(fleetInput(cat, n)); err != nil {
+			if _, err := Resolve(b.Context(), fleetInput(cat, n)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -123,7 +123,7 @@ func TestFleetAtOnce(t *testing.T) {
 	var wait sync.WaitGroup
 	for n := range targets {
 		wait.Go(func() {
-			res, err := Resolve(fleetInput(shared, n))
+			res, err := Resolve(t.Context(), fleetInput(shared, n))
 			got[n] = bytesOf(t, res, err)
 		})
 	}
@@ -134,7 +134,7 @@ func TestFleetAtOnce(t *testing.T) {
 		if n%6 > 0 { // a catalogue of its own for each takes long
 			continue
 		}
-		res, err := Resolve(fleetInput(mustCatalog(t, ps), n))
+		res, err := Resolve(t.Context(), fleetInput(mustCatalog(t, ps), n))
 		if diff := cmp.Diff(bytesOf(t, res, err), got[n]); diff != "" || err != nil {
 			t.Errorf("target %d: %v\n%s", n, err, diff)
 		}

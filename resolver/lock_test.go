@@ -16,7 +16,7 @@ import (
 
 func lockOf(t *testing.T, ps []Package) *v1alpha1.PackageLock {
 	t.Helper()
-	res, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: []Request{{Package: "app", Namespace: "n"}}})
+	res, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, ps), Want: []Request{{Package: "app", Namespace: "n"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestUpdateLockMeans(t *testing.T) {
 	var previous []byte
 	for i := range oracletest.Universes(t) / 10 {
 		ps := randomCatalog(rand.New(rand.NewPCG(uint64(i), 21)), ScopeAny)
-		res, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		res, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, ps), Want: wantR()})
 		if err != nil {
 			continue
 		}

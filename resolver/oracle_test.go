@@ -213,7 +213,7 @@ func TestOracle(t *testing.T) {
 			ps = randomCatalog(rng, ScopeCluster)
 		}
 		cat := mustCatalog(t, ps)
-		res, err := Resolve(Input{Catalog: cat, Want: wantR()})
+		res, err := Resolve(t.Context(), Input{Catalog: cat, Want: wantR()})
 		o := newOracle(cat)
 		every := o.all()
 		if (err == nil) != (len(every) > 0) {
@@ -254,10 +254,10 @@ func TestScopesWiden(t *testing.T) {
 		rng := rand.New(rand.NewPCG(uint64(i), 5))
 		seed := rng.Uint64()
 		gen := func(s Scope) []Package { return randomCatalog(rand.New(rand.NewPCG(seed, 1)), s) }
-		_, narrow := Resolve(Input{Catalog: mustCatalog(t, gen(ScopeCluster)), Want: wantR()})
+		_, narrow := Resolve(t.Context(), Input{Catalog: mustCatalog(t, gen(ScopeCluster)), Want: wantR()})
 		ps := gen(ScopeAny)
 		cat := mustCatalog(t, ps)
-		res, err := Resolve(Input{Catalog: cat, Want: wantR()})
+		res, err := Resolve(t.Context(), Input{Catalog: cat, Want: wantR()})
 		if narrow == nil && err != nil {
 			t.Fatalf("universe %d: resolves with one instance each, but not with many: %v", i, err)
 		}
@@ -267,7 +267,7 @@ func TestScopesWiden(t *testing.T) {
 			rng.Shuffle(len(rs), func(a, b int) { rs[a], rs[b] = rs[b], rs[a] })
 			ps[k].Requires = rs
 		}
-		again, err2 := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		again, err2 := Resolve(t.Context(), Input{Catalog: mustCatalog(t, ps), Want: wantR()})
 		if diff := cmp.Diff(bytesOf(t, res, err), bytesOf(t, again, err2)); diff != "" {
 			t.Fatalf("universe %d: shuffled input gives another answer:\n%s", i, diff)
 		}
@@ -289,7 +289,7 @@ func TestOrderOfInput(t *testing.T) {
 				ps[n].Scope = ScopeAny
 			}
 		}
-		first, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		first, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, ps), Want: wantR()})
 		if err != nil {
 			continue
 		}
@@ -305,7 +305,7 @@ func TestOrderOfInput(t *testing.T) {
 		}
 		outcome := func() string {
 			in.Catalog = mustCatalog(t, ps)
-			res, err := Resolve(in)
+			res, err := Resolve(t.Context(), in)
 			if err != nil {
 				errs++
 				return err.Error()
@@ -372,7 +372,7 @@ func TestLockIsKept(t *testing.T) {
 	for i := range oracletest.Universes(t) / 5 {
 		scope := []Scope{ScopeCluster, ScopeAny}[i%2]
 		ps := randomCatalog(rand.New(rand.NewPCG(uint64(i), 9)), scope)
-		res, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR()})
+		res, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, ps), Want: wantR()})
 		if err != nil {
 			continue
 		}
@@ -381,7 +381,7 @@ func TestLockIsKept(t *testing.T) {
 				ps = append(ps, Package{Package: fmt.Sprintf("p%d", p), Version: v, Scope: scope})
 			}
 		}
-		again, err := Resolve(Input{Catalog: mustCatalog(t, ps), Want: wantR(), Lock: res.Lock})
+		again, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, ps), Want: wantR(), Lock: res.Lock})
 		diff := cmp.Diff(bytesOf(t, res, nil), bytesOf(t, again, err))
 		if diff != "" && scope == ScopeCluster {
 			t.Fatalf("universe %d: the lock is not kept:\n%s", i, diff)
@@ -419,7 +419,7 @@ func FuzzRequirement(f *testing.F) {
 			t.Fatal(err)
 		}
 		in := Input{Catalog: cat, Want: []Request{{Package: "a", Namespace: "n"}}}
-		res, err := Resolve(in)
+		res, err := Resolve(t.Context(), in)
 		var c *ConflictError
 		if err != nil && (!errors.As(err, &c) || c.Summary == "" || len(c.Reasons) == 0) {
 			t.Fatalf("an error without an explanation: %v", err)
@@ -449,7 +449,7 @@ func FuzzVersions(f *testing.F) {
 		if err != nil {
 			return
 		}
-		res, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: "a"}}})
+		res, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: "a"}}})
 		if err != nil {
 			return
 		}
@@ -469,7 +469,7 @@ func TestOracleOfWhatIsThere(t *testing.T) {
 	for i := range oracletest.Universes(t) {
 		rng := rand.New(rand.NewPCG(uint64(i), 11))
 		cat := mustCatalog(t, layeredCatalog(rng))
-		first, err := Resolve(Input{Catalog: cat, Want: wantR()})
+		first, err := Resolve(t.Context(), Input{Catalog: cat, Want: wantR()})
 		if err != nil {
 			continue
 		}
@@ -478,7 +478,7 @@ func TestOracleOfWhatIsThere(t *testing.T) {
 			before[h.Package] = h.Version
 		}
 		want := Request{Package: "s", Namespace: "n", Allow: Changes{Upgrade: true, Downgrade: true}}
-		res, err := Resolve(Input{Catalog: cat, Installations: have, Want: []Request{want}})
+		res, err := Resolve(t.Context(), Input{Catalog: cat, Installations: have, Want: []Request{want}})
 		asked++
 		o := newOracle(cat)
 		if possible := o.reachable(before); possible != (err == nil) {

@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,11 @@ const defaultBudget = 20000
 const searchLimit = 100_000
 
 // Resolve answers what is to be installed, reused and changed. The error is a [*ConflictError] or a
-// [*NeedsInputError] where there is no answer, and says why.
-func Resolve(in Input) (*Resolution, error) {
+// [*NeedsInputError] where there is no answer, and says why, or the context's, which ends the search.
+func Resolve(ctx context.Context, in Input) (*Resolution, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
 	if in.Catalog == nil {
 		in.Catalog = emptyCatalog()
 	}

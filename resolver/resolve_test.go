@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -168,7 +169,7 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := tc.in
 			in.Catalog, in.Want = mustCatalog(t, tc.catalog), []Request{tc.want}
-			res, err := Resolve(in)
+			res, err := Resolve(t.Context(), in)
 			if tc.kind != "" {
 				var c *ConflictError
 				if !errors.As(err, &c) || c.Kind != tc.kind {
@@ -208,7 +209,7 @@ func TestWhy(t *testing.T) {
 		{Package: "lib", Version: "2.0.0", Scope: ScopeCluster},
 	})
 	in := Input{Catalog: cat, Want: []Request{{Package: "app"}}}
-	res, err := Resolve(in)
+	res, err := Resolve(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +229,7 @@ func TestWhy(t *testing.T) {
 		"9.0.0": "the versions of lib are 2.0.0, 1.1.0, 1.0.0",
 	}
 	for version, want := range not {
-		got, err := WhyNot(in, "lib", version)
+		got, err := WhyNot(t.Context(), in, "lib", version)
 		if err != nil || !strings.Contains(strings.Join(got, "\n"), want) {
 			t.Errorf("why not %s: got %q, %v, want %q", version, got, err, want)
 		}
@@ -237,6 +238,15 @@ func TestWhy(t *testing.T) {
 
 // TestWhyNotOfMany holds that a reason of one version is not given as that of all: the versions that are set
 // aside fall away for a reason of their own, which is not told.
+// TestResolveIsCancelled holds that a context which has ended ends a resolution.
+func TestResolveIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if res, err := Resolve(ctx, Input{Catalog: mustCatalog(t, nil), Want: wantR()}); res != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, %v", res, err)
+	}
+}
+
 func TestWhyNotOfMany(t *testing.T) {
 	kubernetes := func(v string) []Requirement {
 		return []Requirement{{Alias: "k8s", Platform: "kubernetes", Version: v}}
@@ -283,7 +293,7 @@ func TestWhyNotOfMany(t *testing.T) {
 					cat = append(cat, p)
 				}
 				in := Input{Catalog: mustCatalog(t, cat), Want: []Request{{Package: "shop"}}, Platform: map[string]string{"kubernetes": "1.29.0"}}
-				got, err := WhyNot(in, "postgres", tt.version)
+				got, err := WhyNot(t.Context(), in, "postgres", tt.version)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -306,7 +316,7 @@ func TestConflictOfMany(t *testing.T) {
 		{Package: "postgres", Version: "15.0.0", Requires: kubernetes(">=1.30")},
 		{Package: "postgres", Version: "16.0.0", Requires: kubernetes(">=1.30")},
 	})
-	_, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: "shop"}}, Platform: map[string]string{"kubernetes": "1.29.0"}})
+	_, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: "shop"}}, Platform: map[string]string{"kubernetes": "1.29.0"}})
 	var conflict *ConflictError
 	if !errors.As(err, &conflict) {
 		t.Fatalf("got %v, want a conflict", err)
@@ -338,7 +348,7 @@ func TestWhyOfDigests(t *testing.T) {
 		{Package: "db", Version: "1.0.0", Digest: digest},
 		{Package: "db", Version: "2.0.0", Digest: "sha256:two"},
 	}), Want: []Request{{Package: "app"}}}
-	res, err := Resolve(in)
+	res, err := Resolve(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +365,7 @@ func TestWhyOfDigests(t *testing.T) {
 		digest:        "db 1.0.0 is in the resolution",
 		"sha256:none": "no version of db has that digest: 2.0.0 is sha256:two, 1.0.0 is sha256:0123456789ab…",
 	} {
-		got, err := WhyNot(in, "db", version)
+		got, err := WhyNot(t.Context(), in, "db", version)
 		if err != nil || !slices.Contains(got, want) {
 			t.Errorf("%s: got %q, %v, want %q", version, got, err, want)
 		}
@@ -363,7 +373,7 @@ func TestWhyOfDigests(t *testing.T) {
 	in.Lock = res.Lock
 	in.Lock.Packages[1].Digest = "sha256:other"
 	var c *ConflictError
-	if _, err := Resolve(in); !errors.As(err, &c) || c.Kind != DigestMismatch {
+	if _, err := Resolve(t.Context(), in); !errors.As(err, &c) || c.Kind != DigestMismatch {
 		t.Errorf("a lock with another digest: %v", err)
 	}
 }
@@ -384,7 +394,7 @@ func TestPrereleasesOfAnInterface(t *testing.T) {
 		}
 		for _, pkg := range order {
 			want := map[string]string{"a": "1.0.0", "b": "1.1.0-rc.1"}[pkg]
-			if res, err := Resolve(Input{Catalog: cat, Want: []Request{{Package: pkg}}}); err != nil || res.Binding("db").Version != want {
+			if res, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: pkg}}}); err != nil || res.Binding("db").Version != want {
 				t.Errorf("%s after %v: want %s: %v", pkg, order, want, err)
 			}
 		}
@@ -440,7 +450,7 @@ func TestInvalidRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt.in.Catalog = cat
 			var c *ConflictError
-			if _, err := Resolve(tt.in); !errors.As(err, &c) || c.Kind != InvalidRequest || !slices.Contains(c.Reasons, tt.want) {
+			if _, err := Resolve(t.Context(), tt.in); !errors.As(err, &c) || c.Kind != InvalidRequest || !slices.Contains(c.Reasons, tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
@@ -450,7 +460,7 @@ func TestInvalidRequests(t *testing.T) {
 		"of any package":       func(r *Request) { r.Overrides = []Override{{Package: "elsewhere", Constraints: ">1"}} },
 		"without dependencies": func(r *Request) { r.SkipDependencies, r.Overrides = true, []Override{{Alias: "bd"}} },
 	} {
-		if _, err := Resolve(Input{Catalog: cat, Want: app(change)}); err != nil {
+		if _, err := Resolve(t.Context(), Input{Catalog: cat, Want: app(change)}); err != nil {
 			t.Errorf("a choice %s: %v", name, err)
 		}
 	}
@@ -459,16 +469,16 @@ func TestInvalidRequests(t *testing.T) {
 // TestLockedDigestStays holds that a catalogue which has lost a digest does not take it out of the lock.
 func TestLockedDigestStays(t *testing.T) {
 	in := Input{Catalog: mustCatalog(t, []Package{{Package: "app", Version: "1.0.0", Digest: "sha256:a"}}), Want: []Request{{Package: "app"}}}
-	res, err := Resolve(in)
+	res, err := Resolve(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in.Catalog, in.Lock = mustCatalog(t, []Package{{Package: "app", Version: "1.0.0"}, {Package: "app", Version: "2.0.0"}}), res.Lock
-	if res, err = Resolve(in); err != nil || res.Lock.Packages[0].Digest != "sha256:a" {
+	if res, err = Resolve(t.Context(), in); err != nil || res.Lock.Packages[0].Digest != "sha256:a" {
 		t.Errorf("the lock became %+v: %v", res.Lock, err)
 	}
 	in.Want[0].Upgrade, in.Want[0].Version = true, ">1"
-	if res, err = Resolve(in); err != nil || res.Lock.Packages[0].Digest != "" {
+	if res, err = Resolve(t.Context(), in); err != nil || res.Lock.Packages[0].Digest != "" {
 		t.Errorf("another version has the digest: %+v: %v", res.Lock, err)
 	}
 }

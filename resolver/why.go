@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -97,7 +98,7 @@ type force struct{ pkg, version string }
 
 // WhyNot tells why a package does not have a version (a number, or the digest of one) in the resolution of an input: reasons, none of which
 // can be left out, or that it could have it, but that another is preferred.
-func WhyNot(in Input, pkg, version string) ([]string, error) {
+func WhyNot(ctx context.Context, in Input, pkg, version string) ([]string, error) {
 	if in.Catalog == nil {
 		in.Catalog = emptyCatalog()
 	}
@@ -106,7 +107,7 @@ func WhyNot(in Input, pkg, version string) ([]string, error) {
 		return []string{newUniverse(in).offers(pkg, version)}, nil
 	}
 	version = found.Version
-	res, err := Resolve(in)
+	res, err := Resolve(ctx, in)
 	if err != nil {
 		return nil, err
 	}

@@ -317,7 +317,7 @@ func (w *Wanted) Resolve(ctx context.Context, limit int, targets ...*depend.Targ
 			if w.poolErr != nil {
 				out[i] = FromAnswer(t.Name(), nil, w.poolErr)
 			} else {
-				out[i] = FromAnswer(t.Name(), t.Resolve(w.pool), nil)
+				out[i] = FromAnswer(t.Name(), t.Resolve(ctx, w.pool), nil)
 			}
 			return nil
 		})
@@ -335,8 +335,8 @@ func Packages(entries []Entry) []resolver.Package {
 }
 
 // Solve answers once more for a target whose input a person changed.
-func (t *Target) Solve() {
+func (t *Target) Solve(ctx context.Context) {
 	t.answer.Input = t.Input
-	t.answer.Solve()
+	t.answer.Solve(ctx)
 	*t = FromAnswer(t.Name, t.answer, nil)
 }

@@ -190,7 +190,7 @@ func (a *app) choose(ctx context.Context, t *catalog.Target) error {
 		}
 		a.note("to keep the choice, put {alias: %s, reference: %s} into spec.dependencies.overrides of the Installation", n.Alias, n.Offers[at-1])
 	}
-	t.Solve()
+	t.Solve(ctx)
 	return nil
 }
 
@@ -364,7 +364,7 @@ func newWhyNot(a *app) *cobra.Command {
 					a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
 					continue
 				}
-				lines, err := resolver.WhyNot(t.Input, args[0], args[1])
+				lines, err := resolver.WhyNot(c.Context(), t.Input, args[0], args[1])
 				if err != nil {
 					r.wrong++
 					a.fail("error: %s%v", targetPrefix(t.Name), err)

@@ -55,7 +55,7 @@ func resolved(t *testing.T, have map[string]*resolver.Package, variants ...strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tg.Answer = tg.Target.Resolve(pool); tg.Answer.Err != nil {
+	if tg.Answer = tg.Target.Resolve(t.Context(), pool); tg.Answer.Err != nil {
 		t.Fatal(tg.Answer.Err)
 	}
 	if _, err := tg.Derive(fromCatalogue); err != nil {

@@ -4,7 +4,7 @@
 // reads Git brings the facts.
 //
 //	pool, err := depend.NewPool(catalogue, catalogs, upstreams)
-//	answer := target.Resolve(pool)
+//	answer := target.Resolve(ctx, pool)
 //	derived, err := answer.Derive(upstreamOf)
 //
 // A target is a Repository, or a folder of one. An installation is a package
@@ -15,6 +15,7 @@ package depend
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -104,7 +105,7 @@ const maxAnswers = 16
 
 // resolve is [resolver.Resolve], once for all that ask the same where the same is
 // there: most targets of a fleet do. Of the answer the lock alone may be changed.
-func (p *Pool) resolve(in resolver.Input) (*resolver.Resolution, error) {
+func (p *Pool) resolve(ctx context.Context, in resolver.Input) (*resolver.Resolution, error) {
 	in.Lock, in.Placed = nameless(in.Lock), nameless(in.Placed)
 	p.mu.Lock()
 	known := slices.Clone(p.answers)
@@ -114,7 +115,7 @@ func (p *Pool) resolve(in resolver.Input) (*resolver.Resolution, error) {
 			return ownLock(k.out), nil
 		}
 	}
-	out, err := resolver.Resolve(in)
+	out, err := resolver.Resolve(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -425,18 +426,18 @@ type Answer struct {
 }
 
 // Resolve answers for the target. It may be called for many targets at once.
-func (t *Target) Resolve(pool *Pool) *Answer {
+func (t *Target) Resolve(ctx context.Context, pool *Pool) *Answer {
 	a := &Answer{Target: t, pool: pool}
 	if a.Input, a.Err = t.Input(pool); a.Err == nil {
-		a.Solve()
+		a.Solve(ctx)
 	}
 	return a
 }
 
 // Solve answers for the input as it is now.
-func (a *Answer) Solve() {
+func (a *Answer) Solve(ctx context.Context) {
 	a.Lock = nil
-	if a.Err = a.resolve(a.pool); a.Err != nil {
+	if a.Err = a.resolve(ctx, a.pool); a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
 			e.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
 		}
@@ -452,9 +453,9 @@ func (a *Answer) Solve() {
 // resolve answers, and once more where something gets a newer version: what it
 // manages takes the newest that it may as well (Porter PEP003, provisional:
 // "Managed Dependency").
-func (a *Answer) resolve(pool *Pool) (err error) {
+func (a *Answer) resolve(ctx context.Context, pool *Pool) (err error) {
 	for {
-		if a.Resolution, err = pool.resolve(a.Input); err != nil {
+		if a.Resolution, err = pool.resolve(ctx, a.Input); err != nil {
 			return err
 		}
 		more := a.follow()

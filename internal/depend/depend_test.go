@@ -103,7 +103,7 @@ func TestTwoOfOnePlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ans := tg.Resolve(pool)
+	ans := tg.Resolve(t.Context(), pool)
 	if ans.Err == nil || !strings.Contains(ans.Err.Error(), "default/a and default/b") {
 		t.Errorf("error %v does not name both", ans.Err)
 	}
@@ -111,7 +111,7 @@ func TestTwoOfOnePlace(t *testing.T) {
 	if pool, err = NewPool(nil, nil, []*resolver.Package{a.Upstream}); err != nil {
 		t.Fatal(err)
 	}
-	if ans = tg.Resolve(pool); ans.Err != nil {
+	if ans = tg.Resolve(t.Context(), pool); ans.Err != nil {
 		t.Errorf("scope any: %v", ans.Err)
 	}
 }

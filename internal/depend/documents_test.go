@@ -100,7 +100,7 @@ func TestAnswersOfDocuments(t *testing.T) {
 			}
 			d := Documents{Installations: tt.installations, Locks: tt.locks}
 			for _, tg := range d.Targets() {
-				a := tg.Resolve(pool)
+				a := tg.Resolve(t.Context(), pool)
 				if tt.err != "" {
 					if a.Err == nil || !strings.Contains(a.Err.Error(), tt.err) {
 						t.Errorf("got %v, want %s", a.Err, tt.err)
@@ -133,12 +133,12 @@ func TestSolveAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := Documents{Installations: []*v1alpha1.Installation{asked("/app", "c1", "app")}}
-	a := d.Targets()[0].Resolve(pool)
+	a := d.Targets()[0].Resolve(t.Context(), pool)
 	if a.Err == nil || a.Lock != nil {
 		t.Fatal("nobody chose")
 	}
 	a.Input.Want[0].Overrides = []resolver.Override{{Alias: "w", Reference: "apache"}}
-	if a.Solve(); a.Err != nil {
+	if a.Solve(t.Context()); a.Err != nil {
 		t.Fatal(a.Err)
 	}
 	if p := a.Lock.Spec.Packages[0]; p.Name != "apache" || p.Owner != "app" {

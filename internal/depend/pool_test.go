@@ -31,7 +31,7 @@ func TestPoolShares(t *testing.T) {
 			if n%2 == 1 {
 				in.Platform["kubernetes"] = "1.30.0"
 			}
-			res, err := pool.resolve(in)
+			res, err := pool.resolve(t.Context(), in)
 			if err != nil {
 				t.Error(err)
 				return
@@ -62,7 +62,7 @@ func TestPoolShares(t *testing.T) {
 		t.Errorf("%d answers are kept, want 2 to %d", n, maxAnswers)
 	}
 	kept := len(pool.answers)
-	if _, err := pool.resolve(resolver.Input{Catalog: pool.catalog, Want: []resolver.Request{{Package: "none"}}}); err == nil {
+	if _, err := pool.resolve(t.Context(), resolver.Input{Catalog: pool.catalog, Want: []resolver.Request{{Package: "none"}}}); err == nil {
 		t.Error("a package that is not there was resolved")
 	}
 	if len(pool.answers) != kept {

@@ -85,7 +85,7 @@ func TestAnswers(t *testing.T) {
 			if tc.lock != nil {
 				tg.Lock = &resolver.Lock{Target: "c1", Packages: tc.lock}
 			}
-			a := tg.Resolve(pool(t, catalogue))
+			a := tg.Resolve(t.Context(), pool(t, catalogue))
 			if a.Err != nil {
 				t.Fatal(a.Err)
 			}
@@ -124,7 +124,7 @@ func TestDerivedVariants(t *testing.T) {
 	spec.PackageContext = &configv1alpha1.PackageContext{Data: map[string]string{"region": "eu"}}
 	spec.Injectors = []configv1alpha1.InjectionSelector{{Name: "eu"}}
 	spec.Labels, spec.Annotations = map[string]string{"l": "1"}, map[string]string{"a": "2"}
-	a := tg.Resolve(pool(t, catalogue))
+	a := tg.Resolve(t.Context(), pool(t, catalogue))
 	if a.Err != nil {
 		t.Fatal(a.Err)
 	}
@@ -160,7 +160,7 @@ func TestManagedDependencies(t *testing.T) {
 	app := needs("app", "1.0.0", "db", "log")
 	app.Requires[0].Lifecycle = v1alpha1.Lifecycle{Managed: true}
 	catalogue := []resolver.Package{app, needs("db", "1.0.0"), needs("log", "1.0.0")}
-	a := target(catalogue, "app").Resolve(pool(t, catalogue))
+	a := target(catalogue, "app").Resolve(t.Context(), pool(t, catalogue))
 	if a.Err != nil {
 		t.Fatal(a.Err)
 	}
@@ -237,7 +237,7 @@ func TestInstallationsAreAsked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tg := target(catalogue, "app")
 			tg.Installations = []*v1alpha1.Installation{tc.add}
-			a := tg.Resolve(pool(t, catalogue))
+			a := tg.Resolve(t.Context(), pool(t, catalogue))
 			if a.Err != nil {
 				t.Fatal(a.Err)
 			}
@@ -269,7 +269,7 @@ func TestWhatIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tg := target(catalogue, "app")
 			tc.change(tg)
-			a := tg.Resolve(pool(t, catalogue))
+			a := tg.Resolve(t.Context(), pool(t, catalogue))
 			if a.Err != nil {
 				t.Fatal(a.Err)
 			}
@@ -328,7 +328,7 @@ func TestVersions(t *testing.T) {
 func TestPoolsAnswerOnce(t *testing.T) {
 	catalogue := []resolver.Package{needs("app", "1.0.0", "db"), needs("db", "1.0.0")}
 	p := pool(t, catalogue)
-	first, second := target(catalogue, "app").Resolve(p), target(catalogue, "app").Resolve(p)
+	first, second := target(catalogue, "app").Resolve(t.Context(), p), target(catalogue, "app").Resolve(t.Context(), p)
 	if first.Err != nil || second.Err != nil || len(p.answers) != 1 {
 		t.Fatalf("%v, %v, %d answers", first.Err, second.Err, len(p.answers))
 	}
@@ -336,14 +336,14 @@ func TestPoolsAnswerOnce(t *testing.T) {
 	if second.Resolution.Lock.Packages[0].Version == "changed" {
 		t.Error("two answers share a lock")
 	}
-	other := target(catalogue, "db").Resolve(p)
+	other := target(catalogue, "db").Resolve(t.Context(), p)
 	if other.Err != nil || len(p.answers) != 2 {
 		t.Errorf("another question: %v, %d answers", other.Err, len(p.answers))
 	}
 	for i := range maxAnswers + 5 {
 		tg := target(catalogue, "app")
 		tg.Platform = map[string]string{"p": fmt.Sprint(i)}
-		tg.Resolve(p)
+		tg.Resolve(t.Context(), p)
 	}
 	if len(p.answers) != maxAnswers {
 		t.Errorf("%d answers are kept", len(p.answers))
@@ -356,7 +356,7 @@ func TestMovedDigest(t *testing.T) {
 	catalogue := []resolver.Package{needs("app", "1.0.0", "db"), needs("db", "1.0.0")}
 	tg := target(catalogue, "app")
 	tg.Lock = &resolver.Lock{Packages: []resolver.LockedPackage{{Name: "db", Package: "db", Version: "1.0.0", Digest: "git:another"}}}
-	a := tg.Resolve(pool(t, catalogue))
+	a := tg.Resolve(t.Context(), pool(t, catalogue))
 	if a.Err == nil || !strings.Contains(a.Err.Error(), "--upgrade") || a.Lock != nil {
 		t.Errorf("got %v", a.Err)
 	}

@@ -32,7 +32,7 @@ import (
 // A conflict, or a choice that a person must make, is an error Result with the
 // explanation, at each Installation that has a part in it; the other targets'
 // locks are written all the same, and the conflicting one's is left as it is.
-func ResolveDependencies(_ context.Context, c *Call) error {
+func ResolveDependencies(ctx context.Context, c *Call) error {
 	r := &resolution{Call: c, locks: map[string]*krm.Resource{}, at: map[*v1alpha1.Installation]*krm.Resource{}}
 	o := c.options("target", "platform")
 	r.documents.Platform = r.platforms(o["platform"])
@@ -62,7 +62,7 @@ func ResolveDependencies(_ context.Context, c *Call) error {
 	}
 	var errs []error
 	for _, t := range targets {
-		errs = append(errs, r.resolve(pool, t))
+		errs = append(errs, r.resolve(ctx, pool, t))
 	}
 	return errors.Join(errs...)
 }
@@ -128,8 +128,8 @@ func (r *resolution) read() {
 }
 
 // resolve answers for one target and writes its lock.
-func (r *resolution) resolve(pool *depend.Pool, t *depend.Target) error {
-	a := t.Resolve(pool)
+func (r *resolution) resolve(ctx context.Context, pool *depend.Pool, t *depend.Target) error {
+	a := t.Resolve(ctx, pool)
 	if a.Lock == nil {
 		r.report(t, a.Err)
 		return nil

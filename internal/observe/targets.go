@@ -147,13 +147,18 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 		}
 	}
 	decide.OneLock(active)
-	_, _ = Parallel(ctx, r.limit(), active, func(_ context.Context, t *decide.Target) struct{} {
+	_, stopped := Parallel(ctx, r.limit(), active, func(ctx context.Context, t *decide.Target) struct{} {
 		if t.Err == nil {
-			t.Answer = t.Resolve(pool)
+			t.Answer = t.Resolve(ctx, pool)
 			t.Err = t.Answer.Err
 		}
 		return struct{}{}
 	})
+	if stopped != nil { // the run ends with this, but not before it has looked at all targets
+		for _, t := range active {
+			t.Err = cmp.Or(t.Err, stopped)
+		}
+	}
 	s.Targets = active
 	out := r.conclude(ctx, active)
 	for _, t := range active {

@@ -191,7 +191,7 @@ func resolveShops(b testing.TB, n int, unlike bool) (with, bare time.Duration) {
 		if unlike {
 			t.Platform = map[string]string{"kubernetes": fmt.Sprintf("1.%d.0", i)}
 		}
-		a := t.Resolve(pool)
+		a := t.Resolve(b.Context(), pool)
 		if a.Err != nil {
 			b.Fatal(a.Err)
 		}

@@ -41,7 +41,7 @@ func TestResolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := resolver.Resolve(resolver.Input{Catalog: cat, Want: []resolver.Request{{Package: "app", Version: "1.0.0"}}})
+	res, err := resolver.Resolve(t.Context(), resolver.Input{Catalog: cat, Want: []resolver.Request{{Package: "app", Version: "1.0.0"}}})
 	if err != nil || len(res.Instances) != 1 {
 		t.Errorf("got %+v, %v", res, err)
 	}

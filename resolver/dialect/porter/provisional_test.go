@@ -76,7 +76,7 @@ func TestProvisional(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := resolver.Resolve(resolver.Input{Catalog: cat, Want: []resolver.Request{{Package: p.Package}}})
+			res, err := resolver.Resolve(t.Context(), resolver.Input{Catalog: cat, Want: []resolver.Request{{Package: p.Package}}})
 			if err != nil || res.Binding("mysql").Use != resolver.UseNew {
 				t.Fatal(err)
 			}

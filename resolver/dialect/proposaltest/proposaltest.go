@@ -128,7 +128,7 @@ func Resolve(t *testing.T, in resolver.Input, catalog []resolver.Package, want .
 		in.Catalog = cat
 	}
 	in.Want = want
-	return resolver.Resolve(in)
+	return resolver.Resolve(t.Context(), in)
 }
 
 // Bindings tells what the first request's dependencies got: "alias: use package version namespace/name".
