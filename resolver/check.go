@@ -8,18 +8,24 @@ import (
 	"github.com/variform/variform/resolver/internal/solve"
 )
 
-// edge leads from an instance to one that it needs, by way of the slots that were decided for it.
+// edge leads from an instance to one that it needs, or that is to be there before it, by way of the slots that were
+// decided for it.
 type edge struct {
 	to      *slot
-	via     []*slot // a choice, where there was one
+	by      *slot   // whose requirements make it: the instance itself, or what needs both
+	via     []*slot // choices, where there were some
 	info    *info
 	option  *option // nil for a dependent that moves along
 	support bool
 }
 
 // edges are the instances that an instance needs under an assignment.
-func (u *universe) edges(s *slot, a solve.Assignment) []edge {
-	infos := u.infosOf(s, a.Value(s.id))
+func (u *universe) edges(s *slot, a solve.Assignment) []edge { return u.edgesAt(s, a.Value(s.id), a) }
+
+// edgesAt are those that it would need with another version of its own.
+func (u *universe) edgesAt(s *slot, value int32, a solve.Assignment) []edge {
+	infos := u.infosOf(s, value)
+	u.work.Spend(checkSteps * len(infos))
 	out := make([]edge, 0, len(infos))
 	for n := range infos {
 		i := &infos[n]
@@ -27,9 +33,13 @@ func (u *universe) edges(s *slot, a solve.Assignment) []edge {
 			continue
 		}
 		to := u.slots[i.need.Slot]
-		e := edge{to: to, info: i, option: i.static}
+		e := edge{to: to, by: s, info: i, option: i.static}
 		if to.kind == slotChoice {
-			e.option = &to.options[a.Value(to.id)-1]
+			chosen := a.Value(to.id)
+			if chosen == 0 { // of a version that the assignment does not have
+				continue
+			}
+			e.option = &to.options[chosen-1]
 			e.via = append(e.via, to)
 			if e.option.slot < 0 {
 				continue
@@ -71,9 +81,13 @@ func (u *universe) reachable(a solve.Assignment, supported bool) []*slot {
 // before are the edges that order the execution: what an instance needs runs before it, and what one of
 // its dependencies reads of another, or is to come after, runs before that one.
 func (u *universe) before(s *slot, a solve.Assignment) map[int32][]edge {
+	return u.beforeAt(s, a.Value(s.id), a)
+}
+
+func (u *universe) beforeAt(s *slot, value int32, a solve.Assignment) map[int32][]edge {
 	out := map[int32][]edge{}
 	byAlias := map[string]edge{}
-	for _, e := range u.edges(s, a) {
+	for _, e := range u.edgesAt(s, value, a) {
 		if e.info.req == nil { // a dependent that moves along waits for nothing
 			continue
 		}
@@ -102,7 +116,7 @@ func (u *universe) before(s *slot, a solve.Assignment) map[int32][]edge {
 	return out
 }
 
-// cycle finds a cycle among what must run before what, and forbids the choices that make it.
+// cycle finds cycles among what must run before what, and forbids the choices that make them.
 func (u *universe) cycle(a solve.Assignment) []solve.Clause {
 	next := map[int32][]edge{}
 	order := u.reachable(a, true)
@@ -111,70 +125,146 @@ func (u *universe) cycle(a solve.Assignment) []solve.Clause {
 			next[from] = append(next[from], es...)
 		}
 	}
-	color := map[int32]int{}
-	var path []int32
-	var found []int32
-	var visit func(id int32) bool
-	visit = func(id int32) bool {
-		color[id] = 1
-		path = append(path, id)
-		for _, e := range next[id] {
-			if color[e.to.id] == 1 {
-				found = append([]int32(nil), path[slices.Index(path, e.to.id):]...)
-				return true
-			}
-			if color[e.to.id] == 0 && visit(e.to.id) {
-				return true
-			}
-		}
-		path = path[:len(path)-1]
-		color[id] = 2
-		return false
+	var out []solve.Clause
+	for _, first := range knots(order, next) {
+		out = append(out, u.forbid(a, around(first, next), next))
 	}
-	for _, s := range order {
-		if color[s.id] == 0 && visit(s.id) {
-			return []solve.Clause{u.forbid(a, found, next)}
-		}
-	}
-	return nil
+	return out
 }
 
-// forbid is the clause that one of the values on a cycle must be another.
+// knots are the first instances, in the order of the walk, of the groups in which each waits for all others (the
+// strongly connected components of the graph: Tarjan 1972).
+func knots(order []*slot, next map[int32][]edge) []int32 {
+	at := map[int32]int{} // when it was met, from 1; less than 0 once its group is known
+	low := map[int32]int{}
+	var stack []int32
+	group := map[int32]int32{} // of what waits for itself: a member of its group
+	var visit func(id int32)
+	visit = func(id int32) {
+		at[id] = len(at) + 1
+		low[id] = at[id]
+		stack = append(stack, id)
+		self := false
+		for _, e := range next[id] {
+			to := e.to.id
+			self = self || to == id
+			if at[to] == 0 {
+				visit(to)
+				low[id] = min(low[id], low[to])
+			} else if at[to] > 0 {
+				low[id] = min(low[id], at[to])
+			}
+		}
+		if low[id] < at[id] {
+			return
+		}
+		k := len(stack) - 1
+		for stack[k] != id {
+			k--
+		}
+		for _, m := range stack[k:] {
+			if len(stack)-k > 1 || self {
+				group[m] = id
+			}
+			at[m] = -1
+		}
+		stack = stack[:k]
+	}
+	var out []int32
+	known := map[int32]bool{}
+	for _, s := range order {
+		if at[s.id] == 0 {
+			visit(s.id)
+		}
+	}
+	for _, s := range order {
+		if g, ok := group[s.id]; ok && !known[g] {
+			known[g] = true
+			out = append(out, s.id)
+		}
+	}
+	return out
+}
+
+// around is the shortest way from an instance back to it: the shorter a cycle, the more its clause forbids.
+func around(first int32, next map[int32][]edge) []int32 {
+	from := map[int32]int32{}
+	for queue := []int32{first}; ; queue = queue[1:] {
+		for _, e := range next[queue[0]] {
+			if e.to.id == first {
+				var out []int32
+				for id := queue[0]; id != first; id = from[id] {
+					out = append(out, id)
+				}
+				out = append(out, first)
+				slices.Reverse(out)
+				return out
+			}
+			if _, met := from[e.to.id]; !met {
+				from[e.to.id] = queue[0]
+				queue = append(queue, e.to.id)
+			}
+		}
+	}
+}
+
+// forbid is the clause that not all edges of a cycle can be there. It is about all versions that make them, not just
+// those that were chosen, so that a cycle of many versions is found once.
 func (u *universe) forbid(a solve.Assignment, cycle []int32, next map[int32][]edge) solve.Clause {
 	c := solve.Clause{Tag: int32(len(u.cycles))}
-	used := map[int32]bool{}
-	not := func(s *slot) {
-		if !used[s.id] {
-			used[s.id] = true
-			c.Literals = append(c.Literals, solve.Literal{Slot: s.id, Set: u.except(s, a.Value(s.id))})
+	add := func(s *slot, free solve.Set) {
+		for n := range c.Literals {
+			if c.Literals[n].Slot == s.id {
+				for _, v := range free.Values() {
+					c.Literals[n].Set.Add(v)
+				}
+				return
+			}
 		}
+		c.Literals = append(c.Literals, solve.Literal{Slot: s.id, Set: free})
 	}
 	var names []string
 	for i, id := range cycle {
-		s := u.slots[id]
-		not(s)
-		names = append(names, s.pkg)
+		names = append(names, u.slots[id].pkg)
 		to := cycle[(i+1)%len(cycle)]
-		for _, e := range next[id] {
-			if e.to.id == to {
-				for _, v := range e.via {
-					not(v)
-				}
-				break
-			}
-		}
-	}
-	// A wiring edge is made by the parent of both ends: every parent of what is on the cycle takes part.
-	for _, s := range u.reachable(a, true) {
-		for from, es := range u.before(s, a) {
-			if from != s.id && used[from] && slices.ContainsFunc(es, func(e edge) bool { return used[e.to.id] }) {
-				not(s)
-			}
+		e := next[id][slices.IndexFunc(next[id], func(e edge) bool { return e.to.id == to })]
+		add(e.by, u.without(e.by, id, e, a))
+		for _, v := range e.via {
+			add(v, u.elsewhere(v, a.Value(v.id)))
 		}
 	}
 	names = append(names, names[0])
-	u.cycles = append(u.cycles, checked{Cycle, "each must be there before the other: " + strings.Join(names, " needs ")})
+	text := "each must be there before the other: " + strings.Join(names, " needs ")
+	if n := len(cycle); n > maxNamed {
+		text = fmt.Sprintf("each of %d must be there before the other: %s needs … needs %s", n, strings.Join(names[:maxNamed-2], " needs "), strings.Join(names[n-1:], " needs "))
+	}
+	u.cycles = append(u.cycles, checked{Cycle, text})
 	return c
+}
+
+// maxNamed is how many packages of a cycle are named.
+const maxNamed = 12
+
+// without are the values of a slot that do not make an edge in the same way, absence included.
+func (u *universe) without(s *slot, from int32, e edge, a solve.Assignment) solve.Set {
+	set := u.except(s, a.Value(s.id))
+	for _, v := range set.Values() {
+		if v > 0 && slices.ContainsFunc(u.beforeAt(s, int32(v), a)[from], func(o edge) bool { return o.to == e.to && slices.Equal(o.via, e.via) }) {
+			set.Remove(v)
+		}
+	}
+	return set
+}
+
+// elsewhere are the values of a choice that lead to another instance than one of them, absence included.
+func (u *universe) elsewhere(s *slot, v int32) solve.Set {
+	set := u.except(s, v)
+	for n := range s.options {
+		if s.options[n].slot == s.options[v-1].slot {
+			set.Remove(n + 1)
+		}
+	}
+	return set
 }
 
 // except is the set of all values of a slot but one, absence included.

@@ -1,7 +1,9 @@
 package resolver
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,20 +11,54 @@ import (
 )
 
 const (
-	minimizeTrials = 400 // facts that are tried to be left out
-	hintTrials     = 24  // facts of which it is tried whether going without them helps
+	hintTrials = 24 // facts of which it is tried whether going without them helps
+	// explainSteps are those that an explanation may take where its search took fewer.
+	explainSteps = 2_000_000
 )
 
-// explain tells why the search found nothing, in facts none of which can be left out.
+// refuse tells why the search found nothing. Where that takes more than the search did, more facts may be named than
+// are needed, and fewer ways out.
+func (u *universe) refuse(s *solve.Solver, res solve.Result) (err error) {
+	switch {
+	case u.work.Err() != nil:
+		return u.work.Err()
+	case res.GaveUp:
+		return u.gaveUp(s)
+	}
+	u.work.Within(max(u.work.Steps(), explainSteps), func() { err = u.explain(s) })
+	return cmp.Or(u.work.Err(), err)
+}
+
+// gaveUp says that neither an answer was found nor a proof that there is none, and where the search was stuck.
+func (u *universe) gaveUp(s *solve.Solver) error {
+	var stuck []string
+	for _, id := range s.Hardest() {
+		if p := u.slots[id].pkg; p != "" && !slices.Contains(stuck, p) {
+			stuck = append(stuck, p)
+		}
+	}
+	e := &ConflictError{
+		Kind: SearchLimit, Summary: u.summary(),
+		Reasons: []string{fmt.Sprintf("no answer was found in %d steps of the search, and no proof that there is none", u.work.Steps())},
+		Hints:   []string{"ask for exact versions of some of the packages, or override the ranges of their dependencies, to leave less to search"},
+	}
+	if len(stuck) > 0 {
+		e.Reasons = append(e.Reasons, "most of them went into versions that exclude each other, of "+shorten(stuck, 5))
+	}
+	return e
+}
+
+// explain tells why there is no solution, in facts none of which can be left out.
 func (u *universe) explain(s *solve.Solver) error {
-	facts := solve.Minimize(u, s.Core(), minimizeTrials)
+	facts := solve.Minimize(u, s.Core(), u.work)
 	facts = u.merged(facts)
 	at := depths(facts)
 	slices.SortStableFunc(facts, func(a, b solve.Fact) int { return place(at, a) - place(at, b) })
 	e := &ConflictError{Kind: u.kind(facts), Summary: u.summary()}
 	var needs []NeededInput
+	first := firstCheck(facts)
 	for _, f := range facts {
-		if t := u.tell(f); t != "" && !slices.Contains(e.Reasons, t) && !u.besideThePoint(e.Kind, f) {
+		if t := u.tell(f); t != "" && !slices.Contains(e.Reasons, t) && !u.besideThePoint(e.Kind, f, first) {
 			e.Reasons = append(e.Reasons, t)
 		}
 		if fl := u.failureOf(f); fl != nil {
@@ -44,8 +80,19 @@ func (u *universe) explain(s *solve.Solver) error {
 
 // besideThePoint tells whether a fact only says that there was no way around a cycle: which ways were tried,
 // and that they are cycles as well.
-func (u *universe) besideThePoint(k Kind, f solve.Fact) bool {
-	return k == Cycle && (u.slots[f.Slot].kind == slotChoice || f.Kind == solve.FactCheck && f.Tag > 0)
+func (u *universe) besideThePoint(k Kind, f solve.Fact, first int32) bool {
+	return k == Cycle && (u.slots[f.Slot].kind == slotChoice || f.Kind == solve.FactCheck && f.Tag > first)
+}
+
+// firstCheck is the lowest tag among facts.
+func firstCheck(facts []solve.Fact) int32 {
+	first := int32(math.MaxInt32)
+	for _, f := range facts {
+		if f.Kind == solve.FactCheck {
+			first = min(first, f.Tag)
+		}
+	}
+	return first
 }
 
 // foldFirst drops the reason that only repeats what was asked for: the summary says it.
@@ -313,14 +360,14 @@ func (u *universe) helps(facts []solve.Fact) []string {
 	var out []string
 	trials := hintTrials
 	for i, f := range facts {
-		if trials == 0 {
+		if trials == 0 || u.work.Over() {
 			break
 		}
 		s := u.slots[f.Slot]
 		rest := slices.Delete(slices.Clone(facts), i, i+1)
 		switch {
 		case f.Kind == solve.FactLimit:
-			if ok, _ := solve.Solvable(u, rest); ok {
+			if ok, _ := solve.Solvable(u, rest, u.work); ok {
 				out = append(out, s.limits[f.Index].hints...)
 			}
 			trials--
@@ -351,12 +398,12 @@ func (u *universe) widen(f solve.Fact, rest []solve.Fact) string {
 		return ""
 	}
 	for n, c := range to.cands {
-		if f.Need.Allowed.Has(n+1) || c.sem == nil || len(to.limits) > 0 {
+		if f.Need.Allowed.Has(n+1) || c.sem == nil || len(to.limits) > 0 || u.work.Over() {
 			continue
 		}
 		g := f
 		g.Need.Allowed = solve.NewSet(len(to.cands)+1, n+1)
-		if ok, _ := solve.Solvable(u, append(slices.Clone(rest), g)); ok {
+		if ok, _ := solve.Solvable(u, append(slices.Clone(rest), g), u.work); ok {
 			return fmt.Sprintf("override %s with a range that admits %s, if %s works with it", i.req.Package, c.text, u.slots[f.Slot].pkg)
 		}
 	}

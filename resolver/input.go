@@ -24,7 +24,8 @@ type Input struct {
 	ClusterNamespace *string
 	// Want are the installations that are asked for. Their order does not matter.
 	Want []Request
-	// Budget bounds the search for a better solution once there is one, in conflicts; 0 is a default.
+	// Budget bounds the work of the resolution in steps, which are the same on every machine: the search, the proof that
+	// the answer is the preferred one, and the explanation where there is none. 0 is a default.
 	Budget int
 }
 

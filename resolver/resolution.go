@@ -145,8 +145,11 @@ type Resolution struct {
 	made []Wire
 }
 
-// Effort counts the work of a search.
-type Effort struct{ Decisions, Conflicts, Searches int }
+// Effort counts the work of a search. Steps are what [Input.Budget] bounds.
+type Effort struct {
+	Decisions, Conflicts, Searches int
+	Steps                          int64
+}
 
 // Root is the instance of the first request.
 func (r *Resolution) Root() *Instance {

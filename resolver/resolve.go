@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,11 +10,19 @@ import (
 	"github.com/variform/variform/resolver/internal/solve"
 )
 
-const defaultBudget = 20000
+const (
+	// defaultBudget is the work of a resolution, in steps: some seconds at the worst. Whole ecosystems take a hundredth;
+	// what needs more was made to.
+	defaultBudget = 200_000_000
+	// bindSteps are those that it takes to find out how one requirement can be met, checkSteps those that it takes to
+	// look at one in a finished assignment.
+	bindSteps, checkSteps = 50, 10
+)
 
-// searchLimit bounds the search for any answer at all, in conflicts: half a minute at the worst. Whole ecosystems take
-// some hundred; what needs more was made to.
-const searchLimit = 100_000
+// newWork is the work of one question.
+func newWork(ctx context.Context, in Input) *solve.Work {
+	return solve.NewWork(ctx, int64(cmp.Or(in.Budget, defaultBudget)))
+}
 
 // Resolve answers what is to be installed, reused and changed. The error is a [*ConflictError] or a
 // [*NeedsInputError] where there is no answer, and says why, or the context's, which ends the search.
@@ -24,7 +33,9 @@ func Resolve(ctx context.Context, in Input) (*Resolution, error) {
 	if in.Catalog == nil {
 		in.Catalog = emptyCatalog()
 	}
+	w := newWork(ctx, in)
 	u := newUniverse(in)
+	u.work = w
 	for _, w := range u.wants {
 		if w.Package == "" && u.installation(w.Namespace, w.name()) == nil {
 			return nil, &ConflictError{Kind: MissingInstallation, Summary: fmt.Sprintf("there is no installation %s to change, and no package is named", w.name())}
@@ -34,21 +45,17 @@ func Resolve(ctx context.Context, in Input) (*Resolution, error) {
 		return nil, err
 	}
 	s := solve.New(u)
-	budget := in.Budget
-	if budget == 0 {
-		budget = defaultBudget
-	}
-	found, ok := s.Solve(solve.WithBudget(budget), solve.WithLimit(searchLimit))
-	if !ok && found.GaveUp {
-		return nil, gaveUp()
-	}
+	found, ok := s.Solve(solve.WithWork(w))
 	if !ok {
-		return nil, u.explain(s)
+		return nil, u.refuse(s, found)
+	}
+	if err := w.Err(); err != nil { // else the answer would depend on when the context ended
+		return nil, err
 	}
 	r := &builder{u: u, a: found.Values, byID: map[int32]*Instance{}, asks: map[*Instance][]asker{}}
 	out := r.build()
 	out.Preferred = found.Preferred
-	out.Effort = Effort{found.Stats.Decisions, found.Stats.Conflicts, found.Stats.Searches}
+	out.Effort = Effort{found.Stats.Decisions, found.Stats.Conflicts, found.Stats.Searches, w.Steps()}
 	if err := verifyLock(in.Lock, out); err != nil {
 		return nil, err
 	}
@@ -56,14 +63,6 @@ func Resolve(ctx context.Context, in Input) (*Resolution, error) {
 		return nil, err
 	}
 	return out, nil
-}
-
-// gaveUp says that neither an answer was found nor a proof that there is none.
-func gaveUp() error {
-	return &ConflictError{
-		Kind: SearchLimit, Summary: fmt.Sprintf("no answer was found within %d conflicts of the search, and no proof that there is none", searchLimit),
-		Hints: []string{"pin some of the packages that are asked for, or choose installations for their dependencies, to leave less to search"},
-	}
 }
 
 // builder makes a resolution of an assignment.

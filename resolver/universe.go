@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -103,6 +104,7 @@ type universe struct {
 	own     map[*Installation]*version // manifests that the catalogue does not have
 	cycles  []checked
 	force   *force
+	work    *solve.Work // of the whole resolution
 }
 
 // checked is the reason of a clause that a finished assignment broke.
@@ -113,7 +115,8 @@ type checked struct {
 
 func newUniverse(in Input) *universe {
 	u := &universe{
-		in: in, cat: in.Catalog, rs: &ranges{of: &in.Catalog.ranges}, byKey: map[string]*slot{},
+		work: newWork(context.Background(), in),
+		in:   in, cat: in.Catalog, rs: &ranges{of: &in.Catalog.ranges}, byKey: map[string]*slot{},
 		managed: map[string]bool{}, own: map[*Installation]*version{},
 	}
 	for i := range in.Installations {
@@ -274,6 +277,7 @@ func (u *universe) infosOf(s *slot, value int32) []info {
 		out = u.candInfos(s, s.cands[value-1])
 	}
 	s.infos[value] = out
+	u.work.Spend(bindSteps * len(out))
 	return out
 }
 

@@ -123,20 +123,19 @@ func WhyNot(ctx context.Context, in Input, pkg, version string) ([]string, error
 	case slices.ContainsFunc(have, func(v string) bool { return sameVersion(v, version) }):
 		return []string{fmt.Sprintf("%s %s is in the resolution", pkg, version)}, nil
 	}
+	w := newWork(ctx, in)
 	u := newUniverse(in)
-	u.force = &force{pkg, version}
+	u.work, u.force = w, &force{pkg, version}
 	s := solve.New(u)
-	switch found, ok := s.Solve(solve.WithBudget(-1), solve.WithLimit(searchLimit)); {
-	case found.GaveUp:
-		return nil, gaveUp()
-	case ok:
+	answer, ok := s.Solve(solve.WithAny(), solve.WithWork(w))
+	if ok {
 		return []string{fmt.Sprintf("%s %s is possible, but %s comes first: what is there or locked, then the newest, is preferred", pkg, version, strings.Join(have, ", "))}, nil
 	}
-	var conflict *ConflictError
-	if err := u.explain(s); errors.As(err, &conflict) {
+	err = u.refuse(s, answer)
+	if conflict, ok := errors.AsType[*ConflictError](err); ok && conflict.Kind != SearchLimit {
 		return slices.DeleteFunc(conflict.Reasons, func(r string) bool { return strings.Contains(r, asideText) }), nil
 	}
-	return nil, nil
+	return nil, err
 }
 
 const asideText = "is set aside to see what speaks against"

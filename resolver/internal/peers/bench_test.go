@@ -115,8 +115,8 @@ func BenchmarkSolve(b *testing.B) {
 				var res solve.Result
 				answered := 0
 				for b.Loop() {
-					ours.Measure(func() { res = decides(b, p, sh, 10000) })
-					first.Measure(func() { decides(b, p, sh, -1) })
+					ours.Measure(func() { res = decides(b, p, sh) })
+					first.Measure(func() { decides(b, p, sh, solve.WithAny()) })
 					var problem *solver.Problem
 					encode.Measure(func() { problem = cnf(p) })
 					sat.Measure(func() {
@@ -150,8 +150,8 @@ func BenchmarkSolve(b *testing.B) {
 }
 
 // decides solves a problem and holds that it can be solved unless it is a tight one.
-func decides(b *testing.B, p *solve.Static, sh shape, budget int) solve.Result {
-	res, ok := solve.New(p).Solve(solve.WithBudget(budget))
+func decides(b *testing.B, p *solve.Static, sh shape, opts ...solve.Option) solve.Result {
+	res, ok := solve.New(p).Solve(opts...)
 	if ok == (sh == tight) {
 		b.Fatalf("solved: %v", ok)
 	}
@@ -170,7 +170,7 @@ func BenchmarkPip(b *testing.B) {
 				var ours, pip oracletest.Cost
 				ended, right := 0, 0
 				for b.Loop() {
-					ours.Measure(func() { decides(b, p, sh, 10000) })
+					ours.Measure(func() { decides(b, p, sh) })
 					pip.Measure(func() {
 						ok, err := pipSolves(c)
 						if err == nil {

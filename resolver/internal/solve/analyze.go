@@ -30,6 +30,7 @@ func (s *Solver) made(slot int32) Set {
 func (s *Solver) satisfier(slot int32, set Set, from int32) int32 {
 	at := from
 	for at >= 0 {
+		s.work.steps++
 		old := s.olds[s.trail[at].old:]
 		for w, m := range set {
 			if old[w]&m != 0 {
@@ -102,6 +103,7 @@ func (s *Solver) resolve(slot int32) {
 	set := s.made(slot)
 	a.in[slot] = false
 	for i, o := range a.slots {
+		s.work.steps++
 		if o == slot {
 			a.slots = append(a.slots[:i], a.slots[i+1:]...)
 			break
@@ -130,6 +132,7 @@ func (s *Solver) resolve(slot int32) {
 func (s *Solver) lastBefore(slot, at int32) int32 {
 	i := s.slots[slot].last
 	for i >= at {
+		s.work.steps++
 		i = s.trail[i].prev
 	}
 	return i
@@ -183,6 +186,7 @@ func (s *Solver) learn(c int32) bool {
 func (s *Solver) walk(top int32) int32 {
 	a := &s.scratch
 	for i := int32(len(s.trail)) - 1; i >= 0; i-- {
+		s.work.steps++
 		slot := s.trail[i].slot
 		if !a.in[slot] || a.sat[slot] != i {
 			continue
@@ -199,6 +203,7 @@ func (s *Solver) walk(top int32) int32 {
 // onlyOne tells whether slot's literal is the only one that became false at level top.
 func (s *Solver) onlyOne(slot, top int32) bool {
 	for _, o := range s.scratch.slots {
+		s.work.steps++
 		if o != slot && s.trail[s.scratch.sat[o]].level == top {
 			return false
 		}
@@ -210,6 +215,7 @@ func (s *Solver) onlyOne(slot, top int32) bool {
 func (s *Solver) dropRoot() {
 	a := &s.scratch
 	for {
+		s.work.Spend(len(a.slots))
 		at, slot := int32(-1), int32(-1)
 		for _, o := range a.slots {
 			if s.trail[a.sat[o]].level == 0 && a.sat[o] > at {

@@ -12,12 +12,14 @@ type Facts struct {
 	limits map[int32][]Limit
 	limit  map[int32][]int
 	checks []int
+	work   *Work
 }
 
-// NewFacts returns the problem that consists of facts about src's slots.
-func NewFacts(src Source, facts []Fact) *Facts {
+// NewFacts returns the problem that consists of facts about src's slots, and counts what it checks.
+func NewFacts(src Source, facts []Fact, w *Work) *Facts {
+	w.Spend(len(facts))
 	f := &Facts{
-		src: src, facts: facts,
+		src: src, facts: facts, work: w,
 		needs: map[[2]int32][]Need{}, owners: map[[2]int32][]int{},
 		limits: map[int32][]Limit{}, limit: map[int32][]int{},
 	}
@@ -58,6 +60,7 @@ func (f *Facts) Check(a Assignment) []Clause {
 				broken = false
 			}
 		}
+		f.work.Spend(len(f.facts[i].extra))
 		if broken {
 			out = append(out, Clause{f.facts[i].extra, int32(i)})
 		}
@@ -88,16 +91,16 @@ func (f *Facts) used(core []Fact) []bool {
 	return used
 }
 
-// Solvable tells whether the facts about src's slots have a solution, and which of them show that they
-// have none.
-func Solvable(src Source, facts []Fact) (bool, []Fact) {
-	f := NewFacts(src, facts)
+// Solvable tells whether the facts about src's slots have a solution, and which of them show that they have none: nil
+// where the work had to end before that was known.
+func Solvable(src Source, facts []Fact, w *Work) (bool, []Fact) {
+	f := NewFacts(src, facts, w)
 	s := New(f)
-	if _, ok := s.Solve(WithBudget(-1)); ok {
-		return true, nil
+	if res, ok := s.Solve(WithAny(), WithWork(w)); ok || res.GaveUp {
+		return ok, nil
 	}
 	used := f.used(s.Core())
-	var out []Fact
+	out := make([]Fact, 0, len(facts))
 	for i, fact := range facts {
 		if used[i] {
 			out = append(out, fact)
@@ -107,16 +110,18 @@ func Solvable(src Source, facts []Fact) (bool, []Fact) {
 }
 
 // Minimize drops facts from an unsolvable set until none can go without a solution appearing. Facts later
-// in the list go first. It makes at most limit trials.
-func Minimize(src Source, facts []Fact, limit int) []Fact {
+// in the list go first. Where the work has to end before, more are left than are needed, unsolvable all the same.
+func Minimize(src Source, facts []Fact, w *Work) []Fact {
 	out := slices.DeleteFunc(slices.Clone(facts), func(f Fact) bool { return f.Kind == FactRoot })
-	for i := len(out) - 1; i >= 0 && limit > 0; i-- {
-		limit--
+	for i := len(out) - 1; i >= 0 && !w.Over(); i-- {
 		rest := slices.Delete(slices.Clone(out), i, i+1)
-		if ok, core := Solvable(src, rest); !ok {
-			out = core
-			i = min(i, len(out))
-		}
+		// No trial takes it all: what is hard to tell about one fact may be easy about the next.
+		w.Within((w.limit-w.steps)/16, func() {
+			if _, core := Solvable(src, rest, w); core != nil {
+				out = core
+				i = min(i, len(out))
+			}
+		})
 	}
 	return out
 }

@@ -1,6 +1,10 @@
 package solve
 
-import "testing"
+import (
+	"context"
+	"errors"
+	"testing"
+)
 
 // pigeons is a problem that has no solution, and no short proof of that: one slot more than there are values, and
 // each slot forbids the others its own.
@@ -25,12 +29,38 @@ func pigeons(holes int) *Static {
 }
 
 func TestLimit(t *testing.T) {
-	if res, ok := New(pigeons(4)).Solve(WithLimit(100_000)); ok || res.GaveUp {
+	if res, ok := New(pigeons(4)).Solve(WithWork(NewWork(t.Context(), 1_000_000))); ok || res.GaveUp {
 		t.Errorf("4 holes: solved %v, gave up %v; it can be proven in a moment", ok, res.GaveUp)
 	}
-	const limit = 500
-	res, ok := New(pigeons(11)).Solve(WithLimit(limit))
-	if ok || !res.GaveUp || res.Stats.Conflicts > limit {
-		t.Errorf("11 holes: solved %v, gave up %v after %d conflicts, want to give up at %d", ok, res.GaveUp, res.Stats.Conflicts, limit)
+	const limit = 100_000
+	w := NewWork(t.Context(), limit)
+	if res, ok := New(pigeons(11)).Solve(WithWork(w)); ok || !res.GaveUp || w.Steps() > limit+limit/10 {
+		t.Errorf("11 holes: solved %v, gave up %v after %d steps, want to give up at %d", ok, res.GaveUp, w.Steps(), limit)
 	}
+}
+
+// TestCancel holds that a context which ends in the middle ends a search, and what explains it.
+func TestCancel(t *testing.T) {
+	w := NewWork(&ending{t.Context(), 3}, 0)
+	if res, ok := New(pigeons(11)).Solve(WithWork(w)); ok || !res.GaveUp || !errors.Is(w.Err(), context.Canceled) || w.Steps() > 4*lookSteps {
+		t.Errorf("solved %v, gave up %v after %d steps with %v", ok, res.GaveUp, w.Steps(), w.Err())
+	}
+	s := New(pigeons(4))
+	s.Solve()
+	if got := Minimize(pigeons(4), s.Core(), w); len(got) == 0 {
+		t.Error("what is not minimised is left out")
+	}
+}
+
+// ending is a context that ends when it is asked so many times.
+type ending struct {
+	context.Context
+	left int
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return nil
 }

@@ -8,9 +8,9 @@ type Result struct {
 	// Order are the slots of the solution, breadth first from the root, needs in their source's order.
 	Order []int32
 	// Preferred tells that the solution is proven to be the best by the documented order. It is false only
-	// when the budget of the search for a better one ran out.
+	// where the work had to end before, or any solution was asked for.
 	Preferred bool
-	// GaveUp tells, where there is no solution, that the search for one ended at its limit.
+	// GaveUp tells, where there is no solution, that the work had to end before it was known that there is none.
 	GaveUp bool
 	Stats  Stats
 }
@@ -18,12 +18,12 @@ type Result struct {
 // Option sets how a solver works.
 type Option func(*Solver)
 
-// WithBudget bounds the search for better solutions, once there is one, to so many conflicts; 0 means no
-// bound, a negative number that the first solution is taken.
-func WithBudget(conflicts int) Option { return func(s *Solver) { s.budget = conflicts } }
+// WithWork counts what the solver does, and ends it with the work: the search for a solution, and then the proof that
+// none is better.
+func WithWork(w *Work) Option { return func(s *Solver) { s.work = w } }
 
-// WithLimit bounds the search for a first solution to so many conflicts; 0 means no bound.
-func WithLimit(conflicts int) Option { return func(s *Solver) { s.bound = conflicts } }
+// WithAny takes the first solution, preferred or not.
+func WithAny() Option { return func(s *Solver) { s.any = true } }
 
 // Solve returns the preferred solution, or false when there is none (see [Solver.Core]).
 //
@@ -38,15 +38,12 @@ func (s *Solver) Solve(opts ...Option) (Result, bool) {
 		o(s)
 	}
 	s.focused = false
-	first, v := s.search(nil, s.bound)
+	first, v := s.search(nil)
 	if v != sat {
 		return Result{GaveUp: v == unknown, Stats: s.Stats()}, false
 	}
-	p := &preference{s: s, best: first, exact: true}
+	p := &preference{s: s, best: first, exact: !s.any}
 	p.meet(Root).placed = true
-	if s.budget < 0 {
-		p.exact = false
-	}
 	p.walk()
 	return Result{Values: p.best, Order: p.order, Preferred: p.exact, Stats: s.Stats()}, true
 }
@@ -59,8 +56,7 @@ type preference struct {
 	met    []met // by slot
 	words  []uint64
 	order  []int32
-	exact  bool // still within the budget
-	spent  int
+	exact  bool // no better solution was missed
 }
 
 // met is what the walk knows of a slot: where in preference.words, from 1, the values stand that the layers before
@@ -221,13 +217,7 @@ func (p *preference) each(layer []place) {
 
 // try searches under assumptions and keeps what it finds.
 func (p *preference) try(assume []lit) bool {
-	budget := 0
-	if p.s.budget > 0 {
-		budget = max(p.s.budget-p.spent, 1)
-	}
-	before := p.s.stats.Conflicts
-	m, v := p.s.search(assume, budget)
-	p.spent += p.s.stats.Conflicts - before
+	m, v := p.s.search(assume)
 	switch v {
 	case sat:
 		p.best = m

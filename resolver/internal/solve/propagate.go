@@ -66,6 +66,7 @@ func (s *Solver) visitValue(at int32) int32 {
 	kept := int32(-1)
 	bad := int32(-1)
 	for w >= 0 {
+		s.work.steps++
 		node := &s.watches[w]
 		next := node.next
 		switch {
@@ -117,6 +118,7 @@ func (s *Solver) falsified(w int32) (moved, ok bool) {
 			return false, true
 		}
 		for k := 2; k < len(ls); k++ {
+			s.work.steps++
 			if !s.disjoint(ls[k].slot, ls[k].set) {
 				ls[1], ls[k] = ls[k], ls[1]
 				s.watch(w, ls[1])
@@ -196,6 +198,7 @@ func (s *Solver) needsOf(slot, value int32) []Need {
 	if u.needs < 0 {
 		u.needs = int32(len(s.needs))
 		s.needs = append(room(s.needs, 1), s.src.Needs(slot, value))
+		s.work.Spend(len(s.needs[u.needs]))
 	}
 	return s.needs[u.needs]
 }

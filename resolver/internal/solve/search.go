@@ -4,7 +4,7 @@ package solve
 type verdict int
 
 const (
-	unknown verdict = iota // the budget is used up
+	unknown verdict = iota // the work had to end
 	sat
 	unsatAssumed // no solution under the assumptions
 	unsatisfiable
@@ -16,24 +16,22 @@ const (
 	keepLearned      = 4000
 )
 
-// search looks for a solution under assumptions, and gives up after budget conflicts (0: never).
-func (s *Solver) search(assume []lit, budget int) (Assignment, verdict) {
+// search looks for a solution under assumptions, and gives up where the work has to end.
+func (s *Solver) search(assume []lit) (Assignment, verdict) {
 	if s.unsat {
 		return nil, unsatisfiable
 	}
 	s.stats.Searches++
+	s.work.Spend(len(assume))
 	s.rewind(assume)
 	start, run, turn := s.stats.Conflicts, 0, 1
 	s.focused = false
-	for {
+	for !s.work.Over() {
 		if c := s.propagate(); c >= 0 {
 			if !s.learn(c) {
 				return nil, unsatisfiable
 			}
 			spent := s.stats.Conflicts - start
-			if budget > 0 && spent >= budget {
-				return nil, unknown
-			}
 			if run++; spent >= s.breadth && (!s.focused || run >= restartUnit*luby(turn)) {
 				if s.focused {
 					turn++
@@ -62,6 +60,7 @@ func (s *Solver) search(assume []lit, budget int) (Assignment, verdict) {
 			return model, sat
 		}
 	}
+	return nil, unknown
 }
 
 // rewind goes back to where the assumptions begin to differ from those of the search before.
@@ -193,6 +192,7 @@ func (s *Solver) reach(slot int32) {
 
 // model reads the assignment of the reached slots.
 func (s *Solver) model() Assignment {
+	s.work.Spend(len(s.queue))
 	m := make(Assignment, len(s.slots))
 	for _, slot := range s.queue {
 		m[slot] = s.single(slot)

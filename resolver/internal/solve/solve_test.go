@@ -310,17 +310,17 @@ func inOrder(p *Static, a Assignment, every []Assignment) bool {
 // checkCore tells whether a core is unsolvable, stays so when minimized, and is then minimal.
 func checkCore(t *testing.T, i int, p *Static, s *Solver) {
 	t.Helper()
-	core := s.Core()
-	if ok, _ := Solvable(p, core); ok {
+	core, w := s.Core(), NewWork(t.Context(), 0)
+	if ok, _ := Solvable(p, core, w); ok {
 		t.Fatalf("universe %d: its core can be solved: %v", i, core)
 	}
-	small := Minimize(p, core, 1000)
-	if ok, _ := Solvable(p, small); ok {
+	small := Minimize(p, core, w)
+	if ok, _ := Solvable(p, small, w); ok {
 		t.Fatalf("universe %d: its minimized core can be solved: %v", i, small)
 	}
 	for k := range small {
 		rest := append(append([]Fact(nil), small[:k]...), small[k+1:]...)
-		if ok, _ := Solvable(p, rest); !ok {
+		if ok, _ := Solvable(p, rest, w); !ok {
 			t.Fatalf("universe %d: fact %d of the minimized core is not needed", i, k)
 		}
 	}

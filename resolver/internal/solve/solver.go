@@ -1,6 +1,8 @@
 package solve
 
 import (
+	"cmp"
+	"context"
 	"math/bits"
 	"slices"
 )
@@ -126,13 +128,13 @@ type Solver struct {
 	unsat   bool
 	final   []int32 // antecedents of the empty clause
 	stats   Stats
-	budget  int
-	bound   int
+	work    *Work
+	any     bool // the first solution will do
 }
 
 // New returns a solver for a source.
 func New(src Source) *Solver {
-	s := &Solver{src: src, inc: 1, opening: opening, breadth: breadthConflicts, limits: map[int32][]int32{}}
+	s := &Solver{src: src, work: NewWork(context.Background(), 0), inc: 1, opening: opening, breadth: breadthConflicts, limits: map[int32][]int32{}}
 	s.ensure(Root)
 	one := s.put(NewSet(int(s.slots[Root].size)+1, 1))
 	c := s.attach(origin{kind: FactRoot, slot: Root}, lit{Root, one})
@@ -146,6 +148,18 @@ func (s *Solver) Stats() Stats {
 	st := s.stats
 	st.Slots, st.Clauses = s.known, len(s.clauses)
 	return st
+}
+
+// Hardest are the slots that took part in conflicts, those with the most first.
+func (s *Solver) Hardest() []int32 {
+	var out []int32
+	for slot := range s.slots {
+		if s.slots[slot].conflict > 0 {
+			out = append(out, int32(slot))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b int32) int { return cmp.Compare(s.slots[b].conflict, s.slots[a].conflict) })
+	return out
 }
 
 // room returns a slice with room for n more: what grows to many elements doubles, so that little is copied.
@@ -335,6 +349,7 @@ func (s *Solver) narrow(l lit, reason int32) bool {
 		s.dom[st.off+w] = d & m
 	}
 	s.stats.Propagations++
+	s.work.steps++
 	s.narrowed(l.slot)
 	return true
 }
@@ -365,6 +380,7 @@ func (s *Solver) attach(o origin, ls ...lit) int32 {
 
 // store puts a clause into the database and watches its first two literals.
 func (s *Solver) store(ls []lit) int32 {
+	s.work.Spend(len(ls))
 	c := int32(len(s.clauses))
 	s.clauses = append(room(s.clauses, 1), clause{start: int32(len(s.lits)), n: int32(len(ls))})
 	s.lits = append(room(s.lits, len(ls)), ls...)
