@@ -121,7 +121,7 @@ spec:
   - {name: path, valueFrom: 'Service/web:spec['}
   - {name: secret, valueFrom: 'context/Secret/web:data.p'}
   requires:
-  - {alias: db, package: db, parameters: {good: 'x-${installation.name}', bad: '${bundle..x}'}, credentials: {c: '${x'}, outputs: {o: '${outputs.a b}'}}
+  - {alias: db, package: db, parameters: {good: 'x-${installation.name}', bad: '${bundle..x}'}, outputs: {o: '${outputs.a b}'}}
 `))
 	want := []string{
 		`line 7: spec.parameters[1].to.fieldPath: "spec.replicas" names no resource: write Kind/name:path, such as Service/db:spec.clusterIP (hint: a field path is Kind/name:path, such as Service/db:spec.ports[name=sql].port)`,
@@ -135,7 +135,6 @@ spec:
 		`line 13: spec.parameters[7].default: ${bundle.dependencies.cache.outputs.host} reads a dependency "cache" that spec.requires does not have (hint: give one that alias or correct the template)`,
 		`line 14: spec.parameters[8].default: ${bundle.dependencies.db.output.host} names no output of a dependency (hint: write ${bundle.dependencies.<alias>.outputs.<name>})`,
 		`line 22: spec.requires[0].parameters[bad]: the template ${bundle..x} names nothing that could be read (hint: write ${bundle.dependencies.<alias>.outputs.<name>})`,
-		`line 22: spec.requires[0].credentials[c]: the template "${x" has no closing brace (hint: write ${bundle.dependencies.<alias>.outputs.<name>})`,
 		`line 22: spec.requires[0].outputs[o]: the template ${outputs.a b} names nothing that could be read (hint: write ${bundle.dependencies.<alias>.outputs.<name>})`,
 	}
 	if diff := cmp.Diff(want, strings.Split(report.Errors.Error(), "\n")); diff != "" {

@@ -16,6 +16,10 @@ func (d *decoder) str(n *yaml.Node, path string) (string, bool) {
 	}
 	switch n.ShortTag() {
 	case "!!int", "!!float", "!!bool":
+		if strings.Contains(path, ".credentials[") { // it may be a secret
+			d.wrongType(n, path, "a string")
+			return "", false
+		}
 		d.errorf(n, path, fmt.Sprintf("%s must be a string, not the %s %s", path, noun(n), n.Value),
 			fmt.Sprintf("quote it: %q", n.Value))
 		return "", false

@@ -2,9 +2,12 @@ package api
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 )
@@ -16,6 +19,9 @@ func ValidateInstallation(in *v1alpha1.Installation) Issues {
 	i.metadata(&in.ObjectMeta)
 	i.shape("spec", reflect.ValueOf(&in.Spec), rules{})
 	i.labels("spec.labels", in.Spec.Labels)
+	for _, name := range slices.Sorted(maps.Keys(in.Spec.Credentials)) {
+		i.secret(keyed("spec.credentials", name), in.Spec.Credentials[name])
+	}
 	d := in.Spec.Dependencies
 	if d == nil {
 		return i
@@ -39,6 +45,16 @@ func ValidateInstallation(in *v1alpha1.Installation) Issues {
 		i.named(index("spec.dependencies.values", n), d.Values[n].Alias, d.Values[n].Package)
 	}
 	return i
+}
+
+// secret checks that a reference can be one, without its text: a password may stand there by mistake.
+func (i *Issues) secret(at string, ref v1alpha1.SecretReference) {
+	if ref.Name != "" && CheckName(ref.Name) != nil {
+		i.add(at+".name", at+".name cannot be the name of a Secret", "write the Secret's name, not what it holds")
+	}
+	if ref.Key != "" && len(validation.IsConfigMapKey(ref.Key)) > 0 {
+		i.add(at+".key", at+".key cannot be a key of a Secret", "write the key's name, not what it holds")
+	}
 }
 
 // onlyWithout is the package of an entry that is not by alias.

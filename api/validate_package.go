@@ -47,7 +47,7 @@ func ValidatePackageManifest(m *v1alpha1.PackageManifest) Issues {
 			i.defaultTemplate(index("spec.parameters", n)+".default", *d, s.Requires)
 		}
 	}
-	i.requirements("spec.requires", s.Requires)
+	i.requirements("spec.requires", s.Requires, s.Credentials)
 	return i
 }
 
@@ -147,7 +147,27 @@ func (i *Issues) inputs(path string, inputs []v1alpha1.ManifestInput) {
 	i.unique(path, "name", names)
 }
 
-func (i *Issues) requirements(path string, reqs []v1alpha1.Requirement) {
+// references checks that each value is a credential of the package's own, so
+// that what travels is the name of a Secret. Nothing of a value is in an issue:
+// it may be a password.
+func (i *Issues) references(at string, values map[string]string, own []v1alpha1.ManifestInput) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		where := keyed(at, key)
+		path, begins := strings.CutPrefix(strings.TrimSpace(values[key]), "${")
+		path, ends := strings.CutSuffix(path, "}")
+		name, is := strings.CutPrefix(strings.TrimSpace(path), "bundle.credentials.")
+		switch {
+		case !begins || !ends || !is || strings.ContainsAny(name, "${} \t\n"):
+			i.add(where, where+" must be a reference to a credential of this package: a literal or an output would stand in Git", referenceHint)
+		case !slices.ContainsFunc(own, func(c v1alpha1.ManifestInput) bool { return c.Name == name }):
+			i.add(where, fmt.Sprintf("%s reads a credential %q that spec.credentials does not have", where, shorten(name)), referenceHint)
+		}
+	}
+}
+
+const referenceHint = "write ${bundle.credentials.<name>} with that name in spec.credentials; its Installation says credentials: {<name>: {name: <a Secret>, key: <its key>}}"
+
+func (i *Issues) requirements(path string, reqs []v1alpha1.Requirement, credentials []v1alpha1.ManifestInput) {
 	var aliases []string
 	for n := range reqs {
 		r, at := &reqs[n], index(path, n)
@@ -176,9 +196,9 @@ func (i *Issues) requirements(path string, reqs []v1alpha1.Requirement) {
 		}
 		i.labels(at+".labels", templatesLeftOut(r.Labels))
 		i.templates(at+".parameters", r.Parameters)
-		i.templates(at+".credentials", r.Credentials)
+		i.references(at+".credentials", r.Credentials, credentials)
 		i.templates(at+".outputs", r.Outputs)
-		i.requirements(at+".anyOf", r.AnyOf)
+		i.requirements(at+".anyOf", r.AnyOf, credentials)
 	}
 	i.unique(path, "alias", aliases)
 }

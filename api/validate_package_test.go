@@ -64,6 +64,11 @@ spec:
 	}
 }
 
+const (
+	credentialHint = "write ${bundle.credentials.<name>} with that name in spec.credentials; its Installation says credentials: {<name>: {name: <a Secret>, key: <its key>}}"
+	noLiteral      = " must be a reference to a credential of this package: a literal or an output would stand in Git (hint: " + credentialHint + ")"
+)
+
 // TestPackageKindErrors holds that all that is wrong is said at once, each with field, line and what to do.
 func TestPackageKindErrors(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -116,6 +121,41 @@ func TestPackageKindErrors(t *testing.T) {
 				`line 14: spec.requires[3].labels[a b]: key "a b" is not valid…`,
 				`line 15: spec.requires[4].interface says nothing (hint: name an id, a reference or a document)`,
 				`line 12: spec.requires[1].alias: "x" is there twice, first in spec.requires[0]`,
+			},
+		},
+		"credentials": {
+			"what may be a secret is refused where it stands, and not repeated",
+			"PackageManifest\nmetadata: {name: a}\nspec:\n  credentials: [{name: own}]\n  requires:\n" +
+				"  - {package: a, credentials: {c: '${bundle.credentials.own}'}}\n" +
+				"  - {package: a, credentials: {c: ' ${ bundle.credentials.own } '}}\n" +
+				"  - {package: a, credentials: {c: hunter2}}\n" +
+				"  - {package: a, credentials: {c: 4711}}\n" +
+				"  - {package: a, credentials: {c: ''}}\n" +
+				"  - {package: a, credentials: {c: '${bundle.dependencies.b.outputs.hunter2}'}}\n" +
+				"  - {package: a, credentials: {c: 'hunter2-${bundle.credentials.own}'}}\n" +
+				"  - {package: a, credentials: {c: '${bundle.credentials.own}${bundle.parameters.hunter2}'}}\n" +
+				"  - {package: a, credentials: {c: '${bundle.credentials.own'}}\n" +
+				"  - {anyOf: [{package: a, credentials: {c: '${bundle.parameters.hunter2}'}}]}\n" +
+				"  - {package: a, credentials: {c: '${bundle.credentials.other}'}}\n",
+			[]string{
+				"line 10: spec.requires[3].credentials[c] must be a string, not integer",
+				"line 9: spec.requires[2].credentials[c]" + noLiteral, "line 11: spec.requires[4].credentials[c]" + noLiteral,
+				"line 12: spec.requires[5].credentials[c]" + noLiteral, "line 13: spec.requires[6].credentials[c]" + noLiteral,
+				"line 14: spec.requires[7].credentials[c]" + noLiteral, "line 15: spec.requires[8].credentials[c]" + noLiteral,
+				"line 16: spec.requires[9].anyOf[0].credentials[c]" + noLiteral,
+				`line 17: spec.requires[10].credentials[c] reads a credential "other" that spec.credentials does not have (hint: ` + credentialHint + `)`,
+			},
+		},
+		"secrets of an installation": {
+			"a password in the place of a Secret's name is refused, and not repeated",
+			"Installation\nmetadata: {name: a}\nspec:\n  package: a\n  credentials:\n    a: {name: shop, key: pass.word}\n    b: {name: 'Hunter2!', key: 'hunter 2'}\n    c: hunter2\n    d: {value: hunter2}\n",
+			[]string{
+				"line 9: spec.credentials[c] must be a map, not a string",
+				"line 10: unknown field spec.credentials[d].value (hint: the fields here are key, name)",
+				"line 9: spec.credentials[c].name is a required field",
+				"line 10: spec.credentials[d].name is a required field",
+				"line 8: spec.credentials[b].name cannot be the name of a Secret (hint: write the Secret's name, not what it holds)",
+				"line 8: spec.credentials[b].key cannot be a key of a Secret (hint: write the key's name, not what it holds)",
 			},
 		},
 		"installation": {
