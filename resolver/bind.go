@@ -363,9 +363,8 @@ func (s *slot) currentSet() solve.Set {
 // platform compares what the installation runs on with a range.
 func (b *binder) platform(r *Requirement, alt int) []option {
 	have, ok := b.u.in.Platform[r.Platform]
-	c, err := b.u.rs.get(r.Version)
-	v, verr := parseVersion(have)
-	if ok && err == nil && verr == nil && c.Check(v) {
+	v, err := parseVersion(have)
+	if ok && err == nil && b.u.rs.holds(r.Version, v) {
 		return []option{{slot: -1, alt: alt, req: r, text: r.Platform + " " + have}}
 	}
 	text := fmt.Sprintf("needs %s, but the platform here is %s %s", r.what(), r.Platform, have)

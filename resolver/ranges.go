@@ -3,6 +3,7 @@ package resolver
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -93,6 +94,33 @@ func admits(c *semver.Constraints, v *semver.Version, pre *Prereleases) bool {
 	wide := *c
 	wide.IncludePrerelease = true
 	return wide.Check(v)
+}
+
+// prerelease finds a prerelease in a range of versions.
+var prerelease = regexp.MustCompile(`[0-9xX*]-[0-9A-Za-z]`)
+
+// holds tells whether a platform's version is in a range. What a platform runs is a fact and no offer: 1.30.4-gke.1348000
+// is its release 1.30.4, unless the range itself tells prereleases apart.
+func (r *ranges) holds(text string, v *semver.Version) bool {
+	release := semver.New(v.Major(), v.Minor(), v.Patch(), "", "")
+	for _, part := range strings.Split(text, "||") {
+		c, err := r.get(strings.TrimSpace(part))
+		if err != nil {
+			return false
+		}
+		if !prerelease.MatchString(part) {
+			if c.Check(release) {
+				return true
+			}
+			continue
+		}
+		wide := *c
+		wide.IncludePrerelease = true
+		if wide.Check(v) {
+			return true
+		}
+	}
+	return false
 }
 
 // named tells whether one of the identifiers is among those of a prerelease.

@@ -23,3 +23,16 @@ func TestCredentialsAreReferences(t *testing.T) {
 		}
 	}
 }
+
+// A platform's version is a fact, whatever its vendor appends.
+func TestPlatformOfAVendor(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.write("repositories/c1.yaml", strings.Replace(repository("c1", w.url("c1"), true, ""), "metadata:\n", "metadata:\n  annotations:\n    variform.dev/platform: kubernetes=v1.30.4-gke.1348000\n", 1))
+	w.offer("new", "1.0.0", "  requires: [{alias: k, platform: {name: kubernetes, version: '>=1.30.5'}}]\n", nil)
+	w.offer("app", "1.0.0", "  requires: [{alias: k, platform: {name: kubernetes, version: '>=1.22'}}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.mustApply()
+	w.needs("new", "1.0.0")
+	w.contains(w.plan().variant(t, "c1/new").Error, "needs kubernetes >=1.30.5, but the platform here is kubernetes v1.30.4-gke.1348000")
+}
