@@ -23,6 +23,14 @@ type Assignment struct {
 	Err  error
 }
 
+// AbsentError is why a value is not known that reads a dependency which its package does not have here: an optional one
+// that nothing meets, or that was declined.
+type AbsentError struct{ Instance, Alias string }
+
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf("%s has no dependency %s here", e.Instance, e.Alias)
+}
+
 // OutputFunc gives the value of an output that an instance has by itself. The error says what it waits for.
 type OutputFunc func(OutputRef) (string, error)
 
@@ -156,7 +164,7 @@ func (a *assigner) value(path string, scope *Instance) (string, error) {
 			}
 			return a.output(ref(b), name)
 		}
-		return "", fmt.Errorf("%s has no dependency %s here", scope.Ref(), d.alias)
+		return "", &AbsentError{Instance: scope.Ref(), Alias: d.alias}
 	}
 	for _, kind := range []string{"parameters.", "credentials."} {
 		if name, ok := strings.CutPrefix(path, "bundle."+kind); ok {

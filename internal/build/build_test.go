@@ -459,12 +459,13 @@ func TestChanged(t *testing.T) {
 func TestWires(t *testing.T) {
 	w := &Wires{
 		values: []wiring.Value{{Parameter: "host", Text: "db.example.com", To: variformv1alpha1.InputTarget{ContextKey: "host"}}},
+		notes:  []string{"parameters.url is kept"},
 		gates:  []wiring.Gate{{Name: "host", Met: true, Message: "given by db"}, {Name: "port", Message: "waits for db"}},
 	}
 	if d := cmp.Diff([]string{"host=db.example.com", "port waits for db"}, w.Text()); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"port: waits for db"}, w.waiting()); d != "" {
+	if d := cmp.Diff([]string{"parameters.url is kept", "port: waits for db"}, w.remarks()); d != "" {
 		t.Error(d)
 	}
 	s := newShop(t)

@@ -87,7 +87,7 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 		if err := m.Wires.apply(p); err != nil {
 			return nil, err
 		}
-		m.Warnings = append(m.Warnings, m.Wires.waiting()...)
+		m.Warnings = append(m.Warnings, m.Wires.remarks()...)
 	}
 	if m.unwired() {
 		if err := unwire(p); err != nil {

@@ -22,6 +22,7 @@ import (
 type Wires struct {
 	values []wiring.Value
 	gates  []wiring.Gate
+	notes  []string // what keeps the package's own value
 }
 
 // Text is what of the values goes into a package's inputs.
@@ -38,8 +39,9 @@ func (w *Wires) Text() []string {
 	return out
 }
 
-func (w *Wires) waiting() []string {
-	var out []string
+// remarks are what people are told of it: what is kept, and what is waited for.
+func (w *Wires) remarks() []string {
+	out := slices.Clone(w.notes)
 	for _, g := range w.gates {
 		if !g.Met {
 			out = append(out, g.Name+": "+g.Message)
@@ -89,7 +91,10 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 			continue
 		}
 		var wait *wiring.WaitError
+		var absent *resolver.AbsentError
 		switch {
+		case errors.As(a.Err, &absent) && decide.Spares(&in):
+			out.notes = append(out.notes, fmt.Sprintf("%s keeps the package's own value: %v", a.Field, a.Err))
 		case a.Err != nil && !errors.As(a.Err, &wait) && a.Outputs:
 			failed = append(failed, fmt.Errorf("%s: %w", a.Field, a.Err))
 		case a.Err != nil:
@@ -119,7 +124,7 @@ func inputName(field string) string { return strings.TrimPrefix(field, "paramete
 // package that others put there, or of what an Installation says.
 func (r *Wirer) output(ctx context.Context, t *decide.Target, o resolver.OutputRef) (string, error) {
 	scope := wiring.Scope{Context: r.Objects, Namespace: t.Namespace, AllowKinds: r.AllowKinds}
-	scope.Self = wiring.Self{Namespace: t.Namespace, Target: t.Name(), Repository: t.Repository, Package: path.Join(t.Directory, o.Instance), Name: o.Instance}
+	scope.Self = wiring.Self{Namespace: t.Namespace, Target: t.Name(), Repository: t.Repository, Package: path.Join(t.Directory, o.Instance), Name: path.Base(o.Instance)}
 	var declared []variformv1alpha1.ManifestOutput
 	if w := t.Wants[o.Instance]; w != nil {
 		pkg, err := r.Content(ctx, w)
@@ -127,7 +132,7 @@ func (r *Wirer) output(ctx context.Context, t *decide.Target, o resolver.OutputR
 			return "", fmt.Errorf("output %s of %s: %w", o.Output, o.Instance, err)
 		}
 		up := r.Read.UpstreamOf(ctx, w)
-		scope.Package, declared, scope.Self.Name = pkg, up.Offer.Outputs, w.Name
+		scope.Package, declared = pkg, up.Offer.Outputs
 	} else if there, ok := t.There[o.Instance]; ok {
 		scope.Package, declared = there.Package, there.Outputs
 	} else {

@@ -3,6 +3,7 @@ package decide
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -114,6 +115,15 @@ func (o *Offer) manifest(m *variformv1alpha1.PackageManifest) {
 	for _, i := range m.Spec.Credentials {
 		o.Inputs["credentials."+i.Name] = i
 	}
+}
+
+// Spares says whether an input may keep what the package has, where the dependency is absent that its value would come
+// from: it is not required, or has a value of its own as default.
+func Spares(in *variformv1alpha1.ManifestInput) bool {
+	if in.Required != nil {
+		return !*in.Required
+	}
+	return in.Default != nil && !strings.Contains(*in.Default, "${")
 }
 
 // Unset are the required inputs that nothing gives and that have a place, by

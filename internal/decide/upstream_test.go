@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/resolver"
 )
@@ -117,5 +118,30 @@ func TestUnset(t *testing.T) {
 	}
 	if got := (&Offer{Package: &resolver.Package{}}).Unset(nil); got != nil {
 		t.Errorf("without a manifest: %v", got)
+	}
+}
+
+// What is not required, or has a value of its own, stays as the package has it.
+func TestSpares(t *testing.T) {
+	yes, no, own, template := true, false, "3", "${bundle.dependencies.m.outputs.url}"
+	for _, c := range []struct {
+		required *bool
+		fallback *string
+		want     bool
+	}{
+		{nil, nil, false},
+		{&yes, nil, false},
+		{&no, nil, true},
+		{nil, &own, true},
+		{&yes, &own, false},
+		{&no, &own, true},
+		{nil, &template, false},
+		{&yes, &template, false},
+		{&no, &template, true},
+	} {
+		in := variformv1alpha1.ManifestInput{Required: c.required, Default: c.fallback}
+		if Spares(&in) != c.want {
+			t.Errorf("required %v, default %v", c.required, c.fallback)
+		}
 	}
 }

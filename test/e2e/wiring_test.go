@@ -36,3 +36,33 @@ func TestPlatformOfAVendor(t *testing.T) {
 	w.needs("new", "1.0.0")
 	w.contains(w.plan().variant(t, "c1/new").Error, "needs kubernetes >=1.30.5, but the platform here is kubernetes v1.30.4-gke.1348000")
 }
+
+// A parameter that is not required keeps the package's own value where the
+// optional dependency is absent that would give it; a required one waits.
+func TestOptionalValue(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	files := gittest.Text{"cm.yaml": configMap("c", "a: none")}
+	spec := "  requires: [{alias: m, package: mon, optional: true}]\n  parameters:\n" +
+		"  - {name: u, required: false, default: '${bundle.dependencies.m.outputs.url}', to: {fieldPath: 'ConfigMap/c:data.a'}}\n"
+	w.offer("app", "1.0.0", spec, files)
+	w.needs("app", "1.0.0")
+	p := w.mustApply()
+	w.contains(strings.Join(p.variant(t, "c1/app").Warnings, "\n"), "parameters.u keeps the package's own value: app has no dependency m here")
+	w.lacks(w.texts("c1", "drafts/app/packagevariant-1", "app"), "config.wiring")
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "app/cm.yaml"), "a: none")
+
+	w.offer("app", "1.1.0", strings.Replace(spec, "required: false, ", "", 1), files)
+	w.needs("app", "1.1.0")
+	w.mustApply()
+	w.contains(w.mustRun(1, "approve", "--all").out, "config.wiring.u is False: app has no dependency m here")
+
+	// Once it is there it gives its value, with the name of the installation.
+	w.offer("mon", "1.0.0", "  outputs: [{name: url, valueFrom: \"'http://' + self.name\"}]\n", nil)
+	w.offer("app", "1.2.0", spec, files)
+	w.needs("app", "1.2.0")
+	w.mustApply("--upgrade", "mon")
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "app/cm.yaml"), "a: http://mon")
+}
