@@ -390,10 +390,15 @@ func (b *binder) apis(r *Requirement, alt int) []option {
 	}
 	search := b.installs() && (b.s.root != nil && b.s.root.SearchProviders || len(b.u.wants) > 0 && b.u.wants[0].SearchProviders)
 	var offers []string
-	for _, v := range b.u.cat.providers[*r.GVK] {
-		name := v.Package.Package
-		offers = append(offers, name+" "+v.Version)
-		if b.u.scoped(name, b.ns) != nil {
+	for _, name := range b.u.cat.names {
+		for _, v := range b.u.cat.versions(name) {
+			if !v.provides(*r.GVK) {
+				continue
+			}
+			offers = append(offers, name+" "+v.Version)
+			break
+		}
+		if len(offers) == 0 || !strings.HasPrefix(offers[len(offers)-1], name+" ") || b.u.scoped(name, b.ns) != nil {
 			continue
 		}
 		if s := b.provider(name); search || b.besides(s) {
@@ -699,7 +704,7 @@ func (b *binder) anyInRange(s *slot, r *Requirement) bool {
 func (b *binder) made(r *Requirement, pkg string) []option {
 	if len(b.u.cat.versions(pkg)) == 0 {
 		b.failed(failure{
-			kind: NoSolution, text: fmt.Sprintf("needs %s, but %s", r.what(), b.u.unknown(pkg)), short: "no package " + pkg,
+			kind: NoSolution, text: fmt.Sprintf("needs %s, but %s", r.what(), b.u.unknown(pkg, r.asked())), short: "no package " + pkg,
 		})
 		return nil
 	}

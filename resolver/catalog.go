@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -21,10 +22,8 @@ type Catalog struct {
 	packages map[string]*entry
 	names    []string
 	defaults map[string]string
-	ignored  []string
-	ranges   ranges // those of its own requirements
-	// providers are the packages with a version that provides an API: the newest such, by the package's name.
-	providers map[GVK][]*version
+	unusable map[string][]*VersionError // by package
+	ranges   ranges                     // those of its own requirements
 }
 
 // entry is one package: its versions, newest first.
@@ -32,13 +31,23 @@ type entry struct {
 	name     string
 	versions []*version
 	cands    []cand // the versions as candidates
-	public   []cand // those that dependencies may have
+	asked    []cand // those that who asks for them may have, public those that dependencies may have
+	public   []cand
 	scope    Scope
 	ranges   int      // how many different ranges the catalogue's requirements on it have
 	admitted sync.Map // by a requirement's range, default and prereleases: the indexes of the versions in it, a solve.Set
 }
 
 func private(c cand) bool { return c.v.Private }
+func gone(c cand) bool    { return c.v.Gone }
+
+// without are the candidates that something is not said of.
+func without(cands []cand, said func(cand) bool) []cand {
+	if !slices.ContainsFunc(cands, said) {
+		return cands // the very same, which is compared by its address
+	}
+	return slices.DeleteFunc(slices.Clone(cands), said)
+}
 
 // version is one version of a package with its parsed number.
 type version struct {
@@ -71,11 +80,11 @@ func WithTags(tags map[string][]string) CatalogOption {
 			for _, tag := range tags[name] {
 				v, err := semver.NewVersion(tag)
 				if err != nil || !fullVersion.MatchString(tag) {
-					c.ignored = append(c.ignored, tag)
+					c.putAside(&VersionError{Package: name, Tag: tag})
 					continue
 				}
-				if err := c.add(Package{Package: name, Version: v.String(), Tag: tag}); err != nil {
-					return err
+				if c.find(name, v.String()) == nil {
+					c.add(&version{Package: &Package{Package: name, Version: v.String(), Tag: tag}, sem: v})
 				}
 			}
 		}
@@ -83,14 +92,25 @@ func WithTags(tags map[string][]string) CatalogOption {
 	}
 }
 
-// NewCatalog indexes package versions. All that is wrong with them is reported together: a version that does
-// not parse, a range that does not parse, the same version twice.
+// WithUnusable says what is known to be broken, and why: conflicts are explained with it.
+func WithUnusable(list ...*VersionError) CatalogOption {
+	return func(c *Catalog) error {
+		for _, e := range list {
+			c.putAside(e)
+		}
+		return nil
+	}
+}
+
+// NewCatalog indexes package versions. Those that nobody can have stop nothing: [Catalog.Unusable] lists them. The error
+// is that of an option.
 func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 	c := emptyCatalog()
-	var errs []error
-	for _, p := range packages {
-		errs = append(errs, c.add(p))
+	usable, unusable := usableVersions(packages)
+	for _, v := range usable {
+		c.add(v)
 	}
+	errs := []error{WithUnusable(unusable...)(c)}
 	for _, o := range opts {
 		errs = append(errs, o(c))
 	}
@@ -100,19 +120,15 @@ func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 		for n, v := range e.versions {
 			v.index = n
 			e.cands = append(e.cands, cand{v: v, text: v.Version, sem: v.sem, digest: v.Digest})
-			e.scope = stricter(e.scope, v.Scope)
+			if !v.Gone {
+				e.scope = stricter(e.scope, v.Scope)
+			}
 			countRanges(v.Requires, ranges)
 		}
-		e.public = e.cands
-		if slices.ContainsFunc(e.cands, private) {
-			e.public = slices.DeleteFunc(slices.Clone(e.cands), private)
-		}
+		e.asked = without(e.cands, gone)
+		e.public = without(e.asked, private)
 	}
 	c.names = sortedKeys(c.packages)
-	c.providers = map[GVK][]*version{}
-	for _, name := range c.names {
-		c.index(c.packages[name])
-	}
 	for name, set := range ranges {
 		if e := c.packages[name]; e != nil {
 			e.ranges = len(set)
@@ -121,31 +137,21 @@ func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 	return c, errors.Join(errs...)
 }
 
-// index notes which APIs a package provides.
-func (c *Catalog) index(e *entry) {
-	for _, v := range e.versions {
-		for _, p := range v.Provides {
-			if p.GVK == nil {
-				continue
-			}
-			vs := c.providers[*p.GVK]
-			if len(vs) == 0 || vs[len(vs)-1].Package.Package != e.name {
-				c.providers[*p.GVK] = append(vs, v)
-			}
-		}
-	}
-}
-
 func emptyCatalog() *Catalog {
-	return &Catalog{packages: map[string]*entry{}, defaults: map[string]string{}}
+	return &Catalog{packages: map[string]*entry{}, defaults: map[string]string{}, unusable: map[string][]*VersionError{}}
 }
 
-// compareVersions orders by number, then by text, so that builds that differ in metadata alone have an order.
+// compareVersions orders by number, then by text, so that builds that differ in metadata alone have an order, as have
+// the contents that one number had one after the other.
 func compareVersions(a, b *version) int {
-	if n := a.sem.Compare(b.sem); n != 0 {
-		return n
+	return cmp.Or(a.sem.Compare(b.sem), strings.Compare(a.Version, b.Version), cmp.Compare(rankGone(a), rankGone(b)), strings.Compare(a.Digest, b.Digest))
+}
+
+func rankGone(v *version) int {
+	if v.Gone {
+		return 0
 	}
-	return strings.Compare(a.Version, b.Version)
+	return 1
 }
 
 func stricter(a, b Scope) Scope {
@@ -168,37 +174,36 @@ func countRanges(reqs []Requirement, ranges map[string]map[string]bool) {
 	}
 }
 
-// add puts one version into the index.
-func (c *Catalog) add(p Package) error {
+// newVersion reads what is to be put into the index.
+func newVersion(p Package) (*version, error) {
 	if p.Package == "" {
-		return errors.New("catalogue: a package has no name")
+		return nil, errors.New("the package has no name")
 	}
 	v, err := parseVersion(p.Version)
 	if err != nil {
-		return fmt.Errorf("catalogue: package %s: version %q is not a semantic version: %w", p.Package, p.Version, err)
+		return nil, fmt.Errorf("version %q of package %s is not a semantic version: %w", p.Version, p.Package, err)
 	}
 	p.Scope = Scope(strings.ToLower(string(p.Scope)))
 	if !slices.Contains([]Scope{"", ScopeAny, ScopeNamespace, ScopeCluster}, p.Scope) {
-		return fmt.Errorf("catalogue: package %s %s: scope %q is none of cluster, namespace, any", p.Package, p.Version, p.Scope)
-	}
-	e := c.packages[p.Package]
-	if e == nil {
-		e = &entry{name: p.Package, scope: ScopeAny}
-		c.packages[p.Package] = e
-	}
-	for _, o := range e.versions {
-		if o.sem.Equal(v) && o.Version == p.Version {
-			if o.Digest != p.Digest || o.Source != p.Source {
-				return fmt.Errorf("catalogue: package %s %s is there twice, with digests %q and %q", p.Package, p.Version, o.Digest, p.Digest)
-			}
-			return nil
-		}
+		return nil, fmt.Errorf("scope %q of package %s %s is none of cluster, namespace, any", p.Scope, p.Package, p.Version)
 	}
 	p.Requires = slices.Clone(p.Requires)
 	slices.SortStableFunc(p.Requires, func(a, b Requirement) int { return strings.Compare(a.Alias, b.Alias) })
-	e.versions = append(e.versions, &version{Package: &p, sem: v})
-	return nil
+	return &version{Package: &p, sem: v}, nil
 }
+
+// add puts one version into the index.
+func (c *Catalog) add(v *version) {
+	name := v.Package.Package
+	e := c.packages[name]
+	if e == nil {
+		e = &entry{name: name, scope: ScopeAny}
+		c.packages[name] = e
+	}
+	e.versions = append(e.versions, v)
+}
+
+func (c *Catalog) putAside(e *VersionError) { c.unusable[e.Package] = append(c.unusable[e.Package], e) }
 
 // parseVersion reads a full version, with or without a leading v.
 func parseVersion(s string) (*semver.Version, error) {
@@ -206,7 +211,24 @@ func parseVersion(s string) (*semver.Version, error) {
 }
 
 // IgnoredTags are the tags that are no versions, in the order of their packages.
-func (c *Catalog) IgnoredTags() []string { return slices.Clone(c.ignored) }
+func (c *Catalog) IgnoredTags() []string {
+	var out []string
+	for _, e := range c.Unusable() {
+		if e.Why == "" {
+			out = append(out, e.Tag)
+		}
+	}
+	return out
+}
+
+// Unusable are the versions that nobody can have, and the tags that are no versions, by package.
+func (c *Catalog) Unusable() []*VersionError {
+	var out []*VersionError
+	for _, name := range sortedKeys(c.unusable) {
+		out = append(out, c.unusable[name]...)
+	}
+	return out
+}
 
 // Packages lists the names of all packages, sorted.
 func (c *Catalog) Packages() []string { return slices.Clone(c.names) }

@@ -64,6 +64,8 @@ type Package struct {
 	Objects []string `json:"objects,omitempty"`
 	// Private says that no catalogue has the version: it is only for who asks for it.
 	Private bool `json:"-"`
+	// Gone says that no source has the version with this digest any more: it is only for who has it locked.
+	Gone bool `json:"-"`
 }
 
 // Field is a parameter, a credential or an output. ID, where both sides have one, stands for its name.

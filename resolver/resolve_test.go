@@ -331,12 +331,108 @@ func TestConflictOfMany(t *testing.T) {
 	}
 }
 
-func TestCatalogErrors(t *testing.T) {
-	_, err := NewCatalog([]Package{{Package: "a", Version: "one"}, {Version: "1.0.0"}, {Package: "b", Version: "1.0.0", Scope: "world"}, {Package: "c", Version: "1.0.0", Digest: "x"}, {Package: "c", Version: "1.0.0", Digest: "y"}})
-	for _, want := range []string{`"one"`, "no name", `"world"`, "twice"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s is not in %v", want, err)
-		}
+// TestUnusable: what nobody can have is named, stops nothing else, and explains why a range has no version.
+func TestUnusable(t *testing.T) {
+	needs := func(pkg, version string) Package {
+		return Package{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "d", Package: pkg, Version: version}}}
+	}
+	broken := &VersionError{Package: "d", Version: "3.0.0", Source: "https://git.example/p", Tag: "d/v3.0.0", Why: "package.yaml:4: no such field\npackage.yaml:5: another"}
+	passed := []*VersionError{{Package: "chart", Source: "s", Tag: "chart-4.11.3"}, {Package: "chart", Source: "s", Tag: "chart/v1.2"}}
+	d := Package{Package: "d", Version: "1.0.0", Digest: "x"}
+	with := func(ps ...Package) []Package { return append(ps, d) }
+	cases := map[string]struct {
+		packages []Package
+		unusable string // "" for nothing
+		why      string // of the conflict, "" for an answer
+	}{
+		"no version":            {with(needs("d", "^1"), Package{Package: "a", Version: "one"}), `package a one: version "one" of package a is not a semantic version`, ""},
+		"no number":             {with(needs("d", "^1"), Package{Package: "a", Version: "2024.01.15", Tag: "a/2024.01.15", Source: "s"}), "source s: tag a/2024.01.15: ", ""},
+		"no name":               {with(needs("d", "^1"), Package{Version: "1.0.0"}), "the package has no name", ""},
+		"no scope":              {with(needs("d", "^1"), Package{Package: "b", Version: "1.0.0", Scope: "world"}), `scope "world" of package b 1.0.0`, ""},
+		"twice":                 {with(needs("d", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "y", Tag: "d/v1", Source: "s"}), `version 1.0.0 of package d is there twice, as tag d/v1 of s (y) and as "x"`, "nobody can have tag d/v1 (version 1.0.0 of package d is there twice"},
+		"twice, another":        {with(needs("c", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "y"}, Package{Package: "c", Version: "1.0.0"}), "there twice", ""},
+		"a mirror":              {with(needs("d", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "x", Source: "mirror"}), "", ""},
+		"broken, in range":      {with(needs("d", "^3")), "d/v3.0.0", "the versions of d are 1.0.0, and nobody can have tag d/v3.0.0 (package.yaml:4: no such field; package.yaml:5: another)"},
+		"broken, not in it":     {with(needs("d", "^2")), "d/v3.0.0", "needs d ^2, but the versions of d are 1.0.0"},
+		"broken, all of it":     {[]Package{needs("d", "")}, "d/v3.0.0", "no package d is in the catalogue, and nobody can have tag d/v3.0.0 ("},
+		"tags passed over":      {with(needs("chart", "")), "", "no package chart is in the catalogue, and its tags chart-4.11.3, chart/v1.2 are no version"},
+		"a slip of the pen":     {append(with(needs("postgers", "")), Package{Package: "postgres", Version: "1.0.0"}), "", `no package postgers is in the catalogue: did you mean "postgres"?`},
+		"nothing near":          {with(needs("nosuch", "")), "", "no package nosuch is in the catalogue"},
+		"prereleases":           {with(needs("pre", ""), Package{Package: "pre", Version: "0.9.0-alpha.1"}), "", `the versions of pre are 0.9.0-alpha.1; 0.9.0-alpha.1 is a prerelease, which a range leaves out unless it names one, as ">=0.9.0-0" does`},
+		"one in the range":      {with(needs("pre", ">=1.2 <2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", `as ">=1.2 <2-0" does`},
+		"one that no -0 admits": {with(needs("pre", "^1 || ^2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", `as "1.3.0-rc.1" does`},
+		"one of another":        {with(needs("pre", "^2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", "the versions of pre are 1.3.0-rc.1"},
+		"private, not shown":    {with(needs("d", "^2"), Package{Package: "d", Version: "1.0.0+g1", Digest: "z", Private: true}), "d/v3.0.0", "the versions of d are 1.0.0"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			list := passed
+			if strings.Contains(tc.unusable, "d/v3") {
+				list = append([]*VersionError{broken}, passed...)
+			}
+			c, err := NewCatalog(tc.packages, WithUnusable(list...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var said []string
+			for _, e := range c.Unusable() {
+				if e.Why != "" {
+					said = append(said, e.Error())
+				}
+			}
+			if got := strings.Join(said, "\n"); !strings.Contains(got, tc.unusable) || (got == "") != (tc.unusable == "") || len(said) > 1 {
+				t.Errorf("unusable: %q, want %q", got, tc.unusable)
+			}
+			_, err = Resolve(context.Background(), Input{Catalog: c, Want: []Request{{Package: "app"}}})
+			if tc.why == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var conflict *ConflictError
+			if !errors.As(err, &conflict) || !strings.Contains(conflict.Reasons[0], tc.why) || strings.Contains(tc.why, "are 1") && !strings.HasSuffix(conflict.Reasons[0], tc.why) && !strings.Contains(tc.why, "; ") {
+				t.Errorf("got %v, want %q", err, tc.why)
+			}
+		})
+	}
+}
+
+// TestGone: a version that only the lock has stays for who has it locked, with its content, and is nobody else's.
+func TestGone(t *testing.T) {
+	app := Package{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "d", Package: "d", Version: "^1"}}}
+	gone := Package{Package: "d", Version: "1.0.0", Digest: "old", Gone: true}
+	newer, moved := Package{Package: "d", Version: "1.1.0", Digest: "new"}, Package{Package: "d", Version: "1.0.0", Digest: "moved"}
+	locked := func(digest string) *Lock {
+		return &Lock{Packages: []LockedPackage{{Name: "d", Version: "1.0.0", Digest: digest}}}
+	}
+	cases := map[string]struct {
+		packages []Package
+		lock     *Lock
+		refresh  []string
+		want     string // version and digest
+	}{
+		"locked":           {[]Package{app, gone, newer}, locked("old"), nil, "1.0.0 old"},
+		"its tag moved":    {[]Package{app, gone, newer, moved}, locked("old"), nil, "1.0.0 old"},
+		"accepted":         {[]Package{app, gone, newer, moved}, locked(""), nil, "1.0.0 moved"},
+		"upgraded":         {[]Package{app, gone, newer}, locked("old"), []string{"d"}, "1.1.0 new"},
+		"another's":        {[]Package{app, gone, newer}, nil, nil, "1.1.0 new"},
+		"locked otherwise": {[]Package{app, gone, newer}, locked("third"), nil, "1.1.0 new"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, err := Resolve(context.Background(), Input{Catalog: mustCatalog(t, tc.packages), Want: []Request{{Package: "app"}}, Lock: tc.lock, Refresh: tc.refresh})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := r.Find("d")
+			if got := d.Version + " " + d.Digest; got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+			if said := strings.Join(r.Why("d"), "\n"); strings.Contains(said, "which no source has any more") != (d.Digest == "old") {
+				t.Error(said)
+			}
+		})
 	}
 }
 

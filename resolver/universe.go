@@ -321,7 +321,7 @@ func (u *universe) rootInfos(root *slot) []info {
 	for _, w := range u.wants {
 		s := u.wantSlot(w)
 		if s == nil || len(s.cands) == 0 {
-			out = append(out, failed(nil, &failure{kind: NoSolution, text: "asks for " + w.what() + ", but " + u.unknown(w.Package)}))
+			out = append(out, failed(nil, &failure{kind: NoSolution, text: "asks for " + w.what() + ", but " + u.unknown(w.Package, w.Version)}))
 			continue
 		}
 		set, err := u.wanted(s, w)
@@ -420,12 +420,13 @@ func (u *universe) candidates(s *slot) []cand {
 	}
 	cands := e.public
 	if s.asked {
-		cands = e.cands
+		cands = e.asked
 	}
 	locked := lockedIn(u.in.Lock, s.pkg, s.namespace)
 	if len(locked) == 0 || u.upgrades(s) {
 		return slices.Clip(cands)
 	}
+	cands = u.kept(e, cands)
 	rank := func(c cand) int {
 		switch {
 		case s.locked != nil && locks([]*LockedPackage{s.locked}, c.text, c.digest):
@@ -438,6 +439,20 @@ func (u *universe) candidates(s *slot) []cand {
 	out := slices.Clone(cands)
 	slices.SortStableFunc(out, func(a, b cand) int { return rank(a) - rank(b) })
 	return out
+}
+
+// kept are candidates with the versions that only the lock has, each in the place of another with its number.
+func (u *universe) kept(e *entry, cands []cand) []cand {
+	for _, c := range e.cands {
+		if !c.v.Gone || !slices.ContainsFunc(u.in.Lock.Packages, func(p LockedPackage) bool {
+			return lockedPackage(&p) == e.name && p.Digest == c.digest && sameVersion(p.Version, c.text)
+		}) {
+			continue
+		}
+		cands = append(slices.DeleteFunc(slices.Clone(cands), func(o cand) bool { return o.text == c.text }), c)
+		slices.SortStableFunc(cands, func(a, b cand) int { return compareVersions(b.v, a.v) })
+	}
+	return cands
 }
 
 // lockedAs is what the lock has of a package under a name, nil for nothing.
@@ -701,40 +716,6 @@ func (u *universe) accepts(js *slot, jc cand, s *slot, c cand) bool {
 		}
 	}
 	return true
-}
-
-// versionsText says which versions of a package there are.
-func (u *universe) versionsText(pkg string) string {
-	vs := u.cat.versions(pkg)
-	if len(vs) == 0 {
-		return u.unknown(pkg)
-	}
-	var names []string
-	for _, v := range vs {
-		names = append(names, v.Version)
-	}
-	return fmt.Sprintf("the versions of %s are %s", pkg, shorten(names, 6))
-}
-
-// offers says which versions there are for one who asked for a range or a digest.
-func (u *universe) offers(pkg, asked string) string {
-	vs := u.cat.versions(pkg)
-	if api.DigestOf(asked) == "" || len(vs) == 0 {
-		return u.versionsText(pkg)
-	}
-	var names []string
-	for _, v := range vs {
-		if v.Digest == "" {
-			names = append(names, "that of "+v.Version+" is not known")
-			continue
-		}
-		names = append(names, v.Version+" is "+shortDigest(v.Digest))
-	}
-	return fmt.Sprintf("no version of %s has that digest: %s", pkg, shorten(names, 6))
-}
-
-func (u *universe) unknown(pkg string) string {
-	return fmt.Sprintf("no package %s is in the catalogue", pkg)
 }
 
 // shorten joins names, and counts those past a number.

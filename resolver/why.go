@@ -77,6 +77,8 @@ func (r *Resolution) whyVersion(i *Instance) string {
 	switch {
 	case i.Existing && i.From == i.Version:
 		return fmt.Sprintf("%s is installed already as %s", i.Version, i.Ref())
+	case i.manifest != nil && i.manifest.Gone:
+		return fmt.Sprintf("%s is the locked version, which no source has any more", i.Version)
 	case i.locked:
 		return fmt.Sprintf("%s is the locked version", i.Version)
 	}
