@@ -29,6 +29,15 @@ func lineOf(root *yaml.Node, path string) int {
 	return line
 }
 
+// At is a finding about a field of a document, with its line.
+func At(data []byte, file, field, message, hint string) Issue {
+	i := Issue{File: file, Field: field, Message: message, Hint: hint}
+	if root, err := yaml.Parse(string(data)); err == nil {
+		i.Line = lineOf(root.YNode(), field)
+	}
+	return i
+}
+
 // child is one step into a node: the node whose line counts, and the value.
 func child(n *yaml.Node, s step) (at, value *yaml.Node) {
 	switch {

@@ -2,8 +2,8 @@
 // that Catalogs name, from Git and OCI registries, and answers for each target
 // of a fleet what its Installations need (docs/design/dependencies.md).
 //
-//	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
-//	wanted := &catalog.Wanted{Documents: …, Catalogs: …, Entries: entries}
+//	content := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
+//	wanted := &catalog.Wanted{Documents: …, Catalogs: …, Content: content}
 //	targets, err := wanted.Resolve(ctx, limit, wanted.Targets()...)
 //
 // Whatever cannot be read is a problem that names the source, and the rest is
@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -46,6 +47,15 @@ type Entry struct {
 	Description string
 }
 
+// Content is what Catalogs have.
+type Content struct {
+	Entries []Entry
+	// Unusable are versions that nobody can have, and tags that are no versions.
+	Unusable []*resolver.VersionError
+	// Problems are what could not be read at all: nothing is known of it.
+	Problems []error
+}
+
 // Reader reads catalogues. Git is required; without OCI, sources in registries
 // are problems.
 type Reader struct {
@@ -57,13 +67,12 @@ type Reader struct {
 const ioLimit = 8
 
 // Read reads all versions of all sources, sorted by package and then in the
-// order of their tags. Problems are what could not be read.
-func (r Reader) Read(ctx context.Context, catalogs []*v1alpha1.Catalog) ([]Entry, []error) {
+// order of their tags.
+func (r Reader) Read(ctx context.Context, catalogs []*v1alpha1.Catalog) Content {
 	type source struct {
 		catalog string
 		v1alpha1.CatalogSource
-		entries  []Entry
-		problems []error
+		Content
 	}
 	var sources []*source
 	for _, c := range catalogs {
@@ -75,109 +84,126 @@ func (r Reader) Read(ctx context.Context, catalogs []*v1alpha1.Catalog) ([]Entry
 	g.SetLimit(ioLimit)
 	for _, s := range sources {
 		g.Go(func() error {
-			s.entries, s.problems = r.source(ctx, &s.CatalogSource)
-			for i := range s.entries {
-				s.entries[i].Catalog = s.catalog
+			s.Content = r.source(ctx, &s.CatalogSource)
+			for i := range s.Entries {
+				s.Entries[i].Catalog = s.catalog
 			}
 			return nil
 		})
 	}
 	_ = g.Wait()
-	var entries []Entry
-	var problems []error
+	var out Content
+	said := map[string]bool{}
 	for _, s := range sources {
-		entries = append(entries, s.entries...)
-		for _, p := range s.problems {
-			problems = append(problems, fmt.Errorf("Catalog %s: %w", s.catalog, p))
+		out.Entries = append(out.Entries, s.Entries...)
+		for _, e := range s.Unusable {
+			if text := e.Error(); !said[text] { // two Catalogs may have one source
+				said[text] = true
+				out.Unusable = append(out.Unusable, e)
+			}
+		}
+		for _, p := range s.Problems {
+			out.Problems = append(out.Problems, fmt.Errorf("Catalog %s: %w", s.catalog, p))
 		}
 	}
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Package.Package, b.Package.Package) })
-	return entries, problems
+	out.dropDoubled()
+	slices.SortStableFunc(out.Entries, func(a, b Entry) int { return cmp.Compare(a.Package.Package, b.Package.Package) })
+	return out
 }
 
-func (r Reader) source(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry, []error) {
+// dropDoubled parts versions that two sources give differently from the others.
+func (c *Content) dropDoubled() {
+	_, doubled := resolver.Usable(Packages(c.Entries))
+	c.Unusable = append(c.Unusable, doubled...)
+	c.Entries = slices.DeleteFunc(c.Entries, func(e Entry) bool {
+		return slices.ContainsFunc(doubled, func(d *resolver.VersionError) bool {
+			return d.Package == e.Package.Package && strings.TrimPrefix(d.Version, "v") == strings.TrimPrefix(e.Version, "v")
+		})
+	})
+}
+
+func (r Reader) source(ctx context.Context, s *v1alpha1.CatalogSource) Content {
 	if s.Git == nil {
 		return r.oci(ctx, s)
 	}
 	repo, err := r.Git.Open(ctx, s.Git.Repo)
 	if err != nil {
-		return nil, []error{fmt.Errorf("source %s: %w", gitrepo.Display(s.Git.Repo), err)}
+		return Content{Problems: []error{fmt.Errorf("source %s: %w", gitrepo.Display(s.Git.Repo), err)}}
 	}
 	dir := strings.Trim(s.Git.Directory, "/")
-	found := versionsIn(repo, dir, s.Packages)
+	found, passed := versionsIn(repo, dir, s.Packages)
 	commits := make([]gitrepo.Hash, len(found))
 	for i, v := range found {
 		commits[i] = v.commit
 	}
 	if err := repo.Fetch(ctx, commits...); err != nil {
-		return nil, []error{fmt.Errorf("source %s: %w", repo.URL(), err)}
+		return Content{Problems: []error{fmt.Errorf("source %s: %w", repo.URL(), err)}}
 	}
-	var entries []Entry
-	var problems []error
+	out := Content{Unusable: passed}
 	for _, v := range found {
 		e, err := v.read(ctx, repo)
 		if err != nil {
-			problems = append(problems, &VersionError{repo.URL(), v.tag, err})
+			out.Unusable = append(out.Unusable, &resolver.VersionError{Package: v.name, Version: v.version, Source: repo.URL(), Tag: v.tag, Why: err.Error()})
 			continue
 		}
-		entries = append(entries, *e)
+		out.Entries = append(out.Entries, *e)
 	}
 	for _, name := range s.Packages {
 		if !slices.ContainsFunc(found, func(v tagged) bool { return v.name == name }) {
-			problems = append(problems, fmt.Errorf("source %s: package %q has no tag %s/v1 or %s/v1.0.0", repo.URL(), name, path.Join(dir, name), path.Join(dir, name)))
+			out.Unusable = append(out.Unusable, &resolver.VersionError{
+				Package: name, Source: repo.URL(), Why: fmt.Sprintf("it has no tag %s/v1 or %s/v1.0.0: correct spec.sources of the Catalog, or tag a version", path.Join(dir, name), path.Join(dir, name)),
+			})
 		}
 	}
-	return entries, problems
+	return out
 }
-
-// VersionError is one version that cannot be used; the others of its source can.
-type VersionError struct {
-	Source, Tag string
-	Err         error
-}
-
-// Error names the source and the tag.
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("source %s: tag %s: %v", e.Source, e.Tag, e.Err)
-}
-
-// Unwrap is the cause.
-func (e *VersionError) Unwrap() error { return e.Err }
-
-// BrokenVersion is the tag.
-func (e *VersionError) BrokenVersion() string { return e.Tag }
 
 // tagged is one version of a package by its tag.
 type tagged struct {
-	name    string // of the package, below the source's directory
-	path    string // in the repository
-	version string // full semantic version
-	tag     string // as a person writes it: web/v1
-	commit  gitrepo.Hash
+	name     string // of the package, below the source's directory
+	path     string // in the repository
+	version  string // full semantic version
+	numbered bool   // the tag is vN, and the version may be another
+	tag      string // as a person writes it: web/v1
+	commit   gitrepo.Hash
 }
 
+// flatTag is a tag that names a package and a version in one word.
+var flatTag = regexp.MustCompile(`^(.+?)[-_@]v?\d+(\.\d+)*([-+].*)?$`)
+
 // versionsIn lists the tags that are versions: <package>/vN as N.0.0, and
-// <package>/v<semver>. Others, such as floating ones, are none.
-func versionsIn(repo *gitrepo.Repo, dir string, only []string) []tagged {
+// <package>/v<semver>. Others of a package, such as floating ones, are passed over.
+func versionsIn(repo *gitrepo.Repo, dir string, only []string) (out []tagged, passed []*resolver.VersionError) {
 	index := repo.Index(dir)
-	var out []tagged
+	other := func(name string) bool { return len(only) > 0 && !slices.Contains(only, name) }
+	pass := func(name, tag string) {
+		passed = append(passed, &resolver.VersionError{Package: name, Source: repo.URL(), Tag: tag})
+	}
+	for _, ref := range repo.Refs().All() {
+		tag, ok := strings.CutPrefix(ref.Name, "refs/tags/")
+		if m := flatTag.FindStringSubmatch(tag); ok && m != nil && !strings.Contains(tag, "/") && !other(m[1]) {
+			pass(m[1], tag)
+		}
+	}
 	for _, p := range index.Tagged() {
 		name := strings.TrimPrefix(strings.TrimPrefix(p, dir), "/")
-		if len(only) > 0 && !slices.Contains(only, name) {
+		if other(name) {
 			continue
 		}
 		refs := index.Package(p)
 		for _, r := range refs.Published {
-			out = append(out, tagged{name, p, fmt.Sprintf("%d.0.0", r.Number), fmt.Sprintf("%s/v%d", p, r.Number), r.Ref.Commit})
+			out = append(out, tagged{name, p, fmt.Sprintf("%d.0.0", r.Number), true, fmt.Sprintf("%s/v%d", p, r.Number), r.Ref.Commit})
 		}
 		for _, ref := range refs.Tags {
 			tag := strings.TrimPrefix(ref.Name, "refs/tags/")
 			if version, ok := depend.TagVersion(tag); ok {
-				out = append(out, tagged{name, p, version, tag, ref.Commit})
+				out = append(out, tagged{name, p, version, false, tag, ref.Commit})
+				continue
 			}
+			pass(name, tag)
 		}
 	}
-	return out
+	return out, passed
 }
 
 // read reads the manifest of a version, and its Kptfile for what it says about
@@ -207,12 +233,13 @@ func (v tagged) manifest(repo *gitrepo.Repo, tree gitrepo.Hash, e *Entry) error 
 	if err != nil || !ok {
 		return err
 	}
-	return e.manifest(data, path.Join(v.path, ManifestFile))
+	return e.manifest(data, path.Join(v.path, ManifestFile), v.numbered)
 }
 
 // manifest takes over what a package's manifest says; the version of its tag
-// stands in for one that it does not give.
-func (e *Entry) manifest(data []byte, file string) error {
+// stands in for one that it does not give, and must be the same but where the tag
+// is a number.
+func (e *Entry) manifest(data []byte, file string, numbered bool) error {
 	obj, report := api.Parse(data, api.WithFile(file))
 	if err := report.Err(); err != nil {
 		return err
@@ -223,7 +250,10 @@ func (e *Entry) manifest(data []byte, file string) error {
 	}
 	name, version := e.Package.Package, e.Version
 	if m.Name != name {
-		return fmt.Errorf("%s: metadata.name is %q and the tag's package %q: name both alike, or nothing could tell which is needed", ManifestFile, m.Name, name)
+		return api.At(data, file, "metadata.name", fmt.Sprintf("metadata.name is %q and the tag's package %q: nothing could tell which is needed", m.Name, name), "name both alike, and publish a new tag")
+	}
+	if v := strings.TrimPrefix(m.Spec.Version, "v"); v != "" && v != version && !numbered {
+		return api.At(data, file, "spec.version", fmt.Sprintf("spec.version is %s and the tag says %s: nothing could tell which it is", v, version), "correct the manifest, or leave its version out, and publish a new tag")
 	}
 	e.Package = resolver.FromManifest(m)
 	e.Version, e.Labels = cmp.Or(e.Version, version), m.Labels
@@ -246,7 +276,7 @@ func (e *Entry) kptfile(data []byte) error {
 type Wanted struct {
 	depend.Documents
 	Catalogs []*v1alpha1.Catalog
-	Entries  []Entry
+	Content
 
 	once    sync.Once
 	pool    *depend.Pool
@@ -269,7 +299,7 @@ var ErrNoTarget = errors.New("no Installation names the target")
 
 // Alone is the same with one Installation alone.
 func (w *Wanted) Alone(i *v1alpha1.Installation) *Wanted {
-	out := &Wanted{Documents: w.Documents, Catalogs: w.Catalogs, Entries: w.Entries}
+	out := &Wanted{Documents: w.Documents, Catalogs: w.Catalogs, Content: w.Content}
 	out.Installations = []*v1alpha1.Installation{i}
 	return out
 }
@@ -305,7 +335,7 @@ func missing(names, all []string) error {
 // Resolve answers for targets of the documents, side by side. One target's
 // conflict is its own.
 func (w *Wanted) Resolve(ctx context.Context, limit int, targets ...*depend.Target) ([]Target, error) {
-	w.once.Do(func() { w.pool, w.poolErr = depend.NewPool(Packages(w.Entries), w.Catalogs, nil) })
+	w.once.Do(func() { w.pool, w.poolErr = depend.NewPool(Packages(w.Entries), w.Catalogs, nil, w.Unusable...) })
 	out := make([]Target, len(targets))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(max(1, limit))

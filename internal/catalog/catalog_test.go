@@ -70,33 +70,50 @@ func TestReadGit(t *testing.T) {
 		"lib/bad/Kptfile": kptfile("bad", ""), "lib/bad/package.yaml": manifest("another", "version: 1.0.0"),
 		"lib/worse/Kptfile": "a: [\n", "lib/kind/Kptfile": kptfile("kind", ""), "lib/kind/package.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kind}\n",
 		"lib/mistake/Kptfile": kptfile("mistake", ""), "lib/mistake/package.yaml": manifest("mistake", "versions: 1"),
+		"lib/slip/Kptfile": kptfile("slip", ""), "lib/slip/package.yaml": manifest("slip", "version: 1.0.0"), "lib/cal/Kptfile": kptfile("cal", ""),
+		"lib/own/Kptfile": kptfile("own", ""), "lib/own/package.yaml": manifest("own", "version: 1.2.3"),
 	})
 	for tag, commit := range map[string]string{
 		"lib/web/v1": first, "lib/web/v1.1.0": second, "lib/web/v2.0.0-rc.1": second, "lib/web/stable": second, "lib/web/v1.2": second,
 		"lib/db/v3": first, "other/x/v1": first, "lib/bad/v1": second, "lib/worse/v1": second, "lib/kind/v1": second, "lib/mistake/v1": second, "lib/gone/v1": first,
+		"lib/slip/v1.0.1": second, "lib/own/v7": second, "chart-4.11.3": second,
+		"lib/cal/2024.01.15": second, "lib/cal/v1.02.3": second, "lib/cal/v1.0.0-01": second, "lib/cal/v1.0.0-": second,
 	} {
 		repo.Tag(t, tag, commit)
 	}
 	r := Reader{Git: gitrepo.NewStore(gitrepo.Options{})}
-	entries, problems := r.Read(context.Background(), []*v1alpha1.Catalog{gitCatalog(repo.Dir, "/lib/")})
-	want := []string{"db 3.0.0 lib/db/v3", "web 1.0.0 lib/web/v1", "web 1.1.0 lib/web/v1.1.0", "web 2.0.0-rc.1 lib/web/v2.0.0-rc.1"}
+	content := r.Read(context.Background(), []*v1alpha1.Catalog{gitCatalog(repo.Dir, "/lib/"), gitCatalog(repo.Dir, "lib")})
+	entries, problems := content.Entries, content.Problems
+	want := []string{"db 3.0.0 lib/db/v3", "own 1.2.3 lib/own/v7", "web 1.0.0 lib/web/v1", "web 1.1.0 lib/web/v1.1.0", "web 2.0.0-rc.1 lib/web/v2.0.0-rc.1"}
 	got := listed(entries)
 	slices.Sort(got)
+	got = slices.Compact(got) // two Catalogs have the source
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
-	text := messages(problems)
+	said := depend.Warnings(content.Unusable)
+	text := strings.Join(said, "\n")
 	for _, part := range []string{
-		`tag lib/bad/v1: package.yaml: metadata.name is "another" and the tag's package "bad"`, "tag lib/worse/v1: Kptfile: ",
-		"tag lib/kind/v1: ", "tag lib/mistake/v1: ", `tag lib/gone/v1: its commit has no folder "lib/gone"`, "Catalog main: source ",
+		`tag lib/bad/v1: lib/bad/package.yaml:3: metadata.name is "another" and the tag's package "bad": nothing could tell which is needed (hint: name both alike, and publish a new tag)`,
+		"tag lib/worse/v1: Kptfile: ", "tag lib/kind/v1: ", "tag lib/mistake/v1: ", `tag lib/gone/v1: its commit has no folder "lib/gone"`,
+		"tag lib/slip/v1.0.1: lib/slip/package.yaml:4: spec.version is 1.0.0 and the tag says 1.0.1: nothing could tell which it is (hint: correct the manifest, or leave its version out, and publish a new tag)",
+		"passed over what is no semantic version: lib/cal/2024.01.15, lib/cal/v1.0.0-, lib/cal/v1.0.0-01 and 1 more (a version is vN",
 	} {
 		if !strings.Contains(text, part) {
-			t.Errorf("problems lack %q:\n%s", part, text)
+			t.Errorf("warnings lack %q:\n%s", part, text)
 		}
 	}
-	var broken *VersionError
-	if len(problems) != 5 || !errors.As(problems[0], &broken) || broken.BrokenVersion() == "" || broken.Unwrap() == nil {
-		t.Errorf("%d problems:\n%s", len(problems), text)
+	if len(problems) != 0 || len(said) != 7 {
+		t.Errorf("problems %v, warnings:\n%s", problems, text)
+	}
+	var passed []string
+	for _, e := range content.Unusable {
+		if e.Why == "" && e.Package != "cal" {
+			passed = append(passed, e.Package+" "+e.Tag)
+		}
+	}
+	if diff := cmp.Diff([]string{"chart chart-4.11.3", "web lib/web/stable", "web lib/web/v1.2"}, passed); diff != "" {
+		t.Errorf("passed over (-want +got):\n%s", diff)
 	}
 	for _, e := range entries {
 		if e.Package.Package != "web" {
@@ -111,8 +128,34 @@ func TestReadGit(t *testing.T) {
 	}
 }
 
-// TestReadSomePackages: only those that the source lists; one that has no tag
-// is a problem.
+// TestDoubled: one version with two contents is nobody's, one in two places is had
+// once.
+func TestDoubled(t *testing.T) {
+	gittest.RequireGit(t)
+	var catalogs []*v1alpha1.Catalog
+	for i, text := range []string{"one", "two"} {
+		repo := gittest.NewRepo(t)
+		c := repo.Commit(t, "main", text, gittest.Text{"a/Kptfile": kptfile("a", "info: {description: "+text+"}\n"), "b/Kptfile": kptfile("b", "")})
+		repo.Tag(t, "a/v1.0.0", c)
+		if repo.Tag(t, "b/v1.1.0", c); i == 0 {
+			repo.Tag(t, "b/v1.0.0", c)
+			repo.Tag(t, "a/v1.1.0", c)
+		}
+		catalogs = append(catalogs, gitCatalog(repo.Dir, ""))
+	}
+	content := Reader{Git: gitrepo.NewStore(gitrepo.Options{})}.Read(context.Background(), append(catalogs, catalogs[0]))
+	if diff := cmp.Diff([]string{"a 1.1.0 a/v1.1.0", "a 1.1.0 a/v1.1.0", "b 1.0.0 b/v1.0.0", "b 1.0.0 b/v1.0.0"}, listed(content.Entries)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	said := depend.Warnings(content.Unusable)
+	if len(said) != 2 || !strings.Contains(said[0], "version 1.0.0 of package a is there twice, as tag a/v1.0.0 of "+catalogs[0].Spec.Sources[0].Git.Repo) ||
+		!strings.Contains(said[0], "tag a/v1.0.0 of "+catalogs[1].Spec.Sources[0].Git.Repo) || !strings.Contains(said[1], "version 1.1.0 of package b") {
+		t.Errorf("got %q", said)
+	}
+}
+
+// TestReadSomePackages: only those that the source lists; that one has no tag is
+// said.
 func TestReadSomePackages(t *testing.T) {
 	gittest.RequireGit(t)
 	repo := gittest.NewRepo(t)
@@ -130,15 +173,15 @@ func TestReadSomePackages(t *testing.T) {
 		"all":             {"", nil, []string{"a 1.0.0 a/v1", "b 1.0.0 b/v1", "team/c 1.0.0 team/c/v1"}, ""},
 		"one":             {"", []string{"b"}, []string{"b 1.0.0 b/v1"}, ""},
 		"one of a folder": {"team", []string{"c"}, []string{"c 1.0.0 team/c/v1"}, ""},
-		"none such":       {"team", []string{"d"}, nil, `package "d" has no tag team/d/v1 or team/d/v1.0.0`},
+		"none such":       {"team", []string{"d"}, nil, `package d: it has no tag team/d/v1 or team/d/v1.0.0`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			entries, problems := r.Read(context.Background(), []*v1alpha1.Catalog{gitCatalog(repo.Dir, tc.dir, tc.packages...)})
-			if diff := cmp.Diff(tc.want, listed(entries)); diff != "" {
+			content := r.Read(context.Background(), []*v1alpha1.Catalog{gitCatalog(repo.Dir, tc.dir, tc.packages...)})
+			if diff := cmp.Diff(tc.want, listed(content.Entries)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if text := messages(problems); (text == "") != (tc.problem == "") || !strings.Contains(text, tc.problem) {
+			if text := strings.Join(depend.Warnings(content.Unusable), "\n"); (text == "") != (tc.problem == "") || !strings.Contains(text, tc.problem) || content.Problems != nil {
 				t.Errorf("problems: %s", text)
 			}
 		})
@@ -155,7 +198,8 @@ func TestSourcesThatFail(t *testing.T) {
 	image := &v1alpha1.Catalog{Spec: v1alpha1.CatalogSpec{Sources: []v1alpha1.CatalogSource{{OCI: &v1alpha1.OCISource{Repository: "registry.example.com/x"}}}}}
 	image.Name = "image"
 	r := Reader{Git: gitrepo.NewStore(gitrepo.Options{})}
-	entries, problems := r.Read(context.Background(), []*v1alpha1.Catalog{gone, image, gitCatalog(repo.Dir, "")})
+	content := r.Read(context.Background(), []*v1alpha1.Catalog{gone, image, gitCatalog(repo.Dir, "")})
+	entries, problems := content.Entries, content.Problems
 	if diff := cmp.Diff([]string{"a 1.0.0 a/v1"}, listed(entries)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -165,7 +209,7 @@ func TestSourcesThatFail(t *testing.T) {
 	}
 	r.OCI = ocirepo.NewStore(ocirepo.Options{})
 	image.Spec.Sources[0].OCI.Repository = "not a name"
-	if _, problems = r.Read(context.Background(), []*v1alpha1.Catalog{image}); len(problems) != 1 || !strings.Contains(problems[0].Error(), "not a name") {
+	if problems = r.Read(context.Background(), []*v1alpha1.Catalog{image}).Problems; len(problems) != 1 || !strings.Contains(problems[0].Error(), "not a name") {
 		t.Errorf("problems: %v", problems)
 	}
 }
@@ -194,6 +238,8 @@ func TestImageEntries(t *testing.T) {
 	}{
 		"a number":           {ocirepo.RevisionManifest{Resolved: revision(3)}, "3.0.0", "", 0},
 		"a version":          {ocirepo.RevisionManifest{Resolved: revision("1.2.3")}, "1.2.3", "", 0},
+		"another version":    {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Data: []byte(manifest("web", "version: 1.2.2"))}, "", "spec.version is 1.2.2 and the tag says 1.2.3", 0},
+		"a number's":         {ocirepo.RevisionManifest{Resolved: revision(3), Data: []byte(manifest("web", "version: 1.2.2"))}, "1.2.2", "", 0},
 		"a manifest":         {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Data: []byte(manifest("web", "requires: [{alias: d, package: db}]"))}, "1.2.3", "", 1},
 		"another's":          {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Data: []byte(manifest("other", ""))}, "", `metadata.name is "other"`, 0},
 		"unreadable":         {ocirepo.RevisionManifest{Err: errors.New("broken layer")}, "", "broken layer", 0},
@@ -297,7 +343,7 @@ func wanted() *Wanted {
 	app.Requires = []resolver.Requirement{{Alias: "db", Package: "db"}}
 	return &Wanted{
 		Documents: depend.Documents{Installations: []*v1alpha1.Installation{installation("app", "c1", "app"), installation("db", "c2", "db"), installation("no", "c3", "nosuch")}},
-		Entries:   []Entry{app, entry("db", "1.0.0"), entry("db", "1.1.0")},
+		Content:   Content{Entries: []Entry{app, entry("db", "1.0.0"), entry("db", "1.1.0")}},
 	}
 }
 

@@ -15,13 +15,13 @@ import (
 
 // oci reads a source in a registry: the packages named, else all below it, else
 // the repository itself as the one package.
-func (r Reader) oci(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry, []error) {
+func (r Reader) oci(ctx context.Context, s *v1alpha1.CatalogSource) Content {
 	if r.OCI == nil {
-		return nil, []error{fmt.Errorf("source %s: no registries are read here", s.OCI.Repository)}
+		return Content{Problems: []error{fmt.Errorf("source %s: no registries are read here", s.OCI.Repository)}}
 	}
 	repo, err := r.OCI.Open(s.OCI.Repository)
 	if err != nil {
-		return nil, []error{fmt.Errorf("source %s: %w", s.OCI.Repository, err)}
+		return Content{Problems: []error{fmt.Errorf("source %s: %w", s.OCI.Repository, err)}}
 	}
 	packages := s.Packages
 	if len(packages) == 0 {
@@ -30,38 +30,36 @@ func (r Reader) oci(ctx context.Context, s *v1alpha1.CatalogSource) ([]Entry, []
 			packages, err = []string{""}, nil
 		}
 		if err != nil {
-			return nil, []error{fmt.Errorf("source %s: %w", repo.Address(), err)}
+			return Content{Problems: []error{fmt.Errorf("source %s: %w", repo.Address(), err)}}
 		}
 	}
-	var entries []Entry
-	var problems []error
+	var out Content
 	for _, name := range packages {
 		manifests, err := repo.Manifests(ctx, name)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("source %s: package %q: %w", repo.Address(), name, err))
+			out.Problems = append(out.Problems, fmt.Errorf("source %s: package %q: %w", repo.Address(), name, err))
 			continue
 		}
 		for i := range manifests {
 			e, err := imageEntry(cmp.Or(name, path.Base(repo.Address())), &manifests[i])
 			if err != nil {
-				problems = append(problems, &VersionError{path.Join(repo.Address(), name), manifests[i].Tag, err})
+				out.Unusable = append(out.Unusable, &resolver.VersionError{
+					Package: cmp.Or(name, path.Base(repo.Address())), Version: imageVersion(&manifests[i]), Source: path.Join(repo.Address(), name), Tag: manifests[i].Tag, Why: err.Error(),
+				})
 				continue
 			}
 			e.Tag, e.Source, e.Digest = manifests[i].Tag, path.Join(repo.Address(), name), manifests[i].Digest
-			entries = append(entries, *e)
+			out.Entries = append(out.Entries, *e)
 		}
 	}
-	return entries, problems
+	return out
 }
 
 func imageEntry(name string, m *ocirepo.RevisionManifest) (*Entry, error) {
 	if m.Err != nil {
 		return nil, m.Err
 	}
-	e := &Entry{Package: resolver.Package{Package: name, Version: m.Version}}
-	if m.Version == "" {
-		e.Version = fmt.Sprintf("%d.0.0", m.Number)
-	}
+	e := &Entry{Package: resolver.Package{Package: name, Version: imageVersion(m)}}
 	switch {
 	case m.Crossplane:
 		docs, err := crossplane.Read(m.Data)
@@ -75,9 +73,16 @@ func imageEntry(name string, m *ocirepo.RevisionManifest) (*Entry, error) {
 		e.Package = docs.Packages[0]
 		e.Package.Package, e.Version = name, version
 	case m.Data != nil:
-		if err := e.manifest(m.Data, ManifestFile); err != nil {
+		if err := e.manifest(m.Data, ManifestFile, m.Version == ""); err != nil {
 			return nil, err
 		}
 	}
 	return e, e.kptfile(m.Kptfile)
+}
+
+func imageVersion(m *ocirepo.RevisionManifest) string {
+	if m.Version != "" {
+		return m.Version
+	}
+	return fmt.Sprintf("%d.0.0", m.Number)
 }

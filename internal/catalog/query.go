@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/resolver"
 )
 
@@ -33,6 +35,22 @@ func (q Query) Match(e *Entry) bool {
 		return false
 	}
 	return true
+}
+
+// Missing says that no package has a name, and which may be meant; nil where one
+// has, be it one that nobody can have.
+func (c *Content) Missing(pkg string) error {
+	var names []string
+	for i := range c.Entries {
+		names = append(names, c.Entries[i].Package.Package)
+	}
+	if slices.Contains(names, pkg) || slices.ContainsFunc(c.Unusable, func(e *resolver.VersionError) bool { return e.Package == pkg }) {
+		return nil
+	}
+	if hint := api.DidYouMean(pkg, names); hint != "" {
+		return fmt.Errorf("no catalogue has a package %q: %s", pkg, hint)
+	}
+	return fmt.Errorf("no catalogue has a package %q", pkg)
 }
 
 // Newest is the newest version of a package among the entries, releases before

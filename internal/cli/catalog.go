@@ -13,7 +13,9 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/resolver"
 )
 
 func newCatalog(a *app) *cobra.Command {
@@ -51,6 +53,16 @@ func newCatalogList(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var passed []*resolver.VersionError
+			for _, e := range r.wanted.Unusable {
+				if e.Why == "" {
+					passed = append(passed, e)
+					continue
+				}
+				r.wrong++
+				a.fail("error: %v", e)
+			}
+			a.warnOnce(depend.Warnings(passed))
 			views := []entryView{}
 			for i := range r.wanted.Entries {
 				if e := &r.wanted.Entries[i]; q.Match(e) {

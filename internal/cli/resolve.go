@@ -60,11 +60,12 @@ func (a *app) catalogues(ctx context.Context) (*resolved, error) {
 		return nil, err
 	}
 	git, oci := in.store, a.registries(in.cache)
-	entries, problems := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
+	content := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
 	r := &resolved{fleet: fleet, git: git, oci: oci, wanted: &catalog.Wanted{
 		Documents: depend.Documents{Repositories: fleet.Repositories, Installations: fleet.Installations, Locks: fleet.Locks},
-		Catalogs:  fleet.Catalogs, Entries: entries,
+		Catalogs:  fleet.Catalogs, Content: content,
 	}}
+	problems := content.Problems
 	for _, p := range fleet.Problems {
 		problems = append(problems, p)
 	}
@@ -97,6 +98,17 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 	return r, nil
 }
 
+// warnOnce prints each warning once.
+func (a *app) warnOnce(warnings []string) {
+	said := map[string]bool{}
+	for _, w := range warnings {
+		if !said[w] {
+			said[w] = true
+			a.warn("%s", w)
+		}
+	}
+}
+
 // inGit says whether what is asked for concerns targets of which Git knows more
 // than the documents do: what stands there decides as well, in every command as
 // in plan.
@@ -110,16 +122,19 @@ func (r *resolved) inGit() bool {
 // and those that only Installations name.
 func (a *app) answer(ctx context.Context, r *resolved, f *resolveFlags) error {
 	r.wanted.Platform, a.fleet.platform = f.platform, f.platform
+	warnings := depend.Warnings(r.wanted.Unusable)
 	if r.inGit() {
-		problems, err := a.answerFleet(ctx, r)
+		more, problems, err := a.answerFleet(ctx, r)
 		if err != nil {
 			return err
 		}
+		warnings = append(warnings, more...)
 		for _, p := range problems {
 			r.wrong++
 			a.fail("error: %v", p)
 		}
 	}
+	a.warnOnce(warnings)
 	if len(r.wanted.Installations)+len(r.targets) == 0 {
 		return fmt.Errorf("%s holds no Installation, and no variant in it needs anything: nothing is asked for", r.fleet.Location)
 	}
@@ -140,20 +155,22 @@ func (a *app) answer(ctx context.Context, r *resolved, f *resolveFlags) error {
 
 // answerFleet asks the engine that plans, so that nothing is told but what a
 // plan would do.
-func (a *app) answerFleet(ctx context.Context, r *resolved) ([]error, error) {
+func (a *app) answerFleet(ctx context.Context, r *resolved) (warnings []string, problems []error, err error) {
 	a.fleet.noRender = true
 	cfg, _, err := a.config(r.fleet, r.git)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	cfg.Fleet.Problems = nil // they were printed
 	cfg.OCI = observe.OCI(r.oci)
-	cfg.Dependencies = dependencies(r.fleet, func(context.Context) ([]catalog.Entry, []error) { return r.wanted.Entries, nil }, &a.fleet)
-	targets, problems, err := reconcile.New(cfg).Resolve(ctx)
-	for _, t := range targets {
+	cfg.Dependencies = dependencies(r.fleet, func(context.Context) catalog.Content {
+		return catalog.Content{Entries: r.wanted.Entries, Unusable: r.wanted.Unusable} // the problems were printed, too
+	}, &a.fleet)
+	plan, err := reconcile.New(cfg).Resolve(ctx)
+	for _, t := range plan.Targets {
 		r.targets = append(r.targets, catalog.FromAnswer(t.Name, t.Answer, t.Err))
 	}
-	return problems, err
+	return plan.Warnings, plan.Problems, err
 }
 
 func targetPrefix(name string) string {
@@ -353,8 +370,8 @@ func newWhyNot(a *app) *cobra.Command {
 			if err := a.answer(c.Context(), r, &f); err != nil {
 				return err
 			}
-			if len(r.wanted.Entries) > 0 && !slices.ContainsFunc(r.wanted.Entries, func(e catalog.Entry) bool { return e.Package.Package == args[0] }) {
-				return fmt.Errorf("no catalogue has a package %q", args[0])
+			if err := r.wanted.Missing(args[0]); err != nil && len(r.wanted.Entries) > 0 {
+				return err
 			}
 			var said catalog.Said
 			for i := range r.targets {
@@ -405,6 +422,7 @@ func newExplain(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.warnOnce(depend.Warnings(r.wanted.Unusable))
 			r.wanted.Platform = f.platform
 			targets, err := r.wanted.Select(f.targets...)
 			if err != nil {

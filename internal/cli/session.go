@@ -214,7 +214,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 	cfg.Preview = f.preview
 	cfg.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
 	if f.dependencies {
-		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) ([]catalog.Entry, []error) {
+		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) catalog.Content {
 			return catalog.Reader{Git: in.store, OCI: registries}.Read(ctx, fleet.Catalogs)
 		}, f)
 	}
@@ -224,12 +224,12 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 }
 
 // dependencies says where what packages need comes from.
-func dependencies(fleet *source.Fleet, read func(context.Context) ([]catalog.Entry, []error), f *fleetFlags) *reconcile.Dependencies {
+func dependencies(fleet *source.Fleet, read func(context.Context) catalog.Content, f *fleetFlags) *reconcile.Dependencies {
 	return &reconcile.Dependencies{
 		Catalogs: fleet.Catalogs, Refresh: f.upgrade, Platform: f.platform,
-		Read: func(ctx context.Context) ([]resolver.Package, []error) {
-			entries, problems := read(ctx)
-			return catalog.Packages(entries), problems
+		Read: func(ctx context.Context) ([]resolver.Package, []*resolver.VersionError, []error) {
+			c := read(ctx)
+			return catalog.Packages(c.Entries), c.Unusable, c.Problems
 		},
 	}
 }

@@ -238,19 +238,12 @@ func OneLock(targets []*Target) {
 
 // Uncertain says what of the answers must not be trusted in this run: hidden
 // says that an Installation or a Catalog may be among what could not be read,
-// unread counts inputs, and catalogue what was not read of the catalogue.
-func Uncertain(catalogue []error, hidden bool, unread int, sets []SetSize) Doubt {
-	parts := 0
-	for _, err := range catalogue {
-		// A version that is broken is one that nobody can have.
-		var broken interface{ BrokenVersion() string }
-		if !errors.As(err, &broken) {
-			parts++
-		}
-	}
+// unread counts inputs, and catalogue the parts of the catalogue of which nothing
+// is known.
+func Uncertain(catalogue int, hidden bool, unread int, sets []SetSize) Doubt {
 	switch {
-	case parts > 0:
-		return Doubt{Why: count.Of(parts, "part") + " of the catalogue could not be read"}
+	case catalogue > 0:
+		return Doubt{Why: count.Of(catalogue, "part") + " of the catalogue could not be read"}
 	case hidden:
 		return Doubt{Why: "an Installation or a Catalog may be among what could not be read"}
 	case unread > 0:

@@ -279,28 +279,21 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// brokenVersion is a version that cannot be read, which nobody can have.
-type brokenVersion struct{ error }
-
-func (brokenVersion) BrokenVersion() string { return "v1" }
-
 func TestUncertain(t *testing.T) {
 	sets := []SetSize{{Namespace: "default", Name: "ok"}, {Namespace: "default", Name: "web", Failed: 2}}
-	broken := errors.New("unread")
 	for name, c := range map[string]struct {
-		catalogue []error
+		catalogue int
 		hidden    bool
 		unread    int
 		sets      []SetSize
 		want      Doubt
 	}{
-		"nothing":          {nil, false, 0, sets[:1], Doubt{}},
-		"a part":           {[]error{broken}, true, 1, sets, Doubt{Why: "1 part of the catalogue could not be read"}},
-		"a broken version": {[]error{brokenVersion{broken}}, false, 0, nil, Doubt{}},
-		"two and a broken": {[]error{broken, brokenVersion{broken}, broken}, false, 0, nil, Doubt{Why: "2 parts of the catalogue could not be read"}},
-		"hidden":           {nil, true, 1, sets, Doubt{Why: "an Installation or a Catalog may be among what could not be read"}},
-		"unread":           {nil, false, 1, sets, Doubt{"1 input could not be read", true}},
-		"a set":            {nil, false, 0, sets, Doubt{"set default/web has 2 targets that failed", true}},
+		"nothing":   {0, false, 0, sets[:1], Doubt{}},
+		"a part":    {1, true, 1, sets, Doubt{Why: "1 part of the catalogue could not be read"}},
+		"two parts": {2, false, 0, nil, Doubt{Why: "2 parts of the catalogue could not be read"}},
+		"hidden":    {0, true, 1, sets, Doubt{Why: "an Installation or a Catalog may be among what could not be read"}},
+		"unread":    {0, false, 1, sets, Doubt{"1 input could not be read", true}},
+		"a set":     {0, false, 0, sets, Doubt{"set default/web has 2 targets that failed", true}},
 	} {
 		if d := cmp.Diff(c.want, Uncertain(c.catalogue, c.hidden, c.unread, c.sets)); d != "" {
 			t.Errorf("%s: -want +got:\n%s", name, d)

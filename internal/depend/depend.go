@@ -91,68 +91,38 @@ type Pool struct {
 	catalog *resolver.Catalog
 
 	mu      sync.Mutex
-	answers []*answered // the newest last
+	answers []answered // the newest last
 }
 
-// answered is a question, with its answer or its refusal once that is known.
+// answered is what was answered to an input.
 type answered struct {
-	in    resolver.Input
-	known chan struct{} // closed then
-	out   *resolver.Resolution
-	err   error
+	in  resolver.Input
+	out *resolver.Resolution
 }
 
 // maxAnswers bounds how many are kept for others that ask the same.
 const maxAnswers = 16
 
 // resolve is [resolver.Resolve], once for all that ask the same where the same is
-// there: most targets of a fleet do. Of the answer the lock alone may be changed,
-// of a refusal nothing.
+// there: most targets of a fleet do. Of the answer the lock alone may be changed.
 func (p *Pool) resolve(ctx context.Context, in resolver.Input) (*resolver.Resolution, error) {
 	in.Lock, in.Placed = nameless(in.Lock), nameless(in.Placed)
-	for {
-		k, first := p.asked(in)
-		if first {
-			k.out, k.err = resolver.Resolve(ctx, in)
-			if ctx.Err() != nil {
-				p.forget(k)
-			}
-			close(k.known)
-		}
-		select {
-		case <-k.known:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		switch {
-		case k.err == nil:
-			return ownLock(k.out), nil
-		case first || errors.As(k.err, new(*resolver.ConflictError)):
-			return nil, k.err
-		} // else who asked first was told to stop
-	}
-}
-
-// asked is the question as it was asked before; first says that it was not.
-func (p *Pool) asked(in resolver.Input) (k *answered, first bool) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, k := range slices.Backward(p.answers) {
+	known := slices.Clone(p.answers)
+	p.mu.Unlock()
+	for _, k := range slices.Backward(known) {
 		if reflect.DeepEqual(k.in, in) {
-			return k, false
+			return ownLock(k.out), nil
 		}
 	}
-	in.Want = slices.Clone(in.Want) // who asked may put something else there
-	k = &answered{in: in, known: make(chan struct{})}
-	p.answers = append(p.answers[max(0, len(p.answers)-maxAnswers+1):], k)
-	return k, true
-}
-
-// forget drops a question that has no answer yet.
-func (p *Pool) forget(k *answered) {
+	out, err := resolver.Resolve(ctx, in)
+	if err != nil {
+		return nil, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.answers = slices.DeleteFunc(p.answers, func(o *answered) bool { return o == k })
+	p.answers = append(p.answers[max(0, len(p.answers)-maxAnswers+1):], answered{in, out})
+	return ownLock(out), nil
 }
 
 // nameless is a lock without the name of its target, which resolves nothing.
@@ -176,11 +146,16 @@ func ownLock(r *resolver.Resolution) *resolver.Resolution {
 
 // NewPool indexes package versions once for all targets. An upstream with the
 // number of a catalogued version and other content gets build metadata of its
-// own, so that neither is taken for the other; it is changed in place.
-func NewPool(entries []resolver.Package, catalogs []*v1alpha1.Catalog, upstreams []*resolver.Package) (*Pool, error) {
+// own, so that neither is taken for the other; it is changed in place. What is
+// unusable explains conflicts.
+func NewPool(entries []resolver.Package, catalogs []*v1alpha1.Catalog, upstreams []*resolver.Package, unusable ...*resolver.VersionError) (*Pool, error) {
 	type key struct{ name, version string }
 	have := map[key]string{}
+	entries, doubled := resolver.Usable(entries)
 	for i := range entries {
+		if entries[i].Gone {
+			continue
+		}
 		have[key{entries[i].Package, entries[i].Version}] = entries[i].Digest
 	}
 	all := slices.Clone(entries)
@@ -202,9 +177,12 @@ func NewPool(entries []resolver.Package, catalogs []*v1alpha1.Catalog, upstreams
 		}
 	}
 	defaults, err := resolver.Defaults(catalogs)
-	cat, catErr := resolver.NewCatalog(all, resolver.WithDefaults(defaults))
+	cat, catErr := resolver.NewCatalog(all, resolver.WithDefaults(defaults), resolver.WithUnusable(doubled...), resolver.WithUnusable(unusable...))
 	return &Pool{catalog: cat}, errors.Join(err, catErr)
 }
+
+// Warnings say which versions nobody can have, and what was passed over.
+func (p *Pool) Warnings() []string { return Warnings(p.catalog.Unusable()) }
 
 // shortDigest is what tells a digest from others in a version: twelve digits.
 func shortDigest(digest string) string {
@@ -469,9 +447,7 @@ func (a *Answer) Solve(ctx context.Context) {
 	a.Lock = nil
 	if a.Err = a.resolve(ctx, a.pool); a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
-			own := *e // others may have been refused the same
-			own.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
-			a.Err = &own
+			e.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
 		}
 		return
 	}

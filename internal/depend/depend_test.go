@@ -13,9 +13,10 @@ import (
 func TestTagVersion(t *testing.T) {
 	for tag, want := range map[string]string{
 		"v3": "3.0.0", "web/v3": "3.0.0", "a/b/v1.2.3": "1.2.3", "1.2.3-rc.1": "1.2.3-rc.1", "v1.2.3+b": "1.2.3+b",
+		"2024.01.15": "", "v1.02.3": "", "1.0.0-01": "", "v1.0.0-": "", "v1.0.99999999999999999999": "", "v99999999999999999999": "",
 		"v0": "", "v01": "", "stable": "", "main": "", "1": "", "v1.2": "", "": "",
 	} {
-		if got, ok := TagVersion(tag); got != want || ok != (want != "") {
+		if got, ok := TagVersion(tag); ok && got != want || ok != (want != "") {
 			t.Errorf("TagVersion(%q) = %q, %v; want %q", tag, got, ok, want)
 		}
 	}

@@ -1,27 +1,55 @@
 package depend
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/variform/variform/resolver"
 )
 
 var (
-	numberTag = regexp.MustCompile(`^v([1-9][0-9]*)$`)
-	semverTag = regexp.MustCompile(`^v?(\d+\.\d+\.\d+([-+].*)?)$`)
+	numberTag    = regexp.MustCompile(`^v([1-9][0-9]*)$`)
+	threeNumbers = regexp.MustCompile(`^v?\d+\.\d+\.\d+`)
 )
 
 // TagVersion is the version that a tag says, by its last part: vN is N.0.0, and
 // a full semantic version is itself. Others, such as floating ones, say none.
 func TagVersion(tag string) (string, bool) {
-	last := path.Base(tag)
-	if m := numberTag.FindStringSubmatch(last); m != nil {
-		return m[1] + ".0.0", true
+	version := strings.TrimPrefix(path.Base(tag), "v")
+	if m := numberTag.FindStringSubmatch(path.Base(tag)); m != nil {
+		version = m[1] + ".0.0"
 	}
-	if m := semverTag.FindStringSubmatch(last); m != nil {
-		return m[1], true
+	return version, resolver.IsVersion(version)
+}
+
+// Warnings say of each version that nobody can have why, and of each source which
+// tags look like versions and are none.
+func Warnings(unusable []*resolver.VersionError) []string {
+	var out, sources []string
+	passed := map[string][]string{}
+	for _, e := range unusable {
+		switch {
+		case e.Why != "":
+			out = append(out, e.Error())
+		case threeNumbers.MatchString(path.Base(e.Tag)):
+			if passed[e.Source] == nil {
+				sources = append(sources, e.Source)
+			}
+			passed[e.Source] = append(passed[e.Source], e.Tag)
+		}
 	}
-	return "", false
+	for _, s := range sources {
+		const shown = 3
+		tags := passed[s]
+		text := strings.Join(tags[:min(len(tags), shown)], ", ")
+		if more := len(tags) - shown; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		out = append(out, fmt.Sprintf("source %s: passed over what is no semantic version: %s (a version is vN or vX.Y.Z, of numbers without leading zeros)", s, text))
+	}
+	return out
 }
 
 // In says which of a Repository's patterns of folders a package is in, by its

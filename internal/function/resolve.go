@@ -60,6 +60,9 @@ func ResolveDependencies(ctx context.Context, c *Call) error {
 		r.add(fn.Error, nil, "", "%v", err)
 		return nil
 	}
+	for _, w := range pool.Warnings() {
+		r.add(fn.Warning, nil, "", "%s", w)
+	}
 	var errs []error
 	for _, t := range targets {
 		errs = append(errs, r.resolve(ctx, pool, t))

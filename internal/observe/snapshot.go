@@ -53,9 +53,10 @@ type Functions interface {
 type Dependencies struct {
 	// Catalogs are the fleet's. Without one nothing is brought.
 	Catalogs []*variformv1alpha1.Catalog
-	// Read reads all versions that the Catalogs have. It is called once, where a
-	// target needs something.
-	Read func(context.Context) ([]resolver.Package, []error)
+	// Read reads all versions that the Catalogs have, and those that nobody can
+	// have. Of what has problems nothing is known. It is called once, where a target
+	// needs something.
+	Read func(context.Context) (versions []resolver.Package, unusable []*resolver.VersionError, problems []error)
 	// Refresh are packages, "*" for all, that take the newest version that they
 	// may, whatever is locked.
 	Refresh []string

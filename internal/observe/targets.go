@@ -124,8 +124,8 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 		return nil
 	}
 	deps := r.cfg.Dependencies
-	entries, problems := deps.Read(ctx)
-	doubt := decide.Uncertain(problems, r.cfg.Fleet.Hidden, len(s.Problems), s.Sizes())
+	entries, unusable, problems := deps.Read(ctx)
+	doubt := decide.Uncertain(len(problems), r.cfg.Fleet.Hidden, len(s.Problems), s.Sizes())
 	s.Problems = append(s.Problems, problems...)
 	for _, t := range active {
 		t.Refresh = deps.Refresh
@@ -139,7 +139,8 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 			t.Platform = deps.Platform
 		}
 	}
-	pool, err := depend.NewPool(entries, deps.Catalogs, upstreamPackages(active))
+	pool, err := depend.NewPool(entries, deps.Catalogs, upstreamPackages(active), unusable...)
+	s.Warnings = append(s.Warnings, pool.Warnings()...)
 	if err != nil {
 		s.Problems = append(s.Problems, err)
 		for _, t := range active {

@@ -156,9 +156,9 @@ func (e *Engine) progress(p Progress) {
 	}
 }
 
-// Resolve answers what every target needs, and looks no further. The problems
-// are inputs that could not be read.
-func (e *Engine) Resolve(ctx context.Context) (targets []*TargetPlan, problems []error, err error) {
+// Resolve answers what every target needs, and looks no further: the plan has no
+// items. Its problems are inputs that could not be read, those of sets among them.
+func (e *Engine) Resolve(ctx context.Context) (*Plan, error) {
 	s := e.read.Read(ctx)
-	return targetPlans(s), s.Failures(), ctx.Err()
+	return &Plan{Targets: targetPlans(s), Problems: s.Failures(), Warnings: s.Warnings}, ctx.Err()
 }

@@ -143,7 +143,7 @@ func TestCatalogList(t *testing.T) {
 	// What cannot be read is said, and the rest is listed.
 	w.repos["catalog"].Tag(t, "shop/v2", w.repos["catalog"].Commit(t, "main", "bad", packageWith("shop", "  requires:\n  - {alais: db, package: postgres}\n")))
 	r = w.mustRun(1, "catalog", "list", "-o", "name")
-	w.contains(r.err, "Catalog main", "tag shop/v2", "alais", `did you mean "alias"`)
+	w.contains(r.err, "error: source ", "tag shop/v2", "alais", `did you mean "alias"`)
 	w.contains(r.out, "shop@1.0.0")
 	w.lacks(r.out, "shop@2.0.0")
 }

@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// What one version of a catalogue is broken by stops nothing else: it is named once,
+// with its tag and what to do, and only who needs that very version fails.
+func TestBrokenVersionsStopNothing(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		breaks  func(w *world, catalogue *gittest.Repo)
+		warning []string
+	}{
+		"calendar versions": {func(w *world, c *gittest.Repo) {
+			c.Tag(w.t, "cal/2024.01.15", c.Commit(w.t, "main", "cal", packageWith("cal", "")))
+		}, []string{"passed over what is no semantic version: cal/2024.01.15"}},
+		"leading zeros": {func(w *world, c *gittest.Repo) {
+			for _, tag := range []string{"lib/1.02.3", "lib/v1.0.0-01", "lib/v1.0.0-", "lib/v1.99999999999999999999.0"} {
+				c.Tag(w.t, tag, "main")
+			}
+		}, []string{"passed over what is no semantic version: lib/1.02.3, lib/v1.0.0-, lib/v1.0.0-01 and 1 more"}},
+		"a slip": {func(w *world, c *gittest.Repo) {
+			c.Tag(w.t, "lib/v1.0.1", c.Commit(w.t, "main", "slip", packageWith("lib", "  version: 1.0.0\n")))
+		}, []string{"tag lib/v1.0.1: lib/package.yaml:7: spec.version is 1.0.0 and the tag says 1.0.1", "publish a new tag"}},
+		"a manifest": {func(w *world, c *gittest.Repo) {
+			c.Tag(w.t, "lib/v1.0.1", c.Commit(w.t, "main", "typo", packageWith("lib", "  require: []\n")))
+		}, []string{"tag lib/v1.0.1: lib/package.yaml:7: "}},
+		"two numbers of one version": {func(w *world, c *gittest.Repo) {
+			c.Tag(w.t, "two/v1", c.Commit(w.t, "main", "two", packageWith("two", "  version: 1.0.0\n")))
+			c.Tag(w.t, "two/v2", c.Commit(w.t, "main", "two", packageWith("two", "  version: 1.0.0\n  scope: Cluster\n")))
+		}, []string{"version 1.0.0 of package two is there twice, as tag two/v1 of ", "tag two/v2 of "}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := needing(t)
+			w.offer("lib", "1.0.0", "", nil)
+			w.offer("app", "1.0.0", "  requires: [{alias: l, package: lib}]\n", nil)
+			tc.breaks(w, w.repos["catalog"])
+			w.needs("app", "1.0.0")
+			for _, command := range []string{"plan", "outdated", "resolve", "apply"} {
+				r := w.mustRun(0, command)
+				w.contains(r.err, tc.warning...)
+				if n := strings.Count(r.err, tc.warning[0]); n != 1 {
+					t.Errorf("%s says it %d times:\n%s", command, n, r.err)
+				}
+			}
+			if !w.on("drafts/lib/packagevariant-1", "lib") {
+				t.Error("lib was not brought")
+			}
+			w.contains(w.run("catalog", "list").err, tc.warning...)
+		})
+	}
+}
+
+// A requirement that only broken versions, prereleases or tags that are no versions
+// could meet is explained with them.
+func TestExplainedByTheCatalogue(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ needs, want string }{
+		"a broken version": {"lib, version: ^2", "needs lib ^2, but the versions of lib are 1.0.0, and nobody can have tag lib/v2.0.0 (lib/package.yaml:7: "},
+		"a prerelease":     {"pre", `the versions of pre are 0.9.0-alpha.1; 0.9.0-alpha.1 is a prerelease, which a range leaves out unless it names one, as ">=0.9.0-0" does`},
+		"flat tags":        {"chart", "no package chart is in the catalogue, and its tag chart-4.11.3 is no version"},
+		"floating tags":    {"float, version: ^1", "no package float is in the catalogue, and its tag float/v1.2 is no version"},
+		"a slip":           {"libb", "no package libb is in the catalogue"},
+		"a near name":      {"databas", `no package databas is in the catalogue: did you mean "database"?`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := needing(t)
+			c := w.repos["catalog"]
+			w.offer("lib", "1.0.0", "", nil)
+			w.offer("pre", "0.9.0-alpha.1", "", nil)
+			w.offer("database", "1.0.0", "", nil)
+			w.offer("app", "1.0.0", "  requires: [{alias: l, package: "+tc.needs+"}]\n", nil)
+			c.Tag(t, "lib/v2.0.0", c.Commit(t, "main", "typo", packageWith("lib", "  require: []\n")))
+			c.Tag(t, "chart-4.11.3", "main")
+			c.Tag(t, "float/v1.2", "main")
+			w.needs("app", "1.0.0")
+			w.contains(w.mustRun(1, "plan").err, tc.want)
+			w.contains(w.mustRun(1, "resolve").err, tc.want)
+		})
+	}
+}
