@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/variform/variform/resolver/internal/oracletest"
 )
 
 // large is a catalogue of n packages, one instance each, of 20 versions with 5 dependencies.
@@ -86,6 +88,74 @@ func BenchmarkResolve(b *testing.B) {
 					b.Fatal("greedy failed")
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkProviders resolves a package that needs 100 APIs, each of which 40 packages of 50 versions provide. xindex is
+// its processor time over that of indexing the catalogue, which reads each version once.
+func BenchmarkProviders(b *testing.B) {
+	const apis, providers, versions = 100, 40, 50
+	app := Package{Package: "app", Version: "1.0.0"}
+	var ps []Package
+	for a := range apis {
+		g := gvk(fmt.Sprintf("K%d", a))
+		app.Requires = append(app.Requires, Requirement{Alias: fmt.Sprintf("a%d", a), GVK: g})
+		for p := range providers {
+			for v := range versions {
+				ps = append(ps, Package{Package: fmt.Sprintf("p%d-%d", a, p), Version: fmt.Sprintf("1.%d.0", v), Provides: []Provide{{GVK: g}}})
+			}
+		}
+	}
+	ps = append(ps, app)
+	for _, search := range []bool{true, false} { // with an answer, and without one
+		b.Run(fmt.Sprintf("search=%v", search), func(b *testing.B) {
+			var index, resolve oracletest.Cost
+			for b.Loop() {
+				var cat *Catalog
+				index.Measure(func() { cat = mustCatalog(b, ps) })
+				resolve.Measure(func() {
+					res, err := Resolve(b.Context(), Input{Catalog: cat, Want: []Request{{Package: "app", SearchProviders: search}}})
+					if (err == nil) != search || search && len(res.Instances) != apis+1 {
+						b.Fatal(res, err)
+					}
+				})
+			}
+			b.ReportMetric(0, "ns/op")
+			index.Report(b, "index")
+			resolve.Report(b, "ours")
+			b.ReportMetric(float64(resolve.CPU)/float64(index.CPU), "xindex")
+		})
+	}
+}
+
+// BenchmarkHard resolves what has no answer, or none that could be waited for. xeasy is its processor time over that of an
+// easy problem of 1,000 packages, which has one.
+func BenchmarkHard(b *testing.B) {
+	easy := mustCatalog(b, large(1000, 1))
+	for name, ps := range map[string][]Package{
+		"ring":  link(10, func(i, _ int) []int { return []int{(i + 1) % 10} }),
+		"chain": link(100, func(i, v int) []int { return []int{min(i+1, 99), max(0, i-v)} }),
+		"holes": holes(12),
+	} {
+		b.Run(name, func(b *testing.B) {
+			cat := mustCatalog(b, append(ps, Package{Package: "r", Version: "1.0.0", Requires: []Requirement{{Alias: "p0", Package: "p0"}}}))
+			var hard, floor oracletest.Cost
+			for b.Loop() {
+				hard.Measure(func() {
+					if res, err := Resolve(b.Context(), Input{Catalog: cat, Want: wantR()}); err == nil {
+						b.Fatal(res)
+					}
+				})
+				floor.Measure(func() {
+					if _, err := Resolve(b.Context(), Input{Catalog: easy, Want: wantR()}); err != nil {
+						b.Fatal(err)
+					}
+				})
+			}
+			b.ReportMetric(0, "ns/op")
+			hard.Report(b, "ours")
+			b.ReportMetric(float64(hard.CPU)/float64(floor.CPU), "xeasy")
 		})
 	}
 }

@@ -390,15 +390,10 @@ func (b *binder) apis(r *Requirement, alt int) []option {
 	}
 	search := b.installs() && (b.s.root != nil && b.s.root.SearchProviders || len(b.u.wants) > 0 && b.u.wants[0].SearchProviders)
 	var offers []string
-	for _, name := range b.u.cat.names {
-		for _, v := range b.u.cat.versions(name) {
-			if !v.provides(*r.GVK) {
-				continue
-			}
-			offers = append(offers, name+" "+v.Version)
-			break
-		}
-		if len(offers) == 0 || !strings.HasPrefix(offers[len(offers)-1], name+" ") || b.u.scoped(name, b.ns) != nil {
+	for _, v := range b.u.cat.providers[*r.GVK] {
+		name := v.Package.Package
+		offers = append(offers, name+" "+v.Version)
+		if b.u.scoped(name, b.ns) != nil {
 			continue
 		}
 		if s := b.provider(name); search || b.besides(s) {

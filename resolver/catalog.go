@@ -24,6 +24,8 @@ type Catalog struct {
 	defaults map[string]string
 	unusable map[string][]*VersionError // by package
 	ranges   ranges                     // those of its own requirements
+	// providers are the packages with a version that provides an API: the newest such, by the package's name.
+	providers map[GVK][]*version
 }
 
 // entry is one package: its versions, newest first.
@@ -129,12 +131,31 @@ func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 		e.public = without(e.asked, private)
 	}
 	c.names = sortedKeys(c.packages)
+	c.providers = map[GVK][]*version{}
+	for _, name := range c.names {
+		c.index(c.packages[name])
+	}
 	for name, set := range ranges {
 		if e := c.packages[name]; e != nil {
 			e.ranges = len(set)
 		}
 	}
 	return c, errors.Join(errs...)
+}
+
+// index notes which APIs a package provides.
+func (c *Catalog) index(e *entry) {
+	for _, v := range e.versions {
+		for _, p := range v.Provides {
+			if p.GVK == nil {
+				continue
+			}
+			vs := c.providers[*p.GVK]
+			if len(vs) == 0 || vs[len(vs)-1].Package.Package != e.name {
+				c.providers[*p.GVK] = append(vs, v)
+			}
+		}
+	}
 }
 
 func emptyCatalog() *Catalog {
