@@ -91,38 +91,68 @@ type Pool struct {
 	catalog *resolver.Catalog
 
 	mu      sync.Mutex
-	answers []answered // the newest last
+	answers []*answered // the newest last
 }
 
-// answered is what was answered to an input.
+// answered is a question, with its answer or its refusal once that is known.
 type answered struct {
-	in  resolver.Input
-	out *resolver.Resolution
+	in    resolver.Input
+	known chan struct{} // closed then
+	out   *resolver.Resolution
+	err   error
 }
 
 // maxAnswers bounds how many are kept for others that ask the same.
 const maxAnswers = 16
 
 // resolve is [resolver.Resolve], once for all that ask the same where the same is
-// there: most targets of a fleet do. Of the answer the lock alone may be changed.
+// there: most targets of a fleet do. Of the answer the lock alone may be changed,
+// of a refusal nothing.
 func (p *Pool) resolve(ctx context.Context, in resolver.Input) (*resolver.Resolution, error) {
 	in.Lock, in.Placed = nameless(in.Lock), nameless(in.Placed)
-	p.mu.Lock()
-	known := slices.Clone(p.answers)
-	p.mu.Unlock()
-	for _, k := range slices.Backward(known) {
-		if reflect.DeepEqual(k.in, in) {
-			return ownLock(k.out), nil
+	for {
+		k, first := p.asked(in)
+		if first {
+			k.out, k.err = resolver.Resolve(ctx, in)
+			if ctx.Err() != nil {
+				p.forget(k)
+			}
+			close(k.known)
 		}
+		select {
+		case <-k.known:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		switch {
+		case k.err == nil:
+			return ownLock(k.out), nil
+		case first || errors.As(k.err, new(*resolver.ConflictError)):
+			return nil, k.err
+		} // else who asked first was told to stop
 	}
-	out, err := resolver.Resolve(ctx, in)
-	if err != nil {
-		return nil, err
-	}
+}
+
+// asked is the question as it was asked before; first says that it was not.
+func (p *Pool) asked(in resolver.Input) (k *answered, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.answers = append(p.answers[max(0, len(p.answers)-maxAnswers+1):], answered{in, out})
-	return ownLock(out), nil
+	for _, k := range slices.Backward(p.answers) {
+		if reflect.DeepEqual(k.in, in) {
+			return k, false
+		}
+	}
+	in.Want = slices.Clone(in.Want) // who asked may put something else there
+	k = &answered{in: in, known: make(chan struct{})}
+	p.answers = append(p.answers[max(0, len(p.answers)-maxAnswers+1):], k)
+	return k, true
+}
+
+// forget drops a question that has no answer yet.
+func (p *Pool) forget(k *answered) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answers = slices.DeleteFunc(p.answers, func(o *answered) bool { return o == k })
 }
 
 // nameless is a lock without the name of its target, which resolves nothing.
@@ -447,7 +477,9 @@ func (a *Answer) Solve(ctx context.Context) {
 	a.Lock = nil
 	if a.Err = a.resolve(ctx, a.pool); a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
-			e.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
+			own := *e // others may have been refused the same
+			own.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
+			a.Err = &own
 		}
 		return
 	}

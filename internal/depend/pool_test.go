@@ -1,6 +1,8 @@
 package depend
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -61,11 +63,37 @@ func TestPoolShares(t *testing.T) {
 	if n := len(pool.answers); n < 2 || n > maxAnswers {
 		t.Errorf("%d answers are kept, want 2 to %d", n, maxAnswers)
 	}
-	kept := len(pool.answers)
-	if _, err := pool.resolve(t.Context(), resolver.Input{Catalog: pool.catalog, Want: []resolver.Request{{Package: "none"}}}); err == nil {
-		t.Error("a package that is not there was resolved")
+}
+
+// TestPoolRefuses holds that what cannot be resolved is searched once for all that
+// ask the same, and that a run which is told to stop leaves nothing behind.
+func TestPoolRefuses(t *testing.T) {
+	pool, err := NewPool(nil, nil, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(pool.answers) != kept {
-		t.Error("a failure was kept")
+	ask := func(ctx context.Context, pkg string) error {
+		_, err := pool.resolve(ctx, resolver.Input{Catalog: pool.catalog, Want: []resolver.Request{{Package: pkg}}})
+		return err
+	}
+	first, again, other := ask(t.Context(), "none"), ask(t.Context(), "none"), ask(t.Context(), "other")
+	if !errors.As(first, new(*resolver.ConflictError)) || again != first || other == first {
+		t.Errorf("refused as %v, %v and %v", first, again, other)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := ask(ctx, "late"); !errors.Is(err, context.Canceled) || len(pool.answers) != 2 {
+		t.Errorf("stopped with %v, and %d answers are kept", err, len(pool.answers))
+	}
+	// Who waits for one that is stopped asks again.
+	in := resolver.Input{Catalog: pool.catalog, Want: []resolver.Request{{Package: "waiting"}}}
+	k, _ := pool.asked(in)
+	done := make(chan error)
+	go func() { done <- ask(t.Context(), "waiting") }()
+	pool.forget(k)
+	k.err = context.Canceled
+	close(k.known)
+	if err := <-done; !errors.As(err, new(*resolver.ConflictError)) {
+		t.Errorf("who waited got %v", err)
 	}
 }
