@@ -337,19 +337,16 @@ func missing(names, all []string) error {
 func (w *Wanted) Resolve(ctx context.Context, limit int, targets ...*depend.Target) ([]Target, error) {
 	w.once.Do(func() { w.pool, w.poolErr = depend.NewPool(Packages(w.Entries), w.Catalogs, nil, w.Unusable...) })
 	out := make([]Target, len(targets))
-	g, ctx := errgroup.WithContext(ctx)
+	var g errgroup.Group
 	g.SetLimit(max(1, limit))
 	for i, t := range targets {
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
 			if w.poolErr != nil {
 				out[i] = FromAnswer(t.Name(), nil, w.poolErr)
 			} else {
 				out[i] = FromAnswer(t.Name(), t.Resolve(ctx, w.pool), nil)
 			}
-			return nil
+			return context.Cause(ctx)
 		})
 	}
 	return out, g.Wait()

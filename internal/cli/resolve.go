@@ -208,7 +208,7 @@ func (a *app) choose(ctx context.Context, t *catalog.Target) error {
 		a.note("to keep the choice, put {alias: %s, reference: %s} into spec.dependencies.overrides of the Installation", n.Alias, n.Offers[at-1])
 	}
 	t.Solve(ctx)
-	return nil
+	return context.Cause(ctx)
 }
 
 // readLine reads what a person types, until ctx ends.

@@ -76,8 +76,11 @@ func TestPoolRefuses(t *testing.T) {
 		_, err := pool.resolve(ctx, resolver.Input{Catalog: pool.catalog, Want: []resolver.Request{{Package: pkg}}})
 		return err
 	}
-	first, again, other := ask(t.Context(), "none"), ask(t.Context(), "none"), ask(t.Context(), "other")
-	if !errors.As(first, new(*resolver.ConflictError)) || again != first || other == first {
+	refused := func(pkg string) *resolver.ConflictError {
+		c, _ := errors.AsType[*resolver.ConflictError](ask(t.Context(), pkg))
+		return c
+	}
+	if first, again, other := refused("none"), refused("none"), refused("other"); first == nil || again != first || other == first {
 		t.Errorf("refused as %v, %v and %v", first, again, other)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

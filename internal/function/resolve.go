@@ -133,6 +133,9 @@ func (r *resolution) read() {
 // resolve answers for one target and writes its lock.
 func (r *resolution) resolve(ctx context.Context, pool *depend.Pool, t *depend.Target) error {
 	a := t.Resolve(ctx, pool)
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
 	if a.Lock == nil {
 		r.report(t, a.Err)
 		return nil

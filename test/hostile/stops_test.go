@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,57 @@ func TestPushStopsWhenTold(t *testing.T) {
 		t.Fatalf("ended by itself: %s", c.errs.String())
 	}
 	c.stop()
+}
+
+// A search for versions ends as soon, with all that waits for it.
+func TestSearchStopsWhenTold(t *testing.T) {
+	w := newWorld(t, "good")
+	const versions = 9
+	for v := 1; v <= versions; v++ { // each excludes its own number of all others: there are too few for all
+		for p := range versions + 1 {
+			text := fmt.Sprintf("apiVersion: variform.dev/v1alpha1\nkind: PackageManifest\nmetadata: {name: p%d}\nspec:\n  scope: Cluster\n  requires:\n", p)
+			for o := range versions + 1 {
+				if o != p {
+					text += fmt.Sprintf("  - {alias: d%d, package: p%[1]d, version: '!=%d.0.0'}\n", o, v)
+				}
+			}
+			name := fmt.Sprintf("p%d", p)
+			w.repos["cat"].Tag(t, fmt.Sprintf("%s/v%d.0.0", name, v), w.repos["cat"].Commit(t, "main", name, gittest.Text{
+				name + "/Kptfile": kptfile, name + "/package.yaml": text,
+			}))
+		}
+	}
+	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: c}\nspec: {sources: [{git: {repo: '"+w.url("cat")+"'}}]}\n")
+	w.write("i.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: i}\nspec: {target: good, package: p0}\n")
+	for _, command := range []string{"resolve", "plan"} {
+		t.Run(command, func(t *testing.T) {
+			c := &interrupted{t: t, args: []string{command, "-f", w.fleet(), "--cache-dir", filepath.Join(w.dir, "cache")}, bin: w.bin, dir: w.dir}
+			c.start()
+			go func() { _, _ = io.Copy(io.Discard, c.out) }()
+			c.computes(time.Second)
+			c.stop()
+		})
+	}
+}
+
+// computes waits until the command has used so much processor time: all but the search takes less.
+func (c *interrupted) computes(least time.Duration) {
+	c.t.Helper()
+	const tick = 10 * time.Millisecond
+	for {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
+		if _, rest, ok := strings.Cut(string(stat), ") "); err == nil && ok {
+			user, err := strconv.Atoi(strings.Fields(rest)[11])
+			if err == nil && time.Duration(user)*tick >= least {
+				return
+			}
+		}
+		select {
+		case <-c.ended:
+			c.t.Fatalf("ended by itself: %s", c.errs.String())
+		case <-time.After(tick):
+		}
+	}
 }
 
 // interrupted is a command that is told to stop.
