@@ -88,7 +88,7 @@ func (a *app) addBuild(c *cobra.Command) {
 // addNeeds adds the flags of the commands that resolve what packages need.
 func (a *app) addNeeds(c *cobra.Command) {
 	f := c.Flags()
-	f.StringSliceVar(&a.fleet.upgrade, "upgrade", nil, "let dependencies of these `packages` take the newest version that they may; * is all (default: what is locked stays)")
+	f.StringSliceVar(&a.fleet.upgrade, "upgrade", nil, "let dependencies of these `packages` take the newest version that they may, or with NAME@VERSION that one as its source has it now; * is all (default: what is locked stays)")
 	f.StringToStringVar(&a.fleet.platform, "platform", nil, "what packages may require of a target whose Repository does not say, such as kubernetes=1.31.0")
 	a.addDependencies(c)
 }

@@ -271,6 +271,9 @@ func (t *Target) Derive(upstream depend.UpstreamFunc) ([]*Want, error) {
 			MadeFor: d.Owner, Derived: true, Needs: t.Answer.Requirers(d.Ref),
 			Target: t, Ref: d.Ref, Content: &Variant{d.PackageVariant},
 		}
+		if d.Upstream.Gone {
+			w.Locked = d.Upstream.Digest
+		}
 		t.Wants[d.Ref] = w
 		out = append(out, w)
 	}
@@ -287,6 +290,10 @@ func (t *Target) Conclude(upstream func(*Want) *Upstream) (*Want, error) {
 	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
 		w := t.Wants[ref]
 		up := upstream(w)
+		if w.Locked != "" && up.Err != nil { // what stays locked is its variant's alone
+			w.Err = up.Err
+			continue
+		}
 		err := up.Err
 		if err == nil {
 			err = up.Offer.Err

@@ -30,6 +30,9 @@ type Want struct {
 	// are those that do, for people.
 	Derived bool
 	Needs   []string
+	// Locked is the digest that its upstream is kept at, though no source has it any
+	// more; "" for most.
+	Locked string
 	// Err is why it cannot be made beside the others; nil for most.
 	Err error
 	// Invoked says that it is to be rendered again; Rehydrate that it is where an

@@ -59,7 +59,8 @@ type Target struct {
 	// APIs are served beside those of its packages, Platform is what it runs on.
 	APIs     []resolver.GVK
 	Platform map[string]string
-	// Refresh are packages, "*" for all, that take their newest version.
+	// Refresh are packages, "*" for all, that take their newest version, or with
+	// name@version that one.
 	Refresh []string
 
 	unclear error // what documents have twice
@@ -290,8 +291,9 @@ func (t *Target) locked() *resolver.Lock {
 	out.Packages = slices.Clone(t.Lock.Packages)
 	for n := range out.Packages {
 		p := &out.Packages[n]
-		if moves[path.Join(p.Namespace, p.Name)] || slices.Contains(t.Refresh, cmp.Or(p.Package, p.Name)) || slices.Contains(t.Refresh, "*") {
-			p.Digest = ""
+		name := cmp.Or(p.Package, p.Name)
+		if moves[path.Join(p.Namespace, p.Name)] || t.refreshes(name) {
+			p.Version, p.Digest = cmp.Or(t.exact(name), p.Version), ""
 		}
 	}
 	return &out
@@ -478,12 +480,12 @@ func (a *Answer) Solve(ctx context.Context) {
 	if a.Err = a.resolve(ctx, a.pool); a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
 			own := *e // others may have been refused the same
-			own.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade and the package's name"}
+			own.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade PACKAGE@VERSION"}
 			a.Err = &own
 		}
 		return
 	}
-	if a.Err = a.unallowed(); a.Err != nil {
+	if a.Err = cmp.Or(a.inexact(ctx), a.unallowed()); a.Err != nil {
 		return
 	}
 	a.Lock = a.Resolution.Document(a.Target.Name())

@@ -328,7 +328,7 @@ func TestOnlyPackage(t *testing.T) {
 			merged(y, "db/x")
 			y.git.Commit(y.t, "drafts/web/w1", "merged", gittest.Text{"db/x": "y", "db/z": "y"})
 		}, "changes db outside of web"},
-		"main merged, which moved on":        {func(y *yard) { merged(y, "db/x"); synced(y); merged(y, "db/z") }, ""},
+		"main merged, which moved on": {func(y *yard) { merged(y, "db/x"); synced(y); merged(y, "db/z") }, ""},
 		"another branch merged": {func(y *yard) {
 			y.git.CommitFrom(y.t, "other", "main", "another", gittest.Text{"db/x": "y"})
 			y.git.Git(y.t, "update-ref", "refs/heads/drafts/web/w1", mergeOf(y, "drafts/web/w1", "other"))

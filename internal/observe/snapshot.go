@@ -58,7 +58,7 @@ type Dependencies struct {
 	// needs something.
 	Read func(context.Context) (versions []resolver.Package, unusable []*resolver.VersionError, problems []error)
 	// Refresh are packages, "*" for all, that take the newest version that they
-	// may, whatever is locked.
+	// may, or with name@version that one, whatever is locked.
 	Refresh []string
 	// Platform is what targets run on whose Repository does not say so.
 	Platform map[string]string

@@ -139,6 +139,10 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 			t.Platform = deps.Platform
 		}
 	}
+	if len(problems) == 0 {
+		s.Problems = append(s.Problems, decide.Unknown(deps.Refresh, entries, active)...)
+		entries = append(entries, r.keep(ctx, s, active, entries)...)
+	}
 	pool, err := depend.NewPool(entries, deps.Catalogs, upstreamPackages(active), unusable...)
 	s.Warnings = append(s.Warnings, pool.Warnings()...)
 	if err != nil {

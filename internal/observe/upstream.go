@@ -20,20 +20,29 @@ import (
 	"github.com/variform/variform/internal/ocirepo"
 )
 
+// upstreamKey names an upstream; with a digest it is what a target has locked,
+// though its tag has gone or moved.
 type upstreamKey struct {
 	namespace string
 	v1alpha1.Upstream
+	locked string
 }
+
+func keyOf(w *decide.Want) upstreamKey { return upstreamKey{w.Namespace, *w.Upstream(), w.Locked} }
 
 type functionKey struct{ image, exec, tag string }
 
 // ReadUpstream finds, fetches and reads an upstream, once for all variants that
 // name it. It is safe for concurrent use.
 func (r *Reader) ReadUpstream(ctx context.Context, namespace string, u v1alpha1.Upstream) *decide.Upstream {
-	return r.upstream.get(upstreamKey{namespace, u}, func() *decide.Upstream {
-		up, err := r.readUpstream(ctx, namespace, u)
+	return r.readKey(ctx, upstreamKey{namespace, u, ""})
+}
+
+func (r *Reader) readKey(ctx context.Context, k upstreamKey) *decide.Upstream {
+	return r.upstream.get(k, func() *decide.Upstream {
+		up, err := r.readUpstream(ctx, k.namespace, k.Upstream)
 		if err != nil {
-			up.Err = fmt.Errorf("upstream %s/%s: %w", u.Repo, u.Package, err)
+			up.Err = fmt.Errorf("upstream %s/%s: %w", k.Repo, k.Package, err)
 		}
 		return up
 	})
@@ -41,7 +50,7 @@ func (r *Reader) ReadUpstream(ctx context.Context, namespace string, u v1alpha1.
 
 // UpstreamOf is the upstream of a wanted package that has one.
 func (r *Reader) UpstreamOf(ctx context.Context, w *decide.Want) *decide.Upstream {
-	return r.ReadUpstream(ctx, w.Namespace, *w.Upstream())
+	return r.readKey(ctx, keyOf(w))
 }
 
 // ReadUpstreams reads the upstreams of wanted packages, each once, many at a time.
@@ -52,13 +61,13 @@ func (r *Reader) ReadUpstreams(ctx context.Context, wants []*decide.Want) {
 		if w.Upstream() == nil {
 			continue
 		}
-		if k := (upstreamKey{w.Namespace, *w.Upstream()}); !seen[k] {
+		if k := keyOf(w); !seen[k] {
 			seen[k] = true
 			list = append(list, k)
 		}
 	}
 	_, _ = Parallel(ctx, r.limit(), list, func(ctx context.Context, k upstreamKey) struct{} {
-		r.ReadUpstream(ctx, k.namespace, k.Upstream)
+		r.readKey(ctx, k)
 		return struct{}{}
 	})
 }
@@ -78,17 +87,26 @@ func (r *Reader) readUpstream(ctx context.Context, namespace string, u v1alpha1.
 	if err != nil {
 		return up, err
 	}
-	digest := up.Lock.Git.Commit
-	if repo.Git != nil {
-		digest = "git:" + digest
-	}
-	o := decide.ReadOffer(up.Package, u.Package, up.Ref(), digest)
+	r.offer(up, u.Package)
+	return up, nil
+}
+
+// offer adds what is known of an upstream by its content.
+func (r *Reader) offer(up *decide.Upstream, pkg string) {
+	o := decide.ReadOffer(up.Package, pkg, up.Ref(), digestOf(up.Lock.Git, up.Repo))
 	up.Offer = &o
 	up.Points = injection.Find(up.Package)
 	if r.cfg.Functions != nil {
 		up.Functions, up.Versions = r.cfg.Functions.Versions(up.Package)
 	}
-	return up, nil
+}
+
+// digestOf is how a lock names the content of an upstream.
+func digestOf(lock *kptfilev1.GitLock, of *decide.Repository) string {
+	if of.Git != "" {
+		return "git:" + lock.Commit
+	}
+	return lock.Commit
 }
 
 func (r *Repo) fromGit(ctx context.Context, u *decide.Upstream, want v1alpha1.Upstream) error {

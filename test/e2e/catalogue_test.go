@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -86,4 +88,111 @@ func TestExplainedByTheCatalogue(t *testing.T) {
 			w.contains(w.mustRun(1, "resolve").err, tc.want)
 		})
 	}
+}
+
+// vanishing has app and dep 1.0.0 Published, and a newer dep besides.
+func vanishing(t *testing.T) *world {
+	t.Helper()
+	w := needing(t)
+	w.offer("dep", "1.0.0", "", nil)
+	w.offer("app", "1.0.0", "  requires: [{alias: d, package: dep}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.mustRun(0, "apply")
+	w.mustRun(0, "approve", "--all")
+	w.offer("dep", "1.1.0", "", nil)
+	w.contains(w.mustRun(0, "plan").out, "up to date")
+	return w
+}
+
+// What is locked stays though its tag goes, with its content, until somebody asks
+// for more.
+func TestVanishedVersionStays(t *testing.T) {
+	t.Parallel()
+	w := vanishing(t)
+	w.repos["catalog"].Git(t, "tag", "-d", "dep/v1.0.0")
+	const said = "dep 1.0.0 is locked in target c1 and no source has it any more (tag dep/v1.0.0 of "
+	for _, command := range []string{"plan", "resolve", "outdated", "apply", "status"} {
+		r := w.mustRun(0, command)
+		w.contains(r.err, said, "it stays; --upgrade dep takes the newest version")
+		w.lacks(r.out, "redraft", "update ")
+	}
+	w.contains(w.mustRun(0, "why", "dep").out, "1.0.0 is the locked version, which no source has any more")
+	if got := w.repos["c1"].Git(t, "branch", "--list", "drafts/*"); got != "" {
+		t.Errorf("there are Drafts: %s", got)
+	}
+	// Another change builds it anew, of what is locked.
+	w.write("app.yaml", strings.ReplaceAll(variantOf("app", "v1.0.0", "c1", "app", "  packageContext: {data: {a: b}}\n"), "package: web", "package: app"))
+	w.mustRun(0, "apply")
+	w.contains(w.repos["c1"].Git(t, "show", "drafts/dep/packagevariant-2:dep/Kptfile"), "ref: dep/v1.0.0")
+	w.contains(w.repos["c1"].Git(t, "show", "drafts/dep/packagevariant-2:dep/package-context.yaml"), "a: b")
+	w.mustRun(0, "apply", "--upgrade", "dep")
+	w.contains(w.repos["c1"].Git(t, "show", "drafts/dep/packagevariant-2:dep/Kptfile"), "ref: dep/v1.1.0")
+}
+
+// Where the content of what is locked is nowhere any more, its variant fails, and
+// nothing else.
+func TestVanishedContentFailsAlone(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	c := w.repos["catalog"]
+	w.offer("app", "1.0.0", "  requires: [{alias: d, package: dep}]\n", nil)
+	w.offer("other", "1.0.0", "", nil)
+	c.Tag(t, "dep/v1.0.0", c.CommitFrom(t, "side", "main", "dep", packageWith("dep", "  version: 1.0.0\n")))
+	w.needs("app", "1.0.0")
+	w.mustRun(0, "apply")
+	w.mustRun(0, "approve", "--all")
+	w.offer("dep", "1.1.0", "", nil)
+	c.Git(t, "update-ref", "-d", "refs/tags/dep/v1.0.0")
+	c.Git(t, "update-ref", "-d", "refs/heads/side")
+	c.Git(t, "reflog", "expire", "--expire=now", "--all")
+	c.Git(t, "gc", "-q", "--prune=now")
+	if err := os.RemoveAll(filepath.Join(w.dir, "cache")); err != nil {
+		t.Fatal(err)
+	}
+	w.needs("other", "1.0.0")
+	r := w.mustRun(1, "apply")
+	w.contains(r.err, "dep 1.0.0 is locked in target c1 and no source has it any more", "upstream catalog/dep: dep/v1.0.0 is locked at ", "which is no longer to be had")
+	w.contains(r.out, "other", "created", "1 failed")
+	if !w.on("drafts/other/packagevariant-1", "other") {
+		t.Error("other has no Draft")
+	}
+	w.mustRun(0, "apply", "--upgrade", "dep")
+}
+
+// A tag that moved changes nothing that is locked; what it is now is taken by its
+// version, without taking the newest.
+func TestMovedTagStays(t *testing.T) {
+	t.Parallel()
+	w := vanishing(t)
+	c := w.repos["catalog"]
+	was := strings.TrimSpace(c.Git(t, "rev-parse", "dep/v1.0.0"))
+	files := packageWith("dep", "  version: 1.0.0\n")
+	files["dep/cm.yaml"] = dbMap
+	c.Git(t, "tag", "-f", "dep/v1.0.0", c.Commit(t, "main", "moved", files))
+	for _, command := range []string{"plan", "apply"} {
+		r := w.mustRun(0, command)
+		w.contains(r.err, "dep 1.0.0 is locked in target c1 as git:"+was+" and is now git:", "--upgrade dep@1.0.0, or the newest version with --upgrade dep")
+	}
+	if got := w.repos["c1"].Git(t, "branch", "--list", "drafts/*"); got != "" {
+		t.Errorf("there are Drafts: %s", got)
+	}
+	w.lacks(w.mustRun(0, "apply", "--upgrade", "dep@1.0.0").err, "is locked in target")
+	w.contains(w.repos["c1"].Git(t, "show", "drafts/dep/packagevariant-2:dep/Kptfile"), "ref: dep/v1.0.0")
+	w.contains(w.repos["c1"].Git(t, "show", "drafts/dep/packagevariant-2:dep/cm.yaml"), "kind: ConfigMap")
+	w.contains(w.repos["c1"].Git(t, "show", "drafts/variform-lock/packagevariant-2:variform-lock/lock.yaml"), "version: 1.0.0")
+}
+
+// A name that nothing has is no upgrade.
+func TestUpgradeOfNothing(t *testing.T) {
+	t.Parallel()
+	w := vanishing(t)
+	for name, want := range map[string]string{
+		"nosuch":    "--upgrade nosuch: no package is called nosuch: there are app, dep",
+		"c*":        "--upgrade c*: patterns mean nothing: give names, or * alone for all",
+		"dep@3.0.0": "--upgrade dep@3.0.0: no source has version 3.0.0 of dep",
+	} {
+		w.contains(w.mustRun(1, "plan", "--upgrade", name).err, want)
+	}
+	w.contains(w.mustRun(0, "plan", "--upgrade", "dep@1.1.0").out, "dep")
+	w.mustRun(0, "plan", "--upgrade", "*")
 }
