@@ -121,13 +121,29 @@ func blockStyle(n *yaml.Node) {
 // stringNode quotes what any YAML version could read as something else.
 func stringNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: s}
-	if yaml.IsYaml1_1NonString(n) {
+	if !isWord(s) && yaml.IsYaml1_1NonString(n) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	if strings.Contains(s, "\n") {
 		n.Style = yaml.LiteralStyle
 	}
 	return n
+}
+
+// isWord tells of most strings, without a parser, that every YAML version reads them as strings: they begin with a
+// letter, are longer than any word that stands for something else ("false"), and hold no mark that YAML knows.
+func isWord(s string) bool {
+	const longest = 5
+	if len(s) <= longest || s[len(s)-1] == ':' {
+		return false
+	}
+	for i := range len(s) {
+		letter := s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z'
+		if !letter && (i == 0 || !strings.ContainsRune("0123456789.-_/@+:", rune(s[i]))) {
+			return false
+		}
+	}
+	return true
 }
 
 func encodeMap(v reflect.Value) (*yaml.Node, error) {
