@@ -85,6 +85,10 @@ var moved = map[reflect.Type]map[string]string{
 		specNames(variformv1alpha1.PackageManifestSpec{})...),
 	reflect.TypeOf(variformv1alpha1.Installation{}): placed("it belongs into spec",
 		specNames(variformv1alpha1.InstallationSpec{})...),
+	reflect.TypeOf(variformv1alpha1.InstallationSpec{}): placed("nothing is run for it: set image pull secrets, their policy and "+
+		"annotations of a ServiceAccount in the package, or by the pipeline of its variant", "pull"),
+	reflect.TypeOf(variformv1alpha1.InstallationDependencies{}): placed("a Secret is given to a credential of the dependency: "+
+		"write spec.credentials: {<alias>.<credential>: {name: <a Secret>, key: <its key>}}", "values"),
 	reflect.TypeOf(variformv1alpha1.Catalog{}):     placed("it belongs into spec", specNames(variformv1alpha1.CatalogSpec{})...),
 	reflect.TypeOf(variformv1alpha1.PackageLock{}): placed("it belongs into spec", specNames(variformv1alpha1.PackageLockSpec{})...),
 	reflect.TypeOf(v1alpha1.Repository{}):          placed("it belongs into spec", specNames(v1alpha1.RepositorySpec{})...),

@@ -41,9 +41,6 @@ func ValidateInstallation(in *v1alpha1.Installation) Issues {
 	}
 	i.unique("spec.dependencies.overrides", "alias", aliases)
 	i.unique("spec.dependencies.overrides", "package", packages)
-	for n := range d.Values {
-		i.named(index("spec.dependencies.values", n), d.Values[n].Alias, d.Values[n].Package)
-	}
 	return i
 }
 

@@ -35,7 +35,7 @@ spec:
   constraints: 1.x
   historyLimit: 0
   credentials: {kubeconfig: {name: kube}}
-  dependencies: {allowChanges: [Upgrade, Downgrade], overrides: [{alias: db, installation: shared}], values: [{package: db, secretRef: {name: v}}]}
+  dependencies: {allowChanges: [Upgrade, Downgrade], searchProviders: true, overrides: [{alias: db, installation: shared}]}
 status: {currentRevision: "sha256:a"}`,
 		"Catalog": `
 metadata: {name: all}
@@ -160,19 +160,20 @@ func TestPackageKindErrors(t *testing.T) {
 		},
 		"installation": {
 			"decisions that decide nothing are mistakes",
-			"Installation\nmetadata: {name: a}\nspec:\n  historyLimit: -1\n  activation: Sometimes\n  credentials: {c: {key: k}}\n" +
+			"Installation\nmetadata: {name: a}\nspec:\n  historyLimit: -1\n  activation: Sometimes\n  credentials: {c: {key: k}}\n  pull: {imagePullSecrets: [regcred]}\n" +
 				"  dependencies:\n    allowChanges: [upgrade]\n    overrides: [{alias: db}, {installation: x}, {alias: db, install: true}, {alias: c, installation: i, reference: r}]\n    values: [{secretRef: {name: v}}]\n",
 			[]string{
+				`line 8: unknown field spec.pull (hint: nothing is run for it: set image pull secrets, their policy and annotations of a ServiceAccount in the package, or by the pipeline of its variant)`,
+				`line 12: unknown field spec.dependencies.values (hint: a Secret is given to a credential of the dependency: write spec.credentials: {<alias>.<credential>: {name: <a Secret>, key: <its key>}})`,
 				`line 4: spec.package is a required field`,
 				`line 6: spec.activation can only be "Automatic" or "Manual" (hint: it is "Sometimes")`,
 				`line 5: spec.historyLimit must be at least 0, not -1`,
 				`line 7: spec.credentials[c].name is a required field`,
-				`line 9: spec.dependencies.allowChanges[0] can only be "Upgrade" or "Downgrade" (hint: did you mean "Upgrade"?)`,
-				`line 10: spec.dependencies.overrides[0] overrides nothing (hint: name an installation, a reference, constraints, prereleases or install)`,
-				`line 10: spec.dependencies.overrides[1] is for no dependency (hint: name its alias or its package)`,
-				`line 10: spec.dependencies.overrides[3] has an installation and a reference or constraints, which exclude each other (hint: leave one of them)`,
-				`line 10: spec.dependencies.overrides[2].alias: "db" is there twice, first in spec.dependencies.overrides[0]`,
-				`line 11: spec.dependencies.values[0] is for no dependency (hint: name its alias or its package)`,
+				`line 10: spec.dependencies.allowChanges[0] can only be "Upgrade" or "Downgrade" (hint: did you mean "Upgrade"?)`,
+				`line 11: spec.dependencies.overrides[0] overrides nothing (hint: name an installation, a reference, constraints, prereleases or install)`,
+				`line 11: spec.dependencies.overrides[1] is for no dependency (hint: name its alias or its package)`,
+				`line 11: spec.dependencies.overrides[3] has an installation and a reference or constraints, which exclude each other (hint: leave one of them)`,
+				`line 11: spec.dependencies.overrides[2].alias: "db" is there twice, first in spec.dependencies.overrides[0]`,
 			},
 		},
 		"catalogue": {

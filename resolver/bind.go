@@ -388,8 +388,8 @@ func (b *binder) apis(r *Requirement, alt int) []option {
 			out = append(out, option{slot: s.id, allowed: b.providers(s, *r.GVK), alt: alt, req: r, api: true, text: "the installation " + i.Ref()})
 		}
 	}
-	search := b.installs() && (b.s.root != nil && b.s.root.SearchProviders || len(b.u.wants) > 0 && b.u.wants[0].SearchProviders)
-	var offers []string
+	search := b.installs() && b.s.root != nil && b.s.root.SearchProviders
+	var offers, searched []string
 	for _, v := range b.u.cat.providers[*r.GVK] {
 		name := v.Package.Package
 		offers = append(offers, name+" "+v.Version)
@@ -398,7 +398,14 @@ func (b *binder) apis(r *Requirement, alt int) []option {
 		}
 		if s := b.provider(name); search || b.besides(s) {
 			out = append(out, option{slot: s.id, allowed: b.providers(s, *r.GVK), alt: alt, req: r, api: true, support: !search, text: name + ", which provides it"})
+			if !b.besides(s) {
+				searched = append(searched, name)
+			}
 		}
+	}
+	if len(searched) > 1 && len(searched) == len(out) {
+		b.failed(b.choose(r, searched, "which more than one package provides"))
+		return nil
 	}
 	if len(out) > 0 {
 		return out
@@ -411,7 +418,7 @@ func (b *binder) apis(r *Requirement, alt int) []option {
 	}
 	f := failure{kind: MissingProvider, text: text}
 	for _, o := range offers {
-		f.hints = append(f.hints, fmt.Sprintf("install %s, which provides %s, or let providers be searched for", o, r.GVK))
+		f.hints = append(f.hints, fmt.Sprintf("install %s, which provides %s, or set dependencies.searchProviders in the Installation", o, r.GVK))
 	}
 	b.failed(f)
 	return nil
@@ -528,7 +535,12 @@ func (b *binder) ask(r *Requirement) failure {
 			}
 		}
 	}
-	f := failure{kind: InputNeeded, text: fmt.Sprintf("needs %s, which has no default", r.what())}
+	return b.choose(r, offers, "which has no default")
+}
+
+// choose says that a person has to choose one of some packages, and why.
+func (b *binder) choose(r *Requirement, offers []string, why string) failure {
+	f := failure{kind: InputNeeded, text: fmt.Sprintf("needs %s, %s", r.what(), why)}
 	f.need = &NeededInput{Alias: r.Alias, Kind: "package", Offers: offers}
 	for _, o := range offers {
 		f.hints = append(f.hints, fmt.Sprintf("choose %s for %s", o, r.Alias))

@@ -138,9 +138,6 @@ func FromInstallation(i *v1alpha1.Installation) Request {
 	if s.Share != nil {
 		r.Mode, r.Group = s.Share.Mode, s.Share.Group
 	}
-	if s.Pull != nil {
-		r.Pull = *s.Pull
-	}
 	for name, c := range s.Credentials {
 		if r.Credentials == nil {
 			r.Credentials = map[string]string{}
@@ -157,6 +154,7 @@ func FromInstallation(i *v1alpha1.Installation) Request {
 func (r *Request) decide(d *v1alpha1.InstallationDependencies) {
 	r.SkipDependencies = d.Enabled != nil && !*d.Enabled
 	r.ValidateOnly = d.Install != nil && !*d.Install
+	r.SearchProviders = d.SearchProviders
 	r.Materialise = strings.ToLower(d.Materialise)
 	r.Overrides = d.Overrides
 	if d.AllowChanges != nil {
@@ -165,9 +163,6 @@ func (r *Request) decide(d *v1alpha1.InstallationDependencies) {
 			r.Allow.Upgrade = r.Allow.Upgrade || c == "Upgrade"
 			r.Allow.Downgrade = r.Allow.Downgrade || c == "Downgrade"
 		}
-	}
-	for _, v := range d.Values {
-		r.Values = append(r.Values, Value{Alias: v.Alias, Package: v.Package, Secret: v.SecretRef.Name, Key: v.SecretRef.Key})
 	}
 }
 
@@ -193,9 +188,6 @@ func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation,
 	if i.Spec.Share != nil {
 		out.Mode, out.Group = i.Spec.Share.Mode, i.Spec.Share.Group
 	}
-	if i.Spec.Pull != nil {
-		out.Pull = *i.Spec.Pull
-	}
 	for _, d := range s.Dependencies {
 		if d.Installation == "" || d.Alias == "" {
 			continue
@@ -217,9 +209,6 @@ func Revisions(i *v1alpha1.Installation) revision.State {
 	}
 	if s.HistoryLimit == nil {
 		s.HistoryLimit = new(int)
-	}
-	if i.Spec.Pull != nil {
-		s.ImagePullSecrets = i.Spec.Pull.ImagePullSecrets
 	}
 	return s
 }

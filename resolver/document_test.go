@@ -63,7 +63,6 @@ var unused = map[string]string{
 	"Status.Dependencies.Package": "is of the installation that is named",
 	"Status.Dependencies.Version": "is of the installation that is named",
 	"Status.Dependencies.GVK":     "is of the manifest",
-	"Status.Sharing":              "is a cache; the truth is looked up",
 }
 
 // TestConversionIsWhole changes every single field of the kinds, one at a time, and holds that each reaches the

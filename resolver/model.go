@@ -14,8 +14,6 @@ type (
 	Share = v1alpha1.Share
 	// Lifecycle says which actions on a parent also act on the dependency. A nil field follows Managed.
 	Lifecycle = v1alpha1.Lifecycle
-	// Pull says how the content of an installation is fetched and run; it flows from a parent to what is made for it.
-	Pull = v1alpha1.Pull
 	// Prereleases admits prereleases with one of these identifiers, or any where there are none.
 	Prereleases = v1alpha1.Prereleases
 	// Override is a user's choice for a dependency, by the alias in what was asked for, or by package anywhere.
@@ -26,6 +24,14 @@ type (
 	// LockedPackage is one instance of a lock.
 	LockedPackage = v1alpha1.LockedPackage
 )
+
+// Pull says how the content of an installation is fetched and run; it flows from a parent to what is made for it
+// (Crossplane's packages v2).
+type Pull struct {
+	ImagePullSecrets          []string          `json:"imagePullSecrets,omitempty"`
+	ImagePullPolicy           string            `json:"imagePullPolicy,omitempty"`
+	ServiceAccountAnnotations map[string]string `json:"serviceAccountAnnotations,omitempty"`
+}
 
 // Scope says how many instances of a package there may be.
 type Scope string

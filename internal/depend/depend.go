@@ -258,7 +258,7 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 				continue
 			}
 			there := &in.Installations[at] // what Git cannot say of it
-			there.Mode, there.Group, there.Pull = e.Mode, e.Group, e.Pull
+			there.Mode, there.Group = e.Mode, e.Group
 			if len(e.Labels) > 0 {
 				there.Labels = e.Labels
 			}

@@ -66,3 +66,12 @@ func TestOptionalValue(t *testing.T) {
 	w.mustRun(0, "approve", "--all")
 	w.contains(w.show("c1", "main", "app/cm.yaml"), "a: http://mon")
 }
+
+// What an Installation cannot have done is refused, not passed over.
+func TestInstallationWithoutEffect(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.write("i.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: a}\nspec:\n  target: c1\n  package: app\n  pull: {imagePullSecrets: [regcred]}\n  dependencies: {values: [{alias: d, secretRef: {name: s}}]}\n")
+	r := w.run("plan")
+	w.contains(r.out+r.err, "i.yaml:7: unknown field spec.pull", "by the pipeline of its variant", "i.yaml:8: unknown field spec.dependencies.values", "write spec.credentials")
+}

@@ -35,8 +35,6 @@ type InstallationSpec struct {
 	Activation string `json:"activation,omitempty" jsonschema:"enum=Automatic,enum=Manual"`
 	// HistoryLimit is how many inactive revisions are kept; 0 (the default in Git) keeps all.
 	HistoryLimit *int `json:"historyLimit,omitempty" jsonschema:"minimum=0"`
-	// Pull says how content is fetched and run.
-	Pull *Pull `json:"pull,omitempty"`
 	// Share says with whom the installation is shared.
 	Share *Share `json:"share,omitempty"`
 	// Labels are what dependencies select by.
@@ -55,16 +53,6 @@ type Prereleases struct {
 	Identifiers []string `json:"identifiers,omitempty"`
 }
 
-// Pull says how content is fetched and run; it flows to what is made for the installation (Crossplane's packages v2).
-type Pull struct {
-	// ImagePullSecrets are names of secrets.
-	ImagePullSecrets []string `json:"imagePullSecrets,omitempty"`
-	// ImagePullPolicy is Kubernetes' own.
-	ImagePullPolicy string `json:"imagePullPolicy,omitempty" jsonschema:"enum=Always,enum=IfNotPresent,enum=Never"`
-	// ServiceAccountAnnotations are put on the service account that runs it.
-	ServiceAccountAnnotations map[string]string `json:"serviceAccountAnnotations,omitempty"`
-}
-
 // SecretReference names a key of a secret.
 type SecretReference struct {
 	// Name is the secret's.
@@ -79,14 +67,14 @@ type InstallationDependencies struct {
 	Enabled *bool `json:"enabled,omitempty"`
 	// Install is true by default; false only validates what is there.
 	Install *bool `json:"install,omitempty"`
+	// SearchProviders lets a package of the catalogue be brought that provides an API which nothing else offers.
+	SearchProviders bool `json:"searchProviders,omitempty"`
 	// Materialise is Graph (the default: everything is created) or Direct (direct dependencies only).
 	Materialise string `json:"materialise,omitempty" jsonschema:"enum=Graph,enum=Direct"`
 	// AllowChanges lists how existing installations may change; left out it is Upgrade, an empty list allows nothing.
 	AllowChanges []string `json:"allowChanges,omitempty" jsonschema:"enum=Upgrade,enum=Downgrade"`
 	// Overrides are choices for single dependencies.
 	Overrides []DependencyOverride `json:"overrides,omitempty"`
-	// Values name secrets with values for single dependencies.
-	Values []DependencyValues `json:"values,omitempty"`
 }
 
 // DependencyOverride is a user's choice for a dependency, by the alias in the
@@ -109,16 +97,6 @@ type DependencyOverride struct {
 	Install *bool `json:"install,omitempty"`
 }
 
-// DependencyValues names a secret with values for a dependency, by alias or by package.
-type DependencyValues struct {
-	// Alias is the dependency's in the installed package.
-	Alias string `json:"alias,omitempty"`
-	// Package is the dependency's package.
-	Package string `json:"package,omitempty"`
-	// SecretRef is the secret.
-	SecretRef SecretReference `json:"secretRef"`
-}
-
 // InstallationStatus is what became of an Installation.
 type InstallationStatus struct {
 	// Conditions are Kubernetes' own.
@@ -127,8 +105,6 @@ type InstallationStatus struct {
 	CurrentRevision string `json:"currentRevision,omitempty"`
 	// Dependencies are how the dependencies were met.
 	Dependencies []DependencyStatus `json:"dependencies,omitempty"`
-	// Sharing is a cache for those who look for an installation.
-	Sharing *SharingStatus `json:"sharing,omitempty"`
 }
 
 // DependencyStatus is how one dependency was met (Carvel's dependencies
@@ -146,12 +122,4 @@ type DependencyStatus struct {
 	Version string `json:"version,omitempty"`
 	// GVK is the API that was asked for.
 	GVK *GroupVersionKind `json:"gvk,omitempty"`
-}
-
-// SharingStatus caches what is queried when a dependency looks for an installation (Porter PEP003).
-type SharingStatus struct {
-	// InterfaceDigest is of the outputs.
-	InterfaceDigest string `json:"interfaceDigest,omitempty"`
-	// Provides are the interfaces that it implements.
-	Provides []string `json:"provides,omitempty"`
 }
