@@ -82,9 +82,15 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 		return nil, nil //nolint:nilerr // its own error says what is wrong with an upstream
 	}
 	out := &Wires{}
+	value := func(o resolver.OutputRef) (string, error) { return r.output(ctx, w.Target, o) }
+	notes, refused := res.Sharing(w.Ref, value)
+	if refused != nil {
+		return nil, decide.Stall(refused)
+	}
+	out.notes = notes
 	var failed []error
 	assigned := map[string]bool{}
-	for _, a := range res.Assign(w.Ref, func(o resolver.OutputRef) (string, error) { return r.output(ctx, w.Target, o) }) {
+	for _, a := range res.Assign(w.Ref, value) {
 		in, name := up.Offer.Inputs[a.Field], inputName(a.Field)
 		assigned[a.Field] = true
 		if in.To == nil {

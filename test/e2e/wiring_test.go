@@ -67,6 +67,32 @@ func TestOptionalValue(t *testing.T) {
 	w.contains(w.show("c1", "main", "app/cm.yaml"), "a: http://mon")
 }
 
+// Of a package of which a cluster has one, what two parents want of it is
+// honoured, or refused with both places; nothing is the first one's in silence.
+func TestOneForAll(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("lib", "1.0.0", "  scope: Cluster\n  parameters: [{name: size, required: false, to: {fieldPath: 'ConfigMap/c:data.a'}}]\n", gittest.Text{"cm.yaml": configMap("c", "a: none")})
+	needs := func(name, version, more string) {
+		w.offer(name, version, "  requires: [{alias: l, package: lib, "+more+"}]\n", nil)
+		w.needs(name, version)
+	}
+	needs("x1", "1.0.0", "parameters: {size: '10'}")
+	needs("x2", "1.0.0", "parameters: {size: '99'}")
+	p := w.apply()
+	w.contains(p.variant(t, "c1/x2").Error, `requires[l] of x2 1.0.0 sets parameters.size of lib to "99", requires[l] of x1 1.0.0 sets it to "10", and there is one lib per cluster`)
+	w.wantActions(p, map[string]string{"c1/lib": "create", "c1/x1": "create", "c1/x2": "fail", "c1/variform-lock": "wait"})
+	needs("x2", "1.1.0", "parameters: {size: '10'}")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "lib/cm.yaml"), `a: "10"`)
+
+	needs("x2", "1.2.0", "share: {mode: none}")
+	w.contains(w.apply().variant(t, "c1/x2").Error, "requires[l].share.mode is none, but x1 needs lib, too, and there is one lib per cluster")
+	needs("x2", "1.3.0", "share: {group: mine}")
+	w.contains(strings.Join(w.mustApply().variant(t, "c1/x2").Warnings, "\n"), `requires[l].share: lib is shared with x1, which is of group "" and not "mine"`)
+}
+
 // What an Installation cannot have done is refused, not passed over.
 func TestInstallationWithoutEffect(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,124 @@
+package resolver
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// DisputeError is that what is asked of an instance cannot be: scope leaves one for all who need it, and they want
+// different things of it.
+type DisputeError struct{ text string }
+
+func (e *DisputeError) Error() string { return e.text }
+
+// one says how many of an instance there can be, empty for any number. It is its version's scope that counts.
+func (i *Instance) one() string {
+	if i.manifest == nil || i.manifest.Scope == ScopeAny || i.manifest.Scope == "" {
+		return ""
+	}
+	return fmt.Sprintf("there is one %s per %s", i.Package, i.manifest.Scope)
+}
+
+// disputed are the inputs of a shared instance that a parent sets to other values than it is given.
+func (a *assigner) disputed(d, parent *Instance) (errs []error) {
+	for _, kind := range []string{"parameters.", "credentials."} {
+		fields := d.manifest.Parameters
+		if kind == "credentials." {
+			fields = d.manifest.Credentials
+		}
+		for _, f := range fields {
+			template, from, ok := a.source(d, kind, f)
+			if !ok || from == parent {
+				continue
+			}
+			value, err := a.expand(template, from, "")
+			if err != nil { // it waits for that
+				continue
+			}
+			for _, w := range slices.Concat(a.r.Wiring, a.r.made) {
+				name, ok := strings.CutPrefix(w.Field, kind)
+				if m, is := match(Field{Name: name}, []Field{f}); !ok || w.To != d.Ref() || w.Parent != parent.Ref() || !is || m.Name != f.Name {
+					continue
+				}
+				if own, err := a.expand(w.Template, parent, ""); err == nil && own != value {
+					errs = append(errs, &DisputeError{fmt.Sprintf("%s sets %s of %s to %q, %s sets it to %q, and %s: set it alike in both, or in neither and give it in an Installation of %s",
+						a.r.place(parent, d), kind+f.Name, d.Ref(), own, a.r.place(from, d), value, d.one(), d.Package)})
+				}
+			}
+		}
+	}
+	return errs
+}
+
+// place is where an instance says what it needs of another.
+func (r *Resolution) place(parent, of *Instance) string {
+	for n := range parent.Bindings {
+		if b := &parent.Bindings[n]; b.Installation != "" && ref(b) == of.Ref() {
+			return fmt.Sprintf("requires[%s] of %s %s", b.Alias, parent.Ref(), parent.Version)
+		}
+	}
+	return parent.Ref()
+}
+
+// Sharing says what an instance asks of its dependencies and does not get, because scope leaves one for all. Another
+// value of an input than the one that stands, which is that of whom it was made for, is a [*DisputeError], and so is
+// one that was to be shared with nobody, and is; other groups are noted.
+func (r *Resolution) Sharing(of string, outputs OutputFunc) (notes []string, err error) {
+	i := r.Find(of)
+	if i == nil || i.manifest == nil {
+		return nil, nil
+	}
+	a := &assigner{r: r, outputs: outputs}
+	var errs []error
+	for n := range i.Bindings {
+		b := &i.Bindings[n]
+		req, group := a.asking(i, b)
+		if req == nil {
+			continue
+		}
+		d := r.Find(ref(b))
+		if d == nil || d.one() == "" {
+			continue
+		}
+		if !slices.ContainsFunc(i.Bindings[:n], func(o Binding) bool { return o.Installation != "" && ref(&o) == d.Ref() }) {
+			errs = append(errs, a.disputed(d, i)...)
+		}
+		for _, other := range r.Instances {
+			for m := range other.Bindings {
+				o := &other.Bindings[m]
+				if o.Installation == "" || ref(o) != d.Ref() || other == i && o.Alias == b.Alias {
+					continue
+				}
+				theirs, theirGroup := a.asking(other, o)
+				switch {
+				case theirs == nil:
+				case req.Share.Mode == ModeNone:
+					errs = append(errs, &DisputeError{fmt.Sprintf("requires[%s].share.mode is none, but %s needs %s, too, and %s: leave the mode out, or that need",
+						b.Alias, other.Ref(), d.Ref(), d.one())})
+				case theirs.Share.Mode != ModeNone && group != theirGroup:
+					notes = append(notes, fmt.Sprintf("requires[%s].share: %s is shared with %s, which is of group %q and not %q: %s", b.Alias, d.Ref(), other.Ref(), theirGroup, group, d.one()))
+				}
+			}
+		}
+	}
+	return notes, errors.Join(errs...)
+}
+
+// asking is the requirement that led to a binding, and its group as rendered; nil where it led to no installation.
+func (a *assigner) asking(i *Instance, b *Binding) (*Requirement, string) {
+	if i.manifest == nil || b.Installation == "" {
+		return nil, ""
+	}
+	at := slices.IndexFunc(i.manifest.Requires, func(q Requirement) bool { return q.Alias == b.Alias })
+	if at < 0 {
+		return nil, ""
+	}
+	req := &i.manifest.Requires[at]
+	group, err := a.expand(req.Share.Group, i, "")
+	if err != nil {
+		group = req.Share.Group
+	}
+	return req, group
+}
