@@ -18,7 +18,8 @@ import (
 // fieldTable is a struct's fields by their JSON names, embedded ones included.
 type fieldTable struct {
 	byName map[string][]int
-	names  []string // sorted
+	names  []string        // sorted
+	texts  map[string]bool // strings that may be written as numbers or booleans, too
 }
 
 var fieldTables sync.Map // reflect.Type -> *fieldTable
@@ -27,7 +28,7 @@ func fieldsOf(t reflect.Type) *fieldTable {
 	if ft, ok := fieldTables.Load(t); ok {
 		return ft.(*fieldTable)
 	}
-	ft := &fieldTable{byName: map[string][]int{}}
+	ft := &fieldTable{byName: map[string][]int{}, texts: map[string]bool{}}
 	ft.collect(t, nil)
 	for name := range ft.byName {
 		ft.names = append(ft.names, name)
@@ -53,6 +54,7 @@ func (ft *fieldTable) collect(t reflect.Type, prefix []int) {
 			ft.byName[f.Name] = at
 		default:
 			ft.byName[name] = at
+			ft.texts[name] = strings.Contains(f.Tag.Get("jsonschema"), "oneof_type=string;")
 		}
 	}
 }

@@ -20,7 +20,7 @@ metadata: {name: app}
 spec:
   version: v1.2.0
   scope: Namespace
-  parameters: [{name: size, default: "3", to: {setter: size}}]
+  parameters: [{name: size, default: "3", to: {setter: size}}, {name: port, type: integer, default: 0x50}, {name: on, default: true}]
   credentials: [{name: kubeconfig}]
   outputs: [{name: url, valueFrom: status.url}]
   provides: [{gvk: {apiVersion: x.org/v1, kind: Thing}}, {interface: {id: web, version: 1.0.0}}]
@@ -220,5 +220,24 @@ func TestPasswordInCatalog(t *testing.T) {
 	obj, report := api.Parse([]byte(head + "Catalog\nmetadata: {name: a}\nspec: {sources: [{git: {repo: 'https://me:hush@git.example.org/r'}}]}\n"))
 	if len(report.Warnings) != 1 || strings.Contains(report.Warnings.Error(), "hush") || len(obj.(*v1alpha1.Catalog).Spec.Sources) != 1 {
 		t.Error(report)
+	}
+}
+
+// TestParameterDefaults: a default is what is written, whatever YAML takes it for.
+func TestParameterDefaults(t *testing.T) {
+	for text, want := range map[string]string{"3": "3", "1.10": "1.10", "true": "true", "on": "on", "'3'": "3", "-0.5": "-0.5", "x": "x"} {
+		obj, report := api.Parse([]byte(head + "PackageManifest\nmetadata: {name: a}\nspec: {parameters: [{name: p, default: " + text + "}]}\n"))
+		if report.Err() != nil {
+			t.Fatal(report)
+		}
+		if d := obj.(*v1alpha1.PackageManifest).Spec.Parameters[0].Default; d == nil || *d != want {
+			t.Errorf("%s is read as %v", text, d)
+		}
+	}
+	for _, text := range []string{"null", "{a: b}", "[3]"} {
+		obj, report := api.Parse([]byte(head + "PackageManifest\nmetadata: {name: a}\nspec: {parameters: [{name: p, default: " + text + "}]}\n"))
+		if d := obj.(*v1alpha1.PackageManifest).Spec.Parameters[0].Default; d != nil && *d != "" || (report.Err() == nil) != (text == "null") {
+			t.Errorf("%s: %v", text, report)
+		}
 	}
 }

@@ -239,6 +239,9 @@ func (d *decoder) structure(v reflect.Value, n *yaml.Node, path string) {
 	for _, e := range d.entries(n, path) {
 		name := e.key.Value
 		if f, ok := fields.byName[name]; ok {
+			if fields.texts[name] {
+				e.value = asText(e.value)
+			}
 			d.value(v.FieldByIndex(f), e.value, join(path, name))
 			continue
 		}
@@ -252,6 +255,17 @@ func (d *decoder) structure(v reflect.Value, n *yaml.Node, path string) {
 			d.errorf(e.key, join(path, name), "unknown field "+join(path, name), unknownHint(v.Type(), name, fields.names))
 		}
 	}
+}
+
+// asText is a number or a boolean as the string that is written there.
+func asText(n *yaml.Node) *yaml.Node {
+	n = yamltree.Deref(n)
+	if n == nil || n.Kind != yaml.ScalarNode || yamltree.IsNull(n) {
+		return n
+	}
+	text := *n
+	text.Tag = yaml.NodeTagString
+	return &text
 }
 
 func join(path, name string) string {

@@ -162,8 +162,10 @@ func (w walker) field(path string, f *reflect.StructField, schema any) {
 	}
 	for _, rule := range strings.FieldsFunc(tag, func(r rune) bool { return r == ',' }) {
 		_, value, _ := strings.Cut(rule, "=")
-		if !strings.Contains(string(text), value) {
-			w.t.Errorf("%s: %s is not in %s", path, rule, text)
+		for _, word := range strings.Split(value, ";") { // the types of oneof_type
+			if !strings.Contains(string(text), word) {
+				w.t.Errorf("%s: %s is not in %s", path, rule, text)
+			}
 		}
 	}
 	typ := f.Type

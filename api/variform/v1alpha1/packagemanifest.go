@@ -53,8 +53,8 @@ type ManifestInput struct {
 	ManifestField `json:",inline"`
 	// Required is true unless there is a default or it says otherwise.
 	Required *bool `json:"required,omitempty"`
-	// Default is the value where nobody gives one.
-	Default *string `json:"default,omitempty"`
+	// Default is the value where nobody gives one, as it is written: 3 is "3".
+	Default *string `json:"default,omitempty" jsonschema:"oneof_type=string;number;boolean"`
 	// To is where in the package the value goes.
 	To *InputTarget `json:"to,omitempty"`
 }
