@@ -39,7 +39,7 @@ func Read(data []byte) (*dialect.Documents, error) {
 }
 
 func pkg(root dialect.Node) resolver.Package {
-	f := root.Get("spec").Some("refName", "version", "installationType", "dependencies", "provides", "template")
+	f := root.Get("spec").Some("refName", "version", "installationType", "dependencies", "provides", "template", "kubernetesVersionSelection", "kappControllerVersionSelection")
 	p := resolver.Package{Package: f["refName"].Text(), Version: f["version"].Text()}
 	if p.Package == "" || p.Version == "" {
 		root.Error("a Package needs spec.refName and spec.version", "")
@@ -59,6 +59,12 @@ func pkg(root dialect.Node) resolver.Package {
 		list = list.Fields("packages")["packages"]
 	}
 	p.Requires = dependencies(list)
+	if k := f["kubernetesVersionSelection"].Get("constraints"); k.Is() {
+		p.Requires = dialect.UniqueAliases(append(p.Requires, resolver.Requirement{Alias: "kubernetes", Platform: "kubernetes", Version: k.Text()}))
+	}
+	if k := f["kappControllerVersionSelection"]; k.Is() {
+		k.Warn(k.Path()+" is not compared: what is resolved here runs without kapp-controller", "")
+	}
 	for _, n := range f["provides"].Items() {
 		api := n
 		if inner := n.Get("gvk"); inner.Is() {

@@ -157,6 +157,7 @@ spec:
   refName: a
   version: 1.0.0
   installationType: onePerNamespace
+  kubernetesVersionSelection: {constraints: ">=1.22"}
   provides: [{apiVersion: example.org/v1, kind: K}]
   dependencies:
   - {package: {refName: b, optional: true}}
@@ -173,10 +174,15 @@ spec:
 			{Alias: "b", Package: "b", Optional: true},
 			{Alias: "b-2", Package: "b", Version: ">2"},
 			{Alias: "api", GVK: &resolver.GVK{APIVersion: "v1", Kind: "K"}},
+			{Alias: "kubernetes", Platform: "kubernetes", Version: ">=1.22"},
 		},
 	}
 	if diff := cmp.Diff([]resolver.Package{want}, docs.Packages); diff != "" {
 		t.Error(diff)
+	}
+	docs, err = Read([]byte("apiVersion: data.packaging.carvel.dev/v1alpha1\nkind: Package\nspec:\n  refName: a\n  version: 1.0.0\n  kappControllerVersionSelection: {constraints: '>=0.40'}\n"))
+	if err != nil || len(docs.Warnings) != 1 || !strings.Contains(docs.Warnings[0].Error(), "line 6: spec.kappControllerVersionSelection is not compared") {
+		t.Error(err, docs)
 	}
 }
 
