@@ -1,6 +1,10 @@
 package resolver
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+)
 
 // TestPlatformVersions: a platform's version is a fact, whatever its vendor appends.
 func TestPlatformVersions(t *testing.T) {
@@ -36,5 +40,20 @@ func TestPlatformVersions(t *testing.T) {
 		if got := new(ranges).holds(c.in, v); got != c.want {
 			t.Errorf("%s in %q: %t", c.version, c.in, got)
 		}
+	}
+}
+
+// TestBuilds: builds that differ in metadata alone are ordered by the numbers in it.
+func TestBuilds(t *testing.T) {
+	want := []string{"1.0.0", "1.0.0+7", "1.0.0+k8s", "1.0.0+k8s2", "1.0.0+k8s2.1", "1.0.0+k8s02.3", "1.0.0+k8s10", "1.0.0+vmware.1", "1.0.0+vmware.1-tkg.9", "1.0.0+vmware.1-tkg.10", "1.0.1"}
+	got := slices.Clone(want)
+	slices.Sort(got)
+	slices.SortFunc(got, func(a, b string) int {
+		va, _ := parseVersion(a)
+		vb, _ := parseVersion(b)
+		return compareVersions(&version{Package: &Package{Version: a}, sem: va}, &version{Package: &Package{Version: b}, sem: vb})
+	})
+	if !slices.Equal(want, got) {
+		t.Errorf("got %s\nwant %s", strings.Join(got, " "), strings.Join(want, " "))
 	}
 }

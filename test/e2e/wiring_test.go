@@ -101,3 +101,18 @@ func TestInstallationWithoutEffect(t *testing.T) {
 	r := w.run("plan")
 	w.contains(r.out+r.err, "i.yaml:7: unknown field spec.pull", "by the pipeline of its variant", "i.yaml:8: unknown field spec.dependencies.values", "write spec.credentials")
 }
+
+// A default is read as it is written, and the greatest build is the newest.
+func TestPlainDefault(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	for _, build := range []string{"k8s2", "k8s10"} {
+		w.offer("db", "1.0.0+"+build, "  parameters: [{name: size, type: integer, to: {fieldPath: 'ConfigMap/c:data.a'}}]\n", gittest.Text{"cm.yaml": configMap("c", "a: 1")})
+	}
+	w.offer("app", "1.0.0", "  parameters: [{name: size, type: integer, default: 3}]\n  requires: [{alias: d, package: db, parameters: {size: '${bundle.parameters.size}'}}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "db/cm.yaml"), "a: 3")
+	w.contains(w.show("c1", "main", "db/package.yaml"), "1.0.0+k8s10")
+}
