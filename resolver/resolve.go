@@ -13,7 +13,7 @@ import (
 const (
 	// defaultBudget is the work of a resolution, in steps: some seconds at the worst. Whole ecosystems take a hundredth;
 	// what needs more was made to.
-	defaultBudget = 200_000_000
+	defaultBudget = 150_000_000
 	// bindSteps are those that it takes to find out how one requirement can be met, checkSteps those that it takes to
 	// look at one in a finished assignment.
 	bindSteps, checkSteps = 50, 10
