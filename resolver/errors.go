@@ -50,6 +50,9 @@ type ConflictError struct {
 	Summary string
 	Reasons []string
 	Hints   []string
+	// Asked are the requests that take part in it, as [Installation.Ref] names what they ask for, sorted; nil where
+	// that is not known.
+	Asked []string
 }
 
 // maxLines is how long an explanation may get: a screen.

@@ -54,7 +54,8 @@ func (u *universe) explain(s *solve.Solver) error {
 	facts = u.merged(facts)
 	at := depths(facts)
 	slices.SortStableFunc(facts, func(a, b solve.Fact) int { return place(at, a) - place(at, b) })
-	e := &ConflictError{Kind: u.kind(facts), Summary: u.summary()}
+	asked := u.asked(facts)
+	e := &ConflictError{Kind: u.kind(facts), Summary: u.summary(asked), Asked: refsOf(asked)}
 	var needs []NeededInput
 	first := firstCheck(facts)
 	for _, f := range facts {
@@ -168,10 +169,32 @@ func place(at map[int32]int, f solve.Fact) int {
 	return 2 * d
 }
 
-// summary says what was asked for.
-func (u *universe) summary() string {
+// asked are the requests among facts, in their order.
+func (u *universe) asked(facts []solve.Fact) (out []*Request) {
+	root := u.slots[solve.Root]
+	for i, n := range u.needInfos(root, 1) {
+		if slices.ContainsFunc(facts, func(f solve.Fact) bool { return f.Kind == solve.FactNeed && f.Slot == solve.Root && f.Index == i }) {
+			out = append(out, n.want)
+		}
+	}
+	return out
+}
+
+// refsOf are the names of what requests ask for.
+func refsOf(wants []*Request) (out []string) {
+	for _, w := range wants {
+		out = append(out, w.ref())
+	}
+	return out
+}
+
+// summary says what was asked for that takes part, all of it where that is not known.
+func (u *universe) summary(wants []*Request) string {
+	if len(wants) == 0 {
+		wants = u.wants
+	}
 	var names []string
-	for _, w := range u.wants {
+	for _, w := range wants {
 		n := w.what()
 		if w.Upgrade {
 			n = strings.TrimSpace(w.name() + " " + w.Version)

@@ -2,6 +2,7 @@ package resolver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -79,59 +80,79 @@ func (r Request) name() string {
 	return baseName(r.Package)
 }
 
+// ref names what is asked for among installations.
+func (r Request) ref() string { return Installation{Name: r.name(), Namespace: r.Namespace}.Ref() }
+
+// contradiction is why an input is not one to resolve, and the requests that make it so.
+type contradiction struct {
+	text  string
+	asked []*Request
+}
+
 // contradictions are names that the input gives to two things, and places that two requests take. Taking one of them
 // would lose the other.
-func (u *universe) contradictions() []string {
-	var out []string
+func (u *universe) contradictions() []contradiction {
+	var out []contradiction
+	add := func(asked []*Request, format string, args ...any) {
+		out = append(out, contradiction{fmt.Sprintf(format, args...), asked})
+	}
 	for n, w := range u.wants[:max(len(u.wants)-1, 0)] {
 		next := u.wants[n+1]
 		if w.Namespace == next.Namespace && w.name() == next.name() && w.Package != next.Package && w.Package != "" && next.Package != "" {
-			ref := Installation{Name: w.name(), Namespace: w.Namespace}.Ref()
-			out = append(out, fmt.Sprintf("%s is asked for as %s and as %s; give one of them another name", ref, w.Package, next.Package))
+			add([]*Request{w, next}, "%s is asked for as %s and as %s; give one of them another name", w.ref(), w.Package, next.Package)
 		}
 	}
-	place := map[string]string{}
+	place := map[string]*Request{}
 	for _, w := range u.wants {
 		key := u.scopeKey(w.Package, w.Namespace)
 		if key == "" || w.Package == "" {
 			continue
 		}
-		ref := Installation{Name: w.name(), Namespace: w.Namespace}.Ref()
-		if had, ok := place[key]; ok && had != ref {
+		if had := place[key]; had != nil && had.ref() != w.ref() {
 			what := "one per cluster"
 			if u.scope(w.Package) == ScopeNamespace {
 				what = "one per namespace"
 			}
-			out = append(out, fmt.Sprintf("%s is asked for as %s and as %s, and there is %s; leave one of them", w.Package, had, ref, what))
+			add([]*Request{had, w}, "%s is asked for as %s and as %s, and there is %s; leave one of them", w.Package, had.ref(), w.ref(), what)
 			continue
 		}
-		place[key] = ref
+		place[key] = w
 	}
 	for n, i := range u.insts[:max(len(u.insts)-1, 0)] {
 		if next := u.insts[n+1]; i.Namespace == next.Namespace && i.Name == next.Name {
-			out = append(out, fmt.Sprintf("%s is installed twice, as %s and as %s; leave one of them", i.Ref(), at(i.Package, i.Version), at(next.Package, next.Version)))
+			add(nil, "%s is installed twice, as %s and as %s; leave one of them", i.Ref(), at(i.Package, i.Version), at(next.Package, next.Version))
 		}
 	}
 	return out
 }
 
 // invalid is the error of reasons why an input is not one to resolve, nil where there are none.
-func (u *universe) invalid(reasons []string) error {
+func (u *universe) invalid(reasons []contradiction) error {
 	if len(reasons) == 0 {
 		return nil
 	}
-	return &ConflictError{Kind: InvalidRequest, Summary: u.summary(), Reasons: reasons}
+	var texts []string
+	var asked []*Request
+	for _, r := range reasons {
+		texts = append(texts, r.text)
+		for _, w := range r.asked {
+			if !slices.Contains(asked, w) {
+				asked = append(asked, w)
+			}
+		}
+	}
+	return &ConflictError{Kind: InvalidRequest, Summary: u.summary(asked), Reasons: texts, Asked: refsOf(asked)}
 }
 
 // unapplied are the choices that a user made by an alias which nothing has: a slip that would go unnoticed.
-func (r *Resolution) unapplied(wants []*Request) []string {
+func (r *Resolution) unapplied() []contradiction {
 	all := map[string]bool{}
 	for _, i := range r.Instances {
 		if i.manifest != nil {
 			addAliases(all, i.manifest.Requires)
 		}
 	}
-	var out []string
+	var out []contradiction
 	for _, i := range r.Instances {
 		w := i.root
 		if !i.Requested || w == nil || i.manifest == nil || w.SkipDependencies {
@@ -141,12 +162,12 @@ func (r *Resolution) unapplied(wants []*Request) []string {
 		addAliases(own, i.manifest.Requires)
 		for _, o := range w.Overrides {
 			if o.Alias != "" && !own[o.Alias] {
-				out = append(out, fmt.Sprintf("a choice was made for %s of %s, but %s", o.Alias, at(i.Package, i.Version), itHas(own)))
+				out = append(out, contradiction{fmt.Sprintf("a choice was made for %s of %s, but %s", o.Alias, at(i.Package, i.Version), itHas(own)), []*Request{w}})
 			}
 		}
 		for _, v := range w.Values {
 			if v.Alias != "" && !all[v.Alias] {
-				out = append(out, fmt.Sprintf("values are given for %s, but no dependency is called so; %s", v.Alias, itHas(all)))
+				out = append(out, contradiction{fmt.Sprintf("values are given for %s, but no dependency is called so; %s", v.Alias, itHas(all)), []*Request{w}})
 			}
 		}
 	}

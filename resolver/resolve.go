@@ -59,7 +59,7 @@ func Resolve(ctx context.Context, in Input) (*Resolution, error) {
 	if err := verifyLock(in.Lock, out); err != nil {
 		return nil, err
 	}
-	if err := u.invalid(out.unapplied(u.wants)); err != nil {
+	if err := u.invalid(out.unapplied()); err != nil {
 		return nil, err
 	}
 	return out, nil

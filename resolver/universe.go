@@ -87,8 +87,9 @@ type info struct {
 	has     bool // need is one
 	static  *option
 	failure *failure
-	skipped string // why an optional one is left out
-	text    string // for needs that are no requirements
+	skipped string   // why an optional one is left out
+	text    string   // for needs that are no requirements
+	want    *Request // of the root's needs
 }
 
 // universe is the problem of one resolution as the search sees it.
@@ -318,23 +319,28 @@ func failed(r *Requirement, f *failure) info {
 // rootInfos are the needs of what is asked for.
 func (u *universe) rootInfos(root *slot) []info {
 	var out []info
+	fail := func(w *Request, kind Kind, text string) {
+		i := failed(nil, &failure{kind: kind, text: "asks for " + w.what() + text})
+		i.want = w
+		out = append(out, i)
+	}
 	for _, w := range u.wants {
 		s := u.wantSlot(w)
 		if s == nil || len(s.cands) == 0 {
-			out = append(out, failed(nil, &failure{kind: NoSolution, text: "asks for " + w.what() + ", but " + u.unknown(w.Package, w.Version)}))
+			fail(w, NoSolution, ", but "+u.unknown(w.Package, w.Version))
 			continue
 		}
 		set, err := u.wanted(s, w)
 		text := "you asked for " + at(s.pkg, w.Version)
 		if err != nil {
-			out = append(out, failed(nil, &failure{kind: InvalidDeclaration, text: fmt.Sprintf("asks for %s: %v", w.what(), err)}))
+			fail(w, InvalidDeclaration, fmt.Sprintf(": %v", err))
 			continue
 		}
 		if set.Count() == 0 {
-			out = append(out, failed(nil, &failure{kind: NoSolution, text: "asks for " + w.what() + ", but " + u.offers(s.pkg, w.Version)}))
+			fail(w, NoSolution, ", but "+u.offers(s.pkg, w.Version))
 			continue
 		}
-		out = append(out, info{has: true, need: solve.Need{Slot: s.id, Allowed: set}, text: text})
+		out = append(out, info{has: true, need: solve.Need{Slot: s.id, Allowed: set}, text: text, want: w})
 	}
 	return out
 }
