@@ -42,7 +42,7 @@ func TestAsked(t *testing.T) {
 		"a choice of nothing": {append(want("other"), Request{Package: "old", Overrides: []Override{{Alias: "x", Package: "cm"}}}), []string{"old"}, "cannot resolve old:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Resolve(Input{Catalog: cat, Want: tt.in})
+			_, err := Resolve(t.Context(), Input{Catalog: cat, Want: tt.in})
 			e, ok := errors.AsType[*ConflictError](err)
 			if !ok {
 				t.Fatalf("got %v", err)

@@ -38,7 +38,7 @@ func (u *universe) gaveUp(s *solve.Solver) error {
 		}
 	}
 	e := &ConflictError{
-		Kind: SearchLimit, Summary: u.summary(),
+		Kind: SearchLimit, Summary: u.summary(nil),
 		Reasons: []string{fmt.Sprintf("no answer was found in %d steps of the search, and no proof that there is none", u.work.Steps())},
 		Hints:   []string{"ask for exact versions of some of the packages, or override the ranges of their dependencies, to leave less to search"},
 	}
@@ -70,7 +70,7 @@ func (u *universe) explain(s *solve.Solver) error {
 		}
 	}
 	e.Hints = append(e.Hints, u.helps(facts)...)
-	if len(e.Reasons) > 1 && len(u.wants) == 1 {
+	if len(e.Reasons) > 1 && (len(asked) == 1 || len(u.wants) == 1) {
 		e.Reasons = foldFirst(e.Reasons)
 	}
 	if e.Kind == InputNeeded {
@@ -183,7 +183,7 @@ func (u *universe) asked(facts []solve.Fact) (out []*Request) {
 // refsOf are the names of what requests ask for.
 func refsOf(wants []*Request) (out []string) {
 	for _, w := range wants {
-		out = append(out, w.ref())
+		out = append(out, w.Ref())
 	}
 	return out
 }

@@ -80,8 +80,8 @@ func (r Request) name() string {
 	return baseName(r.Package)
 }
 
-// ref names what is asked for among installations.
-func (r Request) ref() string { return Installation{Name: r.name(), Namespace: r.Namespace}.Ref() }
+// Ref names what is asked for among installations, as [Installation.Ref] does.
+func (r Request) Ref() string { return Installation{Name: r.name(), Namespace: r.Namespace}.Ref() }
 
 // contradiction is why an input is not one to resolve, and the requests that make it so.
 type contradiction struct {
@@ -99,7 +99,7 @@ func (u *universe) contradictions() []contradiction {
 	for n, w := range u.wants[:max(len(u.wants)-1, 0)] {
 		next := u.wants[n+1]
 		if w.Namespace == next.Namespace && w.name() == next.name() && w.Package != next.Package && w.Package != "" && next.Package != "" {
-			add([]*Request{w, next}, "%s is asked for as %s and as %s; give one of them another name", w.ref(), w.Package, next.Package)
+			add([]*Request{w, next}, "%s is asked for as %s and as %s; give one of them another name", w.Ref(), w.Package, next.Package)
 		}
 	}
 	place := map[string]*Request{}
@@ -108,12 +108,12 @@ func (u *universe) contradictions() []contradiction {
 		if key == "" || w.Package == "" {
 			continue
 		}
-		if had := place[key]; had != nil && had.ref() != w.ref() {
+		if had := place[key]; had != nil && had.Ref() != w.Ref() {
 			what := "one per cluster"
 			if u.scope(w.Package) == ScopeNamespace {
 				what = "one per namespace"
 			}
-			add([]*Request{had, w}, "%s is asked for as %s and as %s, and there is %s; leave one of them", w.Package, had.ref(), w.ref(), what)
+			add([]*Request{had, w}, "%s is asked for as %s and as %s, and there is %s; leave one of them", w.Package, had.Ref(), w.Ref(), what)
 			continue
 		}
 		place[key] = w

@@ -76,7 +76,9 @@ type Instance struct {
 }
 
 // stays tells that it is there as it is, and is not looked into.
-func (i *Instance) stays() bool { return i.Existing && i.From == i.Version && !i.Requested }
+func (i *Instance) stays() bool {
+	return i.Existing && i.From == i.Version && (!i.Requested || i.root != nil && i.root.SkipDependencies)
+}
 
 // Ref is "namespace/name", or the name alone of a global instance.
 func (i *Instance) Ref() string { return Installation{Name: i.Name, Namespace: i.Namespace}.Ref() }

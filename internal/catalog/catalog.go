@@ -289,7 +289,9 @@ type Target struct {
 	Input      resolver.Input
 	Resolution *resolver.Resolution  // nil with Err
 	Lock       *v1alpha1.PackageLock // the same as a document
-	Err        error
+	// Err is why there is no answer; Failed why some of what was asked for has none.
+	Err    error
+	Failed []error
 
 	answer *depend.Answer
 }

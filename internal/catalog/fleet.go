@@ -17,6 +17,8 @@ func FromAnswer(name string, a *depend.Answer, err error) Target {
 		t.Input, t.Resolution, t.Lock, t.answer = a.Input, a.Resolution, a.Lock, a
 		if a.Err != nil { // which names no target
 			t.Err = a.Err
+		} else {
+			t.Failed = a.Causes()
 		}
 	}
 	if t.Err != nil {

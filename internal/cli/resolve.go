@@ -90,9 +90,13 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 		if err := a.choose(ctx, t); err != nil {
 			return nil, err
 		}
+		failed := t.Failed
 		if t.Err != nil {
+			failed = []error{t.Err}
+		}
+		for _, err := range failed {
 			r.wrong++
-			a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
+			a.fail("error: %s%v", targetPrefix(t.Name), err)
 		}
 	}
 	return r, nil
@@ -183,7 +187,7 @@ func targetPrefix(name string) string {
 // choose asks a person, at a terminal, for the choices that a target needs.
 func (a *app) choose(ctx context.Context, t *catalog.Target) error {
 	var needs *resolver.NeedsInputError
-	if !errors.As(t.Err, &needs) || !isTerminal(a.In) || !isTerminal(a.Err) {
+	if !errors.As(errors.Join(append(t.Failed, t.Err)...), &needs) || !isTerminal(a.In) || !isTerminal(a.Err) {
 		return nil
 	}
 	in := bufio.NewReader(a.In)

@@ -292,21 +292,21 @@ func (a *app) printDetails(p *reconcile.Plan) {
 
 // printFailures says on stderr what failed; with cut only what a table cuts short.
 func (a *app) printFailures(p *reconcile.Plan, cut bool) {
-	more := map[string]int{}
+	same := map[string][]string{}
 	var order []string
 	for _, i := range p.Items {
 		if i.Err == nil || cut && firstLine(i.Err.Error()) == i.Err.Error() {
 			continue
 		}
 		_, text := fleet.PlaceOf(i.Err) // a target's conflict is that of variants in many places
-		if more[text]++; more[text] == 1 {
+		if same[text] = append(same[text], i.String()); len(same[text]) == 1 {
 			order = append(order, text)
 			a.fail("error: %s: %s", i.Identity, i.Err)
 		}
 	}
 	for _, text := range order {
-		if n := more[text] - 1; n > 0 {
-			a.fail("error: the same for %d more variants: %s", n, firstLine(text))
+		if more := same[text][1:]; len(more) > 0 {
+			a.fail("error: the same for %s (%s): %s", count.Of(len(more), "more variant"), strings.Join(decide.Limit(more, 3), ", "), firstLine(text))
 		}
 	}
 }

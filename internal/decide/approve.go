@@ -165,6 +165,8 @@ func (c *Candidate) Unneeded(targets []*Target) error {
 		return nil
 	case targets[i].Err != nil:
 		return fmt.Errorf("it cannot be told whether it is still needed: %w", targets[i].Err)
+	case targets[i].Answer != nil && slices.Contains(targets[i].Answer.Stands, c.ref()):
+		return fmt.Errorf("it cannot be told whether it is still needed: %w", errors.Join(targets[i].Answer.Causes()...))
 	}
 	return errors.New("nothing needs it any more: run apply --prune, or approve it with --dependencies=false")
 }

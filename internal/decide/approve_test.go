@@ -397,11 +397,13 @@ func TestUnneeded(t *testing.T) {
 		t.Err = err
 		return t
 	}
-	other := repository()
+	other, stands := repository(), target(repo, "", nil)
+	stands.Answer = &depend.Answer{Failed: map[string]error{"shop": errors.New("no such tag")}, Stands: []string{"web"}}
 	for name, tt := range map[string]struct {
 		targets []*Target
 		err     string
 	}{
+		"it stands":      {[]*Target{stands}, "cannot be told whether it is still needed: no such tag"},
 		"no answer":      {[]*Target{target(repo, "", errors.New("no version fits"))}, "cannot be told whether it is still needed: no version fits"},
 		"no use":         {[]*Target{target(repo, "", nil)}, "nothing needs it any more: run apply --prune"},
 		"other targets":  {[]*Target{target(other, "", nil), target(repo, "team", nil)}, ""},

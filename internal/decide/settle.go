@@ -43,6 +43,9 @@ func HeldLock(o *Outcome, r Ruling, failed func(ref string) (Identity, bool)) Ru
 	}
 	var without []string
 	for _, c := range lock.Differs(o.From) {
+		if o.Target.failed(c.Ref) != nil {
+			continue // it is named as it stands
+		}
 		if id, bad := failed(c.Ref); bad {
 			without = append(without, id.String())
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/lifecycle"
 )
 
@@ -60,6 +61,15 @@ func TestLeftover(t *testing.T) {
 	}
 }
 
+// unanswered says of a lock's target that a package has no answer.
+func unanswered(lock *Want, ref string) *Want {
+	if lock.Target == nil {
+		lock.Target = NewTarget(repository(), "")
+	}
+	lock.Target.Answer = &depend.Answer{Failed: map[string]error{ref: errors.New("no such tag")}}
+	return lock
+}
+
 func TestHeldLock(t *testing.T) {
 	old, answer := lockOf("db", "1.0.0", "web", "1.0.0"), lockOf("db", "1.0.0", "web", "1.1.0")
 	six := lockOf("a", "1.0.0", "b", "1.0.0", "c", "1.0.0", "d", "1.0.0", "e", "1.0.0", "f", "1.0.0")
@@ -93,6 +103,7 @@ func TestHeldLock(t *testing.T) {
 		"after a Published one": {"what was approved counts", webLock(answer, &answer, &old), publishedOf(1, 1), draft, broken("web"), hold("c1/web")},
 		"many":                  {"five are named", webLock(six, nil, nil), nil, draft, broken("a", "b", "c", "d", "e", "f"), hold("c1/a, c1/b, c1/c, c1/d, c1/e, and 1 more")},
 		"up to date":            {"nothing is drafted", webLock(answer, &old, nil), draftOf(1, 1), ruled(Nothing{}), broken("web"), ruled(Nothing{})},
+		"what has no answer":    {"it is named as it stands", unanswered(webLock(answer, &old, nil), "web"), draftOf(1, 1), draft, broken("web"), draft},
 		"a variant":             {"it is no lock", wanted(), draftOf(1, 1), draft, broken("web"), draft},
 	}
 	for name, c := range cases {

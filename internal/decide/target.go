@@ -27,9 +27,8 @@ type Target struct {
 	Wants map[string]*Want
 	// There are packages that stand there and that no variant makes, likewise.
 	There map[string]Present
-	// Err is why its packages cannot be decided about, Unread which of them
-	// cannot be told what they need.
-	Err, Unread error
+	// Err is why its packages cannot be decided about.
+	Err error
 	// LockPath is the path of its lock's package, Paths those of the packages
 	// that are there, sorted.
 	LockPath string
@@ -257,14 +256,12 @@ func Uncertain(catalogue int, hidden bool, unread int, sets []SetSize) Doubt {
 	return Doubt{}
 }
 
-// Derive makes wants of what the target needs beside those that are wanted;
-// upstream finds a resolved version among the Repositories.
-func (t *Target) Derive(upstream depend.UpstreamFunc) ([]*Want, error) {
-	list, err := t.Answer.Derive(upstream)
-	if err != nil {
-		return nil, err
-	}
-	var out []*Want
+// Derive makes wants of what the target needs beside those that are wanted, in
+// place of those of an answer before; upstream finds a resolved version among the
+// Repositories.
+func (t *Target) Derive(upstream depend.UpstreamFunc) (out []*Want, failures []depend.Failure) {
+	maps.DeleteFunc(t.Wants, func(_ string, w *Want) bool { return w.Derived })
+	list, failures := t.Answer.Derive(upstream)
 	for _, d := range list {
 		w := &Want{
 			Identity: Identity{t.Namespace, t.Repository, d.PackageVariant.Spec.Downstream.Package}, Name: d.PackageVariant.Name, Set: d.Set,
@@ -277,17 +274,20 @@ func (t *Target) Derive(upstream depend.UpstreamFunc) ([]*Want, error) {
 		t.Wants[d.Ref] = w
 		out = append(out, w)
 	}
-	return out, nil
+	return out, failures
 }
 
 // Conclude checks what was derived against what it turned out to be, sets the
 // order of wiring, and makes the target's lock. upstream is what a want's
-// upstream holds.
-func (t *Target) Conclude(upstream func(*Want) *Upstream) (*Want, error) {
-	var errs []error
+// upstream holds. Failures are what cannot be had: there is to be an answer without.
+func (t *Target) Conclude(upstream func(*Want) *Upstream) (lockWant *Want, failures []depend.Failure, err error) {
 	when := time.Unix(0, 0).UTC()
 	lock := t.Answer.Lock
+	fail := func(err error, refs ...string) { failures = append(failures, depend.Failure{Refs: refs, Err: err}) }
 	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+		if t.failed(ref) != nil {
+			continue
+		}
 		w := t.Wants[ref]
 		up := upstream(w)
 		if w.Locked != "" && up.Err != nil { // what stays locked is its variant's alone
@@ -299,15 +299,15 @@ func (t *Target) Conclude(upstream func(*Want) *Upstream) (*Want, error) {
 			err = up.Offer.Err
 		}
 		if err != nil {
-			errs = append(errs, err)
+			fail(err, ref)
 			continue
 		}
 		if up.When.After(when) {
 			when = up.When
 		}
 		if i := t.Answer.Resolution.Find(ref); i != nil && i.Digest != up.Offer.Package.Digest {
-			errs = append(errs, fmt.Errorf("%s %s was read as %s, and is %s in Repository %s: its tag has moved, or two places have it with different content",
-				i.Package, i.Version, i.Digest, up.Offer.Package.Digest, w.Upstream().Repo))
+			fail(fmt.Errorf("%s %s was read as %s, and is %s in Repository %s: its tag has moved, or two places have it with different content",
+				i.Package, i.Version, i.Digest, up.Offer.Package.Digest, w.Upstream().Repo), ref)
 		}
 		own(&lock.Spec, ref, up.Offer.APIs)
 	}
@@ -315,25 +315,45 @@ func (t *Target) Conclude(upstream func(*Want) *Upstream) (*Want, error) {
 		ref := path.Join(l.Namespace, l.Name)
 		own(&lock.Spec, ref, t.There[ref].APIs)
 	}
-	if changes := t.Doubt.about(depend.Changed(t.Lock, &lock.Spec)); len(changes) > 0 {
-		errs = append(errs, fmt.Errorf("%s, so that this change is not trusted: %s", t.Doubt.Why, strings.Join(Limit(changes, 3), "; ")))
-	}
+	t.ownAsBefore(&lock.Spec)
 	for _, c := range t.Clashes(upstream) {
-		errs = append(errs, c)
+		fail(c, c.First, c.Second)
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
+	if len(failures) > 0 {
+		return nil, failures, nil
+	}
+	if changes := t.Doubt.about(depend.Changed(t.Lock, &lock.Spec)); len(changes) > 0 {
+		return nil, nil, fmt.Errorf("%s, so that this change is not trusted: %s", t.Doubt.Why, strings.Join(Limit(changes, 3), "; "))
 	}
 	t.levels()
 	content, err := NewLock(t, lock, when)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	pkg := path.Join(t.Directory, depend.LockPackage)
 	return &Want{
 		Identity: Identity{t.Namespace, t.Repository, pkg}, Name: variantgen.Name("lock", t.Repository, pkg),
 		MadeFor: t.ID(), Target: t, Ref: depend.LockPackage, Content: content,
-	}, nil
+	}, nil, nil
+}
+
+// ownAsBefore records the APIs of what fails, or stands for that, as the lock has
+// them.
+func (t *Target) ownAsBefore(lock *resolver.Lock) {
+	if t.Lock == nil {
+		return
+	}
+	for api, ref := range t.Lock.CustomResourceDefinitions {
+		if t.failed(ref) == nil && !slices.Contains(t.Answer.Stands, ref) {
+			continue
+		}
+		if lock.CustomResourceDefinitions == nil {
+			lock.CustomResourceDefinitions = map[string]string{}
+		}
+		if lock.CustomResourceDefinitions[api] == "" {
+			lock.CustomResourceDefinitions[api] = ref
+		}
+	}
 }
 
 // own records the APIs that a package brings as its.
@@ -384,7 +404,7 @@ func (t *Target) Clashes(upstream func(*Want) *Upstream) []Clash {
 		claim(ref, t.There[ref].APIs)
 	}
 	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
-		if w := t.Wants[ref]; w.Upstream() != nil {
+		if w := t.Wants[ref]; w.Upstream() != nil && t.failed(ref) == nil {
 			if up := upstream(w); up.Err == nil {
 				claim(ref, provided(up.Offer.Package))
 			}
@@ -393,14 +413,65 @@ func (t *Target) Clashes(upstream func(*Want) *Upstream) []Clash {
 	return out
 }
 
-// Fail gives every wanted package of the target its reason.
+// failed is why a wanted package has no answer, nil where it has one, or none was
+// looked for.
+func (t *Target) failed(ref string) error {
+	if t == nil || t.Answer == nil {
+		return nil
+	}
+	return t.Answer.Failed[ref]
+}
+
+// Fail gives the wanted packages that have no answer their reason: all of them,
+// where the target has none.
 func (t *Target) Fail() {
-	for _, w := range t.Wants {
-		if w.Err == nil {
-			w.Err = t.Err
+	for ref, w := range t.Wants {
+		err := t.Err
+		if failed := t.failed(ref); failed != nil {
+			err = Unanswered(failed)
+		}
+		if w.Err == nil && t.Failing[ref] == nil { // what cannot be told is told as it is
+			w.Err = err
 		}
 	}
 }
+
+// Unasked are the failures of targets that no variant tells of: those of what
+// Installations ask for. Each cause is one, with the targets that have it.
+func Unasked(targets []*Target) (out []error) {
+	var order []string
+	where := map[string][]string{}
+	add := func(t *Target, what string, err error) {
+		text := what + err.Error()
+		if where[text] == nil {
+			order = append(order, text)
+		}
+		where[text] = append(where[text], t.Name())
+	}
+	for _, t := range targets {
+		var failed map[string]error
+		if t.Answer != nil {
+			failed = t.Answer.Failed
+		}
+		tells := func(ref string) bool { return t.Wants[ref] != nil && !t.Wants[ref].Derived }
+		if t.Err != nil && len(failed) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(t.Wants)), tells) {
+			add(t, "", t.Err)
+		}
+		for _, ref := range slices.Sorted(maps.Keys(failed)) {
+			if !tells(ref) {
+				add(t, "Installation of "+ref+": ", Unanswered(failed[ref]))
+			}
+		}
+	}
+	for _, text := range order {
+		out = append(out, fmt.Errorf("target %s: %s", strings.Join(Limit(where[text], 3), ", "), text))
+	}
+	return out
+}
+
+// Unanswered is why a package's dependencies have no answer. It names no target: the
+// same cause in many is told once.
+func Unanswered(err error) error { return Stall(fmt.Errorf("dependencies: %w", err)) }
 
 // levels gives each wanted package of an answered target its place in the order
 // of wiring: after those whose outputs it reads.

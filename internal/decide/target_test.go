@@ -86,8 +86,9 @@ func TestDerive(t *testing.T) {
 		t.Errorf("%d wants", len(tg.Wants))
 	}
 	gone := errors.New("no such repository")
-	if _, err := tg.Derive(func(*resolver.Instance) (*v1alpha1.Upstream, error) { return nil, gone }); !errors.Is(err, gone) {
-		t.Error(err)
+	again, failed := tg.Derive(func(*resolver.Instance) (*v1alpha1.Upstream, error) { return nil, gone })
+	if len(failed) != 2 || !errors.Is(failed[0].Err, gone) || len(again) != 0 || len(tg.Wants) != 1 {
+		t.Errorf("%v, with wants %v and %v", failed, again, tg.Wants)
 	}
 }
 
@@ -95,7 +96,7 @@ func TestDerive(t *testing.T) {
 func TestWiring(t *testing.T) {
 	have := catalogue()
 	tg := resolved(t, have, "shop", "log")
-	lock, err := tg.Conclude(upstreams(have))
+	lock, _, err := tg.Conclude(upstreams(have))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,13 +188,18 @@ func TestConclude(t *testing.T) {
 			if c.change != nil {
 				c.change(tg)
 			}
-			lock, err := tg.Conclude(func(w *Want) *Upstream {
+			lock, failed, err := tg.Conclude(func(w *Want) *Upstream {
 				u := upstreams(have)(w)
 				if w.Ref == "db" && c.up != nil {
 					c.up(w, u)
 				}
 				return u
 			})
+			for _, f := range failed { // each names the package that has it
+				if err = errors.Join(err, f.Err); !slices.Contains(f.Refs, "db") || lock != nil {
+					t.Errorf("%s: %v fails, and there is lock %v", c.reason, f.Refs, lock)
+				}
+			}
 			if bad := saying(err, c.err); bad != "" {
 				t.Fatalf("%s: %s", c.reason, bad)
 			}
@@ -209,7 +215,7 @@ func TestConcludeOwners(t *testing.T) {
 	have := catalogue()
 	tg := resolved(t, have, "shop", "log")
 	tg.There["log"] = Present{APIs: []resolver.GVK{{APIVersion: "example.com/v1", Kind: "Log"}}}
-	lock, err := tg.Conclude(func(w *Want) *Upstream {
+	lock, _, err := tg.Conclude(func(w *Want) *Upstream {
 		u := upstreams(have)(w)
 		if w.Ref == "db" {
 			u.Offer.APIs = []resolver.GVK{{APIVersion: "example.com/v1", Kind: "Database"}}
@@ -513,4 +519,43 @@ func parse(t *testing.T, files ...krm.File) *krm.Package {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// What has no answer and no variant that tells it is told by itself, once a cause.
+func TestUnasked(t *testing.T) {
+	gone, doubt := errors.New("no such package"), errors.New("the catalogue could not be read")
+	target := func(name string, err error, failed map[string]error, wants ...*Want) *Target {
+		tg := NewTarget(repository(), name)
+		tg.Err = err
+		if failed != nil {
+			tg.Answer = &depend.Answer{Failed: failed}
+		}
+		for _, w := range wants {
+			tg.Wants[w.Ref] = w
+		}
+		return tg
+	}
+	web, db := &Want{Ref: "web"}, &Want{Ref: "db", Derived: true}
+	one := map[string]error{"web": gone}
+	for name, tt := range map[string]struct {
+		targets []*Target
+		want    []string
+	}{
+		"nothing fails":               {[]*Target{target("a", nil, map[string]error{})}, nil},
+		"its variant tells":           {[]*Target{target("a", nil, one, web), target("b", gone, one, web)}, nil},
+		"an Installation's":           {[]*Target{target("a", nil, one), target("b", nil, one)}, []string{"target c1/a, c1/b: Installation of web: dependencies: no such package"}},
+		"another's":                   {[]*Target{target("a", nil, one, &Want{Ref: "log"})}, []string{"target c1/a: Installation of web: dependencies: no such package"}},
+		"it was derived":              {[]*Target{target("a", nil, map[string]error{"db": gone}, db)}, []string{"target c1/a: Installation of db: dependencies: no such package"}},
+		"a target's":                  {[]*Target{target("a", doubt, nil)}, []string{"target c1/a: the catalogue could not be read"}},
+		"a target's, what it derived": {[]*Target{target("a", doubt, map[string]error{}, db)}, []string{"target c1/a: the catalogue could not be read"}},
+		"a target's, a variant tells": {[]*Target{target("a", doubt, nil, web)}, nil},
+	} {
+		var got []string
+		for _, err := range Unasked(tt.targets) {
+			got = append(got, err.Error())
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: -want +got:\n%s", name, d)
+		}
+	}
 }

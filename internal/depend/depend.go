@@ -62,6 +62,9 @@ type Target struct {
 	// Refresh are packages, "*" for all, that take their newest version, or with
 	// name@version that one.
 	Refresh []string
+	// Failing are wanted packages of which it cannot be told what they need, by
+	// path below the target, and why. What the lock has in their place stays.
+	Failing map[string]error
 
 	unclear error // what documents have twice
 }
@@ -271,7 +274,7 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 	for n := range in.Installations {
 		in.Installations[n].Fixed = true
 	}
-	return in, errors.Join(t.unclear, t.once())
+	return in, t.unclear
 }
 
 // locked is the newest answer, without the digests of what may become another
@@ -336,9 +339,10 @@ func (t *Target) Wants() bool {
 	})
 }
 
-// once refuses two variants of a package of which a target has one place.
-func (t *Target) once() error {
-	var errs []error
+// once are the variants of a package of which a target has one place, where there
+// are several.
+func (t *Target) once() map[string]error {
+	failing := map[string]error{}
 	first := map[string]*Variant{}
 	for _, v := range t.Variants {
 		key := v.Upstream.Package
@@ -350,13 +354,14 @@ func (t *Target) once() error {
 			continue
 		}
 		if o := first[key]; o != nil {
-			errs = append(errs, fmt.Errorf("%s and %s are both variants of %s, which has scope %s: remove one of PackageVariants %s and %s",
-				o.Ref, v.Ref, v.Upstream.Package, v.Upstream.Scope, o.ID(), v.ID()))
+			err := fmt.Errorf("%s and %s are both variants of %s, which has scope %s: remove one of PackageVariants %s and %s",
+				o.Ref, v.Ref, v.Upstream.Package, v.Upstream.Scope, o.ID(), v.ID())
+			failing[o.Ref], failing[v.Ref] = err, err
 			continue
 		}
 		first[key] = v
 	}
-	return errors.Join(errs...)
+	return failing
 }
 
 // Place is the namespace in the target that an Installation is for; here is
@@ -459,10 +464,16 @@ type Answer struct {
 	Resolution *resolver.Resolution
 	// Lock is the answer as a document; nil with Err.
 	Lock *v1alpha1.PackageLock
-	// Err is why there is no answer, such as a [*resolver.ConflictError].
+	// Failed is what was asked for and has no answer, by path below the target, and
+	// why; all else was answered without it. Stands are the packages that the lock
+	// keeps for it, just as they are there.
+	Failed map[string]error
+	Stands []string
+	// Err is why there is no answer at all, such as a [*resolver.ConflictError].
 	Err error
 
 	pool *Pool
+	in   *partial
 }
 
 // Resolve answers for the target. It may be called for many targets at once.
@@ -476,8 +487,34 @@ func (t *Target) Resolve(ctx context.Context, pool *Pool) *Answer {
 
 // Solve answers for the input as it is now.
 func (a *Answer) Solve(ctx context.Context) {
-	a.Lock = nil
-	if a.Err = a.resolve(ctx, a.pool); a.Err != nil {
+	a.Lock, a.Failed, a.Stands = nil, map[string]error{}, nil
+	failing := a.Target.once()
+	maps.Copy(failing, a.Target.Failing)
+	a.without(failing)
+	a.solve(ctx, nil)
+}
+
+// solve answers without what failed, and without what takes part in a conflict then.
+func (a *Answer) solve(ctx context.Context, failed map[string]error) {
+	for {
+		for _, ref := range slices.Sorted(maps.Keys(failed)) {
+			a.fail(ref, failed[ref])
+		}
+		if len(a.Failed) > 0 && !slices.ContainsFunc(a.in.Want, func(w resolver.Request) bool { return !slices.Contains(a.Stands, w.Ref()) }) {
+			a.Err = errors.Join(a.Causes()...)
+			return
+		}
+		if failed = map[string]error{}; a.resolve(ctx) == nil {
+			failed = a.hanging()
+		}
+		for _, ref := range a.blamed(a.Err) {
+			failed[ref] = a.Err
+		}
+		if len(failed) == 0 {
+			break
+		}
+	}
+	if a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
 			own := *e // others may have been refused the same
 			own.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade PACKAGE@VERSION"}
@@ -485,33 +522,44 @@ func (a *Answer) Solve(ctx context.Context) {
 		}
 		return
 	}
-	if a.Err = cmp.Or(a.inexact(ctx), a.unallowed()); a.Err != nil {
+	if a.Err = a.inexact(ctx); a.Err != nil {
 		return
 	}
 	a.Lock = a.Resolution.Document(a.Target.Name())
 	a.setOwners()
 }
 
+// Causes are why something has no answer, each once, in the order of paths.
+func (a *Answer) Causes() (out []error) {
+	for _, ref := range slices.Sorted(maps.Keys(a.Failed)) {
+		if err := a.Failed[ref]; !slices.Contains(out, err) {
+			out = append(out, err)
+		}
+	}
+	return out
+}
+
 // resolve answers, and once more where something gets a newer version: what it
 // manages takes the newest that it may as well (Porter PEP003, provisional:
 // "Managed Dependency").
-func (a *Answer) resolve(ctx context.Context, pool *Pool) (err error) {
+func (a *Answer) resolve(ctx context.Context) error {
 	for {
-		if a.Resolution, err = pool.resolve(ctx, a.Input); err != nil {
-			return err
+		if a.Resolution, a.Err = a.pool.resolve(ctx, a.in.Input); a.Err != nil {
+			return a.Err
 		}
 		more := a.follow()
 		if len(more) == 0 {
-			return nil
+			a.Err = a.unallowed()
+			return a.Err
 		}
-		a.Input.Refresh = append(slices.Clip(a.Input.Refresh), more...)
+		a.in.Refresh = append(slices.Clip(a.in.Refresh), more...)
 	}
 }
 
 // follow are the packages whose instances an upgrade acts on as well, and that
 // are not refreshed yet.
 func (a *Answer) follow() []string {
-	if a.Target.Lock == nil || slices.Contains(a.Input.Refresh, "*") {
+	if a.Target.Lock == nil || slices.Contains(a.in.Refresh, "*") {
 		return nil
 	}
 	was := map[string]string{}
@@ -524,7 +572,7 @@ func (a *Answer) follow() []string {
 			continue
 		}
 		for _, ref := range reached(p, v1alpha1.Lifecycle.Upgrades) {
-			if i := a.Resolution.Find(ref); !i.Existing && !slices.Contains(a.Input.Refresh, i.Package) && !slices.Contains(out, i.Package) {
+			if i := a.Resolution.Find(ref); !i.Existing && !slices.Contains(a.in.Refresh, i.Package) && !slices.Contains(out, i.Package) {
 				out = append(out, i.Package)
 			}
 		}
@@ -543,7 +591,10 @@ func newer(was, now string) bool {
 // several instances of one package, of which it is known only now which is which.
 func (a *Answer) unallowed() error {
 	up, down := true, true
-	for _, w := range a.Input.Want {
+	for _, w := range a.in.Want {
+		if slices.Contains(a.Stands, w.Ref()) {
+			continue
+		}
 		up = up && w.Allow.Upgrade && !w.ValidateOnly
 		down = down && w.Allow.Downgrade && !w.ValidateOnly
 	}
@@ -592,6 +643,10 @@ func (a *Answer) setOwners() {
 		p := &a.Lock.Spec.Packages[n]
 		ref := path.Join(p.Namespace, p.Name)
 		i := a.Resolution.Find(ref)
+		if slices.Contains(a.Stands, ref) {
+			p.Owner = was[ref]
+			continue
+		}
 		if i == nil || i.Existing || i.Requested {
 			continue
 		}
@@ -632,21 +687,19 @@ type UpstreamFunc func(*resolver.Instance) (*configv1alpha1.Upstream, error)
 // is to be created and that no variant makes (Carvel's dependencies proposal,
 // "PackageInstalls for dependencies"). They take over the context, the
 // injectors, labels and annotations of the variant at the root of what needs
-// them.
-func (a *Answer) Derive(upstream UpstreamFunc) ([]*Derived, error) {
+// them. Failures are those that nobody has.
+func (a *Answer) Derive(upstream UpstreamFunc) (out []*Derived, failures []Failure) {
 	wanted := map[string]*Variant{}
 	for _, v := range a.Target.Variants {
 		wanted[v.Ref] = v
 	}
-	var out []*Derived
-	var errs []error
 	for _, i := range a.Resolution.Instances {
 		if wanted[i.Ref()] != nil || i.Existing || !i.Create {
 			continue
 		}
 		up, err := upstream(i)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %s: %w", i.Package, i.Version, err))
+			failures = append(failures, Failure{[]string{i.Ref()}, fmt.Errorf("%s %s: %w", i.Package, i.Version, err)})
 			continue
 		}
 		out = append(out, a.derive(i, up, wanted[a.Resolution.RootRef(i)]))
@@ -668,7 +721,7 @@ func (a *Answer) Derive(upstream UpstreamFunc) ([]*Derived, error) {
 			}
 		}
 	}
-	return out, errors.Join(errs...)
+	return out, failures
 }
 
 func (a *Answer) derive(i *resolver.Instance, up *configv1alpha1.Upstream, root *Variant) *Derived {

@@ -128,9 +128,9 @@ func TestDerivedVariants(t *testing.T) {
 	if a.Err != nil {
 		t.Fatal(a.Err)
 	}
-	ds, err := a.Derive(upstreamOf)
-	if err != nil || len(ds) != 1 {
-		t.Fatalf("got %v, %v", ds, err)
+	ds, failed := a.Derive(upstreamOf)
+	if failed != nil || len(ds) != 1 {
+		t.Fatalf("got %v, %v", ds, failed)
 	}
 	want := &configv1alpha1.PackageVariant{}
 	want.APIVersion, want.Kind, want.Namespace, want.Name = configv1alpha1.APIVersion, "PackageVariant", "default", "dependency-c1-team-db-"
@@ -149,8 +149,9 @@ func TestDerivedVariants(t *testing.T) {
 		t.Errorf("%+v (-want +got):\n%s", ds[0], diff)
 	}
 	gone := errors.New("no such repository")
-	if ds, err = a.Derive(func(*resolver.Instance) (*configv1alpha1.Upstream, error) { return nil, gone }); !errors.Is(err, gone) || len(ds) != 0 || !strings.Contains(err.Error(), "db 1.0.0") {
-		t.Errorf("without an upstream: %v, %v", ds, err)
+	ds, failed = a.Derive(func(*resolver.Instance) (*configv1alpha1.Upstream, error) { return nil, gone })
+	if len(ds) != 0 || len(failed) != 1 || !slices.Equal(failed[0].Refs, []string{"db"}) || !errors.Is(failed[0].Err, gone) || !strings.Contains(failed[0].Err.Error(), "db 1.0.0") {
+		t.Errorf("without an upstream: %v, %v", ds, failed)
 	}
 }
 

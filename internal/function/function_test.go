@@ -508,7 +508,7 @@ func TestResolveDependencies(t *testing.T) {
 		"one of two":                {base + install("app", "c1") + install("db", "c2"), configMap("target: c2"), nil, map[string]string{"c2": "fleet db@2.0.0"}},
 		"no such target":            {base + install("app", "c1"), configMap("target: c3"), []string{`error <ConfigMap/c> data.target: functionConfig: no Installation has the target "c3"; there are ["c1"]`}, map[string]string{}},
 		"no such package":           {base + install("nosuch", "c1") + install("db", "c2"), "", []string{"error fleet/nosuch-c1.yaml#0 <Installation/nosuch-c1>: target c1: "}, map[string]string{"c2": "fleet db@2.0.0"}},
-		"of two, at none":           {base + install("nosuch", "c1") + install("db", "c1"), "", []string{"error: target c1: "}, map[string]string{}},
+		"of two, at none":           {base + install("nosuch", "c1") + install("db", "c1"), "", []string{"error: target c1: "}, map[string]string{"c1": "fleet db@2.0.0"}},
 		"a platform":                {platform + install("k", "c1"), configMap("platform: 'kubernetes=1.31.0'"), nil, map[string]string{"c1": "fleet k@1.0.0"}},
 		"a platform too old":        {platform + install("k", "c1"), configMap("platform: 'os=1, kubernetes=1.29.0'"), []string{"error fleet/k-c1.yaml#0"}, map[string]string{}},
 		"a wrong platform":          {platform + install("k", "c1"), configMap("platform: kubernetes"), []string{`error <ConfigMap/c> data.platform: functionConfig: option "platform" has "kubernetes" and must be name=version`}, map[string]string{}},

@@ -140,6 +140,9 @@ func (r *resolution) resolve(ctx context.Context, pool *depend.Pool, t *depend.T
 		r.report(t, a.Err)
 		return nil
 	}
+	for _, err := range a.Causes() {
+		r.report(t, err)
+	}
 	r.unmapped(t.Name(), a.Resolution)
 	return r.write(t, a.Lock)
 }

@@ -105,6 +105,8 @@ type Snapshot struct {
 	Targets []*decide.Target // those whose dependencies were asked for, sorted
 	// Policies are what Installations say of publication.
 	Policies decide.Policies
+	// Unanswered is what was asked for and is no variant, and why it has no answer.
+	Unanswered []error
 	// Problems lists what could not be read; Warnings are about no one variant.
 	Problems []error
 	Warnings []string

@@ -47,6 +47,7 @@ func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.
 	for _, t := range targets {
 		t.Fail()
 	}
+	s.Unanswered = append(s.Unanswered, decide.Unasked(targets)...)
 	r.markWanted(wants)
 	return wants
 }
@@ -80,7 +81,7 @@ func (r *Reader) targetsOf(s *Snapshot, wants []*decide.Want) []*decide.Target {
 			if repo := r.repos[repoKey{ns, name}]; repo != nil && repo.Git != nil && repo.Err == nil {
 				target(repo, decide.In(repo.Repository, rest+"/x"))
 			} else if repo == nil && name != "" {
-				s.Warnings = append(s.Warnings, fmt.Sprintf("Installation %s/%s has no effect: its target %s is in no registered Repository", ns, i.Name, i.Spec.Target))
+				s.Unanswered = append(s.Unanswered, fmt.Errorf("Installation %s/%s: spec.target: %s is in no registered Repository of its namespace: register it, or correct the name", ns, i.Name, i.Spec.Target))
 			}
 		}
 		for _, i := range r.cfg.Fleet.Installations {
@@ -109,7 +110,10 @@ func (r *Reader) readVariants(ctx context.Context, t *decide.Target) {
 			}
 		}
 		if err != nil {
-			t.Unread = errors.Join(t.Unread, fmt.Errorf("PackageVariant %s/%s: %w", w.Namespace, w.Name, err))
+			if t.Failing == nil {
+				t.Failing = map[string]error{}
+			}
+			t.Failing[ref] = err
 			continue
 		}
 		t.Variants = append(t.Variants, &depend.Variant{PackageVariant: w.Variant(), Set: w.Set, Ref: ref, Upstream: up.Offer.Package})
@@ -132,8 +136,6 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 	}
 	r.readEnvironment(ctx, active)
 	for _, t := range active {
-		// What one variant needs cannot be told, so what all of them need cannot.
-		t.Err = errors.Join(t.Unread, t.Err)
 		t.Doubt = doubt
 		if t.Platform == nil {
 			t.Platform = deps.Platform
@@ -166,10 +168,15 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 	}
 	s.Targets = active
 	out := r.conclude(ctx, active)
+	r.readStanding(ctx, active)
 	for _, t := range active {
 		if t.Err != nil {
-			t.Err = decide.Stall(fmt.Errorf("dependencies of target %s: %w", t.Name(), t.Err))
 			r.hold(ctx, s, t, "the dependencies of target "+t.Name()+" have no answer")
+			t.Err = decide.Stall(fmt.Errorf("dependencies of target %s: %w", t.Name(), t.Err))
+		} else {
+			for _, ref := range t.Answer.Stands {
+				s.Untouchable[r.repoOf(t).Place(t.Path(ref))] = "what needs it has no answer"
+			}
 		}
 	}
 	return out
@@ -182,7 +189,7 @@ func (r *Reader) active(ctx context.Context, s *Snapshot, targets []*decide.Targ
 	for _, t := range targets {
 		switch {
 		case !t.Target.Wants():
-			if t.Unread != nil {
+			if len(t.Failing) > 0 {
 				r.hold(ctx, s, t, "it cannot be told what the packages of target "+t.Name()+" need")
 			}
 		case len(r.cfg.Dependencies.Catalogs) == 0 && t.Needs():
@@ -213,30 +220,79 @@ func upstreamPackages(targets []*decide.Target) []*resolver.Package {
 	return out
 }
 
-// conclude makes what answers bring, and the targets' locks.
+// conclude makes what answers bring, and the targets' locks. Where something of that
+// turns out not to be had, there is an answer without it.
 func (r *Reader) conclude(ctx context.Context, targets []*decide.Target) []*decide.Want {
 	var out []*decide.Want
+	for todo := targets; len(todo) > 0; {
+		var read []*decide.Want
+		var next []*decide.Target
+		failed := map[*decide.Target][]depend.Failure{}
+		for _, t := range todo {
+			if t.Err != nil {
+				continue
+			}
+			var derived []*decide.Want
+			derived, failed[t] = t.Derive(func(i *resolver.Instance) (*v1alpha1.Upstream, error) { return r.upstreamFor(t.Namespace, i) })
+			read = append(read, derived...)
+		}
+		r.ReadUpstreams(ctx, read)
+		for _, t := range todo {
+			if t.Err != nil {
+				continue
+			}
+			var lock *decide.Want
+			if len(failed[t]) == 0 {
+				lock, failed[t], t.Err = t.Conclude(func(w *decide.Want) *decide.Upstream { return r.UpstreamOf(ctx, w) })
+			}
+			switch {
+			case len(failed[t]) > 0:
+				t.Answer.Fail(ctx, failed[t]...)
+				t.Err = t.Answer.Err
+				next = append(next, t)
+			case t.Err == nil:
+				for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+					if w := t.Wants[ref]; w.Derived {
+						out = append(out, w)
+					}
+				}
+				out = append(out, lock)
+			}
+		}
+		todo = next
+	}
+	return out
+}
+
+// readStanding reads what stands in place of what has no answer: its values stay.
+func (r *Reader) readStanding(ctx context.Context, targets []*decide.Target) {
+	type place struct {
+		t   *decide.Target
+		ref string
+		h   *decide.Revision
+	}
+	set := fetchSet{}
+	var places []place
 	for _, t := range targets {
 		if t.Err != nil {
 			continue
 		}
-		derived, err := t.Derive(func(i *resolver.Instance) (*v1alpha1.Upstream, error) {
-			return r.upstreamFor(t.Namespace, i)
-		})
-		t.Err = err
-		out = append(out, derived...)
-	}
-	r.ReadUpstreams(ctx, out)
-	for _, t := range targets {
-		if t.Err != nil {
-			continue
-		}
-		lock, err := t.Conclude(func(w *decide.Want) *decide.Upstream { return r.UpstreamOf(ctx, w) })
-		if t.Err = err; err == nil {
-			out = append(out, lock)
+		for _, ref := range t.Answer.Stands {
+			if p := r.repoOf(t).Package(t.Path(ref)); p.IsPublished() && t.Wants[ref] == nil {
+				set.add(r.repoOf(t), p.Latest)
+				places = append(places, place{t, ref, p.Latest})
+			}
 		}
 	}
-	return slices.DeleteFunc(out, func(w *decide.Want) bool { return w.Target.Err != nil })
+	set.run(ctx, r.ioLimit())
+	for _, p := range places {
+		_, pkg, err := r.repoOf(p.t).ReadPackage(ctx, p.h.Ref.Commit, p.t.Path(p.ref))
+		if err != nil {
+			continue // who needs a value of it says that it has none
+		}
+		o := offerOf(pkg, path.Base(p.ref), decide.RevisionName(p.h.Number), p.h.Ref.Commit)
+		p.t.There[p.ref] = decide.Present{Package: pkg, APIs: o.APIs, Outputs: o.Outputs}
+	}
 }
 
 // readEnvironment reads what targets have: their locks, and what stands there

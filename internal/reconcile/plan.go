@@ -56,7 +56,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := &Plan{Targets: targetPlans(s), Problems: s.Problems, Warnings: append(s.Warnings, e.leftBehind(ctx)...), run: r}
+	plan := &Plan{Targets: targetPlans(s), Problems: slices.Concat(s.Problems, s.Unanswered), Warnings: append(s.Warnings, e.leftBehind(ctx)...), run: r}
 	for _, set := range s.Sets {
 		plan.Sets = append(plan.Sets, &SetStatus{*set})
 	}
@@ -789,7 +789,7 @@ func (r *run) remove(ctx context.Context, plan *Plan, subjects []*subject, trims
 	}
 	p := decide.Pruning{
 		Prune: r.cfg.Prune, MaxDelete: r.cfg.MaxDelete,
-		Blocked: decide.Blocks(len(r.cfg.Only) > 0, len(plan.Problems), nowhere, r.snapshot.Sizes()),
+		Blocked: decide.Blocks(len(r.cfg.Only) > 0, len(r.snapshot.Problems), nowhere, r.snapshot.Sizes()),
 	}
 	if p.Allowed() && (len(trims) > 0 || slices.ContainsFunc(removed, func(m *decide.Removed) bool { return m.Goes() })) {
 		locked, err := r.read.ReadUpstreamLocks(ctx)

@@ -2,9 +2,13 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -252,4 +256,74 @@ func TestRevertNeedsLostRace(t *testing.T) {
 	w.contains(w.mustRun(1, "approve", "db").out, "c1/theirs needs db ^2, which db 1.0.0 is not")
 	w.srv.Before(nil)
 	w.contains(w.show("c1", "main", "db/package.yaml"), "version: 2.0.0")
+}
+
+// A conflict fails what takes part in it and is new; what was answered before keeps
+// its lock, and what has nothing to do with it goes on.
+func TestConflictIsItsOwn(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("cm", "1.0.0", "  scope: Cluster\n", nil)
+	w.offer("cm", "2.0.0", "  scope: Cluster\n", nil)
+	w.offer("other", "1.0.0", "", nil)
+	w.offer("good", "1.0.0", "  requires: [{alias: c, package: cm, version: ^1}]\n", nil)
+	w.offer("good", "2.0.0", "  requires: [{alias: c, package: cm, version: ^1}, {alias: n, package: nowhere}]\n", nil)
+	w.offer("bad", "1.0.0", "  requires: [{alias: c, package: cm, version: ^2}]\n", nil)
+	w.needs("good", "1.0.0")
+	w.needs("other", "1.0.0")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+
+	w.offer("other", "2.0.0", "", nil)
+	w.needs("other", "2.0.0")
+	w.needs("bad", "1.0.0")
+	r := w.mustRun(1, "apply", "--prune")
+	w.contains(r.err, "error: c1/bad: bad.yaml:1: dependencies: cannot resolve bad 1.0.0, good 1.0.0:", "needs cm ^2")
+	w.contains(r.out, "c1/other", "5 variants: 2 drafted anew, 1 failed, 2 up to date")
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.mustRun(1, "status").out, "5 variants: 1 failed, 4 up to date")
+
+	// An update that has no answer leaves what is there, which others may need.
+	if err := os.Remove(filepath.Join(w.fleet(), "bad.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	w.needs("good", "2.0.0")
+	w.offer("other", "3.0.0", "  requires: [{alias: g, package: good, version: ^1}]\n", nil)
+	w.needs("other", "3.0.0")
+	r = w.mustRun(1, "apply", "--prune")
+	w.contains(r.err, "error: c1/good: good.yaml:1: dependencies: cannot resolve good 2.0.0:", "no package nowhere is in the catalogue")
+	w.contains(r.out, "c1/other", "4 variants: 2 drafted anew, 1 failed, 1 up to date")
+	w.mustRun(0, "approve", "--all")
+
+	// So does an upstream that cannot be read.
+	w.needs("good", "7.0.0")
+	w.offer("other", "4.0.0", "  requires: [{alias: g, package: good, version: ^1}]\n", nil)
+	w.needs("other", "4.0.0")
+	r = w.mustRun(1, "apply", "--prune")
+	w.contains(r.err, "error: c1/good: good.yaml:1: spec.upstream: ", "v7.0.0")
+	w.contains(r.out, "c1/other", "2 drafted anew")
+	if !w.on("main", "cm") {
+		t.Error("cm has gone from main")
+	}
+	w.mustRun(0, "approve", "--all")
+	before := w.repos["c1"].AllRefs(t)
+	w.mustRun(1, "apply", "--prune")
+	if d := cmp.Diff(before, w.repos["c1"].AllRefs(t)); d != "" {
+		t.Errorf("a second run changed something:\n%s", d)
+	}
+	w.needs("good", "1.0.0")
+	w.contains(w.mustRun(0, "apply", "--prune").out, "4 variants: 4 up to date")
+}
+
+// What an Installation asks for, and no variant, fails the run: once a cause.
+func TestUnansweredInstallation(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.write("x.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: x}\nspec: {target: c1, package: nowhere}\n")
+	for _, command := range []string{"plan", "apply", "status"} {
+		r := w.mustRun(1, command)
+		w.contains(r.err, "error: target c1: Installation of x: dependencies: cannot resolve nowhere:", "no package nowhere is in the catalogue", "1 problem")
+	}
+	w.write("x.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: x}\nspec: {target: c9, package: nowhere}\n")
+	w.contains(w.mustRun(1, "plan").err, "error: Installation default/x: spec.target: c9 is in no registered Repository")
 }
