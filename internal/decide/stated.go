@@ -41,7 +41,7 @@ func (d Release) Said(path string) (record.Entry, bool) {
 // Believe takes over what a manager's record knows better than the commits: whose
 // the latest Published revision is where no commit of the machine's leads to it,
 // what one that a forge squashed was made of, and that its variant has released it. Entries count for the commit that they
-// name, and a release only where the manager owned it.
+// name, but for one about the package itself, and a release only where the manager owned it.
 func (p *Package) Believe(manager string, entries []record.Entry) {
 	l := p.Latest
 	if l == nil {
@@ -49,6 +49,8 @@ func (p *Package) Believe(manager string, entries []record.Entry) {
 	}
 	for _, e := range entries {
 		switch {
+		case e.Place == record.Variant && strings.HasPrefix(e.Owner, manager+"/") && l.Machine == nil && l.Owner == "":
+			l.Owner = e.Owner
 		case e.Commit != l.Ref.Commit.String():
 		case e.Place == record.Past && l.Machine == nil && l.Owner == "":
 			l.Owner = e.Owner

@@ -92,7 +92,7 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		if m := draft.Machine; m != nil && e.Inputs != "" {
 			e.Inputs = m.Inputs // its commit may go
 		}
-		e.Upon = d.Local
+		e.Upon, e.Whose = d.Local, true
 		e.Set, e.For, e.DeletionPolicy, e.Labels = c.Says.Set, c.Says.For, c.Says.DeletionPolicy, c.Says.Labels
 		return []record.Edit{e}
 	case decide.Discard:

@@ -23,10 +23,11 @@ type Put struct{ Entry }
 // both, but for Place. What that one's entry says besides stays, where it names
 // the same Hydrated, or, where Entry knows none, the same Tree: so of one whose tag was
 // lost, too. Where there is none such, and the Entry's Hydrated is not its
-// Tree, nothing holds it, and nothing is known of what stands there now.
+// Tree, nothing holds it, and nothing is known of what stands there now but, with
+// Whose, whose it is: no commit may say that.
 type Publish struct {
 	Entry
-	Upon bool
+	Upon, Whose bool
 }
 
 // Drop removes an open revision's entries.
@@ -117,12 +118,21 @@ func (e Publish) apply(entries []Entry) []Entry {
 		return o.Place == Main || (o.Place == Open || o.Place == Built) && o.Workspace == e.Workspace
 	})
 	if !held {
-		return entries
+		return e.owned(entries)
 	}
 	made.Place = Main
 	entries = append(entries, made)
 	made.Place = Past
 	return oldestOut(put(entries, made))
+}
+
+// owned are a package's entries with whose it is, where its revision has none that
+// says so.
+func (e Publish) owned(entries []Entry) []Entry {
+	if !e.Whose || e.Owner == "" || slices.ContainsFunc(entries, func(o Entry) bool { return o.Place == Variant && o.Owner != Nobody }) {
+		return entries
+	}
+	return put(entries, Entry{Path: e.Path, Place: Variant, Owner: e.Owner, Set: e.Set, For: e.For, DeletionPolicy: e.DeletionPolicy, Labels: e.Labels})
 }
 
 // oldestOut keeps the newest of the Published revisions.

@@ -115,6 +115,29 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// Of a revision that nothing is known of the record says whose it is, and keeps what
+// was said of the package.
+func TestPublishSaysWhose(t *testing.T) {
+	e := Publish{Entry: Entry{Path: "web", Workspace: "ws-1", Revision: 1, Commit: hash(7), Tree: hash(8), Hydrated: hash(9), Owner: "fleet/default/web", Set: "webs"}, Whose: true}
+	held := Put{Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Set: "old", Hold: &Word{By: "a", Reason: "b"}}}
+	for name, tt := range map[string]struct {
+		edits []Edit
+		want  Entry
+	}{
+		"nothing was said": {[]Edit{e}, Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Set: "webs"}},
+		"held":             {[]Edit{held, e}, held.Entry},
+		"released before":  {[]Edit{Put{Entry{Path: "web", Place: Variant, Owner: Nobody, Commit: hash(7)}}, e}, Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Set: "webs"}},
+	} {
+		if d := cmp.Diff([]Entry{tt.want}, with(t, New("fleet"), tt.edits...).Package("web")); d != "" {
+			t.Errorf("%s: -want +got:\n%s", name, d)
+		}
+	}
+	e.Whose = false
+	if got := with(t, New("fleet"), e).Package("web"); len(got) != 0 {
+		t.Errorf("a commit says it, and the record %+v", got)
+	}
+}
+
 // What the open revision's entry says of its variant goes along.
 func TestPublishKeepsVariant(t *testing.T) {
 	draft := open("web", "ws-1", 0x10)

@@ -87,15 +87,16 @@ func TestResolve(t *testing.T) {
 	w.contains(w.mustRun(2, "resolve", "--target", "three").err, `no Installation names the target "three"`, "one", "two")
 }
 
-// A conflict is its target's alone; a choice without a default lists the choices.
+// A conflict is that of what takes part in it; a choice without a default lists the
+// choices.
 func TestResolveConflict(t *testing.T) {
 	t.Parallel()
 	w := resolving(t)
 	w.write("old.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: old}\nspec: {target: two/prod, package: postgres, constraints: \">=99\"}\n")
 	r := w.mustRun(1, "resolve", "--platform", "kubernetes=1.29.0")
 	w.contains(r.err, "target two: cannot resolve", ">=99")
-	w.contains(r.out, "one      postgres")
-	w.lacks(r.out, "two ")
+	w.contains(r.out, "one      postgres", "two      postgres       14.9.0    prod/db")
+	w.lacks(r.out, "prod/old")
 
 	file := filepath.Join(w.fleet(), "catalog.yaml")
 	before, err := os.ReadFile(file)
