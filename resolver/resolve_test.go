@@ -406,6 +406,10 @@ func TestGone(t *testing.T) {
 	locked := func(digest string) *Lock {
 		return &Lock{Packages: []LockedPackage{{Name: "d", Version: "1.0.0", Digest: digest}}}
 	}
+	once := gone
+	if once.Scope = ScopeCluster; mustCatalog(t, []Package{once, newer}).scope("d") != ScopeAny {
+		t.Error("what has gone says how many others there may be")
+	}
 	cases := map[string]struct {
 		packages []Package
 		lock     *Lock
