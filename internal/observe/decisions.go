@@ -372,8 +372,8 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 	return nil
 }
 
-// Editor is who committed to an open revision by hand, "" for nobody: at its tip,
-// or below what the machine made of that since.
+// Editor is who committed to an open revision by hand what the registered branch has
+// not, "" for nobody: at its tip, or below what the machine made of that since.
 func (r *Repo) Editor(ctx context.Context, h *decide.Revision) (string, error) {
 	theirs := func(_ int, c *gitrepo.Commit) bool { return c.Committer.Email != MachineEmail }
 	found, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(h.Ref.Commit)}, walkLimit, theirs)
@@ -381,8 +381,10 @@ func (r *Repo) Editor(ctx context.Context, h *decide.Revision) (string, error) {
 		return "", err
 	}
 	c := found[0]
-	if decide.Hash(c.Hash) != h.Ref.Commit && !r.Head.IsZero() { // the branch may begin with it
-		on := func(_ int, b *gitrepo.Commit) bool { return b.Hash == c.Hash }
+	if !r.Head.IsZero() { // the branch may begin with it, or have it by a merge that was set back since
+		on := func(_ int, b *gitrepo.Commit) bool {
+			return b.Hash == c.Hash || slices.Contains(b.Parents, gitrepo.Hash(h.Ref.Commit))
+		}
 		main, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(r.Head)}, walkLimit, on)
 		if err != nil || len(main) > 0 && main[0] != nil {
 			return "", err

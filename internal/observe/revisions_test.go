@@ -290,6 +290,21 @@ func TestEditorOfAnOrphan(t *testing.T) {
 			y.git.Commit(y.t, "main", "later", gittest.Text{"web/z": "y"})
 			return ""
 		}},
+		"an edit that main had, and that was set back there": {func(y *yard) string {
+			y.commit(webDraft, machine(), y.main())
+			byHand(y)
+			before := y.main()
+			y.git.Git(y.t, "update-ref", "refs/heads/main", mergeOf(y, "main", "drafts/web/w1"))
+			tree := strings.TrimSpace(y.git.Git(y.t, "rev-parse", before+"^{tree}"))
+			y.git.Git(y.t, "update-ref", "refs/heads/main", strings.TrimSpace(y.git.Git(y.t, "commit-tree", "-m", "revert", "-p", "main", tree)))
+			return ""
+		}},
+		"an edit after one that main had": {func(y *yard) string {
+			y.commit(webDraft, machine(), y.main())
+			byHand(y)
+			y.git.Git(y.t, "update-ref", "refs/heads/main", mergeOf(y, "main", "drafts/web/w1"))
+			return y.git.Commit(y.t, "drafts/web/w1", "by hand again", gittest.Text{"web/y": "y"})
+		}},
 		"made anew": {func(y *yard) string {
 			return y.commit(webDraft, machine(func(m *made) { m.email = "ann@example.com" }), y.main())
 		}},
