@@ -430,7 +430,7 @@ func (t *Target) Fail() {
 		if failed := t.failed(ref); failed != nil {
 			err = Unanswered(failed)
 		}
-		if w.Err == nil && t.Failing[ref] == nil { // what cannot be told is told as it is
+		if w.Err == nil && t.Failing[ref].Err == nil { // what cannot be told is told as it is
 			w.Err = err
 		}
 	}

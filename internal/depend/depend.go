@@ -63,10 +63,17 @@ type Target struct {
 	// name@version that one.
 	Refresh []string
 	// Failing are wanted packages of which it cannot be told what they need, by
-	// path below the target, and why. What the lock has in their place stays.
-	Failing map[string]error
+	// path below the target. What the lock has in their place stays.
+	Failing map[string]Unread
 
 	unclear error // what documents have twice
+}
+
+// Unread is a variant whose upstream cannot be read, and why; Package is what it is
+// of, by the name of its folder.
+type Unread struct {
+	Package string
+	Err     error
 }
 
 // Name is the Repository's, with the folder where the target is one.
@@ -489,7 +496,9 @@ func (t *Target) Resolve(ctx context.Context, pool *Pool) *Answer {
 func (a *Answer) Solve(ctx context.Context) {
 	a.Lock, a.Failed, a.Stands = nil, map[string]error{}, nil
 	failing := a.Target.once()
-	maps.Copy(failing, a.Target.Failing)
+	for ref, u := range a.Target.Failing {
+		failing[ref] = u.Err
+	}
 	a.without(failing)
 	a.solve(ctx, nil)
 }

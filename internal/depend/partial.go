@@ -170,12 +170,29 @@ func (a *Answer) hanging() map[string]error {
 			continue
 		}
 		for _, ref := range a.reaches(w.Ref()) {
-			if i := a.Resolution.Find(ref); a.Failed[ref] != nil && !i.Existing && !i.Requested {
-				out[w.Ref()] = fmt.Errorf("it needs %s, which fails", path.Join(a.Target.Directory, ref))
+			if at, fails := a.inPlaceOf(a.Resolution.Find(ref)); fails {
+				out[w.Ref()] = fmt.Errorf("it needs %s, which fails", path.Join(a.Target.Directory, at))
 			}
 		}
 	}
 	return out
+}
+
+// inPlaceOf says whether an instance would be made in place of a package that fails:
+// at its path, or beside a new variant of it that cannot be read.
+func (a *Answer) inPlaceOf(i *resolver.Instance) (ref string, fails bool) {
+	if i.Existing || i.Requested {
+		return "", false
+	}
+	if a.Failed[i.Ref()] != nil {
+		return i.Ref(), true
+	}
+	for _, ref := range slices.Sorted(maps.Keys(a.Target.Failing)) {
+		if a.Target.Failing[ref].Package == i.Package && lockedAt(a.Target.Lock, ref) == nil {
+			return ref, true
+		}
+	}
+	return "", false
 }
 
 // reaches are all that an instance needs, itself too.

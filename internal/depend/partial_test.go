@@ -85,17 +85,21 @@ func TestTheSmallestPartFails(t *testing.T) {
 		},
 		"what cannot be told stands": {
 			before: []string{"good 1.0.0", "other 1.0.0"}, now: []string{"other 2.0.0"},
-			change: func(tg *Target) { tg.Failing = map[string]error{"good": errors.New("no such tag")} },
+			change: func(tg *Target) { tg.Failing = map[string]Unread{"good": {"good", errors.New("no such tag")}} },
 			failed: map[string]string{"good": "no such tag"}, stands: []string{"good", "cm"},
 			lock: []string{"cm 1.0.0", "good 1.0.0", "log 2.0.0", "other 2.0.0"}, derived: []string{"log"},
 		},
 		"what cannot be told, new": {
-			now: []string{"other 1.0.0"}, change: func(tg *Target) { tg.Failing = map[string]error{"good": errors.New("no such tag")} },
+			now: []string{"other 1.0.0"}, change: func(tg *Target) { tg.Failing = map[string]Unread{"good": {"good", errors.New("no such tag")}} },
 			failed: map[string]string{"good": "no such tag"}, lock: []string{"log 2.0.0", "other 1.0.0"}, derived: []string{"log"},
+		},
+		"what needs a new one that cannot be told": {
+			now: []string{"on 1.0.0", "other 1.0.0"}, change: func(tg *Target) { tg.Failing = map[string]Unread{"team/good": {"good", errors.New("no such tag")}} },
+			failed: map[string]string{"team/good": "no such tag", "on": "it needs team/good, which fails"}, lock: []string{"log 2.0.0", "other 1.0.0"}, derived: []string{"log"},
 		},
 		"what stands is what others get": {
 			before: []string{"good 1.0.0"}, now: []string{"bad 1.0.0", "other 1.0.0"},
-			change: func(tg *Target) { tg.Failing = map[string]error{"good": errors.New("no such tag")} },
+			change: func(tg *Target) { tg.Failing = map[string]Unread{"good": {"good", errors.New("no such tag")}} },
 			failed: map[string]string{"good": "no such tag", "bad": "cm 1.0.0 is installed"}, stands: []string{"good", "cm"},
 			lock: []string{"cm 1.0.0", "good 1.0.0", "log 2.0.0", "other 1.0.0"}, derived: []string{"log"},
 		},

@@ -111,9 +111,13 @@ func (r *Reader) readVariants(ctx context.Context, t *decide.Target) {
 		}
 		if err != nil {
 			if t.Failing == nil {
-				t.Failing = map[string]error{}
+				t.Failing = map[string]depend.Unread{}
 			}
-			t.Failing[ref] = err
+			unread := depend.Unread{Err: err}
+			if u := w.Upstream(); u != nil {
+				unread.Package = path.Base(u.Package)
+			}
+			t.Failing[ref] = unread
 			continue
 		}
 		t.Variants = append(t.Variants, &depend.Variant{PackageVariant: w.Variant(), Set: w.Set, Ref: ref, Upstream: up.Offer.Package})
