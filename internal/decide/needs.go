@@ -148,7 +148,7 @@ func (g LockGraph) missing(u Unit, stands map[string]*resolver.Package) Stops {
 		discarded := p.discarded()
 		there := stands[ref]
 		switch h := p.Hold(); {
-		case there != nil && sameNumber(there.Version, l.Version):
+		case there != nil && SameNumber(there.Version, l.Version):
 		case h != nil:
 			out[ref] = Stop{How: "is " + heldBy(h), Do: "take that off" + alone}
 		case discarded != nil:
@@ -169,7 +169,7 @@ func (u Unit) at(ref string) *Package { return u.Repo.Package(u.Repo.Path(path.J
 // needed is then for an answer of now to say.
 func (l Locks) Outdated(list []*Candidate) bool {
 	for _, c := range list {
-		if o := c.Offer; o != nil && len(o.Requires) > 0 && !sameNumber(l[c.unit()][c.ref()].Version, o.Version) {
+		if o := c.Offer; o != nil && len(o.Requires) > 0 && !SameNumber(l[c.unit()][c.ref()].Version, o.Version) {
 			return true
 		}
 	}
@@ -183,8 +183,8 @@ func (l Locks) Outdated(list []*Candidate) bool {
 	return false
 }
 
-// sameNumber compares versions without build metadata, which tell content apart.
-func sameNumber(a, b string) bool {
+// SameNumber compares versions without build metadata, which tell content apart.
+func SameNumber(a, b string) bool {
 	a, _, _ = strings.Cut(a, "+")
 	b, _, _ = strings.Cut(b, "+")
 	return a == b
@@ -401,7 +401,7 @@ func without(list []Coming, stands Standing) []string {
 			locks.Answers([]*Target{c.Want.Target})
 		}
 		there := stands[u][c.Want.Ref]
-		asWanted := c.How == waits && there != nil && sameNumber(there.Version, locks[u][c.Want.Ref].Version)
+		asWanted := c.How == waits && there != nil && SameNumber(there.Version, locks[u][c.Want.Ref].Version)
 		if c.How != "" && c.Want.Lock() == nil && !asWanted {
 			stops[u][c.Want.Ref] = Stop{How: c.How}
 		}

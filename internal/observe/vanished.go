@@ -75,6 +75,9 @@ func (r *Reader) lockedPackage(ctx context.Context, t *decide.Target, l *resolve
 		if o.Err != nil {
 			return nil, o.Err
 		}
+		if !decide.SameNumber(o.Package.Version, l.Version) {
+			return nil, nil // the lock was edited: there never was such a version
+		}
 		out := *o.Package
 		out.Package, out.Version, out.Source, out.Digest, out.Gone = cmp.Or(l.Package, l.Name), l.Version, l.Source, l.Digest, true
 		return &out, nil
