@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 // TestReadsWhatGitStores compares our reading with git's own, object by object,
@@ -412,5 +413,45 @@ func TestOneRepoPerAddress(t *testing.T) {
 		if r != first {
 			t.Errorf("%s is another Repo", u)
 		}
+	}
+}
+
+// A server lists refs while a push moves them: a revision that is both a Draft and
+// Proposed at one commit is looked at again, and believed when it stays so.
+func TestRefreshWhileARevisionMoves(t *testing.T) {
+	for name, tt := range map[string]struct {
+		proposed string // what it is at, "" for the Draft's commit
+		moves    bool   // before the second request
+		drafts   int
+		requests int
+	}{
+		"on its way":      {"", true, 0, 2},
+		"both, for good":  {"", false, 1, 3},
+		"another content": {"main", false, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			s.repo.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+			c := s.repo.CommitFrom(t, "drafts/web/w1", "main", "draft", gittest.Text{"web/Kptfile": kptfile("web")})
+			at := c
+			if tt.proposed != "" {
+				at = strings.TrimSpace(s.repo.Git(t, "rev-parse", tt.proposed))
+			}
+			s.repo.Git(t, "update-ref", lifecycle.ProposedRef("web", "w1"), at)
+			n := 0
+			s.srv.Before(func(kind, _ string) {
+				if n++; tt.moves && n == 2 {
+					s.repo.Git(t, "update-ref", "-d", lifecycle.DraftRef("web", "w1"))
+				}
+			})
+			r, err := NewStore(Options{}).Open(t.Context(), s.urls["http"])
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := r.Index("").Package("web")
+			if len(p.Drafts) != tt.drafts || len(p.Proposed) != 1 || s.srv.Count(gittest.ReadRefs) != tt.requests {
+				t.Errorf("%d Drafts and %d Proposed after %d requests", len(p.Drafts), len(p.Proposed), s.srv.Count(gittest.ReadRefs))
+			}
+		})
 	}
 }

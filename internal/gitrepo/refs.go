@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -30,6 +31,17 @@ type Refs struct {
 
 	mu    sync.Mutex
 	index map[string]*Index
+}
+
+// moving says that a revision may have been seen on its way: the server lists refs
+// while a push moves them, so that a Draft that is being proposed, or sent back, can be
+// both for a moment.
+func (s *Refs) moving() bool {
+	return slices.ContainsFunc(s.list, func(ref Ref) bool {
+		at, ok := strings.CutPrefix(ref.Name, lifecycle.ProposedPrefix)
+		n, both := s.byName[lifecycle.DraftsPrefix+at]
+		return ok && both && s.list[n].Hash == ref.Hash
+	})
 }
 
 // newRefs sorts branches, tags and records out.

@@ -60,6 +60,9 @@ func (r *Repo) Index(directory string) *Index { return r.Refs().indexOf(director
 // Refresh reads the refs again.
 func (r *Repo) Refresh(ctx context.Context) error {
 	refs, err := r.readRefs(ctx)
+	for again := 0; err == nil && again < 2 && refs.moving(); again++ {
+		refs, err = r.readRefs(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("reading the refs of %s: %w", r.URL(), err)
 	}

@@ -367,7 +367,9 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 	r := w.runOn(ctx, folder, args...)
 	if args[0] == "apply" && ctx.Err() == nil {
 		for _, p := range w.wanted() {
-			w.made[p] = w.inputs(p)
+			if _, newer := w.newer[p]; !newer { // else it is as it was
+				w.made[p] = w.inputs(p)
+			}
 			if w.orphans[p] = w.upstreamOf(p).orphan; !w.broken[p.repo] && w.isRecorded(p) {
 				delete(w.forgotten, p)
 			}
