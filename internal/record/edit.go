@@ -129,7 +129,7 @@ func (e Publish) apply(entries []Entry) []Entry {
 // owned are a package's entries with whose it is, where its revision has none that
 // says so.
 func (e Publish) owned(entries []Entry) []Entry {
-	if !e.Whose || e.Owner == "" || slices.ContainsFunc(entries, func(o Entry) bool { return o.Place == Variant && o.Owner != Nobody }) {
+	if !e.Whose || e.Owner == "" || slices.ContainsFunc(entries, func(o Entry) bool { return o.Place == Variant && (o.Owner != Nobody || o.Commit == e.Commit) }) {
 		return entries
 	}
 	return put(entries, Entry{Path: e.Path, Place: Variant, Owner: e.Owner, Set: e.Set, For: e.For, DeletionPolicy: e.DeletionPolicy, Labels: e.Labels})

@@ -126,7 +126,8 @@ func TestPublishSaysWhose(t *testing.T) {
 	}{
 		"nothing was said": {[]Edit{e}, Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Set: "webs"}},
 		"held":             {[]Edit{held, e}, held.Entry},
-		"released before":  {[]Edit{Put{Entry{Path: "web", Place: Variant, Owner: Nobody, Commit: hash(7)}}, e}, Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Set: "webs"}},
+		"released now":     {[]Edit{Put{Entry{Path: "web", Place: Variant, Owner: Nobody, Commit: hash(7)}}, e}, Entry{Path: "web", Place: Variant, Owner: Nobody, Commit: hash(7)}},
+		"released before":  {[]Edit{Put{Entry{Path: "web", Place: Variant, Owner: Nobody, Commit: hash(6)}}, e}, Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Set: "webs"}},
 	} {
 		if d := cmp.Diff([]Entry{tt.want}, with(t, New("fleet"), tt.edits...).Package("web")); d != "" {
 			t.Errorf("%s: -want +got:\n%s", name, d)
