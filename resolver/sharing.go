@@ -43,8 +43,9 @@ func (a *assigner) disputed(d, parent *Instance) (errs []error) {
 					continue
 				}
 				if own, err := a.expand(w.Template, parent, ""); err == nil && own != value {
+					// As it is written: values of outputs and of objects are told nowhere.
 					errs = append(errs, &DisputeError{fmt.Sprintf("%s sets %s of %s to %q, %s sets it to %q, and %s: set it alike in both, or in neither and give it in an Installation of %s",
-						a.r.place(parent, d), kind+f.Name, d.Ref(), own, a.r.place(from, d), value, d.one(), d.Package)})
+						a.r.place(parent, d), kind+f.Name, d.Ref(), w.Template, a.r.place(from, d), template, d.one(), d.Package)})
 				}
 			}
 		}

@@ -69,3 +69,32 @@ func TestShared(t *testing.T) {
 		})
 	}
 }
+
+// What is disputed is told as it is written: a value may come from an object that
+// nobody is to read in a message, or in a record.
+func TestDisputeTellsNoValue(t *testing.T) {
+	app := func(name string) Package {
+		return Package{
+			Package: name, Version: "1.0.0",
+			Requires: []Requirement{
+				{Alias: "in", Package: name + "-in"},
+				{Alias: "db", Package: "db", Parameters: map[string]string{"size": "${bundle.dependencies.in.outputs.size}"}},
+			},
+		}
+	}
+	in := func(name string) Package {
+		return Package{Package: name, Version: "1.0.0", Outputs: []Field{{Name: "size"}}}
+	}
+	cat, err := NewCatalog([]Package{app("a"), app("b"), in("a-in"), in("b-in"), {Package: "db", Version: "1.0.0", Scope: ScopeCluster, Parameters: []Field{{Name: "size"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: "a"}, {Package: "b"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Sharing("b", func(o OutputRef) (string, error) { return "value-of-" + o.Instance, nil })
+	if err == nil || strings.Contains(err.Error(), "value-of-") || !strings.Contains(err.Error(), "${bundle.dependencies.in.outputs.size}") {
+		t.Errorf("got %v", err)
+	}
+}
