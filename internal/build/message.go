@@ -81,7 +81,7 @@ func (m *maker) task() *gitrepo.Task {
 		if m.From == nil {
 			return &gitrepo.Task{Type: "init", Init: &gitrepo.InitTask{}}
 		}
-		return EditTask(decide.PorchName(m.Repository, m.Question.Want.Package, m.From.Workspace))
+		return EditTask(m.From.PorchName(m.Repository, m.Question.Want.Package))
 	}
 	if m.Revert != nil {
 		return EditTask(decide.PorchName(m.Repository, m.Question.Want.Package, m.Revert.Was()))
@@ -91,7 +91,7 @@ func (m *maker) task() *gitrepo.Task {
 	if m.From == nil {
 		return &gitrepo.Task{Type: "clone", Clone: &gitrepo.CloneTask{Upstream: gitrepo.UpstreamPackage{UpstreamRef: &gitrepo.RevisionRef{Name: upstream}}}}
 	}
-	local := decide.PorchName(m.Repository, m.Question.Want.Package, m.From.Workspace)
+	local := m.From.PorchName(m.Repository, m.Question.Want.Package)
 	if m.From.Inputs.Upstream == m.Inputs.Upstream {
 		return EditTask(local)
 	}

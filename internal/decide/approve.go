@@ -105,7 +105,7 @@ func Candidates(m Manager, repos []*Repository, verb Verb) []*Candidate {
 func (c *Candidate) Called(name string) bool {
 	target := path.Join(c.Repository, In(c.Repo, c.Identity.Package))
 	return name != "" && slices.Contains([]string{
-		OwnerName(c.Head.Owner), target, c.Identity.String(), c.Set, c.Repository, c.Identity.Package, PorchName(c.Repository, c.Identity.Package, c.Workspace),
+		OwnerName(c.Head.Owner), target, c.Identity.String(), c.Set, c.Repository, c.Identity.Package, c.Head.PorchName(c.Repository, c.Identity.Package),
 	}, name)
 }
 
@@ -123,7 +123,7 @@ func OneEach(list []*Candidate) {
 		}
 		names := make([]string, len(same))
 		for i, c := range same {
-			names[i] = fmt.Sprintf("%s (%s)", PorchName(c.Repository, c.Identity.Package, c.Workspace), c.From)
+			names[i] = fmt.Sprintf("%s (%s)", c.Head.PorchName(c.Repository, c.Identity.Package), c.From)
 		}
 		for _, c := range same {
 			c.Err = fmt.Errorf("%s has several revisions to decide: %s: approve one by that name, or reject or delete the others", c.Identity, joined(names))

@@ -128,6 +128,12 @@ func (r *Revision) Was() string {
 	return r.Workspace
 }
 
+// PorchName is Porch's name of the revision of a package: by its workspace, of a
+// Published one that no commit says that of by its number.
+func (r *Revision) PorchName(repo, pkg string) string {
+	return PorchName(repo, pkg, cmp.Or(r.Workspace, RevisionName(r.Number)))
+}
+
 // NeedsReview reports whether the revision holds what only a person may publish:
 // edits by hand, or a build that says so.
 func (r *Revision) NeedsReview() bool {
@@ -434,7 +440,7 @@ func (p *Package) Downstreams(owned func(*Revision) bool) []Downstream {
 		}
 	}
 	if len(out) == 0 && p.Latest != nil && owned(p.Latest) {
-		out = append(out, Downstream{p.Latest.Workspace, p.Latest.Phase})
+		out = append(out, Downstream{cmp.Or(p.Latest.Workspace, RevisionName(p.Latest.Number)), p.Latest.Phase})
 	}
 	return out
 }

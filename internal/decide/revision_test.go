@@ -33,6 +33,11 @@ func TestIdentity(t *testing.T) {
 	if id.String() != "c1/web" || PorchName("c1", "team/web", "w") != "c1.team.web.w" {
 		t.Errorf("names %s, %s", id, PorchName("c1", "team/web", "w"))
 	}
+	for want, r := range map[string]Revision{"c1.team.web.w": {Workspace: "w", Number: 2}, "c1.team.web.v2": {Number: 2}} {
+		if got := r.PorchName("c1", "team/web"); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
 }
 
 func TestNeedsReview(t *testing.T) {

@@ -52,7 +52,9 @@ func (p *Package) inputsOf(r *Revision) Inputs {
 
 // SayDiscard discards the open revision of a wanted package, of several those that
 // names mean: they go, and no Draft of the same inputs is made again unasked. One that
-// sets the package back keeps none away: no run makes it.
+// sets the package back keeps none away: no run makes it. What the
+// registered branch has of it, merged by other means, is tagged first: it would be
+// nobody's there.
 func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, names []string, word record.Word) (record.Entry, []Discard, error) {
 	e := restating(m, w, p)
 	var all, out []Discard
@@ -77,6 +79,8 @@ func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, names []string
 		return e, nil, heldError(h, w.Identity)
 	case len(out) == 0:
 		return e, nil, fmt.Errorf("it has several open revisions: %s: discard them by those names", joined(several))
+	case slices.ContainsFunc(out, func(d Discard) bool { return merged(m, w, repo, p, d.Revision) }):
+		return e, nil, fmt.Errorf("it was merged into %s, and the next apply tags it there: run that first; set it back there, or delete it, where it is not wanted", repo.Branch)
 	}
 	for _, d := range out {
 		if d.Revision.Reverts() == "" {
@@ -86,6 +90,16 @@ func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, names []string
 		}
 	}
 	return e, out, unkept(repo)
+}
+
+// merged says that the next run tags what the registered branch has of an open
+// revision, or of what that was before people went on with it.
+func merged(m Manager, w *Want, repo *Repository, p *Package, r *Revision) bool {
+	ruling, _, ok := Landed(m, w, repo, p)
+	if !ok || ruling.Decision.(Tag).Adopts {
+		return false
+	}
+	return ruling.Decision.(Tag).Draft == r || p.Branch != nil && p.Branch.Workspace == r.Workspace
 }
 
 // Describe names what is discarded for people; editor is who committed to it by
@@ -108,7 +122,7 @@ func (r *Revision) settingBack() string {
 
 // draftName is how people name one of several open revisions.
 func (w *Want) draftName(r *Revision) string {
-	return PorchName(w.Repository, w.Identity.Package, r.Workspace)
+	return r.PorchName(w.Repository, w.Identity.Package)
 }
 
 // CalledDraft reports whether a name means an open revision of a wanted package.

@@ -108,13 +108,27 @@ func TestSay(t *testing.T) {
 	if e, _, err = SayDiscard(fleet, wanted(), kept, built, nil, ann); err != nil || ParseInputs(e.Discarded.Inputs).Digest != "def" {
 		t.Errorf("what a build showed to be the same: %+v, %v", e, err)
 	}
+	merged, onMain := both(), *kept
+	merged.Trees = map[Hash]Hash{onMain.Head: {50}, draft.Ref.Commit: {50}}
+	overtaken, others := both(), both()
+	overtaken.Trees, others.Trees = map[Hash]Hash{onMain.Head: {51}, draft.Ref.Commit: {50}}, map[Hash]Hash{onMain.Head: {51}, draft.Ref.Commit: {50}}
+	overtaken.Branch = &Branch{Tree: Hash{51}, Owner: webOwner, Landed: Hash{66}, LandedTree: Hash{51}, Workspace: draft.Workspace}
+	other := *overtaken.Branch
+	other.Workspace = "packagevariant-9"
+	others.Branch = &other
+	if _, _, err := SayDiscard(fleet, wanted(), &onMain, others, nil, ann); err != nil {
+		t.Errorf("another Draft was merged: %v", err)
+	}
+	onMain.Branch = "trunk"
 	for says, c := range map[string]struct {
 		repo *Repository
 		p    *Package
 	}{
-		"has no record":     {unkept, both()},
-		"has no open Draft": {kept, webPackage(nil, foreign)},
-		"held by Ann":       {kept, saidOf(both(), record.Entry{Hold: &ann})},
+		"merged into trunk":                             {&onMain, overtaken},
+		"merged into trunk, and the next apply tags it": {&onMain, merged},
+		"has no record":                                 {unkept, both()},
+		"has no open Draft":                             {kept, webPackage(nil, foreign)},
+		"held by Ann":                                   {kept, saidOf(both(), record.Entry{Hold: &ann})},
 	} {
 		if _, _, err := SayDiscard(fleet, wanted(), c.repo, c.p, nil, ann); saying(err, says) != "" {
 			t.Error(saying(err, says))

@@ -185,7 +185,7 @@ func asOwned(m Manager, w *Want, p *Package, owner string) []lifecycle.Revision 
 	out := make([]lifecycle.Revision, 0, len(p.Revisions))
 	for _, r := range p.Revisions {
 		l := lifecycle.Revision{
-			Name: PorchName(w.Repository, w.Package, r.Workspace), Repository: w.Repository, Package: w.Package,
+			Name: r.PorchName(w.Repository, w.Package), Repository: w.Repository, Package: w.Package,
 			Workspace: r.Workspace, Revision: r.Number, Phase: r.Phase,
 		}
 		switch {

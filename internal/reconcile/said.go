@@ -42,6 +42,9 @@ func (e *Engine) Discard(ctx context.Context, names []string, reason string) (ou
 		return w.Called(name) || err == nil && w.CalledDraft(repo.Package(repo.Path(w.Package)), name)
 	}
 	return e.say(ctx, names, means, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
+		if s.Err = e.read.ReadTrees(ctx, s.repo, p); s.Err != nil {
+			return
+		}
 		if s.entry, s.discard, s.Err = decide.SayDiscard(e.manager, w, s.repo.Repository, p, names, word); s.Err != nil {
 			return
 		}

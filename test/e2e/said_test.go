@@ -88,6 +88,51 @@ func TestHoldOfWhatGoes(t *testing.T) {
 	w.wantActions(w.mustApply("--prune"), all("discard", "c1/web"))
 }
 
+// What a forge merged is not discarded by the name of its Draft: a run tags it first,
+// and what was merged stays the variant's, so that it can go.
+func TestDiscardOfWhatWasMerged(t *testing.T) {
+	t.Parallel()
+	// A merge and a squash leave no line of the Draft's workspace on main.
+	deleted := map[string]string{"merge": "v1", "squash": "v1", "rebase": "packagevariant-1", "fast-forward": "packagevariant-1"}
+	for style := range deleted {
+		for name, wentOn := range map[string]bool{"as it was merged": false, "it went on": true} {
+			t.Run(style+", "+name, func(t *testing.T) {
+				t.Parallel()
+				w := newHTTPWorld(t, "c1")
+				w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+				w.mustApply()
+				const draft = "drafts/web/packagevariant-1"
+				if style != "fast-forward" {
+					w.repos["c1"].Commit(t, "main", "beside it", gittest.Text{"other.txt": "x\n"})
+				}
+				w.forgeMerge("c1", draft, style, false)
+				if wentOn {
+					w.edit("c1", draft, "web/settings.yaml", "level: info", "level: debug")
+				}
+				before := w.refs()
+				w.contains(w.mustRun(1, "discard", "web", "--reason", "no").out, "merged into main", "the next apply tags it")
+				w.unchanged(before)
+				w.mustApply()
+				if _, tagged := w.refs()["c1 refs/tags/web/v1"]; !tagged {
+					t.Error("it is not tagged")
+				}
+				w.write("v.yaml", "# nothing\n")
+				w.mustApply("--prune")
+				if wentOn {
+					r := w.mustRun(1, "approve", "--all")
+					w.contains(r.out, "c1.web."+deleted[style]+" (DeletionProposed)")
+					w.mustRun(0, "approve", "c1.web."+deleted[style])
+				} else {
+					w.mustRun(0, "approve", "--all")
+				}
+				if w.on("main", "web") {
+					t.Error("it is on main, and nobody's")
+				}
+			})
+		}
+	}
+}
+
 // A Draft that was discarded is not made again until what goes into it changes, or
 // somebody asks for it.
 func TestDiscard(t *testing.T) {

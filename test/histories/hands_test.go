@@ -159,9 +159,10 @@ func (w *world) discard(o operation) {
 		return
 	}
 	b := at(list, o.a)
+	var gone []files
 	for _, other := range list { // all of the package go
-		if r := w.repos[b.repo]; other.place == b.place {
-			w.writtenOver(r, r.files(other.tip).below(b.pkg), files{})
+		if other.place == b.place {
+			gone = append(gone, w.repos[b.repo].files(other.tip).below(b.pkg))
 		}
 	}
 	before := w.snapshot()
@@ -170,6 +171,9 @@ func (w *world) discard(o operation) {
 	after := w.snapshot()
 	if r.status != 0 {
 		return
+	}
+	for _, was := range gone {
+		w.writtenOver(w.repos[b.repo], was, files{})
 	}
 	for ref := range after[b.repo] {
 		if k := parse(ref); k.pkg == b.pkg && k.open() {
