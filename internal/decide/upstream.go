@@ -11,6 +11,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
@@ -96,7 +97,7 @@ func ReadOffer(p *krm.Package, fallback, tag, digest string) (o Offer) {
 	}
 	o.Package.Version = depend.Version(o.Package.Version, tag, digest)
 	o.Package.Tag, o.Package.Digest = tag, digest
-	o.APIs = depend.APIs(p)
+	o.APIs = contents.Of(p).Serves
 	for _, g := range o.APIs {
 		if !slices.ContainsFunc(o.Package.Provides, func(p resolver.Provide) bool { return p.GVK != nil && *p.GVK == g }) {
 			o.Package.Provides = append(o.Package.Provides, resolver.Provide{GVK: &g})

@@ -82,6 +82,7 @@ var Placement = map[string]Layer{
 	"internal/boundary":  Pure,
 	"internal/catalogfn": Pure,
 	"internal/celexpr":   Pure,
+	"internal/contents":  Pure,
 	"internal/function":  Pure,
 	"internal/depend":    Pure,
 	"internal/decide":    Pure,

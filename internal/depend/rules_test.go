@@ -11,7 +11,6 @@ import (
 
 	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/resolver"
 )
 
@@ -360,31 +359,5 @@ func TestMovedDigest(t *testing.T) {
 	a := tg.Resolve(t.Context(), pool(t, catalogue))
 	if a.Err == nil || !strings.Contains(a.Err.Error(), "--upgrade") || a.Lock != nil {
 		t.Errorf("got %v", a.Err)
-	}
-}
-
-// TestServedAPIs: the versions of a CustomResourceDefinition that are served.
-func TestServedAPIs(t *testing.T) {
-	crd := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: foos.x.io}\nspec: {group: x.io, names: {kind: Foo}, versions: [{name: v1, served: true}, {name: v2, served: false}, {name: v3, served: true}]}\n"
-	cases := map[string]struct {
-		text string
-		want []resolver.GVK
-	}{
-		"a CRD":            {crd, []resolver.GVK{{APIVersion: "x.io/v1", Kind: "Foo"}, {APIVersion: "x.io/v3", Kind: "Foo"}}},
-		"two":              {crd + "---\n" + strings.NewReplacer("Foo", "Bar", "foos", "bars").Replace(crd), []resolver.GVK{{APIVersion: "x.io/v1", Kind: "Foo"}, {APIVersion: "x.io/v3", Kind: "Foo"}, {APIVersion: "x.io/v1", Kind: "Bar"}, {APIVersion: "x.io/v3", Kind: "Bar"}}},
-		"another's kind":   {strings.Replace(crd, "apiextensions.k8s.io", "example.com", 1), nil},
-		"another kind":     {"apiVersion: apiextensions.k8s.io/v1\nkind: Other\nmetadata: {name: a}\nspec: {versions: [{name: v1, served: true}]}\n", nil},
-		"without versions": {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {versions: {}}\n", nil},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			p, err := krm.Parse([]krm.File{{Path: "a.yaml", Data: []byte(tc.text)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, APIs(p)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
 	}
 }

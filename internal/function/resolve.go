@@ -15,6 +15,7 @@ import (
 	"github.com/variform/variform/api"
 	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/yamltree"
@@ -96,7 +97,7 @@ func (r *resolution) platforms(text string) map[string]string {
 // read takes in the kinds that a resolution is made of; mistakes are results.
 func (r *resolution) read() {
 	for _, res := range r.Resources() {
-		if apis := depend.Served(res); len(apis) > 0 {
+		if apis := contents.Served(res); len(apis) > 0 {
 			r.documents.APIs = append(r.documents.APIs, apis...)
 			continue
 		}

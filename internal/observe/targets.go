@@ -14,6 +14,7 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
@@ -486,7 +487,7 @@ func (r *Reader) warnOfClashes(ctx context.Context, s *Snapshot, targets []*deci
 				s.Warnings = append(s.Warnings, fmt.Sprintf("target %s: what %s brings was not read: %v", t.Name(), latest.Ref.Name, err))
 				continue
 			}
-			t.There[ref] = decide.Present{Package: pkg, APIs: depend.APIs(pkg)}
+			t.There[ref] = decide.Present{Package: pkg, APIs: contents.Of(pkg).Serves}
 		}
 		for _, c := range t.Clashes(upstream) {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("target %s: %v", t.Name(), c))
