@@ -159,10 +159,9 @@ func (w *world) discard(o operation) {
 		return
 	}
 	b := at(list, o.a)
-	var gone []files
 	for _, other := range list { // all of the package go
-		if other.place == b.place {
-			gone = append(gone, w.repos[b.repo].files(other.tip).below(b.pkg))
+		if r := w.repos[b.repo]; other.place == b.place {
+			w.writtenOver(r, r.files(other.tip).below(b.pkg), files{})
 		}
 	}
 	before := w.snapshot()
@@ -171,9 +170,6 @@ func (w *world) discard(o operation) {
 	after := w.snapshot()
 	if r.status != 0 {
 		return
-	}
-	for _, was := range gone {
-		w.writtenOver(w.repos[b.repo], was, files{})
 	}
 	for ref := range after[b.repo] {
 		if k := parse(ref); k.pkg == b.pkg && k.open() {
