@@ -82,6 +82,8 @@ type Made struct {
 	Err     error
 	Failure string
 	At      time.Time
+	// Restless is the function that is not idempotent, where one was found.
+	Restless string
 	// Same says that it is what is there already, Back that it is what is Published
 	// already, unlike the open Draft that it was made of.
 	Same, Back bool

@@ -282,6 +282,7 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		return err
 	}
 	if !restful {
+		m.Restless = other
 		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}
 	settled := m.trace(m.pkg, func(again *maker) error {

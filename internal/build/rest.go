@@ -89,7 +89,8 @@ func (m *maker) toRest(ctx context.Context) error {
 			return err
 		}
 		if n == maxRenders {
-			m.Warnings = append(m.Warnings, fmt.Sprintf("was rendered %d times, and %s changes it again", maxRenders, m.mover(ctx, m.pkg, again)))
+			m.Restless = m.mover(ctx, m.pkg, again)
+			m.Warnings = append(m.Warnings, fmt.Sprintf("was rendered %d times, and %s changes it again", maxRenders, m.Restless))
 			return nil
 		}
 		m.pkg = again

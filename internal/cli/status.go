@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,9 @@ func newStatus(a *app) *cobra.Command {
 		Long: `Status reads refs and commits and builds nothing: what the last apply could not
 build is told from the repositories' records. With -o yaml it prints the
 sets and variants with the conditions Stalled and Ready, and variants with their
-downstreamTargets.`,
+downstreamTargets. PROVED, of an open revision, says whether it is what building makes of the
+inputs of now, edits included; WHY, why it is not, and which readiness gates of a
+deployment repository it does not meet (conditions Proved and GatesMet).`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.plan(c.Context(), (*reconcile.Engine).Survey, a.printStatus)
@@ -46,7 +49,7 @@ func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 		}
 		return nil
 	}
-	header := []string{"VARIANT", "READY", "STALLED", "LIFECYCLE", "REVISION", "WHY"}
+	header := []string{"VARIANT", "READY", "STALLED", "LIFECYCLE", "REVISION", "PROVED", "WHY"}
 	if a.output == "wide" {
 		header = append(header, "NAME", "SET", "UPSTREAM", "REF")
 	}
@@ -64,7 +67,7 @@ func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 }
 
 func (a *app) statusRow(i *reconcile.Item) []string {
-	ready, stalledText, phase, revision := "True", "False", string(i.Phase), i.Workspace
+	ready, stalledText, phase, revision, proved := "True", "False", string(i.Phase), i.Workspace, ""
 	switch {
 	case i.Err != nil:
 		ready = "False"
@@ -79,15 +82,37 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 	if i.Revision > 0 {
 		revision = fmt.Sprintf("v%d", i.Revision)
 	}
-	reason := strings.Join(i.Reasons, "; ")
+	reasons := i.Reasons
+	if p := i.Proof; p != nil {
+		proved = "True"
+		if p.State != decide.Proved {
+			proved = "False"
+		}
+		reasons = slices.Clone(reasons)
+		if p.Why != "" && !i.Action.Pending() { // else the reasons say it
+			reasons = append(reasons, p.Why)
+		}
+		if len(p.Unmet) > 0 {
+			reasons = append(reasons, "gates not met: "+gateTypes(p.Unmet))
+		}
+	}
+	reason := strings.Join(reasons, "; ")
 	if i.Err != nil {
 		reason = firstLine(i.Err.Error())
 	}
-	row := []string{i.Identity.String(), ready, stalledText, phase, revision, reason}
+	row := []string{i.Identity.String(), ready, stalledText, phase, revision, proved, reason}
 	if a.output == "wide" {
 		row = append(row, i.Name, i.Set, i.Upstream, i.Ref)
 	}
 	return row
+}
+
+func gateTypes(gates []decide.Gate) string {
+	var types []string
+	for _, g := range gates {
+		types = append(types, g.Type)
+	}
+	return strings.Join(types, ", ")
 }
 
 func statusObjects(s *session, plan *reconcile.Plan) []any {

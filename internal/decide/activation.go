@@ -71,11 +71,14 @@ func (p Policies) Of(id Identity) Policy {
 // Gate is a readiness gate that is not met.
 type Gate struct{ Type, Status, Message string }
 
+// String tells how it stands.
+func (g Gate) String() string { return fmt.Sprintf("%s is %s: %s", g.Type, g.Status, g.Message) }
+
 // GatesError says which gates are not met.
 func GatesError(unmet []Gate) error {
 	lines := make([]string, len(unmet))
 	for i, g := range unmet {
-		lines[i] = fmt.Sprintf("%s is %s: %s", g.Type, g.Status, g.Message)
+		lines[i] = g.String()
 	}
 	return fmt.Errorf("readiness gates are not met: %s: see that the objects they wait for are there, run apply, and approve again", strings.Join(lines, "; "))
 }
@@ -92,6 +95,8 @@ type Outcome struct {
 	Anyway  bool
 	Failure string
 	At      time.Time
+	// Restless is the function that is not idempotent, where the build found one.
+	Restless string
 	// Tried says that the build was tried; a survey builds nothing.
 	Tried bool
 	// Same says that the build gave what is there, Back that it gave what is

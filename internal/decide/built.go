@@ -18,6 +18,8 @@ type Built struct {
 	Inputs Inputs
 	// Failure is why it failed, "" where it gave what is there.
 	Failure string
+	// Restless is the function that is not idempotent, where one was found.
+	Restless string
 	// At is the time of the newest commit among what went in.
 	At time.Time
 }
@@ -69,7 +71,7 @@ func (o *Outcome) Remember() (*Built, bool) {
 	case o.Back && o.Err == nil:
 		upon := o.Question
 		upon.From = o.Package.Latest
-		return &Built{Commit: upon.From.Ref.Commit, Inputs: b.Inputs, At: o.At}, upon.remembered()
+		return &Built{Commit: upon.From.Ref.Commit, Inputs: b.Inputs, Restless: o.Restless, At: o.At}, upon.remembered()
 	case o.Err != nil:
 		if o.Failure == "" || o.Last.fails(o.From, b.Inputs) {
 			return nil, false
@@ -83,7 +85,7 @@ func (o *Outcome) Remember() (*Built, bool) {
 		if o.Last.gave(o.From, b.Inputs) {
 			return nil, false
 		}
-		return &Built{Commit: o.From.Ref.Commit, Inputs: b.Inputs, At: o.At}, true
+		return &Built{Commit: o.From.Ref.Commit, Inputs: b.Inputs, Restless: o.Restless, At: o.At}, true
 	case o.Same:
 		return nil, o.Last != nil
 	}

@@ -68,6 +68,19 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 	open.run(ctx, r.ioLimit())
 }
 
+// FetchOpen brings the open revisions of wanted packages, in one request a repository.
+func (r *Reader) FetchOpen(ctx context.Context, wants []*decide.Want) {
+	set := fetchSet{}
+	for _, w := range wants {
+		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		if repo == nil || repo.Err != nil || !repo.Deployment {
+			continue // gates are asked for in deployment repositories alone
+		}
+		set.add(repo, repo.Package(repo.Path(w.Package)).Open())
+	}
+	set.run(ctx, r.ioLimit())
+}
+
 // comparable says that the registered branch may be compared with what is
 // Published of a package at the cost of what changed on the branch: the other
 // side is known already.

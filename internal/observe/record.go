@@ -89,7 +89,7 @@ func (r *Repo) LastBuild(ctx context.Context, path string, from *decide.Revision
 	}
 	for _, e := range rec.Package(path) {
 		if e.Place == record.Built && e.Workspace == decide.BuiltAs(from) {
-			b := &decide.Built{Commit: decide.ParseHash(e.Commit), Inputs: decide.ParseInputs(e.Inputs), Failure: e.Failure}
+			b := &decide.Built{Commit: decide.ParseHash(e.Commit), Inputs: decide.ParseInputs(e.Inputs), Restless: e.Restless, Failure: e.Failure}
 			b.At, _ = time.Parse(time.RFC3339, e.At)
 			return b
 		}

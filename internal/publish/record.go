@@ -37,7 +37,7 @@ func BuiltEdit(path string, from *decide.Revision, b *decide.Built, owner string
 	}
 	e := record.Entry{
 		Path: path, Place: record.Built, Workspace: workspace, Inputs: b.Inputs.String(), Owner: owner,
-		Failure: b.Failure, At: b.At.UTC().Format(time.RFC3339),
+		Restless: b.Restless, Failure: b.Failure, At: b.At.UTC().Format(time.RFC3339),
 	}
 	if !b.Commit.IsZero() {
 		e.Commit = b.Commit.String()

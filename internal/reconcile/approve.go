@@ -242,7 +242,7 @@ func (e *Engine) unwanted(ctx context.Context, repo *observe.Repo, c *decide.Can
 
 func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*decide.Question, error) {
 	if c.Head.Reverts() != "" {
-		return nil, reverting(ctx, s.repo, c)
+		return nil, reverting(ctx, s.repo, c.Package.Path, c.Head)
 	}
 	if s.want.Lock() == nil {
 		if s.up = r.read.UpstreamOf(ctx, s.want); s.up.Err != nil {

@@ -66,6 +66,9 @@ type Item struct {
 	Conflicts []merge.Conflict
 	// Attention is what a person is to see first, such as decide.BaseUnknown.
 	Attention []string
+	// Proof is what is known of an open revision without building it; nil where
+	// packages are built.
+	Proof *decide.Proof
 	// Conditions are those of the package built.
 	Conditions []kptfilev1.Condition
 

@@ -46,6 +46,9 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	r := &run{Engine: e, building: building, snapshot: s, subjects: map[*decide.Want]*subject{}, stages: map[observe.Repository]*gitrepo.Stage{}}
 	e.wirer.Content = r.content
 	e.read.FetchTrees(ctx, selected)
+	if !building {
+		e.read.FetchOpen(ctx, selected)
+	}
 	subjects, err := r.look(ctx, selected)
 	if err == nil && building {
 		err = r.build(ctx, subjects)
@@ -252,6 +255,11 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 		if err := r.gates(ctx, s, &o); err != nil {
 			o.Intent = decide.Rule{Ruling: decide.Ruling{Decision: decide.Fail{}, Err: err}}
 		}
+		if !r.building && work.From.Reverts() != "" {
+			if err := reverting(ctx, s.repo, s.pkg.Path, work.From); err != nil {
+				o.Unproved = err.Error()
+			}
+		}
 		o.Warnings = append(o.Warnings, untagged...)
 		s.revisions = append(s.revisions, &revision{outcome: o})
 	}
@@ -336,11 +344,19 @@ func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 	return q, nil
 }
 
-// gates reads the gates of a Draft that may be published as it is.
+// gates reads the gates of an open revision that may be published as it is, or whose
+// proof is shown.
 func (r *run) gates(ctx context.Context, s *subject, o *decide.Outcome) (err error) {
-	if rule, ok := o.Intent.(decide.Rule); ok && rule.Decision.Action() == decide.ActionNone &&
-		r.snapshot.Policies.Of(s.want.Identity).Automatic && o.From != nil && o.From.Phase.Open() {
+	if o.From == nil || !o.From.Phase.Open() {
+		return nil
+	}
+	rule, ok := o.Intent.(decide.Rule)
+	stays := ok && rule.Decision.Action() == decide.ActionNone
+	if shown := !r.building && s.repo.Deployment; shown || stays && r.snapshot.Policies.Of(s.want.Identity).Automatic {
 		o.Unmet, err = s.repo.Gates(ctx, o.From.Ref.Commit, s.pkg.Path)
+	}
+	if !stays { // what is built anew tells what is wrong with it
+		return nil
 	}
 	return err
 }
@@ -445,6 +461,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
 	o.Back = m.Back
 	o.Failure, o.At, o.Anyway = m.Failure, m.At, m.Err != nil && m.Ref != ""
+	o.Restless = m.Restless
 	o.Warnings = append(o.Warnings, m.Warnings...)
 	if m.Same && r.cfg.Memo != nil && b.Key != "" {
 		r.cfg.Memo.Put(b.Key)
@@ -587,7 +604,11 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 	for k, s := range subjects {
 		first := len(plan.Items)
 		if s.err != nil {
-			plan.Items = append(plan.Items, r.row(s, nil).fail(s.err))
+			item := r.row(s, nil).fail(s.err)
+			if !r.building && s.pkg != nil && s.pkg.Open() != nil {
+				item.Proof = &decide.Proof{State: decide.Failing, Why: s.err.Error()}
+			}
+			plan.Items = append(plan.Items, item)
 			continue
 		}
 		for j, v := range s.revisions {
@@ -722,6 +743,9 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 	if _, build := v.outcome.Intent.(decide.Build); build && v.outcome.From == nil && item.Err == nil {
 		item.Phase = lifecycle.Draft
 	}
+	if !r.building {
+		item.Proof = v.outcome.Proof()
+	}
 	if m := v.made; m != nil && m.Err == nil {
 		item.Conditions, item.Conflicts, item.Attention = m.Conditions, m.Conflicts, m.Attention
 		if r.cfg.Packages && item.Action != decide.ActionWait {
@@ -748,18 +772,19 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 // one that is there though it failed, and of one of which it knows no more.
 func (r *run) draftChange(s *subject, d decide.Draft, b decide.Build, m *build.Made) *publish.Change {
 	c := &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-		Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: made(s.want),
+		Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: made(s.want, m),
 	}}
 	if m.Err != nil || m.Hydrated.IsZero() && s.want.Lock() == nil {
-		built := &decide.Built{Inputs: b.Inputs, Failure: m.Failure, At: m.At}
+		built := &decide.Built{Inputs: b.Inputs, Restless: m.Restless, Failure: m.Failure, At: m.At}
 		c.Built = publish.BuiltEdit(s.pkg.Path, &decide.Revision{Workspace: m.Workspace}, built, r.manager.Sign(s.want.Namespace, s.want.Name))
 	}
 	return c
 }
 
 // made is what the record says of a package that this program makes.
-func made(w *decide.Want) record.Entry {
+func made(w *decide.Want, m *build.Made) record.Entry {
 	e := w.Said()
+	e.Restless = m.Restless
 	if w.Variant() != nil {
 		e.Hydration = decide.Hydration
 	}

@@ -102,12 +102,12 @@ func (r *run) revert(ctx context.Context, w *decide.Want, n int, by string, said
 
 // reverting refuses a Draft that sets a package back where a person did more to it
 // than meet its gates.
-func reverting(ctx context.Context, repo *observe.Repo, c *decide.Candidate) error {
-	err := c.Head.Reverting()
-	if err == nil || c.Head.Amended() {
+func reverting(ctx context.Context, repo *observe.Repo, path string, h *decide.Revision) error {
+	err := h.Reverting()
+	if err == nil || h.Amended() {
 		return err
 	}
-	if same, serr := build.SameSince(ctx, repo, c.Head, c.Package.Path); serr != nil || same {
+	if same, serr := build.SameSince(ctx, repo, h, path); serr != nil || same {
 		return serr
 	}
 	return err

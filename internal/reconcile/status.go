@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -16,6 +17,11 @@ import (
 const (
 	conditionStalled = "Stalled"
 	conditionReady   = "Ready"
+	// Of a variant with an open revision, beside that design: whether it is what
+	// building makes of the inputs of now, and, in a deployment repository, whether
+	// its readiness gates are met.
+	conditionProved = "Proved"
+	conditionGates  = "GatesMet"
 )
 
 // VariantStatus returns the item's PackageVariant with its status: Stalled,
@@ -58,7 +64,50 @@ func variantConditions(items []*Item) []metav1.Condition {
 	case len(pending) > 0:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "OutOfDate", strings.Join(pending, "; ")
 	}
-	return told([]metav1.Condition{stalled, ready}, items)
+	return append(told([]metav1.Condition{stalled, ready}, items), proofConditions(items)...)
+}
+
+// proofConditions tell of a variant's open revisions; there are none where it has none.
+func proofConditions(items []*Item) (out []metav1.Condition) {
+	var open, gated int
+	var known, unproved, unmet []string
+	proved := metav1.Condition{Type: conditionProved, Status: metav1.ConditionTrue, Reason: string(decide.Proved)}
+	for _, i := range items {
+		p := i.Proof
+		if p == nil {
+			continue
+		}
+		open++
+		of := i.Workspace + ": "
+		switch {
+		case p.State != decide.Proved:
+			proved.Status, proved.Reason, proved.LastTransitionTime = metav1.ConditionFalse, string(p.State), metav1.NewTime(p.Since)
+			unproved = append(unproved, of+p.Why)
+		case p.Why != "":
+			known = append(known, of+p.Why)
+		}
+		if p.Gated {
+			gated++
+		}
+		for _, g := range p.Unmet {
+			unmet = append(unmet, of+g.String())
+		}
+	}
+	if open == 0 {
+		return nil
+	}
+	proved.Message = cmp.Or(strings.Join(append(unproved, known...), "; "), "it is what building makes of the inputs of now")
+	out = append(out, proved)
+	switch {
+	case gated > 0 && len(unmet) > 0:
+		out = append(out, metav1.Condition{Type: conditionGates, Status: metav1.ConditionFalse, Reason: "Unmet", Message: strings.Join(unmet, "; ")})
+	case gated > 0:
+		out = append(out, metav1.Condition{Type: conditionGates, Status: metav1.ConditionTrue, Reason: "Met", Message: "no readiness gate is unmet"})
+	}
+	for k := range out {
+		out[k].ObservedGeneration = items[0].Variant.Generation
+	}
+	return out
 }
 
 // told gives conditions what is known of them besides: the object that they are

@@ -74,6 +74,8 @@ type Entry struct {
 	Discarded *Word `json:"discarded,omitempty"`
 	// Reverts says of a revision with trees that it sets its package back, "v1 by Ann".
 	Reverts string `json:"reverts,omitempty"`
+	// Restless is the function that is not idempotent, where the build of it found one.
+	Restless string `json:"restless,omitempty"`
 	// Failure is why what was Built failed, "" where it gave what is there; At is
 	// the time of the newest commit among what went in.
 	Failure string `json:"failure,omitempty"`
@@ -199,7 +201,7 @@ func checkHash(field, hash string) error {
 
 func (e Entry) checkVariant() error {
 	switch {
-	case e.Tree+e.Hydrated+e.Workspace+e.Inputs+e.Reverts != "" || e.Revision != 0:
+	case e.Tree+e.Hydrated+e.Workspace+e.Inputs+e.Reverts+e.Restless != "" || e.Revision != 0:
 		return errors.New("an entry about a variant is of no revision")
 	case e.Owner != Nobody && e.Commit != "":
 		return errors.New("commit: an entry about a variant that owns its package has none")
