@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,10 +21,13 @@ import (
 
 // caseFile is one file of the conformance cases; their INDEX.md describes the format.
 type caseFile struct {
-	Case  string         `json:"case"`
-	Given given          `json:"given"`
-	When  when           `json:"when"`
-	Then  map[string]any `json:"then"`
+	Case     string         `json:"case"`
+	Features []string       `json:"features"`
+	Tier     string         `json:"tier"`
+	Seed     map[string]any `json:"seed"`
+	Given    given          `json:"given"`
+	When     when           `json:"when"`
+	Then     map[string]any `json:"then"`
 }
 
 type given struct {
@@ -44,10 +48,25 @@ type caseInstallation struct {
 }
 
 func (c *caseInstallation) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, &c.Installation); err != nil {
+	// What a revision's state shares with an installation is the installation's: the keys of the less deep one count.
+	type deep struct{ revision.State }
+	type deeper struct{ deep }
+	if err := strictly(data, &struct {
+		Installation
+		deeper
+		Cached, UID any // which nothing is to go by
+	}{}); err != nil {
 		return err
 	}
-	return json.Unmarshal(data, &c.State)
+	return errors.Join(json.Unmarshal(data, &c.Installation), json.Unmarshal(data, &c.State))
+}
+
+// strictly reads JSON whose keys are all known: a case that says more than the runner
+// understands would pass for the wrong reason.
+func strictly(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(into)
 }
 
 type when struct {
@@ -229,19 +248,46 @@ func readCase(t *testing.T, file string) caseFile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c caseFile
-	// YAML 1.2: a namespace may be called n without being false.
-	var tree map[string]any
-	if err := yaml.Unmarshal(data, &tree); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	if data, err = json.Marshal(tree); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
-	if err := json.Unmarshal(data, &c); err != nil {
+	c, err := parseCase(data)
+	if err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 	return c
+}
+
+func parseCase(data []byte) (c caseFile, err error) {
+	// YAML 1.2: a namespace may be called n without being false.
+	var tree map[string]any
+	if err := yaml.Unmarshal(data, &tree); err != nil {
+		return c, err
+	}
+	if data, err = json.Marshal(tree); err != nil {
+		return c, err
+	}
+	return c, strictly(data, &c)
+}
+
+// TestUnknownKeys holds that a case fails whose given or when, at any depth, has a key
+// that the runner does not know.
+func TestUnknownKeys(t *testing.T) {
+	for _, text := range []string{
+		"given: {catalogue: []}",
+		"given: {catalog: [{package: a, versions: 1.0.0}]}",
+		"given: {catalog: [{package: a, requires: [{alias: b, share: {mdoe: none}}]}]}",
+		"given: {catalog: [{package: a, provides: [{gvk: {apiVersions: v1}}]}]}",
+		"given: {catalog: [{package: a, provides: [{interfaces: b}]}]}",
+		"given: {installations: [{name: a, revisons: []}]}",
+		"given: {installations: [{name: a, revisions: [{digset: x}]}]}",
+		"given: {objects: [{owner: []}]}",
+		"when: {action: install, pkg: a}",
+		"when: {each: [{allow: [upgrade]}]}",
+		"when: {sequence: [{overrides: [{aliass: a}]}]}",
+		"whne: {}",
+	} {
+		if _, err := parseCase([]byte("case: x\n" + text)); err == nil || !strings.Contains(err.Error(), "unknown field") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 }
 
 // outcomes carries out all requests of a case.

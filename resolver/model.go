@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
@@ -102,7 +103,9 @@ func (p *Provide) UnmarshalJSON(data []byte) error {
 		APIVersion string          `json:"apiVersion"`
 		Kind       string          `json:"kind"`
 	}
-	if err := json.Unmarshal(data, &raw); err != nil {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields() // which a decoder that is told so does not pass on
+	if err := d.Decode(&raw); err != nil {
 		return err
 	}
 	*p = Provide{GVK: raw.GVK, Version: raw.Version}
