@@ -71,6 +71,9 @@ type Package struct {
 	Objects []string `json:"objects,omitempty"`
 	// Private says that no catalogue has the version: it is only for who asks for it.
 	Private bool `json:"-"`
+	// Foreign is what kind of document of another system, such as a Carvel Package, is all that there is of the version:
+	// no kpt package can be made of it.
+	Foreign string `json:"-"`
 	// Gone says that no source has the version with this digest any more: it is only for who has it locked.
 	Gone bool `json:"-"`
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/resolver"
@@ -61,6 +62,8 @@ type Content struct {
 type Reader struct {
 	Git *gitrepo.Store
 	OCI *ocirepo.Store
+	// Offered are versions that stand in the management directory itself.
+	Offered []resolver.Package
 }
 
 // ioLimit bounds how many repositories are talked to at once.
@@ -93,6 +96,9 @@ func (r Reader) Read(ctx context.Context, catalogs []*v1alpha1.Catalog) Content 
 	}
 	_ = g.Wait()
 	var out Content
+	for i := range r.Offered {
+		out.Entries = append(out.Entries, Entry{Package: r.Offered[i]})
+	}
 	said := map[string]bool{}
 	for _, s := range sources {
 		out.Entries = append(out.Entries, s.Entries...)
@@ -129,6 +135,9 @@ func (r Reader) source(ctx context.Context, s *v1alpha1.CatalogSource) Content {
 	repo, err := r.Git.Open(ctx, s.Git.Repo)
 	if err != nil {
 		return Content{Problems: []error{fmt.Errorf("source %s: %w", gitrepo.Display(s.Git.Repo), err)}}
+	}
+	if s.Git.Ref != "" {
+		return documentsAt(ctx, repo, s)
 	}
 	dir := strings.Trim(s.Git.Directory, "/")
 	found, passed := versionsIn(repo, dir, s.Packages)
@@ -221,19 +230,54 @@ func (v tagged) read(ctx context.Context, repo *gitrepo.Repo) (*Entry, error) {
 		return nil, err
 	}
 	e.Tag, e.Source, e.Digest = v.tag, repo.URL(), "git:"+v.commit.String()
-	data, _, err := repo.ReadFile(tree, kptfilev1.KptFileName)
+	data, isKpt, err := repo.ReadFile(tree, kptfilev1.KptFileName)
 	if err != nil {
 		return nil, err
+	}
+	if isKpt {
+		e.Foreign = "" // it describes a kpt package
 	}
 	return e, e.kptfile(data)
 }
 
 func (v tagged) manifest(repo *gitrepo.Repo, tree gitrepo.Hash, e *Entry) error {
-	data, ok, err := repo.ReadFile(tree, ManifestFile)
-	if err != nil || !ok {
-		return err
+	return e.describe(func(name string) ([]byte, bool, error) { return repo.ReadFile(tree, name) }, v.path, v.numbered)
+}
+
+// describe takes over what the first file at a package's root says that tells what
+// it needs: a manifest, or a document of another system.
+func (e *Entry) describe(read func(name string) ([]byte, bool, error), dir string, numbered bool) error {
+	for _, name := range foreign.Files {
+		data, ok, err := read(name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		file := path.Join(dir, name)
+		switch p, err := foreign.One(file, data); {
+		case err != nil:
+			return err
+		case p != nil:
+			return e.foreign(p, file)
+		case name == ManifestFile:
+			return e.manifest(data, file, numbered)
+		}
 	}
-	return e.manifest(data, path.Join(v.path, ManifestFile), v.numbered)
+	return nil
+}
+
+// foreign takes over what a document of another system says of the package; it is
+// called as its tag says, by which others need it.
+func (e *Entry) foreign(p *resolver.Package, file string) error {
+	if v := strings.TrimPrefix(p.Version, "v"); v != "" && v != e.Version {
+		return fmt.Errorf("%s says version %s and the tag says %s: nothing could tell which it is (hint: correct it, and publish a new tag)", file, v, e.Version)
+	}
+	name, version := e.Package.Package, e.Version
+	e.Package = *p
+	e.Package.Package, e.Version = name, version
+	return nil
 }
 
 // manifest takes over what a package's manifest says; the version of its tag

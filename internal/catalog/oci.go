@@ -8,9 +8,9 @@ import (
 	"path"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/resolver"
-	"github.com/variform/variform/resolver/dialect/crossplane"
 )
 
 // oci reads a source in a registry: the packages named, else all below it, else
@@ -62,15 +62,12 @@ func imageEntry(name string, m *ocirepo.RevisionManifest) (*Entry, error) {
 	e := &Entry{Package: resolver.Package{Package: name, Version: imageVersion(m)}}
 	switch {
 	case m.Crossplane:
-		docs, err := crossplane.Read(m.Data)
-		if err != nil {
-			return nil, err
-		}
-		if len(docs.Packages) != 1 {
-			return nil, fmt.Errorf("its package.yaml holds %d packages, and one is read", len(docs.Packages))
+		p, err := foreign.One(ManifestFile, m.Data)
+		if p == nil || err != nil {
+			return nil, cmp.Or(err, errors.New("its package.yaml holds no package of Crossplane's"))
 		}
 		version := e.Version
-		e.Package = docs.Packages[0]
+		e.Package = *p
 		e.Package.Package, e.Version = name, version
 	case m.Data != nil:
 		if err := e.manifest(m.Data, ManifestFile, m.Version == ""); err != nil {

@@ -60,7 +60,7 @@ func (a *app) catalogues(ctx context.Context) (*resolved, error) {
 		return nil, err
 	}
 	git, oci := in.store, a.registries(in.cache)
-	content := catalog.Reader{Git: git, OCI: oci}.Read(ctx, fleet.Catalogs)
+	content := catalog.Reader{Git: git, OCI: oci, Offered: fleet.Offered}.Read(ctx, fleet.Catalogs)
 	r := &resolved{fleet: fleet, git: git, oci: oci, wanted: &catalog.Wanted{
 		Documents: depend.Documents{Repositories: fleet.Repositories, Installations: fleet.Installations, Locks: fleet.Locks},
 		Catalogs:  fleet.Catalogs, Content: content,

@@ -3,13 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -215,7 +212,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 	cfg.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
 	if f.dependencies {
 		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) catalog.Content {
-			return catalog.Reader{Git: in.store, OCI: registries}.Read(ctx, fleet.Catalogs)
+			return catalog.Reader{Git: in.store, OCI: registries, Offered: fleet.Offered}.Read(ctx, fleet.Catalogs)
 		}, f)
 	}
 	s := &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}
@@ -300,42 +297,5 @@ func (g gitTree) ReadTree(ctx context.Context, url, ref, dir string) ([]krm.File
 	if err != nil {
 		return nil, err
 	}
-	commit, err := findRef(repo, ref)
-	if err != nil {
-		return nil, err
-	}
-	if err := repo.Fetch(ctx, commit); err != nil {
-		return nil, err
-	}
-	tree, ok, err := repo.TreeAt(ctx, commit, strings.Trim(path.Clean("/"+dir), "/"))
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("%s has no folder %q at %s", repo.URL(), dir, commit)
-	}
-	return repo.ReadFiles(ctx, tree)
-}
-
-func findRef(repo *gitrepo.Repo, name string) (gitrepo.Hash, error) {
-	refs := repo.Refs()
-	if name == "" {
-		head := refs.Head()
-		if head == "" {
-			head = "refs/heads/main"
-		}
-		if r, ok := refs.Get(head); ok {
-			return r.Commit, nil
-		}
-		return gitrepo.Hash{}, fmt.Errorf("%s is empty, or its HEAD names no branch: add @<branch>", repo.URL())
-	}
-	for _, find := range []func(string) (gitrepo.Ref, bool){refs.Branch, refs.Tag, refs.Get} {
-		if r, ok := find(name); ok {
-			return r.Commit, nil
-		}
-	}
-	if b, err := hex.DecodeString(name); err == nil && len(b) == len(gitrepo.Hash{}) {
-		return gitrepo.Hash(b), nil
-	}
-	return gitrepo.Hash{}, fmt.Errorf("%s has no branch, tag or commit %q", repo.URL(), name)
+	return repo.FilesAt(ctx, ref, dir)
 }

@@ -13,6 +13,7 @@ import (
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/resolver"
@@ -83,17 +84,13 @@ type Offer struct {
 // ReadOffer reads a package; fallback names it where it has no manifest.
 func ReadOffer(p *krm.Package, fallback, tag, digest string) (o Offer) {
 	o.Package = &resolver.Package{Package: fallback}
-	if f, ok := p.Read(ManifestFile); ok {
-		obj, report := api.Parse(f.Data, api.WithFile(ManifestFile))
-		if o.Err = report.Err(); o.Err != nil {
-			return o
+	for _, name := range foreign.Files {
+		if f, ok := p.Read(name); ok && o.read(name, f.Data) {
+			break
 		}
-		m, ok := obj.(*variformv1alpha1.PackageManifest)
-		if !ok {
-			o.Err = fmt.Errorf("%s holds no PackageManifest", ManifestFile)
-			return o
-		}
-		o.manifest(m)
+	}
+	if o.Err != nil {
+		return o
 	}
 	o.Package.Version = depend.Version(o.Package.Version, tag, digest)
 	o.Package.Tag, o.Package.Digest = tag, digest
@@ -104,6 +101,29 @@ func ReadOffer(p *krm.Package, fallback, tag, digest string) (o Offer) {
 		}
 	}
 	return o
+}
+
+// read reads a file that may say what the package needs, and whether it does: a
+// manifest, or a document of another system.
+func (o *Offer) read(name string, data []byte) bool {
+	theirs, err := foreign.One(name, data)
+	if o.Err = err; theirs != nil {
+		theirs.Package, theirs.Foreign = o.Package.Package, ""
+		o.Package = theirs
+	}
+	if theirs != nil || err != nil || name != ManifestFile {
+		return theirs != nil || err != nil
+	}
+	obj, report := api.Parse(data, api.WithFile(name))
+	m, ok := obj.(*variformv1alpha1.PackageManifest)
+	switch o.Err = report.Err(); {
+	case o.Err != nil:
+	case !ok:
+		o.Err = fmt.Errorf("%s holds no PackageManifest", name)
+	default:
+		o.manifest(m)
+	}
+	return true
 }
 
 func (o *Offer) manifest(m *variformv1alpha1.PackageManifest) {

@@ -85,6 +85,7 @@ var Placement = map[string]Layer{
 	"internal/contents":  Pure,
 	"internal/function":  Pure,
 	"internal/depend":    Pure,
+	"internal/foreign":   Pure,
 	"internal/decide":    Pure,
 	"internal/injection": Pure,
 	"internal/krm":       Pure,

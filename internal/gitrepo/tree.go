@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"path"
@@ -392,6 +393,49 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 	rd.files = append(rd.files, f)
 	rd.seen = append(rd.seen, e.hash)
 	return nil
+}
+
+// FilesAt reads all files of a folder at a branch, a tag or a commit; no name is
+// the branch that HEAD names. Limits are those of packages.
+func (r *Repo) FilesAt(ctx context.Context, name, dir string) ([]krm.File, error) {
+	commit, err := r.named(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Fetch(ctx, commit); err != nil {
+		return nil, err
+	}
+	tree, ok, err := r.TreeAt(ctx, commit, strings.Trim(path.Clean("/"+dir), "/"))
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s has no folder %q at %s", r.URL(), dir, commit)
+	}
+	return r.ReadFiles(ctx, tree)
+}
+
+func (r *Repo) named(name string) (Hash, error) {
+	refs := r.Refs()
+	if name == "" {
+		head := refs.Head()
+		if head == "" {
+			head = "refs/heads/main"
+		}
+		if ref, ok := refs.Get(head); ok {
+			return ref.Commit, nil
+		}
+		return Hash{}, fmt.Errorf("%s is empty, or its HEAD names no branch: add @<branch>", r.URL())
+	}
+	for _, find := range []func(string) (Ref, bool){refs.Branch, refs.Tag, refs.Get} {
+		if ref, ok := find(name); ok {
+			return ref.Commit, nil
+		}
+	}
+	if b, err := hex.DecodeString(name); err == nil && len(b) == len(Hash{}) {
+		return Hash(b), nil
+	}
+	return Hash{}, fmt.Errorf("%s has no branch, tag or commit %q", r.URL(), name)
 }
 
 // ReadFile reads one file directly in a fetched tree; false where it has none

@@ -438,6 +438,10 @@ func offerOf(pkg *krm.Package, name, tag string, commit decide.Hash) decide.Offe
 
 // upstreamFor finds the registered Repository that has a resolved version.
 func (r *Reader) upstreamFor(namespace string, i *resolver.Instance) (*v1alpha1.Upstream, error) {
+	if m := i.Manifest(); m != nil && m.Foreign != "" {
+		return nil, fmt.Errorf("a %s (%s) is all that there is of it, of which no variant can be made: publish a kpt package of that name, with a tag %s/v%s, in a Git source of a Catalog",
+			m.Foreign, m.Source, path.Base(i.Package), i.Version)
+	}
 	for _, repo := range r.sorted {
 		if repo.Namespace != namespace || repo.Err != nil {
 			continue

@@ -51,6 +51,10 @@ func (c *collector) parse(ctx context.Context, files []file) error {
 	})
 	for _, r := range results {
 		c.found = append(c.found, r.items...)
+		if r.foreign != nil {
+			c.fleet.Offered = append(c.fleet.Offered, r.foreign.Packages...)
+			c.fleet.Installations = append(c.fleet.Installations, r.foreign.Installations...)
+		}
 		c.fleet.Problems = append(c.fleet.Problems, r.problems...)
 		c.fleet.Warnings = append(c.fleet.Warnings, r.warnings...)
 	}

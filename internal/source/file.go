@@ -12,6 +12,7 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/krmignore"
 	"github.com/variform/variform/internal/yamltree"
 )
@@ -38,6 +39,7 @@ func (f file) parse(limits Limits) fileResult {
 // fileResult is what one file holds.
 type fileResult struct {
 	items    []item
+	foreign  *foreign.Documents // nil for none
 	problems api.Issues
 	warnings api.Issues
 }
@@ -60,7 +62,24 @@ func parseFile(name string, data []byte, limits Limits) fileResult {
 			p.fault(err, 0, "the document is not YAML: ", "correct it; a file that is no YAML, such as a template, can be named in "+krmignore.Name)
 		}
 	}
+	if len(p.problems) == 0 {
+		p.foreigners(data)
+	}
 	return p.fileResult
+}
+
+// foreigners reads the documents of other systems, which are objects as well.
+func (p *parser) foreigners(data []byte) {
+	docs, err := foreign.Whole(p.name, data)
+	var issues api.Issues
+	switch {
+	case errors.As(err, &issues):
+		p.problems = append(p.problems, issues...)
+	case err != nil:
+		p.problems = append(p.problems, issue(Origin{File: p.name}, "", plain(err), "correct it, or name it in "+krmignore.Name))
+	case docs != nil:
+		p.foreign, p.warnings = docs, append(p.warnings, docs.Warnings...)
+	}
 }
 
 // fault records an error of a document; lines before it are added to its own.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 
 	"github.com/variform/variform/internal/cores"
+	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/krmignore"
 )
 
@@ -97,7 +99,7 @@ func (l *lister) entry(ctx context.Context, name string, e entry, depth int) err
 		}
 		return l.walk(ctx, name, depth+1)
 	}
-	if !strings.HasSuffix(e.name, ".yaml") && !strings.HasSuffix(e.name, ".yml") {
+	if !strings.HasSuffix(e.name, ".yaml") && !strings.HasSuffix(e.name, ".yml") && !slices.Contains(foreign.Files, e.name) {
 		return nil
 	}
 	if len(l.files) >= l.d.opts.Limits.Files {

@@ -36,6 +36,7 @@ import (
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/resolver"
 )
 
 // TreeReader reads a folder of a Git repository at a ref; the caller brings
@@ -96,6 +97,8 @@ type Fleet struct {
 	Catalogs []*variformv1alpha1.Catalog
 	// Locks are the recorded answers of the resolver.
 	Locks []*variformv1alpha1.PackageLock
+	// Offered are versions of packages that documents of other systems are.
+	Offered []resolver.Package
 	// Objects are all other KRM objects: to be targeted or injected.
 	Objects []*Object
 

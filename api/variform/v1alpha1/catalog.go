@@ -36,6 +36,9 @@ type GitSource struct {
 	Repo string `json:"repo"`
 	// Directory is where the packages are in it; empty is its root.
 	Directory string `json:"directory,omitempty"`
+	// Ref is a branch, tag or commit at which documents of Carvel or Porter stand that say their versions themselves, as
+	// in a folder of a PackageRepository; empty means that tags are versions.
+	Ref string `json:"ref,omitempty"`
 }
 
 // OCISource is a repository of an OCI registry.

@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// carvelPackage is a version of a package as a PackageRepository has it.
+func carvelPackage(name, version, spec string) string {
+	return "apiVersion: data.packaging.carvel.dev/v1alpha1\nkind: Package\nmetadata:\n  name: " + name + "." + version +
+		"\nspec:\n  refName: " + name + "\n  version: " + version + "\n" + spec +
+		"  template:\n    spec:\n      fetch:\n      - imgpkgBundle: {image: registry.example.com/" + name + "@sha256:" + strings.Repeat("a", 64) + "}\n      template: [{ytt: {}}]\n      deploy: [{kapp: {}}]\n"
+}
+
+const packageInstall = `apiVersion: packaging.carvel.dev/v1alpha1
+kind: PackageInstall
+metadata: {name: shop, namespace: apps}
+spec:
+  serviceAccountName: shop-sa
+  packageRef:
+    refName: shop.example.org
+    versionSelection: {constraints: 1.x}
+  values:
+  - secretRef: {name: shop-values}
+`
+
+// A folder of a PackageRepository, at a branch, is a source of a Catalog, and a
+// PackageInstall asks for what is in it: without any document of ours but the Catalog.
+func TestCarvel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	needsDB := "  dependencies:\n  - package: {refName: db.example.org, version: \">=14\"}\n"
+	w.repos["catalog"].Commit(t, "main", "packages", gittest.Text{
+		"packages/shop.example.org/1.0.0.yml": carvelPackage("shop.example.org", "1.0.0", ""),
+		"packages/shop.example.org/1.2.0.yml": carvelPackage("shop.example.org", "1.2.0", needsDB),
+		"packages/shop.example.org/2.0.0.yml": carvelPackage("shop.example.org", "2.0.0", ""),
+		"packages/db.example.org/all.yaml":    carvelPackage("db.example.org", "13.0.0", "") + "---\n" + carvelPackage("db.example.org", "14.1.0", "  kubernetesVersionSelection: {constraints: \">=1.28\"}\n"),
+		"packages/db.example.org/bad.yaml":    "apiVersion: data.packaging.carvel.dev/v1alpha1\nkind: Package\nmetadata: {name: x}\nspec:\n  refName: db.example.org\n",
+		"packages/README.md":                  "packages\n",
+	})
+	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - git: {repo: "+w.url("catalog")+", directory: packages, ref: main}\n")
+	w.write("install.yaml", packageInstall)
+
+	r := w.mustRun(1, "catalog", "list", "-o", "name")
+	w.contains(r.out, "db.example.org@13.0.0\ndb.example.org@14.1.0\nshop.example.org@1.0.0\nshop.example.org@1.2.0\nshop.example.org@2.0.0\n")
+	w.contains(r.err, "db.example.org/bad.yaml", "a Package needs spec.refName and spec.version")
+
+	r = w.mustRun(0, "resolve", "--platform", "kubernetes=1.31.0")
+	w.contains(r.out, "shop.example.org   1.2.0     shop", "db.example.org     14.1.0")
+	w.contains(r.err, "shop: Secrets with values have no part in what is resolved")
+	w.contains(w.mustRun(0, "resolve", "--platform", "kubernetes=1.27.0").out, "shop.example.org   1.0.0     shop") // db 14 needs >=1.28
+
+	// The documents themselves will do, too.
+	w.write("catalog.yaml", "")
+	w.write("packages.yaml", carvelPackage("shop.example.org", "1.0.0", "")+"---\n"+carvelPackage("shop.example.org", "1.1.0", needsDB))
+	w.contains(w.mustRun(0, "why-not", "shop.example.org", "1.1.0").out, "db.example.org")
+	w.write("db.yaml", carvelPackage("db.example.org", "14.0.0", ""))
+	r = w.mustRun(0, "resolve", "-o", "name")
+	if r.out != "db.example.org@14.0.0\nshop.example.org@1.1.0\n" {
+		t.Errorf("resolved %q\n%s", r.out, r.err)
+	}
+}
+
+// Of a document of another system no variant can be made; who says what to do instead.
+func TestForeignIsNoVariant(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("app", "1.0.0", "  requires: [{alias: db, package: db.example.org}]\n", nil)
+	w.write("db.yaml", carvelPackage("db.example.org", "14.0.0", ""))
+	w.needs("app", "1.0.0")
+	p := w.plan()
+	w.contains(p.out+p.err, "db.example.org 14.0.0: a Carvel Package (registry.example.com/db.example.org) is all that there is of it", "publish a kpt package of that name, with a tag db.example.org/v14.0.0")
+}
+
+// In a kpt package a document of another system says what it needs, to a variant as
+// to a catalogue.
+func TestForeignManifest(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "14.1.0", "", nil)
+	catalogue := w.repos["catalog"]
+	app := packageWith("app", "")
+	app["app/porter.yaml"] = "schemaVersion: 1.0.1\nname: app\nversion: 1.0.0\nregistry: example.com\nmixins: [exec]\ndependencies:\n  requires:\n  - name: db\n    bundle: {reference: db, version: 14.x}\n"
+	catalogue.Tag(t, "app/v1.0.0", catalogue.Commit(t, "main", "app", app))
+	w.needs("app", "1.0.0")
+	w.mustApply()
+	w.mustRun(0, "approve", "c1")
+	for _, pkg := range []string{"app", "db"} {
+		if !w.on("main", pkg) {
+			t.Errorf("%s is not there", pkg)
+		}
+	}
+	w.contains(w.mustRun(0, "why", "db").out, "app 1.0.0 needs db 14.x")
+}
