@@ -3,6 +3,7 @@ package resolver
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 )
@@ -76,6 +77,28 @@ type Package struct {
 	Foreign string `json:"-"`
 	// Gone says that no source has the version with this digest any more: it is only for who has it locked.
 	Gone bool `json:"-"`
+}
+
+// APIs are those that the package needs, alternatives included, in the order of its requirements.
+func (p *Package) APIs() []GVK { return neededAPIs(p.Requires) }
+
+func neededAPIs(list []Requirement) (out []GVK) {
+	for i := range list {
+		if g := list[i].GVK; g != nil {
+			out = append(out, *g)
+		}
+		out = append(out, neededAPIs(list[i].AnyOf)...)
+	}
+	return out
+}
+
+// Provide adds APIs to those that the package provides, each once.
+func (p *Package) Provide(apis ...GVK) {
+	for _, g := range apis {
+		if !slices.ContainsFunc(p.Provides, func(o Provide) bool { return o.GVK != nil && *o.GVK == g }) {
+			p.Provides = append(slices.Clip(p.Provides), Provide{GVK: &g})
+		}
+	}
 }
 
 // Field is a parameter, a credential or an output. ID, where both sides have one, stands for its name.

@@ -46,6 +46,10 @@ type Entry struct {
 	Labels      map[string]string
 	Keywords    []string
 	Description string
+
+	// defines are the APIs of some groups that its files define; nil where that is
+	// not known.
+	defines func(groups []string) ([]resolver.GVK, error)
 }
 
 // Content is what Catalogs have.
@@ -114,7 +118,11 @@ func (r Reader) Read(ctx context.Context, catalogs []*v1alpha1.Catalog) Content 
 	}
 	out.dropDoubled()
 	slices.SortStableFunc(out.Entries, func(a, b Entry) int { return cmp.Compare(a.Package.Package, b.Package.Package) })
-	return out
+	var needed []resolver.GVK
+	for i := range out.Entries {
+		needed = append(needed, out.Entries[i].APIs()...)
+	}
+	return out.Serve(needed)
 }
 
 // dropDoubled parts versions that two sources give differently from the others.
@@ -149,8 +157,9 @@ func (r Reader) source(ctx context.Context, s *v1alpha1.CatalogSource) Content {
 		return Content{Problems: []error{fmt.Errorf("source %s: %w", repo.URL(), err)}}
 	}
 	out := Content{Unusable: passed}
+	files := &definitions{repo: repo}
 	for _, v := range found {
-		e, err := v.read(ctx, repo)
+		e, err := v.read(ctx, repo, files)
 		if err != nil {
 			out.Unusable = append(out.Unusable, &resolver.VersionError{Package: v.name, Version: v.version, Source: repo.URL(), Tag: v.tag, Why: err.Error()})
 			continue
@@ -217,7 +226,7 @@ func versionsIn(repo *gitrepo.Repo, dir string, only []string) (out []tagged, pa
 
 // read reads the manifest of a version, and its Kptfile for what it says about
 // the package. A package without a manifest has no needs.
-func (v tagged) read(ctx context.Context, repo *gitrepo.Repo) (*Entry, error) {
+func (v tagged) read(ctx context.Context, repo *gitrepo.Repo, files *definitions) (*Entry, error) {
 	tree, ok, err := repo.TreeAt(ctx, v.commit, v.path)
 	if err != nil {
 		return nil, err
@@ -230,6 +239,7 @@ func (v tagged) read(ctx context.Context, repo *gitrepo.Repo) (*Entry, error) {
 		return nil, err
 	}
 	e.Tag, e.Source, e.Digest = v.tag, repo.URL(), "git:"+v.commit.String()
+	e.defines = func(groups []string) ([]resolver.GVK, error) { return files.below(tree, groups) }
 	data, isKpt, err := repo.ReadFile(tree, kptfilev1.KptFileName)
 	if err != nil {
 		return nil, err

@@ -74,6 +74,13 @@ func imageEntry(name string, m *ocirepo.RevisionManifest) (*Entry, error) {
 			return nil, err
 		}
 	}
+	e.defines = func(groups []string) ([]resolver.GVK, error) {
+		var out []resolver.GVK
+		for _, f := range m.Definitions {
+			out = append(out, defined(f, groups)...)
+		}
+		return out, nil
+	}
 	return e, e.kptfile(m.Kptfile)
 }
 

@@ -224,8 +224,8 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 func dependencies(fleet *source.Fleet, read func(context.Context) catalog.Content, f *fleetFlags) *reconcile.Dependencies {
 	return &reconcile.Dependencies{
 		Catalogs: fleet.Catalogs, Refresh: f.upgrade, Platform: f.platform,
-		Read: func(ctx context.Context) ([]resolver.Package, []*resolver.VersionError, []error) {
-			c := read(ctx)
+		Read: func(ctx context.Context, needed []resolver.GVK) ([]resolver.Package, []*resolver.VersionError, []error) {
+			c := read(ctx).Serve(needed)
 			return catalog.Packages(c.Entries), c.Unusable, c.Problems
 		},
 	}

@@ -78,7 +78,10 @@ type Offer struct {
 	Outputs []variformv1alpha1.ManifestOutput
 	Inputs  map[string]variformv1alpha1.ManifestInput // by "parameters.x" and "credentials.x"
 	APIs    []resolver.GVK
-	Err     error
+	// Doubtful are APIs that the manifest provides in a version that no definition in
+	// the package serves, though it has one.
+	Doubtful []resolver.GVK
+	Err      error
 }
 
 // ReadOffer reads a package; fallback names it where it has no manifest.
@@ -95,11 +98,12 @@ func ReadOffer(p *krm.Package, fallback, tag, digest string) (o Offer) {
 	o.Package.Version = depend.Version(o.Package.Version, tag, digest)
 	o.Package.Tag, o.Package.Digest = tag, digest
 	o.APIs = contents.Of(p).Serves
-	for _, g := range o.APIs {
-		if !slices.ContainsFunc(o.Package.Provides, func(p resolver.Provide) bool { return p.GVK != nil && *p.GVK == g }) {
-			o.Package.Provides = append(o.Package.Provides, resolver.Provide{GVK: &g})
+	for _, g := range provided(o.Package) {
+		if !slices.Contains(o.APIs, g) && len(servedAs(o.APIs, g)) > 0 {
+			o.Doubtful = append(o.Doubtful, g)
 		}
 	}
+	o.Package.Provide(o.APIs...)
 	return o
 }
 
@@ -124,6 +128,26 @@ func (o *Offer) read(name string, data []byte) bool {
 		o.manifest(m)
 	}
 	return true
+}
+
+// servedAs are the versions in which APIs have the kind of another.
+func servedAs(apis []resolver.GVK, g resolver.GVK) (out []string) {
+	for _, a := range apis {
+		if a.GroupKind() == g.GroupKind() {
+			out = append(out, strings.TrimPrefix(a.APIVersion, a.Group()+"/"))
+		}
+	}
+	return out
+}
+
+// Doubts says which APIs the upstream's manifest provides, and its definitions do
+// not serve.
+func (u *Upstream) Doubts() (out []string) {
+	for _, g := range u.Offer.Doubtful {
+		out = append(out, fmt.Sprintf("upstream %s: %s: spec.provides has %s, and the definition in the package serves %s alone: correct the one or the other in a new version",
+			u, ManifestFile, g, strings.Join(servedAs(u.Offer.APIs, g), ", ")))
+	}
+	return out
 }
 
 func (o *Offer) manifest(m *variformv1alpha1.PackageManifest) {

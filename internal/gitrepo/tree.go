@@ -456,6 +456,34 @@ func (r *Repo) ReadFile(tree Hash, name string) (data []byte, ok bool, err error
 	return data, true, nil
 }
 
+// Entry is a folder, or a file that is no link, directly in a tree.
+type Entry struct {
+	Name string
+	Dir  bool
+	Hash Hash
+}
+
+// Entries lists what stands directly in a fetched tree, links and submodules apart.
+func (r *Repo) Entries(tree Hash) ([]Entry, error) {
+	entries, err := r.readTree(tree)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Entry, 0, len(entries))
+	for _, e := range entries {
+		if e.mode != modeSymlink && e.mode != modeSubmodule {
+			out = append(out, Entry{e.name, e.mode == modeDir, e.hash})
+		}
+	}
+	return out, nil
+}
+
+// ReadBlob reads a fetched file, bounded like the files of a package.
+func (r *Repo) ReadBlob(h Hash) ([]byte, error) {
+	_, data, err := r.objects.read(h, r.store.opts.Limits.FileBytes)
+	return data, err
+}
+
 // ReadPackage reads the package at a tree. Each tree is read and parsed once per
 // Store; every call gets its own Clone. Errors are those of ReadFiles.
 func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error) {

@@ -54,9 +54,9 @@ type Dependencies struct {
 	// Catalogs are the fleet's. Without one nothing is brought.
 	Catalogs []*variformv1alpha1.Catalog
 	// Read reads all versions that the Catalogs have, and those that nobody can
-	// have. Of what has problems nothing is known. It is called once, where a target
-	// needs something.
-	Read func(context.Context) (versions []resolver.Package, unusable []*resolver.VersionError, problems []error)
+	// have; needed are APIs that are looked for in their files. Of what has problems
+	// nothing is known. It is called once, where a target needs something.
+	Read func(ctx context.Context, needed []resolver.GVK) (versions []resolver.Package, unusable []*resolver.VersionError, problems []error)
 	// Refresh are packages, "*" for all, that take the newest version that they
 	// may, or with name@version that one, whatever is locked.
 	Refresh []string
@@ -123,6 +123,15 @@ type Set struct {
 	Empty    bool
 	Failures []error
 	Warnings []string
+}
+
+// warn adds warnings that are not there yet.
+func (s *Snapshot) warn(texts ...string) {
+	for _, text := range texts {
+		if !slices.Contains(s.Warnings, text) {
+			s.Warnings = append(s.Warnings, text)
+		}
+	}
 }
 
 // Sizes are the sets in the terms of decisions.

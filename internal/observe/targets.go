@@ -34,8 +34,8 @@ func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.
 		if w.Upstream() == nil {
 			continue
 		}
-		if why := r.UpstreamOf(ctx, w).Differs; why != "" && !slices.Contains(s.Warnings, why) {
-			s.Warnings = append(s.Warnings, why)
+		if why := r.UpstreamOf(ctx, w).Differs; why != "" {
+			s.warn(why)
 		}
 	}
 	for _, t := range targets {
@@ -44,6 +44,14 @@ func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.
 	if r.cfg.Dependencies != nil {
 		wants = append(wants, r.resolve(ctx, s, targets)...)
 		r.warnOfClashes(ctx, s, targets)
+		for _, w := range wants {
+			if w.Upstream() == nil {
+				continue
+			}
+			if up := r.UpstreamOf(ctx, w); up.Err == nil {
+				s.warn(up.Doubts()...)
+			}
+		}
 	}
 	for _, t := range targets {
 		t.Fail()
@@ -133,7 +141,11 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 		return nil
 	}
 	deps := r.cfg.Dependencies
-	entries, unusable, problems := deps.Read(ctx)
+	var needed []resolver.GVK
+	for _, u := range upstreamPackages(active) {
+		needed = append(needed, u.APIs()...)
+	}
+	entries, unusable, problems := deps.Read(ctx, needed)
 	doubt := decide.Uncertain(len(problems), r.cfg.Fleet.Hidden, len(s.Problems), s.Sizes())
 	s.Problems = append(s.Problems, problems...)
 	for _, t := range active {

@@ -285,7 +285,7 @@ func TestDamagedAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(kpt("app", "1"), contents(t, p)); diff != "" {
+			if diff := cmp.Diff(kpt("app", "1"), textsOf(t, p)); diff != "" {
 				t.Errorf("after that (-want +got):\n%s", diff)
 			}
 		})

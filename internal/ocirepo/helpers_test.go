@@ -140,7 +140,7 @@ func kpt(pkg, value string) map[string]string {
 	}
 }
 
-func contents(t testing.TB, p *krm.Package) map[string]string {
+func textsOf(t testing.TB, p *krm.Package) map[string]string {
 	t.Helper()
 	files, err := p.Files()
 	if err != nil {

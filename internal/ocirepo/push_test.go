@@ -40,7 +40,7 @@ func TestPushAndRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(files, contents(t, got)); diff != "" {
+	if diff := cmp.Diff(files, textsOf(t, got)); diff != "" {
 		t.Errorf("(-pushed +read):\n%s", diff)
 	}
 

@@ -13,6 +13,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -32,6 +33,7 @@ const (
 // packageMeta is what the catalogue wants of a revision.
 type packageMeta struct {
 	manifest, kptfile []byte
+	definitions       []krm.File
 	crossplane        bool
 }
 
@@ -168,6 +170,8 @@ type RevisionManifest struct {
 	Crossplane bool
 	// Kptfile is the root Kptfile; nil for a Crossplane package.
 	Kptfile []byte
+	// Definitions are the files of a kpt package that can hold definitions of APIs.
+	Definitions []krm.File
 	// Err is why this revision cannot be read: ErrPackage, ErrLimit, ErrDigest,
 	// ErrNotFound. Digest and Name are empty where that is not known either.
 	Err error
@@ -221,7 +225,7 @@ func (s *resolver) manifest(ctx context.Context, rev *Revision, m *RevisionManif
 		}
 		var meta packageMeta
 		meta, err = s.repo.meta(ctx, s.image, res.Digest)
-		m.Data, m.Kptfile, m.Crossplane = meta.manifest, meta.kptfile, meta.crossplane
+		m.Data, m.Kptfile, m.Definitions, m.Crossplane = meta.manifest, meta.kptfile, meta.definitions, meta.crossplane
 	}
 	for _, own := range []error{ErrPackage, ErrLimit, ErrDigest, ErrNotFound} {
 		if errors.Is(err, own) {
@@ -243,6 +247,8 @@ func (r *Repo) meta(ctx context.Context, repo name.Repository, digest string) (p
 				meta.manifest = f.Data
 			case f.Path == kptfile:
 				meta.kptfile = f.Data
+			case !xpkg && krm.IsYAML(f) && contents.Defines(f.Data):
+				meta.definitions = append(meta.definitions, f)
 			}
 		}
 		return meta, err

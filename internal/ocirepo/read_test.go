@@ -72,7 +72,7 @@ func TestForeignForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, contents(t, got)); diff != "" {
+			if diff := cmp.Diff(tt.want, textsOf(t, got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -186,7 +186,7 @@ func TestIndexOfPlatforms(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || contents(t, p)["for"] != tt.want {
+			if err != nil || textsOf(t, p)["for"] != tt.want {
 				t.Errorf("got %v, %v", p, err)
 			}
 		})
@@ -292,7 +292,7 @@ func TestDamagedCache(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(kpt("app", "1"), contents(t, p)); diff != "" {
+				if diff := cmp.Diff(kpt("app", "1"), textsOf(t, p)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			}

@@ -46,7 +46,7 @@ func TestDockerRegistry(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if diff := cmp.Diff(kpt("app", tag), contents(t, p)); diff != "" {
+		if diff := cmp.Diff(kpt("app", tag), textsOf(t, p)); diff != "" {
 			t.Errorf("%s (-pushed +read):\n%s", tag, diff)
 		}
 	}

@@ -156,9 +156,9 @@ func TestResolveFromRegistry(t *testing.T) {
 	defer srv.Close()
 	address := strings.TrimPrefix(srv.URL, "http://") + "/packages"
 	store := ocirepo.NewStore(ocirepo.Options{})
-	push := func(name, tag, spec string) string {
+	push := func(name, tag, spec string, apis ...string) string {
 		t.Helper()
-		var files []krm.File
+		files := []krm.File{{Path: "crds/foo.yaml", Data: []byte(definition(apis...))}}
 		for file, data := range packageWith(name, spec) {
 			files = append(files, krm.File{Path: strings.TrimPrefix(file, name+"/"), Data: []byte(data)})
 		}
@@ -172,9 +172,10 @@ func TestResolveFromRegistry(t *testing.T) {
 		}
 		return pushed.Digest
 	}
-	push("shop", "v1", "  requires:\n  - {alias: db, package: postgres, version: \">=15 <17\"}\n")
-	push("postgres", "14.9.0", "")
-	digest := push("postgres", "v16.1.0", "")
+	push("shop", "v1", "  requires:\n  - {alias: db, package: postgres, version: \">=15 <17\"}\n  - {alias: foo, gvk: {apiVersion: x.io/v1, kind: Foo}}\n")
+	push("postgres", "14.9.0", "", "v1")
+	digest := push("postgres", "v16.1.0", "", "v1")
+	push("postgres", "v16.2.0", "", "v2")
 	push("postgres", "v17.0.0", "")
 
 	w := newWorld(t, "c1")
