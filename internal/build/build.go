@@ -351,6 +351,7 @@ func (m *maker) nextWorkspace(ctx context.Context) error {
 	if latest := m.Package.Latest; latest != nil {
 		used = append(used, latest.Was())
 	}
+	used = append(used, m.Package.Gone().Workspace)
 	m.Workspace = lifecycle.NextWorkspace(used...)
 	return err
 }

@@ -291,12 +291,31 @@ func (p *Package) Spent(r *Revision) bool {
 // Heads are all revisions, those of Surplus among them.
 func (p *Package) Heads() []*Revision { return slices.Concat(p.Revisions, p.Surplus) }
 
-// Next is the number of the next revision to publish.
+// Next is the number of the next revision to publish: none was it ever, as far as
+// records know.
 func (p *Package) Next() int {
+	next := p.Gone().Revision + 1
 	if n := len(p.Tags); n > 0 {
-		return p.Tags[n-1].Number + 1
+		next = max(next, p.Tags[n-1].Number+1)
 	}
-	return 1
+	return next
+}
+
+// Gone is the highest revision whose deletion was approved, as any manager's record
+// has it.
+func (p *Package) Gone() (gone record.Entry) {
+	look := func(entries []record.Entry) {
+		for _, e := range entries {
+			if e.Place == record.Gone && e.Revision > gone.Revision {
+				gone = e
+			}
+		}
+	}
+	look(p.Entries)
+	for _, rec := range p.Others {
+		look(rec.Package(p.Path))
+	}
+	return gone
 }
 
 // open are the open revisions, the newest first: by the numbers of workspaces,

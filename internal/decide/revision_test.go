@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 )
 
 func TestHash(t *testing.T) {
@@ -189,6 +190,16 @@ func TestPackage(t *testing.T) {
 			"a number is never used again", webPackage(tags(tag(1, 1), tag(9, 2)), publishedOf(9, 2, by("x/y/z"))),
 			answers{Next: 10, Newest: "v9", Owner: "x/y/z", Published: true, TaggedV1: true, TaggedV9: true},
 		},
+		"deleted": {
+			"nor after that", knowing(webPackage(nil), nil, deletedTo(4)), answers{Next: 5},
+		},
+		"deleted by another manager": {
+			"whoever did that", knowing(webPackage(nil), []record.Entry{deletedTo(2)}, deletedTo(4)), answers{Next: 5},
+		},
+		"deleted, and Published since": {
+			"the highest counts", knowing(webPackage(tags(tag(9, 2)), publishedOf(9, 2, by("x/y/z"))), nil, deletedTo(4)),
+			answers{Next: 10, Newest: "v9", Owner: "x/y/z", Published: true, TaggedV9: true},
+		},
 		"deletion proposed": {
 			"it is not meant to stay", webPackage(tags(tag(1, 1), doomedTag(2, 2)), doomedOf(2, 2)),
 			answers{Next: 3, Newest: "v2", Owner: webOwner, Deletions: 1, TaggedV1: true, Downstreams: []Downstream{{workspace(2), lifecycle.DeletionProposed}}},
@@ -244,4 +255,22 @@ func TestSigned(t *testing.T) {
 	if s := fleet.Sign("default", "web"); s != webOwner || OwnerName(s) != "web" || OwnerName("-") != "-" {
 		t.Errorf("signed %q by %q", s, OwnerName(s))
 	}
+}
+
+func deletedTo(n int) record.Entry {
+	return record.Entry{Path: webPath, Place: record.Gone, Revision: n, Workspace: workspace(n)}
+}
+
+// knowing is a package of which this manager's record has entries, and another's one.
+func knowing(p *Package, entries []record.Entry, other record.Entry) *Package {
+	rec, _, err := record.New("other").With([]record.Edit{record.Put{Entry: other}}, noon)
+	if err != nil {
+		panic(err)
+	}
+	if p.Entries = entries; entries == nil {
+		p.Entries = []record.Entry{other}
+		return p
+	}
+	p.Others = []*record.Record{rec}
+	return p
 }

@@ -149,6 +149,9 @@ func (r *Repo) Holds() (out []record.Entry) {
 // Unproved says why an entry of a record is not believed (record.Entry.Proved);
 // "" where it is, and its tree can be read.
 func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) string {
+	if e.Place == record.Gone {
+		return "" // what is not there proves nothing
+	}
 	if e.Place == record.Variant {
 		if e.Hold == nil && e.Discarded == nil && !slices.ContainsFunc(r.Showing(repo.Git), func(shown *Repo) bool { return shown.Packages[e.Path] != nil }) {
 			return "no such package is there"

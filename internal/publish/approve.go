@@ -362,7 +362,7 @@ func (m *merger) remove(ctx context.Context, v *Verdict) error {
 			decide.Move{Name: t.Deletion.Name, Old: t.Deletion.Hash},
 			decide.Move{Name: t.Ref.Name, Old: t.Ref.Hash})
 	}
-	m.edits = append(m.edits, record.Forget{Path: path})
+	m.edits = append(m.edits, forgotten(v.Package))
 	v.To, v.Number = "", 0
 	return nil
 }

@@ -121,6 +121,18 @@ func published(path string, draft *decide.Revision, n int, commit string, tree d
 	return record.Publish{Entry: e}
 }
 
+// forgotten says that the deletion of a package was approved.
+func forgotten(p *decide.Package) record.Edit {
+	e := record.Forget{Path: p.Path}
+	if n := len(p.Tags); n > 0 {
+		e.Revision = p.Tags[n-1].Number
+	}
+	if p.Latest != nil {
+		e.Workspace = p.Latest.Was()
+	}
+	return e
+}
+
 func trimmed(path string, tags []decide.Published) record.Edit {
 	e := record.Trim{Path: path}
 	for _, t := range tags {

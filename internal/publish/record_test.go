@@ -273,7 +273,7 @@ func TestRecordTrimAndRemoval(t *testing.T) {
 	r := &decide.Revision{Ref: tag.Ref, Workspace: "packagevariant-1", Number: 1, Phase: lifecycle.DeletionProposed}
 	gone := b.verdict(decide.NewPackage("web", []decide.Published{tag}, r), r)
 	(&Approver{Read: keeping(), Verb: decide.Approve, Signature: machine(time.Unix(1700000400, 0))}).Decide(t.Context(), b.repo.Git, []*Verdict{gone})
-	if d := cmp.Diff([]string{"open/db/packagevariant-1"}, names(b.record())); d != "" || gone.Err != nil {
+	if d := cmp.Diff([]string{"open/db/packagevariant-1", "gone/web"}, names(b.record())); d != "" || gone.Err != nil {
 		t.Errorf("%v: -want +got:\n%s", gone.Err, d)
 	}
 }

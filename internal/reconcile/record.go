@@ -148,7 +148,7 @@ func (e *Engine) stays(ctx context.Context, repo *observe.Repo, entry record.Ent
 	if entry.Place == record.Built {
 		return false // the next run builds it again, and says so
 	}
-	return (!asked || entry.Place == record.Past || entry.Place == record.Variant) && e.read.Unproved(ctx, repo, entry) == ""
+	return (!asked || entry.Place == record.Past || entry.Place == record.Variant || entry.Place == record.Gone) && e.read.Unproved(ctx, repo, entry) == ""
 }
 
 // entriesOf are the entries that a revision is to have.

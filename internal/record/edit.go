@@ -48,8 +48,12 @@ type Trim struct {
 // to be Published.
 type Unsay struct{ Path string }
 
-// Forget removes all entries of a package.
-type Forget struct{ Path string }
+// Forget removes all entries of a package, but which of its revisions have gone: those
+// to Revision, which was drafted in Workspace, by this; 0 for none.
+type Forget struct {
+	Path, Workspace string
+	Revision        int
+}
 
 // Package implements Edit.
 func (e Put) Package() string { return e.Path }
@@ -178,4 +182,10 @@ func (Unsay) apply(entries []Entry) []Entry {
 	return out
 }
 
-func (Forget) apply([]Entry) []Entry { return nil }
+func (e Forget) apply(entries []Entry) []Entry {
+	entries = slices.DeleteFunc(entries, func(o Entry) bool { return o.Place != Gone || o.Revision < e.Revision })
+	if len(entries) == 0 && e.Revision > 0 {
+		return []Entry{{Path: e.Path, Place: Gone, Revision: e.Revision, Workspace: e.Workspace}}
+	}
+	return entries
+}

@@ -36,6 +36,9 @@ const (
 	// than what its revisions were made by, and what people said to it. It has no
 	// tree.
 	Variant Place = "variant"
+	// Gone is the highest revision whose deletion was approved: its number and its
+	// workspace are not used again. It has no tree.
+	Gone Place = "gone"
 )
 
 // Nobody is the Owner of a package that its variant has released: of its Commit.
@@ -154,8 +157,13 @@ func (e Entry) check() error {
 		}
 	case Variant:
 		return e.checkVariant()
+	case Gone:
+		if gone := (Entry{Path: e.Path, Place: Gone, Revision: max(e.Revision, 1), Workspace: e.Workspace}); !e.equal(gone) {
+			return errors.New("an entry about a revision that has gone has its number and its workspace alone")
+		}
+		return nil
 	default:
-		return fmt.Errorf("place %q: it is none of %s, %s, %s, %s and %s", e.Place, Main, Open, Past, Built, Variant)
+		return fmt.Errorf("place %q: it is none of %s, %s, %s, %s, %s and %s", e.Place, Main, Open, Past, Built, Variant, Gone)
 	}
 	return errors.Join(e.checkBuilt(), e.checkNames())
 }

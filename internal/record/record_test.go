@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"sigs.k8s.io/yaml"
 )
 
@@ -79,7 +80,10 @@ func TestEdits(t *testing.T) {
 		"dropped":                           {[]Edit{Put{draft}, unedited, Put{draft}, Drop{"web", "ws-1"}}, []string{"main/web=11", "past/web/v1=11"}},
 		"drop of another":                   {[]Edit{Put{draft}, Drop{"web", "ws-2"}}, []string{"open/web/ws-1=12"}},
 		"trimmed":                           {[]Edit{published(1, 0x11), published(2, 0x11), Trim{"web", []int{1}}}, []string{"main/web=11", "past/web/v2=11"}},
-		"forgotten":                         {[]Edit{Put{draft}, unedited, Forget{"web"}}, nil},
+		"forgotten":                         {[]Edit{Put{draft}, unedited, Forget{Path: "web"}}, nil},
+		"deleted":                           {[]Edit{Put{draft}, unedited, Forget{Path: "web", Revision: 1, Workspace: "ws-1"}}, []string{"gone/web="}},
+		"deleted, and forgotten":            {[]Edit{Forget{Path: "web", Revision: 3, Workspace: "ws-3"}, Put{draft}, Forget{Path: "web"}}, []string{"gone/web="}},
+		"deleted, and made again":           {[]Edit{Forget{Path: "web", Revision: 3, Workspace: "ws-3"}, Put{draft}, Unsay{"web"}}, []string{"gone/web=", "open/web/ws-1=12"}},
 		"built upon nothing":                {[]Edit{first}, []string{"built/web="}},
 		"built upon a Draft":                {[]Edit{Put{draft}, fails, other}, []string{"built/web/ws-1=", "built/web/ws-2=", "open/web/ws-1=12"}},
 		"what was built last counts":        {[]Edit{fails, Put{built("web", "ws-1", "")}}, []string{"built/web/ws-1="}},
@@ -92,7 +96,7 @@ func TestEdits(t *testing.T) {
 		"settled":                  {[]Edit{fails, first, other, Settle{"web", ""}, Settle{"web", "ws-2"}}, []string{"built/web/ws-1="}},
 		"dropped, built":           {[]Edit{fails, other, Drop{"web", "ws-1"}}, []string{"built/web/ws-2="}},
 		"published, built":         {[]Edit{Put{draft}, fails, other, published(1, 0x12)}, []string{"built/web/ws-2=", "main/web=12", "past/web/v1=12"}},
-		"forgotten, built":         {[]Edit{fails, first, Forget{"web"}}, nil},
+		"forgotten, built":         {[]Edit{fails, first, Forget{Path: "web"}}, nil},
 		"squashed, its Draft was to set it back": {
 			[]Edit{Put{back}, Publish{Entry: Entry{Path: "web", Revision: 3, Commit: hash(0x20), Tree: hash(0x11)}}, Publish{Entry: Entry{Path: "web", Revision: 4, Commit: hash(0x21), Tree: hash(0x13)}, Upon: true}},
 			[]string{"main/web=12 v1 by Ann", "past/web/v3=12 v1 by Ann", "past/web/v4=12 v1 by Ann"},
@@ -173,7 +177,7 @@ func TestOneEach(t *testing.T) {
 func TestWithMakesAnother(t *testing.T) {
 	r := with(t, New("fleet"), Put{open("web", "ws-1", 1)})
 	before := r.Files()
-	with(t, r, Forget{"web"}, Put{open("web", "ws-2", 5)})
+	with(t, r, Forget{Path: "web"}, Put{open("web", "ws-2", 5)})
 	if d := cmp.Diff(before, r.Files()); d != "" {
 		t.Error(d)
 	}
@@ -252,7 +256,7 @@ func TestVariantEntry(t *testing.T) {
 	if got := with(t, r, Put{said}).Package("web"); len(got) != 3 || got[2].DeletionPolicy != "" {
 		t.Errorf("%v", got)
 	}
-	if got := with(t, r, Forget{"web"}).Package("web"); len(got) != 0 {
+	if got := with(t, r, Forget{Path: "web"}).Package("web"); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }
@@ -578,5 +582,37 @@ func TestUnsay(t *testing.T) {
 	}
 	if said.Hold == nil || (Unsay{"web"}).Package() != "web" {
 		t.Error("what was given was changed")
+	}
+}
+
+// The highest revision that has gone stays known, whatever goes after it.
+func TestGone(t *testing.T) {
+	forget := func(n int) Edit {
+		return Forget{Path: "web", Revision: n, Workspace: fmt.Sprint("ws-", n)}
+	}
+	for name, tt := range map[string]struct {
+		edits []Edit
+		want  int
+	}{
+		"once":            {[]Edit{forget(2)}, 2},
+		"twice":           {[]Edit{forget(2), forget(5)}, 5},
+		"an older one":    {[]Edit{forget(5), forget(2)}, 5},
+		"nothing was any": {[]Edit{forget(0)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want []Entry
+			if tt.want > 0 {
+				want = []Entry{{Path: "web", Place: Gone, Revision: tt.want, Workspace: fmt.Sprint("ws-", tt.want)}}
+			}
+			if d := cmp.Diff(want, with(t, New("fleet"), tt.edits...).Package("web"), cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+		})
+	}
+	for _, e := range []Entry{{Revision: 0}, {Revision: 1, Commit: hash(1)}, {Revision: 1, Owner: "x"}} {
+		e.Path, e.Place = "web", Gone
+		if err := e.check(); err == nil {
+			t.Errorf("%+v: no error", e)
+		}
 	}
 }

@@ -417,3 +417,28 @@ func TestPruneWithAMistypedRepository(t *testing.T) {
 	w.wantActions(w.mustApply("--prune"), map[string]string{})
 	w.unchanged(before)
 }
+
+// The number of a revision that was deleted names no other one, nor does its workspace.
+func TestNumbersOutliveDeletion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	variant := variantOf("web", "v1", "c1", "web", "")
+	for _, pkg := range []string{"web/v1", "web/v2"} {
+		w.write("v.yaml", variant)
+		w.mustApply()
+		w.contains(w.mustRun(0, "approve", "web").out, "Published "+pkg[len("web/"):])
+		w.mustRun(0, "record", "check")
+		w.write("v.yaml", "")
+		w.mustApply("--prune")
+		w.mustRun(0, "approve", "--all")
+		w.lacks(strings.Join(w.refNames("c1"), " "), "web/")
+		w.wantActions(w.mustApply("--prune"), map[string]string{})
+	}
+	w.mustRun(0, "record", "rebuild")
+	w.write("v.yaml", variant)
+	p := w.mustApply("--cache-dir", t.TempDir()) // another machine knows it, too
+	if v := p.variant(t, "c1/web"); v.Workspace != "packagevariant-3" {
+		t.Errorf("workspace %s", v.Workspace)
+	}
+	w.contains(w.mustRun(0, "approve", "web").out, "Published v3")
+}
