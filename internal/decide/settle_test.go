@@ -174,7 +174,7 @@ func TestRemoveOne(t *testing.T) {
 		goes     = "discard: its variant has gone"
 		retires  = "retire: its variant has gone"
 		releases = "release: its variant has gone; deletionPolicy orphan leaves the package"
-		kept     = "keep: its variant has gone, and its %s holds what Ann <ann@example.com> committed by hand: approve it, or delete the branch %s"
+		kept     = "keep: its variant has gone, and its %s holds what Ann <ann@example.com> committed by hand: bring its variant back, or delete the branch %s"
 		waits    = "wait: proposed for deletion: approve that, or reject it"
 		nothing  = "none: "
 		alone    = "none: another package needed it, and dependencies are left alone in this run"
