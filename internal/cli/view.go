@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -12,7 +11,6 @@ import (
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/merge"
-	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 )
@@ -296,8 +294,8 @@ func (a *app) printDetails(p *reconcile.Plan) {
 func (a *app) printFailures(p *reconcile.Plan, cut bool) {
 	same := map[string][]string{}
 	var order []string
-	for _, i := range p.Items {
-		if i.Err == nil || cut && firstLine(i.Err.Error()) == i.Err.Error() || isProblem(p, i.Err) {
+	for _, i := range p.Failures() {
+		if cut && firstLine(i.Err.Error()) == i.Err.Error() {
 			continue
 		}
 		_, text := fleet.PlaceOf(i.Err) // a target's conflict is that of variants in many places
@@ -311,16 +309,6 @@ func (a *app) printFailures(p *reconcile.Plan, cut bool) {
 			a.fail("error: the same for %s (%s): %s", count.Of(len(more), "more variant"), strings.Join(decide.Limit(more, 3), ", "), firstLine(text))
 		}
 	}
-}
-
-// isProblem says that a Repository is what fails a variant, which is told with the
-// problems of the run.
-func isProblem(p *reconcile.Plan, err error) bool {
-	r, ok := errors.AsType[*observe.RepositoryError](err)
-	return ok && slices.ContainsFunc(p.Problems, func(e error) bool {
-		o, ok := errors.AsType[*observe.RepositoryError](e)
-		return ok && o.Namespace == r.Namespace && o.Name == r.Name
-	})
 }
 
 func (a *app) printProblems(p *reconcile.Plan) {

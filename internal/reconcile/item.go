@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 
@@ -173,4 +174,32 @@ func (p *Plan) Failed() bool {
 	return len(p.Problems) > 0 || len(p.Braked) > 0 ||
 		slices.ContainsFunc(p.Sets, func(s *SetStatus) bool { return len(s.Failures) > 0 }) ||
 		slices.ContainsFunc(p.Items, func(i *Item) bool { return i.Err != nil })
+}
+
+// Failures are the items that fail, but for those that a Repository fails which is
+// among the Problems: that is told once.
+func (p *Plan) Failures() (out []*Item) {
+	type repository struct{ namespace, name string }
+	of := func(err error) (repository, bool) {
+		r, ok := errors.AsType[*observe.RepositoryError](err)
+		if !ok {
+			return repository{}, false
+		}
+		return repository{r.Namespace, r.Name}, true
+	}
+	told := map[repository]bool{}
+	for _, err := range p.Problems {
+		if r, ok := of(err); ok {
+			told[r] = true
+		}
+	}
+	for _, i := range p.Items {
+		if i.Err == nil {
+			continue
+		}
+		if r, ok := of(i.Err); !ok || !told[r] {
+			out = append(out, i)
+		}
+	}
+	return out
 }

@@ -153,3 +153,27 @@ func TestFileMemo(t *testing.T) {
 		t.Error("another program believes what came to nothing for this one")
 	}
 }
+
+// What a Repository fails that is among the problems is told there.
+func TestFailures(t *testing.T) {
+	repository := func(name string) error {
+		return &observe.RepositoryError{Namespace: "default", Name: name, Err: errors.New("not there")}
+	}
+	item := func(pkg string, err error) *Item {
+		return &Item{Identity: decide.Identity{Namespace: "default", Repository: "c1", Package: pkg}, Err: err}
+	}
+	plan := &Plan{
+		Problems: []error{errors.New("a file"), repository("c1")},
+		Items: []*Item{
+			item("fine", nil), item("itself", errors.New("bad value")),
+			item("told", fmt.Errorf("spec.downstream.repo: %w", repository("c1"))), item("untold", repository("c2")),
+		},
+	}
+	var got []string
+	for _, i := range plan.Failures() {
+		got = append(got, i.Identity.Package)
+	}
+	if d := cmp.Diff([]string{"itself", "untold"}, got); d != "" {
+		t.Error("-want +got:\n" + d)
+	}
+}
