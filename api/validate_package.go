@@ -16,7 +16,11 @@ import (
 // resolver, which knows the packages that they read.
 func ValidatePackageManifest(m *v1alpha1.PackageManifest) Issues {
 	var i Issues
-	i.metadata(&m.ObjectMeta)
+	named := m.ObjectMeta
+	if base, ok := packageName(m.Name); ok {
+		named.Name = base
+	}
+	i.metadata(&named)
 	s := &m.Spec
 	i.shape("spec", reflect.ValueOf(s), rules{})
 	i.inputs("spec.parameters", s.Parameters)
@@ -49,6 +53,25 @@ func ValidatePackageManifest(m *v1alpha1.PackageManifest) Issues {
 	}
 	i.requirements("spec.requires", s.Requires, s.Credentials)
 	return i
+}
+
+// packageName is the last part of a package's name that is a path, or a reference
+// such as registry.example.com:5000/org/name, as others need it by: no cluster ever
+// has a manifest. False where another part is none of those.
+func packageName(name string) (base string, ok bool) {
+	parts := strings.Split(name, "/")
+	for n, p := range parts[:len(parts)-1] {
+		if host, port, has := strings.Cut(p, ":"); has && n == 0 {
+			if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+				return "", false
+			}
+			p = host
+		}
+		if CheckName(p) != nil {
+			return "", false
+		}
+	}
+	return parts[len(parts)-1], true
 }
 
 // resourceField checks a field path, and what may be done with its field.

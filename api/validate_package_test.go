@@ -241,3 +241,16 @@ func TestParameterDefaults(t *testing.T) {
 		}
 	}
 }
+
+// The name is what others need the package by, a path or a reference.
+func TestManifestNames(t *testing.T) {
+	for name, good := range map[string]bool{
+		"app": true, "team/app": true, "registry.example.com:5000/org/app": true,
+		"a//b": false, "a/": false, "../a": false, "registry.example.com:x/app": false, "org/app:5000/b": false, "App": false, "org/App": false,
+	} {
+		_, report := api.Parse([]byte("apiVersion: variform.dev/v1alpha1\nkind: PackageManifest\nmetadata: {name: '" + name + "'}\nspec: {}\n"))
+		if err := report.Err(); (err == nil) != good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

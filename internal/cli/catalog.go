@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,17 +14,21 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/pkgdir"
+	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/resolver"
 )
 
 func newCatalog(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "catalog",
-		Short: "List what the Catalogs have, or change a Catalog's file",
+		Short: "List what the Catalogs have, change a Catalog's file, or make packages fit for one",
 	}
-	c.AddCommand(newCatalogList(a), newCatalogEdit(a, "add"), newCatalogEdit(a, "remove"))
+	c.AddCommand(newCatalogList(a), newCatalogEdit(a, "add"), newCatalogEdit(a, "remove"), newCatalogImport(a))
 	return c
 }
 
@@ -214,4 +219,107 @@ func editCatalog(data []byte, name string, change func(*v1alpha1.Catalog) error)
 		return nil, err
 	}
 	return files[0].Data, nil
+}
+
+// importing is what `variform catalog import` was asked for.
+type importing struct{ dry, anew bool }
+
+func newCatalogImport(a *app) *cobra.Command {
+	var f importing
+	c := &cobra.Command{
+		Use:   "import [DIR|URL//dir@ref]",
+		Short: "Write the PackageManifests of packages that have none",
+		Long: `Import writes package.yaml for each kpt package in DIR (the current folder by
+default) that has none: its name as a tag would say it, the version that its
+upstreamLock names, the APIs that its CustomResourceDefinitions serve, and the
+needs of those that its resources are of and that neither it nor Kubernetes
+serves. Documents of Carvel, Crossplane and Porter become manifests as well.
+With -o yaml or json, and for packages in Git, manifests are printed and nothing
+is written. Read them before you publish them: what a package takes and gives is
+not to be seen in it.`,
+		Example: `  variform catalog import packages/
+  variform catalog import https://git.example.com/packages.git//catalog@main > manifests.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.importCatalog(c.Context(), f, append(args, ".")[0])
+		},
+	}
+	a.addFormats(c, "table", []string{"table", "yaml", "json"})
+	c.Flags().BoolVar(&f.dry, "dry-run", false, "print which files would be written and write nothing")
+	c.Flags().BoolVar(&f.anew, "force", false, "write manifests anew that are there, and lose what was written into them")
+	a.addCache(c)
+	return c
+}
+
+func (a *app) importCatalog(ctx context.Context, f importing, from string) error {
+	loc, err := source.ParseLocation(from)
+	if err != nil {
+		return err
+	}
+	files, err := a.filesToImport(ctx, loc)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", loc, err)
+	}
+	found := catalog.Import(files, f.anew)
+	for _, n := range found.Notes {
+		a.note("%s", n)
+	}
+	for _, p := range found.Problems {
+		a.fail("error: %v", p)
+	}
+	switch {
+	case a.output != "table":
+		err = objects(a.Out, a.output, asAny(found.Manifests))
+	case loc.Git():
+		err = objects(a.Out, "yaml", asAny(found.Manifests))
+	default:
+		err = a.writeManifests(loc.Folder, files, found.Files, f.dry)
+	}
+	if err != nil || len(found.Problems) == 0 {
+		return err
+	}
+	return findings{count.Of(len(found.Problems), "problem")}
+}
+
+func asAny[T any](list []T) []any {
+	out := make([]any, len(list))
+	for i := range list {
+		out[i] = list[i]
+	}
+	return out
+}
+
+func (a *app) filesToImport(ctx context.Context, loc source.Location) ([]krm.File, error) {
+	if !loc.Git() {
+		return pkgdir.Read(loc.Folder)
+	}
+	cache, err := a.fleet.cache()
+	if err != nil {
+		return nil, err
+	}
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
+	return gitTree{store}.ReadTree(ctx, loc.URL, loc.Ref, loc.Dir)
+}
+
+func (a *app) writeManifests(dir string, there, manifests []krm.File, dry bool) error {
+	write := pkgdir.Write
+	if dry {
+		write = pkgdir.Changed
+	}
+	before := slices.DeleteFunc(there, func(f krm.File) bool {
+		return !slices.ContainsFunc(manifests, func(m krm.File) bool { return m.Path == f.Path })
+	})
+	changed, err := write(dir, before, manifests)
+	if err != nil {
+		return err
+	}
+	for _, file := range changed {
+		if _, err := fmt.Fprintln(a.Out, file); err != nil {
+			return err
+		}
+	}
+	if len(changed) == 0 {
+		a.note("no manifest is lacking")
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -59,8 +58,7 @@ function of the files and the revision's number. .git folders and what
 	}
 	c.Flags().StringVar(&f.from, "from", "", "take the package from Git: URL//package[@revision], by default the latest Published")
 	c.Flags().BoolVar(&f.force, "force", false, "move TAG, although it holds something else")
-	c.Flags().StringVar(&a.fleet.cacheDir, "cache-dir", os.Getenv("VARIFORM_CACHE_DIR"), "folder for fetched objects (default: variform in the user's cache folder)")
-	_ = c.MarkFlagDirname("cache-dir")
+	a.addCache(c)
 	return c
 }
 

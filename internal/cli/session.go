@@ -58,9 +58,8 @@ func (a *app) addFleet(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&a.fleet.location, "fleet", "f", cmp.Or(os.Getenv("VARIFORM_FLEET"), "."), "management directory, or Git as URL[//dir][@ref]")
 	f.StringVar(&a.fleet.manager, "manager", "", "name that this management root signs packages with (default: the name in its Kptfile, else \"variform\")")
-	f.StringVar(&a.fleet.cacheDir, "cache-dir", os.Getenv("VARIFORM_CACHE_DIR"), "folder for fetched objects (default: variform in the user's cache folder)")
+	a.addCache(c)
 	_ = c.MarkFlagDirname("fleet")
-	_ = c.MarkFlagDirname("cache-dir")
 }
 
 // addBuild adds the flags of the commands that build packages.
@@ -240,6 +239,11 @@ func (a *app) log() func(format string, args ...any) {
 		return nil
 	}
 	return a.note
+}
+
+func (a *app) addCache(c *cobra.Command) {
+	c.Flags().StringVar(&a.fleet.cacheDir, "cache-dir", os.Getenv("VARIFORM_CACHE_DIR"), "folder for fetched objects (default: variform in the user's cache folder)")
+	_ = c.MarkFlagDirname("cache-dir")
 }
 
 func (f *fleetFlags) cache() (string, error) {

@@ -19,12 +19,19 @@ func TestRead(t *testing.T) {
 		"what looks alike":               {file: "values.yaml", text: "name: b\nversion: 2.0.0\n"},
 		"a kind of theirs without needs": {file: "x.yaml", text: "apiVersion: packaging.carvel.dev/v1alpha1\nkind: PackageRepository\n"},
 		"a fault":                        {file: "x.yaml", text: "kind: X\n---\n" + strings.ReplaceAll(carvelPackage, ", version: 1.0.0", ""), err: "x.yaml:3: a Package needs spec.refName and spec.version"},
-		"no YAML":                        {file: "porter.yaml", text: "a: b: c", err: "porter.yaml: the file is not valid YAML"},
+		"a literal credential": {
+			file: "porter.yaml", text: "name: b\ndependencies:\n  requires:\n  - name: db\n    bundle:\n      reference: org/db\n      credentials:\n        token: hunter2\n",
+			err: "porter.yaml:8: dependencies.requires[0].bundle.credentials.token must be a reference: a literal would be a secret in clear",
+		},
+		"a credential with a value": {
+			file: "porter.yaml", text: "name: b\ncredentials:\n- name: token\n  default: hunter2\n", err: "porter.yaml:4: credentials[0].default would be a secret in clear",
+		},
+		"no YAML": {file: "porter.yaml", text: "a: b: c", err: "porter.yaml: the file is not valid YAML"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			docs, err := Read(c.file, []byte(c.text))
 			if c.err != "" || err != nil {
-				if c.err == "" || err == nil || !strings.Contains(err.Error(), c.err) {
+				if c.err == "" || err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), "hunter2") {
 					t.Fatalf("%v, want %q", err, c.err)
 				}
 				return

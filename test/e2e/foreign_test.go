@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -93,4 +96,70 @@ func TestForeignManifest(t *testing.T) {
 		}
 	}
 	w.contains(w.mustRun(0, "why", "db").out, "app 1.0.0 needs db 14.x")
+}
+
+// Import writes what is lacking, once, and what it writes a catalogue can be made of.
+func TestCatalogImport(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	dir := filepath.Join(w.dir, "packages")
+	put := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(status int, args ...string) result {
+		t.Helper()
+		r := runIn(filepath.Join(w.dir, "cache"), append([]string{"catalog", "import"}, args...)...)
+		if r.status != status {
+			t.Fatalf("import %q: status %d\n%s%s", args, r.status, r.out, r.err)
+		}
+		return r
+	}
+	for name, text := range packageWith("operator", "") {
+		put(name, text)
+	}
+	put("operator/crd.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: dbs.x.io}\nspec: {group: x.io, scope: Namespaced, names: {kind: DB, plural: dbs}, versions: [{name: v1, served: true, storage: true}]}\n")
+	for name, text := range packageWith("app", "") {
+		put(name, text)
+	}
+	put("app/db.yaml", "apiVersion: x.io/v1\nkind: DB\nmetadata: {name: db}\n")
+	put("bundle/porter.yaml", "name: wordpress\nregistry: example.com/bundles\nversion: 0.1.2\ncredentials: [{name: kubeconfig, path: /root/.kube/config}]\nparameters: [{name: size, type: integer, default: 3}]\noutputs: [{name: url, type: string}]\n"+
+		"dependencies:\n  requires:\n  - name: mysql\n    bundle: {reference: example.com/bundles/mysql, version: 5.7.x}\n    credentials: {kubeconfig: \"${ bundle.credentials.kubeconfig }\"}\n")
+
+	if got := run(0, "--dry-run", dir).out; got != "app/package.yaml\nbundle/package.yaml\noperator/package.yaml\n" {
+		t.Errorf("it would write %q", got)
+	}
+	printed := run(0, "-o", "yaml", dir).out
+	if _, err := os.Stat(filepath.Join(dir, "app/package.yaml")); err == nil {
+		t.Fatal("a file was written")
+	}
+	w.contains(printed, "name: example.com/bundles/wordpress", "default: \"3\"", "version: 5.7.x", "kind: DB")
+	run(0, dir)
+	w.contains(run(0, dir).err, "package app has a manifest already", "no manifest is lacking")
+	if got := run(0, "--force", dir).out; got != "" {
+		t.Errorf("the same once more, and written: %q", got)
+	}
+
+	// As versions of a catalogue: what app needs is found in operator.
+	files := gittest.Text{}
+	for _, name := range []string{"app/Kptfile", "app/package.yaml", "app/db.yaml", "operator/Kptfile", "operator/package.yaml", "operator/crd.yaml"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(data)
+	}
+	at := w.repos["catalog"].Commit(t, "main", "packages", files)
+	w.repos["catalog"].Tag(t, "app/v1.0.0", at)
+	w.repos["catalog"].Tag(t, "operator/v1.0.0", at)
+	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - git: {repo: "+w.url("catalog")+"}\n")
+	w.write("app.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: app}\nspec: {package: app, dependencies: {searchProviders: true}}\n")
+	w.contains(w.mustRun(0, "resolve").out, "operator   1.0.0")
+
+	// In Git nothing can be written.
+	w.contains(run(0, w.url("catalog")+"//operator@operator/v1.0.0").err, "has a manifest already")
+	w.contains(run(0, "--force", w.url("catalog")+"@operator/v1.0.0").out, "name: operator", "kind: DB")
 }

@@ -8,6 +8,7 @@
 package porter
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/variform/variform/api"
@@ -47,6 +48,11 @@ func manifest(root dialect.Node) resolver.Package {
 	p := resolver.Package{
 		Package: repository(f["reference"].Text(), f["registry"].Text(), f["name"].Text()), Version: f["version"].Text(),
 		Parameters: fields(f["parameters"]), Credentials: fields(f["credentials"]), Outputs: fields(f["outputs"]),
+	}
+	for _, n := range f["credentials"].Items() {
+		for _, v := range n.Some("default", "value") {
+			v.Error(v.Path()+" would be a secret in clear", "leave it out: credentials are given where the bundle is installed")
+		}
 	}
 	d := f["dependencies"]
 	if d.IsList() {
@@ -131,15 +137,15 @@ func requirements(list dialect.Node) []resolver.Requirement {
 // provisional one, and the extension of bundle.json).
 func requirement(f map[string]dialect.Node) resolver.Requirement {
 	r := resolver.Requirement{
-		Labels: f["labels"].TextMap(), Parameters: f["parameters"].TextMap(), Credentials: f["credentials"].TextMap(),
+		Labels: f["labels"].TextMap(), Parameters: f["parameters"].TextMap(), Credentials: references(f["credentials"]),
 		Outputs: f["outputs"].TextMap(), Share: share(f["sharing"]), Lifecycle: lifecycle(f["lifecycle"]),
 	}
 	switch b := f["bundle"]; {
 	case b.IsMap():
 		in := b.Fields("reference", "version", "interface", "credentials", "parameters", "outputs", "sharing")
 		criteria(&r, in)
-		r.Parameters, r.Credentials = both(r.Parameters, in["parameters"]), both(r.Credentials, in["credentials"])
-		r.Outputs = both(r.Outputs, in["outputs"])
+		r.Parameters, r.Outputs = both(r.Parameters, in["parameters"].TextMap()), both(r.Outputs, in["outputs"].TextMap())
+		r.Credentials = both(r.Credentials, references(in["credentials"]))
 		if in["sharing"].Is() {
 			r.Share = share(in["sharing"])
 		}
@@ -154,17 +160,27 @@ func requirement(f map[string]dialect.Node) resolver.Requirement {
 	return r
 }
 
-func both(m map[string]string, n dialect.Node) map[string]string {
-	if !n.Is() {
-		return m
+// both are the entries of two maps; those of the first count.
+func both(m, more map[string]string) map[string]string {
+	if len(m) == 0 {
+		return more
 	}
+	out := maps.Clone(more)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, m)
+	return out
+}
+
+// references are the credentials that a dependency gets: templates, never values. Nothing of a value is told.
+func references(n dialect.Node) map[string]string {
 	out := n.TextMap()
-	for k, v := range m {
-		if out == nil {
-			out = map[string]string{}
+	n.Keyed(func(_ string, value dialect.Node) {
+		if text := strings.TrimSpace(value.Text()); !strings.HasPrefix(text, "${") || !strings.HasSuffix(text, "}") {
+			value.Error(value.Path()+" must be a reference: a literal would be a secret in clear", "write ${bundle.credentials.<name>}")
 		}
-		out[k] = v
-	}
+	})
 	return out
 }
 

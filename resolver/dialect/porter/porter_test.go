@@ -124,13 +124,13 @@ func TestReadErrors(t *testing.T) {
 // TestReadUnderBundle reads what the format of PEP003 has beside bundle, and its text in it.
 func TestReadUnderBundle(t *testing.T) {
 	docs, err := Read([]byte("dependencies: {requires: [{name: db, parameters: {a: x, b: y}, bundle: {reference: org/db:v1.0.0, parameters: {a: z, c: w}, " +
-		"credentials: {k: v}, outputs: {o: p}, sharing: {mode: none}}}]}"))
+		"credentials: {k: '${bundle.credentials.v}'}, outputs: {o: p}, sharing: {mode: none}}}]}"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := resolver.Requirement{
 		Alias: "db", Package: "org/db", Default: "v1.0.0", Share: resolver.Share{Mode: resolver.ModeNone},
-		Parameters: map[string]string{"a": "x", "b": "y", "c": "w"}, Credentials: map[string]string{"k": "v"}, Outputs: map[string]string{"o": "p"},
+		Parameters: map[string]string{"a": "x", "b": "y", "c": "w"}, Credentials: map[string]string{"k": "${bundle.credentials.v}"}, Outputs: map[string]string{"o": "p"},
 	}
 	if diff := cmp.Diff(want, docs.Packages[0].Requires[0]); diff != "" {
 		t.Error(diff)
