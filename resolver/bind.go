@@ -481,7 +481,11 @@ func (b *binder) packages(r *Requirement, alt int) []option {
 	case pkg == "":
 	case b.u.scope(pkg) != ScopeAny && len(out) > 0 && b.holds(out):
 	case b.installs() || b.place(pkg) != nil:
-		out = append(out, b.made(r, pkg)...)
+		made := b.made(r, pkg)
+		if b.u.scope(pkg) == ScopeAny && b.lockedApart(r, pkg) {
+			out, made = made, out
+		}
+		out = append(out, made...)
 	case len(out) == 0:
 		b.failed(failure{kind: MissingDependency, text: b.absent(r, pkg)})
 	}
@@ -489,6 +493,15 @@ func (b *binder) packages(r *Requirement, alt int) []option {
 		out[i].alt, out[i].req = alt, r
 	}
 	return out
+}
+
+// lockedApart tells whether the lock has an instance of its own for a requirement: that stays, also where something
+// else of the package is there or is asked for since.
+func (b *binder) lockedApart(r *Requirement, pkg string) bool {
+	p := b.u.lockedBelow(b.s.locked, r.Alias, pkg)
+	return p != nil && b.u.installation(p.Namespace, p.Name) == nil && !slices.ContainsFunc(b.u.wants, func(w *Request) bool {
+		return w.Namespace == p.Namespace && w.name() == p.Name
+	})
 }
 
 // holds tells whether the one place that scope leaves is among the options.

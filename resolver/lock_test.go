@@ -160,3 +160,43 @@ func TestUpdateLockMeans(t *testing.T) {
 		previous = got
 	}
 }
+
+// What the lock made for a requirement stays also where something else of its package is asked for or is there since,
+// so that what is left of it does not become another answer the next time.
+func TestLockedApart(t *testing.T) {
+	cat := mustCatalog(t, []Package{
+		{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "d", Package: "db"}}},
+		{Package: "db", Version: "1.0.0"},
+		{Package: "db", Version: "2.0.0"},
+	})
+	app, db := Request{Name: "app", Package: "app"}, Request{Name: "mine", Package: "db", Version: "2.0.0"}
+	first, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{app}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{app, db}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := []Installation{{Name: "theirs", Package: "db", Version: "2.0.0"}}
+	for name, c := range map[string]struct {
+		in   Input
+		want string // what app is bound to
+	}{
+		"without a lock, what is asked for":          {Input{Want: []Request{app, db}}, "mine"},
+		"without a lock, what is there":              {Input{Want: []Request{app}, Installations: there}, "theirs"},
+		"locked, and another is asked for since":     {Input{Want: []Request{app, db}, Lock: first.Lock}, "db"},
+		"locked, and another is there since":         {Input{Want: []Request{app}, Installations: there, Lock: first.Lock}, "db"},
+		"locked to what is asked for":                {Input{Want: []Request{app, db}, Lock: both.Lock}, "mine"},
+		"locked, and what was made is there already": {Input{Want: []Request{app}, Installations: []Installation{{Name: "db", Package: "db", Version: "2.0.0"}}, Lock: first.Lock}, "db"},
+	} {
+		c.in.Catalog = cat
+		res, err := Resolve(t.Context(), c.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Find("app").Bindings[0].Installation; got != c.want {
+			t.Errorf("%s: app is bound to %s, want %s", name, got, c.want)
+		}
+	}
+}

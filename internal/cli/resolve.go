@@ -380,7 +380,7 @@ func newWhyNot(a *app) *cobra.Command {
 			var said catalog.Said
 			for i := range r.targets {
 				t := &r.targets[i]
-				if t.Input.Catalog == nil {
+				if t.Input.Catalog == nil || t.Err != nil && !errors.As(t.Err, new(*resolver.ConflictError)) {
 					r.wrong++
 					a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
 					continue
