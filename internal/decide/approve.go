@@ -226,10 +226,12 @@ func Units(list []*Candidate) []Unit {
 	return out
 }
 
-// Locked is a package as a lock has it: its version and what it needs directly.
+// Locked is a package as a lock has it: its version, what it needs directly, and its
+// wave in the lock's plan.
 type Locked struct {
 	Version string
 	Needs   []string
+	Wave    int
 }
 
 // LockGraph has the packages of a lock, by ref.
@@ -253,6 +255,14 @@ func NewLockGraph(lock *resolver.Lock) LockGraph {
 			l.Needs = append(l.Needs, d)
 		}
 		out[path.Join(p.Namespace, p.Name)] = l
+	}
+	for wave, refs := range lock.Plan {
+		for _, ref := range refs {
+			if l, ok := out[ref]; ok {
+				l.Wave = wave
+				out[ref] = l
+			}
+		}
 	}
 	return out
 }

@@ -240,7 +240,7 @@ func TestNewLockGraph(t *testing.T) {
 		{Name: "db"},
 		{Name: "dns", Dependencies: []string{"team/web"}},
 	}}
-	want := LockGraph{"team/web": {"", []string{"team/db", "dns"}}, "team/db": {"1.0.0", []string{"dns"}}, "db": {}, "dns": {"", []string{"team/web"}}}
+	want := LockGraph{"team/web": {Needs: []string{"team/db", "dns"}}, "team/db": {Version: "1.0.0", Needs: []string{"dns"}}, "db": {}, "dns": {Needs: []string{"team/web"}}}
 	g := NewLockGraph(lock)
 	if d := cmp.Diff(want, g); d != "" {
 		t.Errorf("-want +got:\n%s", d)
@@ -258,7 +258,7 @@ func needs() (*Repository, map[string]*Candidate, []*Candidate, Locks) {
 	r, by, list := fleetOf(map[string]*Revision{
 		"web": draftOf(1, 1), "db": draftOf(1, 2), "dns": proposedOf(1, 3), "cache": draftOf(1, 4), "old": publishedOf(1, 6), depend.LockPackage: draftOf(1, 5),
 	})
-	return r, by, list, Locks{Unit{Repo: r}: LockGraph{"web": {"1.0.0", []string{"db"}}, "db": {"1.0.0", []string{"dns", "old"}}, "dns": {}, "cache": {}}}
+	return r, by, list, Locks{Unit{Repo: r}: LockGraph{"web": {Version: "1.0.0", Needs: []string{"db"}}, "db": {Version: "1.0.0", Needs: []string{"dns", "old"}}, "dns": {}, "cache": {}}}
 }
 
 func pick(by map[string]*Candidate, pkgs ...string) []*Candidate {

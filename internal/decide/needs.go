@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -57,9 +58,12 @@ func (g LockGraph) stopped(ref string, lock bool, stops Stops) (d, needs string)
 	return "", ""
 }
 
-// order sorts packages so that what one needs comes before it. Those of a cycle,
-// and those that have nothing to do with each other, keep their order.
+// order sorts packages by the waves of the lock's plan, which knows who reads what of
+// whom as well, and so that what one needs comes before it. Those of a wave keep their
+// order.
 func (g LockGraph) order(refs []string) []string {
+	refs = slices.Clone(refs)
+	slices.SortStableFunc(refs, func(a, b string) int { return cmp.Compare(g[a].Wave, g[b].Wave) })
 	var out []string
 	in, seen := map[string]bool{}, map[string]bool{}
 	for _, r := range refs {

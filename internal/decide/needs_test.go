@@ -55,7 +55,7 @@ func TestRefuse(t *testing.T) {
 			r, by, all, locks := needs()
 			if strings.Contains(name, "never made") {
 				g := locks[Unit{Repo: r}]
-				g["db"], g["new"] = Locked{"1.0.0", []string{"dns", "new"}}, Locked{}
+				g["db"], g["new"] = Locked{Version: "1.0.0", Needs: []string{"dns", "new"}}, Locked{}
 			}
 			if c.given != nil {
 				c.given(by)
@@ -102,9 +102,19 @@ func TestOrder(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
-	circle := LockGraph{"a": {"1", []string{"b"}}, "b": {"1", []string{"c"}}, "c": {"1", []string{"a"}}, "d": {"1", []string{"a"}}}
+	circle := LockGraph{"a": {Version: "1", Needs: []string{"b"}}, "b": {Version: "1", Needs: []string{"c"}}, "c": {Version: "1", Needs: []string{"a"}}, "d": {Version: "1", Needs: []string{"a"}}}
 	if d := cmp.Diff([]string{"c", "b", "a", "d"}, circle.order([]string{"d", "a", "b", "c"})); d != "" {
 		t.Errorf("a circle: -want +got:\n%s", d)
+	}
+	// Who only reads what another gives needs it by the plan alone; needs go before the plan.
+	lock := lockOf("app", "1", "db", "1", "web", "1")
+	lock.Plan = [][]string{{"web", "gone"}, {"db"}, {"app"}}
+	if d := cmp.Diff([]string{"web", "db", "app"}, NewLockGraph(&lock).order([]string{"app", "db", "web"})); d != "" {
+		t.Errorf("a plan: -want +got:\n%s", d)
+	}
+	lock.Packages[2].Dependencies = []string{"app"}
+	if d := cmp.Diff([]string{"app", "web"}, NewLockGraph(&lock).order([]string{"app", "web"})); d != "" {
+		t.Errorf("against the plan: -want +got:\n%s", d)
 	}
 	if got := circle.cause("d", Stops{"c": {}}); got != "c" || circle.cause("d", Stops{"d": {}}) != "" {
 		t.Errorf("cause %q", got)
@@ -196,7 +206,7 @@ func TestOutdated(t *testing.T) {
 	} {
 		r, by, list, locks := needs()
 		g := locks[Unit{Repo: r}]
-		g["web"] = Locked{"1.0.0", []string{"db"}}
+		g["web"] = Locked{Version: "1.0.0", Needs: []string{"db"}}
 		if c.more != "" {
 			g[c.more] = Locked{}
 		}
@@ -216,7 +226,7 @@ func TestAnswers(t *testing.T) {
 	tg := resolved(t, catalogue(), "shop")
 	locks := Locks{}
 	locks.Answers([]*Target{tg, {}})
-	if d := cmp.Diff(Locks{Unit{Repo: tg.Repo}: {"shop": {"1.0.0", []string{"db"}}, "db": {"1.0.0", []string{"disk"}}, "disk": {"1.0.0", nil}}}[Unit{Repo: tg.Repo}], locks[Unit{Repo: tg.Repo}]); d != "" || len(locks) != 1 {
+	if d := cmp.Diff(Locks{Unit{Repo: tg.Repo}: {"shop": {Version: "1.0.0", Needs: []string{"db"}, Wave: 2}, "db": {Version: "1.0.0", Needs: []string{"disk"}, Wave: 1}, "disk": {Version: "1.0.0"}}}[Unit{Repo: tg.Repo}], locks[Unit{Repo: tg.Repo}]); d != "" || len(locks) != 1 {
 		t.Errorf("-want +got:\n%s", d)
 	}
 }
@@ -262,7 +272,7 @@ func TestRefuseTaking(t *testing.T) {
 		if c.web != nil {
 			list = append(list, by["web"])
 		}
-		Needs{Locks: Locks{u: {"web": {"1.0.0", []string{"db"}}}}, Stands: Standing{u: c.stands}}.Refuse(list)
+		Needs{Locks: Locks{u: {"web": {Version: "1.0.0", Needs: []string{"db"}}}}, Stands: Standing{u: c.stands}}.Refuse(list)
 		if bad := saying(by["db"].Err, c.want); bad != "" || by["web"].Err != nil {
 			t.Errorf("%s: %s: %s; web: %v", name, c.reason, bad, by["web"].Err)
 		}

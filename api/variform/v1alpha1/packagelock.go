@@ -24,7 +24,7 @@ type PackageLockSpec struct {
 	CustomResourceDefinitions map[string]string `json:"customResourceDefinitions,omitempty"`
 	// Compositions map to the installation that owns them, likewise.
 	Compositions map[string]string `json:"compositions,omitempty"`
-	// Plan are waves of instances: all of a wave may run at once, after all waves before it.
+	// Plan are waves of instances: all of a wave may run at once, after all waves before it. Publication follows it.
 	Plan [][]string `json:"plan,omitempty"`
 }
 
