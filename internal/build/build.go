@@ -181,6 +181,9 @@ type maker struct {
 	oldUpstream string
 	strategy    merge.Strategy
 	injected    *injection.Report // nil where nothing was
+	// ordered is the Kptfile of what is there, which says what its resources were
+	// given of an order; nil where nothing is.
+	ordered *kptfilev1.KptFile
 }
 
 func (m *maker) make(ctx context.Context) error {
@@ -397,6 +400,9 @@ func (m *maker) start(ctx context.Context) (err error) {
 		return err
 	}
 	if lock := m.Lock(); lock != nil {
+		if _, told := there.Read(fluxFile); told && lock.Flux == nil {
+			m.Warnings = append(m.Warnings, fluxFile+" goes, and Flux deletes what its Kustomizations applied, unless their spec.prune is false on the cluster by then")
+		}
 		m.pkg, err = writeLock(lock, there, m.owner())
 		return err
 	}

@@ -95,11 +95,15 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 		}
 	}
 	m.step(2, p)
+	if err := m.setOrder(p); err != nil {
+		return nil, err
+	}
+	m.step(3, p)
 	if m.rendering == never {
 		return p, nil
 	}
 	if p, err = m.render(ctx, p); err == nil {
-		m.step(3, p)
+		m.step(4, p)
 	}
 	return p, err
 }
@@ -167,7 +171,7 @@ func (m *maker) keep(p *krm.Package, was *kptfilev1.KptFile) error {
 	if p.Kptfile("") == nil {
 		return decide.Stalled("a function of its pipeline has deleted the Kptfile, without which it is no package")
 	}
-	return errors.Join(mutate.SetUpstream(p, was.Upstream, was.UpstreamLock), mutate.SetOwner(p, m.owner()))
+	return errors.Join(mutate.SetUpstream(p, was.Upstream, was.UpstreamLock), mutate.SetOwner(p, m.owner()), m.setOrder(p))
 }
 
 // Unfilled is a warning for each injection point that nothing fills.
@@ -377,6 +381,7 @@ func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
 		mutate.SetOwner(m.pkg, m.owner()),
 	)
 	if err == nil {
+		m.ordered = was
 		m.pkg, err = m.mutate(ctx, m.pkg)
 	}
 	if err == nil && m.rendering == untilRest {

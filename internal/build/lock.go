@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -42,7 +43,8 @@ func writeLock(lock *decide.Lock, have *krm.Package, owner mutate.Owner) (*krm.P
 		}
 		p.Write(krm.File{Path: depend.LockFile, Mode: was.Mode, Data: data})
 	}
-	if err := mutate.SetOwner(p, owner); err != nil {
+	err := errors.Join(tellFlux(p, lock), mutate.SetOwner(p, owner))
+	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("the lock's package: %w", err))
 	}
 	return p, nil

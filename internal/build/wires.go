@@ -23,6 +23,7 @@ type Wires struct {
 	values []wiring.Value
 	gates  []wiring.Gate
 	notes  []string // what keeps the package's own value
+	order  order
 }
 
 // Text is what of the values goes into a package's inputs.
@@ -34,6 +35,11 @@ func (w *Wires) Text() []string {
 	for _, g := range w.gates {
 		if !g.Met {
 			out = append(out, g.Name+" "+g.Message)
+		}
+	}
+	for _, k := range orderKeys {
+		if v := w.order[k.annotation]; v != "" {
+			out = append(out, k.annotation+"="+v)
 		}
 	}
 	return out
@@ -119,7 +125,7 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 	if len(failed) > 0 {
 		return nil, decide.Stall(fmt.Errorf("a value of another package is missing: %w", errors.Join(failed...)))
 	}
-	return out, nil
+	return out, r.place(ctx, w, out)
 }
 
 // inputName is the name of a parameter, and of a credential that is told from a

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/mutate"
@@ -15,8 +16,9 @@ import (
 )
 
 // steps are a package as the steps of its making leave it: what it is made of,
-// after the variant's own mutations, with values of other packages, rendered.
-type steps [4]*krm.Package
+// after the variant's own mutations, with values of other packages, with its place in
+// the order of the target, rendered.
+type steps [5]*krm.Package
 
 // trace makes a package once more and notes its steps: what wrote a value is seldom
 // asked, and copies of a large package cost as much as its merge.
@@ -66,7 +68,9 @@ func (m *maker) writer(ctx context.Context, made trace, id krm.ID, wrote func(*k
 		case i == 2:
 			return "the output of the package that it is wired to", nil
 		case i == 3:
-			return m.function(ctx, s[2], wrote), nil
+			return "annotation " + variformv1alpha1.OrderAnnotation + " of Repository " + m.Repository, nil
+		case i == 4:
+			return m.function(ctx, s[3], wrote), nil
 		case id.Kind == "ConfigMap" && id.Name == mutate.PackageContextName:
 			return m.spec("packageContext"), nil
 		case id.Kind == "Kptfile":

@@ -46,7 +46,7 @@ func Of(p *krm.Package) *Contents {
 	c := &Contents{}
 	configs := functionConfigs(p)
 	for _, r := range p.Resources() {
-		if tooling(r) || configs[r.Path()] {
+		if Tooling(r) || configs[r.Path()] {
 			continue
 		}
 		for _, g := range Served(r) {
@@ -128,9 +128,9 @@ func BuiltIn(group string) bool {
 // tools are the groups of what programs read from files, and no cluster has.
 var tools = []string{"kpt.dev", "fn.kpt.dev", "config.kubernetes.io", "kustomize.config.k8s.io", "meta.pkg.crossplane.io", v1alpha1.Group}
 
-// tooling says whether a resource is for those who work on the package, not for a
+// Tooling says whether a resource is for those who work on the package, not for a
 // cluster.
-func tooling(r *krm.Resource) bool {
+func Tooling(r *krm.Resource) bool {
 	local, _ := r.Annotation(localConfig)
 	return local == "true" || slices.Contains(tools, r.Group())
 }

@@ -36,6 +36,8 @@ type Target struct {
 	// Answer is what was resolved, nil where nothing was.
 	Answer *depend.Answer
 	Doubt  Doubt
+	// Deployers are told in which order its packages are deployed.
+	Deployers Deployers
 }
 
 // Present is a package that stands in a target, and what it brings and gives.
@@ -77,6 +79,9 @@ func NewTarget(r *Repository, dir string) *Target {
 	t := &Target{Repo: r, Wants: map[string]*Want{}, There: map[string]Present{}}
 	t.Namespace, t.Repository, t.Directory = r.Namespace, r.Name, dir
 	t.LockPath = t.Path(depend.LockPackage)
+	for _, word := range words(r.Annotations[variformv1alpha1.OrderAnnotation]) {
+		t.Deployers.add(word)
+	}
 	return t
 }
 
@@ -209,6 +214,11 @@ func (t *Target) Annotate() error {
 		}
 		t.APIs = append(t.APIs, resolver.GVK{APIVersion: word[:at], Kind: word[at+1:]})
 	}
+	for _, word := range words(a[variformv1alpha1.OrderAnnotation]) {
+		if !new(Deployers).add(word) {
+			bad(variformv1alpha1.OrderAnnotation, word, "argocd, kpt, flux or flux=<namespace>/<GitRepository>")
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -325,6 +335,7 @@ func (t *Target) Conclude(upstream func(*Want) *Upstream) (lockWant *Want, failu
 	if changes := t.Doubt.about(depend.Changed(t.Lock, &lock.Spec)); len(changes) > 0 {
 		return nil, nil, fmt.Errorf("%s, so that this change is not trusted: %s", t.Doubt.Why, strings.Join(Limit(changes, 3), "; "))
 	}
+	t.placed()
 	t.levels()
 	content, err := NewLock(t, lock, when)
 	if err != nil {
@@ -474,7 +485,7 @@ func Unasked(targets []*Target) (out []error) {
 func Unanswered(err error) error { return Stall(fmt.Errorf("dependencies: %w", err)) }
 
 // levels gives each wanted package of an answered target its place in the order
-// of wiring: after those whose outputs it reads.
+// of wiring: after those whose outputs it reads, or whose resources it waits for.
 func (t *Target) levels() {
 	res := t.Answer.Resolution
 	var level func(ref string, depth int) int
@@ -487,10 +498,18 @@ func (t *Target) levels() {
 			return w.Level
 		}
 		n := 0
-		for _, o := range res.Reads(ref) {
-			n = max(n, level(o.Instance, depth+1)+1)
-			if r := t.Wants[o.Instance]; r != nil {
+		read := func(from string) {
+			n = max(n, level(from, depth+1)+1)
+			if r := t.Wants[from]; r != nil {
 				r.Read = true
+			}
+		}
+		for _, o := range res.Reads(ref) {
+			read(o.Instance)
+		}
+		if t.Deployers.Kpt {
+			for _, d := range w.After {
+				read(d)
 			}
 		}
 		w.Level, w.levelled = n, true

@@ -53,6 +53,10 @@ type Want struct {
 	Ref    string
 	Level  int
 	Read   bool
+	// Wave is how deep what it needs goes, 0 for nothing, and After what that is by
+	// ref; where its target's deployers are told of an order.
+	Wave  int
+	After []string
 
 	Content Content
 
@@ -169,13 +173,25 @@ type Lock struct {
 	When     time.Time // of the newest commit among what it was made of
 	// Newest is the lock that is there, Placed the one that was approved; nil for none.
 	Newest, Placed *resolver.Lock
+	// Flux is what Flux is told of the packages' order, from Source; nil for nothing.
+	Flux   []Kustomization
+	Source FluxSource
 }
 
 // NewLock takes a target's answer as it is to stand in Git.
 func NewLock(t *Target, doc *variformv1alpha1.PackageLock, when time.Time) (*Lock, error) {
 	doc.Annotations = map[string]string{"config.kubernetes.io/local-config": "true"}
+	l := &Lock{Document: doc, When: when, Newest: t.Lock, Placed: t.Placed, Flux: t.Kustomizations(), Source: t.Deployers.Flux}
 	data, err := json.Marshal(doc) // its YAML costs far more, and is for what is written
-	return &Lock{Document: doc, Digest: Digest(string(data)), When: when, Newest: t.Lock, Placed: t.Placed}, err
+	if err != nil {
+		return nil, err
+	}
+	parts := []string{string(data)}
+	if l.Flux != nil {
+		parts = append(parts, fmt.Sprint(l.Source, l.Flux))
+	}
+	l.Digest = Digest(parts...)
+	return l, nil
 }
 
 // Differs lists what is other than in the lock that a revision holds, nil for none.
@@ -200,6 +216,9 @@ func (l *Lock) reasons(from *Revision) []string {
 	}
 	if len(lines) > 0 {
 		return Limit(lines, maxReasons)
+	}
+	if from != nil && !l.edited(from) {
+		return []string{"it was written for another " + variformv1alpha1.OrderAnnotation + " of its Repository, or by another version of variform"}
 	}
 	return []string{"the lock is not what was resolved: it was changed by hand, or written by another version of variform"}
 }

@@ -79,6 +79,7 @@ func TestLock(t *testing.T) {
 	empty := resolver.Lock{Packages: []resolver.LockedPackage{}}
 	const since = "web: web 1.1.0 instead of "
 	hand := []string{"the lock is not what was resolved: it was changed by hand, or written by another version of variform"}
+	made := []string{"it was written for another variform.dev/order of its Repository, or by another version of variform"}
 	cases := map[string]struct {
 		reason  string
 		lock    *Lock
@@ -89,10 +90,10 @@ func TestLock(t *testing.T) {
 		"a Draft":           {"against the newest", webLock(now, &old, &other).Lock(), draftOf(1, 1), []string{since + "1.0.0"}, true},
 		"Published":         {"against what was approved", webLock(now, &old, &other).Lock(), publishedOf(1, 1), []string{since + "0.9.0"}, true},
 		"none before":       {"all of it comes", webLock(now, nil, nil).Lock(), nil, []string{"web comes: web 1.1.0, asked for"}, false},
-		"the Draft is it":   {"", webLock(now, &now, &old).Lock(), draftOf(1, 1), hand, false},
-		"Published is it":   {"", webLock(now, &old, &now).Lock(), publishedOf(1, 1), hand, false},
+		"the Draft is it":   {"", webLock(now, &now, &old).Lock(), draftOf(1, 1), made, false},
+		"Published is it":   {"", webLock(now, &old, &now).Lock(), publishedOf(1, 1), made, false},
 		"none is there":     {"nothing to compare with", webLock(now, nil, nil).Lock(), draftOf(1, 1), []string{"web comes: web 1.1.0, asked for"}, false},
-		"an empty one":      {"an empty list is none", webLock(resolver.Lock{}, &empty, nil).Lock(), draftOf(1, 1), hand, false},
+		"an empty one":      {"an empty list is none", webLock(resolver.Lock{}, &empty, nil).Lock(), draftOf(1, 1), made, false},
 		"more than it says": {"by hand", webLock(now, &resolver.Lock{Packages: now.Packages, Target: "x"}, nil).Lock(), draftOf(1, 1), hand, true},
 	}
 	for name, c := range cases {

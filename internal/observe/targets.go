@@ -205,7 +205,7 @@ func (r *Reader) active(ctx context.Context, s *Snapshot, targets []*decide.Targ
 	var out []*decide.Target
 	for _, t := range targets {
 		switch {
-		case !t.Target.Wants():
+		case !t.Asks():
 			if len(t.Failing) > 0 {
 				r.hold(ctx, s, t, "it cannot be told what the packages of target "+t.Name()+" need")
 			}

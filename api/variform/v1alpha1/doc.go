@@ -47,6 +47,15 @@ const (
 	PlatformAnnotation = "variform.dev/platform"
 	APIsAnnotation     = "variform.dev/apis"
 
+	// OrderAnnotation of a Repository names, separated by commas, who deploys its packages and is to be told in
+	// which order: "argocd", "kpt", "flux" (docs/design/dependencies.md#the-order-on-the-cluster).
+	OrderAnnotation = "variform.dev/order"
+
+	// WaveAnnotation and DependsOnAnnotation on a Kptfile are what the package's resources were given of that order,
+	// so that it is told from what others wrote there.
+	WaveAnnotation      = "variform.dev/sync-wave"
+	DependsOnAnnotation = "variform.dev/depends-on"
+
 	// DeletionPolicyAnnotation keeps the variant's deletion policy on the
 	// Kptfile, for the time when the variant itself is gone.
 	DeletionPolicyAnnotation = "variform.dev/deletion-policy"
