@@ -84,8 +84,10 @@ func Intend(q Question) Intent {
 	if newer, ok := q.newer(); ok {
 		return newer
 	}
-	if s := q.brings(); s != "" {
-		b.Reasons = append(b.Reasons, s)
+	for _, s := range []string{q.brings(), q.takes()} {
+		if s != "" {
+			b.Reasons = append(b.Reasons, s)
+		}
 	}
 	then := q.Parts.Inputs(q.recorded())
 	if q.From != nil && q.Doubt != "" && q.From.Inputs.Values != then.Values {
@@ -313,6 +315,15 @@ func (q Question) brings() string {
 		return fmt.Sprintf("brings what %s held with it, though it was set back to %s on %s%s", RevisionName(q.Package.Latest.Number), RevisionName(b.Reverted.Number), q.Repo.Branch, b.by())
 	case q.From.Number > 0 && q.From.Reverts() != "":
 		return "brings what was taken back with it, though it was set back to " + q.From.Reverts()
+	}
+	return ""
+}
+
+// takes says that a new Draft takes along what others committed to the branch since
+// the latest revision, "" where they did not, or took it back.
+func (q Question) takes() string {
+	if b := q.Package.Branch; b != nil && !b.undone() && q.From != nil && q.From.Number > 0 && !q.Adopt {
+		return fmt.Sprintf("with what is on %s since %s%s", q.Repo.Branch, RevisionName(q.From.Number), b.by())
 	}
 	return ""
 }

@@ -350,7 +350,7 @@ func TestIntendBranch(t *testing.T) {
 		says   string
 	}{
 		"a hotfix":                {"it is part of the next revision", moved, v2rev, nil, ActionNone, "", "main moved since v2 by Robin (4d00000)"},
-		"a hotfix and a change":   {"the Draft starts from it", moved, v2rev, []func(*Question){upgraded}, ActionRedraft, moved.Main(), "upstream changed"},
+		"a hotfix and a change":   {"the Draft starts from it", moved, v2rev, []func(*Question){upgraded}, ActionRedraft, moved.Main(), "upstream changed: now catalog/web@v1\nwith what is on main since v2 by Robin (4d00000)"},
 		"a Draft before a hotfix": {"it is brought up", moved, draft(""), nil, ActionUpdate, moved.Main(), "main moved since it was made by Robin (4d00000)"},
 		"a Draft of the hotfix":   {"it holds it", moved, draft(moved.Main()), nil, ActionNone, "", ""},
 		"a hotfix taken back":     {"the Draft follows", nil, draft(moved.Main()), nil, ActionUpdate, "", "main moved since it was made"},
