@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/variform/variform/internal/decide"
 )
 
 // strategy says how a set's packages are updated, and whose value stands where an
@@ -152,31 +154,83 @@ func (w *world) hold(o operation) {
 	}
 }
 
-// discard says no to a package's open Drafts.
+// discard says no to a package's open Drafts: to all by its name, or to one by that
+// one's.
 func (w *world) discard(o operation) {
 	list := slices.DeleteFunc(w.open(draft, proposed), func(b branch) bool { return !w.isWanted(b.place) })
 	if len(list) == 0 {
 		return
 	}
 	b := at(list, o.a)
-	for _, other := range list { // all of the package go
-		if r := w.repos[b.repo]; other.place == b.place {
-			w.writtenOver(r, r.files(other.tip).below(b.pkg), files{})
-		}
+	name, goes := b.String(), func(ref string) bool { return parse(ref).open() && parse(ref).pkg == b.pkg }
+	if o.b%2 == 0 {
+		name, goes = decide.PorchName(b.repo, b.pkg, parse(b.ref).last), func(ref string) bool { return ref == b.ref }
 	}
 	before := w.snapshot()
-	r := w.run("discard", b.String(), "--reason", "not this", "-o", "json")
+	for ref, tip := range before[b.repo] {
+		if r := w.repos[b.repo]; goes(ref) {
+			w.writtenOver(r, r.files(tip).below(b.pkg), files{})
+		}
+	}
+	r := w.run("discard", name, "--reason", "not this", "-o", "json")
 	w.checkMoves(before, r)
 	after := w.snapshot()
 	if r.status != 0 {
 		return
 	}
-	for ref := range after[b.repo] {
-		if k := parse(ref); k.pkg == b.pkg && k.open() {
+	for ref, tip := range before[b.repo] {
+		switch k := parse(ref); {
+		case goes(ref) && after[b.repo][ref] != (hash{}):
 			w.violate("what is discarded goes", b.place, "a %s stays", k.kind)
+		case !goes(ref) && k.kind != ours && after[b.repo][ref] != tip:
+			w.violate("what is discarded goes", b.place, "a %s goes with it", k.kind)
 		}
 	}
 	w.leave(b.place)
+}
+
+// takeBack has a package set back to what one of its revisions held: by a Draft of
+// just that, which is then approved, or left to whoever comes.
+func (w *world) takeBack(o operation) {
+	list := slices.DeleteFunc(w.wanted(), func(p place) bool { return len(w.repos[p.repo].tagged(p.pkg)) == 0 })
+	if len(list) == 0 {
+		return
+	}
+	p := at(list, o.a)
+	r := w.repos[p.repo]
+	to := at(r.tagged(p.pkg), o.b)
+	was := r.files(r.ref(to)).below(p.pkg)
+	before := w.snapshot()
+	done := w.run("revert", p.String(), parse(to).last, "-o", "json")
+	after := w.snapshot()
+	drafted := ""
+	for _, m := range moves(before, after) {
+		switch {
+		case m.repo != p.repo || !m.parsed.open() || m.parsed.pkg != p.pkg:
+			w.violate("a revert is a Draft", p, "revert moves a %s", m.parsed.kind)
+		case m.after.IsZero(): // one that was Proposed comes back
+		case !sameFiles(r.files(m.after).below(p.pkg), was):
+			w.violate("a revert is a Draft", p, "revert drafts something else than the revision held")
+		default:
+			drafted = m.ref
+		}
+	}
+	if done.status != 0 && drafted != "" {
+		w.violate("exit status", p, "revert drafts, and ends with %d: %s", done.status, firstLine(done.err))
+	}
+	if drafted == "" {
+		return
+	}
+	w.hear(before, moves(before, after))
+	w.writtenOver(r, r.files(r.ref(mainRef)).below(p.pkg), was)
+	delete(w.removed, p)
+	w.edited[p], w.waits[p] = true, true
+	if o.c%2 == 0 {
+		w.decide("approve", decide.PorchName(p.repo, p.pkg, parse(drafted).last))
+		if sameFiles(r.files(r.ref(mainRef)).below(p.pkg), was) {
+			w.leave(p)
+		}
+	}
 }
 
 // leave notes that a person said no to what was made of a package.
@@ -233,6 +287,7 @@ func (w *world) lead() {
 		w.run("hold", p.String(), "--off")
 		delete(w.held, p)
 	}
+	w.oneEach()
 	for _, p := range w.wanted() {
 		args = append(args, "--retry", p.String(), "--recreate", p.String())
 	}
@@ -240,4 +295,18 @@ func (w *world) lead() {
 	clear(w.waits)
 	before := w.snapshot()
 	w.checkMoves(before, w.run(args...))
+}
+
+// oneEach discards what is open of a package beside a revert: approve asks a person to
+// choose.
+func (w *world) oneEach() {
+	seen := map[place]bool{}
+	for _, b := range w.open(draft, proposed) {
+		if r := w.repos[b.repo]; seen[b.place] && w.isWanted(b.place) {
+			w.writtenOver(r, r.files(b.tip).below(b.pkg), files{})
+			before := w.snapshot()
+			w.checkMoves(before, w.run("discard", decide.PorchName(b.repo, b.pkg, parse(b.ref).last), "--reason", "one is enough"))
+		}
+		seen[b.place] = true
+	}
 }

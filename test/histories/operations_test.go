@@ -53,6 +53,7 @@ var operations = []struct {
 	{"revert", 3, (*world).revert},
 	{"hold", 2, (*world).hold},
 	{"discard", 2, (*world).discard},
+	{"take-back", 2, (*world).takeBack},
 	{"record", 3, (*world).record},
 	{"older", 2, (*world).makeOlder},
 	{"rename", 1, func(w *world, o operation) { p := at(w.pkgs, o.a); p.set = fmt.Sprintf("%s-%d", p.name, w.next()) }},
