@@ -478,7 +478,7 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 		}
 		m.Warnings = warnings
 	}
-	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{Theirs: m.publishedName(), Ours: draftSide})
+	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{Stands: true, Theirs: m.publishedName(), Ours: draftSide})
 	return made, ours, err
 }
 
@@ -519,7 +519,7 @@ func (m *maker) rebase(ctx context.Context, base, draft *krm.Package, o merge.Op
 	if err != nil {
 		return nil, err
 	}
-	o.Theirs, o.Ours = m.publishedName(), draftSide
+	o.Stands, o.Theirs, o.Ours = true, m.publishedName(), draftSide
 	return m.merge(m.publishedName(), since, theirs, draft, o)
 }
 

@@ -81,6 +81,10 @@ type Options struct {
 	// says.
 	Keep bool
 
+	// Stands says that upstream is what stands, and local a Draft that is brought up
+	// to it: of what is owned elsewhere upstream's is taken.
+	Stands bool
+
 	// Theirs and Ours are what conflicts call upstream and local, where these are
 	// something else.
 	Theirs, Ours string

@@ -18,6 +18,7 @@ type doc struct {
 	secret bool     // the values below data and stringData are not for showing
 	guess  bool     // see Options.Guess
 	keep   bool     // see Options.Keep
+	stands bool     // see Options.Stands
 	lost   []lost
 
 	elsewhere []string // fields that are owned elsewhere, see owned
@@ -38,6 +39,8 @@ func (d *doc) value(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	case yamltree.SameText(b, u):
 		return l
 	case yamltree.SameText(b, l) && (!d.guess || l == nil || yamltree.IsScalar(l) && yamltree.IsScalar(u) && !isNull(u)):
+		return adopt(u)
+	case u != nil && d.owned(l) && d.stands:
 		return adopt(u)
 	case u != nil && d.owned(l):
 		return l

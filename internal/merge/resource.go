@@ -62,7 +62,7 @@ func (m *merger) note(path string, it *item, found []lost) {
 
 // doc is the merge of one of local's resources.
 func (m *merger) doc(l *krm.Resource) *doc {
-	d := &doc{secret: l.ID().IsSecret(), guess: m.o.Guess, keep: m.keeps(l)}
+	d := &doc{secret: l.ID().IsSecret(), guess: m.o.Guess, keep: m.keeps(l), stands: m.o.Stands}
 	fields, _ := l.Annotation(v1alpha1.OwnedElsewhereAnnotation)
 	for field := range strings.SplitSeq(fields, ",") {
 		if field = strings.TrimSpace(field); field != "" {

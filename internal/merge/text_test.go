@@ -88,8 +88,14 @@ func TestOwnedElsewhere(t *testing.T) {
 	}
 	const marked = ` # {"$imagepolicy": "ns:app"}`
 	runCases(t, map[string]mergeCase{
-		"both changed":        {base: doc("a:1"+marked, "1"), upstream: doc("a:2"+marked, "2"), local: doc("a:9"+marked, "9"), want: doc("a:9"+marked, "9")},
-		"upstream alone":      {base: doc("a:1"+marked, "1"), upstream: doc("a:2"+marked, "2"), local: doc("a:1"+marked, "1"), want: doc("a:2"+marked, "2")},
+		"both changed":   {base: doc("a:1"+marked, "1"), upstream: doc("a:2"+marked, "2"), local: doc("a:9"+marked, "9"), want: doc("a:9"+marked, "9")},
+		"upstream alone": {base: doc("a:1"+marked, "1"), upstream: doc("a:2"+marked, "2"), local: doc("a:1"+marked, "1"), want: doc("a:2"+marked, "2")},
+		"both changed, and upstream is what stands": {
+			base: doc("a:1"+marked, "1"), upstream: doc("a:9"+marked, "9"), local: doc("a:2"+marked, "2"), want: doc("a:9"+marked, "9"), options: Options{Stands: true},
+		},
+		"the Draft alone changed": {
+			base: doc("a:1"+marked, "1"), upstream: doc("a:1"+marked, "1"), local: doc("a:2"+marked, "2"), want: doc("a:2"+marked, "2"), options: Options{Stands: true},
+		},
 		"upstream removed it": {base: doc("a:1"+marked, "1"), upstream: "", local: doc("a:9"+marked, "9"), want: ""},
 		"upstream removed it, and a person edited": {
 			base: doc("a:1"+marked, "1"), upstream: "", local: doc("b:9", "9"), want: doc("b:9", "9"),
