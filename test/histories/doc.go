@@ -26,6 +26,10 @@
 //	make histories HISTORIES=1000 STEPS=30                    # in memory
 //	go test ./test/histories -run 'TestHistories$' -seed 7 -histories 1 -steps 30 -v
 //	go test ./test/histories -run 'TestHistories$' -v -script FILE
+//	go test ./test/histories -run 'TestTwoVersions$' -histories 100 -steps 30
+//
+// TestTwoVersions plays them with a program of the next hydration version, which takes
+// turns with this one.
 //
 // TestFleets compares all refs of fifty generated fleets, step by step, with
 // testdata/fleets.txt; -update writes that file anew.

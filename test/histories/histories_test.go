@@ -100,6 +100,7 @@ type player struct {
 	survey func(h history, v violation)
 	forge  func(seed uint64) (context.Context, forge)
 	dir    func() string
+	later  string // the program of a next version, "" for none
 	log    func(format string, args ...any)
 }
 
@@ -115,12 +116,14 @@ func (p *player) play(h history) (out outcome) {
 		}
 	}()
 	w := newWorld(ctx, f, dir, h.targets, h.pkgs)
+	w.later = p.later
 	if p.log != nil {
 		w.log = p.log
 	}
 	for i, o := range h.steps {
 		out.step = i
-		w.log("---- %d: %s", i+1, o)
+		w.takeTurns(o)
+		w.log("---- %d: %s%s", i+1, o, map[bool]string{true: ", by the next version"}[w.byLater])
 		w.do(o)
 		if out.failure = p.settle(h, w, out.known); out.failure != nil {
 			return out
@@ -128,6 +131,7 @@ func (p *player) play(h history) (out outcome) {
 	}
 	out.step = len(h.steps)
 	w.log("---- the end")
+	w.byLater = false
 	w.finish()
 	out.failure = p.settle(h, w, out.known)
 	return out
@@ -330,7 +334,7 @@ func (p *player) playAll(t *testing.T, n, steps int, full bool) {
 		if !*quick {
 			small = p.shrink(h, shape)
 		}
-		t.Errorf("seed %d: %s\nto see it happen, save this and run go test ./test/histories -run 'TestHistories$' -v -script FILE\n%s", h.seed, first[shape], small)
+		t.Errorf("seed %d: %s\nto see it happen, save this and run go test ./test/histories -run '%s$' -v -script FILE\n%s", h.seed, first[shape], t.Name(), small)
 	}
 }
 

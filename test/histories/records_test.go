@@ -34,6 +34,7 @@ func (r *repository) recordRef() (name string) {
 }
 
 var (
+	newerHydration = regexp.MustCompile(`"hydration":(3|99)\b`)
 	hydrationField = regexp.MustCompile(`"hydration":\d+`)
 	entryHash      = regexp.MustCompile(`"(commit|tree|hydrated)":"([0-9a-f]{40})"`)
 	entryDigest    = regexp.MustCompile(`sha256:[0-9a-f]`)
@@ -135,7 +136,7 @@ func (w *world) madeByNewer(r *repository) {
 	f := r.files(r.ref(r.recordRef()))
 	for path := range f {
 		for line := range strings.Lines(r.text(f, path)) {
-			if m := entryCommit.FindStringSubmatch(line); m != nil && strings.Contains(line, `"hydration":99`) {
+			if m := entryCommit.FindStringSubmatch(line); m != nil && newerHydration.MatchString(line) {
 				w.newer[place{r.name, m[1]}] = plumbing.NewHash(m[2])
 			}
 		}
@@ -201,7 +202,7 @@ func (w *world) mend() {
 // checkNewer: what a newer version of the program made is let be.
 func (w *world) checkNewer(before map[string]map[string]hash, m move, r result) {
 	made, ok := w.newer[m.place()]
-	if !ok || r.args[0] != "apply" || !m.parsed.open() || m.after.IsZero() || w.repos[m.repo].byPerson(m.after) {
+	if !ok || r.later || r.args[0] != "apply" || !m.parsed.open() || m.after.IsZero() || w.repos[m.repo].byPerson(m.after) {
 		return
 	}
 	if m.before == made || m.before.IsZero() && before[m.repo][mainRef] == made {

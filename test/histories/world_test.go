@@ -118,7 +118,10 @@ type world struct {
 	refresh int             // counts comparisons with a fresh fleet
 	// commands counts those that ran.
 	commands int
-	log      func(format string, args ...any)
+	// later is the program of the next version, which runs where byLater is set.
+	later   string
+	byLater bool
+	log     func(format string, args ...any)
 }
 
 func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *world {
@@ -325,6 +328,7 @@ type result struct {
 	out, err string
 	approves bool // an approval raced with it
 	merges   bool // a forge's merge did
+	later    bool // the next version ran
 }
 
 // name is the command, and what makes it another.
@@ -365,9 +369,12 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 	folder := filepath.Join(w.dir, "fleet")
 	w.describe(folder, "")
 	r := w.runOn(ctx, folder, args...)
+	if r.later {
+		w.afterNext()
+	}
 	if args[0] == "apply" && ctx.Err() == nil {
 		for _, p := range w.wanted() {
-			if _, newer := w.newer[p]; !newer { // else it is as it was
+			if _, newer := w.newer[p]; !newer || r.later { // else it is as it was
 				w.made[p] = w.inputs(p)
 			}
 			if w.orphans[p] = w.upstreamOf(p).orphan; !w.broken[p.repo] && w.isRecorded(p) {
@@ -389,13 +396,18 @@ func (w *world) orphaned(p place) bool {
 func (w *world) runOn(ctx context.Context, folder string, args ...string) result {
 	var out, errs bytes.Buffer
 	full := slices.Concat(args, []string{"-f", folder, "--cache-dir", filepath.Join(w.dir, "cache")})
-	status := cli.Main(ctx, full, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	var status int
+	if w.byLater {
+		status, out, errs = w.runNext(ctx, full)
+	} else {
+		status = cli.Main(ctx, full, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+	}
 	// A run leaves the packs that it read open until its memory is collected,
 	// which a process with one run never needs.
 	if w.commands++; w.commands%20 == 0 {
 		runtime.GC()
 	}
-	r := result{args: args, status: status, out: out.String(), err: errs.String()}
+	r := result{args: args, status: status, out: out.String(), err: errs.String(), later: w.byLater}
 	w.said.WriteString(spoken(r.out))
 	w.said.WriteString(r.err)
 	w.log("variform %s: %d\n%s%s", strings.Join(args, " "), r.status, clip(r.out), clip(r.err))
