@@ -41,10 +41,14 @@ func (r Reader) oci(ctx context.Context, s *v1alpha1.CatalogSource) Content {
 			continue
 		}
 		for i := range manifests {
-			e, err := imageEntry(cmp.Or(name, path.Base(repo.Address())), &manifests[i])
+			called := cmp.Or(name, path.Base(repo.Address()))
+			if manifests[i].Crossplane { // as dependsOn has it
+				called = foreign.Reference(path.Join(repo.Address(), name), s.OCI)
+			}
+			e, err := imageEntry(called, &manifests[i])
 			if err != nil {
 				out.Unusable = append(out.Unusable, &resolver.VersionError{
-					Package: cmp.Or(name, path.Base(repo.Address())), Version: imageVersion(&manifests[i]), Source: path.Join(repo.Address(), name), Tag: manifests[i].Tag, Why: err.Error(),
+					Package: called, Version: imageVersion(&manifests[i]), Source: path.Join(repo.Address(), name), Tag: manifests[i].Tag, Why: err.Error(),
 				})
 				continue
 			}
@@ -68,7 +72,7 @@ func imageEntry(name string, m *ocirepo.RevisionManifest) (*Entry, error) {
 		}
 		version := e.Version
 		e.Package = *p
-		e.Package.Package, e.Version = name, version
+		e.Package.Package, e.Version, e.Foreign = name, version, "" // an image is a kpt package that installs it
 	case m.Data != nil:
 		if err := e.manifest(m.Data, ManifestFile, m.Version == ""); err != nil {
 			return nil, err

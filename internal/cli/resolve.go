@@ -166,7 +166,7 @@ func (a *app) answerFleet(ctx context.Context, r *resolved) (warnings []string, 
 		return nil, nil, err
 	}
 	cfg.Fleet.Problems = nil // they were printed
-	cfg.OCI = observe.OCI(r.oci)
+	cfg.OCI = observe.OCI(r.oci, r.fleet.Catalogs...)
 	cfg.Dependencies = dependencies(r.fleet, func(context.Context) catalog.Content {
 		return catalog.Content{Entries: r.wanted.Entries, Unusable: r.wanted.Unusable} // the problems were printed, too
 	}, &a.fleet)

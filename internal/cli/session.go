@@ -205,7 +205,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 	}
 	cfg.Known = reconcile.OpenKnown(filepath.Join(in.cache, "fleets"), cfg.Manager, fleet.Location)
 	registries := a.registries(in.cache)
-	cfg.OCI, cfg.Progress = observe.OCI(registries), p.report
+	cfg.OCI, cfg.Progress = observe.OCI(registries, fleet.Catalogs...), p.report
 	// Reports and diffs show packages; for all else they are let go once compared.
 	cfg.Preview = f.preview
 	cfg.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)

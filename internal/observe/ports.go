@@ -2,7 +2,11 @@ package observe
 
 import (
 	"context"
+	"path"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/ocirepo"
@@ -95,10 +99,23 @@ func (g gitStore) Open(ctx context.Context, url string) (Repository, error) {
 	return r, nil
 }
 
-// OCI are the registries of a store.
-func OCI(s *ocirepo.Store) Registries { return ociStore{s} }
+// OCI are the registries of a store. Catalogs say of what they are mirrors.
+func OCI(s *ocirepo.Store, catalogs ...*variformv1alpha1.Catalog) Registries {
+	o := ociStore{store: s}
+	for _, c := range catalogs {
+		for n := range c.Spec.Sources {
+			if oci := c.Spec.Sources[n].OCI; oci != nil {
+				o.sources = append(o.sources, oci)
+			}
+		}
+	}
+	return o
+}
 
-type ociStore struct{ store *ocirepo.Store }
+type ociStore struct {
+	store   *ocirepo.Store
+	sources []*variformv1alpha1.OCISource
+}
 
 // Open implements Registries.
 func (o ociStore) Open(registry string) (Registry, error) {
@@ -106,5 +123,26 @@ func (o ociStore) Open(registry string) (Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return kptRegistry{r, o.sources}, nil
+}
+
+// kptRegistry gives Crossplane's packages as kpt packages that install them.
+type kptRegistry struct {
+	*ocirepo.Repo
+	sources []*variformv1alpha1.OCISource
+}
+
+// ReadPackage implements Registry.
+func (k kptRegistry) ReadPackage(ctx context.Context, pkg, digest string) (*krm.Package, error) {
+	p, err := k.Repo.ReadPackage(ctx, pkg, digest)
+	if err != nil || p.Kptfile("") != nil {
+		return p, err
+	}
+	stream, _ := p.Read(decide.ManifestFile)
+	image := path.Join(k.Address(), pkg)
+	files, err := foreign.Xpkg(stream.Data, image, digest, foreign.Reference(image, k.sources...))
+	if err != nil {
+		return nil, decide.Stall(err)
+	}
+	return krm.Parse(files)
 }

@@ -154,9 +154,6 @@ func (r *Repo) fromRegistry(ctx context.Context, u *decide.Upstream, want v1alph
 	if u.Package, err = r.OCI.ReadPackage(ctx, at.Package, at.Digest); err != nil {
 		return NeedsPerson(err)
 	}
-	if u.Package.Kptfile("") == nil {
-		return decide.Stalled("%s holds no Kptfile: a variant comes from a kpt package, as \"variform push\" publishes one", at.Name)
-	}
 	image, _, _ := strings.Cut(at.Name, "@")
 	u.Path, u.Content, u.When = at.Package, at.Digest, at.Created
 	if u.When.Unix() < 0 {

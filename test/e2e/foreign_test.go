@@ -1,11 +1,24 @@
 package e2e
 
 import (
+	"archive/tar"
+	"bytes"
 	"errors"
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -162,4 +175,73 @@ func TestCatalogImport(t *testing.T) {
 	// In Git nothing can be written.
 	w.contains(run(0, w.url("catalog")+"//operator@operator/v1.0.0").err, "has a manifest already")
 	w.contains(run(0, "--force", w.url("catalog")+"@operator/v1.0.0").out, "name: operator", "kind: DB")
+}
+
+// xpkg publishes a Crossplane package as Crossplane builds it.
+func xpkg(t *testing.T, ref, stream string) (digest string) {
+	t.Helper()
+	var buf bytes.Buffer
+	tw := tar.NewWriter(&buf)
+	err := errors.Join(tw.WriteHeader(&tar.Header{Name: "package.yaml", Mode: 0o644, Size: int64(len(stream))}), second(tw.Write([]byte(stream))), tw.Close())
+	img, appendErr := mutate.Append(mutate.MediaType(empty.Image, types.OCIManifestSchema1), mutate.Addendum{
+		Layer: static.NewLayer(buf.Bytes(), types.OCIUncompressedLayer), Annotations: map[string]string{"io.crossplane.xpkg": "base"},
+	})
+	tag, tagErr := name.NewTag(ref)
+	if err := errors.Join(err, appendErr, tagErr); err != nil {
+		t.Fatal(err)
+	}
+	hash, err := img.Digest()
+	if err := errors.Join(err, remote.Write(tag, img)); err != nil {
+		t.Fatal(err)
+	}
+	return hash.String()
+}
+
+func second(_ int, err error) error { return err }
+
+// A Configuration and the Provider that it needs by full reference come from a
+// mirror, and what is reviewed are the objects that install them, by digest.
+func TestCrossplane(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(registry.New(registry.WithReferrersSupport(true), registry.Logger(log.New(io.Discard, "", 0))))
+	defer srv.Close()
+	mirror := strings.TrimPrefix(srv.URL, "http://") + "/mirror"
+	provider := func(version, more string) string {
+		return xpkg(t, mirror+"/crossplane-contrib/provider-nop:"+version, "apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: provider-nop}\nspec:\n  controller: {image: example.com/nop}\n"+more+
+			"---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: nopresources.nop.crossplane.io}\nspec: {group: nop.crossplane.io, names: {kind: NopResource, plural: nopresources}, versions: [{name: v1alpha1, served: true}]}\n")
+	}
+	first := provider("v0.2.0", "")
+	provider("v0.3.0", "  crossplane: {version: \">=v2.0.0\"}\n")
+	provider("v0.1.0", "")
+	configuration := func(version string) {
+		xpkg(t, mirror+"/acme/configuration-db:"+version, "apiVersion: meta.pkg.crossplane.io/v1\nkind: Configuration\nmetadata: {name: configuration-db}\nspec:\n  dependsOn:\n  - provider: xpkg.upbound.io/crossplane-contrib/provider-nop\n    version: \">=v0.2.0\"\n"+
+			"---\napiVersion: apiextensions.crossplane.io/v1\nkind: CompositeResourceDefinition\nmetadata: {name: xdbs.acme.io}\nspec: {group: acme.io, names: {kind: XDB, plural: xdbs}, versions: [{name: v1, served: true, referenceable: true}]}\n")
+	}
+	configuration("v1.0.0")
+
+	w := newHTTPWorld(t, "c1")
+	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - oci: {repository: "+mirror+", mirrorOf: xpkg.upbound.io}\n")
+	w.write("registry.yaml", "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: mirror}\nspec: {type: oci, oci: {registry: "+mirror+"}}\n")
+	w.write("db.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db}\nspec: {target: c1, package: xpkg.upbound.io/acme/configuration-db}\n")
+	w.contains(w.mustRun(0, "catalog", "list", "-o", "name").out, "xpkg.upbound.io/acme/configuration-db@1.0.0\nxpkg.upbound.io/crossplane-contrib/provider-nop@0.1.0\n")
+
+	platform := []string{"--platform", "crossplane=1.20.0"}
+	w.contains(w.mustRun(0, append([]string{"resolve"}, platform...)...).out, "xpkg.upbound.io/crossplane-contrib/provider-nop   0.2.0     provider-nop")
+	w.mustApply(platform...)
+	w.mustRun(0, append([]string{"approve", "c1"}, platform...)...)
+	show := func(file string) string { return w.repos["c1"].Git(t, "show", "main:"+file) }
+	w.contains(show("provider-nop/provider.yaml"), "apiVersion: pkg.crossplane.io/v1\nkind: Provider\n", "name: provider-nop\n", "package: "+mirror+"/crossplane-contrib/provider-nop@"+first, "skipDependencyResolution: true")
+	w.contains(show("provider-nop/package.yaml"), "name: xpkg.upbound.io/crossplane-contrib/provider-nop\n", "kind: NopResource")
+	w.contains(show("db/configuration.yaml"), "kind: Configuration\n")
+	if p := w.apply(platform...); p.status != 0 || len(p.actions()) > 0 {
+		t.Errorf("a second run does something: %v\n%s%s", p.actions(), p.out, p.err)
+	}
+	// What stands is known for what it is, and an update is a change of the digest.
+	configuration("v1.1.0")
+	p := w.mustApply("--upgrade", "*", "--platform", "crossplane=2.0.0")
+	if len(p.actions()) == 0 {
+		t.Errorf("nothing was updated\n%s", p.out)
+	}
+	w.mustRun(0, "approve", "c1", "--platform", "crossplane=2.0.0")
+	w.lacks(show("provider-nop/provider.yaml"), first)
 }

@@ -45,4 +45,7 @@ type GitSource struct {
 type OCISource struct {
 	// Repository is the registry and the repository, without a tag.
 	Repository string `json:"repository"`
+	// MirrorOf is what others call the repository where they need its Crossplane packages, such as xpkg.crossplane.io:
+	// their names are full references, those of the repository itself where this is empty.
+	MirrorOf string `json:"mirrorOf,omitempty"`
 }
