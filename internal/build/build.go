@@ -16,6 +16,7 @@ import (
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
+	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/injection"
@@ -66,6 +67,8 @@ type Job struct {
 	Stage *gitrepo.Stage
 	// Keep leaves this one's packages in what was made.
 	Keep bool
+	// Crowded says that the package comes into a cluster where others are.
+	Crowded bool
 	// Prove says that what is made may be published unseen.
 	Prove bool
 	// Revert is the Published revision that the package is set back to; nil for
@@ -104,6 +107,8 @@ type Made struct {
 	// the upstream for a first Draft. Before is the open Draft as it is, nil
 	// without one. After is what was built. See Builder.Keep.
 	Base, Before, After *krm.Package
+	// Objects are those of the package, where the Job is Crowded.
+	Objects []contents.Object
 	// Conflicts are local values that an update lost to the upstream.
 	Conflicts []merge.Conflict
 	// Conditions and Unmet gates are those of the package.
@@ -129,6 +134,9 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 	}
 	if j.Prove && (j.From == nil || j.From.Number > 0 || !j.From.NeedsReview()) {
 		m.Unproved = m.prove(ctx)
+	}
+	if j.Crowded {
+		m.Objects = contents.Of(m.After).Objects
 	}
 	if !b.Keep && !j.Keep {
 		m.Base, m.Before, m.After = nil, nil, nil

@@ -8,6 +8,7 @@ package contents
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -40,6 +41,27 @@ type Object struct {
 
 // GVK is the object's API.
 func (o Object) GVK() GVK { return GVK{APIVersion: o.APIVersion, Kind: o.Kind} }
+
+// Placed says whether it is known which object of a cluster it is: one that is
+// namespaced and names no namespace is put where the deployer says.
+func (o Object) Placed() bool {
+	namespaced, known := krm.Scope(o.Group, o.Kind)
+	return o.Namespace != "" || known && !namespaced || o.Group == crossplane
+}
+
+// Common says whether several packages may bring it: a Namespace. Definitions are
+// for who knows the owners of APIs.
+func (o Object) Common() bool {
+	return o.Group == "" && o.Kind == "Namespace" || strings.HasSuffix(o.Kind, "ResourceDefinition")
+}
+
+// Place is its file, below a folder, and line.
+func (o Object) Place(folder string) string {
+	if o.Line == 0 {
+		return path.Join(folder, o.Path)
+	}
+	return fmt.Sprintf("%s:%d", path.Join(folder, o.Path), o.Line)
+}
 
 // Of reads a package, as it is or as it was rendered.
 func Of(p *krm.Package) *Contents {

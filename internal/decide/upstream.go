@@ -78,6 +78,7 @@ type Offer struct {
 	Outputs []variformv1alpha1.ManifestOutput
 	Inputs  map[string]variformv1alpha1.ManifestInput // by "parameters.x" and "credentials.x"
 	APIs    []resolver.GVK
+	Objects []contents.Object
 	// Doubtful are APIs that the manifest provides in a version that no definition in
 	// the package serves, though it has one.
 	Doubtful []resolver.GVK
@@ -97,7 +98,8 @@ func ReadOffer(p *krm.Package, fallback, tag, digest string) (o Offer) {
 	}
 	o.Package.Version = depend.Version(o.Package.Version, tag, digest)
 	o.Package.Tag, o.Package.Digest = tag, digest
-	o.APIs = contents.Of(p).Serves
+	content := contents.Of(p)
+	o.APIs, o.Objects = content.Serves, content.Objects
 	for _, g := range provided(o.Package) {
 		if !slices.Contains(o.APIs, g) && len(servedAs(o.APIs, g)) > 0 {
 			o.Doubtful = append(o.Doubtful, g)

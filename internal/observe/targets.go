@@ -184,9 +184,27 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 		}
 	}
 	s.Targets = active
-	out := r.conclude(ctx, active)
-	r.readStanding(ctx, active)
-	for _, t := range active {
+	return r.answered(ctx, s, active)
+}
+
+// Without answers for a target again, without what turned out not to be had though it
+// could be made, and says so to the snapshot.
+func (r *Reader) Without(ctx context.Context, s *Snapshot, t *decide.Target, failures []depend.Failure) {
+	t.Answer.Fail(ctx, failures...)
+	t.Err = t.Answer.Err
+	s.Wants = slices.DeleteFunc(s.Wants, func(w *decide.Want) bool { return w.Target == t && (w.Derived || w.Lock() != nil) })
+	more := r.answered(ctx, s, []*decide.Target{t})
+	t.Fail()
+	s.Unanswered = append(s.Unanswered, decide.Unasked([]*decide.Target{t})...)
+	s.Wants = append(s.Wants, more...)
+}
+
+// answered returns what answers bring, locks included, and keeps what stands in place
+// of what has none.
+func (r *Reader) answered(ctx context.Context, s *Snapshot, targets []*decide.Target) []*decide.Want {
+	out := r.conclude(ctx, targets)
+	r.readStanding(ctx, targets)
+	for _, t := range targets {
 		if t.Err != nil {
 			r.hold(ctx, s, t, "the dependencies of target "+t.Name()+" have no answer")
 			t.Err = decide.Stall(fmt.Errorf("dependencies of target %s: %w", t.Name(), t.Err))

@@ -99,7 +99,9 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 	governed := needLocks && e.cfg.Dependencies != nil && len(e.cfg.Dependencies.Catalogs) > 0
 	if governed {
 		if e.read.ReadDrafts(ctx, chosen); locks.Outdated(chosen) {
-			e.read.ReadNeeds(ctx, s)
+			if err := e.readNeeds(ctx, s); err != nil {
+				errs = append(errs, err)
+			}
 			locks.Answers(s.Targets)
 		}
 	}
@@ -153,7 +155,11 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 	wants := byIdentity(s.Wants)
 	needed := e.neededIn(ctx, chosen, wants)
 	if len(needed) > 0 && len(s.Targets) == 0 {
-		e.read.ReadNeeds(ctx, s)
+		if err := e.readNeeds(ctx, s); err != nil {
+			for c := range needed {
+				c.Err = err
+			}
+		}
 		wants = byIdentity(s.Wants)
 	}
 	r := &run{Engine: e, snapshot: s, alone: true}

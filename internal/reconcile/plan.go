@@ -43,15 +43,22 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		// A name that means nothing may be that of something that could not be read.
 		return nil, errors.Join(append([]error{err}, s.Failures()...)...)
 	}
-	r := &run{Engine: e, building: building, snapshot: s, subjects: map[*decide.Want]*subject{}, stages: map[observe.Repository]*gitrepo.Stage{}}
-	e.wirer.Content = r.content
+	r := e.newRun(s, building)
 	e.read.FetchTrees(ctx, selected)
 	if !building {
 		e.read.FetchOpen(ctx, selected)
 	}
 	subjects, err := r.look(ctx, selected)
-	if err == nil && building {
-		err = r.build(ctx, subjects)
+	if err == nil {
+		todo := subjects
+		if !building {
+			near := r.suspects(ctx, selected)
+			todo = slices.DeleteFunc(slices.Clone(subjects), func(s *subject) bool { return !near[s.want] })
+		}
+		err = r.build(ctx, todo)
+	}
+	if err == nil {
+		subjects, err = r.apart(ctx, subjects)
 	}
 	if err == nil {
 		err = r.prove(ctx, subjects)
@@ -81,6 +88,12 @@ type run struct {
 	mu       sync.Mutex
 	subjects map[*decide.Want]*subject
 	stages   map[observe.Repository]*gitrepo.Stage
+}
+
+func (e *Engine) newRun(s *observe.Snapshot, building bool) *run {
+	r := &run{Engine: e, building: building, snapshot: s, subjects: map[*decide.Want]*subject{}, stages: map[observe.Repository]*gitrepo.Stage{}}
+	e.wirer.Content = r.content
+	return r
 }
 
 // stage is what a repository's push is to hold; nil where nothing is pushed.
@@ -454,6 +467,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	b := o.Intent.(decide.Build)
 	job := s.job(o)
 	job.Stage = r.stage(s.repo.Git)
+	job.Crowded = crowded(s.want)
 	job.Build, job.Keep, job.Prove = b, s.want.Read, r.snapshot.Policies.Of(s.want.Identity).Automatic
 	v.made = r.builder.Make(ctx, job)
 	m := v.made

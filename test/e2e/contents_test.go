@@ -43,3 +43,87 @@ func TestProvidesByContent(t *testing.T) {
 	w.contains(r.err, "upstream catalog/odd@odd/v1.0.0: package.yaml: spec.provides has x.io/v3 Foo, and the definition in the package serves v1, v2 alone")
 	w.lacks(r.err, "y.io/v1 Bar")
 }
+
+// service is a Service of a namespace.
+func service(name string) string {
+	return "apiVersion: v1\nkind: Service\nmetadata: {name: " + name + ", namespace: db}\n"
+}
+
+// Two instances that are one object of the cluster: what comes last is refused, with
+// what needs it, and all else goes on.
+func TestOneObjectInTwoInstances(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("mysql", "8.0.0", "  parameters: [{name: ns, required: false, to: {fieldPath: 'Service/mysql:metadata.namespace'}}]\n", gittest.Text{"s.yaml": service("mysql")})
+	for _, x := range []string{"x1", "x2"} {
+		w.offer(x, "1.0.0", "  requires: [{alias: db, package: mysql, share: {mode: none}}]\n", nil)
+		w.needs(x, "1.0.0")
+	}
+	p := w.apply()
+	const twice = "packages mysql and x2-db both bring Service/db/mysql (mysql/s.yaml:1, x2-db/s.yaml:1): a cluster has one of it"
+	if p.status != 1 {
+		t.Fatal(p.out)
+	}
+	w.contains(p.variant(t, "c1/x2").Error, twice, "another namespace or other names", "share of the requirement")
+	r := w.run("status")
+	w.contains(r.out+r.err, "packages mysql and x2-db both bring Service/db/mysql")
+	before := w.refs()
+	w.apply()
+	w.unchanged(before)
+	r = w.run("approve", "--all")
+	for _, pkg := range []string{"mysql", "x1", "variform-lock"} {
+		if !w.on("main", pkg) {
+			t.Errorf("%s was not published:\n%s%s", pkg, r.out, r.err)
+		}
+	}
+	if w.on("main", "x2-db") || w.on("main", "x2") {
+		t.Errorf("what is one object twice was published:\n%s", r.out)
+	}
+	// With a namespace of its own it is another object, as it is rendered.
+	w.offer("x2", "1.1.0", "  requires: [{alias: db, package: mysql, share: {mode: none}, parameters: {ns: two}}]\n", nil)
+	w.needs("x2", "1.1.0")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "x2-db/s.yaml"), "namespace: two")
+	before = w.refs()
+	w.mustApply()
+	w.unchanged(before)
+}
+
+// Packages that take no part in dependencies are warned of, once for all clusters that
+// are alike.
+func TestOneObjectInTwoPackages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	catalogue := w.repos["catalog"]
+	text := gittest.Text{}
+	for _, name := range []string{"a", "b", "web"} {
+		text[name+"/Kptfile"] = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + name + "\n"
+		text[name+"/s.yaml"] = service(strings.Replace(name, "b", "a", 1))
+		text[name+"/ns.yaml"] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: db}\n"
+	}
+	commit := catalogue.Commit(t, "main", "all", text)
+	for _, name := range []string{"a", "b", "web"} {
+		catalogue.Tag(t, name+"/v1", commit)
+		for _, c := range []string{"c1", "c2"} {
+			w.write(c+name+".yaml", strings.ReplaceAll(variantOf(c+name, "v1", c, name, ""), "package: web", "package: "+name))
+		}
+	}
+	p := w.mustApply()
+	const twice = "target c1, c2: packages a and b both bring Service/db/a (a/s.yaml:1, b/s.yaml:1): in one cluster"
+	if len(p.Warnings) != 1 {
+		t.Errorf("warnings: %q", p.Warnings)
+	}
+	w.contains(p.Warnings[0], twice)
+	w.mustRun(0, "approve", "--all")
+	if p = w.mustApply(); len(p.Warnings) != 0 { // nothing changes
+		t.Errorf("warnings: %q", p.Warnings)
+	}
+	text["b/s.yaml"] = service("a") + "spec: {type: NodePort}\n"
+	catalogue.Tag(t, "b/v2", catalogue.Commit(t, "main", "b", text))
+	w.write("c1b.yaml", strings.ReplaceAll(variantOf("c1b", "v2", "c1", "b", ""), "package: web", "package: b"))
+	p = w.mustApply()
+	if len(p.Warnings) != 1 || !strings.HasPrefix(p.Warnings[0], "target c1: packages a and b") {
+		t.Errorf("warnings: %q", p.Warnings)
+	}
+}

@@ -1,0 +1,91 @@
+package decide
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/contents"
+	"github.com/variform/variform/internal/krm"
+)
+
+// TestOverlaps: one object in two packages of a cluster.
+func TestOverlaps(t *testing.T) {
+	object := func(kind, place string) contents.Object {
+		group, kind, _ := strings.Cut(kind, "/")
+		ns, name, _ := strings.Cut(place, "/")
+		return contents.Object{ID: krm.ID{Group: group, Kind: kind, Namespace: ns, Name: name}, Path: "s.yaml", Line: 3}
+	}
+	list := func(o ...contents.Object) []contents.Object { return o }
+	svc, bare := list(object("/Service", "db/mysql")), list(object("/Service", "/mysql"))
+	two := list(object("/Service", "db/mysql"), object("/Service", "db/more"))
+	class, composition := list(object("storage.k8s.io/StorageClass", "/fast")), list(object("apiextensions.crossplane.io/Composition", "/db"))
+	common := list(object("/Namespace", "/db"), object("apiextensions.k8s.io/CustomResourceDefinition", "/foos"))
+	for name, tc := range map[string]struct {
+		parties []Party
+		refused []string
+		warned  string
+	}{
+		"no two": {parties: []Party{{Ref: "a", Objects: svc, New: true, Takes: true}, {Ref: "b", Objects: list(object("/Service", "other/mysql"), object("x.io/Service", "db/mysql")), New: true}}},
+		"of a dependency and what was asked for": {
+			parties: []Party{{Ref: "a", Objects: svc, New: true, Derived: true, Takes: true}, {Ref: "b", Objects: svc, New: true}}, refused: []string{"a"},
+		},
+		"of two dependencies, by path": {
+			parties: []Party{{Ref: "b", Objects: svc, New: true, Derived: true, Takes: true}, {Ref: "a", Objects: svc, New: true, Derived: true, Takes: true}}, refused: []string{"b"},
+		},
+		"what is there stays": {
+			parties: []Party{{Ref: "a", Objects: svc, New: true, Takes: true}, {Ref: "b", Objects: svc, There: true}}, refused: []string{"a"},
+		},
+		"a new one yields to an update": {
+			parties: []Party{{Ref: "a", Objects: svc, New: true, Takes: true}, {Ref: "b", Objects: svc, New: true, There: true}}, refused: []string{"a"},
+		},
+		"three": {
+			parties: []Party{{Ref: "a", Objects: svc, New: true, Takes: true}, {Ref: "b", Objects: svc, New: true}, {Ref: "c", Objects: svc, New: true}}, refused: []string{"b", "c"},
+		},
+		"of those that take no part in dependencies": {
+			parties: []Party{{Ref: "a", Objects: two, New: true}, {Ref: "b", Objects: two, New: true}},
+			warned:  "packages a and b both bring Service/db/mysql (a/s.yaml:3, b/s.yaml:3) and 1 object more: in one cluster each overwrites the other",
+		},
+		"of two that are there": {parties: []Party{{Ref: "a", Objects: svc, There: true, Takes: true}, {Ref: "b", Objects: svc, There: true}}, warned: "packages a and b both bring"},
+		"that what is Published has already": {
+			parties: []Party{{Ref: "a", Objects: svc, There: true, Takes: true}, {Ref: "b", Objects: svc, New: true, There: true, Published: svc}}, warned: "packages a and b both bring",
+		},
+		"where the deployer gives the namespace": {parties: []Party{{Ref: "a", Objects: bare, New: true, Takes: true}, {Ref: "b", Objects: bare, New: true, Takes: true}}},
+		"of one package, where the deployer gives the namespace": {
+			parties: []Party{{Ref: "a", Objects: bare, New: true, Takes: true, Package: "p"}, {Ref: "b", Objects: bare, New: true, Takes: true, Package: "p"}}, warned: "packages a and b both bring Service/mysql",
+		},
+		"of one package in two folders":     {parties: []Party{{Ref: "x/a", Objects: bare, New: true, Takes: true, Package: "p"}, {Ref: "y/a", Objects: bare, New: true, Takes: true, Package: "p"}}},
+		"of the cluster":                    {parties: []Party{{Ref: "a", Objects: class, New: true, Takes: true}, {Ref: "b", Objects: class, New: true}}, refused: []string{"b"}},
+		"a Composition":                     {parties: []Party{{Ref: "a", Objects: composition, New: true, Takes: true}, {Ref: "b", Objects: composition, New: true}}, refused: []string{"b"}},
+		"what packages may have in common":  {parties: []Party{{Ref: "a", Objects: common, New: true, Takes: true}, {Ref: "b", Objects: common, New: true}}},
+		"twice in one package":              {parties: []Party{{Ref: "a", Objects: append(svc[:1:1], svc...), New: true, Takes: true}}},
+		"that is named when it comes to be": {parties: []Party{{Ref: "a", Objects: list(object("/Pod", "db/")), New: true, Takes: true}, {Ref: "b", Objects: list(object("/Pod", "db/")), New: true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused, warnings := Overlaps(tc.parties)
+			var got []string
+			for _, p := range tc.parties {
+				if err := refused[p.Ref]; err != nil {
+					if got = append(got, p.Ref); !strings.Contains(err.Error(), "both bring") || !IsStalled(err) {
+						t.Error(err)
+					}
+				}
+			}
+			if d := cmp.Diff(tc.refused, got); d != "" {
+				t.Errorf("refused: -want +got:\n%s", d)
+			}
+			if said := strings.Join(warnings, "\n"); !strings.Contains(said, tc.warned) || (said == "") != (tc.warned == "") || len(warnings) > 1 {
+				t.Errorf("warned: %q", warnings)
+			}
+		})
+	}
+}
+
+// TestAlike: a warning is told once, with the targets that have it.
+func TestAlike(t *testing.T) {
+	got := Alike(map[string][]string{"c2": {"b", "a"}, "c1": {"a"}, "c3": {"a"}, "c4": {"a"}, "c5": nil})
+	if d := cmp.Diff([]string{"target c1, c2, c3, and 1 more: a", "target c2: b"}, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,215 @@
+package reconcile
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/internal/contents"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/observe"
+)
+
+// crowded says whether a package comes into a cluster where others are.
+func crowded(w *decide.Want) bool {
+	t := w.Target
+	return t != nil && t.Repo.Deployment && w.Upstream() != nil && (len(t.Wants) > 1 || len(t.There) > 0)
+}
+
+// drafts is the revision of a subject that this run would draft with other content,
+// nil for none.
+func (s *subject) drafts() *revision {
+	for _, v := range s.revisions {
+		if m := v.made; s.err == nil && m != nil && m.Err == nil && !m.Same && !m.Back {
+			return v
+		}
+	}
+	return nil
+}
+
+// apart answers anew, without what would bring an object that another package of its
+// cluster brings, for targets where dependencies are in play, and warns elsewhere. Only
+// clusters of which a package changes are looked at. What others of a target get is
+// built again where its answer is another now.
+func (r *run) apart(ctx context.Context, subjects []*subject) ([]*subject, error) {
+	warnings := map[string][]string{}
+	for look := subjects; ; {
+		crowds := map[*decide.Target][]*subject{}
+		for _, s := range look {
+			if crowded(s.want) && s.drafts() != nil {
+				crowds[s.want.Target] = append(crowds[s.want.Target], s)
+			}
+		}
+		targets := slices.SortedFunc(maps.Keys(crowds), func(a, b *decide.Target) int { return strings.Compare(a.ID(), b.ID()) })
+		found, err := observe.Parallel(ctx, r.limit(), targets, func(ctx context.Context, t *decide.Target) overlaps {
+			return r.overlapsIn(ctx, t, crowds[t])
+		})
+		if err != nil {
+			return nil, err
+		}
+		var again []*decide.Want
+		for n, t := range targets {
+			warnings[t.Name()] = found[n].warnings
+			if len(found[n].refused) == 0 {
+				continue
+			}
+			r.read.Without(ctx, r.snapshot, t, found[n].refused)
+			subjects = slices.DeleteFunc(slices.Clone(subjects), func(s *subject) bool { return s.want.Target == t })
+			selected, err := r.only(r.snapshot.Wants)
+			if err != nil {
+				return nil, err
+			}
+			again = append(again, slices.DeleteFunc(slices.Clone(selected), func(w *decide.Want) bool { return w.Target != t })...)
+		}
+		if len(again) == 0 {
+			r.snapshot.Warnings = append(r.snapshot.Warnings, decide.Alike(warnings)...)
+			return subjects, nil
+		}
+		if look, err = r.look(ctx, again); err != nil {
+			return nil, err
+		}
+		if err := r.build(ctx, look); err != nil {
+			return nil, err
+		}
+		subjects = append(subjects, look...)
+	}
+}
+
+// overlaps are what two packages of one target both bring.
+type overlaps struct {
+	refused  []depend.Failure
+	warnings []string
+}
+
+// overlapsIn finds them where some packages would be drafted.
+func (r *run) overlapsIn(ctx context.Context, t *decide.Target, drafted []*subject) (out overlaps) {
+	changes := map[string]*subject{}
+	var parties []decide.Party
+	for _, s := range drafted {
+		changes[s.want.Ref] = s
+		p := t.Party(s.want.Ref)
+		p.New, p.There, p.Objects = true, s.drafts().outcome.From != nil, s.drafts().made.Objects
+		parties = append(parties, p)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+		if changes[ref] != nil || t.Wants[ref].Lock() != nil || !r.near(ctx, t.Wants[ref], parties[:len(drafted)]) {
+			continue
+		}
+		pkg := r.read.Repo(t.Namespace, t.Repository).Package(t.Path(ref))
+		h := pkg.Open()
+		if h == nil {
+			h = pkg.Latest
+		}
+		if objects := r.objects(ctx, t, ref, h); objects != nil {
+			p := t.Party(ref)
+			p.There, p.Objects = true, objects
+			parties = append(parties, p)
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(t.There)) {
+		if pkg := t.There[ref].Package; pkg != nil && t.Wants[ref] == nil {
+			p := t.Party(ref)
+			p.There, p.Objects = true, contents.Of(pkg).Objects
+			parties = append(parties, p)
+		}
+	}
+	refused, _ := decide.Overlaps(parties)
+	for n := range parties { // what is in place already is no reason to stop an update
+		if p := &parties[n]; refused[p.Ref] != nil && changes[p.Ref].pkg.Latest != nil {
+			p.Published = r.objects(ctx, t, p.Ref, changes[p.Ref].pkg.Latest)
+		}
+	}
+	refused, out.warnings = decide.Overlaps(parties)
+	for _, ref := range slices.Sorted(maps.Keys(refused)) {
+		out.refused = append(out.refused, depend.Failure{Refs: []string{ref}, Err: refused[ref]})
+	}
+	return out
+}
+
+// objects are those of a package of a target at a revision, nil where it has none or
+// cannot be read: whoever works on it is told.
+func (r *run) objects(ctx context.Context, t *decide.Target, ref string, h *decide.Revision) []contents.Object {
+	if h == nil {
+		return nil
+	}
+	_, pkg, err := r.read.Repo(t.Namespace, t.Repository).ReadPackage(ctx, h.Ref.Commit, t.Path(ref))
+	if err != nil {
+		return nil
+	}
+	return contents.Of(pkg).Objects
+}
+
+// suspects are wanted packages of resolved targets where two upstreams hold an object
+// of one name: who builds nothing else finds what is refused, too.
+func (r *run) suspects(ctx context.Context, wants []*decide.Want) map[*decide.Want]bool {
+	near := map[*decide.Want]bool{}
+	first := map[*decide.Target]map[krm.ID]*decide.Want{}
+	for _, w := range wants {
+		if !crowded(w) || w.Target.Answer == nil {
+			continue
+		}
+		up := r.read.UpstreamOf(ctx, w)
+		if up.Err != nil {
+			continue
+		}
+		if first[w.Target] == nil {
+			first[w.Target] = map[krm.ID]*decide.Want{}
+		}
+		for _, o := range up.Offer.Objects {
+			o.Namespace = ""
+			if have := first[w.Target][o.ID]; have == nil {
+				first[w.Target][o.ID] = w
+			} else if have != w && !o.Common() {
+				near[have], near[w] = true, true
+			}
+		}
+	}
+	return near
+}
+
+// readNeeds answers for targets as a plan does: without what it would refuse.
+func (e *Engine) readNeeds(ctx context.Context, s *observe.Snapshot) error {
+	e.read.ReadNeeds(ctx, s)
+	r := e.newRun(s, false)
+	near := r.suspects(ctx, s.Wants)
+	if len(near) == 0 {
+		return nil
+	}
+	wants := slices.DeleteFunc(slices.Clone(s.Wants), func(w *decide.Want) bool { return !near[w] })
+	e.read.FetchTrees(ctx, wants)
+	subjects, err := r.look(ctx, wants)
+	if err == nil {
+		err = r.build(ctx, subjects)
+	}
+	if err == nil {
+		_, err = r.apart(ctx, subjects)
+	}
+	return err
+}
+
+// near says whether a package that no run changes may bring what others do. Where
+// nothing was resolved its upstream tells, whatever namespaces become of it: reading
+// all packages of a fleet for a warning would cost more than it is worth.
+func (r *run) near(ctx context.Context, w *decide.Want, others []decide.Party) bool {
+	if w.Target.Answer != nil {
+		return true
+	}
+	up := r.read.UpstreamOf(ctx, w)
+	if up.Err != nil {
+		return false
+	}
+	names := map[krm.ID]bool{}
+	for _, o := range up.Offer.Objects {
+		o.Namespace = ""
+		names[o.ID] = true
+	}
+	return slices.ContainsFunc(others, func(p decide.Party) bool {
+		return slices.ContainsFunc(p.Objects, func(o contents.Object) bool {
+			o.Namespace = ""
+			return names[o.ID]
+		})
+	})
+}
