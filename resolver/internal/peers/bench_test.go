@@ -104,14 +104,14 @@ func TestAgainstSAT(t *testing.T) {
 }
 
 // BenchmarkSolve compares processor times on one problem, in turn: ours with and without the search for the
-// preferred answer, gophersat deciding (its encoding is given apart), and the greedy way of taking one package
-// after the other. xours and xfirst are the ratios of ours to gophersat deciding.
+// preferred answer, gophersat and gini deciding (the encoding is given apart), and the greedy way of taking one
+// package after the other. xours and xfirst are the ratios of ours to gophersat deciding, xgini that of ours to gini.
 func BenchmarkSolve(b *testing.B) {
 	for _, n := range []int{100, 1000, 5000} {
 		for _, sh := range []shape{loose, planted, tight} {
 			b.Run(fmt.Sprintf("%d/%v", n, sh), func(b *testing.B) {
 				p := large(n, sh, 1)
-				var ours, first, sat, encode, greedily oracletest.Cost
+				var ours, first, sat, fast, encode, greedily oracletest.Cost
 				var res solve.Result
 				answered := 0
 				for b.Loop() {
@@ -122,6 +122,12 @@ func BenchmarkSolve(b *testing.B) {
 					sat.Measure(func() {
 						if ok := solver.New(problem).Solve() == solver.Sat; ok == (sh == tight) {
 							b.Fatalf("gophersat: solved: %v", ok)
+						}
+					})
+					g := forGini(p)
+					fast.Measure(func() {
+						if ok := g.Solve() == 1; ok == (sh == tight) {
+							b.Fatalf("gini: solved: %v", ok)
 						}
 					})
 					greedily.Measure(func() {
@@ -137,11 +143,13 @@ func BenchmarkSolve(b *testing.B) {
 				ours.Report(b, "ours")
 				first.Report(b, "first")
 				sat.Report(b, "gophersat")
+				fast.Report(b, "gini")
 				encode.Report(b, "encode")
 				greedily.Report(b, "greedy")
 				b.ReportMetric(float64(answered)/float64(b.N), "greedy-answers")
 				b.ReportMetric(float64(ours.CPU)/float64(sat.CPU), "xours")
 				b.ReportMetric(float64(first.CPU)/float64(sat.CPU), "xfirst")
+				b.ReportMetric(float64(ours.CPU)/float64(fast.CPU), "xgini")
 				b.ReportMetric(float64(res.Stats.Conflicts), "conflicts")
 				b.ReportMetric(float64(res.Stats.Searches), "searches")
 			})

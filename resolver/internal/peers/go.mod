@@ -21,6 +21,9 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-require github.com/variform/variform v0.0.0
+require (
+	github.com/go-air/gini v1.0.4
+	github.com/variform/variform v0.0.0
+)
 
 replace github.com/variform/variform => ../../..

@@ -10,36 +10,53 @@ import (
 	"deps.dev/util/resolve/dep"
 	"deps.dev/util/resolve/pypi"
 	"github.com/crillab/gophersat/solver"
+	"github.com/go-air/gini"
+	"github.com/go-air/gini/z"
 
 	"github.com/variform/variform/resolver/internal/solve"
 )
 
-// cnf is a static problem for a SAT solver: a variable for each candidate.
-func cnf(p *solve.Static) *solver.Problem {
+// cnf is a static problem for gophersat.
+func cnf(p *solve.Static) *solver.Problem { return solver.ParseSlice(clauses(p)) }
+
+// forGini is a static problem for gini.
+func forGini(p *solve.Static) *gini.Gini {
+	g := gini.New()
+	for _, c := range clauses(p) {
+		for _, l := range c {
+			g.Add(z.Dimacs2Lit(l))
+		}
+		g.Add(z.LitNull)
+	}
+	return g
+}
+
+// clauses are a static problem for a SAT solver: a variable for each candidate.
+func clauses(p *solve.Static) [][]int {
 	base := make([]int, p.Slots()+1)
 	for s := range p.Slots() {
 		n := p.Size(int32(s))
 		base[s+1] = base[s] + n
 	}
 	at := func(s, v int) int { return base[s] + v }
-	clauses := [][]int{{at(0, 1)}}
+	out := [][]int{{at(0, 1)}}
 	for s := range p.Slots() {
 		n := p.Size(int32(s))
 		for a := 1; a <= n; a++ {
 			for b := a + 1; b <= n; b++ {
-				clauses = append(clauses, []int{-at(s, a), -at(s, b)})
+				out = append(out, []int{-at(s, a), -at(s, b)})
 			}
 			for _, l := range p.Limits(int32(s)) {
 				if !l.Allowed.Has(a) {
-					clauses = append(clauses, []int{-at(s, a)})
+					out = append(out, []int{-at(s, a)})
 				}
 			}
 			for _, need := range p.Needs(int32(s), int32(a)) {
-				clauses = append(clauses, needClauses(p, at, s, a, need)...)
+				out = append(out, needClauses(p, at, s, a, need)...)
 			}
 		}
 	}
-	return solver.ParseSlice(clauses)
+	return out
 }
 
 func needClauses(p *solve.Static, at func(s, v int) int, s, v int, n solve.Need) [][]int {
@@ -158,6 +175,9 @@ func TestPeers(t *testing.T) {
 			}
 			if ok := solver.New(cnf(tt.problem)).Solve() == solver.Sat; ok != tt.solvable {
 				t.Errorf("gophersat: %v", ok)
+			}
+			if ok := forGini(tt.problem).Solve() == 1; ok != tt.solvable {
+				t.Errorf("gini: %v", ok)
 			}
 			if ok, err := pipSolves(pipCatalog(tt.problem)); err != nil || ok != tt.solvable {
 				t.Errorf("pip: %v, %v", ok, err)
