@@ -69,6 +69,21 @@ func TestCitations(t *testing.T) {
 	}
 }
 
+// unmerged is a line that a merge left for somebody to decide.
+var unmerged = regexp.MustCompile(`(?m)^(<{7}|>{7}) \S`)
+
+// TestUnmerged: no file has what a merge left.
+func TestUnmerged(t *testing.T) {
+	for file, text := range sources(t) {
+		if line := unmerged.FindString(text); line != "" {
+			t.Errorf("%s has a line %q: decide that merge", file, line)
+		}
+	}
+	if !unmerged.MatchString("a\n"+strings.Repeat("<", 7)+" HEAD\n") || unmerged.MatchString("<<<<<<<< x\n") {
+		t.Error("such lines are not recognised")
+	}
+}
+
 func TestAbsent(t *testing.T) {
 	for text, want := range map[string]bool{
 		"as design " + "section 3 says":             true,
