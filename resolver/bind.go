@@ -416,12 +416,29 @@ func (b *binder) apis(r *Requirement, alt int) []option {
 			text += fmt.Sprintf(" (%s is)", a)
 		}
 	}
+	if len(offers) == 0 {
+		text += b.nearly(*r.GVK)
+	}
 	f := failure{kind: MissingProvider, text: text}
 	for _, o := range offers {
-		f.hints = append(f.hints, fmt.Sprintf("install %s, which provides %s, or set dependencies.searchProviders in the Installation", o, r.GVK))
+		f.hints = append(f.hints, fmt.Sprintf("install %s, which provides %s, or set spec.dependencies.searchProviders in %s", o, r.GVK, b.u.installationOf(b.s)))
 	}
 	b.failed(f)
 	return nil
+}
+
+// nearly says which package of the catalogue provides another version of an API, "" for none.
+func (b *binder) nearly(g GVK) string {
+	for _, name := range b.u.cat.names {
+		for _, v := range b.u.cat.versions(name) {
+			for _, p := range v.Provides {
+				if p.GVK != nil && p.GVK.Kind == g.Kind && p.GVK.Group() == g.Group() {
+					return fmt.Sprintf("; %s %s provides %s", name, v.Version, p.GVK)
+				}
+			}
+		}
+	}
+	return ""
 }
 
 func (v *version) provides(g GVK) bool {
@@ -539,16 +556,17 @@ func (b *binder) absent(r *Requirement, pkg string) string {
 
 // ask says that a person has to choose an implementation, and which there are.
 func (b *binder) ask(r *Requirement) failure {
-	var offers []string
+	return b.choose(r, b.offering(), "which has no default")
+}
+
+// offering are the packages that have what is needed.
+func (b *binder) offering() (out []string) {
 	for _, name := range b.u.cat.names {
-		for _, v := range b.u.cat.versions(name) {
-			if len(b.k.unmet(v.Package, b.u.rs)) == 0 {
-				offers = append(offers, name)
-				break
-			}
+		if slices.ContainsFunc(b.u.cat.versions(name), func(v *version) bool { return len(b.k.unmet(v.Package, b.u.rs)) == 0 }) {
+			out = append(out, name)
 		}
 	}
-	return b.choose(r, offers, "which has no default")
+	return out
 }
 
 // choose says that a person has to choose one of some packages, and why.
@@ -556,7 +574,7 @@ func (b *binder) choose(r *Requirement, offers []string, why string) failure {
 	f := failure{kind: InputNeeded, text: fmt.Sprintf("needs %s, %s", r.what(), why)}
 	f.need = &NeededInput{Alias: r.Alias, Kind: "package", Offers: offers}
 	for _, o := range offers {
-		f.hints = append(f.hints, fmt.Sprintf("choose %s for %s", o, r.Alias))
+		f.hints = append(f.hints, fmt.Sprintf("choose %s for %s: %s", o, r.Alias, b.u.written(b.s, r, "reference", o)))
 	}
 	return f
 }
@@ -742,31 +760,43 @@ func (b *binder) made(r *Requirement, pkg string) []option {
 		b.failed(b.noVersion(r, pkg))
 		return nil
 	}
-	out := []option{{slot: s.id, allowed: set, text: "a new " + pkg}}
+	out := []option{{slot: s.id, allowed: set, text: "a new " + pkg, fresh: r.Package != ""}}
 	if e := b.u.cat.packages[pkg]; b.u.scope(pkg) == ScopeAny && e.ranges > 1 && r.Share.Mode != ModeNone && b.known {
 		own := b.fresh(r, r.Version+"|"+r.Default)
-		out = append(out, option{slot: own.id, allowed: b.fitting(own, r, pkg), text: "a new " + pkg + " beside the shared one"})
+		out = append(out, option{slot: own.id, allowed: b.fitting(own, r, pkg), text: "a new " + pkg + " beside the shared one", fresh: r.Package != ""})
 	}
 	return out
 }
 
 // noVersion says which versions there are and why each falls away.
 func (b *binder) noVersion(r *Requirement, pkg string) failure {
-	var why []string
-	inRange := 0
+	var lacks []string
+	without := map[string][]string{} // versions by what they lack
 	for _, v := range b.u.cat.versions(pkg) {
 		if !b.inVersions(r, v) {
 			continue
 		}
-		inRange++
-		why = append(why, fmt.Sprintf("%s has no %s", v.Version, strings.Join(b.k.unmet(v.Package, b.u.rs), ", no ")))
+		what := strings.Join(b.k.unmet(v.Package, b.u.rs), ", no ")
+		if without[what] == nil {
+			lacks = append(lacks, what)
+		}
+		without[what] = append(without[what], v.Version)
+	}
+	var why []string
+	for _, what := range lacks {
+		why = append(why, fmt.Sprintf("%s %s has no %s", pkg, shorten(without[what], 3), what))
 	}
 	f := failure{kind: NoSolution, short: fmt.Sprintf("no version %s of %s", strings.TrimLeft(strings.TrimPrefix(r.what(), pkg), " @"), pkg)}
-	if inRange == 0 {
+	if len(why) == 0 {
 		f.text = fmt.Sprintf("needs %s, but %s", r.what(), b.u.offers(pkg, r.asked()))
 		return f
 	}
 	f.text = fmt.Sprintf("needs %s, but %s", r.what(), shorten(why, 3))
+	if r.Package == "" { // a default, which need not be
+		for _, o := range b.offering() {
+			f.hints = append(f.hints, fmt.Sprintf("choose %s for %s: %s", o, r.Alias, b.u.written(b.s, r, "reference", o)))
+		}
+	}
 	return f
 }
 

@@ -69,7 +69,7 @@ func (u *universe) explain(s *solve.Solver) error {
 			}
 		}
 	}
-	e.Hints = append(e.Hints, u.helps(facts)...)
+	e.Hints = unique(append(e.Hints, u.helps(facts)...))
 	if len(e.Reasons) > 1 && (len(asked) == 1 || len(u.wants) == 1) {
 		e.Reasons = foldFirst(e.Reasons)
 	}
@@ -79,10 +79,24 @@ func (u *universe) explain(s *solve.Solver) error {
 	return e
 }
 
-// besideThePoint tells whether a fact only says that there was no way around a cycle: which ways were tried,
-// and that they are cycles as well.
+// unique is a list without what it has twice, in its order.
+func unique(list []string) (out []string) {
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// besideThePoint tells whether a fact says no more than another: that a package that is needed is a new one, or that
+// there was no way around a cycle, which ways were tried and that they are cycles as well.
 func (u *universe) besideThePoint(k Kind, f solve.Fact, first int32) bool {
-	return k == Cycle && (u.slots[f.Slot].kind == slotChoice || f.Kind == solve.FactCheck && f.Tag > first)
+	s := u.slots[f.Slot]
+	if s.kind == slotChoice && f.Kind == solve.FactNeed {
+		return k == Cycle || s.options[f.Values.Values()[0]-1].fresh
+	}
+	return k == Cycle && f.Kind == solve.FactCheck && f.Tag > first
 }
 
 // firstCheck is the lowest tag among facts.
@@ -312,8 +326,12 @@ func (u *universe) tellNeed(s *slot, f solve.Fact) string {
 	if extra := append(slices.Clone(i.k.uses), describeAll(i.k.doc.Outputs)...); len(extra) > 0 {
 		text += " with output " + strings.Join(extra, ", ")
 	}
-	if to := u.slots[f.Need.Slot]; to.kind != slotChoice {
-		text += u.falls(to, f.Need.Allowed)
+	to, allowed := u.slots[f.Need.Slot], f.Need.Allowed
+	if to.kind == slotChoice && to.options[0].fresh {
+		to, allowed = u.slots[to.options[0].slot], to.options[0].allowed
+	}
+	if to.kind != slotChoice {
+		text += u.falls(to, allowed)
 	}
 	return text
 }
@@ -427,8 +445,50 @@ func (u *universe) widen(f solve.Fact, rest []solve.Fact) string {
 		g := f
 		g.Need.Allowed = solve.NewSet(len(to.cands)+1, n+1)
 		if ok, _ := solve.Solvable(u, append(slices.Clone(rest), g), u.work); ok {
-			return fmt.Sprintf("override %s with a range that admits %s, if %s works with it", i.req.Package, c.text, u.slots[f.Slot].pkg)
+			s := u.slots[f.Slot]
+			return fmt.Sprintf("override %s with a range that admits %s, if %s works with it: %s", i.req.Package, c.text, s.pkg, u.written(s, i.req, "constraints", c.text))
 		}
 	}
 	return ""
+}
+
+// written says where an override of a requirement stands: of what was asked for itself it is by alias, below that
+// by package.
+func (u *universe) written(s *slot, r *Requirement, field, value string) string {
+	key, name := "alias", r.Alias
+	if s.want == nil {
+		if r.Package == "" {
+			return "spec.defaults of a Catalog"
+		}
+		key, name = "package", r.Package
+	}
+	return fmt.Sprintf("{%s: %s, %s: %s} in spec.dependencies.overrides of %s", key, name, field, value, u.installationOf(s))
+}
+
+// installationOf names the Installation that decides about what a slot was made for.
+func (u *universe) installationOf(s *slot) string {
+	w := s.want
+	for ; w == nil && s.maker != nil; s = s.maker {
+		w = s.maker.want
+	}
+	if w == nil && len(u.wants) > 0 {
+		w = u.wants[0]
+	}
+	if w == nil {
+		return "the Installation"
+	}
+	return "the Installation of " + w.Ref()
+}
+
+// allowing says where a change of what is there is allowed: all that is asked for has to agree.
+func (u *universe) allowing(change string) string {
+	var names []string
+	for _, w := range u.wants {
+		names = append(names, w.Ref())
+	}
+	of := "all Installations of the target"
+	if len(names) == 1 {
+		of = "the Installation of " + names[0]
+	}
+	return change + " in spec.dependencies.allowChanges of " + of
 }

@@ -27,7 +27,15 @@ func TestExplanations(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString("# How conflicts read\n\nWhat the resolver says for every conformance case that has no answer, and for the cases in resolver/testdata.\n" +
-		"Generated: `go test ./resolver -run TestExplanations -update`.\n")
+		"Generated: `go test ./resolver -run TestExplanations -update`.\n\nFirst come five graphs like those that people have. Names and versions are public ones, " +
+		"and where no public document has a range it is made up.\n")
+	graphs, err := filepath.Glob(filepath.Join("testdata", "graphs", "*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range graphs {
+		writeGraph(t, &b, f)
+	}
 	for _, f := range append(files, own...) {
 		c := readCase(t, f)
 		for i, o := range outcomes(t, c) {
@@ -53,5 +61,38 @@ func TestExplanations(t *testing.T) {
 	}
 	if string(have) != b.String() {
 		t.Errorf("%s is out of date; run go test ./resolver -run TestExplanations -update", file)
+	}
+}
+
+// writeGraph writes a case whole: what it is about, by the comment at its head, and what comes of each request,
+// where that is an answer, too.
+func writeGraph(t *testing.T, b *strings.Builder, file string) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := readCase(t, file)
+	fmt.Fprintf(b, "\n## %s\n\n", strings.ReplaceAll(c.Case, "-", " "))
+	for line := range strings.Lines(string(data)) {
+		about, ok := strings.CutPrefix(line, "# ")
+		if !ok {
+			break
+		}
+		b.WriteString(about)
+	}
+	for _, o := range outcomes(t, c) {
+		fmt.Fprintf(b, "\n`%s %s`:\n\n```text\n", o.req.Package, o.req.Version)
+		if o.err != nil {
+			fmt.Fprintf(b, "%s\n```\n", o.err)
+			continue
+		}
+		for _, i := range o.res.Instances {
+			fmt.Fprintf(b, "%s %s\n", i.Package, i.Version)
+			for _, line := range o.res.Why(i.Ref()) {
+				fmt.Fprintf(b, "  %s\n", line)
+			}
+		}
+		b.WriteString("```\n")
 	}
 }

@@ -35,6 +35,8 @@ type Binding struct {
 	GVK       *GVK   `json:"gvk,omitempty"`
 	// Needs is what was asked for, as a person would say it.
 	Needs string `json:"needs,omitempty"`
+	// Range is the range of versions, or the digest, in that; empty for any.
+	Range string `json:"-"`
 	// Created tells that this resolution makes the instance for this parent.
 	Created bool `json:"created,omitempty"`
 }

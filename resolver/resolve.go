@@ -308,7 +308,7 @@ func (b *builder) bindInfo(i *Instance, in info) {
 		b.out.Skipped = append(b.out.Skipped, Skipped{i.Name, in.req.Alias, "it cannot be had together with the rest"})
 		return
 	}
-	bd := Binding{Alias: in.req.Alias, Alternative: o.alt, Needs: in.req.what()}
+	bd := Binding{Alias: in.req.Alias, Alternative: o.alt, Needs: in.req.what(), Range: in.req.Version}
 	if o.req != nil {
 		bd.GVK = o.req.GVK
 	}

@@ -217,7 +217,7 @@ func TestWhy(t *testing.T) {
 		"app 1.0.0 needs a, and got a 1.0.0",
 		"a 1.0.0 needs lib >=1, and got lib 1.1.0",
 		"b 1.0.0 needs lib <2, and got lib 1.1.0",
-		"1.1.0 is the newest version that fits; for each of the 1 before it, why-not tells more",
+		"1.1.0 is the newest version in <2 of b 1.0.0",
 	}
 	if diff := cmp.Diff(want, res.Why("lib")); diff != "" {
 		t.Error(diff)
@@ -454,7 +454,7 @@ func TestWhyOfDigests(t *testing.T) {
 	}
 	want := []string{
 		"app 1.0.0 needs db@sha256:0123456789ab…, and got db 1.0.0",
-		"1.0.0 is the newest version that fits; for each of the 1 before it, why-not tells more",
+		"1.0.0 is the newest version in @sha256:0123456789ab… of app 1.0.0",
 	}
 	if diff := cmp.Diff(want, res.Why("db")); diff != "" {
 		t.Error(diff)

@@ -76,6 +76,7 @@ type option struct {
 	req     *Requirement
 	api     bool
 	support bool // only if something else brings the slot in
+	fresh   bool // a new instance of the package that was named
 	text    string
 }
 
@@ -636,10 +637,10 @@ func (u *universe) hold(s *slot, cur *semver.Version, up, down bool, current fun
 		l.text += "; an upgrade is not allowed"
 	}
 	if newer != "" && !up {
-		l.hints = append(l.hints, "allow an upgrade of "+ref)
+		l.hints = append(l.hints, "allow an upgrade of "+ref+": "+u.allowing("Upgrade"))
 	}
 	if older != "" && !down {
-		l.hints = append(l.hints, "allow a downgrade of "+ref)
+		l.hints = append(l.hints, "allow a downgrade of "+ref+": "+u.allowing("Downgrade"))
 	}
 	s.limits = append(s.limits, l)
 }

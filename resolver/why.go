@@ -79,20 +79,64 @@ func (r *Resolution) whyVersion(i *Instance) string {
 		return fmt.Sprintf("%s is installed already as %s", i.Version, i.Ref())
 	case i.manifest != nil && i.manifest.Gone:
 		return fmt.Sprintf("%s is the locked version, which no source has any more", i.Version)
+	}
+	newer := i.newer()
+	held, all := r.heldBy(i, newer)
+	switch {
+	case len(newer) > 0 && all:
+		return fmt.Sprintf("%s is the newest version in %s", i.Version, shorten(held, 4))
 	case i.locked:
 		return fmt.Sprintf("%s is the locked version", i.Version)
-	}
-	newer := 0
-	for _, c := range i.slot.cands {
-		if c.text == i.Version {
-			break
-		}
-		newer++
-	}
-	if newer == 0 {
+	case len(newer) == 0:
 		return fmt.Sprintf("%s is the newest version", i.Version)
 	}
-	return fmt.Sprintf("%s is the newest version that fits; for each of the %d before it, why-not tells more", i.Version, newer)
+	return fmt.Sprintf("%s is the newest version that fits; for each of the %d newer, why-not tells more", i.Version, len(newer))
+}
+
+// newer are the candidates in an instance's place above its version.
+func (i *Instance) newer() (out []cand) {
+	have, err := parseVersion(i.Version)
+	if err != nil || i.slot == nil {
+		return nil
+	}
+	for _, c := range i.slot.cands {
+		if c.sem != nil && c.sem.GreaterThan(have) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// heldBy are the ranges that leave some of an instance's newer versions out, with who has them; all says that they leave
+// out every one.
+func (r *Resolution) heldBy(i *Instance, newer []cand) (held []string, all bool) {
+	out := make([]bool, len(newer))
+	hold := func(text, who string) {
+		sel, err := (&ranges{}).selection(text)
+		if err != nil || text == "" {
+			return
+		}
+		some := false
+		for n, c := range newer {
+			if !sel.admits(c.sem, c.digest, nil) {
+				out[n], some = true, true
+			}
+		}
+		if line := at("", text) + who; some && !slices.Contains(held, line) {
+			held = append(held, line)
+		}
+	}
+	if i.Requested && i.root != nil {
+		hold(i.root.Version, ", as was asked for")
+	}
+	for _, p := range r.Instances {
+		for n := range p.Bindings {
+			if b := &p.Bindings[n]; b.Installation != "" && ref(b) == i.Ref() {
+				hold(b.Range, fmt.Sprintf(" of %s %s", p.Package, p.Version))
+			}
+		}
+	}
+	return held, !slices.Contains(out, false)
 }
 
 // force is a version that a package must have, to see what speaks against it.
