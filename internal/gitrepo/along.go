@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -24,9 +25,16 @@ type step struct {
 // maxNested bounds how deep folders may be nested in each other.
 const maxNested = 256
 
-// Along compares each commit of a line with the next one. All must have been fetched,
-// and there is at least one.
-func (r *Repo) Along(commits []*Commit) (*Along, error) {
+// Along compares each commit of a line with the next one. There is at least one, and
+// their folders are brought in one request.
+func (r *Repo) Along(ctx context.Context, commits []*Commit) (*Along, error) {
+	hashes := make([]Hash, len(commits))
+	for i, c := range commits {
+		hashes[i] = c.Hash
+	}
+	if err := r.FetchOutline(ctx, hashes...); err != nil {
+		return nil, err
+	}
 	a := &Along{repo: r, first: commits[0].Tree, steps: map[string][]step{}}
 	var last []treeEntry
 	for i := 1; i < len(commits); i++ {
@@ -97,6 +105,14 @@ func (a *Along) compare(at int, x, y []treeEntry, dir string, depth int) error {
 		}
 	}
 	return nil
+}
+
+// Changes are the positions from which on a folder is another, in order.
+func (a *Along) Changes(dir string) (at []int) {
+	for _, s := range a.steps[strings.Trim(dir, "/")] {
+		at = append(at, s.at)
+	}
+	return at
 }
 
 // folderOrder is Git's order of folders: as if each name ended in a slash.

@@ -45,14 +45,7 @@ func TestAlong(t *testing.T) {
 				}
 				commits = append(commits, cs...)
 			}
-			var hashes []Hash
-			for _, c := range commits {
-				hashes = append(hashes, c.Hash)
-			}
-			if err := r.Fetch(t.Context(), hashes...); err != nil {
-				t.Fatal(err)
-			}
-			along, err := r.Along(commits)
+			along, err := r.Along(t.Context(), commits)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -143,16 +143,70 @@ func readObject(o plumbing.EncodedObject) ([]byte, error) {
 
 // fetchTrees reads commits with all below them into the object store.
 func (r *Repo) fetchTrees(ctx context.Context, wants []Hash, depth int) error {
-	keep, finish := r.packSink()
+	keep, finish := r.packSink(r.objects)
 	if err := r.upload(ctx, wants, depth, "", keep); err != nil {
 		return err
 	}
 	return finish()
 }
 
+// FetchOutline makes the folders of these commits readable, not their files: nothing
+// to do for a local repository, one request for all that is missing otherwise. A
+// server that leaves nothing out sends the files, too.
+func (r *Repo) FetchOutline(ctx context.Context, commits ...Hash) error {
+	if r.local != nil || !r.capabilities().Supports(capability.Filter) {
+		return r.Fetch(ctx, commits...)
+	}
+	r.fetching.Lock()
+	defer r.fetching.Unlock()
+	r.mu.Lock()
+	for _, h := range commits {
+		r.outlined[h] = struct{}{}
+	}
+	r.mu.Unlock()
+	return r.fetchOutline(ctx, commits)
+}
+
+func (r *Repo) fetchOutline(ctx context.Context, commits []Hash) error {
+	missing, err := r.incomplete(commits)
+	missing = slices.DeleteFunc(missing, r.Outlined)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	keep, finish := r.packSink(r.outline)
+	if err := r.upload(ctx, missing, 1, packp.FilterBlobNone(), keep); err != nil {
+		return fmt.Errorf("fetching folders from %s: %w", r.URL(), err)
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(missing, func(h Hash) bool { return !r.Outlined(h) }); i >= 0 {
+		return errKind(ErrMissingObject, "fetching folders from %s: the server did not send %s", r.URL(), missing[i])
+	}
+	return nil
+}
+
+// Outlined reports whether a commit's folders are at hand without its files.
+func (r *Repo) Outlined(commit Hash) bool {
+	c := r.commits.get(commit)
+	return c != nil && r.outline != nil && r.outline.has(c.Tree)
+}
+
+// renewOutline is renew for what was fetched without files.
+func (r *Repo) renewOutline() error {
+	if !r.fetching.TryLock() {
+		return errors.New("it is being fetched")
+	}
+	defer r.fetching.Unlock()
+	r.mu.Lock()
+	asked := slices.SortedFunc(maps.Keys(r.outlined), func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
+	r.mu.Unlock()
+	return r.fetchOutline(context.Background(), asked) // bounded by its Budget
+}
+
 // packSink says where a pack goes: a file of the cache, or memory.
-func (r *Repo) packSink() (keep func(io.Reader) error, finish func() error) {
-	if mem, ok := r.objects.(*memorySource); ok {
+func (r *Repo) packSink(to objectSource) (keep func(io.Reader) error, finish func() error) {
+	if mem, ok := to.(*memorySource); ok {
 		store := memory.NewStorage()
 		keep = func(pack io.Reader) error { return packfile.UpdateObjectStorage(store, pack) }
 		return keep, func() error {
@@ -160,8 +214,8 @@ func (r *Repo) packSink() (keep func(io.Reader) error, finish func() error) {
 			return r.addCommits(store)
 		}
 	}
-	dir := r.objects.(*objectDir)
-	return r.keepPack, func() error {
+	dir := to.(*objectDir)
+	return func(pack io.Reader) error { return r.keepPack(dir, pack) }, func() error {
 		dir.rescan()
 		return nil
 	}
@@ -176,7 +230,7 @@ const (
 // into the cache when they are whole, the index last: a process that dies, or
 // another that looks at that moment, leaves and finds no half of one. What is
 // damaged there is replaced.
-func (r *Repo) keepPack(pack io.Reader) error {
+func (r *Repo) keepPack(to *objectDir, pack io.Reader) error {
 	tmp, err := os.MkdirTemp(r.cacheDir, incoming)
 	if err != nil {
 		return fmt.Errorf("writing the cache: %w", err)
@@ -189,7 +243,7 @@ func (r *Repo) keepPack(pack io.Reader) error {
 	for _, ext := range []string{".pack", ".idx"} {
 		names, err := filepath.Glob(filepath.Join(globEscape(tmp), packFolder, "*"+ext))
 		for _, name := range names {
-			err = errors.Join(err, os.Rename(name, filepath.Join(r.cacheDir, packFolder, filepath.Base(name))))
+			err = errors.Join(err, os.Rename(name, filepath.Join(to.path, filepath.Base(packFolder), filepath.Base(name))))
 		}
 		if err != nil {
 			return fmt.Errorf("writing the cache: %w", err)

@@ -454,7 +454,7 @@ func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, oth
 	if r.givesAny() {
 		all := append([]Hash{tree}, slices.DeleteFunc(others, r.objects.has)...)
 		for _, wants := range [][]Hash{all, {tree}} {
-			keep, finish := r.packSink()
+			keep, finish := r.packSink(r.objects)
 			err := r.uploadOnce(ctx, wants, 0, "", Hash{}, keep)
 			if err == nil {
 				err = finish()

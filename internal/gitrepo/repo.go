@@ -21,7 +21,10 @@ type Repo struct {
 	local    *gitDirs // nil for a remote repository
 	cacheDir string
 	objects  objectSource
-	commits  *commitCache
+	// outline has folders without their files: what a filter leaves out must not get
+	// among the objects, which are whole. It is nil for a local repository.
+	outline objectSource
+	commits *commitCache
 
 	logins logins
 
@@ -30,6 +33,7 @@ type Repo struct {
 	caps     *capability.List // of git-upload-pack
 	endpoint transport.Endpoint
 	asked    map[Hash]struct{} // commits whose trees were fetched, or were there
+	outlined map[Hash]struct{} // the same of outline
 	slow     error             // a server that is not HTTP's kept this run waiting: it is not asked again
 
 	fetching sync.Mutex // one fetch at a time: the second then finds its objects

@@ -202,7 +202,7 @@ func (s *Store) Sees(ctx context.Context, then Seen) bool {
 }
 
 func (s *Store) newRepo(loc *location) (*Repo, error) {
-	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}, asked: map[Hash]struct{}{}}
+	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}, asked: map[Hash]struct{}{}, outlined: map[Hash]struct{}{}}
 	if loc.user != "" || loc.password != "" {
 		r.logins.put(wire.OriginOf(loc.url()), &login{user: loc.user, password: loc.password, from: "that stands in the repository's address"})
 	}
@@ -217,22 +217,28 @@ func (s *Store) newRepo(loc *location) (*Repo, error) {
 		return r, nil
 	}
 	if s.opts.CacheDir == "" {
-		r.objects = newMemorySource()
+		r.objects, r.outline = newMemorySource(), newMemorySource()
 		r.commits = openCommitCache("")
 		return r, nil
 	}
 	dir := s.cacheOf(loc)
-	if err := writable(filepath.Join(dir, packFolder)); err != nil {
+	folders := filepath.Join(dir, "outline")
+	err := writable(filepath.Join(dir, packFolder))
+	if err == nil {
+		err = writable(filepath.Join(folders, packFolder))
+	}
+	if err != nil {
 		s.opts.Warn("nothing is kept for the next run: the cache folder %s cannot be written: %v", s.opts.CacheDir, err)
-		r.objects = newMemorySource()
+		r.objects, r.outline = newMemorySource(), newMemorySource()
 		r.commits = openCommitCache("")
 		return r, nil
 	}
 	r.cacheDir = dir
 	trimCache(dir)
-	objects := openObjectDir(filepath.Join(dir, "objects"))
-	objects.renew = r.renew
-	r.objects = objects
+	trimCache(folders)
+	objects, outline := openObjectDir(filepath.Join(dir, "objects")), openObjectDir(filepath.Join(folders, "objects"))
+	objects.renew, outline.renew = r.renew, r.renewOutline
+	r.objects, r.outline = objects, outline
 	r.commits = openCommitCache(filepath.Join(dir, "commits"))
 	return r, nil
 }

@@ -63,7 +63,11 @@ func sortKey(mode, name string) string {
 }
 
 func (r *Repo) readTree(h Hash) ([]treeEntry, error) {
-	typ, raw, err := r.objects.read(h, 0)
+	from := r.objects
+	if r.outline != nil && !from.has(h) && r.outline.has(h) {
+		from = r.outline
+	}
+	typ, raw, err := from.read(h, 0)
 	if err != nil {
 		return nil, err
 	}

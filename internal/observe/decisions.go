@@ -678,6 +678,9 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []decide.Question) {
 		repo := r.repos[repoKey{q.Namespace, q.Repository}]
 		set.commit(repo, repo.Head)
 		set.add(repo, q.From)
+		for _, c := range repo.wrote(q.Package) {
+			set.commit(repo, c)
+		}
 	}
 	set.run(ctx, r.ioLimit())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 )
 
@@ -78,13 +79,29 @@ func (r *Repo) readLine(ctx context.Context, head gitrepo.Hash, n int) (*line, e
 	if err != nil {
 		return nil, err
 	}
-	hashes := make([]gitrepo.Hash, len(l.commits))
-	for i, c := range l.commits {
-		hashes[i] = c.Hash
-	}
-	if err := r.Git.Fetch(ctx, hashes...); err != nil {
-		return nil, err
-	}
-	l.along, err = r.Git.Along(l.commits)
+	l.along, err = r.Git.Along(ctx, l.commits)
 	return l, err
+}
+
+// wrote are the commits, on both sides of each change, by which others changed a
+// package on the branch since its latest revision: who looks for an edit's writer reads
+// them. There are none where the history was not read.
+func (r *Repo) wrote(p *decide.Package) (out []decide.Hash) {
+	r.lines.mu.Lock()
+	defer r.lines.mu.Unlock()
+	l := r.lines.line
+	if l == nil || p == nil || p.Branch == nil || p.Latest == nil {
+		return nil
+	}
+	since, found := l.at[gitrepo.Hash(latestCommit(p))]
+	if !found {
+		since = len(l.commits)
+	}
+	for _, i := range l.along.Changes(p.Path) {
+		if len(out) == 2*maxWriters || i > since {
+			break
+		}
+		out = append(out, decide.Hash(l.commits[i-1].Hash), decide.Hash(l.commits[i].Hash))
+	}
+	return out
 }

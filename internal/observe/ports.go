@@ -60,8 +60,10 @@ type Trees interface {
 	ReadPackage(ctx context.Context, tree gitrepo.Hash) (*krm.Package, error)
 	ReadFile(tree gitrepo.Hash, name string) (data []byte, ok bool, err error)
 	Beside(ctx context.Context, a, b gitrepo.Hash, dir string) ([]string, error)
-	// Along compares fetched commits that follow each other.
-	Along(commits []*gitrepo.Commit) (*gitrepo.Along, error)
+	// Outlined reports whether a commit's folders can be read, and not its files.
+	Outlined(commit gitrepo.Hash) bool
+	// Along compares commits that follow each other by their folders, which it brings.
+	Along(ctx context.Context, commits []*gitrepo.Commit) (*gitrepo.Along, error)
 }
 
 // Records reads what managers remember of what they made (docs/design/record.md).

@@ -270,8 +270,10 @@ func (r *Repo) TreeAt(ctx context.Context, commit decide.Hash, path string) (dec
 	if tree, known := r.Git.KnownTreeAt(at, path); known {
 		return decide.Hash(tree), nil
 	}
-	if err := r.Git.Fetch(ctx, at); err != nil {
-		return decide.Hash{}, err
+	if !r.Git.Outlined(at) {
+		if err := r.Git.Fetch(ctx, at); err != nil {
+			return decide.Hash{}, err
+		}
 	}
 	tree, ok, err := r.Git.TreeAt(ctx, at, path)
 	if err != nil || !ok {

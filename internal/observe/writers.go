@@ -86,7 +86,10 @@ func (w *writers) edits(ctx context.Context, commit decide.Hash) ([]review.Edit,
 	if have, ok := w.found[tree]; ok {
 		return have, nil
 	}
-	_, p, err := w.repo.ReadPackage(ctx, commit, w.path)
+	p, err := w.repo.Git.ReadPackage(ctx, gitrepo.Hash(tree)) // most often that of a revision
+	if errors.Is(err, gitrepo.ErrMissingObject) {
+		_, p, err = w.repo.ReadPackage(ctx, commit, w.path)
+	}
 	if err != nil {
 		return nil, err
 	}
