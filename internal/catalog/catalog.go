@@ -350,6 +350,30 @@ type Target struct {
 	answer *depend.Answer
 }
 
+// Variants are the answers that each variant of the target would have alone, by its path below the target: what it
+// asks a person for. What an Installation asks for is none of them.
+func (t *Target) Variants(ctx context.Context) (refs []string, answers map[string]*resolver.Resolution, err error) {
+	if t.answer == nil || t.answer.Target == nil {
+		return nil, nil, nil
+	}
+	answers = map[string]*resolver.Resolution{}
+	for _, v := range t.answer.Target.Variants {
+		at := slices.IndexFunc(t.Input.Want, func(w resolver.Request) bool { return w.Ref() == v.Ref })
+		if at < 0 {
+			continue
+		}
+		in := t.Input
+		in.Want = t.Input.Want[at : at+1]
+		res, failed := resolver.Resolve(ctx, in)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", v.Ref, failed))
+			continue
+		}
+		refs, answers[v.Ref] = append(refs, v.Ref), res
+	}
+	return refs, answers, err
+}
+
 // ErrNoTarget says that nothing is wanted of a target.
 var ErrNoTarget = errors.New("no Installation names the target")
 

@@ -419,8 +419,8 @@ func (a *app) printSaid(said *catalog.Said) {
 func newExplain(a *app) *cobra.Command {
 	var f resolveFlags
 	c := &cobra.Command{
-		Use:   "explain [INSTALLATION...]",
-		Short: "Tell which values an Installation would ask for, its dependencies' included",
+		Use:   "explain [INSTALLATION|PACKAGE...]",
+		Short: "Tell which values an Installation, or a variant, would ask for, its dependencies' included",
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := a.catalogues(c.Context())
 			if err != nil {
@@ -433,12 +433,15 @@ func newExplain(a *app) *cobra.Command {
 				return err
 			}
 			all := r.wanted.Installations
-			for _, name := range args {
+			rows, unknown, err := a.explainVariants(c.Context(), r, &f, args)
+			if err != nil {
+				return err
+			}
+			for _, name := range unknown {
 				if !slices.ContainsFunc(all, func(i *v1alpha1.Installation) bool { return i.Name == name }) {
-					return fmt.Errorf("no Installation is called %q", name)
+					return fmt.Errorf("no Installation and no variant's package is called %q", name)
 				}
 			}
-			var rows [][]string
 			for _, i := range all {
 				named := slices.ContainsFunc(targets, func(t *depend.Target) bool { return slices.Contains(t.Installations, i) })
 				if len(args) > 0 && !slices.Contains(args, i.Name) || !named {
@@ -453,7 +456,11 @@ func newExplain(a *app) *cobra.Command {
 					r.wrong++
 					a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
 				} else {
-					rows = append(rows, askedRows(t.Name, i, t.Resolution)...)
+					for _, row := range askedRows(t.Name, i.Name, i.Spec.Package, t.Resolution) {
+						if !slices.ContainsFunc(rows, func(have []string) bool { return slices.Equal(have, row) }) { // it is about a variant
+							rows = append(rows, row)
+						}
+					}
 				}
 			}
 			if err := table(a.Out, []string{"TARGET", "INSTALLATION", "OF", "KIND", "NAME"}, rows); err != nil {
@@ -469,18 +476,44 @@ func newExplain(a *app) *cobra.Command {
 	return c
 }
 
-func askedRows(target string, i *v1alpha1.Installation, res *resolver.Resolution) [][]string {
+// explainVariants are the rows of the variants that names mean, of all for none. unknown are
+// the names that mean none.
+func (a *app) explainVariants(ctx context.Context, r *resolved, f *resolveFlags, names []string) (rows [][]string, unknown []string, err error) {
+	unknown = names
+	if !r.inGit() {
+		return nil, unknown, nil
+	}
+	if _, _, err = a.answerFleet(ctx, r); err != nil {
+		return nil, nil, err
+	}
+	for _, t := range catalog.Named(r.targets, f.targets) {
+		refs, answers, failed := t.Variants(ctx)
+		if failed != nil {
+			r.wrong++
+			a.fail("error: %s%v", targetPrefix(t.Name), failed)
+		}
+		for _, ref := range refs {
+			unknown = slices.DeleteFunc(slices.Clone(unknown), func(n string) bool { return n == ref })
+			if len(names) == 0 || slices.Contains(names, ref) {
+				rows = append(rows, askedRows(t.Name, ref, answers[ref].Find(ref).Package, answers[ref])...)
+			}
+		}
+	}
+	return rows, unknown, nil
+}
+
+func askedRows(target, name, pkg string, res *resolver.Resolution) [][]string {
 	var rows [][]string
 	for _, alias := range slices.Sorted(maps.Keys(res.Asked)) {
 		of := alias
 		if alias == "root" {
-			of = i.Spec.Package
+			of = pkg
 		}
 		for _, p := range res.Asked[alias].Parameters {
-			rows = append(rows, []string{target, i.Name, of, "parameter", p})
+			rows = append(rows, []string{target, name, of, "parameter", p})
 		}
 		for _, c := range res.Asked[alias].Credentials {
-			rows = append(rows, []string{target, i.Name, of, "credential", c})
+			rows = append(rows, []string{target, name, of, "credential", c})
 		}
 	}
 	return rows

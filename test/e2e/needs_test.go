@@ -91,6 +91,24 @@ func TestRefusalTravels(t *testing.T) {
 	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-4", "--first-parent", "main"), "Approve variform-lock/v1\nApprove app/v1\nApprove mid/v1\nApprove db/v1")
 }
 
+// What a variant, and what it needs, would ask a person for is listed like that of an
+// Installation.
+func TestExplainVariants(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "1.0.0", sized, gittest.Text{"cm.yaml": dbMap})
+	w.offer("app", "1.0.0", "  requires: [{alias: data, package: db}]\n", nil)
+	w.needs("app", "1.0.0")
+	for _, args := range [][]string{{"explain"}, {"explain", "app"}} {
+		w.contains(w.mustRun(0, args...).out, "c1       app            data   parameter   size")
+	}
+	w.write("i.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: app}\nspec: {target: c1, package: app}\n")
+	if out := w.mustRun(0, "explain", "app").out; strings.Count(out, "size") != 1 {
+		t.Errorf("the same twice, or not at all:\n%s", out)
+	}
+	w.contains(w.mustRun(2, "explain", "nosuch").err, `no Installation and no variant's package is called "nosuch"`)
+}
+
 // A package whose first Draft could not be made keeps what needs it, too.
 func TestNeedsWhatCannotBeBuilt(t *testing.T) {
 	t.Parallel()
