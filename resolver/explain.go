@@ -89,14 +89,19 @@ func unique(list []string) (out []string) {
 	return out
 }
 
-// besideThePoint tells whether a fact says no more than another: that a package that is needed is a new one, or that
-// there was no way around a cycle, which ways were tried and that they are cycles as well.
+// besideThePoint tells whether a fact says no more than another: that a package that is needed is a new one; or, of a
+// cycle, that there was no way around it, which ways were tried and that they are cycles as well, and needs that no range
+// narrows, which the cycle's own line has.
 func (u *universe) besideThePoint(k Kind, f solve.Fact, first int32) bool {
 	s := u.slots[f.Slot]
 	if s.kind == slotChoice && f.Kind == solve.FactNeed {
 		return k == Cycle || s.options[f.Values.Values()[0]-1].fresh
 	}
-	return k == Cycle && f.Kind == solve.FactCheck && f.Tag > first
+	if k != Cycle || f.Kind != solve.FactNeed || s.kind == slotRoot || u.failureOf(f) != nil {
+		return k == Cycle && f.Kind == solve.FactCheck && f.Tag > first
+	}
+	i := u.infoOf(f, f.Values.Values()[0])
+	return i != nil && i.req != nil && i.req.Package != "" && i.req.Version == ""
 }
 
 // firstCheck is the lowest tag among facts.

@@ -111,6 +111,27 @@ func TestHard(t *testing.T) {
 	}
 }
 
+// A ring is one line, and the ranges in it, which could be narrower.
+func TestRingReads(t *testing.T) {
+	var ps []Package
+	for i := range 10 {
+		need := Requirement{Alias: "next", Package: fmt.Sprintf("p%d", (i+1)%10)}
+		if i == 4 {
+			need.Version = ">=2"
+		}
+		for v := 1; v <= 5; v++ {
+			ps = append(ps, Package{Package: fmt.Sprintf("p%d", i), Version: fmt.Sprintf("%d.0.0", v), Scope: ScopeCluster, Requires: []Requirement{need}})
+		}
+	}
+	_, err := Resolve(t.Context(), Input{Catalog: mustCatalog(t, ps), Want: []Request{{Package: "p0"}}})
+	want := "cannot resolve p0:\n" +
+		"  each must be there before the other: p0 needs p1 needs p2 needs p3 needs p4 needs p5 needs p6 needs p7 needs p8 needs p9 needs p0\n" +
+		"  every version of p4 needs p5 >=2 (5.0.0, 4.0.0, 3.0.0, 2.0.0)"
+	if err == nil || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestHardIsCancelled holds that a context which ends while it is searched, proven or explained ends a resolution with
 // its error, and never with another answer.
 func TestHardIsCancelled(t *testing.T) {
