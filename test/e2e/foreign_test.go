@@ -245,3 +245,33 @@ func TestCrossplane(t *testing.T) {
 	w.mustRun(0, "approve", "c1", "--platform", "crossplane=2.0.0")
 	w.lacks(show("provider-nop/provider.yaml"), first)
 }
+
+// Bundles of Porter's, as people write them and as they are built, are versions in a
+// source, and what they take and need is answered; a literal credential is refused
+// where it stands, and what it says is not told.
+func TestPorter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.repos["catalog"].Commit(t, "main", "bundles", gittest.Text{
+		"bundles/wordpress/porter.yaml": "schemaVersion: 1.0.1\nname: wordpress\nversion: 1.2.0\nregistry: ghcr.io/example\nmixins: [exec, helm3]\n" +
+			"credentials:\n- {name: kubeconfig, path: /home/nonroot/.kube/config}\nparameters:\n- {name: title, type: string}\n" +
+			"dependencies:\n  requires:\n  - name: db\n    bundle: {reference: \"ghcr.io/example/mysql:v0.1.0\", version: 0.x}\n    parameters: {database: wordpress}\n" +
+			"install:\n- exec: {command: ./install.sh, arguments: [\"${ bundle.dependencies.db.outputs.connstr }\"]}\n",
+		"bundles/mysql/.cnab/bundle.json": `{"schemaVersion": "1.2.0", "name": "ghcr.io/example/mysql", "version": "0.1.4", "invocationImages": [{"imageType": "docker", "image": "ghcr.io/example/mysql-installer:v0.1.4"}],
+ "definitions": {"db": {"type": "string"}, "out": {"type": "string"}}, "parameters": {"database": {"definition": "db", "destination": {"env": "DB"}}, "size": {"definition": "db", "required": true, "destination": {"env": "SIZE"}}},
+ "outputs": {"connstr": {"definition": "out", "path": "/cnab/app/outputs/connstr"}}}`,
+		"bundles/old/porter.yaml": "name: mysql\nversion: 0.2.0\nregistry: ghcr.io/example\n", // no output connstr
+	})
+	w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - git: {repo: "+w.url("catalog")+", directory: bundles, ref: main}\n")
+	w.write("blog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: blog}\nspec: {package: ghcr.io/example/wordpress}\n")
+	w.contains(w.mustRun(0, "catalog", "list", "-o", "name").out, "ghcr.io/example/mysql@0.1.4\nghcr.io/example/mysql@0.2.0\nghcr.io/example/wordpress@1.2.0\n")
+	r := w.mustRun(0, "resolve")
+	w.contains(r.out, "ghcr.io/example/mysql       0.1.4", "needed by blog as db")
+	w.contains(r.err, "db needs values that nothing sets: parameter size")
+	w.contains(w.mustRun(0, "explain", "blog").out, "credential   kubeconfig", "parameter    title")
+
+	w.write("porter.yaml", "name: mine\nversion: 1.0.0\ndependencies:\n  requires:\n  - name: db\n    bundle:\n      reference: ghcr.io/example/mysql\n      credentials:\n        token: hunter2\n")
+	r = w.mustRun(1, "resolve")
+	w.contains(r.err, "porter.yaml:9: dependencies.requires[0].bundle.credentials.token must be a reference")
+	w.lacks(r.err+r.out, "hunter2")
+}
