@@ -11,7 +11,6 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/resolver/revision"
 )
 
 // Defaults are the default implementations by interface of all catalogues. Two that disagree are an error.
@@ -198,17 +197,4 @@ func Existing(i *v1alpha1.Installation, cat *Catalog, lock *Lock) (Installation,
 		out.Bindings[d.Alias] = d.Installation
 	}
 	return out, out.Version != ""
-}
-
-// Revisions is an Installation's policy for its revisions, with Git's defaults: nothing becomes active unreviewed, and
-// history is kept (docs/design/git.md#lifecycle).
-func Revisions(i *v1alpha1.Installation) revision.State {
-	s := revision.State{Name: i.Name, Activation: i.Spec.Activation, HistoryLimit: i.Spec.HistoryLimit}
-	if s.Activation == "" {
-		s.Activation = v1alpha1.ActivationManual
-	}
-	if s.HistoryLimit == nil {
-		s.HistoryLimit = new(int)
-	}
-	return s
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/resolver/revision"
 )
 
 const manifest = `
@@ -79,7 +78,7 @@ func TestConversionIsWhole(t *testing.T) {
 	installation := func() string {
 		r := FromInstallation(i)
 		e, ok := Existing(i, mustCatalog(t, nil), nil)
-		return canonical([]any{r, r.SkipDependencies, r.ValidateOnly, r.Allow, e, ok, Revisions(i)})
+		return canonical([]any{r, r.SkipDependencies, r.ValidateOnly, r.Allow, e, ok, i.Spec.Activation, i.Spec.HistoryLimit}) // revisions are none of the engine's
 	}
 	for _, c := range []struct {
 		root    any
@@ -184,18 +183,6 @@ func TestDefaults(t *testing.T) {
 	}
 	if _, err := Defaults([]*v1alpha1.Catalog{catalog("a", "nginx"), catalog("b", "apache")}); err == nil || !strings.Contains(err.Error(), "nginx in Catalog a and apache in Catalog b") {
 		t.Error(err)
-	}
-}
-
-// TestRevisionsDefaults holds that nothing becomes active unreviewed and history is kept, unless an Installation says so.
-func TestRevisionsDefaults(t *testing.T) {
-	i := &v1alpha1.Installation{}
-	if s := Revisions(i); s.Activation != revision.Manual || s.HistoryLimit == nil || *s.HistoryLimit != 0 {
-		t.Errorf("%+v", s)
-	}
-	i.Spec.Activation, i.Spec.HistoryLimit = revision.Automatic, ptr(3)
-	if s := Revisions(i); s.Activation != revision.Automatic || *s.HistoryLimit != 3 {
-		t.Errorf("%+v", s)
 	}
 }
 

@@ -30,7 +30,9 @@ type Documents struct {
 	Packages []resolver.Package
 	// Installations are what is asked for, or there.
 	Installations []*v1alpha1.Installation
-	Warnings      api.Issues
+	// Lock is another system's answer, nil where there is none.
+	Lock     *v1alpha1.PackageLock
+	Warnings api.Issues
 }
 
 // system is how the documents of one system are known and read.
@@ -90,6 +92,10 @@ func Read(file string, data []byte) (*Documents, error) {
 			out.Warnings = append(out.Warnings, api.Issue{File: file, Message: text})
 		}
 		out.Installations = append(out.Installations, i)
+	}
+	if docs.Lock != nil {
+		out.Lock = &v1alpha1.PackageLock{Spec: *docs.Lock}
+		out.Lock.APIVersion, out.Lock.Kind, out.Lock.Name = v1alpha1.APIVersion, v1alpha1.KindPackageLock, "lock"
 	}
 	for n := range docs.Installations {
 		out.there(&docs.Installations[n])

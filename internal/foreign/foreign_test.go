@@ -88,3 +88,11 @@ status:
 		t.Error(diff)
 	}
 }
+
+// Crossplane's own Lock is a previous answer.
+func TestLock(t *testing.T) {
+	docs, err := Read("lock.yaml", []byte("apiVersion: pkg.crossplane.io/v1beta1\nkind: Lock\nmetadata: {name: lock}\npackages:\n- {name: p-1, source: example.org/p, version: v0.1.0}\n"))
+	if err != nil || docs.Lock == nil || docs.Lock.Spec.Packages[0].Package != "example.org/p" || docs.Lock.Spec.Packages[0].Version != "v0.1.0" {
+		t.Errorf("%+v %v", docs, err)
+	}
+}

@@ -54,6 +54,9 @@ func (c *collector) parse(ctx context.Context, files []file) error {
 		if r.foreign != nil {
 			c.fleet.Offered = append(c.fleet.Offered, r.foreign.Packages...)
 			c.fleet.Installations = append(c.fleet.Installations, r.foreign.Installations...)
+			if r.foreign.Lock != nil {
+				c.fleet.Locks = append(c.fleet.Locks, r.foreign.Lock)
+			}
 		}
 		c.fleet.Problems = append(c.fleet.Problems, r.problems...)
 		c.fleet.Warnings = append(c.fleet.Warnings, r.warnings...)

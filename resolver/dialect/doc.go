@@ -14,7 +14,6 @@ package dialect
 import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/resolver"
-	"github.com/variform/variform/resolver/revision"
 )
 
 // Documents is what was read, each list in the order of the file.
@@ -26,8 +25,6 @@ type Documents struct {
 	Requests []resolver.Request
 	// Installations are those that are there.
 	Installations []resolver.Installation
-	// States are packages with their revisions.
-	States []revision.State
 	// Lock is the system's own lock, nil where there is none.
 	Lock *resolver.Lock
 	// Warnings name the lines of what was read although it is not as the format wants it.

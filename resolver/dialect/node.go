@@ -44,9 +44,6 @@ func (v Node) child(n *yaml.Node, line int, step string) Node {
 	return Node{r: v.r, n: n, line: line, path: strings.TrimPrefix(v.path+step, "."), depth: v.depth + 1}.follow()
 }
 
-// Line is the line of the node, or of its key.
-func (v Node) Line() int { return v.line }
-
 // Path is where the node is, such as spec.dependencies[0].gvk.
 func (v Node) Path() string { return v.path }
 
@@ -256,20 +253,6 @@ func (v Node) Bool() *bool {
 		return nil
 	}
 	return &b
-}
-
-// Int is a number, nil where there is nothing.
-func (v Node) Int() *int {
-	text := v.Text()
-	if text == "" {
-		return nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		v.wrong("a whole number")
-		return nil
-	}
-	return &n
 }
 
 // Walk visits every single value below a node.

@@ -225,6 +225,19 @@ func TestCrossplane(t *testing.T) {
 	w.write("db.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db}\nspec: {target: c1, package: xpkg.upbound.io/acme/configuration-db}\n")
 	w.contains(w.mustRun(0, "catalog", "list", "-o", "name").out, "xpkg.upbound.io/acme/configuration-db@1.0.0\nxpkg.upbound.io/crossplane-contrib/provider-nop@0.1.0\n")
 
+	// What a cluster's own lock has stays.
+	alone := newWorld(t)
+	for file, text := range map[string]string{
+		"catalog.yaml": "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - oci: {repository: " + mirror + ", mirrorOf: xpkg.upbound.io}\n",
+		"nop.yaml":     "apiVersion: pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: nop}\nspec: {package: xpkg.upbound.io/crossplane-contrib/provider-nop}\n",
+		"lock.yaml":    "apiVersion: pkg.crossplane.io/v1beta1\nkind: Lock\nmetadata: {name: lock}\npackages:\n- {name: provider-nop-1, type: Provider, source: xpkg.upbound.io/crossplane-contrib/provider-nop, version: v0.1.0}\n",
+	} {
+		alone.write(file, text)
+	}
+	w.contains(alone.mustRun(0, "resolve", "-o", "name").out, "provider-nop@0.1.0")
+	alone.write("lock.yaml", "")
+	w.contains(alone.mustRun(0, "resolve", "-o", "name").out, "provider-nop@0.2.0")
+
 	platform := []string{"--platform", "crossplane=1.20.0"}
 	w.contains(w.mustRun(0, append([]string{"resolve"}, platform...)...).out, "xpkg.upbound.io/crossplane-contrib/provider-nop   0.2.0     provider-nop")
 	w.mustApply(platform...)

@@ -18,9 +18,6 @@ import (
 // OwnerAnnotation stands on a PackageInstall that was made for another one: "PackageInstall/<name>".
 const OwnerAnnotation = "kapp-controller.carvel.dev/owner"
 
-// InstallName is the name of a PackageInstall that is made for a dependency.
-func InstallName(refName, version string) string { return refName + "." + version }
-
 // Read reads the documents of one file; other kinds between them are passed over.
 func Read(data []byte) (*dialect.Documents, error) {
 	return dialect.Read(data, func(r *dialect.Reader, root dialect.Node) bool {

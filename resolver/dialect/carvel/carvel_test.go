@@ -89,7 +89,7 @@ func TestProposal(t *testing.T) {
 		}
 		dep := res.Find("pkg3.test.carvel.dev")
 		// The example has version 1.0.0 of what the Package wants at 0.1.0; all else is what was resolved.
-		if made.Package != dep.Package || made.Name != InstallName(dep.Package, made.Version) || dep.Owner != install.Name || made.Values[0].Secret != dep.Values.Secret {
+		if made.Package != dep.Package || made.Name != dep.Package+"."+made.Version || dep.Owner != install.Name || made.Values[0].Secret != dep.Values.Secret {
 			t.Errorf("made %+v, resolved %+v", made, dep)
 		}
 	})

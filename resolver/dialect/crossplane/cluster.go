@@ -1,17 +1,15 @@
 package crossplane
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
-	"github.com/variform/variform/resolver/revision"
 )
 
 // installed reads a Package of the design, or an installed Configuration, Provider or Function: what is asked
-// for, how its revisions are kept, and, with a current revision, that it is there.
+// for, and, with a current revision, that it is there.
 func (f *file) installed(root dialect.Node, kind string) {
 	n, known := root.Get("spec"), []string{"package", "revisionActivationPolicy", "revisionHistoryLimit", "imagePullSecrets", "imagePullPolicy", "serviceAccount"}
 	var spec map[string]dialect.Node
@@ -38,15 +36,6 @@ func (f *file) installed(root dialect.Node, kind string) {
 	}
 	f.r.Requests = append(f.r.Requests, q)
 
-	s := f.state(name)
-	s.Reference, s.ImagePullSecrets = spec["package"].Text(), q.ImagePullSecrets
-	s.HistoryLimit = spec["revisionHistoryLimit"].Int()
-	switch p := spec["revisionActivationPolicy"]; p.Text() {
-	case "", revision.Automatic, revision.Manual:
-		s.Activation = p.Text()
-	default:
-		p.Error(p.Path()+" must be Automatic or Manual", "")
-	}
 	f.current(root.Get("status", "currentRevision"), &q)
 }
 
@@ -71,17 +60,7 @@ func (f *file) current(n dialect.Node, q *resolver.Request) {
 	}
 }
 
-// state is the package of that name, made where it did not come yet.
-func (f *file) state(name string) *revision.State {
-	at := slices.IndexFunc(f.r.States, func(s revision.State) bool { return s.Name == name })
-	if at < 0 {
-		at = len(f.r.States)
-		f.r.States = append(f.r.States, revision.State{Name: name})
-	}
-	return &f.r.States[at]
-}
-
-// designedRevision reads a PackageRevision: a version with what it brings and needs, and its state.
+// designedRevision reads a PackageRevision: a version with what it brings and needs.
 func (f *file) designedRevision(root dialect.Node) {
 	spec := root.Get("spec").Fields("customResourceDefinitions", "infrastructureDefinitions", "infrastructurePublications", "compositions",
 		"controller", "installJobRef", "permissions", "dependsOn", "desiredState", "revision")
@@ -96,34 +75,12 @@ func (f *file) designedRevision(root dialect.Node) {
 		p.Compositions = append(p.Compositions, gvk(n).GroupKind())
 		p.Objects = append(p.Objects, gvk(n).GroupKind())
 	}
-	if owner := f.revision(root, p.Objects); owner != "" {
-		f.owners[len(f.r.Packages)] = owner
-	}
-	f.r.Packages, f.meta = append(f.r.Packages, p), false
-}
-
-// revision adds a revision to the package that controls it, which it returns.
-func (f *file) revision(root dialect.Node, objects []string) (owner string) {
-	meta, spec := root.Get("metadata"), root.Get("spec").Some("desiredState", "revision")
-	r := revision.Revision{Digest: meta.Get("name").Text(), UID: meta.Get("uid").Text(), State: spec["desiredState"].Text(), Objects: objects}
-	if n := spec["revision"].Int(); n != nil {
-		r.Revision = int64(*n)
-	}
-	if r.State != revision.Active && r.State != revision.Inactive {
-		root.Error("spec.desiredState must be Active or Inactive", "")
-	}
-	for _, o := range meta.Get("ownerReferences").Items() {
+	for _, o := range root.Get("metadata", "ownerReferences").Items() {
 		if c := o.Get("controller").Bool(); c != nil && *c {
-			owner = o.Get("name").Text()
+			f.owners[len(f.r.Packages)] = owner{o.Get("name").Text(), spec["desiredState"].Text() == "Active"}
 		}
 	}
-	if r.Digest == "" || owner == "" {
-		root.Warn("the revision has no name or no controlling package, and is left out of any package's history", "")
-		return ""
-	}
-	s := f.state(owner)
-	s.Revisions = append(s.Revisions, r)
-	return owner
+	f.r.Packages, f.meta = append(f.r.Packages, p), false
 }
 
 // designedLock reads a PackageLock, whose packages are named with their images.

@@ -2,7 +2,7 @@
 // PackageLock as Crossplane's packages v2 designed them, and what Crossplane
 // has today: the metadata of a Configuration, Provider or Function
 // (meta.pkg.crossplane.io, with the definitions that follow it in a package's
-// stream), installed ones, their revisions and the Lock (pkg.crossplane.io).
+// stream), installed ones and the Lock (pkg.crossplane.io).
 //
 //	docs, err := crossplane.Read(data) // docs.Packages[0].Requires is spec.dependsOn
 //
@@ -22,7 +22,7 @@ const Platform = "crossplane"
 
 // Read reads the documents of one file; other kinds between them are passed over.
 func Read(data []byte) (*dialect.Documents, error) {
-	f := &file{owners: map[int]string{}}
+	f := &file{owners: map[int]owner{}}
 	docs, err := dialect.Read(data, func(r *dialect.Reader, root dialect.Node) bool {
 		f.r = r
 		return f.document(root)
@@ -37,8 +37,14 @@ func Read(data []byte) (*dialect.Documents, error) {
 // file is the state of reading one file.
 type file struct {
 	r      *dialect.Reader
-	meta   bool           // the last of Packages takes the definitions that follow
-	owners map[int]string // by the index of a package that was read of a revision: what controls that
+	meta   bool          // the last of Packages takes the definitions that follow
+	owners map[int]owner // by the index of a package that was read of a revision: what controls that
+}
+
+// owner is the package that controls a revision, and whether that is the active one.
+type owner struct {
+	name   string
+	active bool
 }
 
 // identify tells which package a revision is of, where the file has that too, and the version of the active one.
@@ -46,11 +52,11 @@ func (f *file) identify(docs *dialect.Documents) {
 	for n, owner := range f.owners {
 		p := &docs.Packages[n]
 		for _, q := range docs.Requests {
-			if q.Name != owner {
+			if q.Name != owner.name {
 				continue
 			}
 			p.Package = q.Package
-			if f.state(owner).Current() == p.Digest && resolver.IsVersion(q.Version) {
+			if owner.active && resolver.IsVersion(q.Version) {
 				p.Version = q.Version
 			}
 		}
@@ -75,8 +81,6 @@ func (f *file) document(root dialect.Node) bool {
 		f.installed(root, kind)
 	case kind == "PackageRevision":
 		f.designedRevision(root)
-	case strings.HasSuffix(kind, "Revision") && group == "pkg.crossplane.io":
-		f.revision(root, nil)
 	case kind == "PackageLock":
 		f.r.Lock = designedLock(root)
 	case kind == "Lock":

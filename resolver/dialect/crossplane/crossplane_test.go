@@ -11,7 +11,6 @@ import (
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
 	"github.com/variform/variform/resolver/dialect/proposaltest"
-	"github.com/variform/variform/resolver/revision"
 )
 
 // fieldsOf lists the JSON names of a Go type of the design; of several of that name the one that has a marker.
@@ -115,7 +114,7 @@ func TestReadDesigned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	zero, pull := 0, resolver.Pull{ImagePullSecrets: []string{"pull"}, ImagePullPolicy: "Always", ServiceAccountAnnotations: map[string]string{"role": "r"}}
+	pull := resolver.Pull{ImagePullSecrets: []string{"pull"}, ImagePullPolicy: "Always", ServiceAccountAnnotations: map[string]string{"role": "r"}}
 	app := resolver.GVK{APIVersion: "example.org/v1", Kind: "App"}
 	want := &dialect.Documents{
 		Packages: []resolver.Package{
@@ -133,13 +132,6 @@ func TestReadDesigned(t *testing.T) {
 		},
 		Requests:      []resolver.Request{{Name: "app", Package: "org/app", Version: "v1.1.0", Allow: resolver.Changes{Upgrade: true}, Pull: pull}},
 		Installations: []resolver.Installation{{Name: "app", Package: "org/app", Version: "v1.0.0", Pull: pull}},
-		States: []revision.State{{
-			Name: "app", Reference: "org/app:v1.1.0", ImagePullSecrets: []string{"pull"}, Activation: revision.Manual, HistoryLimit: &zero,
-			Revisions: []revision.Revision{
-				{Digest: "sha256:old", UID: "u1", State: "Inactive", Revision: 1},
-				{Digest: "sha256:new", UID: "u2", State: "Active", Revision: 2, Objects: []string{"example.org/App", "example.org/Plan"}},
-			},
-		}},
 		Lock: &resolver.Lock{
 			Packages: []resolver.LockedPackage{
 				{Name: "app", Package: "org/app", Version: "v1.0.0", Dependencies: []string{"db"}},
@@ -261,14 +253,13 @@ spec:
 apiVersion: pkg.crossplane.io/v1
 kind: Provider
 metadata: {name: a}
-spec: {package: "org/a@latest", revisionActivationPolicy: manual}
+spec: {package: "org/a@latest"}
 `))
 	want := []string{
 		"line 5: spec.dependsOn[0] must have exactly one of package, crd and crossplane (hint: or of provider, configuration and function)",
 		`line 6: spec.dependsOn[1].package: "sha256-abc" is no digest (hint: write the algorithm and the hash, such as sha256: and 64 digits)`,
 		"line 7: spec.dependsOn[2].crd is no API (hint: write group/version/Kind, or a map of apiVersion and kind)",
 		`line 12: spec.package: "latest" is no digest (hint: write the algorithm and the hash, such as sha256: and 64 digits)`,
-		"line 12: spec.revisionActivationPolicy must be Automatic or Manual",
 	}
 	if err == nil {
 		t.Fatal("no error")
