@@ -13,14 +13,20 @@ const Hydration = 2
 
 // hydration is the version that made a revision, 0 where the record does not say.
 // An entry is believed that names what the revision's own commit names; where that
-// names nothing, as a forge's, that commit itself.
+// names nothing, as a forge's, that commit itself. Of a Draft that went on after it was
+// merged the Published revision's entry tells, until it has one of its own.
 func (q Question) hydration() (version int) {
+	own := false
 	for _, e := range q.Package.Entries {
 		named := e.Commit == q.From.Ref.Commit.String()
 		if m := q.From.Machine; m != nil && !m.Hydrated.IsZero() {
 			named = e.Hydrated == m.Hydrated.String()
 		}
-		if named && (e.Place == record.Main && q.From.Number > 0 || e.Place == record.Open && e.Workspace == q.From.Workspace) {
+		switch {
+		case !named:
+		case e.Place == record.Main && q.From.Number > 0, e.Place == record.Open && e.Workspace == q.From.Workspace:
+			version, own = e.Hydration, true
+		case e.Place == record.Main && !own:
 			version = e.Hydration
 		}
 	}

@@ -46,6 +46,29 @@ func TestHydrationOfARevision(t *testing.T) {
 	}
 }
 
+// A Draft that went on after a forge merged it is a newer version's still.
+func TestHydrationOfADraftThatWentOn(t *testing.T) {
+	tree := Hash{7}.String()
+	published := record.Entry{Place: record.Main, Hydrated: tree, Hydration: Hydration + 1}
+	for name, c := range map[string]struct {
+		entries []record.Entry
+		want    int
+	}{
+		"the Published revision's tells": {[]record.Entry{published}, Hydration + 1},
+		"its own tells":                  {[]record.Entry{published, {Place: record.Open, Workspace: "packagevariant-4", Hydrated: tree, Hydration: Hydration}}, Hydration},
+		"its own, before the other":      {[]record.Entry{{Place: record.Open, Workspace: "packagevariant-4", Hydrated: tree, Hydration: Hydration}, published}, Hydration},
+		"another Draft's says nothing":   {[]record.Entry{{Place: record.Open, Workspace: "packagevariant-5", Hydrated: tree, Hydration: Hydration + 1}}, 0},
+	} {
+		d := draftOf(4, 9)
+		d.Machine = &Machine{Hydrated: Hash{7}}
+		p := webPackage(tags(tag(1, 8)), publishedOf(1, 8), d)
+		p.Entries = c.entries
+		if got := asked(p, d).hydration(); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 // Of what a forge squashed no commit says what the machine made: the record is
 // believed by the commit.
 func TestHydrationOfASquash(t *testing.T) {
