@@ -159,6 +159,20 @@ func TestEveryKindOfRevision(t *testing.T) {
 	there = db.sync("the last")
 	lifecycles(there, "Published", 3, drafted(3), "plain", "edited", "hotfix", "back", "porch", "merge", "squash")
 	lifecycles(there, "Published", 4, drafted(3), "adopted")
+
+	// What was deleted comes again, what was Published is set back by the command, and
+	// what stands on the branch is approved.
+	f.variant("gone", "v3", "  deletionPolicy: delete\n")
+	f.run("apply")
+	f.run("revert", "prod/plain", "v1")
+	prod.Commit(t, "main", "a hotfix", gittest.Text{"apps/porch/b.yaml": object("b", "hot")})
+	f.run("approve", "--main", "prod/porch")
+	f.run("approve", "prod/gone", "prod/plain")
+	f.run("apply")
+	there = db.sync("made again, set back, approved on the branch")
+	lifecycles(there, "Published", 3, drafted(3), "gone") // v1 and v2 were deleted
+	lifecycles(there, "Published", 4, drafted(4), "plain")
+	lifecycles(there, "Published", 4, func(string) string { return "v4" }, "porch")
 	refs := prod.Refs(t)
 	f.run("apply")
 	if now := prod.Refs(t); len(now) != len(refs) {
