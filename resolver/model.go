@@ -248,6 +248,8 @@ type Installation struct {
 	Values map[string]string `json:"values,omitempty"`
 	// Fixed tells that others made it: no dependency changes it.
 	Fixed bool `json:"-"`
+	// Unversioned tells that nothing says which version it is: Version is a name for it alone.
+	Unversioned bool `json:"-"`
 	// Manifest is what it is, where the catalogue does not have its version.
 	Manifest           *Package `json:"-"`
 	DeleteDependencies bool     `json:"deleteDependencies,omitempty"`

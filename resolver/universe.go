@@ -559,6 +559,10 @@ func (u *universe) restrict(s *slot) {
 		l := limit{allowed: s.currentSet(), text: fmt.Sprintf("%s %s is installed as %s, which others manage", s.pkg, cur.text, s.inst.Ref())}
 		l.allowed.Add(0)
 		l.hints = []string{fmt.Sprintf("have those who manage %s change it, or take a version that suits %s %s", s.inst.Ref(), s.pkg, cur.text)}
+		if s.inst.Unversioned {
+			l.text = fmt.Sprintf("%s is installed as %s, which others manage, and nothing tells its version", s.pkg, s.inst.Ref())
+			l.hints = []string{fmt.Sprintf("say which version %s is: by spec.version of a PackageManifest in it, or by upstreamLock of its Kptfile", s.inst.Ref())}
+		}
 		s.limits = append(s.limits, l)
 		return
 	}

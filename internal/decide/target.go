@@ -132,6 +132,15 @@ func (t *Target) Foreign(m Manager, p string) (ref string, ok bool) {
 	return ref, ok && t.Wants[ref] == nil
 }
 
+// Untagged says whether a package on the branch is the target's, has no revision, and
+// is not wanted, and its path below the target.
+func (t *Target) Untagged(p string) (ref string, ok bool) {
+	s := t.Repo.Package(p)
+	ref, ok = t.Below(p)
+	return ref, ok && ref != "" && p != t.LockPath && In(t.Repo, t.Repo.Below(p)) == t.Directory &&
+		t.Wants[ref] == nil && s.Open() == nil && !s.IsPublished() && len(s.Entries) == 0
+}
+
 // Dropped says whether this manager made a package and its last answer has no
 // use for it any more, so that it may be one that was left where it is.
 func (t *Target) Dropped(m Manager, p string) (ref string, ok bool) {

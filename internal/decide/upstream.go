@@ -82,7 +82,9 @@ type Offer struct {
 	// Doubtful are APIs that the manifest provides in a version that no definition in
 	// the package serves, though it has one.
 	Doubtful []resolver.GVK
-	Err      error
+	// Unversioned says that nothing tells its version.
+	Unversioned bool
+	Err         error
 }
 
 // ReadOffer reads a package; fallback names it where it has no manifest.
@@ -96,6 +98,8 @@ func ReadOffer(p *krm.Package, fallback, tag, digest string) (o Offer) {
 	if o.Err != nil {
 		return o
 	}
+	_, isVersion := depend.TagVersion(tag)
+	o.Unversioned = o.Package.Version == "" && !isVersion
 	o.Package.Version = depend.Version(o.Package.Version, tag, digest)
 	o.Package.Tag, o.Package.Digest = tag, digest
 	content := contents.Of(p)

@@ -663,7 +663,7 @@ func (r *Repo) offerAt(ctx context.Context, commit decide.Hash, at string) *reso
 	if err != nil || pkg.Kptfile("") == nil {
 		return nil
 	}
-	o := offerOf(pkg, path.Base(at), "", commit)
+	o := offerOf(pkg, path.Base(at), commit)
 	if o.Err != nil {
 		return nil
 	}

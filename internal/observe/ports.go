@@ -58,6 +58,7 @@ type Trees interface {
 	TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (tree gitrepo.Hash, ok bool, err error)
 	KnownTreeAt(commit gitrepo.Hash, dir string) (tree gitrepo.Hash, known bool)
 	ReadPackage(ctx context.Context, tree gitrepo.Hash) (*krm.Package, error)
+	Packages(ctx context.Context, commit gitrepo.Hash, dir string) ([]gitrepo.PackageAt, error)
 	ReadFile(tree gitrepo.Hash, name string) (data []byte, ok bool, err error)
 	Beside(ctx context.Context, a, b gitrepo.Hash, dir string) ([]string, error)
 	// Outlined reports whether a commit's folders can be read, and not its files.

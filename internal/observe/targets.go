@@ -325,7 +325,7 @@ func (r *Reader) readStanding(ctx context.Context, targets []*decide.Target) {
 		if err != nil {
 			continue // who needs a value of it says that it has none
 		}
-		o := offerOf(pkg, path.Base(p.ref), decide.RevisionName(p.h.Number), p.h.Ref.Commit)
+		o := offerOf(pkg, path.Base(p.ref), p.h.Ref.Commit)
 		p.t.There[p.ref] = decide.Present{Package: pkg, APIs: o.APIs, Outputs: o.Outputs}
 	}
 }
@@ -336,6 +336,7 @@ func (r *Reader) readEnvironment(ctx context.Context, targets []*decide.Target) 
 	set := fetchSet{}
 	for _, t := range targets {
 		repo := r.repoOf(t)
+		set.commit(repo, repo.Head)
 		for _, p := range t.Paths {
 			s := repo.Package(p)
 			if p == t.LockPath {
@@ -394,7 +395,41 @@ func (r *Reader) environment(ctx context.Context, t *decide.Target) error {
 			errs = append(errs, r.exists(ctx, t, ref, repo.Package(p), true))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.untagged(ctx, t))...)
+}
+
+// untagged reads what stands on the target's branch, has no revision, and is not of
+// this manager's making.
+func (r *Reader) untagged(ctx context.Context, t *decide.Target) error {
+	repo := r.repoOf(t)
+	if repo.Head.IsZero() {
+		return nil
+	}
+	there, err := repo.Git.Packages(ctx, gitrepo.Hash(repo.Head), t.Path(""))
+	if err != nil {
+		return fmt.Errorf("reading branch %s of %s: %w", repo.Branch, repo.Git.URL(), err)
+	}
+	for _, at := range there {
+		ref, ok := t.Untagged(at.Path)
+		if !ok {
+			continue
+		}
+		pkg, err := repo.Git.ReadPackage(ctx, at.Tree)
+		if err != nil {
+			return fmt.Errorf("reading %s on branch %s: %w", at.Path, repo.Branch, err)
+		}
+		k, err := mutate.Read(pkg, "")
+		if err != nil {
+			continue // it is no package
+		}
+		if owner, owned := mutate.OwnerOf(k); owned && r.cfg.Manager.Signed(owner.Variant, t.Namespace) {
+			continue
+		}
+		if err := has(t, ref, pkg, decide.Hash(at.Tree), k.Labels); err != nil {
+			return fmt.Errorf("package %s on branch %s: %w", at.Path, repo.Branch, err)
+		}
+	}
+	return nil
 }
 
 func (r *Repo) readLock(ctx context.Context, h *decide.Revision, path string) (*resolver.Lock, error) {
@@ -436,12 +471,21 @@ func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *de
 		}
 		labels = k.Labels
 	}
-	o := offerOf(pkg, path.Base(ref), decide.RevisionName(s.Latest.Number), s.Latest.Ref.Commit)
+	if err := has(t, ref, pkg, s.Latest.Ref.Commit, labels); err != nil {
+		return fmt.Errorf("package %s at %s: %w", s.Path, s.Latest.Ref.Name, err)
+	}
+	return nil
+}
+
+// has notes a package that stands in a target, with the commit or the tree that says
+// what it holds.
+func has(t *decide.Target, ref string, pkg *krm.Package, at decide.Hash, labels map[string]string) error {
+	o := offerOf(pkg, path.Base(ref), at)
 	if o.Err != nil {
-		return fmt.Errorf("package %s at %s: %w", s.Path, s.Latest.Ref.Name, o.Err)
+		return o.Err
 	}
 	t.There[ref] = decide.Present{Package: pkg, APIs: o.APIs, Outputs: o.Outputs}
-	i := resolver.Installation{Name: path.Base(ref), Package: o.Package.Package, Version: o.Package.Version, Manifest: o.Package, Labels: labels}
+	i := resolver.Installation{Name: path.Base(ref), Package: o.Package.Package, Version: o.Package.Version, Manifest: o.Package, Labels: labels, Unversioned: o.Unversioned}
 	if dir := path.Dir(ref); dir != "." {
 		i.Namespace = dir
 	}
@@ -450,9 +494,10 @@ func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *de
 	return nil
 }
 
-// offerOf is what a package that stands somewhere is: by its manifest, else by what
-// it came from, else by its own name and tag.
-func offerOf(pkg *krm.Package, name, tag string, commit decide.Hash) decide.Offer {
+// offerOf is what a package that stands somewhere is: by its manifest, or by what it
+// came from. The number of its own revision is no version of it.
+func offerOf(pkg *krm.Package, name string, at decide.Hash) decide.Offer {
+	tag := ""
 	if k, err := mutate.Read(pkg, ""); err == nil {
 		if lock := mutate.Lock(k); lock != nil {
 			if _, isVersion := depend.TagVersion(lock.Ref); isVersion {
@@ -463,7 +508,7 @@ func offerOf(pkg *krm.Package, name, tag string, commit decide.Hash) decide.Offe
 			}
 		}
 	}
-	return decide.ReadOffer(pkg, name, tag, "git:"+commit.String())
+	return decide.ReadOffer(pkg, name, tag, "git:"+at.String())
 }
 
 // upstreamFor finds the registered Repository that has a resolved version.

@@ -127,3 +127,72 @@ func TestOneObjectInTwoPackages(t *testing.T) {
 		t.Errorf("warnings: %q", p.Warnings)
 	}
 }
+
+// What stands on a target's branch without a revision, or with one that says nothing
+// of its version, is what the target has: nothing is made beside it in silence.
+func TestWhatStandsThere(t *testing.T) {
+	t.Parallel()
+	kptfile := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: cm\n"
+	lock := func(ref string) string {
+		return kptfile + "upstreamLock:\n  type: git\n  git: {repo: https://example.com/x.git, directory: /lib/cm, ref: " + ref + ", commit: 0123456789012345678901234567890123456789}\n"
+	}
+	version := func(v string) string { return packageWith("cm", "  version: "+v+"\n")["cm/package.yaml"] }
+	const range14 = "  requires: [{alias: c, package: cm, version: '>=1.14'}]\n"
+	for name, tc := range map[string]struct {
+		folder, needs string
+		there         gittest.Text
+		tag           bool
+		scope         string
+		fails         string // "" where what stands there does
+	}{
+		"no version, no tag":              {folder: "infra/cm", needs: range14, there: gittest.Text{"Kptfile": kptfile}, scope: "Cluster", fails: "nothing tells its version"},
+		"the number of a revision":        {folder: "infra/cm", needs: range14, there: gittest.Text{"Kptfile": kptfile}, tag: true, scope: "Cluster", fails: "nothing tells its version"},
+		"no version is needed":            {folder: "infra/cm", needs: "  requires: [{alias: c, package: cm}]\n", there: gittest.Text{"Kptfile": kptfile}, scope: "Cluster"},
+		"a manifest, no tag":              {folder: "cm", needs: range14, there: gittest.Text{"Kptfile": kptfile, "package.yaml": version("1.15.0")}, scope: "Cluster"},
+		"an upstreamLock, no tag":         {folder: "infra/certs", needs: range14, there: gittest.Text{"Kptfile": lock("lib/cm/v1.14.2")}, scope: "Cluster"},
+		"an upstreamLock that is too old": {folder: "infra/certs", needs: range14, there: gittest.Text{"Kptfile": lock("lib/cm/v1.13.0")}, scope: "Cluster", fails: "cm 1.13.0 is installed as infra/certs"},
+		"another name, the same API":      {folder: "other", needs: range14, there: gittest.Text{"Kptfile": strings.Replace(kptfile, "cm", "other", 1)}, fails: "x.io/Foo"},
+		"its API is what is needed":       {folder: "other", needs: "  requires: [{alias: c, gvk: {apiVersion: x.io/v1, kind: Foo}}]\n", there: gittest.Text{"Kptfile": kptfile}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := needing(t)
+			scope := ""
+			if tc.scope != "" {
+				scope = "  scope: " + tc.scope + "\n"
+			}
+			w.offer("cm", "1.16.1", scope, gittest.Text{"crd.yaml": definition("v1")})
+			w.offer("app", "1.0.0", tc.needs, nil)
+			w.needs("app", "1.0.0")
+			text := gittest.Text{tc.folder + "/crd.yaml": definition("v1")}
+			for file, data := range tc.there {
+				text[tc.folder+"/"+file] = data
+			}
+			commit := w.repos["c1"].Commit(t, "main", "by hand", text)
+			if tc.tag {
+				w.repos["c1"].Tag(t, tc.folder+"/v1", commit)
+			}
+			p := w.apply()
+			if tc.fails != "" {
+				w.contains(p.variant(t, "c1/app").Error, tc.fails)
+				if p.status != 1 {
+					t.Errorf("status %d", p.status)
+				}
+			} else if p.variant(t, "c1/app").Action != "create" {
+				t.Errorf("app: %s", p.variant(t, "c1/app").Error)
+			}
+			if len(w.repos["c1"].Git(t, "for-each-ref", "refs/heads/drafts/cm")) > 0 {
+				t.Errorf("a second cm was drafted:\n%s", p.out)
+			}
+			before := w.refs()
+			w.repos["c1"].Commit(t, "main", "something else", merged(text, gittest.Text{"README.md": "x\n"}))
+			w.apply()
+			after := w.refs()
+			for ref := range before {
+				if strings.Contains(ref, "drafts/") && before[ref] != after[ref] {
+					t.Errorf("%s has moved for nothing", ref)
+				}
+			}
+		})
+	}
+}
