@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/krm"
@@ -91,6 +92,30 @@ func Overlaps(parties []Party) (refused map[string]error, warnings []string) {
 		}
 	}
 	return refused, warnings
+}
+
+// Unserved warns of objects that this run would draft and whose API nothing serves
+// that is known of the target: the first of each API in a package.
+func Unserved(parties []Party, served []contents.GVK) (warnings []string) {
+	for n := range parties {
+		p := &parties[n]
+		said := map[contents.GVK]bool{}
+		for _, o := range p.Objects {
+			g := o.GVK()
+			if !p.New || said[g] || contents.BuiltIn(o.Group) || slices.Contains(served, g) {
+				continue
+			}
+			said[g] = true
+			what, do := "which nothing here serves", "bring a package that does, or say in annotation "+variformv1alpha1.APIsAnnotation+" of the Repository that the cluster has it"
+			if versions := servedAs(served, g); len(versions) > 0 {
+				slices.Sort(versions)
+				what = "and " + strings.Join(slices.Compact(versions), ", ") + " is served here"
+				do = "take a version of either that suits the other"
+			}
+			warnings = append(warnings, fmt.Sprintf("package %s: %s (%s) is of the API %s, %s: %s", p.Ref, o.ID, o.Place(p.Ref), g, what, do))
+		}
+	}
+	return warnings
 }
 
 // beside says that two are instances of one package in one folder: what names no

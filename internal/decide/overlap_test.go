@@ -89,3 +89,24 @@ func TestAlike(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestUnserved: objects of an API that nothing serves, each API once.
+func TestUnserved(t *testing.T) {
+	of := func(version, name string) contents.Object {
+		return contents.Object{ID: krm.ID{Group: "x.io", Kind: "Foo", Name: name}, APIVersion: "x.io/" + version, Path: "f.yaml", Line: 7}
+	}
+	deployment := contents.Object{ID: krm.ID{Group: "apps", Kind: "Deployment", Name: "d"}, APIVersion: "apps/v1"}
+	parties := []Party{
+		{Ref: "a", New: true, Objects: []contents.Object{of("v1", "good"), of("v1beta1", "old"), of("v1beta1", "older"), deployment}},
+		{Ref: "b", Objects: []contents.Object{of("v1beta1", "there")}},
+	}
+	served := []contents.GVK{{APIVersion: "x.io/v2", Kind: "Foo"}, {APIVersion: "x.io/v1", Kind: "Foo"}, {APIVersion: "x.io/v1", Kind: "Foo"}}
+	const old = "package a: Foo.x.io/old (a/f.yaml:7) is of the API x.io/v1beta1 Foo, and v1, v2 is served here: take a version of either that suits the other"
+	if d := cmp.Diff([]string{old}, Unserved(parties, served)); d != "" {
+		t.Error(d)
+	}
+	got := Unserved(parties[:1], served[:0])
+	if len(got) != 2 || !strings.Contains(got[0], "Foo.x.io/good (a/f.yaml:7) is of the API x.io/v1 Foo, which nothing here serves: bring a package that does, or say in annotation variform.dev/") {
+		t.Errorf("got %q", got)
+	}
+}

@@ -136,6 +136,9 @@ func (o *Offer) read(name string, data []byte) bool {
 	return true
 }
 
+// Brings are the APIs that the package serves or provides.
+func (o *Offer) Brings() []resolver.GVK { return append(slices.Clip(o.APIs), provided(o.Package)...) }
+
 // servedAs are the versions in which APIs have the kind of another.
 func servedAs(apis []resolver.GVK, g resolver.GVK) (out []string) {
 	for _, a := range apis {

@@ -126,6 +126,22 @@ func (r *run) overlapsIn(ctx context.Context, t *decide.Target, drafted []*subje
 	for _, ref := range slices.Sorted(maps.Keys(refused)) {
 		out.refused = append(out.refused, depend.Failure{Refs: []string{ref}, Err: refused[ref]})
 	}
+	if t.Answer != nil {
+		out.warnings = append(out.warnings, decide.Unserved(parties, r.served(ctx, t))...)
+	}
+	return out
+}
+
+// served are the APIs that are known to be there for the packages of a target.
+func (r *run) served(ctx context.Context, t *decide.Target) []contents.GVK {
+	out := slices.Clone(t.APIs)
+	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+		if w := t.Wants[ref]; w.Upstream() != nil {
+			if up := r.read.UpstreamOf(ctx, w); up.Err == nil && up.Offer.Err == nil {
+				out = append(out, up.Offer.Brings()...)
+			}
+		}
+	}
 	return out
 }
 

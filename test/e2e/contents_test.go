@@ -196,3 +196,22 @@ func TestWhatStandsThere(t *testing.T) {
 		})
 	}
 }
+
+// An object of an API that its target does not serve is warned of, where the target
+// takes part in dependencies.
+func TestUnservedAPI(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("op", "1.0.0", "", gittest.Text{"crd.yaml": definition("v1")})
+	foo := "apiVersion: x.io/v1beta1\nkind: Foo\nmetadata: {name: f, namespace: n}\n"
+	w.offer("app", "1.0.0", "  requires: [{alias: o, package: op}]\n", gittest.Text{"foo.yaml": foo, "ok.yaml": strings.Replace(foo, "v1beta1", "v1", 1)})
+	w.needs("app", "1.0.0")
+	p := w.mustApply()
+	if len(p.Warnings) != 1 {
+		t.Fatalf("warnings: %q", p.Warnings)
+	}
+	w.contains(p.Warnings[0], "target c1: package app: Foo.x.io/n/f (app/foo.yaml:1) is of the API x.io/v1beta1 Foo, and v1 is served here")
+	if p = w.mustApply("--dependencies=false"); len(p.Warnings) != 0 {
+		t.Errorf("warnings: %q", p.Warnings)
+	}
+}
