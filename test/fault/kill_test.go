@@ -209,6 +209,9 @@ func (f *fleet) killed(d *disturbed, p point) {
 	f.t.Helper()
 	f.restore()
 	cache := fmt.Sprintf("%s-%d", strings.ReplaceAll(p.stream.String(), " ", "-"), p.at)
+	if err := os.RemoveAll(f.cache(cache)); err != nil { // another scenario's of the same point
+		f.t.Fatal(err)
+	}
 	f.srv.ResetCounts()
 	victim := make(chan *child, 1)
 	f.srv.StopAt(p.stream, p.at, func() {
