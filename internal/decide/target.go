@@ -36,6 +36,8 @@ type Target struct {
 	// Answer is what was resolved, nil where nothing was.
 	Answer *depend.Answer
 	Doubt  Doubt
+
+	brought []resolver.LockedPackage
 	// Deployers are told in which order its packages are deployed.
 	Deployers Deployers
 }
@@ -176,6 +178,31 @@ func (t *Target) Leaves(m Manager, policy, madeFor string) bool {
 		}
 	}
 	return true
+}
+
+// Brought notes a Published package that an answer brought of which there was no lock
+// yet: that could not be drafted, for a package beside it fails.
+func (t *Target) Brought(ref, madeFor string, p *resolver.Package) {
+	l := resolver.LockedPackage{Name: path.Base(ref), Version: p.Version}
+	if dir := path.Dir(ref); dir != "." {
+		l.Namespace = dir
+	}
+	if p.Package != l.Name {
+		l.Package = p.Package
+	}
+	for _, v := range t.Variants {
+		if v.ID() == madeFor {
+			l.Owner = v.Ref
+		}
+	}
+	t.brought = append(t.brought, l)
+}
+
+// Relock has what an answer without a lock brought stay as it is: it counts as locked.
+func (t *Target) Relock() {
+	if t.Lock == nil && len(t.brought) > 0 {
+		t.Lock = &resolver.Lock{Packages: t.brought}
+	}
 }
 
 // answered says whether the newest lock has a package, at a version where one is

@@ -559,3 +559,27 @@ func TestUnasked(t *testing.T) {
 		}
 	}
 }
+
+// What was Published of an answer without a lock counts as locked.
+func TestRelock(t *testing.T) {
+	good := &depend.Variant{PackageVariant: &v1alpha1.PackageVariant{}, Ref: "team/good"}
+	good.PackageVariant.Namespace, good.PackageVariant.Name = "default", "good"
+	target := func() *Target { return &Target{Target: depend.Target{Variants: []*depend.Variant{good}}} }
+	tg := target()
+	if tg.Relock(); tg.Lock != nil {
+		t.Error("a lock of nothing")
+	}
+	tg.Brought("lib", "default/good", &resolver.Package{Package: "lib", Version: "1.0.0"})
+	tg.Brought("team/good-lib", "default/other", &resolver.Package{Package: "lib", Version: "2.0.0"})
+	tg.Relock()
+	want := []resolver.LockedPackage{{Name: "lib", Version: "1.0.0", Owner: "team/good"}, {Namespace: "team", Name: "good-lib", Package: "lib", Version: "2.0.0"}}
+	if d := cmp.Diff(want, tg.Lock.Packages); d != "" {
+		t.Error(d)
+	}
+	there := target()
+	there.Lock = &resolver.Lock{}
+	there.Brought("lib", "default/good", &resolver.Package{Package: "lib", Version: "1.0.0"})
+	if there.Relock(); len(there.Lock.Packages) > 0 {
+		t.Error("a lock that is there was changed")
+	}
+}

@@ -48,7 +48,7 @@ func (e *NotFollowedError) Is(target error) bool { return target == ErrNotFollow
 // subpackages that follow an upstream of their own, those that upstream
 // deleted and local edited, and resources that local edited, moved or deleted.
 func (m *merger) check() error {
-	if m.guesses() {
+	if m.o.Guess {
 		return m.checkStands()
 	}
 	var behind []string
@@ -89,11 +89,6 @@ func (m *merger) checkStands() error {
 	}
 	slices.Sort(gone)
 	return &NotFollowedError{Paths: gone, Gone: true}
-}
-
-// guesses says that nothing may go.
-func (m *merger) guesses() bool {
-	return m.o.Guess && (m.o.Strategy == "" || m.o.Strategy == kptfilev1.ResourceMerge)
 }
 
 // paths are the files of the inputs.

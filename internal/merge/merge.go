@@ -125,6 +125,7 @@ type Stats struct {
 // them are joined. A [*NotFollowedError] says that the merge went wrong: each
 // result is checked before it is handed out.
 func Packages(base, upstream, local *krm.Package, o Options) (*Result, error) {
+	o.Guess = o.Guess && (o.Strategy == "" || o.Strategy == kptfilev1.ResourceMerge)
 	m := newMerger(base, upstream, local, o)
 	var err error
 	switch o.Strategy {

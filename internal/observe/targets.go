@@ -395,6 +395,7 @@ func (r *Reader) environment(ctx context.Context, t *decide.Target) error {
 			errs = append(errs, r.exists(ctx, t, ref, repo.Package(p), true))
 		}
 	}
+	t.Relock()
 	return errors.Join(append(errs, r.untagged(ctx, t))...)
 }
 
@@ -464,7 +465,17 @@ func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *de
 			owner.For, owner.DeletionPolicy = e.For, e.DeletionPolicy
 		}
 		if dropped && owned && !t.Leaves(r.cfg.Manager, owner.DeletionPolicy, owner.For) {
-			if t.Lock == nil && owner.For != "" && len(t.Refresh) == 0 {
+			if t.Lock != nil || owner.For == "" {
+				return nil
+			}
+			o := offerOf(pkg, path.Base(ref), s.Latest.Ref.Commit)
+			lost, err := r.repoOf(t).had(ctx, t.LockPath)
+			switch {
+			case err != nil:
+				return fmt.Errorf("looking for a lock %s: %w", t.LockPath, err)
+			case !lost && o.Err == nil && !o.Unversioned:
+				t.Brought(ref, owner.For, o.Package)
+			case len(t.Refresh) == 0:
 				return fmt.Errorf("%s was brought by an answer of which there is no lock (%s): bring the lock's revision back, or resolve anew, with what is newest, by --upgrade '*'", s.Path, t.LockPath)
 			}
 			return nil
@@ -492,6 +503,20 @@ func has(t *decide.Target, ref string, pkg *krm.Package, at decide.Hash, labels 
 	t.Existing = append(t.Existing, i)
 	t.APIs = append(t.APIs, o.APIs...)
 	return nil
+}
+
+// had says that a package is there, or was Published once: a commit of the registered
+// branch says so.
+func (r *Repo) had(ctx context.Context, path string) (bool, error) {
+	if p := r.Package(path); len(p.Tags)+len(p.Heads()) > 0 {
+		return true, nil
+	}
+	found := false
+	_, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(r.Head)}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
+		found = found || slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == path })
+		return found
+	})
+	return found, err
 }
 
 // offerOf is what a package that stands somewhere is: by its manifest, or by what it

@@ -131,6 +131,35 @@ func TestNeedsWhatCannotBeBuilt(t *testing.T) {
 	w.mustRun(0, "approve", "app", "--dependencies=false")
 }
 
+// A target whose first lock waits for a package that cannot be made goes on with the
+// rest: what was Published of that answer stays as it is.
+func TestPublishedBeforeTheLock(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "1.0.0", "", gittest.Text{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: db\npipeline:\n  mutators:\n  - image: example.com/nope:v1\n"})
+	w.offer("lib", "1.0.0", "", gittest.Text{"cm.yaml": dbMap})
+	w.offer("app", "1.0.0", "  requires: [{alias: db, package: db}]\n", nil)
+	w.offer("good", "1.0.0", "  requires: [{alias: l, package: lib}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.needs("good", "1.0.0")
+	w.apply()
+	w.mustRun(1, "approve", "--all")
+	if !w.on("main", "good") || !w.on("main", "lib") {
+		t.Fatal("what does not need it was not published")
+	}
+	w.offer("lib", "1.1.0", "", nil)
+	before := w.refs()
+	w.wantActions(w.apply(), map[string]string{"c1/app": "wait", "c1/db": "fail", "c1/variform-lock": "wait"})
+	w.unchanged(before)
+	w.offer("db", "1.0.1", "", nil)
+	w.mustApply("--upgrade", "db")
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "variform-lock/lock.yaml"), "name: lib\n    version: 1.0.0\n", "owner: good")
+	before = w.refs()
+	w.mustApply()
+	w.unchanged(before)
+}
+
 // Unattended publication, too, goes by what is needed, and in order.
 func TestAutomaticNeeds(t *testing.T) {
 	t.Parallel()

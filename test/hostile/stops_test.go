@@ -81,7 +81,8 @@ func newStopped(t *testing.T, bin string) *stopped {
 	with := func(more ...string) []string { return append(more, f...) }
 	w.args = map[string][]string{
 		"plan": f, "apply": f, "diff": f, "review": f, "edits": f, "status": f, "outdated": f, "resolve": f, "explain": f, "graph": f, "catalog list": f,
-		"record show": f, "record check": f, "record rebuild": f, "why": with("foo"), "why-not": with("foo", "1.0.0"),
+		"catalog import": append([]string{s.URL + "/r.git"}, cache...),
+		"record show":    f, "record check": f, "record rebuild": f, "why": with("foo"), "why-not": with("foo", "1.0.0"),
 		"approve": with("--all"), "propose": with("--all"), "reject": with("foo"),
 		"hold": with("foo", "--reason", "x"), "discard": with("foo", "--reason", "x"), "revert": with("foo", "v1"),
 		"render": {filepath.Join(w.dir, "run"), "--allow-exec"},
