@@ -107,12 +107,11 @@ func TestOwnedElsewhere(t *testing.T) {
 // TestGuessAndStrategies: a guess says nothing to the strategies that replace a package,
 // its Kptfile included.
 func TestGuessAndStrategies(t *testing.T) {
-	kptfile := func(text string) string {
-		return "-- Kptfile --\napiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\ninfo:\n  description: " + text + "\n"
-	}
+	const plain = "-- Kptfile --\napiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+	const described = plain + "info:\n  description: one\n"
 	for _, strategy := range []Strategy{"force-delete-replace", "copy-merge", "fast-forward"} {
 		runCases(t, map[string]mergeCase{
-			string(strategy): {base: kptfile("one"), upstream: kptfile("two"), local: kptfile("one"), want: kptfile("two"), options: Options{Strategy: strategy, Guess: true}},
+			string(strategy): {base: described, upstream: plain, local: described, want: plain, options: Options{Strategy: strategy, Guess: true}},
 		})
 	}
 }
