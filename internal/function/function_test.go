@@ -457,9 +457,14 @@ func TestUpstreamByWorkspace(t *testing.T) {
 		"a workspace":          {"workspaceName: w1", "", "workspaceName: w1"},
 		"both":                 {"workspaceName: w1, revision: v1", revision, "revision: v1\n    workspaceName: w1"},
 		"one that is not here": {"revision: v2", revision, "revision: v2"},
+		"none is here":         {"revision: v3", "", "revision: v3"},
 	} {
 		set := "-- s.yaml --\napiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata: {name: s}\nspec:\n  upstream: {repo: cat, package: foo, " + c.upstream + "}\n  targets:\n  - repositories: [{name: r1}]\n"
-		_, pkg := call(t, GenerateVariants, set+c.more, "")
+		results, pkg := call(t, GenerateVariants, set+c.more, "")
+		const missing = "upstream cat/foo has no revision v2 among the PackageRevisions here, which have: w1"
+		if warns := strings.Contains(fmt.Sprint(results), missing); warns != (c.upstream == "revision: v2") {
+			t.Errorf("%s: %v", name, results)
+		}
 		got, _ := pkg.Read("packagevariant_s-r1-foo.yaml")
 		_, spec, _ := strings.Cut(string(got.Data), "  upstream:\n    repo: cat\n    package: foo\n")
 		spec, _, _ = strings.Cut(spec, "  downstream:")

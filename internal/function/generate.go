@@ -1,10 +1,12 @@
 package function
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -236,6 +238,31 @@ func (g *generation) byWorkspace(pv *configv1alpha1.PackageVariant) {
 	}
 }
 
+// unknown says that a variant's upstream is not among the PackageRevisions of its
+// Repository, where some of that are there; "" where it is.
+func (g *generation) unknown(pv *configv1alpha1.PackageVariant) string {
+	u := pv.Spec.Upstream
+	if u == nil {
+		return ""
+	}
+	var have []string
+	listed := false
+	for _, pr := range g.revisions {
+		if api.NamespaceOr(pr.Namespace) != api.NamespaceOr(pv.Namespace) || pr.Spec.Repository != u.Repo {
+			continue
+		}
+		if listed = true; pr.Spec.PackageName == u.Package {
+			have = append(have, pr.Spec.WorkspaceName)
+		}
+	}
+	if _, _, err := g.find(api.NamespaceOr(pv.Namespace), *u); err == nil || !listed {
+		return ""
+	}
+	slices.Sort(have)
+	named := cmp.Or(u.WorkspaceName, string(u.Revision), "its newest Published revision")
+	return fmt.Sprintf("upstream %s/%s has no revision %s among the PackageRevisions here, which have: %s", u.Repo, u.Package, named, cmp.Or(strings.Join(have, ", "), "none of that package"))
+}
+
 // report turns failures and warnings into results and remembers which sets
 // must lose no variant.
 func (g *generation) report(result variantgen.Result) {
@@ -272,17 +299,23 @@ func (g *generation) write(result variantgen.Result) error {
 		byName[setKey{api.NamespaceOr(e.Namespace()), e.Name()}] = e
 	}
 	var errs []error
+	said := map[string]bool{}
 	for i, pv := range result.Variants {
 		origin := result.Origin(i)
 		if origin.Set == "" || pv.Spec.Downstream == nil {
 			continue
+		}
+		set := g.sets[setKey{api.NamespaceOr(origin.Namespace), origin.Set}]
+		if text := g.unknown(pv); text != "" && !said[origin.Set+"\x00"+text] {
+			said[origin.Set+"\x00"+text] = true
+			g.add(fn.Warning, set, "spec.upstream", "%s", text)
 		}
 		e := byDownstream[downstream{api.NamespaceOr(pv.Namespace), pv.Spec.Downstream.Repo, pv.Spec.Downstream.Package}]
 		if e == nil || e.kept {
 			e = byName[setKey{api.NamespaceOr(pv.Namespace), pv.Name}]
 		}
 		g.byWorkspace(pv)
-		errs = append(errs, g.writeOne(pv, e, g.sets[setKey{api.NamespaceOr(origin.Namespace), origin.Set}]))
+		errs = append(errs, g.writeOne(pv, e, set))
 	}
 	return errors.Join(errs...)
 }
