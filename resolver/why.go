@@ -90,7 +90,7 @@ func (r *Resolution) whyVersion(i *Instance) string {
 	case len(newer) == 0:
 		return fmt.Sprintf("%s is the newest version", i.Version)
 	}
-	return fmt.Sprintf("%s is the newest version that fits; for each of the %d newer, why-not tells more", i.Version, len(newer))
+	return fmt.Sprintf("%s is the newest version that fits; newer ones: %d, and why-not tells what is against each", i.Version, len(newer))
 }
 
 // newer are the candidates in an instance's place above its version.
