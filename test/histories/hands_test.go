@@ -70,7 +70,7 @@ func (w *world) checkKept(m move, main, have files, r result) {
 		asked bool
 	}{{"deploy.yaml", imageTag, true}, {"config.yaml", levelValue, w.upstreamOf(m.place()).keep}} {
 		was, is := k.value.FindStringSubmatch(repo.text(main, k.file)), k.value.FindStringSubmatch(repo.text(have, k.file))
-		if k.asked && was != nil && is != nil && token.MatchString(was[1]) && !token.MatchString(is[1]) {
+		if k.asked && was != nil && is != nil && token.MatchString(was[1]) && !token.MatchString(is[1]) && w.tookBack[token.FindString(was[1])] == "" {
 			w.violate("what is to be kept is kept", m.place(), "%s writes over %s of main", r.args[0], was[0])
 		}
 	}
@@ -223,6 +223,7 @@ func (w *world) takeBack(o operation) {
 	}
 	w.hear(before, moves(before, after))
 	w.writtenOver(r, r.files(r.ref(mainRef)).below(p.pkg), was)
+	maps.Copy(w.tookBack, r.tokens(r.files(r.ref(mainRef)).below(p.pkg)))
 	delete(w.removed, p)
 	w.edited[p], w.waits[p] = true, true
 	if o.c%2 == 0 {
