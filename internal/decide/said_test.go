@@ -250,6 +250,17 @@ func TestDiscardedDraft(t *testing.T) {
 	if r, over := Restated(fleet, wanted(), repo, p, true); !over || r.Decision.(Record).Entry.Discarded != nil {
 		t.Error("not over with a new Draft")
 	}
+	// With the first Draft of a package that was there before its policy of now is said.
+	before := saidOf(webPackage(nil), record.Entry{})
+	if r, over := Restated(fleet, wanted(policyOf("orphan")), repo, before, true); !over || r.Decision.(Record).Entry.DeletionPolicy != "orphan" {
+		t.Error("the policy of then stays with a new Draft")
+	}
+	if _, over := Restated(fleet, wanted(policyOf("orphan")), repo, before, false); over {
+		t.Error("said, and nothing is there")
+	}
+	if _, over := Restated(fleet, wanted(), repo, before, true); over {
+		t.Error("nothing has changed")
+	}
 }
 
 // A Draft of which nothing is left goes, and says so.

@@ -220,10 +220,16 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 	if from == nil {
 		from = p.Latest
 	}
-	if w.Variant() == nil || !repo.Records || from == nil || !m.Signed(from.Owner, w.Namespace) {
+	then, known := p.said()
+	switch {
+	case w.Variant() == nil || !repo.Records:
 		return Ruling{}, false
+	case from == nil && drafted && known: // of one that was there before
+	case from == nil || !m.Signed(from.Owner, w.Namespace):
+		return Ruling{}, false
+	default:
+		then, known = p.Stated(from)
 	}
-	then, known := p.Stated(from)
 	if !known && now.DeletionPolicy == "" || known && len(changes(then, now)) == 0 {
 		return Ruling{}, false
 	}
