@@ -84,7 +84,7 @@ func Group(notes []Note) []Finding {
 	groups := map[key][]*Note{}
 	for i := range notes {
 		n := &notes[i]
-		k := key{n.Kind, newNormaliser(n.Aliases).text(n.Message), n.File, n.Line, n.Variant == ""}
+		k := key{n.Kind, newNormaliser(n.Aliases).message(n.Message), n.File, n.Line, n.Variant == ""}
 		groups[k] = append(groups[k], n)
 	}
 	out := make([]Finding, 0, len(groups))

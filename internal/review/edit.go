@@ -184,8 +184,8 @@ type differ struct {
 }
 
 func (d *differ) add(e Edit) {
-	e.File, e.Resource = d.norm.text(e.File), d.norm.text(e.Resource)
-	e.Before, e.After = d.norm.text(e.Before), d.norm.text(e.After)
+	e.Before, e.After = d.norm.value(e.Field, e.Before), d.norm.value(e.Field, e.After)
+	e.File, e.Resource, e.Field = d.norm.identity(e.File), d.norm.identity(e.Resource), d.norm.identity(e.Field)
 	d.edits = append(d.edits, e)
 }
 

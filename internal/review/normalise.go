@@ -1,13 +1,17 @@
 package review
 
 import (
+	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// normaliser replaces a variant's own values by placeholders, as whole words.
+// normaliser replaces a variant's own values by placeholders, as whole words: in
+// identities and in texts, never in image references, versions and numbers, where
+// a target called "latest" means nothing.
 type normaliser struct {
 	values []string // longest first
 	names  map[string]string
@@ -16,7 +20,7 @@ type normaliser struct {
 func newNormaliser(aliases map[string]string) *normaliser {
 	n := &normaliser{names: aliases}
 	for v := range aliases {
-		if v != "" {
+		if strings.ContainsFunc(v, unicode.IsLetter) {
 			n.values = append(n.values, v)
 		}
 	}
@@ -29,15 +33,42 @@ func newNormaliser(aliases map[string]string) *normaliser {
 	return n
 }
 
-func (n *normaliser) text(s string) string {
+// identity normalises the name of a resource, a file or a field.
+func (n *normaliser) identity(s string) string { return n.words(s, 1) }
+
+// message normalises what is said of a variant: a tag is told by the sign before it.
+func (n *normaliser) message(s string) string { return n.words(s, 1, ':', '@') }
+
+// text normalises what may hold anything, where a short name says nothing.
+func (n *normaliser) text(s string) string { return n.words(s, 3, ':', '@') }
+
+func (n *normaliser) words(s string, shortest int, signs ...rune) string {
 	for _, v := range n.values {
-		s = replaceWord(s, v, "${"+n.names[v]+"}")
+		if len(v) >= shortest {
+			s = replaceWord(s, v, "${"+n.names[v]+"}", signs...)
+		}
 	}
 	return s
 }
 
-// replaceWord replaces old where no letter or digit touches it.
-func replaceWord(s, old, with string) string {
+var (
+	// exact values are no texts: versions, and images with a path and a tag or digest.
+	exact = regexp.MustCompile(`^(v[0-9]+|v?[0-9]+\.[0-9]+)([.+-][0-9A-Za-z.+-]*)?$|^[a-z0-9][a-z0-9._:-]*(/[a-z0-9._-]+)+(:[A-Za-z0-9_.-]+|@[a-z0-9]+:[0-9a-f]+)$`)
+	// imageField has an image, or a part of one.
+	imageField = regexp.MustCompile(`(^|\.)(\w*[iI]mage|newTag|newName)$|(^|\.)images\[[^\]]*\]$`)
+)
+
+// value normalises the value of a field.
+func (n *normaliser) value(field, s string) string {
+	if exact.MatchString(s) || imageField.MatchString(field) {
+		return s
+	}
+	return n.text(s)
+}
+
+// replaceWord replaces old where no letter, no digit, and before it none of the
+// signs touches it.
+func replaceWord(s, old, with string, signs ...rune) string {
 	if !strings.Contains(s, old) {
 		return s
 	}
@@ -53,7 +84,7 @@ func replaceWord(s, old, with string) string {
 		end := i + len(old)
 		prev, _ := utf8.DecodeLastRuneInString(rest[:i])
 		next, _ := utf8.DecodeRuneInString(rest[end:])
-		if (i == 0 || !wordRune(prev)) && (end == len(rest) || !wordRune(next)) {
+		if (i == 0 || !wordRune(prev) && !slices.Contains(signs, prev)) && (end == len(rest) || !wordRune(next)) {
 			b.WriteString(rest[:i])
 			b.WriteString(with)
 			rest, done = rest[end:], 0

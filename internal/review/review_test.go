@@ -319,3 +319,32 @@ func TestReplaceWord(t *testing.T) {
 		}
 	}
 }
+
+// A variant's own names are masked where they mean the variant.
+func TestOwnNamesAreMasked(t *testing.T) {
+	n := newNormaliser(map[string]string{"latest": "repository", "eu": "package", "1": "variant", "prod-eu": "variant"})
+	for _, tt := range []struct{ field, in, want string }{
+		{"spec.host", "shop.latest.example.com", "shop.${repository}.example.com"},
+		{"spec.host", "https://latest:8080/prod-eu", "https://${repository}:8080/${variant}"},
+		{"spec.host", "eu.example.com", "eu.example.com"},
+		{"spec.host", "latestandmore", "latestandmore"},
+		{"spec.replicas", "1", "1"},
+		{"spec.version", "v1.2-latest", "v1.2-latest"},
+		{"spec.version", "1.2.0+latest", "1.2.0+latest"},
+		{"spec.from", "registry.example.com/latest/web:latest", "registry.example.com/latest/web:latest"},
+		{"spec.from", "latest/web@sha256:00", "latest/web@sha256:00"},
+		{"args[0]", "--image=web:latest", "--image=web:latest"},
+		{"containers[name=a].image", "latest", "latest"},
+		{"images[name=web].newTag", "latest", "latest"},
+		{"initImage", "latest/web", "latest/web"},
+	} {
+		if got := n.value(tt.field, tt.in); got != tt.want {
+			t.Errorf("%s: %q is masked as %q, want %q", tt.field, tt.in, got, tt.want)
+		}
+	}
+	for in, want := range map[string]string{"RoleBinding eu-1": "RoleBinding ${package}-1", "latest.yaml": "${repository}.yaml"} {
+		if got := n.identity(in); got != want {
+			t.Errorf("the name %q is masked as %q, want %q", in, got, want)
+		}
+	}
+}

@@ -88,8 +88,8 @@ func (w *walker) comment(field, before, after string) {
 		return
 	}
 	w.d.add(Edit{
-		File: w.file, Resource: w.resource, ID: w.id, Op: Format, Field: w.d.norm.text(field), Before: short(before), After: short(after),
-		Digest: digest([]byte(w.d.norm.text(before) + "\x00" + w.d.norm.text(after))),
+		File: w.file, Resource: w.resource, ID: w.id, Op: Format, Field: field, Before: short(before), After: short(after),
+		Digest: digest([]byte(w.d.norm.value(field, before) + "\x00" + w.d.norm.value(field, after))),
 	})
 }
 
@@ -172,9 +172,9 @@ func keyFits(key string, lists []*yaml.Node) bool {
 }
 
 func (w *walker) value(field string, op Op, a, b *yaml.Node) {
-	e := Edit{File: w.file, Resource: w.resource, ID: w.id, Op: op, Field: w.d.norm.text(field)}
+	e := Edit{File: w.file, Resource: w.resource, ID: w.id, Op: op, Field: field}
 	before, after := valueText(a), valueText(b)
-	e.Digest = digest([]byte(w.d.norm.text(before) + "\x00" + w.d.norm.text(after)))
+	e.Digest = digest([]byte(w.d.norm.value(field, before) + "\x00" + w.d.norm.value(field, after)))
 	if !w.secret {
 		e.Before, e.After = short(before), short(after)
 	}
