@@ -62,7 +62,7 @@ func (w *walker) mapping(field string, a, b *yaml.Node) {
 	old := entries(a)
 	seen := map[string]bool{}
 	for k, v := range yamltree.Fields(b) {
-		at := join(field, k.Value)
+		at := yamltree.JoinField(field, k.Value)
 		seen[k.Value] = true
 		had, ok := old[k.Value]
 		if ok {
@@ -72,7 +72,7 @@ func (w *walker) mapping(field string, a, b *yaml.Node) {
 	}
 	for k, v := range yamltree.Fields(a) {
 		if !seen[k.Value] {
-			w.node(join(field, k.Value), v, nil)
+			w.node(yamltree.JoinField(field, k.Value), v, nil)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func entries(n *yaml.Node) map[string]entry {
 // sequence pairs items by their identifying key where both lists have one,
 // else by place after cutting the common ends.
 func (w *walker) sequence(field string, a, b *yaml.Node) {
-	if key := listKey(a, b); key != "" {
+	if key := yamltree.ListKey(a, b); key != "" {
 		old := map[string]*yaml.Node{}
 		for _, n := range a.Content {
 			old[yamltree.Text(n, key)] = n
@@ -145,32 +145,6 @@ func (w *walker) sequence(field string, a, b *yaml.Node) {
 	}
 }
 
-// listKey finds a key by which the mappings of both lists are told apart.
-func listKey(lists ...*yaml.Node) string {
-	for _, key := range []string{"name", "type", "conditionType", "image", "key", "mountPath", "containerPort", "port", "ip"} {
-		if keyFits(key, lists) {
-			return key
-		}
-	}
-	return ""
-}
-
-func keyFits(key string, lists []*yaml.Node) bool {
-	items := 0
-	for _, l := range lists {
-		seen := map[string]bool{}
-		for _, n := range l.Content {
-			id := yamltree.Text(n, key)
-			if id == "" || seen[id] {
-				return false
-			}
-			seen[id] = true
-			items++
-		}
-	}
-	return items > 0
-}
-
 func (w *walker) value(field string, op Op, a, b *yaml.Node) {
 	e := Edit{File: w.file, Resource: w.resource, ID: w.id, Op: op, Field: field}
 	before, after := valueText(a), valueText(b)
@@ -199,16 +173,6 @@ func short(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxValue], "") + "…"
-}
-
-func join(field, key string) string {
-	if strings.ContainsAny(key, "./ ") {
-		return field + "[" + key + "]"
-	}
-	if field == "" {
-		return key
-	}
-	return field + "." + key
 }
 
 // isBookkeeping names the fields of a Kptfile that record which revision a

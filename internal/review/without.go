@@ -151,7 +151,7 @@ func setBackIn(field string, e Edit, a, b *yaml.Node) error {
 	}
 	for k, v := range yamltree.Fields(b) {
 		was := old[k.Value]
-		if at := join(field, k.Value); at == e.Field && e.Op == Format {
+		if at := yamltree.JoinField(field, k.Value); at == e.Field && e.Op == Format {
 			k.HeadComment, k.LineComment, k.FootComment = was.key.HeadComment, was.key.LineComment, was.key.FootComment
 			v.HeadComment, v.LineComment, v.FootComment = was.value.HeadComment, was.value.LineComment, was.value.FootComment
 			return nil
@@ -166,7 +166,7 @@ func setBackIn(field string, e Edit, a, b *yaml.Node) error {
 		}
 	}
 	for _, key := range order {
-		if join(field, key) == e.Field {
+		if yamltree.JoinField(field, key) == e.Field {
 			yamltree.Set(b, order, key, yamltree.Copy(old[key].value))
 			return nil
 		}
@@ -175,7 +175,7 @@ func setBackIn(field string, e Edit, a, b *yaml.Node) error {
 }
 
 func setBackItem(field string, e Edit, a, b *yaml.Node) error {
-	key := listKey(a, b)
+	key := yamltree.ListKey(a, b)
 	name := func(i int, n *yaml.Node) string {
 		if key == "" {
 			return field + "[" + strconv.Itoa(i) + "]"
