@@ -1,0 +1,48 @@
+package provenance
+
+import (
+	"testing"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+func TestString(t *testing.T) {
+	for want, o := range map[string]Origin{
+		"cat/web@v1 deploy.yaml:7": {Kind: Upstream, Package: "cat/web@v1", File: "deploy.yaml", Line: 7, Field: "spec.replicas"},
+		"sets.yaml:12 PackageVariantSet web spec.targets[0].template.packageContext.data.region via apply-setters:v0.2": {
+			Kind: Template, File: "sets.yaml", Line: 12, Object: "PackageVariantSet web", Field: "spec.targets[0].template.packageContext.data.region",
+			Via: []Via{{Carrier: Function, Name: "ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2"}},
+		},
+		"edited by Robin (4f2a91c)": {Kind: Person, Author: "Robin", Commit: "4f2a91c"},
+		"edited by hand":            {Kind: Person},
+	} {
+		if got := o.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestShape(t *testing.T) {
+	a := Origin{Kind: Object, Object: "ConfigMap c1", File: "c1.yaml", Line: 3, Field: "data.x", Via: []Via{{Function, "r.io:5000/set:v1"}}}
+	b := Origin{Kind: Object, Object: "ConfigMap c2", File: "c2.yaml", Line: 9, Field: "data.x", Via: []Via{{Function, "r.io:5000/set:v2"}}}
+	if a.Shape() != b.Shape() {
+		t.Errorf("%s, %s: objects, lines and versions are in it", a.Shape(), b.Shape())
+	}
+	if b.Field = "data.y"; a.Shape() == b.Shape() {
+		t.Error("two fields have one shape")
+	}
+}
+
+func TestAt(t *testing.T) {
+	id := krm.ID{Kind: "ConfigMap", Name: "c"}
+	up, hand := Origin{Kind: Upstream}, Origin{Kind: Person}
+	o := newOrigins([]Leaf{{"f.yaml", id, "data.a", "1", up}, {"f.yaml", id, "data.ab", "2", hand}}, Origin{Kind: Upstream, Package: "p"})
+	for field, want := range map[string]Kind{"data.a": Upstream, "data.ab": Person, "data": Person, "": Person, "spec": Upstream} {
+		if got, ok := o.At("f.yaml", id, field); !ok || got.Kind != want {
+			t.Errorf("%s: %v, want %s", field, got, want)
+		}
+	}
+	if _, ok := (*Origins)(nil).At("f.yaml", id, "data.a"); ok {
+		t.Error("nothing is known, and something is said")
+	}
+}

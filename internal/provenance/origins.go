@@ -1,0 +1,91 @@
+package provenance
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/internal/krm"
+)
+
+// Leaf is one value of a package: a scalar, or an empty list or map. Of a file that
+// holds no resource it is the file, without ID and Field.
+type Leaf struct {
+	File string
+	ID   krm.ID
+	// Field is the path in the resource, as review.Edit has it.
+	Field  string
+	Value  string
+	Origin Origin
+}
+
+// Origins are those of all values of one package. nil has none.
+type Origins struct {
+	leaves []Leaf // in the order of the package
+	byDoc  map[docKey][]int
+	// usual is what is said of values that are not there any more.
+	usual Origin
+}
+
+type docKey struct {
+	file string
+	id   krm.ID
+}
+
+// Leaves are all values, in the order of files and documents.
+func (o *Origins) Leaves() []Leaf {
+	if o == nil {
+		return nil
+	}
+	return o.leaves
+}
+
+// Under are the values at a field of a resource and below it; "" is all of it.
+func (o *Origins) Under(file string, id krm.ID, field string) []Leaf {
+	if o == nil {
+		return nil
+	}
+	var out []Leaf
+	for _, i := range o.byDoc[docKey{file, id}] {
+		if l := o.leaves[i]; within(l.Field, field) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// At is where a field of a resource comes from: of one that holds several values,
+// where they all come from, or else the first; of one that is not there any more,
+// the origin of what it stood in, or the upstream that has it no more. It is false
+// without Origins alone.
+func (o *Origins) At(file string, id krm.ID, field string) (Origin, bool) {
+	if o == nil {
+		return Origin{}, false
+	}
+	if list := o.Under(file, id, field); len(list) > 0 {
+		return common(list), true
+	}
+	return o.usual, true
+}
+
+// common is the origin of several values: a person's before all others.
+func common(list []Leaf) Origin {
+	if i := slices.IndexFunc(list, func(l Leaf) bool { return !l.Origin.Explained() }); i >= 0 {
+		return list[i].Origin
+	}
+	return list[0].Origin
+}
+
+// within says that a field is another one, or below it.
+func within(field, at string) bool {
+	rest, ok := strings.CutPrefix(field, at)
+	return ok && (at == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+func newOrigins(leaves []Leaf, usual Origin) *Origins {
+	o := &Origins{leaves: leaves, byDoc: map[docKey][]int{}, usual: usual}
+	for i, l := range leaves {
+		k := docKey{l.File, l.ID}
+		o.byDoc[k] = append(o.byDoc[k], i)
+	}
+	return o
+}
