@@ -213,6 +213,11 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if err != nil {
 		return err
 	}
+	if base != nil {
+		if there, err = m.owned(ctx, base, there); err != nil {
+			return err
+		}
+	}
 	ours := there
 	behind := m.From.Number == 0 && m.Behind()
 	if behind && base != nil {
@@ -480,6 +485,23 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 	}
 	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{Stands: true, Theirs: m.publishedName(), Ours: draftSide})
 	return made, ours, err
+}
+
+// owned is an open Draft with what stands on the registered branch of what is owned
+// elsewhere, where nobody set it on the Draft: a strategy that replaces left it out,
+// and another one is to find it again.
+func (m *maker) owned(ctx context.Context, made, draft *krm.Package) (*krm.Package, error) {
+	if m.From.Number != 0 || m.Package.Latest == nil {
+		return draft, nil
+	}
+	if any, err := merge.HasOwned(draft); err != nil || !any {
+		return draft, err
+	}
+	_, branch, err := m.published(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return merge.Owned(made, branch, draft), nil
 }
 
 // updateUpstream merges what changed upstream, and what was published since the

@@ -195,6 +195,47 @@ func TestStrategiesDropWithTheNextUpdate(t *testing.T) {
 	}
 }
 
+// What image automation set on main comes back where a strategy that replaces left it
+// out of a Draft, and another strategy updates that; a person's value on the Draft
+// stays.
+func TestOwnedElsewhereComesBack(t *testing.T) {
+	t.Parallel()
+	const draft = "drafts/web/packagevariant-2"
+	app := func(image, x string) gittest.Text {
+		return gittest.Text{
+			"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n",
+			"c.yaml":  configMap("c", "image: "+image+" # {\"$imagepolicy\": \"flux-system:app\"}", "x: "+x),
+		}
+	}
+	for name, mine := range map[string]bool{"automation's": false, "a person's on the Draft": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			want := func(revision, strategy string) {
+				w.write("web.yaml", strings.Replace(variantOf("web", revision, "c1", "web", ""), "  name: web\n", "  name: web\n  annotations: {variform.dev/update-strategy: "+strategy+"}\n", 1))
+			}
+			w.release("v11", files(app("app:1", "a")))
+			want("v11", "resource-merge")
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			w.edit("c1", "main", "web/c.yaml", "app:1", "app:5")
+			w.release("v12", files(app("app:1", "b")))
+			want("v12", "force-delete-replace")
+			w.contains(strings.Join(w.mustApply().variant(t, "c1/web").Conflicts, "\n"), "app:5")
+			w.contains(w.show("c1", draft, "web/c.yaml"), "app:1")
+			image := "app:5"
+			if mine {
+				image = "app:7"
+				w.edit("c1", draft, "web/c.yaml", "app:1", image)
+			}
+			w.release("v13", files(app("app:2", "c")))
+			want("v13", "resource-merge")
+			w.mustApply()
+			w.contains(w.show("c1", draft, "web/c.yaml"), image, "x: c")
+		})
+	}
+}
+
 // A forge may merge a Draft as a person left it while a run renders that: what
 // came is tagged, and the Draft goes on from there.
 func TestMergedBeforeItWasRendered(t *testing.T) {
