@@ -35,8 +35,9 @@ func (r *Revision) Reverting() error {
 
 // Revert says how a person sets a wanted package back to what Published revision n
 // held: upon which revision that is to be built. done says that it is so already.
-// What the branch and that revision hold has been read.
-func Revert(m Manager, w *Want, p *Package, n int) (to Published, on Work, done string, err error) {
+// What the branch and that revision hold has been read. What others merged is
+// tagged first: it is what would be taken back.
+func Revert(m Manager, w *Want, repo *Repository, p *Package, n int) (to Published, on Work, done string, err error) {
 	latest, name, hold := p.Latest, RevisionName(n), p.Hold()
 	var open *Revision
 	for _, r := range p.open() {
@@ -64,6 +65,8 @@ func Revert(m Manager, w *Want, p *Package, n int) (to Published, on Work, done 
 			names = append(names, RevisionName(t.Number))
 		}
 		err = fmt.Errorf("it has no %s: there are %s", cmp.Or(name, "such revision"), joined(names))
+	case merged(m, w, repo, p, nil):
+		err = fmt.Errorf("a Draft of it was merged into %s, and the next apply tags it there: run that first, for it is what is set back", repo.Branch)
 	case open != nil && open.byHand():
 		err = fmt.Errorf("%s%s, was edited by hand: discard it first, or go on from it with apply --retry %s", open.Describe(), open.settingBack(), w.Identity)
 	}

@@ -30,11 +30,14 @@ func TestRevert(t *testing.T) {
 	foreign.Latest.Owner = "other/default/web"
 	clash := wanted()
 	clash.Err = errors.New("two want it")
+	merged := with(draftOf(3, 10))
+	merged.Trees[Hash{10}], merged.Trees[Hash{12}] = Hash{43}, Hash{43}
 	doomed := webPackage(tags(doomedTag(1, 8)), doomedOf(1, 8))
 	for name, c := range map[string]struct {
 		want *Want // wanted() where it is nil
 		p    *Package
 		n    int
+		head Hash
 		from *Revision // nil: the latest Published
 		done string
 		err  string
@@ -49,6 +52,7 @@ func TestRevert(t *testing.T) {
 		"once more, after v2":       {p: with(behind), n: 1, from: behind},
 		"another one":               {p: with(draft), n: 2, from: draft},
 		"another one, edited":       {p: with(draftOf(3, 10, reverting("v1"), edited)), n: 2, err: "Draft packagevariant-3, which sets it back to v1 by Ann, was edited by hand: discard it first, or go on from it with apply --retry c1/web"},
+		"a merged Draft":            {p: merged, head: Hash{12}, n: 1, err: "a Draft of it was merged into main, and the next apply tags it there: run that first"},
 		"unknown":                   {p: with(), n: 7, err: "it has no v7: there are v1, v2"},
 		"never Published":           {p: webPackage(nil, draftOf(1, 10)), n: 1, err: "no revision of it is Published"},
 		"another's":                 {p: foreign, n: 1, err: "Published v2 is no package of this fleet"},
@@ -63,7 +67,9 @@ func TestRevert(t *testing.T) {
 			if w == nil {
 				w = wanted()
 			}
-			to, work, done, err := Revert(fleet, w, c.p, c.n)
+			repo := repository()
+			repo.Head = c.head
+			to, work, done, err := Revert(fleet, w, repo, c.p, c.n)
 			if s := saying(err, c.err); s != "" {
 				t.Fatal(s)
 			}

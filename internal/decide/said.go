@@ -93,13 +93,14 @@ func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, names []string
 }
 
 // merged says that the next run tags what the registered branch has of an open
-// revision, or of what that was before people went on with it.
+// revision, or of what that was before people went on with it; of any revision where
+// none is asked about.
 func merged(m Manager, w *Want, repo *Repository, p *Package, r *Revision) bool {
 	ruling, _, ok := Landed(m, w, repo, p)
 	if !ok || ruling.Decision.(Tag).Adopts {
 		return false
 	}
-	return ruling.Decision.(Tag).Draft == r || p.Branch != nil && p.Branch.Workspace == r.Workspace
+	return r == nil || ruling.Decision.(Tag).Draft == r || p.Branch != nil && p.Branch.Workspace == r.Workspace
 }
 
 // Describe names what is discarded for people; editor is who committed to it by

@@ -76,7 +76,7 @@ func (r *run) revert(ctx context.Context, w *decide.Want, n int, by string, said
 			return nil, err
 		}
 	}
-	to, work, done, err := decide.Revert(r.manager, w, s.pkg, n)
+	to, work, done, err := decide.Revert(r.manager, w, s.repo.Repository, s.pkg, n)
 	if said.Now = done; err != nil || done != "" {
 		return nil, err
 	}

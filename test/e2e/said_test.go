@@ -88,6 +88,29 @@ func TestHoldOfWhatGoes(t *testing.T) {
 	w.wantActions(w.mustApply("--prune"), all("discard", "c1/web"))
 }
 
+// What a forge merged is tagged before it is set back, and
+// then it is not drafted again.
+func TestRevertOfWhatWasMerged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-2", "merge", true)
+	before := w.refs()
+	w.contains(w.mustRun(1, "revert", "web", "v1").out, "merged into main", "the next apply tags it")
+	w.unchanged(before)
+	w.mustApply()
+	w.mustRun(0, "revert", "web", "v1")
+	w.mustRun(0, "approve", "--all")
+	before = w.refs()
+	w.mustApply()
+	w.unchanged(before)
+}
+
 // What a forge merged is not discarded by the name of its Draft: a run tags it first,
 // and what was merged stays the variant's, so that it can go.
 func TestDiscardOfWhatWasMerged(t *testing.T) {
