@@ -146,9 +146,9 @@ func (q Question) amended() string {
 }
 
 // Unproved says that a person committed to the Draft since the machine did, and
-// that no build since gave just that. One that is behind is for [Unmoved].
+// that no build since gave just that.
 func (q Question) Unproved() bool {
-	return BuiltAs(q.From) != "" && q.byHand() && !q.Behind() &&
+	return BuiltAs(q.From) != "" && q.byHand() &&
 		!q.Last.gave(q.From, q.Parts.Inputs(q.Package.Newest()).On(q.From.Inputs.Main))
 }
 

@@ -267,8 +267,12 @@ func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*d
 }
 
 // unproved builds a Draft as a person left it, and refuses it where that fails or
-// gives something else: who approves is to see that first.
+// gives something else: who approves is to see that first. One that is behind is
+// for [decide.Unmoved].
 func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error {
+	if err := r.read.ReadBranch(ctx, s.repo, s.pkg); err != nil || q.Behind() {
+		return err
+	}
 	by := fmt.Sprintf("it was edited by hand (%s), and no run has built it since", q.From.Ref.Commit.String()[:7])
 	switch {
 	case r.builder.Renderer == nil:

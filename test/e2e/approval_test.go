@@ -181,6 +181,34 @@ func TestApproveBuildsWhatWasEdited(t *testing.T) {
 	}
 }
 
+// So it is for a Draft that was made upon what others committed to main.
+func TestApproveBuildsWhatWasEditedUponAHotfix(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ from, to, refused string }{
+		"as rendered":   {"a: good", "a: fine", ""},
+		"rendered over": {`b: "6"`, `b: "7"`, "building it changes it: run apply"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.draftWithSetter()
+			w.mustRun(0, "approve", "--all")
+			w.edit("c1", "main", "web/cm.yaml", "a: good", "c: hotfix\n  a: good")
+			w.write("v.yaml", variantOf("web", "v11", "c1", "web", mutator("apply-setters:v0.2", `b: "6"`)))
+			w.mustApply()
+			w.edit("c1", "drafts/web/packagevariant-2", "web/cm.yaml", tt.from, tt.to)
+			before := w.refs()
+			if tt.refused == "" {
+				w.mustRun(0, "approve", "--all")
+				w.contains(w.show("c1", "refs/tags/web/v2", "web/cm.yaml"), "c: hotfix", tt.to)
+				return
+			}
+			w.contains(w.mustRun(1, "approve", "--all").out, tt.refused)
+			w.unchanged(before)
+		})
+	}
+}
+
 // What was made without its functions is Published by who leaves them unrun, too,
 // or after a run with them.
 func TestApproveOfADraftMadeUnrendered(t *testing.T) {
