@@ -243,12 +243,14 @@ func (r *Repo) remembered(ctx context.Context, p *decide.Package, b *decide.Bran
 
 // followed finds the end of a Draft that was rebased or fast-forwarded: the first n
 // commits of a run are its own commit, the last, and all that came after. What a
-// merge brought is none of it, nor what another committed than who rebased it. Where
-// all may be the Draft's, it was merged as it stands.
+// merge brought is none of it, nor what another committed than who rebased it, nor
+// what took the package away or set it back to what is Published. Where all may be the
+// Draft's, it was merged as it stands.
 func (r *Repo) followed(p *decide.Package, b *decide.Branch, run *history, n int) error {
 	since := run.since[:n]
 	own := since[len(since)-1]
 	last, tree := own, decide.Hash{}
+	published, _ := p.Tree(latestCommit(p))
 	for i := len(since) - 1; i >= 0; i-- {
 		c := since[i]
 		now, err := run.tree(i)
@@ -256,7 +258,7 @@ func (r *Repo) followed(p *decide.Package, b *decide.Branch, run *history, n int
 		case err != nil:
 			return err
 		case now == tree:
-		case len(c.Parents) > 1 || rebased && c.Committer.Email != own.Committer.Email:
+		case now.IsZero() || now == published || len(c.Parents) > 1 || rebased && c.Committer.Email != own.Committer.Email:
 			h := &head{path: p.Path, Revision: &decide.Revision{}}
 			h.visit(own)
 			b.Landed, b.LandedTree = decide.Hash(last.Hash), tree

@@ -550,6 +550,43 @@ func TestRebasedAndGoneThenAHotfix(t *testing.T) {
 	}
 }
 
+// What took the package away, or set it back, is no part of a Draft, whoever
+// committed it.
+func TestRebasedAndSetBackByTheSame(t *testing.T) {
+	t.Parallel()
+	for _, update := range []bool{false, true} {
+		t.Run(fmt.Sprintf("update %t", update), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			branch, tag := "drafts/web/packagevariant-1", "refs/tags/web/v1"
+			if update {
+				w.mustRun(0, "approve", "--all")
+				w.publishWeb(webV2, "v2")
+				w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+				w.mustApply()
+				branch, tag = "drafts/web/packagevariant-2", "refs/tags/web/v2"
+			}
+			git := func(args ...string) string { return w.repos["c1"].Git(t, args...) }
+			before := git("rev-parse", "main^{tree}")
+			w.forgeMerge("c1", branch, "rebase", true)
+			merged := git("rev-parse", "main")
+			w.repos["c1"].Branch(t, "back", git("-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit-tree", "-p", "main", "-m", "Revert", before))
+			w.forgeMerge("c1", "back", "rebase", true)
+			w.repos["c1"].Branch(t, "again", git("-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit-tree", "-p", "main", "-m", "Again", merged+"^{tree}"))
+			w.forgeMerge("c1", "again", "merge", true)
+			w.mustApply()
+			if at := w.refs()["c1 "+tag]; at != merged {
+				t.Errorf("the tag is at %s, want %s", at, merged)
+			}
+			after := w.refs()
+			w.mustApply()
+			w.unchanged(after)
+		})
+	}
+}
+
 // What a person updates by hand on the branch was no Draft.
 func TestUpdatedByHandOnTheBranch(t *testing.T) {
 	t.Parallel()
