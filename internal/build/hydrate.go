@@ -497,11 +497,19 @@ func (m *maker) owned(ctx context.Context, made, draft *krm.Package) (*krm.Packa
 	if any, err := merge.HasOwned(draft); err != nil || !any {
 		return draft, err
 	}
-	_, branch, err := m.published(ctx)
+	latest, branch, err := m.published(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return merge.Owned(made, branch, draft), nil
+	kptfile, err := mutate.Read(branch, "")
+	if err != nil {
+		return draft, nil //nolint:nilerr // the merge says what is wrong with it
+	}
+	published, _, err := m.hydrated(ctx, latest, branch, kptfile)
+	if err != nil || published == nil {
+		return draft, err
+	}
+	return merge.Owned(made, draft, published, branch), nil
 }
 
 // updateUpstream merges what changed upstream, and what was published since the
