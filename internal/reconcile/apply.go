@@ -229,6 +229,7 @@ func (e *Engine) publishRepo(ctx context.Context, git observe.Repository, items 
 	})
 	decide.OneEach(candidates)
 	publish.Machine(e.read, needs).Decide(ctx, git, verdicts)
+	e.published(verdicts)
 	for _, v := range verdicts {
 		i := of[v]
 		switch {

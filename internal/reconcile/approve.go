@@ -72,6 +72,7 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 		})
 	}
 	_ = g.Wait()
+	e.published(verdicts)
 	return verdicts, problems, ctx.Err()
 }
 

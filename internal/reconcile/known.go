@@ -9,12 +9,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 // Known is what runs of one fleet on this machine knew as Published, by address and
 // path of the repository: of a Repository that was taken out of the fleet nothing
 // else tells.
-type Known struct{ file string }
+type Known struct {
+	file string
+	mu   sync.Mutex // of those that publish side by side
+}
 
 // OpenKnown is the file, in a folder, of the fleet of a manager at a location, a
 // folder or an address.
@@ -25,7 +31,7 @@ func OpenKnown(dir, manager, location string) *Known {
 		}
 	}
 	sum := sha256.Sum256([]byte(manager + "\x00" + location))
-	return &Known{filepath.Join(dir, hex.EncodeToString(sum[:6])+".json")}
+	return &Known{file: filepath.Join(dir, hex.EncodeToString(sum[:6])+".json")}
 }
 
 // read is empty where there is no file, or none that can be read: only a cache.
@@ -42,6 +48,29 @@ func (k *Known) write(known map[string][]string) {
 	if err == nil && os.MkdirAll(filepath.Dir(k.file), 0o755) == nil {
 		_ = os.WriteFile(k.file, append(data, '\n'), 0o600)
 	}
+}
+
+// published notes what was approved: the Repository may be gone in the next run.
+func (e *Engine) published(verdicts []*Verdict) {
+	if e.cfg.Known == nil {
+		return
+	}
+	e.cfg.Known.mu.Lock()
+	defer e.cfg.Known.mu.Unlock()
+	known, more := e.cfg.Known.read(), false
+	for _, v := range verdicts {
+		at := v.Repo.Git.URL()
+		if v.Err == nil && v.To == lifecycle.Published && e.manager.Signed(v.Head.Owner, v.Namespace) && !slices.Contains(known[at], v.Package.Path) {
+			known[at], more = append(known[at], v.Package.Path), true
+		}
+	}
+	if !more {
+		return
+	}
+	for _, paths := range known {
+		slices.Sort(paths)
+	}
+	e.cfg.Known.write(known)
 }
 
 // leftBehind warns of what is left where a Repository was taken out of the fleet.

@@ -12,10 +12,7 @@ func TestRepositoryTakenOut(t *testing.T) {
 	w := newWorld(t, "c1", "c2")
 	w.write("sets/web.yaml", webSet)
 	w.mustApply()
-	w.mustRun(0, "approve", "--all")
-	if p := w.mustApply(); len(p.Warnings) > 0 {
-		t.Errorf("warnings %v", p.Warnings)
-	}
+	w.mustRun(0, "approve", "--all") // notes what it published: no run is between
 	repo := repository("c2", w.url("c2"), true, "")
 	w.write("repositories/c2.yaml", "")
 	before := w.refs()
@@ -29,6 +26,7 @@ func TestRepositoryTakenOut(t *testing.T) {
 		}
 	}
 	w.contains(w.mustRun(0, "status").err, "no Repository shows 1 package in ")
+	w.lacks(w.mustRun(0, "status").err, "c1.git any more")
 	w.unchanged(before)
 	if p := w.mustApply("--cache-dir", t.TempDir()); len(p.Warnings) > 0 {
 		t.Errorf("another machine knows: %v", p.Warnings)
