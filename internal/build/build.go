@@ -25,6 +25,7 @@ import (
 	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/review"
 )
@@ -43,6 +44,8 @@ type Builder struct {
 	Renderer   Renderer
 	Context    *injection.Context
 	AllowKinds []string
+	// Places says where things are written; nil knows of no file.
+	Places Places
 	// StopOnConflict fails a variant whose update meets a true conflict.
 	StopOnConflict bool
 	// DraftOnFailure makes new Drafts also where rendering fails, unrendered.
@@ -67,6 +70,8 @@ type Job struct {
 	Stage *gitrepo.Stage
 	// Keep leaves this one's packages in what was made.
 	Keep bool
+	// Blame asks where each value of what is made comes from.
+	Blame bool
 	// Crowded says that the package comes into a cluster where others are.
 	Crowded bool
 	// Prove says that what is made may be published unseen.
@@ -107,6 +112,9 @@ type Made struct {
 	// the upstream for a first Draft. Before is the open Draft as it is, nil
 	// without one. After is what was built. See Builder.Keep.
 	Base, Before, After *krm.Package
+	// Origins are those of After's values, where the Job asked; nil for a lock and for a
+	// package that is set back.
+	Origins *provenance.Origins
 	// Objects are those of the package, where the Job is Crowded.
 	Objects []contents.Object
 	// Conflicts are local values that an update lost to the upstream.
@@ -134,6 +142,9 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 	}
 	if j.Prove && (j.From == nil || j.From.Number > 0 || !j.From.NeedsReview()) {
 		m.Unproved = m.prove(ctx)
+	}
+	if m.trace != nil && m.Revert == nil {
+		m.Origins = m.trace.Origins()
 	}
 	if j.Crowded {
 		m.Objects = contents.Of(m.After).Objects
@@ -182,6 +193,7 @@ type maker struct {
 	// rendering is how a merged package is rendered.
 	rendering rendering
 	steps     steps
+	trace     *provenance.Trace // nil where origins are not asked for
 	// functions is how many the last render ran.
 	functions int
 	// oldUpstream is the ref of the upstreamLock and strategy the Kptfile's, both

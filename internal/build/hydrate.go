@@ -16,6 +16,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/review"
 )
@@ -48,6 +49,7 @@ func (m *maker) hydrate(ctx context.Context, o origin, draft *kptfilev1.KptFile)
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("upstream %s: %w", m.named(o), err))
 	}
+	m.begin(o)
 	return m.mutate(ctx, p)
 }
 
@@ -76,6 +78,7 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 	pv := m.Variant()
 	m.Warnings = nil // those of the last time count
 	m.step(0, p)
+	m.note(p, m.cloned)
 	report, err := mutate.Apply(p, pv, mutate.Options{Context: m.Context, AllowKinds: m.AllowKinds, DropStale: true})
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("variant %s: %w", pv.Name, err))
@@ -83,6 +86,7 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 	m.injected = report
 	m.Warnings = append(m.Warnings, Unfilled(report)...)
 	m.step(1, p)
+	m.note(p, m.mutated)
 	if m.Wires != nil {
 		if err := m.Wires.apply(p); err != nil {
 			return nil, err
@@ -95,15 +99,18 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 		}
 	}
 	m.step(2, p)
+	m.note(p, m.wired)
 	if err := m.setOrder(p); err != nil {
 		return nil, err
 	}
 	m.step(3, p)
+	m.note(p, m.placed)
 	if m.rendering == never {
 		return p, nil
 	}
 	if p, err = m.render(ctx, p); err == nil {
 		m.step(4, p)
+		m.note(p, m.placed)
 	}
 	return p, err
 }
@@ -117,7 +124,13 @@ func (m *maker) render(ctx context.Context, p *krm.Package) (*krm.Package, error
 	if m.Renderer == nil {
 		return p, nil
 	}
-	res, err := m.Renderer.Render(ctx, p)
+	run := m.Renderer.Render
+	if w, ok := m.Renderer.(watcher); ok && m.trace != nil {
+		run = func(ctx context.Context, p *krm.Package) (*render.Result, error) {
+			return w.Watch(ctx, p, m.trace.Function)
+		}
+	}
+	res, err := run(ctx, p)
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("rendering %s: %w", m.Package.Path, err))
 	}
@@ -265,7 +278,14 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, o); err != nil {
 		return err
 	}
-	made := m.trace(theirs, func(again *maker) error {
+	if m.trace != nil {
+		by, err := m.edited(ctx, base, ours)
+		if err != nil {
+			return err
+		}
+		m.note(m.pkg, by)
+	}
+	made := m.made(theirs, func(again *maker) error {
 		_, err := again.hydrate(ctx, now, draft)
 		return err
 	})
@@ -294,7 +314,7 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		m.Restless = other
 		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}
-	settled := m.trace(m.pkg, func(again *maker) error {
+	settled := m.made(m.pkg, func(again *maker) error {
 		res, err := merge.Packages(base, theirs, ours, o)
 		if err != nil {
 			return err
@@ -391,6 +411,11 @@ func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
 	}
 	if err == nil && m.rendering == untilRest {
 		err = m.toRest(ctx)
+	}
+	if err == nil {
+		m.note(m.pkg, func(v provenance.Value) provenance.Origin {
+			return provenance.Origin{Kind: provenance.Function, Function: pipelineOf, File: v.File}
+		})
 	}
 	return err
 }
@@ -532,6 +557,10 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 		if m.pkg, err = m.merge(m.Upstream.String(), base, m.Upstream.Package, m.pkg, own); err != nil {
 			return err
 		}
+	}
+	if m.Blame {
+		m.begin(origin{pkg: m.Upstream.Package, lock: m.Upstream.Lock})
+		m.note(m.pkg, byHand)
 	}
 	return m.settle(ctx, kptfile)
 }
@@ -729,11 +758,7 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, settled 
 
 // sign says who wrote the edits that conflicts are about.
 func (m *maker) sign(ctx context.Context, base *krm.Package, edits []review.Edit) error {
-	at := m.From.Ref.Commit
-	if b := m.Package.Branch; m.From.Number > 0 && b != nil && !b.Came.IsZero() {
-		at = b.Came
-	}
-	if err := m.Job.Repo.FindWriters(ctx, m.Package.Path, at, base, edits); err != nil {
+	if err := m.Job.Repo.FindWriters(ctx, m.Package.Path, m.editedAt(), base, edits); err != nil {
 		return err
 	}
 	for i := range m.Conflicts {
@@ -746,6 +771,14 @@ func (m *maker) sign(ctx context.Context, base *krm.Package, edits []review.Edit
 		}
 	}
 	return nil
+}
+
+// editedAt is the commit up to which people's edits are looked for.
+func (m *maker) editedAt() decide.Hash {
+	if b := m.Package.Branch; m.From.Number > 0 && b != nil && !b.Came.IsZero() {
+		return b.Came
+	}
+	return m.From.Ref.Commit
 }
 
 // value is one side of an edit; of a whole resource or file that it is there, and of

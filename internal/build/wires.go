@@ -21,6 +21,7 @@ import (
 // and those that it still waits for (Porter PEP003, "Wiring").
 type Wires struct {
 	values []wiring.Value
+	from   map[string]string // where a parameter's value comes from
 	gates  []wiring.Gate
 	notes  []string // what keeps the package's own value
 	order  order
@@ -87,7 +88,7 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 	if up.Err != nil {
 		return nil, nil //nolint:nilerr // its own error says what is wrong with an upstream
 	}
-	out := &Wires{}
+	out := &Wires{from: map[string]string{}}
 	value := func(o resolver.OutputRef) (string, error) { return r.output(ctx, w.Target, o) }
 	notes, refused := res.Sharing(w.Ref, value)
 	if refused != nil {
@@ -112,6 +113,7 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 		case a.Err != nil:
 			out.gates = append(out.gates, wiring.Gate{Name: name, Message: a.Err.Error()})
 		default:
+			out.from[name] = a.Template
 			out.values = append(out.values, wiring.Value{Parameter: name, To: *in.To, Text: a.Text, Type: in.Type})
 			if a.Outputs {
 				out.gates = append(out.gates, wiring.Gate{Name: name, Met: true, Message: "given by " + a.Template})

@@ -24,11 +24,11 @@ type steps [5]*krm.Package
 // asked, and copies of a large package cost as much as its merge.
 type trace func() (steps, error)
 
-// trace is that of a package which was rendered already.
-func (m *maker) trace(rendered *krm.Package, make func(*maker) error) trace {
+// made is that of a package which was rendered already.
+func (m *maker) made(rendered *krm.Package, make func(*maker) error) trace {
 	return sync.OnceValues(func() (steps, error) {
 		again, made := *m, *m.Made
-		again.Made, again.watch, again.rendering = &made, true, never
+		again.Made, again.watch, again.rendering, again.trace, again.Blame = &made, true, never, nil, false
 		err := make(&again)
 		again.steps[len(again.steps)-1] = rendered
 		return again.steps, err

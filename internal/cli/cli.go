@@ -192,7 +192,7 @@ to date in Git, for people to review, approve or reject.
 	flags.DurationVar(&a.patience, "server-timeout", 30*time.Second, "give up on a Git repository or a registry that is silent for this long; twice as long before an answer begins, six times for one to a push")
 	root.AddCommand(
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
-		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a), newRecord(a), newEdits(a), newHold(a), newDiscard(a), newRevert(a),
+		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a), newRecord(a), newEdits(a), newBlame(a), newImpact(a), newHold(a), newDiscard(a), newRevert(a),
 		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newCatalog(a),
 		newRender(a), newPin(a), newPush(a), newDemo(a), newVersion(a), newContainerHelper(a), newFunctionWorker(a),
 	)

@@ -50,6 +50,7 @@ type fleetFlags struct {
 	platform     map[string]string
 
 	packages bool // the command shows packages
+	blame    bool // the command shows where values come from
 	preview  bool // the command applies nothing
 }
 
@@ -153,6 +154,7 @@ func (a *app) warnOf(fleet *source.Fleet) {
 
 // session is a fleet, read, and the engine for it.
 type session struct {
+	files  *source.Directory
 	fleet  *source.Fleet
 	engine *reconcile.Engine
 	cfg    reconcile.Config
@@ -196,6 +198,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 		}
 		return nil, fmt.Errorf("%s holds no Repository, PackageVariantSet or PackageVariant: give the management directory with --fleet%s", fleet.Location, passedOver(fleet.Packages))
 	}
+	places := newPlaces(in.files, fleet)
 	cfg, functions, err := a.config(fleet, in.store)
 	if err != nil {
 		return nil, err
@@ -208,13 +211,16 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 	cfg.OCI, cfg.Progress = observe.OCI(registries, fleet.Catalogs...), p.report
 	// Reports and diffs show packages; for all else they are let go once compared.
 	cfg.Preview = f.preview
+	if f.blame {
+		cfg.Blame, cfg.Places = true, places
+	}
 	cfg.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
 	if f.dependencies {
 		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) catalog.Content {
 			return catalog.Reader{Git: in.store, OCI: registries, Offered: fleet.Offered}.Read(ctx, fleet.Catalogs)
 		}, f)
 	}
-	s := &session{fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}
+	s := &session{files: in.files, fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}
 	s.onlyRefs = func() bool { return registries.Opened() == 0 && (functions == nil || !functions.Outside()) }
 	return s, nil
 }

@@ -59,6 +59,10 @@ type Want struct {
 	After []string
 
 	Content Content
+	// Where says what of its set gave a field of the variant's spec, named by its
+	// steps: the field there and its expression. nil where no set made it, or nobody
+	// asks.
+	Where func(steps ...string) (field, expression string)
 
 	levelled bool
 }

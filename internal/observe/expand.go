@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"sync"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
@@ -50,12 +51,22 @@ func (r *Reader) expand(ctx context.Context, s *Snapshot) {
 			s.Problems = append(s.Problems, x)
 		}
 	}
+	var one sync.Mutex
 	for i, pv := range result.Variants {
 		set := result.Origin(i).Set
 		if st := statuses[pv.Namespace+"/"+set]; st != nil {
 			st.Variants++
 		}
-		s.Wants = append(s.Wants, newWant(pv, set, annotations[pv.Namespace+"/"+set]))
+		w := newWant(pv, set, annotations[pv.Namespace+"/"+set])
+		if r.cfg.Blame {
+			w.Where = func(steps ...string) (field, expression string) {
+				one.Lock() // packages are built side by side
+				defer one.Unlock()
+				at := result.Where(env, i, steps...)
+				return at.Field, at.Expression
+			}
+		}
+		s.Wants = append(s.Wants, w)
 	}
 	for _, pv := range result.Written {
 		s.Wants = append(s.Wants, newWant(pv, "", nil))

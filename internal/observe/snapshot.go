@@ -78,6 +78,8 @@ type Config struct {
 	Functions Functions
 	// Dependencies is nil where they are left alone.
 	Dependencies *Dependencies
+	// Blame keeps what tells where fields of variants are written.
+	Blame bool
 	// Concurrency bounds how much is read at once; 0 is one for each CPU.
 	Concurrency int
 	// Progress, where set, is told of each repository.

@@ -143,7 +143,17 @@ func (o Origin) says() string {
 	case Upstream:
 		return joined(" ", o.Package, place)
 	case Template, Object:
-		return joined(" ", place, o.Object, o.Field)
+		what := o.Field
+		if _, rest, ok := strings.Cut(what, ".template."); ok {
+			what = rest
+		}
+		if o.Expression != "" {
+			what = cut(o.Expression)
+		}
+		if place == "" || o.Kind == Object {
+			what = joined(" ", o.Object, what)
+		}
+		return joined(" ", place, what)
 	case Name:
 		return "the package's own " + o.Field
 	case Wired:
@@ -161,6 +171,17 @@ func (o Origin) says() string {
 		return joined(" ", "edited by", o.Author, brackets(o.Commit))
 	}
 	return "unknown"
+}
+
+// maxExpression bounds what a line shows of an expression.
+const maxExpression = 60
+
+func cut(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > maxExpression {
+		return string(r[:maxExpression]) + "…"
+	}
+	return text
 }
 
 func brackets(s string) string {

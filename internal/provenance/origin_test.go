@@ -9,12 +9,13 @@ import (
 func TestString(t *testing.T) {
 	for want, o := range map[string]Origin{
 		"cat/web@v1 deploy.yaml:7": {Kind: Upstream, Package: "cat/web@v1", File: "deploy.yaml", Line: 7, Field: "spec.replicas"},
-		"sets.yaml:12 PackageVariantSet web spec.targets[0].template.packageContext.data.region via apply-setters:v0.2": {
+		"sets.yaml:12 packageContext.data.region via apply-setters:v0.2": {
 			Kind: Template, File: "sets.yaml", Line: 12, Object: "PackageVariantSet web", Field: "spec.targets[0].template.packageContext.data.region",
 			Via: []Via{{Carrier: Function, Name: "ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2"}},
 		},
-		"edited by Robin (4f2a91c)": {Kind: Person, Author: "Robin", Commit: "4f2a91c"},
-		"edited by hand":            {Kind: Person},
+		"sets.yaml:12 repository.name": {Kind: Template, File: "sets.yaml", Line: 12, Object: "PackageVariantSet web", Field: "spec.targets[0].template.injectors[0].nameExpr", Expression: "repository.name"},
+		"edited by Robin (4f2a91c)":    {Kind: Person, Author: "Robin", Commit: "4f2a91c"},
+		"edited by hand":               {Kind: Person},
 	} {
 		if got := o.String(); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -15,6 +15,7 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/publish"
 )
 
@@ -63,6 +64,8 @@ type Item struct {
 	// without one. After is what was built, nil where nothing was. All are nil
 	// without Config.Packages.
 	Base, Before, After *krm.Package
+	// Origins are those of After's values, with Config.Blame.
+	Origins *provenance.Origins
 	// Conflicts are local values that an update lost to the upstream.
 	Conflicts []merge.Conflict
 	// Attention is what a person is to see first, such as decide.BaseUnknown.

@@ -468,6 +468,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	job := s.job(o)
 	job.Stage = r.stage(s.repo.Git)
 	job.Crowded = crowded(s.want)
+	job.Blame = r.cfg.Blame
 	job.Build, job.Keep, job.Prove = b, s.want.Read, r.snapshot.Policies.Of(s.want.Identity).Automatic
 	v.made = r.builder.Make(ctx, job)
 	m := v.made
@@ -557,7 +558,7 @@ func calledBy(all []*decide.Want, names []string, means func(*decide.Want, strin
 // has changed: the variants named, and what they need where they manage that.
 func (e *Engine) invoke(all []*decide.Want) error {
 	for _, w := range all {
-		w.Rehydrate = e.cfg.Rehydrate
+		w.Rehydrate, w.Invoked = e.cfg.Rehydrate, e.cfg.invokeAll
 	}
 	for _, again := range []struct {
 		names []string
@@ -762,6 +763,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 	}
 	if m := v.made; m != nil && m.Err == nil {
 		item.Conditions, item.Conflicts, item.Attention = m.Conditions, m.Conflicts, m.Attention
+		item.Origins = m.Origins
 		if r.cfg.Packages && item.Action != decide.ActionWait {
 			item.Base, item.Before, item.After = m.Base, m.Before, m.After
 		}

@@ -88,6 +88,10 @@ type Config struct {
 	// Packages leaves what was built, and what it is compared with, in Items, for
 	// who shows them. Without it a package is let go once it was compared.
 	Packages bool
+	// Blame leaves in Items where each value of what was built comes from; Places says
+	// where that is written, nil names no file.
+	Blame  bool
+	Places build.Places
 	// Preview says that plans are shown and never applied: what files are to hold
 	// is forgotten once it was compared.
 	Preview bool
@@ -97,6 +101,8 @@ type Config struct {
 	Known *Known
 	// drop names edits that are to go: see Engine.PlanWithout.
 	drop map[decide.Identity][]string
+	// invokeAll renders all again: see Engine.Blame.
+	invokeAll bool
 	// Progress, where set, is told what is done; calls are serialised.
 	Progress func(Progress)
 	// Now stamps what a person does: propose, approve, reject. Variform's own
@@ -133,11 +139,11 @@ func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, manager: decide.Manager(cfg.Manager)}
 	sources := observe.Config{
 		Fleet: cfg.Fleet, Git: cfg.Git, OCI: cfg.OCI, Manager: e.manager, Origin: cfg.Origin, Unnamed: cfg.Unnamed,
-		Dependencies: cfg.Dependencies, Concurrency: cfg.Concurrency,
+		Dependencies: cfg.Dependencies, Concurrency: cfg.Concurrency, Blame: cfg.Blame,
 		Progress: func(done, total int, item string) { e.progress(Progress{"repositories", done, total, item}) },
 	}
 	e.builder = &build.Builder{
-		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, StopOnConflict: cfg.StopOnConflict, DraftOnFailure: cfg.DraftOnFailure, Keep: cfg.Packages,
+		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, Places: cfg.Places, StopOnConflict: cfg.StopOnConflict, DraftOnFailure: cfg.DraftOnFailure, Keep: cfg.Packages,
 	}
 	if cfg.Renderer != nil { // an interface that holds nothing is none
 		sources.Functions, e.builder.Renderer = cfg.Renderer, cfg.Renderer

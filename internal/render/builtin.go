@@ -39,7 +39,7 @@ func newBuiltins(opts Options) *builtins {
 	return b
 }
 
-func (b *builtins) Name() string { return "builtin" }
+func (b *builtins) Name() string { return builtinRuntime }
 
 // Resolve takes our own functions with any tag, and catalogue functions of the
 // versions that are known here. A digest or another registry is not ours.
@@ -161,6 +161,9 @@ type processor struct {
 	input, version string
 	run            function.Processor
 }
+
+// builtinRuntime is the name of the runtime.
+const builtinRuntime = "builtin"
 
 // builtin begins what names a built-in function.
 const builtin = "builtin "

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +15,7 @@ import (
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/krmignore"
+	"github.com/variform/variform/internal/provenance"
 )
 
 // Renderer renders packages. It is safe for concurrent use, and keeps what it
@@ -93,10 +93,16 @@ func (r *Renderer) Render(ctx context.Context, p *krm.Package) (*Result, error) 
 			return &Result{Package: p.Clone(), Packages: packages, Notes: root.allNotes()}, nil
 		}
 	}
-	return r.cache.do(p, func() (*Result, error) { return r.render(ctx, p) })
+	return r.cache.do(p, func() (*Result, error) { return r.render(ctx, p, nil) })
 }
 
-func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) {
+// Watch is Render that shows each mutator's work. It renders whatever was rendered
+// before, and built-in functions can be run again.
+func (r *Renderer) Watch(ctx context.Context, p *krm.Package, show func(provenance.Call)) (*Result, error) {
+	return r.render(ctx, p, show)
+}
+
+func (r *Renderer) render(ctx context.Context, p *krm.Package, show func(provenance.Call)) (*Result, error) {
 	work := p.Clone()
 	root, err := buildTree(work, r.opts.Registry)
 	if err != nil {
@@ -106,7 +112,7 @@ func (r *Renderer) render(ctx context.Context, p *krm.Package) (*Result, error) 
 	if err != nil {
 		return &Result{}, err
 	}
-	h := &hydration{r: r, work: work, plan: plan, pkgDir: map[*krm.Resource]string{}, added: map[*krm.Resource]bool{}, result: &Result{Notes: root.allNotes()}}
+	h := &hydration{r: r, work: work, plan: plan, show: show, pkgDir: map[*krm.Resource]string{}, added: map[*krm.Resource]bool{}, result: &Result{Notes: root.allNotes()}}
 	h.down, h.save = asks(p, annParentsFirst), asks(p, annSavePartial)
 	if h.down {
 		err = h.parentsFirst(ctx, root)
@@ -245,6 +251,7 @@ type hydration struct {
 	down   bool         // parents are rendered before their subpackages
 	save   bool         // what was done before a failure is wanted
 	undone *krm.Package // the work before the mutator that failed, where save is set
+	show   func(provenance.Call)
 }
 
 func (h *hydration) pipeline(ctx context.Context, n *pkgNode, input []*krm.Resource, configs map[string]*yaml.RNode) ([]*krm.Resource, error) {
@@ -339,6 +346,10 @@ func (h *hydration) mutate(ctx context.Context, n *pkgNode, s step, input []*krm
 	if h.save {
 		saved = h.work.Clone()
 	}
+	var seen *provenance.Call
+	if h.show != nil {
+		seen = h.seen(ctx, s, call)
+	}
 	err := h.run(ctx, s, call)
 	if err == nil {
 		input, err = h.settle(n, s, input, before)
@@ -346,6 +357,10 @@ func (h *hydration) mutate(ctx context.Context, n *pkgNode, s step, input []*krm
 	if err != nil {
 		h.undone = saved
 		return nil, err
+	}
+	if seen != nil {
+		seen.After = h.work
+		h.show(*seen)
 	}
 	return input, nil
 }
@@ -475,7 +490,11 @@ func resourcePaths(p *krm.Package) map[*krm.Resource]string {
 // validate runs a validator on a copy; what it changes is dropped.
 func (h *hydration) validate(ctx context.Context, n *pkgNode, s step, input []*krm.Resource, configs map[string]*yaml.RNode) error {
 	chosen := selectResources(input, s.Selectors, s.Exclude)
-	copied := h.work.Clone()
+	return h.run(ctx, s, h.twin(&Call{Call: &function.Call{Selected: chosen, Config: h.config(n, s, input, configs)}, Dir: n.dir}, h.work.Clone()))
+}
+
+// twin is a call on a copy of the work.
+func (h *hydration) twin(c *Call, copied *krm.Package) *Call {
 	twin := map[*krm.Resource]*krm.Resource{}
 	dirs := map[*krm.Resource]string{}
 	originals, copies := h.work.Resources(), copied.Resources()
@@ -483,13 +502,14 @@ func (h *hydration) validate(ctx context.Context, n *pkgNode, s step, input []*k
 		twin[res] = copies[i]
 		dirs[copies[i]] = h.pkgDir[res]
 	}
-	for i, res := range chosen {
+	chosen := make([]*krm.Resource, len(c.Selected))
+	for i, res := range c.Selected {
 		chosen[i] = twin[res]
 	}
-	return h.run(ctx, s, &Call{
-		Call: &function.Call{Package: copied, Selected: slices.Clip(chosen), Config: h.config(n, s, input, configs)},
-		Dir:  n.dir, PkgDir: func(res *krm.Resource) string { return dirs[res] },
-	})
+	return &Call{
+		Call: &function.Call{Package: copied, Selected: chosen, Config: c.Config},
+		Dir:  c.Dir, PkgDir: func(res *krm.Resource) string { return dirs[res] },
+	}
 }
 
 // run calls one function and records what it did.

@@ -1,6 +1,7 @@
 package yamltree
 
 import (
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -43,4 +44,54 @@ func keyFits(key string, lists []*yaml.Node) bool {
 		}
 	}
 	return items > 0
+}
+
+// Nearest follows a path of JoinField, with list elements as [0] or [name=web], and
+// gives what stands there, nil for nothing, and the line of it or of the nearest
+// parent that is there.
+func Nearest(root *yaml.Node, field string) (at *yaml.Node, line int) {
+	at = Deref(root)
+	if at != nil {
+		line = at.Line
+	}
+	for field != "" && at != nil {
+		var step string
+		if rest, ok := strings.CutPrefix(field, "["); ok {
+			step, field, _ = strings.Cut(rest, "]")
+		} else {
+			end := strings.IndexAny(field, ".[")
+			if end < 0 {
+				end = len(field)
+			}
+			step, field = field[:end], field[end:]
+		}
+		field = strings.TrimPrefix(field, ".")
+		if at, line = child(at, step, line); at != nil {
+			at = Deref(at)
+		}
+	}
+	return at, line
+}
+
+// child is one step down, with its line; nil and the line before where it is not
+// there.
+func child(n *yaml.Node, step string, line int) (*yaml.Node, int) {
+	index, err := strconv.Atoi(step)
+	switch n.Kind {
+	case yaml.MappingNode:
+		if i := Index(n, step); i >= 0 {
+			return n.Content[i+1], n.Content[i].Line
+		}
+		if step == "0" {
+			return n, n.Line // a single map that stands for a list
+		}
+	case yaml.SequenceNode:
+		key, value, named := strings.Cut(step, "=")
+		for i, e := range n.Content {
+			if err == nil && i == index || named && Text(e, key) == value {
+				return e, e.Line
+			}
+		}
+	}
+	return nil, line
 }

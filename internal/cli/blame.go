@@ -1,0 +1,321 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/fleet"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/provenance"
+	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
+)
+
+// newPlaces is fleet.NewPlaces where a variable hides the package.
+var newPlaces = fleet.NewPlaces
+
+// annotatedFormat prints a file, each line with its origin.
+const annotatedFormat = "annotated"
+
+func newBlame(a *app) *cobra.Command {
+	var all bool
+	var field string
+	c := &cobra.Command{
+		Use:   "blame PACKAGE [FILE | Kind/name[:field]]",
+		Short: "Say of each value which input set it: file, line, function or person",
+		Long: `Makes a package once more, as the inputs of now give it with people's edits, and
+says where each value comes from: the upstream, a field or expression of a set, a
+context object, another package's output, a function, or an edit by hand with its
+author; with the functions that carried it. Nothing is written.
+
+PACKAGE is repository/package or a variant. Without more, the values that are the
+package's own are listed: what stands in it as in the upstream is counted. A FILE
+is printed with the origin of each line.
+
+With --field and --all, or names of a set, a repository or a package in place of
+PACKAGE, one field is compared over the fleet: each value, how many have it, where it
+comes from, and who.`,
+		Example: "  variform blame -f fleet c1/web\n  variform blame -f fleet c1/web deploy.yaml\n  variform blame -f fleet c1/web Deployment/web:spec.replicas -o json\n  variform blame -f fleet --all --field Deployment/web:spec.replicas",
+		RunE: func(c *cobra.Command, args []string) error {
+			switch {
+			case field != "":
+				if len(args) == 0 && !all {
+					return errors.New("blame: give names, or --all for the whole fleet")
+				}
+				return a.blameField(c.Context(), args, field)
+			case all:
+				return errors.New("blame: --all needs --field: one field is compared over the fleet")
+			case len(args) == 0 || len(args) > 2:
+				return errors.New("blame: give a package, and a file, resource or field of it")
+			}
+			return a.blameOne(c.Context(), args[0], strings.Join(args[1:], ""))
+		},
+	}
+	a.addBlame(c)
+	a.addOutput(c, annotatedFormat)
+	c.Flags().BoolVar(&all, "all", false, "with --field: over the whole fleet")
+	c.Flags().StringVar(&field, "field", "", "compare this `field`, as Kind/name:path, over several packages")
+	return c
+}
+
+func newImpact(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "impact FILE[:LINE]",
+		Short: "Say which fields of which variants a line of an input sets",
+		Long: `Looks up a file of the management directory, or a line of it with what is indented
+below, among the origins of all values of the fleet: if that input changes, these
+fields move. Nothing is written. It is the reverse of blame.`,
+		Example: "  variform impact -f fleet sets.yaml:14\n  variform impact -f fleet context/c1.yaml -o json",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.impact(c.Context(), args[0]) },
+	}
+	a.addBlame(c)
+	a.addOutput(c)
+	return c
+}
+
+// addBlame adds the flags of commands that ask for origins.
+func (a *app) addBlame(c *cobra.Command) {
+	a.addFleet(c)
+	a.addNeeds(c)
+	a.addRenderFlags(c)
+	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
+	inner := c.PreRunE
+	c.PreRunE = func(c *cobra.Command, args []string) error {
+		a.fleet.blame, a.fleet.packages, a.fleet.preview = true, true, true
+		if inner != nil {
+			return inner(c, args)
+		}
+		return nil
+	}
+}
+
+// blamed makes packages and their origins. The error says that some are not there.
+func (a *app) blamed(ctx context.Context, names []string) (s *session, out []*reconcile.Blamed, failed error, err error) {
+	p := a.progress()
+	defer p.stop()
+	if s, err = a.open(ctx, p); err != nil {
+		return nil, nil, nil, err
+	}
+	list, problems, err := s.engine.Blame(ctx, names)
+	p.stop()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for _, b := range list {
+		if b.Err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", b.Identity, b.Err))
+			continue
+		}
+		out = append(out, b)
+	}
+	for _, problem := range problems {
+		a.fail("error: %v", problem)
+	}
+	if len(problems) > 0 {
+		failed = findings{count.Of(len(problems), "problem") + ": what is listed is not complete"}
+	}
+	return s, out, failed, nil
+}
+
+// blameView is a value as json and yaml print it. Its fields are a contract.
+type blameView struct {
+	Variant  string            `json:"variant"`
+	File     string            `json:"file"`
+	Resource string            `json:"resource,omitempty"`
+	Field    string            `json:"field,omitempty"`
+	Value    string            `json:"value"`
+	Origin   provenance.Origin `json:"origin"`
+}
+
+func (a *app) blameOne(ctx context.Context, pkg, what string) error {
+	_, list, failed, err := a.blamed(ctx, []string{pkg})
+	if err != nil || len(list) == 0 {
+		if err == nil {
+			err = failed
+		}
+		return err
+	}
+	if len(list) > 1 {
+		return fmt.Errorf("%q means %s: give one, as repository/package, or compare a field with --field", pkg, count.Of(len(list), "package"))
+	}
+	b := list[0]
+	f, isFile := b.Package.Read(what)
+	if a.output == annotatedFormat || isFile && a.output == outputs[0] {
+		if !isFile {
+			return fmt.Errorf("-o %s: name a file of the package", annotatedFormat)
+		}
+		if err := a.printAnnotated(b.Origins, f); err != nil {
+			return err
+		}
+		return failed
+	}
+	leaves, err := b.Origins.Select(what)
+	if err != nil {
+		return err
+	}
+	if err := a.printLeaves(b, leaves, what == "" && a.output != "wide"); err != nil {
+		return err
+	}
+	return failed
+}
+
+func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own bool) error {
+	if a.output == "json" || a.output == "yaml" {
+		views := make([]blameView, len(leaves))
+		for i, l := range leaves {
+			views[i] = blameView{b.Identity.String(), l.File, l.Resource(), l.Field, l.Value, l.Origin}
+		}
+		return encode(a.Out, a.output, map[string]any{"values": views})
+	}
+	all := len(leaves)
+	if own {
+		leaves = provenance.Own(leaves)
+	}
+	var rows [][]string
+	for _, l := range leaves {
+		where := l.Resource()
+		if where == "" || where == "Kptfile/"+l.ID.Name {
+			where = l.File
+		}
+		rows = append(rows, []string{review.Visible(where), review.Visible(l.Field), shortValue(l), review.Visible(l.Origin.String())})
+	}
+	if err := table(a.Out, []string{"RESOURCE", "FIELD", "VALUE", "FROM"}, rows); err != nil {
+		return err
+	}
+	if rest := all - len(leaves); rest > 0 {
+		_, err := fmt.Fprintf(a.Out, "%s more as in %s, or kept by variform (-o wide lists them)\n", count.Of(rest, "value"), b.Upstream)
+		return err
+	}
+	return nil
+}
+
+// maxShown bounds a value in a table.
+const maxShown = 40
+
+func shortValue(l provenance.Leaf) string {
+	text := firstLine(review.Visible(l.Value))
+	switch r := []rune(text); {
+	case l.ID.IsSecret():
+		return "(secret)"
+	case len(r) > maxShown:
+		return string(r[:maxShown]) + "…"
+	}
+	return text
+}
+
+func (a *app) printAnnotated(o *provenance.Origins, f krm.File) error {
+	lines, err := o.Annotate(f)
+	if err != nil {
+		return err
+	}
+	width := 0
+	for _, l := range lines {
+		if l.Origin != nil {
+			width = max(width, len([]rune(l.Origin.String())))
+		}
+	}
+	var b strings.Builder
+	for _, l := range lines {
+		by := ""
+		if l.Origin != nil {
+			by = oneLine(l.Origin.String())
+		}
+		fmt.Fprintf(&b, "%-*s | %s\n", width, by, oneLine(l.Text))
+	}
+	_, err = fmt.Fprint(a.Out, b.String())
+	return err
+}
+
+func (a *app) blameField(ctx context.Context, names []string, field string) error {
+	_, list, failed, err := a.blamed(ctx, names)
+	if err != nil {
+		return err
+	}
+	var s provenance.Spreader
+	found := false
+	for _, b := range list {
+		if leaves, err := b.Origins.Select(field); err == nil {
+			found = true
+			s.Add(b.Identity.String(), leaves)
+		}
+	}
+	if !found {
+		return fmt.Errorf("no package has a field %q: name one as Deployment/web:spec.replicas", field)
+	}
+	if err := a.printSpread(s.All()); err != nil {
+		return err
+	}
+	return failed
+}
+
+func (a *app) printSpread(list []provenance.Spread) error {
+	if a.output == "json" || a.output == "yaml" {
+		if list == nil {
+			list = []provenance.Spread{}
+		}
+		return encode(a.Out, a.output, map[string]any{"fields": list})
+	}
+	var rows [][]string
+	for _, s := range list {
+		members := folded(s.Members)
+		if a.output == "wide" {
+			members = strings.Join(s.Members, ", ")
+		}
+		rows = append(rows, []string{review.Visible(s.Field), shortText(s.Value), strconv.Itoa(len(s.Members)), review.Visible(s.Origin.String()), members})
+	}
+	return table(a.Out, []string{"FIELD", "VALUE", "N", "FROM", "MEMBERS"}, rows)
+}
+
+func shortText(s string) string { return shortValue(provenance.Leaf{Value: s}) }
+
+func (a *app) impact(ctx context.Context, place string) error {
+	file, line := place, 0
+	if name, n, ok := cutLast(place, ":"); ok {
+		var err error
+		if line, err = strconv.Atoi(n); err != nil || line < 1 {
+			return fmt.Errorf("impact: %q is no line: give FILE or FILE:LINE", n)
+		}
+		file = name
+	}
+	s, list, failed, err := a.blamed(ctx, nil)
+	if err != nil {
+		return err
+	}
+	last, err := s.files.Block(file, line)
+	if err != nil {
+		return err
+	}
+	var spread provenance.Spreader
+	moved, variants := 0, 0
+	for _, b := range list {
+		leaves := b.Origins.From(file, line, last)
+		if len(leaves) > 0 {
+			spread.Add(b.Identity.String(), leaves)
+			moved, variants = moved+len(leaves), variants+1
+		}
+	}
+	if err := a.printSpread(spread.All()); err != nil {
+		return err
+	}
+	if a.output == outputs[0] || a.output == "wide" {
+		if _, err := fmt.Fprintf(a.Out, "%s in %s of %d\n", count.Of(moved, "value"), count.Of(variants, "variant"), len(list)); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+func cutLast(s, sep string) (before, after string, ok bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}

@@ -1,0 +1,112 @@
+package provenance
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Select are the values that a text names: a file, Kind/name, or Kind/name:field
+// with everything below it; "" is all. Kind may have its group, Kind.group/name, and
+// the name may be left out. Naming nothing is an error.
+func (o *Origins) Select(name string) ([]Leaf, error) {
+	if name == "" {
+		return o.Leaves(), nil
+	}
+	var out []Leaf
+	for _, l := range o.Leaves() {
+		if l.named(name) {
+			out = append(out, l)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("the package has no file, resource or field %q: name one as deploy.yaml, Deployment/web or Deployment/web:spec.replicas", name)
+	}
+	return out, nil
+}
+
+func (l *Leaf) named(name string) bool {
+	if l.File == name {
+		return true
+	}
+	resource, field, _ := strings.Cut(name, ":")
+	kind, of, named := strings.Cut(resource, "/")
+	kind, group, grouped := strings.Cut(kind, ".")
+	return l.ID.Kind == kind && (!grouped || l.ID.Group == group) && (!named || l.ID.Name == of) && within(l.Field, field)
+}
+
+// Resource is Kind/name, "" for a file that holds none.
+func (l *Leaf) Resource() string {
+	if l.ID.Kind == "" {
+		return ""
+	}
+	return l.ID.Kind + "/" + l.ID.Name
+}
+
+// Own are the values that a variant has for itself: those that are neither the
+// upstream's nor bookkeeping.
+func Own(list []Leaf) []Leaf {
+	return slices.DeleteFunc(slices.Clone(list), func(l Leaf) bool {
+		return l.Origin.Kind == Upstream && len(l.Origin.Via) == 0 || l.Origin.Kind == Machine
+	})
+}
+
+// Spread is one value of a field over a fleet.
+type Spread struct {
+	Field  string `json:"field"` // Kind/name:field
+	Value  string `json:"value"`
+	Origin Origin `json:"origin"` // of the first member
+	// Members are the packages that have it, in order.
+	Members []string `json:"members"`
+}
+
+// Spreader gathers values over a fleet.
+type Spreader struct {
+	at   map[[3]string]int
+	list []Spread
+}
+
+// Add notes the values of one member. Values of one origin but for its object and
+// its lines are one.
+func (s *Spreader) Add(member string, leaves []Leaf) {
+	if s.at == nil {
+		s.at = map[[3]string]int{}
+	}
+	for _, l := range leaves {
+		field := l.Resource() + ":" + l.Field
+		if l.ID.Kind == "" {
+			field = l.File
+		}
+		k := [3]string{field, l.Value, l.Origin.Shape()}
+		i, ok := s.at[k]
+		if !ok {
+			i = len(s.list)
+			s.at[k] = i
+			s.list = append(s.list, Spread{Field: field, Value: l.Value, Origin: l.Origin})
+		}
+		s.list[i].Members = append(s.list[i].Members, member)
+	}
+}
+
+// All are the values, by field, the rarest first.
+func (s *Spreader) All() []Spread {
+	slices.SortStableFunc(s.list, func(a, b Spread) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(len(a.Members), len(b.Members)), cmp.Compare(a.Value, b.Value))
+	})
+	return s.list
+}
+
+// From are the values that come from these lines of a file, wholly or in part; a last
+// line of 0 is all of it.
+func (o *Origins) From(file string, first, last int) []Leaf {
+	var out []Leaf
+	for _, l := range o.Leaves() {
+		if slices.ContainsFunc(append([]Origin{l.Origin}, l.Origin.Also...), func(by Origin) bool {
+			return by.Kind != Person && by.File == file && (last == 0 || first <= by.Line && by.Line <= last)
+		}) {
+			out = append(out, l)
+		}
+	}
+	return out
+}

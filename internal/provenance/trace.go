@@ -1,0 +1,289 @@
+package provenance
+
+import (
+	"bytes"
+	"iter"
+	"strconv"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
+)
+
+// Trace follows one package while it is made. It is not safe for concurrent use.
+type Trace struct {
+	docs  []*doc
+	files map[string]file // those that hold no resource
+	usual Origin
+}
+
+// doc is one resource after the last step, with the origin of each of its values.
+type doc struct {
+	path   string
+	id     krm.ID
+	node   *yaml.Node
+	leaves map[string]*Origin // by field
+}
+
+type file struct {
+	data   []byte
+	origin *Origin
+}
+
+// Value is a value that a step set.
+type Value struct {
+	File  string
+	ID    krm.ID
+	Field string // "" for a file that holds no resource
+	Text  string
+	// Line is the value's in the text that it was parsed from, 0 for one that was made.
+	Line int
+	// Was is the origin of the value that stood there, nil for none.
+	Was *Origin
+	// old is that value.
+	old string
+	doc int
+}
+
+// Setter says where a value comes from that a step set.
+type Setter func(Value) Origin
+
+// New begins with an upstream package, which messages call name.
+func New(upstream *krm.Package, name string) *Trace {
+	t := &Trace{files: map[string]file{}, usual: Origin{Kind: Upstream, Package: name}}
+	t.Step(upstream, func(v Value) Origin {
+		return Origin{Kind: Upstream, Package: name, File: v.File, Line: v.Line, Field: v.Field}
+	})
+	return t
+}
+
+// Step notes the package after a step. What the step left alone keeps its origin.
+func (t *Trace) Step(after *krm.Package, set Setter) {
+	after = after.Clone() // its trees may go on changing
+	s := &stepper{set: set}
+	resources := after.Resources()
+	was := t.pair(resources)
+	docs := make([]*doc, len(resources))
+	held := map[string]bool{}
+	for i, r := range resources {
+		held[r.Path()] = true
+		now := &doc{path: r.Path(), id: r.ID(), node: yamltree.Deref(r.Node().YNode())}
+		if docs[i] = now; was[i] != nil && was[i].node == now.node {
+			now.leaves = was[i].leaves
+			continue
+		}
+		now.leaves = map[string]*Origin{}
+		s.now, s.was, s.index, s.line = now, was[i], i, r.Line()-now.node.Line
+		if r.Line() == 0 {
+			s.line = -1
+		}
+		var old *yaml.Node
+		if was[i] != nil {
+			old = was[i].node
+		}
+		s.node("", "", old, now.node)
+	}
+	files := map[string]file{}
+	for _, path := range after.Paths() {
+		if held[path] {
+			continue
+		}
+		f, _ := after.Read(path)
+		had, ok := t.files[path]
+		if !ok || !bytes.Equal(had.data, f.Data) {
+			o := set(Value{File: path, Was: had.origin, doc: -1})
+			had = file{f.Data, &o}
+		}
+		files[path] = had
+	}
+	t.docs, t.files = docs, files
+}
+
+// pair finds what resources were: those of their file and identity, of their file and
+// kind in order, of their identity elsewhere.
+func (t *Trace) pair(now []*krm.Resource) []*doc {
+	out, used := make([]*doc, len(now)), make([]bool, len(t.docs))
+	by := func(keyOf func(path string, id krm.ID) any) {
+		free := map[any][]int{}
+		for i, d := range t.docs {
+			if !used[i] {
+				k := keyOf(d.path, d.id)
+				free[k] = append(free[k], i)
+			}
+		}
+		for i, r := range now {
+			if out[i] != nil {
+				continue
+			}
+			if k := keyOf(r.Path(), r.ID()); len(free[k]) > 0 {
+				out[i], used[free[k][0]] = t.docs[free[k][0]], true
+				free[k] = free[k][1:]
+			}
+		}
+	}
+	by(func(path string, id krm.ID) any { return docKey{path, id} })
+	by(func(path string, id krm.ID) any { return docKey{path, krm.ID{Group: id.Group, Kind: id.Kind}} })
+	by(func(_ string, id krm.ID) any { return id })
+	return out
+}
+
+// stepper compares a resource with what it was.
+type stepper struct {
+	set      Setter
+	now, was *doc
+	index    int
+	line     int // of the file before the text that nodes count in, -1 where that is not known
+}
+
+// node walks two trees, either of which may be nil; was and at are their fields.
+func (s *stepper) node(was, at string, a, b *yaml.Node) {
+	a, b = yamltree.Deref(a), yamltree.Deref(b)
+	if len(b.Content) == 0 {
+		s.leaf(was, at, a, b)
+		return
+	}
+	if a != nil && a.Kind != b.Kind {
+		a = nil
+	}
+	switch b.Kind {
+	case yaml.MappingNode:
+		for k, v := range yamltree.Fields(b) {
+			var old *yaml.Node
+			if a != nil {
+				old = yamltree.Child(a, k.Value)
+			}
+			s.node(yamltree.JoinField(was, k.Value), yamltree.JoinField(at, k.Value), old, v)
+		}
+	case yaml.SequenceNode:
+		of := matched(a, b)
+		for i, n := range b.Content {
+			var old *yaml.Node
+			place := was
+			if of[i] >= 0 {
+				old, place = a.Content[of[i]], item(was, a, of[i])
+			}
+			s.node(place, item(at, b, i), old, n)
+		}
+	}
+}
+
+// item is the field of a list's element.
+func item(field string, list *yaml.Node, i int) string {
+	if key := yamltree.ListKey(list); key != "" {
+		return field + "[" + key + "=" + yamltree.Text(list.Content[i], key) + "]"
+	}
+	return field + "[" + strconv.Itoa(i) + "]"
+}
+
+func (s *stepper) leaf(was, at string, a, b *yaml.Node) {
+	v := Value{File: s.now.path, ID: s.now.id, Field: at, Text: text(b), doc: s.index}
+	if s.was != nil && a != nil {
+		v.Was = s.was.leaves[was]
+		if v.old = text(a); len(a.Content) == 0 && a.Kind == b.Kind && v.old == v.Text && a.ShortTag() == b.ShortTag() && v.Was != nil {
+			s.now.leaves[at] = v.Was
+			return
+		}
+	}
+	if s.line >= 0 && b.Line > 0 {
+		v.Line = b.Line + s.line
+	}
+	o := s.set(v)
+	s.now.leaves[at] = &o
+}
+
+// text is a leaf's value.
+func text(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "{}"
+	case yaml.SequenceNode:
+		return "[]"
+	}
+	return n.Value
+}
+
+// matched finds for each element of a list what it was in another, -1 for nothing.
+func matched(a, b *yaml.Node) []int {
+	out := make([]int, len(b.Content))
+	for i := range out {
+		out[i] = -1
+	}
+	if a == nil {
+		return out
+	}
+	if key := yamltree.ListKey(a, b); key != "" {
+		at := map[string]int{}
+		for i, n := range a.Content {
+			at[yamltree.Text(n, key)] = i
+		}
+		for i, n := range b.Content {
+			if j, ok := at[yamltree.Text(n, key)]; ok {
+				out[i] = j
+			}
+		}
+		return out
+	}
+	x, y, start := a.Content, b.Content, 0
+	for start < len(x) && start < len(y) && yamltree.SameText(x[start], y[start]) {
+		out[start] = start
+		start++
+	}
+	endX, endY := len(x), len(y)
+	for endX > start && endY > start && yamltree.SameText(x[endX-1], y[endY-1]) {
+		endX, endY = endX-1, endY-1
+		out[endY] = endX
+	}
+	if endX-start == endY-start {
+		for i := start; i < endY; i++ {
+			out[i] = i
+		}
+	}
+	return out
+}
+
+// Origins are those of the package after the last step.
+func (t *Trace) Origins() *Origins {
+	var leaves []Leaf
+	for _, d := range t.docs {
+		walk(d.node, "", func(field string, n *yaml.Node) {
+			l := Leaf{File: d.path, ID: d.id, Field: field, Value: text(n)}
+			if d.id.IsSecret() {
+				l.Value = ""
+			}
+			if o := d.leaves[field]; o != nil {
+				l.Origin = *o
+			}
+			leaves = append(leaves, l)
+		})
+	}
+	for path, f := range t.files {
+		leaves = append(leaves, Leaf{File: path, Origin: *f.origin})
+	}
+	return newOrigins(leaves, t.usual)
+}
+
+// lines are the leaves of a tree in order, each with its line.
+func lines(root *yaml.Node) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		more := true
+		walk(root, "", func(field string, n *yaml.Node) { more = more && yield(field, n.Line) })
+	}
+}
+
+// walk visits the leaves of a tree.
+func walk(n *yaml.Node, at string, visit func(field string, n *yaml.Node)) {
+	n = yamltree.Deref(n)
+	switch {
+	case len(n.Content) == 0:
+		visit(at, n)
+	case n.Kind == yaml.MappingNode:
+		for k, v := range yamltree.Fields(n) {
+			walk(v, yamltree.JoinField(at, k.Value), visit)
+		}
+	default:
+		for i, v := range n.Content {
+			walk(v, item(at, n, i), visit)
+		}
+	}
+}

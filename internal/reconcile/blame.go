@@ -1,0 +1,66 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/provenance"
+)
+
+// Blamed is one package with the origin of each of its values, as the inputs of now
+// make it: with its open Draft's edits, where there is one.
+type Blamed struct {
+	decide.Identity
+	Name, Set, Upstream string
+	Package             *krm.Package
+	Origins             *provenance.Origins
+	// Err is why it was not made.
+	Err error
+}
+
+// Blame makes the packages that names mean, or all, once more, and says where each
+// of their values comes from. Nothing is written. It needs
+// Config.Blame and Config.Packages.
+func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, problems []error, err error) {
+	was := e.cfg
+	defer func() { e.cfg = was }()
+	e.cfg.Only, e.cfg.Invoke, e.cfg.invokeAll = names, names, len(names) == 0
+	plan, err := e.Plan(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	problems = plan.Problems
+	for _, set := range plan.Sets {
+		problems = append(problems, set.Failures...)
+	}
+	for _, i := range plan.Items {
+		if i.Lock || i.want == nil || len(names) > 0 && !slices.ContainsFunc(names, i.want.Called) {
+			continue
+		}
+		b := &Blamed{Identity: i.Identity, Name: i.Name, Set: i.Set, Upstream: i.Upstream, Package: i.After, Origins: i.Origins, Err: i.Err}
+		if b.Origins == nil && b.Err == nil {
+			b.Err = errors.New(unmadeBecause(i))
+		}
+		if n := len(out); n > 0 && out[n-1].Identity == b.Identity { // a Published revision beside its Draft
+			if b.Origins != nil {
+				out[n-1] = b
+			}
+			continue
+		}
+		out = append(out, b)
+	}
+	return out, problems, nil
+}
+
+// unmadeBecause says why there is nothing to blame of an item.
+func unmadeBecause(i *Item) string {
+	text := fmt.Sprintf("it is not made in this run: %s", i.Action)
+	for _, r := range i.Reasons {
+		text += ", " + r
+	}
+	return text
+}

@@ -1,0 +1,118 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// Values are traced to what set them, through functions and the hands of people.
+func TestBlame(t *testing.T) {
+	t.Parallel()
+	w, _ := originsWorld(t, slices.DeleteFunc(slices.Clone(features), func(f feature) bool { return f.last != "" })) // replacements find nothing under other names
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	repo := w.repos["c1"]
+	text := w.show("c1", "main", "app/service.yaml")
+	tags := w.show("c1", "main", "app/setters.yaml")
+	repo.Commit(t, "main", "by hand", gittest.Text{
+		"app/service.yaml": strings.Replace(text, "name: web", "name: web\n  finalizers: [keep]", 1),
+		"app/setters.yaml": strings.Replace(tags, `tag: "1.4"`, `tag: "1.7"`, 1),
+	})
+	refs := w.refs()
+	want := map[string]string{
+		"Deployment/web:spec.replicas":                                     "catalog/app@app/v1 setters.yaml:8 via apply-setters:v0.2",
+		"Deployment/web:spec.template.spec.containers[name=side].image":    "via set-image:v0.1",
+		"Deployment/web:spec.template.spec.containers[name=web].image":     "edited by ",
+		"Service/web:metadata.finalizers":                                  "edited by ",
+		"Service/web:spec.url":                                             "context.yaml:6 ConfigMap c1 data.url via apply-replacements:v0.1",
+		"Service/web:spec.region":                                          "repository.labels['env'] via apply-replacements:v0.1",
+		"Service/web:metadata.namespace":                                   "pipeline.mutators[2].configMap.namespace via set-namespace:v0.4",
+		"Service/web:metadata.labels.part":                                 "via set-labels:v0.2",
+		"ConfigMap/kptfile.kpt.dev:data.stage":                             "set.yaml:19 packageContext.data.stage",
+		"ConfigMap/kptfile.kpt.dev:data.package-path":                      "the package's own package-path",
+		"Service.example.com/web:spec.port":                                "",
+		"Deployment.apps/web:spec.template.spec.containers[name=web].name": "catalog/app@app/v1 deploy.yaml:10",
+	}
+	for what, by := range want {
+		if by == "" {
+			w.contains(w.mustRun(2, "blame", "c1/app", what).err, `no file, resource or field "`+what+`"`)
+			continue
+		}
+		w.contains(w.mustRun(0, "blame", "c1/app", what).out, by)
+	}
+	annotated := w.mustRun(0, "blame", "c1/app", "deploy.yaml").out
+	w.contains(annotated, "catalog/app@app/v1 deploy.yaml:2 ", "|   replicas: 3 # kpt-set: ${replicas}\n")
+	if got := strings.Count(annotated, "\n"); got != strings.Count(w.show("c1", "main", "app/deploy.yaml"), "\n") {
+		t.Errorf("%d lines:\n%s", got, annotated)
+	}
+	w.contains(w.mustRun(0, "blame", "c1/app", "notes.txt").out, "catalog/app@app/v1 notes.txt | for people")
+	w.contains(w.mustRun(0, "blame", "c1/app").out, "RESOURCE", "more as in catalog/app@app/v1")
+	w.unchanged(refs)
+
+	w.contains(w.mustRun(2, "blame").err, "give a package")
+	w.contains(w.mustRun(2, "blame", "c1/app", "none.yaml").err, `no file, resource or field "none.yaml"`)
+	w.contains(w.mustRun(2, "blame", "nowhere").err, `nothing is called "nowhere"`)
+	w.contains(w.mustRun(2, "blame", "c1/app", "-o", "annotated").err, "name a file of the package")
+}
+
+// One field over the fleet, and the way back from a line of its input.
+func TestBlameFleet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2", "c3")
+	w.write("set.yaml", `apiVersion: config.porch.kpt.dev/v1alpha2
+kind: PackageVariantSet
+metadata:
+  name: web
+spec:
+  upstream:
+    repo: catalog
+    package: web
+    revision: v1
+  targets:
+  - repositorySelector:
+      matchLabels:
+        env: prod
+    template:
+      packageContext:
+        data:
+          stage: live
+        dataExprs:
+        - key: tier
+          valueExpr: "repository.name == 'c3' ? 'low' : 'high'"
+`)
+	type spread struct {
+		Field, Value string
+		Origin       blamedOrigin
+		Members      []string
+	}
+	fields := func(args ...string) (out []spread) {
+		t.Helper()
+		var doc struct{ Fields []spread }
+		if err := json.Unmarshal([]byte(w.mustRun(0, append(args, "-o", "json")...).out), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc.Fields
+	}
+	got := fields("blame", "--all", "--field", "ConfigMap/kptfile.kpt.dev:data.tier")
+	if len(got) != 2 || got[0].Value != "low" || len(got[0].Members) != 1 || got[1].Value != "high" || len(got[1].Members) != 2 || got[1].Origin.Line != 20 {
+		t.Errorf("%+v", got)
+	}
+	if got := fields("impact", "set.yaml:20"); len(got) != 2 {
+		t.Errorf("%+v", got)
+	}
+	if got := fields("impact", "set.yaml:15"); len(got) != 3 { // with what is indented below
+		t.Errorf("%+v", got)
+	}
+	if got := fields("impact", "repositories/c1.yaml"); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	w.contains(w.mustRun(0, "impact", "set.yaml:17").out, "3 values in 3 variants of 3")
+	w.contains(w.mustRun(2, "impact", "none.yaml:3").err, "none.yaml is no file of the management directory")
+	w.contains(w.mustRun(2, "impact", "set.yaml:99").err, "set.yaml has ")
+	w.contains(w.mustRun(2, "impact", "set.yaml:x").err, `"x" is no line`)
+	w.contains(w.mustRun(2, "blame", "--all").err, "--all needs --field")
+}
