@@ -96,7 +96,7 @@ func ParseNode(n *yaml.RNode, opts ...Option) (any, Report) {
 	d := newDecoder(opts)
 	found := Validate(obj)
 	for i := range found {
-		found[i].Line = d.fileLine(lineOf(n.YNode(), found[i].Field))
+		found[i].Line = d.fileLine(Line(n.YNode(), found[i].Field))
 		found[i].File = d.file
 	}
 	report.Errors = withoutRepeats(report.Errors, found)

@@ -9,8 +9,8 @@ import (
 	"github.com/variform/variform/internal/yamltree"
 )
 
-// lineOf is the line of a field path, or of the nearest parent that is there.
-func lineOf(root *yaml.Node, path string) int {
+// Line is the line of a field path, or of the nearest parent that is there.
+func Line(root *yaml.Node, path string) int {
 	n := yamltree.Deref(root)
 	if n == nil {
 		return 0
@@ -33,7 +33,7 @@ func lineOf(root *yaml.Node, path string) int {
 func At(data []byte, file, field, message, hint string) Issue {
 	i := Issue{File: file, Field: field, Message: message, Hint: hint}
 	if root, err := yaml.Parse(string(data)); err == nil {
-		i.Line = lineOf(root.YNode(), field)
+		i.Line = Line(root.YNode(), field)
 	}
 	return i
 }

@@ -36,7 +36,7 @@ func (d *decoder) noteIgnored(obj any, root *yaml.Node) {
 
 func (d *decoder) ignored(root *yaml.Node, field, hint string) {
 	issue := d.issue(nil, field, field+" has no effect here", hint)
-	issue.Line = d.fileLine(lineOf(root, field))
+	issue.Line = d.fileLine(Line(root, field))
 	d.report.Warnings = append(d.report.Warnings, issue)
 }
 
@@ -69,7 +69,7 @@ func (d *decoder) noteRepository(s *v1alpha1.RepositorySpec, root *yaml.Node) {
 
 func (d *decoder) ignoredMessage(root *yaml.Node, field, message, hint string) {
 	issue := d.issue(nil, field, message, hint)
-	issue.Line = d.fileLine(lineOf(root, field))
+	issue.Line = d.fileLine(Line(root, field))
 	d.report.Warnings = append(d.report.Warnings, issue)
 }
 

@@ -15,7 +15,7 @@ type failure struct {
 	kind  Kind
 	text  string // follows the subject: "needs db >=2, but …"
 	short string // for an optional dependency that is skipped
-	hints []string
+	hints []Hint
 	need  *NeededInput
 }
 
@@ -371,7 +371,7 @@ func (b *binder) platform(r *Requirement, alt int) []option {
 	if !ok {
 		text = fmt.Sprintf("needs %s, but no version of %s is known here", r.what(), r.Platform)
 	}
-	b.failed(failure{kind: NoSolution, text: text, hints: []string{fmt.Sprintf("run %s %s, or take a version of %s that supports %s %s", r.Platform, r.Version, b.p.Package, r.Platform, have)}})
+	b.failed(failure{kind: NoSolution, text: text, hints: []Hint{{Text: fmt.Sprintf("run %s %s, or take a version of %s that supports %s %s", r.Platform, r.Version, b.p.Package, r.Platform, have)}}})
 	return nil
 }
 
@@ -421,7 +421,7 @@ func (b *binder) apis(r *Requirement, alt int) []option {
 	}
 	f := failure{kind: MissingProvider, text: text}
 	for _, o := range offers {
-		f.hints = append(f.hints, fmt.Sprintf("install %s, which provides %s, or set spec.dependencies.searchProviders in %s", o, r.GVK, b.u.installationOf(b.s)))
+		f.hints = append(f.hints, Hint{Text: fmt.Sprintf("install %s, which provides %s, or set true", o, r.GVK), Field: FieldSearchProviders, Of: b.u.rootOf(b.s)})
 	}
 	b.failed(f)
 	return nil
@@ -574,7 +574,7 @@ func (b *binder) choose(r *Requirement, offers []string, why string) failure {
 	f := failure{kind: InputNeeded, text: fmt.Sprintf("needs %s, %s", r.what(), why)}
 	f.need = &NeededInput{Alias: r.Alias, Kind: "package", Offers: offers}
 	for _, o := range offers {
-		f.hints = append(f.hints, fmt.Sprintf("choose %s for %s: %s", o, r.Alias, b.u.written(b.s, r, "reference", o)))
+		f.hints = append(f.hints, b.u.written(b.s, r, "reference", o, fmt.Sprintf("choose %s for %s", o, r.Alias)))
 	}
 	return f
 }
@@ -794,7 +794,7 @@ func (b *binder) noVersion(r *Requirement, pkg string) failure {
 	f.text = fmt.Sprintf("needs %s, but %s", r.what(), shorten(why, 3))
 	if r.Package == "" { // a default, which need not be
 		for _, o := range b.offering() {
-			f.hints = append(f.hints, fmt.Sprintf("choose %s for %s: %s", o, r.Alias, b.u.written(b.s, r, "reference", o)))
+			f.hints = append(f.hints, b.u.written(b.s, r, "reference", o, fmt.Sprintf("choose %s for %s", o, r.Alias)))
 		}
 	}
 	return f

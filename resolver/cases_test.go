@@ -424,7 +424,7 @@ func checkError(t *testing.T, at string, want map[string]any, err error) {
 		}
 	}
 	for _, m := range list(want["suggests"]) {
-		if !strings.Contains(strings.Join(c.Hints, "\n"), fmt.Sprint(m)) {
+		if !strings.Contains(fmt.Sprint(c.Hints), fmt.Sprint(m)) {
 			t.Errorf("%s: %v is not suggested in:\n%s", at, m, text)
 		}
 	}

@@ -49,10 +49,40 @@ type ConflictError struct {
 	// Hints are what would help, each tried and found to.
 	Summary string
 	Reasons []string
-	Hints   []string
+	Hints   []Hint
 	// Asked are the requests that take part in it, as [Installation.Ref] names what they ask for, sorted; nil where
 	// that is not known.
 	Asked []string
+}
+
+// Hint is what would help.
+type Hint struct {
+	// Text says what to do; with a Field also what to write there.
+	Text string
+	// Field is one of what decides about the package that Of names, as [Installation.Ref] does, or about all that was
+	// asked for, where Of is empty: [FieldDefaults] of a Catalog, the others of an Installation.
+	Field, Of string
+}
+
+// The fields that hints name.
+const (
+	FieldOverrides       = "spec.dependencies.overrides"
+	FieldAllowChanges    = "spec.dependencies.allowChanges"
+	FieldSearchProviders = "spec.dependencies.searchProviders"
+	FieldDefaults        = "spec.defaults"
+)
+
+// String is the hint in one line.
+func (h Hint) String() string {
+	switch {
+	case h.Field == "":
+		return h.Text
+	case h.Field == FieldDefaults:
+		return h.Text + " in " + h.Field + " of a Catalog"
+	case h.Of == "":
+		return h.Text + " in " + h.Field + " of all Installations of the target"
+	}
+	return h.Text + " in " + h.Field + " of the Installation of " + h.Of
 }
 
 // maxLines is how long an explanation may get: a screen.
@@ -74,7 +104,7 @@ func (e *ConflictError) Error() string {
 			lines = append(lines, fmt.Sprintf("hint: or one of %d more", len(e.Hints)-i))
 			break
 		}
-		lines = append(lines, "hint: "+h)
+		lines = append(lines, "hint: "+h.String())
 	}
 	return strings.Join(lines, "\n")
 }

@@ -40,7 +40,7 @@ func (u *universe) gaveUp(s *solve.Solver) error {
 	e := &ConflictError{
 		Kind: SearchLimit, Summary: u.summary(nil),
 		Reasons: []string{fmt.Sprintf("no answer was found in %d steps of the search, and no proof that there is none", u.work.Steps())},
-		Hints:   []string{"ask for exact versions of some of the packages, or override the ranges of their dependencies, to leave less to search"},
+		Hints:   []Hint{{Text: "ask for exact versions of some of the packages, or override the ranges of their dependencies, to leave less to search"}},
 	}
 	if len(stuck) > 0 {
 		e.Reasons = append(e.Reasons, "most of them went into versions that exclude each other, of "+shorten(stuck, 5))
@@ -80,7 +80,7 @@ func (u *universe) explain(s *solve.Solver) error {
 }
 
 // unique is a list without what it has twice, in its order.
-func unique(list []string) (out []string) {
+func unique[T comparable](list []T) (out []T) {
 	for _, s := range list {
 		if !slices.Contains(out, s) {
 			out = append(out, s)
@@ -402,8 +402,8 @@ func (u *universe) subject(s *slot, values solve.Set) string {
 
 // helps lists what would help: limits that, lifted, and ranges that, widened, leave the facts solvable
 // together with all the rest of the problem.
-func (u *universe) helps(facts []solve.Fact) []string {
-	var out []string
+func (u *universe) helps(facts []solve.Fact) []Hint {
+	var out []Hint
 	trials := hintTrials
 	for i, f := range facts {
 		if trials == 0 || u.work.Over() {
@@ -418,30 +418,30 @@ func (u *universe) helps(facts []solve.Fact) []string {
 			}
 			trials--
 		case f.Kind == solve.FactNeed && s.kind != slotChoice && s.kind != slotRoot && f.Need.Slot > 0 && f.Values.Count() == 1:
-			if h := u.widen(f, rest); h != "" {
+			if h := u.widen(f, rest); h.Text != "" {
 				out = append(out, h)
 			}
 			trials--
 		}
 	}
-	slices.SortStableFunc(out, func(a, b string) int { return hintRank(a) - hintRank(b) })
+	slices.SortStableFunc(out, func(a, b Hint) int { return hintRank(a) - hintRank(b) })
 	return out
 }
 
 // hintRank puts what the user can do at once before what the author of a package would have to.
-func hintRank(h string) int {
-	if strings.HasPrefix(h, "allow") {
+func hintRank(h Hint) int {
+	if h.Field == FieldAllowChanges {
 		return 0
 	}
 	return 1
 }
 
 // widen names a version that a range would have to admit for the conflict to go.
-func (u *universe) widen(f solve.Fact, rest []solve.Fact) string {
+func (u *universe) widen(f solve.Fact, rest []solve.Fact) Hint {
 	to := u.slots[f.Need.Slot]
 	i := u.infoOf(f, f.Values.Values()[0])
 	if i == nil || i.req == nil || i.req.Package == "" || to.kind == slotChoice {
-		return ""
+		return Hint{}
 	}
 	for n, c := range to.cands {
 		if f.Need.Allowed.Has(n+1) || c.sem == nil || len(to.limits) > 0 || u.work.Over() {
@@ -451,27 +451,26 @@ func (u *universe) widen(f solve.Fact, rest []solve.Fact) string {
 		g.Need.Allowed = solve.NewSet(len(to.cands)+1, n+1)
 		if ok, _ := solve.Solvable(u, append(slices.Clone(rest), g), u.work); ok {
 			s := u.slots[f.Slot]
-			return fmt.Sprintf("override %s with a range that admits %s, if %s works with it: %s", i.req.Package, c.text, s.pkg, u.written(s, i.req, "constraints", c.text))
+			return u.written(s, i.req, "constraints", c.text, fmt.Sprintf("override %s with a range that admits %s, if %s works with it", i.req.Package, c.text, s.pkg))
 		}
 	}
-	return ""
+	return Hint{}
 }
 
-// written says where an override of a requirement stands: of what was asked for itself it is by alias, below that
-// by package.
-func (u *universe) written(s *slot, r *Requirement, field, value string) string {
+// written is the hint to override a requirement: of what was asked for itself it is by alias, below that by package.
+func (u *universe) written(s *slot, r *Requirement, field, value, what string) Hint {
 	key, name := "alias", r.Alias
 	if s.want == nil {
 		if r.Package == "" {
-			return "spec.defaults of a Catalog"
+			return Hint{Text: fmt.Sprintf("%s: {%s: %s}", what, r.Interface.id(), value), Field: FieldDefaults}
 		}
 		key, name = "package", r.Package
 	}
-	return fmt.Sprintf("{%s: %s, %s: %s} in spec.dependencies.overrides of %s", key, name, field, value, u.installationOf(s))
+	return Hint{Text: fmt.Sprintf("%s: {%s: %s, %s: %s}", what, key, name, field, value), Field: FieldOverrides, Of: u.rootOf(s)}
 }
 
-// installationOf names the Installation that decides about what a slot was made for.
-func (u *universe) installationOf(s *slot) string {
+// rootOf names what was asked for and decides about what a slot was made for.
+func (u *universe) rootOf(s *slot) string {
 	w := s.want
 	for ; w == nil && s.maker != nil; s = s.maker {
 		w = s.maker.want
@@ -480,20 +479,16 @@ func (u *universe) installationOf(s *slot) string {
 		w = u.wants[0]
 	}
 	if w == nil {
-		return "the Installation"
+		return ""
 	}
-	return "the Installation of " + w.Ref()
+	return w.Ref()
 }
 
-// allowing says where a change of what is there is allowed: all that is asked for has to agree.
-func (u *universe) allowing(change string) string {
-	var names []string
-	for _, w := range u.wants {
-		names = append(names, w.Ref())
+// allowing is the hint to allow a change of what is there: all that is asked for has to agree.
+func (u *universe) allowing(text, change string) Hint {
+	h := Hint{Text: text + ": " + change, Field: FieldAllowChanges}
+	if len(u.wants) == 1 {
+		h.Of = u.wants[0].Ref()
 	}
-	of := "all Installations of the target"
-	if len(names) == 1 {
-		of = "the Installation of " + names[0]
-	}
-	return change + " in spec.dependencies.allowChanges of " + of
+	return h
 }

@@ -82,7 +82,7 @@ func verifyLock(l *Lock, r *Resolution) error {
 	if len(e.Reasons) == 0 {
 		return nil
 	}
-	e.Hints = []string{"find out why the version moved; to accept it, remove its entry from the lock"}
+	e.Hints = []Hint{{Text: "find out why the version moved; to accept it, remove its entry from the lock"}}
 	return e
 }
 

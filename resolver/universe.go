@@ -64,7 +64,7 @@ type cand struct {
 type limit struct {
 	allowed solve.Set
 	text    string
-	hints   []string
+	hints   []Hint
 }
 
 // option is one way to meet a requirement.
@@ -558,10 +558,10 @@ func (u *universe) restrict(s *slot) {
 	if s.inst.Fixed {
 		l := limit{allowed: s.currentSet(), text: fmt.Sprintf("%s %s is installed as %s, which others manage", s.pkg, cur.text, s.inst.Ref())}
 		l.allowed.Add(0)
-		l.hints = []string{fmt.Sprintf("have those who manage %s change it, or take a version that suits %s %s", s.inst.Ref(), s.pkg, cur.text)}
+		l.hints = []Hint{{Text: fmt.Sprintf("have those who manage %s change it, or take a version that suits %s %s", s.inst.Ref(), s.pkg, cur.text)}}
 		if s.inst.Unversioned {
 			l.text = fmt.Sprintf("%s is installed as %s, which others manage, and nothing tells its version", s.pkg, s.inst.Ref())
-			l.hints = []string{fmt.Sprintf("say which version %s is: by spec.version of a PackageManifest in it, or by upstreamLock of its Kptfile", s.inst.Ref())}
+			l.hints = []Hint{{Text: fmt.Sprintf("say which version %s is: by spec.version of a PackageManifest in it, or by upstreamLock of its Kptfile", s.inst.Ref())}}
 		}
 		s.limits = append(s.limits, l)
 		return
@@ -641,10 +641,10 @@ func (u *universe) hold(s *slot, cur *semver.Version, up, down bool, current fun
 		l.text += "; an upgrade is not allowed"
 	}
 	if newer != "" && !up {
-		l.hints = append(l.hints, "allow an upgrade of "+ref+": "+u.allowing("Upgrade"))
+		l.hints = append(l.hints, u.allowing("allow an upgrade of "+ref, "Upgrade"))
 	}
 	if older != "" && !down {
-		l.hints = append(l.hints, "allow a downgrade of "+ref+": "+u.allowing("Downgrade"))
+		l.hints = append(l.hints, u.allowing("allow a downgrade of "+ref, "Downgrade"))
 	}
 	s.limits = append(s.limits, l)
 }

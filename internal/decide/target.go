@@ -487,11 +487,11 @@ func (t *Target) Fail() {
 // Installations ask for. Each cause is one, with the targets that have it.
 func Unasked(targets []*Target) (out []error) {
 	var order []string
-	where := map[string][]string{}
+	where, causes := map[string][]string{}, map[string]error{}
 	add := func(t *Target, what string, err error) {
 		text := what + err.Error()
 		if where[text] == nil {
-			order = append(order, text)
+			order, causes[text] = append(order, text), fmt.Errorf("%s%w", what, err)
 		}
 		where[text] = append(where[text], t.Name())
 	}
@@ -511,7 +511,7 @@ func Unasked(targets []*Target) (out []error) {
 		}
 	}
 	for _, text := range order {
-		out = append(out, fmt.Errorf("target %s: %s", strings.Join(Limit(where[text], 3), ", "), text))
+		out = append(out, fmt.Errorf("target %s: %w", strings.Join(Limit(where[text], 3), ", "), causes[text]))
 	}
 	return out
 }

@@ -513,7 +513,8 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 			a.Err = errors.Join(a.Causes()...)
 			return
 		}
-		if failed = map[string]error{}; a.resolve(ctx) == nil {
+		failed = map[string]error{}
+		if a.Err = a.edits(a.resolve(ctx)); a.Err == nil {
 			failed = a.hanging()
 		}
 		for _, ref := range a.blamed(a.Err) {
@@ -526,7 +527,7 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 	if a.Err != nil {
 		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
 			own := *e // others may have been refused the same
-			own.Hints = []string{"find out why it moved; to take what is there now, run with --upgrade PACKAGE@VERSION"}
+			own.Hints = []resolver.Hint{{Text: "find out why it moved; to take what is there now, run with --upgrade PACKAGE@VERSION"}}
 			a.Err = &own
 		}
 		return
@@ -613,7 +614,9 @@ func (a *Answer) unallowed() error {
 		case c == nil:
 		case c.Kind == "upgrade" && !up || c.Kind == "downgrade" && !down:
 			e.Reasons = append(e.Reasons, fmt.Sprintf("%s is at %s and would get %s", i.Ref(), c.From, c.To))
-			e.Hints = append(e.Hints, fmt.Sprintf("allow a change of %s: add %q to spec.dependencies.allowChanges of the Installations of this target", i.Ref(), strings.ToUpper(c.Kind[:1])+c.Kind[1:]))
+			e.Hints = append(e.Hints, resolver.Hint{
+				Text: fmt.Sprintf("allow a change of %s: %s", i.Ref(), strings.ToUpper(c.Kind[:1])+c.Kind[1:]), Field: resolver.FieldAllowChanges,
+			})
 		}
 	}
 	if len(e.Reasons) == 0 {

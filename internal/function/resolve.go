@@ -148,14 +148,19 @@ func (r *resolution) resolve(ctx context.Context, pool *depend.Pool, t *depend.T
 	return r.write(t, a.Lock)
 }
 
-// report puts an explanation at the target's Installation, or at no resource
-// where several have a part in it.
+// report puts an explanation at the Installation and the field that its first hint would
+// have a person edit, else at the target's Installation, or at no resource where several
+// have a part in it.
 func (r *resolution) report(t *depend.Target, err error) {
 	var at *krm.Resource
+	field := ""
 	if len(t.Installations) == 1 {
 		at = r.at[t.Installations[0]]
 	}
-	r.add(fn.Error, at, "", "%s%s", r.name(t.Name()), err)
+	if c, ok := errors.AsType[*depend.Conflict](err); ok && len(c.Edits) > 0 && len(c.Edits[0].Installations) == 1 {
+		at, field = r.at[c.Edits[0].Installations[0]], c.Edits[0].Hint.Field
+	}
+	r.add(fn.Error, at, field, "%s%s", r.name(t.Name()), err)
 }
 
 func (r *resolution) name(target string) string {

@@ -30,6 +30,7 @@ type collector struct {
 type item struct {
 	key    Key
 	origin Origin
+	fields []int // lines of those that are edited
 	obj    any
 	report api.Report
 }
@@ -105,7 +106,7 @@ func (c *collector) manager(kptfile file, override string) {
 // finish parts the good objects from the others and sorts what was said.
 func (c *collector) finish() *Fleet {
 	f := c.fleet
-	f.origins = make(map[Key]Origin, len(c.found))
+	f.origins, f.fields = make(map[Key]Origin, len(c.found)), map[fieldKey]int{}
 	c.duplicates()
 	for _, it := range c.found {
 		f.Problems = append(f.Problems, it.report.Errors...)
@@ -115,6 +116,9 @@ func (c *collector) finish() *Fleet {
 			continue
 		}
 		f.origins[it.key] = it.origin
+		for n, line := range it.fields {
+			f.fields[fieldKey{it.key, edited[it.key.Kind][n]}] = line
+		}
 		switch o := it.obj.(type) {
 		case *v1alpha1.Repository:
 			f.Repositories = append(f.Repositories, o)

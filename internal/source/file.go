@@ -180,6 +180,9 @@ func (p *parser) ours(d document, group, kind string) {
 	it := item{obj: obj, report: report, origin: p.origin(d), key: Key{
 		Group: group, Kind: kind, Namespace: namespaceOf(meta), Name: yamltree.Text(meta, "name"),
 	}}
+	for _, field := range edited[kind] {
+		it.fields = append(it.fields, d.line+api.Line(d.root, field))
+	}
 	if obj == nil && report.Err() == nil {
 		it.report.Errors = append(it.report.Errors, issue(it.origin, "kind", kind+" cannot be read", ""))
 	}

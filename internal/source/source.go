@@ -115,11 +115,34 @@ type Fleet struct {
 	Rejected []Rejected
 
 	origins map[Key]Origin
+	fields  map[fieldKey]int // lines
+}
+
+// fieldKey is a field of an object.
+type fieldKey struct {
+	Key
+	field string
 }
 
 // Origin says where an object of the Fleet stands; the zero Origin for one
 // that is not in it.
 func (f *Fleet) Origin(k Key) Origin { return f.origins[k] }
+
+// FieldOrigin says where a field of an object stands that explanations of conflicts
+// name, or the nearest that it would stand in; for others where the object does.
+func (f *Fleet) FieldOrigin(k Key, field string) Origin {
+	at := f.origins[k]
+	if line, ok := f.fields[fieldKey{k, field}]; ok {
+		at.Line = line
+	}
+	return at
+}
+
+// edited are the fields of kinds that explanations of conflicts name.
+var edited = map[string][]string{
+	variformv1alpha1.KindInstallation: {resolver.FieldOverrides, resolver.FieldAllowChanges, resolver.FieldSearchProviders},
+	variformv1alpha1.KindCatalog:      {resolver.FieldDefaults},
+}
 
 // Object is a KRM object of no kind that Variform acts on.
 type Object struct {

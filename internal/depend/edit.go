@@ -1,0 +1,77 @@
+package depend
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/resolver"
+)
+
+// Conflict is an explanation with what of the fleet its hints would have a person
+// edit.
+type Conflict struct {
+	error
+	Edits []Edit
+}
+
+// Unwrap is the explanation.
+func (c *Conflict) Unwrap() error { return c.error }
+
+// Edit says what has the field of a hint: Installations, and, of variants about which
+// none decides yet, the variants. It has neither where the field is a Catalog's.
+type Edit struct {
+	Hint          resolver.Hint
+	Installations []*v1alpha1.Installation
+	Variants      []*Variant
+}
+
+// edits adds to an explanation what its hints are about.
+func (a *Answer) edits(err error) error {
+	e, ok := errors.AsType[*resolver.ConflictError](err)
+	if !ok {
+		return err
+	}
+	c := &Conflict{error: err}
+	for _, h := range e.Hints {
+		if h.Field != "" {
+			c.Edits = append(c.Edits, a.edit(h))
+		}
+	}
+	return c
+}
+
+func (a *Answer) edit(h resolver.Hint) Edit {
+	e := Edit{Hint: h}
+	if h.Field == resolver.FieldDefaults {
+		return e
+	}
+	of := func(ref string) bool {
+		return h.Of == ref || h.Of == "" && slices.ContainsFunc(a.in.Want, func(w resolver.Request) bool { return w.Ref() == ref && !slices.Contains(a.Stands, ref) })
+	}
+	decides := map[*v1alpha1.Installation]bool{}
+	add := func(i *v1alpha1.Installation) {
+		if !slices.Contains(e.Installations, i) {
+			e.Installations = append(e.Installations, i)
+		}
+	}
+	for _, v := range a.Target.Variants {
+		i := a.Target.decision(v)
+		decides[i] = true
+		switch {
+		case !of(v.Ref):
+		case i == nil:
+			e.Variants = append(e.Variants, v)
+		default:
+			add(i)
+		}
+	}
+	for _, i := range a.Target.Installations {
+		own := *i
+		ns, here := a.Target.Place(i)
+		if own.Namespace = ns; here && !decides[i] && of(resolver.FromInstallation(&own).Ref()) {
+			add(i)
+		}
+	}
+	return e
+}
