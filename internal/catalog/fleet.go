@@ -1,12 +1,18 @@
 package catalog
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/resolver"
 )
 
 // FromAnswer is a target of a fleet's variants with its answer; a nil answer has
@@ -25,6 +31,17 @@ func FromAnswer(name string, a *depend.Answer, err error) Target {
 		t.Resolution, t.Lock = nil, nil
 	}
 	return t
+}
+
+// Causes are why the target has no answer, or why some of what was asked for has none.
+func (t *Target) Causes() []error {
+	switch {
+	case t.Err == nil:
+		return t.Failed
+	case t.answer != nil && t.answer.Err != nil && len(t.answer.Failed) > 0:
+		return t.answer.Causes()
+	}
+	return []error{t.Err}
 }
 
 // Named are the targets of some names, all of them for none.
@@ -55,7 +72,8 @@ func (w *Wanted) Without(known []Target, named []string) ([]*depend.Target, erro
 
 // Why tells who needs a package in the target and why it has its version, for
 // every instance of it that is in a range of versions, in place or to be; an
-// empty range is every version. Nil where there is none.
+// empty range is every version. Of what has no answer it tells what stands. Nil where
+// there is none.
 func (t *Target) Why(pkg, within string) ([]string, error) {
 	var r *semver.Constraints
 	if within != "" {
@@ -65,16 +83,16 @@ func (t *Target) Why(pkg, within string) ([]string, error) {
 		}
 		r.IncludePrerelease = true
 	}
-	if t.Resolution == nil {
-		return nil, nil
-	}
 	in := func(version string) bool {
 		v, err := semver.NewVersion(version)
 		return r == nil || err == nil && r.Check(v)
 	}
-	var lines []string
+	lines := t.standing(pkg, in)
+	if t.Resolution == nil {
+		return lines, nil
+	}
 	for _, i := range t.Resolution.Instances {
-		if i.Package != pkg && i.Ref() != pkg && i.Name != pkg || !in(i.Version) && (i.From == "" || !in(i.From)) {
+		if !means(pkg, i.Package, i.Ref()) || !in(i.Version) && (i.From == "" || !in(i.From)) {
 			continue
 		}
 		lines = append(lines, t.Resolution.Why(i.Ref())...)
@@ -83,6 +101,81 @@ func (t *Target) Why(pkg, within string) ([]string, error) {
 		}
 	}
 	return lines, nil
+}
+
+// WhyNot tells why a package does not have a version in the target, beside what has no
+// answer.
+func (t *Target) WhyNot(ctx context.Context, pkg, version string) ([]string, error) {
+	stands := func(had string) bool { return t.Err != nil || strings.TrimPrefix(version, "v") != had }
+	lines := t.standing(pkg, stands)
+	if len(lines) == 0 && t.Err == nil {
+		return resolver.WhyNot(ctx, t.answer.Rest(), pkg, version)
+	}
+	return lines, nil
+}
+
+// standing tells what was asked for of a package and has no answer, and what stands:
+// in its place, or, where the whole target has none, of the package.
+func (t *Target) standing(pkg string, in func(version string) bool) (lines []string) {
+	locked, failed := t.locked(), map[string]bool{}
+	for _, r := range t.unanswered() {
+		failed[r.Ref()] = true
+		was := locked[r.Ref()]
+		if !means(pkg, r.Package, r.Ref()) || was != nil && !in(was.Version) {
+			continue
+		}
+		line := strings.TrimSpace(cmp.Or(r.Package, r.Ref())+" "+r.Version) + " was asked for and has no answer"
+		if was != nil {
+			line += fmt.Sprintf(", and %s stands as it is locked", was.Version)
+		}
+		lines = append(lines, line)
+	}
+	if t.Err == nil {
+		return lines
+	}
+	for _, ref := range slices.Sorted(maps.Keys(locked)) {
+		p := locked[ref]
+		name := cmp.Or(p.Package, p.Name)
+		if !failed[ref] && means(pkg, name, ref) && in(p.Version) {
+			lines = append(lines, fmt.Sprintf("%s %s stands as it is locked, %s, until the target has an answer", name, p.Version, cmp.Or(p.Why, "there already")))
+		}
+	}
+	for _, i := range t.Input.Installations {
+		if locked[i.Ref()] == nil && means(pkg, i.Package, i.Ref()) && in(i.Version) {
+			lines = append(lines, fmt.Sprintf("%s %s is there as %s", i.Package, i.Version, i.Ref()))
+		}
+	}
+	return lines
+}
+
+// means says whether a name is a package's, or that of an instance of it.
+func means(name, pkg, ref string) bool { return name == pkg || name == ref || name == path.Base(ref) }
+
+// locked is what the target's lock has, by path.
+func (t *Target) locked() map[string]*resolver.LockedPackage {
+	out := map[string]*resolver.LockedPackage{}
+	if t.answer != nil && t.answer.Target.Lock != nil {
+		for n := range t.answer.Target.Lock.Packages {
+			p := &t.answer.Target.Lock.Packages[n]
+			out[path.Join(p.Namespace, p.Name)] = p
+		}
+	}
+	return out
+}
+
+// unanswered is what was asked for and has no answer.
+func (t *Target) unanswered() (out []resolver.Request) {
+	if t.answer == nil {
+		return nil
+	}
+	for _, ref := range slices.Sorted(maps.Keys(t.answer.Failed)) {
+		r := resolver.Request{Name: path.Base(ref), Namespace: strings.TrimSuffix(strings.TrimSuffix(ref, path.Base(ref)), "/")}
+		if at := slices.IndexFunc(t.Input.Want, func(w resolver.Request) bool { return w.Ref() == ref }); at >= 0 {
+			r = t.Input.Want[at]
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // Said is what is told of targets: those of which the same is to be told are one

@@ -1,7 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/resolver"
@@ -23,6 +27,9 @@ type Node struct {
 	// Asked says that an Installation asks for it, Existing that it is there.
 	Asked    bool `json:"asked,omitempty"`
 	Existing bool `json:"existing,omitempty"`
+	// Unanswered is the version, or the range, that was asked for and has no answer: what
+	// stands in its place is drawn.
+	Unanswered string `json:"unanswered,omitempty"`
 }
 
 // Edge is one need that an installation meets.
@@ -33,11 +40,22 @@ type Edge struct {
 }
 
 // Graph draws the target's resolution, in its order. Needs that an API of the
-// target or its platform meets are no edges.
+// target or its platform meets are no edges. A target without an answer is drawn as it
+// is locked.
 func (t *Target) Graph() Graph {
 	g := Graph{Target: t.Name, Nodes: []Node{}, Edges: []Edge{}}
+	if t.Resolution == nil {
+		t.drawLocked(&g)
+	} else {
+		t.draw(&g)
+	}
+	t.drawUnanswered(&g)
+	return g
+}
+
+func (t *Target) draw(g *Graph) {
 	for _, i := range t.Resolution.Instances {
-		g.Nodes = append(g.Nodes, Node{i.Ref(), i.Package, i.Version, i.Requested, i.Existing})
+		g.Nodes = append(g.Nodes, Node{ID: i.Ref(), Package: i.Package, Version: i.Version, Asked: i.Requested, Existing: i.Existing})
 		for _, b := range i.Bindings {
 			if b.Installation != "" {
 				to := resolver.Installation{Name: b.Installation, Namespace: b.Namespace}
@@ -45,7 +63,32 @@ func (t *Target) Graph() Graph {
 			}
 		}
 	}
-	return g
+}
+
+func (t *Target) drawLocked(g *Graph) {
+	locked := t.locked()
+	for _, ref := range slices.Sorted(maps.Keys(locked)) {
+		p := locked[ref]
+		g.Nodes = append(g.Nodes, Node{ID: ref, Package: cmp.Or(p.Package, p.Name), Version: p.Version, Existing: true})
+		for _, d := range p.Dependencies {
+			to := path.Join(p.Namespace, d)
+			if locked[to] == nil {
+				to = d
+			}
+			g.Edges = append(g.Edges, Edge{From: ref, To: to})
+		}
+	}
+}
+
+func (t *Target) drawUnanswered(g *Graph) {
+	for _, r := range t.unanswered() {
+		at := slices.IndexFunc(g.Nodes, func(n Node) bool { return n.ID == r.Ref() })
+		if at < 0 {
+			at = len(g.Nodes)
+			g.Nodes = append(g.Nodes, Node{ID: r.Ref(), Package: r.Package})
+		}
+		g.Nodes[at].Asked, g.Nodes[at].Unanswered = true, cmp.Or(r.Version, "any")
+	}
 }
 
 // Dot writes graphs in Graphviz' language, one cluster a target.
@@ -106,7 +149,13 @@ func (n Node) label(newline string) string {
 	if !strings.HasSuffix(n.ID, "/"+n.Package) && n.ID != n.Package {
 		text += newline + n.Package
 	}
-	return text + newline + n.Version
+	if n.Version != "" {
+		text += newline + n.Version
+	}
+	if n.Unanswered != "" {
+		text += newline + "no answer: " + n.Unanswered
+	}
+	return text
 }
 
 func mermaidText(s string) string { return strings.ReplaceAll(s, `"`, "#quot;") }

@@ -18,7 +18,9 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
 	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
@@ -55,18 +57,18 @@ func (a *app) catalogues(ctx context.Context) (*resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	fleet, err := a.read(ctx, in)
+	f, err := a.read(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	git, oci := in.store, a.registries(in.cache)
-	content := catalog.Reader{Git: git, OCI: oci, Offered: fleet.Offered}.Read(ctx, fleet.Catalogs)
-	r := &resolved{fleet: fleet, git: git, oci: oci, wanted: &catalog.Wanted{
-		Documents: depend.Documents{Repositories: fleet.Repositories, Installations: fleet.Installations, Locks: fleet.Locks},
-		Catalogs:  fleet.Catalogs, Content: content,
+	content := catalog.Reader{Git: git, OCI: oci, Offered: f.Offered}.Read(ctx, f.Catalogs)
+	r := &resolved{fleet: f, git: git, oci: oci, wanted: &catalog.Wanted{
+		Documents: depend.Documents{Repositories: f.Repositories, Installations: f.Installations, Locks: f.Locks},
+		Catalogs:  f.Catalogs, Content: content,
 	}}
 	problems := content.Problems
-	for _, p := range fleet.Problems {
+	for _, p := range f.Problems {
 		problems = append(problems, p)
 	}
 	for _, p := range problems {
@@ -90,16 +92,28 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 		if err := a.choose(ctx, t); err != nil {
 			return nil, err
 		}
-		failed := t.Failed
-		if t.Err != nil {
-			failed = []error{t.Err}
-		}
-		for _, err := range failed {
-			r.wrong++
-			a.fail("error: %s%v", targetPrefix(t.Name), err)
+	}
+	a.printConflicts(r)
+	return r, nil
+}
+
+// printConflicts prints why targets have no answer, or not all of it: each cause once.
+func (a *app) printConflicts(r *resolved) {
+	var causes []error
+	where := map[string][]string{}
+	for i := range r.targets {
+		for _, err := range r.targets[i].Causes() {
+			text := err.Error()
+			if where[text] == nil {
+				causes = append(causes, err)
+			}
+			where[text] = append(where[text], r.targets[i].Name)
 		}
 	}
-	return r, nil
+	r.wrong += len(causes)
+	for _, err := range causes {
+		a.fail("error: %s%s", targetPrefix(strings.Join(decide.Limit(where[err.Error()], 3), ", ")), fleet.Explained(r.fleet, err))
+	}
 }
 
 // warnOnce prints each warning once.
@@ -377,21 +391,17 @@ func newWhyNot(a *app) *cobra.Command {
 			if err := r.wanted.Missing(args[0]); err != nil && len(r.wanted.Entries) > 0 {
 				return err
 			}
+			a.printConflicts(r)
 			var said catalog.Said
 			for i := range r.targets {
 				t := &r.targets[i]
-				if t.Input.Catalog == nil || t.Err != nil && !errors.As(t.Err, new(*resolver.ConflictError)) {
-					r.wrong++
-					a.fail("error: %s%v", targetPrefix(t.Name), t.Err)
-					continue
-				}
-				lines, err := resolver.WhyNot(c.Context(), t.Input, args[0], args[1])
+				lines, err := t.WhyNot(c.Context(), args[0], args[1])
 				if err != nil {
 					r.wrong++
 					a.fail("error: %s%v", targetPrefix(t.Name), err)
-					continue
+				} else if len(lines) > 0 {
+					said.Add(t.Name, lines)
 				}
-				said.Add(t.Name, lines)
 			}
 			a.printSaid(&said)
 			return r.findings()
@@ -537,9 +547,7 @@ func newGraph(a *app) *cobra.Command {
 			}
 			graphs := []catalog.Graph{}
 			for i := range r.targets {
-				if r.targets[i].Err == nil {
-					graphs = append(graphs, r.targets[i].Graph())
-				}
+				graphs = append(graphs, r.targets[i].Graph())
 			}
 			switch format {
 			case "dot":

@@ -24,6 +24,9 @@ type partial struct {
 	back map[string]bool
 }
 
+// Rest is the input without what failed, and with what stands in its place.
+func (a *Answer) Rest() resolver.Input { return a.in.Input }
+
 // Failure is why packages of an answer, by path below the target, cannot be had.
 type Failure struct {
 	Refs []string
