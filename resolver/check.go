@@ -127,9 +127,78 @@ func (u *universe) cycle(a solve.Assignment) []solve.Clause {
 	}
 	var out []solve.Clause
 	for _, first := range knots(order, next) {
-		out = append(out, u.forbid(a, around(first, next), next))
+		way := around(first, next)
+		edges := make([]edge, len(way))
+		for n, id := range way {
+			to := way[(n+1)%len(way)]
+			edges[n] = next[id][slices.IndexFunc(next[id], func(e edge) bool { return e.to.id == to })]
+		}
+		out = append(out, u.forbid(a, way, edges))
+	}
+	if out == nil {
+		out = u.twice(a, order, next)
 	}
 	return out
+}
+
+// twice finds a package that would be made a second time beneath itself, beside the instance that would do, only because
+// a need on the way is optional: that is to be a cycle, which goes without the optional need.
+func (u *universe) twice(a solve.Assignment, order []*slot, next map[int32][]edge) []solve.Clause {
+	present := map[int32]bool{}
+	for _, s := range order {
+		present[s.id] = true
+	}
+	for _, s := range order {
+		for _, e := range next[s.id] {
+			if e.to.kind != slotFresh || e.by != s || len(e.via) != 1 {
+				continue
+			}
+			for n := range e.via[0].options {
+				o := &e.via[0].options[n]
+				if o.slot < 0 || o.slot == e.to.id || !present[o.slot] || u.slots[o.slot].pkg != e.to.pkg || !o.allowed.Has(int(a.Value(o.slot))) {
+					continue
+				}
+				if way, edges := optionalWay(o.slot, s.id, next); way != nil {
+					return []solve.Clause{u.forbid(a, way, append(edges, e))}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// optionalWay is the shortest way between instances that has an optional need, and its edges; nil where there is none.
+func optionalWay(first, last int32, next map[int32][]edge) (way []int32, edges []edge) {
+	type state struct {
+		id       int32
+		optional bool
+	}
+	type step struct {
+		from state
+		edge edge
+	}
+	came := map[state]step{{id: first}: {}}
+	for queue := []state{{id: first}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at.id == last && at.optional {
+			way = []int32{at.id}
+			for at != (state{id: first}) {
+				s := came[at]
+				at, way, edges = s.from, append(way, s.from.id), append(edges, s.edge)
+			}
+			slices.Reverse(way)
+			slices.Reverse(edges)
+			return way, edges
+		}
+		for _, e := range next[at.id] {
+			to := state{e.to.id, at.optional || e.info.req.Optional}
+			if _, met := came[to]; !met {
+				came[to] = step{at, e}
+				queue = append(queue, to)
+			}
+		}
+	}
+	return nil, nil
 }
 
 // knots are the first instances, in the order of the walk, of the groups in which each waits for all others (the
@@ -210,7 +279,7 @@ func around(first int32, next map[int32][]edge) []int32 {
 
 // forbid is the clause that not all edges of a cycle can be there. It is about all versions that make them, not just
 // those that were chosen, so that a cycle of many versions is found once.
-func (u *universe) forbid(a solve.Assignment, cycle []int32, next map[int32][]edge) solve.Clause {
+func (u *universe) forbid(a solve.Assignment, cycle []int32, edges []edge) solve.Clause {
 	c := solve.Clause{Tag: int32(len(u.cycles))}
 	add := func(s *slot, free solve.Set) {
 		for n := range c.Literals {
@@ -226,8 +295,7 @@ func (u *universe) forbid(a solve.Assignment, cycle []int32, next map[int32][]ed
 	var names []string
 	for i, id := range cycle {
 		names = append(names, u.slots[id].pkg)
-		to := cycle[(i+1)%len(cycle)]
-		e := next[id][slices.IndexFunc(next[id], func(e edge) bool { return e.to.id == to })]
+		e := edges[i]
 		add(e.by, u.without(e.by, id, e, a))
 		for _, v := range e.via {
 			add(v, u.elsewhere(v, a.Value(v.id)))
