@@ -39,6 +39,8 @@ type Binding struct {
 	Range string `json:"-"`
 	// Created tells that this resolution makes the instance for this parent.
 	Created bool `json:"created,omitempty"`
+
+	passed []string // what is there of the package and lacks what is used of it
 }
 
 // Instance is one installation of the solution.

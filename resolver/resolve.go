@@ -340,7 +340,29 @@ func (b *builder) bindInfo(i *Instance, in info) {
 	if uses := slices.Sorted(slices.Values(append(slices.Clone(in.k.uses), mapKeys(in.k, bd.OutputMap)...))); len(uses) > 0 && i.Requested {
 		b.out.RequiredOutputs[in.req.Alias] = slices.Compact(uses)
 	}
+	if bd.Use == UseNew && o.fresh {
+		bd.passed = b.u.passed(*in.k, d)
+	}
 	i.Bindings = append(i.Bindings, bd)
+}
+
+// passed says what there is of an instance's package in its place, and why it was not used: it lacks what is used of it,
+// or is not known to have it.
+func (u *universe) passed(k contract, of *Instance) (out []string) {
+	for _, i := range u.insts {
+		if i.Package != of.Package || i.Namespace != of.Namespace && i.Namespace != "" {
+			continue
+		}
+		missing := strings.Join(k.missing(u.outputs(i)), ", ")
+		switch {
+		case missing == "":
+		case u.manifest(i) == nil:
+			out = append(out, fmt.Sprintf("%s %s is there as %s, but is not known to have %s: it has no PackageManifest, and no catalogue has that version", i.Package, i.Version, i.Ref(), missing))
+		default:
+			out = append(out, fmt.Sprintf("%s %s is there as %s, but has no %s", i.Package, i.Version, i.Ref(), missing))
+		}
+	}
+	return out
 }
 
 func mapKeys(k *contract, m map[string]string) []string {

@@ -65,7 +65,7 @@ func (r *Resolution) place(parent, of *Instance) string {
 
 // Sharing says what an instance asks of its dependencies and does not get, because scope leaves one for all. Another
 // value of an input than the one that stands, which is that of whom it was made for, is a [*DisputeError], and so is
-// one that was to be shared with nobody, and is; other groups are noted.
+// one that was to be shared with nobody, and is; other groups are noted, and so is what is there and lacks what is used.
 func (r *Resolution) Sharing(of string, outputs OutputFunc) (notes []string, err error) {
 	i := r.Find(of)
 	if i == nil || i.manifest == nil {
@@ -78,6 +78,9 @@ func (r *Resolution) Sharing(of string, outputs OutputFunc) (notes []string, err
 		req, group := a.asking(i, b)
 		if req == nil {
 			continue
+		}
+		for _, what := range b.passed {
+			notes = append(notes, fmt.Sprintf("requires[%s]: %s; %s is made beside it", b.Alias, what, ref(b)))
 		}
 		d := r.Find(ref(b))
 		if d == nil || d.one() == "" {

@@ -65,16 +65,3 @@ func TestAllConflicts(t *testing.T) {
 		}
 	}
 }
-
-// A package that an optional need would bring a second time beneath itself comes once,
-// and the need is left out.
-func TestOptionalCycle(t *testing.T) {
-	t.Parallel()
-	w := needing(t)
-	w.offer("oa", "1.0.0", "  requires: [{alias: b, package: ob, optional: true}]\n", nil)
-	w.offer("ob", "1.0.0", "  requires: [{alias: a, package: oa}]\n", nil)
-	w.needs("oa", "1.0.0")
-	w.wantActions(w.plan(), map[string]string{"c1/oa": "create", "c1/variform-lock": "create"})
-	w.needs("ob", "1.0.0") // who wants both asks for both
-	w.wantActions(w.plan(), map[string]string{"c1/oa": "create", "c1/ob": "create", "c1/variform-lock": "create"})
-}

@@ -374,3 +374,44 @@ func TestUnansweredInstallation(t *testing.T) {
 	w.write("x.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: x}\nspec: {target: c9, package: nowhere}\n")
 	w.contains(w.mustRun(1, "plan").err, "error: Installation default/x: spec.target: c9 is in no registered Repository")
 }
+
+// A package that an optional need would bring a second time beneath itself comes once,
+// and the need is left out.
+func TestOptionalCycle(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("oa", "1.0.0", "  requires: [{alias: b, package: ob, optional: true}]\n", nil)
+	w.offer("ob", "1.0.0", "  requires: [{alias: a, package: oa}]\n", nil)
+	w.needs("oa", "1.0.0")
+	w.wantActions(w.plan(), map[string]string{"c1/oa": "create", "c1/variform-lock": "create"})
+	w.needs("ob", "1.0.0") // who wants both asks for both
+	w.wantActions(w.plan(), map[string]string{"c1/oa": "create", "c1/ob": "create", "c1/variform-lock": "create"})
+}
+
+// What is there already is used by the identifier of an output, whatever the output is
+// called, also in a version that no catalogue has; where it is not known to have the
+// output, another one is made aloud.
+func TestUsedByIdentifier(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	output := func(name string) string {
+		return "  outputs: [{name: " + name + ", id: example.com/host, valueFrom: 'ConfigMap/db:data.size'}]\n"
+	}
+	w.offer("db", "2.0.0", output("host"), gittest.Text{"cm.yaml": dbMap})
+	w.offer("app", "1.0.0", "  requires: [{alias: data, package: db, interface: {document: {outputs: [{name: h, id: example.com/host}]}}}]\n", nil)
+	w.needs("app", "1.0.0")
+	theirs := func(spec string) {
+		text := packageWith("db", spec)
+		text["db/cm.yaml"] = dbMap
+		w.repos["c1"].Commit(t, "main", "theirs", text)
+	}
+	theirs("  version: 0.9.0\n" + output("addr"))
+	w.wantActions(w.plan(), map[string]string{"c1/app": "create", "c1/variform-lock": "create"})
+	theirs("  version: 0.9.0\n")
+	p := w.plan()
+	w.wantActions(p, map[string]string{"c1/app": "create", "c1/app-data": "create", "c1/variform-lock": "create"})
+	w.contains(w.mustRun(0, "plan").err, "requires[data]: db 0.9.0 is there as db, but has no output h (id example.com/host); app-data is made beside it")
+	w.repos["c1"].Git(t, "update-ref", "refs/heads/main", "main~2")
+	w.write("i.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db}\nspec: {target: c1, package: db}\nstatus: {currentRevision: 0.9.0}\n")
+	w.contains(w.mustRun(0, "plan").err, "db 0.9.0 is there as db, but is not known to have output h (id example.com/host): it has no PackageManifest, and no catalogue has that version; app-data is made beside it")
+}
