@@ -38,6 +38,8 @@ type Target struct {
 	Doubt  Doubt
 
 	brought []resolver.LockedPackage
+	// Strays are warnings about brought packages whose tags no run made.
+	Strays []string
 	// Deployers are told in which order its packages are deployed.
 	Deployers Deployers
 }
@@ -132,6 +134,20 @@ func (t *Target) Foreign(m Manager, p string) (ref string, ok bool) {
 	}
 	ref, ok = t.Below(p)
 	return ref, ok && t.Wants[ref] == nil
+}
+
+// Stray notes a package that the lock says was brought, and whose tag is at a commit
+// that no run made.
+func (t *Target) Stray(ref string, h *Revision) {
+	for _, l := range []*resolver.Lock{t.Placed, t.Lock} {
+		if l != nil && slices.ContainsFunc(l.Packages, func(p resolver.LockedPackage) bool {
+			return p.Owner != "" && path.Join(p.Namespace, p.Name) == ref
+		}) {
+			t.Strays = append(t.Strays, fmt.Sprintf("target %s: tag %s was moved or made by hand, for no run made its commit %s: %s counts as what others put there, though the lock says that it was brought; move the tag back, or delete it and apply",
+				t.Name(), strings.TrimPrefix(h.Ref.Name, "refs/tags/"), h.Ref.Commit.String()[:7], t.Path(ref)))
+			return
+		}
+	}
 }
 
 // Untagged says whether a package on the branch is the target's, has no revision, and

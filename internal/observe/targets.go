@@ -153,6 +153,7 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 	}
 	r.readEnvironment(ctx, active)
 	for _, t := range active {
+		s.warn(t.Strays...)
 		t.Doubt = doubt
 		if t.Platform == nil {
 			t.Platform = deps.Platform
@@ -481,6 +482,9 @@ func (r *Reader) exists(ctx context.Context, t *decide.Target, ref string, s *de
 			return nil
 		}
 		labels = k.Labels
+		if !dropped && owned && r.cfg.Manager.Signed(owner.Variant, t.Namespace) {
+			t.Stray(ref, s.Latest)
+		}
 	}
 	if err := has(t, ref, pkg, s.Latest.Ref.Commit, labels); err != nil {
 		return fmt.Errorf("package %s at %s: %w", s.Path, s.Latest.Ref.Name, err)

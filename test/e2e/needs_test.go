@@ -415,3 +415,35 @@ func TestUsedByIdentifier(t *testing.T) {
 	w.write("i.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: db}\nspec: {target: c1, package: db}\nstatus: {currentRevision: 0.9.0}\n")
 	w.contains(w.mustRun(0, "plan").err, "db 0.9.0 is there as db, but is not known to have output h (id example.com/host): it has no PackageManifest, and no catalogue has that version; app-data is made beside it")
 }
+
+// Drift of a dependency is named: between the lock, its tag and the branch.
+func TestDriftOfADependency(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "1.0.0", "", gittest.Text{"cm.yaml": dbMap})
+	w.offer("app", "1.0.0", "  requires: [{alias: data, package: db}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.mustApply()
+	c1 := w.repos["c1"]
+	head, tagged := strings.TrimSpace(c1.Git(t, "rev-parse", "main")), strings.TrimSpace(c1.Git(t, "rev-parse", "db/v1"))
+	back := func() { c1.Git(t, "update-ref", "refs/heads/main", head) }
+
+	c1.Commit(t, "main", "edit", gittest.Text{"db/cm.yaml": strings.ReplaceAll(dbMap, `"1"`, `"2"`)})
+	w.contains(w.mustRun(0, "status").out, "main moved since v1 by")
+	c1.Git(t, "tag", "-f", "db/v1", "main")
+	w.contains(w.run("status").err, "tag db/v1 was moved or made by hand", "move the tag back")
+	c1.Git(t, "tag", "-d", "db/v1")
+	w.contains(w.run("status").out, "becomes v1")
+	back()
+	c1.Git(t, "tag", "db/v1", tagged)
+	lock := w.show("c1", "main", "variform-lock/lock.yaml")
+	c1.Commit(t, "main", "edit", gittest.Text{"variform-lock/lock.yaml": strings.Replace(lock, "version: 1.0.0", "version: 0.9.0", 1)})
+	w.contains(w.run("status").out, "main moved since v1 by")
+	for _, pkg := range []string{"db", "variform-lock"} {
+		back()
+		c1.Commit(t, "main", "gone", gittest.Files{{Path: pkg, Mode: gittest.Deleted}})
+		w.contains(w.run("status").out, "c1/"+pkg, "deleted on main by")
+	}
+}
