@@ -274,7 +274,7 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 			}
 			continue
 		}
-		if t.asks(i) {
+		if t.asks(i) && !doubles(i, used) {
 			in.Want = append(in.Want, resolver.FromInstallation(&own))
 		}
 	}
@@ -282,6 +282,18 @@ func (t *Target) Input(pool *Pool) (resolver.Input, error) {
 		in.Installations[n].Fixed = true
 	}
 	return in, t.unclear
+}
+
+// doubles says whether an Installation is for the very package of a variant about which
+// another one decides. That is an error of the fleet, and told as one: it asks for
+// nothing.
+func doubles(i *v1alpha1.Installation, used map[*v1alpha1.Installation]bool) bool {
+	for o := range used {
+		if o.Spec.Target == i.Spec.Target && o.Spec.Package == i.Spec.Package {
+			return true
+		}
+	}
+	return false
 }
 
 // locked is the newest answer, without the digests of what may become another

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver"
 )
 
@@ -102,6 +103,13 @@ func TestTheSmallestPartFails(t *testing.T) {
 			change: func(tg *Target) { tg.Failing = map[string]Unread{"good": {"good", errors.New("no such tag")}} },
 			failed: map[string]string{"good": "no such tag", "bad": "cm 1.0.0 is installed"}, stands: []string{"good", "cm"},
 			lock: []string{"cm 1.0.0", "good 1.0.0", "log 2.0.0", "other 1.0.0"}, derived: []string{"log"},
+		},
+		"two Installations about one variant": {
+			now: []string{"cm 1.0.0", "other 1.0.0"},
+			change: func(tg *Target) {
+				tg.Installations = []*v1alpha1.Installation{installation("c1", "cm", "one"), installation("c1", "cm", "two")}
+			},
+			lock: []string{"cm 1.0.0", "log 2.0.0", "other 1.0.0"}, derived: []string{"log"},
 		},
 		"two of which a target has one": {
 			now: []string{"cm 1.0.0", "other 1.0.0"},
