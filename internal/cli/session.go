@@ -1,13 +1,14 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/internal/catalog"
@@ -57,7 +58,7 @@ type fleetFlags struct {
 // addFleet adds the flags of every command that reads a fleet.
 func (a *app) addFleet(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVarP(&a.fleet.location, "fleet", "f", cmp.Or(os.Getenv("VARIFORM_FLEET"), "."), "management directory, or Git as URL[//dir][@ref]")
+	f.StringVarP(&a.fleet.location, "fleet", "f", os.Getenv("VARIFORM_FLEET"), "management directory, or Git as URL[//dir][@ref] (default: this folder, where a Kptfile says that it is a package)")
 	f.StringVar(&a.fleet.manager, "manager", "", "name that this management root signs packages with (default: the name in its Kptfile, else \"variform\")")
 	a.addCache(c)
 	_ = c.MarkFlagDirname("fleet")
@@ -120,6 +121,19 @@ func (a *app) addRenderFlags(c *cobra.Command) {
 	}
 }
 
+// here takes the present folder where none is named, and it says that it is a package:
+// a home folder, or all of a disk, is no fleet because there are sets below it.
+func (f *fleetFlags) here() error {
+	if f.location != "" {
+		return nil
+	}
+	if _, err := os.Stat(kptfilev1.KptFileName); err != nil {
+		return errors.New("this folder has no Kptfile that says that it is a fleet: name the management directory with --fleet (-f . for this one)")
+	}
+	f.location = "."
+	return nil
+}
+
 // inputs are a management directory's files, and where more is read from.
 type inputs struct {
 	files *source.Directory
@@ -128,6 +142,9 @@ type inputs struct {
 }
 
 func (a *app) load(ctx context.Context) (in inputs, err error) {
+	if err := a.fleet.here(); err != nil {
+		return in, err
+	}
 	if in.cache, err = a.fleet.cache(); err != nil {
 		return in, err
 	}
