@@ -196,6 +196,7 @@ to date in Git, for people to review, approve or reject.
 		newResolve(a), newWhy(a), newWhyNot(a), newExplain(a), newGraph(a), newOutdated(a), newCatalog(a),
 		newRender(a), newPin(a), newPush(a), newDemo(a), newVersion(a), newContainerHelper(a), newFunctionWorker(a),
 	)
+	a.completeNames(root)
 	return root
 }
 

@@ -155,10 +155,13 @@ func (w *Want) TargetName() string {
 	return w.Target.Name()
 }
 
-// Called reports whether a name means it: the variant's, repository/package, its
-// set, its Repository, its target or its package.
-func (w *Want) Called(name string) bool {
-	return slices.Contains([]string{w.Name, w.Identity.String(), w.Set, w.Repository, w.Package, w.TargetName()}, name)
+// Called reports whether a name means it.
+func (w *Want) Called(name string) bool { return slices.Contains(w.Names(), name) }
+
+// Names are all that mean it: the variant's, repository/package, its set, its
+// Repository, its target and its package; its set is "" where it has none.
+func (w *Want) Names() []string {
+	return []string{w.Name, w.Identity.String(), w.Set, w.Repository, w.Package, w.TargetName()}
 }
 
 // Resolution is what was resolved for its target, nil where nothing was.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 
@@ -13,6 +14,26 @@ import (
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/variantgen"
 )
+
+// Names are those that mean the fleet's variants, sorted, as far as its files tell:
+// nothing else is read.
+func (f *Fleet) Names() []string {
+	result := variantgen.ExpandAll(variantgen.NewEnv(variantgen.Inputs{
+		Repositories: f.Repositories, Objects: f.Objects, Written: f.Variants,
+		Upstreams: variantgen.UpstreamFunc(func(string, v1alpha1.Upstream) (variantgen.Metadata, error) {
+			return variantgen.Metadata{}, errors.New("the upstream is not read for its names")
+		}),
+	}), f.Sets...)
+	var names []string
+	for i, pv := range result.Variants {
+		names = append(names, newWant(pv, result.Origin(i).Set, nil).Names()...)
+	}
+	for _, pv := range result.Written {
+		names = append(names, newWant(pv, "", nil).Names()...)
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" })
+}
 
 // expand turns the fleet's sets and hand-written variants into what is wanted.
 func (r *Reader) expand(ctx context.Context, s *Snapshot) {
