@@ -65,6 +65,13 @@ func systemOf(file string, data []byte) *system {
 	return nil
 }
 
+// Knows says whether an apiVersion is one of another system's.
+func Knows(apiVersion string) bool {
+	return slices.ContainsFunc(systems, func(s system) bool {
+		return slices.ContainsFunc(s.marks, func(m string) bool { return strings.Contains(apiVersion, m) })
+	})
+}
+
 // Read reads a file; nil where it holds no document of another system. The error
 // names the file, and the lines.
 func Read(file string, data []byte) (*Documents, error) {

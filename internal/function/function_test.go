@@ -503,6 +503,9 @@ func TestResolveDependencies(t *testing.T) {
 	platform := manifest("k", "1.0.0", ", requires: [{alias: p, platform: {name: kubernetes, version: '>=1.30'}}]")
 	api := manifest("op", "1.0.0", ", requires: [{alias: a, gvk: {apiVersion: x.io/v1, kind: Foo}}]")
 	crd := "-- crd.yaml --\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: foos.x.io}\nspec: {group: x.io, names: {kind: Foo, plural: foos}, scope: Namespaced, versions: [{name: v1, served: true, storage: true}]}\n"
+	carvel := func(version string) string {
+		return "-- x-" + version + ".yaml --\napiVersion: data.packaging.carvel.dev/v1alpha1\nkind: Package\nmetadata: {name: x.example.com." + version + "}\nspec: {refName: x.example.com, version: " + version + ", template: {spec: {}}}\n"
+	}
 	cases := map[string]struct {
 		files, config string
 		said          []string
@@ -521,6 +524,8 @@ func TestResolveDependencies(t *testing.T) {
 		"an API that is not served": {api + install("op", "c1"), "", []string{"error fleet/op-c1.yaml#0"}, map[string]string{}},
 		"a mistake":                 {base + "-- fleet/i.yaml --\napiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: i}\nspec: {target: c1}\n", "", []string{"error fleet/i.yaml#0 <Installation/i> spec"}, map[string]string{}},
 		"nothing to do":             {base, "", nil, map[string]string{}},
+		"of other systems":          {carvel("1.0.0") + carvel("1.1.0") + carvel("2.0.0") + "-- fleet/i.yaml --\napiVersion: packaging.carvel.dev/v1alpha1\nkind: PackageInstall\nmetadata: {name: x}\nspec: {packageRef: {refName: x.example.com, versionSelection: {constraints: ^1}}}\n", "", nil, map[string]string{"": "fleet x.example.com@1.1.0"}},
+		"of other systems, wrong":   {"-- x.yaml --\napiVersion: data.packaging.carvel.dev/v1alpha1\nkind: Package\nmetadata: {name: x}\nspec: {refName: 3}\n", "", []string{"error x.yaml#0"}, map[string]string{}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

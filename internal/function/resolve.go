@@ -17,6 +17,7 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/yamltree"
 	"github.com/variform/variform/resolver"
@@ -26,7 +27,8 @@ import (
 // for and writes one PackageLock for each target (docs/design/functions.md).
 // PackageManifests are the versions to choose from, Catalogs give default
 // implementations, PackageLocks are previous answers, and
-// CustomResourceDefinitions are APIs that the target serves. Its functionConfig
+// CustomResourceDefinitions are APIs that the target serves. Documents of other
+// systems say the same in their own kinds. Its functionConfig
 // is absent or a ConfigMap with target (resolve this one only) and platform
 // ("kubernetes=1.31").
 //
@@ -38,6 +40,9 @@ func ResolveDependencies(ctx context.Context, c *Call) error {
 	o := c.options("target", "platform")
 	r.documents.Platform = r.platforms(o["platform"])
 	r.read()
+	if err := r.foreigners(); err != nil {
+		return err
+	}
 	if c.failed() {
 		return nil
 	}
@@ -129,6 +134,50 @@ func (r *resolution) read() {
 			r.documents.Locks = append(r.documents.Locks, o)
 		}
 	}
+}
+
+// foreigners reads the documents of other systems, file by file, as a management
+// directory's are. Another system's lock counts where there is none of ours.
+func (r *resolution) foreigners() error {
+	var files []string
+	text, first := map[string]string{}, map[string]*krm.Resource{}
+	for _, res := range r.Resources() {
+		if !foreign.Knows(res.APIVersion()) {
+			continue
+		}
+		doc, err := res.Node().String()
+		if err != nil {
+			return fmt.Errorf("%s: %w", res.Path(), err)
+		}
+		if first[res.Path()] == nil {
+			files, first[res.Path()] = append(files, res.Path()), res
+		}
+		text[res.Path()] += "---\n" + doc
+	}
+	for _, file := range files {
+		docs, err := foreign.Whole(file, []byte(text[file]))
+		var issues api.Issues
+		switch {
+		case errors.As(err, &issues):
+			r.issues(first[file], api.Report{Errors: issues})
+			continue
+		case err != nil:
+			r.add(fn.Error, first[file], "", "%v", err)
+			continue
+		case docs == nil:
+			continue
+		}
+		r.issues(first[file], api.Report{Warnings: docs.Warnings})
+		r.candidates = append(r.candidates, docs.Packages...)
+		for _, i := range docs.Installations {
+			r.documents.Installations = append(r.documents.Installations, i)
+			r.at[i] = first[file]
+		}
+		if docs.Lock != nil && r.locks[docs.Lock.Spec.Target] == nil {
+			r.documents.Locks = append(r.documents.Locks, docs.Lock)
+		}
+	}
+	return nil
 }
 
 // resolve answers for one target and writes its lock.
