@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/krmtest"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 const deployment = `apiVersion: apps/v1
@@ -345,6 +347,27 @@ func TestOwnNamesAreMasked(t *testing.T) {
 	for in, want := range map[string]string{"RoleBinding eu-1": "RoleBinding ${package}-1", "latest.yaml": "${repository}.yaml"} {
 		if got := n.identity(in); got != want {
 			t.Errorf("the name %q is masked as %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A number is shown as the writer writes it, without asking the writer; a quoted or
+// anchored one is not that.
+func TestValueTextOfNumbers(t *testing.T) {
+	for _, value := range []string{"2", "-1", "0x10", "1_000", ".5", "1e3", ".inf", "true", "False", "~", "'2'", "&x 2", "!!int 2", "yes", "2001-01-01"} {
+		var doc yaml.Node
+		if err := yaml.Unmarshal([]byte("v: "+value+" # why\n"), &doc); err != nil {
+			t.Fatal(err)
+		}
+		n := yamltree.Child(doc.Content[0], "v")
+		bare := *n
+		bare.LineComment = ""
+		want := yamlText(&bare)
+		if n.ShortTag() == yaml.NodeTagString {
+			want = n.Value
+		}
+		if got := valueText(n); got != want {
+			t.Errorf("%s: got %q, want %q", value, got, want)
 		}
 	}
 }

@@ -60,11 +60,14 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 
 func (w *walker) mapping(field string, a, b *yaml.Node) {
 	old := entries(a)
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(b.Content)/2)
 	for k, v := range yamltree.Fields(b) {
-		at := yamltree.JoinField(field, k.Value)
 		seen[k.Value] = true
 		had, ok := old[k.Value]
+		if ok && yamltree.SameText(had.key, k) && yamltree.SameText(had.value, v) {
+			continue
+		}
+		at := yamltree.JoinField(field, k.Value)
 		if ok {
 			w.comment(at, comments(had.key), comments(k))
 		}
@@ -98,7 +101,7 @@ type entry struct{ key, value *yaml.Node }
 
 // entries indexes a mapping; of a key that is there twice the last counts.
 func entries(n *yaml.Node) map[string]entry {
-	m := map[string]entry{}
+	m := make(map[string]entry, len(n.Content)/2)
 	for k, v := range yamltree.Fields(n) {
 		m[k.Value] = entry{k, v}
 	}
@@ -159,13 +162,22 @@ func valueText(n *yaml.Node) string {
 	switch {
 	case n == nil:
 		return ""
-	case n.Kind == yaml.ScalarNode && n.ShortTag() == yaml.NodeTagString:
+	case n.Kind == yaml.ScalarNode && (n.ShortTag() == yaml.NodeTagString || isNumber(n)):
 		return n.Value
 	default:
 		c := *n
 		c.HeadComment, c.LineComment, c.FootComment = "", "", ""
 		return yamlText(&c)
 	}
+}
+
+// isNumber says whether a scalar is a number or a boolean that its value alone writes.
+func isNumber(n *yaml.Node) bool {
+	switch n.Tag {
+	case yaml.NodeTagInt, yaml.NodeTagFloat, yaml.NodeTagBool:
+		return n.Style == 0 && n.Anchor == ""
+	}
+	return false
 }
 
 func short(s string) string {
