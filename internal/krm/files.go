@@ -265,7 +265,7 @@ func (p *Package) find(path string) (int, bool) {
 // dirty reports whether the file's bytes have to be made anew.
 func (f *file) dirty() bool {
 	return len(f.docs) != f.krm || slices.ContainsFunc(f.docs, func(r *Resource) bool {
-		return r.node != nil || r.deleted || r.from != f.parsed
+		return r.edited() != nil || r.deleted || r.from != f.parsed
 	})
 }
 

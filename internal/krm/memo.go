@@ -43,7 +43,8 @@ func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 	return memoText{}, false
 }
 
-func (m *memo) keep(tree *yaml.Node, nl string, text []byte, kept bool) {
+// keep keeps a text; settled says that nothing changes its tree.
+func (m *memo) keep(tree *yaml.Node, nl string, text []byte, kept, settled bool) {
 	if yamltree.HasAlias(tree) {
 		return
 	}
@@ -53,11 +54,36 @@ func (m *memo) keep(tree *yaml.Node, nl string, text []byte, kept bool) {
 		m.written = true
 		return
 	}
-	w := memoText{tree: yamltree.Copy(tree), nl: nl, text: text, kept: kept}
+	if !settled {
+		tree = yamltree.Copy(tree)
+	}
+	w := memoText{tree: tree, nl: nl, text: text, kept: kept}
 	if len(m.texts) < memoTexts {
 		m.texts = append(m.texts, w)
 		return
 	}
 	m.texts[m.next] = w
 	m.next = (m.next + 1) % memoTexts
+}
+
+// put is a tree that nothing changes any more, and the last text that it was
+// written as. Safe for concurrent use.
+type put struct {
+	tree *yaml.Node
+	mu   sync.Mutex
+	last memoText
+}
+
+// encode returns the tree's text, written now or before.
+func (p *put) encode(nl string, write func() ([]byte, bool, error)) ([]byte, bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last.text == nil || p.last.nl != nl {
+		text, kept, err := write()
+		if err != nil {
+			return nil, false, err
+		}
+		p.last = memoText{nl: nl, text: text, kept: kept}
+	}
+	return p.last.text, p.last.kept, nil
 }

@@ -2,8 +2,11 @@ package krm
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // TestMemoKeepsClonesApart edits clones of one document alike and differently,
@@ -71,4 +74,35 @@ func TestMemoConcurrently(t *testing.T) {
 		}()
 	}
 	wg.Wait()
+}
+
+// TestPut holds that clones share a tree that was put, and its text, and that an
+// edit of one leaves the others.
+func TestPut(t *testing.T) {
+	p, err := Parse([]File{{Path: "a.yaml", Data: []byte("apiVersion: v1\nkind: A\nmetadata:\n  name: a # kept\nspec: 1\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Resources()[0]
+	tree := yamltree.Copy(r.Node().YNode())
+	yamltree.Child(tree, "metadata").Content[1].Value = "b"
+	r.Put(tree)
+	if !r.Settled() || !r.Dirty() || !r.Changed() || r.Name() != "b" || r.Node().YNode() != tree {
+		t.Errorf("%s: not what was put", r.ID())
+	}
+	twin := p.Clone().Resources()[0]
+	text, err := r.Text()
+	again, err2 := twin.Text()
+	if want := "apiVersion: v1\nkind: A\nmetadata:\n  name: b # kept\nspec: 1\n"; err != nil || err2 != nil || string(text) != want || &text[0] != &again[0] {
+		t.Errorf("got %q, and of a clone %q (%v, %v)", text, again, err, err2)
+	}
+	if err := twin.SetLabel("l", "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := r.Label("l"); ok || twin.Settled() || twin.Name() != "b" || !strings.Contains(twin.String(), "l: x") {
+		t.Errorf("the clone is\n%sand the original\n%s", twin, r)
+	}
+	if r.Replace(nil); r.Dirty() || r.Name() != "a" {
+		t.Errorf("%s: not as it was parsed", r.ID())
+	}
 }

@@ -108,5 +108,6 @@ type Resource struct {
 	doc     *document   // in from
 	given   *yaml.RNode // the tree of a resource made FromNodes
 	node    *yaml.RNode // own tree; nil until edited
+	put     *put        // the tree in place of the parsed one; nil for most
 	deleted bool
 }

@@ -51,10 +51,27 @@ func (r *Resource) shared() *yaml.Node {
 	switch {
 	case r.node != nil:
 		return nil
+	case r.put != nil:
+		return r.put.tree
 	case r.doc != nil:
 		return r.doc.root
 	}
 	return r.given.Document()
+}
+
+// parsed reports whether the tree is that of the text.
+func (r *Resource) parsed() bool { return r.node == nil && r.put == nil && r.doc != nil }
+
+// edited is the tree that the resource has instead of what it came with, nil where
+// it has none.
+func (r *Resource) edited() *yaml.Node {
+	switch {
+	case r.node != nil:
+		return r.node.Document()
+	case r.put != nil:
+		return r.put.tree
+	}
+	return nil
 }
 
 // tree is the present tree.
@@ -68,7 +85,7 @@ func (r *Resource) tree() *yaml.Node {
 // APIVersion is the resource's apiVersion; like Kind, Name and Namespace it is
 // "" where absent.
 func (r *Resource) APIVersion() string {
-	if r.node == nil && r.doc != nil {
+	if r.parsed() {
 		return r.doc.meta.apiVersion
 	}
 	return yamltree.Text(r.tree(), "apiVersion")
@@ -76,7 +93,7 @@ func (r *Resource) APIVersion() string {
 
 // Kind is the resource's kind.
 func (r *Resource) Kind() string {
-	if r.node == nil && r.doc != nil {
+	if r.parsed() {
 		return r.doc.meta.kind
 	}
 	return yamltree.Text(r.tree(), "kind")
@@ -84,7 +101,7 @@ func (r *Resource) Kind() string {
 
 // Name is metadata.name.
 func (r *Resource) Name() string {
-	if r.node == nil && r.doc != nil {
+	if r.parsed() {
 		return r.doc.meta.name
 	}
 	return yamltree.Text(r.tree(), "metadata", "name")
@@ -92,7 +109,7 @@ func (r *Resource) Name() string {
 
 // Namespace is metadata.namespace.
 func (r *Resource) Namespace() string {
-	if r.node == nil && r.doc != nil {
+	if r.parsed() {
 		return r.doc.meta.namespace
 	}
 	return yamltree.Text(r.tree(), "metadata", "namespace")
@@ -172,7 +189,14 @@ func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
 // Replace makes node the resource's tree; the resource takes it over. What is
 // written are the differences. With nil the resource is again what it was
 // parsed as.
-func (r *Resource) Replace(node *yaml.RNode) { r.node = node }
+func (r *Resource) Replace(node *yaml.RNode) { r.node, r.put = node, nil }
+
+// Put is Replace with a tree that nothing changes any more: clones share it, and
+// the text that it is written as. It is for resources that were parsed.
+func (r *Resource) Put(tree *yaml.Node) { r.node, r.put = nil, &put{tree: tree} }
+
+// Settled reports whether nothing changes what Node returns: it was parsed, or Put.
+func (r *Resource) Settled() bool { return r.node == nil && r.given == nil }
 
 // Delete drops the resource from its file; a file with no document left goes too.
 func (r *Resource) Delete() { r.deleted = true }
@@ -196,7 +220,7 @@ func (r *Resource) Move(path string) {
 // Dirty reports whether the resource was opened for editing, added, moved or
 // deleted.
 func (r *Resource) Dirty() bool {
-	return r.node != nil || r.deleted || r.moved()
+	return r.edited() != nil || r.deleted || r.moved()
 }
 
 func (r *Resource) moved() bool { return r.from != nil && r.from.Path != r.path }
@@ -207,12 +231,12 @@ func (r *Resource) Changed() bool {
 	switch {
 	case r.deleted || r.moved():
 		return true
-	case r.node == nil:
+	case r.edited() == nil:
 		return false
 	case r.doc != nil:
-		return !yamltree.SameValue(r.doc.root, r.node.Document())
+		return !yamltree.SameValue(r.doc.root, r.edited())
 	}
-	return r.given == nil || !yamltree.SameValue(r.given.Document(), r.node.Document())
+	return r.given == nil || !yamltree.SameValue(r.given.Document(), r.edited())
 }
 
 // SetAnnotation sets an annotation to a string, quoted where it has to be. It

@@ -217,17 +217,25 @@ func trimSeparator(text []byte) []byte {
 // encode returns the resource's text and whether it keeps the text it was
 // parsed from wherever the trees agree.
 func (r *Resource) encode(nl string) (text []byte, kept bool, err error) {
-	if r.node != nil {
+	if r.node == nil && r.put != nil && !isJSON(r.path) {
+		return r.put.encode(nl, func() ([]byte, bool, error) { return r.write(nl) })
+	}
+	return r.write(nl)
+}
+
+func (r *Resource) write(nl string) (text []byte, kept bool, err error) {
+	tree := r.edited()
+	if tree != nil {
 		var l Limits
 		if r.pkg != nil {
 			l = r.pkg.limits
 		}
-		if _, err := l.withDefaults().check(r.node.Document()); err != nil {
+		if _, err := l.withDefaults().check(tree); err != nil {
 			return nil, false, r.wrap(err)
 		}
 	}
 	switch {
-	case r.doc != nil && r.node == nil && !(r.moved() && isJSON(r.path)):
+	case r.doc != nil && tree == nil && !(r.moved() && isJSON(r.path)):
 		return r.text(), true, nil
 	case r.json():
 		return r.encodeJSON(nl)
@@ -235,19 +243,19 @@ func (r *Resource) encode(nl string) (text []byte, kept bool, err error) {
 		text, err = encodeNew(r.plainTree(), nl)
 		return text, true, r.wrap(err)
 	}
-	if w, ok := r.doc.memo.find(r.node.Document(), nl); ok {
+	if w, ok := r.doc.memo.find(tree, nl); ok {
 		return w.text, w.kept, nil
 	}
-	if text, kept, err = r.encodeEdited(nl); err == nil {
+	if text, kept, err = r.encodeEdited(tree, nl); err == nil {
 		text = slices.Clip(text) // it is shared: appending must copy
-		r.doc.memo.keep(r.node.Document(), nl, text, kept)
+		r.doc.memo.keep(tree, nl, text, kept, r.node == nil)
 	}
 	return text, kept, err
 }
 
 // encodeEdited splices an edited tree into the text that it was parsed from.
-func (r *Resource) encodeEdited(nl string) (text []byte, kept bool, err error) {
-	after := settle(r.node.Document())
+func (r *Resource) encodeEdited(tree *yaml.Node, nl string) (text []byte, kept bool, err error) {
+	after := settle(tree)
 	if out, ok := r.spliced(nl, after); ok {
 		return out, true, nil
 	}

@@ -72,6 +72,16 @@ func metadataKey(n *yaml.Node) *yaml.Node {
 // tuple is one resource in up to three versions.
 type tuple struct{ b, u, l *item }
 
+// settled says that nothing changes its trees any more.
+func (t *tuple) settled() bool {
+	for _, it := range []*item{t.b, t.u, t.l} {
+		if it != nil && !it.r.Settled() {
+			return false
+		}
+	}
+	return true
+}
+
 // DuplicateError is a resource that occurs twice in one file of one version,
 // so that the change which upstream made to it has no single place to go.
 type DuplicateError struct {

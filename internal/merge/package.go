@@ -313,7 +313,7 @@ func (w *unitMerge) mergeBoth(t *tuple) error {
 		w.delete(t.u)
 	}
 	if n != t.l.tree() {
-		w.set(t.l, n)
+		w.set(t, t.l, n)
 	}
 	return nil
 }
@@ -346,21 +346,26 @@ func (w *unitMerge) move(t *tuple, n *yaml.Node) {
 	case w.whole[t.u.path]:
 		w.drop(t.l)
 		if !yamltree.SameText(n, t.u.tree()) {
-			w.set(t.u, n)
+			w.set(t, t.u, n)
 		}
 	case w.whole[t.l.path] || r == nil: // its file is gone
 		w.add(t.u.path, yamltree.Copy(n))
 	default:
-		w.set(t.l, n)
+		w.set(t, t.l, n)
 		r.Move(t.u.path)
 		w.touched[t.u.path] = true
 	}
 }
 
-// set gives a resource of the merged package its merged tree.
-func (w *unitMerge) set(it *item, n *yaml.Node) {
+// set gives a resource of the merged package its merged tree, which shares what it
+// can with the three.
+func (w *unitMerge) set(t *tuple, it *item, n *yaml.Node) {
 	if r := w.handle(it); r != nil {
-		r.Replace(yaml.NewRNode(yamltree.Copy(n)))
+		if t.settled() {
+			r.Put(n)
+		} else {
+			r.Replace(yaml.NewRNode(yamltree.Copy(n)))
+		}
 		w.touched[it.path] = w.touched[it.path] || !yamltree.SameValue(n, it.tree())
 	}
 }

@@ -62,18 +62,19 @@ func equal(a, b *yaml.Node) bool {
 // adopt copies a tree of upstream into the local document. Positions and names
 // of anchors are upstream's and mean nothing there.
 func adopt(n *yaml.Node) *yaml.Node {
+	c := yamltree.Copy(n)
+	unplace(c)
+	return c
+}
+
+func unplace(n *yaml.Node) {
 	if n == nil {
-		return nil
+		return
 	}
-	c := *n
-	c.Line, c.Column, c.Anchor = 0, 0, ""
-	if n.Content != nil {
-		c.Content = make([]*yaml.Node, len(n.Content))
-		for i := range n.Content {
-			c.Content[i] = adopt(n.Content[i])
-		}
+	n.Line, n.Column, n.Anchor = 0, 0, ""
+	for _, c := range n.Content {
+		unplace(c)
 	}
-	return &c
 }
 
 // with returns a copy of a node with other content; keys and values keep their
