@@ -9,12 +9,14 @@ import (
 
 // Cache lets packages share what equal files hold: the second one of the same
 // bytes is not parsed, and an edit that was written for the first is not
-// written again for the second. Variants of one upstream are mostly that. It
-// keeps nothing alive that no package uses. The zero value is ready; it is safe
+// written again for the second; of a file that differs only a little from the one
+// that was read last under its path, the rest is not. Variants of one upstream are
+// mostly that. It keeps nothing alive that no package uses. The zero value is ready; it is safe
 // for concurrent use.
 type Cache struct {
 	mu    sync.Mutex
 	files map[cacheKey]weak.Pointer[content]
+	last  map[string]weak.Pointer[content] // by path
 }
 
 type cacheKey struct {
@@ -35,46 +37,56 @@ func WithCache(c *Cache) Option {
 	return func(p *Package) { p.cache = c }
 }
 
-// parse returns what data holds, parsed now or before. Two that ask for the
-// same at once may both parse it; the first is kept.
-func (c *Cache) parse(data []byte, l Limits) *content {
+// parse returns what the data of a path holds, parsed now or before. Two that ask
+// for the same at once may both parse it; the first is kept.
+func (c *Cache) parse(path string, data []byte, l Limits) *content {
 	if c == nil {
-		return newContent(data, l)
+		return newContent(data, l, nil)
 	}
 	key := cacheKey{sha256.Sum256(data), l}
-	if found := c.find(key); found != nil {
+	found, like := c.find(key, path)
+	if found != nil {
 		return found
 	}
-	made := newContent(data, l)
+	made := newContent(data, l, like)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found := c.files[key].Value(); found != nil {
 		return found
 	}
 	if c.files == nil {
-		c.files = map[cacheKey]weak.Pointer[content]{}
+		c.files, c.last = map[cacheKey]weak.Pointer[content]{}, map[string]weak.Pointer[content]{}
 	}
-	c.files[key] = weak.Make(made)
-	runtime.AddCleanup(made, c.drop, key)
+	c.files[key], c.last[path] = weak.Make(made), weak.Make(made)
+	runtime.AddCleanup(made, c.drop, dropped{key, path})
 	return made
 }
 
-func newContent(data []byte, l Limits) *content {
-	docs, problem := parseDocs(data, l)
+func newContent(data []byte, l Limits, like *content) *content {
+	docs, problem := parseDocs(data, l, like)
 	return &content{data: data, docs: docs, problem: problem}
 }
 
-func (c *Cache) find(key cacheKey) *content {
+// find returns what the bytes hold, else what was read last under the path.
+func (c *Cache) find(key cacheKey, path string) (found, like *content) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.files[key].Value()
+	return c.files[key].Value(), c.last[path].Value()
+}
+
+type dropped struct {
+	key  cacheKey
+	path string
 }
 
 // drop forgets an entry whose content is gone; one made since stays.
-func (c *Cache) drop(key cacheKey) {
+func (c *Cache) drop(d dropped) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.files[key].Value() == nil {
-		delete(c.files, key)
+	if c.files[d.key].Value() == nil {
+		delete(c.files, d.key)
+	}
+	if c.last[d.path].Value() == nil {
+		delete(c.last, d.path)
 	}
 }

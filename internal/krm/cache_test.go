@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 
@@ -66,6 +67,22 @@ func TestCacheKeepsProblemsApart(t *testing.T) {
 	}
 }
 
+// TestCacheOfVersions: of another version of a file only what changed is read anew.
+func TestCacheOfVersions(t *testing.T) {
+	var c Cache
+	const two = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s # %[1]s\n---\n" + cm
+	read := func(name string) []*Resource {
+		return parseWith(t, &c, File{Path: "a.yaml", Data: fmt.Appendf(nil, two, name)}).Resources()
+	}
+	a, b := read("a"), read("b")
+	if a[0].Name() != "a" || b[0].Name() != "b" || b[0].String() != strings.ReplaceAll(a[0].String(), " a", " b") {
+		t.Errorf("got\n%s\nand\n%s", a[0], b[0])
+	}
+	if a[1].Node().YNode() != b[1].Node().YNode() || a[0].Node().YNode() == b[0].Node().YNode() {
+		t.Error("only the document that is as it was is to be shared")
+	}
+}
+
 // TestCacheForgets: what no package uses any more is let go.
 func TestCacheForgets(t *testing.T) {
 	var c Cache
@@ -77,7 +94,7 @@ func TestCacheForgets(t *testing.T) {
 	left := func() int {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return len(c.files)
+		return len(c.files) + len(c.last)
 	}
 	for range 100 {
 		if runtime.GC(); left() == 0 {

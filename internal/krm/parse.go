@@ -87,7 +87,7 @@ func (p *Package) parseFile(f File) *parsed {
 	if !IsYAML(f) {
 		return src
 	}
-	src.content = p.cache.parse(f.Data, p.limits)
+	src.content = p.cache.parse(f.Path, f.Data, p.limits)
 	src.Data = src.content.data
 	if problem := src.content.problem; problem != nil {
 		own := *problem
@@ -104,7 +104,9 @@ func (p *Package) parseFile(f File) *parsed {
 	return src
 }
 
-func parseDocs(data []byte, l Limits) ([]document, *Problem) {
+// parseDocs reads the documents of a file, with the help of one that is mostly alike;
+// nil where there is none.
+func parseDocs(data []byte, l Limits, like *content) ([]document, *Problem) {
 	if err := l.text(data); err != nil {
 		return nil, &Problem{Err: err}
 	}
@@ -115,7 +117,7 @@ func parseDocs(data []byte, l Limits) ([]document, *Problem) {
 	docs := make([]document, len(chunks))
 	index := 0
 	for i, c := range chunks {
-		root, line, err := decode(data[c.start:c.end])
+		root, line, err := like.decode(i, data[c.start:c.end])
 		if err == nil && root != nil {
 			line, err = l.check(root)
 		}
@@ -132,6 +134,17 @@ func parseDocs(data []byte, l Limits) ([]document, *Problem) {
 		}
 	}
 	return docs, nil
+}
+
+// decode parses document i of a file like c, or what differs in it from c's.
+func (c *content) decode(i int, text []byte) (root *yaml.Node, line int, err error) {
+	if c != nil && i < len(c.docs) && c.docs[i].root != nil {
+		d := &c.docs[i]
+		if root, ok := patched(d.root, c.data[d.start:d.end], text); ok {
+			return root, 0, nil
+		}
+	}
+	return decode(text)
 }
 
 // metaOf reads what identifies a resource; the zero value where the document

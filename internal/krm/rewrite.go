@@ -14,7 +14,7 @@ import (
 // It fails where the file cannot be read, has another number of documents, or
 // no text stands for a tree.
 func Rewrite(f File, docs []*yaml.Node) (File, error) {
-	read, problem := parseDocs(f.Data, Limits{}.withDefaults())
+	read, problem := parseDocs(f.Data, Limits{}.withDefaults(), nil)
 	if problem != nil {
 		problem.Path = f.Path
 		return File{}, *problem

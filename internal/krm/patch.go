@@ -1,0 +1,105 @@
+package krm
+
+import (
+	"bytes"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
+)
+
+// patched is the tree of a text that differs from one which was parsed only in
+// plain words and the comments behind them, as another version of a file mostly
+// does: the parser would give the same. It reports false where there is more to it.
+func patched(root *yaml.Node, old, text []byte) (*yaml.Node, bool) {
+	words, ok := changedWords(old, text)
+	if !ok || len(words) == 0 {
+		return root, ok
+	}
+	p := patcher{words}
+	out := yamltree.Copy(root)
+	for _, n := range out.Content {
+		p.node(n)
+	}
+	return out, len(p.words) == 0
+}
+
+// word is a plain scalar that ends a line but for a comment, in two texts.
+type word struct {
+	line, column int
+	old, now     string
+	comments     [2]string // before and after; both or none
+}
+
+// changedWords are the words in which two texts differ, in order; false where they
+// differ in anything else.
+func changedWords(old, text []byte) (words []word, ok bool) {
+	for line := 1; len(old) > 0 && len(text) > 0; line++ {
+		end, next := lineEnd(old, 0)
+		end2, next2 := lineEnd(text, 0)
+		if !bytes.Equal(old[:next], text[:next2]) {
+			w, ok := changedWord(old[:end], text[:end2])
+			if !ok || !bytes.Equal(old[end:next], text[end2:next2]) {
+				return nil, false
+			}
+			w.line = line
+			words = append(words, w)
+		}
+		old, text = old[next:], text[next2:]
+	}
+	return words, len(old) == len(text)
+}
+
+func changedWord(old, now []byte) (word, bool) {
+	if !ascii(old) || !ascii(now) {
+		return word{}, false
+	}
+	a, comment := cutComment(old)
+	b, comment2 := cutComment(now)
+	at := bytes.LastIndexByte(a, ' ') + 1
+	if at == 0 || !bytes.HasPrefix(b, a[:at]) || !isWord(a[at:]) || !isWord(b[at:]) || (comment == "") != (comment2 == "") {
+		return word{}, false
+	}
+	return word{column: at + 1, old: string(a[at:]), now: string(b[at:]), comments: [2]string{comment, comment2}}, true
+}
+
+// cutComment parts a line from the comment at its end.
+func cutComment(line []byte) (body []byte, comment string) {
+	if i := bytes.Index(line, []byte(" #")); i >= 0 {
+		line, comment = line[:i], string(line[i+1:])
+	}
+	return bytes.TrimRight(line, " "), comment
+}
+
+func ascii(line []byte) bool {
+	for _, c := range line {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// patcher puts words into a tree, in the order of the text.
+type patcher struct{ words []word }
+
+func (p *patcher) node(n *yaml.Node) {
+	first, step := 0, 1
+	if n.Kind == yaml.MappingNode {
+		first, step = 1, 2
+	}
+	if n.Style&yaml.FlowStyle != 0 {
+		return
+	}
+	for i := first; i < len(n.Content) && len(p.words) > 0; i += step {
+		c, w := n.Content[i], p.words[0]
+		switch {
+		case c.Kind != yaml.ScalarNode:
+			p.node(c)
+		case c.Line == w.line && c.Column == w.column && c.Value == w.old && c.LineComment == w.comments[0] && c.Style == 0 && c.Anchor == "":
+			c.Value, c.Tag, c.LineComment = w.now, "", w.comments[1]
+			c.Tag = c.ShortTag()
+			p.words = p.words[1:]
+		}
+	}
+}
