@@ -47,6 +47,10 @@ func configMap(name string, data ...string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  " + strings.Join(data, "\n  ") + "\n"
 }
 
+func pointWith(name string, data ...string) string {
+	return strings.Replace(configMap(name, data...), "metadata:\n", "metadata:\n  annotations:\n    kpt.dev/config-injection: optional\n", 1)
+}
+
 func mutator(image, config string) string {
 	return "  pipeline:\n    mutators:\n    - image: " + image + "\n      configMap: {" + config + "}\n"
 }
@@ -73,6 +77,8 @@ func TestUpdateFromWhatTheMachineMade(t *testing.T) {
 	labels := mutator("set-labels:v0.2", "app: x")
 	prefix := mutator("ensure-name-substring:v0.2", "prepend: dev-")
 	two := configMap("c", "a: 1", "b: 1")
+	point := gittest.Text{"settings.yaml": pointWith("settings", "mode: none")}
+	injector := "  injectors:\n  - {kind: ConfigMap, name: live}\n"
 	for name, c := range map[string]past{
 		"a setter's target": {
 			v1: gittest.Text{"c.yaml": target("1")}, v2: gittest.Text{"c.yaml": target("2")}, spec1: set("5"), spec2: set("5"),
@@ -173,6 +179,15 @@ func TestUpdateFromWhatTheMachineMade(t *testing.T) {
 			edit: gittest.Text{"package-context.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: web\n  package-path: web\n  region: mine\n  zone: z\n"},
 			want: map[string][]string{"package-context.yaml": {"region: b", "zone: z"}},
 			lost: []string{"data.region"},
+		},
+		"an injector that goes takes with it what it brought": {
+			v1: point, v2: point, spec1: injector, context: configMap("live", "mode: live"),
+			want: map[string][]string{"settings.yaml": {"mode: none"}},
+		},
+		"an injection point that upstream changed": {
+			v1: point, v2: gittest.Text{"settings.yaml": pointWith("settings", "mode: other")},
+			spec1: injector, spec2: injector, context: configMap("live", "mode: live"),
+			want: map[string][]string{"settings.yaml": {"mode: live"}},
 		},
 		"labels are those of each new Draft": {
 			v1: gittest.Text{"g.yaml": two}, v2: gittest.Text{"g.yaml": configMap("c", "a: 2", "b: 1")},
@@ -278,7 +293,7 @@ func (c past) run(t *testing.T) {
 	before := w.refs()
 	w.mustApply()
 	w.unchanged(before)
-	if c.context != "" || c.edit != nil || c.later != nil || c.replace[0] != "" {
+	if c.edit != nil || c.later != nil || c.replace[0] != "" {
 		return
 	}
 	// A variant that was never edited is what a new one would be.

@@ -16,7 +16,7 @@ import (
 const pairs = 200
 
 // A variant that nobody edited is made of its inputs alone: whatever came before,
-// other versions, other functions, other context, published or not.
+// other versions, functions, context and injected objects, published or not.
 func TestEqualInputsOtherPasts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1", "c2")
@@ -26,7 +26,10 @@ func TestEqualInputsOtherPasts(t *testing.T) {
 	for v := range versions {
 		for p := range packages {
 			dir := fmt.Sprintf("p%d/", p)
-			tree := gittest.Files{{Path: dir + "Kptfile", Data: []byte(kptfile(generatedPipeline(r)))}}
+			tree := gittest.Files{
+				{Path: dir + "Kptfile", Data: []byte(kptfile(generatedPipeline(r)))},
+				{Path: dir + "settings.yaml", Data: []byte(pointWith("settings", "x: "+one(r, "0", "1")))},
+			}
 			for f := range 4 {
 				file := gittest.File{Path: fmt.Sprintf("%sf%d.yaml", dir, f), Data: []byte(generatedResource(r, f))}
 				if r.IntN(4) == 0 {
@@ -52,6 +55,7 @@ func TestEqualInputsOtherPasts(t *testing.T) {
 		}
 		return b.String()
 	}
+	w.write("context.yaml", configMap("small", "x: small")+"---\n"+configMap("large", "x: large", "y: large"))
 	w.write("v.yaml", variants(1, "c1"))
 	w.mustApply()
 	w.write("v.yaml", variants(2, "c1"))
@@ -98,6 +102,7 @@ func generatedResource(r *rand.Rand, n int) string {
 
 func generatedSpec(r *rand.Rand) string {
 	return one(r, "", "  packageContext: {data: {region: "+one(r, "a", "b")+"}}\n") +
+		one(r, "", "  injectors:\n  - {kind: ConfigMap, name: "+one(r, "small", "large")+"}\n") +
 		one(r, "", mutator("set-labels:v0.2", "app: "+one(r, "x", "y")), mutator("apply-setters:v0.2", `a: "`+one(r, "5", "6")+`"`),
 			mutator("ensure-name-substring:v0.2", "prepend: "+one(r, "dev-", "prod-")), mutator("set-namespace:v0.4", "namespace: "+one(r, "n", "m")))
 }
