@@ -188,11 +188,8 @@ type maker struct {
 	// carried counts the first of Conflicts: what the branch's edits met in the
 	// machine's last Draft.
 	carried int
-	// watch says that steps are to be noted.
-	watch bool
 	// rendering is how a merged package is rendered.
 	rendering rendering
-	steps     steps
 	trace     *provenance.Trace // nil where origins are not asked for
 	// functions is how many the last render ran.
 	functions int

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
@@ -77,7 +78,6 @@ func asCreated(want, have map[string]string) map[string]string {
 func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error) {
 	pv := m.Variant()
 	m.Warnings = nil // those of the last time count
-	m.step(0, p)
 	m.note(p, m.cloned)
 	report, err := mutate.Apply(p, pv, mutate.Options{Context: m.Context, AllowKinds: m.AllowKinds, DropStale: true})
 	if err != nil {
@@ -85,7 +85,6 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 	}
 	m.injected = report
 	m.Warnings = append(m.Warnings, Unfilled(report)...)
-	m.step(1, p)
 	m.note(p, m.mutated)
 	if m.Wires != nil {
 		if err := m.Wires.apply(p); err != nil {
@@ -98,18 +97,15 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 			return nil, err
 		}
 	}
-	m.step(2, p)
 	m.note(p, m.wired)
 	if err := m.setOrder(p); err != nil {
 		return nil, err
 	}
-	m.step(3, p)
 	m.note(p, m.placed)
 	if m.rendering == never {
 		return p, nil
 	}
 	if p, err = m.render(ctx, p); err == nil {
-		m.step(4, p)
 		m.note(p, m.placed)
 	}
 	return p, err
@@ -133,6 +129,9 @@ func (m *maker) render(ctx context.Context, p *krm.Package) (*krm.Package, error
 	res, err := run(ctx, p)
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("rendering %s: %w", m.Package.Path, err))
+	}
+	if _, ok := m.Renderer.(watcher); !ok {
+		m.note(res.Package, unknownFunction)
 	}
 	m.functions = len(res.Functions)
 	m.Warnings = append(m.Warnings, res.Notes...)
@@ -285,12 +284,12 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		}
 		m.note(m.pkg, by)
 	}
-	made := m.made(theirs, func(again *maker) error {
+	made := m.traced(theirs, func(again *maker) error {
 		_, err := again.hydrate(ctx, now, draft)
 		return err
 	})
 	for _, c := range [][]merge.Conflict{m.Conflicts[:m.carried], m.Conflicts[before:]} {
-		if err := m.explain(ctx, made, c); err != nil {
+		if err := m.explain(made, c); err != nil {
 			return err
 		}
 	}
@@ -314,23 +313,34 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		m.Restless = other
 		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}
-	settled := m.made(m.pkg, func(again *maker) error {
+	merged := sync.OnceValues(func() (*krm.Package, error) {
 		res, err := merge.Packages(base, theirs, ours, o)
+		if err != nil {
+			return nil, err
+		}
+		return res.Package, nil
+	})
+	settled := m.traced(m.pkg, func(again *maker) (err error) {
+		if again.trace, err = made(); err != nil {
+			return err
+		}
+		p, err := merged()
 		if err != nil {
 			return err
 		}
-		again.pkg = res.Package
+		again.pkg = p.Clone()
+		again.note(again.pkg, byHand)
 		return again.settle(ctx, kptfile)
 	})
-	if err := m.cameBack(ctx, base, full, settled); err != nil {
+	if err := m.cameBack(base, full, merged, settled); err != nil {
 		return err
 	}
-	return m.overruled(ctx, base, ours, settled)
+	return m.overruled(ctx, base, ours, merged, settled)
 }
 
 // cameBack refuses to drop edits that are made again by the variant itself, or by
 // its pipeline: full has them still.
-func (m *maker) cameBack(ctx context.Context, base, full *krm.Package, settled trace) error {
+func (m *maker) cameBack(base, full *krm.Package, merged func() (*krm.Package, error), settled func() (*provenance.Trace, error)) error {
 	if len(m.Drop) == 0 {
 		return nil
 	}
@@ -353,7 +363,13 @@ func (m *maker) cameBack(ctx context.Context, base, full *krm.Package, settled t
 			}
 			continue
 		}
-		who, err := m.writer(ctx, settled, e.ID, has)
+		who, err := "", error(nil)
+		if p, failed := merged(); failed != nil {
+			err = failed
+		} else if back, failed := has(p); failed != nil || !back {
+			who, err = m.written(settled, e.File, e.ID, e.Field)
+			err = errors.Join(err, failed)
+		}
 		if err != nil {
 			return err
 		}
@@ -413,9 +429,7 @@ func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
 		err = m.toRest(ctx)
 	}
 	if err == nil {
-		m.note(m.pkg, func(v provenance.Value) provenance.Origin {
-			return provenance.Origin{Kind: provenance.Function, Function: pipelineOf, File: v.File}
-		})
+		m.note(m.pkg, unknownFunction)
 	}
 	return err
 }
@@ -646,21 +660,13 @@ func (m *maker) keptThoughRemoved(what string, res *merge.Result) error {
 
 // explain finds the edits that a merge lost to a value that the variant itself, or
 // its pipeline, gives: they are to be made there.
-func (m *maker) explain(ctx context.Context, made trace, conflicts []merge.Conflict) (err error) {
+func (m *maker) explain(made func() (*provenance.Trace, error), conflicts []merge.Conflict) (err error) {
 	for i := range conflicts {
 		c := &conflicts[i]
 		if c.Fate != merge.Lost {
 			continue
 		}
-		c.Instead, err = m.writer(ctx, made, c.Resource, func(p *krm.Package) (bool, error) {
-			s, err := made()
-			if err != nil {
-				return false, err
-			}
-			edits, err := review.Edits(s[0], p)
-			return slices.ContainsFunc(edits, func(e review.Edit) bool { return touches(e, *c) }), err
-		})
-		if err != nil {
+		if c.Instead, err = m.written(made, c.Path, c.Resource, c.Field); err != nil {
 			return err
 		}
 		if c.Instead != "" {
@@ -683,7 +689,7 @@ func (m *maker) stop(what string, conflicts []merge.Conflict) error {
 
 // overruled notes people's edits that the merge kept and the variant's own
 // mutations or its pipeline set back after it.
-func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, settled trace) (err error) {
+func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, merged func() (*krm.Package, error), settled func() (*provenance.Trace, error)) (err error) {
 	edits, err := review.Edits(base, ours)
 	if err != nil || len(edits) == 0 {
 		return err
@@ -729,19 +735,21 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, settled 
 				return o.Op == undone[i].Op && o.Field == undone[i].Field && o.Within(undone[i])
 			}), err
 		}
-		s, err := settled()
+		p, err := merged()
 		if err != nil {
 			return err
 		}
-		merged, err := wrote(s[0])
+		already, err := wrote(p)
 		if err != nil {
 			return err
 		}
-		if merged && m.strategy == kptfilev1.ResourceMerge {
+		if already && m.strategy == kptfilev1.ResourceMerge {
 			continue // the merge has said what it lost
 		}
-		if c.Instead, err = m.writer(ctx, settled, e.ID, wrote); err != nil {
-			return err
+		if !already {
+			if c.Instead, err = m.written(settled, e.File, e.ID, e.Field); err != nil {
+				return err
+			}
 		}
 		if c.Instead == "" {
 			c.Fate = merge.Lost // by the strategy

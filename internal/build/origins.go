@@ -97,6 +97,8 @@ func (m *maker) cloned(v provenance.Value) provenance.Origin {
 func (m *maker) mutated(v provenance.Value) provenance.Origin {
 	steps := fieldSteps(v.Field)
 	switch {
+	case isContext(v) && steps[0] == "data" && len(steps) == 2 && v.Gone:
+		return m.places().Template(m.Want, "packageContext", "removeKeys")
 	case isContext(v) && steps[0] == "data" && len(steps) == 2:
 		return m.places().Template(m.Want, "packageContext", "data", steps[1])
 	case v.File == kptfilev1.KptFileName && steps[0] == "pipeline" && len(steps) > 2:
@@ -200,6 +202,11 @@ func (m *maker) edited(ctx context.Context, base, ours *krm.Package) (provenance
 		}
 		return o
 	}, err
+}
+
+// unknownFunction is the origin of what a pipeline did unwatched.
+func unknownFunction(provenance.Value) provenance.Origin {
+	return provenance.Origin{Kind: provenance.Function, Function: pipelineOf}
 }
 
 // byHand is the origin of what was there where no base is known.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/review"
 )
 
 // maxRenders is how often a package with edits is rendered until it rests.
@@ -61,18 +59,6 @@ func (m *maker) again(ctx context.Context, p *krm.Package) (*krm.Package, error)
 		return nil, decide.Stall(fmt.Errorf("rendering %s again: %w", m.Package.Path, err))
 	}
 	return m.rendered(p, res)
-}
-
-// mover names the function that makes another package of one which was rendered.
-func (m *maker) mover(ctx context.Context, p, again *krm.Package) string {
-	moved, err := review.Edits(p, again)
-	if err != nil || len(moved) == 0 {
-		return pipelineOf
-	}
-	return m.function(ctx, p, func(now *krm.Package) (bool, error) {
-		edits, err := review.Edits(p, now)
-		return slices.ContainsFunc(edits, func(e review.Edit) bool { return slices.Contains(moved, e) }), err
-	})
 }
 
 // toRest renders a package with edits until it is a fixed point.

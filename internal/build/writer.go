@@ -1,84 +1,62 @@
 package build
 
 import (
-	"cmp"
 	"context"
+	"strings"
 	"sync"
-
-	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/yamltree"
 )
 
-// steps are a package as the steps of its making leave it: what it is made of,
-// after the variant's own mutations, with values of other packages, with its place in
-// the order of the target, rendered.
-type steps [5]*krm.Package
-
-// trace makes a package once more and notes its steps: what wrote a value is seldom
-// asked, and copies of a large package cost as much as its merge.
-type trace func() (steps, error)
-
-// made is that of a package which was rendered already.
-func (m *maker) made(rendered *krm.Package, make func(*maker) error) trace {
-	return sync.OnceValues(func() (steps, error) {
+// traced follows the making of a package that is there, rendered, once more: what
+// wrote a value is seldom asked, and costs as much as its making.
+func (m *maker) traced(rendered *krm.Package, make func(*maker) error) func() (*provenance.Trace, error) {
+	return sync.OnceValues(func() (*provenance.Trace, error) {
 		again, made := *m, *m.Made
-		again.Made, again.watch, again.rendering, again.trace, again.Blame = &made, true, never, nil, false
-		err := make(&again)
-		again.steps[len(again.steps)-1] = rendered
-		return again.steps, err
+		again.Made, again.Blame, again.trace = &made, true, nil
+		_, watched := m.Renderer.(watcher)
+		switch {
+		case !watched:
+			again.rendering = never // that would tell nothing
+		case m.rendering == untilRest:
+			again.rendering = once
+		}
+		if err := make(&again); err != nil {
+			return nil, err
+		}
+		again.note(rendered, unknownFunction)
+		return again.trace, nil
 	})
 }
 
-// step notes a package, where that is asked for.
-func (m *maker) step(i int, p *krm.Package) {
-	if i == 0 {
-		m.steps = steps{}
+// setting says where a value of a resource is set that people are not to edit; ""
+// where that is the upstream, or nobody's.
+func (m *maker) setting(o provenance.Origin, id krm.ID) string {
+	for o.Before != nil {
+		o = *o.Before
 	}
-	if m.watch {
-		m.steps[i] = p.Clone()
+	if text := m.functionOf(o); text != "" {
+		return text
 	}
-}
-
-// writer says where a value of a resource is set that people are not to edit; ""
-// where no step wrote it. wrote reports whether a package has what is asked about.
-func (m *maker) writer(ctx context.Context, made trace, id krm.ID, wrote func(*krm.Package) (bool, error)) (string, error) {
-	s, err := made()
-	if err != nil {
-		return "", err
+	kptfile := id.Kind == "Kptfile" && !strings.HasPrefix(o.Field, "metadata")
+	switch {
+	case o.Kind == provenance.Wired:
+		return "the output of the package that it is wired to"
+	case o.Kind == provenance.Order:
+		return "annotation " + variformv1alpha1.OrderAnnotation + " of Repository " + m.Repository
+	case o.Kind == provenance.Object, o.Kind == provenance.Template && strings.Contains(o.Field, "injectors"):
+		return "the context object that is injected there"
+	case o.Kind == provenance.Template && id.Kind == "ConfigMap" && id.Name == mutate.PackageContextName:
+		return m.spec("packageContext")
+	case kptfile && (o.Kind == provenance.Template && strings.Contains(o.Field, "pipeline") || o.Kind == provenance.Machine && !strings.HasPrefix(o.Field, "upstream")):
+		return m.spec("pipeline or injectors")
 	}
-	for i, p := range s {
-		if p == nil {
-			continue
-		}
-		if found, err := wrote(p); err != nil || !found {
-			if err != nil {
-				return "", err
-			}
-			continue
-		}
-		switch {
-		case i == 0:
-			return "", nil
-		case i == 2:
-			return "the output of the package that it is wired to", nil
-		case i == 3:
-			return "annotation " + variformv1alpha1.OrderAnnotation + " of Repository " + m.Repository, nil
-		case i == 4:
-			return m.function(ctx, s[3], wrote), nil
-		case id.Kind == "ConfigMap" && id.Name == mutate.PackageContextName:
-			return m.spec("packageContext"), nil
-		case id.Kind == "Kptfile":
-			return m.spec("pipeline or injectors"), nil
-		}
-		return "the context object that is injected there", nil
-	}
-	return "", nil
+	return ""
 }
 
 // spec names a field of what says how the package is made.
@@ -89,39 +67,59 @@ func (m *maker) spec(field string) string {
 	return "spec." + field + " of PackageVariant " + m.Name
 }
 
-// function names the first function of a package's pipeline that leaves what is
-// asked about.
-func (m *maker) function(ctx context.Context, p *krm.Package, wrote func(*krm.Package) (bool, error)) string {
-	mutators := func(p *krm.Package) *yaml.Node {
-		return yamltree.Path(p.Kptfile("").Edit().YNode(), "pipeline", "mutators")
+// functionOf names the function that made or carried a value, "" where none did.
+func (m *maker) functionOf(o provenance.Origin) string {
+	via := o.Carrier()
+	switch {
+	case via == nil && o.Kind == provenance.Function:
+		return o.Function
+	case via == nil:
+		return ""
 	}
-	for i, f := range yamltree.Items(mutators(p)) {
-		part := p.Clone()
-		first := mutators(part)
-		first.Content = first.Content[:i+1]
-		res, err := m.Renderer.Render(ctx, part)
-		if err != nil {
-			return pipelineOf
+	if field, root := strings.CutPrefix(via.Place, "Kptfile "); root {
+		if name, _ := yamltree.Nearest(m.pkg.Kptfile("").Node().YNode(), field+".name"); name != nil && mutate.Owns(m.Name, name.Value) {
+			return "function " + via.Name + ", " + m.spec("pipeline")
 		}
-		if found, err := wrote(res.Package); err != nil || !found {
-			continue
+	}
+	return "function " + via.Name + " of the Kptfile's pipeline"
+}
+
+// pipelineOf stands for a function that is not known.
+const pipelineOf = "the package's pipeline"
+
+// mover names the function that makes another package of one which was rendered.
+func (m *maker) mover(ctx context.Context, p, again *krm.Package) string {
+	moved, err := review.Edits(p, again)
+	w, ok := m.Renderer.(watcher)
+	if err != nil || !ok {
+		return pipelineOf
+	}
+	t := provenance.New(p, "")
+	if _, err := w.Watch(ctx, p, t.Function); err != nil {
+		return pipelineOf
+	}
+	origins := t.Origins()
+	for _, e := range moved {
+		if by, _ := origins.At(e.File, e.ID, e.Field); m.functionOf(by) != "" {
+			return m.functionOf(by)
 		}
-		name := "function " + cmp.Or(yamltree.Text(f, "image"), yamltree.Text(f, "exec"))
-		if mutate.Owns(m.Name, yamltree.Text(f, "name")) {
-			return name + ", " + m.spec("pipeline")
-		}
-		return name + " of the Kptfile's pipeline"
 	}
 	return pipelineOf
 }
 
-// pipelineOf stands for a function that is not found.
-const pipelineOf = "the package's pipeline"
-
-// touches reports whether an edit changes the field of a conflict, one around it
-// or one below it. A whole resource that comes tells nothing: it may have been
-// renamed.
-func touches(e review.Edit, c merge.Conflict) bool {
-	of := review.Edit{File: c.Path, Field: c.Field, Resource: e.Resource}
-	return e.Field != "" && e.ID == c.Resource && e.Within(of)
+// written says where a field of a resource, or one below it, is set by the machine; ""
+// where that is the upstream, or a person's.
+func (m *maker) written(of func() (*provenance.Trace, error), file string, id krm.ID, field string) (string, error) {
+	t, err := of()
+	if err != nil {
+		return "", err
+	}
+	origins := t.Origins()
+	for _, l := range origins.Under(file, id, field) {
+		if text := m.setting(l.Origin, id); text != "" {
+			return text, nil
+		}
+	}
+	by, _ := origins.At(file, id, field)
+	return m.setting(by, id), nil
 }

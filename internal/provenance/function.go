@@ -43,6 +43,13 @@ const maxTries = 16
 
 // Function notes what a function did.
 func (t *Trace) Function(c Call) {
+	if d := t.at(path.Join(c.Dir, "Kptfile")); d != nil { // as people wrote it
+		for _, key := range []string{"image", "exec"} {
+			if n, _ := yamltree.Nearest(d.node, c.Field+"."+key); n != nil && n.Value != "" {
+				c.Function = n.Value
+			}
+		}
+	}
 	f := &carried{Trace: t, Call: c, claims: map[claim][]input{}, set: map[claim]bool{}}
 	self := f.self()
 	if c.Again != nil {
@@ -55,6 +62,7 @@ func (t *Trace) Function(c Call) {
 		itself := slices.ContainsFunc(inputs, func(in input) bool { return in.origin == o })
 		if o != nil && !itself && !f.set[at] {
 			over := f.through(inputs, *o)
+			over.Before = o
 			d.leaves[at.field] = &over
 		}
 	}
@@ -107,13 +115,17 @@ func (f *carried) through(inputs []input, or Origin) Origin {
 	if out.Kind == "" {
 		return or
 	}
-	out.Via = append(slices.Clip(out.Via), Via{Function, f.Call.Function})
+	out.Via = append(slices.Clip(out.Via), f.via())
 	return out
+}
+
+func (f *carried) via() Via {
+	return Via{Carrier: Function, Name: f.Call.Function, Place: path.Join(f.Dir, "Kptfile") + " " + f.Field}
 }
 
 // self is the function as an origin: where somebody put it into the pipeline.
 func (f *carried) self() Origin {
-	o := Origin{Kind: Function, Function: f.Call.Function, File: path.Join(f.Dir, "Kptfile"), Field: f.Field}
+	o := Origin{Kind: Function, Function: f.Call.Function, Via: []Via{f.via()}, File: path.Join(f.Dir, "Kptfile"), Field: f.Field}
 	if d := f.at(f.ConfigFile); d != nil && d.leaves["source"] != nil { // a program
 		by := d.leaves["source"]
 		o.File, o.Line, o.Field, o.Object, o.Package, o.Commit, o.Author = d.path, by.Line, "source", by.Object, by.Package, by.Commit, by.Author
@@ -408,7 +420,7 @@ func pairLeaves(at string, a, b *yaml.Node, visit func(field string, a, b *yaml.
 // unclaimed says that the function changed a value of which no input is known.
 func (f *carried) unclaimed() bool {
 	changed := false
-	probe := &Trace{docs: slices.Clone(f.docs), files: f.files}
+	probe := &Trace{docs: slices.Clone(f.docs), files: f.files, gone: map[place]Origin{}}
 	probe.Step(f.After, func(v Value) Origin {
 		if len(f.claims[claim{v.doc, v.Field}]) == 0 {
 			changed = true

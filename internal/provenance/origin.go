@@ -55,18 +55,33 @@ type Origin struct {
 	Via []Via `json:"via,omitempty"`
 	// Also are further inputs of the same value.
 	Also []Origin `json:"also,omitempty"`
+	// Before is where the value came from that a function found there already, and
+	// would have set.
+	Before *Origin `json:"-"`
 }
 
 // Via is one carrier of a value.
 type Via struct {
-	// Carrier is Function, or Object for an injection, or Template for the context.
+	// Carrier is Function, or Object for an injection.
 	Carrier Kind `json:"carrier"`
-	// Name is the function's image or command, the injection point, or the key.
+	// Name is the function's image or command as it is written, or the injection point.
 	Name string `json:"name"`
+	// Place is the function's in the package: "Kptfile pipeline.mutators[0]".
+	Place string `json:"place,omitempty"`
 }
 
 // Explained says that the machine set the value, and no person's hand.
 func (o Origin) Explained() bool { return o.Kind != "" && o.Kind != Person }
+
+// Carrier is the function that carried the value last, nil for none.
+func (o Origin) Carrier() *Via {
+	for i := len(o.Via) - 1; i >= 0; i-- {
+		if o.Via[i].Carrier == Function {
+			return &o.Via[i]
+		}
+	}
+	return nil
+}
 
 // Place is file:line of what a person opens, "" where there is none.
 func (o Origin) Place() string {
@@ -121,7 +136,7 @@ func ShortName(image string) string { return image[strings.LastIndexByte(image, 
 func (o Origin) String() string {
 	text := o.says()
 	for _, v := range o.Via {
-		if v.Carrier == Function {
+		if v.Carrier == Function && o.Kind != Function {
 			text += " via " + ShortName(v.Name)
 		}
 	}

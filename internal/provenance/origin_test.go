@@ -24,8 +24,8 @@ func TestString(t *testing.T) {
 }
 
 func TestShape(t *testing.T) {
-	a := Origin{Kind: Object, Object: "ConfigMap c1", File: "c1.yaml", Line: 3, Field: "data.x", Via: []Via{{Function, "r.io:5000/set:v1"}}}
-	b := Origin{Kind: Object, Object: "ConfigMap c2", File: "c2.yaml", Line: 9, Field: "data.x", Via: []Via{{Function, "r.io:5000/set:v2"}}}
+	a := Origin{Kind: Object, Object: "ConfigMap c1", File: "c1.yaml", Line: 3, Field: "data.x", Via: []Via{{Carrier: Function, Name: "r.io:5000/set:v1"}}}
+	b := Origin{Kind: Object, Object: "ConfigMap c2", File: "c2.yaml", Line: 9, Field: "data.x", Via: []Via{{Carrier: Function, Name: "r.io:5000/set:v2"}}}
 	if a.Shape() != b.Shape() {
 		t.Errorf("%s, %s: objects, lines and versions are in it", a.Shape(), b.Shape())
 	}
@@ -37,7 +37,7 @@ func TestShape(t *testing.T) {
 func TestAt(t *testing.T) {
 	id := krm.ID{Kind: "ConfigMap", Name: "c"}
 	up, hand := Origin{Kind: Upstream}, Origin{Kind: Person}
-	o := newOrigins([]Leaf{{"f.yaml", id, "data.a", "1", up}, {"f.yaml", id, "data.ab", "2", hand}}, Origin{Kind: Upstream, Package: "p"})
+	o := newOrigins([]Leaf{{"f.yaml", id, "data.a", "1", up}, {"f.yaml", id, "data.ab", "2", hand}}, Origin{Kind: Upstream, Package: "p"}, nil)
 	for field, want := range map[string]Kind{"data.a": Upstream, "data.ab": Person, "data": Person, "": Person, "spec": Upstream} {
 		if got, ok := o.At("f.yaml", id, field); !ok || got.Kind != want {
 			t.Errorf("%s: %v, want %s", field, got, want)

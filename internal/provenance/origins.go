@@ -22,8 +22,15 @@ type Leaf struct {
 type Origins struct {
 	leaves []Leaf // in the order of the package
 	byDoc  map[docKey][]int
-	// usual is what is said of values that are not there any more.
+	// gone are values that steps took away, usual is what is said of others that are
+	// not there.
+	gone  map[place]Origin
 	usual Origin
+}
+
+type place struct {
+	docKey
+	field string
 }
 
 type docKey struct {
@@ -44,6 +51,7 @@ func (o *Origins) Under(file string, id krm.ID, field string) []Leaf {
 	if o == nil {
 		return nil
 	}
+	field = unquoted.Replace(field)
 	var out []Leaf
 	for _, i := range o.byDoc[docKey{file, id}] {
 		if l := o.leaves[i]; within(l.Field, field) {
@@ -54,9 +62,8 @@ func (o *Origins) Under(file string, id krm.ID, field string) []Leaf {
 }
 
 // At is where a field of a resource comes from: of one that holds several values,
-// where they all come from, or else the first; of one that is not there any more,
-// the origin of what it stood in, or the upstream that has it no more. It is false
-// without Origins alone.
+// a person's before all, else the first; of one that is not there any more, what took
+// it away, or the upstream that has it no more. It is false without Origins alone.
 func (o *Origins) At(file string, id krm.ID, field string) (Origin, bool) {
 	if o == nil {
 		return Origin{}, false
@@ -64,8 +71,16 @@ func (o *Origins) At(file string, id krm.ID, field string) (Origin, bool) {
 	if list := o.Under(file, id, field); len(list) > 0 {
 		return common(list), true
 	}
+	for _, f := range []string{unquoted.Replace(field), ""} {
+		if by, ok := o.gone[place{docKey{file, id}, f}]; ok {
+			return by, true
+		}
+	}
 	return o.usual, true
 }
+
+// unquoted brings a path of api.FieldPath to the form of yamltree.JoinField.
+var unquoted = strings.NewReplacer(`["`, "[", `"]`, "]", `="`, "=")
 
 // common is the origin of several values: a person's before all others.
 func common(list []Leaf) Origin {
@@ -81,8 +96,8 @@ func within(field, at string) bool {
 	return ok && (at == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-func newOrigins(leaves []Leaf, usual Origin) *Origins {
-	o := &Origins{leaves: leaves, byDoc: map[docKey][]int{}, usual: usual}
+func newOrigins(leaves []Leaf, usual Origin, gone map[place]Origin) *Origins {
+	o := &Origins{leaves: leaves, byDoc: map[docKey][]int{}, usual: usual, gone: gone}
 	for i, l := range leaves {
 		k := docKey{l.File, l.ID}
 		o.byDoc[k] = append(o.byDoc[k], i)

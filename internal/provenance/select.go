@@ -33,7 +33,7 @@ func (l *Leaf) named(name string) bool {
 	resource, field, _ := strings.Cut(name, ":")
 	kind, of, named := strings.Cut(resource, "/")
 	kind, group, grouped := strings.Cut(kind, ".")
-	return l.ID.Kind == kind && (!grouped || l.ID.Group == group) && (!named || l.ID.Name == of) && within(l.Field, field)
+	return l.ID.Kind == kind && (!grouped || l.ID.Group == group) && (!named || l.ID.Name == of) && within(l.Field, unquoted.Replace(field))
 }
 
 // Resource is Kind/name, "" for a file that holds none.

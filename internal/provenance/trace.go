@@ -3,6 +3,7 @@ package provenance
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -15,6 +16,7 @@ import (
 type Trace struct {
 	docs  []*doc
 	files map[string]file // those that hold no resource
+	gone  map[place]Origin
 	usual Origin
 }
 
@@ -41,6 +43,8 @@ type Value struct {
 	Line int
 	// Was is the origin of the value that stood there, nil for none.
 	Was *Origin
+	// Gone says that the step took the value away.
+	Gone bool
 	// old is that value.
 	old string
 	doc int
@@ -51,7 +55,7 @@ type Setter func(Value) Origin
 
 // New begins with an upstream package, which messages call name.
 func New(upstream *krm.Package, name string) *Trace {
-	t := &Trace{files: map[string]file{}, usual: Origin{Kind: Upstream, Package: name}}
+	t := &Trace{files: map[string]file{}, gone: map[place]Origin{}, usual: Origin{Kind: Upstream, Package: name}}
 	t.Step(upstream, func(v Value) Origin {
 		return Origin{Kind: Upstream, Package: name, File: v.File, Line: v.Line, Field: v.Field}
 	})
@@ -74,6 +78,7 @@ func (t *Trace) Step(after *krm.Package, set Setter) {
 			continue
 		}
 		now.leaves = map[string]*Origin{}
+		s.seen = map[string]bool{}
 		s.now, s.was, s.index, s.line = now, was[i], i, r.Line()-now.node.Line
 		if r.Line() == 0 {
 			s.line = -1
@@ -83,6 +88,12 @@ func (t *Trace) Step(after *krm.Package, set Setter) {
 			old = was[i].node
 		}
 		s.node("", "", old, now.node)
+		t.missing(s)
+	}
+	for _, d := range t.docs {
+		if !slices.Contains(was, d) {
+			t.gone[place{docKey{d.path, d.id}, ""}] = set(Value{File: d.path, ID: d.id, Gone: true, doc: -1})
+		}
 	}
 	files := map[string]file{}
 	for _, path := range after.Paths() {
@@ -98,6 +109,30 @@ func (t *Trace) Step(after *krm.Package, set Setter) {
 		files[path] = had
 	}
 	t.docs, t.files = docs, files
+}
+
+// missing notes values of a resource that the step took away.
+func (t *Trace) missing(s *stepper) {
+	if s.was == nil {
+		return
+	}
+	if was, now := s.was.id, s.now.id; was != now { // what gave it another name took the old one away
+		by := s.now.leaves["metadata.name"]
+		if was.Namespace != now.Namespace {
+			by = s.now.leaves["metadata.namespace"]
+		}
+		if by != nil {
+			t.gone[place{docKey{s.was.path, was}, ""}] = *by
+		}
+	}
+	for field, o := range s.was.leaves {
+		at := place{docKey{s.now.path, s.now.id}, field}
+		if s.now.leaves[field] != nil || s.seen[field] {
+			delete(t.gone, at)
+			continue
+		}
+		t.gone[at] = s.set(Value{File: at.file, ID: at.id, Field: field, Was: o, Gone: true, doc: -1})
+	}
 }
 
 // pair finds what resources were: those of their file and identity, of their file and
@@ -132,6 +167,7 @@ func (t *Trace) pair(now []*krm.Resource) []*doc {
 type stepper struct {
 	set      Setter
 	now, was *doc
+	seen     map[string]bool // fields of was that are still there
 	index    int
 	line     int // of the file before the text that nodes count in, -1 where that is not known
 }
@@ -180,6 +216,7 @@ func (s *stepper) leaf(was, at string, a, b *yaml.Node) {
 	v := Value{File: s.now.path, ID: s.now.id, Field: at, Text: text(b), doc: s.index}
 	if s.was != nil && a != nil {
 		v.Was = s.was.leaves[was]
+		s.seen[was] = true
 		if v.old = text(a); len(a.Content) == 0 && a.Kind == b.Kind && v.old == v.Text && a.ShortTag() == b.ShortTag() && v.Was != nil {
 			s.now.leaves[at] = v.Was
 			return
@@ -260,7 +297,7 @@ func (t *Trace) Origins() *Origins {
 	for path, f := range t.files {
 		leaves = append(leaves, Leaf{File: path, Origin: *f.origin})
 	}
-	return newOrigins(leaves, t.usual)
+	return newOrigins(leaves, t.usual, t.gone)
 }
 
 // lines are the leaves of a tree in order, each with its line.
