@@ -111,7 +111,8 @@ type Made struct {
 	// Base is what a reviewer compares with: the latest Published revision, or
 	// the upstream for a first Draft. Before is the open Draft as it is, nil
 	// without one. After is what was built. See Builder.Keep.
-	Base, Before, After *krm.Package
+	// Machine is After without people's edits, nil where that is not known.
+	Base, Before, After, Machine *krm.Package
 	// Origins are those of After's values, where the Job asked; nil for a lock and for a
 	// package that is set back.
 	Origins *provenance.Origins
@@ -150,7 +151,7 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 		m.Objects = contents.Of(m.After).Objects
 	}
 	if !b.Keep && !j.Keep {
-		m.Base, m.Before, m.After = nil, nil, nil
+		m.Base, m.Before, m.After, m.Machine = nil, nil, nil, nil
 	}
 	return m.Made
 }
@@ -232,7 +233,7 @@ func (m *maker) finish(ctx context.Context) error {
 	}
 	slices.Sort(m.Attention)
 	m.Attention = slices.Compact(m.Attention)
-	m.After, m.Conditions, m.Unmet = m.pkg, mutate.Conditions(k), observe.Unmet(k)
+	m.After, m.Machine, m.Conditions, m.Unmet = m.pkg, m.machine, mutate.Conditions(k), observe.Unmet(k)
 	m.Warnings = append(m.Warnings, review.PlainSecrets(m.pkg)...)
 	if m.Revert != nil {
 		return m.commit(ctx, files)

@@ -126,6 +126,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 	}
 	var b strings.Builder
 	fmt.Fprintln(&b, r.Summary)
+	printMarks(&b, r.Marks)
 	pkg := "\x00"
 	for _, c := range r.Classes {
 		if c.Package != pkg {
@@ -142,6 +143,9 @@ func (a *app) printReview(r reviewView, all bool) error {
 			names = strings.Join(c.Members, ", ")
 		}
 		fmt.Fprintf(&b, "  %s\n", names)
+		for _, v := range c.Values {
+			fmt.Fprintf(&b, "  %s: %s\n", v.Where(), v)
+		}
 		if c.Diff != "" {
 			fmt.Fprintf(&b, "  example: %s\n", c.Example)
 			for line := range strings.Lines(c.Diff) {
@@ -151,4 +155,26 @@ func (a *app) printReview(r reviewView, all bool) error {
 	}
 	_, err := fmt.Fprint(a.Out, review.Visible(b.String()))
 	return err
+}
+
+// maxMarks is how many lines stand at the head of a review.
+const maxMarks = 15
+
+// printMarks writes what to look at first, before any class.
+func printMarks(b *strings.Builder, marks []review.Mark) {
+	for i, m := range marks {
+		if i == maxMarks && len(marks) > maxMarks+1 {
+			fmt.Fprintf(b, "! and %d more: the classes tell\n", len(marks)-i)
+			return
+		}
+		names := folded(m.Members)
+		if m.Kind == review.Lost || m.Kind == review.ByHand {
+			names = strings.Join(m.Members, ", ")
+		}
+		text := m.Text
+		if m.Kind == review.Outlier {
+			text = "outlier: " + text
+		}
+		fmt.Fprintf(b, "! %s: %s\n", text, names)
+	}
 }

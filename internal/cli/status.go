@@ -93,7 +93,7 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 			reasons = append(reasons, p.Why)
 		}
 		if len(p.Unmet) > 0 {
-			reasons = append(reasons, "gates not met: "+gateTypes(p.Unmet))
+			reasons = append(reasons, "gates not met: "+decide.GateTypes(p.Unmet))
 		}
 	}
 	reason := strings.Join(reasons, "; ")
@@ -105,14 +105,6 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 		row = append(row, i.Name, i.Set, i.Upstream, i.Ref)
 	}
 	return row
-}
-
-func gateTypes(gates []decide.Gate) string {
-	var types []string
-	for _, g := range gates {
-		types = append(types, g.Type)
-	}
-	return strings.Join(types, ", ")
 }
 
 func statusObjects(s *session, plan *reconcile.Plan) []any {

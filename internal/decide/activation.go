@@ -74,6 +74,15 @@ type Gate struct{ Type, Status, Message string }
 // String tells how it stands.
 func (g Gate) String() string { return fmt.Sprintf("%s is %s: %s", g.Type, g.Status, g.Message) }
 
+// GateTypes lists the gates' types.
+func GateTypes(gates []Gate) string {
+	var types []string
+	for _, g := range gates {
+		types = append(types, g.Type)
+	}
+	return strings.Join(types, ", ")
+}
+
 // GatesError says which gates are not met.
 func GatesError(unmet []Gate) error {
 	lines := make([]string, len(unmet))

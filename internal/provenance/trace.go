@@ -207,7 +207,7 @@ func (s *stepper) node(was, at string, a, b *yaml.Node) {
 // item is the field of a list's element.
 func item(field string, list *yaml.Node, i int) string {
 	if key := yamltree.ListKey(list); key != "" {
-		return field + "[" + key + "=" + yamltree.Text(list.Content[i], key) + "]"
+		return field + "[" + key + "=" + yamltree.ItemID(list.Content[i], key) + "]"
 	}
 	return field + "[" + strconv.Itoa(i) + "]"
 }
@@ -252,10 +252,10 @@ func matched(a, b *yaml.Node) []int {
 	if key := yamltree.ListKey(a, b); key != "" {
 		at := map[string]int{}
 		for i, n := range a.Content {
-			at[yamltree.Text(n, key)] = i
+			at[yamltree.ItemID(n, key)] = i
 		}
 		for i, n := range b.Content {
-			if j, ok := at[yamltree.Text(n, key)]; ok {
+			if j, ok := at[yamltree.ItemID(n, key)]; ok {
 				out[i] = j
 			}
 		}

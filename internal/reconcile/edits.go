@@ -155,20 +155,33 @@ func (e *Engine) lost(ctx context.Context, w *decide.Want) (out []*Edited, err e
 		for _, parent := range h.Parents { // of a merge, the Draft
 			tips = append(tips, gitrepo.Hash(parent))
 		}
-		_, err := repo.Git.FindAncestors(ctx, tips, maxUpdates, func(_ int, c *gitrepo.Commit) bool {
-			ours := c.Committer.Email == observe.MachineEmail && slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
-			if list := build.Lost(c.Message); ours && !seen[c.Hash] && len(list) > 0 {
+		err := eachUpdate(ctx, repo, p.Path, tips, gitrepo.Hash{}, func(c *gitrepo.Commit) {
+			if list := build.Lost(c.Message); !seen[c.Hash] && len(list) > 0 {
 				name := cmp.Or(decide.RevisionName(h.Number), h.Workspace)
 				out = append(out, &Edited{id: w.Identity, Variant: w.Identity.String(), Name: w.Name, Revision: name, Commit: c.Hash.String(), Lost: list})
 			}
 			seen[c.Hash] = true
-			return false
 		})
 		if err != nil {
 			return out, err
 		}
 	}
 	return out, nil
+}
+
+// eachUpdate calls f for the machine's commits of a package behind tips, the newest
+// first, until one.
+func eachUpdate(ctx context.Context, repo *observe.Repo, path string, tips []gitrepo.Hash, until gitrepo.Hash, f func(*gitrepo.Commit)) error {
+	_, err := repo.Git.FindAncestors(ctx, tips, maxUpdates, func(_ int, c *gitrepo.Commit) bool {
+		if c.Hash == until {
+			return true
+		}
+		if c.Committer.Email == observe.MachineEmail && slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == path }) {
+			f(c)
+		}
+		return false
+	})
+	return err
 }
 
 // edited is Edits of one package.

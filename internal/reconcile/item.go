@@ -61,9 +61,10 @@ type Item struct {
 
 	// Base is what a reviewer compares with: the latest Published revision, or
 	// the upstream for a first Draft. Before is the open Draft as it is, nil
-	// without one. After is what was built, nil where nothing was. All are nil
-	// without Config.Packages.
-	Base, Before, After *krm.Package
+	// without one. After is what was built, nil where nothing was, and Machine the
+	// same without people's edits, nil where that is not known. All are nil without
+	// Config.Packages.
+	Base, Before, After, Machine *krm.Package
 	// Origins are those of After's values, with Config.Blame.
 	Origins *provenance.Origins
 	// Conflicts are local values that an update lost to the upstream.

@@ -9,8 +9,10 @@ import (
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
+	"github.com/variform/variform/internal/build"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
@@ -33,11 +35,21 @@ type Shown struct {
 	// Base may be nil where it could not be read. Package is nil for a
 	// proposed deletion.
 	Base, Package *krm.Package
+	// Machine is Package without people's edits, nil where that is not known; First
+	// says that nothing of it is Published yet.
+	Machine *krm.Package
+	First   bool
 	// Warnings say why what is shown is not complete; Notes say what stands in
 	// the way of a decision, or is to be known before one.
 	Warnings, Notes []string
 	// Attention is what is to be seen first, such as decide.BaseUnknown.
 	Attention []string
+	// Lost are the edits that updates of it lost or overruled, Unmet the readiness
+	// gates that it does not meet.
+	Lost  []string
+	Unmet []decide.Gate
+	// SetBack says that people took back what the revision brings again.
+	SetBack bool
 }
 
 // Open reads every revision of this manager's that a person can decide about,
@@ -88,6 +100,9 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 	}
 	s.Package = pkg
 	s.Notes = append(s.Notes, review.PlainSecrets(pkg)...)
+	if err := e.origins(ctx, repo, c, s); err != nil {
+		return nil, err
+	}
 	up, from, lock, err := e.cameFrom(c, pkg)
 	switch {
 	case err == nil:
@@ -110,6 +125,10 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		} else if there != published && !there.IsZero() {
 			at, s.BaseName = repo.Head, repo.Branch
 		}
+		if err := e.read.ReadBranch(ctx, repo, c.Package); err != nil {
+			return nil, err
+		}
+		s.SetBack = c.Head.Reverts() == "" && (latest.Reverts() != "" || c.Package.Branch != nil && c.Package.Branch.Reverted != nil)
 		_, s.Base, err = repo.ReadPackage(ctx, at, folder)
 		return s, err
 	}
@@ -122,6 +141,7 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		_, s.Base, err = repo.ReadPackage(ctx, repo.Head, folder)
 		return s, err
 	}
+	s.First = true
 	if up != nil {
 		s.BaseName = s.Upstream + "@" + lock.Ref
 		if _, s.Base, err = up.ReadLocked(ctx, from, lock); err != nil {
@@ -129,6 +149,35 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		}
 	}
 	return s, nil
+}
+
+// origins finds what the machine made of a shown revision, and what became of
+// people's edits in it.
+func (e *Engine) origins(ctx context.Context, repo *observe.Repo, c *decide.Candidate, s *Shown) error {
+	k, err := mutate.Read(s.Package, "")
+	if err != nil {
+		return err
+	}
+	s.Unmet = observe.Unmet(k)
+	there, err := repo.TreeAt(ctx, c.Head.Ref.Commit, c.Package.Path)
+	if err != nil {
+		return err
+	}
+	if m := c.Head.Machine; m != nil && m.Hydrated == there {
+		s.Machine = s.Package
+	} else if s.Machine, err = repo.Hydrated(ctx, c.Package.Path, c.Head); err != nil {
+		return err
+	}
+	if !c.Head.NeedsReview() {
+		return nil
+	}
+	var until gitrepo.Hash
+	if latest := c.Package.Latest; latest != nil {
+		until = gitrepo.Hash(latest.Ref.Commit)
+	}
+	return eachUpdate(ctx, repo, c.Package.Path, []gitrepo.Hash{gitrepo.Hash(c.Head.Ref.Commit)}, until, func(u *gitrepo.Commit) {
+		s.Lost = append(s.Lost, build.Lost(u.Message)...)
+	})
 }
 
 // cameFrom finds the Repository that a package's upstreamLock names, and the
@@ -153,9 +202,24 @@ func (e *Engine) cameFrom(c *decide.Candidate, pkg *krm.Package) (*observe.Repo,
 // upstream has too says nothing about the variant and is none.
 func (s *Shown) Change() review.Change {
 	return review.Change{
-		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Version: s.Commit,
+		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
 		Aliases: aliases(s.Identity, s.Name, path.Base(s.Upstream)), Attention: strings.Join(s.Attention, "; "),
+		Marks: marks(len(s.Lost) > 0, s.SetBack, s.Unmet),
 	}
+}
+
+// marks are what is to be known of a change besides what it changes.
+func marks(lost, setBack bool, unmet []decide.Gate) (out []review.Mark) {
+	if lost {
+		out = append(out, review.Mark{Kind: review.Lost, Text: "an edit by hand was lost"})
+	}
+	if setBack {
+		out = append(out, review.Mark{Kind: review.SetBack, Text: "brings back what people took back"})
+	}
+	if len(unmet) > 0 {
+		out = append(out, review.Mark{Kind: review.Unmet, Text: "gates not met: " + decide.GateTypes(unmet)})
+	}
+	return out
 }
 
 func aliases(id decide.Identity, name, upstream string) map[string]string {

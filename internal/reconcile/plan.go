@@ -765,7 +765,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		item.Conditions, item.Conflicts, item.Attention = m.Conditions, m.Conflicts, m.Attention
 		item.Origins = m.Origins
 		if r.cfg.Packages && item.Action != decide.ActionWait {
-			item.Base, item.Before, item.After = m.Base, m.Before, m.After
+			item.Base, item.Before, item.After, item.Machine = m.Base, m.Before, m.After, m.Machine
 		}
 	}
 	if d, ok := item.decision.(decide.Discard); ok {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // Op is what an edit does.
@@ -85,29 +86,34 @@ func (e Edit) what() string {
 
 // diffPackages lists the edits of a change, normalised and sorted.
 func diffPackages(c *Change) ([]Edit, error) {
-	before, err := index(c.Before)
-	if err != nil {
-		return nil, err
-	}
-	after, err := index(c.After)
-	if err != nil {
-		return nil, err
-	}
 	d := &differ{norm: newNormaliser(c.Aliases)}
+	err := d.packages(c.Before, c.After)
+	return d.edits, err
+}
+
+func (d *differ) packages(was, now *krm.Package) error {
+	before, err := index(was)
+	if err != nil {
+		return err
+	}
+	after, err := index(now)
+	if err != nil {
+		return err
+	}
 	d.modes(before, after)
 	d.files(before, after)
 	d.resources(before, after)
 	slices.SortStableFunc(d.edits, func(a, b Edit) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Op, b.Op))
 	})
-	return d.edits, nil
+	return nil
 }
 
 // each compares resources with what they were, nil where they are new, side by side.
-func (d *differ) each(now []*krm.Resource, was map[*krm.Resource]*krm.Resource) [][]Edit {
-	out := make([][]Edit, len(now))
+func (d *differ) each(now []*krm.Resource, was map[*krm.Resource]*krm.Resource) []*differ {
+	out := make([]*differ, len(now))
 	_ = cores.Each(context.Background(), 1+len(now)/resourcesPerCore, len(now), func(i int) error { // nothing fails
-		part, r := &differ{norm: d.norm}, now[i]
+		part, r := &differ{norm: d.norm, deep: d.deep}, now[i]
 		switch o := was[r]; {
 		case o == nil:
 			part.whole(r, Add)
@@ -117,7 +123,7 @@ func (d *differ) each(now []*krm.Resource, was map[*krm.Resource]*krm.Resource) 
 		default:
 			part.tree(o, r)
 		}
-		out[i] = part.edits
+		out[i] = part
 		return nil
 	})
 	return out
@@ -181,9 +187,19 @@ func (s side) same(o side, path string) bool {
 type differ struct {
 	norm  *normaliser
 	edits []Edit
+	// deep says that cells are wanted beside the edits, and bookkeeping left out of
+	// resources that are there on one side only.
+	deep  bool
+	cells []cell
 }
 
+// add takes an edit with its one cell.
 func (d *differ) add(e Edit) {
+	d.cell(e)
+	d.edit(e)
+}
+
+func (d *differ) edit(e Edit) {
 	e.Before, e.After = d.norm.value(e.Field, e.Before), d.norm.value(e.Field, e.After)
 	e.File, e.Resource, e.Field = d.norm.identity(e.File), d.norm.identity(e.Resource), d.norm.identity(e.Field)
 	d.edits = append(d.edits, e)
@@ -257,11 +273,11 @@ func (d *differ) resources(before, after side) {
 		}
 	}
 	touched := map[string]bool{}
-	for i, edits := range d.each(now, stayed) {
-		if len(edits) > 0 {
+	for i, part := range d.each(now, stayed) {
+		if len(part.edits) > 0 {
 			touched[now[i].Path()] = true
 		}
-		d.edits = append(d.edits, edits...)
+		d.edits, d.cells = append(d.edits, part.edits...), append(d.cells, part.cells...)
 	}
 	for _, r := range before.resources {
 		if slices.Contains(old[keyOf(r)], r) {
@@ -306,9 +322,14 @@ func (d *differ) whole(r *krm.Resource, op Op) {
 	node := r.Node().YNode()
 	if isContext(r) {
 		node = withoutName(node)
+		if data := yamltree.Path(node, "data"); d.deep && (data == nil || len(data.Content) == 0) {
+			return
+		}
 	}
 	text := d.norm.text(yamlText(node))
-	d.add(Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: op, Digest: digest([]byte(text))})
+	e := Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: op, Digest: digest([]byte(text))}
+	d.edit(e)
+	d.leaves(e, node)
 }
 
 func keyOf(r *krm.Resource) resourceKey {

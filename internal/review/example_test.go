@@ -34,7 +34,7 @@ func Example() {
 		fmt.Println(c.Members)
 	}
 	// Output:
-	// 3 variants: 2 change the same 2 lines (change ConfigMap app data.host, change ConfigMap app data.size); 1 changes ConfigMap app data.size, and changes only 1 of these 2 fields
+	// 3 variants: 2 × sets data.host of ConfigMap app to ${repository}.example.com; data.size of ConfigMap app small → large; 1 × data.host of ConfigMap app old.example.com → ${repository}.example.com; data.size of ConfigMap app small → huge
 	// [cluster-03/web]
 	// [cluster-01/web cluster-02/web]
 }

@@ -1,7 +1,6 @@
 package review
 
 import (
-	"cmp"
 	"fmt"
 	"html"
 	"regexp"
@@ -158,9 +157,7 @@ func (d *Digest) blocks(command string, most int) []block {
 			classes = append(classes, &d.Changes.Classes[i])
 		}
 		// Outliers of all packages come first here, not those of each.
-		slices.SortStableFunc(classes, func(a, b *Class) int {
-			return cmp.Or(atHead(a.Attention, b.Attention), len(a.Members)-len(b.Members))
-		})
+		slices.SortStableFunc(classes, (*Class).read)
 		for i, c := range classes {
 			b := c.block(command, len(d.Changes.Packages) > 1, most)
 			if i == 0 {

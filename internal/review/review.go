@@ -1,19 +1,22 @@
 // Package review makes a change over a whole fleet readable: it groups
-// variants into classes of identical change, so that a person reads each
+// variants into classes whose change has one shape, so that a person reads each
 // change once and not once a variant.
 //
 // Resources are paired by group, kind, namespace and name; what differs is
 // written as field edits, normalised (a variant's own names become
-// placeholders) and hashed. Variants with the same hash are one class; small
-// classes, the outliers, come first. It is pure: packages in, report out.
+// placeholders). Their fields are hashed, and the values that no machine explains;
+// variants with the same hash are one class, whose other values stand in a table.
+// Classes with something to look at, and small ones, come first. It is pure:
+// packages in, report out.
 package review
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
-	"sort"
+	"slices"
 
 	"github.com/variform/variform/internal/krm"
 )
@@ -28,6 +31,11 @@ type Change struct {
 	// Before and After are the package as it is and as it would be. A nil
 	// Before means that everything is new, a nil After that all of it goes.
 	Before, After *krm.Package
+	// Machine is After without people's edits: what it has is explained, and may
+	// differ inside a class. Where it is nil nothing is.
+	Machine *krm.Package
+	// First says that there was no revision yet: Before is what it is made from.
+	First bool
 	// Aliases maps the variant's own values (its repository's name, its
 	// package's) to placeholder names, so that a change that differs in these
 	// alone is the same change.
@@ -38,13 +46,43 @@ type Change struct {
 	// Attention is what is to be seen before all else, "" for most: such changes
 	// are in classes of their own, at the head.
 	Attention string
+	// Marks are what is to be known of it before it is decided.
+	Marks []Mark
 }
 
-// Class is a set of variants of one package with one change.
+// MarkKind is what a Mark is about.
+type MarkKind string
+
+// The kinds of marks, in the order in which they are read.
+const (
+	Attention MarkKind = "attention" // Change.Attention
+	Lost      MarkKind = "lost"      // an edit by hand was lost, or overruled
+	SetBack   MarkKind = "set back"  // it brings back what people took back
+	ByHand    MarkKind = "by hand"   // a part of the change was made by hand
+	Outlier   MarkKind = "outlier"   // a value that does not go with the others
+	Sensitive MarkKind = "sensitive" // what is never folded
+	Unmet     MarkKind = "unmet"     // a readiness gate
+	Kept      MarkKind = "kept"      // an edit by hand that was there before
+)
+
+var markKinds = []MarkKind{Attention, Lost, SetBack, ByHand, Outlier, Sensitive, Unmet, Kept}
+
+// Mark is what a person is to look at before anything else.
+type Mark struct {
+	Kind MarkKind `json:"kind"`
+	Text string   `json:"text"`
+	// Members are the variants that it is about, sorted.
+	Members []string `json:"members,omitempty"`
+	// Classes are the keys of their classes.
+	Classes []string `json:"classes,omitempty"`
+}
+
+// Class is a set of variants of one package whose change has one shape: the same
+// fields, and of what a person wrote and of what is sensitive the same values.
 type Class struct {
 	// Package is the members' Change.Package.
 	Package string `json:"package,omitempty"`
-	// Key is 12 hexadecimal digits over the change: it stays while members come
+	// Key is 12 hexadecimal digits over the shape: it stays while members come
 	// and go.
 	Key string `json:"key"`
 	// ID is the key, and after an @ as many digits over each member and its
@@ -54,13 +92,16 @@ type Class struct {
 	Attention string `json:"attention,omitempty"`
 	// Members are the variants, sorted.
 	Members []string `json:"members"`
-	// Edits are the normalised edits, sorted by file, resource and field; none
-	// where the members change only what records where they come from.
+	// Edits are the example's, normalised and sorted by file, resource and field;
+	// none where the members change only what records where they come from.
 	Edits []Edit `json:"edits"`
+	// Values are the fields that differ between members, those with outliers first.
+	Values []Values `json:"values,omitempty"`
+	// Marks are what to look at first.
+	Marks []Mark `json:"marks,omitempty"`
 	// Lines counts the changed lines of the example's diff.
 	Lines int `json:"lines"`
-	// Says is one line that tells how the class differs from the largest one
-	// of its package.
+	// Says is one line that tells what happens.
 	Says string `json:"says"`
 	// Example is the member whose diff is shown.
 	Example string `json:"example"`
@@ -79,9 +120,11 @@ type Report struct {
 	// Variants counts those that change; Unchanged those that do not.
 	Variants  int `json:"variants"`
 	Unchanged int `json:"unchanged"`
+	// Marks are what to look at first, of all classes.
+	Marks []Mark `json:"marks,omitempty"`
 	// Packages sum up the changes of one package each, in the order of Classes.
 	Packages []Summary `json:"packages"`
-	// Classes are sorted by package, those with Attention first, and then by size,
+	// Classes are sorted by package, those with marks first, and then by size,
 	// smallest first: outliers lead.
 	Classes []Class `json:"classes"`
 }
@@ -120,11 +163,11 @@ func Classify(changes []Change) (*Report, error) {
 	groups := map[string]*group{}
 	for i := range changes {
 		c := &changes[i]
-		edits, err := diffPackages(c)
+		s, err := shapeOf(c)
 		if err != nil {
 			return nil, fmt.Errorf("comparing %s: %w", c.Variant, err)
 		}
-		if len(edits) == 0 {
+		if len(s.edits) == 0 {
 			same, err := samePackage(c.Before, c.After)
 			if err != nil {
 				return nil, fmt.Errorf("comparing %s: %w", c.Variant, err)
@@ -135,70 +178,117 @@ func Classify(changes []Change) (*Report, error) {
 			}
 		}
 		report.Variants++
-		key := c.Package + "\x00" + hashEdits(edits)
-		if c.Attention != "" {
-			key += "\x00" + c.Attention
-		}
+		key := s.key(c)
 		g := groups[key]
 		if g == nil {
-			g = &group{key: key, edits: edits}
+			g = newGroup(key, s, c)
 			groups[key] = g
 		}
-		g.members = append(g.members, c)
+		g.add(s, c)
 	}
-	ordered := make([]*group, 0, len(groups))
 	for _, g := range groups {
-		sort.Slice(g.members, func(i, j int) bool { return g.members[i].Variant < g.members[j].Variant })
-		ordered = append(ordered, g)
-	}
-	sort.Slice(ordered, func(i, j int) bool {
-		a, b := ordered[i].members, ordered[j].members
-		if a[0].Package != b[0].Package {
-			return a[0].Package < b[0].Package
-		}
-		if head := atHead(a[0].Attention, b[0].Attention); head != 0 {
-			return head < 0
-		}
-		if len(a) != len(b) {
-			return len(a) < len(b)
-		}
-		return a[0].Variant < b[0].Variant
-	})
-	for _, g := range ordered {
 		class, err := g.class()
 		if err != nil {
 			return nil, err
 		}
 		report.Classes = append(report.Classes, class)
 	}
+	slices.SortFunc(report.Classes, func(a, b Class) int {
+		return cmp.Or(cmp.Compare(a.Package, b.Package), a.read(&b), cmp.Compare(a.Members[0], b.Members[0]))
+	})
+	report.Marks = head(report.Classes)
 	describe(report)
 	return report, nil
 }
 
-// atHead orders what is to be seen first before the rest.
-func atHead(a, b string) int {
-	switch {
-	case (a == "") == (b == ""):
-		return 0
-	case a != "":
-		return -1
+// read orders classes for a reader: those with marks first, then the smallest.
+func (c *Class) read(o *Class) int {
+	return cmp.Or(c.rank()-o.rank(), len(c.Members)-len(o.Members))
+}
+
+// rank is the place of the class's first mark.
+func (c *Class) rank() int {
+	best := len(markKinds)
+	for i := range c.Marks {
+		if at := slices.Index(markKinds, c.Marks[i].Kind); at <= slices.Index(markKinds, Sensitive) {
+			best = min(best, at)
+		}
 	}
-	return 1
+	return best
+}
+
+// head gathers the marks of all classes: what is said of several is said once.
+func head(classes []Class) []Mark {
+	at := map[markOf]int{}
+	var out []Mark
+	for i := range classes {
+		for _, m := range classes[i].Marks {
+			j, ok := at[markOf{m.Kind, m.Text}]
+			if !ok {
+				j = len(out)
+				at[markOf{m.Kind, m.Text}] = j
+				out = append(out, Mark{Kind: m.Kind, Text: m.Text})
+			}
+			out[j].Members = append(out[j].Members, m.Members...)
+			out[j].Classes = append(out[j].Classes, classes[i].Key)
+		}
+	}
+	for i := range out {
+		slices.Sort(out[i].Members)
+	}
+	slices.SortStableFunc(out, Mark.compare)
+	return out
+}
+
+func (m Mark) compare(o Mark) int {
+	return cmp.Or(slices.Index(markKinds, m.Kind)-slices.Index(markKinds, o.Kind), len(m.Members)-len(o.Members))
 }
 
 // group is a class in the making.
 type group struct {
 	key     string
-	edits   []Edit
+	shape   *shape // the first member's
+	columns []column
 	members []*Change
+	marks   map[markOf][]string // members
+}
+
+// markOf is a mark without its members.
+type markOf struct {
+	kind MarkKind
+	text string
+}
+
+func newGroup(key string, s *shape, c *Change) *group {
+	g := &group{key: key, shape: s, marks: map[markOf][]string{}}
+	for i := range s.cells {
+		g.columns = append(g.columns, column{cell: s.cells[i], member: c})
+	}
+	return g
+}
+
+func (g *group) add(s *shape, c *Change) {
+	g.members = append(g.members, c)
+	for i := range min(len(g.columns), len(s.cells)) { // of packages that go cells may differ
+		g.columns[i].add(&s.cells[i], c)
+	}
+	for _, m := range s.marks {
+		of := markOf{m.Kind, m.Text}
+		g.marks[of] = append(g.marks[of], c.Variant)
+	}
 }
 
 func (g *group) class() (Class, error) {
-	diff, lines, err := unified(g.members[0])
+	slices.SortFunc(g.members, func(a, b *Change) int { return cmp.Compare(a.Variant, b.Variant) })
+	example := g.members[0]
+	diff, lines, err := unified(example)
 	if err != nil {
-		return Class{}, fmt.Errorf("comparing %s: %w", g.members[0].Variant, err)
+		return Class{}, fmt.Errorf("comparing %s: %w", example.Variant, err)
 	}
-	c := Class{Package: g.members[0].Package, Attention: g.members[0].Attention, Edits: g.edits, Lines: lines, Example: g.members[0].Variant, Diff: diff, Hidden: hiddenIn(diff)}
+	c := Class{
+		Package: example.Package, Attention: example.Attention, Edits: g.shape.edits, Lines: lines,
+		Example: example.Variant, Diff: diff, Hidden: hiddenIn(diff),
+	}
 	h := sha256.New()
 	_, _ = io.WriteString(h, g.key)
 	c.Key = hex.EncodeToString(h.Sum(nil))[:12]
@@ -207,13 +297,6 @@ func (g *group) class() (Class, error) {
 		_, _ = fmt.Fprintf(h, "\x00%s\x00%s", m.Variant, m.Version)
 	}
 	c.ID = c.Key + "@" + hex.EncodeToString(h.Sum(nil))[:12]
+	g.describe(&c)
 	return c, nil
-}
-
-func hashEdits(edits []Edit) string {
-	h := sha256.New()
-	for _, e := range edits {
-		_, _ = fmt.Fprintf(h, "%q %q %q %q %q %q %q\n", e.File, e.Resource, e.Op, e.Field, e.Before, e.After, e.Digest)
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

@@ -71,8 +71,8 @@ func TestClassifyOutliersFirst(t *testing.T) {
 	if diff := cmp.Diff([]int{1, 1, 18}, sizes); diff != "" {
 		t.Errorf("class sizes (-want +got):\n%s", diff)
 	}
-	want := "20 variants: 18 change the same 2 lines (add ConfigMap site data.zone, change Deployment web spec.template.spec.containers[name=web].image); " +
-		"1 adds Service extra; 1 also changes Deployment web spec.replicas"
+	want := "20 variants: 18 × sets data.zone of ConfigMap site to ${repo}-a; image of Deployment web v1 → v2; " +
+		"1 × sets data.zone of ConfigMap site to ${repo}-a; spec.replicas of Deployment web 1 → 5; image of Deployment web v1 → v2; 1 × creates Service extra"
 	if report.Summary != want {
 		t.Errorf("summary\n got %s\nwant %s", report.Summary, want)
 	}
@@ -266,7 +266,7 @@ func TestBookkeepingAloneIsAClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "2 variants: 2 change the same 1 line (change nothing but the record of where it comes from); 1 unchanged"
+	want := "2 variants: changes only what records where it comes from; 1 unchanged"
 	if report.Summary != want || len(report.Classes) != 1 || len(report.Classes[0].Members) != 2 {
 		t.Errorf("got %q, %d classes; want %q", report.Summary, len(report.Classes), want)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -42,154 +41,32 @@ func describe(r *Report) {
 	}
 }
 
-// describePackage tells how the classes of one package differ: the largest,
-// which is last, first.
+// describePackage sums up the classes of one package, the largest first.
 func describePackage(classes []Class) Summary {
-	largest := &classes[len(classes)-1]
-	common := keys(largest.Edits)
-	out := Summary{Package: largest.Package, Classes: len(classes)}
-	var parts []string
-	for i := len(classes) - 1; i >= 0; i-- {
-		c := &classes[i]
-		out.Variants += len(c.Members)
-		one := len(c.Members) == 1
-		if c == largest {
-			c.Says = say(c.Edits, one) + " (" + count.Of(c.Lines, "line") + ")"
-			parts = append(parts, fmt.Sprintf("%d %s", len(c.Members), headline(c, one)))
-		} else {
-			c.Says = compare(c.Edits, common, one)
-			parts = append(parts, fmt.Sprintf("%d %s", len(c.Members), c.Says))
-		}
-		if c.Attention != "" {
-			c.Says = c.Attention + ": " + c.Says
-		}
+	out := Summary{Package: classes[0].Package, Classes: len(classes)}
+	bySize := make([]*Class, 0, len(classes))
+	for i := range classes {
+		out.Variants += len(classes[i].Members)
+		bySize = append(bySize, &classes[i])
 	}
+	slices.SortStableFunc(bySize, func(a, b *Class) int { return len(b.Members) - len(a.Members) })
 	const most = 5
-	if len(parts) > most {
-		rest := 0
-		for _, c := range classes[:len(classes)-most] {
-			rest += len(c.Members)
+	var parts []string
+	rest := out.Variants
+	for i, c := range bySize {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("%d in %s", rest, count.Of(len(classes)-most, "more class", "more classes")))
+			break
 		}
-		parts = append(parts[:most], fmt.Sprintf("%d in %d more classes", rest, len(classes)-most))
+		rest -= len(c.Members)
+		if len(classes) == 1 {
+			parts = append(parts, c.Says)
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%d × %s", len(c.Members), c.Says))
 	}
 	out.Summary = count.Of(out.Variants, "variant") + ": " + strings.Join(parts, "; ")
 	return out
-}
-
-func headline(c *Class, one bool) string {
-	verb := "change the same "
-	if one {
-		verb = "changes "
-	}
-	return verb + count.Of(c.Lines, "line") + " (" + say(c.Edits, false) + ")"
-}
-
-// compare tells what edits do beside the common ones.
-func compare(edits []Edit, common map[string]bool, one bool) string {
-	if len(edits) == 0 || len(common) == 0 {
-		return say(edits, one)
-	}
-	var extra []Edit
-	shared := 0
-	for _, e := range edits {
-		if common[editKey(e)] {
-			shared++
-		} else {
-			extra = append(extra, e)
-		}
-	}
-	switch {
-	case len(extra) == 0:
-		return fmt.Sprintf("%s only %d of these %d fields", verb(Update, one), shared, len(common))
-	case shared == len(common):
-		return "also " + say(extra, one)
-	case shared == 0:
-		return say(extra, one)
-	default:
-		return fmt.Sprintf("%s, and %s only %d of these %d fields", say(extra, one), verb(Update, one), shared, len(common))
-	}
-}
-
-// say names the edits: field by field where they are few, else by resource.
-func say(edits []Edit, one bool) string {
-	const fields, resources = 2, 4
-	if len(edits) == 0 {
-		return verb(Update, one) + " nothing but the record of where it comes from"
-	}
-	var parts []string
-	if len(edits) <= fields {
-		for _, e := range edits {
-			parts = append(parts, verb(e.Op, one)+" "+e.what())
-		}
-		return strings.Join(parts, ", ")
-	}
-	groups := byResource(edits)
-	for i, g := range groups {
-		if i == resources {
-			parts = append(parts, fmt.Sprintf("and %d more", len(groups)-resources))
-			break
-		}
-		parts = append(parts, g.String(one))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// touch is what edits do to one resource or file.
-type touch struct {
-	op     Op
-	what   string
-	fields int
-}
-
-func (t touch) String(one bool) string {
-	text := verb(t.op, one) + " " + t.what
-	if t.fields > 0 {
-		text += " (" + count.Of(t.fields, "field") + ")"
-	}
-	return text
-}
-
-// byResource folds field edits, resources proper before Kptfiles.
-func byResource(edits []Edit) []touch {
-	var out []touch
-	at := map[string]int{}
-	for _, e := range edits {
-		t := touch{op: e.Op, what: e.what()}
-		if e.Field != "" {
-			t.op, t.what, t.fields = Update, e.Resource, 1
-		}
-		key := string(t.op) + t.what
-		if i, ok := at[key]; ok {
-			out[i].fields += t.fields
-			continue
-		}
-		at[key] = len(out)
-		out = append(out, t)
-	}
-	sort.SliceStable(out, func(i, j int) bool { return !isKptfile(out[i].what) && isKptfile(out[j].what) })
-	return out
-}
-
-func isKptfile(what string) bool { return strings.HasPrefix(what, "Kptfile ") }
-
-// verb conjugates: "1 variant adds", "2 variants add".
-func verb(op Op, one bool) string {
-	if one {
-		return string(op) + "s"
-	}
-	return string(op)
-}
-
-func keys(edits []Edit) map[string]bool {
-	m := make(map[string]bool, len(edits))
-	for _, e := range edits {
-		m[editKey(e)] = true
-	}
-	return m
-}
-
-func editKey(e Edit) string {
-	return strings.Join([]string{e.File, e.Resource, string(e.Op), e.Field, e.Digest, e.After}, "\x00")
 }
 
 // Diff writes the change from before to after as a unified diff, files in

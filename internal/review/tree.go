@@ -114,15 +114,15 @@ func (w *walker) sequence(field string, a, b *yaml.Node) {
 	if key := yamltree.ListKey(a, b); key != "" {
 		old := map[string]*yaml.Node{}
 		for _, n := range a.Content {
-			old[yamltree.Text(n, key)] = n
+			old[yamltree.ItemID(n, key)] = n
 		}
 		for _, n := range b.Content {
-			id := yamltree.Text(n, key)
+			id := yamltree.ItemID(n, key)
 			w.node(field+"["+key+"="+id+"]", old[id], n)
 			delete(old, id)
 		}
 		for _, n := range a.Content {
-			if id := yamltree.Text(n, key); old[id] == n {
+			if id := yamltree.ItemID(n, key); old[id] == n {
 				w.node(field+"["+key+"="+id+"]", n, nil)
 			}
 		}
@@ -155,7 +155,19 @@ func (w *walker) value(field string, op Op, a, b *yaml.Node) {
 	if !w.secret {
 		e.Before, e.After = short(before), short(after)
 	}
-	w.d.add(e)
+	w.d.edit(e)
+	if yamltree.IsScalar(a) && yamltree.IsScalar(b) {
+		w.d.scalar(e, a, b)
+		return
+	}
+	if a != nil {
+		e.Op = Remove
+		w.d.leaves(e, a)
+	}
+	if b != nil {
+		e.Op = Add
+		w.d.leaves(e, b)
+	}
 }
 
 func valueText(n *yaml.Node) string {
@@ -213,8 +225,9 @@ func isOwnName(field string) bool { return field == "data.name" || field == "dat
 // withoutName is a package context without the package's own name and path.
 func withoutName(n *yaml.Node) *yaml.Node {
 	out := yaml.CopyYNode(n)
+	data := yamltree.Path(out, "data")
 	for _, key := range []string{"name", "package-path"} {
-		yamltree.Remove(yamltree.Path(out, "data"), key)
+		yamltree.Remove(data, key)
 	}
 	return out
 }

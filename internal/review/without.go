@@ -180,7 +180,7 @@ func setBackItem(field string, e Edit, a, b *yaml.Node) error {
 		if key == "" {
 			return field + "[" + strconv.Itoa(i) + "]"
 		}
-		return field + "[" + key + "=" + yamltree.Text(n, key) + "]"
+		return field + "[" + key + "=" + yamltree.ItemID(n, key) + "]"
 	}
 	old := map[string]*yaml.Node{}
 	for i, n := range a.Content {

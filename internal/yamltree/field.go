@@ -30,12 +30,30 @@ func ListKey(lists ...*yaml.Node) string {
 	return ""
 }
 
+// ItemID is an item's value of its list's key: of an image what stays when its
+// version changes.
+func ItemID(n *yaml.Node, key string) string {
+	if key == "image" {
+		return Repository(Text(n, key))
+	}
+	return Text(n, key)
+}
+
+// Repository is an image without tag and digest.
+func Repository(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') {
+		return image[:i]
+	}
+	return image
+}
+
 func keyFits(key string, lists []*yaml.Node) bool {
 	items := 0
 	for _, l := range lists {
 		seen := map[string]bool{}
 		for _, n := range l.Content {
-			id := Text(n, key)
+			id := ItemID(n, key)
 			if id == "" || seen[id] {
 				return false
 			}

@@ -10,6 +10,7 @@ func TestListKey(t *testing.T) {
 	for text, want := range map[string]string{
 		"[{name: a, image: x}, {name: b, image: x}]": "name",
 		"[{image: x}, {image: y}]":                   "image",
+		"[{image: x:v1}, {image: x:v2}]":             "",
 		"[{name: a}, {name: a}]":                     "",
 		"[{name: a}, {other: b}]":                    "",
 		"[a, b]":                                     "",
@@ -18,6 +19,9 @@ func TestListKey(t *testing.T) {
 		if got := ListKey(yaml.MustParse(text).YNode()); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
+	}
+	if got := ItemID(yaml.MustParse("{image: r.io:5000/x:v1}").YNode(), "image"); got != "r.io:5000/x" {
+		t.Error(got)
 	}
 	if got := JoinField(JoinField("", "metadata"), "a.b/c"); got != "metadata[a.b/c]" {
 		t.Error(got)

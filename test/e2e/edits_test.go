@@ -219,7 +219,7 @@ func TestDropOnlyEdit(t *testing.T) {
 // a pipeline made of an edit goes with it.
 func TestDropDerived(t *testing.T) {
 	t.Parallel()
-	const setter, value = "Kptfile web pipeline.mutators[image=apply-setters:v0.2].configMap.a", "ConfigMap c data.a"
+	const setter, value = "Kptfile web pipeline.mutators[image=apply-setters].configMap.a", "ConfigMap c data.a"
 	for name, tt := range map[string]struct {
 		drop string
 		hold bool

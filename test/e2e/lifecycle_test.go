@@ -179,8 +179,8 @@ func TestApproveAfterMergingTheBranch(t *testing.T) {
 type reviewed struct {
 	Summary string
 	Classes []struct {
-		ID, Says, Diff, Example string
-		Members                 []string
+		ID, Key, Says, Diff, Example string
+		Members                      []string
 	}
 }
 

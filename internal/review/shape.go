@@ -1,0 +1,266 @@
+package review
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
+)
+
+// cell is one leaf of a change: a scalar of a resource, a file's content or mode.
+// Its place is normalised, and without indexes: the length of a list is a value.
+type cell struct {
+	File, Resource string
+	Op             Op
+	Field          string
+
+	id krm.ID
+	// before and after are as they are, "" where there is nothing or a Secret's;
+	// masked is what stands there now, or stood there, and was what it was, both normalised.
+	before, after, masked, was string
+	tag                        string // of YAML
+	secret                     bool
+	// digest stands for what is not in the texts.
+	digest string
+	// whole says that the resource was not there before, or is no longer.
+	whole bool
+	// byHand says that a person wrote it, or that who did is not known.
+	byHand bool
+	// why it is sensitive, "" where it is not.
+	sensitive string
+}
+
+// maxLeaves bounds the cells of one value.
+const maxLeaves = 2000
+
+var indexes = regexp.MustCompile(`\[[0-9]*\]`)
+
+// withoutIndexes is a field whose places in lists are left out.
+func withoutIndexes(field string) string { return indexes.ReplaceAllString(field, "[]") }
+
+// cell takes an edit as its own cell.
+func (d *differ) cell(e Edit) {
+	if d.deep {
+		d.put(e, cell{before: e.Before, after: e.After, digest: e.Digest})
+	}
+}
+
+// put normalises a cell's place and keeps it.
+func (d *differ) put(e Edit, c cell) {
+	c.File, c.Resource, c.Op, c.Field, c.id = d.norm.identity(e.File), d.norm.identity(e.Resource), e.Op, withoutIndexes(d.norm.identity(e.Field)), e.ID
+	c.masked, c.was = d.norm.value(e.Field, c.now()), d.norm.value(e.Field, c.before)
+	d.cells = append(d.cells, c)
+}
+
+func (c *cell) now() string {
+	if c.after == "" && c.Op != Update {
+		return c.before
+	}
+	return c.after
+}
+
+func (d *differ) scalar(e Edit, a, b *yaml.Node) {
+	if d.deep {
+		d.put(e, cell{before: a.Value, after: b.Value, tag: b.ShortTag(), digest: e.Digest, secret: e.ID.IsSecret()}.sealed())
+	}
+}
+
+// sealed is the cell without a Secret's value.
+func (c cell) sealed() cell {
+	if c.secret {
+		c.digest = digest([]byte(c.before + "\x00" + c.after))
+		c.before, c.after = "", ""
+	}
+	return c
+}
+
+// leaves takes the scalars of a value that is there on one side only.
+func (d *differ) leaves(e Edit, n *yaml.Node) {
+	if !d.deep {
+		return
+	}
+	room, whole := maxLeaves, e.Field == ""
+	var walk func(field string, n *yaml.Node)
+	leaf := func(field, text, tag string) {
+		e := e
+		e.Field = field
+		c := cell{tag: tag, digest: digest([]byte(text)), secret: e.ID.IsSecret(), whole: whole}
+		if c.after = text; e.Op == Remove {
+			c.before, c.after = text, ""
+		}
+		d.put(e, c.sealed())
+	}
+	walk = func(field string, n *yaml.Node) {
+		room--
+		switch {
+		case room < 0 || n.Kind == yaml.AliasNode || n.Kind != yaml.ScalarNode && len(n.Content) == 0:
+			leaf(field, valueText(n), n.ShortTag())
+		case n.Kind == yaml.MappingNode:
+			for k, v := range yamltree.Fields(n) {
+				if w := yamltree.JoinField(field, k.Value); !(e.ID.Kind == "Kptfile" && isBookkeeping(w)) {
+					walk(w, v)
+				}
+			}
+		case n.Kind == yaml.SequenceNode:
+			key := yamltree.ListKey(n)
+			for _, item := range n.Content {
+				at := field + "[]"
+				if key != "" {
+					at = field + "[" + key + "=" + yamltree.ItemID(item, key) + "]"
+				}
+				walk(at, item)
+			}
+		default:
+			leaf(field, n.Value, n.ShortTag())
+		}
+	}
+	walk(e.Field, n)
+}
+
+// place is what cells of several members are told apart by.
+func (c *cell) place() string {
+	return strings.Join([]string{c.File, c.Resource, string(c.Op), c.Field}, "\x00")
+}
+
+// shape is what one change is made of.
+type shape struct {
+	edits []Edit
+	cells []cell // sorted by place, one of each
+	marks []Mark
+	// first and gone say that the package is new to its repository, or goes.
+	first, gone bool
+}
+
+// shapeOf finds the cells of a change, and says of each whether a person wrote it.
+func shapeOf(c *Change) (*shape, error) {
+	d := &differ{norm: newNormaliser(c.Aliases), deep: true}
+	if err := d.packages(c.Before, c.After); err != nil {
+		return nil, err
+	}
+	s := &shape{edits: d.edits, cells: merged(d.cells), marks: slices.Clone(c.Marks), gone: c.After == nil, first: c.First}
+	if s.gone {
+		return s, nil
+	}
+	if err := s.byHand(c); err != nil {
+		return nil, err
+	}
+	known := imagesOf(c.Before)
+	for i := range s.cells {
+		s.cells[i].sensitive = sensitive(&s.cells[i], known)
+	}
+	return s, nil
+}
+
+// merged joins the cells of one place: the items of a list.
+func merged(cells []cell) []cell {
+	slices.SortStableFunc(cells, func(a, b cell) int { return strings.Compare(a.place(), b.place()) })
+	var out []cell
+	for _, c := range cells {
+		n := len(out)
+		if n == 0 || out[n-1].place() != c.place() {
+			out = append(out, c)
+			continue
+		}
+		was := &out[n-1]
+		was.before, was.after, was.masked, was.was = listed(was.before, c.before), listed(was.after, c.after), listed(was.masked, c.masked), listed(was.was, c.was)
+		was.digest = digest([]byte(was.digest + c.digest))
+		if was.tag != c.tag {
+			was.tag = ""
+		}
+	}
+	return out
+}
+
+func listed(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ", " + b
+}
+
+// byHand finds what people wrote: what is other than the machine made it.
+func (s *shape) byHand(c *Change) error {
+	if c.Machine == nil {
+		for i := range s.cells {
+			s.cells[i].byHand = true
+		}
+		return nil
+	}
+	if c.Machine == c.After {
+		return nil
+	}
+	d := &differ{norm: newNormaliser(c.Aliases), deep: true}
+	if err := d.packages(c.Machine, c.After); err != nil {
+		return err
+	}
+	hand, kept := false, false
+	for _, h := range d.cells {
+		found := false
+		for i := range s.cells {
+			if s.cells[i].within(&h) {
+				s.cells[i].byHand, found = true, true
+			}
+		}
+		switch {
+		case found:
+			hand = true
+		case h.Op == Format || h.Op == Mode || h.Op == Move: // the change may hide it
+			h.byHand, hand = true, true
+			s.cells = append(s.cells, h)
+		default:
+			kept = true
+		}
+	}
+	s.cells = merged(s.cells)
+	if hand {
+		s.marks = append(s.marks, Mark{Kind: ByHand, Text: "edited by hand"})
+	}
+	if kept {
+		s.marks = append(s.marks, Mark{Kind: Kept, Text: "keeps edits by hand that were there before"})
+	}
+	return nil
+}
+
+// within is Edit.Within of cells.
+func (c *cell) within(o *cell) bool {
+	return Edit{File: c.File, Resource: c.Resource, Field: c.Field}.Within(Edit{File: o.File, Resource: o.Resource, Field: o.Field})
+}
+
+// key hashes a shape: what a machine's origin explains may differ inside of a
+// class, what a person wrote and what is sensitive may not.
+func (s *shape) key(c *Change) string {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%q %q %t %t", c.Package, c.Attention, s.gone, s.first)
+	for _, m := range s.marks {
+		if m.Kind == Lost || m.Kind == SetBack || m.Kind == ByHand {
+			_, _ = fmt.Fprintf(h, " %q", m.Kind)
+		}
+	}
+	_, _ = io.WriteString(h, "\n")
+	if s.gone {
+		return hex.EncodeToString(h.Sum(nil))
+	}
+	for i := range s.cells {
+		c := &s.cells[i]
+		_, _ = fmt.Fprintf(h, "%q %q %q %q %t", c.File, c.Resource, c.Op, c.Field, c.whole)
+		switch {
+		case c.sensitive != "":
+			_, _ = fmt.Fprintf(h, " %q %q %t", c.exactly(), c.tag, c.byHand)
+		case c.byHand:
+			_, _ = fmt.Fprintf(h, " %q %q %q", c.tag, c.was, c.masked)
+			if c.before+c.after == "" {
+				_, _ = io.WriteString(h, c.digest)
+			}
+		}
+		_, _ = io.WriteString(h, "\n")
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
