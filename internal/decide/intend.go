@@ -342,7 +342,12 @@ func (b *Branch) undone() bool { return b != nil && (b.Tree.IsZero() || b.Revert
 
 // by names who brought what stands on the branch.
 func (b *Branch) by() string {
-	if b == nil || b.By == "" {
+	switch {
+	case b == nil:
+		return ""
+	case b.Rewritten:
+		return " (its history was rewritten)"
+	case b.By == "":
 		return ""
 	}
 	return " by " + b.By

@@ -326,6 +326,7 @@ func TestIntendBranch(t *testing.T) {
 	moved := &Branch{Tree: Hash{50}, Came: Hash{77}, By: "Robin (4d00000)"}
 	away := &Branch{By: "Robin (4d00000)"}
 	back := &Branch{Tree: Hash{40}, By: "Robin (4d00000)", Reverted: publishedOf(1, 9)}
+	rewritten := &Branch{Tree: Hash{40}, By: "Robin (4d00000)", Reverted: publishedOf(1, 9), Rewritten: true}
 	now := parts()
 	v2rev, v2 := publishedOf(2, 8, since("v1")), tag(2, 8)
 	v2rev.Inputs = now.Inputs(nil)
@@ -362,6 +363,7 @@ func TestIntendBranch(t *testing.T) {
 		"made again, unchanged":   {"a person asks", away, v2rev, []func(*Question){recreate}, ActionRedraft, deleted, "made again, as was asked for"},
 		"deleted, unchanged":      {"it is told", away, v2rev, nil, ActionWait, "", "deleted on main"},
 		"deleted once more":       {"it was made again, and deleted again", away, func() *Revision { r := *v2rev; r.Inputs.Main = deleted; return &r }(), nil, ActionWait, "", "deleted on main"},
+		"rewritten":               {"nobody's commit set it back", rewritten, v2rev, nil, ActionWait, "", "set back to v1 on main (its history was rewritten)"},
 		"set back, a Draft open":  {"what it holds was set back", back, draft(""), nil, ActionWait, "", "set back to v1"},
 		"set back, a Draft asked": {"a person asks", back, draft(""), []func(*Question){retry}, ActionUpdate, back.Main(), "main moved since it was made"},
 		"set back, a Draft of it": {"it was asked for", back, draft(back.Main()), nil, ActionNone, "", ""},

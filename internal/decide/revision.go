@@ -206,6 +206,9 @@ type Branch struct {
 	// By its author and ID for people.
 	Came Hash
 	By   string
+	// Rewritten says that the latest Published revision stood on the branch and is
+	// in its history no more: who did that, no commit tells.
+	Rewritten bool
 	// Owner is who the package says that it belongs to.
 	Owner string
 	// Drafted says that a Draft was merged: the tree holds what Drafts alone

@@ -39,7 +39,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		return err
 	}
 	if !there.IsZero() {
-		if !run.apart || run.short { // else what was Published last never was on the branch
+		if !run.apart || run.short || b.Rewritten { // else what was Published last never was on the branch
 			err = repo.readEarlier(ctx, p, b)
 		}
 		merged := *b
@@ -103,6 +103,9 @@ func (r *Repo) run(ctx context.Context, p *decide.Package, b *decide.Branch) (*h
 	if err := r.join(p, h); err != nil {
 		return nil, err
 	}
+	b.Rewritten = h.apart && !h.short && slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+		return e.Place == record.Past && e.Commit == latestCommit(p).String()
+	})
 	at := h.since[h.came]
 	b.Came = decide.Hash(at.Hash)
 	if h.came+1 < len(h.since) || !h.short { // else it came before what was looked at

@@ -220,9 +220,10 @@ func TestTakenBackOnMain(t *testing.T) {
 	}
 	deleted := func(*world) gittest.Files { return gittest.Files{{Path: "web", Mode: gittest.Deleted}} }
 	const back, away = "set back to v1 on main by Ann Tester", "deleted on main by Ann Tester"
+	const rewritten = "set back to v1 on main (its history was rewritten)"
 	for name, c := range map[string]struct {
-		files  func(w *world) gittest.Files
-		squash string // the second is squashed by a forge: its branch "kept" or "deleted"
+		files  func(w *world) gittest.Files // nil: the branch is put back to what it was before the second
+		squash string                       // the second is squashed by a forge: its branch "kept" or "deleted"
 		says   string
 		flag   string
 		waits  bool // also with other inputs
@@ -231,6 +232,8 @@ func TestTakenBackOnMain(t *testing.T) {
 		"set back, squashed, kept":       {setBack, "kept", back, "--retry", false},
 		"set back, squashed and deleted": {setBack, "deleted", back, "--retry", false},
 		"deleted":                        {deleted, "", away, "--recreate", true},
+		"rewritten":                      {nil, "", rewritten, "--retry", false},
+		"rewritten, a squash":            {nil, "deleted", rewritten, "--retry", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -249,7 +252,11 @@ func TestTakenBackOnMain(t *testing.T) {
 					w.mustRun(0, "approve", "--all")
 				}
 			}
-			w.repos["c1"].Commit(t, "main", "take it back", c.files(w))
+			if c.files == nil {
+				w.repos["c1"].Git(t, "update-ref", "refs/heads/main", "main~1")
+			} else {
+				w.repos["c1"].Commit(t, "main", "take it back", c.files(w))
+			}
 			before := w.refs()
 			w.contains(w.mustApply().out, c.says, c.flag)
 			w.mustApply("--cache-dir", t.TempDir())
