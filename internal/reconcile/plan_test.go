@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
@@ -69,6 +70,7 @@ func TestVariantStatus(t *testing.T) {
 		message        string
 	}{
 		"up to date": {Item{Action: decide.ActionNone, downstreams: []decide.Downstream{{Workspace: "packagevariant-2", Phase: lifecycle.Draft}}}, "False", "True", "successfully"},
+		"main moved": {Item{Action: decide.ActionNone, Reasons: []string{"main moved since v1"}}, "False", "True", "variant; main moved since v1"},
 		"pending":    {Item{Action: decide.ActionUpdate, Reasons: []string{"upstream changed"}}, "False", "False", "update: upstream changed"},
 		"stalled":    {*new(Item).fail(decide.Stalled("no Repository")), "True", "False", "no Repository"},
 		"failed":     {*new(Item).fail(errors.New("network")), "False", "False", "network"},
@@ -100,7 +102,7 @@ func TestVariantStatus(t *testing.T) {
 
 func TestSetStatus(t *testing.T) {
 	s := &SetStatus{observe.Set{Namespace: "default", Name: "web", Variants: 9}}
-	set := &v1alpha2.PackageVariantSet{}
+	set := &v1alpha2.PackageVariantSet{ObjectMeta: metav1.ObjectMeta{Generation: 3}}
 	if c := s.WithStatus(set, nil).Status.Conditions; c[0].Status != "False" || c[1].Status != "True" {
 		t.Errorf("%+v", c)
 	}
@@ -109,6 +111,9 @@ func TestSetStatus(t *testing.T) {
 	}
 	items := []*Item{{Identity: decide.Identity{Namespace: "default", Repository: "c1", Package: "web"}, Set: "web", Name: "late", Variant: named("late"), Action: decide.ActionUpdate}}
 	c := s.WithStatus(set, items).Status.Conditions
+	if c[0].ObservedGeneration != 3 || c[1].ObservedGeneration != 3 {
+		t.Errorf("of another generation: %+v", c)
+	}
 	if c[0].Status != "True" || c[1].Status != "False" || !strings.Contains(c[1].Message, "8 of 16") || !strings.Contains(c[1].Message, "and 3 more") {
 		t.Errorf("%+v", c)
 	}

@@ -43,6 +43,7 @@ func VariantStatus(items ...*Item) *v1alpha1.PackageVariant {
 
 func variantConditions(items []*Item) []metav1.Condition {
 	var stalledTexts, failed, pending []string
+	said := []string{"successfully ensured downstream package variant"}
 	for _, i := range items {
 		switch {
 		case i.Err != nil && i.Stalled:
@@ -51,13 +52,15 @@ func variantConditions(items []*Item) []metav1.Condition {
 			failed = append(failed, i.Err.Error())
 		case i.pending():
 			pending = append(pending, fmt.Sprintf("%s: %s", i.Action, strings.Join(i.Reasons, "; ")))
+		default:
+			said = append(said, i.Reasons...)
 		}
 	}
 	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}
 	if len(stalledTexts) > 0 {
 		stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, "ValidationError", strings.Join(stalledTexts, "; ")
 	}
-	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionTrue, Reason: "NoErrors", Message: "successfully ensured downstream package variant"}
+	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionTrue, Reason: "NoErrors", Message: strings.Join(said, "; ")}
 	switch {
 	case len(stalledTexts)+len(failed) > 0:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "Error", strings.Join(append(stalledTexts, failed...), "; ")
@@ -156,6 +159,7 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 		ready.Status, ready.Reason = metav1.ConditionFalse, "Error"
 		ready.Message = fmt.Sprintf("%d of %d package variants are not up to date: %s", n, s.Variants+len(texts), strings.Join(decide.Limit(append(texts, waiting...), 5), "; "))
 	}
+	stalled.ObservedGeneration, ready.ObservedGeneration = set.Generation, set.Generation
 	out.Status.Conditions = []metav1.Condition{stalled, ready}
 	return &out
 }
