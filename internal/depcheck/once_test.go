@@ -27,6 +27,7 @@ func TestOnce(t *testing.T) {
 		"patterns of .krmignore":            {`gitignore|"\.krmignore"`, []string{"internal/krmignore/krmignore.go"}},
 		"versions of tags":                  {`StrictNewVersion`, []string{"api/shape.go", "internal/revision/version.go", "resolver/catalog.go"}},
 		"what is a range of versions":       {`rangeForm`, []string{"internal/revision/revision.go"}},
+		"what the resolver is asked":        {`resolver\.Input\{`, []string{"internal/depend/depend.go"}},
 		"numbers of workspaces":             {`"packagevariant-"`, []string{"internal/lifecycle/lifecycle.go"}},
 		"the deletion brake's few and much": {`brakeShare`, []string{"internal/lifecycle/lifecycle.go"}},
 	} {
