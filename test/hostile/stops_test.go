@@ -82,7 +82,7 @@ func newStopped(t *testing.T, bin string) *stopped {
 	w.args = map[string][]string{
 		"plan": f, "apply": f, "diff": f, "review": f, "edits": f, "status": f, "outdated": f, "resolve": f, "explain": f, "graph": f, "catalog list": f,
 		"catalog import": append([]string{s.URL + "/r.git"}, cache...),
-		"record show":    f, "record check": f, "record rebuild": f, "why": with("foo"), "why-not": with("foo", "1.0.0"),
+		"record show":    f, "record check": f, "record rebuild": f, "blame": with("foo"), "impact": with("pv.yaml:1"), "why": with("foo"), "why-not": with("foo", "1.0.0"),
 		"approve": with("--all"), "propose": with("--all"), "reject": with("foo"),
 		"hold": with("foo", "--reason", "x"), "discard": with("foo", "--reason", "x"), "revert": with("foo", "v1"),
 		"render": {filepath.Join(w.dir, "run"), "--allow-exec"},
