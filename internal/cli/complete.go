@@ -14,7 +14,7 @@ import (
 )
 
 // named are the commands whose arguments are names of variants.
-var named = []string{"diff", "propose", "approve", "reject", "edits", "hold", "discard", "revert"}
+var named = []string{"diff", "status", "review", "propose", "approve", "reject", "edits", "hold", "discard", "revert"}
 
 // completeNames completes names of variants, of sets, Repositories and packages where
 // commands take them.

@@ -19,7 +19,7 @@ type decideFlags struct {
 	classes []string
 	alone   bool
 	main    bool
-	most    int
+	part    decide.Part
 }
 
 func newPropose(a *app) *cobra.Command {
@@ -33,8 +33,9 @@ atomic push per repository. It refuses a Draft whose variant has moved on since
 the last apply, or fails. In deployment repositories it refuses while a
 readiness gate is not met. --class ID approves what review showed under that ID
 and refuses when any of it has changed since; several (--class A --class B, or
---class A,B) are approved together or not at all. Names beside --class, or
---max, take a part of it: what is left keeps the part of its ID before the @.
+--class A,B) are approved together or not at all. An ID may be shortened, to 4
+characters before the @ and 8 after it. Names or -l beside --class, --max and
+--percent take a part of it: what is left keeps the part of its ID before the @.
 --main publishes what people committed to the registered branch, of NAMES or all,
 as a revision of its own; Drafts stay as they are, and the next apply brings them
 up to it.`)
@@ -50,11 +51,18 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		Use: string(d) + " [NAME...]", Short: short, Long: long,
 		RunE: func(c *cobra.Command, args []string) error {
 			class := len(f.classes) > 0
-			if f.main && (f.all || class || f.most != 0) {
-				return fmt.Errorf("%s: --main takes names, or nothing for all: it goes with none of --all, --class and --max", d)
+			if f.main && (f.all || class || f.part != (decide.Part{}) || a.fleet.labels != "") {
+				return fmt.Errorf("%s: --main takes names, or nothing for all: it goes with none of --all, --class, -l, --max and --percent", d)
 			}
-			if n := len(args); n == 0 && !f.all && !class && !f.main || f.all && (n > 0 || class) || f.most < 0 || f.most > 0 && !class {
-				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, or --class ID (with names or --max for a part of it)", d)
+			if n := len(args); n == 0 && a.fleet.labels == "" && !f.all && !class && !f.main || f.all && (n > 0 || class) || f.part != (decide.Part{}) && !class {
+				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, labels (-l), or --class ID (with names, -l, --max or --percent for a part of it)", d)
+			}
+			if err := f.part.Check(); err != nil {
+				return fmt.Errorf("%s: %w", d, err)
+			}
+			sel, err := a.selection(args)
+			if err != nil {
+				return err
 			}
 			p := a.progress()
 			defer p.stop()
@@ -63,7 +71,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 				return err
 			}
 			f.alone = !a.fleet.dependencies
-			verdicts, problems, err := f.decide(c.Context(), s.engine, d, args)
+			verdicts, problems, err := f.decide(c.Context(), s.engine, d, sel)
 			p.stop()
 			if err != nil {
 				if errors.Is(err, reconcile.ErrNothing) || errors.Is(err, reconcile.ErrMoved) {
@@ -92,24 +100,26 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 	}
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
-	c.Flags().IntVar(&f.most, "max", 0, "at most so many of what --class says, the first by name (0: all)")
+	a.addLabels(c)
+	c.Flags().IntVar(&f.part.Max, "max", 0, "at most so many of what --class says, the first by name (0: all)")
+	c.Flags().IntVar(&f.part.Percent, "percent", 0, "this part of what --class says, rounded up, the first by name (0: all)")
 	c.Flags().StringSliceVar(&f.classes, "class", nil, "a class of review, exactly as it was shown; several add up")
 	return c
 }
 
-func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.Verb, names []string) ([]*reconcile.Verdict, []error, error) {
+func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.Verb, sel decide.Selection) ([]*reconcile.Verdict, []error, error) {
 	if f.main {
-		return e.ApproveMain(ctx, names)
+		return e.ApproveMain(ctx, sel.Names)
 	}
-	req, err := f.request(ctx, e, d, names)
+	req, err := f.request(ctx, e, d, sel)
 	if err != nil {
 		return nil, nil, err
 	}
 	return e.Decide(ctx, req)
 }
 
-func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, names []string) (reconcile.Request, error) {
-	req := reconcile.Request{Verb: d, Names: names, All: f.all, Alone: f.alone, Max: f.most}
+func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, sel decide.Selection) (reconcile.Request, error) {
+	req := reconcile.Request{Verb: d, Selection: sel, All: f.all, Alone: f.alone, Part: f.part}
 	if len(f.classes) == 0 {
 		return req, nil
 	}

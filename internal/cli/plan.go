@@ -166,6 +166,7 @@ comment where a file has characters that do not show.`,
 	}
 	a.addFleet(c)
 	a.addBuild(c)
+	a.addSelection(c)
 	c.Flags().StringVar(&against, "against", "draft", "draft (the open Draft, where there is one) or base (the latest Published revision, or the upstream)")
 	return c
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,12 +25,14 @@ func folded(members []string) string {
 func newReview(a *app) *cobra.Command {
 	var members, noDiff bool
 	c := &cobra.Command{
-		Use:   "review [CLASS...]",
+		Use:   "review [CLASS | NAME...]",
 		Short: "Read each change once: open Drafts in classes of identical change",
 		Long: `Review groups the open Drafts and Proposed revisions by what they change
 against the latest Published revision (or the upstream, for a first Draft).
 Outliers come first. A class's ID stands for exactly what was shown: approve
---class ID refuses once anything in it has changed.`,
+--class ID refuses once anything in it has changed. Names of classes (or how their
+IDs begin), variants, sets, repositories or packages, labels and --since show the
+classes that have a member of that, whole.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			p := a.progress()
 			defer p.stop()
@@ -44,7 +45,11 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 			if err != nil {
 				return err
 			}
-			report, err := restrict(shown.Report, args)
+			sel, err := a.selection(args)
+			if err != nil {
+				return err
+			}
+			report, err := shown.Select(sel)
 			if err != nil {
 				return err
 			}
@@ -72,36 +77,10 @@ Outliers come first. A class's ID stands for exactly what was shown: approve
 	}
 	a.addFleet(c)
 	a.addOutput(c, markdownFormat)
+	a.addSelection(c)
 	c.Flags().BoolVar(&members, "all-members", false, "name every member of each class")
 	c.Flags().BoolVar(&noDiff, "no-diff", false, "leave the example diffs out")
 	return c
-}
-
-// restrict keeps the classes of these IDs or keys, or with these members.
-func restrict(r *review.Report, names []string) (*review.Report, error) {
-	if len(names) == 0 {
-		return r, nil
-	}
-	out := *r
-	out.Classes = nil
-	used := map[string]bool{}
-	for _, c := range r.Classes {
-		hit := false
-		for _, n := range names {
-			if n == c.ID || n == c.Key || slices.Contains(c.Members, n) {
-				hit, used[n] = true, true
-			}
-		}
-		if hit {
-			out.Classes = append(out.Classes, c)
-		}
-	}
-	for _, n := range names {
-		if !used[n] {
-			return nil, fmt.Errorf("no class and no open revision is called %q: run review without arguments to see them", n)
-		}
-	}
-	return &out, nil
 }
 
 // reviewView is a review as json and yaml print it. Its fields are a contract.

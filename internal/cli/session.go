@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/internal/catalog"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/gitrepo"
@@ -30,6 +32,8 @@ type fleetFlags struct {
 	manager     string
 	cacheDir    string
 	only        []string
+	labels      string
+	since       string
 	noRender    bool
 	allowExec   bool
 	allowKinds  []string
@@ -62,6 +66,26 @@ func (a *app) addFleet(c *cobra.Command) {
 	f.StringVar(&a.fleet.manager, "manager", "", "name that this management root signs packages with (default: the name in its Kptfile, else \"variform\")")
 	a.addCache(c)
 	_ = c.MarkFlagDirname("fleet")
+}
+
+// addSelection adds the flags that show a part of a fleet, by what is not a name.
+func (a *app) addSelection(c *cobra.Command) {
+	a.addLabels(c)
+	c.Flags().StringVar(&a.fleet.since, "since", "", "only what moved since this `TIME`: a day, a time, or how long ago (24h, 7d); what waits for a run moves now")
+}
+
+func (a *app) addLabels(c *cobra.Command) {
+	c.Flags().StringVarP(&a.fleet.labels, "selector", "l", "", "only variants whose package, or Repository, has these labels, such as region=eu,env!=dev")
+}
+
+// selection is what names and the flags of addSelection mean.
+func (a *app) selection(names []string) (decide.Selection, error) {
+	out := decide.Selection{Names: names}
+	var err error
+	if out.Labels, err = decide.ParseLabels(a.fleet.labels); err == nil {
+		out.Since, err = decide.ParseSince(a.fleet.since, time.Now())
+	}
+	return out, err
 }
 
 // addBuild adds the flags of the commands that build packages.
@@ -283,8 +307,11 @@ func (f *fleetFlags) cache() (string, error) {
 func (a *app) config(read *source.Fleet, store *gitrepo.Store) (cfg reconcile.Config, functions *render.Renderer, err error) {
 	f := &a.fleet
 	cfg = reconcile.Config{
-		Git: observe.Git(store), Only: f.only, Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
+		Git: observe.Git(store), Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
 		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
+	}
+	if cfg.Only, err = a.selection(f.only); err != nil {
+		return cfg, nil, err
 	}
 	if cfg.Manager, err = fleet.Manager(read, f.prune); err != nil {
 		return cfg, nil, err

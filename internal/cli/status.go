@@ -13,7 +13,7 @@ import (
 
 func newStatus(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "status",
+		Use:   "status [NAME...]",
 		Short: "Show every set and variant: Stalled, Ready, and where its package stands",
 		Long: `Status reads refs and commits and builds nothing: what the last apply could not
 build is told from the repositories' records. With -o yaml it prints the
@@ -21,13 +21,14 @@ sets and variants with the conditions Stalled and Ready, and variants with their
 downstreamTargets. PROVED, of an open revision, says whether it is what building makes of the
 inputs of now, edits included; WHY, why it is not, and which readiness gates of a
 deployment repository it does not meet (conditions Proved and GatesMet).`,
-		Args: noNames,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			a.fleet.only = append(a.fleet.only, args...)
 			return a.plan(c.Context(), (*reconcile.Engine).Survey, a.printStatus)
 		},
 	}
 	a.addFleet(c)
 	a.addOutput(c)
+	a.addSelection(c)
 	c.Flags().StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages")
 	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
 	a.addNeeds(c)

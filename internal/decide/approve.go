@@ -50,7 +50,8 @@ type Candidate struct {
 	Head      *Revision
 	Package   *Package
 	Repo      *Repository
-	Set       string // of the variant that wants it, "" for none
+	Set       string            // of the variant that wants it, "" for none
+	Labels    map[string]string // that the variant gives it
 	// Offer is what an open one holds, where that was read.
 	Offer *resolver.Package
 	// Err is why it is refused.
@@ -107,6 +108,11 @@ func (c *Candidate) Called(name string) bool {
 	return name != "" && slices.Contains([]string{
 		OwnerName(c.Head.Owner), target, c.Identity.String(), c.Set, c.Repository, c.Identity.Package, c.Head.PorchName(c.Repository, c.Identity.Package),
 	}, name)
+}
+
+// Selectable is what a Selection is asked about the candidate.
+func (c *Candidate) Selectable() Selectable {
+	return Selectable{Called: c.Called, Labels: LabelsOf(c.Repo.Labels, c.Labels), When: c.Head.When}
 }
 
 // OneEach refuses to publish or delete one package twice at once: which of its

@@ -27,6 +27,7 @@ type Repository struct {
 	MayStart    bool
 	Deployment  bool
 	Annotations map[string]string
+	Labels      map[string]string
 	// Records says that this manager's record of it is kept, and could be read;
 	// Recorded is it, nil where there is none yet.
 	Records  bool

@@ -158,6 +158,14 @@ func (w *Want) TargetName() string {
 // Called reports whether a name means it.
 func (w *Want) Called(name string) bool { return slices.Contains(w.Names(), name) }
 
+// Labels are those of its package, as the variant says them.
+func (w *Want) Labels() map[string]string {
+	if pv := w.Variant(); pv != nil {
+		return pv.Spec.Labels
+	}
+	return nil
+}
+
 // Names are all that mean it: the variant's, repository/package, its set, its
 // Repository, its target and its package; its set is "" where it has none.
 func (w *Want) Names() []string {

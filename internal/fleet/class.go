@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,6 +62,115 @@ func (s *Shown) Findings(classes []review.Class) []review.Finding {
 	return review.Group(notes)
 }
 
+// ErrUnknown says that nothing that is open is what was asked for.
+var ErrUnknown = errors.New("run review without arguments to see what is open")
+
+// Select keeps the classes that a selection means: those with a member of that
+// name, those labels and that age, whole, for that is how they are approved. Among
+// the names may be IDs and keys of classes, or how they begin.
+func (s *Shown) Select(sel decide.Selection) (*review.Report, error) {
+	if sel.All() {
+		return s.Report, nil
+	}
+	rest := decide.Selection{Labels: sel.Labels, Since: sel.Since}
+	names, classes := []string{}, map[string]bool{}
+	for _, n := range sel.Names {
+		if _, missing := s.members(decide.Selection{Names: []string{n}}); len(missing) == 0 {
+			names = append(names, n)
+			continue
+		}
+		switch class, err := s.abbreviated(n); {
+		case err != nil:
+			return nil, err
+		case class == nil:
+			return nil, fmt.Errorf("no class and no open revision is called %q: %w", n, ErrUnknown)
+		default:
+			classes[class.ID] = true
+		}
+	}
+	fitting, _ := s.members(rest)
+	chosen := fitting
+	if len(sel.Names) > 0 {
+		rest.Names, chosen = names, nil
+		if len(names) > 0 {
+			chosen, _ = s.members(rest)
+		}
+	}
+	var out []review.Class
+	for _, c := range s.Report.Classes {
+		if anyOf(chosen, c.Members) || classes[c.ID] && anyOf(fitting, c.Members) {
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("nothing of that is open %s: %w", sel, ErrUnknown)
+	}
+	return s.Report.Of(out), nil
+}
+
+func anyOf(set map[string]bool, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return set[n] })
+}
+
+// members are those of a selection.
+func (s *Shown) members(sel decide.Selection) (members map[string]bool, missing []string) {
+	chosen, missing := decide.Meant(sel, slices.Sorted(maps.Keys(s.Revisions)), func(name string) decide.Selectable {
+		at := s.Revisions[name].Selectable
+		called := at.Called
+		at.Called = func(n string) bool { return n == name || called(n) }
+		return at
+	})
+	members = map[string]bool{}
+	for _, name := range chosen {
+		members[name] = true
+	}
+	return members, missing
+}
+
+// Bounds of what stands for a class: as short as Git has it for the key, and long
+// enough that nobody makes another one for what was shown.
+const (
+	shortestKey   = 4
+	shortestShown = 8
+)
+
+var abbreviation = regexp.MustCompile(`^[0-9a-f]{4,12}(@[0-9a-f]*)?$`)
+
+// abbreviated finds the class whose ID or key a text is or begins, nil where it is
+// none; one that begins several is an error that names them.
+func (s *Shown) abbreviated(text string) (*review.Class, error) {
+	key, shown, exact := strings.Cut(text, "@")
+	if !abbreviation.MatchString(text) || exact && len(shown) < shortestShown {
+		return nil, nil
+	}
+	var found []*review.Class
+	for i := range s.Report.Classes {
+		c := &s.Report.Classes[i]
+		k, id, _ := strings.Cut(c.ID, "@")
+		if strings.HasPrefix(k, key) && strings.HasPrefix(id, shown) {
+			found = append(found, c)
+		}
+	}
+	if len(found) < 2 {
+		return first(found), nil
+	}
+	var ids []string
+	for _, c := range found {
+		ids = append(ids, fmt.Sprintf("%s (%s)", c.ID, c.Says))
+	}
+	return nil, fmt.Errorf("%q begins %d classes: %s", text, len(found), strings.Join(decide.Limit(ids, maxNamed), "; "))
+}
+
+// maxNamed is how many classes an error names.
+const maxNamed = 5
+
+func first(list []*review.Class) *review.Class {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
 // ErrClass says that a class cannot be decided as it was shown.
 var ErrClass = errors.New("the class is not what was shown")
 
@@ -71,35 +182,47 @@ func (classError) Is(target error) bool { return target == ErrClass }
 // absent says why there is no class with an ID, and which has its key now.
 func (s *Shown) absent(id string) error {
 	key, shown, exact := strings.Cut(id, "@")
-	now := s.Report.Keyed(key)
+	now, err := s.abbreviated(key)
 	switch {
+	case err != nil:
+		return err
 	case now == nil:
 		return fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again", id)
 	case !exact || shown == "":
 		return fmt.Errorf("class %s has %s now: say which members were seen, with the whole ID %s", key, count.Of(len(now.Members), "member"), now.ID)
+	case len(shown) < shortestShown:
+		return fmt.Errorf("class %s: at least %d characters after the @ say which members were seen: give %s", id, shortestShown, now.ID)
 	}
 	return fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again: it has %s now, as %s", id, count.Of(len(now.Members), "member"), now.ID)
 }
 
 // Classes are the commits to decide for the classes with these IDs, together:
-// each exactly as it was shown, or none of them. Members that the decision does
+// each exactly as it was shown, or none of them. An ID may be shortened, as Git's
+// names are. Members that the decision does
 // not apply to, a Draft among what is to be rejected, are left out.
 func (s *Shown) Classes(d decide.Verb, ids ...string) (map[decide.RevisionID]string, error) {
 	expect := map[decide.RevisionID]string{}
 	var errs []error
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		class := s.Report.Find(id)
+		var class *review.Class
+		if strings.Contains(id, "@") { // a key alone says not what was seen
+			var err error
+			if class, err = s.abbreviated(id); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
 		if class == nil {
 			errs = append(errs, s.absent(id))
 			continue
 		}
-		n := len(expect)
+		before := len(expect)
 		for _, m := range class.Members {
 			if r := s.Revisions[m]; d.Applies(r.Phase) {
 				expect[decide.RevisionID{Identity: r.Identity, Workspace: r.Workspace}] = r.Commit
 			}
 		}
-		if len(expect) == n {
+		if len(expect) == before {
 			errs = append(errs, fmt.Errorf("class %s has nothing to %s", id, d))
 		}
 	}

@@ -3,10 +3,12 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -65,33 +67,60 @@ func TestComesFrom(t *testing.T) {
 	}
 }
 
-func TestClasses(t *testing.T) {
-	id := func(repo string) decide.RevisionID {
-		return decide.RevisionID{Identity: decide.Identity{Namespace: "default", Repository: repo, Package: "web"}, Workspace: "w"}
-	}
+// shownClasses are three, two of which have keys that begin alike.
+func shownClasses() *Shown {
 	shown := &Shown{
-		Report:    &review.Report{Classes: []review.Class{{Key: "k", ID: "A", Members: []string{"c1/web", "c2/web"}}, {Key: "l", ID: "B", Members: []string{"c3/web"}}}},
+		Report: &review.Report{Classes: []review.Class{
+			{Key: idA[:12], ID: idA, Members: []string{"c1/web", "c2/web"}}, {Key: idB[:12], ID: idB, Members: []string{"c3/web"}}, {Key: idC[:12], ID: idC, Members: []string{"c4/web"}},
+		}},
 		Revisions: map[string]*reconcile.Shown{},
 		Problems:  []error{errors.New("c9 cannot be read")},
 	}
-	for repo, phase := range map[string]lifecycle.Phase{"c1": lifecycle.Draft, "c2": lifecycle.Proposed, "c3": lifecycle.Draft} {
-		shown.Revisions[repo+"/web"] = &reconcile.Shown{Identity: id(repo).Identity, Workspace: "w", Phase: phase, Commit: "commit of " + repo}
+	for i, phase := range []lifecycle.Phase{lifecycle.Draft, lifecycle.Proposed, lifecycle.Draft, lifecycle.DeletionProposed} {
+		repo := fmt.Sprintf("c%d", i+1)
+		shown.Revisions[repo+"/web"] = &reconcile.Shown{
+			Identity: revisionOf(repo).Identity, Workspace: "w", Phase: phase, Commit: "commit of " + repo,
+			Selectable: decide.Selectable{
+				Called: func(n string) bool { return n == repo || n == "web" }, Labels: map[string]string{"region": []string{"eu", "us"}[i%2]},
+				When: time.Date(2026, 1, i+1, 0, 0, 0, 0, time.UTC),
+			},
+		}
 	}
+	return shown
+}
+
+const (
+	idA = "aaaa00000001@000000000001"
+	idB = "aaab00000002@000000000002"
+	idC = "aaab10000003@000000000003"
+)
+
+func revisionOf(repo string) decide.RevisionID {
+	return decide.RevisionID{Identity: decide.Identity{Namespace: "default", Repository: repo, Package: "web"}, Workspace: "w"}
+}
+
+func TestClasses(t *testing.T) {
+	shown := shownClasses()
 	for name, tc := range map[string]struct {
 		d    decide.Verb
 		ids  []string
 		want []string // repositories
 		err  []string
 	}{
-		"One":         {d: decide.Approve, ids: []string{"A"}, want: []string{"c1", "c2"}},
-		"Two":         {d: decide.Approve, ids: []string{"A", "B"}, want: []string{"c1", "c2", "c3"}},
-		"Twice":       {d: decide.Approve, ids: []string{"B", "B"}, want: []string{"c3"}},
-		"Changed":     {d: decide.Approve, ids: []string{"A", "gone"}, err: []string{"no class gone", "review again", "c9 cannot be read"}},
-		"Prefix":      {d: decide.Approve, ids: []string{""}, err: []string{"no class"}},
-		"KeyAlone":    {d: decide.Approve, ids: []string{"k"}, err: []string{"class k has 2 members now", "with the whole ID A"}},
-		"KeyMoved":    {d: decide.Approve, ids: []string{"l@0"}, err: []string{"no class l@0", "run review again: it has 1 member now, as B"}},
-		"NotInOne":    {d: decide.Reject, ids: []string{"A"}, want: []string{"c2"}},
-		"NotInAny":    {d: decide.Reject, ids: []string{"A", "B"}, err: []string{"class B has nothing to reject"}},
+		"One":         {d: decide.Approve, ids: []string{idA}, want: []string{"c1", "c2"}},
+		"Two":         {d: decide.Approve, ids: []string{idA, idB}, want: []string{"c1", "c2", "c3"}},
+		"Twice":       {d: decide.Approve, ids: []string{idB, idB}, want: []string{"c3"}},
+		"Short":       {d: decide.Approve, ids: []string{"aaaa@00000000"}, want: []string{"c1", "c2"}},
+		"TooShort":    {d: decide.Approve, ids: []string{"aaaa@0000000"}, err: []string{"at least 8 characters after the @", idA}},
+		"KeyTooShort": {d: decide.Approve, ids: []string{"aaa@00000000000"}, err: []string{"no class aaa@"}},
+		"Several":     {d: decide.Approve, ids: []string{"aaab@00000000"}, err: []string{"begins 2 classes", idB, idC}},
+		"Changed":     {d: decide.Approve, ids: []string{idA, "gone"}, err: []string{"no class gone", "review again", "c9 cannot be read"}},
+		"None":        {d: decide.Approve, ids: []string{""}, err: []string{"no class"}},
+		"KeyAlone":    {d: decide.Approve, ids: []string{idA[:12]}, err: []string{"class aaaa00000001 has 2 members now", "with the whole ID " + idA}},
+		"KeyBegins":   {d: decide.Approve, ids: []string{"aaaa"}, err: []string{"with the whole ID " + idA}},
+		"KeyMoved":    {d: decide.Approve, ids: []string{idB[:12] + "@000000000009"}, err: []string{"run review again: it has 1 member now, as " + idB}},
+		"NotInOne":    {d: decide.Reject, ids: []string{idA}, want: []string{"c2"}},
+		"NotInAny":    {d: decide.Reject, ids: []string{idA, idB}, err: []string{"class " + idB + " has nothing to reject"}},
 		"AllWrongOf2": {d: decide.Approve, ids: []string{"x", "y"}, err: []string{"no class x", "no class y"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -109,9 +138,54 @@ func TestClasses(t *testing.T) {
 				if want == nil {
 					want = map[decide.RevisionID]string{}
 				}
-				want[id(repo)] = "commit of " + repo
+				want[revisionOf(repo)] = "commit of " + repo
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Classes are shown whole: so they are approved.
+func TestSelect(t *testing.T) {
+	shown := shownClasses()
+	us, err := decide.ParseLabels("region=us")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		decide.Selection
+		want []string
+		err  string
+	}{
+		"all":             {want: []string{idA, idB, idC}},
+		"a class":         {Selection: decide.Selection{Names: []string{idB}}, want: []string{idB}},
+		"a key":           {Selection: decide.Selection{Names: []string{"aaaa"}}, want: []string{idA}},
+		"a member":        {Selection: decide.Selection{Names: []string{"c2/web"}}, want: []string{idA}},
+		"a repository":    {Selection: decide.Selection{Names: []string{"c3"}}, want: []string{idB}},
+		"class or member": {Selection: decide.Selection{Names: []string{"c3", idA}}, want: []string{idA, idB}},
+		"labels":          {Selection: decide.Selection{Labels: us}, want: []string{idA, idC}},
+		"labels of names": {Selection: decide.Selection{Names: []string{"c1", "c4"}, Labels: us}, want: []string{idC}},
+		"labels of class": {Selection: decide.Selection{Names: []string{idA, idB}, Labels: us}, want: []string{idA}},
+		"since":           {Selection: decide.Selection{Since: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)}, want: []string{idB, idC}},
+		"several":         {Selection: decide.Selection{Names: []string{"aaab"}}, err: "begins 2 classes"},
+		"nobody":          {Selection: decide.Selection{Names: []string{"c9"}}, err: `called "c9"`},
+		"none":            {Selection: decide.Selection{Names: []string{"c1"}, Labels: us}, err: `with the labels "region=us"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := shown.Select(tc.Selection)
+			if err != nil || tc.err != "" {
+				if err == nil || tc.err == "" || !strings.Contains(err.Error(), tc.err) {
+					t.Fatalf("error %v, want %q", err, tc.err)
+				}
+				return
+			}
+			var got []string
+			for _, c := range r.Classes {
+				got = append(got, c.ID)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -123,7 +123,7 @@ func (r *Reader) openRepositories(ctx context.Context) []error {
 func newRepo(obj *v1alpha1.Repository) *Repo {
 	facts := &decide.Repository{
 		Namespace: obj.Namespace, Name: obj.Name, Branch: defaultBranch,
-		Deployment: obj.Spec.Deployment, Annotations: obj.Annotations, Wanted: map[string]bool{},
+		Deployment: obj.Spec.Deployment, Annotations: obj.Annotations, Labels: obj.Labels, Wanted: map[string]bool{},
 	}
 	if git := obj.Spec.Git; git != nil {
 		facts.Address = gitrepo.Display(git.Repo)

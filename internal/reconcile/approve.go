@@ -20,18 +20,18 @@ import (
 // Request names the revisions that a person decides about.
 type Request struct {
 	Verb decide.Verb
-	// Names are variants, repository/package, sets, repositories, targets,
-	// packages or Porch's revision names; All is all of this manager's.
-	Names []string
-	All   bool
+	// Selection is of this manager's revisions, which Porch's names mean too; All
+	// says that none is needed.
+	decide.Selection
+	All bool
 	// Alone leaves out what is there because others need it, and locks. Without
 	// it, what is named brings along what it needs.
 	Alone bool
 	// Expect, where not nil, are the only revisions meant, each with the commit
 	// that the person saw: one that moved since is refused, and then none is
-	// decided. Names, and Max where it is not 0, take a part of them.
+	// decided. The Selection, and Part, take a part of them.
 	Expect map[decide.RevisionID]string
-	Max    int
+	Part   decide.Part
 }
 
 // Verdict is what became of one revision.
@@ -140,7 +140,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 		decide.RefuseAutomatic(chosen, s.Policies)
 	}
 	if len(chosen) == 0 && len(errs) == 0 {
-		errs = append(errs, fmt.Errorf("%w: no revision to %s", ErrNothing, req.Verb))
+		errs = append(errs, fmt.Errorf("%w: no revision to %s", ErrNothing, strings.TrimSpace(string(req.Verb)+" "+req.Selection.String())))
 	}
 	if len(errs) > 0 {
 		return nil, decide.Needs{}, nil, errors.Join(append(errs, problems...)...)
@@ -301,13 +301,12 @@ func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error
 
 // decidable lists what a verb applies to, with the sets that want it.
 func (e *Engine) decidable(s *observe.Snapshot, verb decide.Verb) []*decide.Candidate {
-	sets := map[decide.Identity]string{}
-	for _, w := range s.Wants {
-		sets[w.Identity] = w.Set
-	}
+	wants := byIdentity(s.Wants)
 	out := decide.Candidates(e.manager, e.read.Facts(), verb)
 	for _, c := range out {
-		c.Set = sets[c.Identity]
+		if w := wants[c.Identity]; w != nil {
+			c.Set, c.Labels = w.Set, w.Labels()
+		}
 	}
 	return out
 }
@@ -315,37 +314,22 @@ func (e *Engine) decidable(s *observe.Snapshot, verb decide.Verb) []*decide.Cand
 // choose takes what a request means out of what could be decided about; missing
 // are the names that mean nothing.
 func choose(open []*decide.Candidate, req Request) (chosen []*decide.Candidate, missing []string) {
-	used := map[string]bool{}
-	for _, c := range open {
-		hit := req.Expect == nil && req.All
-		if req.Expect != nil {
-			_, hit = req.Expect[c.ID()]
-		} else {
-			for _, n := range req.Names {
-				if c.Called(n) {
-					hit, used[n] = true, true
-				}
-			}
-		}
-		if hit {
-			chosen = append(chosen, c)
-		}
+	switch {
+	case req.Expect != nil:
+		return slices.DeleteFunc(slices.Clone(open), func(c *decide.Candidate) bool {
+			_, seen := req.Expect[c.ID()]
+			return !seen
+		}), nil
+	case req.Selection.All() && !req.All:
+		return nil, nil
 	}
-	if req.Expect == nil {
-		missing = slices.DeleteFunc(slices.Clone(req.Names), func(n string) bool { return used[n] })
-	}
-	return chosen, missing
+	return decide.Meant(req.Selection, open, (*decide.Candidate).Selectable)
 }
 
-// part takes what names and a limit mean of what a person saw.
+// part takes what a selection and a limit mean of what a person saw.
 func part(seen []*decide.Candidate, req Request) (chosen []*decide.Candidate, missing []string) {
-	if len(req.Names) > 0 {
-		seen, missing = choose(seen, Request{Names: req.Names})
-	}
-	if req.Max > 0 && len(seen) > req.Max {
-		seen = seen[:req.Max]
-	}
-	return seen, missing
+	seen, missing = decide.Meant(req.Selection, seen, (*decide.Candidate).Selectable)
+	return seen[:req.Part.Of(len(seen))], missing
 }
 
 // askedFor leaves out what is there because others need it, and locks.

@@ -28,7 +28,7 @@ type Blamed struct {
 func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, problems []error, err error) {
 	was := e.cfg
 	defer func() { e.cfg = was }()
-	e.cfg.Only, e.cfg.Invoke, e.cfg.invokeAll = names, names, len(names) == 0
+	e.cfg.Only, e.cfg.Invoke, e.cfg.invokeAll = decide.Selection{Names: names}, names, len(names) == 0
 	plan, err := e.Plan(ctx)
 	if err != nil {
 		return nil, nil, err

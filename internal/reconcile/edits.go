@@ -65,9 +65,9 @@ func (e *Engine) PlanWithout(ctx context.Context, names, edits []string) (*Plan,
 	if err != nil {
 		return nil, errors.Join(append([]error{err}, problems...)...)
 	}
-	e.cfg.Only = nil
+	e.cfg.Only = decide.Selection{}
 	for id := range e.cfg.drop {
-		e.cfg.Only = append(e.cfg.Only, id.String())
+		e.cfg.Only.Names = append(e.cfg.Only.Names, id.String())
 	}
 	return e.Plan(ctx)
 }

@@ -58,6 +58,8 @@ type Item struct {
 	// Ref and Commit are where the revision is, or will be.
 	Ref    string
 	Commit string
+	// When is the time of the revision that is there; zero for none.
+	When time.Time
 
 	// Base is what a reviewer compares with: the latest Published revision, or
 	// the upstream for a first Draft. Before is the open Draft as it is, nil
@@ -106,7 +108,7 @@ func (i *Item) at(r *decide.Revision) {
 		return
 	}
 	i.Phase, i.Workspace, i.Revision = r.Phase, r.Workspace, r.Number
-	i.Ref, i.Commit = r.Ref.Name, r.Ref.Commit.String()
+	i.Ref, i.Commit, i.When = r.Ref.Name, r.Ref.Commit.String(), r.When
 }
 
 // pending reports whether the item waits for a run, or for a person.

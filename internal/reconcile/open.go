@@ -50,6 +50,9 @@ type Shown struct {
 	Unmet []decide.Gate
 	// SetBack says that people took back what the revision brings again.
 	SetBack bool
+
+	// Selectable is what a selection of it goes by.
+	decide.Selectable
 }
 
 // Open reads every revision of this manager's that a person can decide about,
@@ -84,7 +87,7 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 	s := &Shown{
 		Identity: c.Identity, Name: decide.OwnerName(c.Head.Owner), Set: c.Set,
 		Workspace: c.Workspace, Phase: c.From, Ref: c.Head.Ref.Name, Commit: c.Head.Ref.Commit.String(),
-		Attention: c.Head.Attention(),
+		Attention: c.Head.Attention(), Selectable: c.Selectable(),
 	}
 	repo, folder := e.read.Repo(c.Namespace, c.Repository), c.Package.Path
 	_, pkg, err := repo.ReadPackage(ctx, c.Head.Ref.Commit, folder)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/build"
@@ -73,6 +74,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	trims := r.settle(ctx, plan, subjects)
 	r.govern(ctx, plan.Items)
 	r.remove(ctx, plan, subjects, trims)
+	plan.moved(e.cfg.Only.Since)
 	plan.sort()
 	return plan, ctx.Err()
 }
@@ -515,12 +517,16 @@ func (r *run) content(ctx context.Context, w *decide.Want) (*krm.Package, error)
 // only restricts wanted packages to those that Config.Only names, and what they
 // need.
 func (e *Engine) only(all []*decide.Want) ([]*decide.Want, error) {
-	if len(e.cfg.Only) == 0 {
+	sel := e.cfg.Only
+	if sel.Since = (time.Time{}); sel.All() {
 		return all, nil
 	}
-	out, err := called(all, e.cfg.Only)
-	if err != nil {
+	out, missing := decide.Meant(sel, all, e.selectable)
+	if err := unknown(missing); err != nil {
 		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w %s", ErrNoneSuch, sel)
 	}
 	return decide.Needed(out, all), nil
 }
@@ -533,25 +539,43 @@ func called(all []*decide.Want, names []string) ([]*decide.Want, error) {
 
 // calledBy are those that names mean in a way.
 func calledBy(all []*decide.Want, names []string, means func(*decide.Want, string) bool) ([]*decide.Want, error) {
-	used := map[string]bool{}
-	var out []*decide.Want
-	for _, w := range all {
-		hit := false
-		for _, name := range names {
-			if means(w, name) {
-				hit, used[name] = true, true
-			}
-		}
-		if hit {
-			out = append(out, w)
-		}
+	out, missing := decide.Meant(decide.Selection{Names: names}, all, func(w *decide.Want) decide.Selectable {
+		return decide.Selectable{Called: func(n string) bool { return means(w, n) }}
+	})
+	return out, unknown(missing)
+}
+
+// unknown says of names that they mean nothing.
+func unknown(names []string) error {
+	if len(names) == 0 {
+		return nil
 	}
-	for _, name := range names {
-		if !used[name] {
-			return nil, fmt.Errorf("nothing is called %q: give the name of a variant, repository/package, a set, a repository, a target or a package", name)
-		}
+	return fmt.Errorf("nothing is called %q: give the name of a variant, repository/package, a set, a repository, a target or a package", names[0])
+}
+
+// ErrNoneSuch says that a selection means nothing.
+var ErrNoneSuch = errors.New("there is no package")
+
+func (e *Engine) selectable(w *decide.Want) decide.Selectable {
+	s := decide.Selectable{Called: w.Called, Labels: w.Labels()}
+	if repo := e.read.Repo(w.Namespace, w.Repository); repo != nil {
+		s.Labels = decide.LabelsOf(repo.Labels, s.Labels)
 	}
-	return out, nil
+	return s
+}
+
+// moved leaves out what has not moved since a time: what waits for a run moves now.
+func (p *Plan) moved(since time.Time) {
+	p.Items = slices.DeleteFunc(p.Items, func(i *Item) bool {
+		when := i.When
+		switch {
+		case i.change != nil && i.change.Commit != nil:
+			when = i.change.Commit.When
+		case i.Action.Pending(), i.Err != nil:
+			when = i.Since
+		}
+		return !when.IsZero() && when.Before(since)
+	})
 }
 
 // invoke marks what is to be rendered again though nothing that goes into it
@@ -830,7 +854,7 @@ func (r *run) remove(ctx context.Context, plan *Plan, subjects []*subject, trims
 	}
 	p := decide.Pruning{
 		Prune: r.cfg.Prune, MaxDelete: r.cfg.MaxDelete,
-		Blocked: decide.Blocks(len(r.cfg.Only) > 0, len(r.snapshot.Problems), nowhere, r.snapshot.Sizes()),
+		Blocked: decide.Blocks(!r.cfg.Only.All(), len(r.snapshot.Problems), nowhere, r.snapshot.Sizes()),
 	}
 	if p.Allowed() && (len(trims) > 0 || slices.ContainsFunc(removed, func(m *decide.Removed) bool { return m.Goes() })) {
 		locked, err := r.read.ReadUpstreamLocks(ctx)

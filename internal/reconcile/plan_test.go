@@ -35,7 +35,7 @@ func TestOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := New(Config{})
 			if name != "" {
-				e.cfg.Only = []string{name}
+				e.cfg.Only.Names = []string{name}
 			}
 			list, err := e.only(all)
 			if (err == nil) != (want != nil) {

@@ -59,9 +59,10 @@ type Config struct {
 	// Dependencies brings what packages need; nil leaves dependencies alone, and
 	// what was brought before.
 	Dependencies *Dependencies
-	// Only restricts the run to variants, sets, repositories or packages of
-	// these names; nil is all. Nothing is deleted under it.
-	Only []string
+	// Only restricts the run to a part of the fleet. Nothing is deleted under it. What
+	// has not moved since its time is read all the same, and left out of plans: they
+	// are to be shown, not applied.
+	Only decide.Selection
 	// Invoke names variants, as Only does, whose packages are rendered again though
 	// nothing that goes into them has changed.
 	Invoke []string

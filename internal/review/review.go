@@ -147,14 +147,14 @@ func (r *Report) Find(id string) *Class {
 	return nil
 }
 
-// Keyed returns the class with a key, nil where there is none.
-func (r *Report) Keyed(key string) *Class {
-	for i := range r.Classes {
-		if r.Classes[i].Key == key {
-			return &r.Classes[i]
-		}
+// Of is a report of some of its classes.
+func (r *Report) Of(classes []Class) *Report {
+	out := &Report{Classes: classes, Marks: head(classes)}
+	for i := range classes {
+		out.Variants += len(classes[i].Members)
 	}
-	return nil
+	describe(out)
+	return out
 }
 
 // Classify groups changes. It fails only where a package cannot be written.
