@@ -253,6 +253,15 @@ func Askers(why string) []string {
 	return strings.Split(list, ", ")
 }
 
+// AskedBy is what a lock says of why a package is there, without those who ask for it and are not there.
+func AskedBy(word string, there func(ref string) bool) string {
+	requested, _, _ := strings.Cut(word, neededBy)
+	return why(requested != "", slices.DeleteFunc(Askers(word), func(who string) bool {
+		ref, _, _ := strings.Cut(who, " as ")
+		return !there(ref)
+	}))
+}
+
 // askers lists who needs each instance, by ref: "parent as alias".
 func (r *Resolution) askers() map[string][]string {
 	out := map[string][]string{}

@@ -43,14 +43,17 @@ func (g LockGraph) cause(ref string, stops Stops) string {
 	return ""
 }
 
-// stopped is the package for which a package, or a lock, cannot go, and why it needs
-// that; "" for none.
-func (g LockGraph) stopped(ref string, lock bool, stops Stops) (d, needs string) {
+// stopped is the package for which a package cannot go, or a lock that names some, and
+// why it needs that; "" for none. A lock that names a package as it stands there does not
+// wait for what is to become of that; of one without named nothing is known.
+func (g LockGraph) stopped(ref string, lock bool, named LockGraph, stops Stops, there map[string]*resolver.Package) (d, needs string) {
 	if !lock {
 		return g.cause(ref, stops), "it needs %s, which %s"
 	}
 	for _, d := range slices.Sorted(maps.Keys(stops)) {
-		if stops[d].nowhere {
+		l, names := named[d]
+		stands := there[d] != nil && SameNumber(there[d].Version, l.Version)
+		if stops[d].nowhere || named != nil && (!names || stands) {
 			continue
 		}
 		return d, "it is published with the packages that it names, and %s %s"
@@ -92,6 +95,8 @@ func (g LockGraph) order(refs []string) []string {
 // locks, and what of that does not come. The zero value governs locks alone.
 type Needs struct {
 	Locks Locks
+	// Named is what the newest locks name, where answers of now stand in Locks.
+	Named Locks
 	Stops map[Unit]Stops
 	// Stands are the packages that registered branches hold, where they were read.
 	Stands Standing
@@ -103,8 +108,8 @@ type Standing map[Unit]map[string]*resolver.Package
 const alone = ", or approve this alone with --dependencies=false"
 
 // NewNeeds is what governs the approval of some of all open revisions.
-func NewNeeds(chosen, all []*Candidate, locks Locks, stands Standing) Needs {
-	n := Needs{locks, map[Unit]Stops{}, stands}
+func NewNeeds(chosen, all []*Candidate, locks, named Locks, stands Standing) Needs {
+	n := Needs{locks, named, map[Unit]Stops{}, stands}
 	in := map[*Candidate]bool{}
 	for _, c := range chosen {
 		in[c] = true
@@ -280,7 +285,7 @@ func (n Needs) refuseWithout(list []*Candidate) {
 		if c.Err != nil || !c.From.Open() {
 			continue
 		}
-		if ref, needs := n.Locks[u].stopped(c.ref(), c.IsLock(), stops[u]); ref != "" {
+		if ref, needs := n.Locks[u].stopped(c.ref(), c.IsLock(), n.Named[u], stops[u], n.Stands[u]); ref != "" {
 			c.Err = stops[u][ref].refusal(needs, u, ref)
 		}
 	}
@@ -435,7 +440,7 @@ func without(list []Coming, stands Standing) []string {
 		if !c.Goes || !ok {
 			continue
 		}
-		if d, needs := locks[u].stopped(ref, c.Want.Lock() != nil, stops[u]); d != "" {
+		if d, needs := locks[u].stopped(ref, c.Want.Lock() != nil, c.Want.names(), stops[u], stands[u]); d != "" {
 			out[i] = stops[u][d].refusal(needs, u, d).Error()
 		} else if was := stands[u][ref]; was != nil && after[u][ref] != was {
 			if err := taken(u, ref, was, after[u]); err != nil {

@@ -64,7 +64,7 @@ func TestRefuse(t *testing.T) {
 			if c.refused != "" {
 				by[c.refused].Err = errors.New("before")
 			}
-			n := NewNeeds(chosen, all, locks, nil)
+			n := NewNeeds(chosen, all, locks, nil, nil)
 			n.Refuse(chosen)
 			n.Refuse(chosen) // again is no more
 			for _, o := range all {
@@ -94,9 +94,24 @@ func TestRefuseAlone(t *testing.T) {
 	}
 }
 
+// A lock names a package as it stands where another revision of it could not be made, or
+// needs what could not.
+func TestRefuseNamed(t *testing.T) {
+	for version, want := range map[string]string{"1.0.0": "", "2.0.0": "it is published with the packages that it names, and c1/web was refused"} {
+		r, by, all, locks := needs()
+		u := Unit{Repo: r}
+		by["web"].Err = errors.New("before")
+		n := NewNeeds(all, all, locks, Locks{u: {"web": {Version: version}}}, Standing{u: {"web": {Package: "web", Version: "1.0.0"}}})
+		n.Refuse(all)
+		if bad := saying(by[depend.LockPackage].Err, want); bad != "" {
+			t.Errorf("%s: %s", version, bad)
+		}
+	}
+}
+
 func TestOrder(t *testing.T) {
 	_, by, list, locks := needs()
-	n := NewNeeds(list, list, locks, nil)
+	n := NewNeeds(list, list, locks, nil, nil)
 	got := names(n.Order(pick(by, depend.LockPackage, "web", "cache", "dns", "db")))
 	want := []string{"c1/dns Proposed packagevariant-1", "c1/db Draft packagevariant-1", "c1/web Draft packagevariant-1", "c1/cache Draft packagevariant-1", "c1/variform-lock Draft packagevariant-1"}
 	if d := cmp.Diff(want, got); d != "" {
@@ -155,9 +170,23 @@ func TestWithout(t *testing.T) {
 	if got := Without([]Coming{Comes(w["shop"], goes, false), Comes(w["db"], ruled(Wait{}), true), Comes(w["db"], goes, true)}, nil); got[0] != "" {
 		t.Errorf("of several Drafts one goes: %q", got)
 	}
-	lock := &Want{Identity: Identity{"default", "c1", depend.LockPackage}, Target: tg, Ref: depend.LockPackage, Content: &Lock{}}
-	if got := Without([]Coming{Comes(lock, goes, false), Comes(w["log"], ruled(Wait{}), false)}, nil); got[0] != "it is published with the packages that it names, and c1/log waits" {
-		t.Errorf("the lock: %q", got)
+	// A lock waits for what it names otherwise than it stands.
+	unit := Unit{Repo: tg.Repo}
+	for name, c := range map[string]struct {
+		named  resolver.Lock
+		stands Standing
+		want   string
+	}{
+		"names it":              {lockOf("log", "1.1.0"), nil, "it is published with the packages that it names, and c1/log waits for approval"},
+		"names it otherwise":    {lockOf("log", "1.1.0"), Standing{unit: {"log": {Version: "1.0.0"}}}, "it is published with the packages that it names, and c1/log waits for approval"},
+		"names it as it stands": {lockOf("log", "1.0.0"), Standing{unit: {"log": {Version: "1.0.0"}}}, ""},
+		"names it not":          {lockOf("db", "1.0.0"), nil, ""},
+	} {
+		lock := webLock(c.named, nil, nil)
+		lock.Target = tg
+		if got := Without([]Coming{Comes(lock, goes, false), Comes(w["log"], ruled(Draft{}), false)}, c.stands); got[0] != c.want {
+			t.Errorf("a lock that %s: %q", name, got[0])
+		}
 	}
 	// What a person is to approve tells what it needs that fails, and no more.
 	for how, want := range map[Decision]string{Fail{}: "it needs c1/disk, which fails", Wait{}: "", Draft{}: ""} {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/variform/variform/resolver"
 )
 
 // This file says in which order the packages of a target are deployed, for those who
@@ -95,13 +97,16 @@ type Kustomization struct {
 	After      []string // names of others
 }
 
-// Kustomizations are those of the packages that stand in a target, or are to, whoever
-// made them; nil where Flux is not told of the order.
-func (t *Target) Kustomizations() []Kustomization {
+// Kustomizations are those of the packages that stand in a target, or are to by its
+// lock, whoever made them; nil where Flux is not told of the order.
+func (t *Target) Kustomizations(lock *resolver.Lock) []Kustomization {
 	if t.Deployers.Flux.Name == "" {
 		return nil
 	}
-	refs := slices.Collect(maps.Keys(t.Wants))
+	locked := NewLockGraph(lock)
+	refs := slices.DeleteFunc(slices.Collect(maps.Keys(t.Wants)), func(ref string) bool {
+		return !locked.has(ref) && t.Repo.Package(t.Path(ref)).Latest == nil
+	})
 	for _, p := range t.Paths {
 		if ref, here := t.Below(p); here && p != t.LockPath && t.Wants[ref] == nil && t.Repo.Package(p).Latest != nil {
 			refs = append(refs, ref)

@@ -33,27 +33,18 @@ func Leftover(m Manager, w *Want, p *Package) []Ruling {
 	return out
 }
 
-// HeldLock keeps a lock as it is where a package that it would name anew could
-// not be made: a lock is drafted with what it covers. failed are the paths below
-// the target of what failed.
-func HeldLock(o *Outcome, r Ruling, failed func(ref string) (Identity, bool)) Ruling {
+// HeldLock waits with a lock of which nothing could be made: a lock is drafted with
+// what it names.
+func HeldLock(o *Outcome, r Ruling) Ruling {
 	lock := o.Lock()
-	if _, drafts := r.Decision.(Draft); lock == nil || !drafts {
+	if _, drafts := r.Decision.(Draft); lock == nil || !drafts || len(lock.Unmade) == 0 {
 		return r
 	}
-	var without []string
-	for _, c := range lock.Differs(o.From) {
-		if o.Target.failed(c.Ref) != nil {
-			continue // it is named as it stands
-		}
-		if id, bad := failed(c.Ref); bad {
-			without = append(without, id.String())
-		}
+	var names []string
+	for _, id := range lock.Unmade {
+		names = append(names, id.String())
 	}
-	if len(without) == 0 {
-		return r
-	}
-	return Ruling{Decision: Wait{}, Warnings: r.Warnings, Reasons: []string{"is drafted with what it names, and failed: " + joined(Limit(without, 5))}}
+	return Ruling{Decision: Wait{}, Warnings: r.Warnings, Reasons: []string{"is drafted with what it names, and failed: " + joined(Limit(names, 5))}}
 }
 
 // Trimmable are the Published revisions beyond an Installation's historyLimit,

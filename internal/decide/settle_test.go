@@ -3,6 +3,7 @@ package decide
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -70,49 +71,66 @@ func unanswered(lock *Want, ref string) *Want {
 	return lock
 }
 
-func TestHeldLock(t *testing.T) {
-	old, answer := lockOf("db", "1.0.0", "web", "1.0.0"), lockOf("db", "1.0.0", "web", "1.1.0")
+// A lock is drafted with what could be made of an answer; of what could not it says
+// what stands.
+func TestLockWithout(t *testing.T) {
+	old, answer := lockOf("db", "1.0.0", "web", "1.0.0"), lockOf("db", "1.1.0", "web", "1.1.0")
 	six := lockOf("a", "1.0.0", "b", "1.0.0", "c", "1.0.0", "d", "1.0.0", "e", "1.0.0", "f", "1.0.0")
 	draft := ruled(Draft{As: ActionUpdate}, "changed")
 	draft.Warnings = []string{"w"}
 	hold := func(names string) Ruling {
 		return Ruling{Decision: Wait{}, Warnings: []string{"w"}, Reasons: []string{"is drafted with what it names, and failed: " + names}}
 	}
-	broken := func(refs ...string) func(string) (Identity, bool) {
-		return func(ref string) (Identity, bool) {
-			for _, r := range refs {
-				if r == ref {
-					return Identity{"default", "c1", ref}, true
-				}
-			}
-			return Identity{}, false
-		}
-	}
 	cases := map[string]struct {
 		reason string
 		w      *Want
-		from   *Revision
 		r      Ruling
-		failed func(string) (Identity, bool)
+		failed []string
+		locks  []string // nil for the whole answer
 		want   Ruling
 	}{
-		"all is made":           {"", webLock(answer, &old, nil), draftOf(1, 1), draft, broken(), draft},
-		"what it names failed":  {"a lock is drafted with what it covers", webLock(answer, &old, nil), draftOf(1, 1), draft, broken("web"), hold("c1/web")},
-		"what did not change":   {"the lock that is there names it already", webLock(answer, &old, nil), draftOf(1, 1), draft, broken("db"), draft},
-		"a first lock":          {"all is new", webLock(answer, &old, nil), nil, draft, broken("db", "web"), hold("c1/db, c1/web")},
-		"after a Published one": {"what was approved counts", webLock(answer, &answer, &old), publishedOf(1, 1), draft, broken("web"), hold("c1/web")},
-		"many":                  {"five are named", webLock(six, nil, nil), nil, draft, broken("a", "b", "c", "d", "e", "f"), hold("c1/a, c1/b, c1/c, c1/d, c1/e, and 1 more")},
-		"up to date":            {"nothing is drafted", webLock(answer, &old, nil), draftOf(1, 1), ruled(Nothing{}), broken("web"), ruled(Nothing{})},
-		"what has no answer":    {"it is named as it stands", unanswered(webLock(answer, &old, nil), "web"), draftOf(1, 1), draft, broken("web"), draft},
-		"a variant":             {"it is no lock", wanted(), draftOf(1, 1), draft, broken("web"), draft},
+		"all is made":          {"", webLock(answer, &old, nil), draft, nil, nil, draft},
+		"one of two":           {"the other is locked", webLock(answer, &old, nil), draft, []string{"web"}, []string{"db 1.1.0", "web 1.0.0"}, draft},
+		"one of a first lock":  {"what stands nowhere is left out", webLock(answer, nil, nil), draft, []string{"web"}, []string{"db 1.1.0"}, draft},
+		"nothing":              {"there is nothing to lock", webLock(answer, nil, nil), draft, []string{"db", "web"}, nil, hold("c1/db, c1/web")},
+		"nothing new":          {"it stays as it is", webLock(answer, &old, nil), draft, []string{"db", "web"}, []string{"db 1.0.0", "web 1.0.0"}, draft},
+		"many":                 {"five are named", webLock(six, nil, nil), draft, []string{"a", "b", "c", "d", "e", "f"}, nil, hold("c1/a, c1/b, c1/c, c1/d, c1/e, and 1 more")},
+		"nothing, up to date":  {"nothing is drafted", webLock(answer, nil, nil), ruled(Nothing{}), []string{"db", "web"}, nil, ruled(Nothing{})},
+		"what has no answer":   {"it is named as it stands", unanswered(webLock(answer, &old, nil), "web"), draft, []string{"web"}, nil, draft},
+		"what did not change ": {"the lock that is there names it already", webLock(answer, &answer, nil), draft, []string{"web"}, nil, draft},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := outcome(c.from, Build{}, func(o *Outcome) { o.Want = c.w })
-			if d := cmp.Diff(c.want, HeldLock(o, c.r, c.failed), unseen); d != "" {
+			target := c.w.Target
+			if target == nil {
+				target = NewTarget(repository(), "")
+			}
+			for _, p := range c.w.Lock().Document.Spec.Packages {
+				target.Wants[p.Name] = &Want{Identity: Identity{"default", "c1", p.Name}}
+			}
+			target.Lock = c.w.Lock().Newest
+			lock, err := c.w.Lock().Without(target, func(ref string) bool { return slices.Contains(c.failed, ref) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			var locks []string
+			for _, p := range lock.Document.Spec.Packages {
+				if lock.Document != c.w.Lock().Document {
+					locks = append(locks, p.Name+" "+p.Version)
+				}
+			}
+			if d := cmp.Diff(c.locks, locks); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+			c.w.Content = lock
+			if d := cmp.Diff(c.want, HeldLock(outcome(nil, Build{}, func(o *Outcome) { o.Want = c.w }), c.r), unseen); d != "" {
 				t.Errorf("%s: -want +got:\n%s", c.reason, d)
 			}
 		})
+	}
+	o := outcome(nil, Build{}, func(o *Outcome) { o.Want = wanted() })
+	if d := cmp.Diff(draft, HeldLock(o, draft), unseen); d != "" {
+		t.Errorf("what is no lock waits: -want +got:\n%s", d)
 	}
 }
 

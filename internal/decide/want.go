@@ -191,12 +191,14 @@ type Lock struct {
 	// Flux is what Flux is told of the packages' order, from Source; nil for nothing.
 	Flux   []Kustomization
 	Source FluxSource
+	// Unmade are packages that could not be made, where it would name nothing else.
+	Unmade []Identity
 }
 
 // NewLock takes a target's answer as it is to stand in Git.
 func NewLock(t *Target, doc *variformv1alpha1.PackageLock, when time.Time) (*Lock, error) {
 	doc.Annotations = map[string]string{"config.kubernetes.io/local-config": "true"}
-	l := &Lock{Document: doc, When: when, Newest: t.Lock, Placed: t.Placed, Flux: t.Kustomizations(), Source: t.Deployers.Flux}
+	l := &Lock{Document: doc, When: when, Newest: t.Lock, Placed: t.Placed, Flux: t.Kustomizations(&doc.Spec), Source: t.Deployers.Flux}
 	data, err := json.Marshal(doc) // its YAML costs far more, and is for what is written
 	if err != nil {
 		return nil, err
@@ -207,6 +209,33 @@ func NewLock(t *Target, doc *variformv1alpha1.PackageLock, when time.Time) (*Loc
 	}
 	l.Digest = Digest(parts...)
 	return l, nil
+}
+
+// names are the packages that a lock names, nil for what is none.
+func (w *Want) names() LockGraph {
+	if w.Lock() == nil {
+		return nil
+	}
+	return NewLockGraph(&w.Lock().Document.Spec)
+}
+
+// Without is the lock that names packages which could not be made, and what needs them,
+// as they stand: its answer is not drafted whole, and what is of it stays locked.
+func (l *Lock) Without(t *Target, failed func(ref string) bool) (*Lock, error) {
+	kept, unmade := depend.Kept(&l.Document.Spec, t.Lock, func(ref string) bool { return t.failed(ref) == nil && failed(ref) })
+	if len(unmade) == 0 {
+		return l, nil
+	}
+	if len(kept.Packages) == 0 {
+		out := *l
+		for _, ref := range unmade {
+			out.Unmade = append(out.Unmade, t.Wants[ref].Identity)
+		}
+		return &out, nil
+	}
+	doc := *l.Document
+	doc.Spec = *kept
+	return NewLock(t, &doc, l.When)
 }
 
 // Differs lists what is other than in the lock that a revision holds, nil for none.

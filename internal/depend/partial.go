@@ -108,13 +108,7 @@ func (a *Answer) stand(ref string) {
 				Name: p.Name, Namespace: p.Namespace, Package: cmp.Or(p.Package, p.Name), Version: p.Version, Digest: p.Digest, Owner: p.Owner, Fixed: true,
 			})
 		}
-		for _, d := range p.Dependencies {
-			near := path.Join(p.Namespace, d)
-			if lockedAt(a.Target.Lock, near) == nil {
-				near = d
-			}
-			todo = append(todo, near)
-		}
+		todo = append(todo, lockedNeeds(a.Target.Lock, p)...)
 	}
 }
 
@@ -211,17 +205,4 @@ func (a *Answer) reaches(ref string) []string {
 		}
 	}
 	return out
-}
-
-// lockedAt is what a lock has at a path, nil for nothing.
-func lockedAt(l *resolver.Lock, ref string) *resolver.LockedPackage {
-	if l == nil {
-		return nil
-	}
-	for n := range l.Packages {
-		if p := &l.Packages[n]; path.Join(p.Namespace, p.Name) == ref {
-			return p
-		}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -96,6 +97,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 	if req.Verb != decide.Reject {
 		locks, lockErr = e.read.ReadLocks(ctx, decide.Units(chosen))
 	}
+	named := maps.Clone(locks)
 	needLocks := !req.Alone && req.Verb == decide.Approve
 	governed := needLocks && e.cfg.Dependencies != nil && len(e.cfg.Dependencies.Catalogs) > 0
 	if governed {
@@ -130,7 +132,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 				e.read.ReadDrafts(ctx, chosen)
 				stands = e.read.ReadStanding(ctx, decide.Units(chosen))
 			}
-			needs = decide.NewNeeds(chosen, open, locks, stands)
+			needs = decide.NewNeeds(chosen, open, locks, named, stands)
 		}
 		decide.OneEach(chosen)
 		decide.RefuseHeld(chosen)
@@ -183,6 +185,11 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 		}
 	}
 	e.read.ReadUpstreams(ctx, asked)
+	if err := e.relocked(ctx, s, subjects, of); err != nil {
+		for _, sub := range subjects {
+			of[sub].Err = err
+		}
+	}
 	var unproved []*subject
 	var questions []decide.Question
 	looked, _ := observe.Parallel(ctx, e.limit(), subjects, func(ctx context.Context, sub *subject) *decide.Question {
@@ -204,6 +211,34 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 		of[sub].Err = r.unproved(ctx, sub, at[sub])
 		return struct{}{}
 	})
+}
+
+// relocked has locks that are other than answers of now name what is known not to be
+// made, and what needs that, as it stands: so a run has drafted them.
+func (e *Engine) relocked(ctx context.Context, s *observe.Snapshot, subjects []*subject, of map[*subject]*decide.Candidate) error {
+	var locks, beside []*decide.Want
+	for _, sub := range subjects {
+		lock := sub.want.Lock()
+		if lock == nil || len(lock.Differs(of[sub].Head)) == 0 {
+			continue
+		}
+		locks = append(locks, sub.want)
+		for _, w := range s.Wants {
+			if w.Target == sub.want.Target && w != sub.want {
+				beside = append(beside, w)
+			}
+		}
+	}
+	if len(locks) == 0 {
+		return nil
+	}
+	r := e.newRun(s, false)
+	e.read.FetchTrees(ctx, beside)
+	looked, err := r.look(ctx, beside)
+	if err == nil {
+		_, err = r.unmade(looked, locks)
+	}
+	return err
 }
 
 func byIdentity(list []*decide.Want) map[decide.Identity]*decide.Want {

@@ -62,6 +62,9 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		subjects, err = r.apart(ctx, subjects)
 	}
 	if err == nil {
+		subjects, err = r.relock(ctx, subjects)
+	}
+	if err == nil {
 		err = r.prove(ctx, subjects)
 	}
 	if err != nil {
@@ -624,21 +627,71 @@ type trimmed struct {
 	item *Item
 }
 
+// rule is what came of a subject's revisions.
+func (r *run) rule(s *subject) []decide.Ruling {
+	var outcomes []*decide.Outcome
+	for _, v := range s.revisions {
+		outcomes = append(outcomes, &v.outcome)
+	}
+	return r.activation().Rule(outcomes)
+}
+
+// fails says whether something of a subject failed.
+func (s *subject) fails(rulings []decide.Ruling) bool {
+	return s.err != nil || slices.ContainsFunc(rulings, func(r decide.Ruling) bool { return r.Err != nil })
+}
+
+// unmade has locks name what could not be made, and what needs that, as it stands, and
+// returns those that do.
+func (r *run) unmade(subjects []*subject, locks []*decide.Want) (changed []*decide.Want, err error) {
+	failed := map[decide.Identity]bool{}
+	for _, s := range subjects {
+		if s.fails(r.rule(s)) {
+			failed[s.want.Identity] = true
+		}
+	}
+	if len(failed) == 0 {
+		return nil, nil
+	}
+	for _, w := range locks {
+		lock, err := w.Lock().Without(w.Target, func(ref string) bool { return w.Target.Wants[ref] != nil && failed[w.Target.Wants[ref].Identity] })
+		if err != nil {
+			return nil, err
+		}
+		if lock != w.Lock() {
+			w.Content, changed = lock, append(changed, w)
+		}
+	}
+	return changed, nil
+}
+
+// relock makes locks anew that are not of what could be made.
+func (r *run) relock(ctx context.Context, subjects []*subject) ([]*subject, error) {
+	var locks []*decide.Want
+	for _, s := range subjects {
+		if s.want.Lock() != nil && s.err == nil {
+			locks = append(locks, s.want)
+		}
+	}
+	again, err := r.unmade(subjects, locks)
+	if err != nil || len(again) == 0 {
+		return subjects, err
+	}
+	made, err := r.look(ctx, again)
+	if err == nil && r.building {
+		err = r.build(ctx, made)
+	}
+	return append(slices.DeleteFunc(subjects, func(s *subject) bool { return slices.Contains(again, s.want) }), made...), err
+}
+
 // settle turns what came of subjects into the plan's items. What is to be trimmed
 // is returned: whether it may go is for remove to find out.
 func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trims []trimmed) {
-	activation := r.activation()
 	rulings := make([][]decide.Ruling, len(subjects))
 	failed := map[decide.Identity]bool{}
 	for k, s := range subjects {
-		var outcomes []*decide.Outcome
-		for _, v := range s.revisions {
-			outcomes = append(outcomes, &v.outcome)
-		}
-		rulings[k] = activation.Rule(outcomes)
-		if s.err != nil || slices.ContainsFunc(rulings[k], func(r decide.Ruling) bool { return r.Err != nil }) {
-			failed[s.want.Identity] = true
-		}
+		rulings[k] = r.rule(s)
+		failed[s.want.Identity] = s.fails(rulings[k])
 	}
 	for k, s := range subjects {
 		first := len(plan.Items)
@@ -651,14 +704,7 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 			continue
 		}
 		for j, v := range s.revisions {
-			ruling := decide.HeldLock(&v.outcome, rulings[k][j], func(ref string) (decide.Identity, bool) {
-				d := s.want.Target.Wants[ref]
-				if d == nil {
-					return decide.Identity{}, false
-				}
-				return d.Identity, failed[d.Identity]
-			})
-			plan.Items = append(plan.Items, r.drafted(s, v, ruling))
+			plan.Items = append(plan.Items, r.drafted(s, v, decide.HeldLock(&v.outcome, rulings[k][j])))
 		}
 		if item := r.restate(s, plan.Items[first:]); item != nil {
 			plan.Items = append(plan.Items, item)

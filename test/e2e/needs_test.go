@@ -48,6 +48,10 @@ func (w *world) on(branch, pkg string) bool {
 	return w.repos["c1"].Git(w.t, "ls-tree", "--name-only", branch, pkg) != ""
 }
 
+func broken(pkg string) gittest.Text {
+	return gittest.Text{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + pkg + "\npipeline:\n  mutators:\n  - image: example.com/nope:v1\n"}
+}
+
 func automatic(name, pkg string) string {
 	return "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: " + name + "}\nspec: {target: c1, package: " + pkg + ", activation: Automatic}\n"
 }
@@ -131,12 +135,12 @@ func TestNeedsWhatCannotBeBuilt(t *testing.T) {
 	w.mustRun(0, "approve", "app", "--dependencies=false")
 }
 
-// A target whose first lock waits for a package that cannot be made goes on with the
-// rest: what was Published of that answer stays as it is.
-func TestPublishedBeforeTheLock(t *testing.T) {
+// A first lock is without a package that cannot be made, and what needs that: the rest
+// goes on, and what is of that answer stays as it is.
+func TestFirstLockWithout(t *testing.T) {
 	t.Parallel()
 	w := needing(t)
-	w.offer("db", "1.0.0", "", gittest.Text{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: db\npipeline:\n  mutators:\n  - image: example.com/nope:v1\n"})
+	w.offer("db", "1.0.0", "", broken("db"))
 	w.offer("lib", "1.0.0", "", gittest.Text{"cm.yaml": dbMap})
 	w.offer("app", "1.0.0", "  requires: [{alias: db, package: db}]\n", nil)
 	w.offer("good", "1.0.0", "  requires: [{alias: l, package: lib}]\n", nil)
@@ -144,12 +148,12 @@ func TestPublishedBeforeTheLock(t *testing.T) {
 	w.needs("good", "1.0.0")
 	w.apply()
 	w.mustRun(1, "approve", "--all")
-	if !w.on("main", "good") || !w.on("main", "lib") {
-		t.Fatal("what does not need it was not published")
+	if !w.on("main", "good") || !w.on("main", "lib") || !w.on("main", "variform-lock") || w.on("main", "app") {
+		t.Fatal("not just what does not need it was published")
 	}
 	w.offer("lib", "1.1.0", "", nil)
 	before := w.refs()
-	w.wantActions(w.apply(), map[string]string{"c1/app": "wait", "c1/db": "fail", "c1/variform-lock": "wait"})
+	w.wantActions(w.apply(), map[string]string{"c1/app": "wait", "c1/db": "fail"})
 	w.unchanged(before)
 	w.offer("db", "1.0.1", "", nil)
 	w.mustApply("--upgrade", "db")
@@ -158,6 +162,62 @@ func TestPublishedBeforeTheLock(t *testing.T) {
 	before = w.refs()
 	w.mustApply()
 	w.unchanged(before)
+}
+
+// Where an update needs a package that cannot be made, what is Published beside it is
+// locked, by people and unattended, and stays so.
+func TestLockBesideWhatFails(t *testing.T) {
+	t.Parallel()
+	for _, unattended := range []bool{false, true} {
+		t.Run(fmt.Sprint("unattended ", unattended), func(t *testing.T) {
+			t.Parallel()
+			w := needing(t)
+			for _, v := range []string{"1", "2"} {
+				w.offer("log", v+".0.0", "  scope: Cluster\n", nil)
+				w.offer("front", v+".0.0", "  requires: [{alias: l, package: log, version: ^"+v+"}]\n", nil)
+			}
+			w.offer("bad", "1.0.0", "", broken("bad"))
+			w.offer("app", "1.0.0", "", nil)
+			w.offer("app", "2.0.0", "  requires: [{alias: b, package: bad}]\n", nil)
+			publish := func(status int) {
+				t.Helper()
+				if w.apply(); !unattended {
+					w.mustRun(status, "approve", "--all")
+				}
+			}
+			if unattended {
+				for _, pkg := range []string{"log", "front", "app", "variform-lock"} {
+					w.write("auto-"+pkg+".yaml", strings.ReplaceAll(automatic(pkg, pkg), "target: c1, ", ""))
+				}
+			}
+			w.needs("app", "1.0.0")
+			w.needs("front", "1.0.0")
+			publish(0)
+			w.needs("app", "2.0.0")
+			w.needs("front", "2.0.0")
+			publish(1)
+			lock := w.show("c1", "main", "variform-lock/lock.yaml")
+			w.contains(lock, "name: app\n    version: 1.0.0\n", "name: log\n    version: 2.0.0\n", "name: front\n    version: 2.0.0\n")
+			w.lacks(lock, "bad")
+			w.offer("log", "2.1.0", "  scope: Cluster\n", nil) // nobody asks for it
+			before := w.refs()
+			p := w.apply()
+			w.wantActions(p, map[string]string{"c1/app": "wait", "c1/bad": "fail"})
+			w.contains(p.variant(t, "c1/app").Reasons[0], "it needs c1/bad, which fails")
+			w.unchanged(before)
+			w.contains(w.mustRun(1, "status").out, "it needs c1/bad, which fails")
+
+			w.offer("bad", "1.0.1", "", nil)
+			w.apply("--upgrade", "bad")
+			if unattended {
+				w.mustRun(0, "approve", "bad")
+				w.mustApply()
+			} else {
+				w.mustRun(0, "approve", "--all")
+			}
+			w.contains(w.show("c1", "main", "variform-lock/lock.yaml"), "name: app\n    version: 2.0.0\n", "name: bad\n    version: 1.0.1\n", "name: log\n    version: 2.0.0\n")
+		})
+	}
 }
 
 // Unattended publication, too, goes by what is needed, and in order.
