@@ -403,16 +403,16 @@ func (m *maker) start(ctx context.Context) (err error) {
 	if m.From == nil {
 		return m.first(ctx)
 	}
-	at, name := m.From.Ref.Commit, m.from()
+	at := m.From.Ref.Commit
 	if m.From.Number > 0 && m.branch() {
-		at, name = m.Repo.Head, m.Repo.Branch
+		at = m.Repo.Head
 	}
 	_, there, err := m.Job.Repo.ReadPackage(ctx, at, m.Package.Path)
 	switch {
 	case m.From.Number == 0 && (errors.Is(err, observe.ErrNoFolder) || err == nil && there.Kptfile("") == nil):
 		return m.NoPackage()
 	case err != nil:
-		return fmt.Errorf("reading %s: %w", name, err)
+		return fmt.Errorf("reading %s: %w", m.from(), err)
 	}
 	if err := m.setBase(ctx, there); err != nil {
 		return err
@@ -427,9 +427,10 @@ func (m *maker) start(ctx context.Context) (err error) {
 	return m.update(ctx, there)
 }
 
-// from names the revision that is there: what is only to be adopted has no tag yet.
+// from names where what is there stands: what is only to be adopted has no tag yet, and
+// what others changed on the branch is in none.
 func (m *maker) from() string {
-	if _, there := m.Job.Repo.Git.Refs().Get(m.From.Ref.Name); !there {
+	if _, there := m.Job.Repo.Git.Refs().Get(m.From.Ref.Name); !there || m.From.Number > 0 && m.branch() {
 		return "branch " + m.Repo.Branch
 	}
 	return m.From.Ref.Name

@@ -170,8 +170,8 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 
 func (a *app) row(i *reconcile.Item) []string {
 	reasons := i.Reasons
-	if more := len(reasons) - 2; more > 0 && a.output != "wide" { // a lock has one for each package
-		reasons = append(slices.Clone(reasons[:2]), fmt.Sprintf("and %d more", more))
+	if more := len(reasons) - 3; more > 0 && a.output != "wide" { // a lock has one for each package
+		reasons = append(slices.Clone(reasons[:3]), fmt.Sprintf("and %d more", more))
 	}
 	reason := strings.Join(reasons, "; ")
 	if i.Err != nil {

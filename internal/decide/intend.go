@@ -322,7 +322,7 @@ func (q Question) brings() string {
 // takes says that a new Draft takes along what others committed to the branch since
 // the latest revision, "" where they did not, or took it back.
 func (q Question) takes() string {
-	if b := q.Package.Branch; b != nil && !b.undone() && q.From != nil && q.From.Number > 0 && !q.Adopt {
+	if b := q.Package.Branch; b.Moved() && q.From != nil && q.From.Number > 0 && !q.Adopt {
 		return fmt.Sprintf("with what is on %s since %s%s", q.Repo.Branch, RevisionName(q.From.Number), b.by())
 	}
 	return ""
@@ -339,6 +339,10 @@ func (q Question) NoPackage() error {
 
 // undone says that a person took back what was Published.
 func (b *Branch) undone() bool { return b != nil && (b.Tree.IsZero() || b.Reverted != nil) }
+
+// Moved says that others committed to the package on the branch, and took back
+// nothing that was Published.
+func (b *Branch) Moved() bool { return b != nil && !b.undone() }
 
 // by names who brought what stands on the branch.
 func (b *Branch) by() string {

@@ -92,6 +92,12 @@ type Revision struct {
 	Machine *Machine  // nil: none found
 }
 
+// Edited says that a revision, of which tree is the package's folder, holds edits by
+// hand; false where what the machine made is not known.
+func (r *Revision) Edited(tree Hash) bool {
+	return r.Machine != nil && !r.Machine.Hydrated.IsZero() && r.Machine.Hydrated != tree
+}
+
 // Merged is the machine's commit that an entry is about, as the record tells it of one
 // that others merged; m where it does not tell, or m is that.
 func (m *Machine) Merged(e record.Entry) *Machine {

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/variform/variform/internal/build"
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/review"
 )
@@ -228,6 +231,100 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 		}
 	}
 	return out, nil
+}
+
+// sayEdits adds to what items say the edits by hand of what is open, or, where nothing
+// is, stands on the registered branch, and of what others committed there. Where
+// packages are built, it is only of those that are built upon such commits.
+func (r *run) sayEdits(ctx context.Context, items []*Item) error {
+	var todo []*Item
+	seen := map[*decide.Want]bool{}
+	for _, i := range items {
+		s := r.subjects[i.want]
+		if s == nil || s.pkg == nil || s.want.Lock() != nil || i.Err != nil || seen[i.want] {
+			continue
+		}
+		seen[i.want] = true
+		if !r.building || i.Action.Pending() && s.pkg.Branch.Moved() {
+			todo = append(todo, i)
+		}
+	}
+	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, i *Item) struct{} {
+		switch said, err := r.said(ctx, r.subjects[i.want]); {
+		case err == nil:
+			i.Reasons = append(i.Reasons[:len(i.Reasons):len(i.Reasons)], said...)
+		case !r.building: // else building it told
+			i.fail(err)
+		}
+		return struct{}{}
+	})
+	return err
+}
+
+// said are the lines of sayEdits about one package.
+func (r *run) said(ctx context.Context, s *subject) (out []string, err error) {
+	moved, err := r.moved(ctx, s.repo, s.pkg)
+	if moved != nil {
+		out = append(out, moved.says())
+	}
+	if err != nil || r.building {
+		return out, err
+	}
+	newest := s.pkg.Open()
+	if newest == nil && moved == nil {
+		newest = s.pkg.Latest
+	}
+	if newest == nil {
+		return out, nil
+	}
+	tree, err := s.repo.TreeAt(ctx, newest.Ref.Commit, s.pkg.Path)
+	if err != nil || !newest.Edited(tree) {
+		return out, err
+	}
+	list, err := r.edited(ctx, s.want)
+	for _, of := range list {
+		if of.newest && len(of.Edits) > 0 {
+			out = append(out, of.says())
+		}
+	}
+	return out, err
+}
+
+// moved are the edits that others committed to a package on the registered branch
+// since its latest Published revision; nil where there are none.
+func (e *Engine) moved(ctx context.Context, repo *observe.Repo, p *decide.Package) (*Edited, error) {
+	if !p.Branch.Moved() || p.Latest == nil {
+		return nil, nil
+	}
+	_, there, err := repo.ReadPackage(ctx, repo.Head, p.Path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := mutate.Read(there, ""); err != nil {
+		return nil, decide.Stall(fmt.Errorf("package %s at branch %s: %w", p.Path, repo.Branch, err))
+	}
+	_, base, err := repo.ReadPackage(ctx, p.Latest.Ref.Commit, p.Path)
+	if err != nil {
+		return nil, err
+	}
+	of := &Edited{Revision: repo.Branch + " since " + decide.RevisionName(p.Latest.Number)}
+	if of.Edits, err = review.Edits(base, there); err != nil || len(of.Edits) == 0 {
+		return nil, err
+	}
+	return of, repo.FindWriters(ctx, p.Path, cmp.Or(p.Branch.Came, repo.Head), base, of.Edits)
+}
+
+// says names the edits in one line.
+func (of *Edited) says() string {
+	var list []string
+	for _, e := range of.Edits {
+		text := e.String()
+		if e.By != "" {
+			text += " by " + review.Visible(e.By)
+		}
+		list = append(list, text)
+	}
+	return fmt.Sprintf("%s by hand on %s: %s", count.Of(len(list), "edit"), of.Revision, strings.Join(decide.Limit(list, 3), ", "))
 }
 
 // compare finds the edits at a commit of a package that was made from a revision.

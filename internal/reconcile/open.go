@@ -50,6 +50,8 @@ type Shown struct {
 	Unmet []decide.Gate
 	// SetBack says that people took back what the revision brings again.
 	SetBack bool
+	// Moved tells the edits that others committed to the branch meanwhile.
+	Moved string
 
 	// Selectable is what a selection of it goes by.
 	decide.Selectable
@@ -132,6 +134,14 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 			return nil, err
 		}
 		s.SetBack = c.Head.Reverts() == "" && (latest.Reverts() != "" || c.Package.Branch != nil && c.Package.Branch.Reverted != nil)
+		switch moved, err := e.moved(ctx, repo, c.Package); {
+		case decide.IsStalled(err): // it is a package no more
+			s.Warnings = append(s.Warnings, err.Error())
+		case err != nil:
+			return nil, err
+		case moved != nil:
+			s.Moved = moved.says()
+		}
 		_, s.Base, err = repo.ReadPackage(ctx, at, folder)
 		return s, err
 	}
@@ -207,17 +217,20 @@ func (s *Shown) Change() review.Change {
 	return review.Change{
 		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
 		Aliases: aliases(s.Identity, s.Name, path.Base(s.Upstream)), Attention: strings.Join(s.Attention, "; "),
-		Marks: marks(len(s.Lost) > 0, s.SetBack, s.Unmet),
+		Marks: marks(len(s.Lost) > 0, s.SetBack, s.Moved, s.Unmet),
 	}
 }
 
 // marks are what is to be known of a change besides what it changes.
-func marks(lost, setBack bool, unmet []decide.Gate) (out []review.Mark) {
+func marks(lost, setBack bool, moved string, unmet []decide.Gate) (out []review.Mark) {
 	if lost {
 		out = append(out, review.Mark{Kind: review.Lost, Text: "an edit by hand was lost"})
 	}
 	if setBack {
 		out = append(out, review.Mark{Kind: review.SetBack, Text: "brings back what people took back"})
+	}
+	if moved != "" {
+		out = append(out, review.Mark{Kind: review.Moved, Text: moved})
 	}
 	if len(unmet) > 0 {
 		out = append(out, review.Mark{Kind: review.Unmet, Text: "gates not met: " + decide.GateTypes(unmet)})

@@ -79,6 +79,9 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	r.remove(ctx, plan, subjects, trims)
 	plan.moved(e.cfg.Only.Since)
 	plan.sort()
+	if err := r.sayEdits(ctx, plan.Items); err != nil {
+		return nil, err
+	}
 	return plan, ctx.Err()
 }
 

@@ -65,15 +65,16 @@ func TestVariantStatus(t *testing.T) {
 	pv := named("web")
 	id := decide.Identity{Namespace: "default", Repository: "c1", Package: "sub/web"}
 	cases := map[string]struct {
-		item           Item
-		stalled, ready string
-		message        string
+		item                   Item
+		stalled, ready, reason string
+		message                string
 	}{
-		"up to date": {Item{Action: decide.ActionNone, downstreams: []decide.Downstream{{Workspace: "packagevariant-2", Phase: lifecycle.Draft}}}, "False", "True", "successfully"},
-		"main moved": {Item{Action: decide.ActionNone, Reasons: []string{"main moved since v1"}}, "False", "True", "variant; main moved since v1"},
-		"pending":    {Item{Action: decide.ActionUpdate, Reasons: []string{"upstream changed"}}, "False", "False", "update: upstream changed"},
-		"stalled":    {*new(Item).fail(decide.Stalled("no Repository")), "True", "False", "no Repository"},
-		"failed":     {*new(Item).fail(errors.New("network")), "False", "False", "network"},
+		"up to date": {Item{Action: decide.ActionNone, downstreams: []decide.Downstream{{Workspace: "packagevariant-2", Phase: lifecycle.Draft}}}, "False", "True", "NoErrors", "successfully"},
+		"main moved": {Item{Action: decide.ActionNone, Reasons: []string{"main moved since v1"}}, "False", "True", "NoErrors", "variant; main moved since v1"},
+		"pending":    {Item{Action: decide.ActionUpdate, Reasons: []string{"upstream changed"}}, "False", "False", "OutOfDate", "update: upstream changed"},
+		"held":       {Item{Action: decide.ActionWait, Reasons: []string{"held by Ann"}}, "False", "False", "Waiting", "wait: held by Ann"},
+		"stalled":    {*new(Item).fail(decide.Stalled("no Repository")), "True", "False", "Error", "no Repository"},
+		"failed":     {*new(Item).fail(errors.New("network")), "False", "False", "Error", "network"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +83,7 @@ func TestVariantStatus(t *testing.T) {
 			if s := got.Conditions[0]; s.Type != "Stalled" || string(s.Status) != c.stalled {
 				t.Errorf("%+v", s)
 			}
-			if r := got.Conditions[1]; r.Type != "Ready" || string(r.Status) != c.ready || !strings.Contains(r.Message, c.message) {
+			if r := got.Conditions[1]; r.Type != "Ready" || string(r.Status) != c.ready || r.Reason != c.reason || !strings.Contains(r.Message, c.message) {
 				t.Errorf("%+v", r)
 			}
 			if len(got.DownstreamTargets) != len(c.item.downstreams) {
@@ -116,6 +117,17 @@ func TestSetStatus(t *testing.T) {
 	}
 	if c[0].Status != "True" || c[1].Status != "False" || !strings.Contains(c[1].Message, "8 of 16") || !strings.Contains(c[1].Message, "and 3 more") {
 		t.Errorf("%+v", c)
+	}
+	if c[1].Reason != "Error" {
+		t.Errorf("%+v", c)
+	}
+	s.Failures = nil
+	held := &Item{Identity: decide.Identity{Namespace: "default"}, Set: "web", Name: "held", Variant: named("held"), Action: decide.ActionWait}
+	broken := *held
+	for reason, of := range map[string][]*Item{"OutOfDate": append(items, held), "Waiting": {held}, "Error": {held, broken.fail(errors.New("network"))}} {
+		if c := s.WithStatus(set, of).Status.Conditions; c[1].Status != "False" || c[1].Reason != reason {
+			t.Errorf("%s: %+v", reason, c)
+		}
 	}
 	if len(set.Status.Conditions) > 0 {
 		t.Error("the fleet's own set was changed")

@@ -43,6 +43,7 @@ func VariantStatus(items ...*Item) *v1alpha1.PackageVariant {
 
 func variantConditions(items []*Item) []metav1.Condition {
 	var stalledTexts, failed, pending []string
+	waits := true // and nothing is to be done by a run
 	said := []string{"successfully ensured downstream package variant"}
 	for _, i := range items {
 		switch {
@@ -51,6 +52,7 @@ func variantConditions(items []*Item) []metav1.Condition {
 		case i.Err != nil:
 			failed = append(failed, i.Err.Error())
 		case i.pending():
+			waits = waits && i.Action == decide.ActionWait
 			pending = append(pending, fmt.Sprintf("%s: %s", i.Action, strings.Join(i.Reasons, "; ")))
 		default:
 			said = append(said, i.Reasons...)
@@ -65,9 +67,18 @@ func variantConditions(items []*Item) []metav1.Condition {
 	case len(stalledTexts)+len(failed) > 0:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "Error", strings.Join(append(stalledTexts, failed...), "; ")
 	case len(pending) > 0:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "OutOfDate", strings.Join(pending, "; ")
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, notYet(waits), strings.Join(pending, "; ")
 	}
 	return append(told([]metav1.Condition{stalled, ready}, items), proofConditions(items)...)
+}
+
+// notYet is the reason of Ready where nothing failed: a run has something to do, or
+// it waits for a person, another revision or time.
+func notYet(waits bool) string {
+	if waits {
+		return "Waiting"
+	}
+	return "OutOfDate"
 }
 
 // proofConditions tell of a variant's open revisions; there are none where it has none.
@@ -134,6 +145,7 @@ func told(conditions []metav1.Condition, items []*Item) []metav1.Condition {
 func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *v1alpha2.PackageVariantSet {
 	out := *set
 	var texts, waiting []string
+	failed, waits := len(s.Failures) > 0, true
 	for _, f := range s.Failures {
 		texts = append(texts, f.Error())
 	}
@@ -143,10 +155,12 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 		}
 		switch {
 		case i.Err != nil:
+			failed = true
 			waiting = append(waiting, i.Name+" failed")
 		case i.Action == decide.ActionWait:
 			waiting = append(waiting, i.Name+" waits: "+strings.Join(i.Reasons, "; "))
 		case i.pending():
+			waits = false
 			waiting = append(waiting, i.Name+" is out of date")
 		}
 	}
@@ -156,7 +170,10 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 	}
 	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionTrue, Reason: "Reconciled", Message: fmt.Sprintf("all %d package variants are up to date", s.Variants)}
 	if n := len(texts) + len(waiting); n > 0 {
-		ready.Status, ready.Reason = metav1.ConditionFalse, "Error"
+		ready.Status, ready.Reason = metav1.ConditionFalse, notYet(waits)
+		if failed {
+			ready.Reason = "Error"
+		}
 		ready.Message = fmt.Sprintf("%d of %d package variants are not up to date: %s", n, s.Variants+len(texts), strings.Join(decide.Limit(append(texts, waiting...), 5), "; "))
 	}
 	stalled.ObservedGeneration, ready.ObservedGeneration = set.Generation, set.Generation

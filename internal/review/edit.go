@@ -84,6 +84,30 @@ func (e Edit) what() string {
 	}
 }
 
+// String says the edit in one line, with short values: "data.a of ConfigMap x 1 → 9".
+func (e Edit) String() string {
+	name := e.File
+	switch {
+	case e.Resource != "" && e.Field != "":
+		name = e.Field + " of " + e.Resource
+	case e.Resource != "":
+		name = e.Resource
+	}
+	switch {
+	case e.Op == Update && (e.Before != "" || e.After != ""):
+		name += " " + quote(e.Before) + " → " + quote(e.After)
+	case e.Op == Add && e.After != "" && e.Field != "":
+		name = "added " + name + " " + quote(e.After)
+	case e.Op == Add:
+		name = "added " + name
+	case e.Op == Remove:
+		name = "removed " + name
+	case e.Op != Update:
+		name += " (" + string(e.Op) + ")"
+	}
+	return Visible(name)
+}
+
 // diffPackages lists the edits of a change, normalised and sorted.
 func diffPackages(c *Change) ([]Edit, error) {
 	d := &differ{norm: newNormaliser(c.Aliases)}

@@ -62,10 +62,11 @@ const (
 	Outlier   MarkKind = "outlier"   // a value that does not go with the others
 	Sensitive MarkKind = "sensitive" // what is never folded
 	Unmet     MarkKind = "unmet"     // a readiness gate
+	Moved     MarkKind = "moved"     // what others committed to the branch meanwhile
 	Kept      MarkKind = "kept"      // an edit by hand that was there before
 )
 
-var markKinds = []MarkKind{Attention, Lost, SetBack, ByHand, Outlier, Sensitive, Unmet, Kept}
+var markKinds = []MarkKind{Attention, Lost, SetBack, ByHand, Outlier, Sensitive, Unmet, Moved, Kept}
 
 // Mark is what a person is to look at before anything else.
 type Mark struct {

@@ -371,3 +371,21 @@ func TestValueTextOfNumbers(t *testing.T) {
 		}
 	}
 }
+
+func TestEditString(t *testing.T) {
+	for want, e := range map[string]Edit{
+		"data.a of ConfigMap x 1 → 9":         {Op: Update, Resource: "ConfigMap x", Field: "data.a", Before: "1", After: "9"},
+		`data.a of ConfigMap x "" → "b c"`:    {Op: Update, Resource: "ConfigMap x", Field: "data.a", After: "b c"},
+		"added data.a of ConfigMap x 9":       {Op: Add, Resource: "ConfigMap x", Field: "data.a", After: "9"},
+		"added ConfigMap x":                   {Op: Add, Resource: "ConfigMap x", After: "{}"},
+		"removed data.a of ConfigMap x":       {Op: Remove, Resource: "ConfigMap x", Field: "data.a", Before: "1"},
+		"removed a.txt":                       {Op: Remove, File: "a.txt"},
+		"a.txt":                               {Op: Update, File: "a.txt"},
+		"data.a of ConfigMap x (reformat)":    {Op: Format, Resource: "ConfigMap x", Field: "data.a"},
+		`data.a of ConfigMap x 1 → <U+202E>9`: {Op: Update, Resource: "ConfigMap x", Field: "data.a", Before: "1", After: "\u202e9"},
+	} {
+		if got := e.String(); got != want {
+			t.Errorf("%q, wanted %q", got, want)
+		}
+	}
+}

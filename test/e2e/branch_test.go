@@ -192,7 +192,7 @@ func TestHotfixOnMain(t *testing.T) {
 			const second = "refs/heads/drafts/web/packagevariant-2"
 			text := w.show("c1", second, "web/deployment.yaml")
 			w.contains(text, want, "web:2.0")
-			w.lacks(w.mustRun(0, "review").out, "cpu")
+			w.lacks(w.mustRun(0, "review").out, "+                              cpu")
 			before := w.refs()
 			w.mustApply()
 			w.unchanged(before)
@@ -285,6 +285,52 @@ func TestTakenBackOnMain(t *testing.T) {
 			w.unchanged(now)
 		})
 	}
+}
+
+// What people wrote is told by field and author: on the branch by plan, review and
+// status, on a Draft and in what was Published with it by status.
+func TestSaysEdits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("s.yaml", webSet)
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.lacks(w.mustRun(0, "status").out, "by hand")
+	hand := w.edit("c1", "main", "web/deployment.yaml", "replicas: 2", "replicas: 7")
+	on := "1 edit by hand on main since v1: spec.replicas of Deployment web 2 → 7 by Ann Tester (" + hand[:7] + ")"
+	w.contains(w.mustRun(0, "status").out, on)
+	w.lacks(w.plan().out, "by hand")
+	w.publishWeb(webV2, "v2")
+	w.write("s.yaml", strings.Replace(webSet, "revision: v1", "revision: v2", 1))
+	w.contains(w.plan().out, "with what is on main since v1 by Ann Tester", on)
+	w.contains(w.mustApply().out, on)
+	w.contains(w.mustRun(0, "review").out, "! "+on+": c1/web")
+	w.contains(w.mustRun(0, "status").out, on)
+	draft := w.edit("c2", "drafts/web/packagevariant-2", "web/deployment.yaml", "replicas: 2", "replicas: 5")
+	w.mustApply()
+	of := "spec.replicas of Deployment web 2 → 5 by Ann Tester (" + draft[:7] + ")"
+	w.contains(w.mustRun(0, "status").out, "1 edit by hand on packagevariant-2: "+of)
+	w.mustRun(0, "approve", "--all")
+	for _, cache := range []string{filepath.Join(w.dir, "cache"), t.TempDir()} { // what is known, and what is fetched for it
+		w.contains(w.mustRun(0, "status", "--cache-dir", cache).out, "1 edit by hand on main: "+of)
+	}
+}
+
+// What cannot be read is looked for where it stands: on the branch, and not at the tag.
+func TestBrokenOnMain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.repos["c1"].Commit(t, "main", "break it", gittest.Text{"web/Kptfile": "kind: [\n"})
+	w.contains(w.run("status", "-o", "yaml").out, "package web at branch main: Kptfile", `status: "True"
+    type: Stalled`)
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	p := w.apply()
+	w.contains(p.out+p.err, "package web at branch main: Kptfile")
+	w.lacks(p.out+p.err, "at refs/tags/web/v1")
 }
 
 // What was deleted is made again though nothing else has changed since.
