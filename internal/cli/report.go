@@ -15,6 +15,7 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
+	"github.com/variform/variform/internal/page"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/source"
@@ -25,9 +26,10 @@ const (
 	markdownFormat = "markdown"
 	githubFormat   = "github"
 	gitlabFormat   = "gitlab"
+	htmlFormat     = "html"
 )
 
-var reportFormats = []string{markdownFormat, githubFormat, gitlabFormat}
+var reportFormats = []string{markdownFormat, githubFormat, gitlabFormat, htmlFormat}
 
 func newReport(a *app) *cobra.Command {
 	c := &cobra.Command{
@@ -41,6 +43,7 @@ once and shows the result in several places.
              failures, then each class of identical change once, outliers first
   github     workflow commands, which GitHub Actions shows at files and lines
   gitlab     a Code Quality report, which GitLab shows in the merge request
+  html       a page in one file, for a browser: an artifact of the pipeline
 
 It ends with status 0 however the run ended: that was said by the run itself.`,
 		Args: cobra.MaximumNArgs(1),
@@ -92,6 +95,8 @@ func (a *app) printDigest(d *review.Digest) error {
 		text = review.GitHub(d)
 	case gitlabFormat:
 		text, err = review.GitLab(d)
+	case htmlFormat:
+		return page.Write(a.Out, d)
 	}
 	if err != nil {
 		return err

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/review"
 )
@@ -22,8 +24,13 @@ func folded(members []string) string {
 	return strings.Join(members, ", ")
 }
 
+// reviewFlags say how a review is shown.
+type reviewFlags struct {
+	members, noDiff, origins, open bool
+}
+
 func newReview(a *app) *cobra.Command {
-	var members, noDiff bool
+	var f reviewFlags
 	c := &cobra.Command{
 		Use:   "review [CLASS | NAME...]",
 		Short: "Read each change once: open Drafts in classes of identical change",
@@ -32,55 +39,83 @@ against the latest Published revision (or the upstream, for a first Draft).
 Outliers come first. A class's ID stands for exactly what was shown: approve
 --class ID refuses once anything in it has changed. Names of classes (or how their
 IDs begin), variants, sets, repositories or packages, labels and --since show the
-classes that have a member of that, whole.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			p := a.progress()
-			defer p.stop()
-			s, err := a.open(c.Context(), p)
-			if err != nil {
-				return err
-			}
-			shown, err := fleet.Show(c.Context(), s.engine)
-			p.stop()
-			if err != nil {
-				return err
-			}
-			sel, err := a.selection(args)
-			if err != nil {
-				return err
-			}
-			report, err := shown.Select(sel)
-			if err != nil {
-				return err
-			}
-			if noDiff {
-				for i := range report.Classes {
-					report.Classes[i].Diff = ""
-				}
-			}
-			view := reviewView{report, shown.Findings(report.Classes)}
-			if err := a.printReview(view, members); err != nil {
-				return err
-			}
-			for i := range view.Findings {
-				f := &view.Findings[i]
-				a.note("warning: %s: %s", folded(f.Members), f.Message)
-			}
-			for _, p := range shown.Problems {
-				a.fail("error: %v", p)
-			}
-			if len(shown.Problems) > 0 {
-				return findings{count.Of(len(shown.Problems), "problem") + ": the report is not complete"}
-			}
-			return nil
-		},
+classes that have a member of that, whole. -o html is a page in one file.`,
+		RunE: func(c *cobra.Command, args []string) error { return a.review(c.Context(), &f, args) },
 	}
 	a.addFleet(c)
-	a.addOutput(c, markdownFormat)
+	a.addOutput(c, markdownFormat, htmlFormat)
 	a.addSelection(c)
-	c.Flags().BoolVar(&members, "all-members", false, "name every member of each class")
-	c.Flags().BoolVar(&noDiff, "no-diff", false, "leave the example diffs out")
+	a.addNeeds(c)
+	a.addRenderFlags(c)
+	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input (of --origins)")
+	c.Flags().BoolVar(&f.members, "all-members", false, "name every member of each class")
+	c.Flags().BoolVar(&f.noDiff, "no-diff", false, "leave the example diffs out")
+	c.Flags().BoolVar(&f.origins, "origins", false, "make the examples once more, and say where their values come from")
+	c.Flags().BoolVar(&f.open, "open", false, "write the page (-o html) to a temporary file, and open it in the browser")
 	return c
+}
+
+func (a *app) review(ctx context.Context, f *reviewFlags, args []string) error {
+	if f.open {
+		a.output = htmlFormat
+	}
+	a.fleet.blame, a.fleet.packages, a.fleet.preview = f.origins, f.origins, f.origins
+	sel, err := a.selection(args)
+	if err != nil {
+		return err
+	}
+	shown, report, err := a.shown(ctx, sel, f.origins)
+	if err != nil {
+		return err
+	}
+	if f.noDiff {
+		for i := range report.Classes {
+			report.Classes[i].Diff = ""
+		}
+	}
+	view := reviewView{report, shown.Findings(report.Classes)}
+	if f.open {
+		err = a.browse(ctx, func() error { return a.printReview(view, f.members) })
+	} else {
+		err = a.printReview(view, f.members)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range view.Findings {
+		f := &view.Findings[i]
+		a.note("warning: %s: %s", folded(f.Members), f.Message)
+	}
+	for _, p := range shown.Problems {
+		a.fail("error: %v", p)
+	}
+	if len(shown.Problems) > 0 {
+		return findings{count.Of(len(shown.Problems), "problem") + ": the report is not complete"}
+	}
+	return nil
+}
+
+// shown reads what is open, and what of it is meant.
+func (a *app) shown(ctx context.Context, sel decide.Selection, origins bool) (*fleet.Shown, *review.Report, error) {
+	p := a.progress()
+	defer p.stop()
+	s, err := a.open(ctx, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	shown, err := fleet.Show(ctx, s.engine)
+	if err != nil {
+		return nil, nil, err
+	}
+	report, err := shown.Select(sel)
+	if err != nil || !origins {
+		return shown, report, err
+	}
+	if err := shown.Explain(ctx, s.engine, report.Classes); err != nil {
+		return nil, nil, err
+	}
+	report, err = shown.Select(sel)
+	return shown, report, err
 }
 
 // reviewView is a review as json and yaml print it. Its fields are a contract.
@@ -93,7 +128,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 	switch a.output {
 	case "json", "yaml":
 		return encode(a.Out, a.output, r)
-	case markdownFormat:
+	case markdownFormat, htmlFormat:
 		return a.printDigest(&review.Digest{Command: "review", Summary: r.Summary, Changes: r.Report, Findings: r.Findings})
 	case "name":
 		for _, c := range r.Classes {

@@ -121,7 +121,7 @@ func warningsOf(p *reconcile.Plan) []string {
 // printPlan shows a plan, or what came of it.
 func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 	switch a.output {
-	case "json", "yaml", markdownFormat, githubFormat, gitlabFormat:
+	case "json", "yaml", markdownFormat, githubFormat, gitlabFormat, htmlFormat:
 		d, err := s.digest(p, done)
 		if err != nil {
 			return err

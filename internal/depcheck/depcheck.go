@@ -93,6 +93,7 @@ var Placement = map[string]Layer{
 	"internal/lifecycle":  Pure,
 	"internal/merge":      Pure,
 	"internal/mutate":     Pure,
+	"internal/page":       Pure,
 	"internal/provenance": Pure,
 	"internal/record":     Pure,
 	"internal/review":     Pure,

@@ -22,6 +22,8 @@ type Shown struct {
 	Revisions map[string]*reconcile.Shown
 	// Problems are what could not be read, or not be shown whole.
 	Problems []error
+
+	order []string // the keys of Revisions, as they are read
 }
 
 // Show groups what is open.
@@ -31,20 +33,58 @@ func Show(ctx context.Context, e *reconcile.Engine) (*Shown, error) {
 		return nil, err
 	}
 	s := &Shown{Revisions: map[string]*reconcile.Shown{}, Problems: problems}
-	changes := make([]review.Change, 0, len(open))
 	for _, r := range open {
-		change := r.Change()
-		if _, taken := s.Revisions[change.Variant]; taken {
-			change.Variant += "/" + r.Workspace
+		name := r.Identity.String()
+		if _, taken := s.Revisions[name]; taken {
+			name += "/" + r.Workspace
 		}
-		s.Revisions[change.Variant] = r
-		changes = append(changes, change)
+		s.Revisions[name], s.order = r, append(s.order, name)
 		for _, w := range r.Warnings {
 			s.Problems = append(s.Problems, fmt.Errorf("%s: %s", r.Identity, w))
 		}
 	}
+	return s, s.classify()
+}
+
+func (s *Shown) classify() (err error) {
+	changes := make([]review.Change, 0, len(s.order))
+	for _, name := range s.order {
+		change := s.Revisions[name].Change()
+		change.Variant = name
+		changes = append(changes, change)
+	}
 	s.Report, err = review.Classify(changes)
-	return s, err
+	return err
+}
+
+// Explain makes the examples of these classes once more, for where their values come
+// from, which the Report has then. Of those that another package would come of today
+// it is not known; Problems say of the others why it is not.
+func (s *Shown) Explain(ctx context.Context, e *reconcile.Engine, classes []review.Class) error {
+	of, names := map[decide.Identity]*reconcile.Shown{}, []string{}
+	for _, c := range classes {
+		if r := s.Revisions[c.Example]; r.Package != nil {
+			of[r.Identity], names = r, append(names, r.Identity.String())
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	blamed, problems, err := e.Blame(ctx, names)
+	if err != nil {
+		return fmt.Errorf("where values come from: %w", err)
+	}
+	s.Problems = append(s.Problems, problems...)
+	for _, b := range blamed {
+		r := of[b.Identity]
+		if r == nil || b.Package == nil {
+			continue
+		}
+		if edits, err := review.Edits(b.Package, r.Package); err == nil && len(edits) == 0 {
+			r.Origins = b.Origins
+		}
+	}
+	return s.classify()
 }
 
 // Findings are what is to be known of the members of these classes before they are

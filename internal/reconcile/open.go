@@ -17,6 +17,7 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/review"
 )
 
@@ -53,6 +54,8 @@ type Shown struct {
 	// Moved tells the edits that others committed to the branch meanwhile.
 	Moved string
 
+	// Origins are those of Package's values, nil where nobody asked.
+	Origins *provenance.Origins
 	// Selectable is what a selection of it goes by.
 	decide.Selectable
 }
@@ -215,7 +218,7 @@ func (e *Engine) cameFrom(c *decide.Candidate, pkg *krm.Package) (*observe.Repo,
 // upstream has too says nothing about the variant and is none.
 func (s *Shown) Change() review.Change {
 	return review.Change{
-		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
+		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit, Origins: s.Origins,
 		Aliases: aliases(s.Identity, s.Name, path.Base(s.Upstream)), Attention: strings.Join(s.Attention, "; "),
 		Marks: marks(len(s.Lost) > 0, s.SetBack, s.Moved, s.Unmet),
 	}

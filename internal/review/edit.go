@@ -13,6 +13,7 @@ import (
 
 	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -137,7 +138,7 @@ func (d *differ) packages(was, now *krm.Package) error {
 func (d *differ) each(now []*krm.Resource, was map[*krm.Resource]*krm.Resource) []*differ {
 	out := make([]*differ, len(now))
 	_ = cores.Each(context.Background(), 1+len(now)/resourcesPerCore, len(now), func(i int) error { // nothing fails
-		part, r := &differ{norm: d.norm, deep: d.deep}, now[i]
+		part, r := &differ{norm: d.norm, deep: d.deep, origins: d.origins}, now[i]
 		switch o := was[r]; {
 		case o == nil:
 			part.whole(r, Add)
@@ -215,6 +216,8 @@ type differ struct {
 	// resources that are there on one side only.
 	deep  bool
 	cells []cell
+	// origins are of what is there now, nil where nobody asked.
+	origins *provenance.Origins
 }
 
 // add takes an edit with its one cell.

@@ -136,6 +136,9 @@ var sections = map[Kind]string{
 	Deletion: "Deletions", Conflict: "Lost local edits", Failure: "Failures", Waiting: "Waiting for a person", Warning: "Warnings", Notice: "Also",
 }
 
+// Title heads the findings of a kind.
+func (k Kind) Title() string { return sections[k] }
+
 // blocks are in reading order; no body is longer than most.
 func (d *Digest) blocks(command string, most int) []block {
 	var before, after, changes []block
@@ -143,7 +146,7 @@ func (d *Digest) blocks(command string, most int) []block {
 		f := &d.Findings[i]
 		b := f.block(command, most)
 		if i == 0 || d.Findings[i-1].Kind != f.Kind {
-			b.title = sections[f.Kind]
+			b.title = f.Kind.Title()
 		}
 		if slices.Index(Kinds, f.Kind) <= slices.Index(Kinds, Failure) {
 			before = append(before, b)
@@ -157,7 +160,7 @@ func (d *Digest) blocks(command string, most int) []block {
 			classes = append(classes, &d.Changes.Classes[i])
 		}
 		// Outliers of all packages come first here, not those of each.
-		slices.SortStableFunc(classes, (*Class).read)
+		slices.SortStableFunc(classes, (*Class).Compare)
 		for i, c := range classes {
 			b := c.block(command, len(d.Changes.Packages) > 1, most)
 			if i == 0 {

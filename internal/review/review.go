@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/provenance"
 )
 
 // Change is what one variant would change.
@@ -43,6 +44,9 @@ type Change struct {
 	// Version identifies exactly what is shown, a commit say. It goes into
 	// the class's ID: a class whose members moved since has another ID.
 	Version string
+	// Origins are those of After's values, nil where nobody asked: who is a class's
+	// example shows them.
+	Origins *provenance.Origins
 	// Attention is what is to be seen before all else, "" for most: such changes
 	// are in classes of their own, at the head.
 	Attention string
@@ -109,6 +113,8 @@ type Class struct {
 	// Diff is the example's change as a unified diff, as it is: Visible makes it
 	// safe to show.
 	Diff string `json:"diff,omitempty"`
+	// Origins say where the lines come from that the example adds, by LineOf.
+	Origins map[string]string `json:"origins,omitempty"`
 	// Hidden lists the characters of Diff that would not be seen, or would change
 	// how the rest is read, and their lines in it: "U+202E in line 7".
 	Hidden []string `json:"hidden,omitempty"`
@@ -195,15 +201,15 @@ func Classify(changes []Change) (*Report, error) {
 		report.Classes = append(report.Classes, class)
 	}
 	slices.SortFunc(report.Classes, func(a, b Class) int {
-		return cmp.Or(cmp.Compare(a.Package, b.Package), a.read(&b), cmp.Compare(a.Members[0], b.Members[0]))
+		return cmp.Or(cmp.Compare(a.Package, b.Package), a.Compare(&b), cmp.Compare(a.Members[0], b.Members[0]))
 	})
 	report.Marks = head(report.Classes)
 	describe(report)
 	return report, nil
 }
 
-// read orders classes for a reader: those with marks first, then the smallest.
-func (c *Class) read(o *Class) int {
+// Compare orders classes for a reader: those with marks first, then the smallest.
+func (c *Class) Compare(o *Class) int {
 	return cmp.Or(c.rank()-o.rank(), len(c.Members)-len(o.Members))
 }
 
@@ -288,7 +294,7 @@ func (g *group) class() (Class, error) {
 	}
 	c := Class{
 		Package: example.Package, Attention: example.Attention, Edits: g.shape.edits, Lines: lines,
-		Example: example.Variant, Diff: diff, Hidden: hiddenIn(diff),
+		Example: example.Variant, Diff: diff, Hidden: hiddenIn(diff), Origins: lineOrigins(example, diff),
 	}
 	h := sha256.New()
 	_, _ = io.WriteString(h, g.key)

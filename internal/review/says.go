@@ -199,6 +199,7 @@ func (g *group) says() string {
 	}
 	parts = append(parts, things("deletes", deleted)...)
 	parts = append(parts, things("creates", created)...)
+	parts = append(parts, g.handmade()...)
 	if values := g.created(); len(rest) == 0 && len(created) == 1 && values != "" {
 		parts = append(parts, values)
 	}
@@ -211,6 +212,17 @@ func (g *group) says() string {
 		return "changes only what records where it comes from"
 	}
 	return strings.Join(parts, "; ")
+}
+
+// handmade tells what a person wrote into resources that are new.
+func (g *group) handmade() (out []string) {
+	known := slices.ContainsFunc(g.shape.marks, func(m Mark) bool { return m.Kind == ByHand })
+	for i := range g.columns {
+		if c := &g.columns[i]; known && c.byHand && c.whole && !c.secret && c.Op == Add && len(out) < saidFields {
+			out = append(out, fmt.Sprintf("by hand %s of %s is %s", c.Field, c.Resource, quote(c.masked)))
+		}
+	}
+	return out
 }
 
 // minor fields are told where there is nothing else: what a Kptfile says of the

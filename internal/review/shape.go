@@ -36,6 +36,8 @@ type cell struct {
 	byHand bool
 	// why it is sensitive, "" where it is not.
 	sensitive string
+	// origin says where it comes from, "" where nobody asked.
+	origin string
 }
 
 // maxLeaves bounds the cells of one value.
@@ -56,6 +58,9 @@ func (d *differ) cell(e Edit) {
 // put normalises a cell's place and keeps it.
 func (d *differ) put(e Edit, c cell) {
 	c.File, c.Resource, c.Op, c.Field, c.id = d.norm.identity(e.File), d.norm.identity(e.Resource), e.Op, withoutIndexes(d.norm.identity(e.Field)), e.ID
+	if by, ok := d.origins.At(e.File, e.ID, e.Field); ok {
+		c.origin = by.String()
+	}
 	c.masked, c.was = d.norm.value(e.Field, c.now()), d.norm.value(e.Field, c.before)
 	d.cells = append(d.cells, c)
 }
@@ -111,8 +116,8 @@ func (d *differ) leaves(e Edit, n *yaml.Node) {
 			}
 		case n.Kind == yaml.SequenceNode:
 			key := yamltree.ListKey(n)
-			for _, item := range n.Content {
-				at := field + "[]"
+			for i, item := range n.Content {
+				at := fmt.Sprintf("%s[%d]", field, i)
 				if key != "" {
 					at = field + "[" + key + "=" + yamltree.ItemID(item, key) + "]"
 				}
@@ -141,7 +146,7 @@ type shape struct {
 
 // shapeOf finds the cells of a change, and says of each whether a person wrote it.
 func shapeOf(c *Change) (*shape, error) {
-	d := &differ{norm: newNormaliser(c.Aliases), deep: true}
+	d := &differ{norm: newNormaliser(c.Aliases), deep: true, origins: c.Origins}
 	if err := d.packages(c.Before, c.After); err != nil {
 		return nil, err
 	}

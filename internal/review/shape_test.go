@@ -103,7 +103,7 @@ func TestShape(t *testing.T) {
 		},
 		"an edit by hand inside of what is new": {
 			members: []member{{"", config("a: one"), ""}, {"", config("a: one"), config("a: mine")}},
-			want:    []int{1, 1}, says: "creates ConfigMap site", marks: []string{"by hand: edited by hand [cluster-1/web]"},
+			want:    []int{1, 1}, says: "creates ConfigMap site; by hand data.a of ConfigMap site is mine", marks: []string{"by hand: edited by hand [cluster-1/web]"},
 		},
 		"a comment by hand": {
 			members: []member{{config("a: x"), config("a: one"), ""}, {config("a: x"), config("a: one"), config("a: one") + "# said\n"}},

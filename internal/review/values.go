@@ -22,6 +22,8 @@ type Values struct {
 	Field    string `json:"field,omitempty"`
 	// Values counts the different values, own names included.
 	Values int `json:"values"`
+	// From says where the example's value comes from, "" where nobody asked.
+	From string `json:"from,omitempty"`
 	// Patterns are the values, the variants' own names masked, the rarest first;
 	// where there are too many, of a kind: digits as #, words as a. None of a Secret.
 	Patterns []Pattern `json:"patterns,omitempty"`
@@ -83,6 +85,15 @@ func (c *column) add(o *cell, m *Change) {
 	}
 }
 
+// from is where a value of the column comes from, of a member that is known of.
+func (c *column) from() string {
+	text := c.origin
+	for i := range c.others {
+		text = cmp.Or(text, c.others[i].origin)
+	}
+	return text
+}
+
 // value is one value of a column, and who has it.
 type value struct {
 	raw, masked, tag string
@@ -123,7 +134,7 @@ func (c *column) values() []value {
 // table is the column as a class shows it; false where all members have one value.
 func (c *column) table() (Values, bool) {
 	values := c.values()
-	out := Values{File: c.File, Resource: c.Resource, Op: c.Op, Field: c.Field, Values: len(values)}
+	out := Values{File: c.File, Resource: c.Resource, Op: c.Op, Field: c.Field, Values: len(values), From: c.from()}
 	if len(values) < 2 {
 		return out, false
 	}
