@@ -52,6 +52,7 @@ type Candidate struct {
 	Repo      *Repository
 	Set       string            // of the variant that wants it, "" for none
 	Labels    map[string]string // that the variant gives it
+	Class     string            // the key of the class as which a person saw it, "" for none
 	// Offer is what an open one holds, where that was read.
 	Offer *resolver.Package
 	// Err is why it is refused.
@@ -63,6 +64,9 @@ type RevisionID struct {
 	Identity
 	Workspace string
 }
+
+// Seen is what a person saw of a revision: its commit, and the key of its class.
+type Seen struct{ Commit, Class string }
 
 // ID names the candidate's revision.
 func (c *Candidate) ID() RevisionID { return RevisionID{c.Identity, c.Workspace} }

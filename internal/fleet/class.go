@@ -236,12 +236,12 @@ func (s *Shown) absent(id string) error {
 	return fmt.Errorf("no class %s: its members have changed since it was shown, or were decided; run review again: it has %s now, as %s", id, count.Of(len(now.Members), "member"), now.ID)
 }
 
-// Classes are the commits to decide for the classes with these IDs, together:
+// Classes are the revisions to decide for the classes with these IDs, together:
 // each exactly as it was shown, or none of them. An ID may be shortened, as Git's
 // names are. Members that the decision does
 // not apply to, a Draft among what is to be rejected, are left out.
-func (s *Shown) Classes(d decide.Verb, ids ...string) (map[decide.RevisionID]string, error) {
-	expect := map[decide.RevisionID]string{}
+func (s *Shown) Classes(d decide.Verb, ids ...string) (map[decide.RevisionID]decide.Seen, error) {
+	expect := map[decide.RevisionID]decide.Seen{}
 	var errs []error
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		var class *review.Class
@@ -259,7 +259,7 @@ func (s *Shown) Classes(d decide.Verb, ids ...string) (map[decide.RevisionID]str
 		before := len(expect)
 		for _, m := range class.Members {
 			if r := s.Revisions[m]; d.Applies(r.Phase) {
-				expect[decide.RevisionID{Identity: r.Identity, Workspace: r.Workspace}] = r.Commit
+				expect[decide.RevisionID{Identity: r.Identity, Workspace: r.Workspace}] = decide.Seen{Commit: r.Commit, Class: class.Key}
 			}
 		}
 		if len(expect) == before {

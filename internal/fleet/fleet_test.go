@@ -133,12 +133,12 @@ func TestClasses(t *testing.T) {
 					t.Errorf("%q does not say %q", err, want)
 				}
 			}
-			var want map[decide.RevisionID]string
+			var want map[decide.RevisionID]decide.Seen
 			for _, repo := range tc.want {
 				if want == nil {
-					want = map[decide.RevisionID]string{}
+					want = map[decide.RevisionID]decide.Seen{}
 				}
-				want[revisionOf(repo)] = "commit of " + repo
+				want[revisionOf(repo)] = decide.Seen{Commit: "commit of " + repo, Class: map[string]string{"c1": idA[:12], "c2": idA[:12], "c3": idB[:12]}[repo]}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

@@ -13,6 +13,7 @@ const (
 	reviewTrailer    = "Variform-Review"
 	hydratedTrailer  = "Variform-Hydrated"
 	revertsTrailer   = "Variform-Reverts"
+	classTrailer     = "Variform-Class"
 )
 
 // Trailers are Variform's own lines at the end of a commit message; "" where absent.
@@ -26,6 +27,8 @@ type Trailers struct {
 	// Reverts is the Published revision that a person sets the package back to, and
 	// who: "v1 by Ann".
 	Reverts string
+	// Class is the key of the class of review as which a person approved it.
+	Class string
 }
 
 // Annotation is Porch's line in a commit message. Its JSON is Porch's, byte for byte.
@@ -125,7 +128,7 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 		b.WriteByte('\n')
 	}
 	sep := "\n"
-	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}} {
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}} {
 		if kv[1] == "" {
 			continue
 		}
@@ -198,6 +201,8 @@ func parseTrailers(message string) Trailers {
 			t.Hydrated = strings.TrimSpace(value)
 		case revertsTrailer:
 			t.Reverts = strings.TrimSpace(value)
+		case classTrailer:
+			t.Class = strings.TrimSpace(value)
 		}
 	}
 	return t

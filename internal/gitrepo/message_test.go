@@ -30,6 +30,7 @@ func TestMessage(t *testing.T) {
 			want: "Upgrade\n\n" + `kpt:{"package":"app","task":{"type":"upgrade","upgrade":{"oldUpstreamRef":{"name":"a"},"newUpstreamRef":{"name":"b"},"localPackageRevisionRef":{"name":""},"strategy":"resource-merge"}}}` + "\n",
 		},
 		"TextOnly":     {text: "Reject\n\n", want: "Reject\n"},
+		"Class":        {text: "x", trailers: Trailers{Class: "2d61dd31df83"}, want: "x\n\nVariform-Class: 2d61dd31df83\n"},
 		"Reverts":      {text: "x", trailers: Trailers{Reverts: "v1 by Ann"}, want: "x\n\nVariform-Reverts: v1 by Ann\n"},
 		"TrailersOnly": {text: "x", trailers: Trailers{Inputs: "sha256:1"}, want: "x\n\nVariform-Inputs: sha256:1\n"},
 	}

@@ -276,8 +276,10 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 		return err
 	}
 	n := v.Package.Next()
+	says := trailers(v.Head)
+	says.Class = v.Class
 	message, err := gitrepo.FormatMessage(fmt.Sprintf("Approve %s/v%d", path, n),
-		&gitrepo.Annotation{Package: path, WorkspaceName: v.Workspace, Revision: fmt.Sprint(n)}, trailers(v.Head))
+		&gitrepo.Annotation{Package: path, WorkspaceName: v.Workspace, Revision: fmt.Sprint(n)}, says)
 	if err != nil {
 		return err
 	}

@@ -28,10 +28,10 @@ type Request struct {
 	// Alone leaves out what is there because others need it, and locks. Without
 	// it, what is named brings along what it needs.
 	Alone bool
-	// Expect, where not nil, are the only revisions meant, each with the commit
-	// that the person saw: one that moved since is refused, and then none is
+	// Expect, where not nil, are the only revisions meant, each as
+	// the person saw it: one that moved since is refused, and then none is
 	// decided. The Selection, and Part, take a part of them.
-	Expect map[decide.RevisionID]string
+	Expect map[decide.RevisionID]decide.Seen
 	Part   decide.Part
 }
 
@@ -396,15 +396,16 @@ func (e *Engine) undecidable(s *observe.Snapshot, verb decide.Verb, name string)
 	return fmt.Sprintf("%s: there is nothing to %s", strings.Join(decide.Limit(at, 5), ", "), verb)
 }
 
-// expectations checks that every revision that a person saw is there, as seen.
-func expectations(found []*decide.Candidate, expect map[decide.RevisionID]string) []error {
+// expectations checks that every revision that a person saw is there, as seen, and
+// notes as which class.
+func expectations(found []*decide.Candidate, expect map[decide.RevisionID]decide.Seen) []error {
 	have := map[decide.RevisionID]string{}
 	for _, c := range found {
-		have[c.ID()] = c.Head.Ref.Commit.String()
+		have[c.ID()], c.Class = c.Head.Ref.Commit.String(), expect[c.ID()].Class
 	}
 	var errs []error
-	for id, commit := range expect {
-		if have[id] != commit {
+	for id, seen := range expect {
+		if have[id] != seen.Commit {
 			errs = append(errs, fmt.Errorf("%s %w: review again", id, ErrMoved))
 		}
 	}

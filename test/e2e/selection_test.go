@@ -42,6 +42,9 @@ func TestSelection(t *testing.T) {
 	w.contains(w.mustRun(2, "review", "--since", "2099-01-01").err, "nothing of that is open moved since 2099-01-01T00:00:00Z")
 
 	only(w.mustRun(0, "approve", "--class", id[:len(id)-4], "-l", "region=eu", "-o", "name").out, "c1/web")
+	if text := w.repos["c1"].Git(t, "log", "-1", "--format=%B", "main"); !strings.Contains(text, "\nVariform-Class: "+id[:12]+"\n") {
+		t.Errorf("the approval's commit says not as which class:\n%s", text)
+	}
 	rest := w.class("c2/web", "c3/web", "c4/web")
 	if rest[:13] != id[:13] {
 		t.Errorf("the rest is %s, and was %s", rest, id)
