@@ -235,30 +235,51 @@ func (q Question) readsDiscarded() bool {
 	})
 }
 
-// made reports whether a digest is that of these inputs, but for the deletion
-// policy: it is part of the digest, and makes no Draft by itself (see Restated).
-// Digests of earlier versions of this program had those of built-in functions.
+// made reports whether a digest is that of these inputs, but for the deletion policy
+// and, of what is Published, the set and whom it was made for: they are part of the
+// digest, and make no Draft by themselves (see Restated). Digests of earlier versions of this program had those of
+// built-in functions.
 func (q Question) made(digest string, of Inputs, published *Published, main string) bool {
 	if digest == of.Digest {
 		return true
 	}
 	pv, older := q.Variant(), q.Parts
 	older.Functions = older.Versions
-	if pv == nil || !q.Repo.Records { // where no record tells the policy, a Draft does
+	if pv == nil || !q.Repo.Records { // where no record tells them, a Draft does
 		return older.Inputs(published).On(main).Digest == digest
 	}
 	for _, parts := range []Parts{q.Parts, older} {
 		for _, policy := range []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan} {
-			other := *pv
-			other.Spec.DeletionPolicy = policy
-			var err error
-			if parts.Spec, err = CanonicalSpec(&other, q.Owner, q.Set, q.MadeFor); err == nil &&
-				parts.Inputs(published).On(main).Digest == digest {
-				return true
+			for _, w := range q.reasonsToBe() {
+				other := *pv
+				other.Spec.DeletionPolicy = policy
+				var err error
+				if parts.Spec, err = CanonicalSpec(&other, q.Owner, w.set, w.madeFor); err == nil &&
+					parts.Inputs(published).On(main).Digest == digest {
+					return true
+				}
 			}
 		}
 	}
 	return false
+}
+
+// reason is why a package is there: the set that wants it, and whom it was made for.
+type reason struct{ set, madeFor string }
+
+// reasonsToBe are that of now and, of what is Published, those that the record has. A
+// Draft is proved with that of now.
+func (q Question) reasonsToBe() []reason {
+	out := []reason{{q.Set, q.MadeFor}}
+	if q.From != nil && q.From.Number == 0 {
+		return out
+	}
+	for _, e := range q.Package.Entries {
+		if r := (reason{e.Set, e.For}); !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // Behind reports whether the registered branch holds something else than what an

@@ -444,6 +444,52 @@ func TestNoPackage(t *testing.T) {
 	}
 }
 
+// Whom a package was made for, or of which set, makes no Draft by itself: the record
+// says it, and the next Draft.
+func TestMadeForAnother(t *testing.T) {
+	first := wanted()
+	for name, c := range map[string]struct {
+		said   record.Entry
+		given  func(*Question)
+		open   bool
+		drafts bool
+	}{
+		"the record has it":  {said: record.Entry{Set: "default/old", For: "default/app"}},
+		"for another":        {said: record.Entry{Set: "default/old", For: "default/other"}, drafts: true},
+		"of another set":     {said: record.Entry{Set: "default/other", For: "default/app"}, drafts: true},
+		"there is no record": {said: record.Entry{Set: "default/old", For: "default/app"}, given: func(q *Question) { q.Repo.Records = false }, drafts: true},
+		"more than that":     {said: record.Entry{Set: "default/old", For: "default/app"}, given: func(q *Question) { q.Parts.Context = "other" }, drafts: true},
+		"another policy, too": {said: record.Entry{Set: "default/old", For: "default/app"}, given: func(q *Question) {
+			pv := *q.Variant()
+			pv.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
+			w := *q.Want
+			w.Content, q.Want = &Variant{&pv}, &w
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			then := parts()
+			var err error
+			if then.Spec, err = CanonicalSpec(first.Variant(), asked(webPackage(nil), nil).Owner, "default/old", "default/app"); err != nil {
+				t.Fatal(err)
+			}
+			from := publishedOf(1, 9, recorded(then.Inputs(nil)))
+			if c.open {
+				from = draftOf(1, 9, recorded(then.Inputs(nil)))
+			}
+			q := asked(webPackage(nil, from), from)
+			q.Repo.Records, q.Parts = true, parts()
+			c.said.Place = record.Main
+			q.Package.Entries = []record.Entry{c.said}
+			if c.given != nil {
+				c.given(&q)
+			}
+			if b, drafts := q.changed(); drafts != c.drafts {
+				t.Errorf("%t, %q", drafts, b.Reasons)
+			}
+		})
+	}
+}
+
 // Another version of a built-in function alone makes no Draft: it comes along with
 // the next change, where that is asked for, and before anything is published
 // unattended. What was made before digests were without these versions is known.

@@ -220,6 +220,31 @@ func TestLockBesideWhatFails(t *testing.T) {
 	}
 }
 
+// A dependency is not drafted anew for another reason to be there: the record says it.
+func TestMadeForAnother(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("lib", "1.0.0", "  scope: Cluster\n", nil)
+	for _, pkg := range []string{"a", "b"} {
+		w.offer(pkg, "1.0.0", "  requires: [{alias: l, package: lib}]\n", nil)
+		w.needs(pkg, "1.0.0")
+	}
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "lib/Kptfile"), "default/a")
+	w.offer("a", "1.1.0", "", nil)
+	w.needs("a", "1.1.0")
+	w.wantActions(w.mustApply(), map[string]string{"c1/a": "redraft", "c1/lib": "record", "c1/variform-lock": "redraft"})
+	w.mustRun(0, "approve", "--all")
+	before := w.refs()
+	w.wantActions(w.mustApply(), map[string]string{})
+	w.unchanged(before)
+	w.offer("lib", "1.1.0", "  scope: Cluster\n", nil)
+	w.mustApply("--upgrade", "lib")
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "lib/Kptfile"), "default/b")
+}
+
 // Unattended publication, too, goes by what is needed, and in order.
 func TestAutomaticNeeds(t *testing.T) {
 	t.Parallel()
