@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func (k *locker) add(p LockedPackage) {
 // instance records one instance. Nothing in it names another instance's version: a change of that one would
 // change these lines as well.
 func (k *locker) instance(i *Instance) {
-	p := LockedPackage{Name: i.Name, Namespace: i.Namespace, Version: i.Version, Source: i.Source, Digest: i.Digest}
+	p := LockedPackage{Name: i.Name, Namespace: i.Namespace, Version: i.Version, Source: i.Source, Digest: i.Digest, Share: i.apart()}
 	if i.Package != i.Name {
 		p.Package = i.Package
 	}
@@ -104,6 +105,7 @@ func (k *locker) instance(i *Instance) {
 		p.Digest = old.Digest // that the catalogue knows none takes nothing back
 	}
 	if i.Existing && old != nil && lockedPackage(old) == i.Package {
+		p.Share = cmp.Or(p.Share, old.Share)
 		k.kept[i.Ref()] = true
 		if len(i.Bindings) == 0 && i.stays() {
 			p.Dependencies = old.Dependencies

@@ -177,7 +177,7 @@ func (b *builder) share() {
 
 // nameAsLocked gives new instances the names that a lock has for them: those of the same package that were made
 // for one of the same needs. Parents are named first.
-func (b *builder) nameAsLocked(l *Lock, taken map[string]bool) {
+func (b *builder) nameAsLocked(l *Lock, taken map[string]bool, alike bool) {
 	for again := true; again; {
 		again = false
 		for _, i := range b.out.Instances {
@@ -186,7 +186,7 @@ func (b *builder) nameAsLocked(l *Lock, taken map[string]bool) {
 			}
 			for n := range l.Packages {
 				p := &l.Packages[n]
-				if lockedPackage(p) != i.Package || p.Namespace != i.Namespace || taken[lockedRef(p)] {
+				if lockedPackage(p) != i.Package || p.Namespace != i.Namespace || taken[lockedRef(p)] || alike && !i.sharedAs(p) {
 					continue
 				}
 				who := Askers(p.Why)
@@ -198,6 +198,19 @@ func (b *builder) nameAsLocked(l *Lock, taken map[string]bool) {
 					break
 				}
 			}
+		}
+	}
+}
+
+// nameAsGroup gives new instances of a group the names that the lock has in it, though nobody is left there: it is made
+// for the group, whoever comes and goes. Nobody else gets them.
+func (b *builder) nameAsGroup(apart map[string]*LockedPackage, taken map[string]bool) {
+	for _, ref := range sortedKeys(apart) {
+		p := apart[ref]
+		if at := slices.IndexFunc(b.out.Instances, func(i *Instance) bool {
+			return i.Name == "" && i.Package == lockedPackage(p) && i.Namespace == p.Namespace && p.Share.Mode != ModeNone && i.sharedAs(p)
+		}); at >= 0 && !taken[ref] {
+			b.out.Instances[at].Name, taken[ref] = p.Name, true
 		}
 	}
 }
@@ -214,22 +227,32 @@ func (b *builder) name() {
 			taken[i.Ref()] = true
 		}
 	}
-	for _, l := range []*Lock{b.u.in.Lock, b.u.in.Placed} {
-		if l != nil {
-			b.nameAsLocked(l, taken)
+	apart := map[string]*LockedPackage{}        // what the lock has that is not for all
+	for _, alike := range []bool{true, false} { // who changes its group takes nothing from who does not
+		for _, l := range []*Lock{b.u.in.Lock, b.u.in.Placed} {
+			if l == nil {
+				continue
+			}
+			b.nameAsLocked(l, taken, alike)
+			for n := range l.Packages {
+				if p := &l.Packages[n]; p.Share != nil {
+					apart[lockedRef(p)] = p
+				}
+			}
 		}
 	}
+	b.nameAsGroup(apart, taken)
 	for _, i := range b.out.Instances {
 		if i.Name != "" {
 			continue
 		}
 		base := i.maker.Name + "-" + i.Alias
 		for n, try := range []string{baseName(i.Package), base} {
-			if i.Name = try; !taken[i.Ref()] || n == 1 {
+			if i.Name = try; !taken[i.Ref()] && apart[i.Ref()] == nil || n == 1 {
 				break
 			}
 		}
-		for n := 2; taken[i.Ref()]; n++ {
+		for n := 2; taken[i.Ref()] || apart[i.Ref()] != nil; n++ {
 			i.Name = fmt.Sprintf("%s-%d", base, n)
 		}
 		taken[i.Ref()] = true

@@ -21,6 +21,26 @@ func (i *Instance) one() string {
 	return fmt.Sprintf("there is one %s per %s", i.Package, i.manifest.Scope)
 }
 
+// apart is with whom an instance is shared, nil where all may: any number of them can be, and nobody named a group.
+func (i *Instance) apart() *Share {
+	if i.one() != "" || i.Share.Mode != ModeNone && i.Share.Group == "" {
+		return nil
+	}
+	s := i.Share
+	if s.Mode == ModeNone {
+		s.Group = ""
+	} else {
+		s.Mode = ""
+	}
+	return &s
+}
+
+// sharedAs tells whether a lock has an instance shared with the same ones.
+func (i *Instance) sharedAs(p *LockedPackage) bool {
+	s := i.apart()
+	return (s == nil) == (p.Share == nil) && (s == nil || *s == *p.Share)
+}
+
 // disputed are the inputs of a shared instance that a parent sets to other values than it is given.
 func (a *assigner) disputed(d, parent *Instance) (errs []error) {
 	for _, kind := range []string{"parameters.", "credentials."} {

@@ -98,3 +98,62 @@ func TestDisputeTellsNoValue(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestGroupsStayApart: an instance was made for its group, or for one alone, by the lock: it serves no other in silence.
+func TestGroupsStayApart(t *testing.T) {
+	red, blue, alone := &Share{Group: "red"}, &Share{Group: "blue"}, &Share{Mode: ModeNone}
+	db := func(name, asked string, s *Share) LockedPackage {
+		p := LockedPackage{Name: name, Version: "1.0.0", Why: neededBy + asked, Share: s}
+		if name != "db" {
+			p.Package = "db"
+		}
+		return p
+	}
+	for name, c := range map[string]struct {
+		lock []LockedPackage
+		asks map[string]Share
+		want string // who gets what, and what is locked
+	}{
+		"first":                {nil, map[string]Share{"a": *red, "b": *blue, "c": {}}, "a: db red, b: b-d blue, c: c-d"},
+		"nobody is left":       {[]LockedPackage{db("a-d", "a as d", blue), db("db", "b as d", red)}, map[string]Share{"c": *blue, "e": *red}, "c: a-d blue, e: db red"},
+		"another group":        {[]LockedPackage{db("db", "b as d", red)}, map[string]Share{"c": *blue, "e": {}}, "c: c-d blue, e: e-d"},
+		"alone":                {[]LockedPackage{db("db", "b as d", alone)}, map[string]Share{"c": *alone, "e": {}}, "c: c-d none, e: e-d"},
+		"alone, as before":     {[]LockedPackage{db("db", "b as d", alone)}, map[string]Share{"a": *alone, "b": *alone}, "a: a-d none, b: db none"},
+		"who stays, stays":     {[]LockedPackage{db("db", "a as d, b as d", red)}, map[string]Share{"a": *blue, "b": *red}, "a: a-d blue, b: db red"},
+		"the group as a whole": {[]LockedPackage{db("db", "a as d, b as d", red)}, map[string]Share{"a": *blue, "b": *blue}, "a: db blue, b: db blue"},
+		"an older lock":        {[]LockedPackage{db("db", "b as d", nil)}, map[string]Share{"a": *blue, "b": *red}, "a: a-d blue, b: db red"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ps, in := []Package{{Package: "db", Version: "1.0.0"}}, Input{Lock: &Lock{Packages: c.lock}}
+			for _, p := range sortedKeys(c.asks) {
+				ps = append(ps, Package{Package: p, Version: "1.0.0", Requires: []Requirement{{Alias: "d", Package: "db", Share: c.asks[p]}}})
+				in.Want = append(in.Want, Request{Package: p})
+			}
+			in.Catalog = mustCatalog(t, ps)
+			res, err := Resolve(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range sortedKeys(c.asks) {
+				i := res.Find(res.Find(p).Bindings[0].Installation)
+				s := lockedAs(res.Lock, i).Share
+				if s == nil {
+					s = &Share{}
+				}
+				got = append(got, strings.TrimSpace(p+": "+i.Name+" "+s.Group+s.Mode))
+			}
+			if got := strings.Join(got, ", "); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+	for _, s := range []Scope{ScopeCluster, ScopeNamespace} { // there is one for all
+		lock := lockOf(t, []Package{
+			{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "d", Package: "db", Share: *red}}}, {Package: "db", Version: "1.0.0", Scope: s},
+		})
+		if p := lock.Spec.Packages[1]; p.Share != nil {
+			t.Errorf("scope %s: %+v", s, p)
+		}
+	}
+}

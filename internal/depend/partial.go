@@ -11,6 +11,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver"
 )
 
@@ -104,8 +105,9 @@ func (a *Answer) stand(ref string) {
 		}
 		a.Stands = append(a.Stands, todo[0])
 		if !slices.ContainsFunc(in.Installations, func(i resolver.Installation) bool { return i.Ref() == todo[0] }) {
+			share := cmp.Or(p.Share, &v1alpha1.Share{})
 			in.Installations = append(in.Installations, resolver.Installation{
-				Name: p.Name, Namespace: p.Namespace, Package: cmp.Or(p.Package, p.Name), Version: p.Version, Digest: p.Digest, Owner: p.Owner, Fixed: true,
+				Mode: share.Mode, Group: share.Group, Name: p.Name, Namespace: p.Namespace, Package: cmp.Or(p.Package, p.Name), Version: p.Version, Digest: p.Digest, Owner: p.Owner, Fixed: true,
 			})
 		}
 		todo = append(todo, lockedNeeds(a.Target.Lock, p)...)

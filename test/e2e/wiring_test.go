@@ -117,3 +117,27 @@ func TestPlainDefault(t *testing.T) {
 	w.contains(w.show("c1", "main", "db/cm.yaml"), "a: 3")
 	w.contains(w.show("c1", "main", "db/package.yaml"), "1.0.0+k8s10")
 }
+
+// What was made for a group is its, also when everybody in it is replaced.
+func TestGroupsOfTheLock(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "1.0.0", "", nil)
+	group := func(pkg, name string) {
+		w.offer(pkg, "1.0.0", "  requires: [{alias: d, package: db, share: {group: "+name+"}}]\n", nil)
+		w.needs(pkg, "1.0.0")
+	}
+	group("a", "red")
+	group("c", "blue")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", "variform-lock/lock.yaml"), "share:\n      group: red", "share:\n      group: blue")
+	w.write("a.yaml", "")
+	w.write("c.yaml", "")
+	group("e", "blue")
+	group("f", "red")
+	w.wantActions(w.mustApply(), map[string]string{
+		"c1/a": "keep", "c1/c": "keep", "c1/c-d": "record", "c1/db": "record", "c1/e": "create", "c1/f": "create", "c1/variform-lock": "redraft",
+	})
+	w.contains(w.mustRun(0, "resolve").out, "c-d            needed by e as d", "db             needed by f as d")
+}

@@ -46,6 +46,8 @@ type LockedPackage struct {
 	Owner string `json:"owner,omitempty"`
 	// Why says who asked for it.
 	Why string `json:"why,omitempty"`
+	// Share is the group that it is shared in, or mode none, as it was made; absent where all may share it.
+	Share *Share `json:"share,omitempty"`
 	// Dependencies are names of instances, sorted, with their namespace where that is another.
 	Dependencies []string `json:"dependencies,omitempty"`
 	// Wiring is where its inputs and outputs come from.
