@@ -36,6 +36,7 @@ type world struct {
 	dir, cache     string
 	catalog, fleet *gittest.Repo
 	fleetURL       string
+	srv            *gittest.Server // nil for paths
 }
 
 func newWorld(b testing.TB, s scenario) *world {
@@ -44,6 +45,7 @@ func newWorld(b testing.TB, s scenario) *world {
 	w := &world{dir: filepath.Join(b.TempDir(), "management"), cache: b.TempDir()}
 	if s.http {
 		srv := gittest.NewServer(b)
+		w.srv = srv
 		w.catalog, w.fleet = srv.NewRepo(b, "catalog"), srv.NewRepo(b, "fleet")
 		w.write(b, "catalog.yaml", fmt.Sprintf(repository, "catalog", false, srv.RepoURL("catalog")))
 		w.fleetURL = srv.RepoURL("fleet")
@@ -89,17 +91,24 @@ func (w *world) write(b testing.TB, name, content string) {
 }
 
 // applyArgs is the command that is measured.
-func (w *world) applyArgs() []string {
-	return []string{"apply", "--quiet", "-f", w.dir, "--cache-dir", w.cache}
+func (w *world) applyArgs() []string { return w.args("apply") }
+
+func (w *world) args(command ...string) []string {
+	return append(command, "--quiet", "-f", w.dir, "--cache-dir", w.cache)
 }
 
 // apply runs the whole command in this process, with nothing kept from the run
 // before but the cache folder.
 func (w *world) apply(b testing.TB) (output string) {
 	b.Helper()
+	return w.run(b, "apply")
+}
+
+func (w *world) run(b testing.TB, command ...string) (output string) {
+	b.Helper()
 	var out, errs bytes.Buffer
-	if status := cli.Main(context.Background(), w.applyArgs(), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs}); status != 0 {
-		b.Fatalf("variform apply ended with status %d\n%s\n%s", status, out.String(), errs.String())
+	if status := cli.Main(context.Background(), w.args(command...), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs}); status != 0 {
+		b.Fatalf("variform %s ended with status %d\n%s\n%s", command[0], status, out.String(), errs.String())
 	}
 	return out.String()
 }

@@ -25,8 +25,9 @@ type race struct {
 	edits    []edit
 	outcomes map[string]int
 	seen     map[string]int // moves of a repository's refs that were looked at
-	// withdraws says that Variform's own commits may be taken back.
-	withdraws bool
+	// withdraws says that Variform's own commits may be taken back, deletes that tags
+	// may go.
+	withdraws, deletes bool
 }
 
 func newRace(t *testing.T, packages map[string][]string) *race {
@@ -75,6 +76,90 @@ func TestRace(t *testing.T) {
 	}
 }
 
+// Packages come and go while runs prune, people approve and a forge merges: no tag
+// moves, the branch only goes forward, and when all are done the branch holds what the
+// fleet wants, with a record that proves itself.
+func TestRaceOfPrunes(t *testing.T) {
+	t.Parallel()
+	r := newRace(t, map[string][]string{"one": nil})
+	r.withdraws, r.deletes = true, true
+	prune := []string{"apply", "--prune", "--max-delete", "20"}
+	approve := []string{"approve", "--all"}
+	for round := range amount(t, "FAULT_ROUNDS", 5, 2) {
+		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
+			r.within(t)
+			var wanted []string
+			for n := 2 * round; n < 2*round+2; n++ {
+				r.must("quiet", "apply")
+				wanted = nil
+				for i, name := range numbered(0, 9) {
+					if i%3 != n%3 {
+						wanted = append(wanted, name)
+					}
+				}
+				r.publish(n + 1)
+				r.want(n+1, map[string][]string{"one": wanted})
+			}
+			var all sync.WaitGroup
+			for i, commands := range [][][]string{{prune, prune}, {prune, approve}, {approve, approve, approve}} {
+				all.Go(func() {
+					for _, c := range commands {
+						r.judge(r.variform(fmt.Sprint("racer", i), fmt.Sprint("racer-", i), c...))
+					}
+				})
+			}
+			all.Go(func() { r.merge("one") })
+			all.Wait()
+			r.srv.Wait()
+			var said strings.Builder
+			for _, c := range [][]string{prune, approve, prune} {
+				child := r.variform("rae", "quiet", c...)
+				r.judge(child)
+				r.srv.Wait()
+				fmt.Fprintf(&said, "%s%s", child, &child.out)
+				fmt.Fprintln(&said, slices.Sorted(maps.Keys(r.refs())))
+			}
+			r.checkMoves("one", "after the race")
+			if got := r.repos["one"].Git(t, "ls-tree", "-d", "--name-only", "main"); got != strings.Join(wanted, "\n") {
+				t.Errorf("main holds\n%s\nwanted: %s\n%s", got, wanted, &said)
+			}
+			for ref := range r.refs() {
+				if isOpen(ref) || strings.Contains(ref, " refs/heads/deletionProposed/") {
+					t.Errorf("%s is left", ref)
+				}
+			}
+			r.must("quiet", "record", "check")
+			r.nothingToDo("quiet", prune[1:])
+		})
+		if t.Failed() {
+			break
+		}
+	}
+	r.fleet = r.at(t)
+	r.fsck()
+	for _, what := range slices.Sorted(maps.Keys(r.outcomes)) {
+		t.Logf("%4d %s", r.outcomes[what], what)
+	}
+}
+
+// merge is a forge on which people merge what is open, one after the other.
+func (r *race) merge(repo string) {
+	w := r.clones[repo]
+	for range 6 {
+		_, err := w.git("fetch", "-q", "--prune", "origin")
+		open, _ := w.git("for-each-ref", "--count=1", "--format=%(refname)", "refs/remotes/origin/drafts")
+		for _, args := range [][]string{{"checkout", "-q", "--detach", "origin/main"}, {"merge", "-q", "--no-ff", "-m", "merged", open}, {"push", "-q", "origin", "HEAD:main"}} {
+			if err == nil && open != "" {
+				_, err = w.git(args...)
+			}
+		}
+		if err != nil {
+			_, _ = w.git("merge", "--abort") // it may not have come to that
+		}
+		r.count(fmt.Sprint("merge: ", err == nil && open != ""))
+	}
+}
+
 func (r *race) round(n int) {
 	r.t.Helper()
 	r.publish(n + 1)
@@ -119,7 +204,7 @@ func (r *race) round(n int) {
 // harmless is what a command may say that lost a race: nothing is wrong, and it
 // may be run again.
 var harmless = regexp.MustCompile(`nothing to decide|changed since it was shown|someone else has moved|` +
-	`was published since this Draft began|since this Draft was made: run apply|no run has built it since`)
+	`was published since this Draft began|since this Draft was made: run apply|no run has built it since|with another content than this first Draft`)
 
 // judge counts how a command ended.
 func (r *race) judge(c *child) {
@@ -260,7 +345,7 @@ func (r *race) checkMoves(repo, when string) {
 				r.t.Errorf("%s: %s %s was at %s, which is lost", when, repo, ref, h)
 			}
 		}
-		if strings.HasPrefix(ref, "refs/tags/") && was != zero {
+		if strings.HasPrefix(ref, "refs/tags/") && was != zero && (now != zero || !r.deletes) {
 			r.t.Errorf("%s: %s %s moved", when, repo, line)
 		}
 		if ref == "refs/heads/main" && i >= r.seen[repo] {

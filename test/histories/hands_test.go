@@ -113,6 +113,7 @@ func (w *world) revert(o operation) {
 	w.writtenOver(r, was, is)
 	r.set(mainRef, r.make(w.tick(), "Revert", f, b.tip))
 	w.waits[b.place] = true
+	w.deleted[b.place] = len(is) == 0 && len(r.tagged(b.pkg)) > 0
 	switch tagged := r.tagged(b.pkg); {
 	case o.b%5 < 2 && len(is) > 0: // what stood there may never have been a revision
 		w.edited[b.place] = true
@@ -255,6 +256,11 @@ func (w *world) checkLeft(before map[string]map[string]hash, all []move, r resul
 			opened[place{repo, k.pkg}] = opened[place{repo, k.pkg}] || k.open()
 		}
 	}
+	for p := range w.deleted {
+		if repo := w.repos[p.repo]; !w.isWanted(p) || len(repo.files(repo.ref(mainRef)).below(p.pkg)) > 0 {
+			delete(w.deleted, p)
+		}
+	}
 	for _, m := range all {
 		p, repo := m.place(), w.repos[m.repo]
 		switch {
@@ -271,6 +277,8 @@ func (w *world) checkLeft(before map[string]map[string]hash, all []move, r resul
 			w.violate("what is held stays", p, "%s moves a %s", r.args[0], m.parsed.kind)
 		case m.parsed.open() && m.before.IsZero() && !opened[p] && r.args[0] == "apply" && w.isWanted(p) && w.left[p] == w.inputs(p)+w.standing(p):
 			w.violate("no is no", p, "apply drafts again what a person took back")
+		case m.parsed.open() && m.before.IsZero() && !opened[p] && r.args[0] == "apply" && w.deleted[p] && !slices.Contains(r.args, "--recreate"):
+			w.violate("no is no", p, "apply drafts again what a person deleted on main")
 		}
 	}
 }

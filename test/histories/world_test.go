@@ -109,6 +109,9 @@ type world struct {
 	left map[place]string
 	// waits are packages that a person may have to let go on.
 	waits map[place]bool
+	// deleted are wanted packages that a person deleted on main, of which revisions
+	// are Published.
+	deleted map[place]bool
 	// tookBack are the words of main that a person set back with the command.
 	tookBack map[string]string
 	// made are what went into packages with the last apply.
@@ -130,7 +133,7 @@ func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *worl
 	w := &world{
 		ctx: ctx, forge: f, dir: dir, repos: map[string]*repository{}, object: 1,
 		orphans: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
-		held: map[place]bool{}, waits: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, made: map[place]string{}, records: newRecords(),
+		held: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, made: map[place]string{}, records: newRecords(),
 		log: func(string, ...any) {},
 	}
 	w.add("catalog")
