@@ -341,8 +341,9 @@ func (w *world) checkTakesBack(m move, then, after map[string]map[string]hash, r
 	tokens := repo.tokens(have)
 	written := repo.tokens(repo.files(then[m.repo][mainRef]).below(m.parsed.pkg))
 	maps.Copy(written, repo.tokens(main))
+	refuses := r.args[0] == "apply" && w.upstreamOf(m.place()).strategy == "fast-forward" // edits, and drops none
 	for t, file := range written {
-		if _, ok := tokens[t]; !ok && !w.named(t) && !w.replaced(m.place(), file) {
+		if _, ok := tokens[t]; !ok && (refuses || !w.named(t)) && !w.replaced(m.place(), file) {
 			w.violate("a Draft takes back nothing unnamed", m.place(), "%s drafts without an edit of %s on main", r.args[0], file)
 		}
 	}
