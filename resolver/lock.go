@@ -1,12 +1,16 @@
 package resolver
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -110,18 +114,67 @@ func lockName(target string) string {
 
 // EncodeLock writes a lock for people to review: the same lock gives the same bytes, and one changed
 // dependency changes its own lines only.
-func EncodeLock(l *v1alpha1.PackageLock) ([]byte, error) { return api.Encode(l) }
+func EncodeLock(l *v1alpha1.PackageLock) ([]byte, error) { return new(LockWriter).encode(l) }
 
 // UpdateLock is EncodeLock over the text of the previous lock: what says the same keeps its bytes, and the comments that
 // people wrote at what changed or moved stay there. A text that is no PackageLock, or cannot be read, is replaced.
 func UpdateLock(previous []byte, l *v1alpha1.PackageLock) ([]byte, error) {
-	node, err := api.ToNode(l)
+	return new(LockWriter).Update(previous, l)
+}
+
+// LockWriter is [UpdateLock] for many: what the locks of alike targets have in common is encoded once. It may be used
+// by many at once.
+type LockWriter struct {
+	mu     sync.Mutex
+	bodies map[[sha256.Size]byte][]byte
+}
+
+// maxBodies bounds what is kept for targets that are alike.
+const maxBodies = 16
+
+// encode puts what a lock has in common with others behind what names its target.
+func (w *LockWriter) encode(l *v1alpha1.PackageLock) ([]byte, error) {
+	named, common := *l, v1alpha1.PackageLock{Spec: l.Spec}
+	named.Spec, common.Spec.Target = Lock{Target: l.Spec.Target}, ""
+	head, err := api.Encode(&named)
 	if err != nil {
 		return nil, err
 	}
+	text, err := json.Marshal(common.Spec)
+	if err != nil {
+		return nil, err
+	}
+	key := sha256.Sum256(text)
+	w.mu.Lock()
+	body, ok := w.bodies[key]
+	w.mu.Unlock()
+	if !ok {
+		if body, err = api.Encode(&common); err != nil {
+			return nil, err
+		}
+		w.mu.Lock()
+		if w.bodies == nil || len(w.bodies) == maxBodies {
+			w.bodies = map[[sha256.Size]byte][]byte{}
+		}
+		w.bodies[key] = body
+		w.mu.Unlock()
+	}
+	_, body, _ = bytes.Cut(body, []byte("spec:\n"))
+	if l.Spec.Target == "" && len(body) > 0 {
+		head = append(head, "spec:\n"...)
+	}
+	return append(head, body...), nil
+}
+
+// Update writes a lock over the text of the previous one.
+func (w *LockWriter) Update(previous []byte, l *v1alpha1.PackageLock) ([]byte, error) {
 	p, err := krm.Parse([]krm.File{{Path: "lock.yaml", Data: previous}})
 	if err != nil || len(p.Problems()) > 0 || len(p.Resources()) != 1 || p.Resources()[0].Kind() != v1alpha1.KindPackageLock {
-		return EncodeLock(l)
+		return w.encode(l)
+	}
+	node, err := api.ToNode(l)
+	if err != nil {
+		return nil, err
 	}
 	shape := errors.New("the previous lock has something else where its maps should be")
 	_, err = p.Resources()[0].Modify(func(root *yaml.Node) error {
@@ -144,7 +197,7 @@ func UpdateLock(previous []byte, l *v1alpha1.PackageLock) ([]byte, error) {
 		return nil
 	})
 	if errors.Is(err, shape) {
-		return EncodeLock(l)
+		return w.encode(l)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("writing PackageLock %q: %w", l.Name, err)

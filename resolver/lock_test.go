@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver/internal/oracletest"
 )
@@ -197,6 +198,34 @@ func TestLockedApart(t *testing.T) {
 		}
 		if got := res.Find("app").Bindings[0].Installation; got != c.want {
 			t.Errorf("%s: app is bound to %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestLocksOfAlikeTargets holds that one writer gives each lock the bytes that encoding it alone gives.
+func TestLocksOfAlikeTargets(t *testing.T) {
+	app := Package{Package: "app", Version: "1.0.0", Requires: []Requirement{{Alias: "c", Package: "c"}}}
+	c := Package{Package: "c", Version: "1.0.0", Digest: "sha256:c1", Provides: []Provide{{GVK: gvk("C")}}}
+	alike, empty := lockOf(t, []Package{app, c}), &v1alpha1.PackageLock{}
+	empty.APIVersion, empty.Kind, empty.Name = v1alpha1.APIVersion, v1alpha1.KindPackageLock, "lock"
+	var w LockWriter
+	for _, target := range []string{"c1", "123", "spec:", "c1", ""} {
+		for n := range maxBodies + 2 {
+			for _, l := range []*v1alpha1.PackageLock{alike, empty} {
+				own := *l
+				own.Spec.Target, own.Annotations = target, map[string]string{"a": "b"}
+				if n > 0 && len(own.Spec.Packages) > 0 {
+					own.Spec.Plan = [][]string{{fmt.Sprint("p", n)}}
+				}
+				want, err := api.Encode(&own)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := w.Update(nil, &own)
+				if d := cmp.Diff(string(want), string(got)); err != nil || d != "" {
+					t.Errorf("%q: %v\n%s", target, err, d)
+				}
+			}
 		}
 	}
 }

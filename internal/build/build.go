@@ -28,6 +28,7 @@ import (
 	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/resolver"
 )
 
 // Renderer renders packages; *render.Renderer is one. It is safe for concurrent
@@ -57,6 +58,7 @@ type Builder struct {
 	// restless has, by upstream and functions, the function that is not idempotent,
 	// "" for none.
 	restless sync.Map
+	locks    resolver.LockWriter
 }
 
 // Job is one revision to build.
@@ -421,7 +423,7 @@ func (m *maker) start(ctx context.Context) (err error) {
 		if _, told := there.Read(fluxFile); told && lock.Flux == nil {
 			m.Warnings = append(m.Warnings, fluxFile+" goes, and Flux deletes what its Kustomizations applied, unless their spec.prune is false on the cluster by then")
 		}
-		m.pkg, err = writeLock(lock, there, m.owner())
+		m.pkg, err = m.writeLock(lock, there, m.owner())
 		return err
 	}
 	return m.update(ctx, there)
@@ -438,7 +440,7 @@ func (m *maker) from() string {
 
 func (m *maker) first(ctx context.Context) (err error) {
 	if lock := m.Lock(); lock != nil {
-		m.pkg, err = writeLock(lock, nil, m.owner())
+		m.pkg, err = m.writeLock(lock, nil, m.owner())
 		return err
 	}
 	m.Base = m.Upstream.Package

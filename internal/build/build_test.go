@@ -397,7 +397,7 @@ func TestWriteLock(t *testing.T) {
 		return &decide.Lock{Document: doc}
 	}
 	owner := mutate.Owner{Variant: "fleet/default/lock"}
-	first, err := writeLock(lock("1.0.0"), nil, owner)
+	first, err := new(Builder).writeLock(lock("1.0.0"), nil, owner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,11 +410,11 @@ func TestWriteLock(t *testing.T) {
 	has(t, text(first), "version: 1.0.0")
 	commented := first.Clone()
 	commented.Write(krm.File{Path: depend.LockFile, Data: []byte(strings.Replace(text(first), "version: 1.0.0", "version: 1.0.0 # ours", 1))})
-	again, err := writeLock(lock("1.0.0"), commented, owner)
+	again, err := new(Builder).writeLock(lock("1.0.0"), commented, owner)
 	if err != nil || text(again) != text(commented) {
 		t.Errorf("%v\n%s", err, cmp.Diff(text(commented), text(again)))
 	}
-	next, err := writeLock(lock("2.0.0"), commented, owner)
+	next, err := new(Builder).writeLock(lock("2.0.0"), commented, owner)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ info:
 
 // writeLock puts a lock into its package: a new one, or one that is there. What
 // stays keeps its bytes, and the comments that people wrote there.
-func writeLock(lock *decide.Lock, have *krm.Package, owner mutate.Owner) (*krm.Package, error) {
+func (b *Builder) writeLock(lock *decide.Lock, have *krm.Package, owner mutate.Owner) (*krm.Package, error) {
 	if have == nil {
 		var err error
 		if have, err = krm.Parse([]krm.File{{Path: kptfilev1.KptFileName, Data: []byte(lockKptfile)}}); err != nil {
@@ -37,7 +37,7 @@ func writeLock(lock *decide.Lock, have *krm.Package, owner mutate.Owner) (*krm.P
 	p := have.Clone()
 	was, _ := p.Read(depend.LockFile)
 	if old, err := resolver.ParseLock(was.Data); err != nil || !decide.SameLock(old, &lock.Document.Spec) {
-		data, err := resolver.UpdateLock(was.Data, lock.Document)
+		data, err := b.locks.Update(was.Data, lock.Document)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/krmtest"
@@ -167,7 +168,8 @@ func TestTellFlux(t *testing.T) {
 	if err := tellFlux(bad, lock); err == nil || !strings.Contains(err.Error(), "spec.dependsOn of Kustomization web must be a list") {
 		t.Errorf("%v", err)
 	}
-	if _, err := writeLock(lock, bad, mutate.Owner{}); err == nil {
-		t.Error("the lock was written")
+	lock.Document = &v1alpha1.PackageLock{}
+	if _, err := new(Builder).writeLock(lock, bad, mutate.Owner{}); err == nil || !strings.Contains(err.Error(), "must be a list") {
+		t.Errorf("the lock was written: %v", err)
 	}
 }
