@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -267,11 +268,11 @@ func (f *carried) items() {
 			if i >= len(f.docs) || local == "" || local == "false" || r.Kind() == "Kptfile" || r.Path() == f.ConfigFile {
 				continue
 			}
-			for field, o := range f.docs[i].leaves {
+			for _, field := range slices.Sorted(maps.Keys(f.docs[i].leaves)) {
 				if within(field, "data") || within(field, "spec") {
 					m := mark(len(inputs))
 					find(r.Edit().YNode(), field, func(n *yaml.Node) {
-						inputs = append(inputs, input{origin: o, mark: m})
+						inputs = append(inputs, input{origin: f.docs[i].leaves[field], mark: m})
 						n.Value = marked(n.Value, m)
 					})
 				}

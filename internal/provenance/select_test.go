@@ -1,0 +1,140 @@
+package provenance
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/krmtest"
+)
+
+// edited are the origins of a package of which a person changed two values.
+func edited(t *testing.T) *Origins {
+	t.Helper()
+	files := map[string]string{"d.yaml": served, "README.md": "a\nb\n", "two.yaml": "# two\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: x.io/v1\nkind: A\nmetadata:\n  name: b\n"}
+	trace := New(krmtest.Package(t, files), "cat/web@v1")
+	files["d.yaml"] = strings.NewReplacer("replicas: 1", "replicas: 2", "log:1", "log:2").Replace(served)
+	trace.Step(krmtest.Package(t, files), func(v Value) Origin {
+		return Origin{Kind: Person, File: "sets.yaml", Line: v.Line}
+	})
+	return trace.Origins()
+}
+
+func TestSelect(t *testing.T) {
+	o := edited(t)
+	for name, want := range map[string][]string{
+		"README.md":                    {""},
+		"A/a":                          {"apiVersion", "kind", "metadata.name"},
+		"A.x.io":                       {"apiVersion", "kind", "metadata.name"},
+		"A/b:kind":                     {"kind"},
+		"A:metadata":                   {"metadata.name", "metadata.name"},
+		"Deployment/web:spec.replicas": {"spec.replicas"},
+		`Deployment/web:spec.template.spec.containers[name="log"].image`: {"spec.template.spec.containers[name=log].image"},
+		"B":                   nil,
+		"A.y.io":              nil,
+		"A/c":                 nil,
+		"Deployment/web:spe":  nil,
+		"Deployment.apps/www": nil,
+	} {
+		list, err := o.Select(name)
+		var got []string
+		for _, l := range list {
+			got = append(got, l.Field)
+		}
+		if d := cmp.Diff(want, got); d != "" || (err != nil) != (want == nil) || err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v\n%s", name, err, d)
+		}
+	}
+	if all, err := o.Select(""); err != nil || len(all) != len(o.Leaves()) || len(all) < 15 {
+		t.Errorf("all: %d, %v", len(all), err)
+	}
+}
+
+func TestOwn(t *testing.T) {
+	via := Leaf{Origin: Origin{Kind: Upstream, Via: []Via{{Carrier: Function}}}}
+	list := []Leaf{{Origin: Origin{Kind: Upstream}}, via, {Origin: Origin{Kind: Machine}}, {Origin: Origin{Kind: Person}}}
+	if got := Own(list); len(got) != 2 || got[0].Origin.Kind != Upstream || got[1].Origin.Kind != Person || len(list) != 4 || list[0].Origin.Kind != Upstream {
+		t.Errorf("%+v of %+v", got, list)
+	}
+}
+
+func TestFrom(t *testing.T) {
+	o := edited(t)
+	for i := range o.leaves { // people's edits have commits, and no lines
+		if o.leaves[i].Origin.Kind == Person {
+			o.leaves[i].Origin.Kind = Object
+		}
+	}
+	o.leaves[0].Origin.Also = []Origin{{Kind: Template, File: "also.yaml", Line: 3}}
+	o.leaves[1].Origin = Origin{Kind: Person, File: "sets.yaml", Line: 6}
+	for name, c := range map[string]struct {
+		file        string
+		first, last int
+		want        int
+	}{
+		"the file": {"sets.yaml", 0, 0, 2}, "a line": {"sets.yaml", 6, 6, 1}, "no line of it": {"sets.yaml", 7, 13, 0}, "both": {"sets.yaml", 6, 14, 2},
+		"one of several inputs": {"also.yaml", 3, 3, 1}, "another file": {"set.yaml", 0, 0, 0},
+	} {
+		if got := o.From(c.file, c.first, c.last); len(got) != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestSpreader(t *testing.T) {
+	id := krm.ID{Kind: "Deployment", Name: "web"}
+	leaf := func(value, object string, line int) []Leaf {
+		return []Leaf{{File: "d.yaml", ID: id, Field: "spec.replicas", Value: value, Origin: Origin{Kind: Object, Object: "ConfigMap " + object, Field: "data.n", Line: line}}}
+	}
+	var s Spreader
+	s.Add("c1", leaf("1", "c1", 4))
+	s.Add("c2", leaf("1", "c2", 9))
+	s.Add("c3", leaf("2", "c3", 4))
+	s.Add("c4", []Leaf{{File: "README.md", Origin: Origin{Kind: Upstream}}})
+	var got []string
+	for _, v := range s.All() {
+		got = append(got, v.Field+"="+v.Value+" "+strings.Join(v.Members, ","))
+	}
+	if d := cmp.Diff([]string{"Deployment/web:spec.replicas=2 c3", "Deployment/web:spec.replicas=1 c1,c2", "README.md= c4"}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func TestAnnotate(t *testing.T) {
+	o := edited(t)
+	annotated := func(path, data string) (out []string) {
+		lines, err := o.Annotate(krm.File{Path: path, Data: []byte(data)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range lines {
+			text := l.Text
+			if l.Origin != nil {
+				text += " # " + string(l.Origin.Kind)
+			}
+			out = append(out, text)
+		}
+		return out
+	}
+	got := annotated("d.yaml", strings.NewReplacer("replicas: 1", "replicas: 2", "log:1", "log:2").Replace(served))
+	if got[5] != "  replicas: 2 # person" || got[9] != "      - name: web # upstream" || got[11] != "        args: [a, b, c] # upstream" || got[4] != "spec:" {
+		t.Errorf("%q", got)
+	}
+	want := []string{"# two", "apiVersion: v1 # upstream", "kind: A # upstream", "metadata: {name: a} # upstream", "---", "apiVersion: x.io/v1 # upstream", "kind: A # upstream", "metadata:", "  name: b # upstream"}
+	if d := cmp.Diff(want, annotated("two.yaml", "# two\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: x.io/v1\nkind: A\nmetadata:\n  name: b\n")); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if got := annotated("README.md", "a\nb\n"); !slices.Equal(got, []string{"a # upstream", "b # upstream"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNothingIsKnown(t *testing.T) {
+	var o *Origins
+	if o.Leaves() != nil || o.Under("f", krm.ID{}, "") != nil || o.From("f", 0, 0) != nil {
+		t.Error("of nothing something is known")
+	}
+}
