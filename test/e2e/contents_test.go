@@ -128,6 +128,43 @@ func TestOneObjectInTwoPackages(t *testing.T) {
 	}
 }
 
+// Two packages that bring one definition fail nothing where no package takes part in
+// dependencies; where one does, of the two the one that comes.
+func TestOneDefinitionInTwoPackages(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	catalogue := w.repos["catalog"]
+	text := gittest.Text{}
+	for _, name := range []string{"a", "b", "plain"} {
+		text[name+"/Kptfile"] = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + name + "\n"
+		if name != "plain" {
+			text[name+"/crd.yaml"] = definition("v1")
+		}
+	}
+	commit := catalogue.Commit(t, "main", "all", text)
+	for _, name := range []string{"a", "b", "plain"} {
+		catalogue.Tag(t, name+"/v1.0.0", commit)
+		w.needs(name, "1.0.0")
+	}
+	const both = "packages a and b both bring the API x.io/Foo"
+	p := w.plan("--dependencies=false")
+	w.wantActions(p, all("create", "c1/a", "c1/b", "c1/plain"))
+	p = w.plan()
+	w.wantActions(p, all("create", "c1/a", "c1/b", "c1/plain"))
+	w.contains(strings.Join(p.Warnings, "\n"), both)
+
+	w.write("b.yaml", "")
+	w.offer("db", "1.0.0", "", nil)
+	w.offer("app", "1.0.0", "  requires: [{alias: db, package: db}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.needs("b", "1.0.0")
+	p = w.plan()
+	w.wantActions(p, all("fail", "c1/b"))
+	w.contains(p.variant(t, "c1/b").Error, both)
+}
+
 // What stands on a target's branch without a revision, or with one that says nothing
 // of its version, is what the target has: nothing is made beside it in silence.
 func TestWhatStandsThere(t *testing.T) {

@@ -532,3 +532,26 @@ func TestDriftOfADependency(t *testing.T) {
 		w.contains(w.run("status").out, "c1/"+pkg, "deleted on main by")
 	}
 }
+
+// A lock that a person edited is not approved as it is: the next run writes what was
+// resolved.
+func TestLockEditedByHand(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("db", "1.0.0", "", nil)
+	w.offer("app", "1.0.0", "  requires: [{alias: db, package: db}]\n", nil)
+	w.needs("app", "1.0.0")
+	w.mustApply()
+	const branch, file = "drafts/variform-lock/packagevariant-1", "variform-lock/lock.yaml"
+	lock := w.show("c1", branch, file)
+	w.repos["c1"].Commit(t, branch, "by hand", gittest.Text{file: strings.Replace(lock, "version: 1.0.0", "version: 0.9.0", 1)})
+	w.contains(w.mustRun(1, "approve", "--all").out, "it was edited by hand")
+	if w.on("main", "variform-lock") {
+		t.Error("it was published")
+	}
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	if got := w.show("c1", "main", file); got != lock {
+		t.Errorf("the lock is\n%s", got)
+	}
+}
