@@ -193,8 +193,11 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 	case lifecycle.ProposeDeletion:
 		return o.retire()
 	case lifecycle.Release:
-		if r.Number > 0 && (!o.Repo.Records || owner.Dependency) {
-			return ruled(Nothing{}) // there is no place to say so, or it is still there for who needs it
+		switch {
+		case r.Number > 0 && owner.Dependency:
+			return ruled(Nothing{}, "it was brought for others, and nothing needs it any more")
+		case r.Number > 0 && !o.Repo.Records:
+			return ruled(Nothing{}) // there is no place to say so
 		}
 		return ruled(Release{r}, gone+"; deletionPolicy orphan leaves the package")
 	case lifecycle.Discard:

@@ -195,6 +195,7 @@ func TestRemoveOne(t *testing.T) {
 		kept     = "keep: its variant has gone, and its %s holds what Ann <ann@example.com> committed by hand: bring its variant back, or delete the branch %s"
 		waits    = "wait: proposed for deletion: approve that, or reject it"
 		nothing  = "none: "
+		unneeded = "none: it was brought for others, and nothing needs it any more"
 		alone    = "none: another package needed it, and dependencies are left alone in this run"
 	)
 	draft, proposed := draftOf(1, 10), proposedOf(1, 11)
@@ -222,7 +223,7 @@ func TestRemoveOne(t *testing.T) {
 		"a dependency, left alone":        {"dependencies are left alone", needed, true, false, alone, alone, alone, alone},
 		"no dependency, left alone":       {"only dependencies are", Ownership{}, true, false, goes, goes, retires, waits},
 		"orphan, recorded":                {"what is Published is released in the record", leave, false, true, releases, releases, releases, waits},
-		"orphan, recorded, a dependency":  {"who needs it has it again", Ownership{Policy: "orphan", For: "default/shop", Dependency: true}, false, true, goes, goes, nothing, waits},
+		"orphan, recorded, a dependency":  {"who needs it has it again", Ownership{Policy: "orphan", For: "default/shop", Dependency: true}, false, true, goes, goes, unneeded, waits},
 	}
 	for name, c := range cases {
 		one := func(phase string, p *Package, r *Revision, want string) {

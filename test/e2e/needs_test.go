@@ -243,6 +243,18 @@ func TestMadeForAnother(t *testing.T) {
 	w.mustApply("--upgrade", "lib")
 	w.mustRun(0, "approve", "--all")
 	w.contains(w.show("c1", "main", "lib/Kptfile"), "default/b")
+
+	// Without any, it stays, and status lists what does.
+	const unneeded = "it was brought for others, and nothing needs it any more"
+	w.lacks(w.mustRun(0, "status").out, unneeded)
+	w.offer("b", "1.1.0", "", nil)
+	w.needs("b", "1.1.0")
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	before = w.refs()
+	w.wantActions(w.mustApply(), all("keep", "c1/variform-lock"))
+	w.unchanged(before)
+	w.contains(w.run("status").out, unneeded)
 }
 
 // Unattended publication, too, goes by what is needed, and in order.
