@@ -283,3 +283,23 @@ func TestHeed(t *testing.T) {
 	}
 	NewPackage(webPath, nil).Heed([]record.Entry{e})
 }
+
+// What people said stands until it is taken off: one word of theirs is enough.
+func TestSpoken(t *testing.T) {
+	for name, c := range map[string]struct {
+		entry record.Entry
+		want  bool
+	}{
+		"nothing":          {record.Entry{Place: record.Variant}, false},
+		"a hold":           {record.Entry{Place: record.Variant, Hold: &record.Word{}}, true},
+		"a discard":        {record.Entry{Place: record.Variant, Discarded: &record.Word{}}, true},
+		"of another place": {record.Entry{Place: record.Main, Hold: &record.Word{}}, false},
+		"taken off":        {record.Entry{Place: record.Variant, Owner: record.Nobody, Hold: &record.Word{}}, false},
+	} {
+		p := webPackage(nil)
+		p.Entries = []record.Entry{{Place: record.Main}, c.entry}
+		if got := p.Spoken(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
