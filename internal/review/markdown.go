@@ -26,8 +26,9 @@ const (
 
 // Markdown writes a digest as a comment on a change: deletions, lost edits and
 // failures first, then each class of change once, smallest first. It is never
-// longer than limit (at least 2,000 bytes; 0 is MarkdownLimit). What does not
-// fit is left out whole, the largest classes first, and the text says so and
+// longer than limit (at least 2,000 bytes; 0 is MarkdownLimit). All are named before
+// any has its members, and all have those before any is spelled out. What does not
+// fit is left out, the largest classes first, and the text says so and
 // names the command that shows it. Content cannot leave its code block, is no
 // HTML, mentions nobody, refers to nothing and gives GitLab no quick action.
 func Markdown(d *Digest, limit int) string {
@@ -40,18 +41,31 @@ func Markdown(d *Digest, limit int) string {
 	blocks := d.blocks(command, limit/4)
 	room := limit - len(head) - tailRoom
 	shown := 0
-	for shown < len(blocks) && room >= len(blocks[shown].short()) {
-		room -= len(blocks[shown].short())
+	for shown < len(blocks) && room >= len(blocks[shown].head()) {
+		room -= len(blocks[shown].head())
 		shown++
+	}
+	blocks, rest := blocks[:shown], blocks[shown:]
+	membered := 0
+	for membered < shown && room >= blocks[membered].membership() {
+		room -= blocks[membered].membership()
+		membered++
 	}
 	var b strings.Builder
 	b.WriteString(head)
-	for i := range blocks[:shown] {
+	for i := range blocks {
+		if i >= membered {
+			b.WriteString(blocks[i].head())
+			continue
+		}
 		text, used := blocks[i].fit(room)
 		room -= used
 		b.WriteString(text)
 	}
-	b.WriteString(leftOut(command, blocks[shown:]))
+	if n := shown - membered; n > 0 {
+		fmt.Fprintf(&b, "\n%s above stand without members, for want of room; %s shows them.\n", count.Of(n, "class", "classes"), code(advice(command)))
+	}
+	b.WriteString(leftOut(command, rest))
 	return b.String()
 }
 
@@ -84,6 +98,9 @@ func (b *block) folded() string {
 	if len(b.members) == 0 {
 		return ""
 	}
+	if all := Ranges(b.members); len(all) <= fewMembers {
+		return "\n" + codes(all) + "\n"
+	}
 	names := codes(b.members[:min(fewMembers, len(b.members))])
 	if rest := len(b.members) - fewMembers; rest > 0 {
 		return "\n" + names + fmt.Sprintf(" and %d more\n", rest)
@@ -92,11 +109,14 @@ func (b *block) folded() string {
 }
 
 func (b *block) whole() string {
-	if len(b.members) <= fewMembers {
+	if len(Ranges(b.members)) <= fewMembers {
 		return b.folded()
 	}
-	return fold(fmt.Sprintf("all %d variants", len(b.members)), codes(b.members)+"\n")
+	return fold(fmt.Sprintf("all %d variants", len(b.members)), codes(Ranges(b.members))+"\n")
 }
+
+// membership is by how much short is longer than head.
+func (b *block) membership() int { return len(b.short()) - len(b.head()) }
 
 func (b *block) short() string { return b.head() + b.folded() + b.instead }
 

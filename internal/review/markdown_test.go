@@ -81,18 +81,35 @@ func TestMarkdownIsCutFromTheLargestClass(t *testing.T) {
 	}
 }
 
-// With more classes than lines of text, the rest is counted.
+// All classes are named before any has its members, and with more classes than lines of text the rest is counted.
 func TestMarkdownCountsWhatIsLeftOut(t *testing.T) {
-	d := large(1000, 1)
-	for i := range d.Changes.Classes { // one member each
-		c := &d.Changes.Classes[i]
-		c.Members, c.Example = c.Members[i:], c.Members[i]
+	for _, name := range []string{"", " of a resource with a name that takes a lot of room"} {
+		d := large(1000, 1)
+		for i := range d.Changes.Classes { // one member each
+			c := &d.Changes.Classes[i]
+			c.Says += name
+			c.Members, c.Example = c.Members[i:], c.Members[i]
+		}
+		text := Markdown(d, 0)
+		check(t, text, MarkdownLimit)
+		shown := strings.Count(text, "\n**1 variant**: ")
+		want := fmt.Sprintf("**%d more classes (%d variants) left out here**", 1000-shown, 1000-shown)
+		if all := shown == 1000; shown == 0 || all != (name == "") || strings.Contains(text, want) == all {
+			t.Errorf("%d classes are shown, and is there %q in:\n%s", shown, want, text[len(text)-500:])
+		}
+		if !strings.Contains(text, " classes above stand without members, for want of room") {
+			t.Errorf("that members are missing is not said:\n%s", text[len(text)-500:])
+		}
 	}
-	text := Markdown(d, 0)
-	check(t, text, MarkdownLimit)
-	shown := strings.Count(text, "\n**1 variant**: ")
-	if want := fmt.Sprintf("**%d more classes (%d variants) left out here**", 1000-shown, 1000-shown); shown == 0 || !strings.Contains(text, want) {
-		t.Errorf("%d classes are shown, and there is no %q in:\n%s", shown, want, text[len(text)-500:])
+}
+
+// Members are ranges, where that is shorter.
+func TestMarkdownMembers(t *testing.T) {
+	d := large(300, 1)
+	for _, want := range []string{"\n`cluster-[000-299]/p299`\n", "\n`cluster-000/p0`\n", "`cluster-000/p1`, `cluster-001/p1`\n"} {
+		if text := Markdown(d, 0); !strings.Contains(text, want) {
+			t.Errorf("there is no %q", want)
+		}
 	}
 }
 
