@@ -172,7 +172,7 @@ func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own boo
 		for i, l := range leaves {
 			views[i] = blameView{b.Identity.String(), l.File, l.Resource(), l.Field, l.Value, l.Origin}
 		}
-		return encode(a.Out, a.output, map[string]any{"values": views})
+		return encodeAs(a.Out, a.output, "ValueList", map[string]any{"values": views})
 	}
 	all := len(leaves)
 	if own {
@@ -260,7 +260,7 @@ func (a *app) printSpread(list []provenance.Spread) error {
 		if list == nil {
 			list = []provenance.Spread{}
 		}
-		return encode(a.Out, a.output, map[string]any{"fields": list})
+		return encodeAs(a.Out, a.output, "FieldList", map[string]any{"fields": list})
 	}
 	var rows [][]string
 	for _, s := range list {

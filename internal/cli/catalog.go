@@ -109,7 +109,7 @@ func viewOfEntry(e *catalog.Entry, catalogs []*v1alpha1.Catalog) entryView {
 func (a *app) printEntries(views []entryView) error {
 	switch a.output {
 	case "json", "yaml":
-		return encode(a.Out, a.output, map[string]any{"packages": views})
+		return encodeAs(a.Out, a.output, "PackageList", map[string]any{"packages": views})
 	case "name":
 		for _, v := range views {
 			if _, err := fmt.Fprintf(a.Out, "%s@%s\n", v.Package, v.Version); err != nil {

@@ -170,7 +170,7 @@ func (a *app) printVerdicts(d decide.Verb, verdicts []*reconcile.Verdict) error 
 	var err error
 	switch a.output {
 	case "json", "yaml":
-		err = encode(a.Out, a.output, map[string]any{"revisions": views})
+		err = encodeAs(a.Out, a.output, "RevisionList", map[string]any{"revisions": views})
 	case "name":
 		for _, v := range views {
 			if v.Error == "" {

@@ -96,7 +96,7 @@ func (a *app) printEdits(list []*reconcile.Edited) error {
 		if list == nil {
 			list = []*reconcile.Edited{}
 		}
-		return encode(a.Out, a.output, map[string]any{"edits": edits, "revisions": list})
+		return encodeAs(a.Out, a.output, "EditList", map[string]any{"edits": edits, "revisions": list})
 	case "name":
 		for _, e := range list {
 			if _, err := fmt.Fprintln(a.Out, e.Variant, e.Revision); err != nil {

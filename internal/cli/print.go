@@ -67,6 +67,23 @@ func encode(w io.Writer, format string, v any) error {
 	return err
 }
 
+// outputVersion is that of what commands print as json and yaml: it is another one
+// where a field goes, or means something else.
+const outputVersion = "cli.variform.dev/v1alpha1"
+
+// encodeAs prints a struct or a map as json or yaml, with its version and kind.
+func encodeAs(w io.Writer, format, kind string, v any) error {
+	fields, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	head := fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q`, outputVersion, kind)
+	if rest := fields[1:]; rest[0] != '}' {
+		head = append(head, ',')
+	}
+	return encode(w, format, json.RawMessage(append(head, fields[1:]...)))
+}
+
 // objects prints KRM objects: documents as yaml, a List as json. Empty times
 // and null fields of the Kubernetes types are left out.
 func objects(w io.Writer, format string, list []any) error {

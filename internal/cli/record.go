@@ -57,7 +57,7 @@ func (a *app) printRecorded(list []*reconcile.Recorded) error {
 		if list == nil {
 			list = []*reconcile.Recorded{}
 		}
-		return encode(a.Out, a.output, map[string]any{"entries": list})
+		return encodeAs(a.Out, a.output, "RecordList", map[string]any{"entries": list})
 	case "name":
 		for _, r := range list {
 			if _, err := fmt.Fprintf(a.Out, "%s %s\n", r.Repository, r.Name()); err != nil {

@@ -127,7 +127,7 @@ type reviewView struct {
 func (a *app) printReview(r reviewView, all bool) error {
 	switch a.output {
 	case "json", "yaml":
-		return encode(a.Out, a.output, r)
+		return encodeAs(a.Out, a.output, "Review", r)
 	case markdownFormat, htmlFormat:
 		return a.printDigest(&review.Digest{Command: "review", Summary: r.Summary, Changes: r.Report, Findings: r.Findings})
 	case "name":

@@ -133,7 +133,7 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 		for _, i := range p.Items {
 			v.Variants = append(v.Variants, viewOf(i))
 		}
-		return encode(a.Out, a.output, v)
+		return encodeAs(a.Out, a.output, "Plan", v)
 	case "name":
 		for _, i := range p.Items {
 			if i.Action.Pending() {
