@@ -175,6 +175,7 @@ func (d *Digest) blocks(command string, most int) []block {
 		}
 	}
 	if d.Changes != nil {
+		changes = marked(d.Changes.Marks)
 		classes := make([]*Class, 0, len(d.Changes.Classes))
 		for i := range d.Changes.Classes {
 			classes = append(classes, &d.Changes.Classes[i])
@@ -190,6 +191,24 @@ func (d *Digest) blocks(command string, most int) []block {
 		}
 	}
 	return slices.Concat(before, changes, after)
+}
+
+// mostMarks is how many marks stand at the head; classes with the others come first.
+const mostMarks = 15
+
+// marked are what to look at first.
+func marked(marks []Mark) (out []block) {
+	for i, m := range marks {
+		if i == mostMarks && len(marks) > mostMarks+1 {
+			return append(out, block{line: fmt.Sprintf("and %d more", len(marks)-i)})
+		}
+		b := block{members: m.Members, line: fmt.Sprintf("**%s**: %s: %s", count.Of(len(m.Members), "variant"), inline(string(m.Kind)), inline(m.Text))}
+		if i == 0 {
+			b.title = "To look at first"
+		}
+		out = append(out, b)
+	}
+	return out
 }
 
 func (f *Finding) block(command string, most int) block {

@@ -21,6 +21,7 @@ func TestMarkdown(t *testing.T) {
 			{Kind: Warning, Message: "nothing is selected"},
 		},
 		Changes: &Report{
+			Marks:    []Mark{{Kind: ByHand, Text: "edited by hand", Members: []string{"c3/web"}}},
 			Packages: []Summary{{Package: "catalog/web"}, {Package: "catalog/db"}},
 			Classes: []Class{
 				{Package: "catalog/db", Members: []string{"c1/db", "c2/db"}, Says: "also adds Service <b>", Example: "c1/db", Lines: 1, Diff: "-a\n+b\n"},
@@ -32,6 +33,7 @@ func TestMarkdown(t *testing.T) {
 		"\n#### Deletions\n\n**1 variant**: the open Draft goes: its variant has gone\n\n`c1/old`\n" +
 		"\n#### Failures\n\n**2 variants**: rendering web, see `sets/web.yaml:3`\n\n`c1/web`, `c2/web`\n" +
 		"\n````text\nrendering web\n  ```\n  see @ann, #12\n````\n" +
+		"\n#### To look at first\n\n**1 variant**: by hand: edited by hand\n\n`c3/web`\n" +
 		"\n#### Changes\n\n**1 variant** of `catalog/web`: changes x\n\n`c3/web`\n" +
 		"\n``````diff\n-`````\n+b\n``````\n" +
 		"\n**2 variants** of `catalog/db`: `also adds Service <b>`\n\n`c1/db`, `c2/db`\n" +
@@ -252,6 +254,9 @@ func arbitrary(next func(n int) int, extra string) *Digest {
 	d := &Digest{Command: text(2), Summary: text(6), Changes: &Report{Packages: make([]Summary, next(3))}}
 	for range next(12) {
 		d.Findings = append(d.Findings, Finding{Kind: Kinds[next(len(Kinds))], Message: text(30), Members: members(), File: text(4), Line: next(3)})
+	}
+	for range next(20) {
+		d.Changes.Marks = append(d.Changes.Marks, Mark{Kind: MarkKind(text(2)), Text: text(5), Members: members()})
 	}
 	for range next(30) {
 		d.Changes.Classes = append(d.Changes.Classes, Class{

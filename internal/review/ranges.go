@@ -12,7 +12,7 @@ import (
 const minRange = 3
 
 // Ranges writes names that differ in one number, one after the other, as one:
-// c[1-300]/web. The rest stays as it is; numbers are in order, names otherwise.
+// c[1-300]/web. Where there are none the names stay as they are.
 func Ranges(names []string) []string {
 	type numbered struct {
 		name   string
@@ -25,7 +25,7 @@ func Ranges(names []string) []string {
 		n := &numbered{name: name, parts: turns(name)}
 		kind := ""
 		for i := 0; i < len(n.parts); i += 2 {
-			kind += n.parts[i] + "\x00"
+			kind += strconv.Quote(n.parts[i])
 		}
 		if kinds[kind] == nil {
 			order = append(order, kind)
@@ -57,7 +57,7 @@ func Ranges(names []string) []string {
 			if digits[0] == '0' {
 				width = len(digits)
 			}
-			text := fmt.Sprint(strings.Join(n.parts[:at], ""), "\x00", strings.Join(n.parts[at+1:], ""), "\x00")
+			text := strconv.Quote(strings.Join(n.parts[:at], "")) + strconv.Quote(strings.Join(n.parts[at+1:], ""))
 			if around[text+fmt.Sprint(len(digits))] != nil { // 08, 09, 10 go on
 				width = len(digits)
 			}
@@ -88,6 +88,9 @@ func Ranges(names []string) []string {
 				i = end
 			}
 		}
+	}
+	if len(out) == len(names) {
+		return names
 	}
 	return out
 }

@@ -18,12 +18,21 @@ func TestRanges(t *testing.T) {
 		"c1/w1 c2/w1 c3/w1 c1/w2":          "c[1-3]/w1 c1/w2",
 		"eu-1/x us-1/x eu-2/x eu-3/x":      "eu-[1-3]/x us-1/x",
 		"a0001 a0002 a0003 a1 a2 a3":       "a[0001-0003] a[1-3]",
+		"c1/a c1/b c2/a c2/b":              "c1/a c1/b c2/a c2/b",
 		"a123456789012 a123456789013 b":    "a123456789012 a123456789013 b",
 		"p1-v2/web p2-v2/web p3-v2/web zz": "p[1-3]-v2/web zz",
 	} {
 		if got := strings.Join(Ranges(strings.Fields(names)), " "); got != want {
 			t.Errorf("%s: %s, want %s", names, got, want)
 		}
+	}
+}
+
+// Names may hold anything.
+func TestRangesOfAnything(t *testing.T) {
+	names := []string{"a1", "a\x00", "\x001\x00", "a\x001", "", "1", "a\xff2", "a\xff3", "a\xfd4", "[1-3]"}
+	if got := Ranges(names); len(got) != len(names) {
+		t.Errorf("%q", got)
 	}
 }
 
