@@ -65,7 +65,7 @@ func TestStatusTellsProofs(t *testing.T) {
 	w.edit("c1", draft1[len("refs/heads/"):], "web/cm.yaml", "a: bad", "a: fine")
 	w.meet(draft1[len("refs/heads/"):])
 	w.mustApply()
-	told(0, "True:Proved", "True:Met", "packagevariant-1 True -")
+	told(0, "True:Proved", "True:Met", "packagevariant-1 True 2 edits by hand on packagevariant-1")
 	w.mustRun(0, "approve", "web")
 	if got, _ := w.conditions(0); strings.Contains(got, "Proved") {
 		t.Errorf("a Published revision: %s", got)
