@@ -211,7 +211,7 @@ func TestLockDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		doc := res.Document("edge-1")
-		data, err := EncodeLock(doc)
+		data, err := new(LockWriter).Update(nil, doc)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +264,7 @@ func TestLockStays(t *testing.T) {
 		return res
 	}
 	text := func(r *Resolution) string {
-		data, err := EncodeLock(r.Document("t"))
+		data, err := new(LockWriter).Update(nil, r.Document("t"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,7 +368,7 @@ func TestLockOrder(t *testing.T) {
 func TestLockNames(t *testing.T) {
 	for target, want := range map[string]string{"edge-1": "edge-1", "": "lock", "Clusters/EU_1": "clusters-eu-1", "../": "lock", strings.Repeat("a", 300): strings.Repeat("a", 253)} {
 		doc := (&Resolution{Lock: &Lock{}}).Document(target)
-		data, err := EncodeLock(doc)
+		data, err := new(LockWriter).Update(nil, doc)
 		if err != nil {
 			t.Fatal(err)
 		}

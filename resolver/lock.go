@@ -112,18 +112,8 @@ func lockName(target string) string {
 	return name
 }
 
-// EncodeLock writes a lock for people to review: the same lock gives the same bytes, and one changed
-// dependency changes its own lines only.
-func EncodeLock(l *v1alpha1.PackageLock) ([]byte, error) { return new(LockWriter).encode(l) }
-
-// UpdateLock is EncodeLock over the text of the previous lock: what says the same keeps its bytes, and the comments that
-// people wrote at what changed or moved stay there. A text that is no PackageLock, or cannot be read, is replaced.
-func UpdateLock(previous []byte, l *v1alpha1.PackageLock) ([]byte, error) {
-	return new(LockWriter).Update(previous, l)
-}
-
-// LockWriter is [UpdateLock] for many: what the locks of alike targets have in common is encoded once. It may be used
-// by many at once.
+// LockWriter writes locks for people to review: the same lock gives the same bytes, and one changed dependency changes
+// its own lines only. What the locks of alike targets have in common is encoded once. It may be used by many at once.
 type LockWriter struct {
 	mu     sync.Mutex
 	bodies map[[sha256.Size]byte][]byte
@@ -166,7 +156,8 @@ func (w *LockWriter) encode(l *v1alpha1.PackageLock) ([]byte, error) {
 	return append(head, body...), nil
 }
 
-// Update writes a lock over the text of the previous one.
+// Update writes a lock over the text of the previous one, nil for none: what says the same keeps its bytes, and the
+// comments that people wrote at what changed or moved stay there. A text that is no PackageLock, or cannot be read, is replaced.
 func (w *LockWriter) Update(previous []byte, l *v1alpha1.PackageLock) ([]byte, error) {
 	p, err := krm.Parse([]krm.File{{Path: "lock.yaml", Data: previous}})
 	if err != nil || len(p.Problems()) > 0 || len(p.Resources()) != 1 || p.Resources()[0].Kind() != v1alpha1.KindPackageLock {

@@ -33,7 +33,7 @@ func TestUpdateLockKeepsComments(t *testing.T) {
 	a := Package{Package: "a", Version: "1.0.0", Digest: "sha256:a1", Parameters: []Field{{Name: "p"}, {Name: "q"}}, Provides: []Provide{{GVK: gvk("A")}}}
 	c := Package{Package: "c", Version: "1.0.0", Digest: "sha256:c1", Provides: []Provide{{GVK: gvk("C")}}}
 	first := lockOf(t, []Package{app, a, c})
-	data, err := EncodeLock(first)
+	data, err := new(LockWriter).Update(nil, first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestUpdateLockKeepsComments(t *testing.T) {
 	if n := strings.Count(commented, "#"); n != 8 {
 		t.Fatalf("%d comments in\n%s", n, commented)
 	}
-	same, err := UpdateLock([]byte(commented), first)
+	same, err := new(LockWriter).Update([]byte(commented), first)
 	if diff := cmp.Diff(commented, string(same)); err != nil || diff != "" {
 		t.Errorf("the same lock: %v\n%s", err, diff)
 	}
@@ -74,7 +74,7 @@ func TestUpdateLockKeepsComments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := lockOf(t, tt.packages)
-			got, err := UpdateLock([]byte(commented), want)
+			got, err := new(LockWriter).Update([]byte(commented), want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestUpdateLockKeepsComments(t *testing.T) {
 			if n := strings.Count(string(got), "#"); n != 8-tt.lost {
 				t.Errorf("%d comments are left in\n%s", n, got)
 			}
-			fresh, err := EncodeLock(want)
+			fresh, err := new(LockWriter).Update(nil, want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestUpdateLockKeepsComments(t *testing.T) {
 		"no YAML": "a: [", "another kind": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", "nothing": "",
 		"no map": "apiVersion: variform.dev/v1alpha1\nkind: PackageLock\nmetadata: {name: edge}\nspec: text\n", "two": string(data) + "---\n" + string(data),
 	} {
-		if got, err := UpdateLock([]byte(previous), first); err != nil || string(got) != string(data) {
+		if got, err := new(LockWriter).Update([]byte(previous), first); err != nil || string(got) != string(data) {
 			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(string(data), string(got)))
 		}
 	}
@@ -137,7 +137,7 @@ func difference(before, after string) (gone, in []string) {
 }
 
 // TestUpdateLockMeans holds that whatever lock stood there before, the text means the new one, and that without
-// comments it is what EncodeLock writes.
+// comments it is what is written without a previous one.
 func TestUpdateLockMeans(t *testing.T) {
 	var previous []byte
 	for i := range oracletest.Universes(t) / 10 {
@@ -147,11 +147,11 @@ func TestUpdateLockMeans(t *testing.T) {
 			continue
 		}
 		doc := res.Document(fmt.Sprint("t", i%3))
-		want, err := EncodeLock(doc)
+		want, err := new(LockWriter).Update(nil, doc)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := UpdateLock(previous, doc)
+		got, err := new(LockWriter).Update(previous, doc)
 		if err != nil {
 			t.Fatal(err)
 		}
