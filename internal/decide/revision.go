@@ -98,6 +98,14 @@ func (r *Revision) Edited(tree Hash) bool {
 	return r.Machine != nil && !r.Machine.Hydrated.IsZero() && r.Machine.Hydrated != tree
 }
 
+// PublishedEdited says that the latest Published revision holds edits by hand, as the
+// record tells it: its folder may be in a commit that nothing else asks for.
+func (p *Package) PublishedEdited() bool {
+	return p.Latest != nil && slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+		return e.Place == record.Main && p.Latest.Edited(ParseHash(e.Tree)) && p.Latest.Machine.Hydrated == ParseHash(e.Hydrated)
+	})
+}
+
 // Merged is the machine's commit that an entry is about, as the record tells it of one
 // that others merged; m where it does not tell, or m is that.
 func (m *Machine) Merged(e record.Entry) *Machine {

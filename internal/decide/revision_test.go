@@ -274,3 +274,31 @@ func knowing(p *Package, entries []record.Entry, other record.Entry) *Package {
 	p.Others = []*record.Record{rec}
 	return p
 }
+
+func TestEdited(t *testing.T) {
+	made, other := Hash{7}, Hash{8}
+	for name, c := range map[string]struct {
+		machine *Machine
+		entry   record.Entry
+		want    [2]bool // with a folder that is another, and Published as the record has it
+	}{
+		"another's":        {nil, record.Entry{Place: record.Main, Hydrated: made.String(), Tree: other.String()}, [2]bool{}},
+		"of an older hand": {&Machine{}, record.Entry{Place: record.Main, Hydrated: Hash{}.String(), Tree: other.String()}, [2]bool{}},
+		"no record":        {&Machine{Hydrated: made}, record.Entry{}, [2]bool{true, false}},
+		"as it was made":   {&Machine{Hydrated: made}, record.Entry{Place: record.Main, Hydrated: made.String(), Tree: made.String()}, [2]bool{true, false}},
+		"edited":           {&Machine{Hydrated: made}, record.Entry{Place: record.Main, Hydrated: made.String(), Tree: other.String()}, [2]bool{true, true}},
+		"of another":       {&Machine{Hydrated: made}, record.Entry{Place: record.Main, Hydrated: other.String(), Tree: made.String()}, [2]bool{true, false}},
+		"an older one":     {&Machine{Hydrated: made}, record.Entry{Place: record.Past, Hydrated: made.String(), Tree: other.String()}, [2]bool{true, false}},
+	} {
+		r := publishedOf(1, 1)
+		r.Machine = c.machine
+		p := webPackage(nil, r)
+		p.Entries = []record.Entry{c.entry}
+		if got := [2]bool{r.Edited(other), p.PublishedEdited()}; got != c.want || r.Edited(made) && c.machine != nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if (&Package{}).PublishedEdited() {
+		t.Error("nothing is Published")
+	}
+}

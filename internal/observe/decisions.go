@@ -68,8 +68,7 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 	open.run(ctx, r.ioLimit())
 }
 
-// FetchOpen brings the open revisions of wanted packages, and the latest Published ones
-// of which the folder is not known, in one request a repository.
+// FetchOpen brings the open revisions of wanted packages, in one request a repository.
 func (r *Reader) FetchOpen(ctx context.Context, wants []*decide.Want) {
 	set := fetchSet{}
 	for _, w := range wants {
@@ -77,11 +76,7 @@ func (r *Reader) FetchOpen(ctx context.Context, wants []*decide.Want) {
 		if repo == nil || repo.Err != nil || repo.Git == nil {
 			continue
 		}
-		p := repo.Package(repo.Path(w.Package))
-		set.add(repo, p.Open())
-		if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(latestCommit(p)), p.Path); p.Open() == nil && !known {
-			set.add(repo, p.Latest)
-		}
+		set.add(repo, repo.Package(repo.Path(w.Package)).Open())
 	}
 	set.run(ctx, r.ioLimit())
 }

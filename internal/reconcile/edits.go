@@ -270,16 +270,16 @@ func (r *run) said(ctx context.Context, s *subject) (out []string, err error) {
 	if err != nil || r.building {
 		return out, err
 	}
-	newest := s.pkg.Open()
-	if newest == nil && moved == nil {
-		newest = s.pkg.Latest
+	edited := moved == nil && s.pkg.PublishedEdited()
+	if open := s.pkg.Open(); open != nil {
+		tree, err := s.repo.TreeAt(ctx, open.Ref.Commit, s.pkg.Path)
+		if err != nil {
+			return out, err
+		}
+		edited = open.Edited(tree)
 	}
-	if newest == nil {
+	if !edited {
 		return out, nil
-	}
-	tree, err := s.repo.TreeAt(ctx, newest.Ref.Commit, s.pkg.Path)
-	if err != nil || !newest.Edited(tree) {
-		return out, err
 	}
 	list, err := r.edited(ctx, s.want)
 	for _, of := range list {
