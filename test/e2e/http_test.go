@@ -138,6 +138,7 @@ func TestApproveLosesRace(t *testing.T) {
 func TestServerDiesInMidPush(t *testing.T) {
 	t.Parallel()
 	w := newHTTPWorld(t, "c1")
+	w.repos["c1"].Git(t, "config", "uploadpack.allowFilter", "true")
 	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a", "b", "c", "d"))
 	start := w.refs()
 	w.srv.ResetCounts()
@@ -313,23 +314,5 @@ func TestDraftsBesideHotfixesAreReadAtOnce(t *testing.T) {
 	w.wantActions(w.mustApply(), map[string]string{})
 	if n := w.srv.Count(gittest.Fetch); n > 1 {
 		t.Errorf("%d requests for objects", n)
-	}
-}
-
-// Status of what is all Published reads no package: that nobody edited it, the record says.
-func TestStatusReadsNoPackage(t *testing.T) {
-	t.Parallel()
-	w := newHTTPWorld(t, "c1")
-	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a", "b", "c", "d"))
-	w.mustApply()
-	w.mustRun(0, "approve", "--all")
-	asked := map[string]int{}
-	for _, command := range []string{"plan", "status"} {
-		w.srv.ResetCounts()
-		w.lacks(w.mustRun(0, command, "--cache-dir", t.TempDir()).out, "by hand")
-		asked[command] = w.srv.Count(gittest.Fetch)
-	}
-	if asked["status"] > asked["plan"] {
-		t.Errorf("requests for objects: %v", asked)
 	}
 }
