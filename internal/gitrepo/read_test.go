@@ -417,7 +417,7 @@ func TestOneRepoPerAddress(t *testing.T) {
 }
 
 // A server lists refs while a push moves them: a revision that is both a Draft and
-// Proposed at one commit is looked at again, and believed when it stays so.
+// Proposed is looked at again, and believed when it stays so.
 func TestRefreshWhileARevisionMoves(t *testing.T) {
 	for name, tt := range map[string]struct {
 		proposed string // what it is at, "" for the Draft's commit
@@ -426,8 +426,9 @@ func TestRefreshWhileARevisionMoves(t *testing.T) {
 		requests int
 	}{
 		"on its way":      {"", true, 0, 2},
-		"both, for good":  {"", false, 1, 3},
-		"another content": {"main", false, 1, 1},
+		"made anew":       {"main", true, 0, 2},
+		"both, for good":  {"", false, 1, 4},
+		"another content": {"main", false, 1, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)

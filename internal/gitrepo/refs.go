@@ -34,13 +34,13 @@ type Refs struct {
 }
 
 // moving says that a revision may have been seen on its way: the server lists refs
-// while a push moves them, so that a Draft that is being proposed, or sent back, can be
-// both for a moment.
+// while a push moves them, so that a Draft that is being proposed, or sent back, as it is
+// or made anew, can be both for a moment.
 func (s *Refs) moving() bool {
 	return slices.ContainsFunc(s.list, func(ref Ref) bool {
 		at, ok := strings.CutPrefix(ref.Name, lifecycle.ProposedPrefix)
-		n, both := s.byName[lifecycle.DraftsPrefix+at]
-		return ok && both && s.list[n].Hash == ref.Hash
+		_, both := s.byName[lifecycle.DraftsPrefix+at]
+		return ok && both
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -61,11 +62,17 @@ func (r *Repo) Refs() *Refs {
 // snapshot of the refs.
 func (r *Repo) Index(directory string) *Index { return r.Refs().indexOf(directory) }
 
+// movesFor is how often refs are read again while a revision seems to be on its way,
+// half a second in all.
+const movesFor = 3
+
 // Refresh reads the refs again.
 func (r *Repo) Refresh(ctx context.Context) error {
 	refs, err := r.readRefs(ctx)
-	for again := 0; err == nil && again < 2 && refs.moving(); again++ {
-		refs, err = r.readRefs(ctx)
+	for again := 0; err == nil && again < movesFor && refs.moving(); again++ {
+		if err = sleep(ctx, 25*time.Millisecond<<(2*again)); err == nil {
+			refs, err = r.readRefs(ctx)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("reading the refs of %s: %w", r.URL(), err)

@@ -231,10 +231,18 @@ func (r *Repo) retryRead(ctx context.Context, f func() error) error {
 		_, _ = fmt.Fprint(h, r.loc.key, attempt)
 		wait := time.Duration(attempt*attempt)*100*time.Millisecond + time.Duration(h.Sum32()%100)*time.Millisecond
 		r.store.opts.Log("reading %s failed (%v), again in %s", r.URL(), err, wait)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
+		if err := sleep(ctx, wait); err != nil {
+			return err
 		}
+	}
+}
+
+// sleep waits, or until somebody says stop.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
 }
