@@ -358,3 +358,21 @@ func TestBuiltAlone(t *testing.T) {
 		t.Errorf("-want +got:\n%s", d)
 	}
 }
+
+// What is said of a build that gave a commit is about that very commit, whatever it was
+// built upon.
+func TestBuiltWithItsCommit(t *testing.T) {
+	b := newBench(t)
+	c, _ := b.edited("web")
+	upon := &decide.Revision{Workspace: "packagevariant-1"}
+	c.Built = BuiltEdit("web", upon, &decide.Built{Commit: decide.Hash{7}, Restless: "starlark:v0.5", At: time.Unix(1700000000, 0)}, "fleet/default/web")
+	for _, e := range b.keep(c) {
+		if e.Place == record.Built {
+			if e.Commit != c.Hash.String() || e.Restless != "starlark:v0.5" {
+				t.Errorf("%+v, want it of %s", e, c.Hash)
+			}
+			return
+		}
+	}
+	t.Error("nothing is said of the build")
+}
