@@ -57,7 +57,7 @@ func TestBlame(t *testing.T) {
 			}
 			for pkg, v := range by {
 				switch {
-				case pkg == c.failed && v.Err != before, pkg == c.want && !errors.Is(v.Err, c.err), pkg != c.failed && pkg != c.want && v.Err != nil:
+				case pkg == c.failed && !errors.Is(v.Err, before), pkg == c.want && !errors.Is(v.Err, c.err), pkg != c.failed && pkg != c.want && v.Err != nil:
 					t.Errorf("%s: %v", pkg, v.Err)
 				}
 			}
