@@ -233,6 +233,7 @@ func (m *maker) finish(ctx context.Context) error {
 	if m.guessed {
 		m.Attention = append(m.Attention, decide.BaseUnknown)
 	}
+	m.breaks()
 	slices.Sort(m.Attention)
 	m.Attention = slices.Compact(m.Attention)
 	m.After, m.Machine, m.Conditions, m.Unmet = m.pkg, m.machine, mutate.Conditions(k), observe.Unmet(k)
@@ -249,6 +250,18 @@ func (m *maker) finish(ctx context.Context) error {
 		return err
 	}
 	return m.commit(ctx, files)
+}
+
+// breaks has a person see first what an update takes from those who have objects of its
+// definitions.
+func (m *maker) breaks() {
+	if m.Package.Latest == nil || m.Base == nil {
+		return
+	}
+	for _, b := range contents.Breaks(m.Base, m.pkg) {
+		m.Attention = append(m.Attention, b.What)
+		m.Warnings = append(m.Warnings, b.What+": "+b.Do)
+	}
 }
 
 // commit stages what was built, and prepares its commit.

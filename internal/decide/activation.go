@@ -149,12 +149,17 @@ func (o *Outcome) Review() string {
 	if !o.NeedsReview() {
 		return ""
 	}
+	return strings.TrimSuffix(reviewNeeded+"; "+strings.Join(o.attention(), "; "), "; ")
+}
+
+// attention is what is to be seen first of what was built and of the Draft.
+func (o *Outcome) attention() []string {
 	all := slices.Clone(o.Attention)
 	if o.From != nil && o.From.Number == 0 {
 		all = append(all, o.From.Attention()...)
 	}
 	slices.Sort(all)
-	return strings.TrimSuffix(reviewNeeded+"; "+strings.Join(slices.Compact(all), "; "), "; ")
+	return slices.Compact(all)
 }
 
 // Activation says whether Drafts may be published by this run.
@@ -177,6 +182,8 @@ func (a Activation) held(o *Outcome, review bool) string {
 		return automatic + "not all inputs could be read: correct them first"
 	case a.Unrendered:
 		return automatic + "the pipelines of packages are left unrun"
+	case review && len(o.attention()) > 0:
+		return automatic + "a person is to see first: " + strings.Join(o.attention(), "; ") + ": review and approve it"
 	case review:
 		return automatic + "the Draft holds edits by hand or lost values: review and approve it"
 	case len(o.Unmet) > 0 && o.Repo.Deployment:

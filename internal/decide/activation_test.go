@@ -169,6 +169,12 @@ func TestRule(t *testing.T) {
 			[]*Outcome{outcome(nil, create, broken, anyway)},
 			[]Ruling{{Decision: built, Reasons: []string{"new"}, Err: errors.New("no Kptfile"), Warnings: anywayBuilt}},
 		},
+		"Automatic, with what is to be seen first": {
+			"a person does", true,
+			Activation{},
+			[]*Outcome{outcome(nil, create, func(o *Outcome) { o.Attention = []string{"b", "a", "a"} })},
+			[]Ruling{{Decision: built, Reasons: []string{"new"}, Warnings: []string{"built", "activation is Automatic, but a person is to see first: a; b: review and approve it"}, considered: true}},
+		},
 		"Automatic, drafted anyway": {
 			"nobody publishes what fails", true,
 			Activation{},

@@ -252,3 +252,29 @@ func TestUnservedAPI(t *testing.T) {
 		t.Errorf("warnings: %q", p.Warnings)
 	}
 }
+
+// What an update takes from those who have objects of a definition is seen by a person
+// first, also where activation is Automatic.
+func TestDefinitionThatBreaks(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("op", "1.0.0", "", gittest.Text{"crd.yaml": definition("v1beta1")})
+	w.offer("op", "1.1.0", "", gittest.Text{"crd.yaml": strings.Replace(definition("v1beta1", "v1"), "storage: true", "storage: false", 1)})
+	w.offer("op", "2.0.0", "", gittest.Text{"crd.yaml": definition("v1")})
+	w.write("automatic.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: op}\nspec: {target: c1, package: op, activation: Automatic}\n")
+	for _, version := range []string{"1.0.0", "1.1.0"} { // a first one, and one that takes nothing
+		w.needs("op", version)
+		if v := w.mustApply().variant(t, "c1/op"); len(v.Warnings) > 0 || v.Lifecycle != "Published" {
+			t.Fatalf("%s: %+v", version, v)
+		}
+	}
+	w.needs("op", "2.0.0")
+	const gone = "foos.x.io does not serve v1beta1 any more"
+	v := w.mustApply().variant(t, "c1/op")
+	w.contains(strings.Join(v.Warnings, "\n"), gone+": move what reads or writes objects as v1beta1 to another version before",
+		"activation is Automatic, but a person is to see first: "+gone+": review and approve it")
+	w.contains(w.mustRun(0, "review").out, gone)
+	w.contains(w.mustRun(0, "status", "-v").out, gone)
+	w.mustRun(0, "approve", "op")
+	w.wantActions(w.mustApply(), map[string]string{})
+}

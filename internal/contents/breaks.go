@@ -1,0 +1,81 @@
+package contents
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
+)
+
+// Break is what a newer package does to a CustomResourceDefinition that an API server
+// refuses, or that those lose by who have objects of it.
+type Break struct{ What, Do string }
+
+// Breaks compares the definitions of a package with those that it had. Which versions a
+// cluster has stored its own status alone knows: that which was to be stored, at least.
+func Breaks(old, now *krm.Package) (out []Break) {
+	was := definitions(old)
+	if len(was) == 0 {
+		return nil
+	}
+	is := definitions(now)
+	for _, d := range was {
+		add := func(what, do string) { out = append(out, Break{d.name + " " + what, do}) }
+		at := slices.IndexFunc(is, func(o definition) bool { return o.name == d.name })
+		if at < 0 {
+			add("goes", "the cluster deletes every "+d.kind+" with it: have its objects moved or deleted before")
+			continue
+		}
+		n := is[at]
+		if n.kind != d.kind || n.scope != d.scope {
+			add(fmt.Sprintf("becomes a %s %s instead of a %s %s", n.scope, n.kind, d.scope, d.kind),
+				"an API server refuses that: give the new definition another name")
+		}
+		for _, v := range d.versions {
+			switch {
+			case v.stored && !slices.ContainsFunc(n.versions, func(o served) bool { return o.name == v.name }):
+				add("has no "+v.name+" any more, which was stored",
+					"an API server refuses that while status.storedVersions names it: keep the version with served: false, migrate its objects, and drop it in a later version of the package")
+			case v.served && !slices.ContainsFunc(n.versions, func(o served) bool { return o.name == v.name && o.served }):
+				add("does not serve "+v.name+" any more", "move what reads or writes objects as "+v.name+" to another version before")
+			}
+		}
+	}
+	return out
+}
+
+// definition is a CustomResourceDefinition as far as an update may break it. Its group
+// and plural are its name.
+type definition struct {
+	name, kind, scope string
+	versions          []served
+}
+
+type served struct {
+	name           string
+	served, stored bool
+}
+
+// definitions are those of a package, in the order of its files.
+func definitions(p *krm.Package) (out []definition) {
+	if !slices.ContainsFunc(p.Paths(), func(name string) bool {
+		f, ok := p.Read(name)
+		return ok && bytes.Contains(f.Data, []byte("CustomResourceDefinition"))
+	}) {
+		return nil
+	}
+	for _, r := range p.Resources() {
+		if r.Kind() != "CustomResourceDefinition" || r.Group() != "apiextensions.k8s.io" || Tooling(r) {
+			continue
+		}
+		spec := yamltree.Child(r.Node().YNode(), "spec")
+		d := definition{name: r.Name(), kind: yamltree.Text(spec, "names", "kind"), scope: yamltree.Text(spec, "scope")}
+		for _, v := range yamltree.Items(spec, "versions") {
+			d.versions = append(d.versions, served{yamltree.Text(v, "name"), yamltree.Text(v, "served") == "true", yamltree.Text(v, "storage") == "true"})
+		}
+		out = append(out, d)
+	}
+	return out
+}
