@@ -59,6 +59,8 @@ type Builder struct {
 	// "" for none.
 	restless sync.Map
 	locks    resolver.LockWriter
+	// traces are those of upstreams, as begin has them.
+	traces sync.Map
 }
 
 // Job is one revision to build.

@@ -65,12 +65,24 @@ func (m *maker) note(p *krm.Package, set provenance.Setter) {
 	}
 }
 
+// upstreamTrace is what the traces of packages that are made of one upstream begin with.
+type upstreamTrace struct {
+	pkg  *krm.Package
+	name string
+}
+
 // begin starts the trace of a package that is made of an upstream, where origins
 // are asked for.
 func (m *maker) begin(o origin) {
-	if m.Blame {
-		m.trace = provenance.New(o.pkg, m.named(o))
+	if !m.Blame {
+		return
 	}
+	at := upstreamTrace{o.pkg, m.named(o)}
+	t, ok := m.traces.Load(at)
+	if !ok {
+		t, _ = m.traces.LoadOrStore(at, provenance.New(at.pkg, at.name))
+	}
+	m.trace = t.(*provenance.Trace).Clone()
 }
 
 func machine(field string) provenance.Origin {

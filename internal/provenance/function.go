@@ -53,10 +53,11 @@ func (t *Trace) Function(c Call) {
 	}
 	f := &carried{Trace: t, Call: c, claims: map[claim][]input{}, set: map[claim]bool{}}
 	self := f.self()
+	f.did = t.compare(c.After)
 	if c.Again != nil {
 		f.ask()
 	}
-	t.Step(c.After, func(v Value) Origin { return f.origin(v, self) })
+	t.take(f.did, func(v Value) Origin { return f.origin(v, self) })
 	for at, inputs := range f.claims { // what it set to the value that was there
 		d := t.docs[at.doc]
 		o := d.leaves[at.field]
@@ -64,7 +65,7 @@ func (t *Trace) Function(c Call) {
 		if o != nil && !itself && !f.set[at] {
 			over := f.through(inputs, *o)
 			over.Before = o
-			d.leaves[at.field] = &over
+			d.put(at.field, over)
 		}
 	}
 }
@@ -77,6 +78,7 @@ type claim struct {
 type carried struct {
 	*Trace
 	Call
+	did    *changes
 	claims map[claim][]input
 	set    map[claim]bool // those that the function changed
 }
@@ -420,15 +422,9 @@ func pairLeaves(at string, a, b *yaml.Node, visit func(field string, a, b *yaml.
 
 // unclaimed says that the function changed a value of which no input is known.
 func (f *carried) unclaimed() bool {
-	changed := false
-	probe := &Trace{docs: slices.Clone(f.docs), files: f.files, gone: map[place]Origin{}}
-	probe.Step(f.After, func(v Value) Origin {
-		if len(f.claims[claim{v.doc, v.Field}]) == 0 {
-			changed = true
-		}
-		return Origin{}
+	return slices.ContainsFunc(f.did.gone, func(l loss) bool { return l.by == nil }) || slices.ContainsFunc(f.did.set, func(p pending) bool {
+		return len(f.claims[claim{p.doc, p.Field}]) == 0
 	})
-	return changed
 }
 
 // mark is a text that no package holds, and that may stand in names, labels and tags.

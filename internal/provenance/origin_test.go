@@ -37,7 +37,7 @@ func TestShape(t *testing.T) {
 func TestAt(t *testing.T) {
 	id := krm.ID{Kind: "ConfigMap", Name: "c"}
 	up, hand := Origin{Kind: Upstream}, Origin{Kind: Person}
-	o := newOrigins([]Leaf{{"f.yaml", id, "data.a", "1", up}, {"f.yaml", id, "data.ab", "2", hand}}, Origin{Kind: Upstream, Package: "p"}, nil)
+	o := newOrigins([]part{{docKey{"f.yaml", id}, func() []Leaf { return []Leaf{{"f.yaml", id, "data.a", "1", up}, {"f.yaml", id, "data.ab", "2", hand}} }}}, Origin{Kind: Upstream, Package: "p"}, nil)
 	for field, want := range map[string]Kind{"data.a": Upstream, "data.ab": Person, "data": Person, "": Person, "spec": Upstream} {
 		if got, ok := o.At("f.yaml", id, field); !ok || got.Kind != want {
 			t.Errorf("%s: %v, want %s", field, got, want)

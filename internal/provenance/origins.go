@@ -20,12 +20,18 @@ type Leaf struct {
 
 // Origins are those of all values of one package. nil has none.
 type Origins struct {
-	leaves []Leaf // in the order of the package
-	byDoc  map[docKey][]int
+	parts []part // in the order of the package
+	byDoc map[docKey][]int
 	// gone are values that steps took away, usual is what is said of others that are
 	// not there.
 	gone  map[place]Origin
 	usual Origin
+}
+
+// part is a resource or a file, whose leaves are made when they are asked for.
+type part struct {
+	docKey
+	leaves func() []Leaf
 }
 
 type place struct {
@@ -39,11 +45,14 @@ type docKey struct {
 }
 
 // Leaves are all values, in the order of files and documents.
-func (o *Origins) Leaves() []Leaf {
+func (o *Origins) Leaves() (out []Leaf) {
 	if o == nil {
 		return nil
 	}
-	return o.leaves
+	for _, p := range o.parts {
+		out = append(out, p.leaves()...)
+	}
+	return out
 }
 
 // Under are the values at a field of a resource and below it; "" is all of it.
@@ -54,8 +63,10 @@ func (o *Origins) Under(file string, id krm.ID, field string) []Leaf {
 	field = unquoted.Replace(field)
 	var out []Leaf
 	for _, i := range o.byDoc[docKey{file, id}] {
-		if l := o.leaves[i]; within(l.Field, field) {
-			out = append(out, l)
+		for _, l := range o.parts[i].leaves() {
+			if within(l.Field, field) {
+				out = append(out, l)
+			}
 		}
 	}
 	return out
@@ -96,11 +107,10 @@ func within(field, at string) bool {
 	return ok && (at == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-func newOrigins(leaves []Leaf, usual Origin, gone map[place]Origin) *Origins {
-	o := &Origins{leaves: leaves, byDoc: map[docKey][]int{}, usual: usual, gone: gone}
-	for i, l := range leaves {
-		k := docKey{l.File, l.ID}
-		o.byDoc[k] = append(o.byDoc[k], i)
+func newOrigins(parts []part, usual Origin, gone map[place]Origin) *Origins {
+	o := &Origins{parts: parts, byDoc: map[docKey][]int{}, usual: usual, gone: gone}
+	for i, p := range parts {
+		o.byDoc[p.docKey] = append(o.byDoc[p.docKey], i)
 	}
 	return o
 }

@@ -11,13 +11,20 @@ import (
 // with everything below it; "" is all. Kind may have its group, Kind.group/name, and
 // the name may be left out. Naming nothing is an error.
 func (o *Origins) Select(name string) ([]Leaf, error) {
-	if name == "" {
+	if name == "" || o == nil {
 		return o.Leaves(), nil
 	}
+	_, field, _ := strings.Cut(name, ":")
+	field = unquoted.Replace(field)
 	var out []Leaf
-	for _, l := range o.Leaves() {
-		if l.named(name) {
-			out = append(out, l)
+	for _, p := range o.parts {
+		if p.file != name && !p.named(name) {
+			continue
+		}
+		for _, l := range p.leaves() {
+			if p.file == name || within(l.Field, field) {
+				out = append(out, l)
+			}
 		}
 	}
 	if len(out) == 0 {
@@ -26,14 +33,12 @@ func (o *Origins) Select(name string) ([]Leaf, error) {
 	return out, nil
 }
 
-func (l *Leaf) named(name string) bool {
-	if l.File == name {
-		return true
-	}
-	resource, field, _ := strings.Cut(name, ":")
+// named says that a text names the resource, or a field of it.
+func (k docKey) named(name string) bool {
+	resource, _, _ := strings.Cut(name, ":")
 	kind, of, named := strings.Cut(resource, "/")
 	kind, group, grouped := strings.Cut(kind, ".")
-	return l.ID.Kind == kind && (!grouped || l.ID.Group == group) && (!named || l.ID.Name == of) && within(l.Field, unquoted.Replace(field))
+	return k.id.Kind == kind && (!grouped || k.id.Group == group) && (!named || k.id.Name == of)
 }
 
 // Resource is Kind/name, "" for a file that holds none.

@@ -63,13 +63,15 @@ func TestOwn(t *testing.T) {
 
 func TestFrom(t *testing.T) {
 	o := edited(t)
-	for i := range o.leaves { // people's edits have commits, and no lines
-		if o.leaves[i].Origin.Kind == Person {
-			o.leaves[i].Origin.Kind = Object
+	leaves := o.Leaves()
+	for i := range leaves { // people's edits have commits, and no lines
+		if leaves[i].Origin.Kind == Person {
+			leaves[i].Origin.Kind = Object
 		}
 	}
-	o.leaves[0].Origin.Also = []Origin{{Kind: Template, File: "also.yaml", Line: 3}}
-	o.leaves[1].Origin = Origin{Kind: Person, File: "sets.yaml", Line: 6}
+	leaves[0].Origin.Also = []Origin{{Kind: Template, File: "also.yaml", Line: 3}}
+	leaves[1].Origin = Origin{Kind: Person, File: "sets.yaml", Line: 6}
+	o = newOrigins([]part{{leaves: func() []Leaf { return leaves }}}, Origin{}, nil)
 	for name, c := range map[string]struct {
 		file        string
 		first, last int

@@ -3,8 +3,10 @@ package provenance
 import (
 	"bytes"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -26,6 +28,15 @@ type doc struct {
 	id     krm.ID
 	node   *yaml.Node
 	leaves map[string]*Origin // by field
+	shared bool               // other traces read leaves
+}
+
+// put says where a value comes from, of this trace alone.
+func (d *doc) put(field string, o Origin) {
+	if d.shared {
+		d.leaves, d.shared = maps.Clone(d.leaves), false
+	}
+	d.leaves[field] = &o
 }
 
 type file struct {
@@ -62,24 +73,61 @@ func New(upstream *krm.Package, name string) *Trace {
 	return t
 }
 
+// Clone is a trace that goes on from the same place, so that packages that are made
+// of one upstream share its beginning. The trace that was cloned is only read from
+// then on.
+func (t *Trace) Clone() *Trace {
+	docs := make([]*doc, len(t.docs))
+	for i, d := range t.docs {
+		docs[i] = &doc{path: d.path, id: d.id, node: d.node, leaves: d.leaves, shared: true}
+	}
+	return &Trace{docs: docs, files: t.files, gone: maps.Clone(t.gone), usual: t.usual}
+}
+
 // Step notes the package after a step. What the step left alone keeps its origin.
-func (t *Trace) Step(after *krm.Package, set Setter) {
-	after = after.Clone() // its trees may go on changing
-	s := &stepper{set: set}
+func (t *Trace) Step(after *krm.Package, set Setter) { t.take(t.compare(after), set) }
+
+// changes are what a step did: a package's values, of which those that it set have no
+// origin yet.
+type changes struct {
+	docs  []*doc
+	files map[string]file
+	set   []pending
+	gone  []loss
+	back  []place // values that had gone and are there again
+}
+
+// pending is a value whose origin is to be found.
+type pending struct {
+	Value
+	origin *Origin
+}
+
+// loss is a value that is there no more: what took it away is by, or is to be found.
+type loss struct {
+	at place
+	Value
+	by *Origin
+}
+
+// compare finds what a step did.
+func (t *Trace) compare(after *krm.Package) *changes {
 	resources := after.Resources()
 	was := t.pair(resources)
-	docs := make([]*doc, len(resources))
+	c := &changes{docs: make([]*doc, len(resources)), files: map[string]file{}}
 	held := map[string]bool{}
 	for i, r := range resources {
 		held[r.Path()] = true
-		now := &doc{path: r.Path(), id: r.ID(), node: yamltree.Deref(r.Node().YNode())}
-		if docs[i] = now; was[i] != nil && was[i].node == now.node {
-			now.leaves = was[i].leaves
+		node := yamltree.Deref(r.Node().YNode())
+		if w := was[i]; w != nil && w.path == r.Path() && (w.node == node || yamltree.SameText(w.node, node)) {
+			c.docs[i] = w
 			continue
 		}
-		now.leaves = map[string]*Origin{}
-		s.seen = map[string]bool{}
-		s.now, s.was, s.index, s.line = now, was[i], i, r.Line()-now.node.Line
+		if !r.Settled() {
+			node = yamltree.Copy(node) // the step's own may go on changing
+		}
+		c.docs[i] = &doc{path: r.Path(), id: r.ID(), node: node, leaves: map[string]*Origin{}}
+		s := &stepper{changes: c, now: c.docs[i], was: was[i], index: i, line: r.Line() - node.Line, seen: map[string]bool{}, lost: len(t.gone) > 0}
 		if r.Line() == 0 {
 			s.line = -1
 		}
@@ -87,15 +135,18 @@ func (t *Trace) Step(after *krm.Package, set Setter) {
 		if was[i] != nil {
 			old = was[i].node
 		}
-		s.node("", "", old, now.node)
-		t.missing(s)
+		s.node("", "", old, node)
+		s.missing()
+	}
+	kept := map[*doc]bool{}
+	for _, d := range was {
+		kept[d] = true
 	}
 	for _, d := range t.docs {
-		if !slices.Contains(was, d) {
-			t.gone[place{docKey{d.path, d.id}, ""}] = set(Value{File: d.path, ID: d.id, Gone: true, doc: -1})
+		if !kept[d] {
+			c.lose(place{docKey{d.path, d.id}, ""}, Value{File: d.path, ID: d.id, Gone: true, doc: -1}, nil)
 		}
 	}
-	files := map[string]file{}
 	for _, path := range after.Paths() {
 		if held[path] {
 			continue
@@ -103,16 +154,37 @@ func (t *Trace) Step(after *krm.Package, set Setter) {
 		f, _ := after.Read(path)
 		had, ok := t.files[path]
 		if !ok || !bytes.Equal(had.data, f.Data) {
-			o := set(Value{File: path, Was: had.origin, doc: -1})
-			had = file{f.Data, &o}
+			v := Value{File: path, Was: had.origin, doc: -1}
+			had = file{f.Data, new(Origin)}
+			c.set = append(c.set, pending{v, had.origin})
 		}
-		files[path] = had
+		c.files[path] = had
 	}
-	t.docs, t.files = docs, files
+	return c
 }
 
+// take goes on with what a step did.
+func (t *Trace) take(c *changes, set Setter) {
+	for _, p := range c.set {
+		*p.origin = set(p.Value)
+	}
+	for _, at := range c.back {
+		delete(t.gone, at)
+	}
+	for _, l := range c.gone {
+		if l.by == nil {
+			t.gone[l.at] = set(l.Value)
+		} else {
+			t.gone[l.at] = *l.by
+		}
+	}
+	t.docs, t.files = c.docs, c.files
+}
+
+func (c *changes) lose(at place, v Value, by *Origin) { c.gone = append(c.gone, loss{at, v, by}) }
+
 // missing notes values of a resource that the step took away.
-func (t *Trace) missing(s *stepper) {
+func (s *stepper) missing() {
 	if s.was == nil {
 		return
 	}
@@ -122,22 +194,27 @@ func (t *Trace) missing(s *stepper) {
 			by = s.now.leaves["metadata.namespace"]
 		}
 		if by != nil {
-			t.gone[place{docKey{s.was.path, was}, ""}] = *by
+			s.lose(place{docKey{s.was.path, was}, ""}, Value{}, by)
 		}
 	}
 	for field, o := range s.was.leaves {
 		at := place{docKey{s.now.path, s.now.id}, field}
 		if s.now.leaves[field] != nil || s.seen[field] {
-			delete(t.gone, at)
+			if s.lost {
+				s.back = append(s.back, at)
+			}
 			continue
 		}
-		t.gone[at] = s.set(Value{File: at.file, ID: at.id, Field: field, Was: o, Gone: true, doc: -1})
+		s.lose(at, Value{File: at.file, ID: at.id, Field: field, Was: o, Gone: true, doc: -1}, nil)
 	}
 }
 
 // pair finds what resources were: those of their file and identity, of their file and
 // kind in order, of their identity elsewhere.
 func (t *Trace) pair(now []*krm.Resource) []*doc {
+	if slices.EqualFunc(t.docs, now, func(d *doc, r *krm.Resource) bool { return d.path == r.Path() && d.id == r.ID() }) {
+		return t.docs
+	}
 	out, used := make([]*doc, len(now)), make([]bool, len(t.docs))
 	by := func(keyOf func(path string, id krm.ID) any) {
 		free := map[any][]int{}
@@ -165,9 +242,10 @@ func (t *Trace) pair(now []*krm.Resource) []*doc {
 
 // stepper compares a resource with what it was.
 type stepper struct {
-	set      Setter
+	*changes
 	now, was *doc
 	seen     map[string]bool // fields of was that are still there
+	lost     bool            // something has gone before
 	index    int
 	line     int // of the file before the text that nodes count in, -1 where that is not known
 }
@@ -225,8 +303,9 @@ func (s *stepper) leaf(was, at string, a, b *yaml.Node) {
 	if s.line >= 0 && b.Line > 0 {
 		v.Line = b.Line + s.line
 	}
-	o := s.set(v)
-	s.now.leaves[at] = &o
+	o := new(Origin)
+	s.now.leaves[at] = o
+	s.set = append(s.set, pending{v, o})
 }
 
 // text is a leaf's value.
@@ -281,23 +360,34 @@ func matched(a, b *yaml.Node) []int {
 
 // Origins are those of the package after the last step.
 func (t *Trace) Origins() *Origins {
-	var leaves []Leaf
+	parts := make([]part, 0, len(t.docs)+len(t.files))
 	for _, d := range t.docs {
+		d.shared = true
+		parts = append(parts, part{docKey{d.path, d.id}, sync.OnceValue(leavesOf(d, d.leaves))})
+	}
+	for _, path := range slices.Sorted(maps.Keys(t.files)) {
+		leaf := Leaf{File: path, Origin: *t.files[path].origin}
+		parts = append(parts, part{docKey{file: path}, func() []Leaf { return []Leaf{leaf} }})
+	}
+	return newOrigins(parts, t.usual, maps.Clone(t.gone))
+}
+
+// leavesOf makes the leaves of a resource, whose origins are there already.
+func leavesOf(d *doc, origins map[string]*Origin) func() []Leaf {
+	return func() []Leaf {
+		leaves := make([]Leaf, 0, len(origins))
 		walk(d.node, "", func(field string, n *yaml.Node) {
 			l := Leaf{File: d.path, ID: d.id, Field: field, Value: text(n)}
 			if d.id.IsSecret() {
 				l.Value = ""
 			}
-			if o := d.leaves[field]; o != nil {
+			if o := origins[field]; o != nil {
 				l.Origin = *o
 			}
 			leaves = append(leaves, l)
 		})
+		return leaves
 	}
-	for path, f := range t.files {
-		leaves = append(leaves, Leaf{File: path, Origin: *f.origin})
-	}
-	return newOrigins(leaves, t.usual, t.gone)
 }
 
 // lines are the leaves of a tree in order, each with its line.

@@ -312,3 +312,37 @@ replacements:
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+// Packages of one upstream begin with one trace, and one does not change what another has.
+func TestClone(t *testing.T) {
+	p := krmtest.Package(t, map[string]string{
+		"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\npipeline:\n  mutators:\n  - {image: fn:v1, configMap: {n: one}}\n",
+		"c.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {n: one}\n",
+	})
+	set := func(config *yaml.Node, _ func(*krm.Package)) (*krm.Package, error) {
+		out := p.Clone()
+		for _, r := range out.Resources() {
+			if r.Name() == "c" {
+				r.Edit().SetDataMap(map[string]string{"n": yaml.NewRNode(config).GetDataMap()["n"]})
+			}
+		}
+		return out, nil
+	}
+	config := yaml.MustParse("data: {n: one}").YNode()
+	whole := New(p, "cat/p@v1")
+	first, second := whole.Clone(), whole.Clone()
+	first.Function(Call{Dir: ".", Field: "pipeline.mutators[0]", Config: config, Before: p, After: p, Again: set})
+	second.Step(krmtest.Package(t, map[string]string{"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {n: two}\n"}), by("Ann"))
+	for name, c := range map[string]struct {
+		of   *Trace
+		want map[string]string
+	}{
+		"the first":           {first, map[string]string{"c.yaml data.n": "cat/p@v1 Kptfile:6 via fn:v1"}},
+		"the second":          {second, map[string]string{"c.yaml data.n": "edited by Ann", "- Kptfile p": "edited by Ann"}},
+		"the upstream itself": {whole, map[string]string{}},
+	} {
+		if d := cmp.Diff(c.want, at(t, c.of)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 type childCost struct {
 	Peak int64         // bytes of resident memory at most
 	cpu  time.Duration // user and system, with the git programs that it ran
+	wall time.Duration
 }
 
 func childMain() int {
@@ -77,7 +78,9 @@ func runSelf(b testing.TB, args ...string) childCost {
 	cmd := exec.Command(self, args...)
 	cmd.Env = append(os.Environ(), childVar+"=1")
 	cmd.Stderr = os.Stderr
+	start := time.Now()
 	out, err := cmd.Output()
+	wall := time.Since(start)
 	if err != nil {
 		b.Fatalf("variform %s in a process of its own: %v", args[0], err)
 	}
@@ -85,6 +88,7 @@ func runSelf(b testing.TB, args ...string) childCost {
 	if err := json.Unmarshal(out, &c); err != nil {
 		b.Fatal(err)
 	}
+	c.wall = wall
 	c.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return c
 }
