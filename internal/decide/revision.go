@@ -223,7 +223,7 @@ type Branch struct {
 	// Rewritten says that the latest Published revision stood on the branch and is
 	// in its history no more: who did that, no commit tells.
 	Rewritten bool
-	// Owner is who the package says that it belongs to.
+	// Owner is who the package's Kptfile says that it belongs to.
 	Owner string
 	// Drafted says that a Draft was merged: the tree holds what Drafts alone
 	// change. Workspace is the Draft's, where that is known, Merged the machine's
@@ -239,6 +239,13 @@ type Branch struct {
 	// Reverted is the earlier Published revision that the tree is that of, nil
 	// for most.
 	Reverted *Revision
+}
+
+// Given says that a person gave up, or away, in its Kptfile on the registered
+// branch, what is Published of a package.
+func (p *Package) Given(m Manager, namespace string) bool {
+	b := p.Branch
+	return p.Latest != nil && b.Moved() && m.Signed(p.Latest.Owner, namespace) && !m.Signed(b.Owner, namespace)
 }
 
 // deleted is Inputs.Main of a package that is not on the branch any more.

@@ -34,10 +34,10 @@ func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
 			return nil, err
 		}
 	}
-	sel := lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner))
-	if err := refuse(w, p, sel, owner); err != nil {
+	if err := Strangers(m, w, p); err != nil {
 		return nil, err
 	}
+	sel := lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner))
 	var works []Work
 	for _, r := range sel.Continue {
 		from := p.find(r)
@@ -220,10 +220,15 @@ func (p *Package) draft(workspace string) *Revision {
 	return nil
 }
 
-// Strangers says why an open revision of a wanted package is not to be published:
-// others did since it began, and what they published is theirs.
+// Strangers says why a wanted package is not to be touched, and no open revision of
+// it to be published: it is another's, by what was Published last or by what a
+// person wrote into its Kptfile on the registered branch since.
 func Strangers(m Manager, w *Want, p *Package) error {
 	owner := m.Sign(w.Namespace, w.Name)
+	if p.Given(m, w.Namespace) && p.Branch.Owner != "" {
+		return Stalled("package %q in Repository %s belongs to the variant %s: its Kptfile on the registered branch says so%s: take that annotation back there, or take this variant away",
+			w.Package, w.Repository, p.Branch.Owner, p.Branch.by())
+	}
 	return refuse(w, p, lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner)), owner)
 }
 

@@ -160,3 +160,41 @@ func TestLandedAdopted(t *testing.T) {
 		})
 	}
 }
+
+// What a person wrote into the Kptfile on the registered branch says whose the
+// package is: newer than what was Published.
+func TestGiven(t *testing.T) {
+	other := Hash{51}
+	for name, c := range map[string]struct {
+		reason string
+		branch *Branch
+		owner  string // of what is Published
+		given  bool
+		err    string // of Select
+	}{
+		"nothing moved":              {"", nil, "fleet/default/web", false, ""},
+		"a hotfix":                   {"its annotation stands", &Branch{Tree: other, Owner: "fleet/default/web"}, "fleet/default/web", false, ""},
+		"of another name":            {"what it makes identifies a variant", &Branch{Tree: other, Owner: "fleet/default/old"}, "fleet/default/web", false, ""},
+		"of another manager":         {"", &Branch{Tree: other, Owner: "team/default/web", By: "Ann (1234567)"}, "fleet/default/web", true, `package "web" in Repository c1 belongs to the variant team/default/web: its Kptfile on the registered branch says so by Ann (1234567): take that annotation back there`},
+		"of another namespace":       {"", &Branch{Tree: other, Owner: "fleet/elsewhere/web"}, "fleet/default/web", true, "belongs to the variant fleet/elsewhere/web"},
+		"of nobody":                  {"who wants it goes on, nobody removes it", &Branch{Tree: other}, "fleet/default/web", true, ""},
+		"deleted":                    {"there is no Kptfile that says anything", &Branch{}, "fleet/default/web", false, ""},
+		"set back":                   {"to a revision from before", &Branch{Tree: other, Reverted: publishedOf(1, 8)}, "fleet/default/web", false, ""},
+		"another manager's all over": {"it was never ours to give", &Branch{Tree: other, Owner: "team/default/web"}, "team/default/web", false, "(Published v1), of another manager"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(c.owner)))
+			p.Branch = c.branch
+			if given := p.Given(fleet, "default"); given != c.given {
+				t.Errorf("given: %t: %s", given, c.reason)
+			}
+			_, err := Select(fleet, wanted(), repository(p), p)
+			if bad := saying(err, c.err); bad != "" {
+				t.Errorf("%s: %s", c.reason, bad)
+			}
+		})
+	}
+	if p := webPackage(nil); p.Given(fleet, "default") {
+		t.Error("what has no revision was given away")
+	}
+}

@@ -122,7 +122,10 @@ type Removal struct {
 	Revision *Revision // nil where nothing of the package is this manager's
 }
 
-const gone = "its variant has gone"
+const (
+	gone     = "its variant has gone"
+	stranger = "its Kptfile says that it is of no variant of this fleet: it stays"
+)
 
 // Remove decides each revision of an orphan by itself (Porch's PackageVariant
 // design, "Adoption and Deletion Policies"): there is at least one Removal.
@@ -156,7 +159,7 @@ func Remove(o *Orphan) []Removal {
 	moved := slices.DeleteFunc(slices.Clone(out), func(m Removal) bool { return m.Decision == Nothing{} && len(m.Reasons) == 0 })
 	switch {
 	case len(out) == 0:
-		return []Removal{{Ruling: Ruling{Decision: Nothing{}}}}
+		return []Removal{{Ruling: ruled(Nothing{}, stranger)}}
 	case len(moved) == 0:
 		return out[:1]
 	case o.Landed != nil:

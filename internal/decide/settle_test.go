@@ -319,8 +319,8 @@ func TestRemove(t *testing.T) {
 			[]Removal{{ruled(Discard{surplus}, gone), surplus}},
 		},
 		"another's surplus Draft":   {"", orphan(became, Ownership{}, v1), []Removal{{ruled(Retire{webPath, tags(one)}, gone), v1}}},
-		"nothing is its own":        {"all of it was given up", orphan(both, Ownership{}), []Removal{{Ruling: ruled(Nothing{})}}},
-		"a Draft that was given up": {"nothing is Published either", orphan(webPackage(nil, draft), Ownership{}), []Removal{{Ruling: ruled(Nothing{})}}},
+		"nothing is its own":        {"all of it was given up", orphan(both, Ownership{}), []Removal{{Ruling: ruled(Nothing{}, stranger)}}},
+		"a Draft that was given up": {"nothing is Published either", orphan(webPackage(nil, draft), Ownership{}), []Removal{{Ruling: ruled(Nothing{}, stranger)}}},
 		"kept": {
 			"something else forbids it", own(orphan(both, Ownership{}, draft, v1), func(o *Orphan) { o.Kept = "read elsewhere" }),
 			[]Removal{{Ruling: ruled(Keep{}, "read elsewhere")}},

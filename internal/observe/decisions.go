@@ -335,8 +335,9 @@ func (r *Reader) UpstreamPlaces(wants []*decide.Want) map[decide.Place]bool {
 // cannot be read is the orphan's error.
 func (r *Reader) readOwners(ctx context.Context, o *decide.Orphan) {
 	repo := r.repos[repoKey{o.Namespace, o.Repository}]
+	given := o.Package.Given(r.cfg.Manager, o.Namespace)
 	for _, h := range o.Package.Revisions {
-		if !r.cfg.Manager.Signed(h.Owner, o.Namespace) {
+		if !r.cfg.Manager.Signed(h.Owner, o.Namespace) || given && h == o.Package.Latest {
 			continue
 		}
 		if err := r.readOwner(ctx, repo, o, h); err != nil {

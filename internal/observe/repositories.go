@@ -298,11 +298,11 @@ func (r *Repo) readTips(ctx context.Context) error {
 	if err := r.walk(ctx, all); err != nil {
 		return err
 	}
-	if err := r.readUnsigned(ctx, all); err != nil {
-		return err
-	}
 	rec, err := r.readRecord(ctx)
 	if err != nil {
+		return err
+	}
+	if err := r.readUnsigned(ctx, rec, all); err != nil {
 		return err
 	}
 	r.Packages = make(map[string]*decide.Package, len(found))
@@ -412,13 +412,15 @@ func newHead(rev gitrepo.Revision) *head {
 	}}
 }
 
-// readUnsigned finds the owner of what is wanted and Published, and whose history
-// has no commit of Variform's: a forge squashed it, say. The Kptfile tells.
-func (r *Repo) readUnsigned(ctx context.Context, heads []*head) error {
+// readUnsigned finds the owner of what is wanted and Published where a person may
+// have said who that is, or a forge squashed the commit that says it: neither is
+// the tip the machine's commit, nor does the record know it. The Kptfile tells.
+func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*head) error {
 	var unsigned []*head
 	var commits []gitrepo.Hash
 	for _, h := range heads {
-		if h.Number > 0 && h.Machine == nil && !h.shallow {
+		known := func(e record.Entry) bool { return h.Machine != nil && e.Commit == h.Ref.Commit.String() }
+		if h.Number > 0 && !h.shallow && !h.made() && !slices.ContainsFunc(rec.Package(h.path), known) {
 			unsigned, commits = append(unsigned, h), append(commits, gitrepo.Hash(h.Ref.Commit))
 		}
 	}
@@ -441,6 +443,9 @@ func (r *Repo) readUnsigned(ctx context.Context, heads []*head) error {
 	}
 	return nil
 }
+
+// made says that the revision's own commit is the machine's.
+func (h *head) made() bool { return h.Machine != nil && h.Machine.Commit == h.Ref.Commit }
 
 // walkLimit bounds how many hand-made commits on a Draft are looked behind.
 const walkLimit = 256

@@ -1,0 +1,79 @@
+package e2e
+
+import "testing"
+
+// Whose a package is says its Kptfile as it stands on the branch: a person who
+// writes another manager's variant there, or none, has given it away, and it is
+// let be, until they take that back.
+func TestGivenAwayInTheKptfile(t *testing.T) {
+	t.Parallel()
+	const (
+		ours   = "    variform.dev/variant: variform/default/web\n"
+		theirs = "    variform.dev/variant: platform-b/default/web\n"
+		stays  = "its Kptfile says that it is of no variant of this fleet"
+	)
+	for name, tt := range map[string]struct {
+		now    string // the line of the owner
+		tagged bool   // a person tags what they committed
+		open   bool   // a Draft is open before
+		gone   bool   // the variant is taken away
+		action string
+		says   string
+	}{
+		"wanted":             {theirs, false, false, false, "fail", "platform-b/default/web: its Kptfile on the registered branch says so by Ann Tester"},
+		"wanted, tagged":     {theirs, true, false, false, "fail", "belongs to the variant platform-b/default/web (Published v2), of another manager"},
+		"wanted, a Draft":    {theirs, false, true, false, "fail", "platform-b/default/web: its Kptfile on the registered branch says so by Ann Tester"},
+		"gone":               {theirs, false, false, true, "", stays},
+		"gone, tagged":       {theirs, true, false, true, "", ""},
+		"gone, a Draft":      {theirs, false, true, true, "discard", ""},
+		"gone, of nobody":    {"", false, false, true, "", stays},
+		"wanted, of nobody":  {"", false, false, false, "redraft", ""},
+		"wanted, as it was":  {ours, false, false, false, "redraft", ""},
+		"gone, as it was":    {ours, false, false, true, "retire", ""},
+		"gone, of a sibling": {"    variform.dev/variant: variform/default/other\n", false, false, true, "retire", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			w.publishWeb(webV2, "v2")
+			wanted := variantOf("web", "v2", "c1", "web", "")
+			if tt.open {
+				w.write("v.yaml", wanted)
+				w.mustApply()
+			}
+			before := w.repos["c1"].Git(t, "rev-parse", "main")
+			if tt.now != ours {
+				w.edit("c1", "main", "web/Kptfile", ours, tt.now)
+			}
+			if tt.tagged {
+				w.repos["c1"].Git(t, "tag", "web/v2", "main")
+			}
+			w.write("v.yaml", wanted)
+			if tt.gone {
+				w.write("v.yaml", "# nothing\n")
+			}
+			want := map[string]string{}
+			if tt.action != "" {
+				want = all(tt.action, "c1/web")
+			}
+			p := w.apply("--prune")
+			w.wantActions(p, want)
+			w.contains(p.out, tt.says)
+			if tt.action != "fail" {
+				return
+			}
+			if tt.open {
+				w.mustRun(1, "approve", "c1/web")
+			}
+			w.repos["c1"].Git(t, "update-ref", "-d", "refs/tags/web/v2")
+			w.repos["c1"].Git(t, "update-ref", "refs/heads/main", before)
+			if want = all("redraft", "c1/web"); tt.open {
+				want = map[string]string{}
+			}
+			w.wantActions(w.mustApply(), want)
+		})
+	}
+}
