@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/variform/variform/api"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/contents"
 	"github.com/variform/variform/internal/count"
@@ -117,6 +118,40 @@ func Unserved(parties []Party, served []contents.GVK) (warnings []string) {
 	}
 	return warnings
 }
+
+// Unmade warns of objects that this run would draft into a namespace that nothing makes
+// which is known of the target: the first of each in a package. Where no package makes a
+// namespace and none is said to be there, something else makes them all.
+func Unmade(parties []Party, there []string) (warnings []string) {
+	made := slices.Clone(there)
+	for n := range parties {
+		for _, o := range parties[n].Objects {
+			if o.Group == "" && o.Kind == "Namespace" {
+				made = append(made, o.Name)
+			}
+		}
+	}
+	if len(made) == 0 || slices.Contains(there, anyNamespace) {
+		return nil
+	}
+	for n := range parties {
+		p := &parties[n]
+		said := map[string]bool{}
+		for _, o := range p.Objects {
+			ns := o.Namespace
+			if !p.New || ns == "" || said[ns] || ns == api.DefaultNamespace || strings.HasPrefix(ns, "kube-") || slices.Contains(made, ns) {
+				continue
+			}
+			said[ns] = true
+			warnings = append(warnings, fmt.Sprintf("package %s: %s (%s) is in namespace %s, which nothing here makes: bring a package that does, or say in annotation %s of the Repository that the cluster has it (%s for all)",
+				p.Ref, o.ID, o.Place(p.Ref), ns, variformv1alpha1.NamespacesAnnotation, anyNamespace))
+		}
+	}
+	return warnings
+}
+
+// anyNamespace stands for all in a list of namespaces that are there.
+const anyNamespace = "*"
 
 // beside says that two are instances of one package in one folder: what names no
 // namespace is one object wherever a deployer puts them.

@@ -110,3 +110,42 @@ func TestUnserved(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestUnmade: objects in a namespace that nothing makes, each namespace once, where
+// the target is known to make its own.
+func TestUnmade(t *testing.T) {
+	in := func(ns string) contents.Object {
+		return contents.Object{ID: krm.ID{Kind: "ConfigMap", Namespace: ns, Name: "c"}, APIVersion: "v1", Path: "f.yaml", Line: 7}
+	}
+	namespace := func(name string) contents.Object {
+		return contents.Object{ID: krm.ID{Kind: "Namespace", Name: name}, APIVersion: "v1"}
+	}
+	app := Party{Ref: "a", New: true, Objects: []contents.Object{in("n"), in("n"), in("default"), in("kube-system"), in("")}}
+	there := Party{Ref: "b", Objects: []contents.Object{in("old"), namespace("m")}}
+	with := func(p Party, o ...contents.Object) Party {
+		p.Objects = append(p.Objects[:len(p.Objects):len(p.Objects)], o...)
+		return p
+	}
+	for name, tc := range map[string]struct {
+		parties []Party
+		there   []string
+		want    bool
+	}{
+		"another is made":       {parties: []Party{app, there}, want: true},
+		"nobody makes any":      {parties: []Party{app}},
+		"it makes its own":      {parties: []Party{with(app, namespace("n")), there}},
+		"another makes it":      {parties: []Party{app, with(there, namespace("n"))}},
+		"others are said":       {parties: []Party{app}, there: []string{"m"}, want: true},
+		"it is said":            {parties: []Party{app, there}, there: []string{"n"}},
+		"all are said":          {parties: []Party{app, there}, there: []string{"*"}},
+		"nothing of it changes": {parties: []Party{{Ref: "a", Objects: app.Objects}, there}},
+	} {
+		var want []string
+		if tc.want {
+			want = []string{"package a: ConfigMap/n/c (a/f.yaml:7) is in namespace n, which nothing here makes: bring a package that does, or say in annotation variform.dev/namespaces of the Repository that the cluster has it (* for all)"}
+		}
+		if d := cmp.Diff(want, Unmade(tc.parties, tc.there)); d != "" {
+			t.Errorf("%s: -want +got:\n%s", name, d)
+		}
+	}
+}

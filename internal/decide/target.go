@@ -40,6 +40,8 @@ type Target struct {
 	brought []resolver.LockedPackage
 	// Strays are warnings about brought packages whose tags no run made.
 	Strays []string
+	// Namespaces are there beside those that its packages make.
+	Namespaces []string
 	// Deployers are told in which order its packages are deployed.
 	Deployers Deployers
 }
@@ -266,6 +268,7 @@ func (t *Target) Annotate() error {
 		}
 		t.APIs = append(t.APIs, resolver.GVK{APIVersion: word[:at], Kind: word[at+1:]})
 	}
+	t.Namespaces = words(a[variformv1alpha1.NamespacesAnnotation])
 	for _, word := range words(a[variformv1alpha1.OrderAnnotation]) {
 		if !new(Deployers).add(word) {
 			bad(variformv1alpha1.OrderAnnotation, word, "argocd, kpt, flux or flux=<namespace>/<GitRepository>")

@@ -310,8 +310,9 @@ func TestUncertain(t *testing.T) {
 func TestAnnotate(t *testing.T) {
 	r := repository()
 	r.Annotations = map[string]string{
-		variformv1alpha1.PlatformAnnotation: "kubernetes=1.31.2, os=linux\nbad =x y=",
-		variformv1alpha1.APIsAnnotation:     "cert-manager.io/v1/Issuer,v1/Pod Pod /Pod v1/",
+		variformv1alpha1.PlatformAnnotation:   "kubernetes=1.31.2, os=linux\nbad =x y=",
+		variformv1alpha1.APIsAnnotation:       "cert-manager.io/v1/Issuer,v1/Pod Pod /Pod v1/",
+		variformv1alpha1.NamespacesAnnotation: "a, b",
 	}
 	tg := NewTarget(r, "")
 	err := tg.Annotate()
@@ -325,6 +326,9 @@ func TestAnnotate(t *testing.T) {
 	}
 	if d := cmp.Diff([]resolver.GVK{{APIVersion: "cert-manager.io/v1", Kind: "Issuer"}, {APIVersion: "v1", Kind: "Pod"}}, tg.APIs); d != "" {
 		t.Errorf("APIs: -want +got:\n%s", d)
+	}
+	if d := cmp.Diff([]string{"a", "b"}, tg.Namespaces); d != "" {
+		t.Errorf("namespaces: -want +got:\n%s", d)
 	}
 }
 

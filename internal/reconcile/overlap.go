@@ -88,6 +88,7 @@ type overlaps struct {
 func (r *run) overlapsIn(ctx context.Context, t *decide.Target, drafted []*subject) (out overlaps) {
 	changes := map[string]*subject{}
 	var parties []decide.Party
+	unknown := false // what some package brings
 	for _, s := range drafted {
 		changes[s.want.Ref] = s
 		p := t.Party(s.want.Ref)
@@ -103,11 +104,14 @@ func (r *run) overlapsIn(ctx context.Context, t *decide.Target, drafted []*subje
 		if h == nil {
 			h = pkg.Latest
 		}
-		if objects := r.objects(ctx, t, ref, h); objects != nil {
-			p := t.Party(ref)
-			p.There, p.Objects = true, objects
-			parties = append(parties, p)
+		objects := r.objects(ctx, t, ref, h)
+		if objects == nil {
+			unknown = true
+			continue
 		}
+		p := t.Party(ref)
+		p.There, p.Objects = true, objects
+		parties = append(parties, p)
 	}
 	for _, ref := range slices.Sorted(maps.Keys(t.There)) {
 		if pkg := t.There[ref].Package; pkg != nil && t.Wants[ref] == nil {
@@ -128,6 +132,9 @@ func (r *run) overlapsIn(ctx context.Context, t *decide.Target, drafted []*subje
 	}
 	if t.Answer != nil {
 		out.warnings = append(out.warnings, decide.Unserved(parties, r.served(ctx, t))...)
+		if !unknown {
+			out.warnings = append(out.warnings, decide.Unmade(parties, t.Namespaces)...)
+		}
 	}
 	return out
 }

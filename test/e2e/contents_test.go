@@ -278,3 +278,25 @@ func TestDefinitionThatBreaks(t *testing.T) {
 	w.mustRun(0, "approve", "op")
 	w.wantActions(w.mustApply(), map[string]string{})
 }
+
+// An object in a namespace that nobody makes is warned of in a target that makes its own,
+// once it is known what all its packages make.
+func TestUnmadeNamespace(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("base", "1.0.0", "", gittest.Text{"ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"})
+	for _, ns := range []string{"shop", "shpo"} {
+		w.offer(ns, "1.0.0", "  requires: [{alias: b, package: base}]\n", gittest.Text{"cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: " + ns + "}\n"})
+		w.needs(ns, "1.0.0")
+	}
+	w.offer("other", "1.0.0", "", nil)
+	w.needs("other", "1.0.0")
+	if p := w.plan("--only", "shop,shpo"); len(p.Warnings) != 0 {
+		t.Errorf("it is not known what other makes: %q", p.Warnings)
+	}
+	p := w.plan()
+	if len(p.Warnings) != 1 {
+		t.Fatalf("warnings: %q", p.Warnings)
+	}
+	w.contains(p.Warnings[0], "target c1: package shpo: ConfigMap/shpo/c (shpo/cm.yaml:1) is in namespace shpo, which nothing here makes: ")
+}

@@ -42,10 +42,12 @@ const (
 
 	// TargetsAnnotation of a Repository lists folders, as patterns separated by commas, that are targets of
 	// their own: "clusters/*". PlatformAnnotation says what its targets run on, "kubernetes=1.31.2", and
-	// APIsAnnotation which APIs they serve beside those of their packages, "cert-manager.io/v1/Issuer".
-	TargetsAnnotation  = "variform.dev/targets"
-	PlatformAnnotation = "variform.dev/platform"
-	APIsAnnotation     = "variform.dev/apis"
+	// APIsAnnotation which APIs they serve beside those of their packages, "cert-manager.io/v1/Issuer",
+	// NamespacesAnnotation which namespaces they have beside those, "*" for any.
+	TargetsAnnotation    = "variform.dev/targets"
+	PlatformAnnotation   = "variform.dev/platform"
+	APIsAnnotation       = "variform.dev/apis"
+	NamespacesAnnotation = "variform.dev/namespaces"
 
 	// OrderAnnotation of a Repository names, separated by commas, who deploys its packages and is to be told in
 	// which order: "argocd", "kpt", "flux" (docs/design/dependencies.md#the-order-on-the-cluster).
