@@ -53,17 +53,8 @@ func TestOutline(t *testing.T) {
 				r := openWith(t, s.urls["http"], Options{CacheDir: cache})
 				tip := head(t, r, "main")
 				s.srv.ResetCounts()
-				var line []*Commit
-				next := tip.Hash
-				if _, err := r.FindAncestors(t.Context(), []Hash{next}, 100, func(_ int, c *Commit) bool {
-					if c.Hash != next {
-						return false
-					}
-					if line = append(line, c); len(c.Parents) > 0 {
-						next = c.Parents[0]
-					}
-					return len(c.Parents) == 0
-				}); err != nil || len(line) != 30 {
+				line, err := r.FirstParents(t.Context(), tip.Hash, 100)
+				if err != nil || len(line) != 30 {
 					t.Fatal(len(line), err)
 				}
 				fetches := s.srv.Count(gittest.Fetch)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -274,6 +275,46 @@ func TestFindAncestors(t *testing.T) {
 			}
 			if got, err := r.FindAncestors(context.Background(), []Hash{d.Commit}, 5, has); err != nil || got[0] != nil {
 				t.Errorf("%s, limit: %v %v", kind, got, err)
+			}
+		}
+	}
+}
+
+// The history of a branch comes in one request, and what is known already in none.
+func TestFirstParents(t *testing.T) {
+	for _, filter := range []string{"true", "false"} {
+		s := newSite(t)
+		s.repo.Git(t, "config", "uploadpack.allowFilter", filter)
+		var commits []string
+		for i := range 20 {
+			commits = append([]string{s.repo.Commit(t, "main", "x", gittest.Text{"a/Kptfile": fmt.Sprint(i)})}, commits...)
+		}
+		s.repo.Git(t, "branch", "side", commits[10])
+		s.repo.Commit(t, "side", "beside", gittest.Text{"b/Kptfile": "0"})
+		s.repo.Git(t, "update-ref", "refs/heads/main", s.repo.Git(t, "commit-tree", "-m", "merge", "-p", "main", "-p", "side", "main^{tree}"))
+		commits = append([]string{s.repo.Git(t, "rev-parse", "main")}, commits...)
+		for _, kind := range []string{"path", "http"} {
+			r := open(t, s.urls[kind])
+			main, _ := r.Refs().Branch("main")
+			s.srv.ResetCounts()
+			for _, c := range []struct{ n, fetches int }{{4, 1}, {3, 1}, {12, 2}, {21, 2}, {500, 2}} {
+				got, err := r.FirstParents(t.Context(), main.Commit, c.n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				names := make([]string, len(got))
+				for i, g := range got {
+					names[i] = g.Hash.String()
+				}
+				if want := commits[:min(c.n, len(commits))]; !slices.Equal(names, want) {
+					t.Errorf("%s, filter %s: %d are %d: %v", kind, filter, c.n, len(got), names)
+				}
+				if n := s.srv.Count(gittest.Fetch); kind == "http" && n != c.fetches {
+					t.Errorf("filter %s, %d: %d requests, want %d", filter, c.n, n, c.fetches)
+				}
+			}
+			if _, err := r.FirstParents(t.Context(), Hash{1}, 2); err == nil {
+				t.Errorf("%s: history of nothing", kind)
 			}
 		}
 	}

@@ -266,6 +266,25 @@ func (r *Repo) FindAncestors(ctx context.Context, tips []Hash, limit int, match 
 	}
 }
 
+// FirstParents lists a commit and its first parents, the newest first: n, or as
+// many as there are. Other than FindAncestors, which looks for what is near, it asks
+// for all of them in one request.
+func (r *Repo) FirstParents(ctx context.Context, tip Hash, n int) ([]*Commit, error) {
+	for asked := false; ; asked = true {
+		out := make([]*Commit, 0, n)
+		_, whole := r.walkBack(tip, n, func(c *Commit) bool { out = append(out, c); return len(out) == n })
+		if whole {
+			return out, nil
+		}
+		if asked {
+			return nil, errKind(ErrMissingObject, "reading history of %s: the server does not give the parents of %s", r.URL(), tip)
+		}
+		if err := r.deepen(ctx, []Hash{tip}, n, n); err != nil {
+			return nil, fmt.Errorf("reading history of %s: %w", r.URL(), err)
+		}
+	}
+}
+
 // walkBack follows known commits; whole is false where it came to an unknown one.
 func (r *Repo) walkBack(tip Hash, limit int, match func(*Commit) bool) (found *Commit, whole bool) {
 	for h, n := tip, 0; n <= limit && !h.IsZero(); n++ {

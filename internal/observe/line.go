@@ -62,22 +62,13 @@ func (r *Repo) lineTo(ctx context.Context, stop gitrepo.Hash, path string) (*his
 
 // readLine reads n commits.
 func (r *Repo) readLine(ctx context.Context, head gitrepo.Hash, n int) (*line, error) {
-	l := &line{at: map[gitrepo.Hash]int{}}
-	next := head
-	_, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{head}, n, func(_ int, c *gitrepo.Commit) bool {
-		if c.Hash != next {
-			return false // it was looked at before more was read
-		}
-		l.at[c.Hash] = len(l.commits)
-		l.commits = append(l.commits, c)
-		l.whole = len(c.Parents) == 0
-		if !l.whole {
-			next = c.Parents[0]
-		}
-		return len(l.commits) == n
-	})
+	commits, err := r.Git.FirstParents(ctx, head, n)
 	if err != nil {
 		return nil, err
+	}
+	l := &line{commits: commits, at: make(map[gitrepo.Hash]int, len(commits))}
+	for i, c := range commits {
+		l.at[c.Hash], l.whole = i, len(c.Parents) == 0
 	}
 	l.along, err = r.Git.Along(ctx, l.commits)
 	return l, err

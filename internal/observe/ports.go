@@ -48,6 +48,7 @@ type Refs interface {
 type History interface {
 	Commits(ctx context.Context, hashes ...gitrepo.Hash) ([]*gitrepo.Commit, error)
 	FindAncestors(ctx context.Context, tips []gitrepo.Hash, limit int, match func(tip int, c *gitrepo.Commit) bool) ([]*gitrepo.Commit, error)
+	FirstParents(ctx context.Context, tip gitrepo.Hash, n int) ([]*gitrepo.Commit, error)
 	PublishedWorkspaces(ctx context.Context, p *gitrepo.PackageRefs) (map[string]string, error)
 }
 

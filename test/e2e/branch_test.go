@@ -697,7 +697,7 @@ func TestMergedLongAgo(t *testing.T) {
 			t.Errorf("%s/v1 is at %s, want %s where it was merged", name, got, want)
 		}
 	}
-	if n := w.srv.Count(gittest.Fetch); n > 7 {
+	if n := w.srv.Count(gittest.Fetch); n > 3 {
 		t.Errorf("%d requests for objects", n)
 	}
 }
