@@ -11,6 +11,7 @@ import (
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 )
@@ -23,48 +24,40 @@ type Shown struct {
 	// Problems are what could not be read, or not be shown whole.
 	Problems []error
 
-	order []string // the keys of Revisions, as they are read
+	classes review.Classifier
 }
 
 // Show groups what is open.
 func Show(ctx context.Context, e *reconcile.Engine) (*Shown, error) {
-	open, problems, err := e.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := &Shown{Revisions: map[string]*reconcile.Shown{}, Problems: problems}
-	for _, r := range open {
+	s := &Shown{Revisions: map[string]*reconcile.Shown{}}
+	var incomplete []error
+	problems, err := e.Open(ctx, func(r *reconcile.Shown, changes *review.Compared) {
 		name := r.Identity.String()
 		if _, taken := s.Revisions[name]; taken {
 			name += "/" + r.Workspace
 		}
-		s.Revisions[name], s.order = r, append(s.order, name)
+		s.Revisions[name] = r
+		s.classes.Add(name, changes)
 		for _, w := range r.Warnings {
-			s.Problems = append(s.Problems, fmt.Errorf("%s: %s", r.Identity, w))
+			incomplete = append(incomplete, fmt.Errorf("%s: %s", r.Identity, w))
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
-	return s, s.classify()
-}
-
-func (s *Shown) classify() (err error) {
-	changes := make([]review.Change, 0, len(s.order))
-	for _, name := range s.order {
-		change := s.Revisions[name].Change()
-		change.Variant = name
-		changes = append(changes, change)
-	}
-	s.Report, err = review.Classify(changes)
-	return err
+	s.Problems = append(problems, incomplete...)
+	s.Report, err = s.classes.Report()
+	return s, err
 }
 
 // Explain makes the examples of these classes once more, for where their values come
 // from, which the Report has then. Of those that another package would come of today
 // it is not known; Problems say of the others why it is not.
 func (s *Shown) Explain(ctx context.Context, e *reconcile.Engine, classes []review.Class) error {
-	of, names := map[decide.Identity]*reconcile.Shown{}, []string{}
+	example, names := map[decide.Identity]string{}, []string{}
 	for _, c := range classes {
-		if r := s.Revisions[c.Example]; r.Package != nil {
-			of[r.Identity], names = r, append(names, r.Identity.String())
+		if r := s.Revisions[c.Example]; r.Phase != lifecycle.DeletionProposed {
+			example[r.Identity], names = c.Example, append(names, r.Identity.String())
 		}
 	}
 	if len(names) == 0 {
@@ -76,15 +69,14 @@ func (s *Shown) Explain(ctx context.Context, e *reconcile.Engine, classes []revi
 	}
 	s.Problems = append(s.Problems, problems...)
 	for _, b := range blamed {
-		r := of[b.Identity]
-		if r == nil || b.Package == nil {
-			continue
-		}
-		if edits, err := review.Edits(b.Package, r.Package); err == nil && len(edits) == 0 {
-			r.Origins = b.Origins
+		if name, ok := example[b.Identity]; ok && b.Package != nil {
+			if err := s.classes.Explain(name, b.Package, b.Origins); err != nil {
+				return fmt.Errorf("where values of %s come from: %w", name, err)
+			}
 		}
 	}
-	return s.classify()
+	s.Report, err = s.classes.Report()
+	return err
 }
 
 // Findings are what is to be known of the members of these classes before they are
@@ -95,7 +87,7 @@ func (s *Shown) Findings(classes []review.Class) []review.Finding {
 		for _, name := range c.Members {
 			r := s.Revisions[name]
 			for _, n := range r.Notes {
-				notes = append(notes, review.Note{Kind: review.Warning, Message: n, Variant: name, Aliases: r.Change().Aliases})
+				notes = append(notes, review.Note{Kind: review.Warning, Message: n, Variant: name, Aliases: r.Aliases()})
 			}
 		}
 	}

@@ -83,6 +83,7 @@ type Store struct {
 	opts     Options
 	http     transport.Transport
 	packages packageCache
+	blobs    blobCache
 	parsed   *krm.Cache // of all packages: variants have most of their files in common
 	places   placeCache
 	// large is held while a package is read that is: one at a time, so that many

@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -373,12 +374,17 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 	if e.mode == modeSubmodule {
 		return errKind(ErrUnsupported, "%q is a Git submodule, which packages cannot hold: copy its files in, or remove it", p)
 	}
-	typ, data, err := rd.repo.objects.read(e.hash, rd.limits.FileBytes)
-	if err != nil {
-		return fmt.Errorf("file %q: %w", p, err)
-	}
-	if typ != plumbing.BlobObject {
-		return fmt.Errorf("file %q: the Git object %s is a %s, not a blob", p, e.hash, typ)
+	data, known := rd.repo.store.blobs.get(e.hash)
+	if !known {
+		var typ plumbing.ObjectType
+		var err error
+		if typ, data, err = rd.repo.objects.read(e.hash, rd.limits.FileBytes); err != nil {
+			return fmt.Errorf("file %q: %w", p, err)
+		}
+		if typ != plumbing.BlobObject {
+			return fmt.Errorf("file %q: the Git object %s is a %s, not a blob", p, e.hash, typ)
+		}
+		rd.repo.store.blobs.put(e.hash, data)
 	}
 	if err := rd.tally.Add(p, int64(len(data))); err != nil {
 		return err
@@ -508,37 +514,30 @@ func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error)
 	})
 }
 
-// packageCache keeps parsed packages by tree, least recently used dropped first.
+// packageCache keeps parsed packages by tree: those that were asked for again, as an
+// upstream is, and a few of those that were not, as a variant's own. Of both the least
+// recently used go first.
 type packageCache struct {
 	mu    sync.Mutex
 	items map[Hash]*cachedPackage
-	bytes int64
+	bytes map[bool]int64 // by whether they were asked for again
 	clock int64
 }
 
 type cachedPackage struct {
-	mu   sync.Mutex
-	pkg  *krm.Package
-	size int64
-	used int64
+	mu    sync.Mutex
+	pkg   *krm.Package
+	size  int64 // 0 until it is read
+	used  int64
+	again bool
 }
 
-const packageCacheBytes = 128 << 20 // of source; parsed trees are some times that
+// packageCacheBytes are of source, of packages that were asked for again and of those that
+// were not; parsed trees are some times that.
+var packageCacheBytes = map[bool]int64{true: 128 << 20, false: 4 << 20}
 
 func (c *packageCache) get(ctx context.Context, tree Hash, read func() (*krm.Package, int64, error)) (*krm.Package, error) {
-	c.mu.Lock()
-	if c.items == nil {
-		c.items = map[Hash]*cachedPackage{}
-	}
-	it, ok := c.items[tree]
-	if !ok {
-		it = &cachedPackage{}
-		c.items[tree] = it
-	}
-	c.clock++
-	it.used = c.clock
-	c.mu.Unlock()
-
+	it := c.item(tree)
 	it.mu.Lock()
 	defer it.mu.Unlock()
 	if it.pkg != nil {
@@ -556,28 +555,101 @@ func (c *packageCache) get(ctx context.Context, tree Hash, read func() (*krm.Pac
 	return p.Clone(), ctx.Err()
 }
 
+func (c *packageCache) item(tree Hash) *cachedPackage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.items == nil {
+		c.items, c.bytes = map[Hash]*cachedPackage{}, map[bool]int64{}
+	}
+	it, ok := c.items[tree]
+	switch {
+	case !ok:
+		it = &cachedPackage{}
+		c.items[tree] = it
+	case !it.again:
+		c.bytes[false] -= it.size
+		c.bytes[true] += it.size
+		it.again = true
+	}
+	c.clock++
+	it.used = c.clock
+	return it
+}
+
 func (c *packageCache) grow(tree Hash, it *cachedPackage, size int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	it.size = size
 	if c.items[tree] != it {
 		return
 	}
-	c.bytes += size
-	for c.bytes > packageCacheBytes && len(c.items) > 1 {
-		var oldest Hash
-		var o *cachedPackage
-		for h, i := range c.items {
-			if i.size > 0 && i != it && (o == nil || i.used < o.used) {
-				oldest, o = h, i
-			}
+	it.size = size
+	c.bytes[it.again] += size
+	for again, most := range packageCacheBytes {
+		if c.bytes[again] > most {
+			c.shrink(again, most/2, it)
 		}
-		if o == nil {
+	}
+}
+
+// shrink drops many at once: looking for the oldest takes a while. What was read just
+// now stays.
+func (c *packageCache) shrink(again bool, to int64, but *cachedPackage) {
+	var kept []Hash
+	for h, o := range c.items {
+		if o.size > 0 && o.again == again && o != but {
+			kept = append(kept, h)
+		}
+	}
+	slices.SortFunc(kept, func(a, b Hash) int { return cmp.Compare(c.items[a].used, c.items[b].used) })
+	for _, h := range kept {
+		if c.bytes[again] <= to {
 			return
 		}
-		delete(c.items, oldest)
-		c.bytes -= o.size
+		c.bytes[again] -= c.items[h].size
+		delete(c.items, h)
 	}
+}
+
+// blobCache keeps the content of files by object: variants of one upstream have most
+// of them in common. What was asked for of late is kept.
+type blobCache struct {
+	mu       sync.Mutex
+	now, old map[Hash][]byte
+	bytes    int // of now
+}
+
+// blobCacheBytes bounds one half of a blobCache, and a file in it by a tenth of that.
+const blobCacheBytes = 8 << 20
+
+func (c *blobCache) get(h Hash) ([]byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	data, ok := c.now[h]
+	if !ok {
+		if data, ok = c.old[h]; ok {
+			c.keep(h, data)
+		}
+	}
+	return data, ok
+}
+
+func (c *blobCache) put(h Hash, data []byte) {
+	if len(data) > blobCacheBytes/10 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keep(h, data)
+}
+
+func (c *blobCache) keep(h Hash, data []byte) {
+	if c.now == nil || c.bytes > blobCacheBytes {
+		c.old, c.now, c.bytes = c.now, map[Hash][]byte{}, 0
+	}
+	if _, ok := c.now[h]; !ok {
+		c.bytes += len(data) + 100
+	}
+	c.now[h] = data
 }
 
 // knowAll notes objects that the server has, so that pushes leave them out.

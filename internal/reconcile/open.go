@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/internal/build"
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
@@ -17,7 +19,6 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
-	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/review"
 )
 
@@ -34,7 +35,7 @@ type Shown struct {
 	// BaseName is what it is compared with: "v2", or its upstream.
 	BaseName string
 	// Base may be nil where it could not be read. Package is nil for a
-	// proposed deletion.
+	// proposed deletion. Both go once they were compared.
 	Base, Package *krm.Package
 	// Machine is Package without people's edits, nil where that is not known; First
 	// says that nothing of it is Published yet.
@@ -54,38 +55,66 @@ type Shown struct {
 	// Moved tells the edits that others committed to the branch meanwhile.
 	Moved string
 
-	// Origins are those of Package's values, nil where nobody asked.
-	Origins *provenance.Origins
 	// Selectable is what a selection of it goes by.
 	decide.Selectable
 }
 
 // Open reads every revision of this manager's that a person can decide about,
 // and what each is to be compared with: the latest Published revision, or the
-// upstream for a first Draft. Problems are what could not be read.
-func (e *Engine) Open(ctx context.Context) (shown []*Shown, problems []error, err error) {
+// upstream for a first Draft. Each is given to take with what it changes, in order and one
+// at a time, and has no packages any more: a fleet of them is not kept. Problems are what
+// could not be read.
+func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) (problems []error, err error) {
 	s := e.read.ReadOpen(ctx)
-	problems = s.Problems
 	list := e.decidable(s, decide.Approve)
 	e.read.FetchHeads(ctx, list)
-	type result struct {
-		shown *Shown
-		err   error
-	}
-	results, err := observe.Parallel(ctx, e.limit(), list, func(ctx context.Context, c *decide.Candidate) result {
-		s, err := e.show(ctx, c)
-		return result{s, err}
+	line := queue{ready: map[int]func(){}}
+	failed := make([]error, len(list))
+	err = cores.Each(ctx, e.limit(), len(list), func(i int) error {
+		shown, changes, err := e.compared(ctx, list[i])
+		line.put(i, func() {
+			if failed[i] = err; shown != nil && err == nil {
+				take(shown, changes)
+			}
+		})
+		return nil
 	})
-	for i, r := range results {
-		if r.err != nil {
-			problems = append(problems, fmt.Errorf("reading %s of %s: %w", list[i].Head.Ref.Name, list[i].Identity, r.err))
-			continue
-		}
-		if r.shown != nil {
-			shown = append(shown, r.shown)
+	problems = s.Problems
+	for i, err := range failed {
+		if err != nil {
+			problems = append(problems, fmt.Errorf("reading %s of %s: %w", list[i].Head.Ref.Name, list[i].Identity, err))
 		}
 	}
-	return shown, problems, err
+	return problems, err
+}
+
+// compared is a revision with what it changes, without its packages.
+func (e *Engine) compared(ctx context.Context, c *decide.Candidate) (*Shown, *review.Compared, error) {
+	s, err := e.show(ctx, c)
+	if s == nil || err != nil {
+		return nil, nil, err
+	}
+	changes, err := review.Compare(s.change())
+	s.Base, s.Package, s.Machine = nil, nil, nil
+	return s, changes, err
+}
+
+// queue calls functions in the order of their places, one at a time, as they come.
+type queue struct {
+	mu    sync.Mutex
+	next  int
+	ready map[int]func()
+}
+
+func (q *queue) put(i int, f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ready[i] = f
+	for f := q.ready[q.next]; f != nil; f = q.ready[q.next] {
+		delete(q.ready, q.next)
+		q.next++
+		f()
+	}
 }
 
 func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) {
@@ -213,13 +242,18 @@ func (e *Engine) cameFrom(c *decide.Candidate, pkg *krm.Package) (*observe.Repo,
 	return nil, "", nil, fmt.Errorf("its upstream %s is no registered Repository", lock.Repo)
 }
 
-// Change is a shown revision in review's terms. The variant's own names are
+// Aliases are the variant's own names.
+func (s *Shown) Aliases() map[string]string {
+	return aliases(s.Identity, s.Name, path.Base(s.Upstream))
+}
+
+// change is a shown revision in review's terms. The variant's own names are
 // aliases, so that they make no difference between variants; a name that the
 // upstream has too says nothing about the variant and is none.
-func (s *Shown) Change() review.Change {
+func (s *Shown) change() review.Change {
 	return review.Change{
-		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit, Origins: s.Origins,
-		Aliases: aliases(s.Identity, s.Name, path.Base(s.Upstream)), Attention: strings.Join(s.Attention, "; "),
+		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
+		Aliases: s.Aliases(), Attention: strings.Join(s.Attention, "; "),
 		Marks: marks(len(s.Lost) > 0, s.SetBack, s.Moved, s.Unmet),
 	}
 }

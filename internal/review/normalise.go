@@ -60,10 +60,11 @@ var (
 
 // value normalises the value of a field.
 func (n *normaliser) value(field, s string) string {
-	if exact.MatchString(s) || imageField.MatchString(field) {
+	text := n.text(s)
+	if text == s || exact.MatchString(s) || imageField.MatchString(field) {
 		return s
 	}
-	return n.text(s)
+	return text
 }
 
 // replaceWord replaces old where no letter, no digit, and before it none of the

@@ -166,38 +166,99 @@ func (r *Report) Of(classes []Class) *Report {
 
 // Classify groups changes. It fails only where a package cannot be written.
 func Classify(changes []Change) (*Report, error) {
-	report := &Report{Classes: []Class{}}
-	groups := map[string]*group{}
+	var of Classifier
 	for i := range changes {
-		c := &changes[i]
-		s, err := shapeOf(c)
+		c, err := Compare(changes[i])
 		if err != nil {
-			return nil, fmt.Errorf("comparing %s: %w", c.Variant, err)
+			return nil, err
 		}
-		if len(s.edits) == 0 {
-			same, err := samePackage(c.Before, c.After)
-			if err != nil {
-				return nil, fmt.Errorf("comparing %s: %w", c.Variant, err)
-			}
-			if same {
-				report.Unchanged++
-				continue
-			}
-		}
-		report.Variants++
-		key := s.key(c)
-		g := groups[key]
-		if g == nil {
-			g = newGroup(key, s, c)
-			groups[key] = g
-		}
-		g.add(s, c)
+		of.Add(changes[i].Variant, c)
 	}
-	for _, g := range groups {
+	return of.Report()
+}
+
+// Compared is what one variant changes, ready to be classified.
+type Compared struct {
+	change Change
+	shape  *shape
+	key    string
+	same   bool
+}
+
+// Compare finds what a change is made of. It is the larger part of the work, and
+// changes do not wait for one another.
+func Compare(c Change) (out *Compared, err error) {
+	out = &Compared{change: c}
+	if out.shape, err = shapeOf(&c); err == nil && len(out.shape.edits) == 0 {
+		out.same, err = samePackage(c.Before, c.After)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("comparing %s: %w", c.Variant, err)
+	}
+	out.key = out.shape.key(&c)
+	return out, nil
+}
+
+// Classifier groups changes as they come. It keeps the packages of each class's
+// example alone, so that a fleet need not be in memory. The zero value is ready.
+type Classifier struct {
+	groups    map[string]*group
+	unchanged int
+}
+
+// Add takes a variant's change into its class.
+func (r *Classifier) Add(variant string, c *Compared) {
+	if c.same {
+		r.unchanged++
+		return
+	}
+	g := r.groups[c.key]
+	if g == nil {
+		g = &group{key: c.key, marks: map[markOf][]string{}}
+		for i := range c.shape.cells {
+			g.columns = append(g.columns, column{cell: c.shape.cells[i], member: variant})
+		}
+		if r.groups == nil {
+			r.groups = map[string]*group{}
+		}
+		r.groups[c.key] = g
+	}
+	g.add(variant, c)
+}
+
+// Explain says where the values of an example come from, for who made it once more:
+// of another package than is shown it says nothing.
+func (r *Classifier) Explain(variant string, made *krm.Package, origins *provenance.Origins) error {
+	for _, g := range r.groups {
+		if g.example.Variant != variant {
+			continue
+		}
+		edits, err := Edits(made, g.example.After)
+		if err != nil || len(edits) > 0 {
+			return err
+		}
+		g.example.Origins = origins
+		s, err := shapeOf(&g.example)
+		if err != nil {
+			return err
+		}
+		g.origins = map[string]string{}
+		for i := range s.cells {
+			g.origins[s.cells[i].place()] = s.cells[i].origin
+		}
+	}
+	return nil
+}
+
+// Report are the classes of what was added so far.
+func (r *Classifier) Report() (*Report, error) {
+	report := &Report{Classes: []Class{}, Unchanged: r.unchanged}
+	for _, g := range r.groups {
 		class, err := g.class()
 		if err != nil {
 			return nil, err
 		}
+		report.Variants += len(g.members)
 		report.Classes = append(report.Classes, class)
 	}
 	slices.SortFunc(report.Classes, func(a, b Class) int {
@@ -254,11 +315,16 @@ func (m Mark) compare(o Mark) int {
 // group is a class in the making.
 type group struct {
 	key     string
-	shape   *shape // the first member's
+	shape   *shape // the example's
+	example Change // the first member by name
 	columns []column
-	members []*Change
+	members []revision
 	marks   map[markOf][]string // members
+	origins map[string]string   // of the example's values, by place
 }
+
+// revision is a variant of a group, at a version.
+type revision struct{ variant, version string }
 
 // markOf is a mark without its members.
 type markOf struct {
@@ -266,28 +332,24 @@ type markOf struct {
 	text string
 }
 
-func newGroup(key string, s *shape, c *Change) *group {
-	g := &group{key: key, shape: s, marks: map[markOf][]string{}}
-	for i := range s.cells {
-		g.columns = append(g.columns, column{cell: s.cells[i], member: c})
+func (g *group) add(variant string, c *Compared) {
+	if len(g.members) == 0 || variant < g.example.Variant {
+		g.example, g.shape = c.change, c.shape
+		g.example.Variant = variant
 	}
-	return g
-}
-
-func (g *group) add(s *shape, c *Change) {
-	g.members = append(g.members, c)
-	for i := range min(len(g.columns), len(s.cells)) { // of packages that go cells may differ
-		g.columns[i].add(&s.cells[i], c)
+	g.members = append(g.members, revision{variant, c.change.Version})
+	for i := range min(len(g.columns), len(c.shape.cells)) { // of packages that go cells may differ
+		g.columns[i].add(&c.shape.cells[i], variant)
 	}
-	for _, m := range s.marks {
+	for _, m := range c.shape.marks {
 		of := markOf{m.Kind, m.Text}
-		g.marks[of] = append(g.marks[of], c.Variant)
+		g.marks[of] = append(g.marks[of], variant)
 	}
 }
 
 func (g *group) class() (Class, error) {
-	slices.SortFunc(g.members, func(a, b *Change) int { return cmp.Compare(a.Variant, b.Variant) })
-	example := g.members[0]
+	slices.SortFunc(g.members, func(a, b revision) int { return cmp.Compare(a.variant, b.variant) })
+	example := &g.example
 	diff, lines, err := unified(example)
 	if err != nil {
 		return Class{}, fmt.Errorf("comparing %s: %w", example.Variant, err)
@@ -300,8 +362,8 @@ func (g *group) class() (Class, error) {
 	_, _ = io.WriteString(h, g.key)
 	c.Key = hex.EncodeToString(h.Sum(nil))[:12]
 	for _, m := range g.members {
-		c.Members = append(c.Members, m.Variant)
-		_, _ = fmt.Fprintf(h, "\x00%s\x00%s", m.Variant, m.Version)
+		c.Members = append(c.Members, m.variant)
+		_, _ = fmt.Fprintf(h, "\x00%s\x00%s", m.variant, m.version)
 	}
 	c.ID = c.Key + "@" + hex.EncodeToString(h.Sum(nil))[:12]
 	g.describe(&c)

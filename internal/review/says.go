@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ func (g *group) describe(c *Class) {
 		marks := col.marks(c.Members)
 		c.Marks = append(c.Marks, marks...)
 		t, differs := col.table()
+		t.From = cmp.Or(g.origins[col.place()], t.From)
 		switch {
 		case !differs:
 		case len(marks) > 0:
@@ -83,9 +85,9 @@ func (c *column) leaps(all []string) []Mark {
 	var members []string
 	for i := range c.others {
 		o := &c.others[i]
-		others[o.member.Variant] = true
-		if why := leap(o.Field, o.before, o.after); why != "" {
-			said, members = fmt.Sprintf("%s is %s: %s", c.of(), quote(o.masked), why), append(members, o.member.Variant)
+		others[o.member] = true
+		if why := leap(c.Field, o.before, o.after); why != "" {
+			said, members = fmt.Sprintf("%s is %s: %s", c.of(), quote(o.masked), why), append(members, o.member)
 		}
 	}
 	if why := leap(c.Field, c.before, c.after); why != "" {
@@ -194,7 +196,7 @@ func (g *group) says() string {
 			rest = append(rest, e)
 		}
 	}
-	if g.members[0].Before == nil && s.first {
+	if g.example.Before == nil && s.first {
 		return fmt.Sprintf("creates the package with %s", count.Of(len(created), "resource and file", "resources and files"))
 	}
 	parts = append(parts, things("deletes", deleted)...)

@@ -65,11 +65,13 @@ func (d *differ) put(e Edit, c cell) {
 	d.cells = append(d.cells, c)
 }
 
-func (c *cell) now() string {
-	if c.after == "" && c.Op != Update {
-		return c.before
+func (c *cell) now() string { return now(c.Op, c.before, c.after) }
+
+func now(op Op, before, after string) string {
+	if after == "" && op != Update {
+		return before
 	}
-	return c.after
+	return after
 }
 
 func (d *differ) scalar(e Edit, a, b *yaml.Node) {

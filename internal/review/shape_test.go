@@ -318,9 +318,9 @@ func TestLeaps(t *testing.T) {
 // The table puts values together where there are many, and keeps what they share.
 func TestPatterns(t *testing.T) {
 	column := func(values ...string) *column {
-		c := &column{cell: cell{after: values[0], masked: values[0], tag: "!!str"}, member: &Change{Variant: "c0"}, n: len(values)}
+		c := &column{cell: cell{after: values[0], masked: values[0], tag: "!!str"}, member: "c0", n: len(values)}
 		for i, v := range values[1:] {
-			c.others = append(c.others, other{cell{after: v, masked: v, tag: "!!str"}, &Change{Variant: fmt.Sprint("c", i+1)}})
+			c.others = append(c.others, other{after: v, masked: v, tag: "!!str", member: fmt.Sprint("c", i+1)})
 		}
 		return c
 	}
@@ -336,5 +336,32 @@ func TestPatterns(t *testing.T) {
 		if got := v.String(); !differs || got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// Classes are the same in whatever order changes come.
+func TestClassifierOrder(t *testing.T) {
+	var members []member
+	for i := range 12 {
+		members = append(members, member{before: config("a: x"), machine: config(fmt.Sprintf("a: v%d", i%5))})
+	}
+	members[3].after, members[7].machine = config("a: mine"), config("b: one")
+	list := changes(t, members)
+	want, err := Classify(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(list)
+	got, err := Classify(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*Report{want, got} {
+		for i := range r.Classes {
+			r.Classes[i].Values = nil // which members of a pattern are named goes by the order
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" || len(want.Classes) != 3 {
+		t.Errorf("%d classes, in another order (-want +got):\n%s", len(want.Classes), d)
 	}
 }

@@ -68,20 +68,18 @@ func (v Values) String() string {
 // column is one cell of all members of a class.
 type column struct {
 	cell
-	member *Change // the first one
+	member string // the first one
 	n      int
 	others []other // those that have another value than the first
 }
 
-type other struct {
-	cell
-	member *Change
-}
+// other is a cell's value of another member: fleets have many.
+type other struct{ before, after, masked, digest, tag, origin, member string }
 
-func (c *column) add(o *cell, m *Change) {
+func (c *column) add(o *cell, member string) {
 	c.n++
 	if o.before != c.before || o.after != c.after || o.digest != c.digest || o.tag != c.tag {
-		c.others = append(c.others, other{*o, m})
+		c.others = append(c.others, other{o.before, o.after, o.masked, o.digest, o.tag, o.origin, member})
 	}
 }
 
@@ -105,8 +103,8 @@ type value struct {
 func (c *column) values() []value {
 	at := map[string]int{}
 	var out []value
-	add := func(x *cell, n int, member string) {
-		raw := x.now()
+	add := func(x other, n int, member string) {
+		raw := now(c.Op, x.before, x.after)
 		if x.before+x.after == "" {
 			raw = x.digest
 		}
@@ -120,13 +118,13 @@ func (c *column) values() []value {
 			out[i].members = append(out[i].members, member)
 		}
 	}
-	first := c.member.Variant
+	first := c.member
 	if c.n-len(c.others) > 1 {
 		first = ""
 	}
-	add(&c.cell, c.n-len(c.others), first)
-	for i := range c.others {
-		add(&c.others[i].cell, 1, c.others[i].member.Variant)
+	add(other{before: c.before, after: c.after, masked: c.masked, digest: c.digest, tag: c.tag}, c.n-len(c.others), first)
+	for _, o := range c.others {
+		add(o, 1, o.member)
 	}
 	return out
 }
