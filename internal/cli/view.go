@@ -281,7 +281,7 @@ func (a *app) printDetails(p *reconcile.Plan) {
 	var repeated []string
 	for w, n := range warnings {
 		if n > 1 {
-			repeated = append(repeated, fmt.Sprintf("note: the same for %d more variants: %s", n-1, w))
+			repeated = append(repeated, fmt.Sprintf("note: the same for %s: %s", count.Of(n-1, "more variant"), w))
 		}
 	}
 	sort.Strings(repeated)

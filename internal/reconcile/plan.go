@@ -764,7 +764,7 @@ func (r *run) govern(ctx context.Context, items []*Item) {
 			i.withhold(why)
 		case i.decision == decide.Nothing{}:
 			i.rule(decide.Ruling{Decision: decide.Wait{}, Reasons: []string{why}})
-		default:
+		case !slices.Contains(i.Warnings, why): // it was said when this was planned
 			i.Warnings = append(i.Warnings, why)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -181,7 +182,13 @@ func TestLockBesideWhatFails(t *testing.T) {
 			w.offer("app", "2.0.0", "  requires: [{alias: b, package: bad}]\n", nil)
 			publish := func(status int) {
 				t.Helper()
-				if w.apply(); !unattended {
+				applied := w.apply()
+				for _, v := range applied.Variants {
+					if said := slices.Compact(slices.Sorted(slices.Values(v.Warnings))); len(said) != len(v.Warnings) {
+						t.Errorf("%s: said more than once: %q", v.Variant, v.Warnings)
+					}
+				}
+				if !unattended {
 					w.mustRun(status, "approve", "--all")
 				}
 			}

@@ -20,7 +20,7 @@ func TestPlainSecretsAreFindings(t *testing.T) {
 	}
 	const found, foreign = "db.yaml: Secret db holds 1 value in plain text", "values.yaml:1: it is YAML without apiVersion and kind"
 	r := w.mustRun(0, "plan")
-	w.contains(r.err, "warning: c1/web: "+found, "the same for 1 more variants: "+found, "warning: c1/web: "+foreign)
+	w.contains(r.err, "warning: c1/web: "+found, "the same for 1 more variant: "+found, "warning: c1/web: "+foreign)
 	w.lacks(r.err+r.out, "sealed.yaml", "hunter2")
 	w.contains(w.mustRun(0, "plan", "-o", "markdown").out, "Warnings", found)
 
