@@ -188,3 +188,21 @@ func TestPeers(t *testing.T) {
 		})
 	}
 }
+
+// TestPreferenceOfPlanted counts: the proof that an answer is the preferred one, some ten searches that each find a
+// whole one, takes at most eighteen times the steps to the first answer.
+func TestPreferenceOfPlanted(t *testing.T) {
+	for seed := range uint64(4) {
+		p := large(1000, planted, 1+seed)
+		steps := func(opts ...solve.Option) int64 {
+			w := solve.NewWork(t.Context(), 0)
+			if _, ok := solve.New(p).Solve(append(opts, solve.WithWork(w))...); !ok {
+				t.Fatal("no answer")
+			}
+			return w.Steps()
+		}
+		if first, best := steps(solve.WithAny()), steps(); best > 18*first {
+			t.Errorf("seed %d: the first answer takes %d steps, the preferred one %d", seed+1, first, best)
+		}
+	}
+}

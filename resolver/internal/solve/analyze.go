@@ -171,7 +171,7 @@ func (s *Solver) learn(c int32) bool {
 	for _, slot := range a.slots {
 		a.in[slot] = false
 	}
-	s.cancel(back)
+	s.cancel(s.backTo(back, top))
 	n := s.store(ls)
 	s.clauses[n].from = ^int32(len(s.lemmas))
 	s.lemmas = append(s.lemmas, lemma{ants: int32(len(s.ants)), n: int32(len(a.ants)), lbd: lbd})
@@ -179,6 +179,15 @@ func (s *Solver) learn(c int32) bool {
 	s.learned = append(s.learned, n)
 	s.narrow(ls[0], n)
 	return true
+}
+
+// backTo is the level from which what was learned at a level narrows: as far back as it can. A search that betters an
+// answer goes back one level alone while it goes breadth first: little of what it then has is to be found again.
+func (s *Solver) backTo(back, top int32) int32 {
+	if n := int32(len(s.assumed)); n > 0 && !s.focused && top > n {
+		return top - 1
+	}
+	return back
 }
 
 // walk resolves back along the trail of one level until a single literal of that level is left, and

@@ -64,3 +64,26 @@ func (e *ending) Err() error {
 	}
 	return nil
 }
+
+// What betters an answer costs what it looks at, not all that was fixed before: twice the slots, each with a better
+// candidate that cannot be, are twice the work.
+func TestPreferenceCosts(t *testing.T) {
+	steps := func(n int) int64 {
+		p := NewStatic(n + 1)
+		for s := int32(1); s <= int32(n); s++ {
+			p.Candidates(s, 3)
+			p.Need(Root, 1, s, NewSet(4, 1, 2, 3))
+			p.Need(s, 1, Impossible, nil)
+			p.Need(s, 2, s%int32(n)+1, NewSet(4, 1)) // no other candidate is so bad
+		}
+		w := NewWork(context.Background(), 0)
+		res, ok := New(p).Solve(WithWork(w))
+		if !ok || !res.Preferred || res.Stats.Searches < n {
+			t.Fatalf("%v %+v", ok, res)
+		}
+		return w.Steps()
+	}
+	if one, two := steps(200), steps(400); two > 5*one/2 {
+		t.Errorf("200 slots take %d steps, 400 take %d", one, two)
+	}
+}

@@ -38,7 +38,7 @@ func (s *Solver) Solve(opts ...Option) (Result, bool) {
 		o(s)
 	}
 	s.focused = false
-	first, v := s.search(nil)
+	first, v := s.search(nil, 0)
 	if v != sat {
 		return Result{GaveUp: v == unknown, Stats: s.Stats()}, false
 	}
@@ -53,6 +53,7 @@ type preference struct {
 	s      *Solver
 	best   Assignment
 	prefix []lit
+	same   int   // how many of prefix the last search assumed
 	met    []met // by slot
 	words  []uint64
 	order  []int32
@@ -182,20 +183,20 @@ func (p *preference) closest(layer []place) {
 	lo, hi := 0, p.worst(layer)
 	for lo < hi && p.exact {
 		mid := (lo + hi) / 2
-		if p.try(p.bounded(layer, mid)) {
+		if p.try(p.bounded(layer, mid)...) {
 			hi = p.worst(layer)
 		} else {
 			lo = mid + 1
 		}
 	}
 	if hi > 0 { // else each fixes the same, and more shortly
-		p.prefix = p.bounded(layer, hi)
+		p.prefix = append(p.prefix, p.bounded(layer, hi)...)
 	}
 }
 
 // bounded are the assumptions that no slot of a layer steps back further than rank k.
 func (p *preference) bounded(layer []place, k int) []lit {
-	out := p.prefix[:len(p.prefix):len(p.prefix)]
+	out := make([]lit, 0, len(layer))
 	for _, pl := range layer {
 		out = append(out, lit{pl.slot, p.s.putFor(pl.slot, pl.firstN(k+1))})
 	}
@@ -207,7 +208,7 @@ func (p *preference) each(layer []place) {
 	for _, pl := range layer {
 		for p.exact {
 			k := pl.rank(p.best[pl.slot])
-			if k == 0 || !p.try(append(p.prefix[:len(p.prefix):len(p.prefix)], lit{pl.slot, p.s.putFor(pl.slot, pl.firstN(k))})) {
+			if k == 0 || !p.try(lit{pl.slot, p.s.putFor(pl.slot, pl.firstN(k))}) {
 				break
 			}
 		}
@@ -215,9 +216,12 @@ func (p *preference) each(layer []place) {
 	}
 }
 
-// try searches under assumptions and keeps what it finds.
-func (p *preference) try(assume []lit) bool {
-	m, v := p.s.search(assume)
+// try searches under what is fixed and more, and keeps what it finds.
+func (p *preference) try(more ...lit) bool {
+	n := len(p.prefix)
+	assume := append(p.prefix, more...)
+	m, v := p.s.search(assume, p.same)
+	p.prefix, p.same = assume[:n], n
 	switch v {
 	case sat:
 		p.best = m

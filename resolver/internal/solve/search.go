@@ -16,14 +16,15 @@ const (
 	keepLearned      = 4000
 )
 
-// search looks for a solution under assumptions, and gives up where the work has to end.
-func (s *Solver) search(assume []lit) (Assignment, verdict) {
+// search looks for a solution under assumptions, the first of which are known to be those of the search before, and
+// gives up where the work has to end.
+func (s *Solver) search(assume []lit, same int) (Assignment, verdict) {
 	if s.unsat {
 		return nil, unsatisfiable
 	}
 	s.stats.Searches++
-	s.work.Spend(len(assume))
-	s.rewind(assume)
+	s.work.Spend(len(assume) - same)
+	s.rewind(assume, same)
 	start, run, turn := s.stats.Conflicts, 0, 1
 	s.focused = false
 	for !s.work.Over() {
@@ -33,11 +34,13 @@ func (s *Solver) search(assume []lit) (Assignment, verdict) {
 			}
 			spent := s.stats.Conflicts - start
 			if run++; spent >= s.breadth && (!s.focused || run >= restartUnit*luby(turn)) {
+				run = 0
 				if s.focused {
 					turn++
 				}
-				run = 0
-				s.restart(len(assume))
+				if s.focused || len(assume) == 0 { // else most of what is decided may stay
+					s.restart(len(assume))
+				}
 				if !s.focused {
 					s.focus()
 				}
@@ -64,13 +67,12 @@ func (s *Solver) search(assume []lit) (Assignment, verdict) {
 }
 
 // rewind goes back to where the assumptions begin to differ from those of the search before.
-func (s *Solver) rewind(assume []lit) {
-	n := 0
+func (s *Solver) rewind(assume []lit, n int) {
 	for n < len(assume) && n < len(s.assumed) && s.sameLit(assume[n], s.assumed[n]) {
 		n++
 	}
 	s.cancel(int32(n))
-	s.assumed = append(s.assumed[:0], assume...)
+	s.assumed = append(s.assumed[:n], assume[n:]...)
 }
 
 func (s *Solver) sameLit(a, b lit) bool {
