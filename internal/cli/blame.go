@@ -184,9 +184,9 @@ func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own boo
 		if where == "" || where == "Kptfile/"+l.ID.Name {
 			where = l.File
 		}
-		rows = append(rows, []string{review.Visible(where), review.Visible(l.Field), shortValue(l), review.Visible(l.Origin.String())})
+		rows = append(rows, []string{review.Visible(where), review.Visible(l.Field), a.shortValue(l), review.Visible(l.Origin.String())})
 	}
-	if err := table(a.Out, []string{"RESOURCE", "FIELD", "VALUE", "FROM"}, rows); err != nil {
+	if err := a.table([]string{"RESOURCE", "FIELD", "VALUE", "FROM"}, rows); err != nil {
 		return err
 	}
 	if rest := all - len(leaves); rest > 0 {
@@ -199,12 +199,12 @@ func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own boo
 // maxShown bounds a value in a table.
 const maxShown = 40
 
-func shortValue(l provenance.Leaf) string {
-	text := firstLine(review.Visible(l.Value))
+func (a *app) shortValue(l provenance.Leaf) string {
+	text := a.brief(review.Visible(l.Value))
 	switch r := []rune(text); {
 	case l.ID.IsSecret():
 		return "(secret)"
-	case len(r) > maxShown:
+	case len(r) > maxShown && a.cuts():
 		return string(r[:maxShown]) + "…"
 	}
 	return text
@@ -268,12 +268,12 @@ func (a *app) printSpread(list []provenance.Spread) error {
 		if a.output == "wide" {
 			members = strings.Join(s.Members, ", ")
 		}
-		rows = append(rows, []string{review.Visible(s.Field), shortText(s.Value), strconv.Itoa(len(s.Members)), review.Visible(s.Origin.String()), members})
+		rows = append(rows, []string{review.Visible(s.Field), a.shortText(s.Value), strconv.Itoa(len(s.Members)), review.Visible(s.Origin.String()), members})
 	}
-	return table(a.Out, []string{"FIELD", "VALUE", "N", "FROM", "MEMBERS"}, rows)
+	return a.table([]string{"FIELD", "VALUE", "N", "FROM", "MEMBERS"}, rows)
 }
 
-func shortText(s string) string { return shortValue(provenance.Leaf{Value: s}) }
+func (a *app) shortText(s string) string { return a.shortValue(provenance.Leaf{Value: s}) }
 
 func (a *app) impact(ctx context.Context, place string) error {
 	file, line := place, 0

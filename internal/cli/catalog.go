@@ -136,7 +136,7 @@ func (a *app) printEntries(views []entryView) error {
 		}
 		rows = append(rows, row)
 	}
-	return table(a.Out, header, rows)
+	return a.table(header, rows)
 }
 
 // newCatalogEdit adds to a Catalog's file, or takes away from it; nothing else

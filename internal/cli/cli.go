@@ -122,6 +122,8 @@ type app struct {
 	output   string
 	quiet    bool
 	verbose  bool
+	colour   string
+	noPager  bool
 	timeout  time.Duration // of the run; 0 is none
 	patience time.Duration // with a silent server
 
@@ -147,6 +149,9 @@ func (a *app) end() {
 
 // start bounds the run; the flags are read by now.
 func (a *app) start() error {
+	if err := a.checkTerminal(); err != nil {
+		return err
+	}
 	if a.timeout < 0 || a.patience <= 0 {
 		return errors.New("--timeout and --server-timeout: give a time such as 90s or 10m")
 	}
@@ -197,6 +202,7 @@ to date in Git, for people to review, approve or reject.
 		newRender(a), newPin(a), newPush(a), newDemo(a), newVersion(a), newContainerHelper(a), newFunctionWorker(a),
 	)
 	a.completeNames(root)
+	a.addTerminal(root)
 	return root
 }
 

@@ -178,7 +178,7 @@ func (a *app) printVerdicts(d decide.Verb, verdicts []*reconcile.Verdict) error 
 			}
 		}
 	default:
-		err = table(a.Out, []string{"VARIANT", "WORKSPACE", "WAS", "NOW"}, rows)
+		err = a.table([]string{"VARIANT", "WORKSPACE", "WAS", "NOW"}, rows)
 	}
 	if err == nil && bad > 0 {
 		return findings{fmt.Sprintf("%d of %s could not be %s", bad, count.Of(len(verdicts), "revision"), map[decide.Verb]string{

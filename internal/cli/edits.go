@@ -127,7 +127,7 @@ func (a *app) printEdits(list []*reconcile.Edited) error {
 			})
 		}
 	}
-	if err := table(a.Out, []string{"VARIANT", "ON", "FILE", "EDIT", "MADE", "NOW", "BY"}, rows); err != nil {
+	if err := a.table([]string{"VARIANT", "ON", "FILE", "EDIT", "MADE", "NOW", "BY"}, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.Out, "%s in %s\n", count.Of(edits, "edit"), count.Of(len(list), "revision"))

@@ -27,18 +27,28 @@ change, and writes nothing outside its cache. It runs the same code as apply.`,
 				if err := a.printPlan(s, plan, false); err != nil {
 					return err
 				}
-				if exitCode && plan.Pending() && !plan.Failed() {
-					return errPending
-				}
-				return nil
+				return pending(plan, exitCode)
 			})
 		},
 	}
 	a.addFleet(c)
 	a.addBuild(c)
 	a.addOutput(c, reportFormats...)
-	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 3 when changes are pending, and nothing failed")
+	addExitCode(c, &exitCode)
 	return c
+}
+
+func addExitCode(c *cobra.Command, exitCode *bool) {
+	c.Flags().BoolVar(exitCode, "exit-code", false, "exit with 3 when changes are pending, and nothing failed")
+}
+
+// pending ends a command that was asked for it with another status where changes are
+// pending; what failed has its own.
+func pending(plan *reconcile.Plan, asked bool) error {
+	if asked && plan.Pending() && !plan.Failed() {
+		return errPending
+	}
+	return nil
 }
 
 // plan reads the fleet, plans by one of the Engine's ways, and prints; what
@@ -140,6 +150,7 @@ func (a *app) apply(ctx context.Context) error {
 
 func newDiff(a *app) *cobra.Command {
 	var against string
+	var exitCode bool
 	c := &cobra.Command{
 		Use:   "diff [NAME...]",
 		Short: "Show what apply would change, file by file",
@@ -160,13 +171,14 @@ comment where a file has characters that do not show.`,
 				}
 				a.printFailures(plan, false)
 				a.printProblems(plan)
-				return nil
+				return pending(plan, exitCode)
 			})
 		},
 	}
 	a.addFleet(c)
 	a.addBuild(c)
 	a.addSelection(c)
+	addExitCode(c, &exitCode)
 	c.Flags().StringVar(&against, "against", "draft", "draft (the open Draft, where there is one) or base (the latest Published revision, or the upstream)")
 	return c
 }
@@ -184,7 +196,7 @@ func (a *app) printDiffs(plan *reconcile.Plan, against string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(a.Out, "# %s: %s %s\n%s", i.Identity, i.Action, i.Workspace, text); err != nil {
+		if _, err := fmt.Fprint(a.Out, a.paint(fmt.Sprintf("# %s: %s %s\n%s", i.Identity, i.Action, i.Workspace, text), diffColour)); err != nil {
 			return err
 		}
 	}

@@ -3,13 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
 	"github.com/variform/variform/internal/reconcile"
 )
@@ -35,17 +33,6 @@ func (a *app) progress() *progress {
 		p.bars = mpb.New(mpb.WithOutput(a.Err), mpb.WithWidth(40))
 	}
 	return p
-}
-
-// isTerminal reports whether a stream is a terminal with a person before it.
-func isTerminal(stream any) bool {
-	return os.Getenv("CI") == "" && os.Getenv("TERM") != "dumb" && onTerminal(stream)
-}
-
-// onTerminal reports whether what is written to a stream steers a terminal.
-func onTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (p *progress) report(e reconcile.Progress) {

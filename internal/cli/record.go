@@ -82,7 +82,7 @@ func (a *app) printRecorded(list []*reconcile.Recorded) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := table(a.Out, header, rows); err != nil {
+	if err := a.table(header, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(a.Out, count.Of(len(list), "entry", "entries"))

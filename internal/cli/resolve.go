@@ -319,7 +319,7 @@ func (a *app) printResolved(r *resolved) error {
 	if a.output == "wide" {
 		header = append(header, "SOURCE", "DIGEST")
 	}
-	return table(a.Out, header, rows)
+	return a.table(header, rows)
 }
 
 func inputsText(in resolver.Inputs) string {
@@ -473,7 +473,7 @@ func newExplain(a *app) *cobra.Command {
 					}
 				}
 			}
-			if err := table(a.Out, []string{"TARGET", "INSTALLATION", "OF", "KIND", "NAME"}, rows); err != nil {
+			if err := a.table([]string{"TARGET", "INSTALLATION", "OF", "KIND", "NAME"}, rows); err != nil {
 				return err
 			}
 			if len(rows) == 0 && r.wrong == 0 {
@@ -602,7 +602,7 @@ func newOutdated(a *app) *cobra.Command {
 					rows = append(rows, outdatedRows(&r.targets[i], r.wanted.Entries)...)
 				}
 			}
-			if err := table(a.Out, []string{"TARGET", "PACKAGE", "INSTALLATION", "CURRENT", "RESOLVED", "NEWEST"}, rows); err != nil {
+			if err := a.table([]string{"TARGET", "PACKAGE", "INSTALLATION", "CURRENT", "RESOLVED", "NEWEST"}, rows); err != nil {
 				return err
 			}
 			if len(rows) == 0 {

@@ -167,7 +167,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 			}
 		}
 	}
-	_, err := fmt.Fprint(a.Out, review.Visible(b.String()))
+	_, err := fmt.Fprint(a.Out, a.paint(review.Visible(b.String()), reviewColour))
 	return err
 }
 

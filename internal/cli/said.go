@@ -149,7 +149,7 @@ func (a *app) say(c *cobra.Command, names []string, run func(*reconcile.Engine, 
 			}
 		}
 	default:
-		err = table(a.Out, []string{"VARIANT", "NOW"}, rows)
+		err = a.table([]string{"VARIANT", "NOW"}, rows)
 	}
 	if err == nil && bad > 0 {
 		err = findings{count.Of(bad, "problem")}

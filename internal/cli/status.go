@@ -58,7 +58,7 @@ func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 	for _, i := range plan.Items {
 		rows = append(rows, a.statusRow(i))
 	}
-	if err := table(a.Out, header, rows); err != nil {
+	if err := a.table(header, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(a.Out, summary(plan, false))
@@ -99,7 +99,7 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 	}
 	reason := strings.Join(reasons, "; ")
 	if i.Err != nil {
-		reason = firstLine(i.Err.Error())
+		reason = a.brief(i.Err.Error())
 	}
 	row := []string{i.Identity.String(), ready, stalledText, phase, revision, proved, reason}
 	if a.output == "wide" {

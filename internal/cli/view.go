@@ -157,7 +157,7 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 		}
 		rows = append(rows, a.row(i))
 	}
-	if err := table(a.Out, header, rows); err != nil {
+	if err := a.table(header, rows); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(a.Out, summary(p, done)); err != nil {
@@ -170,14 +170,14 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 
 func (a *app) row(i *reconcile.Item) []string {
 	reasons := i.Reasons
-	if more := len(reasons) - 3; more > 0 && a.output != "wide" { // a lock has one for each package
+	if more := len(reasons) - 3; more > 0 && a.cuts() { // a lock has one for each package
 		reasons = append(slices.Clone(reasons[:3]), fmt.Sprintf("and %d more", more))
 	}
 	reason := strings.Join(reasons, "; ")
 	if i.Err != nil {
 		reason = i.Err.Error()
 		if a.output != "wide" {
-			reason = firstLine(reason)
+			reason = a.brief(reason)
 		}
 	}
 	row := []string{i.Identity.String(), string(i.Action), i.Workspace, reason}
@@ -185,6 +185,21 @@ func (a *app) row(i *reconcile.Item) []string {
 		row = append(row, i.Name, i.Set, i.Upstream, i.Ref, short(i.Commit))
 	}
 	return row
+}
+
+// cuts says that a table is cut to what a person sees at once: a program has it whole.
+func (a *app) cuts() bool { return a.output != "wide" && onTerminal(a.Out) }
+
+// brief is the first line of a text, in a table.
+func (a *app) brief(s string) string {
+	if a.cuts() {
+		return firstLine(s)
+	}
+	line, rest, _ := strings.Cut(s, "\n")
+	if rest != "" {
+		line += " …"
+	}
+	return line
 }
 
 func firstLine(s string) string {

@@ -45,7 +45,7 @@ func TestDiffIsAPatch(t *testing.T) {
 		defer close(done)
 		_, _ = io.Copy(&screen, person) // ends with an error when the other end is closed
 	}()
-	cli.Main(context.Background(), []string{"diff", "-f", w.fleet(), "--cache-dir", filepath.Join(w.dir, "cache")}, cli.Streams{Out: program, Err: io.Discard})
+	cli.Main(context.Background(), []string{"diff", "--color=never", "--no-pager", "-f", w.fleet(), "--cache-dir", filepath.Join(w.dir, "cache")}, cli.Streams{Out: program, Err: io.Discard})
 	_ = program.Close()
 	<-done
 	w.contains(screen.String(), "<U+001B>[2J", "<U+202E>")

@@ -75,6 +75,9 @@ func TestExitCodes(t *testing.T) {
 		{fine, "status --only nosuch", 2},
 
 		{outOfDate, "diff", 0},
+		{outOfDate, "diff --exit-code", 3},
+		{failing, "diff --exit-code", 1}, // whatever is pending besides
+		{applied, "diff --exit-code", 0},
 		{failing, "diff", 1},
 		{fine, "diff nosuch", 2},
 		{fine, "diff --against nosuch", 2},

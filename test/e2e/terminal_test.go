@@ -17,7 +17,7 @@ import (
 )
 
 // terminal opens a pair of ends of a terminal: a person's and a program's.
-func terminal(t *testing.T) (person, program *os.File) {
+func terminal(t testing.TB) (person, program *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -134,4 +134,127 @@ func TestPromptEndsWhenStopped(t *testing.T) {
 	}
 	w.contains(screen.String(), "which one?", "interrupted")
 	w.lacks(screen.String(), "to keep the choice")
+}
+
+// shown runs a command whose output and messages a terminal shows.
+func (w *world) shown(args ...string) (screen string, status int) {
+	w.t.Helper()
+	person, program := terminal(w.t)
+	var buf bytes.Buffer
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(&buf, person) // ends with an error when the other end is closed
+	}()
+	status = cli.Main(context.Background(), append(args, "-f", w.fleet(), "--cache-dir", filepath.Join(w.dir, "cache")),
+		cli.Streams{In: strings.NewReader(""), Out: program, Err: program})
+	_ = program.Close()
+	<-done
+	return strings.ReplaceAll(buf.String(), "\r\n", "\n"), status
+}
+
+// Colour is for a person at a terminal who wants it, or for who asks for it.
+func TestColour(t *testing.T) {
+	w := newWorld(t, "c1")
+	w.publishWeb(webV2, "v2")
+	w.write("web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.write("web.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	const headline, added = "\x1b[1mclass ", "\x1b[32m    +"
+	for name, c := range map[string]struct {
+		env  map[string]string
+		args []string
+		want bool
+	}{
+		"a terminal": {nil, []string{"review"}, true},
+		"NO_COLOR":   {map[string]string{"NO_COLOR": "1"}, []string{"review"}, false},
+		"CI":         {map[string]string{"CI": "true"}, []string{"review"}, false},
+		"TERM=dumb":  {map[string]string{"TERM": "dumb"}, []string{"review"}, false},
+		"never":      {nil, []string{"review", "--color", "never"}, false},
+		"always":     {map[string]string{"NO_COLOR": "1"}, []string{"review", "--color=always"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for k, v := range map[string]string{"CI": "", "TERM": "xterm", "NO_COLOR": "", "PAGER": "cat"} {
+				t.Setenv(k, v)
+			}
+			for k, v := range c.env {
+				t.Setenv(k, v)
+			}
+			screen, status := w.shown(c.args...)
+			for _, part := range []string{headline, added} {
+				if strings.Contains(screen, part) != c.want || status != 0 {
+					t.Errorf("status %d: %q is shown, want %t\n%s", status, part, !c.want, screen)
+				}
+			}
+		})
+	}
+	if r := w.mustRun(0, "review"); strings.Contains(r.out, "\x1b") {
+		t.Errorf("a pipe has colours:\n%s", r.out)
+	}
+	for _, args := range [][]string{{"review"}, {"diff"}, {"status"}, {"plan", "-o", "wide"}} {
+		plain, painted := w.mustRun(0, args...), w.mustRun(0, append(args, "--color=always")...)
+		for _, how := range []string{"\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"} {
+			painted.out = strings.ReplaceAll(painted.out, how, "")
+		}
+		if painted.out != plain.out {
+			t.Errorf("%s: colour changes the text:\n%s\nand not\n%s", args, painted.out, plain.out)
+		}
+	}
+	w.contains(w.mustRun(2, "status", "--color", "sometimes").err, "choose one of auto, always, never")
+}
+
+// A pager shows what is long to a person, and nothing to anybody else.
+func TestPager(t *testing.T) {
+	for k, v := range map[string]string{"CI": "", "TERM": "xterm", "NO_COLOR": "1", "PAGER": "sed 's/^/paged: /'; echo left"} {
+		t.Setenv(k, v)
+	}
+	w := newWorld(t, "c1")
+	w.publishWeb(webV2, "v2")
+	w.write("web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.write("other.yaml", repository("other", "/no/such/place", true, ""))
+	screen, status := w.shown("review")
+	if said := strings.Index(screen, "the report is not complete"); status != 1 || !strings.Contains(screen, "paged: class ") || said < strings.Index(screen, "left\n") {
+		t.Errorf("status %d: what is said comes after the pager:\n%s", status, screen)
+	}
+	for _, args := range [][]string{{"review", "--no-pager"}, {"status"}} {
+		if screen, _ := w.shown(args...); strings.Contains(screen, "paged: ") {
+			t.Errorf("%s is paged:\n%s", args, screen)
+		}
+	}
+	w.lacks(w.mustRun(1, "review").out, "paged: ")
+	for name, program := range map[string]string{"none": "", "cat": "cat", "one that is left at once": "true", "no such program": "no-such-pager"} {
+		t.Setenv("PAGER", program)
+		screen, status := w.shown("review")
+		if shows := strings.Contains(screen, "class "); status != 1 || shows != (name == "none" || name == "cat") {
+			t.Errorf("%s: status %d\n%s", name, status, screen)
+		}
+	}
+}
+
+// A person's table is cut to what is seen at once; a program's is whole.
+func TestTablesAreUncutInPipes(t *testing.T) {
+	for k, v := range map[string]string{"CI": "", "TERM": "xterm", "NO_COLOR": "1"} {
+		t.Setenv(k, v)
+	}
+	long := strings.Repeat("long-", 40) + "end"
+	w := newWorld(t, "c1")
+	w.publishWeb(webV2, "v2")
+	w.write("web.yaml", variantOf("web", long, "c1", "web", ""))
+	for _, args := range [][]string{{"plan"}, {"status"}} {
+		row := func(screen string) string {
+			_, rest, _ := strings.Cut(screen, "\nc1/web ")
+			line, _, _ := strings.Cut(rest, "\n")
+			return line
+		}
+		screen, _ := w.shown(args...)
+		if cut := row(screen); strings.Contains(cut, "end") || !strings.HasSuffix(cut, "…") {
+			t.Errorf("%s at a terminal: %s", args, cut)
+		}
+		if whole := row(w.run(args...).out); !strings.Contains(whole, long) {
+			t.Errorf("%s in a pipe: %s", args, whole)
+		}
+	}
 }
