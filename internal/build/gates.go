@@ -10,6 +10,7 @@ import (
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
@@ -32,7 +33,7 @@ func (m *maker) askAgain() error {
 		}
 	}
 	met, err := metByHand(m.pkg, m.machine)
-	if err != nil || len(met) == 0 {
+	if met = slices.DeleteFunc(met, m.filled); err != nil || len(met) == 0 {
 		return err
 	}
 	if m.Before != nil {
@@ -42,7 +43,8 @@ func (m *maker) askAgain() error {
 		}
 		if was = "another content"; same {
 			was = "an earlier revision"
-			if met, err = metByHand(m.pkg, m.machine, m.Before); err != nil || len(met) == 0 {
+			met, err = metByHand(m.pkg, m.machine, m.Before)
+			if met = slices.DeleteFunc(met, m.filled); err != nil || len(met) == 0 {
 				return err
 			}
 		}
@@ -52,6 +54,14 @@ func (m *maker) askAgain() error {
 		m.Warnings = append(m.Warnings, "readiness gate "+t+" is to be met anew: it was met for "+was)
 	}
 	return mutate.DropConditions(m.pkg, met)
+}
+
+// filled says that injection met a gate in this build: a point that people added has
+// no condition in what the machine makes without them.
+func (m *maker) filled(gate string) bool {
+	return m.injected != nil && slices.ContainsFunc(m.injected.Outcomes, func(o injection.Outcome) bool {
+		return o.ConditionType == gate && o.Injected()
+	})
 }
 
 // metBefore refuses gates of what stands on the registered branch that were met for

@@ -156,3 +156,30 @@ func TestGateOfARevertNeverMet(t *testing.T) {
 	w.mustApply()
 	w.unchanged(before)
 }
+
+// An injection point that a person added has its condition from injection: that is no
+// condition of theirs, to be asked for again by each run.
+func TestGateOfAddedPoint(t *testing.T) {
+	t.Parallel()
+	for _, branch := range []string{"drafts/web/packagevariant-1", "main"} {
+		t.Run(branch, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			w.write("context/settings.yaml", settings("settings", "debug"))
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", settingsInjector))
+			w.mustApply()
+			if branch == "main" {
+				w.mustRun(0, "approve", "c1/web")
+				w.write("v.yaml", variantOf("web", "v2", "c1", "web", settingsInjector))
+			}
+			w.repos["c1"].Commit(t, branch, "a point", gittest.Text{"web/more.yaml": injectionPoint("more", "required")})
+			w.lacks(strings.Join(w.mustApply().variant(t, "c1/web").Warnings, "\n"), "met anew")
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+			w.mustRun(0, "approve", "c1/web")
+			w.contains(w.show("c1", "main", "web/more.yaml"), "level: debug")
+		})
+	}
+}
