@@ -349,9 +349,14 @@ func TestProve(t *testing.T) {
 		happens func(s *shop)
 		want    string
 	}{
-		"nothing happened":        {func(*shop) {}, ""},
-		"a person's edit":         {func(s *shop) { s.edit("drafts/foo/packagevariant-1", "a: one", "a: mine") }, "it differs in cm.yaml"},
-		"something else on main":  {func(s *shop) { s.c1.Commit(s.t, "main", "by hand", gittest.Text{"foo/x.yaml": "a: b\n"}) }, "foo on main is of no revision"},
+		"nothing happened":       {func(*shop) {}, ""},
+		"a person's edit":        {func(s *shop) { s.edit("drafts/foo/packagevariant-1", "a: one", "a: mine") }, "it differs in cm.yaml"},
+		"something else on main": {func(s *shop) { s.c1.Commit(s.t, "main", "by hand", gittest.Text{"foo/x.yaml": "a: b\n"}) }, "foo on main is of no revision"},
+		"a commit on main since v1": {func(s *shop) {
+			s.c1.Git(s.t, "update-ref", "refs/heads/main", "refs/heads/drafts/foo/packagevariant-1")
+			s.c1.Tag(s.t, "foo/v1", s.c1.Git(s.t, "rev-parse", "main"))
+			s.c1.Commit(s.t, "main", "by hand", gittest.Text{"foo/x.yaml": "a: c\n"})
+		}, "foo on main is not what v1 holds"},
 		"another package on main": {func(s *shop) { s.c1.Commit(s.t, "main", "by hand", gittest.Text{"bar/x.yaml": "a: b\n"}) }, ""},
 		"a file that people added": {func(s *shop) {
 			s.c1.Commit(s.t, "drafts/foo/packagevariant-1", "by hand", gittest.Text{"foo/x.yaml": "a: b\n"})

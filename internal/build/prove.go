@@ -61,7 +61,7 @@ func unmade(err error) string { return "what it should hold cannot be made again
 // astray says that the registered branch does not hold what is Published: a tag
 // may be forged, and a Draft that was made of it would replace what is there.
 func (m *maker) astray(ctx context.Context) string {
-	published, name := decide.Hash{}, "no revision"
+	published, name := decide.Hash{}, ""
 	if latest := m.Package.Latest; latest != nil {
 		name = decide.RevisionName(latest.Number)
 		var err error
@@ -73,8 +73,10 @@ func (m *maker) astray(ctx context.Context) string {
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s cannot be read: %v", m.Job.Repo.Branch, err)
+	case there != published && name == "":
+		return fmt.Sprintf("%s on %s is of no revision, and would be replaced unseen: review and approve the Draft", m.Package.Path, m.Job.Repo.Branch)
 	case there != published:
-		return fmt.Sprintf("%s on %s is of %s, and would be replaced unseen: review and approve the Draft", m.Package.Path, m.Job.Repo.Branch, name)
+		return fmt.Sprintf("%s on %s is not what %s holds, and would be replaced unseen: review and approve the Draft", m.Package.Path, m.Job.Repo.Branch, name)
 	}
 	return ""
 }

@@ -90,7 +90,7 @@ func (a *app) statusRow(i *reconcile.Item) []string {
 			proved = "False"
 		}
 		reasons = slices.Clone(reasons)
-		if p.Why != "" && !i.Action.Pending() { // else the reasons say it
+		if p.Why != "" && !i.Action.Pending() && !strings.Contains(strings.Join(reasons, "; "), p.Why) { // else the reasons say it
 			reasons = append(reasons, p.Why)
 		}
 		if len(p.Unmet) > 0 {

@@ -89,7 +89,7 @@ func GatesError(unmet []Gate) error {
 	for i, g := range unmet {
 		lines[i] = g.String()
 	}
-	return fmt.Errorf("readiness gates are not met: %s: see that the objects they wait for are there, run apply, and approve again", strings.Join(lines, "; "))
+	return fmt.Errorf("readiness gates are not met: %s: see that what they wait for is there, objects, other packages or a condition that somebody gives in the Kptfile, run apply, and approve again", strings.Join(lines, "; "))
 }
 
 // Outcome is what is known of one revision after it was built, or after it was

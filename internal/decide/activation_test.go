@@ -136,7 +136,7 @@ func TestRule(t *testing.T) {
 		unread = "activation is Automatic, but not all inputs could be read: correct them first"
 		unrun  = "activation is Automatic, but the pipelines of packages are left unrun"
 		review = "activation is Automatic, but the Draft holds edits by hand or lost values: review and approve it"
-		gates  = "activation is Automatic, but readiness gates are not met: ready is False: waiting; injected is Unknown: ?: see that the objects they wait for are there, run apply, and approve again"
+		gates  = "activation is Automatic, but readiness gates are not met: ready is False: waiting; injected is Unknown: ?: see that what they wait for is there, objects, other packages or a condition that somebody gives in the Kptfile, run apply, and approve again"
 		choice = "activation is Automatic, but the package has several Drafts: approve one, and delete the others"
 		other  = "activation is Automatic, but it is forged"
 		person = "proposed by a person: approve it, or reject it"

@@ -111,7 +111,7 @@ func applyContext(p *krm.Package, dir string, pc *v1alpha1.PackageContext) error
 	errs := refuseReserved(pc)
 	r := findContext(p, dir)
 	if r == nil {
-		errs = append(errs, fieldf("spec.packageContext", "the package has no ConfigMap %q; clone it into a deployment repository, or add %s to the upstream", PackageContextName, PackageContextFile))
+		errs = append(errs, fieldf("spec.packageContext", "the package has no ConfigMap %q; clone it into a deployment repository, or add %s to the upstream, or to the package where that was adopted", PackageContextName, PackageContextFile))
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)

@@ -274,7 +274,7 @@ func TestApplyErrorsAllAtOnce(t *testing.T) {
 	want := []string{
 		`spec.packageContext.data: the key "name" is kept by kpt; choose another`,
 		`spec.packageContext.removeKeys: the key "package-path" is kept by kpt and cannot be removed`,
-		`spec.packageContext: the package has no ConfigMap "kptfile.kpt.dev"; clone it into a deployment repository, or add package-context.yaml to the upstream`,
+		`spec.packageContext: the package has no ConfigMap "kptfile.kpt.dev"; clone it into a deployment repository, or add package-context.yaml to the upstream, or to the package where that was adopted`,
 		`Kptfile: pipeline.mutators: must be a list`,
 		`Kptfile: pipeline.validators: must be a list`,
 		`errors in injection points: a.yaml: A/x has invalid "kpt.dev/config-injection" annotation value of "maybe"`,

@@ -141,9 +141,9 @@ func TestApplyErrors(t *testing.T) {
 		field("path", "Deployment:spec[", "x", ""),
 	})
 	want := []string{
-		"parameter key: spec.packageContext: the package has no ConfigMap \"kptfile.kpt.dev\"; clone it into a deployment repository, or add package-context.yaml to the upstream",
+		"parameter key: spec.packageContext: the package has no ConfigMap \"kptfile.kpt.dev\"; clone it into a deployment repository, or add package-context.yaml to the upstream, or to the package where that was adopted",
 		"parameter reserved: spec.packageContext.data: the key \"name\" is kept by kpt; choose another",
-		"parameter reserved: spec.packageContext: the package has no ConfigMap \"kptfile.kpt.dev\"; clone it into a deployment repository, or add package-context.yaml to the upstream",
+		"parameter reserved: spec.packageContext: the package has no ConfigMap \"kptfile.kpt.dev\"; clone it into a deployment repository, or add package-context.yaml to the upstream, or to the package where that was adopted",
 		"parameter nowhere: its target must be exactly one of contextKey, setter and fieldPath",
 		"parameter two: its target must be exactly one of contextKey, setter and fieldPath",
 		"parameter unused: nothing in the package uses the setter \"unused\": no apply-setters function has it and no comment `# kpt-set: ${unused}` names it; correct to.setter or mark a field",
