@@ -60,6 +60,11 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 			if err := f.part.Check(); err != nil {
 				return fmt.Errorf("%s: %w", d, err)
 			}
+			for _, name := range []string{"max", "percent"} { // a script that computed 0 must not take all
+				if part := c.Flags().Lookup(name); part.Changed && part.Value.String() == "0" {
+					return fmt.Errorf("%s: --%s 0 takes nothing: give 1 or more, or leave it out for all", d, name)
+				}
+			}
 			sel, err := a.selection(args)
 			if err != nil {
 				return err
@@ -101,8 +106,8 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
 	a.addLabels(c)
-	c.Flags().IntVar(&f.part.Max, "max", 0, "at most so many of what --class says, the first by name (0: all)")
-	c.Flags().IntVar(&f.part.Percent, "percent", 0, "this part of what --class says, rounded up, the first by name (0: all)")
+	c.Flags().IntVar(&f.part.Max, "max", 0, "at most so many of what --class says, the first by name")
+	c.Flags().IntVar(&f.part.Percent, "percent", 0, "this part of what --class says, rounded up, the first by name")
 	c.Flags().StringSliceVar(&f.classes, "class", nil, "a class of review, exactly as it was shown; several add up")
 	return c
 }

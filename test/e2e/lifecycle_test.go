@@ -308,7 +308,7 @@ func TestApprovePartOfAClass(t *testing.T) {
 	w.edit("c4", "drafts/web/packagevariant-1", "web/deployment.yaml", "replicas: 2", "replicas: 3")
 	w.mustRun(1, "approve", "--class", rest, "c4")
 	published("c1", "c2", "c3")
-	for _, wrong := range [][]string{{"--max", "1"}, {"--all", "--max", "1"}, {"--class", rest, "--all"}, {"--class", rest, "--max", "-1"}} {
+	for _, wrong := range [][]string{{"--max", "1"}, {"--all", "--max", "1"}, {"--class", rest, "--all"}, {"--class", rest, "--max", "-1"}, {"--class", rest, "--max", "0"}} {
 		w.mustRun(2, append([]string{"approve"}, wrong...)...)
 	}
 }

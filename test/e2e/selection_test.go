@@ -52,7 +52,7 @@ func TestSelection(t *testing.T) {
 	only(w.mustRun(0, "approve", "--class", rest, "--percent", "34", "-o", "name").out, "c2/web", "c3/web")
 	w.contains(w.mustRun(1, "approve", "-l", "region=eu").err, `no revision to approve with the labels "region=eu"`)
 	only(w.mustRun(0, "approve", "-l", "region=us", "-o", "name").out, "c4/web")
-	for _, wrong := range [][]string{{"--percent", "10"}, {"--class", rest, "--percent", "101"}, {"-l", "a in b"}, {"--main", "-l", "region=us"}} {
+	for _, wrong := range [][]string{{"--percent", "10"}, {"--class", rest, "--percent", "101"}, {"--class", rest, "--percent", "0"}, {"-l", "a in b"}, {"--main", "-l", "region=us"}} {
 		w.mustRun(2, append([]string{"approve"}, wrong...)...)
 	}
 }
