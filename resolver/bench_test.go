@@ -92,10 +92,9 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-// BenchmarkProviders resolves a package that needs 100 APIs, each of which 40 packages of 50 versions provide. xindex is
-// its processor time over that of indexing the catalogue, which reads each version once.
-func BenchmarkProviders(b *testing.B) {
-	const apis, providers, versions = 100, 40, 50
+// offering is a package that needs some APIs, each of which 40 packages of some versions provide.
+func offering(apis, versions int) []Package {
+	const providers = 40
 	app := Package{Package: "app", Version: "1.0.0"}
 	var ps []Package
 	for a := range apis {
@@ -107,7 +106,29 @@ func BenchmarkProviders(b *testing.B) {
 			}
 		}
 	}
-	ps = append(ps, app)
+	return append(ps, app)
+}
+
+// TestProvidersCost counts: who provides an API is not looked for in every version of every package.
+func TestProvidersCost(t *testing.T) {
+	allocates := func(versions int) (n float64) {
+		cat := mustCatalog(t, offering(10, versions))
+		return testing.AllocsPerRun(1, func() {
+			if res, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: "app"}}}); err == nil {
+				t.Fatal(res)
+			}
+		})
+	}
+	if few, many := allocates(5), allocates(50); many > 2*few {
+		t.Errorf("with 5 versions of each it makes %.0f objects, with 50 %.0f", few, many)
+	}
+}
+
+// BenchmarkProviders resolves a package that needs 100 APIs, each of which 40 packages of 50 versions provide. xindex is
+// its processor time over that of indexing the catalogue, which reads each version once.
+func BenchmarkProviders(b *testing.B) {
+	const apis = 100
+	ps := offering(apis, 50)
 	for _, search := range []bool{true, false} { // with an answer, and without one
 		b.Run(fmt.Sprintf("search=%v", search), func(b *testing.B) {
 			var index, resolve oracletest.Cost

@@ -114,6 +114,31 @@ func BenchmarkFleet(b *testing.B) {
 	b.ReportMetric(float64(many)/targets/float64(one), "xwarm")
 }
 
+// TestFleetCosts counts what is allocated, which no load of the machine moves: with the indexing of their catalogue 200
+// different targets make at most forty times what one makes. Each after the first is like the next.
+func TestFleetCosts(t *testing.T) {
+	const targets = 20
+	ps := fleetCatalog()
+	var m runtime.MemStats
+	allocated := func() float64 {
+		runtime.ReadMemStats(&m)
+		return float64(m.Mallocs)
+	}
+	begin, one := allocated(), 0.0
+	cat := mustCatalog(t, ps)
+	for n := range targets {
+		if _, err := Resolve(t.Context(), fleetInput(cat, n)); err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			one = allocated() - begin
+		}
+	}
+	if many := one + (allocated()-begin-one)*199/(targets-1); many > 40*one {
+		t.Errorf("one target makes %.0f objects, 200 make %.1f times as many", one, many/one)
+	}
+}
+
 // TestFleetAtOnce resolves many targets at the same time against one catalogue: each gets what it gets alone.
 func TestFleetAtOnce(t *testing.T) {
 	const targets = 24

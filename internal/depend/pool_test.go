@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver"
 )
 
@@ -98,5 +99,26 @@ func TestPoolRefuses(t *testing.T) {
 	close(k.known)
 	if err := <-done; !errors.As(err, new(*resolver.ConflictError)) {
 		t.Errorf("who waited got %v", err)
+	}
+}
+
+// TestAlikeCosts counts: 200 alike targets ask the resolver once.
+func TestAlikeCosts(t *testing.T) {
+	pool, err := NewPool([]resolver.Package{
+		{Package: "app", Version: "1.0.0", Requires: []resolver.Requirement{{Alias: "db", Package: "db", Version: "*"}}},
+		{Package: "db", Version: "1.0.0", Digest: "git:1"},
+	}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 200 {
+		target := &Target{Repository: fmt.Sprint("c", n), Installations: []*v1alpha1.Installation{{Spec: v1alpha1.InstallationSpec{Package: "app", Target: fmt.Sprint("c", n)}}}}
+		target.Installations[0].Name = "app"
+		if a := target.Resolve(t.Context(), pool); a.Err != nil || len(a.Lock.Spec.Packages) != 2 {
+			t.Fatalf("%v %+v", a.Err, a.Lock)
+		}
+	}
+	if len(pool.answers) != 1 {
+		t.Errorf("%d questions were asked", len(pool.answers))
 	}
 }

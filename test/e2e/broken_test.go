@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,10 +16,10 @@ import (
 // the hash of each commit, and each cause is told once.
 func TestTenBrokenTargets(t *testing.T) {
 	t.Parallel()
-	const healthy = 30
+	const healthy = 190
 	var clusters, broken []string
 	for i := range healthy {
-		clusters = append(clusters, fmt.Sprintf("c%02d", i))
+		clusters = append(clusters, fmt.Sprintf("c%03d", i))
 	}
 	for i := range 10 {
 		broken = append(broken, fmt.Sprintf("b%d", i))
@@ -44,13 +46,15 @@ func TestTenBrokenTargets(t *testing.T) {
 		return out
 	}
 	alone := refs()
-	if len(alone["c00"]) < 4 {
-		t.Fatalf("too little is made: %v", alone["c00"])
+	if len(alone["c000"]) < 4 {
+		t.Fatalf("too little is made: %v", alone["c000"])
 	}
 	for _, c := range clusters {
 		for ref := range alone[c] {
 			if ref != "refs/heads/main" {
-				w.repos[c].Git(t, "update-ref", "-d", ref)
+				if err := os.Remove(filepath.Join(w.repos[c].Dir, ref)); err != nil { // faster than git, 600 times
+					t.Fatal(err)
+				}
 			}
 		}
 	}
