@@ -111,18 +111,22 @@ func (s *session) digest(p *reconcile.Plan, done bool) (*review.Digest, error) {
 	if done {
 		d.Command = "apply"
 	}
-	var changes []review.Change
+	classes := review.Classifier{Sets: p.SetSizes()}
 	var notes []review.Note
 	for _, i := range p.Items {
 		if c, ok := i.Change(); ok && i.Action != decide.ActionRelease {
-			changes = append(changes, c)
+			compared, err := review.Compare(c)
+			if err != nil {
+				return nil, err
+			}
+			classes.Add(c.Variant, compared)
 		}
 		notes = append(notes, s.notesOf(i)...)
 	}
 	notes = append(notes, s.notesOfPlan(p)...)
 	d.Findings = review.Group(notes)
 	var err error
-	d.Changes, err = review.Classify(changes)
+	d.Changes, err = classes.Report()
 	return d, err
 }
 

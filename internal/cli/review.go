@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -153,6 +154,9 @@ func (a *app) printReview(r reviewView, all bool) error {
 		}
 		fmt.Fprintf(&b, "\nclass %s  %s  %s\n", c.ID, count.Of(len(c.Members), "variant"), c.Says)
 		names := folded(c.Members)
+		if c.AllOf != "" && len(c.Members) > 1 {
+			names = "all of set " + path.Base(c.AllOf)
+		}
 		if all || a.output == "wide" {
 			names = strings.Join(c.Members, ", ")
 		}

@@ -31,7 +31,7 @@ type Shown struct {
 func Show(ctx context.Context, e *reconcile.Engine) (*Shown, error) {
 	s := &Shown{Revisions: map[string]*reconcile.Shown{}}
 	var incomplete []error
-	problems, err := e.Open(ctx, func(r *reconcile.Shown, changes *review.Compared) {
+	sets, problems, err := e.Open(ctx, func(r *reconcile.Shown, changes *review.Compared) {
 		name := r.Identity.String()
 		if _, taken := s.Revisions[name]; taken {
 			name += "/" + r.Workspace
@@ -45,7 +45,7 @@ func Show(ctx context.Context, e *reconcile.Engine) (*Shown, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Problems = append(problems, incomplete...)
+	s.classes.Sets, s.Problems = sets, append(problems, incomplete...)
 	s.Report, err = s.classes.Report()
 	return s, err
 }

@@ -138,6 +138,34 @@ type Plan struct {
 // SetStatus is what became of one PackageVariantSet.
 type SetStatus struct{ observe.Set }
 
+// SetSizes counts the variants of each set, as review.Classifier wants it.
+func (p *Plan) SetSizes() map[string]int {
+	var sets []*observe.Set
+	for _, s := range p.Sets {
+		sets = append(sets, &s.Set)
+	}
+	return sizes(sets)
+}
+
+// sizes leaves sets out that lack variants: who has all that are there has not all.
+func sizes(sets []*observe.Set) map[string]int {
+	out := map[string]int{}
+	for _, s := range sets {
+		if len(s.Failures) == 0 {
+			out[setOf(s.Namespace, s.Name)] = s.Variants
+		}
+	}
+	return out
+}
+
+// setOf names a set, "" for none.
+func setOf(namespace, name string) string {
+	if name == "" {
+		return ""
+	}
+	return namespace + "/" + name
+}
+
 // TargetPlan is what became of the dependencies of one target.
 type TargetPlan struct {
 	Namespace, Name string

@@ -62,9 +62,9 @@ type Shown struct {
 // Open reads every revision of this manager's that a person can decide about,
 // and what each is to be compared with: the latest Published revision, or the
 // upstream for a first Draft. Each is given to take with what it changes, in order and one
-// at a time, and has no packages any more: a fleet of them is not kept. Problems are what
-// could not be read.
-func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) (problems []error, err error) {
+// at a time, and has no packages any more: a fleet of them is not kept. Sets counts the
+// variants of each set, as review.Classifier wants it. Problems are what could not be read.
+func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) (sets map[string]int, problems []error, err error) {
 	s := e.read.ReadOpen(ctx)
 	list := e.decidable(s, decide.Approve)
 	e.read.FetchHeads(ctx, list)
@@ -85,7 +85,7 @@ func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) 
 			problems = append(problems, fmt.Errorf("reading %s of %s: %w", list[i].Head.Ref.Name, list[i].Identity, err))
 		}
 	}
-	return problems, err
+	return sizes(s.Sets), problems, err
 }
 
 // compared is a revision with what it changes, without its packages.
@@ -252,7 +252,7 @@ func (s *Shown) Aliases() map[string]string {
 // upstream has too says nothing about the variant and is none.
 func (s *Shown) change() review.Change {
 	return review.Change{
-		Variant: s.Identity.String(), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
+		Variant: s.Identity.String(), Set: setOf(s.Namespace, s.Set), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
 		Aliases: s.Aliases(), Attention: strings.Join(s.Attention, "; "),
 		Marks: marks(len(s.Lost) > 0, s.SetBack, s.Moved, s.Unmet),
 	}

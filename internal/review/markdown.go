@@ -3,6 +3,7 @@ package review
 import (
 	"fmt"
 	"html"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -82,6 +83,7 @@ type block struct {
 	title   string // of the section that begins here, else ""
 	line    string // who and what
 	members []string
+	allOf   string // the set that they are, whole
 	body    string // the example's diff, or a message of several lines
 	instead string // what is said where there is no room for the body
 }
@@ -98,6 +100,9 @@ func (b *block) folded() string {
 	if len(b.members) == 0 {
 		return ""
 	}
+	if b.allOf != "" {
+		return "\nall of set " + code(b.allOf) + "\n"
+	}
 	if all := Ranges(b.members); len(all) <= fewMembers {
 		return "\n" + codes(all) + "\n"
 	}
@@ -109,7 +114,7 @@ func (b *block) folded() string {
 }
 
 func (b *block) whole() string {
-	if len(Ranges(b.members)) <= fewMembers {
+	if b.allOf != "" || len(Ranges(b.members)) <= fewMembers {
 		return b.folded()
 	}
 	return fold(fmt.Sprintf("all %d variants", len(b.members)), codes(Ranges(b.members))+"\n")
@@ -236,6 +241,9 @@ func (f *Finding) place() string {
 
 func (c *Class) block(command string, several bool, most int) block {
 	b := block{members: c.Members, line: fmt.Sprintf("**%s**", count.Of(len(c.Members), "variant"))}
+	if len(c.Members) > 1 && c.AllOf != "" {
+		b.allOf = path.Base(c.AllOf)
+	}
 	if several && c.Package != "" {
 		b.line += " of " + code(c.Package)
 	}

@@ -280,3 +280,46 @@ func FuzzMarkdown(f *testing.F) {
 		}
 	})
 }
+
+// Members that are a whole set are told by its name, and no others are.
+func TestAllOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		sets  []string // of the members
+		twice bool     // the first one has two revisions
+		sizes map[string]int
+		want  string
+	}{
+		"all":                        {[]string{"d/web", "d/web", "d/web"}, false, map[string]int{"d/web": 3}, "all of set `web`"},
+		"all, and a second Draft":    {[]string{"d/web", "d/web"}, true, map[string]int{"d/web": 2}, "all of set `web`"},
+		"but one":                    {[]string{"d/web", "d/web"}, false, map[string]int{"d/web": 3}, ""},
+		"but one, a second Draft":    {[]string{"d/web", "d/web"}, true, map[string]int{"d/web": 3}, ""},
+		"with one of no set":         {[]string{"d/web", "d/web", ""}, false, map[string]int{"d/web": 2}, ""},
+		"two sets":                   {[]string{"d/web", "d/db"}, false, map[string]int{"d/web": 1, "d/db": 1}, ""},
+		"of another namespace":       {[]string{"d/web", "e/web"}, false, map[string]int{"d/web": 2}, ""},
+		"of no set":                  {[]string{"", ""}, false, map[string]int{}, ""},
+		"one that is all of its set": {[]string{"d/web"}, false, map[string]int{"d/web": 1}, ""},
+		"of which is not known":      {[]string{"d/web", "d/web"}, false, nil, ""},
+	} {
+		of := Classifier{Sets: c.sizes}
+		for i, set := range c.sets {
+			variant := fmt.Sprintf("c%d/web", i)
+			change := Change{Variant: variant, Set: set, Before: pkg(t, map[string]string{"a": "x"}), After: pkg(t, map[string]string{"a": "y"})}
+			change.Machine = change.After
+			compared, err := Compare(change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if of.Add(variant, compared); c.twice && i == 0 {
+				of.Add(variant+"/second", compared)
+			}
+		}
+		report, err := of.Report()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := Markdown(&Digest{Command: "review", Changes: report}, 0)
+		if c.want == "" && strings.Contains(text, "all of set") || !strings.Contains(text, c.want) || c.want != "" && strings.Contains(text, "c1/web") {
+			t.Errorf("%s: want %q:\n%s", name, c.want, text)
+		}
+	}
+}

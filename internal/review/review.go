@@ -26,6 +26,8 @@ import (
 type Change struct {
 	// Variant names the variant; unique in a report.
 	Variant string
+	// Set is the set that the variant is of, as namespace/name; "" for none.
+	Set string
 	// Package is what the variants are compared within, their upstream say:
 	// variants of different packages are never one class.
 	Package string
@@ -97,6 +99,9 @@ type Class struct {
 	Attention string `json:"attention,omitempty"`
 	// Members are the variants, sorted.
 	Members []string `json:"members"`
+	// AllOf is the set, as namespace/name, whose variants the members are, all of them
+	// and no other; "" for none.
+	AllOf string `json:"allOf,omitempty"`
 	// Edits are the example's, normalised and sorted by file, resource and field;
 	// none where the members change only what records where they come from.
 	Edits []Edit `json:"edits"`
@@ -202,6 +207,9 @@ func Compare(c Change) (out *Compared, err error) {
 // Classifier groups changes as they come. It keeps the packages of each class's
 // example alone, so that a fleet need not be in memory. The zero value is ready.
 type Classifier struct {
+	// Sets counts all variants of each set, by namespace/name; nil where that is not known.
+	Sets map[string]int
+
 	groups    map[string]*group
 	unchanged int
 }
@@ -258,6 +266,7 @@ func (r *Classifier) Report() (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
+		class.AllOf = g.allOf(r.Sets)
 		report.Variants += len(g.members)
 		report.Classes = append(report.Classes, class)
 	}
@@ -323,8 +332,23 @@ type group struct {
 	origins map[string]string   // of the example's values, by place
 }
 
-// revision is a variant of a group, at a version.
-type revision struct{ variant, version string }
+// revision is a variant of a group, at a version. Of several of one package each has a
+// name of its own, and one package.
+type revision struct{ variant, version, pkg, set string }
+
+// allOf is the set that the members are, whole, "" for none.
+func (g *group) allOf(sets map[string]int) string {
+	set, packages := g.members[0].set, map[string]bool{}
+	for _, m := range g.members {
+		if packages[m.pkg] = true; m.set != set {
+			return ""
+		}
+	}
+	if set == "" || len(packages) != sets[set] {
+		return ""
+	}
+	return set
+}
 
 // markOf is a mark without its members.
 type markOf struct {
@@ -337,7 +361,7 @@ func (g *group) add(variant string, c *Compared) {
 		g.example, g.shape = c.change, c.shape
 		g.example.Variant = variant
 	}
-	g.members = append(g.members, revision{variant, c.change.Version})
+	g.members = append(g.members, revision{variant, c.change.Version, c.change.Variant, c.change.Set})
 	for i := range min(len(g.columns), len(c.shape.cells)) { // of packages that go cells may differ
 		g.columns[i].add(&c.shape.cells[i], variant)
 	}

@@ -37,3 +37,19 @@ func TestOneChangeIsOneClass(t *testing.T) {
 	w.contains(w.mustRun(0, "review").out, "! edited by hand: c2/web\n")
 	w.contains(w.mustRun(0, "review", "--no-diff").out, "  E e spec.ip: 3 values: 10.0.0.# × 3\n")
 }
+
+// Members that are a whole set are told by its name, and by their own where one of the
+// set is not among them.
+func TestAllOfASet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.publishWeb(webV2, "v2")
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "one", "two", "three"))
+	w.contains(w.mustRun(0, "plan", "-o", "markdown").out, "all of set `web`")
+	w.mustApply()
+	w.contains(w.mustRun(0, "review", "-o", "markdown").out, "all of set `web`")
+	w.contains(w.mustRun(0, "review").out, "\n  all of set web\n")
+	w.contains(w.mustRun(0, "review", "--all-members").out, "\n  c1/one, c1/three, c1/two\n")
+	w.mustRun(0, "approve", "c1/two")
+	w.contains(w.mustRun(0, "review").out, "\n  c1/one, c1/three\n")
+}
