@@ -103,7 +103,7 @@ type InstallationStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 	// CurrentRevision is the digest (or the version) of the active revision; empty where nothing is installed.
 	CurrentRevision string `json:"currentRevision,omitempty"`
-	// Dependencies are how the dependencies were met.
+	// Dependencies are how another tool met its dependencies; what variform resolves is in the target's lock.
 	Dependencies []DependencyStatus `json:"dependencies,omitempty"`
 }
 
