@@ -101,7 +101,7 @@ func TestActivationBelievesNoCommit(t *testing.T) {
 				w.repos["c1"].Git(w.t, "branch", "-D", draft2)
 				w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  packageContext:\n    data: {round: \"2\"}\n"))
 			},
-			"redraft", "holds edits by hand or lost values",
+			"redraft", "a person is to see first: base unknown",
 		},
 	}
 	for name, c := range cases {
@@ -110,6 +110,9 @@ func TestActivationBelievesNoCommit(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, "c1")
 				says := "holds edits by hand or lost values" // the record does not know that commit
+				if c.action == "redraft" {
+					says = c.says // of what is made anew
+				}
 				if !recorded {
 					says = c.says
 					text := repository("c1", w.url("c1"), true, "")
