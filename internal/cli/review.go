@@ -148,7 +148,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 			pkg = c.Package
 			for _, p := range r.Packages {
 				if p.Package == pkg && len(r.Packages) > 1 {
-					fmt.Fprintf(&b, "\n%s: %s\n", cmp.Or(pkg, "deletions and packages of no known upstream"), p.Summary)
+					fmt.Fprintf(&b, "\n%s: %s in %s\n", cmp.Or(pkg, "deletions and packages of no known upstream"), count.Of(p.Variants, "variant"), count.Of(p.Classes, "class", "classes"))
 				}
 			}
 		}
@@ -161,9 +161,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 			names = strings.Join(c.Members, ", ")
 		}
 		fmt.Fprintf(&b, "  %s\n", names)
-		for _, v := range c.Values {
-			fmt.Fprintf(&b, "  %s: %s\n", v.Where(), v)
-		}
+		a.printValues(&b, c.Values)
 		if c.Diff != "" {
 			fmt.Fprintf(&b, "  example: %s\n", c.Example)
 			for line := range strings.Lines(c.Diff) {
@@ -173,6 +171,21 @@ func (a *app) printReview(r reviewView, all bool) error {
 	}
 	_, err := fmt.Fprint(a.Out, a.paint(review.Visible(b.String()), reviewColour))
 	return err
+}
+
+// maxValues is how many fields of a class are told in a review that fits a screen.
+const maxValues = 3
+
+// printValues writes the fields that differ between members, those that are read first
+// and, in a table that is no program's and not wide, no others.
+func (a *app) printValues(b *strings.Builder, values []review.Values) {
+	for i, v := range values {
+		if a.output != "wide" && len(values) > i+1 && (i >= maxValues || v.Minor) {
+			fmt.Fprintf(b, "  and %s (-o wide lists them)\n", count.Of(len(values)-i, "more field"))
+			return
+		}
+		fmt.Fprintf(b, "  %s: %s\n", v.Where(), v)
+	}
 }
 
 // maxMarks is how many lines stand at the head of a review.

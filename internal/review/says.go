@@ -37,6 +37,7 @@ func (g *group) describe(c *Class) {
 		case !minor(col.id.Kind, col.Field):
 			plain = append(plain, t)
 		default:
+			t.Minor = true
 			last = append(last, t)
 		}
 	}

@@ -22,6 +22,9 @@ type Values struct {
 	Field    string `json:"field,omitempty"`
 	// Values counts the different values, own names included.
 	Values int `json:"values"`
+	// Minor says that the field tells nothing beside others: it records what was
+	// injected, or belongs to the Kptfile, and has no outlier.
+	Minor bool `json:"minor,omitempty"`
 	// From says where the example's value comes from, "" where nobody asked.
 	From string `json:"from,omitempty"`
 	// Patterns are the values, the variants' own names masked, the rarest first;
