@@ -181,10 +181,12 @@ type CommitSpec struct {
 	// PackageTree is from Batch.PackageTree or a tree of this repository. Zero
 	// removes what is at Path, with the folders that this leaves empty.
 	PackageTree Hash
-	Parents     []Hash
-	Author      Signature
-	Committer   Signature // zero: Author
-	Message     string
+	// More are packages to put into Root as well, none in another or in Path.
+	More      []PackageAt
+	Parents   []Hash
+	Author    Signature
+	Committer Signature // zero: Author
+	Message   string
 }
 
 // Commit adds a commit. The same spec gives the same hash. Root must be readable
@@ -193,9 +195,12 @@ func (b *Batch) Commit(ctx context.Context, s CommitSpec) (*Commit, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	root, err := b.graftRoot(s)
-	if err != nil {
-		return nil, fmt.Errorf("writing package %q to %s: %w", s.Path, b.repo.URL(), err)
+	root := s.Root
+	for _, p := range append([]PackageAt{{s.Path, s.PackageTree}}, s.More...) {
+		var err error
+		if root, err = b.graftRoot(root, p); err != nil {
+			return nil, fmt.Errorf("writing package %q to %s: %w", p.Path, b.repo.URL(), err)
+		}
 	}
 	if s.Committer == (Signature{}) {
 		s.Committer = s.Author
@@ -211,21 +216,24 @@ func (b *Batch) Commit(ctx context.Context, s CommitSpec) (*Commit, error) {
 	b.commits[h] = c
 	b.mu.Unlock()
 	b.repo.store.places.put(h, s.Path, s.PackageTree)
+	for _, p := range s.More {
+		b.repo.store.places.put(h, p.Path, p.Tree)
+	}
 	return c, nil
 }
 
-func (b *Batch) graftRoot(s CommitSpec) (Hash, error) {
-	if s.Path == "" {
-		if s.PackageTree.IsZero() {
+func (b *Batch) graftRoot(root Hash, p PackageAt) (Hash, error) {
+	if p.Path == "" {
+		if p.Tree.IsZero() {
 			return b.addTree(nil, nil), nil
 		}
-		b.learn(s.Root)
-		return s.PackageTree, nil
+		b.learn(root)
+		return p.Tree, nil
 	}
-	if err := boundary.Path(s.Path); err != nil {
+	if err := boundary.Path(p.Path); err != nil {
 		return Hash{}, err
 	}
-	root, err := b.graft(s.Root, strings.Split(s.Path, "/"), s.PackageTree)
+	root, err := b.graft(root, strings.Split(p.Path, "/"), p.Tree)
 	if err != nil || !root.IsZero() {
 		return root, err
 	}

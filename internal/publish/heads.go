@@ -1,0 +1,92 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/observe"
+)
+
+// Head is a branch for a pull request: one commit upon the registered branch that
+// has several Drafts' packages (docs/design/pull-requests.md).
+type Head struct {
+	Ref string
+	// Old is where the branch is, zero for one that is to be made. With no Drafts it
+	// goes.
+	Old     decide.Hash
+	Drafts  []HeadDraft
+	Message string
+	// Commit is what was made.
+	Commit decide.Hash
+}
+
+// HeadDraft is a Draft's commit and its package's folder.
+type HeadDraft struct {
+	Path   string
+	Commit decide.Hash
+}
+
+// PushHeads makes and removes branches of one repository, in one push, conditional
+// on where they were. The same Drafts on the same branch give the same commit.
+func PushHeads(ctx context.Context, repo *observe.Repo, heads []*Head) error {
+	if len(heads) == 0 {
+		return nil
+	}
+	b := repo.Git.NewBatch()
+	for _, h := range heads {
+		if len(h.Drafts) > 0 {
+			if err := h.build(ctx, repo, b); err != nil {
+				return fmt.Errorf("making %s: %w", h.Ref, err)
+			}
+		}
+		if h.Commit == h.Old {
+			continue
+		}
+		if err := b.Update(h.Ref, gitrepo.Hash(h.Old), gitrepo.Hash(h.Commit)); err != nil {
+			return err
+		}
+	}
+	if b.Empty() {
+		return nil
+	}
+	_, err := b.Push(ctx, gitrepo.PushOptions{RequireAtomic: true})
+	return err
+}
+
+func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) error {
+	root, err := rootTree(ctx, repo.Git, repo.Head)
+	if err != nil {
+		return err
+	}
+	at := []gitrepo.Hash{gitrepo.Hash(repo.Head)}
+	var packages []gitrepo.PackageAt
+	for _, d := range h.Drafts {
+		tree, err := repo.TreeAt(ctx, d.Commit, d.Path)
+		if err != nil {
+			return err
+		}
+		at, packages = append(at, gitrepo.Hash(d.Commit)), append(packages, gitrepo.PackageAt{Path: d.Path, Tree: gitrepo.Hash(tree)})
+	}
+	commits, err := repo.Git.Commits(ctx, at...)
+	if err != nil {
+		return err
+	}
+	var when time.Time
+	for _, c := range commits {
+		if c.Committer.When.After(when) {
+			when = c.Committer.When
+		}
+	}
+	c, err := b.Commit(ctx, gitrepo.CommitSpec{
+		Root: root, Path: packages[0].Path, PackageTree: packages[0].Tree, More: packages[1:], Parents: at[:1],
+		Author: machine(when), Message: h.Message,
+	})
+	if err != nil {
+		return err
+	}
+	h.Commit = decide.Hash(c.Hash)
+	return nil
+}

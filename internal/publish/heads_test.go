@@ -1,0 +1,77 @@
+package publish
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+)
+
+// A head is one commit upon the branch with the packages of all its Drafts; the same
+// Drafts give the same commit, and no push. It moves from where it was, and from
+// nowhere else.
+func TestPushHeads(t *testing.T) {
+	b := newBench(t)
+	drafts := func(pkgs ...string) (out []HeadDraft) {
+		for _, p := range pkgs {
+			c := b.draft(p)
+			if b.push(nil, c); c.Err != nil {
+				t.Fatal(c.Err)
+			}
+			out = append(out, HeadDraft{p, c.Hash})
+		}
+		b.refresh()
+		return out
+	}
+	list := drafts("apps/shop", "apps/cart", "web")
+	const ref = "refs/heads/variform/fleet/k1"
+	push := func(old decide.Hash, list []HeadDraft) (decide.Hash, error) {
+		h := &Head{Ref: ref, Old: old, Drafts: list, Message: "three packages\n"}
+		err := PushHeads(t.Context(), b.repo, []*Head{h})
+		b.refresh()
+		return h.Commit, err
+	}
+	first, err := push(decide.Hash{}, list)
+	if err != nil || b.git.Refs(t)[ref] != first.String() {
+		t.Fatal(first, err)
+	}
+	if got, want := b.git.Git(t, "log", "-1", "--format=%an %P %s", ref), "Variform "+b.main.String()+" three packages"; got != want {
+		t.Errorf("commit %q, want %q", got, want)
+	}
+	when := func(rev string) string { return b.git.Git(t, "log", "-1", "--format=%ct", rev) }
+	if got, want := when(ref), max(when("main"), when(list[0].Commit.String())); got != want {
+		t.Errorf("its time is %s, want that of the newest commit in it, %s", got, want)
+	}
+	for _, d := range list {
+		if got, want := b.git.Git(t, "rev-parse", ref+":"+d.Path), b.git.Git(t, "rev-parse", d.Commit.String()+":"+d.Path); got != want {
+			t.Errorf("%s is %s, want %s", d.Path, got, want)
+		}
+	}
+	if got := b.git.Git(t, "ls-tree", "-r", "--name-only", ref); got != "README.md\napps/cart/cm.yaml\napps/shop/cm.yaml\nweb/cm.yaml" {
+		t.Errorf("files %q", got)
+	}
+	b.git.Fsck(t)
+
+	pushes := b.server.Count("push")
+	if again, err := push(first, list); err != nil || again != first || b.server.Count("push") != pushes {
+		t.Errorf("%s, %v, %d pushes", again, err, b.server.Count("push")-pushes)
+	}
+	if _, err := push(b.main, list[:2]); !errors.Is(err, gitrepo.ErrStale) || b.git.Refs(t)[ref] != first.String() {
+		t.Errorf("moved from elsewhere: %v", err)
+	}
+	second, err := push(first, list[:2])
+	if err != nil || second == first || strings.Contains(b.git.Git(t, "ls-tree", "-r", "--name-only", ref), "web/") {
+		t.Errorf("%s, %v", second, err)
+	}
+	if _, err := push(second, nil); err != nil || b.git.Refs(t)[ref] != "" {
+		t.Errorf("it stays: %v", err)
+	}
+	if _, err := push(decide.Hash{}, []HeadDraft{{"web", decide.Hash{1}}}); err == nil || !strings.Contains(err.Error(), "making "+ref) {
+		t.Errorf("a Draft that is not there: %v", err)
+	}
+	if err := PushHeads(t.Context(), b.repo, nil); err != nil {
+		t.Error(err)
+	}
+}
