@@ -95,6 +95,7 @@ var Placement = map[string]Layer{
 	"internal/mutate":     Pure,
 	"internal/page":       Pure,
 	"internal/provenance": Pure,
+	"internal/pulls":      Pure,
 	"internal/record":     Pure,
 	"internal/review":     Pure,
 	"internal/revision":   Pure,

@@ -1,0 +1,400 @@
+// Package pulls decides which pull requests a repository of variants is to have:
+// one for each Draft, for each class of identical change, or one for all. It says
+// which are to be opened, brought up to date, let be and closed; an adapter of a
+// forge does that (internal/forge). See docs/design/pull-requests.md.
+package pulls
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mode says how Drafts are put together into requests.
+type Mode string
+
+// Modes.
+const (
+	ByVariant    Mode = "variant"    // each Draft's own branch
+	ByClass      Mode = "class"      // Drafts of one class, on a branch of Variform's
+	ByRepository Mode = "repository" // all Drafts, on such a branch
+)
+
+// ParseMode reads a Mode.
+func ParseMode(s string) (Mode, error) {
+	for _, m := range []Mode{ByVariant, ByClass, ByRepository} {
+		if s == string(m) {
+			return m, nil
+		}
+	}
+	return "", fmt.Errorf("%q is no way to make pull requests: choose %s, %s or %s", s, ByVariant, ByClass, ByRepository)
+}
+
+// Draft is one that a request is to bring to the registered branch.
+type Draft struct {
+	Name   string // as people know it: c1/web
+	Path   string // of the package in its repository
+	Branch string // without refs/heads/
+	Commit string
+	Class  string // the key of its class
+	Says   string // what that changes
+}
+
+// Request is one that is to be open.
+type Request struct {
+	// Branch is the head: a Draft's own, or one of Variform's that holds all Drafts.
+	// An open request keeps the one that it has.
+	Branch string
+	Drafts []Draft
+	// Title and Text are what it says.
+	Title, Text string
+}
+
+// Made says that the head is a branch of Variform's.
+func (r *Request) Made() bool { return len(r.Drafts) != 1 || r.Branch != r.Drafts[0].Branch }
+
+// Digest is over the Drafts' commits: what is asked for.
+func (r *Request) Digest() string {
+	var text strings.Builder
+	for _, d := range r.Drafts {
+		fmt.Fprintf(&text, "%s %s\n", d.Path, d.Commit)
+	}
+	return short(text.String())
+}
+
+func short(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+func (r *Request) paths() []string {
+	out := make([]string, len(r.Drafts))
+	for i, d := range r.Drafts {
+		out[i] = d.Path
+	}
+	return out
+}
+
+// BranchPrefix is where the heads are that a manager makes.
+func BranchPrefix(manager string) string { return "variform/" + manager + "/" }
+
+// Group puts the Drafts of one repository into requests, in the order of their
+// branches.
+func Group(mode Mode, manager string, drafts []Draft) []Request {
+	by := map[string]*Request{}
+	for _, d := range drafts {
+		branch := d.Branch
+		switch mode {
+		case ByClass:
+			branch = BranchPrefix(manager) + d.Class
+		case ByRepository:
+			branch = BranchPrefix(manager) + "all"
+		}
+		if by[branch] == nil {
+			by[branch] = &Request{Branch: branch}
+		}
+		by[branch].Drafts = append(by[branch].Drafts, d)
+	}
+	out := make([]Request, 0, len(by))
+	for _, r := range by {
+		slices.SortFunc(r.Drafts, func(a, b Draft) int { return cmp.Compare(a.Path, b.Path) })
+		r.Title = title(r.Drafts)
+		out = append(out, *r)
+	}
+	slices.SortFunc(out, func(a, b Request) int { return cmp.Compare(a.Branch, b.Branch) })
+	return out
+}
+
+const maxTitle = 120 // bytes; forges take 255
+
+func title(drafts []Draft) string {
+	says := drafts[0].Says
+	of := drafts[0].Name
+	classes := map[string]bool{}
+	for _, d := range drafts {
+		classes[d.Class] = true
+	}
+	if len(drafts) > 1 {
+		of = fmt.Sprintf("%d packages", len(drafts))
+	}
+	if n := len(classes); n > 1 {
+		says = fmt.Sprintf("%d classes of change", n)
+	}
+	if room := maxTitle - len(of) - 2; len(says) > room {
+		cut := strings.ToValidUTF8(says[:max(room-len("…"), 0)], "")
+		says = strings.TrimSpace(cut) + "…"
+	}
+	return of + ": " + strings.Join(strings.Fields(says), " ")
+}
+
+// Open is a request that the forge has, open or lately closed.
+type Open struct {
+	Number      int
+	URL         string
+	Branch      string // the head, of this repository
+	Commit      string // of the head
+	Title, Body string // lines end in \n
+	Author      string
+	Closed      bool // and not merged
+	Merged      bool
+
+	mark   mark
+	marked bool
+}
+
+// ours says that Variform opened it.
+func (o *Open) ours(manager string) bool {
+	return o.marked && o.mark.fleet == manager || strings.HasPrefix(o.Branch, BranchPrefix(manager))
+}
+
+// Action is what is done with a request.
+type Action string
+
+// Actions.
+const (
+	ActionOpen   Action = "open"
+	ActionUpdate Action = "update"
+	ActionNone   Action = "none" // it is as it is to be
+	ActionKeep   Action = "keep" // people have a hand in it
+	ActionClose  Action = "close"
+)
+
+// Step is one thing to do.
+type Step struct {
+	Action  Action
+	Request *Request // nil for one that is to be closed
+	Open    *Open    // nil for one that is to be opened
+	// Build says that the head has to be made; Title and Body are what the request
+	// says then.
+	Build       bool
+	Title, Body string
+	Why         string
+}
+
+// Terms are what a Plan goes by besides.
+type Terms struct {
+	Manager string
+	Mode    Mode
+	// Asked says that a person named a Draft: a request that was closed is opened
+	// again.
+	Asked func(Draft) bool
+	// Whole says that all Drafts of the repository were given: what is not asked for
+	// any more is closed.
+	Whole bool
+	// Theirs names who committed to a head last, "" where that is Variform.
+	Theirs func(branch, commit string) string
+}
+
+// Plan says what is to be done for the requests of one repository to be the wanted
+// ones, in their order, and what to close after them. A request is known by its
+// Drafts: by its mark, or by its head. The key of a class in its branch only
+// proposes: it stays where a class gets another one, as long as it shares Drafts.
+func Plan(t Terms, wanted []Request, there []Open) []Step {
+	open, closed := read(there)
+	match := matched(wanted, open)
+	var out []Step
+	for i := range wanted {
+		r := &wanted[i]
+		o := match[i]
+		if o != nil {
+			r.Branch = o.Branch
+		}
+		s := t.step(r, o)
+		if o == nil {
+			if c := refused(r, closed); c != nil && !slices.ContainsFunc(r.Drafts, t.asked) {
+				s = Step{Action: ActionKeep, Request: r, Open: c, Why: "it was closed: it is opened again once its Drafts change, or where one of them is named"}
+			}
+		}
+		out = append(out, s)
+	}
+	for i := range open {
+		o := &open[i]
+		if t.Whole && o.ours(t.Manager) && !slices.Contains(match, o) {
+			out = append(out, Step{Action: ActionClose, Open: o, Title: o.Title, Body: o.over(), Why: "nothing of it waits any more in this form"})
+		}
+	}
+	return out
+}
+
+// Unused are those of a repository's branches that were made for requests and are
+// no request's any more, when these steps are done. A person's commit keeps one.
+func Unused(t Terms, steps []Step, branches map[string]string) []string {
+	if !t.Whole {
+		return nil
+	}
+	used := map[string]bool{}
+	for _, s := range steps {
+		if s.Request != nil {
+			used[s.Request.Branch] = true
+		}
+	}
+	var out []string
+	for b, commit := range branches {
+		if strings.HasPrefix(b, BranchPrefix(t.Manager)) && !used[b] && t.theirs(b, commit) == "" {
+			out = append(out, b)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (t *Terms) asked(d Draft) bool { return t.Asked != nil && t.Asked(d) }
+
+// read reads the marks of requests.
+func read(there []Open) (open, closed []Open) {
+	for _, o := range there {
+		o.mark, o.marked = findMark(o.Body)
+		switch {
+		case o.Merged:
+		case o.Closed:
+			closed = append(closed, o)
+		default:
+			open = append(open, o)
+		}
+	}
+	return open, closed
+}
+
+// matched finds for each request the open one that is its own: from the same branch,
+// else the one with the most Drafts in common.
+func matched(wanted []Request, open []Open) []*Open {
+	out := make([]*Open, len(wanted))
+	taken := map[*Open]bool{}
+	type pair struct{ at, of, score int }
+	var pairs []pair
+	for i := range wanted {
+		for j := range open {
+			score := 0
+			for _, p := range wanted[i].paths() {
+				if slices.Contains(open[j].mark.members, p) {
+					score += 2
+				}
+			}
+			same := wanted[i].Branch == open[j].Branch
+			if same {
+				score++
+			}
+			if made := wanted[i].Made(); score > 0 && (same || made && strings.HasPrefix(open[j].Branch, "variform/")) {
+				pairs = append(pairs, pair{i, j, score})
+			}
+		}
+	}
+	slices.SortStableFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(open[a.of].Number, open[b.of].Number), cmp.Compare(a.at, b.at))
+	})
+	for _, p := range pairs {
+		if o := &open[p.of]; out[p.at] == nil && !taken[o] {
+			out[p.at], taken[o] = o, true
+		}
+	}
+	return out
+}
+
+// refused finds the closed request that asked for the very same.
+func refused(r *Request, closed []Open) *Open {
+	for i := range closed {
+		if c := &closed[i]; c.marked && c.mark.digest == r.Digest() {
+			return c
+		}
+	}
+	return nil
+}
+
+func (t *Terms) step(r *Request, o *Open) Step {
+	s := Step{Action: ActionOpen, Request: r, Open: o, Build: r.Made(), Title: r.Title, Body: r.body(t, "")}
+	switch {
+	case o == nil:
+		return s
+	case !o.ours(t.Manager):
+		return Step{Action: ActionKeep, Request: r, Open: o, Why: "it was opened by hand"}
+	}
+	s.Action, s.Body = ActionUpdate, r.body(t, o.Body)
+	if o.mark.title != short(o.Title) {
+		s.Title = o.Title // a person's now
+	}
+	if s.Build {
+		s.Build = o.mark.digest != r.Digest()
+		if by := t.theirs(o.Branch, o.Commit); s.Build && by != "" {
+			return Step{Action: ActionKeep, Request: r, Open: o, Why: fmt.Sprintf("%s committed to its branch %s, and what waits has changed since: bring that commit onto the Drafts, or merge the request as it is", by, o.Branch)}
+		}
+	}
+	if !s.Build && s.Body == o.Body && s.Title == o.Title {
+		s.Action = ActionNone
+	}
+	return s
+}
+
+func (t *Terms) theirs(branch, commit string) string {
+	if t.Theirs == nil {
+		return ""
+	}
+	return t.Theirs(branch, commit)
+}
+
+// mark is what a request's text says to the next run, in lines that forges do not
+// show. What people write before and after it stays.
+type mark struct {
+	fleet, digest, title string
+	members              []string
+	begin, end           int
+}
+
+const (
+	markBegin = "<!-- variform:"
+	markEnd   = "<!-- /variform -->"
+)
+
+// body is the text of a request, in the place of the one in was.
+func (r *Request) body(t *Terms, was string) string {
+	own := fmt.Sprintf("%s fleet=%s digest=%s title=%s members=%s -->\n%s\n%s", markBegin, t.Manager, r.Digest(), short(r.Title), strings.Join(r.paths(), ","), strings.TrimSpace(r.Text), markEnd)
+	if m, ok := findMark(was); ok {
+		return was[:m.begin] + own + was[m.end:]
+	}
+	if was = strings.TrimSpace(was); was != "" {
+		return was + "\n\n" + own
+	}
+	return own
+}
+
+// over is the text of a request that the run itself closes: nobody turned down what
+// it asked for.
+func (o *Open) over() string {
+	if !o.marked {
+		return o.Body
+	}
+	text := o.Body[o.mark.begin:o.mark.end]
+	return o.Body[:o.mark.begin] + strings.Replace(text, " digest="+o.mark.digest+" ", " ", 1) + o.Body[o.mark.end:]
+}
+
+// findMark reads the mark of a text, which may come from anybody: it says which
+// request this is, and nothing is published by it.
+func findMark(body string) (m mark, ok bool) {
+	m.begin = strings.Index(body, markBegin)
+	if m.begin < 0 {
+		return mark{}, false
+	}
+	line, _, closed := strings.Cut(body[m.begin+len(markBegin):], "-->")
+	if !closed {
+		return mark{}, false
+	}
+	m.end = len(body)
+	if at := strings.Index(body[m.begin:], markEnd); at >= 0 {
+		m.end = m.begin + at + len(markEnd)
+	}
+	for _, word := range strings.Fields(line) {
+		switch key, value, _ := strings.Cut(word, "="); key {
+		case "fleet":
+			m.fleet = value
+		case "digest":
+			m.digest = value
+		case "title":
+			m.title = value
+		case "members":
+			m.members = strings.Split(value, ",")
+		}
+	}
+	return m, m.fleet != ""
+}

@@ -1,0 +1,241 @@
+package pulls
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func draft(name, commit, class string) Draft {
+	return Draft{Name: "c1/" + name, Path: "apps/" + name, Branch: "drafts/apps/" + name + "/packagevariant-1", Commit: commit, Class: class, Says: "image 1 → 2"}
+}
+
+// had is the request that a run before made of Drafts, with its number.
+func had(number int, mode Mode, drafts ...Draft) Open {
+	t := Terms{Manager: "fleet"}
+	r := Group(mode, "fleet", drafts)[0]
+	r.Text = "text"
+	return Open{Number: number, Branch: r.Branch, Commit: "h", Title: r.Title, Body: r.body(&t, "")}
+}
+
+func with(o Open, change func(*Open)) Open {
+	change(&o)
+	return o
+}
+
+func TestGroup(t *testing.T) {
+	a, b, c := draft("alpha", "1", "k1"), draft("beta", "2", "k2"), draft("gamma", "3", "k1")
+	for name, tt := range map[string]struct {
+		mode Mode
+		want map[string][]string
+	}{
+		"variant":    {ByVariant, map[string][]string{a.Branch: {"c1/alpha"}, b.Branch: {"c1/beta"}, c.Branch: {"c1/gamma"}}},
+		"class":      {ByClass, map[string][]string{"variform/fleet/k1": {"c1/alpha", "c1/gamma"}, "variform/fleet/k2": {"c1/beta"}}},
+		"repository": {ByRepository, map[string][]string{"variform/fleet/all": {"c1/alpha", "c1/beta", "c1/gamma"}}},
+	} {
+		got := map[string][]string{}
+		last := ""
+		for _, r := range Group(tt.mode, "fleet", []Draft{c, b, a}) {
+			if r.Branch <= last {
+				t.Errorf("%s: %s after %s", name, r.Branch, last)
+			}
+			last = r.Branch
+			for _, d := range r.Drafts {
+				got[r.Branch] = append(got[r.Branch], d.Name)
+			}
+			if made := tt.mode != ByVariant; r.Made() != made {
+				t.Errorf("%s: made: %t", name, r.Made())
+			}
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: -want +got:\n%s", name, d)
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	long := draft("alpha", "1", "k")
+	long.Says = strings.Repeat("ä\n", 200)
+	for want, drafts := range map[string][]Draft{
+		"c1/alpha: image 1 → 2":           {draft("alpha", "1", "k")},
+		"2 packages: image 1 → 2":         {draft("alpha", "1", "k"), draft("beta", "2", "k")},
+		"2 packages: 2 classes of change": {draft("alpha", "1", "k"), draft("beta", "2", "l")},
+	} {
+		if got := title(drafts); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := title([]Draft{long}); len(got) > maxTitle || strings.Contains(got, "\n") || !strings.HasSuffix(got, "…") || strings.Contains(got, "\uFFFD") {
+		t.Errorf("%d: %q", len(got), got)
+	}
+}
+
+func TestParseMode(t *testing.T) {
+	for _, s := range []string{"variant", "class", "repository"} {
+		if m, err := ParseMode(s); err != nil || string(m) != s {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+	if _, err := ParseMode("all"); err == nil || !strings.Contains(err.Error(), "choose variant, class or repository") {
+		t.Error(err)
+	}
+}
+
+// The table of what becomes of requests. Each step is action, branch, what its head
+// needs, and part of why.
+func TestPlan(t *testing.T) {
+	a, b, c := draft("alpha", "1", "k1"), draft("beta", "2", "k1"), draft("gamma", "3", "k2")
+	a2 := draft("alpha", "9", "k9") // its next Draft: another commit, another class
+	k1 := had(1, ByClass, a, b)
+	unmarked := func(o *Open) { o.Body = "gone" }
+	type step struct {
+		Action Action
+		Number int
+		Branch string
+		Build  bool
+		Why    string
+	}
+	for name, tt := range map[string]struct {
+		reason string
+		mode   Mode
+		drafts []Draft
+		there  []Open
+		terms  Terms
+		want   []step
+	}{
+		"first":            {"", ByClass, []Draft{a, b}, nil, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
+		"again":            {"nothing has moved", ByClass, []Draft{a, b}, []Open{k1}, Terms{}, []step{{ActionNone, 1, "variform/fleet/k1", false, ""}}},
+		"a commit moved":   {"", ByClass, []Draft{a, draft("beta", "8", "k1")}, []Open{k1}, Terms{}, []step{{ActionUpdate, 1, "variform/fleet/k1", true, ""}}},
+		"another key":      {"it is known by its Drafts", ByClass, []Draft{a2}, []Open{k1}, Terms{}, []step{{ActionUpdate, 1, "variform/fleet/k1", true, ""}}},
+		"its class in two": {"the larger part keeps it", ByClass, []Draft{a2, b, c}, []Open{had(1, ByRepository, a, b, c)}, Terms{}, []step{{ActionUpdate, 1, "variform/fleet/all", true, ""}, {ActionOpen, 0, "variform/fleet/k2", true, ""}, {ActionOpen, 0, "variform/fleet/k9", true, ""}}},
+		"two become one":   {"the one with more in common stays", ByRepository, []Draft{a, b, c}, []Open{had(3, ByClass, c), had(4, ByClass, a, b)}, Terms{Whole: true}, []step{{ActionUpdate, 4, "variform/fleet/k1", true, ""}, {ActionClose, 3, "", false, "waits any more"}}},
+		"the mark is gone": {"its branch tells", ByClass, []Draft{a, b}, []Open{with(k1, unmarked)}, Terms{}, []step{{ActionUpdate, 1, "variform/fleet/k1", true, ""}}},
+		"nothing waits":    {"", ByClass, nil, []Open{k1}, Terms{Whole: true}, []step{{ActionClose, 1, "", false, "waits any more"}}},
+		"a part":           {"what was not given may wait", ByClass, []Draft{c}, []Open{k1}, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k2", true, ""}}},
+		"a person's":       {"theirs is nobody's to close", ByClass, nil, []Open{{Number: 7, Branch: "feature", Title: "x"}}, Terms{Whole: true}, nil},
+		"another fleet's": {"", ByClass, nil, []Open{with(k1, func(o *Open) {
+			o.Branch, o.Body = "variform/other/k1", strings.Replace(o.Body, "fleet=fleet", "fleet=other", 1)
+		})}, Terms{Whole: true}, nil},
+		"merged":           {"its Drafts wait for a run that tags", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Merged = true })}, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
+		"closed":           {"it is turned down", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "it was closed"}}},
+		"closed, changed":  {"this was not seen", ByClass, []Draft{a, draft("beta", "8", "k1")}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
+		"closed, asked":    {"", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{Asked: func(d Draft) bool { return d.Name == "c1/beta" }}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
+		"edited, as it is": {"", ByClass, []Draft{a, b}, []Open{k1}, Terms{Theirs: func(string, string) string { return "Ann" }}, []step{{ActionNone, 1, "variform/fleet/k1", false, ""}}},
+		"edited, moved":    {"their commit would go", ByClass, []Draft{a, c}, []Open{k1}, Terms{Theirs: func(branch, commit string) string { return "Ann at " + branch + " " + commit }}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "Ann at variform/fleet/k1 h committed"}, {ActionOpen, 0, "variform/fleet/k2", true, ""}}},
+		"variant":          {"its own branch", ByVariant, []Draft{a}, nil, Terms{}, []step{{ActionOpen, 0, a.Branch, false, ""}}},
+		"variant, moved":   {"the text says which commit", ByVariant, []Draft{draft("alpha", "8", "k1")}, []Open{had(1, ByVariant, a)}, Terms{}, []step{{ActionUpdate, 1, a.Branch, false, ""}}},
+		"by hand":          {"one branch has one request", ByVariant, []Draft{a}, []Open{{Number: 5, Branch: a.Branch, Title: "mine"}}, Terms{Whole: true}, []step{{ActionKeep, 5, a.Branch, false, "opened by hand"}}},
+		"class to variant": {"", ByVariant, []Draft{a, b}, []Open{k1}, Terms{Whole: true}, []step{{ActionOpen, 0, a.Branch, false, ""}, {ActionOpen, 0, b.Branch, false, ""}, {ActionClose, 1, "", false, ""}}},
+		"variant to class": {"", ByClass, []Draft{a}, []Open{had(1, ByVariant, a)}, Terms{Whole: true}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}, {ActionClose, 1, "", false, ""}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wanted := Group(tt.mode, "fleet", tt.drafts)
+			for i := range wanted {
+				wanted[i].Text = "text"
+			}
+			tt.terms.Manager = "fleet"
+			var got []step
+			for i, s := range Plan(tt.terms, wanted, tt.there) {
+				g := step{Action: s.Action, Build: s.Build, Why: s.Why}
+				if s.Open != nil {
+					g.Number = s.Open.Number
+				}
+				if s.Request != nil {
+					g.Branch = s.Request.Branch
+				}
+				if i < len(tt.want) && strings.Contains(g.Why, tt.want[i].Why) && (g.Why == "") == (tt.want[i].Why == "") || i < len(tt.want) && tt.want[i].Action == ActionClose {
+					g.Why = tt.want[i].Why
+				}
+				got = append(got, g)
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("%s: -want +got:\n%s", tt.reason, d)
+			}
+		})
+	}
+}
+
+// What people write around the run's own text stays, and a title that they gave.
+func TestBody(t *testing.T) {
+	a := draft("alpha", "1", "k1")
+	terms := Terms{Manager: "fleet"}
+	request := func(commit, text string) Request {
+		d := a
+		d.Commit, d.Says = commit, "image 2 → "+commit
+		r := Group(ByClass, "fleet", []Draft{d})[0]
+		r.Text = text
+		return r
+	}
+	first := request("1", "one")
+	o := Open{Number: 1, Branch: first.Branch, Title: first.Title, Body: "Ann: good\n\n" + first.body(&terms, "") + "\n\nBen: yes"}
+	again := func(r Request) Step { return Plan(terms, []Request{r}, []Open{o})[0] }
+	if s := again(first); s.Action != ActionNone {
+		t.Errorf("%+v", s)
+	}
+	s := again(request("2", "two"))
+	if s.Action != ActionUpdate || !strings.HasPrefix(s.Body, "Ann: good\n\n<!-- variform: fleet=fleet ") || !strings.HasSuffix(s.Body, "\n\nBen: yes") ||
+		strings.Contains(s.Body, "\none\n") || !strings.Contains(s.Body, "\ntwo\n") || s.Title != "c1/alpha: image 2 → 2" {
+		t.Errorf("%+v", s)
+	}
+	o.Title = "Ours"
+	if s := again(request("2", "two")); s.Title != "Ours" {
+		t.Errorf("%+v", s)
+	}
+	o.Body = "all new"
+	if s := again(first); s.Action != ActionUpdate || !strings.HasPrefix(s.Body, "all new\n\n<!-- variform:") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Only what people close is turned down.
+func TestClosedByTheRun(t *testing.T) {
+	a := draft("alpha", "1", "k1")
+	terms := Terms{Manager: "fleet", Whole: true}
+	o := had(1, ByVariant, a)
+	o.Body = "Ann: good\n\n" + o.Body
+	steps := Plan(terms, nil, []Open{o, {Number: 2, Branch: "variform/fleet/k9", Body: "no mark"}})
+	if len(steps) != 2 || steps[0].Body == o.Body || !strings.HasPrefix(steps[0].Body, "Ann: good\n\n<!-- variform: fleet=fleet ") || steps[1].Body != "no mark" {
+		t.Fatalf("%+v", steps)
+	}
+	o.Body, o.Closed = steps[0].Body, true
+	if s := Plan(terms, Group(ByVariant, "fleet", []Draft{a}), []Open{o}); s[0].Action != ActionOpen {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Anybody may write a mark: what is none is no mark.
+func TestFindMark(t *testing.T) {
+	for text, want := range map[string]*mark{
+		"":                           nil,
+		"<!-- variform:":             nil,
+		"<!-- variform: x=y -->":     nil,
+		"<!-- variform: fleet=f -->": {fleet: "f", end: 26},
+		"é <!-- variform: fleet=f digest=d members=a/b,e --> t <!-- /variform --> u": {fleet: "f", digest: "d", members: []string{"a/b", "e"}, begin: 3, end: 73},
+	} {
+		m, ok := findMark(text)
+		if ok != (want != nil) {
+			t.Errorf("%q: %t", text, ok)
+		}
+		if want != nil {
+			if d := cmp.Diff(*want, m, cmp.AllowUnexported(mark{})); d != "" {
+				t.Errorf("%q: %s", text, d)
+			}
+		}
+	}
+}
+
+func TestUnused(t *testing.T) {
+	a, b := draft("alpha", "1", "k1"), draft("beta", "2", "k2")
+	tips := map[string]string{"main": "m", a.Branch: "1", "variform/fleet/k1": "h", "variform/fleet/k0": "o", "variform/fleet/theirs": "p", "variform/other/k1": "q", "variform/fleet/k2": "r", "variform/fleet/k5": "s"}
+	terms := Terms{Manager: "fleet", Whole: true, Theirs: func(_, commit string) string { return map[string]string{"p": "Ann"}[commit] }}
+	closed := with(had(4, ByClass, b), func(o *Open) { o.Closed = true })
+	steps := Plan(terms, Group(ByClass, "fleet", []Draft{a, b}), []Open{had(1, ByClass, a), had(3, ByClass, draft("gamma", "5", "k5")), closed})
+	if d := cmp.Diff([]string{"variform/fleet/k0", "variform/fleet/k5"}, Unused(terms, steps, tips)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	terms.Whole = false
+	if got := Unused(terms, steps, tips); got != nil {
+		t.Errorf("%v, though a part was given", got)
+	}
+}
