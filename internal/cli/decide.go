@@ -11,10 +11,12 @@ import (
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
+	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 )
 
 type decideFlags struct {
+	pulls   string
 	all     bool
 	classes []string
 	alone   bool
@@ -23,7 +25,15 @@ type decideFlags struct {
 }
 
 func newPropose(a *app) *cobra.Command {
-	return newDecide(a, decide.Propose, "Propose Drafts for publication", "")
+	return newDecide(a, decide.Propose, "Propose Drafts for publication",
+		`Propose marks Drafts as Proposed, Porch's word for what waits for approval. With
+--pull-requests they stay Drafts, and each repository's forge gets pull requests
+for them instead: one for each class of identical change (class), for each Draft
+(variant), or one for all (repository). They are opened, brought up to date, and
+closed where all of a repository is proposed and nothing of them waits any more.
+The annotation variform.dev/forge of a Repository says which forge that is. Merging
+one, in any style, publishes what it holds; closing one turns it down until its
+Drafts change, or until one of them is named.`)
 }
 
 func newApprove(a *app) *cobra.Command {
@@ -65,6 +75,9 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 					return fmt.Errorf("%s: --%s 0 takes nothing: give 1 or more, or leave it out for all", d, name)
 				}
 			}
+			if f.pulls != "" && class {
+				return fmt.Errorf("%s: --pull-requests takes names, labels or --all: what each request holds follows from its mode", d)
+			}
 			sel, err := a.selection(args)
 			if err != nil {
 				return err
@@ -74,6 +87,9 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 			s, err := a.open(c.Context(), p)
 			if err != nil {
 				return err
+			}
+			if f.pulls != "" {
+				return a.pullRequests(c.Context(), s, f.pulls, sel)
 			}
 			f.alone = !a.fleet.dependencies
 			verdicts, problems, err := f.decide(c.Context(), s.engine, d, sel)
@@ -102,6 +118,10 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
 		a.addRenderFlags(c)
 		c.Flags().BoolVar(&f.main, "main", false, "what people committed to the registered branch, each as a revision of its own")
+	}
+	if d == decide.Propose {
+		c.Flags().StringVar(&f.pulls, "pull-requests", "", "make pull requests on the repositories' forges, one for each `class`, variant or repository (default: class)")
+		c.Flags().Lookup("pull-requests").NoOptDefVal = string(pulls.ByClass)
 	}
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")

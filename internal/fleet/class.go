@@ -29,6 +29,11 @@ type Shown struct {
 
 // Show groups what is open.
 func Show(ctx context.Context, e *reconcile.Engine) (*Shown, error) {
+	return show(ctx, e, func(string, *reconcile.Shown, *review.Compared) {})
+}
+
+// show tells each of what is open as it comes.
+func show(ctx context.Context, e *reconcile.Engine, each func(name string, r *reconcile.Shown, changes *review.Compared)) (*Shown, error) {
 	s := &Shown{Revisions: map[string]*reconcile.Shown{}}
 	var incomplete []error
 	sets, problems, err := e.Open(ctx, func(r *reconcile.Shown, changes *review.Compared) {
@@ -38,6 +43,7 @@ func Show(ctx context.Context, e *reconcile.Engine) (*Shown, error) {
 		}
 		s.Revisions[name] = r
 		s.classes.Add(name, changes)
+		each(name, r, changes)
 		for _, w := range r.Warnings {
 			incomplete = append(incomplete, fmt.Errorf("%s: %s", r.Identity, w))
 		}
@@ -147,16 +153,21 @@ func anyOf(set map[string]bool, names []string) bool {
 // members are those of a selection.
 func (s *Shown) members(sel decide.Selection) (members map[string]bool, missing []string) {
 	chosen, missing := decide.Meant(sel, slices.Sorted(maps.Keys(s.Revisions)), func(name string) decide.Selectable {
-		at := s.Revisions[name].Selectable
-		called := at.Called
-		at.Called = func(n string) bool { return n == name || called(n) }
-		return at
+		return named(name, s.Revisions[name])
 	})
 	members = map[string]bool{}
 	for _, name := range chosen {
 		members[name] = true
 	}
 	return members, missing
+}
+
+// named is what a selection of a revision goes by: its name in the report too.
+func named(name string, r *reconcile.Shown) decide.Selectable {
+	at := r.Selectable
+	called := at.Called
+	at.Called = func(n string) bool { return n == name || called(n) }
+	return at
 }
 
 // Bounds of what stands for a class: as short as Git has it for the key, and long

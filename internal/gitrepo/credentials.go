@@ -17,6 +17,12 @@ import (
 // userinfo. Both empty means that there are none.
 type CredentialFunc func(ctx context.Context, url string) (user, password string, err error)
 
+// HelperCredentials is what git's credential helpers have for an address, both empty
+// where that is nothing. They are never asked to ask at the terminal.
+func HelperCredentials(ctx context.Context, rawURL string) (user, password string, err error) {
+	return helperCredentials(ctx, rawURL, "")
+}
+
 // helperCredentials asks git's credential helpers, never the terminal.
 func helperCredentials(ctx context.Context, rawURL, user string) (string, string, error) {
 	in, err := credentialInput(rawURL, user, "")

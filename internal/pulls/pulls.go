@@ -81,18 +81,23 @@ func (r *Request) paths() []string {
 // BranchPrefix is where the heads are that a manager makes.
 func BranchPrefix(manager string) string { return "variform/" + manager + "/" }
 
+// Head is the branch of the request that a Draft belongs to, where there is none yet.
+func Head(mode Mode, manager string, d Draft) string {
+	switch mode {
+	case ByClass:
+		return BranchPrefix(manager) + d.Class
+	case ByRepository:
+		return BranchPrefix(manager) + "all"
+	}
+	return d.Branch
+}
+
 // Group puts the Drafts of one repository into requests, in the order of their
 // branches.
 func Group(mode Mode, manager string, drafts []Draft) []Request {
 	by := map[string]*Request{}
 	for _, d := range drafts {
-		branch := d.Branch
-		switch mode {
-		case ByClass:
-			branch = BranchPrefix(manager) + d.Class
-		case ByRepository:
-			branch = BranchPrefix(manager) + "all"
-		}
+		branch := Head(mode, manager, d)
 		if by[branch] == nil {
 			by[branch] = &Request{Branch: branch}
 		}

@@ -204,6 +204,9 @@ func Compare(c Change) (out *Compared, err error) {
 	return out, nil
 }
 
+// Key is that of the change's class.
+func (c *Compared) Key() string { return c.key }
+
 // Classifier groups changes as they come. It keeps the packages of each class's
 // example alone, so that a fleet need not be in memory. The zero value is ready.
 type Classifier struct {

@@ -53,7 +53,8 @@ func newFleet(t *testing.T, repos ...string) *fleet {
 }
 
 func (f *fleet) registered(name, address string, deployment bool) string {
-	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: %s, labels: {cluster: \"%[2]t\"}}\nspec: {type: git, deployment: %[2]t, git: {repo: %[3]q, branch: main}}\n", name, deployment, address)
+	on := map[bool]string{true: ", annotations: {variform.dev/forge: gitea}"}
+	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: %s, labels: {cluster: \"%[2]t\"}%[4]s}\nspec: {type: git, deployment: %[2]t, git: {repo: %[3]q, branch: main}}\n", name, deployment, address, on[deployment])
 }
 
 func (f *fleet) write(name, text string) {

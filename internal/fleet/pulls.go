@@ -1,0 +1,259 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/forge"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/publish"
+	"github.com/variform/variform/internal/pulls"
+	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/review"
+)
+
+// Forge is what is asked of the forge of one repository.
+type Forge interface {
+	// Requests lists those to a branch: all that are open, and the latest of the
+	// closed ones.
+	Requests(ctx context.Context, base string) ([]pulls.Open, error)
+	Open(ctx context.Context, base, branch, title, body string) (pulls.Open, error)
+	Update(ctx context.Context, number int, title, body string) error
+	Close(ctx context.Context, number int, body, why string) error
+}
+
+// PullRequests says which pull requests are to be made.
+type PullRequests struct {
+	Mode      pulls.Mode
+	Selection decide.Selection
+	// Forge reaches that of a Repository by its address and its annotation.
+	Forge func(address, annotation string) (Forge, error)
+	// Concurrency bounds how many repositories are worked on at once.
+	Concurrency int
+}
+
+// Pulled is what became of one pull request.
+type Pulled struct {
+	Repository string
+	pulls.Step
+	URL string
+	Err error
+}
+
+// drafts are those of one branch of a Git repository, under the first Repository
+// that shows it.
+type drafts struct {
+	repo  *observe.Repo
+	list  []pulls.Draft
+	whole bool // none of the repository's is left out
+	named map[string]bool
+	// changes are those of each request, by the head that it would have.
+	changes map[string]*review.Classifier
+}
+
+// Propose brings the forges' pull requests in line with what is open: Drafts of the
+// selection, all of a repository or those that it means. Problems are what could not
+// be read.
+func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []Pulled, problems []error, err error) {
+	byRepo := map[string]*drafts{}
+	of := func(repo *observe.Repo) *drafts {
+		at := repo.Git.URL() + "#" + repo.Branch
+		if byRepo[at] == nil {
+			byRepo[at] = &drafts{repo: repo, whole: true, named: map[string]bool{}, changes: map[string]*review.Classifier{}}
+		}
+		return byRepo[at]
+	}
+	s, err := show(ctx, e, func(name string, r *reconcile.Shown, changes *review.Compared) {
+		if r.Phase != lifecycle.Draft {
+			return
+		}
+		repo := e.Downstream(r.Identity.Namespace, r.Identity.Repository)
+		d := of(repo)
+		if chosen, _ := decide.Meant(o.Selection, []string{name}, func(string) decide.Selectable { return named(name, r) }); len(chosen) == 0 {
+			d.whole = false
+			return
+		}
+		draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key()}
+		head := pulls.Head(o.Mode, string(e.Manager()), draft)
+		if d.changes[head] == nil {
+			d.changes[head] = &review.Classifier{}
+		}
+		d.changes[head].Add(name, changes)
+		d.named[name] = len(o.Selection.Names) > 0
+		d.list = append(d.list, draft)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, missing := s.members(o.Selection); len(missing) > 0 {
+		return nil, s.Problems, fmt.Errorf("nothing that is open is called %s: %w", strings.Join(missing, ", "), ErrUnknown)
+	}
+	if o.Selection.All() { // where nothing waits any more, requests may
+		for _, repo := range e.Repositories() {
+			if repo.Annotations[forge.Annotation] != "" {
+				of(repo)
+			}
+		}
+	}
+	var all []*drafts
+	for _, at := range slices.Sorted(maps.Keys(byRepo)) {
+		byRepo[at].whole = byRepo[at].whole && len(s.Problems) == 0 // what could not be read may wait
+		all = append(all, byRepo[at])
+	}
+	results, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 8), all, func(ctx context.Context, d *drafts) []Pulled {
+		return s.pull(ctx, e, o, d)
+	})
+	return slices.Concat(results...), s.Problems, err
+}
+
+// pull works on one repository.
+func (s *Shown) pull(ctx context.Context, e *reconcile.Engine, o PullRequests, d *drafts) []Pulled {
+	failed := func(err error) []Pulled { return []Pulled{{Repository: d.repo.Name, Err: err}} }
+	f, err := o.Forge(d.repo.Address, d.repo.Annotations[forge.Annotation])
+	if err != nil {
+		return failed(err)
+	}
+	if d.repo.Head.IsZero() {
+		return failed(fmt.Errorf("branch %s has no commit yet: a pull request needs one to go to", d.repo.Branch))
+	}
+	there, err := f.Requests(ctx, d.repo.Branch)
+	if err != nil {
+		return failed(err)
+	}
+	wanted, err := s.requests(o.Mode, string(e.Manager()), d)
+	if err != nil {
+		return failed(err)
+	}
+	tips := map[string]string{}
+	for _, r := range d.repo.Git.Refs().All() {
+		if branch, ok := strings.CutPrefix(r.Name, lifecycle.BranchRef("")); ok {
+			tips[branch] = r.Commit.String()
+		}
+	}
+	var unread error
+	terms := pulls.Terms{
+		Manager: string(e.Manager()), Whole: d.whole,
+		Asked: func(p pulls.Draft) bool { return d.named[p.Name] },
+		Theirs: func(branch, _ string) string {
+			by, err := author(ctx, d.repo, tips[branch])
+			unread = errors.Join(unread, err)
+			return by
+		},
+	}
+	steps := pulls.Plan(terms, wanted, there)
+	unused := pulls.Unused(terms, steps, tips)
+	if unread != nil {
+		return failed(unread)
+	}
+	var heads []*publish.Head
+	for i := range steps {
+		if s := &steps[i]; s.Build {
+			heads = append(heads, head(s.Request, tips))
+		}
+	}
+	if err := e.PushHeads(ctx, d.repo, heads); err != nil {
+		return failed(fmt.Errorf("the branches of pull requests: %w", err))
+	}
+	out := make([]Pulled, len(steps))
+	for i, step := range steps {
+		out[i] = carryOut(ctx, f, d.repo, step)
+	}
+	heads = nil
+	for _, branch := range unused {
+		heads = append(heads, &publish.Head{Ref: lifecycle.BranchRef(branch), Old: decide.ParseHash(tips[branch])})
+	}
+	if err := e.PushHeads(ctx, d.repo, heads); err != nil {
+		return append(out, failed(fmt.Errorf("removing branches of requests that are closed: %w", err))...)
+	}
+	return out
+}
+
+func carryOut(ctx context.Context, f Forge, repo *observe.Repo, step pulls.Step) Pulled {
+	out := Pulled{Repository: repo.Name, Step: step}
+	if step.Open != nil {
+		out.URL = step.Open.URL
+	}
+	switch step.Action {
+	case pulls.ActionOpen:
+		var made pulls.Open
+		if made, out.Err = f.Open(ctx, repo.Branch, step.Request.Branch, step.Title, step.Body); out.Err == nil {
+			out.Open, out.URL = &made, made.URL
+		}
+	case pulls.ActionUpdate:
+		if step.Body != step.Open.Body || step.Title != step.Open.Title {
+			out.Err = f.Update(ctx, step.Open.Number, step.Title, step.Body)
+		}
+	case pulls.ActionClose:
+		out.Err = f.Close(ctx, step.Open.Number, step.Body, "Variform closes this: "+step.Why+".")
+	}
+	return out
+}
+
+// author names who made the commit that a branch is at, "" for Variform.
+func author(ctx context.Context, repo *observe.Repo, commit string) (string, error) {
+	if commit == "" {
+		return "", nil
+	}
+	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(decide.ParseHash(commit)))
+	if err != nil {
+		return "", err
+	}
+	if c := commits[0]; c.Committer.Email != observe.MachineEmail {
+		return c.Author.Name, nil
+	}
+	return "", nil
+}
+
+func head(r *pulls.Request, tips map[string]string) *publish.Head {
+	h := &publish.Head{Ref: lifecycle.BranchRef(r.Branch), Old: decide.ParseHash(tips[r.Branch])}
+	var message strings.Builder
+	fmt.Fprintf(&message, "%s\n\n", r.Title)
+	for _, d := range r.Drafts {
+		h.Drafts = append(h.Drafts, publish.HeadDraft{Path: d.Path, Commit: decide.ParseHash(d.Commit)})
+		fmt.Fprintf(&message, "%s %s\n", d.Path, d.Commit)
+	}
+	h.Message = message.String()
+	return h
+}
+
+// requests are the wanted ones, with what each says: its Drafts' change as a review
+// shows it.
+func (s *Shown) requests(mode pulls.Mode, manager string, d *drafts) ([]pulls.Request, error) {
+	texts, says := map[string]string{}, map[string]string{}
+	for head, changes := range d.changes {
+		report, err := changes.Report()
+		if err != nil {
+			return nil, err
+		}
+		n := 0
+		for _, c := range report.Classes {
+			for _, m := range c.Members {
+				says[m] = c.Says
+				n++
+			}
+		}
+		const footer = 1000
+		texts[head] = review.Markdown(&review.Digest{Command: "review", Summary: report.Summary, Changes: report, Findings: s.Findings(report.Classes)}, review.MarkdownLimit-footer-200*n) +
+			fmt.Sprintf("\nMerging this publishes %s, in any style; the next `variform apply` tags what was merged. Closing it turns the change down until it becomes another.", count.Of(n, "package"))
+	}
+	var list []pulls.Draft
+	for _, draft := range d.list {
+		if draft.Says = says[draft.Name]; draft.Says != "" { // else it changes nothing
+			list = append(list, draft)
+		}
+	}
+	wanted := pulls.Group(mode, manager, list)
+	for i := range wanted {
+		wanted[i].Text = texts[wanted[i].Branch]
+	}
+	return wanted, nil
+}
