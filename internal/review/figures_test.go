@@ -105,3 +105,66 @@ func TestFigures(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanted plants what a person must see, in one variant of a fleet whose others differ
+// only as their clusters do: by hand, and as the machine makes it, of a template or a context
+// object; and in all of them, of an upstream. It stands among the first 20 lines.
+func TestPlanted(t *testing.T) {
+	type cluster struct{ replicas, image, host, more, security string }
+	text := func(i int, c cluster) string {
+		return strings.Join([]string{
+			resource("Deployment", "web", "spec:\n  replicas: "+c.replicas+"\n  template:\n    spec:\n      containers:\n      - name: web\n        image: "+c.image+"\n"+c.security),
+			resource("Ingress", "web", fmt.Sprintf("spec:\n  rules:\n  - host: shop.cluster-%d.%s\n", i, c.host)),
+			config(fmt.Sprintf("region: eu-%d", i%5)),
+			c.more,
+		}, "---\n")
+	}
+	was := cluster{replicas: "3", image: "registry.example.com/web:1.4", host: "old.example.com"}
+	usual := cluster{replicas: "4", image: "registry.example.com/web:1.5", host: "new.example.com"}
+	for name, plant := range map[string]func(c *cluster){
+		"replicas 0":       func(c *cluster) { c.replicas = "0" },
+		"tenfold":          func(c *cluster) { c.replicas = "40" },
+		"latest":           func(c *cluster) { c.image = "registry.example.com/web:latest" },
+		"another registry": func(c *cluster) { c.image = "evil.example.net/web:1.5" },
+		"another domain":   func(c *cluster) { c.host = "evil.net" },
+		"privileged":       func(c *cluster) { c.security = "        securityContext:\n          privileged: true\n" },
+		"a ClusterRole":    func(c *cluster) { c.more = resource("ClusterRole", "r", "rules:\n- verbs: ['*']\n") },
+	} {
+		for _, n := range []int{30, 300} {
+			for _, way := range []string{"by hand", "by template or context object", "by upstream"} {
+				if n == 300 && way == "by hand" { // each of these is in a class of its own, however many others there are
+					continue
+				}
+				planted := usual
+				plant(&planted)
+				members := make([]member, n)
+				for i := range members {
+					members[i] = member{before: text(i, was), machine: text(i, usual)}
+					switch {
+					case way == "by upstream":
+						members[i].machine = text(i, planted)
+					case i != 7:
+					case way == "by hand":
+						members[i].after = text(i, planted)
+					default:
+						members[i].machine = text(i, planted)
+					}
+				}
+				report, err := Classify(changes(t, members))
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen := slices.IndexFunc(report.Marks, func(m Mark) bool {
+					alone := len(m.Members) == 1 && m.Members[0] == "cluster-7/web"
+					return m.Kind != ByHand && (alone || way == "by upstream" && len(m.Members) == n)
+				})
+				if seen < 0 || seen > 18 {
+					t.Errorf("%s, %s, among %d: at %d of %+v", name, way, n, seen, report.Marks)
+				}
+				if most := map[bool]int{true: 1, false: 2}[way == "by upstream"]; len(report.Classes) > most {
+					t.Errorf("%s, %s, among %d: %d classes", name, way, n, len(report.Classes))
+				}
+			}
+		}
+	}
+}

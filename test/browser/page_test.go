@@ -81,8 +81,14 @@ func opened(t *testing.T, d *review.Digest, fragment, probe string) string {
 	at := url.URL{Scheme: "file", Path: file, Fragment: fragment}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-		"--user-data-dir="+t.TempDir(), "--virtual-time-budget=20000", "--dump-dom", at.String())
+	flags := []string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--user-data-dir=" + t.TempDir(), "--dump-dom", at.String(),
+	}
+	if strings.Contains(probe, "await ") { // others end before the page is loaded, and see how time goes by
+		flags = append([]string{"--virtual-time-budget=20000"}, flags...)
+	}
+	cmd := exec.CommandContext(ctx, browser, flags...)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%s: %v", browser, err)
@@ -170,16 +176,34 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A member is found among ten thousand.
+// A member is found among ten thousand, soon: the bound is tenfold of what is meant.
 func TestManyVariants(t *testing.T) {
 	t.Parallel()
 	var got struct {
-		Open  int
-		Error string
+		Open, Next    int
+		First, Second float64 // milliseconds until what was typed is shown
+		Error         string
 	}
-	probed(t, fleet(10000, 400), "q=c09999/web", `return {Open: open()}`, &got)
-	if got.Open != 1 || got.Error != "" {
+	probed(t, fleet(10000, 400), "q=c09999/web", `
+		const got = {Open: open()};
+		const [q, show] = ["q", "show"].map((id) => document.getElementById(id));
+		const type = (text) => {
+			const start = performance.now();
+			q.value = text;
+			show.dispatchEvent(new Event("change", {bubbles: true})); // as after the pause of who types
+			document.body.getBoundingClientRect();
+			return performance.now() - start;
+		};
+		got.First = type("");
+		got.Second = type("c09998/web");
+		got.Next = open();
+		return got;`, &got)
+	if got.Open != 1 || got.Next != 1 || got.Error != "" {
 		t.Errorf("%+v", got)
+	}
+	t.Logf("all again in %.0f ms, one of them in %.0f ms", got.First, got.Second)
+	if got.First > 5000 || got.Second > 5000 {
+		t.Errorf("all again in %.0f ms, one of them in %.0f ms", got.First, got.Second)
 	}
 }
 
@@ -195,7 +219,7 @@ func TestAccessible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got struct {
+	type outcome struct {
 		Error      string
 		Passes     int
 		Violations []struct {
@@ -203,14 +227,17 @@ func TestAccessible(t *testing.T) {
 			Nodes    []struct{ HTML string }
 		}
 	}
-	probed(t, fleet(300, 30), "", string(axe)+`
+	for _, n := range []int{300, 3000} {
+		var got outcome
+		probed(t, fleet(n, n/10), "", string(axe)+`
 		for (const d of document.querySelectorAll("details")) d.open = true;
 		const found = await axe.run();
 		return {Passes: found.passes.length, Violations: found.violations.map((v) => ({ID: v.id, Help: v.help, Nodes: v.nodes.slice(0, 2).map((n) => ({HTML: n.html}))}))};`, &got)
-	if got.Passes < 10 || got.Error != "" {
-		t.Errorf("axe looked at %d things: %s", got.Passes, got.Error)
-	}
-	for _, v := range got.Violations {
-		t.Errorf("%s: %s: %+v", v.ID, v.Help, v.Nodes)
+		if got.Passes < 10 || got.Error != "" {
+			t.Errorf("of %d variants axe looked at %d things: %s", n, got.Passes, got.Error)
+		}
+		for _, v := range got.Violations {
+			t.Errorf("%d variants: %s: %s: %+v", n, v.ID, v.Help, v.Nodes)
+		}
 	}
 }
