@@ -233,7 +233,7 @@ func (w *world) story(p platform) {
 			}
 		}
 	}
-	ours(0, p.plan(), "2 variants: 2 to create", "`c1/web`, `c2/web`")
+	ours(0, p.plan(), "2 variants: 2 to create", "all of set `web`")
 	if d := w.drafts(); len(d) != 0 {
 		t.Errorf("plan made %v", d)
 	}
