@@ -182,6 +182,8 @@ func (a Activation) held(o *Outcome, review bool) string {
 		return automatic + "not all inputs could be read: correct them first"
 	case a.Unrendered:
 		return automatic + "the pipelines of packages are left unrun"
+	case o.Package.SetBack(o.From):
+		return automatic + "it brings back what people took back: review and approve it"
 	case review && len(o.attention()) > 0:
 		return automatic + "a person is to see first: " + strings.Join(o.attention(), "; ") + ": review and approve it"
 	case review:

@@ -103,7 +103,7 @@ func TestUndropped(t *testing.T) {
 // outcome is what is known of web after Intend, and after a build of it.
 func outcome(from *Revision, i Intent, changes ...func(*Outcome)) *Outcome {
 	o := &Outcome{
-		Question: Question{Want: wanted(), Work: Work{From: from}, Repo: repository()}, Intent: i, Tried: true,
+		Question: Question{Want: wanted(), Work: Work{From: from}, Repo: repository(), Package: webPackage(nil)}, Intent: i, Tried: true,
 		Warnings: []string{"built"}, Ref: "refs/heads/drafts/apps/web/packagevariant-1",
 	}
 	for _, c := range changes {
@@ -128,6 +128,10 @@ func TestRule(t *testing.T) {
 	unmet := func(o *Outcome) { o.Unmet = []Gate{{"ready", "False", "waiting"}, {"injected", "Unknown", "?"}} }
 	forged := func(o *Outcome) { o.Unproved = "it is forged" }
 	deployed := func(o *Outcome) { o.Repo.Deployment = true }
+	after := func(latest *Revision, b *Branch) func(*Outcome) {
+		return func(o *Outcome) { o.Package = webPackage(tags(tag(1, 9)), latest); o.Package.Branch = b }
+	}
+	reverted := publishedOf(3, 9, reverting("v1"))
 
 	asBuilt, built, there := []string{"built"}, Draft{As: ActionCreate, Ref: ref}, []string{"unfilled", "built"}
 	anywayBuilt := []string{"built", "drafted without running its functions, which fail: it cannot be approved"}
@@ -139,6 +143,7 @@ func TestRule(t *testing.T) {
 		gates  = "activation is Automatic, but readiness gates are not met: ready is False: waiting; injected is Unknown: ?: see that what they wait for is there, objects, other packages or a condition that somebody gives in the Kptfile, run apply, and approve again"
 		choice = "activation is Automatic, but the package has several Drafts: approve one, and delete the others"
 		other  = "activation is Automatic, but it is forged"
+		back   = "activation is Automatic, but it brings back what people took back: review and approve it"
 		person = "proposed by a person: approve it, or reject it"
 	)
 	cases := map[string]struct {
@@ -218,6 +223,11 @@ func TestRule(t *testing.T) {
 
 		"a Draft up to date":            {"published now", true, Activation{}, []*Outcome{outcome(draft, upToDate)}, []Ruling{{Decision: Publish{draft}, Reasons: []string{"activation is Automatic"}, Warnings: there, Publish: true}}},
 		"a Draft, nothing came of it":   {"published now", true, Activation{}, []*Outcome{outcome(draft, update, same)}, []Ruling{{Decision: Publish{draft}, Reasons: []string{"activation is Automatic"}, Warnings: asBuilt, Publish: true}}},
+		"after a revert":                {"no activation publishes again what a person took back", true, Activation{}, []*Outcome{outcome(reverted, redraft, after(reverted, nil))}, []Ruling{{Decision: Draft{As: ActionRedraft, Ref: ref}, Reasons: []string{"changed"}, Warnings: []string{"built", back}}}},
+		"a Draft after a revert":        {"", true, Activation{}, []*Outcome{outcome(draft, upToDate, after(reverted, nil))}, []Ruling{{Decision: Wait{}, Reasons: []string{back}, Warnings: there}}},
+		"after a revert on the branch":  {"", true, Activation{}, []*Outcome{outcome(v1, redraft, after(v1, &Branch{Tree: Hash{40}, Reverted: publishedOf(1, 8)}))}, []Ruling{{Decision: Draft{As: ActionRedraft, Ref: ref}, Reasons: []string{"changed"}, Warnings: []string{"built", back}}}},
+		"the revert itself":             {"it takes back, and is held elsewhere", true, Activation{}, []*Outcome{outcome(draftOf(1, 10, reverting("v1")), upToDate, after(reverted, nil))}, []Ruling{{Decision: Publish{draftOf(1, 10, reverting("v1"))}, Reasons: []string{"activation is Automatic"}, Warnings: there, Publish: true}}},
+		"after a hotfix":                {"that is kept", true, Activation{}, []*Outcome{outcome(v1, redraft, after(v1, &Branch{Tree: Hash{40}}))}, []Ruling{{Decision: Draft{As: ActionRedraft, Ref: ref}, Reasons: []string{"changed", atOnce}, Warnings: asBuilt, Publish: true}}},
 		"a Draft, edited":               {"a person should see it", true, Activation{}, []*Outcome{outcome(handMade, upToDate)}, []Ruling{{Decision: Wait{}, Reasons: []string{review}, Warnings: there}}},
 		"a Draft, not proved":           {"a person should see it", true, Activation{}, []*Outcome{outcome(draft, upToDate, forged)}, []Ruling{{Decision: Wait{}, Reasons: []string{other}, Warnings: there}}},
 		"a Draft, not proved, by hand":  {"nobody asked", false, Activation{}, []*Outcome{outcome(draft, upToDate, forged)}, []Ruling{{Decision: Nothing{}, Warnings: there}}},

@@ -108,6 +108,15 @@ func (q Question) Reverting(to string) Build {
 	return b
 }
 
+// SetBack says that an open revision, or a new one where from is none, brings back what
+// people took back: with a revert, or on the registered branch.
+func (p *Package) SetBack(from *Revision) bool {
+	if p.Latest == nil || from != nil && from.Number == 0 && from.Reverts() != "" {
+		return false
+	}
+	return p.Latest.Reverts() != "" || p.Branch != nil && p.Branch.Reverted != nil
+}
+
 // reverted waits where a person set the package back: with a Draft until that is
 // decided, and with what was Published until what was taken back has changed.
 func (q Question) reverted() (Rule, bool) {

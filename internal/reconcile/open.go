@@ -165,7 +165,7 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		if err := e.read.ReadBranch(ctx, repo, c.Package); err != nil {
 			return nil, err
 		}
-		s.SetBack = c.Head.Reverts() == "" && (latest.Reverts() != "" || c.Package.Branch != nil && c.Package.Branch.Reverted != nil)
+		s.SetBack = c.Package.SetBack(c.Head)
 		switch moved, err := e.moved(ctx, repo, c.Package); {
 		case decide.IsStalled(err): // it is a package no more
 			s.Warnings = append(s.Warnings, err.Error())

@@ -292,3 +292,35 @@ func TestRevertBesideAHotfix(t *testing.T) {
 	w.mustRun(0, "revert", "c1/web", "v1")
 	w.contains(w.mustRun(0, "approve", "--all").out, "Published v3")
 }
+
+// What a person took back no activation publishes again: the next Draft waits for one
+// of them, whether it is retried or its inputs are others.
+func TestRevertIsNotUndoneUnattended(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("installations/c1.yaml", installation("auto", "c1", "  activation: Automatic\n"))
+	w.publishWeb(webV2, "v2")
+	w.publishWeb(webCPU, "v3")
+	want := func(version string) planned {
+		w.write("v.yaml", variantOf("web", version, "c1", "web", ""))
+		return w.mustApply()
+	}
+	want("v1")
+	want("v2")
+	w.mustRun(0, "revert", "web", "v1")
+	w.mustRun(0, "approve", "c1/web")
+	main := w.refs()["c1 refs/heads/main"]
+	p := want("v3")
+	w.wantActions(p, all("redraft", "c1/web"))
+	w.contains(p.out, "brings what was taken back with it", "activation is Automatic, but it brings back what people took back: review and approve it")
+	w.wantActions(w.mustApply(), all("wait", "c1/web"))
+	if got := w.refs()["c1 refs/heads/main"]; got != main {
+		t.Error("it was published")
+	}
+	w.mustRun(0, "approve", "c1/web")
+	w.publishWeb(webV2, "v4")
+	w.wantActions(want("v4"), all("redraft", "c1/web"))
+	if got := w.refs()["c1 refs/tags/web/v5"]; got == "" {
+		t.Error("what comes after a person's approval waits as well")
+	}
+}
