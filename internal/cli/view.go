@@ -152,8 +152,8 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 	}
 	var rows [][]string
 	for _, i := range p.Items {
-		if i.Action == decide.ActionNone && a.output != "wide" {
-			continue
+		if i.Action == decide.ActionNone && len(i.Reasons) == 0 && a.output != "wide" {
+			continue // what is as it is to be, with nothing to tell
 		}
 		rows = append(rows, a.row(i))
 	}

@@ -235,7 +235,7 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 
 // sayEdits adds to what items say the edits by hand of what is open, or, where nothing
 // is, stands on the registered branch, and of what others committed there. Where
-// packages are built, it is only of those that are built upon such commits.
+// packages are built, it is only of what others committed.
 func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 	var todo []*Item
 	seen := map[*decide.Want]bool{}
@@ -245,7 +245,7 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 			continue
 		}
 		seen[i.want] = true
-		if !r.building || i.Action.Pending() && s.pkg.Branch.Moved() {
+		if !r.building || (i.Action.Pending() || len(i.Reasons) > 0) && s.pkg.Branch.Moved() {
 			todo = append(todo, i)
 		}
 	}
