@@ -248,6 +248,13 @@ func (p *Package) Given(m Manager, namespace string) bool {
 	return p.Latest != nil && b.Moved() && m.Signed(p.Latest.Owner, namespace) && !m.Signed(b.Owner, namespace)
 }
 
+// Received says that a person gave a package that another manager Published to this
+// one, in its Kptfile on the registered branch.
+func (p *Package) Received(m Manager, namespace string) bool {
+	b := p.Branch
+	return p.Latest != nil && b.Moved() && !m.Signed(p.Latest.Owner, namespace) && m.Signed(b.Owner, namespace)
+}
+
 // deleted is Inputs.Main of a package that is not on the branch any more.
 const deleted = "deleted"
 

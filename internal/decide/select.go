@@ -45,7 +45,7 @@ func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
 			return nil, Stalled("package %q in Repository %s has workspace %s both as Draft and as Proposed: delete one of the branches %s and %s",
 				w.Package, w.Repository, r.Workspace, draft.Ref.Short(), from.Ref.Short())
 		}
-		n := Work{From: from}
+		n := Work{From: from, Adopt: from == p.Latest && p.Received(m, w.Namespace)}
 		for _, a := range sel.Adopt {
 			n.Adopt = n.Adopt || a.Name == r.Name && a.Phase == r.Phase
 		}
@@ -189,7 +189,7 @@ func asOwned(m Manager, w *Want, p *Package, owner string) []lifecycle.Revision 
 			Workspace: r.Workspace, Revision: r.Number, Phase: r.Phase,
 		}
 		switch {
-		case m.Signed(r.Owner, w.Namespace):
+		case m.Signed(r.Owner, w.Namespace), r == p.Latest && p.Received(m, w.Namespace):
 			l.Owners = []string{owner}
 			if l.Phase == lifecycle.DeletionProposed {
 				l.Phase = lifecycle.Published // it is wanted: see restore

@@ -194,7 +194,15 @@ func TestGiven(t *testing.T) {
 			}
 		})
 	}
-	if p := webPackage(nil); p.Given(fleet, "default") {
+	if p := webPackage(nil); p.Given(fleet, "default") || p.Received(fleet, "default") {
 		t.Error("what has no revision was given away")
+	}
+	for owner, taken := range map[string]bool{"fleet/default/web": true, "fleet/default/other": true, "fleet/elsewhere/web": false, "team/default/web": false, "": false} {
+		p := webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("team/default/web")))
+		p.Branch = &Branch{Tree: other, Owner: owner}
+		works, err := Select(fleet, wanted(), repository(p), p)
+		if p.Received(fleet, "default") != taken || (err == nil) != taken || taken && (len(works) != 1 || !works[0].Adopt || works[0].From != p.Latest) {
+			t.Errorf("given to %q: %v, %v", owner, works, err)
+		}
 	}
 }

@@ -295,6 +295,9 @@ func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*d
 	if err != nil {
 		return nil, err
 	}
+	if err := r.read.ReadBranch(ctx, s.repo, c.Package); err != nil { // it may say whose the package is
+		return nil, err
+	}
 	if err := decide.Strangers(r.manager, s.want, c.Package); err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func TestGivenAwayInTheKptfile(t *testing.T) {
 				return
 			}
 			if tt.open {
-				w.mustRun(1, "approve", "c1/web")
+				w.contains(w.mustRun(1, "approve", "c1/web").out, "platform-b/default/web: its Kptfile on the registered branch says so")
 			}
 			w.repos["c1"].Git(t, "update-ref", "-d", "refs/tags/web/v2")
 			w.repos["c1"].Git(t, "update-ref", "refs/heads/main", before)
@@ -74,6 +74,55 @@ func TestGivenAwayInTheKptfile(t *testing.T) {
 				want = map[string]string{}
 			}
 			w.wantActions(w.mustApply(), want)
+		})
+	}
+}
+
+// Who a package was given to in its Kptfile takes it over, with what stands there, and
+// without asking to adopt what is another's.
+func TestReceivedInTheKptfile(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		policy   string
+		lost     bool // the record of who had it is deleted
+		unwanted bool // by who had it: it was taken away there first
+	}{
+		"adoptNone":              {"", false, false},
+		"adoptExisting":          {adopting("adoptExisting"), false, false},
+		"its record is lost":     {"", true, false},
+		"taken away there first": {"", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug") // what a person set goes along
+			w.edit("c1", "main", "web/Kptfile", "variform.dev/variant: variform/default/web", "variform.dev/variant: platform-b/default/mine")
+			if tt.unwanted {
+				w.write("v.yaml", "# nothing\n")
+				w.wantActions(w.mustApply("--prune"), map[string]string{})
+			}
+			if tt.lost {
+				w.repos["c1"].Git(t, "update-ref", "-d", recordRef)
+			}
+			w.manager("platform-b")
+			w.write("v.yaml", variantOf("mine", "v2", "c1", "web", tt.policy))
+			w.wantActions(w.mustApply(), all("redraft", "c1/web"))
+			w.wantActions(w.mustApply(), map[string]string{})
+			w.mustRun(0, "approve", "--all")
+			w.wantActions(w.mustApply(), map[string]string{})
+			w.contains(w.show("c1", "main", "web/Kptfile"), "platform-b/default/mine", "ref: web/v2")
+			w.contains(w.show("c1", "main", "web/settings.yaml"), "level: debug")
+			w.contains(w.show("c1", "main", "web/deployment.yaml"), "web:2.0")
+
+			w.manager("variform") // who had it lets it be, and says so where it is wanted still
+			w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+			w.contains(w.apply().out, "belongs to the variant platform-b/default/mine")
+			w.write("v.yaml", "# nothing\n")
+			w.wantActions(w.mustApply("--prune"), map[string]string{})
 		})
 	}
 }
