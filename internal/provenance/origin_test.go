@@ -1,6 +1,7 @@
 package provenance
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/variform/variform/internal/krm"
@@ -45,5 +46,42 @@ func TestAt(t *testing.T) {
 	}
 	if _, ok := (*Origins)(nil).At("f.yaml", id, "data.a"); ok {
 		t.Error("nothing is known, and something is said")
+	}
+}
+
+// What comes from an upstream has the shape of its place there, whatever the version.
+func TestShapeOfUpstream(t *testing.T) {
+	a := Origin{Kind: Upstream, Package: "cat/web@v1", File: "d.yaml", Line: 3, Field: "spec.replicas"}
+	b := Origin{Kind: Upstream, Package: "cat/web@v2", File: "d.yaml", Line: 9, Field: "spec.replicas"}
+	if a.Shape() != b.Shape() {
+		t.Errorf("%s, %s: versions and lines are in it", a.Shape(), b.Shape())
+	}
+	if b.File = "e.yaml"; a.Shape() == b.Shape() {
+		t.Errorf("%s: files are not in it", a.Shape())
+	}
+}
+
+// A function that refuses a text as a number, or as a truth, is asked with another one.
+func TestOthers(t *testing.T) {
+	for value, want := range map[string][]string{
+		"gold": {"gold#"}, "3": {"3#", "4"}, "true": {"true#", "false"}, "": {"#"},
+	} {
+		if got := others(value, "#"); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+}
+
+// Paths of replacements and of values meet in one form.
+func TestPlainPath(t *testing.T) {
+	for kustomize, own := range map[string]string{
+		"spec.replicas":                     "spec.replicas",
+		`data.a\.b`:                         "data[a.b]",
+		"spec.containers.[name=web].args.0": "spec.containers[name=web].args[0]",
+		`metadata.annotations.a\.b/c`:       "metadata.annotations[a.b/c]",
+	} {
+		if a, b := kustomizePath(kustomize), plainPath(own); a != b {
+			t.Errorf("%s is %s, %s is %s", kustomize, a, own, b)
+		}
 	}
 }
