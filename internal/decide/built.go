@@ -10,6 +10,19 @@ import (
 	"github.com/variform/variform/internal/record"
 )
 
+// Fails says why an open revision cannot be approved as it is: its last build failed, or
+// its functions were not run; "" for most.
+func (r *Revision) Fails(last *Built) string {
+	unrendered := r.Machine != nil && r.Machine.Commit == r.Ref.Commit && r.Inputs.unrendered()
+	switch {
+	case last != nil && last.Failure != "" && (unrendered || last.Commit == r.Ref.Commit):
+		return "it fails: " + last.Failure
+	case unrendered:
+		return "its functions were not run"
+	}
+	return ""
+}
+
 // Built is what is remembered of a build that gave no commit
 // (docs/design/record.md#what-was-built).
 type Built struct {

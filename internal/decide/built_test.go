@@ -285,3 +285,26 @@ func TestUnwanted(t *testing.T) {
 		}
 	}
 }
+
+func TestFails(t *testing.T) {
+	failed := &Built{Commit: Hash{10}, Failure: "no"}
+	unrun := func(r *Revision) { r.Inputs.Functions = Digest(NotRendered)[:part] }
+	for name, c := range map[string]struct {
+		reason string
+		r      *Revision
+		last   *Built
+		want   string
+	}{
+		"nothing known":         {"", draftOf(1, 10), nil, ""},
+		"built":                 {"", draftOf(1, 10), &Built{Commit: Hash{10}}, ""},
+		"failed":                {"", draftOf(1, 10), failed, "it fails: no"},
+		"failed before":         {"it is another commit now", draftOf(1, 11), failed, ""},
+		"not run":               {"", draftOf(1, 11, unrun), nil, "its functions were not run"},
+		"not run, for it fails": {"it failed when there was no Draft", draftOf(1, 11, unrun), failed, "it fails: no"},
+		"not run, edited since": {"a run builds what people left", draftOf(1, 11, unrun, edited), nil, ""},
+	} {
+		if got := c.r.Fails(c.last); got != c.want {
+			t.Errorf("%s: %q, want %q: %s", name, got, c.want, c.reason)
+		}
+	}
+}

@@ -29,7 +29,7 @@ func (i *Item) Change() (review.Change, bool) {
 	lost := slices.ContainsFunc(i.Conflicts, func(c merge.Conflict) bool { return c.Fate == merge.Lost || c.Fate == merge.Overruled })
 	return review.Change{
 		Variant: i.Identity.String(), Set: setOf(i.Namespace, i.Set), Package: upstream, Before: from, After: i.After, Machine: i.Machine, Version: i.Commit,
-		First: i.Before == nil && i.Action == decide.ActionCreate, Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "), Marks: marks(lost, false, "", nil),
+		First: i.Before == nil && i.Action == decide.ActionCreate, Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "), Marks: marks(failure(i.Err), lost, false, "", nil),
 	}, true
 }
 
@@ -43,4 +43,11 @@ func (i *Item) Aliases() map[string]string {
 		delete(out, path.Base(i.Variant.Spec.Upstream.Package))
 	}
 	return out
+}
+
+func failure(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "it fails: " + err.Error()
 }

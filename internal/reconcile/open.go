@@ -50,6 +50,8 @@ type Shown struct {
 	// gates that it does not meet.
 	Lost  []string
 	Unmet []decide.Gate
+	// Fails is why it cannot be approved as it is.
+	Fails string
 	// SetBack says that people took back what the revision brings again.
 	SetBack bool
 	// Moved tells the edits that others committed to the branch meanwhile.
@@ -137,6 +139,7 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 	}
 	s.Package = pkg
 	s.Notes = append(s.Notes, review.PlainSecrets(pkg)...)
+	s.Fails = c.Head.Fails(repo.LastBuild(ctx, folder, c.Head))
 	if err := e.origins(ctx, repo, c, s); err != nil {
 		return nil, err
 	}
@@ -254,12 +257,16 @@ func (s *Shown) change() review.Change {
 	return review.Change{
 		Variant: s.Identity.String(), Set: setOf(s.Namespace, s.Set), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
 		Aliases: s.Aliases(), Attention: strings.Join(s.Attention, "; "),
-		Marks: marks(len(s.Lost) > 0, s.SetBack, s.Moved, s.Unmet),
+		Marks: marks(s.Fails, len(s.Lost) > 0, s.SetBack, s.Moved, s.Unmet),
 	}
 }
 
 // marks are what is to be known of a change besides what it changes.
-func marks(lost, setBack bool, moved string, unmet []decide.Gate) (out []review.Mark) {
+func marks(fails string, lost, setBack bool, moved string, unmet []decide.Gate) (out []review.Mark) {
+	if fails != "" {
+		line, _, _ := strings.Cut(fails, "\n")
+		out = append(out, review.Mark{Kind: review.Fails, Text: line + ": it cannot be approved"})
+	}
 	if lost {
 		out = append(out, review.Mark{Kind: review.Lost, Text: "an edit by hand was lost"})
 	}

@@ -247,7 +247,7 @@ func (s *shape) key(c *Change) string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%q %q %t %t", c.Package, c.Attention, s.gone, s.first)
 	for _, m := range s.marks {
-		if m.Kind == Lost || m.Kind == SetBack || m.Kind == ByHand {
+		if m.Kind == Fails || m.Kind == Lost || m.Kind == SetBack || m.Kind == ByHand {
 			_, _ = fmt.Fprintf(h, " %q", m.Kind)
 		}
 	}

@@ -121,6 +121,7 @@ func TestEditsOnADraftAreBuilt(t *testing.T) {
 			w.contains(w.show("c1", draft1, "web/cm.yaml"), tt.want)
 			if tt.refused != "" {
 				w.contains(w.mustRun(1, "status", "-o", "json").out, tt.says)
+				w.contains(w.mustRun(0, "review").out, "! it fails: rendering web", tt.says, "it cannot be approved: c1/web")
 				w.contains(w.mustRun(1, "approve", "c1/web").out, tt.refused)
 				return
 			}

@@ -37,12 +37,14 @@ func TestDraftOnFailure(t *testing.T) {
 				w.wantActions(w.apply(args...), all("fail", "c1/web"))
 			}
 			w.contains(w.mustRun(1, "status", "-o", "json").out, "bad value")
+			w.contains(w.mustRun(0, "review").out, "! it fails: rendering web", "it cannot be approved: c1/web")
 			w.contains(w.mustRun(1, "approve", "c1/web").out, "its variant fails: rendering web")
 			w.contains(w.mustRun(1, "approve", "c1/web", "--no-render").out, "its variant fails: rendering web")
 			w.unchanged(before)
 
 			w.edit("c1", branch, "web/cm.yaml", "a: bad", "a: fine")
 			w.wantActions(w.mustApply(), map[string]string{}) // the record says that it renders
+			w.lacks(w.mustRun(0, "review").out, "it fails")
 			before = w.refs()
 			w.wantActions(w.mustApply(), map[string]string{})
 			w.unchanged(before)
