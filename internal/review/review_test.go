@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -269,6 +270,38 @@ func TestBookkeepingAloneIsAClass(t *testing.T) {
 	want := "2 variants: changes only what records where it comes from; 1 unchanged"
 	if report.Summary != want || len(report.Classes) != 1 || len(report.Classes[0].Members) != 2 {
 		t.Errorf("got %q, %d classes; want %q", report.Summary, len(report.Classes), want)
+	}
+}
+
+// How Porch rendered a package is no edit of it, whatever stands beside it.
+func TestRenderStatusIsNoEdit(t *testing.T) {
+	const head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\n"
+	rendered := "  renderStatus: {errorSummary: x}\n"
+	conditions := func(types ...string) (out string) {
+		for _, c := range types {
+			out += "  - {type: " + c + ", status: \"False\"}\n"
+		}
+		return "  conditions:\n" + out
+	}
+	for name, c := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"added":               {"", "status:\n" + rendered + conditions("Rendered"), nil},
+		"removed":             {"status:\n" + rendered + conditions("Rendered"), "", nil},
+		"changed":             {"status:\n" + rendered, "status:\n  renderStatus: {errorSummary: y}\n", nil},
+		"added with another":  {"", "status:\n" + rendered + conditions("Rendered", "ready"), []string{"add status.conditions[type=ready]"}},
+		"added beside one":    {"status:\n" + conditions("ready"), "status:\n" + rendered + conditions("ready", "Rendered"), nil},
+		"another one removed": {"status:\n" + conditions("ready"), "status:\n" + rendered, []string{"remove status.conditions[type=ready]"}},
+	} {
+		edits, err := Edits(pkg(t, map[string]string{"Kptfile": head + c.before}), pkg(t, map[string]string{"Kptfile": head + c.after}))
+		var got []string
+		for _, e := range edits {
+			got = append(got, string(e.Op)+" "+e.Field)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q (%v)", name, got, c.want, err)
+		}
 	}
 }
 

@@ -43,6 +43,10 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 		w.mapping(field, &yaml.Node{Kind: yaml.MappingNode}, b)
 	case b == nil && w.kptfile && a.Kind == yaml.MappingNode && holdsBookkeeping(field):
 		w.mapping(field, a, &yaml.Node{Kind: yaml.MappingNode})
+	case a == nil && w.kptfile && b.Kind == yaml.SequenceNode && field == "status.conditions":
+		w.sequence(field, &yaml.Node{Kind: yaml.SequenceNode}, b)
+	case b == nil && w.kptfile && a.Kind == yaml.SequenceNode && field == "status.conditions":
+		w.sequence(field, a, &yaml.Node{Kind: yaml.SequenceNode})
 	case a == nil:
 		w.value(field, Add, nil, b)
 	case b == nil:
@@ -200,10 +204,10 @@ func short(s string) string {
 }
 
 // isBookkeeping names the fields of a Kptfile that record which revision a
-// package came from and whose it is: they differ by nature and are no change to
-// review. Another upstream, update strategy or deletion policy is one.
+// package came from, whose it is and how Porch rendered it: they differ by nature and
+// are no change to review. Another upstream, update strategy or deletion policy is one.
 func isBookkeeping(field string) bool {
-	for _, own := range []string{"metadata.name", "upstream.git.ref", "upstreamLock"} {
+	for _, own := range []string{"metadata.name", "upstream.git.ref", "upstreamLock", "status.renderStatus", "status.conditions[type=Rendered]"} {
 		if field == own || strings.HasPrefix(field, own+".") {
 			return true
 		}
@@ -237,5 +241,5 @@ func isBookkeepingFile(p string) bool { return path.Base(p) == "Kptfile" }
 // holdsBookkeeping names the maps of a Kptfile in which bookkeeping stands
 // beside other entries, so that they are compared entry by entry.
 func holdsBookkeeping(field string) bool {
-	return field == "metadata" || field == "metadata.annotations"
+	return field == "metadata" || field == "metadata.annotations" || field == "status"
 }
