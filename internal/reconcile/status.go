@@ -3,6 +3,7 @@ package reconcile
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,7 @@ func notYet(waits bool) string {
 func proofConditions(items []*Item) (out []metav1.Condition) {
 	var open, gated int
 	var known, unproved, unmet []string
+	var at metav1.Time // when the newest of them was committed
 	proved := metav1.Condition{Type: conditionProved, Status: metav1.ConditionTrue, Reason: string(decide.Proved)}
 	for _, i := range items {
 		p := i.Proof
@@ -92,6 +94,9 @@ func proofConditions(items []*Item) (out []metav1.Condition) {
 			continue
 		}
 		open++
+		if i.When.After(at.Time) {
+			at.Time = i.When
+		}
 		of := i.Workspace + ": "
 		switch {
 		case p.State != decide.Proved:
@@ -110,13 +115,16 @@ func proofConditions(items []*Item) (out []metav1.Condition) {
 	if open == 0 {
 		return nil
 	}
+	if proved.Status == metav1.ConditionTrue {
+		proved.LastTransitionTime = at
+	}
 	proved.Message = cmp.Or(strings.Join(append(unproved, known...), "; "), "it is what building makes of the inputs of now")
 	out = append(out, proved)
 	switch {
 	case gated > 0 && len(unmet) > 0:
 		out = append(out, metav1.Condition{Type: conditionGates, Status: metav1.ConditionFalse, Reason: "Unmet", Message: strings.Join(unmet, "; ")})
 	case gated > 0:
-		out = append(out, metav1.Condition{Type: conditionGates, Status: metav1.ConditionTrue, Reason: "Met", Message: "no readiness gate is unmet"})
+		out = append(out, metav1.Condition{Type: conditionGates, Status: metav1.ConditionTrue, Reason: "Met", Message: "no readiness gate is unmet", LastTransitionTime: at})
 	}
 	for k := range out {
 		out[k].ObservedGeneration = items[0].Variant.Generation
@@ -125,18 +133,32 @@ func proofConditions(items []*Item) (out []metav1.Condition) {
 }
 
 // told gives conditions what is known of them besides: the object that they are
-// about, and of what failed when that came, where it is remembered.
+// about, and since when they are so.
 func told(conditions []metav1.Condition, items []*Item) []metav1.Condition {
-	var since metav1.Time
-	for _, i := range items {
-		if i.Since.After(since.Time) {
-			since.Time = i.Since
-		}
-	}
 	for k := range conditions {
-		conditions[k].ObservedGeneration, conditions[k].LastTransitionTime = items[0].Variant.Generation, since
+		conditions[k].ObservedGeneration, conditions[k].LastTransitionTime = items[0].Variant.Generation, since(items)
 	}
 	return conditions
+}
+
+// since is when what failed came, where that is remembered, and else when what is
+// there was committed; zero where a run or a person is waited for, for nothing says
+// since when.
+func since(items []*Item) (out metav1.Time) {
+	failed := slices.ContainsFunc(items, func(i *Item) bool { return i.Err != nil })
+	for _, i := range items {
+		at := i.When
+		switch {
+		case failed:
+			at = i.Since
+		case i.pending():
+			return metav1.Time{}
+		}
+		if at.After(out.Time) {
+			out.Time = at
+		}
+	}
+	return out
 }
 
 // WithStatus returns a set with its status (the same design, "PackageVariantSet
@@ -149,10 +171,12 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 	for _, f := range s.Failures {
 		texts = append(texts, f.Error())
 	}
+	var of []*Item
 	for _, i := range items {
 		if i.Namespace != s.Namespace || i.Set != s.Name || i.Variant == nil {
 			continue
 		}
+		of = append(of, i)
 		switch {
 		case i.Err != nil:
 			failed = true
@@ -177,6 +201,10 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 		ready.Message = fmt.Sprintf("%d of %d package variants are not up to date: %s", n, s.Variants+len(texts), strings.Join(decide.Limit(append(texts, waiting...), 5), "; "))
 	}
 	stalled.ObservedGeneration, ready.ObservedGeneration = set.Generation, set.Generation
+	if len(texts) == 0 {
+		stalled.LastTransitionTime = since(of)
+		ready.LastTransitionTime = stalled.LastTransitionTime
+	}
 	out.Status.Conditions = []metav1.Condition{stalled, ready}
 	return &out
 }

@@ -75,7 +75,7 @@ func TestFailuresAreRemembered(t *testing.T) {
 	if n := strings.Count(r.out, "status: \"True\"\n    type: Stalled"); n != 2 {
 		t.Errorf("%d Stalled:\n%s", n, r.out)
 	}
-	if n := strings.Count(r.out, "lastTransitionTime: \"2"); n != 5 {
+	if n := strings.Count(r.out, "lastTransitionTime: \"2"); n != 8 {
 		t.Errorf("%d times:\n%s", n, r.out)
 	}
 	w.contains(w.mustRun(1, "status", "-o", "json").out, "bad value", `"type": "Stalled"`,
