@@ -152,7 +152,7 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 	}
 	var rows [][]string
 	for _, i := range p.Items {
-		if i.Action == decide.ActionNone && len(i.Reasons) == 0 && a.output != "wide" {
+		if i.Action == decide.ActionNone && !i.Told && a.output != "wide" {
 			continue // what is as it is to be, with nothing to tell
 		}
 		rows = append(rows, a.row(i))

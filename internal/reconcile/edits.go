@@ -252,6 +252,7 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, i *Item) struct{} {
 		switch said, err := r.said(ctx, r.subjects[i.want]); {
 		case err == nil:
+			i.Told = len(said) > 0
 			i.Reasons = append(i.Reasons[:len(i.Reasons):len(i.Reasons)], said...)
 		case !r.building: // else building it told
 			i.fail(err)

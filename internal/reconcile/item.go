@@ -76,6 +76,9 @@ type Item struct {
 	// Proof is what is known of an open revision without building it; nil where
 	// packages are built.
 	Proof *decide.Proof
+	// Told says that its Reasons are to be told though nothing becomes of it: what
+	// people committed to the branch.
+	Told bool
 	// Conditions are those of the package built.
 	Conditions []kptfilev1.Condition
 

@@ -938,6 +938,7 @@ func (r *run) removal(ctx context.Context, m *decide.Removed) *Item {
 	item.at(m.Revision)
 	item.rule(m.Ruling)
 	if !item.Action.Pending() {
+		item.Told = m.Revision == nil && len(item.Reasons) > 0
 		return item
 	}
 	item.change = &publish.Change{Repo: repo, Package: o.Package, Decision: item.decision, Unsaid: o.Unsaid(m.Removal)}

@@ -59,6 +59,7 @@ func TestGivenAwayInTheKptfile(t *testing.T) {
 			if tt.action != "" {
 				want = all(tt.action, "c1/web")
 			}
+			w.contains(w.run("plan", "--prune").out, tt.says)
 			p := w.apply("--prune")
 			w.wantActions(p, want)
 			w.contains(p.out, tt.says)
