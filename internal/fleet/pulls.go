@@ -56,6 +56,8 @@ type drafts struct {
 	list  []pulls.Draft
 	whole bool // none of the repository's is left out
 	named map[string]bool
+	// left are Drafts that nobody can approve, and no request asks for.
+	left []Pulled
 	// changes are those of each request, by the head that it would have.
 	changes map[string]*review.Classifier
 }
@@ -80,6 +82,14 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 		d := of(repo)
 		if chosen, _ := decide.Meant(o.Selection, []string{name}, func(string) decide.Selectable { return named(name, r) }); len(chosen) == 0 {
 			d.whole = false
+			return
+		}
+		if r.Fails != "" { // a request that has it stays as it is
+			why, _, _ := strings.Cut(r.Fails, "\n")
+			d.whole = false
+			d.left = append(d.left, Pulled{Repository: repo.Name, Step: pulls.Step{
+				Action: pulls.ActionKeep, Request: &pulls.Request{Title: name, Drafts: []pulls.Draft{{Name: name}}}, Why: why,
+			}})
 			return
 		}
 		draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key()}
@@ -110,7 +120,7 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 		all = append(all, byRepo[at])
 	}
 	results, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 8), all, func(ctx context.Context, d *drafts) []Pulled {
-		return s.pull(ctx, e, o, d)
+		return append(d.left, s.pull(ctx, e, o, d)...)
 	})
 	return slices.Concat(results...), s.Problems, err
 }

@@ -187,3 +187,20 @@ func TestClose(t *testing.T) {
 		t.Errorf("%v after %d calls", err, len(calls))
 	}
 }
+
+// What a refusal says is the forge's message where it has one, and else its text; a
+// server that is not there is named once.
+func TestSays(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"message": "exists  already"}`: "exists already", `{"message": ""}`: `{"message": ""}`, "<html>\n no": "<html> no", "\xff": "?",
+	} {
+		if got := says([]byte(body)); got != want {
+			t.Errorf("%q says %q, want %q", body, got, want)
+		}
+	}
+	c := client(t, "", "", nil)
+	c.place.Root.Host = "127.0.0.1:1"
+	if _, err := c.Requests(t.Context(), "main"); err == nil || strings.Count(err.Error(), "/team/c1/pulls") != 1 || strings.Contains(err.Error(), "limit=") {
+		t.Error(err)
+	}
+}

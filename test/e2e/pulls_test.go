@@ -25,3 +25,15 @@ func TestPullRequestsWithoutAForge(t *testing.T) {
 	}
 	w.unchanged(before)
 }
+
+// No request asks for what nobody can approve; that is said, whatever the forge does.
+func TestPullRequestsLeaveWhatFails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.draftWithSetter()
+	w.edit("c1", "drafts/web/packagevariant-1", "web/cm.yaml", "a: good", "a: bad")
+	w.apply()
+	before := w.refs()
+	w.contains(w.mustRun(1, "propose", "--all", "--pull-requests").out, "c1/web", "left as it is: it fails: rendering web")
+	w.unchanged(before)
+}
