@@ -208,17 +208,41 @@ func carryOut(ctx context.Context, f Forge, repo *observe.Repo, step pulls.Step)
 	return out
 }
 
-// author names who made the commit that a branch is at, "" for Variform.
+// author names who last changed the packages on a head beside Variform, "" for nobody:
+// what a forge merges into it from the registered branch is no change of theirs.
 func author(ctx context.Context, repo *observe.Repo, commit string) (string, error) {
 	if commit == "" {
 		return "", nil
 	}
-	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(decide.ParseHash(commit)))
+	tip := decide.ParseHash(commit)
+	const furthest = 50 // commits upon ours
+	commits, err := repo.Git.FirstParents(ctx, gitrepo.Hash(tip), furthest)
 	if err != nil {
 		return "", err
 	}
-	if c := commits[0]; c.Committer.Email != observe.MachineEmail {
-		return c.Author.Name, nil
+	ours := slices.IndexFunc(commits, func(c *gitrepo.Commit) bool { return c.Committer.Email == observe.MachineEmail })
+	if ours < 0 {
+		return commits[0].Author.Name, nil
+	}
+	if ours == 0 {
+		return "", nil
+	}
+	for line := range strings.Lines(commits[ours].Message) {
+		path, draft, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if decide.ParseHash(draft).IsZero() {
+			continue // no line of head's
+		}
+		was, err := repo.TreeAt(ctx, decide.Hash(commits[ours].Hash), path)
+		if err != nil {
+			return "", err
+		}
+		now, err := repo.TreeAt(ctx, tip, path)
+		if err != nil {
+			return "", err
+		}
+		if was != now {
+			return commits[0].Author.Name, nil
+		}
 	}
 	return "", nil
 }

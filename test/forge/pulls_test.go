@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,24 @@ func TestPullRequestsByClass(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	f.want(f.propose("--all", "--pull-requests=repository"), map[string]string{"c1/cart c1/other c1/shop": "none"})
+
+	// The forge merges main into the head: no change of the packages that it holds.
+	side := filepath.Join(t.TempDir(), "clone")
+	f.git(f.dir, "clone", "-q", f.address("c1"), side)
+	f.git(side, "checkout", "-q", "-b", "side")
+	f.git(side, "commit", "-q", "--allow-empty", "-m", "beside")
+	f.git(side, "push", "-q", "origin", "side")
+	f.merge("c1", "side", "merge")
+	f.until("update", func() bool {
+		status, _ := f.ask("POST", fmt.Sprintf("/repos/%s/c1/pulls/1/update", user), nil, nil)
+		return status/100 == 2
+	})
+	if updated := f.refs("c1")["refs/heads/variform/fleet/all"]; updated == p.Head.SHA {
+		t.Error("the forge did not merge main into it")
+	}
+	f.edit("c1", "drafts/other/packagevariant-1", "other/b.yaml", settings("b", "first"))
+	f.run("apply")
+	f.want(f.propose("--all", "--pull-requests=repository"), map[string]string{"c1/cart c1/other c1/shop": "update"})
 	f.mergePull("c1", 1, "squash")
 	f.run("apply")
 	refs := f.refs("c1")
