@@ -309,8 +309,21 @@ func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*d
 // gives something else: who approves is to see that first. One that is behind is
 // for [decide.Unmoved].
 func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error {
-	if err := r.read.ReadBranch(ctx, s.repo, s.pkg); err != nil || q.Behind() {
+	if err := r.read.ReadBranch(ctx, s.repo, s.pkg); err != nil {
 		return err
+	}
+	there, err := s.repo.TreeAt(ctx, s.repo.Head, s.pkg.Path)
+	if err != nil {
+		return err
+	}
+	switch draft, err := s.repo.TreeAt(ctx, q.From.Ref.Commit, s.pkg.Path); {
+	case err != nil:
+		return err
+	case there == draft:
+		return fmt.Errorf("it was merged on %s as a person left it: run apply, which makes a revision of that", s.repo.Branch)
+	}
+	if q.Behind() {
+		return nil
 	}
 	by := fmt.Sprintf("it was edited by hand (%s), and no run has built it since", q.From.Ref.Commit.String()[:7])
 	switch {

@@ -127,3 +127,17 @@ func TestReceivedInTheKptfile(t *testing.T) {
 		})
 	}
 }
+
+// What a forge merged as a person left it is not approved unbuilt: the next run makes
+// a revision of it.
+func TestApproveAfterAMergeOfAnEditedDraft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.draftWithSetter()
+	w.edit("c1", "drafts/web/packagevariant-1", "web/cm.yaml", `b: "5"`, `b: "7"`)
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "merge", false)
+	before := w.refs()
+	w.contains(w.mustRun(1, "approve", "c1/web").out, "it was merged on main as a person left it: run apply")
+	w.unchanged(before)
+	w.contains(w.apply().out, `"action": "tag"`)
+}
