@@ -121,5 +121,5 @@ func (a *app) printPulls(list []fleet.Pulled) error {
 		}
 		return nil
 	}
-	return table(a.Out, []string{"REPOSITORY", "REQUEST", "TITLE", "NOW"}, rows)
+	return a.table([]string{"REPOSITORY", "REQUEST", "TITLE", "NOW"}, rows)
 }

@@ -309,9 +309,6 @@ func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*d
 // gives something else: who approves is to see that first. One that is behind is
 // for [decide.Unmoved].
 func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error {
-	if err := r.read.ReadBranch(ctx, s.repo, s.pkg); err != nil {
-		return err
-	}
 	there, err := s.repo.TreeAt(ctx, s.repo.Head, s.pkg.Path)
 	if err != nil {
 		return err
