@@ -29,6 +29,8 @@ type Forge interface {
 	Open(ctx context.Context, base, branch, title, body string) (pulls.Open, error)
 	Update(ctx context.Context, number int, title, body string) error
 	Close(ctx context.Context, number int, body, why string) error
+	// Status sets a check of a commit, where it does not say that already.
+	Status(ctx context.Context, commit string, s pulls.Status) error
 }
 
 // PullRequests says which pull requests are to be made.

@@ -139,6 +139,9 @@ const (
 	maxPages = 200
 )
 
+// maxDescription is how much of a status people see: GitHub takes no more characters.
+const maxDescription = 140
+
 type gitRef struct {
 	Ref string `json:"ref"`
 	SHA string `json:"sha"`
@@ -208,6 +211,34 @@ func (c *Client) Close(ctx context.Context, number int, body, why string) error 
 		return err
 	}
 	return c.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", number), map[string]any{"state": "closed", "body": body}, nil)
+}
+
+type status struct {
+	Context     string `json:"context"`
+	State       string `json:"state"`
+	Description string `json:"description"`
+	TargetURL   string `json:"target_url"`
+}
+
+// Status sets a check of a commit, where it does not say that already: forges keep
+// every one that is set, and some of them count.
+func (c *Client) Status(ctx context.Context, commit string, s pulls.Status) error {
+	want := status{s.Context, string(s.State), oneLine(s.Description, maxDescription), s.URL}
+	var there struct {
+		Statuses []struct {
+			status
+			State string `json:"status"`
+		} `json:"statuses"`
+	}
+	if err := c.call(ctx, http.MethodGet, "commits/"+url.PathEscape(commit)+"/status", nil, &there); err != nil {
+		return err
+	}
+	for _, old := range there.Statuses {
+		if old.status.State = old.State; old.status == want {
+			return nil
+		}
+	}
+	return c.call(ctx, http.MethodPost, "statuses/"+url.PathEscape(commit), want, nil)
 }
 
 // Error is a forge's refusal.
@@ -304,10 +335,14 @@ func says(body []byte) string {
 	if json.Unmarshal(body, &e) == nil && e.Message != "" {
 		body = []byte(e.Message)
 	}
-	const most = 300
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body), "?")), " ")
+	return oneLine(string(body), 300)
+}
+
+// oneLine is a text in one line of so many bytes.
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+		text = strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 	}
 	return text
 }

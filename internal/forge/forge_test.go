@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/wire"
 )
 
@@ -202,5 +203,40 @@ func TestSays(t *testing.T) {
 	c.place.Root.Host = "127.0.0.1:1"
 	if _, err := c.Requests(t.Context(), "main"); err == nil || strings.Count(err.Error(), "/team/c1/pulls") != 1 || strings.Contains(err.Error(), "limit=") {
 		t.Error(err)
+	}
+}
+
+// A check is set where it does not say the same already, in one short line.
+func TestStatus(t *testing.T) {
+	var calls []string
+	c := client(t, "", "", func(w http.ResponseWriter, r *http.Request) {
+		var body map[string]string
+		_ = json.NewDecoder(r.Body).Decode(&body)
+		calls = append(calls, fmt.Sprint(r.Method, " ", r.URL.Path, " ", body))
+		if r.Method == http.MethodGet {
+			fmt.Fprint(w, `{"state": "failure", "statuses": [{"context": "other", "status": "success", "description": "it is", "target_url": "https://x"}, {"context": "variform/proof", "status": "success", "description": "it is", "target_url": "https://x"}]}`)
+		}
+	})
+	at := "/api/v1/repos/team/c1/"
+	for said, want := range map[pulls.Status][]string{
+		{Context: "variform/proof", State: pulls.StateSuccess, Description: "it\nis", URL: "https://x"}: nil,
+		{Context: "variform/proof", State: pulls.StatePending, Description: "it is", URL: "https://x"}: {
+			"POST " + at + "statuses/1 map[context:variform/proof description:it is state:pending target_url:https://x]",
+		},
+		{Context: "variform/proof", State: pulls.StateFailure, Description: strings.Repeat("é", 200)}: {
+			"POST " + at + "statuses/1 map[context:variform/proof description:" + strings.Repeat("é", 68) + "… state:failure target_url:]",
+		},
+	} {
+		calls = nil
+		if err := c.Status(t.Context(), "1", said); err != nil {
+			t.Fatal(err)
+		}
+		if want = append([]string{"GET " + at + "commits/1/status map[]"}, want...); strings.Join(calls, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%+v: %q", said, calls)
+		}
+	}
+	refusing := client(t, "", "", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) })
+	if err := refusing.Status(t.Context(), "1", pulls.Status{}); err == nil {
+		t.Error("a refusal is no error")
 	}
 }
