@@ -431,7 +431,7 @@ func (w *world) checkMain(m move, r result) {
 // deletion.
 func (w *world) checkPrune(before, after map[string]map[string]hash, done planned) {
 	for _, p := range w.places() {
-		if w.isWanted(p) || w.held[p] || w.forgotten[p] {
+		if w.isWanted(p) || w.held[p] || w.forgotten[p] || w.either[p] {
 			continue
 		}
 		orphan, r := w.orphaned(p), w.repos[p.repo]
@@ -697,7 +697,7 @@ func (w *world) finish() {
 	w.apply("--prune", "--max-delete=99")
 	for _, p := range w.places() {
 		r := w.repos[p.repo]
-		if !w.isWanted(p) && !w.orphaned(p) && !w.edited[p] && !w.forgotten[p] && strings.Contains(r.text(r.files(r.ref(mainRef)), p.pkg+"/Kptfile"), "variform.dev/variant:") {
+		if !w.isWanted(p) && !w.orphaned(p) && !w.either[p] && !w.edited[p] && !w.forgotten[p] && strings.Contains(r.text(r.files(r.ref(mainRef)), p.pkg+"/Kptfile"), "variform.dev/variant:") {
 			w.violate("no dead end", p, "it is not wanted, its deletion was approved, and it is on main%s", w.policyNote(p))
 		}
 	}

@@ -101,6 +101,7 @@ type world struct {
 	applies int // that were checked
 
 	orphans map[place]bool            // the deletion policy that an apply saw last is orphan
+	either  map[place]bool            // a killed apply saw another policy, and may have put it in force
 	edited  map[place]bool            // a person wrote there
 	removed map[place]map[string]bool // files that a person removed
 	// held are packages that a person holds. left are those of which no Draft of
@@ -132,7 +133,7 @@ type world struct {
 func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *world {
 	w := &world{
 		ctx: ctx, forge: f, dir: dir, repos: map[string]*repository{}, object: 1,
-		orphans: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
+		orphans: map[place]bool{}, either: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
 		held: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, made: map[place]string{}, records: newRecords(),
 		log: func(string, ...any) {},
 	}
@@ -377,14 +378,27 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 	if r.later {
 		w.afterNext()
 	}
-	if args[0] == "apply" && ctx.Err() == nil {
+	if args[0] != "apply" {
+		return r
+	}
+	if ctx.Err() != nil {
 		for _, p := range w.wanted() {
-			if _, newer := w.newer[p]; !newer || r.later { // else it is as it was
-				w.made[p] = w.inputs(p)
+			orphan := w.upstreamOf(p).orphan
+			if seen, ok := w.orphans[p]; !ok {
+				w.orphans[p] = orphan
+			} else if seen != orphan {
+				w.either[p] = true
 			}
-			if w.orphans[p] = w.upstreamOf(p).orphan; !w.broken[p.repo] && w.isRecorded(p) {
-				delete(w.forgotten, p)
-			}
+		}
+		return r
+	}
+	for _, p := range w.wanted() {
+		if _, newer := w.newer[p]; !newer || r.later { // else it is as it was
+			w.made[p] = w.inputs(p)
+		}
+		delete(w.either, p)
+		if w.orphans[p] = w.upstreamOf(p).orphan; !w.broken[p.repo] && w.isRecorded(p) {
+			delete(w.forgotten, p)
 		}
 	}
 	return r
