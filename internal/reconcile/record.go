@@ -109,7 +109,7 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 					}
 					for _, was := range p.Entries { // no commit says it
 						if was.Name() == r.Name() && was.Hydrated == r.Hydrated {
-							r.Hydration, r.Reverts = was.Hydration, was.Reverts
+							r.Hydration, r.Reverts, r.Labels, r.Restless = was.Hydration, was.Reverts, was.Labels, was.Restless
 						}
 					}
 					if _, err := b.PackageTree(made); err != nil { // the server may have lost it

@@ -170,7 +170,7 @@ func TestRecordSplitPush(t *testing.T) {
 	t.Parallel()
 	w := newHTTPWorld(t, "c1")
 	names := []string{"a", "b", "c", "d", "e"}
-	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", names...))
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", names...)+"      template:\n        labels: {team: shop}\n")
 	w.srv.ResetCounts()
 	w.mustApply("--max-refs-per-push", "2")
 	if n := w.srv.Count(gittest.Push); n != 3 {
@@ -182,7 +182,7 @@ func TestRecordSplitPush(t *testing.T) {
 	}
 	w.mustRun(0, "approve", "c1/a")
 	was := w.mustRun(0, "record", "show", "-o", "yaml").out
-	w.contains(was, "set: web", "place: past", "place: main", "place: open")
+	w.contains(was, "set: web", "team: shop", "place: past", "place: main", "place: open")
 	if d := cmp.Diff(was, w.mustRun(0, "record", "rebuild", "-o", "yaml").out); d != "" {
 		t.Errorf("rebuilt (-was +now):\n%s", d)
 	}
