@@ -23,12 +23,16 @@ func signIn(ctx context.Context, address string) (user, password string, err err
 	return gitrepo.HelperCredentials(ctx, address)
 }
 
-func (a *app) forge(address, annotation string) (fleet.Forge, error) {
-	place, err := forge.Locate(address, annotation)
-	if err != nil {
-		return nil, err
+// forges reaches the forges of Repositories.
+func (a *app) forges() func(address, annotation string) (fleet.Forge, error) {
+	servers := forge.NewServers(signIn, a.budget())
+	return func(address, annotation string) (fleet.Forge, error) {
+		place, err := forge.Locate(address, annotation)
+		if err != nil {
+			return nil, err
+		}
+		return servers.At(place), nil
 	}
-	return forge.New(place, signIn, a.budget()), nil
 }
 
 // pullView is a pull request as json and yaml print it.
@@ -53,7 +57,7 @@ func (a *app) pullRequests(ctx context.Context, s *session, mode string, sel dec
 	if err != nil {
 		return fmt.Errorf("--pull-requests: %w", err)
 	}
-	list, problems, err := fleet.Propose(ctx, s.engine, fleet.PullRequests{Mode: m, Selection: sel, Forge: a.forge, Concurrency: a.fleet.concurrency})
+	list, problems, err := fleet.Propose(ctx, s.engine, fleet.PullRequests{Mode: m, Selection: sel, Forge: a.forges(), Concurrency: a.fleet.concurrency})
 	if err != nil {
 		return err
 	}

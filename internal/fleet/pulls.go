@@ -26,8 +26,10 @@ type Forge interface {
 	// Requests lists those to a branch: all that are open, and the latest of the
 	// closed ones.
 	Requests(ctx context.Context, base string) ([]pulls.Open, error)
-	Open(ctx context.Context, base, branch, title, body string) (pulls.Open, error)
-	Update(ctx context.Context, number int, title, body string) error
+	// Open gives the open one that is there already, where it is: pulls.ErrNothing says
+	// that the branch has nothing to merge.
+	Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error)
+	Update(ctx context.Context, o pulls.Open, title, body string) error
 	Close(ctx context.Context, number int, body, why string) error
 	// Status sets a check of a commit, where it does not say that already.
 	Status(ctx context.Context, commit string, s pulls.Status) error
@@ -111,7 +113,7 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 	}
 	if o.Selection.All() { // where nothing waits any more, requests may
 		for _, repo := range e.Repositories() {
-			if repo.Annotations[forge.Annotation] != "" {
+			if says := repo.Annotations[forge.Annotation]; says != "" || repo.Deployment && forge.Known(repo.Address, says) {
 				of(repo)
 			}
 		}
@@ -197,12 +199,15 @@ func carryOut(ctx context.Context, f Forge, repo *observe.Repo, step pulls.Step)
 	switch step.Action {
 	case pulls.ActionOpen:
 		var made pulls.Open
-		if made, out.Err = f.Open(ctx, repo.Branch, step.Request.Branch, step.Title, step.Body); out.Err == nil {
+		if made, out.Err = f.Open(ctx, repo.Branch, step.Request.Branch, pulls.Content{Title: step.Title, Body: step.Body}); made.Number > 0 {
 			out.Open, out.URL = &made, made.URL
+		}
+		if errors.Is(out.Err, pulls.ErrNothing) { // it was merged meanwhile
+			out.Action, out.Why, out.Err = pulls.ActionNone, out.Err.Error(), nil
 		}
 	case pulls.ActionUpdate:
 		if step.Body != step.Open.Body || step.Title != step.Open.Title {
-			out.Err = f.Update(ctx, step.Open.Number, step.Title, step.Body)
+			out.Err = f.Update(ctx, *step.Open, step.Title, step.Body)
 		}
 	case pulls.ActionClose:
 		out.Err = f.Close(ctx, step.Open.Number, step.Body, "Variform closes this: "+step.Why+".")

@@ -1,70 +1,178 @@
 // Package forge speaks to the servers that hold Git repositories and have pull
-// requests: Gitea and Forgejo. It reads requests, opens, changes and closes them,
-// and keeps nothing: what is to be there is decided in internal/pulls.
+// requests: GitHub, GitLab, Gitea and Forgejo. It reads requests, opens, changes
+// and closes them, sets checks of commits, and keeps nothing: what is to be there is
+// decided in internal/pulls.
+//
+// A forge of another kind is a file with an adapter, and a line in kinds.
 package forge
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/wire"
 )
 
-// Annotation of a Repository says which program its forge is, and where its API is
-// where that does not follow from the repository's address: "gitea", or
+// Annotation of a Repository says which program its forge is, and where it is where
+// that does not follow from the repository's address: "gitea", or
 // "gitea https://git.example.com".
 const Annotation = "variform.dev/forge"
 
-// Gitea is the kind of Gitea's and Forgejo's API, version 1.
-const Gitea = "gitea"
+// What a forge can be.
+const (
+	Gitea  = "gitea" // and Forgejo
+	GitHub = "github"
+	GitLab = "gitlab"
+)
+
+// adapter is what a forge of one kind does for a repository.
+type adapter interface {
+	// Requests lists those from the repository's own branches to one: all that are
+	// open, and of the others those that moved last. A request from somebody's copy of
+	// the repository has a branch of theirs, whatever that is called.
+	Requests(ctx context.Context, base string) ([]pulls.Open, error)
+	// Open opens a request, or gives the open one that is there already;
+	// pulls.ErrNothing says that a branch has nothing that is not on the other.
+	Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error)
+	// Update says anew what a request is about. Whether it is a draft stays.
+	Update(ctx context.Context, o pulls.Open, title, body string) error
+	// Close closes a request with a text, and says why.
+	Close(ctx context.Context, number int, body, why string) error
+	// Status sets a check of a commit, where it does not say that already: forges keep
+	// every one that is set, and count it.
+	Status(ctx context.Context, commit string, s pulls.Status) error
+}
+
+// Client speaks to one repository's forge. It is safe for concurrent use.
+type Client struct{ adapter }
+
+// kind is what differs between forges beside their requests.
+type kind struct {
+	name  string
+	hosts map[string]string // those that are known to be of it, with the host that they are reached at
+	// under says that repositories are in groups of any depth, not in an owner's one.
+	under bool
+	// api is where a forge's API is.
+	api func(root *url.URL) *url.URL
+	// repo is where a repository is in it.
+	repo func(path string) string
+	// sign puts a login into a request. A token is a password without a user.
+	sign func(r *http.Request, user, password string)
+	// tokens are the variables of the environment that hold one.
+	tokens []token
+	// needs is what a token has to be allowed to do, and advice what else to do where a
+	// login is refused.
+	needs, advice string
+	adapter       func(*conn) adapter
+}
+
+var kinds = map[string]*kind{Gitea: &gitea, GitHub: &github, GitLab: &gitlab}
+
+func kindNames() string {
+	return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")
+}
+
+// kindOf is the kind of a host that is known, nil for others.
+func kindOf(host string) (k *kind, at string) {
+	host = strings.ToLower(host)
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		k := kinds[name]
+		if at := k.hosts[host]; at != "" {
+			return k, at
+		}
+	}
+	if strings.HasSuffix(host, tenants) {
+		return &github, host
+	}
+	return nil, ""
+}
+
+// reposOf is where most have a repository.
+func reposOf(path string) string {
+	owner, name, _ := strings.Cut(path, "/")
+	return "repos/" + url.PathEscape(owner) + "/" + url.PathEscape(name)
+}
+
+// bearer signs as OAuth does. A login's user is not needed.
+func bearer(r *http.Request, _, password string) {
+	if password != "" {
+		r.Header.Set("Authorization", "Bearer "+password)
+	}
+}
 
 // Place is one repository on a forge.
 type Place struct {
-	Kind  string
-	Root  *url.URL // of the forge
-	Owner string
-	Name  string
+	Kind string
+	Root *url.URL // of the forge
+	Path string   // owner/name, or with all groups that it is in
+}
+
+// Known says that a repository's forge can be told: it is annotated, or on a host
+// that everybody knows.
+func Known(address, annotation string) bool {
+	if strings.TrimSpace(annotation) != "" {
+		return true
+	}
+	at, err := parseAddress(address)
+	if err != nil {
+		return false
+	}
+	k, _ := kindOf(at.Hostname())
+	return k != nil
 }
 
 // Locate finds a repository's place by its Git address and its annotation, "" where
 // it has none.
 func Locate(address, annotation string) (Place, error) {
-	kind, root, _ := strings.Cut(strings.TrimSpace(annotation), " ")
-	if kind == "" {
-		return Place{}, fmt.Errorf("its Repository does not say which forge it is on: set the annotation %s, to %s or \"%s https://git.example.com\"", Annotation, Gitea, Gitea)
-	}
-	if kind != Gitea {
-		return Place{}, fmt.Errorf("%s: %q is no forge that pull requests can be made on: there is %s, which is Forgejo's, too", Annotation, kind, Gitea)
+	name, root, _ := strings.Cut(strings.TrimSpace(annotation), " ")
+	k := kinds[name]
+	if name != "" && k == nil {
+		return Place{}, fmt.Errorf("%s: %q is no forge that pull requests can be made on: there are %s; %s is Forgejo's, too", Annotation, name, kindNames(), Gitea)
 	}
 	at, err := parseAddress(address)
 	if err != nil {
 		return Place{}, err
 	}
-	segs := strings.Split(strings.Trim(strings.TrimSuffix(strings.TrimRight(at.Path, "/"), ".git"), "/"), "/")
-	if len(segs) < 2 {
-		return Place{}, fmt.Errorf("the address %s names no owner and repository of a forge", wire.Redact(address))
+	known, host := kindOf(at.Hostname())
+	if k == nil {
+		if k = known; k == nil {
+			return Place{}, fmt.Errorf("its Repository does not say which forge it is on: set the annotation %s, to one of %s, or to \"%s https://git.example.com\"", Annotation, kindNames(), Gitea)
+		}
 	}
-	p := Place{Kind: kind, Owner: segs[len(segs)-2], Name: segs[len(segs)-1]}
-	if root = strings.TrimSpace(root); root != "" {
+	segs := strings.Split(strings.Trim(strings.TrimSuffix(strings.TrimRight(at.Path, "/"), ".git"), "/"), "/")
+	p := Place{Kind: k.name}
+	switch root = strings.TrimSpace(root); {
+	case root != "":
 		if p.Root, err = url.Parse(root); err != nil || p.Root.Scheme != "https" && p.Root.Scheme != "http" || p.Root.Host == "" || p.Root.User != nil {
 			return Place{}, fmt.Errorf("%s: %q is no https address of a forge", Annotation, wire.Redact(root))
 		}
 		p.Root = p.Root.JoinPath("/")
-		return p, nil
+		if folder := strings.Split(strings.Trim(p.Root.Path, "/"), "/"); k.under && len(segs) > len(folder) && slices.Equal(segs[:len(folder)], folder) {
+			segs = segs[len(folder):] // the forge's, no group
+		}
+	case known == k:
+		p.Root = &url.URL{Scheme: "https", Host: host, Path: "/"}
+	case at.Scheme != "https" && at.Scheme != "http":
+		return Place{}, fmt.Errorf("the address %s does not say where the forge's API is: write it after the kind, as in %s: %s https://%s", wire.Redact(address), Annotation, k.name, at.Hostname())
+	default:
+		p.Root = &url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/"}
+		if !k.under && len(segs) > 2 {
+			p.Root.Path += strings.Join(segs[:len(segs)-2], "/") + "/"
+		}
 	}
-	if at.Scheme != "https" && at.Scheme != "http" {
-		return Place{}, fmt.Errorf("the address %s does not say where the forge's API is: write it after the kind, as in %s: %s https://%s", wire.Redact(address), Annotation, kind, at.Hostname())
+	if !k.under && len(segs) > 2 {
+		segs = segs[len(segs)-2:]
 	}
-	p.Root = &url.URL{Scheme: at.Scheme, Host: at.Host, Path: "/" + strings.Join(append(segs[:len(segs)-2:len(segs)-2], ""), "/")}
+	if len(segs) < 2 || slices.ContainsFunc(segs, func(s string) bool { return s == "" || s == "." || s == ".." }) {
+		return Place{}, fmt.Errorf("the address %s names no owner and repository of a forge", wire.Redact(address))
+	}
+	p.Path = strings.Join(segs, "/")
 	return p, nil
 }
 
@@ -88,261 +196,45 @@ func parseAddress(address string) (*url.URL, error) {
 // A user without a name means that the password is a token.
 type Login func(ctx context.Context, address string) (user, password string, err error)
 
-// TokenOf is a token of the environment for a forge, "" where there is none: that of
-// GITEA_TOKEN, for the server that GITEA_SERVER_URL names and no other. A fleet's
-// files may name any server.
+// token is a variable of the environment that has one, for the server that the first
+// of servers names which is set.
+type token struct {
+	name    string
+	servers []string
+	server  string // where none of them is set, "" for none
+}
+
+// TokenOf is a token of the environment for a forge, "" where there is none. Each is
+// for one server: a fleet's files may name any.
 func TokenOf(address string, env func(string) string) string {
 	at, err := url.Parse(address)
-	server, serr := url.Parse(env("GITEA_SERVER_URL"))
-	if err != nil || serr != nil || server.Host == "" || wire.OriginOf(at) != wire.OriginOf(server) {
+	if err != nil {
 		return ""
 	}
-	return env("GITEA_TOKEN")
-}
-
-// Client speaks to one repository's forge. It is safe for concurrent use.
-type Client struct {
-	place Place
-	login func(context.Context) (signedIn, error)
-	http  *http.Client
-}
-
-type signedIn struct {
-	user, password string
-	err            error
-}
-
-// New returns a Client. No login is sent to another server than the forge.
-func New(p Place, login Login, b wire.Budget) *Client {
-	every := func(*http.Request) string { return p.Root.String() }
-	var once sync.Once
-	var found signedIn
-	ask := func(ctx context.Context) (signedIn, error) {
-		once.Do(func() { found.user, found.password, found.err = login(ctx, p.Root.String()) })
-		return found, found.err
-	}
-	return &Client{place: p, login: ask, http: &http.Client{
-		Transport: wire.NewTransport(b, every, func(r *http.Request) bool { return r.Method != http.MethodGet }),
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if len(via) > 5 || wire.OriginOf(req.URL) != wire.OriginOf(via[0].URL) || via[0].Method != http.MethodGet {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		},
-	}}
-}
-
-// pageSize is how many requests are read at once: Gitea gives no more, unless it is
-// configured to; maxPages bounds how many are looked at.
-const (
-	pageSize = 50
-	maxPages = 200
-)
-
-// maxDescription is how much of a status people see: GitHub takes no more characters.
-const maxDescription = 140
-
-type gitRef struct {
-	Ref string `json:"ref"`
-	SHA string `json:"sha"`
-}
-
-type request struct {
-	Number  int    `json:"number"`
-	HTMLURL string `json:"html_url"`
-	Title   string `json:"title"`
-	Body    string `json:"body"`
-	State   string `json:"state"`
-	Merged  bool   `json:"merged"`
-	Head    gitRef `json:"head"`
-	Base    gitRef `json:"base"`
-	User    struct {
-		Login string `json:"login"`
-	} `json:"user"`
-}
-
-func (r *request) open() pulls.Open {
-	return pulls.Open{
-		Number: r.Number, URL: r.HTMLURL, Branch: r.Head.Ref, Commit: r.Head.SHA, Title: r.Title,
-		Body: strings.ReplaceAll(r.Body, "\r\n", "\n"), Author: r.User.Login,
-		Closed: r.State == "closed" && !r.Merged, Merged: r.Merged,
-	}
-}
-
-// Requests lists those that go to a branch: all that are open, and of the closed
-// ones those that moved last.
-func (c *Client) Requests(ctx context.Context, base string) ([]pulls.Open, error) {
-	var out []pulls.Open
-	for _, state := range []string{"open", "closed"} {
-		for page := 1; page <= maxPages; page++ {
-			var list []request
-			q := url.Values{"state": {state}, "sort": {"recentupdate"}, "limit": {fmt.Sprint(pageSize)}, "page": {fmt.Sprint(page)}}
-			if err := c.call(ctx, http.MethodGet, "pulls?"+q.Encode(), nil, &list); err != nil {
-				return nil, err
-			}
-			for i := range list {
-				if r := &list[i]; r.Base.Ref == base {
-					out = append(out, r.open())
-				}
-			}
-			if len(list) < pageSize || state == "closed" {
-				break
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		for _, t := range kinds[name].tokens {
+			if value := env(t.name); value != "" && wire.OriginOf(at) == t.origin(env) {
+				return value
 			}
 		}
 	}
-	return out, nil
+	return ""
 }
 
-// Open opens a request.
-func (c *Client) Open(ctx context.Context, base, branch, title, body string) (pulls.Open, error) {
-	var r request
-	err := c.call(ctx, http.MethodPost, "pulls", map[string]any{"base": base, "head": branch, "title": title, "body": body}, &r)
-	return r.open(), err
-}
-
-// Update says anew what a request is about.
-func (c *Client) Update(ctx context.Context, number int, title, body string) error {
-	return c.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", number), map[string]any{"title": title, "body": body}, nil)
-}
-
-// Close closes a request with a text, and says why.
-func (c *Client) Close(ctx context.Context, number int, body, why string) error {
-	if err := c.call(ctx, http.MethodPost, fmt.Sprintf("issues/%d/comments", number), map[string]any{"body": why}, nil); err != nil {
-		return err
-	}
-	return c.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", number), map[string]any{"state": "closed", "body": body}, nil)
-}
-
-type status struct {
-	Context     string `json:"context"`
-	State       string `json:"state"`
-	Description string `json:"description"`
-	TargetURL   string `json:"target_url"`
-}
-
-// Status sets a check of a commit, where it does not say that already: forges keep
-// every one that is set, and some of them count.
-func (c *Client) Status(ctx context.Context, commit string, s pulls.Status) error {
-	want := status{s.Context, string(s.State), oneLine(s.Description, maxDescription), s.URL}
-	var there struct {
-		Statuses []struct {
-			status
-			State string `json:"status"`
-		} `json:"statuses"`
-	}
-	if err := c.call(ctx, http.MethodGet, "commits/"+url.PathEscape(commit)+"/status", nil, &there); err != nil {
-		return err
-	}
-	for _, old := range there.Statuses {
-		if old.status.State = old.State; old.status == want {
-			return nil
+// origin is the server that a token is for, "" where that is none.
+func (t *token) origin(env func(string) string) wire.Origin {
+	server := t.server
+	for _, name := range slices.Backward(t.servers) {
+		if named := env(name); named != "" {
+			server = named
 		}
 	}
-	return c.call(ctx, http.MethodPost, "statuses/"+url.PathEscape(commit), want, nil)
-}
-
-// Error is a forge's refusal.
-type Error struct {
-	Method, Path string
-	Status       int
-	Says         string
-}
-
-// Error says what was asked for, and what the forge said.
-func (e *Error) Error() string {
-	help := ""
-	switch e.Status {
-	case http.StatusUnauthorized:
-		help = ": sign in, with one of Git's credential helpers, or the variables GITEA_TOKEN and GITEA_SERVER_URL"
-	case http.StatusForbidden:
-		help = ": the login may not do that: a token needs to read and write repositories and issues"
-	case http.StatusNotFound:
-		help = ": there is no such repository, or the login may not see it"
+	if server != "" && !strings.Contains(server, "://") {
+		server = "https://" + server // a host alone
 	}
-	return fmt.Sprintf("%s %s: %d %s%s", e.Method, e.Path, e.Status, e.Says, help)
-}
-
-const maxAnswer = 32 << 20 // bytes
-
-func (c *Client) call(ctx context.Context, method, path string, body, out any) error {
-	at := c.place.Root.JoinPath("api", "v1", "repos", c.place.Owner, c.place.Name).String() + "/" + path
-	var data io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		data = bytes.NewReader(text)
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		return ""
 	}
-	req, err := http.NewRequestWithContext(ctx, method, at, data)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Accept", "application/json")
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	as, err := c.login(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("signing in at %s: %w", wire.OriginOf(c.place.Root).Shown(), err)
-	case as.password != "" && wire.OriginOf(c.place.Root).Exposed():
-		return fmt.Errorf("%s is not encrypted, and a login would be seen on the way: give the forge's https address in %s", wire.OriginOf(c.place.Root).Shown(), Annotation)
-	case as.user != "":
-		req.SetBasicAuth(as.user, as.password)
-	case as.password != "":
-		req.Header.Set("Authorization", "token "+as.password)
-	}
-	res, err := c.http.Do(req)
-	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err // its text has the address once more
-		}
-		return fmt.Errorf("%s %s: %w", method, c.shown(path), err)
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, c.shown(path), err)
-	}
-	if res.StatusCode/100 != 2 {
-		said := says(text)
-		if as.password != "" {
-			said = strings.ReplaceAll(said, as.password, "***")
-		}
-		return &Error{method, c.shown(path), res.StatusCode, said}
-	}
-	if out != nil {
-		if err := json.Unmarshal(text, out); err != nil {
-			return fmt.Errorf("%s %s: the answer is not what Gitea gives: %w", method, c.shown(path), err)
-		}
-	}
-	return nil
-}
-
-// shown is a call for people: the repository, and what of it.
-func (c *Client) shown(path string) string {
-	path, _, _ = strings.Cut(path, "?")
-	return fmt.Sprintf("%s%s/%s/%s", c.place.Root, c.place.Owner, c.place.Name, path)
-}
-
-// says is a refusal's text.
-func says(body []byte) string {
-	var e struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(body, &e) == nil && e.Message != "" {
-		body = []byte(e.Message)
-	}
-	return oneLine(string(body), 300)
-}
-
-// oneLine is a text in one line of so many bytes.
-func oneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most-len("…")], "") + "…"
-	}
-	return text
+	return wire.OriginOf(u)
 }

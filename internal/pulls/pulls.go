@@ -143,6 +143,7 @@ type Open struct {
 	Commit      string // of the head
 	Title, Body string // lines end in \n
 	Author      string
+	Draft       bool // not to be merged yet; the title says nothing of it
 	Closed      bool // and not merged
 	Merged      bool
 

@@ -1,0 +1,165 @@
+package forge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/variform/variform/internal/pulls"
+)
+
+// tenants are the hosts of GitHub's customers with data residency.
+const tenants = ".ghe.com"
+
+// GitHub's REST API, version 2022-11-28: of github.com, of its customers' own hosts
+// there, and of GitHub Enterprise Server.
+var github = kind{
+	name:  GitHub,
+	hosts: map[string]string{"github.com": "github.com", "ssh.github.com": "github.com", "www.github.com": "github.com"},
+	api: func(root *url.URL) *url.URL {
+		if host := strings.ToLower(root.Hostname()); root.Scheme == "https" && root.Port() == "" && (host == "github.com" || strings.HasSuffix(host, tenants)) {
+			return &url.URL{Scheme: "https", Host: "api." + host, Path: "/"}
+		}
+		return root.JoinPath("api", "v3")
+	},
+	repo: reposOf,
+	sign: func(r *http.Request, user, password string) {
+		r.Header.Set("Accept", "application/vnd.github+json")
+		r.Header.Set("X-GitHub-Api-Version", "2022-11-28")
+		bearer(r, user, password)
+	},
+	tokens: []token{
+		{name: "GH_TOKEN", servers: []string{"GH_HOST", "GITHUB_SERVER_URL"}, server: "https://github.com"},
+		{name: "GITHUB_TOKEN", servers: []string{"GITHUB_SERVER_URL", "GH_HOST"}, server: "https://github.com"},
+	},
+	needs:   "the permissions pull requests, issues, commit statuses and contents to write (a classic one: repo)",
+	advice:  "GitHub Actions' own GITHUB_TOKEN sees its own repository only",
+	adapter: func(c *conn) adapter { return &githubRepo{c} },
+}
+
+type githubRepo struct{ *conn }
+
+type githubBranch struct {
+	Ref  string `json:"ref"`
+	SHA  string `json:"sha"`
+	Repo *struct {
+		ID int64 `json:"id"`
+	} `json:"repo"` // none where it is gone
+}
+
+type githubPull struct {
+	Number   int          `json:"number"`
+	HTMLURL  string       `json:"html_url"`
+	Title    string       `json:"title"`
+	Body     string       `json:"body"`
+	State    string       `json:"state"`
+	MergedAt string       `json:"merged_at"`
+	Draft    bool         `json:"draft"`
+	Head     githubBranch `json:"head"`
+	Base     githubBranch `json:"base"`
+	User     struct {
+		Login string `json:"login"`
+	} `json:"user"`
+}
+
+func (p *githubPull) open() pulls.Open {
+	merged := p.MergedAt != ""
+	return pulls.Open{
+		Number: p.Number, URL: p.HTMLURL, Branch: p.Head.Ref, Commit: p.Head.SHA, Title: p.Title, Draft: p.Draft, Body: plain(p.Body),
+		Author: p.User.Login, Closed: p.State == "closed" && !merged, Merged: merged,
+	}
+}
+
+func (p *githubPull) own() bool {
+	return p.Head.Repo != nil && p.Base.Repo != nil && p.Head.Repo.ID == p.Base.Repo.ID
+}
+
+// Requests implements adapter.
+func (g *githubRepo) Requests(ctx context.Context, base string) ([]pulls.Open, error) {
+	read := func(state string, most int) (out []pulls.Open, err error) {
+		q := url.Values{"state": {state}, "base": {base}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {"100"}}
+		all, err := list[githubPull](ctx, g.conn, "pulls", q, most)
+		for i := range all {
+			if p := &all[i]; p.own() {
+				out = append(out, p.open())
+			}
+		}
+		return out, err
+	}
+	open, err := read("open", maxPages)
+	if err != nil {
+		return nil, err
+	}
+	closed, err := read("closed", 1)
+	return latest(open, closed), err
+}
+
+// Open implements adapter.
+func (g *githubRepo) Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error) {
+	var p githubPull
+	err := g.call(ctx, http.MethodPost, "pulls", map[string]any{"base": base, "head": branch, "title": c.Title, "body": c.Body, "draft": c.Draft}, &p)
+	switch {
+	case refuses(err, http.StatusUnprocessableEntity, "a pull request already exists"):
+		return already(ctx, g, base, branch, err)
+	case refuses(err, http.StatusUnprocessableEntity, "no commits between"):
+		return pulls.Open{}, pulls.ErrNothing
+	case err != nil:
+		return pulls.Open{}, err
+	}
+	people, groups := teams(c.Reviewers)
+	for _, more := range []struct {
+		path string
+		body map[string][]string
+	}{
+		{"issues/%d/labels", map[string][]string{"labels": c.Labels}},
+		{"issues/%d/assignees", map[string][]string{"assignees": c.Assignees}},
+		{"pulls/%d/requested_reviewers", map[string][]string{"reviewers": people, "team_reviewers": groups}},
+	} {
+		for key, names := range more.body {
+			if len(names) == 0 {
+				delete(more.body, key)
+			}
+		}
+		if len(more.body) == 0 {
+			continue
+		}
+		if err := g.call(ctx, http.MethodPost, fmt.Sprintf(more.path, p.Number), more.body, nil); err != nil {
+			return p.open(), fmt.Errorf("it is open, and the rest is to be done by hand: %w", err)
+		}
+	}
+	return p.open(), nil
+}
+
+// Update implements adapter.
+func (g *githubRepo) Update(ctx context.Context, o pulls.Open, title, body string) error {
+	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", o.Number), map[string]any{"title": title, "body": body}, nil)
+}
+
+// Close implements adapter.
+func (g *githubRepo) Close(ctx context.Context, number int, body, why string) error {
+	if err := g.call(ctx, http.MethodPost, fmt.Sprintf("issues/%d/comments", number), map[string]any{"body": why}, nil); err != nil {
+		return err
+	}
+	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", number), map[string]any{"state": "closed", "body": body}, nil)
+}
+
+type githubStatus struct {
+	Context     string `json:"context"`
+	State       string `json:"state"`
+	Description string `json:"description"`
+	TargetURL   string `json:"target_url,omitempty"`
+}
+
+// Status implements adapter.
+func (g *githubRepo) Status(ctx context.Context, commit string, s pulls.Status) error {
+	var there struct {
+		Statuses []githubStatus `json:"statuses"`
+	}
+	if err := g.call(ctx, http.MethodGet, "commits/"+url.PathEscape(commit)+"/status?per_page=100", nil, &there); err != nil {
+		return err
+	}
+	const most = 140 // it takes no more
+	return set(ctx, g.conn, "statuses/"+url.PathEscape(commit), there.Statuses, githubStatus{s.Context, string(s.State), oneLine(s.Description, most), s.URL})
+}
