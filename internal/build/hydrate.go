@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -79,7 +80,7 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 	pv := m.Variant()
 	m.Warnings = nil // those of the last time count
 	m.note(p, m.cloned)
-	report, err := mutate.Apply(p, pv, mutate.Options{Context: m.Context, AllowKinds: m.AllowKinds, DropStale: true})
+	report, err := mutate.Apply(p, pv, m.mutations())
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("variant %s: %w", pv.Name, err))
 	}
@@ -109,6 +110,10 @@ func (m *maker) mutate(ctx context.Context, p *krm.Package) (*krm.Package, error
 		m.note(p, m.placed)
 	}
 	return p, err
+}
+
+func (m *maker) mutations() mutate.Options {
+	return mutate.Options{Context: m.Context, AllowKinds: m.AllowKinds, DropStale: true}
 }
 
 // unwired says that values of other packages are in what is there, and left as
@@ -273,8 +278,12 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if same { // nothing is updated: an edit of a Draft alone is not for the strategy
 		m.strategy = kptfilev1.ResourceMerge
 	}
+	local := ours
+	if m.guessed {
+		local = m.withInjected(ours)
+	}
 	before, o := len(m.Conflicts), merge.Options{Strategy: m.strategy, Guess: m.guessed, Keep: m.KeepEdits}
-	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, ours, o); err != nil {
+	if m.pkg, err = m.merge(m.Upstream.String(), base, theirs, local, o); err != nil {
 		return err
 	}
 	if m.trace != nil {
@@ -314,7 +323,7 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}
 	merged := sync.OnceValues(func() (*krm.Package, error) {
-		res, err := merge.Packages(base, theirs, ours, o)
+		res, err := merge.Packages(base, theirs, local, o)
 		if err != nil {
 			return nil, err
 		}
@@ -335,7 +344,17 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 	if err := m.cameBack(base, full, merged, settled); err != nil {
 		return err
 	}
-	return m.overruled(ctx, base, ours, merged, settled)
+	return m.overruled(ctx, base, ours, local, merged, settled)
+}
+
+// withInjected is a package with its injection points filled: where base is a guess
+// their content would else be taken for what is to stay, and is not.
+func (m *maker) withInjected(p *krm.Package) *krm.Package {
+	out := p.Clone()
+	if _, err := mutate.Inject(out, m.Variant(), m.mutations()); err != nil {
+		return p // settle says what is wrong with it
+	}
+	return out
 }
 
 // cameBack refuses to drop edits that are made again by the variant itself, or by
@@ -450,8 +469,12 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 	if err != nil {
 		return nil, nil, err
 	}
+	taken := origin{old, k.Upstream, k.UpstreamLock, !mutate.HasPackagePath(there)}
+	if _, owned := mutate.OwnerOf(k); !owned && base == nil {
+		return m.asTaken(ctx, taken, there)
+	}
 	warnings := m.Warnings
-	guess, failed := m.hydrate(ctx, origin{old, k.Upstream, k.UpstreamLock, !mutate.HasPackagePath(there)}, k)
+	guess, failed := m.hydrate(ctx, taken, k)
 	m.Warnings = warnings
 	if failed != nil {
 		return nil, base, nil //nolint:nilerr // the package as it was cannot be made any more
@@ -460,6 +483,49 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 		return nil, guess, err
 	}
 	return guess, nil, nil
+}
+
+// asTaken is hydrated for a package that no variant made: what is there has
+// nothing of a variant's, and is the upstream's as it was taken or as it was
+// rendered; else the nearer of these is the guess.
+func (m *maker) asTaken(ctx context.Context, o origin, there *krm.Package) (base, guess *krm.Package, err error) {
+	path := m.Want.Identity.Package
+	if o.pathless {
+		path = ""
+	}
+	p, err := mutate.Clone(o.pkg, mutate.CloneOptions{
+		Path: m.Package.Path, PackagePath: path, Upstream: o.upstream, Lock: o.lock, Deployment: m.Job.Repo.Deployment,
+	})
+	if err == nil {
+		err = mutate.DropUngiven(p, there)
+	}
+	if err != nil {
+		return nil, nil, decide.Stall(fmt.Errorf("upstream %s: %w", m.named(o), err))
+	}
+	candidates := []*krm.Package{p}
+	if m.Renderer != nil {
+		if rendered, err := m.renderAlone(ctx, p); err == nil { // else it was taken all the same
+			candidates = append(candidates, rendered)
+		}
+	}
+	files, err := there.Files()
+	if err != nil {
+		return nil, nil, err
+	}
+	nearest := 0
+	for _, c := range candidates {
+		have, err := c.Files()
+		if err != nil {
+			return nil, nil, err
+		}
+		switch n := len(changed(have, files)); {
+		case n == 0:
+			return c, nil, nil
+		case guess == nil || n < nearest:
+			guess, nearest = c, n
+		}
+	}
+	return nil, guess, nil
 }
 
 // sameLock says whether a package was taken from the upstream that a Kptfile
@@ -570,6 +636,11 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 		own.Strategy, own.Guess, own.Keep = m.strategy, m.guessed, m.KeepEdits
 		if m.pkg, err = m.merge(m.Upstream.String(), base, m.Upstream.Package, m.pkg, own); err != nil {
 			return err
+		}
+	}
+	if m.guessed && m.Job.Repo.Deployment {
+		if err := mutate.EnsureContext(m.pkg, path.Base(m.Package.Path), m.Want.Identity.Package); err != nil {
+			return decide.Stall(err)
 		}
 	}
 	if m.Blame {
@@ -688,8 +759,8 @@ func (m *maker) stop(what string, conflicts []merge.Conflict) error {
 }
 
 // overruled notes people's edits that the merge kept and the variant's own
-// mutations or its pipeline set back after it.
-func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, merged func() (*krm.Package, error), settled func() (*provenance.Trace, error)) (err error) {
+// mutations or its pipeline set back after it. local is ours as it was merged.
+func (m *maker) overruled(ctx context.Context, base, ours, local *krm.Package, merged func() (*krm.Package, error), settled func() (*provenance.Trace, error)) (err error) {
 	edits, err := review.Edits(base, ours)
 	if err != nil || len(edits) == 0 {
 		return err
@@ -717,7 +788,7 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, merged f
 	for _, e := range edits {
 		i := -1
 		if at := undoneAt[place{e.File, e.Resource}]; len(at) > 0 {
-			if j := slices.IndexFunc(at, func(i int) bool { return e.Within(undone[i]) }); j >= 0 {
+			if j := slices.IndexFunc(at, func(i int) bool { return undoes(undone[i], e) }); j >= 0 {
 				i = at[j]
 			}
 		}
@@ -729,8 +800,8 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, merged f
 			Path: e.File, Resource: e.ID, Field: e.Field, Winner: merge.Upstream, Fate: merge.Overruled,
 			Base: value(e.Before, e, review.Remove), Upstream: value(undone[i].After, undone[i], review.Add), Local: value(e.After, e, review.Add),
 		}
-		wrote := func(p *krm.Package) (bool, error) {
-			edits, err := review.Edits(ours, p)
+		wrote := func(from, to *krm.Package) (bool, error) {
+			edits, err := review.Edits(from, to)
 			return slices.ContainsFunc(edits, func(o review.Edit) bool {
 				return o.Op == undone[i].Op && o.Field == undone[i].Field && o.Within(undone[i])
 			}), err
@@ -739,7 +810,7 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, merged f
 		if err != nil {
 			return err
 		}
-		already, err := wrote(p)
+		already, err := wrote(local, p)
 		if err != nil {
 			return err
 		}
@@ -762,6 +833,12 @@ func (m *maker) overruled(ctx context.Context, base, ours *krm.Package, merged f
 	}
 	m.Conflicts = append(m.Conflicts, found...)
 	return m.stop(m.Upstream.String(), found)
+}
+
+// undoes says whether one edit takes another back, at least in part: what is put
+// into what was added takes nothing from it.
+func undoes(undone, e review.Edit) bool {
+	return e.Within(undone) && (e.Op != review.Add || undone.Op != review.Add || len(undone.Field) <= len(e.Field))
 }
 
 // sign says who wrote the edits that conflicts are about.

@@ -124,11 +124,7 @@ func (b *Builder) ownedEdits(w *decide.Want, made, there *krm.Package) (owned []
 
 // rendersTo are the files that rendering a package changes.
 func (b *Builder) rendersTo(ctx context.Context, p *krm.Package) ([]string, error) {
-	res, err := b.Renderer.Render(ctx, p)
-	if err != nil {
-		return nil, err
-	}
-	again, err := merge.KeepIdentities(p, res.Package)
+	again, err := b.renderAlone(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -138,4 +134,14 @@ func (b *Builder) rendersTo(ctx context.Context, p *krm.Package) ([]string, erro
 	}
 	after, err := again.Files()
 	return changed(before, after), err
+}
+
+// renderAlone renders a package and keeps its identities, with nothing of a
+// variant's.
+func (b *Builder) renderAlone(ctx context.Context, p *krm.Package) (*krm.Package, error) {
+	res, err := b.Renderer.Render(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return merge.KeepIdentities(p, res.Package)
 }

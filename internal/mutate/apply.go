@@ -38,13 +38,18 @@ func Apply(p *krm.Package, pv *v1alpha1.PackageVariant, opts Options) (*injectio
 		applyContext(p, opts.Dir, pv.Spec.PackageContext),
 		applyPipeline(p, opts.Dir, pv.Name, pv.Spec.Pipeline),
 	}
+	report, err := Inject(p, pv, opts)
+	return report, errors.Join(append(errs, err)...)
+}
+
+// Inject makes the last of a variant's mutations alone.
+func Inject(p *krm.Package, pv *v1alpha1.PackageVariant, opts Options) (*injection.Report, error) {
 	points := opts.Points
 	if points == nil {
 		points = injection.Find(p)
 	}
-	report, err := injection.InjectInto(p, points, injection.Request{
+	return injection.InjectInto(p, points, injection.Request{
 		Namespace: pv.Namespace, Dir: opts.Dir, Injectors: pv.Spec.Injectors,
 		Context: opts.Context, AllowKinds: opts.AllowKinds, DropStale: opts.DropStale,
 	})
-	return report, errors.Join(append(errs, err)...)
 }

@@ -77,6 +77,32 @@ func cloneContext(p *krm.Package, name, packagePath string, deployment bool) err
 	return nil
 }
 
+// DropUngiven takes out of a package that Clone made what Clone gives each and
+// there lacks, as packages that others made do: the package context, and the
+// strategy of updates.
+func DropUngiven(p, there *krm.Package) error {
+	if r := findContext(p, ""); r != nil && findContext(there, "") == nil {
+		r.Delete()
+	}
+	k, err := Read(there, "")
+	if err != nil || k.Upstream == nil || k.Upstream.UpdateStrategy != "" {
+		return err
+	}
+	return editRoot(p, func(root *yaml.Node) error {
+		yamltree.Remove(yamltree.Child(root, "upstream"), "updateStrategy")
+		return nil
+	})
+}
+
+// EnsureContext makes the context of a package that has none, as Clone does in a
+// deployment repository.
+func EnsureContext(p *krm.Package, name, packagePath string) error {
+	if findContext(p, "") != nil {
+		return nil
+	}
+	return cloneContext(p, name, packagePath, true)
+}
+
 // HasPackagePath reports whether the package context tells the package's path:
 // hydration version 1 gave none.
 func HasPackagePath(p *krm.Package) bool {

@@ -157,6 +157,55 @@ func TestCloneWithExistingContext(t *testing.T) {
 	}
 }
 
+// TestDropUngiven: a clone is left without what Clone gives, where another package lacks it.
+func TestDropUngiven(t *testing.T) {
+	const plain = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: web\n"
+	const taken = plain + "upstream:\n  type: git\n"
+	const strategy = taken + "  updateStrategy: fast-forward\n"
+	for name, c := range map[string]struct {
+		there             map[string]string
+		context, strategy bool
+	}{
+		"made by hand":  {map[string]string{"Kptfile": plain}, false, true},
+		"taken":         {map[string]string{"Kptfile": taken}, false, false},
+		"with context":  {map[string]string{"Kptfile": taken, "package-context.yaml": context}, true, false},
+		"with strategy": {map[string]string{"Kptfile": strategy}, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Clone(pkg(t, map[string]string{"Kptfile": plain}), from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := DropUngiven(p, pkg(t, c.there)); err != nil {
+				t.Fatal(err)
+			}
+			files := texts(t, p)
+			if _, ok := files["package-context.yaml"]; ok != c.context {
+				t.Errorf("its context stands: %v, want %v", ok, c.context)
+			}
+			if got := strings.Contains(files["Kptfile"], "updateStrategy: resource-merge"); got != c.strategy {
+				t.Errorf("its strategy stands: %v, want %v:\n%s", got, c.strategy, files["Kptfile"])
+			}
+		})
+	}
+}
+
+func TestEnsureContext(t *testing.T) {
+	kptfile := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: x\n"
+	for have, want := range map[string]string{"": context + "  package-path: team/web\n", context: context} {
+		p := pkg(t, map[string]string{"Kptfile": kptfile})
+		if have != "" {
+			p = pkg(t, map[string]string{"Kptfile": kptfile, "package-context.yaml": have})
+		}
+		if err := EnsureContext(p, "web", "team/web"); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(want, texts(t, p)["package-context.yaml"]); d != "" {
+			t.Errorf("with %q (-want +got):\n%s", have, d)
+		}
+	}
+}
+
 func TestCloneErrors(t *testing.T) {
 	good := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: base}\n"
 	cases := map[string]struct {
