@@ -63,6 +63,8 @@ INSTALL_LOCK = true
 LEVEL = Warn
 [mailer]
 ENABLED = false
+[api]
+MAX_RESPONSE_ITEMS = 3
 [indexer]
 ISSUE_INDEXER_TYPE = db
 [cron]
@@ -128,6 +130,11 @@ func (s *server) call(method, path string, body, out any) {
 }
 
 func (s *server) ask(method, path string, body, out any) (int, string) {
+	s.t.Helper()
+	return s.askAs(user, method, path, body, out)
+}
+
+func (s *server) askAs(user, method, path string, body, out any) (int, string) {
 	s.t.Helper()
 	data, err := json.Marshal(body)
 	if err != nil {
