@@ -190,6 +190,9 @@ type maker struct {
 	// guessed says that what is there was made from is not known: the base of its
 	// update is a guess.
 	guessed bool
+	// otherwise is what the machine made of an open Draft that others set to another
+	// upstream since; nil for most.
+	otherwise *krm.Package
 	// carried counts the first of Conflicts: what the branch's edits met in the
 	// machine's last Draft.
 	carried int

@@ -202,10 +202,19 @@ func Unfilled(r *injection.Report) []string {
 	return out
 }
 
-// update brings the package that is there up to the inputs of now: a three-way
-// merge of what the machine made of it last, what it makes of it now, and what
-// is there. Where nobody edited it the second is the result.
+// update brings the package that is there up to the inputs of now, and tells what
+// that takes back of a Draft whose upstream others set.
 func (m *maker) update(ctx context.Context, there *krm.Package) error {
+	if err := m.bringUp(ctx, there); err != nil || m.otherwise == nil {
+		return err
+	}
+	return m.takenBack(ctx, m.otherwise, there)
+}
+
+// bringUp is a three-way merge of what the machine made of a package last, what it
+// makes of it now, and what is there. Where nobody edited it the second is the
+// result.
+func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 	kptfile, err := mutate.Read(there, "")
 	if err != nil {
 		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.from(), err))
@@ -464,6 +473,9 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 	base, err = m.Job.Repo.Hydrated(ctx, m.Package.Path, h)
 	if err != nil || base != nil && sameLock(base, k) {
 		return base, nil, err
+	}
+	if h == m.From && h.Number == 0 {
+		m.otherwise = base
 	}
 	_, old, err := m.lockedUpstream(ctx, mutate.Lock(k))
 	if err != nil {
@@ -832,6 +844,51 @@ func (m *maker) overruled(ctx context.Context, base, ours, local *krm.Package, m
 		found = append(found, c)
 	}
 	m.Conflicts = append(m.Conflicts, found...)
+	return m.stop(m.Upstream.String(), found)
+}
+
+// takenBack notes what became of an open Draft that was set to another upstream than
+// the machine made it of, as a program does that writes what it read before.
+func (m *maker) takenBack(ctx context.Context, made, there *krm.Package) error {
+	edits, err := review.Edits(made, there)
+	if err != nil {
+		return err
+	}
+	undone, err := review.Edits(there, m.pkg)
+	if err != nil {
+		return err
+	}
+	k, err := mutate.Read(there, "")
+	if err != nil {
+		return err
+	}
+	ref := func(l *kptfilev1.GitLock) string {
+		if l == nil {
+			return ""
+		}
+		return l.Ref
+	}
+	found := []merge.Conflict{{
+		Path: kptfilev1.KptFileName, Resource: there.Kptfile("").ID(), Field: "upstreamLock", Winner: merge.Upstream, Fate: merge.Lost,
+		Upstream: ref(m.Upstream.Lock.Git), Local: ref(mutate.Lock(k)),
+	}}
+	for _, e := range edits {
+		i := slices.IndexFunc(undone, func(u review.Edit) bool { return undoes(u, e) })
+		if i < 0 || slices.ContainsFunc(m.Conflicts, func(c merge.Conflict) bool { return c.Path == e.File && c.Resource == e.ID && c.Field == e.Field }) {
+			continue
+		}
+		found = append(found, merge.Conflict{
+			Path: e.File, Resource: e.ID, Field: e.Field, Winner: merge.Upstream, Fate: merge.Lost,
+			Base: value(e.Before, e, review.Remove), Upstream: value(undone[i].After, undone[i], review.Add), Local: value(e.After, e, review.Add),
+		})
+	}
+	m.Conflicts = append(found, m.Conflicts...)
+	if err := m.sign(ctx, made, edits); err != nil {
+		return err
+	}
+	if len(edits) > 0 {
+		m.Conflicts[0].By = cmp.Or(m.Conflicts[0].By, edits[0].By)
+	}
 	return m.stop(m.Upstream.String(), found)
 }
 

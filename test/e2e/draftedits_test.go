@@ -260,3 +260,53 @@ func TestMergedBeforeItWasRendered(t *testing.T) {
 		})
 	}
 }
+
+// A program that writes what it read before (Porch does) sets a Draft back: the run
+// that makes it anew says field by field what that takes back, and of whom.
+func TestStaleWriteOnADraft(t *testing.T) {
+	t.Parallel()
+	set := func(to string) string { return mutator("apply-setters:v0.2", "quota: "+to) }
+	quota := "data.quota: overruled with huge, the edit was large: change function apply-setters:v0.2, spec.pipeline of PackageVariant web, by Ann Tester ("
+	lock := "Kptfile: Kptfile.kpt.dev/web: upstreamLock: upstream wins with web/v12; local was web/v11, by Ann Tester ("
+	value := "a.yaml: ConfigMap/a: data.x: upstream wins with two; local was one, by Ann Tester ("
+	for name, row := range map[string]struct {
+		revision, quota string
+		told, not       []string
+	}{
+		"the variant changed":  {"v11", "huge", []string{quota}, []string{lock, value}},
+		"the upstream changed": {"v12", "large", []string{lock, value}, []string{quota}},
+		"both":                 {"v12", "huge", []string{lock, value, quota}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			catalog := w.repos["catalog"]
+			catalog.Tag(t, "web/v11", catalog.Commit(t, "main", "v11", files(merged(noWeb, gittest.Text{
+				"a.yaml": configMap("a", "x: one"), "q.yaml": configMap("q", "quota: small # kpt-set: ${quota}"),
+			}))))
+			catalog.Tag(t, "web/v12", catalog.Commit(t, "main", "v12", files(gittest.Text{"a.yaml": configMap("a", "x: two")})))
+			w.write("v.yaml", variantOf("web", "v11", "c1", "web", set("large")))
+			w.mustApply()
+			git := w.repos["c1"]
+			old := git.Git(t, "rev-parse", draft1+"^{tree}")
+			w.write("v.yaml", variantOf("web", row.revision, "c1", "web", set(row.quota)))
+			w.mustApply()
+			want := git.Git(t, "rev-parse", draft1+"^{tree}")
+			git.Git(t, "update-ref", draft1, git.Git(t, "commit-tree", "-m", "edit", "-p", draft1, old))
+
+			w.contains(w.apply("--on-conflict=stop").variant(t, "c1/web").Error, "conflicts are set to stop")
+			for _, command := range []string{"plan", "apply"} {
+				out := w.mustRun(0, command).err
+				w.contains(out, row.told...)
+				w.lacks(out, row.not...)
+			}
+			w.contains(git.Git(t, "log", "-1", "--format=%B", draft1), row.told...)
+			if got := git.Git(t, "rev-parse", draft1+"^{tree}"); got != want {
+				t.Errorf("the Draft is not what its variant says:\n%s", git.Git(t, "diff", want, got))
+			}
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+		})
+	}
+}
