@@ -181,6 +181,14 @@ func Held(p *Package) (Ruling, bool) {
 	return ruled(Wait{}, heldBy(h)), true
 }
 
+// HeldBy says who holds a package, and why; "" where nobody does.
+func HeldBy(p *Package) string {
+	if h := p.Hold(); h != nil {
+		return heldBy(h)
+	}
+	return ""
+}
+
 func heldBy(h *Saying) string {
 	return "held by " + h.Hold.By + h.whose() + ": " + h.Hold.Reason
 }

@@ -73,6 +73,8 @@ type Item struct {
 	Conflicts []merge.Conflict
 	// Attention is what a person is to see first, such as decide.BaseUnknown.
 	Attention []string
+	// Held says who holds the package, and why; "" where nobody does.
+	Held string
 	// Proof is what is known of an open revision without building it; nil where
 	// packages are built.
 	Proof *decide.Proof

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,6 +138,7 @@ type subject struct {
 type revision struct {
 	outcome decide.Outcome
 	made    *build.Made
+	unheld  *decide.Proof // of one that is held, in a survey
 }
 
 type besides struct {
@@ -233,8 +235,36 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 	}
 	if ruling, held := decide.Held(s.pkg); held {
 		s.waits(w, ruling)
+		if !r.building {
+			r.unheld(ctx, s)
+		}
 		return nil
 	}
+	return r.askFree(ctx, s)
+}
+
+// unheld says of the open revision of a package that is held what would be known of
+// it if nobody held it.
+func (r *run) unheld(ctx context.Context, s *subject) {
+	v := s.revisions[0]
+	if decide.BuiltAs(v.outcome.From) == "" {
+		return
+	}
+	free := &subject{want: s.want, repo: s.repo, pkg: s.pkg, wires: s.wires}
+	if err := r.askFree(ctx, free); err != nil {
+		v.unheld = &decide.Proof{State: decide.Failing, Why: err.Error()}
+		return
+	}
+	for _, f := range free.revisions {
+		if f.outcome.From != nil && f.outcome.From.Ref == v.outcome.From.Ref {
+			v.unheld = f.outcome.Proof()
+		}
+	}
+}
+
+// askFree is ask for a package that nobody holds.
+func (r *run) askFree(ctx context.Context, s *subject) error {
+	w := s.want
 	if w.Lock() == nil {
 		s.up = r.read.UpstreamOf(ctx, w)
 		if ruling, waits := decide.Unpublished(w.Upstream(), s.up); waits {
@@ -815,6 +845,7 @@ func (r *run) row(s *subject, at *decide.Revision) *Item {
 	}
 	if s.pkg != nil && s.repo != nil {
 		item.Path = s.pkg.Path
+		item.Held = decide.HeldBy(s.pkg)
 		item.downstreams = s.pkg.Downstreams(func(h *decide.Revision) bool { return r.manager.Signed(h.Owner, w.Namespace) })
 	}
 	if s.up != nil && s.up.Err == nil && s.err == nil {
@@ -832,7 +863,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		item.Phase = lifecycle.Draft
 	}
 	if !r.building {
-		item.Proof = v.outcome.Proof()
+		item.Proof = cmp.Or(v.unheld, v.outcome.Proof())
 	}
 	if m := v.made; m != nil && m.Err == nil {
 		item.Conditions, item.Conflicts, item.Attention = m.Conditions, m.Conflicts, m.Attention

@@ -23,6 +23,8 @@ const (
 	// its readiness gates are met.
 	conditionProved = "Proved"
 	conditionGates  = "GatesMet"
+	// Where a person holds the package.
+	conditionHeld = "Held"
 )
 
 // VariantStatus returns the item's PackageVariant with its status: Stalled,
@@ -70,7 +72,11 @@ func variantConditions(items []*Item) []metav1.Condition {
 	case len(pending) > 0:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, notYet(waits), strings.Join(pending, "; ")
 	}
-	return append(told([]metav1.Condition{stalled, ready}, items), proofConditions(items)...)
+	conditions := []metav1.Condition{stalled, ready}
+	if held := items[0].Held; held != "" {
+		conditions = append(conditions, metav1.Condition{Type: conditionHeld, Status: metav1.ConditionTrue, Reason: conditionHeld, Message: held})
+	}
+	return append(told(conditions, items), proofConditions(items)...)
 }
 
 // notYet is the reason of Ready where nothing failed: a run has something to do, or
