@@ -12,6 +12,9 @@ func TestRules(t *testing.T) {
 	const set = "apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata: {name: s}\nspec:\n"
 	const up = "  upstream: {repo: r, package: p, revision: v1}\n"
 	const variant = "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: PackageVariant\nmetadata: {name: v}\nspec:\n"
+	repository := func(annotations string) string {
+		return "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata: {name: r, annotations: " + annotations + "}\nspec: {type: git, git: {repo: /r}}\n"
+	}
 	target := func(s string) string { return set + up + "  targets:\n  - " + s + "\n" }
 	template := func(s string) string {
 		return target("{repositories: [{name: r}], template: {" + s + "}}")
@@ -58,6 +61,9 @@ func TestRules(t *testing.T) {
 		"half a variant":       {variant + "  upstream: {}\n  downstream: {}\n", []string{"missing required field spec.downstream.package", "missing required field spec.downstream.repo", "missing required field spec.upstream.package", "missing required field spec.upstream.repo"}},
 		"odd revisions":        {variant + "  upstream: {repo: r, package: p, revision: -2}\n  downstream: {repo: r, package: q}\n", []string{"spec.upstream.revision must not start with a dash"}},
 		"controls":             {variant + "  upstream: {repo: r, package: p, revision: \"a\\tb\"}\n  downstream: {repo: r, package: q}\n", []string{"spec.upstream.revision holds control characters"}},
+		"how to review":        {repository("{variform.dev/review: class}"), nil},
+		"no way to review":     {repository("{variform.dev/review: classes}"), []string{"annotation variform.dev/review can only be class, variant, repository"}},
+		"none at all":          {repository("{variform.dev/review: ''}"), []string{"annotation variform.dev/review can only be class, variant, repository"}},
 		"the branch":           {variant + "  upstream: {repo: r, package: p, revision: -1}\n  downstream: {repo: r, package: q}\n", nil},
 		"no revision is right": {variant + "  upstream: {repo: r, package: p}\n  downstream: {repo: r, package: q}\n", nil},
 	}

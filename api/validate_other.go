@@ -1,6 +1,9 @@
 package api
 
 import (
+	"slices"
+	"strings"
+
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -17,6 +20,12 @@ func ValidateRepository(r *v1alpha1.Repository) Issues {
 	i.metadata(&r.ObjectMeta)
 	if len(i) == 0 {
 		i.repositoryName(r.Name)
+	}
+	if says, ok := r.Annotations[variformv1alpha1.ReviewAnnotation]; ok {
+		modes := []string{variformv1alpha1.ReviewByClass, variformv1alpha1.ReviewByVariant, variformv1alpha1.ReviewByRepository}
+		if !slices.Contains(modes, says) {
+			i.add(keyed("metadata.annotations", variformv1alpha1.ReviewAnnotation), "annotation "+variformv1alpha1.ReviewAnnotation+" can only be "+strings.Join(modes, ", "), wrongWord(says, modes...))
+		}
 	}
 	if r.Spec.Content != "" && r.Spec.Content != "Package" {
 		i.add("spec.content", "The 'content' field is deprecated, its only valid value is 'Package'", "leave it out")

@@ -11,7 +11,6 @@ import (
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
-	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 )
 
@@ -31,7 +30,8 @@ func newPropose(a *app) *cobra.Command {
 for them instead: one for each class of identical change (class), for each Draft
 (variant), or one for all (repository). They are opened, brought up to date, and
 closed where all of a repository is proposed and nothing of them waits any more.
-The annotation variform.dev/forge of a Repository says which forge that is. Merging
+The annotation variform.dev/forge of a Repository says which forge that is; one with
+variform.dev/review (class, variant or repository) has apply do that. Merging
 one, in any style, publishes what it holds; closing one turns it down until its
 Drafts change, or until one of them is named.`)
 }
@@ -120,8 +120,8 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		c.Flags().BoolVar(&f.main, "main", false, "what people committed to the registered branch, each as a revision of its own")
 	}
 	if d == decide.Propose {
-		c.Flags().StringVar(&f.pulls, "pull-requests", "", "make pull requests on the repositories' forges, one for each `class`, variant or repository (default: class)")
-		c.Flags().Lookup("pull-requests").NoOptDefVal = string(pulls.ByClass)
+		c.Flags().StringVar(&f.pulls, "pull-requests", "", "make pull requests on the repositories' forges, one for each `class`, variant or repository (default: what the annotation variform.dev/review says, else class)")
+		c.Flags().Lookup("pull-requests").NoOptDefVal = usualMode
 	}
 	a.addOutput(c)
 	c.Flags().BoolVar(&f.all, "all", false, "all that are open")

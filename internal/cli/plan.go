@@ -98,7 +98,9 @@ func newApply(a *app) *cobra.Command {
 		Use:   "apply",
 		Short: "Write one Draft branch per variant",
 		Long: `Apply brings every variant's Draft up to date: one atomic push per repository,
-conditional on what was read. Running it again changes nothing.`,
+conditional on what was read. Running it again changes nothing. Repositories with the
+annotation variform.dev/review have their pull requests kept as well, as
+"propose --pull-requests" does.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.apply(c.Context())
@@ -134,10 +136,13 @@ func (a *app) apply(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		return plan, e.Apply(ctx, plan)
+		if err = e.Apply(ctx, plan); err == nil {
+			a.keepRequests(ctx, s)
+		}
+		return plan, err
 	}
-	return a.planned(ctx, s, p, planAndApply, func(s *session, plan *reconcile.Plan) error {
-		if plan.Settled() && s.onlyRefs() {
+	err = a.planned(ctx, s, p, planAndApply, func(s *session, plan *reconcile.Plan) error {
+		if plan.Settled() && s.onlyRefs() && quiet(s.pulled) {
 			said, err := a.printed(s, plan)
 			if err != nil {
 				return err
@@ -146,6 +151,10 @@ func (a *app) apply(ctx context.Context) error {
 		}
 		return a.printPlan(s, plan, true)
 	})
+	if bad := a.printUnpulled(s.pulled); bad > 0 && err == nil {
+		err = findings{count.Of(bad, "problem") + " with pull requests: what was pushed is there, and the next run goes on"}
+	}
+	return err
 }
 
 func newDiff(a *app) *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/variform/variform/internal/count"
@@ -51,40 +52,73 @@ var pullActions = map[pulls.Action]string{
 	pulls.ActionOpen: "opened", pulls.ActionUpdate: "updated", pulls.ActionNone: "unchanged", pulls.ActionKeep: "left as it is", pulls.ActionClose: "closed",
 }
 
+// usualMode is what --pull-requests means without a mode: what the Repository says in
+// variform.dev/review, and else class.
+const usualMode = "default"
+
 // pullRequests makes what is open the pull requests of its forges.
 func (a *app) pullRequests(ctx context.Context, s *session, mode string, sel decide.Selection) error {
-	m, err := pulls.ParseMode(mode)
-	if err != nil {
-		return fmt.Errorf("--pull-requests: %w", err)
+	o := fleet.PullRequests{Mode: pulls.ByClass, Selection: sel, Asked: true}
+	if mode != usualMode {
+		var err error
+		if o.Mode, err = pulls.ParseMode(mode); err != nil {
+			return fmt.Errorf("--pull-requests: %w", err)
+		}
+		o.Given = true
 	}
-	list, problems, err := fleet.Propose(ctx, s.engine, fleet.PullRequests{Mode: m, Selection: sel, Forge: a.forges(), Concurrency: a.fleet.concurrency})
+	list, problems, err := a.request(ctx, s, o)
 	if err != nil {
 		return err
 	}
 	if err := a.printPulls(list); err != nil {
 		return err
 	}
-	bad := len(problems)
 	for _, p := range problems {
 		a.fail("error: %v", p)
 	}
+	if bad := len(problems) + a.printUnpulled(list); bad > 0 {
+		return findings{count.Of(bad, "problem") + ": the rest is done"}
+	}
+	return nil
+}
+
+func (a *app) request(ctx context.Context, s *session, o fleet.PullRequests) ([]fleet.Pulled, []error, error) {
+	o.Forge, o.Concurrency = a.forges(), a.fleet.concurrency
+	return fleet.Propose(ctx, s.engine, o)
+}
+
+// keepRequests brings the requests in line that apply keeps: of all that is open, for
+// one asks for more than what a run was restricted to. What could not be read the plan
+// has told.
+func (a *app) keepRequests(ctx context.Context, s *session) {
+	if !fleet.Kept(s.fleet) {
+		return
+	}
+	list, _, err := a.request(ctx, s, fleet.PullRequests{})
+	if err != nil { // what was pushed is there all the same
+		list = append(list, fleet.Pulled{Repository: "pull requests", Err: err})
+	}
+	s.pulled = list
+}
+
+// printUnpulled says which requests failed, what several have in common once, and
+// counts that.
+func (a *app) printUnpulled(list []fleet.Pulled) int {
 	var notes []review.Note
 	for _, p := range list {
 		if p.Err != nil {
 			notes = append(notes, review.Note{Kind: review.Failure, Message: p.Err.Error(), Variant: p.Repository})
 		}
 	}
-	for _, f := range review.Group(notes) {
-		bad++
+	found := review.Group(notes)
+	for _, f := range found {
 		a.fail("error: %s: %s", folded(f.Members), f.Message)
 	}
-	if bad > 0 {
-		return findings{count.Of(bad, "problem") + ": the rest is done"}
-	}
-	return nil
+	return len(found)
 }
 
-func (a *app) printPulls(list []fleet.Pulled) error {
+// viewsOf are requests as they are printed, and the rows of a table.
+func viewsOf(list []fleet.Pulled) ([]pullView, [][]string) {
 	views := make([]pullView, 0, len(list))
 	var rows [][]string
 	for _, p := range list {
@@ -112,6 +146,13 @@ func (a *app) printPulls(list []fleet.Pulled) error {
 		views = append(views, v)
 		rows = append(rows, []string{v.Repository, number, v.Title, now})
 	}
+	return views, rows
+}
+
+var pullHeader = []string{"REPOSITORY", "REQUEST", "TITLE", "NOW"}
+
+func (a *app) printPulls(list []fleet.Pulled) error {
+	views, rows := viewsOf(list)
 	switch a.output {
 	case "json", "yaml":
 		return encodeAs(a.Out, a.output, "PullRequestList", map[string]any{"pullRequests": views})
@@ -125,5 +166,22 @@ func (a *app) printPulls(list []fleet.Pulled) error {
 		}
 		return nil
 	}
-	return a.table([]string{"REPOSITORY", "REQUEST", "TITLE", "NOW"}, rows)
+	return a.table(pullHeader, rows)
+}
+
+// quiet says that a run did nothing to requests, and the next has nothing to do.
+func quiet(list []fleet.Pulled) bool {
+	return !slices.ContainsFunc(list, func(p fleet.Pulled) bool {
+		return p.Err != nil || p.Action != pulls.ActionNone && p.Action != pulls.ActionKeep
+	})
+}
+
+// printKept tells of the requests that a run of apply did not find as they are to be.
+func (a *app) printKept(list []fleet.Pulled) error {
+	list = slices.DeleteFunc(slices.Clone(list), func(p fleet.Pulled) bool { return p.Err == nil && p.Action == pulls.ActionNone })
+	if len(list) == 0 {
+		return nil
+	}
+	_, rows := viewsOf(list)
+	return a.table(pullHeader, rows)
 }

@@ -201,6 +201,8 @@ type session struct {
 	cfg    reconcile.Config
 	// onlyRefs says that all that was read is the management directory and refs.
 	onlyRefs func() bool
+	// pulled is what became of the pull requests that apply keeps.
+	pulled []fleet.Pulled
 }
 
 // open reads the fleet.

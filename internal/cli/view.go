@@ -75,6 +75,7 @@ type planView struct {
 	Problems     []string   `json:"problems,omitempty"`
 	Warnings     []string   `json:"warnings,omitempty"`
 	PruneBlocked []string   `json:"pruneBlocked,omitempty"`
+	PullRequests []pullView `json:"pullRequests,omitempty"`
 }
 
 func viewOf(i *reconcile.Item) itemView {
@@ -133,6 +134,7 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 		for _, i := range p.Items {
 			v.Variants = append(v.Variants, viewOf(i))
 		}
+		v.PullRequests, _ = viewsOf(s.pulled)
 		return encodeAs(a.Out, a.output, "Plan", v)
 	case "name":
 		for _, i := range p.Items {
@@ -161,6 +163,9 @@ func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 		return err
 	}
 	if _, err := fmt.Fprintln(a.Out, summary(p, done)); err != nil {
+		return err
+	}
+	if err := a.printKept(s.pulled); err != nil {
 		return err
 	}
 	a.printDetails(p)

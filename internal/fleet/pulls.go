@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/forge"
@@ -19,6 +21,7 @@ import (
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/internal/source"
 )
 
 // Forge is what is asked of the forge of one repository.
@@ -37,8 +40,15 @@ type Forge interface {
 
 // PullRequests says which pull requests are to be made.
 type PullRequests struct {
+	// Mode is that of Repositories whose annotation variform.dev/review says none; ""
+	// leaves these alone. Given says that a person asked for it: one that says another
+	// is refused, since apply would change its requests back.
 	Mode      pulls.Mode
+	Given     bool
 	Selection decide.Selection
+	// Asked says that a person asked for what is selected: names that mean nothing are
+	// an error, and a request for what is named is opened again though it was closed.
+	Asked bool
 	// Forge reaches that of a Repository by its address and its annotation.
 	Forge func(address, annotation string) (Forge, error)
 	// Concurrency bounds how many repositories are worked on at once.
@@ -57,71 +67,88 @@ type Pulled struct {
 // that shows it.
 type drafts struct {
 	repo  *observe.Repo
+	mode  pulls.Mode
+	err   error
 	list  []pulls.Draft
 	whole bool // none of the repository's is left out
 	named map[string]bool
+	// others are the packages of Drafts that were left out.
+	others map[string]bool
 	// left are Drafts that nobody can approve, and no request asks for.
 	left []Pulled
 	// changes are those of each request, by the head that it would have.
 	changes map[string]*review.Classifier
 }
 
+// Kept says that a fleet has Repositories whose requests apply keeps.
+func Kept(f *source.Fleet) bool {
+	return slices.ContainsFunc(f.Repositories, func(r *configv1alpha1.Repository) bool { return r.Annotations[v1alpha1.ReviewAnnotation] != "" })
+}
+
+// mode is how the Drafts of a Repository are put together, "" for not at all.
+func (o *PullRequests) mode(repo *observe.Repo) (pulls.Mode, error) {
+	says := pulls.Mode(repo.Annotations[v1alpha1.ReviewAnnotation])
+	if says != "" && o.Given && says != o.Mode {
+		return "", fmt.Errorf("its Repository says %s: %s, and apply would make its requests so again: leave the mode out, or write it there", v1alpha1.ReviewAnnotation, says)
+	}
+	return cmp.Or(says, o.Mode), nil
+}
+
+// places are the branches that Drafts go to, each once.
+type places struct {
+	PullRequests
+	by map[string]*drafts
+}
+
+// of is the place of a Repository, nil where there are to be no requests.
+func (p *places) of(repo *observe.Repo) *drafts {
+	mode, err := p.mode(repo)
+	if mode == "" && err == nil {
+		return nil
+	}
+	at := repo.Git.URL() + "#" + repo.Branch
+	d := p.by[at]
+	if d == nil {
+		d = &drafts{repo: repo, mode: mode, err: err, whole: true, named: map[string]bool{}, others: map[string]bool{}, changes: map[string]*review.Classifier{}}
+		p.by[at] = d
+	}
+	if d.mode != mode && d.err == nil {
+		d.err = cmp.Or(err, fmt.Errorf("Repositories %s and %s are one branch, and are to be reviewed by %s and by %s: give both the same %s", d.repo.Name, repo.Name, d.mode, mode, v1alpha1.ReviewAnnotation))
+	}
+	return d
+}
+
 // Propose brings the forges' pull requests in line with what is open: Drafts of the
 // selection, all of a repository or those that it means. Problems are what could not
 // be read.
 func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []Pulled, problems []error, err error) {
-	byRepo := map[string]*drafts{}
-	of := func(repo *observe.Repo) *drafts {
-		at := repo.Git.URL() + "#" + repo.Branch
-		if byRepo[at] == nil {
-			byRepo[at] = &drafts{repo: repo, whole: true, named: map[string]bool{}, changes: map[string]*review.Classifier{}}
-		}
-		return byRepo[at]
-	}
+	at := places{o, map[string]*drafts{}}
 	s, err := show(ctx, e, func(name string, r *reconcile.Shown, changes *review.Compared) {
 		if r.Phase != lifecycle.Draft {
 			return
 		}
 		repo := e.Downstream(r.Identity.Namespace, r.Identity.Repository)
-		d := of(repo)
-		if chosen, _ := decide.Meant(o.Selection, []string{name}, func(string) decide.Selectable { return named(name, r) }); len(chosen) == 0 {
-			d.whole = false
-			return
+		if d := at.of(repo); d != nil {
+			d.add(o, string(e.Manager()), name, repo, r, changes)
 		}
-		if r.Fails != "" { // a request that has it stays as it is
-			why, _, _ := strings.Cut(r.Fails, "\n")
-			d.whole = false
-			d.left = append(d.left, Pulled{Repository: repo.Name, Step: pulls.Step{
-				Action: pulls.ActionKeep, Request: &pulls.Request{Title: name, Drafts: []pulls.Draft{{Name: name}}}, Why: why,
-			}})
-			return
-		}
-		draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key()}
-		head := pulls.Head(o.Mode, string(e.Manager()), draft)
-		if d.changes[head] == nil {
-			d.changes[head] = &review.Classifier{}
-		}
-		d.changes[head].Add(name, changes)
-		d.named[name] = len(o.Selection.Names) > 0
-		d.list = append(d.list, draft)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, missing := s.members(o.Selection); len(missing) > 0 {
+	if _, missing := s.members(o.Selection); o.Asked && len(missing) > 0 {
 		return nil, s.Problems, fmt.Errorf("nothing that is open is called %s: %w", strings.Join(missing, ", "), ErrUnknown)
 	}
 	if o.Selection.All() { // where nothing waits any more, requests may
 		for _, repo := range e.Repositories() {
 			if says := repo.Annotations[forge.Annotation]; says != "" || repo.Deployment && forge.Known(repo.Address, says) {
-				of(repo)
+				at.of(repo)
 			}
 		}
 	}
 	var all []*drafts
-	for _, at := range slices.Sorted(maps.Keys(byRepo)) {
-		byRepo[at].whole = byRepo[at].whole && len(s.Problems) == 0 // what could not be read may wait
-		all = append(all, byRepo[at])
+	for _, key := range slices.Sorted(maps.Keys(at.by)) {
+		at.by[key].whole = at.by[key].whole && len(s.Problems) == 0 // what could not be read may wait
+		all = append(all, at.by[key])
 	}
 	results, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 8), all, func(ctx context.Context, d *drafts) []Pulled {
 		return append(d.left, s.pull(ctx, e, o, d)...)
@@ -129,9 +156,36 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 	return slices.Concat(results...), s.Problems, err
 }
 
+// add takes a Draft in.
+func (d *drafts) add(o PullRequests, manager, name string, repo *observe.Repo, r *reconcile.Shown, changes *review.Compared) {
+	if chosen, _ := decide.Meant(o.Selection, []string{name}, func(string) decide.Selectable { return named(name, r) }); len(chosen) == 0 {
+		d.whole, d.others[repo.Path(r.Identity.Package)] = false, true
+		return
+	}
+	if r.Fails != "" { // a request that has it stays as it is
+		why, _, _ := strings.Cut(r.Fails, "\n")
+		d.whole = false
+		d.left = append(d.left, Pulled{Repository: repo.Name, Step: pulls.Step{
+			Action: pulls.ActionKeep, Request: &pulls.Request{Title: name, Drafts: []pulls.Draft{{Name: name}}}, Why: why,
+		}})
+		return
+	}
+	draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key()}
+	head := pulls.Head(d.mode, manager, draft)
+	if d.changes[head] == nil {
+		d.changes[head] = &review.Classifier{}
+	}
+	d.changes[head].Add(name, changes)
+	d.named[name] = o.Asked && len(o.Selection.Names) > 0
+	d.list = append(d.list, draft)
+}
+
 // pull works on one repository.
 func (s *Shown) pull(ctx context.Context, e *reconcile.Engine, o PullRequests, d *drafts) []Pulled {
 	failed := func(err error) []Pulled { return []Pulled{{Repository: d.repo.Name, Err: err}} }
+	if d.err != nil {
+		return failed(d.err)
+	}
 	f, err := o.Forge(d.repo.Address, d.repo.Annotations[forge.Annotation])
 	if err != nil {
 		return failed(err)
@@ -143,7 +197,7 @@ func (s *Shown) pull(ctx context.Context, e *reconcile.Engine, o PullRequests, d
 	if err != nil {
 		return failed(err)
 	}
-	wanted, err := s.requests(o.Mode, string(e.Manager()), d)
+	wanted, err := s.requests(string(e.Manager()), d)
 	if err != nil {
 		return failed(err)
 	}
@@ -156,7 +210,8 @@ func (s *Shown) pull(ctx context.Context, e *reconcile.Engine, o PullRequests, d
 	var unread error
 	terms := pulls.Terms{
 		Manager: string(e.Manager()), Whole: d.whole,
-		Asked: func(p pulls.Draft) bool { return d.named[p.Name] },
+		Asked:  func(p pulls.Draft) bool { return d.named[p.Name] },
+		Others: func(path string) bool { return d.others[path] },
 		Theirs: func(branch, _ string) string {
 			by, err := author(ctx, d.repo, tips[branch])
 			unread = errors.Join(unread, err)
@@ -268,7 +323,7 @@ func head(r *pulls.Request, tips map[string]string) *publish.Head {
 
 // requests are the wanted ones, with what each says: its Drafts' change as a review
 // shows it.
-func (s *Shown) requests(mode pulls.Mode, manager string, d *drafts) ([]pulls.Request, error) {
+func (s *Shown) requests(manager string, d *drafts) ([]pulls.Request, error) {
 	texts, says := map[string]string{}, map[string]string{}
 	for head, changes := range d.changes {
 		report, err := changes.Report()
@@ -292,7 +347,7 @@ func (s *Shown) requests(mode pulls.Mode, manager string, d *drafts) ([]pulls.Re
 			list = append(list, draft)
 		}
 	}
-	wanted := pulls.Group(mode, manager, list)
+	wanted := pulls.Group(d.mode, manager, list)
 	for i := range wanted {
 		wanted[i].Text = texts[wanted[i].Branch]
 	}

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/variform/variform/api/variform/v1alpha1"
 )
 
 // Mode says how Drafts are put together into requests.
@@ -18,9 +20,9 @@ type Mode string
 
 // Modes.
 const (
-	ByVariant    Mode = "variant"    // each Draft's own branch
-	ByClass      Mode = "class"      // Drafts of one class, on a branch of Variform's
-	ByRepository Mode = "repository" // all Drafts, on such a branch
+	ByVariant    Mode = v1alpha1.ReviewByVariant    // each Draft's own branch
+	ByClass      Mode = v1alpha1.ReviewByClass      // Drafts of one class, on a branch of Variform's
+	ByRepository Mode = v1alpha1.ReviewByRepository // all Drafts, on such a branch
 )
 
 // ParseMode reads a Mode.
@@ -187,6 +189,8 @@ type Terms struct {
 	// Asked says that a person named a Draft: a request that was closed is opened
 	// again.
 	Asked func(Draft) bool
+	// Others says that a Draft of a package waits that was not given.
+	Others func(path string) bool
 	// Whole says that all Drafts of the repository were given: what is not asked for
 	// any more is closed.
 	Whole bool
@@ -317,6 +321,9 @@ func (t *Terms) step(r *Request, o *Open) Step {
 	case !o.ours(t.Manager):
 		return Step{Action: ActionKeep, Request: r, Open: o, Why: "it was opened by hand"}
 	}
+	if more := t.beside(r, o); len(more) > 0 {
+		return Step{Action: ActionKeep, Request: r, Open: o, Why: fmt.Sprintf("it asks for more than what was named: name %s as well, or give --all", strings.Join(more, ", "))}
+	}
 	s.Action, s.Body = ActionUpdate, r.body(t, o.Body)
 	if o.mark.title != short(o.Title) {
 		s.Title = o.Title // a person's now
@@ -331,6 +338,17 @@ func (t *Terms) step(r *Request, o *Open) Step {
 		s.Action = ActionNone
 	}
 	return s
+}
+
+// beside are the packages that an open request asks for, and that wait, beside those
+// of a request.
+func (t *Terms) beside(r *Request, o *Open) (more []string) {
+	for _, path := range o.mark.members {
+		if t.Others != nil && t.Others(path) && !slices.Contains(r.paths(), path) {
+			more = append(more, path)
+		}
+	}
+	return more
 }
 
 func (t *Terms) theirs(branch, commit string) string {

@@ -123,6 +123,8 @@ func TestPlan(t *testing.T) {
 		"closed, asked":    {"", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{Asked: func(d Draft) bool { return d.Name == "c1/beta" }}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
 		"edited, as it is": {"", ByClass, []Draft{a, b}, []Open{k1}, Terms{Theirs: func(string, string) string { return "Ann" }}, []step{{ActionNone, 1, "variform/fleet/k1", false, ""}}},
 		"edited, moved":    {"their commit would go", ByClass, []Draft{a, c}, []Open{k1}, Terms{Theirs: func(branch, commit string) string { return "Ann at " + branch + " " + commit }}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "Ann at variform/fleet/k1 h committed"}, {ActionOpen, 0, "variform/fleet/k2", true, ""}}},
+		"a part of one":    {"the rest would go", ByClass, []Draft{a}, []Open{k1}, Terms{Others: func(p string) bool { return p == b.Path }}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "name apps/beta as well, or give --all"}}},
+		"what is left":     {"nothing else waits", ByClass, []Draft{a}, []Open{k1}, Terms{Others: func(p string) bool { return p == c.Path }}, []step{{ActionUpdate, 1, "variform/fleet/k1", true, ""}}},
 		"variant":          {"its own branch", ByVariant, []Draft{a}, nil, Terms{}, []step{{ActionOpen, 0, a.Branch, false, ""}}},
 		"variant, moved":   {"the text says which commit", ByVariant, []Draft{draft("alpha", "8", "k1")}, []Open{had(1, ByVariant, a)}, Terms{}, []step{{ActionUpdate, 1, a.Branch, false, ""}}},
 		"by hand":          {"one branch has one request", ByVariant, []Draft{a}, []Open{{Number: 5, Branch: a.Branch, Title: "mine"}}, Terms{Whole: true}, []step{{ActionKeep, 5, a.Branch, false, "opened by hand"}}},

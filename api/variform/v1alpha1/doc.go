@@ -86,6 +86,14 @@ const (
 	TagMainAnnotation = "variform.dev/tag-main"
 	TagMainAlways     = "always"
 
+	// ReviewAnnotation of a Repository has apply keep pull requests of its Drafts: one
+	// for each class of identical change, for each Draft, or one for all
+	// (docs/design/pull-requests.md).
+	ReviewAnnotation   = "variform.dev/review"
+	ReviewByClass      = "class"
+	ReviewByVariant    = "variant"
+	ReviewByRepository = "repository"
+
 	// ContextAnnotation marks ("true") the objects of a ResourceList that are
 	// context to inject from, not part of the package
 	// (docs/design/functions.md).
