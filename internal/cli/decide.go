@@ -84,6 +84,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 			}
 			p := a.progress()
 			defer p.stop()
+			a.fleet.heads = f.pulls != ""
 			s, err := a.open(c.Context(), p)
 			if err != nil {
 				return err

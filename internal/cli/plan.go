@@ -127,6 +127,7 @@ func (a *app) apply(ctx context.Context) error {
 	if again, ok := settled.Again(ctx, in.store); ok {
 		return a.replay(again)
 	}
+	a.fleet.heads = true
 	s, err := a.session(ctx, in, p)
 	if err != nil {
 		return err
@@ -136,6 +137,7 @@ func (a *app) apply(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
+		a.printTaken(e, false) // what is left there is among the plan's warnings
 		if err = e.Apply(ctx, plan); err == nil {
 			a.keepRequests(ctx, s)
 		}

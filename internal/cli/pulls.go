@@ -13,6 +13,7 @@ import (
 	"github.com/variform/variform/internal/forge"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/pulls"
+	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 )
 
@@ -70,6 +71,7 @@ func (a *app) pullRequests(ctx context.Context, s *session, mode string, sel dec
 	if err != nil {
 		return err
 	}
+	a.printTaken(s.engine, true)
 	if err := a.printPulls(list); err != nil {
 		return err
 	}
@@ -184,4 +186,14 @@ func (a *app) printKept(list []fleet.Pulled) error {
 	}
 	_, rows := viewsOf(list)
 	return a.table(pullHeader, rows)
+}
+
+// printTaken tells what became of people's commits on heads, and of those that are
+// left there where that is told nowhere else.
+func (a *app) printTaken(e *reconcile.Engine, left bool) {
+	for _, t := range e.Taken() {
+		if t.Err == nil || left {
+			a.note("%s", t)
+		}
+	}
 }

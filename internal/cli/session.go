@@ -57,6 +57,7 @@ type fleetFlags struct {
 	packages bool // the command shows packages
 	blame    bool // the command shows where values come from
 	preview  bool // the command applies nothing
+	heads    bool // the command looks what people committed to heads of pull requests
 }
 
 // addFleet adds the flags of every command that reads a fleet.
@@ -253,7 +254,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 	registries := a.registries(in.cache)
 	cfg.OCI, cfg.Progress = observe.OCI(registries, fleet.Catalogs...), p.report
 	// Reports and diffs show packages; for all else they are let go once compared.
-	cfg.Preview = f.preview
+	cfg.Preview, cfg.TakeHeads = f.preview, f.heads
 	if f.blame {
 		cfg.Blame, cfg.Places = true, places
 	}

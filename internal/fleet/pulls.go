@@ -14,7 +14,6 @@ import (
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/forge"
-	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
@@ -213,9 +212,16 @@ func (s *Shown) pull(ctx context.Context, e *reconcile.Engine, o PullRequests, d
 		Asked:  func(p pulls.Draft) bool { return d.named[p.Name] },
 		Others: func(path string) bool { return d.others[path] },
 		Theirs: func(branch, _ string) string {
-			by, err := author(ctx, d.repo, tips[branch])
-			unread = errors.Join(unread, err)
-			return by
+			tip := decide.ParseHash(tips[branch])
+			if tip.IsZero() {
+				return ""
+			}
+			edited, err := e.EditedHead(ctx, d.repo, tip)
+			if err != nil {
+				unread = errors.Join(unread, err)
+				return ""
+			}
+			return edited.By()
 		},
 	}
 	steps := pulls.Plan(terms, wanted, there)
@@ -270,54 +276,12 @@ func carryOut(ctx context.Context, f Forge, repo *observe.Repo, step pulls.Step)
 	return out
 }
 
-// author names who last changed the packages on a head beside Variform, "" for nobody:
-// what a forge merges into it from the registered branch is no change of theirs.
-func author(ctx context.Context, repo *observe.Repo, commit string) (string, error) {
-	if commit == "" {
-		return "", nil
-	}
-	tip := decide.ParseHash(commit)
-	const furthest = 50 // commits upon ours
-	commits, err := repo.Git.FirstParents(ctx, gitrepo.Hash(tip), furthest)
-	if err != nil {
-		return "", err
-	}
-	ours := slices.IndexFunc(commits, func(c *gitrepo.Commit) bool { return c.Committer.Email == observe.MachineEmail })
-	if ours < 0 {
-		return commits[0].Author.Name, nil
-	}
-	if ours == 0 {
-		return "", nil
-	}
-	for line := range strings.Lines(commits[ours].Message) {
-		path, draft, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if decide.ParseHash(draft).IsZero() {
-			continue // no line of head's
-		}
-		was, err := repo.TreeAt(ctx, decide.Hash(commits[ours].Hash), path)
-		if err != nil {
-			return "", err
-		}
-		now, err := repo.TreeAt(ctx, tip, path)
-		if err != nil {
-			return "", err
-		}
-		if was != now {
-			return commits[0].Author.Name, nil
-		}
-	}
-	return "", nil
-}
-
 func head(r *pulls.Request, tips map[string]string) *publish.Head {
 	h := &publish.Head{Ref: lifecycle.BranchRef(r.Branch), Old: decide.ParseHash(tips[r.Branch])}
-	var message strings.Builder
-	fmt.Fprintf(&message, "%s\n\n", r.Title)
 	for _, d := range r.Drafts {
 		h.Drafts = append(h.Drafts, publish.HeadDraft{Path: d.Path, Commit: decide.ParseHash(d.Commit)})
-		fmt.Fprintf(&message, "%s %s\n", d.Path, d.Commit)
 	}
-	h.Message = message.String()
+	h.Message = publish.HeadMessage(r.Title, h.Drafts)
 	return h
 }
 

@@ -119,14 +119,18 @@ func (r *Repo) subtree(h Hash, dir string) (Hash, bool, error) {
 	return h, true, nil
 }
 
-// Beside lists what differs between two fetched commits outside of a folder:
-// the paths of files and folders, not looked into, sorted.
-func (r *Repo) Beside(ctx context.Context, a, b Hash, dir string) ([]string, error) {
+// Beside lists what differs between two fetched commits outside of folders: the
+// paths of files and of other folders, not looked into, sorted.
+func (r *Repo) Beside(ctx context.Context, a, b Hash, dirs ...string) ([]string, error) {
 	cs, err := r.Commits(ctx, a, b)
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.beside(cs[0].Tree, cs[1].Tree, "", splitPath(dir))
+	within := make([][]string, len(dirs))
+	for i, dir := range dirs {
+		within[i] = splitPath(dir)
+	}
+	out, err := r.beside(cs[0].Tree, cs[1].Tree, "", within)
 	if err != nil {
 		return nil, fmt.Errorf("comparing commits %s and %s of %s: %w", a, b, r.URL(), err)
 	}
@@ -134,8 +138,8 @@ func (r *Repo) Beside(ctx context.Context, a, b Hash, dir string) ([]string, err
 	return out, nil
 }
 
-func (r *Repo) beside(a, b Hash, prefix string, segs []string) ([]string, error) {
-	if a == b || len(segs) == 0 {
+func (r *Repo) beside(a, b Hash, prefix string, within [][]string) ([]string, error) {
+	if a == b || slices.ContainsFunc(within, func(segs []string) bool { return len(segs) == 0 }) {
 		return nil, nil
 	}
 	x, err := r.entries(a)
@@ -155,8 +159,14 @@ func (r *Repo) beside(a, b Hash, prefix string, segs []string) ([]string, error)
 	}
 	for _, name := range names {
 		p, q := x[name], y[name]
-		if name == segs[0] && (p.mode == modeDir || p.mode == "") && (q.mode == modeDir || q.mode == "") {
-			below, err := r.beside(p.hash, q.hash, path.Join(prefix, name), segs[1:])
+		var deeper [][]string
+		for _, segs := range within {
+			if segs[0] == name {
+				deeper = append(deeper, segs[1:])
+			}
+		}
+		if len(deeper) > 0 && (p.mode == modeDir || p.mode == "") && (q.mode == modeDir || q.mode == "") {
+			below, err := r.beside(p.hash, q.hash, path.Join(prefix, name), deeper)
 			if err != nil {
 				return nil, err
 			}

@@ -539,33 +539,42 @@ func (r *Repo) OnlyPackage(ctx context.Context, h *decide.Revision, path string)
 		}
 		base = h.Machine.Parents[0]
 	}
-	tip := gitrepo.Hash(h.Ref.Commit)
-	if err := r.Git.Fetch(ctx, gitrepo.Hash(base), tip); err != nil {
-		return err
-	}
-	beside, err := r.Git.Beside(ctx, gitrepo.Hash(base), tip, path)
+	beside, err := r.Beyond(ctx, gitrepo.Hash(base), gitrepo.Hash(h.Ref.Commit), path)
 	if err != nil || len(beside) == 0 {
 		return err
 	}
-	onMain, err := r.onMain(ctx, tip, gitrepo.Hash(base))
-	if err != nil {
-		return err
+	return fmt.Errorf("%s changes %s outside of %s, and publishing takes the package alone: undo that there, or move it to a branch of its own, and approve again",
+		h.Ref.Short(), strings.Join(decide.Limit(beside, 5), ", "), path)
+}
+
+// Beyond lists what was changed from base to tip outside of folders, but for what was
+// merged from the registered branch: that is not lost.
+func (r *Repo) Beyond(ctx context.Context, base, tip gitrepo.Hash, dirs ...string) ([]string, error) {
+	if err := r.Git.Fetch(ctx, base, tip); err != nil {
+		return nil, err
 	}
-	for _, main := range onMain { // what was merged from there is not lost
+	beside, err := r.Git.Beside(ctx, base, tip, dirs...)
+	if err != nil || len(beside) == 0 {
+		return nil, err
+	}
+	onMain, err := r.onMain(ctx, tip, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, main := range onMain {
 		if err := r.Git.Fetch(ctx, main); err != nil {
-			return err
+			return nil, err
 		}
-		missing, err := r.Git.Beside(ctx, main, tip, path)
+		missing, err := r.Git.Beside(ctx, main, tip, dirs...)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		beside = slices.DeleteFunc(beside, func(p string) bool { return !slices.Contains(missing, p) })
 		if len(beside) == 0 {
-			return nil
+			break
 		}
 	}
-	return fmt.Errorf("%s changes %s outside of %s, and publishing takes the package alone: undo that there, or move it to a branch of its own, and approve again",
-		h.Ref.Short(), strings.Join(decide.Limit(beside, 5), ", "), path)
+	return beside, nil
 }
 
 // onMain are the registered branch's tip and, where people merged that branch into a

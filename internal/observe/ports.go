@@ -61,7 +61,7 @@ type Trees interface {
 	ReadPackage(ctx context.Context, tree gitrepo.Hash) (*krm.Package, error)
 	Packages(ctx context.Context, commit gitrepo.Hash, dir string) ([]gitrepo.PackageAt, error)
 	ReadFile(tree gitrepo.Hash, name string) (data []byte, ok bool, err error)
-	Beside(ctx context.Context, a, b gitrepo.Hash, dir string) ([]string, error)
+	Beside(ctx context.Context, a, b gitrepo.Hash, dirs ...string) ([]string, error)
 	// Outlined reports whether a commit's folders can be read, and not its files.
 	Outlined(commit gitrepo.Hash) bool
 	// Along compares commits that follow each other by their folders, which it brings.

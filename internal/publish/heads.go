@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/variform/variform/internal/decide"
@@ -27,6 +28,9 @@ type Head struct {
 type HeadDraft struct {
 	Path   string
 	Commit decide.Hash
+
+	made *gitrepo.Commit // of the same batch, nil for one that is there
+	tree decide.Hash     // of made's package
 }
 
 // PushHeads makes and removes branches of one repository, in one push, conditional
@@ -63,17 +67,23 @@ func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) 
 	}
 	at := []gitrepo.Hash{gitrepo.Hash(repo.Head)}
 	var packages []gitrepo.PackageAt
+	var made []*gitrepo.Commit
 	for _, d := range h.Drafts {
-		tree, err := repo.TreeAt(ctx, d.Commit, d.Path)
-		if err != nil {
+		tree := d.tree
+		if d.made != nil {
+			made = append(made, d.made)
+		} else if tree, err = repo.TreeAt(ctx, d.Commit, d.Path); err != nil {
 			return err
+		} else {
+			at = append(at, gitrepo.Hash(d.Commit))
 		}
-		at, packages = append(at, gitrepo.Hash(d.Commit)), append(packages, gitrepo.PackageAt{Path: d.Path, Tree: gitrepo.Hash(tree)})
+		packages = append(packages, gitrepo.PackageAt{Path: d.Path, Tree: gitrepo.Hash(tree)})
 	}
 	commits, err := repo.Git.Commits(ctx, at...)
 	if err != nil {
 		return err
 	}
+	commits = append(commits, made...)
 	var when time.Time
 	for _, c := range commits {
 		if c.Committer.When.After(when) {
@@ -89,4 +99,26 @@ func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) 
 	}
 	h.Commit = decide.Hash(c.Hash)
 	return nil
+}
+
+// HeadMessage is the message of a head: what it asks for, and the Drafts in it.
+func HeadMessage(title string, drafts []HeadDraft) string {
+	var message strings.Builder
+	fmt.Fprintf(&message, "%s\n\n", title)
+	for _, d := range drafts {
+		fmt.Fprintf(&message, "%s %s\n", d.Path, d.Commit)
+	}
+	return message.String()
+}
+
+// headDrafts are the Drafts that a head's message names.
+func headDrafts(message string) (out []HeadDraft) {
+	_, lines, _ := strings.Cut(message, "\n\n")
+	for line := range strings.Lines(lines) {
+		path, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if at := decide.ParseHash(commit); !at.IsZero() {
+			out = append(out, HeadDraft{Path: path, Commit: at})
+		}
+	}
+	return out
 }

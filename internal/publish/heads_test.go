@@ -20,7 +20,7 @@ func TestPushHeads(t *testing.T) {
 			if b.push(nil, c); c.Err != nil {
 				t.Fatal(c.Err)
 			}
-			out = append(out, HeadDraft{p, c.Hash})
+			out = append(out, HeadDraft{Path: p, Commit: c.Hash})
 		}
 		b.refresh()
 		return out
@@ -68,7 +68,7 @@ func TestPushHeads(t *testing.T) {
 	if _, err := push(second, nil); err != nil || b.git.Refs(t)[ref] != "" {
 		t.Errorf("it stays: %v", err)
 	}
-	if _, err := push(decide.Hash{}, []HeadDraft{{"web", decide.Hash{1}}}); err == nil || !strings.Contains(err.Error(), "making "+ref) {
+	if _, err := push(decide.Hash{}, []HeadDraft{{Path: "web", Commit: decide.Hash{1}}}); err == nil || !strings.Contains(err.Error(), "making "+ref) {
 		t.Errorf("a Draft that is not there: %v", err)
 	}
 	if err := PushHeads(t.Context(), b.repo, nil); err != nil {

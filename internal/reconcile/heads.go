@@ -2,10 +2,16 @@ package reconcile
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
+	"github.com/variform/variform/internal/pulls"
 )
 
 // Downstream is the Repository of what was read last.
@@ -19,6 +25,67 @@ func (e *Engine) Repositories() []*observe.Repo { return e.read.GitRepositories(
 // PushHeads makes and removes branches for pull requests.
 func (e *Engine) PushHeads(ctx context.Context, repo *observe.Repo, heads []*publish.Head) error {
 	return publish.PushHeads(ctx, repo, heads)
+}
+
+// EditedHead is what people committed to a head.
+func (e *Engine) EditedHead(ctx context.Context, repo *observe.Repo, tip decide.Hash) (*publish.Edited, error) {
+	return publish.ReadHead(ctx, repo, tip)
+}
+
+// Taken is what became of people's commits on the head of a pull request.
+type Taken struct {
+	*publish.Taken
+	Repository string
+}
+
+// String says it for people.
+func (t Taken) String() string {
+	if t.Err != nil {
+		return fmt.Sprintf("Repository %s: what %s committed to %s is left there, since %v", t.Repository, t.By, t.Branch, t.Err)
+	}
+	return fmt.Sprintf("Repository %s: what %s committed to %s is on the Drafts of %s now, which the head is made of", t.Repository, t.By, t.Branch, strings.Join(t.Drafts, ", "))
+}
+
+// Taken are those that were found since the Engine was made.
+func (e *Engine) Taken() []Taken { return e.taken }
+
+// takeHeads brings what people committed to heads onto their Drafts, where the run is
+// to do that. It says whether Drafts moved, and what could not be read.
+func (e *Engine) takeHeads(ctx context.Context) (moved bool, problems []error) {
+	if !e.cfg.TakeHeads {
+		return false, nil
+	}
+	e.cfg.TakeHeads = false // what comes during a run is the next one's
+	type result struct {
+		taken []Taken
+		err   error
+	}
+	results, err := observe.Parallel(ctx, e.ioLimit(), e.Repositories(), func(ctx context.Context, repo *observe.Repo) (r result) {
+		prefix := lifecycle.BranchRef(pulls.BranchPrefix(string(e.manager)))
+		for _, ref := range repo.Git.Refs().All() {
+			if !strings.HasPrefix(ref.Name, prefix) {
+				continue
+			}
+			t, err := publish.TakeEdits(ctx, repo, ref)
+			if err != nil {
+				r.err = errors.Join(r.err, fmt.Errorf("Repository %s: what people committed to %s: %w", repo.Name, ref.Name, err))
+			} else if t != nil {
+				r.taken = append(r.taken, Taken{t, repo.Name})
+			}
+		}
+		return r
+	})
+	for _, r := range results {
+		e.taken = append(e.taken, r.taken...)
+		if r.err != nil {
+			problems = append(problems, r.err)
+		}
+		moved = moved || slices.ContainsFunc(r.taken, func(t Taken) bool { return t.Err == nil })
+	}
+	if err != nil {
+		problems = append(problems, err)
+	}
+	return moved, problems
 }
 
 // Manager signs what is made.

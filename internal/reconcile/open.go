@@ -68,6 +68,11 @@ type Shown struct {
 // variants of each set, as review.Classifier wants it. Problems are what could not be read.
 func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) (sets map[string]int, problems []error, err error) {
 	s := e.read.ReadOpen(ctx)
+	moved, untaken := e.takeHeads(ctx)
+	if moved {
+		s = e.read.ReadOpen(ctx)
+	}
+	s.Problems = append(s.Problems, untaken...)
 	list := e.decidable(s, decide.Approve)
 	e.read.FetchHeads(ctx, list)
 	line := queue{ready: map[int]func(){}}

@@ -34,6 +34,11 @@ func (e *Engine) Survey(ctx context.Context) (*Plan, error) { return e.plan(ctx,
 
 func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	s := e.read.Read(ctx)
+	moved, untaken := e.takeHeads(ctx)
+	if moved {
+		s = e.read.Read(ctx)
+	}
+	s.Problems = append(s.Problems, untaken...)
 	selected, err := e.only(s.Wants)
 	if err == nil {
 		err = e.invoke(selected)
@@ -72,6 +77,11 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		return nil, err
 	}
 	plan := &Plan{Targets: targetPlans(s), Problems: slices.Concat(s.Problems, s.Unanswered), Warnings: append(s.Warnings, e.leftBehind(ctx)...), run: r}
+	for _, t := range e.taken {
+		if t.Err != nil {
+			plan.Warnings = append(plan.Warnings, t.String())
+		}
+	}
 	for _, set := range s.Sets {
 		plan.Sets = append(plan.Sets, &SetStatus{*set})
 	}

@@ -93,6 +93,9 @@ type Config struct {
 	// where that is written, nil names no file.
 	Blame  bool
 	Places build.Places
+	// TakeHeads brings what people committed to the heads of pull requests onto their
+	// Drafts before anything else is looked at: see Engine.Taken.
+	TakeHeads bool
 	// Preview says that plans are shown and never applied: what files are to hold
 	// is forgotten once it was compared.
 	Preview bool
@@ -127,6 +130,7 @@ type Engine struct {
 	read    *observe.Reader
 	builder *build.Builder
 	wirer   *build.Wirer
+	taken   []Taken
 }
 
 // New returns an Engine.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 // Where no forge is told, nothing is opened and nothing pushed, and that is said
@@ -117,4 +119,41 @@ func TestOneBranchTwoReviews(t *testing.T) {
 	if d := cmp.Diff(map[string]*request{}, f.open("c1")); d != "" {
 		t.Error(d)
 	}
+}
+
+// What a person commits to the head of a request comes onto its Drafts with the next
+// run, is built there as any edit, and the head is made anew of them; no forge is asked
+// for that. Where it cannot, it stays and that is said.
+func TestCommitsOnAHead(t *testing.T) {
+	w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")
+	w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
+	w.mustApply()
+	head := slices.Collect(maps.Keys(f.open("c1")))[0]
+	git := w.repos["c1"]
+	w.edit("c1", head, "a/deployment.yaml", "cpu: 100m", "cpu: 150m")
+	f.annotate("c1", "    variform.dev/review: class\n    a: b\n") // what is settled is not looked at
+	f.refuse = func(*http.Request) int { return http.StatusBadGateway }
+	r := w.mustRun(1, "apply")
+	w.contains(r.err, "Repository c1: what Ann Tester (", "committed to "+head+" is on the Drafts of a now, which the head is made of")
+	if got := git.Git(t, "log", "-2", "--format=%an %s", "drafts/a/packagevariant-1"); got != "Ann Tester by hand\nVariform Clone catalog/web@web/v1 into a" {
+		t.Errorf("%s", got)
+	}
+	if got := w.show("c1", head, "a/deployment.yaml"); !strings.Contains(got, "cpu: 150m") || git.Git(t, "log", "-1", "--format=%an", head) != "Variform" {
+		t.Errorf("%s", got)
+	}
+	w.contains(w.mustRun(0, "edits").out, "c1/a", "Ann Tester")
+	f.refuse = nil
+	w.contains(w.mustRun(0, "apply").out, "#1", "updated", "#2", "opened") // they are two classes now
+	if now := f.open("c1"); len(now) != 2 || now[head] == nil || !strings.Contains(now[head].Body, "members=b ") {
+		t.Errorf("%+v", now)
+	}
+
+	git.Commit(t, head, "beside", gittest.Text{"NOTES": "x\n"})
+	before := w.refs()
+	w.contains(w.mustRun(0, "propose", "--all", "--pull-requests").err, "what Ann Tester (", "is left there, since NOTES is outside of its packages")
+	if p := w.mustApply(); len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "NOTES is outside of its packages") {
+		t.Errorf("%v", p.Warnings)
+	}
+	w.mustRun(0, "plan")
+	w.unchanged(before)
 }

@@ -142,22 +142,38 @@ func TestPullRequestsByClass(t *testing.T) {
 		t.Errorf("%+v", now)
 	}
 
-	// A person commits to the head: it is not made anew over that.
+	// A person commits to the head: the next run takes that onto the Draft, the author
+	// kept, and makes the head anew. What was edited is a class of its own.
 	f.edit("c1", now.Head.Ref, "cart/b.yaml", settings("b", "by hand"))
-	edited := f.refs("c1")["refs/heads/"+now.Head.Ref]
-	f.want(f.propose("--all", "--pull-requests"), map[string]string{"c1/cart c1/shop": "none", "c1/other": "none"})
+	parted := f.propose("--all", "--pull-requests")
+	f.want(parted, map[string]string{"c1/cart": "open", "c1/shop": "update", "c1/other": "none"})
 	f.publish("v4", "4")
 	f.several("v4")
 	f.run("apply")
+	f.want(f.propose("--all", "--pull-requests"), map[string]string{"c1/cart": "update", "c1/shop": "update", "c1/other": "update"})
+	for _, branch := range []string{"drafts/cart/packagevariant-2", f.pull("c1", of(parted, "c1/cart").Number).Head.Ref} {
+		if got := f.show("c1", branch, "cart/b.yaml") + f.show("c1", branch, "cart/a.yaml"); got != settings("b", "by hand")+settings("a", "4") {
+			t.Errorf("%s has\n%s", branch, got)
+		}
+	}
+
+	// What is outside of packages is let be.
+	f.edit("c1", now.Head.Ref, "README.md", "by hand\n")
+	edited := f.refs("c1")["refs/heads/"+now.Head.Ref]
+	f.publish("v5", "5")
+	f.several("v5")
+	if said := f.run("apply"); !strings.Contains(said, "README.md is outside of its packages") {
+		t.Errorf("nothing is said of it:\n%s", said)
+	}
 	kept := f.propose("--all", "--pull-requests")
-	f.want(kept, map[string]string{"c1/cart c1/shop": "keep", "c1/other": "update"})
-	if !strings.Contains(of(kept, "c1/cart").Reason, " committed to its branch") || f.refs("c1")["refs/heads/"+now.Head.Ref] != edited {
+	f.want(kept, map[string]string{"c1/cart": "update", "c1/shop": "keep", "c1/other": "update"})
+	if !strings.Contains(of(kept, "c1/shop").Reason, " committed to its branch") || f.refs("c1")["refs/heads/"+now.Head.Ref] != edited {
 		t.Errorf("%+v", kept)
 	}
 
 	// What is closed is turned down, until it is asked for by name.
 	f.call("PATCH", fmt.Sprintf("/repos/%s/c1/pulls/%d", user, other), object{"state": "closed"}, nil)
-	f.want(f.propose("--all", "--pull-requests"), map[string]string{"c1/cart c1/shop": "keep", "c1/other": "keep"})
+	f.want(f.propose("--all", "--pull-requests"), map[string]string{"c1/cart": "none", "c1/shop": "keep", "c1/other": "keep"})
 	again := f.propose("c1/other", "--pull-requests")
 	f.want(again, map[string]string{"c1/other": "open"})
 	f.mergePull("c1", of(again, "c1/other").Number, "merge")
