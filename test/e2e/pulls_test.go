@@ -12,8 +12,8 @@ import (
 	"github.com/variform/variform/internal/gittest"
 )
 
-// Where no forge is told, nothing is opened and nothing pushed, and that is said
-// once; what cannot be meant is refused first. The rest is test/forge's.
+// Where there is no forge, nothing is opened and nothing pushed, and that is said;
+// what cannot be meant is refused first. The rest is test/forge's.
 func TestPullRequestsWithoutAForge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1", "c2")
@@ -22,7 +22,7 @@ func TestPullRequestsWithoutAForge(t *testing.T) {
 	w.mustApply()
 	before := w.refs()
 	r := w.mustRun(1, "propose", "--all", "--pull-requests")
-	if n := strings.Count(r.err, "set the annotation variform.dev/forge"); n != 1 || !strings.Contains(r.err, "c1, c2: its Repository does not say") {
+	if n := strings.Count(r.err, ".git is on no forge"); n != 2 {
 		t.Errorf("said %d times:\n%s", n, r.err)
 	}
 	for _, args := range [][]string{
