@@ -11,7 +11,7 @@ const (
 	// makes lives for one package.
 	gcPercent = 400
 	// spare is how much garbage may wait, however much is held.
-	spare = 96 << 20
+	spare = 72 << 20
 	// leastPercent bounds what collecting costs where much is held.
 	leastPercent = 25
 )

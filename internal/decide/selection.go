@@ -96,12 +96,15 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no time: give a day (2026-01-31), a time (2026-01-31T09:00:00Z), or how long ago it was (90m, 24h, 7d)", text)
 }
 
-// LabelsOf are the labels that a package is selected by.
+// LabelsOf are the labels that a package is selected by. Shared: read only.
 func LabelsOf(repository, own map[string]string) map[string]string {
-	out := maps.Clone(repository)
-	if out == nil {
-		out = map[string]string{}
+	switch {
+	case len(repository) == 0:
+		return own
+	case len(own) == 0:
+		return repository
 	}
+	out := maps.Clone(repository)
 	maps.Copy(out, own)
 	return out
 }

@@ -71,6 +71,7 @@ var Placement = map[string]Layer{
 	"examples":          Leaf,
 	"internal/cores":    Leaf,
 	"internal/count":    Leaf,
+	"internal/intern":   Leaf,
 	"internal/version":  Leaf,
 	"internal/yamltree": Leaf,
 

@@ -73,7 +73,10 @@ func Wanted(f *source.Fleet) (reconcile.Fleet, error) {
 		out.Objects = append(out.Objects, variantgen.Object{
 			APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Labels: o.Labels, Annotations: o.Annotations,
 		})
-		out.ContextObjects = append(out.ContextObjects, injection.Object{Node: o.Node, Origin: o.Origin.String()})
+		out.ContextObjects = append(out.ContextObjects, injection.Object{
+			Load: o.Node, Origin: o.Origin.String(),
+			Of: injection.ID{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name},
+		})
 	}
 	var err error
 	if out.Context, err = injection.NewContext(out.ContextObjects); err != nil {

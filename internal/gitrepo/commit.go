@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -70,7 +71,8 @@ func parseSignature(s string) Signature {
 	if open < 0 || end < open {
 		return Signature{Name: strings.TrimSpace(s)}
 	}
-	sig := Signature{Name: strings.TrimSpace(s[:open]), Email: s[open+1 : end]}
+	// Few people write all the commits of a fleet.
+	sig := Signature{Name: unique.Make(strings.TrimSpace(s[:open])).Value(), Email: unique.Make(s[open+1 : end]).Value()}
 	fields := strings.Fields(s[end+1:])
 	if len(fields) == 0 {
 		return sig

@@ -14,11 +14,38 @@ import (
 	"github.com/variform/variform/internal/yamltree"
 )
 
-// Object is a candidate for injection. Node is only read, and must not change
-// while the Context is in use.
+// Object is a candidate for injection.
 type Object struct {
-	Node   *yaml.RNode
+	// Node is the object, nil where Load reads the one that Of names when it is asked
+	// for. It is only read, and must not change while the Context is in use.
+	Node *yaml.RNode
+	Load func() *yaml.RNode
+	Of   ID
+
 	Origin string // where it comes from, for messages: a file, an item; may be ""
+}
+
+// ID is what an object is found by. An empty namespace counts as api.DefaultNamespace.
+type ID struct{ APIVersion, Kind, Namespace, Name string }
+
+// ID is the object's own.
+func (o *Object) ID() ID {
+	if o.Node == nil {
+		return o.Of
+	}
+	root := o.Node.YNode()
+	return ID{
+		APIVersion: yamltree.Text(root, "apiVersion"), Kind: yamltree.Text(root, "kind"),
+		Namespace: yamltree.Text(root, "metadata", "namespace"), Name: yamltree.Text(root, "metadata", "name"),
+	}
+}
+
+// Root is the object's document.
+func (o *Object) Root() *yaml.Node {
+	if o.Node == nil {
+		return o.Load().YNode()
+	}
+	return o.Node.YNode()
 }
 
 // Context is an index of candidate objects by namespace, group, version, kind
@@ -52,7 +79,7 @@ func NewContext(objects []Object) (*Context, error) {
 	var errs []error
 	for i := range objects {
 		o := objects[i]
-		k := keyOf(o.Node)
+		k := keyOf(o.ID())
 		if k.version == "" || k.kind == "" || k.name == "" {
 			errs = append(errs, fmt.Errorf("context object %sneeds apiVersion, kind and metadata.name", o.origin()))
 			continue
@@ -95,14 +122,9 @@ func (c *Context) get(k key) *entry {
 	return c.objects[k]
 }
 
-func keyOf(n *yaml.RNode) key {
-	root := n.YNode()
-	group, version := splitAPIVersion(yamltree.Text(root, "apiVersion"))
-	return key{
-		namespace: api.NamespaceOr(yamltree.Text(root, "metadata", "namespace")),
-		group:     group, version: version, kind: yamltree.Text(root, "kind"),
-		name: yamltree.Text(root, "metadata", "name"),
-	}
+func keyOf(id ID) key {
+	group, version := splitAPIVersion(id.APIVersion)
+	return key{namespace: api.NamespaceOr(id.Namespace), group: group, version: version, kind: id.Kind, name: id.Name}
 }
 
 func splitAPIVersion(s string) (group, version string) {
@@ -142,7 +164,7 @@ func (e *entry) read() body {
 
 func (e *entry) load() body {
 	field := e.key.field()
-	value := yamltree.Child(e.Node.YNode(), field)
+	value := yamltree.Child(e.Root(), field)
 	if value == nil {
 		return body{err: fmt.Errorf("field %q not found in resource %q", field, e.key.name)}
 	}

@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unique"
+
+	"github.com/variform/variform/internal/intern"
 )
 
 const (
@@ -102,6 +105,7 @@ func decode(files map[string][]byte) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	var same intern.Maps
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if path == headFile {
 			continue
@@ -118,6 +122,7 @@ func decode(files map[string][]byte) (*Record, error) {
 			if shardOf(e.Path) != name {
 				return nil, fmt.Errorf("%s:%d: path: %q belongs into %s", path, i+3, e.Path, indexFolder+shardOf(e.Path)+indexExt)
 			}
+			entries[i].keep(&same)
 		}
 		r.shards[name] = shard{entries, files[path]}
 	}
@@ -197,6 +202,17 @@ func decodeShard(path string, data []byte) ([]Entry, error) {
 		entries = append(entries, e)
 	}
 	return entries, nil
+}
+
+// keep takes what entries have in common once.
+func (e *Entry) keep(same *intern.Maps) {
+	e.Labels = same.Of(e.Labels)
+	e.Owner, e.Set, e.For = unique.Make(e.Owner).Value(), unique.Make(e.Set).Value(), unique.Make(e.For).Value()
+	e.Place, e.DeletionPolicy = unique.Make(e.Place).Value(), unique.Make(e.DeletionPolicy).Value()
+	e.Workspace = unique.Make(e.Workspace).Value()
+	if e.Hydrated == e.Tree { // nobody edited it
+		e.Hydrated = e.Tree
+	}
 }
 
 func decodeEntry(line string) (e Entry, err error) {

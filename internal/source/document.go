@@ -17,6 +17,7 @@ import (
 type document struct {
 	root *yaml.Node // a mapping, sequence or scalar
 	line int        // lines of the file before the text that root's lines count in
+	text chunk      // of which it is all, empty where it is a part
 }
 
 // syntaxError is YAML that does not parse; line is in the file, 0 if unknown.
@@ -72,6 +73,9 @@ func (c chunk) parse() ([]document, error) {
 		err := dec.Decode(&n)
 		switch {
 		case errors.Is(err, io.EOF):
+			if len(out) == 1 {
+				out[0].text = c
+			}
 			return out, nil
 		case err != nil:
 			return out, c.syntaxError(err)

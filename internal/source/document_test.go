@@ -37,7 +37,7 @@ func FuzzParseFile(f *testing.F) {
 				if o.Name == "" || o.Kind == "" || o.APIVersion == "" || o.Namespace == "" {
 					t.Errorf("an object without identity: %+v", o.Key)
 				}
-				noAliases(t, o.Node.YNode())
+				noAliases(t, o.Node().YNode())
 			}
 		}
 		for _, p := range r.problems {

@@ -107,7 +107,7 @@ func (p *parser) document(d document) {
 		p.list(document{root: root, line: d.line}, items, apiVersion, strings.TrimSuffix(kind, "List"))
 		return
 	}
-	p.object(document{root: root, line: d.line}, apiVersion, kind)
+	p.object(document{root: root, line: d.line, text: d.text}, apiVersion, kind)
 }
 
 // list unpacks what `kubectl get -o yaml` prints. The items of a list of one
@@ -200,7 +200,10 @@ func (p *parser) other(d document, apiVersion, group, kind string) {
 	}
 	o := &Object{
 		Key:        Key{Group: group, Kind: kind, Namespace: namespaceOf(meta), Name: name},
-		APIVersion: apiVersion, Node: yaml.NewRNode(d.root), Origin: at,
+		APIVersion: apiVersion, Origin: at, text: d.text,
+	}
+	if d.text.data == nil {
+		o.node = yaml.NewRNode(d.root)
 	}
 	it := item{key: o.Key, origin: at, obj: o}
 	o.Labels = p.stringMap(&it, d, meta, "labels")

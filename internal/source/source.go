@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -150,10 +151,25 @@ type Object struct {
 	APIVersion  string
 	Labels      map[string]string
 	Annotations map[string]string
-	// Node is the document, without aliases. It is shared: do not change it.
-	Node   *yaml.RNode
-	Origin Origin
+	Origin      Origin
+
+	node *yaml.RNode // nil where the object is its text's only one
+	text chunk
 }
+
+// Node is the document, without aliases: do not change it. It is read when it is asked
+// for, as few of a fleet's are: a parsed document takes twenty times its text.
+func (o *Object) Node() *yaml.RNode {
+	if o.node != nil {
+		return o.node
+	}
+	docs, _ := o.text.parse() // it was read before
+	root, _ := flat(docs[0].root, unlimited)
+	return yaml.NewRNode(root)
+}
+
+// unlimited are bounds of what was found to be within its own.
+var unlimited = Limits{Nodes: math.MaxInt, Depth: math.MaxInt}
 
 // Key is an object's identity (docs/design/kinds.md#the-management-directory).
 // The version is no part of it.

@@ -3,10 +3,12 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -407,7 +409,7 @@ func TestObjectHasNoAliases(t *testing.T) {
 	}
 	o := f.Objects[0]
 	want := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {region: north}\n  annotations: {region: north}\ndata:\n  x: y # kept\nother:\n  x: y # kept\n"
-	if diff := cmp.Diff(want, o.Node.MustString()); diff != "" {
+	if diff := cmp.Diff(want, o.Node().MustString()); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)
 	}
 	if o.Labels["region"] != "north" || o.Annotations["region"] != "north" {
@@ -567,4 +569,57 @@ func TestDigest(t *testing.T) {
 	if got := digest(base, Options{Limits: Limits{FileBytes: 20}}); got != "" {
 		t.Errorf("with files that are too large: %s", got)
 	}
+}
+
+// TestObjectsAreReadWhenAskedFor: each way in which an object stands in a file gives
+// the document that was written there, as often as it is asked for.
+func TestObjectsAreReadWhenAskedFor(t *testing.T) {
+	one := func(name string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n  of: " + name + " # kept\n"
+	}
+	f := readBoth(t, map[string]string{
+		"alone.yaml":   one("alone"),
+		"bom.yaml":     "\xef\xbb\xbf" + one("bom"),
+		"several.yaml": "# first\n---\n" + one("one") + "---\n" + one("two") + "---\n",
+		"list.yaml":    "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: five}\n  data: {of: five}\n- metadata: {name: six}\n  data: {of: six}\n",
+	}, Options{})
+	if len(f.Problems) > 0 || len(f.Objects) != 6 {
+		t.Fatalf("%d objects, problems: %v", len(f.Objects), f.Problems)
+	}
+	for _, o := range f.Objects {
+		for range 2 {
+			n := o.Node()
+			if of := n.Field("data").Value.Field("of").Value.YNode().Value; of != o.Name || n.GetName() != o.Name || n.GetKind() != "ConfigMap" {
+				t.Errorf("%s (%s) reads as:\n%s", o.Name, o.Origin, n.MustString())
+			}
+		}
+	}
+}
+
+// TestObjectsTakeLittle: what a fleet of many targets holds is their texts and
+// identities, and no parsed documents.
+func TestObjectsTakeLittle(t *testing.T) {
+	const n, most = 1000, 1150 // bytes of each; with parsed documents it is 5,000
+	files := map[string]string{}
+	for i := range n {
+		files[fmt.Sprintf("c/%d.yaml", i)] = fmt.Sprintf("apiVersion: example.com/v1\nkind: Cluster\nmetadata:\n  name: cluster-%05d\n  labels:\n    env: prod\n    region: region-%d\nspec:\n  zones: [a, b]\n", i, i%5)
+	}
+	root := write(t, files)
+	heap := func() int {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	before := heap()
+	f, err := Read(t.Context(), root, Options{})
+	if err != nil || len(f.Objects) != n {
+		t.Fatalf("%d objects: %v", len(f.Objects), err)
+	}
+	if each := (heap() - before) / n; each > most {
+		t.Errorf("%d bytes for each object, want at most %d", each, most)
+	}
+	runtime.KeepAlive(f)
+	runtime.KeepAlive(files)
 }

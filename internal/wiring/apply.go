@@ -105,7 +105,7 @@ func (a *applier) resource(f *api.ResourceField) (*krm.Resource, error) {
 	}
 	places := make([]*object, len(found))
 	for i, r := range found {
-		places[i] = newObject(r.Node().YNode(), r.Path())
+		places[i] = objectOf(r)
 	}
 	_, err := newSpace(places).one(f, "")
 	return nil, err

@@ -12,7 +12,6 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/yamltree"
 )
 
 // Objects are context objects, by namespace. They are safe for concurrent use;
@@ -26,7 +25,7 @@ type Objects struct {
 func NewObjects(objects []injection.Object) *Objects {
 	byNamespace := map[string][]*object{}
 	for i := range objects {
-		o := newObject(objects[i].Node.YNode(), objects[i].Origin)
+		o := newObject(&objects[i])
 		o.namespace = api.NamespaceOr(o.namespace)
 		byNamespace[o.namespace] = append(byNamespace[o.namespace], o)
 	}
@@ -51,7 +50,7 @@ func resourcesOf(resources []*krm.Resource) *space {
 	var list []*object
 	for _, r := range resources {
 		if ordinary(r) {
-			list = append(list, newObject(r.Node().YNode(), r.Path()))
+			list = append(list, objectOf(r))
 		}
 	}
 	return newSpace(list)
@@ -105,19 +104,29 @@ func (s *space) find(f *api.ResourceField) []*object {
 
 // object is one resource or context object.
 type object struct {
-	node                         *yaml.Node
+	load                         func() *yaml.Node
 	group, kind, namespace, name string
 	origin                       string // file or what the object's source says
-	once                         sync.Once
+	open, once                   sync.Once
+	node                         *yaml.Node
 	value                        any
 }
 
-func newObject(n *yaml.Node, origin string) *object {
-	group, _ := groupOf(yamltree.Text(n, "apiVersion"))
-	return &object{
-		node: n, origin: origin, group: group, kind: yamltree.Text(n, "kind"),
-		namespace: yamltree.Text(n, "metadata", "namespace"), name: yamltree.Text(n, "metadata", "name"),
-	}
+func newObject(from *injection.Object) *object {
+	id := from.ID()
+	group, _ := groupOf(id.APIVersion)
+	return &object{load: from.Root, origin: from.Origin, group: group, kind: id.Kind, namespace: id.Namespace, name: id.Name}
+}
+
+// objectOf is a resource as an object.
+func objectOf(r *krm.Resource) *object {
+	return newObject(&injection.Object{Node: r.Node(), Origin: r.Path()})
+}
+
+// root is the object's document, read once.
+func (o *object) root() *yaml.Node {
+	o.open.Do(func() { o.node = o.load() })
+	return o.node
 }
 
 func (o *object) secret() bool { return api.IsSecret(o.group, o.kind) }
@@ -140,6 +149,6 @@ func (o *object) String() string {
 
 // read is the object as a value of expressions, made once.
 func (o *object) read() any {
-	o.once.Do(func() { o.value = toValue(o.node) })
+	o.once.Do(func() { o.value = toValue(o.root()) })
 	return o.value
 }

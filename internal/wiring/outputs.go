@@ -389,7 +389,7 @@ func (e *evaluation) field(o *output) (string, error) {
 // readable follows a path as far as no Secret's content is on it; nil where it
 // leads nowhere.
 func (o *object) readable(path api.FieldPath) (*yaml.Node, error) {
-	n := o.node
+	n := o.root()
 	if o.secret() {
 		n = withoutContent(n)
 	}
