@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,14 @@ func folded(members []string) string {
 		members = append(members[:maxMembers:maxMembers], fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(members, ", ")
+}
+
+// foldedOf is folded of members that may be a set, whole.
+func foldedOf(members []string, allOf string) string {
+	if set := review.AllOfSet(members, allOf); set != "" {
+		return "all of set " + set
+	}
+	return folded(members)
 }
 
 // reviewFlags say how a review is shown.
@@ -153,10 +160,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 			}
 		}
 		fmt.Fprintf(&b, "\nclass %s  %s  %s\n", c.ID, count.Of(len(c.Members), "variant"), c.Says)
-		names := folded(c.Members)
-		if c.AllOf != "" && len(c.Members) > 1 {
-			names = "all of set " + path.Base(c.AllOf)
-		}
+		names := foldedOf(c.Members, c.AllOf)
 		if all || a.output == "wide" {
 			names = strings.Join(c.Members, ", ")
 		}
@@ -198,8 +202,8 @@ func printMarks(b *strings.Builder, marks []review.Mark) {
 			fmt.Fprintf(b, "! and %d more: the classes tell\n", len(marks)-i)
 			return
 		}
-		names := folded(m.Members)
-		if m.Kind == review.Lost || m.Kind == review.ByHand {
+		names := foldedOf(m.Members, m.AllOf)
+		if m.AllOf == "" && (m.Kind == review.Lost || m.Kind == review.ByHand) {
 			names = strings.Join(m.Members, ", ")
 		}
 		text := m.Text

@@ -3,7 +3,6 @@ package review
 import (
 	"fmt"
 	"html"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -207,7 +206,7 @@ func marked(marks []Mark) (out []block) {
 		if i == mostMarks && len(marks) > mostMarks+1 {
 			return append(out, block{line: fmt.Sprintf("and %d more", len(marks)-i)})
 		}
-		b := block{members: m.Members, line: fmt.Sprintf("**%s**: %s: %s", count.Of(len(m.Members), "variant"), inline(string(m.Kind)), inline(m.Text))}
+		b := block{members: m.Members, allOf: AllOfSet(m.Members, m.AllOf), line: fmt.Sprintf("**%s**: %s: %s", count.Of(len(m.Members), "variant"), inline(string(m.Kind)), inline(m.Text))}
 		if i == 0 {
 			b.title = "To look at first"
 		}
@@ -240,10 +239,7 @@ func (f *Finding) place() string {
 }
 
 func (c *Class) block(command string, several bool, most int) block {
-	b := block{members: c.Members, line: fmt.Sprintf("**%s**", count.Of(len(c.Members), "variant"))}
-	if len(c.Members) > 1 && c.AllOf != "" {
-		b.allOf = path.Base(c.AllOf)
-	}
+	b := block{members: c.Members, allOf: AllOfSet(c.Members, c.AllOf), line: fmt.Sprintf("**%s**", count.Of(len(c.Members), "variant"))}
 	if several && c.Package != "" {
 		b.line += " of " + code(c.Package)
 	}

@@ -304,7 +304,7 @@ func TestAllOf(t *testing.T) {
 		for i, set := range c.sets {
 			variant := fmt.Sprintf("c%d/web", i)
 			change := Change{Variant: variant, Set: set, Before: pkg(t, map[string]string{"a": "x"}), After: pkg(t, map[string]string{"a": "y"})}
-			change.Machine = change.After
+			change.Machine, change.Marks = change.After, []Mark{{Kind: Unmet, Text: "gates not met: a"}}
 			compared, err := Compare(change)
 			if err != nil {
 				t.Fatal(err)
@@ -321,5 +321,60 @@ func TestAllOf(t *testing.T) {
 		if c.want == "" && strings.Contains(text, "all of set") || !strings.Contains(text, c.want) || c.want != "" && strings.Contains(text, "c1/web") {
 			t.Errorf("%s: want %q:\n%s", name, c.want, text)
 		}
+	}
+}
+
+// A mark of several classes says which set it is about, whole, and says it of a part of
+// the classes only where it is the same.
+func TestMarksOfASet(t *testing.T) {
+	of := Classifier{Sets: map[string]int{"d/web": 3}}
+	for i, text := range []string{"x", "y", "y"} {
+		variant := fmt.Sprintf("c%d/web", i)
+		change := Change{Variant: variant, Set: "d/web", Before: pkg(t, map[string]string{"a": "v"}), After: pkg(t, map[string]string{"a": text})}
+		change.Marks = []Mark{{Kind: Unmet, Text: "gates not met: a"}}
+		if i > 0 {
+			change.Marks = append(change.Marks, Mark{Kind: Moved, Text: "on main"})
+		}
+		compared, err := Compare(change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		of.Add(variant, compared)
+	}
+	report, err := of.Report()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(report.Classes) != 2 {
+		t.Fatalf("%d classes", len(report.Classes))
+	}
+	said := func(r *Report) string {
+		var out []string
+		for _, m := range r.Marks {
+			out = append(out, fmt.Sprintf("%s %d %s", m.Kind, len(m.Members), m.AllOf))
+		}
+		return strings.Join(out, "; ")
+	}
+	for name, c := range map[string]struct {
+		of   *Report
+		want string
+	}{
+		"all":             {report, "unmet 3 d/web; moved 2 "},
+		"all, once more":  {report.Of(report.Classes), "unmet 3 d/web; moved 2 "},
+		"the first class": {report.Of(report.Classes[:1]), "unmet 1 "},
+		"the other":       {report.Of(report.Classes[1:]), "unmet 2 ; moved 2 "},
+	} {
+		var got []string
+		for _, part := range strings.Split(said(c.of), "; ") {
+			if !strings.HasPrefix(part, "by hand") {
+				got = append(got, part)
+			}
+		}
+		if text := strings.Join(got, "; "); text != c.want {
+			t.Errorf("%s: %q, want %q", name, text, c.want)
+		}
+	}
+	if m := report.Classes[0].Marks; m[len(m)-1].AllOf != "" {
+		t.Errorf("one of three: %+v", m)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 
 	"github.com/variform/variform/internal/krm"
@@ -81,6 +82,8 @@ type Mark struct {
 	Text string   `json:"text"`
 	// Members are the variants that it is about, sorted.
 	Members []string `json:"members,omitempty"`
+	// AllOf is the set, as namespace/name, whose variants the members are, as of a Class.
+	AllOf string `json:"allOf,omitempty"`
 	// Classes are the keys of their classes.
 	Classes []string `json:"classes,omitempty"`
 }
@@ -126,6 +129,15 @@ type Class struct {
 	Hidden []string `json:"hidden,omitempty"`
 }
 
+// AllOfSet names members that are all of a set and more than one as such, "" where they
+// are not.
+func AllOfSet(members []string, set string) string {
+	if len(members) < 2 || set == "" {
+		return ""
+	}
+	return path.Base(set)
+}
+
 // Report is the outcome of Classify.
 type Report struct {
 	// Summary is one sentence over all classes.
@@ -163,6 +175,14 @@ func (r *Report) Find(id string) *Class {
 // Of is a report of some of its classes.
 func (r *Report) Of(classes []Class) *Report {
 	out := &Report{Classes: classes, Marks: head(classes)}
+	for i := range out.Marks {
+		m := &out.Marks[i]
+		for _, all := range r.Marks { // of as many, it is the same
+			if all.Kind == m.Kind && all.Text == m.Text && len(all.Members) == len(m.Members) {
+				m.AllOf = all.AllOf
+			}
+		}
+	}
 	for i := range classes {
 		out.Variants += len(classes[i].Members)
 	}
@@ -215,6 +235,7 @@ type Classifier struct {
 	Sets map[string]int
 
 	groups    map[string]*group
+	byName    map[string]revision // of groups, once a Report asked for it
 	unchanged int
 }
 
@@ -224,6 +245,7 @@ func (r *Classifier) Add(variant string, c *Compared) {
 		r.unchanged++
 		return
 	}
+	r.byName = nil
 	g := r.groups[c.key]
 	if g == nil {
 		g = &group{key: c.key, marks: map[markOf][]string{}}
@@ -270,7 +292,7 @@ func (r *Classifier) Report() (*Report, error) {
 		if err != nil {
 			return nil, err
 		}
-		class.AllOf = g.allOf(r.Sets)
+		class.AllOf = wholeSet(g.members, r.Sets)
 		report.Variants += len(g.members)
 		report.Classes = append(report.Classes, class)
 	}
@@ -278,8 +300,34 @@ func (r *Classifier) Report() (*Report, error) {
 		return cmp.Or(cmp.Compare(a.Package, b.Package), a.Compare(&b), cmp.Compare(a.Members[0], b.Members[0]))
 	})
 	report.Marks = head(report.Classes)
+	for i := range report.Classes {
+		r.wholeSets(report.Classes[i].Marks)
+	}
+	r.wholeSets(report.Marks)
 	describe(report)
 	return report, nil
+}
+
+// wholeSets says of marks which sets their members are, whole.
+func (r *Classifier) wholeSets(marks []Mark) {
+	if len(marks) == 0 || len(r.Sets) == 0 {
+		return
+	}
+	if r.byName == nil {
+		r.byName = map[string]revision{}
+		for _, g := range r.groups {
+			for _, m := range g.members {
+				r.byName[m.variant] = m
+			}
+		}
+	}
+	for i := range marks {
+		members := make([]revision, 0, len(marks[i].Members))
+		for _, name := range marks[i].Members {
+			members = append(members, r.byName[name])
+		}
+		marks[i].AllOf = wholeSet(members, r.Sets)
+	}
 }
 
 // Compare orders classes for a reader: those with marks first, then the smallest.
@@ -340,10 +388,13 @@ type group struct {
 // name of its own, and one package.
 type revision struct{ variant, version, pkg, set string }
 
-// allOf is the set that the members are, whole, "" for none.
-func (g *group) allOf(sets map[string]int) string {
-	set, packages := g.members[0].set, map[string]bool{}
-	for _, m := range g.members {
+// wholeSet is the set that revisions are, all of it and of no other, "" for none.
+func wholeSet(members []revision, sets map[string]int) string {
+	if len(members) == 0 {
+		return ""
+	}
+	set, packages := members[0].set, map[string]bool{}
+	for _, m := range members {
 		if packages[m.pkg] = true; m.set != set {
 			return ""
 		}
