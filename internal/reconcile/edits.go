@@ -230,7 +230,29 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 			out = append(out, of)
 		}
 	}
+	if at := slices.IndexFunc(out, func(of *Edited) bool { return of.Revision == repo.Branch }); at >= 0 {
+		for _, of := range out {
+			of.carried(out[at].Edits)
+		}
+	}
 	return out, nil
+}
+
+// carried names the writers of edits that the machine carried over from the registered
+// branch: what stands there beside a Draft is in none of the Draft's parents.
+func (of *Edited) carried(branch []review.Edit) {
+	for i := range of.Edits {
+		e := &of.Edits[i]
+		if e.By != "" {
+			continue
+		}
+		same := func(o review.Edit) bool {
+			return o.File == e.File && o.Resource == e.Resource && o.Field == e.Field && o.Op == e.Op && o.After == e.After && o.Digest == e.Digest
+		}
+		if at := slices.IndexFunc(branch, same); at >= 0 {
+			e.By = branch[at].By
+		}
+	}
 }
 
 // sayEdits adds to what items say the edits by hand of what is open, or, where nothing

@@ -101,6 +101,54 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// An edit that stands on the branch is its writer's in a Draft that carries it over as
+// well, whether the Draft was there before or not; one that a person changed there is not.
+func TestEditsOfADraftHaveWriters(t *testing.T) {
+	t.Parallel()
+	const draft = "packagevariant-2"
+	for name, c := range map[string]struct {
+		before, after [2]string // main's edit, before and after the Draft was made
+		onDraft       string    // what a person makes of it there
+	}{
+		"before the Draft":             {before: [2]string{"cpu: 100m", "cpu: 900m"}},
+		"beside the Draft":             {after: [2]string{"cpu: 100m", "cpu: 900m"}},
+		"and another one on the Draft": {before: [2]string{"cpu: 100m", "cpu: 900m"}, onDraft: "cpu: 800m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			var by string
+			edit := func(change [2]string) {
+				if change[0] != "" {
+					by = "Ann Tester (" + w.edit("c1", "main", "web/deployment.yaml", change[0], change[1])[:7] + ")"
+				}
+			}
+			edit(c.before)
+			w.publishWeb(webV2, "v2")
+			w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+			w.mustApply()
+			edit(c.after)
+			w.mustApply()
+			want := map[string]string{"main": by, draft: by}
+			if c.onDraft != "" {
+				want[draft] = "Ann Tester (" + w.edit("c1", "drafts/web/"+draft, "web/deployment.yaml", "cpu: 900m", c.onDraft)[:7] + ")"
+			}
+			for _, r := range w.edits() {
+				if len(r.Edits) != 1 || r.Edits[0].By != want[r.Revision] || want[r.Revision] == "" {
+					t.Errorf("%s: by %q, want %q", r, r.Edits[0].By, want[r.Revision])
+				}
+				delete(want, r.Revision)
+			}
+			if len(want) > 0 {
+				t.Errorf("no edits in %v", want)
+			}
+		})
+	}
+}
+
 // An edit that is dropped goes in a Draft, from the branch or from the Draft that is
 // open; all others stay, and no later run brings it back.
 func TestDropEdit(t *testing.T) {
