@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -165,7 +166,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 			names = strings.Join(c.Members, ", ")
 		}
 		fmt.Fprintf(&b, "  %s\n", names)
-		a.printValues(&b, c.Values)
+		a.printValues(&b, &c)
 		if c.Diff != "" {
 			fmt.Fprintf(&b, "  example: %s\n", c.Example)
 			for line := range strings.Lines(c.Diff) {
@@ -177,18 +178,29 @@ func (a *app) printReview(r reviewView, all bool) error {
 	return err
 }
 
-// maxValues is how many fields of a class are told in a review that fits a screen.
-const maxValues = 3
+// maxValues is how many fields of a class are told in a review that fits a screen, and
+// maxWithOutliers of one that has something to look at among its values.
+const (
+	maxValues       = 2
+	maxWithOutliers = 3
+)
 
 // printValues writes the fields that differ between members, those that are read first
 // and, in a table that is no program's and not wide, no others.
-func (a *app) printValues(b *strings.Builder, values []review.Values) {
-	for i, v := range values {
-		if a.output != "wide" && len(values) > i+1 && (i >= maxValues || v.Minor) {
-			fmt.Fprintf(b, "  and %s (-o wide lists them)\n", count.Of(len(values)-i, "more field"))
+func (a *app) printValues(b *strings.Builder, c *review.Class) {
+	most := maxValues
+	if slices.ContainsFunc(c.Marks, func(m review.Mark) bool { return m.Kind == review.Outlier }) {
+		most = maxWithOutliers
+	}
+	for i, v := range c.Values {
+		rest := len(c.Values) - i - 1
+		last := a.output != "wide" && rest > 0 && (i == most-1 || c.Values[i+1].Minor && rest > 1)
+		fmt.Fprintf(b, "  %s: %s", v.Where(), v)
+		if last {
+			fmt.Fprintf(b, "; and %s (-o wide lists them)\n", count.Of(rest, "more field"))
 			return
 		}
-		fmt.Fprintf(b, "  %s: %s\n", v.Where(), v)
+		b.WriteByte('\n')
 	}
 }
 

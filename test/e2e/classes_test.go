@@ -35,7 +35,7 @@ func TestOneChangeIsOneClass(t *testing.T) {
 	}
 	w.contains(again.Classes[0].Says, "spec.ip of E e x → 10.6.6.6")
 	w.contains(w.mustRun(0, "review").out, "! edited by hand: c2/web\n")
-	w.contains(w.mustRun(0, "review", "--no-diff").out, "  E e spec.ip: 3 values: 10.0.0.# × 3\n")
+	w.contains(w.mustRun(0, "review", "--no-diff").out, "  E e spec.ip: 3 values: 10.0.0.# × 3; and ")
 }
 
 // Members that are a whole set are told by its name, and by their own where one of the
