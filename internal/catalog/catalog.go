@@ -31,6 +31,7 @@ import (
 	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/internal/wire"
 	"github.com/variform/variform/resolver"
 )
 
@@ -68,10 +69,9 @@ type Reader struct {
 	OCI *ocirepo.Store
 	// Offered are versions that stand in the management directory itself.
 	Offered []resolver.Package
+	// Repositories are talked to at once; 0 is wire.Repositories.
+	Repositories int
 }
-
-// ioLimit bounds how many repositories are talked to at once.
-const ioLimit = 8
 
 // Read reads all versions of all sources, sorted by package and then in the
 // order of their tags.
@@ -88,7 +88,7 @@ func (r Reader) Read(ctx context.Context, catalogs []*v1alpha1.Catalog) Content 
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(ioLimit)
+	g.SetLimit(cmp.Or(r.Repositories, wire.Repositories))
 	for _, s := range sources {
 		g.Go(func() error {
 			s.Content = r.source(ctx, &s.CatalogSource)

@@ -126,6 +126,8 @@ type app struct {
 	noPager  bool
 	timeout  time.Duration // of the run; 0 is none
 	patience time.Duration // with a silent server
+	// repositories are talked to at once.
+	repositories int
 
 	stop func(error) // ends the run
 
@@ -155,6 +157,9 @@ func (a *app) start() error {
 	if a.timeout < 0 || a.patience <= 0 {
 		return errors.New("--timeout and --server-timeout: give a time such as 90s or 10m")
 	}
+	if a.repositories < 1 {
+		return fmt.Errorf("--repository-concurrency %d: give 1 or more", a.repositories)
+	}
 	if a.timeout > 0 {
 		late := timeoutError{a.timeout}
 		timer := time.AfterFunc(late.after, func() { a.stop(late) })
@@ -164,7 +169,11 @@ func (a *app) start() error {
 }
 
 // budget is what a Git server or a registry may cost.
-func (a *app) budget() wire.Budget { return wire.Patience(a.patience) }
+func (a *app) budget() wire.Budget {
+	b := wire.Patience(a.patience)
+	b.Repositories = a.repositories
+	return b
+}
 
 // root returns the root command.
 func (a *app) root() *cobra.Command {
@@ -194,6 +203,7 @@ to date in Git, for people to review, approve or reject.
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, no notes")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more on stderr")
 	flags.DurationVar(&a.timeout, "timeout", 0, "end the run after this time, whatever it is at (default: none)")
+	flags.IntVar(&a.repositories, "repository-concurrency", wire.Repositories, "Git repositories to read from and write to at once, whatever the number of processors")
 	flags.DurationVar(&a.patience, "server-timeout", 30*time.Second, "give up on a Git repository or a registry that is silent for this long; twice as long before an answer begins, six times for one to a push")
 	root.AddCommand(
 		newPlan(a), newApply(a), newDiff(a), newReview(a),

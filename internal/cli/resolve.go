@@ -62,7 +62,7 @@ func (a *app) catalogues(ctx context.Context) (*resolved, error) {
 		return nil, err
 	}
 	git, oci := in.store, a.registries(in.cache)
-	content := catalog.Reader{Git: git, OCI: oci, Offered: f.Offered}.Read(ctx, f.Catalogs)
+	content := catalog.Reader{Git: git, OCI: oci, Offered: f.Offered, Repositories: a.repositories}.Read(ctx, f.Catalogs)
 	r := &resolved{fleet: f, git: git, oci: oci, wanted: &catalog.Wanted{
 		Documents: depend.Documents{Repositories: f.Repositories, Installations: f.Installations, Locks: f.Locks},
 		Catalogs:  f.Catalogs, Content: content,

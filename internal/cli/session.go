@@ -261,7 +261,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 	cfg.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
 	if f.dependencies {
 		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) catalog.Content {
-			return catalog.Reader{Git: in.store, OCI: registries, Offered: fleet.Offered}.Read(ctx, fleet.Catalogs)
+			return catalog.Reader{Git: in.store, OCI: registries, Offered: fleet.Offered, Repositories: a.repositories}.Read(ctx, fleet.Catalogs)
 		}, f)
 	}
 	s := &session{files: in.files, fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}
@@ -311,7 +311,7 @@ func (a *app) config(read *source.Fleet, store *gitrepo.Store) (cfg reconcile.Co
 	f := &a.fleet
 	cfg = reconcile.Config{
 		Git: observe.Git(store), Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
-		Concurrency: f.concurrency, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
+		Concurrency: f.concurrency, Repositories: a.repositories, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
 	}
 	if cfg.Only, err = a.selection(f.only); err != nil {
 		return cfg, nil, err

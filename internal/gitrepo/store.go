@@ -189,6 +189,7 @@ func (s *Store) Seen() (Seen, bool) {
 // were then.
 func (s *Store) Sees(ctx context.Context, then Seen) bool {
 	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.opts.Budget.Repositories)
 	for address := range then.Refs {
 		g.Go(func() error {
 			_, err := s.Open(ctx, address)

@@ -95,6 +95,16 @@ func (s *Server) NewRepo(t testing.TB, name string) *Repo {
 	return r
 }
 
+// Twin is another server with copies of all repositories as they are.
+func (s *Server) Twin(t testing.TB) *Server {
+	t.Helper()
+	twin := NewServer(t)
+	if err := os.CopyFS(twin.root, os.DirFS(s.root)); err != nil {
+		t.Fatal(err)
+	}
+	return twin
+}
+
 // RepoURL is the address of a repository made by NewRepo.
 func (s *Server) RepoURL(name string) string { return s.URL + "/" + name + ".git" }
 

@@ -42,7 +42,7 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 			}
 		}
 	}
-	set.run(ctx, r.ioLimit())
+	set.run(ctx, r.Repositories())
 	for _, w := range wants {
 		repo := r.repos[repoKey{w.Namespace, w.Repository}]
 		if repo == nil || repo.Err != nil || repo.Git == nil {
@@ -65,7 +65,7 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 			}
 		}
 	}
-	open.run(ctx, r.ioLimit())
+	open.run(ctx, r.Repositories())
 }
 
 // FetchOpen brings the open revisions of wanted packages, in one request a repository.
@@ -78,7 +78,7 @@ func (r *Reader) FetchOpen(ctx context.Context, wants []*decide.Want) {
 		}
 		set.add(repo, repo.Package(repo.Path(w.Package)).Open())
 	}
-	set.run(ctx, r.ioLimit())
+	set.run(ctx, r.Repositories())
 }
 
 // comparable says that the registered branch may be compared with what is
@@ -255,7 +255,7 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 			add(repo, o)
 		}
 	}
-	set.run(ctx, r.ioLimit())
+	set.run(ctx, r.Repositories())
 	_, _ = Parallel(ctx, r.limit(), gone, func(ctx context.Context, o *decide.Orphan) struct{} {
 		r.ReadOrphan(ctx, o)
 		return struct{}{}
@@ -428,7 +428,7 @@ func (r *Reader) ReadUpstreamLocks(ctx context.Context) (map[decide.Place]bool, 
 			}
 		}
 	}
-	fetch.run(ctx, r.ioLimit())
+	fetch.run(ctx, r.Repositories())
 	type result struct {
 		lock *kptfilev1.GitLock
 		err  error
@@ -612,7 +612,7 @@ func (r *Reader) FetchHeads(ctx context.Context, list []*decide.Candidate) {
 		set.add(repo, c.Package.Latest)
 		set.commit(repo, repo.Head)
 	}
-	set.run(ctx, r.ioLimit())
+	set.run(ctx, r.Repositories())
 }
 
 // ReadDrafts reads what open candidates are as packages that need others; one that
@@ -649,7 +649,7 @@ func (r *Reader) ReadStanding(ctx context.Context, units []decide.Unit) decide.S
 			}
 		}
 	}
-	heads.run(ctx, r.ioLimit())
+	heads.run(ctx, r.Repositories())
 	read, _ := Parallel(ctx, r.limit(), list, func(ctx context.Context, at place) *resolver.Package {
 		repo := r.repos[repoKey{at.unit.Repo.Namespace, at.unit.Repo.Name}]
 		return repo.offerAt(ctx, repo.Head, repo.Path(path.Join(at.unit.Dir, at.ref)))
@@ -692,5 +692,5 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []decide.Question) {
 			set.commit(repo, c)
 		}
 	}
-	set.run(ctx, r.ioLimit())
+	set.run(ctx, r.Repositories())
 }

@@ -93,7 +93,7 @@ func (r *Reader) openRepositories(ctx context.Context) []error {
 	var mu sync.Mutex
 	done := 0
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.ioLimit())
+	g.SetLimit(r.Repositories())
 	for _, repo := range list {
 		g.Go(func() error {
 			r.open(ctx, repo, refresh)
@@ -237,7 +237,7 @@ func (r *Reader) readHeads(ctx context.Context) []error {
 	var mu sync.Mutex
 	var problems []error
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.ioLimit())
+	g.SetLimit(r.Repositories())
 	for _, repo := range r.sorted {
 		if repo.Git == nil {
 			continue

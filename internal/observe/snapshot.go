@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/wire"
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/variantgen"
 )
@@ -82,6 +84,8 @@ type Config struct {
 	Blame bool
 	// Concurrency bounds how much is read at once; 0 is one for each CPU.
 	Concurrency int
+	// Repositories are talked to at once; 0 is wire.Repositories.
+	Repositories int
 	// Progress, where set, is told of each repository.
 	Progress func(done, total int, item string)
 }
@@ -211,8 +215,8 @@ func (r *Reader) limit() int {
 	return runtime.NumCPU()
 }
 
-// ioLimit bounds how many repositories are talked to at once.
-func (r *Reader) ioLimit() int { return max(8, r.limit()) }
+// Repositories is how many are talked to at once.
+func (r *Reader) Repositories() int { return cmp.Or(r.cfg.Repositories, wire.Repositories) }
 
 // Parallel maps a list, at most limit at once, and keeps its order. It stops
 // early only where the context ends.

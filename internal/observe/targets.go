@@ -320,7 +320,7 @@ func (r *Reader) readStanding(ctx context.Context, targets []*decide.Target) {
 			}
 		}
 	}
-	set.run(ctx, r.ioLimit())
+	set.run(ctx, r.Repositories())
 	for _, p := range places {
 		_, pkg, err := r.repoOf(p.t).ReadPackage(ctx, p.h.Ref.Commit, p.t.Path(p.ref))
 		if err != nil {
@@ -347,7 +347,7 @@ func (r *Reader) readEnvironment(ctx context.Context, targets []*decide.Target) 
 			}
 		}
 	}
-	set.run(ctx, r.ioLimit())
+	set.run(ctx, r.Repositories())
 	_, _ = Parallel(ctx, r.limit(), targets, func(ctx context.Context, t *decide.Target) struct{} {
 		if err := r.environment(ctx, t); err != nil {
 			t.Err = errors.Join(t.Err, err)
@@ -582,7 +582,7 @@ func (r *Reader) warnOfClashes(ctx context.Context, s *Snapshot, targets []*deci
 			}
 		}
 	}
-	set.run(ctx, r.ioLimit())
+	set.run(ctx, r.Repositories())
 	for _, t := range brings {
 		for _, p := range t.Paths {
 			ref, ok := t.Foreign(r.cfg.Manager, p)

@@ -17,9 +17,6 @@ import (
 	"github.com/variform/variform/internal/publish"
 )
 
-// ioLimit bounds how many repositories are talked to at once.
-func (e *Engine) ioLimit() int { return max(8, e.limit()) }
-
 // Apply writes what a plan of this Engine holds, and brings the plan's items up
 // to what was done.
 func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
@@ -38,7 +35,7 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 	done := 0
 	plan.Items = rest
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(e.ioLimit())
+	g.SetLimit(e.read.Repositories())
 	for git, items := range byRepo {
 		g.Go(func() error {
 			out := plan.run.push(gctx, git, items)
@@ -185,7 +182,7 @@ func (e *Engine) publishActivated(ctx context.Context, items []*Item) {
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(e.ioLimit())
+	g.SetLimit(e.read.Repositories())
 	for git, list := range byRepo {
 		g.Go(func() error {
 			e.publishRepo(ctx, git, list)

@@ -65,7 +65,7 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 	}
 	a := &publish.Approver{Read: e.read, Verb: req.Verb, Needs: needs, Signature: signature}
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(e.ioLimit())
+	g.SetLimit(e.read.Repositories())
 	for git, list := range byRepo {
 		g.Go(func() error {
 			a.Decide(gctx, git, list)

@@ -71,7 +71,7 @@ func (e *Engine) ApproveMain(ctx context.Context, names []string) (verdicts []*V
 // pushAll pushes what a person asked for, each repository's changes at once.
 func (e *Engine) pushAll(ctx context.Context, r *run, changes map[observe.Repository][]*publish.Change) {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(e.ioLimit())
+	g.SetLimit(e.read.Repositories())
 	for git, list := range changes {
 		g.Go(func() error {
 			p := publish.Pusher{Read: e.read, Stage: r.stage(git), Again: moved}

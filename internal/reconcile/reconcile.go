@@ -78,6 +78,8 @@ type Config struct {
 	MaxDelete int
 	// Concurrency bounds how many variants are built at once; 0 is one per CPU.
 	Concurrency int
+	// Repositories are talked to at once; 0 is wire.Repositories.
+	Repositories int
 	// DraftOnFailure makes new Drafts also where rendering fails, unrendered.
 	DraftOnFailure bool
 	// StopOnConflict fails a variant whose update meets a true conflict.
@@ -144,7 +146,7 @@ func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, manager: decide.Manager(cfg.Manager)}
 	sources := observe.Config{
 		Fleet: cfg.Fleet, Git: cfg.Git, OCI: cfg.OCI, Manager: e.manager, Origin: cfg.Origin, Unnamed: cfg.Unnamed,
-		Dependencies: cfg.Dependencies, Concurrency: cfg.Concurrency, Blame: cfg.Blame,
+		Dependencies: cfg.Dependencies, Concurrency: cfg.Concurrency, Repositories: cfg.Repositories, Blame: cfg.Blame,
 		Progress: func(done, total int, item string) { e.progress(Progress{"repositories", done, total, item}) },
 	}
 	e.builder = &build.Builder{

@@ -68,7 +68,7 @@ func (e *Engine) eachRecord(ctx context.Context, f func(*observe.Repo) ([]*Recor
 		err  error
 	}
 	repos := e.read.GitRepositories()
-	results, err := observe.Parallel(ctx, e.ioLimit(), repos, func(_ context.Context, repo *observe.Repo) result {
+	results, err := observe.Parallel(ctx, e.read.Repositories(), repos, func(_ context.Context, repo *observe.Repo) result {
 		list, err := f(repo)
 		return result{list, err}
 	})

@@ -11,15 +11,22 @@ import (
 	"time"
 )
 
-// Budget bounds how long a server may keep one request waiting; zero fields take
-// the defaults.
+// Budget bounds how long a server may keep one request waiting, and how much is asked
+// of servers at once; zero fields take the defaults.
 type Budget struct {
 	Connect   time.Duration // until there is a connection: 15 s
 	FirstByte time.Duration // from the request to the first byte of its answer: 60 s
 	Silence   time.Duration // while an answer arrives, for the next SlowBytes: 30 s
 	Push      time.Duration // the last two for a push, whose hooks take their time: 3 min
 	Request   time.Duration // one request as a whole: 30 min
+
+	// Repositories are talked to at once: Repositories of this package. Most of their
+	// time is a round trip, whatever the number of processors.
+	Repositories int
 }
+
+// Repositories is how many are talked to at once where nobody says.
+const Repositories = 32
 
 // SlowBytes is what has to come within Budget.Silence: a server that trickles is
 // as good as a silent one.
@@ -39,6 +46,9 @@ func (b Budget) WithDefaults() Budget {
 		if *f.field <= 0 {
 			*f.field = *f.value
 		}
+	}
+	if b.Repositories <= 0 {
+		b.Repositories = Repositories
 	}
 	return b
 }
@@ -101,7 +111,8 @@ func NewTransport(b Budget, repository func(*http.Request) string, push func(*ht
 		own := base.Clone()
 		own.DialContext = (&net.Dialer{Timeout: b.Connect, KeepAlive: 30 * time.Second}).DialContext
 		own.TLSHandshakeTimeout = b.Connect
-		own.MaxIdleConnsPerHost = 16 // a fleet has many repositories on one server
+		own.MaxIdleConnsPerHost = b.Repositories // a fleet has many on one server
+		own.MaxIdleConns = max(own.MaxIdleConns, b.Repositories)
 		t.Inner = own
 	}
 	return t

@@ -1,0 +1,246 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// line is a Git server that is some way off.
+type line struct {
+	*gittest.Server
+	url   string
+	delay time.Duration // of each answer
+
+	mu     sync.Mutex
+	asked  map[string][]request // by repository, in order
+	inside int
+	most   int // at once
+}
+
+// request is one that the command made.
+type request struct {
+	method, uri string
+	header      http.Header
+	body        []byte
+}
+
+func newLine(b testing.TB, srv *gittest.Server, delay time.Duration) *line {
+	l := &line{Server: srv, delay: delay}
+	at := httptest.NewServer(l)
+	b.Cleanup(at.Close)
+	l.url = at.URL
+	l.forget()
+	return l
+}
+
+func (l *line) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked, l.most = map[string][]request{}, 0
+}
+
+// ServeHTTP implements http.Handler.
+func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	repo, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/")
+	l.mu.Lock()
+	l.asked[repo] = append(l.asked[repo], request{r.Method, r.URL.RequestURI(), r.Header.Clone(), body})
+	l.inside++
+	l.most = max(l.most, l.inside)
+	l.mu.Unlock()
+	time.Sleep(l.delay)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+	l.Server.ServeHTTP(w, r)
+	l.mu.Lock()
+	l.inside--
+	l.mu.Unlock()
+}
+
+// bare makes requests that were made of another line, those of each repository in
+// their order and 32 repositories side by side, and reads the answers.
+func (l *line) bare(b testing.TB, asked map[string][]request) time.Duration {
+	b.Helper()
+	tr := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+	defer tr.CloseIdleConnections()
+	var g errgroup.Group
+	g.SetLimit(32)
+	start := time.Now()
+	for _, list := range asked {
+		g.Go(func() error {
+			for _, r := range list {
+				req, err := http.NewRequest(r.method, l.url+r.uri, bytes.NewReader(r.body))
+				if err != nil {
+					return err
+				}
+				req.Header = r.header.Clone()
+				resp, err := tr.RoundTrip(req)
+				if err != nil {
+					return err
+				}
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+					return err
+				}
+				_ = resp.Body.Close()
+				if resp.StatusCode != http.StatusOK {
+					return fmt.Errorf("%s %s: %s", r.method, r.uri, resp.Status)
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(start)
+}
+
+// newFleetOfMany is a fleet with one repository for each cluster, a round trip away.
+func newFleetOfMany(b testing.TB, n int, delay time.Duration) (*world, *line) {
+	b.Helper()
+	w := &world{dir: filepath.Join(b.TempDir(), "management"), cache: b.TempDir()}
+	l := newLine(b, gittest.NewServer(b), delay)
+	w.srv = l.Server
+	w.catalog = l.NewRepo(b, "catalog")
+	w.catalog.Tag(b, "app/v1", w.catalog.Commit(b, "main", "app v1", catalogPackage("v1.0.0", false)))
+	w.write(b, "catalog.yaml", fmt.Sprintf(repository, "catalog", false, l.url+"/catalog.git"))
+	first := l.NewRepo(b, "first")
+	first.Git(b, "config", "uploadpack.allowFilter", "true")
+	first.Commit(b, "main", "start", gittest.Text{"README.md": "# cluster\n"})
+	for i := range n {
+		name := fmt.Sprintf("cluster-%05d", i)
+		if err := os.CopyFS(filepath.Join(filepath.Dir(first.Dir), name+".git"), os.DirFS(first.Dir)); err != nil {
+			b.Fatal(err)
+		}
+		w.write(b, "repositories/"+name+".yaml", fmt.Sprintf(repository, name, true, l.url+"/"+name+".git"))
+		w.write(b, "clusters/"+name+".yaml", fmt.Sprintf(cluster, i, i%regions))
+	}
+	for i := range regions {
+		w.write(b, fmt.Sprintf("regions/region-%d.yaml", i), fmt.Sprintf(region, i))
+	}
+	w.wantMany(b, "v1")
+	return w, l
+}
+
+func (w *world) wantMany(b testing.TB, revision string) {
+	w.write(b, "set.yaml", strings.NewReplacer("repo: fleet", "repoExpr: target.name", "packageExpr: \"target.name + '-app'\"", "package: app").Replace(fmt.Sprintf(set, revision)))
+}
+
+// BenchmarkRepositories takes a fleet of as many repositories as clusters, of one
+// host that is a round trip away, through its life. Metrics:
+//
+//	×bare     time of the whole command over that of a client that does nothing but
+//	          make the same requests, 32 repositories side by side
+//	requests  for each repository, of those that packages go to
+//	at-once   the most that were waiting for an answer
+func BenchmarkRepositories(b *testing.B) {
+	for _, delay := range []time.Duration{0, 50 * time.Millisecond} {
+		for _, n := range []int{60, 300} {
+			b.Run(fmt.Sprintf("%s/%d", delay, n), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					w, l := newFleetOfMany(b, n, delay)
+					throughLife(b, w, l, func(phase string, mine, bare time.Duration) {
+						key := strings.ReplaceAll(phase, " ", "-")
+						requests := l.requests()
+						b.ReportMetric(float64(mine)/float64(bare), key+":×bare")
+						b.ReportMetric(float64(requests)/float64(n), key+":requests")
+						b.ReportMetric(float64(l.most), key+":at-once")
+						b.Logf("%-16s %8s bare %8s, %5d requests (%.2f a repository), %d for the catalogue, %d at once", phase, mine.Round(time.Millisecond), bare.Round(time.Millisecond), requests, float64(requests)/float64(n), len(l.asked["catalog"]), l.most)
+					})
+					b.StartTimer()
+				}
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// throughLife runs the commands of a fleet's life, each beside a bare client.
+func throughLife(b testing.TB, w *world, l *line, done func(phase string, mine, bare time.Duration)) {
+	b.Helper()
+	phase := func(name string, command ...string) {
+		b.Helper()
+		other := newLine(b, l.Twin(b), l.delay) // as it is before
+		l.forget()
+		start := time.Now()
+		w.run(b, command...)
+		mine := time.Since(start)
+		done(name, mine, other.bare(b, l.asked))
+	}
+	phase("first apply", "apply")
+	phase("again", "apply")
+	phase("nothing to do", "apply")
+	phase("status", "status")
+	phase("review", "review")
+	phase("approve", "approve", "--all")
+	w.catalog.Tag(b, "app/v2", w.catalog.Commit(b, "main", "app v2", catalogPackage("v2.0.0", false)))
+	w.wantMany(b, "v2")
+	phase("update", "apply")
+	phase("approve update", "approve", "--all")
+	w.cache = b.TempDir()
+	phase("cold again", "apply")
+}
+
+// requests counts those for what packages go to, the catalogue's are left out.
+func (l *line) requests() (n int) {
+	for repo, list := range l.asked {
+		if repo != "catalog" {
+			n += len(list)
+		}
+	}
+	return n
+}
+
+// What a run asks of each repository is refs, the objects that it lacks, and what a
+// push takes: its refs, itself, and, where Drafts are new, a look at who else made some.
+func TestRequestsPerRepository(t *testing.T) {
+	const repositories = 6
+	w, l := newFleetOfMany(t, repositories, 0)
+	most := map[string]int{
+		"first apply": 5, "again": 1, "nothing to do": 1, "status": 2, "review": 1, "approve": 3, // a Draft that status read
+		"update": 4, "approve update": 4, "cold again": 3, // the record among them
+	}
+	throughLife(t, w, l, func(phase string, _, _ time.Duration) {
+		if got := l.requests(); got > most[phase]*repositories {
+			t.Errorf("%s: %d requests for %d repositories, want %d for each at most", phase, got, repositories, most[phase])
+		}
+		delete(most, phase)
+	})
+	if len(most) > 0 {
+		t.Errorf("not run: %v", most)
+	}
+}
+
+// Processors do not bound how many repositories are talked to, a flag does.
+func TestRepositoryConcurrency(t *testing.T) {
+	for flag, c := range map[string]struct{ repositories, least, most int }{
+		"--concurrency=1":            {20, 12, 32},
+		"--repository-concurrency=2": {5, 2, 2},
+	} {
+		w, l := newFleetOfMany(t, c.repositories, 200*time.Millisecond)
+		for _, run := range []string{"apply", "apply, which finds nothing", "apply of what has settled"} {
+			l.forget()
+			w.run(t, "apply", flag)
+			if l.most < c.least || l.most > c.most {
+				t.Errorf("%s %s: %d requests at once, want %d to %d", run, flag, l.most, c.least, c.most)
+			}
+		}
+	}
+}
