@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/internal/review"
@@ -60,6 +61,7 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	if os.Getenv("GOGC") == "" {
 		pace()
 	}
+	stayWithin(memlimit.FromCgroup)
 	ctx, stop := context.WithCancelCause(ctx)
 	a := &app{Streams: s, stop: stop}
 	defer a.end()

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 const (
@@ -22,6 +24,13 @@ const (
 func pace() {
 	debug.SetGCPercent(gcPercent)
 	follow(gcPercent)
+}
+
+// stayWithin has the collector work harder before the memory that its container may
+// take is full: nine tenths of it are the limit, unless GOMEMLIMIT says another.
+func stayWithin(container memlimit.Provider) {
+	// Outside of a container there is no limit to read.
+	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(container))
 }
 
 // follow is called by every collection that finds nobody holding its mark.

@@ -1,6 +1,11 @@
 package cli
 
-import "testing"
+import (
+	"runtime/debug"
+	"testing"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
 
 func TestPercentFor(t *testing.T) {
 	for held, want := range map[uint64]int{
@@ -9,5 +14,30 @@ func TestPercentFor(t *testing.T) {
 		if got := percentFor(held); got != want {
 			t.Errorf("%d MiB held: %d%%, want %d%%", held>>20, got, want)
 		}
+	}
+}
+
+func TestStayWithin(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(was) })
+	for name, c := range map[string]struct {
+		env       string
+		container memlimit.Provider
+		want      int64
+	}{
+		"a container":    {"", memlimit.Limit(1000 << 20), 900 << 20},
+		"no container":   {"", func() (uint64, error) { return 0, memlimit.ErrNoCgroup }, was},
+		"the user's own": {"100MiB", memlimit.Limit(1000 << 20), was},
+	} {
+		t.Run(name, func(t *testing.T) {
+			debug.SetMemoryLimit(was)
+			if c.env != "" {
+				t.Setenv("GOMEMLIMIT", c.env)
+			}
+			stayWithin(c.container)
+			if got := debug.SetMemoryLimit(-1); got != c.want {
+				t.Errorf("%d bytes, want %d", got, c.want)
+			}
+		})
 	}
 }
