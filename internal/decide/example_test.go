@@ -53,6 +53,7 @@ func ExampleRemove() {
 	draft := &decide.Revision{Ref: decide.Ref{Name: lifecycle.DraftRef("web", "packagevariant-2")}, Workspace: "packagevariant-2", Phase: lifecycle.Draft}
 	v1 := &decide.Revision{Ref: decide.Ref{Name: lifecycle.PublishedRef("web", 1)}, Number: 1, Phase: lifecycle.Published}
 	orphan := &decide.Orphan{
+		Repo:    &decide.Repository{},
 		Package: decide.NewPackage("web", []decide.Published{{Number: 1, Ref: v1.Ref}}, draft, v1),
 		Owners:  map[string]decide.Ownership{draft.Ref.Name: {Author: "Ann"}, v1.Ref.Name: {}},
 	}

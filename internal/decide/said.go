@@ -56,14 +56,47 @@ func (p *Package) inputsOf(r *Revision) Inputs {
 // registered branch has of it, merged by other means, is tagged first: it would be
 // nobody's there.
 func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, names []string, word record.Word) (record.Entry, []Discard, error) {
-	e := restating(m, w, p)
+	ours := func(r *Revision) bool { return m.Signed(r.Owner, w.Namespace) }
+	landed := func(r *Revision) bool { return merged(m, w, repo, p, r) }
+	return discarding(w.Identity, repo, p, restating(m, w, p), names, word, ours, landed)
+}
+
+// SayDiscard is that for the open revisions of a package that no variant wants, edits
+// by hand and all.
+func (o *Orphan) SayDiscard(m Manager, names []string, word record.Word) (record.Entry, []Discard, error) {
+	if o.Err != nil {
+		return record.Entry{}, nil, o.Err
+	}
+	e, known := o.Package.said()
+	if !known {
+		e = record.Entry{
+			Path: o.Package.Path, Place: record.Variant, Owner: m.Sign(o.Namespace, o.Name),
+			Set: o.Set, For: o.MadeFor, DeletionPolicy: o.policy(),
+		}
+	}
+	ours := func(r *Revision) bool {
+		_, owned := o.Owners[r.Ref.Name]
+		return m.Signed(r.Owner, o.Namespace) && (owned || o.Kept != "")
+	}
+	landed := func(r *Revision) bool { return o.Landed != nil && o.Landed.Decision.(Tag).Draft == r }
+	return discarding(o.Identity, o.Repo, o.Package, e, names, word, ours, landed)
+}
+
+// Called reports whether a name means the package, by repository/package, the variant
+// that made it or an open revision.
+func (o *Orphan) Called(name string) bool {
+	return name == o.Name || name == o.Identity.String() ||
+		slices.ContainsFunc(o.Package.open(), func(r *Revision) bool { return o.draftName(r) == name })
+}
+
+func discarding(id Identity, repo *Repository, p *Package, e record.Entry, names []string, word record.Word, ours, landed func(*Revision) bool) (record.Entry, []Discard, error) {
 	var all, out []Discard
 	var several []string
 	for _, r := range p.open() {
-		if !m.Signed(r.Owner, w.Namespace) {
+		if !ours(r) {
 			continue
 		}
-		d, name := Discard{r}, w.draftName(r)
+		d, name := Discard{r}, id.draftName(r)
 		all, several = append(all, d), append(several, fmt.Sprintf("%s (%s)%s", name, r.Phase, r.settingBack()))
 		if slices.Contains(names, name) {
 			out = append(out, d)
@@ -76,10 +109,10 @@ func SayDiscard(m Manager, w *Want, repo *Repository, p *Package, names []string
 	case len(all) == 0:
 		return e, nil, errors.New("it has no open Draft of this fleet")
 	case h != nil:
-		return e, nil, heldError(h, w.Identity)
+		return e, nil, heldError(h, id)
 	case len(out) == 0:
 		return e, nil, fmt.Errorf("it has several open revisions: %s: discard them by those names", joined(several))
-	case slices.ContainsFunc(out, func(d Discard) bool { return merged(m, w, repo, p, d.Revision) }):
+	case slices.ContainsFunc(out, func(d Discard) bool { return landed(d.Revision) }):
 		return e, nil, fmt.Errorf("it was merged into %s, and the next apply tags it there: run that first; set it back there, or delete it, where it is not wanted", repo.Branch)
 	}
 	for _, d := range out {
@@ -122,9 +155,7 @@ func (r *Revision) settingBack() string {
 }
 
 // draftName is how people name one of several open revisions.
-func (w *Want) draftName(r *Revision) string {
-	return r.PorchName(w.Repository, w.Identity.Package)
-}
+func (id Identity) draftName(r *Revision) string { return r.PorchName(id.Repository, id.Package) }
 
 // CalledDraft reports whether a name means an open revision of a wanted package.
 func (w *Want) CalledDraft(p *Package, name string) bool {

@@ -205,7 +205,11 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 		return ruled(Release{r}, gone+"; deletionPolicy orphan leaves the package")
 	case lifecycle.Discard:
 		if owner.Author != "" {
-			return ruled(Keep{}, fmt.Sprintf("%s, and its %s holds what %s committed by hand: bring its variant back, or delete the branch %s", gone, r.Phase, owner.Author, r.Ref.Short()))
+			remedy := "run variform discard " + o.draftName(r)
+			if !o.Repo.Records {
+				remedy = "delete the branch " + r.Ref.Short()
+			}
+			return ruled(Keep{}, fmt.Sprintf("%s, and its %s holds what %s committed by hand: bring its variant back, or %s", gone, r.Phase, owner.Author, remedy))
 		}
 		return ruled(Discard{r}, gone)
 	default:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -200,6 +201,10 @@ func TestRemoveOne(t *testing.T) {
 	)
 	draft, proposed := draftOf(1, 10), proposedOf(1, 11)
 	keptDraft, keptProposed := fmt.Sprintf(kept, "Draft", "drafts/apps/web/packagevariant-1"), fmt.Sprintf(kept, "Proposed", "proposed/apps/web/packagevariant-1")
+	discard := func(phase string) string {
+		before, _, _ := strings.Cut(fmt.Sprintf(kept, phase, ""), "delete the branch")
+		return before + "run variform discard c1.web.packagevariant-1"
+	}
 	ann := Ownership{Author: "Ann <ann@example.com>"}
 	leave := Ownership{Policy: "orphan"}
 	annLeaves := Ownership{Policy: "orphan", Author: ann.Author}
@@ -215,6 +220,7 @@ func TestRemoveOne(t *testing.T) {
 		"delete":                          {"nothing uses what was never Published", Ownership{}, false, false, goes, goes, retires, waits},
 		"delete, by its name":             {"any other policy is delete", Ownership{Policy: "delete"}, false, false, goes, goes, retires, waits},
 		"a person's commits":              {"no edit goes unasked; Published ones are in main", ann, false, false, keptDraft, keptProposed, retires, waits},
+		"a person's commits, recorded":    {"there is a door", ann, false, true, discard("Draft"), discard("Proposed"), retires, waits},
 		"orphan":                          {"what is Published is left as it is", leave, false, false, releases, releases, nothing, waits},
 		"orphan, a person's":              {"a release keeps every edit", annLeaves, false, false, releases, releases, nothing, waits},
 		"orphan, for another":             {"a dependency that was never Published is of no use", forOther, false, false, goes, goes, nothing, waits},

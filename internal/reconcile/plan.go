@@ -580,13 +580,8 @@ func (e *Engine) only(all []*decide.Want) ([]*decide.Want, error) {
 // called are the wanted packages that names mean. A name that means none is an
 // error.
 func called(all []*decide.Want, names []string) ([]*decide.Want, error) {
-	return calledBy(all, names, (*decide.Want).Called)
-}
-
-// calledBy are those that names mean in a way.
-func calledBy(all []*decide.Want, names []string, means func(*decide.Want, string) bool) ([]*decide.Want, error) {
 	out, missing := decide.Meant(decide.Selection{Names: names}, all, func(w *decide.Want) decide.Selectable {
-		return decide.Selectable{Called: func(n string) bool { return means(w, n) }}
+		return decide.Selectable{Called: w.Called}
 	})
 	return out, unknown(missing)
 }

@@ -28,24 +28,34 @@ type Said struct {
 // published nor removed until the hold is taken off. Problems are what could not be
 // read; the error says that nothing was tried.
 func (e *Engine) Hold(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
-	return e.say(ctx, names, (*decide.Want).Called, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
+	none := func(*observe.Snapshot) []*decide.Orphan { return nil }
+	return e.say(ctx, names, none, (*decide.Want).Called, reason, func(a addressed, p *decide.Package, word record.Word, s *Said) {
 		s.Now = "held: " + reason
-		s.entry, s.Err = decide.SayHold(e.manager, w, s.repo.Repository, p, word)
+		s.entry, s.Err = decide.SayHold(e.manager, a.want, s.repo.Repository, p, word)
 	})
 }
 
 // Discard removes the open revisions that names mean, themselves or their packages, so
-// that no Draft of the same inputs is made again unasked.
+// that no Draft of the same inputs is made again unasked; also those that no variant
+// wants any more.
 func (e *Engine) Discard(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
 	means := func(w *decide.Want, name string) bool {
 		repo, err := e.read.Downstream(w.Namespace, w.Repository)
 		return w.Called(name) || err == nil && w.CalledDraft(repo.Package(repo.Path(w.Package)), name)
 	}
-	return e.say(ctx, names, means, reason, func(w *decide.Want, p *decide.Package, word record.Word, s *Said) {
+	orphans := func(s *observe.Snapshot) []*decide.Orphan {
+		return e.read.Orphans(ctx, s, e.read.UpstreamPlaces(s.Wants))
+	}
+	return e.say(ctx, names, orphans, means, reason, func(a addressed, p *decide.Package, word record.Word, s *Said) {
 		if s.Err = e.read.ReadTrees(ctx, s.repo, p); s.Err != nil {
 			return
 		}
-		if s.entry, s.discard, s.Err = decide.SayDiscard(e.manager, w, s.repo.Repository, p, names, word); s.Err != nil {
+		if a.orphan != nil {
+			s.entry, s.discard, s.Err = a.orphan.SayDiscard(e.manager, names, word)
+		} else {
+			s.entry, s.discard, s.Err = decide.SayDiscard(e.manager, a.want, s.repo.Repository, p, names, word)
+		}
+		if s.Err != nil {
 			return
 		}
 		var what []string
@@ -62,21 +72,43 @@ func (e *Engine) Discard(ctx context.Context, names []string, reason string) (ou
 	})
 }
 
-func (e *Engine) say(ctx context.Context, names []string, means func(*decide.Want, string) bool, reason string, decided func(*decide.Want, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
+// addressed is a package that a person says something of: a wanted one, or one that
+// no variant wants.
+type addressed struct {
+	decide.Identity
+	want   *decide.Want
+	orphan *decide.Orphan
+}
+
+func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.Snapshot) []*decide.Orphan, means func(*decide.Want, string) bool, reason string, decided func(addressed, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
 	s := e.read.Read(ctx)
-	wants, err := calledBy(s.Wants, names, means)
-	if err != nil {
+	var all []addressed
+	for _, w := range s.Wants {
+		all = append(all, addressed{w.Identity, w, nil})
+	}
+	for _, o := range orphans(s) {
+		all = append(all, addressed{o.Identity, nil, o})
+	}
+	chosen, missing := decide.Meant(decide.Selection{Names: names}, all, func(a addressed) decide.Selectable {
+		return decide.Selectable{Called: func(n string) bool {
+			if a.orphan != nil {
+				return a.orphan.Called(n)
+			}
+			return means(a.want, n)
+		}}
+	})
+	if err := unknown(missing); err != nil {
 		return nil, s.Problems, err
 	}
 	by, err := gitrepo.UserSignature(ctx, e.cfg.Now())
 	if err != nil {
 		return nil, s.Problems, err
 	}
-	for _, w := range wants {
-		said := &Said{Identity: w.Identity}
+	for _, a := range chosen {
+		said := &Said{Identity: a.Identity}
 		out = append(out, said)
-		if said.repo, said.Err = e.read.Downstream(w.Namespace, w.Repository); said.Err == nil {
-			decided(w, said.repo.Package(said.repo.Path(w.Package)), record.Word{By: by.Name, Reason: reason}, said)
+		if said.repo, said.Err = e.read.Downstream(a.Namespace, a.Repository); said.Err == nil {
+			decided(a, said.repo.Package(said.repo.Path(a.Package)), record.Word{By: by.Name, Reason: reason}, said)
 		}
 	}
 	e.write(ctx, out)

@@ -524,3 +524,56 @@ func TestHeldDraftIsProved(t *testing.T) {
 	w.mustApply()
 	w.lacks(w.mustRun(0, "status", "-o", "yaml").out, "Held", "status: \"False\"\n    type: Proved")
 }
+
+// A Draft that stays for a person's commits though its variant has gone is discarded
+// by name, and comes back by itself no more than any other.
+func TestDiscardWhatNoVariantWants(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		policy, call string
+		prune        bool
+	}{
+		"kept, by repository and package":  {"delete", "c1/web", true},
+		"kept, by its variant":             {"delete", "one", true},
+		"kept, by its Draft":               {"delete", "c1.web.packagevariant-2", true},
+		"orphan, before it is left behind": {"orphan", "c1/web", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  deletionPolicy: "+tt.policy+"\n"))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			v2 := variantOf("one", "v2", "c1", "web", "  deletionPolicy: "+tt.policy+"\n")
+			w.write("v.yaml", v2)
+			w.mustApply()
+			const draft2 = "refs/heads/drafts/web/packagevariant-2"
+			w.edit("c1", "drafts/web/packagevariant-2", "web/settings.yaml", "info", "debug")
+			w.write("v.yaml", "")
+			if tt.prune {
+				w.contains(w.mustApply("--prune").out, "bring its variant back, or run variform discard c1.web.packagevariant-2")
+			} else {
+				w.mustApply()
+			}
+			if w.refs()["c1 "+draft2] == "" {
+				t.Fatal("its Draft went unasked")
+			}
+
+			r := w.mustRun(0, "discard", tt.call, "--reason", "no use")
+			w.contains(r.out, "c1/web", "discarded Draft packagevariant-2, edited by Ann Tester", "no use")
+			if w.refs()["c1 "+draft2] != "" {
+				t.Error("its Draft is still there")
+			}
+			w.contains(w.mustRun(1, "discard", "c1/web", "--reason", "again").out, "it has no open Draft of this fleet")
+			w.write("v.yaml", v2)
+			p := w.mustApply()
+			v := p.variant(t, "c1/web")
+			if v.Action == "redraft" || !strings.Contains(p.out, "discarded by Rae Viewer: no use") {
+				t.Errorf("what was discarded is drafted again:\n%s", p.out)
+			}
+			w.mustApply("--retry", "c1/web")
+			w.contains(w.show("c1", draft2, "web/settings.yaml"), "level: info")
+		})
+	}
+}
