@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,8 +56,10 @@ func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 		header = append(header, "NAME", "SET", "UPSTREAM", "REF")
 	}
 	var rows [][]string
-	for _, i := range plan.Items {
-		rows = append(rows, a.statusRow(i))
+	for _, items := range byVariant(plan.Items) {
+		for _, of := range byRevision(items) {
+			rows = append(rows, a.statusRow(of))
+		}
 	}
 	if err := a.table(header, rows); err != nil {
 		return err
@@ -67,7 +70,59 @@ func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 	return err
 }
 
-func (a *app) statusRow(i *reconcile.Item) []string {
+// byRevision groups the items of one variant by the revision that they are about: what
+// a run first does with what is there (a tag, a deletion taken back) and what it makes
+// of that are one.
+func byRevision(items []*reconcile.Item) [][]*reconcile.Item {
+	var out [][]*reconcile.Item
+	for _, i := range items {
+		first := i.Action == decide.ActionTag || i.Action == decide.ActionRestore
+		if at := slices.IndexFunc(out, func(of []*reconcile.Item) bool { return first || of[0].Ref == i.Ref && i.Ref != "" }); at >= 0 {
+			out[at] = append(out[at], i)
+			continue
+		}
+		out = append(out, []*reconcile.Item{i})
+	}
+	return out
+}
+
+// statusRow tells of the items of one revision.
+func (a *app) statusRow(items []*reconcile.Item) []string {
+	row := a.itemRow(items[0])
+	for _, i := range items[1:] {
+		more := a.itemRow(i)
+		if more[statusReady] == "False" {
+			row[statusReady] = "False"
+		}
+		if more[statusStalled] == "True" {
+			row[statusStalled] = "True"
+		}
+		if i.Phase != "" { // it is about what is there still
+			row[statusLifecycle], row[statusRevision] = more[statusLifecycle], more[statusRevision]
+			copy(row[statusWhy+1:], more[statusWhy+1:])
+		}
+		row[statusProved] = cmp.Or(row[statusProved], more[statusProved])
+		if row[statusWhy] == "" {
+			row[statusWhy] = more[statusWhy]
+		} else if more[statusWhy] != "" {
+			row[statusWhy] = more[statusWhy] + "; " + row[statusWhy]
+		}
+	}
+	return row
+}
+
+// Columns of the table.
+const (
+	_ = iota
+	statusReady
+	statusStalled
+	statusLifecycle
+	statusRevision
+	statusProved
+	statusWhy
+)
+
+func (a *app) itemRow(i *reconcile.Item) []string {
 	ready, stalledText, phase, revision, proved := "True", "False", string(i.Phase), i.Workspace, ""
 	switch {
 	case i.Err != nil:

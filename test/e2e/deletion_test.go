@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/variform/variform/internal/gittest"
 )
 
@@ -441,4 +443,42 @@ func TestNumbersOutliveDeletion(t *testing.T) {
 		t.Errorf("workspace %s", v.Workspace)
 	}
 	w.contains(w.mustRun(0, "approve", "web").out, "Published v3")
+}
+
+// Status has one row for what a run first does with a package and what it makes of
+// that then.
+func TestStatusTellsOfARevisionOnce(t *testing.T) {
+	t.Parallel()
+	v1, v2 := variantOf("one", "v1", "c1", "web", ""), variantOf("one", "v2", "c1", "web", "")
+	proposed := func(w *world) {
+		w.mustRun(0, "approve", "--all")
+		w.write("v.yaml", "")
+		w.mustApply("--prune")
+	}
+	merged := func(w *world) { w.repos["c1"].Git(t, "update-ref", "refs/heads/main", draft1) }
+	for name, tt := range map[string]struct {
+		before func(*world)
+		now    string
+		row    []string
+	}{
+		"a deletion is taken back":          {proposed, v1, []string{"False", "False", "DeletionProposed", "v1", "-", "the proposed deletion of v1 is taken back: the package is wanted"}},
+		"a deletion is taken back, updated": {proposed, v2, []string{"False", "False", "DeletionProposed", "v1", "-", "the proposed deletion of v1 is taken back: the package is wanted; upstream changed: now catalog/web@web/v2"}},
+		"a forge merged it":                 {merged, v1, []string{"False", "False", "Draft", "packagevariant-1", "-", "merged into main by other means: becomes v1"}},
+		"a forge merged it, updated":        {merged, v2, []string{"False", "False", "Draft", "packagevariant-1", "-", "merged into main by other means: becomes v1; upstream changed: now catalog/web@web/v2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			w.write("v.yaml", v1)
+			w.mustApply()
+			tt.before(w)
+			w.write("v.yaml", tt.now)
+			lines := strings.Split(w.mustRun(0, "status").out, "\n")
+			got := strings.SplitN(strings.Join(strings.Fields(lines[1]), " "), " ", 7)
+			if d := cmp.Diff(append([]string{"c1/web"}, tt.row...), got); d != "" || strings.HasPrefix(lines[2], "c1/web") {
+				t.Errorf("(-want +got):\n%s\n%s", d, strings.Join(lines, "\n"))
+			}
+		})
+	}
 }
