@@ -27,7 +27,7 @@ type candidate struct {
 func (c *candidate) origin() Origin {
 	if c.Expander == nil {
 		return Origin{
-			Namespace: api.NamespaceOr(c.pv.Namespace), Target: -1,
+			Namespace: api.NamespaceOr(c.pv.Namespace), Variant: c.pv.Name, Target: -1,
 			Description: "PackageVariant " + api.NamespaceOr(c.pv.Namespace) + "/" + c.pv.Name,
 		}
 	}

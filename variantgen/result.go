@@ -12,6 +12,7 @@ import (
 type Origin struct {
 	Namespace string // of the set
 	Set       string // empty for a PackageVariant written by hand
+	Variant   string // the name of that one, empty for a set
 	Target    int    // index into spec.targets, -1 for the set as a whole
 	// Description names the one list entry of the target, such as
 	// "spec.targets[0].repositories[1].packageNames[0] (cluster-03/foo-a)".

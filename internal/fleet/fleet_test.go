@@ -19,6 +19,7 @@ import (
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/source"
+	"github.com/variform/variform/variantgen"
 )
 
 func TestManager(t *testing.T) {
@@ -225,6 +226,7 @@ func TestLocate(t *testing.T) {
 		Items: []*reconcile.Item{item("web", "web-c1-web", pv), item("", "own", pv), item("", "gone", nil), {Variant: pv}},
 		Problems: []error{
 			&observe.RepositoryError{Namespace: "default", Name: "c1", Err: bad}, bad,
+			variantgen.Failure{Origin: variantgen.Origin{Namespace: "default", Variant: "own", Description: "PackageVariant default/own"}, Err: bad},
 		},
 	}
 	Locate(f, p)
@@ -249,7 +251,7 @@ func TestLocate(t *testing.T) {
 	for _, err := range p.Problems {
 		add(err)
 	}
-	want := []string{"fleet.yaml:6|bad", "|bad", "fleet.yaml:6|bad", "fleet.yaml:14|bad", "|bad", "nothing", "fleet.yaml:1|Repository default/c1: bad", "|bad"}
+	want := []string{"fleet.yaml:6|bad", "|bad", "fleet.yaml:6|bad", "fleet.yaml:14|bad", "|bad", "nothing", "fleet.yaml:1|Repository default/c1: bad", "|bad", "fleet.yaml:14|PackageVariant default/own: bad"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("places (-want +got):\n%s", diff)
 	}

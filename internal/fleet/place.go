@@ -15,6 +15,7 @@ import (
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/variantgen"
 )
 
 // Locate puts in front of a plan's failures the file and line of the set, the
@@ -32,8 +33,11 @@ func Locate(f *source.Fleet, p *reconcile.Plan) {
 	}
 	for i, err := range p.Problems {
 		var r *observe.RepositoryError
+		var v variantgen.Failure
 		if errors.As(err, &r) {
 			p.Problems[i] = located(f, kindKey(v1alpha1.KindRepository, r.Namespace, r.Name), err)
+		} else if errors.As(err, &v) && v.Variant != "" {
+			p.Problems[i] = located(f, kindKey(v1alpha1.KindPackageVariant, v.Namespace, v.Variant), err)
 		} else if text := Explained(f, err); text != err.Error() {
 			p.Problems[i] = &locatedError{text: text, err: err}
 		}
