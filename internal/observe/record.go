@@ -128,6 +128,18 @@ func (r *Reader) Held() (out []*Repo) {
 	return out
 }
 
+// Owns says that a package in a Repository is this manager's.
+func (r *Reader) Owns() bool {
+	return slices.ContainsFunc(r.sorted, func(repo *Repo) bool {
+		for _, p := range repo.Packages {
+			if repo.mine(p) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 // Holds are the entries of the packages below the Repository's folder that somebody
 // holds, by path, those of others' records last.
 func (r *Repo) Holds() (out []record.Entry) {

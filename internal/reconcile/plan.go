@@ -88,6 +88,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	trims := r.settle(ctx, plan, subjects)
 	r.govern(ctx, plan.Items)
 	r.remove(ctx, plan, subjects, trims)
+	plan.Warnings = append(plan.Warnings, r.nameless(plan.Items)...)
 	plan.moved(e.cfg.Only.Since)
 	plan.sort()
 	if err := r.sayEdits(ctx, plan.Items); err != nil {
@@ -963,6 +964,16 @@ func (r *run) remove(ctx context.Context, plan *Plan, subjects []*subject, trims
 	for _, m := range decide.Moving(removed) {
 		plan.Items = append(plan.Items, r.removal(ctx, m))
 	}
+}
+
+// nameless warns, before anything is there, of making the first packages of a fleet
+// that has no name.
+func (r *run) nameless(items []*Item) []string {
+	first := func(i *Item) bool { return i.Action == decide.ActionCreate }
+	if !r.cfg.Unnamed || !r.building || !slices.ContainsFunc(items, first) || r.read.Owns() {
+		return nil
+	}
+	return []string{fmt.Sprintf("this fleet has no name: its packages are signed %q, as those of any other without one, which takes them for its own, and nothing can be pruned: before the first apply put a Kptfile with metadata.name into the management directory, or give --manager NAME each time", r.manager)}
 }
 
 // removal is the item of one revision that nothing wants.

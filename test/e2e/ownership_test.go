@@ -244,3 +244,20 @@ func TestPruneAfterMerge(t *testing.T) {
 		})
 	}
 }
+
+// A fleet without a name is told what that risks before it makes its first package,
+// and not again.
+func TestUnnamedFleetIsWarned(t *testing.T) {
+	t.Parallel()
+	const warning = `warning: this fleet has no name: its packages are signed "variform", as those of any other without one`
+	w := newWorld(t, "c1", "c2")
+	w.write("c1.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.lacks(w.mustRun(0, "plan").err, warning)
+	w.write("Kptfile", "")
+	w.lacks(w.mustRun(0, "plan", "--manager", "fleet").err+w.mustRun(0, "status").err, warning)
+	for _, command := range []string{"plan", "apply"} {
+		w.contains(w.mustRun(0, command).err, warning, "Kptfile with metadata.name", "--manager NAME")
+	}
+	w.write("c2.yaml", variantOf("two", "v1", "c2", "web", ""))
+	w.lacks(w.mustRun(0, "plan").err+w.mustRun(0, "apply").err, warning)
+}
