@@ -69,7 +69,11 @@ type kind struct {
 	// needs is what a token has to be allowed to do, and advice what else to do where a
 	// login is refused.
 	needs, advice string
-	adapter       func(*conn) adapter
+	// ownersFiles are where it looks for code owners, the first that is there counts, and
+	// ownersRules reads them.
+	ownersFiles []string
+	ownersRules func(o *Owners, lines [][]string)
+	adapter     func(*conn) adapter
 }
 
 var kinds = map[string]*kind{Gitea: &gitea, GitHub: &github, GitLab: &gitlab}

@@ -25,9 +25,11 @@ var gitea = kind{
 			r.Header.Set("Authorization", "token "+password)
 		}
 	},
-	tokens:  []token{{name: "GITEA_TOKEN", servers: []string{"GITEA_SERVER_URL"}}},
-	needs:   "to read and write repositories and issues",
-	adapter: func(c *conn) adapter { return &giteaRepo{c} },
+	tokens:      []token{{name: "GITEA_TOKEN", servers: []string{"GITEA_SERVER_URL"}}},
+	needs:       "to read and write repositories and issues",
+	ownersFiles: []string{"CODEOWNERS", "docs/CODEOWNERS", ".gitea/CODEOWNERS", ".forgejo/CODEOWNERS"},
+	ownersRules: giteaOwners,
+	adapter:     func(c *conn) adapter { return &giteaRepo{c} },
 }
 
 type giteaRepo struct{ *conn }

@@ -34,9 +34,11 @@ var github = kind{
 		{name: "GH_TOKEN", servers: []string{"GH_HOST", "GITHUB_SERVER_URL"}, server: "https://github.com"},
 		{name: "GITHUB_TOKEN", servers: []string{"GITHUB_SERVER_URL", "GH_HOST"}, server: "https://github.com"},
 	},
-	needs:   "the permissions pull requests, issues, commit statuses and contents to write (a classic one: repo)",
-	advice:  "GitHub Actions' own GITHUB_TOKEN sees its own repository only",
-	adapter: func(c *conn) adapter { return &githubRepo{c} },
+	needs:       "the permissions pull requests, issues, commit statuses and contents to write (a classic one: repo)",
+	advice:      "GitHub Actions' own GITHUB_TOKEN sees its own repository only",
+	ownersFiles: []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"},
+	ownersRules: githubOwners,
+	adapter:     func(c *conn) adapter { return &githubRepo{c} },
 }
 
 type githubRepo struct{ *conn }

@@ -22,9 +22,11 @@ var gitlab = kind{
 	tokens: []token{
 		{name: "GITLAB_TOKEN", servers: []string{"GITLAB_HOST", "CI_SERVER_URL"}, server: "https://gitlab.com"},
 	},
-	needs:   "the scope api, and the role Developer in the project",
-	advice:  "A job's own CI_JOB_TOKEN can open no merge requests: give it a project's or a group's access token",
-	adapter: func(c *conn) adapter { return &gitlabProject{c} },
+	needs:       "the scope api, and the role Developer in the project",
+	advice:      "A job's own CI_JOB_TOKEN can open no merge requests: give it a project's or a group's access token",
+	ownersFiles: []string{"CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"},
+	ownersRules: gitlabOwners,
+	adapter:     func(c *conn) adapter { return &gitlabProject{c} },
 }
 
 type gitlabProject struct{ *conn }
