@@ -64,6 +64,8 @@ func TestRules(t *testing.T) {
 		"how to review":        {repository("{variform.dev/review: class}"), nil},
 		"no way to review":     {repository("{variform.dev/review: classes}"), []string{"annotation variform.dev/review can only be class, variant, repository"}},
 		"none at all":          {repository("{variform.dev/review: ''}"), []string{"annotation variform.dev/review can only be class, variant, repository"}},
+		"a draft":              {repository(`{variform.dev/review-draft: "true"}`), nil},
+		"no draft":             {repository(`{variform.dev/review-draft: "yes"}`), []string{`annotation variform.dev/review-draft can only be "true" or "false"`}},
 		"the branch":           {variant + "  upstream: {repo: r, package: p, revision: -1}\n  downstream: {repo: r, package: q}\n", nil},
 		"no revision is right": {variant + "  upstream: {repo: r, package: p}\n  downstream: {repo: r, package: q}\n", nil},
 	}

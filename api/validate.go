@@ -84,6 +84,10 @@ func (i *Issues) annotations(field string, m map[string]string) {
 			i.add(at, fmt.Sprintf("%s: %v", at, err), "")
 		}
 	}
+	if says, ok := m[variformv1alpha1.ReviewDraftAnnotation]; ok && says != "true" && says != "false" {
+		at := keyed(field, variformv1alpha1.ReviewDraftAnnotation)
+		i.add(at, "annotation "+variformv1alpha1.ReviewDraftAnnotation+` can only be "true" or "false"`, wrongWord(says, "true", "false"))
+	}
 }
 
 func sortedKeys(m map[string]string) []string {

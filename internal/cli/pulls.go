@@ -85,7 +85,7 @@ func (a *app) pullRequests(ctx context.Context, s *session, mode string, sel dec
 }
 
 func (a *app) request(ctx context.Context, s *session, o fleet.PullRequests) ([]fleet.Pulled, []error, error) {
-	o.Forge, o.Concurrency = a.forges(), a.fleet.concurrency
+	o.Forge, o.Concurrency, o.Fleet = a.forges(), a.fleet.concurrency, s.fleet
 	return fleet.Propose(ctx, s.engine, o)
 }
 

@@ -48,6 +48,8 @@ type PullRequests struct {
 	// Asked says that a person asked for what is selected: names that mean nothing are
 	// an error, and a request for what is named is opened again though it was closed.
 	Asked bool
+	// Fleet has what requests are opened with, in annotations; nil has nothing.
+	Fleet *source.Fleet
 	// Forge reaches that of a Repository by its address and its annotation.
 	Forge func(address, annotation string) (Forge, error)
 	// Concurrency bounds how many repositories are worked on at once.
@@ -77,6 +79,9 @@ type drafts struct {
 	left []Pulled
 	// changes are those of each request, by the head that it would have.
 	changes map[string]*review.Classifier
+	// rules are those of the code's owners, once they were read.
+	rules *forge.Owners
+	ruled bool
 }
 
 // Kept says that a fleet has Repositories whose requests apply keeps.
@@ -96,11 +101,12 @@ func (o *PullRequests) mode(repo *observe.Repo) (pulls.Mode, error) {
 // places are the branches that Drafts go to, each once.
 type places struct {
 	PullRequests
+	openings
 	by map[string]*drafts
 }
 
-// of is the place of a Repository, nil where there are to be no requests.
-func (p *places) of(repo *observe.Repo) *drafts {
+// at is the place of a Repository, nil where there are to be no requests.
+func (p *places) at(repo *observe.Repo) *drafts {
 	mode, err := p.mode(repo)
 	if mode == "" && err == nil {
 		return nil
@@ -121,14 +127,14 @@ func (p *places) of(repo *observe.Repo) *drafts {
 // selection, all of a repository or those that it means. Problems are what could not
 // be read.
 func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []Pulled, problems []error, err error) {
-	at := places{o, map[string]*drafts{}}
+	p := places{o, openingsOf(o.Fleet), map[string]*drafts{}}
 	s, err := show(ctx, e, func(name string, r *reconcile.Shown, changes *review.Compared) {
 		if r.Phase != lifecycle.Draft {
 			return
 		}
 		repo := e.Downstream(r.Identity.Namespace, r.Identity.Repository)
-		if d := at.of(repo); d != nil {
-			d.add(o, string(e.Manager()), name, repo, r, changes)
+		if d := p.at(repo); d != nil {
+			d.add(ctx, &p, string(e.Manager()), name, repo, r, changes)
 		}
 	})
 	if err != nil {
@@ -140,14 +146,14 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 	if o.Selection.All() { // where nothing waits any more, requests may
 		for _, repo := range e.Repositories() {
 			if says := repo.Annotations[forge.Annotation]; says != "" || repo.Deployment && forge.Known(repo.Address, says) {
-				at.of(repo)
+				p.at(repo)
 			}
 		}
 	}
 	var all []*drafts
-	for _, key := range slices.Sorted(maps.Keys(at.by)) {
-		at.by[key].whole = at.by[key].whole && len(s.Problems) == 0 // what could not be read may wait
-		all = append(all, at.by[key])
+	for _, key := range slices.Sorted(maps.Keys(p.by)) {
+		p.by[key].whole = p.by[key].whole && len(s.Problems) == 0 // what could not be read may wait
+		all = append(all, p.by[key])
 	}
 	results, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 8), all, func(ctx context.Context, d *drafts) []Pulled {
 		return append(d.left, s.pull(ctx, e, o, d)...)
@@ -156,8 +162,8 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 }
 
 // add takes a Draft in.
-func (d *drafts) add(o PullRequests, manager, name string, repo *observe.Repo, r *reconcile.Shown, changes *review.Compared) {
-	if chosen, _ := decide.Meant(o.Selection, []string{name}, func(string) decide.Selectable { return named(name, r) }); len(chosen) == 0 {
+func (d *drafts) add(ctx context.Context, p *places, manager, name string, repo *observe.Repo, r *reconcile.Shown, changes *review.Compared) {
+	if chosen, _ := decide.Meant(p.Selection, []string{name}, func(string) decide.Selectable { return named(name, r) }); len(chosen) == 0 {
 		d.whole, d.others[repo.Path(r.Identity.Package)] = false, true
 		return
 	}
@@ -169,13 +175,16 @@ func (d *drafts) add(o PullRequests, manager, name string, repo *observe.Repo, r
 		}})
 		return
 	}
-	draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key()}
+	draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key(), Opening: p.of(repo, r)}
+	if d.mode == pulls.ByClass {
+		draft.Owners = d.owners(ctx, draft.Path)
+	}
 	head := pulls.Head(d.mode, manager, draft)
 	if d.changes[head] == nil {
 		d.changes[head] = &review.Classifier{}
 	}
 	d.changes[head].Add(name, changes)
-	d.named[name] = o.Asked && len(o.Selection.Names) > 0
+	d.named[name] = p.Asked && len(p.Selection.Names) > 0
 	d.list = append(d.list, draft)
 }
 
@@ -260,7 +269,7 @@ func carryOut(ctx context.Context, f Forge, repo *observe.Repo, step pulls.Step)
 	switch step.Action {
 	case pulls.ActionOpen:
 		var made pulls.Open
-		if made, out.Err = f.Open(ctx, repo.Branch, step.Request.Branch, pulls.Content{Title: step.Title, Body: step.Body}); made.Number > 0 {
+		if made, out.Err = f.Open(ctx, repo.Branch, step.Request.Branch, pulls.Content{Title: step.Title, Body: step.Body, Opening: step.Request.Opening}); made.Number > 0 {
 			out.Open, out.URL = &made, made.URL
 		}
 		if errors.Is(out.Err, pulls.ErrNothing) { // it was merged meanwhile

@@ -255,12 +255,12 @@ func TestGitHubOpens(t *testing.T) {
 		t.Error(err)
 	}
 	s.Branch(t, "a")
-	made, err := c.Open(t.Context(), "main", "a", pulls.Content{Title: "a", Reviewers: []string{"nobody", "team/" + forgetest.Team}})
+	made, err := c.Open(t.Context(), "main", "a", pulls.Content{Title: "a", Opening: pulls.Opening{Reviewers: []string{"nobody", "team/" + forgetest.Team}}})
 	if made.Number != 1 || err == nil || !strings.Contains(err.Error(), "it is open, and the rest is to be done by hand: POST") || !strings.Contains(err.Error(), "collaborator") {
 		t.Errorf("%+v, %v", made, err)
 	}
 	s.Branch(t, "b")
-	if _, err := c.Open(t.Context(), "main", "b", pulls.Content{Title: "a", Reviewers: []string{"team/" + forgetest.Team}}); err != nil || !cmp.Equal(s.See(t, 2).Reviewers, []string{forgetest.Team}) {
+	if _, err := c.Open(t.Context(), "main", "b", pulls.Content{Title: "a", Opening: pulls.Opening{Reviewers: []string{"team/" + forgetest.Team}}}); err != nil || !cmp.Equal(s.See(t, 2).Reviewers, []string{forgetest.Team}) {
 		t.Errorf("%v: %+v", err, s.See(t, 2))
 	}
 }
@@ -270,10 +270,10 @@ func TestGitLabOpens(t *testing.T) {
 	s := forgetest.NewServer(t, GitLab)
 	c := clientOf(t, s, NewServers(signedIn(t, forgetest.Ann), wire.Budget{}))
 	s.Branch(t, "a")
-	if _, err := c.Open(t.Context(), "main", "a", pulls.Content{Title: "a", Reviewers: []string{"team/" + forgetest.Team}}); err == nil || !strings.Contains(err.Error(), "asks no group") {
+	if _, err := c.Open(t.Context(), "main", "a", pulls.Content{Title: "a", Opening: pulls.Opening{Reviewers: []string{"team/" + forgetest.Team}}}); err == nil || !strings.Contains(err.Error(), "asks no group") {
 		t.Error(err)
 	}
-	if _, err := c.Open(t.Context(), "main", "a", pulls.Content{Title: "a", Assignees: []string{"nobody"}}); err == nil || !strings.Contains(err.Error(), "has no user nobody") {
+	if _, err := c.Open(t.Context(), "main", "a", pulls.Content{Title: "a", Opening: pulls.Opening{Assignees: []string{"nobody"}}}); err == nil || !strings.Contains(err.Error(), "has no user nobody") {
 		t.Error(err)
 	}
 	if _, err := c.Open(t.Context(), "main", "a", pulls.Content{Title: "a"}); err != nil {

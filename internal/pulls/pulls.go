@@ -43,6 +43,9 @@ type Draft struct {
 	Commit string
 	Class  string // the key of its class
 	Says   string // what that changes
+	// Owners are those of the package's code: a class is one request for each.
+	Owners []string
+	Opening
 }
 
 // Request is one that is to be open.
@@ -53,6 +56,8 @@ type Request struct {
 	Drafts []Draft
 	// Title and Text are what it says.
 	Title, Text string
+	// Opening is what its Drafts ask for, together.
+	Opening
 }
 
 // Made says that the head is a branch of Variform's.
@@ -87,7 +92,11 @@ func BranchPrefix(manager string) string { return "variform/" + manager + "/" }
 func Head(mode Mode, manager string, d Draft) string {
 	switch mode {
 	case ByClass:
-		return BranchPrefix(manager) + d.Class
+		key := d.Class
+		if len(d.Owners) > 0 {
+			key += "-" + short(strings.Join(d.Owners, " "))[:6]
+		}
+		return BranchPrefix(manager) + key
 	case ByRepository:
 		return BranchPrefix(manager) + "all"
 	}
@@ -109,6 +118,9 @@ func Group(mode Mode, manager string, drafts []Draft) []Request {
 	for _, r := range by {
 		slices.SortFunc(r.Drafts, func(a, b Draft) int { return cmp.Compare(a.Path, b.Path) })
 		r.Title = title(r.Drafts)
+		for _, d := range r.Drafts {
+			r.Opening = r.Opening.with(d.Opening)
+		}
 		out = append(out, *r)
 	}
 	slices.SortFunc(out, func(a, b Request) int { return cmp.Compare(a.Branch, b.Branch) })

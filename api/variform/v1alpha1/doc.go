@@ -94,6 +94,13 @@ const (
 	ReviewByVariant    = "variant"
 	ReviewByRepository = "repository"
 
+	// These annotations of a Repository, a PackageVariantSet or a PackageVariant say what a pull request gets
+	// when it is opened: names separated by commas, teams as organisation/team, and "true" for a draft.
+	ReviewersAnnotation    = "variform.dev/reviewers"
+	AssigneesAnnotation    = "variform.dev/assignees"
+	ReviewLabelsAnnotation = "variform.dev/review-labels"
+	ReviewDraftAnnotation  = "variform.dev/review-draft"
+
 	// ContextAnnotation marks ("true") the objects of a ResourceList that are
 	// context to inject from, not part of the package
 	// (docs/design/functions.md).

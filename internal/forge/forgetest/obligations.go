@@ -141,7 +141,7 @@ func others(t *testing.T, w World, client func(string) Forge) {
 func drafts(t *testing.T, w World, client func(string) Forge) {
 	f, ctx := client(Ann), t.Context()
 	w.Branch(t, "a")
-	made := must(f.Open(ctx, "main", "a", pulls.Content{Title: "Not yet", Draft: true}))(t)
+	made := must(f.Open(ctx, "main", "a", pulls.Content{Title: "Not yet", Opening: pulls.Opening{Draft: true}}))(t)
 	all := must(f.Requests(ctx, "main"))(t)
 	if len(all) != 1 || !made.Draft || !all[0].Draft || made.Title != "Not yet" || all[0].Title != "Not yet" || !w.See(t, 1).Draft {
 		t.Errorf("%+v %+v", made, all)
@@ -160,14 +160,14 @@ func people(t *testing.T, w World, client func(string) Forge) {
 	w.Branch(t, "b")
 	w.Branch(t, "c")
 	for _, branch := range []string{"a", "b"} { // labels are made once
-		made := must(f.Open(ctx, "main", branch, pulls.Content{Title: branch, Labels: []string{"variform", "fleet"}, Assignees: []string{Ann}, Reviewers: []string{Bob}}))(t)
+		made := must(f.Open(ctx, "main", branch, pulls.Content{Title: branch, Opening: pulls.Opening{Labels: []string{"variform", "fleet"}, Assignees: []string{Ann}, Reviewers: []string{Bob}}}))(t)
 		r := w.See(t, made.Number)
 		slices.Sort(r.Labels)
 		if d := cmp.Diff([][]string{{"fleet", "variform"}, {Ann}, {Bob}}, [][]string{r.Labels, r.Assignees, r.Reviewers}); d != "" {
 			t.Errorf("-want +got:\n%s", d)
 		}
 	}
-	if _, err := f.Open(ctx, "main", "c", pulls.Content{Title: "c", Reviewers: []string{"nobody"}}); err == nil {
+	if _, err := f.Open(ctx, "main", "c", pulls.Content{Title: "c", Opening: pulls.Opening{Reviewers: []string{"nobody"}}}); err == nil {
 		t.Error("nobody was asked to review")
 	}
 }
