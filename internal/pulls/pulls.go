@@ -217,6 +217,7 @@ type Terms struct {
 func Plan(t Terms, wanted []Request, there []Open) []Step {
 	open, closed := read(there)
 	match := matched(wanted, open)
+	apart(wanted, match)
 	var out []Step
 	for i := range wanted {
 		r := &wanted[i]
@@ -313,6 +314,22 @@ func matched(wanted []Request, open []Open) []*Open {
 		}
 	}
 	return out
+}
+
+// apart gives a request a head of its own where the one of its class's key is that of
+// another, which got it when its change had that key.
+func apart(wanted []Request, match []*Open) {
+	held := map[string]bool{}
+	for _, o := range match {
+		if o != nil {
+			held[o.Branch] = true
+		}
+	}
+	for i := range wanted {
+		if r := &wanted[i]; match[i] == nil && held[r.Branch] {
+			r.Branch += "-" + short(strings.Join(r.paths(), " "))[:6]
+		}
+	}
 }
 
 // refused finds the closed request that asked for the very same.
