@@ -121,6 +121,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		c.Flags().BoolVar(&f.main, "main", false, "what people committed to the registered branch, each as a revision of its own")
 	}
 	if d == decide.Propose {
+		a.addPulls(c)
 		c.Flags().StringVar(&f.pulls, "pull-requests", "", "make pull requests on the repositories' forges, one for each `class`, variant or repository (default: what the annotation variform.dev/review says, else class)")
 		c.Flags().Lookup("pull-requests").NoOptDefVal = usualMode
 	}

@@ -109,6 +109,7 @@ annotation variform.dev/review have their pull requests kept as well, as
 	a.addFleet(c)
 	a.addBuild(c)
 	a.addOutput(c, reportFormats...)
+	a.addPulls(c)
 	c.Flags().IntVar(&a.fleet.maxRefs, "max-refs-per-push", 0, "split pushes into `N` refs each: some forges start no pipelines past a few (default: one push per repository)")
 	return c
 }

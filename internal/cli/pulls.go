@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/spf13/cobra"
+
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
@@ -50,7 +52,7 @@ type pullView struct {
 }
 
 var pullActions = map[pulls.Action]string{
-	pulls.ActionOpen: "opened", pulls.ActionUpdate: "updated", pulls.ActionNone: "unchanged", pulls.ActionKeep: "left as it is", pulls.ActionClose: "closed",
+	pulls.ActionOpen: "opened", pulls.ActionUpdate: "updated", pulls.ActionNone: "unchanged", pulls.ActionKeep: "left as it is", pulls.ActionClose: "closed", pulls.ActionLater: "left for later",
 }
 
 // usualMode is what --pull-requests means without a mode: what the Repository says in
@@ -85,8 +87,18 @@ func (a *app) pullRequests(ctx context.Context, s *session, mode string, sel dec
 }
 
 func (a *app) request(ctx context.Context, s *session, o fleet.PullRequests) ([]fleet.Pulled, []error, error) {
-	o.Forge, o.Concurrency, o.Fleet = a.forges(), a.fleet.concurrency, s.fleet
-	return fleet.Propose(ctx, s.engine, o)
+	o.Forge, o.Concurrency, o.Fleet, o.Page, o.MaxWrites = a.forges(), a.fleet.concurrency, s.fleet, a.fleet.page, a.fleet.maxWrites
+	list, problems, err := fleet.Propose(ctx, s.engine, o)
+	later := 0
+	for _, p := range list {
+		if p.Action == pulls.ActionLater {
+			later++
+		}
+	}
+	if later > 0 {
+		a.note("%s left for the next run: --max-writes is %d", count.Of(later, "pull request"), o.MaxWrites)
+	}
+	return list, problems, err
 }
 
 // keepRequests brings the requests in line that apply keeps: of all that is open, for
@@ -196,4 +208,10 @@ func (a *app) printTaken(e *reconcile.Engine, left bool) {
 			a.note("%s", t)
 		}
 	}
+}
+
+// addPulls adds the flags of the commands that make pull requests.
+func (a *app) addPulls(c *cobra.Command) {
+	c.Flags().IntVar(&a.fleet.maxWrites, "max-writes", 0, "write at most `N` times for pull requests, pushes of their branches counted; the next run goes on (default: no bound)")
+	c.Flags().StringVar(&a.fleet.page, "page-url", "", "`address` of a page, such as a published report, that the check on pull requests leads to")
 }

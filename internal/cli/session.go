@@ -19,6 +19,7 @@ import (
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/source"
@@ -45,6 +46,8 @@ type fleetFlags struct {
 	prune       bool
 	maxDelete   int
 	maxRefs     int
+	maxWrites   int
+	page        string
 
 	dependencies bool
 	upgrade      []string
@@ -222,6 +225,9 @@ func (a *app) checkFlags() error {
 	f := &a.fleet
 	if f.onConflict != "" && f.onConflict != "upstream" && f.onConflict != "stop" {
 		return fmt.Errorf("--on-conflict %q: choose upstream or stop", f.onConflict)
+	}
+	if n := f.maxWrites; n != 0 && n < pulls.LeastWrites {
+		return fmt.Errorf("--max-writes %d: give %d or more, for opening one pull request takes so many, or 0 for no bound", n, pulls.LeastWrites)
 	}
 	if f.concurrency < 0 {
 		return fmt.Errorf("--concurrency %d: give 1 or more, or 0 for one per CPU", f.concurrency)

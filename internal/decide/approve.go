@@ -335,10 +335,10 @@ func Unmoved(c *Candidate, branch, draft Hash) error {
 	p := c.Package
 	since := p.Tagged(c.Head.Since)
 	if newest := p.Newest(); newest != nil && (since == nil || since.Number != newest.Number) {
-		return fmt.Errorf("%s was published since this Draft began: run apply to bring it in, review, and approve again", RevisionName(newest.Number))
+		return Behind("%s was published since this Draft began: run apply to bring it in, review, and approve again", RevisionName(newest.Number))
 	}
 	if p.Spent(c.Head) {
-		return fmt.Errorf("workspace %s is %s already, and is one revision for ever: run apply, which goes on in another, review, and approve again", c.Workspace, RevisionName(p.Latest.Number))
+		return Behind("workspace %s is %s already, and is one revision for ever: run apply, which goes on in another, review, and approve again", c.Workspace, RevisionName(p.Latest.Number))
 	}
 	if branch.IsZero() {
 		return nil
@@ -355,7 +355,7 @@ func Unmoved(c *Candidate, branch, draft Hash) error {
 	case !known:
 		return fmt.Errorf("what branch %s holds in %s was not read", c.Repo.Branch, p.Path)
 	case main != "" && main != (&Branch{Tree: there}).Main() && there != draft:
-		return fmt.Errorf("branch %s moved in %s since this Draft was made: run apply to bring that in, review, and approve again", c.Repo.Branch, p.Path)
+		return Behind("branch %s moved in %s since this Draft was made: run apply to bring that in, review, and approve again", c.Repo.Branch, p.Path)
 	case main != "":
 		return nil
 	}
@@ -365,6 +365,6 @@ func Unmoved(c *Candidate, branch, draft Hash) error {
 	case p.Newest() == nil:
 		return fmt.Errorf("branch %s has %s already, with another content than this first Draft, which would replace it: remove it there, or have it adopted (spec.adoptionPolicy: adoptExisting) by apply, and approve again", c.Repo.Branch, p.Path)
 	default:
-		return fmt.Errorf("branch %s holds changes in %s that are in no published revision, and publishing the Draft would take them back: run apply to bring them in, review, and approve again", c.Repo.Branch, p.Path)
+		return Behind("branch %s holds changes in %s that are in no published revision, and publishing the Draft would take them back: run apply to bring them in, review, and approve again", c.Repo.Branch, p.Path)
 	}
 }

@@ -383,6 +383,9 @@ func TestUnmoved(t *testing.T) {
 			if bad := saying(err, c.want); bad != "" {
 				t.Errorf("%s: %s", c.reason, bad)
 			}
+			if err != nil && IsBehind(err) != strings.Contains(err.Error(), ": run apply") {
+				t.Errorf("that a run is lacking: %t, of %v", IsBehind(err), err)
+			}
 		})
 	}
 }

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -135,12 +134,12 @@ func (q Question) Current() error {
 	case q.proved(built):
 		return nil
 	case then.unrendered() && !now.unrendered() && len(q.Parts.Functions) > 0:
-		return errors.New("this Draft was made without running its functions: run apply, review, and approve again")
+		return Behind("this Draft was made without running its functions: run apply, review, and approve again")
 	case q.rewritten() && !then.Fits(now):
-		return fmt.Errorf("%s: run apply, review, and approve again", q.amended())
+		return Behind("%s: run apply, review, and approve again", q.amended())
 	case !then.Fits(now) && !q.made(then.Digest, now, q.recorded(), then.Main):
 		now.Functions = then.Functions // they alone refuse nothing
-		return fmt.Errorf("%s since this Draft was made: run apply, review, and approve again", joined(q.reasons(now)))
+		return Behind("%s since this Draft was made: run apply, review, and approve again", joined(q.reasons(now)))
 	}
 	return nil
 }

@@ -211,6 +211,9 @@ func TestCurrent(t *testing.T) {
 			if got := errorText(err); (tt.want == "") != (err == nil) || !strings.Contains(got, tt.want) {
 				t.Errorf("%s: %q, want %q", tt.reason, got, tt.want)
 			}
+			if err != nil && IsBehind(err) != strings.Contains(err.Error(), ": run apply") {
+				t.Errorf("that a run is lacking: %t, of %v", IsBehind(err), err)
+			}
 		})
 	}
 }

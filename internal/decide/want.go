@@ -308,6 +308,22 @@ func IsStalled(err error) bool {
 	return errors.As(err, &s)
 }
 
+// BehindError is why a revision cannot be approved before the next run of apply: that
+// brings it up to date.
+type BehindError struct{ error }
+
+// Unwrap implements errors.
+func (e BehindError) Unwrap() error { return e.error }
+
+// Behind makes one.
+func Behind(format string, args ...any) error { return BehindError{fmt.Errorf(format, args...)} }
+
+// IsBehind reports whether a run of apply is all that is lacking.
+func IsBehind(err error) bool {
+	var b BehindError
+	return errors.As(err, &b)
+}
+
 // Limit cuts a list for people.
 func Limit(list []string, n int) []string {
 	if len(list) <= n {

@@ -14,6 +14,7 @@ import (
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/forge"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
@@ -52,6 +53,11 @@ type PullRequests struct {
 	Fleet *source.Fleet
 	// Forge reaches that of a Repository by its address and its annotation.
 	Forge func(address, annotation string) (Forge, error)
+	// MaxWrites bounds what the run writes: requests to forges, and pushes of heads. 0 is
+	// no bound.
+	MaxWrites int
+	// Page is the address of a page that checks lead to, "" for none.
+	Page string
 	// Concurrency bounds how many repositories are worked on at once.
 	Concurrency int
 }
@@ -82,6 +88,16 @@ type drafts struct {
 	// rules are those of the code's owners, once they were read.
 	rules *forge.Owners
 	ruled bool
+	// ids are the revisions of names; fails are why Drafts fail, by their packages.
+	ids   map[string]decide.RevisionID
+	fails map[string]string
+
+	wanted []pulls.Request
+	forge  Forge
+	terms  pulls.Terms
+	tips   map[string]string // of branches
+	steps  []pulls.Step
+	unused []string // branches that are to go
 }
 
 // Kept says that a fleet has Repositories whose requests apply keeps.
@@ -114,7 +130,7 @@ func (p *places) at(repo *observe.Repo) *drafts {
 	at := repo.Git.URL() + "#" + repo.Branch
 	d := p.by[at]
 	if d == nil {
-		d = &drafts{repo: repo, mode: mode, err: err, whole: true, named: map[string]bool{}, others: map[string]bool{}, changes: map[string]*review.Classifier{}}
+		d = &drafts{repo: repo, mode: mode, err: err, whole: true, named: map[string]bool{}, others: map[string]bool{}, ids: map[string]decide.RevisionID{}, fails: map[string]string{}, changes: map[string]*review.Classifier{}}
 		p.by[at] = d
 	}
 	if d.mode != mode && d.err == nil {
@@ -155,10 +171,74 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 		p.by[key].whole = p.by[key].whole && len(s.Problems) == 0 // what could not be read may wait
 		all = append(all, p.by[key])
 	}
-	results, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 8), all, func(ctx context.Context, d *drafts) []Pulled {
-		return append(d.left, s.pull(ctx, e, o, d)...)
-	})
-	return slices.Concat(results...), s.Problems, err
+	for _, d := range all {
+		if d.err == nil {
+			d.wanted, d.err = s.requests(string(e.Manager()), d)
+		}
+	}
+	if err := prove(ctx, e, all, o.Page); err != nil {
+		return nil, s.Problems, err
+	}
+	each := func(f func(context.Context, *drafts) []Pulled) ([]Pulled, error) {
+		results, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 8), all, f)
+		return slices.Concat(results...), err
+	}
+	if _, err := each(func(ctx context.Context, d *drafts) []Pulled {
+		if d.err == nil {
+			d.err = d.plan(ctx, e, o)
+		}
+		return nil
+	}); err != nil {
+		return nil, s.Problems, err
+	}
+	steps := make([][]pulls.Step, len(all))
+	for i, d := range all {
+		steps[i] = d.steps
+	}
+	rest, _ := pulls.Allot(o.MaxWrites, steps)
+	for _, d := range all { // what nothing asks for any more goes last
+		if o.MaxWrites > 0 && len(d.unused) > 0 {
+			if rest--; rest < 0 {
+				d.unused = nil
+			}
+		}
+	}
+	list, err = each(func(ctx context.Context, d *drafts) []Pulled { return append(d.left, d.carryOut(ctx, e)...) })
+	return list, s.Problems, err
+}
+
+// prove finds out what approve would say of each request.
+func prove(ctx context.Context, e *reconcile.Engine, all []*drafts, page string) error {
+	var groups [][]decide.RevisionID
+	for _, d := range all {
+		for _, r := range d.wanted {
+			var group []decide.RevisionID
+			for _, draft := range r.Drafts {
+				group = append(group, d.ids[draft.Name])
+			}
+			groups = append(groups, group)
+		}
+	}
+	refused, err := e.Check(ctx, groups)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, d := range all {
+		for i := range d.wanted {
+			r := &d.wanted[i]
+			var verdicts []pulls.Verdict
+			for _, draft := range r.Drafts {
+				no := cmp.Or(refused[d.ids[draft.Name]], err)
+				v := pulls.Verdict{Name: draft.Name, Behind: decide.IsBehind(no)}
+				if no != nil {
+					v.Refused, _, _ = strings.Cut(no.Error(), "\n")
+				}
+				verdicts = append(verdicts, v)
+			}
+			r.Proof = pulls.Proof(verdicts, page)
+		}
+	}
+	return nil
 }
 
 // add takes a Draft in.
@@ -169,7 +249,7 @@ func (d *drafts) add(ctx context.Context, p *places, manager, name string, repo 
 	}
 	if r.Fails != "" { // a request that has it stays as it is
 		why, _, _ := strings.Cut(r.Fails, "\n")
-		d.whole = false
+		d.whole, d.fails[repo.Path(r.Identity.Package)] = false, why
 		d.left = append(d.left, Pulled{Repository: repo.Name, Step: pulls.Step{
 			Action: pulls.ActionKeep, Request: &pulls.Request{Title: name, Drafts: []pulls.Draft{{Name: name}}}, Why: why,
 		}})
@@ -184,44 +264,33 @@ func (d *drafts) add(ctx context.Context, p *places, manager, name string, repo 
 		d.changes[head] = &review.Classifier{}
 	}
 	d.changes[head].Add(name, changes)
+	d.ids[name] = decide.RevisionID{Identity: r.Identity, Workspace: r.Workspace}
 	d.named[name] = p.Asked && len(p.Selection.Names) > 0
 	d.list = append(d.list, draft)
 }
 
-// pull works on one repository.
-func (s *Shown) pull(ctx context.Context, e *reconcile.Engine, o PullRequests, d *drafts) []Pulled {
-	failed := func(err error) []Pulled { return []Pulled{{Repository: d.repo.Name, Err: err}} }
-	if d.err != nil {
-		return failed(d.err)
-	}
-	f, err := o.Forge(d.repo.Address, d.repo.Annotations[forge.Annotation])
-	if err != nil {
-		return failed(err)
+// plan reads what the forge has, and finds out what is to be done.
+func (d *drafts) plan(ctx context.Context, e *reconcile.Engine, o PullRequests) (err error) {
+	if d.forge, err = o.Forge(d.repo.Address, d.repo.Annotations[forge.Annotation]); err != nil {
+		return err
 	}
 	if d.repo.Head.IsZero() {
-		return failed(fmt.Errorf("branch %s has no commit yet: a pull request needs one to go to", d.repo.Branch))
+		return fmt.Errorf("branch %s has no commit yet: a pull request needs one to go to", d.repo.Branch)
 	}
-	there, err := f.Requests(ctx, d.repo.Branch)
+	there, err := d.forge.Requests(ctx, d.repo.Branch)
 	if err != nil {
-		return failed(err)
+		return err
 	}
-	wanted, err := s.requests(string(e.Manager()), d)
-	if err != nil {
-		return failed(err)
-	}
-	tips := map[string]string{}
-	for _, r := range d.repo.Git.Refs().All() {
-		if branch, ok := strings.CutPrefix(r.Name, lifecycle.BranchRef("")); ok {
-			tips[branch] = r.Commit.String()
-		}
-	}
+	d.tips = tips(d.repo)
 	var unread error
-	terms := pulls.Terms{
+	d.terms = pulls.Terms{
 		Manager: string(e.Manager()), Whole: d.whole,
 		Asked:  func(p pulls.Draft) bool { return d.named[p.Name] },
 		Others: func(path string) bool { return d.others[path] },
+		Fails:  func(path string) string { return d.fails[path] },
+		Tip:    func(branch string) string { return d.tips[branch] },
 		Theirs: func(branch, _ string) string {
-			tip := decide.ParseHash(tips[branch])
+			tip := decide.ParseHash(d.tips[branch])
 			if tip.IsZero() {
 				return ""
 			}
@@ -233,55 +302,105 @@ func (s *Shown) pull(ctx context.Context, e *reconcile.Engine, o PullRequests, d
 			return edited.By()
 		},
 	}
-	steps := pulls.Plan(terms, wanted, there)
-	unused := pulls.Unused(terms, steps, tips)
-	if unread != nil {
-		return failed(unread)
-	}
-	var heads []*publish.Head
-	for i := range steps {
-		if s := &steps[i]; s.Build {
-			heads = append(heads, head(s.Request, tips))
+	d.steps = pulls.Plan(d.terms, d.wanted, there)
+	d.unused = pulls.Unused(d.terms, d.steps, d.tips)
+	return unread
+}
+
+// tips are a repository's branches.
+func tips(repo *observe.Repo) map[string]string {
+	out := map[string]string{}
+	for _, r := range repo.Git.Refs().All() {
+		if branch, ok := strings.CutPrefix(r.Name, lifecycle.BranchRef("")); ok {
+			out[branch] = r.Commit.String()
 		}
 	}
-	if err := e.PushHeads(ctx, d.repo, heads); err != nil {
+	return out
+}
+
+// carryOut does what was planned.
+func (d *drafts) carryOut(ctx context.Context, e *reconcile.Engine) []Pulled {
+	failed := func(err error) []Pulled { return []Pulled{{Repository: d.repo.Name, Err: err}} }
+	if d.err != nil {
+		return failed(d.err)
+	}
+	built := map[*pulls.Step]*publish.Head{}
+	var heads []*publish.Head
+	for i := range d.steps {
+		if s := &d.steps[i]; s.Build {
+			built[s] = head(s.Request, d.tips)
+			heads = append(heads, built[s])
+		}
+	}
+	if err := d.push(ctx, e, heads); err != nil {
 		return failed(fmt.Errorf("the branches of pull requests: %w", err))
 	}
-	out := make([]Pulled, len(steps))
-	for i, step := range steps {
-		out[i] = carryOut(ctx, f, d.repo, step)
+	out := make([]Pulled, len(d.steps))
+	for i := range d.steps {
+		s := &d.steps[i]
+		if h := built[s]; h != nil {
+			s.At(d.terms, h.Commit.String())
+		}
+		out[i] = d.step(ctx, s)
 	}
 	heads = nil
-	for _, branch := range unused {
-		heads = append(heads, &publish.Head{Ref: lifecycle.BranchRef(branch), Old: decide.ParseHash(tips[branch])})
+	for _, branch := range d.unused {
+		heads = append(heads, &publish.Head{Ref: lifecycle.BranchRef(branch), Old: decide.ParseHash(d.tips[branch])})
 	}
-	if err := e.PushHeads(ctx, d.repo, heads); err != nil {
+	if err := d.push(ctx, e, heads); err != nil {
 		return append(out, failed(fmt.Errorf("removing branches of requests that are closed: %w", err))...)
 	}
 	return out
 }
 
-func carryOut(ctx context.Context, f Forge, repo *observe.Repo, step pulls.Step) Pulled {
-	out := Pulled{Repository: repo.Name, Step: step}
-	if step.Open != nil {
-		out.URL = step.Open.URL
+// push moves heads. What another run did meanwhile is done: of the same Drafts it
+// makes the same heads.
+func (d *drafts) push(ctx context.Context, e *reconcile.Engine, heads []*publish.Head) error {
+	err := e.PushHeads(ctx, d.repo, heads)
+	if err == nil || !errors.Is(err, gitrepo.ErrStale) {
+		return err
 	}
-	switch step.Action {
+	if rerr := d.repo.Git.Refresh(ctx); rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	now := tips(d.repo)
+	for _, h := range heads {
+		if decide.ParseHash(now[strings.TrimPrefix(h.Ref, lifecycle.BranchRef(""))]) != h.Commit {
+			return err
+		}
+	}
+	return nil
+}
+
+// step carries one out: its head's check first, so that the request says what was set.
+func (d *drafts) step(ctx context.Context, s *pulls.Step) Pulled {
+	var unchecked error
+	if s.Check != nil && s.Commit != "" {
+		if unchecked = d.forge.Status(ctx, s.Commit, *s.Check); unchecked != nil && s.Action != pulls.ActionKeep {
+			s.Unchecked(d.terms)
+		}
+	}
+	out := Pulled{Repository: d.repo.Name, Step: *s}
+	if s.Open != nil {
+		out.URL = s.Open.URL
+	}
+	switch s.Action {
 	case pulls.ActionOpen:
 		var made pulls.Open
-		if made, out.Err = f.Open(ctx, repo.Branch, step.Request.Branch, pulls.Content{Title: step.Title, Body: step.Body, Opening: step.Request.Opening}); made.Number > 0 {
+		if made, out.Err = d.forge.Open(ctx, d.repo.Branch, s.Request.Branch, pulls.Content{Title: s.Title, Body: s.Body, Opening: s.Request.Opening}); made.Number > 0 {
 			out.Open, out.URL = &made, made.URL
 		}
 		if errors.Is(out.Err, pulls.ErrNothing) { // it was merged meanwhile
 			out.Action, out.Why, out.Err = pulls.ActionNone, out.Err.Error(), nil
 		}
 	case pulls.ActionUpdate:
-		if step.Body != step.Open.Body || step.Title != step.Open.Title {
-			out.Err = f.Update(ctx, *step.Open, step.Title, step.Body)
+		if s.Body != s.Open.Body || s.Title != s.Open.Title {
+			out.Err = d.forge.Update(ctx, *s.Open, s.Title, s.Body)
 		}
 	case pulls.ActionClose:
-		out.Err = f.Close(ctx, step.Open.Number, step.Body, "Variform closes this: "+step.Why+".")
+		out.Err = d.forge.Close(ctx, s.Open.Number, s.Body, "Variform closes this: "+s.Why+".")
 	}
+	out.Err = errors.Join(out.Err, unchecked)
 	return out
 }
 

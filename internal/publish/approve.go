@@ -78,6 +78,14 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 	}
 }
 
+// Check finds out which of one repository's revisions approve would refuse, were they
+// approved together and nothing else; it moves nothing.
+func Check(ctx context.Context, read *observe.Reader, needs func([]*decide.Candidate) decide.Needs, list []*Verdict) {
+	a, git := Machine(read, needs(candidatesOf(list))), list[0].Repo.Git
+	a.fetch(ctx, git, list)
+	a.merge(ctx, git, list)
+}
+
 // merge collects what is not refused, dependencies before what needs them and locks
 // last; anew where one is found out to be refused, without what needs that.
 func (a *Approver) merge(ctx context.Context, git observe.Repository, list []*Verdict) *merger {

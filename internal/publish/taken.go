@@ -42,11 +42,14 @@ const maxEdits = 50
 
 // ReadHead finds what people committed to a head.
 func ReadHead(ctx context.Context, repo *observe.Repo, tip decide.Hash) (*Edited, error) {
-	commits, err := repo.Git.FirstParents(ctx, gitrepo.Hash(tip), maxEdits)
+	e := &Edited{}
+	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(tip))
+	if err == nil && commits[0].Committer.Email != observe.MachineEmail {
+		commits, err = repo.Git.FirstParents(ctx, gitrepo.Hash(tip), maxEdits)
+	}
 	if err != nil {
 		return nil, err
 	}
-	e := &Edited{}
 	for _, c := range commits {
 		if c.Committer.Email == observe.MachineEmail {
 			e.Base, e.Members = c, headDrafts(c.Message)

@@ -58,6 +58,8 @@ type Request struct {
 	Title, Text string
 	// Opening is what its Drafts ask for, together.
 	Opening
+	// Proof is the check of its head, without a State where that is not known.
+	Proof Status
 }
 
 // Made says that the head is a branch of Variform's.
@@ -180,6 +182,7 @@ const (
 	ActionNone   Action = "none" // it is as it is to be
 	ActionKeep   Action = "keep" // people have a hand in it
 	ActionClose  Action = "close"
+	ActionLater  Action = "later" // the run may write no more
 )
 
 // Step is one thing to do.
@@ -192,6 +195,9 @@ type Step struct {
 	Build       bool
 	Title, Body string
 	Why         string
+	// Check, where not nil, is to be set on the head: on Commit, or on what is built.
+	Check  *Status
+	Commit string
 }
 
 // Terms are what a Plan goes by besides.
@@ -206,6 +212,10 @@ type Terms struct {
 	// Whole says that all Drafts of the repository were given: what is not asked for
 	// any more is closed.
 	Whole bool
+	// Fails says why a Draft of a package fails that was not given, "" for none.
+	Fails func(path string) string
+	// Tip is where a branch is.
+	Tip func(branch string) string
 	// Theirs names who committed to a head last, "" where that is Variform.
 	Theirs func(branch, commit string) string
 }
@@ -235,7 +245,11 @@ func Plan(t Terms, wanted []Request, there []Open) []Step {
 	}
 	for i := range open {
 		o := &open[i]
-		if t.Whole && o.ours(t.Manager) && !slices.Contains(match, o) {
+		switch why := t.fails(o); {
+		case !o.ours(t.Manager) || slices.Contains(match, o):
+		case why != "":
+			out = append(out, Step{Action: ActionKeep, Open: o, Why: why, Check: &Status{Context: ProofCheck, State: StateFailure, Description: why}, Commit: t.tip(o.Branch, o.Commit)})
+		case t.Whole:
 			out = append(out, Step{Action: ActionClose, Open: o, Title: o.Title, Body: o.over(), Why: "nothing of it waits any more in this form"})
 		}
 	}
@@ -342,28 +356,81 @@ func refused(r *Request, closed []Open) *Open {
 	return nil
 }
 
+// fails says why a Draft fails that an open request asks for.
+func (t *Terms) fails(o *Open) string {
+	for _, path := range o.mark.members {
+		if t.Fails != nil && t.Fails(path) != "" {
+			return path + ": " + t.Fails(path)
+		}
+	}
+	return ""
+}
+
+func (t *Terms) tip(branch, otherwise string) string {
+	if t.Tip == nil {
+		return otherwise
+	}
+	return cmp.Or(t.Tip(branch), otherwise)
+}
+
+// At gives the head that was built.
+func (s *Step) At(t Terms, commit string) {
+	s.Commit, s.Body = commit, s.Request.body(&t, s.was(), commit)
+}
+
+// Unchecked is the text where the check could not be set: the next run does.
+func (s *Step) Unchecked(t Terms) {
+	r := *s.Request
+	r.Proof = Status{}
+	s.Body = r.body(&t, s.was(), "")
+}
+
+func (s *Step) was() string {
+	if s.Open == nil {
+		return ""
+	}
+	return s.Open.Body
+}
+
+// check is to be set on a head, nil where the request says that it was.
+func (r *Request) check(o *Open, commit string) *Status {
+	if r.Proof.State == "" || o != nil && o.mark.proof == r.Proof.key(commit) {
+		return nil
+	}
+	return &r.Proof
+}
+
 func (t *Terms) step(r *Request, o *Open) Step {
-	s := Step{Action: ActionOpen, Request: r, Open: o, Build: r.Made(), Title: r.Title, Body: r.body(t, "")}
+	tip := t.tip(r.Branch, "")
+	s := Step{Action: ActionOpen, Request: r, Open: o, Build: r.Made(), Title: r.Title, Body: r.body(t, "", tip), Check: r.check(nil, tip), Commit: tip}
 	switch {
 	case o == nil:
 		return s
 	case !o.ours(t.Manager):
-		return Step{Action: ActionKeep, Request: r, Open: o, Why: "it was opened by hand"}
+		return Step{Action: ActionKeep, Request: r, Open: o, Why: "it was opened by hand", Check: r.check(nil, tip), Commit: tip}
 	}
 	if more := t.beside(r, o); len(more) > 0 {
 		return Step{Action: ActionKeep, Request: r, Open: o, Why: fmt.Sprintf("it asks for more than what was named: name %s as well, or give --all", strings.Join(more, ", "))}
 	}
-	s.Action, s.Body = ActionUpdate, r.body(t, o.Body)
+	tip = t.tip(o.Branch, o.Commit)
+	s.Action, s.Body, s.Commit = ActionUpdate, r.body(t, o.Body, tip), tip
 	if o.mark.title != short(o.Title) {
 		s.Title = o.Title // a person's now
 	}
 	if s.Build {
 		s.Build = o.mark.digest != r.Digest()
+		if by := t.theirs(o.Branch, o.Commit); by != "" && r.Proof.State != "" {
+			r.Proof = Status{Context: ProofCheck, State: StateFailure, Description: fmt.Sprintf("what %s committed to it is on no Draft, and was not built", by)}
+			s.Body = r.body(t, o.Body, tip)
+		}
 		if by := t.theirs(o.Branch, o.Commit); s.Build && by != "" {
-			return Step{Action: ActionKeep, Request: r, Open: o, Why: fmt.Sprintf("%s committed to its branch %s, and what waits has changed since: bring that commit onto the Drafts, or merge the request as it is", by, o.Branch)}
+			return Step{Action: ActionKeep, Request: r, Open: o, Check: r.check(o, tip), Commit: tip, Why: fmt.Sprintf("%s committed to its branch %s, and what waits has changed since: bring that commit onto the Drafts, or merge the request as it is", by, o.Branch)}
 		}
 	}
-	if !s.Build && s.Body == o.Body && s.Title == o.Title {
+	if s.Check = r.check(o, tip); s.Build {
+		s.Check = r.check(nil, tip)
+	}
+	if !s.Build && s.Body == o.Body && s.Title == o.Title && s.Check == nil {
 		s.Action = ActionNone
 	}
 	return s
@@ -391,6 +458,7 @@ func (t *Terms) theirs(branch, commit string) string {
 // show. What people write before and after it stays.
 type mark struct {
 	fleet, digest, title string
+	proof                string // key of the check that was set, "" for none
 	members              []string
 	begin, end           int
 }
@@ -400,10 +468,19 @@ const (
 	markEnd   = "<!-- /variform -->"
 )
 
-// body is the text of a request, in the place of the one in was.
-func (r *Request) body(t *Terms, was string) string {
-	own := fmt.Sprintf("%s fleet=%s digest=%s title=%s members=%s -->\n%s\n%s", markBegin, t.Manager, r.Digest(), short(r.Title), strings.Join(r.paths(), ","), strings.TrimSpace(r.Text), markEnd)
-	if m, ok := findMark(was); ok {
+// body is the text of a request, in the place of the one in was. It says which check
+// its head has.
+func (r *Request) body(t *Terms, was, head string) string {
+	m, ok := findMark(was)
+	if r.Proof.State != "" {
+		m.proof = r.Proof.key(head)
+	}
+	proof := ""
+	if m.proof != "" {
+		proof = " proof=" + m.proof
+	}
+	own := fmt.Sprintf("%s fleet=%s digest=%s title=%s%s members=%s -->\n%s\n%s", markBegin, t.Manager, r.Digest(), short(r.Title), proof, strings.Join(r.paths(), ","), strings.TrimSpace(r.Text), markEnd)
+	if ok {
 		return was[:m.begin] + own + was[m.end:]
 	}
 	if was = strings.TrimSpace(was); was != "" {
@@ -445,6 +522,8 @@ func findMark(body string) (m mark, ok bool) {
 			m.digest = value
 		case "title":
 			m.title = value
+		case "proof":
+			m.proof = value
 		case "members":
 			m.members = strings.Split(value, ",")
 		}

@@ -16,7 +16,7 @@ func had(number int, mode Mode, drafts ...Draft) Open {
 	t := Terms{Manager: "fleet"}
 	r := Group(mode, "fleet", drafts)[0]
 	r.Text = "text"
-	return Open{Number: number, Branch: r.Branch, Commit: "h", Title: r.Title, Body: r.body(&t, "")}
+	return Open{Number: number, Branch: r.Branch, Commit: "h", Title: r.Title, Body: r.body(&t, "", "")}
 }
 
 func with(o Open, change func(*Open)) Open {
@@ -170,7 +170,7 @@ func TestBody(t *testing.T) {
 		return r
 	}
 	first := request("1", "one")
-	o := Open{Number: 1, Branch: first.Branch, Title: first.Title, Body: "Ann: good\n\n" + first.body(&terms, "") + "\n\nBen: yes"}
+	o := Open{Number: 1, Branch: first.Branch, Title: first.Title, Body: "Ann: good\n\n" + first.body(&terms, "", "") + "\n\nBen: yes"}
 	again := func(r Request) Step { return Plan(terms, []Request{r}, []Open{o})[0] }
 	if s := again(first); s.Action != ActionNone {
 		t.Errorf("%+v", s)

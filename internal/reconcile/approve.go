@@ -49,7 +49,7 @@ var ErrMoved = publish.ErrMoved
 // be read, so that what it holds was not decided. The error says that nothing
 // was tried.
 func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, problems []error, err error) {
-	chosen, needs, problems, err := e.candidates(ctx, req)
+	chosen, needs, problems, err := e.candidates(ctx, e.read.ReadOpen(ctx), req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,7 +63,7 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 		verdicts = append(verdicts, v)
 		byRepo[v.Repo.Git] = append(byRepo[v.Repo.Git], v)
 	}
-	a := &publish.Approver{Read: e.read, Verb: req.Verb, Needs: needs, Signature: signature}
+	a := &publish.Approver{Read: e.read, Verb: req.Verb, Needs: needs(chosen), Signature: signature}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(e.read.Repositories())
 	for git, list := range byRepo {
@@ -77,10 +77,52 @@ func (e *Engine) Decide(ctx context.Context, req Request) (verdicts []*Verdict, 
 	return verdicts, problems, ctx.Err()
 }
 
+// Check says which of the revisions that were read last by Open approve would refuse,
+// and why, where each group of one repository's were approved by itself. Nothing moves.
+func (e *Engine) Check(ctx context.Context, groups [][]decide.RevisionID) (map[decide.RevisionID]error, error) {
+	group := map[decide.RevisionID]int{}
+	for i, g := range groups {
+		for _, id := range g {
+			group[id] = i
+		}
+	}
+	req := Request{Verb: decide.Approve, Expect: map[decide.RevisionID]decide.Seen{}}
+	for _, c := range e.decidable(e.opened, decide.Approve) {
+		if _, asked := group[c.ID()]; asked {
+			req.Expect[c.ID()] = decide.Seen{Commit: c.Head.Ref.Commit.String()}
+		}
+	}
+	if len(req.Expect) == 0 {
+		return nil, nil
+	}
+	chosen, needs, _, err := e.candidates(ctx, e.opened, req)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]*Verdict, len(groups))
+	byRepo := map[observe.Repository][]int{}
+	for _, c := range chosen {
+		i, v := group[c.ID()], &Verdict{Candidate: c, Repo: e.read.Repo(c.Namespace, c.Repository)}
+		if lists[i] = append(lists[i], v); len(lists[i]) == 1 {
+			byRepo[v.Repo.Git] = append(byRepo[v.Repo.Git], i)
+		}
+	}
+	_, err = observe.Parallel(ctx, e.read.Repositories(), slices.Collect(maps.Values(byRepo)), func(ctx context.Context, of []int) struct{} {
+		for _, i := range of {
+			publish.Check(ctx, e.read, needs, lists[i])
+		}
+		return struct{}{}
+	})
+	refused := map[decide.RevisionID]error{}
+	for _, c := range chosen {
+		refused[c.ID()] = c.Err
+	}
+	return refused, err
+}
+
 // candidates finds the revisions that a request means, and says of each whether
-// it is refused, and what governs them.
-func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candidate, decide.Needs, []error, error) {
-	s := e.read.ReadOpen(ctx)
+// it is refused, and what governs a part of them that is decided by itself.
+func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Request) ([]*decide.Candidate, func([]*decide.Candidate) decide.Needs, []error, error) {
 	problems := s.Failures()
 	open := e.decidable(s, req.Verb)
 	chosen, missing := choose(open, req)
@@ -123,7 +165,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 	if needLocks && lockErr != nil {
 		errs = append(errs, lockErr)
 	}
-	var needs decide.Needs
+	needs := func([]*decide.Candidate) decide.Needs { return decide.Needs{} }
 	switch req.Verb {
 	case decide.Approve:
 		if !req.Alone {
@@ -132,7 +174,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 				e.read.ReadDrafts(ctx, chosen)
 				stands = e.read.ReadStanding(ctx, decide.Units(chosen))
 			}
-			needs = decide.NewNeeds(chosen, open, locks, named, stands)
+			needs = func(part []*decide.Candidate) decide.Needs { return decide.NewNeeds(part, open, locks, named, stands) }
 		}
 		decide.OneEach(chosen)
 		decide.RefuseHeld(chosen)
@@ -145,7 +187,7 @@ func (e *Engine) candidates(ctx context.Context, req Request) ([]*decide.Candida
 		errs = append(errs, fmt.Errorf("%w: no revision to %s", ErrNothing, strings.TrimSpace(string(req.Verb)+" "+req.Selection.String())))
 	}
 	if len(errs) > 0 {
-		return nil, decide.Needs{}, nil, errors.Join(append(errs, problems...)...)
+		return nil, nil, nil, errors.Join(append(errs, problems...)...)
 	}
 	return chosen, needs, problems, nil
 }
@@ -317,7 +359,7 @@ func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error
 	case err != nil:
 		return err
 	case there == draft:
-		return fmt.Errorf("it was merged on %s as a person left it: run apply, which makes a revision of that", s.repo.Branch)
+		return decide.Behind("it was merged on %s as a person left it: run apply, which makes a revision of that", s.repo.Branch)
 	}
 	if q.Behind() {
 		return nil
@@ -325,9 +367,9 @@ func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error
 	by := fmt.Sprintf("it was edited by hand (%s), and no run has built it since", q.From.Ref.Commit.String()[:7])
 	switch {
 	case r.builder.Renderer == nil:
-		return fmt.Errorf("%s: run apply, with its functions, review, and approve again", by)
+		return decide.Behind("%s: run apply, with its functions, review, and approve again", by)
 	case !q.Buildable():
-		return fmt.Errorf("%s, with the values that other packages give it: run apply, review, and approve again", by)
+		return decide.Behind("%s, with the values that other packages give it: run apply, review, and approve again", by)
 	}
 	intent := decide.Intend(q)
 	if rule, ok := intent.(decide.Rule); ok {
@@ -342,7 +384,7 @@ func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error
 	case made.Err != nil:
 		return fmt.Errorf("%s; building it fails: %w\nwhen that is corrected, or where those functions can run, run apply, review, and approve again", by, made.Err)
 	case !made.Same:
-		return fmt.Errorf("%s; building it changes it: run apply, review, and approve again", by)
+		return decide.Behind("%s; building it changes it: run apply, review, and approve again", by)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (e *Engine) takeHeads(ctx context.Context) (moved bool, problems []error) {
 		taken []Taken
 		err   error
 	}
-	results, err := observe.Parallel(ctx, e.ioLimit(), e.Repositories(), func(ctx context.Context, repo *observe.Repo) (r result) {
+	results, err := observe.Parallel(ctx, e.read.Repositories(), e.Repositories(), func(ctx context.Context, repo *observe.Repo) (r result) {
 		prefix := lifecycle.BranchRef(pulls.BranchPrefix(string(e.manager)))
 		for _, ref := range repo.Git.Refs().All() {
 			if !strings.HasPrefix(ref.Name, prefix) {

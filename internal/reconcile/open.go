@@ -73,6 +73,7 @@ func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) 
 		s = e.read.ReadOpen(ctx)
 	}
 	s.Problems = append(s.Problems, untaken...)
+	e.opened = s
 	list := e.decidable(s, decide.Approve)
 	e.read.FetchHeads(ctx, list)
 	line := queue{ready: map[int]func(){}}

@@ -133,6 +133,7 @@ type Engine struct {
 	builder *build.Builder
 	wirer   *build.Wirer
 	taken   []Taken
+	opened  *observe.Snapshot // by Open, last
 }
 
 // New returns an Engine.

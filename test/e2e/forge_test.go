@@ -83,6 +83,14 @@ func (f *forge) wrote() []string {
 	return out
 }
 
+// wroteKinds is wrote without what numbers and commits the writes are about.
+func (f *forge) wroteKinds() (out []string) {
+	for _, w := range f.wrote() {
+		out = append(out, w[:strings.LastIndexByte(w, '/')])
+	}
+	return out
+}
+
 // open are the requests that are, by their heads.
 func (f *forge) open(repo string) map[string]*request {
 	f.mu.Lock()
@@ -186,4 +194,12 @@ func (f *forge) answer(r *http.Request, repo string, at []string) (any, int) {
 		return struct{}{}, http.StatusCreated
 	}
 	return nil, http.StatusNotFound
+}
+
+// proof is what the check says of a branch.
+func (f *forge) proof(repo, branch string) status {
+	f.w.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.statuses[f.w.repos[repo].Refs(f.w.t)["refs/heads/"+branch]]
 }

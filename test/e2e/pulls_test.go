@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -156,4 +158,178 @@ func TestCommitsOnAHead(t *testing.T) {
 	}
 	w.mustRun(0, "plan")
 	w.unchanged(before)
+}
+
+// The check on a head says what approve would: it is set where it is not so already,
+// says of what is behind that a run is lacking, and nothing is asked of the forge that
+// the request itself tells.
+func TestProofOfRequests(t *testing.T) {
+	w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")
+	w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
+	w.mustApply("--page-url", "https://pages.example.com/fleet")
+	head := slices.Collect(maps.Keys(f.open("c1")))[0]
+	want := status{Context: "variform/proof", State: "success", Description: "2 packages rendered, valid, their gates met", TargetURL: "https://pages.example.com/fleet"}
+	if d := cmp.Diff(want, f.proof("c1", head)); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	w.mustApply()
+	f.wrote()
+
+	// The inputs move, and the head does not: no run has applied them.
+	w.publishWeb(webV2, "v2")
+	w.write("set.yaml", listSet("s", "web", "v2", "c1", "a", "b"))
+	w.mustRun(0, "propose", "--all", "--pull-requests")
+	if got := f.proof("c1", head); got.State != "pending" || !strings.HasPrefix(got.Description, "1 more, and c1/a: ") || !strings.Contains(got.Description, "since this Draft was made: run apply") {
+		t.Errorf("%+v", got)
+	}
+	if d := cmp.Diff([]string{"POST c1/statuses", "PATCH c1/pulls"}, f.wroteKinds()); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	w.mustRun(0, "propose", "--all", "--pull-requests")
+	if wrote := f.wrote(); len(wrote) > 0 {
+		t.Errorf("it is so already: %v", wrote)
+	}
+	w.mustApply()
+	if got := f.proof("c1", head); got.State != "success" {
+		t.Errorf("%+v", got)
+	}
+
+	// A check that cannot be set is set by the next run.
+	f.refuse = func(r *http.Request) int {
+		if strings.Contains(r.URL.Path, "/statuses/") {
+			return http.StatusForbidden
+		}
+		return 0
+	}
+	w.publishWeb(webCPU, "v3")
+	w.write("set.yaml", listSet("s", "web", "v3", "c1", "a", "b"))
+	if p := w.apply(); p.status != 1 || !strings.Contains(p.err, "/statuses/") {
+		t.Errorf("status %d\n%s", p.status, p.err)
+	}
+	f.refuse = nil
+	w.mustApply()
+	if got := f.proof("c1", head); got.State != "success" {
+		t.Errorf("%+v", got)
+	}
+
+	// What a person committed where it cannot be taken is proved by nobody.
+	w.repos["c1"].Commit(t, head, "beside", gittest.Text{"NOTES": "x\n"})
+	w.mustApply()
+	if got := f.proof("c1", head); got.State != "failure" || !strings.Contains(got.Description, "is on no Draft") {
+		t.Errorf("%+v", got)
+	}
+	f.wrote()
+	w.mustApply()
+	if wrote := f.wrote(); len(wrote) > 0 {
+		t.Errorf("it is so already: %v", wrote)
+	}
+}
+
+// A Draft with an unmet gate has a head that fails, and says which; what fails to
+// build has one that says why, though no request asks for it.
+func TestProofFails(t *testing.T) {
+	w, f := newForgeWorld(t, "    variform.dev/review: variant\n", "c1")
+	w.draftWithSetter()
+	if got := f.proof("c1", "drafts/web/packagevariant-1"); got.State != "success" || got.Description != "1 package rendered, valid, its gates met" {
+		t.Errorf("%+v", got)
+	}
+	w.edit("c1", "drafts/web/packagevariant-1", "web/cm.yaml", "a: good", "a: bad")
+	w.apply()
+	if got := f.proof("c1", "drafts/web/packagevariant-1"); got.State != "failure" || !strings.Contains(got.Description, "web: it fails: rendering web") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// fourClasses wants n packages in one repository, whose changes are of four classes.
+func (w *world) fourClasses(n int, versions ...string) {
+	for c, version := range versions {
+		var names []string
+		for i := range n / len(versions) {
+			names = append(names, fmt.Sprintf("p%d-%d", c, i))
+		}
+		template := fmt.Sprintf("      template: {packageContext: {data: {class%d: \"yes\"}}}\n", c)
+		w.write(fmt.Sprintf("sets/%d.yaml", c), listSet(fmt.Sprintf("s%d", c), "web", version, "c1", names...)+template)
+	}
+}
+
+// What a request holds makes no difference to what it costs to open it and to keep it.
+// A run writes no more than it may, and the next goes on.
+func TestWritesOfRequests(t *testing.T) {
+	w, f := newForgeWorld(t, "", "c1")
+	propose := func(args ...string) (r result, api, all int) {
+		t.Helper()
+		pushes := w.srv.Count(gittest.Push)
+		r = w.mustRun(0, append([]string{"propose", "--all", "--pull-requests"}, args...)...)
+		api = len(f.wrote())
+		return r, api, api + w.srv.Count(gittest.Push) - pushes
+	}
+	const n = 300
+	w.fourClasses(n, "v1", "v1", "v1", "v1")
+	w.mustApply()
+	runs := 0
+	for later := true; later; runs++ {
+		r, _, all := propose("--max-writes", "5")
+		if later = strings.Contains(r.err, "left for the next run: --max-writes is 5"); all > 5 {
+			t.Errorf("%d writes", all)
+		}
+	}
+	if got := len(f.open("c1")); got != 4 || runs != 2 {
+		t.Errorf("%d are open after %d runs", got, runs)
+	}
+	for _, r := range f.open("c1") {
+		f.change("c1", r.Number, func(r *request) { r.State, r.Merged = "closed", true })
+	}
+	f.mu.Lock()
+	f.statuses = map[string]status{}
+	f.mu.Unlock()
+	w.mustRun(0, "propose", "--all", "--pull-requests=repository") // so that heads go
+	for _, r := range f.open("c1") {
+		f.change("c1", r.Number, func(r *request) { r.State, r.Merged = "closed", true })
+	}
+	f.wrote()
+	if _, _, all := propose(); len(f.open("c1")) != 4 || all > 20 {
+		t.Errorf("%d writes for opening %d", all, len(f.open("c1")))
+	}
+	if _, _, all := propose(); all != 0 {
+		t.Errorf("%d writes for nothing", all)
+	}
+	w.publishWeb(webV2, "v2")
+	w.fourClasses(n, "v2", "v1", "v1", "v1")
+	w.mustApply()
+	if _, api, all := propose(); api != 2 || all != 3 {
+		t.Errorf("%d writes for one changed class, %d with the push", api, all)
+	}
+	w.fourClasses(n, "v2", "v2", "v2", "v2")
+	w.mustApply()
+	if _, api, all := propose(); api != 6 || all != 7 {
+		t.Errorf("%d writes for three changed classes, %d with the push", api, all)
+	}
+	for _, bad := range []string{"1", "2", "-1"} {
+		w.contains(w.mustRun(2, "apply", "--max-writes", bad).err, "--max-writes "+bad+": give 3 or more")
+	}
+}
+
+// Two runs side by side open nothing twice: the second finds it.
+func TestRunsOpenOnce(t *testing.T) {
+	for range 3 {
+		w, f := newForgeWorld(t, "", "c1")
+		w.fourClasses(8, "v1", "v1", "v1", "v1")
+		w.mustApply()
+		var done sync.WaitGroup
+		results := make([]result, 2)
+		for i := range results {
+			done.Go(func() {
+				results[i] = runIn(t.TempDir(), "propose", "--all", "--pull-requests", "-f", w.fleet())
+			})
+		}
+		done.Wait()
+		for _, r := range results {
+			if r.status != 0 {
+				t.Errorf("status %d\n%s%s", r.status, r.out, r.err)
+			}
+		}
+		if n := len(f.requests["c1"]); n != 4 {
+			t.Errorf("%d requests", n)
+		}
+	}
 }
