@@ -100,6 +100,7 @@ var Placement = map[string]Layer{
 	"internal/record":     Pure,
 	"internal/review":     Pure,
 	"internal/revision":   Pure,
+	"internal/shard":      Pure,
 	"internal/wiring":     Pure,
 
 	"internal/wire": Shared,
