@@ -539,7 +539,7 @@ func (m *maker) lockedUpstream(ctx context.Context, lock *kptfilev1.GitLock) (co
 		return m.Upstream.Content, m.Upstream.Package, nil
 	}
 	from := m.from()
-	repo, pkg := m.Read.Locked(m.Namespace, lock, m.Upstream.Repo)
+	repo, pkg := m.Read.Locked(ctx, m.Namespace, lock, m.Upstream.Repo)
 	if repo == nil || repo.Err != nil {
 		return "", nil, decide.Stalled("%s: upstreamLock names %s, which is no registered Repository of namespace %s: register it", from, lock.Repo, m.Namespace)
 	}

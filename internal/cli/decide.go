@@ -67,6 +67,9 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 			if n := len(args); n == 0 && a.fleet.labels == "" && !f.all && !class && !f.main || f.all && (n > 0 || class) || f.part != (decide.Part{}) && !class {
 				return fmt.Errorf("%s: give names (variant, repository/package, set, repository, target or package), or --all, labels (-l), or --class ID (with names, -l, --max or --percent for a part of it)", d)
 			}
+			if class && a.fleet.shard != "" {
+				return fmt.Errorf("%s: --class goes without --shard: the ID of a class stands for its members in all shards, and to %[1]s builds nothing", d)
+			}
 			if err := f.part.Check(); err != nil {
 				return fmt.Errorf("%s: %w", d, err)
 			}
@@ -82,6 +85,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.fleet.named = !sel.All() && !class
 			p := a.progress()
 			defer p.stop()
 			a.fleet.heads = f.pulls != ""
@@ -112,6 +116,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		},
 	}
 	a.addFleet(c)
+	a.addShard(c)
 	if d != decide.Approve {
 		a.addDependencies(c)
 	} else {

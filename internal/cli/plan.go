@@ -32,6 +32,7 @@ change, and writes nothing outside its cache. It runs the same code as apply.`,
 		},
 	}
 	a.addFleet(c)
+	a.addShard(c)
 	a.addBuild(c)
 	a.addOutput(c, reportFormats...)
 	addExitCode(c, &exitCode)
@@ -107,6 +108,7 @@ annotation variform.dev/review have their pull requests kept as well, as
 		},
 	}
 	a.addFleet(c)
+	a.addShard(c)
 	a.addBuild(c)
 	a.addOutput(c, reportFormats...)
 	a.addPulls(c)
@@ -188,6 +190,7 @@ comment where a file has characters that do not show.`,
 		},
 	}
 	a.addFleet(c)
+	a.addShard(c)
 	a.addBuild(c)
 	a.addSelection(c)
 	addExitCode(c, &exitCode)

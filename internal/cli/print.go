@@ -87,6 +87,11 @@ func encodeAs(w io.Writer, format, kind string, v any) error {
 // objects prints KRM objects: documents as yaml, a List as json. Empty times
 // and null fields of the Kubernetes types are left out.
 func objects(w io.Writer, format string, list []any) error {
+	return objectsOf(w, format, list, nil)
+}
+
+// objectsOf says in a List which shard they are of.
+func objectsOf(w io.Writer, format string, list []any, part *shardView) error {
 	clean := make([]any, 0, len(list))
 	for _, o := range list {
 		b, err := json.Marshal(o)
@@ -100,7 +105,11 @@ func objects(w io.Writer, format string, list []any) error {
 		clean = append(clean, withoutNulls(m))
 	}
 	if format == "json" {
-		return encode(w, format, map[string]any{"apiVersion": "v1", "kind": "List", "items": clean})
+		out := map[string]any{"apiVersion": "v1", "kind": "List", "items": clean}
+		if part != nil {
+			out["shard"] = part
+		}
+		return encode(w, format, out)
 	}
 	for i, o := range clean {
 		if i > 0 {

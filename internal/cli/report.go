@@ -56,23 +56,15 @@ It ends with status 0 however the run ended: that was said by the run itself.`,
 		},
 	}
 	a.addFormats(c, markdownFormat, reportFormats)
+	c.AddCommand(newJoin(a))
 	return c
 }
 
 // readDigest reads the file that args name, or stdin.
 func (a *app) readDigest(args []string) (*review.Digest, error) {
-	name, in := "stdin", a.In
-	if len(args) > 0 && args[0] != "-" {
-		f, err := os.Open(args[0])
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		name, in = args[0], f
-	}
-	data, err := io.ReadAll(in)
+	name, data, err := a.readInput(slices.Concat(args, []string{""})[0])
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", name, err)
+		return nil, err
 	}
 	var d review.Digest
 	if err = json.Unmarshal(data, &d); err == nil && d.Command == "" {
@@ -105,8 +97,9 @@ func (a *app) printDigest(d *review.Digest) error {
 	return err
 }
 
-// digest says what a plan, or what came of it, holds for a reader.
-func (s *session) digest(p *reconcile.Plan, done bool) (*review.Digest, error) {
+// digest says what a plan, or what came of it, holds for a reader; of a shard, part gets
+// what it is made of.
+func (s *session) digest(p *reconcile.Plan, done bool, part *shardView) (*review.Digest, error) {
 	d := &review.Digest{Command: "plan", Summary: summary(p, done), Fleet: s.folder()}
 	if done {
 		d.Command = "apply"
@@ -126,6 +119,12 @@ func (s *session) digest(p *reconcile.Plan, done bool) (*review.Digest, error) {
 	notes = append(notes, s.notesOfPlan(p)...)
 	d.Findings = review.Group(notes)
 	var err error
+	if part != nil {
+		part.Notes = notes
+		if part.Classes, err = classes.Parts(); err != nil {
+			return nil, err
+		}
+	}
 	d.Changes, err = classes.Report()
 	return d, err
 }

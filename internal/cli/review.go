@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,6 +53,7 @@ classes that have a member of that, whole. -o html is a page in one file.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.review(c.Context(), &f, args) },
 	}
 	a.addFleet(c)
+	a.addShard(c)
 	a.addOutput(c, markdownFormat, htmlFormat)
 	a.addSelection(c)
 	a.addNeeds(c)
@@ -73,16 +75,27 @@ func (a *app) review(ctx context.Context, f *reviewFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	shown, report, err := a.shown(ctx, sel, f.origins)
+	if a.fleet.shard != "" && !sel.All() {
+		return errors.New("review: --shard shows all that is open in it: a class that is chosen by name, label or time may have members in other shards, so join what all shards show (variform report join), or leave out --shard")
+	}
+	s, shown, report, err := a.shown(ctx, sel, f.origins)
 	if err != nil {
 		return err
 	}
+	part := a.part(s, f.noDiff, f.origins)
+	if part != nil {
+		part.Notes = shown.Notes(report.Classes)
+		if part.Classes, err = shown.Parts(); err != nil {
+			return err
+		}
+	}
 	if f.noDiff {
+		part.withoutDiffs()
 		for i := range report.Classes {
 			report.Classes[i].Diff = ""
 		}
 	}
-	view := reviewView{report, shown.Findings(report.Classes)}
+	view := reviewView{report, shown.Findings(report.Classes), part}
 	if f.open {
 		err = a.browse(ctx, func() error { return a.printReview(view, f.members) })
 	} else {
@@ -105,32 +118,33 @@ func (a *app) review(ctx context.Context, f *reviewFlags, args []string) error {
 }
 
 // shown reads what is open, and what of it is meant.
-func (a *app) shown(ctx context.Context, sel decide.Selection, origins bool) (*fleet.Shown, *review.Report, error) {
+func (a *app) shown(ctx context.Context, sel decide.Selection, origins bool) (*session, *fleet.Shown, *review.Report, error) {
 	p := a.progress()
 	defer p.stop()
 	s, err := a.open(ctx, p)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	shown, err := fleet.Show(ctx, s.engine)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	report, err := shown.Select(sel)
 	if err != nil || !origins {
-		return shown, report, err
+		return s, shown, report, err
 	}
 	if err := shown.Explain(ctx, s.engine, report.Classes); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	report, err = shown.Select(sel)
-	return shown, report, err
+	return s, shown, report, err
 }
 
 // reviewView is a review as json and yaml print it. Its fields are a contract.
 type reviewView struct {
 	*review.Report
 	Findings []review.Finding `json:"findings,omitempty"`
+	Shard    *shardView       `json:"shard,omitempty"`
 }
 
 func (a *app) printReview(r reviewView, all bool) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/internal/version"
 	"github.com/variform/variform/resolver"
@@ -48,6 +49,8 @@ type fleetFlags struct {
 	maxRefs     int
 	maxWrites   int
 	page        string
+	shard       string
+	named       bool // what is decided is named
 
 	dependencies bool
 	upgrade      []string
@@ -80,6 +83,11 @@ func (a *app) addSelection(c *cobra.Command) {
 
 func (a *app) addLabels(c *cobra.Command) {
 	c.Flags().StringVarP(&a.fleet.labels, "selector", "l", "", "only variants whose package, or Repository, has these labels, such as region=eu,env!=dev")
+}
+
+// addShard adds the flag of the commands that split a fleet over machines.
+func (a *app) addShard(c *cobra.Command) {
+	c.Flags().StringVar(&a.fleet.shard, "shard", "", "only the repositories of shard `I/N`: the I-th, from 1, of N machines that share the fleet (with N+1 instead one in N+1 moves)")
 }
 
 // selection is what names and the flags of addSelection mean.
@@ -229,6 +237,9 @@ func (a *app) checkFlags() error {
 	if n := f.maxWrites; n != 0 && n < pulls.LeastWrites {
 		return fmt.Errorf("--max-writes %d: give %d or more, for opening one pull request takes so many, or 0 for no bound", n, pulls.LeastWrites)
 	}
+	if _, err := shard.Parse(f.shard); err != nil {
+		return fmt.Errorf("--shard: %w", err)
+	}
 	if f.concurrency < 0 {
 		return fmt.Errorf("--concurrency %d: give 1 or more, or 0 for one per CPU", f.concurrency)
 	}
@@ -319,6 +330,10 @@ func (a *app) config(read *source.Fleet, store *gitrepo.Store) (cfg reconcile.Co
 		Git: observe.Git(store), Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
 		Concurrency: f.concurrency, Repositories: a.repositories, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
 	}
+	if cfg.Shard, err = shard.Parse(f.shard); err != nil {
+		return cfg, nil, fmt.Errorf("--shard: %w", err)
+	}
+	cfg.Named = f.named
 	if cfg.Only, err = a.selection(f.only); err != nil {
 		return cfg, nil, err
 	}

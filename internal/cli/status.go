@@ -28,6 +28,7 @@ deployment repository it does not meet (conditions Proved and GatesMet).`,
 		},
 	}
 	a.addFleet(c)
+	a.addShard(c)
 	a.addOutput(c)
 	a.addSelection(c)
 	c.Flags().StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages")
@@ -40,7 +41,11 @@ deployment repository it does not meet (conditions Proved and GatesMet).`,
 func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 	switch a.output {
 	case "json", "yaml":
-		err := objects(a.Out, a.output, statusObjects(s, plan))
+		part := a.part(s)
+		if part != nil {
+			part.states(plan)
+		}
+		err := objectsOf(a.Out, a.output, statusObjects(s, plan), part)
 		a.printProblems(plan)
 		return err
 	case "name":

@@ -76,6 +76,7 @@ type planView struct {
 	Warnings     []string   `json:"warnings,omitempty"`
 	PruneBlocked []string   `json:"pruneBlocked,omitempty"`
 	PullRequests []pullView `json:"pullRequests,omitempty"`
+	Shard        *shardView `json:"shard,omitempty"`
 }
 
 func viewOf(i *reconcile.Item) itemView {
@@ -123,18 +124,20 @@ func warningsOf(p *reconcile.Plan) []string {
 func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
 	switch a.output {
 	case "json", "yaml", markdownFormat, githubFormat, gitlabFormat, htmlFormat:
-		d, err := s.digest(p, done)
+		part := a.part(s)
+		d, err := s.digest(p, done, part)
 		if err != nil {
 			return err
 		}
 		if slices.Contains(reportFormats, a.output) {
 			return a.printDigest(d)
 		}
-		v := planView{Digest: *d, Variants: []itemView{}, Problems: problemsOf(p), Warnings: warningsOf(p), PruneBlocked: p.PruneBlocked}
+		v := planView{Digest: *d, Variants: []itemView{}, Problems: eachOnce(problemsOf(p)), Warnings: eachOnce(warningsOf(p)), PruneBlocked: p.PruneBlocked, Shard: part}
 		for _, i := range p.Items {
 			v.Variants = append(v.Variants, viewOf(i))
 		}
 		v.PullRequests, _ = viewsOf(s.pulled)
+		sortPulls(v.PullRequests)
 		return encodeAs(a.Out, a.output, "Plan", v)
 	case "name":
 		for _, i := range p.Items {

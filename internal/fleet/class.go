@@ -88,6 +88,14 @@ func (s *Shown) Explain(ctx context.Context, e *reconcile.Engine, classes []revi
 // Findings are what is to be known of the members of these classes before they are
 // decided; what several have in common is one finding.
 func (s *Shown) Findings(classes []review.Class) []review.Finding {
+	return review.Group(s.Notes(classes))
+}
+
+// Parts are the classes of all that is shown, where that is a part of a fleet.
+func (s *Shown) Parts() (*review.Parts, error) { return s.classes.Parts() }
+
+// Notes are what Findings are made of.
+func (s *Shown) Notes(classes []review.Class) []review.Note {
 	var notes []review.Note
 	for _, c := range classes {
 		for _, name := range c.Members {
@@ -97,7 +105,7 @@ func (s *Shown) Findings(classes []review.Class) []review.Finding {
 			}
 		}
 	}
-	return review.Group(notes)
+	return notes
 }
 
 // ErrUnknown says that nothing that is open is what was asked for.

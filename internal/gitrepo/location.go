@@ -148,6 +148,16 @@ func parsePath(raw, path string) (*location, error) {
 	return l, nil
 }
 
+// Key is one text for all spellings of an address that this package takes for one;
+// of what is no address, the address itself.
+func Key(address string) string {
+	l, err := parseLocation(address)
+	if err != nil {
+		return wire.Redact(address)
+	}
+	return l.key
+}
+
 // Display is an address as its user wrote it, without secrets; "" where it is
 // none. Repo.URL gives the spelling of whoever opened the repository first.
 func Display(address string) string {

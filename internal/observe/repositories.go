@@ -42,7 +42,11 @@ type Repo struct {
 	Git    Repository
 	OCI    Registry
 	Err    error
-	record gitrepo.RecordOf // without an author
+	// Elsewhere says that it is of another shard: nothing of it moves. Closed ones of
+	// these are not read, but for packages that others are made from ([Reader.reach]).
+	Elsewhere bool
+	closed    bool
+	record    gitrepo.RecordOf // without an author
 	// foreign is why the record is another fleet's.
 	foreign error
 	// refs are the packages' refs, by path; they change with Packages.
@@ -80,7 +84,8 @@ func (r *Reader) openRepositories(ctx context.Context) []error {
 		list = append(list, repo)
 	}
 	var refreshed memo[Repository, error]
-	refresh := func(ctx context.Context, repo *Repo) error {
+	r.apart = memo[*Repo, *Repo]{}
+	r.refresh = func(ctx context.Context, repo *Repo) error {
 		switch {
 		case !again:
 			return nil
@@ -96,7 +101,11 @@ func (r *Reader) openRepositories(ctx context.Context) []error {
 	g.SetLimit(r.Repositories())
 	for _, repo := range list {
 		g.Go(func() error {
-			r.open(ctx, repo, refresh)
+			if repo.Elsewhere = !r.cfg.Shard.Has(shardKey(repo.Object)); !repo.Elsewhere || r.cfg.ReadAll || repo.Object.Spec.Git == nil {
+				r.open(ctx, repo)
+			} else {
+				repo.closed = true
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			done++
@@ -136,7 +145,7 @@ func newRepo(obj *v1alpha1.Repository) *Repo {
 }
 
 // open finds what is behind a Repository. Of a registry nothing is asked yet.
-func (r *Reader) open(ctx context.Context, repo *Repo, refresh func(context.Context, *Repo) error) {
+func (r *Reader) open(ctx context.Context, repo *Repo) {
 	var err error
 	switch spec := repo.Object.Spec; {
 	case spec.Git != nil:
@@ -150,7 +159,7 @@ func (r *Reader) open(ctx context.Context, repo *Repo, refresh func(context.Cont
 		err = errors.New("it has neither a git nor an oci section")
 	}
 	if err == nil {
-		err = refresh(ctx, repo)
+		err = r.refresh(ctx, repo)
 	}
 	switch {
 	case err != nil:
@@ -196,10 +205,14 @@ func (r *Reader) sort(list []*Repo) {
 	})
 	r.sorted, r.byURL = list, map[addressKey]*Repo{}
 	for _, repo := range list {
-		if repo.Git == nil {
+		urls := []string{repo.Address}
+		switch {
+		case repo.Git != nil:
+			urls = append(urls, repo.Git.URL())
+		case !repo.closed:
 			continue
 		}
-		for _, url := range []string{repo.Git.URL(), repo.Address} {
+		for _, url := range urls {
 			k := addressKey{repo.Namespace, decide.PlainAddress(url)}
 			if r.byURL[k] == nil {
 				r.byURL[k] = repo
@@ -211,6 +224,50 @@ func (r *Reader) sort(list []*Repo) {
 // at finds a registered repository by address, nil where there is none.
 func (r *Reader) at(namespace, url string) *Repo {
 	return r.byURL[addressKey{namespace, decide.PlainAddress(url)}]
+}
+
+// shardKey is what decides of which shard a Repository is: the Git repository behind
+// it, which has one record and gets one push, whoever shows which part of it.
+func shardKey(obj *v1alpha1.Repository) string {
+	switch spec := obj.Spec; {
+	case spec.Git != nil:
+		return decide.PlainAddress(gitrepo.Key(spec.Git.Repo))
+	case spec.OCI != nil:
+		return spec.OCI.Registry
+	}
+	return unregisteredKey(obj.Namespace, obj.Name)
+}
+
+func unregisteredKey(namespace, name string) string { return namespace + "/" + name }
+
+// Mine says that what is wanted of a Repository, registered or not, is of this shard.
+func (r *Reader) Mine(namespace, name string) bool {
+	if repo := r.repos[repoKey{namespace, name}]; repo != nil {
+		return !repo.Elsewhere
+	}
+	return r.cfg.Shard.Has(unregisteredKey(namespace, name))
+}
+
+// reach is a Repository to read packages of: of one that is closed, another object
+// for the same. It is safe for concurrent use.
+func (r *Reader) reach(ctx context.Context, repo *Repo) *Repo {
+	if repo == nil || !repo.closed {
+		return repo
+	}
+	return r.apart.get(repo, func() *Repo {
+		out := newRepo(repo.Object)
+		r.open(ctx, out)
+		return out
+	})
+}
+
+// source finds a Repository of a namespace that packages come from.
+func (r *Reader) source(ctx context.Context, namespace, name string) (*Repo, error) {
+	repo, err := r.Find(namespace, name)
+	if repo = r.reach(ctx, repo); err == nil {
+		err = repo.Err
+	}
+	return repo, err
 }
 
 // Find finds a Repository of a namespace that could be read.

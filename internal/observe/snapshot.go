@@ -14,6 +14,7 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/wire"
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/variantgen"
@@ -80,6 +81,11 @@ type Config struct {
 	Functions Functions
 	// Dependencies is nil where they are left alone.
 	Dependencies *Dependencies
+	// Shard is the part of the Git repositories that is worked on. Of the others
+	// nothing is read but upstreams, unless ReadAll says so: for what is to be judged
+	// by all of the fleet.
+	Shard   shard.Shard
+	ReadAll bool
 	// Blame keeps what tells where fields of variants are written.
 	Blame bool
 	// Concurrency bounds how much is read at once; 0 is one for each CPU.
@@ -97,6 +103,8 @@ type Reader struct {
 	repos    map[repoKey]*Repo
 	sorted   []*Repo              // the same, by namespace and name
 	byURL    map[addressKey]*Repo // the first of each address, by sorted
+	apart    memo[*Repo, *Repo]   // of closed ones, for upstreams
+	refresh  func(context.Context, *Repo) error
 	upstream memo[upstreamKey, *decide.Upstream]
 	versions memo[functionKey, [2]string]
 }

@@ -28,8 +28,16 @@ import (
 // that targets need besides, and their locks. One target's conflict is that
 // target's alone.
 func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.Want) []*decide.Want {
-	targets := r.targetsOf(s, wants)
-	r.ReadUpstreams(ctx, wants)
+	if r.cfg.Dependencies == nil {
+		wants = r.here(wants)
+	}
+	all := r.targetsOf(s, wants)
+	r.ReadUpstreams(ctx, wants) // also of what others resolve: their upstreams are candidates here
+	for _, t := range all {
+		r.readVariants(ctx, t)
+	}
+	wants = r.here(wants)
+	targets := slices.DeleteFunc(slices.Clone(all), func(t *decide.Target) bool { return r.repoOf(t).closed })
 	for _, w := range wants {
 		if w.Upstream() == nil {
 			continue
@@ -38,11 +46,8 @@ func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.
 			s.warn(why)
 		}
 	}
-	for _, t := range targets {
-		r.readVariants(ctx, t)
-	}
 	if r.cfg.Dependencies != nil {
-		wants = append(wants, r.resolve(ctx, s, targets)...)
+		wants = append(wants, r.resolve(ctx, s, targets, all)...)
 		r.warnOfClashes(ctx, s, targets)
 		for _, w := range wants {
 			if w.Upstream() == nil {
@@ -61,6 +66,14 @@ func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.
 	return wants
 }
 
+// here leaves out what is wanted of repositories that are not read.
+func (r *Reader) here(wants []*decide.Want) []*decide.Want {
+	return slices.DeleteFunc(slices.Clone(wants), func(w *decide.Want) bool {
+		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		return repo != nil && repo.closed
+	})
+}
+
 // targetsOf groups wanted packages by target, sorted.
 func (r *Reader) targetsOf(s *Snapshot, wants []*decide.Want) []*decide.Target {
 	byID := map[string]*decide.Target{}
@@ -75,7 +88,7 @@ func (r *Reader) targetsOf(s *Snapshot, wants []*decide.Want) []*decide.Target {
 	}
 	for _, w := range wants {
 		repo := r.repos[repoKey{w.Namespace, w.Repository}]
-		if repo == nil || repo.Git == nil || repo.Err != nil {
+		if !repo.holdsTargets() {
 			continue
 		}
 		dir := decide.In(repo.Repository, w.Package)
@@ -87,7 +100,7 @@ func (r *Reader) targetsOf(s *Snapshot, wants []*decide.Want) []*decide.Target {
 		for _, i := range r.cfg.Fleet.Installations {
 			ns := api.NamespaceOr(i.Namespace)
 			name, rest, _ := strings.Cut(strings.Trim(i.Spec.Target, "/"), "/")
-			if repo := r.repos[repoKey{ns, name}]; repo != nil && repo.Git != nil && repo.Err == nil {
+			if repo := r.repos[repoKey{ns, name}]; repo.holdsTargets() {
 				target(repo, decide.In(repo.Repository, rest+"/x"))
 			} else if repo == nil && name != "" {
 				s.Unanswered = append(s.Unanswered, fmt.Errorf("Installation %s/%s: spec.target: %s is in no registered Repository of its namespace: register it, or correct the name", ns, i.Name, i.Spec.Target))
@@ -104,6 +117,11 @@ func (r *Reader) targetsOf(s *Snapshot, wants []*decide.Want) []*decide.Target {
 	slices.SortFunc(out, func(a, b *decide.Target) int { return cmp.Compare(a.ID(), b.ID()) })
 	decide.SetPaths(out)
 	return out
+}
+
+// holdsTargets says that packages may stand there.
+func (r *Repo) holdsTargets() bool {
+	return r != nil && (r.closed || r.Git != nil && r.Err == nil)
 }
 
 // readVariants gives the target's variants whose upstreams could be read.
@@ -134,15 +152,23 @@ func (r *Reader) readVariants(ctx context.Context, t *decide.Target) {
 }
 
 // resolve answers for the targets that want something, and returns what the
-// answers bring, locks included.
-func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Target) []*decide.Want {
+// answers bring, locks included. All are those of the whole fleet: what their variants
+// are made from can be had by each.
+func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets, all []*decide.Target) []*decide.Want {
 	active := r.active(ctx, s, targets)
 	if len(active) == 0 {
 		return nil
 	}
 	deps := r.cfg.Dependencies
+	asking := slices.Clone(active)
+	for _, t := range all {
+		if r.repoOf(t).closed && t.Asks() && (len(deps.Catalogs) > 0 || !t.Needs()) {
+			asking = append(asking, t)
+		}
+	}
+	made := upstreamPackages(asking)
 	var needed []resolver.GVK
-	for _, u := range upstreamPackages(active) {
+	for _, u := range made {
 		needed = append(needed, u.APIs()...)
 	}
 	entries, unusable, problems := deps.Read(ctx, needed)
@@ -163,7 +189,7 @@ func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets []*decide.Tar
 		s.Problems = append(s.Problems, decide.Unknown(deps.Refresh, entries, active)...)
 		entries = append(entries, r.keep(ctx, s, active, entries)...)
 	}
-	pool, err := depend.NewPool(entries, deps.Catalogs, upstreamPackages(active), unusable...)
+	pool, err := depend.NewPool(entries, deps.Catalogs, made, unusable...)
 	s.Warnings = append(s.Warnings, pool.Warnings()...)
 	if err != nil {
 		s.Problems = append(s.Problems, err)
@@ -553,7 +579,7 @@ func (r *Reader) upstreamFor(namespace string, i *resolver.Instance) (*v1alpha1.
 		var below string
 		var ok bool
 		switch {
-		case repo.Git != nil && decide.SameAddress(repo.Git.URL(), i.Source):
+		case repo.Git != nil && decide.SameAddress(repo.Git.URL(), i.Source), repo.closed && decide.SameAddress(repo.Address, i.Source):
 			below, ok = strings.CutPrefix(path.Dir(i.Tag)+"/", strings.TrimPrefix(repo.Dir+"/", "/"))
 		case repo.OCI != nil:
 			below, ok = strings.CutPrefix(i.Source+"/", repo.OCI.Address()+"/")

@@ -74,7 +74,7 @@ func (r *Reader) ReadUpstreams(ctx context.Context, wants []*decide.Want) {
 
 func (r *Reader) readUpstream(ctx context.Context, namespace string, u v1alpha1.Upstream) (*decide.Upstream, error) {
 	up := &decide.Upstream{}
-	repo, err := r.Find(namespace, u.Repo)
+	repo, err := r.source(ctx, namespace, u.Repo)
 	if err != nil {
 		return up, err
 	}
@@ -203,16 +203,16 @@ func (r *Reader) FunctionsOf(w *decide.Want, up *decide.Upstream) (inputs, versi
 // Locked finds the registered Repository that an upstreamLock names, and the
 // package there: a folder of the Git repository, or a package of the registry.
 // prefer, which may be nil, wins where several fit. Nil where none does.
-func (r *Reader) Locked(namespace string, lock *kptfilev1.GitLock, prefer *decide.Repository) (*Repo, string) {
+func (r *Reader) Locked(ctx context.Context, namespace string, lock *kptfilev1.GitLock, prefer *decide.Repository) (*Repo, string) {
 	folder := strings.Trim(lock.Directory, "/")
 	image, ok := mutate.Image(lock)
 	switch {
 	case ok:
 		return r.registryOf(namespace, image, prefer)
 	case prefer != nil && prefer.Git != "" && decide.SameAddress(prefer.Address, lock.Repo):
-		return r.repos[repoKey{prefer.Namespace, prefer.Name}], folder
+		return r.reach(ctx, r.repos[repoKey{prefer.Namespace, prefer.Name}]), folder
 	}
-	return r.at(namespace, lock.Repo), folder
+	return r.reach(ctx, r.at(namespace, lock.Repo)), folder
 }
 
 // registryOf finds the registry that holds an image, and the package there.

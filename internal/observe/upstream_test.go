@@ -68,7 +68,7 @@ func TestLocked(t *testing.T) {
 			if c.prefer != nil {
 				prefer = c.prefer.Repository
 			}
-			got, pkg := e.Locked("default", c.lock, prefer)
+			got, pkg := e.Locked(t.Context(), "default", c.lock, prefer)
 			if got != c.want || got != nil && pkg != c.pkg {
 				t.Errorf("got %v, %q", got, pkg)
 			}

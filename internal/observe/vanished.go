@@ -92,7 +92,7 @@ func (r *Reader) readLocked(ctx context.Context, namespace string, u v1alpha1.Up
 		up.Err = decide.Stall(fmt.Errorf("upstream %s/%s: %s is locked at %s, which is no longer to be had: %w", u.Repo, u.Package, lock.Git.Ref, lock.Git.Commit, err))
 		return up
 	}
-	repo, err := r.Find(namespace, u.Repo)
+	repo, err := r.source(ctx, namespace, u.Repo)
 	if err != nil {
 		return fail(err)
 	}

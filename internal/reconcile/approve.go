@@ -126,6 +126,7 @@ func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Reques
 	problems := s.Failures()
 	open := e.decidable(s, req.Verb)
 	chosen, missing := choose(open, req)
+	chosen = slices.DeleteFunc(chosen, func(c *decide.Candidate) bool { return !e.mine(c.Identity) })
 	var errs []error
 	if req.Expect != nil {
 		errs = expectations(chosen, req.Expect)
@@ -183,7 +184,7 @@ func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Reques
 	case decide.Reject:
 		decide.RefuseAutomatic(chosen, s.Policies)
 	}
-	if len(chosen) == 0 && len(errs) == 0 {
+	if len(chosen) == 0 && len(errs) == 0 && e.cfg.Shard.Whole() { // a shard may have none
 		errs = append(errs, fmt.Errorf("%w: no revision to %s", ErrNothing, strings.TrimSpace(string(req.Verb)+" "+req.Selection.String())))
 	}
 	if len(errs) > 0 {

@@ -28,7 +28,7 @@ func (i *Item) Change() (review.Change, bool) {
 	}
 	lost := slices.ContainsFunc(i.Conflicts, func(c merge.Conflict) bool { return c.Fate == merge.Lost || c.Fate == merge.Overruled })
 	return review.Change{
-		Variant: i.Identity.String(), Set: setOf(i.Namespace, i.Set), Package: upstream, Before: from, After: i.After, Machine: i.Machine, Version: i.Commit,
+		Variant: i.Identity.String(), Namespace: i.Namespace, Set: setOf(i.Namespace, i.Set), Package: upstream, Before: from, After: i.After, Machine: i.Machine, Version: i.Commit,
 		First: i.Before == nil && i.Action == decide.ActionCreate, Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "), Marks: marks(failure(i.Err), lost, false, "", nil),
 	}, true
 }

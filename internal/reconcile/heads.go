@@ -19,8 +19,11 @@ func (e *Engine) Downstream(namespace, name string) *observe.Repo {
 	return e.read.Repo(namespace, name)
 }
 
-// Repositories are the Git repositories of what was read last, each once.
-func (e *Engine) Repositories() []*observe.Repo { return e.read.GitRepositories() }
+// Repositories are the Git repositories of what was read last, each once; of a shard
+// its own.
+func (e *Engine) Repositories() []*observe.Repo {
+	return slices.DeleteFunc(e.read.GitRepositories(), func(r *observe.Repo) bool { return r.Elsewhere })
+}
 
 // PushHeads makes and removes branches for pull requests.
 func (e *Engine) PushHeads(ctx context.Context, repo *observe.Repo, heads []*publish.Head) error {

@@ -188,8 +188,11 @@ func targetPlans(s *observe.Snapshot) []*TargetPlan {
 	return out
 }
 
-func (p *Plan) sort() {
-	slices.SortStableFunc(p.Items, func(a, b *Item) int {
+func (p *Plan) sort() { SortItems(p.Items) }
+
+// SortItems sorts as the items of a plan are.
+func SortItems(items []*Item) {
+	slices.SortStableFunc(items, func(a, b *Item) int {
 		return cmp.Or(a.Compare(b.Identity), cmp.Compare(a.Workspace, b.Workspace))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -74,7 +75,7 @@ func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) 
 	}
 	s.Problems = append(s.Problems, untaken...)
 	e.opened = s
-	list := e.decidable(s, decide.Approve)
+	list := slices.DeleteFunc(e.decidable(s, decide.Approve), func(c *decide.Candidate) bool { return !e.mine(c.Identity) })
 	e.read.FetchHeads(ctx, list)
 	line := queue{ready: map[int]func(){}}
 	failed := make([]error, len(list))
@@ -149,7 +150,7 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 	if err := e.origins(ctx, repo, c, s); err != nil {
 		return nil, err
 	}
-	up, from, lock, err := e.cameFrom(c, pkg)
+	up, from, lock, err := e.cameFrom(ctx, c, pkg)
 	switch {
 	case err == nil:
 		s.Upstream = up.Name + "/" + up.Below(from)
@@ -236,7 +237,7 @@ func (e *Engine) origins(ctx context.Context, repo *observe.Repo, c *decide.Cand
 
 // cameFrom finds the Repository that a package's upstreamLock names, and the
 // package's folder or name there.
-func (e *Engine) cameFrom(c *decide.Candidate, pkg *krm.Package) (*observe.Repo, string, *kptfilev1.GitLock, error) {
+func (e *Engine) cameFrom(ctx context.Context, c *decide.Candidate, pkg *krm.Package) (*observe.Repo, string, *kptfilev1.GitLock, error) {
 	k, err := mutate.Read(pkg, "")
 	if err != nil {
 		return nil, "", nil, err
@@ -245,7 +246,7 @@ func (e *Engine) cameFrom(c *decide.Candidate, pkg *krm.Package) (*observe.Repo,
 	if lock == nil {
 		return nil, "", nil, errors.New("its Kptfile has no upstreamLock")
 	}
-	if r, folder := e.read.Locked(c.Namespace, lock, nil); r != nil {
+	if r, folder := e.read.Locked(ctx, c.Namespace, lock, nil); r != nil {
 		return r, folder, lock, nil
 	}
 	return nil, "", nil, fmt.Errorf("its upstream %s is no registered Repository", lock.Repo)
@@ -261,7 +262,7 @@ func (s *Shown) Aliases() map[string]string {
 // upstream has too says nothing about the variant and is none.
 func (s *Shown) change() review.Change {
 	return review.Change{
-		Variant: s.Identity.String(), Set: setOf(s.Namespace, s.Set), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
+		Variant: s.Identity.String(), Namespace: s.Namespace, Set: setOf(s.Namespace, s.Set), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
 		Aliases: s.Aliases(), Attention: strings.Join(s.Attention, "; "),
 		Marks: marks(s.Fails, len(s.Lost) > 0, s.SetBack, s.Moved, s.Unmet),
 	}

@@ -50,6 +50,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		// A name that means nothing may be that of something that could not be read.
 		return nil, errors.Join(append([]error{err}, s.Failures()...)...)
 	}
+	selected = slices.DeleteFunc(slices.Clone(selected), func(w *decide.Want) bool { return !e.mine(w.Identity) })
 	r := e.newRun(s, building)
 	e.read.FetchTrees(ctx, selected)
 	if !building {
@@ -87,7 +88,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	}
 	trims := r.settle(ctx, plan, subjects)
 	r.govern(ctx, plan.Items)
-	r.remove(ctx, plan, subjects, trims)
+	r.remove(ctx, plan, trims)
 	plan.Warnings = append(plan.Warnings, r.nameless(plan.Items)...)
 	plan.moved(e.cfg.Only.Since)
 	plan.sort()
@@ -919,7 +920,7 @@ func made(w *decide.Want, m *build.Made) record.Entry {
 
 // remove plans what becomes of this manager's packages whose variant has gone,
 // and of revisions beyond a limit, unless something forbids deletions.
-func (r *run) remove(ctx context.Context, plan *Plan, subjects []*subject, trims []trimmed) {
+func (r *run) remove(ctx context.Context, plan *Plan, trims []trimmed) {
 	upstreams := r.read.UpstreamPlaces(r.snapshot.Wants)
 	trims = slices.DeleteFunc(trims, func(t trimmed) bool { return upstreams[t.repo.Place(t.pkg.Path)] })
 	orphans := r.read.Orphans(ctx, r.snapshot, upstreams)
@@ -933,8 +934,8 @@ func (r *run) remove(ctx context.Context, plan *Plan, subjects []*subject, trims
 		}
 	}
 	nowhere := 0
-	for _, s := range subjects {
-		if r.read.Repo(s.want.Namespace, s.want.Repository) == nil {
+	for _, w := range r.snapshot.Wants {
+		if r.read.Repo(w.Namespace, w.Repository) == nil {
 			nowhere++
 		}
 	}
@@ -962,6 +963,9 @@ func (r *run) remove(ctx context.Context, plan *Plan, subjects []*subject, trims
 		}
 	}
 	for _, m := range decide.Moving(removed) {
+		if !r.mine(m.Identity) { // it counts, and its own shard moves it
+			continue
+		}
 		plan.Items = append(plan.Items, r.removal(ctx, m))
 	}
 }

@@ -14,12 +14,14 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/variform/variform/internal/build"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/wiring"
 )
 
@@ -76,6 +78,12 @@ type Config struct {
 	// set, below zero leaves it on.
 	Prune     bool
 	MaxDelete int
+	// Shard is the part of the Git repositories that the run is about: of the others it
+	// reads what this part is made from, and with Prune or a restriction by name all, for
+	// those are judged by the whole fleet.
+	Shard shard.Shard
+	// Named says that what is decided is named, whichever shard it is of.
+	Named bool
 	// Concurrency bounds how many variants are built at once; 0 is one per CPU.
 	Concurrency int
 	// Repositories are talked to at once; 0 is wire.Repositories.
@@ -116,6 +124,19 @@ type Config struct {
 	Now func() time.Time
 }
 
+// readsAll says that one shard must know of all: how much of a set goes, or whether a
+// name means nothing, no part can tell.
+func (c *Config) readsAll() bool {
+	named := len(c.Invoke) + len(c.Recreate) + len(c.Retry)
+	if d := c.Dependencies; d != nil && len(d.Catalogs) > 0 {
+		named += len(slices.DeleteFunc(slices.Clone(d.Refresh), func(p string) bool { return p == "*" }))
+	}
+	return c.Prune || c.Named || named > 0 || !c.Only.All()
+}
+
+// mine says that an item, or what is wanted, is of the run's shard.
+func (e *Engine) mine(id decide.Identity) bool { return e.read.Mine(id.Namespace, id.Repository) }
+
 // Progress is one step of a run.
 type Progress struct {
 	Stage string // "repositories", "variants", "push"
@@ -148,6 +169,7 @@ func New(cfg Config) *Engine {
 	sources := observe.Config{
 		Fleet: cfg.Fleet, Git: cfg.Git, OCI: cfg.OCI, Manager: e.manager, Origin: cfg.Origin, Unnamed: cfg.Unnamed,
 		Dependencies: cfg.Dependencies, Concurrency: cfg.Concurrency, Repositories: cfg.Repositories, Blame: cfg.Blame,
+		Shard: cfg.Shard, ReadAll: cfg.readsAll(),
 		Progress: func(done, total int, item string) { e.progress(Progress{"repositories", done, total, item}) },
 	}
 	e.builder = &build.Builder{

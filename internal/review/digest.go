@@ -63,13 +63,13 @@ type Finding struct {
 
 // Note is a finding about one variant, or about none.
 type Note struct {
-	Kind    Kind
-	Message string
-	Variant string
+	Kind    Kind   `json:"kind"`
+	Message string `json:"message"`
+	Variant string `json:"variant,omitempty"`
 	// Aliases are as in Change.
-	Aliases map[string]string
-	File    string
-	Line    int
+	Aliases map[string]string `json:"aliases,omitempty"`
+	File    string            `json:"file,omitempty"`
+	Line    int               `json:"line,omitempty"`
 }
 
 // Group makes one finding of the notes that say the same in one place, when

@@ -27,6 +27,8 @@ import (
 type Change struct {
 	// Variant names the variant; unique in a report.
 	Variant string
+	// Namespace is the variant's: names are unique in one.
+	Namespace string
 	// Set is the set that the variant is of, as namespace/name; "" for none.
 	Set string
 	// Package is what the variants are compared within, their upstream say:
@@ -271,7 +273,7 @@ func (r *Classifier) Explain(variant string, made *krm.Package, origins *provena
 		if err != nil || len(edits) > 0 {
 			return err
 		}
-		g.example.Origins = origins
+		g.example.Origins, g.told = origins, nil
 		s, err := shapeOf(&g.example)
 		if err != nil {
 			return err
@@ -381,12 +383,13 @@ type group struct {
 	columns []column
 	members []revision
 	marks   map[markOf][]string // members
+	told    *PartialExample     // of the example, once that was compared
 	origins map[string]string   // of the example's values, by place
 }
 
 // revision is a variant of a group, at a version. Of several of one package each has a
 // name of its own, and one package.
-type revision struct{ variant, version, pkg, set string }
+type revision struct{ variant, version, pkg, namespace, set string }
 
 // wholeSet is the set that revisions are, all of it and of no other, "" for none.
 func wholeSet(members []revision, sets map[string]int) string {
@@ -412,11 +415,12 @@ type markOf struct {
 }
 
 func (g *group) add(variant string, c *Compared) {
+	g.told = nil
 	if len(g.members) == 0 || variant < g.example.Variant {
 		g.example, g.shape = c.change, c.shape
 		g.example.Variant = variant
 	}
-	g.members = append(g.members, revision{variant, c.change.Version, c.change.Variant, c.change.Set})
+	g.members = append(g.members, revision{variant, c.change.Version, c.change.Variant, c.change.Namespace, c.change.Set})
 	for i := range min(len(g.columns), len(c.shape.cells)) { // of packages that go cells may differ
 		g.columns[i].add(&c.shape.cells[i], variant)
 	}
@@ -426,16 +430,34 @@ func (g *group) add(variant string, c *Compared) {
 	}
 }
 
-func (g *group) class() (Class, error) {
-	slices.SortFunc(g.members, func(a, b revision) int { return cmp.Compare(a.variant, b.variant) })
+// tell compares the example. Of a class that was joined it is told by the part that
+// has it.
+func (g *group) tell() error {
 	example := &g.example
+	if g.told != nil {
+		return nil
+	}
 	diff, lines, err := unified(example)
 	if err != nil {
-		return Class{}, fmt.Errorf("comparing %s: %w", example.Variant, err)
+		return fmt.Errorf("comparing %s: %w", example.Variant, err)
+	}
+	g.told = &PartialExample{
+		Name: example.Variant, Bare: example.Before == nil, Marks: g.shape.marks, Diff: diff, Lines: lines, Hidden: hiddenIn(diff), Origins: lineOrigins(example, diff), From: g.origins,
+	}
+	for _, e := range g.shape.edits {
+		g.told.Edits = append(g.told.Edits, PartEdit{e, e.ID})
+	}
+	return nil
+}
+
+func (g *group) class() (Class, error) {
+	slices.SortFunc(g.members, func(a, b revision) int { return cmp.Compare(a.variant, b.variant) })
+	if err := g.tell(); err != nil {
+		return Class{}, err
 	}
 	c := Class{
-		Package: example.Package, Attention: example.Attention, Edits: g.shape.edits, Lines: lines,
-		Example: example.Variant, Diff: diff, Hidden: hiddenIn(diff), Origins: lineOrigins(example, diff),
+		Package: g.example.Package, Attention: g.example.Attention, Edits: g.shape.edits, Lines: g.told.Lines,
+		Example: g.told.Name, Diff: g.told.Diff, Hidden: g.told.Hidden, Origins: g.told.Origins,
 	}
 	h := sha256.New()
 	_, _ = io.WriteString(h, g.key)

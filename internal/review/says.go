@@ -197,7 +197,7 @@ func (g *group) says() string {
 			rest = append(rest, e)
 		}
 	}
-	if g.example.Before == nil && s.first {
+	if g.told.Bare && s.first {
 		return fmt.Sprintf("creates the package with %s", count.Of(len(created), "resource and file", "resources and files"))
 	}
 	parts = append(parts, things("deletes", deleted)...)

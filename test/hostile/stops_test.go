@@ -88,8 +88,8 @@ func newStopped(t *testing.T, bin string) *stopped {
 		"render": {filepath.Join(w.dir, "run"), "--allow-exec"},
 		"pin":    {pkg, "--allow-image", host + "/*"},
 		"push":   append([]string{pkg, host + "/p:v1"}, cache...),
-		"report": {},
-		"demo":   {"--dir", filepath.Join(w.dir, "demo")},
+		"report": {}, "report join": {"-"},
+		"demo": {"--dir", filepath.Join(w.dir, "demo")},
 	}
 	return w
 }
