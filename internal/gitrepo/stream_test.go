@@ -4,6 +4,7 @@ import (
 	"net"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/variform/variform/internal/gittest"
@@ -20,7 +21,12 @@ func daemon(t testing.TB, r *gittest.Repo) (url string) {
 	at := free.Addr().String()
 	_ = free.Close()
 	_, port, _ := net.SplitHostPort(at)
-	cmd := exec.Command("git", "daemon", "--listen=127.0.0.1", "--port="+port, "--reuseaddr", "--export-all", "--enable=receive-pack", "--base-path="+filepath.Dir(r.Dir))
+	programs, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not by git, which would live on as its parent is killed, and the daemon beyond it.
+	cmd := exec.Command(filepath.Join(strings.TrimSpace(string(programs)), "git-daemon"), "--listen=127.0.0.1", "--port="+port, "--reuseaddr", "--export-all", "--enable=receive-pack", "--base-path="+filepath.Dir(r.Dir))
 	cmd.Env = gittest.Env()
 	if err := cmd.Start(); err != nil {
 		t.Skipf("skipped: git has no daemon here: %v", err)

@@ -96,8 +96,8 @@ func TestTakeEdits(t *testing.T) {
 			b.git.Git(b.t, "update-ref", "-d", "refs/heads/"+shop)
 		}, []string{"web"}, "", map[string]string{web + ":web/cm.yaml": settings("1", "2")}},
 		"more than packages": {do: func(b *bench) {
-			edit(b, headBranch, "All over", "web/cm.yaml", settings("1", "2"), "docs/a.md", "a\n", "README.md", "y\n")
-		}, left: "README.md, docs is outside of its packages"},
+			edit(b, headBranch, "All over", "web/cm.yaml", settings("1", "2"), "notes/a.md", "a\n", "README.md", "y\n")
+		}, left: "README.md, notes is outside of its packages"},
 		"it was merged": {do: func(b *bench) {
 			edit(b, headBranch, "On the head", "web/cm.yaml", settings("1", "2"))
 			b.git.Git(b.t, "update-ref", "refs/heads/main", "refs/heads/"+headBranch)
