@@ -114,7 +114,7 @@ func TestStopsWhenTold(t *testing.T) {
 			c := &interrupted{t: t, args: append(strings.Fields(name), args...), bin: bin, dir: w.dir}
 			c.start()
 			switch name {
-			case "report": // has begun to read when its pipe takes more than a pipe holds
+			case "report", "report join": // has begun to read when its pipe takes more than a pipe holds
 				if _, err := c.in.Write(bytes.Repeat([]byte(" "), 256<<10)); err != nil {
 					t.Fatal(err)
 				}
