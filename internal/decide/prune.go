@@ -95,7 +95,7 @@ func Moving(list []*Removed) []*Removed {
 // one as its upstream needs its revisions for the next update.
 func KeepLocked(list []*Removed, locked func(Place) bool) {
 	for _, r := range list {
-		if r.Goes() && locked(Place{PlainAddress(r.Repo.Git), r.Package.Path}) {
+		if r.Goes() && locked(r.Repo.Place(r.Package.Path)) {
 			r.keep(gone + ", but a package has it as its upstream, by its upstreamLock")
 		}
 	}

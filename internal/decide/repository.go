@@ -69,8 +69,9 @@ func (r *Repository) Paths() []string {
 	return out
 }
 
-// Place is a folder of the Git repository, "" for all of it.
-func (r *Repository) Place(path string) Place { return Place{r.Git, path} }
+// Place is a folder of the Git repository, "" for all of it, however its address is
+// written: Repositories may spell one address in several ways.
+func (r *Repository) Place(path string) Place { return Place{PlainAddress(r.Git), path} }
 
 // closer says whether a package is rather r's than other's: where several
 // Repositories show it, it is the one's that a variant wants it in, else the

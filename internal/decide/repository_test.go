@@ -21,7 +21,7 @@ func TestRepository(t *testing.T) {
 	if r.Path("team/web") != "apps/team/web" || r.Below("apps/team/web") != "team/web" {
 		t.Errorf("path %s, below %s", r.Path("team/web"), r.Below("apps/team/web"))
 	}
-	if got := r.Place("apps/web"); got != (Place{"https://git/c1", "apps/web"}) {
+	if got := r.Place("apps/web"); got != (Place{"git/c1", "apps/web"}) {
 		t.Errorf("place %+v", got)
 	}
 	all := &Repository{}

@@ -482,3 +482,19 @@ func TestStatusTellsOfARevisionOnce(t *testing.T) {
 		})
 	}
 }
+
+// What a variant wants is wanted, in whichever way another Repository spells the
+// address of its Git repository.
+func TestPruneKnowsOneRepositoryByTwoAddresses(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.write("repositories/b1.yaml", repository("b1", strings.TrimSuffix(w.url("c1"), ".git"), true, ""))
+	for _, command := range [][]string{{"plan"}, {"apply", "--prune", "--max-delete=99"}} {
+		w.lacks(w.mustRun(0, command...).out, "its variant has gone", "delet")
+	}
+	w.write("w.yaml", variantOf("two", "v1", "b1", "web", ""))
+	w.contains(w.mustRun(1, "plan").err, `makes the same folder "web"`)
+}
