@@ -5,10 +5,14 @@
 package pulls
 
 import (
+	"bytes"
 	"cmp"
+	"compress/flate"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -305,8 +309,12 @@ func matched(wanted []Request, open []Open) []*Open {
 	for i := range wanted {
 		for j := range open {
 			score := 0
+			members := map[string]bool{}
+			for _, p := range open[j].mark.members {
+				members[p] = true
+			}
 			for _, p := range wanted[i].paths() {
-				if slices.Contains(open[j].mark.members, p) {
+				if members[p] {
 					score += 2
 				}
 			}
@@ -439,8 +447,9 @@ func (t *Terms) step(r *Request, o *Open) Step {
 // beside are the packages that an open request asks for, and that wait, beside those
 // of a request.
 func (t *Terms) beside(r *Request, o *Open) (more []string) {
+	own := r.paths()
 	for _, path := range o.mark.members {
-		if t.Others != nil && t.Others(path) && !slices.Contains(r.paths(), path) {
+		if t.Others != nil && t.Others(path) && !slices.Contains(own, path) {
 			more = append(more, path)
 		}
 	}
@@ -479,7 +488,7 @@ func (r *Request) body(t *Terms, was, head string) string {
 	if m.proof != "" {
 		proof = " proof=" + m.proof
 	}
-	own := fmt.Sprintf("%s fleet=%s digest=%s title=%s%s members=%s -->\n%s\n%s", markBegin, t.Manager, r.Digest(), short(r.Title), proof, strings.Join(r.paths(), ","), strings.TrimSpace(r.Text), markEnd)
+	own := fmt.Sprintf("%s fleet=%s digest=%s title=%s%s %s -->\n%s\n%s", markBegin, t.Manager, r.Digest(), short(r.Title), proof, membersWord(r.paths()), strings.TrimSpace(r.Text), markEnd)
 	if ok {
 		return was[:m.begin] + own + was[m.end:]
 	}
@@ -487,6 +496,50 @@ func (r *Request) body(t *Terms, was, head string) string {
 		return was + "\n\n" + own
 	}
 	return own
+}
+
+// MarkLimit is how long the mark of a request may be, beside its text: forges take
+// some 65,000 bytes of both.
+const MarkLimit = 44_000
+
+const (
+	membersLimit = MarkLimit - 4_000
+	// plainMembers is how long a list is that people may want to read.
+	plainMembers = 8_000
+)
+
+// membersWord is a mark's word for packages: plain, packed where that is long, and less
+// than all where that is too long yet. A request is found by most of its packages.
+func membersWord(paths []string) string {
+	plain := strings.Join(paths, ",")
+	if len(plain) <= plainMembers {
+		return "members=" + plain
+	}
+	for {
+		var b bytes.Buffer
+		w, _ := flate.NewWriter(&b, flate.BestCompression) // a level that there is
+		_, _ = io.WriteString(w, strings.Join(paths, ","))
+		_ = w.Close()
+		if word := "packed=" + base64.RawURLEncoding.EncodeToString(b.Bytes()); len(word) <= membersLimit {
+			return word
+		}
+		paths = paths[:len(paths)*3/4]
+	}
+}
+
+// unpacked reads a packed list, which may come from anybody: of one that is no list,
+// or too long for one, it gives nothing.
+func unpacked(word string) []string {
+	data, err := base64.RawURLEncoding.DecodeString(word)
+	if err != nil {
+		return nil
+	}
+	const most = 4 << 20
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), most+1))
+	if err != nil || len(plain) > most {
+		return nil
+	}
+	return strings.Split(string(plain), ",")
 }
 
 // over is the text of a request that the run itself closes: nobody turned down what
@@ -526,6 +579,8 @@ func findMark(body string) (m mark, ok bool) {
 			m.proof = value
 		case "members":
 			m.members = strings.Split(value, ",")
+		case "packed":
+			m.members = unpacked(value)
 		}
 	}
 	return m, m.fleet != ""

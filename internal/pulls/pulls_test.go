@@ -1,6 +1,12 @@
 package pulls
 
 import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,5 +245,44 @@ func TestUnused(t *testing.T) {
 	terms.Whole = false
 	if got := Unused(terms, steps, tips); got != nil {
 		t.Errorf("%v, though a part was given", got)
+	}
+}
+
+func TestLongMarks(t *testing.T) {
+	few, many, random := []string{"a/b", "c"}, make([]string, 10_000), make([]string, 5_000)
+	for i := range many {
+		many[i] = fmt.Sprintf("cluster-%05d-web", i)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range random {
+		random[i] = fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
+	}
+	for name, c := range map[string]struct {
+		paths []string
+		least int // that the next run knows
+	}{
+		"a few": {few, len(few)}, "thousands": {many, len(many)}, "that do not pack": {random, 1000},
+	} {
+		req := Request{Title: "t", Text: "words"}
+		for _, p := range c.paths {
+			req.Drafts = append(req.Drafts, Draft{Path: p, Name: p})
+		}
+		body := req.body(&Terms{Manager: "f"}, "", "")
+		if len(body) > MarkLimit+len(req.Text) {
+			t.Errorf("%s: %d bytes", name, len(body))
+		}
+		m, ok := findMark(body)
+		if !ok || len(m.members) < c.least || !slices.Equal(m.members, c.paths[:len(m.members)]) {
+			t.Errorf("%s: %v, %d members", name, ok, len(m.members))
+		}
+	}
+	var bomb bytes.Buffer
+	w, _ := flate.NewWriter(&bomb, flate.BestCompression)
+	_, _ = w.Write(make([]byte, 5<<20))
+	_ = w.Close()
+	for _, word := range []string{"", "-", "AAAA", base64.RawURLEncoding.EncodeToString(bomb.Bytes())} {
+		if got := unpacked(word); got != nil {
+			t.Errorf("%.10q gives %d members", word, len(got))
+		}
 	}
 }
