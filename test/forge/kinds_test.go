@@ -30,6 +30,7 @@ func TestKinds(t *testing.T) {
 			t.Setenv("GIT_CONFIG_GLOBAL", config)
 			repo := git.NewRepo(t, api.Path)
 			api.Tip = func(branch string) string { return repo.Refs(t)["refs/heads/"+branch] }
+			api.Has = func(commit string) bool { return slices.Contains(slices.Collect(maps.Values(repo.Refs(t))), commit) }
 			rules := map[string]string{"gitea": "(shop|cart)/.* @shops\nother/.* @others\n"}[kind]
 			if rules == "" {
 				rules = "/shop/ @shops\n/cart/ @shops\n/other/ @others\n"

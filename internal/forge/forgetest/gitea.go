@@ -91,7 +91,7 @@ func (s *Server) gitea(mux *http.ServeMux) {
 		}
 		switch sha := r.PathValue("sha"); {
 		case !read(w, r, &in):
-		case !s.has(sha):
+		case !s.Has(sha):
 			say(w, http.StatusNotFound, object{"message": "not found"})
 		default:
 			s.set(sha, Status{in.Context, in.State, in.Description, in.TargetURL})

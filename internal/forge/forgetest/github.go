@@ -111,7 +111,7 @@ func (s *Server) github(mux *http.ServeMux) {
 		}
 		switch sha := r.PathValue("sha"); {
 		case !read(w, r, &in):
-		case !s.has(sha):
+		case !s.Has(sha):
 			say(w, http.StatusUnprocessableEntity, object{"message": "No commit found for SHA: " + sha})
 		case utf8.RuneCountInString(in.Description) > 140:
 			say(w, http.StatusUnprocessableEntity, object{"message": "Validation Failed", "errors": []object{{"message": "description is too long (maximum is 140 characters)"}}})

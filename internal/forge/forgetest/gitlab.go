@@ -130,7 +130,7 @@ func (s *Server) gitlab(mux *http.ServeMux) {
 		sha := r.PathValue("sha")
 		i := slices.IndexFunc(s.statuses[sha], func(st Status) bool { return st.Context == in.Name })
 		switch {
-		case !s.has(sha):
+		case !s.Has(sha):
 			say(w, http.StatusNotFound, object{"message": "404 Commit Not Found"})
 		case !slices.Contains([]string{"pending", "running", "success", "failed", "canceled"}, in.State):
 			say(w, http.StatusBadRequest, object{"error": "state does not have a valid value"})

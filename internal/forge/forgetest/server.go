@@ -51,6 +51,8 @@ type Server struct {
 	// Tip is the commit of a branch, "" where there is none; NewServer's are those
 	// that Branch made.
 	Tip func(branch string) string
+	// Has says that a commit is there; NewServer's are the tips of branches.
+	Has func(commit string) bool
 	// Before may answer a request in place of the server, and says so then.
 	Before func(w http.ResponseWriter, r *http.Request) bool
 
@@ -68,6 +70,7 @@ func NewServer(t testing.TB, kind string) *Server {
 	t.Helper()
 	s := &Server{Kind: kind, Path: "team/c1", PageSize: 3, statuses: map[string][]Status{}, branches: map[string]string{"main": commit("main"), "other": commit("other")}}
 	s.Tip = func(branch string) string { return s.branches[branch] }
+	s.Has = s.has
 	mux := http.NewServeMux()
 	switch kind {
 	case "gitea":
