@@ -28,9 +28,9 @@ func signIn(ctx context.Context, address string) (user, password string, err err
 }
 
 // forges reaches the forges of Repositories.
-func (a *app) forges() func(address, annotation string) (fleet.Forge, error) {
+func (a *app) forges() func(address, annotation string) (pulls.Forge, error) {
 	servers := forge.NewServers(signIn, a.budget())
-	return func(address, annotation string) (fleet.Forge, error) {
+	return func(address, annotation string) (pulls.Forge, error) {
 		place, err := forge.Locate(address, annotation)
 		if err != nil {
 			return nil, err
@@ -86,8 +86,12 @@ func (a *app) pullRequests(ctx context.Context, s *session, mode string, sel dec
 	return nil
 }
 
+// requestConcurrency is how many repositories' requests are worked on at once: forges
+// take many writes of one user at a time for abuse.
+const requestConcurrency = 8
+
 func (a *app) request(ctx context.Context, s *session, o fleet.PullRequests) ([]fleet.Pulled, []error, error) {
-	o.Forge, o.Concurrency, o.Fleet, o.Page, o.MaxWrites = a.forges(), a.fleet.concurrency, s.fleet, a.fleet.page, a.fleet.maxWrites
+	o.Forge, o.Concurrency, o.Fleet, o.Page, o.MaxWrites = a.forges(), min(a.repositories, requestConcurrency), s.fleet, a.fleet.page, a.fleet.maxWrites
 	list, problems, err := fleet.Propose(ctx, s.engine, o)
 	later := 0
 	for _, p := range list {

@@ -24,20 +24,6 @@ import (
 	"github.com/variform/variform/internal/source"
 )
 
-// Forge is what is asked of the forge of one repository.
-type Forge interface {
-	// Requests lists those to a branch: all that are open, and the latest of the
-	// closed ones.
-	Requests(ctx context.Context, base string) ([]pulls.Open, error)
-	// Open gives the open one that is there already, where it is: pulls.ErrNothing says
-	// that the branch has nothing to merge.
-	Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error)
-	Update(ctx context.Context, o pulls.Open, title, body string) error
-	Close(ctx context.Context, number int, body, why string) error
-	// Status sets a check of a commit, where it does not say that already.
-	Status(ctx context.Context, commit string, s pulls.Status) error
-}
-
 // PullRequests says which pull requests are to be made.
 type PullRequests struct {
 	// Mode is that of Repositories whose annotation variform.dev/review says none; ""
@@ -52,13 +38,13 @@ type PullRequests struct {
 	// Fleet has what requests are opened with, in annotations; nil has nothing.
 	Fleet *source.Fleet
 	// Forge reaches that of a Repository by its address and its annotation.
-	Forge func(address, annotation string) (Forge, error)
+	Forge func(address, annotation string) (pulls.Forge, error)
 	// MaxWrites bounds what the run writes: requests to forges, and pushes of heads. 0 is
 	// no bound.
 	MaxWrites int
 	// Page is the address of a page that checks lead to, "" for none.
 	Page string
-	// Concurrency bounds how many repositories are worked on at once.
+	// Concurrency bounds how many repositories are worked on at once, 0 is one.
 	Concurrency int
 }
 
@@ -93,7 +79,7 @@ type drafts struct {
 	fails map[string]string
 
 	wanted []pulls.Request
-	forge  Forge
+	forge  pulls.Forge
 	terms  pulls.Terms
 	tips   map[string]string // of branches
 	steps  []pulls.Step
@@ -180,7 +166,7 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 		return nil, s.Problems, err
 	}
 	each := func(f func(context.Context, *drafts) []Pulled) ([]Pulled, error) {
-		results, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 8), all, f)
+		results, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 1), all, f)
 		return slices.Concat(results...), err
 	}
 	if _, err := each(func(ctx context.Context, d *drafts) []Pulled {
@@ -195,7 +181,7 @@ func Propose(ctx context.Context, e *reconcile.Engine, o PullRequests) (list []P
 	for i, d := range all {
 		steps[i] = d.steps
 	}
-	rest, _ := pulls.Allot(o.MaxWrites, steps)
+	rest := pulls.Allot(o.MaxWrites, steps)
 	for _, d := range all { // what nothing asks for any more goes last
 		if o.MaxWrites > 0 && len(d.unused) > 0 {
 			if rest--; rest < 0 {

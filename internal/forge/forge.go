@@ -31,26 +31,8 @@ const (
 	GitLab = "gitlab"
 )
 
-// adapter is what a forge of one kind does for a repository.
-type adapter interface {
-	// Requests lists those from the repository's own branches to one: all that are
-	// open, and of the others those that moved last. A request from somebody's copy of
-	// the repository has a branch of theirs, whatever that is called.
-	Requests(ctx context.Context, base string) ([]pulls.Open, error)
-	// Open opens a request, or gives the open one that is there already;
-	// pulls.ErrNothing says that a branch has nothing that is not on the other.
-	Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error)
-	// Update says anew what a request is about. Whether it is a draft stays.
-	Update(ctx context.Context, o pulls.Open, title, body string) error
-	// Close closes a request with a text, and says why.
-	Close(ctx context.Context, number int, body, why string) error
-	// Status sets a check of a commit, where it does not say that already: forges keep
-	// every one that is set, and count it.
-	Status(ctx context.Context, commit string, s pulls.Status) error
-}
-
 // Client speaks to one repository's forge. It is safe for concurrent use.
-type Client struct{ adapter }
+type Client struct{ pulls.Forge }
 
 // kind is what differs between forges beside their requests.
 type kind struct {
@@ -73,7 +55,7 @@ type kind struct {
 	// ownersRules reads them.
 	ownersFiles []string
 	ownersRules func(o *Owners, lines [][]string)
-	adapter     func(*conn) adapter
+	adapter     func(*conn) pulls.Forge
 }
 
 var kinds = map[string]*kind{Gitea: &gitea, GitHub: &github, GitLab: &gitlab}

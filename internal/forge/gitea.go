@@ -29,7 +29,7 @@ var gitea = kind{
 	needs:       "to read and write repositories and issues",
 	ownersFiles: []string{"CODEOWNERS", "docs/CODEOWNERS", ".gitea/CODEOWNERS", ".forgejo/CODEOWNERS"},
 	ownersRules: giteaOwners,
-	adapter:     func(c *conn) adapter { return &giteaRepo{c} },
+	adapter:     func(c *conn) pulls.Forge { return &giteaRepo{c} },
 }
 
 type giteaRepo struct{ *conn }
@@ -66,9 +66,9 @@ func (p *giteaPull) open() pulls.Open {
 	}
 }
 
-// Requests implements adapter.
+// Requests implements pulls.Forge.
 func (g *giteaRepo) Requests(ctx context.Context, base string) ([]pulls.Open, error) {
-	read := func(state string, most int) (out []pulls.Open, err error) {
+	return both("open", "closed", func(state string, most int) (out []pulls.Open, err error) {
 		q := url.Values{"state": {state}, "base_branch": {base}, "sort": {"recentupdate"}, "limit": {"50"}}
 		all, err := list[giteaPull](ctx, g.conn, "pulls", q, most)
 		for i := range all { // older servers filter nothing
@@ -77,16 +77,10 @@ func (g *giteaRepo) Requests(ctx context.Context, base string) ([]pulls.Open, er
 			}
 		}
 		return out, err
-	}
-	open, err := read("open", maxPages)
-	if err != nil {
-		return nil, err
-	}
-	closed, err := read("closed", 1)
-	return latest(open, closed), err
+	})
 }
 
-// Open implements adapter.
+// Open implements pulls.Forge.
 func (g *giteaRepo) Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error) {
 	people, groups := teams(c.Reviewers)
 	labels, err := g.labels(ctx, c.Labels)
@@ -133,42 +127,18 @@ func (g *giteaRepo) labels(ctx context.Context, names []string) ([]int64, error)
 	return out, nil
 }
 
-// Update implements adapter.
+// Update implements pulls.Forge.
 func (g *giteaRepo) Update(ctx context.Context, o pulls.Open, title, body string) error {
 	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", o.Number), map[string]any{"title": drafted(title, o.Draft, giteaDraft), "body": body}, nil)
 }
 
-// Close implements adapter.
+// Close implements pulls.Forge.
 func (g *giteaRepo) Close(ctx context.Context, number int, body, why string) error {
-	if err := g.call(ctx, http.MethodPost, fmt.Sprintf("issues/%d/comments", number), map[string]any{"body": why}, nil); err != nil {
-		return err
-	}
-	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", number), map[string]any{"state": "closed", "body": body}, nil)
+	return closeAsIssue(ctx, g.conn, number, body, why)
 }
 
-type giteaStatus struct {
-	Context     string `json:"context"`
-	State       string `json:"state"`
-	Description string `json:"description"`
-	TargetURL   string `json:"target_url"`
-}
-
-// Status implements adapter.
+// Status implements pulls.Forge.
 func (g *giteaRepo) Status(ctx context.Context, commit string, s pulls.Status) error {
-	var there struct {
-		Statuses []struct {
-			giteaStatus
-			State string `json:"status"`
-		} `json:"statuses"`
-	}
-	if err := g.call(ctx, http.MethodGet, "commits/"+url.PathEscape(commit)+"/status", nil, &there); err != nil {
-		return err
-	}
-	var old []giteaStatus
-	for _, s := range there.Statuses {
-		s.giteaStatus.State = s.State
-		old = append(old, s.giteaStatus)
-	}
 	const most = 255 // as much as is shown
-	return set(ctx, g.conn, "statuses/"+url.PathEscape(commit), old, giteaStatus{s.Context, string(s.State), oneLine(s.Description, most), s.URL})
+	return setStatus(ctx, g.conn, commit, s, most)
 }

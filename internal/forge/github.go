@@ -38,7 +38,7 @@ var github = kind{
 	advice:      "GitHub Actions' own GITHUB_TOKEN sees its own repository only",
 	ownersFiles: []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"},
 	ownersRules: githubOwners,
-	adapter:     func(c *conn) adapter { return &githubRepo{c} },
+	adapter:     func(c *conn) pulls.Forge { return &githubRepo{c} },
 }
 
 type githubRepo struct{ *conn }
@@ -78,9 +78,9 @@ func (p *githubPull) own() bool {
 	return p.Head.Repo != nil && p.Base.Repo != nil && p.Head.Repo.ID == p.Base.Repo.ID
 }
 
-// Requests implements adapter.
+// Requests implements pulls.Forge.
 func (g *githubRepo) Requests(ctx context.Context, base string) ([]pulls.Open, error) {
-	read := func(state string, most int) (out []pulls.Open, err error) {
+	return both("open", "closed", func(state string, most int) (out []pulls.Open, err error) {
 		q := url.Values{"state": {state}, "base": {base}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {"100"}}
 		all, err := list[githubPull](ctx, g.conn, "pulls", q, most)
 		for i := range all {
@@ -89,16 +89,10 @@ func (g *githubRepo) Requests(ctx context.Context, base string) ([]pulls.Open, e
 			}
 		}
 		return out, err
-	}
-	open, err := read("open", maxPages)
-	if err != nil {
-		return nil, err
-	}
-	closed, err := read("closed", 1)
-	return latest(open, closed), err
+	})
 }
 
-// Open implements adapter.
+// Open implements pulls.Forge.
 func (g *githubRepo) Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error) {
 	var p githubPull
 	err := g.call(ctx, http.MethodPost, "pulls", map[string]any{"base": base, "head": branch, "title": c.Title, "body": c.Body, "draft": c.Draft}, &p)
@@ -134,34 +128,18 @@ func (g *githubRepo) Open(ctx context.Context, base, branch string, c pulls.Cont
 	return p.open(), nil
 }
 
-// Update implements adapter.
+// Update implements pulls.Forge.
 func (g *githubRepo) Update(ctx context.Context, o pulls.Open, title, body string) error {
 	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", o.Number), map[string]any{"title": title, "body": body}, nil)
 }
 
-// Close implements adapter.
+// Close implements pulls.Forge.
 func (g *githubRepo) Close(ctx context.Context, number int, body, why string) error {
-	if err := g.call(ctx, http.MethodPost, fmt.Sprintf("issues/%d/comments", number), map[string]any{"body": why}, nil); err != nil {
-		return err
-	}
-	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", number), map[string]any{"state": "closed", "body": body}, nil)
+	return closeAsIssue(ctx, g.conn, number, body, why)
 }
 
-type githubStatus struct {
-	Context     string `json:"context"`
-	State       string `json:"state"`
-	Description string `json:"description"`
-	TargetURL   string `json:"target_url,omitempty"`
-}
-
-// Status implements adapter.
+// Status implements pulls.Forge.
 func (g *githubRepo) Status(ctx context.Context, commit string, s pulls.Status) error {
-	var there struct {
-		Statuses []githubStatus `json:"statuses"`
-	}
-	if err := g.call(ctx, http.MethodGet, "commits/"+url.PathEscape(commit)+"/status?per_page=100", nil, &there); err != nil {
-		return err
-	}
 	const most = 140 // it takes no more
-	return set(ctx, g.conn, "statuses/"+url.PathEscape(commit), there.Statuses, githubStatus{s.Context, string(s.State), oneLine(s.Description, most), s.URL})
+	return setStatus(ctx, g.conn, commit, s, most)
 }

@@ -26,7 +26,7 @@ var gitlab = kind{
 	advice:      "A job's own CI_JOB_TOKEN can open no merge requests: give it a project's or a group's access token",
 	ownersFiles: []string{"CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"},
 	ownersRules: gitlabOwners,
-	adapter:     func(c *conn) adapter { return &gitlabProject{c} },
+	adapter:     func(c *conn) pulls.Forge { return &gitlabProject{c} },
 }
 
 type gitlabProject struct{ *conn }
@@ -58,9 +58,9 @@ func (r *gitlabRequest) open() pulls.Open {
 	}
 }
 
-// Requests implements adapter.
+// Requests implements pulls.Forge.
 func (g *gitlabProject) Requests(ctx context.Context, base string) ([]pulls.Open, error) {
-	read := func(state string, most int) (out []pulls.Open, err error) {
+	return both("opened", "all", func(state string, most int) (out []pulls.Open, err error) { // what is being merged is not among the open
 		q := url.Values{"state": {state}, "target_branch": {base}, "order_by": {"updated_at"}, "sort": {"desc"}, "per_page": {"100"}}
 		all, err := list[gitlabRequest](ctx, g.conn, "merge_requests", q, most)
 		for i := range all {
@@ -69,16 +69,10 @@ func (g *gitlabProject) Requests(ctx context.Context, base string) ([]pulls.Open
 			}
 		}
 		return out, err
-	}
-	open, err := read("opened", maxPages)
-	if err != nil {
-		return nil, err
-	}
-	moved, err := read("all", 1) // what is being merged is not among the open
-	return latest(open, moved), err
+	})
 }
 
-// Open implements adapter.
+// Open implements pulls.Forge.
 func (g *gitlabProject) Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error) {
 	people, groups := teams(c.Reviewers)
 	if len(groups) > 0 {
@@ -122,12 +116,12 @@ func (g *gitlabProject) people(ctx context.Context, names []string) ([]int64, er
 	return out, nil
 }
 
-// Update implements adapter.
+// Update implements pulls.Forge.
 func (g *gitlabProject) Update(ctx context.Context, o pulls.Open, title, body string) error {
 	return g.call(ctx, http.MethodPut, fmt.Sprintf("merge_requests/%d", o.Number), map[string]any{"title": drafted(title, o.Draft, gitlabDraft), "description": body}, nil)
 }
 
-// Close implements adapter.
+// Close implements pulls.Forge.
 func (g *gitlabProject) Close(ctx context.Context, number int, body, why string) error {
 	at := fmt.Sprintf("merge_requests/%d", number)
 	if err := g.call(ctx, http.MethodPost, at+"/notes", map[string]any{"body": why}, nil); err != nil {
@@ -143,7 +137,7 @@ type gitlabStatus struct {
 	TargetURL   string `json:"target_url,omitempty"`
 }
 
-// Status implements adapter.
+// Status implements pulls.Forge.
 func (g *gitlabProject) Status(ctx context.Context, commit string, s pulls.Status) error {
 	there, err := list[struct {
 		gitlabStatus

@@ -372,7 +372,7 @@ func latest(lists ...[]pulls.Open) []pulls.Open {
 
 // already finds the open request of a branch that a forge says is there: another run
 // was faster. What the forge said is given where it is not.
-func already(ctx context.Context, f adapter, base, branch string, said error) (pulls.Open, error) {
+func already(ctx context.Context, f pulls.Forge, base, branch string, said error) (pulls.Open, error) {
 	all, err := f.Requests(ctx, base)
 	if err != nil {
 		return pulls.Open{}, err

@@ -50,9 +50,9 @@ func eachKind(t *testing.T, test func(t *testing.T, s *forgetest.Server)) {
 func TestObligations(t *testing.T) {
 	for name := range kinds {
 		t.Run(name, func(t *testing.T) {
-			forgetest.Obligations(t, func(t *testing.T) (forgetest.World, func(string) forgetest.Forge) {
+			forgetest.Obligations(t, func(t *testing.T) (forgetest.World, func(string) pulls.Forge) {
 				s := forgetest.NewServer(t, name)
-				return s, func(user string) forgetest.Forge { return clientOf(t, s, NewServers(signedIn(t, user), wire.Budget{})) }
+				return s, func(user string) pulls.Forge { return clientOf(t, s, NewServers(signedIn(t, user), wire.Budget{})) }
 			})
 		})
 	}

@@ -26,10 +26,10 @@ func (s *Step) Writes() int {
 // Allot keeps a run to so many writes, pushes among them; 0 is no bound. What is open
 // comes first, then what is to be opened, repository after repository. Steps that are
 // left are ActionLater then, and the next run finds them as they are. It returns how
-// many writes are left, and how many steps.
-func Allot(most int, repositories [][]Step) (rest, later int) {
+// many writes are left.
+func Allot(most int, repositories [][]Step) (rest int) {
 	if most <= 0 {
-		return 0, 0
+		return 0
 	}
 	rest = most
 	pushes := make([]bool, len(repositories))
@@ -46,7 +46,6 @@ func Allot(most int, repositories [][]Step) (rest, later int) {
 					cost++
 				}
 				if over = over || cost > rest; over {
-					later++
 					s.Action, s.Build, s.Check, s.Why = ActionLater, false, nil, "this run may write no more: the next one goes on"
 					continue
 				}
@@ -55,5 +54,5 @@ func Allot(most int, repositories [][]Step) (rest, later int) {
 			}
 		}
 	}
-	return rest, later
+	return rest
 }

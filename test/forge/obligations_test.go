@@ -10,6 +10,7 @@ import (
 
 	"github.com/variform/variform/internal/forge"
 	"github.com/variform/variform/internal/forge/forgetest"
+	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/wire"
 )
 
@@ -104,7 +105,7 @@ func TestObligations(t *testing.T) {
 	s.call("POST", "/admin/users", object{"username": forgetest.Bob, "email": "bob@example.com", "password": password, "must_change_password": false}, nil)
 	s.call("POST", "/orgs", object{"username": "copies"}, nil)
 	n := 0
-	forgetest.Obligations(t, func(t *testing.T) (forgetest.World, func(string) forgetest.Forge) {
+	forgetest.Obligations(t, func(t *testing.T) (forgetest.World, func(string) pulls.Forge) {
 		n++
 		here := *s
 		here.t = t
@@ -112,7 +113,7 @@ func TestObligations(t *testing.T) {
 		w.call("POST", "/user/repos", object{"name": w.repo, "auto_init": true, "default_branch": "main"}, nil)
 		w.call("PUT", w.at("/collaborators/"+forgetest.Bob), object{"permission": "read"}, nil)
 		w.call("POST", w.at("/branches"), object{"new_branch_name": "other", "old_ref_name": "main"}, nil)
-		return w, func(name string) forgetest.Forge { return w.client(t, name) }
+		return w, func(name string) pulls.Forge { return w.client(t, name) }
 	})
 }
 

@@ -1,7 +1,6 @@
 package forgetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,15 +11,6 @@ import (
 
 	"github.com/variform/variform/internal/pulls"
 )
-
-// Forge is what internal/forge has to do for every kind.
-type Forge interface {
-	Requests(ctx context.Context, base string) ([]pulls.Open, error)
-	Open(ctx context.Context, base, branch string, c pulls.Content) (pulls.Open, error)
-	Update(ctx context.Context, o pulls.Open, title, body string) error
-	Close(ctx context.Context, number int, body, why string) error
-	Status(ctx context.Context, commit string, s pulls.Status) error
-}
 
 // World is a forge with one repository, of the test or a real one, that has the
 // branches main and other, and gives no more than PageSize in an answer.
@@ -38,8 +28,8 @@ type World interface {
 // Obligations are what has to hold of a forge, whatever its kind: each is asked of a
 // World of its own, with clients that are signed in as a user, "" for nobody, with a
 // token that is none where the user is unknown.
-func Obligations(t *testing.T, newWorld func(t *testing.T) (World, func(user string) Forge)) {
-	for name, test := range map[string]func(*testing.T, World, func(user string) Forge){
+func Obligations(t *testing.T, newWorld func(t *testing.T) (World, func(user string) pulls.Forge)) {
+	for name, test := range map[string]func(*testing.T, World, func(user string) pulls.Forge){
 		"a request's life": life, "pages": pages, "others' requests": others, "drafts": drafts, "people and labels": people,
 		"opened twice": twice, "checks": checks, "refusals": refusals,
 	} {
@@ -76,7 +66,7 @@ func open(o pulls.Open) bool   { return !o.Closed && !o.Merged }
 func closed(o pulls.Open) bool { return o.Closed && !o.Merged }
 func merged(o pulls.Open) bool { return o.Merged && !o.Closed }
 
-func life(t *testing.T, w World, client func(string) Forge) {
+func life(t *testing.T, w World, client func(string) pulls.Forge) {
 	f, ctx := client(Ann), t.Context()
 	tip := w.Branch(t, "variform/fleet/a")
 	made := must(f.Open(ctx, "main", "variform/fleet/a", pulls.Content{Title: "One <b>", Body: "<!-- mark -->\ntext\n"}))(t)
@@ -104,7 +94,7 @@ func life(t *testing.T, w World, client func(string) Forge) {
 	}
 }
 
-func pages(t *testing.T, w World, client func(string) Forge) {
+func pages(t *testing.T, w World, client func(string) pulls.Forge) {
 	f, ctx := client(Ann), t.Context()
 	for n := range 8 {
 		branch := fmt.Sprintf("b%d", n+1)
@@ -124,7 +114,7 @@ func pages(t *testing.T, w World, client func(string) Forge) {
 	}
 }
 
-func others(t *testing.T, w World, client func(string) Forge) {
+func others(t *testing.T, w World, client func(string) pulls.Forge) {
 	f, ctx := client(Ann), t.Context()
 	w.Branch(t, "a")
 	must(f.Open(ctx, "other", "a", pulls.Content{Title: "elsewhere"}))(t)
@@ -138,7 +128,7 @@ func others(t *testing.T, w World, client func(string) Forge) {
 	}
 }
 
-func drafts(t *testing.T, w World, client func(string) Forge) {
+func drafts(t *testing.T, w World, client func(string) pulls.Forge) {
 	f, ctx := client(Ann), t.Context()
 	w.Branch(t, "a")
 	made := must(f.Open(ctx, "main", "a", pulls.Content{Title: "Not yet", Opening: pulls.Opening{Draft: true}}))(t)
@@ -154,7 +144,7 @@ func drafts(t *testing.T, w World, client func(string) Forge) {
 	}
 }
 
-func people(t *testing.T, w World, client func(string) Forge) {
+func people(t *testing.T, w World, client func(string) pulls.Forge) {
 	f, ctx := client(Ann), t.Context()
 	w.Branch(t, "a")
 	w.Branch(t, "b")
@@ -172,7 +162,7 @@ func people(t *testing.T, w World, client func(string) Forge) {
 	}
 }
 
-func twice(t *testing.T, w World, client func(string) Forge) {
+func twice(t *testing.T, w World, client func(string) pulls.Forge) {
 	f, ctx := client(Ann), t.Context()
 	w.Branch(t, "a")
 	must(f.Open(ctx, "main", "a", pulls.Content{Title: "first"}))(t)
@@ -185,7 +175,7 @@ func twice(t *testing.T, w World, client func(string) Forge) {
 	}
 }
 
-func checks(t *testing.T, w World, client func(string) Forge) {
+func checks(t *testing.T, w World, client func(string) pulls.Forge) {
 	f, ctx := client(Ann), t.Context()
 	tip := w.Branch(t, "a")
 	must(f.Open(ctx, "main", "a", pulls.Content{Title: "a"}))(t)
@@ -221,7 +211,7 @@ func checks(t *testing.T, w World, client func(string) Forge) {
 	}
 }
 
-func refusals(t *testing.T, w World, client func(string) Forge) {
+func refusals(t *testing.T, w World, client func(string) pulls.Forge) {
 	w.Branch(t, "a")
 	ctx := t.Context()
 	for user, want := range map[string][]string{
