@@ -66,6 +66,8 @@ func TestRules(t *testing.T) {
 		"none at all":          {repository("{variform.dev/review: ''}"), []string{"annotation variform.dev/review can only be class, variant, repository"}},
 		"a draft":              {repository(`{variform.dev/review-draft: "true"}`), nil},
 		"no draft":             {repository(`{variform.dev/review-draft: "yes"}`), []string{`annotation variform.dev/review-draft can only be "true" or "false"`}},
+		"merged by the forge":  {repository("{variform.dev/review-auto-merge: squash}"), nil},
+		"no style of merge":    {repository(`{variform.dev/review-auto-merge: "true"}`), []string{"annotation variform.dev/review-auto-merge can only be merge, squash, rebase, never"}},
 		"the branch":           {variant + "  upstream: {repo: r, package: p, revision: -1}\n  downstream: {repo: r, package: q}\n", nil},
 		"no revision is right": {variant + "  upstream: {repo: r, package: p}\n  downstream: {repo: r, package: q}\n", nil},
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -88,7 +89,13 @@ func (i *Issues) annotations(field string, m map[string]string) {
 		at := keyed(field, variformv1alpha1.ReviewDraftAnnotation)
 		i.add(at, "annotation "+variformv1alpha1.ReviewDraftAnnotation+` can only be "true" or "false"`, wrongWord(says, "true", "false"))
 	}
+	if says, ok := m[variformv1alpha1.ReviewAutoMergeAnnotation]; ok && !slices.Contains(autoMerges, says) {
+		at := keyed(field, variformv1alpha1.ReviewAutoMergeAnnotation)
+		i.add(at, "annotation "+variformv1alpha1.ReviewAutoMergeAnnotation+" can only be "+strings.Join(autoMerges, ", "), wrongWord(says, autoMerges...))
+	}
 }
+
+var autoMerges = []string{variformv1alpha1.AutoMergeMerge, variformv1alpha1.AutoMergeSquash, variformv1alpha1.AutoMergeRebase, variformv1alpha1.AutoMergeNever}
 
 func sortedKeys(m map[string]string) []string {
 	out := make([]string, 0, len(m))

@@ -367,6 +367,7 @@ func (d *drafts) step(ctx context.Context, s *pulls.Step) Pulled {
 		}
 	}
 	out := Pulled{Repository: d.repo.Name, Step: *s}
+	asked := s.Open
 	if s.Open != nil {
 		out.URL = s.Open.URL
 	}
@@ -374,7 +375,7 @@ func (d *drafts) step(ctx context.Context, s *pulls.Step) Pulled {
 	case pulls.ActionOpen:
 		var made pulls.Open
 		if made, out.Err = d.forge.Open(ctx, d.repo.Branch, s.Request.Branch, pulls.Content{Title: s.Title, Body: s.Body, Opening: s.Request.Opening}); made.Number > 0 {
-			out.Open, out.URL = &made, made.URL
+			out.Open, out.URL, asked = &made, made.URL, &made
 		}
 		if errors.Is(out.Err, pulls.ErrNothing) { // it was merged meanwhile
 			out.Action, out.Why, out.Err = pulls.ActionNone, out.Err.Error(), nil
@@ -385,6 +386,15 @@ func (d *drafts) step(ctx context.Context, s *pulls.Step) Pulled {
 		}
 	case pulls.ActionClose:
 		out.Err = d.forge.Close(ctx, s.Open.Number, s.Body, "Variform closes this: "+s.Why+".")
+	}
+	if s.Merge != "" && asked != nil && !(s.Action == pulls.ActionUpdate && out.Err != nil) {
+		now := *asked
+		now.Commit = s.Commit
+		if err := d.forge.AutoMerge(ctx, now, s.Merge); err != nil {
+			s.Unmerged(d.terms)
+			unmerged := fmt.Errorf("having the forge merge %s by itself: %w", cmp.Or(asked.URL, s.Title), err)
+			out.Err = errors.Join(out.Err, unmerged, d.forge.Update(ctx, now, s.Title, s.Body))
+		}
 	}
 	out.Err = errors.Join(out.Err, unchecked)
 	return out

@@ -132,6 +132,17 @@ func (g *giteaRepo) Update(ctx context.Context, o pulls.Open, title, body string
 	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", o.Number), map[string]any{"title": drafted(title, o.Draft, giteaDraft), "body": body}, nil)
 }
 
+// AutoMerge implements pulls.Forge. The branch goes where the repository says so.
+func (g *giteaRepo) AutoMerge(ctx context.Context, o pulls.Open, style string) error {
+	err := g.soon(ctx, func() error {
+		return g.call(ctx, http.MethodPost, fmt.Sprintf("pulls/%d/merge", o.Number), map[string]any{"Do": style, "merge_when_checks_succeed": true, "head_commit_id": o.Commit}, nil)
+	})
+	if refuses(err, http.StatusConflict, "already scheduled") {
+		return nil
+	}
+	return err
+}
+
 // Close implements pulls.Forge.
 func (g *giteaRepo) Close(ctx context.Context, number int, body, why string) error {
 	return closeAsIssue(ctx, g.conn, number, body, why)

@@ -133,6 +133,39 @@ func (g *githubRepo) Update(ctx context.Context, o pulls.Open, title, body strin
 	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", o.Number), map[string]any{"title": title, "body": body}, nil)
 }
 
+// AutoMerge implements pulls.Forge. GitHub's REST API cannot, its GraphQL can; and that
+// refuses a request that nothing stands in the way of, which is merged then.
+func (g *githubRepo) AutoMerge(ctx context.Context, o pulls.Open, style string) error {
+	at := fmt.Sprintf("pulls/%d", o.Number)
+	var p struct {
+		NodeID string `json:"node_id"`
+	}
+	if err := g.call(ctx, http.MethodGet, at, nil, &p); err != nil {
+		return err
+	}
+	var said struct {
+		Errors []struct {
+			Message string `json:"message"`
+		} `json:"errors"`
+	}
+	err := g.call(ctx, http.MethodPost, graphql, map[string]any{
+		"query": "mutation($in: EnablePullRequestAutoMergeInput!) { enablePullRequestAutoMerge(input: $in) { clientMutationId } }",
+		"variables": map[string]any{"in": map[string]any{
+			"pullRequestId": p.NodeID, "mergeMethod": strings.ToUpper(style), "expectedHeadOid": o.Commit,
+		}},
+	}, &said)
+	switch {
+	case err != nil || len(said.Errors) == 0:
+		return err
+	case strings.Contains(said.Errors[0].Message, "clean status"):
+		return g.call(ctx, http.MethodPut, at+"/merge", map[string]any{"merge_method": style, "sha": o.Commit}, nil)
+	}
+	return &Error{
+		Method: http.MethodPost, What: g.shown(graphql), Status: http.StatusOK, Says: oneLine(said.Errors[0].Message, 300),
+		Help: "the repository's settings have to allow auto-merge and this style, and a token needs " + g.kind.needs,
+	}
+}
+
 // Close implements pulls.Forge.
 func (g *githubRepo) Close(ctx context.Context, number int, body, why string) error {
 	return closeAsIssue(ctx, g.conn, number, body, why)

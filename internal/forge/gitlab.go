@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/pulls"
 )
 
@@ -119,6 +120,20 @@ func (g *gitlabProject) people(ctx context.Context, names []string) ([]int64, er
 // Update implements pulls.Forge.
 func (g *gitlabProject) Update(ctx context.Context, o pulls.Open, title, body string) error {
 	return g.call(ctx, http.MethodPut, fmt.Sprintf("merge_requests/%d", o.Number), map[string]any{"title": drafted(title, o.Draft, gitlabDraft), "description": body}, nil)
+}
+
+// AutoMerge implements pulls.Forge. How commits come to the branch is the project's own
+// setting there: only whether they are squashed is a request's.
+func (g *gitlabProject) AutoMerge(ctx context.Context, o pulls.Open, style string) error {
+	if style == v1alpha1.AutoMergeRebase {
+		return fmt.Errorf("GitLab rebases where its project says so, and not for a request: give %s %s or %s", v1alpha1.ReviewAutoMergeAnnotation, v1alpha1.AutoMergeMerge, v1alpha1.AutoMergeSquash)
+	}
+	return g.soon(ctx, func() error {
+		return g.call(ctx, http.MethodPut, fmt.Sprintf("merge_requests/%d/merge", o.Number), map[string]any{
+			"auto_merge": true, "merge_when_pipeline_succeeds": true, // the name before 17.11
+			"squash": style == v1alpha1.AutoMergeSquash, "sha": o.Commit,
+		}, nil)
+	})
 }
 
 // Close implements pulls.Forge.

@@ -211,6 +211,24 @@ func (c *conn) ask(ctx context.Context, method, path string, body, out any) (htt
 	return nil, fmt.Errorf("%s %s: the forge put it off %d times: run again later", method, c.shown(path), maxAsks)
 }
 
+// graphql is GitHub's other API.
+const graphql = "/graphql"
+
+// soon asks again where a forge has not found out yet whether a request can be merged:
+// it does so after it was opened, or its head moved.
+func (c *conn) soon(ctx context.Context, call func() error) error {
+	for try := 1; ; try++ {
+		err := call()
+		var e *Error
+		if try == 2*maxAsks || !errors.As(err, &e) || e.Status != http.StatusMethodNotAllowed {
+			return err
+		}
+		if err := c.sleep(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
 // answer is what a forge said.
 type answer struct {
 	status int
@@ -220,7 +238,10 @@ type answer struct {
 
 func (c *conn) send(ctx context.Context, method, path string, data []byte) (*answer, error) {
 	at := c.api + path
-	if !strings.HasPrefix(path, "/") {
+	switch {
+	case path == graphql: // beside /api/v3, where that is not a host of its own
+		at = strings.TrimSuffix(c.api, "/v3") + path
+	case !strings.HasPrefix(path, "/"):
 		at = c.api + "/" + c.kind.repo(c.place.Path) + "/" + path
 	}
 	ctx = context.WithValue(ctx, repository{}, c.place.Path)

@@ -1,7 +1,7 @@
 package pulls
 
 // LeastWrites is the least that a run may be bound to: it opens one request with it.
-const LeastWrites = 3
+const LeastWrites = 4
 
 // Writes is how many requests a step makes of the forge that change something, but
 // for its part of a push.
@@ -18,6 +18,9 @@ func (s *Step) Writes() int {
 		n = 2 // it says why
 	}
 	if s.Check != nil {
+		n++
+	}
+	if s.Merge != "" {
 		n++
 	}
 	return n
@@ -46,7 +49,7 @@ func Allot(most int, repositories [][]Step) (rest int) {
 					cost++
 				}
 				if over = over || cost > rest; over {
-					s.Action, s.Build, s.Check, s.Why = ActionLater, false, nil, "this run may write no more: the next one goes on"
+					s.Action, s.Build, s.Check, s.Merge, s.Why = ActionLater, false, nil, "", "this run may write no more: the next one goes on"
 					continue
 				}
 				rest -= cost

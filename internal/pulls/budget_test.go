@@ -12,6 +12,11 @@ import (
 func TestAllot(t *testing.T) {
 	check := &Status{}
 	open := func() Step { return Step{Action: ActionOpen, Request: &Request{}, Build: true, Check: check} }
+	merged := func() Step {
+		s := open()
+		s.Merge = "squash"
+		return s
+	}
 	update := func() Step { return Step{Action: ActionUpdate, Open: &Open{}, Build: true, Check: check} }
 	text := func() Step { return Step{Action: ActionUpdate, Open: &Open{Body: "x"}} }
 	over := func() Step { return Step{Action: ActionClose, Open: &Open{}} }
@@ -26,7 +31,8 @@ func TestAllot(t *testing.T) {
 		"no bound":            {0, [][]Step{{open(), open()}}, "open open", 0},
 		"enough":              {5, [][]Step{{open(), open()}}, "open open", 0},
 		"one is too much":     {4, [][]Step{{open(), open()}}, "open later", 1},
-		"the least":           {LeastWrites, [][]Step{{open()}}, "open", 0},
+		"the least":           {LeastWrites, [][]Step{{merged()}}, "open", 0},
+		"a merge counts":      {3, [][]Step{{merged()}}, "later", 3},
 		"each its push":       {6, [][]Step{{open()}, {open()}}, "open|open", 0},
 		"open ones first":     {6, [][]Step{{open(), update()}, {update()}}, "later update|update", 0},
 		"one push":            {5, [][]Step{{open(), update()}}, "open update", 0},
@@ -43,7 +49,7 @@ func TestAllot(t *testing.T) {
 			var of []string
 			for _, s := range steps {
 				of = append(of, string(s.Action))
-				if s.Action == ActionLater && (s.Build || s.Check != nil || s.Why == "") {
+				if s.Action == ActionLater && (s.Build || s.Check != nil || s.Merge != "" || s.Why == "") {
 					t.Errorf("%s: %+v", name, s)
 				}
 			}

@@ -1,6 +1,7 @@
 package pulls
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -20,6 +21,9 @@ type Opening struct {
 	Labels    []string
 	Assignees []string
 	Reviewers []string // people, and teams as organisation/team
+	// AutoMerge is the style in which the forge is to merge it by itself, "" for not at
+	// all. A request has it where all its Drafts ask for the same.
+	AutoMerge string
 }
 
 // with adds what another Draft of the same request asks for.
@@ -44,6 +48,12 @@ func OpeningOf(annotations ...map[string]string) (o Opening) {
 			Draft: a[v1alpha1.ReviewDraftAnnotation] == "true", Labels: listed(a[v1alpha1.ReviewLabelsAnnotation]),
 			Assignees: people(a[v1alpha1.AssigneesAnnotation]), Reviewers: people(a[v1alpha1.ReviewersAnnotation]),
 		})
+	}
+	for _, a := range annotations { // what is said nearest counts
+		o.AutoMerge = cmp.Or(a[v1alpha1.ReviewAutoMergeAnnotation], o.AutoMerge)
+	}
+	if o.AutoMerge == v1alpha1.AutoMergeNever {
+		o.AutoMerge = ""
 	}
 	return o
 }

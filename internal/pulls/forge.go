@@ -13,6 +13,9 @@ type Forge interface {
 	Open(ctx context.Context, base, branch string, c Content) (Open, error)
 	// Update says anew what a request is about. Whether it is a draft stays.
 	Update(ctx context.Context, o Open, title, body string) error
+	// AutoMerge has the forge merge a request by itself, in a style, once its own rules
+	// are met: at once where they are. The style is v1alpha1.AutoMerge*.
+	AutoMerge(ctx context.Context, o Open, style string) error
 	// Close closes a request with a text, and says why.
 	Close(ctx context.Context, number int, body, why string) error
 	// Status sets a check of a commit, where it does not say that already: forges keep

@@ -127,6 +127,10 @@ func Group(mode Mode, manager string, drafts []Draft) []Request {
 		for _, d := range r.Drafts {
 			r.Opening = r.Opening.with(d.Opening)
 		}
+		r.AutoMerge = r.Drafts[0].AutoMerge
+		if slices.ContainsFunc(r.Drafts, func(d Draft) bool { return d.AutoMerge != r.AutoMerge }) {
+			r.AutoMerge = ""
+		}
 		out = append(out, *r)
 	}
 	slices.SortFunc(out, func(a, b Request) int { return cmp.Compare(a.Branch, b.Branch) })
@@ -202,6 +206,8 @@ type Step struct {
 	// Check, where not nil, is to be set on the head: on Commit, or on what is built.
 	Check  *Status
 	Commit string
+	// Merge is the style in which the forge is asked to merge it by itself, "" where it is not.
+	Merge string
 }
 
 // Terms are what a Plan goes by besides.
@@ -383,14 +389,34 @@ func (t *Terms) tip(branch, otherwise string) string {
 
 // At gives the head that was built.
 func (s *Step) At(t Terms, commit string) {
-	s.Commit, s.Body = commit, s.Request.body(&t, s.was(), commit)
+	s.Commit, s.Body = commit, s.Request.body(&t, s.was(), commit, s.Merge)
 }
 
 // Unchecked is the text where the check could not be set: the next run does.
 func (s *Step) Unchecked(t Terms) {
 	r := *s.Request
-	r.Proof = Status{}
-	s.Body = r.body(&t, s.was(), "")
+	r.Proof, s.Merge = Status{}, ""
+	s.Body = r.body(&t, s.was(), "", "")
+}
+
+// Unmerged is the text where the forge did not take it to be merged: the next run asks
+// again.
+func (s *Step) Unmerged(t Terms) {
+	s.Merge = ""
+	s.Body = s.Request.body(&t, s.was(), s.Commit, "")
+}
+
+// merge is the style that the forge is to be asked for: once, for afterwards that is
+// people's, when the check holds and it is no draft.
+func (r *Request) merge(o *Open) string {
+	draft := r.Draft
+	if o != nil {
+		draft = o.Draft
+	}
+	if r.Proof.State != StateSuccess || draft || o != nil && o.mark.merge != "" {
+		return ""
+	}
+	return r.AutoMerge
 }
 
 func (s *Step) was() string {
@@ -410,7 +436,7 @@ func (r *Request) check(o *Open, commit string) *Status {
 
 func (t *Terms) step(r *Request, o *Open) Step {
 	tip := t.tip(r.Branch, "")
-	s := Step{Action: ActionOpen, Request: r, Open: o, Build: r.Made(), Title: r.Title, Body: r.body(t, "", tip), Check: r.check(nil, tip), Commit: tip}
+	s := Step{Action: ActionOpen, Request: r, Open: o, Build: r.Made(), Title: r.Title, Body: r.body(t, "", tip, r.merge(nil)), Check: r.check(nil, tip), Commit: tip, Merge: r.merge(nil)}
 	switch {
 	case o == nil:
 		return s
@@ -421,7 +447,7 @@ func (t *Terms) step(r *Request, o *Open) Step {
 		return Step{Action: ActionKeep, Request: r, Open: o, Why: fmt.Sprintf("it asks for more than what was named: name %s as well, or give --all", strings.Join(more, ", "))}
 	}
 	tip = t.tip(o.Branch, o.Commit)
-	s.Action, s.Body, s.Commit = ActionUpdate, r.body(t, o.Body, tip), tip
+	s.Action, s.Merge, s.Body, s.Commit = ActionUpdate, r.merge(o), r.body(t, o.Body, tip, r.merge(o)), tip
 	if o.mark.title != short(o.Title) {
 		s.Title = o.Title // a person's now
 	}
@@ -429,7 +455,7 @@ func (t *Terms) step(r *Request, o *Open) Step {
 		s.Build = o.mark.digest != r.Digest()
 		if by := t.theirs(o.Branch, o.Commit); by != "" && r.Proof.State != "" {
 			r.Proof = Status{Context: ProofCheck, State: StateFailure, Description: fmt.Sprintf("what %s committed to it is on no Draft, and was not built", by)}
-			s.Body = r.body(t, o.Body, tip)
+			s.Merge, s.Body = "", r.body(t, o.Body, tip, "")
 		}
 		if by := t.theirs(o.Branch, o.Commit); s.Build && by != "" {
 			return Step{Action: ActionKeep, Request: r, Open: o, Check: r.check(o, tip), Commit: tip, Why: fmt.Sprintf("%s committed to its branch %s, and what waits has changed since: bring that commit onto the Drafts, or merge the request as it is", by, o.Branch)}
@@ -467,6 +493,7 @@ func (t *Terms) theirs(branch, commit string) string {
 // show. What people write before and after it stays.
 type mark struct {
 	fleet, digest, title string
+	merge                string // style that the forge was asked for, "" for none
 	proof                string // key of the check that was set, "" for none
 	members              []string
 	begin, end           int
@@ -478,8 +505,8 @@ const (
 )
 
 // body is the text of a request, in the place of the one in was. It says which check
-// its head has.
-func (r *Request) body(t *Terms, was, head string) string {
+// its head has, and the style in which the forge is to merge it.
+func (r *Request) body(t *Terms, was, head, merge string) string {
 	m, ok := findMark(was)
 	if r.Proof.State != "" {
 		m.proof = r.Proof.key(head)
@@ -487,6 +514,9 @@ func (r *Request) body(t *Terms, was, head string) string {
 	proof := ""
 	if m.proof != "" {
 		proof = " proof=" + m.proof
+	}
+	if merge = cmp.Or(merge, m.merge); merge != "" {
+		proof += " merge=" + merge
 	}
 	own := fmt.Sprintf("%s fleet=%s digest=%s title=%s%s %s -->\n%s\n%s", markBegin, t.Manager, r.Digest(), short(r.Title), proof, membersWord(r.paths()), strings.TrimSpace(r.Text), markEnd)
 	if ok {
@@ -577,6 +607,8 @@ func findMark(body string) (m mark, ok bool) {
 			m.title = value
 		case "proof":
 			m.proof = value
+		case "merge":
+			m.merge = value
 		case "members":
 			m.members = strings.Split(value, ",")
 		case "packed":

@@ -22,7 +22,7 @@ func had(number int, mode Mode, drafts ...Draft) Open {
 	t := Terms{Manager: "fleet"}
 	r := Group(mode, "fleet", drafts)[0]
 	r.Text = "text"
-	return Open{Number: number, Branch: r.Branch, Commit: "h", Title: r.Title, Body: r.body(&t, "", "")}
+	return Open{Number: number, Branch: r.Branch, Commit: "h", Title: r.Title, Body: r.body(&t, "", "", "")}
 }
 
 func with(o Open, change func(*Open)) Open {
@@ -176,7 +176,7 @@ func TestBody(t *testing.T) {
 		return r
 	}
 	first := request("1", "one")
-	o := Open{Number: 1, Branch: first.Branch, Title: first.Title, Body: "Ann: good\n\n" + first.body(&terms, "", "") + "\n\nBen: yes"}
+	o := Open{Number: 1, Branch: first.Branch, Title: first.Title, Body: "Ann: good\n\n" + first.body(&terms, "", "", "") + "\n\nBen: yes"}
 	again := func(r Request) Step { return Plan(terms, []Request{r}, []Open{o})[0] }
 	if s := again(first); s.Action != ActionNone {
 		t.Errorf("%+v", s)
@@ -267,7 +267,7 @@ func TestLongMarks(t *testing.T) {
 		for _, p := range c.paths {
 			req.Drafts = append(req.Drafts, Draft{Path: p, Name: p})
 		}
-		body := req.body(&Terms{Manager: "f"}, "", "")
+		body := req.body(&Terms{Manager: "f"}, "", "", "")
 		if len(body) > MarkLimit+len(req.Text) {
 			t.Errorf("%s: %d bytes", name, len(body))
 		}

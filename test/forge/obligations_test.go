@@ -49,6 +49,12 @@ func (w *world) Merge(_ testing.TB, number int) {
 	})
 }
 
+// Require implements forgetest.World.
+func (w *world) Require(_ testing.TB, check string) {
+	w.t.Helper()
+	w.call("POST", w.at("/branch_protections"), object{"rule_name": "main", "enable_status_check": true, "status_check_contexts": []string{check}}, nil)
+}
+
 // See implements forgetest.World.
 func (w *world) See(_ testing.TB, number int) forgetest.Request {
 	w.t.Helper()

@@ -101,6 +101,14 @@ const (
 	ReviewLabelsAnnotation = "variform.dev/review-labels"
 	ReviewDraftAnnotation  = "variform.dev/review-draft"
 
+	// ReviewAutoMergeAnnotation of these has the forge merge a request by itself in this style, once its check
+	// is a success and the forge's own rules are met.
+	ReviewAutoMergeAnnotation = "variform.dev/review-auto-merge"
+	AutoMergeMerge            = "merge"
+	AutoMergeSquash           = "squash"
+	AutoMergeRebase           = "rebase"
+	AutoMergeNever            = "never"
+
 	// ContextAnnotation marks ("true") the objects of a ResourceList that are
 	// context to inject from, not part of the package
 	// (docs/design/functions.md).

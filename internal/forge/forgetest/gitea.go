@@ -66,6 +66,16 @@ func (s *Server) gitea(mux *http.ServeMux) {
 			say(w, http.StatusCreated, show(found))
 		}
 	})
+	mux.HandleFunc("POST "+at+"pulls/{number}/merge", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Do     string `json:"Do"`
+			When   bool   `json:"merge_when_checks_succeed"`
+			Commit string `json:"head_commit_id"`
+		}
+		if found := s.found(w, r); found != nil && read(w, r, &in) {
+			s.auto(w, found, in.Commit, in.Do, http.StatusCreated)
+		}
+	})
 	mux.HandleFunc("POST "+at+"issues/{number}/comments", s.comment())
 	label := func(name string) object { return object{"id": slices.Index(s.labels, name) + 1, "name": name} }
 	mux.HandleFunc("GET "+at+"labels", func(w http.ResponseWriter, r *http.Request) { page(s, w, r, "limit", s.labels, label) })

@@ -3,6 +3,7 @@ package forgetest
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -11,7 +12,7 @@ func (s *Server) github(mux *http.ServeMux) {
 	at := "/api/v3/repos/team/c1/"
 	show := func(r *Request) object {
 		o := object{
-			"number": r.Number, "html_url": s.URL + "/" + s.Path + "/pull/" + itoa(r.Number), "title": r.Title, "body": nil, "state": closedOf(r),
+			"number": r.Number, "node_id": "PR_" + itoa(r.Number), "html_url": s.URL + "/" + s.Path + "/pull/" + itoa(r.Number), "title": r.Title, "body": nil, "state": closedOf(r),
 			"merged_at": nil, "draft": r.Draft, "user": object{"login": r.Author},
 			"head": object{"ref": r.Branch, "sha": s.tipOf(r), "repo": object{"id": repo(r.Copy)}},
 			"base": object{"ref": r.Base, "repo": object{"id": repo(false)}},
@@ -62,6 +63,59 @@ func (s *Server) github(mux *http.ServeMux) {
 		if found := s.found(w, r); found != nil && read(w, r, &in) {
 			s.change(found, func(r *Request) { put(&r.Title, in.Title); put(&r.Body, in.Body); put(&r.State, in.State) })
 			say(w, http.StatusOK, show(found))
+		}
+	})
+	mux.HandleFunc("GET "+at+"pulls/{number}", func(w http.ResponseWriter, r *http.Request) {
+		if found := s.found(w, r); found != nil {
+			say(w, http.StatusOK, show(found))
+		}
+	})
+	mux.HandleFunc("PUT "+at+"pulls/{number}/merge", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Method string `json:"merge_method"`
+			SHA    string `json:"sha"`
+		}
+		found := s.found(w, r)
+		switch {
+		case found == nil || !read(w, r, &in):
+		case in.SHA != s.tipOf(found):
+			say(w, http.StatusConflict, object{"message": "Head branch was modified. Review and try the merge again."})
+		default:
+			found.Auto = in.Method
+			s.settle(found)
+			say(w, http.StatusOK, object{"merged": true})
+		}
+	})
+	mux.HandleFunc("POST /api/graphql", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Query     string `json:"query"`
+			Variables struct {
+				In struct {
+					ID     string `json:"pullRequestId"`
+					Method string `json:"mergeMethod"`
+					Head   string `json:"expectedHeadOid"`
+				} `json:"in"`
+			} `json:"variables"`
+		}
+		if !read(w, r, &in) {
+			return
+		}
+		i := slices.IndexFunc(s.requests, func(r *Request) bool { return in.Variables.In.ID == "PR_"+itoa(r.Number) })
+		refuse := func(said string) {
+			say(w, http.StatusOK, object{"data": nil, "errors": []object{{"type": "UNPROCESSABLE", "message": said}}})
+		}
+		switch {
+		case i < 0 || !strings.Contains(in.Query, "enablePullRequestAutoMerge(input: $in)"):
+			refuse("Could not resolve to a node with the global id of '" + in.Variables.In.ID + "'")
+		case !slices.Contains([]string{"MERGE", "SQUASH", "REBASE"}, in.Variables.In.Method):
+			refuse("Variable $in of type EnablePullRequestAutoMergeInput! was provided invalid value")
+		case in.Variables.In.Head != s.tipOf(s.requests[i]):
+			refuse("The head of the pull request is not the expected one")
+		case s.free(s.requests[i]):
+			refuse("Pull request Pull request is in clean status")
+		default:
+			s.requests[i].Auto = strings.ToLower(in.Variables.In.Method)
+			say(w, http.StatusOK, object{"data": object{"enablePullRequestAutoMerge": object{"clientMutationId": nil}}})
 		}
 	})
 	mux.HandleFunc("POST "+at+"issues/{number}/comments", s.comment())

@@ -97,6 +97,17 @@ func (s *Server) gitlab(mux *http.ServeMux) {
 			say(w, http.StatusOK, show(found))
 		}
 	}))
+	mux.HandleFunc("PUT "+at+"merge_requests/{number}/merge", project(func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Auto    bool   `json:"auto_merge"`
+			AutoOld bool   `json:"merge_when_pipeline_succeeds"`
+			Squash  bool   `json:"squash"`
+			SHA     string `json:"sha"`
+		}
+		if found := s.found(w, r); found != nil && read(w, r, &in) {
+			s.auto(w, found, in.SHA, map[bool]string{true: "squash", false: "merge"}[in.Squash], http.StatusOK)
+		}
+	}))
 	mux.HandleFunc("POST "+at+"merge_requests/{number}/notes", project(s.comment()))
 	mux.HandleFunc("GET /api/v4/users", func(w http.ResponseWriter, r *http.Request) {
 		list := []object{}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,6 +21,8 @@ type World interface {
 	// Copied opens a request from a branch of somebody's copy of the repository.
 	Copied(t testing.TB, base, branch, title string)
 	Merge(t testing.TB, number int)
+	// Require protects main: nothing is merged without a check.
+	Require(t testing.TB, check string)
 	See(t testing.TB, number int) Request
 	// Statuses are all that were ever set, the last one first.
 	Statuses(t testing.TB, commit string) []Status
@@ -31,7 +34,7 @@ type World interface {
 func Obligations(t *testing.T, newWorld func(t *testing.T) (World, func(user string) pulls.Forge)) {
 	for name, test := range map[string]func(*testing.T, World, func(user string) pulls.Forge){
 		"a request's life": life, "pages": pages, "others' requests": others, "drafts": drafts, "people and labels": people,
-		"opened twice": twice, "checks": checks, "refusals": refusals,
+		"opened twice": twice, "checks": checks, "merged by the forge": merging, "refusals": refusals,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, client := newWorld(t)
@@ -209,6 +212,59 @@ func checks(t *testing.T, w World, client func(string) pulls.Forge) {
 	if err := f.Status(ctx, strings.Repeat("1", 40), proof); err == nil {
 		t.Error("a commit that is not there has a check")
 	}
+}
+
+func merging(t *testing.T, w World, client func(string) pulls.Forge) {
+	f, ctx := client(Ann), t.Context()
+	tip := w.Branch(t, "b")
+	made := must(f.Open(ctx, "main", "b", pulls.Content{Title: "b"}))(t)
+	state := func(is func(pulls.Open) bool) bool {
+		return len(numbers(must(f.Requests(ctx, "main"))(t), is)) == 1
+	}
+	w.Require(t, "variform/proof")
+	for range 2 { // another run may have asked, too
+		if err := f.AutoMerge(ctx, made, "squash"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !state(open) {
+		t.Fatal("it is merged without its check")
+	}
+	if err := f.Status(ctx, tip, pulls.Status{Context: "variform/proof", State: pulls.StateFailure, Description: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	if !state(open) {
+		t.Fatal("it is merged though its check fails")
+	}
+	if err := f.Status(ctx, tip, pulls.Status{Context: "variform/proof", State: pulls.StateSuccess, Description: "it holds"}); err != nil {
+		t.Fatal(err)
+	}
+	if !soon(func() bool { return state(merged) }) {
+		t.Error("it is not merged")
+	}
+	// Where nothing stands in its way it is merged at once.
+	next := w.Branch(t, "a")
+	if err := f.Status(ctx, next, pulls.Status{Context: "variform/proof", State: pulls.StateSuccess, Description: "it holds"}); err != nil {
+		t.Fatal(err)
+	}
+	free := must(f.Open(ctx, "main", "a", pulls.Content{Title: "a"}))(t)
+	if err := f.AutoMerge(ctx, free, "merge"); err != nil {
+		t.Fatal(err)
+	}
+	if !soon(func() bool { return len(numbers(must(f.Requests(ctx, "main"))(t), merged)) == 2 }) {
+		t.Error("the second is not merged")
+	}
+}
+
+// soon asks again until the answer is yes: a forge merges by itself a little later.
+func soon(ok func() bool) bool {
+	for range 100 {
+		if ok() {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false
 }
 
 func refusals(t *testing.T, w World, client func(string) pulls.Forge) {

@@ -33,8 +33,10 @@ type Request struct {
 	Draft, Copy                  bool // Copy is one from somebody's copy of the repository
 	Labels, Assignees, Reviewers []string
 	Comments                     []string
+	Auto                         string // style in which it is to be merged when it may be
 
-	moved int
+	moved   int
+	checked bool // it is known whether it can be merged
 }
 
 // Status is a check of a commit as a forge has it.
@@ -61,6 +63,7 @@ type Server struct {
 	statuses map[string][]Status
 	branches map[string]string
 	labels   []string
+	required string // the check that main is protected with
 	calls    []string
 	clock    int
 }
@@ -299,6 +302,46 @@ func (s *Server) newest(commit string) []Status {
 
 func (s *Server) set(commit string, st Status) {
 	s.statuses[commit] = append([]Status{st}, s.statuses[commit]...)
+	for _, r := range s.requests {
+		s.settle(r)
+	}
+}
+
+// Require protects main: nothing is merged without a check.
+func (s *Server) Require(_ testing.TB, check string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.required = check
+}
+
+// free says that nothing stands in a request's way.
+func (s *Server) free(r *Request) bool {
+	return s.required == "" || slices.ContainsFunc(s.newest(s.tipOf(r)), func(st Status) bool { return st.Context == s.required && st.State == "success" })
+}
+
+// settle merges a request that is to be merged when it may be.
+func (s *Server) settle(r *Request) {
+	if r.Auto != "" && r.State == "open" && s.free(r) {
+		s.change(r, func(r *Request) { r.State = "merged" })
+	}
+}
+
+// auto has a request merged when it may be, of Gitea and GitLab: they find out later
+// whether it can be.
+func (s *Server) auto(w http.ResponseWriter, r *Request, commit, style string, done int) {
+	switch {
+	case !r.checked || r.Draft || r.State != "open":
+		r.checked = true
+		say(w, http.StatusMethodNotAllowed, object{"message": "Please try again later"})
+	case commit != s.tipOf(r):
+		say(w, http.StatusConflict, object{"message": "SHA does not match HEAD of source branch"})
+	case r.Auto != "" && s.Kind == "gitea":
+		say(w, http.StatusConflict, object{"message": "pull request is already scheduled to auto merge when checks succeed [pull_id: 1]"})
+	default:
+		r.Auto = style
+		s.settle(r)
+		say(w, done, object{})
+	}
 }
 
 func repo(of bool) int {
