@@ -254,7 +254,28 @@ func (m *maker) finish(ctx context.Context) error {
 	if m.Back, err = m.setBack(files); err != nil || m.Back {
 		return err
 	}
+	m.Inputs.Points = m.added()
 	return m.commit(ctx, files)
+}
+
+// added are the injection points that the machine did not make, for people did, and
+// what they get.
+func (m *maker) added() string {
+	if m.pkg == m.machine || m.Lock() != nil {
+		return ""
+	}
+	made := map[string]bool{}
+	known := m.Upstream.Points
+	if m.machine != nil {
+		known = injection.Find(m.machine)
+	}
+	for i := range known {
+		made[known[i].Word()] = true
+	}
+	added := slices.DeleteFunc(injection.Find(m.pkg), func(p injection.Point) bool { return made[p.Word()] })
+	return decide.PointsOf(injection.Select(added, injection.Request{
+		Namespace: m.Question.Namespace, Injectors: m.Variant().Spec.Injectors, Context: m.Context, AllowKinds: m.AllowKinds,
+	}))
 }
 
 // breaks has a person see first what an update takes from those who have objects of its

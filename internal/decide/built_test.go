@@ -166,6 +166,8 @@ func TestCurrent(t *testing.T) {
 	draft := draftOf(1, 10, recorded(now))
 	newer := parts()
 	newer.UpstreamTree = "newer"
+	marked := parts()
+	marked.Points = "0123,v1/A/a"
 	other := parts()
 	other.Functions, other.Versions = []string{"newer"}, []string{"newer"}
 	built := func(in Inputs, failure string) *Built {
@@ -183,6 +185,7 @@ func TestCurrent(t *testing.T) {
 		last   *Built
 		want   string
 	}{
+		"an added point":       {"the digest has it not", draft, nil, marked, nil, "injected where people asked for it since this Draft was made"},
 		"up to date":           {"", draft, nil, parts(), nil, ""},
 		"upstream":             {"the Draft is of another", draft, nil, newer, nil, changed},
 		"functions":            {"alone they refuse nothing", draft, nil, other, nil, ""},

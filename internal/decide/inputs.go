@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/injection"
 )
 
 // engineVersion goes into the digest: a change in how packages are built that
@@ -28,6 +30,10 @@ type Inputs struct {
 	// Main is the short tree of the package on the registered branch, where that
 	// held something else than Published; "" for most.
 	Main string
+	// Points are the injection points that people added, and what they get: see
+	// [PointsOf]. They are not in Digest, for they are known when it is built. "" for
+	// most.
+	Points string
 }
 
 // On are inputs of a package that starts from what the registered branch holds
@@ -62,6 +68,9 @@ func (i Inputs) String() string {
 	if i.Main != "" {
 		s += " main=" + i.Main
 	}
+	if i.Points != "" {
+		s += " points=" + i.Points
+	}
 	return s
 }
 
@@ -87,6 +96,8 @@ func ParseInputs(trailer string) Inputs {
 			i.Context = v
 		case "functions":
 			i.Functions = v
+		case "points":
+			i.Points = v
 		case "values":
 			i.Values = v
 		}
@@ -104,6 +115,32 @@ type Parts struct {
 	// too: they come with this program, and make no Draft by themselves.
 	Functions, Versions []string
 	Values              string // short digest of what other packages give, "" for nothing
+	Points              string // see Inputs
+}
+
+// PointsOf is the short digest of what injection points that people added get, and
+// their words, so that the next run can tell without reading the package; "" for none.
+func PointsOf(r *injection.Report) string {
+	var words []string
+	for i := range r.Outcomes {
+		words = append(words, r.Outcomes[i].Word())
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	slices.Sort(words)
+	return Digest(r.Digest())[:part] + "," + strings.Join(slices.Compact(words), ",")
+}
+
+// Added are the injection points that people had added to what was built.
+func (i Inputs) Added() (out []injection.Point) {
+	_, words, _ := strings.Cut(i.Points, ",")
+	for word := range strings.SplitSeq(words, ",") {
+		if p, ok := injection.Named(word); ok {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // NotRendered stands for the functions of a package whose pipelines were left unrun.
@@ -126,7 +163,7 @@ func (p Parts) Inputs(published *Published) Inputs {
 	}
 	return Inputs{
 		Digest: Digest(all...), Upstream: upstream[:part], Published: name, Spec: spec[:part],
-		Context: Digest(p.Context)[:part], Functions: Digest(p.Versions...)[:part], Values: p.Values,
+		Context: Digest(p.Context)[:part], Functions: Digest(p.Versions...)[:part], Values: p.Values, Points: p.Points,
 	}
 }
 
@@ -183,6 +220,9 @@ func Why(old, now Inputs, upstream string) []string {
 	}
 	if old.Context != now.Context {
 		out = append(out, "injected context objects changed")
+	}
+	if old.Points != now.Points {
+		out = append(out, "context objects changed that are injected where people asked for it")
 	}
 	if old.Values != now.Values {
 		out = append(out, "values of other packages changed")

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/injection"
 )
 
 func parts() Parts {
@@ -18,10 +20,11 @@ func published(n int, commit byte) *Published {
 }
 
 func TestInputsRoundTrip(t *testing.T) {
-	valued := parts()
-	valued.Values = "0123"
+	valued, marked := parts(), parts()
+	valued.Values, marked.Points = "0123", "0123456789ab,v1/ConfigMap/more"
 	for name, in := range map[string]Inputs{
-		"from a revision": parts().Inputs(published(1, 1)), "first": parts().Inputs(nil), "values": valued.Inputs(nil), "none": {},
+		"from a revision": parts().Inputs(published(1, 1)), "first": parts().Inputs(nil), "values": valued.Inputs(nil),
+		"points": marked.Inputs(nil), "none": {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := in.String()
@@ -48,6 +51,7 @@ func TestWhy(t *testing.T) {
 		"upstream's name":    {func(p *Parts, _ *Published) { p.UpstreamRef = "other" }, []string{"upstream changed: now up"}},
 		"spec":               {func(p *Parts, _ *Published) { p.Spec = "{a}" }, []string{"variant spec changed"}},
 		"context":            {func(p *Parts, _ *Published) { p.Context = "b" }, []string{"injected context objects changed"}},
+		"added points":       {func(p *Parts, _ *Published) { p.Points = "0123,v1/A/a" }, []string{"context objects changed that are injected where people asked for it"}},
 		"functions":          {func(p *Parts, _ *Published) { p.Functions, p.Versions = nil, nil }, []string{"functions changed version"}},
 		"left unrun":         {func(p *Parts, _ *Published) { p.Functions, p.Versions = []string{NotRendered}, []string{NotRendered} }, []string{"its functions are left unrun"}},
 		"published":          {func(_ *Parts, p *Published) { p.Number = 2 }, []string{"v2 was published"}},
@@ -60,7 +64,7 @@ func TestWhy(t *testing.T) {
 			p, from := parts(), published(1, 1)
 			c.change(&p, from)
 			now := p.Inputs(from)
-			if now.Digest == old.Digest {
+			if now.Digest == old.Digest && now.Points == old.Points {
 				t.Error("the digest is the same")
 			}
 			if d := cmp.Diff(c.want, Why(old, now, "up")); d != "" {
@@ -116,5 +120,32 @@ func TestCanonicalSpec(t *testing.T) {
 	_ = text(v, "s", "o")
 	if v.Spec.Labels == nil || v.Spec.Upstream == nil {
 		t.Error("the variant itself was changed")
+	}
+}
+
+// Points that people added are known from the trailer alone: nothing is read for them.
+func TestAdded(t *testing.T) {
+	points := []injection.Point{
+		{APIVersion: "x.io/v1", Group: "x.io", Version: "v1", Kind: "E", Name: "e", ConditionType: "config.injection.E.e"},
+		{APIVersion: "v1", Version: "v1", Kind: "ConfigMap", Name: "a, b/c", ConditionType: "config.injection.ConfigMap.a, b/c"},
+	}
+	selected := func(points []injection.Point) *injection.Report { return injection.Select(points, injection.Request{}) }
+	p := parts()
+	p.Points = PointsOf(selected(points))
+	in := ParseInputs(p.Inputs(nil).String())
+	if d := cmp.Diff([]injection.Point{points[1], points[0]}, in.Added(), cmpopts.IgnoreUnexported(injection.Point{})); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if got := PointsOf(selected(in.Added())); got != p.Points {
+		t.Errorf("%s becomes %s", p.Points, got)
+	}
+	if in.Digest != parts().Inputs(nil).Digest {
+		t.Error("they are known when it is built, after the digest")
+	}
+	if got := PointsOf(selected(nil)); got != "" {
+		t.Error(got)
+	}
+	if got := (Inputs{Points: "0123,v1/ConfigMap,v1/A/%zz"}).Added(); got != nil {
+		t.Error(got)
 	}
 }

@@ -98,7 +98,11 @@ func Intend(q Question) Intent {
 		return rule
 	}
 	if q.From != nil && len(q.Drop) == 0 {
-		b.Key = Digest("unchanged", b.Inputs.Digest, q.From.Ref.Commit.String(), q.Package.Path)
+		of := []string{"unchanged", b.Inputs.Digest, q.From.Ref.Commit.String(), q.Package.Path}
+		if b.Inputs.Points != "" {
+			of = append(of, b.Inputs.Points)
+		}
+		b.Key = Digest(of...)
 		known := q.proved(b.Inputs) || (q.Unkept || !q.remembered()) && q.Fruitless != nil && q.Fruitless(b.Key)
 		if known && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) {
 			return q.unchanged()
@@ -158,7 +162,7 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: ActionCreate, Reasons: q.reasons(then)}, true
 	case q.Adopt:
 		return Build{As: as, Reasons: []string{adopted}}, true
-	case !q.made(from.Inputs.Digest, then, q.recorded(), from.Inputs.Main):
+	case from.Inputs.Points != then.Points, !q.made(from.Inputs.Digest, then, q.recorded(), from.Inputs.Main):
 		return Build{As: as, Reasons: q.reasons(then)}, true
 	case from.Number == 0 && q.overtaken():
 		return Build{As: as, Reasons: []string{RevisionName(q.Package.Newest().Number) + " was published since"}}, true

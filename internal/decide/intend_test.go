@@ -49,8 +49,8 @@ func locking(now resolver.Lock, newest, placed *resolver.Lock) func(*Question) {
 
 func TestIntend(t *testing.T) {
 	v1, v2 := tag(1, 9), tag(2, 8)
-	now, newer := parts(), parts()
-	newer.UpstreamTree = "newer"
+	now, newer, marked := parts(), parts(), parts()
+	newer.UpstreamTree, marked.Points = "newer", "0123,v1/A/a"
 	withValues := func(p Parts, values string) Parts { p.Values = values; return p }
 	lockParts := Parts{UpstreamTree: "digest of the lock"}
 	key := func(in Inputs, commit byte) string {
@@ -106,6 +106,14 @@ func TestIntend(t *testing.T) {
 		"new, its values in doubt": {
 			"none were trusted before", asked(first, nil, valued("0123"), func(q *Question) { q.Doubt = "the catalogue" }),
 			build(ActionCreate, withValues(now, "0123").Inputs(nil), 0, "new: from catalog/web@v1"),
+		},
+		"an added point": {
+			"what it gets is beside the digest",
+			asked(inDraft, draft, func(q *Question) { q.Parts = marked }),
+			Build{
+				As: ActionUpdate, Reasons: []string{"context objects changed that are injected where people asked for it"}, Inputs: marked.Inputs(nil),
+				Key: Digest("unchanged", now.Inputs(nil).Digest, draft.Ref.Commit.String(), webPath, marked.Points),
+			},
 		},
 		"up to date":            {"the inputs are those recorded", asked(inDraft, draft), nothing},
 		"up to date, Published": {"what it started from is no change", asked(inV2, v2rev), nothing},

@@ -3,6 +3,7 @@ package injection
 import (
 	"bytes"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/variform/variform/internal/krm"
@@ -92,6 +93,30 @@ func newPoint(r *krm.Resource, mode string) Point {
 			p.File, p.Kind, AnnotationPoint))
 	}
 	return p
+}
+
+// Word names what is selected by: apiVersion, kind and name, without blanks or commas.
+func (p *Point) Word() string {
+	return strings.Join([]string{url.PathEscape(p.APIVersion), url.PathEscape(p.Kind), url.PathEscape(p.Name)}, "/")
+}
+
+// Named is the point that a Word names, for Select; false of what is none.
+func Named(word string) (Point, bool) {
+	parts := strings.Split(word, "/")
+	if len(parts) != 3 {
+		return Point{}, false
+	}
+	for i, s := range parts {
+		var err error
+		if parts[i], err = url.PathUnescape(s); err != nil {
+			return Point{}, false
+		}
+	}
+	p := Point{APIVersion: parts[0], Version: parts[0], Kind: parts[1], Name: parts[2], ConditionType: ConditionPrefix + parts[1] + "." + parts[2]}
+	if group, version, ok := strings.Cut(p.APIVersion, "/"); ok {
+		p.Group, p.Version = group, version
+	}
+	return p, true
 }
 
 // Validate returns a *PointsError with the problems of all points and each

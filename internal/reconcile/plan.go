@@ -390,9 +390,13 @@ func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 		q.Parts.UpstreamTree, q.Parts.UpstreamRef = w.Lock().Digest, "\x00"+s.pkg.Path+"\x00"
 		q.Parts.Functions, q.Parts.Versions = r.read.FunctionsOf(w, nil)
 	}
-	selection := injection.Select(points, injection.Request{
+	request := injection.Request{
 		Namespace: w.Namespace, Injectors: pv.Spec.Injectors, Context: r.cfg.Fleet.Context, AllowKinds: r.cfg.AllowKinds,
-	})
+	}
+	selection := injection.Select(points, request)
+	if work.From != nil {
+		q.Parts.Points = decide.PointsOf(injection.Select(work.From.Inputs.Added(), request))
+	}
 	q.Parts.Spec, q.Parts.Context, q.Unfilled = spec, selection.Digest(), build.Unfilled(selection)
 	switch {
 	case q.Alone && work.From != nil:

@@ -158,7 +158,8 @@ func TestGateOfARevertNeverMet(t *testing.T) {
 }
 
 // An injection point that a person added has its condition from injection: that is no
-// condition of theirs, to be asked for again by each run.
+// condition of theirs, to be asked for again by each run. It follows its object like
+// those of the upstream.
 func TestGateOfAddedPoint(t *testing.T) {
 	t.Parallel()
 	for _, branch := range []string{"drafts/web/packagevariant-1", "main"} {
@@ -167,19 +168,36 @@ func TestGateOfAddedPoint(t *testing.T) {
 			w := newWorld(t, "c1")
 			w.publishWeb(webV2, "v2")
 			w.write("context/settings.yaml", settings("settings", "debug"))
-			w.write("v.yaml", variantOf("web", "v1", "c1", "web", settingsInjector))
+			w.write("context/other.yaml", settings("other", "debug"))
+			injectors := "  injectors:\n    - {name: other, point: more}\n    - {kind: ConfigMap, name: settings}\n"
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", injectors))
 			w.mustApply()
 			if branch == "main" {
 				w.mustRun(0, "approve", "c1/web")
-				w.write("v.yaml", variantOf("web", "v2", "c1", "web", settingsInjector))
+				w.write("v.yaml", variantOf("web", "v2", "c1", "web", injectors))
 			}
 			w.repos["c1"].Commit(t, branch, "a point", gittest.Text{"web/more.yaml": injectionPoint("more", "required")})
 			w.lacks(strings.Join(w.mustApply().variant(t, "c1/web").Warnings, "\n"), "met anew")
 			before := w.refs()
 			w.mustApply()
 			w.unchanged(before)
+			w.write("context/other.yaml", settings("other", "warn"))
+			w.contains(w.mustRun(1, "approve", "c1/web").out, "context objects changed that are injected where people asked for it since this Draft was made: run apply")
+			draft := "drafts/web/packagevariant-2"
+			if branch != "main" {
+				draft = branch
+			}
+			w.wantActions(w.mustApply(), map[string]string{"c1/web": "update"})
+			w.contains(w.show("c1", draft, "web/more.yaml"), "level: warn")
 			w.mustRun(0, "approve", "c1/web")
-			w.contains(w.show("c1", "main", "web/more.yaml"), "level: debug")
+			w.contains(w.show("c1", "main", "web/more.yaml"), "level: warn")
+			before = w.refs()
+			w.mustApply()
+			w.unchanged(before)
+			w.write("context/other.yaml", settings("other", "error"))
+			w.wantActions(w.mustApply(), map[string]string{"c1/web": "redraft"})
+			w.mustRun(0, "approve", "c1/web")
+			w.contains(w.show("c1", "main", "web/more.yaml"), "level: error")
 		})
 	}
 }
