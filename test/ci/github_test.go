@@ -102,7 +102,10 @@ func TestGitHubPermissions(t *testing.T) {
 	wantJobs := map[string]map[string]string{
 		"plan": {"contents": "read", "pull-requests": "write"}, "apply": {"contents": "read"}, "drift": {"contents": "read"},
 	}
-	wantApps := map[string]any{"plan permission-contents": "read", "apply permission-contents": "write", "drift permission-contents": "read"}
+	wantApps := map[string]any{
+		"plan permission-contents": "read", "drift permission-contents": "read", "apply permission-contents": "write",
+		"apply permission-issues": "write", "apply permission-pull-requests": "write", "apply permission-statuses": "write",
+	}
 	if d := cmp.Diff(wantJobs, have) + cmp.Diff(wantApps, apps); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
