@@ -202,7 +202,7 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 		case r.Number > 0 && !o.Repo.Records:
 			return ruled(Nothing{}) // there is no place to say so
 		}
-		return ruled(Release{r}, gone+"; deletionPolicy orphan leaves the package")
+		return ruled(Release{r}, gone+"; deletionPolicy orphan leaves the package"+left(r))
 	case lifecycle.Discard:
 		if owner.Author != "" {
 			remedy := "run variform discard " + o.draftName(r)
@@ -215,6 +215,15 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 	default:
 		return ruled(Nothing{})
 	}
+}
+
+// left says what becomes of an open revision that is released: no name reaches it here
+// any more.
+func left(r *Revision) string {
+	if !r.Phase.Open() {
+		return ""
+	}
+	return fmt.Sprintf(", and its branch %s, for you to delete where it is not wanted", r.Ref.Short())
 }
 
 func (o *Orphan) retire() Ruling {

@@ -221,14 +221,14 @@ func TestRemoveOne(t *testing.T) {
 		"delete, by its name":             {"any other policy is delete", Ownership{Policy: "delete"}, false, false, goes, goes, retires, waits},
 		"a person's commits":              {"no edit goes unasked; Published ones are in main", ann, false, false, keptDraft, keptProposed, retires, waits},
 		"a person's commits, recorded":    {"there is a door", ann, false, true, discard("Draft"), discard("Proposed"), retires, waits},
-		"orphan":                          {"what is Published is left as it is", leave, false, false, releases, releases, nothing, waits},
-		"orphan, a person's":              {"a release keeps every edit", annLeaves, false, false, releases, releases, nothing, waits},
+		"orphan":                          {"what is Published is left as it is", leave, false, false, releases + left(draft), releases + left(proposed), nothing, waits},
+		"orphan, a person's":              {"a release keeps every edit", annLeaves, false, false, releases + left(draft), releases + left(proposed), nothing, waits},
 		"orphan, for another":             {"a dependency that was never Published is of no use", forOther, false, false, goes, goes, nothing, waits},
 		"orphan, for another, a person's": {"no edit goes unasked", forOtherAnn, false, false, keptDraft, keptProposed, nothing, waits},
 		"a dependency":                    {"in a whole run", needed, false, false, goes, goes, retires, waits},
 		"a dependency, left alone":        {"dependencies are left alone", needed, true, false, alone, alone, alone, alone},
 		"no dependency, left alone":       {"only dependencies are", Ownership{}, true, false, goes, goes, retires, waits},
-		"orphan, recorded":                {"what is Published is released in the record", leave, false, true, releases, releases, releases, waits},
+		"orphan, recorded":                {"what is Published is released in the record", leave, false, true, releases + left(draft), releases + left(proposed), releases, waits},
 		"orphan, recorded, a dependency":  {"who needs it has it again", Ownership{Policy: "orphan", For: "default/shop", Dependency: true}, false, true, goes, goes, unneeded, waits},
 	}
 	for name, c := range cases {
@@ -295,7 +295,7 @@ func TestRemove(t *testing.T) {
 		},
 		"the newest says orphan": {
 			"the variant last said so", own(orphan(both, Ownership{}, v1), says(draft, leave)),
-			[]Removal{{ruled(Release{draft}, gone+"; deletionPolicy orphan leaves the package"), draft}},
+			[]Removal{{ruled(Release{draft}, gone+"; deletionPolicy orphan leaves the package"+left(draft)), draft}},
 		},
 		"the newest says delete": {
 			"the variant last said so", own(orphan(both, leave, v1), says(draft, Ownership{})),
@@ -303,7 +303,7 @@ func TestRemove(t *testing.T) {
 		},
 		"the newest of ten Drafts says orphan": {
 			"it is the newest by its number, not by its name", own(orphan(webPackage(nil, ninth, tenth), Ownership{}, ninth), says(tenth, leave)),
-			[]Removal{{ruled(Release{tenth}, gone+"; deletionPolicy orphan leaves the package"), tenth}, {ruled(Release{ninth}, gone+"; deletionPolicy orphan leaves the package"), ninth}},
+			[]Removal{{ruled(Release{tenth}, gone+"; deletionPolicy orphan leaves the package"+left(tenth)), tenth}, {ruled(Release{ninth}, gone+"; deletionPolicy orphan leaves the package"+left(ninth)), ninth}},
 		},
 		"only Published, orphan": {
 			"there is something to tell", orphan(webPackage(tags(one), v1), leave, v1), []Removal{{ruled(Nothing{}), v1}},
