@@ -309,6 +309,34 @@ func TestWritesOfRequests(t *testing.T) {
 	}
 }
 
+// What a fleet of 300 packages costs in each mode: opened, with one of four classes
+// changed, and with nothing to do. docs/design/pull-requests.md has these.
+func TestWritesByMode(t *testing.T) {
+	for mode, want := range map[string][3]int{"variant": {600, 150, 0}, "class": {9, 3, 0}, "repository": {3, 3, 0}} {
+		t.Run(mode, func(t *testing.T) {
+			w, f := newForgeWorld(t, "", "c1")
+			propose := func() int {
+				pushes := w.srv.Count(gittest.Push)
+				f.wrote()
+				w.mustRun(0, "propose", "--all", "--pull-requests="+mode)
+				return len(f.wrote()) + w.srv.Count(gittest.Push) - pushes
+			}
+			var got [3]int
+			w.fourClasses(300, "v1", "v1", "v1", "v1")
+			w.mustApply()
+			got[0] = propose()
+			w.publishWeb(webV2, "v2")
+			w.fourClasses(300, "v2", "v1", "v1", "v1")
+			w.mustApply()
+			got[1] = propose()
+			got[2] = propose()
+			if got != want {
+				t.Errorf("opened, changed, and nothing to do: %v, want %v", got, want)
+			}
+		})
+	}
+}
+
 // Two runs side by side open nothing twice: the second finds it.
 func TestRunsOpenOnce(t *testing.T) {
 	for range 3 {
