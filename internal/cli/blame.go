@@ -26,6 +26,7 @@ const annotatedFormat = "annotated"
 func newBlame(a *app) *cobra.Command {
 	var all bool
 	var field string
+	var since bool
 	c := &cobra.Command{
 		Use:   "blame PACKAGE [FILE | Kind/name[:field]]",
 		Short: "Say of each value which input set it: file, line, function or person",
@@ -40,7 +41,10 @@ is printed with the origin of each line.
 
 With --field and --all, or names of a set, a repository or a package in place of
 PACKAGE, one field is compared over the fleet: each value, how many have it, where it
-comes from, and who.`,
+comes from, and who.
+
+With --since the commit is named that brought an input's line into the management
+directory, along first parents, with its author and day.`,
 		Example: "  variform blame -f fleet c1/web\n  variform blame -f fleet c1/web deploy.yaml\n  variform blame -f fleet c1/web Deployment/web:spec.replicas -o json\n  variform blame -f fleet --all --field Deployment/web:spec.replicas",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -48,19 +52,20 @@ comes from, and who.`,
 				if len(args) == 0 && !all {
 					return errors.New("blame: give names, or --all for the whole fleet")
 				}
-				return a.blameField(c.Context(), args, field)
+				return a.blameField(c.Context(), args, field, since)
 			case all:
 				return errors.New("blame: --all needs --field: one field is compared over the fleet")
 			case len(args) == 0 || len(args) > 2:
 				return errors.New("blame: give a package, and a file, resource or field of it")
 			}
-			return a.blameOne(c.Context(), args[0], strings.Join(args[1:], ""))
+			return a.blameOne(c.Context(), args[0], strings.Join(args[1:], ""), since)
 		},
 	}
 	a.addBlame(c)
 	a.addOutput(c, annotatedFormat)
 	c.Flags().BoolVar(&all, "all", false, "with --field: over the whole fleet")
 	c.Flags().StringVar(&field, "field", "", "compare this `field`, as Kind/name:path, over several packages")
+	c.Flags().BoolVar(&since, "since", false, "name the commit and author of each input's line in the management directory's history")
 	return c
 }
 
@@ -134,8 +139,8 @@ type blameView struct {
 	Origin   provenance.Origin `json:"origin"`
 }
 
-func (a *app) blameOne(ctx context.Context, pkg, what string) error {
-	_, list, failed, err := a.blamed(ctx, []string{pkg})
+func (a *app) blameOne(ctx context.Context, pkg, what string, since bool) error {
+	s, list, failed, err := a.blamed(ctx, []string{pkg})
 	if err != nil || len(list) == 0 {
 		if err == nil {
 			err = failed
@@ -151,7 +156,7 @@ func (a *app) blameOne(ctx context.Context, pkg, what string) error {
 		if !isFile {
 			return fmt.Errorf("-o %s: name a file of the package", annotatedFormat)
 		}
-		if err := a.printAnnotated(b.Origins, f); err != nil {
+		if err := a.printAnnotated(ctx, s, b.Origins, f, since); err != nil {
 			return err
 		}
 		return failed
@@ -160,13 +165,22 @@ func (a *app) blameOne(ctx context.Context, pkg, what string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.printLeaves(b, leaves, what == "" && a.output != "wide"); err != nil {
+	if since {
+		var origins []*provenance.Origin
+		for i := range leaves {
+			origins = append(origins, &leaves[i].Origin)
+		}
+		if err := s.since(ctx, origins); err != nil {
+			return err
+		}
+	}
+	if err := a.printLeaves(b, leaves, what == "" && a.output != "wide", since); err != nil {
 		return err
 	}
 	return failed
 }
 
-func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own bool) error {
+func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own, since bool) error {
 	if a.output == "json" || a.output == "yaml" {
 		views := make([]blameView, len(leaves))
 		for i, l := range leaves {
@@ -184,9 +198,17 @@ func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own boo
 		if where == "" || where == "Kptfile/"+l.ID.Name {
 			where = l.File
 		}
-		rows = append(rows, []string{review.Visible(where), review.Visible(l.Field), a.shortValue(l), review.Visible(l.Origin.String())})
+		row := []string{review.Visible(where), review.Visible(l.Field), a.shortValue(l), review.Visible(l.Origin.String())}
+		if since {
+			row = append(row, review.Visible(l.Origin.Since.String()))
+		}
+		rows = append(rows, row)
 	}
-	if err := a.table([]string{"RESOURCE", "FIELD", "VALUE", "FROM"}, rows); err != nil {
+	head := []string{"RESOURCE", "FIELD", "VALUE", "FROM"}
+	if since {
+		head = append(head, "SINCE")
+	}
+	if err := a.table(head, rows); err != nil {
 		return err
 	}
 	if rest := all - len(leaves); rest > 0 {
@@ -210,22 +232,40 @@ func (a *app) shortValue(l provenance.Leaf) string {
 	return text
 }
 
-func (a *app) printAnnotated(o *provenance.Origins, f krm.File) error {
+func (a *app) printAnnotated(ctx context.Context, s *session, o *provenance.Origins, f krm.File, since bool) error {
 	lines, err := o.Annotate(f)
 	if err != nil {
 		return err
 	}
+	if since {
+		var origins []*provenance.Origin
+		for _, l := range lines {
+			if l.Origin != nil {
+				origins = append(origins, l.Origin)
+			}
+		}
+		if err := s.since(ctx, origins); err != nil {
+			return err
+		}
+	}
+	from := func(o *provenance.Origin) string {
+		text := o.String()
+		if by := o.Since.String(); by != "" {
+			text += ", " + by
+		}
+		return text
+	}
 	width := 0
 	for _, l := range lines {
 		if l.Origin != nil {
-			width = max(width, len([]rune(l.Origin.String())))
+			width = max(width, len([]rune(from(l.Origin))))
 		}
 	}
 	var b strings.Builder
 	for _, l := range lines {
 		by := ""
 		if l.Origin != nil {
-			by = oneLine(l.Origin.String())
+			by = oneLine(from(l.Origin))
 		}
 		fmt.Fprintf(&b, "%-*s | %s\n", width, by, oneLine(l.Text))
 	}
@@ -233,8 +273,8 @@ func (a *app) printAnnotated(o *provenance.Origins, f krm.File) error {
 	return err
 }
 
-func (a *app) blameField(ctx context.Context, names []string, field string) error {
-	_, list, failed, err := a.blamed(ctx, names)
+func (a *app) blameField(ctx context.Context, names []string, field string, since bool) error {
+	session, list, failed, err := a.blamed(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -249,13 +289,28 @@ func (a *app) blameField(ctx context.Context, names []string, field string) erro
 	if !found {
 		return fmt.Errorf("no package has a field %q: name one as Deployment/web:spec.replicas", field)
 	}
-	if err := a.printSpread(s.All()); err != nil {
+	all := s.All()
+	if since {
+		var origins []*provenance.Origin
+		for i := range all {
+			origins = append(origins, &all[i].Origin)
+		}
+		if err := session.since(ctx, origins); err != nil {
+			return err
+		}
+	}
+	if err := a.printSpread(all, since); err != nil {
 		return err
 	}
 	return failed
 }
 
-func (a *app) printSpread(list []provenance.Spread) error {
+// since finds out who wrote the lines of inputs.
+func (s *session) since(ctx context.Context, origins []*provenance.Origin) error {
+	return fleet.Since(ctx, s.store.Open, s.files, origins)
+}
+
+func (a *app) printSpread(list []provenance.Spread, since bool) error {
 	if a.output == "json" || a.output == "yaml" {
 		if list == nil {
 			list = []provenance.Spread{}
@@ -269,8 +324,15 @@ func (a *app) printSpread(list []provenance.Spread) error {
 			members = strings.Join(s.Members, ", ")
 		}
 		rows = append(rows, []string{review.Visible(s.Field), a.shortText(s.Value), strconv.Itoa(len(s.Members)), review.Visible(s.Origin.String()), members})
+		if since {
+			rows[len(rows)-1] = append(rows[len(rows)-1], review.Visible(s.Origin.Since.String()))
+		}
 	}
-	return a.table([]string{"FIELD", "VALUE", "N", "FROM", "MEMBERS"}, rows)
+	head := []string{"FIELD", "VALUE", "N", "FROM", "MEMBERS"}
+	if since {
+		head = append(head, "SINCE")
+	}
+	return a.table(head, rows)
 }
 
 func (a *app) shortText(s string) string { return a.shortValue(provenance.Leaf{Value: s}) }
@@ -301,7 +363,7 @@ func (a *app) impact(ctx context.Context, place string) error {
 			moved, variants = moved+len(leaves), variants+1
 		}
 	}
-	if err := a.printSpread(spread.All()); err != nil {
+	if err := a.printSpread(spread.All(), false); err != nil {
 		return err
 	}
 	if a.output == outputs[0] || a.output == "wide" {

@@ -207,6 +207,7 @@ func (a *app) warnOf(fleet *source.Fleet) {
 
 // session is a fleet, read, and the engine for it.
 type session struct {
+	store  *gitrepo.Store
 	files  *source.Directory
 	fleet  *source.Fleet
 	engine *reconcile.Engine
@@ -281,7 +282,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, er
 			return catalog.Reader{Git: in.store, OCI: registries, Offered: fleet.Offered, Repositories: a.repositories}.Read(ctx, fleet.Catalogs)
 		}, f)
 	}
-	s := &session{files: in.files, fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}
+	s := &session{store: in.store, files: in.files, fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}
 	s.onlyRefs = func() bool { return registries.Opened() == 0 && (functions == nil || !functions.Outside()) }
 	return s, nil
 }

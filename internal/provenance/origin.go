@@ -3,6 +3,7 @@ package provenance
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Kind says what set a value.
@@ -51,6 +52,9 @@ type Origin struct {
 	// Commit and Author are those of a Person's edit, where they are known.
 	Commit string `json:"commit,omitempty"`
 	Author string `json:"author,omitempty"`
+	// Since is the commit that the input's line came with; nil where that was not asked
+	// for or is not known.
+	Since *Since `json:"since,omitempty"`
 	// Via are the functions and the injection that carried the value, outermost last.
 	Via []Via `json:"via,omitempty"`
 	// Also are further inputs of the same value.
@@ -58,6 +62,30 @@ type Origin struct {
 	// Before is where the value came from that a function found there already, and
 	// would have set.
 	Before *Origin `json:"-"`
+}
+
+// Since is a commit in the management directory's history; without a Commit the line is
+// not committed.
+type Since struct {
+	Commit string    `json:"commit,omitempty"`
+	Author string    `json:"author,omitempty"`
+	Time   time.Time `json:"time,omitzero"`
+}
+
+// String is the commit in short, its day and author; "" for nil.
+func (s *Since) String() string {
+	switch {
+	case s == nil:
+		return ""
+	case s.Commit == "":
+		return "not committed"
+	}
+	return fmt.Sprintf("%.7s %s %s", s.Commit, s.Time.UTC().Format(time.DateOnly), s.Author)
+}
+
+// Managed says that File is in the management directory.
+func (o Origin) Managed() bool {
+	return (o.Kind == Template || o.Kind == Object) && o.File != "" && o.Line > 0
 }
 
 // Via is one carrier of a value.

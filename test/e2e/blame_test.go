@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -115,4 +117,67 @@ spec:
 	w.contains(w.mustRun(2, "impact", "set.yaml:99").err, "set.yaml has ")
 	w.contains(w.mustRun(2, "impact", "set.yaml:x").err, `"x" is no line`)
 	w.contains(w.mustRun(2, "blame", "--all").err, "--all needs --field")
+}
+
+// Who wrote an input, and when: of a fleet in a work tree and of the same by its
+// repository, with what nobody committed.
+func TestBlameSince(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	set := func(stage string) string {
+		return `apiVersion: config.porch.kpt.dev/v1alpha2
+kind: PackageVariantSet
+metadata:
+  name: web
+spec:
+  upstream:
+    repo: catalog
+    package: web
+    revision: v1
+  targets:
+  - repositorySelector:
+      matchLabels:
+        env: prod
+    template:
+      packageContext:
+        data:
+          stage: ` + stage + "\n          team: a\n"
+	}
+	what := "ConfigMap/kptfile.kpt.dev:data"
+	w.write("set.yaml", set("old"))
+	w.contains(w.mustRun(2, "blame", "c1/web", what, "--since").err, "is in no Git repository")
+
+	git := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command("git", append([]string{"-C", w.fleet()}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	git("init", "-q", "-b", "main")
+	git("add", ".")
+	git("commit", "-q", "-m", "all", "--author", "Ann <ann@example.com>", "--date", "2026-01-02T03:04:05Z")
+	ann := git("rev-parse", "HEAD")
+	w.write("set.yaml", "# a line more\n"+set("live"))
+	git("commit", "-qam", "live", "--author", "Bob <bob@example.com>", "--date", "2026-02-03T03:04:05Z")
+	bob := git("rev-parse", "HEAD")
+
+	out := w.mustRun(0, "blame", "c1/web", what, "--since").out
+	w.contains(out, "SINCE", ann[:7]+" 2026-01-02 Ann", bob[:7]+" 2026-02-03 Bob")
+	w.contains(w.mustRun(0, "blame", "--all", "--field", what+".stage", "--since").out, "SINCE", bob[:7]+" 2026-02-03 Bob")
+	w.contains(w.mustRun(0, "blame", "c1/web", "package-context.yaml", "--since").out, "packageContext.data.stage, "+bob[:7])
+	if out := w.mustRun(0, "blame", "c1/web", what).out; strings.Contains(out, "SINCE") || strings.Contains(out, "Bob") {
+		t.Errorf("nobody asked:\n%s", out)
+	}
+	w.contains(w.mustRun(0, "blame", "c1/web", what, "--since", "-o", "json").out, `"commit": "`+bob+`"`, `"author": "Bob"`, `"time": "2026-02-03T03:04:05Z"`)
+
+	w.write("set.yaml", "# a line more\n# and one\n"+set("mine"))
+	out = w.mustRun(0, "blame", "c1/web", what, "--since").out
+	w.contains(out, "not committed", ann[:7]+" 2026-01-02 Ann")
+	if strings.Contains(out, bob[:7]) {
+		t.Errorf("overwritten:\n%s", out)
+	}
+	r := runIn(filepath.Join(w.dir, "cache"), "blame", "c1/web", what, "--since", "-f", "file://"+w.fleet()+"@main")
+	w.contains(r.out+r.err, bob[:7]+" 2026-02-03 Bob")
 }
