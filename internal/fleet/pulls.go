@@ -288,6 +288,14 @@ func (d *drafts) plan(ctx context.Context, e *reconcile.Engine, o PullRequests) 
 			return edited.By()
 		},
 	}
+	d.steps = pulls.Plan(d.terms, slices.Clone(d.wanted), there)
+	if slices.ContainsFunc(d.steps, func(s pulls.Step) bool { return s.Action == pulls.ActionOpen }) { // was one of them turned down long ago?
+		older, err := d.forge.Older(ctx, d.repo.Branch)
+		if err != nil {
+			return err
+		}
+		there = append(there, older...)
+	}
 	d.steps = pulls.Plan(d.terms, d.wanted, there)
 	d.unused = pulls.Unused(d.terms, d.steps, d.tips)
 	return unread

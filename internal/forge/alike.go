@@ -9,14 +9,17 @@ import (
 	"github.com/variform/variform/internal/pulls"
 )
 
-// both reads requests that are open, all of them, and those of another state that
-// moved last.
-func both(open, other string, read func(state string, most int) ([]pulls.Open, error)) ([]pulls.Open, error) {
-	all, err := read(open, maxPages)
+// olderPages are those that Older reads.
+const olderPages = 20
+
+// both reads requests that are open, all of them, and of another state the first page:
+// those that moved last.
+func both(open, other string, read func(state string, from, most int) ([]pulls.Open, error)) ([]pulls.Open, error) {
+	all, err := read(open, 1, maxPages)
 	if err != nil {
 		return nil, err
 	}
-	moved, err := read(other, 1)
+	moved, err := read(other, 1, 1)
 	return latest(all, moved), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/variform/variform/internal/pulls"
 )
@@ -68,16 +69,25 @@ func (p *giteaPull) open() pulls.Open {
 
 // Requests implements pulls.Forge.
 func (g *giteaRepo) Requests(ctx context.Context, base string) ([]pulls.Open, error) {
-	return both("open", "closed", func(state string, most int) (out []pulls.Open, err error) {
-		q := url.Values{"state": {state}, "base_branch": {base}, "sort": {"recentupdate"}, "limit": {"50"}}
-		all, err := list[giteaPull](ctx, g.conn, "pulls", q, most)
-		for i := range all { // older servers filter nothing
-			if p := &all[i]; p.Base.Ref == base && p.Head.RepoID == p.Base.RepoID {
-				out = append(out, p.open())
-			}
-		}
-		return out, err
+	return both("open", "closed", func(state string, from, most int) ([]pulls.Open, error) {
+		return g.requests(ctx, base, state, from, most)
 	})
+}
+
+// Older implements pulls.Forge.
+func (g *giteaRepo) Older(ctx context.Context, base string) ([]pulls.Open, error) {
+	return g.requests(ctx, base, "closed", 2, olderPages)
+}
+
+func (g *giteaRepo) requests(ctx context.Context, base, state string, from, most int) (out []pulls.Open, err error) {
+	q := url.Values{"page": {strconv.Itoa(from)}, "state": {state}, "base_branch": {base}, "sort": {"recentupdate"}, "limit": {"50"}}
+	all, err := list[giteaPull](ctx, g.conn, "pulls", q, most)
+	for i := range all { // older servers filter nothing
+		if p := &all[i]; p.Base.Ref == base && p.Head.RepoID == p.Base.RepoID {
+			out = append(out, p.open())
+		}
+	}
+	return out, err
 }
 
 // Open implements pulls.Forge.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/variform/variform/internal/pulls"
@@ -80,16 +81,25 @@ func (p *githubPull) own() bool {
 
 // Requests implements pulls.Forge.
 func (g *githubRepo) Requests(ctx context.Context, base string) ([]pulls.Open, error) {
-	return both("open", "closed", func(state string, most int) (out []pulls.Open, err error) {
-		q := url.Values{"state": {state}, "base": {base}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {"100"}}
-		all, err := list[githubPull](ctx, g.conn, "pulls", q, most)
-		for i := range all {
-			if p := &all[i]; p.own() {
-				out = append(out, p.open())
-			}
-		}
-		return out, err
+	return both("open", "closed", func(state string, from, most int) ([]pulls.Open, error) {
+		return g.requests(ctx, base, state, from, most)
 	})
+}
+
+// Older implements pulls.Forge.
+func (g *githubRepo) Older(ctx context.Context, base string) ([]pulls.Open, error) {
+	return g.requests(ctx, base, "closed", 2, olderPages)
+}
+
+func (g *githubRepo) requests(ctx context.Context, base, state string, from, most int) (out []pulls.Open, err error) {
+	q := url.Values{"page": {strconv.Itoa(from)}, "state": {state}, "base": {base}, "sort": {"updated"}, "direction": {"desc"}, "per_page": {"100"}}
+	all, err := list[githubPull](ctx, g.conn, "pulls", q, most)
+	for i := range all {
+		if p := &all[i]; p.own() {
+			out = append(out, p.open())
+		}
+	}
+	return out, err
 }
 
 // Open implements pulls.Forge.

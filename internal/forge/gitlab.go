@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
@@ -61,16 +62,25 @@ func (r *gitlabRequest) open() pulls.Open {
 
 // Requests implements pulls.Forge.
 func (g *gitlabProject) Requests(ctx context.Context, base string) ([]pulls.Open, error) {
-	return both("opened", "all", func(state string, most int) (out []pulls.Open, err error) { // what is being merged is not among the open
-		q := url.Values{"state": {state}, "target_branch": {base}, "order_by": {"updated_at"}, "sort": {"desc"}, "per_page": {"100"}}
-		all, err := list[gitlabRequest](ctx, g.conn, "merge_requests", q, most)
-		for i := range all {
-			if r := &all[i]; r.Source == r.Target {
-				out = append(out, r.open())
-			}
+	return both("opened", "all", func(state string, from, most int) ([]pulls.Open, error) {
+		return g.requests(ctx, base, state, from, most)
+	}) // what is being merged is not among the open
+}
+
+// Older implements pulls.Forge.
+func (g *gitlabProject) Older(ctx context.Context, base string) ([]pulls.Open, error) {
+	return g.requests(ctx, base, "closed", 1, olderPages)
+}
+
+func (g *gitlabProject) requests(ctx context.Context, base, state string, from, most int) (out []pulls.Open, err error) {
+	q := url.Values{"page": {strconv.Itoa(from)}, "state": {state}, "target_branch": {base}, "order_by": {"updated_at"}, "sort": {"desc"}, "per_page": {"100"}}
+	all, err := list[gitlabRequest](ctx, g.conn, "merge_requests", q, most)
+	for i := range all {
+		if r := &all[i]; r.Source == r.Target {
+			out = append(out, r.open())
 		}
-		return out, err
-	})
+	}
+	return out, err
 }
 
 // Open implements pulls.Forge.

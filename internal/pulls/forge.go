@@ -8,6 +8,9 @@ type Forge interface {
 	// open, and of the others those that moved last. A request from somebody's copy of
 	// the repository has a branch of theirs, whatever that is called.
 	Requests(ctx context.Context, base string) ([]Open, error)
+	// Older lists closed ones that Requests leaves out, for others moved since: those of 20
+	// pages. Some may be in both.
+	Older(ctx context.Context, base string) ([]Open, error)
 	// Open opens a request, or gives the open one that is there already;
 	// ErrNothing says that a branch has nothing that is not on the other.
 	Open(ctx context.Context, base, branch string, c Content) (Open, error)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ type forge struct {
 	requests map[string][]*request // by repository
 	statuses map[string]status     // by commit
 	writes   []string
+	closed   int                     // are in one answer, the newest first; 0 is all
 	refuse   func(*http.Request) int // an HTTP status instead of an answer; 0 lets it pass
 }
 
@@ -155,6 +157,9 @@ func (f *forge) answer(r *http.Request, repo string, at []string) (any, int) {
 			if p.State == r.URL.Query().Get("state") {
 				list = append(list, p)
 			}
+		}
+		if page, _ := strconv.Atoi(r.URL.Query().Get("page")); f.closed > 0 && r.URL.Query().Get("state") == "closed" {
+			list = list[min(len(list), (page-1)*f.closed):min(len(list), page*f.closed)]
 		}
 		return list, http.StatusOK
 	case "POST pulls":

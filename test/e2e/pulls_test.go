@@ -106,6 +106,25 @@ func TestApplyKeepsRequests(t *testing.T) {
 	}
 }
 
+// What was turned down stays so, however much was closed since.
+func TestTurnedDownLongAgo(t *testing.T) {
+	w, f := newForgeWorld(t, "    variform.dev/review: variant\n", "c1")
+	w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b", "c", "d"))
+	w.mustApply()
+	if n := len(f.open("c1")); n != 4 {
+		t.Fatalf("%d are open", n)
+	}
+	for n := range 4 {
+		f.change("c1", n+1, func(r *request) { r.State = "closed" })
+	}
+	f.closed = 2
+	f.wrote()
+	w.contains(w.mustRun(0, "propose", "--all", "--pull-requests").out, "#1", "#2", "#3", "#4", "left as it is: it was closed")
+	if wrote := f.wrote(); len(wrote) > 0 {
+		t.Errorf("%v", wrote)
+	}
+}
+
 // Repositories that are one branch are reviewed in one way.
 func TestOneBranchTwoReviews(t *testing.T) {
 	w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")

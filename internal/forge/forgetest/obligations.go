@@ -115,6 +115,15 @@ func pages(t *testing.T, w World, client func(string) pulls.Forge) {
 			t.Errorf("%s (-want +got):\n%s", what, d)
 		}
 	}
+	for _, n := range []int{1, 2, 4, 5, 6} { // an answer has three
+		if err := f.Close(ctx, n, "", "no"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	latest, older := must(f.Requests(ctx, "main"))(t), must(f.Older(ctx, "main"))(t)
+	if d := cmp.Diff([]int{1, 2, 3, 4, 5, 6}, numbers(slices.Concat(latest, older), closed)); d != "" || len(numbers(older, open)) > 0 || !slices.Contains(numbers(older, closed), 3) {
+		t.Errorf("latest %v, older %v", numbers(latest, closed), numbers(older, closed))
+	}
 }
 
 func others(t *testing.T, w World, client func(string) pulls.Forge) {
