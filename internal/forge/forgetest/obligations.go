@@ -121,7 +121,7 @@ func pages(t *testing.T, w World, client func(string) pulls.Forge) {
 		}
 	}
 	latest, older := must(f.Requests(ctx, "main"))(t), must(f.Older(ctx, "main"))(t)
-	if d := cmp.Diff([]int{1, 2, 3, 4, 5, 6}, numbers(slices.Concat(latest, older), closed)); d != "" || len(numbers(older, open)) > 0 || !slices.Contains(numbers(older, closed), 3) {
+	if d := cmp.Diff([]int{1, 2, 3, 4, 5, 6}, slices.Compact(numbers(slices.Concat(latest, older), closed))); d != "" || len(numbers(older, open)) > 0 || !slices.Contains(numbers(older, closed), 3) {
 		t.Errorf("latest %v, older %v", numbers(latest, closed), numbers(older, closed))
 	}
 }
