@@ -98,11 +98,28 @@ func (m *maker) cloned(v provenance.Value) provenance.Origin {
 		return provenance.Origin{Kind: provenance.Name, Field: steps[len(steps)-1]}
 	case v.File != kptfilev1.KptFileName:
 	case steps[0] == "upstream":
-		return m.places().Template(m.Want, "upstream")
+		return m.places().Template(m.Want, m.upstreamField(v.Field)...)
 	case len(steps) == 3 && (steps[1] == "labels" || steps[1] == "annotations") && !strings.HasPrefix(steps[2], mutate.AnnotationPrefix):
 		return m.places().Template(m.Want, steps[1:]...)
 	}
 	return machine(v.Field)
+}
+
+// upstreamField is the field of a variant that a field of its Kptfile's upstream follows.
+func (m *maker) upstreamField(field string) []string {
+	u := m.Variant().Spec.Upstream
+	switch {
+	case u == nil:
+	case field == "upstream.git.repo" && u.Repo != "":
+		return []string{"upstream", "repo"}
+	case field == "upstream.git.directory" && u.Package != "":
+		return []string{"upstream", "package"}
+	case field == "upstream.git.ref" && u.WorkspaceName != "":
+		return []string{"upstream", "workspaceName"}
+	case field == "upstream.git.ref" && u.Revision != "":
+		return []string{"upstream", "revision"}
+	}
+	return []string{"upstream"}
 }
 
 // mutated says where values come from that a variant's own mutations set.

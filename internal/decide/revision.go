@@ -269,6 +269,9 @@ func (b *Branch) Main() string {
 	return b.Tree.String()[:part]
 }
 
+// Deleted says that a branch which is looked at has the package no more.
+func (b *Branch) Deleted() bool { return b.Main() == deleted }
+
 // NewPackage sorts a package's revisions out.
 func NewPackage(path string, tags []Published, revisions ...*Revision) *Package {
 	p := &Package{Path: path, Tags: tags}

@@ -29,6 +29,7 @@ func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, prob
 	was := e.cfg
 	defer func() { e.cfg = was }()
 	e.cfg.Only, e.cfg.Invoke, e.cfg.invokeAll = decide.Selection{Names: names}, names, len(names) == 0
+	e.cfg.blaming = true
 	plan, err := e.Plan(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -43,6 +44,9 @@ func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, prob
 		}
 		b := &Blamed{Identity: i.Identity, Name: i.Name, Set: i.Set, Upstream: i.Upstream, Package: i.After, Origins: i.Origins, Err: i.Err}
 		if b.Origins == nil && b.Err == nil {
+			if len(names) == 0 && e.deleted(i.Identity) {
+				continue // there is none, and nobody asked for it
+			}
 			b.Err = errors.New(unmadeBecause(i))
 		}
 		if n := len(out); n > 0 && out[n-1].Identity == b.Identity { // a Published revision beside its Draft
@@ -54,6 +58,12 @@ func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, prob
 		out = append(out, b)
 	}
 	return out, problems, nil
+}
+
+// deleted says that people deleted a package on its registered branch.
+func (e *Engine) deleted(id decide.Identity) bool {
+	repo := e.Downstream(id.Namespace, id.Repository)
+	return repo != nil && repo.Package(repo.Path(id.Package)).Branch.Deleted()
 }
 
 // unmadeBecause says why there is nothing to blame of an item.

@@ -245,7 +245,7 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 	if w.Err != nil {
 		return w.Err
 	}
-	if ruling, held := decide.Held(s.pkg); held {
+	if ruling, held := decide.Held(s.pkg); held && !r.cfg.blaming {
 		s.waits(w, ruling)
 		if !r.building {
 			r.unheld(ctx, s)

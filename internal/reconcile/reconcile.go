@@ -117,6 +117,8 @@ type Config struct {
 	drop map[decide.Identity][]string
 	// invokeAll renders all again: see Engine.Blame.
 	invokeAll bool
+	// blaming is a plan that nobody carries out: what is held is made, too.
+	blaming bool
 	// Progress, where set, is told what is done; calls are serialised.
 	Progress func(Progress)
 	// Now stamps what a person does: propose, approve, reject. Variform's own

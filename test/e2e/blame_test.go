@@ -112,11 +112,25 @@ spec:
 	if got := fields("impact", "repositories/c1.yaml"); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
+	if got := fields("impact", "set.yaml:9"); len(got) != 1 || got[0].Field != "Kptfile/web:upstream.git.ref" || len(got[0].Members) != 3 || got[0].Origin.Line != 9 {
+		t.Errorf("%+v", got)
+	}
+	w.contains(w.mustRun(0, "blame", "c1/web", "Kptfile/web:upstream").out, "set.yaml:7 spec.upstream.repo", "set.yaml:8 spec.upstream.package", "set.yaml:9 spec.upstream.revision", "set.yaml:6 spec.upstream\n")
 	w.contains(w.mustRun(0, "impact", "set.yaml:17").out, "3 values in 3 variants of 3")
 	w.contains(w.mustRun(2, "impact", "none.yaml:3").err, "none.yaml is no file of the management directory")
 	w.contains(w.mustRun(2, "impact", "set.yaml:99").err, "set.yaml has ")
 	w.contains(w.mustRun(2, "impact", "set.yaml:x").err, `"x" is no line`)
 	w.contains(w.mustRun(2, "blame", "--all").err, "--all needs --field")
+
+	// What somebody holds is there, what somebody deleted is not: who names it is told so.
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.mustRun(0, "hold", "c1", "--reason", "incident")
+	w.repos["c2"].Commit(t, "main", "web goes", gittest.Files{{Path: "web", Mode: gittest.Deleted}})
+	if got := fields("blame", "--all", "--field", "ConfigMap/kptfile.kpt.dev:data.tier"); len(got) != 2 || len(got[1].Members) != 1 {
+		t.Errorf("%+v", got)
+	}
+	w.contains(w.mustRun(1, "blame", "c2/web").err, "it is not made in this run: wait, deleted on main")
 }
 
 // Who wrote an input, and when: of a fleet in a work tree and of the same by its
