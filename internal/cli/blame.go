@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,8 @@ PACKAGE, one field is compared over the fleet: each value, how many have it, whe
 comes from, and who.
 
 With --since the commit is named that brought an input's line into the management
-directory, along first parents, with its author and day.`,
+directory, along first parents, with its author and day, and whether that was after
+the package was last approved.`,
 		Example: "  variform blame -f fleet c1/web\n  variform blame -f fleet c1/web deploy.yaml\n  variform blame -f fleet c1/web Deployment/web:spec.replicas -o json\n  variform blame -f fleet --all --field Deployment/web:spec.replicas",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -137,6 +139,8 @@ type blameView struct {
 	Field    string            `json:"field,omitempty"`
 	Value    string            `json:"value"`
 	Origin   provenance.Origin `json:"origin"`
+	// AfterApproval says that the input's line came after the package's last approval.
+	AfterApproval bool `json:"afterApproval,omitempty"`
 }
 
 func (a *app) blameOne(ctx context.Context, pkg, what string, since bool) error {
@@ -156,7 +160,7 @@ func (a *app) blameOne(ctx context.Context, pkg, what string, since bool) error 
 		if !isFile {
 			return fmt.Errorf("-o %s: name a file of the package", annotatedFormat)
 		}
-		if err := a.printAnnotated(ctx, s, b.Origins, f, since); err != nil {
+		if err := a.printAnnotated(ctx, s, b, f, since); err != nil {
 			return err
 		}
 		return failed
@@ -166,11 +170,7 @@ func (a *app) blameOne(ctx context.Context, pkg, what string, since bool) error 
 		return err
 	}
 	if since {
-		var origins []*provenance.Origin
-		for i := range leaves {
-			origins = append(origins, &leaves[i].Origin)
-		}
-		if err := s.since(ctx, origins); err != nil {
+		if err := addSince(ctx, s, leaves, func(l *provenance.Leaf) []*provenance.Origin { return []*provenance.Origin{&l.Origin} }); err != nil {
 			return err
 		}
 	}
@@ -184,7 +184,7 @@ func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own, si
 	if a.output == "json" || a.output == "yaml" {
 		views := make([]blameView, len(leaves))
 		for i, l := range leaves {
-			views[i] = blameView{b.Identity.String(), l.File, l.Resource(), l.Field, l.Value, l.Origin}
+			views[i] = blameView{b.Identity.String(), l.File, l.Resource(), l.Field, l.Value, l.Origin, l.Origin.Since.After(b.Approved)}
 		}
 		return encodeAs(a.Out, a.output, "ValueList", map[string]any{"values": views})
 	}
@@ -198,17 +198,12 @@ func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own, si
 		if where == "" || where == "Kptfile/"+l.ID.Name {
 			where = l.File
 		}
-		row := []string{review.Visible(where), review.Visible(l.Field), a.shortValue(l), review.Visible(l.Origin.String())}
-		if since {
-			row = append(row, review.Visible(l.Origin.Since.String()))
-		}
-		rows = append(rows, row)
+		rows = append(rows, []string{
+			review.Visible(where), review.Visible(l.Field), a.shortValue(l),
+			review.Visible(l.Origin.String()), review.Visible(sinceText(l.Origin, b.Approved)),
+		})
 	}
-	head := []string{"RESOURCE", "FIELD", "VALUE", "FROM"}
-	if since {
-		head = append(head, "SINCE")
-	}
-	if err := a.table(head, rows); err != nil {
+	if err := a.sinceTable([]string{"RESOURCE", "FIELD", "VALUE", "FROM"}, rows, since); err != nil {
 		return err
 	}
 	if rest := all - len(leaves); rest > 0 {
@@ -232,25 +227,19 @@ func (a *app) shortValue(l provenance.Leaf) string {
 	return text
 }
 
-func (a *app) printAnnotated(ctx context.Context, s *session, o *provenance.Origins, f krm.File, since bool) error {
-	lines, err := o.Annotate(f)
+func (a *app) printAnnotated(ctx context.Context, s *session, b *reconcile.Blamed, f krm.File, since bool) error {
+	lines, err := b.Origins.Annotate(f)
 	if err != nil {
 		return err
 	}
 	if since {
-		var origins []*provenance.Origin
-		for _, l := range lines {
-			if l.Origin != nil {
-				origins = append(origins, l.Origin)
-			}
-		}
-		if err := s.since(ctx, origins); err != nil {
+		if err := addSince(ctx, s, lines, func(l *provenance.Line) []*provenance.Origin { return []*provenance.Origin{l.Origin} }); err != nil {
 			return err
 		}
 	}
 	from := func(o *provenance.Origin) string {
 		text := o.String()
-		if by := o.Since.String(); by != "" {
+		if by := sinceText(*o, b.Approved); by != "" {
 			text += ", " + by
 		}
 		return text
@@ -261,15 +250,15 @@ func (a *app) printAnnotated(ctx context.Context, s *session, o *provenance.Orig
 			width = max(width, len([]rune(from(l.Origin))))
 		}
 	}
-	var b strings.Builder
+	var out strings.Builder
 	for _, l := range lines {
 		by := ""
 		if l.Origin != nil {
 			by = oneLine(from(l.Origin))
 		}
-		fmt.Fprintf(&b, "%-*s | %s\n", width, by, oneLine(l.Text))
+		fmt.Fprintf(&out, "%-*s | %s\n", width, by, oneLine(l.Text))
 	}
-	_, err = fmt.Fprint(a.Out, b.String())
+	_, err = fmt.Fprint(a.Out, out.String())
 	return err
 }
 
@@ -283,7 +272,7 @@ func (a *app) blameField(ctx context.Context, names []string, field string, sinc
 	for _, b := range list {
 		if leaves, err := b.Origins.Select(field); err == nil {
 			found = true
-			s.Add(b.Identity.String(), leaves)
+			s.Add(b.Identity.String(), b.Approved, leaves)
 		}
 	}
 	if !found {
@@ -291,12 +280,11 @@ func (a *app) blameField(ctx context.Context, names []string, field string, sinc
 	}
 	all := s.All()
 	if since {
-		var origins []*provenance.Origin
-		for i := range all {
-			origins = append(origins, &all[i].Origin)
-		}
-		if err := session.since(ctx, origins); err != nil {
+		if err := addSince(ctx, session, all, func(s *provenance.Spread) []*provenance.Origin { return s.Own }); err != nil {
 			return err
+		}
+		for i := range all {
+			all[i].Date()
 		}
 	}
 	if err := a.printSpread(all, since); err != nil {
@@ -305,9 +293,45 @@ func (a *app) blameField(ctx context.Context, names []string, field string, sinc
 	return failed
 }
 
-// since finds out who wrote the lines of inputs.
-func (s *session) since(ctx context.Context, origins []*provenance.Origin) error {
+// addSince adds to the origins of a list who wrote the lines of inputs.
+func addSince[T any](ctx context.Context, s *session, list []T, of func(*T) []*provenance.Origin) error {
+	var origins []*provenance.Origin
+	for i := range list {
+		origins = append(origins, of(&list[i])...)
+	}
 	return fleet.Since(ctx, s.store.Open, s.files, origins)
+}
+
+// sinceText says since when a value of a package is what it is, and whether that was
+// after the package was last approved.
+func sinceText(o provenance.Origin, approved time.Time) string {
+	text := o.Since.String()
+	if o.Since.After(approved) {
+		text += ", after the last approval"
+	}
+	return text
+}
+
+// seenText is the same of the members of a value.
+func seenText(s provenance.Spread) string {
+	text := s.Origin.Since.String()
+	if s.AfterApproval > 0 {
+		text += fmt.Sprintf(", after the last approval of %d of %d", s.AfterApproval, len(s.Members))
+	}
+	return text
+}
+
+// sinceTable prints rows whose last column, since when a value is, is shown
+// where it was asked for.
+func (a *app) sinceTable(head []string, rows [][]string, since bool) error {
+	head = append(head, "SINCE")
+	if !since {
+		head = head[:len(head)-1]
+		for i, row := range rows {
+			rows[i] = row[:len(head)]
+		}
+	}
+	return a.table(head, rows)
 }
 
 func (a *app) printSpread(list []provenance.Spread, since bool) error {
@@ -323,16 +347,12 @@ func (a *app) printSpread(list []provenance.Spread, since bool) error {
 		if a.output == "wide" {
 			members = strings.Join(s.Members, ", ")
 		}
-		rows = append(rows, []string{review.Visible(s.Field), a.shortText(s.Value), strconv.Itoa(len(s.Members)), review.Visible(s.Origin.String()), members})
-		if since {
-			rows[len(rows)-1] = append(rows[len(rows)-1], review.Visible(s.Origin.Since.String()))
-		}
+		rows = append(rows, []string{
+			review.Visible(s.Field), a.shortText(s.Value), strconv.Itoa(len(s.Members)),
+			review.Visible(s.Origin.String()), members, review.Visible(seenText(s)),
+		})
 	}
-	head := []string{"FIELD", "VALUE", "N", "FROM", "MEMBERS"}
-	if since {
-		head = append(head, "SINCE")
-	}
-	return a.table(head, rows)
+	return a.sinceTable([]string{"FIELD", "VALUE", "N", "FROM", "MEMBERS"}, rows, since)
 }
 
 func (a *app) shortText(s string) string { return a.shortValue(provenance.Leaf{Value: s}) }
@@ -359,7 +379,7 @@ func (a *app) impact(ctx context.Context, place string) error {
 	for _, b := range list {
 		leaves := b.Origins.From(file, line, last)
 		if len(leaves) > 0 {
-			spread.Add(b.Identity.String(), leaves)
+			spread.Add(b.Identity.String(), b.Approved, leaves)
 			moved, variants = moved+len(leaves), variants+1
 		}
 	}

@@ -294,9 +294,8 @@ func (d *drafts) plan(ctx context.Context, e *reconcile.Engine, o PullRequests) 
 		if err != nil {
 			return err
 		}
-		there = append(there, older...)
+		d.steps = pulls.Plan(d.terms, d.wanted, append(there, older...))
 	}
-	d.steps = pulls.Plan(d.terms, d.wanted, there)
 	d.unused = pulls.Unused(d.terms, d.steps, d.tips)
 	return unread
 }

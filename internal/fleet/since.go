@@ -26,7 +26,7 @@ func Since(ctx context.Context, open func(context.Context, string) (*gitrepo.Rep
 	}
 	files := map[string]map[int][]*provenance.Origin{}
 	for _, o := range origins {
-		if o.Managed() {
+		if o != nil && o.Managed() {
 			if files[o.File] == nil {
 				files[o.File] = map[int][]*provenance.Origin{}
 			}
@@ -46,7 +46,7 @@ func Since(ctx context.Context, open func(context.Context, string) (*gitrepo.Rep
 		for line, c := range commits {
 			since := &provenance.Since{}
 			if c != nil {
-				since = &provenance.Since{Commit: c.Hash.String(), Author: c.Author.Name, Time: c.Author.When.UTC()}
+				since = &provenance.Since{Commit: c.Hash.String(), Author: c.Author.Name, Time: c.Author.When.UTC(), Committed: c.Committer.When}
 			}
 			for _, o := range lines[line] {
 				o.Since = since

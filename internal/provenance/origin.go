@@ -70,6 +70,21 @@ type Since struct {
 	Commit string    `json:"commit,omitempty"`
 	Author string    `json:"author,omitempty"`
 	Time   time.Time `json:"time,omitzero"`
+	// Committed is when it came into the history, which rebasing and merging change.
+	Committed time.Time `json:"-"`
+}
+
+// newer says that a line came after another; what is not committed is the newest.
+func (s *Since) newer(than *Since) bool {
+	if s == nil || than == nil {
+		return s != nil
+	}
+	return than.Commit != "" && (s.Commit == "" || s.Committed.After(than.Committed))
+}
+
+// After says that a line came after a package was last approved; never where it was not.
+func (s *Since) After(approved time.Time) bool {
+	return s != nil && !approved.IsZero() && (s.Commit == "" || s.Committed.After(approved))
 }
 
 // String is the commit in short, its day and author; "" for nil.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Select are the values that a text names: a file, Kind/name, or Kind/name:field
@@ -64,6 +65,26 @@ type Spread struct {
 	Origin Origin `json:"origin"` // of the first member
 	// Members are the packages that have it, in order.
 	Members []string `json:"members"`
+	// AfterApproval counts the members that were last approved before the input's line
+	// came, as Date tells it.
+	AfterApproval int `json:"afterApproval,omitempty"`
+	// Own are the members' own origins.
+	Own      []*Origin `json:"-"`
+	approved []time.Time
+}
+
+// Date takes from the members' own origins the newest Since, and counts the members that
+// were approved before theirs came.
+func (s *Spread) Date() {
+	s.AfterApproval, s.Origin.Since = 0, nil
+	for i, o := range s.Own {
+		if o.Since.newer(s.Origin.Since) {
+			s.Origin.Since = o.Since
+		}
+		if o.Since.After(s.approved[i]) {
+			s.AfterApproval++
+		}
+	}
 }
 
 // Spreader gathers values over a fleet.
@@ -72,9 +93,9 @@ type Spreader struct {
 	list []Spread
 }
 
-// Add notes the values of one member. Values of one origin but for its object and
-// its lines are one.
-func (s *Spreader) Add(member string, leaves []Leaf) {
+// Add notes the values of one member, which was last approved at a time, zero for never.
+// Values of one origin but for its object and its lines are one.
+func (s *Spreader) Add(member string, approved time.Time, leaves []Leaf) {
 	if s.at == nil {
 		s.at = map[[3]string]int{}
 	}
@@ -91,6 +112,8 @@ func (s *Spreader) Add(member string, leaves []Leaf) {
 			s.list = append(s.list, Spread{Field: field, Value: l.Value, Origin: l.Origin})
 		}
 		s.list[i].Members = append(s.list[i].Members, member)
+		s.list[i].Own = append(s.list[i].Own, &l.Origin)
+		s.list[i].approved = append(s.list[i].approved, approved)
 	}
 }
 

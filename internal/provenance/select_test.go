@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -91,17 +92,46 @@ func TestSpreader(t *testing.T) {
 	leaf := func(value, object string, line int) []Leaf {
 		return []Leaf{{File: "d.yaml", ID: id, Field: "spec.replicas", Value: value, Origin: Origin{Kind: Object, Object: "ConfigMap " + object, Field: "data.n", Line: line}}}
 	}
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	var s Spreader
-	s.Add("c1", leaf("1", "c1", 4))
-	s.Add("c2", leaf("1", "c2", 9))
-	s.Add("c3", leaf("2", "c3", 4))
-	s.Add("c4", []Leaf{{File: "README.md", Origin: Origin{Kind: Upstream}}})
+	s.Add("c1", day(2), leaf("1", "c1", 4))
+	s.Add("c2", day(4), leaf("1", "c2", 9))
+	s.Add("c3", time.Time{}, leaf("2", "c3", 4))
+	s.Add("c4", day(1), []Leaf{{File: "README.md", Origin: Origin{Kind: Upstream}}})
 	var got []string
 	for _, v := range s.All() {
 		got = append(got, v.Field+"="+v.Value+" "+strings.Join(v.Members, ","))
 	}
 	if d := cmp.Diff([]string{"Deployment/web:spec.replicas=2 c3", "Deployment/web:spec.replicas=1 c1,c2", "README.md= c4"}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+
+	both := s.All()[1]
+	for name, c := range map[string]struct {
+		first, second *Since
+		newest        string
+		after         int
+	}{
+		"not known":          {nil, nil, "", 0},
+		"before both":        {&Since{Commit: "a", Committed: day(1)}, &Since{Commit: "b", Committed: day(2)}, "b", 0},
+		"after one":          {&Since{Commit: "a", Committed: day(3)}, &Since{Commit: "b", Committed: day(3)}, "a", 1},
+		"after both":         {&Since{Commit: "a", Committed: day(6)}, &Since{Commit: "b", Committed: day(5)}, "a", 2},
+		"at the approval":    {&Since{Commit: "a", Committed: day(2)}, nil, "a", 0},
+		"not committed":      {&Since{Commit: "a", Committed: day(9)}, &Since{}, "", 2},
+		"not committed here": {&Since{}, &Since{Commit: "b", Committed: day(1)}, "", 1},
+	} {
+		both.Own[0].Since, both.Own[1].Since = c.first, c.second
+		both.Date()
+		newest := ""
+		if both.Origin.Since != nil {
+			newest = both.Origin.Since.Commit
+		}
+		if newest != c.newest || both.AfterApproval != c.after {
+			t.Errorf("%s: %q, after %d", name, newest, both.AfterApproval)
+		}
+	}
+	if (&Since{Commit: "a", Committed: day(3)}).After(time.Time{}) {
+		t.Error("after an approval that was not")
 	}
 }
 

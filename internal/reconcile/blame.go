@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
@@ -18,6 +19,9 @@ type Blamed struct {
 	Name, Set, Upstream string
 	Package             *krm.Package
 	Origins             *provenance.Origins
+	// Approved is when the commit of the latest Published revision was made; zero for
+	// none.
+	Approved time.Time
 	// Err is why it was not made.
 	Err error
 }
@@ -42,7 +46,7 @@ func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, prob
 		if i.Lock || i.want == nil || len(names) > 0 && !slices.ContainsFunc(names, i.want.Called) {
 			continue
 		}
-		b := &Blamed{Identity: i.Identity, Name: i.Name, Set: i.Set, Upstream: i.Upstream, Package: i.After, Origins: i.Origins, Err: i.Err}
+		b := &Blamed{Identity: i.Identity, Name: i.Name, Set: i.Set, Upstream: i.Upstream, Package: i.After, Origins: i.Origins, Approved: e.approved(i.Identity), Err: i.Err}
 		if b.Origins == nil && b.Err == nil {
 			if len(names) == 0 && e.deleted(i.Identity) {
 				continue // there is none, and nobody asked for it
@@ -64,6 +68,16 @@ func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, prob
 func (e *Engine) deleted(id decide.Identity) bool {
 	repo := e.Downstream(id.Namespace, id.Repository)
 	return repo != nil && repo.Package(repo.Path(id.Package)).Branch.Deleted()
+}
+
+// approved is when a package was last Published, zero for never.
+func (e *Engine) approved(id decide.Identity) time.Time {
+	if repo := e.Downstream(id.Namespace, id.Repository); repo != nil {
+		if latest := repo.Package(repo.Path(id.Package)).Latest; latest != nil {
+			return latest.When
+		}
+	}
+	return time.Time{}
 }
 
 // unmadeBecause says why there is nothing to blame of an item.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -61,11 +62,8 @@ func TestBlame(t *testing.T) {
 	w.contains(w.mustRun(2, "blame", "c1/app", "-o", "annotated").err, "name a file of the package")
 }
 
-// One field over the fleet, and the way back from a line of its input.
-func TestBlameFleet(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, "c1", "c2", "c3")
-	w.write("set.yaml", `apiVersion: config.porch.kpt.dev/v1alpha2
+// stagedSet makes web on each cluster; keys of its package context follow.
+const stagedSet = `apiVersion: config.porch.kpt.dev/v1alpha2
 kind: PackageVariantSet
 metadata:
   name: web
@@ -81,7 +79,13 @@ spec:
     template:
       packageContext:
         data:
-          stage: live
+`
+
+// One field over the fleet, and the way back from a line of its input.
+func TestBlameFleet(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2", "c3")
+	w.write("set.yaml", stagedSet+`          stage: live
         dataExprs:
         - key: tier
           valueExpr: "repository.name == 'c3' ? 'low' : 'high'"
@@ -138,25 +142,7 @@ spec:
 func TestBlameSince(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1", "c2")
-	set := func(stage string) string {
-		return `apiVersion: config.porch.kpt.dev/v1alpha2
-kind: PackageVariantSet
-metadata:
-  name: web
-spec:
-  upstream:
-    repo: catalog
-    package: web
-    revision: v1
-  targets:
-  - repositorySelector:
-      matchLabels:
-        env: prod
-    template:
-      packageContext:
-        data:
-          stage: ` + stage + "\n          team: a\n"
-	}
+	set := func(stage string) string { return stagedSet + "          stage: " + stage + "\n          team: a\n" }
 	what := "ConfigMap/kptfile.kpt.dev:data"
 	w.write("set.yaml", set("old"))
 	w.contains(w.mustRun(2, "blame", "c1/web", what, "--since").err, "is in no Git repository")
@@ -194,4 +180,29 @@ spec:
 	}
 	r := runIn(filepath.Join(w.dir, "cache"), "blame", "c1/web", what, "--since", "-f", "file://"+w.fleet()+"@main")
 	w.contains(r.out+r.err, bob[:7]+" 2026-02-03 Bob")
+
+	// What came after it was last approved says so; c2 is approved with it, c3 never was.
+	git("checkout", "-q", "set.yaml")
+	if out := w.mustRun(0, "blame", "c1/web", what, "--since").out; strings.Contains(out, "approval") {
+		t.Errorf("never approved:\n%s", out)
+	}
+	w.mustApply()
+	nextSecond := func() { time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) } // Git's times have no less
+	nextSecond()
+	w.mustRun(0, "approve", "c1/web")
+	nextSecond()
+	w.write("set.yaml", "# a line more\n"+set("late"))
+	git("commit", "-qam", "late", "--author", "Cid <cid@example.com>", "--date", "2026-03-03T03:04:05Z")
+	w.mustApply()
+	nextSecond()
+	w.mustRun(0, "approve", "c2/web")
+	late := git("rev-parse", "HEAD")[:7] + " 2026-03-03 Cid"
+	out = w.mustRun(0, "blame", "c1/web", what, "--since").out
+	w.contains(out, late+", after the last approval\n")
+	if strings.Count(out, "after the last approval") != 1 {
+		t.Errorf("the other line is older:\n%s", out)
+	}
+	w.contains(w.mustRun(0, "blame", "--all", "--field", what+".stage", "--since").out, late+", after the last approval of 1 of 2\n")
+	w.contains(w.mustRun(0, "blame", "c1/web", "package-context.yaml", "--since").out, late+", after the last approval |")
+	w.contains(w.mustRun(0, "blame", "c1/web", what, "--since", "-o", "json").out, `"afterApproval": true`)
 }
