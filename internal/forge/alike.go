@@ -29,7 +29,9 @@ func closeAsIssue(ctx context.Context, c *conn, number int, body, why string) er
 	if err := c.call(ctx, http.MethodPost, fmt.Sprintf("issues/%d/comments", number), map[string]any{"body": why}, nil); err != nil {
 		return err
 	}
-	return c.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", number), map[string]any{"state": "closed", "body": body}, nil)
+	return c.soon(ctx, func() error {
+		return c.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", number), map[string]any{"state": "closed", "body": body}, nil)
+	})
 }
 
 type commitStatus struct {

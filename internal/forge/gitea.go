@@ -106,7 +106,29 @@ func (g *giteaRepo) Open(ctx context.Context, base, branch string, c pulls.Conte
 	if errors.As(err, &e) && e.Status == http.StatusConflict {
 		return already(ctx, g, base, branch, err)
 	}
-	return p.open(), err
+	if err != nil {
+		return p.open(), err
+	}
+	return g.first(ctx, base, p.open())
+}
+
+// first is the first open request of a branch: Gitea opens two for runs that ask in the
+// same moment, and the later one is closed. Without its mark nobody turned it down.
+func (g *giteaRepo) first(ctx context.Context, base string, made pulls.Open) (pulls.Open, error) {
+	open, err := g.requests(ctx, base, "open", 1, 1) // those that moved last
+	if err != nil {
+		return made, err
+	}
+	first := made
+	for _, o := range open {
+		if o.Branch == made.Branch && o.Number < first.Number {
+			first = o
+		}
+	}
+	if first.Number == made.Number {
+		return made, nil
+	}
+	return first, g.Close(ctx, made.Number, "", fmt.Sprintf("Variform closes this: another run opened #%d of the same branch.", first.Number))
 }
 
 // labels are the numbers of labels, which are made where they are missing.
@@ -139,7 +161,9 @@ func (g *giteaRepo) labels(ctx context.Context, names []string) ([]int64, error)
 
 // Update implements pulls.Forge.
 func (g *giteaRepo) Update(ctx context.Context, o pulls.Open, title, body string) error {
-	return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", o.Number), map[string]any{"title": drafted(title, o.Draft, giteaDraft), "body": body}, nil)
+	return g.soon(ctx, func() error {
+		return g.call(ctx, http.MethodPatch, fmt.Sprintf("pulls/%d", o.Number), map[string]any{"title": drafted(title, o.Draft, giteaDraft), "body": body}, nil)
+	})
 }
 
 // AutoMerge implements pulls.Forge. The branch goes where the repository says so.

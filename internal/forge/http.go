@@ -214,13 +214,14 @@ func (c *conn) ask(ctx context.Context, method, path string, body, out any) (htt
 // graphql is GitHub's other API.
 const graphql = "/graphql"
 
-// soon asks again where a forge has not found out yet whether a request can be merged:
-// it does so after it was opened, or its head moved.
+// soon asks again where a forge has not found out yet whether a request can be merged,
+// as it does after it was opened, or its head moved; and where another run changed the
+// same request in the same moment, which Gitea refuses.
 func (c *conn) soon(ctx context.Context, call func() error) error {
 	for try := 1; ; try++ {
 		err := call()
 		var e *Error
-		if try == 2*maxAsks || !errors.As(err, &e) || e.Status != http.StatusMethodNotAllowed {
+		if try == 2*maxAsks || !errors.As(err, &e) || e.Status != http.StatusMethodNotAllowed && !refuses(err, http.StatusConflict, "already changed") {
 			return err
 		}
 		if err := c.sleep(ctx, time.Second); err != nil {

@@ -228,7 +228,7 @@ func TestLimitsEnd(t *testing.T) {
 // The calls are as few as there can be: writes are what forges count.
 func TestCalls(t *testing.T) {
 	for name, want := range map[string][]string{
-		Gitea:  {"GET pulls", "GET pulls", "POST pulls", "PATCH pulls/1", "GET commits/" + tipOfA + "/status", "POST statuses/" + tipOfA, "POST issues/1/comments", "PATCH pulls/1"},
+		Gitea:  {"GET pulls", "GET pulls", "POST pulls", "GET pulls", "PATCH pulls/1", "GET commits/" + tipOfA + "/status", "POST statuses/" + tipOfA, "POST issues/1/comments", "PATCH pulls/1"},
 		GitHub: {"GET pulls", "GET pulls", "POST pulls", "PATCH pulls/1", "GET commits/" + tipOfA + "/status", "POST statuses/" + tipOfA, "POST issues/1/comments", "PATCH pulls/1"},
 		GitLab: {"GET merge_requests", "GET merge_requests", "POST merge_requests", "PUT merge_requests/1", "GET repository/commits/" + tipOfA + "/statuses", "POST statuses/" + tipOfA, "POST merge_requests/1/notes", "PUT merge_requests/1"},
 	} {
@@ -283,6 +283,29 @@ func TestGitLabOpens(t *testing.T) {
 	all, err := c.Requests(t.Context(), "main")
 	if err != nil || len(all) != 1 || all[0].Closed || all[0].Merged {
 		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// Two runs that open a request in the same moment have one, and changing one in the
+// same moment is no failure.
+func TestGiteaTogether(t *testing.T) {
+	s := forgetest.NewServer(t, "gitea")
+	s.Together = true
+	c, ctx := clientOf(t, s, NewServers(signedIn(t, forgetest.Ann), wire.Budget{})), t.Context()
+	s.Branch(t, "a")
+	made, err := c.Open(ctx, "main", "a", pulls.Content{Title: "a", Body: "<!-- variform: -->"})
+	if second := s.See(t, 2); err != nil || made.Number != 1 || second.State != "closed" || second.Body != "" || !strings.Contains(strings.Join(second.Comments, ""), "#1 ") || s.See(t, 1).State != "open" {
+		t.Errorf("%+v, %v, %+v", made, err, second)
+	}
+	asked := 0
+	s.Before = func(w http.ResponseWriter, _ *http.Request) bool {
+		if asked++; asked == 1 {
+			http.Error(w, `{"message": "the issue is already changed"}`, http.StatusConflict)
+		}
+		return asked == 1
+	}
+	if err := c.Update(ctx, made, "b", "b"); err != nil || s.See(t, 1).Title != "b" {
+		t.Error(err, s.See(t, 1))
 	}
 }
 

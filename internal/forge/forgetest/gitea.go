@@ -47,6 +47,10 @@ func (s *Server) gitea(mux *http.ServeMux) {
 			for _, id := range in.Labels {
 				made.Labels = append(made.Labels, s.labels[id-1])
 			}
+			if s.Together {
+				twin := *made
+				s.add(&twin)
+			}
 			say(w, http.StatusCreated, show(s.add(made)))
 		}
 	})
