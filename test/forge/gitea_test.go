@@ -24,6 +24,8 @@ const user, password = "ann", "not-a-secret-1"
 type server struct {
 	t   *testing.T
 	url string
+	// data is where its repositories are, in folders of their own.
+	data string
 }
 
 // newServer starts the Gitea that GITEA names; GITEA_ROOT is the folder of its
@@ -42,7 +44,7 @@ func newServer(t *testing.T) *server {
 	}
 	port := listener.Addr().(*net.TCPAddr).Port
 	_ = listener.Close()
-	s := &server{t, fmt.Sprintf("http://127.0.0.1:%d", port)}
+	s := &server{t, fmt.Sprintf("http://127.0.0.1:%d", port), filepath.Join(dir, "data")}
 	config := filepath.Join(dir, "app.ini")
 	text := fmt.Sprintf(`RUN_MODE = prod
 I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
