@@ -238,6 +238,7 @@ func Plan(t Terms, wanted []Request, there []Open) []Step {
 	open, closed := read(there)
 	match := matched(wanted, open)
 	apart(wanted, match)
+	t.aside(wanted, match)
 	var out []Step
 	for i := range wanted {
 		r := &wanted[i]
@@ -356,6 +357,16 @@ func apart(wanted []Request, match []*Open) {
 	for i := range wanted {
 		if r := &wanted[i]; match[i] == nil && held[r.Branch] {
 			r.Branch += "-" + short(strings.Join(r.paths(), " "))[:6]
+		}
+	}
+}
+
+// aside gives a request that is to be opened a head of its own where one is left of its
+// name with a person's commit.
+func (t *Terms) aside(wanted []Request, match []*Open) {
+	for i := range wanted {
+		if r := &wanted[i]; match[i] == nil && r.Made() && t.theirs(r.Branch, t.tip(r.Branch, "")) != "" {
+			r.Branch += "-" + short(t.tip(r.Branch, ""))[:6]
 		}
 	}
 }

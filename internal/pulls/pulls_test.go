@@ -128,7 +128,13 @@ func TestPlan(t *testing.T) {
 		"closed, changed":  {"this was not seen", ByClass, []Draft{a, draft("beta", "8", "k1")}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
 		"closed, asked":    {"", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{Asked: func(d Draft) bool { return d.Name == "c1/beta" }}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
 		"edited, as it is": {"", ByClass, []Draft{a, b}, []Open{k1}, Terms{Theirs: func(string, string) string { return "Ann" }}, []step{{ActionNone, 1, "variform/fleet/k1", false, ""}}},
-		"edited, moved":    {"their commit would go", ByClass, []Draft{a, c}, []Open{k1}, Terms{Theirs: func(branch, commit string) string { return "Ann at " + branch + " " + commit }}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "Ann at variform/fleet/k1 h committed"}, {ActionOpen, 0, "variform/fleet/k2", true, ""}}},
+		"edited, moved": {"their commit would go", ByClass, []Draft{a, c}, []Open{k1}, Terms{Theirs: func(branch, commit string) string {
+			return map[string]string{"variform/fleet/k1": "Ann at " + branch + " " + commit}[branch]
+		}}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "Ann at variform/fleet/k1 h committed"}, {ActionOpen, 0, "variform/fleet/k2", true, ""}}},
+		"edited, and left": {"their commit would go", ByClass, []Draft{a, b}, nil, Terms{
+			Theirs: func(branch, commit string) string { return map[string]string{"variform/fleet/k1": "Ann"}[branch] },
+			Tip:    func(branch string) string { return map[string]string{"variform/fleet/k1": "abc"}[branch] },
+		}, []step{{ActionOpen, 0, "variform/fleet/k1-" + short("abc")[:6], true, ""}}},
 		"a part of one":    {"the rest would go", ByClass, []Draft{a}, []Open{k1}, Terms{Others: func(p string) bool { return p == b.Path }}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "name apps/beta as well, or give --all"}}},
 		"what is left":     {"nothing else waits", ByClass, []Draft{a}, []Open{k1}, Terms{Others: func(p string) bool { return p == c.Path }}, []step{{ActionUpdate, 1, "variform/fleet/k1", true, ""}}},
 		"variant":          {"its own branch", ByVariant, []Draft{a}, nil, Terms{}, []step{{ActionOpen, 0, a.Branch, false, ""}}},
