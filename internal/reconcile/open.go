@@ -171,6 +171,10 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 			return nil, err
 		} else if there != published && !there.IsZero() {
 			at, s.BaseName = repo.Head, repo.Branch
+		} else if draft, err := repo.TreeAt(ctx, c.Head.Ref.Commit, folder); err != nil {
+			return nil, err
+		} else if there.IsZero() && draft == published { // it comes back as it was
+			at, s.BaseName = decide.Hash{}, repo.Branch
 		}
 		if err := e.read.ReadBranch(ctx, repo, c.Package); err != nil {
 			return nil, err
@@ -184,7 +188,9 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		case moved != nil:
 			s.Moved = moved.says()
 		}
-		_, s.Base, err = repo.ReadPackage(ctx, at, folder)
+		if !at.IsZero() {
+			_, s.Base, err = repo.ReadPackage(ctx, at, folder)
+		}
 		return s, err
 	}
 	there, err := repo.TreeAt(ctx, repo.Head, folder)

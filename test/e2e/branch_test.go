@@ -345,6 +345,7 @@ func TestRecreateOfTheSame(t *testing.T) {
 	w.repos["c1"].Commit(t, "main", "take it back", gittest.Files{{Path: "web", Mode: gittest.Deleted}})
 	w.mustApply()
 	w.wantActions(w.mustApply("--recreate", "web"), map[string]string{"c1/web": "redraft"})
+	w.contains(w.mustRun(0, "review").out, "creates Kptfile web, README.md, Deployment web")
 	before := w.refs()
 	w.mustApply()
 	w.unchanged(before)
