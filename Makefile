@@ -151,8 +151,8 @@ HISTORIES ?= 1000
 STEPS     ?= 30
 SEED      ?= 1
 
-histories: ## random histories against the model (HISTORIES=, STEPS=, SEED=); a thousand or more also check the list of known violations
-	$(GO) test -count=1 -timeout 2h -v -run 'TestHistories$$' ./test/histories -histories $(HISTORIES) -steps $(STEPS) -seed $(SEED)
+histories: ## random histories against the model, without and with requests on a forge (HISTORIES=, STEPS=, SEED=); a thousand or more also check the list of known violations
+	$(GO) test -count=1 -timeout 2h -v -run 'TestHistories(OfRequests)?$$' ./test/histories -histories $(HISTORIES) -steps $(STEPS) -seed $(SEED)
 
 histories-mutants: ## each fault of test/histories/testdata/mutants.yaml, put into a copy of the code, is found
 	$(GO) test -count=1 -timeout 2h -v -run 'TestMutants$$' ./test/histories -mutants

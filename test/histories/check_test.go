@@ -69,6 +69,7 @@ func moves(before, after map[string]map[string]hash) []move {
 // apply plans, applies, and applies again.
 func (w *world) apply(args ...string) {
 	before := w.snapshot()
+	taking := w.committedTo()
 	plan := w.planned(w.run(slices.Concat([]string{"plan", "-o", "json"}, args)...))
 	if m := moves(before, w.snapshot()); len(m) > 0 {
 		w.violate("plan writes nothing", m[0].place(), "plan moved %s", m[0].ref)
@@ -86,7 +87,10 @@ func (w *world) apply(args ...string) {
 		w.checkStatus(done)
 	}
 	after := w.snapshot()
-	w.checkNamed(plan, moves(before, after), func(repo string) bool { return recorded(before[repo]) != recorded(after[repo]) })
+	moved := slices.DeleteFunc(moves(before, after), func(m move) bool { return taking[m.repo] })
+	seen := plan
+	seen.Variants = slices.DeleteFunc(slices.Clone(plan.Variants), func(v plannedVariant) bool { return taking[v.place().repo] })
+	w.checkNamed(seen, moved, func(repo string) bool { return recorded(before[repo]) != recorded(after[repo]) })
 	w.checkMoves(before, done.result)
 	for _, v := range done.Variants {
 		// fast-forward says no to what was edited.
@@ -97,8 +101,12 @@ func (w *world) apply(args ...string) {
 	if slices.Contains(args, "--prune") && len(done.PruneBlocked) == 0 {
 		w.checkPrune(before, after, done)
 	}
+	w.door.calls()
 	again := w.planned(w.run(slices.Concat([]string{"apply", "-o", "json"}, args)...))
-	w.checkAgain(moves(after, w.snapshot()), done, again)
+	if len(taking) == 0 { // else it is the next run that takes what the first one has a Draft for
+		w.checkAgain(moves(after, w.snapshot()), done, again)
+	}
+	w.checkRequests(done, again, taking)
 	w.checkMoves(after, again.result)
 	if len(args) == 0 && w.applies%3 == 2 {
 		w.run("apply")
@@ -158,6 +166,7 @@ func (w *world) checkNamed(plan planned, moved []move, rerecorded func(repo stri
 	seen := map[place]bool{}
 	for _, m := range moved {
 		switch p := m.place(); {
+		case m.parsed.kind == head: // requests are of what is open then
 		case m.parsed.kind == onMain || m.parsed.kind == other:
 			w.violate("plan names what moves", place{m.repo, ""}, "apply moves %s", m.ref)
 		case named[p] == nil:
@@ -210,6 +219,9 @@ func (w *world) checkMoves(before map[string]map[string]hash, r result) {
 			w.violate("main is never rewritten", place{m.repo, ""}, "%s loses %s", r.args[0], m.before)
 		case m.parsed.open() && !m.after.IsZero() && !repo.byPerson(m.after) && w.isWanted(m.place()) && !slices.Contains(slices.Collect(maps.Values(before[m.repo])), m.after):
 			w.checkTakesBack(m, before, after, r)
+		}
+		if m.parsed.kind == head && !m.before.IsZero() {
+			w.checkHeadKept(m, after, r)
 		}
 		w.checkNewer(before, m, r)
 		if m.parsed.open() && !m.before.IsZero() {
@@ -375,7 +387,7 @@ func (w *world) checkKeeps(m move, after map[string]map[string]hash, r result) {
 	}
 	for ref, h := range after[m.repo] {
 		p := parse(ref)
-		if p.kind != onMain && (p.pkg != m.parsed.pkg || p.kind == other || p.kind == ours) {
+		if p.kind != onMain && (p.pkg != m.parsed.pkg || p.kind == other || p.kind == head || p.kind == ours) {
 			continue
 		}
 		for t := range repo.tokens(repo.files(h).below(m.parsed.pkg)) {

@@ -22,11 +22,15 @@
 // all that happens. A step's numbers choose among what there is when it comes, so
 // a history means something without some of its steps.
 //
-//	go test ./test/histories                                  # 100 of 15 steps, and 10 over HTTP
+//	go test ./test/histories                                  # 100 of 15 steps, 10 over HTTP, 40 with requests
 //	make histories HISTORIES=1000 STEPS=30                    # in memory
 //	go test ./test/histories -run 'TestHistories$' -seed 7 -histories 1 -steps 30 -v
 //	go test ./test/histories -run 'TestHistories$' -v -script FILE
 //	go test ./test/histories -run 'TestTwoVersions$' -histories 100 -steps 30
+//
+// TestHistoriesOfRequests plays them with pull requests that apply keeps, on a forge
+// where people merge, close, reopen, retarget and rename them, commit to their heads
+// and delete these (requests_test.go).
 //
 // TestTwoVersions plays them with a program of the next hydration version, which takes
 // turns with this one.

@@ -35,11 +35,13 @@ var (
 type history struct {
 	seed          uint64
 	targets, pkgs int
-	steps         []operation
+	// requests are the forge and the mode of requests, "" for none.
+	requests string
+	steps    []operation
 }
 
 // generate makes the history of a seed.
-func generate(seed uint64, steps int) history {
+func generate(seed uint64, steps int, operations []kindOfOperation) history {
 	r := rand.New(rand.NewPCG(seed, 5))
 	total := 0
 	for _, o := range operations {
@@ -61,6 +63,9 @@ func generate(seed uint64, steps int) history {
 // String is the history as -script reads it.
 func (h history) String() string {
 	lines := []string{fmt.Sprintf("world %d %d %d", h.targets, h.pkgs, h.seed)}
+	if h.requests != "" {
+		lines = append(lines, "requests "+h.requests)
+	}
 	for _, o := range h.steps {
 		lines = append(lines, o.String())
 	}
@@ -75,6 +80,10 @@ func parseHistory(text string) (history, error) {
 			continue
 		}
 		if _, err := fmt.Sscanf(line, "world %d %d %d", &h.targets, &h.pkgs, &h.seed); err == nil {
+			continue
+		}
+		if requests, ok := strings.CutPrefix(line, "requests "); ok {
+			h.requests = requests
 			continue
 		}
 		var o operation
@@ -99,15 +108,20 @@ type player struct {
 	// survey, where set, is told of violations that are not on the list, and none is a failure.
 	survey func(h history, v violation)
 	forge  func(seed uint64) (context.Context, forge)
-	dir    func() string
-	later  string // the program of a next version, "" for none
-	log    func(format string, args ...any)
+	// generate makes the history of a seed.
+	generate func(seed uint64, steps int) history
+	dir      func() string
+	later    string // the program of a next version, "" for none
+	log      func(format string, args ...any)
 }
 
 // play plays one history in a world of its own.
 func (p *player) play(h history) (out outcome) {
 	out.known = map[string]int{}
 	ctx, f := p.forge(h.seed)
+	if h.requests != "" {
+		ctx, f = withRequests(ctx, f, h.requests)
+	}
 	dir := p.dir()
 	defer func() { _ = os.RemoveAll(dir) }()
 	defer func() {
@@ -215,7 +229,8 @@ func inMemory(seed uint64) (context.Context, forge) {
 // newPlayer plays against servers in memory, in folders below one.
 func newPlayer(t testing.TB) *player {
 	base := scratch(t)
-	return &player{known: readKnown(t), forge: inMemory, dir: func() string { return must(os.MkdirTemp(base, "")) }}
+	plain := func(seed uint64, steps int) history { return generate(seed, steps, operations) }
+	return &player{known: readKnown(t), forge: inMemory, generate: plain, dir: func() string { return must(os.MkdirTemp(base, "")) }}
 }
 
 // TestHistories plays histories against a Git server in memory.
@@ -295,7 +310,7 @@ func (p *player) playAll(t *testing.T, n, steps int, full bool) {
 			if enough {
 				return nil
 			}
-			h := generate(*firstOne+uint64(i), steps)
+			h := p.generate(*firstOne+uint64(i), steps)
 			out := p.play(h)
 			mu.Lock()
 			defer mu.Unlock()

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 
+	"github.com/variform/variform/internal/forge/forgetest"
 	"github.com/variform/variform/internal/gittest"
 )
 
@@ -15,6 +17,9 @@ var person = map[string]string{
 	"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_TERMINAL_PROMPT": "0",
 	"GIT_AUTHOR_NAME": "Rae Viewer", "GIT_AUTHOR_EMAIL": "rae@example.com", "GIT_AUTHOR_DATE": "1700000500 +0000",
 	"GIT_COMMITTER_NAME": "Rae Viewer", "GIT_COMMITTER_EMAIL": "rae@example.com", "GIT_COMMITTER_DATE": "1700000500 +0000",
+	"GITEA_TOKEN": forgetest.Token(forgetest.Ann), "GITEA_SERVER_URL": requestsURL,
+	"GH_TOKEN": forgetest.Token(forgetest.Ann), "GH_HOST": requestsURL,
+	"GITLAB_TOKEN": forgetest.Token(forgetest.Ann), "GITLAB_HOST": requestsURL,
 }
 
 func TestMain(m *testing.M) {
@@ -43,6 +48,9 @@ func withServer(ctx context.Context, m *gittest.Memory) context.Context {
 type dispatcher struct{ network http.RoundTripper }
 
 func (d dispatcher) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.URL.String(), requestsURL) {
+		return answerOf(r)
+	}
 	if r.URL.Host != host {
 		return d.network.RoundTrip(r)
 	}

@@ -20,12 +20,15 @@ type operation struct {
 
 func (o operation) String() string { return fmt.Sprintf("%s %d %d %d", o.name, o.a, o.b, o.c) }
 
-// operations are all that may happen, and how often beside the others.
-var operations = []struct {
+// kindOfOperation is what may happen, and how often beside the others.
+type kindOfOperation struct {
 	name   string
 	weight int
 	do     func(w *world, o operation)
-}{
+}
+
+// operations are all that may happen where there are no requests.
+var operations = []kindOfOperation{
 	{"apply", 22, func(w *world, _ operation) { w.apply() }},
 	{"prune", 4, func(w *world, _ operation) { w.apply("--prune", "--max-delete=99") }},
 	{"release", 14, (*world).releaseSome},
@@ -67,7 +70,7 @@ var operations = []struct {
 func at[T any](list []T, n int) T { return list[n%len(list)] }
 
 func (w *world) do(o operation) {
-	for _, k := range operations {
+	for _, k := range slices.Concat(operations, requestOperations) {
 		if k.name == o.name {
 			k.do(w, o)
 			return

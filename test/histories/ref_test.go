@@ -14,8 +14,12 @@ const (
 	deletion = "deletionProposed"
 	tag      = "tag"
 	ours     = "ours" // what no person reads
+	head     = "head" // of a request
 	other    = "other"
 )
+
+// heads are what the branches of requests begin with.
+const heads = "refs/heads/variform/"
 
 // parsed is what a ref's name says.
 type parsed struct{ kind, pkg, last string }
@@ -29,6 +33,9 @@ func parse(ref string) parsed {
 	}
 	if rest, ok := strings.CutPrefix(ref, "refs/tags/"); ok {
 		return parsed{tag, path.Dir(rest), path.Base(rest)}
+	}
+	if strings.HasPrefix(ref, heads) {
+		return parsed{kind: head}
 	}
 	for _, kind := range []string{draft, proposed, deletion} {
 		if rest, ok := strings.CutPrefix(ref, "refs/heads/"+kind+"/"); ok {

@@ -127,6 +127,7 @@ type world struct {
 	// later is the program of the next version, which runs where byLater is set.
 	later   string
 	byLater bool
+	door    *door // nil where there are no requests
 	log     func(format string, args ...any)
 }
 
@@ -137,6 +138,7 @@ func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *worl
 		held: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, made: map[place]string{}, records: newRecords(),
 		log: func(string, ...any) {},
 	}
+	w.door, _ = f.(*door)
 	w.add("catalog")
 	for i := range targets {
 		name := fmt.Sprintf("c%d", i+1)
@@ -262,9 +264,9 @@ func (w *world) describe(folder, prefix string) {
 	must(0, os.MkdirAll(folder, 0o755))
 	save := func(name, text string) { must(0, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644)) }
 	save("Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: histories\n")
-	save("repo-catalog.yaml", w.repositoryObject("catalog", "none", w.forge.url("catalog")))
+	save("repo-catalog.yaml", w.repositoryObject("catalog", "none", w.forge.url("catalog"), ""))
 	for _, t := range w.targets {
-		save("repo-"+t.name+".yaml", w.repositoryObject(t.name, map[bool]string{true: "prod", false: "none"}[t.in], w.forge.url(prefix+t.name)))
+		save("repo-"+t.name+".yaml", w.repositoryObject(t.name, map[bool]string{true: "prod", false: "none"}[t.in], w.forge.url(prefix+t.name), w.door.annotations(prefix)))
 	}
 	if w.object > 0 {
 		save("settings.yaml", configMap("settings", fmt.Sprintf("  mode: M%d\n", w.object)))
@@ -279,8 +281,8 @@ func (w *world) describe(folder, prefix string) {
 	}
 }
 
-func (w *world) repositoryObject(name, env, url string) string {
-	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata:\n  name: %s\n  labels: {env: %s}\nspec:\n  type: git\n  deployment: %t\n  git: {repo: '%s', branch: main}\n", name, env, name != "catalog", url)
+func (w *world) repositoryObject(name, env, url, annotations string) string {
+	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata:\n  name: %s\n  labels: {env: %s}\n%sspec:\n  type: git\n  deployment: %t\n  git: {repo: '%s', branch: main}\n", name, env, annotations, name != "catalog", url)
 }
 
 // want is the package's PackageVariantSet.
@@ -351,6 +353,13 @@ type planned struct {
 	Variants     []plannedVariant
 	Problems     []string
 	PruneBlocked []string
+	PullRequests []plannedRequest
+}
+
+type plannedRequest struct {
+	Repository, Action, Error string
+	Number                    int
+	Members                   []string
 }
 
 type plannedVariant struct {

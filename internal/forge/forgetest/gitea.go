@@ -8,7 +8,7 @@ import (
 
 // gitea answers as a server's own /api/swagger says.
 func (s *Server) gitea(mux *http.ServeMux) {
-	at := "/api/v1/repos/team/c1/"
+	at := "/api/v1/repos/" + s.Path + "/"
 	show := func(r *Request) object {
 		_, draft := cutFold(r.Title, "WIP:", "[WIP]")
 		return object{

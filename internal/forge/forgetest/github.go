@@ -9,7 +9,7 @@ import (
 
 // github answers as docs.github.com/en/rest says: pulls, issues, commits/statuses.
 func (s *Server) github(mux *http.ServeMux) {
-	at := "/api/v3/repos/team/c1/"
+	at := "/api/v3/repos/" + s.Path + "/"
 	show := func(r *Request) object {
 		o := object{
 			"number": r.Number, "node_id": "PR_" + itoa(r.Number), "html_url": s.URL + "/" + s.Path + "/pull/" + itoa(r.Number), "title": r.Title, "body": nil, "state": closedOf(r),

@@ -61,6 +61,7 @@ type Server struct {
 	// Before may answer a request in place of the server, and says so then.
 	Before func(w http.ResponseWriter, r *http.Request) bool
 
+	mux      *http.ServeMux
 	mu       sync.Mutex
 	requests []*Request
 	statuses map[string][]Status
@@ -74,22 +75,27 @@ type Server struct {
 // NewServer starts one of a kind, which ends with the test.
 func NewServer(t testing.TB, kind string) *Server {
 	t.Helper()
-	s := &Server{Kind: kind, Path: "team/c1", PageSize: 3, statuses: map[string][]Status{}, branches: map[string]string{"main": commit("main"), "other": commit("other")}}
-	s.Tip = func(branch string) string { return s.branches[branch] }
-	s.Has = s.has
-	mux := http.NewServeMux()
-	switch kind {
-	case "gitea":
-		s.gitea(mux)
-	case "github":
-		s.github(mux)
-	case "gitlab":
-		s.Path = "group/team/c1"
-		s.gitlab(mux)
-	}
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(mux, w, r) }))
+	s := New(kind, map[bool]string{true: "group/team/c1", false: "team/c1"}[kind == "gitlab"])
+	web := httptest.NewServer(s)
 	t.Cleanup(web.Close)
 	s.URL = web.URL
+	return s
+}
+
+// New is one of a kind that listens nowhere: it is called by ServeHTTP.
+func New(kind, path string) *Server {
+	s := &Server{Kind: kind, Path: path, PageSize: 3, statuses: map[string][]Status{}, branches: map[string]string{"main": commit("main"), "other": commit("other")}}
+	s.Tip = func(branch string) string { return s.branches[branch] }
+	s.Has = s.has
+	s.mux = http.NewServeMux()
+	switch kind {
+	case "gitea":
+		s.gitea(s.mux)
+	case "github":
+		s.github(s.mux)
+	case "gitlab":
+		s.gitlab(s.mux)
+	}
 	return s
 }
 
@@ -130,9 +136,25 @@ func (s *Server) Merge(_ testing.TB, number int) { s.move(number, "merged") }
 func (s *Server) Lock(number int) { s.move(number, "locked") }
 
 func (s *Server) move(number int, state string) {
+	s.Change(number, func(r *Request) { r.State = state })
+}
+
+// Change is what people do to a request.
+func (s *Server) Change(number int, do func(*Request)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.change(s.requests[number-1], func(r *Request) { r.State = state })
+	s.change(s.requests[number-1], do)
+}
+
+// All are the requests, in the order of their numbers.
+func (s *Server) All() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Request, len(s.requests))
+	for i, r := range s.requests {
+		out[i] = *r
+	}
+	return out
 }
 
 // See is a request as it is.
@@ -170,7 +192,8 @@ func (s *Server) change(r *Request, do func(*Request)) {
 // Token is what a user signs in with.
 func Token(user string) string { return "token-of-" + user }
 
-func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, what, _ := strings.Cut(r.URL.Path, s.Path+"/")
@@ -191,7 +214,7 @@ func (s *Server) serve(mux *http.ServeMux, w http.ResponseWriter, r *http.Reques
 		w.Header().Set("X-Accepted-GitHub-Permissions", "pull_requests=write")
 		say(w, http.StatusForbidden, object{"message": "Resource not accessible by personal access token"})
 	default:
-		mux.ServeHTTP(w, r)
+		s.mux.ServeHTTP(w, r)
 	}
 }
 
