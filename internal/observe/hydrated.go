@@ -19,21 +19,35 @@ func (r *Repo) Hydrated(ctx context.Context, path string, h *decide.Revision) (*
 	if h.Machine == nil || h.Machine.Hydrated.IsZero() {
 		return r.squashed(ctx, path, h)
 	}
-	p, err := r.behind(ctx, path, h)
-	if err != nil && !errors.Is(err, gitrepo.ErrMissingObject) || p != nil {
-		return p, err
-	}
-	return r.recorded(ctx, h.Machine.Hydrated)
-}
-
-// behind is what a machine's commit names, where commits hold it.
-func (r *Repo) behind(ctx context.Context, path string, h *decide.Revision) (*krm.Package, error) {
-	want := h.Machine.Hydrated
-	for _, commit := range []decide.Hash{h.Ref.Commit, h.Machine.Commit} {
-		if p, err := r.readTree(ctx, commit, path, want); err != nil || p != nil {
+	// The record is one request for all packages, history is one or more for each. What
+	// it holds is named by the machine's commit, so that it need not be believed.
+	for _, at := range []func() (*krm.Package, error){
+		func() (*krm.Package, error) { return r.unedited(ctx, path, h) },
+		func() (*krm.Package, error) { return r.recorded(ctx, h.Machine.Hydrated) },
+		func() (*krm.Package, error) { return r.behind(ctx, path, h) },
+	} {
+		p, err := at()
+		if err != nil && !errors.Is(err, gitrepo.ErrMissingObject) || p != nil {
 			return p, err
 		}
 	}
+	return nil, nil
+}
+
+// unedited is the package at a revision, or at the machine's commit, where people
+// changed nothing of what that names; nil otherwise.
+func (r *Repo) unedited(ctx context.Context, path string, h *decide.Revision) (*krm.Package, error) {
+	for _, commit := range []decide.Hash{h.Ref.Commit, h.Machine.Commit} {
+		if p, err := r.readTree(ctx, commit, path, h.Machine.Hydrated); err != nil || p != nil {
+			return p, err
+		}
+	}
+	return nil, nil
+}
+
+// behind is what a machine's commit names, where a commit behind it holds that.
+func (r *Repo) behind(ctx context.Context, path string, h *decide.Revision) (*krm.Package, error) {
+	want := h.Machine.Hydrated
 	n := len(h.Machine.Parents)
 	if n == 0 {
 		return nil, nil

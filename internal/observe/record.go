@@ -260,7 +260,11 @@ func (r *Reader) OpenEntries(ctx context.Context, git Repository) (out []record.
 					r.FetchAll(ctx, repo)
 					fetched = true
 				}
-				if p, err := repo.behind(ctx, path, h); err != nil || p == nil {
+				p, err := repo.unedited(ctx, path, h)
+				if p == nil && err == nil {
+					p, err = repo.behind(ctx, path, h)
+				}
+				if p == nil || err != nil {
 					continue
 				}
 				e := record.Entry{Path: path, Place: record.Open, Workspace: h.Workspace, Owner: h.Owner}

@@ -46,7 +46,9 @@ type Repo struct {
 	// these are not read, but for packages that others are made from ([Reader.reach]).
 	Elsewhere bool
 	closed    bool
-	record    gitrepo.RecordOf // without an author
+	// whole reads the open revisions of what is wanted with all their files.
+	whole  bool
+	record gitrepo.RecordOf // without an author
 	// foreign is why the record is another fleet's.
 	foreign error
 	// refs are the packages' refs, by path; they change with Packages.
@@ -80,6 +82,7 @@ func (r *Reader) openRepositories(ctx context.Context) []error {
 	list := make([]*Repo, 0, len(r.cfg.Fleet.Repositories))
 	for _, obj := range r.cfg.Fleet.Repositories {
 		repo := newRepo(obj)
+		repo.whole = r.OpenWhole
 		r.repos[repoKey{obj.Namespace, obj.Name}] = repo
 		list = append(list, repo)
 	}
@@ -352,6 +355,9 @@ func (r *Repo) readTips(ctx context.Context) error {
 		all = append(all, found[path]...)
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Ref.Name < all[j].Ref.Name })
+	if err := r.fetchOpen(ctx, all); err != nil {
+		return err
+	}
 	if err := r.walk(ctx, all); err != nil {
 		return err
 	}
@@ -503,6 +509,21 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 
 // made says that the revision's own commit is the machine's.
 func (h *head) made() bool { return h.Machine != nil && h.Machine.Commit == h.Ref.Commit }
+
+// fetchOpen brings the open heads of what is wanted, where they will be read whole: then
+// their commits need no request of their own.
+func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
+	var commits []gitrepo.Hash
+	for _, h := range heads {
+		if r.whole && h.Phase.Open() && r.Wanted[h.path] {
+			commits = append(commits, gitrepo.Hash(h.Ref.Commit))
+		}
+	}
+	if len(commits) == 0 {
+		return nil
+	}
+	return r.Git.Fetch(ctx, append(commits, gitrepo.Hash(r.Head))...)
+}
 
 // walkLimit bounds how many hand-made commits on a Draft are looked behind.
 const walkLimit = 256

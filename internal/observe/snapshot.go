@@ -99,6 +99,10 @@ type Config struct {
 // Reader reads what a run needs. It may read many times, anew each time; it is
 // not safe for concurrent use but where a method says so.
 type Reader struct {
+	// OpenWhole reads the open revisions of what is wanted with all their files, for who
+	// shows or compares them all: a request less where nothing is in the cache.
+	OpenWhole bool
+
 	cfg      Config
 	repos    map[repoKey]*Repo
 	sorted   []*Repo              // the same, by namespace and name

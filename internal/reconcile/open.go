@@ -68,6 +68,7 @@ type Shown struct {
 // at a time, and has no packages any more: a fleet of them is not kept. Sets counts the
 // variants of each set, as review.Classifier wants it. Problems are what could not be read.
 func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) (sets map[string]int, problems []error, err error) {
+	e.read.OpenWhole = true
 	s := e.read.ReadOpen(ctx)
 	moved, untaken := e.takeHeads(ctx)
 	if moved {

@@ -133,7 +133,7 @@ func (w *world) run(args ...string) result {
 
 func runIn(cache string, args ...string) result {
 	var out, errs bytes.Buffer
-	if !slices.Contains(args, "--file") && !slices.Contains(args, "--cache-dir") { // a Catalog's file is edited without the fleet
+	if !slices.Contains(args, "--file") && !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--cache-dir") }) { // a Catalog's file is edited without the fleet
 		args = append(args, "--cache-dir", cache)
 	}
 	status := cli.Main(context.Background(), args,
