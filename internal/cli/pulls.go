@@ -119,16 +119,20 @@ func (a *app) keepRequests(ctx context.Context, s *session) {
 	s.pulled = list
 }
 
-// printUnpulled says which requests failed, what several have in common once, and
-// counts that.
-func (a *app) printUnpulled(list []fleet.Pulled) int {
+// unpulled are the requests that failed, what several have in common once.
+func unpulled(list []fleet.Pulled) []review.Finding {
 	var notes []review.Note
 	for _, p := range list {
 		if p.Err != nil {
 			notes = append(notes, review.Note{Kind: review.Failure, Message: p.Err.Error(), Variant: p.Repository})
 		}
 	}
-	found := review.Group(notes)
+	return review.Group(notes)
+}
+
+// printUnpulled says which requests failed, and counts that.
+func (a *app) printUnpulled(list []fleet.Pulled) int {
+	found := unpulled(list)
 	for _, f := range found {
 		a.fail("error: %s: %s", folded(f.Members), f.Message)
 	}

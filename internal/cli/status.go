@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
 )
 
@@ -21,10 +23,15 @@ build is told from the repositories' records. With -o yaml it prints the
 sets and variants with the conditions Stalled and Ready, and variants with their
 downstreamTargets. PROVED, of an open revision, says whether it is what building makes of the
 inputs of now, edits included; WHY, why it is not, and which readiness gates of a
-deployment repository it does not meet (conditions Proved and GatesMet).`,
+deployment repository it does not meet (conditions Proved and GatesMet). Where apply keeps
+pull requests (variform.dev/review), WHY has the address of a Draft's, or says that it was
+turned down; no other fleet's forge is asked.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fleet.only = append(a.fleet.only, args...)
-			return a.plan(c.Context(), (*reconcile.Engine).Survey, a.printStatus)
+			return a.plan(c.Context(), (*reconcile.Engine).Survey, func(s *session, plan *reconcile.Plan) error {
+				a.tellRequests(c.Context(), s, plan)
+				return a.printStatus(s, plan)
+			})
 		},
 	}
 	a.addFleet(c)
@@ -73,6 +80,23 @@ func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 	a.printFailures(plan, true)
 	a.printProblems(plan)
 	return err
+}
+
+// tellRequests adds to what is said of Drafts where their requests stand.
+func (a *app) tellRequests(ctx context.Context, s *session, plan *reconcile.Plan) {
+	if !fleet.Kept(s.fleet) {
+		return
+	}
+	found, failed, err := fleet.Requests(ctx, s.engine, plan.Items, fleet.PullRequests{Forge: a.forges(), Concurrency: min(a.repositories, requestConcurrency)})
+	for i, request := range found {
+		i.Reasons = append(slices.Clone(i.Reasons), request.Says())
+	}
+	if err != nil {
+		failed = append(failed, fleet.Pulled{Repository: "pull requests", Err: err})
+	}
+	for _, f := range unpulled(failed) {
+		a.warn("%s: its pull requests are not known: %s", folded(f.Members), f.Message)
+	}
 }
 
 // byRevision groups the items of one variant by the revision that they are about: what

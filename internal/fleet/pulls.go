@@ -448,3 +448,54 @@ func (s *Shown) requests(manager string, d *drafts) ([]pulls.Request, error) {
 	}
 	return wanted, nil
 }
+
+// Requests finds the requests of Drafts, where apply keeps requests: elsewhere no forge
+// is asked. Failed are repositories whose forge gave none.
+func Requests(ctx context.Context, e *reconcile.Engine, items []*reconcile.Item, o PullRequests) (found map[*reconcile.Item]pulls.Open, failed []Pulled, err error) {
+	type place struct {
+		repo  *observe.Repo
+		items map[string]*reconcile.Item // by the paths of their packages
+		list  []pulls.Draft
+	}
+	by := map[string]*place{}
+	for _, i := range items {
+		repo := e.Downstream(i.Namespace, i.Repository)
+		if i.Phase != lifecycle.Draft || i.Ref == "" || repo == nil || repo.Git == nil || repo.Annotations[v1alpha1.ReviewAnnotation] == "" {
+			continue
+		}
+		at := repo.Git.URL() + "#" + repo.Branch
+		if by[at] == nil {
+			by[at] = &place{repo, map[string]*reconcile.Item{}, nil}
+		}
+		by[at].items[repo.Path(i.Package)] = i
+		by[at].list = append(by[at].list, pulls.Draft{Path: repo.Path(i.Package), Branch: strings.TrimPrefix(i.Ref, lifecycle.BranchRef("")), Commit: i.Commit})
+	}
+	type answer struct {
+		at  *place
+		all []pulls.Open
+		err error
+	}
+	var places []*place
+	for _, key := range slices.Sorted(maps.Keys(by)) {
+		places = append(places, by[key])
+	}
+	answers, err := observe.Parallel(ctx, cmp.Or(o.Concurrency, 1), places, func(ctx context.Context, p *place) answer {
+		f, err := o.Forge(p.repo.Address, p.repo.Annotations[forge.Annotation])
+		if err != nil {
+			return answer{p, nil, err}
+		}
+		all, err := f.Requests(ctx, p.repo.Branch)
+		return answer{p, all, err}
+	})
+	found = map[*reconcile.Item]pulls.Open{}
+	for _, a := range answers {
+		if a.err != nil {
+			failed = append(failed, Pulled{Repository: a.at.repo.Name, Err: a.err})
+			continue
+		}
+		for path, request := range pulls.Standing(a.all, a.at.list) {
+			found[a.at.items[path]] = request
+		}
+	}
+	return found, failed, err
+}

@@ -371,6 +371,47 @@ func (t *Terms) aside(wanted []Request, match []*Open) {
 	}
 }
 
+// Standing finds the request of each Draft of one repository, by the Draft's path: the
+// open one that asks for it, else the closed one that asked for the very same.
+func Standing(there []Open, drafts []Draft) map[string]Open {
+	open, closed := read(there)
+	out := map[string]Open{}
+	for _, c := range closed {
+		r := Request{Drafts: c.among(drafts)}
+		for _, d := range r.Drafts {
+			if c.mark.digest == r.Digest() {
+				out[d.Path] = c
+			}
+		}
+	}
+	for _, o := range open {
+		for _, d := range o.among(drafts) {
+			out[d.Path] = o
+		}
+	}
+	return out
+}
+
+// among are the Drafts that a request asks for, in the order of their paths.
+func (o *Open) among(drafts []Draft) []Draft {
+	out := slices.DeleteFunc(slices.Clone(drafts), func(d Draft) bool {
+		return d.Branch != o.Branch && !slices.Contains(o.mark.members, d.Path)
+	})
+	slices.SortFunc(out, func(a, b Draft) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+// Says is where a request stands, to who looks after its Drafts.
+func (o *Open) Says() string {
+	switch {
+	case o.Closed:
+		return "turned down: request " + o.URL + " was closed; propose NAME --pull-requests opens another"
+	case o.Draft:
+		return "request " + o.URL + " is a draft"
+	}
+	return "request " + o.URL + " waits for its review"
+}
+
 // refused finds the closed request that asked for the very same.
 func refused(r *Request, closed []Open) *Open {
 	for i := range closed {

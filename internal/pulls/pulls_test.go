@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func draft(name, commit, class string) Draft {
@@ -290,5 +291,37 @@ func TestLongMarks(t *testing.T) {
 		if got := unpacked(word); got != nil {
 			t.Errorf("%.10q gives %d members", word, len(got))
 		}
+	}
+}
+
+// What status says of each Draft.
+func TestStanding(t *testing.T) {
+	a, b, c := draft("alpha", "1", "k1"), draft("beta", "2", "k1"), draft("gamma", "3", "k2")
+	at := func(o Open, change func(*Open)) Open {
+		return with(o, func(o *Open) { o.URL = "https://example.com/1"; change(o) })
+	}
+	open, shut := at(had(1, ByClass, a, b), func(*Open) {}), at(had(1, ByClass, a, b), func(o *Open) { o.Closed = true })
+	for name, tt := range map[string]struct {
+		there  []Open
+		drafts []Draft
+		want   map[string]string
+	}{
+		"open":           {[]Open{open}, []Draft{b, a, c}, map[string]string{a.Path: "request https://example.com/1 waits for its review", b.Path: "request https://example.com/1 waits for its review"}},
+		"a draft":        {[]Open{at(open, func(o *Open) { o.Draft = true })}, []Draft{a}, map[string]string{a.Path: "request https://example.com/1 is a draft"}},
+		"by its branch":  {[]Open{{Number: 1, Branch: c.Branch, URL: "https://example.com/1"}}, []Draft{a, c}, map[string]string{c.Path: "request https://example.com/1 waits for its review"}},
+		"turned down":    {[]Open{shut}, []Draft{b, a, c}, map[string]string{a.Path: "turned down: request https://example.com/1 was closed; propose NAME --pull-requests opens another", b.Path: "turned down: request https://example.com/1 was closed; propose NAME --pull-requests opens another"}},
+		"changed since":  {[]Open{shut}, []Draft{a, draft("beta", "9", "k1")}, nil},
+		"closed and new": {[]Open{shut, at(had(2, ByClass, a, b), func(o *Open) { o.URL = "https://example.com/2" })}, []Draft{a}, map[string]string{a.Path: "request https://example.com/2 waits for its review"}},
+		"merged":         {[]Open{at(open, func(o *Open) { o.Merged = true })}, []Draft{a, b}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := map[string]string{}
+			for path, o := range Standing(tt.there, tt.drafts) {
+				got[path] = o.Says()
+			}
+			if d := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+		})
 	}
 }

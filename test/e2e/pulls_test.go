@@ -106,6 +106,30 @@ func TestApplyKeepsRequests(t *testing.T) {
 	}
 }
 
+// Status says where a Draft's request is, and that it was turned down; a forge that
+// does not answer is a warning, and one of a fleet that keeps none is not asked.
+func TestStatusOfRequests(t *testing.T) {
+	w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")
+	w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
+	w.mustApply()
+	says := func(want string) {
+		t.Helper()
+		for line := range strings.Lines(w.mustRun(0, "status").out) {
+			if strings.HasPrefix(line, "c1/") {
+				w.contains(line, want)
+			}
+		}
+	}
+	says("request " + f.requests["c1"][0].HTMLURL + " waits for its review")
+	w.contains(w.mustRun(0, "status", "-o", "yaml").out, " waits for its review")
+	f.change("c1", 1, func(r *request) { r.State = "closed" })
+	says("turned down: request " + f.requests["c1"][0].HTMLURL + " was closed; propose NAME --pull-requests opens another")
+	f.refuse = func(*http.Request) int { return http.StatusBadGateway }
+	w.contains(w.mustRun(0, "status").err, "warning: c1: its pull requests are not known: GET ")
+	f.annotate("c1", "")
+	w.lacks(w.mustRun(0, "status").err, "warning")
+}
+
 // What was turned down stays so, however much was closed since.
 func TestTurnedDownLongAgo(t *testing.T) {
 	w, f := newForgeWorld(t, "    variform.dev/review: variant\n", "c1")
