@@ -174,23 +174,15 @@ func (s *session) notesOf(i *reconcile.Item) []review.Note {
 
 func (s *session) notesOfPlan(p *reconcile.Plan) []review.Note {
 	var out []review.Note
-	for _, err := range slices.Concat(p.Problems, failuresOf(p)) {
-		at, message := fleet.PlaceOf(err)
-		out = append(out, review.Note{Kind: review.Failure, Message: message, File: s.path(at.File), Line: at.Line})
+	for _, c := range fleet.Causes(p) {
+		at, message := fleet.PlaceOf(c.Err)
+		out = append(out, review.Note{Kind: review.Failure, Message: c.With(message), File: s.path(at.File), Line: at.Line})
 	}
 	for _, w := range warningsOf(p) {
 		out = append(out, review.Note{Kind: review.Warning, Message: w})
 	}
 	for _, b := range p.PruneBlocked {
 		out = append(out, review.Note{Kind: review.Warning, Message: "nothing is deleted in this run: " + b})
-	}
-	return out
-}
-
-func failuresOf(p *reconcile.Plan) []error {
-	var out []error
-	for _, set := range p.Sets {
-		out = append(out, set.Failures...)
 	}
 	return out
 }

@@ -101,13 +101,8 @@ func viewOf(i *reconcile.Item) itemView {
 // problemsOf lists everything that is wrong beside the items.
 func problemsOf(p *reconcile.Plan) []string {
 	var out []string
-	for _, e := range p.Problems {
-		out = append(out, e.Error())
-	}
-	for _, s := range p.Sets {
-		for _, f := range s.Failures {
-			out = append(out, f.Error())
-		}
+	for _, c := range fleet.Causes(p) {
+		out = append(out, c.With(c.Err.Error()))
 	}
 	return out
 }
@@ -295,8 +290,9 @@ func (a *app) printDetails(p *reconcile.Plan) {
 			a.note("conflict: %s: %s", i.Identity, c)
 		}
 		for _, w := range i.Warnings {
-			warnings[w]++
-			if warnings[w] == 1 {
+			cause := review.Cause(w, i.Aliases())
+			warnings[cause]++
+			if warnings[cause] == 1 {
 				a.note("warning: %s: %s", i.Identity, w)
 			}
 		}
@@ -322,6 +318,7 @@ func (a *app) printFailures(p *reconcile.Plan, cut bool) {
 			continue
 		}
 		_, text := fleet.PlaceOf(i.Err) // a target's conflict is that of variants in many places
+		text = review.Cause(text, i.Aliases())
 		if same[text] = append(same[text], i.String()); len(same[text]) == 1 {
 			order = append(order, text)
 			a.fail("error: %s: %s", i.Identity, i.Err)

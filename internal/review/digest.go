@@ -72,6 +72,12 @@ type Note struct {
 	Line    int               `json:"line,omitempty"`
 }
 
+// Cause is what a message says of a variant when the variant's own names, as in
+// Change.Aliases, are left aside: that of others is the same.
+func Cause(message string, aliases map[string]string) string {
+	return newNormaliser(aliases).message(message)
+}
+
 // Group makes one finding of the notes that say the same in one place, when
 // the variants' own names are left aside.
 func Group(notes []Note) []Finding {
@@ -84,7 +90,7 @@ func Group(notes []Note) []Finding {
 	groups := map[key][]*Note{}
 	for i := range notes {
 		n := &notes[i]
-		k := key{n.Kind, newNormaliser(n.Aliases).message(n.Message), n.File, n.Line, n.Variant == ""}
+		k := key{n.Kind, Cause(n.Message, n.Aliases), n.File, n.Line, n.Variant == ""}
 		groups[k] = append(groups[k], n)
 	}
 	out := make([]Finding, 0, len(groups))

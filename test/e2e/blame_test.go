@@ -63,32 +63,19 @@ func TestBlame(t *testing.T) {
 }
 
 // stagedSet makes web on each cluster; keys of its package context follow.
-const stagedSet = `apiVersion: config.porch.kpt.dev/v1alpha2
-kind: PackageVariantSet
-metadata:
-  name: web
-spec:
-  upstream:
-    repo: catalog
-    package: web
-    revision: v1
-  targets:
-  - repositorySelector:
-      matchLabels:
-        env: prod
-    template:
-      packageContext:
-        data:
+const stagedSet = webSet + `      template:
+        packageContext:
+          data:
 `
 
 // One field over the fleet, and the way back from a line of its input.
 func TestBlameFleet(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1", "c2", "c3")
-	w.write("set.yaml", stagedSet+`          stage: live
-        dataExprs:
-        - key: tier
-          valueExpr: "repository.name == 'c3' ? 'low' : 'high'"
+	w.write("set.yaml", stagedSet+`            stage: live
+          dataExprs:
+          - key: tier
+            valueExpr: "repository.name == 'c3' ? 'low' : 'high'"
 `)
 	type spread struct {
 		Field, Value string
@@ -142,7 +129,9 @@ func TestBlameFleet(t *testing.T) {
 func TestBlameSince(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "c1", "c2")
-	set := func(stage string) string { return stagedSet + "          stage: " + stage + "\n          team: a\n" }
+	set := func(stage string) string {
+		return stagedSet + "            stage: " + stage + "\n            team: a\n"
+	}
 	what := "ConfigMap/kptfile.kpt.dev:data"
 	w.write("set.yaml", set("old"))
 	w.contains(w.mustRun(2, "blame", "c1/web", what, "--since").err, "is in no Git repository")
@@ -187,7 +176,9 @@ func TestBlameSince(t *testing.T) {
 		t.Errorf("never approved:\n%s", out)
 	}
 	w.mustApply()
-	nextSecond := func() { time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) } // Git's times have no less
+	nextSecond := func() { // Git's times have no less, and its clock is a little late
+		time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1050 * time.Millisecond)))
+	}
 	nextSecond()
 	w.mustRun(0, "approve", "c1/web")
 	nextSecond()
