@@ -433,7 +433,11 @@ func (s *Shown) requests(manager string, d *drafts) ([]pulls.Request, error) {
 			}
 		}
 		const footer = 1000
-		texts[head] = review.Markdown(&review.Digest{Command: "review", Summary: report.Summary, Changes: report, Findings: s.Findings(report.Classes)}, review.MarkdownLimit-footer-min(200*n, pulls.MarkLimit)) +
+		summary := report.Summary
+		if len(report.Classes) == 1 { // which the title and the class itself have
+			summary = fmt.Sprintf("%s of %s", count.Of(n, "variant"), report.Classes[0].Package)
+		}
+		texts[head] = review.Markdown(&review.Digest{Command: "review", Summary: summary, Changes: report, Findings: s.Findings(report.Classes)}, review.MarkdownLimit-footer-min(200*n, pulls.MarkLimit)) +
 			fmt.Sprintf("\nMerging this publishes %s, in any style; the next `variform apply` tags what was merged. Closing it turns the change down until it becomes another.", count.Of(n, "package"))
 	}
 	var list []pulls.Draft

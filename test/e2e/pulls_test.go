@@ -192,6 +192,9 @@ func TestCommitsOnAHead(t *testing.T) {
 	if now := f.open("c1"); len(now) != 2 || now[head] == nil || !strings.Contains(now[head].Body, "members=b ") {
 		t.Errorf("%+v", now)
 	}
+	if body := f.open("c1")[head].Body; !strings.Contains(body, "\n`1 variant of catalog/web`\n") {
+		t.Errorf("what the title says is said again:\n%s", body)
+	}
 
 	git.Commit(t, head, "beside", gittest.Text{"NOTES": "x\n"})
 	before := w.refs()
