@@ -36,7 +36,8 @@ func TestBlobCache(t *testing.T) {
 	}
 }
 
-// What was asked for once makes room first, however much there is of it.
+// What was asked for once, or some times in a row, makes room first, however much there
+// is of it.
 func TestPackageCacheDrops(t *testing.T) {
 	var c packageCache
 	reads := map[int]int{}
@@ -49,29 +50,60 @@ func TestPackageCacheDrops(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range 20 {
-		get(i % 10)
-		get(i % 10)
+	other := 1 << 15
+	others := func(n int) {
+		for range n {
+			other++
+			get(other)
+		}
 	}
-	for i := range 1000 {
+	for i := range 1000 { // as variants' own
 		get(100 + i)
+		get(100 + i)
+		if get(100 + i); reads[100+i] != 1 {
+			t.Fatalf("%d was read %d times in a row", i, reads[100+i])
+		}
 	}
+	if c.bytes[true] > 0 || len(c.items) < 4 || len(c.items) > 9 {
+		t.Errorf("%d packages are kept, %d bytes as asked for later on", len(c.items), c.bytes[true])
+	}
+
+	for range readOften { // as upstreams that are far from each other
+		for i := range 10 {
+			get(i)
+		}
+		others(20)
+	}
+	others(1000)
 	for i := range 10 {
-		if get(i); reads[i] != 1 {
+		if get(i); reads[i] != readOften {
 			t.Errorf("%d was read %d times", i, reads[i])
 		}
 	}
-	if once := len(c.items) - 10; once < 4 || once > 9 {
-		t.Errorf("%d that were asked for once are kept", once)
+
+	get(50) // as one that is near
+	for range askedLater + 1 {
+		get(51)
 	}
+	get(50)
+	others(1000)
+	if get(50); reads[50] != 1 {
+		t.Errorf("it was read %d times", reads[50])
+	}
+	if get(51); reads[51] != 2 {
+		t.Errorf("what was asked for in a row was read %d times", reads[51])
+	}
+
 	for i := range 1000 {
-		get(2000 + i)
-		get(2000 + i)
+		for range readOften {
+			get(2000 + i)
+			others(10)
+		}
 	}
 	if most := packageCacheBytes[true]; c.bytes[true] > most || c.bytes[true] < most/4 {
 		t.Errorf("%d of %d bytes are kept", c.bytes[true], most)
 	}
-	if get(0); reads[0] != 2 {
+	if get(0); reads[0] != readOften+1 {
 		t.Errorf("what was asked for long ago is kept")
 	}
 }

@@ -524,14 +524,15 @@ func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error)
 	})
 }
 
-// packageCache keeps parsed packages by tree: those that were asked for again, as an
-// upstream is, and a few of those that were not, as a variant's own. Of both the least
-// recently used go first.
+// packageCache keeps parsed packages by tree: those that were asked for again later on, as
+// an upstream is, and a few of those that were not, as a variant's own, which is asked for
+// some times while that variant is made. Of both the least recently used go first.
 type packageCache struct {
 	mu    sync.Mutex
 	items map[Hash]*cachedPackage
-	bytes map[bool]int64 // by whether they were asked for again
-	clock int64
+	reads map[Hash]uint8 // how often they had to be read
+	bytes map[bool]int64 // by whether they were asked for again later on
+	clock int64          // counts what is asked for
 }
 
 type cachedPackage struct {
@@ -542,8 +543,15 @@ type cachedPackage struct {
 	again bool
 }
 
-// packageCacheBytes are of source, of packages that were asked for again and of those that
-// were not; parsed trees are some times that.
+// A package was asked for again later on where it is so after this many others, or had
+// to be read more than twice: what is compared first and made then is read twice.
+const (
+	askedLater = 256
+	readOften  = 3
+)
+
+// packageCacheBytes are of source, of packages that were asked for again later on and of
+// those that were not; parsed trees are some times that.
 var packageCacheBytes = map[bool]int64{true: 128 << 20, false: 4 << 20}
 
 func (c *packageCache) get(ctx context.Context, tree Hash, read func() (*krm.Package, int64, error)) (*krm.Package, error) {
@@ -569,14 +577,15 @@ func (c *packageCache) item(tree Hash) *cachedPackage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.items == nil {
-		c.items, c.bytes = map[Hash]*cachedPackage{}, map[bool]int64{}
+		c.items, c.reads, c.bytes = map[Hash]*cachedPackage{}, map[Hash]uint8{}, map[bool]int64{}
 	}
 	it, ok := c.items[tree]
 	switch {
 	case !ok:
-		it = &cachedPackage{}
+		c.reads[tree] = min(c.reads[tree]+1, readOften)
+		it = &cachedPackage{again: c.reads[tree] == readOften}
 		c.items[tree] = it
-	case !it.again:
+	case !it.again && c.clock-it.used > askedLater:
 		c.bytes[false] -= it.size
 		c.bytes[true] += it.size
 		it.again = true

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,16 +33,27 @@ func TestMain(m *testing.M) {
 // childCost is what a run of the command in its own process took.
 type childCost struct {
 	Peak int64         // bytes of resident memory at most
+	GC   float64       // the part of the processor time that went into collecting garbage
 	cpu  time.Duration // user and system, with the git programs that it ran
 	wall time.Duration
 }
 
 func childMain() int {
 	status := cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: io.Discard, Err: os.Stderr})
-	if err := json.NewEncoder(os.Stdout).Encode(childCost{Peak: peak()}); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(childCost{Peak: peak(), GC: collecting()}); err != nil {
 		return 2
 	}
 	return status
+}
+
+// collecting is the part of this process's processor time that went into collecting
+// garbage, beside what was idle.
+func collecting() float64 {
+	runtime.GC() // else what is not yet counted is missing
+	samples := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}, {Name: "/cpu/classes/gc/mark/idle:cpu-seconds"}}
+	metrics.Read(samples)
+	of := func(i int) float64 { return samples[i].Value.Float64() }
+	return (of(0) - of(3)) / (of(1) - of(2) - of(3))
 }
 
 // peak is the largest resident memory of this process where the system says it

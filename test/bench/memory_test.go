@@ -1,0 +1,41 @@
+package bench
+
+import (
+	"flag"
+	"testing"
+)
+
+var memoryVariants = flag.Int("memory.variants", 0, "how many variants TestMemory has: its bounds are for 10000, which takes minutes")
+
+// TestMemory lives through the life of a fleet with what a small machine has: each
+// command, a process of its own, stays below 400 MB and spends less than a quarter of
+// its processor time in collecting garbage.
+func TestMemory(t *testing.T) {
+	if *memoryVariants == 0 {
+		t.Skip("-memory.variants says how many variants there are to be")
+	}
+	t.Setenv("GOMEMLIMIT", "400MiB")
+	for _, http := range []bool{false, true} {
+		s := scenario{variants: *memoryVariants, http: http}
+		w := newWorld(t, s)
+		step := func(name string, most int64, command ...string) {
+			t.Helper()
+			c := runSelf(t, w.args(command...)...)
+			t.Logf("%s, %s: %d MB, %.0f %% collecting, %.1f s", s, name, c.Peak/1e6, 100*c.GC, c.cpu.Seconds())
+			if c.Peak > most {
+				t.Errorf("%s, %s: %d MB resident, want at most %d", s, name, c.Peak/1e6, most/1e6)
+			}
+			if c.GC > 0.25 {
+				t.Errorf("%s, %s: %.0f %% of the processor time went into collecting garbage", s, name, 100*c.GC)
+			}
+		}
+		step("first apply", 400e6, "apply")
+		step("nothing to do", 150e6, "apply")
+		step("review", 400e6, "review")
+		step("approve", 400e6, "approve", "--all")
+		w.publish(t, s)
+		step("update", 400e6, "apply")
+		step("review of the update", 400e6, "review")
+		step("approve of the update", 400e6, "approve", "--all")
+	}
+}
