@@ -21,13 +21,19 @@ type image struct {
 	helper string
 	folder func() (string, error) // where the engine runs
 
-	fetch  sync.Mutex // held while the image is fetched
-	config *imageConfig
+	fetch    sync.Mutex // held while the image is fetched
+	config   *imageConfig
+	failed   error // why it could not be fetched at failedAt
+	failedAt time.Time
 
 	mu   sync.Mutex
 	cold bool // the helper does not work in this image
 	idle []*container
 }
+
+// fetchAgain is after how long an image that could not be fetched is tried again: a registry
+// that does not answer takes its time for each try, and a run asks for each variant.
+const fetchAgain = time.Minute
 
 // idleTime is how long a container waits for another call.
 const idleTime = 30 * time.Second
@@ -66,15 +72,21 @@ func (i *image) prepare(ctx context.Context) (imageConfig, error) {
 	i.fetch.Lock()
 	defer i.fetch.Unlock()
 	if i.config == nil {
+		if i.failed != nil && time.Since(i.failedAt) < fetchAgain {
+			return imageConfig{}, i.failed
+		}
 		var err error
 		if i.engine.dir, err = i.folder(); err != nil {
 			return imageConfig{}, fmt.Errorf("a folder for %s: %w", i.engine.name, err)
 		}
 		c, err := i.engine.fetch(ctx, i.ref.String(), i.pull)
 		if err != nil {
+			if ctx.Err() == nil { // else somebody stopped it
+				i.failed, i.failedAt = err, time.Now()
+			}
 			return c, err
 		}
-		i.config = &c
+		i.config, i.failed = &c, nil
 	}
 	return *i.config, nil
 }
