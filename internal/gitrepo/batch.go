@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/sha1"
 	"fmt"
+	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
 	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
@@ -22,18 +24,21 @@ import (
 // depends on what was added, not on the order.
 type Batch struct {
 	repo  *Repo
-	stage *Stage // of its packages
+	stage *Stage // of its packages, and of what is made of them
+	own   bool   // the stage is this batch's alone
 
 	mu      sync.Mutex
 	objects map[Hash]*newObject
-	commits map[Hash]*Commit
+	commits map[Hash]time.Time // when they were committed
 	groups  []group
 	absent  map[string]bool // refs that must not be there
 	refs    map[string]bool
 	known   map[Hash]struct{} // objects that the server has, found while grafting
 
 	treeMu sync.Mutex
-	trees  map[Hash]*parsedTree
+	trees  map[Hash][]byte // those used last, to build upon
+	order  []Hash          // of trees, as they came
+	size   int             // of trees, in bytes
 	bases  map[Hash][]byte // trees of the record as it was, made from its index
 }
 
@@ -43,36 +48,25 @@ type group struct {
 	edits   []record.Edit
 }
 
-// newObject is an object of the batch. A grafted tree has no data of its own:
-// it is its base with a few bytes changed. What is in the stage has none either.
+// newObject is an object of the batch. Its bytes are in the stage, those of a tree
+// that was made from another as what differs from that one.
 type newObject struct {
 	hash   Hash
 	typ    plumbing.ObjectType
-	data   []byte
-	staged staged // of length 0 for none
-	graft  *graft
+	data   []byte // until it is staged
+	staged staged
+	base   Hash   // of the tree that delta starts from; zero where it is whole
+	delta  []byte // until it is staged
+	link   int    // in its chain of trees; 0 where it is whole
 	needs  []Hash // objects that it leads to, and its base
 }
 
-// graft is a tree as its base with base[off:off+drop] replaced by insert.
-type graft struct {
-	base      Hash
-	baseLen   int
-	off, drop int
-	insert    []byte
-	depth     int // grafts below this one in the batch
-}
-
-// maxGraftDepth bounds chains of deltas, as git's own packs do.
-const maxGraftDepth = 50
-
-type parsedTree struct {
-	raw     []byte
-	entries []treeEntry
-}
-
 // NewBatch starts an empty Batch with a Stage of its own.
-func (r *Repo) NewBatch() *Batch { return r.NewStage().NewBatch() }
+func (r *Repo) NewBatch() *Batch {
+	b := r.NewStage().NewBatch()
+	b.own = true
+	return b
+}
 
 // NewBatch starts an empty Batch that has the stage's packages.
 func (s *Stage) NewBatch() *Batch {
@@ -80,18 +74,34 @@ func (s *Stage) NewBatch() *Batch {
 		repo:    s.repo,
 		stage:   s,
 		objects: map[Hash]*newObject{},
-		commits: map[Hash]*Commit{},
+		commits: map[Hash]time.Time{},
 		refs:    map[string]bool{},
 		known:   map[Hash]struct{}{},
-		trees:   map[Hash]*parsedTree{},
+		trees:   map[Hash][]byte{},
 		bases:   map[Hash][]byte{},
 	}
 }
 
+// Close lets the objects of a batch with a Stage of its own go.
+func (b *Batch) Close() error {
+	if b.own {
+		return b.stage.Close()
+	}
+	return nil
+}
+
+// add keeps an object, and its bytes in the stage.
 func (b *Batch) add(o *newObject) Hash {
 	b.mu.Lock()
+	_, there := b.objects[o.hash]
+	b.mu.Unlock()
+	if there {
+		return o.hash
+	}
+	b.stage.write(o)
+	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, ok := b.objects[o.hash]; !ok {
+	if _, there := b.objects[o.hash]; !there {
 		b.objects[o.hash] = o
 	}
 	return o.hash
@@ -106,7 +116,7 @@ type dirNode struct {
 	dirs    map[string]*dirNode
 }
 
-func (d *dirNode) add(f krm.File, add func(*newObject) error) error {
+func (d *dirNode) add(f krm.File, add func(*newObject)) error {
 	segs := strings.Split(f.Path, "/")
 	dir := d
 	for i, seg := range segs[:len(segs)-1] {
@@ -136,18 +146,15 @@ func (d *dirNode) add(f krm.File, add func(*newObject) error) error {
 	}
 	h := hashObject(plumbing.BlobObject, f.Data)
 	dir.entries = append(dir.entries, treeEntry{mode: mode, name: name, hash: h})
-	return add(&newObject{hash: h, typ: plumbing.BlobObject, data: f.Data})
+	add(&newObject{hash: h, typ: plumbing.BlobObject, data: f.Data})
+	return nil
 }
 
 // tree is the folder with all that is in it.
-func (d *dirNode) tree(add func(*newObject) error) (Hash, error) {
+func (d *dirNode) tree(add func(*newObject)) Hash {
 	entries := d.entries
 	for name, sub := range d.dirs {
-		h, err := sub.tree(add)
-		if err != nil {
-			return Hash{}, err
-		}
-		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: h})
+		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: sub.tree(add)})
 	}
 	sort.Slice(entries, func(i, j int) bool {
 		return sortKey(entries[i].mode, entries[i].name) < sortKey(entries[j].mode, entries[j].name)
@@ -159,7 +166,8 @@ func (d *dirNode) tree(add func(*newObject) error) (Hash, error) {
 		needs = append(needs, e.hash)
 	}
 	o := newTree(raw.Bytes(), needs)
-	return o.hash, add(o)
+	add(o)
+	return o.hash
 }
 
 func (b *Batch) addTree(raw []byte, needs []Hash) Hash {
@@ -213,7 +221,7 @@ func (b *Batch) Commit(ctx context.Context, s CommitSpec) (*Commit, error) {
 	}
 	b.add(&newObject{hash: h, typ: plumbing.CommitObject, data: raw, needs: append([]Hash{root}, s.Parents...)})
 	b.mu.Lock()
-	b.commits[h] = c
+	b.commits[h] = c.Committer.When
 	b.mu.Unlock()
 	b.repo.store.places.put(h, s.Path, s.PackageTree)
 	for _, p := range s.More {
@@ -247,97 +255,38 @@ func (b *Batch) graft(tree Hash, segs []string, leaf Hash) (Hash, error) {
 		b.learn(tree)
 		return leaf, nil
 	}
-	parsed, err := b.tree(tree)
+	raw, err := b.tree(tree)
 	if err != nil {
 		return Hash{}, err
 	}
 	name := segs[0]
-	at, old := parsed.place(name)
-	child := Hash{}
-	if old != nil {
-		child = old.hash
-	} else if e := findFile(parsed, name); e != nil {
+	at, err := findDir(raw, name)
+	if err != nil {
+		return Hash{}, fmt.Errorf("tree %s: %w", tree, err)
+	}
+	if at.file {
 		return Hash{}, fmt.Errorf("%q is a file there, not a folder", name)
 	}
-	if child, err = b.graft(child, segs[1:], leaf); err != nil {
-		return Hash{}, err
-	}
+	child, err := b.graft(at.hash, segs[1:], leaf)
 	switch {
-	case child.IsZero() && old == nil, old != nil && old.hash == child:
+	case err != nil:
+		return Hash{}, err
+	case child == at.hash:
 		return tree, nil
-	case child.IsZero() && len(parsed.entries) == 1:
+	case child.IsZero() && at.off == 0 && at.end == len(raw):
 		return Hash{}, nil
 	}
-	g := &graft{base: tree, baseLen: len(parsed.raw), off: at}
-	if old != nil {
-		g.drop = old.end - old.off
-	}
-	needs := []Hash{tree}
+	g := &graft{off: at.off, drop: at.end - at.off}
 	if !child.IsZero() {
 		g.insert = treeEntryBytes(modeDir, name, child)
-		needs = append(needs, child)
 	}
-	return b.addGraft(parsed.raw, g, needs), nil
+	return b.addGraft(tree, raw, g, child), nil
 }
 
-// place finds the directory entry of a name, and where in the bytes it belongs.
-func (t *parsedTree) place(name string) (int, *treeEntry) {
-	key := name + "/"
-	i := sort.Search(len(t.entries), func(i int) bool {
-		return sortKey(t.entries[i].mode, t.entries[i].name) >= key
-	})
-	if i == len(t.entries) {
-		return len(t.raw), nil
-	}
-	e := &t.entries[i]
-	if e.name == name && e.mode == modeDir {
-		return e.off, e
-	}
-	return e.off, nil
-}
-
-func findFile(t *parsedTree, name string) *treeEntry {
-	i := sort.Search(len(t.entries), func(i int) bool {
-		return sortKey(t.entries[i].mode, t.entries[i].name) >= name
-	})
-	if i < len(t.entries) && t.entries[i].name == name {
-		return &t.entries[i]
-	}
-	return nil
-}
-
-// smallTree is the size up to which a tree is sent whole: a delta would save nothing.
-const smallTree = 160
-
-func (b *Batch) addGraft(base []byte, g *graft, needs []Hash) Hash {
-	size := g.baseLen - g.drop + len(g.insert)
-	b.mu.Lock()
-	if o := b.find(g.base); o != nil && o.graft != nil {
-		g.depth = o.graft.depth + 1
-	}
-	b.mu.Unlock()
-	if g.base.IsZero() || size <= smallTree || g.depth >= maxGraftDepth {
-		raw := g.apply(base)
-		entries, err := parseTree(raw)
-		if err == nil {
-			needs = needs[:0]
-			for _, e := range entries {
-				needs = append(needs, e.hash)
-			}
-		}
-		return b.addTree(raw, needs)
-	}
-	h := sha1.New()
-	var head [32]byte
-	hd := append(head[:0], "tree "...)
-	hd = strconv.AppendInt(hd, int64(size), 10)
-	h.Write(append(hd, 0))
-	h.Write(base[:g.off])
-	h.Write(g.insert)
-	h.Write(base[g.off+g.drop:])
-	o := &newObject{typ: plumbing.TreeObject, graft: g, needs: needs}
-	h.Sum(o.hash[:0])
-	return b.add(o)
+// graft is a tree as another's bytes with those of one entry replaced.
+type graft struct {
+	off, drop int
+	insert    []byte
 }
 
 func (g *graft) apply(base []byte) []byte {
@@ -347,34 +296,141 @@ func (g *graft) apply(base []byte) []byte {
 	return append(out, base[g.off+g.drop:]...)
 }
 
-// keptTrees bounds the parsed trees kept for grafting: bases are few, chains of
-// commits use each once.
-const keptTrees = 64
+// place is where a folder is in a tree's bytes, or where it belongs: off is end then.
+type place struct {
+	off, end int
+	hash     Hash
+	file     bool // a file has the name
+}
 
-// tree reads and parses a tree of the batch or of the repository.
-func (b *Batch) tree(h Hash) (*parsedTree, error) {
+// findDir finds the folder of a name. It parses no more of a tree than it must: a
+// branch's root is asked for each package below it.
+func findDir(raw []byte, name string) (place, error) {
+	key := name + "/"
+	out := place{}
+	for at := 0; at < len(raw); {
+		end := entryEnd(raw, at)
+		if end < 0 {
+			return place{}, fmt.Errorf("a tree object is damaged at byte %d", at)
+		}
+		mode, its, _ := bytes.Cut(raw[at:end-sha1.Size-1], []byte(" "))
+		dir := string(mode) == modeDir
+		switch {
+		case string(its) == name && dir:
+			return place{off: at, end: end, hash: Hash(raw[end-sha1.Size : end])}, nil
+		case string(its) == name:
+			out.file = true
+		}
+		if string(its) > key || dir && len(its) < len(name) && string(its) == key[:len(its)] && key[len(its)] < '/' {
+			break // as its slash comes after
+		}
+		at = end
+		out.off, out.end = at, at
+	}
+	return out, nil
+}
+
+// entryEnd is where the entry of a tree ends that begins at a byte, -1 where it is
+// damaged.
+func entryEnd(raw []byte, at int) int {
+	nul := bytes.IndexByte(raw[at:], 0)
+	end := at + nul + 1 + sha1.Size
+	if nul < 0 || end > len(raw) || bytes.IndexByte(raw[at:at+nul], ' ') <= 0 {
+		return -1
+	}
+	return end
+}
+
+// smallTree is the size up to which a tree is sent whole: a delta would save nothing.
+const smallTree = 160
+
+// chainRadix lays chains of deltas out: the k-th tree made one from another is a
+// delta of the one before, or, where k is a multiple of a power of the radix, of the
+// one that many before. So none is whole, and of a million the longest way to a whole
+// one is seven times the number of k's digits: git allows 50 in packs of its own.
+const chainRadix = 8
+
+func (b *Batch) addGraft(base Hash, raw []byte, g *graft, child Hash) Hash {
+	now := g.apply(raw)
+	h := hashObject(plumbing.TreeObject, now)
+	b.treeMu.Lock()
+	b.keepTree(h, now)
+	b.treeMu.Unlock()
+	if base.IsZero() || len(now) <= smallTree {
+		return b.addTree(now, treeNeeds(now))
+	}
+	o := &newObject{hash: h, typ: plumbing.TreeObject, base: base, link: b.link(base) + 1}
+	reach := 1
+	for o.link%(reach*chainRadix) == 0 {
+		reach *= chainRadix
+	}
+	if reach > 1 {
+		for b.link(o.base) > o.link-reach {
+			o.base = b.object(o.base).base
+		}
+		if far, err := b.tree(o.base); err == nil {
+			o.delta, o.needs = treeDelta(far, now)
+			o.needs = append(o.needs, o.base)
+			return b.add(o)
+		}
+		o.base = base // it cannot be read any more: a longer chain, then
+	}
+	o.delta = g.delta(len(raw))
+	if o.needs = []Hash{base}; !child.IsZero() {
+		o.needs = append(o.needs, child)
+	}
+	return b.add(o)
+}
+
+// link is a tree's place in its chain of deltas.
+func (b *Batch) link(h Hash) int {
+	if o := b.object(h); o != nil {
+		return o.link
+	}
+	return 0
+}
+
+func treeNeeds(raw []byte) []Hash {
+	var out []Hash
+	for at := 0; at < len(raw); {
+		end := entryEnd(raw, at)
+		if end < 0 {
+			break
+		}
+		out, at = append(out, Hash(raw[end-sha1.Size:end])), end
+	}
+	return out
+}
+
+// keptTrees bounds the trees kept for grafting, in bytes: bases are few, chains of
+// commits use each a few times.
+const keptTrees = 8 << 20
+
+// tree reads a tree of the batch or of the repository.
+func (b *Batch) tree(h Hash) ([]byte, error) {
 	if h.IsZero() {
-		return &parsedTree{}, nil
+		return nil, nil
 	}
 	b.treeMu.Lock()
 	defer b.treeMu.Unlock()
-	if t, ok := b.trees[h]; ok {
-		return t, nil
-	}
 	raw, err := b.rawTree(h)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		b.keepTree(h, raw)
 	}
-	entries, err := parseTree(raw)
-	if err != nil {
-		return nil, fmt.Errorf("tree %s: %w", h, err)
+	return raw, err
+}
+
+// keepTree keeps a tree in place of those that came first. treeMu is held.
+func (b *Batch) keepTree(h Hash, raw []byte) {
+	if _, kept := b.trees[h]; kept {
+		return
 	}
-	if len(b.trees) >= keptTrees {
-		clear(b.trees)
+	b.trees[h], b.order, b.size = raw, append(b.order, h), b.size+len(raw)
+	for b.size > keptTrees && len(b.order) > 1 {
+		b.size -= len(b.trees[b.order[0]])
+		delete(b.trees, b.order[0])
+		b.order = b.order[1:]
 	}
-	t := &parsedTree{raw: raw, entries: entries}
-	b.trees[h] = t
-	return t, nil
 }
 
 func (b *Batch) object(h Hash) *newObject {
@@ -391,45 +447,49 @@ func (b *Batch) find(h Hash) *newObject {
 	return b.stage.object(h)
 }
 
-// rawTree gives a tree's bytes, following grafts down to their base.
+// rawTree gives a tree's bytes, following deltas down to their base. treeMu is held.
 func (b *Batch) rawTree(h Hash) ([]byte, error) {
-	var chain []*graft
-	for {
-		if t, ok := b.trees[h]; ok {
-			return applyGrafts(t.raw, chain), nil
-		}
+	var chain []*newObject
+	raw, ok := b.trees[h]
+	for ; !ok; raw, ok = b.trees[h] {
 		o := b.object(h)
 		if o == nil {
 			break
 		}
-		if o.staged.len > 0 {
-			raw, err := b.stage.read(h)
-			return applyGrafts(raw, chain), err
+		if o.base.IsZero() {
+			data, err := b.stage.data(o)
+			if err != nil {
+				return nil, err
+			}
+			raw, ok = data, true
+			break
 		}
-		if o.graft == nil {
-			return applyGrafts(o.data, chain), nil
+		chain = append(chain, o)
+		h = o.base
+	}
+	if !ok {
+		raw, ok = b.bases[h]
+	}
+	if !ok {
+		typ, data, err := b.repo.objects.read(h, 0)
+		if err == nil && typ != plumbing.TreeObject {
+			err = fmt.Errorf("the Git object %s is a %s, not a tree", h, typ)
 		}
-		chain = append(chain, o.graft)
-		h = o.graft.base
+		if err != nil {
+			return nil, err
+		}
+		raw = data
 	}
-	if raw, ok := b.bases[h]; ok {
-		return applyGrafts(raw, chain), nil
+	for _, o := range slices.Backward(chain) {
+		delta, err := b.stage.data(o)
+		if err == nil {
+			raw, err = packfile.PatchDelta(raw, delta)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tree %s: %w", o.hash, err)
+		}
 	}
-	typ, raw, err := b.repo.objects.read(h, 0)
-	if err == nil && typ != plumbing.TreeObject {
-		err = fmt.Errorf("the Git object %s is a %s, not a tree", h, typ)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return applyGrafts(raw, chain), nil
-}
-
-func applyGrafts(raw []byte, chain []*graft) []byte {
-	for i := len(chain) - 1; i >= 0; i-- {
-		raw = chain[i].apply(raw)
-	}
-	return raw
+	return raw, nil
 }
 
 // learn notes all objects below a tree that the server has, as far as they can

@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -20,8 +21,25 @@ type answerTransport struct {
 // maxRefusal is read of the page that comes with a refusal.
 const maxRefusal = 16 << 10
 
-// RoundTrip implements http.RoundTripper.
+// packKey is where a push's context has the pack that goes with it.
+type packKey struct{}
+
+func withPack(ctx context.Context, p *pack) context.Context {
+	return context.WithValue(ctx, packKey{}, p)
+}
+
+// RoundTrip implements http.RoundTripper. A pack follows what the library says of it.
 func (t *answerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if p, _ := req.Context().Value(packKey{}).(*pack); p != nil && isPush(req) {
+		req = req.Clone(req.Context())
+		said := req.GetBody
+		req.Body = body{io.MultiReader(req.Body, p.reader()), req.Body}
+		req.GetBody = func() (io.ReadCloser, error) {
+			again, err := said()
+			return body{io.MultiReader(again, p.reader()), again}, err
+		}
+		req.ContentLength += p.size()
+	}
 	resp, err := t.inner.RoundTrip(req)
 	if err != nil {
 		return nil, err

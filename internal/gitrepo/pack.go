@@ -6,9 +6,10 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"hash/adler32"
-	"runtime"
-	"sync"
+	"io"
+	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -49,98 +50,107 @@ func (b *Batch) selectObjects(tips []Hash, sent map[Hash]bool, full bool) []*new
 	return append(append(commits, trees...), blobs...)
 }
 
-// encodePack makes a pack of objects, in parts. With thin, grafted trees are
-// deltas against their bases; without, only against bases in the same pack.
-func (b *Batch) encodePack(objects []*newObject, thin bool) ([][]byte, error) {
-	inPack := make(map[Hash]bool, len(objects))
-	for _, o := range objects {
-		inPack[o.hash] = true
-	}
-	parts, err := b.encodeAll(objects, func(o *newObject) bool {
-		return o.graft != nil && (thin || inPack[o.graft.base])
-	})
-	if err != nil {
-		return nil, err
-	}
-	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(objects)))
-	out, sum := [][]byte{head}, sha1.New()
-	for _, p := range parts {
-		out = append(out, p.Bytes())
-	}
-	for _, p := range out {
-		sum.Write(p)
-	}
-	return append(out, sum.Sum(nil)), nil
+// pack is a pack as it is sent: what the stage has of each object, one after the
+// other. It can be read again, as a redirect or a login asks for.
+type pack struct {
+	stage   *Stage
+	entries []staged
 }
 
-// encodeAll compresses side by side, in pieces whose order stays.
-func (b *Batch) encodeAll(objects []*newObject, asDelta func(*newObject) bool) ([]*bytes.Buffer, error) {
-	const piece = 256
-	n := (len(objects) + piece - 1) / piece
-	parts := make([]*bytes.Buffer, n)
-	errs := make([]error, n)
-	next := make(chan int, n)
-	for i := range n {
-		next <- i
+// newPack makes a pack of objects. With thin, trees are deltas of others whether
+// those are in it or not; without, only of those that are.
+func (b *Batch) newPack(objects []*newObject, thin bool) (*pack, error) {
+	in := make(map[Hash]bool, len(objects))
+	for _, o := range objects {
+		in[o.hash] = true
 	}
-	close(next)
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is valid
-			for i := range next {
-				parts[i] = &bytes.Buffer{}
-				e := &packEncoder{batch: b, out: parts[i], z: z}
-				for _, o := range objects[i*piece : min(len(objects), (i+1)*piece)] {
-					if errs[i] = e.object(o, asDelta(o)); errs[i] != nil {
-						break
-					}
-				}
-			}
-		}()
-	}
-	wg.Wait()
-	for _, err := range errs {
+	p := &pack{stage: b.stage, entries: make([]staged, len(objects))}
+	for i, o := range objects {
+		p.entries[i] = o.staged
+		if o.base.IsZero() || thin || in[o.base] {
+			continue
+		}
+		raw, err := b.tree(o.hash)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("writing tree %s: %w", o.hash, err)
+		}
+		whole := &newObject{typ: o.typ, data: raw}
+		b.stage.write(whole)
+		p.entries[i] = whole.staged
+	}
+	return p, nil
+}
+
+const (
+	packHead = "PACK\x00\x00\x00\x02"
+	packEnds = len(packHead) + 4 + sha1.Size // what is not entries, in bytes
+)
+
+// size is that of the whole, in bytes.
+func (p *pack) size() int64 {
+	n := int64(packEnds)
+	for _, at := range p.entries {
+		n += int64(at.len)
+	}
+	return n
+}
+
+func (p *pack) reader() io.Reader {
+	head := binary.BigEndian.AppendUint32([]byte(packHead), uint32(len(p.entries)))
+	r := &packReader{pack: p, buf: head, sum: sha1.New()}
+	r.sum.Write(head)
+	return r
+}
+
+// packReader reads a pack from its stage.
+type packReader struct {
+	*pack
+	next int // entry
+	done bool
+	buf  []byte // what is not read yet
+	read []byte // that buf is of
+	sum  hash.Hash
+}
+
+// Read implements io.Reader.
+func (r *packReader) Read(out []byte) (int, error) {
+	for len(r.buf) == 0 {
+		switch {
+		case r.next < len(r.entries):
+			var err error
+			if r.read, err = r.stage.entry(r.entries[r.next], r.read); err != nil {
+				return 0, fmt.Errorf("reading what is to be pushed: %w", err)
+			}
+			r.sum.Write(r.read)
+			r.buf = r.read
+			r.next++
+		case !r.done:
+			r.done = true
+			r.buf = r.sum.Sum(nil)
+		default:
+			return 0, io.EOF
 		}
 	}
-	return parts, nil
+	n := copy(out, r.buf)
+	r.buf = r.buf[n:]
+	return n, nil
 }
 
 type packEncoder struct {
-	batch *Batch
-	out   *bytes.Buffer
-	z     *zlib.Writer
-	delta []byte
+	out *bytes.Buffer
+	z   *zlib.Writer
 }
 
-func (e *packEncoder) object(o *newObject, delta bool) error {
-	if delta {
-		e.delta = o.graft.delta(e.delta[:0])
-		e.header(plumbing.REFDeltaObject, len(e.delta))
-		e.out.Write(o.graft.base[:])
-		return e.compress(e.delta)
+// entry writes an object as a pack has it.
+func (e *packEncoder) entry(o *newObject) {
+	if o.base.IsZero() {
+		e.header(o.typ, len(o.data))
+		e.compress(o.data)
+		return
 	}
-	if o.staged.len > 0 {
-		entry, err := e.batch.stage.entry(o.staged)
-		e.out.Write(entry)
-		return err
-	}
-	data := o.data
-	if o.graft != nil {
-		e.batch.treeMu.Lock()
-		raw, err := e.batch.rawTree(o.hash)
-		e.batch.treeMu.Unlock()
-		if err != nil {
-			return fmt.Errorf("writing tree %s: %w", o.hash, err)
-		}
-		data = raw
-	}
-	e.header(o.typ, len(data))
-	return e.compress(data)
+	e.header(plumbing.REFDeltaObject, len(o.delta))
+	e.out.Write(o.base[:])
+	e.compress(o.delta)
 }
 
 func (e *packEncoder) header(typ plumbing.ObjectType, size int) {
@@ -156,16 +166,14 @@ func (e *packEncoder) header(typ plumbing.ObjectType, size int) {
 // not compress, and a deflater costs more to reset than it saves.
 const stored = 96
 
-func (e *packEncoder) compress(data []byte) error {
+func (e *packEncoder) compress(data []byte) {
 	if len(data) <= stored {
 		e.store(data)
-		return nil
+		return
 	}
-	e.z.Reset(e.out)
-	if _, err := e.z.Write(data); err != nil {
-		return err
-	}
-	return e.z.Close()
+	e.z.Reset(e.out) // memory takes everything
+	_, _ = e.z.Write(data)
+	_ = e.z.Close()
 }
 
 // store writes a zlib stream of one stored block.
@@ -178,17 +186,69 @@ func (e *packEncoder) store(data []byte) {
 	e.out.Write(sum[:])
 }
 
-// delta writes the graft in Git's delta form.
-func (g *graft) delta(d []byte) []byte {
-	d = binary.AppendUvarint(d, uint64(g.baseLen))
-	d = binary.AppendUvarint(d, uint64(g.baseLen-g.drop+len(g.insert)))
+// delta is the graft in Git's delta form, of a base of so many bytes.
+func (g *graft) delta(base int) []byte {
+	d := deltaHead(base, base-g.drop+len(g.insert))
 	d = appendCopy(d, 0, g.off)
-	for rest := g.insert; len(rest) > 0; {
-		n := min(len(rest), 127)
-		d = append(append(d, byte(n)), rest[:n]...)
-		rest = rest[n:]
+	d = appendInsert(d, g.insert)
+	return appendCopy(d, g.off+g.drop, base-g.off-g.drop)
+}
+
+// treeDelta is what makes one tree of another, in Git's delta form, and what the
+// entries lead to that it brings.
+func treeDelta(was, now []byte) (delta []byte, brings []Hash) {
+	d := deltaHead(len(was), len(now))
+	from, i := 0, 0 // was[from:i] is as it was
+	for j := 0; j < len(now); {
+		end := entryEnd(now, j)
+		if end < 0 {
+			end = len(now)
+		}
+		entry := now[j:end]
+		if bytes.HasPrefix(was[i:], entry) {
+			i, j = i+len(entry), end
+			continue
+		}
+		d = appendCopy(d, from, i-from)
+		for i < len(was) { // what goes, or is replaced
+			gone := entryEnd(was, i)
+			if gone < 0 || entryKey(was[i:gone]) > entryKey(entry) {
+				break
+			}
+			i = gone
+			if bytes.HasPrefix(was[i:], entry) {
+				break
+			}
+		}
+		if from = i; bytes.HasPrefix(was[i:], entry) {
+			continue
+		}
+		d = appendInsert(d, entry)
+		if len(entry) > sha1.Size {
+			brings = append(brings, Hash(entry[len(entry)-sha1.Size:]))
+		}
+		j = end
 	}
-	return appendCopy(d, g.off+g.drop, g.baseLen-g.off-g.drop)
+	return appendCopy(d, from, i-from), brings
+}
+
+// entryKey is what Git orders an entry's bytes by.
+func entryKey(entry []byte) string {
+	mode, name, _ := strings.Cut(string(entry[:len(entry)-min(len(entry), sha1.Size+1)]), " ")
+	return sortKey(mode, name)
+}
+
+func deltaHead(was, now int) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(was)), uint64(now))
+}
+
+func appendInsert(d, data []byte) []byte {
+	for len(data) > 0 {
+		n := min(len(data), 127)
+		d = append(append(d, byte(n)), data[:n]...)
+		data = data[n:]
+	}
+	return d
 }
 
 func appendCopy(d []byte, off, n int) []byte {

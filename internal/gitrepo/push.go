@@ -203,6 +203,7 @@ type attempt struct {
 	stale  []StaleRef          // seen before sending
 	clash  []RefMessage        // names that cannot be, seen before sending
 	pack   []*newObject
+	body   *pack // of them; nil where none is sent
 	lines  *progress
 }
 
@@ -246,6 +247,13 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 			return err
 		}
 		a.sent = true
+		switch {
+		case a.body == nil:
+		case p.repo.loc.http(): // the library would take all of it into memory first
+			ctx = withPack(ctx, a.body)
+		default:
+			req.Packfile = io.NopCloser(a.body.reader())
+		}
 		a.status, a.err = s.(transport.ReceivePackSession).ReceivePack(ctx, req)
 		if slow := wire.TooSlow(ctx); a.err != nil && slow != nil {
 			a.err = slow
@@ -350,17 +358,13 @@ func (p *pusher) request(a *attempt, updates []RefUpdate, caps *capability.List,
 		return req, nil // deletes alone send no pack
 	}
 	a.pack = p.batch.selectObjects(tips, p.sent, full)
-	pack, err := p.batch.encodePack(a.pack, !full && !caps.Supports("no-thin"))
+	pack, err := p.batch.newPack(a.pack, !full && !caps.Supports("no-thin"))
 	if err != nil {
 		return nil, err
 	}
 	p.report.Objects += len(a.pack)
-	readers := make([]io.Reader, len(pack))
-	for i, part := range pack {
-		p.report.Bytes += int64(len(part))
-		readers[i] = bytes.NewReader(part)
-	}
-	req.Packfile = io.NopCloser(io.MultiReader(readers...))
+	p.report.Bytes += pack.size()
+	a.body = pack
 	return req, nil
 }
 
@@ -549,7 +553,11 @@ func (p *pusher) landed(a *attempt, updates []RefUpdate) {
 		p.sent[o.hash] = true
 		hs = append(hs, o.hash)
 		if o.typ == plumbing.CommitObject {
-			raws[o.hash] = o.data
+			raw, err := p.batch.stage.data(o)
+			if err != nil {
+				continue // only a cache
+			}
+			raws[o.hash] = raw
 		}
 	}
 	p.repo.knowAll(hs)

@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -340,13 +339,13 @@ func (w *recordWriter) when() time.Time {
 	}
 	for _, u := range w.group.updates {
 		w.batch.mu.Lock()
-		c := w.batch.commits[u.New]
+		its, made := w.batch.commits[u.New]
 		w.batch.mu.Unlock()
-		if c == nil {
-			c = w.repo.commits.get(u.New)
+		if c := w.repo.commits.get(u.New); c != nil && !made {
+			its = c.Committer.When
 		}
-		if c != nil && c.Committer.When.After(when) {
-			when = c.Committer.When
+		if its.After(when) {
+			when = its
 		}
 	}
 	if when.IsZero() {
@@ -442,19 +441,6 @@ func (b *Batch) addFolder(f, was *folder) {
 	b.treeMu.Lock()
 	b.bases[was.hash] = was.raw
 	b.treeMu.Unlock()
-	b.addGraft(was.raw, splice(was.hash, was.raw, f.raw), f.needs)
-}
-
-// splice is what makes one tree of another: all between what they begin and end
-// with alike.
-func splice(base Hash, was, now []byte) *graft {
-	off := 0
-	for off < len(was) && off < len(now) && was[off] == now[off] {
-		off++
-	}
-	end := 0
-	for end < len(was)-off && end < len(now)-off && was[len(was)-1-end] == now[len(now)-1-end] {
-		end++
-	}
-	return &graft{base: base, baseLen: len(was), off: off, drop: len(was) - off - end, insert: bytes.Clone(now[off : len(now)-end])}
+	delta, needs := treeDelta(was.raw, f.raw)
+	b.add(&newObject{hash: f.hash, typ: plumbing.TreeObject, base: was.hash, delta: delta, link: 1, needs: append(needs, was.hash)})
 }

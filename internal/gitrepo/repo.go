@@ -41,6 +41,8 @@ type Repo struct {
 
 	treesMu sync.Mutex
 	trees   map[Hash]*parsedTree
+	// treesKept is how many entries trees have.
+	treesKept int
 
 	records recordStates
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"sync"
 
@@ -72,37 +73,37 @@ func (s *Stage) PackageTree(files []krm.File) (Hash, error) {
 // PackageTree is the hash that files have as a tree, with the errors of
 // Stage.PackageTree.
 func (r *Repo) PackageTree(files []krm.File) (Hash, error) {
-	return r.packageTree(files, func(*newObject) error { return nil })
+	return r.packageTree(files, func(*newObject) {})
 }
 
 // add keeps an object, compressed. Its data is the caller's again.
-func (s *Stage) add(o *newObject) error {
-	s.mu.Lock()
-	_, there := s.objects[o.hash]
-	s.mu.Unlock()
-	if there {
-		return nil
+func (s *Stage) add(o *newObject) {
+	if s.object(o.hash) != nil {
+		return
 	}
+	s.write(o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.objects[o.hash] == nil {
+		s.objects[o.hash] = o
+	}
+}
+
+// write puts an object's entry of a pack down.
+func (s *Stage) write(o *newObject) {
 	e := s.pool.Get().(*packEncoder)
 	defer s.pool.Put(e)
 	e.out.Reset()
-	if err := e.object(o, false); err != nil {
-		return err
-	}
+	e.entry(o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.objects[o.hash] != nil {
-		return nil
-	}
-	o.data, o.staged = nil, staged{s.written + int64(len(s.tail)), e.out.Len()}
+	o.data, o.delta, o.staged = nil, nil, staged{s.written + int64(len(s.tail)), e.out.Len()}
 	if s.tail = append(s.tail, e.out.Bytes()...); len(s.tail) >= stageTail && !s.memory {
 		if err := s.spill(); err != nil {
 			s.repo.store.opts.Log("packages that are to be pushed stay in memory: %v", err)
 			s.memory = true
 		}
 	}
-	s.objects[o.hash] = o
-	return nil
 }
 
 // spill writes the tail to the file.
@@ -135,11 +136,11 @@ func (s *Stage) tempFile() (f *os.File, err error) {
 	return f, err
 }
 
-// entry is an object as a pack has it.
-func (s *Stage) entry(at staged) ([]byte, error) {
+// entry is an object as a pack has it, in into where that is large enough.
+func (s *Stage) entry(at staged, into []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := make([]byte, at.len)
+	out := slices.Grow(into[:0], at.len)[:at.len]
 	if at.off >= s.written {
 		copy(out, s.tail[at.off-s.written:])
 		return out, nil
@@ -148,13 +149,9 @@ func (s *Stage) entry(at staged) ([]byte, error) {
 	return out, err
 }
 
-// read is an object's data; nil where the stage does not have it.
-func (s *Stage) read(h Hash) ([]byte, error) {
-	o := s.object(h)
-	if o == nil {
-		return nil, nil
-	}
-	entry, err := s.entry(o.staged)
+// data is an object's data, or of one that has a base what differs from that.
+func (s *Stage) data(o *newObject) ([]byte, error) {
+	entry, err := s.entry(o.staged, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +159,10 @@ func (s *Stage) read(h Hash) ([]byte, error) {
 	for entry[i]&0x80 != 0 { // the header's bytes but the last
 		i++
 	}
-	z, err := zlib.NewReader(bytes.NewReader(entry[i+1:]))
+	if i++; !o.base.IsZero() {
+		i += len(o.base)
+	}
+	z, err := zlib.NewReader(bytes.NewReader(entry[i:]))
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func (s *Stage) object(h Hash) *newObject {
 }
 
 // packageTree hands the objects of a tree to add, folders after what is in them.
-func (r *Repo) packageTree(files []krm.File, add func(*newObject) error) (Hash, error) {
+func (r *Repo) packageTree(files []krm.File, add func(*newObject)) (Hash, error) {
 	sorted := append([]krm.File(nil), files...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Path < sorted[j].Path })
 	root := &dirNode{}
@@ -186,12 +186,8 @@ func (r *Repo) packageTree(files []krm.File, add func(*newObject) error) (Hash, 
 			err = root.add(f, add)
 		}
 	}
-	var h Hash
-	if err == nil {
-		h, err = root.tree(add)
-	}
 	if err != nil {
 		return Hash{}, fmt.Errorf("writing a package: %w", err)
 	}
-	return h, nil
+	return root.tree(add), nil
 }

@@ -37,6 +37,9 @@ type treeEntry struct {
 	off, end   int
 }
 
+// parsedTree is a tree to look names up in.
+type parsedTree struct{ entries []treeEntry }
+
 // parseTree reads a tree object, in its own order.
 func parseTree(raw []byte) ([]treeEntry, error) {
 	entries := make([]treeEntry, 0, len(raw)/40+1)
@@ -194,9 +197,9 @@ func (r *Repo) entries(tree Hash) (map[string]treeEntry, error) {
 	return out, nil
 }
 
-// treesKept bounds the trees that are kept parsed: a branch's root is asked for
-// each package below it, other commits' roots once each.
-const treesKept = 32
+// treesKept bounds the entries of the trees that are kept parsed: a branch's root is
+// asked for each package below it, other commits' roots once each.
+const treesKept = 60_000
 
 // parsedTree is readTree for looking up paths: the trees asked for last are kept.
 func (r *Repo) parsedTree(h Hash) (*parsedTree, error) {
@@ -216,11 +219,16 @@ func (r *Repo) parsedTree(h Hash) (*parsedTree, error) {
 	if r.trees == nil {
 		r.trees = map[Hash]*parsedTree{}
 	}
-	if len(r.trees) >= treesKept {
-		for old := range r.trees { // any one: what is asked for often is soon back
-			delete(r.trees, old)
+	r.treesKept += len(entries)
+	for old, its := range r.trees { // any one: what is asked for often is soon back
+		if r.treesKept <= treesKept {
 			break
 		}
+		r.treesKept -= len(its.entries)
+		delete(r.trees, old)
+	}
+	if was := r.trees[h]; was != nil { // by another in between
+		r.treesKept -= len(was.entries)
 	}
 	r.trees[h] = t
 	return t, nil

@@ -52,14 +52,11 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 	a.fetch(ctx, git, list)
 	for attempt := 1; ; attempt++ {
 		m := a.merge(ctx, git, list)
-		if len(m.moves) == 0 {
-			return
+		err := m.finish()
+		if err == nil && len(m.moves) > 0 {
+			_, err = m.batch.Push(ctx, gitrepo.PushOptions{RequireAtomic: true, Record: RecordOf(a.Read, git)})
 		}
-		if err := m.finish(); err != nil {
-			fail(list, err)
-			return
-		}
-		_, err := m.batch.Push(ctx, gitrepo.PushOptions{RequireAtomic: true, Record: RecordOf(a.Read, git)})
+		_ = m.batch.Close() // only a temporary file
 		if err == nil {
 			return
 		}
@@ -83,7 +80,7 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 func Check(ctx context.Context, read *observe.Reader, needs func([]*decide.Candidate) decide.Needs, list []*Verdict) {
 	a, git := Machine(read, needs(candidatesOf(list))), list[0].Repo.Git
 	a.fetch(ctx, git, list)
-	a.merge(ctx, git, list)
+	_ = a.merge(ctx, git, list).batch.Close()
 }
 
 // merge collects what is not refused, dependencies before what needs them and locks
@@ -111,6 +108,7 @@ func (a *Approver) merge(ctx context.Context, git observe.Repository, list []*Ve
 		if !refused {
 			return m
 		}
+		_ = m.batch.Close()
 	}
 }
 

@@ -40,6 +40,7 @@ func PushHeads(ctx context.Context, repo *observe.Repo, heads []*Head) error {
 		return nil
 	}
 	b := repo.Git.NewBatch()
+	defer func() { _ = b.Close() }()
 	for _, h := range heads {
 		if len(h.Drafts) > 0 {
 			if err := h.build(ctx, repo, b); err != nil {

@@ -117,6 +117,7 @@ func TakeEdits(ctx context.Context, repo *observe.Repo, head gitrepo.Ref) (*Take
 	}
 	t := &Taken{Branch: strings.TrimPrefix(head.Name, lifecycle.BranchRef("")), By: e.By()}
 	k := &taking{repo: repo, edited: e, batch: repo.Git.NewBatch()}
+	defer func() { _ = k.batch.Close() }()
 	h, err := k.take(ctx, head)
 	switch let := (*letBeError)(nil); {
 	case errors.As(err, &let):

@@ -1,0 +1,283 @@
+package gitrepo
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// names sort one way as files and another as folders.
+var names = []string{"a", "a-b", "a-b-c", "a.b", "a0", "ab", "a b", "b", "b+", "b.", "B", "é"}
+
+// What grafting makes of a tree is what git makes of the same entries, whatever comes,
+// goes and is replaced, and however long the chain is.
+func TestGrafts(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	repo := gittest.NewRepo(t)
+	r := open(t, repo.Dir)
+	b := r.NewBatch()
+	leaves := make([]Hash, 3)
+	for i := range leaves {
+		leaves[i] = b.mustTree(t, files(fmt.Sprint("p", i), 1))
+	}
+	c := &Commit{}
+	there := map[string]Hash{}
+	for step := range 400 {
+		name, leaf := names[random.Intn(len(names))], leaves[random.Intn(len(leaves))]
+		if random.Intn(4) == 0 {
+			leaf = Hash{}
+		}
+		var parents []Hash
+		if step > 0 {
+			parents = []Hash{c.Hash}
+		}
+		next, err := b.Commit(t.Context(), CommitSpec{Root: c.Tree, Path: name, PackageTree: leaf, Parents: parents, Author: machine, Message: fmt.Sprint(step)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, there[name] = next, leaf; leaf.IsZero() {
+			delete(there, name)
+		}
+		var list strings.Builder
+		for name, h := range there {
+			fmt.Fprintf(&list, "040000 tree %s\t%s\n", h, name)
+		}
+		if want := strings.TrimSpace(gittest.Run(t, repo.Dir, []byte(list.String()), "mktree", "--missing")); want != c.Tree.String() {
+			t.Fatalf("step %d, %q: tree %s, git makes %s of\n%s", step, name, c.Tree, want, list.String())
+		}
+	}
+	if err := b.Create("refs/heads/main", c.Hash); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Push(t.Context(), PushOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	repo.Fsck(t)
+}
+
+// A file where a package is to be is refused, and one beside it of which the name
+// begins alike is not.
+func TestFindDir(t *testing.T) {
+	h := Hash{7}
+	tree := func(entries ...string) (raw []byte) {
+		for _, e := range entries {
+			mode, name := modeRegular, e
+			if dir, ok := strings.CutSuffix(e, "/"); ok {
+				mode, name = modeDir, dir
+			}
+			raw = append(raw, treeEntryBytes(mode, name, h)...)
+		}
+		return raw
+	}
+	for _, tc := range []struct {
+		tree []string
+		name string
+		at   int // entries before it
+		file bool
+		have bool
+	}{
+		{nil, "a", 0, false, false},
+		{[]string{"a/"}, "a", 0, false, true},
+		{[]string{"a-b/", "a/"}, "a", 1, false, true},
+		{[]string{"a/"}, "a-b", 0, false, false},
+		{[]string{"a-b"}, "a", 1, false, false},
+		{[]string{"a", "a-b"}, "a", 2, true, false},
+		{[]string{"a0/"}, "a", 0, false, false},
+		{[]string{"a", "b/", "c"}, "b", 1, false, true},
+		{[]string{"a", "c"}, "b", 1, false, false},
+	} {
+		raw := tree(tc.tree...)
+		got, err := findDir(raw, tc.name)
+		if want := len(tree(tc.tree[:tc.at]...)); err != nil || got.off != want || got.file != tc.file || (got.end > got.off) != tc.have || tc.have != (got.hash == h) {
+			t.Errorf("%q in %q: %+v, %v; want it at %d", tc.name, tc.tree, got, err, want)
+		}
+	}
+	for _, damaged := range []string{"40000 a", "40000 a\x00short", "a\x0012345678901234567890", " a\x0012345678901234567890"} {
+		if _, err := findDir([]byte(damaged), "z"); err == nil || !strings.Contains(err.Error(), "damaged at byte 0") {
+			t.Errorf("%q: %v", damaged, err)
+		}
+	}
+}
+
+// A delta makes of one tree the other, whatever they are, and says what is new.
+func TestTreeDelta(t *testing.T) {
+	random := rand.New(rand.NewSource(2))
+	tree := func() (raw []byte, has map[Hash]bool) {
+		f := &folder{}
+		has = map[Hash]bool{}
+		for _, name := range names {
+			if random.Intn(2) == 0 {
+				continue
+			}
+			h := Hash{byte(random.Intn(2)), name[0], byte(len(name))}
+			f.entries = append(f.entries, treeEntry{mode: []string{modeDir, modeRegular}[random.Intn(2)], name: name, hash: h})
+			has[h] = true
+		}
+		f.seal()
+		return f.raw, has
+	}
+	check := func(was, now []byte) []Hash {
+		delta, brings := treeDelta(was, now)
+		got, err := packfile.PatchDelta(was, delta)
+		if err != nil || !bytes.Equal(got, now) {
+			t.Fatalf("%v: of\n%q\nit makes\n%q, want\n%q", err, was, got, now)
+		}
+		return brings
+	}
+	for range 2000 {
+		was, had := tree()
+		now, has := tree()
+		if len(was) == 0 || len(now) == 0 { // those are whole
+			continue
+		}
+		brought := map[Hash]bool{}
+		for _, h := range check(was, now) {
+			if brought[h] = true; !has[h] {
+				t.Fatalf("%s is brought, and not there", h)
+			}
+		}
+		for h := range has {
+			if !had[h] && !brought[h] {
+				t.Fatalf("%s is new, and not brought", h)
+			}
+		}
+	}
+	sound, _ := tree()
+	for _, damaged := range []string{"x", "40000 a\x00short", string(sound) + "rest"} {
+		check(sound, []byte(damaged))
+		check([]byte(damaged), sound)
+	}
+}
+
+// A thousand packages that are approved one after the other on one branch: none of the
+// branch's trees is sent whole, and git follows no more than its own packs' chains.
+func TestLongChain(t *testing.T) {
+	s := newSite(t)
+	const packages = 1000
+	tree := gittest.Text{}
+	for i := range packages {
+		tree[fmt.Sprintf("app-%04d/Kptfile", i)] = kptfile("x")
+	}
+	s.repo.Commit(t, "main", "base", tree)
+	r := open(t, s.urls["http"])
+	b := r.NewBatch()
+	was := head(t, r, "main")
+	c, leaf := was, b.mustTree(t, files("app", 1))
+	for i := range packages {
+		var err error
+		if c, err = b.Commit(t.Context(), CommitSpec{Root: c.Tree, Path: fmt.Sprintf("app-%04d", i), PackageTree: leaf, Parents: []Hash{c.Hash}, Author: machine, Message: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Update("refs/heads/main", was.Hash, c.Hash); err != nil {
+		t.Fatal(err)
+	}
+	s.repo.Git(t, "config", "receive.unpackLimit", "1") // so that the pack stays one
+	rep, err := b.Push(t.Context(), PushOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if whole := int64(packages * packages * 35); rep.Bytes > whole/50 {
+		t.Errorf("%d bytes for %d trees of %d", rep.Bytes, packages, packages*35)
+	}
+	if kept := int64(b.size) + int64(len(b.stage.tail)); kept > keptTrees+stageTail {
+		t.Errorf("%d bytes are held", kept)
+	}
+	if err := b.Close(); err != nil || b.stage.file != nil {
+		t.Errorf("closed: %v", err)
+	}
+	s.repo.Fsck(t)
+	packs, err := filepath.Glob(filepath.Join(s.repo.Dir, "objects/pack/*.idx"))
+	if err != nil || len(packs) == 0 {
+		t.Fatal("no packs", err)
+	}
+	depth := 0
+	for _, m := range regexp.MustCompile(`chain length = (\d+)`).FindAllStringSubmatch(s.repo.Git(t, append([]string{"verify-pack", "-v"}, packs...)...), -1) {
+		n := 0
+		_, _ = fmt.Sscan(m[1], &n)
+		depth = max(depth, n)
+	}
+	if depth < 3 || depth > 50 {
+		t.Errorf("chains are up to %d deltas long", depth)
+	}
+}
+
+// A pack is the same however often and in whatever pieces it is read, and as long as
+// it says.
+func TestPackReader(t *testing.T) {
+	r := open(t, gittest.NewRepo(t).Dir)
+	b := r.NewBatch()
+	var objects []*newObject
+	for i := range 5 {
+		b.stage.add(&newObject{hash: Hash{byte(i)}, typ: 3, data: bytes.Repeat([]byte{byte(i)}, i*100)})
+		objects = append(objects, b.stage.object(Hash{byte(i)}))
+	}
+	p, err := b.newPack(objects, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := io.ReadAll(p.reader())
+	if err != nil || int64(len(whole)) != p.size() {
+		t.Fatalf("%d bytes of %d: %v", len(whole), p.size(), err)
+	}
+	var pieces []byte
+	for in, at := p.reader(), make([]byte, 7); ; {
+		n, err := in.Read(at)
+		pieces = append(pieces, at[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	if !bytes.Equal(whole, pieces) {
+		t.Error("in pieces it is another")
+	}
+}
+
+// A client that sends a push once more, as over a connection that was gone, sends the
+// pack once more.
+func TestPackIsSentAgain(t *testing.T) {
+	r := open(t, gittest.NewRepo(t).Dir)
+	b := r.NewBatch()
+	b.mustTree(t, files("app", 3))
+	p, err := b.newPack(slices.Collect(maps.Values(b.stage.objects)), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(withPack(t.Context(), p), http.MethodPost, "http://h/r.git/git-receive-pack", strings.NewReader("commands"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = (&answerTransport{inner: sent(func(out *http.Request) {
+		first, err := io.ReadAll(out.Body)
+		if err != nil || !bytes.HasPrefix(first, []byte("commandsPACK")) || int64(len(first)) != out.ContentLength {
+			t.Errorf("%d bytes of %d: %v", len(first), out.ContentLength, err)
+		}
+		again, err := out.GetBody()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if second, err := io.ReadAll(again); err != nil || !bytes.Equal(first, second) {
+			t.Errorf("the second time %d bytes of %d: %v", len(second), len(first), err)
+		}
+	})}).RoundTrip(req)
+}
+
+// sent takes what is sent, and answers nothing.
+type sent func(*http.Request)
+
+func (s sent) RoundTrip(r *http.Request) (*http.Response, error) {
+	s(r)
+	return nil, io.EOF
+}
