@@ -162,11 +162,12 @@ func (s *Stage) data(o *newObject) ([]byte, error) {
 	if i++; !o.base.IsZero() {
 		i += len(o.base)
 	}
-	z, err := zlib.NewReader(bytes.NewReader(entry[i:]))
-	if err != nil {
+	in := inflaters.Get().(*inflater)
+	defer inflaters.Put(in)
+	if err := in.reset(bytes.NewReader(entry[i:])); err != nil {
 		return nil, err
 	}
-	return io.ReadAll(z)
+	return io.ReadAll(in.z)
 }
 
 func (s *Stage) object(h Hash) *newObject {
