@@ -2,6 +2,7 @@ package histories
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
 // hash names an object.
@@ -50,7 +52,11 @@ func must[T any](v T, err error) T {
 func (r *repository) refs() map[string]hash {
 	out := map[string]hash{}
 	r.with(func(s storer.Storer) {
-		it := must(s.IterReferences())
+		it, err := s.IterReferences()
+		for errors.Is(err, dotgit.ErrEmptyRefFile) { // git's lock, while another's push moves one
+			it, err = s.IterReferences()
+		}
+		must(0, err)
 		_ = it.ForEach(func(ref *plumbing.Reference) error {
 			if ref.Type() == plumbing.HashReference {
 				out[ref.Name().String()] = ref.Hash()
