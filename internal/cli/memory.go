@@ -12,7 +12,8 @@ const (
 	// gcPercent lets a run collect seldom while it holds little: most of what it
 	// makes lives for one package.
 	gcPercent = 400
-	// spare is how much garbage may wait, however much is held.
+	// spare is how much garbage may wait, however much is held: at most an eighth of
+	// the limit, where there is one, for what is held at a peak is not known before.
 	spare = 72 << 20
 	// leastPercent bounds what collecting costs where much is held.
 	leastPercent = 25
@@ -39,7 +40,7 @@ func follow(percent int) {
 	runtime.AddCleanup(&mark{}, func(was int) {
 		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(sample)
-		now := percentFor(sample[0].Value.Uint64())
+		now := percentFor(sample[0].Value.Uint64(), uint64(debug.SetMemoryLimit(-1)))
 		if now != was {
 			debug.SetGCPercent(now)
 		}
@@ -48,9 +49,9 @@ func follow(percent int) {
 }
 
 // percentFor is how much garbage may wait beside what is held, in percent of it.
-func percentFor(held uint64) int {
+func percentFor(held, limit uint64) int {
 	if held == 0 {
 		return gcPercent
 	}
-	return int(min(gcPercent, max(leastPercent, spare*100/held)))
+	return int(min(gcPercent, max(leastPercent, min(spare, limit/8)*100/held)))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"math"
 	"runtime/debug"
 	"testing"
 
@@ -11,8 +12,13 @@ func TestPercentFor(t *testing.T) {
 	for held, want := range map[uint64]int{
 		0: gcPercent, 1 << 20: gcPercent, 18 << 20: gcPercent, 36 << 20: 200, 72 << 20: 100, 144 << 20: 50, 1 << 30: leastPercent, 8 << 30: leastPercent,
 	} {
-		if got := percentFor(held); got != want {
+		if got := percentFor(held, math.MaxInt64); got != want {
 			t.Errorf("%d MiB held: %d%%, want %d%%", held>>20, got, want)
+		}
+	}
+	for limit, want := range map[uint64]int{1: leastPercent, 200 << 20: leastPercent, 400 << 20: 50, 576 << 20: 72, 8 << 30: 72} {
+		if got := percentFor(100<<20, limit); got != want {
+			t.Errorf("100 MiB held of %d: %d%%, want %d%%", limit>>20, got, want)
 		}
 	}
 }
