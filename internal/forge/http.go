@@ -215,19 +215,25 @@ func (c *conn) ask(ctx context.Context, method, path string, body, out any) (htt
 const graphql = "/graphql"
 
 // soon asks again where a forge has not found out yet whether a request can be merged,
-// as it does after it was opened, or its head moved; and where another run changed the
-// same request in the same moment, which Gitea refuses.
+// as it does after it was opened, or its head moved; and where Gitea refuses because
+// the same request is changed in the same moment: by another run with 409, and with 500
+// where it closes by itself what it is asked to close, as a branch of it is gone.
 func (c *conn) soon(ctx context.Context, call func() error) error {
 	for try := 1; ; try++ {
 		err := call()
 		var e *Error
-		if try == 2*maxAsks || !errors.As(err, &e) || e.Status != http.StatusMethodNotAllowed && !refuses(err, http.StatusConflict, "already changed") {
+		if try == 2*maxAsks || !errors.As(err, &e) || e.Status != http.StatusMethodNotAllowed && !alreadyChanged(err) {
 			return err
 		}
 		if err := c.sleep(ctx, time.Second); err != nil {
 			return err
 		}
 	}
+}
+
+func alreadyChanged(err error) bool {
+	const words = "already changed"
+	return refuses(err, http.StatusConflict, words) || refuses(err, http.StatusInternalServerError, words)
 }
 
 // answer is what a forge said.

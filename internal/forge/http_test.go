@@ -297,15 +297,22 @@ func TestGiteaTogether(t *testing.T) {
 	if second := s.See(t, 2); err != nil || made.Number != 1 || second.State != "closed" || second.Body != "" || !strings.Contains(strings.Join(second.Comments, ""), "#1 ") || s.See(t, 1).State != "open" {
 		t.Errorf("%+v, %v, %+v", made, err, second)
 	}
-	asked := 0
-	s.Before = func(w http.ResponseWriter, _ *http.Request) bool {
+	asked, status := 0, http.StatusConflict
+	s.Before = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPatch {
+			return false
+		}
 		if asked++; asked == 1 {
-			http.Error(w, `{"message": "the issue is already changed"}`, http.StatusConflict)
+			http.Error(w, `{"message": "the issue is already changed"}`, status)
 		}
 		return asked == 1
 	}
 	if err := c.Update(ctx, made, "b", "b"); err != nil || s.See(t, 1).Title != "b" {
 		t.Error(err, s.See(t, 1))
+	}
+	asked, status = 0, http.StatusInternalServerError
+	if err := c.Close(ctx, made.Number, "c", "It is no more."); err != nil || asked != 2 || s.See(t, 1).State != "closed" || s.See(t, 1).Body != "c" || len(s.See(t, 1).Comments) != 1 {
+		t.Error(err, asked, s.See(t, 1))
 	}
 }
 
