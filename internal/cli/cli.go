@@ -8,14 +8,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -33,6 +36,8 @@ type Streams struct {
 	// Program is the path of a program whose main function is Main: what a
 	// package's scripts say runs in a process of it, within bounds. Empty: in this one.
 	Program string
+	// Name is what it was called as: kubectl runs a program kubectl-variform.
+	Name string
 }
 
 // The exit statuses.
@@ -192,8 +197,11 @@ to date in Git, for people to review, approve or reject.
   variform review  -f fleet/     read each change once, not once a variant
   variform approve -f fleet/ …   publish`,
 		SilenceUsage: true, SilenceErrors: true,
-		Version:           version.Version,
+		Version:           version.Current().Version,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.start() },
+	}
+	if plugin, _, _ := strings.Cut(filepath.Base(s.Name), "."); plugin == "kubectl-variform" {
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl variform"}
 	}
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -259,14 +267,25 @@ func (a *app) fail(format string, args ...any) {
 
 func newVersion(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version, the commit, Go's version and the platform", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.Out, version.Version)
-			return err
+			v := version.Current()
+			if a.output != "table" {
+				return encodeAs(a.Out, a.output, "Version", v)
+			}
+			w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			for _, line := range [][2]string{{"variform", v.Version}, {"commit", cmp.Or(v.Commit, "not recorded")}, {"go", v.Go}, {"platform", v.Platform}} {
+				_, _ = fmt.Fprintf(w, "%s\t%s\n", line[0], line[1])
+			}
+			return w.Flush()
 		},
 	}
+	a.addFormats(c, "table", []string{"table", "json", "yaml"})
 	return c
 }
+
+// Commands is the command line as documents list it.
+func Commands() *cobra.Command { return (&app{}).root() }
 
 // noNames refuses arguments with a hint at what was probably meant.
 func noNames(c *cobra.Command, args []string) error {

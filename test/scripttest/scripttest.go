@@ -31,10 +31,11 @@ const when = "2026-01-05T09:00:00Z"
 // Main is TestMain: the test binary answers as variform and as each function
 // too, so that scripts, and kpt, run the real main functions.
 func Main(m *testing.M) {
-	commands := map[string]func(){"variform": func() {
+	variform := func() {
 		self, _ := os.Executable() // by the name of variform
-		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Program: self}))
-	}}
+		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Program: self, Name: os.Args[0]}))
+	}
+	commands := map[string]func(){"variform": variform, "kubectl-variform": variform}
 	for name := range function.Builtin {
 		commands[name] = func() { os.Exit(fnmain.Main(name, os.Args[1:], fnmain.Std())) }
 	}
