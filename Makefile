@@ -35,7 +35,7 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge conformance bench fuzz mutants histories histories-mutants images push clean
+.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge conformance bench fuzz mutants histories histories-mutants images push release vet-platforms clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +65,11 @@ check: fmt vet layers tidy generated dead lint ## formatting, vet, layers, go.mo
 
 vet:
 	$(GO) vet ./...
+
+# What a release has for others' machines compiles there, tests too.
+vet-platforms: ## go vet as for macOS and Windows
+	GOOS=darwin GOARCH=arm64 $(GO) vet ./...
+	GOOS=windows GOARCH=amd64 $(GO) vet ./...
 
 layers:
 	$(GO) test -count=1 ./internal/depcheck/
@@ -166,6 +171,11 @@ push: ## the images, with what refers to them, to REGISTRY=registry.example.com/
 	@test -n '$(REGISTRY)' || { echo "give the registry: make push REGISTRY=registry.example.com/path" >&2; exit 2; }
 	@$(MAKE) --no-print-directory images
 	$(GO) run ./internal/images/pushimages -images dist/images -registry '$(REGISTRY)' -tags '$(TAGS)'
+
+# Equal commits give equal files; CREATED comes from SOURCE_DATE_EPOCH where that is set.
+release: images ## the files of a release in dist/release: archives, checksums, lists of contents, formula, krew manifest
+	@rm -rf dist/release
+	$(GO) run ./internal/release/mkrelease -out dist/release -version '$(VERSION)' -commit '$(REVISION)' -created '$(or $(SOURCE_DATE_EPOCH),$(CREATED),0)' -images dist/images
 
 clean:
 	rm -rf bin dist

@@ -135,6 +135,7 @@ var Placement = map[string]Layer{
 	"internal/images":          Tooling,
 	"internal/mutants":         Tooling,
 	"internal/ocitest":         Tooling,
+	"internal/release":         Tooling,
 	"internal/schema":          Tooling,
 	"test":                     Tooling,
 

@@ -76,25 +76,29 @@ type spdxRelationship struct {
 
 const noAssertion = "NOASSERTION"
 
-// SBOM lists what is in a function's binary for one architecture: the modules
+// SBOM lists what is in a function's binary for one architecture.
+func SBOM(f Function, arch string, created time.Time) ([]byte, error) {
+	return Contents(f.Name, f.Version, "linux-"+arch, f.Binaries[arch], created)
+}
+
+// Contents lists what is in a binary for one platform, "linux-amd64": the modules
 // and the version of Go that the toolchain recorded in it, and its checksum. It
 // is a function of its arguments alone; created is the time of the commit.
-func SBOM(f Function, arch string, created time.Time) ([]byte, error) {
-	binary := f.Binaries[arch]
+func Contents(name, version, platform string, binary []byte, created time.Time) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(binary))
 	if err != nil {
-		return nil, fmt.Errorf("list of contents of %s for %s: %w: the binary is to be built by Go, with modules", f.Name, arch, err)
+		return nil, fmt.Errorf("list of contents of %s for %s: %w: the binary is to be built by Go, with modules", name, platform, err)
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256(binary))
 	main := spdxPackage{
-		Name: f.Name, ID: "SPDXRef-Binary", Version: cmp.Or(f.Version, info.Main.Version), Purpose: "APPLICATION",
+		Name: name, ID: "SPDXRef-Binary", Version: cmp.Or(version, info.Main.Version), Purpose: "APPLICATION",
 		DownloadLocation: Source, LicenseConcluded: noAssertion, LicenseDeclared: license, Copyright: noAssertion,
 		Checksums:    []spdxChecksum{{"SHA256", sum}},
-		ExternalRefs: []spdxRef{purl(info.Main.Path, f.Version)},
+		ExternalRefs: []spdxRef{purl(info.Main.Path, version)},
 	}
 	doc := spdxDocument{
-		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: fmt.Sprintf("%s-linux-%s", f.Name, arch),
-		Namespace: fmt.Sprintf("%s/spdx/%s-linux-%s-%s", Source, f.Name, arch, sum),
+		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: fmt.Sprintf("%s-%s", name, platform),
+		Namespace: fmt.Sprintf("%s/spdx/%s-%s-%s", Source, name, platform, sum),
 		Creation:  spdxCreation{Created: created.UTC().Format(time.RFC3339), Creators: []string{"Tool: variform-mkimages"}},
 		Packages:  []spdxPackage{main}, Relationships: []spdxRelationship{{"SPDXRef-DOCUMENT", "DESCRIBES", main.ID}},
 	}
