@@ -9,7 +9,6 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -159,10 +158,7 @@ func child(t *testing.T, binary, input string, args ...string) (out []byte, stde
 	if took := time.Since(start); took > maxTime {
 		t.Errorf("it took %s, more than %s", took, maxTime)
 	}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		peak = usage.Maxrss << 10 // kB on Linux
-	}
-	return stdout.Bytes(), errs.String(), cmd.ProcessState.ExitCode(), peak
+	return stdout.Bytes(), errs.String(), cmd.ProcessState.ExitCode(), peakOf(cmd.ProcessState)
 }
 
 func writeInput(t *testing.T, write func(io.StringWriter)) string {

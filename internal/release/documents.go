@@ -16,10 +16,8 @@ import (
 
 // documents are the completions and man pages of the command.
 func documents(created time.Time) ([]entry, error) {
-	for _, name := range []string{"VARIFORM_FLEET", "VARIFORM_CACHE_DIR", "DEMO_DIR"} { // they are defaults of flags
-		if err := os.Unsetenv(name); err != nil {
-			return nil, err
-		}
+	if err := plainDefaults(); err != nil {
+		return nil, err
 	}
 	root := cli.Commands()
 	root.DisableAutoGenTag = true
@@ -38,6 +36,16 @@ func documents(created time.Time) ([]entry, error) {
 	}
 	pages, err := manPages(root, created)
 	return append(out, pages...), err
+}
+
+// plainDefaults takes away the variables that are defaults of flags.
+func plainDefaults() error {
+	for _, name := range []string{"VARIFORM_FLEET", "VARIFORM_CACHE_DIR", "DEMO_DIR"} {
+		if err := os.Unsetenv(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func manPages(root *cobra.Command, created time.Time) ([]entry, error) {

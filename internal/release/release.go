@@ -11,7 +11,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -257,7 +256,7 @@ func Notes(changes, version string) (string, error) {
 func checksums(sums map[string]string) []byte {
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
-		_, _ = io.WriteString(&b, sums[name]+"  "+name+"\n")
+		b.WriteString(sums[name] + "  " + name + "\n")
 	}
 	return b.Bytes()
 }

@@ -105,6 +105,27 @@ func unpack(t *testing.T, data []byte, dir string) {
 	}
 }
 
+// TestCommandsPage holds that docs/commands.md has what --help says today.
+func TestCommandsPage(t *testing.T) {
+	t.Setenv("VARIFORM_FLEET", "/a/folder/of/this/machine")
+	want, err := CommandsPage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join("..", "..", "docs", "commands.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), string(got)); d != "" {
+		t.Errorf("docs/commands.md is stale: run go generate ./internal/release\n%s", d)
+	}
+	for _, line := range []string{"## variform plan\n", "## variform catalog add\n", "| `-f`, `--fleet string` |"} {
+		if !strings.Contains(string(got), line) {
+			t.Errorf("docs/commands.md lacks %q", line)
+		}
+	}
+}
+
 // TestManagers reads what Homebrew and krew are told: the address and the
 // checksum of each archive, once.
 func TestManagers(t *testing.T) {

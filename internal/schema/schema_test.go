@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -33,6 +34,39 @@ func TestFiles(t *testing.T) {
 		}
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("docs/schema/%s is stale: run go generate ./internal/schema\n%s", name, diff)
+		}
+	}
+}
+
+// TestFields holds that docs/fields.md has every field of every kind as it is today.
+func TestFields(t *testing.T) {
+	files, err := Files("../..", "internal/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := Fields(files)
+	if err != nil {
+		t.Error(err)
+	}
+	got, err := os.ReadFile(filepath.Join("..", "..", "docs", "fields.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("docs/fields.md is stale: run go generate ./internal/schema\n%s", diff)
+	}
+	if d := cmp.Diff(slices.Sorted(maps.Keys(kinds)), slices.Sorted(slices.Values(order))); d != "" {
+		t.Errorf("kinds on the page (-want +got):\n%s", d)
+	}
+	for _, line := range []string{
+		"| `spec.git.branch` | string | `main` |  | Branch is where",
+		"| `spec.targets[].template.injectors[].nameExpr` | string |  | `repository.labels['region']` |",
+		"| `spec.upstream.revision` | string or integer |  | `v2`, `>=1.2.0 <2` |",
+		"| `spec.pipeline.mutators[].configMap.*` | string |",
+		"| `spec.package` | string |  |  | required; ",
+	} {
+		if !strings.Contains(string(got), line) {
+			t.Errorf("docs/fields.md lacks %q", line)
 		}
 	}
 }

@@ -25,8 +25,8 @@ func main() {
 	r.Created = time.Unix(*created, 0)
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
 	names, err := r.Make(ctx, ".", *out)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mkrelease:", err)
 		os.Exit(2)

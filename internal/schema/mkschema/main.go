@@ -26,6 +26,13 @@ func write(out, functions string) error {
 	if err != nil {
 		return err
 	}
+	list, err := schema.Fields(files)
+	if err != nil {
+		return err
+	}
+	if err := writeAll(filepath.Dir(out), map[string][]byte{"fields.md": list}); err != nil {
+		return err
+	}
 	pages, err := schema.Pages(os.DirFS(functions))
 	if err != nil {
 		return err

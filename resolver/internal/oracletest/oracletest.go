@@ -7,17 +7,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 )
-
-// CPU is the processor time that the process has used: the machine may be shared, ratios of it are not.
-func CPU() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // Universes is how many random problems a test solves: 1,000, or what RESOLVER_UNIVERSES says.
 func Universes(t testing.TB) int {
