@@ -36,10 +36,10 @@ type Batch struct {
 	known   map[Hash]struct{} // objects that the server has, found while grafting
 
 	treeMu sync.Mutex
-	trees  map[Hash][]byte // those used last, to build upon
-	order  []Hash          // of trees, as they came
-	size   int             // of trees, in bytes
-	bases  map[Hash][]byte // trees of the record as it was, made from its index
+	trees  map[Hash]*keptTree // those used last, to build upon
+	order  []Hash             // of trees, as they came
+	size   int                // of trees, in bytes
+	bases  map[Hash][]byte    // trees of the record as it was, made from its index
 }
 
 // group is what moves in one push.
@@ -77,7 +77,7 @@ func (s *Stage) NewBatch() *Batch {
 		commits: map[Hash]time.Time{},
 		refs:    map[string]bool{},
 		known:   map[Hash]struct{}{},
-		trees:   map[Hash][]byte{},
+		trees:   map[Hash]*keptTree{},
 		bases:   map[Hash][]byte{},
 	}
 }
@@ -289,11 +289,25 @@ type graft struct {
 	insert    []byte
 }
 
-func (g *graft) apply(base []byte) []byte {
-	out := make([]byte, 0, len(base)-g.drop+len(g.insert))
-	out = append(out, base[:g.off]...)
-	out = append(out, g.insert...)
-	return append(out, base[g.off+g.drop:]...)
+// parts are the tree's bytes, one after the other.
+func (g *graft) parts(base []byte) [][]byte {
+	return [][]byte{base[:g.off], g.insert, base[g.off+g.drop:]}
+}
+
+// keptTree is a tree's bytes or, until they are asked for, what they are made from:
+// a Draft's commit needs no more of its root than the name.
+type keptTree struct {
+	raw, from []byte
+	graft     *graft // nil where raw is set
+	size      int    // bytes of raw
+}
+
+func (k *keptTree) bytes() []byte {
+	if k.graft != nil {
+		k.raw = slices.Concat(k.graft.parts(k.from)...)
+		k.from, k.graft = nil, nil
+	}
+	return k.raw
 }
 
 // place is where a folder is in a tree's bytes, or where it belongs: off is end then.
@@ -351,12 +365,13 @@ const smallTree = 160
 const chainRadix = 8
 
 func (b *Batch) addGraft(base Hash, raw []byte, g *graft, child Hash) Hash {
-	now := g.apply(raw)
-	h := hashObject(plumbing.TreeObject, now)
+	kept := &keptTree{from: raw, graft: g, size: len(raw) - g.drop + len(g.insert)}
+	h := hashObject(plumbing.TreeObject, g.parts(raw)...)
 	b.treeMu.Lock()
-	b.keepTree(h, now)
+	b.keepTree(h, kept)
 	b.treeMu.Unlock()
-	if base.IsZero() || len(now) <= smallTree {
+	if base.IsZero() || kept.size <= smallTree {
+		now := slices.Concat(g.parts(raw)...)
 		return b.addTree(now, treeNeeds(now))
 	}
 	o := &newObject{hash: h, typ: plumbing.TreeObject, base: base, link: b.link(base) + 1}
@@ -369,7 +384,7 @@ func (b *Batch) addGraft(base Hash, raw []byte, g *graft, child Hash) Hash {
 			o.base = b.object(o.base).base
 		}
 		if far, err := b.tree(o.base); err == nil {
-			o.delta, o.needs = treeDelta(far, now)
+			o.delta, o.needs = treeDelta(far, slices.Concat(g.parts(raw)...))
 			o.needs = append(o.needs, o.base)
 			return b.add(o)
 		}
@@ -415,19 +430,19 @@ func (b *Batch) tree(h Hash) ([]byte, error) {
 	defer b.treeMu.Unlock()
 	raw, err := b.rawTree(h)
 	if err == nil {
-		b.keepTree(h, raw)
+		b.keepTree(h, &keptTree{raw: raw, size: len(raw)})
 	}
 	return raw, err
 }
 
 // keepTree keeps a tree in place of those that came first. treeMu is held.
-func (b *Batch) keepTree(h Hash, raw []byte) {
+func (b *Batch) keepTree(h Hash, k *keptTree) {
 	if _, kept := b.trees[h]; kept {
 		return
 	}
-	b.trees[h], b.order, b.size = raw, append(b.order, h), b.size+len(raw)
+	b.trees[h], b.order, b.size = k, append(b.order, h), b.size+k.size
 	for b.size > keptTrees && len(b.order) > 1 {
-		b.size -= len(b.trees[b.order[0]])
+		b.size -= b.trees[b.order[0]].size
 		delete(b.trees, b.order[0])
 		b.order = b.order[1:]
 	}
@@ -450,8 +465,10 @@ func (b *Batch) find(h Hash) *newObject {
 // rawTree gives a tree's bytes, following deltas down to their base. treeMu is held.
 func (b *Batch) rawTree(h Hash) ([]byte, error) {
 	var chain []*newObject
-	raw, ok := b.trees[h]
-	for ; !ok; raw, ok = b.trees[h] {
+	kept := b.trees[h]
+	var raw []byte
+	ok := false
+	for ; kept == nil; kept = b.trees[h] {
 		o := b.object(h)
 		if o == nil {
 			break
@@ -466,6 +483,9 @@ func (b *Batch) rawTree(h Hash) ([]byte, error) {
 		}
 		chain = append(chain, o)
 		h = o.base
+	}
+	if kept != nil {
+		raw, ok = kept.bytes(), true
 	}
 	if !ok {
 		raw, ok = b.bases[h]

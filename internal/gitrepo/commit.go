@@ -32,9 +32,11 @@ type Commit struct {
 	Tree              Hash
 	Parents           []Hash
 	Author, Committer Signature
-	Message           string
-	Annotations       []Annotation // Porch's, in order
-	Trailers          Trailers
+	// Message is empty where Trailers name a variant: all that is asked of its commits
+	// is in the fields below, and the texts would be most of what a run remembers.
+	Message     string
+	Annotations []Annotation // Porch's, in order, without their tasks
+	Trailers    Trailers
 }
 
 // parseCommit reads a commit object.
@@ -60,8 +62,16 @@ func parseCommit(h Hash, raw []byte) (*Commit, error) {
 	if c.Tree.IsZero() {
 		return nil, fmt.Errorf("the Git object %s is not a commit", h)
 	}
-	c.Message = string(message)
-	c.Annotations, c.Trailers = ParseMessage(c.Message)
+	text := string(message)
+	c.Annotations, c.Trailers = ParseMessage(text)
+	for i := range c.Annotations {
+		c.Annotations[i].Task = nil
+	}
+	if c.Trailers.Variant == "" {
+		c.Message = text
+	} else {
+		c.Trailers = c.Trailers.clone()
+	}
 	return c, nil
 }
 

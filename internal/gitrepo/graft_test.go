@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
 	"github.com/variform/variform/internal/gittest"
@@ -158,6 +160,68 @@ func TestTreeDelta(t *testing.T) {
 	for _, damaged := range []string{"x", "40000 a\x00short", string(sound) + "rest"} {
 		check(sound, []byte(damaged))
 		check([]byte(damaged), sound)
+	}
+}
+
+// Drafts begin at one branch each: of the root of none more is made than its name, and
+// what is built upon one of them finds it.
+func TestDraftsRootsAreNotMade(t *testing.T) {
+	s := newSite(t)
+	const packages = 300
+	tree := gittest.Text{}
+	for i := range packages {
+		tree[fmt.Sprintf("app-%04d/Kptfile", i)] = kptfile("x")
+	}
+	s.repo.Commit(t, "main", "base", tree)
+	r := openWith(t, s.urls["http"], Options{CacheDir: t.TempDir()})
+	b := r.NewBatch()
+	was := head(t, r, "main")
+	leaf := b.mustTree(t, files("app", 1))
+	made := func() (n int) {
+		for _, k := range b.trees {
+			if k.graft == nil {
+				n++
+			}
+		}
+		return n
+	}
+	var c *Commit
+	for i := range packages {
+		var err error
+		if c, err = b.Commit(t.Context(), CommitSpec{Root: was.Tree, Path: fmt.Sprintf("app-%04d", i), PackageTree: leaf, Parents: []Hash{was.Hash}, Author: machine, Message: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Update(fmt.Sprintf("refs/heads/drafts/%d", i), Hash{}, c.Hash); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := made(); n != 1 || len(b.trees) != packages+1 || b.size > keptTrees {
+		t.Errorf("%d of %d trees are made, %d bytes", n, len(b.trees), b.size)
+	}
+	again, err := b.Commit(t.Context(), CommitSpec{Root: c.Tree, Path: "another", PackageTree: leaf, Parents: []Hash{c.Hash}, Author: machine, Message: "again"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := made(); n != 2 {
+		t.Errorf("%d trees are made", n)
+	}
+	if err := b.Update("refs/heads/drafts/another", Hash{}, again.Hash); err != nil {
+		t.Fatal(err)
+	}
+	bases := &r.objects.(*objectDir).bases
+	bases.put(nil, 0, plumbing.BlobObject, []byte("x"))
+	if _, err := b.Push(t.Context(), PushOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if bases.bytes > 0 || bases.items != nil {
+		t.Errorf("%d bytes that packages were read with are held while pushing", bases.bytes)
+	}
+	if n := r.commits.len(); n < packages+2 {
+		t.Errorf("%d commits are known", n)
+	}
+	s.repo.Fsck(t)
+	if got := s.repo.Git(t, "ls-tree", "--name-only", again.Hash.String()); len(strings.Fields(got)) != packages+1 {
+		t.Errorf("%d entries", len(strings.Fields(got)))
 	}
 }
 

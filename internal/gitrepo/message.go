@@ -155,6 +155,14 @@ func quoteText(text string) string {
 	return strings.Join(lines, "\n")
 }
 
+// clone is a copy that does not hold on to the message that it was read from.
+func (t Trailers) clone() Trailers {
+	for _, field := range []*string{&t.Variant, &t.Inputs, &t.Review, &t.Hydrated, &t.Reverts, &t.Class} {
+		*field = strings.Clone(*field)
+	}
+	return t
+}
+
 // ParseMessage reads Porch's annotations (in order; lines that do not parse are
 // left out, as Porch does) and our trailers (of the last paragraph).
 func ParseMessage(message string) ([]Annotation, Trailers) {

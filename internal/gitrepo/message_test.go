@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -55,6 +56,31 @@ func TestMessage(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// What is remembered of a variant's commit is what is asked of it: not its text, and
+// nothing that holds on to it. People's commits and the record's keep theirs.
+func TestCommitsOfVariantsAreSmall(t *testing.T) {
+	for name, variant := range map[string]string{"Variant": "m/default/v", "Other": ""} {
+		a := Annotation{Package: "app", WorkspaceName: "w", Revision: "0", Task: &Task{Type: TaskClone, Clone: &CloneTask{}}}
+		text, err := FormatMessage("Create app", &a, Trailers{Variant: variant, Inputs: "sha256:ab", Review: "needed", Hydrated: "12", Reverts: "v1 by Ann", Class: "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw := encodeCommit(Hash{1}, nil, machine, machine, text)
+		c, err := parseCommit(hashObject(plumbing.CommitObject, raw), raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Trailers{Variant: variant, Inputs: "sha256:ab", Review: "needed", Hydrated: "12", Reverts: "v1 by Ann", Class: "c"}
+		a.Task = nil
+		if d := cmp.Diff([]Annotation{a}, c.Annotations); d != "" || c.Trailers != want {
+			t.Errorf("%s: %s, %+v", name, d, c.Trailers)
+		}
+		if (c.Message == "") != (variant != "") || c.Message != "" && c.Message != text {
+			t.Errorf("%s: message %q", name, c.Message)
+		}
 	}
 }
 

@@ -324,14 +324,21 @@ func (in *inflater) reset(r io.Reader) error {
 	return in.z.(zlib.Resetter).Reset(in.br, nil)
 }
 
-func hashObject(typ plumbing.ObjectType, data []byte) Hash {
+// hashObject is the name of an object whose bytes are these parts, one after the other.
+func hashObject(typ plumbing.ObjectType, parts ...[]byte) Hash {
 	h := sha1.New()
 	var head [32]byte
 	b := append(head[:0], typ.Bytes()...)
 	b = append(b, ' ')
-	b = strconv.AppendInt(b, int64(len(data)), 10)
+	size := 0
+	for _, data := range parts {
+		size += len(data)
+	}
+	b = strconv.AppendInt(b, int64(size), 10)
 	h.Write(append(b, 0))
-	h.Write(data)
+	for _, data := range parts {
+		h.Write(data)
+	}
 	var out Hash
 	h.Sum(out[:0])
 	return out
@@ -703,6 +710,12 @@ func (c *baseCache) get(p *packFile, off int64) (plumbing.ObjectType, []byte, bo
 	defer c.mu.Unlock()
 	it, ok := c.items[baseKey{p, off}]
 	return it.typ, it.data, ok
+}
+
+func (c *baseCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.items, c.bytes = nil, 0
 }
 
 func (c *baseCache) put(p *packFile, off int64, typ plumbing.ObjectType, data []byte) {

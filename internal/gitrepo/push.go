@@ -88,6 +88,9 @@ func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
 			return p.report, errKind(ErrUnsupported, "pushing to %s: it judges pushes with the hook %q, and hooks of local repositories are not run, nor passed by: push to it over ssh or http, or remove the hook", p.repo.URL(), hook)
 		}
 	}
+	if d, ok := b.repo.objects.(*objectDir); ok {
+		d.bases.clear() // the packages are made: what they were read with is not needed for it
+	}
 	done := 0
 	for _, c := range chunks {
 		results := p.report.Refs[done : done+len(c.updates)]
@@ -547,22 +550,26 @@ func (p *pusher) refsNow(ctx context.Context) (map[string]plumbing.Hash, error) 
 
 // landed takes what is now on the server into the Repo.
 func (p *pusher) landed(a *attempt, updates []RefUpdate) {
-	raws := map[Hash][]byte{}
+	var commits []*newObject
 	hs := make([]Hash, 0, len(a.pack))
 	for _, o := range a.pack {
 		p.sent[o.hash] = true
 		hs = append(hs, o.hash)
 		if o.typ == plumbing.CommitObject {
-			raw, err := p.batch.stage.data(o)
-			if err != nil {
-				continue // only a cache
-			}
-			raws[o.hash] = raw
+			commits = append(commits, o)
 		}
 	}
 	p.repo.knowAll(hs)
-	if err := p.repo.commits.add(raws); err != nil {
-		p.repo.store.opts.Log("%v", err)
+	for some := range slices.Chunk(commits, 256) { // all at once are some megabytes
+		raws := make(map[Hash][]byte, len(some))
+		for _, o := range some {
+			if raw, err := p.batch.stage.data(o); err == nil { // else it is only a cache
+				raws[o.hash] = raw
+			}
+		}
+		if err := p.repo.commits.add(raws); err != nil {
+			p.repo.store.opts.Log("%v", err)
+		}
 	}
 	p.repo.mu.Lock()
 	defer p.repo.mu.Unlock()
