@@ -20,6 +20,7 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/injection"
+	"github.com/variform/variform/internal/intern"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/merge"
@@ -58,7 +59,10 @@ type Builder struct {
 	// restless has, by upstream and functions, the function that is not idempotent,
 	// "" for none.
 	restless sync.Map
-	locks    resolver.LockWriter
+	// objects are those of crowded packages: what a fleet makes of one upstream brings
+	// the same ones to many targets.
+	objects intern.Lists[contents.Object]
+	locks   resolver.LockWriter
 	// traces are those of upstreams, as begin has them.
 	traces sync.Map
 }
@@ -152,7 +156,7 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 		m.Origins = m.trace.Origins()
 	}
 	if j.Crowded {
-		m.Objects = contents.Of(m.After).Objects
+		m.Objects = b.objects.Of(contents.Of(m.After).Objects)
 	}
 	if !b.Keep && !j.Keep {
 		m.Base, m.Before, m.After, m.Machine = nil, nil, nil, nil

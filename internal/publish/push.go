@@ -42,8 +42,8 @@ type Change struct {
 	// Said is what the record is to say of the package itself; nil leaves that.
 	Said *record.Entry
 	// Says is what the fleet says of what is tagged: the record's where that knows
-	// nothing of the Draft.
-	Says record.Entry
+	// nothing of the Draft. nil is nothing.
+	Says *record.Entry
 	// Unsaid says that what people said of the package is over.
 	Unsaid bool
 
@@ -52,7 +52,6 @@ type Change struct {
 	Err  error
 
 	moves []decide.Move // of the last attempt to push
-	entry record.Entry  // what the record is to say of Commit
 }
 
 // Commit is a commit to make: the package put into the tree of Root, zero for an
@@ -67,8 +66,8 @@ type Commit struct {
 	Parents  []decide.Hash
 	When     time.Time
 	Message  string
-	// Entry is what the record is to say besides: set, purpose, deletion policy and
-	// labels.
+	// Entry is what the record is to say: at first set, purpose, deletion policy and
+	// labels; of what it holds once it is made.
 	Entry record.Entry
 }
 

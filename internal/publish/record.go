@@ -69,10 +69,10 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 	path := c.Package.Path
 	switch d := c.Decision.(type) {
 	case decide.Draft:
-		if c.entry.Hydrated == "" {
+		if c.Commit == nil || c.Commit.Entry.Hydrated == "" {
 			return []record.Edit{record.Drop{Path: path, Workspace: workspaceOf(d.Ref)}}
 		}
-		e := c.entry
+		e := c.Commit.Entry
 		e.Path, e.Place, e.Workspace = path, record.Open, workspaceOf(d.Ref)
 		return []record.Edit{record.Put{Entry: e}}
 	case decide.Tag:
@@ -93,7 +93,9 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 			e.Inputs = m.Inputs // its commit may go
 		}
 		e.Upon, e.Whose = d.Local, true
-		e.Set, e.For, e.DeletionPolicy, e.Labels = c.Says.Set, c.Says.For, c.Says.DeletionPolicy, c.Says.Labels
+		if s := c.Says; s != nil {
+			e.Set, e.For, e.DeletionPolicy, e.Labels = s.Set, s.For, s.DeletionPolicy, s.Labels
+		}
 		return []record.Edit{e}
 	case decide.Discard:
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
@@ -145,11 +147,10 @@ func trimmed(path string, tags []decide.Published) record.Edit {
 // made notes what a commit holds, and what the machine made, where the commit
 // itself says that it did.
 func (c *Change) made(commit *gitrepo.Commit) {
-	c.entry = c.Commit.Entry
-	c.entry.Commit, c.entry.Tree = commit.Hash.String(), c.Commit.Tree.String()
-	c.entry.Inputs, c.entry.Owner = commit.Trailers.Inputs, commit.Trailers.Variant
-	c.entry.Reverts = commit.Trailers.Reverts
-	if c.entry.Hydrated = ""; commit.Trailers.Hydrated == c.Commit.Hydrated.String() {
-		c.entry.Hydrated = c.Commit.Hydrated.String()
+	e := &c.Commit.Entry
+	e.Commit, e.Tree = commit.Hash.String(), c.Commit.Tree.String()
+	e.Inputs, e.Owner, e.Reverts = commit.Trailers.Inputs, commit.Trailers.Variant, commit.Trailers.Reverts
+	if e.Hydrated = ""; commit.Trailers.Hydrated == c.Commit.Hydrated.String() {
+		e.Hydrated = c.Commit.Hydrated.String()
 	}
 }

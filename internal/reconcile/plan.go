@@ -765,7 +765,8 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 			}
 			item := r.row(s, b.revision)
 			item.rule(b.Ruling)
-			item.change = &publish.Change{Repo: s.repo, Package: b.pkg, Decision: b.Decision, Says: s.want.Said()}
+			says := s.want.Said()
+			item.change = &publish.Change{Repo: s.repo, Package: b.pkg, Decision: b.Decision, Says: &says}
 			plan.Items = append(plan.Items, item)
 		}
 		if len(s.trim) > 0 {

@@ -77,7 +77,7 @@ func encodeShard(entries []Entry) []byte {
 	for _, e := range entries {
 		b.WriteString("- " + e.line() + "\n")
 	}
-	return b.Bytes()
+	return bytes.Clone(b.Bytes()) // a run keeps it: without what the buffer has to spare
 }
 
 func (e Entry) line() string {
