@@ -522,7 +522,10 @@ func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
 	if len(commits) == 0 {
 		return nil
 	}
-	return r.Git.Fetch(ctx, append(commits, gitrepo.Hash(r.Head))...)
+	if !r.Head.IsZero() { // a repository may be empty but for Drafts
+		commits = append(commits, gitrepo.Hash(r.Head))
+	}
+	return r.Git.Fetch(ctx, commits...)
 }
 
 // walkLimit bounds how many hand-made commits on a Draft are looked behind.
