@@ -33,6 +33,8 @@ type Config struct {
 	LayOut bool
 	// Large is the story of a fleet of many clusters, in place of the others.
 	Large bool
+	// Wait is called after each step but the last; nil goes on.
+	Wait func() error
 }
 
 // step is one heading of the demo.
@@ -62,7 +64,7 @@ func Run(ctx context.Context, c Config) error {
 		{"The hand-made edit is still there, beside the new image", d.check},
 		{"What waits for review now: the same few lines, once", func() error { return d.variform("review", "--no-diff") }},
 	}
-	steps = append(steps, d.platform()...)
+	steps = append(append(steps, d.people()...), d.platform()...)
 	if d.Large {
 		steps = d.largeSteps()
 	}
@@ -73,6 +75,11 @@ func Run(ctx context.Context, c Config) error {
 		d.say("\n== %d. %s\n", i+1, s.title)
 		if err := s.do(); err != nil {
 			return fmt.Errorf("step %d (%s): %w", i+1, s.title, err)
+		}
+		if c.Wait != nil && i < len(steps)-1 {
+			if err := c.Wait(); err != nil {
+				return err
+			}
 		}
 	}
 	if !d.LayOut && !d.Large {
@@ -226,23 +233,32 @@ var (
 	handTo   = []byte("minReplicas: 4\n")
 )
 
-// approve approves the largest class that does not hold the edited variant.
-func (d *demo) approve() error {
+// class is one that review shows.
+type class struct {
+	ID      string
+	Members []string
+}
+
+func (c class) has(member string) bool { return slices.Contains(c.Members, member) }
+
+func (d *demo) classes() ([]class, error) {
 	var out bytes.Buffer
 	if status := d.Variform(d.ctx, &out, "review", "-o", "json", "-f", d.bare("fleet"), "--cache-dir", filepath.Join(d.Dir, "cache")); status != 0 {
-		return fmt.Errorf("variform review ended with status %d", status)
+		return nil, fmt.Errorf("variform review ended with status %d", status)
 	}
-	var report struct {
-		Classes []struct {
-			ID      string
-			Members []string
-		}
-	}
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
+	var report struct{ Classes []class }
+	err := json.Unmarshal(out.Bytes(), &report)
+	return report.Classes, err
+}
+
+// approve approves the largest class that does not hold the edited variant.
+func (d *demo) approve() error {
+	classes, err := d.classes()
+	if err != nil {
 		return err
 	}
-	for _, c := range slices.Backward(report.Classes) {
-		if !slices.Contains(c.Members, edited) {
+	for _, c := range slices.Backward(classes) {
+		if !c.has(edited) {
 			return d.variform("approve", "--class", c.ID)
 		}
 	}
