@@ -319,7 +319,7 @@ func TestLabelsOfSets(t *testing.T) {
 func TestHandles(t *testing.T) {
 	for k, want := range map[[2]string]bool{
 		{v1alpha1.APIVersion, "PackageVariant"}: true, {v1alpha1.APIVersion, "PackageVariantSet"}: true, {v1alpha1.Group, "Repository"}: true,
-		{"v1", "ConfigMap"}: false, {"variform.dev/v1alpha1", "PackageManifest"}: true, {"variform.dev/v1", "Catalog"}: true, {"variform.dev/v1alpha1", "Fleet"}: false, {"config.porch.kpt.dev/v1alpha1", "FunctionConfig"}: false,
+		{"v1", "ConfigMap"}: false, {"variform.dev/v1alpha1", "PackageManifest"}: true, {"variform.dev/v1", "Catalog"}: true, {"variform.dev/v1alpha1", "Fleet"}: true, {"variform.dev/v1alpha1", "Flet"}: false, {"config.porch.kpt.dev/v1alpha1", "FunctionConfig"}: false,
 	} {
 		if got := api.Handles(k[0], k[1]); got != want {
 			t.Errorf("Handles(%q, %q) = %t", k[0], k[1], got)

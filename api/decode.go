@@ -51,6 +51,7 @@ var kinds = map[gvk]func() any{
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindInstallation}:    func() any { return &variformv1alpha1.Installation{} },
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindCatalog}:         func() any { return &variformv1alpha1.Catalog{} },
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindPackageLock}:     func() any { return &variformv1alpha1.PackageLock{} },
+	{variformv1alpha1.APIVersion, variformv1alpha1.KindFleet}:           func() any { return &variformv1alpha1.Fleet{} },
 }
 
 // Handles says whether Parse should be given documents of this kind: one that
@@ -75,8 +76,8 @@ func Handles(apiVersion, kind string) bool {
 // Parse reads one document: strict decoding, defaults, validation. The object
 // is one of *v1alpha1.PackageVariant, *v1alpha1.Repository,
 // *v1alpha1.PackageRevision, *v1alpha2.PackageVariantSet and, of
-// variformv1alpha1, *InjectConfig, *PackageManifest, *Installation, *Catalog
-// and *PackageLock. With errors in the report the object holds
+// variformv1alpha1, *InjectConfig, *PackageManifest, *Installation, *Catalog,
+// *PackageLock and *Fleet. With errors in the report the object holds
 // what could be read, and is nil where the kind is unknown.
 func Parse(data []byte, opts ...Option) (any, Report) {
 	n, report := parseDocument(data, opts)

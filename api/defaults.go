@@ -38,6 +38,8 @@ func Default(obj any) {
 		o.Namespace = NamespaceOr(o.Namespace)
 	case *v1alpha1.PackageRevision:
 		o.Namespace = NamespaceOr(o.Namespace)
+	case *variformv1alpha1.Fleet:
+		o.Namespace = NamespaceOr(o.Namespace)
 	case *variformv1alpha1.InjectConfig:
 		o.Namespace = NamespaceOr(o.Namespace)
 	case *v1alpha1.Repository:

@@ -21,6 +21,9 @@ const (
 // about tolerated forms that need more than one field to see.
 func (d *decoder) noteIgnored(obj any, root *yaml.Node) {
 	_, hasStatus := obj.(*variformv1alpha1.Installation)
+	if _, ok := obj.(*variformv1alpha1.Fleet); ok {
+		hasStatus = true
+	}
 	if yamltree.Child(root, "status") != nil && !d.lenient && !hasStatus {
 		d.ignored(root, "status", "state is read from Git")
 	}

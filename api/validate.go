@@ -38,6 +38,8 @@ func Validate(obj any) Issues {
 		return ValidateCatalog(o)
 	case *variformv1alpha1.PackageLock:
 		return ValidatePackageLock(o)
+	case *variformv1alpha1.Fleet:
+		return ValidateFleet(o)
 	}
 	return nil
 }

@@ -39,6 +39,7 @@ var kinds = map[string]any{
 	v1alpha1.KindCatalog:                 v1alpha1.Catalog{},
 	v1alpha1.KindPackageLock:             v1alpha1.PackageLock{},
 	v1alpha1.KindInjectConfig:            v1alpha1.InjectConfig{},
+	v1alpha1.KindFleet:                   v1alpha1.Fleet{},
 }
 
 // versionOf is a kind's apiVersion.

@@ -22,6 +22,8 @@ type file struct {
 	name string
 	data []byte
 	err  error // why it could not be
+	// object says that it is one object of an API server, written out.
+	object bool
 }
 
 // parse finds what the file holds. One that could not be read is a Problem.
@@ -33,7 +35,11 @@ func (f file) parse(limits Limits) fileResult {
 	case f.err != nil:
 		return fileResult{problems: api.Issues{issue(at, "", "the file cannot be read: "+plain(f.err), "make it readable, or name it in "+krmignore.Name)}}
 	}
-	return parseFile(f.name, f.data, limits)
+	found := parseFile(f.name, f.data, limits)
+	if f.object {
+		return found.withoutLines()
+	}
+	return found
 }
 
 // fileResult is what one file holds.
@@ -163,11 +169,14 @@ func mistyped(group, apiVersion, kind string) bool {
 	}
 }
 
-// acted are the kinds that Variform acts on; every other one is an Object.
+// acted are the kinds that Variform acts on; every other one is an Object. A Fleet is
+// read for its faults alone: it tells a controller how to run what stands beside it, as
+// flags tell a command.
 func acted(kind string) bool {
 	switch kind {
 	case v1alpha1.KindRepository, v1alpha1.KindPackageVariant, v1alpha2.KindPackageVariantSet,
-		variformv1alpha1.KindInstallation, variformv1alpha1.KindCatalog, variformv1alpha1.KindPackageLock:
+		variformv1alpha1.KindInstallation, variformv1alpha1.KindCatalog, variformv1alpha1.KindPackageLock,
+		variformv1alpha1.KindFleet:
 		return true
 	default:
 		return false

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -12,9 +13,12 @@ import (
 	"github.com/variform/variform/internal/wire"
 )
 
-// Location is a parsed management location. Exactly one of Folder and URL is set.
+// Location is a parsed management location. Exactly one of Folder, URL and Objects is
+// set.
 type Location struct {
 	Folder string // a local folder, read from disk
+
+	Objects string // what objects of an API server were read by, in words
 
 	URL string // a Git repository; may hold credentials, see String
 	Dir string // folder in the repository, clean, "" for its root
@@ -27,7 +31,7 @@ func (l Location) Git() bool { return l.URL != "" }
 // String is the location as a user writes it, without credentials.
 func (l Location) String() string {
 	if !l.Git() {
-		return l.Folder
+		return cmp.Or(l.Folder, l.Objects)
 	}
 	s := wire.Redact(l.URL)
 	if l.Dir != "" {

@@ -23,6 +23,8 @@ const (
 	KindInstallation    = "Installation"
 	KindCatalog         = "Catalog"
 	KindPackageLock     = "PackageLock"
+
+	KindFleet = "Fleet"
 )
 
 // Labels and annotations.

@@ -13,15 +13,16 @@ import (
 
 func main() {
 	out := flag.String("out", "../../docs/schema", "folder for one file a kind")
+	crds := flag.String("crds", "../../config/crd", "folder for one file a kind of the API server")
 	functions := flag.String("functions", "../../functions", "folder with a folder a function")
 	flag.Parse()
-	if err := write(*out, *functions); err != nil {
+	if err := write(*out, *crds, *functions); err != nil {
 		fmt.Fprintln(os.Stderr, "mkschema:", err)
 		os.Exit(2)
 	}
 }
 
-func write(out, functions string) error {
+func write(out, crds, functions string) error {
 	files, err := schema.Files("../..", "internal/schema")
 	if err != nil {
 		return err
@@ -38,6 +39,12 @@ func write(out, functions string) error {
 		return err
 	}
 	if err := writeAll(out, files); err != nil {
+		return err
+	}
+	if files, err = schema.CRDs("../..", "internal/schema"); err != nil {
+		return err
+	}
+	if err := writeAll(crds, files); err != nil {
 		return err
 	}
 	return writeAll(functions, pages)
