@@ -104,7 +104,7 @@ func (a *app) addBlame(c *cobra.Command) {
 }
 
 // blamed makes packages and their origins. The error says that some are not there.
-func (a *app) blamed(ctx context.Context, names []string) (s *session, out []*reconcile.Blamed, failed error, err error) {
+func (a *app) blamed(ctx context.Context, names []string) (s *opening, out []*reconcile.Blamed, failed error, err error) {
 	p := a.progress()
 	defer p.stop()
 	if s, err = a.open(ctx, p); err != nil {
@@ -227,7 +227,7 @@ func (a *app) shortValue(l provenance.Leaf) string {
 	return text
 }
 
-func (a *app) printAnnotated(ctx context.Context, s *session, b *reconcile.Blamed, f krm.File, since bool) error {
+func (a *app) printAnnotated(ctx context.Context, s *opening, b *reconcile.Blamed, f krm.File, since bool) error {
 	lines, err := b.Origins.Annotate(f)
 	if err != nil {
 		return err
@@ -294,7 +294,7 @@ func (a *app) blameField(ctx context.Context, names []string, field string, sinc
 }
 
 // addSince adds to the origins of a list who wrote the lines of inputs.
-func addSince[T any](ctx context.Context, s *session, list []T, of func(*T) []*provenance.Origin) error {
+func addSince[T any](ctx context.Context, s *opening, list []T, of func(*T) []*provenance.Origin) error {
 	var origins []*provenance.Origin
 	for i := range list {
 		origins = append(origins, of(&list[i])...)

@@ -19,6 +19,7 @@ import (
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/pkgdir"
+	"github.com/variform/variform/internal/session"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/resolver"
 )
@@ -298,7 +299,7 @@ func (a *app) filesToImport(ctx context.Context, loc source.Location) ([]krm.Fil
 		return nil, err
 	}
 	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
-	return gitTree{store}.ReadTree(ctx, loc.URL, loc.Ref, loc.Dir)
+	return session.GitTree{Store: store}.ReadTree(ctx, loc.URL, loc.Ref, loc.Dir)
 }
 
 func (a *app) writeManifests(dir string, there, manifests []krm.File, dry bool) error {

@@ -83,7 +83,7 @@ func (a *app) dropEdits(ctx context.Context, names, drop []string) error {
 		}
 		return plan, e.Apply(ctx, plan)
 	}
-	return a.plan(ctx, planAndApply, func(s *session, plan *reconcile.Plan) error { return a.printPlan(s, plan, true) })
+	return a.plan(ctx, planAndApply, func(s *opening, plan *reconcile.Plan) error { return a.printPlan(s, plan, true) })
 }
 
 func (a *app) printEdits(list []*reconcile.Edited) error {

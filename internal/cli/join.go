@@ -64,7 +64,7 @@ type itemState struct {
 
 // part is what a result says of the shard that it is of, nil for a whole one. More are
 // options that the fleet's flags do not have.
-func (a *app) part(s *session, more ...any) *shardView {
+func (a *app) part(s *opening, more ...any) *shardView {
 	if a.fleet.shard == "" {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/pkgdir"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/session"
 )
 
 func newPin(a *app) *cobra.Command {
@@ -56,7 +57,7 @@ func (a *app) pin(ctx context.Context, dir string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	opts := render.Options{AllowedImages: a.fleet.allowedImages(), Builtins: function.Builtin}
+	opts := render.Options{AllowedImages: session.AllowedImages(a.fleet.images...), Builtins: function.Builtin}
 	pins, err := render.Pin(ctx, pkg, opts, a.registries("").ImageDigest)
 	if err != nil {
 		return findings{fmt.Sprintf("nothing was pinned in %s:\n%v", dir, err)}

@@ -23,7 +23,7 @@ change, and writes nothing outside its cache. It runs the same code as apply.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.fleet.preview = true
-			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(s *session, plan *reconcile.Plan) error {
+			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(s *opening, plan *reconcile.Plan) error {
 				if err := a.printPlan(s, plan, false); err != nil {
 					return err
 				}
@@ -54,7 +54,7 @@ func pending(plan *reconcile.Plan, asked bool) error {
 
 // plan reads the fleet, plans by one of the Engine's ways, and prints; what
 // failed in part makes findings of the whole.
-func (a *app) plan(ctx context.Context, run func(*reconcile.Engine, context.Context) (*reconcile.Plan, error), print func(*session, *reconcile.Plan) error) error {
+func (a *app) plan(ctx context.Context, run func(*reconcile.Engine, context.Context) (*reconcile.Plan, error), print func(*opening, *reconcile.Plan) error) error {
 	p := a.progress()
 	defer p.stop()
 	s, err := a.open(ctx, p)
@@ -64,7 +64,7 @@ func (a *app) plan(ctx context.Context, run func(*reconcile.Engine, context.Cont
 	return a.planned(ctx, s, p, run, print)
 }
 
-func (a *app) planned(ctx context.Context, s *session, p *progress, run func(*reconcile.Engine, context.Context) (*reconcile.Plan, error), print func(*session, *reconcile.Plan) error) error {
+func (a *app) planned(ctx context.Context, s *opening, p *progress, run func(*reconcile.Engine, context.Context) (*reconcile.Plan, error), print func(*opening, *reconcile.Plan) error) error {
 	plan, err := run(s.engine, ctx)
 	p.stop()
 	if err != nil {
@@ -135,19 +135,15 @@ func (a *app) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	planAndApply := func(e *reconcile.Engine, ctx context.Context) (*reconcile.Plan, error) {
-		plan, err := e.Plan(ctx)
-		if err != nil {
-			return nil, err
-		}
-		a.printTaken(e, false) // what is left there is among the plan's warnings
-		if err = e.Apply(ctx, plan); err == nil {
-			a.keepRequests(ctx, s)
-		}
+	planAndApply := func(e *reconcile.Engine, ctx context.Context) (plan *reconcile.Plan, err error) {
+		plan, s.pulled, err = s.Apply(ctx, func(ctx context.Context) ([]fleet.Pulled, error) {
+			list, _, err := a.request(ctx, s, fleet.PullRequests{}) // what could not be read the plan has told
+			return list, err
+		}, func() { a.printTaken(e, false) }) // what is left there is among the plan's warnings
 		return plan, err
 	}
-	err = a.planned(ctx, s, p, planAndApply, func(s *session, plan *reconcile.Plan) error {
-		if plan.Settled() && s.onlyRefs() && quiet(s.pulled) {
+	err = a.planned(ctx, s, p, planAndApply, func(s *opening, plan *reconcile.Plan) error {
+		if plan.Settled() && s.OnlyRefs() && fleet.Quiet(s.pulled) {
 			said, err := a.printed(s, plan)
 			if err != nil {
 				return err
@@ -179,7 +175,7 @@ comment where a file has characters that do not show.`,
 			}
 			a.fleet.only, a.fleet.packages = append(a.fleet.only, args...), true
 			a.fleet.preview = true
-			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(_ *session, plan *reconcile.Plan) error {
+			return a.plan(c.Context(), (*reconcile.Engine).Plan, func(_ *opening, plan *reconcile.Plan) error {
 				if err := a.printDiffs(plan, against); err != nil {
 					return err
 				}

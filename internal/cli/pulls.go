@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 
@@ -12,32 +11,11 @@ import (
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
-	"github.com/variform/variform/internal/forge"
-	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/internal/session"
 )
-
-// signIn finds a login for a forge.
-func signIn(ctx context.Context, address string) (user, password string, err error) {
-	if token := forge.TokenOf(address, os.Getenv); token != "" {
-		return "", token, nil
-	}
-	return gitrepo.HelperCredentials(ctx, address)
-}
-
-// forges reaches the forges of Repositories.
-func (a *app) forges() func(address, annotation string) (pulls.Forge, error) {
-	servers := forge.NewServers(signIn, a.budget())
-	return func(address, annotation string) (pulls.Forge, error) {
-		place, err := forge.Locate(address, annotation)
-		if err != nil {
-			return nil, err
-		}
-		return servers.At(place), nil
-	}
-}
 
 // pullView is a pull request as json and yaml print it.
 type pullView struct {
@@ -60,7 +38,7 @@ var pullActions = map[pulls.Action]string{
 const usualMode = "default"
 
 // pullRequests makes what is open the pull requests of its forges.
-func (a *app) pullRequests(ctx context.Context, s *session, mode string, sel decide.Selection) error {
+func (a *app) pullRequests(ctx context.Context, s *opening, mode string, sel decide.Selection) error {
 	o := fleet.PullRequests{Mode: pulls.ByClass, Selection: sel, Asked: true}
 	if mode != usualMode {
 		var err error
@@ -90,8 +68,8 @@ func (a *app) pullRequests(ctx context.Context, s *session, mode string, sel dec
 // take many writes of one user at a time for abuse.
 const requestConcurrency = 8
 
-func (a *app) request(ctx context.Context, s *session, o fleet.PullRequests) ([]fleet.Pulled, []error, error) {
-	o.Forge, o.Concurrency, o.Fleet, o.Page, o.MaxWrites = a.forges(), min(a.repositories, requestConcurrency), s.fleet, a.fleet.page, a.fleet.maxWrites
+func (a *app) request(ctx context.Context, s *opening, o fleet.PullRequests) ([]fleet.Pulled, []error, error) {
+	o.Forge, o.Concurrency, o.Fleet, o.Page, o.MaxWrites = session.Forges(a.budget()), min(a.repositories, requestConcurrency), s.fleet, a.fleet.page, a.fleet.maxWrites
 	list, problems, err := fleet.Propose(ctx, s.engine, o)
 	later := 0
 	for _, p := range list {
@@ -103,20 +81,6 @@ func (a *app) request(ctx context.Context, s *session, o fleet.PullRequests) ([]
 		a.note("%s left for the next run: --max-writes is %d", count.Of(later, "pull request"), o.MaxWrites)
 	}
 	return list, problems, err
-}
-
-// keepRequests brings the requests in line that apply keeps: of all that is open, for
-// one asks for more than what a run was restricted to. What could not be read the plan
-// has told.
-func (a *app) keepRequests(ctx context.Context, s *session) {
-	if !fleet.Kept(s.fleet) {
-		return
-	}
-	list, _, err := a.request(ctx, s, fleet.PullRequests{})
-	if err != nil { // what was pushed is there all the same
-		list = append(list, fleet.Pulled{Repository: "pull requests", Err: err})
-	}
-	s.pulled = list
 }
 
 // unpulled are the requests that failed, what several have in common once.
@@ -189,13 +153,6 @@ func (a *app) printPulls(list []fleet.Pulled) error {
 		return nil
 	}
 	return a.table(pullHeader, rows)
-}
-
-// quiet says that a run did nothing to requests, and the next has nothing to do.
-func quiet(list []fleet.Pulled) bool {
-	return !slices.ContainsFunc(list, func(p fleet.Pulled) bool {
-		return p.Err != nil || p.Action != pulls.ActionNone && p.Action != pulls.ActionKeep
-	})
 }
 
 // printKept tells of the requests that a run of apply did not find as they are to be.

@@ -18,6 +18,7 @@ import (
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/pkgdir"
+	"github.com/variform/variform/internal/session"
 	"github.com/variform/variform/internal/source"
 )
 
@@ -132,5 +133,5 @@ func (a *app) filesInGit(ctx context.Context, from, cache string) ([]krm.File, e
 	if err != nil {
 		return nil, err
 	}
-	return gitTree{store}.ReadTree(ctx, loc.URL, at.Commit.String(), at.Path)
+	return session.GitTree{Store: store}.ReadTree(ctx, loc.URL, at.Commit.String(), at.Path)
 }

@@ -99,7 +99,7 @@ func (a *app) printDigest(d *review.Digest) error {
 
 // digest says what a plan, or what came of it, holds for a reader; of a shard, part gets
 // what it is made of.
-func (s *session) digest(p *reconcile.Plan, done bool, part *shardView) (*review.Digest, error) {
+func (s *opening) digest(p *reconcile.Plan, done bool, part *shardView) (*review.Digest, error) {
 	d := &review.Digest{Command: "plan", Summary: summary(p, done), Fleet: s.folder()}
 	if done {
 		d.Command = "apply"
@@ -148,7 +148,7 @@ var told = map[decide.Action]struct {
 	decide.ActionPublish: {review.Notice, "published without review"},
 }
 
-func (s *session) notesOf(i *reconcile.Item) []review.Note {
+func (s *opening) notesOf(i *reconcile.Item) []review.Note {
 	var out []review.Note
 	at := fleet.Origin(s.fleet, i)
 	add := func(kind review.Kind, message string, at source.Origin) {
@@ -172,7 +172,7 @@ func (s *session) notesOf(i *reconcile.Item) []review.Note {
 	return out
 }
 
-func (s *session) notesOfPlan(p *reconcile.Plan) []review.Note {
+func (s *opening) notesOfPlan(p *reconcile.Plan) []review.Note {
 	var out []review.Note
 	for _, c := range fleet.Causes(p) {
 		at, message := fleet.PlaceOf(c.Err)
@@ -190,7 +190,7 @@ func (s *session) notesOfPlan(p *reconcile.Plan) []review.Note {
 // folder is the management directory as a path that a person in the working
 // directory would follow: relative where it is below; in a Git repository the
 // folder there.
-func (s *session) folder() string {
+func (s *opening) folder() string {
 	at, err := source.ParseLocation(s.fleet.Location)
 	if err != nil || at.Git() {
 		return at.Dir
@@ -203,7 +203,7 @@ func (s *session) folder() string {
 	return filepath.ToSlash(at.Folder)
 }
 
-func (s *session) path(file string) string {
+func (s *opening) path(file string) string {
 	if file == "" {
 		return ""
 	}

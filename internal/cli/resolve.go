@@ -25,6 +25,7 @@ import (
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/session"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/resolver"
 )
@@ -175,15 +176,19 @@ func (a *app) answer(ctx context.Context, r *resolved, f *resolveFlags) error {
 // plan would do.
 func (a *app) answerFleet(ctx context.Context, r *resolved) (warnings []string, problems []error, err error) {
 	a.fleet.noRender = true
-	cfg, _, err := a.config(r.fleet, r.git)
+	o, err := a.options(r.git, r.oci)
+	if err != nil {
+		return nil, nil, err
+	}
+	cfg, err := session.Config(r.fleet, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	cfg.Fleet.Problems = nil // they were printed
 	cfg.OCI = observe.OCI(r.oci, r.fleet.Catalogs...)
-	cfg.Dependencies = dependencies(r.fleet, func(context.Context) catalog.Content {
+	cfg.Dependencies = session.Dependencies(r.fleet, o, func(context.Context) catalog.Content {
 		return catalog.Content{Entries: r.wanted.Entries, Unusable: r.wanted.Unusable} // the problems were printed, too
-	}, &a.fleet)
+	})
 	plan, err := reconcile.New(cfg).Resolve(ctx)
 	for _, t := range plan.Targets {
 		r.targets = append(r.targets, catalog.FromAnswer(t.Name, t.Answer, t.Err))

@@ -118,7 +118,7 @@ func (a *app) review(ctx context.Context, f *reviewFlags, args []string) error {
 }
 
 // shown reads what is open, and what of it is meant.
-func (a *app) shown(ctx context.Context, sel decide.Selection, origins bool) (*session, *fleet.Shown, *review.Report, error) {
+func (a *app) shown(ctx context.Context, sel decide.Selection, origins bool) (*opening, *fleet.Shown, *review.Report, error) {
 	p := a.progress()
 	defer p.stop()
 	s, err := a.open(ctx, p)

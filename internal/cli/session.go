@@ -12,20 +12,18 @@ import (
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"github.com/spf13/cobra"
 
-	"github.com/variform/variform/internal/catalog"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/session"
 	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/internal/version"
-	"github.com/variform/variform/resolver"
 )
 
 // fleetFlags say where the fleet is described and how it is built.
@@ -141,12 +139,6 @@ func passedOver(packages []string) string {
 	return fmt.Sprintf(" (%s: not looked into, as a folder with a Kptfile below is a package of its own)", folded(packages))
 }
 
-// allowedImages are the patterns of images that may run: ours and kpt's, and what
-// the user adds.
-func (f *fleetFlags) allowedImages() []string {
-	return append([]string{render.OwnRegistry + "/*", render.DefaultRegistry + "/*", "gcr.io/kpt-fn/*"}, f.images...)
-}
-
 func (a *app) addRenderFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&a.fleet.allowExec, "allow-exec", false, "run exec functions of pipelines on this machine")
@@ -185,7 +177,7 @@ func (a *app) load(ctx context.Context) (in inputs, err error) {
 		return in, err
 	}
 	in.store = gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(in.cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
-	in.files, err = source.Open(ctx, a.fleet.location, source.Options{Git: gitTree{in.store}, Manager: a.fleet.manager})
+	in.files, err = source.Open(ctx, a.fleet.location, source.Options{Git: session.GitTree{Store: in.store}, Manager: a.fleet.manager})
 	return in, err
 }
 
@@ -205,21 +197,20 @@ func (a *app) warnOf(fleet *source.Fleet) {
 	}
 }
 
-// session is a fleet, read, and the engine for it.
-type session struct {
+// opening is a fleet, read, the engine for it, and what the command did with it.
+type opening struct {
+	*session.Session
 	store  *gitrepo.Store
 	files  *source.Directory
 	fleet  *source.Fleet
 	engine *reconcile.Engine
 	cfg    reconcile.Config
-	// onlyRefs says that all that was read is the management directory and refs.
-	onlyRefs func() bool
 	// pulled is what became of the pull requests that apply keeps.
 	pulled []fleet.Pulled
 }
 
 // open reads the fleet.
-func (a *app) open(ctx context.Context, p *progress) (*session, error) {
+func (a *app) open(ctx context.Context, p *progress) (*opening, error) {
 	if err := a.checkFlags(); err != nil {
 		return nil, err
 	}
@@ -248,54 +239,36 @@ func (a *app) checkFlags() error {
 }
 
 // session parses a fleet and makes the engine for it.
-func (a *app) session(ctx context.Context, in inputs, p *progress) (*session, error) {
+func (a *app) session(ctx context.Context, in inputs, p *progress) (*opening, error) {
 	f := &a.fleet
 	fleet, err := a.read(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if len(fleet.Repositories)+len(fleet.Sets)+len(fleet.Variants)+len(fleet.Rejected) == 0 {
-		for _, p := range fleet.Problems { // which may be why
-			a.fail("error: %v", p)
-		}
-		return nil, fmt.Errorf("%s holds no Repository, PackageVariantSet or PackageVariant: give the management directory with --fleet%s", fleet.Location, passedOver(fleet.Packages))
-	}
 	places := newPlaces(in.files, fleet)
-	cfg, functions, err := a.config(fleet, in.store)
+	registries := a.registries(in.cache)
+	o, err := a.options(in.store, registries)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(in.cache, "unchanged"), version.Program()); err != nil {
+	o.Cache, o.Config.Progress = in.cache, p.report
+	// Reports and diffs show packages; for all else they are let go once compared.
+	o.Config.Preview, o.Config.TakeHeads = f.preview, f.heads
+	if f.blame {
+		o.Config.Blame, o.Config.Places = true, places
+	}
+	o.Config.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
+	opened, err := session.Open(fleet, o)
+	if errors.Is(err, session.ErrNothing) {
+		for _, p := range fleet.Problems { // which may be why
+			a.fail("error: %v", p)
+		}
+		return nil, fmt.Errorf("%w: give the management directory with --fleet%s", err, passedOver(fleet.Packages))
+	}
+	if err != nil {
 		return nil, err
 	}
-	cfg.Known = reconcile.OpenKnown(filepath.Join(in.cache, "fleets"), cfg.Manager, fleet.Location)
-	registries := a.registries(in.cache)
-	cfg.OCI, cfg.Progress = observe.OCI(registries, fleet.Catalogs...), p.report
-	// Reports and diffs show packages; for all else they are let go once compared.
-	cfg.Preview, cfg.TakeHeads = f.preview, f.heads
-	if f.blame {
-		cfg.Blame, cfg.Places = true, places
-	}
-	cfg.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
-	if f.dependencies {
-		cfg.Dependencies = dependencies(fleet, func(ctx context.Context) catalog.Content {
-			return catalog.Reader{Git: in.store, OCI: registries, Offered: fleet.Offered, Repositories: a.repositories}.Read(ctx, fleet.Catalogs)
-		}, f)
-	}
-	s := &session{store: in.store, files: in.files, fleet: fleet, engine: reconcile.New(cfg), cfg: cfg}
-	s.onlyRefs = func() bool { return registries.Opened() == 0 && (functions == nil || !functions.Outside()) }
-	return s, nil
-}
-
-// dependencies says where what packages need comes from.
-func dependencies(fleet *source.Fleet, read func(context.Context) catalog.Content, f *fleetFlags) *reconcile.Dependencies {
-	return &reconcile.Dependencies{
-		Catalogs: fleet.Catalogs, Refresh: f.upgrade, Platform: f.platform,
-		Read: func(ctx context.Context, needed []resolver.GVK) ([]resolver.Package, []*resolver.VersionError, []error) {
-			c := read(ctx).Serve(needed)
-			return catalog.Packages(c.Entries), c.Unusable, c.Problems
-		},
-	}
+	return &opening{Session: opened, store: in.store, files: in.files, fleet: fleet, engine: opened.Engine, cfg: opened.Config}, nil
 }
 
 // warn is where adapters say what a person should know.
@@ -325,39 +298,32 @@ func (f *fleetFlags) cache() (string, error) {
 	return filepath.Join(dir, "variform"), nil
 }
 
-func (a *app) config(read *source.Fleet, store *gitrepo.Store) (cfg reconcile.Config, functions *render.Renderer, err error) {
+// options are what the flags say.
+func (a *app) options(store *gitrepo.Store, registries *ocirepo.Store) (o session.Options, err error) {
 	f := &a.fleet
-	cfg = reconcile.Config{
-		Git: observe.Git(store), Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete,
-		Concurrency: f.concurrency, Repositories: a.repositories, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
+	o = session.Options{
+		Git: store, OCI: registries, Dependencies: f.dependencies, Upgrade: f.upgrade, Platform: f.platform,
+		Config: reconcile.Config{
+			Invoke: f.invoke, Rehydrate: f.rehydrate, Recreate: f.recreate, Retry: f.retry, Prune: f.prune, MaxDelete: f.maxDelete, Named: f.named,
+			Concurrency: f.concurrency, Repositories: a.repositories, StopOnConflict: f.onConflict == "stop", DraftOnFailure: f.onFailure, MaxRefsPerPush: f.maxRefs, AllowKinds: f.allowKinds,
+		},
 	}
-	if cfg.Shard, err = shard.Parse(f.shard); err != nil {
-		return cfg, nil, fmt.Errorf("--shard: %w", err)
+	if o.Config.Shard, err = shard.Parse(f.shard); err != nil {
+		return o, fmt.Errorf("--shard: %w", err)
 	}
-	cfg.Named = f.named
-	if cfg.Only, err = a.selection(f.only); err != nil {
-		return cfg, nil, err
-	}
-	if cfg.Manager, err = fleet.Manager(read, f.prune); err != nil {
-		return cfg, nil, err
-	}
-	cfg.Origin, cfg.Unnamed = fleet.ComesFrom(read, gitrepo.CloneOf), read.Manager == ""
-	if cfg.Fleet, err = fleet.Wanted(read); err != nil {
-		return cfg, nil, err
+	if o.Config.Only, err = a.selection(f.only); err != nil {
+		return o, err
 	}
 	if !f.noRender {
-		if functions, err = a.renderer(); err != nil {
-			return cfg, nil, err
-		}
-		cfg.Renderer = functions
+		o.Functions, err = a.renderer()
 	}
-	return cfg, functions, nil
+	return o, err
 }
 
 func (a *app) renderer() (*render.Renderer, error) {
 	opts := render.Options{
 		Builtins: function.Builtin, BuiltinVersion: version.Version, Worker: a.Program,
-		AllowExec: a.fleet.allowExec, AllowedImages: a.fleet.allowedImages(),
+		AllowExec: a.fleet.allowExec, AllowedImages: session.AllowedImages(a.fleet.images...),
 	}
 	if err := a.fleet.containers.apply(&opts); err != nil {
 		return nil, err
@@ -365,16 +331,4 @@ func (a *app) renderer() (*render.Renderer, error) {
 	r := render.New(opts)
 	a.atEnd(r.Close)
 	return r, nil
-}
-
-// gitTree reads a management directory out of Git.
-type gitTree struct{ store *gitrepo.Store }
-
-// ReadTree implements source.TreeReader.
-func (g gitTree) ReadTree(ctx context.Context, url, ref, dir string) ([]krm.File, error) {
-	repo, err := g.store.Open(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	return repo.FilesAt(ctx, ref, dir)
 }

@@ -41,7 +41,7 @@ func program() string {
 }
 
 // printed is all that a run prints of a plan that came to nothing.
-func (a *app) printed(s *session, plan *reconcile.Plan) (reconcile.Printed, error) {
+func (a *app) printed(s *opening, plan *reconcile.Plan) (reconcile.Printed, error) {
 	var out, errs bytes.Buffer
 	b := &app{Streams: Streams{Out: &out, Err: &errs}, output: a.output, quiet: a.quiet}
 	b.warnOf(s.fleet)

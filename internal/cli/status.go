@@ -12,6 +12,7 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/session"
 )
 
 func newStatus(a *app) *cobra.Command {
@@ -28,7 +29,7 @@ pull requests (variform.dev/review), WHY has the address of a Draft's, or says t
 turned down; no other fleet's forge is asked.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fleet.only = append(a.fleet.only, args...)
-			return a.plan(c.Context(), (*reconcile.Engine).Survey, func(s *session, plan *reconcile.Plan) error {
+			return a.plan(c.Context(), (*reconcile.Engine).Survey, func(s *opening, plan *reconcile.Plan) error {
 				a.tellRequests(c.Context(), s, plan)
 				return a.printStatus(s, plan)
 			})
@@ -45,14 +46,14 @@ turned down; no other fleet's forge is asked.`,
 	return c
 }
 
-func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
+func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
 	switch a.output {
 	case "json", "yaml":
 		part := a.part(s)
 		if part != nil {
 			part.states(plan)
 		}
-		err := objectsOf(a.Out, a.output, statusObjects(s, plan), part)
+		err := objectsOf(a.Out, a.output, fleet.StatusObjects(s.fleet, plan), part)
 		a.printProblems(plan)
 		return err
 	case "name":
@@ -68,7 +69,7 @@ func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 		header = append(header, "NAME", "SET", "UPSTREAM", "REF")
 	}
 	var rows [][]string
-	for _, items := range byVariant(plan.Items) {
+	for _, items := range fleet.ByVariant(plan.Items) {
 		for _, of := range byRevision(items) {
 			rows = append(rows, a.statusRow(of))
 		}
@@ -83,11 +84,11 @@ func (a *app) printStatus(s *session, plan *reconcile.Plan) error {
 }
 
 // tellRequests adds to what is said of Drafts where their requests stand.
-func (a *app) tellRequests(ctx context.Context, s *session, plan *reconcile.Plan) {
+func (a *app) tellRequests(ctx context.Context, s *opening, plan *reconcile.Plan) {
 	if !fleet.Kept(s.fleet) {
 		return
 	}
-	found, failed, err := fleet.Requests(ctx, s.engine, plan.Items, fleet.PullRequests{Forge: a.forges(), Concurrency: min(a.repositories, requestConcurrency)})
+	found, failed, err := fleet.Requests(ctx, s.engine, plan.Items, fleet.PullRequests{Forge: session.Forges(a.budget()), Concurrency: min(a.repositories, requestConcurrency)})
 	for i, request := range found {
 		i.Reasons = append(slices.Clone(i.Reasons), request.Says())
 	}
@@ -190,34 +191,4 @@ func (a *app) itemRow(i *reconcile.Item) []string {
 		row = append(row, i.Name, i.Set, i.Upstream, i.Ref)
 	}
 	return row
-}
-
-func statusObjects(s *session, plan *reconcile.Plan) []any {
-	var out []any
-	for _, st := range plan.Sets {
-		for _, set := range s.fleet.Sets {
-			if set.Namespace == st.Namespace && set.Name == st.Name {
-				out = append(out, st.WithStatus(set, plan.Items))
-			}
-		}
-	}
-	for _, items := range byVariant(plan.Items) {
-		if pv := reconcile.VariantStatus(items...); pv != nil {
-			out = append(out, pv)
-		}
-	}
-	return out
-}
-
-// byVariant groups the items of one variant; they follow one another.
-func byVariant(items []*reconcile.Item) [][]*reconcile.Item {
-	var out [][]*reconcile.Item
-	for k, i := range items {
-		if k > 0 && items[k-1].Identity == i.Identity {
-			out[len(out)-1] = append(out[len(out)-1], i)
-			continue
-		}
-		out = append(out, []*reconcile.Item{i})
-	}
-	return out
 }

@@ -116,7 +116,7 @@ func warningsOf(p *reconcile.Plan) []string {
 }
 
 // printPlan shows a plan, or what came of it.
-func (a *app) printPlan(s *session, p *reconcile.Plan, done bool) error {
+func (a *app) printPlan(s *opening, p *reconcile.Plan, done bool) error {
 	switch a.output {
 	case "json", "yaml", markdownFormat, githubFormat, gitlabFormat, htmlFormat:
 		part := a.part(s)

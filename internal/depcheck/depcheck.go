@@ -119,6 +119,7 @@ var Placement = map[string]Layer{
 	"internal/observe":   UseCase,
 	"internal/publish":   UseCase,
 	"internal/reconcile": UseCase,
+	"internal/session":   UseCase,
 
 	"internal/cli":    Door,
 	"internal/demo":   Door,

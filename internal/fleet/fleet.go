@@ -45,7 +45,7 @@ func Manager(f *source.Fleet, prune bool) (string, error) {
 // is one that is on this machine alone.
 func ComesFrom(f *source.Fleet, remote func(folder string) (url, dir string)) string {
 	url, dir := f.From.URL, f.From.Dir
-	if !f.From.Git() {
+	if f.From.Folder != "" {
 		url, dir = remote(f.From.Folder)
 	}
 	plain := decide.PlainAddress(url)
