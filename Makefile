@@ -35,7 +35,7 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge conformance bench fuzz mutants histories histories-mutants images push release vet-platforms clean
+.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge conformance bench fuzz mutants histories histories-mutants images push release site vet-platforms clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -78,6 +78,7 @@ tidy:
 	$(GO) mod tidy -diff
 	cd $(PEERS) && $(GO) mod tidy -diff
 	cd test/importers && $(GO) mod tidy -diff
+	cd internal/tools/site && $(GO) mod tidy -diff
 
 # Generated files are made again in a copy of the tree and compared.
 generated:
@@ -176,6 +177,11 @@ push: ## the images, with what refers to them, to REGISTRY=registry.example.com/
 release: images ## the files of a release in dist/release: archives, checksums, lists of contents, formula, krew manifest
 	@rm -rf dist/release
 	$(GO) run ./internal/release/mkrelease -out dist/release -version '$(VERSION)' -commit '$(REVISION)' -created '$(or $(SOURCE_DATE_EPOCH),$(CREATED),0)' -images dist/images
+
+site: ## a static site of docs/ in dist/site, its links followed
+	@rm -rf dist/site
+	$(GO) test -C internal/tools/site .
+	cd internal/tools/site && $(GO) run . -from ../../.. -out ../../../dist/site
 
 clean:
 	rm -rf bin dist
