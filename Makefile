@@ -26,6 +26,10 @@ RACE_PACKAGES := $(patsubst %,./%/...,$(wildcard \
 # does not depend on it.
 PEERS := resolver/internal/peers
 
+# The controller and Kubernetes' libraries: a module of its own, so that the command
+# does not depend on them.
+CONTROLLER := cmd/variform-controller
+
 # A worker's bound on memory leaves no room for the race detector's own.
 RACE_SKIP := '^(TestPathsOfAnswers|TestStarlark|TestGreedyScripts|TestScriptIsCancelled|TestWorkerMemory|TestWorkerIsUsedAgain)$$|^TestScripts$$/^render$$'
 
@@ -35,7 +39,7 @@ BENCH     ?= .
 BENCHTIME ?= 1s
 
 .DEFAULT_GOAL := help
-.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge conformance bench fuzz mutants histories histories-mutants images push release site vet-platforms clean
+.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge controller conformance bench fuzz mutants histories histories-mutants images push release site vet-platforms clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -65,6 +69,7 @@ check: fmt vet layers tidy generated dead lint ## formatting, vet, layers, go.mo
 
 vet:
 	$(GO) vet ./...
+	$(GO) vet -C $(CONTROLLER) ./...
 
 # What a release has for others' machines compiles there, tests too.
 vet-platforms: ## go vet as for macOS and Windows
@@ -77,6 +82,7 @@ layers:
 tidy:
 	$(GO) mod tidy -diff
 	cd $(PEERS) && $(GO) mod tidy -diff
+	cd $(CONTROLLER) && $(GO) mod tidy -diff
 	cd test/importers && $(GO) mod tidy -diff
 	cd internal/tools/site && $(GO) mod tidy -diff
 
@@ -99,6 +105,7 @@ dead: bin/tools/deadcode
 
 lint: bin/tools/golangci-lint
 	bin/tools/golangci-lint run
+	cd $(CONTROLLER) && $(CURDIR)/bin/tools/golangci-lint run
 
 # gofmt answers at once; gofumpt comes with the linters.
 fmt: bin/tools/golangci-lint
@@ -134,6 +141,16 @@ bin/tools/gitea: internal/tools/gitea/go.mod internal/tools/gitea/go.sum
 	@echo "building Gitea (some minutes, once)"
 	@mkdir -p $(@D)
 	cd internal/tools/gitea && CGO_ENABLED=1 $(GO) build -tags 'sqlite sqlite_unlock_notify' -ldflags '-s -w -X main.Version=1.26.2' -o ../../../$@ code.gitea.io/gitea
+	@touch $@
+
+controller: bin/tools/kube-apiserver ## bin/variform-controller, and its tests on a real API server (built once, which takes minutes) and etcd (Debian's etcd-server)
+	cd $(CONTROLLER) && $(BUILD) -o $(CURDIR)/bin/variform-controller .
+	cd $(CONTROLLER) && TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/tools/kube-apiserver TEST_ASSET_ETCD=$$(command -v etcd) $(GO) test -count=1 ./...
+
+bin/tools/kube-apiserver: internal/tools/kube-apiserver/go.mod internal/tools/kube-apiserver/go.sum
+	@echo "building the Kubernetes API server (some minutes, once)"
+	@mkdir -p $(@D)
+	cd internal/tools/kube-apiserver && $(GO) build -trimpath -ldflags '-s -w' -o ../../../$@ k8s.io/kubernetes/cmd/kube-apiserver
 	@touch $@
 
 conformance: ## other systems' test tables as data (CONFORMANCE_DIR names them)

@@ -1,0 +1,473 @@
+package controller_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/variform/variform/cmd/variform-controller/controller"
+	"github.com/variform/variform/internal/cli"
+	"github.com/variform/variform/internal/gittest"
+)
+
+// apiServer is a real one, with etcd, for all tests.
+var apiServer *rest.Config
+
+func TestMain(m *testing.M) {
+	log.SetLogger(zap.New(zap.WriteTo(logs)))
+	if os.Getenv("TEST_ASSET_KUBE_APISERVER") == "" {
+		os.Exit(m.Run()) // each test says what is missing
+	}
+	env := &envtest.Environment{CRDDirectoryPaths: []string{"../../../config/crd", "../../../config/porch"}}
+	var err error
+	if apiServer, err = env.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	if err := env.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(status)
+}
+
+// logs are shown where a test asks for it.
+var logs = &bytes.Buffer{}
+
+// world is a namespace, repositories over HTTP, and a controller.
+type world struct {
+	testing.TB
+	api       client.Client
+	namespace string
+	git       *gittest.Server
+	repos     map[string]*gittest.Repo
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	if apiServer == nil {
+		t.Skip("skipped: TEST_ASSET_KUBE_APISERVER and TEST_ASSET_ETCD name no API server and etcd: run make controller")
+	}
+	c, err := client.New(apiServer, client.Options{Scheme: runtime.NewScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{TB: t, api: c, git: gittest.NewServer(t), repos: map[string]*gittest.Repo{}, namespace: fmt.Sprintf("w%d", time.Now().UnixNano())}
+	w.apply("apiVersion: v1\nkind: Namespace\nmetadata: {name: " + w.namespace + "}\n")
+	return w
+}
+
+// start runs a controller until the test ends, or stop is called.
+func (w *world) start() (stop func()) {
+	w.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	skip := true
+	m, err := ctrl.NewManager(apiServer, ctrl.Options{Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &skip}})
+	if err != nil {
+		w.Fatal(err)
+	}
+	r := &controller.Reconciler{Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: w.TempDir(), Now: time.Now}
+	if err := controller.Setup(m, r); err != nil {
+		w.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	stop = func() {
+		cancel()
+		if ended != nil {
+			if err := <-ended; err != nil {
+				w.Error(err)
+			}
+			ended = nil
+		}
+	}
+	w.Cleanup(stop)
+	return stop
+}
+
+func (w *world) repo(name string) *gittest.Repo {
+	w.Helper()
+	r := w.git.NewRepo(w, name)
+	r.Commit(w, "main", "begin", gittest.Text{"README.md": name + "\n"})
+	w.repos[name] = r
+	return r
+}
+
+// pkg is a package of an upstream at v1.
+func (w *world) pkg(r *gittest.Repo, name string) {
+	w.Helper()
+	commit := r.Commit(w, "main", "publish "+name, gittest.Text{
+		"README.md":         "upstream\n",
+		name + "/Kptfile":   "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + name + "\n",
+		name + "/app.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\ndata:\n  a: b\n",
+		name + "/site.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: site\n  annotations:\n    kpt.dev/config-injection: optional\ndata:\n  region: none\n",
+	})
+	r.Tag(w, name+"/v1", commit)
+}
+
+func (w *world) object(doc string) *unstructured.Unstructured {
+	w.Helper()
+	u := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(doc), &u.Object); err != nil {
+		w.Fatalf("%v in\n%s", err, doc)
+	}
+	data, _ := json.Marshal(u.Object)
+	if err := u.UnmarshalJSON(data); err != nil {
+		w.Fatal(err)
+	}
+	if u.GetKind() != "Namespace" {
+		u.SetNamespace(w.namespace)
+	}
+	return u
+}
+
+func (w *world) apply(docs ...string) {
+	w.Helper()
+	for _, doc := range docs {
+		if err := w.api.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(w.object(doc)), client.FieldOwner("test"), client.ForceOwnership); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+func (w *world) get(doc string) *unstructured.Unstructured {
+	w.Helper()
+	u := w.object(doc)
+	if err := w.api.Get(context.Background(), client.ObjectKeyFromObject(u), u); err != nil {
+		w.Fatal(err)
+	}
+	return u
+}
+
+// condition is "Status Reason: message" of an object, for its present generation.
+func condition(u *unstructured.Unstructured, kind string) string {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range list {
+		if c := c.(map[string]any); c["type"] == kind && c["observedGeneration"] == u.GetGeneration() {
+			return fmt.Sprintf("%s %s: %s", c["status"], c["reason"], c["message"])
+		}
+	}
+	return ""
+}
+
+// until waits.
+func (w *world) until(what string, ok func() bool) {
+	w.Helper()
+	for end := time.Now().Add(40 * time.Second); !ok(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.Fatalf("never %s\n%s", what, logs.String())
+		}
+	}
+}
+
+func (w *world) says(doc, kind, prefix string) {
+	w.Helper()
+	got := ""
+	w.until(kind+" "+prefix, func() bool { got = condition(w.get(doc), kind); return strings.HasPrefix(got, prefix) })
+}
+
+// refs are all branches and tags with their trees and messages: IDs of commits have
+// the time of their inputs, which both doors share.
+func (w *world) refs() map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for name, r := range w.repos {
+		out[name] = r.Refs(w)
+	}
+	return out
+}
+
+func repository(name, url string, deployment bool) string {
+	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata:\n  name: %s\n  labels: {env: prod}\nspec: {type: git, deployment: %t, git: {repo: %s, branch: main}}\n", name, deployment, url)
+}
+
+const objectsFleet = "apiVersion: variform.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\nspec: {source: {objects: {}}, manager: me, interval: %s, prune: true}\n"
+
+const webSet = `apiVersion: config.porch.kpt.dev/v1alpha2
+kind: PackageVariantSet
+metadata: {name: web}
+spec:
+  upstream: {repo: catalog, package: web, revision: 1}
+  targets:
+  - repositories: [%s]
+    template:
+      deletionPolicy: delete
+      injectors: [{group: "", version: v1, kind: ConfigMap, name: site}]
+`
+
+func branches(r *gittest.Repo, t testing.TB) (out []string) {
+	for name := range r.Refs(t) {
+		if strings.Contains(name, "drafts/") {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// TestFleetOfObjects: a set in the API becomes Drafts; an injected object that changes
+// changes them within seconds; a bad set is told and stops nobody; nothing to do writes
+// nothing.
+func TestFleetOfObjects(t *testing.T) {
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	c1, c2 := w.repo("c1"), w.repo("c2")
+	for _, name := range []string{"catalog", "c1", "c2"} {
+		w.apply(repository(name, w.git.RepoURL(name), name != "catalog"))
+	}
+	site := func(region string) string {
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\ndata: {region: " + region + "}\n"
+	}
+	fleet, set := fmt.Sprintf(objectsFleet, "5m"), fmt.Sprintf(webSet, "{name: c1}, {name: c2}")
+	w.apply(site("north"), set, fleet)
+	w.start()
+	w.says(fleet, "Ready", "True Reconciled")
+	w.says(set, "Ready", "True")
+	draft := func(r *gittest.Repo) string {
+		b := branches(r, t)
+		if len(b) != 1 {
+			return ""
+		}
+		return r.Show(t, b[0], "web/site.yaml")
+	}
+	if got := draft(c1); !strings.Contains(got, "region: north") {
+		t.Fatalf("%v\n%s", c1.Refs(t), got)
+	}
+	w.says(repository("c1", w.git.RepoURL("c1"), true), "Ready", "True Read")
+
+	w.apply(site("south"))
+	w.until("injected again", func() bool { return strings.Contains(draft(c1), "south") && strings.Contains(draft(c2), "south") })
+
+	bad := "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: PackageVariant\nmetadata: {name: bad}\nspec: {upstrem: {}}\n"
+	w.apply(bad)
+	w.says(bad, "Stalled", "True ValidationError: PackageVariant.config.porch.kpt.dev "+w.namespace+"/bad: unknown field spec.upstrem")
+	w.says(set, "Ready", "True")
+	w.says(fleet, "Ready", "False Error")
+	if err := w.api.Delete(context.Background(), w.object(bad)); err != nil {
+		t.Fatal(err)
+	}
+	w.says(fleet, "Ready", "True Reconciled")
+
+	// A set that shrinks gives up what it made.
+	set = fmt.Sprintf(webSet, "{name: c1}")
+	w.apply(set)
+	w.until("pruned", func() bool { return len(branches(c2, t)) == 0 })
+
+	versions := func() (out []string) {
+		for _, doc := range []string{fleet, set, repository("c1", "x", true)} {
+			out = append(out, w.get(doc).GetResourceVersion())
+		}
+		return out
+	}
+	w.says(set, "Ready", "True")
+	time.Sleep(2 * time.Second)
+	before := versions()
+	w.apply(strings.Replace(repository("catalog", w.git.RepoURL("catalog"), false), "prod", "test", 1)) // wakes, and means nothing
+	time.Sleep(3 * time.Second)
+	if after := versions(); !slices.Equal(before, after) {
+		t.Errorf("nothing to do wrote: %v, then %v", before, after)
+	}
+}
+
+// TestFleetThatDoesNotRun: what cannot or must not run says so and writes nothing to Git.
+func TestFleetThatDoesNotRun(t *testing.T) {
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	c1 := w.repo("c1")
+	set := fmt.Sprintf(webSet, "{name: c1}")
+	w.apply(repository("catalog", w.git.RepoURL("catalog"), false), repository("c1", w.git.RepoURL("c1"), true), set)
+	live := w.object("apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSet\nmetadata: {name: web}\nstatus: {conditions: [{type: Ready, status: 'True', reason: Porch, message: p, lastTransitionTime: '2026-01-01T00:00:00Z'}]}\n")
+	if err := w.api.Status().Apply(context.Background(), client.ApplyConfigurationFromUnstructured(live), client.FieldOwner("porch-controllers")); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	fleet := fmt.Sprintf(objectsFleet, "5m")
+	w.apply(strings.Replace(fleet, "prune: true", "suspend: true", 1))
+	w.says(fleet, "Ready", "False Suspended")
+	w.apply(fleet)
+	w.until("refused", func() bool {
+		return strings.HasPrefix(condition(w.get(fleet), "Stalled"), "True OwnedByAnother: another controller drives PackageVariantSet web (porch-controllers)")
+	})
+	if got := branches(c1, t); len(got) != 0 {
+		t.Fatal(got)
+	}
+	w.apply(strings.Replace(fleet, "{objects: {}}", "{objects: {takeOver: true}}", 1))
+	w.says(fleet, "Ready", "True Reconciled")
+	w.says(set, "Ready", "True")
+	if got := branches(c1, t); len(got) != 1 {
+		t.Fatal(got)
+	}
+	for spec, want := range map[string]string{
+		"{source: {}}": "exactly one of git, objects", "{source: {objects: {}}}": "spec.manager is required",
+	} {
+		bad := w.object("apiVersion: variform.dev/v1alpha1\nkind: Fleet\nmetadata: {name: bad}\nspec: " + spec + "\n")
+		if err := w.api.Create(context.Background(), bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+	wrong := "apiVersion: variform.dev/v1alpha1\nkind: Fleet\nmetadata: {name: wrong}\nspec: {source: {git: {repo: x}}, interval: soon}\n"
+	w.apply(wrong)
+	w.says(wrong, "Stalled", "True Invalid: ")
+}
+
+// TestSameAsCommand: random fleets come to the same refs, commit for commit, and the
+// same conditions, whether the command reads them from files or the controller from Git
+// or from the API.
+func TestSameAsCommand(t *testing.T) {
+	for seed := range int64(4) {
+		for _, from := range []string{"git", "objects"} {
+			t.Run(fmt.Sprintf("%s %d", from, seed), func(t *testing.T) { sameAsCommand(t, seed, from) })
+		}
+	}
+}
+
+func sameAsCommand(t *testing.T, seed int64, from string) {
+	random := rand.New(rand.NewSource(seed))
+	w := newWorld(t)
+	up := w.repo("catalog")
+	names := []string{"web", "db", "log"}[:1+random.Intn(3)]
+	for _, n := range names {
+		w.pkg(up, n)
+	}
+	docs := []string{repository("catalog", w.git.RepoURL("catalog"), false)}
+	var clusters []string
+	for n := range 1 + random.Intn(4) {
+		name := fmt.Sprintf("c%d", n)
+		w.repo(name)
+		clusters = append(clusters, name)
+		docs = append(docs, repository(name, w.git.RepoURL(name), true))
+	}
+	for _, n := range names {
+		var targets []string
+		for _, c := range clusters {
+			if random.Intn(3) > 0 {
+				targets = append(targets, "{name: "+c+"}")
+			}
+		}
+		if len(targets) == 0 {
+			targets = []string{"{name: " + clusters[0] + "}"}
+		}
+		doc := strings.NewReplacer("name: web}", "name: "+n+"}", "package: web", "package: "+n).Replace(fmt.Sprintf(webSet, strings.Join(targets, ", ")))
+		if random.Intn(3) == 0 {
+			doc += "      pipeline: {mutators: [{image: ghcr.io/kptdev/krm-functions-catalog/set-labels:v0.2, configMap: {tier: \"" + n + "\"}}]}\n"
+		}
+		if random.Intn(4) == 0 {
+			doc = strings.Replace(doc, "revision: 1", "revision: 9", 1) // which there is not
+		}
+		docs = append(docs, doc)
+	}
+	if random.Intn(2) == 0 {
+		docs = append(docs, "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: PackageVariant\nmetadata: {name: own}\nspec:\n  upstream: {repo: catalog, package: web, revision: 1}\n  downstream: {repo: "+clusters[0]+", package: own}\n  labels: {by: hand}\n")
+	}
+	docs = append(docs, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\ndata:\n  region: \"on\"\n  size: \"3\"\n")
+	// The same namespace in files: it is part of names.
+	files := gittest.Text{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: me\n"}
+	for n, doc := range docs {
+		text, err := yaml.Marshal(w.object(doc).Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[fmt.Sprintf("%02d.yaml", n)] = string(text)
+	}
+	management := w.git.NewRepo(t, "management")
+	management.Commit(t, "main", "fleet", files)
+
+	// The command on a twin, whose addresses are put back afterwards: the repositories
+	// themselves are copied back to how they were.
+	was := map[string]string{}
+	for name, r := range w.repos {
+		was[name] = filepath.Join(t.TempDir(), name)
+		copyDir(t, r.Dir, was[name])
+	}
+	cache := t.TempDir()
+	run := func(args ...string) string {
+		var out, errs bytes.Buffer
+		cli.Main(context.Background(), append(args, "-f", w.git.RepoURL("management"), "--cache-dir", cache), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		return out.String()
+	}
+	run("apply", "--prune")
+	want := w.refs()
+	var conditions struct{ Items []map[string]any }
+	if err := yaml.Unmarshal([]byte(run("status", "-o", "yaml")), &conditions); err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range w.repos {
+		if err := os.RemoveAll(r.Dir); err != nil {
+			t.Fatal(err)
+		}
+		copyDir(t, was[name], r.Dir)
+	}
+
+	fleet := fmt.Sprintf(objectsFleet, "5m")
+	if from == "git" {
+		fleet = "apiVersion: variform.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\nspec: {source: {git: {repo: " + w.git.RepoURL("management") + "}}, prune: true}\n"
+	} else {
+		w.apply(docs...)
+	}
+	w.start()
+	w.apply(fleet)
+	w.until("run", func() bool { return condition(w.get(fleet), "Ready") != "" })
+	if diff := cmp.Diff(want, w.refs()); diff != "" {
+		t.Errorf("%s\n%s\n-command +controller:\n%s", strings.Join(docs, "---\n"), condition(w.get(fleet), "Ready"), diff)
+	}
+	drafts := 0
+	for _, refs := range want {
+		drafts += len(slices.DeleteFunc(slices.Collect(maps.Keys(refs)), func(r string) bool { return !strings.Contains(r, "drafts/") }))
+	}
+	t.Logf("%d Drafts; %s", drafts, condition(w.get(fleet), "Ready"))
+	if from == "git" {
+		return
+	}
+	for _, item := range conditions.Items {
+		u := &unstructured.Unstructured{Object: item}
+		doc, _ := yaml.Marshal(map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": map[string]any{"name": u.GetName()}})
+		live := w.object(string(doc))
+		if err := w.api.Get(context.Background(), client.ObjectKeyFromObject(live), live); err != nil {
+			continue // generated: no object
+		}
+		if u.GetKind() == "PackageVariant" || u.GetKind() == "PackageVariantSet" {
+			if diff := cmp.Diff(says(u), says(live)); diff != "" {
+				t.Errorf("%s %s: -command +controller\n%s", u.GetKind(), u.GetName(), diff)
+			}
+		}
+	}
+}
+
+// says are the conditions as type, status and reason.
+func says(u *unstructured.Unstructured) (out []string) {
+	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+	for _, c := range list {
+		c := c.(map[string]any)
+		out = append(out, fmt.Sprint(c["type"], " ", c["status"], " ", c["reason"]))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func copyDir(t testing.TB, from, to string) {
+	t.Helper()
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}

@@ -1,0 +1,129 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// Setup adds the reconciler to a manager, with its watches: Fleets, what makes fleets, and
+// what they select and inject, each by metadata alone; the content is read when a fleet runs.
+func Setup(m manager.Manager, r *Reconciler) error {
+	w := &watches{manager: m, users: map[schema.GroupVersionKind]map[client.ObjectKey]bool{}}
+	fleet := &unstructured.Unstructured{}
+	fleet.SetGroupVersionKind(fleetKind)
+	b := ctrl.NewControllerManagedBy(m).Named("fleet").For(fleet, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	w.wake = handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+		return fleetsOf(ctx, m.GetClient(), o.GetNamespace())
+	})
+	for _, k := range []schema.GroupVersionKind{repositoryKind, setKind, variantKind} {
+		if _, err := m.GetRESTMapper().RESTMapping(k.GroupKind(), k.Version); err != nil {
+			continue // a Fleet in Git needs none of them
+		}
+		// Our own status is no news, of these kinds.
+		b = b.WatchesMetadata(partial(k), w.wake, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.LabelChangedPredicate{}, predicate.AnnotationChangedPredicate{})))
+	}
+	for _, k := range asked {
+		if _, err := m.GetRESTMapper().RESTMapping(k.GroupKind(), k.Version); err == nil {
+			b = b.WatchesMetadata(partial(k), w.wake, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+		}
+	}
+	events := m.GetEventRecorder(FieldManager)
+	r.Watched = w.watch
+	r.Said = func(f *unstructured.Unstructured, ready bool, reason, message string) {
+		kind := corev1.EventTypeNormal
+		if !ready && reason != reasonSuspended {
+			kind = corev1.EventTypeWarning
+		}
+		events.Eventf(f, nil, kind, reason, "Reconcile", "%s", cut(message))
+	}
+	var err error
+	if w.controller, err = b.Build(r); err != nil {
+		return fmt.Errorf("the controller of Fleets: %w", err)
+	}
+	return nil
+}
+
+// cut keeps a message within what an Event may hold.
+func cut(s string) string {
+	if r := []rune(s); len(r) > 300 {
+		return string(r[:300]) + "…"
+	}
+	return s
+}
+
+// fleetsOf are the Fleets of a namespace that are made of its objects.
+func fleetsOf(ctx context.Context, c client.Reader, namespace string) (out []reconcile.Request) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(fleetKind.GroupVersion().WithKind(fleetKind.Kind + "List"))
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil // they look by themselves after their interval
+	}
+	for n := range list.Items {
+		if _, found, _ := unstructured.NestedMap(list.Items[n].Object, "spec", "source", "objects"); found {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[n])})
+		}
+	}
+	return out
+}
+
+func partial(k schema.GroupVersionKind) *metav1.PartialObjectMetadata {
+	p := &metav1.PartialObjectMetadata{}
+	p.SetGroupVersionKind(k)
+	return p
+}
+
+// watches start and stop with those that use them.
+type watches struct {
+	manager    manager.Manager
+	controller controller.Controller
+	wake       handler.EventHandler
+
+	mu    sync.Mutex
+	users map[schema.GroupVersionKind]map[client.ObjectKey]bool
+}
+
+// watch has a Fleet woken by the objects of some kinds and no others.
+func (w *watches) watch(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	log := ctrl.LoggerFrom(ctx)
+	wanted := map[schema.GroupVersionKind]bool{}
+	for _, k := range kinds {
+		wanted[k] = true
+		if w.users[k] == nil {
+			if err := w.controller.Watch(ctrlsource.Kind[client.Object](w.manager.GetCache(), partial(k), w.wake)); err != nil {
+				log.Error(err, "a kind is not watched: its changes are seen after the interval", "kind", k.String())
+				continue
+			}
+			w.users[k] = map[client.ObjectKey]bool{}
+		}
+		w.users[k][fleet] = true
+	}
+	for k, users := range w.users {
+		if wanted[k] {
+			continue
+		}
+		delete(users, fleet)
+		if len(users) == 0 {
+			delete(w.users, k)
+			if err := w.manager.GetCache().RemoveInformer(ctx, partial(k)); err != nil {
+				log.Error(err, "a watch that nobody uses goes on", "kind", k.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/config/v1alpha2"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/source"
+)
+
+func gvk(apiVersion, kind string) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}
+
+var (
+	fleetKind      = gvk(variformv1alpha1.APIVersion, variformv1alpha1.KindFleet)
+	repositoryKind = gvk(v1alpha1.APIVersion, v1alpha1.KindRepository)
+	setKind        = gvk(v1alpha2.APIVersion, v1alpha2.KindPackageVariantSet)
+	variantKind    = gvk(v1alpha1.APIVersion, v1alpha1.KindPackageVariant)
+	// asked are the kinds that a cluster may do without.
+	asked = []schema.GroupVersionKind{
+		gvk(variformv1alpha1.APIVersion, variformv1alpha1.KindInstallation),
+		gvk(variformv1alpha1.APIVersion, variformv1alpha1.KindCatalog),
+		gvk(variformv1alpha1.APIVersion, variformv1alpha1.KindPackageLock),
+	}
+)
+
+// objects are those of a namespace that make a fleet.
+type objects struct {
+	fleet   []unstructured.Unstructured // with a status of ours, or none
+	context []unstructured.Unstructured
+	kinds   []schema.GroupVersionKind // of context
+	other   []string                  // whose status another controller wrote
+}
+
+// all is what source reads.
+func (o *objects) all() (out []map[string]any) {
+	for _, list := range [][]unstructured.Unstructured{o.fleet, o.context} {
+		for n := range list {
+			out = append(out, list[n].Object)
+		}
+	}
+	return out
+}
+
+// read lists what makes the fleet. Any error is one of the whole: a part of a fleet would
+// look as if the rest had gone.
+func (r *Reconciler) read(ctx context.Context, f *variformv1alpha1.Fleet) (*objects, error) {
+	out := &objects{}
+	from := f.Spec.Source.Objects
+	for _, k := range append([]schema.GroupVersionKind{repositoryKind, setKind, variantKind}, asked...) {
+		selector := client.MatchingLabels(from.Selector)
+		if k == repositoryKind {
+			selector = nil // upstreams are few, and of all
+		}
+		list, err := r.list(ctx, f.Namespace, k, selector)
+		if meta.IsNoMatchError(err) && slices.Contains(asked, k) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for n := range list {
+			if by := writer(&list[n]); by != "" && (k == setKind || k == variantKind) && !from.TakeOver {
+				out.other = append(out.other, fmt.Sprintf("%s %s (%s)", k.Kind, list[n].GetName(), by))
+			}
+		}
+		out.fleet = append(out.fleet, list...)
+	}
+	parsed, err := source.OfObjects("", out.all(), source.Options{}).Fleet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range r.named(parsed, from.Context) {
+		list, err := r.list(ctx, f.Namespace, k, nil)
+		if meta.IsNoMatchError(err) {
+			continue // who names it is told that there is no such object
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.kinds, out.context = append(out.kinds, k), append(out.context, list...)
+	}
+	return out, nil
+}
+
+// list is what is there and not about to go.
+func (r *Reconciler) list(ctx context.Context, namespace string, k schema.GroupVersionKind, selector client.MatchingLabels) ([]unstructured.Unstructured, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
+	options := []client.ListOption{client.InNamespace(namespace)}
+	if len(selector) > 0 {
+		options = append(options, selector)
+	}
+	if err := r.Reader.List(ctx, list, options...); err != nil {
+		return nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
+	}
+	return slices.DeleteFunc(list.Items, func(u unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }), nil
+}
+
+// named are the kinds whose objects sets select and injectors inject, and those that the
+// Fleet adds; kinds that are read anyway are not among them.
+func (r *Reconciler) named(f *source.Fleet, more []variformv1alpha1.FleetContext) (out []schema.GroupVersionKind) {
+	add := func(k schema.GroupVersionKind) {
+		if k.Kind != "" && !api.Handles(k.GroupVersion().String(), k.Kind) && !slices.Contains(out, k) {
+			out = append(out, k)
+		}
+	}
+	injected := func(group, version, kind *string) {
+		if kind == nil {
+			return
+		}
+		of := schema.GroupKind{Kind: *kind}
+		if group != nil {
+			of.Group = *group
+		}
+		if api.IsSecret(of.Group, of.Kind) {
+			return // nobody reads those unasked
+		}
+		if version != nil {
+			add(of.WithVersion(*version))
+		} else if m, err := r.Mapper.RESTMapping(of); err == nil {
+			add(m.GroupVersionKind)
+		}
+	}
+	for _, c := range more {
+		add(gvk(c.APIVersion, c.Kind))
+	}
+	for _, s := range f.Sets {
+		for _, t := range s.Spec.Targets {
+			if o := t.ObjectSelector; o != nil {
+				add(gvk(o.APIVersion, o.Kind))
+			}
+			if t.Template != nil {
+				for _, i := range t.Template.Injectors {
+					injected(i.Group, i.Version, i.Kind)
+				}
+			}
+		}
+	}
+	for _, v := range f.Variants {
+		for _, i := range v.Spec.Injectors {
+			injected(i.Group, i.Version, i.Kind)
+		}
+	}
+	slices.SortFunc(out, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}
+
+// writer is another controller that wrote an object's status.
+func writer(u *unstructured.Unstructured) string {
+	for _, m := range u.GetManagedFields() {
+		if m.Subresource == "status" && m.Manager != FieldManager {
+			return m.Manager
+		}
+	}
+	return ""
+}

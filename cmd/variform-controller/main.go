@@ -1,0 +1,82 @@
+// Command variform-controller keeps fleets up to date that objects of kind Fleet name.
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/variform/variform/cmd/variform-controller/controller"
+	"github.com/variform/variform/internal/render"
+)
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == render.WorkerCommand { // of scripts, within bounds
+		if err := render.Work(os.Args[2], os.Stdin, os.Stdout); err != nil {
+			fail(err)
+		}
+		return
+	}
+	if err := run(); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "variform-controller:", err)
+	os.Exit(1)
+}
+
+func run() error {
+	cacheDir := flag.String("cache-dir", cmp.Or(os.Getenv("VARIFORM_CACHE_DIR"), filepath.Join(os.TempDir(), "variform")), "folder for what is kept between runs; it may be lost")
+	namespaces := flag.String("namespaces", "", "namespaces of Fleets, with commas between (default: all)")
+	metrics := flag.String("metrics-bind-address", ":8080", "address of metrics for Prometheus, 0 for none")
+	probes := flag.String("health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	profile := flag.String("pprof-bind-address", "", "address of profiles (default: none)")
+	elect := flag.Bool("leader-elect", true, "one of several replicas works, and another takes its place")
+	namespace := flag.String("leader-election-namespace", "", "namespace of the Lease (default: that of the pod)")
+	flag.Parse()
+	ctrl.SetLogger(zap.New())
+	restConfig, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	options := ctrl.Options{
+		Metrics: server.Options{BindAddress: *metrics}, HealthProbeBindAddress: *probes, PprofBindAddress: *profile,
+		LeaderElection: *elect, LeaderElectionID: "variform-controller", LeaderElectionNamespace: *namespace, LeaderElectionReleaseOnCancel: true,
+	}
+	if *namespaces != "" {
+		options.Cache.DefaultNamespaces = map[string]cache.Config{}
+		for _, n := range strings.Split(*namespaces, ",") {
+			options.Cache.DefaultNamespaces[n] = cache.Config{}
+		}
+	}
+	m, err := ctrl.NewManager(restConfig, options)
+	if err != nil {
+		return err
+	}
+	if err := m.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	if err := m.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	worker, _ := os.Executable() // without it, scripts of packages run in this process
+	r := &controller.Reconciler{
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: *cacheDir, Worker: worker, Now: time.Now,
+	}
+	if err := controller.Setup(m, r); err != nil {
+		return err
+	}
+	return m.Start(ctrl.SetupSignalHandler())
+}
