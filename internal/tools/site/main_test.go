@@ -14,8 +14,8 @@ func repository(readme string) fstest.MapFS {
 		"CONTRIBUTING.md":     {Data: []byte("# C\n")},
 		"CHANGELOG.md":        {Data: []byte("# C\n")},
 		"SECURITY.md":         {Data: []byte("# C\n")},
-		"docs/a.md":           {Data: []byte("# A\n\n## One & two\n\n| x |\n|---|\n| `<b>` |\n\n[home](../README.md#start)\n")},
-		"docs/ci/README.md":   {Data: []byte("# CI\n\n[recipe](recipe.yaml), [up](../a.md)\n")},
+		"docs/kpt.md":           {Data: []byte("# A\n\n## In which order, and what a failure leaves\n\n| x |\n|---|\n| `<b>` |\n\n[home](../README.md#start)\n")},
+		"docs/ci/README.md":   {Data: []byte("# CI\n\n[recipe](recipe.yaml), [up](../kpt.md)\n")},
 		"docs/ci/recipe.yaml": {Data: []byte("a: b\n")},
 		"examples/x/y":        {Data: []byte("x")},
 	}
@@ -23,14 +23,14 @@ func repository(readme string) fstest.MapFS {
 
 func TestBuild(t *testing.T) {
 	out := t.TempDir()
-	n, err := build(repository("# Start\n\n[a](docs/a.md#one--two) [ci](docs/ci/) [x](examples/x) [out](https://example.com)\n"), out)
+	n, err := build(repository("# Start\n\n[a](docs/kpt.md#in-which-order-and-what-a-failure-leaves) [ci](docs/ci/) [x](examples/x) [out](https://example.com)\n"), out)
 	if err != nil || n != 6 {
 		t.Fatal(n, err)
 	}
 	for file, wants := range map[string][]string{
-		"index.html":         {`<a href="docs/a.html#one--two">`, `<a href="docs/ci/index.html">ci`, source[:len(source)-len("blob/main/")] + "tree/main/examples/x", `href="https://example.com"`, "<title>Start", `href="docs/install.html"`, `aria-current="page">Start`},
-		"docs/a.html":        {`id="one--two"`, `<div class="wide" tabindex="0"><table>`, "&lt;b&gt;", `<a href="../index.html#start">`},
-		"docs/ci/index.html": {`<a href="recipe.yaml">`, `<a href="../a.html">`},
+		"index.html":         {`<a href="docs/kpt.html#in-which-order-and-what-a-failure-leaves">`, `<a href="docs/ci/index.html">ci`, source[:len(source)-len("blob/main/")] + "tree/main/examples/x", `href="https://example.com"`, "<title>Start", `href="docs/install.html"`, `aria-current="page">Start`},
+		"docs/kpt.html":        {`id="in-which-order-and-what-a-failure-leaves"`, `<div class="wide" tabindex="0"><table>`, "&lt;b&gt;", `<a href="../index.html#start">`},
+		"docs/ci/index.html": {`<a href="recipe.yaml">`, `<a href="../kpt.html">`},
 	} {
 		data, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(file)))
 		if err != nil {
@@ -48,7 +48,7 @@ func TestBuild(t *testing.T) {
 }
 
 func TestLinksThatLeadNowhere(t *testing.T) {
-	for link, want := range map[string]string{"docs/" + "b.md": "b.md: file does not exist", "docs/" + "a.md#three": "no such section", "#three": "no such section"} {
+	for link, want := range map[string]string{"docs/" + "b.md": "b.md: file does not exist", "docs/" + "kpt.md#three": "no such section", "#three": "no such section"} {
 		if _, err := build(repository("# Start\n\n[x]("+link+")\n"), t.TempDir()); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "README.md") {
 			t.Errorf("%s: %v", link, err)
 		}
