@@ -14,7 +14,7 @@ func repository(readme string) fstest.MapFS {
 		"CONTRIBUTING.md":     {Data: []byte("# C\n")},
 		"CHANGELOG.md":        {Data: []byte("# C\n")},
 		"SECURITY.md":         {Data: []byte("# C\n")},
-		"docs/kpt.md":           {Data: []byte("# A\n\n## In which order, and what a failure leaves\n\n| x |\n|---|\n| `<b>` |\n\n[home](../README.md#start)\n")},
+		"docs/kpt.md":         {Data: []byte("# A\n\n## In which order, and what a failure leaves\n\n| x |\n|---|\n| `<b>` |\n\n[home](../README.md#start)\n")},
 		"docs/ci/README.md":   {Data: []byte("# CI\n\n[recipe](recipe.yaml), [up](../kpt.md)\n")},
 		"docs/ci/recipe.yaml": {Data: []byte("a: b\n")},
 		"examples/x/y":        {Data: []byte("x")},
@@ -29,7 +29,7 @@ func TestBuild(t *testing.T) {
 	}
 	for file, wants := range map[string][]string{
 		"index.html":         {`<a href="docs/kpt.html#in-which-order-and-what-a-failure-leaves">`, `<a href="docs/ci/index.html">ci`, source[:len(source)-len("blob/main/")] + "tree/main/examples/x", `href="https://example.com"`, "<title>Start", `href="docs/install.html"`, `aria-current="page">Start`},
-		"docs/kpt.html":        {`id="in-which-order-and-what-a-failure-leaves"`, `<div class="wide" tabindex="0"><table>`, "&lt;b&gt;", `<a href="../index.html#start">`},
+		"docs/kpt.html":      {`id="in-which-order-and-what-a-failure-leaves"`, `<div class="wide" tabindex="0"><table>`, "&lt;b&gt;", `<a href="../index.html#start">`},
 		"docs/ci/index.html": {`<a href="recipe.yaml">`, `<a href="../kpt.html">`},
 	} {
 		data, err := os.ReadFile(filepath.Join(out, filepath.FromSlash(file)))
