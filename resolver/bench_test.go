@@ -109,18 +109,34 @@ func offering(apis, versions int) []Package {
 	return append(ps, app)
 }
 
+// ofOffering asks for the package of offering; of more than one provider, an answer needs the choice of one.
+func ofOffering(apis int, answer bool) []Request {
+	w := Request{Package: "app"}
+	for a := range apis {
+		if answer {
+			w.Overrides = append(w.Overrides, Override{Alias: fmt.Sprintf("a%d", a), Reference: fmt.Sprintf("p%d-0", a)})
+		}
+	}
+	return []Request{w}
+}
+
 // TestProvidersCost counts: who provides an API is not looked for in every version of every package.
 func TestProvidersCost(t *testing.T) {
-	allocates := func(versions int) (n float64) {
-		cat := mustCatalog(t, offering(10, versions))
-		return testing.AllocsPerRun(1, func() {
-			if res, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: "app"}}}); err == nil {
-				t.Fatal(res)
-			}
-		})
-	}
-	if few, many := allocates(5), allocates(50); many > 2*few {
-		t.Errorf("with 5 versions of each it makes %.0f objects, with 50 %.0f", few, many)
+	const apis = 10
+	for _, answer := range []bool{true, false} {
+		allocates := func(versions int) (n float64) {
+			in := Input{Catalog: mustCatalog(t, offering(apis, versions)), Want: ofOffering(apis, answer)}
+			return testing.AllocsPerRun(1, func() {
+				if res, err := Resolve(t.Context(), in); (err == nil) != answer || answer && len(res.Instances) != apis+1 {
+					t.Fatal(res, err)
+				}
+			})
+		}
+		few, many := allocates(5), allocates(50)
+		t.Logf("answer %v: %.0f objects, %.0f", answer, few, many)
+		if many > 2*few {
+			t.Errorf("answer %v: with 5 versions of each it makes %.0f objects, with 50 %.0f", answer, few, many)
+		}
 	}
 }
 
@@ -129,15 +145,15 @@ func TestProvidersCost(t *testing.T) {
 func BenchmarkProviders(b *testing.B) {
 	const apis = 100
 	ps := offering(apis, 50)
-	for _, search := range []bool{true, false} { // with an answer, and without one
-		b.Run(fmt.Sprintf("search=%v", search), func(b *testing.B) {
+	for _, answer := range []bool{true, false} {
+		b.Run(fmt.Sprintf("answer=%v", answer), func(b *testing.B) {
 			var index, resolve oracletest.Cost
 			for b.Loop() {
 				var cat *Catalog
 				index.Measure(func() { cat = mustCatalog(b, ps) })
 				resolve.Measure(func() {
-					res, err := Resolve(b.Context(), Input{Catalog: cat, Want: []Request{{Package: "app", SearchProviders: search}}})
-					if (err == nil) != search || search && len(res.Instances) != apis+1 {
+					res, err := Resolve(b.Context(), Input{Catalog: cat, Want: ofOffering(apis, answer)})
+					if (err == nil) != answer || answer && len(res.Instances) != apis+1 {
 						b.Fatal(res, err)
 					}
 				})
