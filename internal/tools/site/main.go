@@ -47,9 +47,16 @@ func main() {
 
 // menu is what each page begins with.
 var menu = []struct{ Name, File string }{
-	{"Start", "index.html"}, {"Install", "docs/install.html"}, {"Tutorial", "docs/tutorial.html"}, {"How to", "docs/how-to/index.html"},
-	{"Concepts", "docs/concepts.html"}, {"Reference", "docs/reference.html"}, {"Fields", "docs/fields.html"}, {"Commands", "docs/commands.html"},
-	{"CI", "docs/ci/index.html"}, {"Design", "docs/design/index.html"},
+	{"Start", "index.html"},
+	{"Install", "docs/install.html"},
+	{"Tutorial", "docs/tutorial.html"},
+	{"How to", "docs/how-to/index.html"},
+	{"Concepts", "docs/concepts.html"},
+	{"Reference", "docs/reference.html"},
+	{"Fields", "docs/fields.html"},
+	{"Commands", "docs/commands.html"},
+	{"CI", "docs/ci/index.html"},
+	{"Design", "docs/design/index.html"},
 }
 
 type page struct {
