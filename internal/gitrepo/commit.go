@@ -32,8 +32,9 @@ type Commit struct {
 	Tree              Hash
 	Parents           []Hash
 	Author, Committer Signature
-	// Message is empty where Trailers name a variant: all that is asked of its commits
-	// is in the fields below, and the texts would be most of what a run remembers.
+	// Message is empty where Trailers name a variant and ask for no review: all that is
+	// asked of such a commit is in the fields below, and the texts would be most of what
+	// a run remembers. Of one to review it lists the edits that were lost.
 	Message     string
 	Annotations []Annotation // Porch's, in order, without their tasks
 	Trailers    Trailers
@@ -67,7 +68,7 @@ func parseCommit(h Hash, raw []byte) (*Commit, error) {
 	for i := range c.Annotations {
 		c.Annotations[i].Task = nil
 	}
-	if c.Trailers.Variant == "" {
+	if c.Trailers.Variant == "" || c.Trailers.Review != "" {
 		c.Message = text
 	} else {
 		c.Trailers = c.Trailers.clone()

@@ -59,27 +59,35 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// What is remembered of a variant's commit is what is asked of it: not its text, and
-// nothing that holds on to it. People's commits and the record's keep theirs.
+// What is remembered of a variant's commit is what is asked of it: not its text, unless
+// that lists lost edits, and nothing that holds on to it. People's commits and the
+// record's keep theirs.
 func TestCommitsOfVariantsAreSmall(t *testing.T) {
-	for name, variant := range map[string]string{"Variant": "m/default/v", "Other": ""} {
+	for name, c := range map[string]struct {
+		variant, review string
+		kept            bool
+	}{
+		"a variant's":              {variant: "m/default/v"},
+		"a variant's, to review":   {variant: "m/default/v", review: "needed", kept: true},
+		"one that no variant made": {kept: true},
+	} {
 		a := Annotation{Package: "app", WorkspaceName: "w", Revision: "0", Task: &Task{Type: TaskClone, Clone: &CloneTask{}}}
-		text, err := FormatMessage("Create app", &a, Trailers{Variant: variant, Inputs: "sha256:ab", Review: "needed", Hydrated: "12", Reverts: "v1 by Ann", Class: "c"})
+		want := Trailers{Variant: c.variant, Inputs: "sha256:ab", Review: c.review, Hydrated: "12", Reverts: "v1 by Ann", Class: "c"}
+		text, err := FormatMessage("Create app", &a, want)
 		if err != nil {
 			t.Fatal(err)
 		}
 		raw := encodeCommit(Hash{1}, nil, machine, machine, text)
-		c, err := parseCommit(hashObject(plumbing.CommitObject, raw), raw)
+		got, err := parseCommit(hashObject(plumbing.CommitObject, raw), raw)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := Trailers{Variant: variant, Inputs: "sha256:ab", Review: "needed", Hydrated: "12", Reverts: "v1 by Ann", Class: "c"}
 		a.Task = nil
-		if d := cmp.Diff([]Annotation{a}, c.Annotations); d != "" || c.Trailers != want {
-			t.Errorf("%s: %s, %+v", name, d, c.Trailers)
+		if d := cmp.Diff([]Annotation{a}, got.Annotations); d != "" || got.Trailers != want {
+			t.Errorf("%s: %s, %+v", name, d, got.Trailers)
 		}
-		if (c.Message == "") != (variant != "") || c.Message != "" && c.Message != text {
-			t.Errorf("%s: message %q", name, c.Message)
+		if message := map[bool]string{true: text}[c.kept]; got.Message != message {
+			t.Errorf("%s: message %q, want %q", name, got.Message, message)
 		}
 	}
 }
