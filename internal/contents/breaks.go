@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/yamltree"
@@ -22,7 +26,7 @@ func Breaks(old, now *krm.Package) (out []Break) {
 	}
 	is := definitions(now)
 	for _, d := range was {
-		add := func(what, do string) { out = append(out, Break{d.name + " " + what, do}) }
+		add := func(what, do string) { out = append(out, Break{plain(d.name + " " + what), do}) }
 		at := slices.IndexFunc(is, func(o definition) bool { return o.name == d.name })
 		if at < 0 {
 			add("goes", "the cluster deletes every "+d.kind+" with it: have its objects moved or deleted before")
@@ -42,8 +46,24 @@ func Breaks(old, now *krm.Package) (out []Break) {
 				add("does not serve "+v.name+" any more", "move what reads or writes objects as "+v.name+" to another version before")
 			}
 		}
+		for _, l := range losses(d, n) {
+			add(l.what, l.do)
+		}
 	}
 	return out
+}
+
+// plain makes a part of a trailer, on one line, of what may hold text of others.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ';':
+			return ','
+		case !unicode.IsPrint(r):
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 // definition is a CustomResourceDefinition as far as an update may break it. Its group
@@ -56,6 +76,37 @@ type definition struct {
 type served struct {
 	name           string
 	served, stored bool
+	schema         *yaml.Node
+}
+
+// used says whether there can be objects of a version.
+func (v served) used() bool { return v.served || v.stored }
+
+// most is how many losses of a definition are told each, and not in one number.
+const most = 20
+
+// losses are what schemas narrow, of several versions alike once.
+func losses(was, is definition) (out []loss) {
+	versions := map[loss][]string{}
+	for _, v := range was.versions {
+		at := slices.IndexFunc(is.versions, func(o served) bool { return o.name == v.name })
+		if at < 0 || !v.used() || !is.versions[at].used() {
+			continue
+		}
+		for _, l := range narrowed(v.schema, is.versions[at].schema) {
+			if versions[l] == nil {
+				out = append(out, l)
+			}
+			versions[l] = append(versions[l], v.name)
+		}
+	}
+	for i, l := range out {
+		out[i].what = strings.Join(versions[l], ", ") + ": " + strings.TrimPrefix(l.field+": ", ": ") + l.what
+	}
+	if n := len(out) - most; n > 0 {
+		out = append(out[:most:most], loss{what: fmt.Sprintf("admits less in %d more places", n), do: "read the difference of its schemas"})
+	}
+	return out
 }
 
 // definitions are those of a package, in the order of its files.
@@ -73,7 +124,7 @@ func definitions(p *krm.Package) (out []definition) {
 		spec := yamltree.Child(r.Node().YNode(), "spec")
 		d := definition{name: r.Name(), kind: yamltree.Text(spec, "names", "kind"), scope: yamltree.Text(spec, "scope")}
 		for _, v := range yamltree.Items(spec, "versions") {
-			d.versions = append(d.versions, served{yamltree.Text(v, "name"), yamltree.Text(v, "served") == "true", yamltree.Text(v, "storage") == "true"})
+			d.versions = append(d.versions, served{yamltree.Text(v, "name"), yamltree.Text(v, "served") == "true", yamltree.Text(v, "storage") == "true", yamltree.Path(v, "schema", "openAPIV3Schema")})
 		}
 		out = append(out, d)
 	}

@@ -279,6 +279,33 @@ func TestDefinitionThatBreaks(t *testing.T) {
 	w.wantActions(w.mustApply(), map[string]string{})
 }
 
+// So is what its schema admits no more.
+func TestSchemaThatBreaks(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	with := func(schema string) gittest.Text {
+		return gittest.Text{"crd.yaml": strings.Replace(definition("v1"), "storage: true", "storage: true, schema: {openAPIV3Schema: "+schema+"}", 1)}
+	}
+	w.offer("op", "1.0.0", "", with("{type: object, properties: {size: {type: integer}}}"))
+	w.offer("op", "1.1.0", "", with("{type: object, properties: {size: {type: integer}, mode: {type: string}}}"))
+	w.offer("op", "1.2.0", "", with("{type: object, properties: {size: {type: integer, maximum: 9}}}"))
+	w.write("automatic.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: op}\nspec: {target: c1, package: op, activation: Automatic}\n")
+	for _, version := range []string{"1.0.0", "1.1.0"} { // a first one, and one that admits more
+		w.needs("op", version)
+		if v := w.mustApply().variant(t, "c1/op"); len(v.Warnings) > 0 || v.Lifecycle != "Published" {
+			t.Fatalf("%s: %+v", version, v)
+		}
+	}
+	w.needs("op", "1.2.0")
+	v := w.mustApply().variant(t, "c1/op")
+	w.contains(strings.Join(v.Warnings, "\n"), "foos.x.io v1: mode: gone: an API server drops that", "activation is Automatic, but a person is to see first: ")
+	for _, told := range []string{"foos.x.io v1: mode: gone", "foos.x.io v1: size: maximum 9"} {
+		w.contains(w.mustRun(0, "review").out, told)
+	}
+	w.mustRun(0, "approve", "op")
+	w.wantActions(w.mustApply(), map[string]string{})
+}
+
 // An object in a namespace that nobody makes is warned of in a target that makes its own,
 // once it is known what all its packages make.
 func TestUnmadeNamespace(t *testing.T) {
