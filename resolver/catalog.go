@@ -35,7 +35,8 @@ type entry struct {
 	cands    []cand // the versions as candidates
 	asked    []cand // those that who asks for them may have, public those that dependencies may have
 	public   []cand
-	scope    Scope
+	strict   Scope // the strictest scope of its versions, and the laxest
+	lax      Scope
 	ranges   int      // how many different ranges the catalogue's requirements on it have
 	admitted sync.Map // by a requirement's range, default and prereleases: the indexes of the versions in it, a solve.Set
 }
@@ -123,7 +124,8 @@ func NewCatalog(packages []Package, opts ...CatalogOption) (*Catalog, error) {
 			v.index = n
 			e.cands = append(e.cands, cand{v: v, text: v.Version, sem: v.sem, digest: v.Digest})
 			if !v.Gone {
-				e.scope = stricter(e.scope, v.Scope)
+				e.strict = stricter(e.strict, v.Scope)
+				e.lax = laxer(cmp.Or(e.lax, v.Scope), v.Scope)
 			}
 			countRanges(v.Requires, ranges)
 		}
@@ -203,6 +205,13 @@ func rankGone(v *version) int {
 	return 1
 }
 
+func laxer(a, b Scope) Scope {
+	if stricter(a, b) == a {
+		return b
+	}
+	return a
+}
+
 func stricter(a, b Scope) Scope {
 	rank := func(s Scope) int { return slices.Index([]Scope{ScopeAny, ScopeNamespace, ScopeCluster}, s) }
 	if rank(b) > rank(a) {
@@ -232,8 +241,8 @@ func newVersion(p Package) (*version, error) {
 	if err != nil {
 		return nil, fmt.Errorf("version %q of package %s is not a semantic version: %w", p.Version, p.Package, err)
 	}
-	p.Scope = Scope(strings.ToLower(string(p.Scope)))
-	if !slices.Contains([]Scope{"", ScopeAny, ScopeNamespace, ScopeCluster}, p.Scope) {
+	p.Scope = cmp.Or(Scope(strings.ToLower(string(p.Scope))), ScopeAny)
+	if !slices.Contains([]Scope{ScopeAny, ScopeNamespace, ScopeCluster}, p.Scope) {
 		return nil, fmt.Errorf("scope %q of package %s %s is none of cluster, namespace, any", p.Scope, p.Package, p.Version)
 	}
 	p.Requires = slices.Clone(p.Requires)
@@ -246,7 +255,7 @@ func (c *Catalog) add(v *version) {
 	name := v.Package.Package
 	e := c.packages[name]
 	if e == nil {
-		e = &entry{name: name, scope: ScopeAny}
+		e = &entry{name: name, strict: ScopeAny}
 		c.packages[name] = e
 	}
 	e.versions = append(e.versions, v)
@@ -327,9 +336,17 @@ func (c *Catalog) withDigest(name, digest string) *version {
 	return nil
 }
 
-func (c *Catalog) scope(name string) Scope {
+// strict is the strictest scope of a package's versions, lax the laxest.
+func (c *Catalog) strict(name string) Scope {
 	if e := c.packages[name]; e != nil {
-		return e.scope
+		return e.strict
+	}
+	return ScopeAny
+}
+
+func (c *Catalog) lax(name string) Scope {
+	if e := c.packages[name]; e != nil {
+		return cmp.Or(e.lax, ScopeAny)
 	}
 	return ScopeAny
 }

@@ -74,6 +74,7 @@ type Instance struct {
 
 	manifest *version
 	slot     *slot
+	scope    Scope // how many of it there can be
 	root     *Request
 	maker    *Instance // the parent that it is made for
 	locked   bool

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -34,22 +35,8 @@ func Resolve(ctx context.Context, in Input) (*Resolution, error) {
 		in.Catalog = emptyCatalog()
 	}
 	w := newWork(ctx, in)
-	u := newUniverse(in)
-	u.work = w
-	for _, w := range u.wants {
-		if w.Package == "" && u.installation(w.Namespace, w.name()) == nil {
-			return nil, &ConflictError{Kind: MissingInstallation, Summary: fmt.Sprintf("there is no installation %s to change, and no package is named", w.name())}
-		}
-	}
-	if err := u.invalid(u.contradictions()); err != nil {
-		return nil, err
-	}
-	s := solve.New(u)
-	found, ok := s.Solve(solve.WithWork(w))
-	if !ok {
-		return nil, u.refuse(s, found)
-	}
-	if err := w.Err(); err != nil { // else the answer would depend on when the context ended
+	u, found, err := search(in, w)
+	if err != nil {
 		return nil, err
 	}
 	r := &builder{u: u, a: found.Values, byID: map[int32]*Instance{}, asks: map[*Instance][]asker{}}
@@ -63,6 +50,47 @@ func Resolve(ctx context.Context, in Input) (*Resolution, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// search finds an answer in which packages have the scopes of the versions that were chosen. Where the versions that one
+// scope leads to have another, and those that this leads to the first, there is one for all, and a version for which there
+// could be more.
+func search(in Input, w *solve.Work) (*universe, solve.Result, error) {
+	scopes := map[string]Scope{}
+	for try := 0; ; try++ {
+		u := universeOf(in, maps.Clone(scopes))
+		u.work = w
+		if err := u.unanswerable(); err != nil {
+			return nil, solve.Result{}, err
+		}
+		s := solve.New(u)
+		found, ok := s.Solve(solve.WithWork(w))
+		if !ok {
+			return nil, solve.Result{}, u.refuse(s, found)
+		}
+		if err := w.Err(); err != nil { // else the answer would depend on when the context ended
+			return nil, solve.Result{}, err
+		}
+		other := u.mistaken(found.Values)
+		if len(other) == 0 || try == 2 {
+			return u, found, nil
+		}
+		for pkg, scope := range other {
+			if scopes[pkg] = scope; try == 1 {
+				scopes[pkg] = in.Catalog.strict(pkg)
+			}
+		}
+	}
+}
+
+// unanswerable are mistakes of an input that need no search.
+func (u *universe) unanswerable() error {
+	for _, w := range u.wants {
+		if w.Package == "" && u.installation(w.Namespace, w.name()) == nil {
+			return &ConflictError{Kind: MissingInstallation, Summary: fmt.Sprintf("there is no installation %s to change, and no package is named", w.name())}
+		}
+	}
+	return u.invalid(u.contradictions())
 }
 
 // builder makes a resolution of an assignment.
@@ -108,7 +136,7 @@ func (b *builder) build() *Resolution {
 // instance is a slot's instance, not yet bound.
 func (b *builder) instance(s *slot) *Instance {
 	c := s.cands[b.a.Value(s.id)-1]
-	i := &Instance{Package: s.pkg, Version: c.text, Namespace: s.namespace, Share: s.share, Labels: s.labels, slot: s, manifest: c.v}
+	i := &Instance{Package: s.pkg, Version: c.text, Namespace: s.namespace, Share: s.share, Labels: s.labels, slot: s, manifest: c.v, scope: b.u.scope(s.pkg)}
 	if c.v != nil {
 		i.Tag, i.Source, i.Digest = c.v.Tag, c.v.Source, c.v.Digest
 	}

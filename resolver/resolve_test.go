@@ -407,7 +407,7 @@ func TestGone(t *testing.T) {
 		return &Lock{Packages: []LockedPackage{{Name: "d", Version: "1.0.0", Digest: digest}}}
 	}
 	once := gone
-	if once.Scope = ScopeCluster; mustCatalog(t, []Package{once, newer}).scope("d") != ScopeAny {
+	if once.Scope = ScopeCluster; mustCatalog(t, []Package{once, newer}).strict("d") != ScopeAny {
 		t.Error("what has gone says how many others there may be")
 	}
 	cases := map[string]struct {

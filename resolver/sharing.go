@@ -13,12 +13,12 @@ type DisputeError struct{ text string }
 
 func (e *DisputeError) Error() string { return e.text }
 
-// one says how many of an instance there can be, empty for any number. It is its version's scope that counts.
+// one says how many of an instance there can be, empty for any number.
 func (i *Instance) one() string {
-	if i.manifest == nil || i.manifest.Scope == ScopeAny || i.manifest.Scope == "" {
+	if i.manifest == nil || i.scope == ScopeAny {
 		return ""
 	}
-	return fmt.Sprintf("there is one %s per %s", i.Package, i.manifest.Scope)
+	return fmt.Sprintf("there is one %s per %s", i.Package, i.scope)
 }
 
 // apart is with whom an instance is shared, nil where all may: any number of them can be, and nobody named a group.

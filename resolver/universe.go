@@ -1,9 +1,11 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -104,6 +106,7 @@ type universe struct {
 	wants   []*Request
 	managed map[string]bool
 	own     map[*Installation]*version // manifests that the catalogue does not have
+	scopes  map[string]Scope           // by package
 	cycles  []checked
 	force   *force
 	work    *solve.Work // of the whole resolution
@@ -115,10 +118,14 @@ type checked struct {
 	text string
 }
 
-func newUniverse(in Input) *universe {
+func newUniverse(in Input) *universe { return universeOf(in, map[string]Scope{}) }
+
+// universeOf takes scopes of packages for what they are, whatever their versions say.
+func universeOf(in Input, scopes map[string]Scope) *universe {
 	u := &universe{
-		work: newWork(context.Background(), in),
-		in:   in, cat: in.Catalog, rs: &ranges{of: &in.Catalog.ranges}, byKey: map[string]*slot{},
+		scopes: scopes,
+		work:   newWork(context.Background(), in),
+		in:     in, cat: in.Catalog, rs: &ranges{of: &in.Catalog.ranges}, byKey: map[string]*slot{},
 		managed: map[string]bool{}, own: map[*Installation]*version{},
 	}
 	for i := range in.Installations {
@@ -745,30 +752,55 @@ func canonical(v any) string {
 	return string(data)
 }
 
-// scope is that of a package here: of the versions that are locked, so that a version which nobody takes changes nothing,
-// else the strictest of all.
+// scope is that of a package here: see [universe.mistaken].
 func (u *universe) scope(pkg string) Scope {
-	if u.in.Lock == nil || slices.Contains(u.in.Refresh, pkg) || slices.Contains(u.in.Refresh, "*") {
-		return u.cat.scope(pkg)
+	s, ok := u.scopes[pkg]
+	if !ok {
+		s = u.firstScope(pkg)
+		u.scopes[pkg] = s
 	}
-	out, found := ScopeAny, false
-	for i := range u.in.Lock.Packages {
-		p := &u.in.Lock.Packages[i]
-		if lockedPackage(p) != pkg {
-			continue
-		}
-		e := u.cat.packages[pkg]
-		if e == nil {
-			continue
-		}
-		for _, v := range e.versions {
-			if v.Version == p.Version {
-				out, found = stricter(out, v.Scope), true
+	return s
+}
+
+// firstScope is that of the versions that are locked or there, so that a version which nobody takes changes nothing,
+// else the laxest of all, which leaves the most answers.
+func (u *universe) firstScope(pkg string) Scope {
+	var out Scope
+	if e := u.cat.packages[pkg]; e != nil && u.in.Lock != nil && !slices.Contains(u.in.Refresh, pkg) && !slices.Contains(u.in.Refresh, "*") {
+		for i := range u.in.Lock.Packages {
+			p := &u.in.Lock.Packages[i]
+			if lockedPackage(p) != pkg {
+				continue
+			}
+			for _, v := range e.versions {
+				if v.Version == p.Version {
+					out = stricter(out, v.Scope)
+				}
 			}
 		}
 	}
-	if !found {
-		return u.cat.scope(pkg)
+	for _, i := range u.insts {
+		if v := u.manifest(i); i.Package == pkg && v != nil {
+			out = stricter(out, v.Scope)
+		}
 	}
-	return out
+	return cmp.Or(out, u.cat.lax(pkg))
+}
+
+// mistaken are the scopes of an answer's versions that are others than what was taken for the scope of their package. How
+// many of a package there can be says the version that is chosen, and which one is chosen depends on how many there are.
+func (u *universe) mistaken(a solve.Assignment) map[string]Scope {
+	found := map[string]Scope{}
+	for _, s := range u.reachable(a, true)[1:] {
+		if v := s.cands[a.Value(s.id)-1].v; v != nil {
+			found[s.pkg] = stricter(found[s.pkg], v.Scope)
+		}
+	}
+	for _, i := range u.insts { // what is there, and is not to change, says so as well
+		if v := u.manifest(i); v != nil && found[i.Package] != "" {
+			found[i.Package] = stricter(found[i.Package], v.Scope)
+		}
+	}
+	maps.DeleteFunc(found, func(pkg string, s Scope) bool { return cmp.Or(s, ScopeAny) == u.scope(pkg) })
+	return found
 }

@@ -158,7 +158,9 @@ func WhyNot(ctx context.Context, in Input, pkg, version string) ([]string, error
 		return nil, err
 	}
 	var have []string
+	scopes := map[string]Scope{}
 	for _, i := range res.Instances {
+		scopes[i.Package] = i.scope
 		if i.Package == pkg {
 			have = append(have, i.Version)
 		}
@@ -169,8 +171,9 @@ func WhyNot(ctx context.Context, in Input, pkg, version string) ([]string, error
 	case slices.ContainsFunc(have, func(v string) bool { return sameVersion(v, version) }):
 		return []string{fmt.Sprintf("%s %s is in the resolution", pkg, version)}, nil
 	}
+	scopes[pkg] = found.Scope
 	w := newWork(ctx, in)
-	u := newUniverse(in)
+	u := universeOf(in, scopes)
 	u.work, u.force = w, &force{pkg, version}
 	s := solve.New(u)
 	answer, ok := s.Solve(solve.WithAny(), solve.WithWork(w))
