@@ -88,9 +88,9 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 	if err := a.answer(ctx, r, f); err != nil {
 		return nil, err
 	}
+	made := choices{in: bufio.NewReader(a.In), made: map[string]resolver.Override{}}
 	for i := range r.targets {
-		t := &r.targets[i]
-		if err := a.choose(ctx, t); err != nil {
+		if err := a.choose(ctx, r, &r.targets[i], made); err != nil {
 			return nil, err
 		}
 	}
@@ -203,35 +203,68 @@ func targetPrefix(name string) string {
 	return "target " + name + ": "
 }
 
-// choose asks a person, at a terminal, for the choices that a target needs.
-func (a *app) choose(ctx context.Context, t *catalog.Target) error {
+// choices are what a person chose, by what was asked: many targets need the same one.
+type choices struct {
+	in   *bufio.Reader
+	made map[string]resolver.Override
+}
+
+// choose asks a person, at a terminal, for the choices that a target needs and that no
+// other one needed.
+func (a *app) choose(ctx context.Context, r *resolved, t *catalog.Target, c choices) error {
+	failed := errors.Join(append(t.Failed, t.Err)...)
 	var needs *resolver.NeedsInputError
-	if !errors.As(errors.Join(append(t.Failed, t.Err)...), &needs) || !isTerminal(a.In) || !isTerminal(a.Err) {
+	if !errors.As(failed, &needs) || !isTerminal(a.In) || !isTerminal(a.Err) {
 		return nil
 	}
-	in := bufio.NewReader(a.In)
 	for _, n := range needs.Needs {
-		_, _ = fmt.Fprintf(a.Err, "%s%s: several packages provide %s:\n", targetPrefix(t.Name), n.Alias, n.Kind)
-		for i, o := range n.Offers {
-			_, _ = fmt.Fprintf(a.Err, "  %d) %s\n", i+1, o)
+		key := fmt.Sprintf("%q", n)
+		choice, known := c.made[key]
+		if !known {
+			offer, err := a.ask(ctx, c.in, targetPrefix(t.Name), n)
+			if err != nil {
+				return err
+			}
+			choice = resolver.Override{Alias: n.Alias, Reference: offer}
+			c.made[key] = choice
+			a.note("to keep the choice, %s", placeOf(r, failed, choice))
 		}
-		_, _ = fmt.Fprintf(a.Err, "which one? [1-%d] ", len(n.Offers))
-		line, err := readLine(ctx, in)
-		if err != nil {
-			return fmt.Errorf("reading the choice for %s: %w", n.Alias, err)
-		}
-		at, err := strconv.Atoi(strings.TrimSpace(line))
-		if err != nil || at < 1 || at > len(n.Offers) {
-			return fmt.Errorf("%q is none of 1 to %d", strings.TrimSpace(line), len(n.Offers))
-		}
-		choice := resolver.Override{Alias: n.Alias, Reference: n.Offers[at-1]}
 		for i := range t.Input.Want {
 			t.Input.Want[i].Overrides = append(slices.Clone(t.Input.Want[i].Overrides), choice)
 		}
-		a.note("to keep the choice, put {alias: %s, reference: %s} into spec.dependencies.overrides of the Installation", n.Alias, n.Offers[at-1])
 	}
 	t.Solve(ctx)
 	return context.Cause(ctx)
+}
+
+// ask has a person choose one of what is offered.
+func (a *app) ask(ctx context.Context, in *bufio.Reader, prefix string, n resolver.NeededInput) (string, error) {
+	_, _ = fmt.Fprintf(a.Err, "%s%s: several packages provide %s:\n", prefix, n.Alias, n.Kind)
+	for i, o := range n.Offers {
+		_, _ = fmt.Fprintf(a.Err, "  %d) %s\n", i+1, o)
+	}
+	_, _ = fmt.Fprintf(a.Err, "which one? [1-%d] ", len(n.Offers))
+	line, err := readLine(ctx, in)
+	if err != nil {
+		return "", fmt.Errorf("reading the choice for %s: %w", n.Alias, err)
+	}
+	at, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || at < 1 || at > len(n.Offers) {
+		return "", fmt.Errorf("%q is none of 1 to %d", strings.TrimSpace(line), len(n.Offers))
+	}
+	return n.Offers[at-1], nil
+}
+
+// placeOf says what to write where, so that a choice is not asked for again: as the hint
+// of the conflict does, with file and line, where it has one for it.
+func placeOf(r *resolved, failed error, choice resolver.Override) string {
+	written := fmt.Sprintf("{alias: %s, reference: %s}", choice.Alias, choice.Reference)
+	for line := range strings.Lines(fleet.Explained(r.fleet, failed)) {
+		if at := strings.Index(line, written); at >= 0 {
+			return "write " + strings.TrimSpace(line[at:])
+		}
+	}
+	return "write " + written + " in " + resolver.FieldOverrides + " of the Installation"
 }
 
 // readLine reads what a person types, until ctx ends.
@@ -610,7 +643,7 @@ func newOutdated(a *app) *cobra.Command {
 			if err := a.table([]string{"TARGET", "PACKAGE", "INSTALLATION", "CURRENT", "RESOLVED", "NEWEST"}, rows); err != nil {
 				return err
 			}
-			if len(rows) == 0 {
+			if len(rows) == 0 && r.wrong == 0 {
 				a.note("every package has its newest version")
 			}
 			return r.findings()

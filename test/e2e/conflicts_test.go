@@ -64,4 +64,5 @@ func TestAllConflicts(t *testing.T) {
 			t.Errorf("%s tells the conflict %d times:\n%s%s", command, n, r.out, r.err)
 		}
 	}
+	w.lacks(w.mustRun(1, "outdated").err, "newest version")
 }

@@ -42,7 +42,7 @@ func terminal(t testing.TB) (person, program *os.File) {
 	return person, program
 }
 
-// At a terminal a choice is asked for; elsewhere it is an error that lists the
+// At a terminal a choice is asked for, once for all targets; elsewhere it is an error that lists the
 // choices (TestResolveConflict).
 func TestResolveAsksAtATerminal(t *testing.T) {
 	t.Setenv("CI", "")
@@ -51,7 +51,7 @@ func TestResolveAsksAtATerminal(t *testing.T) {
 		status    int
 		out, said string
 	}{
-		"2\n": {0, "issuer", "put {alias: certs, reference: issuer} into spec.dependencies.overrides"},
+		"2\n": {0, "issuer", "to keep the choice, write {alias: certs, reference: issuer} in spec.dependencies.overrides of the Installation of prod/shop (shop.yaml:4)"},
 		"7\n": {2, "", `"7" is none of 1 to 2`},
 	} {
 		w := resolving(t)
@@ -59,6 +59,7 @@ func TestResolveAsksAtATerminal(t *testing.T) {
 		if r := runIn(w.dir, "catalog", "remove", "--file", edited, "--interface", certificates); r.status != 0 {
 			t.Fatal(r.err)
 		}
+		w.write("three.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: three}\nspec: {target: three/prod, package: shop}\n")
 		person, program := terminal(t)
 		var screen, out bytes.Buffer
 		done := make(chan struct{})
@@ -70,7 +71,7 @@ func TestResolveAsksAtATerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		status := cli.Main(context.Background(),
-			[]string{"resolve", "-f", w.fleet(), "--target", "one", "--platform", "kubernetes=1.29.0", "--cache-dir", filepath.Join(w.dir, "cache")},
+			[]string{"resolve", "-f", w.fleet(), "--target", "one", "--target", "three", "--platform", "kubernetes=1.29.0", "--cache-dir", filepath.Join(w.dir, "cache")},
 			cli.Streams{In: program, Out: &out, Err: program})
 		_ = program.Close()
 		<-done
@@ -79,6 +80,12 @@ func TestResolveAsksAtATerminal(t *testing.T) {
 		}
 		w.contains(screen.String(), "several packages provide", "1) cert-manager", "2) issuer", want.said)
 		w.contains(out.String(), want.out)
+		if asked := strings.Count(screen.String(), "which one?"); asked != 1 {
+			t.Errorf("%q: asked %d times for two targets", answer, asked)
+		}
+		if want.out != "" && strings.Count(out.String(), want.out+"     0.3.0") != 2 {
+			t.Errorf("the choice is for both targets:\n%s", out.String())
+		}
 	}
 }
 
