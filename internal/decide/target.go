@@ -502,15 +502,31 @@ func (t *Target) Fail() {
 	}
 }
 
+// InstallationError is a failure of what an Installation asks for.
+type InstallationError struct {
+	Namespace, Name string
+	Err             error
+}
+
+// Error is the cause, which says what is asked for.
+func (e *InstallationError) Error() string { return e.Err.Error() }
+
+// Unwrap is the cause.
+func (e *InstallationError) Unwrap() error { return e.Err }
+
 // Unasked are the failures of targets that no variant tells of: those of what
 // Installations ask for. Each cause is one, with the targets that have it.
 func Unasked(targets []*Target) (out []error) {
 	var order []string
 	where, causes := map[string][]string{}, map[string]error{}
-	add := func(t *Target, what string, err error) {
+	add := func(t *Target, ref, what string, err error) {
 		text := what + err.Error()
 		if where[text] == nil {
-			order, causes[text] = append(order, text), fmt.Errorf("%s%w", what, err)
+			err = fmt.Errorf("%s%w", what, err)
+			if asks := t.Asking(ref); len(asks) > 0 {
+				err = &InstallationError{asks[0].Namespace, asks[0].Name, err}
+			}
+			order, causes[text] = append(order, text), err
 		}
 		where[text] = append(where[text], t.Name())
 	}
@@ -521,11 +537,11 @@ func Unasked(targets []*Target) (out []error) {
 		}
 		tells := func(ref string) bool { return t.Wants[ref] != nil && !t.Wants[ref].Derived }
 		if t.Err != nil && len(failed) == 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(t.Wants)), tells) {
-			add(t, "", t.Err)
+			add(t, "", "", t.Err)
 		}
 		for _, ref := range slices.Sorted(maps.Keys(failed)) {
 			if !tells(ref) {
-				add(t, "Installation of "+ref+": ", Unanswered(failed[ref]))
+				add(t, ref, "Installation of "+ref+": ", Unanswered(failed[ref]))
 			}
 		}
 	}

@@ -67,11 +67,29 @@ func (a *Answer) edit(h resolver.Hint) Edit {
 		}
 	}
 	for _, i := range a.Target.Installations {
-		own := *i
-		ns, here := a.Target.Place(i)
-		if own.Namespace = ns; here && !decides[i] && of(resolver.FromInstallation(&own).Ref()) {
+		if ref := a.Target.askedBy(i); !decides[i] && ref != "" && of(ref) {
 			add(i)
 		}
 	}
 	return e
+}
+
+// Asking are the Installations that ask for a package of the target.
+func (t *Target) Asking(ref string) (out []*v1alpha1.Installation) {
+	for _, i := range t.Installations {
+		if ref != "" && t.askedBy(i) == ref {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// askedBy is the package that an Installation asks for here, "" for none.
+func (t *Target) askedBy(i *v1alpha1.Installation) string {
+	own := *i
+	ns, here := t.Place(i)
+	if own.Namespace = ns; !here {
+		return ""
+	}
+	return resolver.FromInstallation(&own).Ref()
 }

@@ -34,8 +34,11 @@ func Locate(f *source.Fleet, p *reconcile.Plan) {
 	for i, err := range p.Problems {
 		var r *observe.RepositoryError
 		var v variantgen.Failure
+		var asked *decide.InstallationError
 		if errors.As(err, &r) {
 			p.Problems[i] = located(f, kindKey(v1alpha1.KindRepository, r.Namespace, r.Name), err)
+		} else if errors.As(err, &asked) {
+			p.Problems[i] = located(f, ourKey(variformv1alpha1.KindInstallation, asked.Namespace, asked.Name), err)
 		} else if errors.As(err, &v) && v.Variant != "" {
 			p.Problems[i] = located(f, kindKey(v1alpha1.KindPackageVariant, v.Namespace, v.Variant), err)
 		} else if text := Explained(f, err); text != err.Error() {

@@ -103,7 +103,10 @@ func (r *Reader) targetsOf(s *Snapshot, wants []*decide.Want) []*decide.Target {
 			if repo := r.repos[repoKey{ns, name}]; repo.holdsTargets() {
 				target(repo, decide.In(repo.Repository, rest+"/x"))
 			} else if repo == nil && name != "" {
-				s.Unanswered = append(s.Unanswered, fmt.Errorf("Installation %s/%s: spec.target: %s is in no registered Repository of its namespace: register it, or correct the name", ns, i.Name, i.Spec.Target))
+				s.Unanswered = append(s.Unanswered, &decide.InstallationError{
+					Namespace: ns, Name: i.Name,
+					Err: fmt.Errorf("Installation %s/%s: spec.target: %s is in no registered Repository of its namespace: register it, or correct the name", ns, i.Name, i.Spec.Target),
+				})
 			}
 		}
 		for _, i := range r.cfg.Fleet.Installations {

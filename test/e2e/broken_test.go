@@ -94,7 +94,7 @@ func TestTenBrokenTargets(t *testing.T) {
 		}
 	}
 	for cause, said := range map[string]string{
-		"b0": `annotation variform.dev/platform: "kubernetes"`, "b1": "b1/app: app.yaml:1: dependencies: cannot resolve app 1.0.0", "b2": "target b2: Installation of b2: dependencies: cannot resolve nosuch",
+		"b0": `annotation variform.dev/platform: "kubernetes"`, "b1": "b1/app: app.yaml:1: dependencies: cannot resolve app 1.0.0", "b2": "b2.yaml:1: target b2: Installation of b2: dependencies: cannot resolve nosuch",
 		"b3": "b3/app: app.yaml:1: dependencies: cannot resolve app 1.0.0, other 1.0.0", "b4": "b4/other: b4.yaml:1: spec.upstream: ", "b5": "b5.git.gone\" does not exist", "b6": "is the lock of nobody known",
 		"b7": "no such field", "b8": "b8/broken", "b9": "b9/x1: b9.yaml:1: dependencies: x1 and x2 are both variants of db",
 	} {

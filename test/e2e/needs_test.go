@@ -473,10 +473,10 @@ func TestUnansweredInstallation(t *testing.T) {
 	w.write("x.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: x}\nspec: {target: c1, package: nowhere}\n")
 	for _, command := range []string{"plan", "apply", "status"} {
 		r := w.mustRun(1, command)
-		w.contains(r.err, "error: target c1: Installation of x: dependencies: cannot resolve nowhere:", "no package nowhere is in the catalogue", "1 problem")
+		w.contains(r.err, "error: x.yaml:1: target c1: Installation of x: dependencies: cannot resolve nowhere:", "no package nowhere is in the catalogue", "1 problem")
 	}
 	w.write("x.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Installation\nmetadata: {name: x}\nspec: {target: c9, package: nowhere}\n")
-	w.contains(w.mustRun(1, "plan").err, "error: Installation default/x: spec.target: c9 is in no registered Repository")
+	w.contains(w.mustRun(1, "plan").err, "error: x.yaml:1: Installation default/x: spec.target: c9 is in no registered Repository")
 }
 
 // A package that an optional need would bring a second time beneath itself comes once,
