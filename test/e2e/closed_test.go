@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,8 +14,8 @@ import (
 )
 
 // TestClosedUnderNeeds plays small fleets at random, with packages that need others,
-// that cannot be built and that wait at a gate. Whatever people ask for in whatever
-// order, main of the target has what its packages need after every command: by plain
+// that cannot be built and that wait at a gate. Whatever people ask for, edit and decide in
+// whatever order, main of the target has what its packages need after every command: by plain
 // Git and the manifests there.
 func TestClosedUnderNeeds(t *testing.T) {
 	t.Parallel()
@@ -38,7 +40,7 @@ func TestClosedUnderNeeds(t *testing.T) {
 			var done []string
 			for range 20 {
 				var args []string
-				switch r.IntN(12) {
+				switch r.IntN(14) {
 				case 0, 1, 2:
 					pkg := one()
 					w.needs(pkg, fmt.Sprintf("%d.0.0", 1+r.IntN(versions)))
@@ -61,6 +63,13 @@ func TestClosedUnderNeeds(t *testing.T) {
 					args = []string{"hold", "--off", one()}
 				case 11:
 					args = []string{"apply", "--retry", "c1"}
+				case 12:
+					args = []string{"apply"}
+					done = append(done, "edit of "+w.editADraft(r, "c1"))
+				case 13:
+					pkg := one()
+					w.write(pkg+"-asked.yaml", asked(pkg+"-asked", fmt.Sprintf("target: c1, package: %s, constraints: '>=%d'", pkg, 1+r.IntN(versions))))
+					args = []string{"apply"}
 				}
 				res := w.run(args...)
 				done = append(done, fmt.Sprintf("%v: %d", args, res.status))
@@ -70,6 +79,20 @@ func TestClosedUnderNeeds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// editADraft has a person change one of the open Drafts, or nothing where none is.
+func (w *world) editADraft(r *rand.Rand, repo string) string {
+	w.t.Helper()
+	drafts := slices.DeleteFunc(slices.Sorted(maps.Keys(w.repos[repo].AllRefs(w.t))), func(ref string) bool {
+		return !strings.HasPrefix(ref, "refs/heads/drafts/p")
+	})
+	if len(drafts) == 0 {
+		return ""
+	}
+	branch := strings.TrimPrefix(drafts[r.IntN(len(drafts))], "refs/heads/")
+	w.repos[repo].Commit(w.t, branch, "by hand", gittest.Text{strings.Split(branch, "/")[1] + "/edited.yaml": dbMap})
+	return branch
 }
 
 // needsAtRandom is the manifest of package n at version v: it needs some of those

@@ -100,6 +100,10 @@ func (w *world) sameAnswers(newest map[string]int) {
 	w.graphAgrees(locks)
 	w.whyAgrees(locks, newest)
 	w.outdatedAgrees(before, locks, newest)
+	w.catalogAgrees(newest)
+	if asked := w.run("explain"); res.status == 0 && asked.status != 0 { // each alone has an answer where all have one
+		t.Errorf("explain ends with %d: %s", asked.status, asked.err)
+	}
 	applied := w.run("apply")
 	if res.status != plan.status || plan.status != applied.status {
 		t.Errorf("plan ends with %d, resolve with %d, apply with %d\n%s%s%s", plan.status, res.status, applied.status, plan.err, res.err, applied.err)
@@ -210,6 +214,26 @@ func byTarget(text string) map[string]string {
 		}
 	}
 	return out
+}
+
+func (w *world) catalogAgrees(newest map[string]int) {
+	w.t.Helper()
+	var want, have []string
+	for pkg, n := range newest {
+		for v := 1; v <= n; v++ {
+			want = append(want, fmt.Sprint(pkg, " ", v, ".0.0"))
+		}
+	}
+	for line := range strings.Lines(w.mustRun(0, "catalog", "list").out) {
+		if f := strings.Fields(line); newest[f[0]] > 0 { // not what the world has besides
+			have = append(have, f[0]+" "+f[1])
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(have)
+	if diff := cmp.Diff(want, have); diff != "" {
+		w.t.Errorf("(-published +catalog):\n%s", diff)
+	}
 }
 
 func (w *world) outdatedAgrees(before, locks map[string][]lockedPackage, newest map[string]int) {
