@@ -20,11 +20,14 @@ type Break struct{ What, Do string }
 // Breaks compares the definitions of a package with those that it had. Which versions a
 // cluster has stored its own status alone knows: that which was to be stored, at least.
 func Breaks(old, now *krm.Package) (out []Break) {
-	was := definitions(old)
-	if len(was) == 0 {
+	if !slices.ContainsFunc(old.Paths(), func(name string) bool { // most updates leave them as they are
+		f, _ := old.Read(name)
+		n, _ := now.Read(name)
+		return bytes.Contains(f.Data, []byte("CustomResourceDefinition")) && !bytes.Equal(f.Data, n.Data)
+	}) {
 		return nil
 	}
-	is := definitions(now)
+	was, is := definitions(old), definitions(now)
 	for _, d := range was {
 		add := func(what, do string) { out = append(out, Break{plain(d.name + " " + what), do}) }
 		at := slices.IndexFunc(is, func(o definition) bool { return o.name == d.name })
@@ -111,12 +114,6 @@ func losses(was, is definition) (out []loss) {
 
 // definitions are those of a package, in the order of its files.
 func definitions(p *krm.Package) (out []definition) {
-	if !slices.ContainsFunc(p.Paths(), func(name string) bool {
-		f, ok := p.Read(name)
-		return ok && bytes.Contains(f.Data, []byte("CustomResourceDefinition"))
-	}) {
-		return nil
-	}
 	for _, r := range p.Resources() {
 		if r.Kind() != "CustomResourceDefinition" || r.Group() != "apiextensions.k8s.io" || Tooling(r) {
 			continue
