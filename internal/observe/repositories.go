@@ -211,7 +211,8 @@ func (r *Reader) sort(list []*Repo) {
 		urls := []string{repo.Address}
 		switch {
 		case repo.Git != nil:
-			urls = append(urls, repo.Git.URL())
+			// Of a path, others such as kpt write what is absolute.
+			urls = append(urls, repo.Git.URL(), gitrepo.Key(repo.Object.Spec.Git.Repo))
 		case !repo.closed:
 			continue
 		}

@@ -3,6 +3,8 @@ package observe
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -85,5 +87,21 @@ func TestNeedsPerson(t *testing.T) {
 		if decide.IsStalled(err) != want || !errors.Is(err, kind) {
 			t.Errorf("%v: stalled %t", kind, decide.IsStalled(err))
 		}
+	}
+}
+
+// TestLockOfAPath: kpt writes the absolute path of a repository that is registered
+// by a relative one.
+func TestLockOfAPath(t *testing.T) {
+	y := newYard(t)
+	dir, err := filepath.EvalSymlinks(y.git.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(filepath.Dir(dir))
+	y.fleet.Repositories[0].Spec.Git.Repo = filepath.Base(dir)
+	r, _ := y.read()
+	if got, pkg := r.Locked(t.Context(), "default", &kptfilev1.GitLock{Repo: strings.TrimSuffix(dir, ".git"), Directory: "/web"}, nil); got == nil || got.Name != "c1" || pkg != "web" {
+		t.Errorf("got %v, %q", got, pkg)
 	}
 }
