@@ -3,13 +3,19 @@ package docs
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/variform/variform/internal/forge/forgetest"
 	"github.com/variform/variform/internal/gittest"
 )
 
@@ -26,7 +32,8 @@ type part struct {
 
 var fileName = regexp.MustCompile(`^# (\S+/\S+)\n`)
 
-var usesKpt = regexp.MustCompile(`(?m)^kpt `)
+// others are programs that a machine may lack, where a road calls them.
+var others = regexp.MustCompile(`(?m)^(kpt|curl) `)
 
 func TestRoads(t *testing.T) {
 	gittest.RequireGit(t)
@@ -46,15 +53,51 @@ func TestRoads(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := exec.LookPath("kpt"); err != nil && usesKpt.Match(data) {
-					t.Skip("SKIPPED: kpt is not on the PATH, with which this road begins")
+				for _, m := range others.FindAllSubmatch(data, -1) {
+					if _, err := exec.LookPath(string(m[1])); err != nil {
+						t.Skipf("SKIPPED: %s is not on the PATH, which this road calls", m[1])
+					}
 				}
-				if err := walk(bash, t.TempDir(), string(data)); err != nil {
+				text := string(data)
+				if strings.Contains(text, forgeHost) {
+					text = strings.ReplaceAll(text, forgeHost, forge(t))
+				}
+				if err := walk(bash, t.TempDir(), text); err != nil {
 					t.Errorf("%s%v", strings.TrimPrefix(file, root+"/"), err)
 				}
 			})
 		}
 	}
+}
+
+// forgeHost is the forge of the roads, with one repository, whose main is protected.
+const forgeHost = "https://git.example.com"
+
+// forge plays it, and answers its merge button besides what a run asks for.
+func forge(t *testing.T) (url string) {
+	t.Helper()
+	api, git := forgetest.New("gitea", "team/c1"), gittest.NewServer(t)
+	repo := git.NewRepo(t, api.Path)
+	repo.Commit(t, "main", "Start", gittest.Text{"README.md": "# c1\n"})
+	repo.Hook(t, "update", "[ $1 != refs/heads/main ] || { echo protected branch >&2; exit 1; }\n")
+	api.Tip = func(branch string) string { return repo.Refs(t)["refs/heads/"+branch] }
+	api.Has = func(commit string) bool { return slices.Contains(slices.Collect(maps.Values(repo.Refs(t))), commit) }
+	mux := http.NewServeMux()
+	mux.Handle("/", git)
+	mux.Handle("/api/", api)
+	mux.HandleFunc("POST /api/v1/repos/team/c1/pulls/{number}/merge", func(_ http.ResponseWriter, r *http.Request) {
+		for _, request := range api.All() {
+			if strconv.Itoa(request.Number) == r.PathValue("number") {
+				squashed := repo.Git(t, "-c", "user.name=Bob", "-c", "user.email=bob@example.com", "commit-tree", request.Branch+"^{tree}", "-p", request.Base, "-m", request.Title)
+				repo.Git(t, "update-ref", "refs/heads/"+request.Base, squashed)
+				api.Merge(t, request.Number)
+			}
+		}
+	})
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	api.URL = web.URL
+	return web.URL
 }
 
 // walk goes one road in an empty folder. A block whose commands are to fail ends
@@ -106,10 +149,11 @@ func put(bash, dir, state, name, text string) error {
 
 var exit = regexp.MustCompile(`(?m)^(.*\S) +# exit (\d+)$`)
 
-// shell runs commands where those before them ended, with their functions.
+// shell runs commands where those before them ended, with their functions and
+// what they exported.
 func shell(bash, dir, state, commands string) (string, error) {
 	commands = exit.ReplaceAllString(commands, `{ status=0; $1 || status=$$?; [ $$status = $2 ]; }`)
-	cmd := exec.Command(bash, "-eo", "pipefail", "-c", "[ ! -e "+state+" ] || . "+state+"\n"+commands+"\n{ declare -f; echo cd \"$PWD\"; } > "+state)
+	cmd := exec.Command(bash, "-eo", "pipefail", "-c", "[ ! -e "+state+" ] || . "+state+"\n"+commands+"\n{ declare -f; export -p; echo cd \"$PWD\"; } > "+state)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+filepath.Dir(state), "VARIFORM_CACHE_DIR="+filepath.Join(filepath.Dir(state), "cache"),
 		"GIT_CONFIG_GLOBAL="+filepath.Join(filepath.Dir(state), ".gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "NO_COLOR=1")
