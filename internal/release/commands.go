@@ -52,7 +52,7 @@ func commandSection(b *bytes.Buffer, c *cobra.Command) {
 }
 
 func flagTable(b *bytes.Buffer, flags *pflag.FlagSet) {
-	b.WriteString("| flag | | default |\n|---|---|---|\n")
+	b.WriteString("| flag | meaning | default |\n|---|---|---|\n")
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
 			return

@@ -33,7 +33,7 @@ line. A Kptfile is [kpt's own](https://kpt.dev/reference/schema/kptfile/).
 		f.object("", s)
 		errs = append(errs, f.errs...)
 		version, _ := s.Properties.Get("apiVersion")
-		fmt.Fprintf(&b, "\n## %s\n\n`apiVersion: %v`. %s\n\n| field | type | default | example | |\n|---|---|---|---|---|\n%s", kind, version.Const, s.Description, f.rows.String())
+		fmt.Fprintf(&b, "\n## %s\n\n`apiVersion: %v`. %s\n\n| field | type | default | example | meaning |\n|---|---|---|---|---|\n%s", kind, version.Const, s.Description, f.rows.String())
 	}
 	return []byte(b.String()), errors.Join(errs...)
 }

@@ -184,6 +184,9 @@ func address(file string) string {
 
 var table = regexp.MustCompile(`(?s)<table>.*?</table>`)
 
+// fieldName is the path of a field in the first cell of a row: it is broken at its dots.
+var fieldName = regexp.MustCompile(`<tr>\n<td><code>[\w.\[\]*-]+</code></td>`)
+
 func (p *page) write(out string) error {
 	at := address(p.file)
 	type entry struct {
@@ -199,7 +202,8 @@ func (p *page) write(out string) error {
 		entries = append(entries, entry{m.Name, filepath.ToSlash(rel), m.File == at})
 	}
 	body := table.ReplaceAllString(p.body.String(), `<div class="wide" tabindex="0">$0</div>`)
-	body = strings.ReplaceAll(body, "<pre>", `<pre tabindex="0">`)
+	body = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<th></th>", "<td></td>").Replace(body) // an empty corner heads nothing
+	body = fieldName.ReplaceAllStringFunc(body, func(cell string) string { return strings.ReplaceAll(cell, ".", ".<wbr>") })
 	var b bytes.Buffer
 	if err := template.Must(template.New("").Parse(layout)).Execute(&b, map[string]any{"Title": p.title, "Menu": entries, "Body": template.HTML(body)}); err != nil {
 		return err
