@@ -28,7 +28,7 @@ type Config struct {
 	Dir string
 	Out io.Writer
 	// Variform runs one variform command and returns its exit status.
-	Variform func(ctx context.Context, out io.Writer, args ...string) int
+	Variform func(ctx context.Context, out, errs io.Writer, args ...string) int
 	// LayOut stops when the repositories are there, for who goes on by hand.
 	LayOut bool
 	// Large is the story of a fleet of many clusters, in place of the others.
@@ -115,16 +115,53 @@ func (d *demo) prepare() error {
 	return nil
 }
 
-// variform runs a command on the management repository and shows it.
-func (d *demo) variform(args ...string) error { return d.variformTo(d.Out, args...) }
+// variform runs a command on the management repository and shows a screen of what
+// it prints.
+func (d *demo) variform(args ...string) error {
+	var said bytes.Buffer
+	err := d.run(&said, &said, args...)
+	d.say("%s", screenful(said.String()))
+	return err
+}
 
+// variformTo is variform with the output for somebody else, who shows what matters of
+// it.
 func (d *demo) variformTo(out io.Writer, args ...string) error {
+	var errs bytes.Buffer
+	err := d.run(out, &errs, args...)
+	d.say("%s", screenful(errs.String()))
+	return err
+}
+
+func (d *demo) run(out, errs io.Writer, args ...string) error {
 	args = append(args, "-f", d.bare(d.fleet))
 	d.say("$ variform %s\n", strings.Join(args, " "))
-	if status := d.Variform(d.ctx, out, append(args, "--cache-dir", filepath.Join(d.Dir, "cache"))...); status != 0 {
+	if status := d.Variform(d.ctx, out, errs, append(args, "--cache-dir", filepath.Join(d.Dir, "cache"))...); status != 0 {
 		return fmt.Errorf("variform %s ended with status %d", args[0], status)
 	}
 	return nil
+}
+
+// A screen of a terminal, with room for the step's heading and command.
+const (
+	screenLines, screenColumns = 28, 160
+	screenEnd                  = 12 // lines of the end that are shown: the sum, and what to look at
+)
+
+// screenful is a text as far as one screen shows it: of a long one the beginning and
+// the end.
+func screenful(text string) string {
+	lines := slices.Collect(strings.Lines(text))
+	if more := len(lines) - screenLines; more > 1 {
+		begin := screenLines - screenEnd - 1
+		lines = slices.Concat(lines[:begin], []string{fmt.Sprintf("… %d lines more …\n", len(lines)-begin-screenEnd)}, lines[len(lines)-screenEnd:])
+	}
+	for i, line := range lines {
+		if runes := []rune(line); len(runes) > screenColumns {
+			lines[i] = string(runes[:screenColumns-1]) + "…\n"
+		}
+	}
+	return strings.Join(lines, "")
 }
 
 func (d *demo) bare(name string) string { return filepath.Join(d.repo, name+".git") }
@@ -243,7 +280,7 @@ func (c class) has(member string) bool { return slices.Contains(c.Members, membe
 
 func (d *demo) classes() ([]class, error) {
 	var out bytes.Buffer
-	if status := d.Variform(d.ctx, &out, "review", "-o", "json", "-f", d.bare("fleet"), "--cache-dir", filepath.Join(d.Dir, "cache")); status != 0 {
+	if status := d.Variform(d.ctx, &out, io.Discard, "review", "-o", "json", "-f", d.bare("fleet"), "--cache-dir", filepath.Join(d.Dir, "cache")); status != 0 {
 		return nil, fmt.Errorf("variform review ended with status %d", status)
 	}
 	var report struct{ Classes []class }
@@ -361,7 +398,7 @@ func (d *demo) check() error {
 
 func (d *demo) epilogue() {
 	d.say(`
-Done. Look at it yourself; everything is in %s
+Done. Long outputs were cut to a screen; run the commands yourself, everything is in %s
   variform status -f %s -o wide
   variform review -f %s          the same classes, with an example diff each
   git -C %s log --graph --oneline --all

@@ -82,7 +82,7 @@ func TestReviews(t *testing.T) {
 	s.WriteString("# How a review reads\n\nWhat `review`, `blame` and the page show of the fleet of `make demo`, from its first Drafts to an update.\n" +
 		"Generated: `go test ./test/docs -run TestReviews -update`. Folders and what stands for commits are shortened.\n")
 	reviews := 0
-	err := demo.Run(t.Context(), demo.Config{Dir: s.dir, Out: io.Discard, Variform: func(ctx context.Context, out io.Writer, args ...string) int {
+	err := demo.Run(t.Context(), demo.Config{Dir: s.dir, Out: io.Discard, Variform: func(ctx context.Context, out, _ io.Writer, args ...string) int {
 		var said bytes.Buffer
 		status := cli.Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.MultiWriter(out, &said), Err: io.Discard})
 		if args[0] != "review" || slices.Contains(args, "-o") {
