@@ -53,6 +53,7 @@ func TestMake(t *testing.T) {
 			t.Errorf("%s: %v, without %q:\n%s", tc.args, err, tc.want, out)
 		}
 	}
+	mainJob(t, filepath.Join(dir, "variform"))
 	for _, name := range []string{"man/man1/variform-plan.1", "completions/variform.bash", "completions/_variform", "LICENSE", "CHANGELOG.md"} {
 		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil || len(data) == 0 || bytes.Contains(data, []byte("/a/folder/of/this/machine")) {
@@ -75,6 +76,35 @@ func TestMake(t *testing.T) {
 	}
 	if len(sums) > 0 {
 		t.Errorf("without checksum: %v", sums)
+	}
+}
+
+// mainJob is that of the README, by a released command where Git is all that there is.
+func mainJob(t *testing.T, command string) {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("SKIPPED: there is no git")
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(git, filepath.Join(dir, "git")); err != nil {
+		t.Fatal(err)
+	}
+	fleet := filepath.Join(dir, "demo", "work", "fleet")
+	for _, tc := range []struct{ args, want string }{
+		{"demo --layout --dir " + filepath.Join(dir, "demo"), "bare repositories"},
+		{"plan -f " + fleet, "38 variants: 38 to create"},
+		{"apply -f " + fleet, "38 variants: 38 created"},
+		{"review -f " + fleet, "38 variants of 3 packages in 9 classes"},
+		{"approve -f " + fleet + " cluster-07", "Published v1"},
+		{"status -f " + fleet + " cluster-07/web-app", "Published"},
+	} {
+		c := exec.Command(command, strings.Fields(tc.args)...)
+		c.Dir = dir
+		c.Env = []string{"PATH=" + dir, "HOME=" + dir, "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com"}
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), tc.want) {
+			t.Errorf("variform %s: %v, without %q:\n%s", tc.args, err, tc.want, out)
+		}
 	}
 }
 
