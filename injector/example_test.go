@@ -36,3 +36,32 @@ func Example() {
 	//     kpt.dev/injected-resource: useast1
 	// data: {url: https://a}
 }
+
+// A required point that nothing fills is an outcome, and no error: the Kptfile says so in
+// a condition, which holds approval.
+func ExampleInject_unmet() {
+	files, outcomes, err := injector.Inject([]injector.File{
+		{Path: "Kptfile", Data: []byte("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: web}\n")},
+		{Path: "cm.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: endpoints\n  annotations: {kpt.dev/config-injection: required}\n")},
+	}, injector.Request{Injectors: []v1alpha1.InjectionSelector{{Name: "useast1"}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(outcomes[0].Condition, outcomes[0].Object == "")
+	fmt.Print(string(files[0].Data))
+	// Output:
+	// config.injection.ConfigMap.endpoints true
+	// apiVersion: kpt.dev/v1
+	// kind: Kptfile
+	// metadata: {name: web}
+	// info:
+	//   readinessGates:
+	//   - conditionType: config.injection.ConfigMap.endpoints
+	// status:
+	//   conditions:
+	//   - type: config.injection.ConfigMap.endpoints
+	//     status: "False"
+	//     message: no in-cluster resources of type v1.ConfigMap
+	//     reason: NoResourceSelected
+}
