@@ -13,6 +13,9 @@ import (
 // more for abuse.
 const LeastInterval = time.Second
 
+// MostShards is how many parts a controller splits a fleet into at most.
+const MostShards = 1000
+
 // ValidateFleet checks what a controller is told. Addresses are never part of a message.
 func ValidateFleet(f *v1alpha1.Fleet) Issues {
 	var i Issues
@@ -27,6 +30,9 @@ func ValidateFleet(f *v1alpha1.Fleet) Issues {
 		if d, err := time.ParseDuration(s.Interval); err != nil || d < LeastInterval {
 			i.add("spec.interval", fmt.Sprintf("spec.interval: %q is no time of %s or more", s.Interval, LeastInterval), "write it as 30s, 5m or 1h")
 		}
+	}
+	if s.Shards != nil && *s.Shards > MostShards {
+		i.add("spec.shards", fmt.Sprintf("spec.shards must be at most %d, not %d", MostShards, *s.Shards), "")
 	}
 	if g := s.Source.Git; g != nil {
 		i.packagePath("spec.source.git.directory", cleanDirectory(g.Directory))

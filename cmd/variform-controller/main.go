@@ -43,18 +43,19 @@ func run() error {
 	metrics := flag.String("metrics-bind-address", ":8080", "address of metrics for Prometheus, 0 for none")
 	probes := flag.String("health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	profile := flag.String("pprof-bind-address", "", "address of profiles (default: none)")
-	elect := flag.Bool("leader-elect", true, "one of several replicas works, and another takes its place")
-	namespace := flag.String("leader-election-namespace", "", "namespace of the Lease (default: that of the pod)")
+	leases := flag.String("lease-namespace", podNamespace(), "namespace of the Leases by which replicas share the work (default: that of the pod; outside of a cluster it works alone)")
+	lease := flag.Duration("lease-duration", 15*time.Second, "time after which a replica that says nothing counts as gone, a second or more")
+	concurrency := flag.Int("max-concurrent-reconciles", 4, "Fleets, or shards of them, that one replica runs at once")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
 		return err
 	}
-	options := ctrl.Options{
-		Metrics: server.Options{BindAddress: *metrics}, HealthProbeBindAddress: *probes, PprofBindAddress: *profile,
-		LeaderElection: *elect, LeaderElectionID: "variform-controller", LeaderElectionNamespace: *namespace, LeaderElectionReleaseOnCancel: true,
+	if *lease < time.Second {
+		return fmt.Errorf("-lease-duration %s: give a second or more", *lease)
 	}
+	options := ctrl.Options{Metrics: server.Options{BindAddress: *metrics}, HealthProbeBindAddress: *probes, PprofBindAddress: *profile}
 	if *namespaces != "" {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{}
 		for _, n := range strings.Split(*namespaces, ",") {
@@ -74,9 +75,19 @@ func run() error {
 	worker, _ := os.Executable() // without it, scripts of packages run in this process
 	r := &controller.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: *cacheDir, Worker: worker, Now: time.Now,
+		Concurrency: *concurrency,
+	}
+	if *leases != "" {
+		r.Leases = controller.NewLeases(m.GetClient(), m.GetAPIReader(), m.GetCache(), *leases, *lease)
 	}
 	if err := controller.Setup(m, r); err != nil {
 		return err
 	}
 	return m.Start(ctrl.SetupSignalHandler())
+}
+
+// podNamespace is that of the pod that this runs in, "" outside of a cluster.
+func podNamespace() string {
+	data, _ := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	return strings.TrimSpace(string(data))
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/internal/version"
 	"github.com/variform/variform/internal/wire"
@@ -54,6 +55,14 @@ type Session struct {
 	Config reconcile.Config
 
 	options Options
+}
+
+// Whole is an engine for all shards of a fleet whose session is about one: to look, not
+// to write.
+func (s *Session) Whole() *reconcile.Engine {
+	cfg := s.Config
+	cfg.Shard, cfg.Known, cfg.TakeHeads, cfg.Preview = shard.Shard{}, nil, false, true
+	return reconcile.New(cfg)
 }
 
 // ErrNothing is that a fleet asks for nothing.

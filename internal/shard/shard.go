@@ -61,14 +61,34 @@ func (s Shard) Has(key string) bool { return s.Whole() || Of(key, s.Of) == s.Ind
 func Of(key string, n int) int {
 	best, most := 1, uint64(0)
 	for i := 1; i <= n; i++ {
-		if w := weight(key, i); i == 1 || w > most {
+		if w := weight(key, strconv.Itoa(i)); i == 1 || w > most {
 			best, most = i, w
 		}
 	}
 	return best
 }
 
-func weight(key string, index int) uint64 {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s", index, key))
+// Assign gives each key to one of several members by name, none of them more than its
+// fair share: the one with the highest weight that has less. Whoever knows keys, in their
+// order, and members, knows who has what. Without members nobody has anything.
+func Assign(keys, members []string) map[string]string {
+	out, load := map[string]string{}, map[string]int{}
+	for _, key := range keys {
+		best, most := "", uint64(0)
+		for _, m := range members {
+			if w := weight(key, m); load[m]*len(members) < len(keys) && (best == "" || w > most) {
+				best, most = m, w
+			}
+		}
+		if best != "" {
+			out[key] = best
+			load[best]++
+		}
+	}
+	return out
+}
+
+func weight(key, member string) uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s", member, key))
 	return binary.BigEndian.Uint64(sum[:8])
 }

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 )
@@ -124,5 +125,41 @@ func TestTheWhole(t *testing.T) {
 	}
 	if !(Shard{}).Has("anything") {
 		t.Error("the whole lacks something")
+	}
+}
+
+// TestAssign: every key has one member, none has more than its share, the order of
+// members is nothing, and who joins takes its share and little else moves.
+func TestAssign(t *testing.T) {
+	var keys []string
+	for i := range 60 {
+		keys = append(keys, fmt.Sprint("key ", i))
+	}
+	members := []string{"a", "b", "c"}
+	before := Assign(keys, members)
+	load := map[string]int{}
+	for _, m := range before {
+		load[m]++
+	}
+	if len(before) != 60 || load["a"] != 20 || load["b"] != 20 || load["c"] != 20 {
+		t.Errorf("%d keys, %v", len(before), load)
+	}
+	if again := Assign(keys, []string{"c", "a", "b"}); !maps.Equal(before, again) {
+		t.Error("the order of members means something")
+	}
+	moved := 0
+	for key, m := range Assign(keys, append(members, "d")) {
+		if before[key] != m {
+			moved++
+		}
+	}
+	if moved < 15 || moved > 30 {
+		t.Errorf("%d of 60 keys move to or around a fourth member", moved)
+	}
+	if got := Assign(keys[:1], members); len(got) != 1 {
+		t.Error(got)
+	}
+	if got := Assign(keys, nil); len(got) != 0 {
+		t.Error(got)
 	}
 }

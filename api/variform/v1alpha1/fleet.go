@@ -28,6 +28,8 @@ type FleetSpec struct {
 	Prune bool `json:"prune,omitempty"`
 	// MaxDeletions is how many packages a set may lose at once beyond what its brake allows; empty leaves the brake on.
 	MaxDeletions *int `json:"maxDeletions,omitempty" jsonschema:"minimum=0"`
+	// Shards is how many parts the repositories are split into, which replicas of the controller share; empty means one.
+	Shards *int `json:"shards,omitempty" jsonschema:"minimum=1,maximum=1000"`
 }
 
 // FleetSource is a management directory in Git, or objects beside the Fleet: exactly one of them.
@@ -72,4 +74,22 @@ type FleetStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// Conditions are Stalled and Ready.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Shards are what the last run of each shard came to, where there are several: the conditions have the sum of it.
+	Shards []FleetShardStatus `json:"shards,omitempty"`
+}
+
+// FleetShardStatus is what the last run of a shard came to.
+type FleetShardStatus struct {
+	// Shard is which of how many, such as 2/4.
+	Shard string `json:"shard"`
+	// ObservedGeneration is that of the Fleet that it was about.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Ready is that all of it is as the fleet says, or waits for a person's review.
+	Ready bool `json:"ready"`
+	// Stalled is that a person is needed.
+	Stalled bool `json:"stalled,omitempty"`
+	// Reason is that of the condition.
+	Reason string `json:"reason"`
+	// Message is that of the condition.
+	Message string `json:"message,omitempty"`
 }

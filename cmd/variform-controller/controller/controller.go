@@ -4,11 +4,13 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -34,6 +38,7 @@ import (
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/session"
+	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/source"
 	"github.com/variform/variform/internal/version"
 	"github.com/variform/variform/internal/wire"
@@ -50,6 +55,10 @@ type Reconciler struct {
 	Cache string
 	// Worker is this program, which runs scripts of packages within bounds.
 	Worker string
+	// Concurrency is how many runs there may be at once; 0 is one.
+	Concurrency int
+	// Leases share the work with other replicas; nil is that there are none.
+	Leases *Leases
 	Now    func() time.Time
 	// Watched, where set, is told of the kinds whose objects a Fleet selects and injects.
 	Watched func(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind)
@@ -64,6 +73,7 @@ const (
 	reasonOwned     = "OwnedByAnother"
 	reasonError     = "Error"
 	reasonDone      = "Reconciled"
+	reasonRunning   = "Running"
 )
 
 // defaultInterval is the time between two looks.
@@ -80,34 +90,54 @@ func stalled(reason string, err error) outcome {
 	return outcome{stalled: true, reason: reason, message: err.Error()}
 }
 
-// Reconcile implements controller-runtime's Reconciler.
-func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+// Reconcile implements controller-runtime's Reconciler. A shard that another replica has
+// is that one's; it is run again when it comes here.
+func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, error) {
+	if r.Leases != nil {
+		run, done, ok := r.Leases.Begin(ctx, req)
+		if !ok {
+			if !r.Leases.Has(req.NamespacedName) {
+				r.watched(ctx, req.NamespacedName, nil)
+			}
+			return ctrl.Result{}, nil
+		}
+		defer done()
+		ctx = run
+	}
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(fleetKind)
 	if err := r.Reader.Get(ctx, req.NamespacedName, live); err != nil {
-		if apierrors.IsNotFound(err) && r.Watched != nil {
-			r.Watched(ctx, req.NamespacedName, nil)
+		if apierrors.IsNotFound(err) {
+			r.watched(ctx, req.NamespacedName, nil)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if live.GetUID() != req.UID || ShardsOf(live.Object) != req.Shard.Of {
+		return ctrl.Result{}, nil // of another Fleet of this name, or of when it had other shards
+	}
+	tell := func(o outcome) error { return r.tell(ctx, live, req.Shard, o) }
 	f, err := parse(live)
 	if err != nil {
-		return ctrl.Result{}, r.tell(ctx, live, stalled(reasonInvalid, err)) // a change of it is an event
+		return ctrl.Result{}, tell(stalled(reasonInvalid, err)) // a change of it is an event
 	}
 	if f.Spec.Suspend {
-		return ctrl.Result{}, r.tell(ctx, live, outcome{reason: reasonSuspended, message: "spec.suspend is true: nothing is read or written"})
+		return ctrl.Result{}, tell(outcome{reason: reasonSuspended, message: "spec.suspend is true: nothing is read or written"})
 	}
-	out, err := r.run(ctx, f)
+	out, err := r.run(ctx, f, req.Shard)
 	if err != nil {
 		// What failed of the whole is tried again, later and later; what was told is told.
-		return ctrl.Result{}, errors.Join(err, r.tell(ctx, live, outcome{reason: reasonError, message: err.Error()}))
+		return ctrl.Result{}, errors.Join(err, tell(outcome{reason: reasonError, message: err.Error()}))
 	}
-	if out != nil {
-		if err := r.tell(ctx, live, *out); err != nil {
-			return ctrl.Result{}, err
-		}
+	if err := tell(out); err != nil {
+		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: interval(f)}, nil
+}
+
+func (r *Reconciler) watched(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind) {
+	if r.Watched != nil {
+		r.Watched(ctx, fleet, kinds)
+	}
 }
 
 func interval(f *variformv1alpha1.Fleet) time.Duration {
@@ -136,60 +166,81 @@ func parse(live *unstructured.Unstructured) (*variformv1alpha1.Fleet, error) {
 	return obj.(*variformv1alpha1.Fleet), nil
 }
 
-// run is one run of a fleet; nil is that nothing changed since the last.
-func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet) (*outcome, error) {
+// run is one run of a fleet, or of a shard of it. Where nothing changed since the last, it
+// comes to the same: what stands in the status may be older, or an error of another run.
+func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, part shard.Shard) (none outcome, err error) {
 	cache := filepath.Join(r.Cache, string(f.UID))
 	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git")})
+	if !part.Whole() { // what it remembers is of its own repositories
+		cache = filepath.Join(cache, fmt.Sprintf("shard-%d-of-%d", part.Index, part.Of))
+	}
 	files, found, err := r.directory(ctx, f, store)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if found != nil && len(found.other) > 0 {
-		out := stalled(reasonOwned, fmt.Errorf("another controller drives %s: stop it and set spec.source.objects.takeOver, or take them out of the selector; nothing was done", strings.Join(decide.Limit(found.other, 3), ", ")))
-		return &out, nil
+		return stalled(reasonOwned, fmt.Errorf("another controller drives %s: stop it and set spec.source.objects.takeOver, or take them out of the selector; nothing was done", strings.Join(decide.Limit(found.other, 3), ", "))), nil
 	}
 	settled := r.settled(f, files, cache)
-	if _, ok := settled.Again(ctx, store); ok {
-		return nil, nil
+	if said, ok := settled.Again(ctx, store); ok {
+		return outcome{ready: true, reason: reasonDone, message: said.Out}, nil
 	}
 	read, err := files.Fleet(ctx)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	s, done, err := r.open(read, f, store, cache)
+	s, done, err := r.open(read, f, part, store, cache)
 	defer done()
 	if errors.Is(err, session.ErrNothing) {
-		return &outcome{ready: true, reason: reasonDone, message: err.Error()}, nil
+		return outcome{ready: true, reason: reasonDone, message: err.Error()}, nil
 	}
 	if err != nil {
-		out := stalled(reasonInvalid, err)
-		return &out, nil
+		return stalled(reasonInvalid, err), nil
 	}
 	plan, pulled, err := s.Apply(ctx, func(ctx context.Context) ([]fleet.Pulled, error) {
 		list, _, err := fleet.Propose(ctx, s.Engine, fleet.PullRequests{Forge: session.Forges(wire.Budget{}), Fleet: read, Concurrency: 8})
 		return list, err
 	}, nil)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	fleet.Locate(read, plan)
 	if found != nil {
-		now := plan
-		if !plan.Settled() { // it says what was to be done, and that is done
-			if now, err = s.Engine.Survey(ctx); err != nil {
-				return nil, err
-			}
-			fleet.Locate(read, now)
+		if err := r.survey(ctx, f, found, s, part, plan); err != nil {
+			return none, err
 		}
-		if err := r.tellObjects(ctx, f, found, read, now); err != nil {
-			return nil, err
-		}
-	}
-	if plan.Settled() && s.OnlyRefs() && fleet.Quiet(pulled) {
-		settled.Put(store, reconcile.Printed{})
 	}
 	out := summary(plan, pulled)
-	return &out, nil
+	if out.ready && plan.Settled() && s.OnlyRefs() && fleet.Quiet(pulled) {
+		settled.Put(store, reconcile.Printed{Out: out.message})
+	}
+	return out, nil
+}
+
+// survey writes the status of objects, as they are after a run. A shard tells of its own
+// variants; the first tells of what belongs to all, which the whole fleet is read for.
+func (r *Reconciler) survey(ctx context.Context, f *variformv1alpha1.Fleet, found *objects, s *session.Session, part shard.Shard, plan *reconcile.Plan) error {
+	now := plan
+	var err error
+	if !plan.Settled() { // it says what was to be done, and that is done
+		if now, err = s.Engine.Survey(ctx); err != nil {
+			return err
+		}
+		fleet.Locate(s.Fleet, now)
+	}
+	t := r.teller(ctx, f, found)
+	t.variants(now)
+	if part.Index > 1 {
+		return t.err()
+	}
+	if !part.Whole() {
+		if now, err = s.Whole().Survey(ctx); err != nil {
+			return err
+		}
+		fleet.Locate(s.Fleet, now)
+	}
+	t.rest(s.Fleet, now)
+	return t.err()
 }
 
 // directory is what the Fleet names, in Git or in the API.
@@ -209,9 +260,7 @@ func (r *Reconciler) directory(ctx context.Context, f *variformv1alpha1.Fleet, s
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.Watched != nil {
-		r.Watched(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Name}, found.kinds)
-	}
+	r.watched(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Name}, found.kinds)
 	return source.OfObjects("the objects of Fleet "+f.Namespace+"/"+f.Name, found.all(), source.Options{Manager: f.Spec.Manager}), found, nil
 }
 
@@ -225,12 +274,12 @@ func (r *Reconciler) settled(f *variformv1alpha1.Fleet, files *source.Directory,
 }
 
 // open makes the engine; done ends what it started.
-func (r *Reconciler) open(read *source.Fleet, f *variformv1alpha1.Fleet, store *gitrepo.Store, cache string) (s *session.Session, done func(), err error) {
+func (r *Reconciler) open(read *source.Fleet, f *variformv1alpha1.Fleet, part shard.Shard, store *gitrepo.Store, cache string) (s *session.Session, done func(), err error) {
 	functions := render.New(render.Options{
 		Builtins: function.Builtin, BuiltinVersion: version.Version, Worker: r.Worker, AllowedImages: session.AllowedImages(),
 	})
 	spec := &f.Spec
-	cfg := reconcile.Config{Prune: spec.Prune, MaxDelete: -1, TakeHeads: true}
+	cfg := reconcile.Config{Prune: spec.Prune, MaxDelete: -1, TakeHeads: true, Shard: part}
 	if spec.MaxDeletions != nil {
 		cfg.MaxDelete = *spec.MaxDeletions
 	}
@@ -240,32 +289,53 @@ func (r *Reconciler) open(read *source.Fleet, f *variformv1alpha1.Fleet, store *
 	return s, functions.Close, err
 }
 
-// tellObjects writes the status of sets, variants and Repositories.
-func (r *Reconciler) tellObjects(ctx context.Context, f *variformv1alpha1.Fleet, found *objects, read *source.Fleet, plan *reconcile.Plan) error {
-	live := map[source.Key]*unstructured.Unstructured{}
+// teller writes the status of a fleet's objects.
+type teller struct {
+	ctx    context.Context
+	r      *Reconciler
+	force  bool
+	live   map[source.Key]*unstructured.Unstructured
+	failed []error
+}
+
+func (r *Reconciler) teller(ctx context.Context, f *variformv1alpha1.Fleet, found *objects) *teller {
+	t := &teller{ctx: ctx, r: r, force: f.Spec.Source.Objects.TakeOver, live: map[source.Key]*unstructured.Unstructured{}}
 	for n := range found.fleet {
 		u := &found.fleet[n]
-		live[keyOf(u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName())] = u
+		t.live[keyOf(u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName())] = u
 	}
-	var failed []error
-	put := func(k source.Key, status any) {
-		if u := live[k]; u != nil { // a generated variant is no object
-			_, err := r.put(ctx, u, status, f.Spec.Source.Objects.TakeOver)
-			failed = append(failed, err)
+	return t
+}
+
+func (t *teller) err() error { return errors.Join(t.failed...) }
+
+func (t *teller) put(k source.Key, status any) {
+	if u := t.live[k]; u != nil { // a generated variant is no object
+		_, err := t.r.put(t.ctx, u, status, t.force)
+		t.failed = append(t.failed, err)
+	}
+}
+
+// variants are those of a plan.
+func (t *teller) variants(plan *reconcile.Plan) {
+	for _, items := range fleet.ByVariant(plan.Items) {
+		if o := reconcile.VariantStatus(items...); o != nil {
+			t.put(keyOf(v1alpha1.Group, v1alpha1.KindPackageVariant, o.Namespace, o.Name), o.Status)
 		}
 	}
+}
+
+// rest are the sets, what was rejected, and Repositories.
+func (t *teller) rest(read *source.Fleet, plan *reconcile.Plan) {
 	for _, o := range fleet.StatusObjects(read, plan) {
-		switch o := o.(type) {
-		case *v1alpha2.PackageVariantSet:
-			put(keyOf(v1alpha1.Group, v1alpha2.KindPackageVariantSet, o.Namespace, o.Name), o.Status)
-		case *v1alpha1.PackageVariant:
-			put(keyOf(v1alpha1.Group, v1alpha1.KindPackageVariant, o.Namespace, o.Name), o.Status)
+		if o, ok := o.(*v1alpha2.PackageVariantSet); ok {
+			t.put(keyOf(v1alpha1.Group, v1alpha2.KindPackageVariantSet, o.Namespace, o.Name), o.Status)
 		}
 	}
 	for _, rejected := range read.Rejected {
 		if rejected.Kind == v1alpha2.KindPackageVariantSet || rejected.Kind == v1alpha1.KindPackageVariant {
 			message := rejected.Issues.Error()
-			put(rejected.Key, v1alpha1.PackageVariantStatus{Conditions: []metav1.Condition{
+			t.put(rejected.Key, v1alpha1.PackageVariantStatus{Conditions: []metav1.Condition{
 				condition("Stalled", true, "ValidationError", message), condition("Ready", false, reasonError, message),
 			}})
 		}
@@ -283,11 +353,10 @@ func (r *Reconciler) tellObjects(ctx context.Context, f *variformv1alpha1.Fleet,
 			c = condition("Ready", false, reasonError, why)
 		}
 		k := keyOf(v1alpha1.Group, v1alpha1.KindRepository, repo.Namespace, repo.Name)
-		if live[k] != nil && writer(live[k]) == "" { // Porch's says what Porch sees of it
-			put(k, v1alpha1.PackageVariantStatus{Conditions: []metav1.Condition{c}})
+		if t.live[k] != nil && writer(t.live[k]) == "" { // Porch's says what Porch sees of it
+			t.put(k, v1alpha1.PackageVariantStatus{Conditions: []metav1.Condition{c}})
 		}
 	}
-	return errors.Join(failed...)
 }
 
 func keyOf(group, kind, namespace, name string) source.Key {
@@ -334,16 +403,85 @@ func summary(plan *reconcile.Plan, pulled []fleet.Pulled) outcome {
 	return outcome{ready: true, reason: reasonDone, message: fmt.Sprintf("%d package variants are as the fleet says, or wait for a person", variants)}
 }
 
-// tell writes a Fleet's status.
-func (r *Reconciler) tell(ctx context.Context, live *unstructured.Unstructured, o outcome) error {
+// tell writes what became of a Fleet, or of a shard of it, into the Fleet's status, and
+// says it by an Event where it is new.
+func (r *Reconciler) tell(ctx context.Context, live *unstructured.Unstructured, part shard.Shard, o outcome) error {
+	if part.Whole() {
+		return r.told(ctx, live, o, variformv1alpha1.FleetStatus{})
+	}
+	// What other shards told stays: the status is written as it was read, or read anew.
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		u := live.DeepCopy()
+		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(live), u); err != nil || u.GetUID() != live.GetUID() {
+			return client.IgnoreNotFound(err)
+		}
+		status := variformv1alpha1.FleetStatus{Shards: shardsTold(u, part.Of)}
+		status.Shards = slices.DeleteFunc(status.Shards, func(s variformv1alpha1.FleetShardStatus) bool { return s.Shard == part.String() })
+		status.Shards = append(status.Shards, variformv1alpha1.FleetShardStatus{
+			Shard: part.String(), ObservedGeneration: live.GetGeneration(), Ready: o.ready, Stalled: o.stalled, Reason: o.reason, Message: o.message,
+		})
+		slices.SortFunc(status.Shards, func(a, b variformv1alpha1.FleetShardStatus) int {
+			return cmp.Or(len(a.Shard)-len(b.Shard), strings.Compare(a.Shard, b.Shard))
+		})
+		return r.told(ctx, u, joined(status.Shards, part.Of, u.GetGeneration()), status)
+	})
+}
+
+// shardsTold are what shards told of themselves, of a Fleet that has so many.
+func shardsTold(u *unstructured.Unstructured, of int) []variformv1alpha1.FleetShardStatus {
+	var f struct {
+		Status variformv1alpha1.FleetStatus `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &f); err != nil {
+		return nil // all of it is told anew
+	}
+	return slices.DeleteFunc(f.Status.Shards, func(s variformv1alpha1.FleetShardStatus) bool {
+		part, err := shard.Parse(s.Shard)
+		return err != nil || part.Of != of
+	})
+}
+
+// joined is what became of all shards: what failed is told first.
+func joined(list []variformv1alpha1.FleetShardStatus, of int, generation int64) outcome {
+	out := outcome{ready: true, reason: reasonDone}
+	var bad, good []string
+	told := 0
+	for _, s := range list {
+		if s.ObservedGeneration != generation {
+			continue
+		}
+		told++
+		text := "shard " + s.Shard + ": " + s.Message
+		if s.Ready {
+			good = append(good, text)
+			continue
+		}
+		if bad = append(bad, text); out.ready || s.Stalled && !out.stalled {
+			out.reason = s.Reason
+		}
+		out.ready, out.stalled = false, out.stalled || s.Stalled
+	}
+	if told < of {
+		bad = append(bad, fmt.Sprintf("%d of %d shards have not run yet", of-told, of))
+		if out.ready {
+			out.ready, out.reason = false, reasonRunning
+		}
+	}
+	out.message = strings.Join(decide.Limit(append(bad, good...), 5), "; ")
+	return out
+}
+
+func (r *Reconciler) told(ctx context.Context, live *unstructured.Unstructured, o outcome, status variformv1alpha1.FleetStatus) error {
 	text := "all validation checks passed"
 	stalledReason := "Valid"
 	if o.stalled {
 		text, stalledReason = o.message, o.reason
 	}
-	wrote, err := r.put(ctx, live, variformv1alpha1.FleetStatus{ObservedGeneration: live.GetGeneration(), Conditions: []metav1.Condition{
+	status.ObservedGeneration = live.GetGeneration()
+	status.Conditions = []metav1.Condition{
 		condition("Stalled", o.stalled, stalledReason, text), condition("Ready", o.ready, o.reason, o.message),
-	}}, false)
+	}
+	wrote, err := r.put(ctx, live, status, false)
 	if wrote && r.Said != nil {
 		r.Said(live, o.ready, o.reason, o.message)
 	}

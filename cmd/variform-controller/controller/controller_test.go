@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -38,7 +40,13 @@ import (
 // apiServer is a real one, with etcd, for all tests.
 var apiServer *rest.Config
 
+// kubeconfig is a file's content for it.
+var kubeconfig []byte
+
 func TestMain(m *testing.M) {
+	if args := os.Getenv("VARIFORM_TEST_REPLICA"); args != "" {
+		replicaMain(args)
+	}
 	log.SetLogger(zap.New(zap.WriteTo(logs)))
 	if os.Getenv("TEST_ASSET_KUBE_APISERVER") == "" {
 		os.Exit(m.Run()) // each test says what is missing
@@ -49,6 +57,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	kubeconfig = env.KubeConfig
 	status := m.Run()
 	if err := env.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -57,7 +66,25 @@ func TestMain(m *testing.M) {
 }
 
 // logs are shown where a test asks for it.
-var logs = &bytes.Buffer{}
+var logs = &buffer{}
+
+// buffer may be written by several at once.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
 
 // world is a namespace, repositories over HTTP, and a controller.
 type world struct {
@@ -101,18 +128,16 @@ func newWorld(t *testing.T) *world {
 }
 
 // start runs a controller until the test ends, or stop is called.
-func (w *world) start() (stop func()) {
+func (w *world) start() (stop func()) { return w.replica(0) }
+
+// replica is one of several, by Leases of a duration in the world's namespace.
+func (w *world) replica(lease time.Duration) (stop func()) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	skip := true
 	cfg := rest.CopyConfig(apiServer)
 	cfg.Wrap(w.counted)
-	m, err := ctrl.NewManager(cfg, ctrl.Options{Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &skip}})
+	m, err := newController(cfg, w.namespace, w.TempDir(), lease)
 	if err != nil {
-		w.Fatal(err)
-	}
-	r := &controller.Reconciler{Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: w.TempDir(), Now: time.Now}
-	if err := controller.Setup(m, r); err != nil {
 		w.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -128,6 +153,26 @@ func (w *world) start() (stop func()) {
 	}
 	w.Cleanup(stop)
 	return stop
+}
+
+// newController is one that has a namespace's Fleets alone; without a duration there are
+// no Leases.
+func newController(cfg *rest.Config, namespace, cacheDir string, lease time.Duration) (ctrl.Manager, error) {
+	skip := true
+	m, err := ctrl.NewManager(cfg, ctrl.Options{
+		Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &skip},
+		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &controller.Reconciler{
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: cacheDir, Now: time.Now, Concurrency: 4,
+	}
+	if lease > 0 {
+		r.Leases = controller.NewLeases(m.GetClient(), m.GetAPIReader(), m.GetCache(), namespace, lease)
+	}
+	return m, controller.Setup(m, r)
 }
 
 func (w *world) repo(name string) *gittest.Repo {
@@ -208,6 +253,11 @@ func (w *world) until(what string, ok func() bool) {
 func (w *world) says(doc, kind, prefix string) {
 	w.Helper()
 	got := ""
+	defer func() {
+		if w.Failed() {
+			w.Logf("%s is %q", kind, got)
+		}
+	}()
 	w.until(kind+" "+prefix, func() bool { got = condition(w.get(doc), kind); return strings.HasPrefix(got, prefix) })
 }
 
@@ -353,7 +403,7 @@ func TestFleetThatDoesNotRun(t *testing.T) {
 
 // TestSameAsCommand: random fleets come to the same refs, commit for commit, and the
 // same conditions, whether the command reads them from files or the controller from Git
-// or from the API.
+// or from the API, in shards or whole.
 func TestSameAsCommand(t *testing.T) {
 	for seed := range int64(4) {
 		for _, from := range []string{"git", "objects"} {
@@ -445,9 +495,15 @@ func sameAsCommand(t *testing.T, seed int64, from string) {
 	} else {
 		w.apply(docs...)
 	}
+	if seed > 1 {
+		fleet = strings.Replace(fleet, "prune: true", fmt.Sprintf("prune: true, shards: %d", seed), 1)
+	}
 	w.start()
 	w.apply(fleet)
-	w.until("run", func() bool { return condition(w.get(fleet), "Ready") != "" })
+	w.until("run", func() bool {
+		got := condition(w.get(fleet), "Ready")
+		return got != "" && !strings.Contains(got, " of "+fmt.Sprint(seed)+" shards ")
+	})
 	if diff := cmp.Diff(want, w.refs()); diff != "" {
 		t.Errorf("%s\n%s\n-command +controller:\n%s", strings.Join(docs, "---\n"), condition(w.get(fleet), "Ready"), diff)
 	}

@@ -3,21 +3,29 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	ctrlsource "sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/variform/variform/api"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/shard"
 )
 
 // Setup adds the reconciler to a manager, with its watches: Fleets, what makes fleets, and
@@ -26,8 +34,34 @@ func Setup(m manager.Manager, r *Reconciler) error {
 	w := &watches{manager: m, users: map[schema.GroupVersionKind]map[client.ObjectKey]bool{}}
 	fleet := &unstructured.Unstructured{}
 	fleet.SetGroupVersionKind(fleetKind)
-	b := ctrl.NewControllerManagedBy(m).Named("fleet").For(fleet, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
-	w.wake = handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []reconcile.Request {
+	b := builder.TypedControllerManagedBy[Request](m).Named("fleet").
+		WithOptions(controller.TypedOptions[Request]{MaxConcurrentReconciles: r.Concurrency}).
+		WithLogConstructor(func(req *Request) logr.Logger {
+			log := m.GetLogger().WithValues("controller", "fleet")
+			if req != nil {
+				log = log.WithValues("namespace", req.Namespace, "name", req.Name, "shard", req.Shard.String())
+			}
+			return log
+		}).
+		Watches(fleet, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []Request {
+			return eachShard(requestOf(o.(*unstructured.Unstructured)))
+		}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(fleet, handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []Request {
+			return eachShard(requestOf(o.(*unstructured.Unstructured)))[:1] // it tells of what belongs to all
+		}), builder.WithPredicates(predicate.Funcs{
+			CreateFunc: func(event.CreateEvent) bool { return false }, DeleteFunc: func(event.DeleteEvent) bool { return false },
+			UpdateFunc: func(e event.UpdateEvent) bool { return othersTold(e.ObjectOld, e.ObjectNew) },
+		}))
+	if r.Leases != nil {
+		if err := m.Add(r.Leases); err != nil {
+			return err
+		}
+		b = b.WatchesRawSource(ctrlsource.TypedFunc[Request](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Request]) error {
+			r.Leases.QueueTo(q)
+			return nil
+		}))
+	}
+	w.wake = handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []Request {
 		return fleetsOf(ctx, m.GetClient(), o.GetNamespace())
 	})
 	for _, k := range []schema.GroupVersionKind{repositoryKind, setKind, variantKind} {
@@ -66,16 +100,52 @@ func cut(s string) string {
 	return s
 }
 
-// fleetsOf are the Fleets of a namespace that are made of its objects.
-func fleetsOf(ctx context.Context, c client.Reader, namespace string) (out []reconcile.Request) {
+// othersTold says that a shard of a Fleet other than the first told something new.
+func othersTold(before, now client.Object) bool {
+	of := ShardsOf(now.(*unstructured.Unstructured).Object)
+	told := func(o client.Object) []variformv1alpha1.FleetShardStatus {
+		return slices.DeleteFunc(shardsTold(o.(*unstructured.Unstructured), of), func(s variformv1alpha1.FleetShardStatus) bool { return strings.HasPrefix(s.Shard, "1/") })
+	}
+	return !slices.Equal(told(before), told(now))
+}
+
+// ShardsOf is how many shards a Fleet has.
+func ShardsOf(fleet map[string]any) int {
+	n, _, _ := unstructured.NestedInt64(fleet, "spec", "shards")
+	return int(max(1, min(n, api.MostShards)))
+}
+
+// requestOf is a Fleet's, of no shard yet.
+func requestOf(fleet *unstructured.Unstructured) Request {
+	return Request{client.ObjectKeyFromObject(fleet), fleet.GetUID(), shard.Shard{Of: ShardsOf(fleet.Object)}}
+}
+
+func eachShard(fleet Request) (out []Request) {
+	for n := range fleet.Shard.Of {
+		fleet.Shard.Index = n + 1
+		out = append(out, fleet)
+	}
+	return out
+}
+
+func listFleets(ctx context.Context, c client.Reader, options ...client.ListOption) (*unstructured.UnstructuredList, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(fleetKind.GroupVersion().WithKind(fleetKind.Kind + "List"))
-	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+	if err := c.List(ctx, list, options...); err != nil {
+		return nil, fmt.Errorf("listing Fleets: %w", err)
+	}
+	return list, nil
+}
+
+// fleetsOf are the Fleets of a namespace that are made of its objects.
+func fleetsOf(ctx context.Context, c client.Reader, namespace string) (out []Request) {
+	list, err := listFleets(ctx, c, client.InNamespace(namespace))
+	if err != nil {
 		return nil // they look by themselves after their interval
 	}
 	for n := range list.Items {
 		if _, found, _ := unstructured.NestedMap(list.Items[n].Object, "spec", "source", "objects"); found {
-			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[n])})
+			out = append(out, eachShard(requestOf(&list.Items[n]))...)
 		}
 	}
 	return out
@@ -90,8 +160,8 @@ func partial(k schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 // watches start and stop with those that use them.
 type watches struct {
 	manager    manager.Manager
-	controller controller.Controller
-	wake       handler.EventHandler
+	controller controller.TypedController[Request]
+	wake       handler.TypedEventHandler[client.Object, Request]
 
 	mu    sync.Mutex
 	users map[schema.GroupVersionKind]map[client.ObjectKey]bool
@@ -106,7 +176,7 @@ func (w *watches) watch(ctx context.Context, fleet client.ObjectKey, kinds []sch
 	for _, k := range kinds {
 		wanted[k] = true
 		if w.users[k] == nil {
-			if err := w.controller.Watch(ctrlsource.Kind[client.Object](w.manager.GetCache(), partial(k), w.wake)); err != nil {
+			if err := w.controller.Watch(ctrlsource.TypedKind[client.Object, Request](w.manager.GetCache(), partial(k), w.wake)); err != nil {
 				log.Error(err, "a kind is not watched: its changes are seen after the interval", "kind", k.String())
 				continue
 			}

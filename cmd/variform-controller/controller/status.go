@@ -34,6 +34,9 @@ func (r *Reconciler) put(ctx context.Context, live *unstructured.Unstructured, s
 	u.SetNamespace(live.GetNamespace())
 	u.SetName(live.GetName())
 	u.Object["status"] = next
+	if next["shards"] != nil { // several write it
+		u.SetResourceVersion(live.GetResourceVersion())
+	}
 	options := []client.SubResourceApplyOption{client.FieldOwner(FieldManager)}
 	if force {
 		options = append(options, client.ForceOwnership)
@@ -65,8 +68,10 @@ func (r *Reconciler) complete(next, was map[string]any, generation int64) {
 	}
 }
 
-func conditionsOf(status map[string]any) (out []map[string]any) {
-	list, _ := status["conditions"].([]any)
+func conditionsOf(status map[string]any) []map[string]any { return listOf(status, "conditions") }
+
+func listOf(status map[string]any, key string) (out []map[string]any) {
+	list, _ := status[key].([]any)
 	for _, c := range list {
 		if m, ok := c.(map[string]any); ok {
 			out = append(out, m)
@@ -98,9 +103,13 @@ func says(next, was map[string]any) bool {
 			return false
 		}
 	}
-	_, had := was["downstreamTargets"]
-	_, has := next["downstreamTargets"]
-	return had == has
+	for _, ours := range []string{"downstreamTargets", "shards"} {
+		_, had := was[ours]
+		if _, has := next[ours]; had != has {
+			return false
+		}
+	}
+	return true
 }
 
 // asMap is a status as the API has it: whole numbers are int64.
@@ -121,8 +130,10 @@ func asMap(status any) (map[string]any, error) {
 			c["observedGeneration"] = int64(n)
 		}
 	}
-	if n, ok := u["observedGeneration"].(float64); ok {
-		u["observedGeneration"] = int64(n)
+	for _, m := range append(listOf(u, "shards"), u) {
+		if n, ok := m["observedGeneration"].(float64); ok {
+			m["observedGeneration"] = int64(n)
+		}
 	}
 	return runtime.DeepCopyJSON(u), nil
 }
