@@ -178,7 +178,31 @@ func (s *Solver) learn(c int32) bool {
 	s.ants = append(s.ants, a.ants...)
 	s.learned = append(s.learned, n)
 	s.narrow(ls[0], n)
+	if back < int32(len(s.levels)) {
+		s.late = append(s.late, late{ls[0], n, back, int32(len(s.trail) - 1)})
+	}
 	return true
+}
+
+// renew narrows again by the learned clauses whose narrowing was undone though it follows at a level that is left.
+func (s *Solver) renew(to int32) {
+	n := len(s.late)
+	for n > 0 && int(s.late[n-1].at) >= len(s.trail) {
+		n--
+	}
+	undone := s.late[n:]
+	s.late = s.late[:n]
+	for _, l := range undone {
+		if l.level > to {
+			continue
+		}
+		at := int32(len(s.trail))
+		if !s.narrow(l.lit, l.clause) {
+			s.pending(l.clause)
+		} else if int(at) < len(s.trail) && l.level < to {
+			s.late = append(s.late, late{l.lit, l.clause, l.level, at})
+		}
+	}
 }
 
 // backTo is the level from which what was learned at a level narrows: as far back as it can. A search that betters an
@@ -303,6 +327,7 @@ func (s *Solver) cancel(to int32) {
 	s.qhead = len(s.trail)
 	s.expand = s.expand[:0]
 	s.scratch.pending = s.scratch.pending[:0]
+	s.renew(to)
 }
 
 // undo restores the domain of one trail entry.

@@ -42,13 +42,25 @@ func (s *Solver) Solve(opts ...Option) (Result, bool) {
 	if v != sat {
 		return Result{GaveUp: v == unknown, Stats: s.Stats()}, false
 	}
-	p := &preference{s: s, best: first, exact: !s.any}
-	p.meet(Root).placed = true
-	p.walk()
+	p := s.prefer(first, !s.any)
+	if !p.walk() {
+		p = s.prefer(first, false)
+		p.walk()
+	}
 	return Result{Values: p.best, Order: p.order, Preferred: p.exact, Stats: s.Stats()}, true
 }
 
-// preference improves a solution layer by layer.
+// prefer is what is to improve a solution.
+func (s *Solver) prefer(first Assignment, ahead bool) *preference {
+	p := &preference{s: s, best: first, exact: !s.any, ahead: ahead}
+	p.meet(Root).placed = true
+	return p
+}
+
+// preference improves a solution layer by layer. Most of what a better first layer costs is to find a whole
+// answer to it, of which the next layer leaves little. So the first layers go ahead: what betters them is only decided
+// down to the layer itself, until a search has to find a whole answer for other reasons. That answer proves all that
+// was taken before; where there is none, the walk is wrong, and is to be gone again with whole answers.
 type preference struct {
 	s      *Solver
 	best   Assignment
@@ -58,6 +70,9 @@ type preference struct {
 	words  []uint64
 	order  []int32
 	exact  bool // no better solution was missed
+	ahead  bool // searches end with the layer
+	part   bool // best says nothing of the layers after
+	depth  int  // the slots up to the end of the layer
 }
 
 // met is what the walk knows of a slot: where in preference.words, from 1, the values stand that the layers before
@@ -73,9 +88,14 @@ type place struct {
 	allowed Set
 }
 
-func (p *preference) walk() {
+// walk goes through the layers. It is false where what was taken ahead turns out to have no answer.
+func (p *preference) walk() bool {
 	layer := []place{{Root, NewSet(2, 1)}}
 	for len(layer) > 0 {
+		p.depth = len(p.order) + len(layer)
+		if p.part && !p.try() {
+			return false
+		}
 		if p.exact && len(p.order) > 0 {
 			p.closest(layer)
 			p.each(layer)
@@ -85,7 +105,12 @@ func (p *preference) walk() {
 		}
 		layer = p.next(layer)
 	}
+	p.ahead = false
+	if p.part && !p.try() {
+		return false
+	}
 	p.clean()
+	return true
 }
 
 // next is the layer after one: the slots that it needs and that no layer before it has.
@@ -216,15 +241,20 @@ func (p *preference) each(layer []place) {
 	}
 }
 
-// try searches under what is fixed and more, and keeps what it finds.
+// try searches under what is fixed and more, and keeps what it finds. Once that is a whole answer, nothing is ahead
+// of it any more.
 func (p *preference) try(more ...lit) bool {
 	n := len(p.prefix)
 	assume := append(p.prefix, more...)
+	p.s.depth = 0
+	if p.ahead {
+		p.s.depth = int32(p.depth)
+	}
 	m, v := p.s.search(assume, p.same)
 	p.prefix, p.same = assume[:n], n
 	switch v {
-	case sat:
-		p.best = m
+	case sat, plausible:
+		p.best, p.part, p.ahead = m, v == plausible, v == plausible
 		return true
 	case unknown:
 		p.exact = false

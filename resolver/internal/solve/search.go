@@ -6,6 +6,7 @@ type verdict int
 const (
 	unknown verdict = iota // the work had to end
 	sat
+	plausible    // as much as was asked for is decided, and nothing speaks against it yet
 	unsatAssumed // no solution under the assumptions
 	unsatisfiable
 )
@@ -54,6 +55,9 @@ func (s *Solver) search(assume []lit, same int) (Assignment, verdict) {
 			continue
 		}
 		slot := s.pick()
+		if s.depth > 0 && s.qpos >= s.depth && !s.focused {
+			return s.model(), plausible
+		}
 		if slot >= 0 {
 			s.choose(slot)
 			continue

@@ -363,6 +363,44 @@ func TestManyCandidates(t *testing.T) {
 	}
 }
 
+// TestAheadOfAnAnswer holds that a better first layer, against which nothing speaks until the next one is looked at, is
+// not taken where there is no answer to it.
+func TestAheadOfAnAnswer(t *testing.T) {
+	const odd, x, y, w, z, a, last = 1, 2, 3, 4, 5, 6, 8
+	p := NewStatic(last + 1)
+	for _, s := range []int32{odd, w, z} {
+		p.Candidates(s, 2)
+	}
+	p.Candidates(x, 10)
+	for s := int32(a); s <= last; s++ {
+		p.Candidates(s, 3)
+		p.Need(y, 1, s, fullSet(3))
+		p.Need(x, 1, s, NewSet(4, 1, 2)) // three slots that differ, and two values
+		for v := 1; v <= 3; v++ {
+			for o := int32(a); o <= last; o++ {
+				if o != s {
+					differ := fullSet(3)
+					differ.Remove(v)
+					p.Need(s, int32(v), o, differ)
+				}
+			}
+		}
+	}
+	for s := int32(odd); s <= y; s++ {
+		p.Need(Root, 1, s, fullSet(p.Size(s)))
+	}
+	p.Need(odd, 1, w, NewSet(3, 1)) // a conflict that has nothing to do with x, after which x is decided last
+	p.Need(odd, 1, z, NewSet(3, 1))
+	p.Need(w, 1, z, NewSet(3, 2))
+
+	s := New(p)
+	s.breadth = 1
+	res, ok := s.Solve()
+	if !ok || !res.Preferred || p.Valid(res.Values) != nil || res.Values[x] != 2 {
+		t.Errorf("got %+v, %v, valid: %v", res, ok, p.Valid(res.Values))
+	}
+}
+
 func fullSet(n int) Set {
 	s := NewSet(n + 1)
 	for v := 1; v <= n; v++ {

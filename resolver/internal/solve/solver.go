@@ -75,6 +75,14 @@ type origin struct {
 	value int32 // FactNeed: the candidate, or, of several, ^offset of their set in Solver.sets
 }
 
+// late is a narrowing by a learned clause that stands at a higher level than the one from which it follows.
+type late struct {
+	lit    lit
+	clause int32
+	level  int32 // from which it follows
+	at     int32 // its place on the trail
+}
+
 // level is what is to be restored when a decision level is left.
 type level struct {
 	trail, olds, queue, head int32
@@ -112,11 +120,13 @@ type Solver struct {
 	olds   []uint64
 	gone   []uint64
 	levels []level
+	late   []late // by their place on the trail
 	qhead  int
 	expand []int32
 
 	queue   []int32 // reached slots, breadth first
 	qpos    int32
+	depth   int32 // how many of the queue a search that goes breadth first decides, 0 for all
 	opened  []int32
 	inc     float64 // the activity of one conflict, which grows so that older ones count for less
 	opening float64 // the activity of a new slot
