@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,8 +73,25 @@ type recordState struct {
 	commit *Commit // nil then
 	rec    *record.Record
 	files  map[string]Hash // its files' blobs, by path
-	// objects are those that the record was read from, the commit first.
-	objects []rawObject
+	// frame has the commit, which is first, and the trees that the record was read from.
+	frame []rawObject
+}
+
+// objects are those that the record was read from, the commit first. Its files are made
+// of what they say: nothing else is read of a record than what would be written.
+func (s *recordState) objects() iter.Seq[rawObject] {
+	return func(yield func(rawObject) bool) {
+		for _, o := range s.frame {
+			if !yield(o) {
+				return
+			}
+		}
+		for path, h := range s.files {
+			if !yield(rawObject{h, plumbing.BlobObject, s.rec.File(path)}) {
+				return
+			}
+		}
+	}
 }
 
 type rawObject struct {
@@ -200,7 +219,7 @@ func (r *Repo) keepRecord(ref string, s *recordState) {
 	if r.cacheDir == "" {
 		return
 	}
-	if err := saveRecord(r.recordCache(ref), s.objects); err != nil {
+	if err := saveRecord(r.recordCache(ref), s.objects()); err != nil {
 		r.store.opts.Log("writing the cache: %v", err)
 	}
 }
@@ -236,7 +255,7 @@ func (r *Repo) readRecord(ctx context.Context, ref string, tip Hash, last *recor
 	have := Hash{}
 	if last != nil {
 		have = last.tip
-		for _, o := range last.objects {
+		for o := range last.objects() {
 			pool[o.hash] = o
 		}
 	}
@@ -285,7 +304,9 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 		if err == nil && o.typ != want {
 			err = fmt.Errorf("%w: the Git object %s is a %s, not a %s", record.ErrNone, h, o.typ, want)
 		}
-		s.objects = append(s.objects, o)
+		if want != plumbing.BlobObject {
+			s.frame = append(s.frame, o)
+		}
 		return o.data, err
 	}
 	raw, err := read(tip, plumbing.CommitObject)
@@ -332,18 +353,19 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 }
 
 // saveRecord writes objects to a file, whole or not at all.
-func saveRecord(path string, objects []rawObject) error {
-	var out []byte
-	for _, o := range objects {
-		out = binary.BigEndian.AppendUint32(out, uint32(len(o.data)))
-		out = append(append(append(out, byte(o.typ)), o.hash[:]...), o.data...)
-	}
+func saveRecord(path string, objects iter.Seq[rawObject]) error {
 	f, err := os.CreateTemp(filepath.Dir(path), incoming)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(out)
-	if err = errors.Join(err, f.Close()); err == nil {
+	out := bufio.NewWriter(f)
+	for o := range objects {
+		head := binary.BigEndian.AppendUint32(nil, uint32(len(o.data)))
+		_, _ = out.Write(append(append(head, byte(o.typ)), o.hash[:]...))
+		_, _ = out.Write(o.data) // Flush says what failed
+	}
+	err = errors.Join(out.Flush(), f.Close())
+	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

@@ -292,11 +292,13 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 	}
 	rec.Origin = w.of.Origin
 	s := &recordState{rec: rec, files: map[string]Hash{}}
-	data := rec.Files()
-	for path, d := range data {
-		s.files[path] = hashObject(plumbing.BlobObject, d)
-		if w.now.files[path] != s.files[path] { // else it is there
-			w.batch.add(&newObject{hash: s.files[path], typ: plumbing.BlobObject, data: d})
+	for path, edited := range rec.Files(w.now.rec) {
+		if s.files[path] = w.now.files[path]; !edited {
+			continue
+		}
+		data, was := rec.File(path), s.files[path]
+		if s.files[path] = hashObject(plumbing.BlobObject, data); s.files[path] != was { // else it is there
+			w.batch.add(&newObject{hash: s.files[path], typ: plumbing.BlobObject, data: data})
 		}
 	}
 	root := sealRecord(rec, s.files)
@@ -320,13 +322,9 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 		return nil, false, err
 	}
 	w.batch.add(&newObject{hash: s.tip, typ: plumbing.CommitObject, data: raw, needs: []Hash{root.hash}})
-	index := root.dirs["index"]
-	s.objects = []rawObject{{s.tip, plumbing.CommitObject, raw}, {root.hash, plumbing.TreeObject, root.raw}}
-	if index != nil {
-		s.objects = append(s.objects, rawObject{index.hash, plumbing.TreeObject, index.raw})
-	}
-	for path, d := range data {
-		s.objects = append(s.objects, rawObject{s.files[path], plumbing.BlobObject, d})
+	s.frame = []rawObject{{s.tip, plumbing.CommitObject, raw}, {root.hash, plumbing.TreeObject, root.raw}}
+	if index := root.dirs["index"]; index != nil {
+		s.frame = append(s.frame, rawObject{index.hash, plumbing.TreeObject, index.raw})
 	}
 	return s, anew, nil
 }

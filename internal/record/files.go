@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -51,14 +52,33 @@ func IsFile(path string) bool {
 	return path == headFile || indexed && !strings.Contains(name, "/")
 }
 
-// Files are the record's, by path. The same entries give the same bytes: one
-// line of JSON, which is YAML too, for each.
-func (r *Record) Files() map[string][]byte {
-	out := map[string][]byte{headFile: r.encodeHead()}
-	for name, s := range r.shards {
-		out[indexFolder+name+indexExt] = s.data
+// Files are the paths of the record's files, with whether that file was edited since
+// was, a record that r was made of by With; of any other, and of nil, it is true.
+func (r *Record) Files(was *Record) iter.Seq2[string, bool] {
+	return func(yield func(path string, edited bool) bool) {
+		if !yield(headFile, true) {
+			return
+		}
+		for name, s := range r.shards {
+			if !yield(indexFolder+name+indexExt, was == nil || !s.is(was.shards[name])) {
+				return
+			}
+		}
 	}
-	return out
+}
+
+// File is one of the record's files, nil where it has none of that path. The same
+// entries give the same bytes: one line of JSON, which is YAML too, for each. It is made
+// as it is asked for: kept, all files are some times their entries.
+func (r *Record) File(path string) []byte {
+	if path == headFile {
+		return r.encodeHead()
+	}
+	name, _ := strings.CutPrefix(path, indexFolder)
+	if s := r.shards[strings.TrimSuffix(name, indexExt)]; len(s) > 0 {
+		return encodeShard(s)
+	}
+	return nil
 }
 
 func (r *Record) encodeHead() []byte {
@@ -77,7 +97,7 @@ func encodeShard(entries []Entry) []byte {
 	for _, e := range entries {
 		b.WriteString("- " + e.line() + "\n")
 	}
-	return bytes.Clone(b.Bytes()) // a run keeps it: without what the buffer has to spare
+	return b.Bytes()
 }
 
 func (e Entry) line() string {
@@ -124,7 +144,7 @@ func decode(files map[string][]byte) (*Record, error) {
 			}
 			entries[i].keep(&same)
 		}
-		r.shards[name] = shard{entries, files[path]}
+		r.shards[name] = entries
 	}
 	return r, nil
 }

@@ -7,7 +7,6 @@
 package record
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -233,11 +232,8 @@ type Record struct {
 	shards map[string]shard // by name, none empty
 }
 
-// shard is one file of the index.
-type shard struct {
-	entries []Entry // sorted
-	data    []byte
-}
+// shard is one file of the index: its entries, sorted. What they are written as follows from them.
+type shard []Entry
 
 // New is an empty record.
 func New(manager string) *Record { return &Record{Manager: manager, shards: map[string]shard{}} }
@@ -251,7 +247,7 @@ func shardOf(path string) string {
 func (r *Record) Entries() []Entry {
 	var out []Entry
 	for _, s := range r.shards {
-		out = append(out, s.entries...)
+		out = append(out, s...)
 	}
 	slices.SortFunc(out, Entry.compare)
 	return out
@@ -263,7 +259,7 @@ func (r *Record) Package(path string) []Entry {
 	if r == nil {
 		return nil
 	}
-	list := r.shards[shardOf(path)].entries
+	list := r.shards[shardOf(path)]
 	from, _ := slices.BinarySearchFunc(list, path, func(e Entry, p string) int { return cmp.Compare(e.Path, p) })
 	to := from
 	for to < len(list) && list[to].Path == path {
@@ -296,7 +292,13 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 		byShard[name][e.Package()] = append(byShard[name][e.Package()], e)
 	}
 	for name, paths := range byShard {
-		list := slices.DeleteFunc(slices.Clone(next.shards[name].entries), func(e Entry) bool { return paths[e.Path] != nil })
+		was := next.shards[name]
+		list := make([]Entry, 0, len(was)+len(paths)) // mostly an entry more of each
+		for _, e := range was {
+			if paths[e.Path] == nil {
+				list = append(list, e)
+			}
+		}
 		for path, edits := range paths {
 			entries := slices.Clone(r.Package(path))
 			for _, e := range edits {
@@ -314,15 +316,18 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 			continue
 		}
 		slices.SortFunc(list, Entry.compare)
-		next.shards[name] = shard{list, encodeShard(list)}
+		next.shards[name] = slices.Clip(list)
 	}
 	return next, startAnew, nil
 }
 
 // Same reports whether two records have the same entries.
 func (r *Record) Same(o *Record) bool {
-	return maps.EqualFunc(r.shards, o.shards, func(a, b shard) bool { return bytes.Equal(a.data, b.data) })
+	return maps.EqualFunc(r.shards, o.shards, func(a, b shard) bool { return a.is(b) || slices.EqualFunc(a, b, Entry.equal) })
 }
+
+// is says that two shards are one: neither was edited since.
+func (s shard) is(o shard) bool { return len(s) == len(o) && (len(s) == 0 || &s[0] == &o[0]) }
 
 // Moved lists the packages of edits whose entries are not in r what they were in
 // base, sorted: another run changed them too.
@@ -349,7 +354,7 @@ const apart = "apart"
 func (r *Record) Trees() []Leaf {
 	at := map[string]string{}
 	for _, s := range r.shards {
-		for _, e := range s.entries {
+		for _, e := range s {
 			if e.Hydrated != "" {
 				at[e.Name()] = e.Hydrated
 			}
