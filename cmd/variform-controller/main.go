@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	// The image has no certificates of its own: these count where the system has none.
+	_ "golang.org/x/crypto/x509roots/fallback"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -17,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/render"
 )
 
@@ -39,6 +42,7 @@ func fail(err error) {
 
 func run() error {
 	cacheDir := flag.String("cache-dir", cmp.Or(os.Getenv("VARIFORM_CACHE_DIR"), filepath.Join(os.TempDir(), "variform")), "folder for what is kept between runs; it may be lost")
+	credentials := flag.String("git-credentials", "", "file of Git's logins, a URL with user and password a line (default: Git's credential helpers)")
 	namespaces := flag.String("namespaces", "", "namespaces of Fleets, with commas between (default: all)")
 	metrics := flag.String("metrics-bind-address", ":8080", "address of metrics for Prometheus, 0 for none")
 	probes := flag.String("health-probe-bind-address", ":8081", "address of /healthz and /readyz")
@@ -79,6 +83,9 @@ func run() error {
 	}
 	if *leases != "" {
 		r.Leases = controller.NewLeases(m.GetClient(), m.GetAPIReader(), m.GetCache(), *leases, *lease)
+	}
+	if *credentials != "" {
+		r.Credentials = gitrepo.StoredCredentials(*credentials)
 	}
 	if err := controller.Setup(m, r); err != nil {
 		return err

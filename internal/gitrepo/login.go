@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -261,5 +262,9 @@ func (r *Repo) noLogin(no *refusal, err error) error {
 	if err != nil {
 		why = ": " + r.scrub(err.Error())
 	}
-	return errKind(ErrAuth, "%s wants a login for %s (HTTP %d) and none was found%s: set up a Git credential helper for %s (git help credentials)", r.place(no), no.url, no.status, why, no.origin.Shown())
+	remedy := fmt.Sprintf("set up a Git credential helper for %s (git help credentials)", no.origin.Shown())
+	if r.store.opts.Credentials != nil {
+		remedy = "give Variform one for " + no.origin.Shown()
+	}
+	return errKind(ErrAuth, "%s wants a login for %s (HTTP %d) and none was found%s: %s", r.place(no), no.url, no.status, why, remedy)
 }

@@ -169,7 +169,7 @@ func TestEachServerItsLogin(t *testing.T) {
 			}
 			return "", "", nil
 		}}).Open(context.Background(), first.srv.URL+"/fleet.git")
-		if !errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), two) || !strings.Contains(err.Error(), "git help credentials") {
+		if !errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), two) || !strings.Contains(err.Error(), "give Variform one for") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -55,6 +55,8 @@ type Reconciler struct {
 	Cache string
 	// Worker is this program, which runs scripts of packages within bounds.
 	Worker string
+	// Credentials has the logins of Git servers; nil asks Git's helpers.
+	Credentials gitrepo.CredentialFunc
 	// Concurrency is how many runs there may be at once; 0 is one.
 	Concurrency int
 	// Leases share the work with other replicas; nil is that there are none.
@@ -170,7 +172,7 @@ func parse(live *unstructured.Unstructured) (*variformv1alpha1.Fleet, error) {
 // comes to the same: what stands in the status may be older, or an error of another run.
 func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, part shard.Shard) (none outcome, err error) {
 	cache := filepath.Join(r.Cache, string(f.UID))
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git")})
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: r.Credentials})
 	if !part.Whole() { // what it remembers is of its own repositories
 		cache = filepath.Join(cache, fmt.Sprintf("shard-%d-of-%d", part.Index, part.Of))
 	}
