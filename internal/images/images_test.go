@@ -237,14 +237,14 @@ func release() Release {
 }
 
 func TestBuildFolder(t *testing.T) {
-	files := []string{"amd64/b", "arm64/b", "amd64/a", "arm64/a", "amd64/" + All, "arm64/" + All}
+	files := []string{"amd64/b", "arm64/b", "amd64/a", "arm64/a", "amd64/" + All, "arm64/" + All, "amd64/" + Controller, "arm64/" + Controller}
 	out := t.TempDir()
 	built, err := BuildFolder(binaries(t, files...), out, release())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(built) != 3 || built[0].Name != "a" || built[1].Name != "b" || built[2].Name != All {
-		t.Fatalf("want images a, b and all, got %+v", built)
+	if len(built) != 4 || built[0].Name != "a" || built[1].Name != "b" || built[2].Name != Controller || built[3].Name != All {
+		t.Fatalf("want images a, b, the controller and all, got %+v", built)
 	}
 	again := t.TempDir()
 	if _, err := BuildFolder(binaries(t, files...), again, release()); err != nil {

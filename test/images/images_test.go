@@ -157,7 +157,7 @@ var loaded = sync.OnceValue(func() error {
 		return err
 	}
 	archives, err := filepath.Glob(filepath.Join(b.dir, "dist", "images", "*-"+runtime.GOARCH+".tar"))
-	if err != nil || len(archives) != 6 {
+	if err != nil || len(archives) != 7 {
 		return fmt.Errorf("archives %v, %w", archives, err)
 	}
 	for _, file := range archives {
@@ -196,6 +196,26 @@ func needKpt(t *testing.T) build {
 		t.Skip("SKIPPED: kpt is not on the PATH, so that it did not run the images")
 	}
 	return b
+}
+
+// TestController: the controller's image runs as a restricted pod has it, with nothing
+// to write.
+func TestController(t *testing.T) {
+	b := needEngine(t)
+	podman := func(args ...string) string {
+		all := append([]string{"run", "--rm", "--read-only", "--read-only-tmpfs=false", "--cap-drop", "all", "--security-opt", "no-new-privileges", "--network", "none"}, args...)
+		out, _ := exec.Command("podman", all...).CombinedOutput()
+		return string(out)
+	}
+	if out := podman(b.image(images.Controller), "-help"); !strings.Contains(out, "-git-credentials") {
+		t.Errorf("-help: %s", out)
+	}
+	if out := podman(b.image(images.Controller)); !strings.Contains(out, "variform-controller: ") || strings.Contains(out, "read-only") {
+		t.Errorf("outside of a cluster: %s", out)
+	}
+	if out, err := exec.Command("podman", "inspect", "--format", "{{.Config.User}}", b.image(images.Controller)).Output(); err != nil || strings.TrimSpace(string(out)) != "65534:65534" {
+		t.Errorf("its user is %s, %v", out, err)
+	}
 }
 
 // cases are inputs of the functions' own tests; those named "errors" fail.
