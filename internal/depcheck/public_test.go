@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -155,5 +156,34 @@ func TestImporters(t *testing.T) {
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test in test/importers: %v\n%s", err, out)
+	}
+}
+
+// kubernetes are the modules of Kubernetes that the command may have: types of its objects
+// and YAML, no clients.
+var kubernetes = []string{
+	"k8s.io/apimachinery", "k8s.io/kube-openapi", "k8s.io/klog/v2", "k8s.io/utils", "sigs.k8s.io/json", "sigs.k8s.io/kustomize/api", "sigs.k8s.io/kustomize/kyaml",
+	"sigs.k8s.io/randfill", "sigs.k8s.io/structured-merge-diff/v6", "sigs.k8s.io/yaml",
+}
+
+// TestNoClientOfKubernetes: the controller is a module of its own, so that the command
+// stays small.
+func TestNoClientOfKubernetes(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(data)) {
+		module, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !strings.Contains(module, "k8s.io/") {
+			continue
+		}
+		if found++; !slices.Contains(kubernetes, module) {
+			t.Errorf("go.mod names %s: what needs it belongs into cmd/variform-controller", module)
+		}
+	}
+	if found == 0 {
+		t.Error("go.mod names nothing of Kubernetes: it is written otherwise than this test reads it")
 	}
 }
