@@ -29,7 +29,27 @@ const (
 	htmlFormat     = "html"
 )
 
-var reportFormats = []string{markdownFormat, githubFormat, gitlabFormat, htmlFormat}
+// reports write a digest, each in its format: a new one is a line here.
+var reports = []struct {
+	format string
+	write  func(w io.Writer, d *review.Digest) error
+}{
+	{markdownFormat, func(w io.Writer, d *review.Digest) error { return writeText(w, review.Markdown(d, 0), nil) }},
+	{githubFormat, func(w io.Writer, d *review.Digest) error { return writeText(w, review.GitHub(d), nil) }},
+	{gitlabFormat, func(w io.Writer, d *review.Digest) error {
+		text, err := review.GitLab(d)
+		return writeText(w, text, err)
+	}},
+	{htmlFormat, page.Write},
+}
+
+// reportFormats are the names of reports, in their order.
+var reportFormats = func() (names []string) {
+	for _, r := range reports {
+		names = append(names, r.format)
+	}
+	return names
+}()
 
 func newReport(a *app) *cobra.Command {
 	c := &cobra.Command{
@@ -78,22 +98,15 @@ func (a *app) readDigest(args []string) (*review.Digest, error) {
 
 // printDigest writes a digest in one of reportFormats.
 func (a *app) printDigest(d *review.Digest) error {
-	var text string
-	var err error
-	switch a.output {
-	case markdownFormat:
-		text = review.Markdown(d, 0)
-	case githubFormat:
-		text = review.GitHub(d)
-	case gitlabFormat:
-		text, err = review.GitLab(d)
-	case htmlFormat:
-		return page.Write(a.Out, d)
-	}
+	i := slices.Index(reportFormats, a.output)
+	return reports[i].write(a.Out, d)
+}
+
+func writeText(w io.Writer, text string, err error) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(a.Out, text)
+	_, err = io.WriteString(w, text)
 	return err
 }
 

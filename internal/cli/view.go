@@ -117,8 +117,8 @@ func warningsOf(p *reconcile.Plan) []string {
 
 // printPlan shows a plan, or what came of it.
 func (a *app) printPlan(s *opening, p *reconcile.Plan, done bool) error {
-	switch a.output {
-	case "json", "yaml", markdownFormat, githubFormat, gitlabFormat, htmlFormat:
+	switch {
+	case a.output == "json", a.output == "yaml", slices.Contains(reportFormats, a.output):
 		part := a.part(s)
 		d, err := s.digest(p, done, part)
 		if err != nil {
@@ -134,7 +134,7 @@ func (a *app) printPlan(s *opening, p *reconcile.Plan, done bool) error {
 		v.PullRequests, _ = viewsOf(s.pulled)
 		sortPulls(v.PullRequests)
 		return encodeAs(a.Out, a.output, "Plan", v)
-	case "name":
+	case a.output == "name":
 		for _, i := range p.Items {
 			if i.Action.Pending() {
 				if _, err := fmt.Fprintln(a.Out, i.Identity.String()); err != nil {
