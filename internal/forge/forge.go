@@ -58,7 +58,11 @@ type kind struct {
 	adapter     func(*conn) pulls.Forge
 }
 
-var kinds = map[string]*kind{Gitea: &gitea, GitHub: &github, GitLab: &gitlab}
+var kinds = map[string]*kind{
+	Gitea:  &gitea,
+	GitHub: &github,
+	GitLab: &gitlab,
+}
 
 func kindNames() string {
 	return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")

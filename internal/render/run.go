@@ -45,7 +45,11 @@ func New(opts Options) *Renderer {
 	r := &Renderer{opts: opts, runtimes: opts.Runtimes, cache: newPackageCache()}
 	if r.runtimes == nil {
 		env := newEnviron(opts.Environ)
-		r.runtimes = []Runtime{newBuiltins(opts), newExecRuntime(opts, env), newContainerRuntime(opts, env)}
+		r.runtimes = []Runtime{ // asked in this order
+			newBuiltins(opts),
+			newExecRuntime(opts, env),
+			newContainerRuntime(opts, env),
+		}
 	}
 	return r
 }

@@ -62,6 +62,9 @@ func functionConfigs() (map[string][]byte, error) {
 			root.put(strings.Split(f.Path, "."), f)
 		}
 		if config.GetKind() == "ConfigMap" {
+			if root.Properties["data"] == nil { // a function without options
+				root.Properties["data"] = &node{Type: "object"}
+			}
 			root.Properties["data"].Additional = false
 		}
 		var b bytes.Buffer
