@@ -68,6 +68,7 @@ func search(in Input, w *solve.Work) (*universe, solve.Result, error) {
 		if !ok {
 			return nil, solve.Result{}, u.refuse(s, found)
 		}
+		s.Release()
 		if err := w.Err(); err != nil { // else the answer would depend on when the context ended
 			return nil, solve.Result{}, err
 		}

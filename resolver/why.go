@@ -176,6 +176,7 @@ func WhyNot(ctx context.Context, in Input, pkg, version string) ([]string, error
 	u := universeOf(in, scopes)
 	u.work, u.force = w, &force{pkg, version}
 	s := solve.New(u)
+	defer s.Release()
 	answer, ok := s.Solve(solve.WithAny(), solve.WithWork(w))
 	if ok {
 		return []string{fmt.Sprintf("%s %s is possible, but %s comes first: what is there or locked, then the newest, is preferred", pkg, version, strings.Join(have, ", "))}, nil

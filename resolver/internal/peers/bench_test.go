@@ -159,7 +159,9 @@ func BenchmarkSolve(b *testing.B) {
 
 // decides solves a problem and holds that it can be solved unless it is a tight one.
 func decides(b *testing.B, p *solve.Static, sh shape, opts ...solve.Option) solve.Result {
-	res, ok := solve.New(p).Solve(opts...)
+	s := solve.New(p)
+	defer s.Release()
+	res, ok := s.Solve(opts...)
 	if ok == (sh == tight) {
 		b.Fatalf("solved: %v", ok)
 	}

@@ -1,22 +1,13 @@
 package solve
 
-// analysis is the working store of conflict analysis. By slot: the set of the literal that the clause in
-// the making has there, and the trail entry that made that literal false.
+// analysis is the working store of conflict analysis. What it keeps by slot is in the slots' states.
 type analysis struct {
-	in      []bool
-	sat     []int32
-	words   []uint64 // the sets, each where its slot's domain is in Solver.dom
+	words   []uint64 // the sets of the clause in the making, each where its slot's domain is in Solver.dom
 	slots   []int32
 	ants    []int32
 	pending []int32
 	marks   []int32 // by level, for counting levels
 	stamp   int32
-}
-
-// grow makes room for n more slots.
-func (a *analysis) grow(n int) {
-	a.in = append(room(a.in, n), make([]bool, n)...)
-	a.sat = append(room(a.sat, n), make([]int32, n)...)
 }
 
 // made is the set of a slot's literal in the clause in the making.
@@ -54,10 +45,11 @@ func (s *Solver) take(slot int32, set Set, before int32) {
 		a.ants = append(a.ants, s.limits[slot]...)
 		return
 	}
-	if !a.in[slot] {
-		a.in[slot] = true
+	st := &s.slots[slot]
+	if !st.in {
+		st.in = true
 		copy(s.made(slot), set)
-		a.sat[slot] = at
+		st.sat = at
 		a.slots = append(a.slots, slot)
 		return
 	}
@@ -65,7 +57,7 @@ func (s *Solver) take(slot int32, set Set, before int32) {
 	for w := range set {
 		made[w] |= set[w]
 	}
-	a.sat[slot] = max(a.sat[slot], at)
+	st.sat = max(st.sat, at)
 }
 
 func empty(s Set) bool {
@@ -87,7 +79,7 @@ func (s *Solver) begin(c int32) int32 {
 		s.take(l.slot, s.setOf(l), s.slots[l.slot].last)
 	}
 	for _, slot := range a.slots {
-		top = max(top, s.trail[a.sat[slot]].level)
+		top = max(top, s.trail[s.slots[slot].sat].level)
 	}
 	return top
 }
@@ -98,10 +90,10 @@ func (s *Solver) setOf(l lit) Set { return Set(s.sets[l.set : l.set+s.slots[l.sl
 // resolve replaces the literal of slot by the rest of the clause that made it false.
 func (s *Solver) resolve(slot int32) {
 	a := &s.scratch
-	at := a.sat[slot]
+	at := s.slots[slot].sat
 	e := s.trail[at]
 	set := s.made(slot)
-	a.in[slot] = false
+	s.slots[slot].in = false
 	for i, o := range a.slots {
 		s.work.steps++
 		if o == slot {
@@ -157,7 +149,7 @@ func (s *Solver) learn(c int32) bool {
 		if slot == uip {
 			continue
 		}
-		lv := s.trail[a.sat[slot]].level
+		lv := s.trail[s.slots[slot].sat].level
 		if lv > back {
 			back = lv
 		}
@@ -169,7 +161,7 @@ func (s *Solver) learn(c int32) bool {
 	s.bump()
 	lbd := s.countLevels()
 	for _, slot := range a.slots {
-		a.in[slot] = false
+		s.slots[slot].in = false
 	}
 	s.cancel(s.backTo(back, top))
 	n := s.store(ls)
@@ -217,11 +209,10 @@ func (s *Solver) backTo(back, top int32) int32 {
 // walk resolves back along the trail of one level until a single literal of that level is left, and
 // returns its slot. Literals that are false at level 0 are resolved away altogether.
 func (s *Solver) walk(top int32) int32 {
-	a := &s.scratch
 	for i := int32(len(s.trail)) - 1; i >= 0; i-- {
 		s.work.steps++
 		slot := s.trail[i].slot
-		if !a.in[slot] || a.sat[slot] != i {
+		if st := &s.slots[slot]; !st.in || st.sat != i {
 			continue
 		}
 		if s.trail[i].level == top && s.onlyOne(slot, top) {
@@ -237,7 +228,7 @@ func (s *Solver) walk(top int32) int32 {
 func (s *Solver) onlyOne(slot, top int32) bool {
 	for _, o := range s.scratch.slots {
 		s.work.steps++
-		if o != slot && s.trail[s.scratch.sat[o]].level == top {
+		if o != slot && s.trail[s.slots[o].sat].level == top {
 			return false
 		}
 	}
@@ -251,8 +242,8 @@ func (s *Solver) dropRoot() {
 		s.work.Spend(len(a.slots))
 		at, slot := int32(-1), int32(-1)
 		for _, o := range a.slots {
-			if s.trail[a.sat[o]].level == 0 && a.sat[o] > at {
-				at, slot = a.sat[o], o
+			if sat := s.slots[o].sat; s.trail[sat].level == 0 && sat > at {
+				at, slot = sat, o
 			}
 		}
 		if at < 0 {
@@ -266,7 +257,7 @@ func (s *Solver) dropRoot() {
 func (s *Solver) finish() {
 	s.dropRoot()
 	for _, slot := range s.scratch.slots {
-		s.scratch.in[slot] = false
+		s.slots[slot].in = false
 	}
 	s.unsat = true
 	s.final = append([]int32(nil), s.scratch.ants...)
@@ -275,17 +266,18 @@ func (s *Solver) finish() {
 // bump raises the activity of the slots of the clause in the making.
 func (s *Solver) bump() {
 	for _, slot := range s.scratch.slots {
-		s.slots[slot].conflict++
-		s.activity[slot] += s.inc
-		if s.activity[slot] > 1e100 {
-			for i := range s.activity {
-				s.activity[i] *= 1e-100
+		st := &s.slots[slot]
+		st.conflict++
+		st.activity += s.inc
+		if st.activity > 1e100 {
+			for i := range s.slots {
+				s.slots[i].activity *= 1e-100
 			}
 			s.inc *= 1e-100
 			s.opening *= 1e-100
 		}
-		if s.focused && s.slots[slot].open >= 0 {
-			s.up(s.slots[slot].open)
+		if s.focused && st.open >= 0 {
+			s.up(st.open)
 		}
 	}
 	s.inc /= 0.95
@@ -297,7 +289,7 @@ func (s *Solver) countLevels() int32 {
 	a.stamp++
 	n := int32(0)
 	for _, slot := range a.slots {
-		lv := s.trail[a.sat[slot]].level
+		lv := s.trail[s.slots[slot].sat].level
 		for int(lv) >= len(a.marks) {
 			a.marks = append(a.marks, 0)
 		}
@@ -337,7 +329,7 @@ func (s *Solver) undo(e entry) {
 		st.phase = v
 	}
 	copy(s.dom[st.off:st.off+st.nw], s.olds[e.old:])
-	st.last = e.prev
+	st.last, st.left = e.prev, s.choices(st)
 	if s.has(e.slot, 0) {
 		s.close(e.slot)
 	} else {

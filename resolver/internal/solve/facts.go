@@ -96,6 +96,7 @@ func (f *Facts) used(core []Fact) []bool {
 func Solvable(src Source, facts []Fact, w *Work) (bool, []Fact) {
 	f := NewFacts(src, facts, w)
 	s := New(f)
+	defer s.Release()
 	if res, ok := s.Solve(WithAny(), WithWork(w)); ok || res.GaveUp {
 		return ok, nil
 	}

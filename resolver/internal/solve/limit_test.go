@@ -65,6 +65,20 @@ func (e *ending) Err() error {
 	return nil
 }
 
+// TestRelease counts what a solver allocates that has the memory of one before it.
+func TestRelease(t *testing.T) {
+	p := pigeons(4)
+	fresh := testing.AllocsPerRun(50, func() { New(p).Solve() })
+	again := testing.AllocsPerRun(50, func() {
+		s := New(p)
+		s.Solve()
+		s.Release()
+	})
+	if again > fresh*2/3 {
+		t.Errorf("%v objects, %v without the memory of one before", again, fresh)
+	}
+}
+
 // What betters an answer costs what it looks at, not all that was fixed before: twice the slots, each with a better
 // candidate that cannot be, are twice the work.
 func TestPreferenceCosts(t *testing.T) {

@@ -54,7 +54,7 @@ func (s *Solver) focus() {
 	kept := s.opened[:0]
 	for _, slot := range s.opened {
 		s.slots[slot].open = -1
-		if s.left(slot) > 0 {
+		if s.slots[slot].left > 0 {
 			s.slots[slot].open = int32(len(kept))
 			kept = append(kept, slot)
 		}
@@ -75,7 +75,8 @@ func (s *Solver) mostConstrained() int32 {
 
 // before orders the heap; of equals the older slot comes first.
 func (s *Solver) before(a, b int32) bool {
-	x, y := s.activity[a]*float64(s.left(b)), s.activity[b]*float64(s.left(a))
+	p, q := &s.slots[a], &s.slots[b]
+	x, y := p.activity*float64(q.left), q.activity*float64(p.left)
 	return x > y || x == y && a < b
 }
 
@@ -119,9 +120,8 @@ func (s *Solver) down(at int32) {
 	s.settle(at, slot)
 }
 
-// left is the number of candidates that a needed slot has to choose from, 0 when there is no choice.
-func (s *Solver) left(slot int32) int {
-	st := &s.slots[slot]
+// choices is the number of candidates that a needed slot has to choose from, 0 when there is no choice.
+func (s *Solver) choices(st *state) int32 {
 	n := 0
 	for w := range st.nw {
 		n += bits.OnesCount64(s.dom[st.off+w])
@@ -129,5 +129,5 @@ func (s *Solver) left(slot int32) int {
 	if n == 1 || s.dom[st.off]&1 != 0 {
 		return 0
 	}
-	return n
+	return int32(n)
 }

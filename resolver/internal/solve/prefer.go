@@ -140,7 +140,7 @@ func (p *preference) next(layer []place) []place {
 
 // meet is what is known of a slot. One that is new is allowed all its candidates within its limits.
 func (p *preference) meet(slot int32) *met {
-	if n := int(slot) + 1 - len(p.met); n > 0 {
+	if n := max(int(slot)+1, len(p.s.slots)) - len(p.met); int(slot) >= len(p.met) {
 		p.met = append(room(p.met, n), make([]met, n)...)
 	}
 	m := &p.met[slot]
@@ -182,16 +182,18 @@ func (pl place) rank(v int32) int {
 	return n
 }
 
-// firstN are the best n allowed values.
-func (pl place) firstN(n int) Set {
-	out := make(Set, len(pl.allowed))
-	for i, v := range pl.allowed.Values() {
-		if i >= n {
-			break
+// firstN is the assumption that a slot has one of its best n allowed values.
+func (p *preference) firstN(pl place, n int) lit {
+	off := int32(len(p.s.sets))
+	p.s.sets = room(p.s.sets, len(pl.allowed))
+	for _, m := range pl.allowed {
+		for n < bits.OnesCount64(m) {
+			m &^= 1 << (63 - bits.LeadingZeros64(m))
 		}
-		out.Add(v)
+		n -= bits.OnesCount64(m)
+		p.s.sets = append(p.s.sets, m)
 	}
-	return out
+	return lit{pl.slot, off}
 }
 
 // worst is the largest rank in a layer.
@@ -223,7 +225,7 @@ func (p *preference) closest(layer []place) {
 func (p *preference) bounded(layer []place, k int) []lit {
 	out := make([]lit, 0, len(layer))
 	for _, pl := range layer {
-		out = append(out, lit{pl.slot, p.s.putFor(pl.slot, pl.firstN(k+1))})
+		out = append(out, p.firstN(pl, k+1))
 	}
 	return out
 }
@@ -233,7 +235,7 @@ func (p *preference) each(layer []place) {
 	for _, pl := range layer {
 		for p.exact {
 			k := pl.rank(p.best[pl.slot])
-			if k == 0 || !p.try(lit{pl.slot, p.s.putFor(pl.slot, pl.firstN(k))}) {
+			if k == 0 || !p.try(p.firstN(pl, k)) {
 				break
 			}
 		}

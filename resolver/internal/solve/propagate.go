@@ -46,7 +46,7 @@ func (s *Solver) isFalse(c int32) bool {
 
 // visit looks at the clauses whose watches stand at the values that one narrowing took away.
 func (s *Solver) visit(e entry) int32 {
-	st := s.slots[e.slot]
+	st := &s.slots[e.slot]
 	for w := range st.nw {
 		for gone := s.gone[e.old+w]; gone != 0; gone &= gone - 1 {
 			v := w<<6 + int32(bits.TrailingZeros64(gone))
@@ -196,9 +196,16 @@ func (s *Solver) expandAll(slot int32) {
 func (s *Solver) needsOf(slot, value int32) []Need {
 	u := s.use(slot, value)
 	if u.needs < 0 {
-		u.needs = int32(len(s.needs))
-		s.needs = append(room(s.needs, 1), s.src.Needs(slot, value))
-		s.work.Spend(len(s.needs[u.needs]))
+		needs := s.src.Needs(slot, value)
+		u.needs, u.adds = int32(len(s.needs)), int32(len(s.adds))
+		s.needs = append(room(s.needs, 1), needs)
+		for _, n := range needs {
+			if n.Slot != Impossible && !n.Allowed.Has(0) {
+				s.adds = append(room(s.adds, 1), n.Slot)
+			}
+		}
+		u.n = int32(len(s.adds)) - u.adds
+		s.work.Spend(len(needs))
 	}
 	return s.needs[u.needs]
 }

@@ -258,9 +258,11 @@ func (p *ronProblem) solveAll(opts ...Option) (solved, roots int) {
 		for v := 1; v <= p.Size(slot); v++ {
 			roots++
 			need := []Need{{slot, NewSet(p.Size(slot)+1, v)}}
-			if _, ok := New(rooted{p.Static, need}).Solve(opts...); ok {
+			s := New(rooted{p.Static, need})
+			if _, ok := s.Solve(opts...); ok {
 				solved++
 			}
+			s.Release()
 		}
 	}
 	return solved, roots

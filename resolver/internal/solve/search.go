@@ -178,13 +178,18 @@ func (s *Solver) nextReached() int32 {
 			return slot
 		}
 		s.qpos++
-		for _, n := range s.needsOf(slot, v) {
-			if n.Slot != Impossible && !n.Allowed.Has(0) {
-				s.reach(n.Slot)
-			}
+		for _, to := range s.addsOf(slot, v) {
+			s.reach(to)
 		}
 	}
 	return -1
+}
+
+// addsOf are the slots that a candidate makes part of a solution, in the order of its needs.
+func (s *Solver) addsOf(slot, v int32) []int32 {
+	s.needsOf(slot, v)
+	u := s.use(slot, v)
+	return s.adds[u.adds : u.adds+u.n]
 }
 
 // reach puts a slot at the end of the queue, once.

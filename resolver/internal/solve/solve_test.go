@@ -245,8 +245,10 @@ func TestAgainstBruteForce(t *testing.T) {
 		}
 		if !ok {
 			checkCore(t, i, p, s)
+			s.Release()
 			continue
 		}
+		s.Release()
 		solvable++
 		if len(every) > 1 {
 			several++
@@ -427,13 +429,14 @@ func TestOpenHeap(t *testing.T) {
 		slot := int32(1 + rng.IntN(slots-1))
 		st := &s.slots[slot]
 		if rng.IntN(4) == 0 {
-			s.activity[slot] += float64(rng.IntN(3))
+			st.activity += float64(rng.IntN(3))
 			if st.open >= 0 {
 				s.up(st.open)
 			}
 		} else {
 			s.dom[st.off] = 1 + rng.Uint64N(1<<(size+1)-1) // some domain, with or without absence
-			if s.left(slot) == 0 {
+			st.left = s.choices(st)
+			if st.left == 0 {
 				s.close(slot)
 			} else {
 				s.reopen(slot)
@@ -441,7 +444,7 @@ func TestOpenHeap(t *testing.T) {
 		}
 		best, n := int32(-1), 0
 		for i := range int32(slots) {
-			if s.left(i) > 0 {
+			if s.slots[i].left > 0 {
 				n++
 				if best < 0 || s.before(i, best) {
 					best = i

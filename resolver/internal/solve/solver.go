@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // lit is a literal in the solver's own store: a slot and the offset of its set in Solver.sets.
@@ -34,6 +35,7 @@ type value struct {
 type use struct {
 	one, not int32 // the set that holds the value alone, and the one that holds all others
 	needs    int32 // index into Solver.needs, -1 until the source is asked
+	adds, n  int32 // the slots that it makes part of a solution, Solver.adds[adds:adds+n]
 	expanded bool  // its needs are clauses
 }
 
@@ -64,7 +66,11 @@ type state struct {
 	open     int32 // position in the list of open slots, -1 when outside
 	reached  int32 // position in the queue of reached slots, -1 when outside
 	conflict int32 // how many learned clauses it took part in
-	all      bool  // the needs of all its candidates are clauses
+	left     int32 // candidates that it has to choose from, see Solver.choices
+	sat      int32 // the trail entry that made its literal in the clause in the making false
+	activity float64
+	in       bool // the clause in the making has a literal of it
+	all      bool // the needs of all its candidates are clauses
 }
 
 // origin says where an original clause comes from.
@@ -97,15 +103,15 @@ type Stats struct {
 type Solver struct {
 	src Source
 
-	slots    []state
-	dom      []uint64
-	activity []float64
-	limits   map[int32][]int32 // by slot, the clauses of its limits
+	slots  []state
+	dom    []uint64
+	limits map[int32][]int32 // by slot, the clauses of its limits
 
 	known  int // slots
 	values []value
 	used   []use
 	needs  [][]Need // as the source gave them
+	adds   []int32
 
 	clauses []clause
 	lemmas  []lemma
@@ -144,13 +150,32 @@ type Solver struct {
 
 // New returns a solver for a source.
 func New(src Source) *Solver {
-	s := &Solver{src: src, work: NewWork(context.Background(), 0), inc: 1, opening: opening, breadth: breadthConflicts, limits: map[int32][]int32{}}
+	s := solvers.Get().(*Solver)
+	s.src, s.work, s.inc, s.opening, s.breadth = src, NewWork(context.Background(), 0), 1, opening, breadthConflicts
 	s.ensure(Root)
 	one := s.put(NewSet(int(s.slots[Root].size)+1, 1))
 	c := s.attach(origin{kind: FactRoot, slot: Root}, lit{Root, one})
 	s.unit(c)
 	s.reach(Root)
 	return s
+}
+
+// solvers are those that were released: what one has room for, the next one need not allocate.
+var solvers = sync.Pool{New: func() any { return &Solver{} }}
+
+// Release gives the solver's memory back for the next one. Only what it answered may be used after it.
+func (s *Solver) Release() {
+	clear(s.needs)
+	a := s.scratch
+	*s = Solver{
+		slots: s.slots[:0], dom: s.dom[:0], values: s.values[:0], used: s.used[:0], needs: s.needs[:0], adds: s.adds[:0],
+		clauses: s.clauses[:0], lemmas: s.lemmas[:0], watches: s.watches[:0], lits: s.lits[:0], sets: s.sets[:0],
+		ants: s.ants[:0], origin: s.origin[:0], learned: s.learned[:0], trail: s.trail[:0], olds: s.olds[:0],
+		gone: s.gone[:0], levels: s.levels[:0], late: s.late[:0], expand: s.expand[:0], queue: s.queue[:0],
+		opened: s.opened[:0], assumed: s.assumed[:0],
+		scratch: analysis{words: a.words[:0], slots: a.slots[:0], ants: a.ants[:0], pending: a.pending[:0]},
+	}
+	solvers.Put(s)
 }
 
 // Stats tells how much work the solver has done so far.
@@ -184,8 +209,6 @@ func room[T any](s []T, n int) []T {
 func (s *Solver) ensure(slot int32) {
 	if n := int(slot) + 1 - len(s.slots); n > 0 {
 		s.slots = append(room(s.slots, n), make([]state, n)...)
-		s.activity = append(room(s.activity, n), make([]float64, n)...)
-		s.scratch.grow(n)
 	}
 	if s.slots[slot].nw > 0 {
 		return
@@ -194,10 +217,9 @@ func (s *Solver) ensure(slot int32) {
 	nw := words(size + 1)
 	s.slots[slot] = state{
 		off: int32(len(s.dom)), nw: int32(nw), base: int32(len(s.values)),
-		last: -1, size: int32(size), open: -1, reached: -1,
+		last: -1, size: int32(size), open: -1, reached: -1, activity: s.opening,
 	}
 	s.known++
-	s.activity[slot] = s.opening
 	s.dom, s.scratch.words = room(s.dom, nw), room(s.scratch.words, nw)
 	for w := range nw {
 		s.dom, s.scratch.words = append(s.dom, full(size+1, w)), append(s.scratch.words, 0)
@@ -206,6 +228,7 @@ func (s *Solver) ensure(slot int32) {
 	if ls := s.src.Limits(slot); len(ls) > 0 {
 		s.limit(slot, ls)
 	}
+	s.slots[slot].left = s.choices(&s.slots[slot])
 }
 
 // use is what is kept about a value that is taken up. The next call may move it.
@@ -220,6 +243,9 @@ func (s *Solver) use(slot, v int32) *use {
 
 // limit narrows a new slot by the source's restrictions. They hold from the start: no level undoes them.
 func (s *Solver) limit(slot int32, limits []Limit) {
+	if s.limits == nil {
+		s.limits = map[int32][]int32{}
+	}
 	st := s.slots[slot]
 	for i, l := range limits {
 		off := s.putFor(slot, l.Allowed)
@@ -358,6 +384,7 @@ func (s *Solver) narrow(l lit, reason int32) bool {
 		s.olds, s.gone = append(s.olds, d), append(s.gone, d&^m)
 		s.dom[st.off+w] = d & m
 	}
+	st.left = s.choices(st)
 	s.stats.Propagations++
 	s.work.steps++
 	s.narrowed(l.slot)
