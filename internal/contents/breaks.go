@@ -40,17 +40,24 @@ func Breaks(old, now *krm.Package) (out []Break) {
 			add(fmt.Sprintf("becomes a %s %s instead of a %s %s", n.scope, n.kind, d.scope, d.kind),
 				"an API server refuses that: give the new definition another name")
 		}
-		for _, v := range d.versions {
-			switch {
-			case v.stored && !slices.ContainsFunc(n.versions, func(o served) bool { return o.name == v.name }):
-				add("has no "+v.name+" any more, which was stored",
-					"an API server refuses that while status.storedVersions names it: keep the version with served: false, migrate its objects, and drop it in a later version of the package")
-			case v.served && !slices.ContainsFunc(n.versions, func(o served) bool { return o.name == v.name && o.served }):
-				add("does not serve "+v.name+" any more", "move what reads or writes objects as "+v.name+" to another version before")
-			}
-		}
-		for _, l := range losses(d, n) {
+		for _, l := range append(dropped(d, n), losses(d, n)...) {
 			add(l.what, l.do)
+		}
+	}
+	return out
+}
+
+// dropped are versions that are stored or served no more.
+func dropped(was, is definition) (out []loss) {
+	for _, v := range was.versions {
+		switch {
+		case v.stored && !slices.ContainsFunc(is.versions, func(o served) bool { return o.name == v.name }):
+			out = append(out, loss{
+				what: "has no " + v.name + " any more, which was stored",
+				do:   "an API server refuses that while status.storedVersions names it: keep the version with served: false, migrate its objects, and drop it in a later version of the package",
+			})
+		case v.served && !slices.ContainsFunc(is.versions, func(o served) bool { return o.name == v.name && o.served }):
+			out = append(out, loss{what: "does not serve " + v.name + " any more", do: "move what reads or writes objects as " + v.name + " to another version before"})
 		}
 	}
 	return out
