@@ -43,7 +43,7 @@ func TestSameAnswers(t *testing.T) {
 			newest := map[string]int{}
 			offer := func(n int) {
 				pkg, scope := fmt.Sprint("p", n), ""
-				if n < 2 && seed%2 == 0 {
+				if n < 2 && seed%2 == 0 && (seed%4 == 0 || r.IntN(2) == 0) { // of all its versions, or of some
 					scope = "  scope: Cluster\n"
 				}
 				newest[pkg]++
@@ -139,6 +139,9 @@ func (w *world) graphAgrees(locks map[string][]lockedPackage) {
 	drawn, wanted := map[string][]string{}, map[string][]string{}
 	for _, g := range graphs {
 		for _, n := range g.Nodes {
+			if n.Version == "" { // it has no answer
+				continue
+			}
 			drawn[g.Target] = append(drawn[g.Target], fmt.Sprint(n.ID, " is ", n.Package, " ", n.Version))
 		}
 		for _, e := range g.Edges {
@@ -174,6 +177,7 @@ func (w *world) whyAgrees(locks map[string][]lockedPackage, newest map[string]in
 			}
 		}
 		told := byTarget(w.run("why", pkg).out)
+		maps.DeleteFunc(told, func(target, text string) bool { return has[target] == nil && strings.Contains(text, "has no answer") })
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(has)), slices.Sorted(maps.Keys(told))); diff != "" {
 			w.t.Errorf("why %s (-resolve +why):\n%s", pkg, diff)
 		}
