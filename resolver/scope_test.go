@@ -70,7 +70,8 @@ func instancesOf(r *Resolution, pkg string) (out []string) {
 func TestWhyNotOfAnotherScope(t *testing.T) {
 	in := Input{
 		Catalog: mustCatalog(t, []Package{
-			{Package: "lib", Version: "1.0.0"}, {Package: "lib", Version: "2.0.0", Scope: ScopeCluster},
+			{Package: "lib", Version: "1.0.0"},
+			{Package: "lib", Version: "2.0.0", Scope: ScopeCluster},
 			{Package: "x", Version: "1.0.0", Requires: []Requirement{{Alias: "l", Package: "lib", Version: "^1", Share: Share{Mode: ModeNone}}}},
 		}),
 		Want: []Request{{Package: "x"}},
