@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +39,7 @@ func TestOneInput(t *testing.T) {
 			if want := map[bool]int{true: 2, false: 1}[registered]; len(byCommand) != want {
 				t.Errorf("%d locks, want %d", len(byCommand), want)
 			}
-			if diff := cmp.Diff(byCommand, locksIn(t, w.byFunction("kubernetes=1.31.0"))); diff != "" {
+			if diff := cmp.Diff(byCommand, locksIn(t, w.byFunction("kubernetes=1.31.0").out)); diff != "" {
 				t.Errorf("(-command +function):\n%s", diff)
 			}
 			if registered { // where the lock in Git counts
@@ -45,10 +47,46 @@ func TestOneInput(t *testing.T) {
 			}
 			w.write("lock.yaml", w.mustRun(0, "resolve", "-o", "yaml", "--platform", "kubernetes=1.29.0").out)
 			held := locksIn(t, w.mustRun(0, args...).out)
-			if diff := cmp.Diff(held, locksIn(t, w.byFunction("kubernetes=1.31.0"))); diff != "" || cmp.Equal(held, byCommand) {
+			if diff := cmp.Diff(held, locksIn(t, w.byFunction("kubernetes=1.31.0").out)); diff != "" || cmp.Equal(held, byCommand) {
 				t.Errorf("with a lock (-command +function):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestOneInputAtRandom asks the command and the function about random fleets of
+// Installations: of the targets that both answer the locks are the same, and where one of
+// them fails so does the other.
+func TestOneInputAtRandom(t *testing.T) {
+	t.Parallel()
+	answered := 0
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 27))
+		w := newWorld(t, "c1", "c2")
+		w.write("catalog.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: main}\nspec:\n  sources:\n  - git: {repo: "+w.url("catalog")+"}\n")
+		for n := range 5 {
+			for v := 1; v <= 3; v++ {
+				scope := []string{"", "  scope: Cluster\n"}[r.IntN(2)]
+				w.offer(fmt.Sprint("p", n), fmt.Sprintf("%d.0.0", v), scope+needsAtRandom(r, n, v), nil)
+			}
+		}
+		for n := range 1 + r.IntN(4) {
+			w.write(fmt.Sprint("i", n, ".yaml"), asked(fmt.Sprint("i", n), fmt.Sprintf("target: c%d, package: p%d, constraints: '>=%d'", 1+r.IntN(2), r.IntN(5), 1+r.IntN(3))))
+		}
+		command, function := w.run("resolve", "-o", "yaml", "--platform", "kubernetes=1.31.0"), w.byFunction("kubernetes=1.31.0")
+		if (command.status == 0) != (function.status == 0) {
+			t.Errorf("%d: the command ends with %d, the function with %d\n%s\n%s", seed, command.status, function.status, command.err, function.err)
+		}
+		if command.status != 0 { // the function has no output then
+			continue
+		}
+		answered++
+		if diff := cmp.Diff(locksIn(t, command.out), locksIn(t, function.out)); diff != "" {
+			t.Errorf("%d: (-command +function):\n%s", seed, diff)
+		}
+	}
+	if answered < 4 {
+		t.Errorf("%d of the fleets have an answer, which proves little", answered)
 	}
 }
 
@@ -58,7 +96,7 @@ func asked(name, spec string) string {
 
 // byFunction is what resolve-dependencies makes of the management directory and
 // of the manifests in the catalogue.
-func (w *world) byFunction(platform string) string {
+func (w *world) byFunction(platform string) result {
 	w.t.Helper()
 	var items []any
 	add := func(text string) {
@@ -98,7 +136,10 @@ func (w *world) byFunction(platform string) string {
 		if strings.Contains(catalogue.Git(w.t, "ls-tree", "--name-only", tag, pkg+"/"), "package.yaml") {
 			manifest = catalogue.Git(w.t, "show", tag+":"+pkg+"/package.yaml") + "\n"
 		}
-		add(manifest + "  version: " + version + "\n")
+		if !strings.Contains(manifest, "\n  version: ") {
+			manifest += "  version: " + version + "\n"
+		}
+		add(manifest)
 	}
 	in, err := yaml.Marshal(map[string]any{
 		"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": items,
@@ -108,10 +149,8 @@ func (w *world) byFunction(platform string) string {
 		w.t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if code := fnmain.Main("resolve-dependencies", nil, fnmain.Streams{In: bytes.NewReader(in), Out: &out, Err: &errs, ReadFile: os.ReadFile}); code != 0 {
-		w.t.Fatalf("exit %d: %s\n%s", code, errs.String(), out.String())
-	}
-	return out.String()
+	code := fnmain.Main("resolve-dependencies", nil, fnmain.Streams{In: bytes.NewReader(in), Out: &out, Err: &errs, ReadFile: os.ReadFile})
+	return result{status: code, out: out.String(), err: errs.String()}
 }
 
 // locksIn are the specs of the PackageLocks of a text, by target, without where
