@@ -167,9 +167,17 @@ func text(n *yaml.Node, key string) string {
 	return v.Value
 }
 
-// decode parses one document, nil where the text has none. The parser panics
-// on some malformed input; that is an error like any other.
+// decode parses one document, nil where the text has none.
 func decode(data []byte) (root *yaml.Node, line int, err error) {
+	if root, ok := simple(data); ok {
+		return root, 0, nil
+	}
+	return library(data)
+}
+
+// library is decode by the YAML library alone. Its parser panics on some malformed
+// input; that is an error like any other.
+func library(data []byte) (root *yaml.Node, line int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			root, line, err = nil, 0, fmt.Errorf("the YAML parser gave up: %v", r)

@@ -1,0 +1,112 @@
+package krm
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// simpleTexts are what simple reads, and what it must leave alone, in one text each.
+var simpleTexts = map[string]bool{
+	"a: b\n": true, "---\na: b\n": true, "\n\na: b\n\nc: d\n": true, "a:\n  b: c\nd: e\n": true, "a:\n- b\n- c: d\n  e: f\n- g\nh: i\n": true,
+	"a:\n  - b\n  - c: d\n    e:\n    - f: 1\n    g: 2\n": true, "- a\n- b: c\n": true, "a: {}\nb: []\nc: {d: e, f: [g, 'h', \"i\"]}\n": true,
+	"a: b # line\nc: 'd' # line\n- e\n": false, "a: b # line\nc:\n- 'd' # line\n- e\n": true, "a: words with, more: of\n": false, "a: words with, more of\n": true,
+	"a: 1\nb: 0x1f\nc: 1e3\nd: true\ne: null\nf: yes\ng: 2001-01-01\nh: .5\ni: -1\nj: 1_000\n": true,
+	"a: b:c\nd: http://e/f#g\nh: i/j:k@sha256\n":                                               true, "a: b\n  c\n": false, "a:\n  b: c\n d: e\n": false, "a:\n": false, "a: \n": false, "a: b": false, "a: b\r\n": false,
+	"a: # c\n  b: c\n": false, "# c\na: b\n": true, "# c\n\na: b\n": false, "---\n# c\n# d\na:\n  # e\n  b: c\n# f\nd:\n# g\n- h: i\n  # j\n  k: l\n# m\n- n\n": true,
+	"a:\n  b: c\n  # d\ne: f\n": false, "a: b\n # c\nd: e\n": false, "a: b # c\n# d\ne: f\n": true, "a: b\n\n# c\nd: e\n": true, "a: [] # b\nc: {d: e} # f\n": true, "a: b\n# c\n": false, "a:\tb\n": false, "a: &x b\n": false, "a: *x\n": false, "a: !!str b\n": false, "a: |\n  b\n": false,
+	"? a\n: b\n": false, "a: b\n---\nc: d\n": false, "a: b\n...\n": false, "a: \"b\\n\"\n": false, "a: 'b''c'\n": false, "a: é\n": false, "- - a\n": false, "-   a\n": false,
+	"a: {b: c,d: e}\n": false, "a: [b, c,]\n": false, "a: [b, c ]\n": false, "a: {b: c} # d\n": true, "a: - b\n": false, "- a: b\n  c: d\n-  e: f\n": false, "a\n": false,
+	"a:\n  - b\nc:\n- d\ne: f\n": true, "a:\n- b\n  c: d\n": false, "<<: {a: b}\n": false, "a: b #c\n": true, "a: b#c\n": true, "a: \"b\"c\n": false, "a: % b\n": false, "a: b  # c\n": false,
+	"a: 'b: c # d'\ne: \"f: g # h\"\n": true, "'a': b\n": false, "a : b\n": false, "a:b\n": false, "a: b\na: c\n": true, "a: b\n\n\nc:\n\n- d\n\n- e\n": true, "a: [{b: c}, {d: [e]}]\n": true,
+	"a:\n  b:\n    c: d\n  - e\n": false, "a:\n  b: c\n- d\n": false, "- a\nb: c\n": false, "a: =\n": false, "a: b,]}\n": true, "a: .\nb: /\nc: _\n": true, "a: -b\nc: -\n": false,
+}
+
+// TestSimple holds that what simple reads is what the library reads, and which shapes
+// it reads at all.
+func TestSimple(t *testing.T) {
+	long := strings.Repeat("words of ", 400) + "it"
+	for _, text := range []string{"a: " + long, "- " + long, "a: '" + long + "'", "- a: \"" + long + "\" # " + long, "# " + long + "\na: b", strings.Repeat("k", simpleKey) + ": " + long} {
+		simpleTexts[text+"\n"] = true
+	}
+	simpleTexts[strings.Repeat("k", simpleKey+1)+": v\n"] = false
+	for text, want := range simpleTexts {
+		got, ok := simple([]byte(text))
+		if ok != want {
+			t.Errorf("%q: read: %t, want %t", text, ok, want)
+		}
+		if ok {
+			if lib, _, err := library([]byte(text)); err != nil || !sameNodes(got, lib) {
+				t.Errorf("%q: not as the library parses it (%v)", text, err)
+			}
+		}
+	}
+}
+
+// TestSimpleShapes holds the same of texts that are put together at random, in all the
+// ways in which lines can stand below each other.
+func TestSimpleShapes(t *testing.T) {
+	lines := []string{
+		"a: b", "b:", "c: d # e", "- f", "- g: h", "# i", "", "j: {k: l, m: [n, 'o']}", "p: \"q\" # r", "- 's: t'", "u: v w", "x/y.z: 1", "- -1", "aa: []", "- {bb: c}", "---", "dd: e:f", "- gg:", "hh: 'i", "jj: k\"l",
+		"- m # n", "# o # p", "q: r#s", "- [t, u]", "v: null", "w: - x", "y : z", "aa:b", "- # c", "d: # e",
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	read := 0
+	for range 200_000 {
+		var b strings.Builder
+		indent := 0
+		for range 1 + random.IntN(7) {
+			switch random.IntN(6) {
+			case 0:
+				indent = max(0, indent-2)
+			case 1, 2:
+				indent += 2
+			case 3:
+				indent = random.IntN(7)
+			}
+			line := lines[random.IntN(len(lines))]
+			if line != "" {
+				b.WriteString(strings.Repeat(" ", indent))
+			}
+			b.WriteString(line + "\n")
+		}
+		text := []byte(b.String())
+		got, ok := simple(text)
+		if !ok {
+			continue
+		}
+		read++
+		if lib, _, err := library(text); err != nil || !sameNodes(got, lib) {
+			t.Fatalf("%q: not as the library parses it (%v)", text, err)
+		}
+	}
+	if read < 5000 {
+		t.Errorf("%d of all texts were read: too few to tell", read)
+	}
+}
+
+// FuzzSimple holds the same of any text, and of any where one line is repeated, moved
+// or indented, which is where shapes differ.
+func FuzzSimple(f *testing.F) {
+	for text := range simpleTexts {
+		f.Add([]byte(text), uint8(0), uint8(1), uint8(2))
+	}
+	for _, text := range patchTexts {
+		f.Add([]byte(strings.ReplaceAll(text, "%s", "w")), uint8(1), uint8(2), uint8(4))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, line, to, indent uint8) {
+		lines := bytes.SplitAfter(text, []byte("\n"))
+		moved := append([]byte(strings.Repeat(" ", int(indent%8))), bytes.TrimLeft(lines[int(line)%len(lines)], " ")...)
+		lines[int(to)%len(lines)] = moved
+		for _, text := range [][]byte{text, bytes.Join(lines, nil)} {
+			got, ok := simple(text)
+			if !ok {
+				continue
+			}
+			if lib, _, err := library(text); err != nil || !sameNodes(got, lib) {
+				t.Errorf("%q: not as the library parses it (%v)", text, err)
+			}
+		}
+	})
+}
