@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"runtime/debug"
 	"testing"
 
 	"github.com/variform/variform/internal/krm"
@@ -105,5 +106,16 @@ func TestPackageCacheDrops(t *testing.T) {
 	}
 	if get(0); reads[0] != readOften+1 {
 		t.Errorf("what was asked for long ago is kept")
+	}
+
+	const limit = 256 << 20
+	was := debug.SetMemoryLimit(limit)
+	defer debug.SetMemoryLimit(was)
+	for range readOften {
+		get(4000)
+		others(20)
+	}
+	if c.bytes[true] > limit/packageCachePart {
+		t.Errorf("%d bytes are kept below a limit of %d", c.bytes[true], limit)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"runtime/debug"
 	"slices"
 	"sort"
 	"strings"
@@ -559,8 +560,12 @@ const (
 )
 
 // packageCacheBytes are of source, of packages that were asked for again later on and of
-// those that were not; parsed trees are some times that.
+// those that were not; parsed trees are some times that. Where memory is limited, the
+// former have no more than this part of the limit: who reads each of thousands of
+// packages three times would keep them all.
 var packageCacheBytes = map[bool]int64{true: 128 << 20, false: 4 << 20}
+
+const packageCachePart = 32
 
 func (c *packageCache) get(ctx context.Context, tree Hash, read func() (*krm.Package, int64, error)) (*krm.Package, error) {
 	it := c.item(tree)
@@ -612,7 +617,7 @@ func (c *packageCache) grow(tree Hash, it *cachedPackage, size int64) {
 	it.size = size
 	c.bytes[it.again] += size
 	for again, most := range packageCacheBytes {
-		if c.bytes[again] > most {
+		if most = min(most, debug.SetMemoryLimit(-1)/packageCachePart); c.bytes[again] > most {
 			c.shrink(again, most/2, it)
 		}
 	}
