@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -102,7 +103,9 @@ func (r *Reconciler) list(ctx context.Context, namespace string, k schema.GroupV
 	if len(selector) > 0 {
 		options = append(options, selector)
 	}
-	if err := r.Reader.List(ctx, list, options...); err != nil {
+	if err := r.Reader.List(ctx, list, options...); apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("kind %s of %s may not be listed: grant list and watch by a ClusterRole labelled variform.dev/aggregate-to-context (docs/controller.md#rights): %w", k.Kind, k.GroupVersion(), err)
+	} else if err != nil {
 		return nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
 	}
 	return slices.DeleteFunc(list.Items, func(u unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }), nil
