@@ -52,14 +52,16 @@ func Platforms() []Platform {
 
 // program is one that archives are made of.
 type program struct {
-	name, from string
-	files      func(module string, p Platform, binary []byte) ([]entry, error)
+	name, module string // the module is a folder of ours
+	files        func(module string, p Platform, binary []byte) ([]entry, error)
+	linux        bool // it is for Linux alone
 }
 
 func (r Release) programs() []program {
 	return []program{
-		{"variform", "./cmd/variform", r.withCommand},
-		{images.All, "./cmd/" + images.All, withFunctions},
+		{name: "variform", module: ".", files: r.withCommand},
+		{name: images.All, module: ".", files: withFunctions},
+		{name: images.Controller, module: "cmd/" + images.Controller, files: alone, linux: true},
 	}
 }
 
@@ -78,12 +80,18 @@ func (r Release) Make(ctx context.Context, module, out string) ([]string, error)
 	files := map[string][]byte{}
 	for _, p := range r.Platforms {
 		for _, prog := range r.programs() {
+			if prog.linux && p.OS != "linux" {
+				continue
+			}
 			if err := r.pack(ctx, module, prog, p, files); err != nil {
 				return nil, fmt.Errorf("%s for %s: %w", prog.name, p, err)
 			}
 		}
 	}
 	if err := r.addImages(files); err != nil {
+		return nil, err
+	}
+	if err := r.addManifests(module, files); err != nil {
 		return nil, err
 	}
 	if err := r.addNotes(module, files); err != nil {
@@ -117,7 +125,7 @@ func (r Release) archive(name string, p Platform) string {
 
 // pack adds a program's archive for a platform, and the list of its contents.
 func (r Release) pack(ctx context.Context, module string, prog program, p Platform, into map[string][]byte) error {
-	binary, err := r.build(ctx, module, prog.from, p)
+	binary, err := r.build(ctx, module, prog, p)
 	if err != nil {
 		return err
 	}
@@ -154,7 +162,7 @@ func (r Release) pack(ctx context.Context, module string, prog program, p Platfo
 
 // build compiles a command; neither the folder nor the machine's settings reach
 // the binary.
-func (r Release) build(ctx context.Context, module, from string, p Platform) ([]byte, error) {
+func (r Release) build(ctx context.Context, module string, prog program, p Platform) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "variform-release-")
 	if err != nil {
 		return nil, err
@@ -163,11 +171,11 @@ func (r Release) build(ctx context.Context, module, from string, p Platform) ([]
 	to := filepath.Join(dir, "program")
 	stamp := "github.com/variform/variform/internal/version."
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", fmt.Sprintf("-s -w -X %[1]sVersion=%[2]s -X %[1]sCommit=%[3]s", stamp, r.Version, r.Commit), "-o", to, from)
-	c.Dir = module
+		"-ldflags", fmt.Sprintf("-s -w -X %[1]sVersion=%[2]s -X %[1]sCommit=%[3]s", stamp, r.Version, r.Commit), "-o", to, "github.com/variform/variform/cmd/"+prog.name)
+	c.Dir = filepath.Join(module, filepath.FromSlash(prog.module))
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.OS, "GOARCH="+p.Arch, "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=")
 	if said, err := c.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build %s: %w\n%s", from, err, said)
+		return nil, fmt.Errorf("go build %s: %w\n%s", prog.name, err, said)
 	}
 	return os.ReadFile(to)
 }
@@ -204,8 +212,11 @@ func withFunctions(_ string, p Platform, _ []byte) ([]entry, error) {
 	return entries, nil
 }
 
-// addImages adds the archives of the image with all functions, which container
-// engines load.
+// alone is a program without files beside it.
+func alone(string, Platform, []byte) ([]entry, error) { return nil, nil }
+
+// addImages adds the archives of the images with all functions and of the controller,
+// which container engines load.
 func (r Release) addImages(into map[string][]byte) error {
 	if r.Images == "" {
 		return nil
@@ -214,11 +225,13 @@ func (r Release) addImages(into map[string][]byte) error {
 		if p.OS != "linux" {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(r.Images, fmt.Sprintf("%s-%s.tar", images.All, p.Arch)))
-		if err != nil {
-			return fmt.Errorf("%w: run make images first", err)
+		for _, name := range []string{images.All, images.Controller} {
+			data, err := os.ReadFile(filepath.Join(r.Images, fmt.Sprintf("%s-%s.tar", name, p.Arch)))
+			if err != nil {
+				return fmt.Errorf("%w: run make images first", err)
+			}
+			into[fmt.Sprintf("%s_%s_image_%s.tar", name, r.number(), p.Arch)] = data
 		}
-		into[fmt.Sprintf("%s_%s_image_%s.tar", images.All, r.number(), p.Arch)] = data
 	}
 	return nil
 }

@@ -64,6 +64,12 @@ func TestMake(t *testing.T) {
 	if out, err := exec.Command(filepath.Join(dir, "inject-config"), "--help").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("inject-config")) {
 		t.Errorf("inject-config --help: %v\n%s", err, out)
 	}
+	if runtime.GOOS == "linux" {
+		unpack(t, []byte(first[r.archive("variform-controller", here)]), dir)
+		if out, err := exec.Command(filepath.Join(dir, "variform-controller"), "-help").CombinedOutput(); err != nil || !bytes.Contains(out, []byte("-git-credentials")) {
+			t.Errorf("variform-controller -help: %v\n%s", err, out)
+		}
+	}
 	var sums []string
 	for name := range first {
 		if strings.Contains(name, "_") {
@@ -237,5 +243,23 @@ func TestArchives(t *testing.T) {
 	zipRead, err := zip.NewReader(bytes.NewReader(zip1.Bytes()), int64(zip1.Len()))
 	if err != nil || len(zipRead.File) != 2 || zipRead.File[0].Modified.Unix() != created.Unix() {
 		t.Errorf("zip: %v, %+v", err, zipRead)
+	}
+}
+
+// TestManifests: what installs the controller names the image of the version.
+func TestManifests(t *testing.T) {
+	files := map[string][]byte{}
+	if err := (Release{Version: "v9.9.9+x"}).addManifests("../..", files); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"variform-controller.yaml":            "image: ghcr.io/variform/variform-controller:v9.9.9_x\n",
+		"variform-controller-namespaced.yaml": "- -namespaces=fleets\n",
+		"porch-crds.yaml":                     "name: repositories.config.porch.kpt.dev\n",
+	} {
+		text := string(files[name])
+		if porch := strings.Contains(text, "name: repositories.config.porch.kpt.dev\n"); !strings.Contains(text, want) || porch != (name == "porch-crds.yaml") {
+			t.Errorf("%s: without %q:\n%.300s", name, want, text)
+		}
 	}
 }
