@@ -145,7 +145,7 @@ bin/tools/gitea: internal/tools/gitea/go.mod internal/tools/gitea/go.sum
 
 controller: bin/tools/kube-apiserver ## bin/variform-controller, and its tests on a real API server (built once, which takes minutes) and etcd (Debian's etcd-server)
 	cd $(CONTROLLER) && $(BUILD) -o $(CURDIR)/bin/variform-controller .
-	cd $(CONTROLLER) && TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/tools/kube-apiserver TEST_ASSET_ETCD=$$(command -v etcd) $(GO) test -count=1 ./...
+	cd $(CONTROLLER) && KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/tools/kube-apiserver TEST_ASSET_ETCD=$$(command -v etcd) $(GO) test -count=1 ./...
 
 bin/tools/kube-apiserver: internal/tools/kube-apiserver/go.mod internal/tools/kube-apiserver/go.sum
 	@echo "building the Kubernetes API server (some minutes, once)"
@@ -183,7 +183,7 @@ histories-mutants: ## each fault of test/histories/testdata/mutants.yaml, put in
 images: ## OCI images of the functions and the controller in dist/images, the same digests everywhere
 	@rm -rf dist/images dist/bin && mkdir -p dist/bin
 	$(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o dist/bin/$(arch)/ $(FUNCTIONS:%=./functions/%) ./cmd/variform-functions &&) true
-	cd $(CONTROLLER) && $(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o ../../dist/bin/$(arch)/ . &&) true
+	$(if $(CONTROLLER),cd $(CONTROLLER) && $(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o ../../dist/bin/$(arch)/ . &&) true)
 	$(GO) run ./internal/images/mkimages -bin dist/bin -out dist/images -version '$(VERSION)' -revision '$(REVISION)' -created '$(or $(CREATED),0)'
 
 push: ## the images, with what refers to them, to REGISTRY=registry.example.com/path (TAGS=a,b)
