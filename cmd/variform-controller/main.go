@@ -2,7 +2,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -46,6 +48,8 @@ func run() error {
 	namespaces := flag.String("namespaces", "", "namespaces of Fleets, with commas between (default: all)")
 	metrics := flag.String("metrics-bind-address", ":8080", "address of metrics for Prometheus, 0 for none")
 	probes := flag.String("health-probe-bind-address", ":8081", "address of /healthz and /readyz")
+	webhooks := flag.String("webhook-bind-address", "", "address where forges tell that a repository has moved (default: none, it polls)")
+	secret := flag.String("webhook-secret-file", "", "file of the secret that forges sign with, which a Secret can be mounted as")
 	profile := flag.String("pprof-bind-address", "", "address of profiles (default: none)")
 	leases := flag.String("lease-namespace", podNamespace(), "namespace of the Leases by which replicas share the work (default: that of the pod; outside of a cluster it works alone)")
 	lease := flag.Duration("lease-duration", 15*time.Second, "time after which a replica that says nothing counts as gone, a second or more")
@@ -89,6 +93,18 @@ func run() error {
 	}
 	if err := controller.Setup(m, r); err != nil {
 		return err
+	}
+	if *webhooks != "" {
+		if *secret == "" {
+			return errors.New("-webhook-bind-address: name a -webhook-secret-file, too: nobody is believed without")
+		}
+		err := m.Add(&controller.Webhooks{Address: *webhooks, Wake: r.Wake, Secret: func() ([]byte, error) {
+			data, err := os.ReadFile(*secret)
+			return bytes.TrimSpace(data), err
+		}})
+		if err != nil {
+			return err
+		}
 	}
 	return m.Start(ctrl.SetupSignalHandler())
 }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -66,6 +67,8 @@ type Reconciler struct {
 	Watched func(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind)
 	// Said, where set, is told what became of a Fleet where that is new: for Events.
 	Said func(fleet *unstructured.Unstructured, ready bool, reason, message string)
+
+	wakes wakes
 }
 
 // The reasons of a Fleet's condition Ready, beside those of sets.
@@ -85,6 +88,7 @@ const defaultInterval = time.Minute
 type outcome struct {
 	stalled, ready  bool
 	reason, message string
+	states          map[string]int // of variants; nil where nothing was read
 }
 
 // stalled is what waits for a person.
@@ -99,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 		run, done, ok := r.Leases.Begin(ctx, req)
 		if !ok {
 			if !r.Leases.Has(req.NamespacedName) {
-				r.watched(ctx, req.NamespacedName, nil)
+				r.forget(ctx, req.NamespacedName)
 			}
 			return ctrl.Result{}, nil
 		}
@@ -110,7 +114,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	live.SetGroupVersionKind(fleetKind)
 	if err := r.Reader.Get(ctx, req.NamespacedName, live); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.watched(ctx, req.NamespacedName, nil)
+			r.forget(ctx, req.NamespacedName)
+			r.wakes.forget(req.NamespacedName)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -125,7 +130,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	if f.Spec.Suspend {
 		return ctrl.Result{}, tell(outcome{reason: reasonSuspended, message: "spec.suspend is true: nothing is read or written"})
 	}
-	out, err := r.run(ctx, f, req.Shard)
+	began := r.Now()
+	out, err := r.run(ctx, f, req)
+	measure(req, began, out, err)
 	if err != nil {
 		// What failed of the whole is tried again, later and later; what was told is told.
 		return ctrl.Result{}, errors.Join(err, tell(outcome{reason: reasonError, message: err.Error()}))
@@ -134,6 +141,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: interval(f)}, nil
+}
+
+// forget lets go what is kept of a Fleet that is not run here.
+func (r *Reconciler) forget(ctx context.Context, fleet client.ObjectKey) {
+	r.watched(ctx, fleet, nil)
+	unmeasure(fleet)
 }
 
 func (r *Reconciler) watched(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind) {
@@ -170,7 +183,8 @@ func parse(live *unstructured.Unstructured) (*variformv1alpha1.Fleet, error) {
 
 // run is one run of a fleet, or of a shard of it. Where nothing changed since the last, it
 // comes to the same: what stands in the status may be older, or an error of another run.
-func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, part shard.Shard) (none outcome, err error) {
+func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Request) (none outcome, err error) {
+	part := req.Shard
 	cache := filepath.Join(r.Cache, string(f.UID))
 	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: r.Credentials})
 	if !part.Whole() { // what it remembers is of its own repositories
@@ -185,12 +199,15 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, part sh
 	}
 	settled := r.settled(f, files, cache)
 	if said, ok := settled.Again(ctx, store); ok {
-		return outcome{ready: true, reason: reasonDone, message: said.Out}, nil
+		out := outcome{ready: true, reason: reasonDone, message: said.Out}
+		_ = json.Unmarshal([]byte(said.Err), &out.states) // else the metrics wait for a change
+		return out, nil
 	}
 	read, err := files.Fleet(ctx)
 	if err != nil {
 		return none, err
 	}
+	r.wakes.note(req, f, read)
 	s, done, err := r.open(read, f, part, store, cache)
 	defer done()
 	if errors.Is(err, session.ErrNothing) {
@@ -213,8 +230,10 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, part sh
 		}
 	}
 	out := summary(plan, pulled)
+	out.states = statesOf(plan)
 	if out.ready && plan.Settled() && s.OnlyRefs() && fleet.Quiet(pulled) {
-		settled.Put(store, reconcile.Printed{Out: out.message})
+		states, _ := json.Marshal(out.states)
+		settled.Put(store, reconcile.Printed{Out: out.message, Err: string(states)})
 	}
 	return out, nil
 }

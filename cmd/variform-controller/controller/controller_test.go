@@ -95,6 +95,7 @@ type world struct {
 	repos     map[string]*gittest.Repo
 	asked     atomic.Int64 // requests of the controller to the API server
 	wrote     atomic.Int64 // those that may change something
+	replicas  []*controller.Reconciler
 }
 
 // roundTripFunc is a transport.
@@ -136,10 +137,11 @@ func (w *world) replica(lease time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cfg := rest.CopyConfig(apiServer)
 	cfg.Wrap(w.counted)
-	m, err := newController(cfg, w.namespace, w.TempDir(), lease)
+	m, r, err := newController(cfg, w.namespace, w.TempDir(), lease)
 	if err != nil {
 		w.Fatal(err)
 	}
+	w.replicas = append(w.replicas, r)
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(ctx) }()
 	stop = func() {
@@ -157,14 +159,14 @@ func (w *world) replica(lease time.Duration) (stop func()) {
 
 // newController is one that has a namespace's Fleets alone; without a duration there are
 // no Leases.
-func newController(cfg *rest.Config, namespace, cacheDir string, lease time.Duration) (ctrl.Manager, error) {
+func newController(cfg *rest.Config, namespace, cacheDir string, lease time.Duration) (ctrl.Manager, *controller.Reconciler, error) {
 	skip := true
 	m, err := ctrl.NewManager(cfg, ctrl.Options{
 		Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &skip},
 		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{namespace: {}}},
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := &controller.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: cacheDir, Now: time.Now, Concurrency: 4,
@@ -172,7 +174,7 @@ func newController(cfg *rest.Config, namespace, cacheDir string, lease time.Dura
 	if lease > 0 {
 		r.Leases = controller.NewLeases(m.GetClient(), m.GetAPIReader(), m.GetCache(), namespace, lease)
 	}
-	return m, controller.Setup(m, r)
+	return m, r, controller.Setup(m, r)
 }
 
 func (w *world) repo(name string) *gittest.Repo {
@@ -399,6 +401,69 @@ func TestFleetThatDoesNotRun(t *testing.T) {
 	wrong := "apiVersion: variform.dev/v1alpha1\nkind: Fleet\nmetadata: {name: wrong}\nspec: {source: {git: {repo: x}}, interval: soon}\n"
 	w.apply(wrong)
 	w.says(wrong, "Stalled", "True Invalid: ")
+}
+
+// TestVariantsThatGo: a variant that is being deleted is gone, whoever else holds on to
+// the object; its deletionPolicy says what becomes of its package. A password of an
+// address reaches no status, Event or log.
+func TestVariantsThatGo(t *testing.T) {
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	c1, c2 := w.repo("c1"), w.repo("c2")
+	fleet := strings.Replace(fmt.Sprintf(objectsFleet, "5m"), "prune: true", "prune: true, maxDeletions: 2", 1)
+	const variant = `apiVersion: config.porch.kpt.dev/v1alpha1
+kind: PackageVariant
+metadata: {name: %[1]s, finalizers: [example.com/keep]}
+spec:
+  upstream: {repo: catalog, package: web, revision: 1}
+  downstream: {repo: %[1]s, package: web}
+  deletionPolicy: %[2]s
+`
+	goes, stays := fmt.Sprintf(variant, "c1", "delete"), fmt.Sprintf(variant, "c2", "orphan")
+	address := func(name, password string) string {
+		return strings.Replace(w.git.RepoURL(name), "://", "://me:"+password+"@", 1)
+	}
+	w.git.RequireLogin("me", "hunter2")
+	w.apply(repository("catalog", address("catalog", "hunter2"), false), repository("c1", address("c1", "hunter3"), true), repository("c2", address("c2", "hunter2"), true), goes, stays, fleet)
+	w.start()
+	w.says(fleet, "Ready", "False Error")
+	w.says(repository("c1", address("c1", "hunter3"), true), "Ready", "False")
+	w.says(stays, "Ready", "True")
+	w.apply(repository("c1", address("c1", "hunter2"), true))
+	w.says(fleet, "Ready", "True Reconciled: 2 package variants")
+	if len(branches(c1, t)) != 1 || len(branches(c2, t)) != 1 {
+		t.Fatal(c1.Refs(t), c2.Refs(t))
+	}
+	for _, doc := range []string{goes, stays} {
+		if err := w.api.Delete(context.Background(), w.object(doc)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.until("gone", func() bool { return len(branches(c1, t)) == 0 })
+	w.says(fleet, "Ready", "True Reconciled: 0 package variants")
+	if len(branches(c2, t)) != 1 {
+		t.Error("what is to be orphaned has gone")
+	}
+	if at := w.get(goes).GetDeletionTimestamp(); at == nil {
+		t.Error("another's finalizer was taken away")
+	}
+
+	events := &unstructured.UnstructuredList{}
+	events.SetAPIVersion("events.k8s.io/v1")
+	events.SetKind("EventList")
+	w.until("told by Events", func() bool {
+		if err := w.api.List(context.Background(), events, client.InNamespace(w.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		return len(events.Items) > 0
+	})
+	told := []any{events.Items, logs.String()}
+	for _, doc := range []string{fleet, goes, stays, repository("c1", "", true)} {
+		told = append(told, w.get(doc).Object["status"])
+	}
+	if text := fmt.Sprint(told...); !strings.Contains(text, "c1") || strings.Contains(text, "hunter") {
+		t.Errorf("a password is told in\n%s", text)
+	}
 }
 
 // TestSameAsCommand: random fleets come to the same refs, commit for commit, and the

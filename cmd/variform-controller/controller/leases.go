@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -54,19 +55,25 @@ type Leases struct {
 	Namespace string
 	// Duration is how long a replica counts as alive that says nothing.
 	Duration time.Duration
+	// Woken, where set, hears what other replicas tell: they alone may have been told
+	// that a repository moved.
+	Woken func(keys []string)
 
-	ended chan struct{} // a run has ended, which others may wait for
+	ended chan struct{} // a run has ended, which others may wait for, or there is something to tell
 
 	// These are the loop's own.
 	me   string
 	mine *coordinationv1.Lease // nil before the first, and after a lapse
 	seen map[string]sighting   // of replicas' Leases, by name
+	read map[string]int        // of what they told, by name
 
 	mu      sync.Mutex
 	queue   workqueue.TypedRateLimitingInterface[Request] // nil before the controller starts
 	until   time.Time                                     // till then nobody thinks this replica gone
 	held    map[Request]*holding
 	closing bool
+	told    []string // the last of what all replicas are told, each "<number>:<key>"
+	number  int
 }
 
 // holding is a shard that this replica has.
@@ -81,10 +88,12 @@ type sighting struct {
 	at      time.Time
 }
 
-// The labels of Leases: of what they are, and of which Fleet.
+// The labels of Leases say what they are, and of which Fleet.
 const (
 	leaseLabel = "variform.dev/lease"
 	fleetLabel = "variform.dev/fleet"
+	// toldAnnotation is what a replica tells the others.
+	toldAnnotation = "variform.dev/moved"
 )
 
 // NewLeases makes a replica's part of the work that those share whose Leases are in a
@@ -92,7 +101,53 @@ const (
 func NewLeases(c client.Client, reader, fleets client.Reader, namespace string, duration time.Duration) *Leases {
 	return &Leases{
 		Client: c, Reader: reader, Fleets: fleets, Namespace: namespace, Duration: duration,
-		ended: make(chan struct{}, 1), held: map[Request]*holding{}, seen: map[string]sighting{},
+		ended: make(chan struct{}, 1), held: map[Request]*holding{}, seen: map[string]sighting{}, read: map[string]int{},
+	}
+}
+
+// mostTold is how much a replica tells at once: what is more, polling finds.
+const mostTold = 200
+
+// Tell tells other replicas, along with this one's Lease.
+func (l *Leases) Tell(keys []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range keys {
+		l.number++
+		l.told = append(l.told, fmt.Sprintf("%d:%s", l.number, k))
+	}
+	l.told = l.told[max(0, len(l.told)-mostTold):]
+	l.signal()
+}
+
+// hear passes on what other replicas told since the last time.
+func (l *Leases) hear(list []coordinationv1.Lease) {
+	read := map[string]int{}
+	var keys []string
+	for _, lease := range list {
+		text := lease.Annotations[toldAnnotation]
+		if text == "" || holderOf(&lease) == l.me {
+			continue
+		}
+		last := l.read[lease.Name]
+		for _, word := range strings.Fields(text) {
+			number, key, _ := strings.Cut(word, ":")
+			if n, err := strconv.Atoi(number); err == nil && n > last {
+				read[lease.Name], keys = n, append(keys, key)
+			}
+		}
+		read[lease.Name] = max(read[lease.Name], last)
+	}
+	if l.read = read; l.Woken != nil && len(keys) > 0 {
+		l.Woken(keys)
+	}
+}
+
+// signal has the next round begin; the lock is held.
+func (l *Leases) signal() {
+	select {
+	case l.ended <- struct{}{}:
+	default:
 	}
 }
 
@@ -112,10 +167,7 @@ func (l *Leases) Begin(ctx context.Context, r Request) (run context.Context, don
 		defer l.mu.Unlock()
 		stop()
 		h.stop = nil
-		select {
-		case l.ended <- struct{}{}:
-		default:
-		}
+		l.signal()
 	}, true
 }
 
@@ -262,6 +314,7 @@ func (l *Leases) round(ctx context.Context) error {
 	if err := l.Reader.List(ctx, list, client.InNamespace(l.Namespace), client.HasLabels{leaseLabel}); err != nil {
 		return fmt.Errorf("listing Leases in namespace %s: %w", l.Namespace, err)
 	}
+	l.hear(list.Items)
 	var all []Request
 	for n := range fleets.Items {
 		all = append(all, requestOf(&fleets.Items[n]))
@@ -295,6 +348,11 @@ func (l *Leases) renew(ctx context.Context) error {
 	} else {
 		next := l.mine.DeepCopy()
 		next.Spec.RenewTime = &metav1.MicroTime{Time: now}
+		l.mu.Lock()
+		if len(l.told) > 0 {
+			next.Annotations = map[string]string{toldAnnotation: strings.Join(l.told, " ")}
+		}
+		l.mu.Unlock()
 		if err := l.Client.Update(ctx, next); err != nil {
 			if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // others took it for gone
 				l.lapse(ctx)

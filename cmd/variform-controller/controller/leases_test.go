@@ -235,7 +235,7 @@ func replicaMain(args string) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", file)
 	if err == nil {
 		var m interface{ Start(context.Context) error }
-		if m, err = newController(cfg, namespace, cacheDir, 2*time.Second); err == nil {
+		if m, _, err = newController(cfg, namespace, cacheDir, 2*time.Second); err == nil {
 			err = m.Start(context.Background())
 		}
 	}

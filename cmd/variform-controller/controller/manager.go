@@ -56,11 +56,17 @@ func Setup(m manager.Manager, r *Reconciler) error {
 		if err := m.Add(r.Leases); err != nil {
 			return err
 		}
-		b = b.WatchesRawSource(ctrlsource.TypedFunc[Request](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Request]) error {
-			r.Leases.QueueTo(q)
-			return nil
-		}))
+		r.Leases.Woken = r.wakes.wake
 	}
+	b = b.WatchesRawSource(ctrlsource.TypedFunc[Request](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Request]) error {
+		r.wakes.mu.Lock()
+		r.wakes.queue = q
+		r.wakes.mu.Unlock()
+		if r.Leases != nil {
+			r.Leases.QueueTo(q)
+		}
+		return nil
+	}))
 	w.wake = handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []Request {
 		return fleetsOf(ctx, m.GetClient(), o.GetNamespace())
 	})
@@ -90,6 +96,14 @@ func Setup(m manager.Manager, r *Reconciler) error {
 		return fmt.Errorf("the controller of Fleets: %w", err)
 	}
 	return nil
+}
+
+// Wake has those run, on any replica, that a repository concerns.
+func (r *Reconciler) Wake(keys []string) {
+	r.wakes.wake(keys)
+	if r.Leases != nil {
+		r.Leases.Tell(keys)
+	}
 }
 
 // cut keeps a message within what an Event may hold.

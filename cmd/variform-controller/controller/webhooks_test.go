@@ -1,0 +1,179 @@
+package controller_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/variform/variform/cmd/variform-controller/controller"
+	"github.com/variform/variform/internal/cli"
+	"github.com/variform/variform/internal/gittest"
+)
+
+const hookSecret = "s3cret of the hook"
+
+// hook is a request of a forge.
+func hook(header, body string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	mac := hmac.New(sha256.New, []byte(hookSecret))
+	mac.Write([]byte(body))
+	switch sum := hex.EncodeToString(mac.Sum(nil)); header {
+	case "X-Hub-Signature-256":
+		r.Header.Set(header, "sha256="+sum)
+	case "X-Gitea-Signature":
+		r.Header.Set(header, sum)
+	case "X-Gitlab-Token":
+		r.Header.Set(header, hookSecret)
+	}
+	return r
+}
+
+// TestWebhooks: who knows the secret wakes by any spelling of an address, others nobody.
+func TestWebhooks(t *testing.T) {
+	var woken []string
+	secret, failure := hookSecret, error(nil)
+	w := &controller.Webhooks{Wake: func(keys []string) { woken = append(woken, keys...) }, Secret: func() ([]byte, error) { return []byte(secret), failure }}
+	serve := func(r *http.Request) (int, string) {
+		woken = nil
+		out := httptest.NewRecorder()
+		w.ServeHTTP(out, r)
+		if strings.Contains(out.Body.String(), hookSecret) {
+			t.Errorf("the secret is told: %s", out.Body)
+		}
+		return out.Code, strings.Join(woken, " ")
+	}
+	const github = `{"ref": "refs/heads/main", "repository": {"clone_url": "https://git.example.com/a/b.git", "html_url": "https://git.example.com/a/b", "ssh_url": "git@git.example.com:a/b.git", "url": 5}}`
+	code, want := serve(hook("X-Hub-Signature-256", github))
+	if code != http.StatusAccepted || want == "" || strings.Contains(want, " ") {
+		t.Fatalf("%d %q", code, want)
+	}
+	for header, body := range map[string]string{
+		"X-Gitea-Signature": `{"repository": {"clone_url": "https://git.example.com/a/b.git"}}`,
+		"X-Gitlab-Token":    `{"project": {"git_http_url": "https://GIT.example.com:443/a/b.git"}, "repository": {"git_ssh_url": "git@git.example.com:a/b.git"}}`,
+	} {
+		if code, got := serve(hook(header, body)); code != http.StatusAccepted || got != want {
+			t.Errorf("%s: %d %q, want %q", header, code, got, want)
+		}
+	}
+	other := hook("X-Hub-Signature-256", github)
+	other.Body = http.NoBody
+	wrong := hook("", github)
+	wrong.Header.Set("X-Gitlab-Token", "guess")
+	get := hook("X-Gitlab-Token", github)
+	get.Method = http.MethodGet
+	large := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(make([]byte, 9<<20)))
+	large.Header.Set("X-Gitlab-Token", hookSecret)
+	for name, tc := range map[string]struct {
+		r    *http.Request
+		code int
+	}{
+		"unsigned": {hook("", github), http.StatusUnauthorized}, "another body": {other, http.StatusUnauthorized}, "another token": {wrong, http.StatusUnauthorized},
+		"read": {get, http.StatusMethodNotAllowed}, "too much": {large, http.StatusRequestEntityTooLarge}, "no JSON": {hook("X-Gitlab-Token", "payload=x"), http.StatusBadRequest},
+	} {
+		if code, got := serve(tc.r); code != tc.code || got != "" {
+			t.Errorf("%s: %d %q, want %d", name, code, got, tc.code)
+		}
+	}
+	for _, failure = range []error{nil, errors.New("gone")} {
+		secret = ""
+		if code, _ := serve(hook("", github)); code != http.StatusServiceUnavailable {
+			t.Errorf("without a secret: %d", code)
+		}
+	}
+}
+
+// TestWoken: a push is seen at once where a forge tells one replica of it, whichever has
+// the Fleet; Git that is down for a while is told, and that it is there again, too.
+func TestWoken(t *testing.T) {
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	c1 := w.repo("c1")
+	files := gittest.Text{
+		"Kptfile":    "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: me\n",
+		"repos.yaml": repository("catalog", w.git.RepoURL("catalog"), false) + "---\n" + repository("c1", w.git.RepoURL("c1"), true),
+	}
+	management := w.git.NewRepo(t, "management")
+	management.Commit(t, "main", "fleet", files)
+	fleet := "apiVersion: variform.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\nspec: {source: {git: {repo: " + w.git.RepoURL("management") + "}}, interval: 10m}\n"
+	w.apply(fleet)
+	for range 2 {
+		w.replica(2 * time.Second)
+	}
+	w.says(fleet, "Ready", "True Reconciled")
+	management.Commit(t, "main", "set", gittest.Text{"set.yaml": strings.Replace(webSet, "[%s]", "[{name: c1}]", 1)})
+	body := `{"repository": {"clone_url": "` + w.git.RepoURL("management") + `"}}`
+	tell := func(to *controller.Reconciler) {
+		out := httptest.NewRecorder()
+		(&controller.Webhooks{Wake: to.Wake, Secret: func() ([]byte, error) { return []byte(hookSecret), nil }}).ServeHTTP(out, hook("X-Gitea-Signature", body))
+		if out.Code != http.StatusAccepted {
+			t.Fatal(out.Code, out.Body)
+		}
+	}
+	without := w.replicas[0] // the one that does not have the Fleet
+	if without.Leases.Has(client.ObjectKeyFromObject(w.object(fleet))) {
+		without = w.replicas[1]
+	}
+	tell(without)
+	w.until("woken", func() bool { return len(branches(c1, t)) == 1 })
+	w.says(fleet, "Ready", "True Reconciled: 1 package variants")
+
+	var said bytes.Buffer
+	if status := cli.Main(context.Background(), []string{"approve", "--all", "-f", w.git.RepoURL("management"), "--cache-dir", t.TempDir()}, cli.Streams{In: strings.NewReader(""), Out: &said, Err: &said}); status != 0 {
+		t.Fatal(said.String())
+	}
+	body = `{"project": {"git_http_url": "` + w.git.RepoURL("c1") + `"}}`
+	tell(without)
+	w.until("approved", func() bool { return w.metric("variform_fleet_package_variants Published") == 1 })
+
+	for range 2 { // the second time it comes back to what was found to be settled
+		w.git.RequireLogin("nobody", "has it")
+		tell(w.replicas[0])
+		w.says(fleet, "Ready", "False Error")
+		w.git.RequireLogin("", "")
+		w.says(fleet, "Ready", "True Reconciled: 1 package variants") // tried again, later and later
+	}
+	for line, most := range map[string]float64{
+		`variform_fleet_runs_total ready`: 100, `variform_fleet_runs_total error`: 100, `variform_fleet_package_variants Published`: 1,
+	} {
+		if got := w.metric(line); got < 1 || got > most {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+	if err := w.api.Delete(context.Background(), w.object(fleet)); err != nil {
+		t.Fatal(err)
+	}
+	w.until("forgotten", func() bool { return w.metric("variform_fleet_package_variants Published") == 0 })
+}
+
+// metric is the sum of a name's values in the world's namespace with a label of a value.
+func (w *world) metric(name string) (sum float64) {
+	w.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		w.Fatal(err)
+	}
+	name, label, _ := strings.Cut(name, " ")
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			values := map[string]bool{}
+			for _, l := range m.GetLabel() {
+				values[l.GetValue()] = true
+			}
+			if f.GetName() == name && values[w.namespace] && values[label] {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return sum
+}
