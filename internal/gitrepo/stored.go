@@ -18,10 +18,6 @@ import (
 // when a server asks, so that a Secret that is renewed counts; none is no login.
 func StoredCredentials(file string) CredentialFunc {
 	return func(_ context.Context, rawURL string) (user, password string, err error) {
-		wanted, err := url.Parse(rawURL)
-		if err != nil {
-			return "", "", errors.New("the address is not a URL")
-		}
 		data, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", "", nil
@@ -29,23 +25,38 @@ func StoredCredentials(file string) CredentialFunc {
 		if err != nil {
 			return "", "", err
 		}
-		longest, n := -1, 0
-		for line := range strings.Lines(string(data)) {
-			n++
-			if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
-				continue
-			}
-			u, err := url.Parse(line)
-			if err != nil || u.Host == "" || u.User == nil { // not that error: it has the line
-				return "", "", fmt.Errorf("%s:%d: it is no https://USER:PASSWORD@HOST", file, n)
-			}
-			if path := strings.Trim(u.Path, "/"); len(path) > longest && wire.OriginOf(u) == wire.OriginOf(wanted) && below(path, strings.Trim(wanted.Path, "/")) {
-				longest, user = len(path), u.User.Username()
-				password, _ = u.User.Password()
-			}
-		}
-		return user, password, nil
+		return storedLogin(file, string(data), rawURL)
 	}
+}
+
+// CredentialsIn is StoredCredentials of a text that was read; name says where.
+func CredentialsIn(name, text string) CredentialFunc {
+	return func(_ context.Context, rawURL string) (user, password string, err error) {
+		return storedLogin(name, text, rawURL)
+	}
+}
+
+func storedLogin(name, text, rawURL string) (user, password string, err error) {
+	wanted, err := url.Parse(rawURL)
+	if err != nil {
+		return "", "", errors.New("the address is not a URL")
+	}
+	longest, n := -1, 0
+	for line := range strings.Lines(text) {
+		n++
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		u, err := url.Parse(line)
+		if err != nil || u.Host == "" || u.User == nil { // not that error: it has the line
+			return "", "", fmt.Errorf("%s:%d: it is no https://USER:PASSWORD@HOST", name, n)
+		}
+		if path := strings.Trim(u.Path, "/"); len(path) > longest && wire.OriginOf(u) == wire.OriginOf(wanted) && below(path, strings.Trim(wanted.Path, "/")) {
+			longest, user = len(path), u.User.Username()
+			password, _ = u.User.Password()
+		}
+	}
+	return user, password, nil
 }
 
 // below says that a path is dir or lies in it.

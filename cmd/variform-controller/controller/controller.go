@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -186,7 +187,11 @@ func parse(live *unstructured.Unstructured) (*variformv1alpha1.Fleet, error) {
 func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Request) (none outcome, err error) {
 	part := req.Shard
 	cache := filepath.Join(r.Cache, string(f.UID))
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: r.Credentials})
+	credentials, err := r.credentials(ctx, f)
+	if err != nil {
+		return none, err
+	}
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: credentials})
 	if !part.Whole() { // what it remembers is of its own repositories
 		cache = filepath.Join(cache, fmt.Sprintf("shard-%d-of-%d", part.Index, part.Of))
 	}
@@ -236,6 +241,28 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 		settled.Put(store, reconcile.Printed{Out: out.message, Err: string(states)})
 	}
 	return out, nil
+}
+
+// credentialsKey is the key of a Fleet's Secret: each line names the server that it is
+// for, so that no address of a fleet draws a login to another.
+const credentialsKey = "credentials"
+
+// credentials are a Fleet's own logins, or those of all. The Secret is read at each run, by
+// its name alone.
+func (r *Reconciler) credentials(ctx context.Context, f *variformv1alpha1.Fleet) (gitrepo.CredentialFunc, error) {
+	if f.Spec.SecretRef == nil {
+		return r.Credentials, nil
+	}
+	name := f.Namespace + "/" + f.Spec.SecretRef.Name
+	secret := &corev1.Secret{}
+	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Spec.SecretRef.Name}, secret); err != nil {
+		return nil, fmt.Errorf("spec.secretRef: reading Secret %s: %w", name, err)
+	}
+	text, ok := secret.Data[credentialsKey]
+	if !ok {
+		return nil, fmt.Errorf("spec.secretRef: Secret %s has no key %s: put a line https://USER:PASSWORD@HOST there for each server", name, credentialsKey)
+	}
+	return gitrepo.CredentialsIn("Secret "+name, string(text)), nil
 }
 
 // survey writes the status of objects, as they are after a run. A shard tells of its own

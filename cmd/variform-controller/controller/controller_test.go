@@ -466,6 +466,40 @@ spec:
 	}
 }
 
+// TestFleetWithASecret: a Fleet has logins of its own, or says what is wrong with them.
+func TestFleetWithASecret(t *testing.T) {
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	management := w.git.NewRepo(t, "management")
+	management.Commit(t, "main", "fleet", gittest.Text{
+		"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: me\n", "repos.yaml": repository("catalog", w.git.RepoURL("catalog"), false),
+	})
+	w.git.RequireLogin("me", "hunter2")
+	secret := func(key, text string) string {
+		return "apiVersion: v1\nkind: Secret\nmetadata: {name: git}\nstringData: {" + key + ": '" + text + "'}\n"
+	}
+	login := func(password string) string {
+		return strings.Replace(w.git.URL, "://", "://me:"+password+"@", 1)
+	}
+	fleet := "apiVersion: variform.dev/v1alpha1\nkind: Fleet\nmetadata: {name: prod}\nspec: {source: {git: {repo: " + w.git.RepoURL("management") + "}}, interval: 1s, secretRef: {name: git}}\n"
+	w.apply(fleet)
+	w.start()
+	w.says(fleet, "Ready", "False Error: spec.secretRef: reading Secret "+w.namespace+"/git: ")
+	w.apply(secret("password", "hunter2"))
+	w.says(fleet, "Ready", "False Error: spec.secretRef: Secret "+w.namespace+"/git has no key credentials")
+	w.apply(secret("credentials", "me hunter3"))
+	w.until("told of the line", func() bool {
+		return strings.Contains(condition(w.get(fleet), "Ready"), "Secret "+w.namespace+"/git:1: it is no https://USER:PASSWORD@HOST")
+	})
+	w.apply(secret("credentials", login("hunter3")))
+	w.until("refused", func() bool { return strings.Contains(condition(w.get(fleet), "Ready"), "refuses the login") })
+	w.apply(secret("credentials", login("hunter2")))
+	w.says(fleet, "Ready", "True Reconciled")
+	if text := fmt.Sprint(logs.String(), w.get(fleet).Object["status"]); strings.Contains(text, "hunter") {
+		t.Errorf("a password is told in\n%s", text)
+	}
+}
+
 // TestSameAsCommand: random fleets come to the same refs, commit for commit, and the
 // same conditions, whether the command reads them from files or the controller from Git
 // or from the API, in shards or whole.
