@@ -3,6 +3,7 @@ package install
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -173,6 +174,40 @@ func TestKustomize(t *testing.T) {
 		out, err := exec.Command(kubectl, "kustomize", filepath.Join(root, "config", folder)).Output()
 		if err != nil || string(out) != text {
 			t.Errorf("kubectl kustomize config/%s: %v; it differs from the library:\n%s", folder, err, cmp.Diff(text, string(out)))
+		}
+	}
+}
+
+// TestWebhooks: the component adds to the controller of a kustomization what forges need
+// to reach it, and no secret that is not there keeps the pod back.
+func TestWebhooks(t *testing.T) {
+	dir := t.TempDir()
+	config, err := filepath.Abs(filepath.Join(root, "config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	at := func(folder string) string {
+		rel, err := filepath.Rel(dir, filepath.Join(config, folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return filepath.ToSlash(rel)
+	}
+	mine := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", at(""), at("webhooks"))
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(mine), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plain, text := kustomized(t, config), kustomized(t, dir)
+	for _, want := range []string{
+		"- -webhook-bind-address=:9443\n", "- -webhook-secret-file=/etc/variform/webhooks/secret\n", "name: variform-controller-webhooks\n",
+		"targetPort: webhooks\n", "containerPort: 9443\n          name: webhooks\n", "mountPath: /etc/variform/webhooks\n",
+		"secret:\n          optional: true\n          secretName: variform-webhooks\n",
+	} {
+		if !strings.Contains(text, want) || strings.Contains(plain, want) {
+			t.Errorf("%q is not what the component adds to\n%s", want, text)
 		}
 	}
 }
