@@ -180,9 +180,9 @@ histories: ## random histories against the model, without and with requests on a
 histories-mutants: ## each fault of test/histories/testdata/mutants.yaml, put into a copy of the code, is found
 	$(GO) test -count=1 -timeout 2h -v -run 'TestMutants$$' ./test/histories -mutants
 
-images: ## OCI images of the functions and the controller in dist/images, the same digests everywhere
+images: ## OCI images of the functions, the command and the controller in dist/images, the same digests everywhere
 	@rm -rf dist/images dist/bin && mkdir -p dist/bin
-	$(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o dist/bin/$(arch)/ $(FUNCTIONS:%=./functions/%) ./cmd/variform-functions &&) true
+	$(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o dist/bin/$(arch)/ $(FUNCTIONS:%=./functions/%) ./cmd/variform-functions $(if $(CONTROLLER),./cmd/variform) &&) true
 	$(if $(CONTROLLER),cd $(CONTROLLER) && $(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o ../../dist/bin/$(arch)/ . &&) true)
 	$(GO) run ./internal/images/mkimages -bin dist/bin -out dist/images -version '$(VERSION)' -revision '$(REVISION)' -created '$(or $(CREATED),0)'
 

@@ -16,7 +16,6 @@ import (
 	"github.com/variform/variform/internal/catalog"
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/depend"
-	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/pkgdir"
 	"github.com/variform/variform/internal/session"
@@ -298,8 +297,7 @@ func (a *app) filesToImport(ctx context.Context, loc source.Location) ([]krm.Fil
 	if err != nil {
 		return nil, err
 	}
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
-	return session.GitTree{Store: store}.ReadTree(ctx, loc.URL, loc.Ref, loc.Dir)
+	return session.GitTree{Store: a.gitStore(cache)}.ReadTree(ctx, loc.URL, loc.Ref, loc.Dir)
 }
 
 func (a *app) writeManifests(dir string, there, manifests []krm.File, dry bool) error {

@@ -133,6 +133,8 @@ type app struct {
 	noPager  bool
 	timeout  time.Duration // of the run; 0 is none
 	patience time.Duration // with a silent server
+	// gitCredentials is a file with logins; "" asks Git's helpers.
+	gitCredentials string
 	// repositories are talked to at once.
 	repositories int
 
@@ -215,6 +217,8 @@ to date in Git, for people to review, approve or reject.
 	flags.DurationVar(&a.timeout, "timeout", 0, "end the run after this time, whatever it is at (default: none)")
 	flags.IntVar(&a.repositories, "repository-concurrency", wire.Repositories, "Git repositories to read from and write to at once, whatever the number of processors")
 	flags.DurationVar(&a.patience, "server-timeout", 30*time.Second, "give up on a Git repository or a registry that is silent for this long; twice as long before an answer begins, six times for one to a push")
+	flags.StringVar(&a.gitCredentials, "git-credentials", os.Getenv("VARIFORM_GIT_CREDENTIALS"), "file with logins of Git servers, https://USER:PASSWORD@HOST/PATH a line, for machines without Git (default: ask Git's helpers)")
+	_ = root.MarkPersistentFlagFilename("git-credentials")
 	root.AddCommand(
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
 		newPropose(a), newApprove(a), newReject(a), newStatus(a), newReport(a), newRecord(a), newEdits(a), newBlame(a), newImpact(a), newHold(a), newDiscard(a), newRevert(a),

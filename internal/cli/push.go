@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -124,7 +123,7 @@ func (a *app) filesInGit(ctx context.Context, from, cache string) ([]krm.File, e
 	if !loc.Git() || loc.Dir == "" {
 		return nil, errors.New("write it as URL//package[@revision]")
 	}
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
+	store := a.gitStore(cache)
 	repo, err := store.Open(ctx, loc.URL)
 	if err != nil {
 		return nil, err

@@ -176,7 +176,7 @@ func (a *app) load(ctx context.Context) (in inputs, err error) {
 	if in.cache, err = a.fleet.cache(); err != nil {
 		return in, err
 	}
-	in.store = gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(in.cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()})
+	in.store = a.gitStore(in.cache)
 	in.files, err = source.Open(ctx, a.fleet.location, source.Options{Git: session.GitTree{Store: in.store}, Manager: a.fleet.manager})
 	return in, err
 }
@@ -269,6 +269,15 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*opening, er
 		return nil, err
 	}
 	return &opening{Session: opened, store: in.store, files: in.files, fleet: fleet, engine: opened.Engine, cfg: opened.Config}, nil
+}
+
+// gitStore reaches Git repositories, and keeps what it fetches below the cache folder.
+func (a *app) gitStore(cache string) *gitrepo.Store {
+	o := gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Log: a.log(), Warn: a.warn, Budget: a.budget()}
+	if a.gitCredentials != "" {
+		o.Credentials = gitrepo.StoredCredentials(a.gitCredentials)
+	}
+	return gitrepo.NewStore(o)
 }
 
 // warn is where adapters say what a person should know.

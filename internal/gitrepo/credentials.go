@@ -103,13 +103,20 @@ func gitCredential(ctx context.Context, verb, input string) (string, error) {
 // UserSignature is the person at the keyboard as git knows them (GIT_AUTHOR_*
 // in the environment, then user.name and user.email), dated when, or as
 // GIT_AUTHOR_DATE says. Where git knows nobody, the error says what to
-// configure; any other names what hinders git.
+// configure; any other names what hinders git. Without git the environment counts alone.
 func UserSignature(ctx context.Context, when time.Time) (Signature, error) {
 	cmd := exec.CommandContext(ctx, "git", "-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
 	cmd.Env = append(os.Environ(), "LC_ALL=C") // what it says is read below
 	out, err := cmd.Output()
 	if err := ctx.Err(); err != nil {
 		return Signature{}, err
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		s := Signature{Name: os.Getenv("GIT_AUTHOR_NAME"), Email: os.Getenv("GIT_AUTHOR_EMAIL"), When: when}
+		if s.Name == "" || s.Email == "" {
+			return s, errors.New("git is not installed, so that nobody knows who you are: set GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL")
+		}
+		return s, nil
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		said := strings.TrimSpace(string(exit.Stderr))

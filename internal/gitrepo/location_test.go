@@ -164,9 +164,12 @@ func TestUserSignature(t *testing.T) {
 	}
 	t.Setenv("GIT_AUTHOR_NAME", "Bo Reviewer")
 	t.Setenv("GIT_AUTHOR_EMAIL", "bo@example.com")
-	s, err := UserSignature(context.Background(), machine.When)
-	if want := (Signature{"Bo Reviewer", "bo@example.com", machine.When}); err != nil || s != want {
-		t.Errorf("got %+v, %v", s, err)
+	for _, path := range []string{os.Getenv("PATH"), t.TempDir()} { // without git, too
+		t.Setenv("PATH", path)
+		s, err := UserSignature(context.Background(), machine.When)
+		if want := (Signature{"Bo Reviewer", "bo@example.com", machine.When}); err != nil || s != want {
+			t.Errorf("got %+v, %v", s, err)
+		}
 	}
 }
 
@@ -187,7 +190,7 @@ func TestUserSignatureSaysWhatHinders(t *testing.T) {
 		env  map[string]string
 		want string
 	}{
-		"no git":       {context.Background(), map[string]string{"PATH": t.TempDir()}, "executable file not found"},
+		"no git":       {context.Background(), map[string]string{"PATH": t.TempDir(), "GIT_AUTHOR_EMAIL": ""}, "set GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL"},
 		"no such date": {context.Background(), map[string]string{"GIT_AUTHOR_DATE": "nonsense"}, "invalid date format: nonsense"},
 		"interrupted":  {gone, nil, context.Canceled.Error()},
 	}

@@ -16,15 +16,23 @@ import (
 // runs one, and so does its name as a program.
 const All = "variform-functions"
 
-// Controller is the name of the controller's image, the one that is no function.
-const Controller = "variform-controller"
-
-// MaxBytes bounds a function's image as it is transferred, for one architecture, and
-// MaxControllerBytes the controller's, which has Kubernetes' libraries.
+// Command and Controller are the names of the images that are no functions.
 const (
-	MaxBytes           = 15 << 20
-	MaxControllerBytes = 30 << 20
+	Command    = "variform"
+	Controller = "variform-controller"
 )
+
+// MaxBytes bounds a function's image as it is transferred, for one architecture.
+const MaxBytes = 15 << 20
+
+// programs are what is no function. The controller has Kubernetes' libraries.
+var programs = map[string]struct {
+	description, page string
+	most              int64 // bytes, as MaxBytes
+}{
+	Command:    {"Keeps reviewed variants of kpt packages for a whole fleet", "docs/install.md", 20 << 20},
+	Controller: {"Keeps fleets of package variants up to date on Kubernetes", "docs/controller.md", 30 << 20},
+}
 
 // Release is what the images of one build have in common.
 type Release struct {
@@ -80,7 +88,7 @@ func (r Release) describe(functions []Function) error {
 	var errs []error
 	var names []string
 	for _, f := range functions {
-		if f.Name != All && f.Name != Controller {
+		if _, program := programs[f.Name]; f.Name != All && !program {
 			names = append(names, f.Name)
 		}
 	}
@@ -92,8 +100,8 @@ func (r Release) describe(functions []Function) error {
 			f.Description, f.Documentation = "All functions of Variform, chosen by sub-command", Source+"/blob/main/docs/reference.md#functions"
 			continue
 		}
-		if f.Name == Controller {
-			f.Description, f.Documentation = "Keeps fleets of package variants up to date on Kubernetes", Source+"/blob/main/docs/controller.md"
+		if p, program := programs[f.Name]; program {
+			f.Description, f.Documentation = p.description, Source+"/blob/main/"+p.page
 			continue
 		}
 		about, ok := r.About[f.Name]
@@ -118,8 +126,8 @@ func (r Release) build(f Function, out string) (Built, error) {
 		return b, err
 	}
 	most := int64(MaxBytes)
-	if f.Name == Controller {
-		most = MaxControllerBytes
+	if p, program := programs[f.Name]; program {
+		most = p.most
 	}
 	if b.Bytes > most {
 		return b, fmt.Errorf("it has %d bytes, more than %d: see what made its binary grow (go version -m, go tool nm -size)", b.Bytes, most)

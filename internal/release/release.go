@@ -215,8 +215,8 @@ func withFunctions(_ string, p Platform, _ []byte) ([]entry, error) {
 // alone is a program without files beside it.
 func alone(string, Platform, []byte) ([]entry, error) { return nil, nil }
 
-// addImages adds the archives of the images with all functions and of the controller,
-// which container engines load.
+// addImages adds the archives of the images with all functions, of the command and of the
+// controller, which container engines load.
 func (r Release) addImages(into map[string][]byte) error {
 	if r.Images == "" {
 		return nil
@@ -225,7 +225,7 @@ func (r Release) addImages(into map[string][]byte) error {
 		if p.OS != "linux" {
 			continue
 		}
-		for _, name := range []string{images.All, images.Controller} {
+		for _, name := range []string{images.All, images.Command, images.Controller} {
 			data, err := os.ReadFile(filepath.Join(r.Images, fmt.Sprintf("%s-%s.tar", name, p.Arch)))
 			if err != nil {
 				return fmt.Errorf("%w: run make images first", err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -293,6 +295,35 @@ func TestNoCredentialsAnywhere(t *testing.T) {
 		t.Error("a wrong password was no problem")
 	}
 	w.lacks(bad.out+bad.err, secret)
+}
+
+// On a machine without Git, as the command's image is, a file has the logins and the
+// environment says who approves.
+func TestWithoutGit(t *testing.T) {
+	w, path := newHTTPWorld(t, "c1"), os.Getenv("PATH")
+	const secret = "hunter2-secret"
+	w.srv.RequireLogin("robot", secret)
+	w.write("sets/web.yaml", webSet)
+	host, _, _ := strings.Cut(strings.TrimPrefix(w.srv.RepoURL("c1"), "http://"), "/")
+	logins := filepath.Join(t.TempDir(), "credentials")
+	if err := os.WriteFile(logins, []byte("http://robot:"+secret+"@"+host+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if p := w.apply(); p.status == 0 {
+		t.Error("nobody was asked for a login")
+	}
+	t.Setenv("VARIFORM_GIT_CREDENTIALS", logins)
+	p := w.mustApply("-v")
+	w.lacks(p.out+p.err, secret)
+	t.Setenv("GIT_AUTHOR_NAME", "")
+	w.contains(w.mustRun(2, "approve", "--all").err, "set GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL")
+	t.Setenv("GIT_AUTHOR_NAME", "Ann")
+	t.Setenv("GIT_AUTHOR_EMAIL", "ann@example.com")
+	w.mustRun(0, "approve", "--all")
+	w.mustRun(0, "review")
+	t.Setenv("PATH", path)
+	w.contains(w.repos["c1"].Git(t, "log", "-1", "--format=%an %ae", "web/v1"), "Ann ann@example.com")
 }
 
 // A run with nothing to do asks once for all Drafts beside which somebody wrote to
