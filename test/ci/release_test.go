@@ -21,9 +21,9 @@ func TestVersions(t *testing.T) {
 	if newest == nil {
 		t.Fatal("CHANGELOG.md has no release")
 	}
-	named := regexp.MustCompile(`(?:variform(?:/cmd/variform)?@|VARIFORM_VERSION: |default: |releases/download/|variform-controller:|config@|\?ref=|        version: )(v\d+\.\d+\.\d+)`)
+	named := regexp.MustCompile(`(?:variform(?:/cmd/variform)?@|VARIFORM_VERSION: |default: |releases/download/|variform-controller:|config@|\?ref=)(v\d+\.\d+\.\d+)`)
 	for _, file := range []string{
-		"action.yml", "templates/variform.yml", "config/Kptfile", "config/controller/deployment.yaml", "docs/controller.md", "docs/install.md", "docs/ci/README.md", "docs/ci/github-actions.yaml", "docs/ci/gitlab-ci.yaml", "docs/ci/shards-github.yaml",
+		"action.yml", "templates/variform.yml", "config/controller/deployment.yaml", "docs/controller.md", "docs/install.md", "docs/ci/README.md", "docs/ci/github-actions.yaml", "docs/ci/gitlab-ci.yaml", "docs/ci/shards-github.yaml",
 	} {
 		found := named.FindAllStringSubmatch(read(file), -1)
 		if len(found) == 0 {

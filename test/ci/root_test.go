@@ -206,9 +206,9 @@ func changed(before, after map[string]string) []string {
 // an injection stands in the Kptfile of the package that asks for it.
 var renderedFiles = []string{"examples/catalog/namespace-base/Kptfile", "examples/catalog/namespace-base/baseline.yaml"}
 
-// functionExample is a file of the functions' own examples: kpt looks for
-// packages everywhere and renders these, too.
-var functionExample = regexp.MustCompile(`^functions/[a-z-]+/examples/`)
+// elsewhere is a file of the functions' own examples, or of the package that installs the
+// controller: kpt looks for packages everywhere and renders these, too.
+var elsewhere = regexp.MustCompile(`^(functions/[a-z-]+/examples|config)/`)
 
 func TestRootRender(t *testing.T) {
 	dir := copyRoot(t)
@@ -218,7 +218,7 @@ func TestRootRender(t *testing.T) {
 		switch {
 		case strings.HasPrefix(file, "examples/"):
 			inExamples = append(inExamples, file)
-		case !functionExample.MatchString(file):
+		case !elsewhere.MatchString(file):
 			t.Errorf("variform render changes %s", file)
 		}
 	}
@@ -282,7 +282,7 @@ func TestRootHolds(t *testing.T) {
 	}
 	want := map[string]bool{}
 	for name := range tree(t, dir) {
-		if path.Base(name) == "Kptfile" && name != "Kptfile" && !strings.HasPrefix(name, "examples/") && !functionExample.MatchString(name) {
+		if path.Base(name) == "Kptfile" && name != "Kptfile" && !strings.HasPrefix(name, "examples/") && !elsewhere.MatchString(name) {
 			t.Errorf("%s makes a package that kpt fn render finds and renders, whatever .krmignore says: keep it under examples/, or lay it out in a test", name)
 		}
 		if name == "Kptfile" || isYAML(name) && strings.HasPrefix(name, "examples/") && !strings.HasPrefix(name, "examples/catalog-v2/") {

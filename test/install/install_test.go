@@ -66,8 +66,11 @@ func TestRender(t *testing.T) {
 		t.Errorf("config/ is not rendered (-there +rendered):\n%s", d)
 	}
 	file := filepath.Join(dir, "Kptfile")
-	text := strings.NewReplacer("namespace: variform-system", "namespace: fleet-system", "version: v0.1.0", "version: v9.9.9",
-		"image: ghcr.io/variform/variform-controller", "image: registry.example.com/c", `replicas: "2"`, `replicas: "1"`).Replace(before["Kptfile"])
+	text := strings.Replace(before["Kptfile"], "pipeline:\n", `pipeline:
+  mutators:
+    - image: ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2
+      configMap: {namespace: fleet-system, image: registry.example.com/c, version: v9.9.9, replicas: "1"}
+`, 1)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,7 @@ func TestRender(t *testing.T) {
 }
 
 // TestKpt: kpt reads and renders the package, too, and takes neither Porch's kinds nor
-// the overlay for parts of it. The catalogue's function it would have to download.
+// the overlay for parts of it.
 func TestKpt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: it builds a function")
@@ -105,7 +108,7 @@ func TestKpt(t *testing.T) {
 	}
 	dir := copied(t)
 	before := files(t, dir)
-	text := regexp.MustCompile(`(?s)  mutators:.*  validators:\n.*`).ReplaceAllString(before["Kptfile"], "  validators:\n    - exec: "+validate+"\n")
+	text := regexp.MustCompile(`(?s)  validators:\n.*`).ReplaceAllString(before["Kptfile"], "  validators:\n    - exec: "+validate+"\n")
 	if text == before["Kptfile"] {
 		t.Fatal("the pipeline of config/Kptfile looks otherwise")
 	}
