@@ -157,8 +157,15 @@ var loaded = sync.OnceValue(func() error {
 		return err
 	}
 	archives, err := filepath.Glob(filepath.Join(b.dir, "dist", "images", "*-"+runtime.GOARCH+".tar"))
-	if err != nil || len(archives) != 7 {
-		return fmt.Errorf("archives %v, %w", archives, err)
+	if err != nil {
+		return err
+	}
+	functions, err := filepath.Glob(filepath.Join(root, "functions", "*", "main.go"))
+	if err != nil {
+		return err
+	}
+	if len(archives) != len(functions)+3 { // all in one, the command, the controller
+		return fmt.Errorf("%d archives of images: %v", len(archives), archives)
 	}
 	for _, file := range archives {
 		if out, err := exec.Command("podman", "load", "--quiet", "--input", file).CombinedOutput(); err != nil {
@@ -198,23 +205,27 @@ func needKpt(t *testing.T) build {
 	return b
 }
 
-// TestController: the controller's image runs as a restricted pod has it, with nothing
-// to write.
-func TestController(t *testing.T) {
+// TestPrograms: the images of the command and of the controller run as a restricted
+// pod has them, with nothing to write.
+func TestPrograms(t *testing.T) {
 	b := needEngine(t)
-	podman := func(args ...string) string {
-		all := append([]string{"run", "--rm", "--read-only", "--read-only-tmpfs=false", "--cap-drop", "all", "--security-opt", "no-new-privileges", "--network", "none"}, args...)
-		out, _ := exec.Command("podman", all...).CombinedOutput()
-		return string(out)
-	}
-	if out := podman(b.image(images.Controller), "-help"); !strings.Contains(out, "-git-credentials") {
-		t.Errorf("-help: %s", out)
-	}
-	if out := podman(b.image(images.Controller)); !strings.Contains(out, "variform-controller: ") || strings.Contains(out, "read-only") {
-		t.Errorf("outside of a cluster: %s", out)
-	}
-	if out, err := exec.Command("podman", "inspect", "--format", "{{.Config.User}}", b.image(images.Controller)).Output(); err != nil || strings.TrimSpace(string(out)) != "65534:65534" {
-		t.Errorf("its user is %s, %v", out, err)
+	for _, c := range []struct {
+		image string
+		args  []string
+		says  string
+	}{
+		{images.Command, []string{"version"}, version},
+		{images.Controller, []string{"-help"}, "-git-credentials"},
+		{images.Controller, nil, "variform-controller: "}, // it is outside of a cluster
+	} {
+		run := append([]string{"run", "--rm", "--read-only", "--read-only-tmpfs=false", "--cap-drop", "all", "--security-opt", "no-new-privileges", "--network", "none", b.image(c.image)}, c.args...)
+		out, _ := exec.Command("podman", run...).CombinedOutput()
+		if !strings.Contains(string(out), c.says) || strings.Contains(string(out), "read-only") {
+			t.Errorf("%s %s says %s", c.image, strings.Join(c.args, " "), out)
+		}
+		if out, err := exec.Command("podman", "inspect", "--format", "{{.Config.User}}", b.image(c.image)).Output(); err != nil || strings.TrimSpace(string(out)) != "65534:65534" {
+			t.Errorf("the user of %s is %s, %v", c.image, out, err)
+		}
 	}
 }
 
