@@ -15,6 +15,17 @@ const (
 	VerbUninstall Verb = "uninstall"
 )
 
+// follows says whether the action acts on a dependency with that lifecycle as well.
+func (v Verb) follows(l Lifecycle) bool {
+	switch v {
+	case VerbUpgrade:
+		return l.Upgrades()
+	case VerbUninstall:
+		return l.Removes()
+	}
+	return l.Invokes()
+}
+
 // Kept is a managed dependency that stays although what managed it goes.
 type Kept struct{ Name, Because string }
 
@@ -75,14 +86,7 @@ func (w *reach) managed(i *Installation) []*Installation {
 		if d == nil || d == i {
 			continue
 		}
-		action := l.Invoke
-		switch w.verb {
-		case VerbUpgrade:
-			action = l.Upgrade
-		case VerbUninstall:
-			action = l.Uninstall
-		}
-		if l.Does(action) || w.verb == VerbUninstall && i.DeleteDependencies && d.Owner == i.Name {
+		if w.verb.follows(l) || w.verb == VerbUninstall && i.DeleteDependencies && d.Owner == i.Name {
 			out = append(out, d)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -108,6 +109,47 @@ func TestHard(t *testing.T) {
 				t.Errorf("%d bytes: %v", len(err.Error()), err)
 			}
 		})
+	}
+}
+
+// TestRangesAreCounted holds that finding the versions of ranges, which no two requirements have in common, is work that
+// a budget bounds, and the same work for the next target of a catalogue.
+func TestRangesAreCounted(t *testing.T) {
+	const packages, versions, budget = 400, 50, 1_000_000
+	random := rand.New(rand.NewPCG(1, 1))
+	var ps []Package
+	for p := range packages {
+		for v := range versions {
+			it := Package{Package: fmt.Sprintf("p%d", p), Version: fmt.Sprintf("1.%d.0", v), Scope: ScopeCluster}
+			for k := range 4 {
+				from := random.IntN(versions)
+				it.Requires = append(it.Requires, Requirement{
+					Alias: fmt.Sprintf("d%d", k), Package: fmt.Sprintf("p%d", random.IntN(packages)),
+					Version: fmt.Sprintf(">=1.%d <1.%d", from, from+1+random.IntN(20)),
+				})
+			}
+			ps = append(ps, it)
+		}
+	}
+	cat := mustCatalog(t, ps)
+	var said []string
+	for range 2 {
+		_, err := Resolve(t.Context(), Input{Catalog: cat, Want: []Request{{Package: "p0"}}, Budget: budget})
+		var c *ConflictError
+		if !errors.As(err, &c) || c.Kind != SearchLimit {
+			t.Fatalf("%v", err)
+		}
+		said = append(said, err.Error())
+	}
+	if said[0] != said[1] {
+		t.Errorf("the second target has another answer:\n%s\n%s", said[0], said[1])
+	}
+	found := 0
+	for _, e := range cat.packages {
+		e.admitted.Range(func(any, any) bool { found++; return true })
+	}
+	if most := budget/(fitSteps*versions) + 4*versions; found == 0 || found > most {
+		t.Errorf("the versions of %d ranges were found, at most %d are paid for", found, most)
 	}
 }
 

@@ -15,9 +15,9 @@ const (
 	// defaultBudget is the work of a resolution, in steps: some seconds at the worst. Whole ecosystems take a hundredth;
 	// what needs more was made to.
 	defaultBudget = 150_000_000
-	// bindSteps are those that it takes to find out how one requirement can be met, checkSteps those that it takes to
-	// look at one in a finished assignment.
-	bindSteps, checkSteps = 50, 10
+	// bindSteps are those that it takes to find out how one requirement can be met, fitSteps those for each version that
+	// may meet it, checkSteps those that it takes to look at one in a finished assignment.
+	bindSteps, fitSteps, checkSteps = 50, 20, 10
 )
 
 // newWork is the work of one question.

@@ -105,6 +105,7 @@ type universe struct {
 	insts   []*Installation
 	wants   []*Request
 	managed map[string]bool
+	ranged  map[[2]string]bool         // packages and ranges of which the versions are found
 	own     map[*Installation]*version // manifests that the catalogue does not have
 	scopes  map[string]Scope           // by package
 	cycles  []checked
@@ -126,7 +127,7 @@ func universeOf(in Input, scopes map[string]Scope) *universe {
 		scopes: scopes,
 		work:   newWork(context.Background(), in),
 		in:     in, cat: in.Catalog, rs: &ranges{of: &in.Catalog.ranges}, byKey: map[string]*slot{},
-		managed: map[string]bool{}, own: map[*Installation]*version{},
+		managed: map[string]bool{}, ranged: map[[2]string]bool{}, own: map[*Installation]*version{},
 	}
 	for i := range in.Installations {
 		u.insts = append(u.insts, u.numbered(&in.Installations[i]))
@@ -287,7 +288,23 @@ func (u *universe) infosOf(s *slot, value int32) []info {
 	}
 	s.infos[value] = out
 	u.work.Spend(bindSteps * len(out))
+	for n := range out {
+		u.spendRange(out[n].req)
+	}
 	return out
+}
+
+// spendRange counts what it takes to find the versions in a range, once a resolution: whether the catalogue
+// knew them already is another's work, and a budget is the same for each target.
+func (u *universe) spendRange(r *Requirement) {
+	if r == nil || r.Package == "" {
+		return
+	}
+	key := [2]string{r.Package, r.Version}
+	if e := u.cat.packages[r.Package]; e != nil && !u.ranged[key] {
+		u.ranged[key] = true
+		u.work.Spend(fitSteps * len(e.versions))
+	}
 }
 
 // candInfos are the requirements of one version, and those of the installations that depend on the slot.
