@@ -35,16 +35,7 @@ type Servers struct {
 // NewServers returns Servers. No login is sent to another server than the one that it
 // is for.
 func NewServers(login Login, b wire.Budget) *Servers {
-	return &Servers{login: login, budget: b.WithDefaults(), now: time.Now, sleep: sleep, all: map[string]*server{}}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(d):
-		return nil
-	}
+	return &Servers{login: login, budget: b.WithDefaults(), now: time.Now, sleep: wire.Sleep, all: map[string]*server{}}
 }
 
 // At is the Client of a repository.
@@ -286,13 +277,8 @@ func (res *answer) putOff(now time.Time) (time.Time, bool) {
 	if res.status != http.StatusForbidden && res.status != http.StatusTooManyRequests {
 		return time.Time{}, false
 	}
-	if after := res.head.Get("Retry-After"); after != "" {
-		if n, err := strconv.Atoi(after); err == nil {
-			return now.Add(time.Duration(n) * time.Second), true
-		}
-		if at, err := http.ParseTime(after); err == nil {
-			return at, true
-		}
+	if after, ok := wire.RetryAfter(res.head, now); ok {
+		return now.Add(after), true
 	}
 	for _, prefix := range []string{"X-Ratelimit-", "Ratelimit-"} {
 		if at, err := strconv.ParseInt(res.head.Get(prefix+"Reset"), 10, 64); err == nil && res.head.Get(prefix+"Remaining") == "0" {

@@ -220,7 +220,7 @@ func TestLimitsEnd(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if err := sleep(stopped, time.Hour); !errors.Is(err, context.Canceled) {
+	if err := wire.Sleep(stopped, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

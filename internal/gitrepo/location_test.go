@@ -154,6 +154,40 @@ func TestReadsAreRetriedPushesAreNot(t *testing.T) {
 	push(t, b)
 }
 
+// TestServerIsLeftAlone: a forge's limit is waited for, in pushes too, and no longer than people wait.
+func TestServerIsLeftAlone(t *testing.T) {
+	s := newSite(t)
+	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
+	for _, kind := range []string{gittest.ReadRefs, gittest.Fetch, gittest.WriteRefs, gittest.Push} {
+		s.srv.LimitNext(kind, "1")
+	}
+	r := open(t, s.urls["http"])
+	b := r.NewBatch()
+	draft(t, b, "app", "w", head(t, r, "main"), files("app", 2))
+	push(t, b)
+	if n := s.srv.Count(gittest.Push); n != 2 {
+		t.Errorf("pushed %d times", n)
+	}
+	s.srv.LimitNext(gittest.Push, "3600")
+	before := s.srv.Count(gittest.Push)
+	b = r.NewBatch()
+	draft(t, b, "app", "x", head(t, r, "main"), files("app", 3))
+	_, err := b.Push(t.Context(), PushOptions{})
+	if err == nil || errors.Is(err, ErrUnknownOutcome) || !strings.Contains(err.Error(), "refuses requests for 1h0m0s") {
+		t.Errorf("got %v", err)
+	}
+	if n := s.srv.Count(gittest.Push) - before; n != 1 {
+		t.Errorf("pushed %d times", n)
+	}
+	requests := s.srv.Count(gittest.ReadRefs)
+	if err := r.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "refuses requests for") {
+		t.Errorf("got %v", err)
+	}
+	if n := s.srv.Count(gittest.ReadRefs); n != requests {
+		t.Errorf("what refuses was asked %d times", n-requests)
+	}
+}
+
 func TestUserSignature(t *testing.T) {
 	gittest.RequireGit(t)
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)

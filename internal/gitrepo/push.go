@@ -261,7 +261,7 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 		if slow := wire.TooSlow(ctx); a.err != nil && slow != nil {
 			a.err = slow
 		}
-		if isAuth(a.err) { // refused at the door: withSession may log in and come again
+		if isAuth(a.err) || wire.IsRateLimited(a.err) { // refused at the door: withSession may log in and come again
 			a.sent = false
 			return a.err
 		}

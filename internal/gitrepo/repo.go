@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
 	"github.com/variform/variform/internal/cores"
+	"github.com/variform/variform/internal/wire"
 )
 
 // Repo is one Git repository. Safe for concurrent use.
@@ -72,7 +73,7 @@ const movesFor = 3
 func (r *Repo) Refresh(ctx context.Context) error {
 	refs, err := r.readRefs(ctx)
 	for again := 0; err == nil && again < movesFor && refs.moving(); again++ {
-		if err = sleep(ctx, 25*time.Millisecond<<(2*again)); err == nil {
+		if err = wire.Sleep(ctx, 25*time.Millisecond<<(2*again)); err == nil {
 			refs, err = r.readRefs(ctx)
 		}
 	}

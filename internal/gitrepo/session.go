@@ -133,7 +133,7 @@ func isClosed(err error) bool {
 func (r *Repo) explain(ctx context.Context, err error) error {
 	var ke *kindError
 	switch {
-	case err == nil || wire.IsSlow(err):
+	case err == nil || wire.IsSlow(err) || wire.IsRateLimited(err):
 		return err
 	case errors.As(err, &ke): // without the client's own words around it
 		return ke
@@ -193,7 +193,7 @@ func isTemporary(err error) bool {
 	if errors.As(err, &scrubbed) {
 		return scrubbed.temporary
 	}
-	if wire.IsSlow(err) {
+	if wire.IsSlow(err) || wire.IsRateLimited(err) {
 		return false
 	}
 	var status *githttp.Err
@@ -231,18 +231,8 @@ func (r *Repo) retryRead(ctx context.Context, f func() error) error {
 		_, _ = fmt.Fprint(h, r.loc.key, attempt)
 		wait := time.Duration(attempt*attempt)*100*time.Millisecond + time.Duration(h.Sum32()%100)*time.Millisecond
 		r.store.opts.Log("reading %s failed (%v), again in %s", r.URL(), err, wait)
-		if err := sleep(ctx, wait); err != nil {
+		if err := wire.Sleep(ctx, wait); err != nil {
 			return err
 		}
-	}
-}
-
-// sleep waits, or until somebody says stop.
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
 	}
 }

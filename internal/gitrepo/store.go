@@ -112,7 +112,7 @@ func NewStore(o Options) *Store {
 	o.Warn = wire.Once(o.Warn)
 	s := &Store{
 		opts:  o,
-		http:  githttp.NewClient(&http.Client{Transport: &loginTransport{inner: &answerTransport{o.Transport, o.Limits}, warn: o.Warn}}),
+		http:  githttp.NewClient(&http.Client{Transport: &loginTransport{inner: &answerTransport{&wire.Throttle{Inner: o.Transport, Log: o.Log}, o.Limits}, warn: o.Warn}}),
 		repos: map[string]*openedRepo{},
 		large: make(chan struct{}, 1),
 		// Apart: what is dropped of the cache holds on to it, and must not to the Store.

@@ -46,8 +46,9 @@ type Server struct {
 
 // fault breaks one request; a nil func does not.
 type fault struct {
-	status     int   // answer this instead
-	bodyBytes  int64 // hand on this many body bytes, then drop; -1: all
+	status     int    // answer this instead
+	retryAfter string // with that header; "" without
+	bodyBytes  int64  // hand on this many body bytes, then drop; -1: all
 	dropReply  bool
 	emptyReply bool
 }
@@ -135,6 +136,11 @@ func (s *Server) EmptyPushReply() { s.order(Push, fault{bodyBytes: -1, emptyRepl
 
 // FailNext answers the next request of a kind with an HTTP status.
 func (s *Server) FailNext(kind string, status int) { s.order(kind, fault{status: status}) }
+
+// LimitNext answers the next request of a kind with 429 and Retry-After.
+func (s *Server) LimitNext(kind, after string) {
+	s.order(kind, fault{status: http.StatusTooManyRequests, retryAfter: after})
+}
 
 func (s *Server) order(kind string, f fault) {
 	s.mu.Lock()
@@ -227,6 +233,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		before(kind, repoOf(r.URL.Path))
 	}
 	if broken && f.status != 0 {
+		if f.retryAfter != "" {
+			w.Header().Set("Retry-After", f.retryAfter)
+		}
 		http.Error(w, "ordered failure", f.status)
 		return
 	}

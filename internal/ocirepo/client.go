@@ -15,6 +15,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/variform/variform/internal/wire"
 )
 
 const maxManifestBytes = 4 << 20 // what registries accept at most, as a rule
@@ -248,7 +250,7 @@ func (s *Store) blob(ctx context.Context, repo name.Repository, desc v1.Descript
 	for attempt := 1; attempt <= s.opts.Retry.Attempts; attempt++ {
 		if attempt > 1 {
 			s.opts.Log("reading layer %s of %s: %s; asking again", digest, repo.Name(), detail(last))
-			if err := sleep(ctx, s.opts.Retry.wait(attempt-1)); err != nil {
+			if err := wire.Sleep(ctx, s.opts.Retry.wait(attempt-1)); err != nil {
 				return nil, err
 			}
 		}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/wire"
 )
 
 // PushOptions changes how a package is pushed.
@@ -174,7 +175,7 @@ func (s *Store) upload(ctx context.Context, tag name.Tag, img v1.Image) error {
 			return err
 		}
 		s.opts.Log("%v; trying again in %s", err, wait)
-		if err := sleep(ctx, wait); err != nil {
+		if err := wire.Sleep(ctx, wait); err != nil {
 			return s.fail(place, err)
 		}
 	}

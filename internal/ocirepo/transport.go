@@ -7,9 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/variform/variform/internal/wire"
 )
 
 // Retry says how often and how patiently a registry is asked again.
@@ -79,7 +80,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		if resp != nil {
 			discard(resp)
 		}
-		if err := sleep(req.Context(), wait); err != nil {
+		if err := wire.Sleep(req.Context(), wait); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +91,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *retrier) again(req *http.Request, resp *http.Response, err error, attempt int) (time.Duration, bool) {
 	asked := time.Duration(0)
 	if err == nil {
-		asked = retryAfter(resp.Header.Get("Retry-After"))
+		asked, _ = wire.RetryAfter(resp.Header, time.Now())
 	}
 	wait := max(asked, t.policy.wait(attempt))
 	if attempt >= t.policy.Attempts || wait > t.policy.MaxWait || !repeatable(req, resp, err) {
@@ -146,17 +147,6 @@ func repeated(req *http.Request, attempt int) (*http.Request, error) {
 	return out, nil
 }
 
-// retryAfter reads seconds or a date; 0 where it is neither.
-func retryAfter(header string) time.Duration {
-	if n, err := strconv.Atoi(header); err == nil && n > 0 {
-		return time.Duration(min(n, 7*24*3600)) * time.Second
-	}
-	if at, err := http.ParseTime(header); err == nil {
-		return max(time.Until(at), 0)
-	}
-	return 0
-}
-
 func reason(resp *http.Response, err error) string {
 	if err != nil {
 		return detail(err)
@@ -167,15 +157,4 @@ func reason(resp *http.Response, err error) string {
 func discard(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection is used again
 	_ = resp.Body.Close()
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
