@@ -143,14 +143,14 @@ bin/tools/gitea: internal/tools/gitea/go.mod internal/tools/gitea/go.sum
 	cd internal/tools/gitea && CGO_ENABLED=1 $(GO) build -tags 'sqlite sqlite_unlock_notify' -ldflags '-s -w -X main.Version=1.26.2' -o ../../../$@ code.gitea.io/gitea
 	@touch $@
 
-controller: bin/tools/kube-apiserver ## bin/variform-controller, and its tests on a real API server (built once, which takes minutes) and etcd (Debian's etcd-server)
+controller: bin/tools/kube-apiserver bin/tools/kubectl ## bin/variform-controller, and its tests on a real API server (built once, which takes minutes) and etcd (Debian's etcd-server)
 	cd $(CONTROLLER) && $(BUILD) -o $(CURDIR)/bin/variform-controller .
-	cd $(CONTROLLER) && KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/tools/kube-apiserver TEST_ASSET_ETCD=$$(command -v etcd) $(GO) test -count=1 ./...
+	cd $(CONTROLLER) && KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/tools/kube-apiserver TEST_ASSET_ETCD=$$(command -v etcd) PATH=$(CURDIR)/bin/tools:$$PATH $(GO) test -count=1 ./...
 
-bin/tools/kube-apiserver: internal/tools/kube-apiserver/go.mod internal/tools/kube-apiserver/go.sum
-	@echo "building the Kubernetes API server (some minutes, once)"
+bin/tools/kube-apiserver bin/tools/kubectl: internal/tools/kube-apiserver/go.mod internal/tools/kube-apiserver/go.sum
+	@echo "building Kubernetes' $(@F) (some minutes, once)"
 	@mkdir -p $(@D)
-	cd internal/tools/kube-apiserver && $(GO) build -trimpath -ldflags '-s -w' -o ../../../$@ k8s.io/kubernetes/cmd/kube-apiserver
+	cd internal/tools/kube-apiserver && $(GO) build -trimpath -ldflags '-s -w' -o ../../../$@ k8s.io/kubernetes/cmd/$(@F)
 	@touch $@
 
 conformance: ## other systems' test tables as data (CONFORMANCE_DIR names them)
