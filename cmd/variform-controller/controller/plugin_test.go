@@ -92,7 +92,7 @@ func TestPlugin(t *testing.T) {
 	for _, line := range kubectlOf(t, "../../../docs/controller.md") {
 		said[line] = run(strings.NewReplacer("-n fleets ", "-n "+w.namespace+" ", "-n variform-system ", "-n "+system+" ").Replace(line))
 	}
-	if got := said["kubectl get leases -l variform.dev/lease=shard"]; strings.Count(got, "\n") != 2 || !strings.Contains(got, "prod") {
+	if got := said["kubectl get leases -l variform.dev/lease=shard"]; strings.Count(got, "\n") != 2 || !strings.Contains(got, "-1-of-1 ") {
 		t.Errorf("Leases of shards, one of the fleet:\n%s", got)
 	}
 	if len(said) != 6 {
