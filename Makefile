@@ -20,7 +20,7 @@ ARCHES    := amd64 arm64
 # Packages that start goroutines: the only ones that the race detector repeats.
 RACE_PACKAGES := $(patsubst %,./%/...,$(wildcard \
 	internal/depend internal/fnmain internal/gitrepo internal/krm internal/observe internal/ocirepo internal/publish internal/reconcile internal/render internal/source \
-	test/e2e test/fleet test/oci variantgen))
+	test/fleet test/oci variantgen))
 
 # What the solver is measured against: a module of its own, so that the product
 # does not depend on it.
@@ -32,6 +32,10 @@ CONTROLLER := cmd/variform-controller
 
 # A worker's bound on memory leaves no room for the race detector's own.
 RACE_SKIP := '^(TestPathsOfAnswers|TestStarlark|TestGreedyScripts|TestScriptIsCancelled|TestWorkerMemory|TestWorkerIsUsedAgain)$$|^TestScripts$$/^render$$'
+
+# The end-to-end tests that do much at once: all of them are the same engine, and take
+# three times as long under the race detector.
+RACE_E2E := 'TestScripts|TestPushOverHTTP|TestLostRace|TestApproveLosesRace|TestServerDies|TestHangingRepository|TestUnreachableRepository|TestMaxRefs|TestReal|TestSelection|TestPullRequests|TestReviewRequests|TestRecordRequests|TestOneInput|TestTenBrokenTargets|TestRingDelaysNobody|TestPromptEnds|TestSettledCost|TestPage|TestBlameFleet|TestExitCodes|TestDrop'
 
 FUZZTIME  ?= 30s
 FUZZ      ?= .
@@ -59,7 +63,9 @@ peers: ## the solver beside those that it is measured against
 race: ## the concurrent packages under the race detector
 ifneq ($(RACE_PACKAGES),)
 	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then \
-		echo "$(GO) test -race -short -timeout 30m $(RACE_PACKAGES)"; CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip $(RACE_SKIP) $(RACE_PACKAGES); \
+		echo "$(GO) test -race -short -timeout 30m $(RACE_PACKAGES) ./test/e2e"; \
+		CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip $(RACE_SKIP) $(RACE_PACKAGES) && \
+		CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip $(RACE_SKIP) -run $(RACE_E2E) ./test/e2e; \
 	else \
 		echo "NOTICE: race tests skipped: the race detector needs a C compiler (install gcc)"; \
 	fi
