@@ -59,6 +59,10 @@ func TestMain(m *testing.M) {
 	}
 	kubeconfig = env.KubeConfig
 	status := m.Run()
+	if startedAgain != nil { // etcd ends after who needs it
+		_ = startedAgain.Process.Kill()
+		_ = startedAgain.Wait()
+	}
 	if err := env.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -550,43 +554,24 @@ func sameAsCommand(t *testing.T, seed int64, from string) {
 		docs = append(docs, "apiVersion: config.porch.kpt.dev/v1alpha1\nkind: PackageVariant\nmetadata: {name: own}\nspec:\n  upstream: {repo: catalog, package: web, revision: 1}\n  downstream: {repo: "+clusters[0]+", package: own}\n  labels: {by: hand}\n")
 	}
 	docs = append(docs, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\ndata:\n  region: \"on\"\n  size: \"3\"\n")
-	// The same namespace in files: it is part of names.
-	files := gittest.Text{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: me\n"}
-	for n, doc := range docs {
-		text, err := yaml.Marshal(w.object(doc).Object)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[fmt.Sprintf("%02d.yaml", n)] = string(text)
-	}
 	management := w.git.NewRepo(t, "management")
-	management.Commit(t, "main", "fleet", files)
+	management.Commit(t, "main", "fleet", w.files(docs...))
 
-	// The command on a twin, whose addresses are put back afterwards: the repositories
-	// themselves are copied back to how they were.
-	was := map[string]string{}
-	for name, r := range w.repos {
-		was[name] = filepath.Join(t.TempDir(), name)
-		copyDir(t, r.Dir, was[name])
-	}
 	cache := t.TempDir()
 	run := func(args ...string) string {
 		var out, errs bytes.Buffer
 		cli.Main(context.Background(), append(args, "-f", w.git.RepoURL("management"), "--cache-dir", cache), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 		return out.String()
 	}
-	run("apply", "--prune")
-	want := w.refs()
+	var want map[string]map[string]string
 	var conditions struct{ Items []map[string]any }
-	if err := yaml.Unmarshal([]byte(run("status", "-o", "yaml")), &conditions); err != nil {
-		t.Fatal(err)
-	}
-	for name, r := range w.repos {
-		if err := os.RemoveAll(r.Dir); err != nil {
+	w.asBefore(func() {
+		run("apply", "--prune")
+		want = w.refs()
+		if err := yaml.Unmarshal([]byte(run("status", "-o", "yaml")), &conditions); err != nil {
 			t.Fatal(err)
 		}
-		copyDir(t, was[name], r.Dir)
-	}
+	})
 
 	fleet := fmt.Sprintf(objectsFleet, "5m")
 	if from == "git" {
@@ -638,6 +623,39 @@ func says(u *unstructured.Unstructured) (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// files are documents as a management directory of the manager me has them, in the world's
+// namespace, which is part of names.
+func (w *world) files(docs ...string) gittest.Text {
+	w.Helper()
+	out := gittest.Text{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: me\n"}
+	for n, doc := range docs {
+		text, err := yaml.Marshal(w.object(doc).Object)
+		if err != nil {
+			w.Fatal(err)
+		}
+		out[fmt.Sprintf("%02d.yaml", n)] = string(text)
+	}
+	return out
+}
+
+// asBefore runs f, and then the repositories are as they were: another can do the same with
+// the same addresses.
+func (w *world) asBefore(f func()) {
+	w.Helper()
+	was := map[string]string{}
+	for name, r := range w.repos {
+		was[name] = filepath.Join(w.TempDir(), name)
+		copyDir(w, r.Dir, was[name])
+	}
+	f()
+	for name, r := range w.repos {
+		if err := os.RemoveAll(r.Dir); err != nil {
+			w.Fatal(err)
+		}
+		copyDir(w, was[name], r.Dir)
+	}
 }
 
 func copyDir(t testing.TB, from, to string) {

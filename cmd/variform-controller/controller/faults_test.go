@@ -1,0 +1,211 @@
+package controller_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/variform/variform/internal/cli"
+)
+
+var (
+	seeds = flag.Int64("seed", 0, "seed of the moments of faults; 0 takes one of the clock, which is logged")
+)
+
+// moments are random, and can be had again as far as a machine allows.
+func moments(t *testing.T) *rand.Rand {
+	seed := *seeds
+	if seed == 0 {
+		seed = time.Now().UnixNano()
+	}
+	t.Logf("-seed %d", seed)
+	return rand.New(rand.NewSource(seed))
+}
+
+// wide is a fleet of objects: a set for clusters c0, c1 and so on, each of which injects
+// one ConfigMap. A change of that is a step, which changes every Draft.
+type wide struct {
+	*world
+	fixed      []string // the documents that no step changes
+	set, fleet string
+}
+
+func newWide(t *testing.T, clusters, shards int) *wide {
+	t.Helper()
+	w := &wide{world: newWorld(t)}
+	w.pkg(w.repo("catalog"), "web")
+	w.fixed = []string{repository("catalog", w.git.RepoURL("catalog"), false)}
+	var targets []string
+	for n := range clusters {
+		name := fmt.Sprintf("c%d", n)
+		w.repo(name)
+		w.fixed = append(w.fixed, repository(name, w.git.RepoURL(name), true))
+		targets = append(targets, "{name: "+name+"}")
+	}
+	w.set = fmt.Sprintf(webSet, strings.Join(targets, ", "))
+	w.fleet = strings.Replace(fmt.Sprintf(objectsFleet, "5m"), "prune: true", fmt.Sprintf("prune: true, shards: %d", shards), 1)
+	w.apply(w.fixed...)
+	w.apply(siteOf(0), w.set, w.fleet)
+	return w
+}
+
+// siteOf is what is injected at a step.
+func siteOf(step int) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\ndata: {region: r%d}\n", step)
+}
+
+// refsOf are all refs of all repositories, commit for commit.
+type refsOf = map[string]map[string]string
+
+// byCommand is what a command's runs leave, one at each step, each after what people do
+// before it.
+func (w *wide) byCommand(steps int, before map[int]func()) (after []refsOf) {
+	w.Helper()
+	w.asBefore(func() {
+		dir, cache := w.TempDir(), w.TempDir()
+		for n := range steps {
+			if before[n] != nil {
+				before[n]()
+			}
+			for name, text := range w.files(append([]string{siteOf(n), w.set}, w.fixed...)...) {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					w.Fatal(err)
+				}
+			}
+			var said bytes.Buffer
+			if status := cli.Main(context.Background(), []string{"apply", "--prune", "-f", dir, "--cache-dir", cache}, cli.Streams{In: strings.NewReader(""), Out: &said, Err: &said}); status != 0 {
+				w.Fatal(said.String())
+			}
+			after = append(after, w.refs())
+		}
+	})
+	return after
+}
+
+// comesTo waits until the refs are those of a command, whatever the API server does.
+func (w *wide) comesTo(want refsOf) {
+	w.Helper()
+	diff := ""
+	defer func() {
+		if w.Failed() && diff != "" {
+			w.Logf("-command +controller:\n%s", diff)
+		}
+	}()
+	w.until("as after a command", func() bool { diff = cmp.Diff(want, w.refs()); return diff == "" })
+}
+
+// startedAgain is the API server that a test started after it had killed the first.
+var startedAgain *exec.Cmd
+
+// part finds a process of the control plane among the children of this one.
+func part(t *testing.T, name string) (pid int, args []string) {
+	t.Helper()
+	found, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil || len(found) == 0 {
+		t.Skip("skipped: needs /proc, to find the processes of the control plane")
+	}
+	for _, file := range found {
+		stat, _ := os.ReadFile(file) // some have gone meanwhile
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 2 || fields[1] != strconv.Itoa(os.Getpid()) || fields[0] == "Z" {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
+		if filepath.Base(args[0]) == name {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return pid, args
+		}
+	}
+	t.Fatalf("no %s among the processes of this test", name)
+	return 0, nil
+}
+
+// restartAPIServer kills it and starts it again as it was, after a while.
+func (w *world) restartAPIServer(t *testing.T, away time.Duration) {
+	t.Helper()
+	pid, args := part(t, "kube-apiserver")
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if startedAgain != nil {
+		_ = startedAgain.Wait()
+	}
+	w.until("gone", func() bool { return syscall.Kill(pid, 0) != nil }) // envtest waits for the first
+	time.Sleep(away)
+	startedAgain = exec.Command(args[0], args[1:]...)
+	startedAgain.Stderr = logs
+	if err := startedAgain.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.answers()
+}
+
+// answers waits until the API server answers.
+func (w *world) answers() {
+	w.Helper()
+	w.until("answered", func() bool {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion("variform.dev/v1alpha1")
+		list.SetKind("FleetList")
+		return w.api.List(context.Background(), list, client.InNamespace(w.namespace)) == nil
+	})
+}
+
+// TestControlPlaneFaults: an API server that is killed and comes back, and an etcd that
+// answers nothing for seconds, stop nobody for good: replicas go on by themselves, and
+// what they come to is what a command comes to, commit for commit.
+func TestControlPlaneFaults(t *testing.T) {
+	random := moments(t)
+	w := newWide(t, 4, 2)
+	const restarts, stops = 2, 2
+	want := w.byCommand(1+restarts+stops, nil)
+	for range 2 {
+		w.replica(2 * time.Second)
+	}
+	w.comesTo(want[0])
+	step := 0
+	for range restarts {
+		step++
+		w.apply(siteOf(step))
+		time.Sleep(time.Duration(random.Int63n(int64(700 * time.Millisecond))))
+		w.restartAPIServer(t, time.Duration(random.Int63n(int64(2*time.Second))))
+		w.comesTo(want[step])
+	}
+	for range stops {
+		step++
+		w.apply(siteOf(step))
+		time.Sleep(time.Duration(random.Int63n(int64(700 * time.Millisecond))))
+		pid, _ := part(t, "etcd")
+		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Second + time.Duration(random.Int63n(int64(time.Second)))) // Leases are lost meanwhile
+		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		w.answers()
+		w.comesTo(want[step])
+	}
+	w.says(w.fleet, "Ready", "True Reconciled")
+	w.says(w.set, "Ready", "True")
+	w.comesTo(want[step])
+}
