@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/variform/variform/internal/cli"
+	"github.com/variform/variform/internal/gittest"
 )
 
 var (
@@ -208,4 +209,46 @@ func TestControlPlaneFaults(t *testing.T) {
 	w.says(w.fleet, "Ready", "True Reconciled")
 	w.says(w.set, "Ready", "True")
 	w.comesTo(want[step])
+}
+
+// TestTwoVersions: replicas of two versions, as while a Deployment is rolled out, share the
+// work and each other's results: what one made the other leaves alone.
+func TestTwoVersions(t *testing.T) {
+	w := newWide(t, 6, 4)
+	want := w.byCommand(3, nil)
+	old, next := w.process("v1.0.0"), w.process("v2.0.0")
+	w.comesTo(want[0])
+	w.until("shared", func() bool { s := w.share("-of-4"); return len(s) == 2 && s[0] == 2 })
+	w.apply(siteOf(1))
+	w.comesTo(want[1])
+	w.says(w.fleet, "Ready", "True Reconciled")
+	pushed := w.git.Count(gittest.Push)
+
+	// The new version takes over what the old one made, and the other way round.
+	for _, gone := range []*exec.Cmd{old, next} {
+		version := "v1.0.0"
+		if gone == old {
+			version = "v2.0.0"
+		}
+		fetched := w.git.Count(gittest.ReadRefs)
+		_ = gone.Process.Kill()
+		_ = gone.Wait()
+		w.until("taken over", func() bool {
+			s := w.share("-of-4")
+			return s[len(s)-1] == 4 && w.git.Count(gittest.ReadRefs) > fetched
+		})
+		w.says(w.fleet, "Ready", "True Reconciled")
+		w.process(version)
+		w.until("shared again", func() bool { s := w.share("-of-4"); return len(s) >= 2 && s[len(s)-1] == 2 && s[len(s)-2] == 2 })
+	}
+	w.comesTo(want[1])
+	if n := w.git.Count(gittest.Push) - pushed; n != 0 {
+		t.Errorf("nothing was to do, and the versions pushed %d times", n)
+	}
+	w.apply(siteOf(2))
+	w.comesTo(want[2])
+	w.says(w.fleet, "Ready", "True Reconciled")
+	if n := w.git.Count(gittest.Push) - pushed; n != 6 {
+		t.Errorf("a step of 6 repositories took %d pushes", n)
+	}
 }

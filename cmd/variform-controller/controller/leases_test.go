@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
+	"github.com/variform/variform/internal/version"
 )
 
 // worker stands for a replica: it runs what comes to it for random times, and is cut off
@@ -229,8 +230,11 @@ func (w *world) share(of string) (out []int) {
 
 // replicaMain is a controller in a process of its own, which can be killed.
 func replicaMain(args string) {
-	file, rest, _ := strings.Cut(args, ",")
-	namespace, cacheDir, _ := strings.Cut(rest, ",")
+	words := strings.SplitN(args, ",", 4)
+	file, namespace, as, cacheDir := words[0], words[1], words[2], words[3]
+	if as != "" {
+		version.Version = as
+	}
 	log.SetLogger(zap.New())
 	cfg, err := clientcmd.BuildConfigFromFlags("", file)
 	if err == nil {
@@ -243,15 +247,19 @@ func replicaMain(args string) {
 	os.Exit(1)
 }
 
-// process starts a replica that can be killed.
-func (w *world) process(file string) *exec.Cmd {
+// process starts a replica that can be killed, of a version or of this.
+func (w *world) process(as string) *exec.Cmd {
 	w.Helper()
+	file := filepath.Join(w.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
+		w.Fatal(err)
+	}
 	program, err := os.Executable()
 	if err != nil {
 		w.Fatal(err)
 	}
 	c := exec.Command(program)
-	c.Env = append(os.Environ(), "VARIFORM_TEST_REPLICA="+file+","+w.namespace+","+w.TempDir())
+	c.Env = append(os.Environ(), "VARIFORM_TEST_REPLICA="+strings.Join([]string{file, w.namespace, as, w.TempDir()}, ","))
 	c.Stdout, c.Stderr = logs, logs
 	if err := c.Start(); err != nil {
 		w.Fatal(err)
@@ -279,11 +287,7 @@ func TestShardedFleet(t *testing.T) {
 	fleet := strings.Replace(fmt.Sprintf(objectsFleet, "5m"), "prune: true", "prune: true, shards: 4", 1)
 	set := fmt.Sprintf(webSet, strings.Join(targets, ", "))
 	w.apply(site("r0"), set, fleet)
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	replicas := []*exec.Cmd{w.process(file), w.process(file)}
+	replicas := []*exec.Cmd{w.process(""), w.process("")}
 	w.says(fleet, "Ready", "True Reconciled")
 	w.says(set, "Ready", "True")
 	held := func(region string) bool {
@@ -308,7 +312,7 @@ func TestShardedFleet(t *testing.T) {
 		_ = replicas[k].Process.Kill()
 		_ = replicas[k].Wait()
 		w.until("taken over "+region, func() bool { return held(region) })
-		replicas[k] = w.process(file)
+		replicas[k] = w.process("")
 	}
 	w.says(fleet, "Ready", "True Reconciled")
 	told, _, _ := unstructured.NestedSlice(w.get(fleet).Object, "status", "shards")
