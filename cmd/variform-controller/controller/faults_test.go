@@ -24,6 +24,7 @@ import (
 )
 
 var (
+	kills = flag.Int("kills", 5, "how many replicas TestShardedFleet kills")
 	seeds = flag.Int64("seed", 0, "seed of the moments of faults; 0 takes one of the clock, which is logged")
 )
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -270,48 +271,26 @@ func (w *world) process(as string) *exec.Cmd {
 
 // TestShardedFleet: replicas that are killed at random moments lose nothing; each shard
 // tells of itself, and the sum is right, of sets whose variants several shards have too.
+// What they come to is what a command comes to, commit for commit.
 func TestShardedFleet(t *testing.T) {
-	w := newWorld(t)
-	w.pkg(w.repo("catalog"), "web")
-	w.apply(repository("catalog", w.git.RepoURL("catalog"), false))
-	var targets []string
-	for n := range 6 {
-		name := fmt.Sprintf("c%d", n)
-		w.repo(name)
-		w.apply(repository(name, w.git.RepoURL(name), true))
-		targets = append(targets, "{name: "+name+"}")
-	}
-	site := func(region string) string {
-		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\ndata: {region: " + region + "}\n"
-	}
-	fleet := strings.Replace(fmt.Sprintf(objectsFleet, "5m"), "prune: true", "prune: true, shards: 4", 1)
-	set := fmt.Sprintf(webSet, strings.Join(targets, ", "))
-	w.apply(site("r0"), set, fleet)
+	random := moments(t)
+	w := newWide(t, 6, 4)
+	fleet, set := w.fleet, w.set
+	want := w.byCommand(1+*kills, nil)
 	replicas := []*exec.Cmd{w.process(""), w.process("")}
 	w.says(fleet, "Ready", "True Reconciled")
 	w.says(set, "Ready", "True")
-	held := func(region string) bool {
-		for name, r := range w.repos {
-			if name == "catalog" {
-				continue
-			}
-			if b := branches(r, t); len(b) != 1 || !strings.Contains(r.Show(t, b[0], "web/site.yaml"), "region: "+region) {
-				return false
-			}
-		}
-		return true
+	if diff := cmp.Diff(want[0], w.refs()); diff != "" {
+		t.Fatalf("Ready before all shards ran: -command +controller\n%s", diff)
 	}
-	if !held("r0") {
-		t.Fatal("Ready before all shards ran")
-	}
-	for n := 1; n <= 5; n++ {
-		region := fmt.Sprint("r", n)
-		w.apply(site(region))
-		time.Sleep(time.Duration(rand.Int63n(int64(1500 * time.Millisecond))))
-		k := rand.Intn(len(replicas))
+	for n := 1; n <= *kills; n++ {
+		w.apply(siteOf(n))
+		after := time.Duration(random.Int63n(int64(1500 * time.Millisecond)))
+		k := random.Intn(len(replicas))
+		time.Sleep(after)
 		_ = replicas[k].Process.Kill()
 		_ = replicas[k].Wait()
-		w.until("taken over "+region, func() bool { return held(region) })
+		w.comesTo(want[n])
 		replicas[k] = w.process("")
 	}
 	w.says(fleet, "Ready", "True Reconciled")
