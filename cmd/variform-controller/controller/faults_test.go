@@ -253,3 +253,41 @@ func TestTwoVersions(t *testing.T) {
 		t.Errorf("a step of 6 repositories took %d pushes", n)
 	}
 }
+
+// TestMergedOnTheServer: people merge Drafts on the server, each way that forges have; a
+// controller finds them approved as the command does, commit for commit, and goes on.
+func TestMergedOnTheServer(t *testing.T) {
+	w := newWide(t, 3, 1)
+	merges := [][]string{
+		{"merge", "-q", "--no-ff", "-m", "Merge the request", "origin/drafts/web/packagevariant-1"},
+		{"merge", "-q", "--ff-only", "origin/drafts/web/packagevariant-1"},
+		{"merge", "-q", "--squash", "origin/drafts/web/packagevariant-1"},
+	}
+	merge := func() {
+		for n, args := range merges {
+			r, tree := w.repos[fmt.Sprintf("c%d", n)], filepath.Join(t.TempDir(), "tree")
+			gittest.Run(t, "", nil, "clone", "-q", r.Dir, tree)
+			gittest.Run(t, tree, nil, args...)
+			if args[2] == "--squash" {
+				gittest.Run(t, tree, nil, "commit", "-q", "-m", "Squashed")
+			}
+			gittest.Run(t, tree, nil, "push", "-q", "origin", "main")
+		}
+	}
+	want := w.byCommand(3, map[int]func(){1: merge})
+	for name, refs := range want[1] {
+		if name != "catalog" && refs["refs/tags/web/v1"] == "" {
+			t.Fatalf("the command did not find %s approved: %v", name, refs)
+		}
+	}
+	w.start()
+	w.comesTo(want[0])
+	w.says(w.fleet, "Ready", "True Reconciled")
+	merge()
+	w.apply(siteOf(1)) // the approved and what is new at once
+	w.comesTo(want[1])
+	w.apply(siteOf(2))
+	w.comesTo(want[2])
+	w.says(w.fleet, "Ready", "True Reconciled: 3 package variants")
+	w.says(w.set, "Ready", "True")
+}
