@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
@@ -46,7 +47,7 @@ func run() error {
 	cacheDir := flag.String("cache-dir", cmp.Or(os.Getenv("VARIFORM_CACHE_DIR"), filepath.Join(os.TempDir(), "variform")), "folder for what is kept between runs; it may be lost")
 	credentials := flag.String("git-credentials", "", "file of Git's logins, a URL with user and password a line (default: Git's credential helpers)")
 	namespaces := flag.String("namespaces", "", "namespaces of Fleets, with commas between (default: all)")
-	metrics := flag.String("metrics-bind-address", ":8080", "address of metrics for Prometheus, 0 for none")
+	metricsAddress := flag.String("metrics-bind-address", ":8080", "address of metrics for Prometheus, 0 for none")
 	probes := flag.String("health-probe-bind-address", ":8081", "address of /healthz and /readyz")
 	webhooks := flag.String("webhook-bind-address", "", "address where forges tell that a repository has moved (default: none, it polls)")
 	secret := flag.String("webhook-secret-file", "", "file of the secret that forges sign with, which a Secret can be mounted as")
@@ -63,7 +64,7 @@ func run() error {
 	if *lease < time.Second {
 		return fmt.Errorf("-lease-duration %s: give a second or more", *lease)
 	}
-	options := ctrl.Options{Metrics: server.Options{BindAddress: *metrics}, HealthProbeBindAddress: *probes, PprofBindAddress: *profile}
+	options := ctrl.Options{Metrics: server.Options{BindAddress: *metricsAddress}, HealthProbeBindAddress: *probes, PprofBindAddress: *profile}
 	if *namespaces != "" {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{}
 		for _, n := range strings.Split(*namespaces, ",") {
@@ -83,7 +84,7 @@ func run() error {
 	worker, _ := os.Executable() // without it, scripts of packages run in this process
 	r := &controller.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: *cacheDir, Worker: worker, Now: time.Now,
-		Concurrency: *concurrency,
+		Concurrency: *concurrency, Metrics: controller.NewMetrics(metrics.Registry),
 	}
 	if *leases != "" {
 		r.Leases = controller.NewLeases(m.GetClient(), m.GetAPIReader(), m.GetCache(), *leases, *lease)

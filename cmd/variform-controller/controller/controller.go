@@ -63,7 +63,9 @@ type Reconciler struct {
 	Concurrency int
 	// Leases share the work with other replicas; nil is that there are none.
 	Leases *Leases
-	Now    func() time.Time
+	// Metrics are told of runs; nil is that nobody asks.
+	Metrics *Metrics
+	Now     func() time.Time
 	// Watched, where set, is told of the kinds whose objects a Fleet selects and injects.
 	Watched func(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind)
 	// Said, where set, is told what became of a Fleet where that is new: for Events.
@@ -133,7 +135,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	}
 	began := r.Now()
 	out, err := r.run(ctx, f, req)
-	measure(req, began, out, err)
+	r.Metrics.measure(req, began, out, err)
 	if err != nil {
 		// What failed of the whole is tried again, later and later; what was told is told.
 		return ctrl.Result{}, errors.Join(err, tell(outcome{reason: reasonError, message: err.Error()}))
@@ -147,7 +149,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 // forget lets go what is kept of a Fleet that is not run here.
 func (r *Reconciler) forget(ctx context.Context, fleet client.ObjectKey) {
 	r.watched(ctx, fleet, nil)
-	unmeasure(fleet)
+	r.Metrics.forget(fleet)
 }
 
 func (r *Reconciler) watched(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind) {

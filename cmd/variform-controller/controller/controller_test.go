@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -100,6 +101,7 @@ type world struct {
 	asked     atomic.Int64 // requests of the controller to the API server
 	wrote     atomic.Int64 // those that may change something
 	replicas  []*controller.Reconciler
+	metrics   []*prometheus.Registry // of replicas
 }
 
 // roundTripFunc is a transport.
@@ -141,11 +143,12 @@ func (w *world) replica(lease time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cfg := rest.CopyConfig(apiServer)
 	cfg.Wrap(w.counted)
-	m, r, err := newController(cfg, w.namespace, w.TempDir(), lease)
+	registry := prometheus.NewRegistry()
+	m, r, err := newController(cfg, w.namespace, w.TempDir(), lease, registry)
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.replicas = append(w.replicas, r)
+	w.replicas, w.metrics = append(w.replicas, r), append(w.metrics, registry)
 	ended := make(chan error, 1)
 	go func() { ended <- m.Start(ctx) }()
 	stop = func() {
@@ -163,7 +166,7 @@ func (w *world) replica(lease time.Duration) (stop func()) {
 
 // newController is one that has a namespace's Fleets alone; without a duration there are
 // no Leases.
-func newController(cfg *rest.Config, namespace, cacheDir string, lease time.Duration) (ctrl.Manager, *controller.Reconciler, error) {
+func newController(cfg *rest.Config, namespace, cacheDir string, lease time.Duration, registry *prometheus.Registry) (ctrl.Manager, *controller.Reconciler, error) {
 	skip := true
 	m, err := ctrl.NewManager(cfg, ctrl.Options{
 		Metrics: server.Options{BindAddress: "0"}, Controller: config.Controller{SkipNameValidation: &skip},
@@ -173,7 +176,7 @@ func newController(cfg *rest.Config, namespace, cacheDir string, lease time.Dura
 		return nil, nil, err
 	}
 	r := &controller.Reconciler{
-		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: cacheDir, Now: time.Now, Concurrency: 4,
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: cacheDir, Now: time.Now, Concurrency: 4, Metrics: controller.NewMetrics(registry),
 	}
 	if lease > 0 {
 		r.Leases = controller.NewLeases(m.GetClient(), m.GetAPIReader(), m.GetCache(), namespace, lease)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -240,7 +241,7 @@ func replicaMain(args string) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", file)
 	if err == nil {
 		var m interface{ Start(context.Context) error }
-		if m, _, err = newController(cfg, namespace, cacheDir, 2*time.Second); err == nil {
+		if m, _, err = newController(cfg, namespace, cacheDir, 2*time.Second, prometheus.NewRegistry()); err == nil {
 			err = m.Start(context.Background())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -35,7 +36,7 @@ func Setup(m manager.Manager, r *Reconciler) error {
 	fleet := &unstructured.Unstructured{}
 	fleet.SetGroupVersionKind(fleetKind)
 	b := builder.TypedControllerManagedBy[Request](m).Named("fleet").
-		WithOptions(controller.TypedOptions[Request]{MaxConcurrentReconciles: r.Concurrency}).
+		WithOptions(controller.TypedOptions[Request]{MaxConcurrentReconciles: r.Concurrency, RateLimiter: again()}).
 		WithLogConstructor(func(req *Request) logr.Logger {
 			log := m.GetLogger().WithValues("controller", "fleet")
 			if req != nil {
@@ -57,6 +58,7 @@ func Setup(m manager.Manager, r *Reconciler) error {
 			return err
 		}
 		r.Leases.Woken = r.wakes.wake
+		r.Metrics.shards(r.Leases)
 	}
 	b = b.WatchesRawSource(ctrlsource.TypedFunc[Request](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Request]) error {
 		r.wakes.mu.Lock()
@@ -96,6 +98,13 @@ func Setup(m manager.Manager, r *Reconciler) error {
 		return fmt.Errorf("the controller of Fleets: %w", err)
 	}
 	return nil
+}
+
+// again is when what failed is tried again: at once, then later and later, but no later than
+// a Fleet is looked at that says nothing of it. What was away for hours is not waited for
+// longer once it is back.
+func again() workqueue.TypedRateLimiter[Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[Request](5*time.Millisecond, defaultInterval)
 }
 
 // Wake has those run, on any replica, that a repository concerns.

@@ -9,12 +9,14 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
 	"github.com/variform/variform/internal/cli"
@@ -124,6 +126,15 @@ func TestWoken(t *testing.T) {
 	if without.Leases.Has(client.ObjectKeyFromObject(w.object(fleet))) {
 		without = w.replicas[1]
 	}
+	held := func() (out []float64) {
+		for _, registry := range w.metrics {
+			out = append(out, w.metricOf(registry, "variform_shards_held"))
+		}
+		return out
+	}
+	if got := held(); slices.Max(got) != 1 || slices.Min(got) != 0 {
+		t.Errorf("of one shard the replicas hold %v", got)
+	}
 	tell(without)
 	w.until("woken", func() bool { return len(branches(c1, t)) == 1 })
 	w.says(fleet, "Ready", "True Reconciled: 1 package variants")
@@ -156,24 +167,45 @@ func TestWoken(t *testing.T) {
 	w.until("forgotten", func() bool { return w.metric("variform_fleet_package_variants Published") == 0 })
 }
 
-// metric is the sum of a name's values in the world's namespace with a label of a value.
+// metric is the sum of a name's values over all replicas, with a label of a value where one
+// is given; each replica has its own registry, as a process has.
 func (w *world) metric(name string) (sum float64) {
 	w.Helper()
-	families, err := metrics.Registry.Gather()
+	for _, registry := range w.metrics {
+		sum += w.metricOf(registry, name)
+	}
+	return sum
+}
+
+func (w *world) metricOf(registry *prometheus.Registry, name string) (sum float64) {
+	w.Helper()
+	families, err := registry.Gather()
 	if err != nil {
 		w.Fatal(err)
 	}
 	name, label, _ := strings.Cut(name, " ")
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
-			values := map[string]bool{}
-			for _, l := range m.GetLabel() {
-				values[l.GetValue()] = true
-			}
-			if f.GetName() == name && values[w.namespace] && values[label] {
+			labelled := label == "" || slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == label })
+			if f.GetName() == name && labelled {
 				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			}
 		}
 	}
 	return sum
+}
+
+// TestAgain: what failed is tried again, later and later, and within a minute at last.
+func TestAgain(t *testing.T) {
+	limiter, last := controller.Again(), time.Duration(0)
+	for range 40 {
+		next := limiter.When(controller.Request{})
+		if next < last || next > time.Minute {
+			t.Fatalf("%s after %s", next, last)
+		}
+		last = next
+	}
+	if last != time.Minute {
+		t.Errorf("at last after %s", last)
+	}
 }
