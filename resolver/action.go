@@ -15,17 +15,6 @@ const (
 	VerbUninstall Verb = "uninstall"
 )
 
-// follows says whether the action acts on a dependency with that lifecycle as well.
-func (v Verb) follows(l Lifecycle) bool {
-	switch v {
-	case VerbUpgrade:
-		return l.Upgrades()
-	case VerbUninstall:
-		return l.Removes()
-	}
-	return l.Invokes()
-}
-
 // Kept is a managed dependency that stays although what managed it goes.
 type Kept struct{ Name, Because string }
 
@@ -86,11 +75,22 @@ func (w *reach) managed(i *Installation) []*Installation {
 		if d == nil || d == i {
 			continue
 		}
-		if w.verb.follows(l) || w.verb == VerbUninstall && i.DeleteDependencies && d.Owner == i.Name {
+		if w.follows(l) || w.verb == VerbUninstall && i.DeleteDependencies && d.Owner == i.Name {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// follows says whether the action acts on a dependency with that lifecycle as well.
+func (w *reach) follows(l Lifecycle) bool {
+	switch w.verb {
+	case VerbUpgrade:
+		return l.Upgrades()
+	case VerbUninstall:
+		return l.Removes()
+	}
+	return l.Invokes()
 }
 
 // follow lists what an action reaches, dependencies before what depends on them.
