@@ -89,6 +89,20 @@ func (d *objectDir) rescan() bool {
 	return news
 }
 
+// close closes what is open. Nothing is read after it.
+func (d *objectDir) close() {
+	st := d.state.Load()
+	if st == nil {
+		return
+	}
+	for _, p := range st.packs {
+		p.close()
+	}
+	for _, a := range st.alternates {
+		a.close()
+	}
+}
+
 func globEscape(p string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
 }
@@ -373,6 +387,13 @@ func (p *packFile) open() error {
 		p.err = err
 	})
 	return p.err
+}
+
+func (p *packFile) close() {
+	p.once.Do(func() { p.err = os.ErrClosed }) // never opened
+	if p.file != nil {
+		_ = p.file.Close()
+	}
 }
 
 // maxCheckedIndex bounds which indexes are compared with their checksum: those

@@ -66,6 +66,16 @@ func (c *placeCache) put(commit Hash, dir string, tree Hash) {
 	}
 }
 
+// close closes the file; what is known stays known.
+func (c *placeCache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file != nil {
+		_ = c.file.Close()
+		c.file = nil
+	}
+}
+
 // read takes the file in, and begins it anew where it is damaged or has grown
 // large.
 func (c *placeCache) read() {

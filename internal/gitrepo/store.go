@@ -89,6 +89,7 @@ type Store struct {
 	// large is held while a package is read that is: one at a time, so that many
 	// such take the memory of one.
 	large chan struct{}
+	own   *wire.Transport // nil where the Options have one
 
 	mu    sync.Mutex
 	repos map[string]*openedRepo
@@ -106,8 +107,10 @@ func NewStore(o Options) *Store {
 		o.Log = func(string, ...any) {}
 	}
 	o.Budget = o.Budget.WithDefaults()
+	var own *wire.Transport
 	if o.Transport == nil {
-		o.Transport = wire.NewTransport(o.Budget, func(r *http.Request) string { return repositoryAt(r.URL) }, isPush)
+		own = wire.NewTransport(o.Budget, func(r *http.Request) string { return repositoryAt(r.URL) }, isPush)
+		o.Transport = own
 	}
 	o.Warn = wire.Once(o.Warn)
 	s := &Store{
@@ -115,6 +118,7 @@ func NewStore(o Options) *Store {
 		http:  githttp.NewClient(&http.Client{Transport: &loginTransport{inner: &answerTransport{&wire.Throttle{Inner: o.Transport, Log: o.Log}, o.Limits}, warn: o.Warn}}),
 		repos: map[string]*openedRepo{},
 		large: make(chan struct{}, 1),
+		own:   own,
 		// Apart: what is dropped of the cache holds on to it, and must not to the Store.
 		parsed: &krm.Cache{},
 	}
@@ -122,6 +126,28 @@ func NewStore(o Options) *Store {
 		s.places.path = filepath.Join(o.CacheDir, "git", "places")
 	}
 	return s
+}
+
+// Close ends the connections that wait for more and closes the files that were read from: a
+// process that makes Stores again and again would run out of both. Nothing of the Store is
+// to be used after it, or meanwhile.
+func (s *Store) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.repos {
+		if o.repo == nil {
+			continue
+		}
+		for _, from := range []objectSource{o.repo.objects, o.repo.outline} {
+			if d, ok := from.(*objectDir); ok {
+				d.close()
+			}
+		}
+	}
+	s.places.close()
+	if s.own != nil {
+		s.own.CloseIdleConnections()
+	}
 }
 
 // Open returns the repository at url: a local path, file://, http(s)://, ssh://,

@@ -118,6 +118,14 @@ func NewTransport(b Budget, repository func(*http.Request) string, push func(*ht
 	return t
 }
 
+// CloseIdleConnections ends the connections that wait for another request, of a Transport
+// that has its own.
+func (t *Transport) CloseIdleConnections() {
+	if own, ok := t.Inner.(*http.Transport); ok && t.Inner != http.DefaultTransport {
+		own.CloseIdleConnections()
+	}
+}
+
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	o := OriginOf(req.URL)

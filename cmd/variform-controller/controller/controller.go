@@ -194,7 +194,8 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 		return none, err
 	}
 	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: credentials})
-	if !part.Whole() { // what it remembers is of its own repositories
+	defer store.Close() // a run a minute, for months
+	if !part.Whole() {  // what it remembers is of its own repositories
 		cache = filepath.Join(cache, fmt.Sprintf("shard-%d-of-%d", part.Index, part.Of))
 	}
 	files, found, err := r.directory(ctx, f, store)

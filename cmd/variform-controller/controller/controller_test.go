@@ -102,6 +102,7 @@ type world struct {
 	wrote     atomic.Int64 // those that may change something
 	replicas  []*controller.Reconciler
 	metrics   []*prometheus.Registry // of replicas
+	caches    []string               // of replicas
 }
 
 // roundTripFunc is a transport.
@@ -143,8 +144,9 @@ func (w *world) replica(lease time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cfg := rest.CopyConfig(apiServer)
 	cfg.Wrap(w.counted)
-	registry := prometheus.NewRegistry()
-	m, r, err := newController(cfg, w.namespace, w.TempDir(), lease, registry)
+	registry, cache := prometheus.NewRegistry(), w.TempDir()
+	w.caches = append(w.caches, cache)
+	m, r, err := newController(cfg, w.namespace, cache, lease, registry)
 	if err != nil {
 		w.Fatal(err)
 	}
