@@ -70,9 +70,7 @@ func Wanted(f *source.Fleet) (reconcile.Fleet, error) {
 		out.Problems = append(out.Problems, p)
 	}
 	for _, o := range f.Objects {
-		out.Objects = append(out.Objects, variantgen.Object{
-			APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Labels: o.Labels, Annotations: o.Annotations,
-		})
+		out.Objects = append(out.Objects, targetOf(o))
 		out.ContextObjects = append(out.ContextObjects, injection.Object{
 			Load: o.Node, Origin: o.Origin.String(),
 			Of: injection.ID{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name},
@@ -83,4 +81,11 @@ func Wanted(f *source.Fleet) (reconcile.Fleet, error) {
 		return out, fmt.Errorf("context objects: %w", err)
 	}
 	return out, nil
+}
+
+// targetOf is an object as sets select it.
+func targetOf(o *source.Object) variantgen.Object {
+	return variantgen.Object{
+		APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Labels: o.Labels, Annotations: o.Annotations,
+	}
 }

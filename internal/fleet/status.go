@@ -46,3 +46,8 @@ func Quiet(list []Pulled) bool {
 		return p.Err != nil || p.Action != pulls.ActionNone && p.Action != pulls.ActionKeep
 	})
 }
+
+// Refused says that something of requests failed.
+func Refused(list []Pulled) bool {
+	return slices.ContainsFunc(list, func(p Pulled) bool { return p.Err != nil })
+}

@@ -104,7 +104,7 @@ func (r *Reader) openRepositories(ctx context.Context) []error {
 	g.SetLimit(r.Repositories())
 	for _, repo := range list {
 		g.Go(func() error {
-			if repo.Elsewhere = !r.cfg.Shard.Has(shardKey(repo.Object)); !repo.Elsewhere || r.cfg.ReadAll || repo.Object.Spec.Git == nil {
+			if repo.Elsewhere = !r.has(ShardKey(repo.Object)); !repo.Elsewhere || r.cfg.ReadAll || repo.Object.Spec.Git == nil {
 				r.open(ctx, repo)
 			} else {
 				repo.closed = true
@@ -230,26 +230,32 @@ func (r *Reader) at(namespace, url string) *Repo {
 	return r.byURL[addressKey{namespace, decide.PlainAddress(url)}]
 }
 
-// shardKey is what decides of which shard a Repository is: the Git repository behind
+// has says that what has a key is worked on.
+func (r *Reader) has(key string) bool {
+	return r.cfg.Shard.Has(key) && (r.cfg.Within == nil || r.cfg.Within[key])
+}
+
+// ShardKey is what decides of which shard a Repository is: the Git repository behind
 // it, which has one record and gets one push, whoever shows which part of it.
-func shardKey(obj *v1alpha1.Repository) string {
+func ShardKey(obj *v1alpha1.Repository) string {
 	switch spec := obj.Spec; {
 	case spec.Git != nil:
 		return decide.PlainAddress(gitrepo.Key(spec.Git.Repo))
 	case spec.OCI != nil:
 		return spec.OCI.Registry
 	}
-	return unregisteredKey(obj.Namespace, obj.Name)
+	return UnregisteredKey(obj.Namespace, obj.Name)
 }
 
-func unregisteredKey(namespace, name string) string { return namespace + "/" + name }
+// UnregisteredKey is the ShardKey of a Repository that nobody registered.
+func UnregisteredKey(namespace, name string) string { return namespace + "/" + name }
 
 // Mine says that what is wanted of a Repository, registered or not, is of this shard.
 func (r *Reader) Mine(namespace, name string) bool {
 	if repo := r.repos[repoKey{namespace, name}]; repo != nil {
 		return !repo.Elsewhere
 	}
-	return r.cfg.Shard.Has(unregisteredKey(namespace, name))
+	return r.has(UnregisteredKey(namespace, name))
 }
 
 // reach is a Repository to read packages of: of one that is closed, another object

@@ -29,10 +29,10 @@ func TestShardKey(t *testing.T) {
 		filepath.ToSlash(here): {"repos/one", "./repos/one", here, "file://" + here, here + ".git"},
 	} {
 		for _, at := range spellings {
-			if got := shardKey(git(at, "main", "")); got != want {
+			if got := ShardKey(git(at, "main", "")); got != want {
 				t.Errorf("%s: %s, want %s", at, got, want)
 			}
-			if got := shardKey(git(at, "next", "edge")); got != want {
+			if got := ShardKey(git(at, "next", "edge")); got != want {
 				t.Errorf("another branch and folder of %s: %s, want %s", at, got, want)
 			}
 		}

@@ -86,6 +86,9 @@ type Config struct {
 	// by all of the fleet.
 	Shard   shard.Shard
 	ReadAll bool
+	// Within, where it is not nil, are the Git repositories of the shard that are worked
+	// on, by ShardKey: the others are as those of another shard.
+	Within map[string]bool
 	// Blame keeps what tells where fields of variants are written.
 	Blame bool
 	// Concurrency bounds how much is read at once; 0 is one for each CPU.

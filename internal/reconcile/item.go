@@ -174,6 +174,8 @@ func setOf(namespace, name string) string {
 // TargetPlan is what became of the dependencies of one target.
 type TargetPlan struct {
 	Namespace, Name string
+	// Repository is the one that the target is in.
+	Repository string
 	// Answer is nil where it could not be looked for.
 	Answer *depend.Answer
 	// Err is why there is no answer. All variants of the target have it.
@@ -183,7 +185,7 @@ type TargetPlan struct {
 func targetPlans(s *observe.Snapshot) []*TargetPlan {
 	var out []*TargetPlan
 	for _, t := range s.Targets {
-		out = append(out, &TargetPlan{Namespace: t.Namespace, Name: t.Name(), Answer: t.Answer, Err: t.Err})
+		out = append(out, &TargetPlan{Namespace: t.Namespace, Name: t.Name(), Repository: t.Repo.Name, Answer: t.Answer, Err: t.Err})
 	}
 	return out
 }
@@ -214,7 +216,7 @@ func (p *Plan) Pending() bool {
 // Failed reports whether anything could not be read or done; what was braked, too.
 func (p *Plan) Failed() bool {
 	return len(p.Problems) > 0 || len(p.Braked) > 0 ||
-		slices.ContainsFunc(p.Sets, func(s *SetStatus) bool { return len(s.Failures) > 0 }) ||
+		p.SetsFail() ||
 		slices.ContainsFunc(p.Items, func(i *Item) bool { return i.Err != nil })
 }
 

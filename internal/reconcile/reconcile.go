@@ -82,6 +82,10 @@ type Config struct {
 	// reads what this part is made from, and with Prune or a restriction by name all, for
 	// those are judged by the whole fleet.
 	Shard shard.Shard
+	// Within, where it is not nil, restricts the run to some of the shard's Git repositories,
+	// by observe.ShardKey: what must be decided together is in one of them. What needs the
+	// whole set, as pruning does, is not for such a run.
+	Within map[string]bool
 	// Named says that what is decided is named, whichever shard it is of.
 	Named bool
 	// Concurrency bounds how many variants are built at once; 0 is one per CPU.
@@ -171,7 +175,7 @@ func New(cfg Config) *Engine {
 	sources := observe.Config{
 		Fleet: cfg.Fleet, Git: cfg.Git, OCI: cfg.OCI, Manager: e.manager, Origin: cfg.Origin, Unnamed: cfg.Unnamed,
 		Dependencies: cfg.Dependencies, Concurrency: cfg.Concurrency, Repositories: cfg.Repositories, Blame: cfg.Blame,
-		Shard: cfg.Shard, ReadAll: cfg.readsAll(),
+		Shard: cfg.Shard, ReadAll: cfg.readsAll(), Within: cfg.Within,
 		Progress: func(done, total int, item string) { e.progress(Progress{"repositories", done, total, item}) },
 	}
 	e.builder = &build.Builder{

@@ -61,7 +61,7 @@ type Session struct {
 // to write.
 func (s *Session) Whole() *reconcile.Engine {
 	cfg := s.Config
-	cfg.Shard, cfg.Known, cfg.TakeHeads, cfg.Preview = shard.Shard{}, nil, false, true
+	cfg.Shard, cfg.Within, cfg.Known, cfg.TakeHeads, cfg.Preview = shard.Shard{}, nil, nil, false, true
 	return reconcile.New(cfg)
 }
 

@@ -168,6 +168,16 @@ func (o *Object) Node() *yaml.RNode {
 	return yaml.NewRNode(root)
 }
 
+// Digest tells the object's content from any other.
+func (o *Object) Digest() string {
+	text := o.text.data
+	if o.node != nil {
+		text = []byte(o.node.MustString())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
 // unlimited are bounds of what was found to be within its own.
 var unlimited = Limits{Nodes: math.MaxInt, Depth: math.MaxInt}
 

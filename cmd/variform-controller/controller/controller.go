@@ -72,6 +72,7 @@ type Reconciler struct {
 	Said func(fleet *unstructured.Unstructured, ready bool, reason, message string)
 
 	wakes wakes
+	knows knowledge
 }
 
 // The reasons of a Fleet's condition Ready, beside those of sets.
@@ -135,20 +136,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	}
 	began := r.Now()
 	out, err := r.run(ctx, f, req)
+	if err != nil {
+		r.knows.forget(req)
+	}
 	r.Metrics.measure(req, began, out, err)
 	if err != nil {
 		// What failed of the whole is tried again, later and later; what was told is told.
 		return ctrl.Result{}, errors.Join(err, tell(outcome{reason: reasonError, message: err.Error()}))
 	}
 	if err := tell(out); err != nil {
+		r.knows.forget(req)
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: interval(f)}, nil
+	return ctrl.Result{RequeueAfter: r.knows.rest(req, interval(f), r.Now())}, nil
 }
 
 // forget lets go what is kept of a Fleet that is not run here.
 func (r *Reconciler) forget(ctx context.Context, fleet client.ObjectKey) {
 	r.watched(ctx, fleet, nil)
+	r.knows.forgetFleet(fleet)
 	r.Metrics.forget(fleet)
 }
 
@@ -184,7 +190,8 @@ func parse(live *unstructured.Unstructured) (*variformv1alpha1.Fleet, error) {
 	return obj.(*variformv1alpha1.Fleet), nil
 }
 
-// run is one run of a fleet, or of a shard of it. Where nothing changed since the last, it
+// run is one run of a fleet, or of a shard of it: of what an event concerns where that can
+// be told, and else of the whole. Where nothing changed since the last, it
 // comes to the same: what stands in the status may be older, or an error of another run.
 func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Request) (none outcome, err error) {
 	part := req.Shard
@@ -205,18 +212,35 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if found != nil && len(found.other) > 0 {
 		return stalled(reasonOwned, fmt.Errorf("another controller drives %s: stop it and set spec.source.objects.takeOver, or take them out of the selector; nothing was done", strings.Join(decide.Limit(found.other, 3), ", "))), nil
 	}
+	// What moves from here on is the next run's.
+	moved := r.wakes.taken(req)
+	at := place{f, part, store, cache}
+	known := r.knows.get(req)
+	due := known.due(f, r.Now())
 	settled := r.settled(f, files, cache)
-	if said, ok := settled.Again(ctx, store); ok {
-		out := outcome{ready: true, reason: reasonDone, message: said.Out}
-		_ = json.Unmarshal([]byte(said.Err), &out.states) // else the metrics wait for a change
-		return out, nil
+	if due {
+		if said, ok := settled.Again(ctx, store); ok {
+			out := outcome{ready: true, reason: reasonDone, message: said.Out}
+			_ = json.Unmarshal([]byte(said.Err), &out.states) // else the metrics wait for a change
+			if known != nil {
+				known.looked = r.Now()
+			}
+			return out, nil
+		}
 	}
 	read, err := files.Fleet(ctx)
 	if err != nil {
 		return none, err
 	}
+	ground := fleet.GroundOf(read)
+	if !due {
+		if out, ok, err := r.event(ctx, req, at, read, found, known, ground, moved); ok || err != nil {
+			return out, err
+		}
+	}
+	r.knows.forget(req)
 	r.wakes.note(req, f, read)
-	s, done, err := r.open(read, f, part, store, cache)
+	s, done, err := r.open(read, at, nil)
 	defer done()
 	if errors.Is(err, session.ErrNothing) {
 		return outcome{ready: true, reason: reasonDone, message: err.Error()}, nil
@@ -224,16 +248,13 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if err != nil {
 		return stalled(reasonInvalid, err), nil
 	}
-	plan, pulled, err := s.Apply(ctx, func(ctx context.Context) ([]fleet.Pulled, error) {
-		list, _, err := fleet.Propose(ctx, s.Engine, fleet.PullRequests{Forge: session.Forges(wire.Budget{}), Fleet: read, Concurrency: 8})
-		return list, err
-	}, nil)
+	plan, pulled, err := apply(ctx, s)
 	if err != nil {
 		return none, err
 	}
-	fleet.Locate(read, plan)
+	surveyed := plan
 	if found != nil {
-		if err := r.survey(ctx, f, found, s, part, plan); err != nil {
+		if surveyed, err = r.survey(ctx, f, found, s, part, plan); err != nil {
 			return none, err
 		}
 	}
@@ -243,7 +264,21 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 		states, _ := json.Marshal(out.states)
 		settled.Put(store, reconcile.Printed{Out: out.message, Err: string(states)})
 	}
+	r.wakes.again(req, ground.Upstreams(plan.Moved()))
+	r.learn(req, f, ground, plan, surveyed, pulled, out)
 	return out, nil
+}
+
+// apply brings a fleet up to date, and its pull requests.
+func apply(ctx context.Context, s *session.Session) (*reconcile.Plan, []fleet.Pulled, error) {
+	plan, pulled, err := s.Apply(ctx, func(ctx context.Context) ([]fleet.Pulled, error) {
+		list, _, err := fleet.Propose(ctx, s.Engine, fleet.PullRequests{Forge: session.Forges(wire.Budget{}), Fleet: s.Fleet, Concurrency: 8})
+		return list, err
+	}, nil)
+	if err == nil {
+		fleet.Locate(s.Fleet, plan)
+	}
+	return plan, pulled, err
 }
 
 // credentialsKey is the key of a Fleet's Secret: each line names the server that it is
@@ -268,30 +303,40 @@ func (r *Reconciler) credentials(ctx context.Context, f *variformv1alpha1.Fleet)
 	return gitrepo.CredentialsIn("Secret "+name, string(text)), nil
 }
 
-// survey writes the status of objects, as they are after a run. A shard tells of its own
-// variants; the first tells of what belongs to all, which the whole fleet is read for.
-func (r *Reconciler) survey(ctx context.Context, f *variformv1alpha1.Fleet, found *objects, s *session.Session, part shard.Shard, plan *reconcile.Plan) error {
-	now := plan
-	var err error
-	if !plan.Settled() { // it says what was to be done, and that is done
-		if now, err = s.Engine.Survey(ctx); err != nil {
-			return err
-		}
-		fleet.Locate(s.Fleet, now)
+// survey writes the status of objects, as they are after a run, and returns what it tells.
+// A shard tells of its own variants; the first tells of what belongs to all, which the
+// whole fleet is read for.
+func (r *Reconciler) survey(ctx context.Context, f *variformv1alpha1.Fleet, found *objects, s *session.Session, part shard.Shard, plan *reconcile.Plan) (*reconcile.Plan, error) {
+	now, err := after(ctx, s, found, plan)
+	if err != nil {
+		return nil, err
 	}
 	t := r.teller(ctx, f, found)
 	t.variants(now)
 	if part.Index > 1 {
-		return t.err()
+		return now, t.err()
 	}
+	all := now
 	if !part.Whole() {
-		if now, err = s.Whole().Survey(ctx); err != nil {
-			return err
+		if all, err = s.Whole().Survey(ctx); err != nil {
+			return nil, err
 		}
+		fleet.Locate(s.Fleet, all)
+	}
+	t.rest(s.Fleet, all)
+	return now, t.err()
+}
+
+// after is how what a plan is about stands once it was applied.
+func after(ctx context.Context, s *session.Session, found *objects, plan *reconcile.Plan) (*reconcile.Plan, error) {
+	if plan.Settled() && !found.variants() { // sets are told of no proof
+		return plan, nil
+	}
+	now, err := s.Engine.Survey(ctx) // a plan says what was to be done, and not what is proved
+	if err == nil {
 		fleet.Locate(s.Fleet, now)
 	}
-	t.rest(s.Fleet, now)
-	return t.err()
+	return now, err
 }
 
 // directory is what the Fleet names, in Git or in the API.
@@ -324,18 +369,27 @@ func (r *Reconciler) settled(f *variformv1alpha1.Fleet, files *source.Directory,
 	return s
 }
 
-// open makes the engine; done ends what it started.
-func (r *Reconciler) open(read *source.Fleet, f *variformv1alpha1.Fleet, part shard.Shard, store *gitrepo.Store, cache string) (s *session.Session, done func(), err error) {
+// place is what a run is of, and where it keeps what it knows.
+type place struct {
+	fleet *variformv1alpha1.Fleet
+	shard shard.Shard
+	store *gitrepo.Store
+	cache string
+}
+
+// open makes the engine, for some of the repositories where within is not nil: pruning is
+// for the whole. done ends what it started.
+func (r *Reconciler) open(read *source.Fleet, at place, within map[string]bool) (s *session.Session, done func(), err error) {
 	functions := render.New(render.Options{
 		Builtins: function.Builtin, BuiltinVersion: version.Version, Worker: r.Worker, AllowedImages: session.AllowedImages(),
 	})
-	spec := &f.Spec
-	cfg := reconcile.Config{Prune: spec.Prune, MaxDelete: -1, TakeHeads: true, Shard: part}
+	spec := &at.fleet.Spec
+	cfg := reconcile.Config{Prune: spec.Prune && within == nil, MaxDelete: -1, TakeHeads: true, Shard: at.shard, Within: within, Progress: r.Metrics.built(at.fleet, at.shard)}
 	if spec.MaxDeletions != nil {
 		cfg.MaxDelete = *spec.MaxDeletions
 	}
 	s, err = session.Open(read, session.Options{
-		Config: cfg, Cache: cache, Git: store, OCI: ocirepo.NewStore(ocirepo.Options{CacheDir: cache}), Functions: functions, Dependencies: true,
+		Config: cfg, Cache: at.cache, Git: at.store, OCI: ocirepo.NewStore(ocirepo.Options{CacheDir: at.cache}), Functions: functions, Dependencies: true,
 	})
 	return s, functions.Close, err
 }

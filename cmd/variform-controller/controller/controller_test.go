@@ -100,6 +100,7 @@ type world struct {
 	repos     map[string]*gittest.Repo
 	asked     atomic.Int64 // requests of the controller to the API server
 	wrote     atomic.Int64 // those that may change something
+	status    sync.Map     // paths of status that was written
 	replicas  []*controller.Reconciler
 	metrics   []*prometheus.Registry // of replicas
 	caches    []string               // of replicas
@@ -116,6 +117,9 @@ func (w *world) counted(next http.RoundTripper) http.RoundTripper {
 		w.asked.Add(1)
 		if r.Method != http.MethodGet {
 			w.wrote.Add(1)
+			if strings.HasSuffix(r.URL.Path, "/status") {
+				w.status.Store(r.URL.Path, true)
+			}
 		}
 		return next.RoundTrip(r)
 	})

@@ -58,6 +58,8 @@ type Leases struct {
 	// Woken, where set, hears what other replicas tell: they alone may have been told
 	// that a repository moved.
 	Woken func(keys []string)
+	// Taken, where set, hears of a shard that comes here: others may have run it.
+	Taken func(r Request)
 
 	ended chan struct{} // a run has ended, which others may wait for, or there is something to tell
 
@@ -188,6 +190,9 @@ func (l *Leases) take(r Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held[r] = &holding{}
+	if l.Taken != nil {
+		l.Taken(r)
+	}
 	if l.queue != nil {
 		l.queue.Add(r)
 	}

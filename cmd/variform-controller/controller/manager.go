@@ -57,7 +57,7 @@ func Setup(m manager.Manager, r *Reconciler) error {
 		if err := m.Add(r.Leases); err != nil {
 			return err
 		}
-		r.Leases.Woken = r.wakes.wake
+		r.Leases.Woken, r.Leases.Taken = r.wakes.wake, r.knows.forget
 		r.Metrics.shards(r.Leases)
 	}
 	b = b.WatchesRawSource(ctrlsource.TypedFunc[Request](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Request]) error {

@@ -6,8 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/internal/shard"
 )
 
 // Metrics are what Prometheus is told of one replica, beside controller-runtime's own of
@@ -16,6 +18,7 @@ type Metrics struct {
 	registry  prometheus.Registerer
 	runs      *prometheus.CounterVec
 	durations *prometheus.HistogramVec
+	builds    *prometheus.CounterVec
 	variants  *prometheus.GaugeVec
 }
 
@@ -29,11 +32,14 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "variform_fleet_run_duration_seconds", Help: "Time that runs of a Fleet or of a shard of it took.", Buckets: prometheus.ExponentialBuckets(0.05, 3, 10),
 		}, []string{"namespace", "name", "shard"}),
+		builds: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "variform_fleet_packages_built_total", Help: "Packages that runs of a Fleet or of a shard of it made and rendered, for what they were to be compared with.",
+		}, []string{"namespace", "name", "shard"}),
 		variants: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "variform_fleet_package_variants", Help: "Package variants of a Fleet or of a shard of it, by state: a phase such as Draft, Failed, or None.",
 		}, []string{"namespace", "name", "shard", "state"}),
 	}
-	registry.MustRegister(m.runs, m.durations, m.variants)
+	registry.MustRegister(m.runs, m.durations, m.builds, m.variants)
 	return m
 }
 
@@ -82,6 +88,7 @@ func (m *Metrics) forget(fleet client.ObjectKey) {
 	of := prometheus.Labels{"namespace": fleet.Namespace, "name": fleet.Name}
 	m.runs.DeletePartialMatch(of)
 	m.durations.DeletePartialMatch(of)
+	m.builds.DeletePartialMatch(of)
 	m.variants.DeletePartialMatch(of)
 }
 
@@ -100,4 +107,17 @@ func statesOf(plan *reconcile.Plan) map[string]int {
 		}
 	}
 	return out
+}
+
+// built counts packages that a run makes.
+func (m *Metrics) built(f *variformv1alpha1.Fleet, part shard.Shard) func(reconcile.Progress) {
+	if m == nil {
+		return nil
+	}
+	counter := m.builds.WithLabelValues(f.Namespace, f.Name, part.String())
+	return func(p reconcile.Progress) {
+		if p.Stage == "variants" {
+			counter.Inc()
+		}
+	}
 }

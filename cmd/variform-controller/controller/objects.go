@@ -54,6 +54,11 @@ func (o *objects) all() (out []map[string]any) {
 	return out
 }
 
+// variants says that there are PackageVariants among them, whose status tells of revisions.
+func (o *objects) variants() bool {
+	return slices.ContainsFunc(o.fleet, func(u unstructured.Unstructured) bool { return u.GetKind() == v1alpha1.KindPackageVariant })
+}
+
 // read lists what makes the fleet. Any error is one of the whole: a part of a fleet would
 // look as if the rest had gone.
 func (r *Reconciler) read(ctx context.Context, f *variformv1alpha1.Fleet) (*objects, error) {

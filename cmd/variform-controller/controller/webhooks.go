@@ -32,6 +32,7 @@ type wakes struct {
 	mu    sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[Request]
 	uses  map[Request][]string
+	moved map[Request][]string // since the last run began
 }
 
 // note remembers the repositories of a run: the management directory's and the Fleet's.
@@ -64,6 +65,7 @@ func (w *wakes) forget(fleet client.ObjectKey) {
 	for r := range w.uses {
 		if r.NamespacedName == fleet {
 			delete(w.uses, r)
+			delete(w.moved, r)
 		}
 	}
 }
@@ -73,16 +75,53 @@ func (w *wakes) wake(keys []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for r, uses := range w.uses {
-		if w.queue != nil && slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(uses, k) }) {
-			w.queue.Add(r)
+		used := slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !slices.Contains(uses, k) })
+		if w.queue == nil || len(used) == 0 {
+			continue
 		}
+		if w.moved == nil {
+			w.moved = map[Request][]string{}
+		}
+		w.moved[r] = append(w.moved[r], used...)
+		w.queue.Add(r)
 	}
+}
+
+// again has a shard run once more, in a moment, for repositories that it moved itself, by
+// observe.ShardKey.
+func (w *wakes) again(r Request, keys []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.queue == nil || len(keys) == 0 {
+		return
+	}
+	if w.moved == nil {
+		w.moved = map[Request][]string{}
+	}
+	for _, k := range keys {
+		w.moved[r] = append(w.moved[r], wakeKeyOf(k))
+	}
+	w.queue.AddAfter(r, time.Second)
+}
+
+// taken are the keys of the repositories that moved since it was asked last.
+func (w *wakes) taken(r Request) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.moved[r]
+	delete(w.moved, r)
+	return out
 }
 
 // wakeKey stands for a repository, however its address is spelled: what replicas tell
 // one another is no address.
 func wakeKey(address string) string {
-	sum := sha256.Sum256([]byte(decide.PlainAddress(gitrepo.Key(address))))
+	return wakeKeyOf(decide.PlainAddress(gitrepo.Key(address)))
+}
+
+// wakeKeyOf is the same by observe.ShardKey.
+func wakeKeyOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])
 }
 
