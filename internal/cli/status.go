@@ -88,7 +88,7 @@ func (a *app) tellRequests(ctx context.Context, s *opening, plan *reconcile.Plan
 	if !fleet.Kept(s.fleet) {
 		return
 	}
-	found, failed, err := fleet.Requests(ctx, s.engine, plan.Items, fleet.PullRequests{Forge: session.Forges(a.budget()), Concurrency: min(a.repositories, requestConcurrency)})
+	found, failed, err := fleet.Requests(ctx, s.engine, plan.Items, fleet.PullRequests{Forge: session.Forges(a.budget(), nil), Concurrency: min(a.repositories, requestConcurrency)})
 	for i, request := range found {
 		i.Reasons = append(slices.Clone(i.Reasons), request.Says())
 	}

@@ -162,10 +162,13 @@ func (g GitTree) ReadTree(ctx context.Context, url, ref, dir string) ([]krm.File
 	return repo.FilesAt(ctx, ref, dir)
 }
 
-// Forges reaches the forges of Repositories, with the logins that the environment and
-// git's credential helpers know.
-func Forges(budget wire.Budget) func(address, annotation string) (pulls.Forge, error) {
-	servers := forge.NewServers(signIn, budget)
+// Forges reaches the forges of Repositories. Without a login those count that the
+// environment and git's credential helpers know.
+func Forges(budget wire.Budget, login forge.Login) func(address, annotation string) (pulls.Forge, error) {
+	if login == nil {
+		login = Login(os.Getenv, nil)
+	}
+	servers := forge.NewServers(login, budget)
 	return func(address, annotation string) (pulls.Forge, error) {
 		place, err := forge.Locate(address, annotation)
 		if err != nil {
@@ -175,10 +178,16 @@ func Forges(budget wire.Budget) func(address, annotation string) (pulls.Forge, e
 	}
 }
 
-// signIn finds a login for a forge.
-func signIn(ctx context.Context, address string) (user, password string, err error) {
-	if token := forge.TokenOf(address, os.Getenv); token != "" {
-		return "", token, nil
+// Login signs in at forges with the tokens of an environment, or with what has Git's
+// logins, where nil is git's credential helpers.
+func Login(env func(string) string, git gitrepo.CredentialFunc) forge.Login {
+	if git == nil {
+		git = gitrepo.HelperCredentials
 	}
-	return gitrepo.HelperCredentials(ctx, address)
+	return func(ctx context.Context, address string) (user, password string, err error) {
+		if token := forge.TokenOf(address, env); token != "" {
+			return "", token, nil
+		}
+		return git(ctx, address)
+	}
 }

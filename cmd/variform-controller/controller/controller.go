@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ import (
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
+	"github.com/variform/variform/internal/forge"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/observe"
@@ -196,7 +198,7 @@ func parse(live *unstructured.Unstructured) (*variformv1alpha1.Fleet, error) {
 func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Request) (none outcome, err error) {
 	part := req.Shard
 	cache := filepath.Join(r.Cache, string(f.UID))
-	credentials, err := r.credentials(ctx, f)
+	credentials, tokens, err := r.credentials(ctx, f)
 	if err != nil {
 		return none, err
 	}
@@ -214,7 +216,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	}
 	// What moves from here on is the next run's.
 	moved := r.wakes.taken(req)
-	at := place{f, part, store, cache}
+	at := place{f, part, store, cache, session.Login(tokens, credentials)}
 	known := r.knows.get(req)
 	due := known.due(f, r.Now())
 	settled := r.settled(f, files, cache)
@@ -248,7 +250,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if err != nil {
 		return stalled(reasonInvalid, err), nil
 	}
-	plan, pulled, err := apply(ctx, s)
+	plan, pulled, err := apply(ctx, s, at.forges)
 	if err != nil {
 		return none, err
 	}
@@ -270,9 +272,9 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 }
 
 // apply brings a fleet up to date, and its pull requests.
-func apply(ctx context.Context, s *session.Session) (*reconcile.Plan, []fleet.Pulled, error) {
+func apply(ctx context.Context, s *session.Session, login forge.Login) (*reconcile.Plan, []fleet.Pulled, error) {
 	plan, pulled, err := s.Apply(ctx, func(ctx context.Context) ([]fleet.Pulled, error) {
-		list, _, err := fleet.Propose(ctx, s.Engine, fleet.PullRequests{Forge: session.Forges(wire.Budget{}), Fleet: s.Fleet, Concurrency: 8})
+		list, _, err := fleet.Propose(ctx, s.Engine, fleet.PullRequests{Forge: session.Forges(wire.Budget{}, login), Fleet: s.Fleet, Concurrency: 8})
 		return list, err
 	}, nil)
 	if err == nil {
@@ -285,22 +287,23 @@ func apply(ctx context.Context, s *session.Session) (*reconcile.Plan, []fleet.Pu
 // for, so that no address of a fleet draws a login to another.
 const credentialsKey = "credentials"
 
-// credentials are a Fleet's own logins, or those of all. The Secret is read at each run, by
-// its name alone.
-func (r *Reconciler) credentials(ctx context.Context, f *variformv1alpha1.Fleet) (gitrepo.CredentialFunc, error) {
+// credentials are a Fleet's own logins of Git and tokens of forges, or those of all. The
+// Secret is read at each run, by its name alone.
+func (r *Reconciler) credentials(ctx context.Context, f *variformv1alpha1.Fleet) (git gitrepo.CredentialFunc, tokens func(string) string, err error) {
 	if f.Spec.SecretRef == nil {
-		return r.Credentials, nil
+		return r.Credentials, os.Getenv, nil
 	}
 	name := f.Namespace + "/" + f.Spec.SecretRef.Name
 	secret := &corev1.Secret{}
 	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Spec.SecretRef.Name}, secret); err != nil {
-		return nil, fmt.Errorf("spec.secretRef: reading Secret %s: %w", name, err)
+		return nil, nil, fmt.Errorf("spec.secretRef: reading Secret %s: %w", name, err)
 	}
 	text, ok := secret.Data[credentialsKey]
 	if !ok {
-		return nil, fmt.Errorf("spec.secretRef: Secret %s has no key %s: put a line https://USER:PASSWORD@HOST there for each server", name, credentialsKey)
+		return nil, nil, fmt.Errorf("spec.secretRef: Secret %s has no key %s: put a line https://USER:PASSWORD@HOST there for each server", name, credentialsKey)
 	}
-	return gitrepo.CredentialsIn("Secret "+name, string(text)), nil
+	tokens = func(variable string) string { return strings.TrimSpace(string(secret.Data[variable])) }
+	return gitrepo.CredentialsIn("Secret "+name, string(text)), tokens, nil
 }
 
 // survey writes the status of objects, as they are after a run, and returns what it tells.
@@ -375,6 +378,8 @@ type place struct {
 	shard shard.Shard
 	store *gitrepo.Store
 	cache string
+	// forges signs in for pull requests.
+	forges forge.Login
 }
 
 // open makes the engine, for some of the repositories where within is not nil: pruning is

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -510,6 +511,59 @@ func TestFleetWithASecret(t *testing.T) {
 	w.says(fleet, "Ready", "True Reconciled")
 	if text := fmt.Sprint(logs.String(), w.get(fleet).Object["status"]); strings.Contains(text, "hunter") {
 		t.Errorf("a password is told in\n%s", text)
+	}
+}
+
+// TestForgeTokenOfASecret: a Fleet with a Secret signs in at forges with what stands there,
+// never with the controller's own token, which is for the same server.
+func TestForgeTokenOfASecret(t *testing.T) {
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	w.repo("org/c1")
+	var mu sync.Mutex
+	said := map[string]bool{}
+	forge := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		said[r.Header.Get("Authorization")] = true
+		mu.Unlock()
+		http.Error(out, "nobody may", http.StatusForbidden)
+	}))
+	defer forge.Close()
+	heard := func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		defer clear(said)
+		return slices.Sorted(maps.Keys(said))
+	}
+	t.Setenv("GITEA_TOKEN", "of-the-controller")
+	t.Setenv("GITEA_SERVER_URL", forge.URL)
+	c1 := strings.NewReplacer("org/c1\n", "c1\n", "  labels:", "  annotations: {variform.dev/review: variant, variform.dev/forge: gitea "+forge.URL+"}\n  labels:").Replace(repository("org/c1", w.git.RepoURL("org/c1"), true))
+	secret := func(more string) string {
+		return "apiVersion: v1\nkind: Secret\nmetadata: {name: git}\nstringData: {credentials: '" + strings.Replace(w.git.URL, "://", "://me:hunter2@", 1) + "'" + more + "}\n"
+	}
+	fleet := strings.Replace(fmt.Sprintf(objectsFleet, "1s"), "prune: true", "secretRef: {name: git}", 1)
+	w.apply(secret(", GITEA_TOKEN: of-the-fleet, GITEA_SERVER_URL: '"+forge.URL+"'"), repository("catalog", w.git.RepoURL("catalog"), false), c1, fmt.Sprintf(webSet, "{name: c1}"), fleet)
+	w.start()
+	w.says(fleet, "Ready", "False Error")
+	if got := heard(); len(got) != 1 || got[0] != "token of-the-fleet" && got[0] != "Bearer of-the-fleet" {
+		t.Errorf("with a token in the Secret the forge was told %q", got)
+	}
+	w.apply(strings.Replace(fleet, "secretRef: {name: git}", "prune: true", 1)) // and without, the controller's
+	w.until("signed in", func() bool {
+		return slices.ContainsFunc(heard(), func(s string) bool { return strings.HasSuffix(s, " of-the-controller") })
+	})
+	if err := w.api.Delete(context.Background(), w.object(secret(""))); err != nil {
+		t.Fatal(err)
+	}
+	w.apply(secret(""), fleet)
+	time.Sleep(2 * time.Second) // a run that began before
+	heard()
+	time.Sleep(3 * time.Second)
+	if got := heard(); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "of-the-") }) {
+		t.Errorf("without a token in the Secret the forge was told %q", got)
+	}
+	if text := fmt.Sprint(logs.String(), w.get(fleet).Object["status"]); strings.Contains(text, "of-the-") || strings.Contains(text, "hunter") {
+		t.Error("a token is told")
 	}
 }
 

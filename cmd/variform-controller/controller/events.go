@@ -119,7 +119,7 @@ func (r *Reconciler) event(ctx context.Context, req Request, at place, read *sou
 	if err != nil {
 		return out, false, nil //nolint:nilerr // the whole tells it
 	}
-	plan, pulled, err := apply(ctx, s)
+	plan, pulled, err := apply(ctx, s, at.forges)
 	if err != nil {
 		return out, false, err
 	}
