@@ -28,7 +28,7 @@ type FleetSpec struct {
 	Prune bool `json:"prune,omitempty"`
 	// MaxDeletions is how many packages a set may lose at once beyond what its brake allows; empty leaves the brake on.
 	MaxDeletions *int `json:"maxDeletions,omitempty" jsonschema:"minimum=0"`
-	// SecretRef is the Secret that has Git's logins; empty means those that the controller has. A Fleet with one uses no others.
+	// SecretRef is the Secret that has logins of Git and forges; empty means those that the controller has. A Fleet with one uses no others.
 	SecretRef *FleetSecret `json:"secretRef,omitempty"`
 	// Shards is how many parts the repositories are split into, which replicas of the controller share; empty means one.
 	Shards *int `json:"shards,omitempty" jsonschema:"minimum=1,maximum=1000"`
@@ -70,7 +70,7 @@ type FleetContext struct {
 	Kind string `json:"kind"`
 }
 
-// FleetSecret is a Secret of the Fleet's namespace, under whose key credentials stands a URL with user and password a line, as Git's helper store keeps them.
+// FleetSecret is a Secret of the Fleet's namespace, under whose key credentials stands a URL with user and password a line, as Git's helper store keeps them. Keys named as the variables that hold tokens of forges, GITHUB_TOKEN say, are for pull requests.
 type FleetSecret struct {
 	// Name is the Secret's.
 	Name string `json:"name"`
