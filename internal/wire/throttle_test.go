@@ -124,7 +124,7 @@ func TestThrottleOfAServer(t *testing.T) {
 	server := &busy{status: 429, after: "3600", times: 1}
 	throttle, _ := asleep(server)
 	for range 3 {
-		if _, err := throttle.RoundTrip(get(t, "")); !IsRateLimited(err) { //nolint:bodyclose // there is none
+		if _, err := throttle.RoundTrip(get(t, "")); !IsRateLimited(err) {
 			t.Fatal(err)
 		}
 	}
@@ -148,7 +148,7 @@ func TestThrottleCannotRepeat(t *testing.T) {
 	req := get(t, "pack")
 	req.GetBody = nil
 	resp, err := throttle.RoundTrip(req)
-	if err != nil || resp.StatusCode != 429 || server.asked != 1 || *slept != 0 {
+	if err != nil || resp.StatusCode != http.StatusTooManyRequests || server.asked != 1 || *slept != 0 {
 		t.Errorf("%v, %v, asked %d times", resp, err, server.asked)
 	}
 	_ = resp.Body.Close()
@@ -158,7 +158,7 @@ func TestThrottleIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := &busy{status: 429, after: "60", times: 9}
 	throttle := &Throttle{Inner: server, Log: func(string, ...any) { cancel() }}
-	if _, err := throttle.RoundTrip(get(t, "").WithContext(ctx)); !errors.Is(err, context.Canceled) { //nolint:bodyclose // there is none
+	if _, err := throttle.RoundTrip(get(t, "").WithContext(ctx)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

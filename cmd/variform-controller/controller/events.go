@@ -117,7 +117,7 @@ func (r *Reconciler) event(ctx context.Context, req Request, at place, read *sou
 	s, done, err := r.open(read, at, within)
 	defer done()
 	if err != nil {
-		return out, false, nil //nolint:nilerr // the whole tells it
+		return out, false, nil // the whole tells it
 	}
 	plan, pulled, err := apply(ctx, s, at.forges)
 	if err != nil {
