@@ -46,7 +46,7 @@ type RateLimitedError struct {
 
 // Error says for how long, and what helps.
 func (e *RateLimitedError) Error() string {
-	return fmt.Sprintf("%s refuses requests for %s (429 Too Many Requests): run again then, or ask for less at once (--repository-concurrency)", e.Server, e.After)
+	return fmt.Sprintf("%s refuses requests for %s: it was asked too much; run again then, or ask for less at once (--repository-concurrency)", e.Server, e.After)
 }
 
 // IsRateLimited says that a call ended because a server refuses requests for now.

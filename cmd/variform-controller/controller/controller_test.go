@@ -556,9 +556,11 @@ func TestForgeTokenOfASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.apply(secret(""), fleet)
-	time.Sleep(2 * time.Second) // a run that began before
-	heard()
-	time.Sleep(3 * time.Second)
+	for range 2 { // a run that began before, and one that did not
+		heard()
+		ran := w.metric("variform_fleet_runs_total")
+		w.until("run again", func() bool { return w.metric("variform_fleet_runs_total") >= ran+2 })
+	}
 	if got := heard(); slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "of-the-") }) {
 		t.Errorf("without a token in the Secret the forge was told %q", got)
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -62,11 +63,7 @@ func (k *knowledge) forget(r Request) { k.put(r, nil) }
 func (k *knowledge) forgetFleet(fleet client.ObjectKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for r := range k.of {
-		if r.NamespacedName == fleet {
-			delete(k.of, r)
-		}
-	}
+	maps.DeleteFunc(k.of, func(r Request, _ *known) bool { return r.NamespacedName == fleet })
 }
 
 // rest is the time until the whole is to be looked at.
