@@ -197,10 +197,15 @@ func (s *Solver) renew(to int32) {
 	}
 }
 
+// farBack are the levels that a search which betters an answer does not go back over at once: what was decided on them
+// would be found again one by one, which costs more than what it learned saves.
+const farBack = 100
+
 // backTo is the level from which what was learned at a level narrows: as far back as it can. A search that betters an
-// answer goes back one level alone while it goes breadth first: little of what it then has is to be found again.
+// answer goes back one level alone while it goes breadth first, and where it is far: little of what it then has is to
+// be found again.
 func (s *Solver) backTo(back, top int32) int32 {
-	if n := int32(len(s.assumed)); n > 0 && !s.focused && top > n {
+	if n := int32(len(s.assumed)); n > 0 && top > n && (!s.focused || top-back > farBack) {
 		return top - 1
 	}
 	return back
