@@ -257,7 +257,7 @@ func summary(p *reconcile.Plan, done bool) string {
 		{decide.ActionRestore, "to take back from deletion", "taken back from deletion"},
 		{decide.ActionRelease, "to release", "released"},
 		{decide.ActionForget, "to forget", "forgotten"},
-		{decide.ActionKeep, "kept though their variant has gone", "kept though their variant has gone"},
+		{decide.ActionKeep, "kept", "kept"},
 		{decide.ActionPublish, "to publish", "published"},
 		{decide.ActionTrim, "to trim", "trimmed"},
 		{decide.ActionRecord, "to record", "recorded"},

@@ -78,7 +78,7 @@ func (a *Answer) inexact(ctx context.Context) error {
 		if v == "" || i.Existing || i.Requested || i.Version == v {
 			continue
 		}
-		why, err := resolver.WhyNot(ctx, a.Input, i.Package, v)
+		why, err := resolver.WhyNot(ctx, a.in.Input, i.Package, v) // without what fails for another reason
 		if err != nil {
 			return err
 		}

@@ -237,7 +237,7 @@ func (r *Reader) answered(ctx context.Context, s *Snapshot, targets []*decide.Ta
 	for _, t := range targets {
 		if t.Err != nil {
 			r.hold(ctx, s, t, "the dependencies of target "+t.Name()+" have no answer")
-			t.Err = decide.Stall(fmt.Errorf("dependencies of target %s: %w", t.Name(), t.Err))
+			t.Err = decide.Unanswered(t.Err)
 		} else {
 			for _, ref := range t.Answer.Stands {
 				s.Untouchable[r.repoOf(t).Place(t.Path(ref))] = "what needs it has no answer"
