@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,6 +47,9 @@ type cluster struct {
 	token string // of the controller's ServiceAccount
 	host  string
 	ca    []byte
+
+	patience time.Duration // for what is waited for; 0 is enough for a few variants
+	pid      int           // of the controller that was started last
 }
 
 const auditPolicy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived, ResponseStarted]\nrules:\n- level: Metadata\n  users: [system:serviceaccount:" + system + ":" + account + "]\n- level: None\n"
@@ -220,9 +224,11 @@ func says(u *unstructured.Unstructured, kind string) string {
 	return ""
 }
 
+func (c *cluster) wait() time.Duration { return cmp.Or(c.patience, 90*time.Second) }
+
 func (c *cluster) until(what string, ok func() bool) {
 	c.Helper()
-	for end := time.Now().Add(90 * time.Second); !ok(); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(c.wait()); !ok(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			c.Fatalf("never %s", what)
 		}
@@ -233,7 +239,7 @@ func (c *cluster) until(what string, ok func() bool) {
 func (c *cluster) waitFor(namespace, doc, kind, want string) {
 	c.Helper()
 	got := ""
-	for end := time.Now().Add(90 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(c.wait()); ; time.Sleep(100 * time.Millisecond) {
 		u := c.get(namespace, doc)
 		list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 		for _, e := range list {
@@ -313,6 +319,7 @@ func (c *cluster) start(more ...string) (stop func(), said *bytes.Buffer) {
 	if err := cmd.Start(); err != nil {
 		c.Fatal(err)
 	}
+	c.pid = cmd.Process.Pid
 	var once sync.Once
 	stop = func() {
 		once.Do(func() {
