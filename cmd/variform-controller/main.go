@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -25,6 +26,10 @@ import (
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/render"
 )
+
+// gcPercent keeps garbage at half of what is held: a pod's memory is taken for good, and
+// the processor is idle for most of an interval.
+const gcPercent = 50
 
 func main() {
 	if len(os.Args) > 2 && os.Args[1] == render.WorkerCommand { // of scripts, within bounds
@@ -56,6 +61,9 @@ func run() error {
 	lease := flag.Duration("lease-duration", 15*time.Second, "time after which a replica that says nothing counts as gone, a second or more")
 	concurrency := flag.Int("max-concurrent-reconciles", 4, "Fleets, or shards of them, that one replica runs at once")
 	flag.Parse()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctrl.SetLogger(zap.New())
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
@@ -65,6 +73,7 @@ func run() error {
 		return fmt.Errorf("-lease-duration %s: give a second or more", *lease)
 	}
 	options := ctrl.Options{Metrics: server.Options{BindAddress: *metricsAddress}, HealthProbeBindAddress: *probes, PprofBindAddress: *profile}
+	options.Cache.DefaultTransform = cache.TransformStripManagedFields() // nobody asks the watches for them
 	if *namespaces != "" {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{}
 		for _, n := range strings.Split(*namespaces, ",") {

@@ -360,7 +360,9 @@ func (r *Reconciler) directory(ctx context.Context, f *variformv1alpha1.Fleet, s
 		return nil, nil, err
 	}
 	r.watched(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Name}, found.kinds)
-	return source.OfObjects("the objects of Fleet "+f.Namespace+"/"+f.Name, found.all(), source.Options{Manager: f.Spec.Manager}), found, nil
+	files := source.OfObjects("the objects of Fleet "+f.Namespace+"/"+f.Name, found.all(), source.Options{Manager: f.Spec.Manager})
+	found.letGo()
+	return files, found, nil
 }
 
 // settled remembers a run that had nothing to do, and whose status is written.

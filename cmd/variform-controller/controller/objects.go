@@ -80,6 +80,9 @@ func (r *Reconciler) read(ctx context.Context, f *variformv1alpha1.Fleet) (*obje
 			if by := writer(&list[n]); by != "" && (k == setKind || k == variantKind) && !from.TakeOver {
 				out.other = append(out.other, fmt.Sprintf("%s %s (%s)", k.Kind, list[n].GetName(), by))
 			}
+			if k != repositoryKind { // whose status is asked for its writer when it is told
+				list[n].SetManagedFields(nil)
+			}
 		}
 		out.fleet = append(out.fleet, list...)
 	}
@@ -100,20 +103,42 @@ func (r *Reconciler) read(ctx context.Context, f *variformv1alpha1.Fleet) (*obje
 	return out, nil
 }
 
-// list is what is there and not about to go.
+// letGo drops what only the reading of a fleet needs: thousands of objects are held for as
+// long as a run takes, to be told what became of them.
+func (o *objects) letGo() {
+	o.context = nil
+	for n := range o.fleet {
+		delete(o.fleet[n].Object, "spec")
+	}
+}
+
+// page is how many objects are read at once: the text of an answer is held whole.
+const page = 500
+
+// list is what is there and not about to go, all as of one moment.
 func (r *Reconciler) list(ctx context.Context, namespace string, k schema.GroupVersionKind, selector client.MatchingLabels) ([]unstructured.Unstructured, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
-	options := []client.ListOption{client.InNamespace(namespace)}
+	options := []client.ListOption{client.InNamespace(namespace), client.Limit(page)}
 	if len(selector) > 0 {
 		options = append(options, selector)
 	}
-	if err := r.Reader.List(ctx, list, options...); apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("kind %s of %s may not be listed: grant list and watch by a ClusterRole labelled variform.dev/aggregate-to-context (docs/controller.md#rights): %w", k.Kind, k.GroupVersion(), err)
-	} else if err != nil {
-		return nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
+	var out []unstructured.Unstructured
+	for next := ""; ; {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
+		if err := r.Reader.List(ctx, list, append(options, client.Continue(next))...); apierrors.IsForbidden(err) {
+			return nil, fmt.Errorf("kind %s of %s may not be listed: grant list and watch by a ClusterRole labelled variform.dev/aggregate-to-context (docs/controller.md#rights): %w", k.Kind, k.GroupVersion(), err)
+		} else if err != nil {
+			return nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
+		}
+		for n := range list.Items {
+			if list.Items[n].GetDeletionTimestamp() == nil {
+				out = append(out, list.Items[n])
+			}
+		}
+		if next = list.GetContinue(); next == "" {
+			return out, nil
+		}
 	}
-	return slices.DeleteFunc(list.Items, func(u unstructured.Unstructured) bool { return u.GetDeletionTimestamp() != nil }), nil
 }
 
 // named are the kinds whose objects sets select and injectors inject, and those that the
