@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	// The image has no certificates of its own: these count where the system has none.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,11 +24,12 @@ import (
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/memory"
 	"github.com/variform/variform/internal/render"
 )
 
-// gcPercent keeps garbage at half of what is held: a pod's memory is taken for good, and
-// the processor is idle for most of an interval.
+// gcPercent keeps garbage at half of what is held, or less: a pod's memory is taken for
+// good, and the processor is idle for most of an interval.
 const gcPercent = 50
 
 func main() {
@@ -61,9 +62,8 @@ func run() error {
 	lease := flag.Duration("lease-duration", 15*time.Second, "time after which a replica that says nothing counts as gone, a second or more")
 	concurrency := flag.Int("max-concurrent-reconciles", 4, "Fleets, or shards of them, that one replica runs at once")
 	flag.Parse()
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	memory.Pace(gcPercent)
+	memory.StayWithin(memlimit.FromCgroup)
 	ctrl.SetLogger(zap.New())
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {

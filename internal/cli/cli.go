@@ -24,6 +24,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/memory"
 	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/version"
 	"github.com/variform/variform/internal/wire"
@@ -61,12 +62,14 @@ func (f findings) Error() string { return f.message }
 // of it: a prompt and a call that hangs have no end of their own.
 const stopGrace = 800 * time.Millisecond
 
+// gcPercent lets a run collect seldom while it holds little: most of what it makes
+// lives for one package.
+const gcPercent = 400
+
 // Main runs the command line and returns the exit status, soon after ctx ends.
 func Main(ctx context.Context, args []string, s Streams) int {
-	if os.Getenv("GOGC") == "" {
-		pace()
-	}
-	stayWithin(memlimit.FromCgroup)
+	memory.Pace(gcPercent)
+	memory.StayWithin(memlimit.FromCgroup)
 	ctx, stop := context.WithCancelCause(ctx)
 	a := &app{Streams: s, stop: stop}
 	defer a.end()

@@ -103,7 +103,8 @@ var Placement = map[string]Layer{
 	"internal/shard":      Pure,
 	"internal/wiring":     Pure,
 
-	"internal/wire": Shared,
+	"internal/memory": Shared,
+	"internal/wire":   Shared,
 
 	"internal/forge":   Adapter,
 	"internal/gitrepo": Adapter,

@@ -1,6 +1,9 @@
-package cli
+// Package memory paces the collector of a process by how much it holds, and keeps it
+// within what its container may take. A main or a door calls it, once.
+package memory
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -9,9 +12,6 @@ import (
 )
 
 const (
-	// gcPercent lets a run collect seldom while it holds little: most of what it
-	// makes lives for one package.
-	gcPercent = 400
 	// spare is how much garbage may wait, however much is held: at most an eighth of
 	// the limit, where there is one, for what is held at a peak is not known before.
 	spare = 72 << 20
@@ -19,39 +19,43 @@ const (
 	leastPercent = 25
 )
 
-// pace sets how seldom memory is collected, after each collection by what was
+// Pace sets how seldom memory is collected, after each collection by what was
 // still held then: four times a little is little, four times what a large package
-// takes is more than a machine has.
-func pace() {
-	debug.SetGCPercent(gcPercent)
-	follow(gcPercent)
+// takes is more than a machine has. Garbage of at most so many percent of what is
+// held waits. It does nothing where the environment sets GOGC.
+func Pace(most int) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	debug.SetGCPercent(most)
+	follow(most, most)
 }
 
-// stayWithin has the collector work harder before the memory that its container may
+// StayWithin has the collector work harder before the memory that its container may
 // take is full: nine tenths of it are the limit, unless GOMEMLIMIT says another.
-func stayWithin(container memlimit.Provider) {
+func StayWithin(container memlimit.Provider) {
 	// Outside of a container there is no limit to read.
 	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(container))
 }
 
 // follow is called by every collection that finds nobody holding its mark.
-func follow(percent int) {
+func follow(percent, most int) {
 	type mark struct{ _ [16]byte }
 	runtime.AddCleanup(&mark{}, func(was int) {
 		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(sample)
-		now := percentFor(sample[0].Value.Uint64(), uint64(debug.SetMemoryLimit(-1)))
+		now := percentFor(sample[0].Value.Uint64(), uint64(debug.SetMemoryLimit(-1)), most)
 		if now != was {
 			debug.SetGCPercent(now)
 		}
-		follow(now)
+		follow(now, most)
 	}, percent)
 }
 
 // percentFor is how much garbage may wait beside what is held, in percent of it.
-func percentFor(held, limit uint64) int {
+func percentFor(held, limit uint64, most int) int {
 	if held == 0 {
-		return gcPercent
+		return most
 	}
-	return int(min(gcPercent, max(leastPercent, min(spare, limit/8)*100/held)))
+	return min(most, int(max(leastPercent, min(spare, limit/8)*100/held)))
 }

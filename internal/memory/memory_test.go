@@ -1,0 +1,83 @@
+package memory
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+	"time"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
+
+func TestPercentFor(t *testing.T) {
+	for held, want := range map[uint64]int{
+		0: 400, 1 << 20: 400, 18 << 20: 400, 36 << 20: 200, 72 << 20: 100, 144 << 20: 50, 1 << 30: leastPercent, 8 << 30: leastPercent,
+	} {
+		if got := percentFor(held, math.MaxInt64, 400); got != want {
+			t.Errorf("%d MiB held: %d%%, want %d%%", held>>20, got, want)
+		}
+	}
+	for held, want := range map[uint64]int{0: 50, 1 << 20: 50, 144 << 20: 50, 200 << 20: 36, 1 << 30: leastPercent} {
+		if got := percentFor(held, math.MaxInt64, 50); got != want {
+			t.Errorf("%d MiB held, at most 50%%: %d%%, want %d%%", held>>20, got, want)
+		}
+	}
+	for limit, want := range map[uint64]int{1: leastPercent, 200 << 20: leastPercent, 400 << 20: 50, 576 << 20: 72, 8 << 30: 72} {
+		if got := percentFor(100<<20, limit, 400); got != want {
+			t.Errorf("100 MiB held of %d: %d%%, want %d%%", limit>>20, got, want)
+		}
+	}
+}
+
+func TestStayWithin(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(was) })
+	for name, c := range map[string]struct {
+		env       string
+		container memlimit.Provider
+		want      int64
+	}{
+		"a container":    {"", memlimit.Limit(1000 << 20), 900 << 20},
+		"no container":   {"", func() (uint64, error) { return 0, memlimit.ErrNoCgroup }, was},
+		"the user's own": {"100MiB", memlimit.Limit(1000 << 20), was},
+	} {
+		t.Run(name, func(t *testing.T) {
+			debug.SetMemoryLimit(was)
+			if c.env != "" {
+				t.Setenv("GOMEMLIMIT", c.env)
+			}
+			StayWithin(c.container)
+			if got := debug.SetMemoryLimit(-1); got != c.want {
+				t.Errorf("%d bytes, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// TestPace holds that a process which comes to hold much collects more often.
+func TestPace(t *testing.T) {
+	was := debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetGCPercent(was) })
+	t.Setenv("GOGC", "100")
+	Pace(400)
+	if got := debug.SetGCPercent(100); got != 100 {
+		t.Errorf("GOGC is set, and yet it is %d%%", got)
+	}
+	t.Setenv("GOGC", "")
+	held := make([]byte, 144<<20)
+	Pace(400)
+	percent := func() int {
+		now := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(now)
+		return int(now[0].Value.Uint64())
+	}
+	for end := time.Now().Add(10 * time.Second); percent() > 50; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d MiB held: %d%%", len(held)>>20, percent())
+		}
+		runtime.GC()
+	}
+	runtime.KeepAlive(held)
+}
