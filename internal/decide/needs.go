@@ -389,6 +389,41 @@ func Without(list []Coming, stands Standing) []string {
 	return out
 }
 
+// Awaits says of open revisions what they need that has gates which are not met: who
+// approves either is refused. proofs are those of wants in turn, nil of all else.
+func Awaits(wants []*Want, proofs []*Proof) []string {
+	stops, ready, locks := map[Unit]Stops{}, map[Unit]map[string]bool{}, Locks{}
+	for i, p := range proofs {
+		u, ok := Coming{Want: wants[i]}.unit()
+		if !ok || p == nil {
+			continue
+		}
+		if stops[u] == nil {
+			stops[u], ready[u] = Stops{}, map[string]bool{}
+			locks.Answers([]*Target{wants[i].Target})
+		}
+		if p.Gated && len(p.Unmet) > 0 {
+			stops[u][wants[i].Ref] = Stop{How: "has gates that are not met: " + GateTypes(p.Unmet)}
+		} else {
+			ready[u][wants[i].Ref] = true
+		}
+	}
+	for u, refs := range ready {
+		maps.DeleteFunc(stops[u], func(ref string, _ Stop) bool { return refs[ref] }) // of several Drafts one is enough
+	}
+	out := make([]string, len(proofs))
+	for i, p := range proofs {
+		u, ok := Coming{Want: wants[i]}.unit()
+		if !ok || p == nil {
+			continue
+		}
+		if d := locks[u].cause(wants[i].Ref, stops[u]); d != "" {
+			out[i] = stops[u][d].refusal("it needs %s, which %s", u, d).Error()
+		}
+	}
+	return out
+}
+
 // unit is the target's, false where there is none.
 func (c Coming) unit() (Unit, bool) {
 	t := c.Want.Target

@@ -353,3 +353,35 @@ func TestMissing(t *testing.T) {
 		}
 	}
 }
+
+// What is open says which gate of another package it waits for, nearest first.
+func TestAwaits(t *testing.T) {
+	tg := resolved(t, catalogue(), "shop") // shop needs db, db needs disk
+	elsewhere := *tg
+	elsewhere.Directory = "elsewhere"
+	of := func(ref string, t *Target) *Want { return &Want{Ref: ref, Target: t} }
+	unmet := &Proof{State: Proved, Gated: true, Unmet: []Gate{{Type: "size"}}}
+	asked := &Proof{State: Proved, Unmet: []Gate{{Type: "size"}}}
+	open := &Proof{State: Proved, Gated: true}
+	waits := func(ref string) string {
+		return "it needs " + Unit{Repo: tg.Repo}.identity(ref).String() + ", which has gates that are not met: size"
+	}
+	for name, c := range map[string]struct {
+		wants  []*Want
+		proofs []*Proof
+		want   []string
+	}{
+		"near and far":              {[]*Want{of("shop", tg), of("db", tg), of("disk", tg)}, []*Proof{open, open, unmet}, []string{waits("disk"), waits("disk"), ""}},
+		"the nearest":               {[]*Want{of("shop", tg), of("db", tg), of("disk", tg)}, []*Proof{open, unmet, unmet}, []string{waits("db"), waits("disk"), ""}},
+		"gates that nobody asks":    {[]*Want{of("shop", tg), of("db", tg)}, []*Proof{open, asked}, []string{"", ""}},
+		"one of its Drafts is well": {[]*Want{of("shop", tg), of("db", tg), of("db", tg)}, []*Proof{open, unmet, open}, []string{"", "", ""}},
+		"not open":                  {[]*Want{of("shop", tg), of("db", tg)}, []*Proof{nil, unmet}, []string{"", ""}},
+		"no answer":                 {[]*Want{of("shop", &Target{Repo: tg.Repo}), of("db", &Target{Repo: tg.Repo})}, []*Proof{open, unmet}, []string{"", ""}},
+		"no target":                 {[]*Want{of("shop", nil)}, []*Proof{open}, []string{""}},
+		"another target's":          {[]*Want{of("shop", tg), of("db", &elsewhere)}, []*Proof{open, unmet}, []string{"", ""}},
+	} {
+		if diff := cmp.Diff(c.want, Awaits(c.wants, c.proofs)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -89,6 +89,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	}
 	trims := r.settle(ctx, plan, subjects)
 	r.govern(ctx, plan.Items)
+	r.await(plan.Items)
 	r.remove(ctx, plan, trims)
 	plan.Warnings = append(plan.Warnings, r.nameless(plan.Items)...)
 	plan.moved(e.cfg.Only.Since)
@@ -809,6 +810,27 @@ func (r *run) govern(ctx context.Context, items []*Item) {
 			i.rule(decide.Ruling{Decision: decide.Wait{}, Reasons: []string{why}})
 		case !slices.Contains(i.Warnings, why): // it was said when this was planned
 			i.Warnings = append(i.Warnings, why)
+		}
+	}
+}
+
+// await says of what is open what it waits for, where that is not told by building it.
+func (r *run) await(items []*Item) {
+	var of []*Item
+	var wants []*decide.Want
+	var proofs []*decide.Proof
+	for _, i := range items {
+		if i.want != nil && i.Proof != nil {
+			of, wants, proofs = append(of, i), append(wants, i.want), append(proofs, i.Proof)
+		}
+	}
+	for n, why := range decide.Awaits(wants, proofs) {
+		if p := *proofs[n]; why != "" {
+			if p.Why != "" {
+				why = p.Why + "; " + why
+			}
+			p.Why = why
+			of[n].Proof = &p
 		}
 	}
 }

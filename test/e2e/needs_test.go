@@ -69,6 +69,11 @@ func TestRefusalTravels(t *testing.T) {
 	w.needs("app", "1.0.0")
 	w.needs("log", "1.0.0")
 	w.mustApply()
+	r := w.mustRun(0, "status")
+	w.contains(r.out, "gates not met: config.wiring.size", "it needs c1/db, which has gates that are not met: config.wiring.size")
+	if n := strings.Count(r.out, "it needs c1/db"); n != 2 { // app by mid, and mid
+		t.Errorf("%d packages are said to need db:\n%s", n, r.out)
+	}
 	for _, args := range [][]string{{"c1"}, {"app", "log"}, {"--all"}} {
 		r := w.mustRun(1, append([]string{"approve"}, args...)...)
 		w.contains(r.out, "config.wiring.size is False", "refused: it needs c1/db, which was refused")
