@@ -45,6 +45,8 @@ func (m *maker) setting(o provenance.Origin, id krm.ID) string {
 	}
 	kptfile := id.Kind == "Kptfile" && !strings.HasPrefix(o.Field, "metadata")
 	switch {
+	case o.Kind == provenance.Wired && !strings.Contains(o.Field, "${"):
+		return "parameter " + o.Object + " in the Installation, or in what needs the package"
 	case o.Kind == provenance.Wired:
 		return "the output of the package that it is wired to"
 	case o.Kind == provenance.Order:
