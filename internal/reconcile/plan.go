@@ -816,21 +816,20 @@ func (r *run) govern(ctx context.Context, items []*Item) {
 
 // await says of what is open what it waits for, where that is not told by building it.
 func (r *run) await(items []*Item) {
-	var of []*Item
 	var wants []*decide.Want
 	var proofs []*decide.Proof
 	for _, i := range items {
 		if i.want != nil && i.Proof != nil {
-			of, wants, proofs = append(of, i), append(wants, i.want), append(proofs, i.Proof)
+			wants, proofs = append(wants, i.want), append(proofs, i.Proof)
 		}
 	}
 	for n, why := range decide.Awaits(wants, proofs) {
-		if p := *proofs[n]; why != "" {
-			if p.Why != "" {
-				why = p.Why + "; " + why
-			}
+		switch p := proofs[n]; {
+		case why == "":
+		case p.Why == "":
 			p.Why = why
-			of[n].Proof = &p
+		default:
+			p.Why += "; " + why
 		}
 	}
 }

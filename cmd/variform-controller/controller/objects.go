@@ -8,8 +8,11 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/variform/variform/api"
@@ -112,33 +115,32 @@ func (o *objects) letGo() {
 	}
 }
 
-// page is how many objects are read at once: the text of an answer is held whole.
-const page = 500
-
-// list is what is there and not about to go, all as of one moment.
+// list is what is there and not about to go, all as of one moment. It is read in pages:
+// the text of an answer is held whole.
 func (r *Reconciler) list(ctx context.Context, namespace string, k schema.GroupVersionKind, selector client.MatchingLabels) ([]unstructured.Unstructured, error) {
-	options := []client.ListOption{client.InNamespace(namespace), client.Limit(page)}
-	if len(selector) > 0 {
-		options = append(options, selector)
-	}
-	var out []unstructured.Unstructured
-	for next := ""; ; {
+	pages := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
-		if err := r.Reader.List(ctx, list, append(options, client.Continue(next))...); apierrors.IsForbidden(err) {
-			return nil, fmt.Errorf("kind %s of %s may not be listed: grant list and watch by a ClusterRole labelled variform.dev/aggregate-to-context (docs/controller.md#rights): %w", k.Kind, k.GroupVersion(), err)
-		} else if err != nil {
-			return nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
+		options := []client.ListOption{client.InNamespace(namespace), client.Limit(page.Limit), client.Continue(page.Continue)}
+		if len(selector) > 0 {
+			options = append(options, selector)
 		}
-		for n := range list.Items {
-			if list.Items[n].GetDeletionTimestamp() == nil {
-				out = append(out, list.Items[n])
-			}
-		}
-		if next = list.GetContinue(); next == "" {
-			return out, nil
-		}
+		return list, r.Reader.List(ctx, list, options...)
+	})
+	list, _, err := pages.List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("kind %s of %s may not be listed: grant list and watch by a ClusterRole labelled variform.dev/aggregate-to-context (docs/controller.md#rights): %w", k.Kind, k.GroupVersion(), err)
+	} else if err != nil {
+		return nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
 	}
+	var out []unstructured.Unstructured
+	err = meta.EachListItem(list, func(o runtime.Object) error {
+		if u := o.(*unstructured.Unstructured); u.GetDeletionTimestamp() == nil {
+			out = append(out, *u)
+		}
+		return nil
+	})
+	return out, err
 }
 
 // named are the kinds whose objects sets select and injectors inject, and those that the
