@@ -145,6 +145,9 @@ type Resolution struct {
 	// Preferred tells that no better resolution exists; false only where the search for one was cut short.
 	Preferred   bool
 	IgnoredTags []string
+	// Disputes are what those who share an instance cannot agree on, as far as that is known without any
+	// outputs; with them [Resolution.Sharing] tells the rest.
+	Disputes []*DisputeError
 	// Effort counts the work of the search.
 	Effort Effort
 

@@ -131,6 +131,7 @@ func (b *builder) build() *Resolution {
 	b.inputs()
 	b.out.IgnoredTags = b.u.cat.IgnoredTags()
 	b.plan(order)
+	b.out.Disputes = b.out.disputes()
 	return b.out
 }
 

@@ -29,7 +29,7 @@ func TestScopeOfTheChosen(t *testing.T) {
 		"a later one that both take":          {[]Package{lib("1.0.0", many), lib("2.0.0", one)}, needs("", ""), needs("", ""), []string{"lib 2.0.0"}},
 		"a later one that one takes":          {[]Package{lib("1.0.0", many), lib("2.0.0", one)}, needs("^1", ""), needs("^2", ""), []string{"cannot resolve x, y"}},
 		"one for all, for which many were":    {[]Package{lib("1.0.0", many), lib("2.0.0", one)}, needs("^1", ""), needs("", ""), []string{"lib 1.0.0"}},
-		"one for all, and nobody's but one's": {[]Package{lib("1.0.0", many), lib("2.0.0", one)}, needs("^1", ""), needs("", ModeNone), []string{"requires[l].share.mode is none"}},
+		"one for all, and nobody's but one's": {[]Package{lib("1.0.0", many), lib("2.0.0", one)}, needs("^1", ""), needs("", ModeNone), []string{"requires[l] of y 1.0.0 has share.mode none"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := Input{
@@ -38,8 +38,8 @@ func TestScopeOfTheChosen(t *testing.T) {
 			}
 			for range 2 {
 				res, err := Resolve(t.Context(), in)
-				if err == nil {
-					_, err = res.Sharing("y", func(OutputRef) (string, error) { return "", nil })
+				if err == nil && len(res.Disputes) > 0 {
+					err = res.Disputes[0]
 				}
 				if err != nil {
 					if !strings.HasPrefix(err.Error(), c.want[0]) {

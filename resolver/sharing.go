@@ -1,7 +1,6 @@
 package resolver
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +8,11 @@ import (
 
 // DisputeError is that what is asked of an instance cannot be: scope leaves one for all who need it, and they want
 // different things of it.
-type DisputeError struct{ text string }
+type DisputeError struct {
+	// By is the instance that asks for what is not so, With the one because of which it is not, by Ref.
+	By, With string
+	text     string
+}
 
 func (e *DisputeError) Error() string { return e.text }
 
@@ -42,7 +45,7 @@ func (i *Instance) sharedAs(p *LockedPackage) bool {
 }
 
 // disputed are the inputs of a shared instance that a parent sets to other values than it is given.
-func (a *assigner) disputed(d, parent *Instance) (errs []error) {
+func (a *assigner) disputed(d, parent *Instance) (errs []*DisputeError) {
 	for _, kind := range []string{"parameters.", "credentials."} {
 		fields := d.manifest.Parameters
 		if kind == "credentials." {
@@ -64,7 +67,7 @@ func (a *assigner) disputed(d, parent *Instance) (errs []error) {
 				}
 				if own, err := a.expand(w.Template, parent, ""); err == nil && own != value {
 					// As it is written: values of outputs and of objects are told nowhere.
-					errs = append(errs, &DisputeError{fmt.Sprintf("%s sets %s of %s to %q, %s sets it to %q, and %s: set it alike in both, or in neither and give it in an Installation of %s",
+					errs = append(errs, &DisputeError{parent.Ref(), from.Ref(), fmt.Sprintf("%s sets %s of %s to %q, %s sets it to %q, and %s: set it alike in both, or in neither and give it in an Installation of %s",
 						a.r.place(parent, d), kind+f.Name, d.Ref(), w.Template, a.r.place(from, d), template, d.one(), d.Package)})
 				}
 			}
@@ -84,15 +87,14 @@ func (r *Resolution) place(parent, of *Instance) string {
 }
 
 // Sharing says what an instance asks of its dependencies and does not get, because scope leaves one for all. Another
-// value of an input than the one that stands, which is that of whom it was made for, is a [*DisputeError], and so is
-// one that was to be shared with nobody, and is; other groups are noted, and so is what is there and lacks what is used.
-func (r *Resolution) Sharing(of string, outputs OutputFunc) (notes []string, err error) {
+// value of an input than the one that stands, which is that of whom it was made for, is disputed, and so is
+// what was to be shared with nobody, and is; other groups are noted, and so is what is there and lacks what is used.
+func (r *Resolution) Sharing(of string, outputs OutputFunc) (notes []string, disputes []*DisputeError) {
 	i := r.Find(of)
 	if i == nil || i.manifest == nil {
 		return nil, nil
 	}
 	a := &assigner{r: r, outputs: outputs}
-	var errs []error
 	for n := range i.Bindings {
 		b := &i.Bindings[n]
 		req, group := a.asking(i, b)
@@ -107,7 +109,7 @@ func (r *Resolution) Sharing(of string, outputs OutputFunc) (notes []string, err
 			continue
 		}
 		if !slices.ContainsFunc(i.Bindings[:n], func(o Binding) bool { return o.Installation != "" && ref(&o) == d.Ref() }) {
-			errs = append(errs, a.disputed(d, i)...)
+			disputes = append(disputes, a.disputed(d, i)...)
 		}
 		for _, other := range r.Instances {
 			for m := range other.Bindings {
@@ -119,15 +121,30 @@ func (r *Resolution) Sharing(of string, outputs OutputFunc) (notes []string, err
 				switch {
 				case theirs == nil:
 				case req.Share.Mode == ModeNone:
-					errs = append(errs, &DisputeError{fmt.Sprintf("requires[%s].share.mode is none, but %s needs %s, too, and %s: leave the mode out, or that need",
-						b.Alias, other.Ref(), d.Ref(), d.one())})
+					disputes = append(disputes, &DisputeError{of, other.Ref(), fmt.Sprintf("%s has share.mode none, but %s needs %s, too, and %s: leave the mode out, or that need",
+						r.place(i, d), other.Ref(), d.Ref(), d.one())})
 				case theirs.Share.Mode != ModeNone && group != theirGroup:
 					notes = append(notes, fmt.Sprintf("requires[%s].share: %s is shared with %s, which is of group %q and not %q: %s", b.Alias, d.Ref(), other.Ref(), theirGroup, group, d.one()))
 				}
 			}
 		}
 	}
-	return notes, errors.Join(errs...)
+	return notes, disputes
+}
+
+// disputes are those that are known before anything is rendered: of values that no output is part of, and of sharing.
+func (r *Resolution) disputes() (out []*DisputeError) {
+	if !slices.ContainsFunc(r.Instances, func(i *Instance) bool { return i.one() != "" }) {
+		return nil
+	}
+	unknown := func(o OutputRef) (string, error) {
+		return "", fmt.Errorf("%s of %s is not known", o.Output, o.Instance)
+	}
+	for _, i := range r.Instances {
+		_, disputes := r.Sharing(i.Ref(), unknown)
+		out = append(out, disputes...)
+	}
+	return out
 }
 
 // asking is the requirement that led to a binding, and its group as rendered; nil where it led to no installation.

@@ -1,7 +1,6 @@
 package resolver
 
 import (
-	"errors"
 	"strings"
 	"testing"
 )
@@ -25,7 +24,7 @@ func TestShared(t *testing.T) {
 		"one waits":               {ScopeCluster, size("10"), size("${bundle.dependencies.none.outputs.x}"), "", ""},
 		"one per namespace":       {ScopeNamespace, size("10"), size("99"), "and there is one lib per namespace", ""},
 		"any number":              {ScopeAny, size("10"), size("99"), "", ""},
-		"nobody else":             {ScopeCluster, Requirement{}, Requirement{Share: Share{Mode: ModeNone}}, "requires[l].share.mode is none, but a needs lib, too, and there is one lib per cluster", ""},
+		"nobody else":             {ScopeCluster, Requirement{}, Requirement{Share: Share{Mode: ModeNone}}, "requires[l] of b 1.0.0 has share.mode none, but a needs lib, too, and there is one lib per cluster", ""},
 		"nobody else, of many":    {ScopeAny, Requirement{}, Requirement{Share: Share{Mode: ModeNone}}, "", ""},
 		"groups":                  {ScopeCluster, Requirement{Share: Share{Group: "x"}}, Requirement{Share: Share{Group: "y"}}, "", `requires[l].share: lib is shared with a, which is of group "x" and not "y"`},
 		"one group":               {ScopeCluster, Requirement{Share: Share{Group: "x"}}, Requirement{Share: Share{Group: "x"}}, "", ""},
@@ -50,19 +49,19 @@ func TestShared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			says := func(want string, err error) {
+			says := func(want string, disputes []*DisputeError) {
 				t.Helper()
-				var d *DisputeError
-				if errors.As(err, &d) != (want != "") || want != "" && !strings.Contains(err.Error(), want) {
-					t.Errorf("%v, want %q", err, want)
+				if (len(disputes) > 0) != (want != "") || want != "" && (!strings.Contains(disputes[0].Error(), want) || disputes[0].By != "b" || disputes[0].With != "a") {
+					t.Errorf("%v, want %q of b because of a", disputes, want)
 				}
 			}
 			none := func(OutputRef) (string, error) { return "", nil }
+			says(c.refused, res.Disputes)
 			if notes, err := res.Sharing("a", none); err != nil {
 				t.Errorf("it was made for a: %v, %q", err, notes)
 			}
-			notes, err := res.Sharing("b", none)
-			says(c.refused, err)
+			notes, disputes := res.Sharing("b", none)
+			says(c.refused, disputes)
 			if got := strings.Join(notes, "\n"); !strings.Contains(got, c.noted) || got != "" && c.noted == "" {
 				t.Errorf("notes %q, want %q", got, c.noted)
 			}
@@ -93,9 +92,12 @@ func TestDisputeTellsNoValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.Sharing("b", func(o OutputRef) (string, error) { return "value-of-" + o.Instance, nil })
-	if err == nil || strings.Contains(err.Error(), "value-of-") || !strings.Contains(err.Error(), "${bundle.dependencies.in.outputs.size}") {
-		t.Errorf("got %v", err)
+	if r.Disputes != nil {
+		t.Errorf("nothing is known of the outputs, but %v", r.Disputes)
+	}
+	_, disputes := r.Sharing("b", func(o OutputRef) (string, error) { return "value-of-" + o.Instance, nil })
+	if len(disputes) != 1 || strings.Contains(disputes[0].Error(), "value-of-") || !strings.Contains(disputes[0].Error(), "${bundle.dependencies.in.outputs.size}") {
+		t.Errorf("got %v", disputes)
 	}
 }
 

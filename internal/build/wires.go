@@ -90,12 +90,15 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 	}
 	out := &Wires{from: map[string]string{}}
 	value := func(o resolver.OutputRef) (string, error) { return r.output(ctx, w.Target, o) }
-	notes, refused := res.Sharing(w.Ref, value)
-	if refused != nil {
-		return nil, decide.Stall(refused)
+	notes, disputes := res.Sharing(w.Ref, value)
+	var failed []error
+	for _, d := range disputes {
+		failed = append(failed, d)
+	}
+	if len(failed) > 0 {
+		return nil, decide.Stall(errors.Join(failed...))
 	}
 	out.notes = notes
-	var failed []error
 	assigned := map[string]bool{}
 	for _, a := range res.Assign(w.Ref, value) {
 		in, name := up.Offer.Inputs[a.Field], inputName(a.Field)

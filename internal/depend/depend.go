@@ -527,7 +527,9 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 		}
 		failed = map[string]error{}
 		if a.Err = a.edits(a.resolve(ctx)); a.Err == nil {
-			failed = a.hanging()
+			if failed = a.hanging(); len(failed) == 0 {
+				failed = a.disputing()
+			}
 		}
 		for _, ref := range a.blamed(a.Err) {
 			failed[ref] = a.Err

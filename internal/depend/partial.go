@@ -39,12 +39,7 @@ func (a *Answer) Fail(ctx context.Context, failures ...Failure) {
 	a.Err = nil
 	failed := map[string]error{}
 	for _, f := range failures {
-		var asked []string
-		for _, w := range a.in.Want {
-			if slices.ContainsFunc(a.reaches(w.Ref()), func(ref string) bool { return slices.Contains(f.Refs, ref) }) {
-				asked = append(asked, w.Ref())
-			}
-		}
+		asked := a.bringing(f.Refs...)
 		for _, ref := range a.unsettled(asked) {
 			failed[ref] = f.Err
 		}
@@ -177,6 +172,24 @@ func (a *Answer) hanging() map[string]error {
 	return out
 }
 
+// disputing are the requests that bring what those who share a dependency cannot agree
+// on, and why: of who asks for what is not so, or where all of these are as they are
+// locked, of who is in their way.
+func (a *Answer) disputing() map[string]error {
+	out := map[string]error{}
+	for _, d := range a.Resolution.Disputes {
+		by := a.bringing(d.By)
+		fail := a.unsettled(slices.Concat(by, a.bringing(d.With)))
+		if own := slices.DeleteFunc(slices.Clone(fail), func(ref string) bool { return !slices.Contains(by, ref) }); len(own) > 0 {
+			fail = own
+		}
+		for _, ref := range fail {
+			out[ref] = d
+		}
+	}
+	return out
+}
+
 // inPlaceOf says whether an instance would be made in place of a package that fails:
 // at its path, or beside a new variant of it that cannot be read.
 func (a *Answer) inPlaceOf(i *resolver.Instance) (ref string, fails bool) {
@@ -192,6 +205,16 @@ func (a *Answer) inPlaceOf(i *resolver.Instance) (ref string, fails bool) {
 		}
 	}
 	return "", false
+}
+
+// bringing are the requests because of which something is there: one of some instances.
+func (a *Answer) bringing(refs ...string) (asked []string) {
+	for _, w := range a.in.Want {
+		if slices.ContainsFunc(a.reaches(w.Ref()), func(ref string) bool { return slices.Contains(refs, ref) }) {
+			asked = append(asked, w.Ref())
+		}
+	}
+	return asked
 }
 
 // reaches are all that an instance needs, itself too.

@@ -28,6 +28,14 @@ func at(catalogue []resolver.Package, variants ...string) *Target {
 	return t
 }
 
+// shares is a package that shares all that it needs in a mode.
+func shares(p resolver.Package, mode string) resolver.Package {
+	for n := range p.Requires {
+		p.Requires[n].Share.Mode = mode
+	}
+	return p
+}
+
 // A conflict fails what takes part in it and is not as it is locked, and what needs
 // that; all else is answered, and what is locked stays.
 func TestTheSmallestPartFails(t *testing.T) {
@@ -37,7 +45,10 @@ func TestTheSmallestPartFails(t *testing.T) {
 		needs("good", "1.0.0", "cm ^1"), needs("good", "2.0.0", "cm ^1", "log ^9"), needs("good", "3.0.0"),
 		needs("bad", "1.0.0", "cm ^2"), needs("other", "1.0.0", "log"), needs("other", "2.0.0", "log"),
 		needs("onbad", "1.0.0", "bad"), needs("ongood", "1.0.0", "good ^2"), needs("on", "1.0.0", "good"), needs("lost", "1.0.0", "nowhere"),
+		needs("plain", "1.0.0", "cm"), shares(needs("alone", "1.0.0", "cm"), resolver.ModeNone), shares(needs("alone2", "1.0.0", "cm"), resolver.ModeNone),
+		shares(needs("alone", "2.0.0", "cm"), ""), needs("onalone", "1.0.0", "alone ^1"),
 	}
+	const none = "has share.mode none"
 	for name, tt := range map[string]struct {
 		before, now []string
 		change      func(*Target)
@@ -103,6 +114,22 @@ func TestTheSmallestPartFails(t *testing.T) {
 			change: func(tg *Target) { tg.Failing = map[string]Unread{"good": {"good", errors.New("no such tag")}} },
 			failed: map[string]string{"good": "no such tag", "bad": "cm 1.0.0 is installed"}, stands: []string{"good", "cm"},
 			lock: []string{"cm 1.0.0", "good 1.0.0", "log 2.0.0", "other 1.0.0"}, derived: []string{"log"},
+		},
+		"what nobody can share is not had for any": {
+			now: []string{"alone 1.0.0", "alone2 1.0.0", "other 1.0.0"}, failed: map[string]string{"alone": none + ", but alone2", "alone2": none + ", but alone needs"},
+			lock: []string{"log 2.0.0", "other 1.0.0"}, derived: []string{"log"},
+		},
+		"who asks for itself what others have": {
+			before: []string{"plain 1.0.0"}, now: []string{"plain 1.0.0", "onalone 1.0.0", "other 1.0.0"}, failed: map[string]string{"onalone": "requires[cm] of alone 1.0.0 " + none + ", but plain"},
+			lock: []string{"cm 2.0.0", "log 2.0.0", "other 1.0.0", "plain 1.0.0"}, derived: []string{"log", "cm"},
+		},
+		"who comes to what one has for itself": {
+			before: []string{"alone 1.0.0"}, now: []string{"alone 1.0.0", "plain 1.0.0", "other 1.0.0"}, failed: map[string]string{"plain": "alone 1.0.0 " + none + ", but plain"},
+			lock: []string{"alone 1.0.0", "cm 2.0.0", "log 2.0.0", "other 1.0.0"}, derived: []string{"cm", "log"},
+		},
+		"who shared and wants for itself goes on as it was locked": {
+			before: []string{"alone 2.0.0", "plain 1.0.0"}, now: []string{"alone 1.0.0", "plain 1.0.0"}, failed: map[string]string{"alone": none},
+			lock: []string{"alone 2.0.0", "cm 2.0.0", "plain 1.0.0"}, derived: []string{"cm"},
 		},
 		"two Installations about one variant": {
 			now: []string{"cm 1.0.0", "other 1.0.0"},
