@@ -53,6 +53,8 @@ type ConflictError struct {
 	// Asked are the requests that take part in it, as [Installation.Ref] names what they ask for, sorted; nil where
 	// that is not known.
 	Asked []string
+	// Moved are the versions that a [DigestMismatch] is about, each "package@version".
+	Moved []string
 }
 
 // Hint is what would help.

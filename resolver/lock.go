@@ -71,6 +71,7 @@ func verifyLock(l *Lock, r *Resolution) error {
 		return nil
 	}
 	e := &ConflictError{Kind: DigestMismatch, Summary: "a locked version is no longer what was locked:"}
+	var moved []string
 	for _, i := range r.Instances {
 		for n := range l.Packages {
 			p := &l.Packages[n]
@@ -78,15 +79,23 @@ func verifyLock(l *Lock, r *Resolution) error {
 				continue
 			}
 			text := fmt.Sprintf("%s %s was locked as %s and is now %s", i.Package, i.Version, p.Digest, i.Digest)
+			moved = append(moved, i.Ref())
 			if !slices.Contains(e.Reasons, text) {
 				e.Reasons = append(e.Reasons, text)
+				e.Moved = append(e.Moved, i.Package+"@"+i.Version)
 			}
 		}
 	}
 	if len(e.Reasons) == 0 {
 		return nil
 	}
-	e.Hints = []Hint{{Text: "find out why the version moved; to accept it, remove its entry from the lock"}}
+	for _, i := range r.Instances {
+		if i.Requested && slices.ContainsFunc(r.Reaches(i.Ref()), func(ref string) bool { return slices.Contains(moved, ref) }) {
+			e.Asked = append(e.Asked, i.Ref())
+		}
+	}
+	slices.Sort(e.Asked)
+	e.Hints = []Hint{{Text: "find out why the version moved, or who edited the lock; to accept it, remove its entry from the lock"}}
 	return e
 }
 

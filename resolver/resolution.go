@@ -233,6 +233,21 @@ func (r *Resolution) Render(outputs map[string]string) map[string]string {
 	return out
 }
 
+// Reaches are all that an instance needs, by Ref, itself too.
+func (r *Resolution) Reaches(of string) []string {
+	out := []string{of}
+	for n := 0; n < len(out); n++ {
+		if i := r.Find(out[n]); i != nil {
+			for k := range i.Bindings {
+				if b := &i.Bindings[k]; b.Installation != "" && !slices.Contains(out, ref(b)) {
+					out = append(out, ref(b))
+				}
+			}
+		}
+	}
+	return out
+}
+
 func ref(b *Binding) string { return Installation{Name: b.Installation, Namespace: b.Namespace}.Ref() }
 
 func (r *Resolution) renderWire(w Wire, have, out map[string]string) {

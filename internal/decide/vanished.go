@@ -27,6 +27,8 @@ func (v *Vanished) Add(t *Target, p depend.Vanished, kept *resolver.Package) {
 		line[1] = fmt.Sprintf(" as %s and is now %s in %s", p.Digest, p.Now, p.Source)
 	}
 	switch {
+	case kept == nil && p.Now != "":
+		return // the target's answer is refused for it
 	case kept == nil:
 		line[1] += ": nothing was made of it yet, so that it is resolved anew"
 	case p.Now != "":

@@ -25,6 +25,7 @@ func TestVanishedIsSaidOnce(t *testing.T) {
 	v.Add(in("c2"), moved, kept)
 	v.Add(in("c3"), gone, kept)
 	v.Add(in("c4"), gone, nil)
+	v.Add(in("c5"), moved, nil) // its answer says it
 	want := []string{
 		"db 1.0.0 is locked in target c1, c3 and no source has it any more (tag db/v1.0.0 of s): it stays; --upgrade db takes the newest version",
 		"db 1.0.0 is locked in target c2 as a and is now b in s: what is locked stays; find out why tag db/v1.0.0 moved, then take what it is now with --upgrade db@1.0.0, or the newest version with --upgrade db",

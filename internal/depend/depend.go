@@ -539,11 +539,6 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 		}
 	}
 	if a.Err != nil {
-		if e, ok := errors.AsType[*resolver.ConflictError](a.Err); ok && e.Kind == resolver.DigestMismatch {
-			own := *e // others may have been refused the same
-			own.Hints = []resolver.Hint{{Text: "find out why it moved; to take what is there now, run with --upgrade PACKAGE@VERSION"}}
-			a.Err = &own
-		}
 		return
 	}
 	if a.Err = a.inexact(ctx); a.Err != nil {
@@ -569,6 +564,7 @@ func (a *Answer) Causes() (out []error) {
 func (a *Answer) resolve(ctx context.Context) error {
 	for {
 		if a.Resolution, a.Err = a.pool.resolve(ctx, a.in.Input); a.Err != nil {
+			a.Err = accepting(a.Err)
 			return a.Err
 		}
 		more := a.follow()
@@ -578,6 +574,19 @@ func (a *Answer) resolve(ctx context.Context) error {
 		}
 		a.in.Refresh = append(slices.Clip(a.in.Refresh), more...)
 	}
+}
+
+// accepting says of what moved how it is taken as it is now.
+func accepting(err error) error {
+	e, ok := errors.AsType[*resolver.ConflictError](err)
+	if !ok || e.Kind != resolver.DigestMismatch {
+		return err
+	}
+	own := *e // others may have been refused the same
+	own.Hints = []resolver.Hint{{
+		Text: "find out why it moved, or who edited the lock; to take what is there now, run with --upgrade " + strings.Join(e.Moved, " --upgrade "),
+	}}
+	return &own
 }
 
 // follow are the packages whose instances an upgrade acts on as well, and that

@@ -114,7 +114,7 @@ func (a *Answer) stand(ref string) {
 // about that is all that was asked for. Nil for an error of another kind.
 func (a *Answer) blamed(err error) []string {
 	e, ok := errors.AsType[*resolver.ConflictError](err)
-	if !ok || e.Kind == resolver.DigestMismatch {
+	if !ok {
 		return nil
 	}
 	var asked []string
@@ -163,7 +163,7 @@ func (a *Answer) hanging() map[string]error {
 		if a.Failed[w.Ref()] != nil {
 			continue
 		}
-		for _, ref := range a.reaches(w.Ref()) {
+		for _, ref := range a.Resolution.Reaches(w.Ref()) {
 			if at, fails := a.inPlaceOf(a.Resolution.Find(ref)); fails {
 				out[w.Ref()] = fmt.Errorf("it needs %s, which fails", path.Join(a.Target.Directory, at))
 			}
@@ -210,24 +210,9 @@ func (a *Answer) inPlaceOf(i *resolver.Instance) (ref string, fails bool) {
 // bringing are the requests because of which something is there: one of some instances.
 func (a *Answer) bringing(refs ...string) (asked []string) {
 	for _, w := range a.in.Want {
-		if slices.ContainsFunc(a.reaches(w.Ref()), func(ref string) bool { return slices.Contains(refs, ref) }) {
+		if slices.ContainsFunc(a.Resolution.Reaches(w.Ref()), func(ref string) bool { return slices.Contains(refs, ref) }) {
 			asked = append(asked, w.Ref())
 		}
 	}
 	return asked
-}
-
-// reaches are all that an instance needs, itself too.
-func (a *Answer) reaches(ref string) []string {
-	out := []string{ref}
-	for n := 0; n < len(out); n++ {
-		if i := a.Resolution.Find(out[n]); i != nil {
-			for _, b := range i.Bindings {
-				if to := path.Join(b.Namespace, b.Installation); b.Installation != "" && !slices.Contains(out, to) {
-					out = append(out, to)
-				}
-			}
-		}
-	}
-	return out
 }

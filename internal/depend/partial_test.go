@@ -131,6 +131,17 @@ func TestTheSmallestPartFails(t *testing.T) {
 			before: []string{"alone 2.0.0", "plain 1.0.0"}, now: []string{"alone 1.0.0", "plain 1.0.0"}, failed: map[string]string{"alone": none},
 			lock: []string{"alone 2.0.0", "cm 2.0.0", "plain 1.0.0"}, derived: []string{"cm"},
 		},
+		"what is other than it was locked": {
+			before: []string{"good 1.0.0", "other 1.0.0"}, now: []string{"good 1.0.0", "other 2.0.0"},
+			change: func(tg *Target) {
+				own := *tg.Lock
+				own.Packages = slices.Clone(own.Packages)
+				lockedAt(&own, "cm").Digest = "git:edited"
+				tg.Lock, tg.Placed = &own, nil
+			},
+			failed: map[string]string{"good": "cm 1.0.0 was locked as git:edited and is now git:cccccccccccccccc\nhint: find out why it moved, or who edited the lock; to take what is there now, run with --upgrade cm@1.0.0"},
+			stands: []string{"good", "cm"}, lock: []string{"cm 1.0.0", "good 1.0.0", "log 2.0.0", "other 2.0.0"}, derived: []string{"log"},
+		},
 		"two Installations about one variant": {
 			now: []string{"cm 1.0.0", "other 1.0.0"},
 			change: func(tg *Target) {
@@ -182,7 +193,7 @@ func TestTheSmallestPartFails(t *testing.T) {
 			var locked, derived []string
 			for _, p := range a.Lock.Spec.Packages {
 				locked = append(locked, path.Join(p.Namespace, p.Name)+" "+p.Version)
-				if was := lockedAt(lock, p.Name); slices.Contains(tt.stands, p.Name) && cmp.Diff(*was, p) != "" {
+				if was := lockedAt(tg.Lock, p.Name); slices.Contains(tt.stands, p.Name) && cmp.Diff(*was, p) != "" {
 					t.Errorf("what stands is locked otherwise: %s", cmp.Diff(*was, p))
 				}
 			}
