@@ -791,7 +791,7 @@ func (b *binder) noVersion(r *Requirement, pkg string) failure {
 		f.text = fmt.Sprintf("needs %s, but %s", r.what(), b.u.offers(pkg, r.asked()))
 		return f
 	}
-	f.text = fmt.Sprintf("needs %s, but %s", r.what(), shorten(why, 3))
+	f.text = fmt.Sprintf("needs %s, but %s", r.what(), shorten(why, 3)) + b.u.unusableOf(pkg, r.asked())
 	if r.Package == "" { // a default, which need not be
 		for _, o := range b.offering() {
 			f.hints = append(f.hints, b.u.written(b.s, r, "reference", o, fmt.Sprintf("choose %s for %s", o, r.Alias)))

@@ -340,29 +340,34 @@ func TestUnusable(t *testing.T) {
 	passed := []*VersionError{{Package: "chart", Source: "s", Tag: "chart-4.11.3"}, {Package: "chart", Source: "s", Tag: "chart/v1.2"}}
 	d := Package{Package: "d", Version: "1.0.0", Digest: "x"}
 	with := func(ps ...Package) []Package { return append(ps, d) }
+	reads := func(p Package) Package {
+		p.Requires[0].Uses.Outputs = []string{"u"}
+		return p
+	}
 	cases := map[string]struct {
 		packages []Package
 		unusable string // "" for nothing
 		why      string // of the conflict, "" for an answer
 	}{
-		"no version":            {with(needs("d", "^1"), Package{Package: "a", Version: "one"}), `package a one: version "one" of package a is not a semantic version`, ""},
-		"no number":             {with(needs("d", "^1"), Package{Package: "a", Version: "2024.01.15", Tag: "a/2024.01.15", Source: "s"}), "source s: tag a/2024.01.15: ", ""},
-		"no name":               {with(needs("d", "^1"), Package{Version: "1.0.0"}), "the package has no name", ""},
-		"no scope":              {with(needs("d", "^1"), Package{Package: "b", Version: "1.0.0", Scope: "world"}), `scope "world" of package b 1.0.0`, ""},
-		"twice":                 {with(needs("d", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "y", Tag: "d/v1", Source: "s"}), `version 1.0.0 of package d is there twice, as tag d/v1 of s (y) and as "x"`, "nobody can have tag d/v1 (version 1.0.0 of package d is there twice"},
-		"twice, another":        {with(needs("c", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "y"}, Package{Package: "c", Version: "1.0.0"}), "there twice", ""},
-		"a mirror":              {with(needs("d", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "x", Source: "mirror"}), "", ""},
-		"broken, in range":      {with(needs("d", "^3")), "d/v3.0.0", "the versions of d are 1.0.0, and nobody can have tag d/v3.0.0 (package.yaml:4: no such field; package.yaml:5: another)"},
-		"broken, not in it":     {with(needs("d", "^2")), "d/v3.0.0", "needs d ^2, but the versions of d are 1.0.0"},
-		"broken, all of it":     {[]Package{needs("d", "")}, "d/v3.0.0", "no package d is in the catalogue, and nobody can have tag d/v3.0.0 ("},
-		"tags passed over":      {with(needs("chart", "")), "", "no package chart is in the catalogue, and its tags chart-4.11.3, chart/v1.2 are no version"},
-		"a slip of the pen":     {append(with(needs("postgers", "")), Package{Package: "postgres", Version: "1.0.0"}), "", `no package postgers is in the catalogue: did you mean "postgres"?`},
-		"nothing near":          {with(needs("nosuch", "")), "", "no package nosuch is in the catalogue"},
-		"prereleases":           {with(needs("pre", ""), Package{Package: "pre", Version: "0.9.0-alpha.1"}), "", `the versions of pre are 0.9.0-alpha.1; 0.9.0-alpha.1 is a prerelease, which a range leaves out unless it names one, as ">=0.9.0-0" does`},
-		"one in the range":      {with(needs("pre", ">=1.2 <2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", `as ">=1.2 <2-0" does`},
-		"one that no -0 admits": {with(needs("pre", "^1 || ^2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", `as "1.3.0-rc.1" does`},
-		"one of another":        {with(needs("pre", "^2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", "the versions of pre are 1.3.0-rc.1"},
-		"private, not shown":    {with(needs("d", "^2"), Package{Package: "d", Version: "1.0.0+g1", Digest: "z", Private: true}), "d/v3.0.0", "the versions of d are 1.0.0"},
+		"no version":              {with(needs("d", "^1"), Package{Package: "a", Version: "one"}), `package a one: version "one" of package a is not a semantic version`, ""},
+		"no number":               {with(needs("d", "^1"), Package{Package: "a", Version: "2024.01.15", Tag: "a/2024.01.15", Source: "s"}), "source s: tag a/2024.01.15: ", ""},
+		"no name":                 {with(needs("d", "^1"), Package{Version: "1.0.0"}), "the package has no name", ""},
+		"no scope":                {with(needs("d", "^1"), Package{Package: "b", Version: "1.0.0", Scope: "world"}), `scope "world" of package b 1.0.0`, ""},
+		"twice":                   {with(needs("d", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "y", Tag: "d/v1", Source: "s"}), `version 1.0.0 of package d is there twice, as tag d/v1 of s (y) and as "x"`, "nobody can have tag d/v1 (version 1.0.0 of package d is there twice"},
+		"twice, another":          {with(needs("c", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "y"}, Package{Package: "c", Version: "1.0.0"}), "there twice", ""},
+		"a mirror":                {with(needs("d", "^1"), Package{Package: "d", Version: "1.0.0", Digest: "x", Source: "mirror"}), "", ""},
+		"broken, in range":        {with(needs("d", "^3")), "d/v3.0.0", "the versions of d are 1.0.0, and nobody can have tag d/v3.0.0 (package.yaml:4: no such field; package.yaml:5: another)"},
+		"broken, not in it":       {with(needs("d", "^2")), "d/v3.0.0", "needs d ^2, but the versions of d are 1.0.0"},
+		"broken, all of it":       {[]Package{needs("d", "")}, "d/v3.0.0", "no package d is in the catalogue, and nobody can have tag d/v3.0.0 ("},
+		"broken, with the output": {with(reads(needs("d", ""))), "d/v3.0.0", "needs d, but d 1.0.0 has no output u, and nobody can have tag d/v3.0.0 ("},
+		"tags passed over":        {with(needs("chart", "")), "", "no package chart is in the catalogue, and its tags chart-4.11.3, chart/v1.2 are no version"},
+		"a slip of the pen":       {append(with(needs("postgers", "")), Package{Package: "postgres", Version: "1.0.0"}), "", `no package postgers is in the catalogue: did you mean "postgres"?`},
+		"nothing near":            {with(needs("nosuch", "")), "", "no package nosuch is in the catalogue"},
+		"prereleases":             {with(needs("pre", ""), Package{Package: "pre", Version: "0.9.0-alpha.1"}), "", `the versions of pre are 0.9.0-alpha.1; 0.9.0-alpha.1 is a prerelease, which a range leaves out unless it names one, as ">=0.9.0-0" does`},
+		"one in the range":        {with(needs("pre", ">=1.2 <2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", `as ">=1.2 <2-0" does`},
+		"one that no -0 admits":   {with(needs("pre", "^1 || ^2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", `as "1.3.0-rc.1" does`},
+		"one of another":          {with(needs("pre", "^2"), Package{Package: "pre", Version: "1.3.0-rc.1"}), "", "the versions of pre are 1.3.0-rc.1"},
+		"private, not shown":      {with(needs("d", "^2"), Package{Package: "d", Version: "1.0.0+g1", Digest: "z", Private: true}), "d/v3.0.0", "the versions of d are 1.0.0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -530,6 +530,9 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 			if failed = a.hanging(); len(failed) == 0 {
 				failed = a.disputing()
 			}
+			if len(failed) == 0 {
+				failed, a.Err = a.inexact(ctx)
+			}
 		}
 		for _, ref := range a.blamed(a.Err) {
 			failed[ref] = a.Err
@@ -539,9 +542,6 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 		}
 	}
 	if a.Err != nil {
-		return
-	}
-	if a.Err = a.inexact(ctx); a.Err != nil {
 		return
 	}
 	a.Lock = a.Resolution.Document(a.Target.Name())
@@ -625,9 +625,6 @@ func newer(was, now string) bool {
 func (a *Answer) unallowed() error {
 	up, down := true, true
 	for _, w := range a.in.Want {
-		if slices.Contains(a.Stands, w.Ref()) {
-			continue
-		}
 		up = up && w.Allow.Upgrade && !w.ValidateOnly
 		down = down && w.Allow.Downgrade && !w.ValidateOnly
 	}

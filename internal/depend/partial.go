@@ -91,6 +91,7 @@ func (a *Answer) stand(ref string) {
 	}
 	in.Want = append(in.Want, resolver.Request{
 		Name: was.Name, Namespace: was.Namespace, Package: cmp.Or(was.Package, was.Name), Version: was.Version, SkipDependencies: true,
+		Allow: resolver.Changes{Upgrade: true, Downgrade: true}, // of others: all must allow it
 	})
 	for todo := []string{ref}; len(todo) > 0; todo = todo[1:] {
 		p := lockedAt(a.Target.Lock, todo[0])
@@ -99,6 +100,7 @@ func (a *Answer) stand(ref string) {
 			continue
 		}
 		a.Stands = append(a.Stands, todo[0])
+		in.Lock = standing(in.Lock, p)
 		if !slices.ContainsFunc(in.Installations, func(i resolver.Installation) bool { return i.Ref() == todo[0] }) {
 			share := cmp.Or(p.Share, &v1alpha1.Share{})
 			in.Installations = append(in.Installations, resolver.Installation{
@@ -107,6 +109,14 @@ func (a *Answer) stand(ref string) {
 		}
 		todo = append(todo, lockedNeeds(a.Target.Lock, p)...)
 	}
+}
+
+// standing is a lock that has a package as it stands, whatever was asked of it.
+func standing(l *resolver.Lock, p *resolver.LockedPackage) *resolver.Lock {
+	out := *l
+	out.Packages = slices.Clone(l.Packages)
+	*lockedAt(&out, lockedRef(p)) = *p
+	return &out
 }
 
 // blamed are the requests that a conflict is about: those of them that are not as

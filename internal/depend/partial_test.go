@@ -131,6 +131,20 @@ func TestTheSmallestPartFails(t *testing.T) {
 			before: []string{"alone 2.0.0", "plain 1.0.0"}, now: []string{"alone 1.0.0", "plain 1.0.0"}, failed: map[string]string{"alone": none},
 			lock: []string{"alone 2.0.0", "cm 2.0.0", "plain 1.0.0"}, derived: []string{"cm"},
 		},
+		"what cannot be at the version that was asked for": {
+			before: []string{"plain 1.0.0", "good 1.0.0", "other 1.0.0"}, now: []string{"plain 1.0.0", "good 1.0.0", "other 1.0.0"},
+			change: func(tg *Target) {
+				tg.Refresh = []string{"log", "cm@2.0.0"}
+				own := *tg.Lock
+				own.Packages = slices.Clone(own.Packages)
+				lockedAt(&own, "log").Version = "1.0.0"
+				lockedAt(&own, "log").Digest = ""
+				tg.Lock, tg.Placed = &own, &own
+				tg.Published = map[string]bool{"log": true} // others allow that it changes
+			},
+			failed: map[string]string{"good": "cm cannot be cm 2.0.0", "plain": "cm cannot be cm 2.0.0"},
+			stands: []string{"good", "cm", "plain"}, lock: []string{"cm 1.0.0", "good 1.0.0", "log 2.0.0", "other 1.0.0", "plain 1.0.0"}, derived: []string{"log"},
+		},
 		"what is other than it was locked": {
 			before: []string{"good 1.0.0", "other 1.0.0"}, now: []string{"good 1.0.0", "other 2.0.0"},
 			change: func(tg *Target) {

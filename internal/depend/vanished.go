@@ -71,8 +71,10 @@ func (t *Target) exact(name string) string {
 	return ""
 }
 
-// inexact says why a package has not the one version that was asked for of it.
-func (a *Answer) inexact(ctx context.Context) error {
+// inexact are the requests that bring a package which has not the one version that was
+// asked for of it, and why it has not.
+func (a *Answer) inexact(ctx context.Context) (map[string]error, error) {
+	out := map[string]error{}
 	for _, i := range a.Resolution.Instances {
 		v := a.Target.exact(i.Package)
 		if v == "" || i.Existing || i.Requested || i.Version == v {
@@ -80,11 +82,14 @@ func (a *Answer) inexact(ctx context.Context) error {
 		}
 		why, err := resolver.WhyNot(ctx, a.in.Input, i.Package, v) // without what fails for another reason
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return &resolver.ConflictError{
+		err = &resolver.ConflictError{
 			Kind: resolver.NoSolution, Summary: fmt.Sprintf("%s cannot be %s %s, and would be %s:", i.Ref(), i.Package, v, i.Version), Reasons: why,
 		}
+		for _, ref := range a.unsettled(a.bringing(i.Ref())) {
+			out[ref] = err
+		}
 	}
-	return nil
+	return out, nil
 }
