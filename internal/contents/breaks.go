@@ -13,7 +13,8 @@ import (
 	"github.com/variform/variform/internal/yamltree"
 )
 
-// Break is what a newer package does to a CustomResourceDefinition that an API server
+// Break is what a newer package does to a CustomResourceDefinition, or to a
+// CompositeResourceDefinition of which Crossplane makes one, that an API server
 // refuses, or that those lose by who have objects of it.
 type Break struct{ What, Do string }
 
@@ -23,14 +24,14 @@ func Breaks(old, now *krm.Package) (out []Break) {
 	if !slices.ContainsFunc(old.Paths(), func(name string) bool { // most updates leave them as they are
 		f, _ := old.Read(name)
 		n, _ := now.Read(name)
-		return bytes.Contains(f.Data, []byte("CustomResourceDefinition")) && !bytes.Equal(f.Data, n.Data)
+		return bytes.Contains(f.Data, []byte("ResourceDefinition")) && !bytes.Equal(f.Data, n.Data)
 	}) {
 		return nil
 	}
 	was, is := definitions(old), definitions(now)
 	for _, d := range was {
 		add := func(what, do string) { out = append(out, Break{plain(d.name + " " + what), do}) }
-		at := slices.IndexFunc(is, func(o definition) bool { return o.name == d.name })
+		at := slices.IndexFunc(is, func(o definition) bool { return o.by == d.by && o.name == d.name })
 		if at < 0 {
 			add("goes", "the cluster deletes every "+d.kind+" with it: have its objects moved or deleted before")
 			continue
@@ -76,11 +77,11 @@ func plain(s string) string {
 	}, s)
 }
 
-// definition is a CustomResourceDefinition as far as an update may break it. Its group
-// and plural are its name.
+// definition is what defines a kind, as far as an update may break it. Its group and
+// plural are its name, by is its own kind.
 type definition struct {
-	name, kind, scope string
-	versions          []served
+	by, name, kind, scope string
+	versions              []served
 }
 
 type served struct {
@@ -122,13 +123,30 @@ func losses(was, is definition) (out []loss) {
 // definitions are those of a package, in the order of its files.
 func definitions(p *krm.Package) (out []definition) {
 	for _, r := range p.Resources() {
-		if r.Kind() != "CustomResourceDefinition" || r.Group() != "apiextensions.k8s.io" || Tooling(r) {
+		if Tooling(r) {
 			continue
 		}
 		spec := yamltree.Child(r.Node().YNode(), "spec")
-		d := definition{name: r.Name(), kind: yamltree.Text(spec, "names", "kind"), scope: yamltree.Text(spec, "scope")}
+		d := definition{by: r.Kind(), name: r.Name(), kind: yamltree.Text(spec, "names", "kind"), scope: yamltree.Text(spec, "scope")}
+		stored := "storage"
+		switch {
+		case d.by == "CustomResourceDefinition" && r.Group() == "apiextensions.k8s.io":
+		case d.by == "CompositeResourceDefinition" && r.Group() == crossplane:
+			stored = "referenceable"
+			if claim := yamltree.Text(spec, "claimNames", "kind"); claim != "" {
+				d.kind += " and " + claim
+			}
+			if d.scope == "" { // Crossplane's defaults
+				d.scope = "Namespaced"
+				if r.APIVersion() == crossplane+"/v1" {
+					d.scope = "LegacyCluster"
+				}
+			}
+		default:
+			continue
+		}
 		for _, v := range yamltree.Items(spec, "versions") {
-			d.versions = append(d.versions, served{yamltree.Text(v, "name"), yamltree.Text(v, "served") == "true", yamltree.Text(v, "storage") == "true", yamltree.Path(v, "schema", "openAPIV3Schema")})
+			d.versions = append(d.versions, served{yamltree.Text(v, "name"), yamltree.Text(v, "served") == "true", yamltree.Text(v, stored) == "true", yamltree.Path(v, "schema", "openAPIV3Schema")})
 		}
 		out = append(out, d)
 	}

@@ -40,3 +40,32 @@ func TestBreaks(t *testing.T) {
 		}
 	}
 }
+
+// Crossplane makes a CustomResourceDefinition of each CompositeResourceDefinition, of
+// which the referenceable version is stored, and one more for claims.
+func TestBreaksOfComposites(t *testing.T) {
+	const xrd = "apiVersion: apiextensions.crossplane.io/v1\nkind: CompositeResourceDefinition\nmetadata: {name: xfoos.x.io}\n" +
+		"spec: {group: x.io, names: {kind: XFoo, plural: xfoos}, claimNames: {kind: Foo, plural: foos}, versions: [" +
+		"{name: v1beta1, served: true, referenceable: false}, {name: v1, served: true, referenceable: true, schema: {openAPIV3Schema: {properties: {spec: {properties: {size: {type: integer, maximum: 9}}}}}}}]}\n"
+	for name, tc := range map[string]struct {
+		from, to string
+		want     []string
+	}{
+		"nothing":             {},
+		"less is admitted":    {"maximum: 9", "maximum: 8", []string{"xfoos.x.io v1: spec.size: maximum 8 instead of 9"}},
+		"one is not served":   {"{name: v1beta1, served: true", "{name: v1beta1, served: false", []string{"xfoos.x.io does not serve v1beta1 any more"}},
+		"the stored one goes": {"{name: v1, ", "{name: v2, ", []string{"xfoos.x.io has no v1 any more, which was stored"}},
+		"no claims":           {"claimNames: {kind: Foo, plural: foos}, ", "", []string{"xfoos.x.io becomes a LegacyCluster XFoo instead of a LegacyCluster XFoo and Foo"}},
+		"the next API":        {"crossplane.io/v1", "crossplane.io/v2", []string{"xfoos.x.io becomes a Namespaced XFoo and Foo instead of a LegacyCluster XFoo and Foo"}},
+		"as it was, spelled":  {"spec: {", "spec: {scope: LegacyCluster, ", nil},
+		"another definition":  {"kind: CompositeResourceDefinition", "kind: CompositionRevision", []string{"xfoos.x.io goes"}},
+	} {
+		var got []string
+		for _, b := range Breaks(parse(t, map[string]string{"a.yaml": xrd}), parse(t, map[string]string{"a.yaml": strings.Replace(xrd, tc.from, tc.to, 1)})) {
+			got = append(got, b.What)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
+}
