@@ -229,16 +229,17 @@ func short(commit string) string {
 func tally(p *reconcile.Plan) (variants int, actions map[decide.Action]int) {
 	actions = p.Count()
 	delete(actions, decide.ActionNone)
-	busy := map[decide.Identity]bool{}
-	for _, i := range p.Items {
-		busy[i.Identity] = busy[i.Identity] || i.Action != decide.ActionNone
-	}
-	for _, b := range busy {
-		if !b {
+	busy := false
+	for n, i := range p.Items { // those of a variant follow each other
+		if n == 0 || i.Identity != p.Items[n-1].Identity {
+			variants, busy = variants+1, false
+		}
+		busy = busy || i.Action != decide.ActionNone
+		if last := n == len(p.Items)-1 || p.Items[n+1].Identity != i.Identity; last && !busy {
 			actions[decide.ActionNone]++
 		}
 	}
-	return len(busy), actions
+	return variants, actions
 }
 
 // summary is one sentence over all variants.

@@ -776,6 +776,9 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: item.decision}
 			trims = append(trims, trimmed{s, item})
 		}
+		if s.want.Resolution() == nil { // else others may read what it gives
+			s.revisions = nil
+		}
 	}
 	return trims
 }
