@@ -92,7 +92,7 @@ func (s *shop) job() Job {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	spec, err := decide.CanonicalSpec(s.variant, "fleet/default/foo", "", "")
+	spec, err := decide.SpecDigest(s.variant, "fleet/default/foo", "", "")
 	if err != nil {
 		s.t.Fatal(err)
 	}

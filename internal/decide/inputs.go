@@ -109,7 +109,7 @@ func ParseInputs(trailer string) Inputs {
 type Parts struct {
 	UpstreamTree string // or the digest of its image
 	UpstreamRef  string // repository, path and ref, as the Kptfile names them
-	Spec         string // see CanonicalSpec
+	Spec         string // see SpecDigest
 	Context      string // digest of the injected objects
 	// Functions are what renders it. Versions names those of built-in functions,
 	// too: they come with this program, and make no Draft by themselves.
@@ -129,7 +129,7 @@ func PointsOf(r *injection.Report) string {
 		return ""
 	}
 	slices.Sort(words)
-	return Digest(r.Digest())[:part] + "," + strings.Join(slices.Compact(words), ",")
+	return short(Digest(r.Digest())) + "," + strings.Join(slices.Compact(words), ",")
 }
 
 // Added are the injection points that people had added to what was built.
@@ -147,7 +147,7 @@ func (i Inputs) Added() (out []injection.Point) {
 const NotRendered = "not rendered"
 
 // unrendered says that a revision was made with its pipelines left unrun.
-func (i Inputs) unrendered() bool { return i.Functions == Digest(NotRendered)[:part] }
+func (i Inputs) unrendered() bool { return i.Functions == short(Digest(NotRendered)) }
 
 // Inputs digests the parts together with the Published revision that the
 // package starts from, nil for none.
@@ -156,14 +156,14 @@ func (p Parts) Inputs(published *Published) Inputs {
 	if published != nil {
 		name, at = RevisionName(published.Number), published.Ref.Commit.String()
 	}
-	upstream, spec, functions := Digest(p.UpstreamTree, p.UpstreamRef), Digest(p.Spec), Digest(p.Functions...)
-	all := []string{engineVersion, upstream, name, at, spec, p.Context, functions}
+	upstream, functions := Digest(p.UpstreamTree, p.UpstreamRef), Digest(p.Functions...)
+	all := []string{engineVersion, upstream, name, at, p.Spec, p.Context, functions}
 	if p.Values != "" {
 		all = append(all, p.Values)
 	}
 	return Inputs{
-		Digest: Digest(all...), Upstream: upstream[:part], Published: name, Spec: spec[:part],
-		Context: Digest(p.Context)[:part], Functions: Digest(p.Versions...)[:part], Values: p.Values, Points: p.Points,
+		Digest: Digest(all...), Upstream: short(upstream), Published: name, Spec: short(p.Spec),
+		Context: short(Digest(p.Context)), Functions: short(Digest(p.Versions...)), Values: p.Values, Points: p.Points,
 	}
 }
 
@@ -183,14 +183,17 @@ func ValuesDigest(text []string) string {
 	if len(text) == 0 {
 		return ""
 	}
-	return Digest(text...)[:part]
+	return short(Digest(text...))
 }
 
-// CanonicalSpec is what of a PackageVariant goes into its package again and
+// short is the part of a digest that tells whether something changed.
+func short(digest string) string { return strings.Clone(digest[:min(part, len(digest))]) }
+
+// SpecDigest is the digest of what of a PackageVariant goes into its package again and
 // again. Labels and annotations are left out: they are set at creation only
 // (Porch's PackageVariant design, "Basic Spec Fields"), and so is the upstream,
 // which is an input of its own.
-func CanonicalSpec(pv *v1alpha1.PackageVariant, owner, set, madeFor string) (string, error) {
+func SpecDigest(pv *v1alpha1.PackageVariant, owner, set, madeFor string) (string, error) {
 	s := pv.Spec
 	s.Labels, s.Annotations = nil, nil
 	s.Upstream = nil
@@ -203,7 +206,7 @@ func CanonicalSpec(pv *v1alpha1.PackageVariant, owner, set, madeFor string) (str
 	if err != nil {
 		return "", fmt.Errorf("PackageVariant %s/%s: %w", pv.Namespace, pv.Name, err)
 	}
-	return string(b), nil
+	return Digest(string(b)), nil
 }
 
 // Why compares recorded inputs with present ones, one line for each change.

@@ -78,7 +78,7 @@ func TestWhy(t *testing.T) {
 }
 
 // What is set at creation only is no input.
-func TestCanonicalSpec(t *testing.T) {
+func TestSpecDigest(t *testing.T) {
 	pv := func(change func(*v1alpha1.PackageVariantSpec)) *v1alpha1.PackageVariant {
 		v := &v1alpha1.PackageVariant{}
 		v.Spec.Upstream = &v1alpha1.Upstream{Repo: "catalog", Package: "web", Revision: "v1"}
@@ -88,7 +88,7 @@ func TestCanonicalSpec(t *testing.T) {
 	}
 	text := func(v *v1alpha1.PackageVariant, set, owner string) string {
 		t.Helper()
-		s, err := CanonicalSpec(v, owner, set, "")
+		s, err := SpecDigest(v, owner, set, "")
 		if err != nil {
 			t.Fatal(err)
 		}

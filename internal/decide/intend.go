@@ -258,7 +258,7 @@ func (q Question) made(digest string, of Inputs, published *Published, main stri
 				other := *pv
 				other.Spec.DeletionPolicy = policy
 				var err error
-				if parts.Spec, err = CanonicalSpec(&other, q.Owner, w.set, w.madeFor); err == nil &&
+				if parts.Spec, err = SpecDigest(&other, q.Owner, w.set, w.madeFor); err == nil &&
 					parts.Inputs(published).On(main).Digest == digest {
 					return true
 				}

@@ -477,7 +477,7 @@ func TestMadeForAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			then := parts()
 			var err error
-			if then.Spec, err = CanonicalSpec(first.Variant(), asked(webPackage(nil), nil).Owner, "default/old", "default/app"); err != nil {
+			if then.Spec, err = SpecDigest(first.Variant(), asked(webPackage(nil), nil).Owner, "default/old", "default/app"); err != nil {
 				t.Fatal(err)
 			}
 			from := publishedOf(1, 9, recorded(then.Inputs(nil)))
@@ -514,7 +514,7 @@ func TestVersionsOfBuiltinFunctions(t *testing.T) {
 	pv := *w.Variant()
 	pv.Spec.DeletionPolicy = v1alpha1.DeletionOrphan
 	var err error
-	if orphan.Spec, err = CanonicalSpec(&pv, asked(webPackage(nil), nil).Owner, w.Set, w.MadeFor); err != nil {
+	if orphan.Spec, err = SpecDigest(&pv, asked(webPackage(nil), nil).Owner, w.Set, w.MadeFor); err != nil {
 		t.Fatal(err)
 	}
 	published := func(in Inputs) *Revision { return publishedOf(1, 9, recorded(in)) }

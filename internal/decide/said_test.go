@@ -223,7 +223,7 @@ func TestDiscardedDraft(t *testing.T) {
 	// In another's record the inputs are those of its own variant.
 	pv, owner := *wanted().Variant(), "other/default/shop"
 	theirs := parts()
-	theirs.Spec, _ = CanonicalSpec(&pv, owner, "sets", "")
+	theirs.Spec, _ = SpecDigest(&pv, owner, "sets", "")
 	word.Inputs = "sha256:" + theirs.Inputs(nil).Digest
 	elsewhere := asked(webPackage(nil), nil)
 	elsewhere.Package.Others = []*record.Record{recordWith(t, "other", record.Entry{Path: webPath, Place: record.Variant, Owner: owner, Set: "sets", Discarded: &word})}

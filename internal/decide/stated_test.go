@@ -91,7 +91,7 @@ func TestPolicyMakesNoDraft(t *testing.T) {
 	partsOf := func(w *Want) Parts {
 		p := parts()
 		var err error
-		if p.Spec, err = CanonicalSpec(w.Variant(), webOwner, w.Set, w.MadeFor); err != nil {
+		if p.Spec, err = SpecDigest(w.Variant(), webOwner, w.Set, w.MadeFor); err != nil {
 			t.Fatal(err)
 		}
 		return p

@@ -377,7 +377,7 @@ func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 		pv = &v1alpha1.PackageVariant{}
 		pv.Spec.Downstream = &v1alpha1.Downstream{Repo: w.Repository, Package: w.Package}
 	}
-	spec, err := decide.CanonicalSpec(pv, q.Owner, w.Set, w.MadeFor)
+	spec, err := decide.SpecDigest(pv, q.Owner, w.Set, w.MadeFor)
 	if err != nil {
 		return q, err
 	}
@@ -528,6 +528,9 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	job.Build, job.Keep, job.Prove = b, s.want.Read, r.snapshot.Policies.Of(s.want.Identity).Automatic
 	v.made = r.builder.Make(ctx, job)
 	m := v.made
+	if r.cfg.Preview { // nothing is committed
+		m.Message = ""
+	}
 	o.Attention = m.Attention
 	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
 	o.Back = m.Back
@@ -776,7 +779,7 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 			item.change = &publish.Change{Repo: s.repo, Package: s.pkg, Decision: item.decision}
 			trims = append(trims, trimmed{s, item})
 		}
-		if s.want.Resolution() == nil { // else others may read what it gives
+		if !s.want.Read { // else who decides again may read what it gives
 			s.revisions = nil
 		}
 	}
