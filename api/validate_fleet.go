@@ -26,6 +26,9 @@ func ValidateFleet(f *v1alpha1.Fleet) Issues {
 	if s.Manager != "" {
 		i.name("spec.manager", s.Manager)
 	}
+	if s.ServiceAccountName != "" {
+		i.name("spec.serviceAccountName", s.ServiceAccountName)
+	}
 	if s.Interval != "" {
 		if d, err := time.ParseDuration(s.Interval); err != nil || d < LeastInterval {
 			i.add("spec.interval", fmt.Sprintf("spec.interval: %q is no time of %s or more", s.Interval, LeastInterval), "write it as 30s, 5m or 1h")

@@ -22,6 +22,8 @@ func TestFleet(t *testing.T) {
 		objects + ", secretRef: {name: git}":                                "",
 		objects + ", secretRef: {}":                                         "spec.secretRef.name",
 		objects + ", secretRef: {name: git, namespace: other}":              "spec.secretRef.namespace",
+		objects + ", serviceAccountName: tenant":                            "",
+		objects + ", serviceAccountName: 'other:tenant'":                    "spec.serviceAccountName",
 		objects + ", shards: 4":                                             "",
 		objects + ", shards: 1001":                                          "spec.shards",
 		objects + ", shards: -1":                                            "spec.shards",

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -354,6 +355,7 @@ func deployed(t testing.TB, api client.Client) []string {
 type request struct {
 	group, resource, verb string
 	namespace             string // "" is all
+	as                    string // the user whose rights counted, "" for the controller's own
 	forbidden             bool
 }
 
@@ -370,6 +372,9 @@ func (c *cluster) requests() (out []request) {
 			Verb        string
 			Annotations map[string]string
 			ObjectRef   *struct{ APIGroup, Resource, Subresource, Namespace string }
+
+			ImpersonatedUser struct{ Username string }
+			ResponseStatus   struct{ Code int }
 		}
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			c.Fatal(err)
@@ -377,11 +382,11 @@ func (c *cluster) requests() (out []request) {
 		if e.ObjectRef == nil {
 			continue // discovery, which everybody may do
 		}
-		r := request{group: e.ObjectRef.APIGroup, resource: e.ObjectRef.Resource, verb: e.Verb, namespace: e.ObjectRef.Namespace}
+		r := request{group: e.ObjectRef.APIGroup, resource: e.ObjectRef.Resource, verb: e.Verb, namespace: e.ObjectRef.Namespace, as: e.ImpersonatedUser.Username}
 		if e.ObjectRef.Subresource != "" {
 			r.resource += "/" + e.ObjectRef.Subresource
 		}
-		r.forbidden = e.Annotations["authorization.k8s.io/decision"] == "forbid"
+		r.forbidden = e.Annotations["authorization.k8s.io/decision"] == "forbid" || e.ResponseStatus.Code == http.StatusForbidden
 		out = append(out, r)
 	}
 	return out

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/cmd/variform-controller/controller"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/memory"
@@ -61,6 +62,7 @@ func run() error {
 	leases := flag.String("lease-namespace", podNamespace(), "namespace of the Leases by which replicas share the work (default: that of the pod; outside of a cluster it works alone)")
 	lease := flag.Duration("lease-duration", 15*time.Second, "time after which a replica that says nothing counts as gone, a second or more")
 	concurrency := flag.Int("max-concurrent-reconciles", 4, "Fleets, or shards of them, that one replica runs at once")
+	serviceAccount := flag.String("default-service-account", "", "ServiceAccount, of the Fleet's namespace, as which Fleets are read that name none (default: this program's own rights)")
 	flag.Parse()
 	memory.Pace(gcPercent)
 	memory.StayWithin(memlimit.FromCgroup)
@@ -71,6 +73,11 @@ func run() error {
 	}
 	if *lease < time.Second {
 		return fmt.Errorf("-lease-duration %s: give a second or more", *lease)
+	}
+	if *serviceAccount != "" {
+		if err := api.CheckName(*serviceAccount); err != nil {
+			return fmt.Errorf("-default-service-account: %w", err)
+		}
 	}
 	options := ctrl.Options{Metrics: server.Options{BindAddress: *metricsAddress}, HealthProbeBindAddress: *probes, PprofBindAddress: *profile}
 	options.Cache.DefaultTransform = cache.TransformStripManagedFields() // nobody asks the watches for them
@@ -93,7 +100,7 @@ func run() error {
 	worker, _ := os.Executable() // without it, scripts of packages run in this process
 	r := &controller.Reconciler{
 		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: *cacheDir, Worker: worker, Now: time.Now,
-		Concurrency: *concurrency, Metrics: controller.NewMetrics(metrics.Registry),
+		Concurrency: *concurrency, DefaultServiceAccount: *serviceAccount, Metrics: controller.NewMetrics(metrics.Registry),
 	}
 	if *leases != "" {
 		r.Leases = controller.NewLeases(m.GetClient(), m.GetAPIReader(), m.GetCache(), *leases, *lease)

@@ -30,6 +30,8 @@ type FleetSpec struct {
 	MaxDeletions *int `json:"maxDeletions,omitempty" jsonschema:"minimum=0"`
 	// SecretRef is the Secret that has logins of Git and forges; empty means those that the controller has. A Fleet with one uses no others.
 	SecretRef *FleetSecret `json:"secretRef,omitempty"`
+	// ServiceAccountName is the ServiceAccount of the Fleet's namespace whose rights alone count for what a controller reads for the Fleet: sets, variants and what else it is made of, what they select and inject, the Secret. Empty means the controller's own rights, or the account of its flag -default-service-account.
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// Shards is how many parts the repositories are split into, which replicas of the controller share; empty means one.
 	Shards *int `json:"shards,omitempty" jsonschema:"minimum=1,maximum=1000"`
 }

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,11 +64,17 @@ type Reconciler struct {
 	Concurrency int
 	// Leases share the work with other replicas; nil is that there are none.
 	Leases *Leases
+	// As reads the API as a ServiceAccount, with its rights alone; Setup sets it.
+	As func(account client.ObjectKey) (client.Reader, error)
+	// DefaultServiceAccount is that of Fleets that name none, each of its own namespace;
+	// "" is the controller's own rights.
+	DefaultServiceAccount string
 	// Metrics are told of runs; nil is that nobody asks.
 	Metrics *Metrics
 	Now     func() time.Time
-	// Watched, where set, is told of the kinds whose objects a Fleet selects and injects.
-	Watched func(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind)
+	// Watched, where set, is told of the kinds whose objects a Fleet selects and injects, and
+	// of the account that reads them; the zero value is the controller.
+	Watched func(ctx context.Context, fleet, account client.ObjectKey, kinds []schema.GroupVersionKind)
 	// Said, where set, is told what became of a Fleet where that is new: for Events.
 	Said func(fleet *unstructured.Unstructured, ready bool, reason, message string)
 
@@ -155,14 +160,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 
 // forget lets go what is kept of a Fleet that is not run here.
 func (r *Reconciler) forget(ctx context.Context, fleet client.ObjectKey) {
-	r.watched(ctx, fleet, nil)
+	r.watched(ctx, fleet, client.ObjectKey{}, nil)
 	r.knows.forgetFleet(fleet)
 	r.Metrics.forget(fleet)
 }
 
-func (r *Reconciler) watched(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind) {
+func (r *Reconciler) watched(ctx context.Context, fleet, account client.ObjectKey, kinds []schema.GroupVersionKind) {
 	if r.Watched != nil {
-		r.Watched(ctx, fleet, kinds)
+		r.Watched(ctx, fleet, account, kinds)
 	}
 }
 
@@ -198,7 +203,11 @@ func parse(live *unstructured.Unstructured) (*variformv1alpha1.Fleet, error) {
 func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Request) (none outcome, err error) {
 	part := req.Shard
 	cache := filepath.Join(r.Cache, string(f.UID))
-	credentials, tokens, err := r.credentials(ctx, f)
+	from, err := r.reader(f)
+	if err != nil {
+		return none, err
+	}
+	credentials, tokens, err := r.credentials(ctx, f, from)
 	if err != nil {
 		return none, err
 	}
@@ -207,7 +216,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if !part.Whole() {  // what it remembers is of its own repositories
 		cache = filepath.Join(cache, fmt.Sprintf("shard-%d-of-%d", part.Index, part.Of))
 	}
-	files, found, err := r.directory(ctx, f, store)
+	files, found, err := r.directory(ctx, f, from, store)
 	if err != nil {
 		return none, err
 	}
@@ -289,13 +298,13 @@ const credentialsKey = "credentials"
 
 // credentials are a Fleet's own logins of Git and tokens of forges, or those of all. The
 // Secret is read at each run, by its name alone.
-func (r *Reconciler) credentials(ctx context.Context, f *variformv1alpha1.Fleet) (git gitrepo.CredentialFunc, tokens func(string) string, err error) {
+func (r *Reconciler) credentials(ctx context.Context, f *variformv1alpha1.Fleet, from *reader) (git gitrepo.CredentialFunc, tokens func(string) string, err error) {
 	if f.Spec.SecretRef == nil {
 		return r.Credentials, os.Getenv, nil
 	}
 	name := f.Namespace + "/" + f.Spec.SecretRef.Name
-	secret := &corev1.Secret{}
-	if err := r.Reader.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Spec.SecretRef.Name}, secret); err != nil {
+	secret, err := from.secret(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Spec.SecretRef.Name})
+	if err != nil {
 		return nil, nil, fmt.Errorf("spec.secretRef: reading Secret %s: %w", name, err)
 	}
 	text, ok := secret.Data[credentialsKey]
@@ -343,7 +352,7 @@ func after(ctx context.Context, s *session.Session, found *objects, plan *reconc
 }
 
 // directory is what the Fleet names, in Git or in the API.
-func (r *Reconciler) directory(ctx context.Context, f *variformv1alpha1.Fleet, store *gitrepo.Store) (*source.Directory, *objects, error) {
+func (r *Reconciler) directory(ctx context.Context, f *variformv1alpha1.Fleet, from *reader, store *gitrepo.Store) (*source.Directory, *objects, error) {
 	if g := f.Spec.Source.Git; g != nil {
 		location := g.Repo
 		if g.Directory != "" {
@@ -355,11 +364,11 @@ func (r *Reconciler) directory(ctx context.Context, f *variformv1alpha1.Fleet, s
 		files, err := source.Open(ctx, location, source.Options{Git: session.GitTree{Store: store}, Manager: f.Spec.Manager})
 		return files, nil, err
 	}
-	found, err := r.read(ctx, f)
+	found, err := from.read(ctx, f)
 	if err != nil {
 		return nil, nil, err
 	}
-	r.watched(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Name}, found.kinds)
+	r.watched(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Name}, from.account, found.kinds)
 	files := source.OfObjects("the objects of Fleet "+f.Namespace+"/"+f.Name, found.all(), source.Options{Manager: f.Spec.Manager})
 	found.letGo()
 	return files, found, nil

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -32,7 +33,10 @@ import (
 // Setup adds the reconciler to a manager, with its watches: Fleets, what makes fleets, and
 // what they select and inject, each by metadata alone; the content is read when a fleet runs.
 func Setup(m manager.Manager, r *Reconciler) error {
-	w := &watches{manager: m, users: map[schema.GroupVersionKind]map[client.ObjectKey]bool{}}
+	w := &watches{manager: m, running: map[watched]*watch{}}
+	r.As = func(account client.ObjectKey) (client.Reader, error) {
+		return client.New(impersonating(m.GetConfig(), account), client.Options{Scheme: m.GetScheme(), Mapper: m.GetRESTMapper()})
+	}
 	fleet := &unstructured.Unstructured{}
 	fleet.SetGroupVersionKind(fleetKind)
 	b := builder.TypedControllerManagedBy[Request](m).Named("fleet").
@@ -186,37 +190,79 @@ type watches struct {
 	controller controller.TypedController[Request]
 	wake       handler.TypedEventHandler[client.Object, Request]
 
-	mu    sync.Mutex
-	users map[schema.GroupVersionKind]map[client.ObjectKey]bool
+	mu      sync.Mutex
+	running map[watched]*watch
+}
+
+// watched is what is watched, and with whose rights: those of an account see what it may
+// see, and the zero value is the controller, whose watches all Fleets share.
+type watched struct {
+	account client.ObjectKey
+	kind    schema.GroupVersionKind
+}
+
+type watch struct {
+	users map[client.ObjectKey]bool
+	stop  func() error
 }
 
 // watch has a Fleet woken by the objects of some kinds and no others.
-func (w *watches) watch(ctx context.Context, fleet client.ObjectKey, kinds []schema.GroupVersionKind) {
+func (w *watches) watch(ctx context.Context, fleet, account client.ObjectKey, kinds []schema.GroupVersionKind) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	log := ctrl.LoggerFrom(ctx)
-	wanted := map[schema.GroupVersionKind]bool{}
-	for _, k := range kinds {
+	wanted := map[watched]bool{}
+	for _, kind := range kinds {
+		k := watched{account, kind}
 		wanted[k] = true
-		if w.users[k] == nil {
-			if err := w.controller.Watch(ctrlsource.TypedKind[client.Object, Request](w.manager.GetCache(), partial(k), w.wake)); err != nil {
-				log.Error(err, "a kind is not watched: its changes are seen after the interval", "kind", k.String())
+		if w.running[k] == nil {
+			stop, err := w.start(k)
+			if err != nil {
+				log.Error(err, "a kind is not watched: its changes are seen after the interval", "kind", kind.String())
 				continue
 			}
-			w.users[k] = map[client.ObjectKey]bool{}
+			w.running[k] = &watch{users: map[client.ObjectKey]bool{}, stop: stop}
 		}
-		w.users[k][fleet] = true
+		w.running[k].users[fleet] = true
 	}
-	for k, users := range w.users {
+	for k, one := range w.running {
 		if wanted[k] {
 			continue
 		}
-		delete(users, fleet)
-		if len(users) == 0 {
-			delete(w.users, k)
-			if err := w.manager.GetCache().RemoveInformer(ctx, partial(k)); err != nil {
-				log.Error(err, "a watch that nobody uses goes on", "kind", k.String())
+		delete(one.users, fleet)
+		if len(one.users) == 0 {
+			delete(w.running, k)
+			if err := one.stop(); err != nil {
+				log.Error(err, "a watch that nobody uses goes on", "kind", k.kind.String())
 			}
 		}
 	}
+}
+
+func (w *watches) start(k watched) (stop func() error, err error) {
+	if k.account.Name == "" {
+		source := ctrlsource.TypedKind[client.Object, Request](w.manager.GetCache(), partial(k.kind), w.wake)
+		return func() error { return w.manager.GetCache().RemoveInformer(context.Background(), partial(k.kind)) }, w.controller.Watch(source)
+	}
+	own, err := cache.New(impersonating(w.manager.GetConfig(), k.account), cache.Options{
+		Scheme: w.manager.GetScheme(), Mapper: w.manager.GetRESTMapper(),
+		DefaultNamespaces: map[string]cache.Config{k.account.Namespace: {}}, DefaultTransform: cache.TransformStripManagedFields(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("watching as ServiceAccount %s: %w", k.account, err)
+	}
+	stopped := make(chan struct{})
+	source := ctrlsource.TypedFunc[Request](func(ctx context.Context, q workqueue.TypedRateLimitingInterface[Request]) error {
+		ctx, cancel := context.WithCancel(ctx)
+		go func() {
+			defer cancel()
+			select {
+			case <-stopped:
+			case <-ctx.Done():
+			}
+		}()
+		go func() { _ = own.Start(ctx) }() // it ends with ctx, and has no other error
+		return ctrlsource.TypedKind[client.Object, Request](own, partial(k.kind), w.wake).Start(ctx, q)
+	})
+	return func() error { close(stopped); return nil }, w.controller.Watch(source)
 }

@@ -64,7 +64,7 @@ func (o *objects) variants() bool {
 
 // read lists what makes the fleet. Any error is one of the whole: a part of a fleet would
 // look as if the rest had gone.
-func (r *Reconciler) read(ctx context.Context, f *variformv1alpha1.Fleet) (*objects, error) {
+func (r *reader) read(ctx context.Context, f *variformv1alpha1.Fleet) (*objects, error) {
 	out := &objects{}
 	from := f.Spec.Source.Objects
 	for _, k := range append([]schema.GroupVersionKind{repositoryKind, setKind, variantKind}, asked...) {
@@ -117,7 +117,7 @@ func (o *objects) letGo() {
 
 // list is what is there and not about to go, all as of one moment. It is read in pages:
 // the text of an answer is held whole.
-func (r *Reconciler) list(ctx context.Context, namespace string, k schema.GroupVersionKind, selector client.MatchingLabels) ([]unstructured.Unstructured, error) {
+func (r *reader) list(ctx context.Context, namespace string, k schema.GroupVersionKind, selector client.MatchingLabels) ([]unstructured.Unstructured, error) {
 	pages := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
@@ -125,11 +125,11 @@ func (r *Reconciler) list(ctx context.Context, namespace string, k schema.GroupV
 		if len(selector) > 0 {
 			options = append(options, selector)
 		}
-		return list, r.Reader.List(ctx, list, options...)
+		return list, r.List(ctx, list, options...)
 	})
 	list, _, err := pages.List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
-		return nil, fmt.Errorf("kind %s of %s may not be listed: grant list and watch by a ClusterRole labelled variform.dev/aggregate-to-context (docs/controller.md#rights): %w", k.Kind, k.GroupVersion(), err)
+		return nil, r.mayNotList(namespace, k, err)
 	} else if err != nil {
 		return nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
 	}
@@ -145,7 +145,7 @@ func (r *Reconciler) list(ctx context.Context, namespace string, k schema.GroupV
 
 // named are the kinds whose objects sets select and injectors inject, and those that the
 // Fleet adds; kinds that are read anyway are not among them.
-func (r *Reconciler) named(f *source.Fleet, more []variformv1alpha1.FleetContext) (out []schema.GroupVersionKind) {
+func (r *reader) named(f *source.Fleet, more []variformv1alpha1.FleetContext) (out []schema.GroupVersionKind) {
 	add := func(k schema.GroupVersionKind) {
 		if k.Kind != "" && !api.Handles(k.GroupVersion().String(), k.Kind) && !slices.Contains(out, k) {
 			out = append(out, k)
@@ -164,7 +164,7 @@ func (r *Reconciler) named(f *source.Fleet, more []variformv1alpha1.FleetContext
 		}
 		if version != nil {
 			add(of.WithVersion(*version))
-		} else if m, err := r.Mapper.RESTMapping(of); err == nil {
+		} else if m, err := r.mapper.RESTMapping(of); err == nil {
 			add(m.GroupVersionKind)
 		}
 	}
