@@ -29,9 +29,9 @@ import (
 	"github.com/variform/variform/internal/render"
 )
 
-// gcPercent keeps garbage at half of what is held, or less: a pod's memory is taken for
+// gcPercent keeps garbage at four tenths of what is held, or less: a pod's memory is taken for
 // good, and the processor is idle for most of an interval.
-const gcPercent = 50
+const gcPercent = 40
 
 func main() {
 	if len(os.Args) > 2 && os.Args[1] == render.WorkerCommand { // of scripts, within bounds

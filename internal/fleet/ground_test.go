@@ -35,13 +35,13 @@ func TestGroundSince(t *testing.T) {
 		"site-a": object("site-a", "1"), "site-b": object("site-b", "1"), "set": set("", "{name: c1}, {name: c2}"),
 	}
 	read := func(docs map[string]string) *Ground {
-		var objects []map[string]any
+		var objects []source.Text
 		for _, doc := range docs {
 			var o map[string]any
 			if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
 				t.Fatal(err)
 			}
-			objects = append(objects, o)
+			objects = append(objects, source.TextOf(o))
 		}
 		f, err := source.OfObjects("", objects, source.Options{Manager: "me"}).Fleet(context.Background())
 		if err != nil || len(f.Problems) > 0 {

@@ -88,6 +88,7 @@ type Item struct {
 	decision    decide.Decision
 	publish     bool // once the Draft is there
 	change      *publish.Change
+	moved       bool           // by a change that is no longer kept
 	want        *decide.Want   // nil for a removal
 	orphan      *decide.Orphan // nil for what is wanted
 }
@@ -115,6 +116,9 @@ func (i *Item) at(r *decide.Revision) {
 	i.Phase, i.Workspace, i.Revision = r.Phase, r.Workspace, r.Number
 	i.Ref, i.Commit, i.When = r.Ref.Name, r.Ref.Commit.String(), r.When
 }
+
+// moves says that something is to be pushed for the item, or was.
+func (i *Item) moves() bool { return i.change != nil || i.moved || i.publish }
 
 // pending reports whether the item waits for a run, or for a person.
 func (i *Item) pending() bool { return i.Action.Pending() || i.Action == decide.ActionWait }

@@ -10,11 +10,17 @@ import (
 // a plan for later keeps no package, repository or answer with it.
 func (p *Plan) Rest() *Plan {
 	out := *p
-	out.run, out.Targets, out.Items = nil, nil, make([]*Item, len(p.Items))
+	out.run, out.Targets, out.Items = nil, make([]*TargetPlan, len(p.Targets)), make([]*Item, len(p.Items))
+	for n, t := range p.Targets {
+		rest := *t
+		rest.Answer = nil
+		out.Targets[n] = &rest
+	}
 	for n, i := range p.Items {
 		rest := *i
 		rest.Base, rest.Before, rest.After, rest.Machine, rest.Origins = nil, nil, nil, nil, nil
 		rest.change, rest.want, rest.orphan, rest.decision = nil, nil, nil, nil
+		rest.moved = i.moves()
 		out.Items[n] = &rest
 	}
 	return &out
@@ -49,7 +55,7 @@ func (p *Plan) SetsFail() bool {
 // Moved are the packages that a plan moved which was applied.
 func (p *Plan) Moved() (out []decide.Identity) {
 	for _, i := range p.Items {
-		if i.Err == nil && (i.change != nil || i.publish) && !slices.Contains(out, i.Identity) {
+		if i.Err == nil && i.moves() && !slices.Contains(out, i.Identity) {
 			out = append(out, i.Identity)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +14,11 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/publish"
 )
 
 func TestOnly(t *testing.T) {
@@ -192,5 +196,33 @@ func TestFailures(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"itself", "untold"}, got); d != "" {
 		t.Error("-want +got:\n" + d)
+	}
+}
+
+// TestRest: what is left of a plan says what was done, and holds nothing that it was done with.
+func TestRest(t *testing.T) {
+	id := func(name string) decide.Identity { return decide.Identity{Repository: "c1", Package: name} }
+	moved := &Item{Identity: id("a"), want: &decide.Want{}, change: &publish.Change{}, After: &krm.Package{}}
+	failed := &Item{Identity: id("b"), change: &publish.Change{}, Err: errors.New("no")}
+	published := &Item{Identity: id("c"), publish: true}
+	still := &Item{Identity: id("d"), Action: decide.ActionNone, orphan: &decide.Orphan{}}
+	plan := &Plan{Items: []*Item{moved, failed, published, still}, Targets: []*TargetPlan{{Repository: "c1", Answer: &depend.Answer{}}}, run: &run{}}
+	rest := plan.Rest().Rest()
+	if got := rest.Moved(); !slices.Equal(got, []decide.Identity{id("a"), id("c")}) {
+		t.Errorf("moved %v", got)
+	}
+	for n, want := range []bool{false, false, false, true} {
+		one := &Plan{Items: rest.Items[n : n+1]}
+		if one.Items[0].Action, one.Items[0].Err = decide.ActionNone, nil; one.Settled() != want {
+			t.Errorf("%s is settled: %v", one.Items[0].Identity, !want)
+		}
+	}
+	for _, i := range rest.Items {
+		if i.want != nil || i.change != nil || i.orphan != nil || i.After != nil {
+			t.Errorf("%s holds what it was done with", i.Identity)
+		}
+	}
+	if rest.run != nil || len(rest.Targets) != 1 || rest.Targets[0].Answer != nil || rest.Targets[0].Repository != "c1" || plan.Targets[0].Answer == nil {
+		t.Errorf("%+v", rest.Targets)
 	}
 }

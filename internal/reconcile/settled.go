@@ -68,6 +68,6 @@ func (s *Settled) Put(git *gitrepo.Store, p Printed) {
 // Settled says that the whole fleet is up to date.
 func (p *Plan) Settled() bool {
 	return !p.Failed() && !slices.ContainsFunc(p.Items, func(i *Item) bool {
-		return i.Action != decide.ActionNone || i.change != nil || i.publish
+		return i.Action != decide.ActionNone || i.moves()
 	})
 }

@@ -28,7 +28,11 @@ func TestOpen(t *testing.T) {
 		"pruned and unnamed": {objects: []map[string]any{repository}, prune: true, want: "no name of its own"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			read, err := source.OfObjects("objects", tc.objects, source.Options{Manager: tc.manager}).Fleet(context.Background())
+			var texts []source.Text
+			for _, o := range tc.objects {
+				texts = append(texts, source.TextOf(o))
+			}
+			read, err := source.OfObjects("objects", texts, source.Options{Manager: tc.manager}).Fleet(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}

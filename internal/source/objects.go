@@ -12,44 +12,48 @@ import (
 	"github.com/variform/variform/api"
 )
 
-// OfObjects is a management directory of objects that were read from an API server,
-// decoded: each is read as a file of its name would be, with the same checks. What the
-// server keeps about an object is no part of it: who set its fields, its version, and
-// the status of kinds that Variform acts on, which is Variform's own answer.
-// location says where they were read, and the manager is in opts. objects are not changed.
-func OfObjects(location string, objects []map[string]any, opts Options) *Directory {
+// Text is an object of an API server as a file of it would be. Who reads thousands of
+// objects keeps these, and lets go of the objects.
+type Text struct{ file }
+
+// OfObjects is a management directory of objects that were read from an API server: each
+// is read as a file of its name would be, with the same checks. location says where they
+// were read, and the manager is in opts.
+func OfObjects(location string, objects []Text, opts Options) *Directory {
 	opts.Limits = opts.Limits.withDefaults()
 	d := &Directory{loc: Location{Objects: location}, opts: opts, kptfile: file{name: kptfileName, err: fs.ErrNotExist}}
 	for _, o := range objects {
-		d.files = append(d.files, fileOf(o, opts.Limits))
+		if int64(len(o.data)) > opts.Limits.FileBytes {
+			o.err = errTooLarge
+		}
+		d.files = append(d.files, o.file)
 	}
 	slices.SortStableFunc(d.files, func(a, b file) int { return cmp.Compare(a.name, b.name) })
 	return d
 }
 
-// fileOf writes an object as a file.
-func fileOf(o map[string]any, limits Limits) file {
+// TextOf writes a decoded object as a file, without changing it. What the server keeps
+// about an object is no part of that: who set its fields, its version, and the status of
+// kinds that Variform acts on, which is Variform's own answer.
+func TextOf(object map[string]any) Text {
 	text := func(m map[string]any, key string) string { s, _ := m[key].(string); return s }
-	meta, _ := o["metadata"].(map[string]any)
-	k := Key{Group: groupOf(text(o, "apiVersion")), Kind: text(o, "kind"), Namespace: api.NamespaceOr(text(meta, "namespace")), Name: text(meta, "name")}
-	o = maps.Clone(o)
+	meta, _ := object["metadata"].(map[string]any)
+	k := Key{Group: groupOf(text(object, "apiVersion")), Kind: text(object, "kind"), Namespace: api.NamespaceOr(text(meta, "namespace")), Name: text(meta, "name")}
+	object = maps.Clone(object)
 	if meta != nil {
 		meta = maps.Clone(meta)
 		delete(meta, "managedFields")
 		delete(meta, "resourceVersion")
-		o["metadata"] = meta
+		object["metadata"] = meta
 	}
-	if acted(k.Kind) && api.Handles(text(o, "apiVersion"), k.Kind) {
-		delete(o, "status")
+	if acted(k.Kind) && api.Handles(text(object, "apiVersion"), k.Kind) {
+		delete(object, "status")
 	}
-	data, err := yaml.Marshal(o)
-	switch {
-	case err != nil:
+	data, err := yaml.Marshal(object)
+	if err != nil {
 		err = fmt.Errorf("it cannot be written as YAML: %w", err)
-	case int64(len(data)) > limits.FileBytes:
-		err = errTooLarge
 	}
-	return file{name: k.String(), data: data, err: err, object: true}
+	return Text{file{name: k.String(), data: data, err: err, object: true}}
 }
 
 // withoutLines takes away what a line of an object's text would mean: nobody sees that

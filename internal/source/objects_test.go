@@ -19,6 +19,13 @@ func object(apiVersion, kind, name string, more map[string]any) map[string]any {
 	return out
 }
 
+func texts(objects []map[string]any) (out []source.Text) {
+	for _, o := range objects {
+		out = append(out, source.TextOf(o))
+	}
+	return out
+}
+
 // TestOfObjects: objects of an API server are read as files are, strictly, and what the
 // server keeps about them is no part of the fleet.
 func TestOfObjects(t *testing.T) {
@@ -34,7 +41,7 @@ func TestOfObjects(t *testing.T) {
 	bad := object(porch+"v1alpha1", "PackageVariant", "bad", map[string]any{"spec": map[string]any{"upstrem": map[string]any{}}})
 	config := object("v1", "ConfigMap", "site", map[string]any{"data": map[string]any{"a": "on", "b": "x: y\n"}, "status": map[string]any{"phase": "Bound"}})
 	all := []map[string]any{set, repo, bad, config}
-	d := source.OfObjects("objects of namespace prod", all, source.Options{Manager: "me"})
+	d := source.OfObjects("objects of namespace prod", texts(all), source.Options{Manager: "me"})
 	f, err := d.Fleet(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +72,7 @@ func TestOfObjects(t *testing.T) {
 
 	again := func(change func()) bool {
 		change()
-		return source.OfObjects("", all, source.Options{}).Digest() == d.Digest()
+		return source.OfObjects("", texts(all), source.Options{}).Digest() == d.Digest()
 	}
 	if !again(func() { repo["status"] = nil; repo["metadata"].(map[string]any)["resourceVersion"] = "8" }) {
 		t.Error("a status that was written is a change of the fleet")
@@ -73,10 +80,10 @@ func TestOfObjects(t *testing.T) {
 	if again(func() { config["data"].(map[string]any)["a"] = "off" }) {
 		t.Error("a changed object is none")
 	}
-	if f, _ := source.OfObjects("", []map[string]any{config, config}, source.Options{}).Fleet(context.Background()); len(f.Rejected) != 2 {
+	if f, _ := source.OfObjects("", texts([]map[string]any{config, config}), source.Options{}).Fleet(context.Background()); len(f.Rejected) != 2 {
 		t.Error("two objects of one identity")
 	}
-	if f, _ := source.OfObjects("", []map[string]any{config}, source.Options{Limits: source.Limits{FileBytes: 20}}).Fleet(context.Background()); !strings.Contains(f.Problems.Error(), "larger than 20 bytes") {
+	if f, _ := source.OfObjects("", texts([]map[string]any{config}), source.Options{Limits: source.Limits{FileBytes: 20}}).Fleet(context.Background()); !strings.Contains(f.Problems.Error(), "larger than 20 bytes") {
 		t.Error(f.Problems)
 	}
 }

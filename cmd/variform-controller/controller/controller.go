@@ -263,6 +263,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if err != nil {
 		return none, err
 	}
+	plan = plan.Rest() // a survey makes one of its own
 	surveyed := plan
 	if found != nil {
 		if surveyed, err = r.survey(ctx, f, found, s, part, plan); err != nil {
@@ -369,8 +370,8 @@ func (r *Reconciler) directory(ctx context.Context, f *variformv1alpha1.Fleet, f
 		return nil, nil, err
 	}
 	r.watched(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Name}, from.account, found.kinds)
-	files := source.OfObjects("the objects of Fleet "+f.Namespace+"/"+f.Name, found.all(), source.Options{Manager: f.Spec.Manager})
-	found.letGo()
+	files := source.OfObjects("the objects of Fleet "+f.Namespace+"/"+f.Name, found.texts, source.Options{Manager: f.Spec.Manager})
+	found.texts = nil
 	return files, found, nil
 }
 
@@ -415,15 +416,14 @@ type teller struct {
 	ctx    context.Context
 	r      *Reconciler
 	force  bool
-	live   map[source.Key]*unstructured.Unstructured
+	live   map[source.Key]*live
 	failed []error
 }
 
 func (r *Reconciler) teller(ctx context.Context, f *variformv1alpha1.Fleet, found *objects) *teller {
-	t := &teller{ctx: ctx, r: r, force: f.Spec.Source.Objects.TakeOver, live: map[source.Key]*unstructured.Unstructured{}}
-	for n := range found.fleet {
-		u := &found.fleet[n]
-		t.live[keyOf(u.GroupVersionKind().Group, u.GetKind(), u.GetNamespace(), u.GetName())] = u
+	t := &teller{ctx: ctx, r: r, force: f.Spec.Source.Objects.TakeOver, live: map[source.Key]*live{}}
+	for n := range found.told {
+		t.live[found.told[n].key()] = &found.told[n]
 	}
 	return t
 }
@@ -431,10 +431,15 @@ func (r *Reconciler) teller(ctx context.Context, f *variformv1alpha1.Fleet, foun
 func (t *teller) err() error { return errors.Join(t.failed...) }
 
 func (t *teller) put(k source.Key, status any) {
-	if u := t.live[k]; u != nil { // a generated variant is no object
-		_, err := t.r.put(t.ctx, u, status, t.force)
-		t.failed = append(t.failed, err)
+	l := t.live[k]
+	if l == nil { // a generated variant is no object
+		return
 	}
+	u, err := l.object()
+	if err == nil {
+		_, err = t.r.put(t.ctx, u, status, t.force)
+	}
+	t.failed = append(t.failed, err)
 }
 
 // variants are those of a plan.
@@ -474,7 +479,7 @@ func (t *teller) rest(read *source.Fleet, plan *reconcile.Plan) {
 			c = condition("Ready", false, reasonError, why)
 		}
 		k := keyOf(v1alpha1.Group, v1alpha1.KindRepository, repo.Namespace, repo.Name)
-		if t.live[k] != nil && writer(t.live[k]) == "" { // Porch's says what Porch sees of it
+		if l := t.live[k]; l != nil && l.writer == "" { // Porch's says what Porch sees of it
 			t.put(k, v1alpha1.PackageVariantStatus{Conditions: []metav1.Condition{c}})
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,25 +42,49 @@ var (
 
 // objects are those of a namespace that make a fleet.
 type objects struct {
-	fleet   []unstructured.Unstructured // with a status of ours, or none
-	context []unstructured.Unstructured
-	kinds   []schema.GroupVersionKind // of context
-	other   []string                  // whose status another controller wrote
+	told  []live // of the kinds that are told what became of them
+	texts []source.Text
+	kinds []schema.GroupVersionKind // of what is selected and injected
+	other []string                  // whose status another controller wrote
 }
 
-// all is what source reads.
-func (o *objects) all() (out []map[string]any) {
-	for _, list := range [][]unstructured.Unstructured{o.fleet, o.context} {
-		for n := range list {
-			out = append(out, list[n].Object)
-		}
+// live is what of an object is needed to tell what became of it, as thousands are held for
+// as long as a run takes.
+type live struct {
+	kind            schema.GroupVersionKind
+	namespace, name string
+	generation      int64
+	writer          string // another controller that wrote its status
+	status          []byte // JSON
+}
+
+func liveOf(u *unstructured.Unstructured) (live, error) {
+	status, err := json.Marshal(u.Object["status"])
+	return live{u.GroupVersionKind(), u.GetNamespace(), u.GetName(), u.GetGeneration(), writer(u), status}, err
+}
+
+func (l *live) key() source.Key { return keyOf(l.kind.Group, l.kind.Kind, l.namespace, l.name) }
+
+// object is as much of it as a status is told by.
+func (l *live) object() (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetGroupVersionKind(l.kind)
+	u.SetNamespace(l.namespace)
+	u.SetName(l.name)
+	u.SetGeneration(l.generation)
+	var status map[string]any
+	if err := json.Unmarshal(l.status, &status); err != nil {
+		return nil, err
 	}
-	return out
+	if status != nil {
+		u.Object["status"] = status
+	}
+	return u, nil
 }
 
 // variants says that there are PackageVariants among them, whose status tells of revisions.
 func (o *objects) variants() bool {
-	return slices.ContainsFunc(o.fleet, func(u unstructured.Unstructured) bool { return u.GetKind() == v1alpha1.KindPackageVariant })
+	return slices.ContainsFunc(o.told, func(l live) bool { return l.kind == variantKind })
 }
 
 // read lists what makes the fleet. Any error is one of the whole: a part of a fleet would
@@ -72,52 +97,40 @@ func (r *reader) read(ctx context.Context, f *variformv1alpha1.Fleet) (*objects,
 		if k == repositoryKind {
 			selector = nil // upstreams are few, and of all
 		}
-		list, err := r.list(ctx, f.Namespace, k, selector)
+		list, texts, err := r.list(ctx, f.Namespace, k, selector)
 		if meta.IsNoMatchError(err) && slices.Contains(asked, k) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		for n := range list {
-			if by := writer(&list[n]); by != "" && (k == setKind || k == variantKind) && !from.TakeOver {
-				out.other = append(out.other, fmt.Sprintf("%s %s (%s)", k.Kind, list[n].GetName(), by))
-			}
-			if k != repositoryKind { // whose status is asked for its writer when it is told
-				list[n].SetManagedFields(nil)
+		for _, l := range list {
+			if l.writer != "" && (k == setKind || k == variantKind) && !from.TakeOver {
+				out.other = append(out.other, fmt.Sprintf("%s %s (%s)", k.Kind, l.name, l.writer))
 			}
 		}
-		out.fleet = append(out.fleet, list...)
+		out.told, out.texts = append(out.told, list...), append(out.texts, texts...)
 	}
-	parsed, err := source.OfObjects("", out.all(), source.Options{}).Fleet(ctx)
+	parsed, err := source.OfObjects("", out.texts, source.Options{}).Fleet(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range r.named(parsed, from.Context) {
-		list, err := r.list(ctx, f.Namespace, k, nil)
+		_, texts, err := r.list(ctx, f.Namespace, k, nil)
 		if meta.IsNoMatchError(err) {
 			continue // who names it is told that there is no such object
 		}
 		if err != nil {
 			return nil, err
 		}
-		out.kinds, out.context = append(out.kinds, k), append(out.context, list...)
+		out.kinds, out.texts = append(out.kinds, k), append(out.texts, texts...)
 	}
 	return out, nil
 }
 
-// letGo drops what only the reading of a fleet needs: thousands of objects are held for as
-// long as a run takes, to be told what became of them.
-func (o *objects) letGo() {
-	o.context = nil
-	for n := range o.fleet {
-		delete(o.fleet[n].Object, "spec")
-	}
-}
-
-// list is what is there and not about to go, all as of one moment. It is read in pages:
-// the text of an answer is held whole.
-func (r *reader) list(ctx context.Context, namespace string, k schema.GroupVersionKind, selector client.MatchingLabels) ([]unstructured.Unstructured, error) {
+// list is what is there and not about to go, all as of one moment. It is read in pages: an
+// answer is held whole.
+func (r *reader) list(ctx context.Context, namespace string, k schema.GroupVersionKind, selector client.MatchingLabels) (told []live, texts []source.Text, err error) {
 	pages := pager.New(func(ctx context.Context, page metav1.ListOptions) (runtime.Object, error) {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(k.GroupVersion().WithKind(k.Kind + "List"))
@@ -125,22 +138,33 @@ func (r *reader) list(ctx context.Context, namespace string, k schema.GroupVersi
 		if len(selector) > 0 {
 			options = append(options, selector)
 		}
-		return list, r.List(ctx, list, options...)
-	})
-	list, _, err := pages.List(ctx, metav1.ListOptions{})
-	if apierrors.IsForbidden(err) {
-		return nil, r.mayNotList(namespace, k, err)
-	} else if err != nil {
-		return nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
-	}
-	var out []unstructured.Unstructured
-	err = meta.EachListItem(list, func(o runtime.Object) error {
-		if u := o.(*unstructured.Unstructured); u.GetDeletionTimestamp() == nil {
-			out = append(out, *u)
+		if err := r.List(ctx, list, options...); err != nil {
+			return list, err
 		}
-		return nil
+		if page.Continue == "" { // the first page, or all of it anew where the pages had become too old
+			told, texts = nil, nil
+		}
+		for n := range list.Items {
+			u := &list.Items[n]
+			if u.GetDeletionTimestamp() != nil {
+				continue
+			}
+			l, err := liveOf(u)
+			if err != nil {
+				return list, err
+			}
+			told, texts = append(told, l), append(texts, source.TextOf(u.Object))
+		}
+		list.Items = nil // the pager would keep them
+		return list, nil
 	})
-	return out, err
+	_, _, err = pages.List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		return nil, nil, r.mayNotList(namespace, k, err)
+	} else if err != nil {
+		return nil, nil, fmt.Errorf("listing kind %s of %s in namespace %s: %w", k.Kind, k.GroupVersion(), namespace, err)
+	}
+	return told, texts, nil
 }
 
 // named are the kinds whose objects sets select and injectors inject, and those that the

@@ -52,7 +52,7 @@ var ours = map[string]bool{"pvs_validate/missing upstream revision": true}
 // keep all that it is given.
 func (w *world) stored(t *testing.T, objects ...map[string]any) *source.Fleet {
 	t.Helper()
-	var read []map[string]any
+	var read []source.Text
 	for _, o := range objects {
 		u := &unstructured.Unstructured{Object: o}
 		u.SetNamespace(w.namespace)
@@ -72,7 +72,7 @@ func (w *world) stored(t *testing.T, objects ...map[string]any) *source.Fleet {
 		if d := cmp.Diff(string(was), string(kept)); d != "" {
 			t.Errorf("the server keeps another %s %s (-given +kept):\n%s", u.GetKind(), u.GetName(), d)
 		}
-		read = append(read, live.Object)
+		read = append(read, source.TextOf(live.Object))
 		t.Cleanup(func() { _ = w.api.Delete(context.Background(), given) })
 	}
 	f, err := source.OfObjects("test", read, source.Options{Manager: "me"}).Fleet(context.Background())
