@@ -5,7 +5,10 @@ import (
 	"testing"
 )
 
-var memoryVariants = flag.Int("memory.variants", 0, "how many variants TestMemory has: its bounds are for 10000, which takes minutes")
+var (
+	memoryVariants = flag.Int("memory.variants", 0, "how many variants TestMemory has: its bounds are for 10000, which takes minutes")
+	memoryTargets  = flag.Int("memory.targets", 0, "how many targets TestMemoryOfDependencies has: its bounds are for 3000, which takes minutes")
+)
 
 // TestMemory lives through the life of a fleet with what a small machine has: each
 // command, a process of its own, stays below 400 MB and spends less than a quarter of
@@ -38,4 +41,25 @@ func TestMemory(t *testing.T) {
 		step("review of the update", 400e6, "review")
 		step("approve of the update", 400e6, "approve", "--all")
 	}
+}
+
+// TestMemoryOfDependencies plans and applies a fleet whose targets need nine packages each,
+// in two levels, beside one package and a lock. The goal of its plan is 10 s of processor time.
+func TestMemoryOfDependencies(t *testing.T) {
+	if *memoryTargets == 0 {
+		t.Skip("-memory.targets says how many targets there are to be")
+	}
+	w := newDependencyWorld(t, *memoryTargets)
+	step := func(name string, most int64, command ...string) {
+		t.Helper()
+		c := runSelf(t, append(command, "-f", w.dir, "--cache-dir", w.cache)...)
+		t.Logf("%d targets, %s: %d MB, %.0f %% collecting, %.1f s", *memoryTargets, name, c.Peak/1e6, 100*c.GC, c.cpu.Seconds())
+		if c.Peak > most {
+			t.Errorf("%s: %d MB resident, want at most %d", name, c.Peak/1e6, most/1e6)
+		}
+	}
+	step("plan", 400e6, "plan")
+	step("first apply", 800e6, "apply")
+	step("nothing to do, the first time", 600e6, "apply")
+	step("nothing to do", 150e6, "apply")
 }
