@@ -70,18 +70,6 @@ func TestFleets(t *testing.T) {
 	}
 }
 
-// scratch is a folder for a test: in memory where the machine has such a place,
-// for the cache writes many small files.
-func scratch(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "histories-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
 // generated is a fleet of many features, and its repositories.
 type generated struct {
 	*rand.Rand

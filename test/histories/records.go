@@ -108,7 +108,7 @@ func (w *world) makeOlder(o operation) {
 	if r.byPerson(b.tip) || ref == "" || w.newer[b.place] == b.tip || tree == was {
 		return
 	}
-	unedited := fmt.Sprintf(`"commit":"%s","tree":"%s","hydrated":"%[2]s"`, b.tip, was)
+	unedited := fmt.Sprintf(`"commit":%q,"tree":%q,"hydrated":%[2]q`, b.tip.String(), was.String())
 	index := r.files(r.ref(ref))
 	for path := range index {
 		entries := r.text(index, path)

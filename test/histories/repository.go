@@ -290,7 +290,7 @@ func digest(repos map[string]*repository) string {
 	for _, name := range slices.Sorted(maps.Keys(repos)) {
 		refs := repos[name].refs()
 		for _, ref := range slices.Sorted(maps.Keys(refs)) {
-			fmt.Fprintln(sum, name, ref, refs[ref])
+			_, _ = fmt.Fprintln(sum, name, ref, refs[ref])
 		}
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)[:4])
