@@ -629,13 +629,11 @@ func sameAsCommand(t *testing.T, seed int64, from string) {
 		return out.String()
 	}
 	var want map[string]map[string]string
-	var conditions struct{ Items []map[string]any }
+	var conditions []*unstructured.Unstructured
 	w.asBefore(func() {
 		run("apply", "--prune")
 		want = w.refs()
-		if err := yaml.Unmarshal([]byte(run("status", "-o", "yaml")), &conditions); err != nil {
-			t.Fatal(err)
-		}
+		conditions = saidByCommand(t, run("status", "-o", "json"))
 	})
 
 	fleet := fmt.Sprintf(objectsFleet, "5m")
@@ -664,18 +662,49 @@ func sameAsCommand(t *testing.T, seed int64, from string) {
 	if from == "git" {
 		return
 	}
-	for _, item := range conditions.Items {
-		u := &unstructured.Unstructured{Object: item}
+	w.saysAs(conditions)
+}
+
+// saidByCommand are the sets and variants of `variform status -o json`.
+func saidByCommand(t testing.TB, text string) (out []*unstructured.Unstructured) {
+	t.Helper()
+	var list struct{ Items []map[string]any }
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if len(list.Items) == 0 {
+		t.Fatalf("the command's status has nothing:\n%s", text)
+	}
+	for _, item := range list.Items {
+		out = append(out, &unstructured.Unstructured{Object: item})
+	}
+	return out
+}
+
+// saysAs waits until those of these sets and variants that are objects have the same conditions.
+func (w *world) saysAs(list []*unstructured.Unstructured) {
+	w.Helper()
+	compared := 0
+	for _, u := range list {
 		doc, _ := yaml.Marshal(map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": map[string]any{"name": u.GetName()}})
 		live := w.object(string(doc))
 		if err := w.api.Get(context.Background(), client.ObjectKeyFromObject(live), live); err != nil {
 			continue // generated: no object
 		}
-		if u.GetKind() == "PackageVariant" || u.GetKind() == "PackageVariantSet" {
-			if diff := cmp.Diff(says(u), says(live)); diff != "" {
-				t.Errorf("%s %s: -command +controller\n%s", u.GetKind(), u.GetName(), diff)
+		compared++
+		diff := ""
+		defer func() {
+			if diff != "" {
+				w.Logf("%s %s: -command +controller\n%s", u.GetKind(), u.GetName(), diff)
 			}
-		}
+		}()
+		w.until("told of "+u.GetName(), func() bool {
+			diff = cmp.Diff(says(u), says(w.get(string(doc))))
+			return diff == ""
+		})
+	}
+	if compared == 0 {
+		w.Fatal("no status was compared")
 	}
 }
 

@@ -18,8 +18,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
@@ -30,11 +28,17 @@ import (
 // moved has the controller told by a forge that a repository moved.
 func (w *world) moved(name string) {
 	w.Helper()
-	hooks := &controller.Webhooks{Wake: w.replicas[0].Wake, Secret: func() ([]byte, error) { return []byte(hookSecret), nil }}
+	push(w, w.replicas[0], w.git.RepoURL(name))
+}
+
+// push has a controller told of a push by a forge.
+func push(t testing.TB, to *controller.Reconciler, address string) {
+	t.Helper()
+	hooks := &controller.Webhooks{Wake: to.Wake, Secret: func() ([]byte, error) { return []byte(hookSecret), nil }}
 	out := httptest.NewRecorder()
-	hooks.ServeHTTP(out, hook("X-Hub-Signature-256", `{"repository": {"clone_url": "`+w.git.RepoURL(name)+`"}}`))
+	hooks.ServeHTTP(out, hook("X-Hub-Signature-256", `{"repository": {"clone_url": "`+address+`"}}`))
 	if out.Code/100 != 2 {
-		w.Fatal(out.Code, out.Body)
+		t.Fatal(out.Code, out.Body)
 	}
 }
 
@@ -192,13 +196,13 @@ func (w *world) text(doc string) string {
 	return string(text)
 }
 
-var histories = flag.Int("histories", 3, "random histories of events that are compared with the command")
+var eventful = flag.Int("histories", 3, "random histories of events that are compared with the command")
 
 // TestEventsAsCommand: after each event of a random history the controller, which decides
 // it for what depends on it, has the refs that the command's whole run has, commit for
 // commit; and in the end its status.
 func TestEventsAsCommand(t *testing.T) {
-	for seed := range int64(*histories) {
+	for seed := range int64(*eventful) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { eventsAsCommand(t, seed) })
 	}
 }
@@ -319,7 +323,7 @@ func eventsAsCommand(t *testing.T, seed int64) {
 	run := func(args ...string) string {
 		var out, errs bytes.Buffer
 		cli.Main(context.Background(), append(args, "-f", w.git.RepoURL("management"), "--cache-dir", cache), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-		return out.String() + errs.String()
+		return out.String()
 	}
 	h := &history{world: w, random: rand.New(rand.NewSource(seed))}
 	h.begin()
@@ -345,10 +349,7 @@ func eventsAsCommand(t *testing.T, seed int64) {
 		write()
 		want = append(want, h.allRefs())
 	}
-	var told struct{ Items []map[string]any }
-	if err := yaml.Unmarshal([]byte(run("status", "-o", "yaml")), &told); err != nil {
-		t.Fatal(err)
-	}
+	told := saidByCommand(t, run("status", "-o", "json"))
 
 	for name, r := range w.repos {
 		if err := os.RemoveAll(r.Dir); err != nil {
@@ -402,24 +403,5 @@ func eventsAsCommand(t *testing.T, seed int64) {
 		same(n+1, what)
 	}
 	t.Logf("seed %d: %q, %v runs, %v packages built", seed, said, w.metric("variform_fleet_runs_total"), w.metric("variform_fleet_packages_built_total"))
-	for _, item := range told.Items {
-		u := &unstructured.Unstructured{Object: item}
-		doc, _ := yaml.Marshal(map[string]any{"apiVersion": u.GetAPIVersion(), "kind": u.GetKind(), "metadata": map[string]any{"name": u.GetName()}})
-		object := w.object(string(doc))
-		if err := w.api.Get(context.Background(), client.ObjectKeyFromObject(object), object); err != nil {
-			continue // generated: no object
-		}
-		if u.GetKind() != "PackageVariant" && u.GetKind() != "PackageVariantSet" {
-			continue
-		}
-		w.until("told of "+u.GetName(), func() bool {
-			diff := cmp.Diff(says(u), says(w.get(string(doc))))
-			if diff != "" {
-				logs.mu.Lock()
-				fmt.Fprintf(&logs.text, "%s\n", diff)
-				logs.mu.Unlock()
-			}
-			return diff == ""
-		})
-	}
+	w.saysAs(told)
 }
