@@ -276,7 +276,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 		states, _ := json.Marshal(out.states)
 		settled.Put(store, reconcile.Printed{Out: out.message, Err: string(states)})
 	}
-	r.wakes.again(req, ground.Upstreams(plan.Moved()))
+	r.follow(req, ground, plan)
 	r.learn(req, f, ground, plan, surveyed, pulled, out)
 	return out, nil
 }

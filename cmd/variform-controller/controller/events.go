@@ -131,7 +131,7 @@ func (r *Reconciler) event(ctx context.Context, req Request, at place, read *sou
 	}
 	k.ground, k.done, k.surveyed = ground, plan.Into(k.done), now.Into(k.surveyed)
 	k.asks(plan)
-	r.wakes.again(req, ground.Upstreams(plan.Moved())) // what comes from there follows
+	r.follow(req, ground, plan)
 	if found != nil {
 		t := r.teller(ctx, at.fleet, found)
 		t.variants(now)
@@ -145,6 +145,16 @@ func (r *Reconciler) event(ctx context.Context, req Request, at place, read *sou
 	k.out = summary(k.done, nil)
 	k.out.states = statesOf(k.done)
 	return k.out, true, nil
+}
+
+// follow has run what follows from what a run moved: what comes from there, and the first
+// shard, which may have told of sets before.
+func (r *Reconciler) follow(req Request, ground *fleet.Ground, plan *reconcile.Plan) {
+	moved := plan.Moved()
+	r.wakes.again(req, ground.Upstreams(moved))
+	if len(moved) > 0 && req.Shard.Index > 1 {
+		r.Wake([]string{othersKey(req)})
+	}
 }
 
 // repositoriesMoved are the fleet's repositories that these keys stand for.

@@ -36,6 +36,7 @@ type wakes struct {
 }
 
 // note remembers the repositories of a run: the management directory's and the Fleet's.
+// The first of several shards is concerned by what others move, too.
 func (w *wakes) note(r Request, f *variformv1alpha1.Fleet, read *source.Fleet) {
 	var list []string
 	add := func(address string) {
@@ -50,6 +51,9 @@ func (w *wakes) note(r Request, f *variformv1alpha1.Fleet, read *source.Fleet) {
 		if repo.Spec.Git != nil {
 			add(repo.Spec.Git.Repo)
 		}
+	}
+	if r.Shard.Index == 1 && !r.Shard.Whole() {
+		list = append(list, othersKey(r))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -124,6 +128,9 @@ func wakeKeyOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:8])
 }
+
+// othersKey stands for what the shards of a Fleet move beside its first.
+func othersKey(r Request) string { return wakeKeyOf("shards of " + string(r.UID)) }
 
 // Webhooks is told by forges that a repository has moved: Gitea, GitHub, GitLab and those
 // that speak like one of them. It wakes who looks at the repository, and nothing else of
