@@ -52,13 +52,18 @@ type move struct {
 
 func (m move) place() place { return place{m.repo, m.parsed.pkg} }
 
+// moves are the refs that moved, but for those that no person reads.
 func moves(before, after map[string]map[string]hash) []move {
+	return slices.DeleteFunc(refsMoved(before, after), func(m move) bool { return m.parsed.kind == ours })
+}
+
+func refsMoved(before, after map[string]map[string]hash) []move {
 	var out []move
 	for _, repo := range slices.Sorted(maps.Keys(after)) {
 		names := maps.Clone(before[repo])
 		maps.Copy(names, after[repo])
 		for _, ref := range slices.Sorted(maps.Keys(names)) {
-			if b, a := before[repo][ref], after[repo][ref]; a != b && parse(ref).kind != ours {
+			if b, a := before[repo][ref], after[repo][ref]; a != b {
 				out = append(out, move{repo, ref, parse(ref), b, a})
 			}
 		}

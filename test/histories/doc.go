@@ -27,10 +27,15 @@
 //	go test ./test/histories -run 'TestHistories$' -seed 7 -histories 1 -steps 30 -v
 //	go test ./test/histories -run 'TestHistories$' -v -script FILE
 //	go test ./test/histories -run 'TestTwoVersions$' -histories 100 -steps 30
+//	cd cmd/variform-controller && go test ./controller -run 'TestHistories$' -people.histories 200
 //
 // TestHistoriesOfRequests plays them with pull requests that apply keeps, on a forge
 // where people merge, close, reopen, retarget and rename them, commit to their heads
 // and delete these (requests_test.go).
+//
+// A Twin brings fleets up to date by another door than the command's (PlayBy): the
+// controller's tests play the same histories so, and hold it to the command's refs and
+// status. make controller says what they need; -people.histories says how many.
 //
 // TestTwoVersions plays them with a program of the next hydration version, which takes
 // turns with this one.

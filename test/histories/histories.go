@@ -34,11 +34,13 @@ type Choice struct {
 	Survey bool
 	// Script is a file with a history to play, as a failure prints it.
 	Script string
+
+	prefix string // of its flags
 }
 
 // Flags are a Choice by flags, whose names have a prefix.
 func Flags(prefix string) *Choice {
-	c := &Choice{}
+	c := &Choice{prefix: prefix}
 	flag.IntVar(&c.Histories, prefix+"histories", 0, "how many histories (0: those of every day)")
 	flag.IntVar(&c.Steps, prefix+"steps", 15, "steps of a history")
 	flag.Uint64Var(&c.Seed, prefix+"seed", 1, "seed of the first history; the others follow")
@@ -131,8 +133,10 @@ type player struct {
 	// generate makes the history of a seed.
 	generate func(seed uint64, steps int) history
 	dir      func() string
-	later    string // the program of a next version, "" for none
-	log      func(format string, args ...any)
+	// twin, where set, begins the twin of a history.
+	twin  func(seed uint64) (twin Twin, end func())
+	later string // the program of a next version, "" for none
+	log   func(format string, args ...any)
 }
 
 // play plays one history in a world of its own.
@@ -151,6 +155,14 @@ func (p *player) play(h history) (out outcome) {
 	}()
 	w := newWorld(ctx, f, dir, h.targets, h.pkgs)
 	w.later = p.later
+	if p.twin != nil {
+		twin, end := p.twin(h.seed)
+		defer end()
+		w.twin = twin
+		if h.seed%3 == 0 {
+			w.management = f.make("management")
+		}
+	}
 	if p.log != nil {
 		w.log = p.log
 	}
@@ -308,6 +320,9 @@ func (p *player) playAll(t *testing.T) {
 	played := 0
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
+	if p.twin != nil {
+		g.SetLimit(1)
+	}
 	for i := range p.Histories {
 		g.Go(func() error {
 			mu.Lock()
@@ -355,7 +370,7 @@ func (p *player) playAll(t *testing.T) {
 		if !p.First {
 			small = p.shrink(h, shape)
 		}
-		t.Errorf("seed %d: %s\nto see it happen, save this and run go test ./test/histories -run '%s$' -v -script FILE\n%s", h.seed, first[shape], t.Name(), small)
+		t.Errorf("seed %d: %s\nto see it happen, save this and run this package's tests with -run '%s$' -v -%sscript FILE\n%s", h.seed, first[shape], t.Name(), p.prefix, small)
 	}
 }
 

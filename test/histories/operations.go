@@ -348,11 +348,18 @@ func (w *world) atRequest(n, repo int, f func()) {
 	}
 	name := at(names, repo)
 	var count atomic.Int32
+	w.disturbed = true
 	w.forge.Before(func(_, r string) {
 		if r == name && int(count.Add(1)) == 1+n%5 {
 			f()
 		}
 	})
+}
+
+// calm ends what atRequest began.
+func (w *world) calm() {
+	w.forge.Before(nil)
+	w.disturbed = false
 }
 
 // race lets something else happen at one request of an apply.
@@ -371,7 +378,7 @@ func (w *world) race(o operation) {
 		}
 	})
 	r := w.run("apply", "-o", "json")
-	w.forge.Before(nil)
+	w.calm()
 	r.approves, r.merges = o.b%4 == 1, o.b%4 == 3
 	w.checkMoves(before, r)
 }
@@ -384,7 +391,7 @@ func (w *world) kill(o operation) {
 	w.atRequest(o.a, o.c, cancel)
 	command := [][]string{{"apply"}, {"approve", "--all"}, {"apply", "--prune"}}[o.b%3]
 	r := w.runUnder(ctx, command...)
-	w.forge.Before(nil)
+	w.calm()
 	w.checkMoves(before, r)
 }
 

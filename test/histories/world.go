@@ -128,7 +128,8 @@ type world struct {
 	later   string
 	byLater bool
 	door    *door // nil where there are no requests
-	log     func(format string, args ...any)
+	twinned
+	log func(format string, args ...any)
 }
 
 func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *world {
@@ -383,7 +384,7 @@ func (w *world) run(args ...string) result { return w.runUnder(w.ctx, args...) }
 func (w *world) runUnder(ctx context.Context, args ...string) result {
 	folder := filepath.Join(w.dir, "fleet")
 	w.describe(folder, "")
-	r := w.runOn(ctx, folder, args...)
+	r := w.runBoth(ctx, folder, args...)
 	if r.later {
 		w.afterNext()
 	}
@@ -421,9 +422,17 @@ func (w *world) orphaned(p place) bool {
 	return w.upstreamOf(p).orphan
 }
 
+// runOn runs the command line on a management directory, and hears what it says.
 func (w *world) runOn(ctx context.Context, folder string, args ...string) result {
+	r := w.command(ctx, folder, args...)
+	w.said.WriteString(spoken(r.out))
+	w.said.WriteString(r.err)
+	return r
+}
+
+func (w *world) command(ctx context.Context, folder string, args ...string) result {
 	var out, errs bytes.Buffer
-	full := slices.Concat(args, []string{"-f", folder, "--cache-dir", filepath.Join(w.dir, "cache")})
+	full := slices.Concat(args, []string{"-f", folder, "--cache-dir", filepath.Join(w.dir, "cache"+w.machine)})
 	var status int
 	if w.byLater {
 		status, out, errs = w.runNext(ctx, full)
@@ -436,8 +445,6 @@ func (w *world) runOn(ctx context.Context, folder string, args ...string) result
 		runtime.GC()
 	}
 	r := result{args: args, status: status, out: out.String(), err: errs.String(), later: w.byLater}
-	w.said.WriteString(spoken(r.out))
-	w.said.WriteString(r.err)
 	w.log("variform %s: %d\n%s%s", strings.Join(args, " "), r.status, clip(r.out), clip(r.err))
 	return r
 }
