@@ -2,6 +2,7 @@ package histories
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -182,6 +183,44 @@ var requestOperations = []kindOfOperation{
 	{"request-title", 2, (*world).retitle},
 	{"request-ask", 3, (*world).askAgain},
 	{"request-few", 3, func(w *world, o operation) { w.few(o) }},
+}
+
+// generateRequests makes the history of a seed in which people work on a forge.
+func generateRequests(seed uint64, steps int) history {
+	h := generate(seed, steps, slices.Concat(operations, requestOperations))
+	kinds, modes := []string{"gitea", "github", "gitlab"}, []string{"class", "class", "repository", "variant"}
+	h.requests = kinds[seed%3] + " " + modes[seed%4]
+	return h
+}
+
+// keep remembers the requests of all repositories; undo has them as they were then.
+func (d *door) keep() (undo func()) {
+	var all []func()
+	if d != nil {
+		for _, s := range d.servers {
+			all = append(all, s.Keep())
+		}
+	}
+	return func() {
+		for _, undo := range all {
+			undo()
+		}
+	}
+}
+
+// says are the requests and their checks, by repository.
+func (d *door) says() map[string]string {
+	if d == nil {
+		return nil
+	}
+	d.sweep()
+	out := map[string]string{}
+	for name, s := range d.servers {
+		for _, q := range s.All() {
+			out[name] += fmt.Sprintf("%s %v\n", must(json.Marshal(q)), s.Statuses(nil, s.Tip(q.Branch)))
+		}
+	}
+	return out
 }
 
 func (w *world) mergeRequest(o operation) {

@@ -22,12 +22,7 @@ func TestHistoriesOfRequests(t *testing.T) {
 	case p.Histories == 0:
 		p.Histories = 40
 	}
-	p.generate = func(seed uint64, steps int) history {
-		h := generate(seed, steps, slices.Concat(operations, requestOperations))
-		kinds, modes := []string{"gitea", "github", "gitlab"}, []string{"class", "class", "repository", "variant"}
-		h.requests = kinds[seed%3] + " " + modes[seed%4]
-		return h
-	}
+	p.generate = generateRequests
 	p.run(t)
 }
 

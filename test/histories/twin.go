@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/variform/variform/internal/gittest"
 )
 
@@ -31,23 +33,29 @@ type Run struct {
 	Prune bool
 	// MaxDelete is how many deletions there may be; -1 is for who says nothing.
 	MaxDelete int
-	// Moved are the addresses of repositories that moved since the twin's last run began,
-	// its own pushes among them: forges tell of every push.
+	// Moved are the addresses of repositories whose refs or pull requests moved since the
+	// twin's last run began, by itself as well: forges tell of all that happens.
 	Moved []string
 }
 
 // PlayBy plays histories whose fleets a twin brings up to date. What it does is judged as
 // what the command does is; and the command, which then does the same on the repositories
-// as they were, has to come to the same refs, commit for commit, and the same status. A
-// run that is raced or killed is the twin's alone. In every third history the management
-// directory is in Git. begin makes the twin of a history's seed, and end ends it; there is
-// one at a time.
+// as they were, has to come to the same refs, commit for commit, the same pull requests and
+// the same status. A run that is raced or killed is the twin's alone. In every third history
+// the management directory is in Git, and two of five have pull requests. begin makes the
+// twin of a history's seed, and end ends it; there is one at a time.
 func PlayBy(t *testing.T, c Choice, begin func(seed uint64) (twin Twin, end func())) {
 	t.Helper()
 	gittest.RequireGit(t)
 	t.Cleanup(prepare())
 	p := newPlayer(t, c)
 	p.twin = begin
+	p.generate = func(seed uint64, steps int) history {
+		if seed%5%2 == 1 {
+			return generateRequests(seed, steps)
+		}
+		return generate(seed, steps, operations)
+	}
 	p.run(t)
 }
 
@@ -59,6 +67,7 @@ type twinned struct {
 	busy       bool                       // a run of the twin goes on
 	disturbed  bool                       // something happens at a request of a run
 	stood      map[string]map[string]hash // before the last run of the twin
+	asked      map[string]string          // pull requests before it
 	// machine is whose cache a command has: people share one, "", and the twin's likeness has
 	// its own, for what is known of main depends on what was read before.
 	machine string
@@ -91,10 +100,10 @@ func (w *world) runBoth(ctx context.Context, folder string, args ...string) resu
 	if w.twin == nil || w.busy || !ok {
 		return w.runOn(ctx, folder, args...)
 	}
-	before := w.snapshot()
+	before, asked, undo := w.snapshot(), w.door.says(), w.door.keep()
 	run.Fleet = folder
 	for _, repo := range slices.Sorted(maps.Keys(before)) {
-		if !maps.Equal(before[repo], w.stood[repo]) {
+		if !maps.Equal(before[repo], w.stood[repo]) || asked[repo] != w.asked[repo] {
 			run.Moved = append(run.Moved, w.forge.url(repo))
 		}
 	}
@@ -104,21 +113,25 @@ func (w *world) runBoth(ctx context.Context, folder string, args ...string) resu
 	w.busy, w.managed = true, false
 	fine, err := w.twin.Apply(ctx, run)
 	w.busy = false
-	w.stood = before
+	w.stood, w.asked = before, asked
 	w.log("the twin: %t, %v", fine, err)
 	if w.disturbed { // what the command would meet is another world
 		return result{args: args, status: map[bool]int{false: 1}[fine]}
 	}
-	after := w.snapshot()
+	after, asks := w.snapshot(), w.door.says()
 	w.restore(before)
+	undo()
 	w.machine = "-twin"
 	defer func() { w.machine = "" }()
 	r := w.runOn(ctx, folder, args...)
+	asking := cmp.Diff(w.door.says(), asks)
 	switch d := w.differing(w.snapshot(), after); {
 	case err != nil && r.status == 0:
 		w.violate("the twin does as the command", place{}, "it fails: %s", firstLine(err.Error()))
 	case d != "":
 		w.violate("the twin does as the command", place{}, "other refs (-command +twin):\n%s", d)
+	case asking != "":
+		w.violate("the twin does as the command", place{}, "other pull requests (-command +twin):\n%s", asking)
 	case fine != (r.status == 0):
 		w.violate("the twin does as the command", place{}, "it says %t, and the command ends with %d", fine, r.status)
 	default:

@@ -27,7 +27,7 @@ var people = histories.Flags("people.")
 
 // TestHistories plays the histories of test/histories by the controller: all that they
 // promise holds, and each of its runs, unless something happens meanwhile, comes to the
-// refs of the command, commit for commit, and to its status. Fleets are objects or in Git,
+// refs of the command, commit for commit, to its pull requests and its status. Fleets are objects or in Git,
 // whole or in shards; runs are by events and by time, and of a program that began anew.
 func TestHistories(t *testing.T) {
 	if apiServer == nil {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -155,6 +156,22 @@ func (s *Server) All() []Request {
 		out[i] = *r
 	}
 	return out
+}
+
+// Keep remembers the requests and the checks; undo has them as they were then.
+func (s *Server) Keep() (undo func()) {
+	requests := s.All()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	statuses, clock := maps.Clone(s.statuses), s.clock
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.requests, s.statuses, s.clock = nil, statuses, clock
+		for i := range requests {
+			s.requests = append(s.requests, &requests[i])
+		}
+	}
 }
 
 // See is a request as it is.
