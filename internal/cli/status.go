@@ -85,16 +85,7 @@ func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
 
 // tellRequests adds to what is said of Drafts where their requests stand.
 func (a *app) tellRequests(ctx context.Context, s *opening, plan *reconcile.Plan) {
-	if !fleet.Kept(s.fleet) {
-		return
-	}
-	found, failed, err := fleet.Requests(ctx, s.engine, plan.Items, fleet.PullRequests{Forge: session.Forges(a.budget(), nil), Concurrency: min(a.repositories, requestConcurrency)})
-	for i, request := range found {
-		i.Reasons = append(slices.Clone(i.Reasons), request.Says())
-	}
-	if err != nil {
-		failed = append(failed, fleet.Pulled{Repository: "pull requests", Err: err})
-	}
+	failed := fleet.TellRequests(ctx, s.engine, plan, fleet.PullRequests{Fleet: s.fleet, Forge: session.Forges(a.budget(), nil), Concurrency: min(a.repositories, requestConcurrency)})
 	for _, f := range unpulled(failed) {
 		a.warn("%s: its pull requests are not known: %s", folded(f.Members), f.Message)
 	}

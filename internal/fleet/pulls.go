@@ -453,6 +453,22 @@ func (s *Shown) requests(manager string, d *drafts) ([]pulls.Request, error) {
 	return wanted, nil
 }
 
+// TellRequests adds to what is said of Drafts where their requests stand, as Requests finds
+// them. What it returns are repositories whose forge gave none.
+func TellRequests(ctx context.Context, e *reconcile.Engine, plan *reconcile.Plan, o PullRequests) []Pulled {
+	if !Kept(o.Fleet) {
+		return nil
+	}
+	found, failed, err := Requests(ctx, e, plan.Items, o)
+	for i, request := range found {
+		i.Reasons = append(slices.Clone(i.Reasons), request.Says())
+	}
+	if err != nil {
+		failed = append(failed, Pulled{Repository: "pull requests", Err: err})
+	}
+	return failed
+}
+
 // Requests finds the requests of Drafts, where apply keeps requests: elsewhere no forge
 // is asked. Failed are repositories whose forge gave none.
 func Requests(ctx context.Context, e *reconcile.Engine, items []*reconcile.Item, o PullRequests) (found map[*reconcile.Item]pulls.Open, failed []Pulled, err error) {

@@ -229,7 +229,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	known := r.knows.get(req)
 	due := known.due(f, r.Now())
 	settled := r.settled(f, files, cache)
-	if due {
+	if due && len(moved) == 0 { // else somebody knows of more than refs: of a pull request, say
 		if said, ok := settled.Again(ctx, store); ok {
 			out := outcome{ready: true, reason: reasonDone, message: said.Out}
 			_ = json.Unmarshal([]byte(said.Err), &out.states) // else the metrics wait for a change
@@ -266,7 +266,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	plan = plan.Rest() // a survey makes one of its own
 	surveyed := plan
 	if found != nil {
-		if surveyed, err = r.survey(ctx, f, found, s, part, plan); err != nil {
+		if surveyed, err = r.survey(ctx, at, found, s, plan); err != nil {
 			return none, err
 		}
 	}
@@ -284,13 +284,17 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 // apply brings a fleet up to date, and its pull requests.
 func apply(ctx context.Context, s *session.Session, login forge.Login) (*reconcile.Plan, []fleet.Pulled, error) {
 	plan, pulled, err := s.Apply(ctx, func(ctx context.Context) ([]fleet.Pulled, error) {
-		list, _, err := fleet.Propose(ctx, s.Engine, fleet.PullRequests{Forge: session.Forges(wire.Budget{}, login), Fleet: s.Fleet, Concurrency: 8})
+		list, _, err := fleet.Propose(ctx, s.Engine, requests(s, login))
 		return list, err
 	}, nil)
 	if err == nil {
 		fleet.Locate(s.Fleet, plan)
 	}
 	return plan, pulled, err
+}
+
+func requests(s *session.Session, login forge.Login) fleet.PullRequests {
+	return fleet.PullRequests{Forge: session.Forges(wire.Budget{}, login), Fleet: s.Fleet, Concurrency: 8}
 }
 
 // credentialsKey is the key of a Fleet's Secret: each line names the server that it is
@@ -319,35 +323,41 @@ func (r *Reconciler) credentials(ctx context.Context, f *variformv1alpha1.Fleet,
 // survey writes the status of objects, as they are after a run, and returns what it tells.
 // A shard tells of its own variants; the first tells of what belongs to all, which the
 // whole fleet is read for.
-func (r *Reconciler) survey(ctx context.Context, f *variformv1alpha1.Fleet, found *objects, s *session.Session, part shard.Shard, plan *reconcile.Plan) (*reconcile.Plan, error) {
-	now, err := after(ctx, s, found, plan)
+func (r *Reconciler) survey(ctx context.Context, at place, found *objects, s *session.Session, plan *reconcile.Plan) (*reconcile.Plan, error) {
+	now, err := after(ctx, s, found, plan, at.forges)
 	if err != nil {
 		return nil, err
 	}
-	t := r.teller(ctx, f, found)
+	t := r.teller(ctx, at.fleet, found)
 	t.variants(now)
-	if part.Index > 1 {
+	if at.shard.Index > 1 {
 		return now, t.err()
 	}
 	all := now
-	if !part.Whole() {
-		if all, err = s.Whole().Survey(ctx); err != nil {
+	if !at.shard.Whole() {
+		if all, err = stands(ctx, s.Whole(), s, at.forges); err != nil {
 			return nil, err
 		}
-		fleet.Locate(s.Fleet, all)
 	}
 	t.rest(s.Fleet, all)
 	return now, t.err()
 }
 
 // after is how what a plan is about stands once it was applied.
-func after(ctx context.Context, s *session.Session, found *objects, plan *reconcile.Plan) (*reconcile.Plan, error) {
-	if plan.Settled() && !found.variants() { // sets are told of no proof
+func after(ctx context.Context, s *session.Session, found *objects, plan *reconcile.Plan, login forge.Login) (*reconcile.Plan, error) {
+	if plan.Settled() && !found.variants() && !fleet.Kept(s.Fleet) { // sets are told of no proof
 		return plan, nil
 	}
-	now, err := s.Engine.Survey(ctx) // a plan says what was to be done, and not what is proved
+	return stands(ctx, s.Engine, s, login) // a plan says what was to be done, and not what is proved
+}
+
+// stands is how all that an engine looks at stands, pull requests too: of a forge that gives
+// none the run has told.
+func stands(ctx context.Context, e *reconcile.Engine, s *session.Session, login forge.Login) (*reconcile.Plan, error) {
+	now, err := e.Survey(ctx)
 	if err == nil {
 		fleet.Locate(s.Fleet, now)
+		fleet.TellRequests(ctx, e, now, requests(s, login))
 	}
 	return now, err
 }

@@ -36,6 +36,7 @@ import (
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
 	"github.com/variform/variform/internal/cli"
+	"github.com/variform/variform/internal/forge/forgetest"
 	"github.com/variform/variform/internal/gittest"
 )
 
@@ -567,6 +568,28 @@ func TestForgeTokenOfASecret(t *testing.T) {
 	if text := fmt.Sprint(logs.String(), w.get(fleet).Object["status"]); strings.Contains(text, "of-the-") || strings.Contains(text, "hunter") {
 		t.Error("a token is told")
 	}
+}
+
+// TestTellsOfPullRequests: the status of a variant has where its pull request stands, and of
+// one that is closed while no ref moves the forge's word is enough.
+func TestTellsOfPullRequests(t *testing.T) {
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	c1 := w.repo("team/c1")
+	forge := forgetest.NewServer(t, "gitea")
+	forge.Tip = func(branch string) string {
+		return strings.TrimSpace(c1.Git(t, "for-each-ref", "--format=%(objectname)", "refs/heads/"+branch))
+	}
+	t.Setenv("GITEA_TOKEN", forgetest.Token(forgetest.Ann))
+	t.Setenv("GITEA_SERVER_URL", forge.URL)
+	kept := strings.Replace(repository("c1", w.git.RepoURL("team/c1"), true), "  labels:", "  annotations: {variform.dev/review: variant, variform.dev/forge: "+forge.Annotation()+"}\n  labels:", 1)
+	variant := fmt.Sprintf(ownVariant, "web", "c1", 1, "a")
+	w.apply(repository("catalog", w.git.RepoURL("catalog"), false), kept, ownSite("web", "north"), variant, fmt.Sprintf(objectsFleet, "1h"))
+	w.start()
+	w.says(variant, "Ready", "True NoErrors: successfully ensured downstream package variant; request "+forge.URL+"/team/c1/pulls/1 waits for its review")
+	forge.Change(1, func(r *forgetest.Request) { r.State = "closed" })
+	w.moved("team/c1")
+	w.says(variant, "Ready", "True NoErrors: successfully ensured downstream package variant; turned down: request "+forge.URL+"/team/c1/pulls/1 was closed")
 }
 
 // TestSameAsCommand: random fleets come to the same refs, commit for commit, and the

@@ -122,7 +122,7 @@ func (r *Reconciler) event(ctx context.Context, req Request, at place, read *sou
 	}
 	now := plan
 	if found != nil {
-		if now, err = after(ctx, s, found, plan); err != nil {
+		if now, err = after(ctx, s, found, plan, at.forges); err != nil {
 			return out, false, err
 		}
 	}
