@@ -35,7 +35,7 @@
 //
 // A Twin brings fleets up to date by another door than the command's (PlayBy): the
 // controller's tests play the same histories so, and hold it to the command's refs and
-// status. make controller says what they need; -people.histories says how many.
+// pull requests and status. make controller says what they need; -people.histories says how many.
 //
 // TestTwoVersions plays them with a program of the next hydration version, which takes
 // turns with this one.

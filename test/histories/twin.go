@@ -33,9 +33,10 @@ type Run struct {
 	Prune bool
 	// MaxDelete is how many deletions there may be; -1 is for who says nothing.
 	MaxDelete int
-	// Moved are the addresses of repositories whose refs or pull requests moved since the
-	// twin's last run began, by itself as well: forges tell of all that happens.
-	Moved []string
+	// Moved are the addresses of repositories that moved since the twin's last run began,
+	// its own pushes among them: forges tell of every push. Asked are those whose pull
+	// requests moved since its last whole run.
+	Moved, Asked []string
 }
 
 // PlayBy plays histories whose fleets a twin brings up to date. What it does is judged as
@@ -67,7 +68,7 @@ type twinned struct {
 	busy       bool                       // a run of the twin goes on
 	disturbed  bool                       // something happens at a request of a run
 	stood      map[string]map[string]hash // before the last run of the twin
-	asked      map[string]string          // pull requests before it
+	asked      map[string]string          // pull requests before its last whole run
 	// machine is whose cache a command has: people share one, "", and the twin's likeness has
 	// its own, for what is known of main depends on what was read before.
 	machine string
@@ -96,6 +97,10 @@ func (w *world) runBoth(ctx context.Context, folder string, args ...string) resu
 	if w.management != nil {
 		folder = w.manage(folder)
 	}
+	if w.twin != nil && !w.busy && args[0] == "plan" { // the twin's run is held to it
+		w.machine = "-twin"
+		defer func() { w.machine = "" }()
+	}
 	run, ok := asTwin(args)
 	if w.twin == nil || w.busy || !ok {
 		return w.runOn(ctx, folder, args...)
@@ -103,8 +108,11 @@ func (w *world) runBoth(ctx context.Context, folder string, args ...string) resu
 	before, asked, undo := w.snapshot(), w.door.says(), w.door.keep()
 	run.Fleet = folder
 	for _, repo := range slices.Sorted(maps.Keys(before)) {
-		if !maps.Equal(before[repo], w.stood[repo]) || asked[repo] != w.asked[repo] {
+		if !maps.Equal(before[repo], w.stood[repo]) {
 			run.Moved = append(run.Moved, w.forge.url(repo))
+		}
+		if asked[repo] != w.asked[repo] {
+			run.Asked = append(run.Asked, w.forge.url(repo))
 		}
 	}
 	if w.managed {
@@ -113,10 +121,13 @@ func (w *world) runBoth(ctx context.Context, folder string, args ...string) resu
 	w.busy, w.managed = true, false
 	fine, err := w.twin.Apply(ctx, run)
 	w.busy = false
-	w.stood, w.asked = before, asked
+	w.stood = before
 	w.log("the twin: %t, %v", fine, err)
 	if w.disturbed { // what the command would meet is another world
 		return result{args: args, status: map[bool]int{false: 1}[fine]}
+	}
+	if err == nil {
+		w.asked = asked
 	}
 	after, asks := w.snapshot(), w.door.says()
 	w.restore(before)
