@@ -395,6 +395,16 @@ func (p *Package) published(name string) *Published {
 	return nil
 }
 
+// RecordedTree is what the record says that a Published revision holds.
+func (p *Package) RecordedTree(at *Revision) (tree Hash, known bool) {
+	for _, e := range p.Entries {
+		if e.Place == record.Past && e.Revision == at.Number && e.Commit == at.Ref.Commit.String() && e.Tree != "" {
+			return ParseHash(e.Tree), true
+		}
+	}
+	return Hash{}, false
+}
+
 // Earlier are the Published revisions before the latest, the newest of them first,
 // that may hold a tree: what the last ones held the record knows, and of one that it
 // does not know the tag tells. No more than most are returned.

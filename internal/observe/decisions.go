@@ -34,6 +34,11 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 		}
 		p := repo.Package(repo.Path(w.Package))
 		if p.Open() == nil && len(p.Surplus) == 0 && !repo.comparable(p) {
+			if p.Latest != nil && latestCommit(p) != repo.Head {
+				if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(repo.Head), p.Path); !known {
+					set.commit(repo, repo.Head)
+				}
+			}
 			continue
 		}
 		for _, commit := range []decide.Hash{repo.Head, latestCommit(p)} {
@@ -49,6 +54,12 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 			continue
 		}
 		p := repo.Package(repo.Path(w.Package))
+		if p.Open() == nil && len(p.Heads()) > 0 && !repo.comparable(p) {
+			if other, err := repo.other(ctx, p); err == nil && other {
+				open.commit(repo, latestCommit(p))
+			}
+			continue
+		}
 		if p.Open() == nil || repo.Head.IsZero() || p.Latest == nil {
 			continue
 		}
@@ -92,6 +103,22 @@ func (r *Repo) comparable(p *decide.Package) bool {
 	return known
 }
 
+// other says that the registered branch has a package no more, or another than the record
+// says was Published, which costs the branch's own folders: what a machine that knows
+// nothing yet must not overlook, where to read what was Published of each package would
+// cost too much.
+func (r *Repo) other(ctx context.Context, p *decide.Package) (bool, error) {
+	if p.Latest == nil || r.Head.IsZero() || latestCommit(p) == r.Head {
+		return false, nil
+	}
+	there, err := r.TreeAt(ctx, r.Head, p.Path)
+	if err != nil {
+		return false, err
+	}
+	published, known := p.RecordedTree(p.Latest)
+	return there.IsZero() || known && there != published, nil
+}
+
 func latestCommit(p *decide.Package) decide.Hash {
 	if p.Latest == nil {
 		return decide.Hash{}
@@ -105,7 +132,9 @@ func latestCommit(p *decide.Package) decide.Hash {
 func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) error {
 	if p.Open() == nil && len(p.Heads()) > 0 {
 		if !repo.comparable(p) {
-			return nil // it is read before anything is built
+			if other, err := repo.other(ctx, p); err != nil || !other {
+				return err // it is read before anything is built
+			}
 		}
 		return r.ReadBranch(ctx, repo, p)
 	}

@@ -726,3 +726,27 @@ func TestSetBackAfterARebase(t *testing.T) {
 		}
 	}
 }
+
+// A machine that knows nothing yet says of the branch what another one says: what was
+// deleted there, or changed, is not up to date.
+func TestMainOnANewMachine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	for _, name := range []string{"gone", "fixed", "still"} {
+		w.write("variants/"+name+".yaml", variantOf(name, "v1", "c1", name, ""))
+	}
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.mustApply()
+	w.edit("c1", "main", "fixed/deployment.yaml", "replicas: 2", "replicas: 7")
+	w.repos["c1"].Commit(t, "main", "away", gittest.Files{{Path: "gone", Mode: gittest.Deleted}})
+	refs := w.refs()
+	for _, command := range []string{"plan", "status", "apply"} {
+		known := w.run(command)
+		w.contains(known.out, "deleted on main by", "main moved since v1 by", "spec.replicas of Deployment web 2 → 7")
+		if cold := w.run(command, "--cache-dir", t.TempDir()); cold.out != known.out {
+			t.Errorf("%s on a new machine:\n%swhere what is known says\n%s", command, cold.out, known.out)
+		}
+	}
+	w.unchanged(refs)
+}
