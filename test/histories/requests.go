@@ -304,7 +304,7 @@ func (w *world) onHeadAlone(repo string, tip hash, now map[string]map[string]has
 	r := w.repos[repo]
 	out := r.tokens(r.files(tip))
 	for ref, h := range now[repo] {
-		if k := parse(ref).kind; k == other || k == ours || h == tip {
+		if k := parse(ref).kind; k == other || k == ours || k == head && h == tip { // main may be at it
 			continue
 		}
 		for t := range r.tokens(r.files(h)) {
