@@ -89,7 +89,7 @@ func TestOneForAll(t *testing.T) {
 	w.contains(w.show("c1", "main", "lib/cm.yaml"), `a: "10"`)
 
 	needs("x2", "1.2.0", "share: {mode: none}")
-	w.contains(w.apply().variant(t, "c1/x2").Error, "requires[l].share.mode is none, but x1 needs lib, too, and there is one lib per cluster")
+	w.contains(w.apply().variant(t, "c1/x2").Error, "requires[l] of x2 1.2.0 has share.mode none, but x1 needs lib, too, and there is one lib per cluster")
 	needs("x2", "1.3.0", "share: {group: mine}")
 	w.contains(strings.Join(w.mustApply().variant(t, "c1/x2").Warnings, "\n"), `requires[l].share: lib is shared with x1, which is of group "" and not "mine"`)
 }
