@@ -21,7 +21,7 @@ import (
 
 const (
 	canary   = "canary-4f1d9c-secret"
-	maxBytes = 640 << 20 // of memory, for the command: 430 to 470 MB on an idle machine, 512 on a busy one
+	maxBytes = 512 << 20 // of memory, for the command
 )
 
 // variform builds the command, once.
