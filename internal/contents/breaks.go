@@ -123,27 +123,26 @@ func losses(was, is definition) (out []loss) {
 // definitions are those of a package, in the order of its files.
 func definitions(p *krm.Package) (out []definition) {
 	for _, r := range p.Resources() {
-		if Tooling(r) {
+		var stored string // the field of a version that says so
+		switch {
+		case r.Kind() == "CustomResourceDefinition" && r.Group() == "apiextensions.k8s.io":
+			stored = "storage"
+		case r.Kind() == "CompositeResourceDefinition" && r.Group() == crossplane:
+			stored = "referenceable"
+		}
+		if stored == "" || Tooling(r) {
 			continue
 		}
 		spec := yamltree.Child(r.Node().YNode(), "spec")
 		d := definition{by: r.Kind(), name: r.Name(), kind: yamltree.Text(spec, "names", "kind"), scope: yamltree.Text(spec, "scope")}
-		stored := "storage"
-		switch {
-		case d.by == "CustomResourceDefinition" && r.Group() == "apiextensions.k8s.io":
-		case d.by == "CompositeResourceDefinition" && r.Group() == crossplane:
-			stored = "referenceable"
-			if claim := yamltree.Text(spec, "claimNames", "kind"); claim != "" {
-				d.kind += " and " + claim
+		if claim := yamltree.Text(spec, "claimNames", "kind"); claim != "" {
+			d.kind += " and " + claim
+		}
+		if d.scope == "" && r.Group() == crossplane { // its defaults
+			d.scope = "Namespaced"
+			if r.APIVersion() == crossplane+"/v1" {
+				d.scope = "LegacyCluster"
 			}
-			if d.scope == "" { // Crossplane's defaults
-				d.scope = "Namespaced"
-				if r.APIVersion() == crossplane+"/v1" {
-					d.scope = "LegacyCluster"
-				}
-			}
-		default:
-			continue
 		}
 		for _, v := range yamltree.Items(spec, "versions") {
 			d.versions = append(d.versions, served{yamltree.Text(v, "name"), yamltree.Text(v, "served") == "true", yamltree.Text(v, stored) == "true", yamltree.Path(v, "schema", "openAPIV3Schema")})
