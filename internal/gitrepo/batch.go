@@ -30,6 +30,7 @@ type Batch struct {
 	mu      sync.Mutex
 	objects map[Hash]*newObject
 	commits map[Hash]time.Time // when they were committed
+	models  models             // of commits
 	groups  []group
 	absent  map[string]bool // refs that must not be there
 	refs    map[string]bool
@@ -48,17 +49,17 @@ type group struct {
 	edits   []record.Edit
 }
 
-// newObject is an object of the batch. Its bytes are in the stage, those of a tree
-// that was made from another as what differs from that one.
+// newObject is an object of the batch. Its bytes are in the stage, as what differs from
+// another where it was made from that, or is like it.
 type newObject struct {
 	hash   Hash
 	typ    plumbing.ObjectType
 	data   []byte // until it is staged
 	staged staged
-	base   Hash   // of the tree that delta starts from; zero where it is whole
+	base   Hash   // of what delta starts from; zero where it is whole
 	delta  []byte // until it is staged
 	link   int    // in its chain of trees; 0 where it is whole
-	needs  []Hash // objects that it leads to, and its base
+	needs  []Hash // objects that it leads to, and a base that is no model
 }
 
 // NewBatch starts an empty Batch with a Stage of its own.
@@ -107,6 +108,40 @@ func (b *Batch) add(o *newObject) Hash {
 	return o.hash
 }
 
+// addCommit is add of a commit, as a delta of one that is like it.
+func (b *Batch) addCommit(o *newObject) {
+	key, raw := modelKey{typ: o.typ}, o.data
+	b.mu.Lock()
+	near := b.models.near(key)
+	b.mu.Unlock()
+	o.differ(near)
+	b.add(o)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.objects[o.hash] == o && o.base.IsZero() {
+		b.models.put(key, o.hash, raw)
+	}
+}
+
+// whole is an object's data, of a delta too. Bases are kept in memo.
+func (b *Batch) whole(o *newObject, memo map[Hash][]byte) ([]byte, error) {
+	if o.typ == plumbing.TreeObject {
+		return b.tree(o.hash)
+	}
+	data, err := b.stage.data(o)
+	if err != nil || o.base.IsZero() {
+		return data, err
+	}
+	base := memo[o.base]
+	if base == nil {
+		if base, err = b.stage.data(b.object(o.base)); err != nil {
+			return nil, err
+		}
+		memo[o.base] = base
+	}
+	return packfile.PatchDelta(base, data)
+}
+
 // PackageTree is Stage.PackageTree of what the batch was made from.
 func (b *Batch) PackageTree(files []krm.File) (Hash, error) { return b.stage.PackageTree(files) }
 
@@ -116,7 +151,7 @@ type dirNode struct {
 	dirs    map[string]*dirNode
 }
 
-func (d *dirNode) add(f krm.File, add func(*newObject)) error {
+func (d *dirNode) add(f krm.File, add func(*newObject, string)) error {
 	segs := strings.Split(f.Path, "/")
 	dir := d
 	for i, seg := range segs[:len(segs)-1] {
@@ -146,15 +181,15 @@ func (d *dirNode) add(f krm.File, add func(*newObject)) error {
 	}
 	h := hashObject(plumbing.BlobObject, f.Data)
 	dir.entries = append(dir.entries, treeEntry{mode: mode, name: name, hash: h})
-	add(&newObject{hash: h, typ: plumbing.BlobObject, data: f.Data})
+	add(&newObject{hash: h, typ: plumbing.BlobObject, data: f.Data}, f.Path)
 	return nil
 }
 
 // tree is the folder with all that is in it.
-func (d *dirNode) tree(add func(*newObject)) Hash {
+func (d *dirNode) tree(path string, add func(*newObject, string)) Hash {
 	entries := d.entries
 	for name, sub := range d.dirs {
-		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: sub.tree(add)})
+		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: sub.tree(path+name+"/", add)})
 	}
 	sort.Slice(entries, func(i, j int) bool {
 		return sortKey(entries[i].mode, entries[i].name) < sortKey(entries[j].mode, entries[j].name)
@@ -166,7 +201,7 @@ func (d *dirNode) tree(add func(*newObject)) Hash {
 		needs = append(needs, e.hash)
 	}
 	o := newTree(raw.Bytes(), needs)
-	add(o)
+	add(o, path)
 	return o.hash
 }
 
@@ -219,7 +254,7 @@ func (b *Batch) Commit(ctx context.Context, s CommitSpec) (*Commit, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.add(&newObject{hash: h, typ: plumbing.CommitObject, data: raw, needs: append([]Hash{root}, s.Parents...)})
+	b.addCommit(&newObject{hash: h, typ: plumbing.CommitObject, data: raw, needs: append([]Hash{root}, s.Parents...)})
 	b.mu.Lock()
 	b.commits[h] = c.Committer.When
 	b.mu.Unlock()

@@ -210,8 +210,12 @@ func TestDraftsRootsAreNotMade(t *testing.T) {
 	}
 	bases := &r.objects.(*objectDir).bases
 	bases.put(nil, 0, plumbing.BlobObject, []byte("x"))
-	if _, err := b.Push(t.Context(), PushOptions{}); err != nil {
+	rep, err := b.Push(t.Context(), PushOptions{})
+	if err != nil {
 		t.Fatal(err)
+	}
+	if rep.Bytes > packages*400 { // whole, each root has 10 kB
+		t.Errorf("%d bytes for %d Drafts", rep.Bytes, packages)
 	}
 	if bases.bytes > 0 || bases.items != nil {
 		t.Errorf("%d bytes that packages were read with are held while pushing", bases.bytes)
@@ -285,7 +289,7 @@ func TestPackReader(t *testing.T) {
 	b := r.NewBatch()
 	var objects []*newObject
 	for i := range 5 {
-		b.stage.add(&newObject{hash: Hash{byte(i)}, typ: 3, data: bytes.Repeat([]byte{byte(i)}, i*100)})
+		b.stage.add(&newObject{hash: Hash{byte(i)}, typ: 3, data: bytes.Repeat([]byte{byte(i)}, i*100)}, "")
 		objects = append(objects, b.stage.object(Hash{byte(i)}))
 	}
 	p, err := b.newPack(objects, true)

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"hash/adler32"
 	"io"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -57,28 +56,38 @@ type pack struct {
 	entries []staged
 }
 
-// newPack makes a pack of objects. With thin, trees are deltas of others whether
-// those are in it or not; without, only of those that are.
+// newPack makes a pack of objects. Deltas are of objects that are in it or, with
+// thin, of those that the server has.
 func (b *Batch) newPack(objects []*newObject, thin bool) (*pack, error) {
 	in := make(map[Hash]bool, len(objects))
 	for _, o := range objects {
 		in[o.hash] = true
 	}
+	memo := map[Hash][]byte{}
 	p := &pack{stage: b.stage, entries: make([]staged, len(objects))}
 	for i, o := range objects {
 		p.entries[i] = o.staged
-		if o.base.IsZero() || thin || in[o.base] {
+		if o.base.IsZero() || in[o.base] || thin && b.remote(o.base) {
 			continue
 		}
-		raw, err := b.tree(o.hash)
+		raw, err := b.whole(o, memo)
 		if err != nil {
-			return nil, fmt.Errorf("writing tree %s: %w", o.hash, err)
+			return nil, fmt.Errorf("writing the %s %s: %w", o.typ, o.hash, err)
 		}
 		whole := &newObject{typ: o.typ, data: raw}
 		b.stage.write(whole)
 		p.entries[i] = whole.staged
 	}
 	return p, nil
+}
+
+// remote says that the server has an object: one that no batch made, or that is known
+// to be there.
+func (b *Batch) remote(h Hash) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, known := b.known[h]
+	return known || b.find(h) == nil || b.repo.knows(h)
 }
 
 const (
@@ -145,12 +154,12 @@ type packEncoder struct {
 func (e *packEncoder) entry(o *newObject) {
 	if o.base.IsZero() {
 		e.header(o.typ, len(o.data))
-		e.compress(o.data)
+		e.compress(o.data, stored)
 		return
 	}
 	e.header(plumbing.REFDeltaObject, len(o.delta))
 	e.out.Write(o.base[:])
-	e.compress(o.delta)
+	e.compress(o.delta, storedDelta)
 }
 
 func (e *packEncoder) header(typ plumbing.ObjectType, size int) {
@@ -162,12 +171,16 @@ func (e *packEncoder) header(typ plumbing.ObjectType, size int) {
 	e.out.WriteByte(c)
 }
 
-// stored is the size up to which data is not worth compressing: object names do
-// not compress, and a deflater costs more to reset than it saves.
-const stored = 96
+// Sizes up to which data is not worth compressing: names of objects do not compress,
+// nor does what is left of lines that are like others, and a deflater costs more to
+// reset than it saves.
+const (
+	stored      = 96
+	storedDelta = 384
+)
 
-func (e *packEncoder) compress(data []byte) {
-	if len(data) <= stored {
+func (e *packEncoder) compress(data []byte, least int) {
+	if len(data) <= least {
 		e.store(data)
 		return
 	}
@@ -184,91 +197,4 @@ func (e *packEncoder) store(data []byte) {
 	var sum [4]byte
 	binary.BigEndian.PutUint32(sum[:], adler32.Checksum(data))
 	e.out.Write(sum[:])
-}
-
-// delta is the graft in Git's delta form, of a base of so many bytes.
-func (g *graft) delta(base int) []byte {
-	d := deltaHead(base, base-g.drop+len(g.insert))
-	d = appendCopy(d, 0, g.off)
-	d = appendInsert(d, g.insert)
-	return appendCopy(d, g.off+g.drop, base-g.off-g.drop)
-}
-
-// treeDelta is what makes one tree of another, in Git's delta form, and what the
-// entries lead to that it brings.
-func treeDelta(was, now []byte) (delta []byte, brings []Hash) {
-	d := deltaHead(len(was), len(now))
-	from, i := 0, 0 // was[from:i] is as it was
-	for j := 0; j < len(now); {
-		end := entryEnd(now, j)
-		if end < 0 {
-			end = len(now)
-		}
-		entry := now[j:end]
-		if bytes.HasPrefix(was[i:], entry) {
-			i, j = i+len(entry), end
-			continue
-		}
-		d = appendCopy(d, from, i-from)
-		for i < len(was) { // what goes, or is replaced
-			gone := entryEnd(was, i)
-			if gone < 0 || entryKey(was[i:gone]) > entryKey(entry) {
-				break
-			}
-			i = gone
-			if bytes.HasPrefix(was[i:], entry) {
-				break
-			}
-		}
-		if from = i; bytes.HasPrefix(was[i:], entry) {
-			continue
-		}
-		d = appendInsert(d, entry)
-		if len(entry) > sha1.Size {
-			brings = append(brings, Hash(entry[len(entry)-sha1.Size:]))
-		}
-		j = end
-	}
-	return appendCopy(d, from, i-from), brings
-}
-
-// entryKey is what Git orders an entry's bytes by.
-func entryKey(entry []byte) string {
-	mode, name, _ := strings.Cut(string(entry[:len(entry)-min(len(entry), sha1.Size+1)]), " ")
-	return sortKey(mode, name)
-}
-
-func deltaHead(was, now int) []byte {
-	return binary.AppendUvarint(binary.AppendUvarint(nil, uint64(was)), uint64(now))
-}
-
-func appendInsert(d, data []byte) []byte {
-	for len(data) > 0 {
-		n := min(len(data), 127)
-		d = append(append(d, byte(n)), data[:n]...)
-		data = data[n:]
-	}
-	return d
-}
-
-func appendCopy(d []byte, off, n int) []byte {
-	for n > 0 {
-		part := min(n, 0xffff)
-		at := len(d)
-		d = append(d, 0x80)
-		for i := range 4 {
-			if c := byte(off >> (8 * i)); c != 0 {
-				d[at] |= 1 << i
-				d = append(d, c)
-			}
-		}
-		for i := range 2 {
-			if c := byte(part >> (8 * i)); c != 0 {
-				d[at] |= 0x10 << i
-				d = append(d, c)
-			}
-		}
-		off, n = off+part, n-part
-	}
-	return d
 }

@@ -560,10 +560,11 @@ func (p *pusher) landed(a *attempt, updates []RefUpdate) {
 		}
 	}
 	p.repo.knowAll(hs)
+	memo := map[Hash][]byte{}
 	for some := range slices.Chunk(commits, 256) { // all at once are some megabytes
 		raws := make(map[Hash][]byte, len(some))
 		for _, o := range some {
-			if raw, err := p.batch.stage.data(o); err == nil { // else it is only a cache
+			if raw, err := p.batch.whole(o, memo); err == nil { // else it is only a cache
 				raws[o.hash] = raw
 			}
 		}

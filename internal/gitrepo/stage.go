@@ -25,6 +25,7 @@ type Stage struct {
 
 	mu      sync.Mutex
 	objects map[Hash]*newObject
+	models  models
 	tail    []byte // what is not in the file yet
 	written int64
 	file    *os.File // nil until there is much
@@ -73,19 +74,29 @@ func (s *Stage) PackageTree(files []krm.File) (Hash, error) {
 // PackageTree is the hash that files have as a tree, with the errors of
 // Stage.PackageTree.
 func (r *Repo) PackageTree(files []krm.File) (Hash, error) {
-	return r.packageTree(files, func(*newObject) {})
+	return r.packageTree(files, func(*newObject, string) {})
 }
 
-// add keeps an object, compressed. Its data is the caller's again.
-func (s *Stage) add(o *newObject) {
-	if s.object(o.hash) != nil {
+// add keeps an object that has a path in its package, compressed. Its data is the
+// caller's again.
+func (s *Stage) add(o *newObject, path string) {
+	s.mu.Lock()
+	there, key, data := s.objects[o.hash] != nil, modelKey{o.typ, path}, o.data
+	near := s.models.near(key)
+	s.mu.Unlock()
+	if there {
 		return
 	}
+	o.differ(near)
 	s.write(o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.objects[o.hash] == nil {
-		s.objects[o.hash] = o
+	if s.objects[o.hash] != nil {
+		return
+	}
+	s.objects[o.hash] = o
+	if o.base.IsZero() {
+		s.models.put(key, o.hash, data)
 	}
 }
 
@@ -176,8 +187,9 @@ func (s *Stage) object(h Hash) *newObject {
 	return s.objects[h]
 }
 
-// packageTree hands the objects of a tree to add, folders after what is in them.
-func (r *Repo) packageTree(files []krm.File, add func(*newObject)) (Hash, error) {
+// packageTree hands the objects of a tree to add, with their paths, folders after
+// what is in them.
+func (r *Repo) packageTree(files []krm.File, add func(*newObject, string)) (Hash, error) {
 	sorted := append([]krm.File(nil), files...)
 	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Path < sorted[j].Path })
 	root := &dirNode{}
@@ -190,5 +202,5 @@ func (r *Repo) packageTree(files []krm.File, add func(*newObject)) (Hash, error)
 	if err != nil {
 		return Hash{}, fmt.Errorf("writing a package: %w", err)
 	}
-	return root.tree(add), nil
+	return root.tree("", add), nil
 }
