@@ -171,19 +171,20 @@ func (r *Resource) Edit() *yaml.RNode {
 	return r.node
 }
 
-// Modify applies change to the resource's tree where the result has another
-// value, and reports whether it has. change must do the same on the same tree:
-// it is tried on a copy first, so that its error leaves the resource as it was,
-// and so does a change of style alone, which would not be written.
+// Modify applies change to a copy of the resource's tree, which takes the tree's place
+// where it has another value, and reports whether it has. An error leaves the resource
+// as it was, and so does a change of style alone, which would not be written. Nodes
+// that Edit gave before are the resource's no more.
 func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
-	trial := yamltree.Copy(r.tree())
-	if err := change(trial); err != nil {
+	tree := yamltree.Copy(r.tree())
+	if err := change(tree); err != nil {
 		return false, err
 	}
-	if yamltree.SameValue(r.tree(), trial) {
+	if yamltree.SameValue(r.tree(), tree) {
 		return false, nil
 	}
-	return true, change(r.Edit().YNode())
+	r.node = yaml.NewRNode(tree)
+	return true, nil
 }
 
 // Replace makes node the resource's tree; the resource takes it over. What is
