@@ -148,6 +148,9 @@ func (m *maker) render(ctx context.Context, p *krm.Package) (*krm.Package, error
 
 // rendered is what came of rendering a package, with what is no function's.
 func (m *maker) rendered(p *krm.Package, res *render.Result) (*krm.Package, error) {
+	if res.Package == p {
+		return p, nil
+	}
 	was, err := mutate.Read(p, "")
 	if err != nil {
 		return nil, err

@@ -124,6 +124,8 @@ func (r *Renderer) render(ctx context.Context, p *krm.Package, show func(provena
 		_, err = h.childrenFirst(ctx, root)
 	}
 	switch {
+	case err == nil && len(plan) == 0:
+		h.result.Package = p
 	case err == nil:
 		h.result.Package = work
 	case h.save && ctx.Err() == nil:
