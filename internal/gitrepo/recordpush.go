@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -292,14 +293,22 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 	}
 	rec.Origin = w.of.Origin
 	s := &recordState{rec: rec, files: map[string]Hash{}}
+	var todo []string
 	for path, edited := range rec.Files(w.now.rec) {
-		if s.files[path] = w.now.files[path]; !edited {
-			continue
+		if s.files[path] = w.now.files[path]; edited {
+			todo = append(todo, path)
 		}
-		data, was := rec.File(path), s.files[path]
-		if s.files[path] = hashObject(plumbing.BlobObject, data); s.files[path] != was { // else it is there
-			w.batch.add(&newObject{hash: s.files[path], typ: plumbing.BlobObject, data: data})
+	}
+	made := make([]Hash, len(todo))
+	_ = cores.Each(context.Background(), 0, len(todo), func(i int) error {
+		data := rec.File(todo[i])
+		if made[i] = hashObject(plumbing.BlobObject, data); made[i] != s.files[todo[i]] { // else it is there
+			w.batch.add(&newObject{hash: made[i], typ: plumbing.BlobObject, data: data})
 		}
+		return nil
+	})
+	for i, path := range todo {
+		s.files[path] = made[i]
 	}
 	root := sealRecord(rec, s.files)
 	var was *folder

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
@@ -142,13 +143,20 @@ func without(changes, left []*Change) []*Change {
 // that did not land, or were taken back.
 func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Change) ([]*Change, error) {
 	b := p.Stage.NewBatch()
-	for _, c := range changes {
-		if c.Err != nil {
-			continue
-		}
-		if err := c.add(ctx, b); err != nil {
-			// Only this one: what it added to the batch is not referred to.
+	failed := func(c *Change, err error) {
+		if err != nil && c.Err == nil { // only this one: what it added to the batch is not referred to
 			c.Err = fmt.Errorf("committing: %w", err)
+		}
+	}
+	_ = cores.Each(context.WithoutCancel(ctx), 0, len(changes), func(i int) error {
+		if c := changes[i]; c.Err == nil && c.Commit != nil {
+			failed(c, c.commit(ctx, b))
+		}
+		return nil
+	})
+	for _, c := range changes {
+		if c.Err == nil {
+			failed(c, c.add(ctx, b))
 		}
 	}
 	if b.Empty() {
@@ -165,13 +173,8 @@ func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Ch
 	return append(left, back...), errors.Join(err, overtaken)
 }
 
-// add puts a change's objects and ref updates into a batch.
+// add puts a change's ref updates into a batch that has its commit.
 func (c *Change) add(ctx context.Context, b *gitrepo.Batch) error {
-	if c.Commit != nil {
-		if err := c.commit(ctx, b); err != nil {
-			return err
-		}
-	}
 	if d, ok := c.Decision.(decide.Draft); ok && d.New() {
 		// Another run may have made this Draft, and someone proposed or
 		// published it, since the refs were read.
@@ -190,6 +193,7 @@ func together(b *gitrepo.Batch, edits []record.Edit, moves []decide.Move) error 
 	return b.Recorded(edits, updates...)
 }
 
+// commit puts a change's commit into a batch; others may at the same time.
 func (c *Change) commit(ctx context.Context, b *gitrepo.Batch) error {
 	root, err := rootTree(ctx, c.Repo.Git, c.Commit.Root)
 	if err != nil {
