@@ -153,7 +153,7 @@ type Options struct {
 
 // Result is a rendered package and what its functions did.
 type Result struct {
-	// Package is the rendered package; the input is unchanged. Beside an error it is
+	// Package is the rendered package, the input where nothing ran. Beside an error it is
 	// what was rendered before, where the package asks for that, or nil.
 	Package *krm.Package
 	// Functions lists the functions that ran, in order.

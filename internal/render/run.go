@@ -83,7 +83,7 @@ type step struct {
 }
 
 // Render runs the pipelines of p and of its subpackages and returns the result
-// as a new package; p stays as it is. Without any pipeline the result equals p.
+// as a new package; p stays as it is. Without any function the result is p.
 //
 // Errors are PipelineErrors, UnreadableErrors and FunctionErrors: all that cannot
 // be read, or all functions that cannot run, before anything runs; later the first
@@ -93,8 +93,7 @@ type step struct {
 func (r *Renderer) Render(ctx context.Context, p *krm.Package) (*Result, error) {
 	if root, err := buildTree(p, r.opts.Registry); err == nil {
 		if packages, functions := root.count(); functions == 0 {
-			// Nothing runs: a copy costs less than keeping the result.
-			return &Result{Package: p.Clone(), Packages: packages, Notes: root.allNotes()}, nil
+			return &Result{Package: p, Packages: packages, Notes: root.allNotes()}, nil
 		}
 	}
 	return r.cache.do(p, func() (*Result, error) { return r.render(ctx, p, nil) })
@@ -124,8 +123,6 @@ func (r *Renderer) render(ctx context.Context, p *krm.Package, show func(provena
 		_, err = h.childrenFirst(ctx, root)
 	}
 	switch {
-	case err == nil && len(plan) == 0:
-		h.result.Package = p
 	case err == nil:
 		h.result.Package = work
 	case h.save && ctx.Err() == nil:
