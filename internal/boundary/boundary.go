@@ -13,12 +13,14 @@ package boundary
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -274,9 +276,13 @@ func Files(files []krm.File, l Limits) error {
 	slices.SortFunc(sorted, func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) })
 	t, values := NewTally(l), 0
 	links := map[string]bool{}
+	paths := pathsOf(sorted)
+	known := sound.has(paths)
 	for _, f := range sorted {
-		if err := Path(f.Path); err != nil {
-			return err
+		if !known {
+			if err := Path(f.Path); err != nil {
+				return err
+			}
 		}
 		if err := t.Add(f.Path, int64(len(f.Data))); err != nil {
 			return err
@@ -296,7 +302,59 @@ func Files(files []krm.File, l Limits) error {
 			}
 		}
 	}
-	return together(sorted, links)
+	if known { // with links as without: what is below one is below a file
+		return nil
+	}
+	if err := together(sorted, links); err != nil {
+		return err
+	}
+	sound.add(paths)
+	return nil
+}
+
+// sound are lists of paths that stood the test: the packages of a fleet have the same
+// ones over and over.
+var sound soundPaths
+
+type soundPaths struct {
+	mu    sync.RWMutex
+	lists map[string]struct{}
+}
+
+const (
+	soundLists = 256     // until all are forgotten
+	soundBytes = 8 << 10 // of one that is kept
+)
+
+// pathsOf is a list of paths as one name, "" where it is long.
+func pathsOf(files []krm.File) string {
+	var b []byte
+	for _, f := range files {
+		if len(b)+len(f.Path) >= soundBytes {
+			return ""
+		}
+		b = append(binary.AppendUvarint(b, uint64(len(f.Path))), f.Path...)
+	}
+	return string(b)
+}
+
+func (s *soundPaths) has(list string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.lists[list]
+	return ok
+}
+
+func (s *soundPaths) add(list string) {
+	if list == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lists == nil || len(s.lists) >= soundLists {
+		s.lists = map[string]struct{}{}
+	}
+	s.lists[list] = struct{}{}
 }
 
 // together refuses paths that cannot stand beside each other.

@@ -166,3 +166,45 @@ func follow(p string, links map[string]string) (string, bool) {
 	}
 	return at, true
 }
+
+// Paths that were sound once are so again, and only those.
+func TestSoundPathsAreRemembered(t *testing.T) {
+	list := []krm.File{{Path: "Kptfile"}, {Path: "sub/a.yaml"}}
+	if sound.has(pathsOf(list)) {
+		t.Fatal("known before")
+	}
+	for range 2 {
+		if err := Files(list, Limits{}); err != nil || !sound.has(pathsOf(list)) {
+			t.Fatalf("%v; remembered: %t", err, sound.has(pathsOf(list)))
+		}
+	}
+	for name, bad := range map[string][]krm.File{
+		"two paths as one": {{Path: "Kptfile\x00sub/a.yaml"}},
+		"with their sizes": {{Path: "Kptfile\x0asub/a.yaml"}},
+		"one more":         append(list[:2:2], krm.File{Path: "SUB/a.yaml"}),
+		"twice":            append(list[:2:2], list[1]),
+		"a link":           {list[0], {Path: list[1].Path, Mode: krm.Symlink, Data: []byte("../../out")}},
+		"too large":        {list[0], {Path: list[1].Path, Data: make([]byte, 17<<20)}},
+	} {
+		if Files(bad, Limits{}) == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if strings.Contains(name, "link") || name == "too large" {
+			continue // its paths are sound
+		}
+		if sound.has(pathsOf(bad)) {
+			t.Errorf("%s: remembered as sound", name)
+		}
+	}
+	for i := range soundLists + 10 {
+		if err := Files([]krm.File{{Path: fmt.Sprint("f", i)}}, Limits{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(sound.lists); n > soundLists {
+		t.Errorf("%d lists are kept", n)
+	}
+	if long := pathsOf([]krm.File{{Path: strings.Repeat("x", soundBytes)}}); long != "" {
+		t.Errorf("a list of %d bytes is kept", len(long))
+	}
+}
