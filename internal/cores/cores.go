@@ -16,6 +16,17 @@ func Each(ctx context.Context, workers, n int, f func(i int) error) error {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
+	if workers == 1 || n == 1 {
+		for i := range n {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
 	for range min(workers, n) { // a few that stay, not one for each

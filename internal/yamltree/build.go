@@ -62,7 +62,7 @@ var oldBools = map[string]bool{
 // another type by a YAML 1.1 or 1.2 reader: yes, on, 1e3, 0x1, null, ~, 1_000,
 // dates, 12:30:45. The writer quotes such strings.
 func Ambiguous(s string) bool {
-	if s == "" || s == "<<" || s == "=" || oldBools[strings.ToLower(s)] {
+	if s == "" || s == "<<" || s == "=" || len(s) <= len("false") && oldBools[strings.ToLower(s)] {
 		return true
 	}
 	if strings.IndexByte("0123456789+-.nN~tTfF", s[0]) < 0 {
