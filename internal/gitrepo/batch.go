@@ -110,16 +110,16 @@ func (b *Batch) add(o *newObject) Hash {
 
 // addCommit is add of a commit, as a delta of one that is like it.
 func (b *Batch) addCommit(o *newObject) {
-	key, raw := modelKey{typ: o.typ}, o.data
+	key, size := modelKey{typ: o.typ}, len(o.data)
 	b.mu.Lock()
 	near := b.models.near(key)
 	b.mu.Unlock()
-	o.differ(near)
+	o.differ(near, b.stage.data)
 	b.add(o)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.objects[o.hash] == o && o.base.IsZero() {
-		b.models.put(key, o.hash, raw)
+		b.models.put(key, o, size)
 	}
 }
 

@@ -6,15 +6,36 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// model is an object that is whole in a stage, and others may be deltas of.
+// model is an object that is whole in a stage, and others may be deltas of. It is read
+// when there is another: most repositories of a fleet get one package.
 type model struct {
-	hash  Hash
-	data  []byte
+	*newObject
+	size  int
+	once  sync.Once
+	text  []byte         // nil where it could not be read
 	lines map[string]int // where each begins; nil of a tree
+}
+
+func (m *model) load(read func(*newObject) ([]byte, error)) {
+	m.once.Do(func() {
+		m.text, _ = read(m.newObject)
+		if m.typ == plumbing.TreeObject {
+			return
+		}
+		m.lines = map[string]int{}
+		for at := 0; at < len(m.text); {
+			end := lineEnd(m.text, at)
+			if _, there := m.lines[string(m.text[at:end])]; !there {
+				m.lines[string(m.text[at:end])] = at
+			}
+			at = end
+		}
+	})
 }
 
 // models are what is staged as a delta starts from: variants of one package differ in
@@ -40,44 +61,38 @@ const (
 // near lists the models that an object may be a delta of.
 func (m *models) near(k modelKey) []*model { return slices.Clone(m.of[k]) }
 
-// put makes an object that is staged whole a model, in place of the oldest one.
-func (m *models) put(k modelKey, h Hash, data []byte) {
-	if len(data) > modelBytes {
+// put makes an object of so many bytes that is staged whole a model, in place of the
+// oldest one.
+func (m *models) put(k modelKey, o *newObject, size int) {
+	if size > modelBytes {
 		return
 	}
-	if m.of == nil || m.size+len(data) > modelsBytes {
+	if m.of == nil || m.size+size > modelsBytes {
 		m.of, m.size = map[modelKey][]*model{}, 0
 	}
 	if list := m.of[k]; len(list) == modelsOfPath {
-		m.size -= len(list[0].data)
+		m.size -= list[0].size
 		m.of[k] = slices.Delete(list, 0, 1)
 	}
-	made := &model{hash: h, data: bytes.Clone(data)}
-	if k.typ != plumbing.TreeObject {
-		made.lines = map[string]int{}
-		for at := 0; at < len(data); {
-			end := lineEnd(data, at)
-			if _, there := made.lines[string(data[at:end])]; !there {
-				made.lines[string(data[at:end])] = at
-			}
-			at = end
-		}
-	}
-	m.of[k] = append(m.of[k], made)
-	m.size += len(data)
+	m.of[k] = append(m.of[k], &model{newObject: o, size: size})
+	m.size += size
 }
 
 // differ makes an object a delta of a model where that is less than half of it: about
 // what compressing leaves.
-func (o *newObject) differ(near []*model) {
+func (o *newObject) differ(near []*model, read func(*newObject) ([]byte, error)) {
 	for _, m := range slices.Backward(near) {
 		if m.hash == o.hash {
 			continue // made twice at once
 		}
+		m.load(read)
 		var d []byte
-		if m.lines == nil {
-			d, _ = treeDelta(m.data, o.data)
-		} else {
+		switch {
+		case m.text == nil:
+			continue
+		case m.lines == nil:
+			d, _ = treeDelta(m.text, o.data)
+		default:
 			d = m.lineDelta(o.data)
 		}
 		if len(d)+len(m.hash) < len(o.data)/2 {
@@ -93,10 +108,10 @@ const leastCopy = 8
 // lineDelta is what makes text of the model's, in Git's delta form: lines of it, and
 // where one stands in the place of another, how they begin and end.
 func (m *model) lineDelta(now []byte) []byte {
-	w := deltaWriter{out: deltaHead(len(m.data), len(now)), now: now}
+	w := deltaWriter{out: deltaHead(len(m.text), len(now)), now: now}
 	for at := 0; w.done < len(now); {
 		line := now[w.done:lineEnd(now, w.done)]
-		was := m.data[at:lineEnd(m.data, at)]
+		was := m.text[at:lineEnd(m.text, at)]
 		off, there := 0, false
 		if len(line) >= leastCopy {
 			off, there = m.lines[string(line)]

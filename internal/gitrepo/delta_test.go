@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand"
 	"strings"
@@ -19,8 +20,10 @@ import (
 func modelOf(text string) *model {
 	var m models
 	k := modelKey{plumbing.BlobObject, "f"}
-	m.put(k, Hash{1}, []byte(text))
-	return m.near(k)[0]
+	m.put(k, &newObject{hash: Hash{1}}, len(text))
+	made := m.near(k)[0]
+	made.load(func(*newObject) ([]byte, error) { return []byte(text), nil })
+	return made
 }
 
 // A delta makes of one text the other, whatever they are.
@@ -81,27 +84,41 @@ func TestModels(t *testing.T) {
 	var m models
 	k := modelKey{plumbing.BlobObject, "f"}
 	for i := range modelsOfPath + 2 {
-		m.put(k, Hash{byte(i + 1)}, fmt.Appendf(nil, "text %d\n", i))
+		m.put(k, &newObject{hash: Hash{byte(i + 1)}}, 7)
 	}
-	if got := m.near(k); len(got) != modelsOfPath || got[0].hash != (Hash{3}) || m.size != modelsOfPath*len("text 0\n") {
+	if got := m.near(k); len(got) != modelsOfPath || got[0].hash != (Hash{3}) || m.size != modelsOfPath*7 {
 		t.Errorf("%d models, %d bytes", len(got), m.size)
 	}
-	m.put(k, Hash{99}, make([]byte, modelBytes+1))
+	m.put(k, &newObject{hash: Hash{99}}, modelBytes+1)
 	if got := m.near(k); got[len(got)-1].hash == (Hash{99}) {
 		t.Error("a large object is a model")
 	}
 	for i := range 2 * modelsBytes / modelBytes {
-		m.put(modelKey{plumbing.BlobObject, fmt.Sprint(i)}, Hash{byte(i)}, make([]byte, modelBytes))
+		m.put(modelKey{plumbing.BlobObject, fmt.Sprint(i)}, &newObject{hash: Hash{byte(i)}}, modelBytes)
 		if m.size > modelsBytes {
 			t.Fatalf("%d bytes of models", m.size)
 		}
 	}
 	o := &newObject{hash: Hash{1}, data: bytes.Repeat([]byte("text\n"), 100)}
-	if o.differ([]*model{{hash: o.hash, data: o.data}}); !o.base.IsZero() {
-		t.Error("it is a delta of itself")
+	read := func(text string, err error) func(*newObject) ([]byte, error) {
+		return func(*newObject) ([]byte, error) { return []byte(text), err }
 	}
-	if o.differ([]*model{modelOf("other\n")}); !o.base.IsZero() || o.delta != nil {
-		t.Error("it is a delta of what is not like it")
+	same := read(string(o.data), nil)
+	for name, tc := range map[string]struct {
+		model *newObject
+		read  func(*newObject) ([]byte, error)
+		delta bool
+	}{
+		"one like it":               {&newObject{hash: Hash{2}, typ: plumbing.BlobObject}, same, true},
+		"itself":                    {&newObject{hash: o.hash, typ: plumbing.BlobObject}, same, false},
+		"what is not like it":       {&newObject{hash: Hash{2}, typ: plumbing.BlobObject}, read("other\n", nil), false},
+		"what could not be read":    {&newObject{hash: Hash{2}, typ: plumbing.BlobObject}, func(*newObject) ([]byte, error) { return nil, errors.New("gone") }, false},
+		"a tree that is not a tree": {&newObject{hash: Hash{2}, typ: plumbing.TreeObject}, same, true},
+	} {
+		o.base, o.delta = Hash{}, nil
+		if o.differ([]*model{{newObject: tc.model}}, tc.read); o.base.IsZero() == tc.delta || (o.delta == nil) == tc.delta {
+			t.Errorf("%s: a delta of %s", name, o.base)
+		}
 	}
 }
 

@@ -81,13 +81,13 @@ func (r *Repo) PackageTree(files []krm.File) (Hash, error) {
 // caller's again.
 func (s *Stage) add(o *newObject, path string) {
 	s.mu.Lock()
-	there, key, data := s.objects[o.hash] != nil, modelKey{o.typ, path}, o.data
+	there, key, size := s.objects[o.hash] != nil, modelKey{o.typ, path}, len(o.data)
 	near := s.models.near(key)
 	s.mu.Unlock()
 	if there {
 		return
 	}
-	o.differ(near)
+	o.differ(near, s.data)
 	s.write(o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *Stage) add(o *newObject, path string) {
 	}
 	s.objects[o.hash] = o
 	if o.base.IsZero() {
-		s.models.put(key, o.hash, data)
+		s.models.put(key, o, size)
 	}
 }
 
