@@ -272,7 +272,7 @@ func TestFromItems(t *testing.T) {
 	}
 }
 
-// TestModify holds that a change is made where it gives another value, and that
+// TestModify holds that a change is made where it gives another value, once, and that
 // an error or a change of style alone leaves the resource as it was.
 func TestModify(t *testing.T) {
 	boom := errors.New("boom")
@@ -296,14 +296,31 @@ func TestModify(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			p, r := parseOne(t, text)
-			changed, err := r.Modify(c.change)
-			if changed != c.changed || !errors.Is(err, c.err) || r.Dirty() != c.changed {
-				t.Errorf("changed %v, dirty %v, %v", changed, r.Dirty(), err)
+			calls := 0
+			changed, err := r.Modify(func(root *yaml.Node) error {
+				calls++
+				return c.change(root)
+			})
+			if changed != c.changed || !errors.Is(err, c.err) || r.Dirty() != c.changed || calls != 1 {
+				t.Errorf("changed %v, dirty %v, %d calls, %v", changed, r.Dirty(), calls, err)
 			}
 			if got := written(t, p); c.changed && !strings.Contains(got, c.want) || !c.changed && got != text {
 				t.Errorf("wrote\n%s", got)
 			}
 		})
+	}
+}
+
+// TestModifyKeepsTheDocument: comments above and below all that a document holds stay
+// where its text has to be written anew.
+func TestModifyKeepsTheDocument(t *testing.T) {
+	_, r := parseOne(t, "# head\n\n{apiVersion: v1, kind: X, metadata: {name: a}}\n\n# foot\n")
+	if _, err := r.Modify(func(root *yaml.Node) error { yamltree.SetString(root, nil, "b", "x"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	got, err := encodeOver(r.text(), "\n", r.doc.root, r.edited())
+	if d := cmp.Diff("# head\n\n{apiVersion: v1, kind: X, metadata: {name: a}, b: x}\n\n# foot\n", string(got)); d != "" || err != nil {
+		t.Errorf("%v\n%s", err, d)
 	}
 }
 

@@ -176,11 +176,15 @@ func (r *Resource) Edit() *yaml.RNode {
 // as it was, and so does a change of style alone, which would not be written. Nodes
 // that Edit gave before are the resource's no more.
 func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
-	tree := yamltree.Copy(r.tree())
-	if err := change(tree); err != nil {
+	have := r.shared()
+	if have == nil {
+		have = r.node.Document()
+	}
+	tree := yamltree.Copy(have) // with the comments of the document itself
+	if err := change(yamltree.Deref(tree)); err != nil {
 		return false, err
 	}
-	if yamltree.SameValue(r.tree(), tree) {
+	if yamltree.SameValue(have, tree) {
 		return false, nil
 	}
 	r.node = yaml.NewRNode(tree)
