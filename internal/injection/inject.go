@@ -126,6 +126,9 @@ func overwrite(root *yaml.Node, field string, value *yaml.Node) {
 // setStatus writes the conditions of all points and the gates of the required
 // ones. Both lists are sorted by type, as Porch writes them.
 func setStatus(kptfile *krm.Resource, report *Report, req Request) error {
+	if len(report.Outcomes) == 0 && len(yamltree.Items(kptfile.Node().YNode(), "status", "conditions")) == 0 {
+		return nil // a trial would cost a copy
+	}
 	_, err := kptfile.Modify(func(root *yaml.Node) error {
 		if req.DropStale {
 			dropStaleStatus(root, report)

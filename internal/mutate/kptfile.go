@@ -1,6 +1,7 @@
 package mutate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -160,7 +161,30 @@ func OwnerOf(k *kptfilev1.KptFile) (o Owner, ok bool) {
 // that are empty leave no annotation. With the zero Owner it drops them
 // (deletion policy orphan).
 func SetOwner(p *krm.Package, o Owner) error {
+	r, err := Kptfile(p, "")
+	if err != nil || o.owns(r.Node().YNode()) { // mostly it is so already: a trial would cost a copy
+		return err
+	}
 	return editRoot(p, func(root *yaml.Node) error { return setOwner(root, o) })
+}
+
+// owns says that a Kptfile has the very annotations of an owner.
+func (o Owner) owns(root *yaml.Node) bool {
+	annotations := yamltree.Path(root, "metadata", "annotations")
+	return !slices.ContainsFunc(o.annotations(), func(a annotation) bool {
+		have := yamltree.Child(annotations, a.key)
+		if a.value == "" {
+			return have != nil
+		}
+		return !yamltree.IsScalar(have) || have.ShortTag() != yaml.NodeTagString || have.Value != a.value
+	})
+}
+
+// annotation is one of the ownership annotations, with an empty value none.
+type annotation struct{ key, value string }
+
+func (o Owner) annotations() []annotation {
+	return []annotation{{AnnotationVariant, o.Variant}, {AnnotationSet, o.Set}, {AnnotationDeletionPolicy, o.DeletionPolicy}, {AnnotationFor, o.For}}
 }
 
 // DropConditions removes the conditions of these types from the root Kptfile's status.
@@ -181,6 +205,18 @@ func DropConditions(p *krm.Package, types []string) error {
 // SetUpstream writes upstream and upstreamLock into the root Kptfile, of a
 // package that was just merged with a new upstream. A nil part is removed.
 func SetUpstream(p *krm.Package, upstream *kptfilev1.Upstream, lock *kptfilev1.Locator) error {
+	r, err := Kptfile(p, "")
+	if err != nil {
+		return err
+	}
+	root, same := r.Node().YNode(), true
+	for key, want := range map[string]*yaml.Node{"upstream": upstreamNode(upstream), "upstreamLock": lockNode(lock)} {
+		have := yamltree.Child(root, key)
+		same = same && (have == nil) == (want == nil) && yamltree.SameValue(have, want)
+	}
+	if same { // mostly: a trial would cost a copy
+		return nil
+	}
 	return editRoot(p, func(root *yaml.Node) error { return setUpstream(root, upstream, lock) })
 }
 
@@ -198,9 +234,7 @@ func editKptfile(p *krm.Package, dir string, change func(*yaml.Node) error) erro
 }
 
 func setOwner(root *yaml.Node, o Owner) error {
-	for _, a := range []struct{ key, value string }{
-		{AnnotationVariant, o.Variant}, {AnnotationSet, o.Set}, {AnnotationDeletionPolicy, o.DeletionPolicy}, {AnnotationFor, o.For},
-	} {
+	for _, a := range o.annotations() {
 		if err := setAnnotation(root, a.key, a.value); err != nil {
 			return err
 		}
@@ -240,11 +274,6 @@ func setStrings(root *yaml.Node, field string, values map[string]string) error {
 }
 
 func setUpstream(root *yaml.Node, upstream *kptfilev1.Upstream, lock *kptfilev1.Locator) error {
-	if upstream != nil && upstream.UpdateStrategy == "" {
-		u := *upstream
-		u.UpdateStrategy = defaultStrategy
-		upstream = &u
-	}
 	return errors.Join(assign(root, "upstream", upstreamNode(upstream)), assign(root, "upstreamLock", lockNode(lock)))
 }
 
@@ -253,12 +282,11 @@ func upstreamNode(u *kptfilev1.Upstream) *yaml.Node {
 	if u == nil {
 		return nil
 	}
-	n := yamltree.Map()
-	setFilled(n, "type", string(u.Type))
+	n := filled([2]string{"type", string(u.Type)})
 	if g := u.Git; g != nil {
-		setMap(n, "git", "repo", g.Repo, "directory", g.Directory, "ref", g.Ref)
+		n.Content = append(n.Content, yamltree.String("git"), filled([2]string{"repo", g.Repo}, [2]string{"directory", g.Directory}, [2]string{"ref", g.Ref}))
 	}
-	setFilled(n, "updateStrategy", string(u.UpdateStrategy))
+	n.Content = append(n.Content, yamltree.String("updateStrategy"), yamltree.String(string(cmp.Or(u.UpdateStrategy, defaultStrategy))))
 	return n
 }
 
@@ -267,29 +295,27 @@ func lockNode(l *kptfilev1.Locator) *yaml.Node {
 	if l == nil {
 		return nil
 	}
-	n := yamltree.Map()
-	setFilled(n, "type", string(l.Type))
+	n := filled([2]string{"type", string(l.Type)})
 	if g := l.Git; g != nil {
-		setMap(n, "git", "repo", g.Repo, "directory", g.Directory, "ref", g.Ref, "commit", g.Commit)
+		n.Content = append(n.Content, yamltree.String("git"), filled(
+			[2]string{"repo", g.Repo}, [2]string{"directory", g.Directory}, [2]string{"ref", g.Ref}, [2]string{"commit", g.Commit}))
 	}
 	if g := l.Generic; g != nil {
-		setMap(n, "generic", "storeID", g.StoreID, "resourceID", g.ResourceID, "resourceVersion", g.ResourceVersion)
+		n.Content = append(n.Content, yamltree.String("generic"), filled(
+			[2]string{"storeID", g.StoreID}, [2]string{"resourceID", g.ResourceID}, [2]string{"resourceVersion", g.ResourceVersion}))
 	}
 	return n
 }
 
-func setFilled(n *yaml.Node, key, value string) {
-	if value != "" {
-		yamltree.SetString(n, nil, key, value)
-	}
-}
-
-func setMap(n *yaml.Node, key string, pairs ...string) {
+// filled is a map of those keys that have a value.
+func filled(values ...[2]string) *yaml.Node {
 	m := yamltree.Map()
-	for i := 0; i+1 < len(pairs); i += 2 {
-		setFilled(m, pairs[i], pairs[i+1])
+	for _, v := range values {
+		if v[1] != "" {
+			m.Content = append(m.Content, yamltree.String(v[0]), yamltree.String(v[1]))
+		}
 	}
-	yamltree.Set(n, nil, key, m)
+	return m
 }
 
 // assign makes a key of the Kptfile mean a tree; nil removes it.

@@ -2,6 +2,8 @@ package mutate
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -466,6 +468,36 @@ func TestApplyInSubpackage(t *testing.T) {
 		changed := file == "sub/Kptfile" || file == "sub/package-context.yaml"
 		if (got != files[file]) != changed {
 			t.Errorf("%s: %s", file, got)
+		}
+	}
+}
+
+// TestAsItIsCosts counts: where a Kptfile says already what it is to say, it is not
+// copied to find that out.
+func TestAsItIsCosts(t *testing.T) {
+	text := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\npipeline:\n  mutators:\n"
+	for n := range 500 {
+		text += fmt.Sprintf("  - image: example.com/f%d:v1\n", n)
+	}
+	p, err := Clone(pkg(t, map[string]string{"Kptfile": text}), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pv := &v1alpha1.PackageVariant{}
+	pv.Name = "my-variant"
+	const kptfile = 100 << 10 // what a copy takes
+	for name, again := range map[string]func() error{
+		"owner":    func() error { return SetOwner(p, from.Owner) },
+		"upstream": func() error { return SetUpstream(p, from.Upstream, from.Lock) },
+		"variant":  func() error { _, err := Apply(p, pv, Options{DropStale: true}); return err },
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := again(); err != nil {
+			t.Fatal(err)
+		}
+		if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > kptfile {
+			t.Errorf("%s: %d bytes", name, after.TotalAlloc-before.TotalAlloc)
 		}
 	}
 }

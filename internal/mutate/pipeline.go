@@ -51,7 +51,33 @@ func applyPipeline(p *krm.Package, dir, variant string, pipeline *kptfilev1.Pipe
 	if variant == "" {
 		return fieldf("metadata.name", "the variant needs a name, which its functions in the Kptfile carry")
 	}
+	r, err := Kptfile(p, dir)
+	if err != nil {
+		return err
+	}
+	if len(pipeline.Mutators)+len(pipeline.Validators) == 0 && !mayOwn(r.Node().YNode(), variant) {
+		return nil // mostly: a trial would cost a copy
+	}
 	return editKptfile(p, dir, func(root *yaml.Node) error { return editPipeline(root, variant, pipeline) })
+}
+
+// mayOwn is false where no function of a Kptfile is the variant's, by a name that it has
+// or one that is remembered.
+func mayOwn(root *yaml.Node, variant string) bool {
+	if yamltree.Path(root, "metadata", "annotations", AnnotationFunctions) != nil {
+		return true
+	}
+	pipeline := yamltree.Child(root, "pipeline")
+	if !yamltree.IsNull(pipeline) && !yamltree.IsMap(pipeline) {
+		return true
+	}
+	return slices.ContainsFunc([]string{"mutators", "validators"}, func(field string) bool {
+		list := yamltree.Child(pipeline, field)
+		if !yamltree.IsNull(list) && !yamltree.IsSeq(list) {
+			return true
+		}
+		return slices.ContainsFunc(yamltree.Items(list), func(f *yaml.Node) bool { return Owns(variant, yamltree.Text(f, "name")) })
+	})
 }
 
 // DropFunctions removes from the root Kptfile's pipeline what a variant of that

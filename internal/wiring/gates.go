@@ -51,6 +51,10 @@ func SetGates(p *krm.Package, gates []Gate) error {
 	if err != nil {
 		return err
 	}
+	root := kptfile.Node().YNode()
+	if len(gates) == 0 && yamltree.IsNull(yamltree.Path(root, "info", "readinessGates")) && yamltree.IsNull(yamltree.Path(root, "status", "conditions")) {
+		return nil // a trial would cost a copy
+	}
 	_, err = kptfile.Modify(func(root *yaml.Node) error {
 		return errors.Join(
 			setList(root, "info", "readinessGates", "conditionType", types, func(string) *yaml.Node { return yamltree.Map() }),
