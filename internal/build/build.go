@@ -63,6 +63,8 @@ type Builder struct {
 	// the same ones to many targets.
 	objects intern.Lists[contents.Object]
 	locks   resolver.LockWriter
+	// lockFiles has what new locks' files hold: those of a fleet are mostly alike.
+	lockFiles krm.Cache
 	// traces are those of upstreams, as begin has them.
 	traces sync.Map
 }

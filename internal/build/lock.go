@@ -30,7 +30,7 @@ info:
 func (b *Builder) writeLock(lock *decide.Lock, have *krm.Package, owner mutate.Owner) (*krm.Package, error) {
 	if have == nil {
 		var err error
-		if have, err = krm.Parse([]krm.File{{Path: kptfilev1.KptFileName, Data: []byte(lockKptfile)}}); err != nil {
+		if have, err = krm.Parse([]krm.File{{Path: kptfilev1.KptFileName, Data: []byte(lockKptfile)}}, krm.WithCache(&b.lockFiles)); err != nil {
 			return nil, err
 		}
 	}

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 func parseWith(t *testing.T, c *Cache, files ...File) *Package {
@@ -80,6 +83,10 @@ func TestCacheOfVersions(t *testing.T) {
 	}
 	if a[1].Node().YNode() != b[1].Node().YNode() || a[0].Node().YNode() == b[0].Node().YNode() {
 		t.Error("only the document that is as it was is to be shared")
+	}
+	kind := func(r *Resource) *yaml.Node { return yamltree.Child(r.Node().YNode(), "kind") }
+	if kind(a[0]) != kind(b[0]) {
+		t.Error("what is as it was in a document that is not is to be shared")
 	}
 }
 

@@ -2,6 +2,7 @@ package krm
 
 import (
 	"bytes"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -16,11 +17,11 @@ func patched(root *yaml.Node, old, text []byte) (*yaml.Node, bool) {
 	if !ok || len(words) == 0 {
 		return root, ok
 	}
-	p := patcher{words}
-	out := yamltree.Copy(root)
-	for _, n := range out.Content {
-		p.node(n)
+	p := patcher{words: words}
+	if p.own = yamltree.HasAlias(root); p.own { // an alias is to point into its own tree
+		root = yamltree.Copy(root)
 	}
+	out := p.node(root)
 	return out, len(p.words) == 0
 }
 
@@ -81,25 +82,51 @@ func ascii(line []byte) bool {
 }
 
 // patcher puts words into a tree, in the order of the text.
-type patcher struct{ words []word }
+type patcher struct {
+	words []word
+	own   bool // the tree is nobody else's
+}
 
-func (p *patcher) node(n *yaml.Node) {
+// node is a node with the words that stand in it; where there are none it is the same
+// one, for what is parsed is never changed.
+func (p *patcher) node(n *yaml.Node) *yaml.Node {
+	if len(n.Content) == 0 {
+		return p.scalar(n)
+	}
+	if n.Style&yaml.FlowStyle != 0 {
+		return n
+	}
 	first, step := 0, 1
 	if n.Kind == yaml.MappingNode {
 		first, step = 1, 2
 	}
-	if n.Style&yaml.FlowStyle != 0 {
-		return
-	}
+	out := n
 	for i := first; i < len(n.Content) && len(p.words) > 0; i += step {
-		c, w := n.Content[i], p.words[0]
-		switch {
-		case c.Kind != yaml.ScalarNode:
-			p.node(c)
-		case c.Line == w.line && c.Column == w.column && c.Value == w.old && c.LineComment == w.comments[0] && c.Style == 0 && c.Anchor == "":
-			c.Value, c.Tag, c.LineComment = w.now, "", w.comments[1]
-			c.Tag = c.ShortTag()
-			p.words = p.words[1:]
+		now := p.node(n.Content[i])
+		if now == n.Content[i] {
+			continue
 		}
+		if out == n {
+			own := *n
+			own.Content = slices.Clone(n.Content)
+			out = &own
+		}
+		out.Content[i] = now
 	}
+	return out
+}
+
+func (p *patcher) scalar(n *yaml.Node) *yaml.Node {
+	w := p.words[0]
+	if n.Kind != yaml.ScalarNode || n.Line != w.line || n.Column != w.column || n.Value != w.old || n.LineComment != w.comments[0] || n.Style != 0 || n.Anchor != "" {
+		return n
+	}
+	if !p.own {
+		own := *n
+		n = &own
+	}
+	n.Value, n.Tag, n.LineComment = w.now, "", w.comments[1]
+	n.Tag = n.ShortTag()
+	p.words = p.words[1:]
+	return n
 }
