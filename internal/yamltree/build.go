@@ -65,7 +65,10 @@ func Ambiguous(s string) bool {
 	if s == "" || s == "<<" || s == "=" || len(s) <= len("false") && oldBools[strings.ToLower(s)] {
 		return true
 	}
-	if strings.IndexByte("0123456789+-.nN~tTfF", s[0]) < 0 {
+	switch {
+	case strings.IndexByte("0123456789+-.nN~tTfF", s[0]) < 0:
+		return false
+	case s[0] > '9' && len(s) > len("false"): // no word of another type is longer
 		return false
 	}
 	n := yaml.Node{Kind: yaml.ScalarNode, Value: s}
