@@ -1,6 +1,7 @@
 package krm
 
 import (
+	"hash/maphash"
 	"slices"
 	"sync"
 
@@ -14,10 +15,11 @@ import (
 // variant of an upstream: the same edit of the same document gives the same
 // text. Safe for concurrent use.
 type memo struct {
-	mu      sync.Mutex
-	written bool // once at least: a document written only once is not worth keeping
-	texts   []memoText
-	next    int
+	mu    sync.Mutex
+	seen  []uint64 // sums of the last texts: one that is written only once is not worth keeping
+	texts []memoText
+	// where the next ones go once there are enough
+	nextSeen, nextText int
 }
 
 // memoText is a text and the tree that it was made from.
@@ -28,8 +30,14 @@ type memoText struct {
 	kept bool
 }
 
-// memoTexts is how many texts of a document are kept.
-const memoTexts = 4
+// memoTexts is how many texts of a document are kept, memoSeen how many are told from
+// new ones.
+const (
+	memoTexts = 4
+	memoSeen  = 16
+)
+
+var memoSeed = maphash.MakeSeed()
 
 func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 	m.mu.Lock()
@@ -43,27 +51,32 @@ func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 	return memoText{}, false
 }
 
-// keep keeps a text; settled says that nothing changes its tree.
+// keep keeps a text that was written before; settled says that nothing changes its tree.
 func (m *memo) keep(tree *yaml.Node, nl string, text []byte, kept, settled bool) {
 	if yamltree.HasAlias(tree) {
 		return
 	}
+	sum := maphash.Bytes(memoSeed, text)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.written {
-		m.written = true
+	if !slices.Contains(m.seen, sum) {
+		m.seen, m.nextSeen = newest(m.seen, memoSeen, m.nextSeen, sum)
 		return
 	}
 	if !settled {
 		tree = yamltree.Copy(tree)
 	}
-	w := memoText{tree: tree, nl: nl, text: text, kept: kept}
-	if len(m.texts) < memoTexts {
-		m.texts = append(m.texts, w)
-		return
+	m.texts, m.nextText = newest(m.texts, memoTexts, m.nextText, memoText{tree: tree, nl: nl, text: text, kept: kept})
+}
+
+// newest puts what is new at the end of a list, and into the place of the oldest where
+// that is full.
+func newest[T any](list []T, most, next int, now T) ([]T, int) {
+	if len(list) < most {
+		return append(list, now), next
 	}
-	m.texts[m.next] = w
-	m.next = (m.next + 1) % memoTexts
+	list[next] = now
+	return list, (next + 1) % most
 }
 
 // put is a tree that nothing changes any more, and the last text that it was

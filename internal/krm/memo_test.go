@@ -53,6 +53,31 @@ func TestMemoKeepsClonesApart(t *testing.T) {
 	}
 }
 
+// TestMemoOfOnce: an edit that no other clone has is not kept.
+func TestMemoOfOnce(t *testing.T) {
+	p, err := Parse([]File{{Path: "cm.yaml", Data: []byte(cm)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(value string) {
+		c := p.Clone()
+		err := c.Resources()[0].SetLabel("l", value)
+		if _, ferr := c.Files(); err != nil || ferr != nil {
+			t.Fatal(err, ferr)
+		}
+	}
+	for i := range 2 * memoSeen {
+		write(fmt.Sprintf("v%d", i))
+	}
+	m := p.Resources()[0].doc.memo
+	if len(m.texts) != 0 || len(m.seen) != memoSeen {
+		t.Errorf("%d texts are kept, %d told from new ones", len(m.texts), len(m.seen))
+	}
+	if write(fmt.Sprintf("v%d", 2*memoSeen-1)); len(m.texts) != 1 {
+		t.Errorf("%d texts are kept of what was written twice", len(m.texts))
+	}
+}
+
 // TestMemoConcurrently writes clones side by side; the race detector watches.
 func TestMemoConcurrently(t *testing.T) {
 	p, err := Parse([]File{{Path: "cm.yaml", Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")}})
