@@ -169,13 +169,16 @@ func (p Parts) Inputs(published *Published) Inputs {
 
 // Digest is a digest of a list of values, in hexadecimal digits.
 func Digest(values ...string) string {
-	var b []byte
+	var few [1 << 10]byte // a run makes digests by the hundred thousand
+	b := few[:0]
 	for _, v := range values {
 		b = append(strconv.AppendInt(b, int64(len(v)), 10), ':')
 		b = append(b, v...)
 	}
 	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 // ValuesDigest is the short digest of what other packages give, "" for nothing.

@@ -149,3 +149,11 @@ func TestAdded(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestDigestCosts counts: of a digest its text alone is allocated.
+func TestDigestCosts(t *testing.T) {
+	spec := strings.Repeat("s", 600)
+	if n := testing.AllocsPerRun(10, func() { Digest("1", spec, "2") }); n > 1 {
+		t.Errorf("%.0f objects", n)
+	}
+}
