@@ -410,7 +410,9 @@ func (m *maker) prepare(ctx context.Context) error {
 			m.When = c.Committer.When
 		}
 	}
-	m.Message, err = m.message()
+	if m.Stage != nil { // else nobody commits it
+		m.Message, err = m.message()
+	}
 	return err
 }
 

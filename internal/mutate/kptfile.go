@@ -324,6 +324,10 @@ func assign(root *yaml.Node, key string, want *yaml.Node) error {
 		yamltree.Remove(root, key)
 		return nil
 	}
+	if yamltree.IsNull(yamltree.Child(root, key)) {
+		yamltree.Set(root, kptfileOrder, key, want)
+		return nil
+	}
 	have := yamltree.Ensure(root, kptfileOrder, key)
 	if have == nil {
 		return fieldf(key, "must be a map")

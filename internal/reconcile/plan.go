@@ -528,9 +528,6 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	job.Build, job.Keep, job.Prove = b, s.want.Read, r.snapshot.Policies.Of(s.want.Identity).Automatic
 	v.made = r.builder.Make(ctx, job)
 	m := v.made
-	if r.cfg.Preview { // nothing is committed
-		m.Message = ""
-	}
 	o.Attention = m.Attention
 	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
 	o.Back = m.Back
