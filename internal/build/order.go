@@ -33,6 +33,9 @@ var orderKeys = []struct{ annotation, noted string }{
 // place gives a package its place in the order of its target.
 func (r *Wirer) place(ctx context.Context, w *decide.Want, out *Wires) error {
 	d := w.Target.Deployers
+	if !d.ArgoCD && !d.Kpt {
+		return nil
+	}
 	out.order = order{}
 	if d.ArgoCD && w.Wave > 0 { // 0 is what Argo CD takes for granted
 		out.order[syncWave] = strconv.Itoa(w.Wave)

@@ -88,7 +88,7 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 	if up.Err != nil {
 		return nil, nil //nolint:nilerr // its own error says what is wrong with an upstream
 	}
-	out := &Wires{from: map[string]string{}}
+	out := &Wires{}
 	value := func(o resolver.OutputRef) (string, error) { return r.output(ctx, w.Target, o) }
 	notes, disputes := res.Sharing(w.Ref, value)
 	var failed []error
@@ -100,6 +100,7 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 	}
 	out.notes = notes
 	assigned := map[string]bool{}
+	from := map[string]string{}
 	for _, a := range res.Assign(w.Ref, value) {
 		in, name := up.Offer.Inputs[a.Field], inputName(a.Field)
 		assigned[a.Field] = true
@@ -116,7 +117,7 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 		case a.Err != nil:
 			out.gates = append(out.gates, wiring.Gate{Name: name, Message: a.Err.Error()})
 		default:
-			out.from[name] = a.Template
+			from[name] = a.Template
 			out.values = append(out.values, wiring.Value{Parameter: name, To: *in.To, Text: a.Text, Type: in.Type})
 			if a.Outputs {
 				out.gates = append(out.gates, wiring.Gate{Name: name, Met: true, Message: "given by " + a.Template})
@@ -130,7 +131,23 @@ func (r *Wirer) Wire(ctx context.Context, w *decide.Want) (*Wires, error) {
 	if len(failed) > 0 {
 		return nil, decide.Stall(fmt.Errorf("a value of another package is missing: %w", errors.Join(failed...)))
 	}
-	return out, r.place(ctx, w, out)
+	if len(from) > 0 {
+		out.from = from
+	}
+	if err := r.place(ctx, w, out); err != nil {
+		return nil, err
+	}
+	if out.empty() {
+		return &noWires, nil
+	}
+	return out, nil
+}
+
+// noWires are those of a package that is given nothing, as most are.
+var noWires Wires
+
+func (w *Wires) empty() bool {
+	return len(w.values)+len(w.from)+len(w.gates)+len(w.notes)+len(w.order) == 0
 }
 
 // inputName is the name of a parameter, and of a credential that is told from a

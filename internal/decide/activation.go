@@ -101,11 +101,11 @@ type Outcome struct {
 	// it was not for what went in. At is the time of the newest commit that did. Anyway
 	// says that a Draft was made all the same, which was not rendered.
 	Err     error
-	Anyway  bool
 	Failure string
 	At      time.Time
 	// Restless is the function that is not idempotent, where the build found one.
 	Restless string
+	Anyway   bool
 	// Tried says that the build was tried; a survey builds nothing.
 	Tried bool
 	// Same says that the build gave what is there, Back that it gave what is

@@ -327,7 +327,7 @@ func TestSpent(t *testing.T) {
 		"none":               {nil, false},
 		"the revision":       {v1, false},
 	} {
-		p := &Package{Path: webPath, Latest: v1, Tags: tags(tag(1, 9)), Trees: map[Hash]Hash{{100}: {50}, {9}: {50}}}
+		p := &Package{Path: webPath, Latest: v1, Tags: tags(tag(1, 9)), Trees: []Folder{{Hash{100}, Hash{50}}, {Hash{9}, Hash{50}}}}
 		if got := p.Spent(c.draft); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
@@ -352,28 +352,28 @@ func TestUnmoved(t *testing.T) {
 		reason string
 		from   *Revision
 		tags   []Published
-		trees  map[Hash]Hash
+		trees  []Folder
 		branch Hash
 		want   string
 	}{
-		"a first one":             {"the branch has nothing there", draftOf(1, 10), nil, map[Hash]Hash{head: {}}, head, ""},
+		"a first one":             {"the branch has nothing there", draftOf(1, 10), nil, []Folder{{head, Hash{}}}, head, ""},
 		"no branch yet":           {"nothing can be taken back", draftOf(1, 10), nil, nil, Hash{}, ""},
-		"something is there":      {"another put it there", draftOf(1, 10), nil, map[Hash]Hash{head: {50}}, head, "branch main has apps/web already, with another content than this first Draft, which would replace it: remove it there, or have it adopted (spec.adoptionPolicy: adoptExisting) by apply, and approve again"},
-		"the Draft is there":      {"it was merged by hand", draftOf(1, 10), nil, map[Hash]Hash{head: draft}, head, ""},
-		"as v1 was":               {"what it started from", since1, tags(tag(1, 9)), map[Hash]Hash{head: {50}, v1: {50}}, head, ""},
-		"v1 was changed":          {"on the branch, by another", since1, tags(tag(1, 9)), map[Hash]Hash{head: {51}, v1: {50}}, head, "branch main holds changes in apps/web"},
-		"v1 was deleted":          {"on the branch, by another", since1, tags(tag(1, 9)), map[Hash]Hash{head: {}, v1: {50}}, head, "branch main holds changes in apps/web"},
-		"the Draft, after v1":     {"it was merged by hand", since1, tags(tag(1, 9)), map[Hash]Hash{head: draft, v1: {50}}, head, ""},
-		"v2 came":                 {"the Draft would take it back", since1, tags(tag(1, 9), tag(2, 8)), map[Hash]Hash{head: {50}, v1: {50}}, head, "v2 was published since this Draft began: run apply to bring it in, review, and approve again"},
-		"v1 came":                 {"the Draft began before", draftOf(1, 10), tags(tag(1, 9)), map[Hash]Hash{head: {50}, v1: {50}}, head, "v1 was published since this Draft began"},
+		"something is there":      {"another put it there", draftOf(1, 10), nil, []Folder{{head, Hash{50}}}, head, "branch main has apps/web already, with another content than this first Draft, which would replace it: remove it there, or have it adopted (spec.adoptionPolicy: adoptExisting) by apply, and approve again"},
+		"the Draft is there":      {"it was merged by hand", draftOf(1, 10), nil, []Folder{{head, draft}}, head, ""},
+		"as v1 was":               {"what it started from", since1, tags(tag(1, 9)), []Folder{{head, Hash{50}}, {v1, Hash{50}}}, head, ""},
+		"v1 was changed":          {"on the branch, by another", since1, tags(tag(1, 9)), []Folder{{head, Hash{51}}, {v1, Hash{50}}}, head, "branch main holds changes in apps/web"},
+		"v1 was deleted":          {"on the branch, by another", since1, tags(tag(1, 9)), []Folder{{head, Hash{}}, {v1, Hash{50}}}, head, "branch main holds changes in apps/web"},
+		"the Draft, after v1":     {"it was merged by hand", since1, tags(tag(1, 9)), []Folder{{head, draft}, {v1, Hash{50}}}, head, ""},
+		"v2 came":                 {"the Draft would take it back", since1, tags(tag(1, 9), tag(2, 8)), []Folder{{head, Hash{50}}, {v1, Hash{50}}}, head, "v2 was published since this Draft began: run apply to bring it in, review, and approve again"},
+		"v1 came":                 {"the Draft began before", draftOf(1, 10), tags(tag(1, 9)), []Folder{{head, Hash{50}}, {v1, Hash{50}}}, head, "v1 was published since this Draft began"},
 		"v2 came, no branch":      {"", since1, tags(tag(1, 9), tag(2, 8)), nil, Hash{}, "v2 was published since this Draft began"},
-		"made of what is there":   {"others' commits are in it", draftOf(1, 10, on(50)), tags(tag(1, 9)), map[Hash]Hash{head: {50}}, head, ""},
-		"moved since":             {"it was made of other commits", draftOf(1, 10, on(50)), tags(tag(1, 9)), map[Hash]Hash{head: {51}}, head, "branch main moved in apps/web since this Draft was made: run apply to bring that in, review, and approve again"},
-		"the same came":           {"the Draft was merged", draftOf(1, 10, on(50)), tags(tag(1, 9)), map[Hash]Hash{head: draft}, head, ""},
-		"made again":              {"a person wants what another deleted", draftOf(1, 10, recorded(Inputs{Main: deleted, Published: "v1"}), since("v1")), tags(tag(1, 9)), map[Hash]Hash{head: {}, {9}: {50}}, head, ""},
-		"deleted since":           {"nobody asked for it again", since1, tags(tag(1, 9)), map[Hash]Hash{head: {}, {9}: {50}}, head, "branch main holds changes"},
+		"made of what is there":   {"others' commits are in it", draftOf(1, 10, on(50)), tags(tag(1, 9)), []Folder{{head, Hash{50}}}, head, ""},
+		"moved since":             {"it was made of other commits", draftOf(1, 10, on(50)), tags(tag(1, 9)), []Folder{{head, Hash{51}}}, head, "branch main moved in apps/web since this Draft was made: run apply to bring that in, review, and approve again"},
+		"the same came":           {"the Draft was merged", draftOf(1, 10, on(50)), tags(tag(1, 9)), []Folder{{head, draft}}, head, ""},
+		"made again":              {"a person wants what another deleted", draftOf(1, 10, recorded(Inputs{Main: deleted, Published: "v1"}), since("v1")), tags(tag(1, 9)), []Folder{{head, Hash{}}, {Hash{9}, Hash{50}}}, head, ""},
+		"deleted since":           {"nobody asked for it again", since1, tags(tag(1, 9)), []Folder{{head, Hash{}}, {Hash{9}, Hash{50}}}, head, "branch main holds changes"},
 		"the branch was not read": {"nothing is published on a guess", draftOf(1, 10), nil, nil, head, "what branch main holds in apps/web was not read"},
-		"v1 was not read":         {"nothing is published on a guess", since1, tags(tag(1, 9)), map[Hash]Hash{head: {50}}, head, "what branch main holds in apps/web was not read"},
+		"v1 was not read":         {"nothing is published on a guess", since1, tags(tag(1, 9)), []Folder{{head, Hash{50}}}, head, "what branch main holds in apps/web was not read"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

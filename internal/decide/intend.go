@@ -25,9 +25,6 @@ type Question struct {
 	Source string
 	// Unfilled has a line for each injection point that nothing fills.
 	Unfilled []string
-	// Alone says that dependencies are left alone in this run: what is built
-	// gets no values of other packages.
-	Alone bool
 	// Doubt is why values of other packages that changed are not to be trusted,
 	// "" where they are.
 	Doubt string
@@ -37,6 +34,9 @@ type Question struct {
 	// Unrendered says that pipelines are left unrun, Unkept that nothing is
 	// remembered of what was built but by Fruitless.
 	Unrendered, Unkept bool
+	// Alone says that dependencies are left alone in this run: what is built
+	// gets no values of other packages.
+	Alone bool
 	// Automatic says that it is published unattended.
 	Automatic bool
 	// Last is the last build upon that revision that gave no commit, nil where

@@ -18,7 +18,7 @@ func TestOnMain(t *testing.T) {
 	with := func(b *Branch, revisions ...*Revision) *Package {
 		published := publishedOf(2, 9)
 		p := webPackage(tags(tag(1, 8), tag(2, 9)), append(revisions, published)...)
-		p.Branch, p.Trees = b, map[Hash]Hash{{9}: {40}, {100}: {50}, {10}: {51}}
+		p.Branch, p.Trees = b, []Folder{{Hash{9}, Hash{40}}, {Hash{100}, Hash{50}}, {Hash{10}, Hash{51}}}
 		return p
 	}
 	of := func(owner string, p *Package) *Package {

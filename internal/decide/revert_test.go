@@ -16,7 +16,7 @@ func TestRevert(t *testing.T) {
 	// v1 and v2 of the trees 41 and 42.
 	with := func(revisions ...*Revision) *Package {
 		p := webPackage(tags(tag(1, 8), tag(2, 9)), append(revisions, publishedOf(2, 9))...)
-		p.Trees = map[Hash]Hash{{8}: {41}, {9}: {42}}
+		p.Trees = []Folder{{Hash{8}, Hash{41}}, {Hash{9}, Hash{42}}}
 		return p
 	}
 	on := func(b *Branch, p *Package) *Package {
@@ -31,7 +31,8 @@ func TestRevert(t *testing.T) {
 	clash := wanted()
 	clash.Err = errors.New("two want it")
 	merged := with(draftOf(3, 10))
-	merged.Trees[Hash{10}], merged.Trees[Hash{12}] = Hash{43}, Hash{43}
+	merged.Learn(Hash{10}, Hash{43})
+	merged.Learn(Hash{12}, Hash{43})
 	doomed := webPackage(tags(doomedTag(1, 8)), doomedOf(1, 8))
 	for name, c := range map[string]struct {
 		want *Want // wanted() where it is nil
@@ -60,7 +61,7 @@ func TestRevert(t *testing.T) {
 		"proposed for deletion":     {p: doomed, n: 1, err: "v1 is proposed for deletion: reject that first"},
 		"a lock":                    {want: webLock(lockOf(), nil, nil), p: with(), n: 1, err: "set back the packages that it names"},
 		"wanted by two":             {want: clash, p: with(), n: 1, err: "two want it"},
-		"what v1 was, by any means": {p: func() *Package { p := with(); p.Trees[Hash{9}] = Hash{41}; return p }(), n: 1, done: "v2, the latest Published, is that already"},
+		"what v1 was, by any means": {p: func() *Package { p := with(); p.Learn(Hash{9}, Hash{41}); return p }(), n: 1, done: "v2, the latest Published, is that already"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := c.want

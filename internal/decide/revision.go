@@ -199,9 +199,8 @@ type Package struct {
 	Surplus []*Revision
 	Latest  *Revision   // highest Published, also where its deletion is proposed; nil for none
 	Tags    []Published // all Published revisions, ascending
-	// Trees are the package's folder at commits where it is known; the zero
-	// Hash stands for no folder. See Tree.
-	Trees map[Hash]Hash
+	// Trees are the package's folder at commits where it is known, each once. See Tree.
+	Trees []Folder
 	// Branch is what the registered branch holds, where that was looked at and is
 	// not the latest Published revision; nil else.
 	Branch *Branch
@@ -211,6 +210,9 @@ type Package struct {
 	// whoever manages it. Shared: read only.
 	Others []*record.Record
 }
+
+// Folder is a package's folder at a commit; the zero Tree stands for no folder.
+type Folder struct{ Commit, Tree Hash }
 
 // Branch is what the registered branch holds of a package by other hands than an
 // approval's.
@@ -464,8 +466,23 @@ func (p *Package) Tree(commit Hash) (tree Hash, known bool) {
 	if commit.IsZero() {
 		return Hash{}, true
 	}
-	tree, known = p.Trees[commit]
-	return tree, known
+	for _, f := range p.Trees {
+		if f.Commit == commit {
+			return f.Tree, true
+		}
+	}
+	return Hash{}, false
+}
+
+// Learn notes the package's folder at a commit.
+func (p *Package) Learn(commit, tree Hash) {
+	for n := range p.Trees {
+		if p.Trees[n].Commit == commit {
+			p.Trees[n].Tree = tree
+			return
+		}
+	}
+	p.Trees = append(p.Trees, Folder{commit, tree}) // they are few: a map would take ten times as much
 }
 
 // Deletions are the Published revisions whose deletion is proposed.

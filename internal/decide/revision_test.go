@@ -226,7 +226,7 @@ func TestPackage(t *testing.T) {
 
 func TestTree(t *testing.T) {
 	p := webPackage(nil)
-	p.Trees = map[Hash]Hash{{1}: {11}, {2}: {}}
+	p.Trees = []Folder{{Hash{1}, Hash{11}}, {Hash{2}, Hash{}}}
 	for name, c := range map[string]struct {
 		commit, tree Hash
 		known        bool

@@ -109,9 +109,9 @@ func TestSay(t *testing.T) {
 		t.Errorf("what a build showed to be the same: %+v, %v", e, err)
 	}
 	merged, onMain := both(), *kept
-	merged.Trees = map[Hash]Hash{onMain.Head: {50}, draft.Ref.Commit: {50}}
+	merged.Trees = []Folder{{onMain.Head, Hash{50}}, {draft.Ref.Commit, Hash{50}}}
 	overtaken, others := both(), both()
-	overtaken.Trees, others.Trees = map[Hash]Hash{onMain.Head: {51}, draft.Ref.Commit: {50}}, map[Hash]Hash{onMain.Head: {51}, draft.Ref.Commit: {50}}
+	overtaken.Trees, others.Trees = []Folder{{onMain.Head, Hash{51}}, {draft.Ref.Commit, Hash{50}}}, []Folder{{onMain.Head, Hash{51}}, {draft.Ref.Commit, Hash{50}}}
 	overtaken.Branch = &Branch{Tree: Hash{51}, Owner: webOwner, Landed: Hash{66}, LandedTree: Hash{51}, Workspace: draft.Workspace}
 	other := *overtaken.Branch
 	other.Workspace = "packagevariant-9"

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -170,10 +169,11 @@ func (p *Package) with(tag Tag, repo *Repository) *Package {
 	}
 	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: p.Next(), Ref: ref}), revisions...)
 	next.Entries, next.Others = p.Entries, p.Others
-	next.Trees = maps.Clone(p.Trees)
-	next.Trees[tag.Commit] = next.Trees[repo.Head]
+	next.Trees = slices.Clone(p.Trees)
+	at, _ := p.Tree(repo.Head)
+	next.Learn(tag.Commit, at)
 	if b := p.Branch; b != nil && !b.Landed.IsZero() && b.LandedTree != b.Tree {
-		next.Trees[tag.Commit] = b.LandedTree
+		next.Learn(tag.Commit, b.LandedTree)
 		next.Branch = &Branch{Tree: b.Tree, Came: b.Came, By: b.By, Owner: b.Owner}
 	}
 	return next

@@ -93,15 +93,15 @@ func TestSelect(t *testing.T) {
 func TestVacant(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
-		trees  map[Hash]Hash
+		trees  []Folder
 		tags   []Published
 		revs   []*Revision
 		err    string
 	}{
-		"nothing on the branch":   {"a first Draft", map[Hash]Hash{{100}: {}}, nil, nil, ""},
-		"something on the branch": {"a first Draft would replace it", map[Hash]Hash{{100}: {50}}, nil, nil, `package "web" in Repository c1 is on branch main already, and no revision of it is Published: set spec.adoptionPolicy: adoptExisting to take it over as apps/web/v1`},
-		"its own Draft":           {"that would replace it", map[Hash]Hash{{100}: {50}}, nil, []*Revision{draftOf(1, 1)}, "take it over as apps/web/v1, or choose another downstream package; what is drafted of it goes with: variform discard c1/web"},
-		"its own Published":       {"revisions tell of it", map[Hash]Hash{{100}: {50}}, tags(tag(1, 9)), []*Revision{publishedOf(1, 9)}, ""},
+		"nothing on the branch":   {"a first Draft", []Folder{{Hash{100}, Hash{}}}, nil, nil, ""},
+		"something on the branch": {"a first Draft would replace it", []Folder{{Hash{100}, Hash{50}}}, nil, nil, `package "web" in Repository c1 is on branch main already, and no revision of it is Published: set spec.adoptionPolicy: adoptExisting to take it over as apps/web/v1`},
+		"its own Draft":           {"that would replace it", []Folder{{Hash{100}, Hash{50}}}, nil, []*Revision{draftOf(1, 1)}, "take it over as apps/web/v1, or choose another downstream package; what is drafted of it goes with: variform discard c1/web"},
+		"its own Published":       {"revisions tell of it", []Folder{{Hash{100}, Hash{50}}}, tags(tag(1, 9)), []*Revision{publishedOf(1, 9)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := webPackage(c.tags, c.revs...)
@@ -137,7 +137,7 @@ func TestLandedAdopted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := webPackage(nil, c.revs...)
-			p.Trees = map[Hash]Hash{{100}: {50}, {10}: {51}}
+			p.Trees = []Folder{{Hash{100}, Hash{50}}, {Hash{10}, Hash{51}}}
 			p.Branch = &Branch{Tree: Hash{50}, Came: Hash{77}, Owner: c.owner}
 			ruling, next, ok := Landed(fleet, c.want, repository(p), p)
 			if ok != c.adopts {

@@ -103,6 +103,7 @@ type Pool struct {
 
 	mu      sync.Mutex
 	answers []*answered // the newest last
+	locked  [][]resolver.LockedPackage
 }
 
 // answered is a question, with its answer or its refusal once that is known.
@@ -164,6 +165,20 @@ func (p *Pool) forget(k *answered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answers = slices.DeleteFunc(p.answers, func(o *answered) bool { return o == k })
+}
+
+// shared are the packages of a lock, once for all locks that have the same. Nobody
+// changes them any more.
+func (p *Pool) shared(packages []resolver.LockedPackage) []resolver.LockedPackage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, known := range slices.Backward(p.locked) {
+		if reflect.DeepEqual(known, packages) {
+			return known
+		}
+	}
+	p.locked = append(p.locked[max(0, len(p.locked)-maxAnswers+1):], packages)
+	return packages
 }
 
 // nameless is a lock without the name of its target, which resolves nothing.
@@ -546,6 +561,7 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 	}
 	a.Lock = a.Resolution.Document(a.Target.Name())
 	a.setOwners()
+	a.Lock.Spec.Packages = a.pool.shared(a.Lock.Spec.Packages)
 }
 
 // Causes are why something has no answer, each once, in the order of paths.
@@ -743,13 +759,17 @@ func (a *Answer) Derive(upstream UpstreamFunc) (out []*Derived, failures []Failu
 	for _, d := range out {
 		names[d.Ref] = d.ID()
 	}
+	annotations := map[string]map[string]string{} // by owner, who has several
 	for _, d := range out {
 		for _, p := range a.Lock.Spec.Packages {
 			if path.Join(p.Namespace, p.Name) == d.Ref && p.Owner != "" {
 				if d.Owner = names[p.Owner]; d.Owner == "" { // made by others: it is their package's
 					d.Owner = a.Target.Namespace + "/" + p.Owner
 				}
-				d.PackageVariant.Annotations = map[string]string{v1alpha1.OwnerAnnotation: d.Owner}
+				if annotations[d.Owner] == nil {
+					annotations[d.Owner] = map[string]string{v1alpha1.OwnerAnnotation: d.Owner}
+				}
+				d.PackageVariant.Annotations = annotations[d.Owner]
 			}
 		}
 	}

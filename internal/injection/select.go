@@ -87,6 +87,9 @@ func (r Ref) String() string {
 // It changes whenever the injected result can change, and never with order,
 // comments, labels or status of the objects.
 func (r *Report) Digest() string {
+	if len(r.Outcomes) == 0 {
+		return noDigest
+	}
 	lines := make([]string, 0, len(r.Outcomes))
 	for i := range r.Outcomes {
 		o := &r.Outcomes[i]
@@ -99,9 +102,16 @@ func (r *Report) Digest() string {
 		lines = append(lines, line+"\n")
 	}
 	sort.Strings(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
+	return digest(strings.Join(lines, ""))
+}
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
+
+// noDigest is that of nothing, which most packages get.
+var noDigest = digest("")
 
 // Select chooses an object for each point and changes nothing. Points should
 // have passed Validate.

@@ -171,10 +171,7 @@ func (r *Repo) learn(ctx context.Context, p *decide.Package, commit decide.Hash)
 	if err != nil {
 		return tree, err
 	}
-	if p.Trees == nil {
-		p.Trees = map[decide.Hash]decide.Hash{}
-	}
-	p.Trees[commit] = tree
+	p.Learn(commit, tree)
 	return tree, nil
 }
 

@@ -533,6 +533,9 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	o.Back = m.Back
 	o.Failure, o.At, o.Anyway = m.Failure, m.At, m.Err != nil && m.Ref != ""
 	o.Restless = m.Restless
+	if o.From == nil { // the inputs stand in what was built, and nothing else is compared with them
+		o.Parts = decide.Parts{}
+	}
 	o.Warnings = append(o.Warnings, m.Warnings...)
 	if m.Same && r.cfg.Memo != nil && b.Key != "" {
 		r.cfg.Memo.Put(b.Key)
