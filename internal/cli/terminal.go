@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -115,19 +116,16 @@ func reviewColour(line string) string {
 
 // table writes rows in aligned columns, below a headline.
 func (a *app) table(header []string, rows [][]string) error {
-	var b bytes.Buffer
-	if err := table(&b, header, rows); err != nil {
+	out := bufio.NewWriterSize(a.Out, 64<<10)
+	how := bold
+	if err := table(func(line string) error {
+		_, err := out.WriteString(a.paint(line, func(string) string { return how }))
+		how = ""
+		return err
+	}, header, rows); err != nil {
 		return err
 	}
-	first := len(rows) > 0
-	_, err := io.WriteString(a.Out, a.paint(b.String(), func(string) string {
-		if first {
-			first = false
-			return bold
-		}
-		return ""
-	}))
-	return err
+	return out.Flush()
 }
 
 // pager shows what is written to it a screen at a time. It starts with the first
