@@ -111,6 +111,7 @@ type run struct {
 	mu       sync.Mutex
 	subjects map[*decide.Want]*subject
 	stages   map[observe.Repository]*gitrepo.Stage
+	whens    map[time.Time]*publish.Commit // of what is only shown
 }
 
 func (e *Engine) newRun(s *observe.Snapshot, building bool) *run {
@@ -931,14 +932,30 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 // draftChange puts what was made on a Draft's branch. The record notes the build of
 // one that is there though it failed, and of one of which it knows no more.
 func (r *run) draftChange(s *subject, d decide.Draft, b decide.Build, m *build.Made) *publish.Change {
-	c := &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d, Commit: &publish.Commit{
-		Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: made(s.want, m),
-	}}
+	c := &publish.Change{Repo: s.repo, Package: s.pkg, Decision: d}
+	if r.cfg.Preview {
+		c.Commit = r.uncommitted(m.When)
+	} else {
+		c.Commit = &publish.Commit{
+			Tree: m.Tree, Hydrated: m.Hydrated, Root: m.Root, Parents: m.Parents, When: m.When, Message: m.Message, Entry: made(s.want, m),
+		}
+	}
 	if m.Err != nil || m.Hydrated.IsZero() && s.want.Lock() == nil {
 		built := &decide.Built{Inputs: b.Inputs, Restless: m.Restless, Failure: m.Failure, At: m.At}
 		c.Built = publish.BuiltEdit(s.pkg.Path, &decide.Revision{Workspace: m.Workspace}, built, r.manager.Sign(s.want.Namespace, s.want.Name))
 	}
 	return c
+}
+
+// uncommitted is a commit that nobody makes: all that is asked of it is its time.
+func (r *run) uncommitted(when time.Time) *publish.Commit {
+	if r.whens == nil {
+		r.whens = map[time.Time]*publish.Commit{}
+	}
+	if r.whens[when] == nil {
+		r.whens[when] = &publish.Commit{When: when}
+	}
+	return r.whens[when]
 }
 
 // made is what the record says of a package that this program makes.
