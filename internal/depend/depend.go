@@ -562,6 +562,7 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 	a.Lock = a.Resolution.Document(a.Target.Name())
 	a.setOwners()
 	a.Lock.Spec.Packages = a.pool.shared(a.Lock.Spec.Packages)
+	a.Resolution.Lock.Packages = a.Lock.Spec.Packages
 }
 
 // Causes are why something has no answer, each once, in the order of paths.

@@ -324,7 +324,7 @@ func TestVersions(t *testing.T) {
 }
 
 // TestPoolsAnswerOnce: the same question has the same answer, with a lock of its
-// own for each who asks.
+// own for each who asks, whose packages are held once.
 func TestPoolsAnswerOnce(t *testing.T) {
 	catalogue := []resolver.Package{needs("app", "1.0.0", "db"), needs("db", "1.0.0")}
 	p := pool(t, catalogue)
@@ -332,9 +332,14 @@ func TestPoolsAnswerOnce(t *testing.T) {
 	if first.Err != nil || second.Err != nil || len(p.answers) != 1 {
 		t.Fatalf("%v, %v, %d answers", first.Err, second.Err, len(p.answers))
 	}
-	first.Resolution.Lock.Packages[0].Version = "changed"
-	if second.Resolution.Lock.Packages[0].Version == "changed" {
+	first.Lock.Spec.CustomResourceDefinitions["a"] = "changed"
+	if first.Lock == second.Lock || len(second.Lock.Spec.CustomResourceDefinitions) > 0 {
 		t.Error("two answers share a lock")
+	}
+	for _, l := range []*resolver.Lock{&second.Lock.Spec, first.Resolution.Lock, second.Resolution.Lock} {
+		if &l.Packages[0] != &first.Lock.Spec.Packages[0] {
+			t.Error("the packages of equal locks are held twice")
+		}
 	}
 	other := target(catalogue, "db").Resolve(t.Context(), p)
 	if other.Err != nil || len(p.answers) != 2 {
