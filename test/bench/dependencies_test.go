@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +145,26 @@ func TestDependenciesReadNothing(t *testing.T) {
 	}
 	if !maps.Equal(before, w.fleet.Refs(t)) {
 		t.Error("a run with nothing to do wrote something")
+	}
+}
+
+// TestDependenciesCost counts what a plan allocates for each more package of a fleet whose
+// targets are alike: what a package has alike with others is made once.
+func TestDependenciesCost(t *testing.T) {
+	const few, many, most = 20, 80, 90_000
+	allocates := func(n int) int64 {
+		w := newDependencyWorld(t, n)
+		w.run(t, "plan") // with an empty cache
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		w.run(t, "plan")
+		runtime.ReadMemStats(&after)
+		return int64(after.TotalAlloc - before.TotalAlloc)
+	}
+	each := (allocates(many) - allocates(few)) / ((many - few) * int64(len(dependencies)+1))
+	t.Logf("%d bytes a package", each)
+	if each > most {
+		t.Errorf("%d bytes a package, want at most %d", each, most)
 	}
 }
 
