@@ -708,7 +708,7 @@ func (r *Repo) offerAt(ctx context.Context, commit decide.Hash, at string) *reso
 
 // FetchStarts brings the revisions that builds start from, in one request a
 // repository.
-func (r *Reader) FetchStarts(ctx context.Context, questions []decide.Question) {
+func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) {
 	set := fetchSet{}
 	for _, q := range questions {
 		repo := r.repos[repoKey{q.Namespace, q.Repository}]

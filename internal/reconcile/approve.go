@@ -234,7 +234,7 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 		}
 	}
 	var unproved []*subject
-	var questions []decide.Question
+	var questions []*decide.Question
 	looked, _ := observe.Parallel(ctx, e.limit(), subjects, func(ctx context.Context, sub *subject) *decide.Question {
 		q, err := r.outdated(ctx, sub, of[sub])
 		of[sub].Err = err
@@ -242,16 +242,16 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 	})
 	for i, q := range looked {
 		if q != nil && of[subjects[i]].Err == nil && q.Unproved() {
-			unproved, questions = append(unproved, subjects[i]), append(questions, *q)
+			unproved, questions = append(unproved, subjects[i]), append(questions, q)
 		}
 	}
 	e.read.FetchStarts(ctx, questions)
-	at := map[*subject]decide.Question{}
+	at := map[*subject]*decide.Question{}
 	for i, sub := range unproved {
 		at[sub] = questions[i]
 	}
 	_, _ = observe.Parallel(ctx, e.limit(), unproved, func(ctx context.Context, sub *subject) struct{} {
-		of[sub].Err = r.unproved(ctx, sub, at[sub])
+		of[sub].Err = r.unproved(ctx, sub, *at[sub])
 		return struct{}{}
 	})
 }

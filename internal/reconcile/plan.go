@@ -215,12 +215,12 @@ func (r *run) subject(ctx context.Context, w *decide.Want) *subject {
 // nothing to build need not look.
 func (r *run) reconsider(ctx context.Context, subjects []*subject) error {
 	var todo []*subject
-	var questions []decide.Question
+	var questions []*decide.Question
 	for _, s := range subjects {
 		for _, v := range s.revisions {
 			_, build := v.outcome.Intent.(decide.Build)
 			if build = build || s.want.Recreate || s.want.Retry; build && v.outcome.From != nil && v.outcome.From.Number > 0 && s.err == nil {
-				todo, questions = append(todo, s), append(questions, v.outcome.Question)
+				todo, questions = append(todo, s), append(questions, &v.outcome.Question)
 				break
 			}
 		}
@@ -463,12 +463,12 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 		*revision
 	}
 	var todo []task
-	var questions []decide.Question
+	var questions []*decide.Question
 	for _, s := range subjects {
 		for _, v := range s.revisions {
 			if _, build := v.outcome.Intent.(decide.Build); build && v.made == nil {
 				todo = append(todo, task{s, v})
-				questions = append(questions, v.outcome.Question)
+				questions = append(questions, &v.outcome.Question)
 			}
 		}
 	}
