@@ -101,21 +101,23 @@ func (v *Variant) ID() string { return v.PackageVariant.Namespace + "/" + v.Pack
 type Pool struct {
 	catalog *resolver.Catalog
 
+	locks   Locks
 	mu      sync.Mutex
 	answers []*answered // the newest last
-	locked  [][]resolver.LockedPackage
 }
 
 // answered is a question, with its answer or its refusal once that is known.
 type answered struct {
+	sum   uint64 // of the question
 	in    resolver.Input
 	known chan struct{} // closed then
 	out   *resolver.Resolution
 	err   error
 }
 
-// maxAnswers bounds how many are kept for others that ask the same.
-const maxAnswers = 16
+// maxAnswers bounds how many are kept for others that ask the same: alike targets need
+// not follow each other.
+const maxAnswers = 256
 
 // resolve is [resolver.Resolve], once for all that ask the same where the same is
 // there: most targets of a fleet do. Of the answer the lock alone may be changed,
@@ -147,15 +149,16 @@ func (p *Pool) resolve(ctx context.Context, in resolver.Input) (*resolver.Resolu
 
 // asked is the question as it was asked before; first says that it was not.
 func (p *Pool) asked(in resolver.Input) (k *answered, first bool) {
+	sum := sumOf(&in)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, k := range slices.Backward(p.answers) {
-		if reflect.DeepEqual(k.in, in) {
+		if k.sum == sum && reflect.DeepEqual(k.in, in) {
 			return k, false
 		}
 	}
 	in.Want = slices.Clone(in.Want) // who asked may put something else there
-	k = &answered{in: in, known: make(chan struct{})}
+	k = &answered{sum: sum, in: in, known: make(chan struct{})}
 	p.answers = append(p.answers[max(0, len(p.answers)-maxAnswers+1):], k)
 	return k, true
 }
@@ -165,20 +168,6 @@ func (p *Pool) forget(k *answered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answers = slices.DeleteFunc(p.answers, func(o *answered) bool { return o == k })
-}
-
-// shared are the packages of a lock, once for all locks that have the same. Nobody
-// changes them any more.
-func (p *Pool) shared(packages []resolver.LockedPackage) []resolver.LockedPackage {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, known := range slices.Backward(p.locked) {
-		if reflect.DeepEqual(known, packages) {
-			return known
-		}
-	}
-	p.locked = append(p.locked[max(0, len(p.locked)-maxAnswers+1):], packages)
-	return packages
 }
 
 // nameless is a lock without the name of its target, which resolves nothing.
@@ -324,14 +313,17 @@ func (t *Target) locked() *resolver.Lock {
 			moves[v.Ref] = true
 		}
 	}
-	out := *t.Lock
-	out.Packages = slices.Clone(t.Lock.Packages)
+	out, own := *t.Lock, false
 	for n := range out.Packages {
-		p := &out.Packages[n]
-		name := cmp.Or(p.Package, p.Name)
-		if moves[path.Join(p.Namespace, p.Name)] || t.refreshes(name) {
-			p.Version, p.Digest = cmp.Or(t.exact(name), p.Version), ""
+		name := cmp.Or(out.Packages[n].Package, out.Packages[n].Name)
+		if !moves[lockedRef(&out.Packages[n])] && !t.refreshes(name) {
+			continue
 		}
+		if !own {
+			out.Packages, own = slices.Clone(out.Packages), true
+		}
+		p := &out.Packages[n]
+		p.Version, p.Digest = cmp.Or(t.exact(name), p.Version), ""
 	}
 	return &out
 }
@@ -342,10 +334,10 @@ func (t *Target) inPlace() *resolver.Lock {
 	if t.Placed == nil {
 		return nil
 	}
-	out := *t.Placed
-	out.Packages = slices.DeleteFunc(slices.Clone(t.Placed.Packages), func(p resolver.LockedPackage) bool {
-		return !t.Published[path.Join(p.Namespace, p.Name)]
-	})
+	out, missing := *t.Placed, func(p resolver.LockedPackage) bool { return !t.Published[lockedRef(&p)] }
+	if slices.ContainsFunc(out.Packages, missing) {
+		out.Packages = slices.DeleteFunc(slices.Clone(out.Packages), missing)
+	}
 	return &out
 }
 
@@ -561,7 +553,7 @@ func (a *Answer) solve(ctx context.Context, failed map[string]error) {
 	}
 	a.Lock = a.Resolution.Document(a.Target.Name())
 	a.setOwners()
-	a.Lock.Spec.Packages = a.pool.shared(a.Lock.Spec.Packages)
+	a.Lock.Spec.Packages = a.pool.locks.Of(a.Lock.Spec.Packages)
 	a.Resolution.Lock.Packages = a.Lock.Spec.Packages
 }
 

@@ -66,6 +66,37 @@ func TestPoolShares(t *testing.T) {
 	}
 }
 
+// TestPoolOfManyKinds: alike targets need not follow each other, and read locks that are
+// equal are held once.
+func TestPoolOfManyKinds(t *testing.T) {
+	catalogue := []resolver.Package{needs("app", "1.0.0", "db"), needs("db", "1.0.0")}
+	p := pool(t, catalogue)
+	const kinds = 40
+	answer := func(kind int) *Answer {
+		tg := target(catalogue, "app")
+		tg.Platform = map[string]string{"kubernetes": fmt.Sprintf("1.%d.0", kind)}
+		tg.Lock = &resolver.Lock{Packages: p.locks.Of([]resolver.LockedPackage{{Name: "db", Version: "1.0.0", Digest: catalogue[1].Digest}})}
+		return tg.Resolve(t.Context(), p)
+	}
+	var first [kinds]*Answer
+	for n := range 2 * kinds {
+		a := answer(n % kinds)
+		if a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		was := first[n%kinds]
+		if first[n%kinds] = a; was == nil {
+			continue
+		}
+		if was.Resolution.Instances[0] != a.Resolution.Instances[0] {
+			t.Fatalf("kind %d was resolved twice", n%kinds)
+		}
+		if &was.Input.Lock.Packages[0] != &a.Input.Lock.Packages[0] {
+			t.Fatal("equal locks are held twice")
+		}
+	}
+}
+
 // TestPoolRefuses holds that what cannot be resolved is searched once for all that
 // ask the same, and that a run which is told to stop leaves nothing behind.
 func TestPoolRefuses(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/shard"
@@ -114,6 +115,7 @@ type Reader struct {
 	refresh  func(context.Context, *Repo) error
 	upstream memo[upstreamKey, *decide.Upstream]
 	versions memo[functionKey, [2]string]
+	locks    depend.Locks
 }
 
 // New returns a Reader.

@@ -409,6 +409,7 @@ func (r *Reader) environment(ctx context.Context, t *decide.Target) error {
 			errs = append(errs, fmt.Errorf("%s of %s: correct the lock there, or delete that revision: %w", l.head.Ref.Name, repo.Git.URL(), err))
 			continue
 		}
+		lock.Packages = r.locks.Of(lock.Packages)
 		*l.into = lock
 	}
 	if t.Lock == nil {
