@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -224,5 +225,13 @@ func TestRest(t *testing.T) {
 	}
 	if rest.run != nil || len(rest.Targets) != 1 || rest.Targets[0].Answer != nil || rest.Targets[0].Repository != "c1" || plan.Targets[0].Answer == nil {
 		t.Errorf("%+v", rest.Targets)
+	}
+}
+
+// TestRevisionIsSmall counts: a run holds one for each package, in pieces of memory of 512
+// bytes or of 576.
+func TestRevisionIsSmall(t *testing.T) {
+	if n := unsafe.Sizeof(revision{}); n > 512 {
+		t.Errorf("%d bytes: put fields together that are smaller than a word", n)
 	}
 }
