@@ -89,8 +89,7 @@ func Intend(q Question) Intent {
 			b.Reasons = append(b.Reasons, s)
 		}
 	}
-	then := q.Parts.Inputs(q.recorded())
-	if q.From != nil && q.Doubt != "" && q.From.Inputs.Values != then.Values {
+	if q.From != nil && q.Doubt != "" && q.From.Inputs.Values != q.Parts.Values {
 		return Rule{failed(Stalled("%s, so that its values, which would change, are not trusted", q.Doubt))}
 	}
 	b.Inputs = q.inputs(q.Parts)
@@ -148,18 +147,17 @@ func (q Question) unchanged() Intent {
 
 // changed says what is to be built and why; false where nothing calls for it.
 func (q Question) changed() (Build, bool) {
-	from, then := q.From, q.Parts.Inputs(q.recorded())
-	if from != nil {
-		then = then.On(from.Inputs.Main)
+	from := q.From
+	if from == nil {
+		return Build{As: ActionCreate, Reasons: q.reasons(Inputs{})}, true // there are none to compare
 	}
+	then := q.Parts.Inputs(q.recorded()).On(from.Inputs.Main)
 	as, adopted := ActionUpdate, "adopted"
-	if from != nil && from.Number > 0 {
+	if from.Number > 0 {
 		as, adopted = ActionRedraft, "adopted from "+RevisionName(from.Number)
 	}
 	lock := q.Lock()
 	switch {
-	case from == nil:
-		return Build{As: ActionCreate, Reasons: q.reasons(then)}, true
 	case q.Adopt:
 		return Build{As: as, Reasons: []string{adopted}}, true
 	case from.Inputs.Points != then.Points, !q.made(from.Inputs.Digest, then, q.recorded(), from.Inputs.Main):
