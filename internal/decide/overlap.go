@@ -55,7 +55,7 @@ func Overlaps(parties []Party) (refused map[string]error, warnings []string) {
 	})
 	type claim struct {
 		*Party
-		at contents.Object
+		at *contents.Object
 	}
 	claimed := map[krm.ID]claim{}
 	for n := range parties {
@@ -86,7 +86,8 @@ func Overlaps(parties []Party) (refused map[string]error, warnings []string) {
 		if refused[p.Ref] != nil {
 			continue
 		}
-		for _, o := range p.Objects {
+		for k := range p.Objects {
+			o := &p.Objects[k]
 			if _, ok := claimed[o.ID]; !ok && o.Name != "" && !o.Common() {
 				claimed[o.ID] = claim{p, o}
 			}
