@@ -41,9 +41,11 @@ FUZZTIME  ?= 30s
 FUZZ      ?= .
 BENCH     ?= .
 BENCHTIME ?= 1s
+FLEETS    ?=
+TABLE_PAGE ?= $(if $(FLEETS),,$(CURDIR)/docs/performance.md)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge controller conformance bench fuzz mutants histories histories-mutants images push release site vet-platforms clean
+.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge controller conformance bench bench-table fuzz mutants histories histories-mutants images push release site vet-platforms clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -165,6 +167,9 @@ conformance: ## other systems' test tables as data (CONFORMANCE_DIR names them)
 bench: ## benchmarks of every package (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...
 	$(GO) test -C $(PEERS) -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem .
+
+bench-table: ## the tables of docs/performance.md, on an idle machine in most of an hour (FLEETS=regexp: some lines, printed)
+	$(GO) test -count=1 -timeout 3h -v -run 'TestTable$$' ./test/bench -table -table.fleets '$(FLEETS)' -table.page '$(TABLE_PAGE)'
 
 fuzz: ## every fuzz target for FUZZTIME each (FUZZ=regexp of folders)
 	@git grep -hoIE --untracked --full-name '^func Fuzz[A-Za-z0-9_]+' -- '*_test.go' >/dev/null || { echo "no fuzz targets"; exit 0; }; \

@@ -96,6 +96,11 @@ func (s *Server) NewRepo(t testing.TB, name string) *Repo {
 	return r
 }
 
+// Repo is a repository that is there.
+func (s *Server) Repo(name string) *Repo {
+	return &Repo{Dir: filepath.Join(s.root, filepath.FromSlash(name)+".git")}
+}
+
 // Twin is another server with copies of all repositories as they are.
 func (s *Server) Twin(t testing.TB) *Server {
 	t.Helper()

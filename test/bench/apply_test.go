@@ -71,9 +71,9 @@ func BenchmarkApprove(b *testing.B) {
 					b.StopTimer()
 					w := newWorld(b, s)
 					w.apply(b)
-					t := newTwin(b, w, s.http)
+					t := newTwin(b, w)
 					start := time.Now()
-					child := runSelf(b, "approve", "--all", "-f", w.dir, "--cache-dir", w.cache)
+					child := runSelf(b, w.args("approve", "--all")...)
 					c.mine, c.children = append(c.mine, cost{wall: time.Since(start)}), append(c.children, child)
 					c.gits = append(c.gits, t.mirror(b, w))
 					if tags := gittest.Run(b, w.fleet.Dir, nil, "tag"); strings.Count(tags, "\n") < n-1 {
@@ -99,7 +99,6 @@ func BenchmarkNothingToDo(b *testing.B) {
 		for _, s := range []scenario{{variants: n}, {variants: n, http: true}} {
 			b.Run(s.String(), func(b *testing.B) {
 				w := newWorld(b, s)
-				w.fleet.Git(b, "config", "uploadpack.allowFilter", "true")
 				w.apply(b)
 				w.apply(b)
 				c := &comparison{scenario: s}
@@ -115,7 +114,7 @@ func BenchmarkNothingToDo(b *testing.B) {
 					warm := w.cache
 					w.cache, start = b.TempDir(), time.Now()
 					w.apply(b)
-					cold = append(cold, float64(time.Since(start))/float64(readHeads(b, w, s.http).wall))
+					cold = append(cold, float64(time.Since(start))/float64(readHeads(b, w).wall))
 					w.cache = warm
 					b.StartTimer()
 				}

@@ -90,7 +90,7 @@ func classes(t testing.TB, n int) map[string]shown {
 		out[name] = s
 	}
 	publish := func(revision, image, functions string) gittest.Text {
-		p := catalogPackage(image, true)
+		p := scenario{render: true}.catalogPackage(image)
 		p["app/Kptfile"] = strings.Replace(p["app/Kptfile"], "set-labels:v0.2", functions, 1)
 		w.catalog.Tag(t, "app/"+revision, w.catalog.Commit(t, "main", "app "+revision, p))
 		return p

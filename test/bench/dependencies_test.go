@@ -1,19 +1,14 @@
 package bench
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/internal/cli"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/resolver"
@@ -23,11 +18,14 @@ import (
 // dependencyVersions versions.
 const dependencyVersions = 6
 
-// dependencies are the packages below shop, with what they need.
-var dependencies = []struct {
+// dependency is a package of the catalogue, with what it needs.
+type dependency struct {
 	name  string
 	needs []string
-}{
+}
+
+// dependencies are shop and the packages below it.
+var dependencies = []dependency{
 	{"shop", []string{"ingress", "db", "cache", "queue", "mail"}},
 	{"ingress", []string{"certs", "dns"}},
 	{"db", []string{"operator", "storage"}},
@@ -43,42 +41,32 @@ var dependencies = []struct {
 // lower says which packages a cluster has one of.
 var lower = map[string]bool{"certs": true, "dns": true, "operator": true, "storage": true}
 
-// dependencyWorld has one repository of n targets, each of which wants shop,
+// newDependencyWorld has one repository of n targets, each of which wants shop,
 // behind a Git server.
-type dependencyWorld struct {
-	*world
-	git *gittest.Server
+func newDependencyWorld(b testing.TB, n int) *world {
+	b.Helper()
+	return newWorld(b, scenario{variants: n, http: true, needs: dependencies})
 }
 
-func newDependencyWorld(b testing.TB, n int) *dependencyWorld {
+// publishAll makes the versions of packages, and what wants the first of them.
+func (w *world) publishAll(b testing.TB, packages []dependency) {
 	b.Helper()
-	srv := gittest.NewServer(b)
-	w := &dependencyWorld{&world{dir: filepath.Join(b.TempDir(), "management"), cache: b.TempDir()}, srv}
-	w.catalog, w.fleet = srv.NewRepo(b, "catalog"), srv.NewRepo(b, "fleet")
 	w.write(b, "Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: bench\n")
-	w.write(b, "catalog.yaml", fmt.Sprintf(repository, "catalog", false, srv.RepoURL("catalog"))+
-		"---\napiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata:\n  name: main\nspec:\n  sources:\n  - git: {repo: "+srv.RepoURL("catalog")+"}\n")
-	w.write(b, "fleet.yaml", strings.Replace(fmt.Sprintf(repository, "fleet", true, srv.RepoURL("fleet")),
-		"  name: fleet\n", "  name: fleet\n  annotations: {variform.dev/targets: \"clusters/*\"}\n", 1))
+	w.write(b, "dependencies.yaml", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata:\n  name: main\nspec:\n  sources:\n  - git: {repo: "+w.url(w.catalog)+"}\n")
 	for v := range dependencyVersions {
-		for _, p := range dependencies {
+		for _, p := range packages {
 			w.catalog.Tag(b, fmt.Sprintf("%s/v1.%d.0", p.name, v), w.catalog.Commit(b, "main", p.name, dependencyFiles(p.name, p.needs, v)))
 		}
 	}
-	w.fleet.Commit(b, "main", "start", gittest.Text{"README.md": "# fleet\n"})
-	w.write(b, "set.yaml", shopSet)
-	for i := range n {
-		w.write(b, fmt.Sprintf("clusters/cluster-%05d.yaml", i), fmt.Sprintf(cluster, i, i%regions))
-	}
-	return w
+	w.write(b, "set.yaml", fmt.Sprintf(shopSet, packages[0].name))
 }
 
 const shopSet = `apiVersion: config.porch.kpt.dev/v1alpha2
 kind: PackageVariantSet
 metadata:
-  name: shop
+  name: %[1]s
 spec:
-  upstream: {repo: catalog, package: shop, revision: v1.5.0}
+  upstream: {repo: catalog, package: %[1]s, revision: v1.5.0}
   targets:
     - objectSelector:
         apiVersion: platform.example.com/v1
@@ -87,7 +75,7 @@ spec:
       template:
         downstream:
           repo: fleet
-          packageExpr: "'clusters/' + target.name + '/shop'"
+          packageExpr: "'clusters/' + target.name + '/%[1]s'"
 `
 
 func dependencyFiles(name string, needs []string, version int) gittest.Text {
@@ -108,20 +96,8 @@ func dependencyFiles(name string, needs []string, version int) gittest.Text {
 	}
 }
 
-// run runs the whole command in this process.
-func (w *dependencyWorld) run(b testing.TB, args ...string) time.Duration {
-	b.Helper()
-	var out, errs bytes.Buffer
-	args = append(args, "-f", w.dir, "--cache-dir", w.cache)
-	start := time.Now()
-	if status := cli.Main(context.Background(), args, cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs}); status != 0 {
-		b.Fatalf("variform %v ended with status %d\n%s\n%s", args, status, out.String(), errs.String())
-	}
-	return time.Since(start)
-}
-
-// settle applies and lets one run fill the cache.
-func (w *dependencyWorld) settle(b testing.TB, n int) {
+// settle applies a fleet of n targets with dependencies, and lets one run fill the cache.
+func (w *world) settle(b testing.TB, n int) {
 	b.Helper()
 	w.run(b, "apply")
 	if have, want := len(w.drafts(b)), n*(len(dependencies)+1); have != want {
@@ -136,10 +112,10 @@ func TestDependenciesReadNothing(t *testing.T) {
 	w := newDependencyWorld(t, 3)
 	w.settle(t, 3)
 	before := w.fleet.Refs(t)
-	w.git.ResetCounts()
+	w.srv.ResetCounts()
 	w.run(t, "apply")
 	for kind, want := range map[string]int{gittest.ReadRefs: 2, gittest.Fetch: 0, gittest.WriteRefs: 0, gittest.Push: 0} {
-		if n := w.git.Count(kind); n != want {
+		if n := w.srv.Count(kind); n != want {
 			t.Errorf("%d requests to %s, want %d", n, kind, want)
 		}
 	}
@@ -261,9 +237,9 @@ func BenchmarkDependenciesNothingToDo(b *testing.B) {
 			w.settle(b, n)
 			var alone, ones, each []float64
 			for b.Loop() {
-				single := one.run(b, "plan", "--exit-code")
-				with := w.run(b, "plan", "--exit-code")
-				without := w.run(b, "plan", "--exit-code", "--dependencies=false")
+				single := one.timed(b, "plan", "--exit-code")
+				with := w.timed(b, "plan", "--exit-code")
+				without := w.timed(b, "plan", "--exit-code", "--dependencies=false")
 				alone = append(alone, float64(with)/float64(without))
 				ones = append(ones, float64(with)/float64(single))
 				each = append(each, float64((with-without).Microseconds())/float64(n))

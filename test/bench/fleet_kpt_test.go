@@ -63,7 +63,7 @@ func loopKpt(b testing.TB, n int) cost {
 	b.Helper()
 	catalog, fleet, kpt := gittest.NewRepo(b), gittest.NewRepo(b), newKpt(b)
 	for _, v := range []string{"1", "2"} {
-		text := catalogPackage("v"+v+".0.0", true)
+		text := scenario{render: true}.catalogPackage("v" + v + ".0.0")
 		text["app/Kptfile"] = asPrograms(b, text["app/Kptfile"])
 		catalog.Tag(b, "app/v"+v, catalog.Commit(b, "main", "app v"+v, text))
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,13 +46,13 @@ type twin struct {
 	old  map[string]string // refs
 }
 
-func newTwin(b testing.TB, w *world, http bool) *twin {
+func newTwin(b testing.TB, w *world) *twin {
 	b.Helper()
 	t := &twin{}
-	if http {
+	if w.srv != nil {
 		srv := gittest.NewServer(b)
 		t.repo = srv.NewRepo(b, "twin")
-		t.url = srv.RepoURL("twin")
+		t.url = newLine(b, srv, w.line.delay).url + "/twin.git"
 	} else {
 		t.repo = gittest.NewRepo(b)
 		t.url = t.repo.Dir
@@ -106,12 +107,14 @@ func (t *twin) stream(b testing.TB, w *world) []byte {
 
 // readHeads is the floor of a run with nothing to do: the refs, and the commits
 // that they name.
-func readHeads(b testing.TB, w *world, http bool) cost {
+func readHeads(b testing.TB, w *world) cost {
 	b.Helper()
-	if !http {
+	if w.srv == nil {
 		var hashes bytes.Buffer
-		for _, hash := range w.drafts(b) {
-			fmt.Fprintln(&hashes, hash)
+		for ref, hash := range w.fleet.Refs(b) {
+			if strings.HasPrefix(ref, "refs/heads/") {
+				fmt.Fprintln(&hashes, hash)
+			}
 		}
 		c := git(b, "", nil, "ls-remote", w.fleetURL)
 		c.add(git(b, w.fleet.Dir, hashes.Bytes(), "cat-file", "--batch"))
@@ -120,6 +123,6 @@ func readHeads(b testing.TB, w *world, http bool) cost {
 	dir := filepath.Join(b.TempDir(), "heads.git")
 	gittest.Run(b, "", nil, "init", "-q", "--bare", dir)
 	c := git(b, "", nil, "ls-remote", w.fleetURL)
-	c.add(git(b, dir, nil, "fetch", "-q", "--depth", "1", "--filter=tree:0", w.fleetURL, "refs/heads/drafts/*:refs/heads/drafts/*"))
+	c.add(git(b, dir, nil, "fetch", "-q", "--depth", "1", "--filter=tree:0", w.fleetURL, "refs/heads/*:refs/heads/*"))
 	return c
 }

@@ -22,7 +22,6 @@ func BenchmarkHistory(b *testing.B) {
 	const packages, commits = 100, 10_000
 	s := scenario{variants: packages, http: true}
 	w := newWorld(b, s)
-	w.fleet.Git(b, "config", "uploadpack.allowFilter", "true")
 	w.apply(b)
 	w.run(b, "approve", "--all")
 	var more strings.Builder

@@ -18,7 +18,7 @@ type comparison struct {
 // write applies a world and has git write the same.
 func (c *comparison) write(b testing.TB, w *world, drafts int) {
 	b.Helper()
-	t := newTwin(b, w, c.http)
+	t := newTwin(b, w)
 	start := time.Now()
 	w.apply(b)
 	c.mine = append(c.mine, cost{wall: time.Since(start)})

@@ -52,7 +52,7 @@ func TestMemoryOfDependencies(t *testing.T) {
 	w := newDependencyWorld(t, *memoryTargets)
 	step := func(name string, most int64, command ...string) {
 		t.Helper()
-		c := runSelf(t, append(command, "-f", w.dir, "--cache-dir", w.cache)...)
+		c := runSelf(t, w.args(command...)...)
 		t.Logf("%d targets, %s: %d MB, %.0f %% collecting, %.1f s", *memoryTargets, name, c.Peak/1e6, 100*c.GC, c.cpu.Seconds())
 		if c.Peak > most {
 			t.Errorf("%s: %d MB resident, want at most %d", name, c.Peak/1e6, most/1e6)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,21 +11,24 @@ import (
 // packageFiles is how many files the benchmarks' package has.
 const packageFiles = 20
 
-// catalogPackage is an application of 20 files as people write them, with
-// comments, a context and an injection point. image is what its revisions differ in;
+// catalogPackage is an application of 20 files, or another number, as people write them,
+// with comments, a context and an injection point. image is what its revisions differ in;
 // with render its pipeline changes every resource.
-func catalogPackage(image string, render bool) gittest.Text {
+func (s scenario) catalogPackage(image string) gittest.Text {
 	p := gittest.Text{
-		"app/Kptfile":              kptfile(render),
+		"app/Kptfile":              kptfile(s.render),
 		"app/README.md":            "# app\n\n" + strings.Repeat("How this application is run, and by whom.\n", 20),
 		"app/package-context.yaml": packageContext,
 		"app/region.yaml":          injectionPoint,
 	}
-	for i := len(p); i < packageFiles; i++ {
+	for i := len(p); i < cmp.Or(s.files, packageFiles); i++ {
 		name := fmt.Sprintf("part-%02d", i)
 		text := fmt.Sprintf(deployment, name, image)
 		if i%2 == 1 {
 			text = fmt.Sprintf(configMap, name, i)
+		}
+		for k := 1; len(text) < s.fileBytes; k++ {
+			text += "---\n" + fmt.Sprintf(configMap, fmt.Sprintf("%s-%d", name, k), k)
 		}
 		p["app/"+name+".yaml"] = text
 	}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -27,7 +27,8 @@ type line struct {
 	mu     sync.Mutex
 	asked  map[string][]request // by repository, in order
 	inside int
-	most   int // at once
+	most   int           // at once
+	served time.Duration // that the server took, the delay left out
 }
 
 // request is one that the command made.
@@ -49,7 +50,7 @@ func newLine(b testing.TB, srv *gittest.Server, delay time.Duration) *line {
 func (l *line) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked, l.most = map[string][]request{}, 0
+	l.asked, l.most, l.served = map[string][]request{}, 0, 0
 }
 
 // ServeHTTP implements http.Handler.
@@ -67,8 +68,10 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	time.Sleep(l.delay)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
+	start := time.Now()
 	l.Server.ServeHTTP(w, r)
 	l.mu.Lock()
+	l.served += time.Since(start)
 	l.inside--
 	l.mu.Unlock()
 }
@@ -112,34 +115,10 @@ func (l *line) bare(b testing.TB, asked map[string][]request) time.Duration {
 }
 
 // newFleetOfMany is a fleet with one repository for each cluster, a round trip away.
-func newFleetOfMany(b testing.TB, n int, delay time.Duration) (*world, *line) {
+func newFleetOfMany(b testing.TB, n int, delay time.Duration) (*world, scenario) {
 	b.Helper()
-	w := &world{dir: filepath.Join(b.TempDir(), "management"), cache: b.TempDir()}
-	l := newLine(b, gittest.NewServer(b), delay)
-	w.srv = l.Server
-	w.catalog = l.NewRepo(b, "catalog")
-	w.catalog.Tag(b, "app/v1", w.catalog.Commit(b, "main", "app v1", catalogPackage("v1.0.0", false)))
-	w.write(b, "catalog.yaml", fmt.Sprintf(repository, "catalog", false, l.url+"/catalog.git"))
-	first := l.NewRepo(b, "first")
-	first.Git(b, "config", "uploadpack.allowFilter", "true")
-	first.Commit(b, "main", "start", gittest.Text{"README.md": "# cluster\n"})
-	for i := range n {
-		name := fmt.Sprintf("cluster-%05d", i)
-		if err := os.CopyFS(filepath.Join(filepath.Dir(first.Dir), name+".git"), os.DirFS(first.Dir)); err != nil {
-			b.Fatal(err)
-		}
-		w.write(b, "repositories/"+name+".yaml", fmt.Sprintf(repository, name, true, l.url+"/"+name+".git"))
-		w.write(b, "clusters/"+name+".yaml", fmt.Sprintf(cluster, i, i%regions))
-	}
-	for i := range regions {
-		w.write(b, fmt.Sprintf("regions/region-%d.yaml", i), fmt.Sprintf(region, i))
-	}
-	w.wantMany(b, "v1")
-	return w, l
-}
-
-func (w *world) wantMany(b testing.TB, revision string) {
-	w.write(b, "set.yaml", strings.NewReplacer("repo: fleet", "repoExpr: target.name", "packageExpr: \"target.name + '-app'\"", "package: app").Replace(fmt.Sprintf(set, revision)))
+	s := scenario{variants: n, repositories: n, http: true, delay: delay}
+	return newWorld(b, s), s
 }
 
 // BenchmarkRepositories takes a fleet of as many repositories as clusters, of one
@@ -155,8 +134,9 @@ func BenchmarkRepositories(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", delay, n), func(b *testing.B) {
 				for b.Loop() {
 					b.StopTimer()
-					w, l := newFleetOfMany(b, n, delay)
-					throughLife(b, w, l, func(phase string, mine, bare time.Duration) {
+					w, s := newFleetOfMany(b, n, delay)
+					l := w.line
+					throughLife(b, w, s, func(phase string, mine, bare time.Duration) {
 						key := strings.ReplaceAll(phase, " ", "-")
 						requests := l.requests()
 						b.ReportMetric(float64(mine)/float64(bare), key+":×bare")
@@ -172,30 +152,62 @@ func BenchmarkRepositories(b *testing.B) {
 	}
 }
 
-// throughLife runs the commands of a fleet's life, each beside a bare client.
-func throughLife(b testing.TB, w *world, l *line, done func(phase string, mine, bare time.Duration)) {
+// step is a command of a fleet's life.
+type step struct {
+	name    string
+	command []string
+	writes  bool // to the fleet's repositories
+}
+
+// live takes a fleet from its first Drafts to the next revision of the package, each
+// command by run.
+func (w *world) live(b testing.TB, s scenario, run func(step)) {
 	b.Helper()
-	phase := func(name string, command ...string) {
-		b.Helper()
-		other := newLine(b, l.Twin(b), l.delay) // as it is before
-		l.forget()
-		start := time.Now()
-		w.run(b, command...)
-		mine := time.Since(start)
-		done(name, mine, other.bare(b, l.asked))
-	}
-	phase("first apply", "apply")
-	phase("again", "apply")
-	phase("nothing to do", "apply")
-	phase("status", "status")
-	phase("review", "review")
-	phase("approve", "approve", "--all")
-	w.catalog.Tag(b, "app/v2", w.catalog.Commit(b, "main", "app v2", catalogPackage("v2.0.0", false)))
-	w.wantMany(b, "v2")
-	phase("update", "apply")
-	phase("approve update", "approve", "--all")
+	run(step{"first apply", []string{"apply"}, true})
+	run(step{"again", []string{"apply"}, false})
+	run(step{"nothing to do", []string{"apply"}, false})
+	run(step{"status", []string{"status"}, false})
+	run(step{"review", []string{"review"}, false})
+	w.editDrafts(b, s)
+	run(step{"approve", []string{"approve", "--all"}, true})
+	w.publish(b, s)
+	run(step{"update", []string{"apply"}, true})
+	run(step{"review update", []string{"review"}, false})
+	run(step{"approve update", []string{"approve", "--all"}, true})
 	w.cache = b.TempDir()
-	phase("cold again", "apply")
+	run(step{"cold again", []string{"apply"}, false})
+}
+
+// throughLife runs the commands of a fleet's life, each beside a bare client.
+func throughLife(b testing.TB, w *world, s scenario, done func(phase string, mine, bare time.Duration)) {
+	b.Helper()
+	w.live(b, s, func(st step) {
+		bare := w.bare(b, st)
+		mine := w.timed(b, st.command...)
+		done(st.name, mine, bare())
+	})
+}
+
+// bare forgets what was asked so far. What it returns makes the requests of a step once
+// more, against the repositories as they are now, and compares what they are then.
+func (w *world) bare(b testing.TB, st step) (replay func() time.Duration) {
+	b.Helper()
+	srv := w.srv
+	if st.writes {
+		srv = srv.Twin(b)
+	}
+	other := newLine(b, srv, w.line.delay)
+	w.line.forget()
+	return func() time.Duration {
+		took := other.bare(b, w.line.asked)
+		for _, r := range w.fleets {
+			name := strings.TrimSuffix(filepath.Base(r.Dir), ".git")
+			if st.writes && !maps.Equal(r.AllRefs(b), srv.Repo(name).AllRefs(b)) {
+				b.Fatalf("%s: the same requests did not come to the same refs in %s: the comparison is void", st.name, name)
+			}
+		}
+		return took
+	}
 }
 
 // requests counts those for what packages go to, the catalogue's are left out.
@@ -212,13 +224,13 @@ func (l *line) requests() (n int) {
 // push takes: its refs, itself, and, where Drafts are new, a look at who else made some.
 func TestRequestsPerRepository(t *testing.T) {
 	const repositories = 6
-	w, l := newFleetOfMany(t, repositories, 0)
+	w, s := newFleetOfMany(t, repositories, 0)
 	most := map[string]int{
 		"first apply": 5, "again": 1, "nothing to do": 1, "status": 2, "review": 1, "approve": 3, // a Draft that status read
-		"update": 4, "approve update": 4, "cold again": 3, // the record among them
+		"update": 4, "review update": 2, "approve update": 4, "cold again": 3, // the record among them
 	}
-	throughLife(t, w, l, func(phase string, _, _ time.Duration) {
-		if got := l.requests(); got > most[phase]*repositories {
+	throughLife(t, w, s, func(phase string, _, _ time.Duration) {
+		if got := w.line.requests(); got > most[phase]*repositories {
 			t.Errorf("%s: %d requests for %d repositories, want %d for each at most", phase, got, repositories, most[phase])
 		}
 		delete(most, phase)
@@ -234,7 +246,8 @@ func TestRepositoryConcurrency(t *testing.T) {
 		"--concurrency=1":            {20, 12, 32},
 		"--repository-concurrency=2": {5, 2, 2},
 	} {
-		w, l := newFleetOfMany(t, c.repositories, 200*time.Millisecond)
+		w, _ := newFleetOfMany(t, c.repositories, 200*time.Millisecond)
+		l := w.line
 		for _, run := range []string{"apply", "apply, which finds nothing", "apply of what has settled"} {
 			l.forget()
 			w.run(t, "apply", flag)

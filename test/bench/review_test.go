@@ -26,7 +26,6 @@ func BenchmarkReview(b *testing.B) {
 			b.Run(s.String(), func(b *testing.B) {
 				w := newWorld(b, s)
 				planned := *w
-				w.fleet.Git(b, "config", "uploadpack.allowFilter", "true")
 				plan := runSelf(b, planned.args("plan")...)
 				w.apply(b)
 				var mine []childCost
