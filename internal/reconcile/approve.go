@@ -233,6 +233,7 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 			of[sub].Err = err
 		}
 	}
+	e.read.FetchTrees(ctx, asked) // what each is compared with, in one request
 	var unproved []*subject
 	var questions []*decide.Question
 	looked, _ := observe.Parallel(ctx, e.limit(), subjects, func(ctx context.Context, sub *subject) *decide.Question {

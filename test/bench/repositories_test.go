@@ -240,6 +240,23 @@ func TestRequestsPerRepository(t *testing.T) {
 	}
 }
 
+// Whoever approves on a machine that has read nothing yet asks for what all Drafts of a
+// repository are compared with at once.
+func TestRequestsOfApprovalElsewhere(t *testing.T) {
+	s := scenario{variants: 9, http: true}
+	w := newWorld(t, s)
+	w.apply(t)
+	w.run(t, "approve", "--all")
+	w.publish(t, s)
+	w.apply(t)
+	w.cache = t.TempDir()
+	w.line.forget()
+	w.run(t, "approve", "--all")
+	if got := w.line.requests(); got > 7 {
+		t.Errorf("%d requests for %d Drafts of one repository, want 7 at most", got, s.variants)
+	}
+}
+
 // Processors do not bound how many repositories are talked to, a flag does.
 func TestRepositoryConcurrency(t *testing.T) {
 	for flag, c := range map[string]struct{ repositories, least, most int }{
