@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -28,6 +29,10 @@ func withPack(ctx context.Context, p *pack) context.Context {
 	return context.WithValue(ctx, packKey{}, p)
 }
 
+// refsBuffer is read of refs at once: the library reads each of them in two pieces, and each
+// piece that comes from the connection has a clock.
+const refsBuffer = 64 << 10
+
 // RoundTrip implements http.RoundTripper. A pack follows what the library says of it.
 func (t *answerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if p, _ := req.Context().Value(packKey{}).(*pack); p != nil && isPush(req) {
@@ -53,7 +58,8 @@ func (t *answerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case isPush(req):
 		resp.Body = &spooled{in: resp.Body, left: t.limits.RefsBytes}
 	case !isFetch(req):
-		resp.Body = body{&limitedReader{r: resp.Body, left: t.limits.RefsBytes, what: "the refs that the server sends are"}, resp.Body}
+		refs := &limitedReader{r: resp.Body, left: t.limits.RefsBytes, what: "the refs that the server sends are"}
+		resp.Body = body{bufio.NewReaderSize(refs, refsBuffer), resp.Body}
 	}
 	return resp, nil
 }

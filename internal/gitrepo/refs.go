@@ -39,8 +39,10 @@ type Refs struct {
 func (s *Refs) moving() bool {
 	return slices.ContainsFunc(s.list, func(ref Ref) bool {
 		at, ok := strings.CutPrefix(ref.Name, lifecycle.ProposedPrefix)
-		_, both := s.byName[lifecycle.DraftsPrefix+at]
-		return ok && both
+		if ok {
+			_, ok = s.byName[lifecycle.DraftsPrefix+at]
+		}
+		return ok
 	})
 }
 
