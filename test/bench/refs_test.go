@@ -61,7 +61,7 @@ func measureRefs(t testing.TB, refs int) (lines []refsLine) {
 			t.Helper()
 			w.line.forget()
 			srv.ResetCounts()
-			line := refsLine{step: step, packed: packed, path: w.fleetURL == w.fleet.Dir, child: runSelf(t, w.args(command...)...)}
+			line := refsLine{step: step, packed: packed, path: w.fleetURL == w.fleet.Dir, child: runSelf(t, append(w.args(command...), patience)...)}
 			passed := srv.Passed()
 			line.served, line.requests = w.line.served, w.line.requests()
 			line.read, line.write = passed[gittest.Stream{Kind: gittest.ReadRefs, Answer: true}], passed[gittest.Stream{Kind: gittest.WriteRefs, Answer: true}]
