@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,13 +82,22 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 
 // FetchOpen brings the open revisions of wanted packages, in one request a repository.
 func (r *Reader) FetchOpen(ctx context.Context, wants []*decide.Want) {
+	r.fetchOf(ctx, wants, (*decide.Package).Open)
+}
+
+// FetchNewest is FetchOpen, of what was Published last where nothing is open.
+func (r *Reader) FetchNewest(ctx context.Context, wants []*decide.Want) {
+	r.fetchOf(ctx, wants, func(p *decide.Package) *decide.Revision { return cmp.Or(p.Open(), p.Latest) })
+}
+
+func (r *Reader) fetchOf(ctx context.Context, wants []*decide.Want, revision func(*decide.Package) *decide.Revision) {
 	set := fetchSet{}
 	for _, w := range wants {
 		repo := r.repos[repoKey{w.Namespace, w.Repository}]
 		if repo == nil || repo.Err != nil || repo.Git == nil {
 			continue
 		}
-		set.add(repo, repo.Package(repo.Path(w.Package)).Open())
+		set.add(repo, revision(repo.Package(repo.Path(w.Package))))
 	}
 	set.run(ctx, r.Repositories())
 }

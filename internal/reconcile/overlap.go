@@ -37,16 +37,25 @@ func (s *subject) drafts() *revision {
 func (r *run) apart(ctx context.Context, subjects []*subject) ([]*subject, error) {
 	warnings := map[string][]string{}
 	for look := subjects; ; {
-		crowds := map[*decide.Target][]*subject{}
+		drafted := map[*decide.Target][]*subject{}
 		for _, s := range look {
 			if crowded(s.want) && s.drafts() != nil {
-				crowds[s.want.Target] = append(crowds[s.want.Target], s)
+				drafted[s.want.Target] = append(drafted[s.want.Target], s)
 			}
 		}
-		targets := slices.SortedFunc(maps.Keys(crowds), func(a, b *decide.Target) int { return strings.Compare(a.ID(), b.ID()) })
-		found, err := observe.Parallel(ctx, r.limit(), targets, func(ctx context.Context, t *decide.Target) overlaps {
-			return r.overlapsIn(ctx, t, crowds[t])
+		targets := slices.SortedFunc(maps.Keys(drafted), func(a, b *decide.Target) int { return strings.Compare(a.ID(), b.ID()) })
+		crowds, err := observe.Parallel(ctx, r.limit(), targets, func(ctx context.Context, t *decide.Target) crowd {
+			return crowd{t, drafted[t], r.beside(ctx, t, drafted[t])}
 		})
+		if err != nil {
+			return nil, err
+		}
+		var beside []*decide.Want
+		for _, c := range crowds {
+			beside = append(beside, c.beside...)
+		}
+		r.read.FetchNewest(ctx, beside)
+		found, err := observe.Parallel(ctx, r.limit(), crowds, r.overlapsIn)
 		if err != nil {
 			return nil, err
 		}
@@ -78,38 +87,65 @@ func (r *run) apart(ctx context.Context, subjects []*subject) ([]*subject, error
 	}
 }
 
+// crowd are packages of one target: those that would be drafted, and those beside them
+// that may bring the same.
+type crowd struct {
+	target  *decide.Target
+	drafted []*subject
+	beside  []*decide.Want
+}
+
 // overlaps are what two packages of one target both bring.
 type overlaps struct {
 	refused  []depend.Failure
 	warnings []string
 }
 
+// beside are wanted packages of a target that stay as they are and may bring what one
+// that would be drafted brings, by name.
+func (r *run) beside(ctx context.Context, t *decide.Target, drafted []*subject) (out []*decide.Want) {
+	changes := map[string]bool{}
+	parties := make([]decide.Party, len(drafted))
+	for i, s := range drafted {
+		changes[s.want.Ref], parties[i] = true, r.party(t, s)
+	}
+	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+		if w := t.Wants[ref]; !changes[ref] && w.Lock() == nil && r.near(ctx, w, parties) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// party is a package that would be drafted.
+func (r *run) party(t *decide.Target, s *subject) decide.Party {
+	p := t.Party(s.want.Ref)
+	p.New, p.There, p.Objects = true, s.drafts().outcome.From != nil, s.drafts().made.Objects
+	return p
+}
+
 // overlapsIn finds them where some packages would be drafted.
-func (r *run) overlapsIn(ctx context.Context, t *decide.Target, drafted []*subject) (out overlaps) {
+func (r *run) overlapsIn(ctx context.Context, c crowd) (out overlaps) {
+	t := c.target
 	changes := map[string]*subject{}
 	var parties []decide.Party
 	unknown := false // what some package brings
-	for _, s := range drafted {
+	for _, s := range c.drafted {
 		changes[s.want.Ref] = s
-		p := t.Party(s.want.Ref)
-		p.New, p.There, p.Objects = true, s.drafts().outcome.From != nil, s.drafts().made.Objects
-		parties = append(parties, p)
+		parties = append(parties, r.party(t, s))
 	}
-	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
-		if changes[ref] != nil || t.Wants[ref].Lock() != nil || !r.near(ctx, t.Wants[ref], parties[:len(drafted)]) {
-			continue
-		}
-		pkg := r.read.Repo(t.Namespace, t.Repository).Package(t.Path(ref))
+	for _, w := range c.beside {
+		pkg := r.read.Repo(t.Namespace, t.Repository).Package(t.Path(w.Ref))
 		h := pkg.Open()
 		if h == nil {
 			h = pkg.Latest
 		}
-		objects := r.objects(ctx, t, ref, h)
+		objects := r.objects(ctx, t, w.Ref, h)
 		if objects == nil {
 			unknown = true
 			continue
 		}
-		p := t.Party(ref)
+		p := t.Party(w.Ref)
 		p.There, p.Objects = true, objects
 		parties = append(parties, p)
 	}

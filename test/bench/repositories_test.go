@@ -240,21 +240,27 @@ func TestRequestsPerRepository(t *testing.T) {
 	}
 }
 
-// Whoever approves on a machine that has read nothing yet asks for what all Drafts of a
-// repository are compared with at once.
-func TestRequestsOfApprovalElsewhere(t *testing.T) {
+// A machine that has read nothing yet asks for all of a repository that it needs at once,
+// whether it makes one Draft or approves all.
+func TestRequestsOfAnotherMachine(t *testing.T) {
 	s := scenario{variants: 9, http: true}
 	w := newWorld(t, s)
 	w.apply(t)
 	w.run(t, "approve", "--all")
 	w.publish(t, s)
 	w.apply(t)
-	w.cache = t.TempDir()
-	w.line.forget()
-	w.run(t, "approve", "--all")
-	if got := w.line.requests(); got > 7 {
-		t.Errorf("%d requests for %d Drafts of one repository, want 7 at most", got, s.variants)
+	elsewhere := func(most int, command ...string) {
+		t.Helper()
+		w.cache = t.TempDir()
+		w.line.forget()
+		w.run(t, command...)
+		if got := w.line.requests(); got > most {
+			t.Errorf("%s: %d requests for %d Drafts of one repository, want %d at most", command[0], got, s.variants, most)
+		}
 	}
+	w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) // another region
+	elsewhere(9, "apply")
+	elsewhere(8, "approve", "--all")
 }
 
 // Processors do not bound how many repositories are talked to, a flag does.
