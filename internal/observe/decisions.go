@@ -27,6 +27,16 @@ import (
 // ReadTrees compares, where what they hold is not known yet; then the open
 // revisions of packages that are other on the registered branch.
 func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
+	r.fetchTrees(ctx, wants, recorded)
+}
+
+// FetchCompared is FetchTrees for who approves: what was Published is brought, whatever
+// the record says of it.
+func (r *Reader) FetchCompared(ctx context.Context, wants []*decide.Want) {
+	r.fetchTrees(ctx, wants, func(*decide.Package) (decide.Hash, bool) { return decide.Hash{}, false })
+}
+
+func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded func(*decide.Package) (decide.Hash, bool)) {
 	set, open := fetchSet{}, fetchSet{}
 	for _, w := range wants {
 		repo := r.repos[repoKey{w.Namespace, w.Repository}]
@@ -42,7 +52,11 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 			}
 			continue
 		}
-		for _, commit := range []decide.Hash{repo.Head, latestCommit(p)} {
+		commits := []decide.Hash{repo.Head, latestCommit(p)}
+		if _, known := recorded(p); known {
+			commits = commits[:1]
+		}
+		for _, commit := range commits {
 			if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(commit), p.Path); !known {
 				set.commit(repo, commit)
 			}
@@ -68,9 +82,14 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 		if err != nil {
 			continue // ReadTrees says so
 		}
-		if published, err := repo.TreeAt(ctx, latestCommit(p), p.Path); err != nil || there == published {
+		published, known := recorded(p)
+		if !known {
+			published, err = repo.TreeAt(ctx, latestCommit(p), p.Path)
+		}
+		if err != nil || there == published {
 			continue
 		}
+		open.commit(repo, latestCommit(p))
 		for _, h := range p.Revisions {
 			if h.Phase.Open() {
 				open.add(repo, h)
@@ -129,6 +148,17 @@ func (r *Repo) other(ctx context.Context, p *decide.Package) (bool, error) {
 	return there.IsZero() || known && there != published, nil
 }
 
+// recorded is what the record says was Published last of a package that has an open
+// revision. Where that stands on the registered branch nothing came there, and the
+// Published revision itself need not be read: its root folder has as many entries as the
+// branch has packages.
+func recorded(p *decide.Package) (tree decide.Hash, known bool) {
+	if p.Open() == nil || p.Latest == nil {
+		return decide.Hash{}, false
+	}
+	return p.RecordedTree(p.Latest)
+}
+
 func latestCommit(p *decide.Package) decide.Hash {
 	if p.Latest == nil {
 		return decide.Hash{}
@@ -157,6 +187,9 @@ func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) e
 	}
 	if p.Open() == nil {
 		return r.ReadBranch(ctx, repo, p)
+	}
+	if was, known := recorded(p); known && there == was {
+		return nil
 	}
 	published, err := repo.learn(ctx, p, latestCommit(p))
 	if err != nil || there == published {

@@ -233,7 +233,7 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 			of[sub].Err = err
 		}
 	}
-	e.read.FetchTrees(ctx, asked) // what each is compared with, in one request
+	e.read.FetchCompared(ctx, asked)
 	var unproved []*subject
 	var questions []*decide.Question
 	looked, _ := observe.Parallel(ctx, e.limit(), subjects, func(ctx context.Context, sub *subject) *decide.Question {

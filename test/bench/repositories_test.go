@@ -258,6 +258,15 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 			t.Errorf("%s: %d requests for %d Drafts of one repository, want %d at most", command[0], got, s.variants, most)
 		}
 	}
+	elsewhere(4, "apply")
+	wants := 0
+	for _, r := range w.line.asked["fleet"] {
+		wants += bytes.Count(r.body, []byte("want "))
+	}
+	// What is Published of each, and each Draft, has a root folder of all packages: it is not read.
+	if most := len(w.drafts(t)) + 2; wants > most { // the record, and the branch's
+		t.Errorf("%d objects are asked for, want %d at most: the commits of all refs", wants, most)
+	}
 	w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) // another region
 	elsewhere(9, "apply")
 	elsewhere(8, "approve", "--all")

@@ -750,3 +750,31 @@ func TestMainOnANewMachine(t *testing.T) {
 	}
 	w.unchanged(refs)
 }
+
+// So it is where Drafts are open: what the record says of the Published revisions stands for
+// them only where the branch has the same.
+func TestMainBesideDraftsOnANewMachine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	want := func(version string) {
+		for _, name := range []string{"gone", "fixed", "still"} {
+			w.write("variants/"+name+".yaml", variantOf(name, version, "c1", name, ""))
+		}
+		w.mustApply()
+	}
+	want("v1")
+	w.mustRun(0, "approve", "--all")
+	w.publishWeb(webV2, "v2")
+	want("v2")
+	w.edit("c1", "main", "fixed/deployment.yaml", "replicas: 2", "replicas: 7")
+	w.repos["c1"].Commit(t, "main", "away", gittest.Files{{Path: "gone", Mode: gittest.Deleted}})
+	for _, command := range []string{"plan", "status"} {
+		known := w.run(command)
+		w.contains(known.out, "deleted on main by", "7")
+		if cold := w.run(command, "--cache-dir", t.TempDir()); cold.out != known.out {
+			t.Errorf("%s on a new machine:\n%swhere what is known says\n%s", command, cold.out, known.out)
+		}
+	}
+	w.mustRun(1, "approve", "c1/fixed", "--cache-dir", t.TempDir()) // main moved on
+	w.mustRun(0, "approve", "c1/still", "--cache-dir", t.TempDir())
+}
