@@ -114,7 +114,7 @@ func (b *Batch) addCommit(o *newObject) {
 	b.mu.Lock()
 	near := b.models.near(key)
 	b.mu.Unlock()
-	o.differ(near, b.stage.data)
+	o.differ(near, b.stage.textOf)
 	b.add(o)
 	b.mu.Lock()
 	defer b.mu.Unlock()

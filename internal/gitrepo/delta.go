@@ -11,31 +11,71 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// model is an object that is whole in a stage, and others may be deltas of. It is read
-// when there is another: most repositories of a fleet get one package.
+// model is an object that is whole in a stage, and others may be deltas of.
 type model struct {
 	*newObject
-	size  int
-	once  sync.Once
-	text  []byte         // nil where it could not be read
+	size int
+}
+
+// modelText is what a model holds.
+type modelText struct {
+	text  []byte
 	lines map[string]int // where each begins; nil of a tree
 }
 
-func (m *model) load(read func(*newObject) ([]byte, error)) {
-	m.once.Do(func() {
-		m.text, _ = read(m.newObject)
-		if m.typ == plumbing.TreeObject {
-			return
+// modelTexts has the models that were used last, of all stages of a Store: a fleet may
+// have a thousand repositories.
+type modelTexts struct {
+	mu    sync.Mutex
+	of    map[*model]*modelText
+	bytes int
+}
+
+const (
+	modelTextBytes = 4 << 20 // until all are let go
+	modelLineBytes = 64      // about what a line takes in lines
+)
+
+// get is a model's text, nil where that cannot be read.
+func (c *modelTexts) get(m *model, read func(*newObject) ([]byte, error)) *modelText {
+	c.mu.Lock()
+	t := c.of[m]
+	c.mu.Unlock()
+	if t != nil {
+		return t
+	}
+	text, err := read(m.newObject)
+	if err != nil {
+		return nil
+	}
+	t = newModelText(m.typ, text)
+	size := len(t.text) + modelLineBytes*len(t.lines)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil || c.bytes+size > modelTextBytes {
+		c.of, c.bytes = map[*model]*modelText{}, 0
+	}
+	if c.of[m] == nil {
+		c.of[m] = t
+		c.bytes += size
+	}
+	return t
+}
+
+func newModelText(typ plumbing.ObjectType, text []byte) *modelText {
+	t := &modelText{text: text}
+	if typ == plumbing.TreeObject {
+		return t
+	}
+	t.lines = map[string]int{}
+	for at := 0; at < len(text); {
+		end := lineEnd(text, at)
+		if _, there := t.lines[string(text[at:end])]; !there {
+			t.lines[string(text[at:end])] = at
 		}
-		m.lines = map[string]int{}
-		for at := 0; at < len(m.text); {
-			end := lineEnd(m.text, at)
-			if _, there := m.lines[string(m.text[at:end])]; !there {
-				m.lines[string(m.text[at:end])] = at
-			}
-			at = end
-		}
-	})
+		at = end
+	}
+	return t
 }
 
 // models are what is staged as a delta starts from: variants of one package differ in
@@ -80,20 +120,20 @@ func (m *models) put(k modelKey, o *newObject, size int) {
 
 // differ makes an object a delta of a model where that is less than half of it: about
 // what compressing leaves.
-func (o *newObject) differ(near []*model, read func(*newObject) ([]byte, error)) {
+func (o *newObject) differ(near []*model, textOf func(*model) *modelText) {
 	for _, m := range slices.Backward(near) {
 		if m.hash == o.hash {
 			continue // made twice at once
 		}
-		m.load(read)
+		t := textOf(m)
 		var d []byte
 		switch {
-		case m.text == nil:
+		case t == nil:
 			continue
-		case m.lines == nil:
-			d, _ = treeDelta(m.text, o.data)
+		case t.lines == nil:
+			d, _ = treeDelta(t.text, o.data)
 		default:
-			d = m.lineDelta(o.data)
+			d = t.lineDelta(o.data)
 		}
 		if len(d)+len(m.hash) < len(o.data)/2 {
 			o.base, o.delta = m.hash, d
@@ -107,7 +147,7 @@ const leastCopy = 8
 
 // lineDelta is what makes text of the model's, in Git's delta form: lines of it, and
 // where one stands in the place of another, how they begin and end.
-func (m *model) lineDelta(now []byte) []byte {
+func (m *modelText) lineDelta(now []byte) []byte {
 	w := deltaWriter{out: deltaHead(len(m.text), len(now)), now: now}
 	for at := 0; w.done < len(now); {
 		line := now[w.done:lineEnd(now, w.done)]

@@ -16,15 +16,7 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 )
 
-// modelOf is a text as the only model there is.
-func modelOf(text string) *model {
-	var m models
-	k := modelKey{plumbing.BlobObject, "f"}
-	m.put(k, &newObject{hash: Hash{1}}, len(text))
-	made := m.near(k)[0]
-	made.load(func(*newObject) ([]byte, error) { return []byte(text), nil })
-	return made
-}
+func modelOf(text string) *modelText { return newModelText(plumbing.BlobObject, []byte(text)) }
 
 // A delta makes of one text the other, whatever they are.
 func TestLineDelta(t *testing.T) {
@@ -116,9 +108,43 @@ func TestModels(t *testing.T) {
 		"a tree that is not a tree": {&newObject{hash: Hash{2}, typ: plumbing.TreeObject}, same, true},
 	} {
 		o.base, o.delta = Hash{}, nil
-		if o.differ([]*model{{newObject: tc.model}}, tc.read); o.base.IsZero() == tc.delta || (o.delta == nil) == tc.delta {
+		var texts modelTexts
+		if o.differ([]*model{{newObject: tc.model}}, func(m *model) *modelText { return texts.get(m, tc.read) }); o.base.IsZero() == tc.delta || (o.delta == nil) == tc.delta {
 			t.Errorf("%s: a delta of %s", name, o.base)
 		}
+	}
+}
+
+// Texts of models are read once while they are used, and few are held.
+func TestModelTexts(t *testing.T) {
+	var c modelTexts
+	reads := 0
+	read := func(*newObject) ([]byte, error) {
+		reads++
+		return bytes.Repeat([]byte("a line of some length\n"), 1000), nil
+	}
+	const n = 1000
+	list := make([]*model, n)
+	for i := range list {
+		list[i] = &model{newObject: &newObject{hash: Hash{byte(i)}, typ: plumbing.BlobObject}}
+		for range 2 {
+			if got := c.get(list[i], read); len(got.text) != 22000 || len(got.lines) != 1 {
+				t.Fatalf("%d bytes, %d lines", len(got.text), len(got.lines))
+			}
+		}
+		held := 0
+		for _, m := range c.of {
+			held += len(m.text)
+		}
+		if held > modelTextBytes {
+			t.Fatalf("%d bytes are held", held)
+		}
+	}
+	if reads != n {
+		t.Errorf("%d reads of %d models", reads, n)
+	}
+	if c.get(list[n-1], read); reads != n {
+		t.Error("the last one is read again")
 	}
 }
 

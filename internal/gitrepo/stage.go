@@ -87,7 +87,7 @@ func (s *Stage) add(o *newObject, path string) {
 	if there {
 		return
 	}
-	o.differ(near, s.data)
+	o.differ(near, s.textOf)
 	s.write(o)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,6 +99,9 @@ func (s *Stage) add(o *newObject, path string) {
 		s.models.put(key, o, size)
 	}
 }
+
+// textOf is what a model of the stage, or of a batch of it, holds.
+func (s *Stage) textOf(m *model) *modelText { return s.repo.store.models.get(m, s.data) }
 
 // write puts an object's entry of a pack down.
 func (s *Stage) write(o *newObject) {

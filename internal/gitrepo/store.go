@@ -86,6 +86,7 @@ type Store struct {
 	blobs    blobCache
 	parsed   *krm.Cache // of all packages: variants have most of their files in common
 	places   placeCache
+	models   modelTexts
 	// large is held while a package is read that is: one at a time, so that many
 	// such take the memory of one.
 	large chan struct{}
