@@ -1,58 +1,38 @@
 package cli
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+	"text/tabwriter"
 	"unicode"
-	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 )
 
-// columnGap is how many spaces are between two columns.
-const columnGap = 3
-
-// table writes rows in aligned columns, a line at a time: of a fleet they are many. The
-// last cell may be a message of several lines.
-func table(write func(line string) error, header []string, rows [][]string) error {
-	if len(rows) == 0 {
-		return nil
+// table writes rows in aligned columns.
+func table(w io.Writer, header []string, rows [][]string) error {
+	t := tabwriter.NewWriter(w, 0, 4, 3, ' ', 0)
+	if len(rows) > 0 {
+		_, _ = fmt.Fprintln(t, strings.Join(header, "\t"))
 	}
-	all := append([][]string{header}, rows...)
-	var widths []int
-	for _, r := range all {
-		for i := range r[:len(r)-1] {
-			if r[i] = cmp.Or(oneLine(r[i]), "-"); i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(r[i])+columnGap)
-		}
-	}
-	var b strings.Builder
-	for _, r := range all {
+	for _, r := range rows {
 		last := len(r) - 1
-		for n, line := range strings.Split(strings.TrimSpace(r[last]), "\n") {
-			b.Reset()
-			for i, cell := range r[:last] {
-				if n > 0 {
-					cell = "" // each line of a message is below the other
-				}
-				b.WriteString(cell)
-				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
-			}
-			if line = oneLine(line); n == 0 {
-				line = cmp.Or(line, "-")
-			}
-			b.WriteString(line)
-			if err := write(strings.TrimRight(b.String(), " ") + "\n"); err != nil {
-				return err
+		lines := strings.Split(strings.TrimSpace(r[last]), "\n") // of a message: each below the other
+		r[last] = lines[0]
+		for i := range r {
+			r[i] = oneLine(r[i])
+			if r[i] == "" {
+				r[i] = "-"
 			}
 		}
+		_, _ = fmt.Fprintln(t, strings.TrimRight(strings.Join(r, "\t"), "\t "))
+		for _, line := range lines[1:] {
+			_, _ = fmt.Fprintln(t, strings.TrimRight(strings.Repeat("\t", last)+oneLine(line), "\t "))
+		}
 	}
-	return nil
+	return t.Flush()
 }
 
 // oneLine keeps a message from breaking a table, or a terminal.

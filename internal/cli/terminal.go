@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -116,16 +115,19 @@ func reviewColour(line string) string {
 
 // table writes rows in aligned columns, below a headline.
 func (a *app) table(header []string, rows [][]string) error {
-	out := bufio.NewWriterSize(a.Out, 64<<10)
-	how := bold
-	if err := table(func(line string) error {
-		_, err := out.WriteString(a.paint(line, func(string) string { return how }))
-		how = ""
-		return err
-	}, header, rows); err != nil {
+	var b bytes.Buffer
+	if err := table(&b, header, rows); err != nil {
 		return err
 	}
-	return out.Flush()
+	first := len(rows) > 0
+	_, err := io.WriteString(a.Out, a.paint(b.String(), func(string) string {
+		if first {
+			first = false
+			return bold
+		}
+		return ""
+	}))
+	return err
 }
 
 // pager shows what is written to it a screen at a time. It starts with the first
