@@ -48,7 +48,8 @@ type Server struct {
 type fault struct {
 	status     int    // answer this instead
 	retryAfter string // with that header; "" without
-	bodyBytes  int64  // hand on this many body bytes, then drop; -1: all
+	bodyBytes  int64  // hand on this many body bytes, then drop; below 0: all but so many
+	wholeBody  bool   // hand on all of it
 	dropReply  bool
 	emptyReply bool
 }
@@ -133,11 +134,16 @@ func (s *Server) RequireLogin(user, password string) {
 // then the end of its input, and the client's connection breaks.
 func (s *Server) DropPushAfter(n int64) { s.order(Push, fault{bodyBytes: n, dropReply: true}) }
 
+// DropPushBeforeEnd makes the next push die n body bytes before its end. How like
+// objects are written depends on which was made first, so a push of the same refs
+// differs by some bytes from run to run.
+func (s *Server) DropPushBeforeEnd(n int64) { s.order(Push, fault{bodyBytes: -n, dropReply: true}) }
+
 // DropPushReply lets the next push happen and breaks the connection before the answer.
-func (s *Server) DropPushReply() { s.order(Push, fault{bodyBytes: -1, dropReply: true}) }
+func (s *Server) DropPushReply() { s.order(Push, fault{wholeBody: true, dropReply: true}) }
 
 // EmptyPushReply lets the next push happen and answers 200 with no body.
-func (s *Server) EmptyPushReply() { s.order(Push, fault{bodyBytes: -1, emptyReply: true}) }
+func (s *Server) EmptyPushReply() { s.order(Push, fault{wholeBody: true, emptyReply: true}) }
 
 // FailNext answers the next request of a kind with an HTTP status.
 func (s *Server) FailNext(kind string, status int) { s.order(kind, fault{status: status}) }
@@ -248,8 +254,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.run(w, r, body)
 		return
 	}
-	if f.bodyBytes >= 0 && f.bodyBytes < int64(len(body)) {
-		body = body[:f.bodyBytes]
+	if !f.wholeBody {
+		n, size := f.bodyBytes, int64(len(body))
+		if n < 0 {
+			n += size
+		}
+		body = body[:min(max(n, 0), size)]
 	}
 	s.run(httptest.NewRecorder(), r, body)
 	if f.emptyReply {

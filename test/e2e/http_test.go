@@ -163,8 +163,11 @@ func TestServerDiesInMidPush(t *testing.T) {
 		"reply lost":  w.srv.DropPushReply,
 		"empty reply": w.srv.EmptyPushReply,
 	}
-	for _, n := range []int64{0, 64, size / 2, size - 21, size - 1} {
-		cases[fmt.Sprintf("after %d of %d bytes", n, size)] = func() { w.srv.DropPushAfter(n) }
+	for _, n := range []int64{0, 64, size / 2} {
+		cases[fmt.Sprintf("cut after %d of some %d bytes", n, size)] = func() { w.srv.DropPushAfter(n) }
+	}
+	for _, n := range []int64{1, 21} { // in the pack's checksum, and before it
+		cases[fmt.Sprintf("cut %d bytes before the end", n)] = func() { w.srv.DropPushBeforeEnd(n) }
 	}
 	for name, fault := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +182,7 @@ func TestServerDiesInMidPush(t *testing.T) {
 			})
 			p := w.apply()
 			dying.Store(false)
-			cut := strings.HasPrefix(name, "after")
+			cut := strings.HasPrefix(name, "cut")
 			if now := w.refs(); !cmp.Equal(now, start) && (cut || !cmp.Equal(now, whole)) {
 				t.Fatalf("half done (-whole +now):\n%s", cmp.Diff(whole, now))
 			}
