@@ -133,7 +133,12 @@ func (Publish) Action() Action { return ActionPublish }
 func (Publish) Moves(Hash) []Move { return nil }
 
 // Discard removes an open revision.
-type Discard struct{ Revision *Revision }
+type Discard struct {
+	Revision *Revision
+	// Unwanted says that its variant has gone: nobody looks at its package again, and
+	// the record remembers the revision for whoever merges it at that time.
+	Unwanted bool
+}
 
 // Action implements Decision.
 func (Discard) Action() Action { return ActionDiscard }

@@ -20,7 +20,7 @@ func everyDecision() map[string]Decision {
 		"a Proposed comes back":   Draft{As: ActionUpdate, Ref: draft.Ref.Name, From: proposed},
 		"merged elsewhere":        Tag{Ref: lifecycle.PublishedRef(webPath, 2), Commit: draft.Ref.Commit, Draft: draft},
 		"published":               Publish{draft},
-		"discarded":               Discard{draft},
+		"discarded":               Discard{Revision: draft},
 		"retired":                 Retire{Path: webPath, Tags: tags(tag(1, 1), tag(2, 2))},
 		"restored":                Restore{tags(doomed)},
 		"released":                Release{draft},

@@ -96,7 +96,7 @@ func discarding(id Identity, repo *Repository, p *Package, e record.Entry, names
 		if !ours(r) {
 			continue
 		}
-		d, name := Discard{r}, id.draftName(r)
+		d, name := Discard{Revision: r}, id.draftName(r)
 		all, several = append(all, d), append(several, fmt.Sprintf("%s (%s)%s", name, r.Phase, r.settingBack()))
 		if slices.Contains(names, name) {
 			out = append(out, d)

@@ -178,7 +178,7 @@ func TestSayDiscardOfSeveral(t *testing.T) {
 			t.Errorf("%s: keeps %q away, %s", name, e.Discarded.Inputs, d)
 		}
 	}
-	if s := (Discard{update}).Describe("Bo (abc)"); s != "Draft packagevariant-3, edited by Bo (abc)" {
+	if s := (Discard{Revision: update}).Describe("Bo (abc)"); s != "Draft packagevariant-3, edited by Bo (abc)" {
 		t.Error(s)
 	}
 	p := webPackage(nil, update)
@@ -270,7 +270,7 @@ func TestBack(t *testing.T) {
 	q := asked(webPackage(tags(v1), draft, publishedOf(1, 9)), draft, upgraded)
 	o := &Outcome{Question: q, Intent: Intend(q), Tried: true, Back: true}
 	r := Activation{}.Rule([]*Outcome{o})[0]
-	if r.Decision != (Discard{draft}) || r.Reasons[len(r.Reasons)-1] != "nothing is left of it: the package is to be what v1 is" {
+	if r.Decision != (Discard{Revision: draft}) || r.Reasons[len(r.Reasons)-1] != "nothing is left of it: the package is to be what v1 is" {
 		t.Errorf("%+v", r)
 	}
 }

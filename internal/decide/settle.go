@@ -27,7 +27,7 @@ func Leftover(m Manager, w *Want, p *Package) []Ruling {
 	var out []Ruling
 	for _, r := range p.Surplus {
 		if m.Signed(r.Owner, w.Namespace) {
-			out = append(out, ruled(Discard{r}, "all of it was proposed or published meanwhile"))
+			out = append(out, ruled(Discard{Revision: r}, "all of it was proposed or published meanwhile"))
 		}
 	}
 	return out
@@ -152,7 +152,7 @@ func Remove(o *Orphan) []Removal {
 	}
 	for _, r := range o.Package.Surplus {
 		if _, owned := o.Owners[r.Ref.Name]; owned {
-			out = append(out, Removal{ruled(Discard{r}, gone), r})
+			out = append(out, Removal{ruled(Discard{Revision: r}, gone), r})
 		}
 	}
 	// What stays as it is tells only where it is all that there is to tell.
@@ -211,7 +211,7 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 			}
 			return ruled(Keep{}, fmt.Sprintf("%s, and its %s holds what %s committed by hand: bring its variant back, or %s", gone, r.Phase, owner.Author, remedy))
 		}
-		return ruled(Discard{r}, gone)
+		return ruled(Discard{Revision: r, Unwanted: true}, gone)
 	default:
 		return ruled(Nothing{})
 	}

@@ -57,7 +57,7 @@ func TestRestored(t *testing.T) {
 func TestLeftover(t *testing.T) {
 	mine, other := draftOf(1, 10), draftOf(2, 11, by("other/default/web"))
 	p := webPackage(nil, mine, proposedOf(1, 10), other, proposedOf(2, 11))
-	want := []Ruling{{Decision: Discard{mine}, Reasons: []string{"all of it was proposed or published meanwhile"}}}
+	want := []Ruling{{Decision: Discard{Revision: mine}, Reasons: []string{"all of it was proposed or published meanwhile"}}}
 	if d := cmp.Diff(want, Leftover(fleet, wanted(), p), unseen); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
@@ -287,7 +287,7 @@ func TestRemove(t *testing.T) {
 	}{
 		"a Draft and a Published": {
 			"the Draft goes, the deletion of the other is proposed", orphan(both, Ownership{}, draft, v1),
-			[]Removal{{ruled(Discard{draft}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
+			[]Removal{{ruled(Discard{Revision: draft, Unwanted: true}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
 		},
 		"the Draft is a person's now": {
 			"a revision without an owner was given up", orphan(both, Ownership{}, v1),
@@ -299,7 +299,7 @@ func TestRemove(t *testing.T) {
 		},
 		"the newest says delete": {
 			"the variant last said so", own(orphan(both, leave, v1), says(draft, Ownership{})),
-			[]Removal{{ruled(Discard{draft}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
+			[]Removal{{ruled(Discard{Revision: draft, Unwanted: true}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
 		},
 		"the newest of ten Drafts says orphan": {
 			"it is the newest by its number, not by its name", own(orphan(webPackage(nil, ninth, tenth), Ownership{}, ninth), says(tenth, leave)),
@@ -322,7 +322,7 @@ func TestRemove(t *testing.T) {
 		},
 		"a surplus Draft": {
 			"all of it stands in what it became", orphan(became, Ownership{Author: "Ann"}, surplus),
-			[]Removal{{ruled(Discard{surplus}, gone), surplus}},
+			[]Removal{{ruled(Discard{Revision: surplus}, gone), surplus}},
 		},
 		"another's surplus Draft":   {"", orphan(became, Ownership{}, v1), []Removal{{ruled(Retire{webPath, tags(one)}, gone), v1}}},
 		"nothing is its own":        {"all of it was given up", orphan(both, Ownership{}), []Removal{{Ruling: ruled(Nothing{}, stranger)}}},

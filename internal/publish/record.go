@@ -98,6 +98,9 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		}
 		return []record.Edit{e}
 	case decide.Discard:
+		if d.Unwanted {
+			return []record.Edit{record.Withdraw{Path: path, Workspace: d.Revision.Workspace}}
+		}
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}
 	case decide.Release:
 		if d.Revision.Number > 0 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Edit changes the entries of one package: Put, Publish, Drop, Trim, Unsay or
-// Forget.
+// Edit changes the entries of one package: Put, Publish, Drop, Withdraw, Trim, Unsay
+// or Forget.
 type Edit interface {
 	// Package is the package's path.
 	Package() string
@@ -32,6 +32,9 @@ type Publish struct {
 
 // Drop removes an open revision's entries.
 type Drop struct{ Path, Workspace string }
+
+// Withdraw marks an open revision's entry: its branch was removed as nothing wants it.
+type Withdraw struct{ Path, Workspace string }
 
 // Settle removes what came of the last build of an open revision, or, without a
 // workspace, of a new one: one since gave what is there.
@@ -63,6 +66,9 @@ func (e Publish) Package() string { return e.Path }
 
 // Package implements Edit.
 func (e Drop) Package() string { return e.Path }
+
+// Package implements Edit.
+func (e Withdraw) Package() string { return e.Path }
 
 // Package implements Edit.
 func (e Settle) Package() string { return e.Path }
@@ -115,7 +121,7 @@ func (e Publish) apply(entries []Entry) []Entry {
 		if stood || again || o.Place == Open && (o.Workspace == e.Workspace && o.Hydrated == e.Hydrated || e.Hydrated == "" && o.Tree == e.Tree) {
 			made, e.Workspace = o, o.Workspace
 			made.Inputs = cmp.Or(e.Inputs, o.Inputs)
-			made.Commit, made.Tree, made.Revision, held = e.Commit, e.Tree, e.Revision, true
+			made.Commit, made.Tree, made.Revision, made.Withdrawn, held = e.Commit, e.Tree, e.Revision, false, true
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(o Entry) bool {
@@ -159,6 +165,16 @@ func (e Drop) apply(entries []Entry) []Entry {
 	return slices.DeleteFunc(entries, func(o Entry) bool {
 		return (o.Place == Open || o.Place == Built) && o.Workspace == e.Workspace
 	})
+}
+
+func (e Withdraw) apply(entries []Entry) []Entry {
+	entries = settle(entries, e.Workspace)
+	for i, o := range entries {
+		if o.Place == Open && o.Workspace == e.Workspace {
+			entries[i].Withdrawn = true
+		}
+	}
+	return entries
 }
 
 func (e Settle) apply(entries []Entry) []Entry { return settle(entries, e.Workspace) }

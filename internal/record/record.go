@@ -76,6 +76,10 @@ type Entry struct {
 	Discarded *Word `json:"discarded,omitempty"`
 	// Reverts says of a revision with trees that it sets its package back, "v1 by Ann".
 	Reverts string `json:"reverts,omitempty"`
+	// Withdrawn says that nothing wanted the open revision any more and its branch was
+	// removed. Who merged it at that time is found by the entry, which goes when the
+	// record's history begins anew.
+	Withdrawn bool `json:"withdrawn,omitempty"`
 	// Restless is the function that is not idempotent, where the build of it found one.
 	Restless string `json:"restless,omitempty"`
 	// Failure is why what was Built failed, "" where it gave what is there; At is
@@ -172,6 +176,9 @@ func (e Entry) checkBuilt() error {
 	if e.Hold != nil || e.Discarded != nil {
 		return fmt.Errorf("hold and discarded are of place %q", Variant)
 	}
+	if e.Withdrawn && e.Place != Open {
+		return fmt.Errorf("withdrawn is of place %q", Open)
+	}
 	if e.Place != Built {
 		if e.Failure != "" || e.At != "" {
 			return fmt.Errorf("failure and at are of place %q", Built)
@@ -208,7 +215,7 @@ func checkHash(field, hash string) error {
 
 func (e Entry) checkVariant() error {
 	switch {
-	case e.Tree+e.Hydrated+e.Workspace+e.Inputs+e.Reverts+e.Restless != "" || e.Revision != 0:
+	case e.Tree+e.Hydrated+e.Workspace+e.Inputs+e.Reverts+e.Restless != "" || e.Revision != 0 || e.Withdrawn:
 		return errors.New("an entry about a variant is of no revision")
 	case e.Owner != Nobody && e.Commit != "":
 		return errors.New("commit: an entry about a variant that owns its package has none")
@@ -291,8 +298,18 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 		}
 		byShard[name][e.Package()] = append(byShard[name][e.Package()], e)
 	}
+	if startAnew {
+		for name, list := range next.shards {
+			if slices.ContainsFunc(list, isWithdrawn) && byShard[name] == nil {
+				byShard[name] = map[string][]Edit{}
+			}
+		}
+	}
 	for name, paths := range byShard {
 		was := next.shards[name]
+		if startAnew {
+			was = slices.DeleteFunc(slices.Clone(was), isWithdrawn)
+		}
 		list := make([]Entry, 0, len(was)+len(paths)) // mostly an entry more of each
 		for _, e := range was {
 			if paths[e.Path] == nil {
@@ -320,6 +337,8 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 	}
 	return next, startAnew, nil
 }
+
+func isWithdrawn(e Entry) bool { return e.Withdrawn }
 
 // Same reports whether two records have the same entries.
 func (r *Record) Same(o *Record) bool {

@@ -40,6 +40,9 @@ func names(entries []Entry) []string {
 		if e.Reverts != "" {
 			name += " " + e.Reverts
 		}
+		if e.Withdrawn {
+			name += " withdrawn"
+		}
 		out = append(out, name)
 	}
 	return out
@@ -79,6 +82,10 @@ func TestEdits(t *testing.T) {
 		"unknown takes what was known":      {[]Edit{unedited, published(2, 0x12)}, []string{"past/web/v1=11"}},
 		"dropped":                           {[]Edit{Put{draft}, unedited, Put{draft}, Drop{"web", "ws-1"}}, []string{"main/web=11", "past/web/v1=11"}},
 		"drop of another":                   {[]Edit{Put{draft}, Drop{"web", "ws-2"}}, []string{"open/web/ws-1=12"}},
+		"withdrawn":                         {[]Edit{Put{draft}, Put{open("web", "ws-2", 0x30)}, fails, Withdraw{"web", "ws-1"}}, []string{"open/web/ws-1=12 withdrawn", "open/web/ws-2=32"}},
+		"withdrawn, and merged":             {[]Edit{Put{draft}, Withdraw{"web", "ws-1"}, published(1, 0x12)}, []string{"main/web=12", "past/web/v1=12"}},
+		"withdrawn, and wanted again":       {[]Edit{Put{draft}, Withdraw{"web", "ws-1"}, Put{draft}}, []string{"open/web/ws-1=12"}},
+		"nothing to withdraw":               {[]Edit{unedited, Withdraw{"web", "ws-1"}}, []string{"main/web=11", "past/web/v1=11"}},
 		"trimmed":                           {[]Edit{published(1, 0x11), published(2, 0x11), Trim{"web", []int{1}}}, []string{"main/web=11", "past/web/v2=11"}},
 		"forgotten":                         {[]Edit{Put{draft}, unedited, Forget{Path: "web"}}, nil},
 		"deleted":                           {[]Edit{Put{draft}, unedited, Forget{Path: "web", Revision: 1, Workspace: "ws-1"}}, []string{"gone/web="}},
@@ -218,6 +225,14 @@ func TestWithRefuses(t *testing.T) {
 		}, "reverts"},
 		"reverts, of the package itself": {func(e *Entry) {
 			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Reverts: "v1 by Ann"}
+		}, "of no revision"},
+		"withdrawn, published": {func(e *Entry) { e.Place, e.Withdrawn = Main, true }, "withdrawn"},
+		"withdrawn, built": {func(e *Entry) {
+			*e = built("web", "ws-1", "")
+			e.Withdrawn = true
+		}, "withdrawn"},
+		"withdrawn, of the package itself": {func(e *Entry) {
+			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Withdrawn: true}
 		}, "of no revision"},
 		"held":     {func(e *Entry) { e.Hold = &Word{By: "a", Reason: "b"} }, "hold"},
 		"released": {func(e *Entry) { *e = Entry{Path: "web", Place: Variant, Owner: Nobody} }, "commit"},
@@ -475,12 +490,16 @@ func TestStartAnew(t *testing.T) {
 		"young": {1, 1, false}, "many": {999, 1, false}, "full": {1000, 1, true}, "old": {3, 91, true}, "almost": {3, 90, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := with(t, New("fleet"), Put{open("web", "ws-1", 1)})
+			withdrawn := []Edit{Put{open("api", "ws-1", 1)}, Withdraw{"api", "ws-1"}}
+			r := with(t, New("fleet"), append(withdrawn, Put{open("web", "ws-1", 1)})...)
 			r.Number = tt.number
 			at := day.Add(time.Duration(tt.days) * 24 * time.Hour)
 			next, anew, err := r.With([]Edit{Put{open("db", "ws-1", 1)}}, at)
-			if err != nil || anew != tt.anew || len(next.Entries()) != 2 {
+			if err != nil || anew != tt.anew || len(next.Package("web")) != 1 || len(next.Package("db")) != 1 {
 				t.Fatal(anew, err)
+			}
+			if left := len(next.Package("api")); (left == 0) != anew || len(r.Package("api")) != 1 {
+				t.Errorf("%d entries of what was withdrawn are left", left)
 			}
 			if anew && (next.Number != 1 || !next.Since.Equal(at)) || !anew && (next.Number != tt.number+1 || !next.Since.Equal(day)) {
 				t.Errorf("number %d since %s", next.Number, next.Since)

@@ -403,6 +403,79 @@ func TestFolderBesideAStrangersDraft(t *testing.T) {
 	w.contains(strings.Join(w.refNames("c1"), " "), "refs/tags/web/v1", "refs/tags/web/v2")
 }
 
+// A Draft that is merged while a prune removes its branch, or later from somebody's
+// clone, is known by the record: the next run tells of it, and retires it.
+func TestMergedWhileItIsPruned(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		style       string
+		later, lost bool
+	}{
+		"merged":             {style: "merge"},
+		"squashed":           {style: "squash"},
+		"rebased":            {style: "rebase"},
+		"squashed, later":    {style: "squash", later: true},
+		"the record is anew": {style: "squash", lost: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1", "c2")
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+			w.write("o.yaml", variantOf("two", "v1", "c1", "other", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "c1/other")
+			w.write("v.yaml", variantOf("one", "v1", "c2", "web", ""))
+			merge := func() { w.forgeMerge("c1", "drafts/web/packagevariant-1", tc.style, false) }
+			if tc.later {
+				draft := w.refs()["c1 "+draft1]
+				merge = func() {
+					w.repos["c1"].Git(t, "update-ref", draft1, draft)
+					w.forgeMerge("c1", "drafts/web/packagevariant-1", tc.style, true)
+				}
+			} else {
+				w.once(gittest.Push, "c1", merge)
+			}
+			w.wantActions(w.mustApply("--prune"), map[string]string{"c1/web": "discard", "c2/web": "create"})
+			w.mustRun(0, "record", "check")
+			if tc.lost {
+				w.mustRun(0, "record", "rebuild")
+			}
+			if tc.later {
+				w.wantActions(w.mustApply("--prune"), map[string]string{}) // nothing is left to do, and nothing to tell
+				merge()
+			}
+			w.wantActions(w.plan(), all("keep", "c1/web"))
+			p := w.mustApply("--prune")
+			if a := p.variant(t, "c1/web").Action; a != "tag" {
+				t.Errorf("%s, want tag", a)
+			}
+			w.mustRun(0, "approve", "--all")
+			w.mustApply("--prune")
+			w.mustRun(0, "record", "check")
+			w.wantActions(w.mustApply("--prune"), map[string]string{})
+			w.lacks(w.repos["c1"].Git(t, "ls-tree", "--name-only", "main"), "web")
+		})
+	}
+}
+
+// What was pruned as a Draft is made again where it is wanted again.
+func TestPrunedAndWantedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.write("o.yaml", variantOf("two", "v1", "c1", "other", ""))
+	w.mustApply()
+	w.write("v.yaml", "")
+	w.wantActions(w.mustApply("--prune"), all("discard", "c1/web"))
+	w.unchanged(func() map[string]string { before := w.refs(); w.mustApply("--prune"); return before }())
+	w.mustRun(0, "record", "check")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.wantActions(w.mustApply(), all("create", "c1/web"))
+	w.wantActions(w.mustApply(), map[string]string{})
+	w.mustRun(0, "approve", "--all")
+	w.mustRun(0, "record", "check")
+}
+
 // A variant that names no Repository is no reason to delete what it was.
 func TestPruneWithAMistypedRepository(t *testing.T) {
 	t.Parallel()
