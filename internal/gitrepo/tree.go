@@ -513,6 +513,10 @@ func (r *Repo) ReadBlob(h Hash) ([]byte, error) {
 	return data, err
 }
 
+// HasTree reports whether a tree is at hand with all below it: objects come only in
+// whole packs.
+func (r *Repo) HasTree(tree Hash) bool { return r.objects.has(tree) }
+
 // ReadPackage reads the package at a tree. Each tree is read and parsed once per
 // Store; every call gets its own Clone. Errors are those of ReadFiles.
 func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error) {

@@ -749,6 +749,18 @@ func (r *Repo) offerAt(ctx context.Context, commit decide.Hash, at string) *reso
 	return o.Package
 }
 
+// stands says that a Published revision is what the registered branch has of its package:
+// who has the branch can read it, and its commit's root folder has as many entries as
+// the branch has packages.
+func (r *Repo) stands(h *decide.Revision, path string) bool {
+	if h == nil || h.Number == 0 {
+		return false
+	}
+	published, known := r.Git.KnownTreeAt(gitrepo.Hash(h.Ref.Commit), path)
+	there, also := r.Git.KnownTreeAt(gitrepo.Hash(r.Head), path)
+	return known && also && there == published && !there.IsZero()
+}
+
 // FetchStarts brings the revisions that builds start from, in one request a
 // repository.
 func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) {
@@ -756,7 +768,9 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 	for _, q := range questions {
 		repo := r.repos[repoKey{q.Namespace, q.Repository}]
 		set.commit(repo, repo.Head)
-		set.add(repo, q.From)
+		if !repo.stands(q.From, q.Package.Path) {
+			set.add(repo, q.From)
+		}
 		for _, c := range repo.wrote(q.Package) {
 			set.commit(repo, c)
 		}

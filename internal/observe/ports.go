@@ -58,6 +58,8 @@ type Trees interface {
 	Fetch(ctx context.Context, commits ...gitrepo.Hash) error
 	TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (tree gitrepo.Hash, ok bool, err error)
 	KnownTreeAt(commit gitrepo.Hash, dir string) (tree gitrepo.Hash, known bool)
+	// HasTree reports whether a tree is at hand with all below it.
+	HasTree(tree gitrepo.Hash) bool
 	ReadPackage(ctx context.Context, tree gitrepo.Hash) (*krm.Package, error)
 	Packages(ctx context.Context, commit gitrepo.Hash, dir string) ([]gitrepo.PackageAt, error)
 	ReadFile(tree gitrepo.Hash, name string) (data []byte, ok bool, err error)

@@ -244,9 +244,14 @@ func (r *Repo) ReadLocked(ctx context.Context, pkg string, lock *kptfilev1.GitLo
 // ErrNoFolder says that a commit has no folder at a path.
 var ErrNoFolder = errors.New("no folder")
 
-// ReadPackage reads the package at a path of a commit.
+// ReadPackage reads the package at a path of a commit. One that another commit brought
+// along is there already.
 func (r *Repo) ReadPackage(ctx context.Context, commit decide.Hash, path string) (decide.Hash, *krm.Package, error) {
 	at := gitrepo.Hash(commit)
+	if tree, known := r.Git.KnownTreeAt(at, path); known && r.Git.HasTree(tree) {
+		p, err := r.Git.ReadPackage(ctx, tree)
+		return decide.Hash(tree), p, err
+	}
 	if err := r.Git.Fetch(ctx, at); err != nil {
 		return decide.Hash{}, nil, err
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,6 +164,46 @@ func TestRecordRequests(t *testing.T) {
 		w.contains(w.show("c1", "drafts/"+n+"/packagevariant-1", n+"/deployment.yaml"), "# mine", "replicas: 2")
 	}
 	w.repos["c1"].Fsck(t)
+}
+
+// An update of what is Published reads it from the registered branch: whoever published
+// it knows which package that was, and brings no revision but one that the branch has
+// other than that.
+func TestPublishedRequests(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		edited  bool
+		fetches int
+	}{"as published": {false, 1}, "edited on main": {true, 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+			w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", names...))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			w.publishWeb(webV2, "v2")
+			if tc.edited {
+				w.edit("c1", "main", "b/settings.yaml", "level: info", "level: debug")
+			}
+			w.write("sets/web.yaml", listSet("web", "web", "v2", "c1", names...))
+			var fetches atomic.Int64
+			w.srv.Before(func(kind, repo string) {
+				if kind == gittest.Fetch && repo == "c1" {
+					fetches.Add(1)
+				}
+			})
+			p := w.mustApply()
+			w.srv.Before(nil)
+			if n := int(fetches.Load()); n > tc.fetches {
+				t.Errorf("%d fetches, want %d", n, tc.fetches)
+			}
+			for _, n := range names {
+				w.contains(w.texts("c1", p.variant(t, "c1/"+n).Commit, n+"/"), "web:2.0", map[bool]string{true: "level: debug", false: "level: info"}[tc.edited && n == "b"])
+			}
+			w.repos["c1"].Fsck(t)
+		})
+	}
 }
 
 // A fleet that shows a folder of a repository rebuilds what is there, and leaves
