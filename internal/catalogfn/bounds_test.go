@@ -23,6 +23,47 @@ func lines(n int, line string) string {
 	return b.String()
 }
 
+// Clones that get the same labels share one tree, and what that took counts for each;
+// others get their own.
+func TestEditedOnce(t *testing.T) {
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n"
+	p, err := krm.Parse([]krm.File{{Path: "c.yaml", Data: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(f function.Processor, value string) (*krm.Resource, string) {
+		t.Helper()
+		r := p.Clone().Resources()[0]
+		c := &function.Call{Package: p, Selected: []*krm.Resource{r}, Config: yaml.MustParse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: f}\ndata: {a: " + value + "}\n")}
+		if err := function.Run(context.Background(), f, c); err != nil {
+			t.Fatal(err)
+		}
+		return r, fmt.Sprint(c.Results)
+	}
+	for name, f := range map[string]function.Processor{"set-labels": SetLabels, "set-annotations": SetAnnotations} {
+		a, said := run(f, "x")
+		b, again := run(f, "x")
+		other, _ := run(f, "z")
+		if a.Node().YNode() != b.Node().YNode() || said != again || !strings.Contains(b.String(), "a: x") || !strings.Contains(other.String(), "a: z") {
+			t.Errorf("%s: %s, then %s; %sand\n%s", name, said, again, b, other)
+		}
+		if name == "set-annotations" {
+			r := p.Clone().Resources()[0]
+			c := &function.Call{Package: p, Selected: []*krm.Resource{r}, Config: yaml.MustParse("apiVersion: fn.kpt.dev/v1alpha1\nkind: SetAnnotations\nmetadata: {name: f}\nannotations: {a: x}\nadditionalAnnotationFields:\n- {kind: ConfigMap, path: data, create: true}\n")}
+			if err := function.Run(context.Background(), f, c); err != nil || !strings.Contains(r.String(), "\ndata:") {
+				t.Errorf("%v; in more fields:\n%s", err, r)
+			}
+		}
+		long := &function.Call{Package: p, Config: yaml.MustParse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: f}\ndata: {a: " + strings.Repeat("x", 1<<20) + "}\n")}
+		for range 100 {
+			long.Selected = append(long.Selected, p.Clone().Resources()[0])
+		}
+		if err := function.Run(context.Background(), f, long); !errors.Is(err, function.ErrWritten) {
+			t.Errorf("%s: got %v, want %v", name, err, function.ErrWritten)
+		}
+	}
+}
+
 // Little becomes much in each of these: the call ends, and has not made it first.
 func TestFunctionsHaveBounds(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)

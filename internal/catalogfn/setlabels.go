@@ -21,12 +21,12 @@ func SetLabels(_ context.Context, c *function.Call) error {
 	if !ok {
 		return nil
 	}
-	total := 0
+	total, key := 0, fmt.Sprintf("labels %q", labels)
 	for _, r := range c.Resources() {
 		if isLocal(r.Node().YNode()) {
 			continue
 		}
-		total += edit(c, r, func(root *yaml.Node, write bool) int {
+		total += editOnce(c, r, key, func(root *yaml.Node, write bool) int {
 			s := labelSetter{labels: labels, keys: sortedKeys(labels), write: write}
 			s.resource(r, root)
 			return s.changed

@@ -18,8 +18,17 @@ type memo struct {
 	mu    sync.Mutex
 	seen  []uint64 // sums of the last texts: one that is written only once is not worth keeping
 	texts []memoText
+	edits []memoEdit // the last ones of EditOnce
 	// where the next ones go once there are enough
-	nextSeen, nextText int
+	nextSeen, nextText, nextEdit int
+}
+
+// memoEdit is what an edit made of a tree that nothing changes.
+type memoEdit struct {
+	from *yaml.Node
+	key  string
+	put  *put // nil where the tree is still that of the text
+	said any
 }
 
 // memoText is a text and the tree that it was made from.
@@ -30,8 +39,8 @@ type memoText struct {
 	kept bool
 }
 
-// memoTexts is how many texts of a document are kept, memoSeen how many are told from
-// new ones.
+// memoTexts is how many texts of a document are kept, and edits, memoSeen how many texts
+// are told from new ones.
 const (
 	memoTexts = 4
 	memoSeen  = 16
@@ -49,6 +58,23 @@ func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 		}
 	}
 	return memoText{}, false
+}
+
+func (m *memo) edited(from *yaml.Node, key string) (memoEdit, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.edits {
+		if e.from == from && e.key == key {
+			return e, true
+		}
+	}
+	return memoEdit{}, false
+}
+
+func (m *memo) keepEdit(e memoEdit) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.edits, m.nextEdit = newest(m.edits, memoTexts, m.nextEdit, e)
 }
 
 // keep keeps a text that was written before; settled says that nothing changes its tree.

@@ -6,6 +6,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -99,6 +102,125 @@ func TestMemoConcurrently(t *testing.T) {
 		}()
 	}
 	wg.Wait()
+}
+
+// TestEditOnce holds that clones that are edited alike share what the first edit made,
+// one edit after another, and that no other edit, tree or owner of a tree gets it.
+func TestEditOnce(t *testing.T) {
+	p, err := Parse([]File{{Path: "a.yaml", Data: []byte("apiVersion: v1\nkind: A\nmetadata:\n  name: a # kept\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edits := 0
+	label := func(r *Resource, key, value string) any {
+		return r.EditOnce(key+"="+value, func() any {
+			edits++
+			if value != "" {
+				if err := r.SetLabel(key, value); err != nil {
+					t.Error(err)
+				}
+			}
+			return key + value
+		})
+	}
+	one := func(steps ...[2]string) *Resource {
+		r := p.Clone().Resources()[0]
+		for _, s := range steps {
+			if said := label(r, s[0], s[1]); said != s[0]+s[1] {
+				t.Errorf("%v says %v", s, said)
+			}
+		}
+		return r
+	}
+	a, b := one([2]string{"l", "x"}, [2]string{"m", "w"}), one([2]string{"l", "x"}, [2]string{"m", "w"})
+	if edits != 2 || a.Node().YNode() != b.Node().YNode() || !strings.Contains(b.String(), "l: x\n    m: w") {
+		t.Errorf("%d edits; the second is\n%s", edits, b)
+	}
+	if c := one([2]string{"m", "w"}); edits != 3 || strings.Contains(c.String(), "l: x") || !strings.Contains(c.String(), "m: w") {
+		t.Errorf("%d edits of another tree:\n%s", edits, c)
+	}
+	if c := one([2]string{"l", "z"}); edits != 4 || !strings.Contains(c.String(), "l: z") {
+		t.Errorf("%d edits by another key:\n%s", edits, c)
+	}
+	if c, d := one([2]string{"none", ""}), one([2]string{"none", ""}); edits != 5 || c.Dirty() || d.Dirty() {
+		t.Errorf("%d edits, of which one changes nothing: %t, %t", edits, c.Dirty(), d.Dirty())
+	}
+	if err := b.SetLabel("own", "b"); err != nil { // a tree of its own
+		t.Fatal(err)
+	}
+	if label(b, "l", "x"); edits != 6 || strings.Contains(a.String(), "own") || strings.Contains(one([2]string{"l", "x"}, [2]string{"m", "w"}).String(), "own") {
+		t.Errorf("%d edits; others have what one was given alone:\n%s", edits, a)
+	}
+	d := p.Clone().Resources()[0]
+	if err := d.SetLabel("own", "d"); err != nil {
+		t.Fatal(err)
+	}
+	before := edits
+	if label(d, "l", "x"); edits != before+1 || !strings.Contains(d.String(), "own: d") {
+		t.Errorf("%d edits; it has what another was given alone:\n%s", edits, d)
+	}
+	for i := range 3 * memoTexts {
+		one([2]string{"l", fmt.Sprint("v", i)})
+	}
+	if n := len(p.Resources()[0].doc.memo.edits); n != memoTexts {
+		t.Errorf("%d edits are kept, want %d", n, memoTexts)
+	}
+	added := p.Add("new.yaml", yaml.MustParse("apiVersion: v1\nkind: A\nmetadata: {name: new}\n"))
+	if label(added, "l", "x"); !strings.Contains(added.String(), "l: x") {
+		t.Errorf("what was added is\n%s", added)
+	}
+}
+
+// TestSettle holds that clones of a settled package share what was edited, that an edit
+// of one leaves the others, and that what has no text of its own is copied as before.
+func TestSettle(t *testing.T) {
+	p, err := Parse([]File{{Path: "a.yaml", Data: []byte("apiVersion: v1\nkind: A\nmetadata:\n  name: a # kept\n---\napiVersion: v1\nkind: A\nmetadata:\n  name: b\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited, other := p.Resources()[0], p.Resources()[1]
+	if err := edited.SetLabel("l", "x"); err != nil {
+		t.Fatal(err)
+	}
+	added := p.Add("new.yaml", yaml.MustParse("apiVersion: v1\nkind: A\nmetadata: {name: new}\n"))
+	before := texts(t, p)
+	p.Settle()
+	if !edited.Settled() || edited.put == nil || other.put != nil || added.put != nil {
+		t.Errorf("settled %t, %v, %v, %v", edited.Settled(), edited.put, other.put, added.put)
+	}
+	c := p.Clone()
+	if d := cmp.Diff(before, texts(t, c)); d != "" {
+		t.Errorf("other text:\n%s", d)
+	}
+	twin := c.Resources()[0]
+	if twin.Node().YNode() != edited.Node().YNode() {
+		t.Error("the clone has a tree of its own")
+	}
+	for _, r := range c.Resources() {
+		if err := r.SetLabel("mine", "yes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := cmp.Diff(before, texts(t, p)); d != "" {
+		t.Errorf("an edit of a clone changed the package:\n%s", d)
+	}
+	if got := twin.String(); !strings.Contains(got, "mine: ") || !strings.Contains(got, "l: x") {
+		t.Errorf("the clone is\n%s", got)
+	}
+}
+
+// texts are a package's files by path.
+func texts(t *testing.T, p *Package) map[string]string {
+	t.Helper()
+	files, err := p.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		out[f.Path] = string(f.Data)
+	}
+	return out
 }
 
 // TestPut holds that clones share a tree that was put, and its text, and that an

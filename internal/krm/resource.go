@@ -191,6 +191,24 @@ func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
 	return true, nil
 }
 
+// EditOnce edits the resource by edit, and returns what that says. Nothing but the
+// resource's tree and key decide what edit does: what it once made of the same tree,
+// of a clone's too, is taken instead.
+func (r *Resource) EditOnce(key string, edit func() any) any {
+	if !r.Settled() {
+		return edit()
+	}
+	from := r.shared()
+	if e, ok := r.doc.memo.edited(from, key); ok {
+		r.put = e.put
+		return e.said
+	}
+	said := edit()
+	r.settle()
+	r.doc.memo.keepEdit(memoEdit{from: from, key: key, put: r.put, said: said})
+	return said
+}
+
 // Replace makes node the resource's tree; the resource takes it over. What is
 // written are the differences. With nil the resource is again what it was
 // parsed as.
@@ -199,6 +217,13 @@ func (r *Resource) Replace(node *yaml.RNode) { r.node, r.put = node, nil }
 // Put is Replace with a tree that nothing changes any more: clones share it, and
 // the text that it is written as. It is for resources that were parsed.
 func (r *Resource) Put(tree *yaml.Node) { r.node, r.put = nil, &put{tree: tree} }
+
+// settle makes of the tree that Edit gave one that nothing changes any more.
+func (r *Resource) settle() {
+	if r.node != nil && r.doc != nil {
+		r.Put(r.node.Document())
+	}
+}
 
 // Settled reports whether nothing changes what Node returns: it was parsed, or Put.
 func (r *Resource) Settled() bool { return r.node == nil && r.given == nil }

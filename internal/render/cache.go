@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash"
 	"io"
+	"runtime"
 	"sync"
 
 	"github.com/variform/variform/internal/krm"
@@ -13,7 +14,9 @@ import (
 // The caches are bounded by the bytes of their inputs, or outputs: results
 // beyond are computed again.
 const (
-	packageCacheBytes = 64 << 20
+	// packageCacheBytes are few: a rendered package is kept with its trees, which take
+	// some ten times as much, and is asked for again while its variant is made.
+	packageCacheBytes = 2 << 20
 	processCacheBytes = 64 << 20
 )
 
@@ -24,6 +27,7 @@ type digest [sha256.Size]byte
 type onceCache[V any] struct {
 	mu      sync.Mutex
 	limit   int
+	least   int // how many are kept whatever they take; 0 is one
 	size    int
 	order   []digest
 	entries map[digest]*onceEntry[V]
@@ -67,7 +71,7 @@ func (c *onceCache[V]) get(key digest, size int, compute func() (V, error)) (V, 
 }
 
 func (c *onceCache[V]) evict() {
-	for c.size > c.limit && len(c.order) > 1 {
+	for c.size > c.limit && len(c.order) > max(c.least, 1) {
 		if e := c.entries[c.order[0]]; e != nil {
 			c.size -= e.size
 			delete(c.entries, c.order[0])
@@ -93,13 +97,10 @@ func (c *onceCache[V]) forget(key digest, e *onceEntry[V]) {
 }
 
 // packageCache keeps whole renderings by the bytes of their input.
-type packageCache struct {
-	once onceCache[*Result]
-	mu   sync.Mutex // guards cloning of kept packages
-}
+type packageCache struct{ once onceCache[*Result] }
 
 func newPackageCache() *packageCache {
-	return &packageCache{once: onceCache[*Result]{limit: packageCacheBytes}}
+	return &packageCache{once: onceCache[*Result]{limit: packageCacheBytes, least: 2 * runtime.GOMAXPROCS(0)}}
 }
 
 func (c *packageCache) do(p *krm.Package, render func() (*Result, error)) (*Result, error) {
@@ -113,14 +114,14 @@ func (c *packageCache) do(p *krm.Package, render func() (*Result, error)) (*Resu
 		res, err := render()
 		if err != nil {
 			failed = res
+		} else {
+			res.Package.Settle()
 		}
 		return res, err
 	})
 	if err != nil {
 		return failed, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	res := *kept
 	res.Package = kept.Package.Clone()
 	res.Cached = hit

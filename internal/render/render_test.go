@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -693,6 +694,33 @@ func TestCache(t *testing.T) {
 	_ = q.Kptfile("").SetAnnotation("other", "input")
 	if _, err := r.Render(context.Background(), q); err != nil || runs != 2 {
 		t.Errorf("another package: %v, %d runs", err, runs)
+	}
+}
+
+// What is kept of rendered packages is some of the last, not all of a fleet.
+func TestCacheKeepsFew(t *testing.T) {
+	r := New(testOptions())
+	text := strings.Repeat("# some text\n", 4000)
+	for i := range 200 {
+		p := pkg(t, map[string]string{"Kptfile": kptfileOf("root", "pipeline:\n  mutators:\n  - image: "+own("note")+"\n"), "a.yaml": configMap(fmt.Sprint("a", i)) + text})
+		for again := range 2 { // its variant asks again
+			res, err := r.Render(context.Background(), p)
+			if err != nil || res.Cached != (again > 0) || res.Package.Resources()[1].Name() != fmt.Sprint("a", i) {
+				t.Fatalf("%+v, %v", res, err)
+			}
+		}
+		if c := &r.cache.once; c.size > 3<<20 && len(c.order) > 2*runtime.GOMAXPROCS(0) || len(c.entries) != len(c.order) {
+			t.Fatalf("%d kept, of %d bytes", len(c.entries), c.size)
+		}
+	}
+	large := onceCache[int]{limit: 1, least: 3}
+	for i := range 9 {
+		if _, _, err := large.get(digest{byte(i)}, 10, func() (int, error) { return i, nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(large.entries) != 3 {
+		t.Errorf("%d of what is large are kept, want 3", len(large.entries))
 	}
 }
 
