@@ -2,6 +2,7 @@ package review
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -24,9 +25,10 @@ var sensitiveRules = []struct {
 	{"custom resource definition", ofKind(`^CustomResourceDefinition$`)},
 	{"namespace", ofKind(`^Namespace$`)},
 	{"network policy", ofKind(`NetworkPolicy$`)},
-	{"privilege", ofField(`(^|\.)(privileged|allowPrivilegeEscalation|runAsUser|runAsNonRoot)$|(^|[.\]])(capabilities|hostPath)(\.|$)`)},
-	{"host namespace", ofField(`(^|\.)host(Network|PID|IPC)$`)},
-	{"reference to a Secret", ofField(`(^|[.\]])(secretKeyRef|secretRef|secretName|secretNames|imagePullSecrets|secret)([.\[]|$)`)},
+	{"privilege", ofField(`(^|\.)(privileged|allowPrivilegeEscalation|runAsUser|runAsNonRoot)$|(^|[.\]])(capabilities|hostPath)(\.|$)`,
+		"privileged", "allowPrivilegeEscalation", "runAs", "capabilities", "hostPath")},
+	{"host namespace", ofField(`(^|\.)host(Network|PID|IPC)$`, "host")},
+	{"reference to a Secret", ofField(`(^|[.\]])(secretKeyRef|secretRef|secretName|secretNames|imagePullSecrets|secret)([.\[]|$)`, "ecret")},
 	{"replicas 0", func(c *cell, _ func() map[string]bool) bool {
 		return (leafName(c.Field) == "replicas" || leafName(c.Field) == "minReplicas") && c.after == "0"
 	}},
@@ -55,9 +57,13 @@ func ofKind(kind string) func(*cell, func() map[string]bool) bool {
 	return func(c *cell, _ func() map[string]bool) bool { return re.MatchString(c.id.Kind) }
 }
 
-func ofField(field string) func(*cell, func() map[string]bool) bool {
+// ofField is a rule about fields that match; such a one has one of the words.
+func ofField(field string, words ...string) func(*cell, func() map[string]bool) bool {
 	re := regexp.MustCompile(field)
-	return func(c *cell, _ func() map[string]bool) bool { return re.MatchString(c.Field) }
+	return func(c *cell, _ func() map[string]bool) bool {
+		has := func(word string) bool { return strings.Contains(c.Field, word) }
+		return slices.ContainsFunc(words, has) && re.MatchString(c.Field)
+	}
 }
 
 // sensitive says why a cell's value is never folded, "" where it may be. images are

@@ -232,6 +232,17 @@ func TestSensitive(t *testing.T) {
 		{cell{Op: Update, Resource: "X a", Field: "images[name=web].newTag", after: "v2"}, ""},
 		{cell{Op: Update, Resource: "Kptfile a", Field: "pipeline.mutators[image=a].image", after: "a:v2", id: krm.ID{Kind: "Kptfile"}}, "function image"},
 		{cell{Op: Update, Resource: "ConfigMap a", Field: "data.a", after: "b"}, ""},
+		{cell{Op: Add, Resource: "X a", Field: "spec.securityContext.allowPrivilegeEscalation"}, "privilege"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.securityContext.runAsUser"}, "privilege"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.securityContext.runAsNonRoot"}, "privilege"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.securityContext.runAsGroup"}, ""},
+		{cell{Op: Add, Resource: "X a", Field: "spec.hostPID"}, "host namespace"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.hostIPC"}, "host namespace"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.imagePullSecrets[name=a].name"}, "reference to a Secret"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.envFrom[].secretRef.name"}, "reference to a Secret"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.secretNames[0]"}, "reference to a Secret"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.volumes[name=a].secret.name"}, "reference to a Secret"},
+		{cell{Op: Add, Resource: "X a", Field: "spec.secretary"}, ""},
 	} {
 		if got := sensitive(&tt.c, known); got != tt.want {
 			t.Errorf("%s %s %s %q: %q, want %q", tt.c.Op, tt.c.Resource, tt.c.Field, tt.c.after, got, tt.want)
