@@ -21,7 +21,6 @@ import (
 // Safe for concurrent use.
 type Stage struct {
 	repo *Repo
-	pool sync.Pool // of *packEncoder
 
 	mu      sync.Mutex
 	objects map[Hash]*newObject
@@ -42,14 +41,14 @@ type staged struct {
 const stageTail = 1 << 20
 
 // NewStage starts an empty Stage.
-func (r *Repo) NewStage() *Stage {
-	s := &Stage{repo: r, objects: map[Hash]*newObject{}}
-	s.pool.New = func() any {
-		z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is valid
-		return &packEncoder{out: &bytes.Buffer{}, z: z}
-	}
-	return s
-}
+func (r *Repo) NewStage() *Stage { return &Stage{repo: r, objects: map[Hash]*newObject{}} }
+
+// encoders are of all stages: each has a compressor of half a megabyte, and a fleet
+// over many repositories has a stage for each.
+var encoders = sync.Pool{New: func() any {
+	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is valid
+	return &packEncoder{out: &bytes.Buffer{}, z: z}
+}}
 
 // Close gives the temporary file up. Batches of the stage are of no use then.
 func (s *Stage) Close() error {
@@ -105,8 +104,8 @@ func (s *Stage) textOf(m *model) *modelText { return s.repo.store.models.get(m, 
 
 // write puts an object's entry of a pack down.
 func (s *Stage) write(o *newObject) {
-	e := s.pool.Get().(*packEncoder)
-	defer s.pool.Put(e)
+	e := encoders.Get().(*packEncoder)
+	defer encoders.Put(e)
 	e.out.Reset()
 	e.entry(o)
 	s.mu.Lock()

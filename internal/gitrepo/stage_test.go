@@ -7,6 +7,7 @@ import (
 	"math/rand"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -135,4 +136,31 @@ func TestStageInMemory(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A fleet over many repositories has a stage for each: what a little package takes
+// there is not a compressor of its own.
+func TestStageIsSmall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("under the race detector pools forget at random")
+	}
+	s := newSite(t)
+	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
+	r := open(t, s.urls["http"])
+	const stages = 50
+	kept := make([]*Stage, 0, stages)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range stages {
+		stage := r.NewStage()
+		if _, err := stage.PackageTree(files("a", 5)); err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, stage)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / stages; each > 200<<10 {
+		t.Errorf("a stage takes %d KiB", each>>10)
+	}
+	runtime.KeepAlive(kept)
 }
