@@ -174,7 +174,7 @@ func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) strin
 	switch {
 	case e.Place == record.Built && (found || e.Workspace == ""):
 		return "" // there is nothing to believe: the next build tells
-	case !found && e.Withdrawn:
+	case !found && e.Withdrawn != 0:
 		return r.Unread(ctx, repo, e.Hydrated)
 	case !found:
 		return "no such revision is there"

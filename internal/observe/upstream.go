@@ -249,8 +249,9 @@ var ErrNoFolder = errors.New("no folder")
 func (r *Repo) ReadPackage(ctx context.Context, commit decide.Hash, path string) (decide.Hash, *krm.Package, error) {
 	at := gitrepo.Hash(commit)
 	if tree, known := r.Git.KnownTreeAt(at, path); known && r.Git.HasTree(tree) {
-		p, err := r.Git.ReadPackage(ctx, tree)
-		return decide.Hash(tree), p, err
+		if p, err := r.Git.ReadPackage(ctx, tree); err == nil {
+			return decide.Hash(tree), p, nil
+		} // else what is damaged there is fetched, or fails again
 	}
 	if err := r.Git.Fetch(ctx, at); err != nil {
 		return decide.Hash{}, nil, err

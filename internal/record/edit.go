@@ -121,7 +121,7 @@ func (e Publish) apply(entries []Entry) []Entry {
 		if stood || again || o.Place == Open && (o.Workspace == e.Workspace && o.Hydrated == e.Hydrated || e.Hydrated == "" && o.Tree == e.Tree) {
 			made, e.Workspace = o, o.Workspace
 			made.Inputs = cmp.Or(e.Inputs, o.Inputs)
-			made.Commit, made.Tree, made.Revision, made.Withdrawn, held = e.Commit, e.Tree, e.Revision, false, true
+			made.Commit, made.Tree, made.Revision, made.Withdrawn, held = e.Commit, e.Tree, e.Revision, 0, true
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(o Entry) bool {
@@ -171,7 +171,7 @@ func (e Withdraw) apply(entries []Entry) []Entry {
 	entries = settle(entries, e.Workspace)
 	for i, o := range entries {
 		if o.Place == Open && o.Workspace == e.Workspace {
-			entries[i].Withdrawn = true
+			entries[i].Withdrawn = justWithdrawn
 		}
 	}
 	return entries

@@ -46,6 +46,14 @@ const Nobody = "-"
 // pastKept is how many Published revisions of a package are remembered.
 const pastKept = 5
 
+// withdrawnKept is for how many pushes of the record what was withdrawn is remembered:
+// until then each run looks for it on the branch, which a machine without a cache has to
+// read for that.
+const withdrawnKept = 10
+
+// justWithdrawn stands for the Number of the record that an edit is for.
+const justWithdrawn = -1
+
 // Entry is what is known of one revision of a package. Names of Git objects are
 // of 40 hexadecimal digits.
 type Entry struct {
@@ -76,10 +84,10 @@ type Entry struct {
 	Discarded *Word `json:"discarded,omitempty"`
 	// Reverts says of a revision with trees that it sets its package back, "v1 by Ann".
 	Reverts string `json:"reverts,omitempty"`
-	// Withdrawn says that nothing wanted the open revision any more and its branch was
-	// removed. Who merged it at that time is found by the entry, which goes when the
-	// record's history begins anew.
-	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Withdrawn is the record's Number when nothing wanted the open revision any more and
+	// its branch was removed, 0 for one that is open. Who merged it at that time is found
+	// by the entry, which goes some pushes later.
+	Withdrawn int `json:"withdrawn,omitempty"`
 	// Restless is the function that is not idempotent, where the build of it found one.
 	Restless string `json:"restless,omitempty"`
 	// Failure is why what was Built failed, "" where it gave what is there; At is
@@ -176,8 +184,8 @@ func (e Entry) checkBuilt() error {
 	if e.Hold != nil || e.Discarded != nil {
 		return fmt.Errorf("hold and discarded are of place %q", Variant)
 	}
-	if e.Withdrawn && e.Place != Open {
-		return fmt.Errorf("withdrawn is of place %q", Open)
+	if e.Withdrawn < 0 || e.Withdrawn > 0 && e.Place != Open {
+		return fmt.Errorf("withdrawn is the number of a record, of place %q", Open)
 	}
 	if e.Place != Built {
 		if e.Failure != "" || e.At != "" {
@@ -215,7 +223,7 @@ func checkHash(field, hash string) error {
 
 func (e Entry) checkVariant() error {
 	switch {
-	case e.Tree+e.Hydrated+e.Workspace+e.Inputs+e.Reverts+e.Restless != "" || e.Revision != 0 || e.Withdrawn:
+	case e.Tree+e.Hydrated+e.Workspace+e.Inputs+e.Reverts+e.Restless != "" || e.Revision != 0 || e.Withdrawn != 0:
 		return errors.New("an entry about a variant is of no revision")
 	case e.Owner != Nobody && e.Commit != "":
 		return errors.New("commit: an entry about a variant that owns its package has none")
@@ -298,18 +306,16 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 		}
 		byShard[name][e.Package()] = append(byShard[name][e.Package()], e)
 	}
-	if startAnew {
-		for name, list := range next.shards {
-			if slices.ContainsFunc(list, isWithdrawn) && byShard[name] == nil {
-				byShard[name] = map[string][]Edit{}
-			}
+	bygone := func(e Entry) bool {
+		return e.Withdrawn != 0 && (startAnew || next.Number-e.Withdrawn >= withdrawnKept)
+	}
+	for name, list := range next.shards {
+		if slices.ContainsFunc(list, bygone) && byShard[name] == nil {
+			byShard[name] = map[string][]Edit{}
 		}
 	}
 	for name, paths := range byShard {
-		was := next.shards[name]
-		if startAnew {
-			was = slices.DeleteFunc(slices.Clone(was), isWithdrawn)
-		}
+		was := slices.DeleteFunc(slices.Clone(next.shards[name]), bygone)
 		list := make([]Entry, 0, len(was)+len(paths)) // mostly an entry more of each
 		for _, e := range was {
 			if paths[e.Path] == nil {
@@ -321,7 +327,11 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 			for _, e := range edits {
 				entries = e.apply(entries)
 			}
-			for _, e := range entries {
+			for i, e := range entries {
+				if e.Withdrawn == justWithdrawn {
+					e.Withdrawn = next.Number
+					entries[i] = e
+				}
 				if err := e.check(); err != nil {
 					return nil, false, fmt.Errorf("the record's entry of package %q: %w", path, err)
 				}
@@ -337,8 +347,6 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 	}
 	return next, startAnew, nil
 }
-
-func isWithdrawn(e Entry) bool { return e.Withdrawn }
 
 // Same reports whether two records have the same entries.
 func (r *Record) Same(o *Record) bool {

@@ -40,7 +40,7 @@ func names(entries []Entry) []string {
 		if e.Reverts != "" {
 			name += " " + e.Reverts
 		}
-		if e.Withdrawn {
+		if e.Withdrawn != 0 {
 			name += " withdrawn"
 		}
 		out = append(out, name)
@@ -226,13 +226,14 @@ func TestWithRefuses(t *testing.T) {
 		"reverts, of the package itself": {func(e *Entry) {
 			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Reverts: "v1 by Ann"}
 		}, "of no revision"},
-		"withdrawn, published": {func(e *Entry) { e.Place, e.Withdrawn = Main, true }, "withdrawn"},
+		"withdrawn, published": {func(e *Entry) { e.Place, e.Withdrawn = Main, 1 }, "withdrawn"},
+		"withdrawn, when":      {func(e *Entry) { e.Withdrawn = -2 }, "withdrawn"},
 		"withdrawn, built": {func(e *Entry) {
 			*e = built("web", "ws-1", "")
-			e.Withdrawn = true
+			e.Withdrawn = 1
 		}, "withdrawn"},
 		"withdrawn, of the package itself": {func(e *Entry) {
-			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Withdrawn: true}
+			*e = Entry{Path: "web", Place: Variant, Owner: "fleet/default/web", Withdrawn: 1}
 		}, "of no revision"},
 		"held":     {func(e *Entry) { e.Hold = &Word{By: "a", Reason: "b"} }, "hold"},
 		"released": {func(e *Entry) { *e = Entry{Path: "web", Place: Variant, Owner: Nobody} }, "commit"},
@@ -498,13 +499,37 @@ func TestStartAnew(t *testing.T) {
 			if err != nil || anew != tt.anew || len(next.Package("web")) != 1 || len(next.Package("db")) != 1 {
 				t.Fatal(anew, err)
 			}
-			if left := len(next.Package("api")); (left == 0) != anew || len(r.Package("api")) != 1 {
+			if left := len(next.Package("api")); (left == 0) != (anew || tt.number >= withdrawnKept) || len(r.Package("api")) != 1 {
 				t.Errorf("%d entries of what was withdrawn are left", left)
 			}
 			if anew && (next.Number != 1 || !next.Since.Equal(at)) || !anew && (next.Number != tt.number+1 || !next.Since.Equal(day)) {
 				t.Errorf("number %d since %s", next.Number, next.Since)
 			}
 		})
+	}
+}
+
+// What was withdrawn goes some pushes later, whatever they are about, or with the
+// history that it is of; not what was withdrawn again.
+func TestWithdrawnGoes(t *testing.T) {
+	r := with(t, New("fleet"), Put{open("api", "ws-1", 1)}, Put{open("web", "ws-1", 1)})
+	r = with(t, r, Withdraw{"api", "ws-1"}, Withdraw{"web", "ws-1"})
+	at := r.Number
+	if e := r.Package("api"); len(e) != 1 || e[0].Withdrawn != at {
+		t.Fatalf("number %d: %+v", at, e)
+	}
+	for n := 1; n <= withdrawnKept+2; n++ {
+		edits := []Edit{Put{open("db", "ws-1", n)}}
+		if n == 3 {
+			edits = append(edits, Put{open("web", "ws-1", 2)})
+		}
+		if n == 4 {
+			edits = append(edits, Withdraw{"web", "ws-1"})
+		}
+		r = with(t, r, edits...)
+		if api, web := len(r.Package("api")), len(r.Package("web")); (api == 1) != (n < withdrawnKept) || web != 1 {
+			t.Errorf("after %d pushes %d and %d entries are left", n, api, web)
+		}
 	}
 }
 
