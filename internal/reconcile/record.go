@@ -124,6 +124,9 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 	for _, r := range there {
 		if !have[r.Name()] && e.stays(ctx, repo, r.Entry, seen[r.Path]) {
 			list, edits = append(list, r), append(edits, record.Put{Entry: r.Entry})
+			if r.Withdrawn != 0 { // its number was that of the record before
+				edits = append(edits, record.Withdraw{Path: r.Path, Workspace: r.Workspace})
+			}
 		}
 	}
 	of := publish.RecordOf(e.read, repo.Git)

@@ -315,10 +315,10 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 		}
 	}
 	for name, paths := range byShard {
-		was := slices.DeleteFunc(slices.Clone(next.shards[name]), bygone)
+		was := next.shards[name]
 		list := make([]Entry, 0, len(was)+len(paths)) // mostly an entry more of each
 		for _, e := range was {
-			if paths[e.Path] == nil {
+			if paths[e.Path] == nil && !bygone(e) {
 				list = append(list, e)
 			}
 		}

@@ -439,6 +439,7 @@ func TestMergedWhileItIsPruned(t *testing.T) {
 			w.mustRun(0, "record", "check")
 			if tc.lost {
 				w.mustRun(0, "record", "rebuild")
+				w.contains(w.texts("c1", recordRef, "index/"), `"withdrawn":1}`)
 			}
 			if tc.later {
 				w.wantActions(w.mustApply("--prune"), map[string]string{}) // nothing is left to do, and nothing to tell
