@@ -152,7 +152,7 @@ func Remove(o *Orphan) []Removal {
 	}
 	for _, r := range o.Package.Surplus {
 		if _, owned := o.Owners[r.Ref.Name]; owned {
-			out = append(out, Removal{ruled(Discard{Revision: r}, gone), r})
+			out = append(out, Removal{ruled(Discard{Revision: r, Unwanted: true}, gone), r})
 		}
 	}
 	// What stays as it is tells only where it is all that there is to tell.

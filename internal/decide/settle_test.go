@@ -322,7 +322,7 @@ func TestRemove(t *testing.T) {
 		},
 		"a surplus Draft": {
 			"all of it stands in what it became", orphan(became, Ownership{Author: "Ann"}, surplus),
-			[]Removal{{ruled(Discard{Revision: surplus}, gone), surplus}},
+			[]Removal{{ruled(Discard{Revision: surplus, Unwanted: true}, gone), surplus}},
 		},
 		"another's surplus Draft":   {"", orphan(became, Ownership{}, v1), []Removal{{ruled(Retire{webPath, tags(one)}, gone), v1}}},
 		"nothing is its own":        {"all of it was given up", orphan(both, Ownership{}), []Removal{{Ruling: ruled(Nothing{}, stranger)}}},

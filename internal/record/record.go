@@ -306,11 +306,11 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 		}
 		byShard[name][e.Package()] = append(byShard[name][e.Package()], e)
 	}
-	bygone := func(e Entry) bool {
-		return e.Withdrawn != 0 && (startAnew || next.Number-e.Withdrawn >= withdrawnKept)
-	}
+	// Where the history begins anew, pushes are counted anew.
+	bygone := func(e Entry) bool { return e.Withdrawn != 0 && next.Number-e.Withdrawn >= withdrawnKept }
+	recounted := func(e Entry) bool { return e.Withdrawn == justWithdrawn || e.Withdrawn != 0 && startAnew }
 	for name, list := range next.shards {
-		if slices.ContainsFunc(list, bygone) && byShard[name] == nil {
+		if slices.ContainsFunc(list, func(e Entry) bool { return bygone(e) || recounted(e) }) && byShard[name] == nil {
 			byShard[name] = map[string][]Edit{}
 		}
 	}
@@ -319,6 +319,9 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 		list := make([]Entry, 0, len(was)+len(paths)) // mostly an entry more of each
 		for _, e := range was {
 			if paths[e.Path] == nil && !bygone(e) {
+				if recounted(e) {
+					e.Withdrawn = next.Number
+				}
 				list = append(list, e)
 			}
 		}
@@ -328,7 +331,7 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 				entries = e.apply(entries)
 			}
 			for i, e := range entries {
-				if e.Withdrawn == justWithdrawn {
+				if recounted(e) {
 					e.Withdrawn = next.Number
 					entries[i] = e
 				}

@@ -491,16 +491,18 @@ func TestStartAnew(t *testing.T) {
 		"young": {1, 1, false}, "many": {999, 1, false}, "full": {1000, 1, true}, "old": {3, 91, true}, "almost": {3, 90, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withdrawn := []Edit{Put{open("api", "ws-1", 1)}, Withdraw{"api", "ws-1"}}
-			r := with(t, New("fleet"), append(withdrawn, Put{open("web", "ws-1", 1)})...)
+			r := with(t, New("fleet"), Put{open("api", "ws-1", 1)}, Put{open("web", "ws-1", 1)})
+			r.Number = 4
+			r = with(t, r, Withdraw{"api", "ws-1"})
 			r.Number = tt.number
 			at := day.Add(time.Duration(tt.days) * 24 * time.Hour)
 			next, anew, err := r.With([]Edit{Put{open("db", "ws-1", 1)}}, at)
 			if err != nil || anew != tt.anew || len(next.Package("web")) != 1 || len(next.Package("db")) != 1 {
 				t.Fatal(anew, err)
 			}
-			if left := len(next.Package("api")); (left == 0) != (anew || tt.number >= withdrawnKept) || len(r.Package("api")) != 1 {
-				t.Errorf("%d entries of what was withdrawn are left", left)
+			left := next.Package("api")
+			if gone := !anew && tt.number+1-5 >= withdrawnKept; (len(left) == 0) != gone || len(r.Package("api")) != 1 || anew && left[0].Withdrawn != 1 {
+				t.Errorf("left of what was withdrawn: %+v", left)
 			}
 			if anew && (next.Number != 1 || !next.Since.Equal(at)) || !anew && (next.Number != tt.number+1 || !next.Since.Equal(day)) {
 				t.Errorf("number %d since %s", next.Number, next.Since)
@@ -509,8 +511,7 @@ func TestStartAnew(t *testing.T) {
 	}
 }
 
-// What was withdrawn goes some pushes later, whatever they are about, or with the
-// history that it is of; not what was withdrawn again.
+// What was withdrawn goes some pushes later, whatever they are about; not what was withdrawn again.
 func TestWithdrawnGoes(t *testing.T) {
 	r := with(t, New("fleet"), Put{open("api", "ws-1", 1)}, Put{open("web", "ws-1", 1)})
 	r = with(t, r, Withdraw{"api", "ws-1"}, Withdraw{"web", "ws-1"})

@@ -18,8 +18,8 @@ func TestMemory(t *testing.T) {
 		t.Skip("-memory.variants says how many variants there are to be")
 	}
 	t.Setenv("GOMEMLIMIT", "400MiB")
-	for _, http := range []bool{false, true} {
-		s := scenario{variants: *memoryVariants, http: http}
+	for _, s := range []scenario{{}, {http: true}, {render: true}} {
+		s.variants = *memoryVariants
 		w := newWorld(t, s)
 		step := func(name string, most int64, command ...string) {
 			t.Helper()

@@ -459,6 +459,34 @@ func TestMergedWhileItIsPruned(t *testing.T) {
 	}
 }
 
+// A Draft that was merged, its branch kept, goes as its variant does, and a tag comes in a
+// push of its own: where that is refused the package is not forgotten.
+func TestPrunedAndItsTagRefused(t *testing.T) {
+	t.Parallel()
+	for _, style := range []string{"merge", "squash"} {
+		t.Run(style, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+			w.write("o.yaml", variantOf("two", "v1", "c1", "other", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "c1/other")
+			w.forgeMerge("c1", "drafts/web/packagevariant-1", style, false)
+			w.write("v.yaml", "")
+			w.repos["c1"].Hook(t, "update", `case "$1" in refs/tags/*) echo "no tags today" >&2; exit 1;; esac`)
+			w.run("apply", "--prune")
+			w.repos["c1"].Hook(t, "update", "exit 0")
+			w.run("apply", "--prune") // tags it, and finds its deletion proposed by the run before
+			w.mustApply("--prune")
+			w.mustRun(0, "approve", "--all")
+			w.mustApply("--prune")
+			w.mustRun(0, "record", "check")
+			w.wantActions(w.mustApply("--prune"), map[string]string{})
+			w.lacks(w.repos["c1"].Git(t, "ls-tree", "--name-only", "main"), "web")
+		})
+	}
+}
+
 // What was pruned as a Draft is made again where it is wanted again.
 func TestPrunedAndWantedAgain(t *testing.T) {
 	t.Parallel()

@@ -121,7 +121,9 @@ func TestRaceOfPrunes(t *testing.T) {
 			}
 			r.checkMoves("one", "after the race")
 			if got := r.repos["one"].Git(t, "ls-tree", "-d", "--name-only", "main"); got != strings.Join(wanted, "\n") {
-				t.Errorf("main holds\n%s\nwanted: %s\n%s", got, wanted, &said)
+				t.Errorf("main holds\n%s\nwanted: %s\n%s\nits history:\n%s\nand the record's:\n%s", got, wanted, &said,
+					r.repos["one"].Git(t, "log", "--format=%h %p %cn: %s", "main"),
+					r.repos["one"].Git(t, "log", "-p", "--format=%h %p %cn: %s", "--glob=refs/variform/*", "--", "index"))
 			}
 			for ref := range r.refs() {
 				if isOpen(ref) || strings.Contains(ref, " refs/heads/deletionProposed/") {
