@@ -474,7 +474,9 @@ func TestPrunedAndItsTagRefused(t *testing.T) {
 			w.forgeMerge("c1", "drafts/web/packagevariant-1", style, false)
 			w.write("v.yaml", "")
 			w.repos["c1"].Hook(t, "update", `case "$1" in refs/tags/*) echo "no tags today" >&2; exit 1;; esac`)
-			w.run("apply", "--prune")
+			r := w.run("apply", "--prune")
+			w.contains(r.out+r.err, "no tags today")
+			w.lacks(strings.Join(w.refNames("c1"), " "), "refs/tags/web/v1")
 			w.repos["c1"].Hook(t, "update", "exit 0")
 			w.run("apply", "--prune") // tags it, and finds its deletion proposed by the run before
 			w.mustApply("--prune")
