@@ -70,6 +70,13 @@ func Untagged(tag Tag, err error) Ruling {
 	return r
 }
 
+// Unretired is what becomes of a proposal to delete a merged Draft that stays
+// Untagged.
+func Unretired(d Retire) Ruling {
+	latest := d.Tags[len(d.Tags)-1]
+	return ruled(Wait{}, gone+", and its deletion is proposed once it is tagged "+strings.TrimPrefix(latest.Ref.Name, "refs/tags/"))
+}
+
 // Draft puts a commit on a Draft branch: of a new Draft (create, redraft), of the
 // one that is there, or of one that was Proposed and comes back (update).
 type Draft struct {

@@ -5,6 +5,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,13 @@ type Change struct {
 	Err  error
 
 	moves []decide.Move // of the last attempt to push
+	// of is the change that makes a tag whose deletion this one proposes: it moves
+	// with that or after it, never without.
+	of *Change
 }
+
+// Untagged says that the change failed with the tag whose deletion it proposes.
+func (c *Change) Untagged() bool { return c.of != nil && c.of.Err != nil }
 
 // Commit is a commit to make: the package put into the tree of Root, zero for an
 // empty one.
@@ -89,6 +96,7 @@ type Pusher struct {
 // Push applies one repository's changes.
 func (p *Pusher) Push(ctx context.Context, git observe.Repository, changes []*Change) {
 	for attempt := 1; len(changes) > 0; attempt++ {
+		changes = tagsFirst(changes)
 		left, err := p.push(ctx, git, changes)
 		if err == nil {
 			return
@@ -105,6 +113,28 @@ func (p *Pusher) Push(ctx context.Context, git observe.Repository, changes []*Ch
 		}
 		changes = now
 	}
+}
+
+// tagsFirst is changes with those that make tags before the others, and those that
+// propose the deletion of such a tag knowing which it is.
+func tagsFirst(changes []*Change) []*Change {
+	var tags, others []*Change
+	made := map[string]*Change{}
+	for _, c := range changes {
+		if t, ok := c.Decision.(decide.Tag); ok {
+			tags, made[t.Ref] = append(tags, c), c
+		} else {
+			others = append(others, c)
+		}
+	}
+	for _, c := range others {
+		if d, ok := c.Decision.(decide.Retire); ok {
+			for _, t := range d.Tags {
+				c.of = cmp.Or(made[t.Ref.Name], c.of)
+			}
+		}
+	}
+	return append(tags, others...)
 }
 
 // again says that a push is worth another: something moved in between, or its
@@ -154,9 +184,19 @@ func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Ch
 		}
 		return nil
 	})
+	here, with := map[*Change]bool{}, map[*Change][]*Change{}
 	for _, c := range changes {
-		if c.Err == nil {
-			failed(c, c.add(ctx, b))
+		if here[c] = true; here[c.of] {
+			with[c.of] = append(with[c.of], c)
+		}
+	}
+	for _, c := range changes {
+		switch {
+		case c.Untagged():
+			c.Err = c.of.Err
+		case here[c.of]: // with its tag
+		case c.Err == nil:
+			failed(c, c.add(ctx, b, with[c]...))
 		}
 	}
 	if b.Empty() {
@@ -173,15 +213,21 @@ func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Ch
 	return append(left, back...), errors.Join(err, overtaken)
 }
 
-// add puts a change's ref updates into a batch that has its commit.
-func (c *Change) add(ctx context.Context, b *gitrepo.Batch) error {
+// add puts a change's ref updates into a batch that has its commit, together with
+// those of the changes with.
+func (c *Change) add(ctx context.Context, b *gitrepo.Batch, with ...*Change) error {
 	if d, ok := c.Decision.(decide.Draft); ok && d.New() {
 		// Another run may have made this Draft, and someone proposed or
 		// published it, since the refs were read.
 		b.ExpectAbsent(lifecycle.ProposedRef(c.Package.Path, workspaceOf(d.Ref)), lifecycle.PublishedRef(c.Package.Path, c.Package.Next()))
 	}
 	c.moves = c.Decision.Moves(c.Hash)
-	return together(b, c.edits(ctx), c.moves)
+	edits, moves := c.edits(ctx), slices.Clone(c.moves)
+	for _, w := range with {
+		w.moves = w.Decision.Moves(w.Hash)
+		edits, moves = append(edits, w.edits(ctx)...), append(moves, w.moves...)
+	}
+	return together(b, edits, moves)
 }
 
 // together adds moves that belong in one push, with what the record says of them.

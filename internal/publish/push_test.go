@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -260,5 +261,63 @@ func TestPushMoves(t *testing.T) {
 	refs := b.git.Refs(t)
 	if refs["refs/tags/web/v1"] != web.Hash.String() || refs[draftRef("web")] != "" {
 		t.Errorf("refs %v", refs)
+	}
+}
+
+// A proposal of deletion goes with the tag that it is of, or after it, whatever
+// the server refuses of the two and however the changes are parted.
+func TestPushRetirementOfATag(t *testing.T) {
+	tag, deletion := lifecycle.PublishedRef("web", 1), lifecycle.DeletionRef("web", 1)
+	for name, c := range map[string]struct {
+		refused string // of the server, a pattern
+		others  int
+		want    []string
+	}{
+		"both":                   {"none", 0, []string{deletion, tag}},
+		"both, among others":     {"*/bad/*", 5, []string{deletion, tag}},
+		"no tag":                 {"refs/tags/*", 0, nil},
+		"no tag, among others":   {"refs/tags/*", 5, nil},
+		"a tag alone":            {"*/deletionProposed/*", 0, []string{tag}},
+		"a tag alone and others": {"*/deletionProposed/*", 5, []string{tag}},
+	} {
+		for _, most := range []int{0, 1} {
+			t.Run(fmt.Sprintf("%s, %d refs a push", name, most), func(t *testing.T) {
+				b := newBench(t)
+				b.git.Hook(t, "update", `case "$1" in `+c.refused+`) echo not this one >&2; exit 1;; esac`)
+				made := decide.Ref{Name: tag, Hash: b.main, Commit: b.main}
+				pkg := decide.NewPackage("web", nil)
+				tagged := &Change{Repo: b.repo, Package: pkg, Decision: decide.Tag{Ref: tag, Commit: b.main}}
+				retired := &Change{Repo: b.repo, Package: pkg, Decision: decide.Retire{Path: "web", Tags: []decide.Published{{Number: 1, Ref: made}}}}
+				list := []*Change{retired}
+				for i := range c.others {
+					list = append(list, b.draft([]string{"a", "bad", "c", "x", "y"}[i]))
+				}
+				p := &Pusher{Stage: b.stage, MaxRefs: most, Again: func(context.Context, observe.Repository, []*Change) ([]*Change, error) {
+					return nil, errors.New("no race")
+				}}
+				p.Push(t.Context(), b.repo.Git, append(list, tagged))
+				refs := b.git.Refs(t)
+				var got []string
+				for _, ref := range []string{deletion, tag} {
+					if refs[ref] != "" {
+						got = append(got, ref)
+					}
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("made %q, want %q", got, c.want)
+				}
+				if no := !slices.Contains(c.want, tag); (tagged.Err != nil) != no || retired.Untagged() != no {
+					t.Errorf("untagged %v: %v", retired.Untagged(), tagged.Err)
+				}
+				if no := !slices.Contains(c.want, deletion); (retired.Err != nil) != no || no && !errors.Is(retired.Err, gitrepo.ErrRejected) {
+					t.Error(retired.Err)
+				}
+				for _, o := range list[1:] {
+					if bad := c.refused == "*/bad/*" && o.Package.Path == "bad"; (refs[draftRef(o.Package.Path)] == "") != bad || (o.Err != nil) != bad {
+						t.Errorf("%s: %v", o.Package.Path, o.Err)
+					}
+				}
+			})
+		}
 	}
 }
