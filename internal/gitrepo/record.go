@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -305,6 +306,7 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 			err = fmt.Errorf("%w: the Git object %s is a %s, not a %s", record.ErrNone, h, o.typ, want)
 		}
 		if want != plumbing.BlobObject {
+			o.data = bytes.Clone(o.data) // not of all that it was read with
 			s.frame = append(s.frame, o)
 		}
 		return o.data, err

@@ -210,6 +210,11 @@ func TestRecordCache(t *testing.T) {
 			if read(201, "what a run before wrote"); k.srv.Count(gittest.Fetch) != 0 {
 				t.Error("a run reads what one before wrote")
 			}
+			for _, o := range k.repo.lastRecord(recordRef).frame {
+				if cap(o.data) > 2*len(o.data) {
+					t.Errorf("the %s of a record holds %d bytes for its %d", o.typ, cap(o.data), len(o.data))
+				}
+			}
 			k.open(old)
 			read(201, "an old cache")
 			if name == "filtered" && k.srv.Count(gittest.Fetch) != 1 {

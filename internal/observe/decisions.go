@@ -351,7 +351,7 @@ func (r *Repo) vanished() (out []record.Entry) {
 		return nil
 	}
 	seen := map[string]bool{}
-	for _, e := range r.Recorded.Entries() {
+	for e := range r.Recorded.All() {
 		p := r.Packages[e.Path]
 		told := (e.Place == record.Open || e.Place == record.Main) && p == nil || e.Place == record.Variant && (e.Hold != nil || e.Discarded != nil) && !r.mine(p)
 		if told && !seen[e.Path] && r.Shows(e.Path) {
@@ -359,6 +359,7 @@ func (r *Repo) vanished() (out []record.Entry) {
 			out = append(out, e)
 		}
 	}
+	slices.SortFunc(out, record.Entry.Compare)
 	return out
 }
 

@@ -148,12 +148,14 @@ func (r *Repo) Holds() (out []record.Entry) {
 		if rec == nil {
 			continue
 		}
-		for _, e := range rec.Entries() {
+		first := len(out)
+		for e := range rec.All() {
 			if e.Hold != nil && r.Shows(e.Path) && !seen[e.Path] {
 				seen[e.Path] = true
 				out = append(out, e)
 			}
 		}
+		slices.SortFunc(out[first:], record.Entry.Compare)
 	}
 	return out
 }

@@ -1,10 +1,16 @@
 package observe
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/record"
 )
 
 // Several Repositories may show one Git repository: it has one record, where the
@@ -41,5 +47,28 @@ func TestRecordOf(t *testing.T) {
 	}
 	if len(names) != 2 || names[0] != "a" || names[1] != "b" {
 		t.Errorf("repositories %v", names)
+	}
+}
+
+// Packages that only the record knows come in order of their paths, however the
+// record holds them.
+func TestVanishedInOrder(t *testing.T) {
+	var edits []record.Edit
+	var want []string
+	for i := range 40 {
+		hash := strings.Repeat("1", 40)
+		e := record.Entry{Path: fmt.Sprintf("app-%02d", i), Place: record.Open, Workspace: "v1", Commit: hash, Tree: hash, Hydrated: hash, Owner: "fleet/default/app"}
+		edits, want = append(edits, record.Put{Entry: e}), append(want, e.Path)
+	}
+	rec, _, err := record.New("fleet").With(edits, time.Unix(1700000000, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range (&Repo{Repository: &decide.Repository{Recorded: rec}}).vanished() {
+		got = append(got, e.Path)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -106,7 +106,7 @@ func settle(entries []Entry, workspace string) []Entry {
 }
 
 func put(entries []Entry, e Entry) []Entry {
-	entries = slices.DeleteFunc(entries, func(o Entry) bool { return o.compare(e) == 0 })
+	entries = slices.DeleteFunc(entries, func(o Entry) bool { return o.Compare(e) == 0 })
 	return append(entries, e)
 }
 

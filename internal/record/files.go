@@ -213,7 +213,7 @@ func decodeShard(path string, data []byte) ([]Entry, error) {
 	entries := make([]Entry, 0, len(lines)-2)
 	for i, line := range lines[2:] {
 		e, err := decodeEntry(line)
-		if err == nil && i > 0 && entries[i-1].compare(e) >= 0 {
+		if err == nil && i > 0 && entries[i-1].Compare(e) >= 0 {
 			err = fmt.Errorf("%s stands there twice, or not in order", e.Name())
 		}
 		if err != nil {

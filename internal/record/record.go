@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -125,7 +126,8 @@ func (e Entry) Proved(trailer string, behind bool, there string) bool {
 	return trailer != "" && trailer == e.Hydrated && (behind || there == e.Tree)
 }
 
-func (e Entry) compare(o Entry) int {
+// Compare orders entries as they stand in a record: by path, those of a package by what they are of.
+func (e Entry) Compare(o Entry) int {
 	return cmp.Or(cmp.Compare(e.Path, o.Path), cmp.Compare(e.Place, o.Place), cmp.Compare(e.Revision, o.Revision), e.compareOpen(o))
 }
 
@@ -260,12 +262,20 @@ func shardOf(path string) string {
 
 // Entries lists all, by path.
 func (r *Record) Entries() []Entry {
-	var out []Entry
-	for _, s := range r.shards {
-		out = append(out, s...)
+	return slices.SortedFunc(r.All(), Entry.Compare)
+}
+
+// All are the entries, those of a package together and in order.
+func (r *Record) All() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for _, s := range r.shards {
+			for _, e := range s {
+				if !yield(e) {
+					return
+				}
+			}
+		}
 	}
-	slices.SortFunc(out, Entry.compare)
-	return out
 }
 
 // Package lists a package's entries: what stands on the branch, what is open,
@@ -345,7 +355,7 @@ func (r *Record) With(edits []Edit, at time.Time) (next *Record, startAnew bool,
 			delete(next.shards, name)
 			continue
 		}
-		slices.SortFunc(list, Entry.compare)
+		slices.SortFunc(list, Entry.Compare)
 		next.shards[name] = slices.Clip(list)
 	}
 	return next, startAnew, nil

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +87,7 @@ func (f *folder) read(name string, limit int64) ([]byte, error) {
 	if int64(len(data)) > limit {
 		return nil, errTooLarge
 	}
-	return data, nil
+	return bytes.Clone(data), nil // many small files stay: not with room to grow
 }
 
 func (f *folder) close() { _ = f.root.Close() }
