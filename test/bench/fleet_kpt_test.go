@@ -38,7 +38,7 @@ func fleetBoth(b testing.TB, d *duel, s scenario, loops int) {
 	w.publish(b, s)
 	start := time.Now()
 	child := runChild(b, w)
-	d.ours = append(d.ours, cost{time.Since(start), child.cpu})
+	d.ours = append(d.ours, cost{wall: time.Since(start), cpu: child.cpu})
 	for ref, hash := range w.drafts(b) {
 		pkg := strings.TrimPrefix(ref[:strings.LastIndex(ref, "/")], "refs/heads/drafts/")
 		if text := w.fleet.Show(b, hash, pkg+"/part-04.yaml"); !updated(text) {

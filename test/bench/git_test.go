@@ -15,13 +15,15 @@ import (
 
 // cost is what a side of a comparison took.
 type cost struct {
-	wall time.Duration
-	cpu  time.Duration // user and system, of processes and their children; 0 where not known
+	wall   time.Duration
+	cpu    time.Duration // user and system, of processes and their children; 0 where not known
+	server time.Duration // user and system, of the server's git programs; 0 where not known
 }
 
 func (c *cost) add(d cost) {
 	c.wall += d.wall
 	c.cpu += d.cpu
+	c.server += d.server
 }
 
 // git runs git and says what that cost.
@@ -35,7 +37,7 @@ func git(b testing.TB, dir string, stdin []byte, args ...string) cost {
 	if err := cmd.Run(); err != nil {
 		b.Fatalf("git %v: %v\n%s", args, err, errs.String())
 	}
-	return cost{time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	return cost{wall: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
 // twin is a copy of a world's fleet repository from before a run, which the floor
@@ -43,6 +45,7 @@ func git(b testing.TB, dir string, stdin []byte, args ...string) cost {
 type twin struct {
 	repo *gittest.Repo
 	url  string
+	line *line             // nil for a path
 	old  map[string]string // refs
 }
 
@@ -52,7 +55,8 @@ func newTwin(b testing.TB, w *world) *twin {
 	if w.srv != nil {
 		srv := gittest.NewServer(b)
 		t.repo = srv.NewRepo(b, "twin")
-		t.url = newLine(b, srv, w.line.delay).url + "/twin.git"
+		t.line = newLine(b, srv, w.line.delay)
+		t.url = t.line.url + "/twin.git"
 	} else {
 		t.repo = gittest.NewRepo(b)
 		t.url = t.repo.Dir
@@ -71,7 +75,9 @@ func (t *twin) floor(b testing.TB, w *world) cost {
 	gittest.Run(b, "", nil, "clone", "-q", "--bare", t.repo.Dir, clone)
 	stream := t.stream(b, w)
 	c := git(b, clone, stream, "fast-import", "--quiet", "--force")
-	c.add(git(b, clone, nil, "push", "-q", "--atomic", t.url, "refs/heads/drafts/*:refs/heads/drafts/*"))
+	c.add(t.line.serving(func() cost {
+		return git(b, clone, nil, "push", "-q", "--atomic", t.url, "refs/heads/drafts/*:refs/heads/drafts/*")
+	}))
 	if !maps.Equal(t.repo.Refs(b), w.fleet.Refs(b)) {
 		b.Fatal("git did not make the same commits: the comparison is void")
 	}
@@ -84,7 +90,7 @@ func (t *twin) mirror(b testing.TB, w *world) cost {
 	clone := filepath.Join(b.TempDir(), "clone.git")
 	gittest.Run(b, "", nil, "clone", "-q", "--mirror", t.repo.Dir, clone)
 	gittest.Run(b, clone, nil, "fetch", "-q", "--prune", w.fleet.Dir, "+refs/*:refs/*")
-	c := git(b, clone, nil, "push", "-q", "--atomic", "--mirror", t.url)
+	c := t.line.serving(func() cost { return git(b, clone, nil, "push", "-q", "--atomic", "--mirror", t.url) })
 	if !maps.Equal(t.repo.Refs(b), w.fleet.Refs(b)) {
 		b.Fatal("git did not come to the same refs: the comparison is void")
 	}

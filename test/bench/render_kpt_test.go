@@ -57,7 +57,7 @@ func renderBoth(b testing.TB, d *duel, n, functions int) {
 	writeAll(b, mine, text)
 	start := time.Now()
 	child := runSelf(b, "render", "--quiet", mine)
-	d.ours = append(d.ours, cost{time.Since(start), child.cpu})
+	d.ours = append(d.ours, cost{wall: time.Since(start), cpu: child.cpu})
 	if !hasKpt() {
 		return
 	}

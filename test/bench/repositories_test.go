@@ -7,7 +7,10 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -53,6 +56,46 @@ func (l *line) forget() {
 	l.asked, l.most, l.served = map[string][]request{}, 0, 0
 }
 
+// serving is what run cost, with what the server's programs took for it. No other programs
+// may run beside. nil is no server.
+func (l *line) serving(run func() cost) cost {
+	if l == nil {
+		return run()
+	}
+	before := ended()
+	c := run()
+	l.wait()
+	if after := ended(); after > 0 {
+		c.server = max(0, after-before-c.cpu)
+	}
+	return c
+}
+
+// wait returns when all that was asked is done.
+func (l *line) wait() {
+	for inside := 1; inside > 0; time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		inside = l.inside
+		l.mu.Unlock()
+	}
+}
+
+// ended is the user and system time of all programs that this process and its programs ran
+// and that have ended, 0 where the system does not say (it is Linux that does).
+func ended() time.Duration {
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // the third first
+	var ticks int64
+	for _, field := range fields[16-3 : 18-3] { // cutime, cstime
+		n, _ := strconv.ParseInt(field, 10, 64)
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100 // USER_HZ
+}
+
 // ServeHTTP implements http.Handler.
 func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -69,11 +112,34 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	start := time.Now()
+	defer func() { // also of one whose client has gone
+		l.mu.Lock()
+		l.served += time.Since(start)
+		l.inside--
+		l.mu.Unlock()
+	}()
 	l.Server.ServeHTTP(w, r)
-	l.mu.Lock()
-	l.served += time.Since(start)
-	l.inside--
-	l.mu.Unlock()
+}
+
+// What the server's programs take is told from what the client takes.
+func TestServing(t *testing.T) {
+	if ended() == 0 && runtime.GOOS != "linux" {
+		t.Skip("skipped: the system does not say what programs took")
+	}
+	srv := gittest.NewServer(t)
+	repo := srv.NewRepo(t, "slow")
+	l := newLine(t, srv, 0)
+	clone := gittest.NewRepo(t)
+	clone.Commit(t, "main", "start", gittest.Text{"README.md": "x"})
+	push := func(branch string) cost {
+		return l.serving(func() cost { return git(t, clone.Dir, nil, "push", "-q", l.url+"/slow.git", "main:"+branch) })
+	}
+	idle := push("a")
+	repo.Hook(t, "update", "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done")
+	busy := push("b")
+	if busy.server < 4*idle.server || busy.server < busy.cpu || busy.server < 100*time.Millisecond {
+		t.Errorf("a server that counts took %s, the client %s; one that does not %s", busy.server, busy.cpu, idle.server)
+	}
 }
 
 // bare makes requests that were made of another line, those of each repository in
@@ -184,13 +250,13 @@ func throughLife(b testing.TB, w *world, s scenario, done func(phase string, min
 	w.live(b, s, func(st step) {
 		bare := w.bare(b, st)
 		mine := w.timed(b, st.command...)
-		done(st.name, mine, bare())
+		done(st.name, mine, bare().wall)
 	})
 }
 
 // bare forgets what was asked so far. What it returns makes the requests of a step once
 // more, against the repositories as they are now, and compares what they are then.
-func (w *world) bare(b testing.TB, st step) (replay func() time.Duration) {
+func (w *world) bare(b testing.TB, st step) (replay func() cost) {
 	b.Helper()
 	srv := w.srv
 	if st.writes {
@@ -198,8 +264,8 @@ func (w *world) bare(b testing.TB, st step) (replay func() time.Duration) {
 	}
 	other := newLine(b, srv, w.line.delay)
 	w.line.forget()
-	return func() time.Duration {
-		took := other.bare(b, w.line.asked)
+	return func() cost {
+		took := other.serving(func() cost { return cost{wall: other.bare(b, w.line.asked)} })
 		for _, r := range w.fleets {
 			name := strings.TrimSuffix(filepath.Base(r.Dir), ".git")
 			if st.writes && !maps.Equal(r.AllRefs(b), srv.Repo(name).AllRefs(b)) {

@@ -146,8 +146,9 @@ type measured struct {
 	scenario
 	step      string
 	child     childCost
+	server    time.Duration // user and system, of the server's programs
 	yardstick string
-	floor     time.Duration
+	floor     cost
 	requests  float64 // a repository; of what packages go to
 }
 
@@ -179,9 +180,12 @@ func measure(t testing.TB, s scenario) (lines []measured) {
 		}
 		line := measured{scenario: s, step: st.name}
 		before := w.allRefs(t)
-		var floor func() time.Duration
+		var floor func() cost
 		line.yardstick, floor = w.yardstick(t, s, st)
-		line.child = runSelf(t, append(w.args(st.command...), patience)...)
+		line.server = w.line.serving(func() cost {
+			line.child = runSelf(t, append(w.args(st.command...), patience)...)
+			return cost{cpu: line.child.cpu}
+		}).server
 		if w.line != nil {
 			line.requests = float64(w.line.requests()) / float64(len(w.fleets))
 		}
@@ -210,7 +214,7 @@ func (w *world) allRefs(b testing.TB) map[string]string {
 // yardstick is called before a step. What it returns is called after it, and takes what
 // git needs for the same, and where there are many repositories, or more is written than git
 // is asked to, what the requests of the step take.
-func (w *world) yardstick(b testing.TB, s scenario, st step) (name string, floor func() time.Duration) {
+func (w *world) yardstick(b testing.TB, s scenario, st step) (name string, floor func() cost) {
 	b.Helper()
 	if len(w.fleets) > 1 || st.writes && s.variants > gitWrites {
 		return "the same requests", w.bare(b, st)
@@ -223,34 +227,40 @@ func (w *world) yardstick(b testing.TB, s scenario, st step) (name string, floor
 		if w.line != nil {
 			w.line.forget()
 		}
-		return name, func() time.Duration { return f(t, b, w).wall }
+		return name, func() cost { return f(t, b, w) }
 	}
 	if w.line != nil {
 		w.line.forget()
 	}
 	switch st.name {
 	case "again", "nothing to do":
-		return "`git ls-remote`", func() time.Duration { return git(b, "", nil, "ls-remote", w.fleetURL).wall }
+		return "`git ls-remote`", func() cost {
+			return w.line.serving(func() cost { return git(b, "", nil, "ls-remote", w.fleetURL) })
+		}
 	case "cold again":
-		return "`git ls-remote` and the commits", func() time.Duration { return readHeads(b, w).wall }
+		return "`git ls-remote` and the commits", func() cost { return w.line.serving(func() cost { return readHeads(b, w) }) }
 	}
-	return "`git log -p` of the Drafts", func() time.Duration { // on the server
+	return "`git log -p` of the Drafts", func() cost { // on the server
 		tips := strings.Join(slices.Collect(maps.Values(w.drafts(b))), "\n")
-		return git(b, w.fleet.Dir, []byte(tips), "log", "-p", "--no-walk", "--stdin").wall
+		return git(b, w.fleet.Dir, []byte(tips), "log", "-p", "--no-walk", "--stdin")
 	}
 }
 
 // columns are those of the table behind the command.
-var columns = []string{"variants", "repositories", "round trip", "time", "yardstick", "÷", "CPU", "MB", "collecting", "requests a repository"}
+var columns = []string{"variants", "repositories", "round trip", "time", "yardstick", "÷", "CPU", "MB", "collecting", "server's CPU", "÷ Git's", "requests a repository"}
 
 func (m measured) cells() []string {
-	trip, requests := "a path", "none"
+	trip, requests, server, its := "a path", "none", "none", "none"
 	if m.http {
 		trip, requests = fmt.Sprintf("%d ms", m.delay.Milliseconds()), fmt.Sprintf("%.2g", m.requests)
+		server, its = seconds(m.server), "little"
+		if m.floor.server >= 100*time.Millisecond { // the system counts in hundredths of a second
+			its = ratio(m.server, m.floor.server)
+		}
 	}
 	return []string{
-		grouped(m.variants), grouped(cmp.Or(m.repositories, 1)), trip, seconds(m.child.wall), m.yardstick, ratio(m.child.wall, m.floor),
-		seconds(m.child.cpu), fmt.Sprint(m.child.Peak / 1e6), fmt.Sprintf("%.0f %%", 100*m.child.GC), requests,
+		grouped(m.variants), grouped(cmp.Or(m.repositories, 1)), trip, seconds(m.child.wall), m.yardstick, ratio(m.child.wall, m.floor.wall),
+		seconds(m.child.cpu), fmt.Sprint(m.child.Peak / 1e6), fmt.Sprintf("%.0f %%", 100*m.child.GC), server, its, requests,
 	}
 }
 
@@ -324,7 +334,7 @@ func TestTableIsWhole(t *testing.T) {
 		lines = append(lines, measure(t, s)...)
 	}
 	for _, m := range lines {
-		if m.child.wall <= 0 || m.child.cpu <= 0 || m.child.Peak <= 0 || m.floor <= 0 || m.http && m.requests < 1 {
+		if m.child.wall <= 0 || m.child.cpu <= 0 || m.child.Peak <= 0 || m.floor.wall <= 0 || m.http && m.requests < 1 {
 			t.Errorf("%s, %s: something was not measured: %+v", m.scenario, m.step, m)
 		}
 	}

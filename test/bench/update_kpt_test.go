@@ -66,7 +66,7 @@ func updateOurs(b testing.TB, n int, edited bool) (*gittest.Repo, cost) {
 
 	start := time.Now()
 	child := runChild(b, w)
-	c := cost{time.Since(start), child.cpu}
+	c := cost{wall: time.Since(start), cpu: child.cpu}
 
 	_, dir := w.clone(b)
 	bothEdits(b, dir, n, edited)
@@ -207,5 +207,5 @@ func (k kptRunner) run(b testing.TB, dir string, args ...string) cost {
 	if err := cmd.Run(); err != nil {
 		b.Fatalf("kpt %v: %v\n%s", args, err, out.String())
 	}
-	return cost{time.Since(start), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	return cost{wall: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
