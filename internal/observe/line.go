@@ -37,15 +37,10 @@ type lines struct {
 func (r *Repo) lineTo(ctx context.Context, stop gitrepo.Hash, path string) (*history, error) {
 	r.lines.mu.Lock()
 	defer r.lines.mu.Unlock()
-	head := gitrepo.Hash(r.Head)
 	for n := firstLine; ; n *= 8 {
-		l := r.lines.line
-		if l == nil || r.lines.head != head || len(l.commits) < n && !l.whole {
-			var err error
-			if l, err = r.readLine(ctx, head, n); err != nil {
-				return nil, err
-			}
-			r.lines.head, r.lines.line = head, l
+		l, err := r.atLeast(ctx, n)
+		if err != nil {
+			return nil, err
 		}
 		if i, found := l.at[stop]; found {
 			return &history{line: l, path: path, since: l.commits[:i]}, nil
@@ -58,6 +53,27 @@ func (r *Repo) lineTo(ctx context.Context, stop gitrepo.Hash, path string) (*his
 			return h, err
 		}
 	}
+}
+
+// fetchLine brings the folders of the newest commits of the registered branch.
+func (r *Repo) fetchLine(ctx context.Context) {
+	r.lines.mu.Lock()
+	defer r.lines.mu.Unlock()
+	_, _ = r.atLeast(ctx, firstLine) // who needs it asks again
+}
+
+// atLeast is the line of n commits or more, or to its beginning.
+func (r *Repo) atLeast(ctx context.Context, n int) (*line, error) {
+	head := gitrepo.Hash(r.Head)
+	if l := r.lines.line; l != nil && r.lines.head == head && (len(l.commits) >= n || l.whole) {
+		return l, nil
+	}
+	l, err := r.readLine(ctx, head, n)
+	if err != nil {
+		return nil, err
+	}
+	r.lines.head, r.lines.line = head, l
+	return l, nil
 }
 
 // readLine reads n commits.

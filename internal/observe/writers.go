@@ -37,6 +37,9 @@ func (r *Repo) FindWriters(ctx context.Context, path string, at decide.Hash, mad
 		}
 		c := commits[0]
 		for _, p := range c.Parents {
+			if len(todo[order[n]]) == 0 {
+				break // found behind an earlier parent: what else was merged may have to be fetched
+			}
 			parent := decide.Hash(p)
 			have, err := w.edits(ctx, parent)
 			if err != nil {

@@ -123,6 +123,7 @@ func (e *Engine) eachEdited(ctx context.Context, names []string, f func(context.
 			return nil, problems, err
 		}
 	}
+	e.read.FetchEdits(ctx, wants)
 	type result struct {
 		list []*Edited
 		err  error
@@ -194,11 +195,13 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 		return nil, err
 	}
 	p := repo.Package(repo.Path(w.Package))
-	if err := e.read.ReadBranch(ctx, repo, p); err != nil {
-		return nil, err
-	}
 	for _, h := range p.Revisions {
 		if !e.manager.Signed(h.Owner, w.Namespace) {
+			continue
+		}
+		if unedited, err := repo.Unedited(ctx, p.Path, h); err != nil {
+			return nil, err
+		} else if unedited {
 			continue
 		}
 		of := &Edited{
@@ -207,6 +210,9 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 		}
 		from, at, came := h, h.Ref.Commit, h.Ref.Commit
 		if h.Number > 0 {
+			if err := e.read.ReadBranch(ctx, repo, p); err != nil {
+				return nil, err
+			}
 			of.Revision = repo.Branch
 			if b := p.Branch; b != nil {
 				if b.Tree.IsZero() {
@@ -260,6 +266,7 @@ func (of *Edited) carried(branch []review.Edit) {
 // packages are built, it is only of what others committed.
 func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 	var todo []*Item
+	var wants []*decide.Want
 	seen := map[*decide.Want]bool{}
 	for _, i := range items {
 		s := r.subjects[i.want]
@@ -268,8 +275,11 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 		}
 		seen[i.want] = true
 		if !r.building || (i.Action.Pending() || len(i.Reasons) > 0) && s.pkg.Branch.Moved() {
-			todo = append(todo, i)
+			todo, wants = append(todo, i), append(wants, i.want)
 		}
+	}
+	if !r.building { // else what they are built from is here
+		r.read.FetchEdits(ctx, wants)
 	}
 	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, i *Item) struct{} {
 		switch said, err := r.said(ctx, r.subjects[i.want]); {
