@@ -1,6 +1,7 @@
 package krm
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"runtime"
 	"sync"
@@ -28,6 +29,7 @@ type cacheKey struct {
 // changed.
 type content struct {
 	data    []byte
+	limits  Limits
 	docs    []document
 	problem *Problem // without a path
 }
@@ -43,9 +45,12 @@ func (c *Cache) parse(path string, data []byte, l Limits) *content {
 	if c == nil {
 		return newContent(data, l, nil)
 	}
+	like := c.latest(path)
+	if like != nil && like.limits == l && bytes.Equal(like.data, data) { // quicker than a sum
+		return like
+	}
 	key := cacheKey{sha256.Sum256(data), l}
-	found, like := c.find(key, path)
-	if found != nil {
+	if found := c.find(key); found != nil {
 		return found
 	}
 	made := newContent(data, l, like)
@@ -64,14 +69,21 @@ func (c *Cache) parse(path string, data []byte, l Limits) *content {
 
 func newContent(data []byte, l Limits, like *content) *content {
 	docs, problem := parseDocs(data, l, like)
-	return &content{data: data, docs: docs, problem: problem}
+	return &content{data: data, limits: l, docs: docs, problem: problem}
 }
 
-// find returns what the bytes hold, else what was read last under the path.
-func (c *Cache) find(key cacheKey, path string) (found, like *content) {
+// find returns what the bytes hold, nil where nothing is known of them.
+func (c *Cache) find(key cacheKey) *content {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.files[key].Value(), c.last[path].Value()
+	return c.files[key].Value()
+}
+
+// latest returns what was read last under a path, nil where nothing was.
+func (c *Cache) latest(path string) *content {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last[path].Value()
 }
 
 type dropped struct {

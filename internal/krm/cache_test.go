@@ -48,6 +48,23 @@ func TestCache(t *testing.T) {
 	runtime.KeepAlive(one)
 }
 
+// TestCacheOfTheSameAgain: what is read again under its path is known by its bytes, without
+// a sum, within its own limits alone.
+func TestCacheOfTheSameAgain(t *testing.T) {
+	var c Cache
+	one := parseWith(t, &c, File{Path: "a.yaml", Data: []byte(cm)})
+	c.files = nil // what is known by sums
+	again := parseWith(t, &c, File{Path: "a.yaml", Data: []byte(cm)})
+	if one.Resources()[0].Node().YNode() != again.Resources()[0].Node().YNode() || len(c.files) > 0 {
+		t.Error("it was parsed anew, or looked for by its sum")
+	}
+	strict, err := Parse([]File{{Path: "a.yaml", Data: []byte(cm)}}, WithCache(&c), WithLimits(Limits{FileSize: 3}))
+	if err != nil || len(strict.Problems()) != 1 {
+		t.Errorf("%v %v", strict.Problems(), err)
+	}
+	runtime.KeepAlive(one)
+}
+
 // TestCacheKeepsProblemsApart: a broken file is one wherever it is, under its
 // own name, and only within its own limits.
 func TestCacheKeepsProblemsApart(t *testing.T) {
