@@ -276,6 +276,11 @@ func Files(files []krm.File, l Limits) error {
 	slices.SortFunc(sorted, func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) })
 	t, values := NewTally(l), 0
 	links := map[string]bool{}
+	size := int64(0)
+	for _, f := range sorted {
+		size += int64(len(f.Data))
+	}
+	counted := krm.ValuesAtMost(len(sorted), size) > MaxValues // of most it goes without
 	paths := pathsOf(sorted)
 	known := sound.has(paths)
 	for _, f := range sorted {
@@ -287,7 +292,7 @@ func Files(files []krm.File, l Limits) error {
 		if err := t.Add(f.Path, int64(len(f.Data))); err != nil {
 			return err
 		}
-		if krm.IsYAML(f) {
+		if counted && krm.IsYAML(f) {
 			if values += krm.Values(f.Data); values > MaxValues {
 				return limit("", "has up to %d values in its YAML files as far as %s, more than %d", values, shown(f.Path), MaxValues)
 			}

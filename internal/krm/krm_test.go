@@ -370,3 +370,15 @@ func TestScalarsReadBack(t *testing.T) {
 		}
 	}
 }
+
+// No text holds more values than as many bytes can.
+func TestValuesAtMost(t *testing.T) {
+	for _, text := range []string{"", "a", ":", "?", "::::", "a: b\n", "{a: [b, c]}", "- - -\n-\t-\r", strings.Repeat("?:", 50), cm} {
+		if got, most := Values([]byte(text)), ValuesAtMost(1, int64(len(text))); int64(got) > most {
+			t.Errorf("%q: %d values, at most %d", text, got, most)
+		}
+	}
+	if got := ValuesAtMost(3, 10); got != 3*ValuesAtMost(1, 0)+ValuesAtMost(0, 10) || int64(Values([]byte("::::")))*2 > ValuesAtMost(2, 8) {
+		t.Errorf("of several texts %d", got)
+	}
+}

@@ -88,6 +88,9 @@ func Values(data []byte) int {
 	return n
 }
 
+// ValuesAtMost is how many Values there are at most in so many texts of so many bytes.
+func ValuesAtMost(texts int, bytes int64) int64 { return int64(texts) + 2*bytes }
+
 // extent is what a node stands for when its aliases are followed.
 type extent struct {
 	nodes, height int
