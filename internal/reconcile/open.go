@@ -148,10 +148,15 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 	s.Package = pkg
 	s.Notes = append(s.Notes, review.PlainSecrets(pkg)...)
 	s.Fails = c.Head.Fails(repo.LastBuild(ctx, folder, c.Head))
+	k, err := mutate.Read(pkg, "")
+	if err != nil {
+		return nil, err
+	}
+	s.Unmet = observe.Unmet(k)
 	if err := e.origins(ctx, repo, c, s); err != nil {
 		return nil, err
 	}
-	up, from, lock, err := e.cameFrom(ctx, c, pkg)
+	up, from, lock, err := e.cameFrom(ctx, c, k)
 	switch {
 	case err == nil:
 		s.Upstream = up.Name + "/" + up.Below(from)
@@ -216,11 +221,6 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 // origins finds what the machine made of a shown revision, and what became of
 // people's edits in it.
 func (e *Engine) origins(ctx context.Context, repo *observe.Repo, c *decide.Candidate, s *Shown) error {
-	k, err := mutate.Read(s.Package, "")
-	if err != nil {
-		return err
-	}
-	s.Unmet = observe.Unmet(k)
 	there, err := repo.TreeAt(ctx, c.Head.Ref.Commit, c.Package.Path)
 	if err != nil {
 		return err
@@ -242,13 +242,9 @@ func (e *Engine) origins(ctx context.Context, repo *observe.Repo, c *decide.Cand
 	})
 }
 
-// cameFrom finds the Repository that a package's upstreamLock names, and the
+// cameFrom finds the Repository that a Kptfile's upstreamLock names, and the
 // package's folder or name there.
-func (e *Engine) cameFrom(ctx context.Context, c *decide.Candidate, pkg *krm.Package) (*observe.Repo, string, *kptfilev1.GitLock, error) {
-	k, err := mutate.Read(pkg, "")
-	if err != nil {
-		return nil, "", nil, err
-	}
+func (e *Engine) cameFrom(ctx context.Context, c *decide.Candidate, k *kptfilev1.KptFile) (*observe.Repo, string, *kptfilev1.GitLock, error) {
 	lock := mutate.Lock(k)
 	if lock == nil {
 		return nil, "", nil, errors.New("its Kptfile has no upstreamLock")
