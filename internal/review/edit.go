@@ -113,45 +113,94 @@ func (e Edit) String() string {
 func diffPackages(c *Change) ([]Edit, error) {
 	d := &differ{norm: newNormaliser(c.Aliases)}
 	err := d.packages(c.Before, c.After)
-	return d.edits, err
+	return d.norm.edits(d.edits), err
+}
+
+// found is an edit that is not told yet: of most variants of a fleet nobody reads
+// it, for each class shows one.
+type found struct {
+	Edit // as it is
+	// was and is are the values, of an edit whose texts and digest are to be made of them.
+	was, is *yaml.Node
+}
+
+// edits tells what was found, sorted; nil where there is nothing.
+func (n *normaliser) edits(list []found) []Edit {
+	var out []Edit
+	for i := range list {
+		out = append(out, n.edit(&list[i]))
+	}
+	slices.SortStableFunc(out, func(a, b Edit) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Op, b.Op))
+	})
+	return out
+}
+
+func (n *normaliser) edit(f *found) Edit {
+	e := f.Edit
+	switch {
+	case f.was == nil && f.is == nil:
+	case e.Field == "" && e.Op != Update: // of a whole resource
+		e.Digest = digest([]byte(n.text(yamlText(f.is))))
+	default:
+		before, after := valueText(f.was), valueText(f.is)
+		e.Digest = n.digest(e.Field, before, after)
+		if !e.ID.IsSecret() {
+			e.Before, e.After = short(before), short(after)
+		}
+	}
+	e.Before, e.After = n.value(e.Field, e.Before), n.value(e.Field, e.After)
+	e.File, e.Resource, e.Field = n.identity(e.File), n.identity(e.Resource), n.identity(e.Field)
+	return e
+}
+
+// digest stands for what a field was and is.
+func (n *normaliser) digest(field, before, after string) string {
+	return digest([]byte(n.value(field, before) + "\x00" + n.value(field, after)))
 }
 
 func (d *differ) packages(was, now *krm.Package) error {
-	before, err := index(was)
-	if err != nil {
-		return err
-	}
-	after, err := index(now)
+	before, after, err := differing(was, now)
 	if err != nil {
 		return err
 	}
 	d.modes(before, after)
 	d.files(before, after)
 	d.resources(before, after)
-	slices.SortStableFunc(d.edits, func(a, b Edit) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Op, b.Op))
-	})
 	return nil
 }
 
-// each compares resources with what they were, nil where they are new, side by side.
-func (d *differ) each(now []*krm.Resource, was map[*krm.Resource]*krm.Resource) []*differ {
-	out := make([]*differ, len(now))
-	_ = cores.Each(context.Background(), 1+len(now)/resourcesPerCore, len(now), func(i int) error { // nothing fails
-		part, r := &differ{norm: d.norm, deep: d.deep, origins: d.origins}, now[i]
-		switch o := was[r]; {
-		case o == nil:
-			part.whole(r, Add)
-		case o.Path() != r.Path():
-			part.add(Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: Move, Before: o.Path(), After: r.Path()})
-			part.tree(o, r)
-		default:
-			part.tree(o, r)
+// each compares resources with what they were, nil where they are new: many of them
+// side by side.
+func (d *differ) each(list []*krm.Resource, was map[*krm.Resource]*krm.Resource) {
+	if len(list) <= resourcesPerCore {
+		for _, r := range list {
+			d.resource(was[r], r)
 		}
-		out[i] = part
+		return
+	}
+	chunks := slices.Collect(slices.Chunk(list, resourcesPerCore))
+	parts := make([]differ, len(chunks))
+	_ = cores.Each(context.Background(), 0, len(chunks), func(i int) error { // nothing fails
+		parts[i] = differ{norm: d.norm, deep: d.deep, origins: d.origins}
+		parts[i].each(chunks[i], was)
 		return nil
 	})
-	return out
+	for i := range parts {
+		d.edits, d.cells = append(d.edits, parts[i].edits...), append(d.cells, parts[i].cells...)
+	}
+}
+
+// resource compares a resource with what it was, nil where it is new.
+func (d *differ) resource(o, r *krm.Resource) {
+	if o == nil {
+		d.whole(r, Add)
+		return
+	}
+	if o.Path() != r.Path() {
+		d.add(Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: Move, Before: o.Path(), After: r.Path()})
+	}
+	d.tree(o, r)
 }
 
 // resourcesPerCore is how many resources are worth another core.
@@ -160,58 +209,76 @@ const resourcesPerCore = 64
 // resourceKey pairs resources of two packages.
 type resourceKey struct{ group, kind, namespace, name string }
 
+// side is what one of two packages holds in files that the other has not, or has with
+// another content or mode: variants have most files in common with what they come from.
 type side struct {
 	files     map[string]krm.File
 	byPath    map[string][]*krm.Resource
 	resources []*krm.Resource
 }
 
-func index(p *krm.Package) (side, error) {
-	s := side{files: map[string]krm.File{}, byPath: map[string][]*krm.Resource{}}
-	if p == nil {
-		return s, nil
-	}
-	files, err := p.Files()
+// differing are two packages without the files that they have in common. A nil package
+// holds nothing. It fails only where one cannot be written.
+func differing(was, now *krm.Package) (before, after side, err error) {
+	a, err := written(was)
 	if err != nil {
-		return s, err
+		return side{}, side{}, err
 	}
-	for _, f := range files {
-		s.files[f.Path] = f
+	b, err := written(now)
+	if err != nil {
+		return side{}, side{}, err
+	}
+	before, after = newSide(), newSide()
+	for len(a)+len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].Path < b[0].Path:
+			before.files[a[0].Path], a = a[0], a[1:]
+		case len(a) == 0 || b[0].Path < a[0].Path:
+			after.files[b[0].Path], b = b[0], b[1:]
+		default:
+			if a[0].Mode != b[0].Mode || !bytes.Equal(a[0].Data, b[0].Data) {
+				before.files[a[0].Path], after.files[b[0].Path] = a[0], b[0]
+			}
+			a, b = a[1:], b[1:]
+		}
+	}
+	before.read(was)
+	after.read(now)
+	return before, after, nil
+}
+
+// written are a package's files, sorted by path.
+func written(p *krm.Package) ([]krm.File, error) {
+	if p == nil {
+		return nil, nil
+	}
+	return p.Files()
+}
+
+func newSide() side { return side{files: map[string]krm.File{}, byPath: map[string][]*krm.Resource{}} }
+
+// read takes the resources of the side's files.
+func (s *side) read(p *krm.Package) {
+	if p == nil || len(s.files) == 0 {
+		return
 	}
 	for _, r := range p.Resources() {
-		s.byPath[r.Path()] = append(s.byPath[r.Path()], r)
-		s.resources = append(s.resources, r)
+		if _, ok := s.files[r.Path()]; ok {
+			s.byPath[r.Path()] = append(s.byPath[r.Path()], r)
+			s.resources = append(s.resources, r)
+		}
 	}
-	return s, nil
 }
 
 // samePackage compares two packages byte for byte.
 func samePackage(before, after *krm.Package) (bool, error) {
-	a, err := index(before)
-	if err != nil {
-		return false, err
-	}
-	b, err := index(after)
-	if err != nil || len(a.files) != len(b.files) {
-		return false, err
-	}
-	for path := range a.files {
-		if !a.same(b, path) {
-			return false, nil
-		}
-	}
-	return true, nil
-}
-
-func (s side) same(o side, path string) bool {
-	a, okA := s.files[path]
-	b, okB := o.files[path]
-	return okA && okB && a.Mode == b.Mode && bytes.Equal(a.Data, b.Data)
+	a, b, err := differing(before, after)
+	return err == nil && len(a.files)+len(b.files) == 0, err
 }
 
 type differ struct {
 	norm  *normaliser
-	edits []Edit
+	edits []found
 	// deep says that cells are wanted beside the edits, and bookkeeping left out of
 	// resources that are there on one side only.
 	deep  bool
@@ -223,13 +290,7 @@ type differ struct {
 // add takes an edit with its one cell.
 func (d *differ) add(e Edit) {
 	d.cell(e)
-	d.edit(e)
-}
-
-func (d *differ) edit(e Edit) {
-	e.Before, e.After = d.norm.value(e.Field, e.Before), d.norm.value(e.Field, e.After)
-	e.File, e.Resource, e.Field = d.norm.identity(e.File), d.norm.identity(e.Resource), d.norm.identity(e.Field)
-	d.edits = append(d.edits, e)
+	d.edits = append(d.edits, found{Edit: e})
 }
 
 // modes reports what became executable or a link, and what no longer is. The target
@@ -274,13 +335,11 @@ func (d *differ) files(before, after side) {
 	}
 }
 
-// resources compares the resources of files that differ.
+// resources compares the resources.
 func (d *differ) resources(before, after side) {
 	old := pairs{}
 	for _, r := range before.resources {
-		if !before.same(after, r.Path()) {
-			old[keyOf(r)] = append(old[keyOf(r)], r)
-		}
+		old[keyOf(r)] = append(old[keyOf(r)], r)
 	}
 	// Resources that stayed in their file are paired first: subpackages may
 	// hold resources of one name.
@@ -290,29 +349,18 @@ func (d *differ) resources(before, after side) {
 			stayed[r] = o
 		}
 	}
-	var now []*krm.Resource
 	for _, r := range after.resources {
-		if after.same(before, r.Path()) {
-			continue
-		}
-		if now = append(now, r); stayed[r] == nil {
+		if stayed[r] == nil {
 			stayed[r] = old.take(r, false)
 		}
 	}
-	touched := map[string]bool{}
-	for i, part := range d.each(now, stayed) {
-		if len(part.edits) > 0 {
-			touched[now[i].Path()] = true
-		}
-		d.edits, d.cells = append(d.edits, part.edits...), append(d.cells, part.cells...)
-	}
+	d.each(after.resources, stayed)
 	for _, r := range before.resources {
 		if slices.Contains(old[keyOf(r)], r) {
 			d.whole(r, Remove)
-			touched[r.Path()] = true
 		}
 	}
-	d.formats(before, after, touched)
+	d.formats(before, after)
 }
 
 // pairs are the resources of one side that are not paired yet, in order.
@@ -331,10 +379,16 @@ func (p pairs) take(r *krm.Resource, sameFile bool) *krm.Resource {
 }
 
 // formats reports files whose bytes differ though no resource does.
-func (d *differ) formats(before, after side, touched map[string]bool) {
+func (d *differ) formats(before, after side) {
+	touched := map[string]bool{}
+	for i := range d.edits {
+		if e := &d.edits[i]; e.Resource != "" {
+			touched[e.File] = true
+		}
+	}
 	for path, f := range after.files {
 		b, ok := before.files[path]
-		if !ok || len(after.byPath[path]) == 0 || touched[path] || bytes.Equal(b.Data, f.Data) || before.same(after, path) || isBookkeepingFile(path) {
+		if !ok || len(after.byPath[path]) == 0 || touched[path] || bytes.Equal(b.Data, f.Data) || isBookkeepingFile(path) {
 			continue
 		}
 		if slices.ContainsFunc(after.byPath[path], isContext) && bytes.Equal(ownNames.ReplaceAll(b.Data, nil), ownNames.ReplaceAll(f.Data, nil)) {
@@ -353,10 +407,9 @@ func (d *differ) whole(r *krm.Resource, op Op) {
 			return
 		}
 	}
-	text := d.norm.text(yamlText(node))
-	e := Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: op, Digest: digest([]byte(text))}
-	d.edit(e)
-	d.leaves(e, node)
+	e := found{Edit: Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: op}, is: node}
+	d.edits = append(d.edits, e)
+	d.leaves(e.Edit, node)
 }
 
 func keyOf(r *krm.Resource) resourceKey {

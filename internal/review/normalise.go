@@ -1,9 +1,9 @@
 package review
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,22 +13,20 @@ import (
 // identities and in texts, never in image references, versions and numbers, where
 // a target called "latest" means nothing.
 type normaliser struct {
-	values []string // longest first
-	names  map[string]string
+	values []alias // longest first
 }
 
+type alias struct{ value, placeholder string }
+
 func newNormaliser(aliases map[string]string) *normaliser {
-	n := &normaliser{names: aliases}
-	for v := range aliases {
+	n := &normaliser{}
+	for v, name := range aliases {
 		if strings.ContainsFunc(v, unicode.IsLetter) {
-			n.values = append(n.values, v)
+			n.values = append(n.values, alias{v, "${" + name + "}"})
 		}
 	}
-	sort.Slice(n.values, func(i, j int) bool {
-		if a, b := len(n.values[i]), len(n.values[j]); a != b {
-			return a > b
-		}
-		return n.values[i] < n.values[j]
+	slices.SortFunc(n.values, func(a, b alias) int {
+		return cmp.Or(len(b.value)-len(a.value), cmp.Compare(a.value, b.value))
 	})
 	return n
 }
@@ -43,9 +41,9 @@ func (n *normaliser) message(s string) string { return n.words(s, 1, ':', '@') }
 func (n *normaliser) text(s string) string { return n.words(s, 3, ':', '@') }
 
 func (n *normaliser) words(s string, shortest int, signs ...rune) string {
-	for _, v := range n.values {
-		if len(v) >= shortest {
-			s = replaceWord(s, v, "${"+n.names[v]+"}", signs...)
+	for _, a := range n.values {
+		if len(a.value) >= shortest {
+			s = replaceWord(s, a.value, a.placeholder, signs...)
 		}
 	}
 	return s

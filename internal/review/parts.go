@@ -190,7 +190,7 @@ func joined(key string, list []*Part) (*group, error) {
 	}
 	for _, e := range told.Example.Edits {
 		e.ID = e.Of
-		g.shape.edits = append(g.shape.edits, e.Edit)
+		g.edits = append(g.edits, e.Edit)
 	}
 	var members []PartMember
 	for _, p := range list {

@@ -17,25 +17,21 @@ import (
 // comment before the file says which and where. Files with Secrets stand in
 // comments alone, without their values: they are not to be applied.
 func Patch(before, after *krm.Package) (string, error) {
-	a, err := index(before)
+	a, b, err := differing(before, after)
 	if err != nil {
 		return "", err
 	}
-	b, err := index(after)
+	shownA, _, err := differing(redact(before, nil), nil) // all of it
 	if err != nil {
 		return "", err
 	}
-	shownA, err := index(redact(before, nil))
-	if err != nil {
-		return "", err
-	}
-	shownB, err := index(redact(after, before))
+	_, shownB, err := differing(nil, redact(after, before))
 	if err != nil {
 		return "", err
 	}
 	var out bytes.Buffer
 	for _, p := range changedPaths(a, b) {
-		if !a.same(shownA, p) && has(a, p) || !b.same(shownB, p) && has(b, p) {
+		if a.hides(shownA, p) || b.hides(shownB, p) {
 			fmt.Fprintf(&out, "# %s has a Secret: its values are left out, and this part is not to be applied\n", Visible(p))
 			out.WriteString(comment(fileDiff(p, shownA, shownB)))
 			continue
@@ -47,9 +43,10 @@ func Patch(before, after *krm.Package) (string, error) {
 	return out.String(), nil
 }
 
-func has(s side, path string) bool {
-	_, ok := s.files[path]
-	return ok
+// hides says that a file is not shown as it is.
+func (s side) hides(shown side, path string) bool {
+	f, ok := s.files[path]
+	return ok && !bytes.Equal(f.Data, shown.files[path].Data)
 }
 
 // comment makes lines that no patch program reads.

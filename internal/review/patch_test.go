@@ -204,3 +204,30 @@ func TestPatchLeavesSecretsOut(t *testing.T) {
 		t.Errorf("applied: %q", got)
 	}
 }
+
+// A Secret that comes, goes or is written otherwise is a comment, too.
+func TestPatchOfOneSecret(t *testing.T) {
+	const head = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  password: "
+	none, plain, quoted := pkgOf(t), pkgOf(t, fileOf("s.yaml", head+"hunter1\n")), pkgOf(t, fileOf("s.yaml", head+"\"hunter1\"\n"))
+	for title, c := range map[string]struct {
+		before, after *krm.Package
+		says          string
+	}{
+		"added":             {none, plain, "# +++ b/s.yaml\n"},
+		"removed":           {plain, none, "# --- a/s.yaml\n"},
+		"written otherwise": {plain, quoted, "# s.yaml has a Secret"},
+	} {
+		text, err := Patch(c.before, c.after)
+		if err != nil || strings.Contains(text, "hunter") || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %v\n%s", title, err, text)
+		}
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "# ") {
+				t.Errorf("%s: %q is no comment", title, line)
+			}
+		}
+	}
+	if text, err := Patch(plain, quoted); err != nil || strings.Contains(text, "/dev/null") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

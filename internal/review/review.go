@@ -384,6 +384,7 @@ type group struct {
 	members []revision
 	marks   map[markOf][]string // members
 	told    *PartialExample     // of the example, once that was compared
+	edits   []Edit              // of the example, told with it
 	origins map[string]string   // of the example's values, by place
 }
 
@@ -444,7 +445,8 @@ func (g *group) tell() error {
 	g.told = &PartialExample{
 		Name: example.Variant, Bare: example.Before == nil, Marks: g.shape.marks, Diff: diff, Lines: lines, Hidden: hiddenIn(diff), Origins: lineOrigins(example, diff), From: g.origins,
 	}
-	for _, e := range g.shape.edits {
+	g.edits = g.shape.norm.edits(g.shape.edits)
+	for _, e := range g.edits {
 		g.told.Edits = append(g.told.Edits, PartEdit{e, e.ID})
 	}
 	return nil
@@ -456,7 +458,7 @@ func (g *group) class() (Class, error) {
 		return Class{}, err
 	}
 	c := Class{
-		Package: g.example.Package, Attention: g.example.Attention, Edits: g.shape.edits, Lines: g.told.Lines,
+		Package: g.example.Package, Attention: g.example.Attention, Edits: g.edits, Lines: g.told.Lines,
 		Example: g.told.Name, Diff: g.told.Diff, Hidden: g.told.Hidden, Origins: g.told.Origins,
 	}
 	h := sha256.New()

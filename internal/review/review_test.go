@@ -229,6 +229,16 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// A file's mode and its form are two edits.
+func TestModeAndFormat(t *testing.T) {
+	before, after := pkg(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: X\nmetadata: {name: x}\n"}), pkg(t, nil)
+	after.Write(krm.File{Path: "a.yaml", Mode: krm.Executable, Data: []byte("apiVersion: v1\nkind: X\nmetadata:\n  name: x\n")})
+	edits, err := Edits(before, after)
+	if err != nil || len(edits) != 2 || edits[0].Op != Mode || edits[1].Op != Format {
+		t.Errorf("%v %v", edits, err)
+	}
+}
+
 // A package's own name and path in its context part no class, be it added or changed.
 func TestOwnNamesInAContext(t *testing.T) {
 	file := func(name, data string) map[string]string {
@@ -338,6 +348,17 @@ func TestDiffRedactsOddSecrets(t *testing.T) {
 		if strings.Contains(got, "hunter") || !strings.Contains(got, redactedChanged) {
 			t.Errorf("%s:\n%s", name, got)
 		}
+	}
+}
+
+// Of names that hold each other the longest is masked.
+func TestLongestName(t *testing.T) {
+	n := newNormaliser(map[string]string{"east": "variant", "east-1": "repository", "us": "set", "12": "package"})
+	if got, want := n.text("east-1.east-x.us.12"), "${repository}.${variant}-x.us.12"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := n.identity("east/us"), "${variant}/${set}"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

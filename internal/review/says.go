@@ -187,7 +187,7 @@ func (g *group) says() string {
 		parts = append(parts, "creates the package")
 	}
 	var created, deleted, rest []Edit
-	for _, e := range s.edits {
+	for _, e := range g.edits {
 		switch {
 		case e.Field == "" && e.Op == Add:
 			created = append(created, e)
@@ -342,7 +342,7 @@ var verbs = map[Op]string{Add: "sets", Remove: "removes", Update: "changes"}
 // holds names what runs an image: the resource, where it changes one alone.
 func (g *group) holds(e Edit) string {
 	n := 0
-	for _, o := range g.shape.edits {
+	for _, o := range g.edits {
 		if o.Resource == e.Resource && imageField.MatchString(o.Field) {
 			n++
 		}
@@ -356,7 +356,7 @@ func (g *group) holds(e Edit) string {
 func (g *group) column(e Edit) *column {
 	want := cell{File: e.File, Resource: e.Resource, Op: e.Op, Field: withoutIndexes(e.Field)}
 	for i := range g.columns {
-		if g.columns[i].place() == want.place() {
+		if g.columns[i].compare(&want) == 0 {
 			return &g.columns[i]
 		}
 	}

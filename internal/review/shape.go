@@ -46,7 +46,12 @@ const maxLeaves = 2000
 var indexes = regexp.MustCompile(`\[[0-9]*\]`)
 
 // withoutIndexes is a field whose places in lists are left out.
-func withoutIndexes(field string) string { return indexes.ReplaceAllString(field, "[]") }
+func withoutIndexes(field string) string {
+	if !strings.Contains(field, "[") { // as most
+		return field
+	}
+	return indexes.ReplaceAllString(field, "[]")
+}
 
 // cell takes an edit as its own cell.
 func (d *differ) cell(e Edit) {
@@ -76,7 +81,7 @@ func now(op Op, before, after string) string {
 
 func (d *differ) scalar(e Edit, a, b *yaml.Node) {
 	if d.deep {
-		d.put(e, cell{before: a.Value, after: b.Value, tag: b.ShortTag(), digest: e.Digest, secret: e.ID.IsSecret()}.sealed())
+		d.put(e, cell{before: a.Value, after: b.Value, tag: b.ShortTag(), digest: d.norm.digest(e.Field, valueText(a), valueText(b)), secret: e.ID.IsSecret()}.sealed())
 	}
 }
 
@@ -137,11 +142,22 @@ func (c *cell) place() string {
 	return strings.Join([]string{c.File, c.Resource, string(c.Op), c.Field}, "\x00")
 }
 
+// compare orders cells by place.
+func (c *cell) compare(o *cell) int {
+	for _, pair := range [...][2]string{{c.File, o.File}, {c.Resource, o.Resource}, {string(c.Op), string(o.Op)}, {c.Field, o.Field}} {
+		if d := strings.Compare(pair[0], pair[1]); d != 0 {
+			return d
+		}
+	}
+	return 0
+}
+
 // shape is what one change is made of.
 type shape struct {
-	edits []Edit
+	edits []found
 	cells []cell // sorted by place, one of each
 	marks []Mark
+	norm  *normaliser // of edits
 	// first and gone say that the package is new to its repository, or goes.
 	first, gone bool
 }
@@ -152,7 +168,7 @@ func shapeOf(c *Change) (*shape, error) {
 	if err := d.packages(c.Before, c.After); err != nil {
 		return nil, err
 	}
-	s := &shape{edits: d.edits, cells: merged(d.cells), marks: slices.Clone(c.Marks), gone: c.After == nil, first: c.First}
+	s := &shape{edits: d.edits, cells: merged(d.cells), marks: slices.Clone(c.Marks), gone: c.After == nil, first: c.First, norm: d.norm}
 	if s.gone {
 		return s, nil
 	}
@@ -166,14 +182,15 @@ func shapeOf(c *Change) (*shape, error) {
 	return s, nil
 }
 
-// merged joins the cells of one place: the items of a list.
+// merged joins the cells of one place: the items of a list. It takes the cells over.
 func merged(cells []cell) []cell {
-	slices.SortStableFunc(cells, func(a, b cell) int { return strings.Compare(a.place(), b.place()) })
-	var out []cell
-	for _, c := range cells {
+	slices.SortStableFunc(cells, func(a, b cell) int { return a.compare(&b) })
+	out := cells[:0]
+	for i := range cells {
+		c := &cells[i]
 		n := len(out)
-		if n == 0 || out[n-1].place() != c.place() {
-			out = append(out, c)
+		if n == 0 || out[n-1].compare(c) != 0 {
+			out = append(out, *c)
 			continue
 		}
 		was := &out[n-1]

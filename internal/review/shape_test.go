@@ -199,6 +199,25 @@ func TestKeyStays(t *testing.T) {
 	}
 }
 
+// Cells of one place are one, and stand in the order of their places.
+func TestMerged(t *testing.T) {
+	of := func(file, resource string, op Op, field, after string) cell {
+		return cell{File: file, Resource: resource, Op: op, Field: field, after: after}
+	}
+	in := []cell{
+		of("b", "X", Add, "f[]", "1"), of("a", "Y", Add, "f", "2"), of("a", "X", Update, "f", "3"), of("a", "X", Add, "g", "4"),
+		of("b", "X", Add, "f[]", "5"), of("a-b", "X", Add, "f", "6"), of("a", "X", Add, "f", "7"), of("b", "X", Add, "f[]", "8"),
+	}
+	var got []string
+	for _, c := range merged(in) {
+		got = append(got, strings.ReplaceAll(c.place(), "\x00", " ")+" "+c.after)
+	}
+	want := []string{"a X add f 7", "a X add g 4", "a X change f 3", "a Y add f 2", "a-b X add f 6", "b X add f[] 1, 5, 8"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestSensitive(t *testing.T) {
 	known := func() map[string]bool { return map[string]bool{"web": true} }
 	for _, tt := range []struct {

@@ -73,12 +73,7 @@ func describePackage(classes []Class) Summary {
 // order; either may be nil. The values of Secrets are replaced by a word that
 // says whether they changed.
 func Diff(before, after *krm.Package) (string, error) {
-	before, after = redact(before, nil), redact(after, before)
-	a, err := index(before)
-	if err != nil {
-		return "", err
-	}
-	b, err := index(after)
+	a, b, err := differing(redact(before, nil), redact(after, before))
 	if err != nil {
 		return "", err
 	}
@@ -89,16 +84,11 @@ func Diff(before, after *krm.Package) (string, error) {
 	return out.String(), nil
 }
 
-// changedPaths are the files that differ, in order.
+// changedPaths are the files of both sides, in order.
 func changedPaths(a, b side) []string {
-	paths := map[string]bool{}
-	for _, s := range []side{a, b} {
-		for p := range s.files {
-			paths[p] = !a.same(b, p)
-		}
-	}
-	maps.DeleteFunc(paths, func(_ string, changed bool) bool { return !changed })
-	return slices.Sorted(maps.Keys(paths))
+	paths := slices.AppendSeq(slices.Collect(maps.Keys(a.files)), maps.Keys(b.files))
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 func fileDiff(path string, a, b side) []byte {

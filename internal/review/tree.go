@@ -17,16 +17,16 @@ const maxValue = 200
 
 // tree compares two trees of one resource, field by field.
 func (d *differ) tree(before, after *krm.Resource) {
-	w := &walker{d: d, file: after.Path(), resource: title(after), id: after.ID(), secret: after.ID().IsSecret(), kptfile: after.Kind() == "Kptfile", context: isContext(after)}
+	w := &walker{d: d, file: after.Path(), resource: title(after), id: after.ID(), kptfile: after.Kind() == "Kptfile", context: isContext(after)}
 	w.node("", before.Node().YNode(), after.Node().YNode())
 }
 
 type walker struct {
-	d               *differ
-	file, resource  string
-	id              krm.ID
-	secret, kptfile bool
-	context         bool // the package context
+	d              *differ
+	file, resource string
+	id             krm.ID
+	kptfile        bool
+	context        bool // the package context
 }
 
 func (w *walker) node(field string, a, b *yaml.Node) {
@@ -96,7 +96,7 @@ func (w *walker) comment(field, before, after string) {
 	}
 	w.d.add(Edit{
 		File: w.file, Resource: w.resource, ID: w.id, Op: Format, Field: field, Before: short(before), After: short(after),
-		Digest: digest([]byte(w.d.norm.value(field, before) + "\x00" + w.d.norm.value(field, after))),
+		Digest: w.d.norm.digest(field, before, after),
 	})
 }
 
@@ -154,12 +154,7 @@ func (w *walker) sequence(field string, a, b *yaml.Node) {
 
 func (w *walker) value(field string, op Op, a, b *yaml.Node) {
 	e := Edit{File: w.file, Resource: w.resource, ID: w.id, Op: op, Field: field}
-	before, after := valueText(a), valueText(b)
-	e.Digest = digest([]byte(w.d.norm.value(field, before) + "\x00" + w.d.norm.value(field, after)))
-	if !w.secret {
-		e.Before, e.After = short(before), short(after)
-	}
-	w.d.edit(e)
+	w.d.edits = append(w.d.edits, found{Edit: e, was: a, is: b})
 	if yamltree.IsScalar(a) && yamltree.IsScalar(b) {
 		w.d.scalar(e, a, b)
 		return
