@@ -18,7 +18,7 @@ type memo struct {
 	mu    sync.Mutex
 	seen  []uint64 // sums of the last texts: one that is written only once is not worth keeping
 	texts []memoText
-	edits []memoEdit // the last ones of EditOnce
+	edits []memoEdit // the last ones of EditOnce and Once
 	// where the next ones go once there are enough
 	nextSeen, nextText, nextEdit int
 }

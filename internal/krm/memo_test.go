@@ -171,6 +171,39 @@ func TestEditOnce(t *testing.T) {
 	}
 }
 
+// TestOnce holds that clones and equal files share what was found once, and that no
+// other key, tree or owner of a tree gets it.
+func TestOnce(t *testing.T) {
+	var c Cache
+	looks := 0
+	name := func(r *Resource, key string) string {
+		return r.Once(key, func(root *yaml.Node) any {
+			looks++
+			return key + yamltree.Text(root, "metadata", "name")
+		}).(string)
+	}
+	p := parseWith(t, &c, File{Path: "a.yaml", Data: []byte(cm)})
+	equal := parseWith(t, &c, File{Path: "b.yaml", Data: []byte(cm)})
+	for _, r := range []*Resource{p.Resources()[0], p.Clone().Resources()[0], equal.Resources()[0]} {
+		if got := name(r, "k"); got != "k"+r.Name() || looks != 1 {
+			t.Errorf("%s, looked for %d times", got, looks)
+		}
+	}
+	if got := name(p.Resources()[0], "l"); got != "l"+p.Resources()[0].Name() || looks != 2 {
+		t.Errorf("another key: %s, looked for %d times", got, looks)
+	}
+	own := p.Clone().Resources()[0]
+	for i, to := range []string{"x", "y"} {
+		yamltree.Set(yamltree.Path(own.Edit().YNode(), "metadata"), nil, "name", yamltree.String(to))
+		if got := name(own, "k"); got != "k"+to || looks != 3+i {
+			t.Errorf("its own tree: %s, looked for %d times", got, looks)
+		}
+	}
+	if got := name(p.Add("c.yaml", yaml.MustParse(cm)), "k"); got != "k"+p.Resources()[0].Name() || looks != 5 {
+		t.Errorf("what was added: %s, looked for %d times", got, looks)
+	}
+}
+
 // TestSettle holds that clones of a settled package share what was edited, that an edit
 // of one leaves the others, and that what has no text of its own is copied as before.
 func TestSettle(t *testing.T) {

@@ -1,9 +1,10 @@
 package review
 
 import (
+	"maps"
 	"regexp"
-	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -15,66 +16,91 @@ import (
 // own, and stands at the head.
 var sensitiveRules = []struct {
 	why string
-	is  func(c *cell, images func() map[string]bool) bool
+	is  func(c *judged) bool
 }{
-	{"deleted", func(c *cell, _ func() map[string]bool) bool {
-		return c.Op == Remove && (c.whole || c.Resource == "")
-	}},
-	{"RBAC", ofGroup("rbac.authorization.k8s.io")},
-	{"admission webhook", ofGroup("admissionregistration.k8s.io")},
-	{"custom resource definition", ofKind(`^CustomResourceDefinition$`)},
-	{"namespace", ofKind(`^Namespace$`)},
-	{"network policy", ofKind(`NetworkPolicy$`)},
-	{"privilege", ofField(`(^|\.)(privileged|allowPrivilegeEscalation|runAsUser|runAsNonRoot)$|(^|[.\]])(capabilities|hostPath)(\.|$)`,
-		"privileged", "allowPrivilegeEscalation", "runAs", "capabilities", "hostPath")},
-	{"host namespace", ofField(`(^|\.)host(Network|PID|IPC)$`, "host")},
-	{"reference to a Secret", ofField(`(^|[.\]])(secretKeyRef|secretRef|secretName|secretNames|imagePullSecrets|secret)([.\[]|$)`, "ecret")},
-	{"replicas 0", func(c *cell, _ func() map[string]bool) bool {
+	{"deleted", func(c *judged) bool { return c.Op == Remove && (c.whole || c.Resource == "") }},
+	{"RBAC", func(c *judged) bool { return c.id.Group == "rbac.authorization.k8s.io" }},
+	{"admission webhook", func(c *judged) bool { return c.id.Group == "admissionregistration.k8s.io" }},
+	{"custom resource definition", func(c *judged) bool { return c.id.Kind == "CustomResourceDefinition" }},
+	{"namespace", func(c *judged) bool { return c.id.Kind == "Namespace" }},
+	{"network policy", func(c *judged) bool { return strings.HasSuffix(c.id.Kind, "NetworkPolicy") }},
+	{"privilege", func(c *judged) bool { return c.field.privilege }},
+	{"host namespace", func(c *judged) bool { return c.field.host }},
+	{"reference to a Secret", func(c *judged) bool { return c.field.secret }},
+	{"replicas 0", func(c *judged) bool {
 		return (leafName(c.Field) == "replicas" || leafName(c.Field) == "minReplicas") && c.after == "0"
 	}},
-	{"function image", func(c *cell, _ func() map[string]bool) bool {
+	{"function image", func(c *judged) bool {
 		return c.id.Kind == "Kptfile" && strings.HasPrefix(c.Field, "pipeline.") && leafName(c.Field) == "image"
 	}},
-	{"image from elsewhere", func(c *cell, images func() map[string]bool) bool {
-		return c.id.Kind != "Kptfile" && c.after != "" && imageField.MatchString(c.Field) && leafName(c.Field) != "newTag" && !images()[yamltree.Repository(c.after)]
+	{"image from elsewhere", func(c *judged) bool {
+		return c.id.Kind != "Kptfile" && c.after != "" && c.field.image && leafName(c.Field) != "newTag" && !c.images()[yamltree.Repository(c.after)]
 	}},
-	{"image without a version", func(c *cell, _ func() map[string]bool) bool {
-		if c.id.Kind == "Kptfile" || c.after == "" || !imageField.MatchString(c.Field) || leafName(c.Field) == "newName" {
+	{"image without a version", func(c *judged) bool {
+		if c.id.Kind == "Kptfile" || c.after == "" || !c.field.image || leafName(c.Field) == "newName" {
 			return false
 		}
 		return strings.HasSuffix(c.after, ":latest") || c.after == "latest" && leafName(c.Field) == "newTag" ||
 			yamltree.Repository(c.after) == c.after && leafName(c.Field) != "newTag"
 	}},
-	{"mode or link", func(c *cell, _ func() map[string]bool) bool { return c.Op == Mode }},
+	{"mode or link", func(c *judged) bool { return c.Op == Mode }},
 }
 
-func ofGroup(group string) func(*cell, func() map[string]bool) bool {
-	return func(c *cell, _ func() map[string]bool) bool { return c.id.Group == group }
-}
-
-func ofKind(kind string) func(*cell, func() map[string]bool) bool {
-	re := regexp.MustCompile(kind)
-	return func(c *cell, _ func() map[string]bool) bool { return re.MatchString(c.id.Kind) }
-}
-
-// ofField is a rule about fields that match; such a one has one of the words.
-func ofField(field string, words ...string) func(*cell, func() map[string]bool) bool {
-	re := regexp.MustCompile(field)
-	return func(c *cell, _ func() map[string]bool) bool {
-		has := func(word string) bool { return strings.Contains(c.Field, word) }
-		return slices.ContainsFunc(words, has) && re.MatchString(c.Field)
-	}
+// judged is a cell with what rules go by.
+type judged struct {
+	*cell
+	field  fieldFacts
+	images func() map[string]bool // that the package ran before
 }
 
 // sensitive says why a cell's value is never folded, "" where it may be. images are
 // what the package ran before.
 func sensitive(c *cell, images func() map[string]bool) string {
+	j := judged{c, fields.of(c.Field), images}
 	for _, rule := range sensitiveRules {
-		if rule.is(c, images) {
+		if rule.is(&j) {
 			return rule.why
 		}
 	}
 	return ""
+}
+
+// fieldFacts are what a field is about, whatever stands there.
+type fieldFacts struct{ privilege, host, secret, image bool }
+
+var (
+	privilegeField = regexp.MustCompile(`(^|\.)(privileged|allowPrivilegeEscalation|runAsUser|runAsNonRoot)$|(^|[.\]])(capabilities|hostPath)(\.|$)`)
+	hostNamespace  = regexp.MustCompile(`(^|\.)host(Network|PID|IPC)$`)
+	secretField    = regexp.MustCompile(`(^|[.\]])(secretKeyRef|secretRef|secretName|secretNames|imagePullSecrets|secret)([.\[]|$)`)
+)
+
+// knownFields remember what patterns say of fields, for all variants of a fleet have the
+// same few. The zero value is ready; it is safe for concurrent use.
+type knownFields struct {
+	mu    sync.RWMutex
+	facts map[string]fieldFacts
+}
+
+var fields knownFields
+
+// maxFields bounds what is remembered: keys of maps are names of fields, too.
+const maxFields = 10_000
+
+func (k *knownFields) of(field string) fieldFacts {
+	k.mu.RLock()
+	f, ok := k.facts[field]
+	k.mu.RUnlock()
+	if ok {
+		return f
+	}
+	f = fieldFacts{privilegeField.MatchString(field), hostNamespace.MatchString(field), secretField.MatchString(field), imageField.MatchString(field)}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.facts == nil || len(k.facts) >= maxFields {
+		k.facts = map[string]fieldFacts{}
+	}
+	k.facts[field] = f
+	return f
 }
 
 // itsOwn are fields that name the variant's own place, wherever they stand.
@@ -100,6 +126,9 @@ func leafName(field string) string {
 	return field
 }
 
+// imagesKey names what imagesOf keeps of a tree.
+const imagesKey = "images"
+
 // imagesOf are the repositories of the images that a package runs, looked for once.
 func imagesOf(p *krm.Package) func() map[string]bool {
 	var found map[string]bool
@@ -109,9 +138,15 @@ func imagesOf(p *krm.Package) func() map[string]bool {
 		}
 		found = map[string]bool{}
 		for _, r := range p.Resources() {
-			if r.Kind() != "Kptfile" {
-				images(r.Node().YNode(), found)
+			if r.Kind() == "Kptfile" {
+				continue
 			}
+			own := r.Once(imagesKey, func(root *yaml.Node) any {
+				of := map[string]bool{}
+				images(root, of)
+				return of
+			})
+			maps.Copy(found, own.(map[string]bool))
 		}
 		return found
 	}
@@ -119,7 +154,7 @@ func imagesOf(p *krm.Package) func() map[string]bool {
 
 func images(n *yaml.Node, found map[string]bool) {
 	for k, v := range yamltree.Fields(n) {
-		if yamltree.IsScalar(v) && imageField.MatchString(k.Value) {
+		if yamltree.IsScalar(v) && fields.of(k.Value).image {
 			found[yamltree.Repository(yamltree.Deref(v).Value)] = true
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
 )
@@ -215,6 +216,56 @@ func TestMerged(t *testing.T) {
 	want := []string{"a X add f 7", "a X add g 4", "a X change f 3", "a Y add f 2", "a-b X add f 6", "b X add f[] 1, 5, 8"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What is said of a field is remembered, and not without end.
+func TestKnownFields(t *testing.T) {
+	var k knownFields
+	for range 2 {
+		for field, want := range map[string]fieldFacts{
+			"spec.a": {}, "spec.privileged": {privilege: true}, "spec.hostPID": {host: true}, "spec.secret.name": {secret: true}, "spec.image": {image: true},
+			"spec.initImage": {image: true}, "hostPath.secret": {privilege: true, secret: true},
+		} {
+			if got := k.of(field); got != want || k.facts[field] != want {
+				t.Errorf("%s: %+v, remembered %+v, want %+v", field, got, k.facts[field], want)
+			}
+		}
+	}
+	k.facts["spec.a"] = fieldFacts{host: true}
+	if !k.of("spec.a").host {
+		t.Error("it is looked for again")
+	}
+	for i := range maxFields + 10 {
+		k.of(fmt.Sprint("data.", i))
+	}
+	if n := len(k.facts); n == 0 || n > maxFields {
+		t.Errorf("%d fields are remembered", n)
+	}
+}
+
+// The images of equal files are looked for once, those of a Kptfile are none.
+func TestImagesOf(t *testing.T) {
+	files := map[string]string{
+		"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\npipeline:\n  mutators:\n  - image: fn:v1\n",
+		"a.yaml":  running("web:v1"), "b.yaml": resource("X", "x", "initImage: other@sha256:00\nimages:\n- in-a-list:v1\n"),
+	}
+	p := pkg(t, files)
+	for range 2 {
+		if diff := cmp.Diff(map[string]bool{"web": true, "other": true}, imagesOf(p.Clone())()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	for _, r := range p.Resources() {
+		if r.Kind() == "Deployment" {
+			r.Once(imagesKey, func(*yaml.Node) any {
+				t.Error("its images are looked for again")
+				return nil
+			})
+		}
+	}
+	if got := imagesOf(nil)(); len(got) > 0 {
+		t.Errorf("nothing runs %v", got)
 	}
 }
 
