@@ -30,6 +30,7 @@ func (g *group) describe(c *Class) {
 		c.Marks = append(c.Marks, marks...)
 		t, differs := col.table()
 		t.From = cmp.Or(g.origins[col.place()], t.From)
+		col.told = t
 		switch {
 		case !differs:
 		case len(marks) > 0:
@@ -368,12 +369,12 @@ func (c *column) ownNames() bool {
 	return !slices.ContainsFunc(c.others, func(o other) bool { return o.masked != c.masked || o.tag != c.tag })
 }
 
-// said tells the values of a column that has several.
+// said tells the values of a column that has several, by its table.
 func (c *column) said() string {
 	if c.ownNames() {
 		return quote(c.masked)
 	}
-	t, _ := c.table()
+	t := &c.told
 	if len(t.Patterns) == 0 {
 		return count.Of(t.Values, "value")
 	}

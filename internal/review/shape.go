@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -272,19 +273,38 @@ func (s *shape) key(c *Change) string {
 	if s.gone {
 		return hex.EncodeToString(h.Sum(nil))
 	}
+	var line []byte
 	for i := range s.cells {
-		c := &s.cells[i]
-		_, _ = fmt.Fprintf(h, "%q %q %q %q %t", c.File, c.Resource, c.Op, c.Field, c.whole)
-		switch {
-		case c.sensitive != "":
-			_, _ = fmt.Fprintf(h, " %q %q %t", c.exactly(), c.tag, c.byHand)
-		case c.byHand:
-			_, _ = fmt.Fprintf(h, " %q %q %q", c.tag, c.was, c.masked)
-			if c.before+c.after == "" {
-				_, _ = io.WriteString(h, c.digest)
-			}
-		}
-		_, _ = io.WriteString(h, "\n")
+		line = append(s.cells[i].key(line[:0]), '\n')
+		_, _ = h.Write(line)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// key appends what all members of a class have in common of a cell.
+func (c *cell) key(line []byte) []byte {
+	line = inQuotes(line, c.File, c.Resource, string(c.Op), c.Field)
+	line = strconv.AppendBool(append(line, ' '), c.whole)
+	switch {
+	case c.sensitive != "":
+		line = inQuotes(append(line, ' '), c.exactly(), c.tag)
+		line = strconv.AppendBool(append(line, ' '), c.byHand)
+	case c.byHand:
+		line = inQuotes(append(line, ' '), c.tag, c.was, c.masked)
+		if c.before+c.after == "" {
+			line = append(line, c.digest...)
+		}
+	}
+	return line
+}
+
+// inQuotes appends texts, a space between them.
+func inQuotes(line []byte, texts ...string) []byte {
+	for i, text := range texts {
+		if i > 0 {
+			line = append(line, ' ')
+		}
+		line = strconv.AppendQuote(line, text)
+	}
+	return line
 }

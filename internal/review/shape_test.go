@@ -200,6 +200,29 @@ func TestKeyStays(t *testing.T) {
 	}
 }
 
+// The key of a cell is what fmt's %q and %t write, for keys stand in commits.
+func TestKeyOfCell(t *testing.T) {
+	odd := "a \"b\"\n\u202e\xff"
+	c := cell{File: odd, Resource: "X x", Op: Update, Field: "f", tag: "!!str", was: odd, masked: "m", after: "n", digest: "d"}
+	line := fmt.Sprintf("%q %q %q %q %t", odd, "X x", Update, "f", false)
+	byHand, opaque, sensitive := c, c, c
+	byHand.byHand, opaque.byHand, opaque.after = true, true, ""
+	sensitive.sensitive = "RBAC"
+	for _, k := range []struct {
+		c    cell
+		want string
+	}{
+		{c, line},
+		{byHand, line + fmt.Sprintf(" %q %q %q", "!!str", odd, "m")},
+		{opaque, line + fmt.Sprintf(" %q %q %q", "!!str", odd, "m") + "d"},
+		{sensitive, line + fmt.Sprintf(" %q %q %t", "n", "!!str", false)},
+	} {
+		if got := string(k.c.key([]byte("> "))); got != "> "+k.want {
+			t.Errorf("got  %s\nwant %s", got, k.want)
+		}
+	}
+}
+
 // Cells of one place are one, and stand in the order of their places.
 func TestMerged(t *testing.T) {
 	of := func(file, resource string, op Op, field, after string) cell {

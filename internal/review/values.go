@@ -74,6 +74,7 @@ type column struct {
 	member string // the first one
 	n      int
 	others []other // those that have another value than the first
+	told   Values  // its table, once the class was described
 }
 
 // other is a cell's value of another member: fleets have many.
@@ -165,8 +166,9 @@ func grouped(values []value, pattern func(*value) string) []Pattern {
 			p = &kind{tokens: tokens.FindAllString(v.masked, -1)}
 			found[name] = p
 			p.Example = v.raw
+		} else {
+			p.tokens = alike(p.tokens, tokens.FindAllString(v.masked, -1), name)
 		}
-		p.tokens = alike(p.tokens, tokens.FindAllString(v.masked, -1), name)
 		if p.Variants += v.n; p.Variants > fewOf {
 			p.Members = nil
 		} else {
