@@ -44,8 +44,10 @@ func TestGateMetByHand(t *testing.T) {
 	}
 	to("v11")
 	refused()
+	w.contains(w.mustRun(0, "review").out, "gates not met: sec.review")
 	w.meet("drafts/web/packagevariant-1")
 	w.mustApply()
+	w.lacks(w.mustRun(0, "review").out, "gates not met")
 	to("v11-again") // of the same content
 	w.contains(w.show("c1", "drafts/web/packagevariant-1", "web/Kptfile"), "Reviewed", "web/v11-again")
 	p := to("v12") // the same Draft, and another content
