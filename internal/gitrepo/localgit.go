@@ -116,7 +116,8 @@ func (s *localSession) ReceivePack(ctx context.Context, req *packp.ReferenceUpda
 	if _, err := s.AdvertisedReferencesContext(ctx); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(req.Encode(s.in), s.in.Close()); err != nil {
+	in := bufio.NewWriterSize(s.in, pieceBytes) // git is woken by each write
+	if err := errors.Join(req.Encode(in), in.Flush(), s.in.Close()); err != nil {
 		return nil, err
 	}
 	s.done = true

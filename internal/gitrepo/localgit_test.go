@@ -1,12 +1,19 @@
 package gitrepo
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -95,5 +102,35 @@ func TestLocalPushIsStopped(t *testing.T) {
 	}()
 	if _, err := b.Push(ctx, PushOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// writes counts them.
+type writes int
+
+func (w *writes) Write(data []byte) (int, error) {
+	*w++
+	return len(data), nil
+}
+
+func (*writes) Close() error { return nil }
+
+// A push of many refs is written to git in pieces: each write wakes it.
+func TestLocalPushIsWrittenInPieces(t *testing.T) {
+	var in writes
+	s := &localSession{adv: packp.NewAdvRefs(), in: &in, out: bufio.NewReader(strings.NewReader("000eunpack ok\n0000"))}
+	req := packp.NewReferenceUpdateRequest()
+	size := 10 * pieceBytes
+	for i := range 1000 {
+		c := &packp.Command{Name: plumbing.ReferenceName(fmt.Sprintf("refs/heads/b%d", i)), New: plumbing.NewHash("aa")}
+		req.Commands = append(req.Commands, c)
+		size += len(c.Name) + 100
+	}
+	req.Packfile = io.NopCloser(bytes.NewReader(make([]byte, 10*pieceBytes)))
+	if _, err := s.ReceivePack(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if most := size/pieceBytes + 1; int(in) > most {
+		t.Errorf("%d writes, want %d at most", in, most)
 	}
 }

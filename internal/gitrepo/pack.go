@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"crypto/sha1"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"hash"
 	"hash/adler32"
 	"io"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -53,7 +55,7 @@ func (b *Batch) selectObjects(tips []Hash, sent map[Hash]bool, full bool) []*new
 // other. It can be read again, as a redirect or a login asks for.
 type pack struct {
 	stage   *Stage
-	entries []staged
+	entries []staged // in the stage's order
 }
 
 // newPack makes a pack of objects. Deltas are of objects that are in it or, with
@@ -78,6 +80,7 @@ func (b *Batch) newPack(objects []*newObject, thin bool) (*pack, error) {
 		b.stage.write(whole)
 		p.entries[i] = whole.staged
 	}
+	slices.SortFunc(p.entries, func(a, b staged) int { return cmp.Compare(a.off, b.off) })
 	return p, nil
 }
 
@@ -104,45 +107,70 @@ func (p *pack) size() int64 {
 	return n
 }
 
+// pieceBytes is how much is read of a stage at once.
+const pieceBytes = 32 << 10
+
 func (p *pack) reader() io.Reader {
 	head := binary.BigEndian.AppendUint32([]byte(packHead), uint32(len(p.entries)))
-	r := &packReader{pack: p, buf: head, sum: sha1.New()}
+	r := &packReader{pack: p, buf: head, piece: make([]byte, 0, min(p.size(), pieceBytes)), sum: sha1.New()}
 	r.sum.Write(head)
 	return r
 }
 
-// packReader reads a pack from its stage.
+// packReader reads a pack from its stage in large pieces, and fills what it is read
+// into: a pack has some six entries for a package, and each piece wakes who takes it.
 type packReader struct {
 	*pack
-	next int // entry
-	done bool
-	buf  []byte // what is not read yet
-	read []byte // that buf is of
-	sum  hash.Hash
+	next  int // entry
+	done  bool
+	buf   []byte // what is not read yet
+	piece []byte // of the stage, from off on
+	off   int64
+	sum   hash.Hash
 }
 
 // Read implements io.Reader.
-func (r *packReader) Read(out []byte) (int, error) {
-	for len(r.buf) == 0 {
-		switch {
-		case r.next < len(r.entries):
-			var err error
-			if r.read, err = r.stage.entry(r.entries[r.next], r.read); err != nil {
-				return 0, fmt.Errorf("reading what is to be pushed: %w", err)
+func (r *packReader) Read(out []byte) (n int, err error) {
+	for n < len(out) {
+		if len(r.buf) == 0 {
+			if err := r.more(); err != nil {
+				return n, err
 			}
-			r.sum.Write(r.read)
-			r.buf = r.read
-			r.next++
-		case !r.done:
-			r.done = true
-			r.buf = r.sum.Sum(nil)
-		default:
-			return 0, io.EOF
+		}
+		took := copy(out[n:], r.buf)
+		r.buf, n = r.buf[took:], n+took
+	}
+	return n, nil
+}
+
+func (r *packReader) more() (err error) {
+	switch {
+	case r.next < len(r.entries):
+		if r.buf, err = r.entry(r.entries[r.next]); err != nil {
+			return fmt.Errorf("reading what is to be pushed: %w", err)
+		}
+		r.sum.Write(r.buf)
+		r.next++
+	case !r.done:
+		r.done = true
+		r.buf = r.sum.Sum(nil)
+	default:
+		return io.EOF
+	}
+	return nil
+}
+
+// entry is the next one's bytes; they lie one after the other in the stage.
+func (r *packReader) entry(at staged) ([]byte, error) {
+	if at.off+int64(at.len) > r.off+int64(len(r.piece)) {
+		size := max(at.len, cap(r.piece))
+		r.piece = slices.Grow(r.piece[:0], size)[:size]
+		n, err := r.stage.read(at.off, r.piece)
+		if r.off, r.piece = at.off, r.piece[:n]; err != nil {
+			return nil, err
 		}
 	}
-	n := copy(out, r.buf)
-	r.buf = r.buf[n:]
-	return n, nil
+	return r.piece[at.off-r.off:][:at.len], nil
 }
 
 type packEncoder struct {

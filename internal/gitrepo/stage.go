@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"sync"
 
@@ -149,23 +148,21 @@ func (s *Stage) tempFile() (f *os.File, err error) {
 	return f, err
 }
 
-// entry is an object as a pack has it, in into where that is large enough.
-func (s *Stage) entry(at staged, into []byte) ([]byte, error) {
+// read fills into with what is staged from an offset on, and with less where the file
+// or the stage ends.
+func (s *Stage) read(off int64, into []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := slices.Grow(into[:0], at.len)[:at.len]
-	if at.off >= s.written {
-		copy(out, s.tail[at.off-s.written:])
-		return out, nil
+	if off >= s.written {
+		return copy(into, s.tail[off-s.written:]), nil
 	}
-	_, err := s.file.ReadAt(out, at.off)
-	return out, err
+	return s.file.ReadAt(into[:min(int64(len(into)), s.written-off)], off)
 }
 
 // data is an object's data, or of one that has a base what differs from that.
 func (s *Stage) data(o *newObject) ([]byte, error) {
-	entry, err := s.entry(o.staged, nil)
-	if err != nil {
+	entry := make([]byte, o.staged.len)
+	if _, err := s.read(o.staged.off, entry); err != nil {
 		return nil, err
 	}
 	i := 0

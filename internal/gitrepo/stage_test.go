@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
 	"fmt"
 	"math/rand"
 	"os"
@@ -102,6 +103,59 @@ func TestStage(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// A pack has some entries for each package: they are read from the stage, and given, in
+// pieces and not one by one.
+func TestPackIsReadInPieces(t *testing.T) {
+	s := newSite(t)
+	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
+	stage := open(t, s.urls["path"]).NewStage()
+	defer func() { _ = stage.Close() }()
+	b := stage.NewBatch()
+	const n = 400
+	var tips []Hash
+	for i := range n {
+		pkg := append(files(fmt.Sprintf("a%d", i), 2), krm.File{Path: "text", Data: []byte(strings.Repeat(fmt.Sprintf("%x", sha1.Sum([]byte{byte(i), byte(i >> 8)})), 50))})
+		if i == n/2 { // larger than a piece, and what is before it is in the file
+			pkg = noisy(i)
+			if err := stage.spill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tree, err := b.PackageTree(pkg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := b.Commit(t.Context(), CommitSpec{Path: "p", PackageTree: tree, Author: machine, Message: fmt.Sprintf("m%d\n", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tips = append(tips, c.Hash)
+	}
+	p, err := b.newPack(b.selectObjects(tips, nil, false), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := int(p.size()/pieceBytes) + 4 // and what ends at the file's end, and is larger
+	r, pieces, off := p.reader().(*packReader), 0, int64(-1)
+	for r.more() == nil {
+		if len(r.piece) > 0 && r.off != off {
+			pieces, off = pieces+1, r.off
+		}
+	}
+	if len(p.entries) < 4*n || pieces > most {
+		t.Errorf("%d entries of %d bytes were read from the stage in %d pieces, want %d at most", len(p.entries), p.size(), pieces, most)
+	}
+	given := 0
+	for in, into := p.reader(), make([]byte, pieceBytes); ; given++ {
+		if _, err := in.Read(into); err != nil {
+			break
+		}
+	}
+	if given > most {
+		t.Errorf("%d bytes were given in %d pieces, want %d at most", p.size(), given, most)
 	}
 }
 
