@@ -2,19 +2,22 @@ package gitrepo
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -149,49 +152,68 @@ func (d *gitDirs) readHead() string {
 	return strings.TrimSpace(target)
 }
 
-// readLoose reads the ref files below some folders, many at once: a fleet has a
-// folder of its own for nearly every ref.
+// readLoose reads the ref files below some folders, a level after the other and the
+// folders of each on all cores: a fleet has a folder of its own for nearly every ref.
 func (d *gitDirs) readLoose(folders ...string) (map[string]string, error) {
-	var mu sync.Mutex
 	out := map[string]string{}
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	var walk func(folder string) error
-	walk = func(folder string) error {
-		entries, err := os.ReadDir(filepath.Join(d.common, folder))
-		if err != nil {
-			return gone(err)
-		}
-		for _, e := range entries {
-			name := folder + "/" + e.Name()
-			if strings.HasSuffix(name, ".lock") {
-				continue
+	for len(folders) > 0 {
+		var mu sync.Mutex
+		var below []string
+		err := cores.Each(context.Background(), 0, len(folders), func(i int) error {
+			entries, err := os.ReadDir(filepath.Join(d.common, folders[i]))
+			if err != nil {
+				return gone(err)
 			}
-			if e.IsDir() {
-				if !g.TryGo(func() error { return walk(name) }) {
-					if err := walk(name); err != nil {
+			for _, e := range entries {
+				name, text := folders[i]+"/"+e.Name(), ""
+				if strings.HasSuffix(name, ".lock") {
+					continue
+				}
+				if !e.IsDir() {
+					if text, err = readRefFile(filepath.Join(d.common, name)); err != nil {
+						if gone(err) == nil {
+							continue
+						}
 						return err
 					}
 				}
-				continue
-			}
-			data, err := os.ReadFile(filepath.Join(d.common, name))
-			if err != nil {
-				if gone(err) == nil {
-					continue
+				mu.Lock()
+				if e.IsDir() {
+					below = append(below, name)
+				} else {
+					out[name] = text
 				}
-				return err
+				mu.Unlock()
 			}
-			mu.Lock()
-			out[name] = strings.TrimSpace(string(data))
-			mu.Unlock()
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		return nil
+		folders = below
 	}
-	for _, f := range folders {
-		g.Go(func() error { return walk(f) })
+	return out, nil
+}
+
+// readRefFile reads what most often is a line of 41 bytes. Opened so, a file costs half
+// the system calls, as it is not offered to the runtime's poller, and a pipe in its place
+// does not keep us waiting.
+func readRefFile(path string) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
 	}
-	return out, g.Wait()
+	defer func() { _ = f.Close() }()
+	for buf := make([]byte, 0, 64); ; buf = slices.Grow(buf, 64) {
+		n, err := f.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if line, _, whole := bytes.Cut(buf, []byte("\n")); whole || err == io.EOF {
+			return strings.TrimSpace(string(line)), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
 }
 
 // gone is err, but nil for what was deleted while we looked.

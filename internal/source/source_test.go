@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -452,6 +453,22 @@ func TestSymlinksAreLeftOut(t *testing.T) {
 	want = fleetSummary{Objects: []string{"ConfigMap default/x @ x.yaml:1"}}
 	if diff := cmp.Diff(want, summary(f)); diff != "" {
 		t.Errorf("Git (-want +got):\n%s", diff)
+	}
+}
+
+// A pipe that takes a file's place after listing is read as empty where nobody writes.
+func TestPipeIsNotWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	if err := exec.Command("mkfifo", filepath.Join(dir, "a.yaml")).Run(); err != nil {
+		t.Skipf("pipes cannot be made here: %v", err)
+	}
+	files, err := open(t.Context(), Location{Folder: dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.close()
+	if data, err := files.read("a.yaml", 10); err != nil || len(data) > 0 {
+		t.Errorf("%q, %v", data, err)
 	}
 }
 
