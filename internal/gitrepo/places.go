@@ -19,6 +19,7 @@ type placeCache struct {
 	load sync.Once
 	mu   sync.RWMutex
 	at   map[placeKey]Hash
+	tail []byte // what is not in the file yet
 	file *os.File
 }
 
@@ -28,6 +29,7 @@ type placeKey [28]byte
 const (
 	placeRecord     = 28 + 20 + 4 // key, tree, checksum
 	maxPlaceRecords = 1 << 20
+	placesAtOnce    = 100 * placeRecord // in bytes, of a write
 )
 
 func placeOf(commit Hash, dir string) (k placeKey) {
@@ -46,6 +48,7 @@ func (c *placeCache) get(commit Hash, dir string) (tree Hash, known bool) {
 	return tree, known
 }
 
+// put remembers a place. It is in the file after a flush, or when there are many.
 func (c *placeCache) put(commit Hash, dir string, tree Hash) {
 	c.load.Do(c.read)
 	k := placeOf(commit, dir)
@@ -58,19 +61,38 @@ func (c *placeCache) put(commit Hash, dir string, tree Hash) {
 	if c.file == nil {
 		return
 	}
-	rec := append(append(make([]byte, 0, placeRecord), k[:]...), tree[:]...)
-	rec = binary.BigEndian.AppendUint32(rec, crc32.ChecksumIEEE(rec))
-	if _, err := c.file.Write(rec); err != nil { // only a cache
+	from := len(c.tail)
+	c.tail = append(append(c.tail, k[:]...), tree[:]...)
+	c.tail = binary.BigEndian.AppendUint32(c.tail, crc32.ChecksumIEEE(c.tail[from:]))
+	if len(c.tail) >= placesAtOnce {
+		c.write()
+	}
+}
+
+// flush writes what was put to the file.
+func (c *placeCache) flush() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.write()
+}
+
+// write is flush with the lock held.
+func (c *placeCache) write() {
+	if c.file == nil || len(c.tail) == 0 {
+		return
+	}
+	if _, err := c.file.Write(c.tail); err != nil { // only a cache
 		_ = c.file.Close()
 		c.file = nil
 	}
+	c.tail = c.tail[:0]
 }
 
 // close closes the file; what is known stays known.
 func (c *placeCache) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file != nil {
+	if c.write(); c.file != nil {
 		_ = c.file.Close()
 		c.file = nil
 	}
@@ -100,7 +122,7 @@ func (c *placeCache) read() {
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return
 	}
-	// One write for each record, at the end: runs side by side do not tear
-	// each other's.
+	// Whole records in each write, at the end: runs side by side do not tear each
+	// other's.
 	c.file, _ = os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }

@@ -560,6 +560,7 @@ func (p *pusher) landed(a *attempt, updates []RefUpdate) {
 		}
 	}
 	p.repo.knowAll(hs)
+	p.repo.store.places.flush()
 	memo := map[Hash][]byte{}
 	for some := range slices.Chunk(commits, 256) { // all at once are some megabytes
 		raws := make(map[Hash][]byte, len(some))
