@@ -9,7 +9,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
@@ -29,8 +28,8 @@ type Batch struct {
 
 	mu      sync.Mutex
 	objects map[Hash]*newObject
-	commits map[Hash]time.Time // when they were committed
-	models  models             // of commits
+	commits map[Hash]*Commit // made by Commit
+	models  models           // of commits
 	groups  []group
 	absent  map[string]bool // refs that must not be there
 	refs    map[string]bool
@@ -75,7 +74,7 @@ func (s *Stage) NewBatch() *Batch {
 		repo:    s.repo,
 		stage:   s,
 		objects: map[Hash]*newObject{},
-		commits: map[Hash]time.Time{},
+		commits: map[Hash]*Commit{},
 		refs:    map[string]bool{},
 		known:   map[Hash]struct{}{},
 		trees:   map[Hash]*keptTree{},
@@ -121,6 +120,13 @@ func (b *Batch) addCommit(o *newObject) {
 	if b.objects[o.hash] == o && o.base.IsZero() {
 		b.models.put(key, o, size)
 	}
+}
+
+// made is a commit that Commit made, nil for another.
+func (b *Batch) made(h Hash) *Commit {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.commits[h]
 }
 
 // whole is an object's data, of a delta too. Bases are kept in memo.
@@ -256,7 +262,7 @@ func (b *Batch) Commit(ctx context.Context, s CommitSpec) (*Commit, error) {
 	}
 	b.addCommit(&newObject{hash: h, typ: plumbing.CommitObject, data: raw, needs: append([]Hash{root}, s.Parents...)})
 	b.mu.Lock()
-	b.commits[h] = c.Committer.When
+	b.commits[h] = c
 	b.mu.Unlock()
 	b.repo.store.places.put(h, s.Path, s.PackageTree)
 	for _, p := range s.More {

@@ -1,9 +1,11 @@
 package gitrepo
 
 import (
+	"reflect"
 	"runtime/debug"
 	"testing"
 
+	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -117,5 +119,21 @@ func TestPackageCacheDrops(t *testing.T) {
 	}
 	if c.bytes[true] > limit/packageCachePart {
 		t.Errorf("%d bytes are kept below a limit of %d", c.bytes[true], limit)
+	}
+}
+
+// A commit that a batch made is read once, and not again when it has landed.
+func TestMadeCommitsAreNotReadAgain(t *testing.T) {
+	repo := gittest.NewRepo(t)
+	repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
+	o := Options{CacheDir: t.TempDir()}
+	r := openWith(t, repo.Dir, o)
+	b := r.NewBatch()
+	made := draft(t, b, "app", "w", head(t, r, "main"), files("app", 2))
+	if push(t, b); r.commits.get(made.Hash) != made {
+		t.Error("it was read again")
+	}
+	if again := openWith(t, repo.Dir, o).commits.get(made.Hash); !reflect.DeepEqual(again, made) {
+		t.Errorf("the next run has %+v, not %+v", again, made)
 	}
 }

@@ -250,9 +250,13 @@ func (c *commitCache) matching(prefix string) []Hash {
 	return out
 }
 
-// add parses and keeps raw commits, and appends the new ones to the file in one
-// write, so that runs side by side do not tear each other's records.
-func (c *commitCache) add(raws map[Hash][]byte) error {
+// unmade is for commits that come as they are stored.
+func unmade(Hash) *Commit { return nil }
+
+// add parses and keeps raw commits, but those that are made already, and appends the
+// new ones to the file in one write, so that runs side by side do not tear each other's
+// records.
+func (c *commitCache) add(raws map[Hash][]byte, made func(Hash) *Commit) error {
 	hashes := make([]Hash, 0, len(raws))
 	for h := range raws {
 		if c.get(h) == nil {
@@ -262,7 +266,9 @@ func (c *commitCache) add(raws map[Hash][]byte) error {
 	plumbing.HashesSort(hashes)
 	parsed := make([]*Commit, len(hashes))
 	err := cores.Each(context.Background(), 0, len(hashes), func(i int) (err error) {
-		parsed[i], err = parseCommit(hashes[i], raws[hashes[i]])
+		if parsed[i] = made(hashes[i]); parsed[i] == nil {
+			parsed[i], err = parseCommit(hashes[i], raws[hashes[i]])
+		}
 		return err
 	})
 	if err != nil {

@@ -129,7 +129,7 @@ func (r *Repo) addCommits(store *memory.Storage) error {
 		}
 		raws[h] = data
 	}
-	return r.commits.add(raws)
+	return r.commits.add(raws, unmade)
 }
 
 func readObject(o plumbing.EncodedObject) ([]byte, error) {

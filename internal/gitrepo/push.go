@@ -569,7 +569,7 @@ func (p *pusher) landed(a *attempt, updates []RefUpdate) {
 				raws[o.hash] = raw
 			}
 		}
-		if err := p.repo.commits.add(raws); err != nil {
+		if err := p.repo.commits.add(raws, p.batch.made); err != nil {
 			p.repo.store.opts.Log("%v", err)
 		}
 	}

@@ -345,14 +345,12 @@ func (w *recordWriter) when() time.Time {
 		when = w.now.commit.Committer.When
 	}
 	for _, u := range w.group.updates {
-		w.batch.mu.Lock()
-		its, made := w.batch.commits[u.New]
-		w.batch.mu.Unlock()
-		if c := w.repo.commits.get(u.New); c != nil && !made {
-			its = c.Committer.When
+		c := w.batch.made(u.New)
+		if c == nil {
+			c = w.repo.commits.get(u.New)
 		}
-		if its.After(when) {
-			when = its
+		if c != nil && c.Committer.When.After(when) {
+			when = c.Committer.When
 		}
 	}
 	if when.IsZero() {

@@ -238,7 +238,7 @@ func (r *Repo) readStored(hashes []Hash) error {
 	if err != nil {
 		return err
 	}
-	return r.commits.add(raws)
+	return r.commits.add(raws, unmade)
 }
 
 // FindAncestors finds, for each tip, the nearest commit that match accepts: the
