@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// spare is how much garbage may wait, however much is held: at most an eighth of
+	// spare is how much garbage may wait, however much is held: at most a seventh of
 	// the limit, where there is one, for what is held at a peak is not known before.
 	spare = 72 << 20
 	// leastPercent bounds what collecting costs where much is held.
@@ -57,5 +57,5 @@ func percentFor(held, limit uint64, most int) int {
 	if held == 0 {
 		return most
 	}
-	return min(most, int(max(leastPercent, min(spare, limit/8)*100/held)))
+	return min(most, int(max(leastPercent, min(spare, limit/7)*100/held)))
 }

@@ -24,7 +24,7 @@ func TestPercentFor(t *testing.T) {
 			t.Errorf("%d MiB held, at most 50%%: %d%%, want %d%%", held>>20, got, want)
 		}
 	}
-	for limit, want := range map[uint64]int{1: leastPercent, 200 << 20: leastPercent, 400 << 20: 50, 576 << 20: 72, 8 << 30: 72} {
+	for limit, want := range map[uint64]int{1: leastPercent, 100 << 20: leastPercent, 350 << 20: 50, 504 << 20: 72, 8 << 30: 72} {
 		if got := percentFor(100<<20, limit, 400); got != want {
 			t.Errorf("100 MiB held of %d: %d%%, want %d%%", limit>>20, got, want)
 		}
