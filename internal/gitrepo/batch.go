@@ -37,6 +37,7 @@ type Batch struct {
 
 	treeMu sync.Mutex
 	trees  map[Hash]*keptTree // those used last, to build upon
+	spare  [][]byte           // bytes of trees that went
 	order  []Hash             // of trees, as they came
 	size   int                // of trees, in bytes
 	bases  map[Hash][]byte    // trees of the record as it was, made from its index
@@ -132,7 +133,11 @@ func (b *Batch) made(h Hash) *Commit {
 // whole is an object's data, of a delta too. Bases are kept in memo.
 func (b *Batch) whole(o *newObject, memo map[Hash][]byte) ([]byte, error) {
 	if o.typ == plumbing.TreeObject {
-		return b.tree(o.hash)
+		k, err := b.tree(o.hash)
+		if err != nil {
+			return nil, err
+		}
+		return k.raw, nil // held for good
 	}
 	data, err := b.stage.data(o)
 	if err != nil || o.base.IsZero() {
@@ -296,12 +301,13 @@ func (b *Batch) graft(tree Hash, segs []string, leaf Hash) (Hash, error) {
 		b.learn(tree)
 		return leaf, nil
 	}
-	raw, err := b.tree(tree)
+	base, err := b.tree(tree)
 	if err != nil {
 		return Hash{}, err
 	}
+	defer b.release(base)
 	name := segs[0]
-	at, err := findDir(raw, name)
+	at, err := findDir(base.raw, name)
 	if err != nil {
 		return Hash{}, fmt.Errorf("tree %s: %w", tree, err)
 	}
@@ -314,14 +320,14 @@ func (b *Batch) graft(tree Hash, segs []string, leaf Hash) (Hash, error) {
 		return Hash{}, err
 	case child == at.hash:
 		return tree, nil
-	case child.IsZero() && at.off == 0 && at.end == len(raw):
+	case child.IsZero() && at.off == 0 && at.end == len(base.raw):
 		return Hash{}, nil
 	}
 	g := &graft{off: at.off, drop: at.end - at.off}
 	if !child.IsZero() {
 		g.insert = treeEntryBytes(modeDir, name, child)
 	}
-	return b.addGraft(tree, raw, g, child), nil
+	return b.addGraft(tree, base, g, child), nil
 }
 
 // graft is a tree as another's bytes with those of one entry replaced.
@@ -336,20 +342,60 @@ func (g *graft) parts(base []byte) [][]byte {
 }
 
 // keptTree is a tree's bytes or, until they are asked for, what they are made from:
-// a Draft's commit needs no more of its root than the name.
+// a Draft's commit needs no more of its root than the name. Each approval of a fleet
+// makes a root as large as the fleet, so that the bytes of one that nobody holds any
+// more are those of the next.
 type keptTree struct {
-	raw, from []byte
-	graft     *graft // nil where raw is set
-	size      int    // bytes of raw
+	raw   []byte
+	own   bool      // raw was made here, and nobody else has it
+	from  *keptTree // held
+	graft *graft    // nil where raw is set
+	size  int       // bytes of raw
+	held  int       // by whom; treeMu is held to change it
 }
 
-func (k *keptTree) bytes() []byte {
-	if k.graft != nil {
-		k.raw = slices.Concat(k.graft.parts(k.from)...)
-		k.from, k.graft = nil, nil
+// bytes makes a kept tree's raw. treeMu is held.
+func (b *Batch) bytes(k *keptTree) []byte {
+	if k.graft == nil {
+		return k.raw
 	}
-	return k.raw
+	var raw []byte
+	if n := len(b.spare); n > 0 {
+		raw, b.spare = b.spare[n-1], b.spare[:n-1]
+	}
+	raw = slices.Grow(raw[:0], k.size)
+	for _, part := range k.graft.parts(k.from.raw) {
+		raw = append(raw, part...)
+	}
+	from := k.from
+	k.raw, k.own, k.from, k.graft = raw, true, nil, nil
+	b.let(from)
+	return raw
 }
+
+// release gives up a tree that was held: its bytes may become another's.
+func (b *Batch) release(k *keptTree) {
+	b.treeMu.Lock()
+	defer b.treeMu.Unlock()
+	b.let(k)
+}
+
+// let is release with treeMu held.
+func (b *Batch) let(k *keptTree) {
+	if k.held--; k.held > 0 {
+		return
+	}
+	if k.from != nil {
+		b.let(k.from)
+	}
+	if k.own && len(b.spare) < spareTrees {
+		b.spare = append(b.spare, k.raw)
+	}
+	k.raw, k.from = nil, nil
+}
+
+// spareTrees is how many trees' bytes wait for the next ones.
+const spareTrees = 4
 
 // place is where a folder is in a tree's bytes, or where it belongs: off is end then.
 type place struct {
@@ -405,14 +451,16 @@ const smallTree = 160
 // one is seven times the number of k's digits: git allows 50 in packs of its own.
 const chainRadix = 8
 
-func (b *Batch) addGraft(base Hash, raw []byte, g *graft, child Hash) Hash {
-	kept := &keptTree{from: raw, graft: g, size: len(raw) - g.drop + len(g.insert)}
-	h := hashObject(plumbing.TreeObject, g.parts(raw)...)
+func (b *Batch) addGraft(base Hash, from *keptTree, g *graft, child Hash) Hash {
+	kept := &keptTree{from: from, graft: g, size: len(from.raw) - g.drop + len(g.insert), held: 1}
+	h := hashObject(plumbing.TreeObject, g.parts(from.raw)...)
+	defer b.release(kept)
 	b.treeMu.Lock()
+	from.held++
 	b.keepTree(h, kept)
 	b.treeMu.Unlock()
 	if base.IsZero() || kept.size <= smallTree {
-		now := slices.Concat(g.parts(raw)...)
+		now := slices.Concat(g.parts(from.raw)...)
 		return b.addTree(now, treeNeeds(now))
 	}
 	o := &newObject{hash: h, typ: plumbing.TreeObject, base: base, link: b.link(base) + 1}
@@ -425,13 +473,17 @@ func (b *Batch) addGraft(base Hash, raw []byte, g *graft, child Hash) Hash {
 			o.base = b.object(o.base).base
 		}
 		if far, err := b.tree(o.base); err == nil {
-			o.delta, o.needs = treeDelta(far, slices.Concat(g.parts(raw)...))
+			b.treeMu.Lock()
+			now := b.bytes(kept)
+			b.treeMu.Unlock()
+			o.delta, o.needs = treeDelta(far.raw, now)
+			b.release(far)
 			o.needs = append(o.needs, o.base)
 			return b.add(o)
 		}
 		o.base = base // it cannot be read any more: a longer chain, then
 	}
-	o.delta = g.delta(len(raw))
+	o.delta = g.delta(len(from.raw))
 	if o.needs = []Hash{base}; !child.IsZero() {
 		o.needs = append(o.needs, child)
 	}
@@ -462,18 +514,28 @@ func treeNeeds(raw []byte) []Hash {
 // commits use each a few times.
 const keptTrees = 8 << 20
 
-// tree reads a tree of the batch or of the repository.
-func (b *Batch) tree(h Hash) ([]byte, error) {
+// tree reads a tree of the batch or of the repository, and holds it until it is released;
+// that of a zero Hash is empty.
+func (b *Batch) tree(h Hash) (*keptTree, error) {
 	if h.IsZero() {
-		return nil, nil
+		return &keptTree{held: 1}, nil
 	}
 	b.treeMu.Lock()
 	defer b.treeMu.Unlock()
-	raw, err := b.rawTree(h)
-	if err == nil {
-		b.keepTree(h, &keptTree{raw: raw, size: len(raw)})
+	k := b.trees[h]
+	if k == nil {
+		raw, err := b.rawTree(h)
+		if err != nil {
+			return nil, err
+		}
+		k = &keptTree{raw: raw, size: len(raw)}
+		k.held++
+		b.keepTree(h, k)
+		return k, nil
 	}
-	return raw, err
+	k.held++
+	b.bytes(k)
+	return k, nil
 }
 
 // keepTree keeps a tree in place of those that came first. treeMu is held.
@@ -481,11 +543,14 @@ func (b *Batch) keepTree(h Hash, k *keptTree) {
 	if _, kept := b.trees[h]; kept {
 		return
 	}
+	k.held++
 	b.trees[h], b.order, b.size = k, append(b.order, h), b.size+k.size
 	for b.size > keptTrees && len(b.order) > 1 {
-		b.size -= b.trees[b.order[0]].size
+		first := b.trees[b.order[0]]
+		b.size -= first.size
 		delete(b.trees, b.order[0])
 		b.order = b.order[1:]
+		b.let(first)
 	}
 }
 
@@ -526,7 +591,7 @@ func (b *Batch) rawTree(h Hash) ([]byte, error) {
 		h = o.base
 	}
 	if kept != nil {
-		raw, ok = kept.bytes(), true
+		raw, ok = b.bytes(kept), true
 	}
 	if !ok {
 		raw, ok = b.bases[h]

@@ -9,13 +9,16 @@ import (
 	"net/http"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -243,11 +246,17 @@ func TestLongChain(t *testing.T) {
 	b := r.NewBatch()
 	was := head(t, r, "main")
 	c, leaf := was, b.mustTree(t, files("app", 1))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	for i := range packages {
 		var err error
 		if c, err = b.Commit(t.Context(), CommitSpec{Root: c.Tree, Path: fmt.Sprintf("app-%04d", i), PackageTree: leaf, Parents: []Hash{c.Hash}, Author: machine, Message: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / packages; each > packages*35*6/7 && !testing.Short() { // under the race detector pools forget
+		t.Errorf("%d bytes are allocated for each tree of %d", each, packages*35)
 	}
 	if err := b.Update("refs/heads/main", was.Hash, c.Hash); err != nil {
 		t.Fatal(err)
@@ -348,4 +357,68 @@ type sent func(*http.Request)
 func (s sent) RoundTrip(r *http.Request) (*http.Response, error) {
 	s(r)
 	return nil, io.EOF
+}
+
+// The bytes of trees that went are taken for others, never while somebody reads them:
+// chains that grow side by side, and Drafts beside them, are what they are alone.
+func TestTreesSideBySide(t *testing.T) {
+	s := newSite(t)
+	const packages, chains, long = 2000, 6, 60
+	tree := gittest.Text{}
+	for i := range packages {
+		tree[fmt.Sprintf("app-%04d/Kptfile", i)] = kptfile("x")
+	}
+	s.repo.Commit(t, "main", "base", tree)
+	r := openWith(t, s.urls["http"], Options{CacheDir: t.TempDir()})
+	b := r.NewBatch()
+	was := head(t, r, "main")
+	leaf := b.mustTree(t, files("app", 1))
+	tips := make([]Hash, chains)
+	var drafts sync.Map
+	var g errgroup.Group
+	for i := range chains {
+		g.Go(func() error {
+			c := was
+			for n := range long {
+				spec := CommitSpec{Root: c.Tree, Path: fmt.Sprintf("app-%04d", (n*chains+i)%packages), PackageTree: leaf, Parents: []Hash{c.Hash}, Author: machine, Message: fmt.Sprint(i, n)}
+				next, err := b.Commit(t.Context(), spec)
+				if err != nil {
+					return err
+				}
+				spec.Root, spec.Path = was.Tree, "new-"+spec.Path // beside the chains, of their base
+				draft, err := b.Commit(t.Context(), spec)
+				if err != nil {
+					return err
+				}
+				drafts.Store(fmt.Sprintf("refs/heads/drafts/%d-%d", i, n), draft.Hash)
+				c = next
+			}
+			tips[i] = c.Hash
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for i, tip := range tips {
+		if err := b.Update(fmt.Sprintf("refs/heads/chain-%d", i), Hash{}, tip); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drafts.Range(func(ref, tip any) bool {
+		if err := b.Update(ref.(string), Hash{}, tip.(Hash)); err != nil {
+			t.Fatal(err)
+		}
+		return true
+	})
+	if _, err := b.Push(t.Context(), PushOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.repo.Fsck(t)
+	for i, tip := range tips {
+		changed := strings.Fields(s.repo.Git(t, "diff-tree", "--name-only", was.Hash.String(), tip.String()))
+		if len(changed) != long || !slices.IsSorted(changed) || changed[0] != fmt.Sprintf("app-%04d", i) {
+			t.Errorf("chain %d changed %d packages: %v", i, len(changed), changed)
+		}
+	}
 }
