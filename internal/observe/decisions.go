@@ -679,7 +679,9 @@ func (r *Reader) FetchHeads(ctx context.Context, list []*decide.Candidate) {
 	for _, c := range list {
 		repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
 		set.add(repo, c.Head)
-		set.add(repo, c.Package.Latest)
+		if !repo.stands(c.Package.Latest, c.Package.Path) {
+			set.add(repo, c.Package.Latest)
+		}
 		set.commit(repo, repo.Head)
 	}
 	set.run(ctx, r.Repositories())

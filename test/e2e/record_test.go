@@ -194,9 +194,13 @@ func TestPublishedRequests(t *testing.T) {
 				}
 			})
 			p := w.mustApply()
+			if n := int(fetches.Swap(0)); n > tc.fetches {
+				t.Errorf("%d fetches, want %d", n, tc.fetches)
+			}
+			w.mustRun(0, "review") // of the Drafts alone, beside what was edited
 			w.srv.Before(nil)
 			if n := int(fetches.Load()); n > tc.fetches {
-				t.Errorf("%d fetches, want %d", n, tc.fetches)
+				t.Errorf("review: %d fetches, want %d", n, tc.fetches)
 			}
 			for _, n := range names {
 				w.contains(w.texts("c1", p.variant(t, "c1/"+n).Commit, n+"/"), "web:2.0", map[bool]string{true: "level: debug", false: "level: info"}[tc.edited && n == "b"])
