@@ -360,10 +360,11 @@ func (b *Batch) bytes(k *keptTree) []byte {
 		return k.raw
 	}
 	var raw []byte
-	if n := len(b.spare); n > 0 {
-		raw, b.spare = b.spare[n-1], b.spare[:n-1]
+	if at := slices.IndexFunc(b.spare, func(s []byte) bool { return cap(s) >= k.size && cap(s) <= 2*k.size }); at >= 0 {
+		raw, b.spare = b.spare[at][:0], slices.Delete(b.spare, at, at+1)
+	} else {
+		raw = make([]byte, 0, k.size+k.size/8) // the next ones have an entry more
 	}
-	raw = slices.Grow(raw[:0], k.size)
 	for _, part := range k.graft.parts(k.from.raw) {
 		raw = append(raw, part...)
 	}
@@ -388,14 +389,18 @@ func (b *Batch) let(k *keptTree) {
 	if k.from != nil {
 		b.let(k.from)
 	}
-	if k.own && len(b.spare) < spareTrees {
-		b.spare = append(b.spare, k.raw)
+	if k.own && cap(k.raw) >= spareBytes {
+		b.spare = append(b.spare[max(0, len(b.spare)-spareTrees+1):], k.raw)
 	}
 	k.raw, k.from = nil, nil
 }
 
-// spareTrees is how many trees' bytes wait for the next ones.
-const spareTrees = 4
+// spareTrees is how many trees' bytes wait for the next ones, and spareBytes of what
+// size they are worth it.
+const (
+	spareTrees = 4
+	spareBytes = 16 << 10
+)
 
 // place is where a folder is in a tree's bytes, or where it belongs: off is end then.
 type place struct {

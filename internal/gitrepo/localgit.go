@@ -117,7 +117,11 @@ func (s *localSession) ReceivePack(ctx context.Context, req *packp.ReferenceUpda
 		return nil, err
 	}
 	in := bufio.NewWriterSize(s.in, pieceBytes) // git is woken by each write
-	if err := errors.Join(req.Encode(in), in.Flush(), s.in.Close()); err != nil {
+	err := req.Encode(in)
+	if err == nil {
+		err = in.Flush()
+	}
+	if err := errors.Join(err, s.in.Close()); err != nil {
 		return nil, err
 	}
 	s.done = true

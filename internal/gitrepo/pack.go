@@ -163,7 +163,7 @@ func (r *packReader) more() (err error) {
 // entry is the next one's bytes; they lie one after the other in the stage.
 func (r *packReader) entry(at staged) ([]byte, error) {
 	if at.off+int64(at.len) > r.off+int64(len(r.piece)) {
-		size := max(at.len, cap(r.piece))
+		size := max(at.len, min(cap(r.piece), pieceBytes))
 		r.piece = slices.Grow(r.piece[:0], size)[:size]
 		n, err := r.stage.read(at.off, r.piece)
 		if r.off, r.piece = at.off, r.piece[:n]; err != nil {

@@ -55,7 +55,7 @@ type Change struct {
 
 	moves []decide.Move // of the last attempt to push
 	// of is the change that makes a tag whose deletion this one proposes: it moves
-	// with that or after it, never without.
+	// with that or after it, never without, as far as the server's pushes are atomic.
 	of *Change
 }
 
@@ -225,7 +225,7 @@ func (c *Change) add(ctx context.Context, b *gitrepo.Batch, with ...*Change) err
 	edits, moves := c.edits(ctx), slices.Clone(c.moves)
 	for _, w := range with {
 		w.moves = w.Decision.Moves(w.Hash)
-		edits, moves = append(edits, w.edits(ctx)...), append(moves, w.moves...)
+		edits, moves = append(w.edits(ctx), edits...), append(moves, w.moves...) // what is unsaid before what is said
 	}
 	return together(b, edits, moves)
 }

@@ -47,13 +47,13 @@ var errNoBase = errors.New("it was adopted, or made by an older version: what th
 // revisions of this manager's packages, those that names mean or all, in order.
 // Revisions without an edit are left out. Problems are what could not be read.
 func (e *Engine) Edits(ctx context.Context, names []string) (out []*Edited, problems []error, err error) {
-	return e.eachEdited(ctx, names, e.edited)
+	return e.eachEdited(ctx, names, e.read.FetchEdits, e.edited)
 }
 
 // LostEdits lists the edits that updates lost or overruled, by what their commits
 // say: those of open revisions and of what was published last, the newest first.
 func (e *Engine) LostEdits(ctx context.Context, names []string) (out []*Edited, problems []error, err error) {
-	return e.eachEdited(ctx, names, e.lost)
+	return e.eachEdited(ctx, names, func(context.Context, []*decide.Want) {}, e.lost)
 }
 
 // PlanWithout is Plan for the packages that names mean and that have edits by hand
@@ -113,8 +113,8 @@ func dropped(list []*Edited, names []string) (map[decide.Identity][]string, erro
 	return nil, errors.Join(without...)
 }
 
-// eachEdited calls f for each package that names mean.
-func (e *Engine) eachEdited(ctx context.Context, names []string, f func(context.Context, *decide.Want) ([]*Edited, error)) (out []*Edited, problems []error, err error) {
+// eachEdited calls f for each package that names mean, once all that it asks for was fetched.
+func (e *Engine) eachEdited(ctx context.Context, names []string, fetch func(context.Context, []*decide.Want), f func(context.Context, *decide.Want) ([]*Edited, error)) (out []*Edited, problems []error, err error) {
 	s := e.read.Read(ctx) // what targets need among it
 	problems = s.Problems
 	wants := s.Wants
@@ -123,7 +123,7 @@ func (e *Engine) eachEdited(ctx context.Context, names []string, f func(context.
 			return nil, problems, err
 		}
 	}
-	e.read.FetchEdits(ctx, wants)
+	fetch(ctx, wants)
 	type result struct {
 		list []*Edited
 		err  error
@@ -275,12 +275,13 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 		}
 		seen[i.want] = true
 		if !r.building || (i.Action.Pending() || len(i.Reasons) > 0) && s.pkg.Branch.Moved() {
-			todo, wants = append(todo, i), append(wants, i.want)
+			todo = append(todo, i)
+			if edited, err := r.tellsEdits(ctx, s); err == nil && edited {
+				wants = append(wants, i.want)
+			}
 		}
 	}
-	if !r.building { // else what they are built from is here
-		r.read.FetchEdits(ctx, wants)
-	}
+	r.read.FetchEdits(ctx, wants)
 	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, i *Item) struct{} {
 		switch said, err := r.said(ctx, r.subjects[i.want]); {
 		case err == nil:
@@ -300,19 +301,11 @@ func (r *run) said(ctx context.Context, s *subject) (out []string, err error) {
 	if moved != nil {
 		out = append(out, moved.says())
 	}
-	if err != nil || r.building {
+	if err != nil || moved != nil && s.pkg.Open() == nil {
 		return out, err
 	}
-	edited := moved == nil && s.pkg.PublishedEdited()
-	if open := s.pkg.Open(); open != nil {
-		tree, err := s.repo.TreeAt(ctx, open.Ref.Commit, s.pkg.Path)
-		if err != nil {
-			return out, err
-		}
-		edited = open.Edited(tree)
-	}
-	if !edited {
-		return out, nil
+	if edited, err := r.tellsEdits(ctx, s); err != nil || !edited {
+		return out, err
 	}
 	list, err := r.edited(ctx, s.want)
 	for _, of := range list {
@@ -321,6 +314,20 @@ func (r *run) said(ctx context.Context, s *subject) (out []string, err error) {
 		}
 	}
 	return out, err
+}
+
+// tellsEdits says that the edits by hand of a package are to be told: of what is open, or,
+// where nothing is, of what was Published.
+func (r *run) tellsEdits(ctx context.Context, s *subject) (bool, error) {
+	if r.building {
+		return false, nil
+	}
+	open := s.pkg.Open()
+	if open == nil {
+		return s.pkg.PublishedEdited(), nil
+	}
+	tree, err := s.repo.TreeAt(ctx, open.Ref.Commit, s.pkg.Path)
+	return err == nil && open.Edited(tree), err
 }
 
 // moved are the edits that others committed to a package on the registered branch

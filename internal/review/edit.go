@@ -355,12 +355,14 @@ func (d *differ) resources(before, after side) {
 		}
 	}
 	d.each(after.resources, stayed)
+	gone := map[string]bool{}
 	for _, r := range before.resources {
 		if slices.Contains(old[keyOf(r)], r) {
 			d.whole(r, Remove)
+			gone[r.Path()] = true
 		}
 	}
-	d.formats(before, after)
+	d.formats(before, after, gone)
 }
 
 // pairs are the resources of one side that are not paired yet, in order.
@@ -378,9 +380,9 @@ func (p pairs) take(r *krm.Resource, sameFile bool) *krm.Resource {
 	return nil
 }
 
-// formats reports files whose bytes differ though no resource does.
-func (d *differ) formats(before, after side) {
-	touched := map[string]bool{}
+// formats reports files whose bytes differ though no resource does; some are touched
+// already.
+func (d *differ) formats(before, after side, touched map[string]bool) {
 	for i := range d.edits {
 		if e := &d.edits[i]; e.Resource != "" {
 			touched[e.File] = true
