@@ -166,16 +166,22 @@ func TestTreeDelta(t *testing.T) {
 	}
 }
 
-// Drafts begin at one branch each: of the root of none more is made than its name, and
-// what is built upon one of them finds it.
-func TestDraftsRootsAreNotMade(t *testing.T) {
-	s := newSite(t)
-	const packages = 300
+// wide commits so many packages side by side.
+func (s *site) wide(t *testing.T, packages int) {
+	t.Helper()
 	tree := gittest.Text{}
 	for i := range packages {
 		tree[fmt.Sprintf("app-%04d/Kptfile", i)] = kptfile("x")
 	}
 	s.repo.Commit(t, "main", "base", tree)
+}
+
+// Drafts begin at one branch each: of the root of none more is made than its name, and
+// what is built upon one of them finds it.
+func TestDraftsRootsAreNotMade(t *testing.T) {
+	s := newSite(t)
+	const packages = 300
+	s.wide(t, packages)
 	r := openWith(t, s.urls["http"], Options{CacheDir: t.TempDir()})
 	b := r.NewBatch()
 	was := head(t, r, "main")
@@ -237,11 +243,7 @@ func TestDraftsRootsAreNotMade(t *testing.T) {
 func TestLongChain(t *testing.T) {
 	s := newSite(t)
 	const packages = 1000
-	tree := gittest.Text{}
-	for i := range packages {
-		tree[fmt.Sprintf("app-%04d/Kptfile", i)] = kptfile("x")
-	}
-	s.repo.Commit(t, "main", "base", tree)
+	s.wide(t, packages)
 	r := open(t, s.urls["http"])
 	b := r.NewBatch()
 	was := head(t, r, "main")
@@ -364,11 +366,7 @@ func (s sent) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestTreesSideBySide(t *testing.T) {
 	s := newSite(t)
 	const packages, chains, long = 2000, 6, 60
-	tree := gittest.Text{}
-	for i := range packages {
-		tree[fmt.Sprintf("app-%04d/Kptfile", i)] = kptfile("x")
-	}
-	s.repo.Commit(t, "main", "base", tree)
+	s.wide(t, packages)
 	r := openWith(t, s.urls["http"], Options{CacheDir: t.TempDir()})
 	b := r.NewBatch()
 	was := head(t, r, "main")

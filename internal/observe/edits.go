@@ -19,7 +19,7 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 		*decide.Revision
 	}
 	var all []revision
-	tips, machines, branches := fetchSet{}, fetchSet{}, fetchSet{}
+	tips, compared, branches := fetchSet{}, fetchSet{}, fetchSet{}
 	for _, w := range wants {
 		repo := r.repos[repoKey{w.Namespace, w.Repository}]
 		if repo == nil || repo.Err != nil || repo.Git == nil || w.Err != nil { // two may want one package
@@ -52,7 +52,9 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 			published, of.merged = append(published, h), append(of.merged, tip)
 		} else {
 			of.open = append(of.open, tip)
-			carried[h.repo] = carried[h.repo] || h.pkg.Latest != nil
+			if h.pkg.Latest != nil { // an update's edits came to the branch with one of its commits
+				carried[h.repo] = true
+			}
 		}
 	}
 	repositories := slices.Collect(maps.Keys(edited))
@@ -60,16 +62,14 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 		return behindEdits(ctx, git, edited[git].merged, edited[git].open)
 	})
 	for i, git := range repositories {
-		machines[git] = map[gitrepo.Hash]bool{}
+		compared[git] = map[gitrepo.Hash]bool{}
 		for _, c := range behind[i] {
-			machines[git][c] = true
+			compared[git][c] = true
 		}
 	}
-	machines.run(ctx, r.Repositories())
+	compared.run(ctx, r.Repositories())
 	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(carried)), func(ctx context.Context, repo *Repo) struct{} {
-		if carried[repo] { // an update's edits came to the branch with one of its commits
-			repo.fetchLine(ctx)
-		}
+		repo.fetchLine(ctx)
 		return struct{}{}
 	})
 	_, _ = Parallel(ctx, r.limit(), published, func(ctx context.Context, h revision) struct{} {
