@@ -178,7 +178,10 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	if err != nil {
 		return err
 	}
-	gone := r.gone(p)
+	gone, err := r.gone(ctx, p)
+	if err != nil {
+		return err
+	}
 	if b.Landed.IsZero() {
 		if err := r.remembered(ctx, p, b, run, gone, drafted == nil); err != nil {
 			return err
@@ -204,15 +207,30 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	return nil
 }
 
-// gone are what the record knows of Drafts whose branches have gone.
-func (r *Repo) gone(p *decide.Package) (out []record.Entry) {
+// gone are what the record knows of Drafts whose branches have gone. One that is
+// Published as it was, and brings nothing back, is none: a record that was set back does
+// not know of its approval.
+func (r *Repo) gone(ctx context.Context, p *decide.Package) (out []record.Entry, err error) {
 	for _, e := range p.Entries {
 		open := func(o *decide.Revision) bool { return o.Phase.Open() && o.Workspace == e.Workspace }
-		if e.Place == record.Open && !slices.ContainsFunc(p.Heads(), open) {
+		if e.Place != record.Open || slices.ContainsFunc(p.Heads(), open) {
+			continue
+		}
+		was := &decide.Branch{Tree: decide.ParseHash(e.Tree)}
+		if e.Reverts == "" && p.Latest != nil {
+			published, _ := p.Tree(latestCommit(p))
+			if was.Tree == published {
+				continue
+			}
+			if err := r.readEarlier(ctx, p, was); err != nil {
+				return nil, err
+			}
+		}
+		if was.Reverted == nil {
 			out = append(out, e)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // remembered finds the commit at which a Draft came whose branch has gone: the oldest

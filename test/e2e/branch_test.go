@@ -510,6 +510,65 @@ func TestMergedWithoutARecord(t *testing.T) {
 	w.wantActions(w.mustApply(), map[string]string{})
 }
 
+// A record that was set back takes what was approved since for a Draft whose branch has
+// gone. What people set back on main, and went on with, is no merge of that: nothing is
+// tagged, whatever the machine has read before.
+func TestRecordSetBackIsNoMerge(t *testing.T) {
+	t.Parallel()
+	level := func(w *world, old, now string) {
+		w.edit("c1", "main", "web/settings.yaml", "level: "+old, "level: "+now)
+	}
+	for name, c := range map[string]struct {
+		update bool           // v1 was approved, then v2
+		hands  func(w *world) // on main
+	}{
+		"of v1": {false, func(w *world) { level(w, "info", "debug"); level(w, "debug", "info") }},
+		"of v2": {true, func(w *world) { level(w, "info", "debug"); level(w, "debug", "info") }},
+		"of v1 for v2": {true, func(w *world) {
+			w.repos["c1"].Commit(w.t, "main", "back", gittest.Files{
+				{Path: "web/policy.yaml", Mode: gittest.Deleted},
+				{Path: "web/Kptfile", Data: []byte(w.show("c1", "web/v1", "web/Kptfile"))},
+				{Path: "web/deployment.yaml", Data: []byte(w.show("c1", "web/v1", "web/deployment.yaml"))},
+			})
+		}},
+	} {
+		for _, read := range []string{"", "edits"} {
+			t.Run(name+" "+read, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1")
+				git := w.repos["c1"]
+				w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+				w.mustApply()
+				was := git.Git(t, "rev-parse", recordRef)
+				w.mustRun(0, "approve", "--all")
+				if c.update {
+					w.publishWeb(webV2, "v2")
+					w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+					w.mustApply()
+					if name == "of v2" {
+						was = git.Git(t, "rev-parse", recordRef)
+					}
+					w.mustRun(0, "approve", "--all")
+				}
+				c.hands(w)
+				level(w, "info", "trace")
+				git.Git(t, "update-ref", recordRef, was)
+				if read != "" {
+					w.mustRun(0, read)
+				}
+				before := w.refs()
+				p := w.mustApply()
+				delete(before, "c1 "+recordRef)
+				for ref, at := range w.refs() {
+					if ref != "c1 "+recordRef && before[ref] != at {
+						t.Errorf("%s is at %s, was %q\n%s", ref, at, before[ref], p.out)
+					}
+				}
+			})
+		}
+	}
+}
+
 // A Draft that was squashed and whose branch is gone is known by the record: it is
 // tagged where it came, and what came then is others' work on it.
 func TestSquashedAndGoneThenAHotfix(t *testing.T) {
