@@ -22,7 +22,7 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 	tips, compared, branches := fetchSet{}, fetchSet{}, fetchSet{}
 	for _, w := range wants {
 		repo := r.repos[repoKey{w.Namespace, w.Repository}]
-		if repo == nil || repo.Err != nil || repo.Git == nil || w.Err != nil { // two may want one package
+		if repo == nil || repo.Err != nil || repo.Git == nil {
 			continue
 		}
 		p := repo.Package(repo.Path(w.Package))
