@@ -204,6 +204,8 @@ type Package struct {
 	// Branch is what the registered branch holds, where that was looked at and is
 	// not the latest Published revision; nil else.
 	Branch *Branch
+	// tagged says that this run makes the tag of Latest.
+	tagged bool
 	// Entries are what this manager's record says of it; Shared: read only.
 	Entries []record.Entry
 	// Others are the records of others, for what people said there: of the package,

@@ -168,7 +168,7 @@ func (p *Package) with(tag Tag, repo *Repository) *Package {
 		}
 	}
 	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: p.Next(), Ref: ref}), revisions...)
-	next.Entries, next.Others = p.Entries, p.Others
+	next.Entries, next.Others, next.tagged = p.Entries, p.Others, true
 	next.Trees = slices.Clone(p.Trees)
 	at, _ := p.Tree(repo.Head)
 	next.Learn(tag.Commit, at)

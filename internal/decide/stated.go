@@ -216,7 +216,8 @@ func restating(m Manager, w *Want, p *Package) record.Entry {
 // the record says something else: deletion policy, set and labels are in force at
 // once, and no reason for a Draft. False where there is nothing to record. Where
 // the record knows nothing of the package the Kptfile's annotations stand in, but
-// for a policy that keeps more than they may. drafted says that this run makes a
+// for a policy that keeps more than they may, and where its commit does not tell whose
+// it is. drafted says that this run makes a
 // new Draft: what a person discarded before is over then.
 func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (Ruling, bool) {
 	now := restating(m, w, p)
@@ -238,10 +239,23 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 	default:
 		then, known = p.Stated(from)
 	}
+	if from != nil && from == p.Latest && !p.told() {
+		return ruled(Record{now}, "neither the record nor its commit tells whose it is"), true
+	}
 	if !known && now.DeletionPolicy == "" || known && len(changes(then, now)) == 0 {
 		return Ruling{}, false
 	}
 	return ruled(Record{now}, changes(then, now)...), true
+}
+
+// told says that the record or its own commit tells whose the latest Published revision
+// is: nobody reads what lies behind it, nor its Kptfile, once it is no longer wanted.
+// The tag that this run makes is recorded with it.
+func (p *Package) told() bool {
+	l := p.Latest
+	return p.tagged || l.Machine != nil && l.Machine.Commit == l.Ref.Commit || slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+		return e.Place == record.Variant && e.Owner != record.Nobody || e.Place == record.Past && e.Commit == l.Ref.Commit.String()
+	})
 }
 
 // changes tell what of a variant is not as it was.

@@ -27,6 +27,12 @@ func TestRestated(t *testing.T) {
 		return record.Entry{Path: webPath, Place: record.Variant, Owner: webOwner, DeletionPolicy: policy}
 	}
 	v1 := publishedOf(1, 9)
+	past := func(of *Revision) record.Entry {
+		return record.Entry{Path: webPath, Place: record.Past, Revision: 1, Commit: of.Ref.Commit.String(), Owner: webOwner}
+	}
+	squashed := publishedOf(1, 9, func(r *Revision) { r.Machine = nil })
+	behind := publishedOf(1, 9, func(r *Revision) { r.Machine.Commit = Hash{8} })
+	untold := []string{"neither the record nor its commit tells whose it is"}
 	both := []*Revision{draftOf(2, 10, since("v1")), v1}
 	for name, c := range map[string]struct {
 		why       string
@@ -50,6 +56,13 @@ func TestRestated(t *testing.T) {
 		"released, and ours again": {"a release counts for what was released", wanted(), []*Revision{v1}, []record.Entry{at(record.Main, ""), {Place: record.Variant, Owner: record.Nobody, DeletionPolicy: "orphan"}}, nil},
 		"nothing is there":         {"its Draft says it", wanted(policyOf("orphan")), nil, nil, nil},
 		"another manager's":        {"", wanted(policyOf("orphan")), []*Revision{publishedOf(1, 9, by("other/default/web"))}, nil, nil},
+		"squashed, unrecorded":     {"nobody reads the Kptfile once it is not wanted", wanted(), []*Revision{squashed}, nil, untold},
+		"merged, unrecorded":       {"nobody looks behind its commit then", wanted(), []*Revision{behind}, nil, untold},
+		"squashed, of before":      {"the record is of another commit", wanted(), []*Revision{squashed}, []record.Entry{at(record.Main, ""), past(publishedOf(1, 7))}, untold},
+		"squashed, recorded":       {"", wanted(), []*Revision{squashed}, []record.Entry{past(squashed)}, nil},
+		"squashed, said":           {"", wanted(), []*Revision{squashed}, []record.Entry{said("")}, nil},
+		"squashed, then released":  {"it is ours by its Kptfile", wanted(), []*Revision{squashed}, []record.Entry{{Place: record.Variant, Owner: record.Nobody}}, untold},
+		"a Draft upon it":          {"its commit tells", wanted(), []*Revision{draftOf(2, 10), squashed}, nil, nil},
 		"a lock":                   {"it has no policy", webLock(lockOf(), nil, nil), []*Revision{v1}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,6 +94,18 @@ func TestRestated(t *testing.T) {
 				t.Error("recorded twice")
 			}
 		})
+	}
+}
+
+// The tag of a merge is recorded as it is made: there is nothing to say beside it.
+func TestTagIsTold(t *testing.T) {
+	p := webPackage(tags(tag(1, 9)), publishedOf(1, 9))
+	p.Branch = &Branch{Tree: Hash{12}, Came: Hash{11}, Owner: webOwner}
+	repo := repository(p)
+	repo.Records = true
+	next := p.with(Tag{Ref: tag(2, 11).Ref.Name, Commit: Hash{11}}, repo)
+	if got, ok := Restated(fleet, wanted(), repo, next, false); ok || next.Latest.Owner != webOwner {
+		t.Errorf("%v of %q", got, next.Latest.Owner)
 	}
 }
 
