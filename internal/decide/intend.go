@@ -200,14 +200,21 @@ func (q Question) discarded() (Rule, bool) {
 	return Rule{}, false
 }
 
-// discards reports whether a word is about a Draft of the inputs of now.
+// discards reports whether a word is about a Draft of the inputs of now, for whichever
+// set that was made.
 func (q Question) discards(d record.Word) bool {
 	then := ParseInputs(d.Inputs)
 	if q.readsDiscarded() {
 		q.Parts.Values = then.Values
 	}
-	upon := q.Package.Tagged(then.Published)
-	return q.made(then.Digest, q.Parts.Inputs(upon).On(then.Main), upon, then.Main)
+	upon, was := q.Package.Tagged(then.Published), *q.Want
+	was.Set, was.MadeFor = d.Set, d.For
+	for _, q.Want = range []*Want{q.Want, &was} {
+		if q.made(then.Digest, q.Parts.Inputs(upon).On(then.Main), upon, then.Main) {
+			return true
+		}
+	}
+	return false
 }
 
 // as is the question of the variant as another's record has it: who owns it, and

@@ -118,6 +118,11 @@ func discarding(id Identity, repo *Repository, p *Package, e record.Entry, names
 	for _, d := range out {
 		if d.Revision.Reverts() == "" {
 			word.Inputs = p.inputsOf(d.Revision).String()
+			if at := slices.IndexFunc(p.Entries, func(e record.Entry) bool {
+				return e.Place == record.Open && e.Workspace == d.Revision.Workspace
+			}); at >= 0 {
+				word.Set, word.For = p.Entries[at].Set, p.Entries[at].For
+			}
 			e.Discarded = &word
 			break
 		}

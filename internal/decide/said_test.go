@@ -163,6 +163,8 @@ func TestSayDiscardOfSeveral(t *testing.T) {
 		"both":       {names: []string{"c1.web.packagevariant-3", "c1.web.packagevariant-4"}, gone: []string{"Draft packagevariant-4, which sets it back to v1 by Ann", "Draft packagevariant-3"}, inputs: "abc"},
 	} {
 		p := saidOf(webPackage(tags(tag(1, 8)), update, back, publishedOf(1, 8)), record.Entry{Discarded: &other})
+		p.Entries = append(p.Entries, record.Entry{Place: record.Open, Workspace: workspace(2), Set: "older"},
+			record.Entry{Place: record.Open, Workspace: workspace(3), Set: "sites", For: "c1/db"})
 		e, list, err := SayDiscard(fleet, wanted(), kept, p, c.names, ann)
 		if s := saying(err, c.err); s != "" {
 			t.Errorf("%s: %s", name, s)
@@ -176,6 +178,9 @@ func TestSayDiscardOfSeveral(t *testing.T) {
 		}
 		if d := cmp.Diff(c.gone, gone); d != "" || ParseInputs(e.Discarded.Inputs).Digest != c.inputs {
 			t.Errorf("%s: keeps %q away, %s", name, e.Discarded.Inputs, d)
+		}
+		if made := e.Discarded.Set + " " + e.Discarded.For; c.inputs == "abc" && made != "sites c1/db" {
+			t.Errorf("%s: was made for %q", name, made)
 		}
 	}
 	if s := (Discard{Revision: update}).Describe("Bo (abc)"); s != "Draft packagevariant-3, edited by Bo (abc)" {
@@ -210,6 +215,16 @@ func TestDiscardedDraft(t *testing.T) {
 	retried.Want, w.Retry = &w, true
 	builds("it was asked for", retried)
 	builds("something is new", asked(p, nil, upgraded))
+	// Which set it is made for by now is no new input, also once the record says it.
+	made, moved := parts(), asked(p, nil)
+	moved.Repo.Records, moved.Owner = true, webOwner
+	made.Spec, _ = SpecDigest(wanted().Variant(), webOwner, "sites", "c1/db")
+	word.Inputs, word.Set, word.For = made.Inputs(nil).String(), "sites", "c1/db"
+	if r, ok := Intend(moved).(Rule); !ok || r.Decision != (Wait{}) {
+		t.Errorf("another set wants it: %+v", Intend(moved))
+	}
+	word.For = ""
+	builds("it was made for another one", moved)
 	v1, v2 := tag(1, 8), tag(2, 9)
 	word.Inputs = parts().Inputs(&v1).On("abc").String()
 	since := asked(saidOf(webPackage(tags(v1, v2), publishedOf(2, 9)), record.Entry{Discarded: &word}), publishedOf(2, 9))

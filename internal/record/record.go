@@ -102,6 +102,9 @@ type Word struct {
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 	Inputs string `json:"inputs,omitempty"` // all, as of what was Built
+	// Set and For are those of the Draft that was discarded: they are among its inputs.
+	Set string `json:"set,omitempty"`
+	For string `json:"for,omitempty"`
 }
 
 // Name is where the entry's Hydrated stands in the record, but for packages that
