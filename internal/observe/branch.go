@@ -171,7 +171,7 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	}
 	owner, _ := mutate.OwnerOf(k)
 	b.Owner = owner.Variant
-	drafted, err := r.drafted(ctx, p, run)
+	drafted, whole, err := r.drafted(ctx, p, run)
 	if err == nil {
 		err = r.landed(ctx, p, b, run)
 	}
@@ -182,7 +182,7 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	if err != nil {
 		return err
 	}
-	if b.Landed.IsZero() {
+	if b.Landed.IsZero() && !whole {
 		if err := r.remembered(ctx, p, b, run, gone, drafted == nil); err != nil {
 			return err
 		}
@@ -293,8 +293,9 @@ func (r *Repo) followed(p *decide.Package, b *decide.Branch, run *history, n int
 }
 
 // drafted is the newest Draft's commit that came to the branch since the latest
-// Published revision, nil for none.
-func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*head, error) {
+// Published revision, nil for none; whole says that a merge brought it with what stands
+// there now, whatever of it had come before.
+func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (found *head, whole bool, err error) {
 	of := func(c *gitrepo.Commit) *head {
 		for _, a := range c.Annotations {
 			if a.Package == p.Path && a.Revision == "" && a.WorkspaceName != "" {
@@ -311,27 +312,23 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (*h
 	}
 	for i, c := range since {
 		if h := of(c); h != nil {
-			return h, nil
+			return h, false, nil
 		}
 		approval := slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
 		if i != run.came || len(c.Parents) < 2 || approval {
 			continue
 		}
-		var found *head
 		if _, err := r.Git.FindAncestors(ctx, c.Parents[1:2], walkLimit, func(_ int, c *gitrepo.Commit) bool {
 			if run.has(c.Hash) || c.Hash == gitrepo.Hash(latestCommit(p)) {
 				return true // of the branch
 			}
 			found = of(c)
 			return found != nil || len(c.Annotations) > 0
-		}); err != nil {
-			return nil, err
-		}
-		if found != nil {
-			return found, nil
+		}); err != nil || found != nil {
+			return found, found != nil, err
 		}
 	}
-	return nil, nil
+	return nil, false, nil
 }
 
 // landed finds an open Draft whose content, or an earlier one of which, the

@@ -92,7 +92,7 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		if m := draft.Machine; m != nil && e.Inputs != "" {
 			e.Inputs = m.Inputs // its commit may go
 		}
-		e.Upon, e.Whose = d.Local, true
+		e.Upon, e.Whose, e.Held = d.Local, true, c.holds(ctx, draft.Machine)
 		if s := c.Says; s != nil {
 			e.Set, e.For, e.DeletionPolicy, e.Labels = s.Set, s.For, s.DeletionPolicy, s.Labels
 		}
@@ -114,6 +114,18 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 	default:
 		return nil
 	}
+}
+
+// holds says that what the machine made, of which the record has nothing, stands without
+// edits in a commit of a Draft that is there.
+func (c *Change) holds(ctx context.Context, m *decide.Machine) bool {
+	ofDraft := func(r *decide.Revision) bool { return r.Phase.Open() && r.Machine == m }
+	known := func(e record.Entry) bool { return e.Hydrated == m.Hydrated.String() }
+	if m == nil || m.Hydrated.IsZero() || slices.ContainsFunc(c.Package.Entries, known) || !slices.ContainsFunc(c.Repo.Package(c.Package.Path).Heads(), ofDraft) {
+		return false
+	}
+	tree, err := c.Repo.TreeAt(ctx, m.Commit, c.Package.Path)
+	return err == nil && tree == m.Hydrated
 }
 
 // published says that a Draft became revision n, by a commit at which the package

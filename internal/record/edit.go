@@ -23,11 +23,11 @@ type Put struct{ Entry }
 // both, but for Place. What that one's entry says besides stays, where it names
 // the same Hydrated, or, where Entry knows none, the same Tree: so of one whose tag was
 // lost, too. Where there is none such, and the Entry's Hydrated is not its
-// Tree, nothing holds it, and nothing is known of what stands there now but, with
-// Whose, whose it is: no commit may say that.
+// Tree, nothing holds it but, with Held, a commit that is there yet; else nothing is
+// known of what stands there now but, with Whose, whose it is: no commit may say that.
 type Publish struct {
 	Entry
-	Upon, Whose bool
+	Upon, Whose, Held bool
 }
 
 // Drop removes an open revision's entries.
@@ -111,7 +111,7 @@ func put(entries []Entry, e Entry) []Entry {
 }
 
 func (e Publish) apply(entries []Entry) []Entry {
-	made, held := e.Entry, e.Hydrated == e.Tree
+	made, held := e.Entry, e.Held || e.Hydrated == e.Tree
 	for _, o := range entries {
 		stood := o.Place == Main && e.Upon
 		if stood {

@@ -569,6 +569,78 @@ func TestRecordSetBackIsNoMerge(t *testing.T) {
 	}
 }
 
+// Whose a squashed package is no commit says. Where the record has lost it, the next run
+// that wants the package records it again: once nobody does, prune finds it.
+func TestSquashedThenTheRecordIsLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	git := w.repos["c1"]
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", true)
+	w.wantActions(w.mustApply(), all("tag", "c1/web"))
+	git.Git(t, "update-ref", "-d", recordRef)
+	w.contains(w.mustApply().out, "neither the record nor its commit tells whose it is")
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+	w.write("v.yaml", "")
+	w.mustApply("--prune")
+	if w.refs()["c1 refs/heads/deletionProposed/web/v1"] == "" {
+		t.Errorf("nothing proposes to delete it: %v", w.refs())
+	}
+}
+
+// Of a Draft that was edited and squashed, and that the record knows as it was before,
+// the tag's run notes what the machine had made: the next has nothing to do.
+func TestSquashedWithARecordSetBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	git := w.repos["c1"]
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	was := git.Git(t, "rev-parse", recordRef)
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	git.Git(t, "update-ref", recordRef, was)
+	draft := "drafts/web/packagevariant-1"
+	w.edit("c1", draft, "web/settings.yaml", "level: info", "level: debug")
+	w.forgeMerge("c1", draft, "squash", false)
+	w.wantActions(w.mustApply(), all("tag", "c1/web"))
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+	w.publishWeb(webCPU, "v3")
+	w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
+	next := w.mustApply()
+	w.lacks(next.out, "base unknown")
+	w.contains(w.show("c1", next.variant(t, "c1/web").Ref, "web/settings.yaml"), "level: debug")
+	git.Git(t, "fsck", "--strict")
+}
+
+// A Draft that was rebased into the branch, edited, and merged once more is merged as it
+// stands: one revision, in one run.
+func TestMergedTwice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	draft := "drafts/web/packagevariant-1"
+	w.repos["c1"].Commit(t, "main", "beside it", gittest.Text{"other.txt": "x\n"})
+	w.forgeMerge("c1", draft, "rebase", false)
+	w.repos["c1"].Commit(t, draft, "mine", gittest.Text{"web/mine.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"})
+	w.forgeMerge("c1", draft, "merge", true)
+	main := w.repos["c1"].Git(t, "rev-parse", "main")
+	w.wantActions(w.mustApply(), all("tag", "c1/web"))
+	if at := w.refs()["c1 refs/tags/web/v1"]; at != main {
+		t.Errorf("v1 is at %s, want %s", at, main)
+	}
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+}
+
 // A Draft that was squashed and whose branch is gone is known by the record: it is
 // tagged where it came, and what came then is others' work on it.
 func TestSquashedAndGoneThenAHotfix(t *testing.T) {
