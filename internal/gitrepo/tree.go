@@ -77,7 +77,7 @@ func (r *Repo) readTree(h Hash) ([]treeEntry, error) {
 		return nil, err
 	}
 	if typ != plumbing.TreeObject {
-		return nil, fmt.Errorf("the Git object %s is a %s, not a tree", h, typ)
+		return nil, errKind(ErrMissingObject, "the Git object %s is a %s, not a tree", h, typ)
 	}
 	return parseTree(raw)
 }

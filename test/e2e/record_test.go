@@ -115,6 +115,21 @@ func TestRecordFindings(t *testing.T) {
 	}
 }
 
+// An entry may name anything: where what the machine made is no tree, it is not known.
+func TestRecordOfNoTree(t *testing.T) {
+	t.Parallel()
+	w := edited(t)
+	git := w.repos["c1"]
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", true)
+	w.mustApply()
+	made := git.Git(t, "rev-parse", recordRef+":main/web")
+	w.forgeRecord(made, git.Git(t, "rev-parse", "main"))
+	w.publishWeb(webCPU, "v3")
+	w.write("v.yaml", variantOf("one", "v3", "c1", "web", ""))
+	r := w.mustRun(0, "plan", "-o", "json", "--cache-dir="+t.TempDir())
+	w.contains(r.out, `"action": "redraft"`, "base unknown")
+}
+
 // What waits is shown with the files of all Drafts, whose commits come with them.
 func TestReviewRequests(t *testing.T) {
 	t.Parallel()
