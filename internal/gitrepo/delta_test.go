@@ -21,7 +21,7 @@ func modelOf(text string) *modelText { return newModelText(plumbing.BlobObject, 
 // A delta makes of one text the other, whatever they are.
 func TestLineDelta(t *testing.T) {
 	random := rand.New(rand.NewSource(3))
-	lines := []string{"", "a: b", "name: x", "  image: registry.example.com/app:v1.0.0", "  image: registry.example.com/app:v1.0.1", strings.Repeat("long ", 60), strings.Repeat("long ", 40) + "short", "- item of a list", "- item"}
+	lines := []string{"", "a: b", "name: x", "  image: registry.example.com/app:v1.0.0", "  image: registry.example.com/app:v1.0.1", strings.Repeat("long ", 60), strings.Repeat("long ", 40) + "short", "a,b,", `{"name":"x","long":"the same","name":"y"}`, "- item of a list", "- item"}
 	text := func() string {
 		out := make([]string, random.Intn(12))
 		for i := range out {
@@ -68,6 +68,19 @@ func TestLineDeltaIsShort(t *testing.T) {
 		if len(delta) > tc.most {
 			t.Errorf("%s: %d bytes, want at most %d: %q", name, len(delta), tc.most, delta)
 		}
+	}
+}
+
+// A commit's task is one long line that names its package twice.
+func TestLineDeltaOfATask(t *testing.T) {
+	was := `kpt:{"package":"cluster-00001","task":{"type":"upgrade","upgrade":{"oldUpstreamRef":{"name":"catalog.app.v1"},"localPackageRevisionRef":{"name":"fleet.cluster-00001.v1"}}}}` + "\n"
+	now := strings.ReplaceAll(was, "00001", "00002")
+	delta := modelOf(was).lineDelta([]byte(now))
+	if got, err := packfile.PatchDelta([]byte(was), delta); err != nil || string(got) != now {
+		t.Errorf("%v: it makes\n%s", err, got)
+	}
+	if len(delta) > 20 {
+		t.Errorf("%d bytes, want at most 20: %q", len(delta), delta)
 	}
 }
 
