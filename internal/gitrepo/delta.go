@@ -237,14 +237,10 @@ func commonSuffix(a, b []byte) int {
 // lineEnd is where the line ends that begins at a byte, with its newline, or the part of
 // it up to a comma: a commit has a task of one long line, which names its package twice.
 func lineEnd(text []byte, at int) int {
-	line := text[at:]
-	if i := bytes.IndexByte(line, '\n'); i >= 0 {
-		line = line[:i+1]
+	if i := bytes.IndexAny(text[at:], "\n,"); i >= 0 {
+		return at + i + 1
 	}
-	if i := bytes.IndexByte(line, ','); i >= 0 {
-		line = line[:i+1]
-	}
-	return at + len(line)
+	return len(text)
 }
 
 // delta is the graft in Git's delta form, of a base of so many bytes.
