@@ -77,6 +77,14 @@ func Unretired(d Retire) Ruling {
 	return ruled(Wait{}, gone+", and its deletion is proposed once it is tagged "+strings.TrimPrefix(latest.Ref.Name, "refs/tags/"))
 }
 
+// Unrecorded is what becomes of a Record of what was Lost that the server refuses: the
+// package is as it is to be.
+func Unrecorded(err error) Ruling {
+	r := ruled(Nothing{})
+	r.Warnings = []string{fmt.Sprintf("prune will not find it once nothing wants it, for its commit does not tell whose it is, and the record was refused: %v", err)}
+	return r
+}
+
 // Draft puts a commit on a Draft branch: of a new Draft (create, redraft), of the
 // one that is there, or of one that was Proposed and comes back (update).
 type Draft struct {
@@ -216,8 +224,12 @@ func (d Trim) Moves(Hash) []Move {
 	return out
 }
 
-// Record sets what the record says of the package itself.
-type Record struct{ Entry record.Entry }
+// Record sets what the record says of the package itself. Lost says that the fleet says
+// nothing new: the record was to have it.
+type Record struct {
+	Entry record.Entry
+	Lost  bool
+}
 
 // Action implements Decision.
 func (Record) Action() Action { return ActionRecord }

@@ -223,7 +223,7 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 	now := restating(m, w, p)
 	if before, _ := p.said(); drafted && before.Discarded != nil {
 		now.Discarded = nil
-		return ruled(Record{now}, changes(before, now)...), true
+		return ruled(Record{Entry: now}, changes(before, now)...), true
 	}
 	from := p.Open()
 	if from == nil {
@@ -239,13 +239,12 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 	default:
 		then, known = p.Stated(from)
 	}
-	if from != nil && from == p.Latest && !p.told() {
-		return ruled(Record{now}, "neither the record nor its commit tells whose it is"), true
+	said := changes(then, now)
+	if !known && now.DeletionPolicy == "" || known && len(said) == 0 {
+		lost := from != nil && from == p.Latest && !p.told()
+		return ruled(Record{now, lost}, "neither the record nor its commit tells whose it is"), lost
 	}
-	if !known && now.DeletionPolicy == "" || known && len(changes(then, now)) == 0 {
-		return Ruling{}, false
-	}
-	return ruled(Record{now}, changes(then, now)...), true
+	return ruled(Record{Entry: now}, said...), true
 }
 
 // told says that the record or its own commit tells whose the latest Published revision

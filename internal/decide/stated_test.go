@@ -84,6 +84,9 @@ func TestRestated(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", c.why, d)
 			}
 			e := got.Decision.(Record).Entry
+			if lost := got.Decision.(Record).Lost; lost != (c.says[0] == untold[0]) {
+				t.Errorf("lost: %t", lost)
+			}
 			want := c.want.Said()
 			want.Path, want.Place, want.Owner = webPath, record.Variant, webOwner
 			if d := cmp.Diff(want, e); d != "" {

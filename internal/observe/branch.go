@@ -208,27 +208,28 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 }
 
 // gone are what the record knows of Drafts whose branches have gone. One that is
-// Published as it was, and brings nothing back, is none: a record that was set back does
-// not know of its approval.
+// Published as it was, as far as is known in its workspace, is none: a record that was set
+// back does not know of its approval.
 func (r *Repo) gone(ctx context.Context, p *decide.Package) (out []record.Entry, err error) {
 	for _, e := range p.Entries {
 		open := func(o *decide.Revision) bool { return o.Phase.Open() && o.Workspace == e.Workspace }
 		if e.Place != record.Open || slices.ContainsFunc(p.Heads(), open) {
 			continue
 		}
-		was := &decide.Branch{Tree: decide.ParseHash(e.Tree)}
-		if e.Reverts == "" && p.Latest != nil {
-			published, _ := p.Tree(latestCommit(p))
-			if was.Tree == published {
-				continue
-			}
+		was := &decide.Branch{Tree: decide.ParseHash(e.Tree), Reverted: p.Latest}
+		if published, _ := p.Tree(latestCommit(p)); p.Latest != nil && was.Tree != published {
+			was.Reverted = nil
 			if err := r.readEarlier(ctx, p, was); err != nil {
 				return nil, err
 			}
 		}
-		if was.Reverted == nil {
-			out = append(out, e)
+		if was.Reverted != nil {
+			as := publishedAs(p, was.Reverted)
+			if as == e.Workspace || as == "" && e.Reverts == "" {
+				continue
+			}
 		}
+		out = append(out, e)
 	}
 	return out, nil
 }
@@ -296,9 +297,14 @@ func (r *Repo) followed(p *decide.Package, b *decide.Branch, run *history, n int
 // Published revision, nil for none; whole says that a merge brought it with what stands
 // there now, whatever of it had come before.
 func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (found *head, whole bool, err error) {
+	published := func(workspace string) bool { // a workspace is one revision: who began at its commit brings a hotfix
+		return p.Latest != nil && publishedAs(p, p.Latest) == workspace || slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+			return e.Place == record.Past && e.Workspace == workspace && p.Tagged(decide.RevisionName(e.Revision)) != nil
+		})
+	}
 	of := func(c *gitrepo.Commit) *head {
 		for _, a := range c.Annotations {
-			if a.Package == p.Path && a.Revision == "" && a.WorkspaceName != "" {
+			if a.Package == p.Path && a.Revision == "" && a.WorkspaceName != "" && !published(a.WorkspaceName) {
 				h := &head{path: p.Path, Revision: &decide.Revision{}}
 				h.visit(c)
 				return h
@@ -369,7 +375,7 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 			for i >= 0 && since[i] != tree {
 				i--
 			}
-			if tree == published && !tree.IsZero() && publishedAs(p) == o.Workspace {
+			if tree == published && !tree.IsZero() && publishedAs(p, p.Latest) == o.Workspace {
 				break // it was merged before: older content of it on the branch was set back
 			}
 			if i < 0 || tree.IsZero() || tree == published {
@@ -386,15 +392,15 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 	return nil
 }
 
-// publishedAs is the workspace of the latest Published revision, by the record where
-// commits do not say: those of a rebase have lost it.
-func publishedAs(p *decide.Package) string {
+// publishedAs is the workspace of a Published revision, by the record where commits do not
+// say: those of a rebase have lost it.
+func publishedAs(p *decide.Package, r *decide.Revision) string {
 	for _, e := range p.Entries {
-		if e.Place == record.Past && p.Latest.Workspace == "" && e.Commit == p.Latest.Ref.Commit.String() {
+		if e.Place == record.Past && r.Workspace == "" && e.Commit == r.Ref.Commit.String() {
 			return e.Workspace
 		}
 	}
-	return p.Latest.Workspace
+	return r.Workspace
 }
 
 // behindTip are the commits of an open revision from its tip to the first that

@@ -149,10 +149,19 @@ func failAll(changes []*Change, err error) {
 	}
 }
 
+// Lost says that nothing moves with a change but what the record was to have already.
+func (c *Change) Lost() bool {
+	r, ok := c.Decision.(decide.Record)
+	return ok && r.Lost
+}
+
 // pushApart isolates the changes that a server refuses: an atomic push fails as
-// one, and one bad variant must not stop the others.
+// one, and one bad variant must not stop the others. What is about the record alone it
+// refuses as one.
 func (p *Pusher) pushApart(ctx context.Context, git observe.Repository, changes []*Change, err error) {
-	if len(changes) <= 1 || !errors.Is(err, gitrepo.ErrRejected) && !errors.Is(err, gitrepo.ErrStale) {
+	moves := func(c *Change) bool { return len(c.moves) > 0 }
+	rejected, stale := errors.Is(err, gitrepo.ErrRejected) && slices.ContainsFunc(changes, moves), errors.Is(err, gitrepo.ErrStale)
+	if len(changes) <= 1 || !rejected && !stale {
 		failAll(changes, err)
 		return
 	}

@@ -92,7 +92,7 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		if m := draft.Machine; m != nil && e.Inputs != "" {
 			e.Inputs = m.Inputs // its commit may go
 		}
-		e.Upon, e.Whose, e.Held = d.Local, true, c.holds(ctx, draft.Machine)
+		e.Upon, e.Whose, e.Held = d.Local, true, c.holds(ctx, d.Draft)
 		if s := c.Says; s != nil {
 			e.Set, e.For, e.DeletionPolicy, e.Labels = s.Set, s.For, s.DeletionPolicy, s.Labels
 		}
@@ -117,15 +117,17 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 }
 
 // holds says that what the machine made, of which the record has nothing, stands without
-// edits in a commit of a Draft that is there.
-func (c *Change) holds(ctx context.Context, m *decide.Machine) bool {
-	ofDraft := func(r *decide.Revision) bool { return r.Phase.Open() && r.Machine == m }
-	known := func(e record.Entry) bool { return e.Hydrated == m.Hydrated.String() }
-	if m == nil || m.Hydrated.IsZero() || slices.ContainsFunc(c.Package.Entries, known) || !slices.ContainsFunc(c.Repo.Package(c.Package.Path).Heads(), ofDraft) {
+// edits in a commit of a Draft that is there and was merged as it stands.
+func (c *Change) holds(ctx context.Context, draft *decide.Revision) bool {
+	if draft == nil || draft.Machine == nil || draft.Machine.Hydrated.IsZero() {
 		return false
 	}
-	tree, err := c.Repo.TreeAt(ctx, m.Commit, c.Package.Path)
-	return err == nil && tree == m.Hydrated
+	made := draft.Machine.Hydrated
+	if slices.ContainsFunc(c.Package.Entries, func(e record.Entry) bool { return e.Hydrated == made.String() }) {
+		return false
+	}
+	tree, err := c.Repo.TreeAt(ctx, draft.Machine.Commit, c.Package.Path)
+	return err == nil && tree == made
 }
 
 // published says that a Draft became revision n, by a commit at which the package

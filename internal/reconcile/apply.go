@@ -101,6 +101,8 @@ func (i *Item) pushed() {
 		i.rule(decide.Untagged(c.Decision.(decide.Tag), c.Err))
 	case refused(c.Err) && c.Untagged():
 		i.rule(decide.Unretired(c.Decision.(decide.Retire)))
+	case refused(c.Err) && c.Lost():
+		i.rule(decide.Unrecorded(c.Err))
 	case c.Err != nil && c.Built != nil && c.Commit == nil && i.Action != decide.ActionDiscard:
 		// Only the record was to move: what became of the item stands.
 		i.Warnings = append(i.Warnings, fmt.Sprintf("what came of building it is not in the record, so that status cannot tell it: %v", c.Err))

@@ -591,6 +591,81 @@ func TestSquashedThenTheRecordIsLost(t *testing.T) {
 	}
 }
 
+// Where the server takes no record, nothing else fails for that, and the packages are not
+// pushed one by one to find out which.
+func TestSquashedWhereNoRecordIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.repos["c1"].Hook(t, "update", `case "$1" in refs/variform/*|*/variform-record/*) exit 1;; esac`)
+	w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", "a", "b", "c", "d"))
+	w.mustApply()
+	for name, style := range map[string]string{"a": "squash", "b": "squash", "c": "merge", "d": "merge"} {
+		w.forgeMerge("c1", "drafts/"+name+"/packagevariant-1", style, true)
+	}
+	w.wantActions(w.mustApply(), all("tag", "c1/a", "c1/b", "c1/c", "c1/d"))
+	before := w.refs()
+	for range 2 {
+		w.srv.ResetCounts()
+		p := w.mustApply()
+		w.wantActions(p, map[string]string{})
+		w.contains(p.out, "prune will not find it once nothing wants it")
+		if n := w.srv.Count(gittest.Push); n > 2 {
+			t.Errorf("%d pushes", n)
+		}
+		w.unchanged(before)
+	}
+}
+
+// A hotfix branch that began at the commit of a Draft which is Published is no merge of
+// that Draft.
+func TestHotfixFromAnEarlierRevision(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	git := w.repos["c1"]
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "fast-forward", true)
+	w.mustApply()
+	git.Git(t, "branch", "hotfix", "main")
+	w.publishWeb(webV2, "v2")
+	w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	git.Commit(t, "hotfix", "mine", gittest.Text{"web/mine.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: mine\n"})
+	w.forgeMerge("c1", "hotfix", "merge", true)
+	before := w.refs()
+	w.wantActions(w.mustApply(), map[string]string{})
+	w.unchanged(before)
+}
+
+// A Draft that brings back what an earlier revision held, for its variant went back to
+// that upstream, is a Draft of its own: it is tagged where it came.
+func TestDowngradeSquashedThenAHotfix(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	for _, revision := range []string{"v1", "v2"} {
+		if revision == "v2" {
+			w.publishWeb(webV2, "v2")
+		}
+		w.write("v.yaml", variantOf("web", revision, "c1", "web", ""))
+		w.mustApply()
+		w.mustRun(0, "approve", "--all")
+	}
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	git := w.repos["c1"]
+	if draft, was := git.Git(t, "rev-parse", "drafts/web/packagevariant-3:web"), git.Git(t, "rev-parse", "web/v1:web"); draft != was {
+		t.Fatalf("the Draft holds %s, and v1 %s", draft, was)
+	}
+	w.forgeMerge("c1", "drafts/web/packagevariant-3", "squash", true)
+	merged := git.Git(t, "rev-parse", "main")
+	w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug")
+	w.mustApply()
+	if at := w.refs()["c1 refs/tags/web/v3"]; at != merged {
+		t.Errorf("v3 is at %q, want %s", at, merged)
+	}
+}
+
 // Of a Draft that was edited and squashed, and that the record knows as it was before,
 // the tag's run notes what the machine had made: the next has nothing to do.
 func TestSquashedWithARecordSetBack(t *testing.T) {
