@@ -217,8 +217,8 @@ func restating(m Manager, w *Want, p *Package) record.Entry {
 // once, and no reason for a Draft. False where there is nothing to record. Where
 // the record knows nothing of the package the Kptfile's annotations stand in, but
 // for a policy that keeps more than they may, and where its commit does not tell whose
-// it is. drafted says that this run makes a
-// new Draft: what a person discarded before is over then.
+// it is. drafted says that this run makes a new Draft: what a person discarded before
+// is over then.
 func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (Ruling, bool) {
 	now := restating(m, w, p)
 	if before, _ := p.said(); drafted && before.Discarded != nil {
@@ -241,8 +241,10 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 	}
 	said := changes(then, now)
 	if !known && now.DeletionPolicy == "" || known && len(said) == 0 {
-		lost := from != nil && from == p.Latest && !p.told()
-		return ruled(Record{now, lost}, "neither the record nor its commit tells whose it is"), lost
+		if from == nil || from != p.Latest || p.told() {
+			return Ruling{}, false
+		}
+		return ruled(Record{now, true}, "neither the record nor its commit tells whose it is"), true
 	}
 	return ruled(Record{Entry: now}, said...), true
 }

@@ -40,7 +40,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 	}
 	if !there.IsZero() {
 		if !run.apart || run.short || b.Rewritten { // else what was Published last never was on the branch
-			err = repo.readEarlier(ctx, p, b)
+			b.Reverted, err = repo.earlier(ctx, p, there)
 		}
 		merged := *b
 		if err == nil {
@@ -134,20 +134,19 @@ func (r *Repo) join(p *decide.Package, h *history) error {
 	return nil
 }
 
-// readEarlier finds the earlier revision that the branch was set back to.
-func (r *Repo) readEarlier(ctx context.Context, p *decide.Package, b *decide.Branch) error {
-	for _, t := range p.Earlier(b.Tree, maxEarlier) {
-		old, tree, err := r.ReadPublished(ctx, p, t)
+// earlier finds the earlier revision that held a tree, nil for none.
+func (r *Repo) earlier(ctx context.Context, p *decide.Package, tree decide.Hash) (*decide.Revision, error) {
+	for _, t := range p.Earlier(tree, maxEarlier) {
+		old, held, err := r.ReadPublished(ctx, p, t)
 		switch {
 		case errors.Is(err, gitrepo.ErrMissingObject): // its tag has gone
 		case err != nil:
-			return err
-		case tree == b.Tree:
-			b.Reverted = old
-			return nil
+			return nil, err
+		case held == tree:
+			return old, nil
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // ReadPublished reads an earlier Published revision of a package, and the tree that
@@ -216,15 +215,14 @@ func (r *Repo) gone(ctx context.Context, p *decide.Package) (out []record.Entry,
 		if e.Place != record.Open || slices.ContainsFunc(p.Heads(), open) {
 			continue
 		}
-		was := &decide.Branch{Tree: decide.ParseHash(e.Tree), Reverted: p.Latest}
-		if published, _ := p.Tree(latestCommit(p)); p.Latest != nil && was.Tree != published {
-			was.Reverted = nil
-			if err := r.readEarlier(ctx, p, was); err != nil {
+		became, tree := p.Latest, decide.ParseHash(e.Tree)
+		if published, _ := p.Tree(latestCommit(p)); became != nil && tree != published {
+			if became, err = r.earlier(ctx, p, tree); err != nil {
 				return nil, err
 			}
 		}
-		if was.Reverted != nil {
-			as := publishedAs(p, was.Reverted)
+		if became != nil {
+			as := publishedAs(p, became)
 			if as == e.Workspace || as == "" && e.Reverts == "" {
 				continue
 			}

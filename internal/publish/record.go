@@ -123,7 +123,9 @@ func (c *Change) holds(ctx context.Context, draft *decide.Revision) bool {
 		return false
 	}
 	made := draft.Machine.Hydrated
-	if slices.ContainsFunc(c.Package.Entries, func(e record.Entry) bool { return e.Hydrated == made.String() }) {
+	if slices.ContainsFunc(c.Package.Entries, func(e record.Entry) bool {
+		return e.Place == record.Open && e.Workspace == draft.Workspace && e.Hydrated == made.String()
+	}) {
 		return false
 	}
 	tree, err := c.Repo.TreeAt(ctx, draft.Machine.Commit, c.Package.Path)
