@@ -331,6 +331,11 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 		return err
 	}
 	if !restful {
+		if restful, err = m.restsByEdits(ctx, theirs); err != nil {
+			return err
+		}
+	}
+	if !restful {
 		m.Restless = other
 		m.Warnings = append(m.Warnings, other+" changes what it has made already, so that the package was not rendered again after its edits were merged")
 	}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
 )
 
 // maxRenders is how often a package with edits is rendered until it rests.
@@ -50,6 +54,49 @@ func (m *maker) rests(ctx context.Context, made *krm.Package) (ok bool, other st
 	}
 	m.restless.Store(key, other)
 	return same, other, nil
+}
+
+// restsByEdits renders a package whose edits took the function away that keeps what the
+// machine made from being a fixed point; false, with nothing rendered, where it is still
+// there.
+func (m *maker) restsByEdits(ctx context.Context, made *krm.Package) (bool, error) {
+	if same, err := samePipelines(made, m.pkg); err != nil || same {
+		return false, err
+	}
+	first, err := m.again(ctx, m.pkg)
+	if err != nil {
+		return false, err
+	}
+	second, err := m.again(ctx, first)
+	if err != nil {
+		return false, err
+	}
+	same, err := samePackage(first, second)
+	if err != nil || !same {
+		return false, err
+	}
+	m.pkg, err = m.render(ctx, m.pkg)
+	return true, err
+}
+
+func samePipelines(a, b *krm.Package) (bool, error) {
+	for _, dir := range append(append([]string{""}, a.Subpackages()...), b.Subpackages()...) {
+		var pipelines [2]*kptfilev1.Pipeline
+		for i, p := range []*krm.Package{a, b} {
+			if p.Kptfile(dir) == nil {
+				continue
+			}
+			k, err := mutate.Read(p, dir)
+			if err != nil {
+				return false, err
+			}
+			pipelines[i] = k.Pipeline
+		}
+		if !reflect.DeepEqual(pipelines[0], pipelines[1]) {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // again renders a package that was rendered.

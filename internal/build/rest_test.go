@@ -2,13 +2,17 @@ package build
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/yamltree"
 )
@@ -90,6 +94,103 @@ func TestRest(t *testing.T) {
 			r.runs = 0
 			if again := s.make(); r.runs != c.runs-1 {
 				t.Errorf("%d renders the next time, want %d: %v", r.runs, c.runs-1, again.Err)
+			}
+		})
+	}
+}
+
+// declared is a Renderer that runs what the package's Kptfile says: plus adds to a value
+// each time, mark marks each ConfigMap once.
+type declared struct{}
+
+func (declared) Render(_ context.Context, p *krm.Package) (*render.Result, error) {
+	k, err := mutate.Read(p, "")
+	if err != nil || k.Pipeline == nil {
+		return &render.Result{Package: p}, err
+	}
+	p = p.Clone()
+	var ran []render.FunctionResult
+	for _, f := range k.Pipeline.Mutators {
+		ran = append(ran, render.FunctionResult{Name: f.Image})
+		for _, res := range p.Resources() {
+			if res.Kind() != "ConfigMap" || f.Image == "plus" && res.Name() != "cm" {
+				continue
+			}
+			if _, err := res.Modify(func(root *yaml.Node) error {
+				data := yamltree.Child(root, "data")
+				if f.Image == "mark" {
+					yamltree.SetString(data, nil, "mark", "x")
+				} else {
+					yamltree.SetString(data, nil, "b", yamltree.Child(data, "b").Value+"+")
+				}
+				return nil
+			}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &render.Result{Package: p, Functions: ran}, nil
+}
+
+// TestRestByEdits: where people took the function off that is not idempotent, what they
+// wrote is rendered by the others; where it is there still, whatever else they changed of
+// the pipeline, nothing is.
+func TestRestByEdits(t *testing.T) {
+	kptfile := func(functions ...string) string {
+		out := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: foo\n"
+		for i, f := range functions {
+			if i == 0 {
+				out += "pipeline:\n  mutators:\n"
+			}
+			out += "    - image: " + f + "\n"
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		edited string // the functions after the edit
+		marked bool   // the file that came with the edit
+		want   string
+	}{
+		"taken off":                {"mark", true, "b: second+\n"},
+		"the others taken off":     {"plus", false, "b: second+\n"},
+		"another before it":        {"mark mark plus", false, "b: second+\n"},
+		"all as they were":         {"mark plus", false, "b: second+\n"},
+		"nothing left, so no mark": {"", false, "b: second+\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			s.builder.Renderer = declared{}
+			release := func(n int, b string) {
+				commit := s.catalog.Commit(t, "main", "foo", gittest.Text{
+					"foo/Kptfile": kptfile("mark", "plus"),
+					"foo/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\ndata:\n  b: " + b + "\n",
+				})
+				s.catalog.Tag(t, fmt.Sprintf("foo/v%d", n), commit)
+				s.variant.Spec.Upstream.Revision = v1alpha1.Revision(fmt.Sprintf("v%d", n))
+			}
+			release(5, "first")
+			s.put(s.make())
+			const draft = "drafts/foo/packagevariant-1"
+			was := s.c1.Show(t, draft, "foo/Kptfile")
+			pipeline := strings.TrimPrefix(kptfile("mark", "plus"), kptfile())
+			if !strings.Contains(was, pipeline) {
+				t.Fatalf("no %q in:\n%s", pipeline, was)
+			}
+			s.c1.Commit(t, draft, "by hand", gittest.Text{
+				"foo/Kptfile":   strings.Replace(was, pipeline, strings.TrimPrefix(kptfile(strings.Fields(c.edited)...), kptfile()), 1),
+				"foo/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: more\ndata:\n  c: mine\n",
+			})
+			release(6, "second")
+			m := s.make()
+			if text := s.file(m.Tree, "cm.yaml"); !strings.Contains(text, c.want) {
+				t.Errorf("no %q in:\n%s", c.want, text)
+			}
+			if text := s.file(m.Tree, "more.yaml"); strings.Contains(text, "mark: x") != c.marked {
+				t.Errorf("rendered: %t:\n%s", !c.marked, text)
+			}
+			rests := c.marked || c.edited == ""
+			if warned := strings.Contains(fmt.Sprint(m.Warnings), "changes what it has made already"); warned == rests || (m.Restless == "") != rests {
+				t.Errorf("warnings %q, %q", m.Warnings, m.Restless)
 			}
 		})
 	}
