@@ -188,6 +188,16 @@ func (w *world) discard(o operation) {
 		}
 	}
 	w.leave(b.place)
+	// What was removed from a Draft alone goes with it: main never had it.
+	main := w.repos[b.repo].ancestors(after[b.repo][mainRef])
+	maps.DeleteFunc(w.removed[b.place], func(file string, _ bool) bool {
+		for c := range main {
+			if _, had := w.repos[b.repo].files(c)[b.pkg+"/"+file]; had {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // takeBack has a package set back to what one of its revisions held: by a Draft of
@@ -295,6 +305,7 @@ func (w *world) lead() {
 	for _, p := range w.places() {
 		w.run("hold", p.String(), "--off")
 		delete(w.held, p)
+		delete(w.heldOnce, p)
 	}
 	w.oneEach()
 	for _, p := range w.wanted() {

@@ -177,6 +177,7 @@ func (w *world) forget(repo string) {
 			continue
 		}
 		w.waits[p] = w.waits[p] || w.held[p] // it may come back
+		w.heldOnce[p] = w.heldOnce[p] || w.held[p]
 		delete(w.held, p)
 		delete(w.left, p)
 		delete(w.newer, p)

@@ -108,6 +108,8 @@ type world struct {
 	// these inputs is to be made: a person discarded one, or took it off main.
 	held map[place]bool
 	left map[place]string
+	// heldOnce are packages that were held when their record was changed, and may be still.
+	heldOnce map[place]bool
 	// waits are packages that a person may have to let go on.
 	waits map[place]bool
 	// deleted are wanted packages that a person deleted on main, of which revisions
@@ -136,7 +138,7 @@ func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *worl
 	w := &world{
 		ctx: ctx, forge: f, dir: dir, repos: map[string]*repository{}, object: 1,
 		orphans: map[place]bool{}, either: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
-		held: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, made: map[place]string{}, records: newRecords(),
+		held: map[place]bool{}, heldOnce: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, made: map[place]string{}, records: newRecords(),
 		log: func(string, ...any) {},
 	}
 	w.door, _ = f.(*door)
