@@ -106,7 +106,9 @@ func (m *Memory) RoundTrip(req *http.Request) (*http.Response, error) {
 	if dropped {
 		return nil, io.ErrUnexpectedEOF
 	}
-	return w.Result(), nil
+	resp := w.Result()
+	resp.Request = req
+	return resp, nil
 }
 
 // ServeHTTP implements http.Handler.
