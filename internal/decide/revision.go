@@ -174,6 +174,11 @@ func (r *Revision) Attention() []string {
 // Amended reports whether a person made the commit anew that Variform made.
 func (r *Revision) Amended() bool { return r.Machine != nil && r.Number == 0 && !r.Machine.Ours }
 
+// Made says that a revision is the machine's own commit: nobody added or amended one.
+func (r *Revision) Made() bool {
+	return r.Machine != nil && r.Machine.Commit == r.Ref.Commit && !r.Amended()
+}
+
 // Describe names a revision for people: "Draft packagevariant-1", "Published v2".
 func (r *Revision) Describe() string {
 	return strings.TrimSpace(string(r.Phase) + " " + cmp.Or(RevisionName(r.Number), r.Workspace))

@@ -24,31 +24,97 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 )
 
+// Place is a folder of a commit; a Path of "" is all of it.
+type Place struct {
+	Commit Hash
+	Path   string
+}
+
 // Fetch makes the whole trees of these commits readable: nothing to do for a
 // local repository, one request for all that is missing otherwise.
 func (r *Repo) Fetch(ctx context.Context, commits ...Hash) error {
+	places := make([]Place, len(commits))
+	for i, h := range commits {
+		places[i].Commit = h
+	}
+	return r.FetchPlaces(ctx, places...)
+}
+
+// FetchPlaces is Fetch for who reads no more than these folders. Whose tree is known
+// (KnownTreeAt) comes by itself where the server gives that out, with its commit
+// otherwise.
+func (r *Repo) FetchPlaces(ctx context.Context, places ...Place) error {
 	if r.local != nil {
+		commits := make([]Hash, len(places))
+		for i, p := range places {
+			commits[i] = p.Commit
+		}
 		_, err := r.Commits(ctx, commits...)
 		return err
 	}
 	r.fetching.Lock()
 	defer r.fetching.Unlock()
 	r.mu.Lock()
-	for _, h := range commits {
-		r.asked[h] = struct{}{}
+	for _, p := range places {
+		r.asked[p] = struct{}{}
 	}
 	r.mu.Unlock()
-	missing, err := r.incomplete(commits)
-	if err != nil || len(missing) == 0 {
+	return r.fetchPlaces(ctx, places)
+}
+
+// fetchPlaces is FetchPlaces of a remote repository with the lock held.
+func (r *Repo) fetchPlaces(ctx context.Context, places []Place) error {
+	commits, folders, err := r.absent(places)
+	if err != nil || len(commits)+len(folders) == 0 {
 		return err
 	}
-	if err := r.fetchTrees(ctx, missing, 1); err != nil {
+	trees := slices.Collect(maps.Values(folders))
+	sortHashes(trees)
+	if len(trees) > 0 && r.fetchAny(ctx, commits, slices.Compact(trees)) == nil {
+		if commits, folders, err = r.absent(places); err != nil || len(commits)+len(folders) == 0 {
+			return err
+		}
+		r.withoutV2(errors.New("it did not send what was asked for"))
+	}
+	for p := range folders {
+		commits = append(commits, p.Commit)
+	}
+	sortHashes(commits)
+	if err := r.fetchTrees(ctx, slices.Compact(commits), 1); err != nil {
 		return fmt.Errorf("fetching from %s: %w", r.URL(), err)
 	}
-	if still, err := r.incomplete(missing); err != nil || len(still) > 0 {
+	if still, err := r.incomplete(commits); err != nil || len(still) > 0 {
 		return errors.Join(err, errKind(ErrMissingObject, "fetching from %s: the server did not send %v", r.URL(), still))
 	}
 	return nil
+}
+
+// absent lists the commits that are not whole and the folders that are not at hand, with
+// their trees, where these are known and may be asked for.
+func (r *Repo) absent(places []Place) (commits []Hash, folders map[Place]Hash, err error) {
+	// The commit of a repository's only package is hardly more, and what is committed next
+	// is upon one that has the same root folder, once it is approved.
+	apart := r.givesAny() && len(r.Index("").Packages()) > 1
+	folders = map[Place]Hash{}
+	for _, p := range places {
+		tree, known := Hash{}, false
+		if p.Path != "" && (r.commits.get(p.Commit) != nil || r.objects.has(p.Commit)) {
+			tree, known = r.KnownTreeAt(p.Commit, p.Path)
+		}
+		switch {
+		case known && (tree.IsZero() || r.objects.has(tree)):
+		case known && apart:
+			folders[p] = tree
+		default:
+			commits = append(commits, p.Commit)
+		}
+	}
+	commits, err = r.incomplete(commits)
+	return commits, folders, err
+}
+
+func sortHashes(list []Hash) {
+	slices.SortFunc(list, func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
 }
 
 // renew fetches again what this run has asked for and the cache no longer has. What
@@ -62,12 +128,7 @@ func (r *Repo) renew() error {
 	r.mu.Lock()
 	asked := slices.Collect(maps.Keys(r.asked))
 	r.mu.Unlock()
-	missing, err := r.incomplete(asked)
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	slices.SortFunc(missing, func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
-	return r.fetchTrees(context.Background(), missing, 1) // bounded by its Budget
+	return r.fetchPlaces(context.Background(), asked) // bounded by its Budget
 }
 
 // incomplete lists the commits whose trees are not at hand. Trees come only in
@@ -199,7 +260,8 @@ func (r *Repo) renewOutline() error {
 	}
 	defer r.fetching.Unlock()
 	r.mu.Lock()
-	asked := slices.SortedFunc(maps.Keys(r.outlined), func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
+	asked := slices.Collect(maps.Keys(r.outlined))
+	sortHashes(asked)
 	r.mu.Unlock()
 	return r.fetchOutline(context.Background(), asked) // bounded by its Budget
 }
@@ -334,14 +396,20 @@ func (r *Repo) uploadOnce(ctx context.Context, wants []Hash, depth int, filter p
 			if watch, ok := ctx.Value(streamKey{}).(func(io.Reader) io.Reader); ok {
 				pack = watch(pack)
 			}
-			limited := &limitedReader{r: pack, left: r.store.opts.Limits.FetchBytes, what: "the pack that the server sends is"}
-			if err := keep(limited); err != nil {
-				return notOurRef(err, wants)
-			}
-			_, err = io.Copy(io.Discard, limited) // to the end, so that the connection can be used again
-			return err
+			return notOurRef(r.keepLimited(pack, keep), wants)
 		})
 	})
+}
+
+// keepLimited hands a pack to keep, and reads to its end, so that the connection can be
+// used again.
+func (r *Repo) keepLimited(pack io.Reader, keep func(io.Reader) error) error {
+	limited := &limitedReader{r: pack, left: r.store.opts.Limits.FetchBytes, what: "the pack that the server sends is"}
+	if err := keep(limited); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, limited)
+	return err
 }
 
 func (r *Repo) uploadRequest(wants []Hash, depth int, filter packp.Filter, have Hash) *packp.UploadPackRequest {

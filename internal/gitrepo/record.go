@@ -442,28 +442,41 @@ func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, 
 			errs = append(errs, err)
 			continue
 		}
-		has, edited := s.trees(tree)
-		if !has {
+		if !s.has(tree) {
 			continue
 		}
-		if ok, err := r.fetchRecorded(ctx, s, tree, edited); ok || err != nil {
+		if ok, err := r.fetchRecorded(ctx, s, tree, s.besides(r.Refs())); ok || err != nil {
 			return ok, err
 		}
 	}
 	return false, errors.Join(errs...)
 }
 
-// trees says whether an entry has a tree, and lists those that are not what
-// stands there.
-func (s *recordState) trees(tree Hash) (has bool, edited []Hash) {
-	for _, e := range s.rec.Entries() {
-		if h := plumbing.NewHash(e.Hydrated); h == tree {
-			has = true
-		} else if e.Hydrated != e.Tree {
-			edited = append(edited, h)
+// has says whether an entry has a tree.
+func (s *recordState) has(tree Hash) bool {
+	name := tree.String()
+	for e := range s.rec.All() {
+		if e.Hydrated == name {
+			return true
 		}
 	}
-	return has, edited
+	return false
+}
+
+// besides are the trees of entries that are not what stands there, or whose open revision
+// is no more at the commit that has them.
+func (s *recordState) besides(refs *Refs) (out []Hash) {
+	tips := map[string]bool{}
+	for _, ref := range refs.All() {
+		tips[ref.Commit.String()] = true
+	}
+	for e := range s.rec.All() {
+		if e.Hydrated != "" && (e.Hydrated != e.Tree || e.Place == record.Open && !tips[e.Commit]) {
+			out = append(out, plumbing.NewHash(e.Hydrated))
+		}
+	}
+	sortHashes(out)
+	return out
 }
 
 func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, others []Hash) (bool, error) {
@@ -478,12 +491,7 @@ func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, oth
 	if r.givesAny() {
 		all := append([]Hash{tree}, slices.DeleteFunc(others, r.objects.has)...)
 		for _, wants := range [][]Hash{all, {tree}} {
-			keep, finish := r.packSink(r.objects)
-			err := r.uploadOnce(ctx, wants, 0, "", Hash{}, keep)
-			if err == nil {
-				err = finish()
-			}
-			if err == nil || !isMissing(err) {
+			if err := r.fetchAny(ctx, nil, wants); err == nil || !isMissing(err) {
 				return r.objects.has(tree), err
 			}
 		}
@@ -495,10 +503,4 @@ func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, oth
 		return false, err
 	}
 	return r.objects.has(tree), nil
-}
-
-// givesAny reports whether the server gives out objects that no ref names.
-func (r *Repo) givesAny() bool {
-	caps := r.capabilities()
-	return caps.Supports(capability.AllowReachableSHA1InWant) || caps.Supports("allow-any-sha1-in-want")
 }

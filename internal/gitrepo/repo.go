@@ -34,9 +34,9 @@ type Repo struct {
 	refs     *Refs
 	caps     *capability.List // of git-upload-pack
 	endpoint transport.Endpoint
-	asked    map[Hash]struct{} // commits whose trees were fetched, or were there
-	outlined map[Hash]struct{} // the same of outline
-	slow     error             // a server that is not HTTP's kept this run waiting: it is not asked again
+	asked    map[Place]struct{} // what was fetched, or was there
+	outlined map[Hash]struct{}  // the same of outline
+	slow     error              // a server that is not HTTP's kept this run waiting: it is not asked again
 
 	fetching sync.Mutex // one fetch at a time: the second then finds its objects
 

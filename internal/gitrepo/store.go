@@ -80,13 +80,17 @@ func (l Limits) files() boundary.Limits {
 // Store holds one Repo per repository, however its address is written. Safe for
 // concurrent use.
 type Store struct {
-	opts     Options
-	http     transport.Transport
-	packages packageCache
-	blobs    blobCache
-	parsed   *krm.Cache // of all packages: variants have most of their files in common
-	places   placeCache
-	models   modelTexts
+	opts   Options
+	http   transport.Transport
+	client *http.Client // of http
+	// withoutV2 are servers (wire.Origin) that do not speak Git's protocol v2, as this run
+	// found out.
+	withoutV2 sync.Map
+	packages  packageCache
+	blobs     blobCache
+	parsed    *krm.Cache // of all packages: variants have most of their files in common
+	places    placeCache
+	models    modelTexts
 	// large is held while a package is read that is: one at a time, so that many
 	// such take the memory of one.
 	large chan struct{}
@@ -114,12 +118,14 @@ func NewStore(o Options) *Store {
 		o.Transport = own
 	}
 	o.Warn = wire.Once(o.Warn)
+	client := &http.Client{Transport: &loginTransport{inner: &answerTransport{&wire.Throttle{Inner: o.Transport, Log: o.Log}, o.Limits}, warn: o.Warn}}
 	s := &Store{
-		opts:  o,
-		http:  githttp.NewClient(&http.Client{Transport: &loginTransport{inner: &answerTransport{&wire.Throttle{Inner: o.Transport, Log: o.Log}, o.Limits}, warn: o.Warn}}),
-		repos: map[string]*openedRepo{},
-		large: make(chan struct{}, 1),
-		own:   own,
+		opts:   o,
+		http:   githttp.NewClient(client),
+		client: client,
+		repos:  map[string]*openedRepo{},
+		large:  make(chan struct{}, 1),
+		own:    own,
 		// Apart: what is dropped of the cache holds on to it, and must not to the Store.
 		parsed: &krm.Cache{},
 	}
@@ -231,7 +237,7 @@ func (s *Store) Sees(ctx context.Context, then Seen) bool {
 }
 
 func (s *Store) newRepo(loc *location) (*Repo, error) {
-	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}, asked: map[Hash]struct{}{}, outlined: map[Hash]struct{}{}}
+	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}, asked: map[Place]struct{}{}, outlined: map[Hash]struct{}{}}
 	if loc.user != "" || loc.password != "" {
 		r.logins.put(wire.OriginOf(loc.url()), &login{user: loc.user, password: loc.password, from: "that stands in the repository's address"})
 	}

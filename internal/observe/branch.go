@@ -432,7 +432,15 @@ func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revis
 	} else if began >= 0 {
 		commits = commits[:began]
 	}
-	return commits, r.Git.Fetch(ctx, commits...)
+	return commits, r.fetchUnknown(ctx, p.Path, commits)
+}
+
+// fetchUnknown brings the commits of which it is not known which tree they have at a path.
+func (r *Repo) fetchUnknown(ctx context.Context, path string, commits []gitrepo.Hash) error {
+	return r.Git.Fetch(ctx, slices.DeleteFunc(slices.Clone(commits), func(c gitrepo.Hash) bool {
+		_, known := r.Git.KnownTreeAt(c, path)
+		return known
+	})...)
 }
 
 // Stood is a package as it stood on the registered branch when its tree was that
@@ -447,7 +455,7 @@ func (r *Repo) Stood(ctx context.Context, path, main string) (*krm.Package, erro
 	}); err != nil {
 		return nil, err
 	}
-	if err := r.Git.Fetch(ctx, commits...); err != nil {
+	if err := r.fetchUnknown(ctx, path, commits); err != nil {
 		return nil, err
 	}
 	for _, c := range commits {
@@ -456,7 +464,8 @@ func (r *Repo) Stood(ctx context.Context, path, main string) (*krm.Package, erro
 			return nil, err
 		}
 		if !tree.IsZero() && (&decide.Branch{Tree: tree}).Main() == main {
-			return r.Git.ReadPackage(ctx, gitrepo.Hash(tree))
+			_, p, err := r.ReadPackage(ctx, decide.Hash(c), path)
+			return p, err
 		}
 	}
 	return nil, nil

@@ -71,7 +71,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		p := repo.Package(repo.Path(w.Package))
 		if p.Open() == nil && len(p.Heads()) > 0 && !repo.comparable(p) {
 			if other, err := repo.other(ctx, p); err == nil && other {
-				open.commit(repo, latestCommit(p))
+				open.place(repo, latestCommit(p), p.Path)
 			}
 			continue
 		}
@@ -89,10 +89,10 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		if err != nil || there == published {
 			continue
 		}
-		open.commit(repo, latestCommit(p))
+		open.place(repo, latestCommit(p), p.Path)
 		for _, h := range p.Revisions {
 			if h.Phase.Open() {
-				open.add(repo, h)
+				open.add(repo, p.Path, h)
 			}
 		}
 	}
@@ -116,7 +116,8 @@ func (r *Reader) fetchOf(ctx context.Context, wants []*decide.Want, revision fun
 		if repo == nil || repo.Err != nil || repo.Git == nil {
 			continue
 		}
-		set.add(repo, revision(repo.Package(repo.Path(w.Package))))
+		p := repo.Package(repo.Path(w.Package))
+		set.add(repo, p.Path, revision(p))
 	}
 	set.run(ctx, r.Repositories())
 }
@@ -271,7 +272,7 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 	set := fetchSet{} // their Kptfiles have the last word: brought in one request a repository
 	add := func(repo *Repo, o *decide.Orphan) {
 		gone = append(gone, o)
-		set.add(repo, o.Package.Heads()...)
+		set.add(repo, o.Package.Path, o.Package.Heads()...)
 		set.commit(repo, repo.Head)
 	}
 	for _, repo := range r.sorted {
@@ -494,7 +495,7 @@ func (r *Reader) ReadUpstreamLocks(ctx context.Context) (map[decide.Place]bool, 
 		for _, path := range repo.Paths() {
 			for _, h := range repo.Packages[path].Heads() {
 				tips = append(tips, tip{repo, path, h})
-				fetch.add(repo, h)
+				fetch.add(repo, path, h)
 			}
 		}
 	}
@@ -554,22 +555,24 @@ func (r *Repo) kptfileAt(ctx context.Context, tree decide.Hash) (*kptfilev1.KptF
 
 // ReadLocks reads the newest locks of targets: the open ones, or the Published.
 func (r *Reader) ReadLocks(ctx context.Context, units []decide.Unit) (decide.Locks, error) {
-	out := decide.Locks{}
-	var errs []error
+	set, newest := fetchSet{}, map[decide.Unit]*decide.Revision{}
 	for _, u := range units {
 		repo := r.repos[repoKey{u.Repo.Namespace, u.Repo.Name}]
 		p := repo.Package(u.LockPath())
-		h := p.Open()
+		if h := cmp.Or(p.Open(), p.Latest); h != nil && r.cfg.Manager.Signed(h.Owner, repo.Namespace) {
+			newest[u] = h
+			set.add(repo, p.Path, h)
+		}
+	}
+	set.run(ctx, r.Repositories())
+	out := decide.Locks{}
+	var errs []error
+	for _, u := range units {
+		h := newest[u]
 		if h == nil {
-			h = p.Latest
-		}
-		if h == nil || !r.cfg.Manager.Signed(h.Owner, repo.Namespace) {
 			continue
 		}
-		if err := repo.Git.Fetch(ctx, gitrepo.Hash(h.Ref.Commit)); err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		repo := r.repos[repoKey{u.Repo.Namespace, u.Repo.Name}]
 		lock, err := repo.readLock(ctx, h, u.LockPath())
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s of %s: %w", h.Ref.Name, repo.Git.URL(), err))
@@ -599,15 +602,9 @@ func (r *Reader) MadeFor(ctx context.Context, c *decide.Candidate) (string, erro
 // OnlyPackage refuses a Draft on which people changed more than the package:
 // publishing takes the package alone, and the rest would be lost unseen.
 func (r *Repo) OnlyPackage(ctx context.Context, h *decide.Revision, path string) error {
-	if h.Machine == nil || h.Machine.Commit == h.Ref.Commit && !h.Amended() {
+	base := begunAt(h)
+	if base.IsZero() {
 		return nil
-	}
-	base := h.Machine.Commit
-	if h.Amended() {
-		if len(h.Machine.Parents) == 0 {
-			return nil
-		}
-		base = h.Machine.Parents[0]
 	}
 	beside, err := r.Beyond(ctx, gitrepo.Hash(base), gitrepo.Hash(h.Ref.Commit), path)
 	if err != nil || len(beside) == 0 {
@@ -615,6 +612,28 @@ func (r *Repo) OnlyPackage(ctx context.Context, h *decide.Revision, path string)
 	}
 	return fmt.Errorf("%s changes %s outside of %s, and publishing takes the package alone: undo that there, or move it to a branch of its own, and approve again",
 		h.Ref.Short(), strings.Join(decide.Limit(beside, 5), ", "), path)
+}
+
+// begunAt is the commit that people's changes of a Draft began at; zero where there are
+// none, or nothing is known to be behind them.
+func begunAt(h *decide.Revision) decide.Hash {
+	switch {
+	case h.Machine == nil || h.Made() || h.Amended() && len(h.Machine.Parents) == 0:
+		return decide.Hash{}
+	case h.Amended():
+		return h.Machine.Parents[0]
+	}
+	return h.Machine.Commit
+}
+
+// PlacesOf are what is read of a Draft to publish it: its folder and, where people
+// changed it, all of it, for what is beside that folder.
+func PlacesOf(h *decide.Revision, path string) []gitrepo.Place {
+	tip := gitrepo.Hash(h.Ref.Commit)
+	if base := begunAt(h); !base.IsZero() {
+		return []gitrepo.Place{{Commit: tip}, {Commit: gitrepo.Hash(base)}}
+	}
+	return []gitrepo.Place{{Commit: tip, Path: path}}
 }
 
 // Beyond lists what was changed from base to tip outside of folders, but for what was
@@ -673,14 +692,29 @@ func (r *Repo) onMain(ctx context.Context, tip, machine gitrepo.Hash) (out []git
 	return []gitrepo.Hash{head, newest[0].Hash}, nil
 }
 
-// FetchHeads brings revisions in one request a repository.
+// FetchHeads brings revisions, and what they are compared with, in one request a repository.
 func (r *Reader) FetchHeads(ctx context.Context, list []*decide.Candidate) {
+	r.fetchHeads(ctx, list, func(repo *Repo, p *decide.Package) bool { return repo.stands(p.Latest, p.Path) })
+}
+
+// FetchShown is FetchHeads for who decides nothing: what the record says was Published is
+// not brought where that stands on the registered branch.
+func (r *Reader) FetchShown(ctx context.Context, list []*decide.Candidate) {
+	r.fetchHeads(ctx, list, func(repo *Repo, p *decide.Package) bool {
+		return repo.stands(p.Latest, p.Path) || repo.standsAsRecorded(ctx, p, p.Latest)
+	})
+}
+
+func (r *Reader) fetchHeads(ctx context.Context, list []*decide.Candidate, stands func(*Repo, *decide.Package) bool) {
 	set := fetchSet{}
 	for _, c := range list {
 		repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
-		set.add(repo, c.Head)
-		if !repo.stands(c.Package.Latest, c.Package.Path) {
-			set.add(repo, c.Package.Latest)
+		path := c.Package.Path
+		for _, p := range PlacesOf(c.Head, path) {
+			set.place(repo, decide.Hash(p.Commit), p.Path)
+		}
+		if !stands(repo, c.Package) {
+			set.add(repo, path, c.Package.Latest)
 		}
 		set.commit(repo, repo.Head)
 	}
@@ -764,6 +798,28 @@ func (r *Repo) stands(h *decide.Revision, path string) bool {
 	return known && also && there == published && !there.IsZero()
 }
 
+// standsAsRecorded says that the registered branch has of a package what the record says
+// that a revision Published. Then nothing came there (see recorded), and that is what the
+// revision is read as.
+func (r *Repo) standsAsRecorded(ctx context.Context, p *decide.Package, h *decide.Revision) bool {
+	if h == nil || h.Number == 0 {
+		return false
+	}
+	published, recorded := p.RecordedTree(h)
+	if !recorded {
+		return false
+	}
+	there, exists, err := r.Git.TreeAt(ctx, gitrepo.Hash(r.Head), p.Path)
+	if err != nil || !exists || decide.Hash(there) != published || !r.Git.HasTree(there) {
+		return false
+	}
+	if r.recordedAt == nil {
+		r.recordedAt = map[gitrepo.Place]gitrepo.Hash{}
+	}
+	r.recordedAt[gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: p.Path}] = there
+	return true
+}
+
 // FetchStarts brings the revisions that builds start from, in one request a
 // repository.
 func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) {
@@ -771,11 +827,17 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 	for _, q := range questions {
 		repo := r.repos[repoKey{q.Namespace, q.Repository}]
 		set.commit(repo, repo.Head)
-		if !repo.stands(q.From, q.Package.Path) {
-			set.add(repo, q.From)
+		switch from := q.From; {
+		case from != nil && from.Phase.Open(): // a commit upon it keeps what is beside the folder
+			set.commit(repo, from.Ref.Commit)
+			if from.Machine != nil { // and what people changed is told by what the machine made
+				set.place(repo, from.Machine.Commit, q.Package.Path)
+			}
+		case !repo.stands(from, q.Package.Path) && !repo.standsAsRecorded(ctx, q.Package, from):
+			set.add(repo, q.Package.Path, from)
 		}
 		for _, c := range repo.wrote(q.Package) {
-			set.commit(repo, c)
+			set.place(repo, c, q.Package.Path)
 		}
 	}
 	set.run(ctx, r.Repositories())

@@ -30,7 +30,7 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 			if r.cfg.Manager.Signed(h.Owner, w.Namespace) {
 				all = append(all, revision{repo, p, h})
 				if at := repo.standsAt(h); !repo.knows(at, p.Path) {
-					tips.commit(repo, at)
+					tips.place(repo, at, p.Path)
 				}
 			}
 		}
@@ -62,9 +62,9 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 		return behindEdits(ctx, git, edited[git].merged, edited[git].open)
 	})
 	for i, git := range repositories {
-		compared[git] = map[gitrepo.Hash]bool{}
+		compared[git] = map[gitrepo.Place]bool{}
 		for _, c := range behind[i] {
-			compared[git][c] = true
+			compared[git][gitrepo.Place{Commit: c}] = true
 		}
 	}
 	compared.run(ctx, r.Repositories())
@@ -78,7 +78,7 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 	})
 	for _, h := range published {
 		for _, c := range h.repo.wrote(h.pkg) {
-			branches.commit(h.repo, c)
+			branches.place(h.repo, c, h.pkg.Path)
 		}
 	}
 	branches.run(ctx, r.Repositories())

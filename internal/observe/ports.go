@@ -52,10 +52,11 @@ type History interface {
 	PublishedWorkspaces(ctx context.Context, p *gitrepo.PackageRefs) (map[string]string, error)
 }
 
-// Trees reads what commits hold. Fetch brings commits with all that they hold,
-// in one request; the others need what it brought.
+// Trees reads what commits hold. Fetch brings commits with all that they hold, FetchPlaces
+// some of their folders at least, in one request; the others need what they brought.
 type Trees interface {
 	Fetch(ctx context.Context, commits ...gitrepo.Hash) error
+	FetchPlaces(ctx context.Context, places ...gitrepo.Place) error
 	TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (tree gitrepo.Hash, ok bool, err error)
 	KnownTreeAt(commit gitrepo.Hash, dir string) (tree gitrepo.Hash, known bool)
 	// HasTree reports whether a tree is at hand with all below it.

@@ -55,7 +55,9 @@ type Repo struct {
 	refs map[string]*gitrepo.PackageRefs
 	// shallow are heads whose history was not looked behind.
 	shallow map[*decide.Revision]bool
-	lines   lines
+	// recordedAt are trees that the record alone tells, by their places.
+	recordedAt map[gitrepo.Place]gitrepo.Hash
+	lines      lines
 }
 
 // Repo finds a Repository of a namespace, nil where there is none.
@@ -487,17 +489,17 @@ func newHead(rev gitrepo.Revision) *head {
 // the tip the machine's commit, nor does the record know it. The Kptfile tells.
 func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*head) error {
 	var unsigned []*head
-	var commits []gitrepo.Hash
+	var places []gitrepo.Place
 	for _, h := range heads {
 		known := func(e record.Entry) bool { return h.Machine != nil && e.Commit == h.Ref.Commit.String() }
 		if h.Number > 0 && !h.shallow && !h.made() && !slices.ContainsFunc(rec.Package(h.path), known) {
-			unsigned, commits = append(unsigned, h), append(commits, gitrepo.Hash(h.Ref.Commit))
+			unsigned, places = append(unsigned, h), append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path})
 		}
 	}
 	if len(unsigned) == 0 {
 		return nil
 	}
-	if err := r.Git.Fetch(ctx, commits...); err != nil {
+	if err := r.Git.FetchPlaces(ctx, places...); err != nil {
 		return err
 	}
 	for _, h := range unsigned {
@@ -520,19 +522,19 @@ func (h *head) made() bool { return h.Machine != nil && h.Machine.Commit == h.Re
 // fetchOpen brings the open heads of what is wanted, where they will be read whole: then
 // their commits need no request of their own.
 func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
-	var commits []gitrepo.Hash
+	var places []gitrepo.Place
 	for _, h := range heads {
 		if r.whole && h.Phase.Open() && r.Wanted[h.path] {
-			commits = append(commits, gitrepo.Hash(h.Ref.Commit))
+			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path})
 		}
 	}
-	if len(commits) == 0 {
+	if len(places) == 0 {
 		return nil
 	}
 	if !r.Head.IsZero() { // a repository may be empty but for Drafts
-		commits = append(commits, gitrepo.Hash(r.Head))
+		places = append(places, gitrepo.Place{Commit: gitrepo.Hash(r.Head)})
 	}
-	return r.Git.Fetch(ctx, commits...)
+	return r.Git.FetchPlaces(ctx, places...)
 }
 
 // walkLimit bounds how many hand-made commits on a Draft are looked behind.

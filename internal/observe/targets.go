@@ -344,7 +344,7 @@ func (r *Reader) readStanding(ctx context.Context, targets []*decide.Target) {
 		}
 		for _, ref := range t.Answer.Stands {
 			if p := r.repoOf(t).Package(t.Path(ref)); p.IsPublished() && t.Wants[ref] == nil {
-				set.add(r.repoOf(t), p.Latest)
+				set.add(r.repoOf(t), p.Path, p.Latest)
 				places = append(places, place{t, ref, p.Latest})
 			}
 		}
@@ -370,9 +370,9 @@ func (r *Reader) readEnvironment(ctx context.Context, targets []*decide.Target) 
 		for _, p := range t.Paths {
 			s := repo.Package(p)
 			if p == t.LockPath {
-				set.add(repo, s.Open(), s.Latest)
+				set.add(repo, s.Path, s.Open(), s.Latest)
 			} else if _, foreign := t.Foreign(r.cfg.Manager, p); foreign {
-				set.add(repo, s.Latest)
+				set.add(repo, s.Path, s.Latest)
 			}
 		}
 	}
@@ -607,7 +607,7 @@ func (r *Reader) warnOfClashes(ctx context.Context, s *Snapshot, targets []*deci
 			brings = append(brings, t)
 			for _, p := range t.Paths {
 				if _, ok := t.Foreign(r.cfg.Manager, p); ok {
-					set.add(r.repoOf(t), t.Repo.Package(p).Latest)
+					set.add(r.repoOf(t), p, t.Repo.Package(p).Latest)
 				}
 			}
 		}
@@ -656,35 +656,39 @@ func (r *Reader) hold(ctx context.Context, s *Snapshot, t *decide.Target, why st
 	}
 }
 
-// fetchSet collects commits to fetch, by Git repository.
-type fetchSet map[Repository]map[gitrepo.Hash]bool
+// fetchSet collects what is to be fetched, by Git repository.
+type fetchSet map[Repository]map[gitrepo.Place]bool
 
-func (f fetchSet) add(r *Repo, revisions ...*decide.Revision) {
+// add adds the folder that a package's revisions have.
+func (f fetchSet) add(r *Repo, path string, revisions ...*decide.Revision) {
 	for _, h := range revisions {
 		if h != nil {
-			f.commit(r, h.Ref.Commit)
+			f.place(r, h.Ref.Commit, path)
 		}
 	}
 }
 
-func (f fetchSet) commit(r *Repo, h decide.Hash) {
+// commit adds all that a commit has.
+func (f fetchSet) commit(r *Repo, h decide.Hash) { f.place(r, h, "") }
+
+func (f fetchSet) place(r *Repo, h decide.Hash, path string) {
 	if r == nil || r.Git == nil || h.IsZero() {
 		return
 	}
 	if f[r.Git] == nil {
-		f[r.Git] = map[gitrepo.Hash]bool{}
+		f[r.Git] = map[gitrepo.Place]bool{}
 	}
-	f[r.Git][gitrepo.Hash(h)] = true
+	f[r.Git][gitrepo.Place{Commit: gitrepo.Hash(h), Path: path}] = true
 }
 
-// run fetches each repository's commits in one request. A failure is not
+// run fetches each repository's in one request. A failure is not
 // reported here: whoever needs the objects asks again and fails by name.
 func (f fetchSet) run(ctx context.Context, limit int) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(limit)
-	for r, hashes := range f {
+	for r, places := range f {
 		g.Go(func() error {
-			_ = r.Fetch(ctx, slices.Collect(maps.Keys(hashes))...)
+			_ = r.FetchPlaces(ctx, slices.Collect(maps.Keys(places))...)
 			return nil
 		})
 	}

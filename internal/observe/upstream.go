@@ -248,12 +248,12 @@ var ErrNoFolder = errors.New("no folder")
 // along is there already.
 func (r *Repo) ReadPackage(ctx context.Context, commit decide.Hash, path string) (decide.Hash, *krm.Package, error) {
 	at := gitrepo.Hash(commit)
-	if tree, known := r.Git.KnownTreeAt(at, path); known && r.Git.HasTree(tree) {
+	if tree, known := r.knownTreeAt(at, path); known && r.Git.HasTree(tree) {
 		if p, err := r.Git.ReadPackage(ctx, tree); err == nil {
 			return decide.Hash(tree), p, nil
 		} // else what is damaged there is fetched, or fails again
 	}
-	if err := r.Git.Fetch(ctx, at); err != nil {
+	if err := r.Git.FetchPlaces(ctx, gitrepo.Place{Commit: at, Path: path}); err != nil {
 		return decide.Hash{}, nil, err
 	}
 	tree, ok, err := r.Git.TreeAt(ctx, at, path)
@@ -267,13 +267,21 @@ func (r *Repo) ReadPackage(ctx context.Context, commit decide.Hash, path string)
 	return decide.Hash(tree), p, err
 }
 
+// knownTreeAt is KnownTreeAt, and what standsAsRecorded found.
+func (r *Repo) knownTreeAt(commit gitrepo.Hash, path string) (tree gitrepo.Hash, known bool) {
+	if tree, known = r.Git.KnownTreeAt(commit, path); !known {
+		tree, known = r.recordedAt[gitrepo.Place{Commit: commit, Path: path}]
+	}
+	return tree, known
+}
+
 // TreeAt is a folder in a commit, zero where it has none.
 func (r *Repo) TreeAt(ctx context.Context, commit decide.Hash, path string) (decide.Hash, error) {
 	if commit.IsZero() {
 		return decide.Hash{}, nil
 	}
 	at := gitrepo.Hash(commit)
-	if tree, known := r.Git.KnownTreeAt(at, path); known {
+	if tree, known := r.knownTreeAt(at, path); known {
 		return decide.Hash(tree), nil
 	}
 	if !r.Git.Outlined(at) {

@@ -151,13 +151,15 @@ func (a *Approver) fetch(ctx context.Context, git observe.Trees, list []*Verdict
 	if a.Verb != decide.Approve {
 		return
 	}
-	var commits []gitrepo.Hash
+	var places []gitrepo.Place
 	for _, v := range list {
-		if v.Err == nil {
-			commits = append(commits, gitrepo.Hash(v.Repo.Head), gitrepo.Hash(v.Head.Ref.Commit))
+		if v.Err != nil {
+			continue
 		}
+		places = append(places, gitrepo.Place{Commit: gitrepo.Hash(v.Repo.Head)})
+		places = append(places, observe.PlacesOf(v.Head, v.Package.Path)...)
 	}
-	_ = git.Fetch(ctx, commits...)
+	_ = git.FetchPlaces(ctx, places...)
 }
 
 func fail(list []*Verdict, err error) {

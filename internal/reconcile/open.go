@@ -77,7 +77,7 @@ func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) 
 	s.Problems = append(s.Problems, untaken...)
 	e.opened = s
 	list := slices.DeleteFunc(e.decidable(s, decide.Approve), func(c *decide.Candidate) bool { return !e.mine(c.Identity) })
-	e.read.FetchHeads(ctx, list)
+	e.read.FetchShown(ctx, list)
 	line := queue{ready: map[int]func(){}}
 	failed := make([]error, len(list))
 	err = cores.Each(ctx, e.limit(), len(list), func(i int) error {

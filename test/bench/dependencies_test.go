@@ -251,3 +251,21 @@ func BenchmarkDependenciesNothingToDo(b *testing.B) {
 		})
 	}
 }
+
+// Approving on a machine that has read nothing yet asks for the locks of all targets at
+// once.
+func TestLocksAreReadAtOnce(t *testing.T) {
+	fetches := map[int]int{}
+	for _, targets := range []int{2, 6} {
+		w := newDependencyWorld(t, targets)
+		w.settle(t, targets)
+		w.cache = t.TempDir()
+		w.srv.ResetCounts()
+		w.run(t, "approve", "--all")
+		fetches[targets] = w.srv.Count(gittest.Fetch)
+	}
+	if fetches[6] > fetches[2] {
+		t.Errorf("%d requests for objects for 6 targets, %d for 2", fetches[6], fetches[2])
+	}
+	t.Log(fetches)
+}

@@ -314,7 +314,6 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 	w.apply(t)
 	w.run(t, "approve", "--all")
 	w.publish(t, s)
-	w.apply(t)
 	elsewhere := func(most int, command ...string) {
 		t.Helper()
 		w.cache = t.TempDir()
@@ -324,15 +323,23 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 			t.Errorf("%s: %d requests for %d Drafts of one repository, want %d at most", command[0], got, s.variants, most)
 		}
 	}
-	elsewhere(4, "apply")
-	wants := 0
-	for _, r := range w.line.asked["fleet"] {
-		wants += bytes.Count(r.body, []byte("want "))
-	}
 	// What is Published of each, and each Draft, has a root folder of all packages: it is not read.
-	if most := len(w.drafts(t)) + 2; wants > most { // the record, and the branch's
-		t.Errorf("%d objects are asked for, want %d at most: the commits of all refs", wants, most)
+	asks := func(most int, what string) {
+		t.Helper()
+		wants := 0
+		for _, r := range w.line.asked["fleet"] {
+			wants += bytes.Count(r.body, []byte("want "))
+		}
+		if wants > most {
+			t.Errorf("%d objects are asked for, want %d at most: %s", wants, most, what)
+		}
 	}
+	elsewhere(7, "apply") // which makes the Drafts
+	asks(s.variants+2, "the commits of all tags, the record and the branch's")
+	elsewhere(4, "review")
+	asks(2*s.variants+s.variants+2, "the commits of all refs, the Drafts, the record and the branch's")
+	elsewhere(4, "apply")
+	asks(2*s.variants+2, "the commits of all refs, the record and the branch's")
 	w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) // another region
 	elsewhere(9, "apply")
 	elsewhere(8, "approve", "--all")

@@ -80,3 +80,59 @@ func TestEditsRequests(t *testing.T) {
 		}
 	}
 }
+
+// Drafts that people edited, or whose commit they amended, are approved, and updated, in as
+// many requests as one, also where this machine made them and nothing looked at them since:
+// what lies beside their packages is compared, and kept.
+func TestRequestsOfEditedDrafts(t *testing.T) {
+	t.Parallel()
+	asked := map[string][]int64{}
+	for _, edited := range []int{1, 5} {
+		for what, c := range map[string]struct {
+			edit    func(w *world, draft, name string)
+			command []string
+			release bool
+		}{
+			"approve, edited": {edit: func(w *world, draft, name string) {
+				w.edit("c1", draft, name+"/settings.yaml", "level: info", "level: debug")
+			}, command: []string{"approve", "--all"}},
+			"approve, amended": {edit: func(w *world, draft, name string) {
+				w.amend("c1", draft, gittest.Text{name + "/more.yaml": "# more\n"})
+			}, command: []string{"approve", "--all"}},
+			"update, edited": {edit: func(w *world, draft, name string) {
+				w.edit("c1", draft, name+"/settings.yaml", "level: info", "level: debug")
+			}, command: []string{"apply"}, release: true},
+			"update": {edit: func(*world, string, string) {}, command: []string{"apply"}, release: true},
+		} {
+			w := newHTTPWorld(t, "c1")
+			w.repos["c1"].Git(t, "config", "uploadpack.allowFilter", "true")
+			var names []string
+			for i := range edited {
+				names = append(names, fmt.Sprintf("p%d", i))
+			}
+			w.write("sets/web.yaml", listSet("web", "web", "v1", "c1", append(names, "other")...))
+			w.mustApply()
+			for _, n := range names {
+				c.edit(w, "drafts/"+n+"/packagevariant-1", n)
+			}
+			if c.release {
+				w.publishWeb(webV2, "v2")
+				w.write("sets/web.yaml", listSet("web", "web", "v2", "c1", append(names, "other")...))
+			}
+			var fetches atomic.Int64
+			w.srv.Before(func(kind, repo string) {
+				if kind == gittest.Fetch && repo == "c1" {
+					fetches.Add(1)
+				}
+			})
+			w.mustRun(0, c.command...)
+			asked[what] = append(asked[what], fetches.Load())
+		}
+	}
+	for what, n := range asked {
+		if most := map[string]int64{"approve, edited": 3, "approve, amended": 4, "update, edited": 2, "update": 1}[what]; n[1] > n[0] || n[0] > most {
+			t.Errorf("%s: %d fetches for one, %d for five, want %d at most", what, n[0], n[1], most)
+		}
+	}
+	t.Log(asked)
+}

@@ -1,0 +1,350 @@
+package gitrepo
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/krm"
+)
+
+// withDrafts puts packages beside each other on a branch, and a Draft of each on it. The
+// cache folder knows what stands where, and has none of it.
+func withDrafts(t *testing.T, url string, o Options, n int) (*Repo, []Place) {
+	t.Helper()
+	r := openWith(t, url, o)
+	b := r.NewBatch()
+	var main *Commit
+	for i := range n {
+		main = draftCommit(t, b, fmt.Sprintf("app-%03d", i), "w", main, files("app", 1))
+	}
+	if err := b.Create("refs/heads/main", main.Hash); err != nil {
+		t.Fatal(err)
+	}
+	places := make([]Place, n)
+	for i := range places {
+		path := fmt.Sprintf("app-%03d", i)
+		places[i] = Place{draft(t, b, path, "w", main, files(fmt.Sprint("app-", i), 2)).Hash, path}
+	}
+	push(t, b)
+	r = openWith(t, url, o)
+	commits := make([]Hash, n)
+	for i, p := range places {
+		commits[i] = p.Commit
+	}
+	if _, err := r.Commits(t.Context(), commits...); err != nil {
+		t.Fatal(err)
+	}
+	return r, places
+}
+
+func readable(t *testing.T, r *Repo, p Place) bool {
+	t.Helper()
+	tree, known := r.KnownTreeAt(p.Commit, p.Path)
+	if !known {
+		t.Fatalf("nobody knows what stands at %v", p)
+	}
+	got, err := r.ReadFiles(t.Context(), tree)
+	return err == nil && len(got) == 2
+}
+
+func rootOf(t *testing.T, r *Repo, commit Hash) Hash {
+	t.Helper()
+	cs, err := r.Commits(t.Context(), commit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cs[0].Tree
+}
+
+// Folders come by themselves in one request, without the root folders of their commits,
+// and along with commits that are asked for.
+func TestFetchPlaces(t *testing.T) {
+	for _, cached := range []bool{true, false} {
+		t.Run(fmt.Sprint("cached=", cached), func(t *testing.T) {
+			s := newSite(t)
+			s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+			o := Options{CacheDir: t.TempDir()}
+			r, places := withDrafts(t, s.urls["http"], o, 100)
+			if !cached { // what stands where is known to a Store, too
+				r.objects = newMemorySource()
+			}
+			s.srv.ResetCounts()
+			if err := r.FetchPlaces(t.Context(), append([]Place{{Commit: places[0].Commit, Path: "nowhere"}}, places[:60]...)...); err != nil {
+				t.Fatal(err)
+			}
+			// Nobody knew that there is no such folder: that commit came whole.
+			if n := s.srv.Count(gittest.Fetch); n != 1 || !r.objects.has(rootOf(t, r, places[0].Commit)) {
+				t.Errorf("%d requests", n)
+			}
+			for i, p := range places {
+				if whole := r.objects.has(rootOf(t, r, p.Commit)); whole != (i == 0) {
+					t.Fatalf("%d: the root folder is here: %t", i, whole)
+				}
+				if readable(t, r, p) != (i < 60) {
+					t.Fatalf("%d: the folder is here: %t", i, i >= 60)
+				}
+			}
+			if _, exists, err := r.TreeAt(t.Context(), places[0].Commit, "nowhere"); err != nil || exists {
+				t.Fatal(exists, err)
+			}
+
+			s.srv.ResetCounts()
+			again := append([]Place{{Commit: places[0].Commit, Path: "nowhere"}}, places[:60]...)
+			if err := r.FetchPlaces(t.Context(), again...); err != nil || s.srv.Count(gittest.Fetch) != 0 {
+				t.Errorf("what is here is asked for again: %v", err)
+			}
+			if err := r.FetchPlaces(t.Context(), Place{Commit: places[99].Commit}, places[98]); err != nil || s.srv.Count(gittest.Fetch) != 1 {
+				t.Errorf("a commit and a folder: %d requests, %v", s.srv.Count(gittest.Fetch), err)
+			}
+			behind := r.commits.get(places[99].Commit).Parents[0]
+			if !r.objects.has(rootOf(t, r, places[99].Commit)) || !readable(t, r, places[98]) || r.objects.has(behind) {
+				t.Error("a commit and a folder, and nothing behind them")
+			}
+		})
+	}
+}
+
+// A commit that nobody has read comes whole, so that it need not be asked for besides.
+func TestFetchPlacesOfUnreadCommits(t *testing.T) {
+	s := newSite(t)
+	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	o := Options{CacheDir: t.TempDir()}
+	_, places := withDrafts(t, s.urls["http"], o, 3)
+	caches, err := filepath.Glob(filepath.Join(o.CacheDir, "git", "*", "commits"))
+	if err != nil || len(caches) != 1 {
+		t.Fatal(caches, err)
+	}
+	if err := os.RemoveAll(caches[0]); err != nil {
+		t.Fatal(err)
+	}
+	r := openWith(t, s.urls["http"], o)
+	s.srv.ResetCounts()
+	if err := r.FetchPlaces(t.Context(), places...); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range places {
+		if rootOf(t, r, p.Commit); !readable(t, r, p) {
+			t.Error(p)
+		}
+	}
+	if n := s.srv.Count(gittest.Fetch); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// The commit of a repository's only package comes whole.
+func TestFetchPlacesOfOnePackage(t *testing.T) {
+	s := newSite(t)
+	r, places := withDrafts(t, s.urls["http"], Options{CacheDir: t.TempDir()}, 1)
+	if err := r.FetchPlaces(t.Context(), places...); err != nil {
+		t.Fatal(err)
+	}
+	if !r.objects.has(rootOf(t, r, places[0].Commit)) {
+		t.Error("the root folder is not here")
+	}
+}
+
+// What folders cost does not grow with what is beside them.
+func TestFetchPlacesCost(t *testing.T) {
+	cost := map[int]int64{}
+	for _, beside := range []int{40, 400} {
+		s := newSite(t)
+		s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+		r, places := withDrafts(t, s.urls["http"], Options{CacheDir: t.TempDir()}, beside)
+		s.srv.ResetCounts()
+		if err := r.FetchPlaces(t.Context(), places[:30]...); err != nil {
+			t.Fatal(err)
+		}
+		for stream, n := range s.srv.Passed() {
+			if stream.Answer {
+				cost[beside] += n
+			}
+		}
+	}
+	if cost[400] > cost[40]*11/10 {
+		t.Errorf("30 folders: %d bytes beside 40, %d beside 400", cost[40], cost[400])
+	}
+}
+
+// A server that knows nothing of Git's protocol v2 is asked for whole commits, and not
+// asked again in that run, whatever the repository.
+func TestFetchPlacesOfCommits(t *testing.T) {
+	tried := 0
+	count := func(next http.RoundTripper, refuse func(*http.Request) *http.Response) roundTripper {
+		return func(req *http.Request) (*http.Response, error) {
+			if req.Header.Get("Git-Protocol") != "" {
+				tried++
+				if resp := refuse(req); resp != nil {
+					return resp, nil
+				}
+			}
+			return next.RoundTrip(req)
+		}
+	}
+	answer := func(status int, body string) func(*http.Request) *http.Response {
+		return func(req *http.Request) *http.Response {
+			w := httptest.NewRecorder()
+			w.WriteHeader(status)
+			_, _ = w.WriteString(body)
+			resp := w.Result()
+			resp.Request = req
+			return resp
+		}
+	}
+	pkt := func(s string) string { return fmt.Sprintf("%04x%s", len(s)+4, s) }
+	server := gittest.NewMemory()
+	for name, refuse := range map[string]func(*http.Request) *http.Response{
+		"a server of v0":       func(*http.Request) *http.Response { return nil },
+		"nothing":              answer(http.StatusOK, ""),
+		"a page":               answer(http.StatusOK, "<html>"),
+		"no":                   answer(http.StatusBadRequest, "what?"),
+		"a failure":            answer(http.StatusInternalServerError, "oops"),
+		"elsewhere":            answer(http.StatusFound, ""),
+		"an error":             answer(http.StatusOK, pkt("ERR upload-pack: protocol error")),
+		"cut short":            answer(http.StatusOK, "0011pack"),
+		"an end":               answer(http.StatusOK, "0000"),
+		"a pack that is not":   answer(http.StatusOK, pkt("shallow-info\n")+"0001"+pkt("packfile\n")+pkt("\x01PACK")+"0000"),
+		"a pack of other than": answer(http.StatusOK, pkt("packfile\n")+pkt("\x01"+emptyPack)+"0000"),
+		"a fault with a pack":  answer(http.StatusOK, pkt("packfile\n")+pkt("\x03out of memory")+"0000"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			tried = 0
+			server.NewRepo("fleet")
+			server.NewRepo("other")
+			o := Options{CacheDir: t.TempDir(), Transport: count(server, refuse)}
+			var places []Place
+			store := NewStore(o)
+			for _, url := range []string{"http://git.test/fleet.git", "http://git.test/other.git"} {
+				_, places = withDrafts(t, url, o, 5)
+				r, err := store.Open(t.Context(), url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := r.FetchPlaces(t.Context(), places[1:4]...); err != nil {
+					t.Fatal(err)
+				}
+				for i, p := range places {
+					if got := readable(t, r, p); got != (1 <= i && i < 4) {
+						t.Errorf("%d: %t", i, got)
+					}
+				}
+			}
+			if tried != 1 {
+				t.Errorf("tried %d times", tried)
+			}
+		})
+	}
+}
+
+// emptyPack is a sound pack of nothing.
+const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00\x02\x9d\x08\x82\x3b\xd8\xa8\xea\xb5\x10\xad\x6a\xc7\x5c\x82\x3c\xfd\x3e\xd3\x1e"
+
+// What a server does not have is no reason not to ask it for folders.
+func TestFetchPlacesThatAreGone(t *testing.T) {
+	s := newSite(t)
+	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	r, places := withDrafts(t, s.urls["http"], Options{CacheDir: t.TempDir()}, 3)
+	gone := plumbing.NewHash(strings.Repeat("1", 40))
+	r.store.places.put(places[0].Commit, "gone", gone)
+	if err := r.FetchPlaces(t.Context(), Place{places[0].Commit, "gone"}); err != nil {
+		t.Fatal(err) // the commit came
+	}
+	if !r.objects.has(rootOf(t, r, places[0].Commit)) || !r.mayTryV2() {
+		t.Error("asked for a folder that is gone")
+	}
+	s.srv.ResetCounts()
+	if err := r.FetchPlaces(t.Context(), places[1:]...); err != nil || s.srv.Count(gittest.Fetch) != 1 {
+		t.Errorf("%d requests, %v", s.srv.Count(gittest.Fetch), err)
+	}
+	if err := r.FetchPlaces(t.Context(), Place{gone, "app"}); !errors.Is(err, ErrMissingObject) {
+		t.Error(err)
+	}
+}
+
+// A login is sent with what is asked by v2, and asked for where there is none yet.
+func TestFetchPlacesWithALogin(t *testing.T) {
+	s := newSite(t)
+	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	o := Options{CacheDir: t.TempDir()}
+	_, places := withDrafts(t, s.urls["http"], o, 2)
+	r := openWith(t, s.urls["http"], o)
+	s.srv.RequireLogin("ann", "secret") // since the refs were read
+	u := strings.TrimPrefix(s.srv.URL, "http://")
+	helper(t, map[string]string{u: "ann:secret"})
+	if err := r.FetchPlaces(t.Context(), places...); err != nil {
+		t.Fatal(err)
+	}
+	if !readable(t, r, places[0]) || r.objects.has(rootOf(t, r, places[0].Commit)) {
+		t.Error("the folder came with its commit, or not at all")
+	}
+}
+
+// Where a cache that has folders by themselves is damaged, they are fetched again, by
+// themselves.
+func TestDamagedPlacesAreRenewed(t *testing.T) {
+	s := newSite(t)
+	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	o := Options{CacheDir: t.TempDir()}
+	r, places := withDrafts(t, s.urls["http"], o, 3)
+	if err := r.FetchPlaces(t.Context(), places...); err != nil {
+		t.Fatal(err)
+	}
+	for _, pack := range packsIn(t, o.CacheDir) {
+		if err := os.Chmod(pack, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(pack, 40); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = openWith(t, s.urls["http"], o)
+	if err := r.FetchPlaces(t.Context(), places...); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range places {
+		if !readable(t, r, p) || r.objects.has(rootOf(t, r, p.Commit)) {
+			t.Error(p)
+		}
+	}
+}
+
+// More than may be fetched is an error, by whichever protocol it comes.
+func TestFetchPlacesLimit(t *testing.T) {
+	s := newSite(t)
+	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	o := Options{CacheDir: t.TempDir()}
+	_, places := withDrafts(t, s.urls["http"], o, 3)
+	o.Limits.FetchBytes = 100
+	if err := openWith(t, s.urls["http"], o).FetchPlaces(t.Context(), places...); !errors.Is(err, ErrLimit) {
+		t.Error(err)
+	}
+}
+
+// A local repository has all that it has.
+func TestLocalPlaces(t *testing.T) {
+	s := newSite(t)
+	r, places := withDrafts(t, s.urls["path"], Options{}, 3)
+	if err := r.FetchPlaces(t.Context(), places...); err != nil {
+		t.Fatal(err)
+	}
+	var there []krm.File
+	tree, _, err := r.TreeAt(t.Context(), places[0].Commit, places[0].Path)
+	if err == nil {
+		there, err = r.ReadFiles(t.Context(), tree)
+	}
+	if err != nil || len(there) != 2 {
+		t.Error(len(there), err)
+	}
+	if err := r.FetchPlaces(t.Context(), Place{plumbing.NewHash(strings.Repeat("1", 40)), "app"}); !errors.Is(err, ErrMissingObject) {
+		t.Error(err)
+	}
+}
