@@ -323,15 +323,19 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 	if err != nil {
 		return err
 	}
+	known, err := samePipelines(theirs, m.pkg)
+	if err != nil {
+		return err
+	}
 	m.rendering = never
-	if restful {
+	if restful && known {
 		m.rendering = untilRest
 	}
 	if err := m.settle(ctx, kptfile); err != nil {
 		return err
 	}
-	if !restful {
-		if restful, err = m.restsByEdits(ctx, theirs); err != nil {
+	if !known {
+		if restful, other, err = m.comesToRest(ctx); err != nil {
 			return err
 		}
 	}

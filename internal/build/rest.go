@@ -56,27 +56,29 @@ func (m *maker) rests(ctx context.Context, made *krm.Package) (ok bool, other st
 	return same, other, nil
 }
 
-// restsByEdits renders a package whose edits took the function away that keeps what the
-// machine made from being a fixed point; false, with nothing rendered, where it is still
-// there.
-func (m *maker) restsByEdits(ctx context.Context, made *krm.Package) (bool, error) {
-	if same, err := samePipelines(made, m.pkg); err != nil || same {
-		return false, err
+// comesToRest renders a package whose edits changed what functions run: what is known of
+// the machine's own says nothing of it. Where it does not come to rest nothing is rendered,
+// and other names the function that is not idempotent.
+func (m *maker) comesToRest(ctx context.Context) (ok bool, other string, err error) {
+	was, is := (*krm.Package)(nil), m.pkg
+	for range maxRenders + 1 {
+		if was = is; err == nil {
+			is, err = m.again(ctx, was)
+		}
+		if err == nil {
+			ok, err = samePackage(was, is)
+		}
+		switch {
+		case err != nil:
+			return false, "", err
+		case ok:
+			if m.pkg, err = m.render(ctx, m.pkg); err == nil {
+				err = m.toRest(ctx)
+			}
+			return true, "", err
+		}
 	}
-	first, err := m.again(ctx, m.pkg)
-	if err != nil {
-		return false, err
-	}
-	second, err := m.again(ctx, first)
-	if err != nil {
-		return false, err
-	}
-	same, err := samePackage(first, second)
-	if err != nil || !same {
-		return false, err
-	}
-	m.pkg, err = m.render(ctx, m.pkg)
-	return true, err
+	return false, m.mover(ctx, was, is), nil
 }
 
 func samePipelines(a, b *krm.Package) (bool, error) {

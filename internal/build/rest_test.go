@@ -134,7 +134,7 @@ func (declared) Render(_ context.Context, p *krm.Package) (*render.Result, error
 
 // TestRestByEdits: where people took the function off that is not idempotent, what they
 // wrote is rendered by the others; where it is there still, whatever else they changed of
-// the pipeline, nothing is.
+// the pipeline, or they put one there, nothing is.
 func TestRestByEdits(t *testing.T) {
 	kptfile := func(functions ...string) string {
 		out := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: foo\n"
@@ -147,22 +147,26 @@ func TestRestByEdits(t *testing.T) {
 		return out
 	}
 	for name, c := range map[string]struct {
-		edited string // the functions after the edit
-		marked bool   // the file that came with the edit
-		want   string
+		upstream string // functions
+		edited   string // the functions after the edit
+		marked   bool   // the file that came with the edit
+		restless bool
+		want     string
 	}{
-		"taken off":                {"mark", true, "b: second+\n"},
-		"the others taken off":     {"plus", false, "b: second+\n"},
-		"another before it":        {"mark mark plus", false, "b: second+\n"},
-		"all as they were":         {"mark plus", false, "b: second+\n"},
-		"nothing left, so no mark": {"", false, "b: second+\n"},
+		"taken off":                {"mark plus", "mark", true, false, "b: second+\n"},
+		"the others taken off":     {"mark plus", "plus", false, true, "b: second+\n"},
+		"another before it":        {"mark plus", "mark mark plus", false, true, "b: second+\n"},
+		"all as they were":         {"mark plus", "mark plus", false, true, "b: second+\n"},
+		"nothing left, so no mark": {"mark plus", "", false, false, "b: second+\n"},
+		"one put there":            {"mark", "mark plus", false, true, "b: second\n"},
+		"one that rests put there": {"mark", "mark mark", true, false, "b: second\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShop(t)
 			s.builder.Renderer = declared{}
 			release := func(n int, b string) {
 				commit := s.catalog.Commit(t, "main", "foo", gittest.Text{
-					"foo/Kptfile": kptfile("mark", "plus"),
+					"foo/Kptfile": kptfile(strings.Fields(c.upstream)...),
 					"foo/cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cm\ndata:\n  b: " + b + "\n",
 				})
 				s.catalog.Tag(t, fmt.Sprintf("foo/v%d", n), commit)
@@ -172,7 +176,7 @@ func TestRestByEdits(t *testing.T) {
 			s.put(s.make())
 			const draft = "drafts/foo/packagevariant-1"
 			was := s.c1.Show(t, draft, "foo/Kptfile")
-			pipeline := strings.TrimPrefix(kptfile("mark", "plus"), kptfile())
+			pipeline := strings.TrimPrefix(kptfile(strings.Fields(c.upstream)...), kptfile())
 			if !strings.Contains(was, pipeline) {
 				t.Fatalf("no %q in:\n%s", pipeline, was)
 			}
@@ -188,8 +192,7 @@ func TestRestByEdits(t *testing.T) {
 			if text := s.file(m.Tree, "more.yaml"); strings.Contains(text, "mark: x") != c.marked {
 				t.Errorf("rendered: %t:\n%s", !c.marked, text)
 			}
-			rests := c.marked || c.edited == ""
-			if warned := strings.Contains(fmt.Sprint(m.Warnings), "changes what it has made already"); warned == rests || (m.Restless == "") != rests {
+			if warned := strings.Contains(fmt.Sprint(m.Warnings), "changes what it has made already"); warned != c.restless || (m.Restless != "") != c.restless {
 				t.Errorf("warnings %q, %q", m.Warnings, m.Restless)
 			}
 		})

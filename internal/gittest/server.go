@@ -32,8 +32,9 @@ type Server struct {
 
 	backend cgi.Handler
 	mu      sync.Mutex
-	idle    *sync.Cond // nobody is connected
+	idle    *sync.Cond // nobody is connected, or nothing is served
 	clients int        // connections
+	serving int        // requests
 	counts  map[string]int
 	bytes   map[string]int64
 	passed  map[Stream]int64
@@ -191,6 +192,24 @@ func (s *Server) Wait() {
 	}
 }
 
+// WaitServed returns when all that was asked for so far is done, also for a client whose
+// connection is kept, or who gave up.
+func (s *Server) WaitServed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.serving > 0 {
+		s.idle.Wait()
+	}
+}
+
+func (s *Server) serve(more int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.serving += more; s.serving == 0 {
+		s.idle.Broadcast()
+	}
+}
+
 func (s *Server) connected(_ net.Conn, state http.ConnState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,6 +240,8 @@ func kindOf(r *http.Request) string {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.serve(1)
+	defer s.serve(-1)
 	kind := kindOf(r)
 	out := &meteredWriter{ResponseWriter: w, meter: meter{s, Stream{kind, true}}}
 	defer out.end()

@@ -392,6 +392,9 @@ func (w *world) kill(o operation) {
 	command := [][]string{{"apply"}, {"approve", "--all"}, {"apply", "--prune"}}[o.b%3]
 	r := w.runUnder(ctx, command...)
 	w.calm()
+	if s, over := w.forge.(httpForge); over { // what was on its way arrives
+		s.WaitServed()
+	}
 	w.checkMoves(before, r)
 }
 
