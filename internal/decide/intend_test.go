@@ -243,6 +243,7 @@ func TestLanded(t *testing.T) {
 			b.Owner, b.Drafted, b.Landed, b.LandedTree = "other/default/web", false, Hash{66}, Hash{51}
 		}), "", 0},
 		"another manager's":       {"", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Owner = "other/default/web" }), "", 0},
+		"changed on its request":  {"what the head of a request names was merged with it", trees(head, 50, draft, 51), false, open, with(func(b *Branch) { b.Draft = open }), "v1", came},
 		"merged with a change":    {"what has the very variant's name was its Draft, which goes on", trees(head, 50, draft, 51), false, nil, with(func(b *Branch) { b.Drafted = false }), "v1", came},
 		"a hotfix":                {"no Draft was merged", trees(head, 50, v1, 40), true, nil, with(func(b *Branch) { b.Drafted = false }), "", 0},
 		"not merged":              {"the branch holds something else", trees(head, 50, draft, 51), false, open, nil, "", 0},

@@ -114,7 +114,9 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 		}
 	}
 	if b := p.Branch; b != nil && (tag.Draft != nil || (b.Drafted || p.Latest == nil) && ownedAs(m, w, p, b.Owner)) {
-		tag.Commit = b.Came
+		if tag.Commit = b.Came; tag.Draft == nil {
+			tag.Draft = b.Draft
+		}
 	}
 	if b := p.Branch; b != nil && !b.Landed.IsZero() && m.Signed(b.Owner, w.Namespace) {
 		tag.Commit, tag.Draft = b.Landed, b.Draft

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 const (
@@ -214,4 +216,28 @@ func parseTrailers(message string) Trailers {
 		}
 	}
 	return t
+}
+
+// FormatHead is the message of a commit with packages of many Drafts, as requests have
+// them: a title, and a line with the place of each.
+func FormatHead(title string, drafts []Place) string {
+	var message strings.Builder
+	fmt.Fprintf(&message, "%s\n\n", title)
+	for _, d := range drafts {
+		fmt.Fprintf(&message, "%s %s\n", d.Path, d.Commit)
+	}
+	return message.String()
+}
+
+// ParseHead lists the places that a message of FormatHead names, also one that a forge
+// squashed it into.
+func ParseHead(message string) (out []Place) {
+	_, lines, _ := strings.Cut(message, "\n\n")
+	for line := range strings.Lines(lines) {
+		path, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if h := plumbing.NewHash(commit); plumbing.IsHash(commit) && !h.IsZero() {
+			out = append(out, Place{Commit: h, Path: path})
+		}
+	}
+	return out
 }

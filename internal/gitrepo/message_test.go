@@ -135,3 +135,23 @@ func FuzzParseMessage(f *testing.F) {
 		}
 	})
 }
+
+// What a head says of its Drafts is read again, also from what a forge squashed it into.
+func TestHead(t *testing.T) {
+	a, b := plumbing.NewHash(strings.Repeat("a", 40)), plumbing.NewHash(strings.Repeat("b", 40))
+	drafts := []Place{{a, "dir/app"}, {b, "db"}}
+	text := FormatHead("2 packages: image 1 → 2", drafts)
+	for name, c := range map[string]struct {
+		text string
+		want []Place
+	}{
+		"itself":   {text, drafts},
+		"squashed": {"Update (#1)\n\n* " + text + "\n* by hand\n\nSee " + a.String() + " and more\n", drafts},
+		"a title":  {"db " + b.String(), nil},
+		"no hash":  {"x\n\ndb " + b.String()[1:] + "\ndb " + strings.Repeat("0", 40) + "\ndb\n", nil},
+	} {
+		if d := cmp.Diff(c.want, ParseHead(c.text)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}

@@ -188,6 +188,11 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	}
 	if drafted != nil && b.Landed.IsZero() {
 		b.Drafted, b.Workspace, b.Merged = true, drafted.Workspace, drafted.Machine
+		for _, o := range p.Revisions {
+			if o.Phase.Open() && o.Ref.Commit == drafted.Ref.Commit {
+				b.Draft = o
+			}
+		}
 	}
 	if p.Latest == nil {
 		b.Drafted = b.Drafted || p.Open() == nil // whose annotation is there made it
@@ -310,6 +315,29 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (fo
 		}
 		return nil
 	}
+	// named is the Draft of which a request's head says that it is in it: the head itself
+	// is no Draft's commit, and has what people committed to it besides.
+	named := func(c *gitrepo.Commit) (*head, error) {
+		for _, at := range gitrepo.ParseHead(c.Message) {
+			if at.Path != p.Path {
+				continue
+			}
+			h := &head{path: p.Path, Revision: &decide.Revision{Ref: decide.Ref{Commit: decide.Hash(at.Commit)}}}
+			err := r.walk(ctx, []*head{h})
+			if errors.Is(err, gitrepo.ErrMissingObject) { // its branch has gone
+				err = nil
+				for _, e := range p.Entries {
+					if e.Place == record.Open && e.Commit == at.Commit.String() {
+						h.Workspace, h.Owner, h.Machine = e.Workspace, e.Owner, h.Machine.Merged(e)
+					}
+				}
+			}
+			if err != nil || h.Machine != nil && !published(h.Workspace) {
+				return h, err
+			}
+		}
+		return nil, nil
+	}
 	since := run.since
 	if run.apart {
 		since = since[:run.came+1]
@@ -318,18 +346,28 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (fo
 		if h := of(c); h != nil {
 			return h, false, nil
 		}
+		if h, err := named(c); h != nil || err != nil {
+			return h, false, err
+		}
 		approval := slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
 		if i != run.came || len(c.Parents) < 2 || approval {
 			continue
 		}
+		var heads []*gitrepo.Commit
 		if _, err := r.Git.FindAncestors(ctx, c.Parents[1:2], walkLimit, func(_ int, c *gitrepo.Commit) bool {
 			if run.has(c.Hash) || c.Hash == gitrepo.Hash(latestCommit(p)) {
 				return true // of the branch
 			}
+			heads = append(heads, c)
 			found = of(c)
 			return found != nil || len(c.Annotations) > 0
 		}); err != nil || found != nil {
 			return found, found != nil, err
+		}
+		for _, c := range heads {
+			if found, err = named(c); err != nil || found != nil {
+				return found, found != nil, err
+			}
 		}
 	}
 	return nil, false, nil

@@ -3,7 +3,6 @@ package publish
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/variform/variform/internal/decide"
@@ -104,22 +103,17 @@ func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) 
 
 // HeadMessage is the message of a head: what it asks for, and the Drafts in it.
 func HeadMessage(title string, drafts []HeadDraft) string {
-	var message strings.Builder
-	fmt.Fprintf(&message, "%s\n\n", title)
-	for _, d := range drafts {
-		fmt.Fprintf(&message, "%s %s\n", d.Path, d.Commit)
+	places := make([]gitrepo.Place, len(drafts))
+	for i, d := range drafts {
+		places[i] = gitrepo.Place{Commit: gitrepo.Hash(d.Commit), Path: d.Path}
 	}
-	return message.String()
+	return gitrepo.FormatHead(title, places)
 }
 
 // headDrafts are the Drafts that a head's message names.
 func headDrafts(message string) (out []HeadDraft) {
-	_, lines, _ := strings.Cut(message, "\n\n")
-	for line := range strings.Lines(lines) {
-		path, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if at := decide.ParseHash(commit); !at.IsZero() {
-			out = append(out, HeadDraft{Path: path, Commit: at})
-		}
+	for _, at := range gitrepo.ParseHead(message) {
+		out = append(out, HeadDraft{Path: at.Path, Commit: decide.Hash(at.Commit)})
 	}
 	return out
 }

@@ -206,6 +206,43 @@ func TestCommitsOnAHead(t *testing.T) {
 	w.unchanged(before)
 }
 
+// What a person committed to the head of a request, and merged with it before a run took it
+// onto the Draft, is an edit of that Draft: what the machine made of it is known, however
+// the forge merged.
+func TestMergedWithACommitOnItsHead(t *testing.T) {
+	for _, style := range []string{"merge", "squash with messages", "rebase", "fast-forward"} {
+		for _, c := range []struct{ remove, elsewhere bool }{{false, false}, {true, false}, {true, true}} {
+			t.Run(fmt.Sprintf("%s, %+v", style, c), func(t *testing.T) {
+				w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")
+				w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
+				w.mustApply()
+				head := slices.Collect(maps.Keys(f.open("c1")))[0]
+				w.edit("c1", head, "a/deployment.yaml", "cpu: 100m", "cpu: 150m")
+				w.forgeMerge("c1", head, style, true)
+				git := w.repos["c1"]
+				if c.remove {
+					git.Git(t, "branch", "-D", "drafts/a/packagevariant-1", "drafts/b/packagevariant-1")
+				}
+				w.publishWeb(webV2, "v2")
+				w.write("set.yaml", listSet("s", "web", "v2", "c1", "a", "b"))
+				cache := []string{}
+				if c.elsewhere {
+					cache = []string{"--cache-dir", t.TempDir()}
+				}
+				r := w.mustRun(0, append([]string{"apply"}, cache...)...)
+				w.lacks(r.out+r.err, "base unknown")
+				draft := "drafts/a/packagevariant-2"
+				w.contains(w.show("c1", draft, "a/deployment.yaml"), "cpu: 150m", "web:2.0")
+				w.lacks(git.Git(t, "log", "-1", "--format=%B", draft), "base unknown")
+				w.contains(w.mustRun(0, "edits").out, "c1/a", "cpu")
+				before := w.refs()
+				w.mustApply()
+				w.unchanged(before)
+			})
+		}
+	}
+}
+
 // The check on a head says what approve would: it is set where it is not so already,
 // says of what is behind that a run is lacking, and nothing is asked of the forge that
 // the request itself tells.
