@@ -338,6 +338,12 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 		if restful, other, err = m.comesToRest(ctx); err != nil {
 			return err
 		}
+		if restful {
+			m.rendering = untilRest
+			if err := m.settle(ctx, kptfile); err != nil {
+				return err
+			}
+		}
 	}
 	if !restful {
 		m.Restless = other

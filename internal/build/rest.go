@@ -56,9 +56,9 @@ func (m *maker) rests(ctx context.Context, made *krm.Package) (ok bool, other st
 	return same, other, nil
 }
 
-// comesToRest renders a package whose edits changed what functions run: what is known of
-// the machine's own says nothing of it. Where it does not come to rest nothing is rendered,
-// and other names the function that is not idempotent.
+// comesToRest says whether rendering leads to a fixed point, of a package whose edits changed
+// what functions run: what is known of the machine's own says nothing of it. Where it does
+// not, other names the function that is not idempotent.
 func (m *maker) comesToRest(ctx context.Context) (ok bool, other string, err error) {
 	was, is := (*krm.Package)(nil), m.pkg
 	for range maxRenders + 1 {
@@ -72,10 +72,7 @@ func (m *maker) comesToRest(ctx context.Context) (ok bool, other string, err err
 		case err != nil:
 			return false, "", err
 		case ok:
-			if m.pkg, err = m.render(ctx, m.pkg); err == nil {
-				err = m.toRest(ctx)
-			}
-			return true, "", err
+			return true, "", nil
 		}
 	}
 	return false, m.mover(ctx, was, is), nil
