@@ -340,8 +340,8 @@ func (m *maker) keepTree(files []krm.File) (decide.Hash, error) {
 
 // unchanged reports whether the build gave what is there already. A Draft that
 // is behind gets its commit all the same: it records that the Draft now stands
-// on the latest Published revision, which approve asks for. What was deleted on the
-// registered branch is not there.
+// on the latest Published revision, which approve asks for; so does one that set its
+// package back, and goes on. What was deleted on the registered branch is not there.
 func (m *maker) unchanged(files []krm.File) (bool, error) {
 	if b := m.Package.Branch; m.From.Number > 0 && b != nil && b.Tree.IsZero() {
 		return false, nil
@@ -354,7 +354,7 @@ func (m *maker) unchanged(files []krm.File) (bool, error) {
 	if err != nil || !sameFiles(there, files) {
 		return false, err
 	}
-	return m.From.Number > 0 || !m.Behind(), nil
+	return m.From.Number > 0 || !m.Behind() && (m.From.Reverts() == "" || m.Revert != nil), nil
 }
 
 func sameFiles(a, b []krm.File) bool {

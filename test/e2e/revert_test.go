@@ -324,3 +324,30 @@ func TestRevertIsNotUndoneUnattended(t *testing.T) {
 		t.Error("what comes after a person's approval waits as well")
 	}
 }
+
+// A Draft that sets a package back to what its inputs make now is gone on with by
+// apply --retry, edited by hand or not, though nothing of it changes but what it is.
+func TestRetriedRevertToWhatIsWanted(t *testing.T) {
+	t.Parallel()
+	for _, edited := range []bool{false, true} {
+		w := newWorld(t, "c1")
+		w.twice()
+		w.mustRun(0, "revert", "web", "v1")
+		w.mustRun(0, "approve", "web")
+		w.mustRun(0, "revert", "web", "v2")
+		if edited {
+			w.edit("c1", "drafts/web/packagevariant-4", "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
+		}
+		w.contains(w.mustApply().out, "sets it back to v2 by ", "apply --retry c1/web drafts the variant as it is now instead")
+		w.wantActions(w.mustApply("--retry", "c1/web"), all("update", "c1/web"))
+		before := w.refs()
+		w.wantActions(w.mustApply(), map[string]string{})
+		w.unchanged(before)
+		if got := w.repos["c1"].Git(t, "log", "-1", "--format=%B", "drafts/web/packagevariant-4"); strings.Contains(got, "Variform-Reverts") {
+			t.Errorf("it sets the package back still:\n%s", got)
+		}
+		w.mustRun(0, "approve", "web")
+		w.contains(w.show("c1", "main", "web/deployment.yaml"), map[bool]string{true: "cpu: 900m", false: "cpu: 100m"}[edited])
+		w.wantActions(w.mustApply(), map[string]string{})
+	}
+}
