@@ -343,7 +343,8 @@ func (q Question) brings() string {
 	case q.Retry || q.From == nil:
 	case b != nil && b.Reverted != nil && (q.From.Number > 0 || q.From.Inputs.Main != b.Main()):
 		return fmt.Sprintf("brings what %s held with it, though it was set back to %s on %s%s", RevisionName(q.Package.Latest.Number), RevisionName(b.Reverted.Number), q.Repo.Branch, b.by())
-	case q.From.Number > 0 && q.From.Reverts() != "":
+	// Set back to the revision just before, it had lost what stood on the branch alone.
+	case q.From.Number > 0 && q.From.Reverts() != "" && !q.From.revertsTo(RevisionName(q.From.Number-1)):
 		return "brings what was taken back with it, though it was set back to " + q.From.Reverts()
 	}
 	return ""

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -132,6 +133,7 @@ func TestReverted(t *testing.T) {
 	second, third := tag(2, 9), tag(3, 10)
 	draft := draftOf(3, 10, since("v2"), recorded(parts().Inputs(&second)), reverting("v1"))
 	published := publishedOf(3, 10, recorded(parts().Inputs(&second)), reverting("v1"))
+	asItWas := publishedOf(3, 10, recorded(parts().Inputs(&second)), reverting("v2"))
 	const open = "sets it back to v1 by Ann: approve it, or discard it; apply --retry c1/web drafts the variant as it is now instead"
 	for name, c := range map[string]struct {
 		from  *Revision
@@ -145,6 +147,8 @@ func TestReverted(t *testing.T) {
 		"a Draft, asked for":      {draft, parts(), true, "", ActionUpdate},
 		"Published":               {published, parts(), false, "set back to v1 by Ann: apply --retry c1/web drafts what was set back again", ""},
 		"Published, newer":        {published, newer, false, "", ActionRedraft},
+		"Published as it was":     {asItWas, parts(), false, "set back to v2 by Ann: apply --retry c1/web drafts what was set back again", ""},
+		"as it was, newer":        {asItWas, newer, false, "", ActionRedraft},
 		"Published, asked for":    {published, parts(), true, "", ActionRedraft},
 		"Published, no revert":    {publishedOf(3, 10, recorded(parts().Inputs(&second))), parts(), true, "", ""},
 		"a Draft, edited by hand": {draftOf(3, 10, since("v2"), recorded(parts().Inputs(&second)), reverting("v1"), edited), parts(), false, open, ""},
@@ -161,6 +165,10 @@ func TestReverted(t *testing.T) {
 			case Build:
 				if c.as != i.As {
 					t.Errorf("%s: %v", i.As, i.Reasons)
+				}
+				brings := c.from == published && !c.retry // of v2, which was there between v1 and v3
+				if brings != slices.Contains(i.Reasons, "brings what was taken back with it, though it was set back to v1 by Ann") || c.from == asItWas && len(i.Reasons) != 1 {
+					t.Errorf("%q", i.Reasons)
 				}
 			case Rule:
 				if (i.Decision == Wait{}) != (c.waits != "") || c.waits != "" && i.Reasons[0] != c.waits || c.as != "" {

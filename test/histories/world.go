@@ -405,7 +405,7 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 		return r
 	}
 	for _, p := range w.wanted() {
-		if _, newer := w.newer[p]; !newer || r.later { // else it is as it was
+		if _, newer := w.newer[p]; (!newer || r.later) && !w.deleted[p] { // else it is as it was
 			w.made[p] = w.inputs(p)
 		}
 		delete(w.either, p)
