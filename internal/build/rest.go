@@ -60,19 +60,17 @@ func (m *maker) rests(ctx context.Context, made *krm.Package) (ok bool, other st
 // what functions run: what is known of the machine's own says nothing of it. Where it does
 // not, other names the function that is not idempotent.
 func (m *maker) comesToRest(ctx context.Context) (ok bool, other string, err error) {
-	was, is := (*krm.Package)(nil), m.pkg
+	if m.Renderer == nil {
+		return true, "", nil
+	}
+	var was, is *krm.Package = nil, m.pkg
 	for range maxRenders + 1 {
-		if was = is; err == nil {
-			is, err = m.again(ctx, was)
-		}
-		if err == nil {
-			ok, err = samePackage(was, is)
-		}
-		switch {
-		case err != nil:
+		was = is
+		if is, err = m.again(ctx, was); err != nil {
 			return false, "", err
-		case ok:
-			return true, "", nil
+		}
+		if ok, err = samePackage(was, is); ok || err != nil {
+			return ok, "", err
 		}
 	}
 	return false, m.mover(ctx, was, is), nil

@@ -198,3 +198,16 @@ func TestRestByEdits(t *testing.T) {
 		})
 	}
 }
+
+// Without a Renderer nothing is rendered, whatever people did to the pipeline.
+func TestRestWithoutARenderer(t *testing.T) {
+	s := newShop(t)
+	s.put(s.make())
+	const draft = "drafts/foo/packagevariant-1"
+	s.c1.Commit(t, draft, "by hand", gittest.Text{"foo/Kptfile": s.c1.Show(t, draft, "foo/Kptfile") + "pipeline:\n  mutators:\n    - image: other\n"})
+	s.release(2, "one", "second")
+	m := s.make()
+	if text := s.file(m.Tree, "cm.yaml"); !strings.Contains(text, "b: second") || m.Restless != "" {
+		t.Errorf("%q:\n%s", m.Restless, text)
+	}
+}

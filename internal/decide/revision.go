@@ -155,8 +155,11 @@ func (r *Revision) NeedsReview() bool {
 }
 
 // byHand says that a person committed since the machine did.
-func (r *Revision) byHand() bool {
-	return r.Machine == nil || r.Machine.Commit != r.Ref.Commit || r.Amended()
+func (r *Revision) byHand() bool { return !r.Made() }
+
+// Made says that a revision is the machine's own commit: nobody added or amended one.
+func (r *Revision) Made() bool {
+	return r.Machine != nil && r.Machine.Commit == r.Ref.Commit && !r.Amended()
 }
 
 // reviewNeeded begins the trailer of a commit that only a person may publish.
@@ -173,11 +176,6 @@ func (r *Revision) Attention() []string {
 
 // Amended reports whether a person made the commit anew that Variform made.
 func (r *Revision) Amended() bool { return r.Machine != nil && r.Number == 0 && !r.Machine.Ours }
-
-// Made says that a revision is the machine's own commit: nobody added or amended one.
-func (r *Revision) Made() bool {
-	return r.Machine != nil && r.Machine.Commit == r.Ref.Commit && !r.Amended()
-}
 
 // Describe names a revision for people: "Draft packagevariant-1", "Published v2".
 func (r *Revision) Describe() string {

@@ -114,7 +114,7 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 		}
 	}
 	if b := p.Branch; b != nil && (tag.Draft != nil || (b.Drafted || p.Latest == nil) && ownedAs(m, w, p, b.Owner)) {
-		if tag.Commit = b.Came; tag.Draft == nil {
+		if tag.Commit = b.Came; tag.Draft == nil && b.Draft != nil && m.Signed(b.Draft.Owner, w.Namespace) {
 			tag.Draft = b.Draft
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"slices"
 	"strconv"
@@ -50,14 +51,16 @@ func (r *Repo) fetchAny(ctx context.Context, commits, others []Hash) error {
 	keep, finish := r.packSink(r.objects)
 	wants := slices.Concat(commits, others)
 	if r.mayTryV2() {
-		err := r.fetchV2(ctx, len(commits) > 0, wants, keep)
-		if err == nil {
+		err := r.retryRead(ctx, func() error { return r.fetchV2(ctx, len(commits) > 0, wants, keep) })
+		var disk *fs.PathError
+		switch {
+		case err == nil:
 			return finish()
-		}
-		if isMissing(err) || ctx.Err() != nil {
+		case ctx.Err() != nil, isMissing(err), errors.Is(err, ErrLimit), wire.IsSlow(err), wire.IsRateLimited(err), errors.As(err, &disk):
 			return err
+		case !isAuth(err) && !errors.Is(err, ErrAuth): // else v0 says it better
+			r.withoutV2(err)
 		}
-		r.withoutV2(err) // what else fails, v0 says better
 		keep, finish = r.packSink(r.objects)
 	}
 	if !r.offersAny() {
@@ -87,7 +90,7 @@ func (r *Repo) postFetch(ctx context.Context, shallow bool, wants []Hash) (io.Re
 	_ = e.EncodeString("command=fetch\n")
 	said.WriteString(delimiter)
 	_ = e.EncodeString("no-progress\n", "ofs-delta\n")
-	if shallow {
+	if shallow { // commits, without what is behind them
 		_ = e.EncodeString("deepen 1\n")
 	}
 	for _, h := range wants {
@@ -113,7 +116,8 @@ func (r *Repo) postFetch(ctx context.Context, shallow bool, wants []Hash) (io.Re
 	if err := githttp.NewErr(resp); err != nil { // which closes it
 		return nil, err
 	}
-	if err := skipToPack(resp.Body); err != nil {
+	before := &limitedReader{r: resp.Body, left: r.store.opts.Limits.RefsBytes, what: "what comes before the pack is"}
+	if err := skipToPack(before); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}
@@ -128,6 +132,9 @@ func skipToPack(r io.Reader) error {
 	for {
 		var size [4]byte
 		if _, err := io.ReadFull(r, size[:]); err != nil {
+			if errors.Is(err, io.EOF) { // no passing failure: it ended well
+				return errors.New("the answer has no pack")
+			}
 			return fmt.Errorf("the answer has no pack: %w", err)
 		}
 		n, err := strconv.ParseUint(string(size[:]), 16, 16)

@@ -65,22 +65,25 @@ func (r *Repo) FetchPlaces(ctx context.Context, places ...Place) error {
 // fetchPlaces is FetchPlaces of a remote repository with the lock held.
 func (r *Repo) fetchPlaces(ctx context.Context, places []Place) error {
 	commits, folders, err := r.absent(places)
-	if err != nil || len(commits)+len(folders) == 0 {
-		return err
-	}
-	trees := slices.Collect(maps.Values(folders))
-	sortHashes(trees)
-	if len(trees) > 0 && r.fetchAny(ctx, commits, slices.Compact(trees)) == nil {
-		if commits, folders, err = r.absent(places); err != nil || len(commits)+len(folders) == 0 {
-			return err
+	if err == nil && len(folders) > 0 {
+		if err = r.fetchAny(ctx, sorted(commits), sorted(slices.Collect(maps.Values(folders)))); err == nil {
+			if commits, folders, err = r.absent(places); len(folders) > 0 {
+				r.withoutV2(errors.New("it did not send what was asked for"))
+			}
+		} else if isMissing(err) || isAuth(err) || errors.Is(err, ErrAuth) { // by itself
+			err = nil
 		}
-		r.withoutV2(errors.New("it did not send what was asked for"))
+	}
+	if err != nil {
+		return fmt.Errorf("fetching from %s: %w", r.URL(), err)
 	}
 	for p := range folders {
 		commits = append(commits, p.Commit)
 	}
-	sortHashes(commits)
-	if err := r.fetchTrees(ctx, slices.Compact(commits), 1); err != nil {
+	if len(commits) == 0 {
+		return nil
+	}
+	if err := r.fetchTrees(ctx, sorted(commits), 1); err != nil {
 		return fmt.Errorf("fetching from %s: %w", r.URL(), err)
 	}
 	if still, err := r.incomplete(commits); err != nil || len(still) > 0 {
@@ -92,8 +95,8 @@ func (r *Repo) fetchPlaces(ctx context.Context, places []Place) error {
 // absent lists the commits that are not whole and the folders that are not at hand, with
 // their trees, where these are known and may be asked for.
 func (r *Repo) absent(places []Place) (commits []Hash, folders map[Place]Hash, err error) {
-	// The commit of a repository's only package is hardly more, and what is committed next
-	// is upon one that has the same root folder, once it is approved.
+	// What is committed upon a repository's only package, once it is approved, is upon the
+	// very root folder that its Draft has: it comes along.
 	apart := r.givesAny() && len(r.Index("").Packages()) > 1
 	folders = map[Place]Hash{}
 	for _, p := range places {
@@ -113,8 +116,10 @@ func (r *Repo) absent(places []Place) (commits []Hash, folders map[Place]Hash, e
 	return commits, folders, err
 }
 
-func sortHashes(list []Hash) {
+// sorted are hashes in order, each once.
+func sorted(list []Hash) []Hash {
 	slices.SortFunc(list, func(a, b Hash) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(list)
 }
 
 // renew fetches again what this run has asked for and the cache no longer has. What
@@ -260,8 +265,7 @@ func (r *Repo) renewOutline() error {
 	}
 	defer r.fetching.Unlock()
 	r.mu.Lock()
-	asked := slices.Collect(maps.Keys(r.outlined))
-	sortHashes(asked)
+	asked := sorted(slices.Collect(maps.Keys(r.outlined)))
 	r.mu.Unlock()
 	return r.fetchOutline(context.Background(), asked) // bounded by its Budget
 }
@@ -446,7 +450,7 @@ func notOurRef(err error, wants []Hash) error {
 		return err
 	}
 	if text := err.Error(); containsAny(text, "not our ref", "upload-pack: not our", "unadvertised object", "empty git-upload-pack", "no such remote ref") {
-		return errKind(ErrMissingObject, "the server does not give out one of the %d commits asked for (%s…): it was moved or deleted since the refs were read, or no branch or tag leads to it", len(wants), wants[0].String()[:12])
+		return errKind(ErrMissingObject, "the server does not give out one of the %d objects asked for (%s…): it was moved or deleted since the refs were read, or no branch or tag leads to it", len(wants), wants[0].String()[:12])
 	}
 	return err
 }

@@ -475,8 +475,7 @@ func (s *recordState) besides(refs *Refs) (out []Hash) {
 			out = append(out, plumbing.NewHash(e.Hydrated))
 		}
 	}
-	sortHashes(out)
-	return out
+	return sorted(out)
 }
 
 func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, others []Hash) (bool, error) {

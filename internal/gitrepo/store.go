@@ -83,8 +83,8 @@ type Store struct {
 	opts   Options
 	http   transport.Transport
 	client *http.Client // of http
-	// withoutV2 are servers (wire.Origin) that do not speak Git's protocol v2, as this run
-	// found out.
+	// withoutV2 are servers (wire.Origin) that did not answer as Git's protocol v2 says: this
+	// run asks them by v0 alone.
 	withoutV2 sync.Map
 	packages  packageCache
 	blobs     blobCache

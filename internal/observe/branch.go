@@ -188,9 +188,16 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	}
 	if drafted != nil && b.Landed.IsZero() {
 		b.Drafted, b.Workspace, b.Merged = true, drafted.Workspace, drafted.Machine
-		for _, o := range p.Revisions {
-			if o.Phase.Open() && o.Ref.Commit == drafted.Ref.Commit {
-				b.Draft = o
+	}
+	if drafted == nil && b.Landed.IsZero() {
+		named, err := r.named(ctx, p, run)
+		if err != nil {
+			return err
+		}
+		if named != nil {
+			b.Drafted, b.Workspace, b.Merged = true, named.Workspace, named.Machine
+			if named.Phase.Open() {
+				b.Draft = named
 			}
 		}
 	}
@@ -300,43 +307,15 @@ func (r *Repo) followed(p *decide.Package, b *decide.Branch, run *history, n int
 // Published revision, nil for none; whole says that a merge brought it with what stands
 // there now, whatever of it had come before.
 func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (found *head, whole bool, err error) {
-	published := func(workspace string) bool { // a workspace is one revision: who began at its commit brings a hotfix
-		return p.Latest != nil && publishedAs(p, p.Latest) == workspace || slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
-			return e.Place == record.Past && e.Workspace == workspace && p.Tagged(decide.RevisionName(e.Revision)) != nil
-		})
-	}
 	of := func(c *gitrepo.Commit) *head {
 		for _, a := range c.Annotations {
-			if a.Package == p.Path && a.Revision == "" && a.WorkspaceName != "" && !published(a.WorkspaceName) {
+			if a.Package == p.Path && a.Revision == "" && a.WorkspaceName != "" && !isPublished(p, a.WorkspaceName) {
 				h := &head{path: p.Path, Revision: &decide.Revision{}}
 				h.visit(c)
 				return h
 			}
 		}
 		return nil
-	}
-	// named is the Draft of which a request's head says that it is in it: the head itself
-	// is no Draft's commit, and has what people committed to it besides.
-	named := func(c *gitrepo.Commit) (*head, error) {
-		for _, at := range gitrepo.ParseHead(c.Message) {
-			if at.Path != p.Path {
-				continue
-			}
-			h := &head{path: p.Path, Revision: &decide.Revision{Ref: decide.Ref{Commit: decide.Hash(at.Commit)}}}
-			err := r.walk(ctx, []*head{h})
-			if errors.Is(err, gitrepo.ErrMissingObject) { // its branch has gone
-				err = nil
-				for _, e := range p.Entries {
-					if e.Place == record.Open && e.Commit == at.Commit.String() {
-						h.Workspace, h.Owner, h.Machine = e.Workspace, e.Owner, h.Machine.Merged(e)
-					}
-				}
-			}
-			if err != nil || h.Machine != nil && !published(h.Workspace) {
-				return h, err
-			}
-		}
-		return nil, nil
 	}
 	since := run.since
 	if run.apart {
@@ -346,31 +325,94 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (fo
 		if h := of(c); h != nil {
 			return h, false, nil
 		}
-		if h, err := named(c); h != nil || err != nil {
-			return h, false, err
-		}
-		approval := slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == p.Path })
-		if i != run.came || len(c.Parents) < 2 || approval {
+		if i != run.came || !isMerge(c, p.Path) {
 			continue
 		}
-		var heads []*gitrepo.Commit
 		if _, err := r.Git.FindAncestors(ctx, c.Parents[1:2], walkLimit, func(_ int, c *gitrepo.Commit) bool {
 			if run.has(c.Hash) || c.Hash == gitrepo.Hash(latestCommit(p)) {
 				return true // of the branch
 			}
-			heads = append(heads, c)
 			found = of(c)
 			return found != nil || len(c.Annotations) > 0
 		}); err != nil || found != nil {
 			return found, found != nil, err
 		}
-		for _, c := range heads {
-			if found, err = named(c); err != nil || found != nil {
-				return found, found != nil, err
+	}
+	return nil, false, nil
+}
+
+// isPublished says that a workspace is a revision's already: who began at its commit brings
+// a hotfix.
+func isPublished(p *decide.Package, workspace string) bool {
+	return p.Latest != nil && publishedAs(p, p.Latest) == workspace || slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+		return e.Place == record.Past && e.Workspace == workspace && p.Tagged(decide.RevisionName(e.Revision)) != nil
+	})
+}
+
+// isMerge says that a commit merges something, and is no approval of the package.
+func isMerge(c *gitrepo.Commit, path string) bool {
+	return len(c.Parents) > 1 && !slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == path })
+}
+
+// named is the Draft that came with the head of a request, nil for none: what stands on the
+// branch came with a merge of one, whose message names a Draft and which has its package.
+// The head is no Draft's commit, and people may have committed to it before they merged it.
+func (r *Repo) named(ctx context.Context, p *decide.Package, run *history) (*decide.Revision, error) {
+	if run.came >= len(run.since) || !isMerge(run.since[run.came], p.Path) {
+		return nil, nil
+	}
+	merge := run.since[run.came]
+	draft := func(c *gitrepo.Commit) (at decide.Hash) {
+		for _, place := range gitrepo.ParseHead(c.Message) {
+			if place.Path == p.Path {
+				at = decide.Hash(place.Commit)
+			}
+		}
+		return at
+	}
+	found, err := r.Git.FindAncestors(ctx, merge.Parents[1:2], walkLimit, func(_ int, c *gitrepo.Commit) bool {
+		return run.has(c.Hash) || c.Hash == gitrepo.Hash(latestCommit(p)) || len(c.Annotations) > 0 || !draft(c).IsZero()
+	})
+	if err != nil || found[0] == nil || draft(found[0]).IsZero() {
+		return nil, err
+	}
+	head := found[0]
+	made, tree, err := r.draftAt(ctx, p, draft(head))
+	if err != nil || made == nil || isPublished(p, made.Workspace) {
+		return nil, err
+	}
+	// A branch that was begun before has the branch's own commits, too.
+	old, err := r.Git.FindAncestors(ctx, merge.Parents[:1], walkLimit, func(_ int, c *gitrepo.Commit) bool { return c.Hash == head.Hash })
+	if err != nil || old[0] != nil {
+		return nil, err
+	}
+	has, err := r.TreeAt(ctx, decide.Hash(head.Hash), p.Path)
+	if errors.Is(err, gitrepo.ErrMissingObject) || has != tree {
+		return nil, nil
+	}
+	return made, err
+}
+
+// draftAt is the Draft that the machine made with a commit, and its package: one that is
+// open, or that the record knows of; nil for none.
+func (r *Repo) draftAt(ctx context.Context, p *decide.Package, commit decide.Hash) (made *decide.Revision, tree decide.Hash, err error) {
+	for _, e := range p.Entries {
+		if e.Place == record.Open && e.Commit == commit.String() {
+			var none *decide.Machine
+			made, tree = &decide.Revision{Workspace: e.Workspace, Owner: e.Owner, Machine: none.Merged(e)}, decide.ParseHash(e.Tree)
+		}
+	}
+	for _, o := range p.Revisions {
+		if o.Phase.Open() && o.Ref.Commit == commit {
+			if made = o; tree.IsZero() {
+				tree, err = r.TreeAt(ctx, commit, p.Path)
 			}
 		}
 	}
-	return nil, false, nil
+	if made != nil && made.Machine == nil {
+		made = nil
+	}
+	return made, tree, err
 }
 
 // landed finds an open Draft whose content, or an earlier one of which, the

@@ -798,15 +798,16 @@ func (r *Repo) stands(h *decide.Revision, path string) bool {
 	return known && also && there == published && !there.IsZero()
 }
 
-// standsAsRecorded says that the registered branch has of a package what the record says
-// that a revision Published. Then nothing came there (see recorded), and that is what the
-// revision is read as.
+// standsAsRecorded says that the registered branch has of a package what a revision
+// Published, by the record and by that revision's own commit, which names what the machine
+// made: who publishes a Draft that nobody edited says so. Then nothing came there, and that
+// is what the revision is read as.
 func (r *Repo) standsAsRecorded(ctx context.Context, p *decide.Package, h *decide.Revision) bool {
-	if h == nil || h.Number == 0 {
+	if h == nil || h.Number == 0 || !h.Made() {
 		return false
 	}
 	published, recorded := p.RecordedTree(h)
-	if !recorded {
+	if !recorded || published != h.Machine.Hydrated {
 		return false
 	}
 	there, exists, err := r.Git.TreeAt(ctx, gitrepo.Hash(r.Head), p.Path)

@@ -492,7 +492,7 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 	var places []gitrepo.Place
 	for _, h := range heads {
 		known := func(e record.Entry) bool { return h.Machine != nil && e.Commit == h.Ref.Commit.String() }
-		if h.Number > 0 && !h.shallow && !h.made() && !slices.ContainsFunc(rec.Package(h.path), known) {
+		if h.Number > 0 && !h.shallow && !h.Made() && !slices.ContainsFunc(rec.Package(h.path), known) {
 			unsigned, places = append(unsigned, h), append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path})
 		}
 	}
@@ -515,9 +515,6 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 	}
 	return nil
 }
-
-// made says that the revision's own commit is the machine's.
-func (h *head) made() bool { return h.Machine != nil && h.Machine.Commit == h.Ref.Commit }
 
 // fetchOpen brings the open heads of what is wanted, where they will be read whole: then
 // their commits need no request of their own.

@@ -32,10 +32,6 @@ func (w *world) forgeMerge(repo, branch, style string, remove bool) {
 	case "squash":
 		git("merge", "-q", "--squash", "origin/"+branch)
 		git("commit", "-qm", "Update (#1)")
-	case "squash with messages":
-		messages := gittest.Run(w.t, dir, nil, "log", "--format=* %B", "--reverse", "main..origin/"+branch)
-		git("merge", "-q", "--squash", "origin/"+branch)
-		git("commit", "-qm", "Update (#1)", "-m", messages)
 	case "rebase":
 		git("checkout", "-q", "-B", "topic", "origin/"+branch)
 		git("rebase", "-q", "--force-rebase", "main")

@@ -221,3 +221,55 @@ func TestApproveBelievesNoCommit(t *testing.T) {
 		})
 	}
 }
+
+// What the record says of a revision is taken by a machine that has read nothing only where
+// the revision's own commit says it too: a hotfix that a forged record has for what was
+// Published is one on every machine, for who builds, shows and checks.
+func TestForgedPastIsNoPublishedRevision(t *testing.T) {
+	forged := func(w *world) {
+		t.Helper()
+		g := w.repos["c1"]
+		g.Git(t, "config", "uploadpack.allowFilter", "true")
+		was := g.Git(t, "rev-parse", "main:a")
+		w.edit("c1", "main", "a/settings.yaml", "level: info", "level: debug")
+		w.forgeRecord(was, g.Git(t, "rev-parse", "main:a"))
+	}
+	release := func(w *world) {
+		w.publishWeb(webV2, "v2")
+		w.write("set.yaml", listSet("s", "web", "v2", "c1", "a", "b"))
+	}
+	t.Run("built", func(t *testing.T) {
+		w := newHTTPWorld(t, "c1")
+		w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
+		w.mustApply()
+		w.mustRun(0, "approve", "--all")
+		forged(w)
+		release(w)
+		elsewhere := "--cache-dir=" + t.TempDir()
+		p := w.mustApply(elsewhere)
+		w.contains(fmt.Sprint(p.variant(t, "c1/a").Reasons), "with what is on main since v1 by Ann Tester")
+		w.contains(trailer(w.repos["c1"].Git(t, "log", "-1", "--format=%B", "drafts/a/packagevariant-2"), "Variform-Inputs"), "main=")
+		w.mustRun(0, "approve", "a", elsewhere)
+		w.contains(w.show("c1", "main", "a/settings.yaml"), "level: debug")
+	})
+	t.Run("checked", func(t *testing.T) {
+		w, f := newForgeWorld(t, "", "c1")
+		w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
+		w.mustApply()
+		w.mustRun(0, "approve", "--all")
+		release(w)
+		w.mustApply()
+		forged(w)
+		w.run("propose", "--all", "--pull-requests", "--cache-dir", t.TempDir())
+		open := f.open("c1")
+		if len(open) == 0 {
+			t.Fatal("no request")
+		}
+		for head := range open {
+			if p := f.proof("c1", head); strings.Contains(head, "drafts/a/") && (p.State != "pending" || !strings.Contains(p.Description, "no published revision")) {
+				t.Errorf("%s: %+v", head, p)
+			}
+		}
+		w.contains(w.mustRun(1, "approve", "a", "--cache-dir", t.TempDir()).out, "branch main holds changes in a that are in no published revision")
+	})
+}

@@ -207,37 +207,89 @@ func TestCommitsOnAHead(t *testing.T) {
 }
 
 // What a person committed to the head of a request, and merged with it before a run took it
-// onto the Draft, is an edit of that Draft: what the machine made of it is known, however
-// the forge merged.
+// onto the Draft, is an edit of that Draft: what the machine made of it is known.
 func TestMergedWithACommitOnItsHead(t *testing.T) {
-	for _, style := range []string{"merge", "squash with messages", "rebase", "fast-forward"} {
-		for _, c := range []struct{ remove, elsewhere bool }{{false, false}, {true, false}, {true, true}} {
-			t.Run(fmt.Sprintf("%s, %+v", style, c), func(t *testing.T) {
+	for _, c := range []struct{ remove, elsewhere bool }{{false, false}, {true, false}, {true, true}} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")
+			w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
+			w.mustApply()
+			head := slices.Collect(maps.Keys(f.open("c1")))[0]
+			w.edit("c1", head, "a/deployment.yaml", "cpu: 100m", "cpu: 150m")
+			w.forgeMerge("c1", head, "merge", true)
+			git := w.repos["c1"]
+			if c.remove {
+				git.Git(t, "branch", "-D", "drafts/a/packagevariant-1", "drafts/b/packagevariant-1")
+			}
+			w.publishWeb(webV2, "v2")
+			w.write("set.yaml", listSet("s", "web", "v2", "c1", "a", "b"))
+			cache := []string{}
+			if c.elsewhere {
+				cache = []string{"--cache-dir", t.TempDir()}
+			}
+			r := w.mustRun(0, append([]string{"apply"}, cache...)...)
+			w.lacks(r.out+r.err, "base unknown")
+			draft := "drafts/a/packagevariant-2"
+			w.contains(w.show("c1", draft, "a/deployment.yaml"), "cpu: 150m", "web:2.0")
+			w.lacks(git.Git(t, "log", "-1", "--format=%B", draft), "base unknown")
+			w.contains(w.mustRun(0, "edits").out, "c1/a", "cpu")
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+		})
+	}
+}
+
+// A commit on the branch whose message names a Draft, as the head of a request does, has
+// nothing of that Draft: it is a hotfix, and the Draft goes on.
+func TestHotfixThatNamesADraft(t *testing.T) {
+	t.Parallel()
+	for name, land := range map[string]func(w *world, message string, files gittest.Text){
+		"a commit": func(w *world, message string, files gittest.Text) { w.repos["c1"].Commit(t, "main", message, files) },
+		"a merge": func(w *world, message string, files gittest.Text) {
+			w.repos["c1"].CommitFrom(t, "topic", "main", message, files)
+			w.forgeMerge("c1", "topic", "merge", true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "c1")
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			w.publishWeb(webV2, "v2")
+			w.write("v.yaml", variantOf("web", "v2", "c1", "web", ""))
+			w.mustApply()
+			g := w.repos["c1"]
+			message := "Hotfix: debug until v2 is merged\n\nThe update waits in\n\nweb " + g.Git(t, "rev-parse", "drafts/web/packagevariant-2") + "\n"
+			land(w, message, gittest.Text{"web/settings.yaml": strings.Replace(w.show("c1", "main", "web/settings.yaml"), "level: info", "level: debug", 1)})
+			w.wantActions(w.mustApply(), all("update", "c1/web"))
+			w.contains(w.show("c1", "drafts/web/packagevariant-2", "web/deployment.yaml"), "web:2.0")
+			w.contains(w.show("c1", "drafts/web/packagevariant-2", "web/settings.yaml"), "level: debug")
+		})
+	}
+}
+
+// A hotfix on the branch after a request was merged is none of what was merged, whoever
+// removed the Drafts' branches.
+func TestMergedRequestThenHotfix(t *testing.T) {
+	for _, style := range []string{"merge", "squash", "rebase", "fast-forward"} {
+		for _, remove := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, Drafts removed: %t", style, remove), func(t *testing.T) {
 				w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")
 				w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
 				w.mustApply()
-				head := slices.Collect(maps.Keys(f.open("c1")))[0]
-				w.edit("c1", head, "a/deployment.yaml", "cpu: 100m", "cpu: 150m")
-				w.forgeMerge("c1", head, style, true)
+				w.forgeMerge("c1", slices.Collect(maps.Keys(f.open("c1")))[0], style, true)
 				git := w.repos["c1"]
-				if c.remove {
+				if remove {
 					git.Git(t, "branch", "-D", "drafts/a/packagevariant-1", "drafts/b/packagevariant-1")
 				}
-				w.publishWeb(webV2, "v2")
-				w.write("set.yaml", listSet("s", "web", "v2", "c1", "a", "b"))
-				cache := []string{}
-				if c.elsewhere {
-					cache = []string{"--cache-dir", t.TempDir()}
+				merged := git.Git(t, "rev-parse", "main:a")
+				w.edit("c1", "main", "a/settings.yaml", "level: info", "level: debug")
+				w.mustRun(0, "apply")
+				if got := git.Git(t, "rev-parse", "a/v1:a"); got != merged {
+					t.Errorf("a/v1 has %s, want %s: what was merged", got, merged)
 				}
-				r := w.mustRun(0, append([]string{"apply"}, cache...)...)
-				w.lacks(r.out+r.err, "base unknown")
-				draft := "drafts/a/packagevariant-2"
-				w.contains(w.show("c1", draft, "a/deployment.yaml"), "cpu: 150m", "web:2.0")
-				w.lacks(git.Git(t, "log", "-1", "--format=%B", draft), "base unknown")
-				w.contains(w.mustRun(0, "edits").out, "c1/a", "cpu")
-				before := w.refs()
-				w.mustApply()
-				w.unchanged(before)
+				w.contains(w.mustRun(0, "edits").out, "c1/a", "Ann Tester")
 			})
 		}
 	}
