@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
@@ -77,7 +78,7 @@ func (m *maker) comesToRest(ctx context.Context) (ok bool, other string, err err
 }
 
 func samePipelines(a, b *krm.Package) (bool, error) {
-	for _, dir := range append(append([]string{""}, a.Subpackages()...), b.Subpackages()...) {
+	for _, dir := range slices.Concat([]string{""}, a.Subpackages(), b.Subpackages()) {
 		var pipelines [2]*kptfilev1.Pipeline
 		for i, p := range []*krm.Package{a, b} {
 			if p.Kptfile(dir) == nil {

@@ -46,6 +46,14 @@ func withDrafts(t *testing.T, url string, o Options, n int) (*Repo, []Place) {
 	return r, places
 }
 
+// filtering is a site that leaves out what it is asked to, as forges do.
+func filtering(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t)
+	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	return s
+}
+
 func readable(t *testing.T, r *Repo, p Place) bool {
 	t.Helper()
 	tree, known := r.KnownTreeAt(p.Commit, p.Path)
@@ -70,8 +78,7 @@ func rootOf(t *testing.T, r *Repo, commit Hash) Hash {
 func TestFetchPlaces(t *testing.T) {
 	for _, cached := range []bool{true, false} {
 		t.Run(fmt.Sprint("cached=", cached), func(t *testing.T) {
-			s := newSite(t)
-			s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+			s := filtering(t)
 			o := Options{CacheDir: t.TempDir()}
 			r, places := withDrafts(t, s.urls["http"], o, 100)
 			if !cached { // what stands where is known to a Store, too
@@ -115,8 +122,7 @@ func TestFetchPlaces(t *testing.T) {
 
 // A commit that nobody has read comes whole, so that it need not be asked for besides.
 func TestFetchPlacesOfUnreadCommits(t *testing.T) {
-	s := newSite(t)
-	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	s := filtering(t)
 	o := Options{CacheDir: t.TempDir()}
 	_, places := withDrafts(t, s.urls["http"], o, 3)
 	caches, err := filepath.Glob(filepath.Join(o.CacheDir, "git", "*", "commits"))
@@ -157,8 +163,7 @@ func TestFetchPlacesOfOnePackage(t *testing.T) {
 func TestFetchPlacesCost(t *testing.T) {
 	cost := map[int]int64{}
 	for _, beside := range []int{40, 400} {
-		s := newSite(t)
-		s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+		s := filtering(t)
 		r, places := withDrafts(t, s.urls["http"], Options{CacheDir: t.TempDir()}, beside)
 		s.srv.ResetCounts()
 		if err := r.FetchPlaces(t.Context(), places[:30]...); err != nil {
@@ -255,8 +260,7 @@ const emptyPack = "PACK\x00\x00\x00\x02\x00\x00\x00\x00\x02\x9d\x08\x82\x3b\xd8\
 // A failure that passes, and one that has another cause, are no reason not to ask a server
 // for folders.
 func TestFetchPlacesAfterAFailure(t *testing.T) {
-	s := newSite(t)
-	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	s := filtering(t)
 	o := Options{CacheDir: t.TempDir()}
 	r, places := withDrafts(t, s.urls["http"], o, 4)
 	s.srv.FailNext(gittest.Fetch, http.StatusServiceUnavailable)
@@ -279,8 +283,7 @@ func TestFetchPlacesAfterAFailure(t *testing.T) {
 
 // What a server does not have is no reason not to ask it for folders.
 func TestFetchPlacesThatAreGone(t *testing.T) {
-	s := newSite(t)
-	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	s := filtering(t)
 	r, places := withDrafts(t, s.urls["http"], Options{CacheDir: t.TempDir()}, 3)
 	gone := plumbing.NewHash(strings.Repeat("1", 40))
 	r.store.places.put(places[0].Commit, "gone", gone)
@@ -301,8 +304,7 @@ func TestFetchPlacesThatAreGone(t *testing.T) {
 
 // A login is sent with what is asked by v2, and asked for where there is none yet.
 func TestFetchPlacesWithALogin(t *testing.T) {
-	s := newSite(t)
-	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	s := filtering(t)
 	o := Options{CacheDir: t.TempDir()}
 	_, places := withDrafts(t, s.urls["http"], o, 2)
 	r := openWith(t, s.urls["http"], o)
@@ -320,8 +322,7 @@ func TestFetchPlacesWithALogin(t *testing.T) {
 // Where a cache that has folders by themselves is damaged, they are fetched again, by
 // themselves.
 func TestDamagedPlacesAreRenewed(t *testing.T) {
-	s := newSite(t)
-	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	s := filtering(t)
 	o := Options{CacheDir: t.TempDir()}
 	r, places := withDrafts(t, s.urls["http"], o, 3)
 	if err := r.FetchPlaces(t.Context(), places...); err != nil {
@@ -348,8 +349,7 @@ func TestDamagedPlacesAreRenewed(t *testing.T) {
 
 // More than may be fetched is an error, by whichever protocol it comes.
 func TestFetchPlacesLimit(t *testing.T) {
-	s := newSite(t)
-	s.repo.Git(t, "config", "uploadpack.allowFilter", "true")
+	s := filtering(t)
 	o := Options{CacheDir: t.TempDir()}
 	_, places := withDrafts(t, s.urls["http"], o, 3)
 	o.Limits.FetchBytes = 100

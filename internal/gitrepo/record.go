@@ -445,7 +445,7 @@ func (r *Repo) FetchRecorded(ctx context.Context, o RecordOf, tree Hash) (bool, 
 		if !s.has(tree) {
 			continue
 		}
-		if ok, err := r.fetchRecorded(ctx, s, tree, s.besides(r.Refs())); ok || err != nil {
+		if ok, err := r.fetchRecorded(ctx, s, tree); ok || err != nil {
 			return ok, err
 		}
 	}
@@ -478,7 +478,7 @@ func (s *recordState) besides(refs *Refs) (out []Hash) {
 	return sorted(out)
 }
 
-func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, others []Hash) (bool, error) {
+func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash) (bool, error) {
 	if r.local != nil {
 		return false, nil
 	}
@@ -488,7 +488,7 @@ func (r *Repo) fetchRecorded(ctx context.Context, s *recordState, tree Hash, oth
 		return true, nil
 	}
 	if r.givesAny() {
-		all := append([]Hash{tree}, slices.DeleteFunc(others, r.objects.has)...)
+		all := append([]Hash{tree}, slices.DeleteFunc(s.besides(r.Refs()), r.objects.has)...)
 		for _, wants := range [][]Hash{all, {tree}} {
 			if err := r.fetchAny(ctx, nil, wants); err == nil || !isMissing(err) {
 				return r.objects.has(tree), err
