@@ -1,12 +1,16 @@
 package render
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
 )
 
@@ -122,4 +126,36 @@ func TestNullsArePassed(t *testing.T) {
 	if got := contents(t, res.Package)["a.yaml"]; got != text || !strings.Contains(sent, "data: {e: null, f: null, g: {h: null}, i: ''}") {
 		t.Errorf("sent\n%s\nmade\n%s", sent, got)
 	}
+}
+
+// One large output is parsed at a time, whatever else runs; small ones do not wait.
+func TestLargeOutputIsAlone(t *testing.T) {
+	answer := func(size int) chan error {
+		done := make(chan error, 1)
+		p := &process{cache: &onceCache[processOutput]{}, start: func(_ context.Context, in []byte) (processOutput, error) {
+			return processOutput{stdout: append(in, bytes.Repeat([]byte("#"), size)...)}, nil
+		}}
+		go func() {
+			_, err := p.Run(context.Background(), &Call{Call: &function.Call{Package: &krm.Package{}}})
+			done <- err
+		}()
+		return done
+	}
+	end := largeOutput.alone(largeOutput.least)
+	if err := <-answer(1000); err != nil {
+		t.Errorf("a small one: %v", err)
+	}
+	large := answer(largeOutput.least)
+	for waits, until := false, time.Now().Add(10*time.Second); !waits; time.Sleep(time.Millisecond) {
+		stacks := make([]byte, 1<<20)
+		waits = bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("(*turnstile).alone"))
+		if len(large) > 0 || time.Now().After(until) {
+			t.Fatalf("a large one does not wait for another: %d ended", len(large))
+		}
+	}
+	end()
+	if err := <-large; err != nil {
+		t.Errorf("a large one, alone: %v", err)
+	}
+	largeOutput.alone(largeOutput.least)() // it is free again
 }

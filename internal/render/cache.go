@@ -11,7 +11,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 )
 
-// The caches are bounded by the bytes of their inputs, or outputs: results
+// The caches are bounded by the bytes of their inputs and outputs: results
 // beyond are computed again.
 const (
 	// packageCacheBytes are few: a rendered package is kept with its trees, which take
@@ -27,7 +27,8 @@ type digest [sha256.Size]byte
 type onceCache[V any] struct {
 	mu      sync.Mutex
 	limit   int
-	least   int // how many are kept whatever they take; 0 is one
+	least   int         // how many are kept whatever they take; 0 is one
+	weigh   func(V) int // the bytes of a value, beside those of its input; nil for none
 	size    int
 	order   []digest
 	entries map[digest]*onceEntry[V]
@@ -66,8 +67,26 @@ func (c *onceCache[V]) get(key digest, size int, compute func() (V, error)) (V, 
 	close(e.done)
 	if e.err != nil {
 		c.forget(key, e)
+	} else if c.weigh != nil {
+		c.grow(key, e, c.weigh(e.val))
 	}
 	return e.val, false, e.err
+}
+
+// grow counts what a value turned out to take. One that would take the place of many is
+// not kept.
+func (c *onceCache[V]) grow(key digest, e *onceEntry[V], n int) {
+	if n > c.limit/8 {
+		c.forget(key, e)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[key] == e {
+		e.size += n
+		c.size += n
+		c.evict()
+	}
 }
 
 func (c *onceCache[V]) evict() {
@@ -94,6 +113,11 @@ func (c *onceCache[V]) forget(key digest, e *onceEntry[V]) {
 			break
 		}
 	}
+}
+
+// newProcessCache keeps what programs answered by what they were asked.
+func newProcessCache() *onceCache[processOutput] {
+	return &onceCache[processOutput]{limit: processCacheBytes, weigh: processOutput.bytes}
 }
 
 // packageCache keeps whole renderings by the bytes of their input.

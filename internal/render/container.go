@@ -27,7 +27,7 @@ type containerRuntime struct {
 
 func newContainerRuntime(opts Options, env environ) *containerRuntime {
 	c := &containerRuntime{
-		opts: opts, env: env, cache: &onceCache[processOutput]{limit: processCacheBytes}, images: map[string]*image{},
+		opts: opts, env: env, cache: newProcessCache(), images: map[string]*image{},
 	}
 	if static(opts.ContainerHelper) {
 		c.helper = opts.ContainerHelper

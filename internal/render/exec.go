@@ -24,7 +24,7 @@ type execRuntime struct {
 func newExecRuntime(opts Options, env environ) *execRuntime {
 	return &execRuntime{
 		allow: opts.AllowExec, dir: opts.WorkDir, env: env, inherit: env.safe(opts.ExecEnv),
-		cache: &onceCache[processOutput]{limit: processCacheBytes},
+		cache: newProcessCache(),
 	}
 }
 

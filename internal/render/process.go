@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -34,6 +36,8 @@ type processOutput struct {
 	exit   int
 }
 
+func (o processOutput) bytes() int { return len(o.stdout) + len(o.stderr) }
+
 func (p *process) Version() string { return p.version }
 
 func (p *process) Input() string { return cmp.Or(p.builtin, p.version) }
@@ -52,11 +56,33 @@ func (p *process) Run(ctx context.Context, c *Call) (Output, error) {
 		return out, err
 	})
 	o := Output{Stderr: out.stderr, ExitCode: out.exit}
+	defer largeOutput.alone(len(out.stdout))()
 	if err != nil {
 		c.Results = append(c.Results, list.results(out.stdout)...)
 		return o, err
 	}
 	return o, list.apply(out.stdout)
+}
+
+// largeOutput has one large output parsed at a time, whatever the number of calls: its
+// tree takes many times its bytes.
+var largeOutput = turnstile{least: 4 << 20}
+
+// turnstile lets what is large pass one at a time.
+type turnstile struct {
+	mu    sync.Mutex
+	least int // bytes from which something is large
+}
+
+// alone returns when what has so many bytes may go on, what went before is collected;
+// end is called when it is done.
+func (t *turnstile) alone(size int) (end func()) {
+	if size < t.least {
+		return func() {}
+	}
+	t.mu.Lock()
+	runtime.GC()
+	return t.mu.Unlock
 }
 
 // program is a command line of this machine.

@@ -909,3 +909,34 @@ Package "sub":
 		t.Errorf("brief %q of %q", got, e.Error())
 	}
 }
+
+// What is kept counts with what came of it, and what is as large as many others is not.
+func TestCacheCountsOutputs(t *testing.T) {
+	c := onceCache[int]{limit: 800, weigh: func(n int) int { return n }}
+	runs := 0
+	get := func(key byte, n int) (kept bool) {
+		t.Helper()
+		v, kept, err := c.get(digest{key}, 1, func() (int, error) { runs++; return n, nil })
+		if err != nil || v != n {
+			t.Fatalf("%d, %v", v, err)
+		}
+		return kept
+	}
+	for _, want := range []bool{false, false} { // over an eighth
+		if got := get(1, 101); got != want || c.size != 0 || len(c.entries)+len(c.order) != 0 {
+			t.Errorf("a large one is kept: %t, %d bytes of %d", got, c.size, len(c.entries))
+		}
+	}
+	for i := range byte(20) {
+		get(10+i, 99)
+	}
+	if c.size != 800 || len(c.entries) != 8 || len(c.order) != 8 {
+		t.Errorf("%d bytes of %d are kept, want 800 of 8", c.size, len(c.entries))
+	}
+	if runs = 0; !get(29, 99) || get(10, 99) || runs != 1 {
+		t.Errorf("%d runs: the oldest go first", runs)
+	}
+	if newProcessCache().weigh(processOutput{stdout: make([]byte, 5), stderr: "123"}) != 8 {
+		t.Error("what programs answered is not weighed")
+	}
+}

@@ -25,7 +25,7 @@ type workers struct {
 
 func newWorkers(program string) *workers {
 	return &workers{
-		program: program, cache: &onceCache[processOutput]{limit: processCacheBytes},
+		program: program, cache: newProcessCache(),
 		slots: make(chan struct{}, runtime.GOMAXPROCS(0)), idle: map[string][]*workerProcess{},
 	}
 }
