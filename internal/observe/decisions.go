@@ -25,7 +25,8 @@ import (
 
 // FetchTrees brings, in one request a repository, the commits whose folders
 // ReadTrees compares, where what they hold is not known yet; then the open
-// revisions of packages that are other on the registered branch.
+// revisions of packages that are other on the registered branch, and the branch's
+// history of those.
 func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 	r.fetchTrees(ctx, wants, recorded)
 }
@@ -39,12 +40,12 @@ func (r *Reader) FetchCompared(ctx context.Context, wants []*decide.Want) {
 func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded func(*decide.Package) (decide.Hash, bool)) {
 	set, open := fetchSet{}, fetchSet{}
 	for _, w := range wants {
-		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		repo := r.RepoOf(w)
 		if repo == nil || repo.Err != nil || repo.Git == nil {
 			continue
 		}
 		p := repo.Package(repo.Path(w.Package))
-		if p.Open() == nil && len(p.Surplus) == 0 && !repo.comparable(p) {
+		if p.Open() == nil && len(p.Revisions) > 0 && len(p.Surplus) == 0 && !repo.comparable(p) {
 			if p.Latest != nil && latestCommit(p) != repo.Head {
 				if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(repo.Head), p.Path); !known {
 					set.commit(repo, repo.Head)
@@ -64,7 +65,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 	}
 	set.run(ctx, r.Repositories())
 	for _, w := range wants {
-		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		repo := r.RepoOf(w)
 		if repo == nil || repo.Err != nil || repo.Git == nil {
 			continue
 		}
@@ -97,11 +98,40 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 	}
 	open.run(ctx, r.Repositories())
+	_ = SideBySide(ctx, r, wants, r.RepoOf, func(ctx context.Context, w *decide.Want) {
+		repo := r.RepoOf(w)
+		if repo == nil || repo.Err != nil || repo.Git == nil {
+			return
+		}
+		p := repo.Package(repo.Path(w.Package))
+		if _, held := decide.Held(p); !held {
+			_ = r.ReadTrees(ctx, repo, p) // who needs it asks again
+		}
+	})
 }
 
 // FetchOpen brings the open revisions of wanted packages, in one request a repository.
 func (r *Reader) FetchOpen(ctx context.Context, wants []*decide.Want) {
 	r.fetchOf(ctx, wants, (*decide.Package).Open)
+}
+
+// FetchStanding brings what stands on the registered branch of wanted packages that others
+// wrote there, and what the machine made of what was Published.
+func (r *Reader) FetchStanding(ctx context.Context, wants []*decide.Want) {
+	set := fetchSet{}
+	var published []placed
+	for _, w := range wants {
+		repo := r.RepoOf(w)
+		if repo == nil || repo.Err != nil || repo.Git == nil {
+			continue
+		}
+		if p := repo.Package(repo.Path(w.Package)); p.Branch != nil && p.Latest != nil {
+			set.place(repo, repo.Head, p.Path)
+			published = append(published, placed{repo, p.Path, p.Latest})
+		}
+	}
+	set.run(ctx, r.Repositories())
+	r.fetchHydrated(ctx, published)
 }
 
 // FetchNewest is FetchOpen, of what was Published last where nothing is open.
@@ -112,7 +142,7 @@ func (r *Reader) FetchNewest(ctx context.Context, wants []*decide.Want) {
 func (r *Reader) fetchOf(ctx context.Context, wants []*decide.Want, revision func(*decide.Package) *decide.Revision) {
 	set := fetchSet{}
 	for _, w := range wants {
-		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		repo := r.RepoOf(w)
 		if repo == nil || repo.Err != nil || repo.Git == nil {
 			continue
 		}
@@ -703,6 +733,17 @@ func (r *Reader) FetchShown(ctx context.Context, list []*decide.Candidate) {
 	r.fetchHeads(ctx, list, func(repo *Repo, p *decide.Package) bool {
 		return repo.stands(p.Latest, p.Path) || repo.standsAsRecorded(ctx, p, p.Latest)
 	})
+	of := func(c *decide.Candidate) *Repo { return r.Repo(c.Repo.Namespace, c.Repo.Name) }
+	_ = SideBySide(ctx, r, list, of, func(ctx context.Context, c *decide.Candidate) {
+		if c.Package.Latest != nil && c.From.Open() {
+			_ = r.ReadBranch(ctx, of(c), c.Package) // who needs it asks again
+		}
+	})
+	var heads []placed
+	for _, c := range list {
+		heads = append(heads, placed{of(c), c.Package.Path, c.Head})
+	}
+	r.fetchHydrated(ctx, heads)
 }
 
 func (r *Reader) fetchHeads(ctx context.Context, list []*decide.Candidate, stands func(*Repo, *decide.Package) bool) {
@@ -822,11 +863,17 @@ func (r *Repo) standsAsRecorded(ctx context.Context, p *decide.Package, h *decid
 }
 
 // FetchStarts brings the revisions that builds start from, in one request a
-// repository.
+// repository, and what the machine made of those.
 func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) {
 	set := fetchSet{}
+	var starts []placed
 	for _, q := range questions {
-		repo := r.repos[repoKey{q.Namespace, q.Repository}]
+		repo := r.RepoOf(q.Want)
+		for _, h := range []*decide.Revision{q.From, q.Package.Latest} {
+			if h != nil {
+				starts = append(starts, placed{repo, q.Package.Path, h})
+			}
+		}
 		set.commit(repo, repo.Head)
 		switch from := q.From; {
 		case from != nil && from.Phase.Open(): // a commit upon it keeps what is beside the folder
@@ -842,4 +889,5 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 		}
 	}
 	set.run(ctx, r.Repositories())
+	r.fetchHydrated(ctx, starts)
 }

@@ -14,21 +14,21 @@ import (
 // cannot be had is asked for again by who needs it.
 func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 	type revision struct {
-		repo *Repo
-		pkg  *decide.Package
-		*decide.Revision
+		placed
+		pkg *decide.Package
 	}
 	var all []revision
+	var changed []placed
 	tips, compared, branches := fetchSet{}, fetchSet{}, fetchSet{}
 	for _, w := range wants {
-		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		repo := r.RepoOf(w)
 		if repo == nil || repo.Err != nil || repo.Git == nil {
 			continue
 		}
 		p := repo.Package(repo.Path(w.Package))
 		for _, h := range p.Revisions {
 			if r.cfg.Manager.Signed(h.Owner, w.Namespace) {
-				all = append(all, revision{repo, p, h})
+				all = append(all, revision{placed{repo, p.Path, h}, p})
 				if at := repo.standsAt(h); !repo.knows(at, p.Path) {
 					tips.place(repo, at, p.Path)
 				}
@@ -43,6 +43,7 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 		if unedited, err := h.repo.Unedited(ctx, h.pkg.Path, h.Revision); err != nil || unedited {
 			continue
 		}
+		changed = append(changed, h.placed)
 		of := edited[h.repo.Git]
 		if of == nil {
 			of = &edits{}
@@ -72,9 +73,8 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 		repo.fetchLine(ctx)
 		return struct{}{}
 	})
-	_, _ = Parallel(ctx, r.limit(), published, func(ctx context.Context, h revision) struct{} {
+	_ = SideBySide(ctx, r, published, func(h revision) *Repo { return h.repo }, func(ctx context.Context, h revision) {
 		_ = r.ReadBranch(ctx, h.repo, h.pkg) // wrote asks for it
-		return struct{}{}
 	})
 	for _, h := range published {
 		for _, c := range h.repo.wrote(h.pkg) {
@@ -82,6 +82,7 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 		}
 	}
 	branches.run(ctx, r.Repositories())
+	r.fetchHydrated(ctx, changed)
 }
 
 // standsAt is the commit that has a revision as it is now: what was Published, the

@@ -264,11 +264,11 @@ func (r *Reader) OpenEntries(ctx context.Context, git Repository) (out []record.
 					r.FetchAll(ctx, repo)
 					fetched = true
 				}
-				p, err := repo.unedited(ctx, path, h)
-				if p == nil && err == nil {
-					p, err = repo.behind(ctx, path, h)
+				at, err := repo.unedited(ctx, path, h)
+				if at.tree.IsZero() && err == nil {
+					at, err = repo.behind(ctx, path, h)
 				}
-				if p == nil || err != nil {
+				if at.tree.IsZero() || err != nil {
 					continue
 				}
 				e := record.Entry{Path: path, Place: record.Open, Workspace: h.Workspace, Owner: h.Owner}

@@ -63,6 +63,9 @@ type Repo struct {
 // Repo finds a Repository of a namespace, nil where there is none.
 func (r *Reader) Repo(namespace, name string) *Repo { return r.repos[repoKey{namespace, name}] }
 
+// RepoOf is the Repository that a wanted package is written to, nil where there is none.
+func (r *Reader) RepoOf(w *decide.Want) *Repo { return r.Repo(w.Namespace, w.Repository) }
+
 // Facts lists what is known of the repositories that could be read.
 func (r *Reader) Facts() []*decide.Repository {
 	var out []*decide.Repository
@@ -647,7 +650,7 @@ func hashes(list []gitrepo.Hash) []decide.Hash {
 func (r *Reader) deepen(ctx context.Context, wants []*decide.Want) []error {
 	heads := map[*Repo][]*head{}
 	for _, w := range wants {
-		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		repo := r.RepoOf(w)
 		if repo == nil || repo.Git == nil || repo.Err != nil {
 			continue
 		}
@@ -742,7 +745,7 @@ func (r *Repo) Workspaces(ctx context.Context, path string) ([]string, error) {
 // markWanted notes where wanted packages are to stand.
 func (r *Reader) markWanted(wants []*decide.Want) {
 	for _, w := range wants {
-		if repo := r.repos[repoKey{w.Namespace, w.Repository}]; repo != nil {
+		if repo := r.RepoOf(w); repo != nil {
 			repo.Wanted[repo.Path(w.Package)] = true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 
@@ -218,7 +219,7 @@ func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
 
 // place is where a wanted package stands; false where its repository is not there.
 func (r *Reader) place(w *decide.Want) (decide.Place, bool) {
-	repo := r.repos[repoKey{w.Namespace, w.Repository}]
+	repo := r.RepoOf(w)
 	if repo == nil || repo.Git == nil {
 		return decide.Place{}, false
 	}
@@ -243,6 +244,28 @@ func Parallel[T, R any](ctx context.Context, limit int, list []T, f func(context
 		out[i] = f(ctx, list[i])
 		return nil
 	})
+}
+
+// SideBySide calls f with each of a list. What f does may wait for servers, and holds
+// little: it is called for many repositories at once, and for many of one's only where
+// there are few. repo is nil where there is none.
+func SideBySide[T any](ctx context.Context, r *Reader, list []T, repo func(T) *Repo, f func(context.Context, T)) error {
+	of := map[Repository][]T{}
+	for _, t := range list {
+		var git Repository
+		if at := repo(t); at != nil {
+			git = at.Git
+		}
+		of[git] = append(of[git], t)
+	}
+	each := max(1, r.limit()/max(1, len(of)))
+	_, err := Parallel(ctx, r.Repositories(), slices.Collect(maps.Values(of)), func(ctx context.Context, list []T) error {
+		return cores.Each(ctx, each, len(list), func(i int) error {
+			f(ctx, list[i])
+			return nil
+		})
+	})
+	return err
 }
 
 // RepositoryError is a registered Repository that could not be read.

@@ -69,7 +69,7 @@ func (r *Reader) dependencies(ctx context.Context, s *Snapshot, wants []*decide.
 // here leaves out what is wanted of repositories that are not read.
 func (r *Reader) here(wants []*decide.Want) []*decide.Want {
 	return slices.DeleteFunc(slices.Clone(wants), func(w *decide.Want) bool {
-		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		repo := r.RepoOf(w)
 		return repo != nil && repo.closed
 	})
 }
@@ -87,7 +87,7 @@ func (r *Reader) targetsOf(s *Snapshot, wants []*decide.Want) []*decide.Target {
 		return byID[id]
 	}
 	for _, w := range wants {
-		repo := r.repos[repoKey{w.Namespace, w.Repository}]
+		repo := r.RepoOf(w)
 		if !repo.holdsTargets() {
 			continue
 		}

@@ -128,9 +128,14 @@ func (e *Engine) eachEdited(ctx context.Context, names []string, fetch func(cont
 		list []*Edited
 		err  error
 	}
-	results, err := observe.Parallel(ctx, e.limit(), wants, func(ctx context.Context, w *decide.Want) result {
+	results := make([]result, len(wants))
+	at := map[*decide.Want]int{}
+	for i, w := range wants {
+		at[w] = i
+	}
+	err = observe.SideBySide(ctx, e.read, wants, e.read.RepoOf, func(ctx context.Context, w *decide.Want) {
 		list, err := f(ctx, w)
-		return result{list, err}
+		results[at[w]] = result{list, err}
 	})
 	for i, r := range results {
 		if r.err != nil {
@@ -282,7 +287,8 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 		}
 	}
 	r.read.FetchEdits(ctx, wants)
-	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, i *Item) struct{} {
+	of := func(i *Item) *observe.Repo { return r.subjects[i.want].repo }
+	return observe.SideBySide(ctx, r.read, todo, of, func(ctx context.Context, i *Item) {
 		switch said, err := r.said(ctx, r.subjects[i.want]); {
 		case err == nil:
 			i.Told = len(said) > 0
@@ -290,9 +296,7 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 		case !r.building: // else building it told
 			i.fail(err)
 		}
-		return struct{}{}
 	})
-	return err
 }
 
 // said are the lines of sayEdits about one package.

@@ -27,6 +27,7 @@ func (e *Engine) ApproveMain(ctx context.Context, names []string) (verdicts []*V
 		}
 	}
 	e.read.FetchTrees(ctx, wants)
+	e.read.FetchStanding(ctx, wants)
 	type result struct {
 		*Verdict
 		change *publish.Change

@@ -149,6 +149,8 @@ type subject struct {
 	trim   []decide.Published
 }
 
+func (s *subject) repository() *observe.Repo { return s.repo }
+
 // revision is one revision of a subject.
 type revision struct {
 	outcome decide.Outcome
@@ -226,16 +228,14 @@ func (r *run) reconsider(ctx context.Context, subjects []*subject) error {
 		}
 	}
 	r.read.FetchStarts(ctx, questions)
-	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, s *subject) struct{} {
+	return observe.SideBySide(ctx, r.read, todo, (*subject).repository, func(ctx context.Context, s *subject) {
 		p := s.repo.Package(s.pkg.Path)
 		looked := p.Branch != nil
 		if s.err = r.read.ReadBranch(ctx, s.repo, p); s.err == nil && p.Branch != nil && !looked {
 			s.revisions, s.beside, s.trim = nil, nil, nil
 			s.err = r.ask(ctx, s)
 		}
-		return struct{}{}
 	})
-	return err
 }
 
 func (r *run) ask(ctx context.Context, s *subject) (err error) {
@@ -464,15 +464,22 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 	}
 	var todo []task
 	var questions []*decide.Question
+	var wants []*decide.Want
 	for _, s := range subjects {
 		for _, v := range s.revisions {
 			if _, build := v.outcome.Intent.(decide.Build); build && v.made == nil {
-				todo = append(todo, task{s, v})
+				todo, wants = append(todo, task{s, v}), append(wants, s.want)
 				questions = append(questions, &v.outcome.Question)
 			}
 		}
 	}
 	r.read.FetchStarts(ctx, questions)
+	if r.cfg.Blame { // who wrote an edit is asked, too, which takes commits that only its history names
+		r.read.FetchEdits(ctx, wants)
+		_ = observe.SideBySide(ctx, r.read, wants, r.read.RepoOf, func(ctx context.Context, w *decide.Want) {
+			_, _ = r.edited(ctx, w) // what fails does so again
+		})
+	}
 	var mu sync.Mutex
 	done := 0
 	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, t task) struct{} {

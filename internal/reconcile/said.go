@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -104,6 +105,13 @@ func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.
 	if err != nil {
 		return nil, s.Problems, err
 	}
+	var wants []*decide.Want
+	for _, a := range chosen {
+		if a.want != nil {
+			wants = append(wants, a.want)
+		}
+	}
+	e.read.FetchTrees(ctx, wants) // whoever is asked what is there finds it read
 	for _, a := range chosen {
 		said := &Said{Identity: a.Identity}
 		out = append(out, said)
@@ -154,13 +162,14 @@ func (e *Engine) write(ctx context.Context, list []*Said) {
 			byRepo[s.repo.Git] = append(byRepo[s.repo.Git], s)
 		}
 	}
-	for git, said := range byRepo {
-		if err := e.writeRepo(ctx, git, said); err != nil {
+	_, _ = observe.Parallel(ctx, e.read.Repositories(), slices.Collect(maps.Values(byRepo)), func(ctx context.Context, said []*Said) struct{} {
+		if err := e.writeRepo(ctx, said[0].repo.Git, said); err != nil {
 			for _, s := range said {
 				s.Err = fmt.Errorf("recording it: %w", err)
 			}
 		}
-	}
+		return struct{}{}
+	})
 }
 
 func (e *Engine) writeRepo(ctx context.Context, git observe.Repository, list []*Said) error {

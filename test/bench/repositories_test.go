@@ -31,6 +31,7 @@ type line struct {
 	asked  map[string][]request // by repository, in order
 	inside int
 	most   int           // at once
+	few    int           // that began where at most one other was waited for
 	served time.Duration // that the server took, the delay left out
 }
 
@@ -53,7 +54,7 @@ func newLine(b testing.TB, srv *gittest.Server, delay time.Duration) *line {
 func (l *line) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked, l.most, l.served = map[string][]request{}, 0, 0
+	l.asked, l.most, l.few, l.served = map[string][]request{}, 0, 0, 0
 }
 
 // serving is what run cost, with what the server's programs took for it. No other programs
@@ -107,6 +108,9 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.asked[repo] = append(l.asked[repo], request{r.Method, r.URL.RequestURI(), r.Header.Clone(), body})
 	l.inside++
 	l.most = max(l.most, l.inside)
+	if l.inside <= 2 {
+		l.few++
+	}
 	l.mu.Unlock()
 	time.Sleep(l.delay)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -361,4 +365,63 @@ func TestRepositoryConcurrency(t *testing.T) {
 			}
 		}
 	}
+}
+
+// No command takes repositories one after the other, where people write to them too and
+// nothing was read yet, as in a CI job.
+func TestSideBySide(t *testing.T) {
+	const n = 24
+	s := scenario{variants: n, repositories: n, http: true, delay: 50 * time.Millisecond, edited: 1}
+	w := newWorld(t, s)
+	var names []string
+	for i := range n {
+		names = append(names, variantName(i))
+	}
+	run := func(when string, command ...string) {
+		t.Helper()
+		w.cache = t.TempDir()
+		w.line.forget()
+		w.run(t, command...)
+		if got := w.line.requests(); got < n || w.line.few >= n {
+			t.Errorf("%s, %s: of %d requests to %d repositories %d were made with one other at most", when, command[0], got, n, w.line.few)
+		}
+	}
+	hotfix := func(file string) {
+		for i, r := range w.fleets {
+			name := variantName(i) + "/" + file
+			text := r.Show(t, "main", name)
+			fixed := strings.Replace(text, "workers", fmt.Sprintf("fixed-%d", i), 1)
+			if fixed == text {
+				t.Fatalf("%s has nothing to fix", name)
+			}
+			r.Commit(t, "main", "hotfix", gittest.Text{name: fixed})
+		}
+	}
+	run("nothing there", "plan")
+	run("nothing there", "apply")
+	w.editDrafts(t, s)
+	run("edited Drafts", "status")
+	run("edited Drafts", "edits")
+	run("edited Drafts", "review")
+	run("edited Drafts", "approve", "--all")
+	run("edits that were approved", "status")
+	hotfix("part-07.yaml")
+	run("a hotfix", "apply")
+	run("a hotfix", "approve", "--main")
+	hotfix("part-09.yaml")
+	w.publish(t, s)
+	run("an update upon a hotfix", "apply")
+	run("an updated hotfix", "apply")
+	run("an updated hotfix", "status")
+	run("an updated hotfix", "review")
+	run("an updated hotfix", "impact", "set.yaml")
+	run("an updated hotfix", "approve", "--all")
+	hotfix("part-11.yaml")
+	run("another hotfix", "edits")
+	w.publishApp(t, s, "v3")
+	w.want(t, "v3")
+	run("another update", "apply")
+	run("another update", append([]string{"discard", "--reason=not now"}, names...)...)
+	run("a discarded update", append([]string{"hold", "--reason=not now"}, names...)...)
+	run("held packages", append([]string{"hold", "--off"}, names...)...)
 }
