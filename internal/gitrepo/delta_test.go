@@ -251,3 +251,46 @@ func draftOf(t *testing.T, b *Batch, i int, main *Commit, tree Hash) {
 		t.Fatal(err)
 	}
 }
+
+// What deltas stand on is kept within one bound for all repositories, the last of it, and
+// can be let go for one.
+func TestBaseCache(t *testing.T) {
+	a, b := &packFile{dir: &objectDir{}}, &packFile{dir: &objectDir{}}
+	c := &baseCache{}
+	has := func(p *packFile, off int64) bool {
+		typ, data, ok := c.get(p, off)
+		if ok && (typ != plumbing.TreeObject || len(data) == 0 || int64(data[0]) != off) {
+			t.Errorf("at %d: a %s of %d bytes", off, typ, len(data))
+		}
+		return ok
+	}
+	put := func(p *packFile, off int64, size int) {
+		c.put(p, off, plumbing.TreeObject, append([]byte{byte(off)}, make([]byte, size-1)...))
+	}
+	put(a, 1, baseCacheBytes/2+1)
+	if has(a, 1) {
+		t.Error("what takes most of it is kept")
+	}
+	const piece = baseCacheBytes / 4
+	for i := range int64(40) {
+		put(a, 100, piece) // asked for all the time
+		put([]*packFile{a, b}[i%2], 1+i, piece)
+		held := c.bytes
+		for _, it := range c.older {
+			held += len(it.data)
+		}
+		if !has(a, 100) || !has([]*packFile{a, b}[i%2], 1+i) || held > 2*baseCacheBytes {
+			t.Fatalf("after %d pieces: %d bytes, %d and %d pieces", i, held, len(c.items), len(c.older))
+		}
+	}
+	if has(a, 1) || has(b, 2) {
+		t.Error("the oldest are kept")
+	}
+	c.drop(a.dir)
+	if has(a, 100) || has(a, 39) || !has(b, 40) {
+		t.Error("not those of one repository were let go")
+	}
+	if c.bytes != len(c.items)*piece {
+		t.Errorf("%d bytes in %d pieces", c.bytes, len(c.items))
+	}
+}

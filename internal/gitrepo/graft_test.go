@@ -217,8 +217,8 @@ func TestDraftsRootsAreNotMade(t *testing.T) {
 	if err := b.Update("refs/heads/drafts/another", Hash{}, again.Hash); err != nil {
 		t.Fatal(err)
 	}
-	bases := &r.objects.(*objectDir).bases
-	bases.put(nil, 0, plumbing.BlobObject, []byte("x"))
+	bases := r.objects.(*objectDir).bases
+	bases.put(&packFile{dir: r.objects.(*objectDir)}, 0, plumbing.BlobObject, []byte("x"))
 	rep, err := b.Push(t.Context(), PushOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func TestDraftsRootsAreNotMade(t *testing.T) {
 	if rep.Bytes > packages*400 { // whole, each root has 10 kB
 		t.Errorf("%d bytes for %d Drafts", rep.Bytes, packages)
 	}
-	if bases.bytes > 0 || bases.items != nil {
+	if bases.bytes > 0 || len(bases.items) > 0 {
 		t.Errorf("%d bytes that packages were read with are held while pushing", bases.bytes)
 	}
 	if n := r.commits.len(); n < packages+2 {

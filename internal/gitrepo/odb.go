@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ type objectDir struct {
 	path  string
 	mu    sync.Mutex // one scan at a time
 	state atomic.Pointer[objectDirState]
-	bases baseCache
+	bases *baseCache // of all repositories of a Store
 	// renew fetches a cache's objects again after its packs were found damaged and
 	// thrown away; nil for a repository of its own, whose owner mends it.
 	renew func() error
@@ -45,7 +46,9 @@ type objectDirState struct {
 	alternates []*objectDir
 }
 
-func openObjectDir(path string) *objectDir { return &objectDir{path: path} }
+func openObjectDir(path string, bases *baseCache) *objectDir {
+	return &objectDir{path: path, bases: bases}
+}
 
 func (d *objectDir) load() *objectDirState {
 	if st := d.state.Load(); st != nil {
@@ -124,7 +127,7 @@ func (d *objectDir) readAlternates(depth int) []*objectDir {
 		if !filepath.IsAbs(line) {
 			line = filepath.Join(d.path, line)
 		}
-		a := openObjectDir(line)
+		a := openObjectDir(line, d.bases)
 		a.state.Store(&objectDirState{})
 		nested := a.readAlternates(depth + 1)
 		a.rescan()
@@ -707,11 +710,13 @@ func applyDelta(base, delta []byte, limit int64) ([]byte, error) {
 	return out, nil
 }
 
-// baseCache keeps what deltas stand on, within a bound.
+// baseCache keeps what deltas stand on, within a bound: what was asked for last, whatever
+// the repository.
 type baseCache struct {
 	mu    sync.Mutex
 	items map[baseKey]baseItem
 	bytes int
+	older map[baseKey]baseItem // that were not asked for since items were begun
 }
 
 type baseKey struct {
@@ -724,33 +729,53 @@ type baseItem struct {
 	data []byte
 }
 
-const baseCacheBytes = 32 << 20
+// baseCacheBytes bounds each of the two parts.
+const baseCacheBytes = 16 << 20
 
 func (c *baseCache) get(p *packFile, off int64) (plumbing.ObjectType, []byte, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	it, ok := c.items[baseKey{p, off}]
+	key := baseKey{p, off}
+	it, ok := c.items[key]
+	if !ok {
+		if it, ok = c.older[key]; ok {
+			c.keep(key, it)
+		}
+	}
 	return it.typ, it.data, ok
 }
 
-func (c *baseCache) clear() {
+// drop forgets what a folder's packs have.
+func (c *baseCache) drop(d *objectDir) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.items, c.bytes = nil, 0
+	for key, it := range c.items {
+		if key.pack.dir == d {
+			delete(c.items, key)
+			c.bytes -= len(it.data)
+		}
+	}
+	maps.DeleteFunc(c.older, func(key baseKey, _ baseItem) bool { return key.pack.dir == d })
 }
 
 func (c *baseCache) put(p *packFile, off int64, typ plumbing.ObjectType, data []byte) {
-	if len(data) > baseCacheBytes/4 {
+	if len(data) > baseCacheBytes/2 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.items == nil || c.bytes+len(data) > baseCacheBytes {
-		c.items, c.bytes = map[baseKey]baseItem{}, 0
+	c.keep(baseKey{p, off}, baseItem{typ, data})
+}
+
+// keep is put with the lock held.
+func (c *baseCache) keep(key baseKey, it baseItem) {
+	if c.items == nil || c.bytes+len(it.data) > baseCacheBytes {
+		c.older, c.items, c.bytes = c.items, map[baseKey]baseItem{}, 0
 	}
-	if _, ok := c.items[baseKey{p, off}]; ok {
+	if _, ok := c.items[key]; ok {
 		return
 	}
-	c.items[baseKey{p, off}] = baseItem{typ, data}
-	c.bytes += len(data)
+	delete(c.older, key)
+	c.items[key] = it
+	c.bytes += len(it.data)
 }

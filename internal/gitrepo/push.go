@@ -89,7 +89,8 @@ func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
 		}
 	}
 	if d, ok := b.repo.objects.(*objectDir); ok {
-		d.bases.clear() // the packages are made: what they were read with is not needed for it
+		d.bases.drop(d) // the packages are made: what they were read with is not needed for it
+		defer d.bases.drop(d)
 	}
 	done := 0
 	for _, c := range chunks {

@@ -91,6 +91,7 @@ type Store struct {
 	parsed    *krm.Cache // of all packages: variants have most of their files in common
 	places    placeCache
 	models    modelTexts
+	bases     baseCache
 	// large is held while a package is read that is: one at a time, so that many
 	// such take the memory of one.
 	large chan struct{}
@@ -247,7 +248,7 @@ func (s *Store) newRepo(loc *location) (*Repo, error) {
 			return nil, err
 		}
 		r.local = dirs
-		r.objects = openObjectDir(filepath.Join(dirs.common, "objects"))
+		r.objects = openObjectDir(filepath.Join(dirs.common, "objects"), &s.bases)
 		r.commits = openCommitCache(s.localCommits(loc))
 		return r, nil
 	}
@@ -271,7 +272,7 @@ func (s *Store) newRepo(loc *location) (*Repo, error) {
 	r.cacheDir = dir
 	trimCache(dir)
 	trimCache(folders)
-	objects, outline := openObjectDir(filepath.Join(dir, "objects")), openObjectDir(filepath.Join(folders, "objects"))
+	objects, outline := openObjectDir(filepath.Join(dir, "objects"), &s.bases), openObjectDir(filepath.Join(folders, "objects"), &s.bases)
 	objects.renew, outline.renew = r.renew, r.renewOutline
 	r.objects, r.outline = objects, outline
 	r.commits = openCommitCache(filepath.Join(dir, "commits"))
