@@ -154,6 +154,31 @@ func TestReadsAreRetriedPushesAreNot(t *testing.T) {
 	push(t, b)
 }
 
+// A server that is down is waited for some times, not for each package, and asked as
+// before once it answers.
+func TestServerThatIsDown(t *testing.T) {
+	s := newSite(t)
+	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a")})
+	r := open(t, s.urls["http"])
+	asks := func(failures int) (requests int, err error) {
+		t.Helper()
+		for range failures {
+			s.srv.FailNext(gittest.ReadRefs, 503)
+		}
+		before := s.srv.Count(gittest.ReadRefs)
+		err = r.Refresh(t.Context())
+		return s.srv.Count(gittest.ReadRefs) - before, err
+	}
+	for i, c := range []struct{ failures, requests int }{
+		{3, 3}, {3, 3}, {1, 1}, {1, 1}, // down
+		{0, 1}, {2, 3}, // answers
+	} {
+		if n, err := asks(c.failures); n != c.requests || (err == nil) != (c.failures < c.requests) {
+			t.Errorf("read %d: %d requests, want %d: %v", i, n, c.requests, err)
+		}
+	}
+}
+
 // TestServerIsLeftAlone: a forge's limit is waited for, in pushes too, and no longer than people wait.
 func TestServerIsLeftAlone(t *testing.T) {
 	s := newSite(t)

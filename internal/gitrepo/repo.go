@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -38,7 +39,8 @@ type Repo struct {
 	outlined map[Hash]struct{}  // the same of outline
 	slow     error              // a server that is not HTTP's kept this run waiting: it is not asked again
 
-	fetching sync.Mutex // one fetch at a time: the second then finds its objects
+	failing  atomic.Int32 // reads in a row that failed after all their attempts
+	fetching sync.Mutex   // one fetch at a time: the second then finds its objects
 
 	treesMu sync.Mutex
 	trees   map[Hash]*parsedTree

@@ -217,14 +217,31 @@ func isTemporary(err error) bool {
 	return errors.As(err, &op) && op.Op != "dial" || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
-const readAttempts = 3
+const (
+	readAttempts = 3
+	// maxFailing is how many reads in a row may fail after all their attempts; those
+	// behind them have one, until one succeeds: a server that is down would keep a run
+	// waiting for each package.
+	maxFailing = 2
+)
 
 // retryRead repeats a read that failed for a passing reason, waiting a little
 // longer each time. The wait is different per repository and the same every run.
 func (r *Repo) retryRead(ctx context.Context, f func() error) error {
+	attempts := readAttempts
+	if r.failing.Load() >= maxFailing {
+		attempts = 1
+	}
 	for attempt := 1; ; attempt++ {
 		err := f()
-		if err == nil || attempt == readAttempts || ctx.Err() != nil || !isTemporary(err) {
+		switch {
+		case err == nil || !isTemporary(err):
+			r.failing.Store(0)
+			return err
+		case ctx.Err() != nil:
+			return err
+		case attempt == attempts:
+			r.failing.Add(1)
 			return err
 		}
 		h := fnv.New32a()

@@ -98,15 +98,37 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 	}
 	open.run(ctx, r.Repositories())
-	_ = SideBySide(ctx, r, wants, r.RepoOf, func(ctx context.Context, w *decide.Want) {
+	var look []looked
+	for _, w := range wants {
 		repo := r.RepoOf(w)
-		if repo == nil || repo.Err != nil || repo.Git == nil {
-			return
+		if repo == nil || repo.Err != nil || repo.Git == nil || w.Err != nil {
+			continue
 		}
 		p := repo.Package(repo.Path(w.Package))
 		if _, held := decide.Held(p); !held {
-			_ = r.ReadTrees(ctx, repo, p) // who needs it asks again
+			look = append(look, looked{repo, p})
 		}
+	}
+	r.lookAt(ctx, look, r.ReadTrees)
+}
+
+// looked is a package that is looked at in its repository.
+type looked struct {
+	repo *Repo
+	*decide.Package
+}
+
+// lookAt calls read with each package once, in many repositories at once. Who needs what
+// could not be read asks again.
+func (r *Reader) lookAt(ctx context.Context, list []looked, read func(context.Context, *Repo, *decide.Package) error) {
+	seen := map[*decide.Package]bool{}
+	list = slices.DeleteFunc(list, func(l looked) bool {
+		twice := seen[l.Package]
+		seen[l.Package] = true
+		return twice
+	})
+	_ = SideBySide(ctx, r, list, func(l looked) *Repo { return l.repo }, func(ctx context.Context, l looked) error {
+		return read(ctx, l.repo, l.Package)
 	})
 }
 
@@ -734,11 +756,13 @@ func (r *Reader) FetchShown(ctx context.Context, list []*decide.Candidate) {
 		return repo.stands(p.Latest, p.Path) || repo.standsAsRecorded(ctx, p, p.Latest)
 	})
 	of := func(c *decide.Candidate) *Repo { return r.Repo(c.Repo.Namespace, c.Repo.Name) }
-	_ = SideBySide(ctx, r, list, of, func(ctx context.Context, c *decide.Candidate) {
+	var look []looked
+	for _, c := range list {
 		if c.Package.Latest != nil && c.From.Open() {
-			_ = r.ReadBranch(ctx, of(c), c.Package) // who needs it asks again
+			look = append(look, looked{of(c), c.Package})
 		}
-	})
+	}
+	r.lookAt(ctx, look, r.ReadBranch)
 	var heads []placed
 	for _, c := range list {
 		heads = append(heads, placed{of(c), c.Package.Path, c.Head})
@@ -869,10 +893,11 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 	var starts []placed
 	for _, q := range questions {
 		repo := r.RepoOf(q.Want)
-		for _, h := range []*decide.Revision{q.From, q.Package.Latest} {
-			if h != nil {
-				starts = append(starts, placed{repo, q.Package.Path, h})
-			}
+		if q.From != nil {
+			starts = append(starts, placed{repo, q.Package.Path, q.From})
+		}
+		if latest := q.Package.Latest; latest != nil && latest != q.From && q.Package.Branch.Moved() { // a Draft follows the branch
+			starts = append(starts, placed{repo, q.Package.Path, latest})
 		}
 		set.commit(repo, repo.Head)
 		switch from := q.From; {

@@ -73,9 +73,11 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 		repo.fetchLine(ctx)
 		return struct{}{}
 	})
-	_ = SideBySide(ctx, r, published, func(h revision) *Repo { return h.repo }, func(ctx context.Context, h revision) {
-		_ = r.ReadBranch(ctx, h.repo, h.pkg) // wrote asks for it
-	})
+	var look []looked
+	for _, h := range published {
+		look = append(look, looked{h.repo, h.pkg})
+	}
+	r.lookAt(ctx, look, r.ReadBranch) // wrote asks for it
 	for _, h := range published {
 		for _, c := range h.repo.wrote(h.pkg) {
 			branches.place(h.repo, c, h.pkg.Path)

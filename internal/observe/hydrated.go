@@ -32,16 +32,19 @@ func (r *Repo) Hydrated(ctx context.Context, path string, h *decide.Revision) (p
 type hydratedAt struct{ commit, tree decide.Hash }
 
 // findHydrated brings what Hydrated reads, and calls read with where that is. What is
-// missing there may be elsewhere.
+// missing there may be elsewhere; read is not called where it is nowhere.
 func (r *Repo) findHydrated(ctx context.Context, path string, h *decide.Revision, read func(hydratedAt) error) error {
-	type find = func(context.Context, string, *decide.Revision) (hydratedAt, error)
+	if h.Machine == nil || h.Machine.Hydrated.IsZero() {
+		at, err := r.squashed(ctx, path, h)
+		if err != nil || at.tree.IsZero() {
+			return err
+		}
+		return read(at)
+	}
 	// The record is one request for all packages, history is one or more for each. What
 	// it holds is named by the machine's commit, so that it need not be believed.
-	places := []find{r.unedited, r.recordedOf, r.behind}
-	if h.Machine == nil || h.Machine.Hydrated.IsZero() {
-		places = []find{r.squashed}
-	}
-	for _, find := range places {
+	type find = func(context.Context, string, *decide.Revision) (hydratedAt, error)
+	for _, find := range []find{r.unedited, r.recordedOf, r.behind} {
 		at, err := find(ctx, path, h)
 		if err == nil && !at.tree.IsZero() {
 			if err = read(at); err == nil {
@@ -164,7 +167,7 @@ func (r *Reader) fetchHydrated(ctx context.Context, list []placed) {
 		}
 	}
 	set.run(ctx, r.Repositories())
-	_ = SideBySide(ctx, r, list, func(h placed) *Repo { return h.repo }, func(ctx context.Context, h placed) {
-		_ = h.repo.findHydrated(ctx, h.path, h.Revision, func(hydratedAt) error { return nil })
+	_ = SideBySide(ctx, r, list, func(h placed) *Repo { return h.repo }, func(ctx context.Context, h placed) error {
+		return h.repo.findHydrated(ctx, h.path, h.Revision, func(hydratedAt) error { return nil })
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
@@ -246,26 +248,62 @@ func Parallel[T, R any](ctx context.Context, limit int, list []T, f func(context
 	})
 }
 
-// SideBySide calls f with each of a list. What f does may wait for servers, and holds
-// little: it is called for many repositories at once, and for many of one's only where
-// there are few. repo is nil where there is none.
-func SideBySide[T any](ctx context.Context, r *Reader, list []T, repo func(T) *Repo, f func(context.Context, T)) error {
-	of := map[Repository][]T{}
+// SideBySide calls f with each of a list where it may wait for servers: for as many
+// repositories at once as are talked to, and for up to limit of one's. repo is nil where
+// there is none. An error ends what is left of its repository, so that a server which
+// fails is not asked for each package. What f holds is held as many times.
+func SideBySide[T any](ctx context.Context, r *Reader, list []T, repo func(T) *Repo, f func(context.Context, T) error) error {
+	type part struct {
+		todo    []T
+		running int
+	}
+	var parts []*part
+	of := map[Repository]*part{}
 	for _, t := range list {
 		var git Repository
 		if at := repo(t); at != nil {
 			git = at.Git
 		}
-		of[git] = append(of[git], t)
+		if of[git] == nil {
+			of[git] = &part{}
+			parts = append(parts, of[git])
+		}
+		of[git].todo = append(of[git].todo, t)
 	}
-	each := max(1, r.limit()/max(1, len(of)))
-	_, err := Parallel(ctx, r.Repositories(), slices.Collect(maps.Values(of)), func(ctx context.Context, list []T) error {
-		return cores.Each(ctx, each, len(list), func(i int) error {
-			f(ctx, list[i])
-			return nil
+	var mu sync.Mutex
+	take := func() (next *part, t T) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, p := range parts {
+			if len(p.todo) > 0 && p.running < r.limit() && (next == nil || p.running < next.running) {
+				next = p
+			}
+		}
+		if next != nil {
+			t, next.todo = next.todo[0], next.todo[1:]
+			next.running++
+		}
+		return next, t
+	}
+	var g errgroup.Group
+	for range min(len(list), max(r.limit(), min(len(parts), r.Repositories()))) {
+		g.Go(func() error {
+			for ctx.Err() == nil {
+				p, t := take()
+				if p == nil { // who works at what is left takes it
+					return nil
+				}
+				err := f(ctx, t)
+				mu.Lock()
+				if p.running--; err != nil {
+					p.todo = nil
+				}
+				mu.Unlock()
+			}
+			return ctx.Err()
 		})
-	})
-	return err
+	}
+	return g.Wait()
 }
 
 // RepositoryError is a registered Repository that could not be read.

@@ -133,9 +133,10 @@ func (e *Engine) eachEdited(ctx context.Context, names []string, fetch func(cont
 	for i, w := range wants {
 		at[w] = i
 	}
-	err = observe.SideBySide(ctx, e.read, wants, e.read.RepoOf, func(ctx context.Context, w *decide.Want) {
+	err = observe.SideBySide(ctx, e.read, wants, e.read.RepoOf, func(ctx context.Context, w *decide.Want) error {
 		list, err := f(ctx, w)
 		results[at[w]] = result{list, err}
+		return nil
 	})
 	for i, r := range results {
 		if r.err != nil {
@@ -288,7 +289,7 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 	}
 	r.read.FetchEdits(ctx, wants)
 	of := func(i *Item) *observe.Repo { return r.subjects[i.want].repo }
-	return observe.SideBySide(ctx, r.read, todo, of, func(ctx context.Context, i *Item) {
+	return observe.SideBySide(ctx, r.read, todo, of, func(ctx context.Context, i *Item) error {
 		switch said, err := r.said(ctx, r.subjects[i.want]); {
 		case err == nil:
 			i.Told = len(said) > 0
@@ -296,6 +297,7 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 		case !r.building: // else building it told
 			i.fail(err)
 		}
+		return nil
 	})
 }
 

@@ -228,13 +228,14 @@ func (r *run) reconsider(ctx context.Context, subjects []*subject) error {
 		}
 	}
 	r.read.FetchStarts(ctx, questions)
-	return observe.SideBySide(ctx, r.read, todo, (*subject).repository, func(ctx context.Context, s *subject) {
+	return observe.SideBySide(ctx, r.read, todo, (*subject).repository, func(ctx context.Context, s *subject) error {
 		p := s.repo.Package(s.pkg.Path)
 		looked := p.Branch != nil
 		if s.err = r.read.ReadBranch(ctx, s.repo, p); s.err == nil && p.Branch != nil && !looked {
 			s.revisions, s.beside, s.trim = nil, nil, nil
 			s.err = r.ask(ctx, s)
 		}
+		return nil
 	})
 }
 
@@ -468,7 +469,9 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 	for _, s := range subjects {
 		for _, v := range s.revisions {
 			if _, build := v.outcome.Intent.(decide.Build); build && v.made == nil {
-				todo, wants = append(todo, task{s, v}), append(wants, s.want)
+				if todo = append(todo, task{s, v}); len(wants) == 0 || wants[len(wants)-1] != s.want {
+					wants = append(wants, s.want)
+				}
 				questions = append(questions, &v.outcome.Question)
 			}
 		}
@@ -476,8 +479,9 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 	r.read.FetchStarts(ctx, questions)
 	if r.cfg.Blame { // who wrote an edit is asked, too, which takes commits that only its history names
 		r.read.FetchEdits(ctx, wants)
-		_ = observe.SideBySide(ctx, r.read, wants, r.read.RepoOf, func(ctx context.Context, w *decide.Want) {
-			_, _ = r.edited(ctx, w) // what fails does so again
+		_ = observe.SideBySide(ctx, r.read, wants, r.read.RepoOf, func(ctx context.Context, w *decide.Want) error {
+			_, err := r.edited(ctx, w) // what fails does so again
+			return err
 		})
 	}
 	var mu sync.Mutex

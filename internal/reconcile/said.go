@@ -30,7 +30,8 @@ type Said struct {
 // read; the error says that nothing was tried.
 func (e *Engine) Hold(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
 	none := func(*observe.Snapshot) []*decide.Orphan { return nil }
-	return e.say(ctx, names, none, (*decide.Want).Called, reason, func(a addressed, p *decide.Package, word record.Word, s *Said) {
+	nothing := func(context.Context, []*decide.Want) {}
+	return e.say(ctx, names, none, (*decide.Want).Called, reason, nothing, func(a addressed, p *decide.Package, word record.Word, s *Said) {
 		s.Now = "held: " + reason
 		s.entry, s.Err = decide.SayHold(e.manager, a.want, s.repo.Repository, p, word)
 	})
@@ -47,7 +48,7 @@ func (e *Engine) Discard(ctx context.Context, names []string, reason string) (ou
 	orphans := func(s *observe.Snapshot) []*decide.Orphan {
 		return e.read.Orphans(ctx, s, e.read.UpstreamPlaces(s.Wants))
 	}
-	return e.say(ctx, names, orphans, means, reason, func(a addressed, p *decide.Package, word record.Word, s *Said) {
+	return e.say(ctx, names, orphans, means, reason, e.read.FetchTrees, func(a addressed, p *decide.Package, word record.Word, s *Said) {
 		if s.Err = e.read.ReadTrees(ctx, s.repo, p); s.Err != nil {
 			return
 		}
@@ -81,7 +82,7 @@ type addressed struct {
 	orphan *decide.Orphan
 }
 
-func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.Snapshot) []*decide.Orphan, means func(*decide.Want, string) bool, reason string, decided func(addressed, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
+func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.Snapshot) []*decide.Orphan, means func(*decide.Want, string) bool, reason string, fetch func(context.Context, []*decide.Want), decided func(addressed, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
 	s := e.read.Read(ctx)
 	var all []addressed
 	for _, w := range s.Wants {
@@ -111,7 +112,7 @@ func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.
 			wants = append(wants, a.want)
 		}
 	}
-	e.read.FetchTrees(ctx, wants) // whoever is asked what is there finds it read
+	fetch(ctx, wants)
 	for _, a := range chosen {
 		said := &Said{Identity: a.Identity}
 		out = append(out, said)
@@ -163,7 +164,7 @@ func (e *Engine) write(ctx context.Context, list []*Said) {
 		}
 	}
 	_, _ = observe.Parallel(ctx, e.read.Repositories(), slices.Collect(maps.Values(byRepo)), func(ctx context.Context, said []*Said) struct{} {
-		if err := e.writeRepo(ctx, said[0].repo.Git, said); err != nil {
+		if err := e.writeRepo(ctx, said); err != nil {
 			for _, s := range said {
 				s.Err = fmt.Errorf("recording it: %w", err)
 			}
@@ -172,7 +173,9 @@ func (e *Engine) write(ctx context.Context, list []*Said) {
 	})
 }
 
-func (e *Engine) writeRepo(ctx context.Context, git observe.Repository, list []*Said) error {
+// writeRepo is write for what is of one repository.
+func (e *Engine) writeRepo(ctx context.Context, list []*Said) error {
+	git := list[0].repo.Git
 	b := git.NewBatch()
 	for _, s := range list {
 		if err := b.Recorded([]record.Edit{record.Put{Entry: s.entry}}); err != nil {

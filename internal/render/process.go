@@ -66,22 +66,27 @@ func (p *process) Run(ctx context.Context, c *Call) (Output, error) {
 
 // largeOutput has one large output parsed at a time, whatever the number of calls: its
 // tree takes many times its bytes.
-var largeOutput = turnstile{least: 4 << 20}
+var largeOutput = turnstile{least: 8 << 20}
 
 // turnstile lets what is large pass one at a time.
 type turnstile struct {
 	mu    sync.Mutex
-	least int // bytes from which something is large
+	least int  // bytes from which something is large
+	after bool // something has passed
 }
 
-// alone returns when what has so many bytes may go on, what went before is collected;
-// end is called when it is done.
+// alone returns when what has so many bytes may go on, with what passed before it
+// collected; end is called when it is done. It does not heed the time that the call may
+// take, for the function has ended: what passes does so in seconds.
 func (t *turnstile) alone(size int) (end func()) {
 	if size < t.least {
 		return func() {}
 	}
 	t.mu.Lock()
-	runtime.GC()
+	if t.after {
+		runtime.GC()
+	}
+	t.after = true
 	return t.mu.Unlock
 }
 

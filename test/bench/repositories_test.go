@@ -253,7 +253,9 @@ func throughLife(b testing.TB, w *world, s scenario, done func(phase string, min
 	b.Helper()
 	w.live(b, s, func(st step) {
 		bare := w.bare(b, st)
+		settleDisk(b)
 		mine := w.timed(b, st.command...)
+		settleDisk(b)
 		done(st.name, mine, bare().wall)
 	})
 }
