@@ -137,8 +137,12 @@ func machine(t testing.TB) string {
 	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
 		commit = strings.TrimSpace(string(out))
 	}
-	return fmt.Sprintf("%s, %d cores, %s/%s; %s, %s; commit %s; %s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
-		runtime.Version(), gittest.Run(t, "", nil, "version"), commit, time.Now().UTC().Format(time.DateOnly))
+	disk := "unknown file system"
+	if out, err := exec.Command("stat", "--file-system", "--format=%T", os.TempDir()).Output(); err == nil {
+		disk = "repositories on " + strings.TrimSpace(string(out))
+	}
+	return fmt.Sprintf("%s, %d cores, %s/%s; %s, %s; %s; commit %s; %s", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
+		runtime.Version(), gittest.Run(t, "", nil, "version"), disk, commit, time.Now().UTC().Format(time.DateOnly))
 }
 
 // measured is a line of the table.
