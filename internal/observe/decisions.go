@@ -39,12 +39,7 @@ func (r *Reader) FetchCompared(ctx context.Context, wants []*decide.Want) {
 
 func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded func(*decide.Package) (decide.Hash, bool)) {
 	set, open := fetchSet{}, fetchSet{}
-	for _, w := range wants {
-		repo := r.RepoOf(w)
-		if repo == nil || repo.Err != nil || repo.Git == nil {
-			continue
-		}
-		p := repo.Package(repo.Path(w.Package))
+	for repo, p := range r.packagesOf(wants) {
 		if p.Open() == nil && len(p.Revisions) > 0 && len(p.Surplus) == 0 && !repo.comparable(p) {
 			if p.Latest != nil && latestCommit(p) != repo.Head {
 				if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(repo.Head), p.Path); !known {
@@ -64,12 +59,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 	}
 	set.run(ctx, r.Repositories())
-	for _, w := range wants {
-		repo := r.RepoOf(w)
-		if repo == nil || repo.Err != nil || repo.Git == nil {
-			continue
-		}
-		p := repo.Package(repo.Path(w.Package))
+	for repo, p := range r.packagesOf(wants) {
 		if p.Open() == nil && len(p.Heads()) > 0 && !repo.comparable(p) {
 			if other, err := repo.other(ctx, p); err == nil && other {
 				open.place(repo, latestCommit(p), p.Path)
@@ -99,12 +89,8 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 	}
 	open.run(ctx, r.Repositories())
 	var look []looked
-	for _, w := range wants {
-		repo := r.RepoOf(w)
-		if repo == nil || repo.Err != nil || repo.Git == nil || w.Err != nil {
-			continue
-		}
-		p := repo.Package(repo.Path(w.Package))
+	sound := slices.DeleteFunc(slices.Clone(wants), func(w *decide.Want) bool { return w.Err != nil })
+	for repo, p := range r.packagesOf(sound) {
 		if _, held := decide.Held(p); !held {
 			look = append(look, looked{repo, p})
 		}
@@ -142,12 +128,8 @@ func (r *Reader) FetchOpen(ctx context.Context, wants []*decide.Want) {
 func (r *Reader) FetchStanding(ctx context.Context, wants []*decide.Want) {
 	set := fetchSet{}
 	var published []placed
-	for _, w := range wants {
-		repo := r.RepoOf(w)
-		if repo == nil || repo.Err != nil || repo.Git == nil {
-			continue
-		}
-		if p := repo.Package(repo.Path(w.Package)); p.Branch != nil && p.Latest != nil {
+	for repo, p := range r.packagesOf(wants) {
+		if p.Branch != nil && p.Latest != nil {
 			set.place(repo, repo.Head, p.Path)
 			published = append(published, placed{repo, p.Path, p.Latest})
 		}
@@ -163,12 +145,7 @@ func (r *Reader) FetchNewest(ctx context.Context, wants []*decide.Want) {
 
 func (r *Reader) fetchOf(ctx context.Context, wants []*decide.Want, revision func(*decide.Package) *decide.Revision) {
 	set := fetchSet{}
-	for _, w := range wants {
-		repo := r.RepoOf(w)
-		if repo == nil || repo.Err != nil || repo.Git == nil {
-			continue
-		}
-		p := repo.Package(repo.Path(w.Package))
+	for repo, p := range r.packagesOf(wants) {
 		set.add(repo, p.Path, revision(p))
 	}
 	set.run(ctx, r.Repositories())

@@ -20,14 +20,9 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 	var all []revision
 	var changed []placed
 	tips, compared, branches := fetchSet{}, fetchSet{}, fetchSet{}
-	for _, w := range wants {
-		repo := r.RepoOf(w)
-		if repo == nil || repo.Err != nil || repo.Git == nil {
-			continue
-		}
-		p := repo.Package(repo.Path(w.Package))
+	for repo, p := range r.packagesOf(wants) {
 		for _, h := range p.Revisions {
-			if r.cfg.Manager.Signed(h.Owner, w.Namespace) {
+			if r.cfg.Manager.Signed(h.Owner, repo.Namespace) {
 				all = append(all, revision{placed{repo, p.Path, h}, p})
 				if at := repo.standsAt(h); !repo.knows(at, p.Path) {
 					tips.place(repo, at, p.Path)

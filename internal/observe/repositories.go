@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sort"
 	"strconv"
@@ -65,6 +66,21 @@ func (r *Reader) Repo(namespace, name string) *Repo { return r.repos[repoKey{nam
 
 // RepoOf is the Repository that a wanted package is written to, nil where there is none.
 func (r *Reader) RepoOf(w *decide.Want) *Repo { return r.Repo(w.Namespace, w.Repository) }
+
+// packagesOf are the packages of what is wanted, in repositories that could be read.
+func (r *Reader) packagesOf(wants []*decide.Want) iter.Seq2[*Repo, *decide.Package] {
+	return func(yield func(*Repo, *decide.Package) bool) {
+		for _, w := range wants {
+			repo := r.RepoOf(w)
+			if repo == nil || repo.Err != nil || repo.Git == nil {
+				continue
+			}
+			if !yield(repo, repo.Package(repo.Path(w.Package))) {
+				return
+			}
+		}
+	}
+}
 
 // Facts lists what is known of the repositories that could be read.
 func (r *Reader) Facts() []*decide.Repository {

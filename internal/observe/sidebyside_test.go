@@ -15,7 +15,8 @@ import (
 type stubGit struct{ Repository }
 
 // Of many repositories as many are waited for as may be, of one no more than packages are
-// built at once, and no repository waits until another is done.
+// built at once, and a large one beside small ones gets the workers that these leave. Calls
+// wait for each other, so that the most are at once that may be.
 func TestSideBySide(t *testing.T) {
 	repos := func(n int) (out []*Repo) {
 		for range n {
@@ -26,39 +27,59 @@ func TestSideBySide(t *testing.T) {
 	times := func(r *Repo, n int) (out []*Repo) { return slices.Repeat([]*Repo{r}, n) }
 	many, few := repos(40), repos(3)
 	for name, c := range map[string]struct {
-		list       []*Repo
-		most, each int // at once, of all and of one repository
+		list  []*Repo
+		most  int   // at once
+		large *Repo // of which there are 3 at once, the limit of one repository
 	}{
-		"many":             {many, 8, 1},
-		"many, some twice": {slices.Concat(many, many), 8, 2},
-		"one":              {times(few[0], 20), 3, 3},
-		"few":              {slices.Concat(few, few, few), 3, 2},
-		"a large one last": {slices.Concat(times(many[0], 30), many[1:9]), 8, 3},
-		"none registered":  {make([]*Repo, 5), 3, 3},
-		"nothing":          {nil, 0, 0},
+		"many":         {many, 8, nil},
+		"one":          {times(few[0], 20), 3, few[0]},
+		"few":          {slices.Concat(few, few, few), 3, nil},
+		"a large one":  {slices.Concat(times(many[0], 30), many[1:9]), 8, many[0]},
+		"unregistered": {make([]*Repo, 5), 3, nil},
+		"nothing":      {nil, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := New(Config{Concurrency: 3, Repositories: 8})
 			var mu sync.Mutex
-			called, now, most, each := 0, map[*Repo]int{}, 0, 0
+			called, all, now, most, each := 0, 0, map[*Repo]int{}, 0, map[*Repo]int{}
+			full, deep := make(chan struct{}), make(chan struct{})
+			wait := func(until chan struct{}) {
+				select {
+				case <-until:
+				case <-time.After(10 * time.Second):
+					t.Error("fewer are called at once than may be")
+				}
+			}
 			err := SideBySide(t.Context(), r, c.list, func(at *Repo) *Repo { return at }, func(_ context.Context, at *Repo) error {
 				mu.Lock()
-				called++
-				now[at]++
-				all := 0
-				for _, n := range now {
-					all, each = all+n, max(each, n)
+				called, all, now[at] = called+1, all+1, now[at]+1
+				if all > most {
+					if most = all; most == c.most {
+						close(full)
+					}
 				}
-				most = max(most, all)
+				if now[at] > each[at] {
+					if each[at] = now[at]; at == c.large && at != nil && each[at] == 3 {
+						close(deep)
+					}
+				}
 				mu.Unlock()
-				time.Sleep(10 * time.Millisecond)
+				wait(full)
+				if at == c.large && at != nil {
+					wait(deep)
+				}
 				mu.Lock()
-				now[at]--
+				all, now[at] = all-1, now[at]-1
 				mu.Unlock()
 				return nil
 			})
-			if err != nil || called != len(c.list) || most > c.most || each > c.each || most < (c.most+1)/2 {
-				t.Errorf("%v, %d of %d calls, %d at once (want %d), %d of one repository (want %d)", err, called, len(c.list), most, c.most, each, c.each)
+			if err != nil || called != len(c.list) || most != c.most {
+				t.Errorf("%v, %d of %d calls, %d at once, want %d", err, called, len(c.list), most, c.most)
+			}
+			for _, n := range each {
+				if n > 3 || name == "many" && n > 1 {
+					t.Errorf("%d at once of one repository", n)
+				}
 			}
 		})
 	}

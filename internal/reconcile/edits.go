@@ -125,22 +125,22 @@ func (e *Engine) eachEdited(ctx context.Context, names []string, fetch func(cont
 	}
 	fetch(ctx, wants)
 	type result struct {
+		*decide.Want
 		list []*Edited
 		err  error
 	}
-	results := make([]result, len(wants))
-	at := map[*decide.Want]int{}
+	results := make([]*result, len(wants))
 	for i, w := range wants {
-		at[w] = i
+		results[i] = &result{Want: w}
 	}
-	err = observe.SideBySide(ctx, e.read, wants, e.read.RepoOf, func(ctx context.Context, w *decide.Want) error {
-		list, err := f(ctx, w)
-		results[at[w]] = result{list, err}
+	of := func(r *result) *observe.Repo { return e.read.RepoOf(r.Want) }
+	err = observe.SideBySide(ctx, e.read, results, of, func(ctx context.Context, r *result) error {
+		r.list, r.err = f(ctx, r.Want)
 		return nil
 	})
-	for i, r := range results {
+	for _, r := range results {
 		if r.err != nil {
-			problems = append(problems, fmt.Errorf("reading %s: %w", wants[i].Identity, r.err))
+			problems = append(problems, fmt.Errorf("reading %s: %w", r.Identity, r.err))
 		}
 		out = append(out, r.list...)
 	}

@@ -149,8 +149,6 @@ type subject struct {
 	trim   []decide.Published
 }
 
-func (s *subject) repository() *observe.Repo { return s.repo }
-
 // revision is one revision of a subject.
 type revision struct {
 	outcome decide.Outcome
@@ -228,7 +226,8 @@ func (r *run) reconsider(ctx context.Context, subjects []*subject) error {
 		}
 	}
 	r.read.FetchStarts(ctx, questions)
-	return observe.SideBySide(ctx, r.read, todo, (*subject).repository, func(ctx context.Context, s *subject) error {
+	of := func(s *subject) *observe.Repo { return s.repo }
+	return observe.SideBySide(ctx, r.read, todo, of, func(ctx context.Context, s *subject) error {
 		p := s.repo.Package(s.pkg.Path)
 		looked := p.Branch != nil
 		if s.err = r.read.ReadBranch(ctx, s.repo, p); s.err == nil && p.Branch != nil && !looked {

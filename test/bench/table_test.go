@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	tableWanted = flag.Bool("table", false, "TestTable makes the tables, which takes most of an hour")
+	tableWanted = flag.Bool("table", false, "TestTable makes the tables, which takes half an hour")
 	tablePage   = flag.String("table.page", "", "the Markdown page whose tables are to be written, between their markers; without it they are only printed")
 	tableFleets = flag.String("table.fleets", "", "the fleets to be measured, a regular expression: of http/500, http/500/50ms, http/10000/over-300 and the like, and of refs")
 	tableRefs   = flag.Int("table.refs", 20_000, "how many refs the repository of many refs has")
