@@ -179,6 +179,7 @@ func (w *world) discard(o operation) {
 	if r.status != 0 {
 		return
 	}
+	w.mayLearnPolicy(b.place)
 	for ref, tip := range before[b.repo] {
 		switch k := parse(ref); {
 		case goes(ref) && after[b.repo][ref] != (hash{}):

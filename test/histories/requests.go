@@ -239,9 +239,7 @@ func (w *world) mergeRequest(o operation) {
 	for _, pkg := range q.holds { // a head is made of Drafts' packages, not of their commits
 		p := place{q.repo, pkg}
 		w.squashed[p] = true
-		if orphan, seen := w.orphans[p]; seen && orphan != w.upstreamOf(p).orphan {
-			w.either[p] = true // its Draft may have been discarded under another policy
-		}
+		w.mayLearnPolicy(p) // its Draft may have been discarded
 		if w.broken[q.repo] {
 			w.edited[p] = true
 		}

@@ -101,7 +101,7 @@ type world struct {
 	applies int // that were checked
 
 	orphans map[place]bool            // the deletion policy that an apply saw last is orphan
-	either  map[place]bool            // a killed apply saw another policy, and may have put it in force
+	either  map[place]bool            // another policy was seen since, and may be in force
 	edited  map[place]bool            // a person wrote there
 	removed map[place]map[string]bool // files that a person removed
 	// held are packages that a person holds. left are those of which no Draft of
@@ -395,12 +395,10 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 	}
 	if ctx.Err() != nil {
 		for _, p := range w.wanted() {
-			orphan := w.upstreamOf(p).orphan
-			if seen, ok := w.orphans[p]; !ok {
-				w.orphans[p] = orphan
-			} else if seen != orphan {
-				w.either[p] = true
+			if _, seen := w.orphans[p]; !seen {
+				w.orphans[p] = w.upstreamOf(p).orphan
 			}
+			w.mayLearnPolicy(p)
 		}
 		return r
 	}
@@ -414,6 +412,14 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 		}
 	}
 	return r
+}
+
+// mayLearnPolicy is for what may write down the deletion policy as it is now, and be no
+// whole apply: a killed one, and what discards a Draft.
+func (w *world) mayLearnPolicy(p place) {
+	if orphan, seen := w.orphans[p]; seen && orphan != w.upstreamOf(p).orphan {
+		w.either[p] = true
+	}
 }
 
 // orphaned says whether a package stays when its variant goes.
