@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strconv"
@@ -17,8 +16,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
-
-	"github.com/variform/variform/internal/wire"
 )
 
 // This file asks for folders by themselves. By its commit a folder costs the root folder
@@ -29,15 +26,7 @@ import (
 // givesAny says whether objects of any kind may be asked for: of v2 that is tried.
 func (r *Repo) givesAny() bool { return r.mayTryV2() || r.offersAny() }
 
-func (r *Repo) mayTryV2() bool {
-	_, refused := r.store.withoutV2.Load(wire.OriginOf(r.loc.url()))
-	return r.loc.http() && !refused
-}
-
-func (r *Repo) withoutV2(why error) {
-	r.store.withoutV2.Store(wire.OriginOf(r.loc.url()), true)
-	r.store.opts.Log("%s does not give out folders by Git's protocol v2: %v", r.URL(), why)
-}
+func (r *Repo) mayTryV2() bool { return r.loc.http() && !r.lacks(byV2) }
 
 func (r *Repo) offersAny() bool {
 	caps := r.capabilities()
@@ -52,14 +41,13 @@ func (r *Repo) fetchAny(ctx context.Context, commits, others []Hash) error {
 	wants := slices.Concat(commits, others)
 	if r.mayTryV2() {
 		err := r.retryRead(ctx, func() error { return r.fetchV2(ctx, len(commits) > 0, wants, keep) })
-		var disk *fs.PathError
 		switch {
 		case err == nil:
 			return finish()
-		case ctx.Err() != nil, isMissing(err), errors.Is(err, ErrLimit), wire.IsSlow(err), wire.IsRateLimited(err), errors.As(err, &disk):
+		case isMissing(err), isFinal(ctx, err):
 			return err
 		case !isAuth(err) && !errors.Is(err, ErrAuth): // else v0 says it better
-			r.withoutV2(err)
+			r.without(byV2, err)
 		}
 		keep, finish = r.packSink(r.objects)
 	}

@@ -32,7 +32,7 @@ func withDrafts(t *testing.T, url string, o Options, n int) (*Repo, []Place) {
 	places := make([]Place, n)
 	for i := range places {
 		path := fmt.Sprintf("app-%03d", i)
-		places[i] = Place{draft(t, b, path, "w", main, files(fmt.Sprint("app-", i), 2)).Hash, path}
+		places[i] = Place{Commit: draft(t, b, path, "w", main, files(fmt.Sprint("app-", i), 2)).Hash, Path: path}
 	}
 	push(t, b)
 	r = openWith(t, url, o)
@@ -80,7 +80,7 @@ func TestFetchPlaces(t *testing.T) {
 		t.Run(fmt.Sprint("cached=", cached), func(t *testing.T) {
 			s := filtering(t)
 			o := Options{CacheDir: t.TempDir()}
-			r, places := withDrafts(t, s.urls["http"], o, 100)
+			r, places := withDrafts(t, s.urls["http"], o, 80)
 			if !cached { // what stands where is known to a Store, too
 				r.objects = newMemorySource()
 			}
@@ -109,11 +109,11 @@ func TestFetchPlaces(t *testing.T) {
 			if err := r.FetchPlaces(t.Context(), again...); err != nil || s.srv.Count(gittest.Fetch) != 0 {
 				t.Errorf("what is here is asked for again: %v", err)
 			}
-			if err := r.FetchPlaces(t.Context(), Place{Commit: places[99].Commit}, places[98]); err != nil || s.srv.Count(gittest.Fetch) != 1 {
+			if err := r.FetchPlaces(t.Context(), Place{Commit: places[79].Commit}, places[78]); err != nil || s.srv.Count(gittest.Fetch) != 1 {
 				t.Errorf("a commit and a folder: %d requests, %v", s.srv.Count(gittest.Fetch), err)
 			}
-			behind := r.commits.get(places[99].Commit).Parents[0]
-			if !r.objects.has(rootOf(t, r, places[99].Commit)) || !readable(t, r, places[98]) || r.objects.has(behind) {
+			behind := r.commits.get(places[79].Commit).Parents[0]
+			if !r.objects.has(rootOf(t, r, places[79].Commit)) || !readable(t, r, places[78]) || r.objects.has(behind) {
 				t.Error("a commit and a folder, and nothing behind them")
 			}
 		})
@@ -287,7 +287,7 @@ func TestFetchPlacesThatAreGone(t *testing.T) {
 	r, places := withDrafts(t, s.urls["http"], Options{CacheDir: t.TempDir()}, 3)
 	gone := plumbing.NewHash(strings.Repeat("1", 40))
 	r.store.places.put(places[0].Commit, "gone", gone)
-	if err := r.FetchPlaces(t.Context(), Place{places[0].Commit, "gone"}); err != nil {
+	if err := r.FetchPlaces(t.Context(), Place{Commit: places[0].Commit, Path: "gone"}); err != nil {
 		t.Fatal(err) // the commit came
 	}
 	if !r.objects.has(rootOf(t, r, places[0].Commit)) || !r.mayTryV2() {
@@ -297,7 +297,7 @@ func TestFetchPlacesThatAreGone(t *testing.T) {
 	if err := r.FetchPlaces(t.Context(), places[1:]...); err != nil || s.srv.Count(gittest.Fetch) != 1 {
 		t.Errorf("%d requests, %v", s.srv.Count(gittest.Fetch), err)
 	}
-	if err := r.FetchPlaces(t.Context(), Place{gone, "app"}); !errors.Is(err, ErrMissingObject) {
+	if err := r.FetchPlaces(t.Context(), Place{Commit: gone, Path: "app"}); !errors.Is(err, ErrMissingObject) {
 		t.Error(err)
 	}
 }
@@ -373,7 +373,7 @@ func TestLocalPlaces(t *testing.T) {
 	if err != nil || len(there) != 2 {
 		t.Error(len(there), err)
 	}
-	if err := r.FetchPlaces(t.Context(), Place{plumbing.NewHash(strings.Repeat("1", 40)), "app"}); !errors.Is(err, ErrMissingObject) {
+	if err := r.FetchPlaces(t.Context(), Place{Commit: plumbing.NewHash(strings.Repeat("1", 40)), Path: "app"}); !errors.Is(err, ErrMissingObject) {
 		t.Error(err)
 	}
 }

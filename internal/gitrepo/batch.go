@@ -602,14 +602,10 @@ func (b *Batch) rawTree(h Hash) ([]byte, error) {
 		raw, ok = b.bases[h]
 	}
 	if !ok {
-		typ, data, err := b.repo.objects.read(h, 0)
-		if err == nil && typ != plumbing.TreeObject {
-			err = fmt.Errorf("the Git object %s is a %s, not a tree", h, typ)
-		}
-		if err != nil {
+		var err error
+		if raw, err = b.repo.readRaw(h); err != nil {
 			return nil, err
 		}
-		raw = data
 	}
 	for _, o := range slices.Backward(chain) {
 		delta, err := b.stage.data(o)

@@ -28,6 +28,12 @@ import (
 type Place struct {
 	Commit Hash
 	Path   string
+	// Way asks for no more than the folders that lead to Path, of which the tree there is
+	// known then, and upon which another can be put in its place.
+	Way bool
+	// Tree is what stands there where who asks knows it by other means, zero where the
+	// commit is to tell.
+	Tree Hash
 }
 
 // Fetch makes the whole trees of these commits readable: nothing to do for a
@@ -42,7 +48,7 @@ func (r *Repo) Fetch(ctx context.Context, commits ...Hash) error {
 
 // FetchPlaces is Fetch for who reads no more than these folders. Whose tree is known
 // (KnownTreeAt) comes by itself where the server gives that out, with its commit
-// otherwise.
+// otherwise. Beside many packages what leads to a few is asked for first.
 func (r *Repo) FetchPlaces(ctx context.Context, places ...Place) error {
 	if r.local != nil {
 		commits := make([]Hash, len(places))
@@ -64,11 +70,14 @@ func (r *Repo) FetchPlaces(ctx context.Context, places ...Place) error {
 
 // fetchPlaces is FetchPlaces of a remote repository with the lock held.
 func (r *Repo) fetchPlaces(ctx context.Context, places []Place) error {
+	if err := r.fetchWays(ctx, places); err != nil {
+		return fmt.Errorf("fetching from %s: %w", r.URL(), err)
+	}
 	commits, folders, err := r.absent(places)
 	if err == nil && len(folders) > 0 {
 		if err = r.fetchAny(ctx, sorted(commits), sorted(slices.Collect(maps.Values(folders)))); err == nil {
 			if commits, folders, err = r.absent(places); len(folders) > 0 {
-				r.withoutV2(errors.New("it did not send what was asked for"))
+				r.without(byV2, errors.New("it did not send what was asked for"))
 			}
 		} else if isMissing(err) || isAuth(err) || errors.Is(err, ErrAuth) { // by itself
 			err = nil
@@ -97,23 +106,43 @@ func (r *Repo) fetchPlaces(ctx context.Context, places []Place) error {
 func (r *Repo) absent(places []Place) (commits []Hash, folders map[Place]Hash, err error) {
 	// What is committed upon a repository's only package, once it is approved, is upon the
 	// very root folder that its Draft has: it comes along.
-	apart := r.givesAny() && len(r.Index("").Packages()) > 1
+	packages := len(r.Index("").Packages())
+	apart := r.givesAny() && packages > 1
 	folders = map[Place]Hash{}
+	of := map[Hash]int{}
 	for _, p := range places {
-		tree, known := Hash{}, false
-		if p.Path != "" && (r.commits.get(p.Commit) != nil || r.objects.has(p.Commit)) {
-			tree, known = r.KnownTreeAt(p.Commit, p.Path)
-		}
+		tree, known := r.treeOf(p)
 		switch {
-		case known && (tree.IsZero() || r.objects.has(tree)):
-		case known && apart:
+		case p.Way && r.leads(p):
+		case !p.Way && known && (tree.IsZero() || r.objects.has(tree)):
+		case !p.Way && known && apart:
 			folders[p] = tree
+			of[p.Commit]++
 		default:
 			commits = append(commits, p.Commit)
 		}
 	}
-	commits, err = r.incomplete(commits)
+	for p := range folders {
+		if n := of[p.Commit]; n > 1 && n*fewFolders > packages { // about all of the commit
+			delete(folders, p)
+			commits = append(commits, p.Commit)
+		}
+	}
+	commits, err = r.incomplete(sorted(commits))
 	return commits, folders, err
+}
+
+// treeOf is what stands at a place, as far as that is known without a request.
+func (r *Repo) treeOf(p Place) (tree Hash, known bool) {
+	switch {
+	case p.Path == "":
+		return Hash{}, false
+	case !p.Tree.IsZero():
+		return p.Tree, true
+	case r.commits.get(p.Commit) == nil && !r.objects.has(p.Commit):
+		return Hash{}, false
+	}
+	return r.KnownTreeAt(p.Commit, p.Path)
 }
 
 // sorted are hashes in order, each once.
@@ -214,60 +243,6 @@ func (r *Repo) fetchTrees(ctx context.Context, wants []Hash, depth int) error {
 		return err
 	}
 	return finish()
-}
-
-// FetchOutline makes the folders of these commits readable, not their files: nothing
-// to do for a local repository, one request for all that is missing otherwise. A
-// server that leaves nothing out sends the files, too.
-func (r *Repo) FetchOutline(ctx context.Context, commits ...Hash) error {
-	if r.local != nil || !r.capabilities().Supports(capability.Filter) {
-		return r.Fetch(ctx, commits...)
-	}
-	r.fetching.Lock()
-	defer r.fetching.Unlock()
-	r.mu.Lock()
-	for _, h := range commits {
-		r.outlined[h] = struct{}{}
-	}
-	r.mu.Unlock()
-	return r.fetchOutline(ctx, commits)
-}
-
-func (r *Repo) fetchOutline(ctx context.Context, commits []Hash) error {
-	missing, err := r.incomplete(commits)
-	missing = slices.DeleteFunc(missing, r.Outlined)
-	if err != nil || len(missing) == 0 {
-		return err
-	}
-	keep, finish := r.packSink(r.outline)
-	if err := r.upload(ctx, missing, 1, packp.FilterBlobNone(), keep); err != nil {
-		return fmt.Errorf("fetching folders from %s: %w", r.URL(), err)
-	}
-	if err := finish(); err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(missing, func(h Hash) bool { return !r.Outlined(h) }); i >= 0 {
-		return errKind(ErrMissingObject, "fetching folders from %s: the server did not send %s", r.URL(), missing[i])
-	}
-	return nil
-}
-
-// Outlined reports whether a commit's folders are at hand without its files.
-func (r *Repo) Outlined(commit Hash) bool {
-	c := r.commits.get(commit)
-	return c != nil && r.outline != nil && r.outline.has(c.Tree)
-}
-
-// renewOutline is renew for what was fetched without files.
-func (r *Repo) renewOutline() error {
-	if !r.fetching.TryLock() {
-		return errors.New("it is being fetched")
-	}
-	defer r.fetching.Unlock()
-	r.mu.Lock()
-	asked := sorted(slices.Collect(maps.Keys(r.outlined)))
-	r.mu.Unlock()
-	return r.fetchOutline(context.Background(), asked) // bounded by its Budget
 }
 
 // packSink says where a pack goes: a file of the cache, or memory.

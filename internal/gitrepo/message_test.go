@@ -139,7 +139,7 @@ func FuzzParseMessage(f *testing.F) {
 // What a head says of its Drafts is read again, also from what a forge squashed it into.
 func TestHead(t *testing.T) {
 	a, b := plumbing.NewHash(strings.Repeat("a", 40)), plumbing.NewHash(strings.Repeat("b", 40))
-	drafts := []Place{{a, "dir/app"}, {b, "db"}}
+	drafts := []Place{{Commit: a, Path: "dir/app"}, {Commit: b, Path: "db"}}
 	text := FormatHead("2 packages: image 1 → 2", drafts)
 	for name, c := range map[string]struct {
 		text string

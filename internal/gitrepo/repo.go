@@ -24,10 +24,10 @@ type Repo struct {
 	local    *gitDirs // nil for a remote repository
 	cacheDir string
 	objects  objectSource
-	// outline has folders without their files: what a filter leaves out must not get
-	// among the objects, which are whole. It is nil for a local repository.
-	outline objectSource
-	commits *commitCache
+	// outline has folders without their files, ways the folders that lead to some. They are
+	// nil for a local repository.
+	outline, ways *part
+	commits       *commitCache
 
 	logins logins
 
@@ -36,7 +36,6 @@ type Repo struct {
 	caps     *capability.List // of git-upload-pack
 	endpoint transport.Endpoint
 	asked    map[Place]struct{} // what was fetched, or was there
-	outlined map[Hash]struct{}  // the same of outline
 	slow     error              // a server that is not HTTP's kept this run waiting: it is not asked again
 
 	failing  atomic.Int32 // reads in a row that failed after all their attempts
@@ -51,6 +50,19 @@ type Repo struct {
 
 	knownMu sync.Mutex
 	known   map[Hash]struct{} // objects that the server has
+}
+
+// close closes the files that were read from.
+func (r *Repo) close() {
+	sources := []objectSource{r.objects}
+	if r.local == nil {
+		sources = append(sources, r.outline.objectSource, r.ways.objectSource)
+	}
+	for _, from := range sources {
+		if d, ok := from.(*objectDir); ok {
+			d.close()
+		}
+	}
 }
 
 // URL is the address as the user first wrote it, without userinfo secrets.
@@ -214,15 +226,17 @@ func (r *Repo) needCommits(ctx context.Context, hashes []Hash, depth int) error 
 }
 
 // readStored takes commits from the objects at hand into the cache.
-func (r *Repo) readStored(hashes []Hash) error {
+func (r *Repo) readStored(hashes []Hash) error { return r.readFrom(r.objects, hashes) }
+
+func (r *Repo) readFrom(from objectSource, hashes []Hash) error {
 	var mu sync.Mutex
 	raws := make(map[Hash][]byte, len(hashes))
 	err := cores.Each(context.Background(), 0, len(hashes), func(i int) error {
 		h := hashes[i]
-		if r.local == nil && !r.objects.has(h) {
+		if r.local == nil && !from.has(h) {
 			return nil
 		}
-		typ, data, err := r.objects.read(h, 0)
+		typ, data, err := from.read(h, 0)
 		if isMissing(err) {
 			return nil
 		}

@@ -80,18 +80,16 @@ func (l Limits) files() boundary.Limits {
 // Store holds one Repo per repository, however its address is written. Safe for
 // concurrent use.
 type Store struct {
-	opts   Options
-	http   transport.Transport
-	client *http.Client // of http
-	// withoutV2 are servers (wire.Origin) that did not answer as Git's protocol v2 says: this
-	// run asks them by v0 alone.
-	withoutV2 sync.Map
-	packages  packageCache
-	blobs     blobCache
-	parsed    *krm.Cache // of all packages: variants have most of their files in common
-	places    placeCache
-	models    modelTexts
-	bases     baseCache
+	opts     Options
+	http     transport.Transport
+	client   *http.Client // of http
+	lacks    sync.Map     // lack
+	packages packageCache
+	blobs    blobCache
+	parsed   *krm.Cache // of all packages: variants have most of their files in common
+	places   placeCache
+	models   modelTexts
+	bases    baseCache
 	// large is held while a package is read that is: one at a time, so that many
 	// such take the memory of one.
 	large chan struct{}
@@ -146,11 +144,7 @@ func (s *Store) Close() {
 		if o.repo == nil {
 			continue
 		}
-		for _, from := range []objectSource{o.repo.objects, o.repo.outline} {
-			if d, ok := from.(*objectDir); ok {
-				d.close()
-			}
-		}
+		o.repo.close()
 	}
 	s.places.close()
 	if s.own != nil {
@@ -238,7 +232,7 @@ func (s *Store) Sees(ctx context.Context, then Seen) bool {
 }
 
 func (s *Store) newRepo(loc *location) (*Repo, error) {
-	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}, asked: map[Place]struct{}{}, outlined: map[Hash]struct{}{}}
+	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}, asked: map[Place]struct{}{}}
 	if loc.user != "" || loc.password != "" {
 		r.logins.put(wire.OriginOf(loc.url()), &login{user: loc.user, password: loc.password, from: "that stands in the repository's address"})
 	}
@@ -252,29 +246,32 @@ func (s *Store) newRepo(loc *location) (*Repo, error) {
 		r.commits = openCommitCache(s.localCommits(loc))
 		return r, nil
 	}
-	if s.opts.CacheDir == "" {
-		r.objects, r.outline = newMemorySource(), newMemorySource()
-		r.commits = openCommitCache("")
-		return r, nil
-	}
 	dir := s.cacheOf(loc)
-	folders := filepath.Join(dir, "outline")
-	err := writable(filepath.Join(dir, packFolder))
-	if err == nil {
-		err = writable(filepath.Join(folders, packFolder))
+	outline, ways := filepath.Join(dir, "outline"), filepath.Join(dir, "ways")
+	cached := s.opts.CacheDir != ""
+	if cached {
+		if err := writable(filepath.Join(dir, packFolder), filepath.Join(outline, packFolder), filepath.Join(ways, packFolder)); err != nil {
+			s.opts.Warn("nothing is kept for the next run: the cache folder %s cannot be written: %v", s.opts.CacheDir, err)
+			cached = false
+		}
 	}
-	if err != nil {
-		s.opts.Warn("nothing is kept for the next run: the cache folder %s cannot be written: %v", s.opts.CacheDir, err)
-		r.objects, r.outline = newMemorySource(), newMemorySource()
+	if !cached {
+		r.objects, r.outline, r.ways = newMemorySource(), newPart(newMemorySource(), 0), newPart(newMemorySource(), 1)
 		r.commits = openCommitCache("")
 		return r, nil
 	}
 	r.cacheDir = dir
-	trimCache(dir)
-	trimCache(folders)
-	objects, outline := openObjectDir(filepath.Join(dir, "objects"), &s.bases), openObjectDir(filepath.Join(folders, "objects"), &s.bases)
-	objects.renew, outline.renew = r.renew, r.renewOutline
-	r.objects, r.outline = objects, outline
+	for _, folder := range []string{dir, outline, ways} {
+		trimCache(folder)
+	}
+	cache := func(folder string, renew func() error) *objectDir {
+		d := openObjectDir(filepath.Join(folder, "objects"), &s.bases)
+		d.renew = renew
+		return d
+	}
+	r.objects = cache(dir, r.renew)
+	r.outline = newPart(cache(outline, func() error { return r.renewPart(r.outline) }), 0)
+	r.ways = newPart(cache(ways, func() error { return r.renewPart(r.ways) }), 1)
 	r.commits = openCommitCache(filepath.Join(dir, "commits"))
 	return r, nil
 }
@@ -285,16 +282,21 @@ func (s *Store) cacheOf(loc *location) string {
 	return filepath.Join(s.opts.CacheDir, "git", hex.EncodeToString(sum[:12]))
 }
 
-// writable makes a folder where it is missing, and tries to write there.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
+// writable makes folders of packs where they are missing, and tries to write there.
+func writable(dirs ...string) error {
+	for _, dir := range dirs {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		f, err := os.CreateTemp(filepath.Dir(filepath.Dir(dir)), incoming)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+			return err
+		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(filepath.Dir(dir)), incoming)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return nil
 }
 
 // localCommits is the file that keeps a local repository's commits: in one piece

@@ -68,16 +68,9 @@ func sortKey(mode, name string) string {
 }
 
 func (r *Repo) readTree(h Hash) ([]treeEntry, error) {
-	from := r.objects
-	if r.outline != nil && !from.has(h) && r.outline.has(h) {
-		from = r.outline
-	}
-	typ, raw, err := from.read(h, 0)
+	raw, err := r.readRaw(h)
 	if err != nil {
 		return nil, err
-	}
-	if typ != plumbing.TreeObject {
-		return nil, errKind(ErrMissingObject, "the Git object %s is a %s, not a tree", h, typ)
 	}
 	return parseTree(raw)
 }

@@ -1,0 +1,242 @@
+package gitrepo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/variform/variform/internal/wire"
+)
+
+// part has commits of which a filter left something out: it must not get among the
+// objects, which are whole.
+type part struct {
+	objectSource
+	asked map[Hash]struct{} // commits; Repo.fetching is held
+	depth uint64            // of the folders that are in it, 1 is the root; 0 is all, without files
+}
+
+func (p *part) filter() packp.Filter {
+	if p.depth > 0 {
+		return packp.FilterTreeDepth(p.depth)
+	}
+	return packp.FilterBlobNone()
+}
+
+func newPart(from objectSource, depth uint64) *part { return &part{from, map[Hash]struct{}{}, depth} }
+
+// treesOf is where a tree is read from.
+func (r *Repo) treesOf(h Hash) objectSource {
+	if r.local == nil && !r.objects.has(h) {
+		for _, p := range []*part{r.outline, r.ways} {
+			if p.has(h) {
+				return p
+			}
+		}
+	}
+	return r.objects
+}
+
+// fetchPart brings what is in a part of commits.
+func (r *Repo) fetchPart(ctx context.Context, p *part, commits []Hash) error {
+	for _, h := range commits {
+		p.asked[h] = struct{}{}
+	}
+	keep, finish := r.packSink(p.objectSource)
+	if err := r.upload(ctx, commits, 1, p.filter(), keep); err != nil {
+		return err
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	if err := r.readFrom(p, r.missingCommits(commits)); err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(commits, func(h Hash) bool { return !r.has(p, h) }); i >= 0 {
+		return errKind(ErrMissingObject, "the server did not send %s", commits[i])
+	}
+	return nil
+}
+
+// has says that a part has a commit's root folder.
+func (r *Repo) has(p *part, commit Hash) bool {
+	c := r.commits.get(commit)
+	return c != nil && p != nil && p.has(c.Tree)
+}
+
+// renewPart is renew for a part.
+func (r *Repo) renewPart(p *part) error {
+	if !r.fetching.TryLock() {
+		return errors.New("it is being fetched")
+	}
+	defer r.fetching.Unlock()
+	asked := slices.DeleteFunc(sorted(slices.Collect(maps.Keys(p.asked))), func(h Hash) bool { return r.has(p, h) })
+	if len(asked) == 0 {
+		return nil
+	}
+	if err := r.fetchPart(context.Background(), p, asked); err != nil { // bounded by its Budget
+		return fmt.Errorf("fetching folders from %s: %w", r.URL(), err)
+	}
+	return nil
+}
+
+// FetchOutline makes the folders of these commits readable, not their files: nothing
+// to do for a local repository, one request for all that is missing otherwise. A
+// server that leaves nothing out sends the files, too.
+func (r *Repo) FetchOutline(ctx context.Context, commits ...Hash) error {
+	if r.local != nil || !r.capabilities().Supports(capability.Filter) {
+		return r.Fetch(ctx, commits...)
+	}
+	r.fetching.Lock()
+	defer r.fetching.Unlock()
+	missing, err := r.incomplete(commits)
+	missing = slices.DeleteFunc(missing, r.Outlined)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	if err := r.fetchPart(ctx, r.outline, missing); err != nil {
+		return fmt.Errorf("fetching folders from %s: %w", r.URL(), err)
+	}
+	return nil
+}
+
+// Outlined reports whether a commit's folders are at hand without its files.
+func (r *Repo) Outlined(commit Hash) bool { return r.has(r.outline, commit) }
+
+// leads says that the folders on the way to a place are at hand.
+func (r *Repo) leads(p Place) bool {
+	c := r.commits.get(p.Commit)
+	if c == nil {
+		return false
+	}
+	segs := splitPath(p.Path)
+	if len(segs) == 0 || r.objects.has(c.Tree) || r.Outlined(p.Commit) {
+		return true
+	}
+	for h, i := c.Tree, 0; r.treesOf(h).has(h); i++ {
+		if i == len(segs)-1 {
+			return true
+		}
+		t, err := r.parsedTree(h)
+		if err != nil {
+			return false
+		}
+		e := t.dir(segs[i])
+		if e == nil {
+			return true // as far as there is one
+		}
+		h = e.hash
+	}
+	return false
+}
+
+// ManyPackages is how many a repository has where a whole commit, which costs all of them,
+// is not asked for to read few.
+const ManyPackages = 100
+
+// What leads to packages is asked for at few commits, for a server counts the entries of
+// each folder that it stops at, and of one commit few folders, so many times fewer than
+// there are packages.
+const (
+	fewCommits = 16
+	fewFolders = 4
+)
+
+// fetchWays brings what leads to places, and tells the trees of those that are to be
+// read, where that spares whole commits.
+func (r *Repo) fetchWays(ctx context.Context, places []Place) error {
+	commits, err := r.waysTo(places)
+	if err != nil || len(commits) == 0 {
+		return err
+	}
+	switch err := r.fetchPart(ctx, r.ways, commits); {
+	case err == nil:
+	case isFinal(ctx, err):
+		return err
+	case isMissing(err), isAuth(err), errors.Is(err, ErrAuth): // the whole commits say it better
+		return nil
+	default:
+		r.without(byDepth, err)
+		return nil
+	}
+	for _, p := range places {
+		if _, known := r.treeOf(p); !known && r.leads(p) {
+			if _, _, err := r.TreeAt(ctx, p.Commit, p.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// waysTo are the commits of which fetchWays asks for less than all.
+func (r *Repo) waysTo(places []Place) ([]Hash, error) {
+	packages := len(r.Index("").Packages())
+	if packages < ManyPackages || !r.capabilities().Supports(capability.Filter) || r.lacks(byDepth) {
+		return nil, nil
+	}
+	whole := map[Hash]bool{}
+	for _, p := range places {
+		whole[p.Commit] = whole[p.Commit] || p.Path == "" && !p.Way
+	}
+	apart := r.givesAny()
+	var commits []Hash
+	for _, p := range places {
+		if whole[p.Commit] || p.Path == "" || r.leads(p) {
+			continue
+		}
+		if _, known := r.treeOf(p); p.Way || !known && apart {
+			commits = append(commits, p.Commit)
+			r.ways.depth = max(r.ways.depth, uint64(len(splitPath(p.Path))))
+		}
+	}
+	commits, err := r.incomplete(sorted(commits))
+	if len(commits) > fewCommits {
+		return nil, err
+	}
+	return commits, err
+}
+
+// A server may not answer what is asked by one of these: this Store does not try it again.
+const (
+	byV2    = "Git's protocol v2"
+	byDepth = "their depth"
+)
+
+// lack is what a server cannot be asked by.
+type lack struct {
+	server wire.Origin
+	by     string
+}
+
+func (r *Repo) lacks(by string) bool {
+	_, is := r.store.lacks.Load(lack{wire.OriginOf(r.loc.url()), by})
+	return is
+}
+
+func (r *Repo) without(by string, why error) {
+	r.store.lacks.Store(lack{wire.OriginOf(r.loc.url()), by}, true)
+	r.store.opts.Log("%s does not give out folders by %s: %v", r.URL(), by, why)
+}
+
+// isFinal says of a failed request that to ask in another way would not help.
+func isFinal(ctx context.Context, err error) bool {
+	var disk *fs.PathError
+	return ctx.Err() != nil || errors.Is(err, ErrLimit) || wire.IsSlow(err) || wire.IsRateLimited(err) || errors.As(err, &disk)
+}
+
+// readRaw reads a tree's bytes.
+func (r *Repo) readRaw(tree Hash) ([]byte, error) {
+	typ, raw, err := r.treesOf(tree).read(tree, 0)
+	if err == nil && typ != plumbing.TreeObject {
+		err = errKind(ErrMissingObject, "the Git object %s is a %s, not a tree", tree, typ)
+	}
+	return raw, err
+}

@@ -1,0 +1,326 @@
+package gitrepo
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// fullYard is a repository with n packages two folders deep on its branch, and a Draft of
+// each, seen by who has read nothing of it yet.
+type fullYard struct {
+	*site
+	main   Hash
+	drafts []Place
+}
+
+func withPackages(t *testing.T, n int) fullYard {
+	t.Helper()
+	y := fullYard{site: filtering(t)}
+	b := openWith(t, y.urls["http"], Options{}).NewBatch()
+	var main *Commit
+	for i := range n {
+		main = draftCommit(t, b, yardPath(i), "w", main, files(fmt.Sprint("app-", i), 3))
+	}
+	if err := b.Create("refs/heads/main", main.Hash); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		c := draft(t, b, yardPath(i), "w", main, files(fmt.Sprint("app-", i), 4))
+		y.drafts = append(y.drafts, Place{Commit: c.Hash, Path: yardPath(i)})
+	}
+	push(t, b)
+	y.main = main.Hash
+	return y
+}
+
+func yardPath(i int) string { return fmt.Sprintf("clusters/app-%03d", i) }
+
+// way is what leads to a package on the branch.
+func (y fullYard) way(i int) Place { return Place{Commit: y.main, Path: yardPath(i), Way: true} }
+
+// whole says whether all of a commit is here.
+func whole(t *testing.T, r *Repo, commit Hash) bool {
+	t.Helper()
+	missing, err := r.incomplete([]Hash{commit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(missing) == 0
+}
+
+// Beside many packages what leads to a few is asked for by itself: then their trees are
+// known, and others can be put in their place.
+func TestFetchWays(t *testing.T) {
+	y := withPackages(t, ManyPackages)
+	first := func(n int, of func(int) Place) (out []Place) {
+		for i := range n {
+			out = append(out, of(i))
+		}
+		return out
+	}
+	there := func(i int) Place { return Place{Commit: y.main, Path: yardPath(i)} }
+	draft := func(i int) Place { return y.drafts[i] }
+	draftWay := func(i int) Place { p := y.drafts[i]; p.Way = true; return p }
+	for name, c := range map[string]struct {
+		places   []Place
+		requests int
+		whole    bool // the branch's, or the first Draft's
+	}{
+		"one":                        {first(1, y.way), 1, false},
+		"ways to all":                {first(ManyPackages, y.way), 1, false},
+		"a quarter of the folders":   {first(ManyPackages/fewFolders, there), 2, false},
+		"more folders":               {first(ManyPackages/fewFolders+1, there), 2, true},
+		"a folder, and what leads":   {[]Place{y.way(7), {Commit: y.main, Path: yardPath(7)}}, 2, false},
+		"a folder":                   {[]Place{{Commit: y.main, Path: yardPath(7)}}, 2, false},
+		"a folder that is not there": {[]Place{{Commit: y.main, Path: "clusters/gone/app"}}, 1, false},
+		"nor the folder above it":    {[]Place{{Commit: y.main, Path: "gone/app"}}, 1, false},
+		"a way and all of it":        {[]Place{y.way(1), {Commit: y.main}}, 1, true},
+		"all of it, and a way":       {[]Place{{Commit: y.main}, y.way(1)}, 1, true},
+		"a few commits":              {first(fewCommits, draft), 2, false},
+		"more commits":               {first(fewCommits+1, draft), 1, true},
+		"ways in more commits":       {first(fewCommits+1, draftWay), 1, true},
+	} {
+		for _, cached := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, "/cached=", cached), func(t *testing.T) {
+				o := Options{}
+				if cached {
+					o.CacheDir = t.TempDir()
+				}
+				r := openWith(t, y.urls["http"], o)
+				for _, want := range []int{c.requests, 0} {
+					y.srv.ResetCounts()
+					if err := r.FetchPlaces(t.Context(), c.places...); err != nil {
+						t.Fatal(err)
+					}
+					if n := y.srv.Count(gittest.Fetch); n != want {
+						t.Errorf("%d requests, want %d", n, want)
+					}
+				}
+				if whole(t, r, c.places[0].Commit) != c.whole {
+					t.Errorf("the whole commit is here: %t", !c.whole)
+				}
+				for _, p := range c.places {
+					tree, exists, err := r.TreeAt(t.Context(), p.Commit, p.Path)
+					if err != nil || exists == strings.Contains(p.Path, "gone") {
+						t.Fatalf("what stands at %v: %t, %v", p, exists, err)
+					}
+					if exists && !c.whole && r.HasTree(tree) == p.Way && !slices.Contains(c.places, Place{Commit: p.Commit, Path: p.Path}) {
+						t.Errorf("the files of %v are here: %t", p, p.Way)
+					}
+					if !p.Way && exists {
+						if _, err := r.ReadFiles(t.Context(), tree); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+				if n := y.srv.Count(gittest.Fetch); n != 0 {
+					t.Errorf("to read it took %d requests", n)
+				}
+			})
+		}
+	}
+}
+
+// With fewer packages, without filters and by path commits are read whole, as before.
+func TestFetchWaysByCommits(t *testing.T) {
+	y := withPackages(t, ManyPackages-1)
+	r := openWith(t, y.urls["http"], Options{})
+	if err := r.FetchPlaces(t.Context(), y.way(0)); err != nil || !whole(t, r, y.main) {
+		t.Errorf("of fewer packages: %v", err)
+	}
+	y = withPackages(t, ManyPackages)
+	y.repo.Git(t, "config", "uploadpack.allowFilter", "false")
+	r = openWith(t, y.urls["http"], Options{})
+	if err := r.FetchPlaces(t.Context(), y.way(0)); err != nil || !whole(t, r, y.main) {
+		t.Errorf("without filters: %v", err)
+	}
+	r = openWith(t, y.repo.Dir, Options{})
+	if err := r.FetchPlaces(t.Context(), y.way(0)); err != nil || !r.leads(y.way(0)) || !whole(t, r, y.main) {
+		t.Errorf("by path: %v", err)
+	}
+}
+
+// A commit upon what leads to a package keeps all that is beside it, of which nothing was
+// read.
+func TestCommitUponAWay(t *testing.T) {
+	y := withPackages(t, ManyPackages)
+	r := openWith(t, y.urls["http"], Options{CacheDir: t.TempDir()})
+	added := "clusters/other/deep/app"
+	places := []Place{y.way(3), y.way(4), {Commit: y.main, Path: added, Way: true}}
+	if err := r.FetchPlaces(t.Context(), places...); err != nil {
+		t.Fatal(err)
+	}
+	cs, err := r.Commits(t.Context(), y.main)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := r.NewBatch()
+	tree, err := b.PackageTree(files("new", 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := b.Commit(t.Context(), CommitSpec{Root: cs[0].Tree, Path: yardPath(3), PackageTree: tree, More: []PackageAt{{Path: added, Tree: tree}}, Parents: []Hash{y.main}, Author: machine, Message: "put"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, err := b.Commit(t.Context(), CommitSpec{Root: c.Tree, Path: yardPath(4), Parents: []Hash{c.Hash}, Author: machine, Message: "remove"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Update("refs/heads/main", y.main, gone.Hash); err != nil {
+		t.Fatal(err)
+	}
+	push(t, b)
+	if whole(t, r, y.main) {
+		t.Error("the whole commit was fetched for it")
+	}
+	y.repo.Git(t, "fsck", "--strict")
+	changed := y.repo.Git(t, "diff", "--no-renames", "--name-status", y.main.String(), "main")
+	for _, line := range strings.Split(strings.TrimSpace(changed), "\n") {
+		if !strings.Contains(line, yardPath(3)+"/") && !strings.HasPrefix(line, "D\t"+yardPath(4)+"/") && !strings.HasPrefix(line, "A\t"+added+"/") {
+			t.Errorf("%s", line)
+		}
+	}
+	if n := len(strings.Split(y.repo.Git(t, "ls-tree", "--name-only", "main", "clusters/"), "\n")); n < ManyPackages {
+		t.Errorf("%d packages are left", n)
+	}
+}
+
+// What leads to a package is of the next run, too, and is asked for again where the cache
+// is damaged.
+func TestWaysAreKept(t *testing.T) {
+	y := withPackages(t, ManyPackages)
+	cache := t.TempDir()
+	for run, want := range []int{1, 0, 1} {
+		if run == 2 {
+			packs, _ := filepath.Glob(filepath.Join(cache, "git", "*", "ways", packFolder, "*"))
+			if len(packs) != 2 {
+				t.Fatalf("packs: %v", packs)
+			}
+			for _, p := range packs {
+				if err := os.Truncate(p, 40); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = os.Remove(filepath.Join(cache, "git", "places"))
+		}
+		r := openWith(t, y.urls["http"], Options{CacheDir: cache})
+		y.srv.ResetCounts()
+		if err := r.FetchPlaces(t.Context(), y.way(5)); err != nil {
+			t.Fatal(err)
+		}
+		if tree, exists, err := r.TreeAt(t.Context(), y.main, yardPath(5)); err != nil || !exists || r.HasTree(tree) {
+			t.Errorf("run %d: %t, %v", run, exists, err)
+		}
+		if n := y.srv.Count(gittest.Fetch); n != want {
+			t.Errorf("run %d: %d requests, want %d", run, n, want)
+		}
+	}
+}
+
+// What was damaged after it was asked for is brought again by who reads it.
+func TestWaysAreRenewed(t *testing.T) {
+	y := withPackages(t, ManyPackages)
+	cache := t.TempDir()
+	r := openWith(t, y.urls["http"], Options{CacheDir: cache})
+	if err := r.FetchPlaces(t.Context(), y.way(5)); err != nil {
+		t.Fatal(err)
+	}
+	packs, _ := filepath.Glob(filepath.Join(cache, "git", "*", "ways", packFolder, "*.pack"))
+	for _, p := range packs {
+		data, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := len(data) - 60; i < len(data); i++ {
+			data[i] ^= 0x55
+		}
+		if err := os.WriteFile(p, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.trees = nil // read, that is, and not remembered
+	y.srv.ResetCounts()
+	if _, exists, err := r.TreeAt(t.Context(), y.main, yardPath(6)); err != nil || !exists || len(packs) != 1 {
+		t.Errorf("%d packs: %t, %v", len(packs), exists, err)
+	}
+	if n := y.srv.Count(gittest.Fetch); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// A server that cannot leave folders out by their depth is asked for whole commits, and
+// not asked again in that run, whatever the repository. What fails for another reason is
+// no such server.
+func TestFetchWaysOfServersWithoutDepth(t *testing.T) {
+	y := withPackages(t, ManyPackages)
+	second := y.srv.NewRepo(t, "second")
+	second.Git(t, "config", "uploadpack.allowFilter", "true")
+	second.Git(t, "fetch", "-q", y.repo.Dir, "+refs/*:refs/*")
+	var tried int
+	var refuse func(*http.Request) *http.Response
+	o := Options{Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+		if req.Body != nil {
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return nil, err
+			}
+			req.Body = io.NopCloser(bytes.NewReader(body))
+			if bytes.Contains(body, []byte("filter tree:2")) {
+				if tried++; refuse != nil {
+					return refuse(req), nil
+				}
+			}
+		}
+		return http.DefaultTransport.RoundTrip(req)
+	})}
+	says := func(status int, body string) func(*http.Request) *http.Response {
+		return func(req *http.Request) *http.Response {
+			return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}, Request: req, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+		}
+	}
+	for name, c := range map[string]struct {
+		refuse func(*http.Request) *http.Response
+		lacks  bool
+	}{
+		"an error":    {says(http.StatusOK, "0038ERR filter-spec 'tree:2': only 'tree:0' is supported"), true},
+		"a failure":   {says(http.StatusBadRequest, "what?"), true},
+		"not allowed": {says(http.StatusForbidden, "no"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := NewStore(o)
+			tried = 0
+			for i, url := range []string{y.urls["http"], strings.Replace(y.urls["http"], filepath.Base(y.urls["http"]), "second.git", 1)} {
+				refuse = nil
+				r, err := store.Open(t.Context(), url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				refuse = c.refuse
+				if err := r.FetchPlaces(t.Context(), y.way(i)); err != nil || !whole(t, r, y.main) {
+					t.Errorf("repository %d: %v", i, err)
+				}
+				if r.lacks(byDepth) != c.lacks {
+					t.Errorf("it is said to lack that: %t", !c.lacks)
+				}
+			}
+			if c.lacks && tried != 1 {
+				t.Errorf("tried %d times", tried)
+			}
+		})
+	}
+	refuse, tried = nil, 0
+	r := openWith(t, y.urls["http"], o)
+	if err := r.FetchPlaces(t.Context(), y.way(0)); err != nil || tried != 1 || whole(t, r, y.main) {
+		t.Errorf("the test asks %d times for folders by their depth: %v", tried, err)
+	}
+}
