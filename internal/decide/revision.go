@@ -378,6 +378,10 @@ func (p *Package) Open() *Revision {
 	return nil
 }
 
+// OpenOrLatest is the open revision, or what was Published last where there is none; nil
+// for neither.
+func (p *Package) OpenOrLatest() *Revision { return cmp.Or(p.Open(), p.Latest) }
+
 // Tagged is the Published revision of a name such as v2; nil where there is
 // none, or none was named.
 func (p *Package) Tagged(name string) *Published {
@@ -402,10 +406,14 @@ func (p *Package) published(name string) *Published {
 	return nil
 }
 
-// RecordedTree is what the record says that a Published revision holds.
+// RecordedTree is what the record says that a revision holds, open or Published.
 func (p *Package) RecordedTree(at *Revision) (tree Hash, known bool) {
+	place := record.Past
+	if at.Phase.Open() {
+		place = record.Open
+	}
 	for _, e := range p.Entries {
-		if e.Place == record.Past && e.Revision == at.Number && e.Commit == at.Ref.Commit.String() && e.Tree != "" {
+		if e.Place == place && e.Revision == at.Number && e.Commit == at.Ref.Commit.String() && e.Tree != "" {
 			return ParseHash(e.Tree), true
 		}
 	}

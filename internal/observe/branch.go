@@ -517,10 +517,11 @@ func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revis
 
 // fetchUnknown brings the commits of which it is not known which tree they have at a path.
 func (r *Repo) fetchUnknown(ctx context.Context, path string, commits []gitrepo.Hash) error {
-	return r.Git.Fetch(ctx, slices.DeleteFunc(slices.Clone(commits), func(c gitrepo.Hash) bool {
+	unknown := slices.DeleteFunc(slices.Clone(commits), func(c gitrepo.Hash) bool {
 		_, known := r.Git.KnownTreeAt(c, path)
 		return known
-	})...)
+	})
+	return r.Git.FetchPlaces(ctx, ways(unknown, path)...)
 }
 
 // Stood is a package as it stood on the registered branch when its tree was that

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/resolver"
@@ -43,7 +43,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		if p.Open() == nil && len(p.Revisions) > 0 && len(p.Surplus) == 0 && !repo.comparable(p) {
 			if p.Latest != nil && latestCommit(p) != repo.Head {
 				if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(repo.Head), p.Path); !known {
-					set.commit(repo, repo.Head)
+					set.way(repo, repo.Head, p.Path)
 				}
 			}
 			continue
@@ -54,7 +54,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 		for _, commit := range commits {
 			if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(commit), p.Path); !known {
-				set.commit(repo, commit)
+				set.way(repo, commit, p.Path)
 			}
 		}
 	}
@@ -118,9 +118,10 @@ func (r *Reader) lookAt(ctx context.Context, list []looked, read func(context.Co
 	})
 }
 
-// FetchOpen brings the open revisions of wanted packages, in one request a repository.
+// FetchOpen brings the open revisions of wanted packages for ReadMade, in one request a
+// repository.
 func (r *Reader) FetchOpen(ctx context.Context, wants []*decide.Want) {
-	r.fetchOf(ctx, wants, (*decide.Package).Open)
+	r.fetchMade(ctx, wants, (*decide.Package).Open)
 }
 
 // FetchStanding brings what stands on the registered branch of wanted packages that others
@@ -140,15 +141,38 @@ func (r *Reader) FetchStanding(ctx context.Context, wants []*decide.Want) {
 
 // FetchNewest is FetchOpen, of what was Published last where nothing is open.
 func (r *Reader) FetchNewest(ctx context.Context, wants []*decide.Want) {
-	r.fetchOf(ctx, wants, func(p *decide.Package) *decide.Revision { return cmp.Or(p.Open(), p.Latest) })
+	r.fetchMade(ctx, wants, (*decide.Package).OpenOrLatest)
 }
 
-func (r *Reader) fetchOf(ctx context.Context, wants []*decide.Want, revision func(*decide.Package) *decide.Revision) {
+func (r *Reader) fetchMade(ctx context.Context, wants []*decide.Want, revision func(*decide.Package) *decide.Revision) {
 	set := fetchSet{}
 	for repo, p := range r.packagesOf(wants) {
-		set.add(repo, p.Path, revision(p))
+		if h := revision(p); h != nil {
+			tree, _ := recordedTree(p, h)
+			set.places(repo, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: p.Path, Tree: gitrepo.Hash(tree)})
+		}
 	}
 	set.run(ctx, r.Repositories())
+}
+
+// ReadMade reads a package at a revision by what recordedTree tells, for who neither
+// decides about that revision nor builds upon it: to find it by its commit's root folder
+// costs as many entries as there are packages.
+func (r *Repo) ReadMade(ctx context.Context, p *decide.Package, h *decide.Revision) (*krm.Package, error) {
+	if tree, known := recordedTree(p, h); known && r.Git.HasTree(gitrepo.Hash(tree)) {
+		return r.Git.ReadPackage(ctx, gitrepo.Hash(tree))
+	}
+	_, pkg, err := r.ReadPackage(ctx, h.Ref.Commit, p.Path)
+	return pkg, err
+}
+
+// recordedTree is what a revision holds by the record and by the revision's own commit,
+// which names what the machine made: who publishes a Draft that nobody edited says so.
+func recordedTree(p *decide.Package, h *decide.Revision) (tree decide.Hash, known bool) {
+	if tree, known = p.RecordedTree(h); !known || !h.Made() || tree != h.Machine.Hydrated {
+		return decide.Hash{}, false
+	}
+	return tree, true
 }
 
 // comparable says that the registered branch may be compared with what is
@@ -264,9 +288,10 @@ func (r *Repo) ReadStart(ctx context.Context, c *decide.Candidate, branch decide
 	return nil
 }
 
-// Gates are the readiness gates that a revision of a package does not meet.
-func (r *Repo) Gates(ctx context.Context, commit decide.Hash, path string) ([]decide.Gate, error) {
-	_, pkg, err := r.ReadPackage(ctx, commit, path)
+// Gates are the readiness gates that a revision of a package does not meet; who publishes
+// it looks again.
+func (r *Repo) Gates(ctx context.Context, p *decide.Package, h *decide.Revision) ([]decide.Gate, error) {
+	pkg, err := r.ReadMade(ctx, p, h)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +327,7 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 	add := func(repo *Repo, o *decide.Orphan) {
 		gone = append(gone, o)
 		set.add(repo, o.Package.Path, o.Package.Heads()...)
-		set.commit(repo, repo.Head)
+		set.way(repo, repo.Head, o.Package.Path)
 	}
 	for _, repo := range r.sorted {
 		if repo.Git == nil || repo.Err != nil {
@@ -588,7 +613,7 @@ func (r *Reader) ReadLocks(ctx context.Context, units []decide.Unit) (decide.Loc
 	for _, u := range units {
 		repo := r.repos[repoKey{u.Repo.Namespace, u.Repo.Name}]
 		p := repo.Package(u.LockPath())
-		if h := cmp.Or(p.Open(), p.Latest); h != nil && r.cfg.Manager.Signed(h.Owner, repo.Namespace) {
+		if h := p.OpenOrLatest(); h != nil && r.cfg.Manager.Signed(h.Owner, repo.Namespace) {
 			newest[u] = h
 			set.add(repo, p.Path, h)
 		}
@@ -656,19 +681,29 @@ func begunAt(h *decide.Revision) decide.Hash {
 }
 
 // PlacesOf are what is read of a Draft to publish it: its folder and, where people
-// changed it, all of it, for what is beside that folder.
+// changed it, what leads to that, for what is beside it.
 func PlacesOf(h *decide.Revision, path string) []gitrepo.Place {
-	tip := gitrepo.Hash(h.Ref.Commit)
+	out := []gitrepo.Place{{Commit: gitrepo.Hash(h.Ref.Commit), Path: path}}
 	if base := begunAt(h); !base.IsZero() {
-		return []gitrepo.Place{{Commit: tip}, {Commit: gitrepo.Hash(base)}}
+		out = append(out, ways([]gitrepo.Hash{out[0].Commit, gitrepo.Hash(base)}, path)...)
 	}
-	return []gitrepo.Place{{Commit: tip, Path: path}}
+	return out
+}
+
+// ways are what leads to folders in each of some commits.
+func ways(commits []gitrepo.Hash, dirs ...string) (out []gitrepo.Place) {
+	for _, c := range commits {
+		for _, dir := range dirs {
+			out = append(out, gitrepo.Place{Commit: c, Path: dir, Way: true})
+		}
+	}
+	return out
 }
 
 // Beyond lists what was changed from base to tip outside of folders, but for what was
 // merged from the registered branch: that is not lost.
 func (r *Repo) Beyond(ctx context.Context, base, tip gitrepo.Hash, dirs ...string) ([]string, error) {
-	if err := r.Git.Fetch(ctx, base, tip); err != nil {
+	if err := r.Git.FetchPlaces(ctx, ways([]gitrepo.Hash{base, tip}, dirs...)...); err != nil {
 		return nil, err
 	}
 	beside, err := r.Git.Beside(ctx, base, tip, dirs...)
@@ -679,10 +714,10 @@ func (r *Repo) Beyond(ctx context.Context, base, tip gitrepo.Hash, dirs ...strin
 	if err != nil {
 		return nil, err
 	}
+	if err := r.Git.FetchPlaces(ctx, ways(onMain, dirs...)...); err != nil {
+		return nil, err
+	}
 	for _, main := range onMain {
-		if err := r.Git.Fetch(ctx, main); err != nil {
-			return nil, err
-		}
 		missing, err := r.Git.Beside(ctx, main, tip, dirs...)
 		if err != nil {
 			return nil, err
@@ -729,10 +764,15 @@ func (r *Reader) FetchHeads(ctx context.Context, list []*decide.Candidate) {
 // FetchShown is FetchHeads for who decides nothing: what the record says was Published is
 // not brought where that stands on the registered branch.
 func (r *Reader) FetchShown(ctx context.Context, list []*decide.Candidate) {
+	of := func(c *decide.Candidate) *Repo { return r.Repo(c.Repo.Namespace, c.Repo.Name) }
+	branches := fetchSet{}
+	for _, c := range list {
+		branches.way(of(c), of(c).Head, c.Package.Path)
+	}
+	branches.run(ctx, r.Repositories())
 	r.fetchHeads(ctx, list, func(repo *Repo, p *decide.Package) bool {
 		return repo.stands(p.Latest, p.Path) || repo.standsAsRecorded(ctx, p, p.Latest)
 	})
-	of := func(c *decide.Candidate) *Repo { return r.Repo(c.Repo.Namespace, c.Repo.Name) }
 	var look []looked
 	for _, c := range list {
 		if c.Package.Latest != nil && c.From.Open() {
@@ -752,13 +792,11 @@ func (r *Reader) fetchHeads(ctx context.Context, list []*decide.Candidate, stand
 	for _, c := range list {
 		repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
 		path := c.Package.Path
-		for _, p := range PlacesOf(c.Head, path) {
-			set.place(repo, decide.Hash(p.Commit), p.Path)
-		}
+		set.places(repo, PlacesOf(c.Head, path)...)
 		if !stands(repo, c.Package) {
 			set.add(repo, path, c.Package.Latest)
 		}
-		set.commit(repo, repo.Head)
+		set.branch(repo, path)
 	}
 	set.run(ctx, r.Repositories())
 }
@@ -790,9 +828,9 @@ func (r *Reader) ReadStanding(ctx context.Context, units []decide.Unit) decide.S
 	heads := fetchSet{}
 	for _, u := range units {
 		repo := r.repos[repoKey{u.Repo.Namespace, u.Repo.Name}]
-		heads.commit(repo, repo.Head)
 		for _, p := range u.Repo.Paths() {
 			if ref, here := u.Below(p); here && p != u.LockPath() && u.Repo.Package(p).Latest != nil {
+				heads.place(repo, repo.Head, repo.Path(path.Join(u.Dir, ref)))
 				list = append(list, place{u, ref})
 			}
 		}
@@ -829,7 +867,7 @@ func (r *Repo) offerAt(ctx context.Context, commit decide.Hash, at string) *reso
 }
 
 // stands says that a Published revision is what the registered branch has of its package:
-// who has the branch can read it, and its commit's root folder has as many entries as
+// that is read then, for the root folder of the revision's commit has as many entries as
 // the branch has packages.
 func (r *Repo) stands(h *decide.Revision, path string) bool {
 	if h == nil || h.Number == 0 {
@@ -841,19 +879,18 @@ func (r *Repo) stands(h *decide.Revision, path string) bool {
 }
 
 // standsAsRecorded says that the registered branch has of a package what a revision
-// Published, by the record and by that revision's own commit, which names what the machine
-// made: who publishes a Draft that nobody edited says so. Then nothing came there, and that
-// is what the revision is read as.
+// Published, as recordedTree tells it. Then nothing came there, and that is what the
+// revision is read as.
 func (r *Repo) standsAsRecorded(ctx context.Context, p *decide.Package, h *decide.Revision) bool {
-	if h == nil || h.Number == 0 || !h.Made() {
+	if h == nil || h.Number == 0 {
 		return false
 	}
-	published, recorded := p.RecordedTree(h)
-	if !recorded || published != h.Machine.Hydrated {
+	published, known := recordedTree(p, h)
+	if !known {
 		return false
 	}
 	there, exists, err := r.Git.TreeAt(ctx, gitrepo.Hash(r.Head), p.Path)
-	if err != nil || !exists || decide.Hash(there) != published || !r.Git.HasTree(there) {
+	if err != nil || !exists || decide.Hash(there) != published {
 		return false
 	}
 	if r.recordedAt == nil {
@@ -876,15 +913,18 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 		if latest := q.Package.Latest; latest != nil && latest != q.From && q.Package.Branch.Moved() { // a Draft follows the branch
 			starts = append(starts, placed{repo, q.Package.Path, latest})
 		}
-		set.commit(repo, repo.Head)
-		switch from := q.From; {
-		case from != nil && from.Phase.Open(): // a commit upon it keeps what is beside the folder
-			set.commit(repo, from.Ref.Commit)
+		set.branch(repo, q.Package.Path)
+		published := q.From
+		if from := q.From; from != nil && from.Phase.Open() { // a commit upon it keeps what is beside the folder
+			set.way(repo, from.Ref.Commit, q.Package.Path)
+			set.add(repo, q.Package.Path, from)
 			if from.Machine != nil { // and what people changed is told by what the machine made
 				set.place(repo, from.Machine.Commit, q.Package.Path)
 			}
-		case !repo.stands(from, q.Package.Path) && !repo.standsAsRecorded(ctx, q.Package, from):
-			set.add(repo, q.Package.Path, from)
+			published = q.Package.Latest // which a review compares with
+		}
+		if !repo.stands(published, q.Package.Path) && !repo.standsAsRecorded(ctx, q.Package, published) {
+			set.add(repo, q.Package.Path, published)
 		}
 		for _, c := range repo.wrote(q.Package) {
 			set.place(repo, c, q.Package.Path)

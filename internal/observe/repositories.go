@@ -536,11 +536,12 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 }
 
 // fetchOpen brings the open heads of what is wanted, where they will be read whole: then
-// their commits need no request of their own.
+// their commits need no request of their own. Beside many packages who needs some of them
+// asks for these.
 func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
 	var places []gitrepo.Place
 	for _, h := range heads {
-		if r.whole && h.Phase.Open() && r.Wanted[h.path] {
+		if r.whole && len(r.refs) < gitrepo.ManyPackages && h.Phase.Open() && r.Wanted[h.path] {
 			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path})
 		}
 	}

@@ -366,7 +366,7 @@ func (r *Reader) readEnvironment(ctx context.Context, targets []*decide.Target) 
 	set := fetchSet{}
 	for _, t := range targets {
 		repo := r.repoOf(t)
-		set.commit(repo, repo.Head)
+		set.place(repo, repo.Head, t.Path(""))
 		for _, p := range t.Paths {
 			s := repo.Package(p)
 			if p == t.LockPath {
@@ -668,17 +668,34 @@ func (f fetchSet) add(r *Repo, path string, revisions ...*decide.Revision) {
 	}
 }
 
-// commit adds all that a commit has.
-func (f fetchSet) commit(r *Repo, h decide.Hash) { f.place(r, h, "") }
+// way adds what leads to a package in a commit: it tells the package's tree, and is all
+// that a commit upon it needs to keep the rest.
+func (f fetchSet) way(r *Repo, h decide.Hash, path string) {
+	f.places(r, gitrepo.Place{Commit: gitrepo.Hash(h), Path: path, Way: true})
+}
+
+// branch adds a package as it stands on the registered branch, and the way to it.
+func (f fetchSet) branch(r *Repo, path string) {
+	f.way(r, r.Head, path)
+	f.place(r, r.Head, path)
+}
 
 func (f fetchSet) place(r *Repo, h decide.Hash, path string) {
-	if r == nil || r.Git == nil || h.IsZero() {
+	f.places(r, gitrepo.Place{Commit: gitrepo.Hash(h), Path: path})
+}
+
+func (f fetchSet) places(r *Repo, places ...gitrepo.Place) {
+	if r == nil || r.Git == nil {
 		return
 	}
 	if f[r.Git] == nil {
 		f[r.Git] = map[gitrepo.Place]bool{}
 	}
-	f[r.Git][gitrepo.Place{Commit: gitrepo.Hash(h), Path: path}] = true
+	for _, p := range places {
+		if !p.Commit.IsZero() {
+			f[r.Git][p] = true
+		}
+	}
 }
 
 // run fetches each repository's in one request. A failure is not

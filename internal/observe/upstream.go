@@ -284,10 +284,8 @@ func (r *Repo) TreeAt(ctx context.Context, commit decide.Hash, path string) (dec
 	if tree, known := r.knownTreeAt(at, path); known {
 		return decide.Hash(tree), nil
 	}
-	if !r.Git.Outlined(at) {
-		if err := r.Git.Fetch(ctx, at); err != nil {
-			return decide.Hash{}, err
-		}
+	if err := r.Git.FetchPlaces(ctx, ways([]gitrepo.Hash{at}, path)...); err != nil {
+		return decide.Hash{}, err
 	}
 	tree, ok, err := r.Git.TreeAt(ctx, at, path)
 	if err != nil || !ok {

@@ -156,7 +156,9 @@ func (a *Approver) fetch(ctx context.Context, git observe.Trees, list []*Verdict
 		if v.Err != nil {
 			continue
 		}
-		places = append(places, gitrepo.Place{Commit: gitrepo.Hash(v.Repo.Head)})
+		if !v.Repo.Head.IsZero() {
+			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(v.Repo.Head), Path: v.Package.Path, Way: true})
+		}
 		places = append(places, observe.PlacesOf(v.Head, v.Package.Path)...)
 	}
 	_ = git.FetchPlaces(ctx, places...)
@@ -235,17 +237,19 @@ func (m *merger) rename(from decide.Ref, to string) {
 	m.moves = append(m.moves, decide.Move{Name: to, New: from.Commit}, decide.Move{Name: from.Name, Old: from.Hash})
 }
 
-// head reads the registered branch once.
-func (m *merger) head(ctx context.Context, r *observe.Repo) (branchHead, error) {
+// head reads the registered branch once, and what leads to a package there.
+func (m *merger) head(ctx context.Context, r *observe.Repo, path string) (branchHead, error) {
+	commit := gitrepo.Hash(r.Head)
+	if !commit.IsZero() {
+		if err := r.Git.FetchPlaces(ctx, gitrepo.Place{Commit: commit, Path: path, Way: true}); err != nil {
+			return branchHead{}, err
+		}
+	}
 	if h, ok := m.heads[r.Branch]; ok {
 		return h, nil
 	}
 	var h branchHead
-	if !r.Head.IsZero() {
-		commit := gitrepo.Hash(r.Head)
-		if err := r.Git.Fetch(ctx, commit); err != nil {
-			return h, err
-		}
+	if !commit.IsZero() {
 		commits, err := r.Git.Commits(ctx, commit)
 		if err != nil {
 			return h, err
@@ -273,7 +277,7 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	if unmet := observe.Unmet(kptfile); len(unmet) > 0 && r.Deployment {
 		return decide.GatesError(unmet)
 	}
-	h, err := m.head(ctx, r)
+	h, err := m.head(ctx, r, path)
 	if err != nil {
 		return err
 	}
@@ -348,7 +352,7 @@ func (m *merger) commit(ctx context.Context, r *observe.Repo, h branchHead, spec
 // branch, its tags and the proposals go.
 func (m *merger) remove(ctx context.Context, v *Verdict) error {
 	r, path := v.Repo, v.Package.Path
-	h, err := m.head(ctx, r)
+	h, err := m.head(ctx, r, path)
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,18 @@ func PushHeads(ctx context.Context, repo *observe.Repo, heads []*Head) error {
 }
 
 func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) error {
+	var ways []gitrepo.Place
+	for _, d := range h.Drafts {
+		if !repo.Head.IsZero() {
+			ways = append(ways, gitrepo.Place{Commit: gitrepo.Hash(repo.Head), Path: d.Path, Way: true})
+		}
+		if d.made == nil {
+			ways = append(ways, gitrepo.Place{Commit: gitrepo.Hash(d.Commit), Path: d.Path, Way: true})
+		}
+	}
+	if err := repo.Git.FetchPlaces(ctx, ways...); err != nil {
+		return err
+	}
 	root, err := rootTree(ctx, repo.Git, repo.Head)
 	if err != nil {
 		return err

@@ -187,13 +187,13 @@ func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Ch
 			c.Err = fmt.Errorf("committing: %w", err)
 		}
 	}
-	var roots []gitrepo.Hash // what is committed keeps all that is beside its folder
+	var ways []gitrepo.Place // what is committed keeps all that is beside its folder
 	for _, c := range changes {
 		if c.Err == nil && c.Commit != nil && !c.Commit.Root.IsZero() {
-			roots = append(roots, gitrepo.Hash(c.Commit.Root))
+			ways = append(ways, gitrepo.Place{Commit: gitrepo.Hash(c.Commit.Root), Path: c.Package.Path, Way: true})
 		}
 	}
-	_ = git.Fetch(ctx, roots...) // who misses one fails by name
+	_ = git.FetchPlaces(ctx, ways...) // who misses one fails by name
 	_ = cores.Each(context.WithoutCancel(ctx), 0, len(changes), func(i int) error {
 		if c := changes[i]; c.Err == nil && c.Commit != nil {
 			failed(c, c.commit(ctx, b))

@@ -205,7 +205,7 @@ func (e *Engine) edited(ctx context.Context, w *decide.Want) (out []*Edited, err
 		if !e.manager.Signed(h.Owner, w.Namespace) {
 			continue
 		}
-		if unedited, err := repo.Unedited(ctx, p.Path, h); err != nil {
+		if unedited, err := repo.Unedited(ctx, p, h); err != nil {
 			return nil, err
 		} else if unedited {
 			continue
@@ -332,8 +332,11 @@ func (r *run) tellsEdits(ctx context.Context, s *subject) (bool, error) {
 	if open == nil {
 		return s.pkg.PublishedEdited(), nil
 	}
-	tree, err := s.repo.TreeAt(ctx, open.Ref.Commit, s.pkg.Path)
-	return err == nil && open.Edited(tree), err
+	if open.Machine == nil || open.Machine.Hydrated.IsZero() {
+		return false, nil
+	}
+	unedited, err := s.repo.Unedited(ctx, s.pkg, open)
+	return err == nil && !unedited, err
 }
 
 // moved are the edits that others committed to a package on the registered branch

@@ -135,18 +135,18 @@ func (r *run) overlapsIn(ctx context.Context, c crowd) (out overlaps) {
 		parties = append(parties, r.party(t, s))
 	}
 	for _, w := range c.beside {
-		pkg := r.read.Repo(t.Namespace, t.Repository).Package(t.Path(w.Ref))
-		h := pkg.Open()
-		if h == nil {
-			h = pkg.Latest
+		repo := r.read.Repo(t.Namespace, t.Repository)
+		there := repo.Package(t.Path(w.Ref))
+		newest, pkg, err := there.OpenOrLatest(), (*krm.Package)(nil), error(nil)
+		if newest != nil {
+			pkg, err = repo.ReadMade(ctx, there, newest)
 		}
-		objects := r.objects(ctx, t, w.Ref, h)
-		if objects == nil {
+		if pkg == nil || err != nil { // whoever works on it is told
 			unknown = true
 			continue
 		}
 		p := t.Party(w.Ref)
-		p.There, p.Objects = true, objects
+		p.There, p.Objects = true, contents.Of(pkg).Objects
 		parties = append(parties, p)
 	}
 	for _, ref := range slices.Sorted(maps.Keys(t.There)) {

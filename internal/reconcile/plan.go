@@ -423,7 +423,7 @@ func (r *run) gates(ctx context.Context, s *subject, o *decide.Outcome) (err err
 	rule, ok := o.Intent.(decide.Rule)
 	stays := ok && rule.Decision.Action() == decide.ActionNone
 	if shown := !r.building && s.repo.Deployment; shown || stays && r.snapshot.Policies.Of(s.want.Identity).Automatic {
-		o.Unmet, err = s.repo.Gates(ctx, o.From.Ref.Commit, s.pkg.Path)
+		o.Unmet, err = s.repo.Gates(ctx, s.pkg, o.From)
 	}
 	if !stays { // what is built anew tells what is wrong with it
 		return nil

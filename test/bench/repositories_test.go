@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -350,6 +351,66 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 	elsewhere(9, "apply")
 	elsewhere(8, "approve", "--all")
 }
+
+// One change beside many packages costs none of these whole: each commit has a root folder
+// as long as there are packages, and all their files.
+func TestRequestsOfOneAmongMany(t *testing.T) {
+	s := scenario{variants: 120, http: true}
+	w := newWorld(t, s)
+	w.apply(t)
+	w.run(t, "approve", "--all")
+	w.publish(t, s)
+	w.apply(t)
+	one := "fleet/" + variantName(0)
+	draft := func() string {
+		for ref := range w.drafts(t) {
+			if branch, is := strings.CutPrefix(ref, "refs/heads/"); is && strings.HasPrefix(branch, "drafts/"+variantName(0)+"/") {
+				return branch
+			}
+		}
+		t.Fatal("there is no Draft")
+		return ""
+	}
+	for _, c := range []struct {
+		before  func()
+		command []string
+		most    int // requests
+	}{
+		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) }, []string{"apply"}, 10},
+		{nil, []string{"review", one}, 7},
+		{nil, []string{"approve", one}, 8},
+		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 2)) }, []string{"apply"}, 10},
+		{func() {
+			w.fleet.Commit(t, draft(), "by hand", gittest.Text{variantName(0) + "/by-hand.yaml": "a: 1\n"})
+		}, []string{"review", one}, 9},
+		{nil, []string{"edits", one}, 10},
+		{nil, []string{"approve", one}, 9},
+		{func() { w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(0) + "/fix.yaml": "a: 1\n"}) }, []string{"status"}, 11},
+		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 3)) }, []string{"apply"}, 14},
+	} {
+		if c.before != nil {
+			c.before()
+		}
+		w.cache = t.TempDir() // another machine
+		w.line.forget()
+		w.run(t, c.command...)
+		if n := w.line.requests(); n > c.most {
+			t.Errorf("%v: %d requests, want %d at most", c.command, n, c.most)
+		}
+		for _, r := range w.line.asked["fleet"] {
+			if bytes.Contains(r.body, []byte("filter ")) || c.command[0] == "review" { // which shows all that is open
+				continue
+			}
+			for _, want := range wantLine.FindAllSubmatch(r.body, -1) {
+				if h := string(want[1]); w.fleet.Git(t, "cat-file", "-t", h) == "commit" {
+					t.Errorf("%v reads the whole commit %s", c.command[0], w.fleet.Git(t, "log", "-1", "--format=%h %s", h))
+				}
+			}
+		}
+	}
+}
+
+var wantLine = regexp.MustCompile(`want ([0-9a-f]{40})`)
 
 // Processors do not bound how many repositories are talked to, a flag does.
 func TestRepositoryConcurrency(t *testing.T) {
