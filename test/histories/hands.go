@@ -118,7 +118,9 @@ func (w *world) revert(o operation) {
 	case o.b%5 < 2 && len(is) > 0: // what stood there may never have been a revision
 		w.edited[b.place] = true
 	case len(tagged) > 0 && !sameFiles(is, r.files(r.ref(tagged[len(tagged)-1])).below(b.pkg)): // else nothing was taken back that was Published
-		w.leave(b.place)
+		if !w.broken[b.repo] || !w.squashed[b.place] { // what came by a request's head the record alone tells
+			w.leave(b.place)
+		}
 	}
 	w.log("person: revert of %s on main", b.place)
 }
