@@ -249,7 +249,7 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 	}
 	ours := there
 	behind := m.From.Number == 0 && m.Behind()
-	if behind && base != nil {
+	if (behind || m.keepsNow()) && base != nil {
 		known := base
 		if base, ours, err = m.onto(ctx, base, there); base == nil {
 			guess = known
@@ -593,7 +593,7 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 		return nil, nil, err
 	}
 	same, err := samePackage(made, draft)
-	if err == nil && same && began != nil {
+	if err == nil && same && began != nil && !m.keepsNow() {
 		same, err = samePackage(published, began)
 	}
 	if err != nil || same {
@@ -607,6 +607,9 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 	if began == nil {
 		began = made
 	} else {
+		if m.keepsNow() { // as it was when the Draft was made
+			o.Keep = false
+		}
 		res, err := merge.Packages(published, made, began, o)
 		if err != nil {
 			return nil, nil, decide.Stall(fmt.Errorf("merging %s: %w", m.publishedName(), err))
@@ -620,6 +623,12 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 	}
 	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{Stands: true, Theirs: m.publishedName(), Ours: draftSide})
 	return made, ours, err
+}
+
+// keepsNow says that a Draft may have overruled edits on the registered branch which are
+// to be kept now.
+func (m *maker) keepsNow() bool {
+	return m.From.Number == 0 && m.Package.Latest != nil && m.KeepEdits && !m.From.Inputs.Keep
 }
 
 // owned is an open Draft with what stands on the registered branch of what is owned

@@ -52,7 +52,7 @@ func (b *Built) of(from *Revision, in Inputs) bool {
 	if from != nil {
 		commit = from.Ref.Commit
 	}
-	return b.Commit == commit && b.Inputs.Fits(in)
+	return b.Commit == commit && b.Inputs.Fits(in) && (b.Inputs.Keep || !in.Keep)
 }
 
 // BuiltAs is the workspace that a build of a revision is remembered by: "" for
@@ -128,6 +128,7 @@ func (q Question) Current() error {
 	then := q.From.Inputs
 	now := q.Parts.Inputs(q.recorded()).On(then.Main)
 	built := q.Parts.Inputs(q.Package.Newest()).On(then.Main)
+	built.Keep = q.KeepEdits
 	switch {
 	case q.Last.fails(q.From, built):
 		return fmt.Errorf("its variant fails: %s\nwhen that is corrected run apply, review, and approve again", q.Last.Failure)
@@ -140,6 +141,8 @@ func (q Question) Current() error {
 	case then.Points != now.Points, !then.Fits(now) && !q.made(then.Digest, now, q.recorded(), then.Main):
 		now.Functions = then.Functions // they alone refuse nothing
 		return Behind("%s since this Draft was made: run apply, review, and approve again", joined(q.reasons(now)))
+	case q.keeps():
+		return Behind("%s: run apply, review, and approve again", keepsReason)
 	}
 	return nil
 }

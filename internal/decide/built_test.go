@@ -42,6 +42,10 @@ func TestFits(t *testing.T) {
 			}
 		})
 	}
+	kept := now
+	if kept.Keep = true; !kept.Fits(now) {
+		t.Error("that edits are kept makes no other inputs")
+	}
 	if now.Fits(now.On("0123")) {
 		t.Error("what stands on the branch makes no difference")
 	}

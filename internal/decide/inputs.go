@@ -34,6 +34,9 @@ type Inputs struct {
 	// [PointsOf]. They are not in Digest, for they are known when it is built. "" for
 	// most.
 	Points string
+	// Keep says that edits by hand stood where the update changed the same
+	// ([Want.KeepEdits]). It is not in Digest: it matters to who has edits.
+	Keep bool
 }
 
 // On are inputs of a package that starts from what the registered branch holds
@@ -46,9 +49,9 @@ func (i Inputs) On(main string) Inputs {
 }
 
 // Fits reports whether two are of the same inputs. Versions of functions are left
-// out: alone they make what was built no other, only older.
+// out: alone they make what was built no other, only older. So is Keep.
 func (i Inputs) Fits(o Inputs) bool {
-	i.Digest, o.Digest, i.Functions, o.Functions = "", "", "", ""
+	i.Digest, o.Digest, i.Functions, o.Functions, i.Keep, o.Keep = "", "", "", "", false, false
 	return i == o
 }
 
@@ -71,8 +74,14 @@ func (i Inputs) String() string {
 	if i.Points != "" {
 		s += " points=" + i.Points
 	}
+	if i.Keep {
+		s += " edits=" + keep
+	}
 	return s
 }
+
+// keep is Inputs.Keep in a trailer.
+const keep = "keep"
 
 // ParseInputs reads a trailer; words that it does not know are left out.
 func ParseInputs(trailer string) Inputs {
@@ -100,6 +109,8 @@ func ParseInputs(trailer string) Inputs {
 			i.Points = v
 		case "values":
 			i.Values = v
+		case "edits":
+			i.Keep = v == keep
 		}
 	}
 	return i

@@ -24,7 +24,7 @@ func TestInputsRoundTrip(t *testing.T) {
 	valued.Values, marked.Points = "0123", "0123456789ab,v1/ConfigMap/more"
 	for name, in := range map[string]Inputs{
 		"from a revision": parts().Inputs(published(1, 1)), "first": parts().Inputs(nil), "values": valued.Inputs(nil),
-		"points": marked.Inputs(nil), "none": {},
+		"points": marked.Inputs(nil), "none": {}, "edits are kept": {Digest: "0", Keep: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := in.String()

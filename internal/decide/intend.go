@@ -101,6 +101,9 @@ func Intend(q Question) Intent {
 		if b.Inputs.Points != "" {
 			of = append(of, b.Inputs.Points)
 		}
+		if b.Inputs.Keep {
+			of = append(of, keep)
+		}
 		b.Key = Digest(of...)
 		known := q.proved(b.Inputs) || (q.Unkept || !q.remembered()) && q.Fruitless != nil && q.Fruitless(b.Key)
 		if known && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) {
@@ -116,7 +119,9 @@ func (q Question) inputs(parts Parts) Inputs {
 		// What is built without its values is not what the next whole run would build.
 		parts.Values = "left"
 	}
-	return parts.Inputs(q.Package.Newest()).On(q.Package.Branch.Main())
+	in := parts.Inputs(q.Package.Newest()).On(q.Package.Branch.Main())
+	in.Keep = q.KeepEdits
+	return in
 }
 
 // WithoutRendering is a build of a new Draft with its pipelines left unrun, since running
@@ -168,6 +173,8 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{"workspace " + from.Workspace + " is " + RevisionName(q.Package.Latest.Number) + " already"}}, true
 	case from.Number == 0 && q.Behind():
 		return Build{As: as, Reasons: []string{q.Repo.Branch + " moved since it was made" + q.Package.Branch.by()}}, true
+	case q.keeps():
+		return Build{As: as, Reasons: []string{keepsReason}}, true
 	case from.Number == 0 && lock != nil && lock.edited(from):
 		return Build{As: as, Reasons: q.reasons(then)}, true
 	case from.Number == 0 && q.Automatic && from.Inputs.Functions != then.Functions:
@@ -184,6 +191,15 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{fmt.Sprintf("made by an earlier version, hydration version %d now", Hydration)}}, true
 	}
 	return Build{As: as}, false
+}
+
+// keepsReason is why a Draft is made again of which keeps.
+const keepsReason = "edits by hand are to be kept now"
+
+// keeps says of an open revision that edits on the registered branch, which it may have
+// overruled, are to be kept now.
+func (q Question) keeps() bool {
+	return q.From.Number == 0 && q.KeepEdits && !q.From.Inputs.Keep && (q.From.Inputs.Main != "" || q.Package.PublishedEdited())
 }
 
 // discarded waits where a person discarded a Draft of these very inputs, whatever was

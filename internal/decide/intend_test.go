@@ -351,6 +351,15 @@ func TestIntendBranch(t *testing.T) {
 	changed := draftOf(3, 10, since("v2"), recorded(upgrade.Parts.Inputs(&v2)))
 	recreate := func(q *Question) { q.Recreate = true }
 	retry := func(q *Question) { q.Retry = true }
+	keep := func(q *Question) { q.KeepEdits = true }
+	kept := func(r *Revision) *Revision { r.Inputs.Keep = true; return r }
+	gave := func(kept bool) func(q *Question) {
+		return func(q *Question) {
+			in := q.Parts.Inputs(&v2).On(moved.Main())
+			in.Keep = kept
+			q.Last = &Built{Commit: q.From.Ref.Commit, Inputs: in, At: noon}
+		}
+	}
 	for name, c := range map[string]struct {
 		reason string
 		branch *Branch
@@ -364,6 +373,13 @@ func TestIntendBranch(t *testing.T) {
 		"a hotfix and a change":   {"the Draft starts from it", moved, v2rev, []func(*Question){upgraded}, ActionRedraft, moved.Main(), "upstream changed: now catalog/web@v1\nwith what is on main since v2 by Robin (4d00000)"},
 		"a Draft before a hotfix": {"it is brought up", moved, draft(""), nil, ActionUpdate, moved.Main(), "main moved since it was made by Robin (4d00000)"},
 		"a Draft of the hotfix":   {"it holds it", moved, draft(moved.Main()), nil, ActionNone, "", ""},
+		"edits to keep":           {"it may have overruled the hotfix", moved, draft(moved.Main()), []func(*Question){keep}, ActionUpdate, moved.Main(), "edits by hand are to be kept now"},
+		"edits kept":              {"it was made so", moved, kept(draft(moved.Main())), []func(*Question){keep}, ActionNone, "", ""},
+		"edits kept no more":      {"they are the Draft's by now", moved, kept(draft(moved.Main())), nil, ActionNone, "", ""},
+		"edits to keep, of none":  {"nothing was there to overrule", nil, draft(""), []func(*Question){keep}, ActionNone, "", ""},
+		"edits to keep, on main":  {"no Draft overrules them", moved, v2rev, []func(*Question){keep}, ActionNone, "", "main moved since v2"},
+		"kept without a change":   {"a build gave what is there", moved, draft(moved.Main()), []func(*Question){keep, gave(true)}, ActionNone, "", ""},
+		"built before":            {"that kept none", moved, draft(moved.Main()), []func(*Question){keep, gave(false)}, ActionUpdate, moved.Main(), "edits by hand are to be kept now"},
 		"a hotfix taken back":     {"the Draft follows", nil, draft(moved.Main()), nil, ActionUpdate, "", "main moved since it was made"},
 		"deleted":                 {"a person did it", away, v2rev, []func(*Question){upgraded}, ActionWait, "", "deleted on main by Robin (4d00000): apply --recreate c1/web"},
 		"deleted, a Draft open":   {"", away, draft(""), nil, ActionWait, "", "deleted on main"},
