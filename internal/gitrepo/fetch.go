@@ -106,25 +106,16 @@ func (r *Repo) fetchPlaces(ctx context.Context, places []Place) error {
 func (r *Repo) absent(places []Place) (commits []Hash, folders map[Place]Hash, err error) {
 	// What is committed upon a repository's only package, once it is approved, is upon the
 	// very root folder that its Draft has: it comes along.
-	packages := len(r.Index("").Packages())
-	apart := r.givesAny() && packages > 1
+	apart := r.givesAny() && len(r.Index("").Packages()) > 1
+	whole := r.wholes(places)
 	folders = map[Place]Hash{}
-	of := map[Hash]int{}
 	for _, p := range places {
 		tree, known := r.treeOf(p)
 		switch {
-		case p.Way && r.leads(p):
-		case !p.Way && known && (tree.IsZero() || r.objects.has(tree)):
-		case !p.Way && known && apart:
+		case p.Way && r.leads(p), !p.Way && r.holds(p):
+		case !p.Way && known && apart && !whole[p.Commit]:
 			folders[p] = tree
-			of[p.Commit]++
 		default:
-			commits = append(commits, p.Commit)
-		}
-	}
-	for p := range folders {
-		if n := of[p.Commit]; n > 1 && n*fewFolders > packages { // about all of the commit
-			delete(folders, p)
 			commits = append(commits, p.Commit)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // objects, which are whole.
 type part struct {
 	objectSource
-	asked map[Hash]struct{} // commits; Repo.fetching is held
+	asked map[Hash]struct{} // commits, here or not; Repo.fetching is held
 	depth uint64            // of the folders that are in it, 1 is the root; 0 is all, without files
 }
 
@@ -59,14 +59,14 @@ func (r *Repo) fetchPart(ctx context.Context, p *part, commits []Hash) error {
 	if err := r.readFrom(p, r.missingCommits(commits)); err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(commits, func(h Hash) bool { return !r.has(p, h) }); i >= 0 {
+	if i := slices.IndexFunc(commits, func(h Hash) bool { return !r.hasRoot(p, h) }); i >= 0 {
 		return errKind(ErrMissingObject, "the server did not send %s", commits[i])
 	}
 	return nil
 }
 
-// has says that a part has a commit's root folder.
-func (r *Repo) has(p *part, commit Hash) bool {
+// hasRoot says that a part has a commit's root folder.
+func (r *Repo) hasRoot(p *part, commit Hash) bool {
 	c := r.commits.get(commit)
 	return c != nil && p != nil && p.has(c.Tree)
 }
@@ -77,7 +77,7 @@ func (r *Repo) renewPart(p *part) error {
 		return errors.New("it is being fetched")
 	}
 	defer r.fetching.Unlock()
-	asked := slices.DeleteFunc(sorted(slices.Collect(maps.Keys(p.asked))), func(h Hash) bool { return r.has(p, h) })
+	asked := slices.DeleteFunc(sorted(slices.Collect(maps.Keys(p.asked))), func(h Hash) bool { return r.hasRoot(p, h) })
 	if len(asked) == 0 {
 		return nil
 	}
@@ -97,6 +97,9 @@ func (r *Repo) FetchOutline(ctx context.Context, commits ...Hash) error {
 	r.fetching.Lock()
 	defer r.fetching.Unlock()
 	missing, err := r.incomplete(commits)
+	for _, h := range missing {
+		r.outline.asked[h] = struct{}{}
+	}
 	missing = slices.DeleteFunc(missing, r.Outlined)
 	if err != nil || len(missing) == 0 {
 		return err
@@ -108,7 +111,7 @@ func (r *Repo) FetchOutline(ctx context.Context, commits ...Hash) error {
 }
 
 // Outlined reports whether a commit's folders are at hand without its files.
-func (r *Repo) Outlined(commit Hash) bool { return r.has(r.outline, commit) }
+func (r *Repo) Outlined(commit Hash) bool { return r.hasRoot(r.outline, commit) }
 
 // leads says that the folders on the way to a place are at hand.
 func (r *Repo) leads(p Place) bool {
@@ -137,17 +140,18 @@ func (r *Repo) leads(p Place) bool {
 	return false
 }
 
-// ManyPackages is how many a repository has where a whole commit, which costs all of them,
-// is not asked for to read few.
-const ManyPackages = 100
-
-// What leads to packages is asked for at few commits, for a server counts the entries of
-// each folder that it stops at, and of one commit few folders, so many times fewer than
-// there are packages.
+// A whole commit of a repository with many packages costs all of them, and is not asked
+// for to read few. What leads to packages is asked for at few commits, for a server counts
+// the entries of each folder that it stops at, and folders by themselves where they are few
+// of one commit, so many times fewer than there are packages.
 const (
-	fewCommits = 16
-	fewFolders = 4
+	manyPackages = 100
+	fewCommits   = 16
+	fewFolders   = 4
 )
+
+// Many says that a repository has many packages.
+func (r *Repo) Many() bool { return len(r.Index("").Packages()) >= manyPackages }
 
 // fetchWays brings what leads to places, and tells the trees of those that are to be
 // read, where that spares whole commits.
@@ -178,30 +182,52 @@ func (r *Repo) fetchWays(ctx context.Context, places []Place) error {
 
 // waysTo are the commits of which fetchWays asks for less than all.
 func (r *Repo) waysTo(places []Place) ([]Hash, error) {
-	packages := len(r.Index("").Packages())
-	if packages < ManyPackages || !r.capabilities().Supports(capability.Filter) || r.lacks(byDepth) {
+	if !r.Many() || !r.capabilities().Supports(capability.Filter) || r.lacks(byDepth) {
 		return nil, nil
 	}
-	whole := map[Hash]bool{}
-	for _, p := range places {
-		whole[p.Commit] = whole[p.Commit] || p.Path == "" && !p.Way
-	}
-	apart := r.givesAny()
+	whole := r.wholes(places)
 	var commits []Hash
 	for _, p := range places {
-		if whole[p.Commit] || p.Path == "" || r.leads(p) {
+		if _, known := r.treeOf(p); whole[p.Commit] || p.Path == "" || known && !p.Way {
 			continue
 		}
-		if _, known := r.treeOf(p); p.Way || !known && apart {
+		if leads := r.leads(p); leads && !r.hasRoot(r.ways, p.Commit) {
+			continue // by all of it
+		} else if leads {
+			r.ways.asked[p.Commit] = struct{}{}
+		} else {
 			commits = append(commits, p.Commit)
-			r.ways.depth = max(r.ways.depth, uint64(len(splitPath(p.Path))))
 		}
+		r.ways.depth = max(r.ways.depth, uint64(len(splitPath(p.Path))))
 	}
 	commits, err := r.incomplete(sorted(commits))
 	if len(commits) > fewCommits {
 		return nil, err
 	}
 	return commits, err
+}
+
+// wholes are the commits that are asked for whole: somebody wants all of one, or about all
+// that is in it, or the server gives out nothing less.
+func (r *Repo) wholes(places []Place) map[Hash]bool {
+	apart, many, packages := r.givesAny(), r.Many(), len(r.Index("").Packages())
+	whole, wanted := map[Hash]bool{}, map[Hash]int{}
+	for _, p := range places {
+		if p.Way || r.holds(p) {
+			continue
+		}
+		wanted[p.Commit]++
+		if p.Path == "" || !apart || many && wanted[p.Commit]*fewFolders > packages {
+			whole[p.Commit] = true
+		}
+	}
+	return whole
+}
+
+// holds says that what stands at a place is known and here.
+func (r *Repo) holds(p Place) bool {
+	tree, known := r.treeOf(p)
+	return known && (tree.IsZero() || r.objects.has(tree))
 }
 
 // A server may not answer what is asked by one of these: this Store does not try it again.

@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -60,7 +61,7 @@ func whole(t *testing.T, r *Repo, commit Hash) bool {
 // Beside many packages what leads to a few is asked for by itself: then their trees are
 // known, and others can be put in their place.
 func TestFetchWays(t *testing.T) {
-	y := withPackages(t, ManyPackages)
+	y := withPackages(t, manyPackages)
 	first := func(n int, of func(int) Place) (out []Place) {
 		for i := range n {
 			out = append(out, of(i))
@@ -76,9 +77,9 @@ func TestFetchWays(t *testing.T) {
 		whole    bool // the branch's, or the first Draft's
 	}{
 		"one":                        {first(1, y.way), 1, false},
-		"ways to all":                {first(ManyPackages, y.way), 1, false},
-		"a quarter of the folders":   {first(ManyPackages/fewFolders, there), 2, false},
-		"more folders":               {first(ManyPackages/fewFolders+1, there), 2, true},
+		"ways to all":                {first(manyPackages, y.way), 1, false},
+		"a quarter of the folders":   {first(manyPackages/fewFolders, there), 2, false},
+		"more folders":               {first(manyPackages/fewFolders+1, there), 1, true},
 		"a folder, and what leads":   {[]Place{y.way(7), {Commit: y.main, Path: yardPath(7)}}, 2, false},
 		"a folder":                   {[]Place{{Commit: y.main, Path: yardPath(7)}}, 2, false},
 		"a folder that is not there": {[]Place{{Commit: y.main, Path: "clusters/gone/app"}}, 1, false},
@@ -132,12 +133,12 @@ func TestFetchWays(t *testing.T) {
 
 // With fewer packages, without filters and by path commits are read whole, as before.
 func TestFetchWaysByCommits(t *testing.T) {
-	y := withPackages(t, ManyPackages-1)
+	y := withPackages(t, manyPackages-1)
 	r := openWith(t, y.urls["http"], Options{})
 	if err := r.FetchPlaces(t.Context(), y.way(0)); err != nil || !whole(t, r, y.main) {
 		t.Errorf("of fewer packages: %v", err)
 	}
-	y = withPackages(t, ManyPackages)
+	y = withPackages(t, manyPackages)
 	y.repo.Git(t, "config", "uploadpack.allowFilter", "false")
 	r = openWith(t, y.urls["http"], Options{})
 	if err := r.FetchPlaces(t.Context(), y.way(0)); err != nil || !whole(t, r, y.main) {
@@ -152,7 +153,7 @@ func TestFetchWaysByCommits(t *testing.T) {
 // A commit upon what leads to a package keeps all that is beside it, of which nothing was
 // read.
 func TestCommitUponAWay(t *testing.T) {
-	y := withPackages(t, ManyPackages)
+	y := withPackages(t, manyPackages)
 	r := openWith(t, y.urls["http"], Options{CacheDir: t.TempDir()})
 	added := "clusters/other/deep/app"
 	places := []Place{y.way(3), y.way(4), {Commit: y.main, Path: added, Way: true}}
@@ -190,7 +191,7 @@ func TestCommitUponAWay(t *testing.T) {
 			t.Errorf("%s", line)
 		}
 	}
-	if n := len(strings.Split(y.repo.Git(t, "ls-tree", "--name-only", "main", "clusters/"), "\n")); n < ManyPackages {
+	if n := len(strings.Split(y.repo.Git(t, "ls-tree", "--name-only", "main", "clusters/"), "\n")); n < manyPackages {
 		t.Errorf("%d packages are left", n)
 	}
 }
@@ -198,7 +199,7 @@ func TestCommitUponAWay(t *testing.T) {
 // What leads to a package is of the next run, too, and is asked for again where the cache
 // is damaged.
 func TestWaysAreKept(t *testing.T) {
-	y := withPackages(t, ManyPackages)
+	y := withPackages(t, manyPackages)
 	cache := t.TempDir()
 	for run, want := range []int{1, 0, 1} {
 		if run == 2 {
@@ -227,34 +228,58 @@ func TestWaysAreKept(t *testing.T) {
 	}
 }
 
-// What was damaged after it was asked for is brought again by who reads it.
-func TestWaysAreRenewed(t *testing.T) {
-	y := withPackages(t, ManyPackages)
-	cache := t.TempDir()
-	r := openWith(t, y.urls["http"], Options{CacheDir: cache})
-	if err := r.FetchPlaces(t.Context(), y.way(5)); err != nil {
-		t.Fatal(err)
-	}
-	packs, _ := filepath.Glob(filepath.Join(cache, "git", "*", "ways", packFolder, "*.pack"))
-	for _, p := range packs {
-		data, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
+// What was damaged is brought again by who reads it, whether this run fetched it or one
+// before.
+func TestPartsAreRenewed(t *testing.T) {
+	y := withPackages(t, manyPackages)
+	for part, ask := range map[string]func(*Repo) error{
+		"ways":    func(r *Repo) error { return r.FetchPlaces(t.Context(), y.way(5)) },
+		"outline": func(r *Repo) error { return r.FetchOutline(t.Context(), y.main) },
+	} {
+		for _, next := range []bool{false, true} {
+			t.Run(fmt.Sprint(part, "/next=", next), func(t *testing.T) {
+				cache := t.TempDir()
+				r := openWith(t, y.urls["http"], Options{CacheDir: cache})
+				if err := ask(r); err != nil {
+					t.Fatal(err)
+				}
+				packs, _ := filepath.Glob(filepath.Join(cache, "git", "*", part, packFolder, "*.pack"))
+				for _, p := range packs {
+					data, err := os.ReadFile(p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := len(data) - 60; i < len(data)-20; i++ { // of the last object
+						data[i] ^= 0x55
+					}
+					if err := os.WriteFile(p, data, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if next {
+					r = openWith(t, y.urls["http"], Options{CacheDir: cache})
+					if err := ask(r); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.trees = nil // read, that is, and not remembered
+				y.srv.ResetCounts()
+				var err error
+				for i := range manyPackages { // one of them needs what is damaged
+					_, _, e := r.subtree(rootOf(t, r, y.main), yardPath(i)+"/deeper")
+					if part == "ways" && isMissing(e) { // which ends above it
+						_, _, e = r.subtree(rootOf(t, r, y.main), yardPath(i))
+					}
+					err = errors.Join(err, e)
+				}
+				if err != nil || len(packs) != 1 {
+					t.Errorf("%d packs: %v", len(packs), err)
+				}
+				if n := y.srv.Count(gittest.Fetch); n != 1 {
+					t.Errorf("%d requests", n)
+				}
+			})
 		}
-		for i := len(data) - 60; i < len(data); i++ {
-			data[i] ^= 0x55
-		}
-		if err := os.WriteFile(p, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.trees = nil // read, that is, and not remembered
-	y.srv.ResetCounts()
-	if _, exists, err := r.TreeAt(t.Context(), y.main, yardPath(6)); err != nil || !exists || len(packs) != 1 {
-		t.Errorf("%d packs: %t, %v", len(packs), exists, err)
-	}
-	if n := y.srv.Count(gittest.Fetch); n != 1 {
-		t.Errorf("%d requests", n)
 	}
 }
 
@@ -262,7 +287,7 @@ func TestWaysAreRenewed(t *testing.T) {
 // not asked again in that run, whatever the repository. What fails for another reason is
 // no such server.
 func TestFetchWaysOfServersWithoutDepth(t *testing.T) {
-	y := withPackages(t, ManyPackages)
+	y := withPackages(t, manyPackages)
 	second := y.srv.NewRepo(t, "second")
 	second.Git(t, "config", "uploadpack.allowFilter", "true")
 	second.Git(t, "fetch", "-q", y.repo.Dir, "+refs/*:refs/*")

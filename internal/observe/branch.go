@@ -164,7 +164,7 @@ func (r *Repo) ReadPublished(ctx context.Context, p *decide.Package, t decide.Pu
 // branch's history, or came with a merge; its line of Porch's stands in what was
 // squashed; or the Kptfile has another upstreamLock, which Drafts alone write.
 func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Branch, run *history) error {
-	k, err := r.kptfileAt(ctx, b.Tree)
+	k, err := r.kptfileAt(ctx, r.Head, p.Path)
 	if err != nil || k == nil {
 		return err
 	}
@@ -208,8 +208,7 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	if run.apart || r.Recorded != nil && len(gone) == 0 {
 		return nil // there is no Draft that could have been merged
 	}
-	published, _ := p.Tree(p.Latest.Ref.Commit)
-	was, err := r.kptfileAt(ctx, published)
+	was, err := r.kptfileAt(ctx, p.Latest.Ref.Commit, p.Path)
 	if err != nil || was == nil {
 		return err
 	}

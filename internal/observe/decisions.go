@@ -62,11 +62,9 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 	for repo, p := range r.packagesOf(wants) {
 		if p.Open() == nil && len(p.Heads()) > 0 && !repo.comparable(p) {
 			if other, err := repo.other(ctx, p); err == nil && other {
+				open.place(repo, repo.Head, p.Path)
 				open.place(repo, latestCommit(p), p.Path)
 			}
-			continue
-		}
-		if p.Open() == nil || repo.Head.IsZero() || p.Latest == nil {
 			continue
 		}
 		there, err := repo.TreeAt(ctx, repo.Head, p.Path)
@@ -78,6 +76,10 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 			published, err = repo.TreeAt(ctx, latestCommit(p), p.Path)
 		}
 		if err != nil || there == published {
+			continue
+		}
+		open.place(repo, repo.Head, p.Path)
+		if p.Open() == nil || p.Latest == nil {
 			continue
 		}
 		open.place(repo, latestCommit(p), p.Path)
@@ -156,8 +158,8 @@ func (r *Reader) fetchMade(ctx context.Context, wants []*decide.Want, revision f
 }
 
 // ReadMade reads a package at a revision by what recordedTree tells, for who neither
-// decides about that revision nor builds upon it: to find it by its commit's root folder
-// costs as many entries as there are packages.
+// publishes that revision nor builds upon it, but works on another, or shows it: to find it
+// by its commit's root folder costs as many entries as there are packages.
 func (r *Repo) ReadMade(ctx context.Context, p *decide.Package, h *decide.Revision) (*krm.Package, error) {
 	if tree, known := recordedTree(p, h); known && r.Git.HasTree(gitrepo.Hash(tree)) {
 		return r.Git.ReadPackage(ctx, gitrepo.Hash(tree))
@@ -327,7 +329,7 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 	add := func(repo *Repo, o *decide.Orphan) {
 		gone = append(gone, o)
 		set.add(repo, o.Package.Path, o.Package.Heads()...)
-		set.way(repo, repo.Head, o.Package.Path)
+		set.branch(repo, o.Package.Path)
 	}
 	for _, repo := range r.sorted {
 		if repo.Git == nil || repo.Err != nil {
@@ -582,21 +584,20 @@ func (r *Reader) ReadUpstreamLocks(ctx context.Context) (map[decide.Place]bool, 
 
 // upstreamLock is that of a package, nil where it has none or no Kptfile.
 func (r *Repo) upstreamLock(ctx context.Context, commit decide.Hash, path string) (*kptfilev1.GitLock, error) {
-	tree, err := r.TreeAt(ctx, commit, path)
-	if err != nil || tree.IsZero() {
-		return nil, err
-	}
-	k, err := r.kptfileAt(ctx, tree)
+	k, err := r.kptfileAt(ctx, commit, path)
 	if err != nil || k == nil {
 		return nil, err
 	}
 	return mutate.Lock(k), nil
 }
 
-// kptfileAt is the Kptfile of a package's folder, nil where it has none, or none
-// that can be read.
-func (r *Repo) kptfileAt(ctx context.Context, tree decide.Hash) (*kptfilev1.KptFile, error) {
-	pkg, err := r.Git.ReadPackage(ctx, gitrepo.Hash(tree))
+// kptfileAt is the Kptfile of a package at a commit, nil where it has none, or none that
+// can be read.
+func (r *Repo) kptfileAt(ctx context.Context, commit decide.Hash, path string) (*kptfilev1.KptFile, error) {
+	_, pkg, err := r.ReadPackage(ctx, commit, path)
+	if errors.Is(err, ErrNoFolder) {
+		return nil, nil
+	}
 	if err != nil || pkg.Kptfile("") == nil {
 		return nil, err
 	}

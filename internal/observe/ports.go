@@ -59,6 +59,9 @@ type Trees interface {
 	FetchPlaces(ctx context.Context, places ...gitrepo.Place) error
 	TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (tree gitrepo.Hash, ok bool, err error)
 	KnownTreeAt(commit gitrepo.Hash, dir string) (tree gitrepo.Hash, known bool)
+	// Many says that there are so many packages that what leads to few of them is read
+	// instead of whole commits.
+	Many() bool
 	// HasTree reports whether a tree is at hand with all below it.
 	HasTree(tree gitrepo.Hash) bool
 	ReadPackage(ctx context.Context, tree gitrepo.Hash) (*krm.Package, error)

@@ -349,6 +349,7 @@ func (r *Reader) readHeads(ctx context.Context) []error {
 // left since they were read, as that of the record, which moves often: then the
 // refs are read again.
 func (r *Repo) readHeads(ctx context.Context) error {
+	r.recordedAt = nil
 	err := r.readTips(ctx)
 	if !errors.Is(err, gitrepo.ErrMissingObject) {
 		return err
@@ -522,11 +523,7 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 		return err
 	}
 	for _, h := range unsigned {
-		tree, err := r.TreeAt(ctx, h.Ref.Commit, h.path)
-		if err != nil || tree.IsZero() {
-			continue // whoever needs what it holds says what is wrong with it
-		}
-		if k, err := r.kptfileAt(ctx, tree); err == nil && k != nil {
+		if k, err := r.kptfileAt(ctx, h.Ref.Commit, h.path); err == nil && k != nil { // else who needs it says what is wrong with it
 			if owner, ok := mutate.OwnerOf(k); ok {
 				h.Owner = owner.Variant
 			}
@@ -539,9 +536,12 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 // their commits need no request of their own. Beside many packages who needs some of them
 // asks for these.
 func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
+	if !r.whole || r.Git.Many() {
+		return nil
+	}
 	var places []gitrepo.Place
 	for _, h := range heads {
-		if r.whole && len(r.refs) < gitrepo.ManyPackages && h.Phase.Open() && r.Wanted[h.path] {
+		if h.Phase.Open() && r.Wanted[h.path] {
 			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path})
 		}
 	}

@@ -465,6 +465,9 @@ func (r *Reader) untagged(ctx context.Context, t *decide.Target) error {
 }
 
 func (r *Repo) readLock(ctx context.Context, h *decide.Revision, path string) (*resolver.Lock, error) {
+	if err := r.Git.FetchPlaces(ctx, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: path}); err != nil {
+		return nil, err
+	}
 	tree, err := r.TreeAt(ctx, h.Ref.Commit, path)
 	if err != nil {
 		return nil, err

@@ -137,11 +137,13 @@ func (r *run) overlapsIn(ctx context.Context, c crowd) (out overlaps) {
 	for _, w := range c.beside {
 		repo := r.read.Repo(t.Namespace, t.Repository)
 		there := repo.Package(t.Path(w.Ref))
-		newest, pkg, err := there.OpenOrLatest(), (*krm.Package)(nil), error(nil)
-		if newest != nil {
-			pkg, err = repo.ReadMade(ctx, there, newest)
+		newest := there.OpenOrLatest()
+		if newest == nil {
+			unknown = true
+			continue
 		}
-		if pkg == nil || err != nil { // whoever works on it is told
+		pkg, err := repo.ReadMade(ctx, there, newest)
+		if err != nil { // whoever works on it is told
 			unknown = true
 			continue
 		}

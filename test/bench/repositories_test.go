@@ -371,6 +371,11 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 		t.Fatal("there is no Draft")
 		return ""
 	}
+	among := true // one is meant, and not all
+	hotfixes := gittest.Text{}
+	for i := range s.variants {
+		hotfixes[variantName(i)+"/fix.yaml"] = fmt.Sprintf("a: %d\n", 100+i)
+	}
 	for _, c := range []struct {
 		before  func()
 		command []string
@@ -385,8 +390,12 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 		}, []string{"review", one}, 9},
 		{nil, []string{"edits", one}, 10},
 		{nil, []string{"approve", one}, 9},
-		{func() { w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(0) + "/fix.yaml": "a: 1\n"}) }, []string{"status"}, 11},
+		{func() { w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(0) + "/fix.yaml": "a: 2\n"}) }, []string{"status"}, 11},
+		{nil, []string{"plan"}, 10},
 		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 3)) }, []string{"apply"}, 14},
+		{func() { w.fleet.Commit(t, "main", "hotfixes", hotfixes); among = false }, []string{"status"}, 12},
+		{nil, []string{"plan"}, 12},
+		{func() { os.Remove(filepath.Join(w.dir, "clusters/cluster-00001.yaml")) }, []string{"plan"}, 12},
 	} {
 		if c.before != nil {
 			c.before()
@@ -398,7 +407,7 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 			t.Errorf("%v: %d requests, want %d at most", c.command, n, c.most)
 		}
 		for _, r := range w.line.asked["fleet"] {
-			if bytes.Contains(r.body, []byte("filter ")) || c.command[0] == "review" { // which shows all that is open
+			if bytes.Contains(r.body, []byte("filter ")) || c.command[0] == "review" || !among { // which shows all that is open
 				continue
 			}
 			for _, want := range wantLine.FindAllSubmatch(r.body, -1) {
