@@ -252,7 +252,7 @@ func (m *maker) finish(ctx context.Context) error {
 	if m.Revert != nil {
 		return m.commit(ctx, files)
 	}
-	if m.From != nil {
+	if m.From != nil && !m.Keeps() {
 		if m.Same, err = m.unchanged(files); err != nil || m.Same {
 			return err
 		}

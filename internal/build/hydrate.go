@@ -249,10 +249,16 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 	}
 	ours := there
 	behind := m.From.Number == 0 && m.Behind()
-	if (behind || m.keepsNow()) && base != nil {
+	if (behind || m.Keeps()) && base != nil {
 		known := base
-		if base, ours, err = m.onto(ctx, base, there); base == nil {
+		base, ours, err = m.onto(ctx, base, there)
+		switch {
+		case base != nil || err != nil:
+		case behind:
 			guess = known
+		default:
+			base = known
+			m.Warnings = append(m.Warnings, "edits by hand of what was published are not brought back, for what the machine had made of it is not known")
 		}
 	}
 	if behind && base == nil && guess != nil && err == nil {
@@ -593,7 +599,7 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 		return nil, nil, err
 	}
 	same, err := samePackage(made, draft)
-	if err == nil && same && began != nil && !m.keepsNow() {
+	if err == nil && same && began != nil && !m.Keeps() {
 		same, err = samePackage(published, began)
 	}
 	if err != nil || same {
@@ -607,7 +613,7 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 	if began == nil {
 		began = made
 	} else {
-		if m.keepsNow() { // as it was when the Draft was made
+		if m.Keeps() { // as it was when the Draft was made
 			o.Keep = false
 		}
 		res, err := merge.Packages(published, made, began, o)
@@ -623,12 +629,6 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 	}
 	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{Stands: true, Theirs: m.publishedName(), Ours: draftSide})
 	return made, ours, err
-}
-
-// keepsNow says that a Draft may have overruled edits on the registered branch which are
-// to be kept now.
-func (m *maker) keepsNow() bool {
-	return m.From.Number == 0 && m.Package.Latest != nil && m.KeepEdits && !m.From.Inputs.Keep
 }
 
 // owned is an open Draft with what stands on the registered branch of what is owned

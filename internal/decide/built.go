@@ -38,7 +38,7 @@ type Built struct {
 
 // fails says that this very build failed: of these inputs, upon that revision.
 func (b *Built) fails(from *Revision, in Inputs) bool {
-	return b != nil && b.Failure != "" && b.of(from, in)
+	return b != nil && b.Failure != "" && b.of(from, in) && b.Inputs.Keep == in.Keep
 }
 
 // gave says that this very build gave what is there.
@@ -52,7 +52,7 @@ func (b *Built) of(from *Revision, in Inputs) bool {
 	if from != nil {
 		commit = from.Ref.Commit
 	}
-	return b.Commit == commit && b.Inputs.Fits(in) && (b.Inputs.Keep || !in.Keep)
+	return b.Commit == commit && b.Inputs.Fits(in)
 }
 
 // BuiltAs is the workspace that a build of a revision is remembered by: "" for
@@ -132,6 +132,8 @@ func (q Question) Current() error {
 	switch {
 	case q.Last.fails(q.From, built):
 		return fmt.Errorf("its variant fails: %s\nwhen that is corrected run apply, review, and approve again", q.Last.Failure)
+	case q.Keeps():
+		return Behind("%s: run apply, review, and approve again", keepsReason)
 	case q.proved(built):
 		return nil
 	case then.unrendered() && !now.unrendered() && len(q.Parts.Functions) > 0:
@@ -141,8 +143,6 @@ func (q Question) Current() error {
 	case then.Points != now.Points, !then.Fits(now) && !q.made(then.Digest, now, q.recorded(), then.Main):
 		now.Functions = then.Functions // they alone refuse nothing
 		return Behind("%s since this Draft was made: run apply, review, and approve again", joined(q.reasons(now)))
-	case q.keeps():
-		return Behind("%s: run apply, review, and approve again", keepsReason)
 	}
 	return nil
 }

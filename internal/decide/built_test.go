@@ -177,6 +177,8 @@ func TestCurrent(t *testing.T) {
 	built := func(in Inputs, failure string) *Built {
 		return &Built{Commit: draft.Ref.Commit, Inputs: in, Failure: failure, At: noon}
 	}
+	keeping := now
+	keeping.Keep = true
 	unrendered, none := parts(), parts()
 	unrendered.Functions, unrendered.Versions, none.Functions = []string{NotRendered}, []string{NotRendered}, nil
 	const corrected = "\nwhen that is corrected run apply, review, and approve again"
@@ -200,6 +202,7 @@ func TestCurrent(t *testing.T) {
 		"it fails":             {"", draft, nil, parts(), built(now, "bad value"), "its variant fails: bad value" + corrected},
 		"it fails now":         {"the failure tells more", draft, nil, newer, built(newer.Inputs(nil), "bad value"), "its variant fails: bad value" + corrected},
 		"it failed":            {"of other inputs", draft, nil, parts(), built(newer.Inputs(nil), "bad value"), ""},
+		"it failed, kept":      {"as edits are not kept any more", draft, nil, parts(), built(keeping, "bad value"), ""},
 		"it failed and moved":  {"of inputs before", draft, nil, newer, built(now, "bad value"), changed},
 		"no difference":        {"a build gave what is there", draft, nil, newer, built(newer.Inputs(nil), ""), ""},
 		"no difference then":   {"of other inputs", draft, nil, newer, built(now, ""), changed},

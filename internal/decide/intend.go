@@ -101,12 +101,9 @@ func Intend(q Question) Intent {
 		if b.Inputs.Points != "" {
 			of = append(of, b.Inputs.Points)
 		}
-		if b.Inputs.Keep {
-			of = append(of, keep)
-		}
 		b.Key = Digest(of...)
 		known := q.proved(b.Inputs) || (q.Unkept || !q.remembered()) && q.Fruitless != nil && q.Fruitless(b.Key)
-		if known && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) {
+		if known && !q.Keeps() && !q.Invoked && !q.Rehydrate && (q.From.Number > 0 || !q.Behind()) {
 			return q.unchanged()
 		}
 	}
@@ -173,7 +170,7 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{"workspace " + from.Workspace + " is " + RevisionName(q.Package.Latest.Number) + " already"}}, true
 	case from.Number == 0 && q.Behind():
 		return Build{As: as, Reasons: []string{q.Repo.Branch + " moved since it was made" + q.Package.Branch.by()}}, true
-	case q.keeps():
+	case q.Keeps():
 		return Build{As: as, Reasons: []string{keepsReason}}, true
 	case from.Number == 0 && lock != nil && lock.edited(from):
 		return Build{As: as, Reasons: q.reasons(then)}, true
@@ -193,13 +190,18 @@ func (q Question) changed() (Build, bool) {
 	return Build{As: as}, false
 }
 
-// keepsReason is why a Draft is made again of which keeps.
+// keepsReason is why a Draft is made again of which Keeps says so.
 const keepsReason = "edits by hand are to be kept now"
 
-// keeps says of an open revision that edits on the registered branch, which it may have
-// overruled, are to be kept now.
-func (q Question) keeps() bool {
-	return q.From.Number == 0 && q.KeepEdits && !q.From.Inputs.Keep && (q.From.Inputs.Main != "" || q.Package.PublishedEdited())
+// Keeps says of an open revision that edits of what it updates, which it may have
+// overruled, are to be kept now. It is committed with [Inputs.Keep] whatever comes of it:
+// what people do to it from then on stands.
+func (q Question) Keeps() bool {
+	p := q.Package
+	if q.From == nil || q.From.Number > 0 || p.Latest == nil || !q.KeepEdits || q.From.Inputs.Keep || q.Lock() != nil {
+		return false
+	}
+	return q.From.Inputs.Main != "" || p.PublishedEdited() || len(p.Entries) == 0 // no record tells
 }
 
 // discarded waits where a person discarded a Draft of these very inputs, whatever was

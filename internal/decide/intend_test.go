@@ -353,6 +353,7 @@ func TestIntendBranch(t *testing.T) {
 	retry := func(q *Question) { q.Retry = true }
 	keep := func(q *Question) { q.KeepEdits = true }
 	kept := func(r *Revision) *Revision { r.Inputs.Keep = true; return r }
+	unrecorded := func(q *Question) { q.Package.Entries = nil }
 	gave := func(kept bool) func(q *Question) {
 		return func(q *Question) {
 			in := q.Parts.Inputs(&v2).On(moved.Main())
@@ -377,9 +378,10 @@ func TestIntendBranch(t *testing.T) {
 		"edits kept":              {"it was made so", moved, kept(draft(moved.Main())), []func(*Question){keep}, ActionNone, "", ""},
 		"edits kept no more":      {"they are the Draft's by now", moved, kept(draft(moved.Main())), nil, ActionNone, "", ""},
 		"edits to keep, of none":  {"nothing was there to overrule", nil, draft(""), []func(*Question){keep}, ActionNone, "", ""},
+		"edits to keep, unknown":  {"no record tells what was there", nil, draft(""), []func(*Question){keep, unrecorded}, ActionUpdate, "", "edits by hand are to be kept now"},
 		"edits to keep, on main":  {"no Draft overrules them", moved, v2rev, []func(*Question){keep}, ActionNone, "", "main moved since v2"},
-		"kept without a change":   {"a build gave what is there", moved, draft(moved.Main()), []func(*Question){keep, gave(true)}, ActionNone, "", ""},
-		"built before":            {"that kept none", moved, draft(moved.Main()), []func(*Question){keep, gave(false)}, ActionUpdate, moved.Main(), "edits by hand are to be kept now"},
+		"built before":            {"nothing says since what", moved, draft(moved.Main()), []func(*Question){keep, gave(true)}, ActionUpdate, moved.Main(), "edits by hand are to be kept now"},
+		"built before, kept":      {"it says so itself", moved, kept(draft(moved.Main())), []func(*Question){keep, gave(false)}, ActionNone, "", ""},
 		"a hotfix taken back":     {"the Draft follows", nil, draft(moved.Main()), nil, ActionUpdate, "", "main moved since it was made"},
 		"deleted":                 {"a person did it", away, v2rev, []func(*Question){upgraded}, ActionWait, "", "deleted on main by Robin (4d00000): apply --recreate c1/web"},
 		"deleted, a Draft open":   {"", away, draft(""), nil, ActionWait, "", "deleted on main"},

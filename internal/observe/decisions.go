@@ -911,7 +911,7 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 		if q.From != nil {
 			starts = append(starts, placed{repo, q.Package.Path, q.From})
 		}
-		if latest := q.Package.Latest; latest != nil && latest != q.From && q.Package.Branch.Moved() { // a Draft follows the branch
+		if latest := q.Package.Latest; latest != nil && latest != q.From && (q.Package.Branch.Moved() || q.Keeps()) { // a Draft follows the branch
 			starts = append(starts, placed{repo, q.Package.Path, latest})
 		}
 		set.branch(repo, q.Package.Path)

@@ -12,24 +12,37 @@ import (
 func TestKeepEditsAfterwards(t *testing.T) {
 	const draft = "drafts/web/packagevariant-2"
 	for name, c := range map[string]struct {
-		edits  func(w *world) // the Draft's
-		newer  bool           // a version of upstream meanwhile
-		merged bool           // the first Draft by others, and the hotfix with it
-		want   string
-		told   string
+		edits    func(w *world) // the Draft's
+		newer    bool           // a version of upstream meanwhile
+		merged   bool           // the first Draft by others, and the hotfix with it
+		none     bool           // there is no record
+		harmless bool           // the hotfix is no conflict
+		want     string
+		told     string
 	}{
 		"nothing else":        {want: "cpu: 250m"},
 		"another version":     {newer: true, want: "cpu: 250m"},
 		"merged by others":    {merged: true, want: "cpu: 250m"},
+		"no record":           {none: true, want: "cpu: 250m"},
+		"no record, merged":   {none: true, merged: true, want: "cpu: 250m"},
+		"no conflict":         {harmless: true, want: "cpu: 300m"},
+		"neither":             {none: true, harmless: true, want: "cpu: 300m"},
 		"edits beside it":     {edits: func(w *world) { w.edit("c1", draft, "web/settings.yaml", "level: info", "level: warn") }, want: "cpu: 250m"},
 		"the same, by people": {edits: func(w *world) { w.edit("c1", draft, "web/deployment.yaml", "cpu: 300m", "cpu: 700m") }, want: "cpu: 250m", told: "branch main wins with 250m; the Draft was 700m"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "c1")
+			if c.none {
+				text := repository("c1", w.url("c1"), true, "")
+				w.write("repositories/c1.yaml", strings.Replace(text, "  name: c1\n", "  name: c1\n  annotations: {variform.dev/record-ref: none}\n", 1))
+			}
 			w.write("sets/web.yaml", webSet)
 			w.mustApply()
 			hotfix := func(branch string) { w.edit("c1", branch, "web/deployment.yaml", "cpu: 100m", "cpu: 250m") }
+			if c.harmless {
+				hotfix = func(branch string) { w.edit("c1", branch, "web/settings.yaml", "level: info", "level: debug") }
+			}
 			if c.merged {
 				hotfix("drafts/web/packagevariant-1")
 				w.repos["c1"].Git(t, "branch", "-f", "main", "drafts/web/packagevariant-1")
@@ -41,7 +54,9 @@ func TestKeepEditsAfterwards(t *testing.T) {
 			w.publishWeb(webCPU, "v2")
 			set := strings.Replace(webSet, "revision: v1", "revision: v2", 1)
 			w.write("sets/web.yaml", set)
-			w.contains(strings.Join(w.mustApply().variant(t, "c1/web").Conflicts, "\n"), "upstream wins with 300m; local was 250m")
+			if said := strings.Join(w.mustApply().variant(t, "c1/web").Conflicts, "\n"); !c.harmless {
+				w.contains(said, "upstream wins with 300m; local was 250m")
+			}
 			if c.edits != nil {
 				c.edits(w)
 				w.mustApply()
@@ -52,7 +67,7 @@ func TestKeepEditsAfterwards(t *testing.T) {
 			says := "edits by hand are to be kept now: run apply, review, and approve again"
 			if c.newer {
 				w.publishWeb(merged(webCPU, gittest.Text{"web/new.yaml": configMap("new", "a: 1")}), "v3")
-				set, says = strings.Replace(set, "revision: v2", "revision: v3", 1), "upstream changed"
+				set = strings.Replace(set, "revision: v2", "revision: v3", 1)
 			}
 			w.write("sets/web.yaml", set)
 			w.contains(w.mustRun(1, "approve", "--all").out, says)
