@@ -459,10 +459,17 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 				continue
 			}
 			b.Landed, b.LandedTree = decide.Hash(run.since[i].Hash), tree
-			b.Workspace, b.Owner, b.Merged = o.Workspace, o.Owner, o.Machine
 			if decide.Hash(c) == o.Ref.Commit {
 				b.Draft = o
+			} else { // it went on since
+				at := decide.Ref{Name: o.Ref.Name, Hash: decide.Hash(c), Commit: decide.Hash(c)}
+				h := &head{path: p.Path, Revision: &decide.Revision{Ref: at, Workspace: o.Workspace, Phase: o.Phase}}
+				if err := r.walk(ctx, []*head{h}); err != nil {
+					return err
+				}
+				o = h.Revision
 			}
+			b.Workspace, b.Owner, b.Merged = o.Workspace, o.Owner, o.Machine
 			return nil
 		}
 	}

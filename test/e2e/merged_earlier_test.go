@@ -1,0 +1,39 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// A Draft that is merged on the forge while a run updates it: what came to the branch is
+// what its earlier commit made, and no edit of what the later one did.
+func TestMergedBeforeItsUpdate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	set := webSet + `      template:
+        pipeline:
+          mutators:
+            - image: ghcr.io/kptdev/krm-functions-catalog/set-annotations:v0.1
+              configMap: {team: blue}
+`
+	w.write("sets/web.yaml", set)
+	w.mustApply()
+	c1 := w.repos["c1"]
+	made := w.refs()["c1 "+draft1]
+	w.write("sets/web.yaml", strings.Replace(set, "  name: web\n", "  name: other\n", 1)) // and with it its functions
+	w.mustApply()
+	main, tree := c1.Git(t, "rev-parse", "main"), c1.Git(t, "rev-parse", made+"^{tree}")
+	merge := c1.Git(t, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "commit-tree", "-p", main, "-p", made, "-m", "Merge request", tree)
+	c1.Git(t, "update-ref", "refs/heads/main", merge)
+
+	p := w.mustApply()
+	if v := p.variant(t, "c1/web"); len(v.Conflicts) > 0 {
+		t.Errorf("conflicts: %q", v.Conflicts)
+	}
+	kptfile := w.show("c1", "drafts/web/packagevariant-2", "web/Kptfile")
+	w.contains(kptfile, "name: PackageVariant.other-c1-web..0")
+	if strings.Count(kptfile, "set-annotations") != 1 {
+		t.Errorf("its function runs twice:\n%s", kptfile)
+	}
+	w.contains(w.mustRun(0, "edits").out, "0 edits in 0 revisions")
+}
