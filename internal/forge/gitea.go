@@ -113,22 +113,27 @@ func (g *giteaRepo) Open(ctx context.Context, base, branch string, c pulls.Conte
 }
 
 // first is the first open request of a branch: Gitea opens two for runs that ask in the
-// same moment, and the later one is closed. Without its mark nobody turned it down.
+// same moment, and the later one is closed, by whoever sees both: the first may be there
+// only after the later one. Without its mark nobody turned it down.
 func (g *giteaRepo) first(ctx context.Context, base string, made pulls.Open) (pulls.Open, error) {
 	open, err := g.requests(ctx, base, "open", 1, 1) // those that moved last
 	if err != nil {
 		return made, err
 	}
-	first := made
+	first, later := made, []pulls.Open(nil)
 	for _, o := range open {
-		if o.Branch == made.Branch && o.Number < first.Number {
-			first = o
+		switch {
+		case o.Branch != made.Branch || o.Number == made.Number:
+		case o.Number < first.Number:
+			first, later = o, append(later, first)
+		default:
+			later = append(later, o)
 		}
 	}
-	if first.Number == made.Number {
-		return made, nil
+	for _, o := range later {
+		err = errors.Join(err, g.Close(ctx, o.Number, "", fmt.Sprintf("Variform closes this: another run opened #%d of the same branch.", first.Number)))
 	}
-	return first, g.Close(ctx, made.Number, "", fmt.Sprintf("Variform closes this: another run opened #%d of the same branch.", first.Number))
+	return first, err
 }
 
 // labels are the numbers of labels, which are made where they are missing.

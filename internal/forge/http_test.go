@@ -297,6 +297,16 @@ func TestGiteaTogether(t *testing.T) {
 	if second := s.See(t, 2); err != nil || made.Number != 1 || second.State != "closed" || second.Body != "" || !strings.Contains(strings.Join(second.Comments, ""), "#1 ") || s.See(t, 1).State != "open" {
 		t.Errorf("%+v, %v, %+v", made, err, second)
 	}
+	s.Together, s.After = false, true
+	s.Branch(t, "b")
+	made, err = c.Open(ctx, "main", "b", pulls.Content{Title: "b", Body: "<!-- variform: -->"})
+	if later := s.See(t, 4); err != nil || made.Number != 3 || later.State != "closed" || later.Body != "" || s.See(t, 3).State != "open" {
+		t.Errorf("a little after: %+v, %v, %+v", made, err, later)
+	}
+	s.After = false
+	if made, err = c.Open(ctx, "main", "a", pulls.Content{Title: "a"}); err != nil || made.Number != 1 {
+		t.Fatalf("opened again: %+v, %v", made, err)
+	}
 	asked, status := 0, http.StatusConflict
 	s.Before = func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPatch {

@@ -47,11 +47,15 @@ func (s *Server) gitea(mux *http.ServeMux) {
 			for _, id := range in.Labels {
 				made.Labels = append(made.Labels, s.labels[id-1])
 			}
+			twin := *made
 			if s.Together {
-				twin := *made
 				s.add(&twin)
 			}
-			say(w, http.StatusCreated, show(s.add(made)))
+			s.add(made)
+			if s.After {
+				s.add(&twin)
+			}
+			say(w, http.StatusCreated, show(made))
 		}
 	})
 	mux.HandleFunc("PATCH "+at+"pulls/{number}", func(w http.ResponseWriter, r *http.Request) {

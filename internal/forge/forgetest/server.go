@@ -57,8 +57,8 @@ type Server struct {
 	// Has says that a commit is there; NewServer's are the tips of branches.
 	Has func(commit string) bool
 	// Together says that another run opens each request in the same moment, and a little
-	// before.
-	Together bool
+	// before; After, a little after.
+	Together, After bool
 	// Before may answer a request in place of the server, and says so then.
 	Before func(w http.ResponseWriter, r *http.Request) bool
 
