@@ -208,16 +208,23 @@ func (r *Repo) waysTo(places []Place) ([]Hash, error) {
 }
 
 // wholes are the commits that are asked for whole: somebody wants all of one, or about all
-// that is in it, or the server gives out nothing less.
+// that is in it, or the server gives out nothing less; and what leads to packages is where
+// about all folders are asked for anyway, in one request with these.
 func (r *Repo) wholes(places []Place) map[Hash]bool {
 	apart, many, packages := r.givesAny(), r.Many(), len(r.Index("").Packages())
-	whole, wanted := map[Hash]bool{}, map[Hash]int{}
+	whole, wanted, all := map[Hash]bool{}, map[Hash]int{}, 0
 	for _, p := range places {
 		if p.Way || r.holds(p) {
 			continue
 		}
+		all++
 		wanted[p.Commit]++
 		if p.Path == "" || !apart || many && wanted[p.Commit]*fewFolders > packages {
+			whole[p.Commit] = true
+		}
+	}
+	for _, p := range places {
+		if p.Way && many && all*fewFolders > packages {
 			whole[p.Commit] = true
 		}
 	}

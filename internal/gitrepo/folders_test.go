@@ -87,6 +87,7 @@ func TestFetchWays(t *testing.T) {
 		"a way and all of it":        {[]Place{y.way(1), {Commit: y.main}}, 1, true},
 		"all of it, and a way":       {[]Place{{Commit: y.main}, y.way(1)}, 1, true},
 		"a few commits":              {first(fewCommits, draft), 2, false},
+		"a way, and many folders":    {append([]Place{y.way(1)}, y.drafts[:manyPackages/fewFolders+1]...), 1, true},
 		"more commits":               {first(fewCommits+1, draft), 1, true},
 		"ways in more commits":       {first(fewCommits+1, draftWay), 1, true},
 	} {
