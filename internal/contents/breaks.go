@@ -23,8 +23,11 @@ type Break struct{ What, Do string }
 func Breaks(old, now *krm.Package) (out []Break) {
 	if !slices.ContainsFunc(old.Paths(), func(name string) bool { // most updates leave them as they are
 		f, _ := old.Read(name)
+		if !bytes.Contains(f.Data, []byte("ResourceDefinition")) {
+			return false
+		}
 		n, _ := now.Read(name)
-		return bytes.Contains(f.Data, []byte("ResourceDefinition")) && !bytes.Equal(f.Data, n.Data)
+		return !bytes.Equal(f.Data, n.Data)
 	}) {
 		return nil
 	}
