@@ -17,7 +17,7 @@ import (
 type memo struct {
 	mu    sync.Mutex
 	seen  []uint64 // sums of the last texts: one that is written only once is not worth keeping
-	texts []memoText
+	texts []memoText // a list that is not changed any more
 	edits []memoEdit // the last ones of EditOnce and Once
 	// where the next ones go once there are enough
 	nextSeen, nextText, nextEdit int
@@ -40,17 +40,17 @@ type memoText struct {
 }
 
 // memoTexts is how many texts of a document are kept, and edits, memoSeen how many texts
-// are told from new ones.
+// are told from new ones: a fleet's variants come in turn, one region after the other.
 const (
-	memoTexts = 4
-	memoSeen  = 16
+	memoTexts = 16
+	memoSeen  = 64
 )
 
 var memoSeed = maphash.MakeSeed()
 
 func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 	m.mu.Lock()
-	texts := slices.Clone(m.texts)
+	texts := m.texts
 	m.mu.Unlock()
 	for _, w := range texts {
 		if w.nl == nl && yamltree.Identical(w.tree, tree) {
@@ -92,7 +92,7 @@ func (m *memo) keep(tree *yaml.Node, nl string, text []byte, kept, settled bool)
 	if !settled {
 		tree = yamltree.Copy(tree)
 	}
-	m.texts, m.nextText = newest(m.texts, memoTexts, m.nextText, memoText{tree: tree, nl: nl, text: text, kept: kept})
+	m.texts, m.nextText = newest(slices.Clone(m.texts), memoTexts, m.nextText, memoText{tree: tree, nl: nl, text: text, kept: kept})
 }
 
 // newest puts what is new at the end of a list, and into the place of the oldest where

@@ -2,7 +2,9 @@ package krm
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -12,8 +14,9 @@ import (
 // very tree that the YAML library gives, comments and places included, in a fraction of
 // its time, and false where anything else stands in the text: that is the library's.
 // TestSimple and FuzzSimple hold both against each other.
-func simple(data []byte) (*yaml.Node, bool) {
-	p := &simpleParser{}
+func simple(data []byte) (*yaml.Node, bool) { return new(simpleParser).parse(data) }
+
+func (p *simpleParser) parse(data []byte) (*yaml.Node, bool) {
 	if !p.lines(data) || len(p.rows) == 0 || p.rows[0].indent != 0 {
 		return nil, false
 	}
@@ -27,6 +30,38 @@ func simple(data []byte) (*yaml.Node, bool) {
 	}
 	doc.Content = []*yaml.Node{root}
 	return doc, true
+}
+
+// passing has parsers whose trees nobody has any more: most of what is written is read
+// once to see that it says what it should.
+var passing = sync.Pool{New: func() any { return &simpleParser{passing: true} }}
+
+// simply calls look with the tree of a simple text, which is nobody's after it, and reports
+// false where the text is not simple.
+func simply(data []byte, look func(*yaml.Node)) bool {
+	p := passing.Get().(*simpleParser)
+	root, ok := p.parse(data)
+	if ok {
+		look(root)
+	}
+	if len(p.rows) <= mostPassing {
+		p.forget()
+		passing.Put(p)
+	}
+	return ok
+}
+
+// mostPassing is how many lines are read by a parser that is used again: a larger text would
+// leave its room behind.
+const mostPassing = 2000
+
+// forget has the parser's nodes and rows used again.
+func (p *simpleParser) forget() {
+	for _, slab := range p.slabs[:p.used] {
+		clear(slab)
+	}
+	clear(p.rows) // they hold on to texts
+	*p = simpleParser{rows: p.rows[:0], passing: true, slabs: p.slabs}
 }
 
 // row is a line that holds something: text from its indent on, and the comment in the
@@ -45,8 +80,15 @@ type simpleParser struct {
 	marked int // the line of the separator before the rows, 0 without one
 	depth  int
 	failed bool
-	slab   []yaml.Node
+	slab   []yaml.Node // nodes to be given out
+
+	passing bool          // nobody has the tree for long: its slabs are kept
+	slabs   [][]yaml.Node // of which so many have nodes that were given out:
+	used    int
 }
+
+// slabSize is how many nodes come at once.
+const slabSize = 16
 
 // The bounds of what is simple.
 const (
@@ -56,7 +98,7 @@ const (
 
 // lines cuts the text. It reports false where a line is none of a simple text's.
 func (p *simpleParser) lines(data []byte) bool {
-	p.rows = make([]row, 0, bytes.Count(data, []byte("\n"))+1)
+	p.rows = slices.Grow(p.rows, bytes.Count(data, []byte("\n"))+1)
 	var above row // the comment that waits for its row
 	for line := 1; len(data) > 0; line++ {
 		text, rest, ended := bytes.Cut(data, []byte("\n"))
@@ -99,12 +141,23 @@ func (p *simpleParser) fail() *yaml.Node {
 // node makes a node at a column of a row, counted from 0.
 func (p *simpleParser) node(kind yaml.Kind, tag string, r row, column int) *yaml.Node {
 	if len(p.slab) == 0 {
-		p.slab = make([]yaml.Node, 16)
+		p.slab = p.nextSlab()
 	}
 	n := &p.slab[0]
 	p.slab = p.slab[1:]
 	n.Kind, n.Tag, n.Line, n.Column = kind, tag, r.line, column+1
 	return n
+}
+
+func (p *simpleParser) nextSlab() []yaml.Node {
+	if !p.passing {
+		return make([]yaml.Node, slabSize)
+	}
+	if p.used == len(p.slabs) {
+		p.slabs = append(p.slabs, make([]yaml.Node, slabSize))
+	}
+	p.used++
+	return p.slabs[p.used-1]
 }
 
 // next is the row that is read next; false where none is left.

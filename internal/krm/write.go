@@ -299,8 +299,11 @@ func (r *Resource) plainTree() *yaml.Node {
 }
 
 // means reports whether a text stands for a tree.
-func means(text []byte, tree *yaml.Node) bool {
-	root, _, err := decode(text)
+func means(text []byte, tree *yaml.Node) (same bool) {
+	if simply(text, func(root *yaml.Node) { same = yamltree.SameValue(root, tree) }) {
+		return same
+	}
+	root, _, err := library(text)
 	return err == nil && root != nil && yamltree.SameValue(root, tree)
 }
 

@@ -2,6 +2,8 @@ package krm
 
 import (
 	"bytes"
+	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -512,5 +514,55 @@ func TestWritesWhatCanBeRead(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestMeans holds that what is written is read back as itself alone, whatever was read
+// before, and that reading it leaves little behind.
+func TestMeans(t *testing.T) {
+	text := func(i int) []byte {
+		var b strings.Builder
+		fmt.Fprintf(&b, "apiVersion: v1\nkind: ConfigMap # %d\nmetadata: {name: n%d}\ndata:\n", i, i)
+		for l := range 30 + 7*i {
+			fmt.Fprintf(&b, "  # above\n  key-%d: \"value %d\"\n", l, i)
+		}
+		if i%3 == 2 {
+			b.WriteString("  long: |\n    of the library\n") // no simple shape
+		}
+		return []byte(b.String())
+	}
+	const texts = 9
+	trees := make([]*yaml.Node, texts)
+	for i := range texts {
+		root, _, err := library(text(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		trees[i] = root
+	}
+	for round := range 3 {
+		for i, tree := range trees {
+			for j := range texts {
+				if got := means(text(j), tree); got != (i == j) {
+					t.Errorf("round %d: text %d means tree %d: %t", round, j, i, got)
+				}
+			}
+		}
+	}
+	if means([]byte("a: [b"), trees[0]) || means(nil, trees[0]) {
+		t.Error("what is no document means something")
+	}
+	large := bytes.Replace(text(0), []byte("data:\n"), []byte("data:\n"+strings.Repeat("  # more\n", mostPassing)), 1)
+	if means(large, trees[1]) || !means(text(1), trees[1]) {
+		t.Error("a large text means another's tree, or a text after it does not mean its own")
+	}
+	small, before, after := text(0), runtime.MemStats{}, runtime.MemStats{}
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		means(small, trees[0])
+	}
+	runtime.ReadMemStats(&after)
+	if kib := (after.TotalAlloc - before.TotalAlloc) / 100 >> 10; kib > 5 { // 15 with nodes of its own
+		t.Errorf("%d KiB are allocated to read back 30 fields", kib)
 	}
 }
