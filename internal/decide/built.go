@@ -140,7 +140,7 @@ func (q Question) Current() error {
 		return Behind("this Draft was made without running its functions: run apply, review, and approve again")
 	case q.rewritten() && !then.Fits(now):
 		return Behind("%s: run apply, review, and approve again", q.amended())
-	case then.Points != now.Points, !then.Fits(now) && !q.made(then.Digest, now, q.recorded(), then.Main):
+	case then.Points != now.Points, !then.Fits(now) && !q.made(then, now, q.recorded()):
 		now.Functions = then.Functions // they alone refuse nothing
 		return Behind("%s since this Draft was made: run apply, review, and approve again", joined(q.reasons(now)))
 	}

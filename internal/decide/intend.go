@@ -162,7 +162,7 @@ func (q Question) changed() (Build, bool) {
 	switch {
 	case q.Adopt:
 		return Build{As: as, Reasons: []string{adopted}}, true
-	case from.Inputs.Points != then.Points, !q.made(from.Inputs.Digest, then, q.recorded(), from.Inputs.Main):
+	case from.Inputs.Points != then.Points, !q.made(from.Inputs, then, q.recorded()):
 		return Build{As: as, Reasons: q.reasons(then)}, true
 	case from.Number == 0 && q.overtaken():
 		return Build{As: as, Reasons: []string{RevisionName(q.Package.Newest().Number) + " was published since"}}, true
@@ -228,7 +228,7 @@ func (q Question) discards(d record.Word) bool {
 	upon, was := q.Package.Tagged(then.Published), *q.Want
 	was.Set, was.MadeFor = d.Set, d.For
 	for _, q.Want = range []*Want{q.Want, &was} {
-		if q.made(then.Digest, q.Parts.Inputs(upon).On(then.Main), upon, then.Main) {
+		if q.made(then, q.Parts.Inputs(upon).On(then.Main), upon) {
 			return true
 		}
 	}
@@ -262,27 +262,33 @@ func (q Question) readsDiscarded() bool {
 	})
 }
 
-// made reports whether a digest is that of these inputs, but for the deletion policy
+// made reports whether recorded inputs are these, but for the deletion policy
 // and, of what is Published, the set and whom it was made for: they are part of the
 // digest, and make no Draft by themselves (see Restated). Digests of earlier versions of this program had those of
 // built-in functions.
-func (q Question) made(digest string, of Inputs, published *Published, main string) bool {
-	if digest == of.Digest {
+func (q Question) made(was, of Inputs, published *Published) bool {
+	switch {
+	case was.Digest == of.Digest:
 		return true
+	case was.Upstream != "" && was.Upstream != of.Upstream, was.Context != "" && was.Context != of.Context:
+		return false // no other policy or version makes that the same
 	}
 	pv, older := q.Variant(), q.Parts
 	older.Functions = older.Versions
+	is := func(p Parts) bool { return p.Inputs(published).On(was.Main).Digest == was.Digest }
 	if pv == nil || !q.Repo.Records { // where no record tells them, a Draft does
-		return older.Inputs(published).On(main).Digest == digest
+		return is(older)
 	}
-	for _, parts := range []Parts{q.Parts, older} {
-		for _, policy := range []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan} {
-			for _, w := range q.reasonsToBe() {
-				other := *pv
-				other.Spec.DeletionPolicy = policy
-				var err error
-				if parts.Spec, err = SpecDigest(&other, q.Owner, w.set, w.madeFor); err == nil &&
-					parts.Inputs(published).On(main).Digest == digest {
+	for _, policy := range []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionDelete, v1alpha1.DeletionOrphan} {
+		for _, w := range q.reasonsToBe() {
+			other := *pv
+			other.Spec.DeletionPolicy = policy
+			spec, err := SpecDigest(&other, q.Owner, w.set, w.madeFor)
+			if err != nil {
+				continue
+			}
+			for _, parts := range []Parts{q.Parts, older} {
+				if parts.Spec = spec; is(parts) {
 					return true
 				}
 			}
@@ -350,7 +356,7 @@ func (q Question) since() bool {
 	was := q.Package.Latest.Inputs
 	upon := q.Package.published(was.Published)
 	known := was.Digest != "" && (upon != nil || was.Published == "")
-	return known && !q.made(was.Digest, q.Parts.Inputs(upon).On(was.Main), upon, was.Main)
+	return known && !q.made(was, q.Parts.Inputs(upon).On(was.Main), upon)
 }
 
 // brings says that a build brings along what people took back, "" where it does not,

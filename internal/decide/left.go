@@ -11,11 +11,16 @@ import (
 // TakenOut are the Published packages, by address and path, that an earlier run knew
 // and that no Repository shows any more.
 func TakenOut(known map[string][]string, repos []*Repository) map[string][]string {
-	out := map[string][]string{}
+	out, shown := map[string][]string{}, map[string][]*Repository{}
+	for _, r := range repos {
+		at := PlainAddress(r.Address)
+		shown[at] = append(shown[at], r)
+	}
 	for address, paths := range known {
+		here := shown[PlainAddress(address)]
 		left := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
-			return slices.ContainsFunc(repos, func(r *Repository) bool {
-				return SameAddress(r.Address, address) && (r.Dir == "" || strings.HasPrefix(path, r.Dir+"/"))
+			return slices.ContainsFunc(here, func(r *Repository) bool {
+				return r.Dir == "" || strings.HasPrefix(path, r.Dir+"/")
 			})
 		})
 		if len(left) > 0 {

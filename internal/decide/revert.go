@@ -100,7 +100,7 @@ func (q Question) Reverting(to string) Build {
 	if q.From.Number == 0 {
 		b.As = ActionUpdate
 	}
-	if was.Digest == "" || q.made(was.Digest, q.Parts.Inputs(from).On(was.Main), from, was.Main) {
+	if was.Digest == "" || q.made(was, q.Parts.Inputs(from).On(was.Main), from) {
 		return b
 	}
 	was.Published, was.Main, was.Digest = b.Inputs.Published, main, Digest("set back", was.Digest)
