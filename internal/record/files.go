@@ -93,15 +93,18 @@ func quote(s string) string {
 
 func encodeShard(entries []Entry) []byte {
 	var b bytes.Buffer
+	b.Grow(len(entries) << 9) // as much as most take
 	b.WriteString("apiVersion: " + apiVersion + "\nentries:\n")
-	for _, e := range entries {
-		b.WriteString("- " + e.line() + "\n")
+	lines := json.NewEncoder(&b)
+	for i := range entries {
+		b.WriteString("- ")
+		_ = lines.Encode(&entries[i]) // strings and numbers always are
 	}
 	return b.Bytes()
 }
 
 func (e Entry) line() string {
-	b, _ := json.Marshal(e) // strings and numbers always are
+	b, _ := json.Marshal(e)
 	return string(b)
 }
 
