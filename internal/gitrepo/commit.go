@@ -1,10 +1,13 @@
 package gitrepo
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -143,106 +146,177 @@ func encodeCommit(tree Hash, parents []Hash, author, committer Signature, messag
 }
 
 // commitCache keeps commits by hash, in memory and, where path is set, in a file
-// of length-prefixed commit objects. Each is checked against its name when read,
+// of length-prefixed commit objects. Of the file those are read that somebody asks for: it
+// has all that were ever seen. Each is checked against its name then,
 // so a torn or damaged file costs a fetch and never an error.
 type commitCache struct {
 	path string
-	load sync.Once // the file is read when the first commit is asked for
+	most int64     // bytes of the file
+	load sync.Once // the file is looked through when the first commit is asked for
 	mu   sync.RWMutex
-	byID map[Hash]*Commit
+	byID map[Hash]*Commit      // read or made in this run
+	at   map[Hash]commitRecord // the others that the file has
+	file *os.File              // nil without one
 }
 
 const (
 	commitRecordHead = 24 // length, name
 	maxCommitBytes   = 1 << 20
-	maxCacheBytes    = 256 << 20
+	maxCacheBytes    = 128 << 20
 )
 
-// commitRecord is one record of the file, which ends there.
-type commitRecord struct {
-	hash   Hash
-	raw    []byte
-	end    int
-	sound  bool
-	commit *Commit // nil where it does not read as one
-}
+// commitRecord is where a commit stands in the file.
+type commitRecord struct{ at, size uint32 }
 
 func openCommitCache(path string) *commitCache {
-	return &commitCache{byID: map[Hash]*Commit{}, path: path}
+	return &commitCache{byID: map[Hash]*Commit{}, at: map[Hash]commitRecord{}, path: path, most: maxCacheBytes}
 }
 
-// read takes the file in.
-func (c *commitCache) read() {
+// scan notes what the file has. It drops a damaged end, and the older half of what has
+// grown too large.
+func (c *commitCache) scan() {
 	if c.path == "" {
 		return
 	}
-	data, err := os.ReadFile(c.path)
+	f, err := os.Open(c.path)
 	if err != nil {
+		return // none yet
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > c.most {
+		_ = c.halve(f, info.Size()) // only a cache: the next run tries again
+		_ = f.Close()
+		if f, err = os.Open(c.path); err == nil {
+			info, err = f.Stat()
+		}
+	}
+	if err != nil || info.Size() > math.MaxUint32 {
+		_ = f.Close()
 		return
 	}
-	var records []commitRecord
-	for at := 0; len(data)-at >= commitRecordHead; {
-		n := int(binary.BigEndian.Uint32(data[at:]))
-		if n > maxCommitBytes || at+commitRecordHead+n > len(data) {
+	end := commitRecords(f, info.Size(), func(h Hash, at int64, size int) bool {
+		c.at[h] = commitRecord{uint32(at), uint32(size)} // the last one: one before it was damaged
+		return true
+	})
+	if c.file = f; end < info.Size() {
+		_ = os.Truncate(c.path, end)
+	}
+}
+
+// commitRecords calls each with the records of a file, until it has seen enough, and says
+// where the last whole one ends.
+func commitRecords(f io.ReaderAt, size int64, each func(h Hash, at int64, size int) bool) (end int64) {
+	in := bufio.NewReaderSize(io.NewSectionReader(f, 0, size), int(min(size, 64<<10)))
+	for size-end >= commitRecordHead {
+		head, err := in.Peek(commitRecordHead)
+		n := 0
+		if err == nil {
+			n = int(binary.BigEndian.Uint32(head))
+		}
+		if err != nil || n > maxCommitBytes || end+commitRecordHead+int64(n) > size || !each(Hash(head[4:]), end+commitRecordHead, n) {
 			break
 		}
-		r := commitRecord{end: at + commitRecordHead + n}
-		copy(r.hash[:], data[at+4:])
-		r.raw = data[at+commitRecordHead : r.end]
-		records = append(records, r)
-		at = r.end
+		if _, err := in.Discard(commitRecordHead + n); err != nil {
+			break
+		}
+		end += commitRecordHead + int64(n)
 	}
-	_ = cores.Each(context.Background(), 0, len(records), func(i int) error { // what is damaged stays nil
-		r := &records[i]
-		if r.sound = hashObject(plumbing.CommitObject, r.raw) == r.hash; r.sound {
-			r.commit, _ = parseCommit(r.hash, r.raw)
+	return end
+}
+
+// halve keeps the newer half of what a file may have.
+func (c *commitCache) halve(f *os.File, size int64) error {
+	from := commitRecords(f, size, func(_ Hash, at int64, _ int) bool { return at-commitRecordHead < size-c.most/2 })
+	return replaceFile(c.path, func(w io.Writer) error {
+		_, err := io.Copy(w, io.NewSectionReader(f, from, size-from))
+		return err
+	})
+}
+
+// close closes the file; what was read stays known.
+func (c *commitCache) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file != nil {
+		_ = c.file.Close()
+		c.file = nil
+	}
+}
+
+// take reads those of these commits that the file alone has, on all cores.
+func (c *commitCache) take(hashes ...Hash) {
+	c.load.Do(c.scan)
+	var want []Hash
+	var records []commitRecord
+	c.mu.RLock()
+	file := c.file
+	for _, h := range hashes {
+		if r, ok := c.at[h]; ok {
+			want, records = append(want, h), append(records, r)
+		}
+	}
+	c.mu.RUnlock()
+	if file == nil || len(want) == 0 {
+		return
+	}
+	read := make([]*Commit, len(want))
+	_ = cores.Each(context.Background(), 0, len(want), func(i int) error { // what is damaged stays nil
+		raw := make([]byte, records[i].size)
+		if _, err := file.ReadAt(raw, int64(records[i].at)); err == nil && hashObject(plumbing.CommitObject, raw) == want[i] {
+			read[i], _ = parseCommit(want[i], raw)
 		}
 		return nil
 	})
-	good := 0
-	for _, r := range records {
-		if !r.sound {
-			break
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, h := range want {
+		delete(c.at, h)
+		if read[i] != nil && c.byID[h] == nil {
+			c.byID[h] = read[i]
 		}
-		if r.commit != nil {
-			c.byID[r.hash] = r.commit
-		}
-		good = r.end
-	}
-	if good < len(data) || good > maxCacheBytes {
-		c.shorten(good)
 	}
 }
 
-// shorten drops a damaged end, or all of a file that has grown too large.
-func (c *commitCache) shorten(good int) {
-	if good > maxCacheBytes {
-		good = 0
-	}
-	_ = os.Truncate(c.path, int64(good)) // only a cache: the next run tries again
-}
-
+// len is how many commits are at hand, if the file is sound.
 func (c *commitCache) len() int {
-	c.load.Do(c.read)
+	c.load.Do(c.scan)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return len(c.byID)
+	return len(c.byID) + len(c.at)
 }
 
 func (c *commitCache) get(h Hash) *Commit {
-	c.load.Do(c.read)
+	c.load.Do(c.scan)
+	found, kept := c.known(h)
+	if kept {
+		c.take(h)
+		found, _ = c.known(h)
+	}
+	return found
+}
+
+// known is a commit that was read, or whether the file alone has it.
+func (c *commitCache) known(h Hash) (found *Commit, kept bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.byID[h]
+	if found = c.byID[h]; found == nil {
+		_, kept = c.at[h]
+	}
+	return found, kept
 }
 
 // matching lists the known commits whose names begin with a hex prefix.
 func (c *commitCache) matching(prefix string) []Hash {
-	c.load.Do(c.read)
+	c.load.Do(c.scan)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []Hash
 	for h := range c.byID {
+		if strings.HasPrefix(h.String(), prefix) {
+			out = append(out, h)
+		}
+	}
+	for h := range c.at {
 		if strings.HasPrefix(h.String(), prefix) {
 			out = append(out, h)
 		}
@@ -274,7 +348,7 @@ func (c *commitCache) add(raws map[Hash][]byte, made func(Hash) *Commit) error {
 	if err != nil {
 		return err
 	}
-	c.load.Do(c.read)
+	c.load.Do(c.scan)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []byte

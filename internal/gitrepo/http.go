@@ -30,8 +30,8 @@ func withPack(ctx context.Context, p *pack) context.Context {
 }
 
 // refsBuffer is read of refs at once: the library reads each of them in two pieces, and each
-// piece that comes from the connection has a clock.
-const refsBuffer = 64 << 10
+// piece that comes from the connection has a clock. A thousand repositories have one each.
+const refsBuffer = 16 << 10
 
 // RoundTrip implements http.RoundTripper. A pack follows what the library says of it.
 func (t *answerTransport) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -27,8 +28,8 @@ type placeCache struct {
 type placeKey [28]byte
 
 const (
-	placeRecord     = 28 + 20 + 4 // key, tree, checksum
-	maxPlaceRecords = 1 << 20
+	placeRecord     = 28 + 20 + 4       // key, tree, checksum
+	maxPlaceRecords = 1 << 18           // 25 MB of memory
 	placesAtOnce    = 100 * placeRecord // in bytes, of a write
 )
 
@@ -98,15 +99,18 @@ func (c *placeCache) close() {
 	}
 }
 
-// read takes the file in, and begins it anew where it is damaged or has grown
-// large.
+// read takes the file in, of one that has grown large the newer half, and begins it anew
+// where it is damaged.
 func (c *placeCache) read() {
 	c.at = map[placeKey]Hash{}
 	if c.path == "" {
 		return
 	}
 	data, _ := os.ReadFile(c.path) // none yet, or it is made again
-	whole := len(data)%placeRecord == 0 && len(data) <= maxPlaceRecords*placeRecord
+	whole, large := len(data)%placeRecord == 0, len(data) > maxPlaceRecords*placeRecord
+	if large {
+		data = data[len(data)-maxPlaceRecords/2*placeRecord:]
+	}
 	for rest := data; whole && len(rest) > 0; rest = rest[placeRecord:] {
 		body := rest[:placeRecord-4]
 		if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(rest[placeRecord-4:]) {
@@ -115,9 +119,15 @@ func (c *placeCache) read() {
 		}
 		c.at[placeKey(body[:28])] = Hash(body[28:])
 	}
-	if !whole {
+	switch {
+	case !whole:
 		c.at = map[placeKey]Hash{}
 		_ = os.Remove(c.path)
+	case large:
+		_ = replaceFile(c.path, func(w io.Writer) error { // only a cache: the next run tries again
+			_, err := w.Write(data)
+			return err
+		})
 	}
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return

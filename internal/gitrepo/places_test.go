@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -43,6 +44,46 @@ func TestPlacesAreWrittenTogether(t *testing.T) {
 			}
 		}
 		again.close()
+	}
+}
+
+// A file that has grown large keeps its newer half, and one that is damaged nothing.
+func TestPlacesAreBounded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "places")
+	c := &placeCache{path: file}
+	const n = maxPlaceRecords + 2
+	for i := range n {
+		c.put(Hash{1}, strconv.Itoa(i), Hash{2})
+	}
+	c.close()
+	left := func() (at []int) {
+		again := &placeCache{path: file}
+		defer again.close()
+		for _, i := range []int{0, n/2 - 1, n/2 + 1, n - 1} {
+			if _, known := again.get(Hash{1}, strconv.Itoa(i)); known {
+				at = append(at, i)
+			}
+		}
+		if len(at) > 0 && len(again.at) != maxPlaceRecords/2 {
+			t.Errorf("%d places are known, want %d", len(again.at), maxPlaceRecords/2)
+		}
+		return at
+	}
+	for range 2 {
+		if got, want := left(), []int{n/2 + 1, n - 1}; !slices.Equal(got, want) {
+			t.Errorf("%v are known, want %v", got, want)
+		}
+		if st, err := os.Stat(file); err != nil || st.Size() != maxPlaceRecords/2*placeRecord {
+			t.Errorf("%v, %v: want a file of %d records", st, err, maxPlaceRecords/2)
+		}
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		data[len(data)/2] ^= 1
+		err = os.WriteFile(file, data, 0o600)
+	}
+	if got := left(); err != nil || len(got) != 0 {
+		t.Errorf("%v are known of a damaged file: %v", got, err)
 	}
 }
 

@@ -356,18 +356,24 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 
 // saveRecord writes objects to a file, whole or not at all.
 func saveRecord(path string, objects iter.Seq[rawObject]) error {
+	return replaceFile(path, func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		for o := range objects {
+			head := binary.BigEndian.AppendUint32(nil, uint32(len(o.data)))
+			_, _ = out.Write(append(append(head, byte(o.typ)), o.hash[:]...))
+			_, _ = out.Write(o.data)
+		}
+		return out.Flush() // says what failed
+	})
+}
+
+// replaceFile puts a file into the place of one that may be there, whole or not at all.
+func replaceFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), incoming)
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriter(f)
-	for o := range objects {
-		head := binary.BigEndian.AppendUint32(nil, uint32(len(o.data)))
-		_, _ = out.Write(append(append(head, byte(o.typ)), o.hash[:]...))
-		_, _ = out.Write(o.data) // Flush says what failed
-	}
-	err = errors.Join(out.Flush(), f.Close())
-	if err == nil {
+	if err = errors.Join(write(f), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

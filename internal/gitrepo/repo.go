@@ -54,6 +54,7 @@ type Repo struct {
 
 // close closes the files that were read from.
 func (r *Repo) close() {
+	r.commits.close()
 	sources := []objectSource{r.objects}
 	if r.local == nil {
 		sources = append(sources, r.outline.objectSource, r.ways.objectSource)
@@ -192,6 +193,7 @@ func (r *Repo) Commits(ctx context.Context, hashes ...Hash) ([]*Commit, error) {
 }
 
 func (r *Repo) missingCommits(hashes []Hash) []Hash {
+	r.commits.take(hashes...)
 	var missing []Hash
 	seen := map[Hash]bool{}
 	for _, h := range hashes {
