@@ -902,9 +902,9 @@ func (r *Repo) standsAsRecorded(ctx context.Context, p *decide.Package, h *decid
 }
 
 // FetchStarts brings the revisions that builds start from, in one request a
-// repository, and what the machine made of those.
+// repository, what the machine made of those, and what tells the next workspace.
 func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) {
-	set := fetchSet{}
+	set, workspaces := fetchSet{}, commitSet{}
 	var starts []placed
 	for _, q := range questions {
 		repo := r.RepoOf(q.Want)
@@ -915,6 +915,9 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 			starts = append(starts, placed{repo, q.Package.Path, latest})
 		}
 		set.branch(repo, q.Package.Path)
+		if from := q.From; from == nil || from.Number > 0 || q.Package.Spent(from) {
+			workspaces.add(repo, repo.unknownWorkspaces(q.Package.Path)...)
+		}
 		published := q.From
 		if from := q.From; from != nil && from.Phase.Open() { // a commit upon it keeps what is beside the folder
 			set.way(repo, from.Ref.Commit, q.Package.Path)
@@ -932,5 +935,6 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 		}
 	}
 	set.run(ctx, r.Repositories())
+	workspaces.run(ctx, r.Repositories())
 	r.fetchHydrated(ctx, starts)
 }

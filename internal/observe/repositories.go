@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sort"
 	"strconv"
@@ -739,24 +740,101 @@ func (r *Reader) Published(ctx context.Context, repo *Repo, path string, p decid
 	return r.cfg.Manager.Signed(h.Owner, repo.Namespace), nil
 }
 
-// Workspaces names the workspaces that a package has used.
-func (r *Repo) Workspaces(ctx context.Context, path string) ([]string, error) {
-	refs := r.refs[path]
-	if refs == nil {
-		refs = r.Git.Index(r.Dir).Package(path)
-	}
-	used, err := r.Git.PublishedWorkspaces(ctx, refs)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, name := range used {
-		out = append(out, name)
-	}
+// workspacesAtOnce is how many Published revisions are looked at for the highest number of a
+// workspace: as many as a record keeps.
+const workspacesAtOnce = 5
+
+// Workspaces names workspaces that a package has used, the highest number among them: those
+// of open revisions, and of Published ones from the newest on, until some of them have a
+// number. That of an older one is lower, for each was the highest when it was drafted.
+func (r *Repo) Workspaces(ctx context.Context, path string) (used []string, err error) {
+	refs := r.packageRefs(path)
 	for _, rev := range slices.Concat(refs.Drafts, refs.Proposed) {
-		out = append(out, rev.Workspace)
+		used = append(used, rev.Workspace)
 	}
-	return out, nil
+	for end, numbered := len(refs.Published), false; end > 0 && !numbered; end -= workspacesAtOnce {
+		told, unknown := r.recordedWorkspaces(path, refs.Published[max(0, end-workspacesAtOnce):end])
+		names, err := r.Git.PublishedWorkspaces(ctx, &gitrepo.PackageRefs{Path: path, Published: unknown})
+		if err != nil {
+			return nil, err
+		}
+		told = slices.AppendSeq(told, maps.Values(names))
+		numbered = slices.ContainsFunc(told, func(name string) bool { return lifecycle.WorkspaceNumber(name) > 0 })
+		used = append(used, told...)
+	}
+	return used, nil
+}
+
+func (r *Repo) packageRefs(path string) *gitrepo.PackageRefs {
+	if refs := r.refs[path]; refs != nil {
+		return refs
+	}
+	return r.Git.Index(r.Dir).Package(path)
+}
+
+// recordedWorkspaces are those that the record tells of Published revisions, and the
+// revisions of which it tells none.
+func (r *Repo) recordedWorkspaces(path string, published []gitrepo.Revision) (told []string, unknown []gitrepo.Revision) {
+	var entries []record.Entry
+	if p := r.Packages[path]; p != nil {
+		entries = p.Entries
+	}
+	for _, rev := range published {
+		i := slices.IndexFunc(entries, func(e record.Entry) bool {
+			return (e.Place == record.Past || e.Place == record.Main) && e.Revision == rev.Number && e.Commit == rev.Ref.Commit.String() && e.Workspace != ""
+		})
+		if i < 0 {
+			unknown = append(unknown, rev)
+		} else {
+			told = append(told, entries[i].Workspace)
+		}
+	}
+	return told, unknown
+}
+
+// unknownWorkspaces are the commits that tell, beside the record, what workspaces a
+// package has used last.
+func (r *Repo) unknownWorkspaces(path string) (commits []gitrepo.Hash) {
+	list := r.packageRefs(path).Published
+	_, unknown := r.recordedWorkspaces(path, list[max(0, len(list)-workspacesAtOnce):])
+	for _, rev := range unknown {
+		commits = append(commits, rev.Ref.Commit)
+	}
+	return commits
+}
+
+// FetchPublished brings the commits of Published revisions, in one request a repository.
+func (r *Reader) FetchPublished(ctx context.Context, of map[*Repo][]decide.Published) {
+	set := commitSet{}
+	for repo, list := range of {
+		for _, p := range list {
+			set.add(repo, gitrepo.Hash(p.Ref.Commit))
+		}
+	}
+	set.run(ctx, r.Repositories())
+}
+
+// commitSet collects commits that are to be read without what they hold, by Git repository.
+type commitSet map[Repository][]gitrepo.Hash
+
+func (c commitSet) add(r *Repo, commits ...gitrepo.Hash) {
+	if r != nil && r.Git != nil {
+		c[r.Git] = append(c[r.Git], commits...)
+	}
+}
+
+// run reads each repository's in one request. A failure is not reported here: whoever needs
+// them asks again and fails by name.
+func (c commitSet) run(ctx context.Context, limit int) {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(limit)
+	for r, commits := range c {
+		g.Go(func() error {
+			_, _ = r.Commits(ctx, slices.DeleteFunc(commits, gitrepo.Hash.IsZero)...)
+			return nil
+		})
+	}
+	_ = g.Wait()
 }
 
 // markWanted notes where wanted packages are to stand.

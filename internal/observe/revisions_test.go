@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 )
 
 const (
@@ -422,5 +424,68 @@ func TestWorkspaces(t *testing.T) {
 	}
 	if next := lifecycle.NextWorkspace(got...); next != "packagevariant-8" {
 		t.Errorf("next %s", next)
+	}
+}
+
+// TestWorkspacesOfManyRevisions holds that the highest number is found without reading all
+// that was ever Published, and that the record tells it of the revisions that it knows.
+func TestWorkspacesOfManyRevisions(t *testing.T) {
+	const (
+		machines = "packagevariant-"
+		people   = "fix-"
+	)
+	for name, c := range map[string]struct {
+		published []string // workspaces, v1 first
+		recorded  map[int]string
+		foreign   bool // the record has another commit
+		want      []string
+		unknown   int // commits to be read at first
+	}{
+		"none": {nil, nil, false, nil, 0},
+		"few":  {[]string{machines + "1", machines + "2"}, nil, false, []string{machines + "1", machines + "2"}, 2},
+		"the newest have numbers": {
+			[]string{machines + "1", machines + "2", people + "3", people + "4", machines + "5", people + "6", people + "7"}, nil, false,
+			[]string{people + "3", people + "4", people + "6", people + "7", machines + "5"}, 5,
+		},
+		"only old ones have": {
+			[]string{machines + "1", machines + "2", people + "3", people + "4", people + "5", people + "6", people + "7"}, nil, false,
+			[]string{people + "3", people + "4", people + "5", people + "6", people + "7", machines + "1", machines + "2"}, 5,
+		},
+		"the record tells": {
+			[]string{machines + "1", machines + "2", machines + "3"}, map[int]string{2: machines + "8", 3: machines + "9"}, false,
+			[]string{machines + "1", machines + "8", machines + "9"}, 1,
+		},
+		"the record tells of another commit": {
+			[]string{machines + "1"}, map[int]string{1: machines + "8"}, true, []string{machines + "1"}, 1,
+		},
+		"the record tells no workspace": {[]string{machines + "1"}, map[int]string{1: ""}, false, []string{machines + "1"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			y.want("none", "web")
+			commits := []string{y.main()}
+			for i, ws := range c.published {
+				at := y.commit("refs/heads/main", machine(func(m *made) {
+					m.annotation = gitrepo.Annotation{Package: "web", WorkspaceName: ws, Revision: strconv.Itoa(i + 1)}
+				}), commits[i])
+				y.git.Tag(t, "web/v"+strconv.Itoa(i+1), at)
+				commits = append(commits, at)
+			}
+			r, _ := y.read()
+			repo := r.Repo("default", "c1")
+			for n, ws := range c.recorded {
+				e := record.Entry{Path: "web", Place: record.Past, Revision: n, Commit: commits[n], Workspace: ws}
+				if c.foreign {
+					e.Commit = commits[0]
+				}
+				repo.Packages["web"].Entries = append(repo.Packages["web"].Entries, e)
+			}
+			unknown := repo.unknownWorkspaces("web")
+			got, err := repo.Workspaces(t.Context(), "web")
+			slices.Sort(got)
+			if d := cmp.Diff(c.want, got); d != "" || err != nil || len(unknown) != c.unknown {
+				t.Errorf("%v, %d commits are to be read, want %d\n%s", err, len(unknown), c.unknown, d)
+			}
+		})
 	}
 }

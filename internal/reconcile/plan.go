@@ -57,6 +57,9 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	if !building {
 		e.read.FetchOpen(ctx, selected)
 	}
+	if e.cfg.Prune {
+		r.fetchTrims(ctx, selected)
+	}
 	subjects, err := r.look(ctx, selected)
 	if err == nil {
 		todo := subjects
@@ -443,7 +446,7 @@ func (r *run) besides(ctx context.Context, s *subject) {
 	if !r.cfg.Prune {
 		return
 	}
-	for _, t := range decide.Trimmable(r.manager, s.want, s.pkg, r.snapshot.Policies.Of(s.want.Identity).History) {
+	for _, t := range r.trimmable(s.want, s.pkg) {
 		// What was there before the package was adopted is not ours to remove.
 		mine, err := r.read.Published(ctx, s.repo, s.pkg.Path, t)
 		if err != nil {
@@ -454,6 +457,22 @@ func (r *run) besides(ctx context.Context, s *subject) {
 			s.trim = append(s.trim, t)
 		}
 	}
+}
+
+// trimmable are the revisions of a package beyond its set's limit.
+func (r *run) trimmable(w *decide.Want, p *decide.Package) []decide.Published {
+	return decide.Trimmable(r.manager, w, p, r.snapshot.Policies.Of(w.Identity).History)
+}
+
+// fetchTrims brings the commits of what is beyond the limits: each says whose it is.
+func (r *run) fetchTrims(ctx context.Context, wants []*decide.Want) {
+	trims := map[*observe.Repo][]decide.Published{}
+	for _, w := range wants {
+		if repo := r.read.RepoOf(w); repo != nil && repo.Git != nil {
+			trims[repo] = append(trims[repo], r.trimmable(w, repo.Package(repo.Path(w.Package)))...)
+		}
+	}
+	r.read.FetchPublished(ctx, trims)
 }
 
 // build builds what is to be built and was not yet, many at once.

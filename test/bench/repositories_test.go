@@ -419,6 +419,61 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 	}
 }
 
+// Packages that were published many times cost a machine that has read nothing no request
+// each, whether the record tells of their revisions or is lost.
+func TestRequestsOfManyRevisions(t *testing.T) {
+	s := scenario{variants: 24, http: true}
+	w := newWorld(t, s)
+	revision := 0
+	publish := func() {
+		t.Helper()
+		revision++
+		w.publishApp(t, s, fmt.Sprintf("v%d", revision))
+		w.apply(t)
+		w.run(t, "approve", "--all")
+	}
+	for range 7 {
+		publish()
+	}
+	update := func() { revision++; w.publishApp(t, s, fmt.Sprintf("v%d", revision)) }
+	lose := func() { w.fleet.Git(t, "update-ref", "-d", "refs/variform/variform") }
+	by := variantName(0)
+	for _, c := range []struct {
+		when    string
+		before  func()
+		command []string
+		most    int // requests
+	}{
+		{"nothing to do", nil, []string{"apply"}, 4},
+		{"an update", update, []string{"plan"}, 4},
+		{"an update", nil, []string{"apply"}, 7},
+		{"an update", nil, []string{"review"}, 4},
+		{"an update", nil, []string{"approve", "--all"}, 7},
+		{"a hotfix", func() { w.fleet.Commit(t, "main", "hotfix", gittest.Text{by + "/fix.yaml": "a: 2\n"}) }, []string{"status"}, 7},
+		{"a hotfix", nil, []string{"edits"}, 9},
+		{"a hotfix", update, []string{"apply"}, 11},
+		{"a hotfix", nil, []string{"approve", "--all"}, 10},
+		{"the record is lost", func() { lose(); update() }, []string{"apply"}, 9},
+		{"the record was lost", nil, []string{"approve", "--all"}, 7},
+		{"a set that goes", func() {
+			if err := os.Remove(filepath.Join(w.dir, "set.yaml")); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"apply", "--prune", "--max-delete=100", "--manager=variform"}, 6},
+		{"deletions", nil, []string{"approve", "--all"}, 6},
+	} {
+		if c.before != nil {
+			c.before()
+		}
+		w.cache = t.TempDir() // another machine
+		w.line.forget()
+		w.run(t, c.command...)
+		if n := w.line.requests(); n > c.most {
+			t.Errorf("%s, %s: %d requests for %d packages, want %d at most", c.when, c.command[0], n, s.variants, c.most)
+		}
+	}
+}
+
 var wantLine = regexp.MustCompile(`want ([0-9a-f]{40})`)
 
 // Processors do not bound how many repositories are talked to, a flag does.
