@@ -141,8 +141,10 @@ func (d *objectDir) has(h Hash) bool {
 	if p, _ := st.find(h); p != nil {
 		return true
 	}
-	if _, err := os.Stat(d.loosePath(h)); err == nil {
-		return true
+	if d.renew == nil { // a cache has packs alone
+		if _, err := os.Stat(d.loosePath(h)); err == nil {
+			return true
+		}
 	}
 	for _, a := range st.alternates {
 		if a.has(h) {
