@@ -193,6 +193,10 @@ func (w *world) checkNamed(plan planned, moved []move, rerecorded func(repo stri
 		if said := slices.Contains([]string{"record", "forget"}, v[0].Action) || v[0].Action == "release" && v[0].Lifecycle == "Published"; !seen[p] && !(said && rerecorded(p.repo)) {
 			w.violate("plan names what moves", p, "plan says %s, and nothing moves", v[0].Action)
 		}
+		if v[0].Action == "forget" && rerecorded(p.repo) { // what was said of it, too
+			delete(w.held, p)
+			delete(w.heldOnce, p)
+		}
 	}
 }
 
