@@ -105,7 +105,7 @@ func (r *Resource) placed() *yaml.RNode {
 // ResourceList has.
 func withoutPlace(n *yaml.Node) *yaml.Node {
 	twin := Resource{node: yaml.NewRNode(yamltree.Copy(n))}
-	m := yamltree.Path(n, "metadata", "annotations")
+	m := yamltree.Path(n, "metadata", annotations)
 	if m == nil {
 		return n
 	}

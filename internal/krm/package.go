@@ -94,9 +94,10 @@ type document struct {
 	memo  *memo
 }
 
-// meta identifies a resource.
+// meta identifies a resource, and has the maps of its metadata, nil where there are none.
 type meta struct {
 	apiVersion, kind, name, namespace string
+	annotations, labels               *yaml.Node
 }
 
 // Resource is one KRM document (apiVersion, kind) of a package.

@@ -154,7 +154,9 @@ func metaOf(n *yaml.Node) meta {
 	if m.apiVersion == "" || m.kind == "" || n.Kind != yaml.MappingNode {
 		return meta{}
 	}
-	m.name, m.namespace = yamltree.Text(n, "metadata", "name"), yamltree.Text(n, "metadata", "namespace")
+	md := yamltree.Child(n, "metadata")
+	m.name, m.namespace = yamltree.Text(md, "name"), yamltree.Text(md, "namespace")
+	m.annotations, m.labels = yamltree.Child(md, annotations), yamltree.Child(md, labels)
 	return m
 }
 

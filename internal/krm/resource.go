@@ -139,20 +139,38 @@ func (r *Resource) ID() ID {
 }
 
 // Annotation returns one annotation and whether it is there.
-func (r *Resource) Annotation(key string) (string, bool) { return r.metaValue("annotations", key) }
+func (r *Resource) Annotation(key string) (string, bool) { return r.metaValue(annotations, key) }
 
 // Label returns one label and whether it is there.
-func (r *Resource) Label(key string) (string, bool) { return r.metaValue("labels", key) }
+func (r *Resource) Label(key string) (string, bool) { return r.metaValue(labels, key) }
 
 // Encrypted says whether SOPS made the resource: its signature covers all values.
 func (r *Resource) Encrypted() bool { return yamltree.IsMap(yamltree.Child(r.tree(), "sops")) }
 
+// annotations and labels are the maps of metadata.
+const (
+	annotations = "annotations"
+	labels      = "labels"
+)
+
 func (r *Resource) metaValue(kind, key string) (string, bool) {
-	v := yamltree.Path(r.tree(), "metadata", kind, key)
+	v := yamltree.Child(r.metaMap(kind), key)
 	if v == nil || v.Kind != yaml.ScalarNode {
 		return "", false
 	}
 	return v.Value, true
+}
+
+// metaMap is a map of the resource's metadata, nil where there is none.
+func (r *Resource) metaMap(kind string) *yaml.Node {
+	switch {
+	case !r.parsed():
+		return yamltree.Path(r.tree(), "metadata", kind)
+	case kind == annotations:
+		return r.doc.meta.annotations
+	default:
+		return r.doc.meta.labels
+	}
 }
 
 // Node is the present tree, for reading only: it is shared between clones.
@@ -289,15 +307,15 @@ func (r *Resource) Changed() bool {
 // does nothing where the annotation has that value already. It fails where
 // metadata or its annotations are no mappings.
 func (r *Resource) SetAnnotation(key, value string) error {
-	return r.setMeta("annotations", key, value)
+	return r.setMeta(annotations, key, value)
 }
 
 // SetLabel is SetAnnotation for labels.
-func (r *Resource) SetLabel(key, value string) error { return r.setMeta("labels", key, value) }
+func (r *Resource) SetLabel(key, value string) error { return r.setMeta(labels, key, value) }
 
 // RemoveAnnotation drops an annotation, and the mapping with the last one. It
 // does nothing where there is none.
-func (r *Resource) RemoveAnnotation(key string) { r.removeMeta("annotations", key) }
+func (r *Resource) RemoveAnnotation(key string) { r.removeMeta(annotations, key) }
 
 // RemoveLabel is RemoveAnnotation for labels.
-func (r *Resource) RemoveLabel(key string) { r.removeMeta("labels", key) }
+func (r *Resource) RemoveLabel(key string) { r.removeMeta(labels, key) }
