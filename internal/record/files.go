@@ -243,10 +243,14 @@ func decodeEntry(line string) (e Entry, err error) {
 	if !ok {
 		return e, fmt.Errorf("%q is no entry", line[:min(len(line), 40)])
 	}
-	if err := json.Unmarshal([]byte(text), &e); err == nil && e.line() == text {
-		return e, e.check()
+	e, plain := plainEntry(text)
+	if !plain {
+		e = Entry{}
+		if err := json.Unmarshal([]byte(text), &e); err != nil || e.line() != text {
+			return e, whyNot(text)
+		}
 	}
-	return e, whyNot(text)
+	return e, e.check()
 }
 
 // whyNot says why a line is no entry.
