@@ -16,7 +16,7 @@ import (
 // text. Safe for concurrent use.
 type memo struct {
 	mu    sync.Mutex
-	seen  []uint64 // sums of the last texts: one that is written only once is not worth keeping
+	seen  []uint64   // sums of the last texts: one that is written only once is not worth keeping
 	texts []memoText // a list that is not changed any more
 	edits []memoEdit // the last ones of EditOnce and Once
 	// where the next ones go once there are enough

@@ -3,7 +3,6 @@ package krm
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -44,16 +43,16 @@ func simply(data []byte, look func(*yaml.Node)) bool {
 	if ok {
 		look(root)
 	}
-	if len(p.rows) <= mostPassing {
+	if len(p.rows) <= mostPassing && p.used <= mostPassing {
 		p.forget()
 		passing.Put(p)
 	}
 	return ok
 }
 
-// mostPassing is how many lines are read by a parser that is used again: a larger text would
-// leave its room behind.
-const mostPassing = 2000
+// mostPassing is how many lines are read, and slabs taken, by a parser that is used again: a
+// larger text would leave its room behind.
+const mostPassing = 1000
 
 // forget has the parser's nodes and rows used again.
 func (p *simpleParser) forget() {
@@ -350,8 +349,8 @@ func (f *simpleFlow) quoted(rest []byte) *yaml.Node {
 // word is one in a flow collection, which ends it.
 func (f *simpleFlow) word(rest []byte) *yaml.Node {
 	end := bytes.IndexAny(rest, " ,]}")
-	if i := bytes.Index(rest, []byte(": ")); i >= 0 && i < end {
-		end = i
+	if end > 0 && rest[end] == ' ' && rest[end-1] == ':' {
+		end--
 	}
 	if end <= 0 || !isWord(rest[:end]) {
 		return f.p.fail()
@@ -387,7 +386,7 @@ func (f *simpleFlow) list(kind yaml.Kind, tag string, end byte, depth int) *yaml
 }
 
 func (f *simpleFlow) skip(text string) bool {
-	ok := strings.HasPrefix(string(f.text[f.pos:]), text)
+	ok := bytes.HasPrefix(f.text[f.pos:], []byte(text))
 	f.pos += len(text)
 	return ok && f.pos < len(f.text)
 }
