@@ -157,6 +157,9 @@ type commitCache struct {
 	byID map[Hash]*Commit      // read or made in this run
 	at   map[Hash]commitRecord // the others that the file has
 	file *os.File              // nil without one
+	// A damaged end is cut where something is added, if the file is as it was then: it may be
+	// what another run was about to write.
+	size, end int64
 }
 
 const (
@@ -172,8 +175,7 @@ func openCommitCache(path string) *commitCache {
 	return &commitCache{byID: map[Hash]*Commit{}, at: map[Hash]commitRecord{}, path: path, most: maxCacheBytes}
 }
 
-// scan notes what the file has. It drops a damaged end, and the older half of what has
-// grown too large.
+// scan notes what the file has. It drops the older half of what has grown too large.
 func (c *commitCache) scan() {
 	if c.path == "" {
 		return
@@ -198,9 +200,7 @@ func (c *commitCache) scan() {
 		c.at[h] = commitRecord{uint32(at), uint32(size)} // the last one: one before it was damaged
 		return true
 	})
-	if c.file = f; end < info.Size() {
-		_ = os.Truncate(c.path, end)
-	}
+	c.file, c.size, c.end = f, info.Size(), end
 }
 
 // commitRecords calls each with the records of a file, until it has seen enough, and says
@@ -368,6 +368,12 @@ func (c *commitCache) add(raws map[Hash][]byte, made func(Hash) *Commit) error {
 	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("writing the commit cache: %w", err)
+	}
+	if c.end < c.size {
+		if info, serr := f.Stat(); serr == nil && info.Size() == c.size {
+			_ = f.Truncate(c.end) // only a cache
+		}
+		c.size = c.end
 	}
 	_, err = f.Write(out)
 	if cerr := f.Close(); err == nil {

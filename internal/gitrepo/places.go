@@ -29,7 +29,7 @@ type placeKey [28]byte
 
 const (
 	placeRecord     = 28 + 20 + 4       // key, tree, checksum
-	maxPlaceRecords = 1 << 18           // 25 MB of memory
+	maxPlaceRecords = 1 << 18           // of the file; 25 MB of memory
 	placesAtOnce    = 100 * placeRecord // in bytes, of a write
 )
 
