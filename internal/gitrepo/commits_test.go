@@ -215,7 +215,8 @@ func TestCommitCacheAtOnce(t *testing.T) {
 			}
 			c.take(names[i*10:]...)
 			for j := range names {
-				if h := names[(i*31+j)%len(names)]; c.get(h) == nil || c.get(h) != c.get(h) {
+				h := names[(i*31+j)%len(names)]
+				if one, same := c.get(h), c.get(h); one == nil || one != same {
 					t.Errorf("%s is not there, or twice", h)
 				}
 			}

@@ -904,7 +904,7 @@ func (r *Repo) standsAsRecorded(ctx context.Context, p *decide.Package, h *decid
 // FetchStarts brings the revisions that builds start from, in one request a
 // repository, what the machine made of those, and what tells the next workspace.
 func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) {
-	set, workspaces := fetchSet{}, commitSet{}
+	set, anew := fetchSet{}, map[*Repo][]string{}
 	var starts []placed
 	for _, q := range questions {
 		repo := r.RepoOf(q.Want)
@@ -916,7 +916,7 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 		}
 		set.branch(repo, q.Package.Path)
 		if from := q.From; from == nil || from.Number > 0 || q.Package.Spent(from) {
-			workspaces.add(repo, repo.unknownWorkspaces(q.Package.Path)...)
+			anew[repo] = append(anew[repo], q.Package.Path)
 		}
 		published := q.From
 		if from := q.From; from != nil && from.Phase.Open() { // a commit upon it keeps what is beside the folder
@@ -935,6 +935,6 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 		}
 	}
 	set.run(ctx, r.Repositories())
-	workspaces.run(ctx, r.Repositories())
+	r.fetchWorkspaces(ctx, anew)
 	r.fetchHydrated(ctx, starts)
 }

@@ -740,29 +740,42 @@ func (r *Reader) Published(ctx context.Context, repo *Repo, path string, p decid
 	return r.cfg.Manager.Signed(h.Owner, repo.Namespace), nil
 }
 
-// workspacesAtOnce is how many Published revisions are looked at for the highest number of a
-// workspace: as many as a record keeps.
-const workspacesAtOnce = 5
+// newestPublished is how many Published revisions are looked at first for the highest number
+// of a workspace: as many as a record keeps.
+const newestPublished = 5
 
 // Workspaces names workspaces that a package has used, the highest number among them: those
-// of open revisions, and of Published ones from the newest on, until some of them have a
+// of open revisions, and of the newest Published ones, or of all where none of these has a
 // number. That of an older one is lower, for each was the highest when it was drafted.
 func (r *Repo) Workspaces(ctx context.Context, path string) (used []string, err error) {
 	refs := r.packageRefs(path)
 	for _, rev := range slices.Concat(refs.Drafts, refs.Proposed) {
 		used = append(used, rev.Workspace)
 	}
-	for end, numbered := len(refs.Published), false; end > 0 && !numbered; end -= workspacesAtOnce {
-		told, unknown := r.recordedWorkspaces(path, refs.Published[max(0, end-workspacesAtOnce):end])
-		names, err := r.Git.PublishedWorkspaces(ctx, &gitrepo.PackageRefs{Path: path, Published: unknown})
-		if err != nil {
-			return nil, err
-		}
-		told = slices.AppendSeq(told, maps.Values(names))
-		numbered = slices.ContainsFunc(told, func(name string) bool { return lifecycle.WorkspaceNumber(name) > 0 })
-		used = append(used, told...)
+	newest, older := split(refs.Published)
+	names, err := r.workspacesOf(ctx, path, newest)
+	if used = append(used, names...); err != nil || numbered(names) {
+		return used, err
 	}
-	return used, nil
+	names, err = r.workspacesOf(ctx, path, older)
+	return append(used, names...), err
+}
+
+// split parts a package's revisions into the newest and the others.
+func split(published []gitrepo.Revision) (newest, older []gitrepo.Revision) {
+	at := max(0, len(published)-newestPublished)
+	return published[at:], published[:at]
+}
+
+func numbered(workspaces []string) bool {
+	return slices.ContainsFunc(workspaces, func(name string) bool { return lifecycle.WorkspaceNumber(name) > 0 })
+}
+
+// workspacesOf are those of Published revisions, by the record or by their commits.
+func (r *Repo) workspacesOf(ctx context.Context, path string, published []gitrepo.Revision) ([]string, error) {
+	told, unknown := r.recordedWorkspaces(path, published)
+	names, err := r.Git.PublishedWorkspaces(ctx, &gitrepo.PackageRefs{Path: path, Published: unknown})
+	return slices.AppendSeq(told, maps.Values(names)), err
 }
 
 func (r *Repo) packageRefs(path string) *gitrepo.PackageRefs {
@@ -792,15 +805,40 @@ func (r *Repo) recordedWorkspaces(path string, published []gitrepo.Revision) (to
 	return told, unknown
 }
 
-// unknownWorkspaces are the commits that tell, beside the record, what workspaces a
-// package has used last.
-func (r *Repo) unknownWorkspaces(path string) (commits []gitrepo.Hash) {
-	list := r.packageRefs(path).Published
-	_, unknown := r.recordedWorkspaces(path, list[max(0, len(list)-workspacesAtOnce):])
-	for _, rev := range unknown {
-		commits = append(commits, rev.Ref.Commit)
+// fetchWorkspaces brings the commits that tell, beside the record, what workspaces packages
+// have used, in two requests a repository at most.
+func (r *Reader) fetchWorkspaces(ctx context.Context, packages map[*Repo][]string) {
+	set := commitSet{}
+	add := func(repo *Repo, path string, published []gitrepo.Revision) {
+		_, unknown := repo.recordedWorkspaces(path, published)
+		for _, rev := range unknown {
+			set.add(repo, rev.Ref.Commit)
+		}
 	}
-	return commits
+	for repo, paths := range packages {
+		for _, path := range paths {
+			newest, _ := split(repo.packageRefs(path).Published)
+			add(repo, path, newest)
+		}
+	}
+	set.run(ctx, r.Repositories())
+	clear(set)
+	for repo, paths := range packages {
+		for _, path := range paths {
+			newest, older := split(repo.packageRefs(path).Published)
+			if len(older) == 0 {
+				continue
+			}
+			names, err := repo.workspacesOf(ctx, path, newest)
+			if err != nil {
+				break // of the others as well
+			}
+			if !numbered(names) {
+				add(repo, path, older)
+			}
+		}
+	}
+	set.run(ctx, r.Repositories())
 }
 
 // FetchPublished brings the commits of Published revisions, in one request a repository.

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -439,21 +440,28 @@ func TestWorkspacesOfManyRevisions(t *testing.T) {
 		recorded  map[int]string
 		foreign   bool // the record has another commit
 		want      []string
-		unknown   int // commits to be read at first
+		unknown   int // commits that are to be read
 	}{
 		"none": {nil, nil, false, nil, 0},
 		"few":  {[]string{machines + "1", machines + "2"}, nil, false, []string{machines + "1", machines + "2"}, 2},
 		"the newest have numbers": {
-			[]string{machines + "1", machines + "2", people + "3", people + "4", machines + "5", people + "6", people + "7"}, nil, false,
-			[]string{people + "3", people + "4", people + "6", people + "7", machines + "5"}, 5,
+			[]string{machines + "1", machines + "2", people + "3", people + "4", machines + "5", people + "6", people + "7"},
+			nil, false,
+			[]string{people + "3", people + "4", people + "6", people + "7", machines + "5"},
+			5,
 		},
 		"only old ones have": {
-			[]string{machines + "1", machines + "2", people + "3", people + "4", people + "5", people + "6", people + "7"}, nil, false,
-			[]string{people + "3", people + "4", people + "5", people + "6", people + "7", machines + "1", machines + "2"}, 5,
+			[]string{machines + "1", machines + "2", people + "3", people + "4", people + "5", people + "6", people + "7"},
+			nil, false,
+			[]string{people + "3", people + "4", people + "5", people + "6", people + "7", machines + "1", machines + "2"},
+			7,
 		},
 		"the record tells": {
-			[]string{machines + "1", machines + "2", machines + "3"}, map[int]string{2: machines + "8", 3: machines + "9"}, false,
-			[]string{machines + "1", machines + "8", machines + "9"}, 1,
+			[]string{machines + "1", machines + "2", machines + "3"},
+			map[int]string{2: machines + "8", 3: machines + "9"},
+			false,
+			[]string{machines + "1", machines + "8", machines + "9"},
+			1,
 		},
 		"the record tells of another commit": {
 			[]string{machines + "1"}, map[int]string{1: machines + "8"}, true, []string{machines + "1"}, 1,
@@ -480,12 +488,41 @@ func TestWorkspacesOfManyRevisions(t *testing.T) {
 				}
 				repo.Packages["web"].Entries = append(repo.Packages["web"].Entries, e)
 			}
-			unknown := repo.unknownWorkspaces("web")
+			git := &commitsRead{Repository: repo.Git, read: map[gitrepo.Hash]bool{}}
+			repo.Git = git
+			r.fetchWorkspaces(t.Context(), map[*Repo][]string{repo: {"web", "none"}})
+			if git.calls > 2 || len(git.read) != c.unknown {
+				t.Errorf("%d commits were read in %d calls, want %d", len(git.read), git.calls, c.unknown)
+			}
 			got, err := repo.Workspaces(t.Context(), "web")
 			slices.Sort(got)
-			if d := cmp.Diff(c.want, got); d != "" || err != nil || len(unknown) != c.unknown {
-				t.Errorf("%v, %d commits are to be read, want %d\n%s", err, len(unknown), c.unknown, d)
+			if d := cmp.Diff(c.want, got); d != "" || err != nil || len(git.read) != c.unknown {
+				t.Errorf("%v, %d commits were read, want %d\n%s", err, len(git.read), c.unknown, d)
 			}
 		})
 	}
+}
+
+// commitsRead counts what commits are read.
+type commitsRead struct {
+	Repository
+	read  map[gitrepo.Hash]bool
+	calls int
+}
+
+func (c *commitsRead) Commits(ctx context.Context, hashes ...gitrepo.Hash) ([]*gitrepo.Commit, error) {
+	if len(hashes) > 0 {
+		c.calls++
+	}
+	for _, h := range hashes {
+		c.read[h] = true
+	}
+	return c.Repository.Commits(ctx, hashes...)
+}
+
+func (c *commitsRead) PublishedWorkspaces(ctx context.Context, p *gitrepo.PackageRefs) (map[string]string, error) {
+	for _, rev := range p.Published {
+		c.read[rev.Ref.Commit] = true
+	}
+	return c.Repository.PublishedWorkspaces(ctx, p)
 }
