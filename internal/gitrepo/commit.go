@@ -371,7 +371,7 @@ func (c *commitCache) add(raws map[Hash][]byte, made func(Hash) *Commit) error {
 	}
 	if c.end < c.size {
 		if info, serr := f.Stat(); serr == nil && info.Size() == c.size {
-			_ = f.Truncate(c.end) // only a cache
+			_ = os.Truncate(c.path, c.end) // only a cache
 		}
 		c.size = c.end
 	}

@@ -43,16 +43,15 @@ func simply(data []byte, look func(*yaml.Node)) bool {
 	if ok {
 		look(root)
 	}
-	if len(p.rows) <= mostPassing && p.used <= mostPassing {
+	if cap(p.rows) <= mostPassing && p.used <= mostPassing {
 		p.forget()
 		passing.Put(p)
 	}
 	return ok
 }
 
-// mostPassing is how many lines are read, and slabs taken, by a parser that is used again: a
-// larger text would leave its room behind.
-const mostPassing = 1000
+// mostPassing is how many lines and slabs a parser has room for that is used again.
+const mostPassing = 2000
 
 // forget has the parser's nodes and rows used again.
 func (p *simpleParser) forget() {

@@ -233,7 +233,25 @@ func (e *Entry) keep(same *intern.Maps) {
 	e.Owner, e.Set, e.For = unique.Make(e.Owner).Value(), unique.Make(e.Set).Value(), unique.Make(e.For).Value()
 	e.Place, e.DeletionPolicy = unique.Make(e.Place).Value(), unique.Make(e.DeletionPolicy).Value()
 	e.Workspace = unique.Make(e.Workspace).Value()
-	if e.Hydrated == e.Tree { // nobody edited it
+	e.own()
+}
+
+// own puts an entry's other texts into one of its own: they may be parts of a whole file.
+func (e *Entry) own() {
+	same := e.Hydrated == e.Tree // nobody edited it
+	if same {
+		e.Hydrated = ""
+	}
+	texts := [...]*string{&e.Path, &e.Commit, &e.Tree, &e.Hydrated, &e.Inputs, &e.Reverts, &e.Restless, &e.Failure, &e.At}
+	var b strings.Builder
+	for _, t := range texts {
+		b.WriteString(*t)
+	}
+	all := b.String()
+	for _, t := range texts {
+		*t, all = all[:len(*t)], all[len(*t):]
+	}
+	if same {
 		e.Hydrated = e.Tree
 	}
 }
