@@ -746,7 +746,8 @@ const newestPublished = 5
 
 // Workspaces names workspaces that a package has used, the highest number among them: those
 // of open revisions, and of the newest Published ones, or of all where none of these has a
-// number. That of an older one is lower, for each was the highest when it was drafted.
+// number as high as there are revisions. That of an older one is lower, for each was the
+// highest when it was drafted, unless people named some.
 func (r *Repo) Workspaces(ctx context.Context, path string) (used []string, err error) {
 	refs := r.packageRefs(path)
 	for _, rev := range slices.Concat(refs.Drafts, refs.Proposed) {
@@ -754,7 +755,7 @@ func (r *Repo) Workspaces(ctx context.Context, path string) (used []string, err 
 	}
 	newest, older := split(refs.Published)
 	names, err := r.workspacesOf(ctx, path, newest)
-	if used = append(used, names...); err != nil || numbered(names) {
+	if used = append(used, names...); err != nil || numbered(names, refs.Latest()) {
 		return used, err
 	}
 	names, err = r.workspacesOf(ctx, path, older)
@@ -767,8 +768,9 @@ func split(published []gitrepo.Revision) (newest, older []gitrepo.Revision) {
 	return published[at:], published[:at]
 }
 
-func numbered(workspaces []string) bool {
-	return slices.ContainsFunc(workspaces, func(name string) bool { return lifecycle.WorkspaceNumber(name) > 0 })
+// numbered says that one of these workspaces has a number that no older one's exceeds.
+func numbered(workspaces []string, latest *gitrepo.Revision) bool {
+	return latest == nil || slices.ContainsFunc(workspaces, func(name string) bool { return lifecycle.WorkspaceNumber(name) >= latest.Number })
 }
 
 // workspacesOf are those of Published revisions, by the record or by their commits.
@@ -821,19 +823,16 @@ func (r *Reader) fetchWorkspaces(ctx context.Context, packages map[*Repo][]strin
 			add(repo, path, newest)
 		}
 	}
-	set.run(ctx, r.Repositories())
-	clear(set)
+	unread := set.run(ctx, r.Repositories())
+	set = commitSet{}
 	for repo, paths := range packages {
 		for _, path := range paths {
-			newest, older := split(repo.packageRefs(path).Published)
-			if len(older) == 0 {
+			refs := repo.packageRefs(path)
+			newest, older := split(refs.Published)
+			if len(older) == 0 || unread[repo.Git] {
 				continue
 			}
-			names, err := repo.workspacesOf(ctx, path, newest)
-			if err != nil {
-				break // of the others as well
-			}
-			if !numbered(names) {
+			if names, err := repo.workspacesOf(ctx, path, newest); err == nil && !numbered(names, refs.Latest()) {
 				add(repo, path, older)
 			}
 		}
@@ -861,18 +860,25 @@ func (c commitSet) add(r *Repo, commits ...gitrepo.Hash) {
 	}
 }
 
-// run reads each repository's in one request. A failure is not reported here: whoever needs
-// them asks again and fails by name.
-func (c commitSet) run(ctx context.Context, limit int) {
+// run reads each repository's in one request, and names those of which it failed: whoever
+// needs the commits asks again and says why.
+func (c commitSet) run(ctx context.Context, limit int) (unread map[Repository]bool) {
+	var mu sync.Mutex
+	unread = map[Repository]bool{}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(limit)
 	for r, commits := range c {
 		g.Go(func() error {
-			_, _ = r.Commits(ctx, slices.DeleteFunc(commits, gitrepo.Hash.IsZero)...)
+			if _, err := r.Commits(ctx, slices.DeleteFunc(commits, gitrepo.Hash.IsZero)...); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				unread[r] = true
+			}
 			return nil
 		})
 	}
 	_ = g.Wait()
+	return unread
 }
 
 // markWanted notes where wanted packages are to stand.

@@ -445,10 +445,16 @@ func TestWorkspacesOfManyRevisions(t *testing.T) {
 		"none": {nil, nil, false, nil, 0},
 		"few":  {[]string{machines + "1", machines + "2"}, nil, false, []string{machines + "1", machines + "2"}, 2},
 		"the newest have numbers": {
-			[]string{machines + "1", machines + "2", people + "3", people + "4", machines + "5", people + "6", people + "7"},
+			[]string{machines + "1", machines + "2", people + "3", people + "4", machines + "9", people + "6", people + "7"},
 			nil, false,
-			[]string{people + "3", people + "4", people + "6", people + "7", machines + "5"},
+			[]string{people + "3", people + "4", people + "6", people + "7", machines + "9"},
 			5,
+		},
+		"the newest have lower numbers than there are revisions": {
+			[]string{machines + "2", people + "2", people + "3", people + "4", people + "5", machines + "1"},
+			nil, false,
+			[]string{people + "2", people + "3", people + "4", people + "5", machines + "1", machines + "2"},
+			6,
 		},
 		"only old ones have": {
 			[]string{machines + "1", machines + "2", people + "3", people + "4", people + "5", people + "6", people + "7"},
