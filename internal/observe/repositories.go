@@ -863,21 +863,15 @@ func (c commitSet) add(r *Repo, commits ...gitrepo.Hash) {
 // run reads each repository's in one request, and names those of which it failed: whoever
 // needs the commits asks again and says why.
 func (c commitSet) run(ctx context.Context, limit int) (unread map[Repository]bool) {
-	var mu sync.Mutex
+	repos := slices.Collect(maps.Keys(c))
+	failed, _ := Parallel(ctx, limit, repos, func(ctx context.Context, r Repository) bool {
+		_, err := r.Commits(ctx, slices.DeleteFunc(c[r], gitrepo.Hash.IsZero)...)
+		return err != nil
+	})
 	unread = map[Repository]bool{}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(limit)
-	for r, commits := range c {
-		g.Go(func() error {
-			if _, err := r.Commits(ctx, slices.DeleteFunc(commits, gitrepo.Hash.IsZero)...); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				unread[r] = true
-			}
-			return nil
-		})
+	for i, r := range repos {
+		unread[r] = failed[i]
 	}
-	_ = g.Wait()
 	return unread
 }
 

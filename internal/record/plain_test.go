@@ -5,6 +5,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"github.com/variform/variform/internal/intern"
 )
 
 // entryOfAll has a value in each field that a plain line may have.
@@ -96,6 +99,27 @@ func TestMostEntriesArePlain(t *testing.T) {
 		}
 	}); allocs > 5 { // 3 of the checks; 20 by the library
 		t.Errorf("%v allocations for an entry", allocs)
+	}
+}
+
+// TestEntriesKeepTheirOwn holds that an entry that is kept does not hold on to the file that
+// it stood in, and is as it was.
+func TestEntriesKeepTheirOwn(t *testing.T) {
+	all := entryOfAll()
+	line := all.line()
+	e, ok := plainEntry(line)
+	e.keep(new(intern.Maps))
+	if !ok || !reflect.DeepEqual(e, all) {
+		t.Errorf("%+v\nwant %+v", e, all)
+	}
+	from := uintptr(unsafe.Pointer(unsafe.StringData(line)))
+	for i, v := 0, reflect.ValueOf(e); i < v.NumField(); i++ {
+		if v.Field(i).Kind() != reflect.String {
+			continue
+		}
+		if at := uintptr(unsafe.Pointer(unsafe.StringData(v.Field(i).String()))); at >= from && at < from+uintptr(len(line)) {
+			t.Errorf("%s is a part of the line", v.Type().Field(i).Name)
+		}
 	}
 }
 

@@ -323,10 +323,7 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 	w.publish(t, s)
 	elsewhere := func(most int, command ...string) {
 		t.Helper()
-		w.cache = t.TempDir()
-		w.line.forget()
-		w.run(t, command...)
-		if got := w.line.requests(); got > most {
+		if got := w.requestsAnew(t, command...); got > most {
 			t.Errorf("%s: %d requests for %d Drafts of one repository, want %d at most", command[0], got, s.variants, most)
 		}
 	}
@@ -400,10 +397,7 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 		if c.before != nil {
 			c.before()
 		}
-		w.cache = t.TempDir() // another machine
-		w.line.forget()
-		w.run(t, c.command...)
-		if n := w.line.requests(); n > c.most {
+		if n := w.requestsAnew(t, c.command...); n > c.most {
 			t.Errorf("%v: %d requests, want %d at most", c.command, n, c.most)
 		}
 		for _, r := range w.line.asked["fleet"] {
@@ -465,10 +459,7 @@ func TestRequestsOfManyRevisions(t *testing.T) {
 		if c.before != nil {
 			c.before()
 		}
-		w.cache = t.TempDir() // another machine
-		w.line.forget()
-		w.run(t, c.command...)
-		if n := w.line.requests(); n > c.most {
+		if n := w.requestsAnew(t, c.command...); n > c.most {
 			t.Errorf("%s, %s: %d requests for %d packages, want %d at most", c.when, c.command[0], n, s.variants, c.most)
 		}
 	}
@@ -506,10 +497,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	run := func(when string, command ...string) {
 		t.Helper()
-		w.cache = t.TempDir()
-		w.line.forget()
-		w.run(t, command...)
-		if got := w.line.requests(); got < n || w.line.few >= n {
+		if got := w.requestsAnew(t, command...); got < n || w.line.few >= n {
 			t.Errorf("%s, %s: of %d requests to %d repositories %d were made with one other at most", when, command[0], got, n, w.line.few)
 		}
 	}

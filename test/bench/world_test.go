@@ -222,6 +222,15 @@ func (w *world) run(b testing.TB, command ...string) (output string) {
 	return out.String()
 }
 
+// requestsAnew is run on a machine that has read nothing, and how many requests it made.
+func (w *world) requestsAnew(b testing.TB, command ...string) int {
+	b.Helper()
+	w.cache = b.TempDir()
+	w.line.forget()
+	w.run(b, command...)
+	return w.line.requests()
+}
+
 // timed is run, and how long it took.
 func (w *world) timed(b testing.TB, command ...string) time.Duration {
 	b.Helper()
