@@ -19,9 +19,11 @@ import (
 
 // RecordOf says whose record a run keeps in a repository, and where. Of several
 // Repositories that show it the first that says so decides.
-func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf {
+func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf { return r.recordOf(r.Showing(git)) }
+
+func (r *Reader) recordOf(shown []*Repo) gitrepo.RecordOf {
 	of := gitrepo.RecordOf{Manager: string(r.cfg.Manager), Origin: r.cfg.Origin, Unnamed: r.cfg.Unnamed}
-	for _, repo := range r.Showing(git) {
+	for _, repo := range shown {
 		if at := repo.Annotations[record.Annotation]; at != "" {
 			of.Ref = at
 			break
@@ -50,8 +52,10 @@ func readable(rec *record.Record, err error) (*record.Record, error) {
 }
 
 // Showing are the Repositories that show a Git repository, by namespace and name.
-func (r *Reader) Showing(git Repository) (out []*Repo) {
-	for _, repo := range r.sorted {
+func (r *Reader) Showing(git Repository) []*Repo { return showing(r.sorted, git) }
+
+func showing(list []*Repo, git Repository) (out []*Repo) {
+	for _, repo := range list {
 		if repo.Git == git && git != nil {
 			out = append(out, repo)
 		}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -48,6 +49,8 @@ type Repo struct {
 	// these are not read, but for packages that others are made from ([Reader.reach]).
 	Elsewhere bool
 	closed    bool
+	// open is closed once Git, OCI and Err are known.
+	open chan struct{}
 	// whole reads the open revisions of what is wanted with all their files.
 	whole  bool
 	record gitrepo.RecordOf // without an author
@@ -94,22 +97,113 @@ func (r *Reader) Facts() []*decide.Repository {
 	return out
 }
 
-// openRepositories reads the refs of every registered Git repository, anew
-// where the Reader has read before. A repository that cannot be read keeps its
-// error; the rest go on.
-func (r *Reader) openRepositories(ctx context.Context) []error {
+// readRepositories reads the refs of every registered Git repository, anew where the
+// Reader has read before, and then, in one go for each, the commits at the tips of every
+// package revision that matters: all open ones and the latest Published. Meanwhile expand
+// finds out what is wanted there, which these wait for, and nothing else: while a slow
+// repository's refs are read, others are further. A repository that cannot be read keeps
+// its error; the rest go on.
+func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.Want) (unopened, unread []error) {
+	r.newRepositories()
+	var mu sync.Mutex
+	done := 0
+	opened := func(repo *Repo) {
+		close(repo.open)
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		if r.cfg.Progress != nil {
+			r.cfg.Progress(done, len(r.sorted), repo.Name)
+		}
+	}
+	var g errgroup.Group
+	slots := make(chan struct{}, r.Repositories())
+	expanded := make(chan struct{})
+	wanted := map[*Repo][]*decide.Want{} // once expanded
+	read := func(repo *Repo) {
+		slots <- struct{}{}
+		defer func() { <-slots }()
+		if err := repo.readHeads(ctx); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			repo.Err = &RepositoryError{repo.Namespace, repo.Name, fmt.Errorf("reading the tips of its packages: %w", err)}
+			unread = append(unread, repo.Err)
+		}
+	}
+	g.Go(func() error {
+		for _, list := range r.byGit() {
+			var left atomic.Int64
+			left.Store(int64(len(list)))
+			for _, repo := range list {
+				slots <- struct{}{}
+				g.Go(func() error {
+					if !repo.closed {
+						r.open(ctx, repo)
+					}
+					<-slots
+					opened(repo)
+					if left.Add(-1) > 0 {
+						return nil
+					}
+					<-expanded
+					var heads sync.WaitGroup
+					var wants []*decide.Want
+					for _, repo := range list { // whose record is read, all of them say
+						if repo.record = r.recordOf(showing(list, repo.Git)); repo.Git != nil {
+							heads.Go(func() { read(repo) })
+							wants = append(wants, wanted[repo]...)
+						}
+					}
+					heads.Wait()
+					if r.TreesAhead && len(wants) > 0 {
+						slots <- struct{}{}
+						r.FetchTrees(ctx, wants)
+						<-slots
+					}
+					return nil
+				})
+			}
+		}
+		return nil
+	})
+	for _, w := range expand() {
+		if repo := r.RepoOf(w); repo != nil && !repo.Elsewhere {
+			wanted[repo] = append(wanted[repo], w)
+		}
+	}
+	close(expanded)
+	_ = g.Wait()
+	r.findByURL()
+	for _, repo := range r.sorted {
+		if repo.Err != nil && repo.Git == nil {
+			unopened = append(unopened, repo.Err)
+		}
+	}
+	sort.Slice(unread, func(i, j int) bool { return unread[i].Error() < unread[j].Error() })
+	return unopened, unread
+}
+
+// newRepositories are the fleet's, of which nothing was read.
+func (r *Reader) newRepositories() {
 	again := r.repos != nil
-	r.repos = map[repoKey]*Repo{}
+	r.repos, r.sorted = map[repoKey]*Repo{}, make([]*Repo, 0, len(r.cfg.Fleet.Repositories))
 	r.upstream = memo[upstreamKey, *decide.Upstream]{}
-	list := make([]*Repo, 0, len(r.cfg.Fleet.Repositories))
+	r.apart = memo[*Repo, *Repo]{}
 	for _, obj := range r.cfg.Fleet.Repositories {
 		repo := newRepo(obj)
-		repo.whole = r.OpenWhole
+		repo.whole, repo.Elsewhere = r.OpenWhole, !r.has(ShardKey(obj))
+		repo.closed = repo.Elsewhere && !r.cfg.ReadAll && obj.Spec.Git != nil
 		r.repos[repoKey{obj.Namespace, obj.Name}] = repo
-		list = append(list, repo)
+		r.sorted = append(r.sorted, repo)
 	}
+	sort.Slice(r.sorted, func(i, j int) bool {
+		a, b := r.sorted[i], r.sorted[j]
+		if a.Namespace != b.Namespace {
+			return a.Namespace < b.Namespace
+		}
+		return a.Name < b.Name
+	})
 	var refreshed memo[Repository, error]
-	r.apart = memo[*Repo, *Repo]{}
 	r.refresh = func(ctx context.Context, repo *Repo) error {
 		switch {
 		case !again:
@@ -120,38 +214,39 @@ func (r *Reader) openRepositories(ctx context.Context) []error {
 		}
 		return refreshed.get(repo.Git, func() error { return repo.Git.Refresh(ctx) })
 	}
-	var mu sync.Mutex
-	done := 0
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.Repositories())
-	for _, repo := range list {
-		g.Go(func() error {
-			if repo.Elsewhere = !r.has(ShardKey(repo.Object)); !repo.Elsewhere || r.cfg.ReadAll || repo.Object.Spec.Git == nil {
-				r.open(ctx, repo)
-			} else {
-				repo.closed = true
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			done++
-			if r.cfg.Progress != nil {
-				r.cfg.Progress(done, len(list), repo.Name)
-			}
-			return nil
-		})
+}
+
+// byGit are the Repositories, those of one Git repository together, by namespace and name.
+// What is wanted follows from the upstreams of sets and variants: theirs come first.
+func (r *Reader) byGit() (out [][]*Repo) {
+	lists := map[string][]*Repo{}
+	for _, repo := range r.sorted {
+		key := ShardKey(repo.Object)
+		lists[key] = append(lists[key], repo)
 	}
-	_ = g.Wait()
-	r.sort(list)
-	for _, repo := range list {
-		repo.Keep(r)
-	}
-	var problems []error
-	for _, repo := range list {
-		if repo.Err != nil {
-			problems = append(problems, repo.Err)
+	take := func(repo *Repo) {
+		if repo == nil {
+			return
+		}
+		if key := ShardKey(repo.Object); lists[key] != nil {
+			out = append(out, lists[key])
+			delete(lists, key)
 		}
 	}
-	return problems
+	for _, set := range r.cfg.Fleet.Sets {
+		for _, u := range set.Spec.AllUpstreams() {
+			take(r.Repo(set.Namespace, u.Repo))
+		}
+	}
+	for _, pv := range r.cfg.Fleet.Variants {
+		if u := pv.Spec.Upstream; u != nil {
+			take(r.Repo(pv.Namespace, u.Repo))
+		}
+	}
+	for _, repo := range r.sorted {
+		take(repo)
+	}
+	return out
 }
 
 func newRepo(obj *v1alpha1.Repository) *Repo {
@@ -166,7 +261,7 @@ func newRepo(obj *v1alpha1.Repository) *Repo {
 			facts.Branch = git.Branch
 		}
 	}
-	return &Repo{Repository: facts, Object: obj}
+	return &Repo{Repository: facts, Object: obj, open: make(chan struct{})}
 }
 
 // open finds what is behind a Repository. Of a registry nothing is asked yet.
@@ -220,16 +315,10 @@ func (r *Repo) onlyOwnRefs() bool {
 	return true
 }
 
-func (r *Reader) sort(list []*Repo) {
-	sort.Slice(list, func(i, j int) bool {
-		a, b := list[i], list[j]
-		if a.Namespace != b.Namespace {
-			return a.Namespace < b.Namespace
-		}
-		return a.Name < b.Name
-	})
-	r.sorted, r.byURL = list, map[addressKey]*Repo{}
-	for _, repo := range list {
+// findByURL notes which Repository has an address first.
+func (r *Reader) findByURL() {
+	r.byURL = map[addressKey]*Repo{}
+	for _, repo := range r.sorted {
 		urls := []string{repo.Address}
 		switch {
 		case repo.Git != nil:
@@ -293,8 +382,12 @@ func (r *Reader) reach(ctx context.Context, repo *Repo) *Repo {
 	})
 }
 
-// source finds a Repository of a namespace that packages come from.
+// source finds a Repository of a namespace that packages come from, and waits until it
+// is open.
 func (r *Reader) source(ctx context.Context, namespace, name string) (*Repo, error) {
+	if repo := r.Repo(namespace, name); repo != nil {
+		<-repo.open
+	}
 	repo, err := r.Find(namespace, name)
 	if repo = r.reach(ctx, repo); err == nil {
 		err = repo.Err
@@ -320,33 +413,7 @@ func (r *Reader) Downstream(namespace, name string) (*Repo, error) {
 	return repo, err
 }
 
-// readHeads reads, in one go for each repository, the commits at the tips of
-// every package revision that matters: all open ones and the latest Published.
-func (r *Reader) readHeads(ctx context.Context) []error {
-	var mu sync.Mutex
-	var problems []error
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.Repositories())
-	for _, repo := range r.sorted {
-		if repo.Git == nil {
-			continue
-		}
-		g.Go(func() error {
-			if err := repo.readHeads(ctx); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				repo.Err = &RepositoryError{repo.Namespace, repo.Name, fmt.Errorf("reading the tips of its packages: %w", err)}
-				problems = append(problems, repo.Err)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait()
-	sort.Slice(problems, func(i, j int) bool { return problems[i].Error() < problems[j].Error() })
-	return problems
-}
-
-// readHeads of one repository. A server may give out no commit that its refs have
+// readHeads reads the tips of one repository. A server may give out no commit that its refs have
 // left since they were read, as that of the record, which moves often: then the
 // refs are read again.
 func (r *Repo) readHeads(ctx context.Context) error {

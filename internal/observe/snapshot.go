@@ -109,6 +109,9 @@ type Reader struct {
 	// OpenWhole reads the open revisions of what is wanted with all their files, for who
 	// shows or compares them all: a request less where nothing is in the cache.
 	OpenWhole bool
+	// TreesAhead brings what FetchTrees does for all that sets and variants want, of each
+	// repository as soon as its tips are read.
+	TreesAhead bool
 
 	cfg      Config
 	repos    map[repoKey]*Repo
@@ -199,10 +202,13 @@ func (r *Reader) ReadNeeds(ctx context.Context, s *Snapshot) {
 // so are the fleet's own problems.
 func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
 	s := &Snapshot{Untouchable: map[decide.Place]string{}}
-	s.Policies, s.Problems = decide.NewPolicies(r.cfg.Fleet.Installations)
-	s.Problems = append(s.Problems, r.openRepositories(ctx)...)
-	r.expand(ctx, s)
-	s.Problems = append(s.Problems, r.readHeads(ctx)...)
+	var ofPolicies []error
+	s.Policies, ofPolicies = decide.NewPolicies(r.cfg.Fleet.Installations)
+	unopened, unread := r.readRepositories(ctx, func() []*decide.Want {
+		r.expand(ctx, s)
+		return s.Wants
+	})
+	s.Problems = slices.Concat(ofPolicies, unopened, s.Problems, unread)
 	for _, repo := range r.sorted {
 		if says := repo.Annotations[variformv1alpha1.TagMainAnnotation]; says != "" && !repo.TagsMain() {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: annotation %s is %q, and means nothing but as %q", repo.Name, variformv1alpha1.TagMainAnnotation, says, variformv1alpha1.TagMainAlways))

@@ -33,7 +33,7 @@ func (e *Engine) Plan(ctx context.Context) (*Plan, error) { return e.plan(ctx, t
 func (e *Engine) Survey(ctx context.Context) (*Plan, error) { return e.plan(ctx, false) }
 
 func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
-	e.read.OpenWhole = !building && e.cfg.Only.All()
+	e.read.OpenWhole, e.read.TreesAhead = !building && e.cfg.Only.All(), e.cfg.Only.All()
 	s := e.read.Read(ctx)
 	moved, untaken := e.takeHeads(ctx)
 	if moved {
