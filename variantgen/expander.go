@@ -55,6 +55,14 @@ func New(set *v1alpha2.PackageVariantSet) (*Expander, []Failure) {
 	return e, e.failures
 }
 
+// Asks are the upstreams that an expansion asks [Upstreams] for, of the namespace.
+func (e *Expander) Asks() (namespace string, upstreams []v1alpha1.Upstream) {
+	if !e.uses {
+		return e.namespace, nil
+	}
+	return e.namespace, e.upstreams
+}
+
 func (e *Expander) origin(target int) Origin {
 	o := Origin{Namespace: e.namespace, Set: e.set.Name, Target: target}
 	if target >= 0 {

@@ -55,6 +55,29 @@ func (r *Repo) Resolve(ctx context.Context, q Query) (Resolved, error) {
 	return at, err
 }
 
+// FetchResolved brings the commits that Resolve reads to answer queries, in one request:
+// those of Published revisions where a workspace is asked for, and those that are named
+// whole.
+func (r *Repo) FetchResolved(ctx context.Context, queries ...Query) error {
+	var commits []Hash
+	refs := r.Refs()
+	for _, q := range queries {
+		switch {
+		case plumbing.IsHash(q.Revision):
+			commits = append(commits, plumbing.NewHash(q.Revision))
+		case q.Revision == "" && q.Workspace != "":
+			pkg := refs.indexOf("").Package(lifecycle.PackagePath(q.Directory, strings.Trim(q.Package, "/")))
+			for _, p := range pkg.Published {
+				if !p.Ref.Commit.IsZero() {
+					commits = append(commits, p.Ref.Commit)
+				}
+			}
+		}
+	}
+	_, err := r.Commits(ctx, commits...)
+	return err
+}
+
 // resolver gives the names of one package.
 type resolver struct {
 	repo *Repo

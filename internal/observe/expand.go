@@ -44,7 +44,17 @@ func (r *Reader) expand(ctx context.Context, s *Snapshot) {
 			return r.upstreamMetadata(ctx, namespace, u)
 		}),
 	})
-	result := variantgen.ExpandAll(env, f.Sets...)
+	sets := make([]*variantgen.Expander, len(f.Sets))
+	var ahead []upstreamKey
+	for i, set := range f.Sets {
+		sets[i], _ = variantgen.New(set)
+		namespace, upstreams := sets[i].Asks()
+		for _, u := range upstreams {
+			ahead = append(ahead, upstreamKey{namespace, u, ""})
+		}
+	}
+	r.readKeys(ctx, ahead) // else one after the other
+	result := variantgen.Expand(env, sets...)
 	statuses := map[string]*Set{}
 	annotations := map[string]map[string]string{} // of sets
 	for _, set := range f.Sets {

@@ -27,3 +27,10 @@ func (m *memo[K, V]) get(k K, compute func() V) V {
 	e.once.Do(func() { e.value = compute() })
 	return e.value
 }
+
+// has says that somebody asked for a key.
+func (m *memo[K, V]) has(k K) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.entries[k] != nil
+}

@@ -28,6 +28,8 @@ type Repository interface {
 	Trees
 	Records
 	Resolve(ctx context.Context, q gitrepo.Query) (gitrepo.Resolved, error)
+	// FetchResolved brings in one request what Resolve reads.
+	FetchResolved(ctx context.Context, queries ...gitrepo.Query) error
 	// NewBatch begins a push, NewStage what is to be in one. PackageTree is the
 	// hash of what is not pushed.
 	NewBatch() *gitrepo.Batch

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/api/config/v1alpha2"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/record"
@@ -254,6 +255,77 @@ func TestUnreadRepositories(t *testing.T) {
 		}
 		if !slices.Equal(got, want) || len(s.Wants) != 1 || r.Repo("default", "c1").Err != nil {
 			t.Fatalf("%d wanted, problems:\n%s\nwant\n%s", len(s.Wants), strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}
+
+// The packages of many upstreams come in few requests, however they are named, and whoever
+// asks first: expressions of sets, or who builds.
+func TestRequestsOfManyUpstreams(t *testing.T) {
+	for _, n := range []int{20, 120} { // beside a hundred what leads to a package is read first
+		srv := gittest.NewServer(t)
+		git := srv.NewRepo(t, "catalog")
+		var commits []string
+		for i := range n {
+			name := fmt.Sprintf("p%03d", i)
+			message := fmt.Sprintf("Approve\n\nkpt:{\"package\":%q,\"workspaceName\":\"w-%d\",\"revision\":\"1\"}\n", name, i)
+			commits = append(commits, git.Commit(t, "main", message, gittest.Text{name + "/Kptfile": kptfileOf(name, "nobody")}))
+			git.Tag(t, name+"/v1", commits[i])
+		}
+		for name, c := range map[string]struct {
+			upstream func(i int) v1alpha1.Upstream
+			sets     bool
+		}{
+			"a revision":  {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }, false},
+			"the newest":  {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{} }, false},
+			"a commit":    {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: v1alpha1.Revision(commits[i])} }, false},
+			"a workspace": {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{WorkspaceName: fmt.Sprintf("w-%d", i)} }, false},
+			"both": {func(i int) v1alpha1.Upstream {
+				return v1alpha1.Upstream{Revision: "v1", WorkspaceName: fmt.Sprintf("w-%d", i)}
+			}, false},
+			"expressions of sets": {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }, true},
+		} {
+			t.Run(fmt.Sprintf("%d/%s", n, name), func(t *testing.T) {
+				var fleet Fleet
+				obj := &v1alpha1.Repository{}
+				obj.Namespace, obj.Name = "default", "catalog"
+				obj.Spec.Git = &v1alpha1.GitRepository{Repo: srv.RepoURL("catalog")}
+				fleet.Repositories = append(fleet.Repositories, obj)
+				for i := range n {
+					u := c.upstream(i)
+					u.Repo, u.Package = "catalog", fmt.Sprintf("p%03d", i)
+					if c.sets {
+						set := &v1alpha2.PackageVariantSet{}
+						set.Namespace, set.Name, set.Spec.Upstream = "default", u.Package, &u
+						expr := "'of-' + upstream.name"
+						set.Spec.Targets = []v1alpha2.Target{{
+							Repositories: []v1alpha2.RepositoryTarget{{Name: "catalog"}},
+							Template:     &v1alpha2.PackageVariantTemplate{Downstream: &v1alpha2.DownstreamTemplate{PackageExpr: &expr}},
+						}}
+						fleet.Sets = append(fleet.Sets, set)
+						continue
+					}
+					pv := &v1alpha1.PackageVariant{}
+					pv.Namespace, pv.Name = "default", u.Package
+					pv.Spec.Upstream, pv.Spec.Downstream = &u, &v1alpha1.Downstream{Repo: "catalog", Package: "of-" + u.Package}
+					fleet.Variants = append(fleet.Variants, pv)
+				}
+				r := New(Config{Fleet: fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
+				before := srv.Count(gittest.Fetch)
+				s := r.ReadOpen(t.Context())
+				if len(s.Failures()) > 0 || len(s.Wants) != n {
+					t.Fatalf("%d wanted, %v", len(s.Wants), s.Failures())
+				}
+				r.ReadUpstreams(t.Context(), s.Wants)
+				for i, w := range s.Wants {
+					if up := r.UpstreamOf(t.Context(), w); up.Err != nil || up.Lock.Git.Commit != commits[i] || up.Differs != "" {
+						t.Errorf("%s: %v, %+v", w.Upstream().Package, up.Err, up.Lock)
+					}
+				}
+				if got := srv.Count(gittest.Fetch) - before; got > 4 {
+					t.Errorf("%d requests for %d upstreams", got, n)
+				}
+			})
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,23 +54,73 @@ func (r *Reader) UpstreamOf(ctx context.Context, w *decide.Want) *decide.Upstrea
 	return r.readKey(ctx, keyOf(w))
 }
 
-// ReadUpstreams reads the upstreams of wanted packages, each once, many at a time.
+// ReadUpstreams reads the upstreams of wanted packages, each once.
 func (r *Reader) ReadUpstreams(ctx context.Context, wants []*decide.Want) {
-	seen := map[upstreamKey]bool{}
 	var list []upstreamKey
 	for _, w := range wants {
-		if w.Upstream() == nil {
-			continue
-		}
-		if k := keyOf(w); !seen[k] {
-			seen[k] = true
-			list = append(list, k)
+		if w.Upstream() != nil {
+			list = append(list, keyOf(w))
 		}
 	}
-	_, _ = Parallel(ctx, r.limit(), list, func(ctx context.Context, k upstreamKey) struct{} {
-		r.readKey(ctx, k)
-		return struct{}{}
+	r.readKeys(ctx, list)
+}
+
+// readKeys reads upstreams, each once: those of one repository in few requests, and many
+// repositories at once.
+func (r *Reader) readKeys(ctx context.Context, list []upstreamKey) {
+	seen, of := map[upstreamKey]bool{}, map[upstreamKey]*Repo{}
+	var unread []upstreamKey
+	byGit := map[*Repo][]gitrepo.Query{}
+	for _, k := range list {
+		if seen[k] || r.upstream.has(k) {
+			continue
+		}
+		seen[k] = true
+		unread = append(unread, k)
+		if repo, err := r.source(ctx, k.namespace, k.Repo); err == nil {
+			if of[k] = repo; repo.Git != nil {
+				byGit[repo] = append(byGit[repo], repo.query(k.Upstream))
+				if k.Revision != "" && k.WorkspaceName != "" { // which are compared
+					byGit[repo] = append(byGit[repo], repo.query(v1alpha1.Upstream{Package: k.Package, WorkspaceName: k.WorkspaceName}))
+				}
+			}
+		}
+	}
+	repos := slices.Collect(maps.Keys(byGit))
+	_, _ = Parallel(ctx, r.Repositories(), repos, func(ctx context.Context, repo *Repo) error {
+		return repo.fetchUpstreams(ctx, byGit[repo])
 	})
+	_ = SideBySide(ctx, r, unread, func(k upstreamKey) *Repo { return of[k] }, func(ctx context.Context, k upstreamKey) error {
+		r.readKey(ctx, k) // what failed fails again, by name
+		return nil
+	})
+}
+
+// fetchUpstreams brings what fromGit reads, in two requests: the commits that tell what is
+// meant, and the packages.
+func (r *Repo) fetchUpstreams(ctx context.Context, queries []gitrepo.Query) error {
+	if err := r.Git.FetchResolved(ctx, queries...); err != nil {
+		return err
+	}
+	var places []gitrepo.Place
+	for _, q := range queries {
+		at, err := r.Git.Resolve(ctx, q)
+		if err != nil {
+			continue
+		}
+		if tree, known := r.knownTreeAt(at.Commit, at.Path); !known || !r.Git.HasTree(tree) {
+			places = append(places, gitrepo.Place{Commit: at.Commit, Path: at.Path})
+		}
+	}
+	if len(places) == 0 {
+		return nil
+	}
+	return r.Git.FetchPlaces(ctx, places...)
+}
+
+// query asks for an upstream's revision.
+func (r *Repo) query(u v1alpha1.Upstream) gitrepo.Query {
+	return gitrepo.Query{Directory: r.Dir, Package: u.Package, Revision: string(u.Revision), Workspace: u.WorkspaceName, Branch: r.Branch}
 }
 
 func (r *Reader) readUpstream(ctx context.Context, namespace string, u v1alpha1.Upstream) (*decide.Upstream, error) {
@@ -110,10 +161,7 @@ func digestOf(lock *kptfilev1.GitLock, of *decide.Repository) string {
 }
 
 func (r *Repo) fromGit(ctx context.Context, u *decide.Upstream, want v1alpha1.Upstream) error {
-	q := gitrepo.Query{
-		Directory: r.Dir, Package: want.Package,
-		Revision: string(want.Revision), Workspace: want.WorkspaceName, Branch: r.Branch,
-	}
+	q := r.query(want)
 	at, err := r.Git.Resolve(ctx, q)
 	if errors.Is(err, gitrepo.ErrNotFound) {
 		return decide.Stall(err)
