@@ -44,7 +44,8 @@ func (s scale) String() string {
 
 // TestScale runs a Fleet in a process of its own, as it is installed, with real servers. With
 // nothing to do it asks each repository for its refs once an interval, and nothing else of
-// Git, and writes nothing to the API but the Lease by which it lives.
+// Git, and writes nothing to the API but the Lease by which it lives. When it starts it does
+// not ask for Fleets once an object.
 func TestScale(t *testing.T) {
 	of := []scale{
 		{repositories: 6, packages: 4, interval: 2 * time.Second, patience: 90 * time.Second},
@@ -81,8 +82,13 @@ func TestScale(t *testing.T) {
 			}
 			// What has nothing in its cache folder, as a new pod.
 			w.begin()
+			before := len(w.requests())
 			stop, _ = c.start(strings.Fields(*scaleArgs)...)
 			w.measure("a start with nothing to do", func() { w.poll(1) })
+			// Each object is an event then, which must not ask whose it is.
+			if n := w.lists("fleets", before); n > 1 {
+				t.Errorf("a start with nothing to do: Fleets were listed %d times, want once at most", n)
+			}
 			w.measure("nothing to do", func() { w.idle(2) })
 			stop()
 		})
@@ -240,6 +246,17 @@ func (w *scaled) idle(times int) {
 		}
 	}
 	w.Logf("%s: in %d intervals %d requests of refs, %d to read the API", w.scale, times, w.git.Count(gittest.ReadRefs), read)
+}
+
+// lists are the times that a resource was listed, after so many requests.
+func (w *scaled) lists(resource string, after int) (n int) {
+	w.Helper()
+	for _, r := range w.requests()[after:] {
+		if r.verb == "list" && r.resource == resource {
+			n++
+		}
+	}
+	return n
 }
 
 // measure has what is done measured: its time, and the most memory that the controller had

@@ -74,7 +74,8 @@ func Setup(m manager.Manager, r *Reconciler) error {
 		return nil
 	}))
 	w.wake = handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, o client.Object) []Request {
-		return fleetsOf(ctx, m.GetClient(), o.GetNamespace())
+		// From the cache: each object of a namespace is an event when this program starts.
+		return fleetsOf(ctx, m.GetCache(), o.GetNamespace())
 	})
 	for _, k := range []schema.GroupVersionKind{repositoryKind, setKind, variantKind} {
 		if _, err := m.GetRESTMapper().RESTMapping(k.GroupKind(), k.Version); err != nil {
