@@ -7,3 +7,6 @@ var Again = again
 
 // QueueTo has a reconciler without a manager wake itself by a queue.
 func (r *Reconciler) QueueTo(q workqueue.TypedRateLimitingInterface[Request]) { r.wakes.queue = q }
+
+// AsMap is a status as the API has it.
+var AsMap = asMap

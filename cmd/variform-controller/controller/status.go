@@ -2,16 +2,14 @@ package controller
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 )
 
 // FieldManager is whose fields the status is.
@@ -119,23 +117,15 @@ func asMap(status any) (map[string]any, error) {
 		return nil, fmt.Errorf("writing a status: %w", err)
 	}
 	u := map[string]any{}
-	if err := yaml.Unmarshal(data, &u); err != nil {
+	if err := json.Unmarshal(data, &u); err != nil {
 		return nil, fmt.Errorf("writing a status: %w", err)
 	}
 	for _, c := range conditionsOf(u) {
 		if c["lastTransitionTime"] == nil {
 			delete(c, "lastTransitionTime")
 		}
-		if n, ok := c["observedGeneration"].(float64); ok {
-			c["observedGeneration"] = int64(n)
-		}
 	}
-	for _, m := range append(listOf(u, "shards"), u) {
-		if n, ok := m["observedGeneration"].(float64); ok {
-			m["observedGeneration"] = int64(n)
-		}
-	}
-	return runtime.DeepCopyJSON(u), nil
+	return u, nil
 }
 
 func condition(kind string, yes bool, reason, message string) metav1.Condition {

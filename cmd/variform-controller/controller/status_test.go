@@ -1,0 +1,59 @@
+package controller_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/cmd/variform-controller/controller"
+)
+
+// TestStatusAsTheAPIHasIt: whole numbers are what a client reads them as, wherever they
+// stand, or each run would find a difference and write; a time that nobody knows is none.
+func TestStatusAsTheAPIHasIt(t *testing.T) {
+	got, err := controller.AsMap(variformv1alpha1.FleetStatus{
+		ObservedGeneration: 7,
+		Conditions: []metav1.Condition{
+			{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 7, LastTransitionTime: metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Reason: "Reconciled"},
+			{Type: "Stalled", Status: metav1.ConditionFalse, Reason: "Valid"},
+		},
+		Shards: []variformv1alpha1.FleetShardStatus{{Shard: "1/2", ObservedGeneration: 6, Ready: true, Reason: "Reconciled"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"observedGeneration": int64(7),
+		"conditions": []any{
+			map[string]any{"type": "Ready", "status": "True", "observedGeneration": int64(7), "lastTransitionTime": "2026-01-02T03:04:05Z", "reason": "Reconciled", "message": ""},
+			map[string]any{"type": "Stalled", "status": "False", "reason": "Valid", "message": ""},
+		},
+		"shards": []any{map[string]any{"shard": "1/2", "observedGeneration": int64(6), "ready": true, "reason": "Reconciled"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestStatusCostsLittle: each variant's status is compared at each look at the whole, which
+// is of thousands.
+func TestStatusCostsLittle(t *testing.T) {
+	at := metav1.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	status := v1alpha1.PackageVariantStatus{Conditions: []metav1.Condition{
+		{Type: "Stalled", Status: metav1.ConditionFalse, ObservedGeneration: 1, LastTransitionTime: at, Reason: "Valid", Message: "all validation checks passed"},
+		{Type: "Ready", Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: at, Reason: "NoErrors", Message: "successfully ensured downstream package variant"},
+	}}
+	n := testing.AllocsPerRun(100, func() {
+		if _, err := controller.AsMap(status); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 100 {
+		t.Errorf("a status of two conditions takes %.0f allocated objects, want at most 100", n)
+	}
+	t.Logf("%.0f allocated objects", n)
+}
