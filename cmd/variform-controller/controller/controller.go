@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -421,6 +422,9 @@ func (r *Reconciler) open(read *source.Fleet, at place, within map[string]bool) 
 	return s, functions.Close, err
 }
 
+// statusWrites is how many statuses are written at once.
+const statusWrites = 8
+
 // teller writes the status of a fleet's objects.
 type teller struct {
 	ctx    context.Context
@@ -440,25 +444,38 @@ func (r *Reconciler) teller(ctx context.Context, f *variformv1alpha1.Fleet, foun
 
 func (t *teller) err() error { return errors.Join(t.failed...) }
 
-func (t *teller) put(k source.Key, status any) {
+func (t *teller) put(k source.Key, status any) { t.failed = append(t.failed, t.one(k, status)) }
+
+func (t *teller) one(k source.Key, status any) error {
 	l := t.live[k]
 	if l == nil { // a generated variant is no object
-		return
+		return nil
 	}
 	u, err := l.object()
 	if err == nil {
 		_, err = t.r.put(t.ctx, u, status, t.force)
 	}
-	t.failed = append(t.failed, err)
+	return err
 }
 
-// variants are those of a plan.
+// variants are those of a plan, several at once: a write waits for the server's disk.
 func (t *teller) variants(plan *reconcile.Plan) {
-	for _, items := range fleet.ByVariant(plan.Items) {
-		if o := reconcile.VariantStatus(items...); o != nil {
-			t.put(keyOf(v1alpha1.Group, v1alpha1.KindPackageVariant, o.Namespace, o.Name), o.Status)
+	all := fleet.ByVariant(plan.Items)
+	failed := make([]error, len(all))
+	var writes errgroup.Group
+	writes.SetLimit(statusWrites)
+	for n, items := range all {
+		o := reconcile.VariantStatus(items...)
+		if o == nil {
+			continue
 		}
+		writes.Go(func() error {
+			failed[n] = t.one(keyOf(v1alpha1.Group, v1alpha1.KindPackageVariant, o.Namespace, o.Name), o.Status)
+			return nil
+		})
 	}
+	_ = writes.Wait()
+	t.failed = append(t.failed, failed...)
 }
 
 // rest are the sets, what was rejected, and Repositories.

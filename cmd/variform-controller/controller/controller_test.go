@@ -100,9 +100,10 @@ type world struct {
 	namespace string
 	git       *gittest.Server
 	repos     map[string]*gittest.Repo
-	asked     atomic.Int64 // requests of the controller to the API server
-	wrote     atomic.Int64 // those that may change something
-	status    sync.Map     // paths of status that was written
+	asked     atomic.Int64                        // requests of the controller to the API server
+	wrote     atomic.Int64                        // those that may change something
+	status    sync.Map                            // paths of status that was written
+	writing   func(r *http.Request) (done func()) // called around a status that is written, where set before start
 	replicas  []*controller.Reconciler
 	metrics   []*prometheus.Registry // of replicas
 	caches    []string               // of replicas
@@ -121,6 +122,9 @@ func (w *world) counted(next http.RoundTripper) http.RoundTripper {
 			w.wrote.Add(1)
 			if strings.HasSuffix(r.URL.Path, "/status") {
 				w.status.Store(r.URL.Path, true)
+				if w.writing != nil {
+					defer w.writing(r)()
+				}
 			}
 		}
 		return next.RoundTrip(r)

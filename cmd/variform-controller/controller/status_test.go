@@ -1,6 +1,10 @@
 package controller_test
 
 import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,4 +60,56 @@ func TestStatusCostsLittle(t *testing.T) {
 		t.Errorf("a status of two conditions takes %.0f allocated objects, want at most 100", n)
 	}
 	t.Logf("%.0f allocated objects", n)
+}
+
+// TestStatusesAreWrittenSideBySide: thousands follow the first run, each written once, and each
+// write waits for the server's disk.
+func TestStatusesAreWrittenSideBySide(t *testing.T) {
+	const variants = 12
+	w := newWorld(t)
+	w.pkg(w.repo("catalog"), "web")
+	w.repo("c1")
+	w.apply(repository("catalog", w.git.RepoURL("catalog"), false), repository("c1", w.git.RepoURL("c1"), true))
+	for n := range variants {
+		name := fmt.Sprintf("v%d", n)
+		w.apply(ownSite(name, "north"), fmt.Sprintf(ownVariant, name, "c1", 1, "a"))
+	}
+	var mu sync.Mutex
+	now, most, wrote := 0, 0, map[string]int{}
+	second := make(chan struct{})
+	w.writing = func(r *http.Request) func() {
+		if !strings.Contains(r.URL.Path, "/packagevariants/") {
+			return func() {}
+		}
+		mu.Lock()
+		now++
+		most = max(most, now)
+		if wrote[r.URL.Path]++; len(wrote) == 2 && wrote[r.URL.Path] == 1 {
+			close(second)
+		}
+		mu.Unlock()
+		select { // the first waits for another one
+		case <-second:
+		case <-r.Context().Done():
+		}
+		return func() {
+			mu.Lock()
+			defer mu.Unlock()
+			now--
+		}
+	}
+	fleet := fmt.Sprintf(objectsFleet, "1h")
+	w.apply(fleet)
+	w.start()
+	w.says(fleet, "Ready", fmt.Sprintf("True Reconciled: %d package variants", variants))
+	mu.Lock()
+	defer mu.Unlock()
+	if len(wrote) != variants || most > 8 {
+		t.Errorf("%d statuses are written, %d at once: want %d, 8 at most", len(wrote), most, variants)
+	}
+	for path, n := range wrote {
+		if n != 1 {
+			t.Errorf("%s is written %d times", path, n)
+		}
+	}
 }
