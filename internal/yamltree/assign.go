@@ -11,19 +11,42 @@ import (
 // items of lists, wherever they move. Both are mappings; keys that want lacks
 // go, new ones are placed by order, and below, unless order is nil, by want's.
 func Assign(have, want *yaml.Node, order []string) {
-	for i := 0; i+1 < len(have.Content); {
-		if Index(want, have.Content[i].Value) < 0 {
-			have.Content = slices.Delete(have.Content, i, i+2)
-			continue
+	wanted, kept := keysOf(want), have.Content[:0]
+	for i := 0; i+1 < len(have.Content); i += 2 {
+		if _, ok := wanted[have.Content[i].Value]; ok {
+			kept = append(kept, have.Content[i], have.Content[i+1])
 		}
-		i += 2
 	}
+	clear(have.Content[len(kept):])
+	have.Content = kept
+	there, rank := keysOf(have), rankIn(order)
 	for i := 0; i+1 < len(want.Content); i += 2 {
 		key, value := want.Content[i].Value, want.Content[i+1]
-		if at := Index(have, key); at < 0 || !assign(have.Content[at+1], value, order != nil) {
-			Set(have, order, key, value)
+		at, ok := there[key]
+		switch {
+		case !ok:
+			at = place(have, rank, key)
+			insert(have, at, key, value)
+			if there[key] = at; at+2 < len(have.Content) { // others have moved
+				there = keysOf(have)
+			}
+		case !assign(have.Content[at+1], value, order != nil):
+			replace(have, at, value)
 		}
 	}
+}
+
+// keysOf is Index for all keys of a mapping: one object may have tens of thousands.
+func keysOf(n *yaml.Node) map[string]int {
+	at := make(map[string]int, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if k := Deref(n.Content[i]); k != nil && k.Kind == yaml.ScalarNode {
+			if _, twice := at[k.Value]; !twice {
+				at[k.Value] = i
+			}
+		}
+	}
+	return at
 }
 
 // assign makes a value mean what another means, in place; false where that cannot be.
@@ -49,23 +72,12 @@ func assign(have, want *yaml.Node, ordered bool) bool {
 func assignItems(have, want *yaml.Node, ordered bool) {
 	items := make([]*yaml.Node, len(want.Content))
 	used := make([]bool, len(have.Content))
-	pair := func(same func(h, w *yaml.Node) bool) {
-		next := 0 // most items stand in the order that they had
-		for j, w := range want.Content {
-			for n := 0; n < len(used) && items[j] == nil; n++ {
-				i := (next + n) % len(used)
-				if h := have.Content[i]; !used[i] && same(h, w) {
-					assign(h, w, ordered)
-					items[j], used[i], next = h, true, i+1
-				}
-			}
-		}
+	take := func(j, i int) {
+		assign(have.Content[i], want.Content[j], ordered)
+		items[j], used[i] = have.Content[i], true
 	}
-	pair(SameValue)
-	pair(func(h, w *yaml.Node) bool {
-		id := identity(w)
-		return id != "" && h.Kind == yaml.MappingNode && identity(h) == id
-	})
+	pair(have, want, used, items, take, Hash, SameValue)
+	pair(have, want, used, items, take, identity, func(h, w *yaml.Node) bool { return identity(w) != "" && h.Kind == yaml.MappingNode })
 	for j, w := range want.Content {
 		switch {
 		case items[j] != nil:
@@ -76,6 +88,38 @@ func assignItems(have, want *yaml.Node, ordered bool) {
 		}
 	}
 	have.Content = items
+}
+
+// pair takes for each item of want that has none yet one of have with the same key that is
+// not used, where both are the same: the next one, for most stand in the order that they had.
+func pair[K comparable](have, want *yaml.Node, used []bool, items []*yaml.Node, take func(j, i int), key func(*yaml.Node) K, same func(h, w *yaml.Node) bool) {
+	of := map[K][]int{}
+	for i, h := range have.Content {
+		if !used[i] {
+			k := key(h)
+			of[k] = append(of[k], i)
+		}
+	}
+	next := 0
+	for j, w := range want.Content {
+		if items[j] != nil {
+			continue
+		}
+		k := key(w)
+		list := of[k]
+		from, _ := slices.BinarySearch(list, next)
+		for n := range list {
+			at := (from + n) % len(list)
+			if i := list[at]; same(have.Content[i], w) {
+				if of[k] = list[1:]; at > 0 { // mostly the first that is left
+					of[k] = slices.Delete(list, at, at+1)
+				}
+				take(j, i)
+				next = i + 1
+				break
+			}
+		}
+	}
 }
 
 // identifying are the fields by which people tell items of a list apart.

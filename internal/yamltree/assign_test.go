@@ -1,10 +1,13 @@
 package yamltree
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 func TestAssign(t *testing.T) {
@@ -13,6 +16,79 @@ func TestAssign(t *testing.T) {
 	want := "new: {a: b}\nkeep: same # why\nchange: 2\nmap:\n  # deep\n  in: 1\n"
 	if diff := cmp.Diff(want, text(t, have)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestAssignLarge holds that a mapping, or a list, of many thousands is assigned in its length:
+// in the square of it this takes minutes.
+func TestAssignLarge(t *testing.T) {
+	const n = 60_000
+	mapping := func(first, value int) (*yaml.Node, []string) {
+		m, keys := Map(), make([]string, n)
+		for i := range n {
+			keys[i] = fmt.Sprintf("key-%d", first+i)
+			m.Content = append(m.Content, String(keys[i]), String(fmt.Sprintf("value-%d", value+i)))
+		}
+		return m, keys
+	}
+	list := func(value int, named bool) *yaml.Node {
+		s := Seq()
+		for i := range n {
+			text := String(fmt.Sprintf("item-%d", i))
+			if named {
+				m := Map()
+				m.Content = []*yaml.Node{String("name"), text, String("value"), String(fmt.Sprint(value + i))}
+				text = m
+			} else if value != 0 {
+				text = String(fmt.Sprintf("item-%d", n-i))
+			}
+			s.Content = append(s.Content, text)
+		}
+		m := Map()
+		m.Content = []*yaml.Node{String("list"), s}
+		return m
+	}
+	words := func(n int) *yaml.Node {
+		m := Map()
+		m.Content = []*yaml.Node{String("list"), Seq()}
+		for range n {
+			m.Content[1].Content = append(m.Content[1].Content, String("word"))
+		}
+		return m
+	}
+	one, _ := mapping(0, 0)
+	same, sorted := mapping(0, 0)
+	changed, _ := mapping(0, 1)
+	other, _ := mapping(n, 0)
+	half, _ := mapping(n/2, 0)
+	for name, c := range map[string]struct {
+		have, want *yaml.Node
+		order      []string
+	}{
+		"the same":             {Copy(one), same, nil},
+		"other values":         {Copy(one), changed, nil},
+		"other keys":           {Copy(one), other, nil},
+		"half of the keys":     {Copy(one), half, nil},
+		"in an order":          {Map(), same, sorted},
+		"a list":               {list(0, false), list(0, false), nil},
+		"a list of one word":   {words(n), words(n + 1), nil},
+		"a list that turned":   {list(0, false), list(1, false), nil},
+		"a list of named ones": {list(0, true), list(1, true), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if Assign(c.have, c.want, c.order); !SameValue(c.have, c.want) {
+					t.Error("it does not mean what it should")
+				}
+			}()
+			select {
+			case <-done:
+			case <-time.After(30 * time.Second):
+				t.Error("it takes longer than its length lets expect")
+			}
+		})
 	}
 }
 

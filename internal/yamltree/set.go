@@ -13,43 +13,65 @@ import (
 func Set(m *yaml.Node, order []string, key string, value *yaml.Node) {
 	m = Deref(m)
 	if i := Index(m, key); i >= 0 {
-		if old := m.Content[i+1]; old != value {
-			if value.Kind == yaml.ScalarNode && old.Kind == yaml.ScalarNode {
-				value.LineComment, value.FootComment = old.LineComment, old.FootComment
-			}
-			m.Content[i+1] = value
-		}
+		replace(m, i, value)
 		return
 	}
+	insert(m, place(m, rankIn(order), key), key, value)
+}
+
+// replace gives the key at a place of a mapping another value.
+func replace(m *yaml.Node, i int, value *yaml.Node) {
+	if old := m.Content[i+1]; old != value {
+		if value.Kind == yaml.ScalarNode && old.Kind == yaml.ScalarNode {
+			value.LineComment, value.FootComment = old.LineComment, old.FootComment
+		}
+		m.Content[i+1] = value
+	}
+}
+
+func insert(m *yaml.Node, i int, key string, value *yaml.Node) {
 	if len(m.Content) == 0 {
 		m.Style &^= yaml.FlowStyle
 	}
-	m.Content = slices.Insert(m.Content, place(m, order, key), String(key), value)
+	m.Content = slices.Insert(m.Content, i, String(key), value)
 }
 
-// place finds the offset in m.Content for a new key.
-func place(m *yaml.Node, order []string, key string) int {
-	rank := slices.Index(order, key)
-	if rank < 0 {
+// rankIn gives the places of keys in an order, -1 for others.
+func rankIn(order []string) func(key string) int {
+	if len(order) < 16 {
+		return func(key string) int { return slices.Index(order, key) }
+	}
+	ranks := make(map[string]int, len(order))
+	for i, key := range order {
+		if _, twice := ranks[key]; !twice {
+			ranks[key] = i
+		}
+	}
+	return func(key string) int {
+		if i, ok := ranks[key]; ok {
+			return i
+		}
+		return -1
+	}
+}
+
+// place finds the offset in m.Content for a new key: behind the last that comes before
+// it, else before the first that comes behind it.
+func place(m *yaml.Node, rank func(string) int, key string) int {
+	of := rank(key)
+	if of < 0 {
 		return len(m.Content)
 	}
-	after, before := -1, -1
-	for i := 0; i+1 < len(m.Content); i += 2 {
-		r := slices.Index(order, m.Content[i].Value)
-		if r >= 0 && r < rank {
-			after = i + 2
-		}
-		if r > rank && before < 0 {
+	before := len(m.Content)
+	for i := len(m.Content) - 2; i >= 0; i -= 2 {
+		switch r := rank(m.Content[i].Value); {
+		case r > of:
 			before = i
+		case r >= 0 && r < of:
+			return i + 2
 		}
 	}
-	switch {
-	case after >= 0:
-		return after
-	case before >= 0:
-		return before
-	}
-	return len(m.Content)
+	return before
 }
 
 // SetString sets a string value; nothing happens where it is there already.
