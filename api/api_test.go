@@ -330,6 +330,7 @@ func TestHandles(t *testing.T) {
 func TestCheckPackagePath(t *testing.T) {
 	for path, ok := range map[string]bool{
 		"a": true, "a/b": true, "a.b/c-d_e": true, "": false, "/a": false, "a/": false, "a//b": false, "..": false, "a/../b": false, ".": false,
+		strings.Repeat("a", 255) + "/b": true, "b/" + strings.Repeat("a", 256): false,
 		"./a": false, ".git": false, "a.lock": false, "a b": false, "a:b": false, `a\b`: false, "-a": false, "a..b": false, "a\x00": false, "a@{b": false, "ä": true,
 	} {
 		if err := api.CheckPackagePath(path); (err == nil) != ok {

@@ -93,7 +93,8 @@ func CheckName(name string) error {
 
 // CheckPackagePath says why a package's path cannot be used below a repository
 // and in the names of branches and tags; nil if it can. A path is one or more
-// segments between slashes, none of them `.` or `..`, none that Git refuses.
+// segments between slashes, none of them `.` or `..`, none that Git refuses, and none longer
+// than file systems have it.
 func CheckPackagePath(path string) error {
 	if path == "" {
 		return fmt.Errorf("the path is empty")
@@ -118,6 +119,8 @@ func badSegment(seg string) string {
 	switch {
 	case seg == "":
 		return "it has an empty segment"
+	case len(seg) > 255:
+		return fmt.Sprintf("the segment %q has %d bytes, more than 255", shorten(seg), len(seg))
 	case seg == "..":
 		return "it leaves the repository with `..`"
 	case seg[0] == '.':
