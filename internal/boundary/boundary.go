@@ -190,6 +190,9 @@ var shortModules = regexp.MustCompile(`^(gitmod~[1-4]|gi7eb[a-z0-9]?~[1-9])$`)
 // unseen are the characters that some file systems pass over in names.
 const unseen = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 
+// Folded is what file systems that tell neither cases nor Unicode forms apart take a path for.
+func Folded(path string) string { return strings.Map(fold, norm.NFC.String(path)) }
+
 // fold gives all cases of a letter one.
 func fold(r rune) rune {
 	least := unicode.ToLower(r)
@@ -208,7 +211,7 @@ type names map[string]struct {
 
 func (n names) add(p string) error {
 	for at := p; at != "."; at = path.Dir(at) {
-		key, folder := strings.Map(fold, norm.NFC.String(at)), at != p
+		key, folder := Folded(at), at != p
 		other, there := n[key]
 		switch {
 		case !there:

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/krm"
@@ -656,6 +658,54 @@ func (w *Want) Managed() []*Want {
 	}
 	return out
 }
+
+// Confusable warns of folders that wants are to stand in, or beside, which differ only in case or
+// Unicode form: where file systems do not tell these apart a checkout has one of them. Up to
+// five pairs are named. where is as for Collide.
+func Confusable(wants []*Want, where func(*Want) (Place, bool)) (warnings []string) {
+	var all []Place
+	odd := false // nearly all are what others would have to be like
+	for _, w := range wants {
+		if at, ok := where(w); ok {
+			all = append(all, at)
+			odd = odd || boundary.Folded(at.Name) != at.Name
+		}
+	}
+	if !odd {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Git, b.Git), cmp.Compare(a.Name, b.Name)) })
+	first := map[Place]string{} // by what they are folded to
+	pairs := map[[2]string]bool{}
+	for _, at := range all {
+		for i := 0; i <= len(at.Name); i++ {
+			if i < len(at.Name) && at.Name[i] != '/' {
+				continue
+			}
+			dir := at.Name[:i]
+			key := Place{at.Git, boundary.Folded(dir)}
+			other, there := first[key]
+			if !there {
+				first[key] = dir
+				continue
+			}
+			if pair := [2]string{at.Git + "\x00" + other, dir}; other != dir {
+				if !pairs[pair] {
+					warnings = append(warnings, fmt.Sprintf("folders %q and %q of %s differ only in case or Unicode form: on systems that do not tell these apart (macOS, Windows) a checkout has one of them, so give packages there other names", other, dir, at.Git))
+				}
+				pairs[pair] = true
+				break
+			}
+		}
+	}
+	if more := len(warnings) - mostConfusable; more > 0 {
+		warnings = append(warnings[:mostConfusable], fmt.Sprintf("and %d more pairs of folders differ only in case or Unicode form", more))
+	}
+	return warnings
+}
+
+// mostConfusable is how many pairs Confusable names.
+const mostConfusable = 5
 
 // Collide marks wants that would write to one folder, or one inside the other's:
 // several Repositories may show the same folder of a Git repository, under other

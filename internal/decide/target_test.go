@@ -2,6 +2,7 @@ package decide
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -511,6 +512,50 @@ func TestCollide(t *testing.T) {
 				if bad := saying(w.Err, c.errs[n]); bad != "" {
 					t.Errorf("%s: %s: %s", c.reason, w.Name, bad)
 				}
+			}
+		})
+	}
+}
+
+// Folders that some file systems take for one are told, once a pair, whatever stands in them.
+func TestConfusable(t *testing.T) {
+	const git = "https://git/c1"
+	many := []string{"k"}
+	for i := range 7 {
+		many = append(many, fmt.Sprintf("a%d", i), fmt.Sprintf("A%d", i))
+	}
+	says := func(a, b string) string {
+		return fmt.Sprintf("folders %q and %q of %s differ only in case or Unicode form: on systems that do not tell these apart (macOS, Windows) a checkout has one of them, so give packages there other names", a, b, git)
+	}
+	for name, c := range map[string]struct{ paths, want []string }{
+		"plain":                     {[]string{"app", "app-2", "a/b"}, nil},
+		"one with capitals":         {[]string{"App", "app-2", "Team/b", "Team/c"}, nil},
+		"case":                      {[]string{"app", "b", "App"}, []string{says("App", "app")}},
+		"form":                      {[]string{"caf\u00e9", "cafe\u0301"}, []string{says("cafe\u0301", "caf\u00e9")}},
+		"folders above":             {[]string{"team/a", "Team/b", "Team/c"}, []string{says("Team", "team")}},
+		"folders between":           {[]string{"x/team/a", "x/Team/b"}, []string{says("x/Team", "x/team")}},
+		"three":                     {[]string{"app", "App", "APP"}, []string{says("APP", "App"), says("APP", "app")}},
+		"a package beside a folder": {[]string{"App", "app/b"}, []string{says("App", "app")}},
+		"in two repositories":       {[]string{"App", "elsewhere:app"}, nil},
+		"of no repository":          {[]string{"App", "nowhere:app"}, nil},
+		"many": {many, []string{
+			says("A0", "a0"), says("A1", "a1"), says("A2", "a2"), says("A3", "a3"), says("A4", "a4"),
+			"and 2 more pairs of folders differ only in case or Unicode form",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var wants []*Want
+			for _, p := range c.paths {
+				wants = append(wants, &Want{Identity: Identity{"default", "c1", p}})
+			}
+			got := Confusable(wants, func(w *Want) (Place, bool) {
+				if at, ok := strings.CutPrefix(w.Package, "elsewhere:"); ok {
+					return Place{"https://git/c2", at}, true
+				}
+				return Place{git, w.Package}, !strings.HasPrefix(w.Package, "nowhere:")
+			})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
 			}
 		})
 	}

@@ -195,6 +195,7 @@ func (r *Reader) ReadNeeds(ctx context.Context, s *Snapshot) {
 	s.Wants = r.dependencies(ctx, s, s.Wants)
 	s.Problems = append(s.Problems, r.deepen(ctx, s.Wants)...)
 	decide.Collide(s.Wants, r.place)
+	s.warn(decide.Confusable(s.Wants, r.place)...)
 }
 
 // ReadOpen reads as much as a person's decision needs: what is wanted by sets and
