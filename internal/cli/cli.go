@@ -24,6 +24,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/memory"
 	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/version"
@@ -76,7 +77,13 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	cmd := a.root()
 	cmd.SetArgs(args)
 	done := make(chan error, 1)
-	go func() { done <- cmd.ExecuteContext(ctx) }()
+	go func() {
+		err := cmd.ExecuteContext(ctx)
+		for _, s := range a.stores {
+			s.Close()
+		}
+		done <- err
+	}()
 	var err error
 	select {
 	case err = <-done:
@@ -141,7 +148,8 @@ type app struct {
 	// repositories are talked to at once.
 	repositories int
 
-	stop func(error) // ends the run
+	stop   func(error)      // ends the run
+	stores []*gitrepo.Store // closed when a command has ended by itself
 
 	mu   sync.Mutex
 	ends []func() // what runs when the command is over

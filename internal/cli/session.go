@@ -277,7 +277,9 @@ func (a *app) gitStore(cache string) *gitrepo.Store {
 	if a.gitCredentials != "" {
 		o.Credentials = gitrepo.StoredCredentials(a.gitCredentials)
 	}
-	return gitrepo.NewStore(o)
+	store := gitrepo.NewStore(o)
+	a.stores = append(a.stores, store)
+	return store
 }
 
 // warn is where adapters say what a person should know.

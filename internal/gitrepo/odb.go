@@ -106,9 +106,9 @@ func (d *objectDir) close() {
 	}
 }
 
-func globEscape(p string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(p)
-}
+var globEscapes = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
+
+func globEscape(p string) string { return globEscapes.Replace(p) }
 
 // readAlternates follows objects/info/alternates, five deep as git does.
 func (d *objectDir) readAlternates(depth int) []*objectDir {

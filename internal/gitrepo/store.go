@@ -141,10 +141,13 @@ func (s *Store) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, o := range s.repos {
-		if o.repo == nil {
+		if !o.mu.TryLock() { // whoever opens it was given up
 			continue
 		}
-		o.repo.close()
+		if o.repo != nil {
+			o.repo.close()
+		}
+		o.mu.Unlock()
 	}
 	s.places.close()
 	if s.own != nil {
