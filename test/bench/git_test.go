@@ -6,6 +6,8 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -112,23 +114,57 @@ func (t *twin) stream(b testing.TB, w *world) []byte {
 }
 
 // readHeads is the floor of a run with nothing to do: the refs, and the commits
-// that they name.
+// that those name which say what is there: branches, and of each package the newest tag.
 func readHeads(b testing.TB, w *world) cost {
 	b.Helper()
-	if w.srv == nil {
-		var hashes bytes.Buffer
-		for ref, hash := range w.fleet.Refs(b) {
-			if strings.HasPrefix(ref, "refs/heads/") {
-				fmt.Fprintln(&hashes, hash)
-			}
+	refs := w.fleet.Refs(b)
+	newest := map[string]int{}
+	var wanted []string
+	for ref := range refs {
+		if pkg, n, ok := publishedBy(ref); ok {
+			newest[pkg] = max(newest[pkg], n)
+		} else if strings.HasPrefix(ref, "refs/heads/") {
+			wanted = append(wanted, ref)
 		}
-		c := git(b, "", nil, "ls-remote", w.fleetURL)
+	}
+	for pkg, n := range newest {
+		wanted = append(wanted, fmt.Sprintf("refs/tags/%s/v%d", pkg, n))
+	}
+	slices.Sort(wanted)
+	var names, hashes bytes.Buffer
+	for _, ref := range wanted {
+		fmt.Fprintln(&names, ref)
+		fmt.Fprintln(&hashes, refs[ref])
+	}
+	c := git(b, "", nil, "ls-remote", w.fleetURL)
+	if w.srv == nil {
 		c.add(git(b, w.fleet.Dir, hashes.Bytes(), "cat-file", "--batch"))
 		return c
 	}
 	dir := filepath.Join(b.TempDir(), "heads.git")
 	gittest.Run(b, "", nil, "init", "-q", "--bare", dir)
-	c := git(b, "", nil, "ls-remote", w.fleetURL)
-	c.add(git(b, dir, nil, "fetch", "-q", "--depth", "1", "--filter=tree:0", w.fleetURL, "refs/heads/*:refs/heads/*"))
+	c.add(git(b, dir, names.Bytes(), "fetch", "-q", "--depth", "1", "--no-tags", "--filter=tree:0", "--stdin", w.fleetURL))
 	return c
+}
+
+// publishedBy is what a tag says: revision n of a package.
+func publishedBy(ref string) (pkg string, n int, ok bool) {
+	name, ok := strings.CutPrefix(ref, "refs/tags/")
+	at := strings.LastIndex(name, "/v")
+	if !ok || at < 0 {
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(name[at+2:])
+	return name[:at], n, err == nil
+}
+
+func TestPublishedBy(t *testing.T) {
+	for ref, want := range map[string]string{
+		"refs/tags/web/v1": "web 1 true", "refs/tags/team/web/v12": "team/web 12 true", "refs/tags/web/v1.2.0": "web 0 false",
+		"refs/tags/v1": " 0 false", "refs/heads/web/v1": " 0 false",
+	} {
+		if pkg, n, ok := publishedBy(ref); fmt.Sprint(pkg, " ", n, " ", ok) != want {
+			t.Errorf("%s: %s %d %t, want %s", ref, pkg, n, ok, want)
+		}
+	}
 }
