@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -105,73 +104,77 @@ func (r *Reader) Facts() []*decide.Repository {
 // its error; the rest go on.
 func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.Want) (unopened, unread []error) {
 	r.newRepositories()
-	var mu sync.Mutex
-	done := 0
-	opened := func(repo *Repo) {
-		close(repo.open)
-		mu.Lock()
-		defer mu.Unlock()
-		done++
-		if r.cfg.Progress != nil {
-			r.cfg.Progress(done, len(r.sorted), repo.Name)
-		}
-	}
+	lists := r.byGit()
 	var g errgroup.Group
 	slots := make(chan struct{}, r.Repositories())
-	expanded := make(chan struct{})
-	wanted := map[*Repo][]*decide.Want{} // once expanded
-	read := func(repo *Repo) {
+	talk := func(f func()) { // who waits for a slot is no goroutine: there may be thousands
 		slots <- struct{}{}
-		defer func() { <-slots }()
-		if err := repo.readHeads(ctx); err != nil {
-			mu.Lock()
-			defer mu.Unlock()
-			repo.Err = &RepositoryError{repo.Namespace, repo.Name, fmt.Errorf("reading the tips of its packages: %w", err)}
-			unread = append(unread, repo.Err)
-		}
+		g.Go(func() error {
+			defer func() { <-slots }()
+			f()
+			return nil
+		})
 	}
+	var mu sync.Mutex
+	done := 0
+	opened := make(chan []*Repo, len(lists))
 	g.Go(func() error {
-		for _, list := range r.byGit() {
-			var left atomic.Int64
-			left.Store(int64(len(list)))
+		for _, list := range lists {
+			left := int64(len(list))
 			for _, repo := range list {
-				slots <- struct{}{}
-				g.Go(func() error {
+				talk(func() {
 					if !repo.closed {
 						r.open(ctx, repo)
 					}
-					<-slots
-					opened(repo)
-					if left.Add(-1) > 0 {
-						return nil
+					close(repo.open)
+					mu.Lock()
+					defer mu.Unlock()
+					done++
+					if r.cfg.Progress != nil {
+						r.cfg.Progress(done, len(r.sorted), repo.Name)
 					}
-					<-expanded
-					var heads sync.WaitGroup
-					var wants []*decide.Want
-					for _, repo := range list { // whose record is read, all of them say
-						if repo.record = r.recordOf(showing(list, repo.Git)); repo.Git != nil {
-							heads.Go(func() { read(repo) })
-							wants = append(wants, wanted[repo]...)
-						}
+					if left--; left == 0 {
+						opened <- list
 					}
-					heads.Wait()
-					if r.TreesAhead && len(wants) > 0 {
-						slots <- struct{}{}
-						r.FetchTrees(ctx, wants)
-						<-slots
-					}
-					return nil
 				})
 			}
 		}
 		return nil
 	})
+	wants := map[*Repo][]*decide.Want{}
 	for _, w := range expand() {
 		if repo := r.RepoOf(w); repo != nil && !repo.Elsewhere {
-			wanted[repo] = append(wanted[repo], w)
+			wants[repo] = append(wants[repo], w)
 		}
 	}
-	close(expanded)
+	for range lists {
+		list := <-opened
+		var wanted []*decide.Want
+		for _, repo := range list { // whose record is read, all of them say
+			repo.record = r.recordOf(showing(list, repo.Git))
+			wanted = append(wanted, wants[repo]...)
+		}
+		left := int64(len(list))
+		for _, repo := range list {
+			talk(func() {
+				var err error
+				if repo.Git != nil {
+					err = repo.readHeads(ctx)
+				}
+				mu.Lock()
+				if err != nil {
+					repo.Err = &RepositoryError{repo.Namespace, repo.Name, fmt.Errorf("reading the tips of its packages: %w", err)}
+					unread = append(unread, repo.Err)
+				}
+				left--
+				last := left == 0
+				mu.Unlock()
+				if last && r.TreesAhead && len(wanted) > 0 {
+					r.FetchTrees(ctx, wanted)
+				}
+			})
+		}
+	}
 	_ = g.Wait()
 	r.findByURL()
 	for _, repo := range r.sorted {
