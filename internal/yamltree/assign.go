@@ -36,6 +36,54 @@ func Assign(have, want *yaml.Node, order []string) {
 	}
 }
 
+// assignInOrder is Assign by the order of want: what is new comes behind the last of those
+// before it in want.
+func assignInOrder(have, want *yaml.Node) {
+	wanted, there := keysOf(want), keysOf(have)
+	if !plainly(want, wanted) || !plainly(have, there) {
+		var order []string
+		for i := 0; i+1 < len(want.Content); i += 2 {
+			order = append(order, want.Content[i].Value)
+		}
+		Assign(have, want, order)
+		return
+	}
+	last, behind := -2, map[int][]*yaml.Node{} // what is new, by the place in have of what it follows
+	for i := 0; i+1 < len(want.Content); i += 2 {
+		key, value := want.Content[i].Value, want.Content[i+1]
+		at, ok := there[key]
+		if !ok {
+			behind[last] = append(behind[last], String(key), value)
+			continue
+		}
+		if !assign(have.Content[at+1], value, true) {
+			replace(have, at, value)
+		}
+		last = max(last, at)
+	}
+	content := behind[-2]
+	for i := 0; i+1 < len(have.Content); i += 2 {
+		if _, ok := wanted[have.Content[i].Value]; ok {
+			content = append(content, have.Content[i], have.Content[i+1])
+		}
+		content = append(content, behind[i]...)
+	}
+	if len(content) > 0 && len(content) == len(behind[-2]) { // nothing of have is left
+		have.Style &^= yaml.FlowStyle
+	}
+	have.Content = content
+}
+
+// plainly says that a mapping has each of its keys once, as scalars.
+func plainly(m *yaml.Node, keys map[string]int) bool {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Kind != yaml.ScalarNode {
+			return false
+		}
+	}
+	return 2*len(keys) == len(m.Content)
+}
+
 // keysOf is Index for all keys of a mapping: one object may have tens of thousands.
 func keysOf(n *yaml.Node) map[string]int {
 	at := make(map[string]int, len(n.Content)/2)
@@ -53,12 +101,10 @@ func keysOf(n *yaml.Node) map[string]int {
 func assign(have, want *yaml.Node, ordered bool) bool {
 	switch {
 	case SameValue(have, want):
+	case have.Kind == yaml.MappingNode && want.Kind == yaml.MappingNode && ordered:
+		assignInOrder(have, want)
 	case have.Kind == yaml.MappingNode && want.Kind == yaml.MappingNode:
-		var order []string
-		for i := 0; ordered && i+1 < len(want.Content); i += 2 {
-			order = append(order, want.Content[i].Value)
-		}
-		Assign(have, want, order)
+		Assign(have, want, nil)
 	case have.Kind == yaml.SequenceNode && want.Kind == yaml.SequenceNode && len(have.Content) > 0 && len(want.Content) > 0:
 		assignItems(have, want, ordered)
 	default:
@@ -76,8 +122,11 @@ func assignItems(have, want *yaml.Node, ordered bool) {
 		assign(have.Content[i], want.Content[j], ordered)
 		items[j], used[i] = have.Content[i], true
 	}
-	pair(have, want, used, items, take, Hash, SameValue)
-	pair(have, want, used, items, take, identity, func(h, w *yaml.Node) bool { return identity(w) != "" && h.Kind == yaml.MappingNode })
+	pair(have, want, used, items, take, func(n *yaml.Node) (uint64, bool) { return Hash(n), true }, SameValue)
+	pair(have, want, used, items, take, func(n *yaml.Node) (string, bool) {
+		id := identity(n)
+		return id, id != ""
+	}, func(h, _ *yaml.Node) bool { return h.Kind == yaml.MappingNode })
 	for j, w := range want.Content {
 		switch {
 		case items[j] != nil:
@@ -92,11 +141,10 @@ func assignItems(have, want *yaml.Node, ordered bool) {
 
 // pair takes for each item of want that has none yet one of have with the same key that is
 // not used, where both are the same: the next one, for most stand in the order that they had.
-func pair[K comparable](have, want *yaml.Node, used []bool, items []*yaml.Node, take func(j, i int), key func(*yaml.Node) K, same func(h, w *yaml.Node) bool) {
+func pair[K comparable](have, want *yaml.Node, used []bool, items []*yaml.Node, take func(j, i int), key func(*yaml.Node) (K, bool), same func(h, w *yaml.Node) bool) {
 	of := map[K][]int{}
 	for i, h := range have.Content {
-		if !used[i] {
-			k := key(h)
+		if k, ok := key(h); ok && !used[i] {
 			of[k] = append(of[k], i)
 		}
 	}
@@ -105,7 +153,10 @@ func pair[K comparable](have, want *yaml.Node, used []bool, items []*yaml.Node, 
 		if items[j] != nil {
 			continue
 		}
-		k := key(w)
+		k, ok := key(w)
+		if !ok {
+			continue
+		}
 		list := of[k]
 		from, _ := slices.BinarySearch(list, next)
 		for n := range list {

@@ -56,7 +56,26 @@ func TestAssignLarge(t *testing.T) {
 		}
 		return m
 	}
+	map1 := func(key string, value *yaml.Node) *yaml.Node {
+		m := Map()
+		m.Content = []*yaml.Node{String(key), value}
+		return m
+	}
+	anonymous := func(value int) *yaml.Node {
+		s := Seq()
+		for i := range n {
+			m := Map()
+			m.Content = []*yaml.Node{String("port"), String(fmt.Sprint(i)), String("value"), String(fmt.Sprint(value))}
+			s.Content = append(s.Content, m)
+		}
+		return map1("list", s)
+	}
 	one, _ := mapping(0, 0)
+	same2, _ := mapping(0, 0)
+	some := Map() // every second one
+	for i := 0; i < len(one.Content); i += 4 {
+		some.Content = append(some.Content, Copy(one.Content[i]), Copy(one.Content[i+1]))
+	}
 	same, sorted := mapping(0, 0)
 	changed, _ := mapping(0, 1)
 	other, _ := mapping(n, 0)
@@ -71,6 +90,8 @@ func TestAssignLarge(t *testing.T) {
 		"half of the keys":     {Copy(one), half, nil},
 		"in an order":          {Map(), same, sorted},
 		"a list":               {list(0, false), list(0, false), nil},
+		"new ones between":     {map1("in", some), map1("in", same2), []string{"in"}},
+		"a list without names": {anonymous(0), anonymous(1), nil},
 		"a list of one word":   {words(n), words(n + 1), nil},
 		"a list that turned":   {list(0, false), list(1, false), nil},
 		"a list of named ones": {list(0, true), list(1, true), nil},
