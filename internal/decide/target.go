@@ -659,9 +659,9 @@ func (w *Want) Managed() []*Want {
 	return out
 }
 
-// Confusable warns of folders that wants are to stand in, or beside, which differ only in case or
-// Unicode form: where file systems do not tell these apart a checkout has one of them. Up to
-// five pairs are named. where is as for Collide.
+// Confusable warns of folders that wants are to stand in which differ only in case or Unicode
+// form: where file systems do not tell these apart a checkout has one of them. Up to five
+// pairs of a Git repository are named. where is as for Collide.
 func Confusable(wants []*Want, where func(*Want) (Place, bool)) (warnings []string) {
 	var all []Place
 	odd := false // nearly all are what others would have to be like
@@ -676,7 +676,9 @@ func Confusable(wants []*Want, where func(*Want) (Place, bool)) (warnings []stri
 	}
 	slices.SortFunc(all, func(a, b Place) int { return cmp.Or(cmp.Compare(a.Git, b.Git), cmp.Compare(a.Name, b.Name)) })
 	first := map[Place]string{} // by what they are folded to
-	pairs := map[[2]string]bool{}
+	pairs := map[[3]string]bool{}
+	found := map[string]int{} // in each Git repository
+	var gits []string
 	for _, at := range all {
 		for i := 0; i <= len(at.Name); i++ {
 			if i < len(at.Name) && at.Name[i] != '/' {
@@ -689,22 +691,29 @@ func Confusable(wants []*Want, where func(*Want) (Place, bool)) (warnings []stri
 				first[key] = dir
 				continue
 			}
-			if pair := [2]string{at.Git + "\x00" + other, dir}; other != dir {
-				if !pairs[pair] {
+			if other == dir {
+				continue
+			}
+			if pair := [3]string{at.Git, other, dir}; !pairs[pair] {
+				if pairs[pair] = true; found[at.Git] == 0 {
+					gits = append(gits, at.Git)
+				}
+				if found[at.Git]++; found[at.Git] <= mostConfusable {
 					warnings = append(warnings, fmt.Sprintf("folders %q and %q of %s differ only in case or Unicode form: on systems that do not tell these apart (macOS, Windows) a checkout has one of them, so give packages there other names", other, dir, at.Git))
 				}
-				pairs[pair] = true
-				break
 			}
+			break
 		}
 	}
-	if more := len(warnings) - mostConfusable; more > 0 {
-		warnings = append(warnings[:mostConfusable], fmt.Sprintf("and %d more pairs of folders differ only in case or Unicode form", more))
+	for _, git := range gits {
+		if more := found[git] - mostConfusable; more > 0 {
+			warnings = append(warnings, fmt.Sprintf("%s of %s differ only in case or Unicode form", count.Of(more, "more pair of folders", "more pairs of folders"), git))
+		}
 	}
 	return warnings
 }
 
-// mostConfusable is how many pairs Confusable names.
+// mostConfusable is how many pairs Confusable names of a Git repository.
 const mostConfusable = 5
 
 // Collide marks wants that would write to one folder, or one inside the other's:

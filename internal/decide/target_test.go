@@ -540,7 +540,7 @@ func TestConfusable(t *testing.T) {
 		"of no repository":          {[]string{"App", "nowhere:app"}, nil},
 		"many": {many, []string{
 			says("A0", "a0"), says("A1", "a1"), says("A2", "a2"), says("A3", "a3"), says("A4", "a4"),
-			"and 2 more pairs of folders differ only in case or Unicode form",
+			"2 more pairs of folders of https://git/c1 differ only in case or Unicode form",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
