@@ -67,6 +67,9 @@ func (r *Repo) FetchResolved(ctx context.Context, queries ...Query) error {
 			commits = append(commits, plumbing.NewHash(q.Revision))
 		case q.Revision == "" && q.Workspace != "":
 			pkg := refs.indexOf("").Package(lifecycle.PackagePath(q.Directory, strings.Trim(q.Package, "/")))
+			if pkg.open(q.Workspace) != nil {
+				continue
+			}
 			for _, p := range pkg.Published {
 				if !p.Ref.Commit.IsZero() {
 					commits = append(commits, p.Ref.Commit)
@@ -238,12 +241,8 @@ func (s *resolver) commits(rev string) []string {
 // workspace looks at Drafts and Proposed by ref, then at the annotations of
 // Published revisions, then for Porch's placeholder, the registered branch.
 func (s *resolver) workspace(ctx context.Context, ws string) (Resolved, bool, error) {
-	for _, list := range [][]Revision{s.pkg.Drafts, s.pkg.Proposed} {
-		for _, d := range list {
-			if d.Workspace == ws {
-				return s.byRef(d.Ref), true, nil
-			}
-		}
+	if d := s.pkg.open(ws); d != nil {
+		return s.byRef(d.Ref), true, nil
 	}
 	names, err := s.repo.PublishedWorkspaces(ctx, s.pkg)
 	if err != nil {
@@ -260,6 +259,18 @@ func (s *resolver) workspace(ctx context.Context, ws string) (Resolved, bool, er
 		return s.registered()
 	}
 	return Resolved{}, false, s.notFound("it has no such workspace", s.workspaces(names))
+}
+
+// open is the Draft or Proposed revision of a workspace, nil where there is none.
+func (p *PackageRefs) open(workspace string) *Revision {
+	for _, list := range [][]Revision{p.Drafts, p.Proposed} {
+		for i := range list {
+			if list[i].Workspace == workspace {
+				return &list[i]
+			}
+		}
+	}
+	return nil
 }
 
 // workspaces are those that there are, nearest first; published names those of

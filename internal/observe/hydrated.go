@@ -127,7 +127,7 @@ func (r *Repo) recorded(ctx context.Context, tree decide.Hash) (hydratedAt, erro
 }
 
 // Keep takes over whose record is read.
-func (r *Repo) Keep(reader *Reader) { r.record = reader.RecordOf(r.Git) }
+func (r *Repo) Keep(of gitrepo.RecordOf) { r.record = of }
 
 // treeIn is a commit where that has a tree at a path, which is brought.
 func (r *Repo) treeIn(ctx context.Context, commit decide.Hash, path string, want decide.Hash) (hydratedAt, error) {

@@ -164,31 +164,96 @@ func TestUpstreamsAreReadFirst(t *testing.T) {
 	}
 }
 
-// No more repositories are talked to at once than may be, whatever is read of them.
+// No more repositories are talked to at once than may be, whatever is read of them: refs,
+// what sets ask of upstreams, tips, folders.
 func TestRepositoriesAtOnce(t *testing.T) {
-	fleet, _ := pacedFleet(t, "a", "b", "c", "d", "e", "f")
-	var mu sync.Mutex
-	now, most := 0, 0
-	talk := func() {
-		mu.Lock()
-		now++
-		most = max(most, now)
-		mu.Unlock()
-		time.Sleep(5 * time.Millisecond)
-		mu.Lock()
-		now--
-		mu.Unlock()
+	fleet, at := pacedFleet(t, "a", "b", "c", "d", "e", "f")
+	for _, name := range []string{"a", "b", "c", "d", "e"} { // also upstreams, which expressions ask for
+		git := &gittest.Repo{Dir: at[name]}
+		git.Commit(t, "main", "release", gittest.Text{"web/Kptfile": kptfileOf("web", "nobody")})
+		git.Tag(t, "web/v1", "main")
+		set := &v1alpha2.PackageVariantSet{}
+		set.Namespace, set.Name = "default", name
+		set.Spec.Upstream = &v1alpha1.Upstream{Repo: name, Package: "web", Revision: "v1"}
+		expr := "'" + name + "-' + upstream.name"
+		set.Spec.Targets = []v1alpha2.Target{{
+			Repositories: []v1alpha2.RepositoryTarget{{Name: "c1"}},
+			Template:     &v1alpha2.PackageVariantTemplate{Downstream: &v1alpha2.DownstreamTemplate{PackageExpr: &expr}},
+		}}
+		fleet.Sets = append(fleet.Sets, set)
 	}
+	for _, limit := range []int{1, 2, 4} {
+		var mu sync.Mutex
+		now, most := 0, 0
+		talk := func() {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(5 * time.Millisecond)
+			mu.Lock()
+			now--
+			mu.Unlock()
+		}
+		p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{}))}
+		p.before = func(string) error { talk(); return nil }
+		p.broken = func(string) error { talk(); return nil }
+		r := New(Config{Fleet: fleet, Git: p, Manager: "fleet", Repositories: limit})
+		r.TreesAhead = true
+		if s := r.ReadOpen(t.Context()); len(s.Failures()) > 0 || len(s.Wants) != 6 {
+			t.Fatal(s.Failures(), len(s.Wants))
+		}
+		if most != limit {
+			t.Errorf("%d are talked to at once, of %d", most, limit)
+		}
+	}
+}
+
+// Upstreams of another shard's Repositories, which are closed, are opened many at once.
+func TestClosedUpstreamsSideBySide(t *testing.T) {
+	fleet, at := pacedFleet(t, "a", "b", "c")
+	fleet.Variants = nil
+	for _, name := range []string{"a", "b", "c"} {
+		git := &gittest.Repo{Dir: at[name]}
+		git.Commit(t, "main", "release", gittest.Text{"web/Kptfile": kptfileOf("web", "nobody")})
+		git.Tag(t, "web/v1", "main")
+		pv := &v1alpha1.PackageVariant{}
+		pv.Namespace, pv.Name = "default", name
+		pv.Spec.Upstream = &v1alpha1.Upstream{Repo: name, Package: "web", Revision: "v1"}
+		pv.Spec.Downstream = &v1alpha1.Downstream{Repo: "c1", Package: name}
+		fleet.Variants = append(fleet.Variants, pv)
+	}
+	var opening sync.WaitGroup
+	opening.Add(3)
 	p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{}))}
-	p.before = func(string) error { talk(); return nil }
-	p.broken = func(string) error { talk(); return nil }
-	r := New(Config{Fleet: fleet, Git: p, Manager: "fleet", Repositories: 2})
-	r.TreesAhead = true
-	if s := r.ReadOpen(t.Context()); len(s.Problems) > 0 {
-		t.Fatal(s.Problems)
+	p.before = func(url string) error {
+		if url == at["c1"] {
+			return nil
+		}
+		opening.Done()
+		all := make(chan struct{})
+		go func() { opening.Wait(); close(all) }()
+		select { // each waits for the others
+		case <-all:
+			return nil
+		case <-time.After(10 * time.Second):
+			return errors.New("they are opened one after the other")
+		}
 	}
-	if most > 3 { // the upstream is read beside them
-		t.Errorf("%d are talked to at once, of 2", most)
+	within := map[string]bool{}
+	for _, obj := range fleet.Repositories {
+		within[ShardKey(obj)] = obj.Name == "c1"
+	}
+	r := New(Config{Fleet: fleet, Git: p, Manager: "fleet", Within: within})
+	s := r.ReadOpen(t.Context())
+	if len(s.Failures()) > 0 {
+		t.Fatal(s.Failures())
+	}
+	r.ReadUpstreams(t.Context(), s.Wants)
+	for _, w := range s.Wants {
+		if up := r.UpstreamOf(t.Context(), w); up.Err != nil {
+			t.Error(up.Err)
+		}
 	}
 }
 
@@ -260,46 +325,61 @@ func TestUnreadRepositories(t *testing.T) {
 }
 
 // The packages of many upstreams come in few requests, however they are named, and whoever
-// asks first: expressions of sets, or who builds.
+// asks first: expressions of sets, or who builds. Wrong ones cost no more than themselves.
 func TestRequestsOfManyUpstreams(t *testing.T) {
 	for _, n := range []int{20, 120} { // beside a hundred what leads to a package is read first
 		srv := gittest.NewServer(t)
+		srv.NewRepo(t, "c1").Commit(t, "main", "start", gittest.Text{"README.md": "c1\n"})
 		git := srv.NewRepo(t, "catalog")
-		var commits []string
-		for i := range n {
-			name := fmt.Sprintf("p%03d", i)
-			message := fmt.Sprintf("Approve\n\nkpt:{\"package\":%q,\"workspaceName\":\"w-%d\",\"revision\":\"1\"}\n", name, i)
-			commits = append(commits, git.Commit(t, "main", message, gittest.Text{name + "/Kptfile": kptfileOf(name, "nobody")}))
-			git.Tag(t, name+"/v1", commits[i])
+		git.Git(t, "config", "uploadpack.allowFilter", "true") // as forges have it: what is not asked for does not come along
+		git.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
+		var commits []string // of v1: the newer ones are read with the tips
+		for v := 1; v <= 2; v++ {
+			for i := range n {
+				name := fmt.Sprintf("p%03d", i)
+				message := fmt.Sprintf("Approve\n\nkpt:{\"package\":%q,\"workspaceName\":\"w%d-%d\",\"revision\":\"%d\"}\n", name, v, i, v)
+				at := git.Commit(t, "main", message, gittest.Text{name + "/Kptfile": kptfileOf(name, "nobody") + fmt.Sprintf("# %d\n", v)})
+				git.Tag(t, fmt.Sprintf("%s/v%d", name, v), at)
+				if v == 1 {
+					commits = append(commits, at)
+				}
+			}
 		}
 		for name, c := range map[string]struct {
 			upstream func(i int) v1alpha1.Upstream
 			sets     bool
+			wrong    bool // the first
+			most     int
 		}{
-			"a revision":  {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }, false},
-			"the newest":  {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{} }, false},
-			"a commit":    {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: v1alpha1.Revision(commits[i])} }, false},
-			"a workspace": {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{WorkspaceName: fmt.Sprintf("w-%d", i)} }, false},
+			"revisions":  {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }, false, false, 3},
+			"commits":    {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: v1alpha1.Revision(commits[i])} }, false, false, 4},
+			"workspaces": {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{WorkspaceName: fmt.Sprintf("w1-%d", i)} }, false, false, 4},
 			"both": {func(i int) v1alpha1.Upstream {
-				return v1alpha1.Upstream{Revision: "v1", WorkspaceName: fmt.Sprintf("w-%d", i)}
-			}, false},
-			"expressions of sets": {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }, true},
+				return v1alpha1.Upstream{Revision: "v1", WorkspaceName: fmt.Sprintf("w1-%d", i)}
+			}, false, false, 4},
+			"sets, by revisions":  {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }, true, false, 3},
+			"sets, by workspaces": {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{WorkspaceName: fmt.Sprintf("w1-%d", i)} }, true, false, 4},
+			"a wrong revision": {func(i int) v1alpha1.Upstream {
+				return v1alpha1.Upstream{Revision: v1alpha1.Revision(fmt.Sprintf("v%d", 1+8*max(0, 1-i)))}
+			}, false, true, 4},
 		} {
 			t.Run(fmt.Sprintf("%d/%s", n, name), func(t *testing.T) {
 				var fleet Fleet
-				obj := &v1alpha1.Repository{}
-				obj.Namespace, obj.Name = "default", "catalog"
-				obj.Spec.Git = &v1alpha1.GitRepository{Repo: srv.RepoURL("catalog")}
-				fleet.Repositories = append(fleet.Repositories, obj)
+				for _, name := range []string{"c1", "catalog"} {
+					obj := &v1alpha1.Repository{}
+					obj.Namespace, obj.Name = "default", name
+					obj.Spec.Git = &v1alpha1.GitRepository{Repo: srv.RepoURL(name)}
+					fleet.Repositories = append(fleet.Repositories, obj)
+				}
 				for i := range n {
 					u := c.upstream(i)
 					u.Repo, u.Package = "catalog", fmt.Sprintf("p%03d", i)
 					if c.sets {
 						set := &v1alpha2.PackageVariantSet{}
 						set.Namespace, set.Name, set.Spec.Upstream = "default", u.Package, &u
-						expr := "'of-' + upstream.name"
+						expr := "'of-" + u.Package + "' + upstream.name.substring(0, 0)"
 						set.Spec.Targets = []v1alpha2.Target{{
-							Repositories: []v1alpha2.RepositoryTarget{{Name: "catalog"}},
+							Repositories: []v1alpha2.RepositoryTarget{{Name: "c1"}},
 							Template:     &v1alpha2.PackageVariantTemplate{Downstream: &v1alpha2.DownstreamTemplate{PackageExpr: &expr}},
 						}}
 						fleet.Sets = append(fleet.Sets, set)
@@ -307,7 +387,7 @@ func TestRequestsOfManyUpstreams(t *testing.T) {
 					}
 					pv := &v1alpha1.PackageVariant{}
 					pv.Namespace, pv.Name = "default", u.Package
-					pv.Spec.Upstream, pv.Spec.Downstream = &u, &v1alpha1.Downstream{Repo: "catalog", Package: "of-" + u.Package}
+					pv.Spec.Upstream, pv.Spec.Downstream = &u, &v1alpha1.Downstream{Repo: "c1", Package: "of-" + u.Package}
 					fleet.Variants = append(fleet.Variants, pv)
 				}
 				r := New(Config{Fleet: fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
@@ -317,12 +397,22 @@ func TestRequestsOfManyUpstreams(t *testing.T) {
 					t.Fatalf("%d wanted, %v", len(s.Wants), s.Failures())
 				}
 				r.ReadUpstreams(t.Context(), s.Wants)
-				for i, w := range s.Wants {
-					if up := r.UpstreamOf(t.Context(), w); up.Err != nil || up.Lock.Git.Commit != commits[i] || up.Differs != "" {
-						t.Errorf("%s: %v, %+v", w.Upstream().Package, up.Err, up.Lock)
+				for _, w := range s.Wants {
+					var i int
+					if _, err := fmt.Sscanf(w.Upstream().Package, "p%d", &i); err != nil {
+						t.Fatal(err)
+					}
+					up := r.UpstreamOf(t.Context(), w)
+					if c.wrong && i == 0 {
+						if up.Err == nil {
+							t.Error("there is no v9")
+						}
+					} else if up.Err != nil || up.Lock.Git.Commit != commits[i] || up.Differs != "" {
+						t.Errorf("%s: %v, %+v, %s", w.Upstream().Package, up.Err, up.Lock, up.Differs)
 					}
 				}
-				if got := srv.Count(gittest.Fetch) - before; got > 4 {
+				got := srv.Count(gittest.Fetch) - before
+				if t.Logf("%d requests", got); got > 1+c.most { // one for c1, which is none of the catalogue's
 					t.Errorf("%d requests for %d upstreams", got, n)
 				}
 			})

@@ -106,11 +106,11 @@ func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.W
 	r.newRepositories()
 	lists := r.byGit()
 	var g errgroup.Group
-	slots := make(chan struct{}, r.Repositories())
+	r.slots = make(chan struct{}, r.Repositories())
 	talk := func(f func()) { // who waits for a slot is no goroutine: there may be thousands
-		slots <- struct{}{}
+		r.slots <- struct{}{}
 		g.Go(func() error {
-			defer func() { <-slots }()
+			defer func() { <-r.slots }()
 			f()
 			return nil
 		})
@@ -141,6 +141,8 @@ func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.W
 		}
 		return nil
 	})
+	d := r.cfg.Dependencies // what targets need is looked at together with what is wanted
+	ahead := r.TreesAhead && (d == nil || len(d.Catalogs) == 0)
 	wants := map[*Repo][]*decide.Want{}
 	for _, w := range expand() {
 		if repo := r.RepoOf(w); repo != nil && !repo.Elsewhere {
@@ -151,7 +153,7 @@ func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.W
 		list := <-opened
 		var wanted []*decide.Want
 		for _, repo := range list { // whose record is read, all of them say
-			repo.record = r.recordOf(showing(list, repo.Git))
+			repo.Keep(r.recordOf(showing(list, repo.Git)))
 			wanted = append(wanted, wants[repo]...)
 		}
 		left := int64(len(list))
@@ -169,7 +171,7 @@ func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.W
 				left--
 				last := left == 0
 				mu.Unlock()
-				if last && r.TreesAhead && len(wanted) > 0 {
+				if last && ahead && len(wanted) > 0 {
 					r.FetchTrees(ctx, wanted)
 				}
 			})
@@ -184,6 +186,16 @@ func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.W
 	}
 	sort.Slice(unread, func(i, j int) bool { return unread[i].Error() < unread[j].Error() })
 	return unopened, unread
+}
+
+// talk calls f once fewer repositories are talked to than may be. f must not wait for one
+// that is not open.
+func (r *Reader) talk(f func()) {
+	if r.slots != nil {
+		r.slots <- struct{}{}
+		defer func() { <-r.slots }()
+	}
+	f()
 }
 
 // newRepositories are the fleet's, of which nothing was read.

@@ -110,7 +110,7 @@ type Reader struct {
 	// shows or compares them all: a request less where nothing is in the cache.
 	OpenWhole bool
 	// TreesAhead brings what FetchTrees does for all that sets and variants want, of each
-	// repository as soon as its tips are read.
+	// repository as soon as its tips are read; not where targets may need something besides.
 	TreesAhead bool
 
 	cfg      Config
@@ -119,6 +119,7 @@ type Reader struct {
 	byURL    map[addressKey]*Repo // the first of each address, by sorted
 	apart    memo[*Repo, *Repo]   // of closed ones, for upstreams
 	refresh  func(context.Context, *Repo) error
+	slots    chan struct{} // one for each repository that may be talked to at once
 	upstream memo[upstreamKey, *decide.Upstream]
 	versions memo[functionKey, [2]string]
 	locks    depend.Locks

@@ -68,30 +68,37 @@ func (r *Reader) ReadUpstreams(ctx context.Context, wants []*decide.Want) {
 // readKeys reads upstreams, each once: those of one repository in few requests, and many
 // repositories at once.
 func (r *Reader) readKeys(ctx context.Context, list []upstreamKey) {
-	seen, of := map[upstreamKey]bool{}, map[upstreamKey]*Repo{}
-	var unread []upstreamKey
-	byGit := map[*Repo][]gitrepo.Query{}
-	for _, k := range list {
-		if seen[k] || r.upstream.has(k) {
+	seen := map[upstreamKey]bool{}
+	list = slices.DeleteFunc(slices.Clone(list), func(k upstreamKey) bool {
+		skip := seen[k] || r.upstream.has(k)
+		seen[k] = true
+		return skip
+	})
+	// Of those that are closed the refs are read here.
+	repos, _ := Parallel(ctx, r.Repositories(), list, func(ctx context.Context, k upstreamKey) *Repo {
+		repo, err := r.source(ctx, k.namespace, k.Repo)
+		if err != nil {
+			return nil
+		}
+		return repo
+	})
+	of, queries := map[upstreamKey]*Repo{}, map[*Repo][]gitrepo.Query{}
+	for i, k := range list {
+		repo := repos[i]
+		if of[k] = repo; repo == nil || repo.Git == nil {
 			continue
 		}
-		seen[k] = true
-		unread = append(unread, k)
-		if repo, err := r.source(ctx, k.namespace, k.Repo); err == nil {
-			if of[k] = repo; repo.Git != nil {
-				byGit[repo] = append(byGit[repo], repo.query(k.Upstream))
-				if k.Revision != "" && k.WorkspaceName != "" { // which are compared
-					byGit[repo] = append(byGit[repo], repo.query(v1alpha1.Upstream{Package: k.Package, WorkspaceName: k.WorkspaceName}))
-				}
-			}
+		queries[repo] = append(queries[repo], repo.query(k.Upstream))
+		if k.Revision != "" && k.WorkspaceName != "" { // which are compared
+			queries[repo] = append(queries[repo], repo.query(v1alpha1.Upstream{Package: k.Package, WorkspaceName: k.WorkspaceName}))
 		}
 	}
-	repos := slices.Collect(maps.Keys(byGit))
-	_, _ = Parallel(ctx, r.Repositories(), repos, func(ctx context.Context, repo *Repo) error {
-		return repo.fetchUpstreams(ctx, byGit[repo])
+	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(queries)), func(ctx context.Context, repo *Repo) (err error) {
+		r.talk(func() { err = repo.fetchUpstreams(ctx, queries[repo]) })
+		return err
 	})
-	_ = SideBySide(ctx, r, unread, func(k upstreamKey) *Repo { return of[k] }, func(ctx context.Context, k upstreamKey) error {
-		r.readKey(ctx, k) // what failed fails again, by name
+	_ = SideBySide(ctx, r, list, func(k upstreamKey) *Repo { return of[k] }, func(ctx context.Context, k upstreamKey) error {
+		r.talk(func() { r.readKey(ctx, k) }) // what failed fails again, by name
 		return nil
 	})
 }
@@ -99,9 +106,9 @@ func (r *Reader) readKeys(ctx context.Context, list []upstreamKey) {
 // fetchUpstreams brings what fromGit reads, in two requests: the commits that tell what is
 // meant, and the packages.
 func (r *Repo) fetchUpstreams(ctx context.Context, queries []gitrepo.Query) error {
-	if err := r.Git.FetchResolved(ctx, queries...); err != nil {
+	if err := r.Git.FetchResolved(ctx, queries...); err != nil && !errors.Is(err, gitrepo.ErrMissingObject) {
 		return err
-	}
+	} // else who asks for what is not there is told by Resolve
 	var places []gitrepo.Place
 	for _, q := range queries {
 		at, err := r.Git.Resolve(ctx, q)

@@ -183,7 +183,7 @@ func TestRecordSquashed(t *testing.T) {
 			}
 			reader := observe.New(observe.Config{Manager: "fleet"})
 			repo := &observe.Repo{Repository: b.repo.Repository, Git: git}
-			repo.Keep(reader)
+			repo.Keep(reader.RecordOf(repo.Git))
 			p, err := repo.Hydrated(t.Context(), "web", &decide.Revision{Ref: decide.Ref{Hash: squash, Commit: squash}})
 			if err != nil || (p != nil) != tt.known {
 				t.Errorf("%v, %v", p, err)
@@ -334,7 +334,7 @@ func TestBuiltAlone(t *testing.T) {
 	if when := b.git.Git(t, "log", "-1", "--format=%cI", "refs/variform/fleet"); when != "2026-01-02T03:04:05Z" && when != "2026-01-02T03:04:05+00:00" {
 		t.Errorf("at %s", when)
 	}
-	b.repo.Keep(keeping())
+	b.repo.Keep(keeping().RecordOf(b.repo.Git))
 	if d := cmp.Diff(was, b.repo.LastBuild(t.Context(), "web", nil)); d != "" {
 		t.Errorf("read: -want +got:\n%s", d)
 	}

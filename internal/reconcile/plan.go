@@ -39,6 +39,7 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 	if moved {
 		s = e.read.Read(ctx)
 	}
+	e.read.TreesAhead = false // for who reads next
 	s.Problems = append(s.Problems, untaken...)
 	selected, err := e.only(s.Wants)
 	if err == nil {

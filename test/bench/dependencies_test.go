@@ -269,3 +269,24 @@ func TestLocksAreReadAtOnce(t *testing.T) {
 	}
 	t.Log(fetches)
 }
+
+// TestRequestsOfDependencies counts what a fleet whose targets need packages asks its
+// repository for on a machine that has read nothing: what is brought is asked for together
+// with what is wanted.
+func TestRequestsOfDependencies(t *testing.T) {
+	for n, most := range map[int]struct{ plan, status, published int }{4: {4, 6, 4}, 14: {5, 6, 5}} {
+		w := newDependencyWorld(t, n)
+		ask := func(what, command string, most int) {
+			if got := w.requestsAnew(t, command); got > most {
+				t.Errorf("%d targets, %s: %s makes %d requests, want %d", n, what, command, got, most)
+			}
+		}
+		w.settle(t, n)
+		ask("with Drafts", "plan", most.plan)
+		ask("with Drafts", "status", most.status)
+		w.run(t, "approve", "--all")
+		for _, command := range []string{"apply", "plan", "status"} {
+			ask("Published", command, most.published)
+		}
+	}
+}
