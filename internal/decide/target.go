@@ -707,7 +707,7 @@ func Confusable(wants []*Want, where func(*Want) (Place, bool)) (warnings []stri
 	}
 	for _, git := range gits {
 		if more := found[git] - mostConfusable; more > 0 {
-			warnings = append(warnings, fmt.Sprintf("%s of %s differ only in case or Unicode form", count.Of(more, "more pair of folders", "more pairs of folders"), git))
+			warnings = append(warnings, fmt.Sprintf("%s has %s that differ only in case or Unicode form", git, count.Of(more, "more pair of folders", "more pairs of folders")))
 		}
 	}
 	return warnings

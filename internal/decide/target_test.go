@@ -524,9 +524,14 @@ func TestConfusable(t *testing.T) {
 	for i := range 7 {
 		many = append(many, fmt.Sprintf("a%d", i), fmt.Sprintf("A%d", i))
 	}
-	says := func(a, b string) string {
-		return fmt.Sprintf("folders %q and %q of %s differ only in case or Unicode form: on systems that do not tell these apart (macOS, Windows) a checkout has one of them, so give packages there other names", a, b, git)
+	var elsewhere []string
+	for _, name := range many {
+		elsewhere = append(elsewhere, "elsewhere:"+name)
 	}
+	saysOf := func(repo, a, b string) string {
+		return fmt.Sprintf("folders %q and %q of https://git/%s differ only in case or Unicode form: on systems that do not tell these apart (macOS, Windows) a checkout has one of them, so give packages there other names", a, b, repo)
+	}
+	says := func(a, b string) string { return saysOf("c1", a, b) }
 	for name, c := range map[string]struct{ paths, want []string }{
 		"plain":                     {[]string{"app", "app-2", "a/b"}, nil},
 		"one with capitals":         {[]string{"App", "app-2", "Team/b", "Team/c"}, nil},
@@ -540,7 +545,13 @@ func TestConfusable(t *testing.T) {
 		"of no repository":          {[]string{"App", "nowhere:app"}, nil},
 		"many": {many, []string{
 			says("A0", "a0"), says("A1", "a1"), says("A2", "a2"), says("A3", "a3"), says("A4", "a4"),
-			"2 more pairs of folders of https://git/c1 differ only in case or Unicode form",
+			"https://git/c1 has 2 more pairs of folders that differ only in case or Unicode form",
+		}},
+		"many of two repositories": {slices.Concat(many[:13], elsewhere), []string{ // each as a shard by itself says it
+			says("A0", "a0"), says("A1", "a1"), says("A2", "a2"), says("A3", "a3"), says("A4", "a4"),
+			saysOf("c2", "A0", "a0"), saysOf("c2", "A1", "a1"), saysOf("c2", "A2", "a2"), saysOf("c2", "A3", "a3"), saysOf("c2", "A4", "a4"),
+			"https://git/c1 has 1 more pair of folders that differ only in case or Unicode form",
+			"https://git/c2 has 2 more pairs of folders that differ only in case or Unicode form",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
