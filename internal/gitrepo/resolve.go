@@ -55,16 +55,16 @@ func (r *Repo) Resolve(ctx context.Context, q Query) (Resolved, error) {
 	return at, err
 }
 
-// FetchResolved brings the commits that Resolve reads to answer queries, in one request:
-// those of Published revisions where a workspace is asked for, and those that are named
-// whole.
+// FetchResolved brings the commits that Resolve reads to answer queries, in one request
+// those of Published revisions, where a workspace is asked for, and in another those that
+// are named whole. That one is not there is for Resolve to say.
 func (r *Repo) FetchResolved(ctx context.Context, queries ...Query) error {
-	var commits []Hash
+	var published, named []Hash
 	refs := r.Refs()
 	for _, q := range queries {
 		switch {
 		case plumbing.IsHash(q.Revision):
-			commits = append(commits, plumbing.NewHash(q.Revision))
+			named = append(named, plumbing.NewHash(q.Revision))
 		case q.Revision == "" && q.Workspace != "":
 			pkg := refs.indexOf("").Package(lifecycle.PackagePath(q.Directory, strings.Trim(q.Package, "/")))
 			if pkg.open(q.Workspace) != nil {
@@ -72,13 +72,32 @@ func (r *Repo) FetchResolved(ctx context.Context, queries ...Query) error {
 			}
 			for _, p := range pkg.Published {
 				if !p.Ref.Commit.IsZero() {
-					commits = append(commits, p.Ref.Commit)
+					published = append(published, p.Ref.Commit)
 				}
 			}
 		}
 	}
+	if _, err := r.Commits(ctx, published...); err != nil {
+		return err
+	}
+	return r.fetchThere(ctx, named)
+}
+
+// fetchThere brings those commits that are there. A server refuses all where one is not: then
+// each half is asked for by itself.
+func (r *Repo) fetchThere(ctx context.Context, commits []Hash) error {
 	_, err := r.Commits(ctx, commits...)
-	return err
+	if !isMissing(err) {
+		return err
+	}
+	if len(commits) < 2 {
+		return nil
+	}
+	half := len(commits) / 2
+	if err := r.fetchThere(ctx, commits[:half]); err != nil {
+		return err
+	}
+	return r.fetchThere(ctx, commits[half:])
 }
 
 // resolver gives the names of one package.

@@ -70,6 +70,24 @@ func (s *pacedSource) Commits(ctx context.Context, hashes ...gitrepo.Hash) ([]*g
 	return s.Repository.Commits(ctx, hashes...)
 }
 
+func (s *pacedSource) FetchResolved(ctx context.Context, queries ...gitrepo.Query) error {
+	if s.of.broken != nil {
+		if err := s.of.broken(s.url); err != nil {
+			return err
+		}
+	}
+	return s.Repository.FetchResolved(ctx, queries...)
+}
+
+func (s *pacedSource) FetchPlaces(ctx context.Context, places ...gitrepo.Place) error {
+	if s.of.broken != nil {
+		if err := s.of.broken(s.url); err != nil {
+			return err
+		}
+	}
+	return s.Repository.FetchPlaces(ctx, places...)
+}
+
 func (s *pacedSource) TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (gitrepo.Hash, bool, error) {
 	if s.of.asked != nil {
 		s.of.asked(s.url, "trees")
@@ -223,6 +241,27 @@ func TestClosedUpstreamsSideBySide(t *testing.T) {
 		pv.Spec.Downstream = &v1alpha1.Downstream{Repo: "c1", Package: name}
 		fleet.Variants = append(fleet.Variants, pv)
 	}
+	for _, limit := range []int{1, 2} { // nor more than may be
+		var mu sync.Mutex
+		now, most := 0, 0
+		p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{}))}
+		p.before = func(string) error {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(5 * time.Millisecond)
+			mu.Lock()
+			now--
+			mu.Unlock()
+			return nil
+		}
+		r := New(Config{Fleet: fleet, Git: p, Manager: "fleet", Within: map[string]bool{ShardKey(fleet.Repositories[len(fleet.Repositories)-1]): true}, Repositories: limit})
+		r.ReadUpstreams(t.Context(), r.ReadOpen(t.Context()).Wants)
+		if most != limit {
+			t.Errorf("%d are opened at once, of %d", most, limit)
+		}
+	}
 	var opening sync.WaitGroup
 	opening.Add(3)
 	p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{}))}
@@ -345,23 +384,37 @@ func TestRequestsOfManyUpstreams(t *testing.T) {
 				}
 			}
 		}
+		byRevision := func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }
+		byCommit := func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: v1alpha1.Revision(commits[i])} }
+		byWorkspace := func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{WorkspaceName: fmt.Sprintf("w1-%d", i)} }
+		const wrongCommit = "abababababababababababababababababababab"
+		but := func(first v1alpha1.Upstream, others func(int) v1alpha1.Upstream) func(int) v1alpha1.Upstream {
+			return func(i int) v1alpha1.Upstream {
+				if i == 0 {
+					return first
+				}
+				return others(i)
+			}
+		}
 		for name, c := range map[string]struct {
 			upstream func(i int) v1alpha1.Upstream
 			sets     bool
 			wrong    bool // the first
 			most     int
 		}{
-			"revisions":  {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }, false, false, 3},
-			"commits":    {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: v1alpha1.Revision(commits[i])} }, false, false, 4},
-			"workspaces": {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{WorkspaceName: fmt.Sprintf("w1-%d", i)} }, false, false, 4},
+			"revisions":  {byRevision, false, false, 3},
+			"commits":    {byCommit, false, false, 4},
+			"workspaces": {byWorkspace, false, false, 4},
 			"both": {func(i int) v1alpha1.Upstream {
 				return v1alpha1.Upstream{Revision: "v1", WorkspaceName: fmt.Sprintf("w1-%d", i)}
 			}, false, false, 4},
-			"sets, by revisions":  {func(int) v1alpha1.Upstream { return v1alpha1.Upstream{Revision: "v1"} }, true, false, 3},
-			"sets, by workspaces": {func(i int) v1alpha1.Upstream { return v1alpha1.Upstream{WorkspaceName: fmt.Sprintf("w1-%d", i)} }, true, false, 4},
-			"a wrong revision": {func(i int) v1alpha1.Upstream {
-				return v1alpha1.Upstream{Revision: v1alpha1.Revision(fmt.Sprintf("v%d", 1+8*max(0, 1-i)))}
-			}, false, true, 4},
+			"sets, by revisions":              {byRevision, true, false, 3},
+			"sets, by workspaces":             {byWorkspace, true, false, 4},
+			"a wrong revision":                {but(v1alpha1.Upstream{Revision: "v9"}, byRevision), false, true, 3},
+			"a wrong commit, else revisions":  {but(v1alpha1.Upstream{Revision: wrongCommit}, byRevision), false, true, 6},
+			"a wrong commit, else workspaces": {but(v1alpha1.Upstream{Revision: wrongCommit}, byWorkspace), false, true, 7},
+			"a wrong commit among commits":    {but(v1alpha1.Upstream{Revision: wrongCommit}, byCommit), false, true, 20}, // halves
+			"a wrong workspace":               {but(v1alpha1.Upstream{WorkspaceName: "none"}, byWorkspace), false, true, 4},
 		} {
 			t.Run(fmt.Sprintf("%d/%s", n, name), func(t *testing.T) {
 				var fleet Fleet
@@ -405,7 +458,7 @@ func TestRequestsOfManyUpstreams(t *testing.T) {
 					up := r.UpstreamOf(t.Context(), w)
 					if c.wrong && i == 0 {
 						if up.Err == nil {
-							t.Error("there is no v9")
+							t.Error("it is not there")
 						}
 					} else if up.Err != nil || up.Lock.Git.Commit != commits[i] || up.Differs != "" {
 						t.Errorf("%s: %v, %+v, %s", w.Upstream().Package, up.Err, up.Lock, up.Differs)

@@ -74,8 +74,12 @@ func (r *Reader) readKeys(ctx context.Context, list []upstreamKey) {
 		seen[k] = true
 		return skip
 	})
-	// Of those that are closed the refs are read here.
 	repos, _ := Parallel(ctx, r.Repositories(), list, func(ctx context.Context, k upstreamKey) *Repo {
+		if repo := r.Repo(k.namespace, k.Repo); repo != nil {
+			if <-repo.open; repo.closed { // its refs are read now
+				r.talk(func() { r.reach(ctx, repo) })
+			}
+		}
 		repo, err := r.source(ctx, k.namespace, k.Repo)
 		if err != nil {
 			return nil
@@ -106,9 +110,9 @@ func (r *Reader) readKeys(ctx context.Context, list []upstreamKey) {
 // fetchUpstreams brings what fromGit reads, in two requests: the commits that tell what is
 // meant, and the packages.
 func (r *Repo) fetchUpstreams(ctx context.Context, queries []gitrepo.Query) error {
-	if err := r.Git.FetchResolved(ctx, queries...); err != nil && !errors.Is(err, gitrepo.ErrMissingObject) {
+	if err := r.Git.FetchResolved(ctx, queries...); err != nil {
 		return err
-	} // else who asks for what is not there is told by Resolve
+	}
 	var places []gitrepo.Place
 	for _, q := range queries {
 		at, err := r.Git.Resolve(ctx, q)
