@@ -58,32 +58,34 @@ func (p *paced) Open(ctx context.Context, url string) (Repository, error) {
 	return p.known[url], nil
 }
 
-func (s *pacedSource) Commits(ctx context.Context, hashes ...gitrepo.Hash) ([]*gitrepo.Commit, error) {
+// ask is before what is read of one that is open.
+func (s *pacedSource) ask(what string) error {
 	if s.of.asked != nil {
-		s.of.asked(s.url, "commits")
+		s.of.asked(s.url, what)
 	}
-	if s.of.broken != nil {
-		if err := s.of.broken(s.url); err != nil {
-			return nil, err
-		}
+	if s.of.broken == nil {
+		return nil
+	}
+	return s.of.broken(s.url)
+}
+
+func (s *pacedSource) Commits(ctx context.Context, hashes ...gitrepo.Hash) ([]*gitrepo.Commit, error) {
+	if err := s.ask("commits"); err != nil {
+		return nil, err
 	}
 	return s.Repository.Commits(ctx, hashes...)
 }
 
 func (s *pacedSource) FetchResolved(ctx context.Context, queries ...gitrepo.Query) error {
-	if s.of.broken != nil {
-		if err := s.of.broken(s.url); err != nil {
-			return err
-		}
+	if err := s.ask("queries"); err != nil {
+		return err
 	}
 	return s.Repository.FetchResolved(ctx, queries...)
 }
 
 func (s *pacedSource) FetchPlaces(ctx context.Context, places ...gitrepo.Place) error {
-	if s.of.broken != nil {
-		if err := s.of.broken(s.url); err != nil {
-			return err
-		}
+	if err := s.ask("places"); err != nil {
+		return err
 	}
 	return s.Repository.FetchPlaces(ctx, places...)
 }
@@ -93,6 +95,39 @@ func (s *pacedSource) TreeAt(ctx context.Context, commit gitrepo.Hash, dir strin
 		s.of.asked(s.url, "trees")
 	}
 	return s.Repository.TreeAt(ctx, commit, dir)
+}
+
+// gauge counts how many calls are at once. They wait until as many are as may be.
+type gauge struct {
+	mu        sync.Mutex
+	now, most int
+	limit     int
+	full      chan struct{}
+}
+
+func newGauge(limit int) *gauge { return &gauge{limit: limit, full: make(chan struct{})} }
+
+func (g *gauge) call(string) error {
+	g.mu.Lock()
+	g.now++
+	if g.now > g.most {
+		if g.most = g.now; g.most == g.limit {
+			close(g.full)
+		}
+	}
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.now--
+	}()
+	select {
+	case <-g.full:
+		time.Sleep(5 * time.Millisecond) // for one too many to come
+		return nil
+	case <-time.After(10 * time.Second):
+		return errors.New("fewer are talked to at once than may be")
+	}
 }
 
 // pacedFleet is a fleet of one variant in c1, whose upstream is the last by name.
@@ -201,28 +236,15 @@ func TestRepositoriesAtOnce(t *testing.T) {
 		fleet.Sets = append(fleet.Sets, set)
 	}
 	for _, limit := range []int{1, 2, 4} {
-		var mu sync.Mutex
-		now, most := 0, 0
-		talk := func() {
-			mu.Lock()
-			now++
-			most = max(most, now)
-			mu.Unlock()
-			time.Sleep(5 * time.Millisecond)
-			mu.Lock()
-			now--
-			mu.Unlock()
-		}
-		p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{}))}
-		p.before = func(string) error { talk(); return nil }
-		p.broken = func(string) error { talk(); return nil }
+		g := newGauge(limit)
+		p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{})), before: g.call, broken: g.call}
 		r := New(Config{Fleet: fleet, Git: p, Manager: "fleet", Repositories: limit})
 		r.TreesAhead = true
 		if s := r.ReadOpen(t.Context()); len(s.Failures()) > 0 || len(s.Wants) != 6 {
 			t.Fatal(s.Failures(), len(s.Wants))
 		}
-		if most != limit {
-			t.Errorf("%d are talked to at once, of %d", most, limit)
+		if g.most != limit {
+			t.Errorf("%d are talked to at once, of %d", g.most, limit)
 		}
 	}
 }
@@ -242,24 +264,18 @@ func TestClosedUpstreamsSideBySide(t *testing.T) {
 		fleet.Variants = append(fleet.Variants, pv)
 	}
 	for _, limit := range []int{1, 2} { // nor more than may be
-		var mu sync.Mutex
-		now, most := 0, 0
+		g := newGauge(limit)
 		p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{}))}
-		p.before = func(string) error {
-			mu.Lock()
-			now++
-			most = max(most, now)
-			mu.Unlock()
-			time.Sleep(5 * time.Millisecond)
-			mu.Lock()
-			now--
-			mu.Unlock()
-			return nil
+		p.before = func(url string) error {
+			if url == at["c1"] { // the one that is open
+				return nil
+			}
+			return g.call(url)
 		}
 		r := New(Config{Fleet: fleet, Git: p, Manager: "fleet", Within: map[string]bool{ShardKey(fleet.Repositories[len(fleet.Repositories)-1]): true}, Repositories: limit})
 		r.ReadUpstreams(t.Context(), r.ReadOpen(t.Context()).Wants)
-		if most != limit {
-			t.Errorf("%d are opened at once, of %d", most, limit)
+		if g.most != limit {
+			t.Errorf("%d are opened at once, of %d", g.most, limit)
 		}
 	}
 	var opening sync.WaitGroup

@@ -31,6 +31,11 @@ func TestAssignLarge(t *testing.T) {
 		}
 		return m, keys
 	}
+	under := func(key string, value *yaml.Node) *yaml.Node {
+		m := Map()
+		m.Content = []*yaml.Node{String(key), value}
+		return m
+	}
 	list := func(value int, named bool) *yaml.Node {
 		s := Seq()
 		for i := range n {
@@ -44,22 +49,14 @@ func TestAssignLarge(t *testing.T) {
 			}
 			s.Content = append(s.Content, text)
 		}
-		m := Map()
-		m.Content = []*yaml.Node{String("list"), s}
-		return m
+		return under("list", s)
 	}
 	words := func(n int) *yaml.Node {
-		m := Map()
-		m.Content = []*yaml.Node{String("list"), Seq()}
+		s := Seq()
 		for range n {
-			m.Content[1].Content = append(m.Content[1].Content, String("word"))
+			s.Content = append(s.Content, String("word"))
 		}
-		return m
-	}
-	map1 := func(key string, value *yaml.Node) *yaml.Node {
-		m := Map()
-		m.Content = []*yaml.Node{String(key), value}
-		return m
+		return under("list", s)
 	}
 	anonymous := func(value int) *yaml.Node {
 		s := Seq()
@@ -68,10 +65,10 @@ func TestAssignLarge(t *testing.T) {
 			m.Content = []*yaml.Node{String("port"), String(fmt.Sprint(i)), String("value"), String(fmt.Sprint(value))}
 			s.Content = append(s.Content, m)
 		}
-		return map1("list", s)
+		return under("list", s)
 	}
 	one, _ := mapping(0, 0)
-	same2, _ := mapping(0, 0)
+	again, _ := mapping(0, 0)
 	some := Map() // every second one
 	for i := 0; i < len(one.Content); i += 4 {
 		some.Content = append(some.Content, Copy(one.Content[i]), Copy(one.Content[i+1]))
@@ -90,7 +87,7 @@ func TestAssignLarge(t *testing.T) {
 		"half of the keys":     {Copy(one), half, nil},
 		"in an order":          {Map(), same, sorted},
 		"a list":               {list(0, false), list(0, false), nil},
-		"new ones between":     {map1("in", some), map1("in", same2), []string{"in"}},
+		"new ones between":     {under("in", some), under("in", again), []string{"in"}},
 		"a list without names": {anonymous(0), anonymous(1), nil},
 		"a list of one word":   {words(n), words(n + 1), nil},
 		"a list that turned":   {list(0, false), list(1, false), nil},
