@@ -159,6 +159,9 @@ func newDecoder(opts []Option) *decoder {
 }
 
 func parseDocument(data []byte, opts []Option) (*yaml.RNode, Report) {
+	if doc, ok := yamltree.Simple(data); ok {
+		return yaml.NewRNode(doc.Content[0]), Report{}
+	}
 	d := newDecoder(opts)
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var found *yaml.Node

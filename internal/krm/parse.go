@@ -171,7 +171,7 @@ func text(n *yaml.Node, key string) string {
 
 // decode parses one document, nil where the text has none.
 func decode(data []byte) (root *yaml.Node, line int, err error) {
-	if root, ok := simple(data); ok {
+	if root, ok := yamltree.Simple(data); ok {
 		return root, 0, nil
 	}
 	return library(data)

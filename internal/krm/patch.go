@@ -52,13 +52,13 @@ func changedWords(old, text []byte) (words []word, ok bool) {
 }
 
 func changedWord(old, now []byte) (word, bool) {
-	if !ascii(old) || !ascii(now) {
+	if !yamltree.IsASCII(old) || !yamltree.IsASCII(now) {
 		return word{}, false
 	}
 	a, comment := cutComment(old)
 	b, comment2 := cutComment(now)
 	at := bytes.LastIndexByte(a, ' ') + 1
-	if at == 0 || !bytes.HasPrefix(b, a[:at]) || !isWord(a[at:]) || !isWord(b[at:]) || (comment == "") != (comment2 == "") {
+	if at == 0 || !bytes.HasPrefix(b, a[:at]) || !yamltree.IsWord(a[at:]) || !yamltree.IsWord(b[at:]) || (comment == "") != (comment2 == "") {
 		return word{}, false
 	}
 	return word{column: at + 1, old: string(a[at:]), now: string(b[at:]), comments: [2]string{comment, comment2}}, true
@@ -70,15 +70,6 @@ func cutComment(line []byte) (body []byte, comment string) {
 		line, comment = line[:i], string(line[i+1:])
 	}
 	return bytes.TrimRight(line, " "), comment
-}
-
-func ascii(line []byte) bool {
-	for _, c := range line {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // patcher puts words into a tree, in the order of the text.

@@ -50,7 +50,7 @@ func (s *splicer) replace(o, n *yaml.Node, at slot) {
 	case start > eol:
 		s.replaceBelow(after, eol, s.eol(end), inline, lines)
 	case end <= eol:
-		if o.Kind == yaml.ScalarNode && o.Style == 0 && lines == "" && isWord(s.data[start:end]) && isWord([]byte(inline)) &&
+		if o.Kind == yaml.ScalarNode && o.Style == 0 && lines == "" && yamltree.IsWord(s.data[start:end]) && yamltree.IsWord([]byte(inline)) &&
 			yamltree.SameValue(&yaml.Node{Kind: yaml.ScalarNode, Value: inline}, n) {
 			s.words++
 		}
@@ -67,20 +67,6 @@ func (s *splicer) replace(o, n *yaml.Node, at slot) {
 		s.replaceInline(after, start, end, inline)
 		s.addLines(end, lines, o)
 	}
-}
-
-// isWord reports whether a text is one plain scalar wherever one may stand in a block
-// collection, with whatever follows on its line: such a word is a number, a name, a
-// path or an image.
-func isWord(text []byte) bool {
-	for i, c := range text {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '/', c == '_':
-		case i == 0 || c != '-' && c != '@' && c != '+' && c != ':':
-			return false
-		}
-	}
-	return len(text) > 0 && text[len(text)-1] != ':'
 }
 
 // replaceInline changes the part of a value that stands on its key's line.

@@ -300,7 +300,7 @@ func (r *Resource) plainTree() *yaml.Node {
 
 // means reports whether a text stands for a tree.
 func means(text []byte, tree *yaml.Node) (same bool) {
-	if simply(text, func(root *yaml.Node) { same = yamltree.SameValue(root, tree) }) {
+	if yamltree.Simply(text, func(root *yaml.Node) { same = yamltree.SameValue(root, tree) }) {
 		return same
 	}
 	root, _, err := library(text)

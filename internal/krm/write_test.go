@@ -3,10 +3,8 @@ package krm
 import (
 	"bytes"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -552,40 +550,5 @@ func TestMeans(t *testing.T) {
 	}
 	if means([]byte("a: [b"), trees[0]) || means(nil, trees[0]) {
 		t.Error("what is no document means something")
-	}
-	large := bytes.Replace(text(0), []byte("data:\n"), []byte("data:\n"+strings.Repeat("  # more\n", mostPassing)), 1)
-	if means(large, trees[1]) || !means(text(1), trees[1]) {
-		t.Error("a large text means another's tree, or a text after it does not mean its own")
-	}
-	small, before, after := text(0), runtime.MemStats{}, runtime.MemStats{}
-	p := &simpleParser{passing: true} // one of its own: the race detector drops what is pooled
-	runtime.ReadMemStats(&before)
-	for range 100 {
-		if root, ok := p.parse(small); !ok || !yamltree.SameValue(root, trees[0]) {
-			t.Fatal("not read as it is")
-		}
-		p.forget()
-	}
-	runtime.ReadMemStats(&after)
-	if kib := (after.TotalAlloc - before.TotalAlloc) / 100 >> 10; kib > 5 { // 15 with nodes of its own
-		t.Errorf("%d KiB are allocated to read back 30 fields", kib)
-	}
-}
-
-// TestLongRows holds that what is read does not grow with the square of a row's length.
-func TestLongRows(t *testing.T) {
-	for name, row := range map[string]string{
-		"words":  "[" + strings.Repeat("b, ", 200_000) + "b]",
-		"quoted": "[" + strings.Repeat(`"b", `, 200_000) + "b]",
-		"fields": "[" + strings.Repeat("{b: c}, ", 100_000) + "{b: c}]",
-	} {
-		start := time.Now()
-		root, ok := simple([]byte("a: " + row + "\n"))
-		if took := time.Since(start); took > 10*time.Second { // 0.1 s; minutes, where each looks at the rest
-			t.Errorf("%s: %v", name, took)
-		}
-		if !ok || len(yamltree.Child(root, "a").Content) < 100_000 {
-			t.Errorf("%s: not read", name)
-		}
 	}
 }

@@ -67,6 +67,9 @@ func (c chunk) parse() ([]document, error) {
 	if len(bytes.TrimSpace(c.data)) == 0 {
 		return nil, nil
 	}
+	if doc, ok := yamltree.Simple(c.data); ok {
+		return []document{{root: doc.Content[0], line: c.line, text: c}}, nil
+	}
 	var out []document
 	for dec := yaml.NewDecoder(bytes.NewReader(c.data)); ; {
 		var n yaml.Node

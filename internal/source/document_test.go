@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -71,4 +72,49 @@ func BenchmarkParseFile(b *testing.B) {
 			b.Fatal(len(r.items), r.problems)
 		}
 	}
+}
+
+// TestSimpleTexts holds that a file is read alike whether its shapes are simple, as those
+// of most are, or the YAML library's, and that what was read of one stays when others are
+// read with the same nodes.
+func TestSimpleTexts(t *testing.T) {
+	texts := []string{
+		configMap("a"), repository("r"), "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n  namespace: n\n  labels: {a: b, c: 'd'}\n  annotations:\n    e: f\ndata: {g: h}\n",
+		"---\n# of two\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: B\nmetadata: {name: b, labels: {c: 1}}\n",
+		"apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: X\n  metadata: {name: x, labels: {y: z}}\n- kind: Y\n",
+		"apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: one}\n- metadata: {name: two}\n",
+		"apiVersion: v1\nkind: X\nmetadata: {name: x}\nname: y\nname: z\n", "apiVersion: v1\nkind: X\nmetadata: {labels: {a: b}}\n", "apiVersion: v1\nkind: X\nmetadata: {name: x, labels: [a]}\n",
+		"apiVersion: config.porch.kpt.dev/v1alpha2\nkind: PackageVariantSets\nmetadata: {name: s}\n", "apiVersion: variform.dev/v1alpha1\nkind: Catalog\nmetadata: {name: c}\nspec: {none: true}\n",
+		"apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: k}\n", "a: b\n", "- a\n",
+	}
+	for i := range 40 {
+		texts = append(texts, strings.ReplaceAll(texts[2], "name: s", fmt.Sprintf("name: s-%d", i)))
+	}
+	limits := Limits{Nodes: 2000, Depth: 50}.withDefaults()
+	simple := make([]fileResult, len(texts))
+	for i, text := range texts {
+		simple[i] = parseFile("f.yaml", []byte(text), limits)
+	}
+	for i, text := range texts {
+		library := parseFile("f.yaml", []byte(text+"# end\n"), limits) // which is no simple shape
+		if got, want := tell(simple[i]), tell(library); got != want {
+			t.Errorf("%s\nis read as\n%s\nand by the library as\n%s", text, got, want)
+		}
+	}
+}
+
+// tell writes out all that was read of a file.
+func tell(r fileResult) string {
+	var b strings.Builder
+	for _, it := range r.items {
+		fmt.Fprintf(&b, "%v %v %v %+v\n", it.key, it.origin, it.fields, it.report)
+		if o, ok := it.obj.(*Object); ok {
+			fmt.Fprintf(&b, "%v %v %q %q %v\n%s", o.Key, o.APIVersion, o.Labels, o.Annotations, o.Origin, strings.TrimSuffix(o.Node().MustString(), "# end\n"))
+		} else {
+			text, err := json.Marshal(it.obj)
+			fmt.Fprintf(&b, "%T %s %v\n", it.obj, text, err)
+		}
+	}
+	fmt.Fprintf(&b, "%v %v %v", r.foreign, r.problems, r.warnings)
+	return b.String()
 }

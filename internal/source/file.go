@@ -60,6 +60,9 @@ type parser struct {
 func parseFile(name string, data []byte, limits Limits) fileResult {
 	p := &parser{name: name, limits: limits}
 	for _, c := range split(data) {
+		if p.passing(c) {
+			continue
+		}
 		docs, err := c.parse()
 		for _, d := range docs {
 			p.document(d)
@@ -72,6 +75,20 @@ func parseFile(name string, data []byte, limits Limits) fileResult {
 		p.foreigners(data)
 	}
 	return p.fileResult
+}
+
+// passing reads a chunk that is one object which Variform does not act on, as most are:
+// nothing of its tree is kept, so that the next may have its nodes. It reports false of
+// all else.
+func (p *parser) passing(c chunk) (read bool) {
+	yamltree.Simply(c.data, func(doc *yaml.Node) {
+		d := document{root: doc.Content[0], line: c.line, text: c}
+		apiVersion, kind := yamltree.Text(d.root, "apiVersion"), yamltree.Text(d.root, "kind")
+		if read = !strings.HasSuffix(kind, "List") && !ours(apiVersion, kind); read {
+			p.document(d)
+		}
+	})
+	return read
 }
 
 // foreigners reads the documents of other systems, which are objects as well.
@@ -148,11 +165,16 @@ func (p *parser) object(d document, apiVersion, kind string) {
 	switch {
 	case kind == kptfilev1.KptFileGVK().Kind && group == kptfilev1.KptFileGVK().Group:
 		return // of the package around, not of the fleet
-	case acted(kind) && api.Handles(apiVersion, kind), mistyped(group, apiVersion, kind):
+	case ours(apiVersion, kind):
 		p.ours(d, group, kind)
 	default:
 		p.other(d, apiVersion, group, kind)
 	}
+}
+
+// ours says that Variform acts on an object, or would if its kind were written right.
+func ours(apiVersion, kind string) bool {
+	return acted(kind) && api.Handles(apiVersion, kind) || mistyped(groupOf(apiVersion), apiVersion, kind)
 }
 
 // mistyped says whether a kind of our or Porch's configuration is none that

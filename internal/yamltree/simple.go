@@ -1,4 +1,4 @@
-package krm
+package yamltree
 
 import (
 	"bytes"
@@ -8,12 +8,12 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
-// simple parses a document of the shapes that most manifests have: block mappings and
+// Simple parses a document of the shapes that most manifests have: block mappings and
 // sequences of words and of strings on one line, with comments behind and above them. It gives the
 // very tree that the YAML library gives, comments and places included, in a fraction of
 // its time, and false where anything else stands in the text: that is the library's.
 // TestSimple and FuzzSimple hold both against each other.
-func simple(data []byte) (*yaml.Node, bool) { return new(simpleParser).parse(data) }
+func Simple(data []byte) (*yaml.Node, bool) { return new(simpleParser).parse(data) }
 
 func (p *simpleParser) parse(data []byte) (*yaml.Node, bool) {
 	if !p.lines(data) || len(p.rows) == 0 || p.rows[0].indent != 0 {
@@ -35,9 +35,9 @@ func (p *simpleParser) parse(data []byte) (*yaml.Node, bool) {
 // once to see that it says what it should.
 var passing = sync.Pool{New: func() any { return &simpleParser{passing: true} }}
 
-// simply calls look with the tree of a simple text, which is nobody's after it, and reports
+// Simply calls look with the tree of a simple text, which is nobody's after it, and reports
 // false where the text is not simple.
-func simply(data []byte, look func(*yaml.Node)) bool {
+func Simply(data []byte, look func(*yaml.Node)) bool {
 	p := passing.Get().(*simpleParser)
 	root, ok := p.parse(data)
 	if ok {
@@ -111,8 +111,8 @@ func (p *simpleParser) lines(data []byte) bool {
 			p.marked = line
 			continue
 		}
-		indent := spaces(text)
-		if text = text[indent:]; len(text) == 0 || text[len(text)-1] == ' ' || !ascii(text) || above.head != "" && indent != above.indent {
+		indent := len(text) - len(bytes.TrimLeft(text, " "))
+		if text = text[indent:]; len(text) == 0 || text[len(text)-1] == ' ' || !IsASCII(text) || above.head != "" && indent != above.indent {
 			return false
 		}
 		if text[0] == '#' {
@@ -249,7 +249,7 @@ func (p *simpleParser) ended(n *yaml.Node, indent int) *yaml.Node {
 // cutKey parts a row into a key that is a word and what follows its colon.
 func cutKey(text []byte) (key, body []byte, ok bool) {
 	i := bytes.IndexByte(text, ':')
-	if i <= 0 || i > simpleKey || !isWord(text[:i]) {
+	if i <= 0 || i > simpleKey || !IsWord(text[:i]) {
 		return nil, nil, false
 	}
 	switch body = text[i+1:]; {
@@ -307,7 +307,7 @@ func (f *simpleFlow) plain() *yaml.Node {
 	f.pos = len(text)
 	first := text[0]
 	begins := first >= 'a' && first <= 'z' || first >= 'A' && first <= 'Z' || first >= '0' && first <= '9' || first == '/' || first == '.' || first == '_' ||
-		first == '-' && len(text) > 1 && isWord(text[1:2])
+		first == '-' && len(text) > 1 && IsWord(text[1:2])
 	if !begins || text[len(text)-1] == ' ' || text[len(text)-1] == ':' || bytes.Contains(text, []byte(": ")) {
 		return f.p.fail()
 	}
@@ -351,7 +351,7 @@ func (f *simpleFlow) word(rest []byte) *yaml.Node {
 	if end > 0 && rest[end] == ' ' && rest[end-1] == ':' {
 		end--
 	}
-	if end <= 0 || !isWord(rest[:end]) {
+	if end <= 0 || !IsWord(rest[:end]) {
 		return f.p.fail()
 	}
 	n := f.p.scalar(f.row, rest[:end], f.column+f.pos)
@@ -401,4 +401,28 @@ func (f *simpleFlow) comment(n *yaml.Node) *yaml.Node {
 	}
 	n.LineComment = string(rest[1:])
 	return n
+}
+
+// IsWord reports whether a text is one plain scalar wherever one may stand in a block
+// collection, with whatever follows on its line: such a word is a number, a name, a
+// path or an image.
+func IsWord(text []byte) bool {
+	for i, c := range text {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '.', c == '/', c == '_':
+		case i == 0 || c != '-' && c != '@' && c != '+' && c != ':':
+			return false
+		}
+	}
+	return len(text) > 0 && text[len(text)-1] != ':'
+}
+
+// IsASCII reports whether a line has nothing but printable ASCII.
+func IsASCII(line []byte) bool {
+	for _, c := range line {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
 }

@@ -1,10 +1,17 @@
-package krm
+package yamltree
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
 
 // simpleTexts are what simple reads, and what it must leave alone, in one text each.
@@ -32,12 +39,12 @@ func TestSimple(t *testing.T) {
 	}
 	simpleTexts[strings.Repeat("k", simpleKey+1)+": v\n"] = false
 	for text, want := range simpleTexts {
-		got, ok := simple([]byte(text))
+		got, ok := Simple([]byte(text))
 		if ok != want {
 			t.Errorf("%q: read: %t, want %t", text, ok, want)
 		}
 		if ok {
-			if lib, _, err := library([]byte(text)); err != nil || !sameNodes(got, lib) {
+			if lib, err := library([]byte(text)); err != nil || !Identical(got, lib) {
 				t.Errorf("%q: not as the library parses it (%v)", text, err)
 			}
 		}
@@ -72,12 +79,12 @@ func TestSimpleShapes(t *testing.T) {
 			b.WriteString(line + "\n")
 		}
 		text := []byte(b.String())
-		got, ok := simple(text)
+		got, ok := Simple(text)
 		if !ok {
 			continue
 		}
 		read++
-		if lib, _, err := library(text); err != nil || !sameNodes(got, lib) {
+		if lib, err := library(text); err != nil || !Identical(got, lib) {
 			t.Fatalf("%q: not as the library parses it (%v)", text, err)
 		}
 	}
@@ -92,21 +99,106 @@ func FuzzSimple(f *testing.F) {
 	for text := range simpleTexts {
 		f.Add([]byte(text), uint8(0), uint8(1), uint8(2))
 	}
-	for _, text := range patchTexts {
-		f.Add([]byte(strings.ReplaceAll(text, "%s", "w")), uint8(1), uint8(2), uint8(4))
-	}
 	f.Fuzz(func(t *testing.T, text []byte, line, to, indent uint8) {
 		lines := bytes.SplitAfter(text, []byte("\n"))
 		moved := append([]byte(strings.Repeat(" ", int(indent%8))), bytes.TrimLeft(lines[int(line)%len(lines)], " ")...)
 		lines[int(to)%len(lines)] = moved
 		for _, text := range [][]byte{text, bytes.Join(lines, nil)} {
-			got, ok := simple(text)
+			got, ok := Simple(text)
 			if !ok {
 				continue
 			}
-			if lib, _, err := library(text); err != nil || !sameNodes(got, lib) {
+			if lib, err := library(text); err != nil || !Identical(got, lib) {
 				t.Errorf("%q: not as the library parses it (%v)", text, err)
 			}
 		}
 	})
+}
+
+// library parses a text that is one document.
+func library(text []byte) (*yaml.Node, error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var first, second yaml.Node
+	if err := d.Decode(&first); err != nil {
+		return nil, err
+	}
+	if err := d.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("there is more: %v", err)
+	}
+	return &first, nil
+}
+
+// TestSimply holds that a tree whose nodes are used again is the text's own, whatever was
+// read before, and that reading leaves little behind.
+func TestSimply(t *testing.T) {
+	text := func(i int) []byte {
+		var b strings.Builder
+		fmt.Fprintf(&b, "kind: ConfigMap # %d\nmetadata: {name: n%d}\ndata:\n", i, i)
+		for l := range 30 + 7*i {
+			fmt.Fprintf(&b, "  # above\n  key-%d: \"value %d\"\n", l, i)
+		}
+		return []byte(b.String())
+	}
+	large := bytes.Replace(text(0), []byte("data:\n"), []byte("data:\n"+strings.Repeat("  # more\n", mostPassing)), 1)
+	reads := func(text []byte) {
+		t.Helper()
+		want, err := library(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !Simply(text, func(got *yaml.Node) {
+			if !Identical(got, want) {
+				t.Errorf("not read as it is: %.60q", text)
+			}
+		}) {
+			t.Errorf("not read: %.60q", text)
+		}
+	}
+	for range 3 {
+		for i := range 9 {
+			reads(text(8 - i))
+			reads(text(i))
+			for _, bad := range []string{"a: [b", "", "a:\n  b: c\n d: e\n"} {
+				if Simply([]byte(bad), func(*yaml.Node) { t.Errorf("%q is read", bad) }) {
+					t.Errorf("%q is no simple text", bad)
+				}
+			}
+		}
+		reads(large)
+	}
+	small, before, after := text(0), runtime.MemStats{}, runtime.MemStats{}
+	want, err := library(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &simpleParser{passing: true} // one of its own: the race detector drops what is pooled
+	runtime.ReadMemStats(&before)
+	for range 100 {
+		if root, ok := p.parse(small); !ok || !SameValue(root, want) {
+			t.Fatal("not read as it is")
+		}
+		p.forget()
+	}
+	runtime.ReadMemStats(&after)
+	if kib := (after.TotalAlloc - before.TotalAlloc) / 100 >> 10; kib > 5 { // 15 with nodes of its own
+		t.Errorf("%d KiB are allocated to read 30 fields", kib)
+	}
+}
+
+// TestLongRows holds that what is read does not grow with the square of a row's length.
+func TestLongRows(t *testing.T) {
+	for name, row := range map[string]string{
+		"words":  "[" + strings.Repeat("b, ", 200_000) + "b]",
+		"quoted": "[" + strings.Repeat(`"b", `, 200_000) + "b]",
+		"fields": "[" + strings.Repeat("{b: c}, ", 100_000) + "{b: c}]",
+	} {
+		start := time.Now()
+		root, ok := Simple([]byte("a: " + row + "\n"))
+		if took := time.Since(start); took > 10*time.Second { // 0.1 s; minutes, where each looks at the rest
+			t.Errorf("%s: %v", name, took)
+		}
+		if !ok || len(Child(root, "a").Content) < 100_000 {
+			t.Errorf("%s: not read", name)
+		}
+	}
 }
