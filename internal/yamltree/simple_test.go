@@ -123,7 +123,7 @@ func library(text []byte) (*yaml.Node, error) {
 		return nil, err
 	}
 	if err := d.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("there is more: %v", err)
+		return nil, fmt.Errorf("there is more: %w", err)
 	}
 	return &first, nil
 }
