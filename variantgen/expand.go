@@ -97,6 +97,10 @@ func (e *Expander) variants(env *Env, budget *celexpr.Budget, targets []Target, 
 		return all
 	}
 	label, annotation := variformv1alpha1.SetMetadata(e.set.Name)
+	labels, annotations := map[string]string{variformv1alpha1.SetKey: label}, map[string]string(nil)
+	if annotation != "" {
+		annotations = map[string]string{variformv1alpha1.SetKey: annotation}
+	}
 	all = slices.Grow(all, len(targets))
 	for i := range targets {
 		pv := r.render(&targets[i])
@@ -105,10 +109,7 @@ func (e *Expander) variants(env *Env, budget *celexpr.Budget, targets []Target, 
 			continue
 		}
 		pv.APIVersion, pv.Kind, pv.Namespace = v1alpha1.APIVersion, v1alpha1.KindPackageVariant, e.namespace
-		pv.Labels = map[string]string{variformv1alpha1.SetKey: label}
-		if annotation != "" {
-			pv.Annotations = map[string]string{variformv1alpha1.SetKey: annotation}
-		}
+		pv.Labels, pv.Annotations = labels, annotations
 		all = append(all, candidate{Expander: e, target: targets[i], pv: pv})
 	}
 	return all
