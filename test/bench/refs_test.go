@@ -154,16 +154,7 @@ func (l refsLine) cells() []string {
 
 // refsTable is the table of many refs, by command.
 func refsTable(lines []refsLine) []string {
-	table := tableHead(refsColumns)
-	for _, c := range refsTitles {
-		for _, l := range lines {
-			if l.step == c.step {
-				table = append(table, markdownRow(append([]string{c.text}, l.cells()...)))
-				c.text = "" // said once
-			}
-		}
-	}
-	return table
+	return byCommand(refsColumns, refsTitles, lines, func(l refsLine) (string, []string) { return l.step, l.cells() })
 }
 
 // TestRefsTableIsWhole makes the table of a few refs.

@@ -28,12 +28,18 @@ type line struct {
 	url   string
 	delay time.Duration // of each answer
 
-	mu     sync.Mutex
-	asked  map[string][]request // by repository, in order
-	inside int
-	most   int           // at once
-	few    int           // that began where at most one other was waited for
-	served time.Duration // that the server took, the delay left out
+	// keep has it keep what it answers in answered, by repository. Where elsewhere is
+	// not nil, that answers.
+	keep      bool
+	elsewhere *echo
+
+	mu       sync.Mutex
+	answered map[string][]*answer
+	asked    map[string][]request // by repository, in order
+	inside   int
+	most     int           // at once
+	few      int           // that began where at most one other was waited for
+	served   time.Duration // that the server took, the delay left out
 }
 
 // request is one that the command made.
@@ -55,7 +61,7 @@ func newLine(b testing.TB, srv *gittest.Server, delay time.Duration) *line {
 func (l *line) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked, l.most, l.few, l.served = map[string][]request{}, 0, 0, 0
+	l.asked, l.answered, l.most, l.few, l.served = map[string][]request{}, map[string][]*answer{}, 0, 0, 0
 }
 
 // serving is what run cost, with what the server's programs took for it. No other programs
@@ -105,8 +111,18 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	repo, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/")
+	asked := request{r.Method, r.URL.RequestURI(), r.Header.Clone(), body}
+	if l.elsewhere != nil {
+		l.elsewhere.serve(w, repo, asked, l.delay)
+		return
+	}
+	kept := &answer{request: asked}
 	l.mu.Lock()
-	l.asked[repo] = append(l.asked[repo], request{r.Method, r.URL.RequestURI(), r.Header.Clone(), body})
+	l.asked[repo] = append(l.asked[repo], asked)
+	if l.keep {
+		l.answered[repo] = append(l.answered[repo], kept)
+		w = &recorder{w, kept}
+	}
 	l.inside++
 	l.most = max(l.most, l.inside)
 	if l.inside <= 2 {
@@ -119,7 +135,8 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	defer func() { // also of one whose client has gone
 		l.mu.Lock()
-		l.served += time.Since(start)
+		kept.took = time.Since(start)
+		l.served += kept.took
 		l.inside--
 		l.mu.Unlock()
 	}()
@@ -253,7 +270,7 @@ func (w *world) live(b testing.TB, s scenario, run func(step)) {
 func throughLife(b testing.TB, w *world, s scenario, done func(phase string, mine, bare time.Duration)) {
 	b.Helper()
 	w.live(b, s, func(st step) {
-		bare := w.bare(b, st)
+		bare := w.bare(b, s, st)
 		settleDisk(b)
 		mine := w.timed(b, st.command...)
 		settleDisk(b)
@@ -263,16 +280,18 @@ func throughLife(b testing.TB, w *world, s scenario, done func(phase string, min
 
 // bare forgets what was asked so far. What it returns makes the requests of a step once
 // more, against the repositories as they are now, and compares what they are then.
-func (w *world) bare(b testing.TB, st step) (replay func() cost) {
+func (w *world) bare(b testing.TB, s scenario, st step) (replay func() cost) {
 	b.Helper()
 	srv := w.srv
 	if st.writes {
 		srv = srv.Twin(b)
 	}
 	other := newLine(b, srv, w.line.delay)
+	other.keep = s.elsewhere
 	w.line.forget()
 	return func() cost {
 		took := other.serving(func() cost { return cost{wall: other.bare(b, w.line.asked)} })
+		w.line.answered = other.answered
 		for _, r := range w.fleets {
 			name := strings.TrimSuffix(filepath.Base(r.Dir), ".git")
 			if st.writes && !maps.Equal(r.AllRefs(b), srv.Repo(name).AllRefs(b)) {

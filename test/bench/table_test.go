@@ -22,7 +22,7 @@ import (
 var (
 	tableWanted = flag.Bool("table", false, "TestTable makes the tables, which takes half an hour")
 	tablePage   = flag.String("table.page", "", "the Markdown page whose tables are to be written, between their markers; without it they are only printed")
-	tableFleets = flag.String("table.fleets", "", "the fleets to be measured, a regular expression: of http/500, http/500/50ms, http/10000/over-300 and the like, and of refs")
+	tableFleets = flag.String("table.fleets", "", "the fleets to be measured, a regular expression: of http/500, http/500/50ms, http/10000/over-300, http/300/over-300/50ms/elsewhere and the like, and of refs")
 	tableRefs   = flag.Int("table.refs", 20_000, "how many refs the repository of many refs has")
 )
 
@@ -67,6 +67,18 @@ func TestTable(t *testing.T) {
 	}
 	if len(lines) > 0 {
 		publishTable(t, "fleets", head, fleetTable(lines))
+	}
+	var away []measured
+	for _, s := range tabledElsewhere() {
+		if only.MatchString(s.String()) {
+			t.Run(s.String(), func(t *testing.T) { away = append(away, measure(t, s)...) })
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	if len(away) > 0 {
+		publishTable(t, "elsewhere", head, elsewhereTable(away))
 	}
 	if only.MatchString("refs") {
 		publishTable(t, "refs", head, refsTable(measureRefs(t, *tableRefs)))
@@ -153,7 +165,8 @@ type measured struct {
 	server    time.Duration // user and system, of the server's programs
 	yardstick string
 	floor     cost
-	requests  float64 // a repository; of what packages go to
+	requests  float64   // a repository; of what packages go to
+	away      childCost // with a server elsewhere; zero where none was measured
 }
 
 // title is what a step of a fleet's life is called in a table.
@@ -186,6 +199,10 @@ func measure(t testing.TB, s scenario) (lines []measured) {
 		before := w.allRefs(t)
 		var floor func() cost
 		line.yardstick, floor = w.yardstick(t, s, st)
+		cache := ""
+		if s.elsewhere {
+			cache = w.copyCache(t)
+		}
 		settleDisk(t)
 		line.server = w.line.serving(func() cost {
 			line.child = runSelf(t, append(w.args(st.command...), patience)...)
@@ -199,6 +216,9 @@ func measure(t testing.TB, s scenario) (lines []measured) {
 		}
 		settleDisk(t)
 		line.floor = floor()
+		if s.elsewhere {
+			line.away = w.againElsewhere(t, cache, append(st.command, patience)...)
+		}
 		lines = append(lines, line)
 		t.Logf("%s | %s", st.name, strings.Join(line.cells(), " | "))
 	})
@@ -232,7 +252,7 @@ func (w *world) allRefs(b testing.TB) map[string]string {
 func (w *world) yardstick(b testing.TB, s scenario, st step) (name string, floor func() cost) {
 	b.Helper()
 	if len(w.fleets) > 1 || st.writes && s.variants > gitWrites {
-		return "the same requests", w.bare(b, st)
+		return "the same requests", w.bare(b, s, st)
 	}
 	if st.writes {
 		t, f, name := newTwin(b, w), (*twin).floor, "`git fast-import` and `push`"
@@ -309,11 +329,16 @@ func ratio(a, b time.Duration) string {
 
 // fleetTable is the table of fleets, by command, so that those of one stand below each other.
 func fleetTable(lines []measured) []string {
+	return byCommand(columns, titles, lines, func(m measured) (string, []string) { return m.step, m.cells() })
+}
+
+// byCommand is a table of lines, those of one command together.
+func byCommand[L any](columns []string, titles []title, lines []L, row func(L) (step string, cells []string)) []string {
 	table := tableHead(columns)
 	for _, c := range titles {
-		for _, m := range lines {
-			if m.step == c.step {
-				table = append(table, markdownRow(append([]string{c.text}, m.cells()...)))
+		for _, l := range lines {
+			if step, cells := row(l); step == c.step {
+				table = append(table, markdownRow(append([]string{c.text}, cells...)))
 				c.text = "" // said once
 			}
 		}
@@ -379,7 +404,7 @@ func TestTableGoesToItsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"fleets", "refs"} {
+	for _, name := range []string{"fleets", "elsewhere", "refs"} {
 		once, err := between(page, name, "new\n")
 		if err != nil {
 			t.Fatal(err)

@@ -27,6 +27,7 @@ type scenario struct {
 	files        int           // of the package; 0 is packageFiles
 	fileBytes    int           // that each of its manifests has at least; 0 is as people write them
 	edited       float64       // the share of variants whose first Drafts people edit
+	elsewhere    bool          // measured with a server elsewhere, too
 	needs        []dependency  // the package that is wanted instead, and those below it
 }
 
@@ -44,6 +45,9 @@ func (s scenario) String() string {
 	}
 	if s.delay > 0 {
 		name += "/" + s.delay.String()
+	}
+	if s.elsewhere {
+		name += "/elsewhere"
 	}
 	return name
 }
