@@ -145,6 +145,8 @@ func Name(name string) error {
 
 func badName(name string) (why string, kind error) {
 	switch {
+	case usual(name) && len(name) <= MaxName:
+		return "", nil
 	case name == "" || name == "." || name == "..":
 		return "is no name of a file", ErrUnsafe
 	case !plain(name) || strings.ContainsAny(name, `/\`):
@@ -155,6 +157,19 @@ func badName(name string) (why string, kind error) {
 		return fmt.Sprintf("has a name of %d bytes, more than %d", len(name), MaxName), ErrLimit
 	}
 	return "", nil
+}
+
+// usual says that a name is of the letters, digits and signs of nearly all, and does not
+// begin with a dot: no system takes it for another.
+func usual(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.' && i > 0:
+		default:
+			return false
+		}
+	}
+	return name != ""
 }
 
 // plain text is UTF-8 without controls and without what changes the direction or
@@ -191,7 +206,12 @@ var shortModules = regexp.MustCompile(`^(gitmod~[1-4]|gi7eb[a-z0-9]?~[1-9])$`)
 const unseen = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"
 
 // Folded is what file systems that tell neither cases nor Unicode forms apart take a path for.
-func Folded(path string) string { return strings.Map(fold, norm.NFC.String(path)) }
+func Folded(path string) string {
+	if !strings.ContainsFunc(path, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return strings.ToLower(path) // as fold has it
+	}
+	return strings.Map(fold, norm.NFC.String(path))
+}
 
 // fold gives all cases of a letter one.
 func fold(r rune) rune {
