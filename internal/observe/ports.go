@@ -67,6 +67,7 @@ type Trees interface {
 	// HasTree reports whether a tree is at hand with all below it.
 	HasTree(tree gitrepo.Hash) bool
 	ReadPackage(ctx context.Context, tree gitrepo.Hash) (*krm.Package, error)
+	ReadFiles(ctx context.Context, tree gitrepo.Hash) ([]krm.File, error)
 	Packages(ctx context.Context, commit gitrepo.Hash, dir string) ([]gitrepo.PackageAt, error)
 	ReadFile(tree gitrepo.Hash, name string) (data []byte, ok bool, err error)
 	Beside(ctx context.Context, a, b gitrepo.Hash, dirs ...string) ([]string, error)

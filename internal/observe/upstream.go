@@ -306,24 +306,40 @@ var ErrNoFolder = errors.New("no folder")
 // ReadPackage reads the package at a path of a commit. One that another commit brought
 // along is there already.
 func (r *Repo) ReadPackage(ctx context.Context, commit decide.Hash, path string) (decide.Hash, *krm.Package, error) {
-	at := gitrepo.Hash(commit)
-	if tree, known := r.knownTreeAt(at, path); known && r.Git.HasTree(tree) {
-		if p, err := r.Git.ReadPackage(ctx, tree); err == nil {
-			return decide.Hash(tree), p, nil
+	return readAt(ctx, r, commit, path, r.Git.ReadPackage)
+}
+
+// ReadKptfile is ReadPackage for who needs the root Kptfile alone, which is all that the
+// package has: the other files are read, for they must be within the bounds of packages,
+// but not parsed.
+func (r *Repo) ReadKptfile(ctx context.Context, commit decide.Hash, path string) (decide.Hash, *krm.Package, error) {
+	tree, files, err := readAt(ctx, r, commit, path, r.Git.ReadFiles)
+	if err != nil {
+		return tree, nil, err
+	}
+	p, err := krm.Parse(slices.DeleteFunc(files, func(f krm.File) bool { return f.Path != kptfilev1.KptFileName }))
+	return tree, p, err
+}
+
+func readAt[T any](ctx context.Context, r *Repo, commit decide.Hash, path string, read func(context.Context, gitrepo.Hash) (T, error)) (at decide.Hash, there T, err error) {
+	hash := gitrepo.Hash(commit)
+	if tree, known := r.knownTreeAt(hash, path); known && r.Git.HasTree(tree) {
+		if there, err = read(ctx, tree); err == nil {
+			return decide.Hash(tree), there, nil
 		} // else what is damaged there is fetched, or fails again
 	}
-	if err := r.Git.FetchPlaces(ctx, gitrepo.Place{Commit: at, Path: path}); err != nil {
-		return decide.Hash{}, nil, err
+	if err := r.Git.FetchPlaces(ctx, gitrepo.Place{Commit: hash, Path: path}); err != nil {
+		return decide.Hash{}, there, err
 	}
-	tree, ok, err := r.Git.TreeAt(ctx, at, path)
+	tree, ok, err := r.Git.TreeAt(ctx, hash, path)
 	if err != nil {
-		return decide.Hash{}, nil, err
+		return decide.Hash{}, there, err
 	}
 	if !ok {
-		return decide.Hash{}, nil, fmt.Errorf("commit %s has %w %q", commit, ErrNoFolder, path)
+		return decide.Hash{}, there, fmt.Errorf("commit %s has %w %q", commit, ErrNoFolder, path)
 	}
-	p, err := r.Git.ReadPackage(ctx, tree)
-	return decide.Hash(tree), p, err
+	there, err = read(ctx, tree)
+	return decide.Hash(tree), there, err
 }
 
 // knownTreeAt is KnownTreeAt, and what standsAsRecorded found.

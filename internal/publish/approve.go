@@ -263,7 +263,7 @@ func (m *merger) head(ctx context.Context, r *observe.Repo, path string) (branch
 // publish merges a Draft into the registered branch and tags it.
 func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	r, path := v.Repo, v.Package.Path
-	tree, pkg, err := r.ReadPackage(ctx, v.Head.Ref.Commit, path)
+	tree, pkg, err := r.ReadKptfile(ctx, v.Head.Ref.Commit, path)
 	if err != nil {
 		return err
 	}

@@ -131,6 +131,31 @@ func TestApproveRefuses(t *testing.T) {
 	}
 }
 
+// What stands beside the Kptfile is not parsed to be approved, and held within the bounds
+// of packages all the same.
+func TestApproveHoldsFilesWithinBounds(t *testing.T) {
+	b := newBench(t)
+	broken, name, link := b.open("broken", lifecycle.Draft, kptfile), b.open("name", lifecycle.Draft, kptfile), b.open("link", lifecycle.Draft, kptfile)
+	for v, f := range map[*Verdict]gittest.File{
+		broken: {Path: "broken/a.yaml", Mode: gittest.Regular, Data: []byte("a: [b\n")},
+		name:   {Path: "name/GIT~1", Mode: gittest.Regular, Data: []byte("x")},
+		link:   {Path: "link/out", Mode: gittest.Symlink, Data: []byte("../../etc/passwd")},
+	} {
+		h := v.Head
+		h.Ref.Hash = decide.ParseHash(b.git.CommitFrom(t, short(h.Ref.Name), h.Ref.Hash.String(), "by hand", gittest.Files{f}))
+		h.Ref.Commit = h.Ref.Hash
+	}
+	b.decide(decide.Approve, broken, name, link)
+	if broken.Err != nil || broken.To != lifecycle.Published {
+		t.Errorf("broken: %v", broken.Err)
+	}
+	for v, want := range map[*Verdict]string{name: "reserved for Git", link: "out of the package"} {
+		if v.Err == nil || !strings.Contains(v.Err.Error(), want) {
+			t.Errorf("%s: %v, want %q", v.Identity, v.Err, want)
+		}
+	}
+}
+
 // A branch that holds something else than the Draft started from is not written over.
 func TestApproveMovedBranch(t *testing.T) {
 	b := newBench(t)
