@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha1"
 	"fmt"
+	"hash"
 	"slices"
 	"sort"
 	"strings"
@@ -307,7 +308,10 @@ func (b *Batch) graft(tree Hash, segs []string, leaf Hash) (Hash, error) {
 	}
 	defer b.release(base)
 	name := segs[0]
-	at, err := findDir(base.raw, name)
+	b.treeMu.Lock()
+	near := base.near
+	b.treeMu.Unlock()
+	at, err := findDir(base.raw, name, near.before(name))
 	if err != nil {
 		return Hash{}, fmt.Errorf("tree %s: %w", tree, err)
 	}
@@ -327,7 +331,7 @@ func (b *Batch) graft(tree Hash, segs []string, leaf Hash) (Hash, error) {
 	if !child.IsZero() {
 		g.insert = treeEntryBytes(modeDir, name, child)
 	}
-	return b.addGraft(tree, base, g, child), nil
+	return b.addGraft(tree, base, g, child, near.move(base.raw, name, g)), nil
 }
 
 // graft is a tree as another's bytes with those of one entry replaced.
@@ -341,6 +345,60 @@ func (g *graft) parts(base []byte) [][]byte {
 	return [][]byte{base[:g.off], g.insert, base[g.off+g.drop:]}
 }
 
+// size is how many bytes those are.
+func (g *graft) size(base []byte) int { return len(base) - g.drop + len(g.insert) }
+
+// mark is a place in a tree's bytes where an entry begins, and all before it sort before
+// the folder of a name. Fleets are worked on in the order of their names, so that each
+// package is looked for, and hashed, from where the last one was: of ten thousand in one
+// folder half.
+type mark struct {
+	name string
+	at   int
+	// sum has hashed what is before, of a tree of so many bytes; nil for nothing.
+	sum  hash.Hash
+	size int
+}
+
+// before is where to look for a folder: a file of its name comes after that, too.
+func (m mark) before(name string) int {
+	if name > m.name+"/" {
+		return m.at
+	}
+	return 0
+}
+
+// move is the mark at a graft of the same tree.
+func (m mark) move(raw []byte, name string, g *graft) mark {
+	size, from := g.size(raw), m.at
+	sum := m.sum
+	if sum == nil || m.size != size || from > g.off {
+		sum, from = newObjectHash(plumbing.TreeObject, size), 0
+	} else {
+		sum = cloned(sum)
+	}
+	sum.Write(raw[from:g.off])
+	return mark{name, g.off, sum, size}
+}
+
+// hash is the name of the tree whose bytes go on so from the mark.
+func (m mark) hash(rest ...[]byte) (out Hash) {
+	sum := cloned(m.sum)
+	for _, data := range rest {
+		sum.Write(data)
+	}
+	sum.Sum(out[:0])
+	return out
+}
+
+func cloned(h hash.Hash) hash.Hash {
+	c, err := h.(hash.Cloner).Clone()
+	if err != nil {
+		panic(err) // of the standard library none fails
+	}
+	return c
+}
+
 // keptTree is a tree's bytes or, until they are asked for, what they are made from:
 // a Draft's commit needs no more of its root than the name. Each approval of a fleet
 // makes a root as large as the fleet, so that the bytes of one that nobody holds any
@@ -351,7 +409,8 @@ type keptTree struct {
 	from  *keptTree // held
 	graft *graft    // nil where raw is set
 	size  int       // bytes of raw
-	held  int       // by whom; treeMu is held to change it
+	held  int       // by whom; treeMu is held to change it, and near
+	near  mark      // where it was grafted last, or is the graft of another
 }
 
 // bytes makes a kept tree's raw. treeMu is held.
@@ -410,11 +469,12 @@ type place struct {
 }
 
 // findDir finds the folder of a name. It parses no more of a tree than it must: a
-// branch's root is asked for each package below it.
-func findDir(raw []byte, name string) (place, error) {
+// branch's root is asked for each package below it. It looks from a place on, before which
+// nothing has that name.
+func findDir(raw []byte, name string, from int) (place, error) {
 	key := name + "/"
-	out := place{}
-	for at := 0; at < len(raw); {
+	out := place{off: from, end: from}
+	for at := from; at < len(raw); {
 		end := entryEnd(raw, at)
 		if end < 0 {
 			return place{}, fmt.Errorf("a tree object is damaged at byte %d", at)
@@ -456,12 +516,14 @@ const smallTree = 160
 // one is seven times the number of k's digits: git allows 50 in packs of its own.
 const chainRadix = 8
 
-func (b *Batch) addGraft(base Hash, from *keptTree, g *graft, child Hash) Hash {
-	kept := &keptTree{from: from, graft: g, size: len(from.raw) - g.drop + len(g.insert), held: 1}
-	h := hashObject(plumbing.TreeObject, g.parts(from.raw)...)
+// addGraft adds the tree that a graft makes. near is where that is, in both trees.
+func (b *Batch) addGraft(base Hash, from *keptTree, g *graft, child Hash, near mark) Hash {
+	kept := &keptTree{from: from, graft: g, size: g.size(from.raw), held: 1, near: near}
+	h := near.hash(g.parts(from.raw)[1:]...)
 	defer b.release(kept)
 	b.treeMu.Lock()
 	from.held++
+	from.near = near
 	b.keepTree(h, kept)
 	b.treeMu.Unlock()
 	if base.IsZero() || kept.size <= smallTree {

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"golang.org/x/sync/errgroup"
 
@@ -104,15 +103,65 @@ func TestFindDir(t *testing.T) {
 		{[]string{"a", "c"}, "b", 1, false, false},
 	} {
 		raw := tree(tc.tree...)
-		got, err := findDir(raw, tc.name)
+		got, err := findDir(raw, tc.name, 0)
 		if want := len(tree(tc.tree[:tc.at]...)); err != nil || got.off != want || got.file != tc.file || (got.end > got.off) != tc.have || tc.have != (got.hash == h) {
 			t.Errorf("%q in %q: %+v, %v; want it at %d", tc.name, tc.tree, got, err, want)
 		}
 	}
 	for _, damaged := range []string{"40000 a", "40000 a\x00short", "a\x0012345678901234567890", " a\x0012345678901234567890"} {
-		if _, err := findDir([]byte(damaged), "z"); err == nil || !strings.Contains(err.Error(), "damaged at byte 0") {
+		if _, err := findDir([]byte(damaged), "z", 0); err == nil || !strings.Contains(err.Error(), "damaged at byte 0") {
 			t.Errorf("%q: %v", damaged, err)
 		}
+	}
+}
+
+// From where a tree was grafted last a folder is found, or its place, as from the tree's
+// begin, and what is hashed from there on is the tree.
+func TestMark(t *testing.T) {
+	random := rand.New(rand.NewSource(3))
+	ahead, kept := 0, 0
+	for range 2000 {
+		f := &folder{}
+		for _, name := range names {
+			if random.Intn(2) == 0 {
+				f.entries = append(f.entries, treeEntry{mode: []string{modeDir, modeRegular}[random.Intn(2)], name: name, hash: Hash{name[0], byte(len(name))}})
+			}
+		}
+		f.seal()
+		raw := f.raw
+		near := mark{}
+		for range 4 {
+			name := names[random.Intn(len(names))]
+			want, err := findDir(raw, name, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from := near.before(name)
+			if got, err := findDir(raw, name, from); err != nil || got != want {
+				t.Fatalf("%q after %q in %q: %+v, %v; want %+v", name, near.name, raw, got, err, want)
+			}
+			if want.file {
+				continue
+			}
+			g := &graft{off: want.off, drop: want.end - want.off, insert: treeEntryBytes(modeDir, name, Hash{1})}
+			next := near.move(raw, name, g)
+			if from > 0 {
+				ahead++
+				if near.size == next.size {
+					kept++
+				}
+			}
+			near = next
+			if got, want := near.hash(g.parts(raw)[1:]...), hashObject(plumbing.TreeObject, g.parts(raw)...); got != want {
+				t.Fatalf("%q is hashed to %s, want %s", name, got, want)
+			}
+			if random.Intn(2) == 0 { // as each approval is made of the one before
+				raw = slices.Concat(g.parts(raw)...)
+			}
+		}
+	}
+	if ahead < 300 || kept < 100 {
+		t.Errorf("%d times it was looked from further on, %d times hashed: too few to tell", ahead, kept)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"maps"
 	"os"
@@ -345,22 +346,28 @@ func (in *inflater) reset(r io.Reader) error {
 
 // hashObject is the name of an object whose bytes are these parts, one after the other.
 func hashObject(typ plumbing.ObjectType, parts ...[]byte) Hash {
-	h := sha1.New()
-	var head [32]byte
-	b := append(head[:0], typ.Bytes()...)
-	b = append(b, ' ')
 	size := 0
 	for _, data := range parts {
 		size += len(data)
 	}
-	b = strconv.AppendInt(b, int64(size), 10)
-	h.Write(append(b, 0))
+	h := newObjectHash(typ, size)
 	for _, data := range parts {
 		h.Write(data)
 	}
 	var out Hash
 	h.Sum(out[:0])
 	return out
+}
+
+// newObjectHash is the hash that names an object of so many bytes, before the first.
+func newObjectHash(typ plumbing.ObjectType, size int) hash.Hash {
+	h := sha1.New()
+	var head [32]byte
+	b := append(head[:0], typ.Bytes()...)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, int64(size), 10)
+	h.Write(append(b, 0))
+	return h
 }
 
 // packFile is a pack and its index, opened at first use.
