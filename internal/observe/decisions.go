@@ -786,6 +786,45 @@ func (r *Reader) FetchShown(ctx context.Context, list []*decide.Candidate) {
 		heads = append(heads, placed{of(c), c.Package.Path, c.Head})
 	}
 	r.fetchHydrated(ctx, heads)
+	r.fetchFirst(ctx, list)
+}
+
+// fetchFirst brings the upstreams that first Drafts name, which they are compared with, in
+// one request a repository. The Drafts are at hand.
+func (r *Reader) fetchFirst(ctx context.Context, list []*decide.Candidate) {
+	type from struct {
+		namespace string
+		lock      kptfilev1.GitLock
+	}
+	locks, _ := Parallel(ctx, r.limit(), list, func(ctx context.Context, c *decide.Candidate) (out from) {
+		if !c.From.Open() || c.Package.Latest != nil {
+			return out
+		}
+		repo := r.Repo(c.Repo.Namespace, c.Repo.Name)
+		if lock, err := repo.upstreamLock(ctx, c.Head.Ref.Commit, c.Package.Path); err == nil && lock != nil {
+			out = from{c.Namespace, *lock}
+		}
+		return out
+	})
+	seen := map[from]bool{{}: true} // what names none
+	locks = slices.DeleteFunc(locks, func(at from) bool {
+		twice := seen[at]
+		seen[at] = true
+		return twice
+	})
+	type upstream struct {
+		repo   *Repo
+		folder string
+	}
+	named, _ := Parallel(ctx, r.Repositories(), locks, func(ctx context.Context, at from) (up upstream) {
+		up.repo, up.folder = r.Locked(ctx, at.namespace, &at.lock, nil)
+		return up
+	})
+	set := fetchSet{}
+	for i, up := range named {
+		set.place(up.repo, decide.ParseHash(locks[i].lock.Commit), up.folder)
+	}
+	set.run(ctx, r.Repositories())
 }
 
 func (r *Reader) fetchHeads(ctx context.Context, list []*decide.Candidate, stands func(*Repo, *decide.Package) bool) {

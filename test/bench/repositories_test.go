@@ -484,6 +484,26 @@ func TestRequestsOfManyRevisions(t *testing.T) {
 	}
 }
 
+// First Drafts are compared with their upstreams, which come in one request.
+func TestRequestsOfFirstReview(t *testing.T) {
+	const upstreams = 12
+	s := scenario{variants: upstreams, http: true}
+	w := newWorld(t, s)
+	w.catalog.Git(t, "config", "uploadpack.allowFilter", "true")
+	for i := range upstreams {
+		name := fmt.Sprintf("app-%d", i)
+		w.catalog.Tag(t, name+"/v1", w.catalog.Commit(t, "main", name, gittest.Text{name + "/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + name + "\n"}))
+		text := strings.ReplaceAll(fmt.Sprintf(set, "v1"), "package: app,", "package: "+name+",")
+		text = strings.NewReplacer("name: apps", "name: of-"+name, "-app'", "-"+name+"'").Replace(text)
+		w.write(t, "sets/"+name+".yaml", text)
+	}
+	w.apply(t)
+	w.requestsAnew(t, "review")
+	if n := len(w.line.asked["catalog"]); n > 3 {
+		t.Errorf("%d requests for %d upstreams, want refs and packages", n, upstreams)
+	}
+}
+
 var wantLine = regexp.MustCompile(`want ([0-9a-f]{40})`)
 
 // Processors do not bound how many repositories are talked to, a flag does.
