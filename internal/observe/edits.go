@@ -53,9 +53,9 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 			published, of.merged = append(published, h), append(of.merged, tip)
 		} else {
 			of.open = append(of.open, tip)
-			if h.pkg.Latest != nil { // an update's edits came to the branch with one of its commits
-				carried[h.repo] = true
-			}
+		}
+		if h.pkg.Latest != nil { // edits that updates kept came to the branch with one of its commits
+			carried[h.repo] = true
 		}
 	}
 	repositories := slices.Collect(maps.Keys(edited))

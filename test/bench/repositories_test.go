@@ -484,6 +484,33 @@ func TestRequestsOfManyRevisions(t *testing.T) {
 	}
 }
 
+// What is asked about a whole fleet seldom costs a machine that has read nothing no request
+// for each package either: who wrote what an update kept.
+func TestRequestsAboutAFleet(t *testing.T) {
+	s := scenario{variants: 24, http: true}
+	w := newWorld(t, s)
+	w.apply(t)
+	w.run(t, "approve", "--all")
+	for i := range s.variants { // each by a commit of its own
+		w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(i) + "/fix.yaml": fmt.Sprintf(region, i)})
+	}
+	w.publish(t, s)
+	w.apply(t)
+	w.run(t, "approve", "--all")
+	for _, c := range []struct {
+		command []string
+		most    int // requests
+	}{
+		{[]string{"edits"}, 9},
+		{[]string{"blame", "--all", "--field", "ConfigMap/region-0-settings:data.endpoint"}, 10},
+		{[]string{"impact", "set.yaml"}, 10},
+	} {
+		if n := w.requestsAnew(t, c.command...); n > c.most {
+			t.Errorf("%v: %d requests for %d packages, want %d at most", c.command, n, s.variants, c.most)
+		}
+	}
+}
+
 // First Drafts are compared with their upstreams, which come in one request.
 func TestRequestsOfFirstReview(t *testing.T) {
 	const upstreams = 12
