@@ -101,11 +101,18 @@ func (r *Repo) LastBuild(ctx context.Context, path string, from *decide.Revision
 	return nil
 }
 
-// FetchAll brings all revisions that a Git repository has open or Published last,
-// its registered branches, and all that records hold, in one request. A failure is not reported here:
-// whoever needs the objects asks again.
-func (r *Reader) FetchAll(ctx context.Context, repo *Repo) {
-	var commits []gitrepo.Hash
+// FetchAll brings all revisions that a Git repository has open or Published last, those
+// that some entries of records are about, its registered branches, and all that records
+// hold, in one request; and in another the commits that these entries name. A failure is
+// not reported here: whoever needs the objects asks again.
+func (r *Reader) FetchAll(ctx context.Context, repo *Repo, entries ...record.Entry) {
+	var commits, named []gitrepo.Hash
+	for _, e := range entries {
+		if at, _, found := r.revisionOf(repo, e); found {
+			commits = append(commits, gitrepo.Hash(at))
+			named = append(named, gitrepo.Hash(decide.ParseHash(e.Commit)))
+		}
+	}
 	for _, shown := range r.Showing(repo.Git) {
 		commits = append(commits, gitrepo.Hash(shown.Head))
 		for _, path := range shown.Paths() {
@@ -119,6 +126,9 @@ func (r *Reader) FetchAll(ctx context.Context, repo *Repo) {
 		commits = append(commits, refs.Record(name))
 	}
 	_ = repo.Git.Fetch(ctx, commits...)
+	set := commitSet{}
+	set.add(repo, named...)
+	set.run(ctx, 1)
 }
 
 // Held are the Repositories of whose packages somebody holds one, by namespace and

@@ -34,7 +34,7 @@ func (e *Engine) CheckRecords(ctx context.Context) (out []*Recorded, problems []
 	return e.eachRecord(ctx, func(repo *observe.Repo) ([]*Recorded, error) {
 		list, err := e.recorded(ctx, repo)
 		if len(list) > 0 {
-			e.read.FetchAll(ctx, repo)
+			e.read.FetchAll(ctx, repo, entries(list)...)
 		}
 		for _, r := range list {
 			r.Finding = e.read.Unproved(ctx, repo, r.Entry)
@@ -52,6 +52,13 @@ func (e *Engine) recorded(ctx context.Context, repo *observe.Repo) (list []*Reco
 		list = append(list, &Recorded{Repository: repo.Name, Entry: entry})
 	}
 	return list, nil
+}
+
+func entries(list []*Recorded) (out []record.Entry) {
+	for _, r := range list {
+		out = append(out, r.Entry)
+	}
+	return out
 }
 
 // RebuildRecords makes this manager's records anew from what its commits say. The
@@ -88,7 +95,8 @@ func (e *Engine) eachRecord(ctx context.Context, f func(*observe.Repo) ([]*Recor
 }
 
 func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recorded, err error) {
-	e.read.FetchAll(ctx, repo)
+	there, _ := e.recorded(ctx, repo) // one that cannot be read has none
+	e.read.FetchAll(ctx, repo, entries(there)...)
 	b := repo.Git.NewBatch()
 	var edits []record.Edit
 	seen, have := map[string]bool{}, map[string]bool{} // paths, entries
@@ -120,7 +128,6 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 			}
 		}
 	}
-	there, _ := e.recorded(ctx, repo) // one that cannot be read has none
 	for _, r := range there {
 		if !have[r.Name()] && e.stays(ctx, repo, r.Entry, seen[r.Path]) {
 			list, edits = append(list, r), append(edits, record.Put{Entry: r.Entry})

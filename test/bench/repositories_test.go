@@ -485,7 +485,8 @@ func TestRequestsOfManyRevisions(t *testing.T) {
 }
 
 // What is asked about a whole fleet seldom costs a machine that has read nothing no request
-// for each package either: who wrote what an update kept.
+// for each package either: who wrote what an update kept, what a record is
+// worth.
 func TestRequestsAboutAFleet(t *testing.T) {
 	s := scenario{variants: 24, http: true}
 	w := newWorld(t, s)
@@ -504,6 +505,8 @@ func TestRequestsAboutAFleet(t *testing.T) {
 		{[]string{"edits"}, 9},
 		{[]string{"blame", "--all", "--field", "ConfigMap/region-0-settings:data.endpoint"}, 10},
 		{[]string{"impact", "set.yaml"}, 10},
+		{[]string{"record", "check"}, 4},
+		{[]string{"record", "rebuild"}, 6},
 	} {
 		if n := w.requestsAnew(t, c.command...); n > c.most {
 			t.Errorf("%v: %d requests for %d packages, want %d at most", c.command, n, s.variants, c.most)
