@@ -157,6 +157,23 @@ func (r *Reader) fetchMade(ctx context.Context, wants []*decide.Want, revision f
 	set.run(ctx, r.Repositories())
 }
 
+// FetchReverted is FetchTrees for who sets packages back to a Published revision, name: that
+// and the latest are brought, and what came to the registered branch since is read.
+func (r *Reader) FetchReverted(ctx context.Context, wants []*decide.Want, name string) {
+	r.FetchTrees(ctx, wants)
+	set := fetchSet{}
+	var look []looked
+	for repo, p := range r.packagesOf(wants) {
+		set.add(repo, p.Path, p.Latest)
+		if t := p.Tagged(name); t != nil {
+			set.place(repo, t.Ref.Commit, p.Path)
+		}
+		look = append(look, looked{repo, p})
+	}
+	set.run(ctx, r.Repositories())
+	r.lookAt(ctx, look, r.ReadBranch)
+}
+
 // ReadMade reads a package at a revision by what recordedTree tells, for who neither
 // publishes that revision nor builds upon it, but works on another, or shows it: to find it
 // by its commit's root folder costs as many entries as there are packages.
@@ -976,4 +993,14 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 	set.run(ctx, r.Repositories())
 	r.fetchWorkspaces(ctx, anew)
 	r.fetchHydrated(ctx, starts)
+}
+
+// FetchRevertStarts is FetchStarts for packages that are set back, each to a revision.
+func (r *Reader) FetchRevertStarts(ctx context.Context, questions []*decide.Question, to []*decide.Revision) {
+	r.FetchStarts(ctx, questions)
+	var reverted []placed
+	for i, q := range questions {
+		reverted = append(reverted, placed{r.RepoOf(q.Want), q.Package.Path, to[i]})
+	}
+	r.fetchHydrated(ctx, reverted)
 }

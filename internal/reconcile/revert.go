@@ -24,80 +24,103 @@ func (e *Engine) Revert(ctx context.Context, names []string, n int) (out []*Said
 	if err != nil {
 		return nil, s.Problems, err
 	}
-	e.read.FetchTrees(ctx, wants)
+	e.read.FetchReverted(ctx, wants, decide.RevisionName(n))
 	e.read.ReadUpstreams(ctx, wants)
 	r := &run{Engine: e, snapshot: s, alone: true, stages: map[observe.Repository]*gitrepo.Stage{}}
-	type result struct {
-		*Said
-		change *publish.Change
+	all, err := observe.Parallel(ctx, e.limit(), wants, func(ctx context.Context, w *decide.Want) *setBack {
+		b := &setBack{said: &Said{Identity: w.Identity}, subject: &subject{want: w}}
+		b.asked, b.said.Err = r.askBack(ctx, b, n, by.Name)
+		return b
+	})
+	if err != nil {
+		return nil, s.Problems, err
 	}
-	results, err := observe.Parallel(ctx, e.limit(), wants, func(ctx context.Context, w *decide.Want) result {
-		said := &Said{Identity: w.Identity}
-		c, err := r.revert(ctx, w, n, by.Name, said)
-		said.Err = err
-		return result{said, c}
+	var asked []*setBack
+	var questions []*decide.Question
+	var to []*decide.Revision
+	for _, b := range all {
+		if out = append(out, b.said); b.asked {
+			asked, questions, to = append(asked, b), append(questions, &b.job.Question), append(to, b.job.Revert)
+		}
+	}
+	e.read.FetchRevertStarts(ctx, questions, to)
+	built, err := observe.Parallel(ctx, e.limit(), asked, func(ctx context.Context, b *setBack) *publish.Change {
+		c, err := r.revert(ctx, b)
+		b.said.Err = err
+		return c
 	})
 	if err != nil {
 		return nil, s.Problems, err
 	}
 	changes := map[observe.Repository][]*publish.Change{}
-	for _, res := range results {
-		out = append(out, res.Said)
-		if res.change != nil {
-			changes[res.change.Repo.Git] = append(changes[res.change.Repo.Git], res.change)
+	for _, c := range built {
+		if c != nil {
+			changes[c.Repo.Git] = append(changes[c.Repo.Git], c)
 		}
 	}
 	e.pushAll(ctx, r, changes)
-	for _, res := range results {
-		if res.change != nil {
-			res.Err = res.change.Err
+	for i, c := range built {
+		if c != nil {
+			asked[i].said.Err = c.Err
 		}
 	}
 	return out, s.Problems, ctx.Err()
 }
 
-// revert builds what sets one package back; no change where that is done.
-func (r *run) revert(ctx context.Context, w *decide.Want, n int, by string, said *Said) (*publish.Change, error) {
-	s := &subject{want: w}
-	var err error
+// setBack is one package that is to be set back.
+type setBack struct {
+	said    *Said
+	subject *subject
+	asked   bool // there is something to build
+	job     build.Job
+}
+
+// askBack collects what sets a package back; asked is false where that is done.
+func (r *run) askBack(ctx context.Context, b *setBack, n int, by string) (asked bool, err error) {
+	s, w := b.subject, b.subject.want
 	if s.repo, err = r.read.Downstream(w.Namespace, w.Repository); err != nil {
-		return nil, err
+		return false, err
 	}
 	s.pkg = s.repo.Package(s.repo.Path(w.Package))
 	if err := r.read.ReadTrees(ctx, s.repo, s.pkg); err != nil {
-		return nil, err
+		return false, err
 	}
 	if err := r.read.ReadBranch(ctx, s.repo, s.pkg); err != nil {
-		return nil, err
+		return false, err
 	}
 	var old *decide.Revision
 	if t := s.pkg.Tagged(decide.RevisionName(n)); t != nil {
 		if old, _, err = s.repo.ReadPublished(ctx, s.pkg, *t); err != nil {
-			return nil, err
+			return false, err
 		}
 	}
 	to, work, done, err := decide.Revert(r.manager, w, s.repo.Repository, s.pkg, n)
-	if said.Now = done; err != nil || done != "" {
-		return nil, err
+	if b.said.Now = done; err != nil || done != "" {
+		return false, err
 	}
 	if s.up = r.read.UpstreamOf(ctx, w); s.up.Err != nil {
-		return nil, fmt.Errorf("it cannot be told what is set back: %w", s.up.Err)
+		return false, fmt.Errorf("it cannot be told what is set back: %w", s.up.Err)
 	}
 	q, err := r.question(s, work)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	b := q.Reverting(decide.RevisionName(to.Number))
-	m := r.builder.Make(ctx, build.Job{Question: q, Build: b, Repo: s.repo, Stage: r.stage(s.repo.Git), Revert: old, By: by})
+	b.job = build.Job{Question: q, Build: q.Reverting(decide.RevisionName(to.Number)), Repo: s.repo, Stage: r.stage(s.repo.Git), Revert: old, By: by}
+	return true, nil
+}
+
+// revert builds what sets a package back.
+func (r *run) revert(ctx context.Context, b *setBack) (*publish.Change, error) {
+	m := r.builder.Make(ctx, b.job)
 	if m.Err != nil {
 		return nil, m.Err
 	}
-	said.Now = fmt.Sprintf("Draft %s sets it back to %s", m.Workspace, decide.RevisionName(to.Number))
-	d := decide.Draft{As: b.As, Ref: m.Ref}
-	if b.As == decide.ActionUpdate {
-		d.From = work.From
+	b.said.Now = fmt.Sprintf("Draft %s sets it back to %s", m.Workspace, decide.RevisionName(b.job.Revert.Number))
+	d := decide.Draft{As: b.job.As, Ref: m.Ref}
+	if d.As == decide.ActionUpdate {
+		d.From = b.job.From
 	}
-	return r.draftChange(s, d, b, m), nil
+	return r.draftChange(b.subject, d, b.job.Build, m), nil
 }
 
 // reverting refuses a Draft that sets a package back where a person did more to it

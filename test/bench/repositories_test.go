@@ -485,8 +485,8 @@ func TestRequestsOfManyRevisions(t *testing.T) {
 }
 
 // What is asked about a whole fleet seldom costs a machine that has read nothing no request
-// for each package either: who wrote what an update kept, what a record is
-// worth.
+// for each package either: who wrote what an update kept, what a record is worth, what
+// packages are set back to.
 func TestRequestsAboutAFleet(t *testing.T) {
 	s := scenario{variants: 24, http: true}
 	w := newWorld(t, s)
@@ -507,6 +507,7 @@ func TestRequestsAboutAFleet(t *testing.T) {
 		{[]string{"impact", "set.yaml"}, 10},
 		{[]string{"record", "check"}, 4},
 		{[]string{"record", "rebuild"}, 6},
+		{[]string{"revert", "apps", "v1"}, 9},
 	} {
 		if n := w.requestsAnew(t, c.command...); n > c.most {
 			t.Errorf("%v: %d requests for %d packages, want %d at most", c.command, n, s.variants, c.most)
