@@ -807,16 +807,22 @@ func (r *Reader) FetchShown(ctx context.Context, list []*decide.Candidate) {
 }
 
 // fetchFirst brings the upstreams that first Drafts name, which they are compared with, in
-// one request a repository. The Drafts are at hand.
+// one request a repository. The Drafts are at hand; of those that were made of one package
+// one is looked at.
 func (r *Reader) fetchFirst(ctx context.Context, list []*decide.Candidate) {
+	type content struct{ namespace, upstream string }
+	known := map[content]bool{}
+	list = slices.DeleteFunc(slices.Clone(list), func(c *decide.Candidate) bool {
+		of := content{c.Namespace, c.Head.Inputs.Upstream}
+		other := !c.From.Open() || c.Package.Latest != nil || of.upstream != "" && known[of]
+		known[of] = known[of] || !other
+		return other
+	})
 	type from struct {
 		namespace string
 		lock      kptfilev1.GitLock
 	}
 	locks, _ := Parallel(ctx, r.limit(), list, func(ctx context.Context, c *decide.Candidate) (out from) {
-		if !c.From.Open() || c.Package.Latest != nil {
-			return out
-		}
 		repo := r.Repo(c.Repo.Namespace, c.Repo.Name)
 		if lock, err := repo.upstreamLock(ctx, c.Head.Ref.Commit, c.Package.Path); err == nil && lock != nil {
 			out = from{c.Namespace, *lock}
