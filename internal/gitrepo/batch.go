@@ -409,8 +409,9 @@ type keptTree struct {
 	from  *keptTree // held
 	graft *graft    // nil where raw is set
 	size  int       // bytes of raw
-	held  int       // by whom; treeMu is held to change it, and near
+	held  int       // by whom; treeMu is held to change it, and what follows
 	near  mark      // where it was grafted last, or is the graft of another
+	used  bool      // since it was kept, or spared
 }
 
 // bytes makes a kept tree's raw. treeMu is held.
@@ -601,24 +602,32 @@ func (b *Batch) tree(h Hash) (*keptTree, error) {
 		return k, nil
 	}
 	k.held++
+	k.used = true
 	b.bytes(k)
 	return k, nil
 }
 
-// keepTree keeps a tree in place of those that came first. treeMu is held.
+// keepTree keeps a tree in place of those that came first, but for what was used since it
+// came or was spared so: all Drafts of a fleet are built upon one tree. treeMu is held.
 func (b *Batch) keepTree(h Hash, k *keptTree) {
 	if _, kept := b.trees[h]; kept {
 		return
 	}
-	k.held++
-	b.trees[h], b.order, b.size = k, append(b.order, h), b.size+k.size
-	for b.size > keptTrees && len(b.order) > 1 {
-		first := b.trees[b.order[0]]
-		b.size -= first.size
-		delete(b.trees, b.order[0])
+	for b.size+k.size > keptTrees && len(b.order) > 0 {
+		at := b.order[0]
 		b.order = b.order[1:]
+		first := b.trees[at]
+		if first.used {
+			first.used = false
+			b.order = append(b.order, at)
+			continue
+		}
+		b.size -= first.size
+		delete(b.trees, at)
 		b.let(first)
 	}
+	k.held++
+	b.trees[h], b.order, b.size = k, append(b.order, h), b.size+k.size
 }
 
 func (b *Batch) object(h Hash) *newObject {

@@ -165,6 +165,38 @@ func TestMark(t *testing.T) {
 	}
 }
 
+// A tree that is built upon again and again stays among those kept, and what came since
+// goes: else each few Drafts of a large fleet would have its root read again.
+func TestTreeInUseIsKept(t *testing.T) {
+	b := &Batch{trees: map[Hash]*keptTree{}}
+	name := func(i int) Hash { return Hash{byte(i), byte(i >> 8), 1} }
+	hold := func(h Hash) {
+		k, err := b.tree(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.release(k)
+	}
+	const size = keptTrees / 10
+	for i := range 100 {
+		b.keepTree(name(i), &keptTree{raw: []byte{}, size: size})
+		hold(name(0))
+		if b.trees[name(i)] == nil || b.size > keptTrees || len(b.order) != len(b.trees) || b.size != size*len(b.trees) {
+			t.Fatalf("after %d trees: %d of %d bytes, %d in order", i+1, len(b.trees), b.size, len(b.order))
+		}
+	}
+	if b.trees[name(1)] != nil || b.trees[name(98)] == nil {
+		t.Error("it is the oldest that goes")
+	}
+	for i := range 100 { // all of them used
+		b.keepTree(name(200+i), &keptTree{raw: []byte{}, size: size})
+		hold(name(200 + i))
+	}
+	if b.trees[name(299)] == nil || b.trees[name(0)] != nil || b.size > keptTrees {
+		t.Errorf("%d trees of %d bytes", len(b.trees), b.size)
+	}
+}
+
 // A delta makes of one tree the other, whatever they are, and says what is new.
 func TestTreeDelta(t *testing.T) {
 	random := rand.New(rand.NewSource(2))
