@@ -295,8 +295,11 @@ func (t *Tally) Add(p string, size int64) error {
 
 // Files refuses a package by any of these rules: the first error by path.
 func Files(files []krm.File, l Limits) error {
-	sorted := slices.Clone(files)
-	slices.SortFunc(sorted, func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) })
+	byPath := func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) }
+	sorted := files
+	if !slices.IsSortedFunc(files, byPath) { // most come so
+		sorted = slices.SortedFunc(slices.Values(files), byPath)
+	}
 	t, values := NewTally(l), 0
 	links := map[string]bool{}
 	size := int64(0)
@@ -356,7 +359,11 @@ const (
 
 // pathsOf is a list of paths as one name, "" where it is long.
 func pathsOf(files []krm.File) string {
-	var b []byte
+	n := 0
+	for _, f := range files {
+		n += len(f.Path) + 2
+	}
+	b := make([]byte, 0, min(n, soundBytes))
 	for _, f := range files {
 		if len(b)+len(f.Path) >= soundBytes {
 			return ""

@@ -163,12 +163,15 @@ type dirNode struct {
 	dirs    map[string]*dirNode
 }
 
-func (d *dirNode) add(f krm.File, add func(*newObject, string)) error {
-	segs := strings.Split(f.Path, "/")
-	dir := d
-	for i, seg := range segs[:len(segs)-1] {
+func (d *dirNode) add(f krm.File, add func(newObject, string)) error {
+	dir, name := d, f.Path
+	for {
+		seg, rest, below := strings.Cut(name, "/")
+		if !below {
+			break
+		}
 		if findEntry(dir.entries, seg) != nil {
-			return fmt.Errorf("%q is a file, and %q needs it to be a folder", strings.Join(segs[:i+1], "/"), f.Path)
+			return fmt.Errorf("%q is a file, and %q needs it to be a folder", f.Path[:len(f.Path)-len(rest)-1], f.Path)
 		}
 		next, ok := dir.dirs[seg]
 		if !ok {
@@ -178,9 +181,8 @@ func (d *dirNode) add(f krm.File, add func(*newObject, string)) error {
 			}
 			dir.dirs[seg] = next
 		}
-		dir = next
+		dir, name = next, rest
 	}
-	name := segs[len(segs)-1]
 	if dir.dirs[name] != nil || len(dir.entries) > 0 && dir.entries[len(dir.entries)-1].name == name {
 		return fmt.Errorf("two files, or a file and a folder, have the path %q", f.Path)
 	}
@@ -193,36 +195,37 @@ func (d *dirNode) add(f krm.File, add func(*newObject, string)) error {
 	}
 	h := hashObject(plumbing.BlobObject, f.Data)
 	dir.entries = append(dir.entries, treeEntry{mode: mode, name: name, hash: h})
-	add(&newObject{hash: h, typ: plumbing.BlobObject, data: f.Data}, f.Path)
+	add(newObject{hash: h, typ: plumbing.BlobObject, data: f.Data}, f.Path)
 	return nil
 }
 
 // tree is the folder with all that is in it.
-func (d *dirNode) tree(path string, add func(*newObject, string)) Hash {
+func (d *dirNode) tree(path string, add func(newObject, string)) Hash {
 	entries := d.entries
 	for name, sub := range d.dirs {
 		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: sub.tree(path+name+"/", add)})
 	}
-	sort.Slice(entries, func(i, j int) bool {
-		return sortKey(entries[i].mode, entries[i].name) < sortKey(entries[j].mode, entries[j].name)
-	})
-	var raw bytes.Buffer
-	needs := make([]Hash, 0, len(entries))
+	slices.SortFunc(entries, func(a, b treeEntry) int { return strings.Compare(sortKey(a.mode, a.name), sortKey(b.mode, b.name)) })
+	size := 0
 	for _, e := range entries {
-		raw.Write(treeEntryBytes(e.mode, e.name, e.hash))
-		needs = append(needs, e.hash)
+		size += entrySize(e.mode, e.name)
 	}
-	o := newTree(raw.Bytes(), needs)
+	raw, needs := make([]byte, 0, size), make([]Hash, 0, len(entries))
+	for _, e := range entries {
+		raw, needs = appendEntry(raw, e.mode, e.name, e.hash), append(needs, e.hash)
+	}
+	o := newTree(raw, needs)
 	add(o, path)
 	return o.hash
 }
 
 func (b *Batch) addTree(raw []byte, needs []Hash) Hash {
-	return b.add(newTree(raw, needs))
+	o := newTree(raw, needs)
+	return b.add(&o)
 }
 
-func newTree(raw []byte, needs []Hash) *newObject {
-	return &newObject{hash: hashObject(plumbing.TreeObject, raw), typ: plumbing.TreeObject, data: raw, needs: needs}
+func newTree(raw []byte, needs []Hash) newObject {
+	return newObject{hash: hashObject(plumbing.TreeObject, raw), typ: plumbing.TreeObject, data: raw, needs: needs}
 }
 
 // CommitSpec is a commit to make.

@@ -381,7 +381,7 @@ func TestPackReader(t *testing.T) {
 	b := r.NewBatch()
 	var objects []*newObject
 	for i := range 5 {
-		b.stage.add(&newObject{hash: Hash{byte(i)}, typ: 3, data: bytes.Repeat([]byte{byte(i)}, i*100)}, "")
+		b.stage.add(newObject{hash: Hash{byte(i)}, typ: 3, data: bytes.Repeat([]byte{byte(i)}, i*100)}, "")
 		objects = append(objects, b.stage.object(Hash{byte(i)}))
 	}
 	p, err := b.newPack(objects, true)

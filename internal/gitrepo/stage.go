@@ -7,7 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/variform/variform/internal/boundary"
@@ -72,19 +73,22 @@ func (s *Stage) PackageTree(files []krm.File) (Hash, error) {
 // PackageTree is the hash that files have as a tree, with the errors of
 // Stage.PackageTree.
 func (r *Repo) PackageTree(files []krm.File) (Hash, error) {
-	return r.packageTree(files, func(*newObject, string) {})
+	return r.packageTree(files, func(newObject, string) {})
 }
 
 // add keeps an object that has a path in its package, compressed. Its data is the
 // caller's again.
-func (s *Stage) add(o *newObject, path string) {
+func (s *Stage) add(made newObject, path string) {
 	s.mu.Lock()
-	there, key, size := s.objects[o.hash] != nil, modelKey{o.typ, path}, len(o.data)
-	near := s.models.near(key)
-	s.mu.Unlock()
-	if there {
+	if s.objects[made.hash] != nil { // as most files of a variant are
+		s.mu.Unlock()
 		return
 	}
+	key, size := modelKey{made.typ, path}, len(made.data)
+	near := s.models.near(key)
+	s.mu.Unlock()
+	o := new(newObject)
+	*o = made
 	o.differ(near, s.textOf)
 	s.write(o)
 	s.mu.Lock()
@@ -188,10 +192,13 @@ func (s *Stage) object(h Hash) *newObject {
 
 // packageTree hands the objects of a tree to add, with their paths, folders after
 // what is in them.
-func (r *Repo) packageTree(files []krm.File, add func(*newObject, string)) (Hash, error) {
-	sorted := append([]krm.File(nil), files...)
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Path < sorted[j].Path })
-	root := &dirNode{}
+func (r *Repo) packageTree(files []krm.File, add func(newObject, string)) (Hash, error) {
+	byPath := func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) }
+	sorted := files
+	if !slices.IsSortedFunc(files, byPath) { // as a package gives them
+		sorted = slices.SortedFunc(slices.Values(files), byPath)
+	}
+	root := &dirNode{entries: make([]treeEntry, 0, len(files))}
 	err := boundary.Files(sorted, r.store.opts.Limits.files())
 	for _, f := range sorted {
 		if err == nil {

@@ -1,7 +1,6 @@
 package gitrepo
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
@@ -708,12 +707,16 @@ func containsAny(s string, subs ...string) bool {
 }
 
 func treeEntryBytes(mode, name string, h Hash) []byte {
-	var b bytes.Buffer
-	b.Grow(len(mode) + len(name) + 22)
-	b.WriteString(mode)
-	b.WriteByte(' ')
-	b.WriteString(name)
-	b.WriteByte(0)
-	b.Write(h[:])
-	return b.Bytes()
+	return appendEntry(make([]byte, 0, entrySize(mode, name)), mode, name, h)
+}
+
+// entrySize is how many bytes a tree has of an entry.
+func entrySize(mode, name string) int {
+	return len(mode) + len(" ") + len(name) + len("\x00") + len(Hash{})
+}
+
+func appendEntry(raw []byte, mode, name string, h Hash) []byte {
+	raw = append(append(raw, mode...), ' ')
+	raw = append(append(raw, name...), 0)
+	return append(raw, h[:]...)
 }
