@@ -129,7 +129,7 @@ func setStatus(kptfile *krm.Resource, report *Report, req Request) error {
 	if len(report.Outcomes) == 0 && len(yamltree.Items(kptfile.Node().YNode(), "status", "conditions")) == 0 {
 		return nil // a trial would cost a copy
 	}
-	_, err := kptfile.Modify(func(root *yaml.Node) error {
+	_, err := kptfile.ModifyFields(func(root *yaml.Node) error {
 		if req.DropStale {
 			dropStaleStatus(root, report)
 		}
@@ -137,7 +137,7 @@ func setStatus(kptfile *krm.Resource, report *Report, req Request) error {
 			return nil
 		}
 		return errors.Join(setGates(root, report), setConditions(root, report, req.KeepInjected))
-	})
+	}, "info", "status")
 	return err
 }
 
@@ -186,8 +186,8 @@ func setConditions(root *yaml.Node, report *Report, keep bool) error {
 			continue
 		}
 		if c == nil {
-			c = yamltree.Map()
-			conditions.Content = append(conditions.Content, c)
+			conditions.Content = append(conditions.Content, o.condition())
+			continue
 		}
 		yamltree.Assign(c, o.condition(), conditionOrder)
 	}

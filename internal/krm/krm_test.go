@@ -311,15 +311,72 @@ func TestModify(t *testing.T) {
 	}
 }
 
+// TestModifyFields holds that a change of some fields does what Modify does, whatever tree
+// the resource has, and leaves the tree that it had as it was.
+func TestModifyFields(t *testing.T) {
+	boom := errors.New("boom")
+	cases := map[string]func(root *yaml.Node) error{
+		"an error":         func(root *yaml.Node) error { yamltree.SetString(yamltree.Child(root, "c"), nil, "k", "x"); return boom },
+		"nothing":          func(root *yaml.Node) error { yamltree.Remove(root, "absent"); return nil },
+		"another value":    func(root *yaml.Node) error { yamltree.SetString(yamltree.Child(root, "c"), nil, "k", "x"); return nil },
+		"another spelling": func(root *yaml.Node) error { yamltree.Path(root, "c", "n").Value = "16"; return nil },
+		"a field goes":     func(root *yaml.Node) error { yamltree.Remove(root, "c"); return nil },
+		"one comes":        func(root *yaml.Node) error { yamltree.SetString(root, []string{"a", "b", "c"}, "b", "x"); return nil },
+	}
+	const text = "# head\n\napiVersion: v1\nkind: X\nmetadata: {name: n}\n\na: 1\nc: {k: v, n: 0x10} # c\n%s\n# foot\n"
+	for name, change := range cases {
+		for _, tail := range []string{"", "e: &x {l: w}\nf: *x\n"} {
+			for _, edited := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s edited=%v alias=%v", name, edited, tail != ""), func(t *testing.T) {
+					open := func() (*Package, *Resource) {
+						p, r := parseOne(t, fmt.Sprintf(text, tail))
+						if edited {
+							yamltree.SetString(r.Edit().YNode(), nil, "e", "edited")
+						}
+						return p, r
+					}
+					p, r := open()
+					q, o := open()
+					before := r.Node().Document()
+					was := yamltree.Copy(before)
+					changed, err := r.ModifyFields(change, "b", "c")
+					want, failed := o.Modify(change)
+					if changed != want || !errors.Is(err, failed) {
+						t.Errorf("changed %v, %v; Modify: %v, %v", changed, err, want, failed)
+					}
+					if d := cmp.Diff(written(t, q), written(t, p)); d != "" {
+						t.Error(d)
+					}
+					if !yamltree.SameText(was, before) {
+						t.Error("the tree that it had was changed")
+					}
+				})
+			}
+		}
+	}
+	_, r := parseOne(t, "apiVersion: v1\nkind: X\nmetadata: {name: n}\nc: &x {k: v}\nd: *x\n")
+	r.Edit()
+	if _, err := r.ModifyFields(func(root *yaml.Node) error {
+		yamltree.SetString(yamltree.Child(root, "c"), nil, "k", "x")
+		return nil
+	}, "c"); err != nil || yamltree.Text(r.Node().YNode(), "d", "k") != "x" {
+		t.Errorf("an alias of what changes stands for what it was: %v", err)
+	}
+}
+
 // TestModifyKeepsTheDocument: comments above and below all that a document holds stay
 // where its text has to be written anew.
 func TestModifyKeepsTheDocument(t *testing.T) {
 	_, r := parseOne(t, "# head\n\n{apiVersion: v1, kind: X, metadata: {name: a}}\n\n# foot\n")
-	if _, err := r.Modify(func(root *yaml.Node) error { yamltree.SetString(root, nil, "b", "x"); return nil }); err != nil {
-		t.Fatal(err)
+	set := func(key string) func(*yaml.Node) error {
+		return func(root *yaml.Node) error { yamltree.SetString(root, nil, key, "x"); return nil }
+	}
+	_, first := r.Modify(set("b"))
+	if _, err := r.ModifyFields(set("c"), "c"); first != nil || err != nil {
+		t.Fatal(first, err)
 	}
 	got, err := encodeOver(r.text(), "\n", r.doc.root, r.edited())
-	if d := cmp.Diff("# head\n\n{apiVersion: v1, kind: X, metadata: {name: a}, b: x}\n\n# foot\n", string(got)); d != "" || err != nil {
+	if d := cmp.Diff("# head\n\n{apiVersion: v1, kind: X, metadata: {name: a}, b: x, c: x}\n\n# foot\n", string(got)); d != "" || err != nil {
 		t.Errorf("%v\n%s", err, d)
 	}
 }

@@ -209,6 +209,35 @@ func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
 	return true, nil
 }
 
+// ModifyFields is Modify with a change that touches those fields of the root alone: where
+// the resource has a tree of its own already, the trial copies no others.
+func (r *Resource) ModifyFields(change func(root *yaml.Node) error, fields ...string) (bool, error) {
+	have := r.tree()
+	if r.node == nil || have == nil || yamltree.HasAlias(r.node.Document()) { // an alias elsewhere may stand for what is copied
+		return r.Modify(change)
+	}
+	root := *have
+	root.Content = slices.Clone(have.Content)
+	for _, field := range fields {
+		if i := yamltree.Index(&root, field); i >= 0 {
+			root.Content[i+1] = yamltree.Copy(root.Content[i+1])
+		}
+	}
+	if err := change(&root); err != nil {
+		return false, err
+	}
+	if yamltree.SameValue(have, &root) {
+		return false, nil
+	}
+	tree := &root
+	if doc := *r.node.Document(); doc.Kind == yaml.DocumentNode { // has comments of its own
+		doc.Content = []*yaml.Node{tree}
+		tree = &doc
+	}
+	r.node = yaml.NewRNode(tree)
+	return true, nil
+}
+
 // EditOnce edits the resource by edit, and returns what that says. Nothing but the
 // resource's tree and key decide what edit does: what it once made of the same tree,
 // of a clone's too, is taken instead.

@@ -142,7 +142,7 @@ func applyContext(p *krm.Package, dir string, pc *v1alpha1.PackageContext) error
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	_, err := r.Modify(func(root *yaml.Node) error { return setContext(root, pc) })
+	_, err := r.ModifyFields(func(root *yaml.Node) error { return setContext(root, pc) }, "data")
 	return inFile(r.Path(), err)
 }
 
