@@ -11,6 +11,7 @@ import (
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/krmtest"
 )
 
@@ -353,6 +354,41 @@ func TestPackageContext(t *testing.T) {
 	}
 	if got["sub/package-context.yaml"] != context {
 		t.Error("a subpackage's context changed")
+	}
+}
+
+// What was decoded is shared as long as the Kptfile is the same, and forgotten with an edit.
+func TestReadOnce(t *testing.T) {
+	p := pkg(t, map[string]string{"Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: p}\n"})
+	read := func(p *krm.Package) *kptfilev1.KptFile {
+		t.Helper()
+		k, err := Read(p, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	clone := p.Clone()
+	first := read(p)
+	if read(clone) != first {
+		t.Error("a clone's Kptfile is decoded again")
+	}
+	for _, owner := range []string{"a", "b"} {
+		if err := SetOwner(clone, Owner{Variant: owner}); err != nil {
+			t.Fatal(err)
+		}
+		if o, _ := OwnerOf(read(clone)); o.Variant != owner {
+			t.Errorf("after an edit the owner is %q instead of %q", o.Variant, owner)
+		}
+		clone.Settle()
+		for range 2 {
+			if o, _ := OwnerOf(read(clone)); o.Variant != owner {
+				t.Errorf("after an edit that is settled the owner is %q instead of %q", o.Variant, owner)
+			}
+		}
+	}
+	if _, owned := OwnerOf(read(p)); owned || read(p) != first {
+		t.Error("the package that was cloned is another")
 	}
 }
 
