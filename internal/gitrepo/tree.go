@@ -316,7 +316,7 @@ func (r *Repo) ReadFiles(ctx context.Context, tree Hash) ([]krm.File, error) {
 	if rd.large {
 		defer func() { <-r.store.large }()
 	}
-	sort.Slice(rd.files, func(i, j int) bool { return rd.files[i].Path < rd.files[j].Path })
+	slices.SortFunc(rd.files, func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) })
 	if err == nil {
 		err = boundary.Files(rd.files, rd.limits.files())
 	}
@@ -356,12 +356,16 @@ func (rd *fileReader) walk(ctx context.Context, tree Hash, dir string, depth int
 	if err != nil {
 		return err
 	}
-	rd.seen = append(rd.seen, tree)
+	rd.seen = append(slices.Grow(rd.seen, len(entries)+1), tree)
+	rd.files = slices.Grow(rd.files, len(entries))
 	for _, e := range entries {
 		if err := boundary.Name(e.name); err != nil {
 			return fmt.Errorf("in folder %q: %w", dir, err)
 		}
-		p := path.Join(dir, e.name)
+		p := e.name
+		if dir != "" {
+			p = dir + "/" + e.name
+		}
 		if e.mode == modeDir {
 			err = rd.walk(ctx, e.hash, p, depth+1)
 		} else {
