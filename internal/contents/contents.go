@@ -66,8 +66,9 @@ func (o Object) Place(folder string) string {
 // Of reads a package, as it is or as it was rendered.
 func Of(p *krm.Package) *Contents {
 	c := &Contents{}
-	configs := functionConfigs(p)
-	for _, r := range p.Resources() {
+	configs, resources := functionConfigs(p), p.Resources()
+	c.Objects = slices.Grow(c.Objects, len(resources))
+	for _, r := range resources {
 		if Tooling(r) || configs[r.Path()] {
 			continue
 		}
