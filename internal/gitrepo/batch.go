@@ -376,7 +376,8 @@ func (m mark) move(raw []byte, name string, g *graft) mark {
 	size, from := g.size(raw), m.at
 	sum := m.sum
 	if sum == nil || m.size != size || from > g.off {
-		sum, from = newObjectHash(plumbing.TreeObject, size), 0
+		sum, from = sha1.New(), 0
+		begin(sum, plumbing.TreeObject, size)
 	} else {
 		sum = cloned(sum)
 	}

@@ -345,29 +345,32 @@ func (in *inflater) reset(r io.Reader) error {
 }
 
 // hashObject is the name of an object whose bytes are these parts, one after the other.
-func hashObject(typ plumbing.ObjectType, parts ...[]byte) Hash {
+func hashObject(typ plumbing.ObjectType, parts ...[]byte) (out Hash) {
 	size := 0
 	for _, data := range parts {
 		size += len(data)
 	}
-	h := newObjectHash(typ, size)
+	h := hashes.Get().(hash.Hash)
+	defer hashes.Put(h)
+	begin(h, typ, size)
 	for _, data := range parts {
 		h.Write(data)
 	}
-	var out Hash
 	h.Sum(out[:0])
 	return out
 }
 
-// newObjectHash is the hash that names an object of so many bytes, before the first.
-func newObjectHash(typ plumbing.ObjectType, size int) hash.Hash {
-	h := sha1.New()
+// hashes have named objects, and may name others: each file of each package is hashed.
+var hashes = sync.Pool{New: func() any { return sha1.New() }}
+
+// begin has a hash name an object of so many bytes, which are to come.
+func begin(h hash.Hash, typ plumbing.ObjectType, size int) {
+	h.Reset()
 	var head [32]byte
 	b := append(head[:0], typ.Bytes()...)
 	b = append(b, ' ')
 	b = strconv.AppendInt(b, int64(size), 10)
 	h.Write(append(b, 0))
-	return h
 }
 
 // packFile is a pack and its index, opened at first use.
