@@ -228,12 +228,30 @@ func (c *Candidate) IsLock() bool { return path.Base(c.Identity.Package) == depe
 // Units are the targets of candidates, each once, in their order.
 func Units(list []*Candidate) []Unit {
 	var out []Unit
+	seen := map[Unit]bool{}
 	for _, c := range list {
-		if u := c.unit(); !slices.Contains(out, u) {
+		if u := c.unit(); !seen[u] {
+			seen[u] = true
 			out = append(out, u)
 		}
 	}
 	return out
+}
+
+// PathsIn are the paths of the packages that stand in units; those of a repository are
+// sorted into its units once, for each of many has few of them.
+func PathsIn(units []Unit) map[Unit][]string {
+	paths, seen := map[Unit][]string{}, map[*Repository]bool{}
+	for _, u := range units {
+		if r := u.Repo; !seen[r] {
+			seen[r] = true
+			for _, p := range r.Paths() {
+				at := Unit{r, In(r, r.Below(p))}
+				paths[at] = append(paths[at], p)
+			}
+		}
+	}
+	return paths
 }
 
 // Locked is a package as a lock has it: its version, what it needs directly, and its

@@ -109,23 +109,15 @@ func (t *Target) Below(p string) (ref string, ok bool) {
 // TargetsAnnotation on a Repository says which of its folders are targets.
 const TargetsAnnotation = variformv1alpha1.TargetsAnnotation
 
-// SetPaths gives targets the paths of the packages that stand in them; those of
-// a repository are sorted into its targets once.
+// SetPaths gives targets the paths of the packages that stand in them.
 func SetPaths(targets []*Target) {
-	type folder struct {
-		repo *Repository
-		dir  string
+	units := make([]Unit, len(targets))
+	for i, t := range targets {
+		units[i] = Unit{t.Repo, t.Directory}
 	}
-	paths, seen := map[folder][]string{}, map[*Repository]bool{}
-	for _, t := range targets {
-		if r := t.Repo; !seen[r] {
-			seen[r] = true
-			for _, p := range r.Paths() {
-				at := folder{r, In(r, r.Below(p))}
-				paths[at] = append(paths[at], p)
-			}
-		}
-		t.Paths = paths[folder{t.Repo, t.Directory}]
+	paths := PathsIn(units)
+	for i, t := range targets {
+		t.Paths = paths[units[i]]
 	}
 }
 

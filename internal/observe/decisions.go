@@ -889,9 +889,10 @@ func (r *Reader) ReadStanding(ctx context.Context, units []decide.Unit) decide.S
 	}
 	var list []place
 	heads := fetchSet{}
+	paths := decide.PathsIn(units)
 	for _, u := range units {
 		repo := r.repos[repoKey{u.Repo.Namespace, u.Repo.Name}]
-		for _, p := range u.Repo.Paths() {
+		for _, p := range paths[u] {
 			if ref, here := u.Below(p); here && p != u.LockPath() && u.Repo.Package(p).Latest != nil {
 				heads.place(repo, repo.Head, repo.Path(path.Join(u.Dir, ref)))
 				list = append(list, place{u, ref})
