@@ -88,23 +88,26 @@ type simpleParser struct {
 // slabSize is how many nodes come at once.
 const slabSize = 16
 
-// The bounds of what is simple.
+// The bounds of what is simple, and of what reading it costs.
 const (
 	simpleDepth = 50
 	simpleKey   = 128
+	// rowsAhead is for how many rows there is room at first: a text of breaks has none.
+	rowsAhead = 4096
 )
 
 // lines cuts the text. It reports false where a line is none of a simple text's.
 func (p *simpleParser) lines(data []byte) bool {
-	p.rows = slices.Grow(p.rows, bytes.Count(data, []byte("\n"))+1)
-	var above row // the comment that waits for its row
+	p.rows = slices.Grow(p.rows, min(bytes.Count(data, []byte("\n"))+1, rowsAhead))
+	var above []byte // the comment that waits for its row
+	var aboveIndent int
 	for line := 1; len(data) > 0; line++ {
 		text, rest, ended := bytes.Cut(data, []byte("\n"))
 		data = rest
 		if !ended {
 			return false // where a text ends without a break the library has rules of its own
 		}
-		if len(text) == 0 && above.head == "" {
+		if len(text) == 0 && len(above) == 0 {
 			continue
 		}
 		if string(text) == "---" && len(p.rows) == 0 && p.marked == 0 {
@@ -112,23 +115,23 @@ func (p *simpleParser) lines(data []byte) bool {
 			continue
 		}
 		indent := len(text) - len(bytes.TrimLeft(text, " "))
-		if text = text[indent:]; len(text) == 0 || text[len(text)-1] == ' ' || !IsASCII(text) || above.head != "" && indent != above.indent {
+		if text = text[indent:]; len(text) == 0 || text[len(text)-1] == ' ' || !IsASCII(text) || len(above) > 0 && indent != aboveIndent {
 			return false
 		}
 		if text[0] == '#' {
-			if above.indent = indent; above.head != "" {
-				above.head += "\n"
+			if aboveIndent = indent; len(above) > 0 {
+				above = append(above, '\n')
 			}
-			above.head += string(text)
+			above = append(above, text...)
 			continue
 		}
 		if indent == 0 && (bytes.HasPrefix(text, []byte("---")) || bytes.HasPrefix(text, []byte("..."))) {
 			return false
 		}
-		p.rows = append(p.rows, row{text, indent, line, above.head})
-		above.head = ""
+		p.rows = append(p.rows, row{text, indent, line, string(above)})
+		above = above[:0]
 	}
-	return above.head == ""
+	return len(above) == 0
 }
 
 func (p *simpleParser) fail() *yaml.Node {

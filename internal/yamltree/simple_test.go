@@ -202,3 +202,32 @@ func TestLongRows(t *testing.T) {
 		}
 	}
 }
+
+// Many lines that are no rows cost their bytes, in texts that are simple and in others.
+func TestManyLinesThatAreNoRows(t *testing.T) {
+	const lines = 200_000
+	for name, text := range map[string]string{
+		"a comment":             strings.Repeat("#\n", lines) + "a: b\n",
+		"a comment, not simple": strings.Repeat("#\n", lines) + "a: |\n  b\n",
+		"breaks":                "a: b\n" + strings.Repeat("\n", lines) + "c: d\n",
+		"breaks, not simple":    strings.Repeat("\n", lines) + "a: |\n  b\n",
+	} {
+		start := time.Now()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		root, ok := Simple([]byte(text))
+		runtime.ReadMemStats(&after)
+		if took := time.Since(start); took > 5*time.Second { // 10 ms; half a minute, where each copies what is above it
+			t.Errorf("%s: %v", name, took)
+		}
+		if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 4<<10 { // 11 MB, with room for a row a line
+			t.Errorf("%s: %d KiB were allocated for %d", name, kib, len(text)>>10)
+		}
+		if ok == strings.Contains(name, "not") {
+			t.Errorf("%s: simple is %t", name, ok)
+		}
+		if head := strings.Repeat("#\n", lines); name == "a comment" && root.Content[0].Content[0].HeadComment != head[:len(head)-1] {
+			t.Errorf("%s: %d bytes of it are there", name, len(root.Content[0].Content[0].HeadComment))
+		}
+	}
+}
