@@ -322,12 +322,19 @@ func TestModifyFields(t *testing.T) {
 		"another spelling": func(root *yaml.Node) error { yamltree.Path(root, "c", "n").Value = "16"; return nil },
 		"a field goes":     func(root *yaml.Node) error { yamltree.Remove(root, "c"); return nil },
 		"one comes":        func(root *yaml.Node) error { yamltree.SetString(root, []string{"a", "b", "c"}, "b", "x"); return nil },
+		"the next of one that goes": func(root *yaml.Node) error {
+			yamltree.Remove(root, "c")
+			if next := yamltree.Child(root, "c"); next != nil {
+				yamltree.SetString(next, nil, "k", "x")
+			}
+			return boom
+		},
 	}
 	const text = "# head\n\napiVersion: v1\nkind: X\nmetadata: {name: n}\n\na: 1\nc: {k: v, n: 0x10} # c\n%s\n# foot\n"
 	for name, change := range cases {
-		for _, tail := range []string{"", "e: &x {l: w}\nf: *x\n"} {
+		for _, tail := range []string{"", "e: &x {l: w}\nf: *x\n", "c: {k: w, n: 1}\n"} {
 			for _, edited := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s edited=%v alias=%v", name, edited, tail != ""), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s edited=%v %q", name, edited, tail), func(t *testing.T) {
 					open := func() (*Package, *Resource) {
 						p, r := parseOne(t, fmt.Sprintf(text, tail))
 						if edited {

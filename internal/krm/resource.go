@@ -218,8 +218,8 @@ func (r *Resource) ModifyFields(change func(root *yaml.Node) error, fields ...st
 	}
 	root := *have
 	root.Content = slices.Clone(have.Content)
-	for _, field := range fields {
-		if i := yamltree.Index(&root, field); i >= 0 {
+	for i := 0; i+1 < len(root.Content); i += 2 { // also a field that is there twice
+		if slices.Contains(fields, root.Content[i].Value) {
 			root.Content[i+1] = yamltree.Copy(root.Content[i+1])
 		}
 	}
