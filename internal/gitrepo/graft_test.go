@@ -62,6 +62,16 @@ func TestGrafts(t *testing.T) {
 			t.Fatalf("step %d, %q: tree %s, git makes %s of\n%s", step, name, c.Tree, want, list.String())
 		}
 	}
+	// Drafts are built upon one commit each: the next looks on from where the last was.
+	base := c.Tree
+	for i, name := range []string{"p/a", "p/b"} {
+		if _, err := b.Commit(t.Context(), CommitSpec{Root: base, Path: name, PackageTree: leaves[i], Parents: []Hash{c.Hash}, Author: machine, Message: name}); err != nil {
+			t.Fatal(err)
+		}
+		if near := b.trees[base].near; near.name != "p" {
+			t.Errorf("after %q the next looks on from %q", name, near.name)
+		}
+	}
 	if err := b.Create("refs/heads/main", c.Hash); err != nil {
 		t.Fatal(err)
 	}
