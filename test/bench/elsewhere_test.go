@@ -113,11 +113,11 @@ func (w *world) againElsewhere(t testing.TB, cache string, args ...string) child
 			}
 		}
 	}
-	e := &echo{answers: w.line.answered}
+	e := &echo{answers: w.line.kept()}
 	swap()
-	w.line.elsewhere = e
+	w.line.answerFrom(e)
 	c := runSelf(t, w.args(args...)...)
-	w.line.elsewhere, w.line.answered = nil, nil
+	w.line.answerFrom(nil)
 	swap()
 	if text := e.differs(); text != "" {
 		t.Fatalf("%s made other requests: the comparison is void: %s", args[0], text)

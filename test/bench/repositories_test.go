@@ -28,12 +28,11 @@ type line struct {
 	url   string
 	delay time.Duration // of each answer
 
+	mu sync.Mutex
 	// keep has it keep what it answers in answered, by repository. Where elsewhere is
 	// not nil, that answers.
 	keep      bool
 	elsewhere *echo
-
-	mu       sync.Mutex
 	answered map[string][]*answer
 	asked    map[string][]request // by repository, in order
 	inside   int
@@ -62,6 +61,37 @@ func (l *line) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.asked, l.answered, l.most, l.few, l.served = map[string][]request{}, map[string][]*answer{}, 0, 0, 0
+}
+
+// keepAnswers has it keep what it answers.
+func (l *line) keepAnswers(keep bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keep = keep
+}
+
+// kept is what it answered, when all of it is answered.
+func (l *line) kept() map[string][]*answer {
+	l.wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answered
+}
+
+// answers has it take others' answers for its own.
+func (l *line) answers(list map[string][]*answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answered = list
+}
+
+// answerFrom has another answer in its place; nil is nobody.
+func (l *line) answerFrom(e *echo) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.elsewhere = e; e == nil {
+		l.answered = nil
+	}
 }
 
 // serving is what run cost, with what the server's programs took for it. No other programs
@@ -112,12 +142,13 @@ func (l *line) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	repo, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), ".git/")
 	asked := request{r.Method, r.URL.RequestURI(), r.Header.Clone(), body}
-	if l.elsewhere != nil {
-		l.elsewhere.serve(w, repo, asked, l.delay)
-		return
-	}
 	kept := &answer{request: asked}
 	l.mu.Lock()
+	if e := l.elsewhere; e != nil {
+		l.mu.Unlock()
+		e.serve(w, repo, asked, l.delay)
+		return
+	}
 	l.asked[repo] = append(l.asked[repo], asked)
 	if l.keep {
 		l.answered[repo] = append(l.answered[repo], kept)
@@ -287,11 +318,11 @@ func (w *world) bare(b testing.TB, s scenario, st step) (replay func() cost) {
 		srv = srv.Twin(b)
 	}
 	other := newLine(b, srv, w.line.delay)
-	other.keep = s.elsewhere
+	other.keepAnswers(s.elsewhere)
 	w.line.forget()
 	return func() cost {
 		took := other.serving(func() cost { return cost{wall: other.bare(b, w.line.asked)} })
-		w.line.answered = other.answered
+		w.line.answers(other.kept())
 		for _, r := range w.fleets {
 			name := strings.TrimSuffix(filepath.Base(r.Dir), ".git")
 			if st.writes && !maps.Equal(r.AllRefs(b), srv.Repo(name).AllRefs(b)) {
