@@ -57,5 +57,12 @@ func percentFor(held, limit uint64, most int) int {
 	if held == 0 {
 		return most
 	}
-	return min(most, int(max(leastPercent, min(spare, limit/7)*100/held)))
+	// Together they fill a fifth of the limit: who holds little need not collect often.
+	// Where more is held, a third of it waits.
+	garbage := held / 3
+	if room := limit / 5; held < room {
+		garbage = max(garbage, room-held)
+	}
+	garbage = min(garbage, spare, limit/7)
+	return min(most, int(max(leastPercent, garbage*100/held)))
 }
