@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/api"
@@ -69,12 +70,10 @@ func Wanted(f *source.Fleet) (reconcile.Fleet, error) {
 	for _, p := range f.Problems {
 		out.Problems = append(out.Problems, p)
 	}
+	out.Objects, out.ContextObjects = slices.Grow(out.Objects, len(f.Objects)), slices.Grow(out.ContextObjects, len(f.Objects))
 	for _, o := range f.Objects {
 		out.Objects = append(out.Objects, targetOf(o))
-		out.ContextObjects = append(out.ContextObjects, injection.Object{
-			Load: o.Node, Origin: o.Origin.String(),
-			Of: injection.ID{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name},
-		})
+		out.ContextObjects = append(out.ContextObjects, injection.Object{Source: contextObject{o}})
 	}
 	var err error
 	if out.Context, err = injection.NewContext(out.ContextObjects); err != nil {
@@ -82,6 +81,15 @@ func Wanted(f *source.Fleet) (reconcile.Fleet, error) {
 	}
 	return out, nil
 }
+
+// contextObject is an object as it may be injected.
+type contextObject struct{ *source.Object }
+
+func (o contextObject) ID() injection.ID {
+	return injection.ID{APIVersion: o.APIVersion, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name}
+}
+
+func (o contextObject) From() string { return o.Origin.String() }
 
 // targetOf is an object as sets select it.
 func targetOf(o *source.Object) variantgen.Object {

@@ -267,7 +267,7 @@ func TestWanted(t *testing.T) {
 	}
 	var objects []string
 	for i, o := range got.Objects {
-		objects = append(objects, o.Kind+" "+o.Name+" "+got.ContextObjects[i].Origin)
+		objects = append(objects, o.Kind+" "+o.Name+" "+got.ContextObjects[i].From())
 	}
 	if diff := cmp.Diff([]string{"ConfigMap settings fleet.yaml:21"}, objects); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)

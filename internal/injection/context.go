@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"strings"
 	"sync"
 
@@ -16,13 +17,19 @@ import (
 
 // Object is a candidate for injection.
 type Object struct {
-	// Node is the object, nil where Load reads the one that Of names when it is asked
-	// for. It is only read, and must not change while the Context is in use.
-	Node *yaml.RNode
-	Load func() *yaml.RNode
-	Of   ID
+	// Node is the object, nil where Source has it. It is only read, and must not change
+	// while the Context is in use.
+	Node   *yaml.RNode
+	Source Source
 
-	Origin string // where it comes from, for messages: a file, an item; may be ""
+	Origin string // of Node, for messages: a file, an item; may be ""
+}
+
+// Source is an object that is read when it is asked for: few of a fleet's are.
+type Source interface {
+	ID() ID
+	Node() *yaml.RNode
+	From() string // as Object.Origin
 }
 
 // ID is what an object is found by. An empty namespace counts as api.DefaultNamespace.
@@ -31,7 +38,7 @@ type ID struct{ APIVersion, Kind, Namespace, Name string }
 // ID is the object's own.
 func (o *Object) ID() ID {
 	if o.Node == nil {
-		return o.Of
+		return o.Source.ID()
 	}
 	root := o.Node.YNode()
 	return ID{
@@ -43,22 +50,37 @@ func (o *Object) ID() ID {
 // Root is the object's document.
 func (o *Object) Root() *yaml.Node {
 	if o.Node == nil {
-		return o.Load().YNode()
+		return o.Source.Node().YNode()
 	}
 	return o.Node.YNode()
+}
+
+// From says where the object comes from.
+func (o *Object) From() string {
+	if o.Node == nil {
+		return o.Source.From()
+	}
+	return o.Origin
 }
 
 // Context is an index of candidate objects by namespace, group, version, kind
 // and name. It is built once and safe for concurrent use; nil is an empty one.
 type Context struct {
-	objects map[key]*entry
-	kinds   map[key]bool // keys without a name
+	objects []Object
+	// at has the places of objects by the hashes of their keys; where two objects have
+	// one, the later has the next that is free: a key takes five times its hash.
+	at    map[uint64]int32
+	hash  func(key) uint64
+	kinds map[key]bool // keys without a name
+
+	mu   sync.Mutex
+	used map[int32]*entry // those that were asked for
 }
 
 type key struct{ namespace, group, version, kind, name string }
 
 type entry struct {
-	Object
+	*Object
 	key  key
 	once sync.Once
 	body body
@@ -71,35 +93,50 @@ type body struct {
 	err    error
 }
 
-// NewContext indexes objects. Two objects with one identity are an error that
+// NewContext indexes objects, which it takes over. Two objects with one identity are an error that
 // names both, as is an object without apiVersion, kind or name; all of them
 // are listed. An empty namespace counts as api.DefaultNamespace.
 func NewContext(objects []Object) (*Context, error) {
-	c := &Context{objects: make(map[key]*entry, len(objects)), kinds: map[key]bool{}}
+	seed := maphash.MakeSeed()
+	return newContext(objects, func(k key) uint64 { return maphash.Comparable(seed, k) })
+}
+
+func newContext(objects []Object, hash func(key) uint64) (*Context, error) {
+	c := &Context{objects: objects, at: make(map[uint64]int32, len(objects)), hash: hash, kinds: map[key]bool{}, used: map[int32]*entry{}}
 	var errs []error
 	for i := range objects {
-		o := objects[i]
+		o := &objects[i]
 		k := keyOf(o.ID())
 		if k.version == "" || k.kind == "" || k.name == "" {
 			errs = append(errs, fmt.Errorf("context object %sneeds apiVersion, kind and metadata.name", o.origin()))
 			continue
 		}
-		if old, ok := c.objects[k]; ok {
-			errs = append(errs, fmt.Errorf("context object %s stands twice, %sand %s; keep one", k, old.origin(), strings.TrimSpace(o.origin())))
+		old, hash, ok := c.find(k)
+		if ok {
+			errs = append(errs, fmt.Errorf("context object %s stands twice, %sand %s; keep one", k, objects[old].origin(), strings.TrimSpace(o.origin())))
 			continue
 		}
-		c.objects[k] = &entry{Object: o, key: k}
+		c.at[hash] = int32(i) //nolint:gosec // as many as a management directory has
 		k.name = ""
 		c.kinds[k] = true
 	}
 	return c, errors.Join(errs...)
 }
 
-func (o Object) origin() string {
-	if o.Origin == "" {
-		return ""
+// find is the place of the object of a key, or the hash that is free for it.
+func (c *Context) find(k key) (at int32, hash uint64, ok bool) {
+	for hash = c.hash(k); ; hash++ {
+		if at, ok = c.at[hash]; !ok || keyOf(c.objects[at].ID()) == k {
+			return at, hash, ok
+		}
 	}
-	return "(" + o.Origin + ") "
+}
+
+func (o *Object) origin() string {
+	if from := o.From(); from != "" {
+		return "(" + from + ") "
+	}
+	return ""
 }
 
 // Len is the number of objects.
@@ -107,7 +144,7 @@ func (c *Context) Len() int {
 	if c == nil {
 		return 0
 	}
-	return len(c.objects)
+	return len(c.at)
 }
 
 func (c *Context) has(k key) bool {
@@ -119,7 +156,16 @@ func (c *Context) get(k key) *entry {
 	if c == nil {
 		return nil
 	}
-	return c.objects[k]
+	at, _, ok := c.find(k)
+	if !ok {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used[at] == nil {
+		c.used[at] = &entry{Object: &c.objects[at], key: k}
+	}
+	return c.used[at]
 }
 
 func keyOf(id ID) key {

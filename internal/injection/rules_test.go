@@ -2,6 +2,7 @@ package injection
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -320,6 +321,68 @@ func TestContextObjects(t *testing.T) {
 	var none *Context
 	if none.Len() != 0 {
 		t.Errorf("no context has %d objects", none.Len())
+	}
+}
+
+// unread is an object that counts how often it is read.
+type unread struct {
+	ID
+	text  string
+	reads int
+}
+
+type unreadObject struct{ *unread }
+
+func (o unreadObject) ID() ID { return o.unread.ID }
+
+func (o unreadObject) From() string { return "f.yaml" }
+
+func (o unreadObject) Node() *yaml.RNode {
+	o.reads++
+	return yaml.MustParse(o.text)
+}
+
+// TestContextReadsWhatIsUsed: of a fleet's objects those are read that go in, once.
+func TestContextReadsWhatIsUsed(t *testing.T) {
+	of := func(name string) *unread {
+		return &unread{ID: ID{APIVersion: "v1", Kind: "ConfigMap", Name: name}, text: "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + "}, data: {a: " + name + "}}"}
+	}
+	one, other := of("one"), of("other")
+	c, err := NewContext([]Object{{Source: unreadObject{one}}, {Source: unreadObject{other}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		r := Select(Find(pkg(t, map[string]string{"a.yaml": point("ConfigMap", "x", Required)})), Request{Injectors: by("one"), Context: c})
+		if o := r.Outcomes[0].Object; o == nil || o.Name != "one" || o.Origin != "f.yaml" {
+			t.Errorf("%+v went in", r.Outcomes[0])
+		}
+	}
+	if one.reads != 1 || other.reads != 0 {
+		t.Errorf("read %d and %d times", one.reads, other.reads)
+	}
+	if _, err := NewContext([]Object{{Source: unreadObject{one}}, {Source: unreadObject{of("one")}}}); err == nil || err.Error() != "context object ConfigMap.v1 default/one stands twice, (f.yaml) and (f.yaml); keep one" {
+		t.Errorf("of one that stands twice: %v", err)
+	}
+}
+
+// TestKeysOfOneHash: objects are found whose keys have one hash, and no other.
+func TestKeysOfOneHash(t *testing.T) {
+	source := objects(t, "{apiVersion: v1, kind: A, metadata: {name: a}}", "{apiVersion: v1, kind: A, metadata: {name: b}}", "{apiVersion: v1, kind: B, metadata: {name: a}}")
+	c, err := newContext(source.objects, func(key) uint64 { return math.MaxUint64 })
+	if err != nil || c.Len() != 3 {
+		t.Fatal(c, err)
+	}
+	for _, o := range source.objects {
+		if k := keyOf(o.ID()); c.get(k) == nil || c.get(k).Root() != o.Root() || c.get(k) != c.get(k) {
+			t.Errorf("%s gives %v", k, c.get(k))
+		}
+	}
+	if k := keyOf(ID{APIVersion: "v1", Kind: "B", Name: "b"}); c.get(k) != nil {
+		t.Errorf("%s is there", k)
+	}
+	if _, err := newContext(append(source.objects, source.objects[1]), func(key) uint64 { return 0 }); err == nil || !strings.Contains(err.Error(), "default/b stands twice, (doc 1) and (doc 1)") {
+		t.Errorf("of one that stands twice: %v", err)
 	}
 }
 

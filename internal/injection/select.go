@@ -43,7 +43,7 @@ type Ref struct {
 	Group, Version, Kind, Namespace, Name string
 
 	Digest string // "sha256:…" of the injected field's content, styles and key order apart
-	Origin string // the Object's Origin
+	Origin string // where the Object is from
 }
 
 // Outcome is what became of one point.
@@ -171,7 +171,7 @@ func (o *Outcome) inject(e *entry) {
 	}
 	o.Object = &Ref{
 		Group: e.key.group, Version: e.key.version, Kind: e.key.kind, Namespace: e.key.namespace, Name: e.key.name,
-		Digest: b.digest, Origin: e.Origin,
+		Digest: b.digest, Origin: e.From(),
 	}
 	o.Reason = ReasonInjected
 	o.Message = fmt.Sprintf("injected resource %q from cluster", e.key.name)

@@ -17,29 +17,35 @@ import (
 // Objects are context objects, by namespace. They are safe for concurrent use;
 // nil holds none. Built once for a run, they read each object once.
 type Objects struct {
-	spaces map[string]*space
+	spaces func() map[string]*space // few fleets have outputs
 }
 
-// NewObjects indexes the objects of an injection.Context, in their order. As
-// there, an empty namespace counts as api.DefaultNamespace.
+// NewObjects are the objects of an injection.Context, in their order. As there, an
+// empty namespace counts as api.DefaultNamespace.
 func NewObjects(objects []injection.Object) *Objects {
+	return &Objects{spaces: sync.OnceValue(func() map[string]*space { return spacesOf(objects) })}
+}
+
+func spacesOf(objects []injection.Object) map[string]*space {
 	byNamespace := map[string][]*object{}
 	for i := range objects {
 		o := newObject(&objects[i])
 		o.namespace = api.NamespaceOr(o.namespace)
 		byNamespace[o.namespace] = append(byNamespace[o.namespace], o)
 	}
-	out := &Objects{spaces: make(map[string]*space, len(byNamespace))}
+	out := make(map[string]*space, len(byNamespace))
 	for namespace, list := range byNamespace {
-		out.spaces[namespace] = newSpace(list)
+		out[namespace] = newSpace(list)
 	}
 	return out
 }
 
 // in returns the objects of a namespace.
 func (o *Objects) in(namespace string) *space {
-	if o != nil && o.spaces[namespace] != nil {
-		return o.spaces[namespace]
+	if o != nil {
+		if s := o.spaces()[namespace]; s != nil {
+			return s
+		}
 	}
 	return newSpace(nil)
 }
@@ -115,7 +121,7 @@ type object struct {
 func newObject(from *injection.Object) *object {
 	id := from.ID()
 	group, _ := groupOf(id.APIVersion)
-	return &object{load: from.Root, origin: from.Origin, group: group, kind: id.Kind, namespace: id.Namespace, name: id.Name}
+	return &object{load: from.Root, origin: from.From(), group: group, kind: id.Kind, namespace: id.Namespace, name: id.Name}
 }
 
 // objectOf is a resource as an object.

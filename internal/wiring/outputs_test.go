@@ -33,6 +33,21 @@ func objects(tb testing.TB, docs ...string) *wiring.Objects {
 	return wiring.NewObjects(list)
 }
 
+// unread is an object that nobody asks for.
+type unread struct{ t *testing.T }
+
+func (u unread) ID() injection.ID {
+	u.t.Error("an object was looked at though nothing asks for one")
+	return injection.ID{APIVersion: "v1", Kind: "ConfigMap", Name: "c"}
+}
+func (u unread) Node() *yaml.RNode { return nil }
+func (u unread) From() string      { return "" }
+
+// A fleet's objects are looked at where an output asks for one.
+func TestObjectsAreLookedAtWhenAsked(t *testing.T) {
+	wiring.NewObjects([]injection.Object{{Source: unread{t}}})
+}
+
 func output(name, from string) v1alpha1.ManifestOutput {
 	return v1alpha1.ManifestOutput{ManifestField: v1alpha1.ManifestField{Name: name}, ValueFrom: from}
 }
