@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,8 +51,8 @@ func parseCommit(h Hash, raw []byte) (*Commit, error) {
 	if !ok {
 		head = bytes.TrimSuffix(raw, []byte("\n"))
 	}
-	for _, line := range bytes.Split(head, []byte("\n")) {
-		key, value, _ := strings.Cut(string(line), " ")
+	for line := range strings.SplitSeq(string(head), "\n") {
+		key, value, _ := strings.Cut(line, " ")
 		switch key {
 		case "tree":
 			c.Tree = plumbing.NewHash(value)
@@ -155,7 +156,7 @@ type commitCache struct {
 	load sync.Once // the file is looked through when the first commit is asked for
 	mu   sync.RWMutex
 	byID map[Hash]*Commit      // read or made in this run
-	at   map[Hash]commitRecord // the others that the file has
+	at   map[Hash]commitRecord // those that the file had
 	file *os.File              // nil without one
 	// A damaged end is cut where something is added, if the file is as it was then: it may be
 	// what another run was about to write.
@@ -251,7 +252,7 @@ func (c *commitCache) take(hashes ...Hash) {
 	c.mu.RLock()
 	file := c.file
 	for _, h := range hashes {
-		if r, ok := c.at[h]; ok {
+		if r, ok := c.at[h]; ok && c.byID[h] == nil {
 			want, records = append(want, h), append(records, r)
 		}
 	}
@@ -260,8 +261,12 @@ func (c *commitCache) take(hashes ...Hash) {
 		return
 	}
 	read := make([]*Commit, len(want))
+	texts := sync.Pool{New: func() any { return new([]byte) }}
 	_ = cores.Each(context.Background(), 0, len(want), func(i int) error { // what is damaged stays nil
-		raw := make([]byte, records[i].size)
+		text := texts.Get().(*[]byte)
+		defer texts.Put(text)
+		raw := slices.Grow((*text)[:0], int(records[i].size))[:records[i].size]
+		*text = raw
 		if _, err := file.ReadAt(raw, int64(records[i].at)); err == nil && hashObject(plumbing.CommitObject, raw) == want[i] {
 			read[i], _ = parseCommit(want[i], raw)
 		}
@@ -270,11 +275,30 @@ func (c *commitCache) take(hashes ...Hash) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, h := range want {
-		delete(c.at, h)
-		if read[i] != nil && c.byID[h] == nil {
+		switch {
+		case read[i] == nil:
+			delete(c.at, h)
+		case c.byID[h] == nil:
 			c.byID[h] = read[i]
 		}
 	}
+}
+
+// letGo drops the commits that were read from the file: they are read again when they are
+// asked for.
+func (c *commitCache) letGo() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.file == nil {
+		return
+	}
+	kept := map[Hash]*Commit{} // a map does not shrink
+	for h, commit := range c.byID {
+		if _, ok := c.at[h]; !ok {
+			kept[h] = commit
+		}
+	}
+	c.byID = kept
 }
 
 // len is how many commits are at hand, if the file is sound.
@@ -282,7 +306,13 @@ func (c *commitCache) len() int {
 	c.load.Do(c.scan)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return len(c.byID) + len(c.at)
+	n := len(c.at)
+	for h := range c.byID {
+		if _, ok := c.at[h]; !ok {
+			n++
+		}
+	}
+	return n
 }
 
 func (c *commitCache) get(h Hash) *Commit {
@@ -317,7 +347,7 @@ func (c *commitCache) matching(prefix string) []Hash {
 		}
 	}
 	for h := range c.at {
-		if strings.HasPrefix(h.String(), prefix) {
+		if c.byID[h] == nil && strings.HasPrefix(h.String(), prefix) {
 			out = append(out, h)
 		}
 	}

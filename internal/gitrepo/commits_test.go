@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -86,6 +87,41 @@ func TestCommitCacheReadsWhatIsAskedFor(t *testing.T) {
 	defer again.close()
 	if now := fileSize(t, path); again.len() != len(names) || now != size {
 		t.Errorf("what the file has was added to it: %d commits in %d bytes, %d before", again.len(), now, size)
+	}
+}
+
+// Commits that the file has are let go, and read again; one that was made here stays.
+func TestCommitsAreLetGo(t *testing.T) {
+	path, names, _, _ := commitFile(t, 20, 10)
+	c := openCommitCache(path)
+	one := c.get(names[7])
+	c.take(names...)
+	mades, made := commitTexts(21, 10)
+	if err := c.add(map[Hash][]byte{mades[20]: made[mades[20]]}, unmade); err != nil {
+		t.Fatal(err)
+	}
+	mine := c.get(mades[20])
+	c.letGo()
+	if len(c.byID) != 1 || c.get(mades[20]) != mine || c.len() != 21 {
+		t.Errorf("%d commits are kept of %d", len(c.byID), c.len())
+	}
+	if m := c.matching(""); len(m) != 21 {
+		t.Errorf("%d commits are known", len(m))
+	}
+	again := c.get(names[7])
+	if again == one || !reflect.DeepEqual(again, one) {
+		t.Errorf("read again: %+v, want %+v", again, one)
+	}
+	if m := c.matching(names[7].String()); len(m) != 1 {
+		t.Errorf("one that was read again is %d", len(m))
+	}
+	c.take(names...)
+	c.close()
+	c.letGo() // of what nobody could read again
+	for _, h := range append(names, mades[20]) {
+		if c.get(h) == nil {
+			t.Errorf("%s is lost", h)
+		}
 	}
 }
 
@@ -216,7 +252,13 @@ func TestCommitCacheAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if c.len() != len(more) || len(c.at) != 0 {
-		t.Errorf("%d commits, and %d unread; want %d", c.len(), len(c.at), len(more))
+	unread := 0
+	for h := range c.at {
+		if c.byID[h] == nil {
+			unread++
+		}
+	}
+	if c.len() != len(more) || unread != 0 {
+		t.Errorf("%d commits, and %d unread; want %d", c.len(), unread, len(more))
 	}
 }

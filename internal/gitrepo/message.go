@@ -170,7 +170,7 @@ func (t Trailers) clone() Trailers {
 func ParseMessage(message string) ([]Annotation, Trailers) {
 	var as []Annotation
 	if strings.Contains(message, annotationPrefix) {
-		for _, line := range strings.Split(message, "\n") {
+		for line := range strings.SplitSeq(message, "\n") {
 			if a, ok := parseAnnotation(line); ok {
 				as = append(as, a)
 			}
@@ -195,7 +195,7 @@ func parseTrailers(message string) Trailers {
 	if i := strings.LastIndex(body, "\n\n"); i >= 0 {
 		body = body[i+2:]
 	}
-	for _, line := range strings.Split(body, "\n") {
+	for line := range strings.SplitSeq(body, "\n") {
 		key, value, ok := strings.Cut(line, ":")
 		if !ok {
 			continue

@@ -192,6 +192,10 @@ func (r *Repo) Commits(ctx context.Context, hashes ...Hash) ([]*Commit, error) {
 	return out, nil
 }
 
+// LetGo drops commits that the cache has on disk from memory; who asks for one again
+// makes it be read again.
+func (r *Repo) LetGo() { r.commits.letGo() }
+
 func (r *Repo) missingCommits(hashes []Hash) []Hash {
 	r.commits.take(hashes...)
 	var missing []Hash

@@ -52,6 +52,8 @@ type History interface {
 	FindAncestors(ctx context.Context, tips []gitrepo.Hash, limit int, match func(tip int, c *gitrepo.Commit) bool) ([]*gitrepo.Commit, error)
 	FirstParents(ctx context.Context, tip gitrepo.Hash, n int) ([]*gitrepo.Commit, error)
 	PublishedWorkspaces(ctx context.Context, p *gitrepo.PackageRefs) (map[string]string, error)
+	// LetGo says that few of the commits that were read are asked for again.
+	LetGo()
 }
 
 // Trees reads what commits hold. Fetch brings commits with all that they hold, FetchPlaces

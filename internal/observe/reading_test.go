@@ -97,6 +97,13 @@ func (s *pacedSource) TreeAt(ctx context.Context, commit gitrepo.Hash, dir strin
 	return s.Repository.TreeAt(ctx, commit, dir)
 }
 
+func (s *pacedSource) LetGo() {
+	if s.of.asked != nil {
+		s.of.asked(s.url, "nothing more")
+	}
+	s.Repository.LetGo()
+}
+
 // gauge counts how many calls are at once. They wait until as many are as may be.
 type gauge struct {
 	mu        sync.Mutex
@@ -486,5 +493,27 @@ func TestRequestsOfManyUpstreams(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Who has read the tips of a repository says so, and reads none of their commits after.
+func TestTipsAreLetGo(t *testing.T) {
+	fleet, at := pacedFleet(t)
+	var mu sync.Mutex
+	asked := map[string][]string{}
+	p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{}))}
+	p.asked = func(url, what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[url] = append(asked[url], what)
+	}
+	if s := New(Config{Fleet: fleet, Git: p, Manager: "fleet"}).Read(t.Context()); len(s.Failures()) > 0 {
+		t.Fatal(s.Failures())
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	got := asked[at["c1"]]
+	if i := slices.Index(got, "nothing more"); i < 0 || slices.Contains(got[i:], "commits") {
+		t.Errorf("asked in this order: %q", got)
 	}
 }

@@ -433,6 +433,7 @@ func (r *Reader) Downstream(namespace, name string) (*Repo, error) {
 // refs are read again.
 func (r *Repo) readHeads(ctx context.Context) error {
 	r.recordedAt = nil
+	defer r.Git.LetGo()
 	err := r.readTips(ctx)
 	if !errors.Is(err, gitrepo.ErrMissingObject) {
 		return err
@@ -451,7 +452,7 @@ func (r *Repo) readTips(ctx context.Context) error {
 	index := r.Git.Index(r.Dir)
 	found := map[string][]*head{}
 	var all []*head
-	r.refs, r.shallow = map[string]*gitrepo.PackageRefs{}, map[*decide.Revision]bool{}
+	r.refs, r.shallow = make(map[string]*gitrepo.PackageRefs, len(index.Packages())), map[*decide.Revision]bool{}
 	for _, path := range index.Packages() {
 		refs := index.Package(path)
 		r.refs[path] = refs
@@ -460,8 +461,9 @@ func (r *Repo) readTips(ctx context.Context) error {
 		}
 		if latest := refs.Latest(); latest != nil {
 			h := newHead(*latest)
-			h.shallow = !r.Wanted[path]
-			r.shallow[h.Revision] = h.shallow
+			if h.shallow = !r.Wanted[path]; h.shallow {
+				r.shallow[h.Revision] = true
+			}
 			found[path] = append(found[path], h)
 		}
 		all = append(all, found[path]...)
