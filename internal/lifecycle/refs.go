@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"io/fs"
 	"path"
 	"strconv"
 	"strings"
@@ -17,6 +18,13 @@ const (
 
 // PackagePath joins a Repository's directory and a package to the path in the repository.
 func PackagePath(directory, pkg string) string {
+	joined := pkg
+	if directory != "" {
+		joined = directory + "/" + pkg
+	}
+	if joined != "." && fs.ValidPath(joined) { // as nearly all are
+		return joined
+	}
 	return strings.Trim(path.Join("/", directory, pkg), "/")
 }
 

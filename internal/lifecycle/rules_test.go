@@ -155,6 +155,8 @@ func TestRefs(t *testing.T) {
 		DraftRef("a/b", "w"): "refs/heads/drafts/a/b/w", ProposedRef("a/b", "w"): "refs/heads/proposed/a/b/w",
 		DeletionRef("a/b", 3): "refs/heads/deletionProposed/a/b/v3", PublishedRef("a/b", 3): "refs/tags/a/b/v3", BranchRef("main"): "refs/heads/main",
 		PackagePath("", "p"): "p", PackagePath("/d/", "p/q"): "d/p/q", PackagePath("d/../e", "p"): "e/p",
+		PackagePath("", "./r"): "r", PackagePath("", "s//t"): "s/t", PackagePath("f", ""): "f", PackagePath("", ""): "", PackagePath("", "."): "", PackagePath("g", "../h"): "h", PackagePath("", "../i"): "i",
+		PackagePath("j", "k"): "j/k", PackagePath("", "l/m/"): "l/m", PackagePath("n/.", "."): "n",
 	} {
 		if got != want {
 			t.Errorf("got %s, want %s", got, want)

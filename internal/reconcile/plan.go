@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/build"
@@ -389,9 +390,9 @@ func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 	var points []injection.Point
 	if s.up != nil {
 		points = s.up.Points
-		q.Source = s.up.String()
+		q.Source = unique.Make(s.up.String()).Value() // one for all that it is the upstream of
 		q.Parts.UpstreamTree = s.up.Content
-		q.Parts.UpstreamRef = s.up.Repo.Address + "\x00" + s.up.Path + "\x00" + s.up.Ref()
+		q.Parts.UpstreamRef = unique.Make(s.up.Repo.Address + "\x00" + s.up.Path + "\x00" + s.up.Ref()).Value()
 		q.Parts.Functions, q.Parts.Versions = r.read.FunctionsOf(w, s.up)
 	} else {
 		q.Parts.UpstreamTree, q.Parts.UpstreamRef = w.Lock().Digest, "\x00"+s.pkg.Path+"\x00"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sort"
 	"strings"
 
@@ -51,6 +52,11 @@ func (c *collector) parse(ctx context.Context, files []file) error {
 		results[i] = files[i].parse(c.limits)
 		return nil
 	})
+	found := len(c.found)
+	for _, r := range results {
+		found += len(r.items)
+	}
+	c.found = slices.Grow(c.found, found)
 	for _, r := range results {
 		c.found = append(c.found, r.items...)
 		if r.foreign != nil {
