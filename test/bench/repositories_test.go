@@ -33,12 +33,12 @@ type line struct {
 	// not nil, that answers.
 	keep      bool
 	elsewhere *echo
-	answered map[string][]*answer
-	asked    map[string][]request // by repository, in order
-	inside   int
-	most     int           // at once
-	few      int           // that began where at most one other was waited for
-	served   time.Duration // that the server took, the delay left out
+	answered  map[string][]*answer
+	asked     map[string][]request // by repository, in order
+	inside    int
+	most      int           // at once
+	few       int           // that began where at most one other was waited for
+	served    time.Duration // that the server took, the delay left out
 }
 
 // request is one that the command made.
