@@ -217,11 +217,12 @@ func (r *Resource) ModifyFields(change func(root *yaml.Node) error, fields ...st
 		return r.Modify(change)
 	}
 	root := *have
-	root.Content = slices.Clone(have.Content)
-	for i := 0; i+1 < len(root.Content); i += 2 { // also a field that is there twice
-		if slices.Contains(fields, root.Content[i].Value) {
-			root.Content[i+1] = yamltree.Copy(root.Content[i+1])
+	root.Content = make([]*yaml.Node, 0, len(have.Content))
+	for key, value := range yamltree.Fields(have) {
+		if slices.Contains(fields, key.Value) { // also one that is there twice
+			value = yamltree.Copy(value)
 		}
+		root.Content = append(root.Content, key, value)
 	}
 	if err := change(&root); err != nil {
 		return false, err
