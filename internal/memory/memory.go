@@ -57,12 +57,9 @@ func percentFor(held, limit uint64, most int) int {
 	if held == 0 {
 		return most
 	}
-	// Together they fill a fifth of the limit: who holds little need not collect often.
-	// Where more is held, a third of it waits.
-	garbage := held / 3
-	if room := limit / 5; held < room {
-		garbage = max(garbage, room-held)
+	garbage := min(spare, limit/7)
+	if room := limit / 5; held < room { // who holds less than a fifth takes little more than that
+		garbage = min(garbage, room-held)
 	}
-	garbage = min(garbage, spare, limit/7)
 	return min(most, int(max(leastPercent, garbage*100/held)))
 }

@@ -24,12 +24,12 @@ func TestPercentFor(t *testing.T) {
 			t.Errorf("%d MiB held, at most 50%%: %d%%, want %d%%", held>>20, got, want)
 		}
 	}
-	for limit, want := range map[uint64]int{1: leastPercent, 100 << 20: leastPercent, 150 << 20: leastPercent, 350 << 20: 33, 504 << 20: 33, 800 << 20: 60, 8 << 30: 72} {
+	for limit, want := range map[uint64]int{1: leastPercent, 100 << 20: leastPercent, 350 << 20: 50, 490 << 20: 70, 504 << 20: leastPercent, 800 << 20: 60, 8 << 30: 72} {
 		if got := percentFor(100<<20, limit, 400); got != want {
 			t.Errorf("100 MiB held of %d: %d%%, want %d%%", limit>>20, got, want)
 		}
 	}
-	for held, want := range map[uint64]int{1 << 20: 400, 20 << 20: 285, 40 << 20: 100, 50 << 20: 60, 70 << 20: 33, 150 << 20: 33, 200 << 20: 28, 300 << 20: leastPercent} {
+	for held, want := range map[uint64]int{1 << 20: 400, 20 << 20: 285, 40 << 20: 100, 50 << 20: 60, 60 << 20: 33, 70 << 20: leastPercent, 80 << 20: 71, 150 << 20: 38, 300 << 20: leastPercent} {
 		if got := percentFor(held, 400<<20, 400); got != want {
 			t.Errorf("%d MiB held of 400: %d%%, want %d%%", held>>20, got, want)
 		}

@@ -39,6 +39,7 @@ type childCost struct {
 }
 
 func childMain() int {
+	runtime.MemProfileRate = 0 // as in the command, which the linker leaves the profile out of
 	status := cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: io.Discard, Err: os.Stderr})
 	if err := json.NewEncoder(os.Stdout).Encode(childCost{Peak: peak(), GC: collecting()}); err != nil {
 		return 2
