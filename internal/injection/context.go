@@ -116,7 +116,7 @@ func newContext(objects []Object, hash func(key) uint64) (*Context, error) {
 			errs = append(errs, fmt.Errorf("context object %s stands twice, %sand %s; keep one", k, objects[old].origin(), strings.TrimSpace(o.origin())))
 			continue
 		}
-		c.at[hash] = int32(i) //nolint:gosec // as many as a management directory has
+		c.at[hash] = int32(i)
 		k.name = ""
 		c.kinds[k] = true
 	}

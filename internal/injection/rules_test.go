@@ -374,8 +374,9 @@ func TestKeysOfOneHash(t *testing.T) {
 		t.Fatal(c, err)
 	}
 	for _, o := range source.objects {
-		if k := keyOf(o.ID()); c.get(k) == nil || c.get(k).Root() != o.Root() || c.get(k) != c.get(k) {
-			t.Errorf("%s gives %v", k, c.get(k))
+		k := keyOf(o.ID())
+		if one, again := c.get(k), c.get(k); one == nil || one.Root() != o.Root() || one != again {
+			t.Errorf("%s gives %v and %v", k, one, again)
 		}
 	}
 	if k := keyOf(ID{APIVersion: "v1", Kind: "B", Name: "b"}); c.get(k) != nil {
