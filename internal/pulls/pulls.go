@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -311,26 +312,29 @@ func read(there []Open) (open, closed []Open) {
 func matched(wanted []Request, open []Open) []*Open {
 	out := make([]*Open, len(wanted))
 	taken := map[*Open]bool{}
+	holding, from := map[string][]int{}, map[string][]int{} // open requests by the paths in them, and by their branches
+	for j := range open {
+		from[open[j].Branch] = append(from[open[j].Branch], j)
+		for _, p := range slices.Compact(slices.Sorted(slices.Values(open[j].mark.members))) {
+			holding[p] = append(holding[p], j)
+		}
+	}
 	type pair struct{ at, of, score int }
 	var pairs []pair
 	for i := range wanted {
-		for j := range open {
-			score := 0
-			members := map[string]bool{}
-			for _, p := range open[j].mark.members {
-				members[p] = true
+		scores := map[int]int{}
+		for _, p := range wanted[i].paths() {
+			for _, j := range holding[p] {
+				scores[j] += 2
 			}
-			for _, p := range wanted[i].paths() {
-				if members[p] {
-					score += 2
-				}
-			}
-			same := wanted[i].Branch == open[j].Branch
-			if same {
-				score++
-			}
-			if made := wanted[i].Made(); score > 0 && (same || made && strings.HasPrefix(open[j].Branch, "variform/")) {
-				pairs = append(pairs, pair{i, j, score})
+		}
+		for _, j := range from[wanted[i].Branch] {
+			scores[j]++
+		}
+		made := wanted[i].Made()
+		for _, j := range slices.Sorted(maps.Keys(scores)) {
+			if same := wanted[i].Branch == open[j].Branch; same || made && strings.HasPrefix(open[j].Branch, "variform/") {
+				pairs = append(pairs, pair{i, j, scores[j]})
 			}
 		}
 	}
@@ -375,29 +379,42 @@ func (t *Terms) aside(wanted []Request, match []*Open) {
 // open one that asks for it, else the closed one that asked for the very same.
 func Standing(there []Open, drafts []Draft) map[string]Open {
 	open, closed := read(there)
+	paths, branches := map[string][]*Draft{}, map[string][]*Draft{}
+	for i := range drafts {
+		d := &drafts[i]
+		paths[d.Path], branches[d.Branch] = append(paths[d.Path], d), append(branches[d.Branch], d)
+	}
 	out := map[string]Open{}
 	for _, c := range closed {
-		r := Request{Drafts: c.among(drafts)}
-		for _, d := range r.Drafts {
-			if c.mark.digest == r.Digest() {
-				out[d.Path] = c
-			}
+		if r := (Request{Drafts: c.among(paths, branches)}); c.mark.digest == r.Digest() {
+			c.standsFor(r.Drafts, out)
 		}
 	}
 	for _, o := range open {
-		for _, d := range o.among(drafts) {
-			out[d.Path] = o
-		}
+		o.standsFor(o.among(paths, branches), out)
 	}
 	return out
 }
 
-// among are the Drafts that a request asks for, in the order of their paths.
-func (o *Open) among(drafts []Draft) []Draft {
-	out := slices.DeleteFunc(slices.Clone(drafts), func(d Draft) bool {
-		return d.Branch != o.Branch && !slices.Contains(o.mark.members, d.Path)
-	})
-	slices.SortFunc(out, func(a, b Draft) int { return cmp.Compare(a.Path, b.Path) })
+func (o *Open) standsFor(drafts []Draft, out map[string]Open) {
+	for i := range drafts {
+		out[drafts[i].Path] = *o
+	}
+}
+
+// among are the Drafts that a request asks for, in the order of their paths, of all by
+// their paths and by their branches.
+func (o *Open) among(paths, branches map[string][]*Draft) []Draft {
+	asked := slices.Clone(branches[o.Branch])
+	for _, path := range o.mark.members {
+		asked = append(asked, paths[path]...)
+	}
+	slices.SortFunc(asked, func(a, b *Draft) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Branch, b.Branch)) })
+	asked = slices.Compact(asked)
+	out := make([]Draft, len(asked))
+	for i, d := range asked {
+		out[i] = *d
+	}
 	return out
 }
 
@@ -414,10 +431,9 @@ func (o *Open) Says() string {
 
 // refused finds the closed request that asked for the very same.
 func refused(r *Request, closed []Open) *Open {
-	for i := range closed {
-		if c := &closed[i]; c.marked && c.mark.digest == r.Digest() {
-			return c
-		}
+	digest := r.Digest()
+	if i := slices.IndexFunc(closed, func(c Open) bool { return c.marked && c.mark.digest == digest }); i >= 0 {
+		return &closed[i]
 	}
 	return nil
 }
