@@ -38,6 +38,11 @@ func PushHeads(ctx context.Context, repo *observe.Repo, heads []*Head) error {
 	if len(heads) == 0 {
 		return nil
 	}
+	var ways []gitrepo.Place
+	for _, h := range heads {
+		ways = append(ways, h.ways(repo)...)
+	}
+	_ = repo.Git.FetchPlaces(ctx, ways...) // in one request: what does not come is said of its head
 	b := repo.Git.NewBatch()
 	defer func() { _ = b.Close() }()
 	for _, h := range heads {
@@ -60,8 +65,8 @@ func PushHeads(ctx context.Context, repo *observe.Repo, heads []*Head) error {
 	return err
 }
 
-func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) error {
-	var ways []gitrepo.Place
+// ways are what build reads.
+func (h *Head) ways(repo *observe.Repo) (ways []gitrepo.Place) {
 	for _, d := range h.Drafts {
 		if !repo.Head.IsZero() {
 			ways = append(ways, gitrepo.Place{Commit: gitrepo.Hash(repo.Head), Path: d.Path, Way: true})
@@ -70,7 +75,11 @@ func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) 
 			ways = append(ways, gitrepo.Place{Commit: gitrepo.Hash(d.Commit), Path: d.Path, Way: true})
 		}
 	}
-	if err := repo.Git.FetchPlaces(ctx, ways...); err != nil {
+	return ways
+}
+
+func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) error {
+	if err := repo.Git.FetchPlaces(ctx, h.ways(repo)...); err != nil {
 		return err
 	}
 	root, err := rootTree(ctx, repo.Git, repo.Head)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
@@ -65,10 +66,15 @@ func (e *Engine) takeHeads(ctx context.Context) (moved bool, problems []error) {
 	}
 	results, err := observe.Parallel(ctx, e.read.Repositories(), e.Repositories(), func(ctx context.Context, repo *observe.Repo) (r result) {
 		prefix := lifecycle.BranchRef(pulls.BranchPrefix(string(e.manager)))
+		var heads []gitrepo.Ref
+		var tips []gitrepo.Hash
 		for _, ref := range repo.Git.Refs().All() {
-			if !strings.HasPrefix(ref.Name, prefix) {
-				continue
+			if strings.HasPrefix(ref.Name, prefix) {
+				heads, tips = append(heads, ref), append(tips, ref.Commit)
 			}
+		}
+		_, _ = repo.Git.Commits(ctx, tips...) // in one request: what does not come is said of its head
+		for _, ref := range heads {
 			t, err := publish.TakeEdits(ctx, repo, ref)
 			if err != nil {
 				r.err = errors.Join(r.err, fmt.Errorf("Repository %s: what people committed to %s: %w", repo.Name, ref.Name, err))

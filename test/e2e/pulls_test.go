@@ -444,6 +444,42 @@ func TestWritesOfRequests(t *testing.T) {
 	}
 }
 
+// manyClasses has n classes of two packages each.
+func (w *world) manyClasses(n int, version string) {
+	for i := range n {
+		template := fmt.Sprintf("      template: {packageContext: {data: {class%d: \"yes\"}}}\n", i)
+		w.write(fmt.Sprintf("sets/%d.yaml", i), listSet(fmt.Sprintf("s%d", i), "web", version, "c1", fmt.Sprintf("p%d-a", i), fmt.Sprintf("p%d-b", i))+template)
+	}
+}
+
+// fetches counts those of a command of a machine that has read nothing.
+func (w *world) fetches(args ...string) int {
+	w.t.Helper()
+	w.srv.ResetCounts()
+	w.mustRun(0, append(args, "--cache-dir", w.t.TempDir())...)
+	return w.srv.Count(gittest.Fetch)
+}
+
+// Heads of many requests are made, and read, in as many requests to their repository as
+// those of few.
+func TestReadsOfManyHeads(t *testing.T) {
+	w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")
+	const n = 12
+	at := func(when string, most int, args ...string) {
+		t.Helper()
+		if got := w.fetches(args...); got > most || len(f.open("c1")) != n {
+			t.Errorf("%s: %d fetches for %d heads, want %d at most", when, got, len(f.open("c1")), most)
+		}
+	}
+	w.manyClasses(n, "v1")
+	at("making them", 6, "apply")
+	at("nothing to do", 6, "apply")
+	at("nothing to do", 6, "propose", "--all", "--pull-requests")
+	w.publishWeb(webV2, "v2")
+	w.manyClasses(n, "v2")
+	at("an update", 9, "apply")
+}
+
 // What a fleet of 300 packages costs in each mode: opened, with one of four classes
 // changed, and with nothing to do. docs/design/pull-requests.md has these.
 func TestWritesByMode(t *testing.T) {
