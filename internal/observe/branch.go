@@ -491,43 +491,81 @@ func publishedAs(p *decide.Package, r *decide.Revision) string {
 // made it. Where none of its own did, for a person began the branch, they end where
 // it began: at a commit that is on the branch.
 func (r *Repo) behindTip(ctx context.Context, p *decide.Package, o *decide.Revision, on func(gitrepo.Hash) bool) ([]gitrepo.Hash, error) {
-	var commits []gitrepo.Hash
-	next, own := gitrepo.Hash(o.Ref.Commit), 0 // how many lead to the first
-	if _, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{next}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
-		if c.Hash != next {
-			return false
-		}
-		for _, a := range c.Annotations {
-			switch {
-			case a.Package != p.Path:
-			case a.Revision != "" || a.WorkspaceName != o.Workspace:
-				return true
-			default:
-				own = len(commits) + 1
-			}
-		}
-		if commits = append(commits, c.Hash); len(c.Parents) > 0 {
-			next = c.Parents[0]
-		}
-		return len(c.Parents) == 0
-	}); err != nil {
+	b := &behind{path: p.Path, Revision: o}
+	if err := r.walkBehind(ctx, []*behind{b}); err != nil {
 		return nil, err
 	}
-	if began := slices.IndexFunc(commits, on); own > 0 {
-		commits = commits[:own]
+	commits := b.commits
+	if began := slices.IndexFunc(commits, on); b.own > 0 {
+		commits = commits[:b.own]
 	} else if began >= 0 {
 		commits = commits[:began]
 	}
-	return commits, r.fetchUnknown(ctx, p.Path, commits)
+	return commits, r.Git.FetchPlaces(ctx, r.unknown(p.Path, commits)...)
 }
 
-// fetchUnknown brings the commits of which it is not known which tree they have at a path.
-func (r *Repo) fetchUnknown(ctx context.Context, path string, commits []gitrepo.Hash) error {
-	unknown := slices.DeleteFunc(slices.Clone(commits), func(c gitrepo.Hash) bool {
+// behind is an open revision of the package at a path, whose commits are looked for.
+type behind struct {
+	path string
+	*decide.Revision
+	commits []gitrepo.Hash // from its tip on
+	own     int            // how many of them lead to the first that made it
+	next    gitrepo.Hash
+}
+
+// visit takes a commit in, and says that it is the last: those that were there before, too,
+// come once more where history is read in steps.
+func (b *behind) visit(c *gitrepo.Commit) bool {
+	if c.Hash != b.next {
+		return false
+	}
+	for _, a := range c.Annotations {
+		switch {
+		case a.Package != b.path:
+		case a.Revision != "" || a.WorkspaceName != b.Workspace:
+			return true
+		default:
+			b.own = len(b.commits) + 1
+		}
+	}
+	b.commits, b.next = append(b.commits, c.Hash), gitrepo.Hash{}
+	if len(c.Parents) > 0 {
+		b.next = c.Parents[0]
+	}
+	return len(c.Parents) == 0
+}
+
+// walkBehind finds the commits of several, in requests for all of them.
+func (r *Repo) walkBehind(ctx context.Context, list []*behind) error {
+	tips := make([]gitrepo.Hash, len(list))
+	for i, b := range list {
+		tips[i], b.next = gitrepo.Hash(b.Ref.Commit), gitrepo.Hash(b.Ref.Commit)
+	}
+	_, err := r.Git.FindAncestors(ctx, tips, walkLimit, func(i int, c *gitrepo.Commit) bool { return list[i].visit(c) })
+	return err
+}
+
+// fetchBehind brings what behindTip reads of several. Who needs what could not be read
+// asks again.
+func (r *Repo) fetchBehind(ctx context.Context, list []*behind) {
+	r.fetchLine(ctx) // which ReadBranch reads: what Drafts are made upon is there then
+	if r.walkBehind(ctx, list) != nil {
+		return
+	}
+	var places []gitrepo.Place
+	for _, b := range list {
+		places = append(places, r.unknown(b.path, b.commits[:b.own])...)
+	}
+	_ = r.Git.FetchPlaces(ctx, places...)
+}
+
+// unknown are the ways to a path in the commits of which it is not known which tree they
+// have there.
+func (r *Repo) unknown(path string, commits []gitrepo.Hash) []gitrepo.Place {
+	return ways(slices.DeleteFunc(slices.Clone(commits), func(c gitrepo.Hash) bool {
 		_, known := r.Git.KnownTreeAt(c, path)
 		return known
-	})
-	return r.Git.FetchPlaces(ctx, ways(unknown, path)...)
+	}), path)
 }
 
 // Stood is a package as it stood on the registered branch when its tree was that
@@ -542,7 +580,7 @@ func (r *Repo) Stood(ctx context.Context, path, main string) (*krm.Package, erro
 	}); err != nil {
 		return nil, err
 	}
-	if err := r.fetchUnknown(ctx, path, commits); err != nil {
+	if err := r.Git.FetchPlaces(ctx, r.unknown(path, commits)...); err != nil {
 		return nil, err
 	}
 	for _, c := range commits {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -59,6 +60,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 	}
 	set.run(ctx, r.Repositories())
+	merged := map[*Repo][]*behind{} // Drafts that may be
 	for repo, p := range r.packagesOf(wants) {
 		if p.Open() == nil && len(p.Heads()) > 0 && !repo.comparable(p) {
 			if other, err := repo.other(ctx, p); err == nil && other {
@@ -79,6 +81,11 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 			continue
 		}
 		open.place(repo, repo.Head, p.Path)
+		for _, h := range p.Revisions {
+			if h.Phase.Open() && h.Machine != nil && !there.IsZero() {
+				merged[repo] = append(merged[repo], &behind{path: p.Path, Revision: h})
+			}
+		}
 		if p.Open() == nil || p.Latest == nil {
 			continue
 		}
@@ -90,6 +97,10 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 	}
 	open.run(ctx, r.Repositories())
+	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(merged)), func(ctx context.Context, repo *Repo) struct{} {
+		repo.fetchBehind(ctx, merged[repo])
+		return struct{}{}
+	})
 	var look []looked
 	sound := slices.DeleteFunc(slices.Clone(wants), func(w *decide.Want) bool { return w.Err != nil })
 	for repo, p := range r.packagesOf(sound) {

@@ -546,6 +546,39 @@ func TestRequestsAboutAFleet(t *testing.T) {
 	}
 }
 
+// Drafts that people merged together, in their own way, are found in a few requests, however
+// many there are.
+func TestRequestsOfMergedDrafts(t *testing.T) {
+	const variants, most = 24, 10
+	s := scenario{variants: variants, http: true}
+	w := newWorld(t, s)
+	merge := func() {
+		t.Helper()
+		merged := gittest.Text{}
+		for ref := range w.drafts(t) {
+			branch, is := strings.CutPrefix(ref, "refs/heads/drafts/")
+			pkg, _, _ := strings.Cut(branch, "/")
+			if is {
+				for _, file := range strings.Fields(w.fleet.Git(t, "ls-tree", "-r", "--name-only", ref, pkg)) {
+					merged[file] = w.fleet.Git(t, "show", ref+":"+file) + "\n"
+				}
+			}
+		}
+		w.fleet.Commit(t, "main", "squashed", merged)
+	}
+	w.apply(t)
+	for _, when := range []string{"first Drafts", "updates"} {
+		merge()
+		for _, command := range []string{"status", "plan", "apply"} {
+			if n := w.requestsAnew(t, command); n > most {
+				t.Errorf("%s are squashed, %s: %d requests for %d packages, want %d at most", when, command, n, variants, most)
+			}
+		}
+		w.publish(t, s)
+		w.apply(t)
+	}
+}
+
 // First Drafts are compared with their upstreams, which come in one request.
 func TestRequestsOfFirstReview(t *testing.T) {
 	const upstreams = 12
