@@ -60,7 +60,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 	}
 	set.run(ctx, r.Repositories())
-	merged := map[*Repo][]*behind{} // Drafts that may be
+	var other []looked // on the registered branch
 	for repo, p := range r.packagesOf(wants) {
 		if p.Open() == nil && len(p.Heads()) > 0 && !repo.comparable(p) {
 			if other, err := repo.other(ctx, p); err == nil && other {
@@ -81,11 +81,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 			continue
 		}
 		open.place(repo, repo.Head, p.Path)
-		for _, h := range p.Revisions {
-			if h.Phase.Open() && h.Machine != nil && !there.IsZero() {
-				merged[repo] = append(merged[repo], &behind{path: p.Path, Revision: h})
-			}
-		}
+		other = append(other, looked{repo, p})
 		if p.Open() == nil || p.Latest == nil {
 			continue
 		}
@@ -97,10 +93,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 	}
 	open.run(ctx, r.Repositories())
-	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(merged)), func(ctx context.Context, repo *Repo) struct{} {
-		repo.fetchBehind(ctx, merged[repo])
-		return struct{}{}
-	})
+	r.fetchMerged(ctx, other)
 	var look []looked
 	sound := slices.DeleteFunc(slices.Clone(wants), func(w *decide.Want) bool { return w.Err != nil })
 	for repo, p := range r.packagesOf(sound) {
@@ -109,6 +102,38 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 		}
 	}
 	r.lookAt(ctx, look, r.ReadTrees)
+}
+
+// fetchMerged brings what ReadBranch reads of open revisions, any of which may have been
+// merged where the registered branch has something else than what was Published last.
+func (r *Reader) fetchMerged(ctx context.Context, list []looked) {
+	open := map[*Repo][]*behind{}
+	for _, l := range list {
+		if l.Branch != nil {
+			continue
+		}
+		there, err := l.repo.TreeAt(ctx, l.repo.Head, l.Path) // which has been brought
+		published, known := l.repo.knownTreeAt(gitrepo.Hash(latestCommit(l.Package)), l.Path)
+		if err != nil || there.IsZero() || known && there == decide.Hash(published) {
+			continue
+		}
+		for _, h := range l.Revisions {
+			if h.Phase.Open() && h.Machine != nil {
+				open[l.repo] = append(open[l.repo], &behind{path: l.Path, Revision: h})
+			}
+		}
+	}
+	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(open)), func(ctx context.Context, repo *Repo) struct{} {
+		repo.fetchBehind(ctx, open[repo])
+		return struct{}{}
+	})
+}
+
+// readBranches is ReadBranch of several packages, with few requests a repository. Who needs
+// what could not be read asks again.
+func (r *Reader) readBranches(ctx context.Context, list []looked) {
+	r.fetchMerged(ctx, list)
+	r.lookAt(ctx, list, r.ReadBranch)
 }
 
 // looked is a package that is looked at in its repository.
@@ -182,7 +207,7 @@ func (r *Reader) FetchReverted(ctx context.Context, wants []*decide.Want, name s
 		look = append(look, looked{repo, p})
 	}
 	set.run(ctx, r.Repositories())
-	r.lookAt(ctx, look, r.ReadBranch)
+	r.readBranches(ctx, look)
 }
 
 // ReadMade reads a package at a revision by what recordedTree tells, for who neither
@@ -808,7 +833,7 @@ func (r *Reader) FetchShown(ctx context.Context, list []*decide.Candidate) {
 			look = append(look, looked{of(c), c.Package})
 		}
 	}
-	r.lookAt(ctx, look, r.ReadBranch)
+	r.readBranches(ctx, look)
 	var heads []placed
 	for _, c := range list {
 		heads = append(heads, placed{of(c), c.Package.Path, c.Head})

@@ -76,7 +76,7 @@ func (r *Reader) FetchEdits(ctx context.Context, wants []*decide.Want) {
 	for _, h := range published {
 		look = append(look, looked{h.repo, h.pkg})
 	}
-	r.lookAt(ctx, look, r.ReadBranch) // wrote asks for it
+	r.readBranches(ctx, look) // wrote asks for it
 	for _, h := range published {
 		for _, c := range h.repo.wrote(h.pkg) {
 			branches.place(h.repo, c, h.pkg.Path)

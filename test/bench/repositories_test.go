@@ -552,23 +552,9 @@ func TestRequestsOfMergedDrafts(t *testing.T) {
 	const variants, most = 24, 10
 	s := scenario{variants: variants, http: true}
 	w := newWorld(t, s)
-	merge := func() {
-		t.Helper()
-		merged := gittest.Text{}
-		for ref := range w.drafts(t) {
-			branch, is := strings.CutPrefix(ref, "refs/heads/drafts/")
-			pkg, _, _ := strings.Cut(branch, "/")
-			if is {
-				for _, file := range strings.Fields(w.fleet.Git(t, "ls-tree", "-r", "--name-only", ref, pkg)) {
-					merged[file] = w.fleet.Git(t, "show", ref+":"+file) + "\n"
-				}
-			}
-		}
-		w.fleet.Commit(t, "main", "squashed", merged)
-	}
 	w.apply(t)
 	for _, when := range []string{"first Drafts", "updates"} {
-		merge()
+		w.squash(t)
 		for _, command := range []string{"status", "plan", "apply"} {
 			if n := w.requestsAnew(t, command); n > most {
 				t.Errorf("%s are squashed, %s: %d requests for %d packages, want %d at most", when, command, n, variants, most)
@@ -577,6 +563,50 @@ func TestRequestsOfMergedDrafts(t *testing.T) {
 		w.publish(t, s)
 		w.apply(t)
 	}
+}
+
+// What people write on Drafts, and on the registered branch beside them, is compared in a few
+// requests.
+func TestRequestsOfEditsEverywhere(t *testing.T) {
+	s := scenario{variants: 24, http: true}
+	w := newWorld(t, s)
+	asks := func(when string, most int, command ...string) {
+		t.Helper()
+		if n := w.requestsAnew(t, command...); n > most {
+			t.Errorf("%s, %s: %d requests for %d packages, want %d at most", when, command[0], n, s.variants, most)
+		}
+	}
+	settings := func(name string, i int) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {a: \"%d\"}\n", name, i)
+	}
+	hotfix := func(file string) {
+		t.Helper()
+		for i := range s.variants {
+			w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(i) + "/" + file + ".yaml": settings(file, i)})
+		}
+	}
+	edit := func(from int) {
+		t.Helper()
+		w.eachDraft(t, func(branch, pkg string) {
+			for i := range 2 {
+				w.fleet.Commit(t, branch, "by hand", gittest.Text{pkg + "/by-hand.yaml": settings("by-hand", from+i)})
+			}
+		})
+	}
+	w.apply(t)
+	edit(0)
+	w.apply(t)
+	w.run(t, "approve", "--all")
+	hotfix("fix")
+	w.apply(t)
+	w.publishApp(t, s, "v2")
+	w.apply(t)
+	edit(2)
+	w.publishApp(t, s, "v3") // upon what they wrote
+	w.apply(t)
+	hotfix("another")
+	asks("hotfixes beside Drafts", 14, "review")
+	asks("hotfixes beside Drafts", 16, "edits")
 }
 
 // First Drafts are compared with their upstreams, which come in one request.

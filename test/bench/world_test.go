@@ -192,6 +192,29 @@ func (w *world) editDrafts(b testing.TB, s scenario) {
 	}
 }
 
+// eachDraft calls do with each Draft's branch and its package.
+func (w *world) eachDraft(b testing.TB, do func(branch, pkg string)) {
+	b.Helper()
+	for _, ref := range slices.Sorted(maps.Keys(w.drafts(b))) {
+		if branch, is := strings.CutPrefix(ref, "refs/heads/"); is && strings.HasPrefix(branch, "drafts/") {
+			do(branch, strings.Split(branch, "/")[1])
+		}
+	}
+}
+
+// squash brings all Drafts to the registered branch in one commit, as people do with a
+// request of their own.
+func (w *world) squash(b testing.TB) {
+	b.Helper()
+	squashed := gittest.Text{}
+	w.eachDraft(b, func(branch, pkg string) {
+		for _, file := range strings.Fields(w.fleet.Git(b, "ls-tree", "-r", "--name-only", branch, pkg)) {
+			squashed[file] = w.fleet.Git(b, "show", branch+":"+file) + "\n"
+		}
+	})
+	w.fleet.Commit(b, "main", "squashed", squashed)
+}
+
 func (w *world) write(b testing.TB, name, content string) {
 	b.Helper()
 	file := filepath.Join(w.dir, filepath.FromSlash(name))
