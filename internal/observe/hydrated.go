@@ -151,7 +151,20 @@ type placed struct {
 // fetchHydrated brings what Hydrated reads of revisions, in few requests a repository.
 // What cannot be had is asked for again by who needs it.
 func (r *Reader) fetchHydrated(ctx context.Context, list []placed) {
-	set := fetchSet{}
+	ways, set := fetchSet{}, fetchSet{}
+	for _, h := range list {
+		if h.Machine == nil || h.Machine.Hydrated.IsZero() {
+			continue
+		}
+		for _, commit := range []decide.Hash{h.Ref.Commit, h.Machine.Commit} { // as unedited asks for them
+			if tree, known := h.repo.knownTreeAt(gitrepo.Hash(commit), h.path); !known {
+				ways.way(h.repo, commit, h.path)
+			} else if decide.Hash(tree) == h.Machine.Hydrated {
+				break
+			}
+		}
+	}
+	ways.run(ctx, r.Repositories())
 	for _, h := range list {
 		if h.Machine == nil {
 			continue

@@ -566,7 +566,7 @@ func TestRequestsOfMergedDrafts(t *testing.T) {
 }
 
 // What people write on Drafts, and on the registered branch beside them, is compared in a few
-// requests.
+// requests, and so is what was made before it, when all of it was squashed.
 func TestRequestsOfEditsEverywhere(t *testing.T) {
 	s := scenario{variants: 24, http: true}
 	w := newWorld(t, s)
@@ -607,6 +607,12 @@ func TestRequestsOfEditsEverywhere(t *testing.T) {
 	hotfix("another")
 	asks("hotfixes beside Drafts", 14, "review")
 	asks("hotfixes beside Drafts", 16, "edits")
+	w.apply(t)
+	w.squash(t)
+	w.apply(t)
+	asks("squashed", 12, "impact", "set.yaml")
+	w.publishApp(t, s, "v4")
+	asks("squashed, an update", 14, "apply")
 }
 
 // First Drafts are compared with their upstreams, which come in one request.
