@@ -157,6 +157,7 @@ type commitCache struct {
 	mu   sync.RWMutex
 	byID map[Hash]*Commit      // read or made in this run
 	at   map[Hash]commitRecord // those that the file had
+	took int                   // how many of byID were read from it
 	file *os.File              // nil without one
 	// A damaged end is cut where something is added, if the file is as it was then: it may be
 	// what another run was about to write.
@@ -280,6 +281,7 @@ func (c *commitCache) take(hashes ...Hash) {
 			delete(c.at, h)
 		case c.byID[h] == nil:
 			c.byID[h] = read[i]
+			c.took++
 		}
 	}
 }
@@ -289,9 +291,10 @@ func (c *commitCache) take(hashes ...Hash) {
 func (c *commitCache) letGo() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file == nil {
+	if c.file == nil || c.took == 0 { // many Repositories of one repository each say so
 		return
 	}
+	c.took = 0
 	kept := map[Hash]*Commit{} // a map does not shrink
 	for h, commit := range c.byID {
 		if _, ok := c.at[h]; !ok {

@@ -108,6 +108,9 @@ func TestCommitsAreLetGo(t *testing.T) {
 	if m := c.matching(""); len(m) != 21 {
 		t.Errorf("%d commits are known", len(m))
 	}
+	if n := testing.AllocsPerRun(1, c.letGo); n > 0 {
+		t.Errorf("%.0f allocations, with nothing to let go", n)
+	}
 	again := c.get(names[7])
 	if again == one || !reflect.DeepEqual(again, one) {
 		t.Errorf("read again: %+v, want %+v", again, one)
