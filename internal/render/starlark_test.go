@@ -109,7 +109,7 @@ var greedy = map[string]struct{ source, bound string }{
 	"Squaring":   {"x = 3\nfor i in range(60):\n  x = x * x", "5s of processor time"},
 	"Comparing":  {"a = [1] * 1000\nb = [1] * 1000\nfor i in range(5):\n  a = [a] * 1000\n  b = [b] * 1000\nx = a == b", "5s of processor time"},
 	"Hashing":    {"t = (1,)\nfor i in range(60):\n  t = (t, t)\nd = {t: 1}", "5s of processor time"},
-	"Recursion":  {"def f():\n  f()\nf()", "256 MiB"},
+	"Recursion":  {"def f():\n  f()\nf()", "256 MiB of memory (runtime: goroutine stack exceeds 134217728-byte limit)"},
 	"Printing":   {"while True:\n  print('x' * 1000000)", "256 MiB"},
 	"Expression": {"load('re.star', 're')\nx = re.findall('(x+x+)+y|' * 1000 + 'z', 'x' * 30000000)", "5s of processor time"},
 }

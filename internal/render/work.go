@@ -31,6 +31,9 @@ const (
 	// workData is what the operating system gives a worker for data at most: room
 	// for the runtime, and for what the collector has not come to.
 	workData = 400 << 20
+	// workStack bounds a call's stack, which is copied to one of twice its size: past it
+	// the Go runtime ends the process before it asks for more than workData.
+	workStack = workMemory / 2
 	// watchEvery is how often a call is looked at.
 	watchEvery = 5 * time.Millisecond
 	// graceTime is what a script gets to end by itself, which names the line.
@@ -55,6 +58,7 @@ func Work(name string, in io.Reader, out io.Writer) error {
 	}
 	debug.SetGCPercent(100)
 	debug.SetMemoryLimit(workMemory)
+	debug.SetMaxStack(workStack)
 	w := &worker{run: f.List, out: &frames{w: out}}
 	w.name.Store(new(string))
 	if err := w.out.send(frameReady, nil); err != nil {
