@@ -307,7 +307,12 @@ func (a *app) joinStatus(list []*joinFile) error {
 		return fmt.Errorf("--output %s: status is json or yaml", a.output)
 	}
 	var items []*reconcile.Item
-	var sets, variants []any
+	type printed struct {
+		of     decide.Identity
+		object any
+	}
+	var variants []printed
+	var sets []any
 	for i, f := range list {
 		for _, st := range f.Part.Items {
 			item := &reconcile.Item{
@@ -327,18 +332,21 @@ func (a *app) joinStatus(list []*joinFile) error {
 		}
 		for _, o := range v.Items {
 			if o["kind"] != v1alpha2.KindPackageVariantSet {
-				variants = append(variants, o)
+				variants = append(variants, printed{downstreamOf(o), o})
 			} else if i == 0 {
 				sets = append(sets, o)
 			}
 		}
 	}
 	reconcile.SortItems(items)
-	slices.SortStableFunc(variants, func(x, y any) int { return downstreamOf(x).Compare(downstreamOf(y)) })
+	slices.SortStableFunc(variants, func(x, y printed) int { return x.of.Compare(y.of) })
 	for _, o := range sets {
 		setStatus(o.(map[string]any), list[0].Part.Sets, items)
 	}
-	return objects(a.Out, a.output, append(sets, variants...))
+	for _, v := range variants {
+		sets = append(sets, v.object)
+	}
+	return objects(a.Out, a.output, sets)
 }
 
 // downstreamOf is the identity of a variant that was printed.
