@@ -245,45 +245,53 @@ func (c *commitCache) close() {
 	}
 }
 
-// take reads those of these commits that the file alone has, on all cores.
-func (c *commitCache) take(hashes ...Hash) {
+// take returns commits, nil for one that is not known: those that the file alone has are
+// read on all cores.
+func (c *commitCache) take(hashes ...Hash) []*Commit {
 	c.load.Do(c.scan)
-	var want []Hash
+	out := make([]*Commit, len(hashes))
+	var want []int
 	var records []commitRecord
 	c.mu.RLock()
 	file := c.file
-	for _, h := range hashes {
-		if r, ok := c.at[h]; ok && c.byID[h] == nil {
-			want, records = append(want, h), append(records, r)
+	for i, h := range hashes {
+		if out[i] = c.byID[h]; out[i] != nil {
+			continue
+		}
+		if r, ok := c.at[h]; ok {
+			want, records = append(want, i), append(records, r)
 		}
 	}
 	c.mu.RUnlock()
 	if file == nil || len(want) == 0 {
-		return
+		return out
 	}
-	read := make([]*Commit, len(want))
 	texts := sync.Pool{New: func() any { return new([]byte) }}
-	_ = cores.Each(context.Background(), 0, len(want), func(i int) error { // what is damaged stays nil
+	_ = cores.Each(context.Background(), 0, len(want), func(n int) error { // what is damaged stays nil
 		text := texts.Get().(*[]byte)
 		defer texts.Put(text)
-		raw := slices.Grow((*text)[:0], int(records[i].size))[:records[i].size]
+		raw := slices.Grow((*text)[:0], int(records[n].size))[:records[n].size]
 		*text = raw
-		if _, err := file.ReadAt(raw, int64(records[i].at)); err == nil && hashObject(plumbing.CommitObject, raw) == want[i] {
-			read[i], _ = parseCommit(want[i], raw)
+		h := hashes[want[n]]
+		if _, err := file.ReadAt(raw, int64(records[n].at)); err == nil && hashObject(plumbing.CommitObject, raw) == h {
+			out[want[n]], _ = parseCommit(h, raw)
 		}
 		return nil
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, h := range want {
-		switch {
-		case read[i] == nil:
+	for _, i := range want {
+		switch h := hashes[i]; {
+		case c.byID[h] != nil: // others read it meanwhile
+			out[i] = c.byID[h]
+		case out[i] == nil:
 			delete(c.at, h)
-		case c.byID[h] == nil:
-			c.byID[h] = read[i]
+		default:
+			c.byID[h] = out[i]
 			c.took++
 		}
 	}
+	return out
 }
 
 // letGo drops the commits that were read from the file: they are read again when they are
@@ -291,7 +299,7 @@ func (c *commitCache) take(hashes ...Hash) {
 func (c *commitCache) letGo() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.file == nil || c.took == 0 { // many Repositories of one repository each say so
+	if c.took == 0 || c.file == nil { // many Repositories of one repository each say so
 		return
 	}
 	c.took = 0
@@ -318,24 +326,16 @@ func (c *commitCache) len() int {
 	return n
 }
 
+// get is a commit, nil for one that is not known. What another lets go meanwhile is
+// returned all the same.
 func (c *commitCache) get(h Hash) *Commit {
-	c.load.Do(c.scan)
-	found, kept := c.known(h)
-	if kept {
-		c.take(h)
-		found, _ = c.known(h)
+	c.mu.RLock()
+	found := c.byID[h]
+	c.mu.RUnlock()
+	if found == nil {
+		found = c.take(h)[0]
 	}
 	return found
-}
-
-// known is a commit that was read, or whether the file alone has it.
-func (c *commitCache) known(h Hash) (found *Commit, kept bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if found = c.byID[h]; found == nil {
-		_, kept = c.at[h]
-	}
-	return found, kept
 }
 
 // matching lists the known commits whose names begin with a hex prefix.

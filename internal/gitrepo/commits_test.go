@@ -128,6 +128,46 @@ func TestCommitsAreLetGo(t *testing.T) {
 	}
 }
 
+// Who asks for commits gets them while others let them go, as Repositories of one repository
+// do that are read side by side; the race detector watches.
+func TestCommitsAreLetGoMeanwhile(t *testing.T) {
+	path, names, _, _ := commitFile(t, 50, 10)
+	c := openCommitCache(path)
+	defer c.close()
+	var asking, letting sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		letting.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					c.letGo()
+				}
+			}
+		})
+	}
+	for i := range 4 {
+		asking.Go(func() {
+			for n := range 2000 {
+				h, other := names[(i*31+n)%len(names)], names[(i*7+n)%len(names)]
+				if one := c.get(h); one == nil || one.Hash != h {
+					t.Errorf("%s gave %v", h, one)
+					return
+				}
+				if two := c.take(h, other, Hash{9}); two[0] == nil || two[0].Hash != h || two[1] == nil || two[1].Hash != other || two[2] != nil {
+					t.Errorf("%s and %s gave %v", h, other, two)
+					return
+				}
+			}
+		})
+	}
+	asking.Wait()
+	close(done)
+	letting.Wait()
+}
+
 func fileSize(t *testing.T, path string) int64 {
 	t.Helper()
 	info, err := os.Stat(path)
