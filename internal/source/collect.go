@@ -52,7 +52,7 @@ func (c *collector) parse(ctx context.Context, files []file) error {
 		results[i] = files[i].parse(c.limits)
 		return nil
 	})
-	found := len(c.found)
+	found := 0
 	for _, r := range results {
 		found += len(r.items)
 	}
