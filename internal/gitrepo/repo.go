@@ -181,13 +181,11 @@ func (r *Repo) Commits(ctx context.Context, hashes ...Hash) ([]*Commit, error) {
 	if err := r.needCommits(ctx, hashes, 1); err != nil {
 		return nil, fmt.Errorf("reading commits of %s: %w", r.URL(), err)
 	}
-	out := make([]*Commit, len(hashes))
-	for i, h := range hashes {
-		c := r.commits.get(h)
+	out := r.commits.take(hashes...)
+	for i, c := range out {
 		if c == nil {
-			return nil, errKind(ErrMissingObject, "reading commits of %s: the server did not send %s", r.URL(), h)
+			return nil, errKind(ErrMissingObject, "reading commits of %s: the server did not send %s", r.URL(), hashes[i])
 		}
-		out[i] = c
 	}
 	return out, nil
 }
@@ -197,11 +195,11 @@ func (r *Repo) Commits(ctx context.Context, hashes ...Hash) ([]*Commit, error) {
 func (r *Repo) LetGo() { r.commits.letGo() }
 
 func (r *Repo) missingCommits(hashes []Hash) []Hash {
-	r.commits.take(hashes...)
+	there := r.commits.take(hashes...)
 	var missing []Hash
 	seen := map[Hash]bool{}
-	for _, h := range hashes {
-		if !h.IsZero() && !seen[h] && r.commits.get(h) == nil {
+	for i, h := range hashes {
+		if !h.IsZero() && !seen[h] && there[i] == nil {
 			seen[h] = true
 			missing = append(missing, h)
 		}
