@@ -12,11 +12,16 @@ import (
 )
 
 const (
-	// spare is how much garbage may wait, however much is held: at most a seventh of
+	// spare is how much garbage may wait, however much is held: at most a sixth of
 	// the limit, where there is one, for what is held at a peak is not known before.
 	spare = 72 << 20
-	// leastPercent bounds what collecting costs where much is held.
-	leastPercent = 25
+	// little is what is held with its garbage where less than it is held and a sixth of the
+	// limit is not more: who only looks whether there is anything to do takes little of a
+	// small container. Who has allocated many times as much is at work, and is to get on.
+	little   = 72 << 20
+	muchWork = 5 * little
+	// leastPercent bounds what collecting costs where much is held, and with little work.
+	leastPercent, leastAtFirst = 25, 12
 )
 
 // Pace sets how seldom memory is collected, after each collection by what was
@@ -42,9 +47,9 @@ func StayWithin(container memlimit.Provider) {
 func follow(percent, most int) {
 	type mark struct{ _ [16]byte }
 	runtime.AddCleanup(&mark{}, func(was int) {
-		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 		metrics.Read(sample)
-		now := percentFor(sample[0].Value.Uint64(), uint64(debug.SetMemoryLimit(-1)), most)
+		now := percentFor(sample[0].Value.Uint64(), sample[1].Value.Uint64(), uint64(debug.SetMemoryLimit(-1)), most)
 		if now != was {
 			debug.SetGCPercent(now)
 		}
@@ -52,14 +57,15 @@ func follow(percent, most int) {
 	}, percent)
 }
 
-// percentFor is how much garbage may wait beside what is held, in percent of it.
-func percentFor(held, limit uint64, most int) int {
+// percentFor is how much garbage may wait beside what is held, in percent of it, after so
+// much was allocated.
+func percentFor(held, allocated, limit uint64, most int) int {
 	if held == 0 {
 		return most
 	}
-	garbage := min(spare, limit/7)
-	if room := limit / 5; held < room { // who holds less than a fifth takes little more than that
-		garbage = min(garbage, room-held)
+	garbage, least := min(spare, limit/6), uint64(leastPercent)
+	if held < little && allocated < muchWork {
+		garbage, least = min(garbage, max(little, limit/6)-held), leastAtFirst
 	}
-	return min(most, int(max(leastPercent, garbage*100/held)))
+	return min(most, int(max(least, garbage*100/held)))
 }

@@ -15,23 +15,40 @@ func TestPercentFor(t *testing.T) {
 	for held, want := range map[uint64]int{
 		0: 400, 1 << 20: 400, 18 << 20: 400, 36 << 20: 200, 72 << 20: 100, 144 << 20: 50, 1 << 30: leastPercent, 8 << 30: leastPercent,
 	} {
-		if got := percentFor(held, math.MaxInt64, 400); got != want {
+		if got := percentFor(held, 0, math.MaxInt64, 400); got != want {
 			t.Errorf("%d MiB held: %d%%, want %d%%", held>>20, got, want)
 		}
 	}
 	for held, want := range map[uint64]int{0: 50, 1 << 20: 50, 144 << 20: 50, 200 << 20: 36, 1 << 30: leastPercent} {
-		if got := percentFor(held, math.MaxInt64, 50); got != want {
+		if got := percentFor(held, 0, math.MaxInt64, 50); got != want {
 			t.Errorf("%d MiB held, at most 50%%: %d%%, want %d%%", held>>20, got, want)
 		}
 	}
-	for limit, want := range map[uint64]int{1: leastPercent, 100 << 20: leastPercent, 350 << 20: 50, 490 << 20: 70, 504 << 20: leastPercent, 800 << 20: 60, 8 << 30: 72} {
-		if got := percentFor(100<<20, limit, 400); got != want {
+	for limit, want := range map[uint64]int{1: leastPercent, 100 << 20: leastPercent, 300 << 20: 50, 420 << 20: 70, 504 << 20: 72, 8 << 30: 72} {
+		if got := percentFor(100<<20, 0, limit, 400); got != want {
 			t.Errorf("100 MiB held of %d: %d%%, want %d%%", limit>>20, got, want)
 		}
 	}
-	for held, want := range map[uint64]int{1 << 20: 400, 20 << 20: 285, 40 << 20: 100, 50 << 20: 60, 60 << 20: 33, 70 << 20: leastPercent, 80 << 20: 71, 150 << 20: 38, 300 << 20: leastPercent} {
-		if got := percentFor(held, 400<<20, 400); got != want {
-			t.Errorf("%d MiB held of 400: %d%%, want %d%%", held>>20, got, want)
+	for held, want := range map[uint64][2]int{ // at first, and at work
+		1 << 20: {400, 400}, 20 << 20: {260, 333}, 40 << 20: {80, 166}, 50 << 20: {44, 133}, 60 << 20: {20, 111},
+		70 << 20: {leastAtFirst, 95}, 72 << 20: {92, 92}, 150 << 20: {44, 44}, 300 << 20: {leastPercent, leastPercent},
+	} {
+		for i, allocated := range []uint64{0, muchWork} {
+			if got := percentFor(held, allocated, 400<<20, 400); got != want[i] {
+				t.Errorf("%d MiB held of 400, %d MiB allocated: %d%%, want %d%%", held>>20, allocated>>20, got, want[i])
+			}
+		}
+	}
+	for held := uint64(1 << 20); held < 500<<20; held += 1 << 20 {
+		for _, allocated := range []uint64{0, muchWork} {
+			was := 0
+			for limit := uint64(1 << 20); limit < 4<<30; limit += 1 << 20 {
+				now := percentFor(held, allocated, limit, 400)
+				if now < was {
+					t.Fatalf("%d MiB held: %d%% where %d MiB may be taken, %d%% where it is less", held>>20, now, limit>>20, was)
+				}
+				was = now
+			}
 		}
 	}
 }
