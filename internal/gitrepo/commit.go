@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -155,9 +156,9 @@ type commitCache struct {
 	most int64     // bytes of the file
 	load sync.Once // the file is looked through when the first commit is asked for
 	mu   sync.RWMutex
-	byID map[Hash]*Commit      // read or made in this run
+	came map[Hash]*Commit      // fetched or made in this run
+	read map[Hash]*Commit      // read from the file
 	at   map[Hash]commitRecord // those that the file had
-	took int                   // how many of byID were read from it
 	file *os.File              // nil without one
 	// A damaged end is cut where something is added, if the file is as it was then: it may be
 	// what another run was about to write.
@@ -174,8 +175,11 @@ const (
 type commitRecord struct{ at, size uint32 }
 
 func openCommitCache(path string) *commitCache {
-	return &commitCache{byID: map[Hash]*Commit{}, at: map[Hash]commitRecord{}, path: path, most: maxCacheBytes}
+	return &commitCache{came: map[Hash]*Commit{}, read: map[Hash]*Commit{}, at: map[Hash]commitRecord{}, path: path, most: maxCacheBytes}
 }
+
+// held is a commit in memory, or nil. c.mu is held.
+func (c *commitCache) held(h Hash) *Commit { return cmp.Or(c.came[h], c.read[h]) }
 
 // scan notes what the file has. It drops the older half of what has grown too large.
 func (c *commitCache) scan() {
@@ -255,7 +259,7 @@ func (c *commitCache) take(hashes ...Hash) []*Commit {
 	c.mu.RLock()
 	file := c.file
 	for i, h := range hashes {
-		if out[i] = c.byID[h]; out[i] != nil {
+		if out[i] = c.held(h); out[i] != nil {
 			continue
 		}
 		if r, ok := c.at[h]; ok {
@@ -281,14 +285,13 @@ func (c *commitCache) take(hashes ...Hash) []*Commit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, i := range want {
-		switch h := hashes[i]; {
-		case c.byID[h] != nil: // others read it meanwhile
-			out[i] = c.byID[h]
-		case out[i] == nil:
+		h := hashes[i]
+		if others := c.held(h); others != nil { // read it meanwhile
+			out[i] = others
+		} else if out[i] == nil {
 			delete(c.at, h)
-		default:
-			c.byID[h] = out[i]
-			c.took++
+		} else {
+			c.read[h] = out[i]
 		}
 	}
 	return out
@@ -299,17 +302,9 @@ func (c *commitCache) take(hashes ...Hash) []*Commit {
 func (c *commitCache) letGo() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.took == 0 || c.file == nil { // many Repositories of one repository each say so
-		return
+	if len(c.read) > 0 && c.file != nil {
+		c.read = map[Hash]*Commit{} // a map that is cleared keeps its room
 	}
-	c.took = 0
-	kept := map[Hash]*Commit{} // a map does not shrink
-	for h, commit := range c.byID {
-		if _, ok := c.at[h]; !ok {
-			kept[h] = commit
-		}
-	}
-	c.byID = kept
 }
 
 // len is how many commits are at hand, if the file is sound.
@@ -318,7 +313,7 @@ func (c *commitCache) len() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	n := len(c.at)
-	for h := range c.byID {
+	for h := range c.came {
 		if _, ok := c.at[h]; !ok {
 			n++
 		}
@@ -330,7 +325,7 @@ func (c *commitCache) len() int {
 // returned all the same.
 func (c *commitCache) get(h Hash) *Commit {
 	c.mu.RLock()
-	found := c.byID[h]
+	found := c.held(h)
 	c.mu.RUnlock()
 	if found == nil {
 		found = c.take(h)[0]
@@ -344,13 +339,13 @@ func (c *commitCache) matching(prefix string) []Hash {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []Hash
-	for h := range c.byID {
+	for h := range c.came {
 		if strings.HasPrefix(h.String(), prefix) {
 			out = append(out, h)
 		}
 	}
 	for h := range c.at {
-		if c.byID[h] == nil && strings.HasPrefix(h.String(), prefix) {
+		if c.came[h] == nil && strings.HasPrefix(h.String(), prefix) {
 			out = append(out, h)
 		}
 	}
@@ -386,10 +381,10 @@ func (c *commitCache) add(raws map[Hash][]byte, made func(Hash) *Commit) error {
 	defer c.mu.Unlock()
 	var out []byte
 	for i, h := range hashes {
-		if c.byID[h] != nil {
+		if c.held(h) != nil {
 			continue
 		}
-		c.byID[h] = parsed[i]
+		c.came[h] = parsed[i]
 		if len(raws[h]) <= maxCommitBytes {
 			out = binary.BigEndian.AppendUint32(out, uint32(len(raws[h])))
 			out = append(append(out, h[:]...), raws[h]...)

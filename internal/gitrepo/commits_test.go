@@ -67,12 +67,12 @@ func TestCommitCacheReadsWhatIsAskedFor(t *testing.T) {
 	if kib := (after.TotalAlloc - before.TotalAlloc) >> 10; kib > 1000 { // of 8 MB
 		t.Errorf("%d KiB were allocated for one commit", kib)
 	}
-	if len(c.byID) != 1 || c.len() != len(names) || c.get(names[7]) != one {
-		t.Errorf("%d commits were read of %d", len(c.byID), c.len())
+	if len(c.read) != 1 || c.len() != len(names) || c.get(names[7]) != one {
+		t.Errorf("%d commits were read of %d", len(c.read), c.len())
 	}
 	c.take(names[7], names[8], Hash{9}, names[8])
-	if len(c.byID) != 2 || c.len() != len(names) || c.get(names[7]) != one || c.get(Hash{9}) != nil {
-		t.Errorf("%d commits were read of %d", len(c.byID), c.len())
+	if len(c.read) != 2 || c.len() != len(names) || c.get(names[7]) != one || c.get(Hash{9}) != nil {
+		t.Errorf("%d commits were read of %d", len(c.read), c.len())
 	}
 	for _, h := range []Hash{names[7], names[9]} { // read, and not
 		if m := c.matching(h.String()[:20]); len(m) != 1 || m[0] != h {
@@ -102,8 +102,8 @@ func TestCommitsAreLetGo(t *testing.T) {
 	}
 	mine := c.get(mades[20])
 	c.letGo()
-	if len(c.byID) != 1 || c.get(mades[20]) != mine || c.len() != 21 {
-		t.Errorf("%d commits are kept of %d", len(c.byID), c.len())
+	if len(c.read) != 0 || c.get(mades[20]) != mine || c.len() != 21 {
+		t.Errorf("%d commits are kept of %d", len(c.read), c.len())
 	}
 	if m := c.matching(""); len(m) != 21 {
 		t.Errorf("%d commits are known", len(m))
@@ -297,7 +297,7 @@ func TestCommitCacheAtOnce(t *testing.T) {
 	wg.Wait()
 	unread := 0
 	for h := range c.at {
-		if c.byID[h] == nil {
+		if c.held(h) == nil {
 			unread++
 		}
 	}

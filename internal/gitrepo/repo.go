@@ -190,8 +190,8 @@ func (r *Repo) Commits(ctx context.Context, hashes ...Hash) ([]*Commit, error) {
 	return out, nil
 }
 
-// LetGo drops commits that the cache has on disk from memory; who asks for one again
-// makes it be read again.
+// LetGo drops the commits from memory that were read from the cache's file; who asks for
+// one again makes it be read again.
 func (r *Repo) LetGo() { r.commits.letGo() }
 
 func (r *Repo) missingCommits(hashes []Hash) []Hash {

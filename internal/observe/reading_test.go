@@ -496,9 +496,16 @@ func TestRequestsOfManyUpstreams(t *testing.T) {
 	}
 }
 
-// Who has read the tips of a repository says so, and reads none of their commits after.
+// Who has read the tips of a repository says so, and reads none of their commits after, also
+// where it is registered more than once.
 func TestTipsAreLetGo(t *testing.T) {
 	fleet, at := pacedFleet(t)
+	for i := range 8 {
+		obj := &v1alpha1.Repository{}
+		obj.Namespace, obj.Name = fmt.Sprint("ns-", i), "c1"
+		obj.Spec.Git = &v1alpha1.GitRepository{Repo: at["c1"]}
+		fleet.Repositories = append(fleet.Repositories, obj)
+	}
 	var mu sync.Mutex
 	asked := map[string][]string{}
 	p := &paced{Repositories: Git(gitrepo.NewStore(gitrepo.Options{}))}
@@ -513,6 +520,9 @@ func TestTipsAreLetGo(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	got := asked[at["c1"]]
+	if i := slices.Index(got, "commits"); i < 0 {
+		t.Error("no tip was read")
+	}
 	if i := slices.Index(got, "nothing more"); i < 0 || slices.Contains(got[i:], "commits") {
 		t.Errorf("asked in this order: %q", got)
 	}

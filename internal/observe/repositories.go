@@ -171,6 +171,9 @@ func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.W
 				left--
 				last := left == 0
 				mu.Unlock()
+				if last {
+					letGo(list)
+				}
 				if last && ahead && len(wanted) > 0 {
 					r.FetchTrees(ctx, wanted)
 				}
@@ -186,6 +189,16 @@ func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.W
 	}
 	sort.Slice(unread, func(i, j int) bool { return unread[i].Error() < unread[j].Error() })
 	return unopened, unread
+}
+
+// letGo is for Repositories whose tips have all been read: those of one Git repository show
+// the same commits.
+func letGo(list []*Repo) {
+	for _, repo := range list {
+		if repo.Git != nil {
+			repo.Git.LetGo()
+		}
+	}
 }
 
 // talk calls f once fewer repositories are talked to than may be. f must not wait for one
@@ -433,7 +446,6 @@ func (r *Reader) Downstream(namespace, name string) (*Repo, error) {
 // refs are read again.
 func (r *Repo) readHeads(ctx context.Context) error {
 	r.recordedAt = nil
-	defer r.Git.LetGo()
 	err := r.readTips(ctx)
 	if !errors.Is(err, gitrepo.ErrMissingObject) {
 		return err
@@ -802,6 +814,7 @@ func (r *Reader) Reread(ctx context.Context, git Repository) error {
 	if err := git.Refresh(ctx); err != nil {
 		return err
 	}
+	defer git.LetGo()
 	for _, repo := range r.sorted {
 		if repo.Git == git {
 			if err := repo.readHeads(ctx); err != nil {
