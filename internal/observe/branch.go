@@ -519,16 +519,17 @@ func (b *behind) visit(c *gitrepo.Commit) bool {
 	if c.Hash != b.next {
 		return false
 	}
+	own := b.own
 	for _, a := range c.Annotations {
 		switch {
 		case a.Package != b.path:
 		case a.Revision != "" || a.WorkspaceName != b.Workspace:
-			return true
+			return true // also where another annotation of it says that it is the Draft's
 		default:
-			b.own = len(b.commits) + 1
+			own = len(b.commits) + 1
 		}
 	}
-	b.commits, b.next = append(b.commits, c.Hash), gitrepo.Hash{}
+	b.commits, b.own, b.next = append(b.commits, c.Hash), own, gitrepo.Hash{}
 	if len(c.Parents) > 0 {
 		b.next = c.Parents[0]
 	}
@@ -546,12 +547,10 @@ func (r *Repo) walkBehind(ctx context.Context, list []*behind) error {
 }
 
 // fetchBehind brings what behindTip reads of several. Who needs what could not be read
-// asks again.
+// asks again: one whose history cannot be had hinders no other.
 func (r *Repo) fetchBehind(ctx context.Context, list []*behind) {
 	r.fetchLine(ctx) // which ReadBranch reads: what Drafts are made upon is there then
-	if r.walkBehind(ctx, list) != nil {
-		return
-	}
+	_ = r.walkBehind(ctx, list)
 	var places []gitrepo.Place
 	for _, b := range list {
 		places = append(places, r.unknown(b.path, b.commits[:b.own])...)

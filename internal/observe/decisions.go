@@ -107,24 +107,46 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded 
 // fetchMerged brings what ReadBranch reads of open revisions, any of which may have been
 // merged where the registered branch has something else than what was Published last.
 func (r *Reader) fetchMerged(ctx context.Context, list []looked) {
-	open := map[*Repo][]*behind{}
+	open := map[looked][]*behind{}
+	ways := fetchSet{} // mostly brought
 	for _, l := range list {
-		if l.Branch != nil {
-			continue
-		}
-		there, err := l.repo.TreeAt(ctx, l.repo.Head, l.Path) // which has been brought
-		published, known := l.repo.knownTreeAt(gitrepo.Hash(latestCommit(l.Package)), l.Path)
-		if err != nil || there.IsZero() || known && there == decide.Hash(published) {
+		if l.Branch != nil || open[l] != nil {
 			continue
 		}
 		for _, h := range l.Revisions {
 			if h.Phase.Open() && h.Machine != nil {
-				open[l.repo] = append(open[l.repo], &behind{path: l.Path, Revision: h})
+				open[l] = append(open[l], &behind{path: l.Path, Revision: h})
 			}
 		}
+		if open[l] == nil {
+			continue
+		}
+		ways.way(l.repo, l.repo.Head, l.Path)
+		if _, known := published(l.Package); !known {
+			ways.way(l.repo, latestCommit(l.Package), l.Path)
+		}
 	}
-	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(open)), func(ctx context.Context, repo *Repo) struct{} {
-		repo.fetchBehind(ctx, open[repo])
+	ways.run(ctx, r.Repositories())
+	merged, failed := map[*Repo][]*behind{}, map[*Repo]bool{}
+	for _, l := range list {
+		revisions := open[l]
+		if delete(open, l); revisions == nil || failed[l.repo] {
+			continue // of what cannot be had each would ask once more
+		}
+		there, err := l.repo.TreeAt(ctx, l.repo.Head, l.Path)
+		if err == nil && !there.IsZero() {
+			was, known := published(l.Package)
+			if !known {
+				was, err = l.repo.TreeAt(ctx, latestCommit(l.Package), l.Path)
+			}
+			if err == nil && there != was {
+				merged[l.repo] = append(merged[l.repo], revisions...)
+			}
+		}
+		failed[l.repo] = err != nil
+	}
+	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(merged)), func(ctx context.Context, repo *Repo) struct{} {
+		repo.fetchBehind(ctx, merged[repo])
 		return struct{}{}
 	})
 }
@@ -266,6 +288,14 @@ func recorded(p *decide.Package) (tree decide.Hash, known bool) {
 		return decide.Hash{}, false
 	}
 	return p.RecordedTree(p.Latest)
+}
+
+// published is recorded, or what was learnt.
+func published(p *decide.Package) (tree decide.Hash, known bool) {
+	if tree, known = p.Tree(latestCommit(p)); !known {
+		tree, known = recorded(p)
+	}
+	return tree, known
 }
 
 func latestCommit(p *decide.Package) decide.Hash {

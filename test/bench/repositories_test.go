@@ -615,6 +615,45 @@ func TestRequestsOfEditsEverywhere(t *testing.T) {
 	asks("squashed, an update", 14, "apply")
 }
 
+// A review of an update asks for no Published revision that stands on the registered branch:
+// the root folder of each has as many entries as there are packages.
+func TestReviewLeavesPublished(t *testing.T) {
+	const variants = 120
+	s := scenario{variants: variants, http: true}
+	w := newWorld(t, s)
+	w.apply(t)
+	w.run(t, "approve", "--all")
+	w.publish(t, s)
+	w.apply(t)
+	tags := map[string]bool{}
+	refs := w.fleet.AllRefs(t)
+	for ref, hash := range refs {
+		tags[hash] = strings.HasPrefix(ref, "refs/tags/") && hash != refs["refs/heads/main"]
+	}
+	for name, run := range map[string]func(...string){
+		"of the machine that updated": func(command ...string) { w.line.forget(); w.run(t, command...) },
+		"of another":                  func(command ...string) { w.requestsAnew(t, command...) },
+	} {
+		run("review")
+		published := 0
+		for repo, list := range w.line.asked {
+			for _, r := range list {
+				if strings.Contains(string(r.body), "filter tree:0") {
+					continue // for commits alone
+				}
+				for _, line := range strings.Split(string(r.body), "\n") {
+					if _, want, ok := strings.Cut(line, "want "); ok && repo != "catalog" && tags[want[:min(40, len(want))]] {
+						published++
+					}
+				}
+			}
+		}
+		if published > 0 {
+			t.Errorf("a review %s asks for %d Published revisions of %d", name, published, variants)
+		}
+	}
+}
+
 // First Drafts are compared with their upstreams, which come in one request.
 func TestRequestsOfFirstReview(t *testing.T) {
 	const upstreams = 12

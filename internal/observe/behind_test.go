@@ -1,0 +1,96 @@
+package observe
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/variform/variform/api/config/v1alpha1"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/gittest"
+)
+
+// TestBehind walks from a Draft's tip to the first commit that made it.
+func TestBehind(t *testing.T) {
+	mine := gitrepo.Annotation{Package: "web", WorkspaceName: "w1"}
+	published := gitrepo.Annotation{Package: "web", Revision: "v1"}
+	before := gitrepo.Annotation{Package: "web", WorkspaceName: "w0"}
+	other := gitrepo.Annotation{Package: "db", WorkspaceName: "w9"}
+	for name, c := range map[string]struct {
+		commits      [][]gitrepo.Annotation // from the tip on
+		visited, own int
+	}{
+		"made once":                     {[][]gitrepo.Annotation{{mine}, {published}}, 1, 1},
+		"edited":                        {[][]gitrepo.Annotation{nil, {other}, {mine}, {published}}, 3, 3},
+		"made twice":                    {[][]gitrepo.Annotation{{mine}, nil, {mine}, {before}}, 3, 3},
+		"a person began it":             {[][]gitrepo.Annotation{nil, nil}, 2, 0},
+		"the root made it":              {[][]gitrepo.Annotation{nil, {mine}}, 2, 2},
+		"squashed with what is below":   {[][]gitrepo.Annotation{{mine, published}, {mine}}, 0, 0},
+		"edited upon such a squash":     {[][]gitrepo.Annotation{nil, {mine}, {mine, before}, {mine}}, 2, 2},
+		"squashed with another package": {[][]gitrepo.Annotation{{mine, other}, {published}}, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &behind{path: "web", Revision: &decide.Revision{Workspace: "w1"}, next: gitrepo.Hash{1}}
+			for range 2 { // history comes in steps, each from the tip on
+				for i, list := range c.commits {
+					at := &gitrepo.Commit{Hash: gitrepo.Hash{byte(i + 1)}, Annotations: list}
+					if i+1 < len(c.commits) {
+						at.Parents = []gitrepo.Hash{{byte(i + 2)}}
+					}
+					if b.visit(at) {
+						break
+					}
+				}
+			}
+			if len(b.commits) != c.visited || b.own != c.own {
+				t.Errorf("%d commits, of which %d lead to what made it; want %d and %d", len(b.commits), b.own, c.visited, c.own)
+			}
+		})
+	}
+}
+
+// One Draft whose history cannot be had keeps no other from being read ahead.
+func TestFetchBehindTheOthers(t *testing.T) {
+	srv := gittest.NewServer(t)
+	git := srv.NewRepo(t, "c1")
+	git.Git(t, "config", "uploadpack.allowFilter", "true") // as forges have it: what is not asked for does not come along
+	git.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
+	git.Commit(t, "main", "start", gittest.Text{"README.md": "c1\n"})
+	var fleet Fleet
+	obj := &v1alpha1.Repository{}
+	obj.Namespace, obj.Name = "default", "c1"
+	obj.Spec.Git = &v1alpha1.GitRepository{Repo: srv.RepoURL("c1")}
+	fleet.Repositories = append(fleet.Repositories, obj)
+	tips := map[string]string{}
+	for _, name := range []string{"web", "db"} {
+		branch := "drafts/" + name + "/w1"
+		git.Git(t, "branch", branch, "main")
+		git.Commit(t, branch, fmt.Sprintf("Draft\n\nkpt:{\"package\":%q,\"workspaceName\":\"w1\"}\n", name), gittest.Text{name + "/Kptfile": kptfileOf(name, "nobody")})
+		tips[name] = git.Commit(t, branch, "by hand", gittest.Text{name + "/more.yaml": "a: 1\n"})
+	}
+	r := New(Config{Fleet: fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
+	if s := r.Read(t.Context()); len(s.Failures()) > 0 {
+		t.Fatal(s.Failures())
+	}
+	repo := r.Repo("default", "c1")
+	draft := func(commit string) *decide.Revision {
+		return &decide.Revision{Ref: decide.Ref{Commit: decide.ParseHash(commit)}, Workspace: "w1"}
+	}
+	list := []*behind{
+		{path: "web", Revision: draft(tips["web"])},
+		{path: "gone", Revision: draft("abababababababababababababababababababab")},
+		{path: "db", Revision: draft(tips["db"])},
+	}
+	repo.fetchBehind(t.Context(), list)
+	before := srv.Count(gittest.Fetch)
+	for _, name := range []string{"web", "db"} {
+		commits, err := repo.behindTip(t.Context(), &decide.Package{Path: name}, draft(tips[name]), func(gitrepo.Hash) bool { return false })
+		if err != nil || len(commits) != 2 {
+			t.Errorf("%s: %v, %v", name, commits, err)
+		}
+	}
+	if n := srv.Count(gittest.Fetch) - before; n > 0 {
+		t.Errorf("%d requests for what can be had", n)
+	}
+}
