@@ -157,10 +157,13 @@ func (r *Repo) Many() bool { return len(r.Index("").Packages()) >= manyPackages 
 // read, where that spares whole commits.
 func (r *Repo) fetchWays(ctx context.Context, places []Place) error {
 	commits, err := r.waysTo(places)
-	if err != nil || len(commits) == 0 {
+	if err != nil {
 		return err
 	}
-	switch err := r.fetchPart(ctx, r.ways, commits); {
+	if len(commits) > 0 {
+		err = r.fetchPart(ctx, r.ways, commits)
+	}
+	switch {
 	case err == nil:
 	case isFinal(ctx, err):
 		return err
@@ -171,7 +174,7 @@ func (r *Repo) fetchWays(ctx context.Context, places []Place) error {
 		return nil
 	}
 	for _, p := range places {
-		if _, known := r.treeOf(p); !known && r.leads(p) {
+		if _, known := r.treeOf(p); !known && (p.Way || len(commits) > 0) && r.leads(p) {
 			if _, _, err := r.TreeAt(ctx, p.Commit, p.Path); err != nil {
 				return err
 			}

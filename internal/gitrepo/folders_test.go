@@ -132,6 +132,31 @@ func TestFetchWays(t *testing.T) {
 	}
 }
 
+// The tree of a package that folders lead to which are here already is told by who asks for
+// the way, at no cost.
+func TestFetchWaysThatAreHere(t *testing.T) {
+	for _, packages := range []int{manyPackages - 1, manyPackages} {
+		y := withPackages(t, packages)
+		r := openWith(t, y.urls["http"], Options{})
+		if err := r.FetchOutline(t.Context(), y.main); err != nil {
+			t.Fatal(err)
+		}
+		y.srv.ResetCounts()
+		if err := r.FetchPlaces(t.Context(), y.way(3), Place{Commit: y.main, Path: "clusters/gone", Way: true}); err != nil {
+			t.Fatal(err)
+		}
+		if tree, known := r.KnownTreeAt(y.main, yardPath(3)); !known || tree.IsZero() {
+			t.Errorf("of %d packages one that is led to is not told", packages)
+		}
+		if tree, known := r.KnownTreeAt(y.main, "clusters/gone"); !known || !tree.IsZero() {
+			t.Errorf("of %d packages one that is none is not told", packages)
+		}
+		if n := y.srv.Count(gittest.Fetch); n != 0 {
+			t.Errorf("%d requests for what is here", n)
+		}
+	}
+}
+
 // With fewer packages, without filters and by path commits are read whole, as before.
 func TestFetchWaysByCommits(t *testing.T) {
 	y := withPackages(t, manyPackages-1)
