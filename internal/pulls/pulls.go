@@ -53,6 +53,11 @@ type Draft struct {
 	Opening
 }
 
+// compare puts Drafts in the order of their packages, which a Digest goes by.
+func (d Draft) compare(o Draft) int {
+	return cmp.Or(cmp.Compare(d.Path, o.Path), cmp.Compare(d.Branch, o.Branch))
+}
+
 // Request is one that is to be open.
 type Request struct {
 	// Branch is the head: a Draft's own, or one of Variform's that holds all Drafts.
@@ -123,7 +128,7 @@ func Group(mode Mode, manager string, drafts []Draft) []Request {
 	}
 	out := make([]Request, 0, len(by))
 	for _, r := range by {
-		slices.SortFunc(r.Drafts, func(a, b Draft) int { return cmp.Compare(a.Path, b.Path) })
+		slices.SortFunc(r.Drafts, Draft.compare)
 		r.Title = title(r.Drafts)
 		for _, d := range r.Drafts {
 			r.Opening = r.Opening.with(d.Opening)
@@ -255,10 +260,14 @@ func Plan(t Terms, wanted []Request, there []Open) []Step {
 		}
 		out = append(out, s)
 	}
+	matches := map[*Open]bool{}
+	for _, o := range match {
+		matches[o] = true
+	}
 	for i := range open {
 		o := &open[i]
 		switch why := t.fails(o); {
-		case !o.ours(t.Manager) || slices.Contains(match, o):
+		case !o.ours(t.Manager) || matches[o]:
 		case why != "":
 			out = append(out, Step{Action: ActionKeep, Open: o, Why: why, Check: &Status{Context: ProofCheck, State: StateFailure, Description: why}, Commit: t.tip(o.Branch, o.Commit)})
 		case t.Whole:
@@ -409,7 +418,7 @@ func (o *Open) among(paths, branches map[string][]*Draft) []Draft {
 	for _, path := range o.mark.members {
 		asked = append(asked, paths[path]...)
 	}
-	slices.SortFunc(asked, func(a, b *Draft) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Branch, b.Branch)) })
+	slices.SortFunc(asked, func(a, b *Draft) int { return a.compare(*b) })
 	asked = slices.Compact(asked)
 	out := make([]Draft, len(asked))
 	for i, d := range asked {

@@ -301,6 +301,9 @@ func TestStanding(t *testing.T) {
 		return with(o, func(o *Open) { o.URL = "https://example.com/1"; change(o) })
 	}
 	open, shut := at(had(1, ByClass, a, b), func(*Open) {}), at(had(1, ByClass, a, b), func(o *Open) { o.Closed = true })
+	first, second := draft("beta", "1", "k1"), draft("beta", "2", "k1")
+	second.Branch += "-too"
+	const turnedDown = "turned down: request https://example.com/1 was closed; propose NAME --pull-requests opens another"
 	for name, tt := range map[string]struct {
 		there  []Open
 		drafts []Draft
@@ -309,9 +312,10 @@ func TestStanding(t *testing.T) {
 		"open":           {[]Open{open}, []Draft{b, a, c}, map[string]string{a.Path: "request https://example.com/1 waits for its review", b.Path: "request https://example.com/1 waits for its review"}},
 		"a draft":        {[]Open{at(open, func(o *Open) { o.Draft = true })}, []Draft{a}, map[string]string{a.Path: "request https://example.com/1 is a draft"}},
 		"by its branch":  {[]Open{{Number: 1, Branch: c.Branch, URL: "https://example.com/1"}}, []Draft{a, c}, map[string]string{c.Path: "request https://example.com/1 waits for its review"}},
-		"turned down":    {[]Open{shut}, []Draft{b, a, c}, map[string]string{a.Path: "turned down: request https://example.com/1 was closed; propose NAME --pull-requests opens another", b.Path: "turned down: request https://example.com/1 was closed; propose NAME --pull-requests opens another"}},
+		"turned down":    {[]Open{shut}, []Draft{b, a, c}, map[string]string{a.Path: turnedDown, b.Path: turnedDown}},
 		"changed since":  {[]Open{shut}, []Draft{a, draft("beta", "9", "k1")}, nil},
 		"closed and new": {[]Open{shut, at(had(2, ByClass, a, b), func(o *Open) { o.URL = "https://example.com/2" })}, []Draft{a}, map[string]string{a.Path: "request https://example.com/2 waits for its review"}},
+		"a path twice":   {[]Open{at(had(1, ByClass, second, a, first), func(o *Open) { o.Closed = true })}, []Draft{first, a, second}, map[string]string{a.Path: turnedDown, first.Path: turnedDown}},
 		"merged":         {[]Open{at(open, func(o *Open) { o.Merged = true })}, []Draft{a, b}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
