@@ -151,17 +151,14 @@ func (m *maker) rendered(p *krm.Package, res *render.Result) (*krm.Package, erro
 	if res.Package == p {
 		return p, nil
 	}
-	was, err := mutate.Read(p, "")
-	if err != nil {
-		return nil, err
-	}
-	if p, err = merge.KeepIdentities(p, res.Package); err == nil {
-		err = m.keep(p, was)
+	out, err := merge.KeepIdentities(p, res.Package)
+	if err == nil {
+		err = m.keep(out, p)
 	}
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("rendering %s: %w", m.Package.Path, err))
 	}
-	return p, nil
+	return out, nil
 }
 
 // maxRemarks bounds what one function may have remarked upon.
@@ -187,11 +184,11 @@ func remarks(f render.FunctionResult) (out []string) {
 
 // keep gives a rendered package what is no function's to change: whose it is, and
 // where it comes from.
-func (m *maker) keep(p *krm.Package, was *kptfilev1.KptFile) error {
+func (m *maker) keep(p, was *krm.Package) error {
 	if p.Kptfile("") == nil {
 		return decide.Stalled("a function of its pipeline has deleted the Kptfile, without which it is no package")
 	}
-	return errors.Join(mutate.SetUpstream(p, was.Upstream, was.UpstreamLock), mutate.SetOwner(p, m.owner()), m.setOrder(p))
+	return errors.Join(mutate.KeepUpstream(p, was), mutate.SetOwner(p, m.owner()), m.setOrder(p))
 }
 
 // Unfilled is a warning for each injection point that nothing fills.

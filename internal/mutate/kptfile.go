@@ -237,6 +237,31 @@ func SetUpstream(p *krm.Package, upstream *kptfilev1.Upstream, lock *kptfilev1.L
 	return editRoot(p, func(root *yaml.Node) error { return setUpstream(root, upstream, lock) })
 }
 
+// KeepUpstream gives a package the upstream and upstreamLock of another.
+func KeepUpstream(p, of *krm.Package) error {
+	has, err := Kptfile(p, "")
+	if err != nil {
+		return err
+	}
+	had, err := Kptfile(of, "")
+	if err != nil {
+		return err
+	}
+	same := true
+	for _, key := range []string{"upstream", "upstreamLock"} {
+		a, b := yamltree.Child(has.Node().YNode(), key), yamltree.Child(had.Node().YNode(), key)
+		same = same && (a == nil) == (b == nil) && yamltree.SameValue(a, b)
+	}
+	if same { // mostly: to decode costs more
+		return nil
+	}
+	k, err := Read(of, "")
+	if err != nil {
+		return err
+	}
+	return SetUpstream(p, k.Upstream, k.UpstreamLock)
+}
+
 func editRoot(p *krm.Package, change func(*yaml.Node) error) error {
 	return editKptfile(p, "", change)
 }

@@ -2,6 +2,8 @@ package mutate
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,4 +84,56 @@ func plain(t *testing.T, n *yaml.Node) any {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// What a function did to where a package comes from is set back.
+func TestKeepUpstream(t *testing.T) {
+	const head = "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: app\n"
+	const upstream = "upstream:\n  type: git\n  git: {repo: https://example.com/c.git, directory: /app, ref: %s}\n  updateStrategy: resource-merge\n"
+	const lock = "upstreamLock:\n  type: git\n  git: {repo: https://example.com/c.git, directory: /app, ref: %s, commit: \"01\"}\n"
+	both := fmt.Sprintf(upstream+lock, "v1", "v1")
+	for name, is := range map[string]string{
+		"neither changed":      both,
+		"the upstream changed": fmt.Sprintf(upstream+lock, "v2", "v1"),
+		"the lock changed":     fmt.Sprintf(upstream+lock, "v1", "v2"),
+		"the upstream is gone": fmt.Sprintf(lock, "v1"),
+		"the lock is gone":     fmt.Sprintf(upstream, "v1"),
+		"both are gone":        "",
+	} {
+		for _, had := range []string{both, ""} {
+			t.Run(fmt.Sprintf("%s, was there: %t", name, had != ""), func(t *testing.T) {
+				of, p := kptfilePackage(t, head+had), kptfilePackage(t, head+is+"info:\n  description: by the function\n")
+				if err := KeepUpstream(p, of); err != nil {
+					t.Fatal(err)
+				}
+				want, err := Read(of, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := Read(p, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff([]any{want.Upstream, want.UpstreamLock, "by the function"}, []any{got.Upstream, got.UpstreamLock, got.Info.Description}); d != "" {
+					t.Errorf("-want +got:\n%s", d)
+				}
+				if f, _ := p.Read("Kptfile"); is == had && string(f.Data) != head+is+"info:\n  description: by the function\n" {
+					t.Errorf("it was written anew:\n%s", f.Data)
+				}
+			})
+		}
+	}
+	of, p := kptfilePackage(t, head+"upstream: [a]\n"), kptfilePackage(t, head)
+	if err := KeepUpstream(p, of); !errors.Is(err, ErrNoKptfile) {
+		t.Errorf("an upstream of another shape: %v", err)
+	}
+}
+
+func kptfilePackage(t *testing.T, text string) *krm.Package {
+	t.Helper()
+	p, err := krm.Parse([]krm.File{{Path: "Kptfile", Data: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
