@@ -3,6 +3,7 @@ package merge
 import (
 	"fmt"
 	"path"
+	"slices"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
@@ -47,6 +48,11 @@ func KeepIdentities(before, after *krm.Package) (*krm.Package, error) {
 // renames are the resources of after that have another name than in before, by
 // where they are now: of each kind in a file as many went as came, in order.
 func renames(before, after *krm.Package) map[place]krm.ID {
+	if slices.EqualFunc(before.Resources(), after.Resources(), func(a, b *krm.Resource) bool {
+		return a.Name() == b.Name() && a.Kind() == b.Kind() && a.Group() == b.Group() && a.Path() == b.Path()
+	}) {
+		return nil // mostly
+	}
 	type kind struct{ path, group, kind string }
 	group := func(p *krm.Package) (map[kind][]*krm.Resource, []kind) {
 		out := map[kind][]*krm.Resource{}

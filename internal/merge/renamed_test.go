@@ -20,6 +20,9 @@ func TestKeepIdentities(t *testing.T) {
 	secret := func(name string) string {
 		return "apiVersion: v1\nkind: Secret\nmetadata:\n  name: " + name + "\n  namespace: ns\n"
 	}
+	grouped := func(text string) string {
+		return strings.Replace(text, "apiVersion: v1", "apiVersion: example.com/v1", 1)
+	}
 	cases := map[string]struct{ before, after, want string }{
 		"nothing renamed":       {in("a.yaml", cm("a"), cm("b")), in("a.yaml", cm("b"), cm("a")), ""},
 		"one":                   {in("a.yaml", cm("a")), in("a.yaml", cm("p-a")), in("a.yaml", marked("p-a", "/a"))},
@@ -27,6 +30,8 @@ func TestKeepIdentities(t *testing.T) {
 		"one of two":            {in("a.yaml", cm("a"), cm("b")), in("a.yaml", cm("a"), cm("p-b")), in("a.yaml", cm("a"), marked("p-b", "/b"))},
 		"with a namespace":      {in("a.yaml", secret("a")), in("a.yaml", secret("p-a")), in("a.yaml", strings.Replace(secret("p-a"), "metadata:", "metadata: # kpt-merge: ns/a", 1))},
 		"each kind by itself":   {in("a.yaml", cm("a"), secret("a")), in("a.yaml", secret("p-a"), cm("a")), in("a.yaml", strings.Replace(secret("p-a"), "metadata:", "metadata: # kpt-merge: ns/a", 1), cm("a"))},
+		"kinds change places":   {in("a.yaml", cm("a"), secret("b")), in("a.yaml", secret("a"), cm("b")), in("a.yaml", strings.Replace(secret("a"), "metadata:", "metadata: # kpt-merge: ns/b", 1), marked("b", "/a"))},
+		"groups change places":  {in("a.yaml", cm("a"), grouped(cm("b"))), in("a.yaml", grouped(cm("a")), cm("b")), in("a.yaml", grouped(marked("a", "/b")), marked("b", "/a"))},
 		"each file by itself":   {in("a.yaml", cm("a")) + in("b.yaml", cm("b")), in("a.yaml", cm("a")) + in("b.yaml", cm("p-b")), in("a.yaml", cm("a")) + in("b.yaml", marked("p-b", "/b"))},
 		"one came":              {in("a.yaml", cm("a")), in("a.yaml", cm("a"), cm("b")), ""},
 		"one renamed, one came": {in("a.yaml", cm("a")), in("a.yaml", cm("p-a"), cm("b")), ""},
