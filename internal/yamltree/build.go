@@ -71,6 +71,6 @@ func Ambiguous(s string) bool {
 	case s[0] > '9' && len(s) > len("false"): // no word of another type is longer
 		return false
 	}
-	n := yaml.Node{Kind: yaml.ScalarNode, Value: s}
-	return n.ShortTag() != yaml.NodeTagString || oldTypes.MatchString(s)
+	n := yaml.Node{Kind: yaml.ScalarNode, Value: s} // of oldTypes none begins with one of the letters
+	return n.ShortTag() != yaml.NodeTagString || s[0] <= '9' && oldTypes.MatchString(s)
 }

@@ -24,7 +24,7 @@ func TestStringQuotes(t *testing.T) {
 }
 
 func TestAmbiguous(t *testing.T) {
-	for _, s := range []string{"", "yes", "No", "ON", "off", "y", "N", "true", "1e3", "0x1", "0o7", "0b1", "017", "null", "~", "Null", "1_000", "2001-01-01", "2001-1-1 10:00:00", "12:30:45", "1:30", "1.5", ".5", "-1", "+.inf", ".NaN", "<<", "=", "1,000"} {
+	for _, s := range []string{"", "yes", "No", "ON", "off", "y", "N", "true", "1e3", "0x1", "0o7", "0b1", "017", "null", "~", "Null", "1_000", "2001-01-01", "2001-1-1 10:00:00", "12:30:45", "1:30", "1.5", ".5", "-1", "+.inf", ".NaN", "<<", "=", "1,000", "2_000", "9:30", "+9_1", "-2:30"} {
 		if !Ambiguous(s) {
 			t.Errorf("%q is taken for a string by all", s)
 		}
