@@ -40,6 +40,7 @@ type Target struct {
 	Doubt  Doubt
 
 	brought []resolver.LockedPackage
+	byOwner map[string]string // see madeBy
 	// Strays are warnings about brought packages whose tags no run made.
 	Strays []string
 	// Namespaces are there beside those that its packages make.
@@ -183,13 +184,27 @@ func (t *Target) Leaves(m Manager, policy, madeFor string) bool {
 			return t.answered(v.Ref, v.Upstream.Version)
 		}
 	}
-	for _, p := range t.Repo.Paths() {
-		s := t.Repo.Package(p)
-		if ref, here := t.Below(p); here && (s.Open() != nil || s.IsPublished()) && s.NewestOwner() == string(m)+"/"+madeFor {
-			return t.answered(ref, "")
-		}
+	if ref, there := t.madeBy(string(m) + "/" + madeFor); there {
+		return t.answered(ref, "")
 	}
 	return true
+}
+
+// madeBy is the path below the target of the package that stands there as a variant's; of
+// several the first.
+func (t *Target) madeBy(owner string) (ref string, there bool) {
+	if t.byOwner == nil { // by each package that is asked about would be the square of them
+		t.byOwner = map[string]string{}
+		for _, p := range t.Paths {
+			s := t.Repo.Package(p)
+			ref, here := t.Below(p)
+			if _, earlier := t.byOwner[s.NewestOwner()]; here && !earlier && (s.Open() != nil || s.IsPublished()) {
+				t.byOwner[s.NewestOwner()] = ref
+			}
+		}
+	}
+	ref, there = t.byOwner[owner]
+	return ref, there
 }
 
 // Brought notes a Published package that an answer brought of which there was no lock

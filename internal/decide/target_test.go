@@ -450,6 +450,7 @@ func TestLeaves(t *testing.T) {
 				revisions["clusters/a/shop"] = c.there
 			}
 			tg := standing(revisions)
+			SetPaths([]*Target{tg})
 			tg.Lock = c.lock
 			if c.variant != "" {
 				pv := wanted().Variant()
@@ -460,6 +461,24 @@ func TestLeaves(t *testing.T) {
 				t.Errorf("%t: %s", got, c.reason)
 			}
 		})
+	}
+}
+
+// What is left of a target's packages is told from them all together, not from each anew.
+func TestLeavesOfMany(t *testing.T) {
+	const packages = 200
+	revisions := map[string]*Revision{}
+	for i := range packages {
+		revisions[fmt.Sprintf("clusters/a/p%03d", i)] = publishedOf(1, 1, by(fmt.Sprintf("fleet/default/p%03d", i)))
+	}
+	tg := standing(revisions)
+	SetPaths([]*Target{tg})
+	tg.Lock = &resolver.Lock{Packages: []resolver.LockedPackage{{Name: "p150"}}}
+	if !tg.Leaves(fleet, "orphan", "default/p150") || tg.Leaves(fleet, "orphan", "default/p151") || !tg.Leaves(fleet, "orphan", "default/gone") {
+		t.Error("other packages are left")
+	}
+	if n := testing.AllocsPerRun(10, func() { tg.Leaves(fleet, "orphan", "default/p150") }); n > 10 {
+		t.Errorf("%.0f allocations for each of %d packages, want those of one", n, packages)
 	}
 }
 
