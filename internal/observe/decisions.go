@@ -199,6 +199,49 @@ func (r *Reader) FetchStanding(ctx context.Context, wants []*decide.Want) {
 	r.fetchHydrated(ctx, published)
 }
 
+// FetchMain is FetchTrees for who publishes what people committed to the registered
+// branch: of each package ReadMain has what it compares.
+func (r *Reader) FetchMain(ctx context.Context, wants []*decide.Want) {
+	r.FetchTrees(ctx, wants)
+	set := fetchSet{}
+	var look []looked
+	for repo, p := range r.packagesOf(wants) {
+		if p.Branch != nil || p.Latest == nil || repo.stoodStill(ctx, p) {
+			continue
+		}
+		if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(p.Latest.Ref.Commit), p.Path); !known {
+			set.way(repo, p.Latest.Ref.Commit, p.Path)
+		}
+		look = append(look, looked{repo, p})
+	}
+	set.run(ctx, r.Repositories())
+	r.readBranches(ctx, look)
+}
+
+// ReadMain is ReadBranch for who publishes what people committed to the registered branch:
+// what was Published is not read where the branch has it, as the record and the revision's
+// own commit say.
+func (r *Reader) ReadMain(ctx context.Context, repo *Repo, p *decide.Package) error {
+	if err := r.ReadTrees(ctx, repo, p); err != nil || repo.stoodStill(ctx, p) {
+		return err
+	}
+	return r.ReadBranch(ctx, repo, p)
+}
+
+// stoodStill says that the registered branch has what recordedTree tells of the latest
+// Published revision; false also where the branch cannot be read, which ReadBranch says.
+func (r *Repo) stoodStill(ctx context.Context, p *decide.Package) bool {
+	if p.Branch != nil || p.Latest == nil || r.Head.IsZero() {
+		return false
+	}
+	published, known := recordedTree(p, p.Latest)
+	if !known {
+		return false
+	}
+	there, err := r.learn(ctx, p, r.Head)
+	return err == nil && there == published
+}
+
 // FetchNewest is FetchOpen, of what was Published last where nothing is open.
 func (r *Reader) FetchNewest(ctx context.Context, wants []*decide.Want) {
 	r.fetchMade(ctx, wants, (*decide.Package).OpenOrLatest)

@@ -26,7 +26,7 @@ func (e *Engine) ApproveMain(ctx context.Context, names []string) (verdicts []*V
 			return nil, nil, errors.Join(append([]error{err}, s.Failures()...)...)
 		}
 	}
-	e.read.FetchTrees(ctx, wants)
+	e.read.FetchMain(ctx, wants)
 	e.read.FetchStanding(ctx, wants)
 	type result struct {
 		*Verdict
@@ -104,10 +104,7 @@ func (e *Engine) onMain(ctx context.Context, w *decide.Want) (*Verdict, *publish
 	if p.Latest != nil {
 		v.Revision = p.Latest.Number
 	}
-	if c.Err = e.read.ReadTrees(ctx, repo, p); c.Err == nil {
-		c.Err = e.read.ReadBranch(ctx, repo, p)
-	}
-	if c.Err != nil {
+	if c.Err = e.read.ReadMain(ctx, repo, p); c.Err != nil {
 		return v, nil
 	}
 	tag, now, err := decide.OnMain(e.manager, w, repo.Repository, p)

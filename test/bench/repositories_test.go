@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -19,6 +20,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/variform/variform/internal/cli"
 	"github.com/variform/variform/internal/gittest"
 )
 
@@ -544,6 +546,43 @@ func TestRequestsAboutAFleet(t *testing.T) {
 			t.Errorf("%v: %d requests for %d packages, want %d at most", c.command, n, s.variants, c.most)
 		}
 	}
+}
+
+// To look for what people committed to the registered branch takes a few requests, however
+// many packages stand there, with Drafts of theirs or without, and whoever wrote what was
+// Published of them.
+func TestRequestsOfMain(t *testing.T) {
+	const variants, most = 120, 10
+	s := scenario{variants: variants, http: true, edited: 0.5}
+	w := newWorld(t, s)
+	w.apply(t)
+	w.editDrafts(t, s)
+	w.run(t, "approve", "--all")
+	nothing := func(when string) {
+		t.Helper()
+		w.cache = t.TempDir()
+		w.line.forget()
+		var out, errs bytes.Buffer
+		status := cli.Main(context.Background(), w.args("approve", "--main"), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs})
+		if status == 0 || !strings.Contains(errs.String(), "nothing to decide") {
+			t.Errorf("%s: status %d\n%s%s", when, status, out.String(), errs.String())
+		}
+		if n := w.line.requests(); n > most {
+			t.Errorf("%s: %d requests for %d packages, want %d at most", when, n, variants, most)
+		}
+	}
+	nothing("nothing is open")
+	w.publish(t, s)
+	w.apply(t)
+	nothing("Drafts are open")
+	w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(0) + "/fix.yaml": fmt.Sprintf(region, 0), variantName(1) + "/fix.yaml": fmt.Sprintf(region, 1)})
+	if n := w.requestsAnew(t, "approve", "--main"); n > most+2 { // of them the push
+		t.Errorf("hotfixes: %d requests for %d packages, want %d at most", n, variants, most+2)
+	}
+	for i := range 2 {
+		w.fleet.Git(t, "rev-parse", "--verify", "-q", "refs/tags/"+variantName(i)+"/v2")
+	}
+	nothing("hotfixes were published")
 }
 
 // Drafts that people merged together, in their own way, are found in a few requests, however
