@@ -106,17 +106,17 @@ func Candidates(m Manager, repos []*Repository, verb Verb) []*Candidate {
 	return out
 }
 
-// Called reports whether a name means the candidate.
-func (c *Candidate) Called(name string) bool {
+// Names are all that mean the candidate; none is "".
+func (c *Candidate) Names() []string {
 	target := path.Join(c.Repository, In(c.Repo, c.Identity.Package))
-	return name != "" && slices.Contains([]string{
+	return slices.DeleteFunc([]string{
 		OwnerName(c.Head.Owner), target, c.Identity.String(), c.Set, c.Repository, c.Identity.Package, c.Head.PorchName(c.Repository, c.Identity.Package),
-	}, name)
+	}, func(name string) bool { return name == "" })
 }
 
 // Selectable is what a Selection is asked about the candidate.
 func (c *Candidate) Selectable() Selectable {
-	return Selectable{Called: c.Called, Labels: LabelsOf(c.Repo.Labels, c.Labels), When: c.Head.When}
+	return Selectable{Names: c.Names, Labels: LabelsOf(c.Repo.Labels, c.Labels), When: c.Head.When}
 }
 
 // OneEach refuses to publish or delete one package twice at once: which of its

@@ -2,6 +2,8 @@ package decide
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,13 +119,36 @@ func TestCalled(t *testing.T) {
 		"web-a": true, "c1/clusters/a": true, "c1/clusters/a/web": true, "webs": true, "c1": true, "clusters/a/web": true, "c1.clusters.a.web.packagevariant-1": true,
 		"": false, "web": false, "c2": false, "c1/clusters": false,
 	} {
-		if got := c.Called(name); got != want {
+		if got := slices.Contains(c.Names(), name); got != want {
 			t.Errorf("Called(%q) = %t", name, got)
 		}
 	}
 	c.Set = ""
-	if c.Called("") {
+	if slices.Contains(c.Names(), "") {
 		t.Error("no name means what no set makes")
+	}
+}
+
+// Many names of many candidates cost what both are, not their product.
+func TestMeantOfMany(t *testing.T) {
+	const packages = 200
+	revisions, names := map[string]*Revision{}, []string{}
+	for i := range packages {
+		name := fmt.Sprintf("p%03d", i)
+		revisions[name], names = draftOf(1, 1), append(names, "c1/"+name)
+	}
+	r, _, _ := fleetOf(revisions)
+	all := Candidates(fleet, []*Repository{r}, Approve)
+	var chosen []*Candidate
+	var missing []string
+	allocs := testing.AllocsPerRun(5, func() {
+		chosen, missing = Meant(Selection{Names: append(names, "c9")}, all, (*Candidate).Selectable)
+	})
+	if len(chosen) != packages || len(missing) != 1 {
+		t.Errorf("%d are meant, %q mean nothing", len(chosen), missing)
+	}
+	if most := 30.0 * packages; allocs > most {
+		t.Errorf("%.0f allocations for %d names of as many packages, want %.0f at most", allocs, packages, most)
 	}
 }
 

@@ -82,11 +82,10 @@ func (o *Orphan) SayDiscard(m Manager, names []string, word record.Word) (record
 	return discarding(o.Identity, o.Repo, o.Package, e, names, word, ours, landed)
 }
 
-// Called reports whether a name means the package, by repository/package, the variant
-// that made it or an open revision.
-func (o *Orphan) Called(name string) bool {
-	return name == o.Name || name == o.Identity.String() ||
-		slices.ContainsFunc(o.Package.open(), func(r *Revision) bool { return o.draftName(r) == name })
+// Names are those that mean the package: of the variant that made it, repository/package,
+// and of its open revisions.
+func (o *Orphan) Names() []string {
+	return append([]string{o.Name, o.Identity.String()}, o.draftNames(o.Package)...)
 }
 
 func discarding(id Identity, repo *Repository, p *Package, e record.Entry, names []string, word record.Word, ours, landed func(*Revision) bool) (record.Entry, []Discard, error) {
@@ -162,7 +161,12 @@ func (r *Revision) settingBack() string {
 // draftName is how people name one of several open revisions.
 func (id Identity) draftName(r *Revision) string { return r.PorchName(id.Repository, id.Package) }
 
-// CalledDraft reports whether a name means an open revision of a wanted package.
-func (w *Want) CalledDraft(p *Package, name string) bool {
-	return slices.ContainsFunc(p.open(), func(r *Revision) bool { return w.draftName(r) == name })
+// DraftNames are those that mean an open revision of a wanted package.
+func (w *Want) DraftNames(p *Package) []string { return w.draftNames(p) }
+
+func (id Identity) draftNames(p *Package) (names []string) {
+	for _, r := range p.open() {
+		names = append(names, id.draftName(r))
+	}
+	return names
 }

@@ -25,7 +25,7 @@ type Selection struct {
 
 // Selectable is what a Selection is asked about.
 type Selectable struct {
-	Called func(name string) bool
+	Names  func() []string // any of which means it
 	Labels map[string]string
 	When   time.Time // it moved last; zero is now
 }
@@ -33,17 +33,33 @@ type Selectable struct {
 // All says that everything is meant.
 func (s Selection) All() bool { return len(s.Names) == 0 && s.Labels == nil && s.Since.IsZero() }
 
+// Means says whether one is meant.
+func (s Selection) Means(at Selectable) bool {
+	called := len(s.Names) == 0 || slices.ContainsFunc(at.Names(), func(n string) bool { return slices.Contains(s.Names, n) })
+	return called && s.rest(at)
+}
+
+// rest says whether what its names mean is meant besides.
+func (s Selection) rest(at Selectable) bool {
+	return (s.Labels == nil || s.Labels.Matches(labels.Set(at.Labels))) && (at.When.IsZero() || !at.When.Before(s.Since))
+}
+
 // Meant takes what is meant out of all; missing are the names that mean nothing.
 func Meant[T any](s Selection, all []T, of func(T) Selectable) (chosen []T, missing []string) {
-	used := map[string]bool{}
+	used := map[string]bool{} // by each name: whether it means something
+	for _, n := range s.Names {
+		used[n] = false
+	}
 	for _, x := range all {
 		at, called := of(x), len(s.Names) == 0
-		for _, n := range s.Names {
-			if at.Called(n) {
-				called, used[n] = true, true
+		if !called {
+			for _, n := range at.Names() {
+				if _, asked := used[n]; asked {
+					called, used[n] = true, true
+				}
 			}
 		}
-		if called && (s.Labels == nil || s.Labels.Matches(labels.Set(at.Labels))) && (at.When.IsZero() || !at.When.Before(s.Since)) {
+		if called && s.rest(at) {
 			chosen = append(chosen, x)
 		}
 	}

@@ -46,9 +46,16 @@ func TestMeant(t *testing.T) {
 			}
 			got, missing := Meant(s, all, func(name string) Selectable {
 				out := of[name]
-				out.Called = func(n string) bool { return slices.Contains(strings.Split(name, "/"), n) }
+				out.Names = func() []string { return strings.Split(name, "/") }
 				return out
 			})
+			for _, name := range all {
+				at := of[name]
+				at.Names = func() []string { return strings.Split(name, "/") }
+				if s.Means(at) != slices.Contains(got, name) {
+					t.Errorf("%s by itself is meant: %t", name, s.Means(at))
+				}
+			}
 			if g, m := strings.Join(got, " "), strings.Join(missing, " "); g != tc.want || m != tc.missing {
 				t.Errorf("means %q without %q, want %q without %q", g, m, tc.want, tc.missing)
 			}

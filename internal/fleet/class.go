@@ -173,8 +173,8 @@ func (s *Shown) members(sel decide.Selection) (members map[string]bool, missing 
 // named is what a selection of a revision goes by: its name in the report too.
 func named(name string, r *reconcile.Shown) decide.Selectable {
 	at := r.Selectable
-	called := at.Called
-	at.Called = func(n string) bool { return n == name || called(n) }
+	names := at.Names
+	at.Names = func() []string { return append(names(), name) }
 	return at
 }
 

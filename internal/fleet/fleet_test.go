@@ -82,7 +82,7 @@ func shownClasses() *Shown {
 		shown.Revisions[repo+"/web"] = &reconcile.Shown{
 			Identity: revisionOf(repo).Identity, Workspace: "w", Phase: phase, Commit: "commit of " + repo,
 			Selectable: decide.Selectable{
-				Called: func(n string) bool { return n == repo || n == "web" }, Labels: map[string]string{"region": []string{"eu", "us"}[i%2]},
+				Names: func() []string { return []string{repo, "web"} }, Labels: map[string]string{"region": []string{"eu", "us"}[i%2]},
 				When: time.Date(2026, 1, i+1, 0, 0, 0, 0, time.UTC),
 			},
 		}

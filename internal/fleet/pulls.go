@@ -229,7 +229,7 @@ func prove(ctx context.Context, e *reconcile.Engine, all []*drafts, page string)
 
 // add takes a Draft in.
 func (d *drafts) add(ctx context.Context, p *places, manager, name string, repo *observe.Repo, r *reconcile.Shown, changes *review.Compared) {
-	if chosen, _ := decide.Meant(p.Selection, []string{name}, func(string) decide.Selectable { return named(name, r) }); len(chosen) == 0 {
+	if !p.Selection.Means(named(name, r)) {
 		d.whole, d.others[repo.Path(r.Identity.Package)] = false, true
 		return
 	}

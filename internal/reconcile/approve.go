@@ -132,9 +132,7 @@ func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Reques
 		errs = expectations(chosen, req.Expect)
 		chosen, missing = part(chosen, req)
 	}
-	for _, n := range missing {
-		errs = append(errs, fmt.Errorf("%w: %s", ErrNothing, e.undecidable(s, req.Verb, n)))
-	}
+	errs = append(errs, e.undecidable(s, req.Verb, missing)...)
 	var locks decide.Locks
 	var lockErr error
 	if req.Verb != decide.Reject {
@@ -438,19 +436,32 @@ func (e *Engine) askedFor(ctx context.Context, chosen []*decide.Candidate) (out 
 	return out, errors.Join(errs...)
 }
 
-// undecidable says why a name means nothing to decide: it stands where no such
+// undecidable says of each name why it means nothing to decide: it stands where no such
 // decision is made, or there is none.
-func (e *Engine) undecidable(s *observe.Snapshot, verb decide.Verb, name string) string {
-	var at []string
+func (e *Engine) undecidable(s *observe.Snapshot, verb decide.Verb, names []string) (errs []error) {
+	if len(names) == 0 {
+		return nil
+	}
+	at := map[string][]string{}
+	for _, n := range names {
+		at[n] = nil
+	}
 	for _, c := range e.decidable(s, "") {
-		if c.Called(name) {
-			at = append(at, fmt.Sprintf("%s is %s", c.Identity, strings.TrimSpace(string(c.From)+" "+decide.RevisionName(c.Revision))))
+		is := fmt.Sprintf("%s is %s", c.Identity, strings.TrimSpace(string(c.From)+" "+decide.RevisionName(c.Revision)))
+		for _, n := range slices.Compact(slices.Sorted(slices.Values(c.Names()))) {
+			if _, asked := at[n]; asked {
+				at[n] = append(at[n], is)
+			}
 		}
 	}
-	if len(at) == 0 {
-		return fmt.Sprintf("no revision of this fleet is called %q", name)
+	for _, n := range names {
+		if len(at[n]) == 0 {
+			errs = append(errs, fmt.Errorf("%w: no revision of this fleet is called %q", ErrNothing, n))
+			continue
+		}
+		errs = append(errs, fmt.Errorf("%w: %s: there is nothing to %s", ErrNothing, strings.Join(decide.Limit(at[n], 5), ", "), verb))
 	}
-	return fmt.Sprintf("%s: there is nothing to %s", strings.Join(decide.Limit(at, 5), ", "), verb)
+	return errs
 }
 
 // expectations checks that every revision that a person saw is there, as seen, and

@@ -624,7 +624,7 @@ func (e *Engine) only(all []*decide.Want) ([]*decide.Want, error) {
 // error.
 func called(all []*decide.Want, names []string) ([]*decide.Want, error) {
 	out, missing := decide.Meant(decide.Selection{Names: names}, all, func(w *decide.Want) decide.Selectable {
-		return decide.Selectable{Called: w.Called}
+		return decide.Selectable{Names: w.Names}
 	})
 	return out, unknown(missing)
 }
@@ -641,7 +641,7 @@ func unknown(names []string) error {
 var ErrNoneSuch = errors.New("there is no package")
 
 func (e *Engine) selectable(w *decide.Want) decide.Selectable {
-	s := decide.Selectable{Called: w.Called, Labels: w.Labels()}
+	s := decide.Selectable{Names: w.Names, Labels: w.Labels()}
 	if repo := e.read.Repo(w.Namespace, w.Repository); repo != nil {
 		s.Labels = decide.LabelsOf(repo.Labels, s.Labels)
 	}

@@ -31,7 +31,7 @@ type Said struct {
 func (e *Engine) Hold(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
 	none := func(*observe.Snapshot) []*decide.Orphan { return nil }
 	nothing := func(context.Context, []*decide.Want) {}
-	return e.say(ctx, names, none, (*decide.Want).Called, reason, nothing, func(a addressed, p *decide.Package, word record.Word, s *Said) {
+	return e.say(ctx, names, none, (*decide.Want).Names, reason, nothing, func(a addressed, p *decide.Package, word record.Word, s *Said) {
 		s.Now = "held: " + reason
 		s.entry, s.Err = decide.SayHold(e.manager, a.want, s.repo.Repository, p, word)
 	})
@@ -41,9 +41,12 @@ func (e *Engine) Hold(ctx context.Context, names []string, reason string) (out [
 // that no Draft of the same inputs is made again unasked; also those that no variant
 // wants any more.
 func (e *Engine) Discard(ctx context.Context, names []string, reason string) (out []*Said, problems []error, err error) {
-	means := func(w *decide.Want, name string) bool {
+	means := func(w *decide.Want) []string {
 		repo, err := e.read.Downstream(w.Namespace, w.Repository)
-		return w.Called(name) || err == nil && w.CalledDraft(repo.Package(repo.Path(w.Package)), name)
+		if err != nil {
+			return w.Names()
+		}
+		return append(w.Names(), w.DraftNames(repo.Package(repo.Path(w.Package)))...)
 	}
 	orphans := func(s *observe.Snapshot) []*decide.Orphan {
 		return e.read.Orphans(ctx, s, e.read.UpstreamPlaces(s.Wants))
@@ -82,7 +85,7 @@ type addressed struct {
 	orphan *decide.Orphan
 }
 
-func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.Snapshot) []*decide.Orphan, means func(*decide.Want, string) bool, reason string, fetch func(context.Context, []*decide.Want), decided func(addressed, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
+func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.Snapshot) []*decide.Orphan, means func(*decide.Want) []string, reason string, fetch func(context.Context, []*decide.Want), decided func(addressed, *decide.Package, record.Word, *Said)) (out []*Said, problems []error, err error) {
 	s := e.read.Read(ctx)
 	var all []addressed
 	for _, w := range s.Wants {
@@ -92,11 +95,11 @@ func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.
 		all = append(all, addressed{o.Identity, nil, o})
 	}
 	chosen, missing := decide.Meant(decide.Selection{Names: names}, all, func(a addressed) decide.Selectable {
-		return decide.Selectable{Called: func(n string) bool {
+		return decide.Selectable{Names: func() []string {
 			if a.orphan != nil {
-				return a.orphan.Called(n)
+				return a.orphan.Names()
 			}
-			return means(a.want, n)
+			return means(a.want)
 		}}
 	})
 	if err := unknown(missing); err != nil {
@@ -128,13 +131,16 @@ func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.
 // variant's name or the package's, wanted or not.
 func (e *Engine) Unhold(ctx context.Context, names []string) (out []*Said, problems []error, err error) {
 	s := e.read.Read(ctx)
-	used := map[string]bool{}
+	used := map[string]bool{} // by each name: whether it means something
+	for _, n := range names {
+		used[n] = false
+	}
 	for _, repo := range e.read.Held() {
 		for _, held := range repo.Holds() {
 			id := decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(held.Path)}
 			hit := false
-			for _, n := range names {
-				if slices.Contains([]string{id.String(), id.Package, id.Repository, held.Set, decide.OwnerName(held.Owner)}, n) && n != "" {
+			for _, n := range []string{id.String(), id.Package, id.Repository, held.Set, decide.OwnerName(held.Owner)} {
+				if _, asked := used[n]; asked && n != "" {
 					hit, used[n] = true, true
 				}
 			}

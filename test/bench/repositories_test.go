@@ -548,6 +548,33 @@ func TestRequestsAboutAFleet(t *testing.T) {
 	}
 }
 
+// Names that mean nothing to decide cost as much as there are, not all packages each.
+func TestManyNamesOfNothing(t *testing.T) {
+	s := scenario{variants: 200, files: 6}
+	w := newWorld(t, s)
+	w.apply(t)
+	var names []string
+	for i := range s.variants {
+		names = append(names, fmt.Sprintf("nothing-%03d", i))
+	}
+	allocated := func(names ...string) uint64 {
+		t.Helper()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var errs bytes.Buffer
+		cli.Main(context.Background(), w.args(append([]string{"propose"}, names...)...), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs})
+		runtime.ReadMemStats(&after)
+		if n := strings.Count(errs.String(), "no revision of this fleet is called"); n != len(names) {
+			t.Errorf("%d names mean nothing, and %d are told of:\n%s", len(names), n, errs.String())
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	allocated(names[0]) // what is read once
+	if one, all := allocated(names[0]), allocated(names...); all > 2*one {
+		t.Errorf("%d names take %d bytes, one of them %d", len(names), all, one)
+	}
+}
+
 // To look for what people committed to the registered branch takes a few requests, however
 // many packages stand there, with Drafts of theirs or without, and whoever wrote what was
 // Published of them.
