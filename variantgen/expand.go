@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -252,13 +253,28 @@ func duplicates(all []candidate, k downstreamKey, members []int) []Failure {
 		all[i].dropped = true
 		origins[n] = all[i].origin()
 	}
-	out := make([]Failure, len(members))
+	out, cause := make([]Failure, len(members)), rivals(origins, k)
 	for n := range members {
-		out[n] = Failure{Origin: origins[n], Err: errorf(ErrDuplicate,
+		out[n] = Failure{Origin: origins[n], cause: cause, Err: errorf(ErrDuplicate,
 			"downstream package %s/%s is targeted by this and by %s; give one of them another name with packageNames or template.downstream",
 			k.repo, k.pkg, others(origins, n))}
 	}
 	return out
+}
+
+// rivals are the targets of sets whose variants want one downstream package, the first few
+// of many: where they overlap in more packages, that is one mistake. A target that wants one
+// package several times makes another mistake with each.
+func rivals(origins []Origin, k downstreamKey) string {
+	targets := map[string]bool{}
+	for _, o := range origins {
+		targets[fmt.Sprintf("%s/%s[%d]", o.Namespace, o.Set, o.Target)] = true
+	}
+	if len(targets) == 1 {
+		return k.repo + "/" + k.pkg
+	}
+	names := slices.Sorted(maps.Keys(targets))
+	return fmt.Sprintf("%s: %d", strings.Join(names[:min(len(names), namedOthers)], ", "), len(names))
 }
 
 const namedOthers = 3
@@ -266,8 +282,8 @@ const namedOthers = 3
 // others names the origins apart from one of them, the first few of many.
 func others(origins []Origin, not int) string {
 	var names []string
-	for n := range origins {
-		if n != not && len(names) < namedOthers {
+	for n := 0; n < len(origins) && len(names) < namedOthers; n++ {
+		if n != not {
 			names = append(names, origins[n].String())
 		}
 	}

@@ -37,6 +37,17 @@ type Failure struct {
 	Field      string // such as spec.targets[0].template.labelExprs[1].valueExpr
 	Expression string // the CEL expression, empty where none is to blame
 	Err        error
+
+	cause string // see Cause
+}
+
+// Cause is what this finding has in common with others that one thing is to be done about,
+// though each names its own package; that of most is their error's text.
+func (f Failure) Cause() string {
+	if f.cause != "" {
+		return f.cause
+	}
+	return f.Err.Error()
 }
 
 // Error names set, target, field, expression and remedy.

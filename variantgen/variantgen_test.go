@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -312,6 +313,39 @@ func TestDuplicates(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What two targets both want is one cause in each set, however many packages that are; what
+// one wants twice is one by package.
+func TestCausesOfDuplicates(t *testing.T) {
+	in := variantgen.Inputs{Repositories: benchRepos(50)}
+	all := "  - repositorySelector: {}\n"
+	for name, tc := range map[string]struct {
+		sets   []string
+		causes int
+	}{
+		"two sets":    {[]string{all, all}, 1},
+		"three sets":  {[]string{all, all, "  - repositories: [{name: cluster-00000}]\n"}, 2},
+		"two targets": {[]string{all + all}, 1},
+		"one package": {[]string{all + "    template: {downstream: {repo: cluster-00000}}\n"}, 1},
+		"one list":    {[]string{"  - repositories: [{name: cluster-00000, packageNames: [x, x, y, y]}]\n"}, 2},
+	} {
+		var sets []*v1alpha2.PackageVariantSet
+		for i, targets := range tc.sets {
+			sets = append(sets, setOf(t, string(rune('a'+i)), targets))
+		}
+		causes := map[string]bool{}
+		for _, f := range expand(t, in, sets...).Failures {
+			causes[f.Cause()] = true
+		}
+		if len(causes) != tc.causes {
+			t.Errorf("%s: want %d causes, got %d: %q", name, tc.causes, len(causes), slices.Sorted(maps.Keys(causes)))
+		}
+	}
+	plain := variantgen.Failure{Err: errors.New("bad")}
+	if plain.Cause() != "bad" {
+		t.Errorf("another error's cause is %q", plain.Cause())
 	}
 }
 

@@ -25,12 +25,12 @@ func Causes(p *reconcile.Plan) []Cause {
 		all = append(all[:len(all):len(all)], s.Failures...)
 	}
 	var out []Cause
-	type target struct{ namespace, set, field, text string }
+	type target struct{ namespace, set, field, cause string }
 	first := map[target]int{}
 	for _, err := range all {
 		var f variantgen.Failure
 		if errors.As(err, &f) && f.Set != "" && f.Description != "" {
-			at := target{f.Namespace, f.Set, f.Field, f.Err.Error()}
+			at := target{f.Namespace, f.Set, f.Field, f.Cause()}
 			if i, ok := first[at]; ok {
 				out[i].More = append(out[i].More, entry(f.Description))
 				continue

@@ -548,6 +548,20 @@ func TestRequestsAboutAFleet(t *testing.T) {
 	}
 }
 
+// Two sets that want the same packages are told of once each, however many these are.
+func TestOverlappingSetsAreToldOnce(t *testing.T) {
+	w := newWorld(t, scenario{variants: 60, files: 6})
+	w.write(t, "other.yaml", strings.Replace(fmt.Sprintf(set, "v1"), "name: apps", "name: other", 1))
+	for _, command := range []string{"plan", "apply", "status"} {
+		var errs bytes.Buffer
+		status := cli.Main(context.Background(), w.args(command), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs})
+		text := errs.String()
+		if n := strings.Count(text, "is targeted by this and by"); status == 0 || n != 2 || strings.Count(text, "the same for 59 more targets") != 2 {
+			t.Errorf("%s: status %d, and it is said %d times:\n%.2000s", command, status, n, text)
+		}
+	}
+}
+
 // Names that mean nothing to decide cost as much as there are, not all packages each.
 func TestManyNamesOfNothing(t *testing.T) {
 	s := scenario{variants: 200, files: 6}
