@@ -91,6 +91,7 @@ func (a *Along) compare(at int, x, y []treeEntry, dir string, depth int) error {
 		if was.name == "" {
 			name = dir + is.name
 		}
+		name = strings.Clone(name) // else it keeps the names of the whole tree
 		a.steps[name] = append(a.steps[name], step{at, is.hash})
 		below, err := a.repo.folders(was.hash)
 		if err != nil {

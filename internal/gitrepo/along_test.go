@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/variform/variform/internal/gittest"
@@ -72,4 +73,56 @@ func TestAlong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A line of commits keeps what changed, and of no commit the names of all folders beside it.
+func TestAlongKeepsChanges(t *testing.T) {
+	const folders, commits = 400, 200
+	s := newSite(t)
+	text := gittest.Text{}
+	for i := range folders {
+		text[fmt.Sprintf("a-package-with-a-long-name-%04d/f.yaml", i)] = "a: 1\n"
+	}
+	s.repo.Commit(t, "main", "start", text)
+	for i := range commits {
+		s.repo.Commit(t, "main", "step", gittest.Text{fmt.Sprintf("a-package-with-a-long-name-%04d/f.yaml", i): "a: 2\n"})
+	}
+	r := open(t, s.urls["path"])
+	line := []*Commit{head(t, r, "main")}
+	if err := r.deepen(t.Context(), []Hash{line[0].Hash}, 2*commits, 2*commits); err != nil {
+		t.Fatal(err)
+	}
+	for len(line[len(line)-1].Parents) > 0 {
+		cs, err := r.Commits(t.Context(), line[len(line)-1].Parents[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = append(line, cs...)
+	}
+	read := func() *Along {
+		t.Helper()
+		a, err := r.Along(t.Context(), line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	read() // what the repository keeps
+	before := held()
+	a := read()
+	after := held()
+	if len(a.steps) != commits {
+		t.Errorf("%d folders changed, want %d", len(a.steps), commits)
+	}
+	if kept := int64(after) - int64(before); kept > 500_000 {
+		t.Errorf("%d bytes are kept of %d changes beside %d folders", kept, commits, folders)
+	}
+	runtime.KeepAlive(a)
 }
