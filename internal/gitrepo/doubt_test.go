@@ -167,3 +167,49 @@ func TestNotAtomicIsSaidOnce(t *testing.T) {
 		t.Errorf("warned %q", warned)
 	}
 }
+
+// What leads to a package is read through a pack that was damaged in the cache: what is missing
+// of it comes again.
+func TestWayThroughDamage(t *testing.T) {
+	s := newSite(t)
+	s.repo.Commit(t, "main", "base", gittest.Text{"a/Kptfile": kptfile("a"), "a/long.txt": strings.Repeat("some text that is long enough to be packed\n", 200), "a/b/c.yaml": "x: y\n"})
+	cache := t.TempDir()
+	read := func() (string, error) {
+		_ = os.Remove(filepath.Join(cache, "git", "places"))
+		store := NewStore(Options{CacheDir: cache})
+		r, err := store.Open(t.Context(), s.urls["http"])
+		if err != nil {
+			return "", err
+		}
+		main, _ := r.Refs().Branch("main")
+		if err := r.FetchPlaces(t.Context(), Place{Commit: main.Commit, Path: "a", Way: true}); err != nil {
+			return "", err
+		}
+		tree, _, err := r.TreeAt(t.Context(), main.Commit, "a")
+		if err != nil {
+			return "", err
+		}
+		files, err := r.ReadFiles(t.Context(), tree)
+		return fmt.Sprint(files), err
+	}
+	want, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 1
+	for at := 0; at < size; at += 7 {
+		pack := packsIn(t, cache)[0]
+		data, err := os.ReadFile(pack)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size = len(data)
+		data[at] ^= 0x40
+		if err := errors.Join(os.Chmod(pack, 0o600), os.WriteFile(pack, data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := read(); err != nil || got != want {
+			t.Errorf("byte %d of %d: %v", at, size, err)
+		}
+	}
+}

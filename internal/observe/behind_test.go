@@ -26,22 +26,29 @@ func TestBehind(t *testing.T) {
 		"made twice":                    {[][]gitrepo.Annotation{{mine}, nil, {mine}, {before}}, 3, 3},
 		"a person began it":             {[][]gitrepo.Annotation{nil, nil}, 2, 0},
 		"the root made it":              {[][]gitrepo.Annotation{nil, {mine}}, 2, 2},
-		"squashed with what is below":   {[][]gitrepo.Annotation{{mine, published}, {mine}}, 0, 0},
-		"edited upon such a squash":     {[][]gitrepo.Annotation{nil, {mine}, {mine, before}, {mine}}, 2, 2},
+		"squashed with what is below":   {[][]gitrepo.Annotation{{mine, published}, {mine}}, 1, 1},
+		"edited upon such a squash":     {[][]gitrepo.Annotation{nil, {mine}, {before, mine}, {mine}}, 3, 3},
 		"squashed with another package": {[][]gitrepo.Annotation{{mine, other}, {published}}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &behind{path: "web", Revision: &decide.Revision{Workspace: "w1"}, next: gitrepo.Hash{1}}
+			var ends []int
 			for range 2 { // history comes in steps, each from the tip on
+				end := len(c.commits) - 1
 				for i, list := range c.commits {
 					at := &gitrepo.Commit{Hash: gitrepo.Hash{byte(i + 1)}, Annotations: list}
 					if i+1 < len(c.commits) {
 						at.Parents = []gitrepo.Hash{{byte(i + 2)}}
 					}
 					if b.visit(at) {
+						end = i
 						break
 					}
 				}
+				ends = append(ends, end)
+			}
+			if ends[0] != ends[1] {
+				t.Errorf("it ended at %v", ends)
 			}
 			if len(b.commits) != c.visited || b.own != c.own {
 				t.Errorf("%d commits, of which %d lead to what made it; want %d and %d", len(b.commits), b.own, c.visited, c.own)
@@ -92,5 +99,57 @@ func TestFetchBehindTheOthers(t *testing.T) {
 	}
 	if n := srv.Count(gittest.Fetch) - before; n > 0 {
 		t.Errorf("%d requests for what can be had", n)
+	}
+}
+
+// A Published commit that cannot be had makes the others be asked for no more than before.
+func TestMergedBesideWhatIsGone(t *testing.T) {
+	requests := map[bool]int{}
+	for _, gone := range []bool{false, true} {
+		srv := gittest.NewServer(t)
+		git := srv.NewRepo(t, "c1")
+		git.Git(t, "config", "uploadpack.allowFilter", "true")
+		git.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
+		const n = 12
+		hotfixes := gittest.Text{}
+		for i := range n {
+			name := fmt.Sprintf("web-%02d", i)
+			git.Tag(t, name+"/v1", git.Commit(t, "main", fmt.Sprintf("Approve\n\nkpt:{\"package\":%q,\"workspaceName\":\"w0\",\"revision\":\"1\"}\n", name), gittest.Text{name + "/Kptfile": kptfileOf(name, "nobody")}))
+			hotfixes[name+"/hotfix.yaml"] = "a: 2\n"
+		}
+		for i := range n {
+			name := fmt.Sprintf("web-%02d", i)
+			branch := "drafts/" + name + "/w1"
+			git.Git(t, "branch", branch, "main")
+			git.Commit(t, branch, fmt.Sprintf("Draft\n\nkpt:{\"package\":%q,\"workspaceName\":\"w1\"}\n\nVariform-Variant: fleet/default/%s\nVariform-Inputs: sha256:aa\n", name, name), gittest.Text{name + "/a.yaml": "a: 1\n"})
+		}
+		git.Commit(t, "main", "hotfixes", hotfixes)
+		var fleet Fleet
+		obj := &v1alpha1.Repository{}
+		obj.Namespace, obj.Name = "default", "c1"
+		obj.Spec.Git = &v1alpha1.GitRepository{Repo: srv.RepoURL("c1")}
+		fleet.Repositories = append(fleet.Repositories, obj)
+		r := New(Config{Fleet: fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
+		if s := r.Read(t.Context()); len(s.Failures()) > 0 {
+			t.Fatal(s.Failures())
+		}
+		repo := r.Repo("default", "c1")
+		var list []looked
+		for i := range n {
+			list = append(list, looked{repo, repo.Packages[fmt.Sprintf("web-%02d", i)]})
+		}
+		if gone {
+			latest := *list[3].Latest
+			latest.Ref.Commit = decide.ParseHash("abababababababababababababababababababab")
+			list[3].Package.Latest = &latest
+		}
+		before := srv.Count(gittest.Fetch)
+		r.fetchMerged(t.Context(), list)
+		if requests[gone] = srv.Count(gittest.Fetch) - before; requests[gone] == 0 {
+			t.Error("nothing is read ahead")
+		}
+	}
+	if requests[true] != requests[false] {
+		t.Errorf("%d requests, %d where one was not there", requests[false], requests[true])
 	}
 }

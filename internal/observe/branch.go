@@ -511,25 +511,40 @@ type behind struct {
 	commits []gitrepo.Hash // from its tip on
 	own     int            // how many of them lead to the first that made it
 	next    gitrepo.Hash
+	last    gitrepo.Hash // that was made of it and of another, where there is one
 }
 
 // visit takes a commit in, and says that it is the last: those that were there before, too,
 // come once more where history is read in steps.
 func (b *behind) visit(c *gitrepo.Commit) bool {
-	if c.Hash != b.next {
+	switch c.Hash {
+	case b.last:
+		return true
+	case b.next:
+	default:
 		return false
 	}
-	own := b.own
+	own, others := false, false // both where people squashed it with what is below
 	for _, a := range c.Annotations {
 		switch {
 		case a.Package != b.path:
 		case a.Revision != "" || a.WorkspaceName != b.Workspace:
-			return true // also where another annotation of it says that it is the Draft's
+			others = true
 		default:
-			own = len(b.commits) + 1
+			own = true
 		}
 	}
-	b.commits, b.own, b.next = append(b.commits, c.Hash), own, gitrepo.Hash{}
+	if others && !own {
+		return true
+	}
+	b.commits, b.next = append(b.commits, c.Hash), gitrepo.Hash{}
+	if own {
+		b.own = len(b.commits)
+	}
+	if others {
+		b.last = c.Hash
+		return true
+	}
 	if len(c.Parents) > 0 {
 		b.next = c.Parents[0]
 	}

@@ -121,9 +121,8 @@ func (r *Reader) fetchMerged(ctx context.Context, list []looked) {
 		if open[l] == nil {
 			continue
 		}
-		ways.way(l.repo, l.repo.Head, l.Path)
-		if _, known := published(l.Package); !known {
-			ways.way(l.repo, latestCommit(l.Package), l.Path)
+		if _, known := l.repo.knownTreeAt(gitrepo.Hash(l.repo.Head), l.Path); !known {
+			ways.way(l.repo, l.repo.Head, l.Path)
 		}
 	}
 	ways.run(ctx, r.Repositories())
@@ -131,17 +130,12 @@ func (r *Reader) fetchMerged(ctx context.Context, list []looked) {
 	for _, l := range list {
 		revisions := open[l]
 		if delete(open, l); revisions == nil || failed[l.repo] {
-			continue // of what cannot be had each would ask once more
+			continue // of a branch that cannot be had each would ask once more
 		}
 		there, err := l.repo.TreeAt(ctx, l.repo.Head, l.Path)
-		if err == nil && !there.IsZero() {
-			was, known := published(l.Package)
-			if !known {
-				was, err = l.repo.TreeAt(ctx, latestCommit(l.Package), l.Path)
-			}
-			if err == nil && there != was {
-				merged[l.repo] = append(merged[l.repo], revisions...)
-			}
+		// What is not known may be merged: to read it of each would be a request for each.
+		if was, known := l.published(); err == nil && !there.IsZero() && (!known || there != was) {
+			merged[l.repo] = append(merged[l.repo], revisions...)
 		}
 		failed[l.repo] = err != nil
 	}
@@ -333,12 +327,16 @@ func recorded(p *decide.Package) (tree decide.Hash, known bool) {
 	return p.RecordedTree(p.Latest)
 }
 
-// published is recorded, or what was learnt.
-func published(p *decide.Package) (tree decide.Hash, known bool) {
-	if tree, known = p.Tree(latestCommit(p)); !known {
-		tree, known = recorded(p)
+// published is what was Published last, as far as it is known.
+func (l looked) published() (tree decide.Hash, known bool) {
+	if tree, known = l.Tree(latestCommit(l.Package)); known {
+		return tree, true
 	}
-	return tree, known
+	if tree, known = recorded(l.Package); known {
+		return tree, true
+	}
+	at, known := l.repo.knownTreeAt(gitrepo.Hash(latestCommit(l.Package)), l.Path)
+	return decide.Hash(at), known
 }
 
 func latestCommit(p *decide.Package) decide.Hash {

@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 // A Draft that is merged on the forge while a run updates it: what came to the branch is
@@ -36,4 +39,31 @@ func TestMergedBeforeItsUpdate(t *testing.T) {
 		t.Errorf("its function runs twice:\n%s", kptfile)
 	}
 	w.contains(w.mustRun(0, "edits").out, "0 edits in 0 revisions")
+}
+
+// A person squashes a Draft with what is below it, so that one commit has both messages; it is
+// merged, and the Draft goes on: what was merged is Published all the same.
+func TestSquashedWithWhatIsBelow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.publishWeb(webV2, "v2")
+	w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	branch, fleet := "drafts/web/packagevariant-2", w.repos["c1"]
+	message := fleet.Git(t, "log", "-1", "--format=%B", "main") + "\n\n" + fleet.Git(t, "log", "-1", "--format=%B", branch)
+	dir := filepath.Join(t.TempDir(), "clone")
+	gittest.Run(t, w.dir, nil, "clone", "-q", "-b", branch, fleet.Dir, dir)
+	gittest.Run(t, dir, nil, "reset", "-q", "--soft", "origin/main")
+	gittest.Run(t, dir, nil, "commit", "-qm", message)
+	gittest.Run(t, dir, nil, "push", "-qf", "origin", "HEAD:"+branch)
+	w.forgeMerge("c1", branch, "squash", false)
+	merged := fleet.Git(t, "rev-parse", "main")
+	fleet.Commit(t, branch, "more", gittest.Text{"web/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"})
+	w.mustApply()
+	if at := fleet.AllRefs(t)["refs/tags/web/v2"]; at != merged {
+		t.Errorf("v2 is %q, what was merged is %s", at, merged)
+	}
 }
