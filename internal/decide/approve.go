@@ -106,12 +106,10 @@ func Candidates(m Manager, repos []*Repository, verb Verb) []*Candidate {
 	return out
 }
 
-// Names are all that mean the candidate; none is "".
+// Names are all that mean the candidate.
 func (c *Candidate) Names() []string {
 	target := path.Join(c.Repository, In(c.Repo, c.Identity.Package))
-	return slices.DeleteFunc([]string{
-		OwnerName(c.Head.Owner), target, c.Identity.String(), c.Set, c.Repository, c.Identity.Package, c.Head.PorchName(c.Repository, c.Identity.Package),
-	}, func(name string) bool { return name == "" })
+	return given(OwnerName(c.Head.Owner), target, c.Identity.String(), c.Set, c.Repository, c.Identity.Package, c.Head.PorchName(c.Repository, c.Identity.Package))
 }
 
 // Selectable is what a Selection is asked about the candidate.

@@ -85,7 +85,7 @@ func (o *Orphan) SayDiscard(m Manager, names []string, word record.Word) (record
 // Names are those that mean the package: of the variant that made it, repository/package,
 // and of its open revisions.
 func (o *Orphan) Names() []string {
-	return append([]string{o.Name, o.Identity.String()}, o.draftNames(o.Package)...)
+	return append(given(o.Name, o.Identity.String()), o.draftNames(o.Package)...)
 }
 
 func discarding(id Identity, repo *Repository, p *Package, e record.Entry, names []string, word record.Word, ours, landed func(*Revision) bool) (record.Entry, []Discard, error) {

@@ -25,9 +25,15 @@ type Selection struct {
 
 // Selectable is what a Selection is asked about.
 type Selectable struct {
-	Names  func() []string // any of which means it
+	Names  func() []string // any of which means it; none is ""
 	Labels map[string]string
 	When   time.Time // it moved last; zero is now
+}
+
+// given are the names that are some: a variant of no set is not called "", which a script's
+// unset variable is.
+func given(names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
 // All says that everything is meant.

@@ -88,3 +88,19 @@ func TestPart(t *testing.T) {
 		}
 	}
 }
+
+// A script's unset variable names nothing: no hand-written variant, which has no set, no
+// package that is left of one.
+func TestNoNameIsEmpty(t *testing.T) {
+	id := Identity{Namespace: "default", Repository: "c1", Package: "web"}
+	w := &Want{Identity: id, Name: "web"}
+	o := &Orphan{Identity: id, Package: &Package{Path: "web"}}
+	for name, names := range map[string][]string{"wanted": w.Names(), "left": o.Names()} {
+		if len(names) == 0 || slices.Contains(names, "") {
+			t.Errorf("%s: %q", name, names)
+		}
+	}
+	if w.Called("") || !w.Called("web") {
+		t.Errorf("wanted: %q", w.Names())
+	}
+}

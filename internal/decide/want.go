@@ -167,9 +167,9 @@ func (w *Want) Labels() map[string]string {
 }
 
 // Names are all that mean it: the variant's, repository/package, its set, its
-// Repository, its target and its package; its set is "" where it has none.
+// Repository, its target and its package.
 func (w *Want) Names() []string {
-	return []string{w.Name, w.Identity.String(), w.Set, w.Repository, w.Package, w.TargetName()}
+	return given(w.Name, w.Identity.String(), w.Set, w.Repository, w.Package, w.TargetName())
 }
 
 // Resolution is what was resolved for its target, nil where nothing was.
