@@ -262,19 +262,18 @@ func duplicates(all []candidate, k downstreamKey, members []int) []Failure {
 	return out
 }
 
-// rivals are the targets of sets whose variants want one downstream package, the first few
-// of many: where they overlap in more packages, that is one mistake. A target that wants one
-// package several times makes another mistake with each.
+// rivals are the targets of sets, and variants written by hand, that want one downstream
+// package: where the same overlap in more packages, that is one mistake. A target that wants
+// one package several times makes another mistake with each.
 func rivals(origins []Origin, k downstreamKey) string {
 	targets := map[string]bool{}
 	for _, o := range origins {
-		targets[fmt.Sprintf("%s/%s[%d]", o.Namespace, o.Set, o.Target)] = true
+		targets[fmt.Sprintf("%s/%s/%s[%d]", o.Namespace, o.Set, o.Variant, o.Target)] = true
 	}
 	if len(targets) == 1 {
 		return k.repo + "/" + k.pkg
 	}
-	names := slices.Sorted(maps.Keys(targets))
-	return fmt.Sprintf("%s: %d", strings.Join(names[:min(len(names), namedOthers)], ", "), len(names))
+	return strings.Join(slices.Sorted(maps.Keys(targets)), ", ")
 }
 
 const namedOthers = 3

@@ -343,6 +343,20 @@ func TestCausesOfDuplicates(t *testing.T) {
 			t.Errorf("%s: want %d causes, got %d: %q", name, tc.causes, len(causes), slices.Sorted(maps.Keys(causes)))
 		}
 	}
+	for i := range 3 { // each by hand what the set makes too: a mistake with each
+		pv := &v1alpha1.PackageVariant{}
+		pv.Namespace, pv.Name = "default", fmt.Sprint("own-", i)
+		pv.Spec.Upstream = &v1alpha1.Upstream{Repo: "catalog", Package: "foo", Revision: "v1"}
+		pv.Spec.Downstream = &v1alpha1.Downstream{Repo: fmt.Sprintf("cluster-%05d", i), Package: "foo"}
+		in.Written = append(in.Written, pv)
+	}
+	causes := map[string]bool{}
+	for _, f := range expand(t, in, setOf(t, "a", all)).Failures {
+		causes[f.Cause()] = true
+	}
+	if len(causes) != 3 {
+		t.Errorf("variants by hand: want 3 causes, got %q", slices.Sorted(maps.Keys(causes)))
+	}
 	plain := variantgen.Failure{Err: errors.New("bad")}
 	if plain.Cause() != "bad" {
 		t.Errorf("another error's cause is %q", plain.Cause())
