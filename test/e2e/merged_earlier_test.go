@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +47,12 @@ func TestMergedBeforeItsUpdate(t *testing.T) {
 // merged, and the Draft goes on: what was merged is Published all the same.
 func TestSquashedWithWhatIsBelow(t *testing.T) {
 	t.Parallel()
+	for _, newestFirst := range []bool{false, true} {
+		t.Run(fmt.Sprintf("newest first: %t", newestFirst), func(t *testing.T) { squashedWithWhatIsBelow(t, newestFirst) })
+	}
+}
+
+func squashedWithWhatIsBelow(t *testing.T, newestFirst bool) {
 	w := newWorld(t, "c1")
 	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
 	w.mustApply()
@@ -53,11 +61,14 @@ func TestSquashedWithWhatIsBelow(t *testing.T) {
 	w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
 	w.mustApply()
 	branch, fleet := "drafts/web/packagevariant-2", w.repos["c1"]
-	message := fleet.Git(t, "log", "-1", "--format=%B", "main") + "\n\n" + fleet.Git(t, "log", "-1", "--format=%B", branch)
+	messages := []string{fleet.Git(t, "log", "-1", "--format=%B", "main"), fleet.Git(t, "log", "-1", "--format=%B", branch)}
+	if newestFirst {
+		slices.Reverse(messages)
+	}
 	dir := filepath.Join(t.TempDir(), "clone")
 	gittest.Run(t, w.dir, nil, "clone", "-q", "-b", branch, fleet.Dir, dir)
 	gittest.Run(t, dir, nil, "reset", "-q", "--soft", "origin/main")
-	gittest.Run(t, dir, nil, "commit", "-qm", message)
+	gittest.Run(t, dir, nil, "commit", "-qm", strings.Join(messages, "\n\n"))
 	gittest.Run(t, dir, nil, "push", "-qf", "origin", "HEAD:"+branch)
 	w.forgeMerge("c1", branch, "squash", false)
 	merged := fleet.Git(t, "rev-parse", "main")
