@@ -16,6 +16,21 @@ import (
 	"github.com/variform/variform/internal/gittest"
 )
 
+// flipByte changes one byte of the first pack of a cache folder, and says how many it has.
+func flipByte(t *testing.T, cache string, at int) (size int) {
+	t.Helper()
+	pack := packsIn(t, cache)[0]
+	data, err := os.ReadFile(pack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[at] ^= 0x40
+	if err := errors.Join(os.Chmod(pack, 0o600), os.WriteFile(pack, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return len(data)
+}
+
 func packsIn(t *testing.T, dir string) []string {
 	t.Helper()
 	packs, err := filepath.Glob(filepath.Join(dir, "git", "*", "objects", "pack", "*.pack"))
@@ -58,19 +73,7 @@ func TestDamagedCacheIsRenewed(t *testing.T) {
 	size := 0
 	renewed := 0
 	for at := 0; at == 0 || at < size; at += 7 {
-		pack := packsIn(t, cache)[0]
-		data, err := os.ReadFile(pack)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size = len(data)
-		data[at] ^= 0x40
-		if err := os.Chmod(pack, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(pack, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		size = flipByte(t, cache, at)
 		var warned []string
 		got, err := read(&warned)
 		if err != nil || got != want {
@@ -198,16 +201,7 @@ func TestWayThroughDamage(t *testing.T) {
 	}
 	size := 1
 	for at := 0; at < size; at += 7 {
-		pack := packsIn(t, cache)[0]
-		data, err := os.ReadFile(pack)
-		if err != nil {
-			t.Fatal(err)
-		}
-		size = len(data)
-		data[at] ^= 0x40
-		if err := errors.Join(os.Chmod(pack, 0o600), os.WriteFile(pack, data, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		size = flipByte(t, cache, at)
 		if got, err := read(); err != nil || got != want {
 			t.Errorf("byte %d of %d: %v", at, size, err)
 		}
