@@ -346,7 +346,7 @@ func (r *Repo) leadingTo(wants []Hash) (tips []Hash, steps int) {
 }
 
 // uploadOnce asks for wants, and not for what a commit holds that is here
-// already: have, zero for none.
+// already: have, zero for none, of which keep knows what deltas may be upon.
 func (r *Repo) uploadOnce(ctx context.Context, wants []Hash, depth int, filter packp.Filter, have Hash, keep func(io.Reader) error) error {
 	return r.retryRead(ctx, func() error {
 		return r.withSession(ctx, false, func(ctx context.Context, s transport.Session) error {
@@ -399,8 +399,14 @@ func (r *Repo) uploadRequest(wants []Hash, depth int, filter packp.Filter, have 
 	}
 	if !have.IsZero() {
 		req.Haves = []plumbing.Hash{have}
-		for _, c := range []capability.Capability{capability.ThinPack, capability.MultiACK, capability.MultiACKDetailed} {
-			req.Capabilities.Delete(c) // the pack stands by itself, and one answer will do
+		for _, c := range []capability.Capability{capability.MultiACK, capability.MultiACKDetailed} {
+			req.Capabilities.Delete(c) // one answer will do
+		}
+		// Of a commit without its parents, as depth makes it, git leaves out what another one
+		// holds for who takes deltas upon that, and for nobody else. go-git does not tell whether
+		// a server has this; all that take filters do.
+		if caps.Supports(capability.Filter) {
+			_ = req.Capabilities.Set(capability.ThinPack)
 		}
 		if caps.Supports(capability.Shallow) {
 			_ = req.Capabilities.Set(capability.Shallow)

@@ -21,7 +21,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/storage/memory"
 
 	"github.com/variform/variform/internal/record"
 )
@@ -282,17 +281,66 @@ func (r *Repo) readRecord(ctx context.Context, ref string, tip Hash, last *recor
 	}
 }
 
+// addObjects adds to pool the objects of a pack. Deltas may be upon what is there; those
+// upon anything else are left out, for a server takes what it likes of a commit that is
+// here, and pool has of it what a record is read from.
 func addObjects(pool map[Hash]rawObject, pack io.Reader) error {
-	store := memory.NewStorage()
-	if err := packfile.UpdateObjectStorage(store, pack); err != nil {
+	type base struct { // of a delta: an object at an offset of the pack, or of a name
+		offset int64
+		hash   Hash
+	}
+	type packed struct {
+		offset int64 // 0 where it is not of the pack
+		typ    plumbing.ObjectType
+		data   []byte
+	}
+	scanner := packfile.NewScanner(pack)
+	_, count, err := scanner.Header()
+	if err != nil {
 		return err
 	}
-	for h, o := range store.Objects {
-		data, err := readObject(o)
+	var whole []packed
+	deltas := map[base][]packed{}
+	for range count {
+		h, err := scanner.NextObjectHeader()
 		if err != nil {
 			return err
 		}
-		pool[h] = rawObject{h, o.Type(), data}
+		var data bytes.Buffer
+		if _, _, err := scanner.NextObject(&data); err != nil {
+			return err
+		}
+		o := packed{h.Offset, h.Type, data.Bytes()}
+		if !h.Type.IsDelta() {
+			whole = append(whole, o)
+			continue
+		}
+		of := base{h.OffsetReference, h.Reference}
+		deltas[of] = append(deltas[of], o)
+	}
+	if _, err := scanner.Checksum(); err != nil {
+		return err
+	}
+	for of := range deltas {
+		if o, there := pool[of.hash]; there {
+			whole = append(whole, packed{typ: o.typ, data: o.data})
+		}
+	}
+	for len(whole) > 0 {
+		o := whole[0]
+		whole = whole[1:]
+		h := plumbing.ComputeHash(o.typ, o.data)
+		pool[h] = rawObject{h, o.typ, o.data}
+		for _, of := range []base{{offset: o.offset}, {hash: h}} {
+			for _, delta := range deltas[of] {
+				data, err := packfile.PatchDelta(o.data, delta.data)
+				if err != nil {
+					return err
+				}
+				whole = append(whole, packed{delta.offset, o.typ, data})
+			}
+			delete(deltas, of)
+		}
 	}
 	return nil
 }

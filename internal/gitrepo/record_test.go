@@ -190,15 +190,16 @@ func TestRecordCache(t *testing.T) {
 			k.mustPush(b)
 			own, old, fresh := k.opts.CacheDir, t.TempDir(), t.TempDir()
 			k.open(old)
-			read := func(want int, what string) {
+			read := func(want int, what string) (answered int64) {
 				t.Helper()
 				k.srv.ResetCounts()
 				rec, err := k.repo.Record(t.Context(), k.of)
 				if err != nil || len(rec.Entries()) != want {
 					t.Fatalf("%s: %v", what, err)
 				}
+				return k.srv.Passed()[gittest.Stream{Kind: gittest.Fetch, Answer: true}]
 			}
-			read(200, "cold")
+			cold := read(200, "cold")
 			k.open(own)
 			b = k.repo.NewBatch()
 			k.edited(b, "app-0", 2)
@@ -216,15 +217,42 @@ func TestRecordCache(t *testing.T) {
 				}
 			}
 			k.open(old)
-			read(201, "an old cache")
-			if name == "filtered" && k.srv.Count(gittest.Fetch) != 1 {
-				t.Errorf("%d fetches", k.srv.Count(gittest.Fetch))
+			news := read(201, "an old cache")
+			if name == "filtered" && (k.srv.Count(gittest.Fetch) != 1 || news > cold/10) {
+				t.Errorf("%d fetches, %d bytes where all are %d", k.srv.Count(gittest.Fetch), news, cold)
 			}
 			k.open(fresh)
 			read(201, "no cache")
 			k.quiet()
 			k.git.Fsck(t)
 		})
+	}
+}
+
+// A server sends what is new as it likes, also upon what is no part of what is read.
+func TestRecordUponMore(t *testing.T) {
+	k := newKeeper(t, "uploadpack.allowFilter=true")
+	b := k.repo.NewBatch()
+	for n := range 60 {
+		k.edited(b, "web", n)
+	}
+	k.mustPush(b)
+	was := k.git.Git(t, "rev-parse", recordRef)
+	versions := hashOf(k.git.Git(t, "rev-parse", recordRef+":open/web")) // all of the package
+	other := *k
+	other.open(t.TempDir())
+	b = other.repo.NewBatch()
+	other.edited(b, "web", 60)
+	other.mustPush(b)
+	thin := gittest.Run(t, k.git.Dir, []byte(recordRef+"\n^"+was+"\n"), "pack-objects", "--revs", "--thin", "--stdout", "-q")
+	if !strings.Contains(thin, string(versions[:])) {
+		t.Fatal("git sends no delta upon what is not read")
+	}
+	k.open(k.opts.CacheDir)
+	k.srv.ResetCounts()
+	rec, err := k.repo.Record(t.Context(), k.of)
+	if err != nil || len(rec.Entries()) != 61 || k.srv.Count(gittest.Fetch) != 1 {
+		t.Errorf("%d requests, %v", k.srv.Count(gittest.Fetch), err)
 	}
 }
 
