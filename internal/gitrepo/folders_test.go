@@ -157,6 +157,108 @@ func TestFetchWaysThatAreHere(t *testing.T) {
 	}
 }
 
+// Who reads few commits gets what leads to places along with them; of many, and of those
+// that are here, nothing is asked.
+func TestFetchFew(t *testing.T) {
+	y := withPackages(t, manyPackages)
+	for name, c := range map[string]struct {
+		drafts   int // of which the first are here
+		here     int
+		requests int
+		local    bool
+	}{
+		"none":            {},
+		"few":             {drafts: fewCommits, requests: 1},
+		"more":            {drafts: fewCommits + 1},
+		"few of more":     {drafts: fewCommits + 1, here: 1, requests: 1},
+		"all of which is": {drafts: 3, here: 3},
+		"by path":         {drafts: 3, local: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := y.urls["http"]
+			if c.local {
+				url = y.urls["path"]
+			}
+			r := openWith(t, url, Options{CacheDir: t.TempDir()})
+			places := slices.Clone(y.drafts[:c.drafts])
+			for i := range places {
+				places[i].Way = true
+			}
+			for _, p := range places[:c.here] {
+				if _, err := r.Commits(t.Context(), p.Commit); err != nil {
+					t.Fatal(err)
+				}
+			}
+			y.srv.ResetCounts()
+			if err := r.FetchFew(t.Context(), slices.Clone(places)...); err != nil {
+				t.Fatal(err)
+			}
+			if n := y.srv.Count(gittest.Fetch); n != c.requests {
+				t.Errorf("%d requests, want %d", n, c.requests)
+			}
+			if c.requests == 0 {
+				return
+			}
+			for i, p := range places {
+				if r.leads(p) == (i < c.here) || whole(t, r, p.Commit) {
+					t.Errorf("%d: what leads there is here: %t; all of it: %t", i, r.leads(p), whole(t, r, p.Commit))
+				}
+			}
+			if _, err := r.Commits(t.Context(), places[c.drafts-1].Commit); err != nil || y.srv.Count(gittest.Fetch) != c.requests {
+				t.Errorf("the commit is not here: %v", err)
+			}
+		})
+	}
+}
+
+// That nothing but one folder differs is told by what leads to it in one of two commits.
+func TestOnlyAt(t *testing.T) {
+	site := filtering(t)
+	text := gittest.Text{"a/web/k": "1", "a/web/more/k": "1", "a/x": "1", "b/app/k": "1"}
+	base := hashOf(site.repo.Commit(t, "main", "start", text))
+	tree := func(path string) Hash { return hashOf(site.repo.Git(t, "rev-parse", "main:"+path)) }
+	web, more, app := tree("a/web"), tree("a/web/more"), tree("b/app")
+	commit := func(branch string, text gittest.Tree) Hash {
+		return hashOf(site.repo.CommitFrom(t, branch, "main", branch, text))
+	}
+	gone := func(path string) gittest.File { return gittest.File{Path: path, Mode: gittest.Deleted} }
+	for name, c := range map[string]struct {
+		tip  Hash
+		dir  string
+		tree Hash
+		want bool
+	}{
+		"the same":            {base, "a/web", web, true},
+		"within":              {commit("within", gittest.Text{"a/web/k": "2"}), "a/web", web, true},
+		"deeper within":       {commit("deeper", gittest.Text{"a/web/more/k": "2"}), "a/web", web, true},
+		"within what is less": {commit("less", gittest.Text{"a/web/k": "2"}), "a/web/more", more, false},
+		"beside":              {commit("beside", gittest.Text{"a/web/k": "2", "a/x": "2"}), "a/web", web, false},
+		"above":               {commit("above", gittest.Text{"a/web/k": "2", "c": "2"}), "a/web", web, false},
+		"another tree":        {commit("another", gittest.Text{"a/web/k": "2"}), "a/web", more, false},
+		"no tree":             {commit("none", gittest.Text{"a/web/k": "2"}), "a/web", Hash{}, false},
+		"gone":                {commit("gone", gittest.Files{gone("a/web")}), "a/web", web, true},
+		"gone, and more":      {commit("all", gittest.Files{gone("a")}), "a/web", web, false},
+		"the last one gone":   {commit("last", gittest.Files{gone("b")}), "b/app", app, true},
+		"a file in its place": {commit("file", gittest.Files{gone("a/web"), {Path: "a/web", Data: []byte("1")}}), "a/web", web, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := openWith(t, site.urls["http"], Options{})
+			if r.OnlyAt(base, c.tip, c.dir, c.tree) {
+				t.Error("told of commits that are not here")
+			}
+			if _, err := r.Commits(t.Context(), base, c.tip); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.FetchPlaces(t.Context(), Place{Commit: c.tip, Path: c.dir, Way: true}); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.OnlyAt(base, c.tip, c.dir, c.tree); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
 // With fewer packages, without filters and by path commits are read whole, as before.
 func TestFetchWaysByCommits(t *testing.T) {
 	y := withPackages(t, manyPackages-1)

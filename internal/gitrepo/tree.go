@@ -135,6 +135,41 @@ func (r *Repo) Beside(ctx context.Context, a, b Hash, dirs ...string) ([]string,
 	return out, nil
 }
 
+// OnlyAt says that two commits differ in no more than a folder, of which base has that tree:
+// in the place of tip's it makes base's root folder. It reads what leads there in tip, and
+// nothing of base but its commit; false also where either is not at hand.
+func (r *Repo) OnlyAt(base, tip Hash, dir string, tree Hash) bool {
+	cs := r.commits.take(base, tip)
+	if cs[0] == nil || cs[1] == nil || tree.IsZero() {
+		return false
+	}
+	root, err := r.with(cs[1].Tree, splitPath(dir), tree)
+	return err == nil && root == cs[0].Tree
+}
+
+// with is a tree's hash were leaf the folder at segs in it.
+func (r *Repo) with(tree Hash, segs []string, leaf Hash) (Hash, error) {
+	if len(segs) == 0 {
+		return leaf, nil
+	}
+	var raw []byte
+	if !tree.IsZero() {
+		var err error
+		if raw, err = r.readRaw(tree); err != nil {
+			return Hash{}, err
+		}
+	}
+	at, err := findDir(raw, segs[0], 0)
+	if err != nil {
+		return Hash{}, err
+	}
+	child, err := r.with(at.hash, segs[1:], leaf)
+	if err != nil {
+		return Hash{}, err
+	}
+	return hashObject(plumbing.TreeObject, slices.Concat(raw[:at.off], treeEntryBytes(modeDir, segs[0], child), raw[at.end:])), nil
+}
+
 func (r *Repo) beside(a, b Hash, prefix string, within [][]string) ([]string, error) {
 	if a == b || slices.ContainsFunc(within, func(segs []string) bool { return len(segs) == 0 }) {
 		return nil, nil

@@ -782,7 +782,7 @@ func (r *Reader) MadeFor(ctx context.Context, c *decide.Candidate) (string, erro
 // publishing takes the package alone, and the rest would be lost unseen.
 func (r *Repo) OnlyPackage(ctx context.Context, h *decide.Revision, path string) error {
 	base := begunAt(h)
-	if base.IsZero() {
+	if base.IsZero() || r.onlyAt(base, h, path) {
 		return nil
 	}
 	beside, err := r.Beyond(ctx, gitrepo.Hash(base), gitrepo.Hash(h.Ref.Commit), path)
@@ -805,14 +805,34 @@ func begunAt(h *decide.Revision) decide.Hash {
 	return h.Machine.Commit
 }
 
+// onlyAt says that people changed no more of a Draft than the package since base, by what
+// is at hand.
+func (r *Repo) onlyAt(base decide.Hash, h *decide.Revision, path string) bool {
+	tree, known := r.Git.KnownTreeAt(gitrepo.Hash(base), path)
+	if !known && base == h.Machine.Commit {
+		tree = gitrepo.Hash(h.Machine.Hydrated)
+	}
+	return r.Git.OnlyAt(gitrepo.Hash(base), gitrepo.Hash(h.Ref.Commit), path, tree)
+}
+
 // PlacesOf are what is read of a Draft to publish it: its folder and, where people
 // changed it, what leads to that, for what is beside it.
 func PlacesOf(h *decide.Revision, path string) []gitrepo.Place {
 	out := []gitrepo.Place{{Commit: gitrepo.Hash(h.Ref.Commit), Path: path}}
 	if base := begunAt(h); !base.IsZero() {
-		out = append(out, ways([]gitrepo.Hash{out[0].Commit, gitrepo.Hash(base)}, path)...)
+		out = append(out, ways([]gitrepo.Hash{out[0].Commit}, path)...)
 	}
 	return out
+}
+
+// PlacesBefore are what PlacesOf leaves to be read of a Draft that people changed, once
+// that is at hand: what leads to the package where they began, unless nothing is beside it.
+func (r *Repo) PlacesBefore(h *decide.Revision, path string) []gitrepo.Place {
+	base := begunAt(h)
+	if base.IsZero() || r.onlyAt(base, h, path) {
+		return nil
+	}
+	return ways([]gitrepo.Hash{gitrepo.Hash(base)}, path)
 }
 
 // ways are what leads to folders in each of some commits.
@@ -969,6 +989,12 @@ func (r *Reader) fetchHeads(ctx context.Context, list []*decide.Candidate, stand
 		set.branch(repo, path)
 	}
 	set.run(ctx, r.Repositories())
+	before := fetchSet{}
+	for _, c := range list {
+		repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
+		before.places(repo, repo.PlacesBefore(c.Head, c.Package.Path)...)
+	}
+	before.run(ctx, r.Repositories())
 }
 
 // ReadDrafts reads what open candidates are as packages that need others; one that

@@ -61,6 +61,8 @@ type History interface {
 type Trees interface {
 	Fetch(ctx context.Context, commits ...gitrepo.Hash) error
 	FetchPlaces(ctx context.Context, places ...gitrepo.Place) error
+	// FetchFew is FetchPlaces of those whose commits are not at hand, where these are few.
+	FetchFew(ctx context.Context, places ...gitrepo.Place) error
 	TreeAt(ctx context.Context, commit gitrepo.Hash, dir string) (tree gitrepo.Hash, ok bool, err error)
 	KnownTreeAt(commit gitrepo.Hash, dir string) (tree gitrepo.Hash, known bool)
 	// Many says that there are so many packages that what leads to few of them is read
@@ -73,6 +75,9 @@ type Trees interface {
 	Packages(ctx context.Context, commit gitrepo.Hash, dir string) ([]gitrepo.PackageAt, error)
 	ReadFile(tree gitrepo.Hash, name string) (data []byte, ok bool, err error)
 	Beside(ctx context.Context, a, b gitrepo.Hash, dirs ...string) ([]string, error)
+	// OnlyAt says that tip differs from base in no more than a folder, of which base has that
+	// tree, by what is at hand of tip.
+	OnlyAt(base, tip gitrepo.Hash, dir string, tree gitrepo.Hash) bool
 	// Outlined reports whether a commit's folders can be read, and not its files.
 	Outlined(commit gitrepo.Hash) bool
 	// Along compares commits that follow each other by their folders, which it brings.
@@ -83,6 +88,8 @@ type Trees interface {
 type Records interface {
 	// Record is nil where there is none.
 	Record(ctx context.Context, of gitrepo.RecordOf) (*record.Record, error)
+	// RecordStands says that nobody wrote it since this machine read it, or wrote it.
+	RecordStands(of gitrepo.RecordOf) bool
 	// FetchRecorded makes a tree readable that some manager's record holds.
 	FetchRecorded(ctx context.Context, of gitrepo.RecordOf, tree gitrepo.Hash) (bool, error)
 }

@@ -631,19 +631,24 @@ func (r *Repo) readUnsigned(ctx context.Context, rec *record.Record, heads []*he
 
 // fetchOpen brings the open heads of what is wanted, where they will be read whole: then
 // their commits need no request of their own. Beside many packages who needs some of them
-// asks for these.
+// asks for these. Where the record stands, new heads are people's, and every command reads
+// what leads to the folders of those.
 func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
-	if !r.whole || r.Git.Many() {
-		return nil
-	}
 	var places []gitrepo.Place
+	whole := r.whole && !r.Git.Many()
 	for _, h := range heads {
 		if h.Phase.Open() && r.Wanted[h.path] {
-			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path})
+			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: h.path, Way: !whole})
 		}
 	}
 	if len(places) == 0 {
 		return nil
+	}
+	if !whole {
+		if !r.Git.RecordStands(r.record) {
+			return nil
+		}
+		return r.Git.FetchFew(ctx, places...)
 	}
 	if !r.Head.IsZero() { // a repository may be empty but for Drafts
 		places = append(places, gitrepo.Place{Commit: gitrepo.Hash(r.Head)})

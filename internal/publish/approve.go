@@ -145,8 +145,9 @@ func (m *merger) blame(list []*Verdict, err error) bool {
 	return true
 }
 
-// fetch brings what publishing reads in one request. A failure is not reported
-// here: whoever needs the objects asks again and fails by name.
+// fetch brings what publishing reads in one request, or two where people changed more than
+// packages. A failure is not reported here: whoever needs the objects asks again and fails
+// by name.
 func (a *Approver) fetch(ctx context.Context, git observe.Trees, list []*Verdict) {
 	if a.Verb != decide.Approve {
 		return
@@ -160,6 +161,13 @@ func (a *Approver) fetch(ctx context.Context, git observe.Trees, list []*Verdict
 			places = append(places, gitrepo.Place{Commit: gitrepo.Hash(v.Repo.Head), Path: v.Package.Path, Way: true})
 		}
 		places = append(places, observe.PlacesOf(v.Head, v.Package.Path)...)
+	}
+	_ = git.FetchPlaces(ctx, places...)
+	places = nil
+	for _, v := range list {
+		if v.Err == nil {
+			places = append(places, v.Repo.PlacesBefore(v.Head, v.Package.Path)...)
+		}
 	}
 	_ = git.FetchPlaces(ctx, places...)
 }

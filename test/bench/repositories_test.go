@@ -465,6 +465,37 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 	}
 }
 
+// What people edited beside many packages is read in one request with what leads there, on
+// the machine that made the Drafts; what they changed beside their packages costs one more
+// for all.
+func TestRequestsOfEditedAmongMany(t *testing.T) {
+	s := scenario{variants: 120, http: true, edited: 0.05}
+	w := newWorld(t, s)
+	w.apply(t)
+	w.editDrafts(t, s)
+	made := w.copyCache(t)
+	as := func(what string, most int, command ...string) {
+		t.Helper()
+		w.cache = made
+		w.cache = w.copyCache(t)
+		w.line.forget()
+		w.run(t, command...)
+		if n := w.line.requests(); n > most {
+			t.Errorf("%s, %v: %d requests, want %d at most", what, command, n, most)
+		}
+	}
+	as("edited", 4, "status")
+	as("edited", 3, "plan")
+	as("edited", 4, "edits")
+	as("edited", 4, "review")
+	for branch := range w.drafts(t) {
+		if short := strings.TrimPrefix(branch, "refs/heads/"); strings.HasPrefix(short, "drafts/"+variantName(19)) || strings.HasPrefix(short, "drafts/"+variantName(39)) {
+			w.fleet.Commit(t, short, "and beside it", gittest.Text{"elsewhere/notes.yaml": "a: 1\n"})
+		}
+	}
+	as("beside packages", 6, "review") // and for the commits of those who wrote twice
+}
+
 // Packages that were published many times cost a machine that has read nothing no request
 // each, whether the record tells of their revisions or is lost.
 func TestRequestsOfManyRevisions(t *testing.T) {
