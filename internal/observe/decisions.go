@@ -766,7 +766,7 @@ func (r *Reader) ReadLocks(ctx context.Context, units []decide.Unit) (decide.Loc
 // was asked for by itself.
 func (r *Reader) MadeFor(ctx context.Context, c *decide.Candidate) (string, error) {
 	repo := r.repos[repoKey{c.Repo.Namespace, c.Repo.Name}]
-	_, pkg, err := repo.ReadPackage(ctx, c.Head.Ref.Commit, c.Package.Path)
+	_, pkg, err := repo.ReadKptfile(ctx, c.Head.Ref.Commit, c.Package.Path)
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", c.Head.Ref.Name, err)
 	}

@@ -301,11 +301,14 @@ func (e *Engine) neededIn(ctx context.Context, chosen []*decide.Candidate, wants
 		}
 	}
 	e.read.FetchHeads(ctx, list)
+	needed, _ := observe.Parallel(ctx, e.limit(), list, func(ctx context.Context, c *decide.Candidate) bool {
+		var made string
+		made, c.Err = e.read.MadeFor(ctx, c)
+		return c.Err == nil && (c.IsLock() || made != "")
+	})
 	out := map[*decide.Candidate]bool{}
-	for _, c := range list {
-		if made, err := e.read.MadeFor(ctx, c); err != nil {
-			c.Err = err
-		} else if c.IsLock() || made != "" {
+	for i, c := range list {
+		if needed[i] {
 			out[c] = true
 		}
 	}
