@@ -103,7 +103,7 @@ func verifyLock(l *Lock, r *Resolution) error {
 func (r *Resolution) Document(target string) *v1alpha1.PackageLock {
 	out := &v1alpha1.PackageLock{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.KindPackageLock},
-		ObjectMeta: metav1.ObjectMeta{Name: lockName(target)},
+		ObjectMeta: metav1.ObjectMeta{Name: LockName(target)},
 		Spec:       *r.Lock,
 	}
 	out.Spec.Target = target
@@ -112,8 +112,9 @@ func (r *Resolution) Document(target string) *v1alpha1.PackageLock {
 
 var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
 
-// lockName is a target as a name of Kubernetes can be: spec.target has it as it is.
-func lockName(target string) string {
+// LockName is the name of a target's PackageLock: the target as a name of Kubernetes can
+// be. Its spec.target has it as it is.
+func LockName(target string) string {
 	name := notInNames.ReplaceAllString(strings.ToLower(target), "-")
 	if name = strings.Trim(name[:min(len(name), 253)], "-."); name == "" {
 		return "lock"

@@ -470,8 +470,7 @@ func (m *maker) start(ctx context.Context) (err error) {
 		if _, told := there.Read(fluxFile); told && lock.Flux == nil {
 			m.Warnings = append(m.Warnings, fluxFile+" goes, and Flux deletes what its Kustomizations applied, unless their spec.prune is false on the cluster by then")
 		}
-		m.pkg, err = m.writeLock(lock, there, m.owner())
-		return err
+		return m.relock(ctx, lock, there)
 	}
 	return m.update(ctx, there)
 }
@@ -488,6 +487,7 @@ func (m *maker) from() string {
 func (m *maker) first(ctx context.Context) (err error) {
 	if lock := m.Lock(); lock != nil {
 		m.pkg, err = m.writeLock(lock, nil, m.owner())
+		m.machine = m.pkg
 		return err
 	}
 	m.Base = m.Upstream.Package

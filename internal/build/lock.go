@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -24,6 +25,20 @@ info:
     What the packages of this target need, and what answers it. Variform writes
     lock.yaml; it is approved together with the packages that it names.
 `
+
+// relock puts a lock into the package that is there, and, where it is known what the
+// machine made of that, into that.
+func (m *maker) relock(ctx context.Context, lock *decide.Lock, there *krm.Package) (err error) {
+	if m.pkg, err = m.writeLock(lock, there, m.owner()); err != nil {
+		return err
+	}
+	was, err := m.Job.Repo.Hydrated(ctx, m.Package.Path, m.From)
+	if err != nil || was == nil {
+		return err
+	}
+	m.machine, err = m.writeLock(lock, was, m.owner())
+	return err
+}
 
 // writeLock puts a lock into its package: a new one, or one that is there. What
 // stays keeps its bytes, and the comments that people wrote there.

@@ -21,6 +21,7 @@ import (
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/resolver"
 )
 
 // Shown is a revision that waits for a person, with what it changes.
@@ -297,6 +298,10 @@ func aliases(id decide.Identity, name, upstream string) map[string]string {
 	out[path.Base(id.Package)] = "package"
 	out[id.Package] = "package"
 	out[id.Repository] = "repository"
+	if path.Base(id.Package) == depend.LockPackage {
+		target := path.Join(id.Repository, path.Dir(id.Package))
+		out[target], out[resolver.LockName(target)] = "target", "target"
+	}
 	delete(out, "")
 	delete(out, upstream)
 	return out

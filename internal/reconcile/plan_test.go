@@ -151,6 +151,27 @@ func TestAliases(t *testing.T) {
 	}
 }
 
+// A lock's own names are its target's: it has that name in a form of Kubernetes.
+func TestAliasesOfLocks(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pkg  string
+		want map[string]string
+	}{
+		"of a folder": {"clusters/eu_1/variform-lock", map[string]string{
+			"clusters/eu_1/variform-lock": "package", "fleet": "repository", "fleet/clusters/eu_1": "target", "fleet-clusters-eu-1": "target",
+		}},
+		"of a repository": {"variform-lock", map[string]string{"fleet": "target"}},
+		"none":            {"clusters/eu_1/app", map[string]string{"app": "package", "clusters/eu_1/app": "package", "fleet": "repository"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := aliases(decide.Identity{Namespace: "default", Repository: "fleet", Package: tt.pkg}, "", "variform-lock")
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+		})
+	}
+}
+
 func TestFileMemo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sub", "memo")
 	open := func(program string) *FileMemo {

@@ -579,3 +579,38 @@ func TestLockEditedByHand(t *testing.T) {
 		t.Errorf("the lock is\n%s", got)
 	}
 }
+
+// Locks of targets that need the same are one class, at first and as they change; one that
+// a person edited is another, also once an update is put upon it.
+func TestLocksOfAlikeTargets(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.write("repositories/c1.yaml", strings.Replace(repository("c1", w.url("c1"), true, ""), "metadata:\n", "metadata:\n  annotations: {variform.dev/targets: 'clusters/*'}\n", 1))
+	w.offer("db", "1.0.0", "", nil)
+	want := func(version string) {
+		w.offer("app", version, "  requires: [{alias: db, package: db}]\n", nil)
+		for _, cluster := range []string{"north", "south", "west"} {
+			w.write(cluster+".yaml", strings.ReplaceAll(variantOf("app-"+cluster, "v"+version, "c1", "clusters/"+cluster+"/app", ""), "package: web", "package: app"))
+		}
+		w.mustApply()
+	}
+	reviewed := func(texts ...string) {
+		t.Helper()
+		w.contains(w.mustRun(0, "review").out, texts...)
+	}
+	want("1.0.0")
+	reviewed("variform-lock: 3 variants in 1 class\n", "PackageLock ${target} spec.target: 3 values: ${target} × 3")
+	const west = "clusters/west/variform-lock"
+	w.repos["c1"].Commit(t, "drafts/"+west+"/packagevariant-1", "by hand", gittest.Text{west + "/more.yaml": dbMap})
+	reviewed("variform-lock: 3 variants in 2 classes", "edited by hand")
+	want("1.1.0")
+	w.contains(w.show("c1", "drafts/"+west+"/packagevariant-1", west+"/lock.yaml"), "version: 1.1.0")
+	reviewed("variform-lock: 3 variants in 2 classes", "edited by hand")
+	w.mustRun(0, "approve", "--all")
+	want("1.2.0")
+	reviewed("variform-lock: 3 variants in 1 class\n", "keeps edits by hand that were there before")
+	w.mustRun(0, "approve", "--all")
+	w.contains(w.show("c1", "main", west+"/lock.yaml"), "version: 1.2.0")
+	w.contains(w.show("c1", "main", west+"/more.yaml"), "name: db")
+	w.mustRun(0, "plan", "--exit-code")
+}
