@@ -16,7 +16,8 @@ import (
 // and without a Draft.
 
 // Stated is what the record says of the variant of a revision: what the fleet
-// said last, or what the revision was made by. False where it says nothing.
+// said last, or what the revision was made by. False where it says nothing. Without a
+// revision it is about what the record alone knows of.
 func (p *Package) Stated(r *Revision) (record.Entry, bool) {
 	var found record.Entry
 	for _, e := range p.Entries {
@@ -24,7 +25,7 @@ func (p *Package) Stated(r *Revision) (record.Entry, bool) {
 		case e.Place == record.Variant && e.Owner != record.Nobody:
 			return e, true
 		case e.Place == record.Main && r == p.Latest,
-			e.Place == record.Open && e.Workspace == r.Workspace: // also of what a forge merged
+			e.Place == record.Open && (r == nil || e.Workspace == r.Workspace): // also of what a forge merged
 			found = e
 		}
 	}
@@ -234,7 +235,7 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 	case w.Variant() == nil || !repo.Records:
 		return Ruling{}, false
 	case from == nil && drafted && known: // of one that was there before
-	case from == nil || !m.Signed(from.Owner, w.Namespace):
+	case from == nil && (drafted || !p.vanished(m, w)), from != nil && !m.Signed(from.Owner, w.Namespace):
 		return Ruling{}, false
 	default:
 		then, known = p.Stated(from)
@@ -247,6 +248,14 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 		return ruled(Record{now, true}, "neither the record nor its commit tells whose it is"), true
 	}
 	return ruled(Record{Entry: now}, said...), true
+}
+
+// vanished says that the record knows a revision of the variant's manager, for a package
+// without any: a forge may have merged its Draft, and what is held, or waits, is not tagged.
+func (p *Package) vanished(m Manager, w *Want) bool {
+	return slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+		return (e.Place == record.Open || e.Place == record.Main) && m.Signed(e.Owner, w.Namespace)
+	})
 }
 
 // told says that the record or its own commit tells whose the latest Published revision

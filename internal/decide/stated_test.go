@@ -55,6 +55,12 @@ func TestRestated(t *testing.T) {
 		"nothing is known, orphan": {"nothing that is to stay goes", wanted(policyOf("orphan")), []*Revision{v1}, nil, []string{"deletionPolicy is orphan from now on"}},
 		"released, and ours again": {"a release counts for what was released", wanted(), []*Revision{v1}, []record.Entry{at(record.Main, ""), {Place: record.Variant, Owner: record.Nobody, DeletionPolicy: "orphan"}}, nil},
 		"nothing is there":         {"its Draft says it", wanted(policyOf("orphan")), nil, nil, nil},
+		"a Draft merged, and held": {"it is not tagged", wanted(policyOf("orphan")), nil, []record.Entry{at(record.Open, "")}, []string{"deletionPolicy is orphan from now on"}},
+		"its hold was recorded":    {"with the policy of then", wanted(policyOf("orphan")), nil, []record.Entry{at(record.Open, "orphan"), said("")}, []string{"deletionPolicy is orphan from now on"}},
+		"merged, as it was made":   {"", wanted(policyOf("orphan")), nil, []record.Entry{at(record.Open, "orphan")}, nil},
+		"its tags have gone":       {"it stands on the branch", wanted(), nil, []record.Entry{at(record.Main, "orphan")}, []string{"deletionPolicy is delete from now on"}},
+		"only its builds known":    {"nothing was made", wanted(policyOf("orphan")), nil, []record.Entry{at(record.Built, "")}, nil},
+		"another's merged Draft":   {"", wanted(policyOf("orphan")), nil, []record.Entry{{Path: webPath, Place: record.Open, Owner: "other/default/web"}}, nil},
 		"another manager's":        {"", wanted(policyOf("orphan")), []*Revision{publishedOf(1, 9, by("other/default/web"))}, nil, nil},
 		"squashed, unrecorded":     {"nobody reads the Kptfile once it is not wanted", wanted(), []*Revision{squashed}, nil, untold},
 		"merged, unrecorded":       {"nobody looks behind its commit then", wanted(), []*Revision{behind}, nil, untold},
@@ -97,6 +103,17 @@ func TestRestated(t *testing.T) {
 				t.Error("recorded twice")
 			}
 		})
+	}
+}
+
+// A new Draft says the policy itself, whatever became of one before it.
+func TestNewDraftRestates(t *testing.T) {
+	p := webPackage(nil)
+	p.Entries = []record.Entry{{Path: webPath, Place: record.Open, Workspace: workspace(1), Owner: webOwner}}
+	repo := repository(p)
+	repo.Records = true
+	if got, ok := Restated(fleet, wanted(policyOf("orphan")), repo, p, true); ok {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -55,6 +55,38 @@ func TestPolicyInForce(t *testing.T) {
 	}
 }
 
+// So it is where no revision is to be seen: a forge merged the Draft of a package that is
+// held, so that no run tags it.
+func TestPolicyOfWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	for now, tt := range map[string]struct{ then, pruned string }{
+		"orphan": {"delete", "release"},
+		"delete": {"orphan", "retire"},
+	} {
+		t.Run("now "+now, func(t *testing.T) {
+			t.Parallel()
+			w := newHTTPWorld(t, "c1")
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", policy(tt.then)))
+			w.mustApply()
+			w.mustRun(0, "hold", "web", "--reason", "not now")
+			w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", true)
+			w.write("v.yaml", variantOf("web", "v1", "c1", "web", policy(now)))
+			before := w.refs()
+			w.contains(w.mustApply().out, "deletionPolicy is "+now+" from now on", "held by Rae Viewer: not now")
+			w.unchanged(before)
+			recorded := w.repos["c1"].AllRefs(t)
+			w.lacks(w.mustApply("--cache-dir", t.TempDir()).out, "from now on")
+			if d := cmp.Diff(recorded, w.repos["c1"].AllRefs(t)); d != "" {
+				t.Errorf("a second apply wrote (-was +is):\n%s", d)
+			}
+			w.mustRun(0, "hold", "--off", "web")
+			w.write("v.yaml", "# nothing\n")
+			out := w.mustApply("--prune").out
+			w.contains(out, `"action": "tag"`, `"action": "`+tt.pruned+`"`)
+		})
+	}
+}
+
 // A Draft that is made anyway says the new policy itself; where nothing can be
 // recorded, its next revision does.
 func TestPolicyWithDraft(t *testing.T) {
