@@ -782,6 +782,10 @@ func (r *run) settle(ctx context.Context, plan *Plan, subjects []*subject) (trim
 				item.Proof = &decide.Proof{State: decide.Failing, Why: s.err.Error()}
 			}
 			plan.Items = append(plan.Items, item)
+			// What the fleet says of it is known all the same, but where another may say it.
+			if item := r.restate(s, nil); item != nil && s.want.Err == nil {
+				plan.Items = append(plan.Items, item)
+			}
 			continue
 		}
 		for j, v := range s.revisions {
@@ -880,6 +884,9 @@ func (i *Item) withhold(why string) {
 // restate records what the fleet says of a package that is there: with what this
 // run does about it anyway, or by an item of its own; nil for none.
 func (r *run) restate(s *subject, made []*Item) *Item {
+	if s.pkg == nil {
+		return nil
+	}
 	drafted := slices.ContainsFunc(made, func(i *Item) bool {
 		d, ok := i.decision.(decide.Draft)
 		return ok && d.New()
@@ -902,7 +909,7 @@ func (r *run) restate(s *subject, made []*Item) *Item {
 		i.Reasons = append(i.Reasons[:len(i.Reasons):len(i.Reasons)], ruling.Reasons...)
 		return nil
 	}
-	item := r.row(s, s.revisions[0].outcome.From)
+	item := r.row(s, cmp.Or(s.pkg.Open(), s.pkg.Latest))
 	item.rule(ruling)
 	item.change = change
 	return item

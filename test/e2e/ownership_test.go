@@ -87,6 +87,28 @@ func TestPolicyOfWhatIsHeld(t *testing.T) {
 	}
 }
 
+// So it is of a variant whose upstream cannot be read: it fails, and what is to become of its
+// package is known. Where two variants want one place nobody knows whose word counts.
+func TestPolicyOfWhatFails(t *testing.T) {
+	t.Parallel()
+	w := newHTTPWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	before := w.refs()
+	w.write("repositories/too.yaml", repository("too", w.url("c1"), true, ""))
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", policy("orphan"))+"---\n"+variantOf("too", "v1", "too", "web", ""))
+	w.lacks(w.mustRun(1, "apply").out, "from now on")
+	w.write("v.yaml", variantOf("web", "v9", "c1", "web", policy("orphan")))
+	w.contains(w.mustRun(1, "apply").out, "no tag, branch or commit has that name", "deletionPolicy is orphan from now on")
+	w.lacks(w.mustRun(1, "apply").out, "from now on")
+	w.write("v.yaml", variantOf("web", "v9", "elsewhere", "web", "")) // nor is there a record
+	w.lacks(w.mustRun(1, "apply").out, "from now on")
+	w.unchanged(before)
+	w.write("v.yaml", "# nothing\n")
+	w.wantActions(w.mustApply("--prune"), all("release", "c1/web"))
+}
+
 // A Draft that is made anyway says the new policy itself; where nothing can be
 // recorded, its next revision does.
 func TestPolicyWithDraft(t *testing.T) {
