@@ -45,6 +45,20 @@ type Commit struct {
 	Trailers    Trailers
 }
 
+// TrailersOf are the trailers about one revision of a package, which of says of
+// annotations, the surest first: where several messages are one, as after a squash, those of
+// the last that is about it and has any. Where there is none, those at the end stand for all.
+func (c *Commit) TrailersOf(of ...func(Annotation) bool) Trailers {
+	for _, of := range of {
+		for _, a := range slices.Backward(c.Annotations) {
+			if a.Trailers != nil && of(a) {
+				return *a.Trailers
+			}
+		}
+	}
+	return c.Trailers
+}
+
 // parseCommit reads a commit object.
 func parseCommit(h Hash, raw []byte) (*Commit, error) {
 	c := &Commit{Hash: h}
@@ -72,6 +86,9 @@ func parseCommit(h Hash, raw []byte) (*Commit, error) {
 	c.Annotations, c.Trailers = ParseMessage(text)
 	for i := range c.Annotations {
 		c.Annotations[i].Task = nil
+		if own := c.Annotations[i].Trailers; own != nil {
+			*own = own.clone()
+		}
 	}
 	if c.Trailers.Variant == "" || c.Trailers.Review != "" {
 		c.Message = text

@@ -41,6 +41,9 @@ type Annotation struct {
 	// Revision is decimal; Porch writes "0" for one that is not Published.
 	Revision string `json:"revision,omitempty"`
 	Task     *Task  `json:"task,omitempty"`
+	// Trailers are those of its own message, where it stands in a message with others, as a
+	// squash's; nil elsewhere.
+	Trailers *Trailers `json:"-"`
 }
 
 // The task types that Porch reads back.
@@ -169,14 +172,36 @@ func (t Trailers) clone() Trailers {
 // left out, as Porch does) and our trailers (of the last paragraph).
 func ParseMessage(message string) ([]Annotation, Trailers) {
 	var as []Annotation
+	var after []string // what stands below each
 	if strings.Contains(message, annotationPrefix) {
-		for line := range strings.SplitSeq(message, "\n") {
+		for below := message; below != ""; {
+			var line string
+			line, below, _ = strings.Cut(below, "\n")
 			if a, ok := parseAnnotation(line); ok {
-				as = append(as, a)
+				as, after = append(as, a), append(after, below)
 			}
 		}
 	}
-	return as, parseTrailers(message)
+	last := parseTrailers(message)
+	// Where none end the message it is a person's text, whatever it quotes.
+	if len(as) > 1 && last != (Trailers{}) {
+		for i, below := range after {
+			as[i].Trailers = firstTrailers(below)
+		}
+	}
+	return as, last
+}
+
+// firstTrailers are those of the paragraph that follows an annotation, nil for none.
+func firstTrailers(below string) *Trailers {
+	paragraph, ok := strings.CutPrefix(below, "\n")
+	if paragraph, _, _ = strings.Cut(paragraph, "\n\n"); !ok {
+		return nil
+	}
+	if t := parseTrailers(paragraph); t != (Trailers{}) {
+		return &t
+	}
+	return nil
 }
 
 func parseAnnotation(line string) (Annotation, bool) {

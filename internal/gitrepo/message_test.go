@@ -110,6 +110,67 @@ func TestMessageIsNotFooled(t *testing.T) {
 	}
 }
 
+// Where several messages are one, as after a squash, each annotation has the trailers of its
+// own; what a person wrote or quoted, and no trailers end, gives none.
+func TestMessagesInOne(t *testing.T) {
+	message := func(pkg, inputs string) string {
+		text, err := FormatMessage("Update "+pkg, &Annotation{Package: pkg}, Trailers{Inputs: inputs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	a, b := message("a", "1"), message("b", "2")
+	for name, c := range map[string]struct {
+		text string
+		want []string // of each annotation, "-" for none
+		last string
+	}{
+		"one":                       {a, []string{"-"}, "1"},
+		"two":                       {a + "\n" + b, []string{"1", "2"}, "2"},
+		"in the other order":        {b + "\n" + a, []string{"2", "1"}, "1"},
+		"with what a forge puts on": {"* " + a + "\n* " + b, []string{"1", "2"}, "2"},
+		"a person's word after it":  {a + "\n" + b + "\nand more", []string{"-", "-"}, ""},
+		"a line of its own":         {"kpt:{\"package\":\"a\"}\n" + b, []string{"-", "2"}, "2"},
+		"words between":             {strings.Replace(a, "\n\nVariform", "\n\nsaid\n\nVariform", 1) + "\n" + b, []string{"-", "2"}, "2"},
+		"no line between":           {strings.Replace(a, "\n\nVariform", "\nVariform", 1) + "\n" + b, []string{"-", "2"}, "2"},
+	} {
+		as, last := ParseMessage(c.text)
+		var got []string
+		for _, a := range as {
+			if a.Trailers == nil {
+				a.Trailers = &Trailers{Inputs: "-"}
+			}
+			got = append(got, a.Trailers.Inputs)
+		}
+		if d := cmp.Diff(c.want, got); d != "" || last.Inputs != c.last {
+			t.Errorf("%s: at the end %q; -want +got:\n%s", name, last.Inputs, d)
+		}
+	}
+}
+
+// The trailers about a revision are of the last message that is, by what tells most surely.
+func TestTrailersOf(t *testing.T) {
+	in := func(inputs string) *Trailers { return &Trailers{Inputs: inputs} }
+	c := &Commit{
+		Annotations: []Annotation{{Package: "a", Trailers: in("1")}, {Package: "b", Trailers: in("2")}, {Package: "b", Trailers: in("3")}, {Package: "a"}},
+		Trailers:    Trailers{Inputs: "4"},
+	}
+	of := func(pkg, inputs string) func(Annotation) bool {
+		return func(a Annotation) bool { return a.Package == pkg && (inputs == "" || a.Trailers.Inputs == inputs) }
+	}
+	for want, of := range map[string][]func(Annotation) bool{
+		"1": {of("a", "")},
+		"2": {of("b", "2"), of("b", "")},
+		"3": {of("b", "5"), of("b", "")},
+		"4": {of("c", "")},
+	} {
+		if got := c.TrailersOf(of...).Inputs; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func FuzzParseMessage(f *testing.F) {
 	f.Add("x\n\nkpt:{\"package\":\"a\"}\n\nVariform-Inputs: 1\n")
 	f.Add("kpt:\n\n\n:")

@@ -156,7 +156,7 @@ func (r *Repo) ReadPublished(ctx context.Context, p *decide.Package, t decide.Pu
 	if err != nil {
 		return nil, tree, err
 	}
-	h := &head{path: p.Path, Revision: &decide.Revision{Ref: t.Ref, Number: t.Number, Phase: lifecycle.Published}}
+	h := &head{path: p.Path, entries: p.Entries, Revision: &decide.Revision{Ref: t.Ref, Number: t.Number, Phase: lifecycle.Published}}
 	return h.Revision, tree, r.walk(ctx, []*head{h})
 }
 
@@ -309,7 +309,7 @@ func (r *Repo) drafted(ctx context.Context, p *decide.Package, run *history) (fo
 	of := func(c *gitrepo.Commit) *head {
 		for _, a := range c.Annotations {
 			if a.Package == p.Path && a.Revision == "" && a.WorkspaceName != "" && !isPublished(p, a.WorkspaceName) {
-				h := &head{path: p.Path, Revision: &decide.Revision{}}
+				h := &head{path: p.Path, Revision: &decide.Revision{Workspace: a.WorkspaceName}, entries: p.Entries}
 				h.visit(c)
 				return h
 			}
@@ -463,7 +463,7 @@ func (r *Repo) landed(ctx context.Context, p *decide.Package, b *decide.Branch, 
 				b.Draft = o
 			} else { // it went on since
 				at := decide.Ref{Name: o.Ref.Name, Hash: decide.Hash(c), Commit: decide.Hash(c)}
-				h := &head{path: p.Path, Revision: &decide.Revision{Ref: at, Workspace: o.Workspace, Phase: o.Phase}}
+				h := &head{path: p.Path, entries: p.Entries, Revision: &decide.Revision{Ref: at, Workspace: o.Workspace, Phase: o.Phase}}
 				if err := r.walk(ctx, []*head{h}); err != nil {
 					return err
 				}

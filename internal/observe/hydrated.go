@@ -83,7 +83,8 @@ func (r *Repo) behind(ctx context.Context, path string, h *decide.Revision) (hyd
 	}
 	draft := gitrepo.Hash(h.Machine.Parents[n-1]) // of a merge, what was approved
 	found, err := r.Git.FindAncestors(ctx, []gitrepo.Hash{draft}, walkLimit, func(_ int, c *gitrepo.Commit) bool {
-		return decide.ParseHash(c.Trailers.Hydrated) == want
+		names := func(a gitrepo.Annotation) bool { return decide.ParseHash(a.Trailers.Hydrated) == want }
+		return decide.ParseHash(c.TrailersOf(names).Hydrated) == want
 	})
 	if err != nil || len(found) == 0 || found[0] == nil {
 		return hydratedAt{}, err
@@ -109,8 +110,12 @@ func (r *Repo) squashed(ctx context.Context, path string, h *decide.Revision) (h
 		commits, err := r.Git.Commits(ctx, gitrepo.Hash(decide.ParseHash(e.Commit)))
 		// A commit that went with its branch, or that a forge made, says nothing:
 		// that the entry is about this very tree has to do.
-		silent := errors.Is(err, gitrepo.ErrMissingObject) || err == nil && commits[0].Trailers.Hydrated == ""
-		if silent || err == nil && e.Proved(commits[0].Trailers.Hydrated, false, tree.String()) {
+		named := ""
+		if err == nil {
+			named = trailersOf(commits[0], e).Hydrated
+		}
+		silent := errors.Is(err, gitrepo.ErrMissingObject) || err == nil && named == ""
+		if silent || err == nil && e.Proved(named, false, tree.String()) {
 			return r.recorded(ctx, decide.ParseHash(e.Hydrated))
 		}
 	}

@@ -205,13 +205,21 @@ func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) strin
 		return "the repository has its commit no more"
 	case err != nil:
 		return fmt.Sprintf("its commit cannot be read: %v", err)
-	case commits[0].Trailers.Hydrated == "" && there.String() == e.Tree: // others committed just that
-	case commits[0].Trailers.Hydrated != e.Hydrated:
+	}
+	switch named := trailersOf(commits[0], e).Hydrated; {
+	case named == "" && there.String() == e.Tree: // others committed just that
+	case named != e.Hydrated:
 		return "its commit names another tree"
-	case !e.Proved(commits[0].Trailers.Hydrated, behind(e.Commit), there.String()):
+	case !e.Proved(named, behind(e.Commit), there.String()):
 		return "what stands there is not of its commit"
 	}
 	return r.Unread(ctx, repo, e.Hydrated)
+}
+
+// trailersOf are the trailers about an entry's revision in the commit that it names.
+func trailersOf(c *gitrepo.Commit, e record.Entry) gitrepo.Trailers {
+	own := about(e.Path, e.Workspace, e.Revision)
+	return c.TrailersOf(func(a gitrepo.Annotation) bool { return own(a) && a.Trailers.Hydrated == e.Hydrated }, own)
 }
 
 // ShortInputs is what a record has of a trailer that a commit says for ever.

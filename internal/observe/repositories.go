@@ -484,11 +484,14 @@ func (r *Repo) readTips(ctx context.Context) error {
 	if err := r.fetchOpen(ctx, all); err != nil {
 		return err
 	}
-	if err := r.walk(ctx, all); err != nil {
-		return err
-	}
 	rec, err := r.readRecord(ctx)
 	if err != nil {
+		return err
+	}
+	for _, h := range all {
+		h.entries = rec.Package(h.path)
+	}
+	if err := r.walk(ctx, all); err != nil {
 		return err
 	}
 	if err := r.readUnsigned(ctx, rec, all); err != nil {
@@ -593,6 +596,7 @@ type head struct {
 	path    string
 	shallow bool
 	seen    bool // its tip
+	entries []record.Entry
 }
 
 func newHead(rev gitrepo.Revision) *head {
@@ -738,22 +742,42 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	if mine && h.Since == "" {
 		h.Since = published
 	}
-	if !mine || c.Trailers.Inputs == "" && c.Trailers.Variant == "" {
+	own := about(h.path, h.Workspace, h.Number)
+	t := c.TrailersOf(func(a gitrepo.Annotation) bool { return own(a) && h.known(a) }, own)
+	if !mine || t.Inputs == "" && t.Variant == "" {
 		return false
 	}
 	h.Machine = &decide.Machine{
 		Commit: decide.Hash(c.Hash), Parents: hashes(c.Parents), Ours: c.Committer.Email == MachineEmail,
-		Variant: c.Trailers.Variant, Inputs: c.Trailers.Inputs, Review: c.Trailers.Review,
-		Hydrated: decide.ParseHash(c.Trailers.Hydrated), Reverts: c.Trailers.Reverts,
+		Variant: t.Variant, Inputs: t.Inputs, Review: t.Review,
+		Hydrated: decide.ParseHash(t.Hydrated), Reverts: t.Reverts,
 	}
-	h.Inputs = decide.ParseInputs(c.Trailers.Inputs)
+	h.Inputs = decide.ParseInputs(t.Inputs)
 	if h.Since == "" {
 		h.Since = h.Inputs.Published
 	}
-	if c.Trailers.Variant != Released {
-		h.Owner = c.Trailers.Variant
+	if t.Variant != Released {
+		h.Owner = t.Variant
 	}
 	return true
+}
+
+// known says whether the record has the revision as made of what an annotation's message
+// says: of several that a person squashed, in whatever order, it is that one.
+func (h *head) known(a gitrepo.Annotation) bool {
+	return slices.ContainsFunc(h.entries, func(e record.Entry) bool {
+		mine := e.Place == record.Open && e.Workspace == h.Workspace || h.Number > 0 && e.Revision == h.Number
+		return mine && e.Inputs != "" && strings.HasPrefix(a.Trailers.Inputs, e.Inputs)
+	})
+}
+
+// about says of annotations whether they are of a revision of the package at a path: of its
+// Draft, or of what has its number.
+func about(path, workspace string, number int) func(gitrepo.Annotation) bool {
+	return func(a gitrepo.Annotation) bool {
+		n, _ := strconv.Atoi(a.Revision) // 0, as Porch writes it, or none, is a Draft's
+		return a.Package == path && (n == 0 && a.WorkspaceName == workspace || n > 0 && n == number)
+	}
 }
 
 func hashes(list []gitrepo.Hash) []decide.Hash {
@@ -780,7 +804,7 @@ func (r *Reader) deepen(ctx context.Context, wants []*decide.Want) []error {
 		}
 		delete(repo.shallow, p.Latest)
 		if p.Latest.Machine == nil {
-			heads[repo] = append(heads[repo], &head{Revision: p.Latest, path: path, seen: true})
+			heads[repo] = append(heads[repo], &head{Revision: p.Latest, path: path, seen: true, entries: p.Entries})
 		}
 	}
 	var problems []error

@@ -222,6 +222,115 @@ func TestRevisions(t *testing.T) {
 	}
 }
 
+// A commit into which people squashed several messages is made as that one says which is
+// about the revision, wherever it stands; what they quote before one of the machine's says
+// nothing.
+func TestVisitSquashed(t *testing.T) {
+	message := func(pkg, workspace, number, inputs string) string {
+		text, err := gitrepo.FormatMessage("Update", &gitrepo.Annotation{Package: pkg, WorkspaceName: workspace, Revision: number},
+			gitrepo.Trailers{Variant: "fleet/default/" + pkg, Inputs: "sha256:" + inputs + " upstream=bb"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	v1, draft, v2 := message("web", "w1", "1", "11"), message("web", "w2", "", "22"), message("web", "w2", "2", "2a")
+	again, db := message("web", "w2", "", "33"), message("db", "w2", "", "44")
+	entry := func(place record.Place, workspace string, number int, inputs string) record.Entry {
+		return record.Entry{Path: "web", Place: place, Workspace: workspace, Revision: number, Inputs: inputs}
+	}
+	for name, c := range map[string]struct {
+		messages []string
+		number   int // of the revision; that with none is the Draft w2
+		record   []record.Entry
+		want     string // digest of the inputs, "" where nothing is the machine's
+	}{
+		"with what is below":             {[]string{v1, draft}, 0, nil, "22"},
+		"the newest first":               {[]string{draft, v1}, 0, nil, "22"},
+		"what is below alone":            {[]string{v1, "more"}, 0, nil, ""},
+		"another Draft's":                {[]string{message("web", "w3", "", "55"), v1}, 0, nil, "11"},
+		"approved, the newest first":     {[]string{v2, v1}, 2, nil, "2a"},
+		"approved, with its Draft":       {[]string{v2, draft, v1}, 2, nil, "22"},
+		"of the revision before":         {[]string{v2, v1}, 1, nil, "11"},
+		"beside another package":         {[]string{draft, db}, 0, nil, "22"},
+		"after another package":          {[]string{db, draft}, 0, nil, "22"},
+		"two of it":                      {[]string{draft, again}, 0, nil, "33"},
+		"two of it, one recorded":        {[]string{draft, again}, 0, []record.Entry{entry(record.Open, "w2", 0, "sha256:22 upstream=bb")}, "22"},
+		"two of it, both of the record":  {[]string{again, draft}, 0, []record.Entry{entry(record.Open, "w2", 0, "sha256:33 upstream=bb"), entry(record.Open, "w1", 0, "sha256:22 upstream=bb")}, "33"},
+		"two of it, nothing is said":     {[]string{draft, again}, 0, []record.Entry{entry(record.Open, "w2", 0, "")}, "33"},
+		"two of it, approved since":      {[]string{draft, again}, 2, []record.Entry{entry(record.Past, "w2", 2, "sha256:22")}, "22"},
+		"two of it, another's approval":  {[]string{draft, again}, 2, []record.Entry{entry(record.Past, "w2", 1, "sha256:22")}, "33"},
+		"the record's word without one":  {[]string{draft, again}, 0, []record.Entry{entry(record.Open, "w2", 0, "sha256:66 upstream=bb")}, "33"},
+		"the record of another package":  {[]string{draft, db}, 0, []record.Entry{entry(record.Open, "w2", 0, "sha256:44 upstream=bb")}, "22"},
+		"a quote of it":                  {[]string{message("web", "w2", "", "66"), draft}, 0, nil, "22"},
+		"a quote of it before a hand's":  {[]string{draft, v1, "as was said"}, 0, nil, ""},
+		"a quote of the one after it":    {[]string{message("web", "w9", "", "66"), draft}, 0, nil, "22"},
+		"a quote of it, without a Draft": {[]string{v1, "kpt:{\"package\":\"web\",\"workspaceName\":\"w2\"}\n\nand so on", v1}, 0, nil, "11"},
+	} {
+		as, trailers := gitrepo.ParseMessage(strings.Join(c.messages, "\n"))
+		h := &head{path: "web", Revision: &decide.Revision{Workspace: "w2", Number: c.number}, entries: c.record}
+		found := h.visit(&gitrepo.Commit{Annotations: as, Trailers: trailers})
+		if found != (c.want != "") || h.Inputs.Digest != c.want {
+			t.Errorf("%s: made of %q, want %q", name, h.Inputs.Digest, c.want)
+		}
+		if found && (h.Owner != ours || h.Machine.Variant != ours) {
+			t.Errorf("%s: of %q", name, h.Owner)
+		}
+	}
+}
+
+// Of two messages about one revision the record is asked as the tips are read.
+func TestTipsSquashed(t *testing.T) {
+	y := newYard(t)
+	y.want("none", "web")
+	message := "Update\n\nkpt:{\"package\":\"web\",\"workspaceName\":\"w1\"}\n\nVariform-Variant: " + ours + "\nVariform-Inputs: sha256:"
+	y.git.Branch(t, "drafts/web/w1", "main")
+	tip := y.git.Commit(t, "drafts/web/w1", message+"22\n\n"+message+"11\n", gittest.Text{"web/Kptfile": kptfileOf("web", ours)})
+	ctx := t.Context()
+	repo, err := y.store.Open(ctx, y.git.Dir)
+	if err == nil {
+		err = repo.Refresh(ctx)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := repo.NewBatch()
+	tree := y.git.Git(t, "rev-parse", tip+":web")
+	edits := []record.Edit{record.Put{Entry: record.Entry{Path: "web", Place: record.Open, Workspace: "w1", Commit: tip, Tree: tree, Hydrated: tree, Owner: ours, Inputs: "sha256:22"}}}
+	if err := b.Recorded(edits, gitrepo.RefUpdate{Name: "refs/heads/made", New: gitrepo.Hash(decide.ParseHash(tip))}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Push(ctx, gitrepo.PushOptions{Record: &gitrepo.RecordOf{Manager: "fleet"}}); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := y.read()
+	if h := r.Repo("default", "c1").Package("web").At(webDraft); h == nil || h.Inputs.Digest != "22" {
+		t.Errorf("%+v", h)
+	}
+}
+
+// So it is for what people squashed onto the registered branch: it is that Draft's which
+// nothing Published is.
+func TestSquashedOntoTheBranch(t *testing.T) {
+	const below = "Approve\n\nkpt:{\"package\":\"web\",\"workspaceName\":\"w1\",\"revision\":\"1\"}\n\nVariform-Variant: " + ours + "\nVariform-Inputs: sha256:11\n"
+	const draft = "Update\n\nkpt:{\"package\":\"web\",\"workspaceName\":\"w2\"}\n\nVariform-Variant: " + ours + "\nVariform-Inputs: sha256:22\n"
+	for _, message := range []string{below + "\n" + draft, draft + "\n" + below} {
+		y := newYard(t)
+		y.want("none", "web")
+		y.git.Tag(t, "web/v1", y.git.Commit(t, "main", below, gittest.Text{"web/Kptfile": kptfileOf("web", ours)}))
+		y.git.Commit(t, "main", message, gittest.Text{"web/a.yaml": "a: 1\n"})
+		r, _ := y.read()
+		repo := r.Repo("default", "c1")
+		p := repo.Package("web")
+		if err := r.ReadBranch(t.Context(), repo, p); err != nil || p.Branch == nil {
+			t.Fatal(err, p.Branch)
+		}
+		if b := p.Branch; !b.Drafted || b.Workspace != "w2" || b.Merged == nil || b.Merged.Inputs != "sha256:22" {
+			t.Errorf("%q: %+v", message, b)
+		}
+	}
+}
+
 // Orphans are this manager's packages that nothing wants, seen once, with why
 // some of them stay.
 func TestOrphans(t *testing.T) {

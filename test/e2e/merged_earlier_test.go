@@ -43,38 +43,95 @@ func TestMergedBeforeItsUpdate(t *testing.T) {
 	w.contains(w.mustRun(0, "edits").out, "0 edits in 0 revisions")
 }
 
-// A person squashes a Draft with what is below it, so that one commit has both messages; it is
-// merged, and the Draft goes on: what was merged is Published all the same.
+// A person squashes a Draft's commits, or these and what is below, so that one commit has both
+// messages, in either order; it is merged, and may go on. What was merged is Published as made
+// of what the Draft was: nothing of it is a person's edit, and its next update knows its base.
 func TestSquashedWithWhatIsBelow(t *testing.T) {
 	t.Parallel()
 	for _, newestFirst := range []bool{false, true} {
-		t.Run(fmt.Sprintf("newest first: %t", newestFirst), func(t *testing.T) { squashedWithWhatIsBelow(t, newestFirst) })
+		for name, merge := range map[string]func(w *world, messages ...string){
+			"on its branch":      (*world).squashBranch,
+			"on main":            (*world).squashOntoMain,
+			"what was redrafted": (*world).squashOntoMain,
+		} {
+			t.Run(fmt.Sprintf("%s, newest first: %t", name, newestFirst), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1")
+				w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+				w.mustApply()
+				w.mustRun(0, "approve", "--all")
+				below := "main"
+				if name == "what was redrafted" {
+					below = squashedDraft + "^"
+					w.publishWeb(webV1, "v3")
+					w.write("variants/web.yaml", variantOf("web", "v3", "c1", "web", ""))
+					w.mustApply()
+				}
+				w.publishWeb(webV2, "v2")
+				w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+				w.mustApply()
+				fleet := w.repos["c1"]
+				messages := []string{fleet.Git(t, "log", "-1", "--format=%B", below), fleet.Git(t, "log", "-1", "--format=%B", squashedDraft)}
+				if newestFirst {
+					slices.Reverse(messages)
+				}
+				merge(w, messages...)
+				w.squashedIsKnown()
+			})
+		}
 	}
 }
 
-func squashedWithWhatIsBelow(t *testing.T, newestFirst bool) {
-	w := newWorld(t, "c1")
-	w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
-	w.mustApply()
-	w.mustRun(0, "approve", "--all")
-	w.publishWeb(webV2, "v2")
-	w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
-	w.mustApply()
-	branch, fleet := "drafts/web/packagevariant-2", w.repos["c1"]
-	messages := []string{fleet.Git(t, "log", "-1", "--format=%B", "main"), fleet.Git(t, "log", "-1", "--format=%B", branch)}
-	if newestFirst {
-		slices.Reverse(messages)
+const squashedDraft = "drafts/web/packagevariant-2"
+
+// squashBranch makes one commit of what a Draft has, has that merged by a forge, and goes on.
+func (w *world) squashBranch(messages ...string) {
+	w.squash("refs/heads/"+squashedDraft, messages...)
+	w.forgeMerge("c1", squashedDraft, "squash", false)
+	w.repos["c1"].Commit(w.t, squashedDraft, "more", gittest.Text{"web/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"})
+}
+
+// squashOntoMain has the Draft in one commit of main, and its branch gone.
+func (w *world) squashOntoMain(messages ...string) {
+	w.squash("refs/heads/main", messages...)
+	w.repos["c1"].Git(w.t, "branch", "-D", squashedDraft)
+}
+
+// squash brings a ref to one commit upon main of what the Draft has.
+func (w *world) squash(ref string, messages ...string) {
+	w.t.Helper()
+	dir := filepath.Join(w.t.TempDir(), "clone")
+	gittest.Run(w.t, w.dir, nil, "clone", "-q", "-b", squashedDraft, w.repos["c1"].Dir, dir)
+	gittest.Run(w.t, dir, nil, "reset", "-q", "--soft", "origin/main")
+	gittest.Run(w.t, dir, nil, "commit", "-qm", strings.Join(messages, "\n\n"))
+	gittest.Run(w.t, dir, nil, "push", "-qf", "origin", "HEAD:"+ref)
+}
+
+// squashedIsKnown holds of what was squashed that it is Published as the machine made it.
+func (w *world) squashedIsKnown() {
+	w.t.Helper()
+	fleet := w.repos["c1"]
+	merged := fleet.Git(w.t, "rev-parse", "main")
+	w.lacks(w.mustApply().out, "base unknown", `"lost"`)
+	if at := fleet.AllRefs(w.t)["refs/tags/web/v2"]; at != merged {
+		w.t.Errorf("v2 is %q, what was merged is %s", at, merged)
 	}
-	dir := filepath.Join(t.TempDir(), "clone")
-	gittest.Run(t, w.dir, nil, "clone", "-q", "-b", branch, fleet.Dir, dir)
-	gittest.Run(t, dir, nil, "reset", "-q", "--soft", "origin/main")
-	gittest.Run(t, dir, nil, "commit", "-qm", strings.Join(messages, "\n\n"))
-	gittest.Run(t, dir, nil, "push", "-qf", "origin", "HEAD:"+branch)
-	w.forgeMerge("c1", branch, "squash", false)
-	merged := fleet.Git(t, "rev-parse", "main")
-	fleet.Commit(t, branch, "more", gittest.Text{"web/more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"})
-	w.mustApply()
-	if at := fleet.AllRefs(t)["refs/tags/web/v2"]; at != merged {
-		t.Errorf("v2 is %q, what was merged is %s", at, merged)
+	known := func() {
+		w.t.Helper()
+		for _, r := range w.edits() {
+			for _, e := range r.Edits {
+				if e.File != "more.yaml" {
+					w.t.Errorf("what upstream changed is an edit of %s by %q: %+v", r.Revision, e.By, e)
+				}
+			}
+		}
+		w.mustRun(0, "record", "check")
+		w.contains(w.mustRun(0, "blame", "web", "Deployment/web:spec.template.spec.containers[name=web].image").out, "catalog/web@web/v2 deployment.yaml:13")
 	}
+	known()
+	w.publishWeb(web("2.1", "100m", "info"), "v4")
+	w.write("variants/web.yaml", variantOf("web", "v4", "c1", "web", ""))
+	w.lacks(w.mustApply().out, "base unknown", `"lost"`)
+	w.contains(w.mustRun(0, "review").out, "image of Deployment web 2.0 → 2.1")
+	w.lacks(w.mustRun(0, "review").out, "base unknown", "lost")
 }
