@@ -1135,12 +1135,20 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 	r.fetchHydrated(ctx, starts)
 }
 
-// FetchRevertStarts is FetchStarts for packages that are set back, each to a revision.
-func (r *Reader) FetchRevertStarts(ctx context.Context, questions []*decide.Question, to []*decide.Revision) {
-	r.FetchStarts(ctx, questions)
+// SettingBack is a question about a package that is set back to a revision.
+type SettingBack struct {
+	*decide.Question
+	To *decide.Revision
+}
+
+// FetchRevertStarts is FetchStarts for packages that are set back.
+func (r *Reader) FetchRevertStarts(ctx context.Context, list []SettingBack) {
+	var questions []*decide.Question
 	var reverted []placed
-	for i, q := range questions {
-		reverted = append(reverted, placed{r.RepoOf(q.Want), q.Package.Path, to[i]})
+	for _, b := range list {
+		questions = append(questions, b.Question)
+		reverted = append(reverted, placed{r.RepoOf(b.Want), b.Package.Path, b.To})
 	}
+	r.FetchStarts(ctx, questions)
 	r.fetchHydrated(ctx, reverted)
 }

@@ -36,14 +36,13 @@ func (e *Engine) Revert(ctx context.Context, names []string, n int) (out []*Said
 		return nil, s.Problems, err
 	}
 	var asked []*setBack
-	var questions []*decide.Question
-	var to []*decide.Revision
+	var starts []observe.SettingBack
 	for _, b := range all {
 		if out = append(out, b.said); b.asked {
-			asked, questions, to = append(asked, b), append(questions, &b.job.Question), append(to, b.job.Revert)
+			asked, starts = append(asked, b), append(starts, observe.SettingBack{Question: &b.job.Question, To: b.job.Revert})
 		}
 	}
-	e.read.FetchRevertStarts(ctx, questions, to)
+	e.read.FetchRevertStarts(ctx, starts)
 	built, err := observe.Parallel(ctx, e.limit(), asked, func(ctx context.Context, b *setBack) *publish.Change {
 		c, err := r.revert(ctx, b)
 		b.said.Err = err
