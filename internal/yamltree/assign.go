@@ -97,9 +97,10 @@ func keysOf(n *yaml.Node) map[string]int {
 	return at
 }
 
-// assign makes a value mean what another means, in place; false where that cannot be.
+// assign makes a value mean what another means, in place; false where that cannot be. A
+// wanted alias is what it stands for; one that is there is left, for others have it, too.
 func assign(have, want *yaml.Node, ordered bool) bool {
-	switch {
+	switch want = Deref(want); {
 	case SameValue(have, want):
 	case have.Kind == yaml.MappingNode && want.Kind == yaml.MappingNode && ordered:
 		assignInOrder(have, want)

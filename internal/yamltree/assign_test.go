@@ -157,3 +157,17 @@ waves:
 		})
 	}
 }
+
+// What is wanted as an alias is what that stands for: an item keeps its node and comments, and
+// no change of it is lost.
+func TestAssignAlias(t *testing.T) {
+	have := node(t, "x: {name: a, size: 2}\nlist:\n- name: a # first\n  size: 1\nmap: # in its place\n  size: 1\nwords: # in theirs\n- a\n")
+	want := node(t, "x: &x {name: a, size: 2}\nlist: [*x]\nmap: *x\nwords: [a, b]\n")
+	if Assign(have, want, nil); !SameValue(have, want) {
+		t.Error("it does not mean what it should")
+	}
+	const after = "x: {name: a, size: 2}\nlist:\n- name: a # first\n  size: 2\nmap: # in its place\n  size: 2\n  name: a\nwords: # in theirs\n- a\n- b\n"
+	if diff := cmp.Diff(after, text(t, have)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
