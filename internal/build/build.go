@@ -80,8 +80,10 @@ type Job struct {
 	Stage *gitrepo.Stage
 	// Keep leaves this one's packages in what was made.
 	Keep bool
-	// Blame asks where each value of what is made comes from.
-	Blame bool
+	// Blame is given what was made, with where each of its values comes from, before it is
+	// let go, and says what is kept of it; nil where nobody asks. It gets no lock, and no
+	// package that is set back.
+	Blame func(*krm.Package, *provenance.Origins) any
 	// Crowded says that the package comes into a cluster where others are.
 	Crowded bool
 	// Prove says that what is made may be published unseen.
@@ -123,9 +125,8 @@ type Made struct {
 	// without one. After is what was built. See Builder.Keep.
 	// Machine is After without people's edits, nil where that is not known.
 	Base, Before, After, Machine *krm.Package
-	// Origins are those of After's values, where the Job asked; nil for a lock and for a
-	// package that is set back.
-	Origins *provenance.Origins
+	// Blamed is what Job.Blame gave, nil where it was not asked.
+	Blamed any
 	// Objects are those of the package, where the Job is Crowded.
 	Objects []contents.Object
 	// Conflicts are local values that an update lost to the upstream.
@@ -142,7 +143,7 @@ type Made struct {
 
 // Make builds one revision. What fails is in Made.
 func (b *Builder) Make(ctx context.Context, j Job) *Made {
-	m := &maker{Builder: b, Job: j, Made: &Made{}}
+	m := &maker{Builder: b, Job: j, Made: &Made{}, tracing: j.Blame != nil}
 	m.At = m.inputsWhen()
 	if err := m.make(ctx); err != nil {
 		failed := &Made{Err: err, Failure: m.memorable(err), At: m.At, Warnings: m.Made.Warnings}
@@ -154,8 +155,8 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 	if j.Prove && (j.From == nil || j.From.Number > 0 || !j.From.NeedsReview()) {
 		m.Unproved = m.prove(ctx)
 	}
-	if m.trace != nil && m.Revert == nil {
-		m.Origins = m.trace.Origins()
+	if j.Blame != nil && m.trace != nil && m.Revert == nil {
+		m.Blamed = j.Blame(m.After, m.trace.Origins())
 	}
 	if j.Crowded {
 		m.Objects = b.objects.Of(contents.Of(m.After).Objects)
@@ -204,7 +205,8 @@ type maker struct {
 	carried int
 	// rendering is how a merged package is rendered.
 	rendering rendering
-	trace     *provenance.Trace // nil where origins are not asked for
+	tracing   bool              // origins are asked for
+	trace     *provenance.Trace // nil where they are not, or nothing is known yet
 	// functions is how many the last render ran.
 	functions int
 	// oldUpstream is the ref of the upstreamLock and strategy the Kptfile's, both

@@ -19,6 +19,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/wiring"
 	"github.com/variform/variform/resolver"
 )
@@ -261,6 +262,23 @@ func TestKeep(t *testing.T) {
 				t.Errorf("%v: after %t, base %t, tree %s, want %s", m.Err, m.After != nil, m.Base != nil, m.Tree, want.Tree)
 			}
 		})
+	}
+}
+
+// Who asks where values come from gets them with the package, which is let go then.
+func TestBlame(t *testing.T) {
+	s := newShop(t)
+	j := s.job()
+	j.Blame = func(p *krm.Package, from *provenance.Origins) any {
+		by, _ := from.At("cm.yaml", krm.ID{Kind: "ConfigMap", Name: "cm"}, "data.a")
+		return []any{p.Kptfile("").Name(), by.Kind, by.Line}
+	}
+	m := s.builder.Make(t.Context(), j)
+	if d := cmp.Diff([]any{"foo", provenance.Upstream, 6}, m.Blamed); m.Err != nil || d != "" || m.After != nil {
+		t.Errorf("%v, %v\n%s", m.Err, m.After, d)
+	}
+	if m := s.make(); m.Blamed != nil {
+		t.Errorf("nobody asked, and %v was taken", m.Blamed)
 	}
 }
 

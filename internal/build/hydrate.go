@@ -679,7 +679,7 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 			return decide.Stall(err)
 		}
 	}
-	if m.Blame {
+	if m.tracing {
 		m.begin(origin{pkg: m.Upstream.Package, lock: m.Upstream.Lock})
 		m.note(m.pkg, byHand)
 	}

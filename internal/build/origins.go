@@ -74,7 +74,7 @@ type upstreamTrace struct {
 // begin starts the trace of a package that is made of an upstream, where origins
 // are asked for.
 func (m *maker) begin(o origin) {
-	if !m.Blame {
+	if !m.tracing {
 		return
 	}
 	at := upstreamTrace{o.pkg, m.named(o)}

@@ -18,7 +18,7 @@ import (
 func (m *maker) traced(rendered *krm.Package, make func(*maker) error) func() (*provenance.Trace, error) {
 	return sync.OnceValues(func() (*provenance.Trace, error) {
 		again, made := *m, *m.Made
-		again.Made, again.Blame, again.trace = &made, true, nil
+		again.Made, again.tracing, again.trace = &made, true, nil
 		_, watched := m.Renderer.(watcher)
 		switch {
 		case !watched:

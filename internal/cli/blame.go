@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,7 +96,7 @@ func (a *app) addBlame(c *cobra.Command) {
 	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
 	inner := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
-		a.fleet.blame, a.fleet.packages, a.fleet.preview = true, true, true
+		a.fleet.blame, a.fleet.preview = true, true
 		if inner != nil {
 			return inner(c, args)
 		}
@@ -103,17 +104,13 @@ func (a *app) addBlame(c *cobra.Command) {
 	}
 }
 
-// blamed makes packages and their origins. The error says that some are not there.
-func (a *app) blamed(ctx context.Context, names []string) (s *opening, out []*reconcile.Blamed, failed error, err error) {
-	p := a.progress()
-	defer p.stop()
-	if s, err = a.open(ctx, p); err != nil {
-		return nil, nil, nil, err
-	}
-	list, problems, err := s.engine.Blame(ctx, names)
-	p.stop()
+// blamed makes packages, and keeps of each what take gives. failed says that some are not
+// there.
+func blamed[T any](ctx context.Context, a *app, s *opening, names []string, take func(*krm.Package, *provenance.Origins) T) (out []*reconcile.Blamed[T], failed, err error) {
+	list, problems, err := reconcile.Blame(ctx, s.engine, names, take)
+	s.progress.stop()
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	for _, b := range list {
 		if b.Err != nil {
@@ -128,7 +125,7 @@ func (a *app) blamed(ctx context.Context, names []string) (s *opening, out []*re
 	if len(problems) > 0 {
 		failed = findings{count.Of(len(problems), "problem") + ": what is listed is not complete"}
 	}
-	return s, out, failed, nil
+	return out, failed, nil
 }
 
 // blameView is a value as json and yaml print it. Its fields are a contract.
@@ -143,8 +140,42 @@ type blameView struct {
 	AfterApproval bool `json:"afterApproval,omitempty"`
 }
 
+// values are what is asked for of a package.
+type values struct {
+	leaves    []provenance.Leaf
+	more      int // that are left out, for they are not the package's own
+	lines     []provenance.Line
+	annotated bool // a file is printed by its lines
+	err       error
+}
+
+// valuesOf takes what is asked for out of a package.
+func (a *app) valuesOf(p *krm.Package, from *provenance.Origins, what string) (v values) {
+	f, isFile := p.Read(what)
+	if v.annotated = a.output == annotatedFormat || isFile && a.output == outputs[0]; v.annotated {
+		if !isFile {
+			v.err = fmt.Errorf("-o %s: name a file of the package", annotatedFormat)
+		} else {
+			v.lines, v.err = from.Annotate(f)
+		}
+		return v
+	}
+	v.leaves, v.err = from.Select(what)
+	if what == "" && !slices.Contains([]string{"wide", "json", "yaml"}, a.output) {
+		own := provenance.Own(v.leaves)
+		v.leaves, v.more = own, len(v.leaves)-len(own)
+	}
+	return v
+}
+
 func (a *app) blameOne(ctx context.Context, pkg, what string, since bool) error {
-	s, list, failed, err := a.blamed(ctx, []string{pkg})
+	p := a.progress()
+	defer p.stop()
+	s, err := a.open(ctx, p)
+	if err != nil {
+		return err
+	}
+	list, failed, err := blamed(ctx, a, s, []string{pkg}, func(p *krm.Package, from *provenance.Origins) values { return a.valuesOf(p, from, what) })
 	if err != nil || len(list) == 0 {
 		if err == nil {
 			err = failed
@@ -155,42 +186,36 @@ func (a *app) blameOne(ctx context.Context, pkg, what string, since bool) error 
 		return fmt.Errorf("%q means %s: give one, as repository/package, or compare a field with --field", pkg, count.Of(len(list), "package"))
 	}
 	b := list[0]
-	f, isFile := b.Package.Read(what)
-	if a.output == annotatedFormat || isFile && a.output == outputs[0] {
-		if !isFile {
-			return fmt.Errorf("-o %s: name a file of the package", annotatedFormat)
-		}
-		if err := a.printAnnotated(ctx, s, b, f, since); err != nil {
-			return err
-		}
-		return failed
+	v := b.Taken
+	if v.err != nil {
+		return v.err
 	}
-	leaves, err := b.Origins.Select(what)
+	if since && v.annotated {
+		err = addSince(ctx, s, v.lines, func(l *provenance.Line) []*provenance.Origin { return []*provenance.Origin{l.Origin} })
+	} else if since {
+		err = addSince(ctx, s, v.leaves, func(l *provenance.Leaf) []*provenance.Origin { return []*provenance.Origin{&l.Origin} })
+	}
+	switch {
+	case err != nil:
+	case v.annotated:
+		err = a.printAnnotated(b)
+	default:
+		err = a.printLeaves(b, since)
+	}
 	if err != nil {
-		return err
-	}
-	if since {
-		if err := addSince(ctx, s, leaves, func(l *provenance.Leaf) []*provenance.Origin { return []*provenance.Origin{&l.Origin} }); err != nil {
-			return err
-		}
-	}
-	if err := a.printLeaves(b, leaves, what == "" && a.output != "wide", since); err != nil {
 		return err
 	}
 	return failed
 }
 
-func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own, since bool) error {
+func (a *app) printLeaves(b *reconcile.Blamed[values], since bool) error {
+	leaves := b.Taken.leaves
 	if a.output == "json" || a.output == "yaml" {
 		views := make([]blameView, len(leaves))
 		for i, l := range leaves {
 			views[i] = blameView{b.Identity.String(), l.File, l.Resource(), l.Field, l.Value, l.Origin, l.Origin.Since.After(b.Approved)}
 		}
 		return encodeAs(a.Out, a.output, "ValueList", map[string]any{"values": views})
-	}
-	all := len(leaves)
-	if own {
-		leaves = provenance.Own(leaves)
 	}
 	var rows [][]string
 	for _, l := range leaves {
@@ -206,8 +231,8 @@ func (a *app) printLeaves(b *reconcile.Blamed, leaves []provenance.Leaf, own, si
 	if err := a.sinceTable([]string{"RESOURCE", "FIELD", "VALUE", "FROM"}, rows, since); err != nil {
 		return err
 	}
-	if rest := all - len(leaves); rest > 0 {
-		_, err := fmt.Fprintf(a.Out, "%s more as in %s, or kept by variform (-o wide lists them)\n", count.Of(rest, "value"), b.Upstream)
+	if more := b.Taken.more; more > 0 {
+		_, err := fmt.Fprintf(a.Out, "%s more as in %s, or kept by variform (-o wide lists them)\n", count.Of(more, "value"), b.Upstream)
 		return err
 	}
 	return nil
@@ -227,16 +252,8 @@ func (a *app) shortValue(l provenance.Leaf) string {
 	return text
 }
 
-func (a *app) printAnnotated(ctx context.Context, s *opening, b *reconcile.Blamed, f krm.File, since bool) error {
-	lines, err := b.Origins.Annotate(f)
-	if err != nil {
-		return err
-	}
-	if since {
-		if err := addSince(ctx, s, lines, func(l *provenance.Line) []*provenance.Origin { return []*provenance.Origin{l.Origin} }); err != nil {
-			return err
-		}
-	}
+func (a *app) printAnnotated(b *reconcile.Blamed[values]) error {
+	lines := b.Taken.lines
 	from := func(o *provenance.Origin) string {
 		text := o.String()
 		if by := sinceText(*o, b.Approved); by != "" {
@@ -258,27 +275,32 @@ func (a *app) printAnnotated(ctx context.Context, s *opening, b *reconcile.Blame
 		}
 		fmt.Fprintf(&out, "%-*s | %s\n", width, by, oneLine(l.Text))
 	}
-	_, err = fmt.Fprint(a.Out, out.String())
+	_, err := fmt.Fprint(a.Out, out.String())
 	return err
 }
 
 func (a *app) blameField(ctx context.Context, names []string, field string, since bool) error {
-	session, list, failed, err := a.blamed(ctx, names)
+	p := a.progress()
+	defer p.stop()
+	session, err := a.open(ctx, p)
+	if err != nil {
+		return err
+	}
+	list, failed, err := blamed(ctx, a, session, names, func(_ *krm.Package, from *provenance.Origins) []provenance.Leaf {
+		leaves, _ := from.Select(field) // none: the package has no such field
+		return leaves
+	})
 	if err != nil {
 		return err
 	}
 	var s provenance.Spreader
-	found := false
 	for _, b := range list {
-		if leaves, err := b.Origins.Select(field); err == nil {
-			found = true
-			s.Add(b.Identity.String(), b.Approved, leaves)
-		}
-	}
-	if !found {
-		return fmt.Errorf("no package has a field %q: name one as Deployment/web:spec.replicas", field)
+		s.Add(b.Identity.String(), b.Approved, b.Taken)
 	}
 	all := s.All()
+	if len(all) == 0 {
+		return fmt.Errorf("no package has a field %q: name one as Deployment/web:spec.replicas", field)
+	}
 	if since {
 		if err := addSince(ctx, session, all, func(s *provenance.Spread) []*provenance.Origin { return s.Own }); err != nil {
 			return err
@@ -366,7 +388,9 @@ func (a *app) impact(ctx context.Context, place string) error {
 		}
 		file = name
 	}
-	s, list, failed, err := a.blamed(ctx, nil)
+	p := a.progress()
+	defer p.stop()
+	s, err := a.open(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -374,13 +398,16 @@ func (a *app) impact(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
+	list, failed, err := blamed(ctx, a, s, nil, func(_ *krm.Package, from *provenance.Origins) []provenance.Leaf { return from.From(file, line, last) })
+	if err != nil {
+		return err
+	}
 	var spread provenance.Spreader
 	moved, variants := 0, 0
 	for _, b := range list {
-		leaves := b.Origins.From(file, line, last)
-		if len(leaves) > 0 {
-			spread.Add(b.Identity.String(), b.Approved, leaves)
-			moved, variants = moved+len(leaves), variants+1
+		if len(b.Taken) > 0 {
+			spread.Add(b.Identity.String(), b.Approved, b.Taken)
+			moved, variants = moved+len(b.Taken), variants+1
 		}
 	}
 	if err := a.printSpread(spread.All(), false); err != nil {

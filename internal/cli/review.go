@@ -70,7 +70,7 @@ func (a *app) review(ctx context.Context, f *reviewFlags, args []string) error {
 	if f.open {
 		a.output = htmlFormat
 	}
-	a.fleet.blame, a.fleet.packages, a.fleet.preview = f.origins, f.origins, f.origins
+	a.fleet.blame, a.fleet.preview = f.origins, f.origins
 	sel, err := a.selection(args)
 	if err != nil {
 		return err

@@ -205,6 +205,8 @@ type opening struct {
 	fleet  *source.Fleet
 	engine *reconcile.Engine
 	cfg    reconcile.Config
+	// progress is to stop before anything is printed.
+	progress *progress
 	// pulled is what became of the pull requests that apply keeps.
 	pulled []fleet.Pulled
 }
@@ -252,12 +254,13 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*opening, er
 		return nil, err
 	}
 	o.Cache, o.Config.Progress = in.cache, p.report
-	// Reports and diffs show packages; for all else they are let go once compared.
+	// Reports and diffs show packages; for all else they are let go once compared. Origins
+	// are asked for while packages are made.
 	o.Config.Preview, o.Config.TakeHeads = f.preview, f.heads
 	if f.blame {
 		o.Config.Blame, o.Config.Places = true, places
 	}
-	o.Config.Packages = f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output)
+	o.Config.Packages = !f.blame && (f.packages || a.output == "json" || a.output == "yaml" || slices.Contains(reportFormats, a.output))
 	opened, err := session.Open(fleet, o)
 	if errors.Is(err, session.ErrNothing) {
 		for _, p := range fleet.Problems { // which may be why
@@ -268,7 +271,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*opening, er
 	if err != nil {
 		return nil, err
 	}
-	return &opening{Session: opened, store: in.store, files: in.files, fleet: fleet, engine: opened.Engine, cfg: opened.Config}, nil
+	return &opening{Session: opened, store: in.store, files: in.files, fleet: fleet, engine: opened.Engine, cfg: opened.Config, progress: p}, nil
 }
 
 // gitStore reaches Git repositories, and keeps what it fetches below the cache folder.

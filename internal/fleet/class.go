@@ -11,7 +11,9 @@ import (
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 )
@@ -69,14 +71,18 @@ func (s *Shown) Explain(ctx context.Context, e *reconcile.Engine, classes []revi
 	if len(names) == 0 {
 		return nil
 	}
-	blamed, problems, err := e.Blame(ctx, names)
+	type made struct {
+		*krm.Package
+		*provenance.Origins
+	}
+	blamed, problems, err := reconcile.Blame(ctx, e, names, func(p *krm.Package, from *provenance.Origins) made { return made{p, from} })
 	if err != nil {
 		return fmt.Errorf("where values come from: %w", err)
 	}
 	s.Problems = append(s.Problems, problems...)
 	for _, b := range blamed {
-		if name, ok := example[b.Identity]; ok && b.Package != nil {
-			if err := s.classes.Explain(name, b.Package, b.Origins); err != nil {
+		if name, ok := example[b.Identity]; ok && b.Taken.Package != nil {
+			if err := s.classes.Explain(name, b.Taken.Package, b.Taken.Origins); err != nil {
 				return fmt.Errorf("where values of %s come from: %w", name, err)
 			}
 		}

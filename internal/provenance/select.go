@@ -10,28 +10,36 @@ import (
 
 // Select are the values that a text names: a file, Kind/name, or Kind/name:field
 // with everything below it; "" is all. Kind may have its group, Kind.group/name, and
-// the name may be left out. Naming nothing is an error.
+// the name may be left out. Naming nothing is an error. They hold nothing of the package.
 func (o *Origins) Select(name string) ([]Leaf, error) {
-	if name == "" || o == nil {
-		return o.Leaves(), nil
+	if o == nil {
+		return nil, nil
 	}
 	_, field, _ := strings.Cut(name, ":")
 	field = unquoted.Replace(field)
 	var out []Leaf
 	for _, p := range o.parts {
-		if p.file != name && !p.named(name) {
+		if name != "" && p.file != name && !p.named(name) {
 			continue
 		}
 		for _, l := range p.leaves() {
 			if p.file == name || within(l.Field, field) {
-				out = append(out, l)
+				out = append(out, l.apart())
 			}
 		}
 	}
-	if len(out) == 0 {
+	if name != "" && len(out) == 0 {
 		return nil, fmt.Errorf("the package has no file, resource or field %q: name one as deploy.yaml, Deployment/web or Deployment/web:spec.replicas", name)
 	}
 	return out, nil
+}
+
+// apart is a leaf whose texts are no parts of a file, which would be kept whole.
+func (l Leaf) apart() Leaf {
+	for _, s := range []*string{&l.ID.Group, &l.ID.Kind, &l.ID.Namespace, &l.ID.Name, &l.Value} {
+		*s = strings.Clone(*s)
+	}
+	return l
 }
 
 // named says that a text names the resource, or a field of it.
@@ -53,9 +61,13 @@ func (l *Leaf) Resource() string {
 // Own are the values that a variant has for itself: those that are neither the
 // upstream's nor bookkeeping.
 func Own(list []Leaf) []Leaf {
-	return slices.DeleteFunc(slices.Clone(list), func(l Leaf) bool {
-		return l.Origin.Kind == Upstream && len(l.Origin.Via) == 0 || l.Origin.Kind == Machine
-	})
+	var own []Leaf // as few as there are: an upstream has many more
+	for _, l := range list {
+		if l.Origin.Kind != Machine && (l.Origin.Kind != Upstream || len(l.Origin.Via) > 0) {
+			own = append(own, l)
+		}
+	}
+	return own
 }
 
 // Spread is one value of a field over a fleet.
@@ -94,12 +106,14 @@ type Spreader struct {
 }
 
 // Add notes the values of one member, which was last approved at a time, zero for never.
-// Values of one origin but for its object and its lines are one.
+// Values of one origin but for its object and its lines are one. The leaves are not to be
+// changed from then on.
 func (s *Spreader) Add(member string, approved time.Time, leaves []Leaf) {
 	if s.at == nil {
 		s.at = map[[3]string]int{}
 	}
-	for _, l := range leaves {
+	for n := range leaves {
+		l := &leaves[n]
 		field := l.Resource() + ":" + l.Field
 		if l.ID.Kind == "" {
 			field = l.File
@@ -126,14 +140,19 @@ func (s *Spreader) All() []Spread {
 }
 
 // From are the values that come from these lines of a file, wholly or in part; a last
-// line of 0 is all of it.
-func (o *Origins) From(file string, first, last int) []Leaf {
-	var out []Leaf
-	for _, l := range o.Leaves() {
-		if slices.ContainsFunc(append([]Origin{l.Origin}, l.Origin.Also...), func(by Origin) bool {
-			return by.Kind != Person && by.File == file && (last == 0 || first <= by.Line && by.Line <= last)
-		}) {
-			out = append(out, l)
+// line of 0 is all of it. They hold nothing of the package.
+func (o *Origins) From(file string, first, last int) (out []Leaf) {
+	if o == nil {
+		return nil
+	}
+	of := func(by Origin) bool {
+		return by.Kind != Person && by.File == file && (last == 0 || first <= by.Line && by.Line <= last)
+	}
+	for _, p := range o.parts {
+		for _, l := range p.leaves() {
+			if of(l.Origin) || slices.ContainsFunc(l.Origin.Also, of) {
+				out = append(out, l.apart())
+			}
 		}
 	}
 	return out

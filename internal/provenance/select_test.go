@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -54,11 +55,38 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// A text that is a part of a file keeps all of it.
+func TestSelectedAreApart(t *testing.T) {
+	o := edited(t)
+	all := o.Leaves()
+	selected, err := o.Select("")
+	if err != nil || len(selected) != len(all) {
+		t.Fatal(len(selected), err)
+	}
+	for i, l := range all {
+		s := selected[i]
+		for _, text := range [][2]string{{l.Value, s.Value}, {l.ID.Name, s.ID.Name}, {l.ID.Kind, s.ID.Kind}, {l.ID.Group, s.ID.Group}} {
+			if text[0] != text[1] || text[0] != "" && unsafe.StringData(text[0]) == unsafe.StringData(text[1]) {
+				t.Errorf("%s:%s: %q is that of the package", l.Resource(), l.Field, text[1])
+			}
+		}
+	}
+	for _, l := range o.From("d.yaml", 0, 0) {
+		if slices.ContainsFunc(all, func(was Leaf) bool { return unsafe.StringData(was.Value) == unsafe.StringData(l.Value) }) {
+			t.Errorf("%s:%s: %q is that of the package", l.Resource(), l.Field, l.Value)
+		}
+	}
+}
+
 func TestOwn(t *testing.T) {
 	via := Leaf{Origin: Origin{Kind: Upstream, Via: []Via{{Carrier: Function}}}}
 	list := []Leaf{{Origin: Origin{Kind: Upstream}}, via, {Origin: Origin{Kind: Machine}}, {Origin: Origin{Kind: Person}}}
 	if got := Own(list); len(got) != 2 || got[0].Origin.Kind != Upstream || got[1].Origin.Kind != Person || len(list) != 4 || list[0].Origin.Kind != Upstream {
 		t.Errorf("%+v of %+v", got, list)
+	}
+	many := append(slices.Repeat(list[:1], 100), via)
+	if got := Own(many); len(got) != 1 || cap(got) > 8 {
+		t.Errorf("%d values in place of %d", len(got), cap(got))
 	}
 }
 

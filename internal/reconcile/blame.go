@@ -12,13 +12,13 @@ import (
 	"github.com/variform/variform/internal/provenance"
 )
 
-// Blamed is one package with the origin of each of its values, as the inputs of now
-// make it: with its open Draft's edits, where there is one.
-type Blamed struct {
+// Blamed is one package as the inputs of now make it: with its open Draft's edits, where
+// there is one.
+type Blamed[T any] struct {
 	decide.Identity
 	Name, Set, Upstream string
-	Package             *krm.Package
-	Origins             *provenance.Origins
+	// Taken is what Blame's take gave of it.
+	Taken T
 	// Approved is when the commit of the latest Published revision was made; zero for
 	// none.
 	Approved time.Time
@@ -26,14 +26,15 @@ type Blamed struct {
 	Err error
 }
 
-// Blame makes the packages that names mean, or all, once more, and says where each
-// of their values comes from. Nothing is written. It needs
-// Config.Blame and Config.Packages.
-func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, problems []error, err error) {
+// Blame makes the packages that names mean, or all, once more, and gives each to take
+// with where its values come from, many at once: a package is let go then, a fleet of them
+// is not kept. What take gave of each is returned, in order. Nothing is written. It needs
+// Config.Blame.
+func Blame[T any](ctx context.Context, e *Engine, names []string, take func(*krm.Package, *provenance.Origins) T) (out []*Blamed[T], problems []error, err error) {
 	was := e.cfg
 	defer func() { e.cfg = was }()
 	e.cfg.Only, e.cfg.Invoke, e.cfg.invokeAll = decide.Selection{Names: names}, names, len(names) == 0
-	e.cfg.blaming = true
+	e.cfg.take = func(p *krm.Package, from *provenance.Origins) any { return take(p, from) }
 	plan, err := e.Plan(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -46,15 +47,16 @@ func (e *Engine) Blame(ctx context.Context, names []string) (out []*Blamed, prob
 		if i.Lock || i.want == nil || len(names) > 0 && !slices.ContainsFunc(names, i.want.Called) {
 			continue
 		}
-		b := &Blamed{Identity: i.Identity, Name: i.Name, Set: i.Set, Upstream: i.Upstream, Package: i.After, Origins: i.Origins, Approved: e.approved(i.Identity), Err: i.Err}
-		if b.Origins == nil && b.Err == nil {
+		taken, made := i.taken.(T)
+		b := &Blamed[T]{Identity: i.Identity, Name: i.Name, Set: i.Set, Upstream: i.Upstream, Taken: taken, Approved: e.approved(i.Identity), Err: i.Err}
+		if !made && b.Err == nil {
 			if len(names) == 0 && e.deleted(i.Identity) {
 				continue // there is none, and nobody asked for it
 			}
 			b.Err = errors.New(unmadeBecause(i))
 		}
 		if n := len(out); n > 0 && out[n-1].Identity == b.Identity { // a Published revision beside its Draft
-			if b.Origins != nil {
+			if made {
 				out[n-1] = b
 			}
 			continue

@@ -15,7 +15,6 @@ import (
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/observe"
-	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/publish"
 )
 
@@ -67,8 +66,6 @@ type Item struct {
 	// same without people's edits, nil where that is not known. All are nil without
 	// Config.Packages.
 	Base, Before, After, Machine *krm.Package
-	// Origins are those of After's values, with Config.Blame.
-	Origins *provenance.Origins
 	// Conflicts are local values that an update lost to the upstream.
 	Conflicts []merge.Conflict
 	// Attention is what a person is to see first, such as decide.BaseUnknown.
@@ -89,6 +86,7 @@ type Item struct {
 	publish     bool // once the Draft is there
 	change      *publish.Change
 	moved       bool           // by a change that is no longer kept
+	taken       any            // of what was made, by Blame
 	want        *decide.Want   // nil for a removal
 	orphan      *decide.Orphan // nil for what is wanted
 }

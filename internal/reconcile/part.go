@@ -18,7 +18,7 @@ func (p *Plan) Rest() *Plan {
 	}
 	for n, i := range p.Items {
 		rest := *i
-		rest.Base, rest.Before, rest.After, rest.Machine, rest.Origins = nil, nil, nil, nil, nil
+		rest.Base, rest.Before, rest.After, rest.Machine = nil, nil, nil, nil
 		rest.change, rest.want, rest.orphan, rest.decision = nil, nil, nil, nil
 		rest.moved = i.moves()
 		out.Items[n] = &rest

@@ -253,7 +253,7 @@ func (r *run) ask(ctx context.Context, s *subject) (err error) {
 	if w.Err != nil {
 		return w.Err
 	}
-	if ruling, held := decide.Held(s.pkg); held && !r.cfg.blaming {
+	if ruling, held := decide.Held(s.pkg); held && r.cfg.take == nil {
 		s.waits(w, ruling)
 		if !r.building {
 			r.unheld(ctx, s)
@@ -497,7 +497,7 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 		}
 	}
 	r.read.FetchStarts(ctx, questions)
-	if r.cfg.Blame { // who wrote an edit is asked, too, which takes commits that only its history names
+	if r.cfg.take != nil { // who wrote an edit is asked, too, which takes commits that only its history names
 		r.read.FetchEdits(ctx, wants)
 		_ = observe.SideBySide(ctx, r.read, wants, r.read.RepoOf, func(ctx context.Context, w *decide.Want) error {
 			_, err := r.edited(ctx, w) // what fails does so again
@@ -556,7 +556,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	job := s.job(o)
 	job.Stage = r.stage(s.repo.Git)
 	job.Crowded = crowded(s.want)
-	job.Blame = r.cfg.Blame
+	job.Blame = r.cfg.take
 	job.Build, job.Keep, job.Prove = b, s.want.Read, r.snapshot.Policies.Of(s.want.Identity).Automatic
 	v.made = r.builder.Make(ctx, job)
 	m := v.made
@@ -946,7 +946,7 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 	}
 	if m := v.made; m != nil && m.Err == nil {
 		item.Conditions, item.Conflicts, item.Attention = m.Conditions, m.Conflicts, m.Attention
-		item.Origins = m.Origins
+		item.taken = m.Blamed
 		if r.cfg.Packages && item.Action != decide.ActionWait {
 			item.Base, item.Before, item.After, item.Machine = m.Base, m.Before, m.After, m.Machine
 		}

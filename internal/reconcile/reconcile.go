@@ -19,8 +19,10 @@ import (
 
 	"github.com/variform/variform/internal/build"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/wiring"
 )
@@ -103,8 +105,8 @@ type Config struct {
 	// Packages leaves what was built, and what it is compared with, in Items, for
 	// who shows them. Without it a package is let go once it was compared.
 	Packages bool
-	// Blame leaves in Items where each value of what was built comes from; Places says
-	// where that is written, nil names no file.
+	// Blame has all read that Blame tells of packages; Places says where their values are
+	// written, nil names no file.
 	Blame  bool
 	Places build.Places
 	// TakeHeads brings what people committed to the heads of pull requests onto their
@@ -119,10 +121,11 @@ type Config struct {
 	Known *Known
 	// drop names edits that are to go: see Engine.PlanWithout.
 	drop map[decide.Identity][]string
-	// invokeAll renders all again: see Engine.Blame.
+	// invokeAll renders all again: see Blame.
 	invokeAll bool
-	// blaming is a plan that nobody carries out: what is held is made, too.
-	blaming bool
+	// take is given each package with its origins, many at once, and gives what is kept of
+	// it: see Blame. A plan with it is one that nobody carries out: what is held is made, too.
+	take func(*krm.Package, *provenance.Origins) any
 	// Progress, where set, is told what is done; calls are serialised.
 	Progress func(Progress)
 	// Now stamps what a person does: propose, approve, reject. Variform's own

@@ -2,7 +2,10 @@ package bench
 
 import (
 	"flag"
+	"fmt"
 	"testing"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 var (
@@ -62,4 +65,34 @@ func TestMemoryOfDependencies(t *testing.T) {
 	step("first apply", 800e6, "apply")
 	step("nothing to do, the first time", 600e6, "apply")
 	step("nothing to do", 150e6, "apply")
+}
+
+// TestMemoryOfOrigins asks a fleet that people wrote to where its values come from. A
+// package, with the origins of its values, is let go once what was asked for is taken: the
+// answer takes little more than a plan, though all packages are made, in each format.
+func TestMemoryOfOrigins(t *testing.T) {
+	t.Setenv("GOGC", "10") // the peak is about what is held
+	s := scenario{variants: 400, edited: 0.1}
+	w := newWorld(t, s)
+	w.apply(t)
+	w.editDrafts(t, s)
+	w.run(t, "approve", "--all")
+	hotfixes := gittest.Text{}
+	for i := range s.variants {
+		hotfixes[variantName(i)+"/fix.yaml"] = fmt.Sprintf(region, i)
+	}
+	w.fleet.Commit(t, "main", "hotfixes", hotfixes)
+	most := runSelf(t, w.args("plan")...).Peak + 35e6
+	for _, command := range [][]string{
+		{"impact", "set.yaml"},
+		{"impact", "set.yaml", "-o", "json"},
+		{"blame", "--all", "--field", "ConfigMap:data.endpoint"},
+		{"blame", "--all", "--field", "ConfigMap:data.endpoint", "-o", "yaml"},
+	} {
+		c := runSelf(t, w.args(command...)...)
+		t.Logf("%v: %d MB, %.1f s", command, c.Peak/1e6, c.cpu.Seconds())
+		if c.Peak > most {
+			t.Errorf("%v: %d MB resident for %d variants, want at most %d", command, c.Peak/1e6, s.variants, most/1e6)
+		}
+	}
 }
