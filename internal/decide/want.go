@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -154,9 +153,6 @@ func (w *Want) TargetName() string {
 	}
 	return w.Target.Name()
 }
-
-// Called reports whether a name means it.
-func (w *Want) Called(name string) bool { return slices.Contains(w.Names(), name) }
 
 // Labels are those of its package, as the variant says them.
 func (w *Want) Labels() map[string]string {

@@ -43,10 +43,11 @@ func Blame[T any](ctx context.Context, e *Engine, names []string, take func(*krm
 	for _, set := range plan.Sets {
 		problems = append(problems, set.Failures...)
 	}
-	for _, i := range plan.Items {
-		if i.Lock || i.want == nil || len(names) > 0 && !slices.ContainsFunc(names, i.want.Called) {
-			continue
-		}
+	items := slices.DeleteFunc(slices.Clone(plan.Items), func(i *Item) bool { return i.Lock || i.want == nil })
+	meant, _ := decide.Meant(decide.Selection{Names: names}, items, func(i *Item) decide.Selectable {
+		return decide.Selectable{Names: i.want.Names}
+	}) // those that these need were made besides; names that mean nothing were refused
+	for _, i := range meant {
 		taken, made := i.taken.(T)
 		b := &Blamed[T]{Identity: i.Identity, Name: i.Name, Set: i.Set, Upstream: i.Upstream, Taken: taken, Approved: e.approved(i.Identity), Err: i.Err}
 		if !made && b.Err == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"weak"
@@ -40,21 +41,7 @@ func (h *held) take(p *krm.Package, from *provenance.Origins) string {
 // are built at once. What was taken is in order, whatever came first.
 func TestBlameLetsGo(t *testing.T) {
 	const variants, concurrency = 40, 4
-	server := gittest.NewMemory()
-	server.NewRepo("catalog")
-	server.NewRepo("c1")
-	store := gitrepo.NewStore(gitrepo.Options{Transport: server})
-	release(t.Context(), store, "web", "v1")
-	fleet := reconcile.Fleet{Repositories: []*v1alpha1.Repository{registered("catalog"), registered("c1")}}
-	var want []string
-	for i := range variants {
-		pv := variant("web", "v1", "c1")
-		pv.Name = fmt.Sprintf("web-%02d", i)
-		pv.Spec.Downstream.Package = pv.Name
-		fleet.Variants = append([]*v1alpha1.PackageVariant{pv}, fleet.Variants...)
-		want = append(want, "c1/"+pv.Name+" "+pv.Name)
-	}
-	e := reconcile.New(reconcile.Config{Git: observe.Git(store), Manager: "fleet", Fleet: fleet, Blame: true, Preview: true, Concurrency: concurrency})
+	e, want := someFleet(t, variants, concurrency)
 	var h held
 	list, problems, err := reconcile.Blame(t.Context(), e, nil, h.take)
 	if err != nil || problems != nil {
@@ -70,4 +57,51 @@ func TestBlameLetsGo(t *testing.T) {
 	if most := 2 * concurrency; h.most > most {
 		t.Errorf("%d packages or their origins at once of %d, want %d at most", h.most, variants, most)
 	}
+}
+
+// Names cost as much as there are, not all packages each.
+func TestBlameOfManyNames(t *testing.T) {
+	const variants, often = 40, 500
+	e, want := someFleet(t, variants, 1)
+	var once, many []string
+	for _, both := range want {
+		_, name, _ := strings.Cut(both, " ")
+		once = append(once, name)
+		many = append(many, slices.Repeat([]string{name}, often)...)
+	}
+	allocated := func(names []string) uint64 {
+		t.Helper()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		list, problems, err := reconcile.Blame(t.Context(), e, names, func(*krm.Package, *provenance.Origins) bool { return true })
+		runtime.ReadMemStats(&after)
+		if err != nil || problems != nil || len(list) != variants {
+			t.Errorf("%d of %d: %v, %v", len(list), variants, problems, err)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	allocated(once) // what is read once
+	if few, all := allocated(once), allocated(many); all > few+16<<20 {
+		t.Errorf("%d names take %d bytes, %d take %d", len(many), all, len(once), few)
+	}
+}
+
+// someFleet wants one package so often in one repository, and says what is to be taken: what
+// each is and what its Kptfile calls it.
+func someFleet(t *testing.T, variants, concurrency int) (e *reconcile.Engine, want []string) {
+	t.Helper()
+	server := gittest.NewMemory()
+	server.NewRepo("catalog")
+	server.NewRepo("c1")
+	store := gitrepo.NewStore(gitrepo.Options{Transport: server})
+	release(t.Context(), store, "web", "v1")
+	fleet := reconcile.Fleet{Repositories: []*v1alpha1.Repository{registered("catalog"), registered("c1")}}
+	for i := range variants {
+		pv := variant("web", "v1", "c1")
+		pv.Name = fmt.Sprintf("web-%02d", i)
+		pv.Spec.Downstream.Package = pv.Name
+		fleet.Variants = append([]*v1alpha1.PackageVariant{pv}, fleet.Variants...)
+		want = append(want, "c1/"+pv.Name+" "+pv.Name)
+	}
+	return reconcile.New(reconcile.Config{Git: observe.Git(store), Manager: "fleet", Fleet: fleet, Blame: true, Preview: true, Concurrency: concurrency}), want
 }
