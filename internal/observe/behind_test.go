@@ -153,3 +153,64 @@ func TestMergedBesideWhatIsGone(t *testing.T) {
 		t.Errorf("%d requests, %d where one was not there", requests[false], requests[true])
 	}
 }
+
+// TestFetchMain looks for what people committed to a branch where no record tells what was
+// Published: what ReadMain reads is brought. A branch that cannot be had is asked for once,
+// and each of its packages says so.
+func TestFetchMain(t *testing.T) {
+	const n = 12
+	for name, gone := range map[string]bool{"people wrote": false, "the branch cannot be had": true} {
+		t.Run(name, func(t *testing.T) {
+			srv := gittest.NewServer(t)
+			git := srv.NewRepo(t, "c1")
+			git.Git(t, "config", "uploadpack.allowFilter", "true")
+			git.Git(t, "config", "uploadpack.allowAnySHA1InWant", "true")
+			fleet := Fleet{}
+			obj := &v1alpha1.Repository{}
+			obj.Namespace, obj.Name = "default", "c1"
+			obj.Spec.Git = &v1alpha1.GitRepository{Repo: srv.RepoURL("c1"), Branch: "main"}
+			fleet.Repositories = append(fleet.Repositories, obj)
+			for i := range n {
+				pkg := fmt.Sprintf("web-%02d", i)
+				git.Tag(t, pkg+"/v1", git.Commit(t, "main", fmt.Sprintf("Approve\n\nkpt:{\"package\":%q,\"workspaceName\":\"w0\",\"revision\":\"1\"}\n", pkg), gittest.Text{pkg + "/Kptfile": kptfileOf(pkg, "nobody")}))
+				pv := &v1alpha1.PackageVariant{}
+				pv.Namespace, pv.Name = "default", pkg
+				pv.Spec.Downstream = &v1alpha1.Downstream{Repo: "c1", Package: pkg}
+				fleet.Variants = append(fleet.Variants, pv)
+			}
+			git.Commit(t, "main", "hotfix", gittest.Text{"web-03/a.yaml": "a: 1\n"})
+			r := New(Config{Fleet: fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
+			s := r.ReadOpen(t.Context())
+			if len(s.Failures()) > 0 || len(s.Wants) != n {
+				t.Fatal(len(s.Wants), s.Failures())
+			}
+			repo := r.Repo("default", "c1")
+			if gone {
+				repo.Head = decide.ParseHash("abababababababababababababababababababab")
+			}
+			before := srv.Count(gittest.Fetch)
+			unread := r.FetchMain(t.Context(), s.Wants)
+			if gone {
+				if n, asked := len(unread), srv.Count(gittest.Fetch)-before; n != len(s.Wants) || asked > 2 {
+					t.Errorf("%d packages are not read, of %d, in %d requests", n, len(s.Wants), asked)
+				}
+				return
+			}
+			if len(unread) > 0 {
+				t.Fatal(unread)
+			}
+			read := srv.Count(gittest.Fetch)
+			for _, p := range repo.Packages {
+				if err := r.ReadMain(t.Context(), repo, p); err != nil {
+					t.Error(err)
+				}
+				if (p.Branch != nil) != (p.Path == "web-03") {
+					t.Errorf("%s: %+v", p.Path, p.Branch)
+				}
+			}
+			if asked := srv.Count(gittest.Fetch) - read; asked > 0 {
+				t.Errorf("%d requests for what was brought", asked)
+			}
+		})
+	}
+}

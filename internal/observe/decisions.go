@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
@@ -194,22 +195,84 @@ func (r *Reader) FetchStanding(ctx context.Context, wants []*decide.Want) {
 }
 
 // FetchMain is FetchTrees for who publishes what people committed to the registered
-// branch: of each package ReadMain has what it compares.
-func (r *Reader) FetchMain(ctx context.Context, wants []*decide.Want) {
-	r.FetchTrees(ctx, wants)
-	set := fetchSet{}
+// branch: of each package ReadMain has what it compares. unread are those whose branch
+// cannot be had, which is asked for once.
+func (r *Reader) FetchMain(ctx context.Context, wants []*decide.Want) (unread map[*decide.Package]error) {
+	unread = r.readHeads(ctx, wants)
+	wants = slices.DeleteFunc(slices.Clone(wants), func(w *decide.Want) bool {
+		repo := r.RepoOf(w)
+		return repo != nil && unread[repo.Package(repo.Path(w.Package))] != nil
+	})
 	var look []looked
 	for repo, p := range r.packagesOf(wants) {
-		if p.Branch != nil || p.Latest == nil || repo.stoodStill(ctx, p) {
-			continue
+		if p.Branch == nil && p.Latest != nil && !repo.stoodStill(ctx, p) {
+			look = append(look, looked{repo, p})
 		}
-		if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(p.Latest.Ref.Commit), p.Path); !known {
-			set.way(repo, p.Latest.Ref.Commit, p.Path)
-		}
-		look = append(look, looked{repo, p})
 	}
-	set.run(ctx, r.Repositories())
+	r.fetchPublishedTrees(ctx, look) // else FetchTrees brings more
+	r.FetchTrees(ctx, wants)
+	other := fetchSet{}
+	for _, l := range look {
+		there, _ := l.Tree(l.repo.Head)
+		if published, known := l.Tree(latestCommit(l.Package)); known && there != published {
+			other.place(l.repo, l.repo.Head, l.Path)
+			other.add(l.repo, l.Path, l.Latest)
+		}
+	}
+	other.run(ctx, r.Repositories())
 	r.readBranches(ctx, look)
+	return unread
+}
+
+// readHeads learns what the registered branch has of each package, and why where it cannot
+// be had: of one repository the packages share that, for each would ask in vain.
+func (r *Reader) readHeads(ctx context.Context, wants []*decide.Want) map[*decide.Package]error {
+	packages := map[*Repo][]*decide.Package{}
+	for repo, p := range r.packagesOf(wants) {
+		packages[repo] = append(packages[repo], p)
+	}
+	unread := map[*decide.Package]error{}
+	var mu sync.Mutex
+	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(packages)), func(ctx context.Context, repo *Repo) (failed error) {
+		for _, p := range packages[repo] {
+			err := failed
+			if _, known := repo.knownTreeAt(gitrepo.Hash(repo.Head), p.Path); failed == nil || known {
+				_, err = repo.learn(ctx, p, repo.Head)
+			}
+			if err != nil {
+				mu.Lock()
+				failed, unread[p] = err, err
+				mu.Unlock()
+			}
+		}
+		return failed
+	})
+	return unread
+}
+
+// fetchPublishedTrees learns the trees of what was Published last of packages, from folders
+// alone: most stand on the registered branch as they are, and no file of those is read.
+func (r *Reader) fetchPublishedTrees(ctx context.Context, list []looked) {
+	outlines := map[Repository][]gitrepo.Hash{}
+	for _, l := range list {
+		at := gitrepo.Hash(latestCommit(l.Package))
+		if _, known := l.repo.Git.KnownTreeAt(at, l.Path); !known {
+			outlines[l.repo.Git] = append(outlines[l.repo.Git], at)
+		}
+	}
+	_, _ = Parallel(ctx, r.Repositories(), slices.Collect(maps.Keys(outlines)), func(ctx context.Context, git Repository) error {
+		return git.FetchOutline(ctx, outlines[git]...)
+	})
+	ways := fetchSet{} // of those that did not come so
+	for _, l := range list {
+		at := latestCommit(l.Package)
+		if tree, ok, err := l.repo.Git.TreeAt(ctx, gitrepo.Hash(at), l.Path); err != nil {
+			ways.way(l.repo, at, l.Path)
+		} else if ok {
+			l.Learn(at, decide.Hash(tree))
+		}
+	}
+	ways.run(ctx, r.Repositories())
 }
 
 // ReadMain is ReadBranch for who publishes what people committed to the registered branch:

@@ -78,6 +78,8 @@ type Trees interface {
 	// OnlyAt says that tip differs from base in no more than a folder, of which base has that
 	// tree, by what is at hand of tip.
 	OnlyAt(base, tip gitrepo.Hash, dir string, tree gitrepo.Hash) bool
+	// FetchOutline brings commits with their folders, and without files where the server can.
+	FetchOutline(ctx context.Context, commits ...gitrepo.Hash) error
 	// Outlined reports whether a commit's folders can be read, and not its files.
 	Outlined(commit gitrepo.Hash) bool
 	// Along compares commits that follow each other by their folders, which it brings.

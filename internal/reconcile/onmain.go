@@ -26,14 +26,14 @@ func (e *Engine) ApproveMain(ctx context.Context, names []string) (verdicts []*V
 			return nil, nil, errors.Join(append([]error{err}, s.Failures()...)...)
 		}
 	}
-	e.read.FetchMain(ctx, wants)
+	unread := e.read.FetchMain(ctx, wants)
 	e.read.FetchStanding(ctx, wants)
 	type result struct {
 		*Verdict
 		change *publish.Change
 	}
 	looked, err := observe.Parallel(ctx, e.limit(), wants, func(ctx context.Context, w *decide.Want) result {
-		v, c := e.onMain(ctx, w)
+		v, c := e.onMain(ctx, w, unread)
 		return result{v, c}
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func moved(context.Context, observe.Repository, []*publish.Change) ([]*publish.C
 
 // onMain finds out what is to be published of one package as it stands on its
 // registered branch; of one that is not there, or a lock, nothing.
-func (e *Engine) onMain(ctx context.Context, w *decide.Want) (*Verdict, *publish.Change) {
+func (e *Engine) onMain(ctx context.Context, w *decide.Want, unread map[*decide.Package]error) (*Verdict, *publish.Change) {
 	repo, err := e.read.Downstream(w.Namespace, w.Repository)
 	if err != nil || w.Lock() != nil {
 		return nil, nil
@@ -104,7 +104,10 @@ func (e *Engine) onMain(ctx context.Context, w *decide.Want) (*Verdict, *publish
 	if p.Latest != nil {
 		v.Revision = p.Latest.Number
 	}
-	if c.Err = e.read.ReadMain(ctx, repo, p); c.Err != nil {
+	if c.Err = unread[p]; c.Err == nil {
+		c.Err = e.read.ReadMain(ctx, repo, p)
+	}
+	if c.Err != nil {
 		return v, nil
 	}
 	tag, now, err := decide.OnMain(e.manager, w, repo.Repository, p)

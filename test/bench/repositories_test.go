@@ -655,6 +655,43 @@ func TestRequestsOfMain(t *testing.T) {
 		w.fleet.Git(t, "rev-parse", "--verify", "-q", "refs/tags/"+variantName(i)+"/v2")
 	}
 	nothing("hotfixes were published")
+
+	// Without the record the folders of what is Published are compared with those of the
+	// branch: no revision comes with its files, which are those of all packages.
+	w.fleet.Git(t, "update-ref", "-d", "refs/variform/variform")
+	nothing("the record is lost")
+	refs := w.fleet.AllRefs(t)
+	for ref, hash := range refs {
+		if !strings.HasPrefix(ref, "refs/tags/") || hash == refs["refs/heads/main"] {
+			continue
+		}
+		for _, r := range w.line.asked["fleet"] {
+			if bytes.Contains(r.body, []byte("want "+hash)) && !bytes.Contains(r.body, []byte("filter ")) {
+				t.Errorf("the record is lost: %s is asked for with its files", ref)
+			}
+		}
+	}
+	w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(2) + "/fix.yaml": fmt.Sprintf(region, 2)})
+	if n := w.requestsAnew(t, "approve", "--main"); n > most+3 { // of them the push, and one for the record
+		t.Errorf("a hotfix, and the record is lost: %d requests for %d packages, want %d at most", n, variants, most+3)
+	}
+	w.fleet.Git(t, "rev-parse", "--verify", "-q", "refs/tags/"+variantName(2)+"/v2")
+
+	// A branch that cannot be had is asked for once, and not by each package.
+	head := w.fleet.Commit(t, "main", "gone", gittest.Text{variantName(3) + "/fix.yaml": fmt.Sprintf(region, 3)})
+	if err := os.Remove(filepath.Join(w.fleet.Dir, "objects", head[:2], head[2:])); err != nil {
+		t.Fatal(err)
+	}
+	w.cache = t.TempDir()
+	w.line.forget()
+	var errs bytes.Buffer
+	status := cli.Main(context.Background(), w.args("approve", "--main"), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs})
+	if told := fmt.Sprintf("%d of %[1]d revisions could not be approved", variants); status == 0 || !strings.Contains(errs.String(), told) {
+		t.Errorf("the branch is gone: status %d, want %q\n%s", status, told, errs.String())
+	}
+	if n := w.line.requests(); n > most {
+		t.Errorf("the branch is gone: %d requests for %d packages, want %d at most", n, variants, most)
+	}
 }
 
 // Drafts that people merged together, in their own way, are found in a few requests, however
