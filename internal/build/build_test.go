@@ -412,13 +412,55 @@ func TestReleased(t *testing.T) {
 	lacks(t, kptfile(after), "variform.dev/variant")
 }
 
+func lockOf(version string) *decide.Lock {
+	doc := &variformv1alpha1.PackageLock{Spec: resolver.Lock{Target: "c1", Packages: []resolver.LockedPackage{{Name: "db", Version: version, Why: "asked for"}}}}
+	doc.APIVersion, doc.Kind, doc.Name = variformv1alpha1.APIVersion, variformv1alpha1.KindPackageLock, "c1"
+	return &decide.Lock{Document: doc}
+}
+
+// Of a lock of which nobody says what the machine made that is told by its bytes: whatever
+// is resolved today, it is what was written for what it says, or somebody edited it.
+func TestAsWritten(t *testing.T) {
+	owner := mutate.Owner{Variant: "fleet/default/lock"}
+	first, err := new(Builder).writeLock(lockOf("1.0.0"), nil, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := new(Builder)
+	updated, err := b.writeLock(lockOf("1.5.0"), first, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := first.Read(depend.LockFile)
+	with := func(path, text string) *krm.Package {
+		p := first.Clone()
+		p.Write(krm.File{Path: path, Data: []byte(text)})
+		return p
+	}
+	for name, tt := range map[string]struct {
+		there *krm.Package
+		owner mutate.Owner
+		want  bool
+	}{
+		"the first":        {first, owner, true},
+		"updated":          {updated, owner, true},
+		"a comment":        {with(depend.LockFile, strings.Replace(string(f.Data), "version: 1.0.0", "version: 1.0.0 # ours", 1)), owner, false},
+		"a file beside it": {with("more.yaml", "a: 1\n"), owner, false},
+		"another Kptfile":  {with("Kptfile", strings.Replace(lockKptfile, "  annotations:", "  annotations:\n    a: b", 1)), owner, false},
+		"no lock":          {with(depend.LockFile, "a: 1\n"), owner, false},
+		"another's":        {first, mutate.Owner{Variant: "other/default/lock"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, err := b.asWritten(lockOf("2.0.0"), tt.there, tt.owner); err != nil || got != tt.want {
+				t.Errorf("got %t, %v", got, err)
+			}
+		})
+	}
+}
+
 // A lock that says the same keeps its bytes, and what people wrote there.
 func TestWriteLock(t *testing.T) {
-	lock := func(version string) *decide.Lock {
-		doc := &variformv1alpha1.PackageLock{Spec: resolver.Lock{Target: "c1", Packages: []resolver.LockedPackage{{Name: "db", Version: version, Why: "asked for"}}}}
-		doc.APIVersion, doc.Kind, doc.Name = variformv1alpha1.APIVersion, variformv1alpha1.KindPackageLock, "c1"
-		return &decide.Lock{Document: doc}
-	}
+	lock := lockOf
 	owner := mutate.Owner{Variant: "fleet/default/lock"}
 	first, err := new(Builder).writeLock(lock("1.0.0"), nil, owner)
 	if err != nil {

@@ -33,11 +33,35 @@ func (m *maker) relock(ctx context.Context, lock *decide.Lock, there *krm.Packag
 		return err
 	}
 	was, err := m.Job.Repo.Hydrated(ctx, m.Package.Path, m.From)
-	if err != nil || was == nil {
+	switch {
+	case err != nil:
+		return err
+	case was != nil:
+		m.machine, err = m.writeLock(lock, was, m.owner())
 		return err
 	}
-	m.machine, err = m.writeLock(lock, was, m.owner())
+	unedited, err := m.asWritten(lock, there, m.owner())
+	if unedited {
+		m.machine = m.pkg
+	}
 	return err
+}
+
+// asWritten says that a lock's package is to the byte what is written where there is none:
+// nobody edited it, though nothing tells what the machine made, as of earlier programs.
+func (b *Builder) asWritten(lock *decide.Lock, there *krm.Package, owner mutate.Owner) (bool, error) {
+	f, _ := there.Read(depend.LockFile)
+	spec, err := resolver.ParseLock(f.Data)
+	if err != nil {
+		return false, nil //nolint:nilerr // then it is not
+	}
+	was, doc := *lock, *lock.Document
+	was.Document, doc.Spec = &doc, *spec
+	made, err := b.writeLock(&was, nil, owner)
+	if err != nil {
+		return false, err
+	}
+	return samePackage(made, there)
 }
 
 // writeLock puts a lock into its package: a new one, or one that is there. What
