@@ -46,8 +46,9 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfDependencies plans and applies a fleet whose targets need nine packages each,
-// in two levels, beside one package and a lock. The goal of its plan is 10 s of processor time.
+// TestMemoryOfDependencies takes a fleet to its first approval whose targets need nine
+// packages each, in two levels, beside one package and a lock. The goal of its plan is 10 s
+// of processor time.
 func TestMemoryOfDependencies(t *testing.T) {
 	if *memoryTargets == 0 {
 		t.Skip("-memory.targets says how many targets there are to be")
@@ -65,6 +66,8 @@ func TestMemoryOfDependencies(t *testing.T) {
 	step("first apply", 800e6, "apply")
 	step("nothing to do, the first time", 600e6, "apply")
 	step("nothing to do", 150e6, "apply")
+	step("review", 500e6, "review")
+	step("approve", 1000e6, "approve", "--all")
 }
 
 // TestMemoryOfOrigins asks a fleet that people wrote to where its values come from. A
