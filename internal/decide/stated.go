@@ -76,10 +76,13 @@ func (p *Package) Heed(entries []record.Entry) {
 // Doubt takes the trailers of a manager's open revisions for a person's where its
 // record, of which there is one, does not know their commit: whoever may push
 // writes trailers, and the machine's name. It knows what was built without a base to
-// hold by that, and no lock: what a lock holds is compared.
+// hold by that, but of locks: those from before their commits named what the machine made.
 func (p *Package) Doubt(manager string) {
 	for _, r := range p.Heads() {
-		if r.Number > 0 || r.Machine == nil || path.Base(p.Path) == depend.LockPackage || !strings.HasPrefix(r.Owner, manager+"/") {
+		if r.Number > 0 || r.Machine == nil || !strings.HasPrefix(r.Owner, manager+"/") {
+			continue
+		}
+		if path.Base(p.Path) == depend.LockPackage && r.Machine.Hydrated.IsZero() {
 			continue
 		}
 		r.Machine.Ours = r.Machine.Ours && slices.ContainsFunc(p.Entries, func(e record.Entry) bool {

@@ -309,7 +309,11 @@ func TestDoubtTrailers(t *testing.T) {
 	lock := NewPackage("clusters/"+depend.LockPackage, nil, draftOf(1, 10))
 	lock.Revisions[0].Machine = &Machine{Commit: Hash{10}, Ours: true}
 	if lock.Doubt(string(fleet)); !lock.Revisions[0].Machine.Ours {
-		t.Error("a lock, whose content is compared")
+		t.Error("a lock of which no commit names what the machine made")
+	}
+	lock.Revisions[0].Machine.Hydrated = Hash{1}
+	if lock.Doubt(string(fleet)); lock.Revisions[0].Machine.Ours {
+		t.Error("a lock that the record does not know")
 	}
 }
 

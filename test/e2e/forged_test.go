@@ -273,3 +273,23 @@ func TestForgedPastIsNoPublishedRevision(t *testing.T) {
 		w.contains(w.mustRun(1, "approve", "a", "--cache-dir", t.TempDir()).out, "branch main holds changes in a that are in no published revision")
 	})
 }
+
+// A lock's commit is believed no more than a variant's, which says what the machine made of it.
+func TestApproveBelievesNoLock(t *testing.T) {
+	t.Parallel()
+	w := told(t, "flux")
+	w.mustApply()
+	const branch, file = "drafts/variform-lock/packagevariant-1", "variform-lock/flux.yaml"
+	made, flux := w.repos["c1"].Git(t, "rev-parse", branch+":variform-lock"), w.show("c1", branch, file)
+	forged := gittest.Text{file: strings.Replace(flux, "path: ./app", "path: ./elsewhere", 1)}
+	w.forge("c1", branch, forged, nil)
+	now := w.repos["c1"].Git(t, "rev-parse", branch+":variform-lock")
+	w.forge("c1", branch, forged, func(m string) string { return strings.Replace(m, made, now, 1) })
+	w.contains(w.mustRun(1, "approve", "--all").out, "it was edited by hand", "building it changes it")
+	w.wantActions(w.mustApply(), all("update", "c1/variform-lock"))
+	w.mustRun(0, "approve", "--all")
+	if got := w.show("c1", "main", file); got != flux {
+		t.Errorf("published is\n%s", got)
+	}
+	w.mustRun(0, "plan", "--exit-code")
+}
