@@ -271,26 +271,31 @@ func (r *Repo) readRecord(ctx context.Context, ref string, tip Hash, last *recor
 			pool[o.hash] = o
 		}
 	}
-	if !r.capabilities().Supports(capability.Filter) {
-		if err := r.fetchTrees(ctx, []Hash{tip}, 1); err != nil {
-			return nil, err
-		}
-		return recordFrom(tip, get)
-	}
-	for {
+	for r.capabilities().Supports(capability.Filter) && !r.lacks(byDepth) {
 		err := r.uploadOnce(ctx, []Hash{tip}, 1, packp.FilterTreeDepth(recordDepth), have, func(pack io.Reader) error { return addObjects(pool, pack) })
-		if err == nil {
+		answered := err == nil
+		if answered {
 			var s *recordState
 			if s, err = recordFrom(tip, get); err == nil || !isMissing(err) {
 				return s, err
 			}
 		}
-		if have.IsZero() || ctx.Err() != nil {
+		switch {
+		case isFinal(ctx, err):
 			return nil, err
+		case !have.IsZero():
+			r.store.opts.Log("the record %s of %s could not be brought up to date (%v): reading it whole", ref, r.URL(), err)
+			have = Hash{}
+		case answered, isMissing(err), isTemporary(err), isAuth(err), errors.Is(err, ErrAuth):
+			return nil, err
+		default:
+			r.without(byDepth, err)
 		}
-		r.store.opts.Log("the record %s of %s could not be brought up to date (%v): reading it whole", ref, r.URL(), err)
-		have = Hash{}
 	}
+	if err := r.fetchTrees(ctx, []Hash{tip}, 1); err != nil {
+		return nil, err
+	}
+	return recordFrom(tip, get)
 }
 
 // addObjects adds to pool the objects of a pack. Deltas may be upon what is there; those

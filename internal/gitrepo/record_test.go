@@ -287,6 +287,21 @@ func TestRecordUponMore(t *testing.T) {
 	}
 }
 
+// A server may give out no folders by their depth, but commits without any: a record is read
+// with all that it holds there.
+func TestRecordWithoutDepth(t *testing.T) {
+	k := newKeeper(t, "uploadpack.allowFilter=true", "uploadpackfilter.tree.maxDepth=0")
+	b := k.repo.NewBatch()
+	k.edited(b, "web", 1)
+	k.mustPush(b)
+	k.open(t.TempDir())
+	k.srv.ResetCounts()
+	rec, err := k.repo.Record(t.Context(), k.of)
+	if err != nil || len(rec.Entries()) != 1 || k.srv.Count(gittest.Fetch) != 2 || !k.repo.lacks(byDepth) {
+		t.Errorf("%d requests, %v", k.srv.Count(gittest.Fetch), err)
+	}
+}
+
 // What is new in a record is read over a stream too.
 func TestRecordStream(t *testing.T) {
 	k := newKeeper(t, "uploadpack.allowFilter=true")
@@ -312,9 +327,9 @@ func TestRecordStream(t *testing.T) {
 	k.git.Fsck(t)
 }
 
-// What cannot be brought up to date is read whole, once.
+// What cannot be brought up to date is read whole, once, and then without a filter.
 func TestRecordReadWhole(t *testing.T) {
-	for fails, wants := range map[int]bool{1: true, 2: false} {
+	for fails, wants := range map[int]bool{1: true, 2: true, 3: false} {
 		k := newKeeper(t, "uploadpack.allowFilter=true")
 		b := k.repo.NewBatch()
 		k.edited(b, "web", 1)
@@ -330,7 +345,7 @@ func TestRecordReadWhole(t *testing.T) {
 			k.srv.FailNext(gittest.Fetch, 400)
 		}
 		rec, err := k.repo.Record(t.Context(), k.of)
-		if (err == nil) != wants || wants && len(rec.Entries()) != 2 || k.srv.Count(gittest.Fetch) != 2 {
+		if (err == nil) != wants || wants && len(rec.Entries()) != 2 || k.srv.Count(gittest.Fetch) != min(fails+1, 3) {
 			t.Errorf("%d failures: %v after %d requests", fails, err, k.srv.Count(gittest.Fetch))
 		}
 	}
