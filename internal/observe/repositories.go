@@ -652,7 +652,11 @@ func (r *Repo) fetchOpen(ctx context.Context, heads []*head) error {
 		if !r.Git.RecordStands(r.record) {
 			return nil
 		}
-		return r.Git.FetchFew(ctx, places...)
+		// What else cannot be had is asked for again by who needs it, and fails that alone.
+		if err := r.Git.FetchFew(ctx, places...); errors.Is(err, gitrepo.ErrMissingObject) || ctx.Err() != nil {
+			return err
+		}
+		return nil
 	}
 	if !r.Head.IsZero() { // a repository may be empty but for Drafts
 		places = append(places, gitrepo.Place{Commit: gitrepo.Hash(r.Head)})
