@@ -300,7 +300,9 @@ func aliases(id decide.Identity, name, upstream string) map[string]string {
 	out[id.Repository] = "repository"
 	if path.Base(id.Package) == depend.LockPackage {
 		target := path.Join(id.Repository, path.Dir(id.Package))
-		out[target], out[resolver.LockName(target)] = "target", "target"
+		for _, own := range []string{target, resolver.LockName(target), strings.TrimPrefix(path.Dir(id.Package), ".")} {
+			out[own] = "target"
+		}
 	}
 	delete(out, "")
 	delete(out, upstream)

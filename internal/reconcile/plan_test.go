@@ -158,7 +158,7 @@ func TestAliasesOfLocks(t *testing.T) {
 		want map[string]string
 	}{
 		"of a folder": {"clusters/eu_1/variform-lock", map[string]string{
-			"clusters/eu_1/variform-lock": "package", "fleet": "repository", "fleet/clusters/eu_1": "target", "fleet-clusters-eu-1": "target",
+			"clusters/eu_1/variform-lock": "package", "fleet": "repository", "fleet/clusters/eu_1": "target", "fleet-clusters-eu-1": "target", "clusters/eu_1": "target",
 		}},
 		"of a repository": {"variform-lock", map[string]string{"fleet": "target"}},
 		"none":            {"clusters/eu_1/app", map[string]string{"app": "package", "clusters/eu_1/app": "package", "fleet": "repository"}},

@@ -266,6 +266,32 @@ func TestOwnNamesInAContext(t *testing.T) {
 	}
 }
 
+// What tells members apart leads in the table: not their own names, and of a lock the
+// version before its digest.
+func TestWhatTellsMembersApartLeads(t *testing.T) {
+	lock := func(target, version string) map[string]string {
+		return map[string]string{"lock.yaml": "apiVersion: variform.dev/v1alpha1\nkind: PackageLock\nmetadata:\n  name: lock\nspec:\n  at: " + target +
+			"\n  packages:\n  - name: db\n    digest: git:" + strings.Repeat(version[:1], 8) + "\n    version: " + version + "\n"}
+	}
+	var changes []Change
+	for i, version := range []string{"2.0.0", "2.0.0", "1.0.0", "2.0.0"} {
+		target, p := fmt.Sprintf("cluster-%d", i), krmtest.Package(t, lock(fmt.Sprintf("cluster-%d", i), version))
+		changes = append(changes, Change{Variant: target, After: p, Machine: p, Aliases: map[string]string{target: "target"}, First: true})
+	}
+	report, err := Classify(changes)
+	if err != nil || len(report.Classes) != 1 {
+		t.Fatal(report, err)
+	}
+	var got []string
+	for _, v := range report.Classes[0].Values {
+		got = append(got, v.Field)
+	}
+	want := []string{"spec.packages[name=db].version", "spec.at", "spec.packages[name=db].digest"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 // A Draft that only records another upstream is to be decided, too.
 func TestBookkeepingAloneIsAClass(t *testing.T) {
 	kptfile := "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: a\nupstreamLock:\n  git:\n    commit: %s\n"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/yamltree"
 )
@@ -20,7 +21,7 @@ const (
 
 // describe writes what is said of a class: values, marks, and the headline.
 func (g *group) describe(c *Class) {
-	var outlying, plain, last []Values
+	var outlying, plain, own, last []Values
 	for i := range g.columns {
 		col := &g.columns[i]
 		if g.shape.gone {
@@ -35,14 +36,16 @@ func (g *group) describe(c *Class) {
 		case !differs:
 		case len(marks) > 0:
 			outlying = append(outlying, t)
-		case !minor(col.id.Kind, col.Field):
-			plain = append(plain, t)
-		default:
+		case minor(col.id.Kind, col.Field):
 			t.Minor = true
 			last = append(last, t)
+		case t.ownNames():
+			own = append(own, t)
+		default:
+			plain = append(plain, t)
 		}
 	}
-	c.Values = slices.Concat(outlying, plain, last)
+	c.Values = slices.Concat(outlying, plain, own, last)
 	c.Marks = append(c.Marks, g.sensitive(c.Members)...)
 	for of, members := range g.marks {
 		c.Marks = append(c.Marks, Mark{Kind: of.kind, Text: of.text, Members: slices.Sorted(slices.Values(members))})
@@ -230,9 +233,9 @@ func (g *group) handmade() (out []string) {
 }
 
 // minor fields are told where there is nothing else: what a Kptfile says of the
-// package, and what functions note of their work.
+// package, what functions note of their work, and which bytes a locked version is.
 func minor(kind, field string) bool {
-	return kind == "Kptfile" || strings.HasPrefix(field, "metadata.annotations[kpt.dev/") || strings.HasPrefix(field, "metadata.annotations[config.kubernetes.io/")
+	return kind == "Kptfile" || kind == v1alpha1.KindPackageLock && strings.HasSuffix(field, "].digest") || strings.HasPrefix(field, "metadata.annotations[kpt.dev/") || strings.HasPrefix(field, "metadata.annotations[config.kubernetes.io/")
 }
 
 // things names resources and files.

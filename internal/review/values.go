@@ -23,7 +23,7 @@ type Values struct {
 	// Values counts the different values, own names included.
 	Values int `json:"values"`
 	// Minor says that the field tells nothing beside others: it records what was
-	// injected, or belongs to the Kptfile, and has no outlier.
+	// injected, belongs to the Kptfile, or is the digest of a locked version, and has no outlier.
 	Minor bool `json:"minor,omitempty"`
 	// From says where the example's value comes from, "" where nobody asked.
 	From string `json:"from,omitempty"`
@@ -50,6 +50,11 @@ const (
 // Where names the field for a person.
 func (v Values) Where() string {
 	return Edit{File: v.File, Resource: v.Resource, Field: v.Field}.what()
+}
+
+// ownNames says that all members have the same but for their own names.
+func (v Values) ownNames() bool {
+	return len(v.Patterns) == 1 && strings.Contains(v.Patterns[0].Pattern, "${")
 }
 
 // String tells the values in a line.
