@@ -53,7 +53,7 @@ func (b *Builder) asWritten(lock *decide.Lock, there *krm.Package, owner mutate.
 	f, _ := there.Read(depend.LockFile)
 	spec, err := resolver.ParseLock(f.Data)
 	if err != nil {
-		return false, nil //nolint:nilerr // then it is not
+		return false, nil //nolint:nilerr // a lock that cannot be read is not what was written
 	}
 	was, doc := *lock, *lock.Document
 	was.Document, doc.Spec = &doc, *spec

@@ -580,20 +580,28 @@ func TestLockEditedByHand(t *testing.T) {
 	}
 }
 
-// Locks of targets that need the same are one class, at first and as they change; one that
-// a person edited is another, also once an update is put upon it.
-func TestLocksOfAlikeTargets(t *testing.T) {
-	t.Parallel()
-	w := needing(t)
+// needingInFolders has a target in each folder of one repository; want applies a version of
+// a package in each, that needs another.
+func needingInFolders(t *testing.T, clusters ...string) (w *world, want func(version string)) {
+	t.Helper()
+	w = needing(t)
 	w.write("repositories/c1.yaml", strings.Replace(repository("c1", w.url("c1"), true, ""), "metadata:\n", "metadata:\n  annotations: {variform.dev/targets: 'clusters/*'}\n", 1))
 	w.offer("db", "1.0.0", "", nil)
-	want := func(version string) {
+	return w, func(version string) {
+		t.Helper()
 		w.offer("app", version, "  requires: [{alias: db, package: db}]\n", nil)
-		for _, cluster := range []string{"north", "south", "west"} {
+		for _, cluster := range clusters {
 			w.write(cluster+".yaml", strings.ReplaceAll(variantOf("app-"+cluster, "v"+version, "c1", "clusters/"+cluster+"/app", ""), "package: web", "package: app"))
 		}
 		w.mustApply()
 	}
+}
+
+// Locks of targets that need the same are one class, at first and as they change; one that
+// a person edited is another, also once an update is put upon it.
+func TestLocksOfAlikeTargets(t *testing.T) {
+	t.Parallel()
+	w, want := needingInFolders(t, "north", "south", "west")
 	reviewed := func(texts ...string) {
 		t.Helper()
 		w.contains(w.mustRun(0, "review").out, texts...)
@@ -613,4 +621,41 @@ func TestLocksOfAlikeTargets(t *testing.T) {
 	w.contains(w.show("c1", "main", west+"/lock.yaml"), "version: 1.2.0")
 	w.contains(w.show("c1", "main", west+"/more.yaml"), "name: db")
 	w.mustRun(0, "plan", "--exit-code")
+}
+
+// Locks whose commits do not say what the machine made, as those of earlier programs, say it
+// from their next update on where nobody edited them; what a person wrote into one is told
+// apart, as before.
+func TestLocksOfEarlierPrograms(t *testing.T) {
+	t.Parallel()
+	clusters := []string{"north", "south", "west"}
+	w, want := needingInFolders(t, clusters...)
+	c1 := w.repos["c1"]
+	want("1.0.0")
+	for _, cluster := range clusters {
+		lock := "clusters/" + cluster + "/variform-lock"
+		draft := "refs/heads/drafts/" + lock + "/packagevariant-1"
+		if cluster == "west" {
+			c1.Commit(t, strings.TrimPrefix(draft, "refs/heads/"), "by hand", gittest.Text{lock + "/more.yaml": dbMap})
+			continue
+		}
+		raw := c1.Git(t, "cat-file", "commit", draft)
+		head, trailer, ok := strings.Cut(raw, "Variform-Hydrated: ")
+		if !ok {
+			t.Fatalf("%s does not say what the machine made:\n%s", draft, raw)
+		}
+		_, rest, _ := strings.Cut(trailer, "\n")
+		c1.Git(t, "update-ref", draft, gittest.Run(t, c1.Dir, []byte(head+rest), "hash-object", "-t", "commit", "-w", "--stdin"))
+	}
+	c1.Git(t, "update-ref", "-d", "refs/variform/variform")
+	want("1.1.0")
+	for _, cluster := range clusters {
+		lock := "clusters/" + cluster + "/variform-lock"
+		draft := "drafts/" + lock + "/packagevariant-1"
+		made := strings.TrimSpace(c1.Git(t, "log", "-1", "--format=%(trailers:key=Variform-Hydrated,valueonly)", draft))
+		if has := c1.Git(t, "rev-parse", draft+":"+lock); made == "" || (made == has) == (cluster == "west") {
+			t.Errorf("%s: the machine made %q, and there is %s", draft, made, has)
+		}
+	}
+	w.contains(w.mustRun(0, "review").out, "variform-lock: 3 variants in 2 classes", "edited by hand: c1/clusters/west/variform-lock")
 }
