@@ -289,7 +289,7 @@ func (m measured) cells() []string {
 	if m.http {
 		trip, requests = fmt.Sprintf("%d ms", m.delay.Milliseconds()), fmt.Sprintf("%.2g", m.requests)
 		server, its = seconds(m.server), "little"
-		if m.floor.server >= 100*time.Millisecond { // the system counts in hundredths of a second
+		if m.floor.server >= 100*time.Millisecond { // less is that of beginning programs
 			its = ratio(m.server, m.floor.server)
 		}
 	}
