@@ -512,8 +512,13 @@ func entryEnd(raw []byte, at int) int {
 	return end
 }
 
-// smallTree is the size up to which a tree is sent whole: a delta would save nothing.
-const smallTree = 160
+// smallTree is the size up to which a tree is sent whole: a delta would save nothing. Up to
+// smallThin it costs a server more than it saves where it is upon what is not in the pack: that
+// is read, compressed anew and written beside it.
+const (
+	smallTree = 160
+	smallThin = 512
+)
 
 // chainRadix lays chains of deltas out: the k-th tree made one from another is a
 // delta of the one before, or, where k is a multiple of a power of the radix, of the
@@ -531,7 +536,7 @@ func (b *Batch) addGraft(base Hash, from *keptTree, g *graft, child Hash, near m
 	from.near = near
 	b.keepTree(h, kept)
 	b.treeMu.Unlock()
-	if base.IsZero() || kept.size <= smallTree {
+	if base.IsZero() || kept.size <= smallTree || kept.size <= smallThin && b.object(base) == nil {
 		now := slices.Concat(g.parts(from.raw)...)
 		return b.addTree(now, treeNeeds(now))
 	}

@@ -734,6 +734,65 @@ func TestRecordCost(t *testing.T) {
 	k.git.Fsck(t)
 }
 
+// A server writes what a delta is upon beside it where that is not in the pack: small trees
+// are sent whole, of a record and of packages, and large ones as what changed in them.
+func TestSmallTreesAreWhole(t *testing.T) {
+	k := newKeeper(t)
+	const packages = 60
+	push := func(n int) *Batch {
+		b := k.repo.NewBatch()
+		main := head(t, k.repo, "main")
+		if err := k.repo.Fetch(t.Context(), main.Hash); err != nil {
+			t.Fatal(err)
+		}
+		tree, err := b.PackageTree(files(fmt.Sprint("x", n), 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := main
+		var edits []record.Edit
+		for i := range packages {
+			path := fmt.Sprintf("app-%d", i)
+			if i%8 == 0 {
+				path = fmt.Sprintf("group/app-%d", i) // a small folder
+			}
+			c = draftCommit(t, b, path, "w", c, files(fmt.Sprint("x", n), 1))
+			edits = append(edits, record.Put{Entry: record.Entry{Path: path, Place: record.Past, Revision: n, Commit: c.Hash.String(), Tree: tree.String(), Hydrated: tree.String()}})
+		}
+		if err := b.Recorded(edits, RefUpdate{Name: "refs/heads/main", Old: main.Hash, New: c.Hash}); err != nil {
+			t.Fatal(err)
+		}
+		k.mustPush(b)
+		return b
+	}
+	push(1)
+	k.open(k.opts.CacheDir) // another run
+	b := push(2)
+	small, large := 0, 0
+	for h, o := range b.objects {
+		if o.typ != plumbing.TreeObject {
+			continue
+		}
+		kept, err := b.tree(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch size, upon := len(kept.raw), !o.base.IsZero() && b.object(o.base) == nil; {
+		case size > smallThin && upon:
+			large++
+		case upon:
+			t.Errorf("a tree of %d bytes is sent as what differs from what the server has", size)
+		case size > smallTree && size <= smallThin:
+			small++
+		}
+	}
+	if small == 0 || large == 0 {
+		t.Errorf("%d small trees, %d large ones upon what is there: the test says nothing", small, large)
+	}
+	k.quiet()
+	k.git.Fsck(t)
+}
+
 // A push that was killed leaves the record and what it is about both, or neither.
 func TestRecordLostAnswer(t *testing.T) {
 	k := newKeeper(t)

@@ -439,7 +439,7 @@ func (b *Batch) addFolder(f, was *folder) {
 		}
 		b.addFolder(d, then)
 	}
-	if was == nil {
+	if was == nil || len(f.raw) <= smallThin {
 		b.addTree(f.raw, f.needs)
 		return
 	}
