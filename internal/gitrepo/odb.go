@@ -630,7 +630,10 @@ func (p *packFile) read(off, limit int64) (plumbing.ObjectType, []byte, error) {
 				at = baseOff
 				continue
 			}
-			if typ, data, err = p.dir.read(e.base, 0); err != nil {
+			if typ, data, err = p.dir.read(e.base, 0); isMissing(err) { // of a name, that is, which may be damaged
+				err = fmt.Errorf("the pack %q is damaged at %d: it has what differs from %s, which is not there", p.path, at, e.base)
+			}
+			if err != nil {
 				return 0, nil, err
 			}
 		default:
