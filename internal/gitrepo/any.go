@@ -12,16 +12,19 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+
+	"github.com/variform/variform/internal/wire"
 )
 
-// This file asks for folders by themselves. By its commit a folder costs the root folder
-// too, which is as long as its repository has packages. A server of Git's protocol v2
-// gives out an object of any kind by its name (gitprotocol-v2, "fetch"), one of v0, which
-// the library speaks, where it says so.
+// This file asks by Git's protocol v2 (gitprotocol-v2, "fetch"), which costs a server less than
+// v0, that the library speaks: it does not read its refs, a fleet's being many. And it gives
+// out an object of any kind by its name: by its commit a folder costs the root folder too, which
+// is as long as its repository has packages. A server of v0 does so where it says so.
 
 // givesAny says whether objects of any kind may be asked for: of v2 that is tried.
 func (r *Repo) givesAny() bool { return r.mayTryV2() || r.offersAny() }
@@ -38,53 +41,86 @@ func (r *Repo) offersAny() bool {
 // or none without the ref that leads to it.
 func (r *Repo) fetchAny(ctx context.Context, commits, others []Hash) error {
 	keep, finish := r.packSink(r.objects)
-	wants := slices.Concat(commits, others)
-	if r.mayTryV2() {
-		err := r.retryRead(ctx, func() error { return r.fetchV2(ctx, len(commits) > 0, wants, keep) })
-		switch {
-		case err == nil:
-			return finish()
-		case isMissing(err), isFinal(ctx, err):
-			return err
-		case !isAuth(err) && !errors.Is(err, ErrAuth): // else v0 says it better
-			r.without(byV2, err)
-		}
-		keep, finish = r.packSink(r.objects)
-	}
-	if !r.offersAny() {
-		return errKind(ErrMissingObject, "%s gives out nothing but what refs lead to", r.URL())
-	}
-	if err := r.uploadOnce(ctx, wants, min(len(commits), 1), "", Hash{}, keep); err != nil {
+	q := request{wants: slices.Concat(commits, others), depth: min(len(commits), 1), any: true}
+	if err := r.uploadOnce(ctx, q, keep); err != nil {
 		return err
 	}
 	return finish()
 }
 
-func (r *Repo) fetchV2(ctx context.Context, shallow bool, wants []Hash, keep func(io.Reader) error) error {
-	return r.withSession(ctx, false, func(ctx context.Context, _ transport.Session) error {
-		resp, err := r.postFetch(ctx, shallow, wants)
-		if err != nil {
-			return notOurRef(err, wants)
-		}
-		defer func() { _ = resp.Close() }()
-		return notOurRef(r.keepLimited(sideband.NewDemuxer(sideband.Sideband64k, resp), keep), wants)
-	})
+// request is what a server is asked for.
+type request struct {
+	wants  []Hash
+	depth  int          // of history, 1 is the wants alone; 0 is all of it
+	filter packp.Filter // "" leaves nothing out
+	any    bool         // not commits alone
+	// haves are commits of which it is to send nothing, nor of what is behind them.
+	haves []Hash
+	// alone says that nothing behind the haves is here, and that deltas may be upon what they hold.
+	alone bool
 }
 
+// fetchV2 asks by v2 and hands the pack to keep. It is not answered where the server does
+// not know that, or asks for a login that v0 has a better word for.
+func (r *Repo) fetchV2(ctx context.Context, q request, keep func(io.Reader) error) (answered bool, err error) {
+	err = r.retryRead(ctx, func() error {
+		return r.withSession(ctx, false, func(ctx context.Context, _ transport.Session) error {
+			resp, err := r.postFetch(ctx, q)
+			if err != nil {
+				return notOurRef(err, q.wants)
+			}
+			defer func() { _ = resp.Close() }()
+			return notOurRef(r.keepLimited(sideband.NewDemuxer(sideband.Sideband64k, resp), keep), q.wants)
+		})
+	})
+	server := wire.OriginOf(r.loc.url())
+	_, speaks := r.store.speakV2.Load(server)
+	var no *declined
+	switch {
+	case err == nil:
+		r.store.speakV2.Store(server, true)
+		return true, nil
+	case isMissing(err), isFinal(ctx, err), speaks && isTemporary(err), q.filter != "" && errors.As(err, &no) && strings.Contains(no.said, "filter"):
+		return true, err
+	case !isAuth(err) && !errors.Is(err, ErrAuth):
+		r.without(byV2, err)
+	}
+	return false, err
+}
+
+// declined is what a server says of a request that it understood.
+type declined struct{ said string }
+
+func (e *declined) Error() string { return e.said }
+
 // postFetch asks for objects, and returns the answer from its pack on.
-func (r *Repo) postFetch(ctx context.Context, shallow bool, wants []Hash) (io.ReadCloser, error) {
+func (r *Repo) postFetch(ctx context.Context, q request) (io.ReadCloser, error) {
 	var said bytes.Buffer
 	e := pktline.NewEncoder(&said)
-	_ = e.EncodeString("command=fetch\n")
+	line := func(format string, args ...any) { _ = e.EncodeString(fmt.Sprintf(format+"\n", args...)) }
+	line("command=fetch")
 	said.WriteString(delimiter)
-	_ = e.EncodeString("no-progress\n", "ofs-delta\n")
-	if shallow { // commits, without what is behind them
-		_ = e.EncodeString("deepen 1\n")
+	line("no-progress")
+	line("ofs-delta")
+	if q.alone {
+		line("thin-pack")
+		for _, h := range q.haves {
+			line("shallow %s", h)
+		}
 	}
-	for _, h := range wants {
-		_ = e.EncodeString("want " + h.String() + "\n")
+	if q.depth > 0 {
+		line("deepen %d", q.depth)
 	}
-	_ = e.EncodeString("done\n")
+	if q.filter != "" {
+		line("filter %s", q.filter)
+	}
+	for _, h := range q.wants {
+		line("want %s", h)
+	}
+	for _, h := range q.haves {
+		line("have %s", h)
+	}
+	line("done")
 	_ = e.Flush()
 
 	r.mu.Lock()
@@ -138,7 +174,7 @@ func skipToPack(r io.Reader) error {
 		}
 		text := strings.TrimSuffix(string(line), "\n")
 		if said, refused := strings.CutPrefix(text, "ERR "); refused {
-			return errors.New(said)
+			return &declined{said}
 		}
 		if text == "packfile" {
 			return nil

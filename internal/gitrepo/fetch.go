@@ -197,7 +197,7 @@ func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error 
 		return r.readStored(wants)
 	}
 	store := memory.NewStorage()
-	err := r.upload(ctx, wants, depth, packp.FilterTreeDepth(0), func(pack io.Reader) error {
+	err := r.upload(ctx, request{wants: wants, depth: depth, filter: packp.FilterTreeDepth(0)}, func(pack io.Reader) error {
 		return packfile.UpdateObjectStorage(store, pack)
 	})
 	if err != nil {
@@ -230,7 +230,7 @@ func readObject(o plumbing.EncodedObject) ([]byte, error) {
 // fetchTrees reads commits with all below them into the object store.
 func (r *Repo) fetchTrees(ctx context.Context, wants []Hash, depth int) error {
 	keep, finish := r.packSink(r.objects)
-	if err := r.upload(ctx, wants, depth, "", keep); err != nil {
+	if err := r.upload(ctx, request{wants: wants, depth: depth}, keep); err != nil {
 		return err
 	}
 	return finish()
@@ -286,19 +286,19 @@ func (r *Repo) keepPack(to *objectDir, pack io.Reader) error {
 
 // upload asks for wants and hands the pack to keep. What a server gives out only
 // along with the ref that leads to it, it is asked for by that ref.
-func (r *Repo) upload(ctx context.Context, wants []Hash, depth int, filter packp.Filter, keep func(io.Reader) error) error {
-	err := r.uploadOnce(ctx, wants, depth, filter, Hash{}, keep)
+func (r *Repo) upload(ctx context.Context, q request, keep func(io.Reader) error) error {
+	err := r.uploadOnce(ctx, q, keep)
 	if !isMissing(err) {
 		return err
 	}
-	tips, steps := r.leadingTo(wants)
+	tips, steps := r.leadingTo(q.wants)
 	if len(tips) == 0 {
 		return err
 	}
-	if depth > 0 {
-		depth += steps
+	if q.wants = tips; q.depth > 0 {
+		q.depth += steps
 	}
-	return r.uploadOnce(ctx, tips, depth, filter, Hash{}, keep)
+	return r.uploadOnce(ctx, q, keep)
 }
 
 // leadingTo finds, by the refs and commits that are known, what refs name that
@@ -345,15 +345,23 @@ func (r *Repo) leadingTo(wants []Hash) (tips []Hash, steps int) {
 	return tips, steps
 }
 
-// uploadOnce asks for wants, and not for what a commit holds that is here
-// already: have, zero for none, of which keep knows what deltas may be upon.
-func (r *Repo) uploadOnce(ctx context.Context, wants []Hash, depth int, filter packp.Filter, have Hash, keep func(io.Reader) error) error {
+// uploadOnce hands the pack of what is asked for to keep, which knows what deltas may be
+// upon: by v2 where the server has that. It calls keep again where it asks again.
+func (r *Repo) uploadOnce(ctx context.Context, q request, keep func(io.Reader) error) error {
+	if r.mayTryV2() {
+		if answered, err := r.fetchV2(ctx, q, keep); answered {
+			return err
+		}
+	}
+	if q.any && !r.offersAny() {
+		return errKind(ErrMissingObject, "%s gives out nothing but what refs lead to", r.URL())
+	}
 	return r.retryRead(ctx, func() error {
 		return r.withSession(ctx, false, func(ctx context.Context, s transport.Session) error {
-			req := r.uploadRequest(wants, depth, filter, have)
+			req := r.uploadRequest(q)
 			resp, err := s.(transport.UploadPackSession).UploadPack(ctx, req)
 			if err != nil {
-				return notOurRef(err, wants)
+				return notOurRef(err, q.wants)
 			}
 			defer func() { _ = resp.Close() }()
 			pack := io.Reader(resp)
@@ -366,7 +374,7 @@ func (r *Repo) uploadOnce(ctx context.Context, wants []Hash, depth int, filter p
 			if watch, ok := ctx.Value(streamKey{}).(func(io.Reader) io.Reader); ok {
 				pack = watch(pack)
 			}
-			return notOurRef(r.keepLimited(pack, keep), wants)
+			return notOurRef(r.keepLimited(pack, keep), q.wants)
 		})
 	})
 }
@@ -382,36 +390,36 @@ func (r *Repo) keepLimited(pack io.Reader, keep func(io.Reader) error) error {
 	return err
 }
 
-func (r *Repo) uploadRequest(wants []Hash, depth int, filter packp.Filter, have Hash) *packp.UploadPackRequest {
+func (r *Repo) uploadRequest(q request) *packp.UploadPackRequest {
 	caps := r.capabilities()
 	req := packp.NewUploadPackRequestFromCapabilities(caps)
-	req.Wants = append([]plumbing.Hash(nil), wants...)
+	req.Wants = append([]plumbing.Hash(nil), q.wants...)
 	if caps.Supports(capability.NoProgress) {
 		_ = req.Capabilities.Set(capability.NoProgress)
 	}
-	if depth > 0 && caps.Supports(capability.Shallow) {
-		req.Depth = packp.DepthCommits(depth)
+	if q.depth > 0 && caps.Supports(capability.Shallow) {
+		req.Depth = packp.DepthCommits(q.depth)
 		_ = req.Capabilities.Set(capability.Shallow)
 	}
-	if filter != "" {
-		req.Filter = filter
+	if q.filter != "" {
+		req.Filter = q.filter
 		_ = req.Capabilities.Set(capability.Filter)
 	}
-	if !have.IsZero() {
-		req.Haves = []plumbing.Hash{have}
+	if len(q.haves) > 0 {
+		req.Haves = append([]plumbing.Hash(nil), q.haves...)
 		for _, c := range []capability.Capability{capability.MultiACK, capability.MultiACKDetailed} {
 			req.Capabilities.Delete(c) // one answer will do
 		}
-		// Of a commit without its parents, as depth makes it, git leaves out what another one
-		// holds for who takes deltas upon that, and for nobody else. go-git does not tell whether
-		// a server has this; all that take filters do.
-		if caps.Supports(capability.Filter) {
-			_ = req.Capabilities.Set(capability.ThinPack)
-		}
-		if caps.Supports(capability.Shallow) {
-			_ = req.Capabilities.Set(capability.Shallow)
-			req.Shallows = []plumbing.Hash{have} // nothing behind it is here
-		}
+	}
+	// Of a commit without its parents, as depth makes it, git leaves out what another one
+	// holds for who takes deltas upon that, and for nobody else. go-git does not tell whether
+	// a server has this; all that take filters do.
+	if q.alone && caps.Supports(capability.Filter) {
+		_ = req.Capabilities.Set(capability.ThinPack)
+	}
+	if q.alone && caps.Supports(capability.Shallow) {
+		_ = req.Capabilities.Set(capability.Shallow)
+		req.Shallows = append([]plumbing.Hash(nil), q.haves...)
 	}
 	return req
 }

@@ -50,7 +50,7 @@ func (r *Repo) fetchPart(ctx context.Context, p *part, commits []Hash) error {
 		p.asked[h] = struct{}{}
 	}
 	keep, finish := r.packSink(p.objectSource)
-	if err := r.upload(ctx, commits, 1, p.filter(), keep); err != nil {
+	if err := r.upload(ctx, request{wants: commits, depth: 1, filter: p.filter()}, keep); err != nil {
 		return err
 	}
 	if err := finish(); err != nil {

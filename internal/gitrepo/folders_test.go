@@ -444,10 +444,11 @@ func TestFetchWaysOfServersWithoutDepth(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse func(*http.Request) *http.Response
 		lacks  bool
+		tried  int
 	}{
-		"an error":    {says(http.StatusOK, "0038ERR filter-spec 'tree:2': only 'tree:0' is supported"), true},
-		"a failure":   {says(http.StatusBadRequest, "what?"), true},
-		"not allowed": {says(http.StatusForbidden, "no"), false},
+		"an error":    {says(http.StatusOK, "0038ERR filter-spec 'tree:2': only 'tree:0' is supported"), true, 1},
+		"a failure":   {says(http.StatusBadRequest, "what?"), true, 2}, // which can mean that it does not know v2
+		"not allowed": {says(http.StatusForbidden, "no"), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := NewStore(o)
@@ -466,7 +467,7 @@ func TestFetchWaysOfServersWithoutDepth(t *testing.T) {
 					t.Errorf("it is said to lack that: %t", !c.lacks)
 				}
 			}
-			if c.lacks && tried != 1 {
+			if c.tried > 0 && tried != c.tried {
 				t.Errorf("tried %d times", tried)
 			}
 		})

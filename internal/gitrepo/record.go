@@ -272,7 +272,11 @@ func (r *Repo) readRecord(ctx context.Context, ref string, tip Hash, last *recor
 		}
 	}
 	for r.capabilities().Supports(capability.Filter) && !r.lacks(byDepth) {
-		err := r.uploadOnce(ctx, []Hash{tip}, 1, packp.FilterTreeDepth(recordDepth), have, func(pack io.Reader) error { return addObjects(pool, pack) })
+		q := request{wants: []Hash{tip}, depth: 1, filter: packp.FilterTreeDepth(recordDepth)}
+		if !have.IsZero() {
+			q.haves, q.alone = []Hash{have}, true
+		}
+		err := r.uploadOnce(ctx, q, func(pack io.Reader) error { return addObjects(pool, pack) })
 		answered := err == nil
 		if answered {
 			var s *recordState
