@@ -185,8 +185,9 @@ func (r *Repo) fetchWays(ctx context.Context, places []Place) error {
 
 // FetchFew is FetchPlaces of those whose commits are not here, where these are few, and
 // nothing otherwise: who reads commits first, and most likely these places then, spares a
-// request.
-func (r *Repo) FetchFew(ctx context.Context, places ...Place) error {
+// request. since is what a place's commit was most likely made upon, of which the folder is
+// here, or that has none there; zero is nothing. What is new in the folder since then comes along.
+func (r *Repo) FetchFew(ctx context.Context, since func(Place) Hash, places ...Place) error {
 	if r.local != nil {
 		return nil
 	}
@@ -198,10 +199,24 @@ func (r *Repo) FetchFew(ctx context.Context, places ...Place) error {
 		return err
 	}
 	missing := r.missingCommits(commits)
-	if len(missing) == 0 || len(missing) > fewCommits {
+	if len(missing) == 0 || len(missing) > newsCommits {
 		return nil
 	}
-	return r.FetchPlaces(ctx, slices.DeleteFunc(places, func(p Place) bool { return !slices.Contains(missing, p.Commit) })...)
+	few := map[Hash]bool{}
+	for _, h := range missing {
+		few[h] = true
+	}
+	places = slices.DeleteFunc(places, func(p Place) bool { return !few[p.Commit] })
+	r.fetching.Lock()
+	err := r.fetchNews(ctx, since, places)
+	r.fetching.Unlock()
+	if err != nil {
+		return fmt.Errorf("fetching from %s: %w", r.URL(), err)
+	}
+	if len(r.missingCommits(missing)) > fewCommits {
+		return nil
+	}
+	return r.FetchPlaces(ctx, places...)
 }
 
 // waysTo are the commits of which fetchWays asks for less than all.

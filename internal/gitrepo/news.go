@@ -1,0 +1,160 @@
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/storage/memory"
+)
+
+// This file asks for what people wrote by what they wrote it upon. By their commits it takes
+// two requests otherwise: what leads to a folder tells which to ask for.
+
+// Of more commits, or where it is larger, what is new is asked for without knowing where it began.
+const (
+	newsCommits = 256
+	newsBytes   = 8 << 20  // of the pack
+	newsWhole   = 32 << 20 // in memory
+)
+
+// fetchNews brings commits that were made upon others, and what is between, with what neither
+// these have nor the branch that people merge from, in one request for all: what leads to
+// their folders, and the folders of which the rest is here. What does not come is asked for as if nobody had
+// known where it began. Repo.fetching is held.
+func (r *Repo) fetchNews(ctx context.Context, since func(Place) Hash, places []Place) error {
+	if !r.mayTryV2() {
+		return nil
+	}
+	var q request
+	var asked []Place
+	for _, p := range places {
+		if at := since(p); !at.IsZero() && at != p.Commit {
+			asked, q.wants, q.haves = append(asked, p), append(q.wants, p.Commit), append(q.haves, at)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	if head, ok := r.Refs().Get(r.Refs().Head()); ok {
+		q.haves = append(q.haves, head.Commit)
+	}
+	q.wants, q.haves = sorted(q.wants), sorted(q.haves)
+	keep, finish := r.packSink(r.ways.objectSource)
+	answered, err := r.fetchV2(ctx, q, func(pack io.Reader) error {
+		return keep(&limitedReader{r: pack, left: newsBytes, what: "what is new is"})
+	})
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, ErrLimit), !answered:
+		return nil
+	case err != nil:
+		return err
+	}
+	if err := finish(); err != nil {
+		return err
+	}
+	if err := r.readBehind(q.wants); err != nil {
+		return err
+	}
+	news, left := memory.NewStorage(), int64(newsWhole)
+	for _, p := range asked {
+		for r.ways.has(p.Commit) && r.leads(p) {
+			r.ways.asked[p.Commit], r.ways.depth = struct{}{}, max(r.ways.depth, uint64(len(splitPath(p.Path))))
+			tree, ok, err := r.TreeAt(ctx, p.Commit, p.Path)
+			if err != nil || !ok {
+				break // who reads it says so
+			}
+			var objects []rawObject
+			if r.gather(tree, &objects, &left) {
+				if err := keepIn(news, objects); err != nil {
+					return err
+				}
+			}
+			c := r.commits.get(p.Commit)
+			if len(c.Parents) == 0 {
+				break
+			}
+			p.Commit = c.Parents[0] // what the machine made may be among them
+		}
+	}
+	return r.adopt(news)
+}
+
+func keepIn(s *memory.Storage, objects []rawObject) error {
+	for _, o := range objects {
+		of := &plumbing.MemoryObject{}
+		of.SetType(o.typ)
+		_, _ = of.Write(o.data)
+		if _, err := s.SetEncodedObject(of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBehind takes the commits of what came as ways into the cache, with those behind them.
+func (r *Repo) readBehind(commits []Hash) error {
+	for seen := map[Hash]bool{}; len(commits) > 0; {
+		if err := r.readFrom(r.ways, r.missingCommits(commits)); err != nil {
+			return err
+		}
+		var behind []Hash
+		for _, c := range r.commits.take(commits...) {
+			for i := 0; c != nil && i < len(c.Parents); i++ {
+				if p := c.Parents[i]; !seen[p] && r.ways.has(p) {
+					seen[p], behind = true, append(behind, p)
+				}
+			}
+		}
+		commits = behind
+	}
+	return nil
+}
+
+// gather lists what a tree has that came as ways and is not among the objects; false where
+// something is in neither, or all of it is more than what is left.
+func (r *Repo) gather(h Hash, into *[]rawObject, left *int64) bool {
+	if r.objects.has(h) {
+		return true
+	}
+	typ, data, err := r.ways.read(h, *left)
+	if err != nil {
+		return false
+	}
+	*into = append(*into, rawObject{h, typ, data})
+	*left -= int64(len(data))
+	if typ != plumbing.TreeObject {
+		return *left > 0
+	}
+	entries, err := parseTree(data)
+	for _, e := range entries {
+		if e.mode != modeSubmodule && !r.gather(e.hash, into, left) {
+			return false
+		}
+	}
+	return err == nil && *left > 0
+}
+
+// adopt puts what is whole among the objects.
+func (r *Repo) adopt(from *memory.Storage) error {
+	hashes := sorted(slices.Collect(maps.Keys(from.Objects)))
+	if len(hashes) == 0 {
+		return nil
+	}
+	var pack bytes.Buffer
+	if _, err := packfile.NewEncoder(&pack, from, false).Encode(hashes, 0); err != nil {
+		return err
+	}
+	keep, finish := r.packSink(r.objects)
+	if err := keep(&pack); err != nil {
+		return err
+	}
+	return finish()
+}
