@@ -670,7 +670,7 @@ func (r *Reader) readOwners(ctx context.Context, o *decide.Orphan) {
 }
 
 func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h *decide.Revision) error {
-	_, pkg, err := repo.ReadPackage(ctx, h.Ref.Commit, o.Package.Path)
+	tree, pkg, err := repo.ReadPackage(ctx, h.Ref.Commit, o.Package.Path)
 	if err != nil {
 		return err
 	}
@@ -689,7 +689,11 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 	out := decide.Ownership{Policy: owner.DeletionPolicy, For: owner.For}
 	out.Dependency = owner.For != "" || owner.Variant == r.cfg.Manager.Sign(o.Namespace, variantgen.Name("dependency", o.Repository, o.Identity.Package))
 	if h.Phase.Open() && h.NeedsReview() {
-		if out.Author, err = repo.Editor(ctx, h); err != nil {
+		same, err := repo.asMade(ctx, h, o.Package.Path, tree)
+		if err == nil && !same {
+			out.Author, err = repo.Editor(ctx, h)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -698,6 +702,18 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 		o.Set, o.MadeFor = owner.Set, owner.For
 	}
 	return nil
+}
+
+// asMade says that people left an open revision, of whose package that is the tree, as the
+// machine made it, and all beside it: they brought it up to date with the branch, say, as
+// a forge does by a button.
+func (r *Repo) asMade(ctx context.Context, h *decide.Revision, path string, tree decide.Hash) (bool, error) {
+	base := begunAt(h)
+	if base.IsZero() || !h.Machine.Ours || h.Machine.Hydrated != tree {
+		return false, nil
+	}
+	beside, err := r.Beyond(ctx, gitrepo.Hash(base), gitrepo.Hash(h.Ref.Commit), path)
+	return len(beside) == 0, err
 }
 
 // Editor is who committed to an open revision by hand what the registered branch has

@@ -1,14 +1,16 @@
 package e2e
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 // goneWorld is one in which web/v1 is Published and a Draft of v2 is open, with a
-// deletion policy, and then its variant goes; edited says whether a person wrote
-// on the Draft.
-func goneWorld(t *testing.T, policy string, edited bool) *world {
+// deletion policy, and then its variant goes; a person does to the Draft what hand says.
+func goneWorld(t *testing.T, policy, hand string) *world {
 	t.Helper()
 	w := newWorld(t, "c1")
 	spec := ""
@@ -21,8 +23,33 @@ func goneWorld(t *testing.T, policy string, edited bool) *world {
 	w.publishWeb(webV2, "v2")
 	w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", spec))
 	w.mustApply()
-	if edited {
-		w.edit("c1", "drafts/web/packagevariant-2", "web/policy.yaml", "deny: all", "deny: some")
+	const branch = "drafts/web/packagevariant-2"
+	bringUp := func() { // as a forge does by a button
+		w.repos["c1"].Commit(t, "main", "beside", gittest.Text{"notes.md": "x\n"})
+		clone := t.TempDir()
+		gittest.Run(t, "", nil, "clone", "-q", "-b", branch, w.repos["c1"].Dir, clone)
+		gittest.Run(t, clone, nil, "-c", "user.name=Ann", "-c", "user.email=ann@example.com", "merge", "-q", "--no-ff", "-m", "Merge main", "origin/main")
+		gittest.Run(t, clone, nil, "push", "-q", "origin", branch)
+	}
+	switch hand {
+	case "edits":
+		w.edit("c1", branch, "web/policy.yaml", "deny: all", "deny: some")
+	case "brings it up to date":
+		bringUp()
+	case "writes beside it":
+		bringUp()
+		w.repos["c1"].Commit(t, branch, "beside", gittest.Text{"elsewhere.md": "x\n"})
+	case "edits and sets back":
+		w.edit("c1", branch, "web/policy.yaml", "deny: all", "deny: some")
+		w.edit("c1", branch, "web/policy.yaml", "deny: some", "deny: all")
+	case "claims it is the machine's":
+		w.edit("c1", branch, "web/policy.yaml", "deny: all", "deny: some")
+		r := w.repos["c1"]
+		made := r.Git(t, "rev-parse", branch+"^:web")
+		raw := strings.ReplaceAll(r.Git(t, "cat-file", "commit", branch+"^")+"\n", "Variform-Hydrated: "+made, "Variform-Hydrated: "+r.Git(t, "rev-parse", branch+":web"))
+		raw = strings.Replace(raw, r.Git(t, "rev-parse", branch+"^^{tree}"), r.Git(t, "rev-parse", branch+"^{tree}"), 1)
+		raw = regexp.MustCompile(`(?m)^(author|committer) .*> `).ReplaceAllString(raw, "$1 Ann <ann@example.com> ")
+		r.Git(t, "update-ref", "refs/heads/"+branch, gittest.Run(t, r.Dir, []byte(raw), "hash-object", "-t", "commit", "-w", "--stdin"))
 	}
 	w.write("variants/web.yaml", "# nothing\n")
 	return w
@@ -35,18 +62,22 @@ func TestRemovalByRevision(t *testing.T) {
 	const draft, tag = "c1 refs/heads/drafts/web/packagevariant-2", "c1 refs/tags/web/v1"
 	for name, c := range map[string]struct {
 		policy  string
-		edited  bool
+		hand    string
 		actions []string // of the Published revision and the Draft, "" for none told
 		draft   string   // what becomes of its branch
 	}{
-		"delete":                 {"", false, []string{"retire", "discard"}, "goes"},
-		"delete, edited by hand": {"delete", true, []string{"retire", "keep"}, "stays"},
-		"orphan":                 {"orphan", false, []string{"release", "release"}, "moves"},
-		"orphan, edited by hand": {"orphan", true, []string{"release", "release"}, "moves"},
+		"delete":                        {"", "", []string{"retire", "discard"}, "goes"},
+		"delete, edited by hand":        {"delete", "edits", []string{"retire", "keep"}, "stays"},
+		"delete, brought up to date":    {"delete", "brings it up to date", []string{"retire", "discard"}, "goes"},
+		"delete, and written beside it": {"delete", "writes beside it", []string{"retire", "keep"}, "stays"},
+		"delete, edited and set back":   {"delete", "edits and sets back", []string{"retire", "discard"}, "goes"},
+		"delete, said to be as made":    {"delete", "claims it is the machine's", []string{"retire", "keep"}, "stays"},
+		"orphan":                        {"orphan", "", []string{"release", "release"}, "moves"},
+		"orphan, edited by hand":        {"orphan", "edits", []string{"release", "release"}, "moves"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := goneWorld(t, c.policy, c.edited)
+			w := goneWorld(t, c.policy, c.hand)
 			before := w.refs()
 			plan := w.plan("--prune")
 			w.unchanged(before)
