@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -61,9 +62,11 @@ type request struct {
 }
 
 // fetchV2 asks by v2 and hands the pack to keep. It is not answered where the server does
-// not know that, or asks for a login that v0 has a better word for.
+// not know that, or where v0 may do better: it has the better word for a login. A server that
+// has not answered so yet is asked once for what v0 gives out, too, and what fails in passing
+// then is left to that.
 func (r *Repo) fetchV2(ctx context.Context, q request, keep func(io.Reader) error) (answered bool, err error) {
-	err = r.retryRead(ctx, func() error {
+	once := func() error {
 		return r.withSession(ctx, false, func(ctx context.Context, _ transport.Session) error {
 			resp, err := r.postFetch(ctx, q)
 			if err != nil {
@@ -72,20 +75,34 @@ func (r *Repo) fetchV2(ctx context.Context, q request, keep func(io.Reader) erro
 			defer func() { _ = resp.Close() }()
 			return notOurRef(r.keepLimited(sideband.NewDemuxer(sideband.Sideband64k, resp), keep), q.wants)
 		})
-	})
-	server := wire.OriginOf(r.loc.url())
-	_, speaks := r.store.speakV2.Load(server)
+	}
+	known, _ := r.store.speakV2.LoadOrStore(wire.OriginOf(r.loc.url()), &speech{})
+	server := known.(*speech)
+	speaks := server.answered.Load()
+	if speaks || q.any {
+		err = r.retryRead(ctx, once)
+	} else {
+		err = once()
+	}
 	var no *declined
 	switch {
 	case err == nil:
-		r.store.speakV2.Store(server, true)
+		server.answered.Store(true)
 		return true, nil
-	case isMissing(err), isFinal(ctx, err), speaks && isTemporary(err), q.filter != "" && errors.As(err, &no) && strings.Contains(no.said, "filter"):
+	case isMissing(err), isFinal(ctx, err), errors.Is(err, ErrNoRepository), speaks && isTemporary(err),
+		q.filter != "" && errors.As(err, &no) && strings.Contains(no.said, "filter"):
 		return true, err
-	case !isAuth(err) && !errors.Is(err, ErrAuth):
-		r.without(byV2, err)
+	case speaks, isAuth(err), errors.Is(err, ErrAuth), !q.any && isTemporary(err) && server.failed.Add(1) < readAttempts:
+		return false, err
 	}
+	r.without(byV2, err)
 	return false, err
+}
+
+// speech is what is known of a server's v2.
+type speech struct {
+	answered atomic.Bool
+	failed   atomic.Int32 // requests, in passing, before it answered one
 }
 
 // declined is what a server says of a request that it understood.

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -278,6 +279,72 @@ func TestFetchPlacesAfterAFailure(t *testing.T) {
 	r.store.opts.Limits.FetchBytes = 50
 	if err := r.FetchPlaces(t.Context(), places[3]); !errors.Is(err, ErrLimit) || !r.mayTryV2() {
 		t.Errorf("a limit: %v", err)
+	}
+}
+
+// What fails in passing is tried as often as ever, whether a server has answered by v2 before
+// or not, and is no reason to think that it does not know that, once or in one repository.
+func TestV2AfterFailures(t *testing.T) {
+	for _, spoke := range []bool{false, true} {
+		srv := gittest.NewServer(t)
+		urls, places := map[string]string{}, map[string][]Place{}
+		for _, name := range []string{"a", "b"} {
+			srv.NewRepo(t, name).Git(t, "config", "uploadpack.allowFilter", "true")
+			urls[name] = srv.RepoURL(name)
+			_, places[name] = withDrafts(t, urls[name], Options{CacheDir: t.TempDir()}, 5)
+		}
+		var posts []string
+		status := 0
+		store := NewStore(Options{CacheDir: t.TempDir(), Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+			if status == 0 || req.Method != http.MethodPost || !strings.HasPrefix(req.URL.Path, "/a.git") {
+				return http.DefaultTransport.RoundTrip(req)
+			}
+			posts = append(posts, req.Header.Get("Git-Protocol"))
+			w := httptest.NewRecorder()
+			w.WriteHeader(status)
+			resp := w.Result()
+			resp.Request = req
+			return resp, nil
+		})})
+		repo := map[string]*Repo{}
+		for name, url := range urls {
+			r, err := store.Open(t.Context(), url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if repo[name] = r; spoke {
+				if _, err := r.Commits(t.Context(), places[name][0].Commit); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		r := repo["a"]
+		for _, c := range []struct {
+			status, failing int
+			posts           [2][]string // before it answered by v2, and after
+		}{
+			{http.StatusServiceUnavailable, 1, [2][]string{{"version=2", "", "", ""}, {"version=2", "version=2", "version=2"}}},
+			{http.StatusServiceUnavailable, 2, [2][]string{{"version=2", "", "", ""}, {"version=2", "version=2", "version=2"}}},
+			{http.StatusNotFound, -1, [2][]string{{"version=2"}, {"version=2"}}},
+			{http.StatusForbidden, -1, [2][]string{{"version=2", ""}, {"version=2", ""}}},
+		} {
+			status, posts = c.status, nil
+			want := c.posts[0]
+			if spoke {
+				want = c.posts[1]
+			}
+			if _, err := r.Commits(t.Context(), places["a"][1].Commit); err == nil || !slices.Equal(posts, want) || c.failing >= 0 && int(r.failing.Load()) != c.failing || !r.mayTryV2() {
+				t.Errorf("spoke %t, %d: asked by %q, %d failing, %v", spoke, c.status, posts, r.failing.Load(), err)
+			}
+		}
+		status = http.StatusBadRequest
+		if _, err := r.Commits(t.Context(), places["a"][2].Commit); err == nil || r.mayTryV2() != spoke || repo["b"].mayTryV2() != spoke {
+			t.Errorf("spoke %t: after 400 it is asked by v2: %t, %v", spoke, r.mayTryV2(), err)
+		}
+		status = 0
+		if _, err := r.Commits(t.Context(), places["a"][3].Commit); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

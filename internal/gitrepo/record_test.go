@@ -1,9 +1,12 @@
 package gitrepo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -284,6 +287,51 @@ func TestRecordUponMore(t *testing.T) {
 	rec, err := k.repo.Record(t.Context(), k.of)
 	if err != nil || len(rec.Entries()) != 61 || k.srv.Count(gittest.Fetch) != 1 {
 		t.Errorf("%d requests, %v", k.srv.Count(gittest.Fetch), err)
+	}
+}
+
+// Of a record nothing is here that is behind the last that was read, and the server is told so:
+// what goes back to what it was before is sent.
+func TestRecordThatGoesBack(t *testing.T) {
+	k := newKeeper(t, "uploadpack.allowFilter=true")
+	say := func(inputs string) {
+		b := k.repo.NewBatch()
+		e := record.Entry{Path: "web", Place: record.Built, Inputs: inputs, At: "2026-01-01T00:00:00Z"}
+		if err := b.Recorded([]record.Edit{record.Put{Entry: e}}); err != nil {
+			t.Fatal(err)
+		}
+		k.mustPush(b)
+	}
+	writer := k.opts.CacheDir
+	say("sha256:01")
+	say("sha256:02")
+	reader := t.TempDir()
+	k.open(reader)
+	if _, err := k.repo.Record(t.Context(), k.of); err != nil {
+		t.Fatal(err)
+	}
+	was := k.repo.Refs().Record(recordRef)
+	k.open(writer)
+	say("sha256:01")
+	var asked string
+	spy := roundTripper(func(req *http.Request) (*http.Response, error) {
+		if req.Body != nil {
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return nil, err
+			}
+			req.Body, asked = io.NopCloser(bytes.NewReader(body)), string(body)
+		}
+		return http.DefaultTransport.RoundTrip(req)
+	})
+	k.repo = openWith(t, k.url, Options{CacheDir: reader, Transport: spy})
+	k.srv.ResetCounts()
+	rec, err := k.repo.Record(t.Context(), k.of)
+	if err != nil || len(rec.Entries()) != 1 || rec.Entries()[0].Inputs != "sha256:01" || k.srv.Count(gittest.Fetch) != 1 {
+		t.Errorf("%d requests, %v", k.srv.Count(gittest.Fetch), err)
+	}
+	if !strings.Contains(asked, "have "+was.String()) || !strings.Contains(asked, "shallow "+was.String()) {
+		t.Errorf("the server is not told what is here:\n%s", asked)
 	}
 }
 

@@ -84,7 +84,7 @@ type Store struct {
 	http     transport.Transport
 	client   *http.Client // of http
 	lacks    sync.Map     // lack
-	speakV2  sync.Map     // wire.Origin of servers that answered so
+	speakV2  sync.Map     // *speech by wire.Origin
 	packages packageCache
 	blobs    blobCache
 	parsed   *krm.Cache // of all packages: variants have most of their files in common
