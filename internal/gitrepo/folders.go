@@ -213,7 +213,13 @@ func (r *Repo) FetchFew(ctx context.Context, since func(Place) Hash, places ...P
 	if err != nil {
 		return fmt.Errorf("fetching from %s: %w", r.URL(), err)
 	}
-	if len(r.missingCommits(missing)) > fewCommits {
+	rest := map[Hash]bool{} // of a commit that changes nothing its root folder is not sent
+	for _, p := range places {
+		if !r.leads(p) {
+			rest[p.Commit] = true
+		}
+	}
+	if len(rest) > fewCommits {
 		return nil
 	}
 	return r.FetchPlaces(ctx, places...)
@@ -295,7 +301,7 @@ func (r *Repo) lacks(by string) bool {
 
 func (r *Repo) without(by string, why error) {
 	r.store.lacks.Store(lack{wire.OriginOf(r.loc.url()), by}, true)
-	r.store.opts.Log("%s does not give out folders by %s: %v", r.URL(), by, why)
+	r.store.opts.Log("%s does not give out what it is asked for by %s: %v", r.URL(), by, why)
 }
 
 // isFinal says of a failed request that to ask in another way would not help.

@@ -19,6 +19,7 @@ import (
 // Of more commits, or where it is larger, what is new is asked for without knowing where it began.
 const (
 	newsCommits = 256
+	newsSteps   = 16       // of history that are looked behind each
 	newsBytes   = 8 << 20  // of the pack
 	newsWhole   = 32 << 20 // in memory
 )
@@ -63,13 +64,22 @@ func (r *Repo) fetchNews(ctx context.Context, since func(Place) Hash, places []P
 	if err := r.readBehind(q.wants); err != nil {
 		return err
 	}
+	defer r.store.places.flush()
 	news, left := memory.NewStorage(), int64(newsWhole)
 	for _, p := range asked {
-		for r.ways.has(p.Commit) && r.leads(p) {
-			r.ways.asked[p.Commit], r.ways.depth = struct{}{}, max(r.ways.depth, uint64(len(splitPath(p.Path))))
-			tree, ok, err := r.TreeAt(ctx, p.Commit, p.Path)
+		segs := splitPath(p.Path)
+		for range newsSteps { // what the machine made may be behind what people did
+			c := r.commits.get(p.Commit)
+			if c == nil || !r.leads(p) || len(segs) == 0 {
+				break
+			}
+			tree, ok, err := r.subtree(c.Tree, p.Path)
 			if err != nil || !ok {
 				break // who reads it says so
+			}
+			r.store.places.put(p.Commit, p.Path, tree)
+			if r.objects.has(tree) {
+				break
 			}
 			var objects []rawObject
 			if r.gather(tree, &objects, &left) {
@@ -77,11 +87,10 @@ func (r *Repo) fetchNews(ctx context.Context, since func(Place) Hash, places []P
 					return err
 				}
 			}
-			c := r.commits.get(p.Commit)
 			if len(c.Parents) == 0 {
 				break
 			}
-			p.Commit = c.Parents[0] // what the machine made may be among them
+			p.Commit = c.Parents[0]
 		}
 	}
 	return r.adopt(news)
@@ -101,7 +110,8 @@ func keepIn(s *memory.Storage, objects []rawObject) error {
 
 // readBehind takes the commits of what came as ways into the cache, with those behind them.
 func (r *Repo) readBehind(commits []Hash) error {
-	for seen := map[Hash]bool{}; len(commits) > 0; {
+	seen := map[Hash]bool{}
+	for step := 0; step < newsCommits && len(commits) > 0; step++ {
 		if err := r.readFrom(r.ways, r.missingCommits(commits)); err != nil {
 			return err
 		}
@@ -118,28 +128,35 @@ func (r *Repo) readBehind(commits []Hash) error {
 	return nil
 }
 
-// gather lists what a tree has that came as ways and is not among the objects; false where
-// something is in neither, or all of it is more than what is left.
+// gather lists all that is below a tree, from what came and from what was here: packs go one
+// by one, and each has to be whole by itself. False where something is in neither, as a
+// submodule is, or where it is more than what is left.
 func (r *Repo) gather(h Hash, into *[]rawObject, left *int64) bool {
-	if r.objects.has(h) {
-		return true
+	if *left <= 0 {
+		return false
 	}
-	typ, data, err := r.ways.read(h, *left)
+	from := objectSource(r.ways)
+	if !from.has(h) {
+		from = r.objects
+	}
+	typ, data, err := from.read(h, *left)
 	if err != nil {
 		return false
 	}
-	*into = append(*into, rawObject{h, typ, data})
-	*left -= int64(len(data))
+	*into, *left = append(*into, rawObject{h, typ, data}), *left-int64(len(data))
 	if typ != plumbing.TreeObject {
-		return *left > 0
+		return true
 	}
 	entries, err := parseTree(data)
+	if err != nil {
+		return false
+	}
 	for _, e := range entries {
-		if e.mode != modeSubmodule && !r.gather(e.hash, into, left) {
+		if !r.gather(e.hash, into, left) {
 			return false
 		}
 	}
-	return err == nil && *left > 0
+	return true
 }
 
 // adopt puts what is whole among the objects.

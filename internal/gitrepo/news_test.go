@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/storage/memory"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -120,6 +122,12 @@ func TestFetchNews(t *testing.T) {
 					t.Fatal(err)
 				}
 				count("the folders", c.rest)
+				if c.fresh {
+					if err := r.FetchPlaces(t.Context(), machine...); err != nil {
+						t.Fatal(err)
+					}
+					count("what the machine made", 0)
+				}
 				for _, p := range folders {
 					tree, ok, err := r.TreeAt(t.Context(), p.Commit, p.Path)
 					if err != nil || !ok {
@@ -217,6 +225,132 @@ func TestFetchNewsOfFew(t *testing.T) {
 	p.Way = true
 	if err := r.FetchFew(t.Context(), func(Place) Hash { return y.main }, p); err != nil || y.srv.Count(gittest.Fetch) != 1 || !r.leads(p) {
 		t.Errorf("by v0: %v after %d requests", err, y.srv.Count(gittest.Fetch))
+	}
+}
+
+// A folder that is put together of what came and what was here is whole whatever becomes of
+// the pack that the rest came in.
+func TestFetchNewsIsWhole(t *testing.T) {
+	y := withPackages(t, manyPackages)
+	o := Options{CacheDir: t.TempDir()}
+	m := y.drafts[0]
+	r := openWith(t, y.urls["http"], o)
+	if err := r.FetchPlaces(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	first, err := filepath.Glob(filepath.Join(o.CacheDir, "git", "*", packFolder, "*.pack"))
+	if err != nil || len(first) != 1 {
+		t.Fatal(first, err)
+	}
+	edit(t, y, "drafts/"+m.Path+"/w", m.Path, "1")
+	if err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p := Place{Commit: y.head(t, m), Path: m.Path}
+	way := p
+	way.Way = true
+	if err := r.FetchFew(t.Context(), func(Place) Hash { return m.Commit }, way); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(first[0], 0); err != nil { // as a machine leaves it that dies
+		t.Fatal(err)
+	}
+	r = openWith(t, y.urls["http"], o)
+	if err := r.FetchPlaces(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	tree, _, err := r.TreeAt(t.Context(), p.Commit, p.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files, err := r.ReadFiles(t.Context(), tree); err != nil || len(files) != 4 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+}
+
+// Commits that change nothing come without their root folders, which both sides are taken to
+// have: of many of them no more is asked than of many that do.
+func TestFetchNewsOfNothing(t *testing.T) {
+	y := withPackages(t, manyPackages)
+	for n, want := range map[int]int{fewCommits: 2, fewCommits + 1: 1} {
+		r := openWith(t, y.urls["http"], Options{})
+		var ways []Place
+		since := map[Place]Hash{}
+		for _, m := range y.drafts[:n] {
+			y.repo.Commit(t, "drafts/"+m.Path+"/w", "run it again", gittest.Text{})
+			w := Place{Commit: y.head(t, m), Path: m.Path, Way: true}
+			ways, since[w] = append(ways, w), plumbing.NewHash(y.repo.Git(t, "rev-parse", w.Commit.String()+"^"))
+		}
+		if err := r.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		y.srv.ResetCounts()
+		if err := r.FetchFew(t.Context(), func(p Place) Hash { return since[p] }, slices.Clone(ways)...); err != nil {
+			t.Fatal(err)
+		}
+		if got := y.srv.Count(gittest.Fetch); got != want || whole(t, r, ways[0].Commit) {
+			t.Errorf("%d commits: %d requests, want %d; all of one is here: %t", n, got, want, whole(t, r, ways[0].Commit))
+		}
+	}
+}
+
+// What is put together is bounded in memory, and nothing is made of a damaged tree.
+func TestGather(t *testing.T) {
+	s := memory.NewStorage()
+	put := func(typ plumbing.ObjectType, data []byte) Hash {
+		o := rawObject{hashObject(typ, data), typ, data}
+		if err := keepIn(s, []rawObject{o}); err != nil {
+			t.Fatal(err)
+		}
+		return o.hash
+	}
+	file := bytes.Repeat([]byte("x"), 1000)
+	tree := treeEntryBytes(modeRegular, "a", put(plumbing.BlobObject, file))
+	root := treeEntryBytes(modeDir, "dir", put(plumbing.TreeObject, tree))
+	link := append(slices.Clone(tree), treeEntryBytes(modeSubmodule, "other", Hash{1})...)
+	ways := newMemorySource()
+	for name, c := range map[string]struct {
+		tree Hash
+		left int
+		ok   bool
+	}{
+		"all of it":           {put(plumbing.TreeObject, root), len(root) + len(tree) + len(file), true},
+		"a byte less":         {put(plumbing.TreeObject, root), len(root) + len(tree) + len(file) - 1, false},
+		"no more than a tree": {put(plumbing.TreeObject, root), len(root), false},
+		"a submodule":         {put(plumbing.TreeObject, link), 1 << 20, false},
+		"a damaged tree":      {put(plumbing.TreeObject, append(slices.Clone(tree), "40000 dir"...)), 1 << 20, false},
+	} {
+		ways.stores = []*memory.Storage{s}
+		r := &Repo{objects: newMemorySource(), ways: newPart(ways, 1)}
+		left := int64(c.left)
+		var objects []rawObject
+		if ok := r.gather(c.tree, &objects, &left); ok != c.ok || left < 0 {
+			t.Errorf("%s: %t, %d left", name, ok, left)
+		}
+		held := 0
+		for _, o := range objects {
+			held += len(o.data)
+		}
+		if held > c.left || c.ok && len(objects) != 3 {
+			t.Errorf("%s: %d objects of %d bytes", name, len(objects), held)
+		}
+	}
+}
+
+// A history that is long is looked behind no further than people write on a Draft.
+func TestFetchNewsOfLongHistory(t *testing.T) {
+	y := withPackages(t, manyPackages)
+	m := y.drafts[0]
+	for i := range 4 * newsSteps {
+		edit(t, y, "drafts/"+m.Path+"/w", m.Path, fmt.Sprint(i))
+	}
+	r := openWith(t, y.urls["http"], Options{})
+	way := Place{Commit: y.head(t, m), Path: m.Path, Way: true}
+	if err := r.FetchFew(t.Context(), func(Place) Hash { return y.main }, way); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.store.places.at); n != newsSteps {
+		t.Errorf("%d places are known, want %d", n, newsSteps)
 	}
 }
 
