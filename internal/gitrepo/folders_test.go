@@ -157,6 +157,56 @@ func TestFetchWaysThatAreHere(t *testing.T) {
 	}
 }
 
+// Who pushed to a branch has what leads to its packages, in the same run and the next: Drafts
+// are made upon it without a request. Of Drafts nothing is kept.
+func TestWaysOfWhatWasPushed(t *testing.T) {
+	for _, cached := range []bool{true, false} {
+		y := withPackages(t, manyPackages)
+		o := Options{}
+		if cached {
+			o.CacheDir = t.TempDir()
+		}
+		r := openWith(t, y.urls["http"], o)
+		if err := r.FetchPlaces(t.Context(), y.way(0)); err != nil {
+			t.Fatal(err)
+		}
+		b := r.NewBatch()
+		was := head(t, r, "main")
+		c := draftCommit(t, b, "beside", "w", was, files("beside", 2))
+		for i := range 3 {
+			c = draftCommit(t, b, yardPath(i), "w", c, files(fmt.Sprint("new-", i), 5))
+		}
+		if err := b.Update("refs/heads/main", was.Hash, c.Hash); err != nil {
+			t.Fatal(err)
+		}
+		other := draft(t, b, yardPath(7), "other", c, files("other", 2))
+		push(t, b)
+		for _, next := range []bool{false, true} {
+			if next && cached {
+				r = openWith(t, y.urls["http"], o)
+			}
+			r.trees = nil
+			if r.ways.has(other.Tree) {
+				t.Error("what leads to a Draft's package is kept")
+			}
+			y.srv.ResetCounts()
+			places := []Place{{Commit: c.Hash, Path: yardPath(1), Way: true}, {Commit: c.Hash, Path: yardPath(50), Way: true}, {Commit: c.Hash, Path: "beside", Way: true}}
+			if err := r.FetchPlaces(t.Context(), places...); err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range places {
+				want := y.repo.Git(t, "rev-parse", p.Commit.String()+":"+p.Path)
+				if tree, ok, err := r.subtree(c.Tree, p.Path); err != nil || !ok || tree.String() != want {
+					t.Errorf("%s: %s, %t, %v, want %s", p.Path, tree, ok, err, want)
+				}
+			}
+			if n := y.srv.Count(gittest.Fetch); n != 0 || whole(t, r, c.Hash) {
+				t.Errorf("%d requests for what was pushed; all of it is here: %t", n, whole(t, r, c.Hash))
+			}
+		}
+	}
+}
+
 // Who reads few commits gets what leads to places along with them; of many, and of those
 // that are here, nothing is asked.
 func TestFetchFew(t *testing.T) {

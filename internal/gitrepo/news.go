@@ -26,8 +26,8 @@ const (
 
 // fetchNews brings commits that were made upon others, and what is between, with what neither
 // these have nor the branch that people merge from, in one request for all: what leads to
-// their folders, and the folders of which the rest is here. What does not come is asked for as if nobody had
-// known where it began. Repo.fetching is held.
+// their folders, and the folders of which the rest is here. What does not come is asked for
+// as if nobody had known where it began. Repo.fetching is held.
 func (r *Repo) fetchNews(ctx context.Context, since func(Place) Hash, places []Place) error {
 	if !r.mayTryV2() {
 		return nil
@@ -93,7 +93,7 @@ func (r *Repo) fetchNews(ctx context.Context, since func(Place) Hash, places []P
 			p.Commit = c.Parents[0]
 		}
 	}
-	return r.adopt(news)
+	return r.storeObjects(r.objects, news)
 }
 
 func keepIn(s *memory.Storage, objects []rawObject) error {
@@ -159,8 +159,8 @@ func (r *Repo) gather(h Hash, into *[]rawObject, left *int64) bool {
 	return true
 }
 
-// adopt puts what is whole among the objects.
-func (r *Repo) adopt(from *memory.Storage) error {
+// storeObjects puts objects into a part of the cache, in a pack of their own.
+func (r *Repo) storeObjects(to objectSource, from *memory.Storage) error {
 	hashes := sorted(slices.Collect(maps.Keys(from.Objects)))
 	if len(hashes) == 0 {
 		return nil
@@ -169,7 +169,7 @@ func (r *Repo) adopt(from *memory.Storage) error {
 	if _, err := packfile.NewEncoder(&pack, from, false).Encode(hashes, 0); err != nil {
 		return err
 	}
-	keep, finish := r.packSink(r.objects)
+	keep, finish := r.packSink(to)
 	if err := keep(&pack); err != nil {
 		return err
 	}

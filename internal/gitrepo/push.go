@@ -20,7 +20,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	"github.com/go-git/go-git/v5/storage/memory"
 
+	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/internal/wire"
 )
 
@@ -575,8 +577,67 @@ func (p *pusher) landed(a *attempt, updates []RefUpdate) {
 		}
 	}
 	p.repo.mu.Lock()
-	defer p.repo.mu.Unlock()
 	p.repo.refs = p.repo.refs.apply(updates)
+	p.repo.mu.Unlock()
+	if err := p.keepWays(updates); err != nil { // only a cache
+		p.repo.store.opts.Log("writing the cache: %v", err)
+	}
+}
+
+// keepWays keeps what leads to packages in commits that branches of packages have now: the
+// next Drafts are made upon them, and would ask for what was just sent.
+func (p *pusher) keepWays(updates []RefUpdate) error {
+	if p.repo.local != nil {
+		return nil
+	}
+	all := folders{}
+	for _, path := range p.repo.Index("").Packages() {
+		at, segs := all, splitPath(path)
+		for _, seg := range segs[:max(0, len(segs)-1)] {
+			if at[seg] == nil {
+				at[seg] = folders{}
+			}
+			at = at[seg]
+		}
+	}
+	ways := memory.NewStorage()
+	for _, u := range updates {
+		c := p.batch.made(u.New)
+		revision := strings.HasPrefix(u.Name, draftsPrefix) || strings.HasPrefix(u.Name, proposedPrefix) || record.IsRef(u.Name)
+		if c == nil || revision || !strings.HasPrefix(u.Name, headsPrefix) {
+			continue
+		}
+		if err := p.keepWay(c.Tree, all, ways); err != nil {
+			return err
+		}
+	}
+	return p.repo.storeObjects(p.repo.ways.objectSource, ways)
+}
+
+// folders are those that lead to packages, by name.
+type folders map[string]folders
+
+// keepWay takes a tree that is at hand, and those below it that lead to packages.
+func (p *pusher) keepWay(tree Hash, below folders, into *memory.Storage) error {
+	if p.batch.object(tree) == nil && !p.repo.treesOf(tree).has(tree) {
+		return nil
+	}
+	k, err := p.batch.tree(tree)
+	if err != nil {
+		return err
+	}
+	raw := slices.Clone(k.raw)
+	p.batch.release(k)
+	if err := keepIn(into, []rawObject{{tree, plumbing.TreeObject, raw}}); err != nil || len(below) == 0 {
+		return err
+	}
+	entries, err := parseTree(raw)
+	for _, e := range entries {
+		if next, leads := below[e.name]; leads && e.mode == modeDir && err == nil {
+			err = p.keepWay(e.hash, next, into)
+		}
+	}
+	return err
 }
 
 const maxMessages = 200

@@ -448,6 +448,26 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 	}
 }
 
+// An update of many packages of a repository asks for no more than one of one, where this
+// machine reviewed and approved what is there: its refs twice, refs for writing, the push.
+func TestRequestsOfUpdates(t *testing.T) {
+	for _, variants := range []int{30, 120} {
+		s := scenario{variants: variants, http: true}
+		w := newWorld(t, s)
+		w.apply(t)
+		for _, revision := range []string{"v2", "v3"} {
+			w.run(t, "review")
+			w.run(t, "approve", "--all")
+			w.publishApp(t, s, revision)
+			w.line.forget()
+			w.apply(t)
+			if n := w.line.requests(); n > 4 {
+				t.Errorf("%d variants, %s: %d requests, want 4", variants, revision, n)
+			}
+		}
+	}
+}
+
 // What people edited beside many packages is read in one request with what leads there and
 // what the machine made, on the machine that made the Drafts, whatever they changed beside.
 func TestRequestsOfEditedAmongMany(t *testing.T) {
