@@ -33,7 +33,7 @@ type Repo struct {
 
 	mu       sync.Mutex
 	refs     *Refs
-	caps     *capability.List // of git-upload-pack
+	caps     *capability.List // of git-upload-pack; shared: read only
 	endpoint transport.Endpoint
 	asked    map[Place]struct{} // what was fetched, or was there
 	slow     error              // a server that is not HTTP's kept this run waiting: it is not asked again
@@ -128,7 +128,7 @@ func (r *Repo) readRefs(ctx context.Context) (*Refs, error) {
 		refs = refsFrom(adv)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.caps = adv.Capabilities
+		r.caps = r.store.sharedCaps(adv.Capabilities)
 		return nil
 	})
 	return refs, err

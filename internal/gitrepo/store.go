@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	gitproto "github.com/go-git/go-git/v5/plumbing/transport/git"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
@@ -85,6 +86,7 @@ type Store struct {
 	client   *http.Client // of http
 	lacks    sync.Map     // lack
 	speakV2  sync.Map     // *speech by wire.Origin
+	caps     sync.Map     // *capability.List by its text
 	packages packageCache
 	blobs    blobCache
 	parsed   *krm.Cache // of all packages: variants have most of their files in common
@@ -314,6 +316,12 @@ func (s *Store) localCommits(loc *location) string {
 		return ""
 	}
 	return filepath.Join(dir, "commits")
+}
+
+// sharedCaps is a list as others are: a server's repositories say the same, in 15 kB each.
+func (s *Store) sharedCaps(l *capability.List) *capability.List {
+	shared, _ := s.caps.LoadOrStore(l.String(), l)
+	return shared.(*capability.List)
 }
 
 func (s *Store) transport(protocol string) (transport.Transport, error) {

@@ -2,10 +2,13 @@ package gitrepo
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -64,5 +67,29 @@ func TestLoginsFromAFile(t *testing.T) {
 	}
 	if err := open(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a server can do is held once, however many repositories it has, and another's apart.
+func TestCapabilitiesAreShared(t *testing.T) {
+	srv := gittest.NewServer(t)
+	store := NewStore(Options{})
+	open := func(name string, filters bool) *Repo {
+		t.Helper()
+		repo := srv.NewRepo(t, name)
+		repo.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+		repo.Git(t, "config", "uploadpack.allowFilter", fmt.Sprint(filters))
+		r, err := store.Open(t.Context(), srv.RepoURL(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	a, b, other := open("a", true), open("b", true), open("other", false)
+	if a.capabilities() != b.capabilities() || a.capabilities() == other.capabilities() {
+		t.Error("alike ones are held apart, or others together")
+	}
+	if !a.capabilities().Supports(capability.Filter) || other.capabilities().Supports(capability.Filter) {
+		t.Error("a repository can do what another can")
 	}
 }
