@@ -590,6 +590,16 @@ func (p *pusher) keepWays(updates []RefUpdate) error {
 	if p.repo.local != nil {
 		return nil
 	}
+	var heads []Hash
+	for _, u := range updates {
+		revision := strings.HasPrefix(u.Name, draftsPrefix) || strings.HasPrefix(u.Name, proposedPrefix) || record.IsRef(u.Name)
+		if c := p.batch.made(u.New); c != nil && !revision && strings.HasPrefix(u.Name, headsPrefix) {
+			heads = append(heads, c.Tree)
+		}
+	}
+	if len(heads) == 0 { // as where Drafts alone move
+		return nil
+	}
 	all := folders{}
 	for _, path := range p.repo.Index("").Packages() {
 		at, segs := all, splitPath(path)
@@ -601,13 +611,8 @@ func (p *pusher) keepWays(updates []RefUpdate) error {
 		}
 	}
 	ways := memory.NewStorage()
-	for _, u := range updates {
-		c := p.batch.made(u.New)
-		revision := strings.HasPrefix(u.Name, draftsPrefix) || strings.HasPrefix(u.Name, proposedPrefix) || record.IsRef(u.Name)
-		if c == nil || revision || !strings.HasPrefix(u.Name, headsPrefix) {
-			continue
-		}
-		if err := p.keepWay(c.Tree, all, ways); err != nil {
+	for _, tree := range heads {
+		if err := p.keepWay(tree, all, ways); err != nil {
 			return err
 		}
 	}

@@ -318,7 +318,8 @@ func (s *Store) localCommits(loc *location) string {
 	return filepath.Join(dir, "commits")
 }
 
-// sharedCaps is a list as others are: a server's repositories say the same, in 15 kB each.
+// sharedCaps is a list that is held once for all that are alike: a server's repositories say
+// the same.
 func (s *Store) sharedCaps(l *capability.List) *capability.List {
 	shared, _ := s.caps.LoadOrStore(l.String(), l)
 	return shared.(*capability.List)
