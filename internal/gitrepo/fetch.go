@@ -60,12 +60,28 @@ func (r *Repo) FetchPlaces(ctx context.Context, places ...Place) error {
 	}
 	r.fetching.Lock()
 	defer r.fetching.Unlock()
-	r.mu.Lock()
-	for _, p := range places {
-		r.asked[p] = struct{}{}
-	}
-	r.mu.Unlock()
+	r.ask(places)
 	return r.fetchPlaces(ctx, places)
+}
+
+// ask notes what is asked for. A set of these would take some times as much.
+func (r *Repo) ask(places []Place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked = append(r.asked, places...); len(r.asked) > r.askedTo {
+		r.asked = eachOnce(r.asked)
+		r.askedTo = 2*len(r.asked) + 64
+	}
+}
+
+// eachOnce drops what comes again.
+func eachOnce(places []Place) []Place {
+	seen := make(map[Place]bool, len(places))
+	return slices.DeleteFunc(places, func(p Place) bool {
+		again := seen[p]
+		seen[p] = true
+		return again
+	})
 }
 
 // fetchPlaces is FetchPlaces of a remote repository with the lock held.
@@ -151,7 +167,7 @@ func (r *Repo) renew() error {
 	}
 	defer r.fetching.Unlock()
 	r.mu.Lock()
-	asked := slices.Collect(maps.Keys(r.asked))
+	asked := eachOnce(slices.Clone(r.asked))
 	r.mu.Unlock()
 	return r.fetchPlaces(context.Background(), asked) // bounded by its Budget
 }

@@ -365,7 +365,7 @@ func TestLongChain(t *testing.T) {
 	if kept := int64(b.size) + int64(len(b.stage.tail)); kept > keptTrees+stageTail {
 		t.Errorf("%d bytes are held", kept)
 	}
-	if err := b.Close(); err != nil || b.stage.file != nil {
+	if err := b.Close(); err != nil || b.repo.store.spool.file != nil {
 		t.Errorf("closed: %v", err)
 	}
 	s.repo.Fsck(t)

@@ -35,8 +35,9 @@ type Repo struct {
 	refs     *Refs
 	caps     *capability.List // of git-upload-pack; shared: read only
 	endpoint transport.Endpoint
-	asked    map[Place]struct{} // what was fetched, or was there
-	slow     error              // a server that is not HTTP's kept this run waiting: it is not asked again
+	asked    []Place // what was fetched, or was there; some twice
+	askedTo  int     // as many are brought down to each once
+	slow     error   // a server that is not HTTP's kept this run waiting: it is not asked again
 
 	failing  atomic.Int32 // reads in a row that failed after all their attempts
 	fetching sync.Mutex   // one fetch at a time: the second then finds its objects

@@ -2,10 +2,10 @@ package gitrepo
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,8 +27,9 @@ type Stage struct {
 	models  models
 	tail    []byte // what is not in the file yet
 	written int64
-	file    *os.File // nil until there is much
-	memory  bool     // there can be no file
+	// spilled is where in the Store's file what was written is, in order; none until there is much.
+	spilled []extent
+	memory  bool // there can be no file
 }
 
 // staged is where an object's entry of a pack is in its stage.
@@ -37,8 +38,13 @@ type staged struct {
 	len int
 }
 
-// stageTail is how much of a stage is in memory.
-const stageTail = 1 << 20
+// How many bytes of one stage, and of all of a Store, are in memory; where these are too many,
+// each puts down what is worth a write.
+const (
+	stageTail  = 1 << 20
+	stageTails = 8 << 20
+	worthWrite = 4 << 10
+)
 
 // NewStage starts an empty Stage.
 func (r *Repo) NewStage() *Stage { return &Stage{repo: r, objects: map[Hash]*newObject{}} }
@@ -50,17 +56,19 @@ var encoders = sync.Pool{New: func() any {
 	return &packEncoder{out: &bytes.Buffer{}, z: z}
 }}
 
-// Close gives the temporary file up. Batches of the stage are of no use then.
+// Close gives up what is in memory and in the temporary file. Batches of the stage are of no
+// use then.
 func (s *Stage) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil {
+	spool := &s.repo.store.spool
+	spool.tails.Add(-int64(len(s.tail)))
+	s.tail = nil
+	if len(s.spilled) == 0 {
 		return nil
 	}
-	err := s.file.Close()
-	_ = os.Remove(s.file.Name()) // where an open file cannot be removed
-	s.file = nil
-	return err
+	s.spilled = nil
+	return spool.leave()
 }
 
 // PackageTree adds files as a tree and returns its hash. They keep to the
@@ -114,45 +122,38 @@ func (s *Stage) write(o *newObject) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o.data, o.delta, o.staged = nil, nil, staged{s.written + int64(len(s.tail)), e.out.Len()}
-	if s.tail = append(s.tail, e.out.Bytes()...); len(s.tail) >= stageTail && !s.memory {
-		if err := s.spill(); err != nil {
-			s.repo.store.opts.Log("packages that are to be pushed stay in memory: %v", err)
-			s.memory = true
-		}
+	s.tail = append(s.tail, e.out.Bytes()...)
+	spool := &s.repo.store.spool
+	crowded := spool.tails.Add(int64(e.out.Len())) > stageTails
+	if s.memory || len(s.tail) < stageTail && (!crowded || len(s.tail) < worthWrite) {
+		return
+	}
+	if err := s.spill(); err != nil {
+		s.repo.store.opts.Log("packages that are to be pushed stay in memory: %v", err)
+		s.memory = true
 	}
 }
 
-// spill writes the tail to the file.
-func (s *Stage) spill() (err error) {
-	if s.file == nil {
-		if s.file, err = s.tempFile(); err != nil {
-			return err
-		}
+// spill writes the tail to the Store's file.
+func (s *Stage) spill() error {
+	spool, folder := &s.repo.store.spool, ""
+	if s.repo.cacheDir != "" {
+		folder = filepath.Dir(s.repo.cacheDir)
 	}
-	if _, err := s.file.WriteAt(s.tail, s.written); err != nil {
+	at, err := spool.put(s.tail, len(s.spilled) == 0, folder)
+	if err != nil {
 		return err
 	}
-	s.written += int64(len(s.tail))
-	s.tail = s.tail[:0]
+	n := int64(len(s.tail))
+	s.spilled = append(s.spilled, extent{s.written, at})
+	s.written += n
+	if s.tail = s.tail[:0]; spool.tails.Add(-n) > stageTails/2 { // others need the room
+		s.tail = nil
+	}
 	return nil
 }
 
-// tempFile is a file that goes with the process, in the cache folder where that
-// can be written.
-func (s *Stage) tempFile() (f *os.File, err error) {
-	if s.repo.cacheDir != "" {
-		f, err = os.CreateTemp(filepath.Dir(s.repo.cacheDir), incoming)
-	}
-	if f == nil {
-		f, err = os.CreateTemp("", "variform-stage-*")
-	}
-	if err == nil {
-		_ = os.Remove(f.Name()) // Windows removes it when it is closed
-	}
-	return f, err
-}
-
-// read fills into with what is staged from an offset on, and with less where the file
+// read fills into with what is staged from an offset on, and with less where an extent
 // or the stage ends.
 func (s *Stage) read(off int64, into []byte) (int, error) {
 	s.mu.Lock()
@@ -160,7 +161,16 @@ func (s *Stage) read(off int64, into []byte) (int, error) {
 	if off >= s.written {
 		return copy(into, s.tail[off-s.written:]), nil
 	}
-	return s.file.ReadAt(into[:min(int64(len(into)), s.written-off)], off)
+	i, found := slices.BinarySearchFunc(s.spilled, off, func(e extent, off int64) int { return cmp.Compare(e.off, off) })
+	if !found {
+		i--
+	}
+	end := s.written
+	if i+1 < len(s.spilled) {
+		end = s.spilled[i+1].off
+	}
+	e := s.spilled[i]
+	return s.repo.store.spool.read(into[:min(int64(len(into)), end-off)], e.at+off-e.off)
 }
 
 // data is an object's data, or of one that has a base what differs from that.

@@ -9,9 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
@@ -54,7 +57,7 @@ func TestStage(t *testing.T) {
 				}()
 			}
 			wg.Wait()
-			if s.file == nil || len(s.tail) >= stageTail || s.written < (n-1)*100<<10-stageTail {
+			if len(s.spilled) == 0 || len(s.tail) >= stageTail || s.written < (n-1)*100<<10-stageTail {
 				t.Errorf("%d bytes in memory, %d in the file", len(s.tail), s.written)
 			}
 			size := s.written + int64(len(s.tail))
@@ -156,6 +159,145 @@ func TestPackIsReadInPieces(t *testing.T) {
 	}
 	if given > most {
 		t.Errorf("%d bytes were given in %d pieces, want %d at most", p.size(), given, most)
+	}
+}
+
+// A fleet over many repositories has a stage for each, and all of them have one file: what is
+// in memory does not grow with them, nor does how many files are open.
+func TestStagesShareAFile(t *testing.T) {
+	srv := gittest.NewServer(t)
+	store := NewStore(Options{CacheDir: t.TempDir()})
+	const stages = 24
+	var list []*Stage
+	var repos []*gittest.Repo
+	inMemory := func() (n int64) {
+		for _, s := range list {
+			n += int64(cap(s.tail))
+		}
+		return n
+	}
+	for i := range stages { // half a megabyte each, packages of one beside those of others
+		name := fmt.Sprintf("c%d", i)
+		repos = append(repos, srv.NewRepo(t, name))
+		r, err := store.Open(t.Context(), srv.RepoURL(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r.NewStage())
+	}
+	trees := map[int]Hash{}
+	for n := range 5 {
+		for i, s := range list {
+			tree, err := s.PackageTree(noisy(n*stages + i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			trees[n*stages+i] = tree
+		}
+	}
+	if most := inMemory(); most > 2*stageTails {
+		t.Errorf("%d bytes are in memory", most)
+	}
+	if n := store.spool.tails.Load(); n > stageTails+stages*worthWrite {
+		t.Errorf("%d bytes are said to be in memory", n)
+	}
+	if store.spool.users < stages/4 || store.spool.file == nil {
+		t.Fatalf("%d stages use the file", store.spool.users)
+	}
+	file := store.spool.file
+	for i, s := range list {
+		b := s.NewBatch()
+		for n := range 5 {
+			c, err := b.Commit(t.Context(), CommitSpec{Path: "p", PackageTree: trees[n*stages+i], Author: machine, Message: "m\n"})
+			if err == nil {
+				err = b.Create(fmt.Sprintf("refs/heads/b%d", n), c.Hash)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Push(t.Context(), PushOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := file.Stat(); err != nil && slices.ContainsFunc(list[i:], func(s *Stage) bool { return len(s.spilled) > 0 }) {
+			t.Fatalf("the file is closed with stages to come: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil { // twice is once
+			t.Error(err)
+		}
+		repos[i].Fsck(t)
+		for n := range 5 {
+			want := noisy(n*stages + i)[1].Data
+			if got := repos[i].Git(t, "rev-parse", fmt.Sprintf("b%d:p/sub/data", n)); got != hashObject(plumbing.BlobObject, want).String() {
+				t.Errorf("repository %d has %s of package %d", i, got, n)
+			}
+		}
+	}
+	if _, err := file.Stat(); err == nil || store.spool.file != nil || store.spool.tails.Load() != 0 {
+		t.Errorf("left: %v, %d bytes", store.spool.file, store.spool.tails.Load())
+	}
+	again := list[0].repo.NewStage() // a file of its own, then
+	defer func() { _ = again.Close() }()
+	if _, err := again.PackageTree(noisy(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.spill(); err != nil || store.spool.end != again.written {
+		t.Errorf("%v, the file has %d bytes, %d were written", err, store.spool.end, again.written)
+	}
+}
+
+// A file that takes no more leaves what is to be pushed in memory, with what it has.
+func TestStageOfAFullDisk(t *testing.T) {
+	s := newSite(t)
+	r := open(t, s.urls["http"])
+	stage := r.NewStage()
+	b := stage.NewBatch()
+	for i := range 8 {
+		if i == 3 {
+			if err := stage.spill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i == 5 {
+			f := r.store.spool.file
+			full, err := os.Open(f.Name())
+			if err != nil { // as its name is gone
+				if full, err = os.Open(os.DevNull); err != nil {
+					t.Fatal(err)
+				}
+			}
+			defer func() { _ = full.Close() }()
+			r.store.spool.file = full
+			err = stage.spill()
+			r.store.spool.file = f
+			if err == nil || r.store.spool.users != 1 {
+				t.Fatalf("written to what cannot be written to, by %d", r.store.spool.users)
+			}
+		}
+		tree, err := stage.PackageTree(noisy(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := b.Commit(t.Context(), CommitSpec{Path: "p", PackageTree: tree, Author: machine, Message: "m\n"})
+		if err == nil {
+			err = b.Create(fmt.Sprintf("refs/heads/b%d", i), c.Hash)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stage.spill(); err == nil || stage.written > 3*101<<10 {
+		t.Errorf("%v, %d bytes are in the file", err, stage.written)
+	}
+	if _, err := b.Push(t.Context(), PushOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.repo.Fsck(t)
+	if err := stage.Close(); err != nil || r.store.spool.file != nil {
+		t.Error(err)
 	}
 }
 

@@ -93,6 +93,7 @@ type Store struct {
 	places   placeCache
 	models   modelTexts
 	bases    baseCache
+	spool    spool
 	// large is held while a package is read that is: one at a time, so that many
 	// such take the memory of one.
 	large chan struct{}
@@ -238,7 +239,7 @@ func (s *Store) Sees(ctx context.Context, then Seen) bool {
 }
 
 func (s *Store) newRepo(loc *location) (*Repo, error) {
-	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}, asked: map[Place]struct{}{}}
+	r := &Repo{store: s, loc: loc, endpoint: loc.endpoint, known: map[Hash]struct{}{}}
 	if loc.user != "" || loc.password != "" {
 		r.logins.put(wire.OriginOf(loc.url()), &login{user: loc.user, password: loc.password, from: "that stands in the repository's address"})
 	}

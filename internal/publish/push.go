@@ -332,7 +332,7 @@ func (p *Pusher) overtaken(ctx context.Context, git observe.Repository, changes 
 		if len(came) == 0 {
 			continue
 		}
-		b := git.NewBatch()
+		b := git.NewBatch() // of no objects
 		drop := record.Drop{Path: c.Package.Path, Workspace: workspaceOf(ref)}
 		if err := together(b, []record.Edit{drop}, []decide.Move{{Name: ref, Old: c.Hash}}); err != nil {
 			return nil, err

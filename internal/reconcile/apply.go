@@ -39,6 +39,7 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 	for git, items := range byRepo {
 		g.Go(func() error {
 			out := plan.run.push(gctx, git, items)
+			plan.run.closeStage(git)
 			mu.Lock()
 			defer mu.Unlock()
 			plan.Items = append(plan.Items, out...)
@@ -48,10 +49,8 @@ func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
 		})
 	}
 	_ = g.Wait()
-	plan.sort() // so that publications on one branch follow in order
-	for _, s := range plan.run.stages {
-		_ = s.Close()
-	}
+	plan.run.closeStages()
+	plan.sort()                      // so that publications on one branch follow in order
 	plan.run.govern(ctx, plan.Items) // what was to come may have been refused
 	e.publishActivated(ctx, plan.Items)
 	return ctx.Err()

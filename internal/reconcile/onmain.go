@@ -77,13 +77,12 @@ func (e *Engine) pushAll(ctx context.Context, r *run, changes map[observe.Reposi
 		g.Go(func() error {
 			p := publish.Pusher{Read: e.read, Stage: r.stage(git), Again: moved}
 			p.Push(ctx, git, list)
+			r.closeStage(git)
 			return nil
 		})
 	}
 	_ = g.Wait()
-	for _, s := range r.stages {
-		_ = s.Close()
-	}
+	r.closeStages()
 }
 
 // moved ends what a lost race undid: the person has not seen what came.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -138,6 +139,23 @@ func (r *run) stage(git observe.Repository) *gitrepo.Stage {
 		r.stages[git] = s
 	}
 	return s
+}
+
+// closeStage lets go of what a repository's push held.
+func (r *run) closeStage(git observe.Repository) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.stages[git]; s != nil {
+		_ = s.Close() // only a temporary file
+		delete(r.stages, git)
+	}
+}
+
+// closeStages does so of those that nothing was pushed to, too.
+func (r *run) closeStages() {
+	for git := range maps.Clone(r.stages) {
+		r.closeStage(git)
+	}
 }
 
 // subject is a wanted package while it is decided about.

@@ -98,6 +98,7 @@ func (e *Engine) rebuild(ctx context.Context, repo *observe.Repo) (list []*Recor
 	there, _ := e.recorded(ctx, repo) // one that cannot be read has none
 	e.read.FetchAll(ctx, repo, entries(there)...)
 	b := repo.Git.NewBatch()
+	defer func() { _ = b.Close() }()
 	var edits []record.Edit
 	seen, have := map[string]bool{}, map[string]bool{} // paths, entries
 	for _, shown := range e.read.Showing(repo.Git) {

@@ -183,6 +183,7 @@ func (e *Engine) write(ctx context.Context, list []*Said) {
 func (e *Engine) writeRepo(ctx context.Context, list []*Said) error {
 	git := list[0].repo.Git
 	b := git.NewBatch()
+	defer func() { _ = b.Close() }()
 	for _, s := range list {
 		if err := b.Recorded([]record.Edit{record.Put{Entry: s.entry}}); err != nil {
 			return err
@@ -195,7 +196,8 @@ func (e *Engine) writeRepo(ctx context.Context, list []*Said) error {
 	if err := git.Refresh(ctx); err != nil {
 		return err
 	}
-	b = git.NewBatch()
+	drops := git.NewBatch()
+	defer func() { _ = drops.Close() }()
 	for _, s := range list {
 		for _, d := range s.discard {
 			var updates []gitrepo.RefUpdate
@@ -203,14 +205,14 @@ func (e *Engine) writeRepo(ctx context.Context, list []*Said) error {
 				updates = append(updates, gitrepo.RefUpdate{Name: m.Name, Old: gitrepo.Hash(m.Old), New: gitrepo.Hash(m.New)})
 			}
 			drop := record.Drop{Path: s.entry.Path, Workspace: d.Revision.Workspace}
-			if err := b.Recorded([]record.Edit{drop}, updates...); err != nil {
+			if err := drops.Recorded([]record.Edit{drop}, updates...); err != nil {
 				return err
 			}
 		}
 	}
-	if b.Empty() {
+	if drops.Empty() {
 		return nil
 	}
-	_, err := b.Push(ctx, gitrepo.PushOptions{Record: of})
+	_, err := drops.Push(ctx, gitrepo.PushOptions{Record: of})
 	return err
 }
