@@ -3,14 +3,14 @@ package gitrepo
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"encoding/binary"
 	"errors"
 	"io"
 	"maps"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/format/packfile"
-	"github.com/go-git/go-git/v5/storage/memory"
 )
 
 // This file asks for what people wrote by what they wrote it upon. By their commits it takes
@@ -65,7 +65,7 @@ func (r *Repo) fetchNews(ctx context.Context, since func(Place) Hash, places []P
 		return err
 	}
 	defer r.store.places.flush()
-	news, left := memory.NewStorage(), int64(newsWhole)
+	news, left := map[Hash]rawObject{}, int64(newsWhole)
 	for _, p := range asked {
 		segs := splitPath(p.Path)
 		for range newsSteps { // what the machine made may be behind what people did
@@ -83,8 +83,8 @@ func (r *Repo) fetchNews(ctx context.Context, since func(Place) Hash, places []P
 			}
 			var objects []rawObject
 			if r.gather(tree, &objects, &left) {
-				if err := keepIn(news, objects); err != nil {
-					return err
+				for _, o := range objects {
+					news[o.hash] = o
 				}
 			}
 			if len(c.Parents) == 0 {
@@ -94,18 +94,6 @@ func (r *Repo) fetchNews(ctx context.Context, since func(Place) Hash, places []P
 		}
 	}
 	return r.storeObjects(r.objects, news)
-}
-
-func keepIn(s *memory.Storage, objects []rawObject) error {
-	for _, o := range objects {
-		of := &plumbing.MemoryObject{}
-		of.SetType(o.typ)
-		_, _ = of.Write(o.data)
-		if _, err := s.SetEncodedObject(of); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readBehind takes the commits of what came as ways into the cache, with those behind them.
@@ -160,18 +148,27 @@ func (r *Repo) gather(h Hash, into *[]rawObject, left *int64) bool {
 }
 
 // storeObjects puts objects into a part of the cache, in a pack of their own.
-func (r *Repo) storeObjects(to objectSource, from *memory.Storage) error {
-	hashes := sorted(slices.Collect(maps.Keys(from.Objects)))
-	if len(hashes) == 0 {
+func (r *Repo) storeObjects(to objectSource, objects map[Hash]rawObject) error {
+	if len(objects) == 0 {
 		return nil
 	}
-	var pack bytes.Buffer
-	if _, err := packfile.NewEncoder(&pack, from, false).Encode(hashes, 0); err != nil {
-		return err
-	}
 	keep, finish := r.packSink(to)
-	if err := keep(&pack); err != nil {
+	if err := keep(packOf(objects)); err != nil {
 		return err
 	}
 	return finish()
+}
+
+// packOf is a pack of whole objects.
+func packOf(objects map[Hash]rawObject) io.Reader {
+	e := encoders.Get().(*packEncoder) // a library's has a compressor of its own each time
+	defer encoders.Put(e)
+	pack := binary.BigEndian.AppendUint32([]byte(packHead), uint32(len(objects)))
+	for _, h := range sorted(slices.Collect(maps.Keys(objects))) {
+		e.out.Reset()
+		e.entry(&newObject{typ: objects[h].typ, data: objects[h].data})
+		pack = append(pack, e.out.Bytes()...)
+	}
+	sum := sha1.Sum(pack)
+	return bytes.NewReader(append(pack, sum[:]...))
 }

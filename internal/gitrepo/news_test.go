@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -294,15 +295,51 @@ func TestFetchNewsOfNothing(t *testing.T) {
 	}
 }
 
+// What is put together makes a pack that git takes, of large and small objects of all kinds.
+func TestPackOf(t *testing.T) {
+	objects := map[Hash]rawObject{}
+	put := func(typ plumbing.ObjectType, data []byte) Hash {
+		h := hashObject(typ, data)
+		objects[h] = rawObject{h, typ, data}
+		return h
+	}
+	put(plumbing.BlobObject, nil)
+	put(plumbing.BlobObject, bytes.Repeat([]byte("line\n"), 50_000))
+	put(plumbing.BlobObject, noisy(1)[1].Data)
+	tree := put(plumbing.TreeObject, treeEntryBytes(modeRegular, "a", put(plumbing.BlobObject, []byte("a"))))
+	put(plumbing.CommitObject, encodeCommit(tree, nil, machine, machine, "m"))
+	pack, err := io.ReadAll(packOf(objects))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := io.ReadAll(packOf(objects)); !bytes.Equal(again, pack) {
+		t.Error("twice the same objects are two packs")
+	}
+	repo := gittest.NewRepo(t)
+	file := filepath.Join(repo.Dir, "objects", "pack", "pack-of.pack")
+	if err := os.WriteFile(file, pack, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	repo.Git(t, "index-pack", "--strict", file)
+	for h, o := range objects {
+		if got := repo.Git(t, "cat-file", "-s", h.String()); got != fmt.Sprint(len(o.data)) {
+			t.Errorf("the %s %s has %s bytes, want %d", o.typ, h, got, len(o.data))
+		}
+	}
+}
+
 // What is put together is bounded in memory, and nothing is made of a damaged tree.
 func TestGather(t *testing.T) {
 	s := memory.NewStorage()
 	put := func(typ plumbing.ObjectType, data []byte) Hash {
-		o := rawObject{hashObject(typ, data), typ, data}
-		if err := keepIn(s, []rawObject{o}); err != nil {
+		o := &plumbing.MemoryObject{}
+		o.SetType(typ)
+		_, _ = o.Write(data)
+		h, err := s.SetEncodedObject(o)
+		if err != nil {
 			t.Fatal(err)
 		}
-		return o.hash
+		return h
 	}
 	file := bytes.Repeat([]byte("x"), 1000)
 	tree := treeEntryBytes(modeRegular, "a", put(plumbing.BlobObject, file))

@@ -20,7 +20,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
-	"github.com/go-git/go-git/v5/storage/memory"
 
 	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/internal/wire"
@@ -610,7 +609,7 @@ func (p *pusher) keepWays(updates []RefUpdate) error {
 			at = at[seg]
 		}
 	}
-	ways := memory.NewStorage()
+	ways := map[Hash]rawObject{}
 	for _, tree := range heads {
 		if err := p.keepWay(tree, all, ways); err != nil {
 			return err
@@ -623,7 +622,7 @@ func (p *pusher) keepWays(updates []RefUpdate) error {
 type folders map[string]folders
 
 // keepWay takes a tree that is at hand, and those below it that lead to packages.
-func (p *pusher) keepWay(tree Hash, below folders, into *memory.Storage) error {
+func (p *pusher) keepWay(tree Hash, below folders, into map[Hash]rawObject) error {
 	if p.batch.object(tree) == nil && !p.repo.treesOf(tree).has(tree) {
 		return nil
 	}
@@ -633,8 +632,9 @@ func (p *pusher) keepWay(tree Hash, below folders, into *memory.Storage) error {
 	}
 	raw := slices.Clone(k.raw)
 	p.batch.release(k)
-	if err := keepIn(into, []rawObject{{tree, plumbing.TreeObject, raw}}); err != nil || len(below) == 0 {
-		return err
+	into[tree] = rawObject{tree, plumbing.TreeObject, raw}
+	if len(below) == 0 {
+		return nil
 	}
 	entries, err := parseTree(raw)
 	for _, e := range entries {
