@@ -749,6 +749,12 @@ func (b *Batch) ExpectAbsent(refs ...string) {
 	}
 }
 
+func (b *Batch) expectsAbsent() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.absent) > 0
+}
+
 // appeared lists refs of ExpectAbsent that are there and that the batch itself
 // does not make.
 func (b *Batch) appeared(now map[string]plumbing.Hash) []StaleRef {

@@ -424,8 +424,8 @@ func TestRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := open(t, newSite(t).urls["path"])
 			p := &pusher{batch: r.NewBatch(), repo: r, opts: PushOptions{RequireAtomic: tc.require}, sent: map[Hash]bool{}, report: &PushReport{Atomic: true}}
-			a := &attempt{}
-			req, err := p.request(a, tc.updates, without(tc.not), false)
+			a := &attempt{can: without(tc.not)}
+			req, err := p.request(a, tc.updates, false)
 			if !errors.Is(err, tc.want) || p.report.Atomic != tc.atomic {
 				t.Fatalf("got %v, atomic %v", err, p.report.Atomic)
 			}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"slices"
 	"sort"
@@ -143,6 +142,7 @@ type pusher struct {
 	sent   map[Hash]bool
 	report *PushReport
 	beside string // the record's ref in a push, which need not move with the others
+	asks   bool   // what the server can do, whatever is known of it: something failed
 }
 
 // push makes one push, and once more with everything spelled out where the
@@ -150,6 +150,13 @@ type pusher struct {
 // even of an atomic push, the refs that lack nothing.
 func (p *pusher) push(ctx context.Context, updates []RefUpdate, results []RefResult) error {
 	a, err := p.attempt(ctx, updates, false)
+	if err == nil && a.unasked && a.sent && !a.took(len(updates)) {
+		p.asks = true
+		p.repo.learnReceives(nil)
+		if a.status == nil && refusedUnseen(a.err) { // it says better why not before it is sent something
+			a, err = p.attempt(ctx, updates, false)
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -189,6 +196,14 @@ func (p *pusher) complete(ctx context.Context, a *attempt, updates []RefUpdate, 
 	return err
 }
 
+// took says that the server moved all of so many refs.
+func (a *attempt) took(updates int) bool {
+	if a.status == nil || a.status.UnpackStatus != "ok" || len(a.status.CommandStatuses) != updates {
+		return false
+	}
+	return !slices.ContainsFunc(a.status.CommandStatuses, func(c *packp.CommandStatus) bool { return c.Status != "ok" })
+}
+
 // says is the server's answer about a ref.
 func (a *attempt) says(ref string) string {
 	for _, c := range a.status.CommandStatuses {
@@ -201,15 +216,17 @@ func (a *attempt) says(ref string) string {
 
 // attempt is one request and its answer.
 type attempt struct {
-	sent   bool // the request may have reached the server
-	atomic bool
-	status *packp.ReportStatus // nil where the answer was lost
-	err    error               // of the transport, after sending
-	stale  []StaleRef          // seen before sending
-	clash  []RefMessage        // names that cannot be, seen before sending
-	pack   []*newObject
-	body   *pack // of them; nil where none is sent
-	lines  *progress
+	sent    bool             // the request may have reached the server
+	unasked bool             // it can do what it could do before
+	can     *capability.List // what the server can do
+	atomic  bool
+	status  *packp.ReportStatus // nil where the answer was lost
+	err     error               // of the transport, after sending
+	stale   []StaleRef          // seen before sending
+	clash   []RefMessage        // names that cannot be, seen before sending
+	pack    []*newObject
+	body    *pack // of them; nil where none is sent
+	lines   *progress
 }
 
 // lacksObjects is in what git says of a ref that leads to what is not there.
@@ -234,20 +251,26 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 	var a *attempt
 	err := p.repo.withSession(ctx, true, func(ctx context.Context, s transport.Session) error {
 		a = &attempt{}
-		adv, err := s.AdvertisedReferencesContext(ctx)
-		if isEmptyRemote(err) && adv == nil {
-			adv, err = packp.NewAdvRefs(), nil
+		var refs map[string]plumbing.Hash
+		if a.can, refs = p.unasked(updates, full); a.can != nil {
+			a.unasked = true
+		} else {
+			adv, err := s.AdvertisedReferencesContext(ctx)
+			if isEmptyRemote(err) && adv == nil {
+				adv, err = packp.NewAdvRefs(), nil
+			}
+			if err != nil {
+				return err
+			}
+			a.can, refs = adv.Capabilities, adv.References
 		}
-		if err != nil {
-			return err
-		}
-		if a.stale = append(staleRefs(updates, adv.References), p.batch.appeared(adv.References)...); len(a.stale) > 0 {
+		if a.stale = append(staleRefs(updates, refs), p.batch.appeared(refs)...); len(a.stale) > 0 {
 			return nil
 		}
-		if a.clash = clashes(updates, adv.References); len(a.clash) > 0 {
+		if a.clash = clashes(updates, refs); len(a.clash) > 0 {
 			return nil
 		}
-		req, err := p.request(a, updates, adv.Capabilities, full)
+		req, err := p.request(a, updates, full)
 		if err != nil {
 			return err
 		}
@@ -264,7 +287,7 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 			a.err = slow
 		}
 		if isAuth(a.err) || wire.IsRateLimited(a.err) { // refused at the door: withSession may log in and come again
-			a.sent = false
+			a.sent, p.asks = false, true
 			return a.err
 		}
 		return nil
@@ -326,7 +349,8 @@ func clashes(updates []RefUpdate, now map[string]plumbing.Hash) []RefMessage {
 	return out
 }
 
-func (p *pusher) request(a *attempt, updates []RefUpdate, caps *capability.List, full bool) (*packp.ReferenceUpdateRequest, error) {
+func (p *pusher) request(a *attempt, updates []RefUpdate, full bool) (*packp.ReferenceUpdateRequest, error) {
+	caps := a.can
 	req := packp.NewReferenceUpdateRequestFromCapabilities(caps)
 	a.atomic = caps.Supports(capability.Atomic)
 	if a.atomic {
@@ -412,10 +436,17 @@ func (p *pusher) judge(ctx context.Context, a *attempt, updates []RefUpdate, res
 		refused = append(refused, RefMessage{u.Name, status})
 	}
 	if len(refused) == 0 {
+		if !a.unasked {
+			p.repo.learnReceives(a.can)
+		}
 		p.landed(a, updates)
 		return nil
 	}
 	if len(moved) > 0 {
+		if a.atomic { // as it was, or said
+			a.atomic, p.report.Atomic = false, false
+			p.repo.store.opts.Warn("the server of %s moved some refs of a push that was to move all or none", p.repo.URL())
+		}
 		p.landed(a, moved)
 	}
 	return p.refusal(ctx, a, updates, refused)
@@ -457,11 +488,10 @@ func (p *pusher) readAgain(ctx context.Context, a *attempt, updates []RefUpdate,
 		cause = errors.New("the server answered nothing")
 	}
 	cause = p.repo.explain(ctx, cause)
-	code := httpStatus(a.err)
-	if code == http.StatusRequestEntityTooLarge {
+	switch {
+	case httpStatus(a.err) == http.StatusRequestEntityTooLarge:
 		return p.tooLarge(updates, results)
-	}
-	if code >= 400 && code < 500 && code != 408 {
+	case refusedUnseen(a.err):
 		setAll(results, Unmoved) // refused before git saw it
 		return fmt.Errorf("pushing to %s: %w", p.repo.URL(), cause)
 	}
@@ -506,6 +536,15 @@ func (p *pusher) tooLarge(updates []RefUpdate, results []RefResult) error {
 	return refused
 }
 
+// refusedUnseen says that a server refused a request before git saw it.
+func refusedUnseen(err error) bool {
+	if errors.Is(err, transport.ErrRepositoryNotFound) {
+		return true
+	}
+	code := httpStatus(err)
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusRequestEntityTooLarge
+}
+
 func httpStatus(err error) int {
 	var status *githttp.Err
 	var unexpected *plumbing.UnexpectedError
@@ -541,13 +580,7 @@ func (p *pusher) refsNow(ctx context.Context) (map[string]plumbing.Hash, error) 
 	if err := p.repo.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	refs := p.repo.Refs()
-	now := make(map[string]plumbing.Hash, refs.Len())
-	for _, r := range refs.All() {
-		now[r.Name] = r.Hash
-	}
-	maps.Copy(now, refs.records)
-	return now, nil
+	return p.repo.Refs().hashes(), nil
 }
 
 // landed takes what is now on the server into the Repo.

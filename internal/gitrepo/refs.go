@@ -104,6 +104,16 @@ func (s *Refs) Records() []string { return slices.Sorted(maps.Keys(s.records)) }
 // All lists the refs, sorted by name. Shared: read only.
 func (s *Refs) All() []Ref { return s.list }
 
+// hashes are what all refs hold.
+func (s *Refs) hashes() map[string]Hash {
+	out := make(map[string]Hash, len(s.list)+len(s.records))
+	for _, r := range s.list {
+		out[r.Name] = r.Hash
+	}
+	maps.Copy(out, s.records)
+	return out
+}
+
 // Digest tells the snapshot from any other: names, what they hold, and HEAD.
 func (s *Refs) Digest() string {
 	sum := sha256.New()

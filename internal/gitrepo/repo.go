@@ -49,6 +49,10 @@ type Repo struct {
 
 	records recordStates
 
+	receivesMu   sync.Mutex
+	receives     receives
+	receivesRead bool
+
 	knownMu sync.Mutex
 	known   map[Hash]struct{} // objects that the server has
 }

@@ -146,7 +146,7 @@ func (f *fleet) nothingToDo(cache string, args []string) {
 	refs := f.refs()
 	f.srv.ResetCounts()
 	f.must(cache, append([]string{"apply"}, args...)...)
-	if n := f.srv.Count(gittest.WriteRefs); n != 0 {
+	if n := f.srv.Count(gittest.WriteRefs) + f.srv.Count(gittest.Push); n != 0 {
 		f.t.Errorf("apply had something to push though nothing had changed")
 	}
 	f.wantRefs(refs, "apply with nothing to do")

@@ -1,0 +1,119 @@
+package gitrepo
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/variform/variform/internal/wire"
+)
+
+// This file spares a push the request for what the server can do. Git asks for that to learn the
+// refs, too, which a run has read: what it moves is in the push, and the server compares.
+
+// receives is what a server said of its git-receive-pack.
+type receives struct {
+	// Of tells the repository's address and what its git-upload-pack said of itself then, its
+	// version for one: another server at that address is asked anew.
+	Of    string
+	Login bool // it was told a login
+	Can   string
+}
+
+// unaskedBytes bounds a push that is sent unasked: should a ref have moved, it was in vain.
+const unaskedBytes = 1 << 20
+
+// receivesOf is what Of says now; "" where nothing is known of git-upload-pack.
+func (r *Repo) receivesOf() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.caps == nil || r.caps.IsEmpty() {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(r.endpoint.String() + "\x00" + r.caps.String()))
+	return hex.EncodeToString(sum[:])
+}
+
+// hasLogin says that a push is sent with a login.
+func (r *Repo) hasLogin() bool {
+	r.mu.Lock()
+	at, err := url.Parse(r.endpoint.String())
+	r.mu.Unlock()
+	return err == nil && r.logins.get(wire.OriginOf(at)) != nil
+}
+
+// unasked is what the server can do, with the refs as they were read, where a push need not ask
+// for it: where that is known of this very server, it moves all refs or none, nothing is to be
+// looked for among its refs, and it has the login that it wants, so that it takes in what is
+// sent. It is nil otherwise.
+func (p *pusher) unasked(updates []RefUpdate, full bool) (can *capability.List, refs map[string]Hash) {
+	r := p.repo
+	if !r.loc.http() || full || p.asks || p.batch.expectsAbsent() || p.batch.stage.size() > unaskedBytes {
+		return nil, nil
+	}
+	known := r.knownReceives()
+	if known.Of == "" || known.Of != r.receivesOf() || known.Login && !r.hasLogin() {
+		return nil, nil
+	}
+	can = capability.NewList()
+	if can.Decode([]byte(known.Can)) != nil || !can.Supports(capability.Atomic) || !can.Supports(capability.ReportStatus) {
+		return nil, nil
+	}
+	if refs = r.Refs().hashes(); len(staleRefs(updates, refs)) > 0 {
+		return nil, nil
+	}
+	return can, refs
+}
+
+// knownReceives reads it once, of the cache; the zero value is of none.
+func (r *Repo) knownReceives() receives {
+	r.receivesMu.Lock()
+	defer r.receivesMu.Unlock()
+	if !r.receivesRead && r.cacheDir != "" {
+		data, err := os.ReadFile(r.receivesFile())
+		if err != nil || json.Unmarshal(data, &r.receives) != nil {
+			r.receives = receives{} // only a cache
+		}
+	}
+	r.receivesRead = true
+	return r.receives
+}
+
+func (r *Repo) receivesFile() string { return filepath.Join(r.cacheDir, "receives") }
+
+// learnReceives keeps what a server has said of its git-receive-pack before a push that it
+// took; nil forgets it.
+func (r *Repo) learnReceives(can *capability.List) {
+	if !r.loc.http() {
+		return
+	}
+	var now receives
+	if can != nil {
+		now = receives{Of: r.receivesOf(), Login: r.hasLogin(), Can: can.String()}
+	}
+	if now == r.knownReceives() {
+		return
+	}
+	r.receivesMu.Lock()
+	defer r.receivesMu.Unlock()
+	r.receives = now
+	if r.cacheDir == "" {
+		return
+	}
+	data, err := json.Marshal(now)
+	if err == nil {
+		err = replaceFile(r.receivesFile(), func(w io.Writer) error {
+			_, err := w.Write(data)
+			return err
+		})
+	}
+	if err != nil {
+		r.store.opts.Log("writing the cache: %v", err)
+	}
+}
