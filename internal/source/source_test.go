@@ -472,6 +472,70 @@ func TestPipeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
+// Files are opened by their folders, which stay open: what is replaced meanwhile, or leads
+// elsewhere, is read as by its whole path, nothing outside is, and all is closed in the end.
+func TestFoldersStayOpen(t *testing.T) {
+	outside := write(t, map[string]string{"secret.yaml": "outside"})
+	text := map[string]string{"a.yaml": "a", "in/b.yaml": "b", "in/deep/c.yaml": "c", "other/d.yaml": "d"}
+	for i := range 2 * mostBelow {
+		text[fmt.Sprintf("many/%d/e.yaml", i)] = fmt.Sprint(i)
+	}
+	dir := write(t, text)
+	for link, target := range map[string]string{
+		"in/link.yaml": "../other/d.yaml", "in/out.yaml": filepath.Join(outside, "secret.yaml"), "away": outside, "beside": "other",
+	} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Skipf("symlinks cannot be made here: %v", err)
+		}
+	}
+	openFiles := func() (n int) {
+		links, _ := filepath.Glob("/proc/self/fd/*")
+		for _, l := range links {
+			if file, _ := os.Readlink(l); strings.HasPrefix(file, dir) {
+				n++
+			}
+		}
+		return n
+	}
+	files, err := open(t.Context(), Location{Folder: dir}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := func(name, content string) {
+		t.Helper()
+		if data, err := files.read(name, 10); err != nil || string(data) != content {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+	for range 2 {
+		for name, content := range text {
+			want(name, content)
+		}
+		want("in/link.yaml", "d")
+		want("beside/d.yaml", "d")
+		for _, name := range []string{"in/out.yaml", "away/secret.yaml", "in/none.yaml", "none/a.yaml", "in/../../" + filepath.Base(outside) + "/secret.yaml"} {
+			if data, err := files.read(name, 10); err == nil || len(data) > 0 {
+				t.Errorf("%s: %q", name, data)
+			}
+		}
+		if data, err := files.read("in/b.yaml", 0); !errors.Is(err, errTooLarge) {
+			t.Errorf("%q, %v", data, err)
+		}
+	}
+	if n := openFiles(); n == 0 || n > mostBelow+1 {
+		t.Errorf("%d are open", n)
+	}
+	if err := errors.Join(os.Rename(filepath.Join(dir, "in"), filepath.Join(dir, "was")), os.Mkdir(filepath.Join(dir, "in"), 0o755),
+		os.WriteFile(filepath.Join(dir, "in", "new.yaml"), []byte("new"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	want("in/new.yaml", "new")
+	files.close()
+	if n := openFiles(); n > 0 {
+		t.Errorf("%d are left open", n)
+	}
+}
+
 func TestUnreadableFolder(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root reads everything")
