@@ -131,8 +131,8 @@ func (b *Batch) made(h Hash) *Commit {
 	return b.commits[h]
 }
 
-// whole is an object's data, of a delta too. Bases are kept in memo.
-func (b *Batch) whole(o *newObject, memo map[Hash][]byte) ([]byte, error) {
+// whole is an object's data, of a delta too. Bases are kept in memo: []byte by Hash.
+func (b *Batch) whole(o *newObject, memo *sync.Map) ([]byte, error) {
 	if o.typ == plumbing.TreeObject {
 		k, err := b.tree(o.hash)
 		if err != nil {
@@ -144,14 +144,14 @@ func (b *Batch) whole(o *newObject, memo map[Hash][]byte) ([]byte, error) {
 	if err != nil || o.base.IsZero() {
 		return data, err
 	}
-	base := memo[o.base]
-	if base == nil {
+	base, known := memo.Load(o.base)
+	if !known {
 		if base, err = b.stage.data(b.object(o.base)); err != nil {
 			return nil, err
 		}
-		memo[o.base] = base
+		memo.Store(o.base, base)
 	}
-	return packfile.PatchDelta(base, data)
+	return packfile.PatchDelta(base.([]byte), data)
 }
 
 // PackageTree is Stage.PackageTree of what the batch was made from.
@@ -205,16 +205,7 @@ func (d *dirNode) tree(path string, add func(newObject, string)) Hash {
 	for name, sub := range d.dirs {
 		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: sub.tree(path+name+"/", add)})
 	}
-	slices.SortFunc(entries, func(a, b treeEntry) int { return strings.Compare(sortKey(a.mode, a.name), sortKey(b.mode, b.name)) })
-	size := 0
-	for _, e := range entries {
-		size += entrySize(e.mode, e.name)
-	}
-	raw, needs := make([]byte, 0, size), make([]Hash, 0, len(entries))
-	for _, e := range entries {
-		raw, needs = appendEntry(raw, e.mode, e.name, e.hash), append(needs, e.hash)
-	}
-	o := newTree(raw, needs)
+	o := newTree(layOut(entries))
 	add(o, path)
 	return o.hash
 }

@@ -11,6 +11,7 @@ import (
 	"hash/adler32"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -65,7 +66,7 @@ func (b *Batch) newPack(objects []*newObject, thin bool) (*pack, error) {
 	for _, o := range objects {
 		in[o.hash] = true
 	}
-	memo := map[Hash][]byte{}
+	memo := &sync.Map{}
 	p := &pack{stage: b.stage, entries: make([]staged, len(objects))}
 	for i, o := range objects {
 		p.entries[i] = o.staged

@@ -20,6 +20,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/internal/wire"
 )
@@ -596,12 +597,19 @@ func (p *pusher) landed(a *attempt, updates []RefUpdate) {
 	}
 	p.repo.knowAll(hs)
 	p.repo.store.places.flush()
-	memo := map[Hash][]byte{}
+	memo := &sync.Map{}
 	for some := range slices.Chunk(commits, 256) { // all at once are some megabytes
+		read := make([][]byte, len(some))
+		_ = cores.Each(context.Background(), 0, len(some), func(i int) error {
+			if raw, err := p.batch.whole(some[i], memo); err == nil { // else it is only a cache
+				read[i] = raw
+			}
+			return nil
+		})
 		raws := make(map[Hash][]byte, len(some))
-		for _, o := range some {
-			if raw, err := p.batch.whole(o, memo); err == nil { // else it is only a cache
-				raws[o.hash] = raw
+		for i, o := range some {
+			if read[i] != nil {
+				raws[o.hash] = read[i]
 			}
 		}
 		if err := p.repo.commits.add(raws, p.batch.made); err != nil {

@@ -497,3 +497,20 @@ func TestRefreshWhileARevisionMoves(t *testing.T) {
 		})
 	}
 }
+
+// Entries are in the order of git mktree: folders as if they ended in a slash.
+func TestEntryOrder(t *testing.T) {
+	var entries []treeEntry
+	for _, mode := range []string{modeRegular, modeDir, modeSymlink} {
+		for _, name := range []string{"a", "a-b", "a.b", "a0", "ab", "a b", "b", "B", "a\x01", "\u00e4", "a\u00e4", ".", "a/"} {
+			entries = append(entries, treeEntry{mode: mode, name: strings.TrimSuffix(name, "/")})
+		}
+	}
+	for _, a := range entries {
+		for _, b := range entries {
+			if got, want := entryOrder(a, b), strings.Compare(sortKey(a.mode, a.name), sortKey(b.mode, b.name)); got != want {
+				t.Errorf("%v and %v: %d, want %d", a, b, got, want)
+			}
+		}
+	}
+}

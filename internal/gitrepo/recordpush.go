@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -419,11 +420,7 @@ func (f *folder) seal() {
 		d.seal()
 		f.entries = append(f.entries, treeEntry{mode: modeDir, name: name, hash: d.hash})
 	}
-	slices.SortFunc(f.entries, func(a, b treeEntry) int { return strings.Compare(sortKey(a.mode, a.name), sortKey(b.mode, b.name)) })
-	for _, e := range f.entries {
-		f.raw = append(f.raw, treeEntryBytes(e.mode, e.name, e.hash)...)
-		f.needs = append(f.needs, e.hash)
-	}
+	f.raw, f.needs = layOut(f.entries)
 	f.hash = hashObject(plumbing.TreeObject, f.raw)
 }
 
@@ -432,13 +429,15 @@ func (b *Batch) addFolder(f, was *folder) {
 	if was != nil && was.hash == f.hash {
 		return
 	}
-	for name, d := range f.dirs {
+	names := slices.Collect(maps.Keys(f.dirs))
+	_ = cores.Each(context.Background(), 0, len(names), func(i int) error {
 		var then *folder
 		if was != nil {
-			then = was.dirs[name]
+			then = was.dirs[names[i]]
 		}
-		b.addFolder(d, then)
-	}
+		b.addFolder(f.dirs[names[i]], then)
+		return nil
+	})
 	if was == nil || len(f.raw) <= smallThin {
 		b.addTree(f.raw, f.needs)
 		return

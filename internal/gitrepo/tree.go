@@ -66,6 +66,38 @@ func sortKey(mode, name string) string {
 	return name
 }
 
+// entryOrder is the order of sortKey.
+func entryOrder(a, b treeEntry) int {
+	n := min(len(a.name), len(b.name))
+	if c := strings.Compare(a.name[:n], b.name[:n]); c != 0 {
+		return c
+	}
+	after := func(e treeEntry) byte {
+		switch {
+		case len(e.name) > n:
+			return e.name[n]
+		case e.mode == modeDir:
+			return '/'
+		}
+		return 0
+	}
+	return cmp.Compare(after(a), after(b))
+}
+
+// layOut is a tree of entries, which it sorts, and what it leads to.
+func layOut(entries []treeEntry) (raw []byte, needs []Hash) {
+	slices.SortFunc(entries, entryOrder)
+	size := 0
+	for _, e := range entries {
+		size += entrySize(e.mode, e.name)
+	}
+	raw, needs = make([]byte, 0, size), make([]Hash, 0, len(entries))
+	for _, e := range entries {
+		raw, needs = appendEntry(raw, e.mode, e.name, e.hash), append(needs, e.hash)
+	}
+	return raw, needs
+}
+
 func (r *Repo) readTree(h Hash) ([]treeEntry, error) {
 	raw, err := r.readRaw(h)
 	if err != nil {
