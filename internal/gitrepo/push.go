@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"sort"
@@ -154,8 +155,13 @@ func (p *pusher) push(ctx context.Context, updates []RefUpdate, results []RefRes
 	if err == nil && a.unasked && a.sent && !a.took(len(updates)) {
 		p.asks = true
 		p.repo.learnReceives(nil)
-		if a.status == nil && refusedUnseen(a.err) { // it says better why not before it is sent something
-			a, err = p.attempt(ctx, updates, false)
+		if a.status == nil && p.unseen(ctx, a, updates) { // who asks is told better what is wrong, and finds the way
+			first := a
+			if a, err = p.attempt(ctx, updates, false); err == nil && arrived(a.stale, updates) { // it was slow
+				setAll(results, Moved)
+				p.landed(first, updates)
+				return nil
+			}
 		}
 	}
 	if err != nil {
@@ -195,6 +201,28 @@ func (p *pusher) complete(ctx context.Context, a *attempt, updates []RefUpdate, 
 		results[r] = rest[i]
 	}
 	return err
+}
+
+// unseen says that a push without an answer moved nothing: the connection may have been
+// closed while the run was at work, or leads elsewhere now.
+func (p *pusher) unseen(ctx context.Context, a *attempt, updates []RefUpdate) bool {
+	switch {
+	case httpStatus(a.err) == http.StatusRequestEntityTooLarge, wire.IsSlow(a.err), ctx.Err() != nil:
+		return false // it would not be other
+	case refusedUnseen(a.err):
+		return true
+	}
+	now, err := p.refsNow(ctx)
+	return err == nil && len(staleRefs(updates, now)) == 0
+}
+
+// arrived says that refs which have moved are all where they were to be.
+func arrived(stale []StaleRef, updates []RefUpdate) bool {
+	to := make(map[string]Hash, len(updates))
+	for _, u := range updates {
+		to[u.Name] = u.New
+	}
+	return len(stale) == len(updates) && !slices.ContainsFunc(stale, func(s StaleRef) bool { return s.Actual != to[s.Name] })
 }
 
 // took says that the server moved all of so many refs.
@@ -287,8 +315,10 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 		if slow := wire.TooSlow(ctx); a.err != nil && slow != nil {
 			a.err = slow
 		}
-		if isAuth(a.err) || wire.IsRateLimited(a.err) { // refused at the door: withSession may log in and come again
-			a.sent, p.asks = false, true
+		if isAuth(a.err) || wire.IsRateLimited(a.err) || neverLeft(a.err) { // refused at the door: withSession may log in and come again
+			if a.sent, p.asks = false, true; a.unasked {
+				p.repo.learnReceives(nil)
+			}
 			return a.err
 		}
 		return nil
@@ -535,6 +565,17 @@ func (p *pusher) tooLarge(updates []RefUpdate, results []RefResult) error {
 		refused.Refs = append(refused.Refs, RefMessage{u.Name, "it takes no request of this size (HTTP 413): raise its limit"})
 	}
 	return refused
+}
+
+// neverLeft says that there was no connection to send anything by.
+func neverLeft(err error) bool {
+	var unexpected *plumbing.UnexpectedError // which the library does not unwrap
+	if errors.As(err, &unexpected) {
+		err = unexpected.Err
+	}
+	var dns *net.DNSError
+	var op *net.OpError
+	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
 }
 
 // refusedUnseen says that a server refused a request before git saw it.

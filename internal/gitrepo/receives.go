@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
@@ -63,6 +64,10 @@ func (p *pusher) unasked(updates []RefUpdate, full bool) (can *capability.List, 
 	}
 	can = capability.NewList()
 	if can.Decode([]byte(known.Can)) != nil || !can.Supports(capability.Atomic) || !can.Supports(capability.ReportStatus) {
+		return nil, nil
+	}
+	deletes := slices.ContainsFunc(updates, func(u RefUpdate) bool { return u.New.IsZero() })
+	if deletes && !can.Supports(capability.DeleteRefs) { // an administrator may have allowed it since
 		return nil, nil
 	}
 	if refs = r.Refs().hashes(); len(staleRefs(updates, refs)) > 0 {

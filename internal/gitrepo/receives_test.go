@@ -1,9 +1,12 @@
 package gitrepo
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,9 +31,13 @@ func pushed(t *testing.T, url string, o Options, n int, more func(b *Batch)) (*R
 	if more != nil {
 		more(b)
 	}
-	_, err := b.Push(t.Context(), PushOptions{})
+	var err error
+	last, err = b.Push(t.Context(), PushOptions{})
 	return r, err
 }
+
+// last is what the last pushed reports.
+var last *PushReport
 
 // What a server can do is asked for where it is not known of that server, or where the answer
 // has more to say than that; and no more once it took a push.
@@ -225,6 +232,9 @@ func TestPushUnaskedNotAtomic(t *testing.T) {
 	if ref, ok := r.Refs().Branch("new-1"); !ok || ref.Hash.IsZero() || s.srv.Count(gittest.WriteRefs) != 0 {
 		t.Errorf("%v, asked %d times", ref, s.srv.Count(gittest.WriteRefs))
 	}
+	if rep := last; rep == nil || rep.Atomic {
+		t.Errorf("reported: %+v", rep)
+	}
 	b := openWith(t, s.urls["http"], o).NewBatch()
 	c := draftCommit(t, b, "a", "v2", nil, files("a", 2))
 	if err := errors.Join(b.Create("refs/heads/x", c.Hash), b.Create("refs/heads/y", c.Hash)); err != nil {
@@ -278,6 +288,189 @@ func TestPushUnaskedLogin(t *testing.T) {
 	}
 	if asked != 0 || refused > 0 {
 		t.Errorf("with the login at hand: asked %d times, %d were sent without it", asked, refused)
+	}
+}
+
+// What a push meets that is sent unasked and comes to nothing is what one says that asks: the
+// connection was closed while the run was at work, the server has gone elsewhere or away, a
+// proxy answers. What can land lands.
+func TestPushUnaskedMeets(t *testing.T) {
+	var transport *http.Transport
+	answer := func(status int, kind, text string) func(t *testing.T, f *front) {
+		return func(_ *testing.T, f *front) {
+			f.answers = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", kind)
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, text)
+			}
+		}
+	}
+	moved := func(status int) func(t *testing.T, f *front) {
+		return func(_ *testing.T, f *front) {
+			f.answers = func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, f.s.srv.URL+r.URL.RequestURI(), status)
+			}
+			f.all = true
+		}
+	}
+	for name, tc := range map[string]struct {
+		meet func(t *testing.T, f *front)
+		want string // "" where it lands
+	}{
+		"nothing":                {meet: func(*testing.T, *front) {}},
+		"a connection that ends": {meet: func(_ *testing.T, f *front) { f.CloseClientConnections() }},
+		"one that ends with it": {meet: func(_ *testing.T, f *front) {
+			f.answers = func(w http.ResponseWriter, r *http.Request) {
+				if f.answers = nil; r.Method != http.MethodPost {
+					f.s.srv.ServeHTTP(w, r)
+					return
+				}
+				c, _, err := http.NewResponseController(w).Hijack()
+				if err == nil {
+					_ = c.Close()
+				}
+			}
+		}},
+		"moved for good": {meet: moved(301)}, "found elsewhere": {meet: moved(302)}, "moved as it is": {meet: moved(308)},
+		"too much to do": {meet: answer(503, "text/plain", "later"), want: "503"},
+		"a page":         {meet: answer(200, "text/html", "<p>log in</p>"), want: "web page"},
+		"nobody": {meet: func(_ *testing.T, f *front) {
+			transport.CloseIdleConnections() // of which one may not have seen the end
+			f.Close()
+		}, want: "connection refused"},
+		"more than it will take": {meet: answer(413, "text/plain", ""), want: "413"},
+	} {
+		for _, known := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/known %t", name, known), func(t *testing.T) {
+				f := newFront(t)
+				f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
+				url, cache := f.URL+"/fleet.git", t.TempDir()
+				if _, err := pushed(t, url, Options{CacheDir: cache}, 0, nil); err != nil {
+					t.Fatal(err)
+				}
+				if !known {
+					damageReceives(t, url, cache, "{")
+				}
+				transport = &http.Transport{}
+				r := openWith(t, url, Options{CacheDir: cache, Transport: transport})
+				b := r.NewBatch()
+				was, _ := r.Refs().Branch("moves")
+				c := draftCommit(t, b, "a", "v1", nil, files("a1", 3))
+				if err := errors.Join(b.Update("refs/heads/moves", was.Hash, c.Hash), b.Create("refs/heads/new-1", c.Hash)); err != nil {
+					t.Fatal(err)
+				}
+				tc.meet(t, f)
+				rep, err := b.Push(t.Context(), PushOptions{})
+				if errors.Is(err, ErrUnknownOutcome) || (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("got %v, want %q", err, tc.want)
+				}
+				for _, ref := range rep.Refs {
+					if (ref.Outcome == Moved) != (tc.want == "") || ref.Outcome == Unknown {
+						t.Errorf("%s: %s", ref.Name, ref.Outcome)
+					}
+				}
+				if _, there := f.s.repo.Refs(t)["refs/heads/new-1"]; there != (tc.want == "") {
+					t.Errorf("there: %t", there)
+				}
+			})
+		}
+	}
+}
+
+// front is a proxy before a server, for which it may answer what is to write.
+type front struct {
+	*httptest.Server
+	s       *site
+	answers http.HandlerFunc
+	all     bool // for reading too
+}
+
+func newFront(t *testing.T) *front {
+	t.Helper()
+	f := &front{s: newSite(t)}
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		writes := strings.HasSuffix(r.URL.Path, "/git-receive-pack") || r.URL.Query().Get("service") == "git-receive-pack"
+		if f.answers != nil && (writes || f.all) {
+			f.answers(w, r)
+			return
+		}
+		f.s.srv.ServeHTTP(w, r)
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+// A push whose answer is lost and that the server makes late, while it is asked what it can
+// do, has landed.
+func TestPushUnaskedLate(t *testing.T) {
+	f := newFront(t)
+	f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
+	o := Options{CacheDir: t.TempDir()}
+	if _, err := pushed(t, f.URL+"/fleet.git", o, 0, nil); err != nil {
+		t.Fatal(err)
+	}
+	var late *http.Request
+	f.answers = func(w http.ResponseWriter, r *http.Request) {
+		if late != nil { // asked what it can do
+			f.answers = nil
+			f.s.srv.ServeHTTP(httptest.NewRecorder(), late)
+			f.s.srv.ServeHTTP(w, r)
+			return
+		}
+		data, err := io.ReadAll(r.Body)
+		late = r.Clone(context.WithoutCancel(r.Context()))
+		late.Body = io.NopCloser(bytes.NewReader(data))
+		if c, _, herr := http.NewResponseController(w).Hijack(); err == nil && herr == nil {
+			_ = c.Close()
+		}
+	}
+	r, err := pushed(t, f.URL+"/fleet.git", o, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ref, ok := r.Refs().Branch("new-1"); !ok || f.s.repo.Refs(t)["refs/heads/new-1"] != ref.Hash.String() || f.s.srv.Count(gittest.Push) != 2 {
+		t.Errorf("%v, %d pushes", ref, f.s.srv.Count(gittest.Push))
+	}
+}
+
+// A server that cannot do what a push needs is asked whether it can by now.
+func TestPushUnaskedToLess(t *testing.T) {
+	for _, lacks := range []string{"delete-refs", "atomic", "report-status"} {
+		t.Run(lacks, func(t *testing.T) {
+			f := newFront(t)
+			f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
+			o := Options{CacheDir: t.TempDir()}
+			if _, err := pushed(t, f.URL+"/fleet.git", o, 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			r := openWith(t, f.URL+"/fleet.git", o)
+			known := r.knownReceives()
+			if !strings.Contains(known.Can, lacks) {
+				t.Fatalf("%s is not in %q", lacks, known.Can)
+			}
+			known.Can = strings.Replace(known.Can, lacks, "x", 1)
+			data, err := json.Marshal(known)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n, want := range []int{1, 0} { // and is known to be able then
+				if n == 0 {
+					if err := os.WriteFile(r.receivesFile(), data, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				f.s.srv.ResetCounts()
+				_, err := pushed(t, f.URL+"/fleet.git", o, n+1, func(b *Batch) {
+					ref, _ := b.repo.Refs().Branch(fmt.Sprintf("new-%d", n))
+					if err := b.Delete(ref.Name, ref.Hash); err != nil {
+						t.Fatal(err)
+					}
+				})
+				if got := f.s.srv.Count(gittest.WriteRefs); err != nil || got != want {
+					t.Errorf("%v, asked %d times, want %d", err, got, want)
+				}
+			}
+		})
 	}
 }
 

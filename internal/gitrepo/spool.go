@@ -10,13 +10,13 @@ import (
 // spool is the temporary file of all Stages of a Store: it is there while any of them has
 // something in it. Safe for concurrent use.
 type spool struct {
-	tails atomic.Int64 // bytes of the Stages that are not in it
+	tails atomic.Int64 // bytes that Stages hold in memory
 
 	mu     sync.Mutex
 	file   *os.File
 	users  int
 	end    int64
-	failed error // there can be no file, or no more of it: what is to be pushed stays in memory
+	failed error // there can be no file, or no more of it: what is to be pushed stays in memory, of Stages begun meanwhile too
 }
 
 // extent is where a Stage's bytes from off on, as far as its next extent, are in the spool.
@@ -67,7 +67,7 @@ func (s *spool) leave() error {
 		return nil
 	}
 	f := s.file
-	s.file, s.end = nil, 0
+	s.file, s.end, s.failed = nil, 0, nil
 	err := f.Close()
 	_ = os.Remove(f.Name()) // where an open file cannot be removed
 	return err

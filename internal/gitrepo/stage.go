@@ -6,6 +6,7 @@ import (
 	"compress/zlib"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ type Stage struct {
 	// spilled is where in the Store's file what was written is, in order; none until there is much.
 	spilled []extent
 	memory  bool // there can be no file
+	closed  bool
 }
 
 // staged is where an object's entry of a pack is in its stage.
@@ -62,8 +64,8 @@ func (s *Stage) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	spool := &s.repo.store.spool
-	spool.tails.Add(-int64(len(s.tail)))
-	s.tail = nil
+	spool.tails.Add(-int64(cap(s.tail)))
+	s.tail, s.closed = nil, true
 	if len(s.spilled) == 0 {
 		return nil
 	}
@@ -122,9 +124,12 @@ func (s *Stage) write(o *newObject) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o.data, o.delta, o.staged = nil, nil, staged{s.written + int64(len(s.tail)), e.out.Len()}
+	if s.closed {
+		return // who reads it is told
+	}
+	spool, had := &s.repo.store.spool, cap(s.tail)
 	s.tail = append(s.tail, e.out.Bytes()...)
-	spool := &s.repo.store.spool
-	crowded := spool.tails.Add(int64(e.out.Len())) > stageTails
+	crowded := spool.tails.Add(int64(cap(s.tail)-had)) > stageTails
 	if s.memory || len(s.tail) < stageTail && (!crowded || len(s.tail) < worthWrite) {
 		return
 	}
@@ -144,20 +149,24 @@ func (s *Stage) spill() error {
 	if err != nil {
 		return err
 	}
-	n := int64(len(s.tail))
 	s.spilled = append(s.spilled, extent{s.written, at})
-	s.written += n
-	if s.tail = s.tail[:0]; spool.tails.Add(-n) > stageTails/2 { // others need the room
+	s.written += int64(len(s.tail))
+	if s.tail = s.tail[:0]; spool.tails.Load() > stageTails/2 { // others need the room
+		spool.tails.Add(-int64(cap(s.tail)))
 		s.tail = nil
 	}
 	return nil
 }
 
 // read fills into with what is staged from an offset on, and with less where an extent
-// or the stage ends.
+// or the stage ends. A connection may still read a pack that its server refused when the
+// stage is closed.
 func (s *Stage) read(off int64, into []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return 0, os.ErrClosed
+	}
 	if off >= s.written {
 		return copy(into, s.tail[off-s.written:]), nil
 	}

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha1"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -249,6 +253,107 @@ func TestStagesShareAFile(t *testing.T) {
 	}
 }
 
+// Two stages that take turns in the file have each its own.
+func TestStagesTakeTurns(t *testing.T) {
+	srv := gittest.NewServer(t)
+	store := NewStore(Options{CacheDir: t.TempDir()})
+	var batches []*Batch
+	for i := range 2 {
+		name := fmt.Sprintf("c%d", i)
+		srv.NewRepo(t, name)
+		r, err := store.Open(t.Context(), srv.RepoURL(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches = append(batches, r.NewBatch())
+	}
+	for n := range 30 {
+		for i, b := range batches {
+			c := draftCommit(t, b, "a", fmt.Sprintf("v%d", n), nil, files(fmt.Sprintf("a%d-%d", i, n), 3))
+			if err := errors.Join(b.Create(fmt.Sprintf("refs/heads/b%d", n), c.Hash), b.stage.spill()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, b := range batches {
+		push(t, b)
+		srv.Repo(fmt.Sprintf("c%d", i)).Fsck(t)
+	}
+}
+
+// What stages of a megabyte each leave behind in memory is bounded, too.
+func TestStagesLeaveRoom(t *testing.T) {
+	s := newSite(t)
+	r := open(t, s.urls["http"])
+	held, list := 0, []*Stage{}
+	for i := range 40 {
+		stage := r.NewStage()
+		list = append(list, stage)
+		for n := range 11 {
+			if _, err := stage.PackageTree(noisy(11*i + n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, stage := range list {
+		held += cap(stage.tail)
+	}
+	if held > stageTails+2*stageTail || int64(held) != r.store.spool.tails.Load() {
+		t.Errorf("%d bytes are held, %d are said to be", held, r.store.spool.tails.Load())
+	}
+}
+
+// A server may refuse a push before it has read it, and the connection go on to read it
+// while the stage is closed, which ends that alone.
+func TestStageClosedWhileSent(t *testing.T) {
+	s := newSite(t)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/git-receive-pack") {
+			s.srv.ServeHTTP(w, r)
+			return
+		}
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, _ = io.WriteString(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+		go func() { _, _ = io.Copy(io.Discard, c); _ = c.Close() }()
+	}))
+	defer front.Close()
+	for range 20 {
+		b := open(t, front.URL+"/fleet.git").NewBatch()
+		for i := range 40 {
+			noisyDraft(t, b, i)
+		}
+		if _, err := b.Push(t.Context(), PushOptions{}); !errors.Is(err, ErrRejected) {
+			t.Error(err)
+		}
+		_ = b.Close()
+	}
+	for _, url := range s.urls {
+		b := open(t, url).NewBatch()
+		noisyDraft(t, b, 0)
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.Push(t.Context(), PushOptions{}); err == nil || !strings.Contains(err.Error(), "closed") {
+			t.Errorf("of a closed stage: %v", err)
+		}
+		noisyDraft(t, b, 1) // is lost
+		if n := b.repo.store.spool.tails.Load(); n != 0 {
+			t.Errorf("%d bytes of a closed stage are held", n)
+		}
+	}
+}
+
+func noisyDraft(t *testing.T, b *Batch, i int) {
+	t.Helper()
+	if err := b.Create(fmt.Sprintf("refs/heads/l%d", i), draftCommit(t, b, "a", fmt.Sprintf("l%d", i), nil, noisy(i)).Hash); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A file that takes no more leaves what is to be pushed in memory, with what it has.
 func TestStageOfAFullDisk(t *testing.T) {
 	s := newSite(t)
@@ -297,6 +402,13 @@ func TestStageOfAFullDisk(t *testing.T) {
 	}
 	s.repo.Fsck(t)
 	if err := stage.Close(); err != nil || r.store.spool.file != nil {
+		t.Error(err)
+	}
+	next := r.NewStage() // there may be room by now
+	if _, err := next.PackageTree(noisy(0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(next.spill(), next.Close()); err != nil {
 		t.Error(err)
 	}
 }

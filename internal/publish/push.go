@@ -332,12 +332,14 @@ func (p *Pusher) overtaken(ctx context.Context, git observe.Repository, changes 
 		if len(came) == 0 {
 			continue
 		}
-		b := git.NewBatch() // of no objects
+		b := git.NewBatch()
 		drop := record.Drop{Path: c.Package.Path, Workspace: workspaceOf(ref)}
-		if err := together(b, []record.Edit{drop}, []decide.Move{{Name: ref, Old: c.Hash}}); err != nil {
-			return nil, err
+		err := together(b, []record.Edit{drop}, []decide.Move{{Name: ref, Old: c.Hash}})
+		if err == nil {
+			_, err = b.Push(ctx, gitrepo.PushOptions{Record: RecordOf(p.Read, git)})
 		}
-		if _, err := b.Push(ctx, gitrepo.PushOptions{Record: RecordOf(p.Read, git)}); err == nil {
+		_ = b.Close() // only a temporary file
+		if err == nil {
 			back, stale.Refs = append(back, c), append(stale.Refs, came...)
 		}
 	}

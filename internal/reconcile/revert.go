@@ -27,6 +27,7 @@ func (e *Engine) Revert(ctx context.Context, names []string, n int) (out []*Said
 	e.read.FetchReverted(ctx, wants, decide.RevisionName(n))
 	e.read.ReadUpstreams(ctx, wants)
 	r := &run{Engine: e, snapshot: s, alone: true, stages: map[observe.Repository]*gitrepo.Stage{}}
+	defer r.closeStages()
 	all, err := observe.Parallel(ctx, e.limit(), wants, func(ctx context.Context, w *decide.Want) *setBack {
 		b := &setBack{said: &Said{Identity: w.Identity}, subject: &subject{want: w}}
 		b.asked, b.said.Err = r.askBack(ctx, b, n, by.Name)

@@ -59,7 +59,8 @@ func open(ctx context.Context, loc Location, git TreeReader) (tree, error) {
 }
 
 // folder is a tree on disk. Nothing outside the root can be reached, not even
-// by a link that appears between listing and reading.
+// by a link that appears between listing and reading; a folder that is moved away or
+// replaced while the tree is read is read as it was.
 type folder struct {
 	root *os.Root
 
