@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -206,20 +207,35 @@ func (r *Repo) capabilities() *capability.List {
 
 // fetchCommits reads commits into the commit cache.
 func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error {
-	if !r.capabilities().Supports(capability.Filter) {
+	if !r.capabilities().Supports(capability.Filter) || r.lacks(byCommits) {
 		if err := r.fetchTrees(ctx, wants, depth); err != nil {
 			return err
 		}
 		return r.readStored(wants)
 	}
+	if depth == 1 {
+		if done, err := r.fetchRoots(ctx, wants); done {
+			return err
+		}
+	}
 	store := memory.NewStorage()
 	err := r.upload(ctx, request{wants: wants, depth: depth, filter: packp.FilterTreeDepth(0)}, func(pack io.Reader) error {
 		return packfile.UpdateObjectStorage(store, pack)
 	})
+	if err != nil && !isFinal(ctx, err) && refusesFilter(err) {
+		r.without(byCommits, err)
+		return r.fetchCommits(ctx, wants, depth)
+	}
 	if err != nil {
 		return err
 	}
 	return r.addCommits(store)
+}
+
+// refusesFilter says that a server leaves nothing out by this: an administrator may allow some
+// filters alone (uploadpackfilter of git-config).
+func refusesFilter(err error) bool {
+	return strings.Contains(err.Error(), "filter 'tree'") || strings.Contains(err.Error(), "tree filter")
 }
 
 func (r *Repo) addCommits(store *memory.Storage) error {

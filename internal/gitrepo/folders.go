@@ -183,6 +183,31 @@ func (r *Repo) fetchWays(ctx context.Context, places []Place) error {
 	return nil
 }
 
+// rootEntries is how many entries, of 35 bytes and a name before they are compressed, commits
+// may bring with them that nobody asked for yet.
+const rootEntries = 4096
+
+// fetchRoots brings commits with what leads to packages, where that is little: what stands on
+// a branch is compared next, which is a request of its own otherwise. It is not done where it
+// would be much, or a server does not give out that.
+func (r *Repo) fetchRoots(ctx context.Context, commits []Hash) (done bool, err error) {
+	packages, depth := r.Index("").Packages(), 1
+	for _, path := range packages {
+		depth = max(depth, len(splitPath(path)))
+	}
+	// Of a single package all comes along.
+	if len(packages) < 2 || len(packages)*len(commits) > rootEntries || depth > 2 || r.lacks(byDepth) {
+		return false, nil
+	}
+	r.ways.depth = max(r.ways.depth, uint64(depth))
+	err = r.fetchPart(ctx, r.ways, commits)
+	if err == nil || isFinal(ctx, err) || isMissing(err) || isAuth(err) || errors.Is(err, ErrAuth) || errors.Is(err, ErrNoRepository) || isTemporary(err) {
+		return true, err
+	}
+	r.without(byDepth, err)
+	return false, nil
+}
+
 // FetchFew is FetchPlaces of those whose commits are not here, where these are few, and
 // nothing otherwise: who reads commits first, and most likely these places then, spares a
 // request. since is what a place's commit was most likely made upon, of which the folder is
@@ -286,6 +311,8 @@ func (r *Repo) holds(p Place) bool {
 const (
 	byV2    = "Git's protocol v2"
 	byDepth = "their depth"
+	// byCommits is without folders.
+	byCommits = "commits alone"
 )
 
 // lack is what a server cannot be asked by.

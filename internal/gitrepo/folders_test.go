@@ -207,6 +207,84 @@ func TestWaysOfWhatWasPushed(t *testing.T) {
 	}
 }
 
+// Commits of few packages come with what leads to these, of which nothing else is asked then;
+// not of one, nor where it is much, or deep, nor from a server that gives out commits alone.
+func TestRootsAlong(t *testing.T) {
+	for name, c := range map[string]struct {
+		packages, commits int
+		config            []string
+		commitsIn, waysIn int // requests
+	}{
+		"few":                        {packages: 20, commits: 21, commitsIn: 1},
+		"one":                        {packages: 1, commits: 2, commitsIn: 1, waysIn: 1},
+		"much":                       {packages: manyPackages, commits: 50, commitsIn: 1, waysIn: 1},
+		"few of many":                {packages: manyPackages, commits: 10, commitsIn: 1},
+		"no filter":                  {packages: 20, commits: 21, config: []string{"uploadpack.allowFilter", "false"}, commitsIn: 1},
+		"a filter of commits":        {packages: 20, commits: 21, config: []string{"uploadpackfilter.tree.maxDepth", "0"}, commitsIn: 2, waysIn: 1},
+		"no filter of commits alone": {packages: 20, commits: 21, config: []string{"uploadpackfilter.tree.allow", "false"}, commitsIn: 3},
+	} {
+		for _, cached := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/cached %t", name, cached), func(t *testing.T) {
+				y := withPackages(t, c.packages)
+				if len(c.config) > 0 {
+					y.repo.Git(t, append([]string{"config"}, c.config...)...)
+				}
+				o := Options{}
+				if cached {
+					o.CacheDir = t.TempDir()
+				}
+				r := openWith(t, y.urls["http"], o)
+				commits := []Hash{y.main}
+				for _, d := range y.drafts[:c.commits-1] {
+					commits = append(commits, d.Commit)
+				}
+				y.srv.ResetCounts()
+				if _, err := r.Commits(t.Context(), commits...); err != nil {
+					t.Fatal(err)
+				}
+				if n := y.srv.Count(gittest.Fetch); n != c.commitsIn {
+					t.Errorf("%d requests for commits, want %d", n, c.commitsIn)
+				}
+				if again := openWith(t, y.urls["http"], o); cached {
+					r = again // another run has it as well
+				}
+				y.srv.ResetCounts()
+				if _, err := r.Commits(t.Context(), commits...); err != nil {
+					t.Fatal(err)
+				}
+				var ways []Place
+				for i := range c.packages {
+					ways = append(ways, y.way(i))
+				}
+				if err := r.FetchPlaces(t.Context(), ways...); err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range ways {
+					want := y.repo.Git(t, "rev-parse", p.Commit.String()+":"+p.Path)
+					if tree, ok, err := r.TreeAt(t.Context(), p.Commit, p.Path); err != nil || !ok || tree.String() != want {
+						t.Errorf("%s: %s, %t, %v, want %s", p.Path, tree, ok, err, want)
+					}
+				}
+				if n := y.srv.Count(gittest.Fetch); n != c.waysIn {
+					t.Errorf("%d requests for what is on the branch, want %d", n, c.waysIn)
+				}
+				if c.config == nil && c.packages > 1 && whole(t, r, y.main) {
+					t.Error("all of the branch was sent")
+				}
+			})
+		}
+	}
+	y := withPackages(t, 3)
+	y.repo.Commit(t, "drafts/a/deep/one/w", "deep", gittest.Text{"a/deep/one/Kptfile": kptfile("one")})
+	r := openWith(t, y.urls["http"], Options{})
+	if _, err := r.Commits(t.Context(), y.main); err != nil {
+		t.Fatal(err)
+	}
+	if c := r.commits.get(y.main); r.ways.has(c.Tree) {
+		t.Error("beside a package that is deep folders came along")
+	}
+}
+
 // Who reads few commits gets what leads to places along with them; of many, and of those
 // that are here, nothing is asked.
 func TestFetchFew(t *testing.T) {
@@ -250,7 +328,7 @@ func TestFetchFew(t *testing.T) {
 				return
 			}
 			for i, p := range places {
-				if r.leads(p) == (i < c.here) || whole(t, r, p.Commit) {
+				if i >= c.here && !r.leads(p) || whole(t, r, p.Commit) {
 					t.Errorf("%d: what leads there is here: %t; all of it: %t", i, r.leads(p), whole(t, r, p.Commit))
 				}
 			}

@@ -374,11 +374,11 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 		}
 	}
 	elsewhere(7, "apply") // which makes the Drafts
-	asks(s.variants+2, "the commits of all tags, the record and the branch's")
+	asks(2*s.variants+2, "the commits of all tags and of the branch, its packages and the record")
 	elsewhere(4, "review")
 	asks(2*s.variants+s.variants+2, "the commits of all refs, the Drafts, the record and the branch's")
-	elsewhere(4, "apply")
-	asks(2*s.variants+2, "the commits of all refs, the record and the branch's")
+	elsewhere(3, "apply") // what is on the branch comes with its commit
+	asks(2*s.variants+2, "the commits of all refs and the record")
 	w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) // another region
 	elsewhere(9, "apply")
 	elsewhere(8, "approve", "--all")
@@ -528,7 +528,7 @@ func TestRequestsOfManyRevisions(t *testing.T) {
 		command []string
 		most    int // requests
 	}{
-		{"nothing to do", nil, []string{"apply"}, 4},
+		{"nothing to do", nil, []string{"apply"}, 3},
 		{"an update", update, []string{"plan"}, 4},
 		{"an update", nil, []string{"apply"}, 7},
 		{"an update", nil, []string{"review"}, 4},
