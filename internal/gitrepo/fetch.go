@@ -207,7 +207,7 @@ func (r *Repo) capabilities() *capability.List {
 
 // fetchCommits reads commits into the commit cache.
 func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error {
-	if !r.capabilities().Supports(capability.Filter) || r.lacks(byCommits) {
+	if !r.capabilities().Supports(capability.Filter) || r.wholeCommits {
 		if err := r.fetchTrees(ctx, wants, depth); err != nil {
 			return err
 		}
@@ -223,7 +223,8 @@ func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error 
 		return packfile.UpdateObjectStorage(store, pack)
 	})
 	if err != nil && !isFinal(ctx, err) && refusesFilter(err) {
-		r.without(byCommits, err)
+		r.store.opts.Log("%s is asked for whole commits: %v", r.URL(), err)
+		r.wholeCommits = true // it alone: others of the server may be set up otherwise
 		return r.fetchCommits(ctx, wants, depth)
 	}
 	if err != nil {

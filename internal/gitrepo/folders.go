@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -46,10 +48,18 @@ func (r *Repo) treesOf(h Hash) objectSource {
 
 // fetchPart brings what is in a part of commits.
 func (r *Repo) fetchPart(ctx context.Context, p *part, commits []Hash) error {
+	return r.fetchPartWithin(ctx, p, commits, math.MaxInt64)
+}
+
+// fetchPartWithin is fetchPart where the pack has so many bytes at most, and ErrLimit otherwise.
+func (r *Repo) fetchPartWithin(ctx context.Context, p *part, commits []Hash, most int64) error {
 	for _, h := range commits {
 		p.asked[h] = struct{}{}
 	}
-	keep, finish := r.packSink(p.objectSource)
+	sink, finish := r.packSink(p.objectSource)
+	keep := func(pack io.Reader) error {
+		return sink(&limitedReader{r: pack, left: most, what: "what leads to packages is"})
+	}
 	if err := r.upload(ctx, request{wants: commits, depth: 1, filter: p.filter()}, keep); err != nil {
 		return err
 	}
@@ -183,9 +193,12 @@ func (r *Repo) fetchWays(ctx context.Context, places []Place) error {
 	return nil
 }
 
-// rootEntries is how many entries, of 35 bytes and a name before they are compressed, commits
-// may bring with them that nobody asked for yet.
-const rootEntries = 4096
+// Commits bring with them, though nobody asked for it yet, as many entries of packages, of 35
+// bytes and a name before they are compressed, and with all that is beside these as many bytes.
+const (
+	rootEntries = 4096
+	rootBytes   = 256 << 10
+)
 
 // fetchRoots brings commits with what leads to packages, where that is little: what stands on
 // a branch is compared next, which is a request of its own otherwise. It is not done where it
@@ -195,12 +208,24 @@ func (r *Repo) fetchRoots(ctx context.Context, commits []Hash) (done bool, err e
 	for _, path := range packages {
 		depth = max(depth, len(splitPath(path)))
 	}
+	depth = max(depth, int(min(r.ways.depth, 3)))
 	// Of a single package all comes along.
-	if len(packages) < 2 || len(packages)*len(commits) > rootEntries || depth > 2 || r.lacks(byDepth) {
+	if len(packages) < 2 || len(packages)*len(commits) > rootEntries || depth > 2 || r.largeRoots || r.lacks(byDepth) {
 		return false, nil
 	}
-	r.ways.depth = max(r.ways.depth, uint64(depth))
-	err = r.fetchPart(ctx, r.ways, commits)
+	r.ways.depth = uint64(depth)
+	err = r.fetchPartWithin(ctx, r.ways, commits, rootBytes)
+	switch {
+	case errors.Is(err, ErrLimit):
+		r.largeRoots = true
+		for _, h := range commits {
+			delete(r.ways.asked, h)
+		}
+		return false, nil
+	case isMissing(err) && len(r.missingCommits(commits)) == 0: // its filter is another
+		r.without(byDepth, err)
+		return true, nil
+	}
 	if err == nil || isFinal(ctx, err) || isMissing(err) || isAuth(err) || errors.Is(err, ErrAuth) || errors.Is(err, ErrNoRepository) || isTemporary(err) {
 		return true, err
 	}
@@ -311,8 +336,6 @@ func (r *Repo) holds(p Place) bool {
 const (
 	byV2    = "Git's protocol v2"
 	byDepth = "their depth"
-	// byCommits is without folders.
-	byCommits = "commits alone"
 )
 
 // lack is what a server cannot be asked by.

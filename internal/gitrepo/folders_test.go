@@ -274,6 +274,26 @@ func TestRootsAlong(t *testing.T) {
 			})
 		}
 	}
+	for name, beside := range map[string]gittest.Text{
+		"a large file":    {"notes": strings.Repeat(string(noisy(1)[1].Data), 4)},
+		"a deeper filter": nil,
+	} {
+		y := withPackages(t, 3)
+		if beside != nil {
+			y.repo.Commit(t, "main", "beside", beside)
+		}
+		r := openWith(t, y.urls["http"], Options{})
+		if beside == nil {
+			r.ways.depth = 3 // somebody looked at a package that is deep
+		}
+		main, _ := r.Refs().Branch("main")
+		if _, err := r.Commits(t.Context(), main.Commit); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c := r.commits.get(main.Commit); c == nil || r.ways.has(c.Tree) || len(r.ways.asked) > 0 {
+			t.Errorf("%s: folders came along", name)
+		}
+	}
 	y := withPackages(t, 3)
 	y.repo.Commit(t, "drafts/a/deep/one/w", "deep", gittest.Text{"a/deep/one/Kptfile": kptfile("one")})
 	r := openWith(t, y.urls["http"], Options{})

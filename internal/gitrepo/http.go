@@ -52,9 +52,9 @@ func (t *answerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		resp.Body = body{io.LimitReader(resp.Body, maxRefusal), resp.Body}
-	case req.Method == http.MethodGet && isPage(resp):
+	case (req.Method == http.MethodGet || isPush(req)) && isPage(resp):
 		_ = resp.Body.Close()
-		return nil, errKind(ErrNoRepository, "%s answers with a web page where Git's refs were expected: a login page, or not the address of a repository; see that git ls-remote reads it without a browser", strings.TrimSuffix(repositoryAt(req.URL), "/"))
+		return nil, errKind(ErrNoRepository, "%s answers with a web page where Git was expected: a login page, or not the address of a repository; see that git ls-remote reads it without a browser", strings.TrimSuffix(repositoryAt(req.URL), "/"))
 	case isPush(req):
 		resp.Body = &spooled{in: resp.Body, left: t.limits.RefsBytes}
 	case !isFetch(req):

@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -157,10 +158,9 @@ func (p *pusher) push(ctx context.Context, updates []RefUpdate, results []RefRes
 		p.repo.learnReceives(nil)
 		if a.status == nil && p.unseen(ctx, a, updates) { // who asks is told better what is wrong, and finds the way
 			first := a
-			if a, err = p.attempt(ctx, updates, false); err == nil && arrived(a.stale, updates) { // it was slow
-				setAll(results, Moved)
-				p.landed(first, updates)
-				return nil
+			a, err = p.attempt(ctx, updates, false)
+			if took := err == nil && a.took(len(updates)); !took && !refusedUnseen(first.err) && p.mayBeSlow(ctx, err, updates) {
+				return p.readAgain(ctx, first, updates, results)
 			}
 		}
 	}
@@ -209,6 +209,8 @@ func (p *pusher) unseen(ctx context.Context, a *attempt, updates []RefUpdate) bo
 	switch {
 	case httpStatus(a.err) == http.StatusRequestEntityTooLarge, wire.IsSlow(a.err), ctx.Err() != nil:
 		return false // it would not be other
+	case httpStatus(a.err) == http.StatusBadGateway, httpStatus(a.err) == http.StatusGatewayTimeout:
+		return false // who is behind is at work
 	case refusedUnseen(a.err):
 		return true
 	}
@@ -216,13 +218,14 @@ func (p *pusher) unseen(ctx context.Context, a *attempt, updates []RefUpdate) bo
 	return err == nil && len(staleRefs(updates, now)) == 0
 }
 
-// arrived says that refs which have moved are all where they were to be.
-func arrived(stale []StaleRef, updates []RefUpdate) bool {
-	to := make(map[string]Hash, len(updates))
-	for _, u := range updates {
-		to[u.Name] = u.New
+// mayBeSlow says that a push without an answer may land, or has landed, after another was
+// made in its place, with err where that was not sent: some ref is where it was to be.
+func (p *pusher) mayBeSlow(ctx context.Context, err error, updates []RefUpdate) bool {
+	if err != nil {
+		return true
 	}
-	return len(stale) == len(updates) && !slices.ContainsFunc(stale, func(s StaleRef) bool { return s.Actual != to[s.Name] })
+	now, err := p.refsNow(ctx)
+	return err != nil || slices.ContainsFunc(updates, func(u RefUpdate) bool { return now[u.Name] == u.New })
 }
 
 // took says that the server moved all of so many refs.
@@ -569,19 +572,22 @@ func (p *pusher) tooLarge(updates []RefUpdate, results []RefResult) error {
 
 // neverLeft says that there was no connection to send anything by.
 func neverLeft(err error) bool {
-	var unexpected *plumbing.UnexpectedError // which the library does not unwrap
-	if errors.As(err, &unexpected) {
-		err = unexpected.Err
-	}
+	err = within(err)
 	var dns *net.DNSError
 	var op *net.OpError
-	return errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial"
+	var record tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") ||
+		errors.As(err, &record) || errors.As(err, &certificate)
 }
 
 // refusedUnseen says that a server refused a request before git saw it.
 func refusedUnseen(err error) bool {
-	if errors.Is(err, transport.ErrRepositoryNotFound) {
-		return true
+	if err = within(err); err == nil {
+		return false
+	}
+	if errors.Is(err, transport.ErrRepositoryNotFound) || errors.Is(err, ErrNoRepository) || strings.Contains(err.Error(), "redirect on non-initial request") {
+		return true // nor is it there, or a page was in its place
 	}
 	code := httpStatus(err)
 	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusRequestEntityTooLarge
@@ -589,14 +595,19 @@ func refusedUnseen(err error) bool {
 
 func httpStatus(err error) int {
 	var status *githttp.Err
-	var unexpected *plumbing.UnexpectedError
-	if errors.As(err, &unexpected) {
-		err = unexpected.Err
-	}
-	if errors.As(err, &status) && status.Response != nil {
+	if errors.As(within(err), &status) && status.Response != nil {
 		return status.StatusCode()
 	}
 	return 0
+}
+
+// within is what is in an error of the library, which does not unwrap it.
+func within(err error) error {
+	var unexpected *plumbing.UnexpectedError
+	if errors.As(err, &unexpected) {
+		return unexpected.Err
+	}
+	return err
 }
 
 func setAll(results []RefResult, o Outcome) {

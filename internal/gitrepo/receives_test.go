@@ -316,6 +316,7 @@ func TestPushUnaskedMeets(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meet func(t *testing.T, f *front)
 		want string // "" where it lands
+		lost bool   // it cannot be known that git did not see it
 	}{
 		"nothing":                {meet: func(*testing.T, *front) {}},
 		"a connection that ends": {meet: func(_ *testing.T, f *front) { f.CloseClientConnections() }},
@@ -332,7 +333,7 @@ func TestPushUnaskedMeets(t *testing.T) {
 			}
 		}},
 		"moved for good": {meet: moved(301)}, "found elsewhere": {meet: moved(302)}, "moved as it is": {meet: moved(308)},
-		"too much to do": {meet: answer(503, "text/plain", "later"), want: "503"},
+		"too much to do": {meet: answer(503, "text/plain", "later"), want: "503", lost: true},
 		"a page":         {meet: answer(200, "text/html", "<p>log in</p>"), want: "web page"},
 		"nobody": {meet: func(_ *testing.T, f *front) {
 			transport.CloseIdleConnections() // of which one may not have seen the end
@@ -361,7 +362,7 @@ func TestPushUnaskedMeets(t *testing.T) {
 				}
 				tc.meet(t, f)
 				rep, err := b.Push(t.Context(), PushOptions{})
-				if errors.Is(err, ErrUnknownOutcome) || (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				if errors.Is(err, ErrUnknownOutcome) && !tc.lost || (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("got %v, want %q", err, tc.want)
 				}
 				for _, ref := range rep.Refs {
@@ -401,35 +402,68 @@ func newFront(t *testing.T) *front {
 }
 
 // A push whose answer is lost and that the server makes late, while it is asked what it can
-// do, has landed.
+// do or sent the push again, has landed, and what others did then is not taken for its end.
 func TestPushUnaskedLate(t *testing.T) {
-	f := newFront(t)
-	f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
-	o := Options{CacheDir: t.TempDir()}
-	if _, err := pushed(t, f.URL+"/fleet.git", o, 0, nil); err != nil {
-		t.Fatal(err)
-	}
-	var late *http.Request
-	f.answers = func(w http.ResponseWriter, r *http.Request) {
-		if late != nil { // asked what it can do
-			f.answers = nil
-			f.s.srv.ServeHTTP(httptest.NewRecorder(), late)
-			f.s.srv.ServeHTTP(w, r)
-			return
-		}
-		data, err := io.ReadAll(r.Body)
-		late = r.Clone(context.WithoutCancel(r.Context()))
-		late.Body = io.NopCloser(bytes.NewReader(data))
-		if c, _, herr := http.NewResponseController(w).Hijack(); err == nil && herr == nil {
-			_ = c.Close()
-		}
-	}
-	r, err := pushed(t, f.URL+"/fleet.git", o, 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ref, ok := r.Refs().Branch("new-1"); !ok || f.s.repo.Refs(t)["refs/heads/new-1"] != ref.Hash.String() || f.s.srv.Count(gittest.Push) != 2 {
-		t.Errorf("%v, %d pushes", ref, f.s.srv.Count(gittest.Push))
+	for name, c := range map[string]struct {
+		at     string // the request of the second push before which the first lands
+		fails  bool   // that request
+		moveOn bool   // one of the refs is moved by another then
+		status int    // of the first push, 0 where its connection ends
+		unsure bool
+	}{
+		"while it is asked":        {at: http.MethodGet},
+		"while it is sent again":   {at: http.MethodPost},
+		"and moved on":             {at: http.MethodGet, moveOn: true, unsure: true},
+		"sent again, and moved on": {at: http.MethodPost, moveOn: true, unsure: true},
+		"and it cannot be asked":   {at: http.MethodGet, fails: true},
+		"of a gateway":             {at: http.MethodPost, status: 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFront(t)
+			f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
+			o := Options{CacheDir: t.TempDir()}
+			if _, err := pushed(t, f.URL+"/fleet.git", o, 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			var late *http.Request
+			f.answers = func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case late == nil:
+					data, err := io.ReadAll(r.Body)
+					late = r.Clone(context.WithoutCancel(r.Context()))
+					late.Body = io.NopCloser(bytes.NewReader(data))
+					if c.status != 0 {
+						w.WriteHeader(c.status)
+					} else if c, _, herr := http.NewResponseController(w).Hijack(); err == nil && herr == nil {
+						_ = c.Close()
+					}
+					return
+				case r.Method == c.at:
+					f.answers = nil
+					f.s.srv.ServeHTTP(httptest.NewRecorder(), late)
+					if c.moveOn {
+						f.s.repo.Commit(t, "moves", "by another", gittest.Text{"b": "b"})
+					}
+					if c.fails {
+						w.WriteHeader(http.StatusServiceUnavailable)
+						return
+					}
+				}
+				f.s.srv.ServeHTTP(w, r)
+			}
+			r, err := pushed(t, f.URL+"/fleet.git", o, 1, nil)
+			if c.unsure != errors.Is(err, ErrUnknownOutcome) || !c.unsure && err != nil {
+				t.Errorf("got %v", err)
+			}
+			for _, ref := range last.Refs {
+				if want := map[bool]Outcome{true: Unknown, false: Moved}[c.moveOn && ref.Name == "refs/heads/moves"]; ref.Outcome != want {
+					t.Errorf("%s is said to be %s, want %s", ref.Name, ref.Outcome, want)
+				}
+			}
+			if ref, ok := r.Refs().Branch("new-1"); !ok || f.s.repo.Refs(t)["refs/heads/new-1"] != ref.Hash.String() {
+				t.Errorf("%v", ref)
+			}
+		})
 	}
 }
 

@@ -41,6 +41,9 @@ type Repo struct {
 
 	failing  atomic.Int32 // reads in a row that failed after all their attempts
 	fetching sync.Mutex   // one fetch at a time: the second then finds its objects
+	// largeRoots and wholeCommits say what it is not asked for: folders along with commits, and
+	// commits without. fetching is held.
+	largeRoots, wholeCommits bool
 
 	treesMu sync.Mutex
 	trees   map[Hash]*parsedTree
