@@ -77,9 +77,9 @@ func (a *Along) compare(at int, x, y []treeEntry, dir string, depth int) error {
 	for len(x) > 0 || len(y) > 0 {
 		var was, is treeEntry
 		switch {
-		case len(y) == 0 || len(x) > 0 && folderOrder(x[0].name, y[0].name) < 0:
+		case len(y) == 0 || len(x) > 0 && entryOrder(x[0], y[0]) < 0:
 			was, x = x[0], x[1:]
-		case len(x) == 0 || folderOrder(x[0].name, y[0].name) > 0:
+		case len(x) == 0 || entryOrder(x[0], y[0]) > 0:
 			is, y = y[0], y[1:]
 		default:
 			was, is, x, y = x[0], y[0], x[1:], y[1:]
@@ -114,15 +114,6 @@ func (a *Along) Changes(dir string) (at []int) {
 		at = append(at, s.at)
 	}
 	return at
-}
-
-// folderOrder is Git's order of folders: as if each name ended in a slash.
-func folderOrder(a, b string) int {
-	n := min(len(a), len(b))
-	if c := strings.Compare(a[:n], b[:n]); c != 0 || len(a) == len(b) {
-		return c
-	}
-	return strings.Compare(sortKey(modeDir, a)[n:], sortKey(modeDir, b)[n:])
 }
 
 // Tree is the folder in the commit at a position, zero where it has none; "" is the

@@ -344,7 +344,6 @@ func TestPushUnaskedMeets(t *testing.T) {
 		for _, known := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/known %t", name, known), func(t *testing.T) {
 				f := newFront(t)
-				f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
 				url, cache := f.URL+"/fleet.git", t.TempDir()
 				if _, err := pushed(t, url, Options{CacheDir: cache}, 0, nil); err != nil {
 					t.Fatal(err)
@@ -389,6 +388,7 @@ type front struct {
 func newFront(t *testing.T) *front {
 	t.Helper()
 	f := &front{s: newSite(t)}
+	f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		writes := strings.HasSuffix(r.URL.Path, "/git-receive-pack") || r.URL.Query().Get("service") == "git-receive-pack"
 		if f.answers != nil && (writes || f.all) {
@@ -420,7 +420,6 @@ func TestPushUnaskedLate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFront(t)
-			f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
 			o := Options{CacheDir: t.TempDir()}
 			if _, err := pushed(t, f.URL+"/fleet.git", o, 0, nil); err != nil {
 				t.Fatal(err)
@@ -472,7 +471,6 @@ func TestPushUnaskedToLess(t *testing.T) {
 	for _, lacks := range []string{"delete-refs", "atomic", "report-status"} {
 		t.Run(lacks, func(t *testing.T) {
 			f := newFront(t)
-			f.s.repo.Commit(t, "moves", "begin", gittest.Text{"a/Kptfile": kptfile("a")})
 			o := Options{CacheDir: t.TempDir()}
 			if _, err := pushed(t, f.URL+"/fleet.git", o, 0, nil); err != nil {
 				t.Fatal(err)

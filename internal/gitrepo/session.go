@@ -10,10 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
 	"github.com/variform/variform/internal/wire"
 )
@@ -196,18 +194,9 @@ func isTemporary(err error) bool {
 	if wire.IsSlow(err) || wire.IsRateLimited(err) {
 		return false
 	}
-	var status *githttp.Err
-	if errors.As(err, &status) && status.Response != nil {
-		c := status.StatusCode()
+	if err = within(err); httpStatus(err) != 0 {
+		c := httpStatus(err)
 		return c >= 500 || c == 429 || c == 408
-	}
-	var unexpected *plumbing.UnexpectedError
-	if errors.As(err, &unexpected) {
-		if errors.As(unexpected.Err, &status) && status.Response != nil {
-			c := status.StatusCode()
-			return c >= 500 || c == 429 || c == 408
-		}
-		err = unexpected.Err
 	}
 	var dns *net.DNSError
 	if errors.As(err, &dns) {

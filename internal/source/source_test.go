@@ -472,8 +472,9 @@ func TestPipeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// Files are opened by their folders, which stay open: what is replaced meanwhile, or leads
-// elsewhere, is read as by its whole path, nothing outside is, and all is closed in the end.
+// Files are opened by their folders, which stay open: what is new in a folder that was replaced
+// meanwhile, or leads elsewhere, is read as by its whole path, nothing outside is, and all is
+// closed in the end.
 func TestFoldersStayOpen(t *testing.T) {
 	outside := write(t, map[string]string{"secret.yaml": "outside"})
 	text := map[string]string{"a.yaml": "a", "in/b.yaml": "b", "in/deep/c.yaml": "c", "other/d.yaml": "d"}
@@ -489,7 +490,10 @@ func TestFoldersStayOpen(t *testing.T) {
 		}
 	}
 	openFiles := func() (n int) {
-		links, _ := filepath.Glob("/proc/self/fd/*")
+		links, err := filepath.Glob("/proc/self/fd/*")
+		if err != nil || len(links) == 0 {
+			t.Skip("skipped: needs /proc, to see what is open")
+		}
 		for _, l := range links {
 			if file, _ := os.Readlink(l); strings.HasPrefix(file, dir) {
 				n++

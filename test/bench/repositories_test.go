@@ -373,8 +373,23 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 			t.Errorf("%d objects are asked for, want %d at most: %s", wants, most, what)
 		}
 	}
+	commits := func(most int, what string) {
+		t.Helper()
+		wants := 0
+		for _, r := range w.line.asked["fleet"] {
+			for _, want := range wantLine.FindAllSubmatch(r.body, -1) {
+				if w.fleet.Git(t, "cat-file", "-t", string(want[1])) == "commit" {
+					wants++
+				}
+			}
+		}
+		if wants > most {
+			t.Errorf("%d commits are asked for, want %d at most: %s", wants, most, what)
+		}
+	}
 	elsewhere(7, "apply") // which makes the Drafts
-	asks(2*s.variants+2, "the commits of all tags and of the branch, its packages and the record")
+	commits(s.variants+2, "those of all tags, the record's and the branch's")
+	asks(2*s.variants+2, "these, and the packages that are on the branch")
 	elsewhere(4, "review")
 	asks(2*s.variants+s.variants+2, "the commits of all refs, the Drafts, the record and the branch's")
 	elsewhere(3, "apply") // what is on the branch comes with its commit
