@@ -214,6 +214,7 @@ func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error 
 		return r.readStored(wants)
 	}
 	if depth == 1 {
+		wants = r.withBranch(wants)
 		if done, err := r.fetchRoots(ctx, wants); done {
 			return err
 		}

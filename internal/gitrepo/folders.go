@@ -183,8 +183,9 @@ func (r *Repo) fetchWays(ctx context.Context, places []Place) error {
 		r.without(byDepth, err)
 		return nil
 	}
+	many := r.Many()
 	for _, p := range places {
-		if _, known := r.treeOf(p); !known && (p.Way || len(commits) > 0) && r.leads(p) {
+		if _, known := r.treeOf(p); !known && (p.Way || many) && r.leads(p) {
 			if _, _, err := r.TreeAt(ctx, p.Commit, p.Path); err != nil && !errors.Is(err, ErrMissingObject) { // what is damaged in the cache is absent
 				return err
 			}

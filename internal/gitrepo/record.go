@@ -37,6 +37,9 @@ type RecordOf struct {
 	// a name of its own.
 	Origin  string
 	Unnamed bool
+	// Branch is the short name of the registered branch, whose folders that lead to packages
+	// stand in the record; "" is none.
+	Branch string
 	// Author signs its commits, at the time of what they are about.
 	Author Signature
 	// Anew writes it in place of what is there, whatever that is, but for the
@@ -63,6 +66,7 @@ type recordStates struct {
 	mu      sync.Mutex
 	last    map[string]*recordState // by ref
 	refused map[string]bool         // refs that the server does not take
+	branch  string                  // the registered one, "" until it is known
 
 	reading sync.Mutex // one record at a time: who waits finds it read
 }
@@ -73,6 +77,8 @@ type recordState struct {
 	commit *Commit // nil then
 	rec    *record.Record
 	files  map[string]Hash // its files' blobs, by path
+	// branch are the folders of the registered branch that led to packages then, the root first.
+	branch []Hash
 	// frame has the commit, which is first, and the trees that the record was read from.
 	frame []rawObject
 }
@@ -145,6 +151,9 @@ func (r *Repo) Record(ctx context.Context, o RecordOf) (*record.Record, error) {
 	tip := r.Refs().Record(ref)
 	if tip.IsZero() {
 		return nil, nil
+	}
+	if o.Branch != "" {
+		r.records.setBranch(o.Branch)
 	}
 	s, err := r.recordAt(ctx, ref, o.Manager, tip)
 	if err == nil {
@@ -280,7 +289,10 @@ func (r *Repo) readRecord(ctx context.Context, ref string, tip Hash, last *recor
 		answered := err == nil
 		if answered {
 			var s *recordState
-			if s, err = recordFrom(tip, get); err == nil || !isMissing(err) {
+			if s, err = recordFrom(tip, get); err == nil {
+				err = r.keepBranch(s, pool)
+			}
+			if err == nil || !isMissing(err) {
 				return s, err
 			}
 		}
@@ -401,6 +413,10 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 		for _, e := range entries {
 			path := within + e.name
 			switch {
+			case e.mode == modeDir && path == branchFolder:
+				if s.branch, err = branchOf(e.hash, read); err != nil {
+					return err
+				}
 			case e.mode == modeDir && within == "" && record.IsFile(path+"/x"):
 				if err := walk(e.hash, path+"/"); err != nil {
 					return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -311,11 +312,12 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 	for i, path := range todo {
 		s.files[path] = made[i]
 	}
-	root := sealRecord(rec, s.files)
+	s.branch = w.branchFolders()
+	root := sealRecord(rec, s.files, s.branch)
 	var was *folder
 	if w.now.commit != nil {
 		// Only what is there as it would be written can be left out, and built upon.
-		if was = sealRecord(w.now.rec, w.now.files); was.hash != w.now.commit.Tree {
+		if was = sealRecord(w.now.rec, w.now.files, w.now.branch); was.hash != w.now.commit.Tree {
 			was = nil
 		}
 	}
@@ -333,8 +335,10 @@ func (w *recordWriter) commit() (next *recordState, anew bool, err error) {
 	}
 	w.batch.add(&newObject{hash: s.tip, typ: plumbing.CommitObject, data: raw, needs: []Hash{root.hash}})
 	s.frame = []rawObject{{s.tip, plumbing.CommitObject, raw}, {root.hash, plumbing.TreeObject, root.raw}}
-	if index := root.dirs["index"]; index != nil {
-		s.frame = append(s.frame, rawObject{index.hash, plumbing.TreeObject, index.raw})
+	for _, name := range []string{"index", branchFolder} {
+		if dir := root.dirs[name]; dir != nil {
+			s.frame = append(s.frame, rawObject{dir.hash, plumbing.TreeObject, dir.raw})
+		}
 	}
 	return s, anew, nil
 }
@@ -384,13 +388,16 @@ type folder struct {
 }
 
 // sealRecord lays a record's files and trees out.
-func sealRecord(rec *record.Record, files map[string]Hash) *folder {
+func sealRecord(rec *record.Record, files map[string]Hash, branch []Hash) *folder {
 	root := &folder{}
 	for path, h := range files {
 		root.put(path, modeRegular, h)
 	}
 	for _, l := range rec.Trees() {
 		root.put(l.Path, modeDir, plumbing.NewHash(l.Tree))
+	}
+	for i, h := range branch {
+		root.put(branchFolder+"/"+strconv.Itoa(i), modeDir, h)
 	}
 	root.seal()
 	return root

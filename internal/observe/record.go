@@ -23,6 +23,9 @@ func (r *Reader) RecordOf(git Repository) gitrepo.RecordOf { return r.recordOf(r
 
 func (r *Reader) recordOf(shown []*Repo) gitrepo.RecordOf {
 	of := gitrepo.RecordOf{Manager: string(r.cfg.Manager), Origin: r.cfg.Origin, Unnamed: r.cfg.Unnamed}
+	if len(shown) > 0 {
+		of.Branch = shown[0].Branch
+	}
 	for _, repo := range shown {
 		if at := repo.Annotations[record.Annotation]; at != "" {
 			of.Ref = at

@@ -1,0 +1,213 @@
+package gitrepo
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/record"
+)
+
+// branch lists what the record holds of the registered branch, as names of what is on main.
+func (k *keeper) branch() (out []string) {
+	k.t.Helper()
+	names := map[string]string{k.git.Git(k.t, "rev-parse", "main^{tree}"): "main"}
+	for line := range strings.Lines(k.git.Git(k.t, "ls-tree", "-r", "-d", "main")) {
+		meta, path, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		names[strings.Fields(meta)[2]] = path
+	}
+	listed := gittest.Run(k.t, k.git.Dir, nil, "ls-tree", recordRef+":"+branchFolder)
+	for i, line := range strings.Split(strings.TrimSpace(listed), "\n") {
+		fields := strings.Fields(line)
+		if fields[1] != "tree" || fields[3] != fmt.Sprint(i) {
+			k.t.Fatalf("the record has %q", line)
+		}
+		out = append(out, names[fields[2]])
+	}
+	return out
+}
+
+// drafted pushes Drafts of packages upon the branch as it is.
+func (k *keeper) drafted(n int, paths ...string) {
+	k.t.Helper()
+	k.open(k.opts.CacheDir)
+	b := k.repo.NewBatch()
+	for _, path := range paths {
+		k.edited(b, path, n)
+	}
+	k.mustPush(b)
+}
+
+// The folders of the branch that lead to packages are in the record: a machine with an empty
+// cache asks for none of them, as long as the branch is where it was.
+func TestRecordBranch(t *testing.T) {
+	many := make([]string, fewFolders)
+	for i := range many {
+		many[i] = fmt.Sprintf("at-%d/app", i)
+	}
+	for name, c := range map[string]struct {
+		paths, want []string
+		asked       int // requests for what leads to the packages
+	}{
+		"at the root":     {paths: []string{"db", "web"}, want: []string{"main"}},
+		"in a folder":     {paths: []string{"clusters/db", "clusters/web"}, want: []string{"main", "clusters"}},
+		"in folders":      {paths: []string{"a/b/db", "a/web", "-/c"}, want: []string{"main", "-", "a", "a/b"}},
+		"in many folders": {paths: many, want: []string{"main"}, asked: 1},
+	} {
+		for _, moved := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/moved %t", name, moved), func(t *testing.T) {
+				k := newKeeper(t, "uploadpack.allowFilter=true")
+				k.of.Branch = "main"
+				for _, path := range c.paths {
+					k.git.Commit(t, "main", "package", gittest.Text{path + "/Kptfile": kptfile(path)})
+				}
+				k.drafted(1, c.paths...)
+				if diff := cmp.Diff(c.want, k.branch()); diff != "" {
+					t.Errorf("the record holds (-want +got):\n%s", diff)
+				}
+				if moved {
+					k.git.Commit(t, "main", "hotfix", gittest.Text{c.paths[0] + "/fix": "x\n"})
+					c.asked = 1
+				}
+				k.open(t.TempDir())
+				k.repo.largeRoots = true // as of many packages: nothing comes along but that
+				if _, err := k.repo.Record(t.Context(), k.of); err != nil {
+					t.Fatal(err)
+				}
+				main, _ := k.repo.Refs().Branch("main")
+				draft, _ := k.repo.Refs().Branch("drafts/" + c.paths[0] + "/packagevariant-1")
+				k.srv.ResetCounts()
+				if _, err := k.repo.Commits(t.Context(), draft.Commit); err != nil {
+					t.Fatal(err)
+				}
+				if n := k.srv.Count(gittest.Fetch); n != 1 || k.repo.commits.get(main.Commit) == nil {
+					t.Errorf("%d requests for commits; the branch's is here: %t", n, k.repo.commits.get(main.Commit) != nil)
+				}
+				var ways []Place
+				for _, path := range c.paths {
+					ways = append(ways, Place{Commit: main.Commit, Path: path, Way: true})
+				}
+				if err := k.repo.FetchPlaces(t.Context(), ways...); err != nil {
+					t.Fatal(err)
+				}
+				if n := k.srv.Count(gittest.Fetch) - 1; n != c.asked {
+					t.Errorf("%d requests for what leads to packages, want %d", n, c.asked)
+				}
+				for _, p := range ways {
+					want := k.git.Git(t, "rev-parse", "main:"+p.Path)
+					if tree, ok, err := k.repo.TreeAt(t.Context(), p.Commit, p.Path); err != nil || !ok || tree.String() != want {
+						t.Errorf("%s: %s, %t, %v, want %s", p.Path, tree, ok, err, want)
+					}
+				}
+				k.quiet()
+			})
+		}
+	}
+}
+
+// What is not made upon the branch leaves what the record says of that, wherever it is written:
+// another machine may not have the branch. And what is not said is not made up.
+func TestRecordBranchStays(t *testing.T) {
+	k := newKeeper(t, "uploadpack.allowFilter=true")
+	k.of.Branch = "main"
+	k.git.Commit(t, "main", "packages", gittest.Text{"a/web/Kptfile": kptfile("web"), "b/db/Kptfile": kptfile("db")})
+	k.drafted(1, "a/web")
+	k.drafted(1, "b/db") // upon the same
+	if diff := cmp.Diff([]string{"main", "a", "b"}, k.branch()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	k.git.Commit(t, "main", "hotfix", gittest.Text{"a/web/fix": "x\n"})
+	said := record.Put{Entry: record.Entry{Path: "a/web", Place: record.Built, Inputs: "sha256:00", At: "2026-01-01T00:00:00Z"}}
+	for _, branch := range []string{"main", "", "none"} {
+		k.open(t.TempDir())
+		k.of.Branch, said.Inputs = branch, said.Inputs+"0"
+		if branch == "main" {
+			head(t, k.repo, "main")
+		}
+		k.mustPush(recordedOnly(t, k.repo, said))
+		if diff := cmp.Diff([]string{"", "", "b"}, k.branch()); diff != "" { // of main as it was
+			t.Errorf("branch %q (-want +got):\n%s", branch, diff)
+		}
+	}
+	k.of.Branch = "main"
+	k.drafted(2, "a/web")
+	if diff := cmp.Diff([]string{"main", "a"}, k.branch()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Of a branch that this push moves it is what it is moved to.
+	k.open(k.opts.CacheDir)
+	b := k.repo.NewBatch()
+	tree, err := b.PackageTree(files("db", 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	main := head(t, k.repo, "main")
+	c, err := b.Commit(t.Context(), CommitSpec{Root: main.Tree, Path: "b/db", PackageTree: tree, Parents: []Hash{main.Hash}, Author: machine, Message: "Approve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := record.Publish{Entry: record.Entry{Path: "b/db", Workspace: "packagevariant-1", Revision: 1, Commit: c.Hash.String(), Tree: tree.String(), Hydrated: tree.String()}}
+	if err := b.Recorded([]record.Edit{e}, RefUpdate{Name: "refs/heads/main", Old: main.Hash, New: c.Hash}); err != nil {
+		t.Fatal(err)
+	}
+	k.mustPush(b)
+	if diff := cmp.Diff([]string{"main", "b"}, k.branch()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	k.git.Fsck(t)
+}
+
+// A record whose folder of the branch is not as it is written is read without that, and written
+// as it should be.
+func TestRecordBranchOfOthers(t *testing.T) {
+	for name, entries := range map[string]string{
+		"a file":   "100644 blob FILE\t0\n",
+		"a name":   "040000 tree ROOT\tmain\n",
+		"a hole":   "040000 tree ROOT\t0\n040000 tree ROOT\t2\n",
+		"too many": "040000 tree ROOT\t0\n040000 tree ROOT\t1\n040000 tree ROOT\t2\n040000 tree ROOT\t3\n040000 tree ROOT\t4\n",
+		"nothing":  "",
+		"another":  "040000 tree OTHER\t0\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper(t, "uploadpack.allowFilter=true")
+			k.of.Branch = "main"
+			k.git.Commit(t, "main", "package", gittest.Text{"web/Kptfile": kptfile("web")})
+			k.drafted(1, "web")
+			root := k.git.Git(t, "rev-parse", "main^{tree}")
+			file, other := k.git.Git(t, "rev-parse", "main:README.md"), k.git.Git(t, "rev-parse", "main:web")
+			listed := strings.NewReplacer("FILE", file, "ROOT", root, "OTHER", other).Replace(entries)
+			dir := strings.TrimSpace(gittest.Run(t, k.git.Dir, []byte(listed), "mktree"))
+			all := gittest.Run(t, k.git.Dir, nil, "ls-tree", recordRef)
+			was := k.git.Git(t, "rev-parse", recordRef+":"+branchFolder)
+			tree := strings.TrimSpace(gittest.Run(t, k.git.Dir, []byte(strings.ReplaceAll(all, was, dir)), "mktree"))
+			k.git.Git(t, "update-ref", recordRef, k.git.Git(t, "commit-tree", "-p", recordRef, "-m", "by hand", tree))
+
+			k.open(t.TempDir())
+			rec, err := k.repo.Record(t.Context(), k.of)
+			if err != nil || len(rec.Entries()) != 1 {
+				t.Fatalf("%v, %v", rec, err)
+			}
+			k.repo.largeRoots = true
+			main, _ := k.repo.Refs().Branch("main")
+			draft, _ := k.repo.Refs().Branch("drafts/web/packagevariant-1")
+			if _, err := k.repo.Commits(t.Context(), draft.Commit); err != nil {
+				t.Fatal(err)
+			}
+			if err := k.repo.FetchPlaces(t.Context(), Place{Commit: main.Commit, Path: "web", Way: true}); err != nil {
+				t.Fatal(err)
+			}
+			if tree, ok, err := k.repo.TreeAt(t.Context(), main.Commit, "web"); err != nil || !ok || tree.String() != other {
+				t.Errorf("%s, %t, %v, want %s", tree, ok, err, other)
+			}
+			k.drafted(2, "web")
+			if diff := cmp.Diff([]string{"main"}, k.branch()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			k.git.Fsck(t)
+			k.quiet()
+		})
+	}
+}
