@@ -30,17 +30,25 @@ import (
 // revisions of packages that are other on the registered branch, and the branch's
 // history of those.
 func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
-	r.fetchTrees(ctx, wants, recorded)
+	r.fetchTrees(ctx, wants, fetchSet{}, recorded)
 }
 
 // FetchCompared is FetchTrees for who approves: what was Published is brought, whatever
-// the record says of it.
+// the record says of it, and in the same request what is open.
 func (r *Reader) FetchCompared(ctx context.Context, wants []*decide.Want) {
-	r.fetchTrees(ctx, wants, func(*decide.Package) (decide.Hash, bool) { return decide.Hash{}, false })
+	set := fetchSet{}
+	for repo, p := range r.packagesOf(wants) {
+		if h := p.Open(); h != nil {
+			set.open(repo, p.Path, h)
+		}
+	}
+	r.fetchTrees(ctx, wants, set, func(*decide.Package) (decide.Hash, bool) { return decide.Hash{}, false })
 }
 
-func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, recorded func(*decide.Package) (decide.Hash, bool)) {
-	set, open := fetchSet{}, fetchSet{}
+// fetchTrees is FetchTrees where recorded says what is known of what was Published. What is
+// in set comes along.
+func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, set fetchSet, recorded func(*decide.Package) (decide.Hash, bool)) {
+	open := fetchSet{}
 	for repo, p := range r.packagesOf(wants) {
 		if p.Open() == nil && len(p.Revisions) > 0 && len(p.Surplus) == 0 && !repo.comparable(p) {
 			if p.Latest != nil && latestCommit(p) != repo.Head {
@@ -1194,12 +1202,8 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 			anew[repo] = append(anew[repo], q.Package.Path)
 		}
 		published := q.From
-		if from := q.From; from != nil && from.Phase.Open() { // a commit upon it keeps what is beside the folder
-			set.way(repo, from.Ref.Commit, q.Package.Path)
-			set.add(repo, q.Package.Path, from)
-			if from.Machine != nil { // and what people changed is told by what the machine made
-				set.place(repo, from.Machine.Commit, q.Package.Path)
-			}
+		if from := q.From; from != nil && from.Phase.Open() {
+			set.open(repo, q.Package.Path, from)
 			published = q.Package.Latest // which a review compares with
 		}
 		if !repo.stands(published, q.Package.Path) && !repo.standsAsRecorded(ctx, q.Package, published) {

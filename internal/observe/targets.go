@@ -677,6 +677,16 @@ func (f fetchSet) way(r *Repo, h decide.Hash, path string) {
 	f.places(r, gitrepo.Place{Commit: gitrepo.Hash(h), Path: path, Way: true})
 }
 
+// open adds an open revision's folder, and what leads there: a commit upon it keeps what is
+// beside the folder. What people changed is told by what the machine made.
+func (f fetchSet) open(r *Repo, path string, h *decide.Revision) {
+	f.way(r, h.Ref.Commit, path)
+	f.place(r, h.Ref.Commit, path)
+	if h.Machine != nil {
+		f.place(r, h.Machine.Commit, path)
+	}
+}
+
 // branch adds a package as it stands on the registered branch, and the way to it.
 func (f fetchSet) branch(r *Repo, path string) {
 	f.way(r, r.Head, path)

@@ -399,6 +399,37 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 	elsewhere(8, "approve", "--all")
 }
 
+// A machine that has read nothing asks as much of a repository of one package as of one of many:
+// of what does not change its refs, the record, and commits; for an approval, of what it is
+// about besides, and what a push takes.
+func TestRequestsOfANewMachine(t *testing.T) {
+	for _, variants := range []int{1, 24, 120} {
+		s := scenario{variants: variants, http: true}
+		w := newWorld(t, s)
+		for _, c := range []struct {
+			before  func()
+			command []string
+			want    int // requests
+		}{
+			{nil, []string{"apply"}, 5},
+			{nil, []string{"apply"}, 3},
+			{func() { w.run(t, "approve", "--all") }, []string{"apply"}, 3},
+			{func() { w.publish(t, s) }, []string{"plan"}, 4},
+			{nil, []string{"apply"}, 7},
+			{nil, []string{"apply"}, 3},
+			{nil, []string{"approve", "--all"}, 6},
+			{nil, []string{"status"}, 3},
+		} {
+			if c.before != nil {
+				c.before()
+			}
+			if n := w.requestsAnew(t, c.command...); n != c.want {
+				t.Errorf("%d variants, %s: %d requests, want %d", variants, c.command[0], n, c.want)
+			}
+		}
+	}
+}
+
 // One change beside many packages costs none of these whole: each commit has a root folder
 // as long as there are packages, and all their files.
 func TestRequestsOfOneAmongMany(t *testing.T) {
@@ -428,21 +459,21 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 		command []string
 		most    int // requests
 	}{
-		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) }, []string{"apply"}, 10},
-		{nil, []string{"review", one}, 7},
-		{nil, []string{"approve", one}, 8},
-		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 2)) }, []string{"apply"}, 10},
+		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) }, []string{"apply"}, 8},
+		{nil, []string{"review", one}, 4},
+		{nil, []string{"approve", one}, 7},
+		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 2)) }, []string{"apply"}, 8},
 		{func() {
 			w.fleet.Commit(t, draft(), "by hand", gittest.Text{variantName(0) + "/by-hand.yaml": "a: 1\n"})
-		}, []string{"review", one}, 9},
+		}, []string{"review", one}, 7},
 		{nil, []string{"edits", one}, 10},
 		{nil, []string{"approve", one}, 9},
-		{func() { w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(0) + "/fix.yaml": "a: 2\n"}) }, []string{"status"}, 11},
-		{nil, []string{"plan"}, 10},
-		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 3)) }, []string{"apply"}, 14},
-		{func() { w.fleet.Commit(t, "main", "hotfixes", hotfixes); among = false }, []string{"status"}, 12},
-		{nil, []string{"plan"}, 12},
-		{func() { os.Remove(filepath.Join(w.dir, "clusters/cluster-00001.yaml")) }, []string{"plan"}, 12},
+		{func() { w.fleet.Commit(t, "main", "hotfix", gittest.Text{variantName(0) + "/fix.yaml": "a: 2\n"}) }, []string{"status"}, 10},
+		{nil, []string{"plan"}, 7},
+		{func() { w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 3)) }, []string{"apply"}, 12},
+		{func() { w.fleet.Commit(t, "main", "hotfixes", hotfixes); among = false }, []string{"status"}, 10},
+		{nil, []string{"plan"}, 9},
+		{func() { os.Remove(filepath.Join(w.dir, "clusters/cluster-00001.yaml")) }, []string{"plan"}, 11},
 	} {
 		if c.before != nil {
 			c.before()
@@ -547,13 +578,13 @@ func TestRequestsOfManyRevisions(t *testing.T) {
 		{"an update", update, []string{"plan"}, 4},
 		{"an update", nil, []string{"apply"}, 7},
 		{"an update", nil, []string{"review"}, 4},
-		{"an update", nil, []string{"approve", "--all"}, 7},
-		{"a hotfix", func() { w.fleet.Commit(t, "main", "hotfix", gittest.Text{by + "/fix.yaml": "a: 2\n"}) }, []string{"status"}, 7},
-		{"a hotfix", nil, []string{"edits"}, 9},
-		{"a hotfix", update, []string{"apply"}, 11},
-		{"a hotfix", nil, []string{"approve", "--all"}, 10},
-		{"the record is lost", func() { lose(); update() }, []string{"apply"}, 9},
-		{"the record was lost", nil, []string{"approve", "--all"}, 7},
+		{"an update", nil, []string{"approve", "--all"}, 6},
+		{"a hotfix", func() { w.fleet.Commit(t, "main", "hotfix", gittest.Text{by + "/fix.yaml": "a: 2\n"}) }, []string{"status"}, 6},
+		{"a hotfix", nil, []string{"edits"}, 8},
+		{"a hotfix", update, []string{"apply"}, 10},
+		{"a hotfix", nil, []string{"approve", "--all"}, 9},
+		{"the record is lost", func() { lose(); update() }, []string{"apply"}, 8},
+		{"the record was lost", nil, []string{"approve", "--all"}, 6},
 		{"a set that goes", func() {
 			if err := os.Remove(filepath.Join(w.dir, "set.yaml")); err != nil {
 				t.Fatal(err)
@@ -588,12 +619,12 @@ func TestRequestsAboutAFleet(t *testing.T) {
 		command []string
 		most    int // requests
 	}{
-		{[]string{"edits"}, 9},
-		{[]string{"blame", "--all", "--field", "ConfigMap/region-0-settings:data.endpoint"}, 10},
-		{[]string{"impact", "set.yaml"}, 10},
+		{[]string{"edits"}, 8},
+		{[]string{"blame", "--all", "--field", "ConfigMap/region-0-settings:data.endpoint"}, 9},
+		{[]string{"impact", "set.yaml"}, 9},
 		{[]string{"record", "check"}, 4},
 		{[]string{"record", "rebuild"}, 6},
-		{[]string{"revert", "apps", "v1"}, 9},
+		{[]string{"revert", "apps", "v1"}, 8},
 	} {
 		if n := w.requestsAnew(t, c.command...); n > c.most {
 			t.Errorf("%v: %d requests for %d packages, want %d at most", c.command, n, s.variants, c.most)
