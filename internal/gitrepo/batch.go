@@ -726,9 +726,9 @@ type RefUpdate struct {
 }
 
 // ExpectAbsent makes each push conditional on refs that it does not move: one of
-// these that is there by then makes the push stale. The server's answer just
-// before the push decides, for Git can make a push conditional only on what it
-// moves.
+// these that is there by then makes the push stale. What is known of the refs just before the
+// push decides, which a server that is known is not asked for, and Git can make a push
+// conditional only on what it moves: who must know looks again after it.
 func (b *Batch) ExpectAbsent(refs ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -738,12 +738,6 @@ func (b *Batch) ExpectAbsent(refs ...string) {
 	for _, r := range refs {
 		b.absent[r] = true
 	}
-}
-
-func (b *Batch) expectsAbsent() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.absent) > 0
 }
 
 // appeared lists refs of ExpectAbsent that are there and that the batch itself

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -49,16 +51,24 @@ func (r *Repo) hasLogin() bool {
 	return err == nil && r.logins.get(wire.OriginOf(at)) != nil
 }
 
+// usually is what servers can do. None minds to be told what it does not know, but for one that
+// moves each ref on its own.
+const usually = "report-status delete-refs side-band-64k quiet atomic ofs-delta"
+
 // unasked is what the server can do, with the refs as they were read, where a push need not ask
-// for it: where that is known of this very server, it moves all refs or none, nothing is to be
-// looked for among its refs, and it has the login that it wants, so that it takes in what is
-// sent. It is nil otherwise.
+// for it: where that is known of this very server, it moves all refs or none, and it has the
+// login that it wants, so that it takes in what is sent. Of a server that this machine never
+// asked it is what most can do, where it has a record, and so took pushes like this from
+// another machine, and refs may move on their own. It is nil otherwise.
 func (p *pusher) unasked(updates []RefUpdate, full bool) (can *capability.List, refs map[string]Hash) {
 	r := p.repo
-	if !r.loc.http() || full || p.asks || p.batch.expectsAbsent() || p.batch.stage.size() > unaskedBytes {
+	if !r.loc.http() || full || p.asks || p.batch.stage.size() > unaskedBytes {
 		return nil, nil
 	}
-	known := r.knownReceives()
+	known, ever := r.knownReceives()
+	if !ever && !p.opts.RequireAtomic && p.recorded() && r.receivesOf() != "" {
+		known = receives{Of: r.receivesOf(), Can: usually}
+	}
 	if known.Of == "" || known.Of != r.receivesOf() || known.Login && !r.hasLogin() {
 		return nil, nil
 	}
@@ -76,18 +86,25 @@ func (p *pusher) unasked(updates []RefUpdate, full bool) (can *capability.List, 
 	return can, refs
 }
 
-// knownReceives reads it once, of the cache; the zero value is of none.
-func (r *Repo) knownReceives() receives {
+// recorded says that the push is of a manager that has a record there.
+func (p *pusher) recorded() bool {
+	return p.opts.Record != nil && !p.repo.Refs().Record(p.repo.refOf(*p.opts.Record)).IsZero()
+}
+
+// knownReceives reads it once, of the cache; the zero value is of none. ever says that it was
+// known of some server there, though it may be forgotten.
+func (r *Repo) knownReceives() (known receives, ever bool) {
 	r.receivesMu.Lock()
 	defer r.receivesMu.Unlock()
 	if !r.receivesRead && r.cacheDir != "" {
 		data, err := os.ReadFile(r.receivesFile())
+		r.receivesEver = !errors.Is(err, fs.ErrNotExist)
 		if err != nil || json.Unmarshal(data, &r.receives) != nil {
 			r.receives = receives{} // only a cache
 		}
 	}
 	r.receivesRead = true
-	return r.receives
+	return r.receives, r.receivesEver
 }
 
 func (r *Repo) receivesFile() string { return filepath.Join(r.cacheDir, "receives") }
@@ -102,12 +119,12 @@ func (r *Repo) learnReceives(can *capability.List) {
 	if can != nil {
 		now = receives{Of: r.receivesOf(), Login: r.hasLogin(), Can: can.String()}
 	}
-	if now == r.knownReceives() {
+	if known, ever := r.knownReceives(); ever && now == known {
 		return
 	}
 	r.receivesMu.Lock()
 	defer r.receivesMu.Unlock()
-	r.receives = now
+	r.receives, r.receivesEver = now, true
 	if r.cacheDir == "" {
 		return
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 )
@@ -67,7 +69,7 @@ func TestPushUnasked(t *testing.T) {
 		"an empty cache":           {between: func(_ *testing.T, w *world) { w.cache = "" }, asks: 1},
 		"a damaged one":            {between: func(t *testing.T, w *world) { damageReceives(t, w.urls["http"], w.cache, "{") }, asks: 1},
 		"one of something else":    {between: func(t *testing.T, w *world) { damageReceives(t, w.urls["http"], w.cache, `{"Of":""}`) }, asks: 1},
-		"refs that must not be":    {more: func(*testing.T) func(*Batch) { return func(b *Batch) { b.ExpectAbsent("refs/heads/x") } }, asks: 1},
+		"refs that must not be":    {more: func(*testing.T) func(*Batch) { return func(b *Batch) { b.ExpectAbsent("refs/heads/x") } }},
 		"much to send":             {more: large, asks: 1},
 		"a ref that was read anew": {more: func(t *testing.T) func(*Batch) { return func(b *Batch) { moveBehind(t, b) } }, asks: 1},
 	} {
@@ -242,6 +244,76 @@ func TestPushUnaskedNotAtomic(t *testing.T) {
 	}
 	if _, err := b.Push(t.Context(), PushOptions{RequireAtomic: true}); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A machine that never asked a server sends Drafts as it would to most where the manager has a
+// record there, and asks for all else. What came of it is told as ever, and what is not taken
+// is asked for the next time, by who has a cache.
+func TestPushUnaskedAnew(t *testing.T) {
+	for name, tc := range map[string]struct {
+		config  string
+		hook    string // update
+		opts    func(o *PushOptions)
+		asks    int
+		refused string // package
+		moved   []string
+		next    int // asks of the next push
+	}{
+		"a record":              {moved: []string{"db", "web"}},
+		"none":                  {opts: func(o *PushOptions) { o.Record = nil }, asks: 1, moved: []string{"db", "web"}},
+		"another's":             {opts: func(o *PushOptions) { o.Record = &RecordOf{Manager: "other", Author: machine} }, asks: 1, moved: []string{"db", "web"}},
+		"all or none":           {opts: func(o *PushOptions) { o.RequireAtomic = true }, asks: 1, moved: []string{"db", "web"}},
+		"refused":               {hook: `case "$1" in *web*) exit 1;; esac`, refused: "web", next: 1},
+		"not atomic":            {config: "receive.advertiseAtomic", moved: []string{"db", "web"}},
+		"not atomic, refused":   {config: "receive.advertiseAtomic", hook: `case "$1" in *web*) exit 1;; esac`, refused: "web", moved: []string{"db"}, next: 1},
+		"without offset deltas": {config: "repack.useDeltaBaseOffset", moved: []string{"db", "web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper(t)
+			k.drafted(1, "first")
+			if tc.config != "" {
+				k.git.Git(t, "config", tc.config, "false")
+			}
+			if tc.hook != "" {
+				k.git.Hook(t, "update", tc.hook)
+			}
+			k.open(t.TempDir())
+			b := k.repo.NewBatch()
+			k.edited(b, "web", 2)
+			k.edited(b, "db", 2)
+			o := PushOptions{Record: &k.of}
+			if tc.opts != nil {
+				tc.opts(&o)
+			}
+			k.srv.ResetCounts()
+			_, err := b.Push(t.Context(), o)
+			if refused := errors.Is(err, ErrRejected); refused != (tc.refused != "") || err != nil && !refused || refused && !strings.Contains(err.Error(), tc.refused) {
+				t.Errorf("got %v", err)
+			}
+			if got := k.srv.Count(gittest.WriteRefs); got != tc.asks {
+				t.Errorf("asked %d times, want %d", got, tc.asks)
+			}
+			var moved []string
+			for _, path := range []string{"db", "web"} {
+				if k.git.Refs(t)["refs/heads/drafts/"+path+"/packagevariant-2"] != "" {
+					moved = append(moved, path)
+				}
+			}
+			if diff := cmp.Diff(tc.moved, moved); diff != "" {
+				t.Errorf("moved (-want +got):\n%s", diff)
+			}
+			k.git.Hook(t, "update", "true")
+			k.open(k.opts.CacheDir)
+			k.srv.ResetCounts()
+			b = k.repo.NewBatch()
+			k.edited(b, "next", 3)
+			k.mustPush(b)
+			if got := k.srv.Count(gittest.WriteRefs); got != tc.next && tc.asks == 0 {
+				t.Errorf("the next push asked %d times, want %d", got, tc.next)
+			}
+			k.git.Fsck(t)
+		})
 	}
 }
 
@@ -476,7 +548,7 @@ func TestPushUnaskedToLess(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := openWith(t, f.URL+"/fleet.git", o)
-			known := r.knownReceives()
+			known, _ := r.knownReceives()
 			if !strings.Contains(known.Can, lacks) {
 				t.Fatalf("%s is not in %q", lacks, known.Can)
 			}
