@@ -184,7 +184,14 @@ func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) strin
 		return "" // what is not there proves nothing
 	}
 	if e.Place == record.Variant {
-		if e.Hold == nil && e.Discarded == nil && !slices.ContainsFunc(r.Showing(repo.Git), func(shown *Repo) bool { return shown.Packages[e.Path] != nil }) {
+		if e.Hold != nil || e.Discarded != nil {
+			return ""
+		}
+		there, err := r.isThere(ctx, repo, e.Path)
+		switch {
+		case err != nil:
+			return unreadable(err)
+		case !there:
 			return "no such package is there"
 		}
 		return ""
@@ -200,7 +207,7 @@ func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) strin
 	}
 	there, err := repo.TreeAt(ctx, at, e.Path)
 	if err != nil {
-		return fmt.Sprintf("what stands there cannot be read: %v", err)
+		return unreadable(err)
 	}
 	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(decide.ParseHash(e.Commit)))
 	switch {
@@ -217,6 +224,26 @@ func (r *Reader) Unproved(ctx context.Context, repo *Repo, e record.Entry) strin
 		return "what stands there is not of its commit"
 	}
 	return r.Unread(ctx, repo, e.Hydrated)
+}
+
+func unreadable(err error) string {
+	return fmt.Sprintf("what stands there cannot be read: %v", err)
+}
+
+// isThere says that a package has revisions, or stands on a registered branch without, as
+// one does whose Draft was merged.
+func (r *Reader) isThere(ctx context.Context, repo *Repo, path string) (bool, error) {
+	var errs []error
+	for _, shown := range r.Showing(repo.Git) {
+		if shown.Packages[path] != nil {
+			return true, nil
+		}
+		tree, err := shown.TreeAt(ctx, shown.Head, path)
+		if errs = append(errs, err); !tree.IsZero() {
+			return true, nil
+		}
+	}
+	return false, errors.Join(errs...)
 }
 
 // trailersOf are the trailers about an entry's revision in the commit that it names.

@@ -115,6 +115,23 @@ func TestRecordFindings(t *testing.T) {
 	}
 }
 
+// What the fleet says of a package holds where no revision of it is left: its Draft was merged.
+func TestRecordOfMerged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  deletionPolicy: orphan\n"))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", true)
+	none := "no such package is there"
+	if r := w.mustRun(1, "record", "check"); strings.Contains(r.out+r.err, none) {
+		t.Errorf("%s%s", r.out, r.err)
+	}
+	w.repos["c1"].CommitFrom(t, "main", w.repos["c1"].Git(t, "rev-list", "--max-parents=0", "main"), "gone", gittest.Text{"README.md": "x\n"})
+	w.contains(w.mustRun(1, "record", "check").out, none)
+}
+
 // An entry may name anything: where what the machine made is no tree, it is not known.
 func TestRecordOfNoTree(t *testing.T) {
 	t.Parallel()
