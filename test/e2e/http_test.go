@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -61,7 +62,8 @@ func (w *world) once(kind, repo string, f func()) {
 	})
 }
 
-// forgetServers drops what the cache knows of what servers can do with a push.
+// forgetServers has the cache forget what servers can do with a push, as where one took none:
+// they are asked.
 func (w *world) forgetServers() {
 	w.t.Helper()
 	files, err := filepath.Glob(filepath.Join(w.dir, "cache", "git", "git", "*", "receives"))
@@ -69,7 +71,7 @@ func (w *world) forgetServers() {
 		w.t.Fatal("nothing is known of servers", err)
 	}
 	for _, f := range files {
-		if err := os.Remove(f); err != nil {
+		if err := os.WriteFile(f, []byte("{}"), 0o600); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -176,6 +178,7 @@ func TestServerDiesInMidPush(t *testing.T) {
 		}
 		w.unchanged(start)
 	}
+	const asked = ", asked"
 	cases := map[string]func(){
 		"reply lost":  w.srv.DropPushReply,
 		"empty reply": w.srv.EmptyPushReply,
@@ -186,9 +189,19 @@ func TestServerDiesInMidPush(t *testing.T) {
 	for _, n := range []int64{1, 21} { // in the pack's checksum, and before it
 		cases[fmt.Sprintf("cut %d bytes before the end", n)] = func() { w.srv.DropPushBeforeEnd(n) }
 	}
+	for name, fault := range maps.Clone(cases) {
+		cases[name+asked] = fault
+	}
 	for name, fault := range cases {
 		t.Run(name, func(t *testing.T) {
 			reset()
+			if strings.HasSuffix(name, asked) {
+				w.forgetServers()
+			} else {
+				w.mustApply() // the server is known from that
+				reset()
+				fault()
+			}
 			// Each push of the first run dies, however often it is tried.
 			var dying atomic.Bool
 			dying.Store(true)
