@@ -298,8 +298,8 @@ func NewPackage(path string, tags []Published, revisions ...*Revision) *Package 
 }
 
 // A new Draft's push is conditional on its branch not being there: Git can make
-// a push conditional only on the refs that it moves. While the push is on its
-// way another run may make the same Draft, and someone propose or publish it,
+// a push conditional only on the refs that it moves. Since the refs were read
+// another run may have made the same Draft, and someone proposed or published it,
 // which takes the branch away again; then the push goes through, and the
 // workspace is there twice. What a run made so is withdrawn at once; what a run
 // made that died there is surplus to the next one.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -32,7 +31,6 @@ type Batch struct {
 	commits map[Hash]*Commit // made by Commit
 	models  models           // of commits
 	groups  []group
-	absent  map[string]bool // refs that must not be there
 	refs    map[string]bool
 	known   map[Hash]struct{} // objects that the server has, found while grafting
 
@@ -723,36 +721,6 @@ func (b *Batch) learn(tree Hash) {
 type RefUpdate struct {
 	Name     string // full
 	Old, New Hash
-}
-
-// ExpectAbsent makes each push conditional on refs that it does not move: one of
-// these that is there by then makes the push stale. What is known of the refs just before the
-// push decides, which a server that is known is not asked for, and Git can make a push
-// conditional only on what it moves: who must know looks again after it.
-func (b *Batch) ExpectAbsent(refs ...string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.absent == nil {
-		b.absent = map[string]bool{}
-	}
-	for _, r := range refs {
-		b.absent[r] = true
-	}
-}
-
-// appeared lists refs of ExpectAbsent that are there and that the batch itself
-// does not make.
-func (b *Batch) appeared(now map[string]plumbing.Hash) []StaleRef {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []StaleRef
-	for name := range b.absent {
-		if at, ok := now[name]; ok && !b.refs[name] {
-			out = append(out, StaleRef{Name: name, Actual: at})
-		}
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out
 }
 
 // Update moves a ref that was at old.

@@ -207,6 +207,15 @@ func (r *Repo) capabilities() *capability.List {
 
 // fetchCommits reads commits into the commit cache.
 func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error {
+	if depth == 1 {
+		if done, err := r.fetchWithBranch(ctx, wants); done {
+			return err
+		}
+	}
+	return r.fetchCommitsAlone(ctx, wants, depth)
+}
+
+func (r *Repo) fetchCommitsAlone(ctx context.Context, wants []Hash, depth int) error {
 	if !r.capabilities().Supports(capability.Filter) || r.wholeCommits {
 		if err := r.fetchTrees(ctx, wants, depth); err != nil {
 			return err
@@ -214,7 +223,6 @@ func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error 
 		return r.readStored(wants)
 	}
 	if depth == 1 {
-		wants = r.withBranch(wants)
 		if done, err := r.fetchRoots(ctx, wants); done {
 			return err
 		}
@@ -226,7 +234,7 @@ func (r *Repo) fetchCommits(ctx context.Context, wants []Hash, depth int) error 
 	if err != nil && !isFinal(ctx, err) && refusesFilter(err) {
 		r.store.opts.Log("%s is asked for whole commits: %v", r.URL(), err)
 		r.wholeCommits = true // it alone: others of the server may be set up otherwise
-		return r.fetchCommits(ctx, wants, depth)
+		return r.fetchCommitsAlone(ctx, wants, depth)
 	}
 	if err != nil {
 		return err

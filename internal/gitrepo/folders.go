@@ -205,11 +205,8 @@ const (
 // a branch is compared next, which is a request of its own otherwise. It is not done where it
 // would be much, or a server does not give out that.
 func (r *Repo) fetchRoots(ctx context.Context, commits []Hash) (done bool, err error) {
-	packages, depth := r.Index("").Packages(), 1
-	for _, path := range packages {
-		depth = max(depth, len(splitPath(path)))
-	}
-	depth = max(depth, int(min(r.ways.depth, 3)))
+	packages := r.Index("").Packages()
+	depth := max(r.longestPath(), int(min(r.ways.depth, 3)))
 	// Of a single package all comes along.
 	if len(packages) < 2 || len(packages)*len(commits) > rootEntries || depth > 2 || r.largeRoots || r.lacks(byDepth) {
 		return false, nil
@@ -232,6 +229,15 @@ func (r *Repo) fetchRoots(ctx context.Context, commits []Hash) (done bool, err e
 	}
 	r.without(byDepth, err)
 	return false, nil
+}
+
+// longestPath is how many folders lead to a package, at least one.
+func (r *Repo) longestPath() (n int) {
+	n = 1
+	for _, path := range r.Index("").Packages() {
+		n = max(n, len(splitPath(path)))
+	}
+	return n
 }
 
 // FetchFew is FetchPlaces of those whose commits are not here, where these are few, and

@@ -67,7 +67,7 @@ type RefResult struct {
 type PushReport struct {
 	Refs     []RefResult // sorted by the first name of each group added
 	Pushes   int         // that succeeded
-	Atomic   bool        // false where any push of more than one ref was not
+	Atomic   bool        // false where any push of more than one ref is known not to have been
 	Objects  int
 	Bytes    int64    // of packs
 	Messages []string // the remote's, at most 200
@@ -145,7 +145,6 @@ type pusher struct {
 	sent   map[Hash]bool
 	report *PushReport
 	beside string // the record's ref in a push, which need not move with the others
-	asks   bool   // what the server can do, whatever is known of it: something failed
 }
 
 // push makes one push, and once more with everything spelled out where the
@@ -154,7 +153,6 @@ type pusher struct {
 func (p *pusher) push(ctx context.Context, updates []RefUpdate, results []RefResult) error {
 	a, err := p.attempt(ctx, updates, false)
 	if err == nil && a.unasked && a.sent && !a.took(len(updates)) {
-		p.asks = true
 		p.repo.learnReceives(nil)
 		if a.status == nil && p.unseen(ctx, a, updates) { // who asks is told better what is wrong, and finds the way
 			first := a
@@ -296,7 +294,7 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 			}
 			a.can, refs = adv.Capabilities, adv.References
 		}
-		if a.stale = append(staleRefs(updates, refs), p.batch.appeared(refs)...); len(a.stale) > 0 {
+		if a.stale = staleRefs(updates, refs); len(a.stale) > 0 {
 			return nil
 		}
 		if a.clash = clashes(updates, refs); len(a.clash) > 0 {
@@ -319,7 +317,7 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 			a.err = slow
 		}
 		if isAuth(a.err) || wire.IsRateLimited(a.err) || neverLeft(a.err) { // refused at the door: withSession may log in and come again
-			if a.sent, p.asks = false, true; a.unasked {
+			if a.sent = false; a.unasked {
 				p.repo.learnReceives(nil)
 			}
 			return a.err

@@ -62,7 +62,7 @@ const usually = "report-status delete-refs side-band-64k quiet atomic ofs-delta"
 // another machine, and refs may move on their own. It is nil otherwise.
 func (p *pusher) unasked(updates []RefUpdate, full bool) (can *capability.List, refs map[string]Hash) {
 	r := p.repo
-	if !r.loc.http() || full || p.asks || p.batch.stage.size() > unaskedBytes {
+	if !r.loc.http() || full || p.batch.stage.size() > unaskedBytes {
 		return nil, nil
 	}
 	known, ever := r.knownReceives()

@@ -69,7 +69,6 @@ func TestPushUnasked(t *testing.T) {
 		"an empty cache":           {between: func(_ *testing.T, w *world) { w.cache = "" }, asks: 1},
 		"a damaged one":            {between: func(t *testing.T, w *world) { damageReceives(t, w.urls["http"], w.cache, "{") }, asks: 1},
 		"one of something else":    {between: func(t *testing.T, w *world) { damageReceives(t, w.urls["http"], w.cache, `{"Of":""}`) }, asks: 1},
-		"refs that must not be":    {more: func(*testing.T) func(*Batch) { return func(b *Batch) { b.ExpectAbsent("refs/heads/x") } }},
 		"much to send":             {more: large, asks: 1},
 		"a ref that was read anew": {more: func(t *testing.T) func(*Batch) { return func(b *Batch) { moveBehind(t, b) } }, asks: 1},
 	} {

@@ -290,7 +290,7 @@ func (r *Repo) readRecord(ctx context.Context, ref string, tip Hash, last *recor
 		if answered {
 			var s *recordState
 			if s, err = recordFrom(tip, get); err == nil {
-				err = r.keepBranch(s, pool)
+				r.keepBranch(s, pool)
 			}
 			if err == nil || !isMissing(err) {
 				return s, err

@@ -853,6 +853,7 @@ func TestRecordLostAnswer(t *testing.T) {
 	}
 	b = k.repo.NewBatch()
 	k.edited(b, "db", 1)
+	k.srv.DropPushAfter(100) // which is sent again, as the server was not asked
 	k.srv.DropPushAfter(100)
 	if err := k.push(b, 0); !errors.Is(err, ErrUnknownOutcome) {
 		t.Error(err)

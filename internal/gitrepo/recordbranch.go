@@ -2,12 +2,14 @@ package gitrepo
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"path"
 	"slices"
 	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
 	"github.com/variform/variform/internal/record"
 )
@@ -44,8 +46,13 @@ func branchOf(tree Hash, read func(Hash, plumbing.ObjectType) ([]byte, error)) (
 
 // branchFolders are they once a push is made that makes something there, or upon it; of any
 // other what the record said stays. Those below the root lead to what is made: they are at
-// hand wherever that is, so that the record is the same.
+// hand wherever that is, so that the record is the same. Of a server that leaves nothing out
+// of what it sends they would bring all that is below them, and of a local repository nobody
+// is spared anything.
 func (w *recordWriter) branchFolders() []Hash {
+	if !w.repo.capabilities().Supports(capability.Filter) || w.repo.lacks(byDepth) {
+		return nil
+	}
 	at := Hash{}
 	if ref, ok := w.repo.Refs().Branch(w.of.Branch); ok {
 		at = ref.Commit
@@ -55,33 +62,34 @@ func (w *recordWriter) branchFolders() []Hash {
 			at = u.New
 		}
 	}
-	dirs := map[string]bool{}
+	there := map[Hash]bool{at: true} // and what this batch made below it
+	for c := w.batch.made(at); c != nil && len(c.Parents) > 0; c = w.batch.made(c.Parents[0]) {
+		there[c.Parents[0]] = true
+	}
+	dirs, some := map[string]bool{}, false
 	for _, e := range w.group.edits {
 		made := w.batch.made(commitOf(e))
-		if made == nil || made.Hash != at && !slices.Contains(made.Parents, at) {
+		if made == nil || !there[made.Hash] && (len(made.Parents) == 0 || made.Parents[0] != at) {
 			continue
 		}
-		for dir := path.Dir(e.Package()); !dirs[dir]; dir = path.Dir(dir) {
-			dirs[dir] = true // "." of all
+		some = true
+		for dir := path.Dir(e.Package()); dir != "." && !dirs[dir]; dir = path.Dir(dir) {
+			dirs[dir] = true
 		}
 	}
 	c := cmp.Or(w.batch.made(at), w.repo.commits.get(at))
-	if len(dirs) == 0 || c == nil {
+	if !some || c == nil {
 		return w.now.branch
 	}
-	delete(dirs, ".")
 	folders, out := map[string]Hash{".": c.Tree}, []Hash{c.Tree}
 	if was := w.now.branch; len(was) > 0 && was[0] == c.Tree {
 		out = slices.Clone(was)
 	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) { // each after the one that leads to it
 		h := w.dirOf(folders[path.Dir(dir)], path.Base(dir))
-		if folders[dir] = h; !h.IsZero() && !slices.Contains(out, h) {
+		if folders[dir] = h; len(out) < fewFolders && !h.IsZero() && !slices.Contains(out, h) {
 			out = append(out, h)
 		}
-	}
-	if len(out) > fewFolders {
-		return out[:1]
 	}
 	return out
 }
@@ -115,31 +123,50 @@ func (w *recordWriter) dirOf(tree Hash, name string) Hash {
 }
 
 // keepBranch keeps the folders that came with a record. Repo.fetching is held.
-func (r *Repo) keepBranch(s *recordState, pool map[Hash]rawObject) error {
+func (r *Repo) keepBranch(s *recordState, pool map[Hash]rawObject) {
 	trees := map[Hash]rawObject{}
 	for _, h := range s.branch {
 		if o, came := pool[h]; came && o.typ == plumbing.TreeObject && !r.treesOf(h).has(h) {
 			trees[h] = o
 		}
 	}
-	return r.storeObjects(r.ways.objectSource, trees)
+	if err := r.storeObjects(r.ways.objectSource, trees); err != nil { // only a cache
+		r.store.opts.Log("writing the cache: %v", err)
+	}
 }
 
-// withBranch adds to commits that are asked for the registered branch's, where its folders may
-// have come with a record. Repo.fetching is held.
-func (r *Repo) withBranch(commits []Hash) []Hash {
+// fetchWithBranch is fetchCommits that brings the registered branch's along, where its folders
+// came with a record. It is not done where there is nothing to bring, or it cannot be had.
+func (r *Repo) fetchWithBranch(ctx context.Context, commits []Hash) (done bool, err error) {
+	at := r.recordedBranch()
+	if at.IsZero() {
+		return false, nil
+	}
+	_, before := r.ways.asked[at]
+	r.ways.asked[at] = struct{}{}
+	err = r.fetchCommitsAlone(ctx, sorted(append(slices.Clone(commits), at)), 1)
+	if isMissing(err) { // whoever needs it says so
+		if !before {
+			delete(r.ways.asked, at)
+		}
+		return false, nil
+	}
+	r.ways.depth = max(r.ways.depth, uint64(min(r.longestPath(), fewFolders)))
+	return true, err
+}
+
+// recordedBranch is the registered branch's commit, where that is not here and its folders may be.
+func (r *Repo) recordedBranch() Hash {
 	r.records.mu.Lock()
 	defer r.records.mu.Unlock()
 	ref, ok := r.Refs().Branch(r.records.branch)
 	if !ok || r.commits.get(ref.Commit) != nil {
-		return commits
+		return Hash{}
 	}
 	for _, s := range r.records.last {
 		if s != nil && len(s.branch) > 0 && r.ways.has(s.branch[0]) {
-			r.ways.asked[ref.Commit] = struct{}{}
-			r.ways.depth = max(r.ways.depth, 1)
-			return sorted(append(slices.Clone(commits), ref.Commit))
+			return ref.Commit
 		}
 	}
-	return commits
+	return Hash{}
 }

@@ -1,7 +1,11 @@
 package gitrepo
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -55,7 +59,7 @@ func TestRecordBranch(t *testing.T) {
 		"at the root":     {paths: []string{"db", "web"}, want: []string{"main"}},
 		"in a folder":     {paths: []string{"clusters/db", "clusters/web"}, want: []string{"main", "clusters"}},
 		"in folders":      {paths: []string{"a/b/db", "a/web", "-/c"}, want: []string{"main", "-", "a", "a/b"}},
-		"in many folders": {paths: many, want: []string{"main"}, asked: 1},
+		"in many folders": {paths: many, want: []string{"main", "at-0", "at-1", "at-2"}, asked: 1},
 	} {
 		for _, moved := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/moved %t", name, moved), func(t *testing.T) {
@@ -137,27 +141,182 @@ func TestRecordBranchStays(t *testing.T) {
 	if diff := cmp.Diff([]string{"main", "a"}, k.branch()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// Of a branch that this push moves it is what it is moved to.
+	// Nor does what is made upon what the branch was, or merges it.
+	for n, parents := range []func(now *Commit) []Hash{
+		func(now *Commit) []Hash { return now.Parents },
+		func(now *Commit) []Hash { return []Hash{now.Parents[0], now.Hash} },
+	} {
+		k.git.Commit(t, "main", "hotfix", gittest.Text{"a/web/fix": fmt.Sprint(n)})
+		k.open(t.TempDir())
+		b := k.repo.NewBatch()
+		main := head(t, k.repo, "main")
+		c, e := k.made(b, "b/db", main.Tree, parents(main))
+		e.Place, e.Workspace = record.Open, fmt.Sprintf("upon-%d", n)
+		if err := b.Recorded([]record.Edit{record.Put{Entry: e}}, RefUpdate{Name: "refs/heads/drafts/b/db/" + e.Workspace, New: c.Hash}); err != nil {
+			t.Fatal(err)
+		}
+		k.mustPush(b)
+		if diff := cmp.Diff([]string{"", ""}, k.branch()); diff != "" {
+			t.Errorf("%d (-want +got):\n%s", n, diff)
+		}
+	}
+	// Of a branch that this push moves it is what it is moved to, by all that it makes there.
 	k.open(k.opts.CacheDir)
 	b := k.repo.NewBatch()
-	tree, err := b.PackageTree(files("db", 3))
-	if err != nil {
-		t.Fatal(err)
+	first := head(t, k.repo, "main")
+	main, edits := first, []record.Edit{}
+	for _, path := range []string{"a/web", "b/db"} {
+		c, e := k.made(b, path, main.Tree, []Hash{main.Hash})
+		e.Workspace, e.Revision = "packagevariant-1", 1
+		main, edits = c, append(edits, record.Publish{Entry: e})
 	}
-	main := head(t, k.repo, "main")
-	c, err := b.Commit(t.Context(), CommitSpec{Root: main.Tree, Path: "b/db", PackageTree: tree, Parents: []Hash{main.Hash}, Author: machine, Message: "Approve"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := record.Publish{Entry: record.Entry{Path: "b/db", Workspace: "packagevariant-1", Revision: 1, Commit: c.Hash.String(), Tree: tree.String(), Hydrated: tree.String()}}
-	if err := b.Recorded([]record.Edit{e}, RefUpdate{Name: "refs/heads/main", Old: main.Hash, New: c.Hash}); err != nil {
+	if err := b.Recorded(edits, RefUpdate{Name: "refs/heads/main", Old: first.Hash, New: main.Hash}); err != nil {
 		t.Fatal(err)
 	}
 	k.mustPush(b)
-	if diff := cmp.Diff([]string{"main", "b"}, k.branch()); diff != "" {
+	if diff := cmp.Diff([]string{"main", "a", "b"}, k.branch()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if k.open(k.opts.CacheDir); !k.repo.RecordStands(k.of) {
+		t.Error("who wrote the record has to read it")
+	}
 	k.git.Fsck(t)
+}
+
+// made is a commit that gives a package a folder, and what an entry says of it.
+func (k *keeper) made(b *Batch, path string, root Hash, parents []Hash) (*Commit, record.Entry) {
+	k.t.Helper()
+	tree, err := b.PackageTree(files(path, 3))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	c, err := b.Commit(k.t.Context(), CommitSpec{Root: root, Path: path, PackageTree: tree, Parents: parents, Author: machine, Message: "Make " + path})
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return c, record.Entry{Path: path, Commit: c.Hash.String(), Tree: tree.String(), Hydrated: tree.String()}
+}
+
+// A server that leaves nothing out of what it sends would send all that is below these folders
+// with the record, and of a local repository they spare nobody anything.
+func TestRecordBranchOfWhoNeedsNone(t *testing.T) {
+	for name, c := range map[string]struct {
+		config, url string
+		want        int
+	}{
+		"filters":            {config: "uploadpack.allowFilter=true", want: 1},
+		"no filters":         {config: "uploadpack.allowFilter=false"},
+		"no filter by depth": {config: "uploadpackfilter.tree.allow=false"},
+		"local":              {config: "uploadpack.allowFilter=true", url: "local"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKeeper(t, "uploadpack.allowFilter=true")
+			k.of.Branch = "main"
+			if c.url != "" {
+				k.url = k.git.URL()
+			}
+			k.drafted(1, "a")
+			key, value, _ := strings.Cut(c.config, "=")
+			k.git.Git(t, "config", key, value)
+			k.open(t.TempDir())
+			k.drafted(2, "b")
+			got := strings.Count(gittest.Run(t, k.git.Dir, nil, "ls-tree", recordRef), "\t"+branchFolder+"\n")
+			if got != c.want {
+				t.Errorf("the record has %d folders of the branch, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// The next record is written upon one with folders of the branch as upon one without.
+func TestRecordBranchIsBuiltUpon(t *testing.T) {
+	var sizes []int64
+	for _, branch := range []string{"", "main"} {
+		k := newKeeper(t, "uploadpack.allowFilter=true")
+		k.of.Branch = branch
+		var paths []string
+		for i := range 60 {
+			paths = append(paths, fmt.Sprintf("app-%02d", i))
+		}
+		k.drafted(1, paths...)
+		b := k.repo.NewBatch()
+		k.edited(b, "app-07", 2)
+		rep, err := b.Push(t.Context(), PushOptions{Record: &k.of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, rep.Bytes)
+	}
+	if sizes[1] > sizes[0]+500 {
+		t.Errorf("a push has %d bytes, and %d with folders of the branch", sizes[0], sizes[1])
+	}
+}
+
+// A branch whose commit is gone fails nothing that does not ask for it.
+func TestRecordBranchGone(t *testing.T) {
+	k := newKeeper(t, "uploadpack.allowFilter=true")
+	k.of.Branch = "main"
+	k.drafted(1, "web")
+	was := k.git.Git(t, "rev-parse", "main")
+	k.git.Commit(t, "main", "more", gittest.Text{"more": "x\n"})
+	k.drafted(2, "db")
+	k.open(t.TempDir())
+	gone, _ := k.repo.Refs().Branch("main")
+	for _, ref := range []string{"drafts/db/packagevariant-2"} {
+		k.git.Git(t, "update-ref", "-d", "refs/heads/"+ref)
+	}
+	k.git.Git(t, "update-ref", "refs/heads/main", was)
+	if _, err := k.repo.Record(t.Context(), k.of); err != nil {
+		t.Fatal(err)
+	}
+	k.git.Git(t, "reflog", "expire", "--expire=now", "--all")
+	k.git.Git(t, "-c", "gc.recentObjectsHook=", "prune", "--expire=now")
+	draft, _ := k.repo.Refs().Branch("drafts/web/packagevariant-1")
+	if _, err := k.repo.Commits(t.Context(), draft.Commit); err != nil {
+		t.Error(err)
+	}
+	if _, asked := k.repo.ways.asked[gone.Commit]; asked {
+		t.Error("it would be asked for again and again")
+	}
+}
+
+// Folders that came with a record, and are damaged in the cache, are fetched again.
+func TestRecordBranchIsRenewed(t *testing.T) {
+	k := newKeeper(t, "uploadpack.allowFilter=true")
+	k.of.Branch = "main"
+	paths := []string{"clusters/db", "clusters/web"}
+	for _, path := range paths {
+		k.git.Commit(t, "main", "package", gittest.Text{path + "/Kptfile": kptfile(path)})
+	}
+	k.drafted(1, paths...)
+	cache := t.TempDir()
+	k.open(cache)
+	k.repo.largeRoots = true
+	if _, err := k.repo.Record(t.Context(), k.of); err != nil {
+		t.Fatal(err)
+	}
+	draft, _ := k.repo.Refs().Branch("drafts/clusters/db/packagevariant-1")
+	if _, err := k.repo.Commits(t.Context(), draft.Commit); err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	err := filepath.WalkDir(k.repo.ways.objectSource.(*objectDir).path, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".pack") {
+			damaged++
+			err = errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("PACK"), 0o600))
+		}
+		return err
+	})
+	if err != nil || damaged == 0 {
+		t.Fatal(damaged, err)
+	}
+	main := k.repo.commits.get(hashOf(k.git.Git(t, "rev-parse", "main")))
+	for _, path := range paths {
+		want := k.git.Git(t, "rev-parse", "main:"+path)
+		if tree, ok, err := k.repo.subtree(main.Tree, path); err != nil || !ok || tree.String() != want {
+			t.Errorf("%s: %s, %t, %v, want %s", path, tree, ok, err, want)
+		}
+	}
 }
 
 // A record whose folder of the branch is not as it is written is read without that, and written

@@ -16,7 +16,6 @@ import (
 	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/record"
 	"github.com/variform/variform/internal/wire"
@@ -232,11 +231,6 @@ func (p *Pusher) push(ctx context.Context, git observe.Repository, changes []*Ch
 // add puts a change's ref updates into a batch that has its commit, together with
 // those of the changes with.
 func (c *Change) add(ctx context.Context, b *gitrepo.Batch, with ...*Change) error {
-	if d, ok := c.Decision.(decide.Draft); ok && d.New() {
-		// Another run may have made this Draft, and someone proposed or
-		// published it, since the refs were read.
-		b.ExpectAbsent(lifecycle.ProposedRef(c.Package.Path, workspaceOf(d.Ref)), lifecycle.PublishedRef(c.Package.Path, c.Package.Next()))
-	}
 	c.moves = c.Decision.Moves(c.Hash)
 	edits, moves := c.edits(ctx), slices.Clone(c.moves)
 	for _, w := range with {
