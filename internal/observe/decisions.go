@@ -38,7 +38,11 @@ func (r *Reader) FetchTrees(ctx context.Context, wants []*decide.Want) {
 func (r *Reader) FetchCompared(ctx context.Context, wants []*decide.Want) {
 	set := fetchSet{}
 	for repo, p := range r.packagesOf(wants) {
-		if h := p.Open(); h != nil {
+		switch h := p.Open(); {
+		case h == nil:
+		case h.Machine != nil && h.Machine.Commit == h.Ref.Commit: // else it is built upon
+			set.add(repo, p.Path, h)
+		default:
 			set.open(repo, p.Path, h)
 		}
 	}

@@ -495,7 +495,8 @@ func TestRequestsOfOneAmongMany(t *testing.T) {
 }
 
 // An update of many packages of a repository asks for no more than one of one, where this
-// machine reviewed and approved what is there: its refs twice, and the push.
+// machine reviewed and approved what is there: its refs twice, and the push. What it reviewed
+// it approves by its refs and the push.
 func TestRequestsOfUpdates(t *testing.T) {
 	for _, variants := range []int{30, 120} {
 		s := scenario{variants: variants, http: true}
@@ -503,7 +504,11 @@ func TestRequestsOfUpdates(t *testing.T) {
 		w.apply(t)
 		for _, revision := range []string{"v2", "v3"} {
 			w.run(t, "review")
+			w.line.forget()
 			w.run(t, "approve", "--all")
+			if n := w.line.requests(); n != 2 {
+				t.Errorf("%d variants, approval before %s: %d requests, want 2", variants, revision, n)
+			}
 			w.publishApp(t, s, revision)
 			w.line.forget()
 			w.apply(t)
