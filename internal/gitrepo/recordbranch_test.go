@@ -202,12 +202,15 @@ func (k *keeper) made(b *Batch, path string, root Hash, parents []Hash) (*Commit
 func TestRecordBranchOfWhoNeedsNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		config, url string
+		packages    int
 		want        int
 	}{
 		"filters":            {config: "uploadpack.allowFilter=true", want: 1},
 		"no filters":         {config: "uploadpack.allowFilter=false"},
 		"no filter by depth": {config: "uploadpackfilter.tree.allow=false"},
 		"local":              {config: "uploadpack.allowFilter=true", url: "local"},
+		"very many packages": {config: "uploadpack.allowFilter=true", packages: rootEntries},
+		"many packages":      {config: "uploadpack.allowFilter=true", packages: rootEntries - 1, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKeeper(t, "uploadpack.allowFilter=true")
@@ -216,6 +219,12 @@ func TestRecordBranchOfWhoNeedsNone(t *testing.T) {
 				k.url = k.git.URL()
 			}
 			k.drafted(1, "a")
+			main := k.git.Git(t, "rev-parse", "main")
+			var refs strings.Builder
+			for i := range c.packages {
+				fmt.Fprintf(&refs, "create refs/tags/app-%d/v1 %s\n", i, main)
+			}
+			gittest.Run(t, k.git.Dir, []byte(refs.String()), "update-ref", "--stdin")
 			key, value, _ := strings.Cut(c.config, "=")
 			k.git.Git(t, "config", key, value)
 			k.open(t.TempDir())
