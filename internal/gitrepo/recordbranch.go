@@ -63,7 +63,7 @@ func (w *recordWriter) branchFolders() []Hash {
 			at = u.New
 		}
 	}
-	there := map[Hash]bool{at: true} // and what this batch made below it
+	there := map[Hash]bool{at: true} // and what this batch made below it: approvals are one group
 	for c := w.batch.made(at); c != nil && len(c.Parents) > 0; c = w.batch.made(c.Parents[0]) {
 		there[c.Parents[0]] = true
 	}
