@@ -34,7 +34,7 @@ func hanging(t *testing.T, s *gittest.Server, is func(*http.Request) bool) (url 
 
 func hurried() Options {
 	b := wire.Patience(time.Minute)
-	b.FirstByte, b.Push = 200*time.Millisecond, 200*time.Millisecond
+	b.FirstByte, b.Push = 2*time.Second, 2*time.Second // what does not hang answers in time, on a busy machine too
 	return Options{Budget: b}
 }
 
@@ -77,7 +77,7 @@ func TestPushThatHangsIsReadAgain(t *testing.T) {
 			o := hurried()
 			o.Budget.Push = 5 * time.Second // git runs meanwhile
 			if !arrives {
-				o.Budget.Push = 200 * time.Millisecond
+				o.Budget.Push = 2 * time.Second
 			}
 			o.Budget.FirstByte = time.Minute
 			r := openWith(t, url+"/fleet.git", o)

@@ -73,7 +73,7 @@ func TestSlowServersEnd(t *testing.T) {
 		"trickles": {nil, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
 			trickle(w, over, 1)
 		}, noProgress},
-		"never ends": {func(b *Budget) { b.Silence, b.Request = time.Minute, 100*time.Millisecond }, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
+		"never ends": {func(b *Budget) { b.Silence, b.Request = time.Minute, 500*time.Millisecond }, func(w http.ResponseWriter, _ *http.Request, over <-chan struct{}) {
 			trickle(w, over, 5000)
 		}, noEnd},
 	} {
@@ -90,16 +90,25 @@ func TestSlowServersEnd(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 			}
-			if n := asked.Load(); n != 1 {
+			if n := reached(asked, 1); n != 1 {
 				t.Errorf("asked %d times", n)
 			}
 			tr.Budget.FirstByte = 50 * time.Millisecond
 			_, _ = fetch(t, tr, http.MethodGet, url+"/b")
-			if n := asked.Load(); n != 2 {
+			if n := reached(asked, 2); n != 2 {
 				t.Error("another repository of the server is given up as well")
 			}
 		})
 	}
+}
+
+// reached waits until a count is n, and says what it is: a request that was given up may be
+// on its way to its handler still.
+func reached(count *atomic.Int32, n int32) int32 {
+	for end := time.Now().Add(20 * time.Second); count.Load() < n && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	return count.Load()
 }
 
 // trickle writes so many bytes every few milliseconds until it is over.
