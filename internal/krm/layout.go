@@ -24,7 +24,7 @@ type source struct {
 }
 
 func newSource(data []byte, nl string) *source {
-	s := &source{data: data, nl: nl, ascii: true}
+	s := &source{data: data, nl: nl, ascii: true, lines: make([]int, 0, bytes.Count(data, []byte{'\n'})+1)}
 	for _, c := range data {
 		if c >= utf8.RuneSelf {
 			s.ascii = false

@@ -3,6 +3,7 @@ package yamltree
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -79,14 +80,15 @@ type simpleParser struct {
 	depth  int
 	failed bool
 	slab   []yaml.Node // nodes to be given out
+	rooms  []*yaml.Node
 
 	passing bool          // nobody has the tree for long: its slabs are kept
 	slabs   [][]yaml.Node // of which so many have nodes that were given out:
 	used    int
 }
 
-// slabSize is how many nodes come at once.
-const slabSize = 16
+// slabSize is how many nodes come at once, roomSize how many are found in collections.
+const slabSize, roomSize = 16, 64
 
 // The bounds of what is simple, and of what reading it costs.
 const (
@@ -94,6 +96,8 @@ const (
 	simpleKey   = 128
 	// rowsAhead is for how many rows there is room at first: a text of breaks has none.
 	rowsAhead = 4096
+	// simpleRows is how far ahead entries are counted.
+	simpleRows = 256
 )
 
 // lines cuts the text. It reports false where a line is none of a simple text's.
@@ -161,6 +165,30 @@ func (p *simpleParser) nextSlab() []yaml.Node {
 	return p.slabs[p.used-1]
 }
 
+// count is how many of the rows from the next one on are items of a sequence at an indent, or
+// entries of a mapping, most often: it is what there is room for at first.
+func (p *simpleParser) count(indent int, items bool) (n int) {
+	for _, r := range p.rows[p.at:min(p.at+simpleRows, len(p.rows))] {
+		if r.indent < indent {
+			break
+		}
+		if r.indent == indent && dashed(r.text) == items {
+			n++
+		}
+	}
+	return n
+}
+
+// room is for so many nodes of a collection.
+func (p *simpleParser) room(n int) []*yaml.Node {
+	if n > len(p.rooms) {
+		p.rooms = make([]*yaml.Node, max(n, roomSize))
+	}
+	out := p.rooms[:0:n]
+	p.rooms = p.rooms[n:]
+	return out
+}
+
 // next is the row that is read next; false where none is left.
 func (p *simpleParser) next() (row, bool) {
 	if p.failed || p.at >= len(p.rows) {
@@ -188,6 +216,7 @@ func dashed(text []byte) bool { return len(text) > 2 && text[0] == '-' && text[1
 func (p *simpleParser) sequence(indent int) *yaml.Node {
 	r, _ := p.next()
 	out := p.node(yaml.SequenceNode, yaml.NodeTagSeq, r, indent)
+	out.Content = p.room(p.count(indent, true))
 	for r, ok := p.next(); ok && r.indent == indent && dashed(r.text); r, ok = p.next() {
 		body := r.text[2:]
 		if body[0] == ' ' || body[0] == '#' || dashed(body) {
@@ -211,6 +240,7 @@ func (p *simpleParser) sequence(indent int) *yaml.Node {
 func (p *simpleParser) mapping(indent int) *yaml.Node {
 	r, _ := p.next()
 	out := p.node(yaml.MappingNode, yaml.NodeTagMap, r, indent)
+	out.Content = p.room(2 * p.count(indent, false))
 	for r, ok := p.next(); ok && r.indent == indent; r, ok = p.next() {
 		name, body, isKey := cutKey(r.text)
 		if !isKey {
@@ -288,8 +318,22 @@ func (p *simpleParser) value(r row, body []byte, column, indent int) *yaml.Node 
 func (p *simpleParser) scalar(r row, text []byte, column int) *yaml.Node {
 	n := p.node(yaml.ScalarNode, "", r, column)
 	n.Value = string(text)
-	n.Tag = n.ShortTag()
+	n.Tag = plainTag(n)
 	return n
+}
+
+// plainTag is the tag of a plain scalar, which the library takes longer to say, of words and
+// of whole numbers too.
+func plainTag(n *yaml.Node) string {
+	v := n.Value
+	first := v[0]
+	switch letter := first|' ' >= 'a' && first|' ' <= 'z'; {
+	case letter && (len(v) > len("false") || strings.IndexByte("yntfo", first|' ') < 0):
+		return yaml.NodeTagString
+	case first >= '1' && first <= '9' && len(v) < 19 && strings.Trim(v, "0123456789") == "":
+		return yaml.NodeTagInt
+	}
+	return n.ShortTag()
 }
 
 // simpleFlow reads a value that stands on one row.

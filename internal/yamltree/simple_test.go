@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,22 @@ func TestSimple(t *testing.T) {
 			if lib, err := library([]byte(text)); err != nil || !Identical(got, lib) {
 				t.Errorf("%q: not as the library parses it (%v)", text, err)
 			}
+		}
+	}
+}
+
+// What a plain scalar is the library says: of words in all cases, cut short and longer, and of
+// numbers and what looks like one.
+func TestPlainTag(t *testing.T) {
+	values := strings.Fields("~ y n on off yes no none true false null nil inf nan .nan .inf -.inf + - . / _ @ 0 1 9 08 010 0x1f 0b1 0o17 1e3 1E3 1. 1.5 .5 -1 +1 1_000 1:30 100m 10Gi 1.2.3 " +
+		"2001-01-01 2001-01-01T00:00:00Z 20010101 999999999999999999 1000000000000000000 9223372036854775807 9223372036854775808 18446744073709551616 1a 12- Zz z [ { ` oFF")
+	for _, v := range slices.Clone(values) {
+		values = append(values, strings.ToUpper(v), strings.ToUpper(v[:1])+v[1:], v+"e", v+"0", v[:1], "e"+v, "9"+v)
+	}
+	for _, v := range values {
+		n := &yaml.Node{Kind: yaml.ScalarNode, Value: v}
+		if got := plainTag(n); got != n.ShortTag() {
+			t.Errorf("%q: %s, the library says %s", v, got, n.ShortTag())
 		}
 	}
 }
