@@ -311,7 +311,8 @@ func (r *Repo) waysTo(places []Place) ([]Hash, error) {
 
 // wholes are the commits that are asked for whole: somebody wants all of one, or about all
 // that is in it, or the server gives out nothing less; and what leads to packages is where
-// about all folders are asked for anyway, in one request with these.
+// about all folders are asked for anyway, in one request with these. Of what is asked for by
+// its tree nothing has to lead there.
 func (r *Repo) wholes(places []Place) map[Hash]bool {
 	apart, many, packages := r.givesAny(), r.Many(), len(r.Index("").Packages())
 	whole, wanted, all := map[Hash]bool{}, map[Hash]int{}, 0
@@ -319,8 +320,9 @@ func (r *Repo) wholes(places []Place) map[Hash]bool {
 		if p.Way || r.holds(p) {
 			continue
 		}
-		all++
-		wanted[p.Commit]++
+		if wanted[p.Commit]++; p.Tree.IsZero() {
+			all++
+		}
 		if p.Path == "" || !apart || many && wanted[p.Commit]*fewFolders > packages {
 			whole[p.Commit] = true
 		}

@@ -319,10 +319,7 @@ func (r *Reader) FetchNewest(ctx context.Context, wants []*decide.Want) {
 func (r *Reader) fetchMade(ctx context.Context, wants []*decide.Want, revision func(*decide.Package) *decide.Revision) {
 	set := fetchSet{}
 	for repo, p := range r.packagesOf(wants) {
-		if h := revision(p); h != nil {
-			tree, _ := recordedTree(p, h)
-			set.places(repo, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: p.Path, Tree: gitrepo.Hash(tree)})
-		}
+		set.made(repo, p, revision(p))
 	}
 	set.run(ctx, r.Repositories())
 }
@@ -1189,8 +1186,9 @@ func (r *Repo) standsAsRecorded(ctx context.Context, p *decide.Package, h *decid
 }
 
 // FetchStarts brings the revisions that builds start from, in one request a
-// repository, what the machine made of those, and what tells the next workspace.
-func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) {
+// repository, what the machine made of those, and what tells the next workspace; and, where
+// such a request is made, the newest revisions of packages beside them.
+func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question, beside ...*decide.Want) {
 	set, anew := fetchSet{}, map[*Repo][]string{}
 	var starts []placed
 	for _, q := range questions {
@@ -1215,6 +1213,11 @@ func (r *Reader) FetchStarts(ctx context.Context, questions []*decide.Question) 
 		}
 		for _, c := range repo.wrote(q.Package) {
 			set.place(repo, c, q.Package.Path)
+		}
+	}
+	for repo, p := range r.packagesOf(beside) {
+		if set[repo.Git] != nil {
+			set.made(repo, p, p.OpenOrLatest())
 		}
 	}
 	set.run(ctx, r.Repositories())

@@ -687,6 +687,14 @@ func (f fetchSet) open(r *Repo, path string, h *decide.Revision) {
 	}
 }
 
+// made adds what ReadMade reads of a revision, nil for none.
+func (f fetchSet) made(r *Repo, p *decide.Package, h *decide.Revision) {
+	if h != nil {
+		tree, _ := recordedTree(p, h)
+		f.places(r, gitrepo.Place{Commit: gitrepo.Hash(h.Ref.Commit), Path: p.Path, Tree: gitrepo.Hash(tree)})
+	}
+}
+
 // branch adds a package as it stands on the registered branch, and the way to it.
 func (f fetchSet) branch(r *Repo, path string) {
 	f.way(r, r.Head, path)

@@ -45,7 +45,11 @@ func (r *run) apart(ctx context.Context, subjects []*subject) ([]*subject, error
 		}
 		targets := slices.SortedFunc(maps.Keys(drafted), func(a, b *decide.Target) int { return strings.Compare(a.ID(), b.ID()) })
 		crowds, err := observe.Parallel(ctx, r.limit(), targets, func(ctx context.Context, t *decide.Target) crowd {
-			return crowd{t, drafted[t], r.beside(ctx, t, drafted[t])}
+			changes := make(map[string][]contents.Object, len(drafted[t]))
+			for _, s := range drafted[t] {
+				changes[s.want.Ref] = s.drafts().made.Objects
+			}
+			return crowd{t, drafted[t], r.beside(ctx, t, changes)}
 		})
 		if err != nil {
 			return nil, err
@@ -102,17 +106,40 @@ type overlaps struct {
 }
 
 // beside are wanted packages of a target that stay as they are and may bring what one
-// that would be drafted brings, by name.
-func (r *run) beside(ctx context.Context, t *decide.Target, drafted []*subject) (out []*decide.Want) {
-	changes := map[string]bool{}
-	parties := make([]decide.Party, len(drafted))
-	for i, s := range drafted {
-		changes[s.want.Ref], parties[i] = true, r.party(t, s)
+// of those that change brings, by name.
+func (r *run) beside(ctx context.Context, t *decide.Target, changes map[string][]contents.Object) (out []*decide.Want) {
+	names := map[krm.ID]bool{}
+	for _, objects := range changes {
+		for _, o := range objects {
+			names[anywhere(o)] = true
+		}
 	}
 	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
-		if w := t.Wants[ref]; !changes[ref] && w.Lock() == nil && r.near(ctx, w, parties) {
+		w := t.Wants[ref]
+		if _, changed := changes[ref]; !changed && w.Lock() == nil && r.near(ctx, w, names) {
 			out = append(out, w)
 		}
+	}
+	return out
+}
+
+// likelyBeside is beside before anything is built: what is to be built of other inputs most
+// often is another package, and brings what its upstream brings. What is read with what builds
+// start from is no request of its own.
+func (r *run) likelyBeside(ctx context.Context, subjects []*subject) (out []*decide.Want) {
+	building := map[*decide.Target]map[string][]contents.Object{}
+	for _, s := range subjects {
+		if s.err != nil || s.up == nil || !crowded(s.want) || !slices.ContainsFunc(s.revisions, (*revision).changes) {
+			continue
+		}
+		t := s.want.Target
+		if building[t] == nil {
+			building[t] = map[string][]contents.Object{}
+		}
+		building[t][s.want.Ref] = s.up.Offer.Objects
+	}
+	for t, changes := range building {
+		out = append(out, r.beside(ctx, t, changes)...)
 	}
 	return out
 }
@@ -251,26 +278,19 @@ func (e *Engine) readNeeds(ctx context.Context, s *observe.Snapshot) error {
 	return err
 }
 
-// near says whether a package that no run changes may bring what others do. Where
+// near says whether a package that no run changes may bring one of these names. Where
 // nothing was resolved its upstream tells, whatever namespaces become of it: reading
 // all packages of a fleet for a warning would cost more than it is worth.
-func (r *run) near(ctx context.Context, w *decide.Want, others []decide.Party) bool {
+func (r *run) near(ctx context.Context, w *decide.Want, names map[krm.ID]bool) bool {
 	if w.Target.Answer != nil {
 		return true
 	}
 	up := r.read.UpstreamOf(ctx, w)
-	if up.Err != nil {
-		return false
-	}
-	names := map[krm.ID]bool{}
-	for _, o := range up.Offer.Objects {
-		o.Namespace = ""
-		names[o.ID] = true
-	}
-	return slices.ContainsFunc(others, func(p decide.Party) bool {
-		return slices.ContainsFunc(p.Objects, func(o contents.Object) bool {
-			o.Namespace = ""
-			return names[o.ID]
-		})
-	})
+	return up.Err == nil && slices.ContainsFunc(up.Offer.Objects, func(o contents.Object) bool { return names[anywhere(o)] })
+}
+
+// anywhere is an object's name, whatever its namespace.
+func anywhere(o contents.Object) krm.ID {
+	o.Namespace = ""
+	return o.ID
 }

@@ -179,6 +179,18 @@ type revision struct {
 	unheld  *decide.Proof // of one that is held, in a survey
 }
 
+// builds says that the revision is to be built, or was.
+func (v *revision) builds() bool {
+	_, builds := v.outcome.Intent.(decide.Build)
+	return builds
+}
+
+// changes says that it is to be built of other inputs than it was, or was.
+func (v *revision) changes() bool {
+	b, builds := v.outcome.Intent.(decide.Build)
+	return builds && (v.outcome.From == nil || v.outcome.From.Inputs.Digest != b.Inputs.Digest)
+}
+
 type besides struct {
 	decide.Ruling
 	revision *decide.Revision
@@ -241,14 +253,13 @@ func (r *run) reconsider(ctx context.Context, subjects []*subject) error {
 	var questions []*decide.Question
 	for _, s := range subjects {
 		for _, v := range s.revisions {
-			_, build := v.outcome.Intent.(decide.Build)
-			if build = build || s.want.Recreate || s.want.Retry; build && v.outcome.From != nil && v.outcome.From.Number > 0 && s.err == nil {
+			if builds := v.builds() || s.want.Recreate || s.want.Retry; builds && v.outcome.From != nil && v.outcome.From.Number > 0 && s.err == nil {
 				todo, questions = append(todo, s), append(questions, &v.outcome.Question)
 				break
 			}
 		}
 	}
-	r.read.FetchStarts(ctx, questions)
+	r.read.FetchStarts(ctx, questions, r.likelyBeside(ctx, subjects)...)
 	of := func(s *subject) *observe.Repo { return s.repo }
 	return observe.SideBySide(ctx, r.read, todo, of, func(ctx context.Context, s *subject) error {
 		p := s.repo.Package(s.pkg.Path)
@@ -506,7 +517,7 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 	var wants []*decide.Want
 	for _, s := range subjects {
 		for _, v := range s.revisions {
-			if _, build := v.outcome.Intent.(decide.Build); build && v.made == nil {
+			if v.builds() && v.made == nil {
 				if todo = append(todo, task{s, v}); len(wants) == 0 || wants[len(wants)-1] != s.want {
 					wants = append(wants, s.want)
 				}
@@ -514,7 +525,7 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 			}
 		}
 	}
-	r.read.FetchStarts(ctx, questions)
+	r.read.FetchStarts(ctx, questions, r.likelyBeside(ctx, subjects)...)
 	if r.cfg.take != nil { // who wrote an edit is asked, too, which takes commits that only its history names
 		r.read.FetchEdits(ctx, wants)
 		_ = observe.SideBySide(ctx, r.read, wants, r.read.RepoOf, func(ctx context.Context, w *decide.Want) error {
