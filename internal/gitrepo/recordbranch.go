@@ -48,10 +48,9 @@ func branchOf(tree Hash, read func(Hash, plumbing.ObjectType) ([]byte, error)) (
 // other what the record said stays. Those below the root lead to what is made: they are at
 // hand wherever that is, so that the record is the same. Of a server that leaves nothing out
 // of what it sends they would bring all that is below them, and of a local repository nobody
-// is spared anything. Beside more packages a server compares large folders for longer than a
-// request takes: 10,000 cost it 1.4 s.
+// is spared anything.
 func (w *recordWriter) branchFolders() []Hash {
-	if !w.repo.capabilities().Supports(capability.Filter) || w.repo.lacks(byDepth) || len(w.repo.Index("").Packages()) > rootEntries {
+	if !w.repo.capabilities().Supports(capability.Filter) || w.repo.lacks(byDepth) {
 		return nil
 	}
 	at := Hash{}
@@ -145,7 +144,12 @@ func (r *Repo) fetchWithBranch(ctx context.Context, commits []Hash) (done bool, 
 	}
 	_, before := r.ways.asked[at]
 	r.ways.asked[at] = struct{}{}
-	err = r.fetchCommitsAlone(ctx, sorted(append(slices.Clone(commits), at)), 1)
+	// In the order of their packages: a server that leaves root folders out reads each first, most
+	// often as what differs from the one before, and sorted by hash 10,000 took one 8 s for 1.2.
+	if !slices.Contains(commits, at) {
+		commits = append(slices.Clone(commits), at)
+	}
+	err = r.fetchCommitsAlone(ctx, commits, 1)
 	if isMissing(err) { // whoever needs it says so
 		if !before {
 			delete(r.ways.asked, at)

@@ -1,14 +1,21 @@
 package gitrepo
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/gittest"
@@ -202,15 +209,12 @@ func (k *keeper) made(b *Batch, path string, root Hash, parents []Hash) (*Commit
 func TestRecordBranchOfWhoNeedsNone(t *testing.T) {
 	for name, c := range map[string]struct {
 		config, url string
-		packages    int
 		want        int
 	}{
 		"filters":            {config: "uploadpack.allowFilter=true", want: 1},
 		"no filters":         {config: "uploadpack.allowFilter=false"},
 		"no filter by depth": {config: "uploadpackfilter.tree.allow=false"},
 		"local":              {config: "uploadpack.allowFilter=true", url: "local"},
-		"very many packages": {config: "uploadpack.allowFilter=true", packages: rootEntries},
-		"many packages":      {config: "uploadpack.allowFilter=true", packages: rootEntries - 1, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKeeper(t, "uploadpack.allowFilter=true")
@@ -219,12 +223,6 @@ func TestRecordBranchOfWhoNeedsNone(t *testing.T) {
 				k.url = k.git.URL()
 			}
 			k.drafted(1, "a")
-			main := k.git.Git(t, "rev-parse", "main")
-			var refs strings.Builder
-			for i := range c.packages {
-				fmt.Fprintf(&refs, "create refs/tags/app-%d/v1 %s\n", i, main)
-			}
-			gittest.Run(t, k.git.Dir, []byte(refs.String()), "update-ref", "--stdin")
 			key, value, _ := strings.Cut(c.config, "=")
 			k.git.Git(t, "config", key, value)
 			k.open(t.TempDir())
@@ -259,6 +257,52 @@ func TestRecordBranchIsBuiltUpon(t *testing.T) {
 	if sizes[1] > sizes[0]+500 {
 		t.Errorf("a push has %d bytes, and %d with folders of the branch", sizes[0], sizes[1])
 	}
+}
+
+// Commits are asked for in the order in which they are wanted, the branch's behind them: to send
+// them by that of their hashes takes a server with many packages seven times as long.
+func TestRecordBranchKeepsOrder(t *testing.T) {
+	k := newKeeper(t, "uploadpack.allowFilter=true")
+	k.of.Branch = "main"
+	var tips []Hash
+	for i := range 6 {
+		tips = append(tips, plumbing.NewHash(k.git.Commit(t, "main", "package", gittest.Text{fmt.Sprintf("app-%d/Kptfile", i): kptfile("app")})))
+	}
+	k.drafted(1, "app-0", "app-1")
+	var body []byte
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		k.srv.ServeHTTP(w, r)
+	}))
+	defer front.Close()
+	k.url = front.URL + "/fleet.git"
+	main := tips[len(tips)-1]
+	for _, tips := range [][]Hash{tips[:5], tips} { // the branch's is among them, or comes along
+		for range 2 {
+			slices.Reverse(tips) // one of both is not the order of their hashes
+			k.open(t.TempDir())
+			k.repo.largeRoots = true // as of many packages
+			if _, err := k.repo.Record(t.Context(), k.of); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := k.repo.Commits(t.Context(), tips...); err != nil {
+				t.Fatal(err)
+			}
+			want := slices.Clone(tips)
+			if !slices.Contains(want, main) {
+				want = append(want, main)
+			}
+			var got []Hash
+			for _, m := range regexp.MustCompile(`want ([0-9a-f]{40})`).FindAllSubmatch(body, -1) {
+				got = append(got, plumbing.NewHash(string(m[1])))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("asked for\n%v, want\n%v", got, want)
+			}
+		}
+	}
+	k.quiet()
 }
 
 // A branch whose commit is gone fails nothing that does not ask for it.
