@@ -363,37 +363,24 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 		}
 	}
 	// What is Published of each, and each Draft, has a root folder of all packages: it is not read.
-	asks := func(most int, what string) {
+	asks := func(commits, others int, what string) {
 		t.Helper()
-		wants := 0
-		for _, r := range w.line.asked["fleet"] {
-			wants += bytes.Count(r.body, []byte("want "))
-		}
-		if wants > most {
-			t.Errorf("%d objects are asked for, want %d at most: %s", wants, most, what)
-		}
-	}
-	commits := func(most int, what string) {
-		t.Helper()
-		wants := 0
+		wants := map[bool]int{} // of commits, of others
 		for _, r := range w.line.asked["fleet"] {
 			for _, want := range wantLine.FindAllSubmatch(r.body, -1) {
-				if w.fleet.Git(t, "cat-file", "-t", string(want[1])) == "commit" {
-					wants++
-				}
+				wants[w.fleet.Git(t, "cat-file", "-t", string(want[1])) == "commit"]++
 			}
 		}
-		if wants > most {
-			t.Errorf("%d commits are asked for, want %d at most: %s", wants, most, what)
+		if wants[true] > commits || wants[false] > others {
+			t.Errorf("%d commits and %d other objects are asked for, want %d and %d at most: %s", wants[true], wants[false], commits, others, what)
 		}
 	}
 	elsewhere(6, "apply") // which makes the Drafts
-	commits(s.variants+2, "those of all tags, the record's and the branch's")
-	asks(2*s.variants+2, "these, and the packages that are on the branch")
+	asks(s.variants+2, s.variants, "the commits of all tags, the record's and the branch's, and the packages that are on the branch")
 	elsewhere(4, "review")
-	asks(2*s.variants+s.variants+2, "the commits of all refs, the Drafts, the record and the branch's")
+	asks(3*s.variants+2, 0, "the commits of all refs, the Drafts, the record's and the branch's")
 	elsewhere(3, "apply") // what is on the branch comes with its commit
-	asks(2*s.variants+2, "the commits of all refs and the record")
+	asks(2*s.variants+2, 0, "the commits of all refs and the record's")
 	w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) // another region
 	elsewhere(5, "apply")
 	elsewhere(6, "approve", "--all")
