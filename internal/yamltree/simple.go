@@ -80,15 +80,14 @@ type simpleParser struct {
 	depth  int
 	failed bool
 	slab   []yaml.Node // nodes to be given out
-	rooms  []*yaml.Node
 
 	passing bool          // nobody has the tree for long: its slabs are kept
 	slabs   [][]yaml.Node // of which so many have nodes that were given out:
 	used    int
 }
 
-// slabSize is how many nodes come at once, roomSize how many are found in collections.
-const slabSize, roomSize = 16, 64
+// slabSize is how many nodes come at once.
+const slabSize = 16
 
 // The bounds of what is simple, and of what reading it costs.
 const (
@@ -169,24 +168,15 @@ func (p *simpleParser) nextSlab() []yaml.Node {
 // entries of a mapping, most often: it is what there is room for at first.
 func (p *simpleParser) count(indent int, items bool) (n int) {
 	for _, r := range p.rows[p.at:min(p.at+simpleRows, len(p.rows))] {
-		if r.indent < indent {
-			break
-		}
-		if r.indent == indent && dashed(r.text) == items {
+		at, item := r.indent == indent, dashed(r.text)
+		switch {
+		case r.indent < indent, at && items && !item: // an entry may follow at the indent of the items
+			return n
+		case at && item == items:
 			n++
 		}
 	}
 	return n
-}
-
-// room is for so many nodes of a collection.
-func (p *simpleParser) room(n int) []*yaml.Node {
-	if n > len(p.rooms) {
-		p.rooms = make([]*yaml.Node, max(n, roomSize))
-	}
-	out := p.rooms[:0:n]
-	p.rooms = p.rooms[n:]
-	return out
 }
 
 // next is the row that is read next; false where none is left.
@@ -216,7 +206,7 @@ func dashed(text []byte) bool { return len(text) > 2 && text[0] == '-' && text[1
 func (p *simpleParser) sequence(indent int) *yaml.Node {
 	r, _ := p.next()
 	out := p.node(yaml.SequenceNode, yaml.NodeTagSeq, r, indent)
-	out.Content = p.room(p.count(indent, true))
+	out.Content = make([]*yaml.Node, 0, p.count(indent, true))
 	for r, ok := p.next(); ok && r.indent == indent && dashed(r.text); r, ok = p.next() {
 		body := r.text[2:]
 		if body[0] == ' ' || body[0] == '#' || dashed(body) {
@@ -240,7 +230,7 @@ func (p *simpleParser) sequence(indent int) *yaml.Node {
 func (p *simpleParser) mapping(indent int) *yaml.Node {
 	r, _ := p.next()
 	out := p.node(yaml.MappingNode, yaml.NodeTagMap, r, indent)
-	out.Content = p.room(2 * p.count(indent, false))
+	out.Content = make([]*yaml.Node, 0, 2*p.count(indent, false))
 	for r, ok := p.next(); ok && r.indent == indent; r, ok = p.next() {
 		name, body, isKey := cutKey(r.text)
 		if !isKey {

@@ -202,6 +202,28 @@ func TestSimply(t *testing.T) {
 	}
 }
 
+// Sequences at their keys' indent take no more memory than those that are indented: there is no
+// room in one for the items of the next.
+func TestRoomOfSequences(t *testing.T) {
+	takes := func(indent string) uint64 {
+		var text bytes.Buffer
+		for i := range 10_000 {
+			fmt.Fprintf(&text, "a%d:\n%s- x\n", i, indent)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		root, ok := Simple(text.Bytes())
+		runtime.ReadMemStats(&after)
+		if !ok || len(root.Content[0].Content) != 20_000 {
+			t.Fatal("not read")
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if compact, indented := takes(""), takes("  "); compact > indented+indented/10 {
+		t.Errorf("%d bytes, indented %d", compact, indented)
+	}
+}
+
 // TestLongRows holds that what is read does not grow with the square of a row's length.
 func TestLongRows(t *testing.T) {
 	for name, row := range map[string]string{
