@@ -320,7 +320,7 @@ func (r *Repo) wholes(places []Place) map[Hash]bool {
 		if p.Way || r.holds(p) {
 			continue
 		}
-		if wanted[p.Commit]++; p.Tree.IsZero() {
+		if wanted[p.Commit]++; p.Tree.IsZero() || !apart {
 			all++
 		}
 		if p.Path == "" || !apart || many && wanted[p.Commit]*fewFolders > packages {

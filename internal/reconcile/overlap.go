@@ -108,25 +108,30 @@ type overlaps struct {
 // beside are wanted packages of a target that stay as they are and may bring what one
 // of those that change brings, by name.
 func (r *run) beside(ctx context.Context, t *decide.Target, changes map[string][]contents.Object) (out []*decide.Want) {
+	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
+		if _, changed := changes[ref]; !changed && t.Wants[ref].Lock() == nil {
+			out = append(out, t.Wants[ref])
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
 	names := map[krm.ID]bool{}
 	for _, objects := range changes {
 		for _, o := range objects {
 			names[anywhere(o)] = true
 		}
 	}
-	for _, ref := range slices.Sorted(maps.Keys(t.Wants)) {
-		w := t.Wants[ref]
-		if _, changed := changes[ref]; !changed && w.Lock() == nil && r.near(ctx, w, names) {
-			out = append(out, w)
-		}
-	}
-	return out
+	return slices.DeleteFunc(out, func(w *decide.Want) bool { return !r.near(ctx, w, names) })
 }
 
 // likelyBeside is beside before anything is built: what is to be built of other inputs most
 // often is another package, and brings what its upstream brings. What is read with what builds
-// start from is no request of its own.
+// start from is no request of its own. A survey builds few, and asks for theirs.
 func (r *run) likelyBeside(ctx context.Context, subjects []*subject) (out []*decide.Want) {
+	if !r.building {
+		return nil
+	}
 	building := map[*decide.Target]map[string][]contents.Object{}
 	for _, s := range subjects {
 		if s.err != nil || s.up == nil || !crowded(s.want) || !slices.ContainsFunc(s.revisions, (*revision).changes) {

@@ -259,6 +259,9 @@ func (r *run) reconsider(ctx context.Context, subjects []*subject) error {
 			}
 		}
 	}
+	if len(todo) == 0 {
+		return nil
+	}
 	r.read.FetchStarts(ctx, questions, r.likelyBeside(ctx, subjects)...)
 	of := func(s *subject) *observe.Repo { return s.repo }
 	return observe.SideBySide(ctx, r.read, todo, of, func(ctx context.Context, s *subject) error {
@@ -524,6 +527,9 @@ func (r *run) build(ctx context.Context, subjects []*subject) error {
 				questions = append(questions, &v.outcome.Question)
 			}
 		}
+	}
+	if len(todo) == 0 {
+		return nil
 	}
 	r.read.FetchStarts(ctx, questions, r.likelyBeside(ctx, subjects)...)
 	if r.cfg.take != nil { // who wrote an edit is asked, too, which takes commits that only its history names

@@ -384,6 +384,9 @@ func TestRequestsOfAnotherMachine(t *testing.T) {
 	w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 1)) // another region
 	elsewhere(5, "apply")
 	elsewhere(6, "approve", "--all")
+	w.write(t, "clusters/cluster-00000.yaml", fmt.Sprintf(cluster, 0, 2))
+	elsewhere(4, "status")
+	asks(s.variants+2, 2, "the commits of all tags, the record's and the branch's, and of the package that changes")
 }
 
 // A machine that has read nothing asks as much of a repository of one package as of one of many:
