@@ -145,7 +145,7 @@ func (r *Repo) fetchWithBranch(ctx context.Context, commits []Hash) (done bool, 
 	_, before := r.ways.asked[at]
 	r.ways.asked[at] = struct{}{}
 	// In the order of their packages: a server that leaves root folders out reads each first, most
-	// often as what differs from the one before, and sorted by hash 10,000 took one 8 s for 1.2.
+	// often as what differs from the one before: sorted by hash 10,000 took it five times as long.
 	if !slices.Contains(commits, at) {
 		commits = append(slices.Clone(commits), at)
 	}

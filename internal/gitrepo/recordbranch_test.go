@@ -260,7 +260,7 @@ func TestRecordBranchIsBuiltUpon(t *testing.T) {
 }
 
 // Commits are asked for in the order in which they are wanted, the branch's behind them: to send
-// them by that of their hashes takes a server with many packages seven times as long.
+// them by that of their hashes takes a server with many packages five times as long.
 func TestRecordBranchKeepsOrder(t *testing.T) {
 	k := newKeeper(t, "uploadpack.allowFilter=true")
 	k.of.Branch = "main"
