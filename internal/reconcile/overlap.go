@@ -252,9 +252,8 @@ func (r *run) suspects(ctx context.Context, wants []*decide.Want) map[*decide.Wa
 			first[w.Target] = map[krm.ID]*decide.Want{}
 		}
 		for _, o := range up.Offer.Objects {
-			o.Namespace = ""
-			if have := first[w.Target][o.ID]; have == nil {
-				first[w.Target][o.ID] = w
+			if have := first[w.Target][anywhere(o)]; have == nil {
+				first[w.Target][anywhere(o)] = w
 			} else if have != w && !o.Common() {
 				near[have], near[w] = true, true
 			}
