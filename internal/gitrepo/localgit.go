@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
@@ -54,35 +56,88 @@ func (localTransport) NewReceivePackSession(ep *transport.Endpoint, _ transport.
 type localSession struct {
 	path    string
 	service string
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Reader
-	said    bytes.Buffer
-	adv     *packp.AdvRefs
-	done    bool
+	*localGit
+	adv  *packp.AdvRefs
+	done bool
+}
+
+// localGit is a git that runs.
+type localGit struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	said bytes.Buffer
+	stop context.CancelFunc
 }
 
 // localDelay is for a git that was stopped to go.
 const localDelay = 200 * time.Millisecond
 
-func (s *localSession) start(ctx context.Context) error {
+// runLocalGit starts a git, which ends with the context.
+func runLocalGit(ctx context.Context, service, path string) (*localGit, error) {
 	var args []string
 	for _, c := range quietGit {
 		args = append(args, "-c", c)
 	}
-	s.cmd = exec.CommandContext(ctx, "git", append(args, s.service, s.path)...)
-	s.cmd.WaitDelay = localDelay
-	s.cmd.Stderr = &s.said
-	in, err := s.cmd.StdinPipe()
-	if err != nil {
-		return err
+	g := &localGit{}
+	ctx, g.stop = context.WithCancel(ctx)
+	g.cmd = exec.CommandContext(ctx, "git", append(args, service, path)...)
+	// It goes into the repository's folder, and looks for each ref that it moves whether that is
+	// the folder it was started in by another name.
+	g.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PWD=") })
+	g.cmd.WaitDelay = localDelay
+	g.cmd.Stderr = &g.said
+	var out io.Reader
+	var err error
+	if g.in, err = g.cmd.StdinPipe(); err == nil {
+		out, err = g.cmd.StdoutPipe()
 	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = g.cmd.Start()
 	}
-	s.in, s.out = in, bufio.NewReader(out)
-	return s.cmd.Start()
+	if err != nil {
+		g.stop()
+		return nil, err
+	}
+	g.out = bufio.NewReader(out)
+	return g, nil
+}
+
+// aheadKey is where a push's context has the git that was started for it.
+type aheadKey struct{}
+
+// ahead is a git-receive-pack that starts while what it is to take is made. The first
+// session of its context has it.
+type ahead struct {
+	session localSession
+	taken   atomic.Bool
+}
+
+// startAhead starts one for a push to a local repository; end is to be called when that is over.
+// Should git not start, the session says why.
+func (r *Repo) startAhead(ctx context.Context) (with context.Context, end func()) {
+	a := &ahead{session: localSession{path: r.loc.endpoint.Path, service: "receive-pack"}}
+	var err error
+	if a.session.localGit, err = runLocalGit(ctx, a.session.service, a.session.path); err != nil {
+		return ctx, func() {}
+	}
+	return context.WithValue(ctx, aheadKey{}, a), func() {
+		if a.taken.CompareAndSwap(false, true) {
+			a.session.stop() // it was asked nothing
+			_ = a.session.Close()
+		}
+	}
+}
+
+func (s *localSession) start(ctx context.Context) (err error) {
+	a, ok := ctx.Value(aheadKey{}).(*ahead)
+	if ok && a.session.service == s.service && a.session.path == s.path && a.taken.CompareAndSwap(false, true) {
+		s.localGit = a.session.localGit
+		context.AfterFunc(ctx, s.stop)
+		return nil
+	}
+	s.localGit, err = runLocalGit(ctx, s.service, s.path)
+	return err
 }
 
 // AdvertisedReferences implements transport.Session.
@@ -101,8 +156,9 @@ func (s *localSession) AdvertisedReferencesContext(ctx context.Context) (*packp.
 	adv := packp.NewAdvRefs()
 	err := adv.Decode(s.out)
 	if err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
+		git := s.localGit
 		_ = s.Close()
-		if said := strings.TrimSpace(s.said.String()); said != "" {
+		if said := strings.TrimSpace(git.said.String()); said != "" {
 			err = errors.New(strings.Map(printable, said))
 		}
 		return nil, fmt.Errorf("git %s: %w", s.service, err)
@@ -145,7 +201,7 @@ func (s *localSession) UploadPack(context.Context, *packp.UploadPackRequest) (*p
 
 // Close implements io.Closer. A git that was asked nothing is told so.
 func (s *localSession) Close() error {
-	if s.cmd == nil || s.cmd.Process == nil {
+	if s.localGit == nil {
 		return nil
 	}
 	if !s.done {
@@ -155,7 +211,8 @@ func (s *localSession) Close() error {
 	}
 	_, _ = io.Copy(io.Discard, s.out)
 	_ = s.cmd.Wait() // what it had to say was said
-	s.cmd = nil
+	s.stop()
+	s.localGit = nil
 	return nil
 }
 

@@ -8,14 +8,17 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/internal/lifecycle"
 )
 
 // A local repository may be the work of whoever wrote the management directory:
@@ -86,15 +89,12 @@ func TestLocalPushIsStopped(t *testing.T) {
 	r := open(t, repo.Dir)
 	b := r.NewBatch()
 	draft(t, b, "app", "w", head(t, r, "main"), files("app", 2))
-	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\ntouch "+bin+"/started\nexec tail -f /dev/null\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	started := filepath.Join(t.TempDir(), "started")
+	fakeGit(t, "touch "+started+"\nexec tail -f /dev/null")
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		for {
-			if _, err := os.Stat(bin + "/started"); err == nil {
+			if _, err := os.Stat(started); err == nil {
 				cancel()
 				return
 			}
@@ -102,6 +102,87 @@ func TestLocalPushIsStopped(t *testing.T) {
 	}()
 	if _, err := b.Push(ctx, PushOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// fakeGit puts a script in git's place, which may run the real one as $GIT.
+func fakeGit(t *testing.T, script string) {
+	t.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\nGIT="+real+"\n"+script+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
+
+// Git is started while the record's commit is made, and takes the push; it is not told the
+// folder that the run is in, whose name it would look up for each ref.
+func TestLocalPushStartsAhead(t *testing.T) {
+	k := newKeeper(t)
+	k.url = k.git.Dir
+	k.open(t.TempDir())
+	log := filepath.Join(t.TempDir(), "log")
+	fakeGit(t, `case "$*" in *receive-pack*)
+	echo started >>`+log+`
+	if tr '\0' '\n' </proc/$$/environ 2>/dev/null | grep -q ^PWD=; then echo told >>`+log+`; fi
+esac
+exec "$GIT" "$@"`)
+	t.Setenv("PWD", t.TempDir())
+	b := k.repo.NewBatch()
+	e := k.edited(b, "app", 1)
+	if err := k.push(b, 0); err != nil {
+		t.Fatal(err)
+	}
+	if refs := k.git.Refs(t); refs[lifecycle.DraftRef("app", e.Workspace)] != e.Commit || k.git.Git(t, "rev-parse", recordRef) != k.repo.Refs().Record(recordRef).String() {
+		t.Errorf("refs are %v", refs)
+	}
+	if said, err := os.ReadFile(log); err != nil || string(said) != "started\n" {
+		t.Errorf("git said %q, %v", said, err)
+	}
+}
+
+// A git that was started ahead is that of one session, of that service alone, and ends with
+// it; where no session needs it the run does not wait for it.
+func TestStartedAhead(t *testing.T) {
+	repo := gittest.NewRepo(t)
+	r := open(t, repo.Dir)
+	fakeGit(t, "exec tail -f /dev/null")
+	session := func(ctx context.Context, service string) *exec.Cmd {
+		s := &localSession{path: r.loc.endpoint.Path, service: service}
+		ctx, cancel := context.WithCancel(ctx)
+		if err := s.start(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cmd := s.cmd
+		cancel()
+		_ = s.Close()
+		return cmd
+	}
+	ctx, end := r.startAhead(t.Context())
+	first := ctx.Value(aheadKey{}).(*ahead).session.cmd
+	if session(ctx, "upload-pack") == first || session(ctx, "receive-pack") != first || session(ctx, "receive-pack") == first {
+		t.Error("another session has it")
+	}
+	end()
+
+	ctx, end = r.startAhead(t.Context())
+	second := ctx.Value(aheadKey{}).(*ahead).session.cmd
+	ended := make(chan struct{})
+	go func() {
+		end()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("it is waited for")
+	}
+	if second.ProcessState == nil || session(ctx, "receive-pack") == second {
+		t.Error("it runs on, or is taken after it ended")
 	}
 }
 
@@ -118,7 +199,8 @@ func (*writes) Close() error { return nil }
 // A push of many refs is written to git in pieces: each write wakes it.
 func TestLocalPushIsWrittenInPieces(t *testing.T) {
 	var in writes
-	s := &localSession{adv: packp.NewAdvRefs(), in: &in, out: bufio.NewReader(strings.NewReader("000eunpack ok\n0000"))}
+	git := &localGit{in: &in, out: bufio.NewReader(strings.NewReader("000eunpack ok\n0000"))}
+	s := &localSession{adv: packp.NewAdvRefs(), localGit: git}
 	req := packp.NewReferenceUpdateRequest()
 	size := 10 * pieceBytes
 	for i := range 1000 {

@@ -121,6 +121,11 @@ func (w *recordWriter) start(ctx context.Context) error {
 }
 
 func (w *recordWriter) push(ctx context.Context) error {
+	if w.repo.local != nil && len(w.group.updates) > 0 {
+		var end func()
+		ctx, end = w.repo.startAhead(ctx)
+		defer end()
+	}
 	for attempt := 1; ; attempt++ {
 		next, anew, err := w.commit()
 		if err != nil {
