@@ -454,9 +454,13 @@ func headerEnd(data []byte, pos int) int {
 	return pos
 }
 
+// textRoom is about what an entry takes that a machine writes, in bytes.
+const textRoom = 128
+
 // texts writes new entries of the collection o at indent.
 func (s *splicer) texts(o *yaml.Node, added []*yaml.Node, indent int) string {
 	var b strings.Builder
+	b.Grow(textRoom * len(added))
 	step := 1
 	if o.Kind == yaml.MappingNode {
 		step = 2

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"sync"
 
+	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/decide"
@@ -44,16 +45,21 @@ func (r *Reader) expand(ctx context.Context, s *Snapshot) {
 			return r.upstreamMetadata(ctx, namespace, u)
 		}),
 	})
+	if r.TreesAhead { // nearly all will be wanted
+		var upstreams sync.WaitGroup
+		defer upstreams.Wait()
+		upstreams.Go(func() { r.readKeys(ctx, f.named()) })
+	}
 	sets := make([]*variantgen.Expander, len(f.Sets))
-	var ahead []upstreamKey
+	var asked []upstreamKey
 	for i, set := range f.Sets {
 		sets[i], _ = variantgen.New(set)
 		namespace, upstreams := sets[i].Asks()
 		for _, u := range upstreams {
-			ahead = append(ahead, upstreamKey{namespace, u, ""})
+			asked = append(asked, upstreamKey{namespace, u, ""})
 		}
 	}
-	r.readKeys(ctx, ahead) // else one after the other
+	r.readKeys(ctx, asked) // else one after the other
 	result := variantgen.Expand(env, sets...)
 	statuses := map[string]*Set{}
 	annotations := map[string]map[string]string{} // of sets
@@ -116,6 +122,21 @@ func newWant(pv *v1alpha1.PackageVariant, set string, ofSet map[string]string) *
 	w.Strategy, errs[1] = decide.UpdateStrategy(nearest(variformv1alpha1.UpdateStrategyAnnotation))
 	w.Err = errors.Join(errs[:]...)
 	return w
+}
+
+// named are the upstreams that sets and hand-written variants name.
+func (f *Fleet) named() (out []upstreamKey) {
+	for _, set := range f.Sets {
+		for _, u := range set.Spec.AllUpstreams() {
+			out = append(out, upstreamKey{api.NamespaceOr(set.Namespace), u, ""})
+		}
+	}
+	for _, pv := range f.Variants {
+		if u := pv.Spec.Upstream; u != nil {
+			out = append(out, upstreamKey{api.NamespaceOr(pv.Namespace), *u, ""})
+		}
+	}
+	return out
 }
 
 // upstreamMetadata is what CEL expressions see of an upstream (docs/design/fan-out.md).

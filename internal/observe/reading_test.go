@@ -224,6 +224,38 @@ func TestUpstreamsAreReadFirst(t *testing.T) {
 	}
 }
 
+// Who reads all reads upstreams while what is wanted of them is found out, in the same
+// requests; who reads a part waits for what that is.
+func TestUpstreamsAreReadAhead(t *testing.T) {
+	fleet, at := pacedFleet(t, "a")
+	git := &gittest.Repo{Dir: at["a"]}
+	git.Commit(t, "main", "release", gittest.Text{"web/Kptfile": kptfileOf("web", "nobody"), "db/Kptfile": kptfileOf("db", "nobody")})
+	git.Tag(t, "web/v1", "main")
+	git.Tag(t, "db/v1", "main")
+	set := &v1alpha2.PackageVariantSet{}
+	set.Namespace, set.Name = "default", "web"
+	set.Spec.Upstream = &v1alpha1.Upstream{Repo: "a", Package: "web", Revision: "v1"}
+	set.Spec.Targets = []v1alpha2.Target{{Repositories: []v1alpha2.RepositoryTarget{{Name: "c1"}}}}
+	pv := &v1alpha1.PackageVariant{}
+	pv.Namespace, pv.Name = "default", "db"
+	pv.Spec.Upstream = &v1alpha1.Upstream{Repo: "a", Package: "db", Revision: "v1"}
+	pv.Spec.Downstream = &v1alpha1.Downstream{Repo: "c1", Package: "db"}
+	fleet.Sets, fleet.Variants = []*v1alpha2.PackageVariantSet{set}, []*v1alpha1.PackageVariant{pv}
+	for _, ahead := range []bool{true, false} {
+		r := New(Config{Fleet: fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
+		r.TreesAhead = ahead
+		s := r.ReadOpen(t.Context())
+		if len(s.Failures()) > 0 || len(s.Wants) != 2 {
+			t.Fatal(s.Failures(), len(s.Wants))
+		}
+		for _, w := range s.Wants {
+			if read := r.upstream.has(keyOf(w)); read != ahead {
+				t.Errorf("the upstream of %s is read: %t, want %t", w.Identity, read, ahead)
+			}
+		}
+	}
+}
+
 // No more repositories are talked to at once than may be, whatever is read of them: refs,
 // what sets ask of upstreams, tips, folders.
 func TestRepositoriesAtOnce(t *testing.T) {

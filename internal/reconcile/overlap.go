@@ -190,13 +190,17 @@ func (r *run) overlapsIn(ctx context.Context, c crowd) (out overlaps) {
 			parties = append(parties, p)
 		}
 	}
-	refused, _ := decide.Overlaps(parties)
+	refused, warnings := decide.Overlaps(parties)
+	again := false
 	for n := range parties { // what is in place already is no reason to stop an update
 		if p := &parties[n]; refused[p.Ref] != nil && changes[p.Ref].pkg.Latest != nil {
-			p.Published = r.objects(ctx, t, p.Ref, changes[p.Ref].pkg.Latest)
+			p.Published, again = r.objects(ctx, t, p.Ref, changes[p.Ref].pkg.Latest), true
 		}
 	}
-	refused, out.warnings = decide.Overlaps(parties)
+	if again {
+		refused, warnings = decide.Overlaps(parties)
+	}
+	out.warnings = warnings
 	for _, ref := range slices.Sorted(maps.Keys(refused)) {
 		out.refused = append(out.refused, depend.Failure{Refs: []string{ref}, Err: refused[ref]})
 	}
