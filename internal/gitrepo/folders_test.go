@@ -532,14 +532,14 @@ func TestPartsAreRenewed(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+				y.srv.ResetCounts()
 				if next {
 					r = openWith(t, y.urls["http"], Options{CacheDir: cache})
-					if err := ask(r); err != nil {
+					if err := ask(r); err != nil { // which may read it
 						t.Fatal(err)
 					}
 				}
 				r.trees = nil // read, that is, and not remembered
-				y.srv.ResetCounts()
 				var err error
 				for i := range manyPackages { // one of them needs what is damaged
 					_, _, e := r.subtree(rootOf(t, r, y.main), yardPath(i)+"/deeper")

@@ -3,7 +3,6 @@ package gitrepo
 import (
 	"bytes"
 	"cmp"
-	"compress/zlib"
 	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/klauspost/compress/zlib"
 )
 
 // select lists the objects that the tips lead to and the server lacks, commits

@@ -3,7 +3,6 @@ package gitrepo
 import (
 	"bytes"
 	"cmp"
-	"compress/zlib"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/klauspost/compress/zlib"
 
 	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/krm"
