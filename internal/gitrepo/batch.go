@@ -161,7 +161,7 @@ type dirNode struct {
 	dirs    map[string]*dirNode
 }
 
-func (d *dirNode) add(f krm.File, add func(newObject, string)) error {
+func (d *dirNode) add(f krm.File, names *blobNames, add func(newObject, string) bool) error {
 	dir, name := d, f.Path
 	for {
 		seg, rest, below := strings.Cut(name, "/")
@@ -191,14 +191,16 @@ func (d *dirNode) add(f krm.File, add func(newObject, string)) error {
 	case krm.Symlink:
 		mode = modeSymlink
 	}
-	h := hashObject(plumbing.BlobObject, f.Data)
+	h, known := names.name(f.Data)
 	dir.entries = append(dir.entries, treeEntry{mode: mode, name: name, hash: h})
-	add(newObject{hash: h, typ: plumbing.BlobObject, data: f.Data}, f.Path)
+	if add(newObject{hash: h, typ: plumbing.BlobObject, data: f.Data}, f.Path) && !known {
+		names.keep(f.Data, h)
+	}
 	return nil
 }
 
 // tree is the folder with all that is in it.
-func (d *dirNode) tree(path string, add func(newObject, string)) Hash {
+func (d *dirNode) tree(path string, add func(newObject, string) bool) Hash {
 	entries := d.entries
 	for name, sub := range d.dirs {
 		entries = append(entries, treeEntry{mode: modeDir, name: name, hash: sub.tree(path+name+"/", add)})

@@ -84,16 +84,16 @@ func (s *Stage) PackageTree(files []krm.File) (Hash, error) {
 // PackageTree is the hash that files have as a tree, with the errors of
 // Stage.PackageTree.
 func (r *Repo) PackageTree(files []krm.File) (Hash, error) {
-	return r.packageTree(files, func(newObject, string) {})
+	return r.packageTree(files, func(newObject, string) bool { return false })
 }
 
-// add keeps an object that has a path in its package, compressed. Its data is the
-// caller's again.
-func (s *Stage) add(made newObject, path string) {
+// add keeps an object that has a path in its package, compressed, and says whether it was there
+// already. Its data is the caller's again.
+func (s *Stage) add(made newObject, path string) (there bool) {
 	s.mu.Lock()
 	if s.objects[made.hash] != nil { // as most files of a variant are
 		s.mu.Unlock()
-		return
+		return true
 	}
 	key, size := modelKey{made.typ, path}, len(made.data)
 	near := s.models.near(key)
@@ -105,12 +105,13 @@ func (s *Stage) add(made newObject, path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.objects[o.hash] != nil {
-		return
+		return true
 	}
 	s.objects[o.hash] = o
 	if o.base.IsZero() {
 		s.models.put(key, o, size)
 	}
+	return false
 }
 
 // textOf is what a model of the stage, or of a batch of it, holds.
@@ -218,8 +219,8 @@ func (s *Stage) object(h Hash) *newObject {
 }
 
 // packageTree hands the objects of a tree to add, with their paths, folders after
-// what is in them.
-func (r *Repo) packageTree(files []krm.File, add func(newObject, string)) (Hash, error) {
+// what is in them. add says whether it had one already.
+func (r *Repo) packageTree(files []krm.File, add func(newObject, string) bool) (Hash, error) {
 	byPath := func(a, b krm.File) int { return strings.Compare(a.Path, b.Path) }
 	sorted := files
 	if !slices.IsSortedFunc(files, byPath) { // as a package gives them
@@ -229,7 +230,7 @@ func (r *Repo) packageTree(files []krm.File, add func(newObject, string)) (Hash,
 	err := boundary.Files(sorted, r.store.opts.Limits.files())
 	for _, f := range sorted {
 		if err == nil {
-			err = root.add(f, add)
+			err = root.add(f, &r.store.names, add)
 		}
 	}
 	if err != nil {
