@@ -396,18 +396,25 @@ func (c *commitCache) add(raws map[Hash][]byte, made func(Hash) *Commit) error {
 	c.load.Do(c.scan)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	size := 0
+	for _, h := range hashes {
+		size += commitRecordHead + len(raws[h])
+	}
 	var out []byte
 	for i, h := range hashes {
 		if c.held(h) != nil {
 			continue
 		}
 		c.came[h] = parsed[i]
-		if len(raws[h]) <= maxCommitBytes {
+		if c.path != "" && len(raws[h]) <= maxCommitBytes {
+			if out == nil {
+				out = make([]byte, 0, size)
+			}
 			out = binary.BigEndian.AppendUint32(out, uint32(len(raws[h])))
 			out = append(append(out, h[:]...), raws[h]...)
 		}
 	}
-	if c.path == "" || len(out) == 0 {
+	if len(out) == 0 {
 		return nil
 	}
 	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)

@@ -23,7 +23,7 @@ func (b *Batch) selectObjects(tips []Hash, sent map[Hash]bool, full bool) []*new
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var commits, trees, blobs []*newObject
-	seen := map[Hash]bool{}
+	seen := make(map[Hash]bool, len(b.objects))
 	stack := append([]Hash(nil), tips...)
 	for i, j := 0, len(stack)-1; i < j; i, j = i+1, j-1 {
 		stack[i], stack[j] = stack[j], stack[i]
@@ -31,11 +31,14 @@ func (b *Batch) selectObjects(tips []Hash, sent map[Hash]bool, full bool) []*new
 	for len(stack) > 0 {
 		h := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		o := b.find(h)
-		if o == nil || seen[h] || sent[h] {
+		if seen[h] { // as most files of a variant are
 			continue
 		}
 		seen[h] = true
+		o := b.find(h)
+		if o == nil || sent[h] {
+			continue
+		}
 		if _, known := b.known[h]; (known || b.repo.knows(h)) && !full && o.typ != plumbing.CommitObject {
 			continue
 		}

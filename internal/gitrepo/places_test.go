@@ -1,6 +1,7 @@
 package gitrepo
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,12 +98,34 @@ func TestPlacesOfAPushAreKept(t *testing.T) {
 	}
 	r := openWith(t, repo.Dir, o)
 	base := head(t, r, "main")
-	if _, _, err := r.TreeAt(t.Context(), base.Hash, "a"); err != nil || !known(base, "a") {
+	_, _, err := r.TreeAt(t.Context(), base.Hash, "a")
+	if r.store.Close(); err != nil || !known(base, "a") {
 		t.Errorf("what was read is not kept, %v", err)
 	}
+	r = openWith(t, repo.Dir, o)
 	b := r.NewBatch()
 	at := draft(t, b, "app", "w", base, files("app", 2))
 	if push(t, b); !known(at, "app") {
 		t.Error("what was pushed is not kept")
+	}
+}
+
+// The commits of a large push are kept as those of a small one, which are read meanwhile.
+func TestCommitsOfAPushAreKept(t *testing.T) {
+	repo := gittest.NewRepo(t)
+	repo.Commit(t, "main", "base", gittest.Text{"README.md": "x"})
+	o := Options{CacheDir: t.TempDir()}
+	r := openWith(t, repo.Dir, o)
+	b := r.NewBatch()
+	made := make([]*Commit, commitsAtOnce+2)
+	for i := range made {
+		made[i] = draft(t, b, fmt.Sprintf("app-%d", i), "w", head(t, r, "main"), files("app", 2))
+	}
+	push(t, b)
+	later := openWith(t, repo.Dir, o)
+	for i, c := range made {
+		if got := later.commits.get(c.Hash); got == nil || got.Tree != c.Tree {
+			t.Fatalf("commit %d of %d is not kept", i, len(made))
+		}
 	}
 }

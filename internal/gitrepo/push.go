@@ -79,7 +79,7 @@ type PushReport struct {
 // *UnknownOutcomeError (with errors.Join where a server that is not atomic gave
 // several), or the transport's where nothing was sent.
 func (b *Batch) Push(ctx context.Context, o PushOptions) (*PushReport, error) {
-	p := &pusher{batch: b, repo: b.repo, opts: o, sent: map[Hash]bool{}, report: &PushReport{Atomic: true}}
+	p := &pusher{batch: b, repo: b.repo, opts: o, report: &PushReport{Atomic: true}}
 	chunks := b.chunks(o.MaxRefsPerPush)
 	for _, c := range chunks {
 		for _, u := range c.updates {
@@ -255,7 +255,8 @@ type attempt struct {
 	stale   []StaleRef          // seen before sending
 	clash   []RefMessage        // names that cannot be, seen before sending
 	pack    []*newObject
-	body    *pack // of them; nil where none is sent
+	body    *pack                  // of them; nil where none is sent
+	commits func() map[Hash][]byte // the first of the pack, as they are kept
 	lines   *progress
 }
 
@@ -304,7 +305,7 @@ func (p *pusher) attempt(ctx context.Context, updates []RefUpdate, full bool) (*
 		if err != nil {
 			return err
 		}
-		a.sent = true
+		a.sent, a.commits = true, p.readAhead(a)
 		switch {
 		case a.body == nil:
 		case p.repo.loc.http(): // the library would take all of it into memory first
@@ -634,37 +635,68 @@ func (p *pusher) refsNow(ctx context.Context) (map[string]plumbing.Hash, error) 
 	return p.repo.Refs().hashes(), nil
 }
 
+// commitsAtOnce are read together: all at once are some megabytes.
+const commitsAtOnce = 512
+
+// readAhead reads the first commits of a push while the server is at work.
+func (p *pusher) readAhead(a *attempt) func() map[Hash][]byte {
+	some := commitsOf(a.pack)
+	some = some[:min(len(some), commitsAtOnce)]
+	read := make(chan map[Hash][]byte, 1)
+	go func() { read <- p.rawCommits(some, &sync.Map{}) }()
+	return sync.OnceValue(func() map[Hash][]byte { return <-read })
+}
+
+// commitsOf are those of a pack, which begins with them.
+func commitsOf(pack []*newObject) []*newObject {
+	end := slices.IndexFunc(pack, func(o *newObject) bool { return o.typ != plumbing.CommitObject })
+	if end < 0 {
+		return pack
+	}
+	return pack[:end]
+}
+
+// rawCommits are those that can be read: they are only for a cache.
+func (p *pusher) rawCommits(commits []*newObject, memo *sync.Map) map[Hash][]byte {
+	read := make([][]byte, len(commits))
+	_ = cores.Each(context.Background(), 0, len(commits), func(i int) error {
+		if raw, err := p.batch.whole(commits[i], memo); err == nil {
+			read[i] = raw
+		}
+		return nil
+	})
+	raws := make(map[Hash][]byte, len(commits))
+	for i, o := range commits {
+		if read[i] != nil {
+			raws[o.hash] = read[i]
+		}
+	}
+	return raws
+}
+
 // landed takes what is now on the server into the Repo.
 func (p *pusher) landed(a *attempt, updates []RefUpdate) {
-	var commits []*newObject
-	hs := make([]Hash, 0, len(a.pack))
-	for _, o := range a.pack {
-		p.sent[o.hash] = true
-		hs = append(hs, o.hash)
-		if o.typ == plumbing.CommitObject {
-			commits = append(commits, o)
-		}
+	hs := make([]Hash, len(a.pack))
+	if len(p.sent) == 0 {
+		p.sent = make(map[Hash]bool, len(hs))
+	}
+	for i, o := range a.pack {
+		hs[i], p.sent[o.hash] = o.hash, true
 	}
 	p.repo.knowAll(hs)
 	p.repo.store.places.flush()
-	memo := &sync.Map{}
-	for some := range slices.Chunk(commits, 256) { // all at once are some megabytes
-		read := make([][]byte, len(some))
-		_ = cores.Each(context.Background(), 0, len(some), func(i int) error {
-			if raw, err := p.batch.whole(some[i], memo); err == nil { // else it is only a cache
-				read[i] = raw
-			}
-			return nil
-		})
-		raws := make(map[Hash][]byte, len(some))
-		for i, o := range some {
-			if read[i] != nil {
-				raws[o.hash] = read[i]
-			}
-		}
+	keep := func(raws map[Hash][]byte) {
 		if err := p.repo.commits.add(raws, p.batch.made); err != nil {
 			p.repo.store.opts.Log("%v", err)
 		}
+	}
+	commits, memo := commitsOf(a.pack), &sync.Map{}
+	if a.commits != nil && len(commits) > 0 {
+		keep(a.commits())
+		commits = commits[min(len(commits), commitsAtOnce):]
+	}
+	for some := range slices.Chunk(commits, commitsAtOnce) {
+		keep(p.rawCommits(some, memo))
 	}
 	p.repo.mu.Lock()
 	p.repo.refs = p.repo.refs.apply(updates)

@@ -122,7 +122,6 @@ func (r *Repo) TreeAt(ctx context.Context, commit Hash, dir string) (Hash, bool,
 		return Hash{}, false, fmt.Errorf("reading %q at commit %s of %s: %w", dir, commit, r.URL(), err)
 	}
 	r.store.places.put(commit, dir, h)
-	r.store.places.flush()
 	return h, ok, nil
 }
 
