@@ -52,7 +52,7 @@ const (
 // NewStage starts an empty Stage.
 func (r *Repo) NewStage() *Stage { return &Stage{repo: r, objects: map[Hash]*newObject{}} }
 
-// encoders are of all stages: each has a compressor of half a megabyte, and a fleet
+// encoders are of all stages: each has a compressor of most of a megabyte, and a fleet
 // over many repositories has a stage for each.
 var encoders = sync.Pool{New: func() any {
 	z, _ := zlib.NewWriterLevel(nil, zlib.BestSpeed) // the level is valid

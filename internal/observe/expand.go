@@ -45,7 +45,9 @@ func (r *Reader) expand(ctx context.Context, s *Snapshot) {
 			return r.upstreamMetadata(ctx, namespace, u)
 		}),
 	})
-	if r.TreesAhead { // nearly all will be wanted
+	// Nearly all will be wanted, but where other runs see to some repositories, and nothing
+	// that is resolved needs to know what goes there.
+	if r.TreesAhead && (r.cfg.Dependencies != nil || !slices.ContainsFunc(r.sorted, func(repo *Repo) bool { return repo.closed })) {
 		var upstreams sync.WaitGroup
 		defer upstreams.Wait()
 		upstreams.Go(func() { r.readKeys(ctx, f.named()) })

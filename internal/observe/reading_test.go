@@ -224,8 +224,8 @@ func TestUpstreamsAreReadFirst(t *testing.T) {
 	}
 }
 
-// Who reads all reads upstreams while what is wanted of them is found out, in the same
-// requests; who reads a part waits for what that is.
+// Who reads all reads upstreams while what is wanted of them is found out; who reads a part, or
+// leaves repositories to others, waits for what that is.
 func TestUpstreamsAreReadAhead(t *testing.T) {
 	fleet, at := pacedFleet(t, "a")
 	git := &gittest.Repo{Dir: at["a"]}
@@ -241,9 +241,17 @@ func TestUpstreamsAreReadAhead(t *testing.T) {
 	pv.Spec.Upstream = &v1alpha1.Upstream{Repo: "a", Package: "db", Revision: "v1"}
 	pv.Spec.Downstream = &v1alpha1.Downstream{Repo: "c1", Package: "db"}
 	fleet.Sets, fleet.Variants = []*v1alpha2.PackageVariantSet{set}, []*v1alpha1.PackageVariant{pv}
-	for _, ahead := range []bool{true, false} {
-		r := New(Config{Fleet: fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet"})
-		r.TreesAhead = ahead
+	within := map[string]bool{}
+	for _, obj := range fleet.Repositories {
+		within[ShardKey(obj)] = obj.Name == "c1"
+	}
+	for _, c := range []struct {
+		all    bool
+		within map[string]bool
+	}{{all: true}, {}, {all: true, within: within}} {
+		ahead := c.all && c.within == nil
+		r := New(Config{Fleet: fleet, Git: Git(gitrepo.NewStore(gitrepo.Options{})), Manager: "fleet", Within: c.within})
+		r.TreesAhead = c.all
 		s := r.ReadOpen(t.Context())
 		if len(s.Failures()) > 0 || len(s.Wants) != 2 {
 			t.Fatal(s.Failures(), len(s.Wants))
