@@ -18,6 +18,9 @@ type chunk struct {
 // starts. YAML 1.1 breaks lines at CR, LF, CR LF, NEL, LS and PS.
 func lineEnd(data []byte, i int) (end, next int) {
 	for ; i < len(data); i++ {
+		if c := data[i]; c > '\r' && c != 0xc2 && c != 0xe2 { // as most, and none of breakAt's
+			continue
+		}
 		if n := breakAt(data, i); n > 0 {
 			return i, i + n
 		}

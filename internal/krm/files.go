@@ -104,7 +104,7 @@ func (p *Package) Write(f File) {
 	if p.limits == (Limits{}) {
 		p.limits = p.limits.withDefaults()
 	}
-	p.put(p.open(p.parseFile(f)))
+	p.put(p.open(p.parseFile(f))[0])
 }
 
 func (p *Package) put(nf *file) {

@@ -3,6 +3,7 @@ package krm
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -444,5 +445,30 @@ func TestValuesAtMost(t *testing.T) {
 	}
 	if got := ValuesAtMost(3, 10); got != 3*ValuesAtMost(1, 0)+ValuesAtMost(0, 10) || int64(Values([]byte("::::")))*2 > ValuesAtMost(2, 8) {
 		t.Errorf("of several texts %d", got)
+	}
+}
+
+// TestAddReachesNoOtherFile adds to each file of a package that was parsed, and cloned.
+func TestAddReachesNoOtherFile(t *testing.T) {
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n"
+	var files []File
+	for _, name := range []string{"a", "b", "c"} {
+		files = append(files, File{Path: name + ".yaml", Data: fmt.Appendf(nil, text, name)})
+	}
+	parsed, err := Parse(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, p := range map[string]*Package{"parsed": parsed, "cloned": parsed.Clone()} {
+		for _, name := range []string{"a", "b", "c"} {
+			p.Add(name+".yaml", yaml.MustParse(fmt.Sprintf(text, name+"2")))
+		}
+		var got []string
+		for _, r := range p.Resources() {
+			got = append(got, r.Path()+" "+r.Name())
+		}
+		if want := []string{"a.yaml a", "a.yaml a2", "b.yaml b", "b.yaml b2", "c.yaml c", "c.yaml c2"}; !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", of, got, want)
+		}
 	}
 }

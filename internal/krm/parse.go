@@ -34,8 +34,9 @@ func Parse(files []File, opts ...Option) (*Package, error) {
 		}
 		size, named = size+len(f.Data), append(named, f)
 	}
-	p.files = make([]*file, len(named))
-	onCores(len(named), size, func(i int) { p.files[i] = p.open(p.parseFile(named[i])) })
+	sources := make([]*parsed, len(named))
+	onCores(len(named), size, func(i int) { sources[i] = p.parseFile(named[i]) })
+	p.files = p.open(sources...)
 	sort.SliceStable(p.files, func(i, j int) bool { return p.files[i].Path < p.files[j].Path })
 	for i := 1; i < len(p.files); i++ {
 		if p.files[i].Path == p.files[i-1].Path {
@@ -55,23 +56,31 @@ func checkPath(name string) error {
 	return nil
 }
 
-// open makes this package's resources of a parsed file.
-func (p *Package) open(src *parsed) *file {
-	f := &file{parsed: src}
-	if src.krm == 0 {
-		return f
+// open makes this package's files of parsed ones, and its resources.
+func (p *Package) open(sources ...*parsed) []*file {
+	n := 0
+	for _, src := range sources {
+		n += src.krm
 	}
-	slab := make([]Resource, 0, src.krm)
-	f.docs = make([]*Resource, 0, src.krm)
-	for i := range src.docs {
-		d := &src.docs[i]
-		if d.meta.kind == "" {
+	files, resources, handles := make([]file, len(sources)), make([]Resource, n), make([]*Resource, n)
+	out := make([]*file, len(sources))
+	for i, src := range sources {
+		files[i] = file{parsed: src}
+		out[i] = &files[i]
+		if src.krm == 0 {
 			continue
 		}
-		slab = append(slab, Resource{pkg: p, path: src.Path, index: d.index, from: src, doc: d})
-		f.docs = append(f.docs, &slab[len(slab)-1])
+		// The capacity ends with the file: an added resource must not reach the next file's.
+		own := handles[:0:src.krm]
+		for d := range src.docs {
+			if doc := &src.docs[d]; doc.meta.kind != "" {
+				resources[0] = Resource{pkg: p, path: src.Path, index: doc.index, from: src, doc: doc}
+				own, resources = append(own, &resources[0]), resources[1:]
+			}
+		}
+		files[i].docs, handles = own, handles[src.krm:]
 	}
-	return f
+	return out
 }
 
 // IsYAML reports whether a file is read as YAML.

@@ -10,7 +10,7 @@ import (
 )
 
 // patched is the tree of a text that differs from one which was parsed only in
-// plain words and the comments behind them, as another version of a file mostly
+// plain scalars and the comments behind them, as another version of a file mostly
 // does: the parser would give the same. It reports false where there is more to it.
 func patched(root *yaml.Node, old, text []byte) (*yaml.Node, bool) {
 	words, ok := changedWords(old, text)
@@ -25,7 +25,7 @@ func patched(root *yaml.Node, old, text []byte) (*yaml.Node, bool) {
 	return out, len(p.words) == 0
 }
 
-// word is a plain scalar that ends a line but for a comment, in two texts.
+// word is a plain scalar that ends a line but for a comment, in two texts: a word, or several.
 type word struct {
 	line, column int
 	old, now     string
@@ -37,6 +37,10 @@ type word struct {
 func changedWords(old, text []byte) (words []word, ok bool) {
 	for line := 1; len(old) > 0 && len(text) > 0; line++ {
 		end, next := lineEnd(old, 0)
+		if next > end && old[next-1] == '\n' && bytes.HasPrefix(text, old[:next]) { // as most
+			old, text = old[next:], text[next:]
+			continue
+		}
 		end2, next2 := lineEnd(text, 0)
 		if !bytes.Equal(old[:next], text[:next2]) {
 			w, ok := changedWord(old[:end], text[:end2])
@@ -57,11 +61,21 @@ func changedWord(old, now []byte) (word, bool) {
 	}
 	a, comment := cutComment(old)
 	b, comment2 := cutComment(now)
-	at := bytes.LastIndexByte(a, ' ') + 1
-	if at == 0 || !bytes.HasPrefix(b, a[:at]) || !yamltree.IsWord(a[at:]) || !yamltree.IsWord(b[at:]) || (comment == "") != (comment2 == "") {
+	at := lastValue(a)
+	if at == 0 || !bytes.HasPrefix(b, a[:at]) || !yamltree.IsPlain(b[at:]) || (comment == "") != (comment2 == "") {
 		return word{}, false
 	}
 	return word{column: at + 1, old: string(a[at:]), now: string(b[at:]), comments: [2]string{comment, comment2}}, true
+}
+
+// lastValue is where the value of a line's last key begins, or where there is none its
+// last word: a plain scalar has no colon before a space. The tree says whether it is one.
+func lastValue(line []byte) int {
+	i := bytes.LastIndex(line, []byte(": ")) + 1
+	if i == 0 {
+		return bytes.LastIndexByte(line, ' ') + 1
+	}
+	return len(line) - len(bytes.TrimLeft(line[i:], " "))
 }
 
 // cutComment parts a line from the comment at its end.

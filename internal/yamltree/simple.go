@@ -342,10 +342,7 @@ func (f *simpleFlow) plain() *yaml.Node {
 		text = text[:i]
 	}
 	f.pos = len(text)
-	first := text[0]
-	begins := first >= 'a' && first <= 'z' || first >= 'A' && first <= 'Z' || first >= '0' && first <= '9' || first == '/' || first == '.' || first == '_' ||
-		first == '-' && len(text) > 1 && IsWord(text[1:2])
-	if !begins || text[len(text)-1] == ' ' || text[len(text)-1] == ':' || bytes.Contains(text, []byte(": ")) {
+	if !IsPlain(text) {
 		return f.p.fail()
 	}
 	return f.p.scalar(f.row, text, f.column)
@@ -452,6 +449,18 @@ func IsWord(text []byte) bool {
 		}
 	}
 	return len(text) > 0 && text[len(text)-1] != ':'
+}
+
+// IsPlain reports whether printable ASCII without a comment is one plain scalar where it
+// stands in a block collection, to the end of its line: words, with spaces between them.
+func IsPlain(text []byte) bool {
+	if len(text) == 0 {
+		return false
+	}
+	first, last := text[0], text[len(text)-1]
+	begins := first >= 'a' && first <= 'z' || first >= 'A' && first <= 'Z' || first >= '0' && first <= '9' || first == '/' || first == '.' || first == '_' ||
+		first == '-' && len(text) > 1 && IsWord(text[1:2])
+	return begins && last != ' ' && last != ':' && !bytes.Contains(text, []byte(": "))
 }
 
 // IsASCII reports whether a line has nothing but printable ASCII.
