@@ -290,7 +290,14 @@ type differ struct {
 // add takes an edit with its one cell.
 func (d *differ) add(e Edit) {
 	d.cell(e)
-	d.edits = append(d.edits, found{Edit: e})
+	d.find(found{Edit: e})
+}
+
+func (d *differ) find(f found) {
+	if d.edits == nil {
+		d.edits = make([]found, 0, usualEdits)
+	}
+	d.edits = append(d.edits, f)
 }
 
 // modes reports what became executable or a link, and what no longer is. The target
@@ -410,7 +417,7 @@ func (d *differ) whole(r *krm.Resource, op Op) {
 		}
 	}
 	e := found{Edit: Edit{File: r.Path(), Resource: title(r), ID: r.ID(), Op: op}, is: node}
-	d.edits = append(d.edits, e)
+	d.find(e)
 	d.leaves(e.Edit, node)
 }
 

@@ -101,17 +101,18 @@ func turns(name string) []string {
 	out := []string{""}
 	rest := name
 	for rest != "" {
-		at := digitRuns.FindStringIndex(rest)
-		if at == nil {
+		start := strings.IndexFunc(rest, isDigit)
+		if start < 0 {
 			break
 		}
-		if text := rest[:at[0]]; at[1]-at[0] > maxDigits {
-			out[len(out)-1] += rest[:at[1]]
+		end := len(rest) - len(strings.TrimLeftFunc(rest[start:], isDigit))
+		if end-start > maxDigits {
+			out[len(out)-1] += rest[:end]
 		} else {
-			out[len(out)-1] += text
-			out = append(out, rest[at[0]:at[1]], "")
+			out[len(out)-1] += rest[:start]
+			out = append(out, rest[start:end], "")
 		}
-		rest = rest[at[1]:]
+		rest = rest[end:]
 	}
 	out[len(out)-1] += rest
 	return out

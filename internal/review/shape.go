@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,14 +43,28 @@ type cell struct {
 // maxLeaves bounds the cells of one value.
 const maxLeaves = 2000
 
-var indexes = regexp.MustCompile(`\[[0-9]*\]`)
-
 // withoutIndexes is a field whose places in lists are left out.
 func withoutIndexes(field string) string {
-	if !strings.Contains(field, "[") { // as most
+	var b strings.Builder
+	from := 0
+	for i := range len(field) {
+		if field[i] != '[' {
+			continue
+		}
+		end := i + 1
+		for end < len(field) && isDigit(rune(field[end])) {
+			end++
+		}
+		if end < len(field) && field[end] == ']' {
+			b.WriteString(field[from : i+1])
+			from = end
+		}
+	}
+	if from == 0 { // as most
 		return field
 	}
-	return indexes.ReplaceAllString(field, "[]")
+	b.WriteString(field[from:])
+	return b.String()
 }
 
 // cell takes an edit as its own cell.
@@ -68,8 +81,14 @@ func (d *differ) put(e Edit, c cell) {
 		c.origin = by.String()
 	}
 	c.masked, c.was = d.norm.value(e.Field, c.now()), d.norm.value(e.Field, c.before)
+	if d.cells == nil {
+		d.cells = make([]cell, 0, usualEdits)
+	}
 	d.cells = append(d.cells, c)
 }
+
+// usualEdits is how many edits and cells there is room for at once.
+const usualEdits = 16
 
 func (c *cell) now() string { return now(c.Op, c.before, c.after) }
 
@@ -304,7 +323,21 @@ func inQuotes(line []byte, texts ...string) []byte {
 		if i > 0 {
 			line = append(line, ' ')
 		}
+		if isPlain(text) { // quicker, and the same
+			line = append(append(append(line, '"'), text...), '"')
+			continue
+		}
 		line = strconv.AppendQuote(line, text)
 	}
 	return line
+}
+
+// isPlain says whether a text stands in quotes as it is.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }

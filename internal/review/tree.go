@@ -63,11 +63,9 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 }
 
 func (w *walker) mapping(field string, a, b *yaml.Node) {
-	old := entries(a)
-	seen := make(map[string]bool, len(b.Content)/2)
+	old, now := entriesOf(a), entriesOf(b)
 	for k, v := range yamltree.Fields(b) {
-		seen[k.Value] = true
-		had, ok := old[k.Value]
+		had, ok := old.of(k.Value)
 		if ok && yamltree.SameText(had.key, k) && yamltree.SameText(had.value, v) {
 			continue
 		}
@@ -78,7 +76,7 @@ func (w *walker) mapping(field string, a, b *yaml.Node) {
 		w.node(at, had.value, v)
 	}
 	for k, v := range yamltree.Fields(a) {
-		if !seen[k.Value] {
+		if _, ok := now.of(k.Value); !ok {
 			w.node(yamltree.JoinField(field, k.Value), v, nil)
 		}
 	}
@@ -103,13 +101,38 @@ func (w *walker) comment(field, before, after string) {
 // entry is one field of a mapping.
 type entry struct{ key, value *yaml.Node }
 
-// entries indexes a mapping; of a key that is there twice the last counts.
-func entries(n *yaml.Node) map[string]entry {
-	m := make(map[string]entry, len(n.Content)/2)
-	for k, v := range yamltree.Fields(n) {
-		m[k.Value] = entry{k, v}
+// entries finds the fields of a mapping by their keys; of a key that is there twice the
+// last counts.
+type entries struct {
+	n     *yaml.Node       // nil has none
+	index map[string]entry // nil where there are few
+}
+
+// fewFields are looked at one after the other quicker than by an index.
+const fewFields = 16
+
+func entriesOf(n *yaml.Node) entries {
+	e := entries{n: n}
+	if n != nil && len(n.Content) > 2*fewFields {
+		e.index = make(map[string]entry, len(n.Content)/2)
+		for k, v := range yamltree.Fields(n) {
+			e.index[k.Value] = entry{k, v}
+		}
 	}
-	return m
+	return e
+}
+
+func (e entries) of(key string) (found entry, ok bool) {
+	if e.index != nil {
+		found, ok = e.index[key]
+		return found, ok
+	}
+	for k, v := range yamltree.Fields(e.n) {
+		if k.Value == key {
+			found, ok = entry{k, v}, true
+		}
+	}
+	return found, ok
 }
 
 // sequence pairs items by their identifying key where both lists have one,
@@ -154,7 +177,7 @@ func (w *walker) sequence(field string, a, b *yaml.Node) {
 
 func (w *walker) value(field string, op Op, a, b *yaml.Node) {
 	e := Edit{File: w.file, Resource: w.resource, ID: w.id, Op: op, Field: field}
-	w.d.edits = append(w.d.edits, found{Edit: e, was: a, is: b})
+	w.d.find(found{Edit: e, was: a, is: b})
 	if yamltree.IsScalar(a) && yamltree.IsScalar(b) {
 		w.d.scalar(e, a, b)
 		return

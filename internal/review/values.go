@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -168,11 +170,11 @@ func grouped(values []value, pattern func(*value) string) []Pattern {
 		name := pattern(v)
 		p := found[name]
 		if p == nil {
-			p = &kind{tokens: tokens.FindAllString(v.masked, -1)}
+			p = &kind{tokens: tokens(v.masked)}
 			found[name] = p
 			p.Example = v.raw
 		} else {
-			p.tokens = alike(p.tokens, tokens.FindAllString(v.masked, -1), name)
+			p.tokens = alike(p.tokens, tokens(v.masked), name)
 		}
 		if p.Variants += v.n; p.Variants > fewOf {
 			p.Members = nil
@@ -203,9 +205,9 @@ func alike(a, b []string, name string) []string {
 	for i := range a {
 		switch {
 		case a[i] == b[i]:
-		case digitRuns.MatchString(b[i]):
+		case strings.ContainsFunc(b[i], isDigit):
 			a[i] = "#"
-		case wordRuns.MatchString(b[i]):
+		case strings.ContainsFunc(b[i], unicode.IsLetter):
 			a[i] = "a"
 		default:
 			return []string{name}
@@ -214,23 +216,64 @@ func alike(a, b []string, name string) []string {
 	return a
 }
 
-var (
-	digitRuns = regexp.MustCompile(`[0-9]+`)
-	wordRuns  = regexp.MustCompile(`\pL+`)
-	tokens    = regexp.MustCompile(`\$\{\w+\}|[0-9]+|\pL+|[^0-9\pL]`)
-)
+// tokens parts a value into placeholders, numbers, words, and each other character.
+func tokens(s string) (out []string) {
+	for len(s) > 0 {
+		n := tokenLength(s)
+		out, s = append(out, s[:n]), s[n:]
+	}
+	return out
+}
+
+func tokenLength(s string) int {
+	if name, is := strings.CutPrefix(s, "${"); is {
+		rest := strings.TrimLeftFunc(name, isNamed)
+		if len(rest) < len(name) && strings.HasPrefix(rest, "}") {
+			return len(s) - len(rest) + 1
+		}
+	}
+	switch first, size := utf8.DecodeRuneInString(s); {
+	case isDigit(first):
+		return len(s) - len(strings.TrimLeftFunc(s, isDigit))
+	case unicode.IsLetter(first):
+		return len(s) - len(strings.TrimLeftFunc(s, unicode.IsLetter))
+	default:
+		return size
+	}
+}
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
+// isNamed says whether a placeholder's name may have it.
+func isNamed(r rune) bool { return isDigit(r) || r == '_' || r|' ' >= 'a' && r|' ' <= 'z' }
+
+// replaceRuns puts one text for each run of characters of a kind.
+func replaceRuns(s, with string, kind func(rune) bool) string {
+	i := strings.IndexFunc(s, kind)
+	if i < 0 {
+		return s
+	}
+	var b strings.Builder
+	for ; i >= 0; i = strings.IndexFunc(s, kind) {
+		b.WriteString(s[:i])
+		b.WriteString(with)
+		s = strings.TrimLeftFunc(s[i:], kind)
+	}
+	b.WriteString(s)
+	return b.String()
+}
 
 func masked(v *value) string { return v.masked }
 
 func digits(v *value) string {
-	return digitRuns.ReplaceAllString(v.masked, "#")
+	return replaceRuns(v.masked, "#", isDigit)
 }
 
 func words(v *value) string {
 	if v.tag != yaml.NodeTagString {
 		return digits(v)
 	}
-	return wordRuns.ReplaceAllString(digits(v), "a")
+	return replaceRuns(digits(v), "a", unicode.IsLetter)
 }
 
 func theType(v *value) string {
@@ -319,6 +362,14 @@ func commonest(of map[string]int) string {
 // amount is a number with a unit, as Kubernetes writes quantities.
 var amount = regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?)([a-zA-Z]{0,2})$`)
 
+// amountOf is an amount's number and unit behind all of it, nil of what is none.
+func amountOf(text string) []string {
+	if text == "" || text[0] != '-' && !isDigit(rune(text[0])) { // as most
+		return nil
+	}
+	return amount.FindStringSubmatch(text)
+}
+
 // middle is the median, where all are amounts of one unit.
 func middle(values []value) (string, bool) {
 	type one struct {
@@ -329,7 +380,7 @@ func middle(values []value) (string, bool) {
 	var all []one
 	total, unit := 0, ""
 	for i, v := range values {
-		m := amount.FindStringSubmatch(v.raw)
+		m := amountOf(v.raw)
 		if m == nil || i > 0 && m[2] != unit {
 			return "", false
 		}
@@ -352,7 +403,7 @@ func middle(values []value) (string, bool) {
 
 // edge says what a number is beside a usual one, "" where it is no edge.
 func edge(text, usual string) string {
-	m, u := amount.FindStringSubmatch(text), amount.FindStringSubmatch(usual)
+	m, u := amountOf(text), amountOf(usual)
 	if m == nil || u == nil || m[2] != u[2] || text == usual {
 		return ""
 	}
@@ -381,6 +432,9 @@ var (
 func leap(field, before, after string) string {
 	if why := edge(after, before); why != "" {
 		return why + " of what it was, " + before
+	}
+	if !strings.Contains(before, ".") || !strings.Contains(after, ".") { // no hosts
+		return ""
 	}
 	a, b := host.FindStringSubmatch(before), host.FindStringSubmatch(after)
 	if a != nil && b != nil && (b[1] != "" || hostField.MatchString(field)) && domain(a[2]) != domain(b[2]) {

@@ -142,15 +142,12 @@ func setBack(field string, e Edit, a, b *yaml.Node, put func(*yaml.Node)) error 
 }
 
 func setBackIn(field string, e Edit, a, b *yaml.Node) error {
-	old, order := map[string]entry{}, []string{}
-	if a != nil {
-		old = entries(a)
-		for k := range yamltree.Fields(a) {
-			order = append(order, k.Value)
-		}
+	old, order := entriesOf(a), []string{}
+	for k := range yamltree.Fields(a) {
+		order = append(order, k.Value)
 	}
 	for k, v := range yamltree.Fields(b) {
-		was := old[k.Value]
+		was, _ := old.of(k.Value)
 		if at := yamltree.JoinField(field, k.Value); at == e.Field && e.Op == Format {
 			k.HeadComment, k.LineComment, k.FootComment = was.key.HeadComment, was.key.LineComment, was.key.FootComment
 			v.HeadComment, v.LineComment, v.FootComment = was.value.HeadComment, was.value.LineComment, was.value.FootComment
@@ -167,7 +164,8 @@ func setBackIn(field string, e Edit, a, b *yaml.Node) error {
 	}
 	for _, key := range order {
 		if yamltree.JoinField(field, key) == e.Field {
-			yamltree.Set(b, order, key, yamltree.Copy(old[key].value))
+			was, _ := old.of(key)
+			yamltree.Set(b, order, key, yamltree.Copy(was.value))
 			return nil
 		}
 	}
