@@ -314,6 +314,20 @@ func (c *commitCache) take(hashes ...Hash) []*Commit {
 	return out
 }
 
+// unseen are those of some commits that neither memory nor the file has. What of the file
+// is damaged is found out by who takes it.
+func (c *commitCache) unseen(hashes []Hash) (out []Hash) {
+	c.load.Do(c.scan)
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, h := range hashes {
+		if _, ok := c.at[h]; !ok && c.held(h) == nil {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
 // letGo drops the commits that were read from the file: they are read again when they are
 // asked for.
 func (c *commitCache) letGo() {

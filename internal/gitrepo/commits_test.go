@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/variform/variform/internal/gittest"
 )
 
 // commitTexts are raw commits by name, in order.
@@ -87,6 +90,34 @@ func TestCommitCacheReadsWhatIsAskedFor(t *testing.T) {
 	defer again.close()
 	if now := fileSize(t, path); again.len() != len(names) || now != size {
 		t.Errorf("what the file has was added to it: %d commits in %d bytes, %d before", again.len(), now, size)
+	}
+}
+
+// A local repository has all that its commits hold: who only needs them there has none read.
+func TestLocalPlacesReadNoCommits(t *testing.T) {
+	origin := gittest.NewRepo(t)
+	var places []Place
+	for i := range 3 {
+		commit := origin.Commit(t, "main", fmt.Sprint(i), gittest.Text{"app/Kptfile": fmt.Sprint(i)})
+		places = append(places, Place{Commit: plumbing.NewHash(commit), Path: "app"})
+	}
+	o := Options{CacheDir: t.TempDir()}
+	r := openWith(t, origin.Dir, o)
+	if _, err := r.Commits(t.Context(), places[0].Commit, places[1].Commit); err != nil {
+		t.Fatal(err)
+	}
+	r.LetGo()
+	r = openWith(t, origin.Dir, o) // whose file has two
+	if err := r.FetchPlaces(t.Context(), places...); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.commits.read) != 0 || len(r.commits.came) != 1 || len(r.commits.at) != 2 {
+		t.Errorf("%d commits of the file were read, %d came, of %d", len(r.commits.read), len(r.commits.came), len(r.commits.at))
+	}
+	for _, missing := range []Hash{{9}, {}} {
+		if err := r.FetchPlaces(t.Context(), places[0], Place{Commit: missing}); !errors.Is(err, ErrMissingObject) {
+			t.Errorf("%s: got %v, want %v", missing, err, ErrMissingObject)
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (r *Repo) FetchPlaces(ctx context.Context, places ...Place) error {
 		for i, p := range places {
 			commits[i] = p.Commit
 		}
-		_, err := r.Commits(ctx, commits...)
+		_, err := r.Commits(ctx, r.commits.unseen(commits)...)
 		return err
 	}
 	r.fetching.Lock()

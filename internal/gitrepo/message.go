@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
@@ -209,9 +210,73 @@ func parseAnnotation(line string) (Annotation, bool) {
 	if !ok {
 		return Annotation{}, false
 	}
+	if a, ok := plainAnnotation(rest); ok {
+		return a, true
+	}
 	var a Annotation
 	err := json.Unmarshal([]byte(rest), &a)
 	return a, err == nil
+}
+
+// plainAnnotation reads an annotation in which no name is escaped, and whose task was read
+// before, as of nearly all variants: the rest is the JSON library's to read.
+func plainAnnotation(text string) (a Annotation, ok bool) {
+	rest := text
+	for _, m := range []struct {
+		name string
+		to   *string
+	}{{`{"package":"`, &a.Package}, {`,"workspaceName":"`, &a.WorkspaceName}, {`,"revision":"`, &a.Revision}} {
+		value, is := strings.CutPrefix(rest, m.name)
+		if !is {
+			continue
+		}
+		end := strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' })
+		if end <= 0 || value[end] != '"' {
+			return a, false
+		}
+		*m.to, rest = strings.Clone(value[:end]), value[end+1:]
+	}
+	task, is := strings.CutPrefix(rest, `,"task":`)
+	task, whole := strings.CutSuffix(task, "}")
+	if !is || !whole || a.Package == "" {
+		return a, false
+	}
+	a.Task = tasks.of(task)
+	return a, a.Task != nil
+}
+
+// knownTasks remember tasks by their JSON. The zero value is ready; it is safe for
+// concurrent use.
+type knownTasks struct {
+	mu    sync.RWMutex
+	known map[string]*Task
+}
+
+var tasks knownTasks
+
+const (
+	maxTasks    = 1000 // before they are forgotten
+	maxTaskText = 1000 // of what is worth it
+)
+
+// of is the task of a JSON text, which nobody may change, nil for what is none.
+func (k *knownTasks) of(text string) *Task {
+	k.mu.RLock()
+	t := k.known[text]
+	k.mu.RUnlock()
+	if t != nil || len(text) > maxTaskText {
+		return t
+	}
+	if json.Unmarshal([]byte(text), &t) != nil || t == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.known == nil || len(k.known) >= maxTasks {
+		k.known = map[string]*Task{}
+	}
+	k.known[strings.Clone(text)] = t
+	return t
 }
 
 func parseTrailers(message string) Trailers {

@@ -1,6 +1,8 @@
 package gitrepo
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -168,6 +170,62 @@ func TestTrailersOf(t *testing.T) {
 		if got := c.TrailersOf(of...).Inputs; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestPlainAnnotation holds what is read without the JSON library to what that reads.
+func TestPlainAnnotation(t *testing.T) {
+	clone := Task{Type: TaskClone, Clone: &CloneTask{Upstream: UpstreamPackage{UpstreamRef: &RevisionRef{Name: "catalog.app.v1"}}}}
+	var lines []string
+	for _, a := range []Annotation{
+		{Package: "a/b", WorkspaceName: "w", Task: &clone},
+		{Package: "c", WorkspaceName: "w", Revision: "0", Task: &clone},
+		{Package: "c", Task: &clone},
+		{Package: "é", WorkspaceName: "w", Task: &clone},
+		{Package: `a"b`, Task: &clone},
+		{Package: "a<b", Task: &clone},
+		{WorkspaceName: "w", Task: &clone},
+		{Package: "a"},
+		{Package: "a", Task: &Task{Type: TaskEdit, Edit: &EditTask{Source: &RevisionRef{Name: "x"}}}},
+		{Package: "a", Task: &Task{Type: TaskInit, Init: &InitTask{Site: strings.Repeat("s", maxTaskText)}}},
+	} {
+		line, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(line))
+	}
+	task := `{"type":"edit"}`
+	lines = append(lines,
+		`{"package":"a","task":`+task+`,"package":"b"}`, `{"package":"a","task":`+task+`,"task":{"type":"init"}}`, `{"package":"a","Task":`+task+`}`, `{"package":"a","task":null}`,
+		`{"package":"a","task":`+task+`}}`, `{"package":"a","task":`+task, `{"package":"a","task":{"type":1}}`, `{"package":"a", "task":`+task+`}`, `{"package":"a\u0062","task":`+task+`}`,
+		`{"package":"","task":`+task+`}`, `{"workspaceName":"w","package":"a","task":`+task+`}`, `{"package":"a","other":1,"task":`+task+`}`, `{"package":"a`, `{"package":"a","task":`, "{\"package\":\"a\x01\",\"task\":"+task+"}",
+	)
+	for _, line := range lines {
+		var want Annotation
+		wantErr := json.Unmarshal([]byte(line), &want)
+		for range 2 { // the second time its task is known
+			got, ok := parseAnnotation("kpt:" + line)
+			if ok != (wantErr == nil) {
+				t.Errorf("%s: taken %v, want %v", line, ok, wantErr)
+			} else if d := cmp.Diff(want, got); ok && d != "" {
+				t.Errorf("%s: %s", line, d)
+			}
+		}
+	}
+	for line, want := range map[string]bool{lines[0]: true, lines[1]: true, lines[2]: true, lines[3]: false, lines[7]: false} {
+		if _, ok := plainAnnotation(line); ok != want {
+			t.Errorf("%s: plain %v, want %v", line, ok, want)
+		}
+	}
+	var few knownTasks
+	for i := range maxTasks + 1 {
+		if few.of(fmt.Sprintf(`{"type":"t%d"}`, i)) == nil {
+			t.Fatal("a task is none")
+		}
+	}
+	if len(few.known) != 1 {
+		t.Errorf("%d tasks are remembered, after %d", len(few.known), maxTasks+1)
 	}
 }
 

@@ -40,6 +40,9 @@ type objectDir struct {
 	// renew fetches a cache's objects again after its packs were found damaged and
 	// thrown away; nil for a repository of its own, whose owner mends it.
 	renew func() error
+	// loose is the object that was seen last in a file of its own: of an upstream's tree
+	// each variant asks whether it is there.
+	loose atomic.Pointer[Hash]
 }
 
 type objectDirState struct {
@@ -143,7 +146,11 @@ func (d *objectDir) has(h Hash) bool {
 		return true
 	}
 	if d.renew == nil { // a cache has packs alone
+		if last := d.loose.Load(); last != nil && *last == h {
+			return true
+		}
 		if _, err := os.Stat(d.loosePath(h)); err == nil {
+			d.loose.Store(&h)
 			return true
 		}
 	}
@@ -539,12 +546,12 @@ func (p *packFile) entry(off int64) (packEntry, error) {
 		return packEntry{}, fmt.Errorf("reading %q at %d: %w", p.path, off, err)
 	}
 	b := buf[:n]
-	bad := fmt.Errorf("the pack %q is damaged at %d", p.path, off)
+	bad := func() error { return fmt.Errorf("the pack %q is damaged at %d", p.path, off) }
 	e := packEntry{typ: plumbing.ObjectType(b[0] >> 4 & 7), size: int64(b[0] & 15)}
 	i := 1
 	for shift := 4; b[i-1]&0x80 != 0; shift += 7 {
 		if i >= len(b) || shift > 56 {
-			return e, bad
+			return e, bad()
 		}
 		e.size |= int64(b[i]&0x7f) << shift
 		i++
@@ -554,23 +561,23 @@ func (p *packFile) entry(off int64) (packEntry, error) {
 		rel := int64(-1)
 		for more := true; more; i++ {
 			if i >= len(b) || rel > 1<<52 {
-				return e, bad
+				return e, bad()
 			}
 			rel = (rel+1)<<7 | int64(b[i]&0x7f)
 			more = b[i]&0x80 != 0
 		}
 		if e.baseOff = off - rel; rel <= 0 || e.baseOff < 12 {
-			return e, bad
+			return e, bad()
 		}
 	case plumbing.REFDeltaObject:
 		if i+20 > len(b) {
-			return e, bad
+			return e, bad()
 		}
 		copy(e.base[:], b[i:])
 		i += 20
 	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
 	default:
-		return e, bad
+		return e, bad()
 	}
 	e.data = off + int64(i)
 	return e, nil

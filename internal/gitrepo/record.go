@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/record"
 )
 
@@ -399,7 +401,6 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 	if s.commit, err = parseCommit(tip, raw); err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{}
 	var walk func(tree Hash, within string) error
 	walk = func(tree Hash, within string) error {
 		raw, err := read(tree, plumbing.TreeObject)
@@ -422,9 +423,6 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 					return err
 				}
 			case e.mode != modeDir && record.IsFile(path):
-				if files[path], err = read(e.hash, plumbing.BlobObject); err != nil {
-					return err
-				}
 				s.files[path] = e.hash
 			}
 		}
@@ -432,6 +430,18 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 	}
 	if err := walk(s.commit.Tree, ""); err != nil {
 		return nil, err
+	}
+	paths := slices.Sorted(maps.Keys(s.files))
+	texts := make([][]byte, len(paths))
+	if err := cores.Each(context.Background(), 0, len(paths), func(i int) (err error) {
+		texts[i], err = read(s.files[paths[i]], plumbing.BlobObject)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	files := make(map[string][]byte, len(paths))
+	for i, path := range paths {
+		files[path] = texts[i]
 	}
 	if s.rec, err = record.Decode(files); err == nil {
 		s.rec.Origin = originOf(s.commit)

@@ -806,7 +806,7 @@ func (r *Repo) upstreamLock(ctx context.Context, commit decide.Hash, path string
 // kptfileAt is the Kptfile of a package at a commit, nil where it has none, or none that
 // can be read.
 func (r *Repo) kptfileAt(ctx context.Context, commit decide.Hash, path string) (*kptfilev1.KptFile, error) {
-	_, pkg, err := r.ReadPackage(ctx, commit, path)
+	_, pkg, err := r.ReadKptfile(ctx, commit, path)
 	if errors.Is(err, ErrNoFolder) {
 		return nil, nil
 	}
