@@ -7,9 +7,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	// Its image has no certificates of its own: these count where the system has none.
-	_ "golang.org/x/crypto/x509roots/fallback"
-
 	"github.com/variform/variform/internal/cli"
 )
 

@@ -71,6 +71,7 @@ const gcPercent = 400
 func Main(ctx context.Context, args []string, s Streams) int {
 	memory.Pace(gcPercent)
 	memory.StayWithin(memlimit.FromCgroup)
+	wire.TrustBundle()
 	ctx, stop := context.WithCancelCause(ctx)
 	a := &app{Streams: s, stop: stop}
 	defer a.end()

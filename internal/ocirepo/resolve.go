@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
@@ -77,7 +78,7 @@ func (r *Repo) revisions(ctx context.Context, repo name.Repository) ([]Revision,
 	}
 	out := make([]Revision, 0, len(tags))
 	for _, t := range tags {
-		if !attached.MatchString(t) {
+		if !attached().MatchString(t) {
 			out = append(out, revisionOf(t))
 		}
 	}
@@ -86,7 +87,7 @@ func (r *Repo) revisions(ctx context.Context, repo name.Repository) ([]Revision,
 }
 
 // attached are the tags of signatures, attestations and referrers of an image.
-var attached = regexp.MustCompile(`^sha256-[0-9a-f]{64}(\.[a-z]+)?$`)
+var attached = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256-[0-9a-f]{64}(\.[a-z]+)?$`) })
 
 var numberedTag = regexp.MustCompile(`^v[1-9][0-9]{0,8}$`)
 
@@ -151,7 +152,7 @@ type resolver struct {
 	q     Query
 }
 
-var tagForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+var tagForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`) })
 
 // Look finds a revision by one rule (revision.Names).
 func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (res Resolved, ok bool, err error) {
@@ -163,12 +164,12 @@ func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (r
 	case revision.RuleDigest:
 		res, _, err = s.at(ctx, text)
 	case revision.RuleWorkspace:
-		if !tagForm.MatchString(text) {
+		if !tagForm().MatchString(text) {
 			return Resolved{}, false, s.notFound(ctx, "a workspace is a tag here, and this is no name of one", nil)
 		}
 		res, err = s.tag(ctx, revisionOf(text))
 	case revision.RuleTag, revision.RuleRange:
-		if !tagForm.MatchString(text) {
+		if !tagForm().MatchString(text) {
 			return Resolved{}, false, nil
 		}
 		rev := revisionOf(text)

@@ -19,6 +19,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/review"
@@ -40,12 +41,14 @@ var (
 	//go:embed page.js
 	pageJS string
 
-	layout = template.Must(template.New("page").Funcs(template.FuncMap{
-		"visible": review.Visible,
-		"ranges":  ranges,
-		"count":   count.Of,
-		"names":   func(s []string) string { return review.Visible(strings.Join(s, ", ")) },
-	}).Parse(pageHTML))
+	layout = sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("page").Funcs(template.FuncMap{
+			"visible": review.Visible,
+			"ranges":  ranges,
+			"count":   count.Of,
+			"names":   func(s []string) string { return review.Visible(strings.Join(s, ", ")) },
+		}).Parse(pageHTML))
+	})
 )
 
 // hash is a source of a content security policy.
@@ -114,14 +117,14 @@ func write(w io.Writer, d *review.Digest, limit int) error {
 	}
 	var bare bytes.Buffer
 	v.Short = v.Classes // which takes most
-	if err := layout.Execute(&bare, v); err != nil {
+	if err := layout().Execute(&bare, v); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	room := limit - bare.Len()
 	v.Short = 0
 	render := func(name string, c *classView, most int) (template.HTML, error) {
 		var text bytes.Buffer
-		if err := layout.ExecuteTemplate(&text, name, c); err != nil {
+		if err := layout().ExecuteTemplate(&text, name, c); err != nil {
 			return "", fmt.Errorf("writing class %s: %w", c.ID, err)
 		}
 		if text.Len() > most {
@@ -149,7 +152,7 @@ func write(w io.Writer, d *review.Digest, limit int) error {
 			return err
 		}
 	}
-	if err := layout.Execute(w, v); err != nil {
+	if err := layout().Execute(w, v); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // reference is a container image split in its parts.
@@ -14,14 +15,16 @@ type reference struct {
 }
 
 // imagePattern is the grammar that kpt accepts for function images.
-var imagePattern = regexp.MustCompile(`^` +
-	`(?:[a-zA-Z0-9][a-zA-Z0-9-]*(?:\.[a-zA-Z0-9][a-zA-Z0-9-]*)*(?::[0-9]+)?/)?` +
-	`[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*` +
-	`(?::\w[\w.-]{0,127})?` +
-	`(?:@sha256:[a-fA-F0-9]{64})?$`)
+var imagePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^` +
+		`(?:[a-zA-Z0-9][a-zA-Z0-9-]*(?:\.[a-zA-Z0-9][a-zA-Z0-9-]*)*(?::[0-9]+)?/)?` +
+		`[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*` +
+		`(?::\w[\w.-]{0,127})?` +
+		`(?:@sha256:[a-fA-F0-9]{64})?$`)
+})
 
 func parseImage(image string) (reference, error) {
-	if !imagePattern.MatchString(image) {
+	if !imagePattern().MatchString(image) {
 		return reference{}, fmt.Errorf("%q is not an image reference (registry/path:tag or registry/path@sha256:digest)", image)
 	}
 	var ref reference

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Query names a revision of a package. With both, Revision decides; with
@@ -106,9 +107,9 @@ func look[T any](ctx context.Context, rule Rule, text string, names Names[T], re
 // reason says why a text is no name of anything.
 func (c Cascade) reason(text string) string {
 	switch {
-	case c.has(RuleCommit) && commitForm.MatchString(text):
+	case c.has(RuleCommit) && commitForm().MatchString(text):
 		return "no tag or branch has that name, and no known commit begins so"
-	case c.has(RuleDigest) && digestForm.MatchString(text):
+	case c.has(RuleDigest) && digestForm().MatchString(text):
 		return "there is no such digest"
 	case c.has(RuleDigest) && strings.Contains(text, ":"):
 		return "a digest is written sha256: and 64 hexadecimal digits, in lower case"
@@ -128,8 +129,8 @@ func (c Cascade) has(rule Rule) bool {
 }
 
 var (
-	commitForm = regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`)
-	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	commitForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`) })
+	digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
 	// rangeForm: an operator, a star, or an x in the place of a number.
 	rangeForm = regexp.MustCompile(`[<>=!~^|,*]|\s-\s|(?:^|[.v\s])[xX](?:$|[.\s])`)
 )
@@ -143,9 +144,9 @@ func form(rule Rule, text string) (asked string, fits bool) {
 		n, ok := Number(text)
 		return strconv.Itoa(n), ok && n > 0
 	case RuleCommit:
-		return text, commitForm.MatchString(text)
+		return text, commitForm().MatchString(text)
 	case RuleDigest:
-		return text, digestForm.MatchString(text)
+		return text, digestForm().MatchString(text)
 	case RuleLatest:
 		return "", text == "latest"
 	case RuleRange:

@@ -128,6 +128,9 @@ func (t *Transport) CloseIdleConnections() {
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if bundled.Load() {
+		trustBundle()
+	}
 	o := OriginOf(req.URL)
 	repository, push := t.Repository(req), t.Push(req)
 	if err := t.known(string(o), repository); err != nil {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 )
@@ -42,16 +43,18 @@ func StringMap(m map[string]string) *yaml.Node {
 // oldTypes match plain text that a YAML 1.1 reader takes for another type
 // than a string although the YAML 1.2 reader in use here does not: numbers of
 // base 60, octals, exponents without a dot, numbers with underscores, dates.
-var oldTypes = regexp.MustCompile(`^(?:` + strings.Join([]string{
-	`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?`,
-	`[-+]?0o?[0-7_]+`,
-	`[-+]?0b[01_]+`,
-	`[-+]?0x[0-9a-fA-F_]+`,
-	`[-+]?[0-9][0-9_,]*`,
-	`[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:[eE][-+]?[0-9]+)?`,
-	`[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)`,
-	`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*)?`,
-}, "|") + `)$`)
+var oldTypes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + strings.Join([]string{
+		`[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?`,
+		`[-+]?0o?[0-7_]+`,
+		`[-+]?0b[01_]+`,
+		`[-+]?0x[0-9a-fA-F_]+`,
+		`[-+]?[0-9][0-9_,]*`,
+		`[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:[eE][-+]?[0-9]+)?`,
+		`[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)`,
+		`[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*)?`,
+	}, "|") + `)$`)
+})
 
 // oldBools are what YAML 1.1 reads as a boolean.
 var oldBools = map[string]bool{
@@ -72,5 +75,5 @@ func Ambiguous(s string) bool {
 		return false
 	}
 	n := yaml.Node{Kind: yaml.ScalarNode, Value: s} // of oldTypes none begins with one of the letters
-	return n.ShortTag() != yaml.NodeTagString || s[0] <= '9' && oldTypes.MatchString(s)
+	return n.ShortTag() != yaml.NodeTagString || s[0] <= '9' && oldTypes().MatchString(s)
 }
