@@ -150,7 +150,8 @@ func (d *objectDir) has(h Hash) bool {
 			return true
 		}
 		if _, err := os.Stat(d.loosePath(h)); err == nil {
-			d.loose.Store(&h)
+			seen := h // that what is not loose is not on the heap
+			d.loose.Store(&seen)
 			return true
 		}
 	}

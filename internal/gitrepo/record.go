@@ -433,15 +433,20 @@ func recordFrom(tip Hash, get func(Hash) (rawObject, error)) (*recordState, erro
 	}
 	paths := slices.Sorted(maps.Keys(s.files))
 	texts := make([][]byte, len(paths))
-	if err := cores.Each(context.Background(), 0, len(paths), func(i int) (err error) {
-		texts[i], err = read(s.files[paths[i]], plumbing.BlobObject)
-		return err
-	}); err != nil {
-		return nil, err
-	}
+	_ = cores.Each(context.Background(), 0, len(paths), func(i int) error { // what fails is read once more
+		if data, err := read(s.files[paths[i]], plumbing.BlobObject); err == nil {
+			texts[i] = data
+		}
+		return nil
+	})
 	files := make(map[string][]byte, len(paths))
 	for i, path := range paths {
-		files[path] = texts[i]
+		// Who reads what is damaged throws it away, and what others read meanwhile failed of that.
+		if files[path] = texts[i]; texts[i] == nil {
+			if files[path], err = read(s.files[path], plumbing.BlobObject); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if s.rec, err = record.Decode(files); err == nil {
 		s.rec.Origin = originOf(s.commit)

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -876,5 +878,55 @@ func TestRecordSameBytes(t *testing.T) {
 	}
 	if a, b := made(), made(); a != b {
 		t.Errorf("%s and %s", a, b)
+	}
+}
+
+// TestRecordIsReadAgain holds that what fails while others read is read once more: who found
+// a pack damaged may have thrown it away meanwhile. What fails again is told by its place.
+func TestRecordIsReadAgain(t *testing.T) {
+	k := newKeeper(t)
+	b := k.repo.NewBatch()
+	for i := range 24 {
+		k.edited(b, fmt.Sprintf("web%d", i), 1)
+	}
+	k.mustPush(b)
+	tip := plumbing.NewHash(k.git.Git(t, "rev-parse", recordRef))
+	r := open(t, k.git.Dir)
+	reader := func(fails func(times int) error) func(Hash) (rawObject, error) {
+		var mu sync.Mutex
+		times := map[Hash]int{}
+		return func(h Hash) (rawObject, error) {
+			typ, data, err := r.objects.read(h, 0)
+			if err == nil && typ == plumbing.BlobObject {
+				mu.Lock()
+				defer mu.Unlock()
+				times[h]++
+				err = fails(times[h])
+			}
+			return rawObject{h, typ, data}, err
+		}
+	}
+	once := errors.New("damaged")
+	s, err := recordFrom(tip, reader(func(times int) error {
+		if times == 1 {
+			return once
+		}
+		return nil
+	}))
+	if err != nil || s.rec.Package("web7") == nil || len(s.files) < 10 {
+		t.Fatalf("got %v", err)
+	}
+	first := slices.Sorted(maps.Keys(s.files))[0]
+	if _, err := recordFrom(tip, reader(func(int) error { return once })); !errors.Is(err, once) {
+		t.Errorf("got %v, want %v", err, once)
+	}
+	if _, err := recordFrom(tip, func(h Hash) (rawObject, error) {
+		o, err := reader(func(int) error { return nil })(h)
+		if o.typ == plumbing.BlobObject {
+			err = errors.New(h.String())
+		}
+		return o, err
+	}); err == nil || err.Error() != s.files[first].String() {
+		t.Errorf("got %v, want what %s has: %s", err, first, s.files[first])
 	}
 }
