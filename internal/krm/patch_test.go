@@ -67,6 +67,15 @@ func TestPatched(t *testing.T) {
 			}
 		}
 	}
+	for _, c := range [][2]string{{"- |-\n  |-\n", "- a [b]\n  |-\n"}, {"a: >\n  >\n", "a: b c\n  >\n"}, {"a: 'b'\n", "a: c\n"}, {"a: &b\n", "a: c\n"}} { // a mark, not a value
+		root, _, err := decode([]byte(c[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := patched(root, []byte(c[0]), []byte(c[1])); ok {
+			t.Errorf("%q after %q is not parsed", c[1], c[0])
+		}
+	}
 	if taken < 2000 || parsed < 2000 {
 		t.Errorf("%d not parsed, %d parsed", taken, parsed)
 	}
