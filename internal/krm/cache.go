@@ -18,6 +18,7 @@ type Cache struct {
 	mu    sync.Mutex
 	files map[cacheKey]weak.Pointer[content]
 	last  map[string]weak.Pointer[content] // by path
+	added memo                             // of resources without text, as a package context is
 }
 
 type cacheKey struct {

@@ -18,16 +18,21 @@ type memo struct {
 	mu    sync.Mutex
 	seen  []uint64   // sums of the last texts: one that is written only once is not worth keeping
 	texts []memoText // a list that is not changed any more
-	edits []memoEdit // the last ones of EditOnce and Once
+	edits []memoEdit // the last ones of EditOnce
+	looks []memoEdit // the last ones of Once
+	// fills are texts that others are made from, a list that is not changed any more:
+	// learnt counts all there were, filled what they gave.
+	fills          []*refillable
+	learnt, filled int
 	// where the next ones go once there are enough
-	nextSeen, nextText, nextEdit int
+	nextSeen, nextText, nextEdit, nextLook, nextFill int
 }
 
-// memoEdit is what an edit made of a tree that nothing changes.
+// memoEdit is what an edit made of a tree that nothing changes, or a look found in it.
 type memoEdit struct {
 	from *yaml.Node
 	key  string
-	put  *put // nil where the tree is still that of the text
+	put  *put // nil where the tree is still that of the text, and of a look
 	said any
 }
 
@@ -44,6 +49,8 @@ type memoText struct {
 const (
 	memoTexts = 16
 	memoSeen  = 64
+	// memoTries is how many texts are learnt that none is made from.
+	memoTries = 8
 )
 
 var memoSeed = maphash.MakeSeed()
@@ -60,10 +67,81 @@ func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 	return memoText{}, false
 }
 
+// write returns the text of a tree, written now or before, or made from that of another;
+// settled says that nothing changes the tree. What it was parsed as is nil for one that has
+// no text yet, and kept says that encode wrote what others can be made from. Of a nil memo
+// nothing is remembered.
+func (m *memo) write(was, tree *yaml.Node, nl string, settled bool, encode func() (text []byte, kept bool, err error)) (text []byte, kept bool, err error) {
+	if m == nil {
+		return encode()
+	}
+	if w, ok := m.find(tree, nl); ok {
+		return w.text, w.kept, nil
+	}
+	text, kept = m.refill(tree, nl)
+	if !kept {
+		if text, kept, err = encode(); err != nil {
+			return nil, false, err
+		}
+		text = slices.Clip(text) // it is shared: appending must copy
+		if kept {
+			m.learn(was, tree, nl, text, settled)
+		}
+	}
+	m.keep(tree, nl, text, kept, settled)
+	return text, kept, nil
+}
+
+// refill makes a tree's text from one of another.
+func (m *memo) refill(tree *yaml.Node, nl string) ([]byte, bool) {
+	m.mu.Lock()
+	fills := m.fills
+	m.mu.Unlock()
+	for _, r := range fills {
+		if text, ok := r.fill(tree, nl); ok {
+			m.mu.Lock()
+			m.filled++
+			m.mu.Unlock()
+			return text, true
+		}
+	}
+	return nil, false
+}
+
+// learn keeps a text to make others from, of a document that is edited more than once and
+// as long as it pays; settled says that nothing changes its tree.
+func (m *memo) learn(was, tree *yaml.Node, nl string, text []byte, settled bool) {
+	m.mu.Lock()
+	worth := len(m.seen) > 0 && m.learnt <= memoTries+m.filled/memoTries
+	m.mu.Unlock()
+	if !worth {
+		return
+	}
+	if !settled {
+		tree = yamltree.Copy(tree)
+	}
+	r, ok := newRefillable(was, tree, nl, text)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.learnt++; ok {
+		m.fills, m.nextFill = newest(slices.Clone(m.fills), memoTexts, m.nextFill, r)
+	}
+}
+
 func (m *memo) edited(from *yaml.Node, key string) (memoEdit, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, e := range m.edits {
+	return editOf(m.edits, from, key)
+}
+
+func (m *memo) looked(from *yaml.Node, key string) (memoEdit, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return editOf(m.looks, from, key)
+}
+
+func editOf(list []memoEdit, from *yaml.Node, key string) (memoEdit, bool) {
+	for _, e := range list {
 		if e.from == from && e.key == key {
 			return e, true
 		}
@@ -75,6 +153,12 @@ func (m *memo) keepEdit(e memoEdit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.edits, m.nextEdit = newest(m.edits, memoTexts, m.nextEdit, e)
+}
+
+func (m *memo) keepLook(e memoEdit) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.looks, m.nextLook = newest(m.looks, memoTexts, m.nextLook, e)
 }
 
 // keep keeps a text that was written before; settled says that nothing changes its tree.

@@ -209,11 +209,14 @@ func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
 	return true, nil
 }
 
-// ModifyFields is Modify with a change that touches those fields of the root alone: where
-// the resource has a tree of its own already, the trial copies no others.
+// ModifyFields is Modify with a change that touches those fields of the root alone: the
+// trial copies no others. What was Settled stays so, and shares them with what it was.
 func (r *Resource) ModifyFields(change func(root *yaml.Node) error, fields ...string) (bool, error) {
-	have := r.tree()
-	if r.node == nil || have == nil || yamltree.HasAlias(r.node.Document()) { // an alias elsewhere may stand for what is copied
+	have, whole := r.tree(), r.shared()
+	if r.node != nil {
+		whole = r.node.Document()
+	}
+	if have == nil || r.given != nil && r.node == nil || yamltree.HasAlias(whole) { // an alias elsewhere may stand for what is copied
 		return r.Modify(change)
 	}
 	root := *have
@@ -231,11 +234,15 @@ func (r *Resource) ModifyFields(change func(root *yaml.Node) error, fields ...st
 		return false, nil
 	}
 	tree := &root
-	if doc := *r.node.Document(); doc.Kind == yaml.DocumentNode { // has comments of its own
+	if doc := *whole; doc.Kind == yaml.DocumentNode { // has comments of its own
 		doc.Content = []*yaml.Node{tree}
 		tree = &doc
 	}
-	r.node = yaml.NewRNode(tree)
+	if r.node == nil {
+		r.Put(tree)
+	} else {
+		r.node = yaml.NewRNode(tree)
+	}
 	return true, nil
 }
 
@@ -265,11 +272,11 @@ func (r *Resource) Once(key string, look func(root *yaml.Node) any) any {
 		return look(r.tree())
 	}
 	from := r.shared()
-	if e, ok := r.doc.memo.edited(from, key); ok {
+	if e, ok := r.doc.memo.looked(from, key); ok {
 		return e.said
 	}
 	said := look(r.tree())
-	r.doc.memo.keepEdit(memoEdit{from: from, key: key, put: r.put, said: said})
+	r.doc.memo.keepLook(memoEdit{from: from, key: key, said: said})
 	return said
 }
 

@@ -240,17 +240,19 @@ func (r *Resource) write(nl string) (text []byte, kept bool, err error) {
 	case r.json():
 		return r.encodeJSON(nl)
 	case r.doc == nil:
-		text, err = encodeNew(r.plainTree(), nl)
+		tree, settled := r.plainTree(), r.node == nil && r.given == nil
+		text, _, err = r.addedMemo().write(nil, tree, nl, settled, func() ([]byte, bool, error) { return encodeNew(tree, nl) })
 		return text, true, r.wrap(err)
 	}
-	if w, ok := r.doc.memo.find(tree, nl); ok {
-		return w.text, w.kept, nil
+	return r.doc.memo.write(r.doc.root, tree, nl, r.node == nil, func() ([]byte, bool, error) { return r.encodeEdited(tree, nl) })
+}
+
+// addedMemo is what is remembered of resources that were added to packages.
+func (r *Resource) addedMemo() *memo {
+	if r.pkg == nil || r.pkg.cache == nil {
+		return nil
 	}
-	if text, kept, err = r.encodeEdited(tree, nl); err == nil {
-		text = slices.Clip(text) // it is shared: appending must copy
-		r.doc.memo.keep(tree, nl, text, kept, r.node == nil)
-	}
-	return text, kept, err
+	return &r.pkg.cache.added
 }
 
 // encodeEdited splices an edited tree into the text that it was parsed from.
@@ -349,15 +351,15 @@ func dropAnchors(n *yaml.Node) {
 	}
 }
 
-// encodeNew writes a tree that has no text yet.
-func encodeNew(tree *yaml.Node, nl string) ([]byte, error) {
+// encodeNew writes a tree that has no text yet, and says whether this package's emitter did.
+func encodeNew(tree *yaml.Node, nl string) (text []byte, own bool, err error) {
 	return encodeTree(settle(tree), layoutStyle{indent: 2, nl: nl})
 }
 
 // encodeOver writes a whole document in the style of the text it replaces;
 // its separator line, a byte order mark and a missing line break stay.
 func encodeOver(text []byte, nl string, before, after *yaml.Node) ([]byte, error) {
-	out, err := encodeTree(after, styleOf(before, nl))
+	out, _, err := encodeTree(after, styleOf(before, nl))
 	if err != nil {
 		return nil, err
 	}
@@ -389,22 +391,22 @@ func encodeOver(text []byte, nl string, before, after *yaml.Node) ([]byte, error
 
 // encodeTree writes a tree with this package's emitter, and with the YAML
 // library's where that fails, and proves that the text means the tree.
-func encodeTree(tree *yaml.Node, st layoutStyle) ([]byte, error) {
+func encodeTree(tree *yaml.Node, st layoutStyle) (text []byte, own bool, err error) {
 	b := yamltree.Deref(tree)
 	if b == nil {
-		return nil, errors.New("the tree is empty")
+		return nil, false, errors.New("the tree is empty")
 	}
 	if out := emitTree(tree, b, st); out != nil && means(out, tree) {
-		return out, nil
+		return out, true, nil
 	}
 	out, err := libraryEncode(tree, st)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !means(out, tree) {
-		return nil, errors.New("the tree cannot be written as YAML: it reads back as something else")
+		return nil, false, errors.New("the tree cannot be written as YAML: it reads back as something else")
 	}
-	return out, nil
+	return out, false, nil
 }
 
 func emitTree(tree, b *yaml.Node, st layoutStyle) []byte {

@@ -455,7 +455,8 @@ func emitTreeErr(n *yaml.Node) ([]byte, error) {
 	if deep(n, 0) {
 		return nil, errDeep
 	}
-	return encodeTree(n, layoutStyle{indent: 2, nl: "\n"})
+	text, _, err := encodeTree(n, layoutStyle{indent: 2, nl: "\n"})
+	return text, err
 }
 
 func TestTextOfOne(t *testing.T) {
