@@ -1,6 +1,7 @@
 package mutate
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"path"
@@ -59,7 +60,7 @@ func Clone(upstream *krm.Package, opts CloneOptions) (*krm.Package, error) {
 			errs = append(errs, inFile(r.Path(), err))
 		}
 	}
-	errs = append(errs, editRoot(p, func(root *yaml.Node) error { return opts.adopt(root, name) }))
+	errs = append(errs, opts.adopt(p, name))
 	errs = append(errs, cloneContext(p, name, opts.PackagePath, opts.Deployment))
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -82,15 +83,53 @@ func refuseOwn(annotations map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// adopt turns the upstream's Kptfile into the downstream's.
-func (o *CloneOptions) adopt(root *yaml.Node, name string) error {
+// adopt turns the upstream's Kptfile into the downstream's: first what all variants of the
+// upstream mostly have in common, which is made once, then what is one's own.
+func (o *CloneOptions) adopt(p *krm.Package, name string) error {
+	r, err := Kptfile(p, "")
+	if err != nil {
+		return err
+	}
+	shared := *o
+	shared.Path, shared.PackagePath = "", ""
+	shared.Owner.Variant, shared.Owner.For = stead(o.Owner.Variant), stead(o.Owner.For)
+	key, err := json.Marshal(&shared)
+	if err != nil {
+		return err
+	}
+	failed, _ := r.EditOnce("mutate.Clone "+string(key), func() any {
+		_, err := r.Modify(shared.adoptShared)
+		return err
+	}).(error)
+	if failed == nil {
+		_, failed = r.ModifyFields(func(root *yaml.Node) error {
+			meta := yamltree.Child(root, "metadata")
+			yamltree.SetString(meta, metadataOrder, "name", name)
+			return errors.Join(setAnnotation(root, AnnotationVariant, o.Owner.Variant), setAnnotation(root, AnnotationFor, o.Owner.For))
+		}, "metadata")
+	}
+	return inFile(r.Path(), failed)
+}
+
+// stead stands in the place of a value that is not known yet, if there is to be one.
+func stead(value string) string {
+	if value == "" {
+		return ""
+	}
+	return "x"
+}
+
+// adoptShared is adopt but for the package's name; of its owner there are the annotations.
+func (o *CloneOptions) adoptShared(root *yaml.Node) error {
 	dropOwn(root)
 	injection.DropConditions(root, func(string) bool { return true })
 	meta := yamltree.Ensure(root, kptfileOrder, "metadata")
 	if meta == nil {
 		return fieldf("metadata", "must be a map")
 	}
-	yamltree.SetString(meta, metadataOrder, "name", name)
+	if yamltree.Child(meta, "name") == nil {
+		yamltree.SetString(meta, metadataOrder, "name", "x")
+	}
 	return errors.Join(
 		setStrings(root, "labels", o.Labels),
 		setStrings(root, "annotations", o.Annotations),

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -111,21 +112,29 @@ func HasPackagePath(p *krm.Package) bool {
 }
 
 func newContext(name, packagePath string) *yaml.Node {
+	root := yamltree.Copy(plainContext())
+	data := yamltree.Child(root, "data")
+	yamltree.SetString(data, nil, "name", name)
+	if packagePath != "" {
+		yamltree.SetString(data, nil, "package-path", packagePath)
+	}
+	return root
+}
+
+// plainContext is the context of a package without a name.
+var plainContext = sync.OnceValue(func() *yaml.Node {
 	annotations := yamltree.Map()
 	yamltree.SetString(annotations, nil, localConfig, "true")
 	meta, data, root := yamltree.Map(), yamltree.Map(), yamltree.Map()
 	yamltree.SetString(meta, nil, "name", PackageContextName)
 	yamltree.Set(meta, nil, "annotations", annotations)
-	yamltree.SetString(data, nil, "name", name)
-	if packagePath != "" {
-		yamltree.SetString(data, nil, "package-path", packagePath)
-	}
+	yamltree.SetString(data, nil, "name", "")
 	yamltree.SetString(root, nil, "apiVersion", "v1")
 	yamltree.SetString(root, nil, "kind", "ConfigMap")
 	yamltree.Set(root, nil, "metadata", meta)
 	yamltree.Set(root, nil, "data", data)
 	return root
-}
+})
 
 // applyContext does spec.packageContext (Porch's PackageVariant design,
 // "Package Context Injection"): it needs the ConfigMap, a removed key beats a
