@@ -123,52 +123,74 @@ func LockName(target string) string {
 }
 
 // LockWriter writes locks for people to review: the same lock gives the same bytes, and one changed dependency changes
-// its own lines only. What the locks of alike targets have in common is encoded once. It may be used by many at once.
+// its own lines only. Locks that differ in what names their target are encoded once. It may be used by many at once.
 type LockWriter struct {
-	mu     sync.Mutex
-	bodies map[[sha256.Size]byte][]byte
+	mu    sync.Mutex
+	alike map[[sha256.Size]byte]namedText
 }
 
-// maxBodies bounds what is kept for targets that are alike.
-const maxBodies = 16
+// namedText is the text of a lock without the two names of its target: metadata.name and
+// spec.target stand between its parts, in this order.
+type namedText [3][]byte
 
-// encode puts what a lock has in common with others behind what names its target.
+// maxAlike bounds what is kept for targets that are alike.
+const maxAlike = 16
+
+// encode writes a lock as api.Encode does.
 func (w *LockWriter) encode(l *v1alpha1.PackageLock) ([]byte, error) {
-	named, common := *l, v1alpha1.PackageLock{Spec: l.Spec}
-	named.Spec, common.Spec.Target = Lock{Target: l.Spec.Target}, ""
-	head, err := api.Encode(&named)
-	if err != nil {
-		return nil, err
+	if !isName(l.Name) || !isName(l.Spec.Target) {
+		return api.Encode(l)
 	}
-	text, err := json.Marshal(common.Spec)
+	common := *l
+	common.Name, common.Spec.Target = "a-name", "a-target"
+	text, err := json.Marshal(&common)
 	if err != nil {
 		return nil, err
 	}
 	key := sha256.Sum256(text)
 	w.mu.Lock()
-	body, ok := w.bodies[key]
+	named, ok := w.alike[key]
 	w.mu.Unlock()
 	if !ok {
-		if body, err = api.Encode(&common); err != nil {
+		if named, ok, err = newNamedText(&common); err != nil {
 			return nil, err
 		}
-		w.mu.Lock()
-		if w.bodies == nil || len(w.bodies) == maxBodies {
-			w.bodies = map[[sha256.Size]byte][]byte{}
+		if !ok {
+			return api.Encode(l)
 		}
-		w.bodies[key] = body
+		w.mu.Lock()
+		if w.alike == nil || len(w.alike) == maxAlike {
+			w.alike = map[[sha256.Size]byte]namedText{}
+		}
+		w.alike[key] = named
 		w.mu.Unlock()
 	}
-	_, body, _ = bytes.Cut(body, []byte("spec:\n"))
-	if l.Spec.Target == "" && len(body) > 0 {
-		head = append(head, "spec:\n"...)
+	return slices.Concat(named[0], []byte(l.Name), named[1], []byte(l.Spec.Target), named[2]), nil
+}
+
+// isName says that a string is written as it is, wherever one like it stands.
+func isName(s string) bool { return yamltree.IsWord([]byte(s)) && !yamltree.Ambiguous(s) }
+
+// newNamedText cuts the names out of a lock's text, the first that stand so: metadata begins with its name, and spec with
+// the target. It reports false for a lock that has a namespace before.
+func newNamedText(l *v1alpha1.PackageLock) (out namedText, ok bool, err error) {
+	text, err := api.Encode(l)
+	if err != nil {
+		return out, false, err
 	}
-	return append(head, body...), nil
+	meta, rest, ok := bytes.Cut(text, []byte("\nmetadata:\n  name: "+l.Name+"\n"))
+	spec, body, found := bytes.Cut(rest, []byte("spec:\n  target: "+l.Spec.Target+"\n"))
+	return namedText{
+		slices.Concat(meta, []byte("\nmetadata:\n  name: ")), slices.Concat([]byte("\n"), spec, []byte("spec:\n  target: ")), slices.Concat([]byte("\n"), body),
+	}, ok && found, nil
 }
 
 // Update writes a lock over the text of the previous one, nil for none: what says the same keeps its bytes, and the
 // comments that people wrote at what changed or moved stay there. A text that is no PackageLock, or cannot be read, is replaced.
 func (w *LockWriter) Update(previous []byte, l *v1alpha1.PackageLock) ([]byte, error) {
+	if len(previous) == 0 {
+		return w.encode(l)
+	}
 	p, err := krm.Parse([]krm.File{{Path: "lock.yaml", Data: previous}})
 	if err != nil || len(p.Problems()) > 0 || len(p.Resources()) != 1 || p.Resources()[0].Kind() != v1alpha1.KindPackageLock {
 		return w.encode(l)

@@ -209,11 +209,17 @@ func TestLocksOfAlikeTargets(t *testing.T) {
 	alike, empty := lockOf(t, []Package{app, c}), &v1alpha1.PackageLock{}
 	empty.APIVersion, empty.Kind, empty.Name = v1alpha1.APIVersion, v1alpha1.KindPackageLock, "lock"
 	var w LockWriter
-	for _, target := range []string{"c1", "123", "spec:", "c1", ""} {
-		for n := range maxBodies + 2 {
+	for i, target := range []string{"c1", "123", "spec:", "c1", "", "clusters/c2", "a-target", "true", "two words", "2001-01-01"} {
+		for n := range maxAlike + 2 {
 			for _, l := range []*v1alpha1.PackageLock{alike, empty} {
 				own := *l
-				own.Spec.Target, own.Annotations = target, map[string]string{"a": "b"}
+				own.Spec.Target, own.Annotations = target, map[string]string{"a": "b", "spec": "\nspec:\n  target: a-target\n"}
+				if i%3 == 2 {
+					own.Name = target
+				}
+				if n%4 == 3 {
+					own.Namespace = "ns"
+				}
 				if n > 0 && len(own.Spec.Packages) > 0 {
 					own.Spec.Plan = [][]string{{fmt.Sprint("p", n)}}
 				}
@@ -227,5 +233,8 @@ func TestLocksOfAlikeTargets(t *testing.T) {
 				}
 			}
 		}
+	}
+	if len(w.alike) == 0 || len(w.alike) > maxAlike {
+		t.Errorf("%d texts are kept, want at most %d", len(w.alike), maxAlike)
 	}
 }

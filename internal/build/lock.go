@@ -64,6 +64,12 @@ func (b *Builder) asWritten(lock *decide.Lock, there *krm.Package, owner mutate.
 	return samePackage(made, there)
 }
 
+// saysLock says that a file says what a lock does.
+func saysLock(f krm.File, lock *decide.Lock) bool {
+	spec, err := resolver.ParseLock(f.Data)
+	return err == nil && decide.SameLock(spec, &lock.Document.Spec)
+}
+
 // writeLock puts a lock into its package: a new one, or one that is there. What
 // stays keeps its bytes, and the comments that people wrote there.
 func (b *Builder) writeLock(lock *decide.Lock, have *krm.Package, owner mutate.Owner) (*krm.Package, error) {
@@ -74,8 +80,8 @@ func (b *Builder) writeLock(lock *decide.Lock, have *krm.Package, owner mutate.O
 		}
 	}
 	p := have.Clone()
-	was, _ := p.Read(depend.LockFile)
-	if old, err := resolver.ParseLock(was.Data); err != nil || !decide.SameLock(old, &lock.Document.Spec) {
+	was, there := p.Read(depend.LockFile)
+	if !there || !saysLock(was, lock) {
 		data, err := b.locks.Update(was.Data, lock.Document)
 		if err != nil {
 			return nil, err
