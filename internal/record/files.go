@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 	"unique"
 
+	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/intern"
 )
 
@@ -128,28 +130,33 @@ func decode(files map[string][]byte) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
+	paths := slices.Sorted(maps.Keys(files))
+	shards, failed := make([][]Entry, len(paths)), make([]error, len(paths))
+	_ = cores.Each(context.Background(), 0, len(paths), func(i int) error {
+		if paths[i] != headFile {
+			shards[i], failed[i] = decodeShard(paths[i], files[paths[i]])
+		}
+		return nil
+	})
 	var same intern.Maps
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if path == headFile {
+	for i, path := range paths {
+		switch {
+		case failed[i] != nil: // the first of all
+			return nil, failed[i]
+		case path == headFile:
 			continue
 		}
-		name := strings.TrimSuffix(strings.TrimPrefix(path, indexFolder), indexExt)
-		if path != indexFolder+name+indexExt {
-			return nil, fmt.Errorf("%s: it is no file of the record's", path)
+		for j := range shards[i] {
+			shards[i][j].Labels = same.Of(shards[i][j].Labels)
 		}
-		entries, err := decodeShard(path, files[path])
-		if err != nil {
-			return nil, err
-		}
-		for i, e := range entries {
-			if shardOf(e.Path) != name {
-				return nil, fmt.Errorf("%s:%d: path: %q belongs into %s", path, i+3, e.Path, indexFolder+shardOf(e.Path)+indexExt)
-			}
-			entries[i].keep(&same)
-		}
-		r.shards[name] = entries
+		r.shards[shardName(path)] = shards[i]
 	}
 	return r, nil
+}
+
+// shardName is the name of a shard's file without folder and extension.
+func shardName(path string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(path, indexFolder), indexExt)
 }
 
 // version reads the first line of a file.
@@ -202,6 +209,10 @@ func decodeHead(data []byte) (*Record, error) {
 }
 
 func decodeShard(path string, data []byte) ([]Entry, error) {
+	name := shardName(path)
+	if path != indexFolder+name+indexExt {
+		return nil, fmt.Errorf("%s: it is no file of the record's", path)
+	}
 	if err := version(path, data); err != nil {
 		return nil, err
 	}
@@ -216,20 +227,23 @@ func decodeShard(path string, data []byte) ([]Entry, error) {
 	entries := make([]Entry, 0, len(lines)-2)
 	for i, line := range lines[2:] {
 		e, err := decodeEntry(line)
+		if err == nil && shardOf(e.Path) != name {
+			err = fmt.Errorf("path: %q belongs into %s", e.Path, indexFolder+shardOf(e.Path)+indexExt)
+		}
 		if err == nil && i > 0 && entries[i-1].Compare(e) >= 0 {
 			err = fmt.Errorf("%s stands there twice, or not in order", e.Name())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path, i+3, err)
 		}
+		e.keep()
 		entries = append(entries, e)
 	}
 	return entries, nil
 }
 
-// keep takes what entries have in common once.
-func (e *Entry) keep(same *intern.Maps) {
-	e.Labels = same.Of(e.Labels)
+// keep takes the texts that entries have in common once.
+func (e *Entry) keep() {
 	e.Owner, e.Set, e.For = unique.Make(e.Owner).Value(), unique.Make(e.Set).Value(), unique.Make(e.For).Value()
 	e.Place, e.DeletionPolicy = unique.Make(e.Place).Value(), unique.Make(e.DeletionPolicy).Value()
 	e.Workspace = unique.Make(e.Workspace).Value()

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
-
-	"github.com/variform/variform/internal/intern"
 )
 
 // entryOfAll has a value in each field that a plain line may have.
@@ -108,7 +106,7 @@ func TestEntriesKeepTheirOwn(t *testing.T) {
 	all := entryOfAll()
 	line := all.line()
 	e, ok := plainEntry(line)
-	e.keep(new(intern.Maps))
+	e.keep()
 	if !ok || !reflect.DeepEqual(e, all) {
 		t.Errorf("%+v\nwant %+v", e, all)
 	}
