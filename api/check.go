@@ -2,10 +2,11 @@ package api
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // CheckLabel says why a label is not valid in Kubernetes, nil if it is.
@@ -164,7 +165,7 @@ func CheckContextKey(key string) error {
 }
 
 // digest is what OCI calls one: an algorithm and what it gave. A commit of Git reads the same, "git:<hash>".
-var digest = regexp.MustCompile(`^@?([a-z0-9]+(?:[.+_-][a-z0-9]+)*:[A-Za-z0-9=_-]+)$`)
+var digest = lazyregexp.New(`^@?([a-z0-9]+(?:[.+_-][a-z0-9]+)*:[A-Za-z0-9=_-]+)$`)
 
 // DigestOf is the digest that a text is, with or without a leading "@"; "" where it is none.
 func DigestOf(text string) string {

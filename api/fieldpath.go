@@ -3,10 +3,11 @@ package api
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // FieldPath names one field of a resource by the steps from its root. Its text
@@ -65,7 +66,7 @@ const contextPrefix = "context/"
 
 // resourceHead is what can stand before the colon of a field path and never
 // before the first colon of a CEL expression, which has a "?" or "{" there.
-var resourceHead = regexp.MustCompile(`^[A-Za-z0-9._/-]*$`)
+var resourceHead = lazyregexp.New(`^[A-Za-z0-9._/-]*$`)
 
 // IsResourceField says whether a text is meant as a ResourceField; an output's
 // valueFrom that is not is a CEL expression.
@@ -75,9 +76,9 @@ func IsResourceField(text string) bool {
 }
 
 var (
-	kindText  = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
-	groupText = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
-	nameText  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+	kindText  = lazyregexp.New(`^[A-Z][A-Za-z0-9]*$`)
+	groupText = lazyregexp.New(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+	nameText  = lazyregexp.New(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 )
 
 // ParseResourceField reads "[context/]Kind[.group][/name]:path". The error says

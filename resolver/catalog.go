@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // Catalog is an index of package versions. Once built it says the same for ever and is safe for concurrent use. What
@@ -73,7 +73,7 @@ func WithDefaults(d map[string]string) CatalogOption {
 	}
 }
 
-var fullVersion = regexp.MustCompile(`^v?\d+\.\d+\.\d+([-+].*)?$`)
+var fullVersion = lazyregexp.New(`^v?\d+\.\d+\.\d+([-+].*)?$`)
 
 // WithTags adds versions of which only the tag is known, by package. Tags that are not full versions are
 // ignored ([Catalog.IgnoredTags]): "v1" would otherwise be taken for 1.0.0.

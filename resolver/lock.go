@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -110,7 +110,7 @@ func (r *Resolution) Document(target string) *v1alpha1.PackageLock {
 	return out
 }
 
-var notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
+var notInNames = lazyregexp.New(`[^a-z0-9.]+`)
 
 // LockName is the name of a target's PackageLock: the target as a name of Kubernetes can
 // be. Its spec.target has it as it is.

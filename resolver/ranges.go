@@ -3,7 +3,6 @@ package resolver
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // ranges parses each range once. It is safe for concurrent use.
@@ -97,7 +97,7 @@ func admits(c *semver.Constraints, v *semver.Version, pre *Prereleases) bool {
 }
 
 // prerelease finds a prerelease in a range of versions.
-var prerelease = regexp.MustCompile(`[0-9xX*]-[0-9A-Za-z]`)
+var prerelease = lazyregexp.New(`[0-9xX*]-[0-9A-Za-z]`)
 
 // holds tells whether a platform's version is in a range. What a platform runs is a fact and no offer: 1.30.4-gke.1348000
 // is its release 1.30.4, unless the range itself tells prereleases apart.

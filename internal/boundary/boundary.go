@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +26,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // What an Error is; test with errors.Is.
@@ -200,7 +200,7 @@ func isGit(name string) bool {
 }
 
 // shortModules are the short names that .gitmodules may have.
-var shortModules = regexp.MustCompile(`^(gitmod~[1-4]|gi7eb[a-z0-9]?~[1-9])$`)
+var shortModules = lazyregexp.New(`^(gitmod~[1-4]|gi7eb[a-z0-9]?~[1-9])$`)
 
 // unseen are the characters that some file systems pass over in names.
 const unseen = "\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u206a\u206b\u206c\u206d\u206e\u206f\ufeff"

@@ -2,6 +2,7 @@ package catalogfn
 
 import (
 	"strings"
+	"sync"
 )
 
 // nameReference is a field that names another resource.
@@ -13,7 +14,7 @@ type nameReference struct {
 
 // nameReferences are the fields by the referrer's kind; kustomize's default
 // configuration is the source of the list.
-var nameReferences = buildNameReferences()
+var nameReferences = sync.OnceValue(buildNameReferences)
 
 // podReferences are the fields of a pod's spec, as "group/Kind: fields".
 var podReferences = `

@@ -3,7 +3,6 @@ package catalogfn
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,10 +11,11 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
-var clusterDependsOnPattern = regexp.MustCompile(`\A([-.\w]*)/([-.\w]*)/([-.\w]*)\z`)
+var clusterDependsOnPattern = lazyregexp.New(`\A([-.\w]*)/([-.\w]*)/([-.\w]*)\z`)
 
 // EnsureNameSubstring prepends or appends a text to the names that do not
 // contain it, and follows the names to where other resources refer to them
@@ -155,7 +155,7 @@ func (s *namer) own(r *krm.Resource, root *yaml.Node, write bool) int {
 func (s *namer) references(r *krm.Resource, root *yaml.Node, write bool) int {
 	ns := api.NamespaceOr(r.Namespace())
 	n := 0
-	for _, ref := range nameReferences[r.Kind()] {
+	for _, ref := range nameReferences()[r.Kind()] {
 		if ref.group != "" && ref.group != r.Group() {
 			continue
 		}

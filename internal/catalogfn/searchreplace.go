@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -225,13 +225,13 @@ func (s *searcher) resolve(value, pattern string) (string, error) {
 			pattern = fill(s.c, pattern, fmt.Sprintf("${%d}", i), group)
 		}
 	}
-	if open := openGroup.FindString(pattern); open != "" {
+	if open := openGroup.Regexp().FindString(pattern); open != "" {
 		return "", fmt.Errorf("by-value-regex has no group for %s", open)
 	}
 	return pattern, nil
 }
 
-var openGroup = regexp.MustCompile(`\$\{[0-9]+\}`)
+var openGroup = lazyregexp.New(`\$\{[0-9]+\}`)
 
 // list puts a comment on a list's key.
 func (s *searcher) list(key, value *yaml.Node, path string) {

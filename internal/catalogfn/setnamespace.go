@@ -3,7 +3,6 @@ package catalogfn
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -20,7 +20,7 @@ import (
 const contextConfigMap = "kptfile.kpt.dev"
 
 // dependsOnPattern is a reference to a namespaced resource.
-var dependsOnPattern = regexp.MustCompile(`\A([-.\w]*)/namespaces/([-.\w]*)/([-.\w]*)/([-.\w]*)\z`)
+var dependsOnPattern = lazyregexp.New(`\A([-.\w]*)/namespaces/([-.\w]*)/([-.\w]*)/([-.\w]*)\z`)
 
 // SetNamespace gives resources a namespace: metadata.namespace of namespaced
 // ones (built-in kinds by what they are, others by having one), the name of

@@ -10,13 +10,14 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
 // setterComment marks a field that setters fill.
 const setterComment = "# kpt-set: "
 
-var setterReference = regexp.MustCompile(`\$\{([^}]*)\}`)
+var setterReference = lazyregexp.New(`\$\{([^}]*)\}`)
 
 // visitor walks a tree; path elements are joined by dots, list indexes stand in
 // brackets.
@@ -134,7 +135,7 @@ func (a *setterApplier) scalar(n *yaml.Node, path string) {
 	for k, v := range presentValues(pattern, n.Value) {
 		value = fill(a.c, value, "${"+k+"}", v)
 	}
-	if open := setterReference.FindAllString(value, -1); len(open) > 0 {
+	if open := setterReference.Regexp().FindAllString(value, -1); len(open) > 0 {
 		a.errors = append(a.errors, note{path, fmt.Sprintf("values for setters %v must be provided", open)})
 		return
 	}
@@ -154,7 +155,7 @@ func (a *setterApplier) scalar(n *yaml.Node, path string) {
 // presentValues reads setters off a field's present value; none where one of
 // them would be empty or the value does not fit the pattern.
 func presentValues(pattern, value string) map[string]string {
-	names := setterReference.FindAllStringSubmatch(pattern, -1)
+	names := setterReference.Regexp().FindAllStringSubmatch(pattern, -1)
 	expr := setterReference.ReplaceAllString(pattern, "\x00")
 	expr = strings.ReplaceAll(regexp.QuoteMeta(expr), "\x00", "(.*)")
 	re, err := regexp.Compile(expr)
@@ -184,7 +185,7 @@ func (a *setterApplier) list(key, value *yaml.Node, path string) {
 	if pattern == "" {
 		return
 	}
-	refs := setterReference.FindAllStringSubmatch(pattern, -1)
+	refs := setterReference.Regexp().FindAllStringSubmatch(pattern, -1)
 	if len(refs) != 1 || refs[0][0] != pattern {
 		a.errors = append(a.errors, note{path, fmt.Sprintf("a list takes one setter, such as ${name}, not %q", pattern)})
 		return

@@ -68,12 +68,13 @@ func (l Layer) String() string {
 // Placement says which layer each package is in, by its path below the module.
 // A path covers the folders below it unless a longer one names them.
 var Placement = map[string]Layer{
-	"examples":          Leaf,
-	"internal/cores":    Leaf,
-	"internal/count":    Leaf,
-	"internal/intern":   Leaf,
-	"internal/version":  Leaf,
-	"internal/yamltree": Leaf,
+	"examples":            Leaf,
+	"internal/cores":      Leaf,
+	"internal/lazyregexp": Leaf,
+	"internal/count":      Leaf,
+	"internal/intern":     Leaf,
+	"internal/version":    Leaf,
+	"internal/yamltree":   Leaf,
 
 	"api": API,
 

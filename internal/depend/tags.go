@@ -3,15 +3,15 @@ package depend
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/resolver"
 )
 
 var (
-	numberTag    = regexp.MustCompile(`^v([1-9][0-9]*)$`)
-	threeNumbers = regexp.MustCompile(`^v?\d+\.\d+\.\d+`)
+	numberTag    = lazyregexp.New(`^v([1-9][0-9]*)$`)
+	threeNumbers = lazyregexp.New(`^v?\d+\.\d+\.\d+`)
 )
 
 // TagVersion is the version that a tag says, by its last part: vN is N.0.0, and

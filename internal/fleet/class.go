@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/reconcile"
@@ -191,7 +191,7 @@ const (
 	shortestShown = 8
 )
 
-var abbreviation = regexp.MustCompile(`^[0-9a-f]{4,12}(@[0-9a-f]*)?$`)
+var abbreviation = lazyregexp.New(`^[0-9a-f]{4,12}(@[0-9a-f]*)?$`)
 
 // abbreviated finds the class whose ID or key a text is or begins, nil where it is
 // none; one that begins several is an error that names them.

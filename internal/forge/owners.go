@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // Owners are the rules of a repository's code owners. Nil has none.
@@ -97,7 +99,7 @@ func githubOwners(o *Owners, lines [][]string) {
 }
 
 // gitlabSection is a section's name and how many have to approve.
-var gitlabSection = regexp.MustCompile(`^\^?\[([^\]]+)\](?:\[\d+\])?$`)
+var gitlabSection = lazyregexp.New(`^\^?\[([^\]]+)\](?:\[\d+\])?$`)
 
 // gitlabOwners are shell patterns in sections, in each of which the last that matches
 // counts; one that begins with a slash is of the root, and a folder ends in one.

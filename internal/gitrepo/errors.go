@@ -3,11 +3,11 @@ package gitrepo
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/variform/variform/internal/boundary"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/lifecycle"
 )
 
@@ -110,7 +110,7 @@ func (e *RejectedError) named(ref string) bool {
 }
 
 // inName begins what would make a ref's name that of another.
-var inName = regexp.MustCompile(`^[\w/-]|^\.\w`)
+var inName = lazyregexp.New(`^[\w/-]|^\.\w`)
 
 // UnknownOutcomeError is a push whose answer was lost. The refs were read again
 // where that was possible; each update is conditional, so running again is safe.

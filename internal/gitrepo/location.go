@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing/transport"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/wire"
 )
 
@@ -36,7 +36,7 @@ func (l *location) url() *url.URL {
 	return u
 }
 
-var scpForm = regexp.MustCompile(`^(?:[^@/:\s]+@)?(?:\[[0-9a-fA-F:]+\]|[^/:\s]{2,}):[^:].*$`)
+var scpForm = lazyregexp.New(`^(?:[^@/:\s]+@)?(?:\[[0-9a-fA-F:]+\]|[^/:\s]{2,}):[^:].*$`)
 
 // parseLocation understands local paths, file://, http(s)://, ssh://, git://
 // and the scp form. Its errors never hold the userinfo.

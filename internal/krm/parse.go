@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"sort"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -217,9 +217,9 @@ func library(data []byte) (root *yaml.Node, line int, err error) {
 func lines(data []byte) int { return bytes.Count(bytes.TrimRight(data, "\r\n"), []byte{'\n'}) + 1 }
 
 // parserError tells the grammar's errors from those of single tokens.
-var parserError = regexp.MustCompile(`did not find expected (?:node content|key|'-' indicator|',' or '[]}]'|<.*>)`)
+var parserError = lazyregexp.New(`did not find expected (?:node content|key|'-' indicator|',' or '[]}]'|<.*>)`)
 
-var errorLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+var errorLine = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
 // splitError takes the line number out of a parser's error.
 func splitError(err error) (int, error) {

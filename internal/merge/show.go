@@ -1,12 +1,12 @@
 package merge
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -18,9 +18,9 @@ const (
 // credential is how fields are named whose values are not for showing; a
 // reference to a secret may be shown.
 var (
-	credential = regexp.MustCompile(`(?i)passw(or)?d|passphrase|secret|token|credential|private[-_]?key|api[-_]?key|access[-_]?key`)
-	reference  = regexp.MustCompile(`(?i)(name|ref|path|namespace|kind|type)$`)
-	userinfo   = regexp.MustCompile(`://[^/@\s]*@`)
+	credential = lazyregexp.New(`(?i)passw(or)?d|passphrase|secret|token|credential|private[-_]?key|api[-_]?key|access[-_]?key`)
+	reference  = lazyregexp.New(`(?i)(name|ref|path|namespace|kind|type)$`)
+	userinfo   = lazyregexp.New(`://[^/@\s]*@`)
 )
 
 // show writes a value in one line of YAML, without credentials.

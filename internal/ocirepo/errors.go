@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 
 	"github.com/variform/variform/internal/boundary"
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // What errors of this package are; test with errors.Is.
@@ -253,8 +253,8 @@ type secrets struct {
 }
 
 var (
-	userinfo = regexp.MustCompile(`://[^/@\s"]+@`)
-	query    = regexp.MustCompile(`(https?://[^\s"?]+)\?[^\s"]*`)
+	userinfo = lazyregexp.New(`://[^/@\s"]+@`)
+	query    = lazyregexp.New(`(https?://[^\s"?]+)\?[^\s"]*`)
 )
 
 // see notes the credentials of a request that failed.

@@ -118,7 +118,7 @@ func parseTag(ref string) (name.Tag, error) {
 		return name.Tag{}, err
 	}
 	tag, err := name.NewTag(rest, append(options, name.StrictValidation)...)
-	if err != nil || !tagForm().MatchString(tag.TagStr()) {
+	if err != nil || !tagForm.MatchString(tag.TagStr()) {
 		return name.Tag{}, badContent(ErrAddress, "%q is no place to push to: write registry.example.com/path/package:tag", ref)
 	}
 	return tag, nil

@@ -3,18 +3,17 @@ package ocirepo
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-containerregistry/pkg/name"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/revision"
 )
@@ -78,7 +77,7 @@ func (r *Repo) revisions(ctx context.Context, repo name.Repository) ([]Revision,
 	}
 	out := make([]Revision, 0, len(tags))
 	for _, t := range tags {
-		if !attached().MatchString(t) {
+		if !attached.MatchString(t) {
 			out = append(out, revisionOf(t))
 		}
 	}
@@ -87,9 +86,9 @@ func (r *Repo) revisions(ctx context.Context, repo name.Repository) ([]Revision,
 }
 
 // attached are the tags of signatures, attestations and referrers of an image.
-var attached = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256-[0-9a-f]{64}(\.[a-z]+)?$`) })
+var attached = lazyregexp.New(`^sha256-[0-9a-f]{64}(\.[a-z]+)?$`)
 
-var numberedTag = regexp.MustCompile(`^v[1-9][0-9]{0,8}$`)
+var numberedTag = lazyregexp.New(`^v[1-9][0-9]{0,8}$`)
 
 func revisionOf(tag string) Revision {
 	rev := Revision{Tag: tag}
@@ -152,7 +151,7 @@ type resolver struct {
 	q     Query
 }
 
-var tagForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`) })
+var tagForm = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
 
 // Look finds a revision by one rule (revision.Names).
 func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (res Resolved, ok bool, err error) {
@@ -164,12 +163,12 @@ func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (r
 	case revision.RuleDigest:
 		res, _, err = s.at(ctx, text)
 	case revision.RuleWorkspace:
-		if !tagForm().MatchString(text) {
+		if !tagForm.MatchString(text) {
 			return Resolved{}, false, s.notFound(ctx, "a workspace is a tag here, and this is no name of one", nil)
 		}
 		res, err = s.tag(ctx, revisionOf(text))
 	case revision.RuleTag, revision.RuleRange:
-		if !tagForm().MatchString(text) {
+		if !tagForm.MatchString(text) {
 			return Resolved{}, false, nil
 		}
 		rev := revisionOf(text)

@@ -1,10 +1,10 @@
 package page
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/review"
 )
 
@@ -43,7 +43,7 @@ func sideBySide(c *review.Class) []file {
 	return r.out
 }
 
-var hunk = regexp.MustCompile(`^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@`)
+var hunk = lazyregexp.New(`^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@`)
 
 func (r *reader) read(line string) {
 	switch {

@@ -400,7 +400,7 @@ func (d *differ) formats(before, after side, touched map[string]bool) {
 		if !ok || len(after.byPath[path]) == 0 || touched[path] || bytes.Equal(b.Data, f.Data) || isBookkeepingFile(path) {
 			continue
 		}
-		if slices.ContainsFunc(after.byPath[path], isContext) && bytes.Equal(ownNames.ReplaceAll(b.Data, nil), ownNames.ReplaceAll(f.Data, nil)) {
+		if slices.ContainsFunc(after.byPath[path], isContext) && bytes.Equal(ownNames.Regexp().ReplaceAll(b.Data, nil), ownNames.Regexp().ReplaceAll(f.Data, nil)) {
 			continue
 		}
 		d.add(Edit{File: path, Op: Format, Digest: digest([]byte(d.norm.text(string(b.Data)))) + ".." + digest([]byte(d.norm.text(string(f.Data))))})

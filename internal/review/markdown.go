@@ -3,11 +3,11 @@ package review
 import (
 	"fmt"
 	"html"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // MarkdownLimit is how long a summary may be: a comment on GitHub holds 65,536
@@ -288,7 +288,7 @@ func fenced(language, text string) string {
 }
 
 // simple is text that means nothing to Markdown, HTML or a forge.
-var simple = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ,:;]*$`)
+var simple = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9 ,:;]*$`)
 
 // inline is text in a sentence: as it is where that is safe, else as code.
 func inline(s string) string {

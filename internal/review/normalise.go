@@ -2,11 +2,12 @@ package review
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // normaliser replaces a variant's own values by placeholders, as whole words: in
@@ -51,9 +52,9 @@ func (n *normaliser) words(s string, shortest int, signs ...rune) string {
 
 var (
 	// exact values are no texts: versions, and images with a path and a tag or digest.
-	exact = regexp.MustCompile(`^(v[0-9]+|v?[0-9]+\.[0-9]+)([.+-][0-9A-Za-z.+-]*)?$|^[a-z0-9][a-z0-9._:-]*(/[a-z0-9._-]+)+(:[A-Za-z0-9_.-]+|@[a-z0-9]+:[0-9a-f]+)$`)
+	exact = lazyregexp.New(`^(v[0-9]+|v?[0-9]+\.[0-9]+)([.+-][0-9A-Za-z.+-]*)?$|^[a-z0-9][a-z0-9._:-]*(/[a-z0-9._-]+)+(:[A-Za-z0-9_.-]+|@[a-z0-9]+:[0-9a-f]+)$`)
 	// imageField has an image, or a part of one.
-	imageField = regexp.MustCompile(`(^|\.)(\w*[iI]mage|newTag|newName)$|(^|\.)images\[[^\]]*\]$`)
+	imageField = lazyregexp.New(`(^|\.)(\w*[iI]mage|newTag|newName)$|(^|\.)images\[[^\]]*\]$`)
 )
 
 // value normalises the value of a field.

@@ -2,13 +2,13 @@ package review
 
 import (
 	"maps"
-	"regexp"
 	"strings"
 	"sync"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -69,9 +69,9 @@ func sensitive(c *cell, images func() map[string]bool) string {
 type fieldFacts struct{ privilege, host, secret, image bool }
 
 var (
-	privilegeField = regexp.MustCompile(`(^|\.)(privileged|allowPrivilegeEscalation|runAsUser|runAsNonRoot)$|(^|[.\]])(capabilities|hostPath)(\.|$)`)
-	hostNamespace  = regexp.MustCompile(`(^|\.)host(Network|PID|IPC)$`)
-	secretField    = regexp.MustCompile(`(^|[.\]])(secretKeyRef|secretRef|secretName|secretNames|imagePullSecrets|secret)([.\[]|$)`)
+	privilegeField = lazyregexp.New(`(^|\.)(privileged|allowPrivilegeEscalation|runAsUser|runAsNonRoot)$|(^|[.\]])(capabilities|hostPath)(\.|$)`)
+	hostNamespace  = lazyregexp.New(`(^|\.)host(Network|PID|IPC)$`)
+	secretField    = lazyregexp.New(`(^|[.\]])(secretKeyRef|secretRef|secretName|secretNames|imagePullSecrets|secret)([.\[]|$)`)
 )
 
 // knownFields remember what patterns say of fields, for all variants of a fleet have the
@@ -104,7 +104,7 @@ func (k *knownFields) of(field string) fieldFacts {
 }
 
 // itsOwn are fields that name the variant's own place, wherever they stand.
-var itsOwn = regexp.MustCompile(`^metadata\.|(^|\.)namespace$`)
+var itsOwn = lazyregexp.New(`^metadata\.|(^|\.)namespace$`)
 
 // exactly is what a sensitive cell is told apart by: own names are no excuse but
 // where they name its place.

@@ -2,13 +2,13 @@ package review
 
 import (
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -240,7 +240,7 @@ func isContext(r *krm.Resource) bool {
 }
 
 // ownNames are the lines of a package context with the package's own name and path.
-var ownNames = regexp.MustCompile(`(?m)^ +(name|package-path):.*\n?`)
+var ownNames = lazyregexp.New(`(?m)^ +(name|package-path):.*\n?`)
 
 func isOwnName(field string) bool { return field == "data.name" || field == "data.package-path" }
 

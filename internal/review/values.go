@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // Values are the different values of one field inside of a class.
@@ -360,7 +360,7 @@ func commonest(of map[string]int) string {
 }
 
 // amount is a number with a unit, as Kubernetes writes quantities.
-var amount = regexp.MustCompile(`^(-?[0-9]+(?:\.[0-9]+)?)([a-zA-Z]{0,2})$`)
+var amount = lazyregexp.New(`^(-?[0-9]+(?:\.[0-9]+)?)([a-zA-Z]{0,2})$`)
 
 // amountOf is an amount's number and unit behind all of it, nil of what is none.
 func amountOf(text string) []string {
@@ -424,8 +424,8 @@ func edge(text, usual string) string {
 
 // host is a host name, or the one of an address; hostField has one.
 var (
-	host      = regexp.MustCompile(`^([a-z][a-z0-9+.-]*://)?((?:[A-Za-z0-9_-]+\.)+[A-Za-z]{2,})(?::[0-9]+)?(?:/.*)?$`)
-	hostField = regexp.MustCompile(`(?i)(host|url|uri|endpoint|domain|server|issuer|address)s?(\[\])?$`)
+	host      = lazyregexp.New(`^([a-z][a-z0-9+.-]*://)?((?:[A-Za-z0-9_-]+\.)+[A-Za-z]{2,})(?::[0-9]+)?(?:/.*)?$`)
+	hostField = lazyregexp.New(`(?i)(host|url|uri|endpoint|domain|server|issuer|address)s?(\[\])?$`)
 )
 
 // leap says what is striking about a field's value beside the one that was there.

@@ -10,10 +10,10 @@ package revision
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // Query names a revision of a package. With both, Revision decides; with
@@ -107,9 +107,9 @@ func look[T any](ctx context.Context, rule Rule, text string, names Names[T], re
 // reason says why a text is no name of anything.
 func (c Cascade) reason(text string) string {
 	switch {
-	case c.has(RuleCommit) && commitForm().MatchString(text):
+	case c.has(RuleCommit) && commitForm.MatchString(text):
 		return "no tag or branch has that name, and no known commit begins so"
-	case c.has(RuleDigest) && digestForm().MatchString(text):
+	case c.has(RuleDigest) && digestForm.MatchString(text):
 		return "there is no such digest"
 	case c.has(RuleDigest) && strings.Contains(text, ":"):
 		return "a digest is written sha256: and 64 hexadecimal digits, in lower case"
@@ -129,10 +129,10 @@ func (c Cascade) has(rule Rule) bool {
 }
 
 var (
-	commitForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{4,40}$`) })
-	digestForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`) })
+	commitForm = lazyregexp.New(`^[0-9a-fA-F]{4,40}$`)
+	digestForm = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 	// rangeForm: an operator, a star, or an x in the place of a number.
-	rangeForm = regexp.MustCompile(`[<>=!~^|,*]|\s-\s|(?:^|[.v\s])[xX](?:$|[.\s])`)
+	rangeForm = lazyregexp.New(`[<>=!~^|,*]|\s-\s|(?:^|[.v\s])[xX](?:$|[.\s])`)
 )
 
 // form says whether a rule could take a text, and what it is to look for.
@@ -144,9 +144,9 @@ func form(rule Rule, text string) (asked string, fits bool) {
 		n, ok := Number(text)
 		return strconv.Itoa(n), ok && n > 0
 	case RuleCommit:
-		return text, commitForm().MatchString(text)
+		return text, commitForm.MatchString(text)
 	case RuleDigest:
-		return text, digestForm().MatchString(text)
+		return text, digestForm.MatchString(text)
 	case RuleLatest:
 		return "", text == "latest"
 	case RuleRange:

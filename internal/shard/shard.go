@@ -7,8 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"regexp"
 	"strconv"
+
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // Shard is one of several parts, counted from 1. The zero value is the whole.
@@ -17,7 +18,7 @@ type Shard struct{ Index, Of int }
 // Most is how many parts there may be.
 const Most = 10_000
 
-var form = regexp.MustCompile(`^[0-9]{1,9}/[0-9]{1,9}$`)
+var form = lazyregexp.New(`^[0-9]{1,9}/[0-9]{1,9}$`)
 
 // Parse reads "2/4", "" for the whole.
 func Parse(text string) (Shard, error) {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -89,7 +89,7 @@ func (c chunk) parse() ([]document, error) {
 	}
 }
 
-var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var yamlError = lazyregexp.New(`^yaml: (?:line (\d+): )?(.*)$`)
 
 func (c chunk) syntaxError(err error) error {
 	out := &syntaxError{line: c.line + 1, text: err.Error()}

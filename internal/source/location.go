@@ -7,9 +7,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/wire"
 )
 
@@ -47,7 +47,7 @@ func (l Location) String() string {
 var ErrLocation = errors.New("not a management location")
 
 // scpForm is Git's short form of ssh, user@host:path.
-var scpForm = regexp.MustCompile(`^([^@/:\s]+@)?(\[[0-9a-fA-F:]+\]|[^/:\s]{2,}):[^:/].*$`)
+var scpForm = lazyregexp.New(`^([^@/:\s]+@)?(\[[0-9a-fA-F:]+\]|[^/:\s]{2,}):[^:/].*$`)
 
 // ParseLocation reads a location: an existing folder that is no bare
 // repository is a folder; everything else is Git as URL[//dir][@ref], where
@@ -84,7 +84,7 @@ func cutAuthority(s string) (authority, rest string, ok bool) {
 		}
 		return s, "", true
 	}
-	if m := scpForm.FindStringSubmatchIndex(s); m != nil && !isFolder(s) {
+	if m := scpForm.Regexp().FindStringSubmatchIndex(s); m != nil && !isFolder(s) {
 		end := m[5] + 1 // after the host and its colon
 		return s[:end], s[end:], true
 	}

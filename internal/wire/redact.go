@@ -2,8 +2,9 @@ package wire
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // Redact is a URL without its password, and without a user that may be a token:
@@ -38,4 +39,4 @@ func keepsUser(scheme, user string) bool {
 }
 
 // portForm is a host with or without a port.
-var portForm = regexp.MustCompile(`^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$`)
+var portForm = lazyregexp.New(`^(?:\[[^\]]*\]|[^:]*)(?::\d*)?$`)

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/yamltree"
 )
@@ -242,14 +242,14 @@ func configAt(p *krm.Package, file string) *krm.Resource {
 }
 
 var (
-	setterComment = regexp.MustCompile(`^#\s*kpt-set:(.*)$`)
-	setterName    = regexp.MustCompile(`\$\{([^}]*)\}`)
+	setterComment = lazyregexp.New(`^#\s*kpt-set:(.*)$`)
+	setterName    = lazyregexp.New(`\$\{([^}]*)\}`)
 )
 
 // marked lists the setters that comments of a tree name.
 func marked(n *yaml.Node, names []string) []string {
 	if m := setterComment.FindStringSubmatch(n.LineComment); m != nil {
-		for _, name := range setterName.FindAllStringSubmatch(m[1], -1) {
+		for _, name := range setterName.Regexp().FindAllStringSubmatch(m[1], -1) {
 			names = append(names, name[1])
 		}
 	}

@@ -2,13 +2,13 @@ package wiring
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -24,8 +24,8 @@ func checkType(typ string) error {
 }
 
 var (
-	integerText = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
-	numberText  = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+	integerText = lazyregexp.New(`^-?(0|[1-9][0-9]*)$`)
+	numberText  = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 )
 
 // typed makes a node of a value's text. Without a type it follows like, the
