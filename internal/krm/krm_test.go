@@ -372,6 +372,49 @@ func TestModifyFields(t *testing.T) {
 	}
 }
 
+// TestModifyFieldsShares holds which trees are shared: a settled one's fields with what comes
+// of it, which is settled, too, and none of a tree that somebody may still change.
+func TestModifyFieldsShares(t *testing.T) {
+	const text = "apiVersion: v1\nkind: X\nmetadata: {name: n}\na: {k: v}\nc: {k: v}\n"
+	set := func(root *yaml.Node) error { yamltree.SetString(yamltree.Child(root, "c"), nil, "k", "x"); return nil }
+	p, r := parseOne(t, text)
+	parsed := r.Node().YNode()
+	if changed, err := r.ModifyFields(set, "c"); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	now := r.Node().YNode()
+	if !r.Settled() || yamltree.Child(now, "a") != yamltree.Child(parsed, "a") || yamltree.Child(now, "c") == yamltree.Child(parsed, "c") {
+		t.Error("what was parsed is not shared, or not settled")
+	}
+	before := written(t, p)
+	twin := p.Clone().Resources()[0]
+	yamltree.SetString(yamltree.Child(twin.Edit().YNode(), "a"), nil, "k", "twin")
+	yamltree.SetString(yamltree.Child(twin.Edit().YNode(), "c"), nil, "k", "twin")
+	if d := cmp.Diff(before, written(t, p)); d != "" || yamltree.Text(parsed, "c", "k") != "v" {
+		t.Errorf("an edit of a clone changed what it was cloned from: %s", d)
+	}
+
+	_, own := parseOne(t, text)
+	own.Edit()
+	if _, err := own.ModifyFields(set, "c"); err != nil || own.Settled() {
+		t.Errorf("its own tree is settled: %v", err)
+	}
+
+	node := yaml.MustParse(text)
+	given, err := FromItems([]*yaml.RNode{node}, func(*yaml.RNode) string { return "x.yaml" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := given.Resources()[0]
+	if _, err := g.ModifyFields(set, "c"); err != nil {
+		t.Fatal(err)
+	}
+	yamltree.SetString(yamltree.Child(node.YNode(), "a"), nil, "k", "later")
+	if got := yamltree.Text(g.Node().YNode(), "a", "k"); got != "v" {
+		t.Errorf("a change of the node that it was given is in it: %s", got)
+	}
+}
+
 // TestModifyKeepsTheDocument: comments above and below all that a document holds stay
 // where its text has to be written anew.
 func TestModifyKeepsTheDocument(t *testing.T) {

@@ -78,15 +78,16 @@ func (m *memo) write(was, tree *yaml.Node, nl string, settled bool, encode func(
 	if w, ok := m.find(tree, nl); ok {
 		return w.text, w.kept, nil
 	}
-	text, kept = m.refill(tree, nl)
-	if !kept {
-		if text, kept, err = encode(); err != nil {
-			return nil, false, err
-		}
-		text = slices.Clip(text) // it is shared: appending must copy
-		if kept {
-			m.learn(was, tree, nl, text, settled)
-		}
+	if text, ok := m.refill(tree, nl); ok {
+		m.keep(tree, nl, text, true, settled)
+		return text, true, nil
+	}
+	if text, kept, err = encode(); err != nil {
+		return nil, false, err
+	}
+	text = slices.Clip(text) // it is shared: appending must copy
+	if kept {
+		m.learn(was, tree, nl, text, settled)
 	}
 	m.keep(tree, nl, text, kept, settled)
 	return text, kept, nil

@@ -1,6 +1,7 @@
 package krm
 
 import (
+	"bytes"
 	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -28,7 +29,7 @@ type place struct {
 // that is written as. It reports false where the text has none.
 func newRefillable(was, edited *yaml.Node, nl string, text []byte) (*refillable, bool) {
 	p := placer{source: newSource(text, nl)}
-	if yamltree.HasAlias(was) || yamltree.HasAlias(edited) {
+	if yamltree.HasAlias(was) { // which stays where it means the same
 		return nil, false
 	}
 	find := func(read *yaml.Node) { p.node(yamltree.Deref(edited), yamltree.Deref(read), yamltree.Deref(was)) }
@@ -51,15 +52,19 @@ type placer struct {
 // node takes what was read for a value from the text, nil where that is not known, and
 // what the value was before the edit, nil for a new one.
 func (p *placer) node(n, read, was *yaml.Node) {
-	if read != nil && (read.Kind != n.Kind || (n.Style|read.Style)&yaml.FlowStyle != 0 || was != nil && was.Style&yaml.FlowStyle != 0) {
+	if read != nil && read.Style&yaml.FlowStyle != 0 {
 		read = nil
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
-		reads, had := valuesOf(read), valuesOf(was)
+		reads, had := fieldsOf(read), fieldsOf(was)
 		for key, value := range yamltree.Fields(n) {
 			k, _ := yamltree.KeyOf(key)
-			p.node(value, reads[k], had[k])
+			if had[k].value != nil && !p.beside(reads[k].key) {
+				p.node(value, nil, nil)
+			} else {
+				p.node(value, reads[k].value, had[k].value)
+			}
 		}
 	case yaml.SequenceNode:
 		if was != nil || read != nil && len(read.Content) != len(n.Content) {
@@ -77,39 +82,55 @@ func (p *placer) node(n, read, was *yaml.Node) {
 	}
 }
 
-// valuesOf are the values of a mapping, none of what is no mapping or has a key twice.
-func valuesOf(m *yaml.Node) map[yamltree.Key]*yaml.Node {
+// field is a key of a mapping with its value.
+type field struct{ key, value *yaml.Node }
+
+// fieldsOf are the fields of a mapping, none of what is no mapping or has a key twice.
+func fieldsOf(m *yaml.Node) map[yamltree.Key]field {
 	if m == nil || m.Kind != yaml.MappingNode {
 		return nil
 	}
 	keys, _ := yamltree.Keys(m)
-	out := make(map[yamltree.Key]*yaml.Node, len(keys))
+	out := make(map[yamltree.Key]field, len(keys))
 	for k, i := range keys {
-		out[k] = m.Content[i+1]
+		out[k] = field{m.Content[i], m.Content[i+1]}
 	}
 	return out
 }
 
+// beside reports whether a key has its colon behind it: where it has a line of its own
+// ("? key"), the splicer writes the document anew.
+func (p *placer) beside(key *yaml.Node) bool {
+	if key != nil {
+		p.colon(key)
+	}
+	ok := key != nil && p.err == nil
+	p.err = nil
+	return ok
+}
+
 func (p *placer) scalar(n, read, was *yaml.Node) place {
 	none := place{at: -1}
-	if read == nil || read.Style != 0 || read.Anchor != "" || read.Value != n.Value || !refills(n, was != nil) {
+	if read == nil || !refills(n, was != nil) {
 		return none
 	}
-	if was != nil && (was.Kind != yaml.ScalarNode || was.Style != 0 || was.Anchor != "" || n.LineComment != "" && n.LineComment != was.LineComment) {
-		return none
+	if was != nil && (was.Style != 0 || was.Anchor != "" || n.LineComment != "" && n.LineComment != was.LineComment) {
+		return none // what is the same again keeps its tag and anchor, and gets the comment in another way
 	}
 	at := p.offset(read)
-	if p.err != nil || at+len(n.Value) > len(p.data) || string(p.data[at:at+len(n.Value)]) != n.Value {
+	if p.err != nil || !bytes.HasPrefix(p.data[at:], []byte(n.Value)) { // it has quotes, or an anchor
+		p.err = nil
 		return none
 	}
 	return place{at: at, word: was != nil}
 }
 
-// refills says that a scalar is a string which is written as it is wherever one like it is.
+// refills says that a scalar is a string which is written as it is where one like it is, if
+// that has a place.
 func refills(n *yaml.Node, word bool) bool {
 	text := []byte(n.Value)
 	return n.Style == 0 && n.Anchor == "" && yamltree.IsASCII(text) && (yamltree.IsWord(text) || !word && yamltree.IsPlain(text)) &&
-		n.ShortTag() == yaml.NodeTagString && canPlain(n.Value, false)
+		canPlain(n.Value, false)
 }
 
 // fill returns what a tree is written as that differs in nothing but plain strings.
@@ -132,5 +153,6 @@ func (r *refillable) fill(tree *yaml.Node, nl string) ([]byte, bool) {
 	case len(s.edits) == 0:
 		return r.text, true
 	}
-	return s.apply()
+	text, ok := s.apply()
+	return slices.Clip(text), ok // it is shared: appending must copy
 }

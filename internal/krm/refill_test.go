@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -21,6 +22,7 @@ var refillTexts = append([]string{
 	cm + "k: \u00e9 # \u00e9\nm: a\n\u00e9: aa\nn: aa # \u00e9\n",
 	"apiVersion: v1\nkind: A\nmetadata: {name: a}\n",
 	strings.TrimSuffix(cm, "\n"),
+	"apiVersion: v1\nkind: A\nmetadata:\n  name: a\n? k\n: v\n? l # c\n: w\nx: y\n",
 }, seeds...)
 
 var refillWords = []string{
@@ -75,6 +77,9 @@ func sameRefilled(t *testing.T, data []byte, edit func(root *yaml.Node), change 
 	want, kept, err := r.encodeEdited(second, nl)
 	if err != nil || !kept || string(got) != string(want) {
 		t.Errorf("%q, first written as %q, is\n%q\nwant (%t, %v)\n%q", data, before, got, kept, err, want)
+	}
+	if cap(got) != len(got) && string(got) != before {
+		t.Errorf("%q has room for %d bytes: what is appended to it is in others", got, cap(got)-len(got))
 	}
 	if string(text) != before {
 		t.Errorf("the text that others are made from was changed:\n%q\n%q", before, text)
@@ -150,11 +155,15 @@ func FuzzRefill(f *testing.F) {
 // TestRefillsWhatIsAlike holds what is made from another text, and what is not: that a value
 // which others take over by what it says, or which is written otherwise, is not.
 func TestRefillsWhatIsAlike(t *testing.T) {
-	const text = "apiVersion: v1\nkind: A\nmetadata:\n  name: a # kept\n  labels: {l: x}\nspec:\n  q: 'x'\n  items:\n  - x\n  - y\n"
+	const text = "apiVersion: v1\nkind: A\nmetadata:\n  name: a # kept\n  labels: {l: x}\n  next:\n    five\n  ? own\n  : x\nspec:\n  q: 'x'\n  tagged: !!str x\n  anchored: &x x\n  items:\n  - x\n  - y\n"
 	set := func(keys ...string) func(root *yaml.Node, value string) {
 		return func(root *yaml.Node, value string) {
 			yamltree.SetString(yamltree.Path(root, keys[:len(keys)-1]...), nil, keys[len(keys)-1], value)
 		}
+	}
+	below := func(root *yaml.Node, key string, n yaml.Node) {
+		n.Kind, n.Tag = yaml.ScalarNode, yaml.NodeTagString
+		*yamltree.Path(root, "metadata", key) = n
 	}
 	items := func(root *yaml.Node, value string) { yamltree.Items(root, "spec", "items")[1].Value = value }
 	conditions := func(root *yaml.Node, value string) {
@@ -183,6 +192,28 @@ func TestRefillsWhatIsAlike(t *testing.T) {
 		"what reads as a comment":      {conditions, "one", "a #b", false},
 		"what reads as a key":          {conditions, "one", "a: b", false},
 		"a date, which others take up": {conditions, "one", "2001-01-01", false},
+		"a key with a line of its own": {func(root *yaml.Node, v string) {
+			yamltree.SetString(yamltree.Child(root, "spec"), nil, "new", "z")
+			yamltree.Path(root, "metadata", "own").Value = v
+		}, "x", "two", false},
+		"a flow map that is new": {func(root *yaml.Node, v string) {
+			m := yamltree.StringMap(map[string]string{"k": v})
+			m.Style = yaml.FlowStyle
+			yamltree.Set(root, nil, "new", m)
+		}, "one", "a, b", false},
+		"a tagged value": {func(root *yaml.Node, v string) {
+			yamltree.Set(yamltree.Child(root, "spec"), nil, "tagged", yamltree.String(v))
+		}, "one", "x", false},
+		"an anchor": {func(root *yaml.Node, v string) {
+			yamltree.Set(yamltree.Child(root, "spec"), nil, "anchored", &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: v})
+		}, "one", "x", false},
+		"a new anchor": {func(root *yaml.Node, v string) { below(root, "name", yaml.Node{Value: v, Anchor: "n"}) }, "a", "one", false},
+		"new quotes": {func(root *yaml.Node, v string) {
+			below(root, "name", yaml.Node{Value: v, Style: yaml.DoubleQuotedStyle})
+		}, "a", "one", false},
+		"a new comment":   {func(root *yaml.Node, v string) { below(root, "next", yaml.Node{Value: v, LineComment: "# new"}) }, "one", "five", false},
+		"the next line":   {func(root *yaml.Node, v string) { below(root, "next", yaml.Node{Value: v}) }, "one", "five", true},
+		"more than ASCII": {conditions, "one", "a \u00e9", false},
 	} {
 		got := sameRefilled(t, []byte(text), func(root *yaml.Node) { c.set(root, c.a) }, func([]*yaml.Node) {})
 		if got {
@@ -249,4 +280,105 @@ func TestMemoRefills(t *testing.T) {
 	if most := memoTries + 1 + m.filled/memoTries; m.learnt != most || len(m.fills) != memoTexts {
 		t.Errorf("%d texts learnt, want %d, %d kept, want %d", m.learnt, most, len(m.fills), memoTexts)
 	}
+}
+
+// TestAliasesAreNotRefilled: an alias stays where it means the same.
+func TestAliasesAreNotRefilled(t *testing.T) {
+	const text = "apiVersion: v1\nkind: A\na: &x v\nb: *x\n"
+	p, err := Parse([]File{{Path: "f.yaml", Data: []byte(text)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Resources()[0]
+	tree := func(value string) *yaml.Node {
+		tree := yamltree.Copy(r.doc.root)
+		yamltree.Deref(tree).Content[7] = yamltree.String(value)
+		return tree
+	}
+	out, kept, err := r.encodeEdited(tree("one"), "\n")
+	if err != nil || !kept {
+		t.Fatal(kept, err)
+	}
+	if from, ok := newRefillable(r.doc.root, tree("one"), "\n", out); ok {
+		got, ok := from.fill(tree("v"), "\n")
+		t.Errorf("%t, %q", ok, got)
+	}
+	if same, _, err := r.encodeEdited(tree("v"), "\n"); err != nil || string(same) != text {
+		t.Errorf("%q, %v: the test shows nothing", same, err)
+	}
+}
+
+// TestMemoLearnsWhatItWrote holds that nothing is made from a text that the YAML library
+// laid out, or that was written anew as a whole.
+func TestMemoLearnsWhatItWrote(t *testing.T) {
+	var c Cache
+	p := parseWith(t, &c, File{Path: "f.yaml", Data: []byte(cm + "? [a]\n: b\n")})
+	for i := range 4 {
+		q := p.Clone()
+		yamltree.SetString(q.Resources()[0].Edit().YNode(), nil, "l", fmt.Sprint("v", i))
+		added := yaml.MustParse("apiVersion: v1\nkind: A\nmetadata: {name: a}\n? [a]\n: b\n")
+		yamltree.SetString(yamltree.Child(added.YNode(), "metadata"), nil, "name", fmt.Sprint("n", i))
+		q.Add("new.yaml", added)
+		if got := texts(t, q); !strings.Contains(got["f.yaml"], fmt.Sprint("l: v", i)) || !strings.Contains(got["new.yaml"], fmt.Sprint("name: n", i)) {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+	if m := p.Resources()[0].doc.memo; m.learnt != 0 || c.added["new.yaml"].learnt != 0 {
+		t.Errorf("%d and %d texts learnt", m.learnt, c.added["new.yaml"].learnt)
+	}
+}
+
+// TestMemoOfAdded holds that what was added to a package is made from what was added to
+// another, and that a change of a tree that was written does not change what is remembered.
+func TestMemoOfAdded(t *testing.T) {
+	var c Cache
+	p := parseWith(t, &c, File{Path: "f.yaml", Data: []byte(cm)})
+	want := func(i int) string {
+		return fmt.Sprintf("apiVersion: v1\nkind: A\nmetadata:\n  name: n%d\n  namespace: ns\n", i)
+	}
+	for i := range 8 {
+		q := p.Clone()
+		r := q.Add("new.yaml", yaml.MustParse(want(i)))
+		if got := texts(t, q)["new.yaml"]; got != want(i) {
+			t.Errorf("%d: %q, want %q", i, got, want(i))
+		}
+		yamltree.SetString(yamltree.Child(r.Edit().YNode(), "metadata"), nil, "namespace", "other") // it is its own
+		if got := texts(t, q)["new.yaml"]; got != strings.Replace(want(i), "ns", "other", 1) {
+			t.Errorf("%d, edited: %q", i, got)
+		}
+		yamltree.SetString(yamltree.Child(r.Edit().YNode(), "metadata"), nil, "namespace", "later-than-it-was-written")
+	}
+	if m := c.added["new.yaml"]; m.learnt == 0 || m.filled == 0 {
+		t.Errorf("%d learnt, %d filled: the test shows nothing", m.learnt, m.filled)
+	}
+	for i := range 2 * maxAdded {
+		p.Clone().Add(fmt.Sprint(i, ".yaml"), yaml.MustParse(want(i)))
+		if got := c.memoOfAdded(fmt.Sprint(i, ".yaml")); (got == nil) != (i >= maxAdded-1) {
+			t.Errorf("path %d has a memo: %t", i, got != nil)
+		}
+	}
+}
+
+// TestMemoRefillsConcurrently writes edits of more shapes than are kept, side by side; the race
+// detector watches.
+func TestMemoRefillsConcurrently(t *testing.T) {
+	p, err := Parse([]File{{Path: "cm.yaml", Data: []byte(cm)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 400 {
+				key, value := fmt.Sprint("k", i%(2*memoTexts)), fmt.Sprintf("v%d-%d", g, i)
+				c := p.Clone()
+				err := c.Resources()[0].SetLabel(key, value)
+				files, ferr := c.Files()
+				if err != nil || ferr != nil || !strings.Contains(string(files[0].Data), "    "+key+": "+value+"\n") {
+					t.Errorf("%v %v\n%s", err, ferr, files[0].Data)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

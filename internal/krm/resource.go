@@ -210,7 +210,8 @@ func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
 }
 
 // ModifyFields is Modify with a change that touches those fields of the root alone: the
-// trial copies no others. What was Settled stays so, and shares them with what it was.
+// trial copies no others. What was Settled stays so, and shares them with what it was; but
+// not where there are aliases.
 func (r *Resource) ModifyFields(change func(root *yaml.Node) error, fields ...string) (bool, error) {
 	have, whole := r.tree(), r.shared()
 	if r.node != nil {

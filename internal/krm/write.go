@@ -241,18 +241,19 @@ func (r *Resource) write(nl string) (text []byte, kept bool, err error) {
 		return r.encodeJSON(nl)
 	case r.doc == nil:
 		tree, settled := r.plainTree(), r.node == nil && r.given == nil
-		text, _, err = r.addedMemo().write(nil, tree, nl, settled, func() ([]byte, bool, error) { return encodeNew(tree, nl) })
+		text, _, err = r.memoOfAdded().write(nil, tree, nl, settled, func() ([]byte, bool, error) { return encodeNew(tree, nl) })
 		return text, true, r.wrap(err)
 	}
 	return r.doc.memo.write(r.doc.root, tree, nl, r.node == nil, func() ([]byte, bool, error) { return r.encodeEdited(tree, nl) })
 }
 
-// addedMemo is what is remembered of resources that were added to packages.
-func (r *Resource) addedMemo() *memo {
-	if r.pkg == nil || r.pkg.cache == nil {
+// memoOfAdded is what is remembered of resources like this one, which has no text, nil where
+// nothing is.
+func (r *Resource) memoOfAdded() *memo {
+	if r.pkg == nil {
 		return nil
 	}
-	return &r.pkg.cache.added
+	return r.pkg.cache.memoOfAdded(r.path)
 }
 
 // encodeEdited splices an edited tree into the text that it was parsed from.
