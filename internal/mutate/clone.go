@@ -90,8 +90,7 @@ func (o *CloneOptions) adopt(p *krm.Package, name string) error {
 	if err != nil {
 		return err
 	}
-	shared := *o
-	shared.Path, shared.PackagePath = "", ""
+	shared := CloneOptions{Upstream: o.Upstream, Lock: o.Lock, Owner: o.Owner, Labels: o.Labels, Annotations: o.Annotations}
 	shared.Owner.Variant, shared.Owner.For = stead(o.Owner.Variant), stead(o.Owner.For)
 	key, err := json.Marshal(&shared)
 	if err != nil {
@@ -103,8 +102,7 @@ func (o *CloneOptions) adopt(p *krm.Package, name string) error {
 	}).(error)
 	if failed == nil {
 		_, failed = r.ModifyFields(func(root *yaml.Node) error {
-			meta := yamltree.Child(root, "metadata")
-			yamltree.SetString(meta, metadataOrder, "name", name)
+			yamltree.SetString(yamltree.Ensure(root, kptfileOrder, "metadata"), metadataOrder, "name", name) // its own, not an anchor's
 			return errors.Join(setAnnotation(root, AnnotationVariant, o.Owner.Variant), setAnnotation(root, AnnotationFor, o.Owner.For))
 		}, "metadata")
 	}
@@ -126,9 +124,6 @@ func (o *CloneOptions) adoptShared(root *yaml.Node) error {
 	meta := yamltree.Ensure(root, kptfileOrder, "metadata")
 	if meta == nil {
 		return fieldf("metadata", "must be a map")
-	}
-	if yamltree.Child(meta, "name") == nil {
-		yamltree.SetString(meta, metadataOrder, "name", "x")
 	}
 	return errors.Join(
 		setStrings(root, "labels", o.Labels),

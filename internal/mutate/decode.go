@@ -30,7 +30,7 @@ func decodePlain(root *yaml.Node) (*kptfilev1.KptFile, bool) {
 			k.Info = &kptfilev1.PackageInfo{}
 			return plainInfo(k.Info, v)
 		case "pipeline":
-			return !yamltree.HasAlias(v) && v.Decode(&k.Pipeline) == nil
+			return v.Decode(&k.Pipeline) == nil
 		case "status":
 			k.Status = &kptfilev1.Status{}
 			return eachField(v, func(key string, v *yaml.Node) bool {
@@ -142,7 +142,7 @@ func plainCondition(c *kptfilev1.Condition, n *yaml.Node) bool {
 // eachField hands each field of a mapping to one that decodes it, and reports whether it is
 // a mapping, has each key once, and all of them could be decoded.
 func eachField(n *yaml.Node, field func(key string, v *yaml.Node) bool) bool {
-	if n.Kind != yaml.MappingNode || yamltree.CustomTag(n) != "" || yamltree.Repeated(n) != nil {
+	if n.Kind != yaml.MappingNode || yamltree.Repeated(n) != nil {
 		return false
 	}
 	for k, v := range yamltree.Fields(n) {
@@ -174,7 +174,7 @@ func plainMap(to *map[string]string, n *yaml.Node) bool {
 }
 
 func plainList[T any](to *[]T, n *yaml.Node, item func(*T, *yaml.Node) bool) bool {
-	if n.Kind != yaml.SequenceNode || yamltree.CustomTag(n) != "" {
+	if n.Kind != yaml.SequenceNode {
 		return false
 	}
 	out := make([]T, len(n.Content))

@@ -81,6 +81,7 @@ func TestDecodePlain(t *testing.T) {
 	others := []string{
 		"text", "5", "true", "1.5", "null", "~", "''", `"5"`, "!!str 5", "!own x", "2001-01-01", "[]", "{}", "[a]", "{a: b}", "[{}]", "[[a]]", "!own {}", "!own []",
 		"[{conditionType: x}]", "{type: x, git: {repo: 5}}", "{name: a, name: b}", "{\"<<\": a, \"<<\": b}", "{? [a] : b}", "{mutators: [5]}", "{mutators: [{image: 5}]}",
+		"!own {name: a, type: b}", "!!set {name, type}", "!!omap [{a: b}]", "!own [{type: a, status: b}]", "!!map {a: b}", "!!seq [{conditionType: a}]",
 	}
 	rnd := rand.New(rand.NewPCG(1, 7))
 	plain, not := 0, 0
@@ -135,20 +136,22 @@ func TestDecodePlain(t *testing.T) {
 // type is the library's.
 func TestDecodePlainOfAll(t *testing.T) {
 	for text, want := range map[string]bool{
-		"info: {description: a}":                      true,
-		"info: {site: a}":                             false,
-		"inventory: {name: a}":                        false,
-		"status: {renderStatus: {errorSummary: a}}":   false,
-		"upstreamLock: {generic: {storeID: a}}":       false,
-		"metadata: {creationTimestamp: null}":         false,
-		"metadata: {name: 5}":                         false,
-		"metadata: {labels: {a: 5}}":                  false,
-		"metadata: {labels: {5: a}}":                  false,
-		"metadata: {name: &n a, labels: {a: *n}}":     false,
-		"metadata: {name: a}\nmetadata: {name: b}":    false,
-		"pipeline: {mutators: [{image: a, name: b}]}": true,
-		"pipeline: {mutators: {}}":                    false,
-		"later: a":                                    false,
+		"info: {description: a}":                                      true,
+		"info: {site: a}":                                             false,
+		"inventory: {name: a}":                                        false,
+		"status: {renderStatus: {errorSummary: a}}":                   false,
+		"upstreamLock: {generic: {storeID: a}}":                       false,
+		"metadata: {creationTimestamp: null}":                         false,
+		"metadata: {name: 5}":                                         false,
+		"metadata: {labels: {a: 5}}":                                  false,
+		"metadata: {labels: {5: a}}":                                  false,
+		"metadata: {labels: {\"<<\": a, \"<<\": b}}":                  false,
+		"metadata: {name: &a a}\npipeline: {mutators: [{image: *a}]}": true,
+		"metadata: {name: &n a, labels: {a: *n}}":                     false,
+		"metadata: {name: a}\nmetadata: {name: b}":                    false,
+		"pipeline: {mutators: [{image: a, name: b}]}":                 true,
+		"pipeline: {mutators: {}}":                                    false,
+		"later: a":                                                    false,
 	} {
 		n := yaml.Node{}
 		if err := yaml.Unmarshal([]byte(text), &n); err != nil {
