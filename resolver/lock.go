@@ -168,8 +168,10 @@ func (w *LockWriter) encode(l *v1alpha1.PackageLock) ([]byte, error) {
 	return slices.Concat(named[0], []byte(l.Name), named[1], []byte(l.Spec.Target), named[2]), nil
 }
 
-// isName says that a string is written as it is, wherever one like it stands.
-func isName(s string) bool { return yamltree.IsWord([]byte(s)) && !yamltree.Ambiguous(s) }
+// isName says that a string is written as it is, wherever one like it stands, and not in quotes.
+func isName(s string) bool {
+	return yamltree.IsWord([]byte(s)) && !yamltree.Ambiguous(s) && !strings.HasPrefix(s, "...")
+}
 
 // newNamedText cuts the names out of a lock's text, the first that stand so: metadata begins with its name, and spec with
 // the target. It reports false for a lock that has a namespace before.

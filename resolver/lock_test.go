@@ -209,8 +209,8 @@ func TestLocksOfAlikeTargets(t *testing.T) {
 	alike, empty := lockOf(t, []Package{app, c}), &v1alpha1.PackageLock{}
 	empty.APIVersion, empty.Kind, empty.Name = v1alpha1.APIVersion, v1alpha1.KindPackageLock, "lock"
 	var w LockWriter
-	for i, target := range []string{"c1", "123", "spec:", "c1", "", "clusters/c2", "a-target", "true", "two words", "2001-01-01"} {
-		for n := range maxAlike + 2 {
+	for i, target := range []string{"c1", "123", "spec:", "c1", "", "clusters/c2", "a-target", "true", "two words", "2001-01-01", "...a", "..a", "a...", "..."} {
+		for n := range 2 * maxAlike {
 			for _, l := range []*v1alpha1.PackageLock{alike, empty} {
 				own := *l
 				own.Spec.Target, own.Annotations = target, map[string]string{"a": "b", "spec": "\nspec:\n  target: a-target\n"}
