@@ -88,6 +88,12 @@ func (e *RejectedError) Error() string {
 // Is matches ErrRejected.
 func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 
+// Held reports that another push was at refs of this one, and held their locks: git waits
+// for those a tenth of a second.
+func (e *RejectedError) Held() bool {
+	return strings.Contains(e.Message, ".lock': File exists")
+}
+
 // Blames reports whether one of some refs is among those for which the server
 // refused the push: those that its hooks name, else those of which it says more than
 // that they share the others' fate.

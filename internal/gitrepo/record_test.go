@@ -622,6 +622,50 @@ func TestRecordRefused(t *testing.T) {
 	}
 }
 
+// A record that another push holds is refused to nobody: it goes nowhere else, and nothing
+// goes without it.
+func TestRecordHeld(t *testing.T) {
+	for _, atomic := range []string{"true", "false"} {
+		t.Run("atomic "+atomic, func(t *testing.T) {
+			k := newKeeper(t, "receive.advertiseAtomic="+atomic)
+			b := k.repo.NewBatch()
+			k.edited(b, "web", 1)
+			k.mustPush(b)
+			lock := filepath.Join(k.git.Dir, filepath.FromSlash(recordRef)+".lock")
+			if err := os.WriteFile(lock, nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			before := k.git.AllRefs(t)
+			var refused *RejectedError
+			if err := k.push(recordedOnly(t, k.repo, record.Forget{Path: "web"}), 0); !errors.As(err, &refused) || !refused.Held() {
+				t.Error(err)
+			}
+			if d := cmp.Diff(before, k.git.AllRefs(t)); d != "" {
+				t.Error(d)
+			}
+			with := k.repo.NewBatch()
+			e := k.edited(with, "db", 1)
+			if err := k.push(with, 0); !errors.As(err, &refused) || !refused.Held() {
+				t.Error(err)
+			}
+			after := k.git.AllRefs(t)
+			delete(after, lifecycle.DraftRef("db", e.Workspace)) // moves on its own where pushes are not atomic
+			if d := cmp.Diff(before, after); d != "" {
+				t.Error(d)
+			}
+			if err := os.Remove(lock); err != nil {
+				t.Fatal(err)
+			}
+			k.open(t.TempDir())
+			k.mustPush(recordedOnly(t, k.repo, record.Put{Entry: e}))
+			if got := k.entries(); len(got) != 2 {
+				t.Errorf("entries %v", got)
+			}
+			k.quiet()
+		})
+	}
+}
+
 // What is refused for itself is refused as before, and the record does not move
 // alone.
 func TestRecordOfRefused(t *testing.T) {

@@ -245,7 +245,7 @@ func (w *recordWriter) relay(ctx context.Context, moved *StaleRef, stale error) 
 // server says so, or it says the same of all refs.
 func (w *recordWriter) blames(err error) bool {
 	var refused *RejectedError
-	if !errors.As(err, &refused) || errors.Is(err, ErrStale) {
+	if !errors.As(err, &refused) || refused.Held() || errors.Is(err, ErrStale) {
 		return false
 	}
 	return slices.ContainsFunc(refused.Refs, func(r RefMessage) bool {

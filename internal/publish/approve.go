@@ -64,7 +64,7 @@ func (a *Approver) Decide(ctx context.Context, git observe.Repository, list []*V
 			attempt--
 			continue
 		}
-		if !again(err) || attempt == attempts || ctx.Err() != nil {
+		if attempt == attempts || ctx.Err() != nil || !again(ctx, err, attempt) {
 			fail(list, err)
 			return
 		}
@@ -124,7 +124,7 @@ func candidatesOf(list []*Verdict) []*decide.Candidate {
 // rest is planned once more, without what needs that.
 func (m *merger) blame(list []*Verdict, err error) bool {
 	var refused *gitrepo.RejectedError
-	if !errors.As(err, &refused) || errors.Is(err, gitrepo.ErrStale) {
+	if !errors.As(err, &refused) || refused.Held() || errors.Is(err, gitrepo.ErrStale) {
 		return false
 	}
 	var blamed []*Verdict

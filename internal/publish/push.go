@@ -24,6 +24,9 @@ import (
 // attempts bounds how often a repository is decided about again after a lost race.
 const attempts = 5
 
+// heldPause is half of how long another push that holds refs is waited for at first.
+const heldPause = 50 * time.Millisecond
+
 // machine signs the commits that Variform makes by itself: a fixed identity, so
 // that the same inputs give the same commit.
 func machine(when time.Time) gitrepo.Signature {
@@ -101,9 +104,12 @@ func (p *Pusher) Push(ctx context.Context, git observe.Repository, changes []*Ch
 			return
 		}
 		changes = left
-		if !again(err) || attempt == attempts || ctx.Err() != nil {
+		last := attempt == attempts || ctx.Err() != nil
+		if last || !again(ctx, err, attempt) {
 			p.pushApart(ctx, git, changes, err)
-			return
+			if changes, err = lostApart(changes); last || len(changes) == 0 {
+				return
+			}
 		}
 		now, aerr := p.Again(ctx, git, changes)
 		if aerr != nil {
@@ -137,9 +143,25 @@ func tagsFirst(changes []*Change) []*Change {
 }
 
 // again says that a push is worth another: something moved in between, or its
-// answer was lost. A server that kept it waiting is not waited for again.
-func again(err error) bool {
+// answer was lost. A server that kept it waiting is not waited for again. Another push that
+// holds refs is given some time, the more the later the attempt.
+func again(ctx context.Context, err error, attempt int) bool {
+	var rejected *gitrepo.RejectedError
+	if errors.As(err, &rejected) && rejected.Held() {
+		return wire.Sleep(ctx, heldPause<<attempt) == nil
+	}
 	return errors.Is(err, gitrepo.ErrStale) || errors.Is(err, gitrepo.ErrUnknownOutcome) && !wire.IsSlow(err)
+}
+
+// lostApart are those of changes, pushed apart, whose refs had moved, as those of others that
+// were refused had not: they can be decided about again.
+func lostApart(changes []*Change) (lost []*Change, err error) {
+	for _, c := range changes {
+		if errors.Is(c.Err, gitrepo.ErrStale) {
+			lost, err = append(lost, c), c.Err
+		}
+	}
+	return lost, err
 }
 
 func failAll(changes []*Change, err error) {
