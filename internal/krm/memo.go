@@ -18,14 +18,14 @@ type memo struct {
 	mu    sync.Mutex
 	seen  []uint64   // sums of the last texts: one that is written only once is not worth keeping
 	texts []memoText // a list that is not changed any more
-	edits []memoEdit // the last ones of EditOnce
-	looks []memoEdit // the last ones of Once
+	edits memoEdits  // of EditOnce
+	looks memoEdits  // of Once
 	// fills are texts that others are made from, a list that is not changed any more:
 	// learnt counts all there were, filled what they gave.
 	fills          []*refillable
 	learnt, filled int
 	// where the next ones go once there are enough
-	nextSeen, nextText, nextEdit, nextLook, nextFill int
+	nextSeen, nextText, nextFill int
 }
 
 // memoEdit is what an edit made of a tree that nothing changes, or a look found in it.
@@ -129,20 +129,17 @@ func (m *memo) learn(was, tree *yaml.Node, nl string, text []byte, settled bool)
 	}
 }
 
-func (m *memo) edited(from *yaml.Node, key string) (memoEdit, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return editOf(m.edits, from, key)
+// memoEdits are the last edits, or looks.
+type memoEdits struct {
+	mu   sync.Mutex
+	list []memoEdit
+	next int // where the next one goes once there are enough
 }
 
-func (m *memo) looked(from *yaml.Node, key string) (memoEdit, bool) {
+func (m *memoEdits) find(from *yaml.Node, key string) (memoEdit, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return editOf(m.looks, from, key)
-}
-
-func editOf(list []memoEdit, from *yaml.Node, key string) (memoEdit, bool) {
-	for _, e := range list {
+	for _, e := range m.list {
 		if e.from == from && e.key == key {
 			return e, true
 		}
@@ -150,16 +147,10 @@ func editOf(list []memoEdit, from *yaml.Node, key string) (memoEdit, bool) {
 	return memoEdit{}, false
 }
 
-func (m *memo) keepEdit(e memoEdit) {
+func (m *memoEdits) keep(e memoEdit) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.edits, m.nextEdit = newest(m.edits, memoTexts, m.nextEdit, e)
-}
-
-func (m *memo) keepLook(e memoEdit) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.looks, m.nextLook = newest(m.looks, memoTexts, m.nextLook, e)
+	m.list, m.next = newest(m.list, memoTexts, m.next, e)
 }
 
 // keep keeps a text that was written before; settled says that nothing changes its tree.

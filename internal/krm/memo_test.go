@@ -162,7 +162,7 @@ func TestEditOnce(t *testing.T) {
 	for i := range 3 * memoTexts {
 		one([2]string{"l", fmt.Sprint("v", i)})
 	}
-	if n := len(p.Resources()[0].doc.memo.edits); n != memoTexts {
+	if n := len(p.Resources()[0].doc.memo.edits.list); n != memoTexts {
 		t.Errorf("%d edits are kept, want %d", n, memoTexts)
 	}
 	added := p.Add("new.yaml", yaml.MustParse("apiVersion: v1\nkind: A\nmetadata: {name: new}\n"))

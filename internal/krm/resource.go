@@ -75,11 +75,14 @@ func (r *Resource) edited() *yaml.Node {
 }
 
 // tree is the present tree.
-func (r *Resource) tree() *yaml.Node {
+func (r *Resource) tree() *yaml.Node { return yamltree.Deref(r.document()) }
+
+// document is the present tree with the document's own node, where it has one.
+func (r *Resource) document() *yaml.Node {
 	if r.node != nil {
-		return yamltree.Deref(r.node.Document())
+		return r.node.Document()
 	}
-	return yamltree.Deref(r.shared())
+	return r.shared()
 }
 
 // APIVersion is the resource's apiVersion; like Kind, Name and Namespace it is
@@ -194,10 +197,7 @@ func (r *Resource) Edit() *yaml.RNode {
 // as it was, and so does a change of style alone, which would not be written. Nodes
 // that Edit gave before are the resource's no more.
 func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
-	have := r.shared()
-	if have == nil {
-		have = r.node.Document()
-	}
+	have := r.document()
 	tree := yamltree.Copy(have) // with the comments of the document itself
 	if err := change(yamltree.Deref(tree)); err != nil {
 		return false, err
@@ -213,10 +213,7 @@ func (r *Resource) Modify(change func(root *yaml.Node) error) (bool, error) {
 // trial copies no others. What was Settled stays so, and shares them with what it was; but
 // not where there are aliases.
 func (r *Resource) ModifyFields(change func(root *yaml.Node) error, fields ...string) (bool, error) {
-	have, whole := r.tree(), r.shared()
-	if r.node != nil {
-		whole = r.node.Document()
-	}
+	have, whole := r.tree(), r.document()
 	if have == nil || r.given != nil && r.node == nil || yamltree.HasAlias(whole) { // an alias elsewhere may stand for what is copied
 		return r.Modify(change)
 	}
@@ -255,13 +252,13 @@ func (r *Resource) EditOnce(key string, edit func() any) any {
 		return edit()
 	}
 	from := r.shared()
-	if e, ok := r.doc.memo.edited(from, key); ok {
+	if e, ok := r.doc.memo.edits.find(from, key); ok {
 		r.put = e.put
 		return e.said
 	}
 	said := edit()
 	r.settle()
-	r.doc.memo.keepEdit(memoEdit{from: from, key: key, put: r.put, said: said})
+	r.doc.memo.edits.keep(memoEdit{from: from, key: key, put: r.put, said: said})
 	return said
 }
 
@@ -273,11 +270,11 @@ func (r *Resource) Once(key string, look func(root *yaml.Node) any) any {
 		return look(r.tree())
 	}
 	from := r.shared()
-	if e, ok := r.doc.memo.looked(from, key); ok {
+	if e, ok := r.doc.memo.looks.find(from, key); ok {
 		return e.said
 	}
 	said := look(r.tree())
-	r.doc.memo.keepLook(memoEdit{from: from, key: key, said: said})
+	r.doc.memo.looks.keep(memoEdit{from: from, key: key, said: said})
 	return said
 }
 
