@@ -1,6 +1,8 @@
 package mutate
 
 import (
+	"slices"
+
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -66,17 +68,7 @@ func plainUpstream(u *kptfilev1.Upstream, n *yaml.Node) bool {
 			return plainText(&u.UpdateStrategy, v)
 		case "git":
 			u.Git = &kptfilev1.Git{}
-			return eachField(v, func(key string, v *yaml.Node) bool {
-				switch key {
-				case "repo":
-					return plainText(&u.Git.Repo, v)
-				case "directory":
-					return plainText(&u.Git.Directory, v)
-				case "ref":
-					return plainText(&u.Git.Ref, v)
-				}
-				return false
-			})
+			return plainTexts(v, field{"repo", &u.Git.Repo}, field{"directory", &u.Git.Directory}, field{"ref", &u.Git.Ref})
 		}
 		return false
 	})
@@ -89,19 +81,7 @@ func plainLock(l *kptfilev1.Locator, n *yaml.Node) bool {
 			return plainText(&l.Type, v)
 		case "git":
 			l.Git = &kptfilev1.GitLock{}
-			return eachField(v, func(key string, v *yaml.Node) bool {
-				switch key {
-				case "repo":
-					return plainText(&l.Git.Repo, v)
-				case "directory":
-					return plainText(&l.Git.Directory, v)
-				case "ref":
-					return plainText(&l.Git.Ref, v)
-				case "commit":
-					return plainText(&l.Git.Commit, v)
-				}
-				return false
-			})
+			return plainTexts(v, field{"repo", &l.Git.Repo}, field{"directory", &l.Git.Directory}, field{"ref", &l.Git.Ref}, field{"commit", &l.Git.Commit})
 		}
 		return false
 	})
@@ -114,9 +94,7 @@ func plainInfo(i *kptfilev1.PackageInfo, n *yaml.Node) bool {
 			return plainText(&i.Description, v)
 		case "readinessGates":
 			return plainList(&i.ReadinessGates, v, func(g *kptfilev1.ReadinessGate, n *yaml.Node) bool {
-				return eachField(n, func(key string, v *yaml.Node) bool {
-					return key == "conditionType" && plainText(&g.ConditionType, v)
-				})
+				return plainTexts(n, field{"conditionType", &g.ConditionType})
 			})
 		}
 		return false
@@ -124,19 +102,7 @@ func plainInfo(i *kptfilev1.PackageInfo, n *yaml.Node) bool {
 }
 
 func plainCondition(c *kptfilev1.Condition, n *yaml.Node) bool {
-	return eachField(n, func(key string, v *yaml.Node) bool {
-		switch key {
-		case "type":
-			return plainText(&c.Type, v)
-		case "status":
-			return plainText(&c.Status, v)
-		case "reason":
-			return plainText(&c.Reason, v)
-		case "message":
-			return plainText(&c.Message, v)
-		}
-		return false
-	})
+	return plainTexts(n, field{"type", &c.Type}, field{"status", (*string)(&c.Status)}, field{"reason", &c.Reason}, field{"message", &c.Message})
 }
 
 // eachField hands each field of a mapping to one that decodes it, and reports whether it is
@@ -160,6 +126,20 @@ func plainText[T ~string](to *T, n *yaml.Node) bool {
 	}
 	*to = T(n.Value)
 	return true
+}
+
+// field is a key, and where its text is to go.
+type field struct {
+	key string
+	to  *string
+}
+
+// plainTexts decodes a mapping that has but texts.
+func plainTexts(n *yaml.Node, fields ...field) bool {
+	return eachField(n, func(key string, v *yaml.Node) bool {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == key })
+		return i >= 0 && plainText(fields[i].to, v)
+	})
 }
 
 func plainMap(to *map[string]string, n *yaml.Node) bool {
