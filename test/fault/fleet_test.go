@@ -138,6 +138,13 @@ func (f *fleet) wantRefs(want map[string]string, format string, args ...any) {
 	}
 }
 
+func (f *fleet) hook(name, script string) {
+	f.t.Helper()
+	for _, n := range f.names {
+		f.repos[n].Hook(f.t, name, script)
+	}
+}
+
 func (f *fleet) fsck() {
 	f.t.Helper()
 	for _, n := range f.names {

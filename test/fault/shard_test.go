@@ -120,11 +120,14 @@ func TestShards(t *testing.T) {
 				}
 			}
 			f.restore()
+			// A busy server holds the locks of refs for longer than git waits for another's.
+			f.hook("reference-transaction", `if [ "$1" = prepared ]; then sleep 0.3; fi; cat >/dev/null`)
 			var both sync.WaitGroup
 			var four, five []*child
 			both.Go(func() { four = f.shards(4, 1, uint64(10*round+2), "apply") })
 			both.Go(func() { five = f.shards(5, 0, uint64(10*round+3), "apply") })
 			both.Wait()
+			f.hook("reference-transaction", "cat >/dev/null")
 			f.endWell(four)
 			f.endWell(five)
 			f.wantRefs(whole, "five shards beside four")
