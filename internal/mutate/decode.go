@@ -68,7 +68,7 @@ func plainUpstream(u *kptfilev1.Upstream, n *yaml.Node) bool {
 			return plainText(&u.UpdateStrategy, v)
 		case "git":
 			u.Git = &kptfilev1.Git{}
-			return plainTexts(v, field{"repo", &u.Git.Repo}, field{"directory", &u.Git.Directory}, field{"ref", &u.Git.Ref})
+			return plainTexts(v, plainField{"repo", &u.Git.Repo}, plainField{"directory", &u.Git.Directory}, plainField{"ref", &u.Git.Ref})
 		}
 		return false
 	})
@@ -81,7 +81,7 @@ func plainLock(l *kptfilev1.Locator, n *yaml.Node) bool {
 			return plainText(&l.Type, v)
 		case "git":
 			l.Git = &kptfilev1.GitLock{}
-			return plainTexts(v, field{"repo", &l.Git.Repo}, field{"directory", &l.Git.Directory}, field{"ref", &l.Git.Ref}, field{"commit", &l.Git.Commit})
+			return plainTexts(v, plainField{"repo", &l.Git.Repo}, plainField{"directory", &l.Git.Directory}, plainField{"ref", &l.Git.Ref}, plainField{"commit", &l.Git.Commit})
 		}
 		return false
 	})
@@ -94,7 +94,7 @@ func plainInfo(i *kptfilev1.PackageInfo, n *yaml.Node) bool {
 			return plainText(&i.Description, v)
 		case "readinessGates":
 			return plainList(&i.ReadinessGates, v, func(g *kptfilev1.ReadinessGate, n *yaml.Node) bool {
-				return plainTexts(n, field{"conditionType", &g.ConditionType})
+				return plainTexts(n, plainField{"conditionType", &g.ConditionType})
 			})
 		}
 		return false
@@ -102,18 +102,18 @@ func plainInfo(i *kptfilev1.PackageInfo, n *yaml.Node) bool {
 }
 
 func plainCondition(c *kptfilev1.Condition, n *yaml.Node) bool {
-	return plainTexts(n, field{"type", &c.Type}, field{"status", (*string)(&c.Status)}, field{"reason", &c.Reason}, field{"message", &c.Message})
+	return plainTexts(n, plainField{"type", &c.Type}, plainField{"status", (*string)(&c.Status)}, plainField{"reason", &c.Reason}, plainField{"message", &c.Message})
 }
 
 // eachField hands each field of a mapping to one that decodes it, and reports whether it is
 // a mapping, has each key once, and all of them could be decoded.
-func eachField(n *yaml.Node, field func(key string, v *yaml.Node) bool) bool {
+func eachField(n *yaml.Node, decode func(key string, v *yaml.Node) bool) bool {
 	if n.Kind != yaml.MappingNode || yamltree.Repeated(n) != nil {
 		return false
 	}
 	for k, v := range yamltree.Fields(n) {
 		var key string
-		if !plainText(&key, k) || key == "<<" || !field(key, v) {
+		if !plainText(&key, k) || key == "<<" || !decode(key, v) {
 			return false
 		}
 	}
@@ -128,16 +128,16 @@ func plainText[T ~string](to *T, n *yaml.Node) bool {
 	return true
 }
 
-// field is a key, and where its text is to go.
-type field struct {
+// plainField is a key, and where its text is to go.
+type plainField struct {
 	key string
 	to  *string
 }
 
-// plainTexts decodes a mapping that has but texts.
-func plainTexts(n *yaml.Node, fields ...field) bool {
+// plainTexts decodes a mapping that has nothing but texts.
+func plainTexts(n *yaml.Node, fields ...plainField) bool {
 	return eachField(n, func(key string, v *yaml.Node) bool {
-		i := slices.IndexFunc(fields, func(f field) bool { return f.key == key })
+		i := slices.IndexFunc(fields, func(f plainField) bool { return f.key == key })
 		return i >= 0 && plainText(fields[i].to, v)
 	})
 }
