@@ -251,6 +251,12 @@ func TestTolerated(t *testing.T) {
 			doc: "apiVersion: porch.kpt.dev/v1alpha1\nkind: PackageRevision\nmetadata: {name: r.p.v1, labels: {a: b}}\n" +
 				"spec: {packageName: p, repository: r, workspaceName: v1, revision: 1, lifecycle: Published, tasks: [{type: init}], readinessGates: []}\nstatus: {publishedBy: me}\n",
 		},
+		"Porch's package revision of v1alpha2": {
+			doc: "apiVersion: porch.kpt.dev/v1alpha2\nkind: PackageRevision\nmetadata: {name: r.p.v1}\n" +
+				"spec: {packageName: p, repository: r, workspaceName: v1, lifecycle: Published, source: {init: {}}}\nstatus: {revision: 3, observedGeneration: 1}\n",
+			same: "apiVersion: porch.kpt.dev/v1alpha2\nkind: PackageRevision\nmetadata: {name: r.p.v1}\n" +
+				"spec: {packageName: p, repository: r, workspaceName: v1, lifecycle: Published, revision: 3}\nstatus: {revision: 3}\n",
+		},
 		"merge keys and aliases": {
 			doc:  variantHead + "spec:\n  upstream: &u {repo: a, package: b, revision: 1}\n  downstream: {repo: c, package: d}\n  labels: &l {a: b}\n  annotations: {<<: *l, c: d}\n",
 			same: variantBase + "  labels: {a: b}\n  annotations: {a: b, c: d}\n",

@@ -45,6 +45,7 @@ var kinds = map[gvk]func() any{
 	{v1alpha1.APIVersion, v1alpha1.KindRepository}:                   func() any { return &v1alpha1.Repository{} },
 	{v1alpha2.APIVersion, v1alpha2.KindPackageVariantSet}:            func() any { return &v1alpha2.PackageVariantSet{} },
 	{v1alpha1.PorchAPIVersion, v1alpha1.KindPackageRevision}:         func() any { return &v1alpha1.PackageRevision{} },
+	{v1alpha1.PorchAPIVersionV2, v1alpha1.KindPackageRevision}:       func() any { return &v1alpha1.PackageRevision{} },
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindInjectConfig}: func() any { return &variformv1alpha1.InjectConfig{} },
 
 	{variformv1alpha1.APIVersion, variformv1alpha1.KindPackageManifest}: func() any { return &variformv1alpha1.PackageManifest{} },

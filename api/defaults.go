@@ -28,7 +28,8 @@ const DefaultBranch = "main"
 
 // Default fills in what a document may leave out: namespace "default", and for
 // a Repository type git or oci (from the section that is there), branch "main"
-// and a directory without slashes around it. Policies stay empty, which means
+// and a directory without slashes around it. A PackageRevision gets the number of
+// its status, where Porch's v1alpha2 has it. Policies stay empty, which means
 // adoptNone and delete. Other types are left alone.
 func Default(obj any) {
 	switch o := obj.(type) {
@@ -38,6 +39,7 @@ func Default(obj any) {
 		o.Namespace = NamespaceOr(o.Namespace)
 	case *v1alpha1.PackageRevision:
 		o.Namespace = NamespaceOr(o.Namespace)
+		o.Spec.Revision = cmp.Or(o.Spec.Revision, o.Status.Revision)
 	case *variformv1alpha1.Fleet:
 		o.Namespace = NamespaceOr(o.Namespace)
 	case *variformv1alpha1.InjectConfig:

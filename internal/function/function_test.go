@@ -449,8 +449,12 @@ func TestGeneratedVariantsKeep(t *testing.T) {
 // as Porch's controllers read it.
 func TestUpstreamByWorkspace(t *testing.T) {
 	const revision = "---\napiVersion: porch.kpt.dev/v1alpha1\nkind: PackageRevision\nmetadata: {name: x}\nspec: {repository: cat, packageName: foo, workspaceName: w1, revision: 1, lifecycle: Published}\n"
+	const newest = "---\napiVersion: porch.kpt.dev/v1alpha2\nkind: PackageRevision\nmetadata: {name: x}\nspec: {repository: cat, packageName: foo, workspaceName: w1, lifecycle: Published, source: {init: {}}}\nstatus: {revision: 1, conditions: []}\n"
 	for name, c := range map[string]struct{ upstream, more, want string }{
 		"a number":             {"revision: 1", revision, "workspaceName: w1"},
+		"a number in status":   {"revision: 1", newest, "workspaceName: w1"},
+		"a name in status":     {"revision: v1", newest, "workspaceName: w1"},
+		"none has that status": {"revision: v2", newest, "revision: v2"},
 		"a name":               {"revision: v1", revision, "workspaceName: w1"},
 		"the newest":           {"revision: latest", revision, "workspaceName: w1"},
 		"none is followed":     {"workspaceName: ''", revision, ""},
@@ -488,6 +492,14 @@ func TestUpstreamOfExpressions(t *testing.T) {
 	}
 	c, _ = call(t, GenerateVariants, set+revision("far", "them"), "")
 	wantSaid(t, []string{"error s.yaml#0 <PackageVariantSet/s> spec.targets[0].template.annotationExprs[0].valueExpr: "}, said(c))
+
+	// Porch's v1alpha2 has the number in the status.
+	newest := strings.NewReplacer("porch.kpt.dev/v1alpha1\nkind: PackageRevision", "porch.kpt.dev/v1alpha2\nkind: PackageRevision", "revision: 1, lifecycle: Published}", "lifecycle: Published}\nstatus: {revision: 1}").Replace(revision("default", "us"))
+	c, pkg = call(t, GenerateVariants, set+newest, "")
+	wantSaid(t, nil, said(c))
+	if got := text(t, pkg); !strings.Contains(got, "k: cat.foo.w1 default us\n") {
+		t.Errorf("v1alpha2: got\n%s", got)
+	}
 }
 
 // TestResolveDependencies: one lock a target, and what is said where there is

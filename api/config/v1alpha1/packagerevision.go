@@ -21,14 +21,21 @@ func (l Lifecycle) Approved() bool {
 	return l == LifecyclePublished || l == LifecycleDeletionProposed
 }
 
-// PackageRevision is Porch's porch.kpt.dev/v1alpha1 PackageRevision, read-only
-// and only as far as expressions and look-ups need it. Other fields of Porch's
-// type are passed over when it is decoded.
+// PackageRevision is Porch's porch.kpt.dev PackageRevision of v1alpha1 or
+// v1alpha2, read-only and only as far as expressions and look-ups need it. Other
+// fields of Porch's types are ignored when it is decoded.
 type PackageRevision struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec PackageRevisionSpec `json:"spec,omitempty"`
+	Spec   PackageRevisionSpec   `json:"spec,omitempty"`
+	Status PackageRevisionStatus `json:"status,omitempty"`
+}
+
+// PackageRevisionStatus has the number of a v1alpha2 PackageRevision, which
+// api.Default copies to its Spec; v1alpha1 has it there.
+type PackageRevisionStatus struct {
+	Revision int `json:"revision,omitempty"`
 }
 
 // PackageRevisionSpec names one revision of one package. Revision is 0 for a

@@ -1,6 +1,6 @@
 // Package v1alpha1 holds Porch's config.porch.kpt.dev/v1alpha1 kinds as
 // Variform reads and writes them: PackageVariant and Repository, and Porch's
-// porch.kpt.dev/v1alpha1 PackageRevision as data.
+// porch.kpt.dev PackageRevision of v1alpha1 and v1alpha2 as data.
 //
 // The shapes are those of Porch's PackageVariant design, "PackageVariant API",
 // so that existing manifests work unchanged. Decoding is in package api.
@@ -23,6 +23,7 @@ const (
 	KindRepository     = "Repository"
 
 	PorchAPIVersion     = "porch.kpt.dev/v1alpha1"
+	PorchAPIVersionV2   = "porch.kpt.dev/v1alpha2"
 	KindPackageRevision = "PackageRevision"
 )
 
