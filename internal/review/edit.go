@@ -283,6 +283,9 @@ type differ struct {
 	// resources that are there on one side only.
 	deep  bool
 	cells []cell
+	// forms says that only what is new and what is written in another way is looked
+	// for: a comment counts where its value changed as well.
+	forms bool
 	// origins are of what is there now, nil where nobody asked.
 	origins *provenance.Origins
 }
@@ -398,6 +401,9 @@ func (d *differ) formats(before, after side, touched map[string]bool) {
 	for path, f := range after.files {
 		b, ok := before.files[path]
 		if !ok || len(after.byPath[path]) == 0 || touched[path] || bytes.Equal(b.Data, f.Data) || isBookkeepingFile(path) {
+			continue
+		}
+		if bytes.Equal(mergeComment.Regexp().ReplaceAll(b.Data, nil), mergeComment.Regexp().ReplaceAll(f.Data, nil)) {
 			continue
 		}
 		if slices.ContainsFunc(after.byPath[path], isContext) && bytes.Equal(ownNames.Regexp().ReplaceAll(b.Data, nil), ownNames.Regexp().ReplaceAll(f.Data, nil)) {

@@ -67,6 +67,13 @@ func withoutIndexes(field string) string {
 	return b.String()
 }
 
+// cellOf is an edit as a cell.
+func (d *differ) cellOf(e Edit) cell {
+	alone := differ{norm: d.norm, deep: true}
+	alone.cell(e)
+	return alone.cells[0]
+}
+
 // cell takes an edit as its own cell.
 func (d *differ) cell(e Edit) {
 	if d.deep {
@@ -245,20 +252,35 @@ func (s *shape) byHand(c *Change) error {
 	if err := d.packages(c.Machine, c.After); err != nil {
 		return err
 	}
+	known := forms{before: c.Before, machine: c.Machine, after: c.After}
 	hand, kept := false, false
-	for _, h := range d.cells {
-		found := false
-		for i := range s.cells {
-			if s.cells[i].within(&h) {
-				s.cells[i].byHand, found = true, true
-			}
+	for i := range d.edits {
+		e := d.edits[i].Edit
+		if !e.isWritten() {
+			continue
 		}
+		had, err := known.had(e)
+		if err != nil {
+			return err
+		}
+		h := d.cellOf(e)
 		switch {
-		case found:
+		case had:
+			kept = true
+		case s.mark(&h):
 			hand = true
-		case h.Op == Format || h.Op == Mode || h.Op == Move: // the change may hide it
+		case e.Op.isForm(): // the change may hide it
 			h.byHand, hand = true, true
 			s.cells = append(s.cells, h)
+		default:
+			kept = true
+		}
+	}
+	for i := range d.cells {
+		switch h := &d.cells[i]; {
+		case h.isWritten():
+		case !s.hadLines(h) && s.mark(h):
+			hand = true
 		default:
 			kept = true
 		}
@@ -271,6 +293,31 @@ func (s *shape) byHand(c *Change) error {
 		s.marks = append(s.marks, Mark{Kind: Kept, Text: "keeps edits by hand that were there before"})
 	}
 	return nil
+}
+
+// mark says of the cells that another one is about that a person wrote them. It
+// returns false where there are none.
+func (s *shape) mark(h *cell) (found bool) {
+	for i := range s.cells {
+		if s.cells[i].within(h) {
+			s.cells[i].byHand, found = true, true
+		}
+	}
+	return found
+}
+
+// hadLines reports whether a text of several lines, which a cell says that a person
+// wrote, is made of lines that were there before and of the machine's.
+func (s *shape) hadLines(h *cell) bool {
+	if h.Op != Update || !strings.Contains(h.after, "\n") {
+		return false
+	}
+	for i := range s.cells {
+		if c := &s.cells[i]; c.compare(h) == 0 {
+			return sameLines(c.before, h.before, h.after)
+		}
+	}
+	return false
 }
 
 // within is Edit.Within of cells.

@@ -55,7 +55,7 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 		w.mapping(field, a, b)
 	case a.Kind == yaml.SequenceNode && b.Kind == yaml.SequenceNode:
 		w.sequence(field, a, b)
-	case a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && a.Value == b.Value && a.ShortTag() == b.ShortTag():
+	case a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && (w.d.forms || a.Value == b.Value && a.ShortTag() == b.ShortTag()):
 		w.comment(field, comments(a), comments(b))
 	default:
 		w.value(field, Update, a, b)
@@ -82,10 +82,18 @@ func (w *walker) mapping(field string, a, b *yaml.Node) {
 	}
 }
 
-// comments are a node's own, which may mean something: setters stand in them.
+// comments are a node's own, which may mean something: setters stand in them. A
+// merge comment is bookkeeping.
 func comments(n *yaml.Node) string {
-	return strings.TrimSpace(strings.Join([]string{n.HeadComment, n.LineComment, n.FootComment}, "\n"))
+	text := strings.Join([]string{n.HeadComment, n.LineComment, n.FootComment}, "\n")
+	if strings.Contains(text, "kpt-merge:") {
+		text = mergeComment.Regexp().ReplaceAllString(text, "")
+	}
+	return strings.TrimSpace(text)
 }
+
+// mergeComment is the comment in which the upstream identity of a resource stands.
+var mergeComment = lazyregexp.New(`(?m)[ \t]*# kpt-merge:.*$`)
 
 // comment reports a comment that changed where its value did not.
 func (w *walker) comment(field, before, after string) {
