@@ -76,7 +76,7 @@ func (m *merger) check() error {
 func (m *merger) checkStands() error {
 	there := map[krm.ID]bool{}
 	for _, r := range m.out.Resources() {
-		there[loose(identity(r))] = true
+		there[loose(identity(r))], there[loose(r.ID())] = true, true
 	}
 	var gone []string
 	for p := range m.l.files {

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -19,11 +20,12 @@ const mergeComment = "kpt-merge:"
 type item struct {
 	r    *krm.Resource
 	path string
-	key  krm.ID // by the merge comment where there is one
+	id   krm.ID // its own: the rendered identity of what a pipeline wrote
+	key  krm.ID // what its upstream calls it: by the merge comment where there is one
 }
 
 func newItem(r *krm.Resource) *item {
-	return &item{r: r, path: r.Path(), key: identity(r)}
+	return &item{r: r, path: r.Path(), id: r.ID(), key: identity(r)}
 }
 
 func (i *item) tree() *yaml.Node {
@@ -35,7 +37,7 @@ func (i *item) tree() *yaml.Node {
 
 // shown is the identity for people: the resource's own name.
 func (i *item) shown() krm.ID {
-	return i.r.ID()
+	return i.id
 }
 
 func identity(r *krm.Resource) krm.ID {
@@ -61,6 +63,18 @@ func mergeIdentity(n *yaml.Node) (namespace, name string, ok bool) {
 	return strings.Cut(strings.TrimSpace(c), "/")
 }
 
+// withoutMergeComment is a resource's tree without the merge comment.
+func withoutMergeComment(n *yaml.Node) *yaml.Node {
+	if _, _, ok := mergeIdentity(n); !ok {
+		return n
+	}
+	key := *metadataKey(n)
+	key.LineComment = ""
+	content := slices.Clone(n.Content)
+	content[yamltree.Index(n, yaml.MetadataField)] = &key
+	return with(n, content)
+}
+
 func metadataKey(n *yaml.Node) *yaml.Node {
 	i := yamltree.Index(n, yaml.MetadataField)
 	if i < 0 {
@@ -71,6 +85,17 @@ func metadataKey(n *yaml.Node) *yaml.Node {
 
 // tuple is one resource in up to three versions.
 type tuple struct{ b, u, l *item }
+
+// based is the resource as base has it.
+func (t *tuple) based() *item { return t.b }
+
+// origin is the resource as base has it, or, where base has none, as upstream has it.
+func (t *tuple) origin() *item {
+	if t.b == nil {
+		return t.u
+	}
+	return t.b
+}
 
 // settled says that nothing changes its trees any more.
 func (t *tuple) settled() bool {
@@ -116,138 +141,224 @@ func loose(id krm.ID) krm.ID {
 
 // pairing matches the resources of three versions.
 type pairing struct {
+	sides [3][]*item
+
 	// fixed are the identities in files that no side changed: a resource of
 	// such a one is not looked for elsewhere.
-	fixed map[krm.ID]bool
+	fixed identities
 
-	// once are the identities that each version has once at most.
-	once map[krm.ID]bool
+	// once are the identities that each version has once at most, noted when they
+	// are first needed.
+	once identities
 }
 
+// identities are sets of the two identities that a resource has.
+type identities struct{ key, id map[krm.ID]bool }
+
 // pairItems matches the resources of base to those of both sides, then what
-// both sides added: at one path first, then anywhere, if each version has the
-// identity only once, then at one path under another namespace.
-func pairItems(b, u, l []*item, fixed map[krm.ID]bool) []*tuple {
-	p := &pairing{fixed: fixed, once: map[krm.ID]bool{}}
-	for _, side := range [][]*item{b, u, l} {
-		p.noteOnce(side)
-	}
-	bu, bl := p.moved(b, u), p.moved(b, l)
+// both sides added. Upstream identities come first: at one path, then anywhere,
+// if each version has the identity only once, then at one path under another
+// namespace. Rendered identities come second, in the same way: what a package
+// holds that was rendered elsewhere names its upstream identity in no comment.
+func pairItems(b, u, l []*item, fixed identities) []*tuple {
+	p := &pairing{sides: [3][]*item{b, u, l}, fixed: fixed}
 	tuples := make([]*tuple, 0, len(b))
-	usedU, usedL := make([]bool, len(u)), make([]bool, len(l))
-	for i, it := range b {
-		t := &tuple{b: it}
-		if j := bu[i]; j >= 0 {
-			t.u, usedU[j] = u[j], true
-		}
-		if k := bl[i]; k >= 0 {
-			t.l, usedL[k] = l[k], true
-		}
-		tuples = append(tuples, t)
+	for _, it := range b {
+		tuples = append(tuples, &tuple{b: it})
 	}
-	newU, newL := unused(u, usedU), unused(l, usedL)
-	paired := make([]bool, len(newL))
-	for i, j := range p.sides(newU, newL) {
-		t := &tuple{u: newU[i]}
-		if j >= 0 {
-			t.l, paired[j] = newL[j], true
-		}
-		tuples = append(tuples, t)
+	toU := func(t *tuple) **item { return &t.u }
+	toL := func(t *tuple) **item { return &t.l }
+	newU := p.join(tuples, u, toU)
+	newL := p.join(tuples, l, toL)
+	newU = p.join(tuples, newU, toU) // by what local is called
+	for _, it := range newU {
+		tuples = append(tuples, &tuple{u: it})
 	}
-	for _, it := range unused(newL, paired) {
+	for _, it := range p.join(tuples[len(b):], newL, toL) {
 		tuples = append(tuples, &tuple{l: it})
 	}
 	return tuples
 }
 
-func (p *pairing) noteOnce(side []*item) {
+// join puts the items of a version into the tuples that are about them, and
+// returns those that no tuple is about.
+func (p *pairing) join(tuples []*tuple, side []*item, to func(*tuple) **item) []*item {
+	free := slices.DeleteFunc(slices.Clone(tuples), func(t *tuple) bool { return *to(t) != nil })
+	m := matching{tuples: free, items: side, to: to}
+	if kinds := p.rendered(free, side); len(kinds) > 0 {
+		m.kinds = kinds
+		p.byRendered(&m)
+		m.kinds = nil
+	}
+	p.byUpstream(&m)
+	p.byRendered(&m)
+	return m.items
+}
+
+// byUpstream matches by upstream identities.
+func (p *pairing) byUpstream(m *matching) {
+	m.tier((*tuple).origin, (*item).place)
+	m.tier((*tuple).origin, (*item).loosePlace)
+	m.tier((*tuple).origin, func(it *item) place {
+		id := loose(it.key)
+		if p.fixed.key[id] || !p.occursOnce().key[id] {
+			return it.place() // a second look changes nothing
+		}
+		return place{key: id}
+	})
+	m.tier((*tuple).based, func(it *item) place { return place{it.path, anyNamespace(it.key)} })
+}
+
+// byRendered matches by rendered identities: those of a base that a pipeline wrote,
+// then those of the other side.
+func (p *pairing) byRendered(m *matching) {
+	renamed := func(t *tuple) *item {
+		if t.b == nil || t.b.key == t.b.id {
+			return nil
+		}
+		return t.b
+	}
+	for _, known := range []func(*tuple) *item{
+		renamed, func(t *tuple) *item { return t.u }, func(t *tuple) *item { return t.l }, (*tuple).based,
+	} {
+		m.tier(known, func(it *item) place { return place{it.path, loose(it.id)} })
+		m.tier(known, func(it *item) place {
+			id := loose(it.id)
+			if p.fixed.id[id] || !p.occursOnce().id[id] {
+				return place{it.path, id}
+			}
+			return place{key: id}
+		})
+		m.tier(func(t *tuple) *item {
+			if t.b == nil { // both sides added them: they may be two things
+				return nil
+			}
+			return known(t)
+		}, func(it *item) place { return place{it.path, anyNamespace(it.id)} })
+	}
+}
+
+// kindOf is a group and a kind.
+type kindOf struct{ group, kind string }
+
+func (i *item) kind() kindOf { return kindOf{i.id.Group, i.id.Kind} }
+
+// rendered are the kinds of which a version has more by their rendered identities than by
+// their upstream ones: where a pipeline renames a to b and b to c, b and c are
+// what it made, and not the upstream's b beside another c.
+func (p *pairing) rendered(tuples []*tuple, side []*item) map[kindOf]bool {
+	var calls, names map[krm.ID]bool
+	for _, t := range tuples {
+		it := t.b
+		if it != nil && it.key == it.id && t.u != nil {
+			it = t.u
+		}
+		if it == nil || it.key == it.id {
+			continue
+		}
+		if calls == nil {
+			calls, names = map[krm.ID]bool{}, map[krm.ID]bool{}
+		}
+		calls[it.key], names[it.id] = true, true
+	}
+	if calls == nil {
+		return nil // mostly
+	}
+	more := map[kindOf]int{}
+	for _, it := range side {
+		if it.key != it.id {
+			continue
+		}
+		if names[it.id] {
+			more[it.kind()]++
+		}
+		if calls[it.key] {
+			more[it.kind()]--
+		}
+	}
+	out := map[kindOf]bool{}
+	for k, n := range more {
+		if n > 0 {
+			out[k] = true
+		}
+	}
+	return out
+}
+
+// occursOnce notes the identities of all versions.
+func (p *pairing) occursOnce() identities {
+	if p.once.key == nil {
+		p.once = identities{map[krm.ID]bool{}, map[krm.ID]bool{}}
+		for _, side := range p.sides {
+			noteOnce(p.once.key, side, func(it *item) krm.ID { return loose(it.key) })
+			noteOnce(p.once.id, side, func(it *item) krm.ID { return loose(it.id) })
+		}
+	}
+	return p.once
+}
+
+func noteOnce(once map[krm.ID]bool, side []*item, of func(*item) krm.ID) {
 	seen := make(map[krm.ID]bool, len(side))
 	for _, it := range side {
-		id := loose(it.key)
-		if _, known := p.once[id]; !known {
-			p.once[id] = true
+		id := of(it)
+		if _, known := once[id]; !known {
+			once[id] = true
 		}
 		if seen[id] {
-			p.once[id] = false
+			once[id] = false
 		}
 		seen[id] = true
 	}
 }
 
-func unused(items []*item, used []bool) []*item {
-	var out []*item
-	for i, it := range items {
-		if !used[i] {
-			out = append(out, it)
-		}
-	}
-	return out
+func anyNamespace(id krm.ID) krm.ID {
+	id.Namespace = ""
+	return id
 }
 
-// sides matches two versions.
-func (p *pairing) sides(a, b []*item) []int {
-	ab := make([]int, len(a))
-	for i := range ab {
-		ab[i] = -1
-	}
-	taken := make([]bool, len(b))
-	pairTier(a, b, ab, taken, (*item).place)
-	pairTier(a, b, ab, taken, (*item).loosePlace)
-	pairTier(a, b, ab, taken, func(it *item) place {
-		id := loose(it.key)
-		if p.fixed[id] || !p.once[id] {
-			return place{path: it.path, key: it.key} // a second look changes nothing
-		}
-		return place{key: id}
-	})
-	return ab
+// matching puts items into tuples, tier by tier: each matches what the ones before
+// it left over.
+type matching struct {
+	tuples []*tuple
+	items  []*item
+	to     func(*tuple) **item
+	kinds  map[kindOf]bool // that are looked at; nil is all
 }
 
-// moved matches base to one side: as sides does, then what is left at one path
-// and differs in its namespace alone. A pipeline set it there, or one of the
-// versions leaves it out. What both sides added is not matched like that: it may
-// be two things.
-func (p *pairing) moved(b, side []*item) []int {
-	out := p.sides(b, side)
-	taken := make([]bool, len(side))
-	for _, j := range out {
-		if j >= 0 {
-			taken[j] = true
+// tier matches what is left over and unique by a place. known is the item of a tuple
+// that it goes by, nil where the tuple is left out.
+func (m *matching) tier(known func(*tuple) *item, placeOf func(*item) place) {
+	at, count := map[place]*item{}, map[place]int{}
+	for _, it := range m.items {
+		if m.kinds == nil || m.kinds[it.kind()] {
+			k := placeOf(it)
+			at[k] = it
+			count[k]++
 		}
 	}
-	pairTier(b, side, out, taken, func(it *item) place {
-		id := it.key
-		id.Namespace = ""
-		return place{it.path, id}
-	})
-	return out
-}
-
-// pairTier matches what is left over and unique by a key.
-func pairTier(a, b []*item, ab []int, taken []bool, keyOf func(*item) place) {
-	countA, countB := map[place]int{}, map[place]int{}
-	at := map[place]int{}
-	for j, it := range b {
-		if !taken[j] {
-			k := keyOf(it)
-			countB[k]++
-			at[k] = j
-		}
-	}
-	if len(at) == 0 {
+	if len(at) == 0 || len(m.tuples) == 0 {
 		return
 	}
-	for i, it := range a {
-		if ab[i] < 0 {
-			countA[keyOf(it)]++
+	countT := map[place]int{}
+	for _, t := range m.tuples {
+		if it := known(t); it != nil {
+			countT[placeOf(it)]++
 		}
 	}
-	for i, it := range a {
-		if ab[i] >= 0 {
+	taken := map[*item]bool{}
+	for _, t := range m.tuples {
+		it := known(t)
+		if it == nil {
 			continue
 		}
-		if k := keyOf(it); countA[k] == 1 && countB[k] == 1 && !taken[at[k]] {
-			ab[i], taken[at[k]] = at[k], true
+		if k := placeOf(it); countT[k] == 1 && count[k] == 1 {
+			*m.to(t) = at[k]
+			taken[at[k]] = true
 		}
 	}
+	if len(taken) == 0 {
+		return
+	}
+	m.items = slices.DeleteFunc(slices.Clone(m.items), func(it *item) bool { return taken[it] })
+	m.tuples = slices.DeleteFunc(m.tuples, func(t *tuple) bool { return *m.to(t) != nil })
 }

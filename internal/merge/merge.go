@@ -13,8 +13,8 @@
 //     change are touched, so that local comments, key order, quoting and blank
 //     lines stay.
 //   - Resources are matched by group, kind, namespace and name, or by the name in
-//     the comment "# kpt-merge: namespace/name" on metadata. A resource may
-//     change its file on either side. Items of lists are matched by the merge
+//     the comment "# kpt-merge: namespace/name" on metadata; what is left over by
+//     the names that a pipeline gave. A resource may change its file on either side. Items of lists are matched by the merge
 //     keys of the Kubernetes API, else by a field that identifies them on all
 //     sides, else by their place.
 //   - A true conflict is one field that both sides changed differently. Upstream

@@ -177,18 +177,18 @@ func (w *unitMerge) hasDocs(p string) bool {
 }
 
 // fixed lists the identities in files that no side changed.
-func (w *unitMerge) fixed() map[krm.ID]bool {
+func (w *unitMerge) fixed() identities {
 	open := map[string]bool{}
 	for _, c := range w.changes {
 		open[c.path] = true
 	}
-	out := map[krm.ID]bool{}
+	out := identities{map[krm.ID]bool{}, map[krm.ID]bool{}}
 	for _, p := range w.unit.paths {
 		if open[p] {
 			continue
 		}
 		for _, r := range w.l.docs[p] {
-			out[loose(identity(r))] = true
+			out.key[loose(identity(r))], out.id[loose(r.ID())] = true, true
 		}
 	}
 	return out

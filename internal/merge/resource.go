@@ -31,6 +31,9 @@ func (d *doc) merge(s *schema, b, u, l *yaml.Node) (*yaml.Node, error) {
 // mergeItems merges the trees of a tuple that both sides have.
 func (m *merger) mergeItems(t *tuple, path string) (*yaml.Node, error) {
 	b, u, l := t.b.tree(), t.u.tree(), t.l.tree()
+	if _, _, marked := mergeIdentity(l); m.o.Guess && !marked {
+		u = withoutMergeComment(u) // local is found by its rendered identity as well
+	}
 	if yamltree.SameText(u, l) {
 		return l, nil
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -143,4 +144,128 @@ func TestAdoptedIsRendered(t *testing.T) {
 	w.write("c1.yaml", variantOf("c1", "v12", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
 	w.mustApply("--on-conflict=stop")
 	w.contains(w.show("c1", draft1, "web/set.yaml"), "a: 6")
+}
+
+// A package that was rendered elsewhere has the names that its pipeline gives and no
+// comment that says what its upstream calls them: every update reaches it, and no
+// comment comes into it.
+func TestAdoptedFollowsByRenderedNames(t *testing.T) {
+	t.Parallel()
+	config := func(name, more string) string { return configMap(name, "mode: a") + more }
+	second := func(name, mode string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata:\n  name: " + name + "\nspec:\n  type: " + mode + "\n"
+	}
+	replacements := `apiVersion: fn.kpt.dev/v1alpha1
+kind: ApplyReplacements
+metadata:
+  name: names
+  annotations: {config.kubernetes.io/local-config: "true"}
+replacements:
+- source: {kind: ConfigMap, name: kptfile.kpt.dev, fieldPath: data.team}
+  targets:
+  - select: {kind: ConfigMap, name: a}
+    fieldPaths: [metadata.name]
+`
+	const star = "  pipeline:\n    mutators:\n    - image: starlark:v0.5\n      configMap:\n        source: |\n" +
+		"          for r in ctx.resource_list[\"items\"]:\n            if r[\"kind\"] in [\"ConfigMap\", \"Service\"] and r[\"metadata\"][\"name\"] == \"a\":\n              r[\"metadata\"][\"name\"] = \"blue-a\"\n"
+	for name, row := range map[string]struct {
+		spec    string
+		up      gittest.Text // of the first revision
+		name    string       // that the pipeline gives the ConfigMap
+		service string       // and the Service
+		ns      string
+	}{
+		"set-namespace":         {mutator("set-namespace:v0.4", "namespace: blue"), nil, "a", "a", "blue"},
+		"ensure-name-substring": {mutator("ensure-name-substring:v0.2", `prepend: "blue-"`), nil, "blue-a", "blue-a", ""},
+		"starlark":              {star, nil, "blue-a", "blue-a", ""},
+		"apply-setters": {
+			mutator("apply-setters:v0.2", "team: blue"),
+			gittest.Text{"a.yaml": strings.Replace(config("a", ""), "name: a", "name: a # kpt-set: ${team}-a", 1)}, "blue-a", "a", "",
+		},
+		"apply-replacements": {
+			"  packageContext:\n    data: {team: blue}\n",
+			gittest.Text{"Kptfile": kptfile("pipeline:\n  mutators:\n  - {image: \"apply-replacements:v0.1\", configPath: names.yaml}\n"), "names.yaml": replacements}, "blue", "a", "",
+		},
+	} {
+		for layout, together := range map[string]bool{"as upstream has it": false, "in one file": true} {
+			t.Run(name+" "+layout, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1", "c2")
+				up := merged(gittest.Text{"Kptfile": kptfile(""), "a.yaml": config("a", ""), "s.yaml": second("a", "ClusterIP"), "gone.yaml": configMap("gone", "x: y")}, row.up)
+				catalog := w.repos["catalog"]
+				catalog.Tag(t, "web/v11", catalog.Commit(t, "main", "v11", files(merged(noWeb, up))))
+				next := gittest.Text{"a.yaml": strings.Replace(up["a.yaml"], "mode: a", "mode: b\n  more: c", 1), "s.yaml": second("a", "NodePort"), "gone.yaml": "", "new.yaml": configMap("new", "x: y")}
+				catalog.Tag(t, "web/v12", catalog.Commit(t, "main", "v12", files(next)))
+				catalog.Tag(t, "web/v13", catalog.Commit(t, "main", "v13", files(gittest.Text{"s.yaml": ""})))
+
+				placed := func(text string) string {
+					if row.ns == "" {
+						return text
+					}
+					return regexp.MustCompile(`(?m)^  name: .*$`).ReplaceAllString(text, "$0\n  namespace: "+row.ns)
+				}
+				gone := "gone"
+				if name == "ensure-name-substring" {
+					gone = "blue-gone"
+				}
+				a, s, g := placed(config(row.name, "")), placed(second(row.service, "ClusterIP")), placed(configMap(gone, "x: y"))
+				stood := merged(up, gittest.Text{"a.yaml": a, "s.yaml": s, "gone.yaml": g})
+				file := "s.yaml"
+				if together {
+					file = "all.yaml"
+					stood = merged(up, gittest.Text{"all.yaml": a + "---\n" + s + "---\n" + g})
+					delete(stood, "a.yaml")
+					delete(stood, "s.yaml")
+					delete(stood, "gone.yaml")
+				}
+				w.repos["c1"].Commit(t, "main", "a person's package", files(stood))
+				write := func(revision string) {
+					for _, c := range []string{"c1", "c2"} {
+						w.write(c+".yaml", variantOf(c, revision, c, "web", "  adoptionPolicy: adoptExisting\n"+row.spec))
+					}
+				}
+				write("v11")
+				p := w.mustApply("--on-conflict=stop")
+				if v := p.variant(t, "c1/web"); len(v.Conflicts)+len(v.Edits) > 0 {
+					t.Errorf("told of edits that nobody made: %q %v", v.Conflicts, v.Edits)
+				}
+				for f, text := range stood {
+					if f != "Kptfile" && w.show("c1", draft1, "web/"+f) != text {
+						t.Errorf("the adoption changes %s:\n%s", f, w.show("c1", draft1, "web/"+f))
+					}
+				}
+				w.mustRun(0, "approve", "--all")
+				if !together && !strings.Contains(up["a.yaml"], "kpt-set") { // else its comment went
+					w.contains(w.mustRun(0, "edits").out, "0 edits in 0 revisions\n")
+				}
+
+				write("v12")
+				v := w.mustApply("--on-conflict=stop").variant(t, "c1/web")
+				text := w.show("c1", v.Ref, "web/"+file)
+				w.contains(text, "type: NodePort")
+				if !together {
+					text = w.show("c1", v.Ref, "web/a.yaml")
+				}
+				w.contains(text, "mode: b", "more: c", "name: "+row.name+"\n")
+				if strings.Contains(text, "kpt-merge") {
+					t.Errorf("a comment came into it:\n%s", text)
+				}
+				w.contains(w.show("c1", v.Ref, "web/new.yaml"), "x: y")
+				if list := w.texts("c1", v.Ref, "web"); strings.Contains(list, "name: "+gone) {
+					t.Errorf("what upstream removed stays: %s\n%s", list, text)
+				}
+				if out := w.mustRun(0, "review", "--no-diff").out; strings.Contains(out, "edited by hand") || !together && strings.Count(out, "\nclass ") != 1 {
+					t.Errorf("the adopted package is not reviewed as the others:\n%s", out)
+				}
+				w.mustRun(0, "approve", "--all")
+
+				write("v13")
+				v = w.mustApply("--on-conflict=stop").variant(t, "c1/web")
+				if list := w.texts("c1", v.Ref, "web"); strings.Contains(list, "NodePort") {
+					t.Errorf("what upstream removed stays: %s", list)
+				}
+				w.contains(w.mustRun(0, "approve", "--all").out, "Published")
+			})
+		}
+	}
 }
