@@ -42,4 +42,9 @@
 //
 // TestFleets compares all refs of fifty generated fleets, step by step, with
 // testdata/fleets.txt; -update writes that file anew.
+//
+// TestUpgrade reads fleets that the programs of earlier releases created
+// (testdata/upgrade). Save those of a new release before tagging it:
+//
+//	go test ./test/histories -run 'TestRecordRelease$' -record-release v0.9.0
 package histories

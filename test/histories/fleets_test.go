@@ -99,8 +99,8 @@ type upstreamPackage struct {
 	deletion, labels, tier string
 }
 
-// play runs a fleet's steps and returns a word for the refs after each.
-func play(seed uint64, dir string) string {
+// newGenerated creates the fleet of a seed and the first releases of its packages.
+func newGenerated(seed uint64, dir string) *generated {
 	server := gittest.NewMemory()
 	g := &generated{
 		Rand: rand.New(rand.NewPCG(seed, 11)), dir: dir, ctx: withServer(context.Background(), server), repos: map[string]*repository{},
@@ -118,6 +118,12 @@ func play(seed uint64, dir string) string {
 	for _, p := range g.pkgs {
 		g.release(p)
 	}
+	return g
+}
+
+// play runs a fleet's steps and returns a word for the refs after each.
+func play(seed uint64, dir string) string {
+	g := newGenerated(seed, dir)
 	words := []string{fmt.Sprintf("%02d", seed)}
 	for step := range fleetSteps {
 		command := []string{"apply"}
