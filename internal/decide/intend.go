@@ -385,11 +385,11 @@ func (q Question) takes() string {
 
 // NoPackage is the failure of an open revision that holds no package any more.
 func (q Question) NoPackage() error {
-	way := "remove the Draft with: variform discard " + q.Identity.String()
+	way := "remove the Draft with: variform discard " + q.Identity.String() + " --reason TEXT"
 	if q.Adopt {
 		way = "delete that branch"
 	}
-	return Stalled("%s has no package in %s any more, its folder or its Kptfile was removed: restore it there, or %s", q.From.Ref.Short(), q.Package.Path, way)
+	return Stalled("%s has no package in %s any more, its folder or its Kptfile was removed%s: restore it there, or, if nothing on that branch is to be kept, %s", q.From.Ref.Short(), q.Package.Path, q.From.lastBy(), way)
 }
 
 // undone says that a person took back what was Published.

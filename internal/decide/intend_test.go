@@ -465,7 +465,7 @@ func TestWithoutRendering(t *testing.T) {
 // Nobody's Draft is not ours to discard.
 func TestNoPackage(t *testing.T) {
 	q := asked(webPackage(nil, draftOf(1, 10)), draftOf(1, 10))
-	for adopt, way := range map[bool]string{false: "variform discard c1/web", true: "delete that branch"} {
+	for adopt, way := range map[bool]string{false: "variform discard c1/web --reason TEXT", true: "delete that branch"} {
 		if q.Adopt = adopt; !IsStalled(q.NoPackage()) || !strings.HasSuffix(q.NoPackage().Error(), way) {
 			t.Error(q.NoPackage())
 		}

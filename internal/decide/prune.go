@@ -73,7 +73,7 @@ func (p Pruning) Settle(list []*Removed, wanted []*Want, sets []SetSize) (warnin
 		switch {
 		case !r.Goes():
 		case len(p.Blocked) > 0:
-			r.keep("no variant wants it as far as this run can tell, and nothing is deleted: " + strings.Join(p.Blocked, "; "))
+			r.keep(gone + ", and nothing is deleted: " + strings.Join(p.Blocked, "; "))
 		default:
 			r.keep(gone + "; run with --prune to act on that")
 		}

@@ -108,8 +108,8 @@ func TestSettleHoldsBack(t *testing.T) {
 	}{
 		"off":             {"nothing is deleted unasked", Pruning{MaxDelete: -1}, false, "its variant has gone; run with --prune to act on that", false},
 		"on":              {"", Pruning{Prune: true, MaxDelete: -1}, true, "", true},
-		"blocked":         {"it cannot be told", Pruning{Prune: true, Blocked: []string{"a", "b"}}, false, "no variant wants it as far as this run can tell, and nothing is deleted: a; b", false},
-		"blocked and off": {"the block is told first", Pruning{Blocked: []string{"a"}}, false, "no variant wants it as far as this run can tell, and nothing is deleted: a", false},
+		"blocked":         {"", Pruning{Prune: true, Blocked: []string{"a", "b"}}, false, "its variant has gone, and nothing is deleted: a; b", false},
+		"blocked and off": {"the block is told first", Pruning{Blocked: []string{"a"}}, false, "its variant has gone, and nothing is deleted: a", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &Orphan{Identity: Identity{"default", "c1", "web"}}

@@ -68,7 +68,7 @@ func Revert(m Manager, w *Want, repo *Repository, p *Package, n int) (to Publish
 	case merged(m, w, repo, p, nil):
 		err = fmt.Errorf("a Draft of it was merged into %s, and the next apply tags it there: run that first, for it is what is set back", repo.Branch)
 	case open != nil && open.byHand():
-		err = fmt.Errorf("%s%s, was edited by hand: discard it first, or go on from it with apply --retry %s", open.Describe(), open.settingBack(), w.Identity)
+		err = fmt.Errorf("%s%s, was edited by hand%s: go on from it with apply --retry %s, or, to lose the edit, discard it first", open.Describe(), open.settingBack(), open.lastBy(), w.Identity)
 	}
 	if err != nil {
 		return Published{}, Work{}, "", err

@@ -53,7 +53,7 @@ func TestRevert(t *testing.T) {
 		"once more, after a fix":    {p: on(hotfix, with(draft)), n: 1, from: draft},
 		"once more, after v2":       {p: with(behind), n: 1, from: behind},
 		"another one":               {p: with(draft), n: 2, from: draft},
-		"another one, edited":       {p: with(draftOf(3, 10, reverting("v1"), edited)), n: 2, err: "Draft packagevariant-3, which sets it back to v1 by Ann, was edited by hand: discard it first, or go on from it with apply --retry c1/web"},
+		"another one, edited":       {p: with(draftOf(3, 10, reverting("v1"), edited)), n: 2, err: "Draft packagevariant-3, which sets it back to v1 by Ann, was edited by hand (0a00000): go on from it with apply --retry c1/web, or, to lose the edit, discard it first"},
 		"a merged Draft":            {p: merged, head: Hash{12}, n: 1, err: "a Draft of it was merged into main, and the next apply tags it there: run that first"},
 		"unknown":                   {p: with(), n: 7, err: "it has no v7: there are v1, v2"},
 		"never Published":           {p: webPackage(nil, draftOf(1, 10)), n: 1, err: "no revision of it is Published"},

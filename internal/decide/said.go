@@ -76,7 +76,7 @@ func (o *Orphan) SayDiscard(m Manager, names []string, word record.Word) (record
 	}
 	ours := func(r *Revision) bool {
 		_, owned := o.Owners[r.Ref.Name]
-		return m.Signed(r.Owner, o.Namespace) && (owned || o.Kept != "")
+		return m.Signed(r.Owner, o.Namespace) && (owned || o.Kept != "" || o.Upstream)
 	}
 	landed := func(r *Revision) bool { return o.Landed != nil && o.Landed.Decision.(Tag).Draft == r }
 	return discarding(o.Identity, o.Repo, o.Package, e, names, word, ours, landed)

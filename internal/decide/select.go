@@ -27,7 +27,7 @@ func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
 	if p.Latest == nil {
 		err := vacant(w, repo, p)
 		if err != nil && p.drafts(m, w) {
-			err = discardable(err, w)
+			err = discardable(err, m, w, p)
 		}
 		if err != nil {
 			return nil, err
@@ -231,23 +231,42 @@ func Strangers(m Manager, w *Want, p *Package) error {
 		return Stalled("package %q in Repository %s belongs to the variant %s: its Kptfile on the registered branch says so%s: take that annotation back there, or take this variant away",
 			w.Package, w.Repository, p.Branch.Owner, p.Branch.by())
 	}
-	return refuse(w, p, lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner)), owner)
+	return refuse(m, w, p, lifecycle.Downstream(owner, w.Repository, w.Package, w.adoption(), asOwned(m, w, p, owner)), owner)
 }
 
-// discardable says how a Draft goes that cannot go on.
-func discardable(err error, w *Want) error {
-	return Stalled("%w; what is drafted of it goes with: variform discard %s", err, w.Identity)
+// discardable adds to the failure of a variant how to remove its Drafts. It names those
+// that a person edited: the edits are lost with them.
+func discardable(err error, m Manager, w *Want, p *Package) error {
+	var edited []string
+	for _, r := range p.open() {
+		tree, known := p.Tree(r.Ref.Commit)
+		if m.Signed(r.Owner, w.Namespace) && (r.byHand() || known && r.Edited(tree)) {
+			edited = append(edited, r.Describe()+r.lastBy())
+		}
+	}
+	if len(edited) > 0 {
+		return Stalled("%w; edited by hand: %s: keep what you need of that before you remove it with: variform discard %s --reason TEXT", err, joined(edited), w.Identity)
+	}
+	return Stalled("%w; to remove its Draft run: variform discard %s --reason TEXT", err, w.Identity)
+}
+
+// lastBy names the tip of a revision and, where it is a person's, its author.
+func (r *Revision) lastBy() string {
+	if r.By == "" || !r.byHand() {
+		return " (" + r.Ref.Commit.String()[:7] + ")"
+	}
+	return " by " + r.By + " (" + r.Ref.Commit.String()[:7] + ")"
 }
 
 // refuse says why a wanted package may not touch the one that is there. Drafts of
 // its own go on, but where another's revision is the latest.
-func refuse(w *Want, p *Package, sel lifecycle.Selection, owner string) (err error) {
+func refuse(m Manager, w *Want, p *Package, sel lifecycle.Selection, owner string) (err error) {
 	foreign := sel.Foreign
 	if len(sel.Continue) > 0 {
 		foreign = slices.DeleteFunc(slices.Clone(foreign), func(r lifecycle.Revision) bool { return r.Revision == 0 || r.Revision != p.Latest.Number })
 		defer func() {
 			if err != nil {
-				err = discardable(err, w)
+				err = discardable(err, m, w, p)
 			}
 		}()
 	}

@@ -52,7 +52,8 @@ func TestSelect(t *testing.T) {
 		"nobody's Draft, adopted":             {"", adopt, webPackage(nil, draftOf(1, 1, by(""))), []work{{From: "Draft packagevariant-1", Adopt: true}}, ""},
 		"nobody's Draft beside its own":       {"only the stranger is adopted", adopt, webPackage(nil, draftOf(1, 1, by("")), draftOf(2, 2)), []work{{From: "Draft packagevariant-1", Adopt: true}, {From: "Draft packagevariant-2"}}, ""},
 		"nobody's Published":                  {"adoption has to be asked for", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, "exists already (Published v1)"},
-		"nobody's Published beside its own":   {"what others published is theirs", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(1, 1)), nil, "(Published v1) and no variant made it: set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package; what is drafted of it goes with: variform discard c1/web"},
+		"nobody's Published beside its own":   {"what others published is theirs", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(1, 1)), nil, "(Published v1) and no variant made it: set spec.adoptionPolicy: adoptExisting to take it over, or choose another downstream package; to remove its Draft run: variform discard c1/web --reason TEXT"},
+		"nobody's beside an edited one":       {"the edit is lost with the Draft, so that it is named", nil, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(1, 10, edited)), nil, "; edited by hand: Draft packagevariant-1 (0a00000): keep what you need of that before you remove it with: variform discard c1/web --reason TEXT"},
 		"another's Published beside its own":  {"whatever the policy", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(other)), draftOf(1, 1)), nil, "variform discard c1/web"},
 		"nobody's beside its own, adopted":    {"the Draft is brought up to it", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by("")), draftOf(1, 1)), []work{{From: "Draft packagevariant-1"}}, ""},
 		"nobody's Published, adopted":         {"", adopt, webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), []work{{From: "Published v1", Adopt: true}}, ""},
@@ -100,7 +101,7 @@ func TestVacant(t *testing.T) {
 	}{
 		"nothing on the branch":   {"a first Draft", []Folder{{Hash{100}, Hash{}}}, nil, nil, ""},
 		"something on the branch": {"a first Draft would replace it", []Folder{{Hash{100}, Hash{50}}}, nil, nil, `package "web" in Repository c1 is on branch main already, and no revision of it is Published: set spec.adoptionPolicy: adoptExisting to take it over as apps/web/v1`},
-		"its own Draft":           {"that would replace it", []Folder{{Hash{100}, Hash{50}}}, nil, []*Revision{draftOf(1, 1)}, "take it over as apps/web/v1, or choose another downstream package; what is drafted of it goes with: variform discard c1/web"},
+		"its own Draft":           {"that would replace it", []Folder{{Hash{100}, Hash{50}}}, nil, []*Revision{draftOf(1, 1)}, "take it over as apps/web/v1, or choose another downstream package; to remove its Draft run: variform discard c1/web --reason TEXT"},
 		"its own Published":       {"revisions tell of it", []Folder{{Hash{100}, Hash{50}}}, tags(tag(1, 9)), []*Revision{publishedOf(1, 9)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +132,7 @@ func TestLandedAdopted(t *testing.T) {
 		"a copy of another":         {"the annotation counts where its variant is", adopt, "fleet/default/other", nil, true, ""},
 		"another manager's":         {"it is theirs", adopt, "team/default/web", nil, false, "belongs to the variant team/default/web"},
 		"beside its Draft":          {"that is brought up to it", adopt, "", []*Revision{draftOf(1, 10)}, true, ""},
-		"beside it, not asked for":  {"the Draft would replace it", wanted(), "", []*Revision{draftOf(1, 10)}, false, "or choose another downstream package; what is drafted of it goes with: variform discard c1/web"},
+		"beside it, not asked for":  {"the Draft would replace it", wanted(), "", []*Revision{draftOf(1, 10)}, false, "or choose another downstream package; to remove its Draft run: variform discard c1/web --reason TEXT"},
 		"beside a stranger's":       {"no Draft of others stands for it", adopt, "", []*Revision{draftOf(1, 10, by(""))}, true, ""},
 		"beside one, not asked for": {"it would be replaced", wanted(), "", []*Revision{draftOf(1, 10, by(""))}, false, "set spec.adoptionPolicy: adoptExisting"},
 	} {

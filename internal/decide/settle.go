@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/lifecycle"
 )
 
@@ -91,6 +92,11 @@ type Orphan struct {
 	Set, MadeFor string
 	// Kept is why it stays, "" where it may go.
 	Kept string
+	// Upstream reports that wanted packages have it as their upstream.
+	Upstream bool
+	// Doubt is why this run cannot judge whether a variant wants it, "" where no
+	// variant does; see [Blocks].
+	Doubt string
 	// Owners is what is known of its revisions' variants, by ref. A revision
 	// without an entry was given up, or away, by a person, in its Kptfile.
 	Owners map[string]Ownership
@@ -112,8 +118,11 @@ type Ownership struct {
 	// another package needed it.
 	For        string
 	Dependency bool
-	// Author is who last committed to the revision by hand, "" for nobody.
+	// Author is who last committed to the revision by hand, "" for nobody, and Edits
+	// names what people changed there: nil where it cannot be told from what the
+	// machine made.
 	Author string
+	Edits  []string
 }
 
 // Removal is what becomes of one revision of an Orphan.
@@ -128,13 +137,44 @@ const (
 )
 
 // Remove decides each revision of an orphan by itself (Porch's PackageVariant
-// design, "Adoption and Deletion Policies"): there is at least one Removal.
+// design, "Adoption and Deletion Policies"): there is at least one Removal. Under a
+// Doubt none is removed, and no reason claims that the variant is gone.
 func Remove(o *Orphan) []Removal {
-	if o.Err != nil {
+	switch {
+	case o.Err != nil:
 		return []Removal{{Ruling: failed(o.Err)}}
-	}
-	if o.Kept != "" {
+	case o.Kept != "":
 		return []Removal{{Ruling: ruled(Keep{}, o.Kept)}}
+	}
+	list := removals(o)
+	if o.Doubt == "" {
+		return list
+	}
+	for i := range list {
+		list[i].Ruling = o.unjudged(list[i].Ruling)
+	}
+	return list
+}
+
+// unjudged replaces a ruling that rests on the variant being gone.
+func (o *Orphan) unjudged(r Ruling) Ruling {
+	doubt := "this run cannot tell whether a variant wants it: " + o.Doubt
+	if h := o.Package.Hold(); h != nil {
+		doubt = heldBy(h) + "; " + doubt
+	}
+	switch r.Decision.(type) {
+	case Wait:
+		return ruled(Wait{}, "its deletion is proposed, and "+doubt)
+	case Nothing, Tag:
+		return r
+	}
+	return ruled(Keep{}, doubt)
+}
+
+// removals are those of an orphan whose variant is gone.
+func removals(o *Orphan) []Removal {
+	if o.Upstream {
+		return []Removal{{Ruling: ruled(Keep{}, gone+", but other variants have it as their upstream")}}
 	}
 	hold, there := o.Package.Hold(), len(o.Package.Heads()) > 0
 	switch {
@@ -205,16 +245,26 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 		return ruled(Release{r}, gone+"; deletionPolicy orphan leaves the package"+left(r))
 	case lifecycle.Discard:
 		if owner.Author != "" {
-			remedy := "run variform discard " + o.draftName(r)
-			if !o.Repo.Records {
-				remedy = "delete the branch " + r.Ref.Short()
-			}
-			return ruled(Keep{}, fmt.Sprintf("%s, and its %s holds what %s committed by hand: bring its variant back, or %s", gone, r.Phase, owner.Author, remedy))
+			return ruled(Keep{}, o.edited(r, owner))
 		}
 		return ruled(Discard{Revision: r, Unwanted: true}, gone)
 	default:
 		return ruled(Nothing{})
 	}
+}
+
+// edited is why an open revision with a person's commits stays. It offers to remove
+// the revision only where it names the edits that are lost with it.
+func (o *Orphan) edited(r *Revision, owner Ownership) string {
+	if len(owner.Edits) == 0 {
+		return fmt.Sprintf("%s, and %s committed to %s by hand: bring its variant back", gone, owner.Author, r.Describe())
+	}
+	remedy := "run variform discard " + o.draftName(r) + " --reason TEXT"
+	if !o.Repo.Records {
+		remedy = "delete the branch " + r.Ref.Short()
+	}
+	return fmt.Sprintf("%s, and %s edited %s by hand: %s: bring its variant back, or, to lose %s, %s",
+		gone, owner.Author, r.Describe(), joined(Limit(owner.Edits, 5)), count.Of(len(owner.Edits), "edit"), remedy)
 }
 
 // left says what becomes of an open revision that is released: no name reaches it here

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/record"
 )
 
 func TestRestored(t *testing.T) {
@@ -193,23 +193,24 @@ func TestRemoveOne(t *testing.T) {
 		goes     = "discard: its variant has gone"
 		retires  = "retire: its variant has gone"
 		releases = "release: its variant has gone; deletionPolicy orphan leaves the package"
-		kept     = "keep: its variant has gone, and its %s holds what Ann <ann@example.com> committed by hand: bring its variant back, or delete the branch %s"
+		kept     = "keep: its variant has gone, and Ann <ann@example.com> edited %s by hand: data.a of ConfigMap x: bring its variant back, or, to lose 1 edit, "
+		unnamed  = "keep: its variant has gone, and Ann <ann@example.com> committed to %s by hand: bring its variant back"
 		waits    = "wait: proposed for deletion: approve that, or reject it"
 		nothing  = "none: "
 		unneeded = "none: it was brought for others, and nothing needs it any more"
 		alone    = "none: another package needed it, and dependencies are left alone in this run"
 	)
 	draft, proposed := draftOf(1, 10), proposedOf(1, 11)
-	keptDraft, keptProposed := fmt.Sprintf(kept, "Draft", "drafts/apps/web/packagevariant-1"), fmt.Sprintf(kept, "Proposed", "proposed/apps/web/packagevariant-1")
-	discard := func(phase string) string {
-		before, _, _ := strings.Cut(fmt.Sprintf(kept, phase, ""), "delete the branch")
-		return before + "run variform discard c1.web.packagevariant-1"
+	keptDraft := fmt.Sprintf(kept, draft.Describe()) + "delete the branch drafts/apps/web/packagevariant-1"
+	keptProposed := fmt.Sprintf(kept, proposed.Describe()) + "delete the branch proposed/apps/web/packagevariant-1"
+	discard := func(r *Revision) string {
+		return fmt.Sprintf(kept, r.Describe()) + "run variform discard c1.web.packagevariant-1 --reason TEXT"
 	}
-	ann := Ownership{Author: "Ann <ann@example.com>"}
+	ann := Ownership{Author: "Ann <ann@example.com>", Edits: []string{"data.a of ConfigMap x"}}
 	leave := Ownership{Policy: "orphan"}
 	annLeaves := Ownership{Policy: "orphan", Author: ann.Author}
 	forOther := Ownership{Policy: "orphan", For: "default/shop"}
-	forOtherAnn := Ownership{Policy: "orphan", For: "default/shop", Author: ann.Author}
+	forOtherAnn := Ownership{Policy: "orphan", For: "default/shop", Author: ann.Author, Edits: ann.Edits}
 	needed := Ownership{Dependency: true}
 	cases := map[string]struct {
 		reason                             string
@@ -220,7 +221,8 @@ func TestRemoveOne(t *testing.T) {
 		"delete":                          {"nothing uses what was never Published", Ownership{}, false, false, goes, goes, retires, waits},
 		"delete, by its name":             {"any other policy is delete", Ownership{Policy: "delete"}, false, false, goes, goes, retires, waits},
 		"a person's commits":              {"no edit goes unasked; Published ones are in main", ann, false, false, keptDraft, keptProposed, retires, waits},
-		"a person's commits, recorded":    {"there is a door", ann, false, true, discard("Draft"), discard("Proposed"), retires, waits},
+		"a person's commits, recorded":    {"there is a door", ann, false, true, discard(draft), discard(proposed), retires, waits},
+		"edits that have no names":        {"no advice loses what it cannot name", Ownership{Author: ann.Author}, false, true, fmt.Sprintf(unnamed, draft.Describe()), fmt.Sprintf(unnamed, proposed.Describe()), retires, waits},
 		"orphan":                          {"what is Published is left as it is", leave, false, false, releases + left(draft), releases + left(proposed), nothing, waits},
 		"orphan, a person's":              {"a release keeps every edit", annLeaves, false, false, releases + left(draft), releases + left(proposed), nothing, waits},
 		"orphan, for another":             {"a dependency that was never Published is of no use", forOther, false, false, goes, goes, nothing, waits},
@@ -259,6 +261,45 @@ func TestRemoveOne(t *testing.T) {
 		one("Proposed", webPackage(nil, proposed), proposed, c.proposed)
 		one("Published", webPackage(tags(tag(1, 9)), v1), v1, c.published)
 		one("DeletionProposed", webPackage(tags(doomedTag(1, 9)), gone), gone, c.doomed)
+	}
+}
+
+// A run that cannot judge whether a variant is wanted says so of each revision, and
+// gives no reason or advice that supposes that the variant is gone.
+func TestRemoveInDoubt(t *testing.T) {
+	const doubt = "this run cannot tell whether a variant wants it: 1 input could not be read"
+	draft, v1, doomed := draftOf(2, 10), publishedOf(1, 9), doomedOf(1, 9)
+	edits := Ownership{Author: "Ann", Edits: []string{"data.a of ConfigMap x"}}
+	held := func(o *Orphan) {
+		o.Package.Entries = []record.Entry{{Place: record.Variant, Hold: &record.Word{By: "Bo", Reason: "freeze"}}}
+	}
+	for name, c := range map[string]struct {
+		reason string
+		o      *Orphan
+		change func(*Orphan)
+		want   []Removal
+	}{
+		"a Draft":           {"it may be wanted", orphan(webPackage(nil, draft), Ownership{}, draft), nil, []Removal{{ruled(Keep{}, doubt), draft}}},
+		"an edited Draft":   {"no advice costs the edit", orphan(webPackage(nil, draft), edits, draft), nil, []Removal{{ruled(Keep{}, doubt), draft}}},
+		"an edit, unnamed":  {"no advice costs the edit", orphan(webPackage(nil, draft), Ownership{Author: "Ann"}, draft), nil, []Removal{{ruled(Keep{}, doubt), draft}}},
+		"policy orphan":     {"it is not released either", orphan(webPackage(nil, draft), Ownership{Policy: "orphan"}, draft), nil, []Removal{{ruled(Keep{}, doubt), draft}}},
+		"Published":         {"", orphan(webPackage(tags(tag(1, 9)), v1), Ownership{}, v1), nil, []Removal{{ruled(Keep{}, doubt), v1}}},
+		"both":              {"each is told", orphan(webPackage(tags(tag(1, 9)), draft, v1), edits, draft, v1), nil, []Removal{{ruled(Keep{}, doubt), draft}, {ruled(Keep{}, doubt), v1}}},
+		"deletion proposed": {"approving it would delete what may be wanted", orphan(webPackage(tags(doomedTag(1, 9)), doomed), Ownership{}, doomed), nil, []Removal{{ruled(Wait{}, "its deletion is proposed, and "+doubt), doomed}}},
+		"an upstream":       {"its variant may be there", orphan(webPackage(nil, draft), Ownership{}, draft), func(o *Orphan) { o.Upstream = true }, []Removal{{Ruling: ruled(Keep{}, doubt)}}},
+		"held":              {"the hold is known", orphan(webPackage(nil, draft), edits, draft), held, []Removal{{Ruling: ruled(Keep{}, "held by Bo: freeze; "+doubt)}}},
+		"what was said":     {"it is not forgotten", orphan(webPackage(nil), Ownership{}), held, []Removal{{Ruling: ruled(Keep{}, "held by Bo: freeze; "+doubt)}}},
+		"a stranger":        {"its own Kptfile says so", orphan(webPackage(nil, draft), Ownership{}), nil, []Removal{{Ruling: ruled(Nothing{}, stranger)}}},
+		"a target in doubt": {"what is in doubt is named already", orphan(webPackage(nil, draft), edits, draft), func(o *Orphan) { o.Kept = "nothing is known to need it, but x" }, []Removal{{Ruling: ruled(Keep{}, "nothing is known to need it, but x")}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.o.Doubt = "1 input could not be read"; c.change != nil {
+				c.change(c.o)
+			}
+			if d := cmp.Diff(c.want, Remove(c.o), unseen, errText); d != "" {
+				t.Errorf("%s: -want +got:\n%s", c.reason, d)
+			}
+		})
 	}
 }
 

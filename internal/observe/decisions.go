@@ -17,6 +17,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/variantgen"
 )
@@ -551,7 +552,7 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 			case held:
 				o.Kept = "nothing is known to need it, but " + why
 			case upstreams[at]:
-				o.Kept = "its variant has gone, but other variants have it as their upstream"
+				o.Upstream = true
 			default:
 				add(repo, o)
 			}
@@ -702,6 +703,9 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 		if err == nil && !same {
 			out.Author, err = repo.Editor(ctx, h)
 		}
+		if err == nil && out.Author != "" {
+			out.Edits, err = repo.editNames(ctx, o.Package.Path, h, pkg)
+		}
 		if err != nil {
 			return err
 		}
@@ -723,6 +727,23 @@ func (r *Repo) asMade(ctx context.Context, h *decide.Revision, path string, tree
 	}
 	beside, err := r.Beyond(ctx, gitrepo.Hash(base), gitrepo.Hash(h.Ref.Commit), path)
 	return len(beside) == 0, err
+}
+
+// editNames names people's edits of a revision; nil where what the machine made is
+// not known.
+func (r *Repo) editNames(ctx context.Context, path string, h *decide.Revision, there *krm.Package) (out []string, err error) {
+	base, err := r.Hydrated(ctx, path, h)
+	if err != nil || base == nil {
+		return nil, err
+	}
+	edits, err := review.Edits(base, there)
+	if err != nil {
+		return nil, nil //nolint:nilerr // a file that cannot be read has edits that cannot be named
+	}
+	for _, e := range edits {
+		out = append(out, e.String())
+	}
+	return out, nil
 }
 
 // Editor is who committed to an open revision by hand what the registered branch has

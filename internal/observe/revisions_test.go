@@ -355,16 +355,19 @@ func TestOrphans(t *testing.T) {
 	got := map[string]string{}
 	for _, o := range r.Orphans(t.Context(), s, r.UpstreamPlaces(s.Wants)) {
 		got[o.Identity.String()] = o.Kept
+		if o.Upstream {
+			got[o.Identity.String()] = "an upstream"
+		}
 		if o.Err != nil {
 			t.Error(o.Err)
 		}
-		if owned := len(o.Owners) > 0; owned == (o.Kept != "") {
+		if owned := len(o.Owners) > 0; owned == (o.Kept != "" || o.Upstream) {
 			t.Errorf("%s: owners %v", o.Identity, o.Owners)
 		}
 	}
 	want := map[string]string{
 		"c1/gone": "", "c1/sub/gone": "",
-		"c1/base": "its variant has gone, but other variants have it as their upstream",
+		"c1/base": "an upstream",
 		"c1/held": "nothing is known to need it, but it cannot be told",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unique"
@@ -1050,12 +1051,6 @@ func (r *run) remove(ctx context.Context, plan *Plan, trims []trimmed) {
 	if len(orphans)+len(trims) == 0 {
 		return
 	}
-	var removed []*decide.Removed
-	for _, o := range orphans {
-		for _, m := range decide.Remove(o) {
-			removed = append(removed, &decide.Removed{Orphan: o, Removal: m})
-		}
-	}
 	nowhere := 0
 	for _, w := range r.snapshot.Wants {
 		if r.read.Repo(w.Namespace, w.Repository) == nil {
@@ -1065,6 +1060,13 @@ func (r *run) remove(ctx context.Context, plan *Plan, trims []trimmed) {
 	p := decide.Pruning{
 		Prune: r.cfg.Prune, MaxDelete: r.cfg.MaxDelete,
 		Blocked: decide.Blocks(!r.cfg.Only.All(), len(r.snapshot.Problems), nowhere, r.snapshot.Sizes()),
+	}
+	var removed []*decide.Removed
+	for _, o := range orphans {
+		o.Doubt = strings.Join(p.Blocked, "; ")
+		for _, m := range decide.Remove(o) {
+			removed = append(removed, &decide.Removed{Orphan: o, Removal: m})
+		}
 	}
 	if p.Allowed() && (len(trims) > 0 || slices.ContainsFunc(removed, func(m *decide.Removed) bool { return m.Goes() })) {
 		locked, err := r.read.ReadUpstreamLocks(ctx)

@@ -28,7 +28,7 @@ func TestDraftWithoutPackage(t *testing.T) {
 			says := "drafts/web/packagevariant-1 has no package in web any more"
 			p := w.apply()
 			w.wantActions(p, all("fail", "c1/web"))
-			w.contains(p.out, says, "restore it there, or remove the Draft with: variform discard c1/web")
+			w.contains(p.out, says, "was removed by Ann Tester (", "restore it there, or, if nothing on that branch is to be kept, remove the Draft with: variform discard c1/web")
 			if !p.variant(t, "c1/web").Stalled {
 				t.Error("it is not Stalled")
 			}

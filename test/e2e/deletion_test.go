@@ -313,8 +313,55 @@ func TestMistypedKindDeletesNothing(t *testing.T) {
 	before := w.refs()
 	r := w.mustRun(1, "apply", "--prune", "--max-delete=9")
 	w.contains(r.err, "sets/web.yaml:", `kind "PackageVariantset"`, `did you mean "PackageVariantSet"`)
-	w.contains(r.out, "no variant wants it as far as this run can tell, and nothing is deleted: 1 input could not be read")
+	w.contains(r.out, "this run cannot tell whether a variant wants it: 1 input could not be read")
 	w.unchanged(before)
+}
+
+// While part of the fleet cannot be read, or in a run of a part of it, a Draft whose
+// variant cannot be judged is reported as that: its variant may be there, and a person's
+// edit with it.
+func TestUnjudgedDraftKeepsItsEdit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("one.yaml", variantOf("one", "v1", "c1", "web", ""))
+	w.write("two.yaml", variantOf("two", "v1", "c2", "web", ""))
+	set := listSet("s", "web", "v1", "c1", "inset")
+	w.write("s.yaml", set)
+	w.mustApply()
+	for _, at := range []string{"web", "inset"} {
+		w.edit("c1", "drafts/"+at+"/packagevariant-1", at+"/settings.yaml", "info", "debug")
+	}
+	for name, c := range map[string]struct {
+		files map[string]string
+		args  []string
+		why   string
+	}{
+		"no YAML":             {map[string]string{"one.yaml": "kind: [\n"}, nil, "1 input could not be read"},
+		"an invalid field":    {map[string]string{"one.yaml": strings.Replace(variantOf("one", "v1", "c1", "web", ""), "upstream:", "upstreem:", 1)}, nil, "2 inputs could not be read"},
+		"a set that fails":    {map[string]string{"one.yaml": "", "s.yaml": set + "      template: {labelExprs: [{key: r, valueExpr: \"repository.labels['region']\"}]}\n"}, nil, "set default/s has 1 target that failed"},
+		"another is selected": {map[string]string{"one.yaml": "", "s.yaml": ""}, []string{"--only", "c2/web"}, "--only restricts the run"},
+	} {
+		for file, text := range c.files {
+			w.write(file, text)
+		}
+		before := w.refs()
+		for _, command := range [][]string{{"plan"}, {"plan", "--prune"}, {"status"}, {"apply"}, {"apply", "--prune", "--max-delete=9"}} {
+			if command[0] == "status" && c.args != nil {
+				continue
+			}
+			r := w.run(append(command, c.args...)...)
+			w.contains(r.out, "this run cannot tell whether a variant wants it: "+c.why)
+			w.lacks(r.out+r.err, "its variant has gone", "variform discard")
+			w.unchanged(before)
+		}
+		if t.Failed() {
+			t.Fatal(name)
+		}
+		w.write("one.yaml", variantOf("one", "v1", "c1", "web", ""))
+		w.write("s.yaml", set)
+	}
+	w.mustApply()
+	w.contains(w.show("c1", "drafts/web/packagevariant-1", "web/settings.yaml"), "debug")
 }
 
 // A fleet that got a name later is told how to go on.

@@ -121,7 +121,7 @@ func TestRevertBeside(t *testing.T) {
 		}, again: true},
 		"edited by hand": {after: func(w *world) {
 			w.edit("c1", "drafts/web/packagevariant-3", "web/deployment.yaml", "cpu: 100m", "cpu: 900m")
-			w.contains(w.mustRun(1, "revert", "web", "v1").out, "was edited by hand: discard it first")
+			w.contains(w.mustRun(1, "revert", "web", "v1").out, "was edited by hand by Ann Tester (", "or, to lose the edit, discard it first")
 			w.contains(w.mustRun(1, "approve", "web").out, "was edited by hand", "--retry")
 			w.mustRun(0, "discard", "web", "--reason", "not so")
 		}, again: true},

@@ -552,7 +552,7 @@ func TestDiscardWhatNoVariantWants(t *testing.T) {
 			w.edit("c1", "drafts/web/packagevariant-2", "web/settings.yaml", "info", "debug")
 			w.write("v.yaml", "")
 			if tt.prune {
-				w.contains(w.mustApply("--prune").out, "bring its variant back, or run variform discard c1.web.packagevariant-2")
+				w.contains(w.mustApply("--prune").out, "its variant has gone, and Ann Tester (", "edited Draft packagevariant-2 by hand: data.level of ConfigMap settings info → debug: bring its variant back, or, to lose 1 edit, run variform discard c1.web.packagevariant-2 --reason TEXT")
 			} else {
 				w.mustApply()
 			}
