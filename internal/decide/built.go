@@ -183,5 +183,5 @@ func (c *Candidate) Unwanted(last *Built) error {
 	if last != nil && last.Commit == commit && last.Failure == "" {
 		return nil
 	}
-	return fmt.Errorf("it was edited by hand (%s), and no variant wants it, so that no run builds it: bring its variant back and run apply, or take the edit off branch %s", commit.String()[:7], c.Head.Ref.Short())
+	return fmt.Errorf("it was edited by hand (%s), and this run has no variant to build it for: correct the fleet, run apply, and approve again", commit.String()[:7])
 }

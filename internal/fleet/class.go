@@ -59,32 +59,43 @@ func show(ctx context.Context, e *reconcile.Engine, each func(name string, r *re
 }
 
 // Explain makes the examples of these classes once more, for where their values come
-// from, which the Report has then. Of those that another package would come of today
-// it is not known; Problems say of the others why it is not.
+// from, which the Report has then. A note of each example that cannot be explained says
+// why. What stops all of them is among the Problems.
 func (s *Shown) Explain(ctx context.Context, e *reconcile.Engine, classes []review.Class) error {
-	example, names := map[decide.Identity]string{}, []string{}
+	example, ids := map[decide.Identity]string{}, []decide.Identity{}
 	for _, c := range classes {
 		if r := s.Revisions[c.Example]; r.Phase != lifecycle.DeletionProposed {
-			example[r.Identity], names = c.Example, append(names, r.Identity.String())
+			example[r.Identity], ids = c.Example, append(ids, r.Identity)
 		}
 	}
-	if len(names) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
 	type made struct {
 		*krm.Package
 		*provenance.Origins
 	}
-	blamed, problems, err := reconcile.Blame(ctx, e, names, func(p *krm.Package, from *provenance.Origins) made { return made{p, from} })
-	if err != nil {
-		return fmt.Errorf("where values come from: %w", err)
+	blamed, problems, err := reconcile.Explain(ctx, e, ids, func(p *krm.Package, from *provenance.Origins) made { return made{p, from} })
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil: // the review itself is whole
+		s.Problems = append(s.Problems, fmt.Errorf("where values come from: %w", err))
+		return nil
 	}
 	s.Problems = append(s.Problems, problems...)
 	for _, b := range blamed {
-		if name, ok := example[b.Identity]; ok && b.Taken.Package != nil {
-			if err := s.classes.Explain(name, b.Taken.Package, b.Taken.Origins); err != nil {
-				return fmt.Errorf("where values of %s come from: %w", name, err)
-			}
+		name, ok := example[b.Identity]
+		if !ok {
+			continue
+		}
+		why := b.Err
+		if b.Taken.Package != nil {
+			why = s.classes.Explain(name, b.Taken.Package, b.Taken.Origins)
+		}
+		if why != nil {
+			r := s.Revisions[name]
+			r.Notes = append(r.Notes, fmt.Sprintf("where its values come from is not known: %v", why))
 		}
 	}
 	s.Report, err = s.classes.Report()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/provenance"
@@ -31,17 +32,62 @@ type Blamed[T any] struct {
 // is not kept. What take gave of each is returned, in order. Nothing is written. It needs
 // Config.Blame.
 func Blame[T any](ctx context.Context, e *Engine, names []string, take func(*krm.Package, *provenance.Origins) T) (out []*Blamed[T], problems []error, err error) {
+	out, plan, err := blame(ctx, e, names, take)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out, plan.unread(), nil
+}
+
+// unread are the inputs of a plan that could not be read.
+func (p *Plan) unread() []error {
+	problems := p.Problems
+	for _, set := range p.Sets {
+		problems = append(problems, set.Failures...)
+	}
+	return problems
+}
+
+// ErrUnwanted is why Explain makes nothing of a package.
+var ErrUnwanted = errors.New("no variant wants it")
+
+// Explain is Blame of the packages that identities name. One that no variant wants does
+// not stop the others: its Err is [ErrUnwanted], or, where part of the fleet could not be
+// read, that it cannot be told.
+func Explain[T any](ctx context.Context, e *Engine, ids []decide.Identity, take func(*krm.Package, *provenance.Origins) T) (out []*Blamed[T], problems []error, err error) {
+	e.cfg.lenient = true
+	defer func() { e.cfg.lenient = false }()
+	var names []string
+	for _, id := range ids {
+		names = append(names, id.String())
+	}
+	out, plan, err := blame(ctx, e, names, take)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted := map[decide.Identity]bool{}
+	for _, w := range plan.run.snapshot.Wants {
+		wanted[w.Identity] = true
+	}
+	why, problems := ErrUnwanted, plan.unread()
+	if len(problems) > 0 {
+		why = errors.New("this run cannot tell whether a variant wants it: " + count.Of(len(problems), "input") + " could not be read")
+	}
+	for _, id := range ids {
+		if !wanted[id] {
+			out = append(out, &Blamed[T]{Identity: id, Err: why})
+		}
+	}
+	return out, problems, nil
+}
+
+func blame[T any](ctx context.Context, e *Engine, names []string, take func(*krm.Package, *provenance.Origins) T) (out []*Blamed[T], plan *Plan, err error) {
 	was := e.cfg
 	defer func() { e.cfg = was }()
 	e.cfg.Only, e.cfg.Invoke, e.cfg.invokeAll = decide.Selection{Names: names}, names, len(names) == 0
 	e.cfg.take = func(p *krm.Package, from *provenance.Origins) any { return take(p, from) }
-	plan, err := e.Plan(ctx)
-	if err != nil {
+	if plan, err = e.Plan(ctx); err != nil {
 		return nil, nil, err
-	}
-	problems = plan.Problems
-	for _, set := range plan.Sets {
-		problems = append(problems, set.Failures...)
 	}
 	items := slices.DeleteFunc(slices.Clone(plan.Items), func(i *Item) bool { return i.Lock || i.want == nil })
 	meant, _ := decide.Meant(decide.Selection{Names: names}, items, func(i *Item) decide.Selectable {
@@ -64,7 +110,7 @@ func Blame[T any](ctx context.Context, e *Engine, names []string, take func(*krm
 		}
 		out = append(out, b)
 	}
-	return out, problems, nil
+	return out, plan, nil
 }
 
 // deleted says that people deleted a package on its registered branch.

@@ -647,6 +647,9 @@ func (e *Engine) only(all []*decide.Want) ([]*decide.Want, error) {
 		return all, nil
 	}
 	out, missing := decide.Meant(sel, all, e.selectable)
+	if e.cfg.lenient {
+		return decide.Needed(out, all), nil
+	}
 	if err := unknown(missing); err != nil {
 		return nil, err
 	}
@@ -726,6 +729,9 @@ func (e *Engine) invoke(all []*decide.Want) error {
 		return nil
 	}
 	list, err := called(all, e.cfg.Invoke)
+	if e.cfg.lenient {
+		err = nil
+	}
 	for at := 0; at < len(list); at++ {
 		w := list[at]
 		w.Invoked = true

@@ -123,6 +123,8 @@ type Config struct {
 	drop map[decide.Identity][]string
 	// invokeAll renders all again: see Blame.
 	invokeAll bool
+	// lenient leaves out names that mean nothing: see Explain.
+	lenient bool
 	// take is given each package with its origins, many at once, and gives what is kept of
 	// it: see Blame. A plan with it is one that nobody carries out: what is held is made, too.
 	take func(*krm.Package, *provenance.Origins) any

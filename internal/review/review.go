@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -262,16 +263,22 @@ func (r *Classifier) Add(variant string, c *Compared) {
 	g.add(variant, c)
 }
 
-// Explain says where the values of an example come from, for who made it once more:
-// of another package than is shown it says nothing.
+// ErrOther is returned by Explain for another package than the one that is shown.
+var ErrOther = errors.New("the inputs of now make another package: run apply")
+
+// Explain records where the values of an example come from: made is the example, made
+// once more.
 func (r *Classifier) Explain(variant string, made *krm.Package, origins *provenance.Origins) error {
 	for _, g := range r.groups {
 		if g.example.Variant != variant {
 			continue
 		}
 		edits, err := Edits(made, g.example.After)
-		if err != nil || len(edits) > 0 {
+		switch {
+		case err != nil:
 			return err
+		case len(edits) > 0:
+			return ErrOther
 		}
 		g.example.Origins, g.told = origins, nil
 		s, err := shapeOf(&g.example)

@@ -48,6 +48,22 @@ func TestPage(t *testing.T) {
 		t.Error("an origin of a value that the Draft does not have")
 	}
 
+	// What cannot be explained is reported, and hides nothing of the rest.
+	w.write("vc2.yaml", "")
+	w.write("vc3.yaml", variantOf("web-c3", "v10", "c3", "web", ""))
+	w.write("own.yaml", variantOf("own", "v9", "c1", "own", "  packageContext: {data: {cluster: own, more: own}}\n")+"---\n"+variantOf("gone", "v9", "c1", "gone", "  packageContext: {data: {cluster: gone}}\n  labels: {a: b}\n"))
+	w.mustRun(0, "apply", "--only", "c1/own,c1/gone")
+	w.write("own.yaml", variantOf("own", "v9", "c1", "own", "  packageContext: {data: {cluster: own, more: own}}\n"))
+	shown := w.mustRun(0, "review").out
+	for _, format := range []string{"table", "json", "html"} {
+		r := w.mustRun(0, "review", "--origins", "-o", format)
+		w.contains(r.out+r.err, "c1/gone", "where its values come from is not known: no variant wants it")
+		if format == "html" {
+			w.contains(r.out, " ← own.yaml:")
+		}
+	}
+	w.contains(shown, "c1/gone")
+
 	bin := t.TempDir()
 	xdgOpen := func(does string) {
 		if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\n"+does+"\n"), 0o755); err != nil {
