@@ -493,6 +493,11 @@ func (m *maker) first(ctx context.Context) (err error) {
 		return err
 	}
 	m.Base = m.Upstream.Package
+	if m.Renderer != nil { // else people correct it in the Draft
+		if err := m.readable(nil); err != nil {
+			return err
+		}
+	}
 	m.pkg, err = m.hydrate(ctx, origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(nil), lock: m.Upstream.Lock}, nil)
 	m.machine = m.pkg
 	return err

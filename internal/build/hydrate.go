@@ -36,6 +36,15 @@ type origin struct {
 // and annotations of the Kptfile of an open Draft that goes on: those are set
 // when a Draft is created.
 func (m *maker) hydrate(ctx context.Context, o origin, draft *kptfilev1.KptFile) (*krm.Package, error) {
+	p, err := m.clone(o, draft)
+	if err != nil {
+		return nil, err
+	}
+	return m.mutate(ctx, p)
+}
+
+// clone is the first step of hydrate, which nothing that people edit can mend.
+func (m *maker) clone(o origin, draft *kptfilev1.KptFile) (*krm.Package, error) {
 	labels, annotations := m.Variant().Spec.Labels, m.Variant().Spec.Annotations
 	if draft != nil {
 		labels, annotations = asCreated(labels, draft.Labels), asCreated(annotations, draft.Annotations)
@@ -52,7 +61,24 @@ func (m *maker) hydrate(ctx context.Context, o origin, draft *kptfilev1.KptFile)
 		return nil, decide.Stall(fmt.Errorf("upstream %s: %w", m.named(o), err))
 	}
 	m.begin(o)
-	return m.mutate(ctx, p)
+	return p, nil
+}
+
+// readable returns an error where the upstream cannot be read, or follows base with
+// something that cannot be merged. A nil base is none.
+func (m *maker) readable(base *krm.Package) error {
+	if err := merge.Readable(base, m.Upstream.Package); err != nil {
+		return decide.Stall(fmt.Errorf("upstream %s: %w", m.Upstream, err))
+	}
+	return nil
+}
+
+// readableHere returns an error where what people edited cannot be read.
+func (m *maker) readableHere(base, ours *krm.Package) error {
+	if err := merge.ReadableLocal(base, ours); err != nil {
+		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.from(), err))
+	}
+	return nil
 }
 
 // named is what messages call an origin.
@@ -235,6 +261,9 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 	if b := m.Package.Branch; from.Number > 0 && b != nil && b.Reverted != nil {
 		from = b.Reverted
 	}
+	if err := m.readable(nil); err != nil {
+		return err
+	}
 	base, guess, err := m.hydrated(ctx, from, there, kptfile)
 	if err != nil {
 		return err
@@ -274,12 +303,19 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 	if base == nil {
 		return m.updateUpstream(ctx, there, kptfile)
 	}
+	if err := errors.Join(m.readable(base), m.readableHere(base, ours)); err != nil {
+		return err
+	}
 	same, err := samePackage(base, ours)
 	if err != nil {
 		return err
 	}
 	now := origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(kptfile.Upstream), lock: m.Upstream.Lock}
-	theirs, failed := m.hydrate(ctx, now, draft)
+	cloned, err := m.clone(now, draft)
+	if err != nil {
+		return err
+	}
+	theirs, failed := m.mutate(ctx, cloned)
 	switch {
 	case same:
 		m.pkg, m.machine = theirs, theirs
@@ -669,6 +705,15 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 		}
 	}
 	if content != m.Upstream.Content {
+		if merge.Readable(nil, base) != nil { // a merge from it would take for removed what is in there
+			if base, err = krm.Parse(nil); err != nil {
+				return err
+			}
+			m.guessed = true
+		}
+		if err := m.readableHere(base, m.pkg); err != nil {
+			return err
+		}
 		own.Strategy, own.Guess, own.Keep = m.strategy, m.guessed, m.KeepEdits
 		if m.pkg, err = m.merge(m.Upstream.String(), base, m.Upstream.Package, m.pkg, own); err != nil {
 			return err

@@ -121,8 +121,12 @@ func (a *app) printEdits(list []*reconcile.Edited) error {
 					where += " " + edit.Field
 				}
 			}
+			file := edit.File
+			if edit.Line > 0 {
+				file = fmt.Sprintf("%s:%d", file, edit.Line)
+			}
 			rows = append(rows, []string{
-				e.Variant, e.Revision, review.Visible(edit.File), string(edit.Op) + " " + review.Visible(where),
+				e.Variant, e.Revision, review.Visible(file), string(edit.Op) + " " + review.Visible(where),
 				review.Visible(edit.Before), review.Visible(edit.After), review.Visible(edit.By),
 			})
 		}

@@ -137,15 +137,23 @@ func lineBreak(data []byte) string {
 	return "\n"
 }
 
-// validText says why a file cannot be YAML text at all, "" where it can.
-func validText(data []byte) string {
-	switch {
-	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
-		return "it is UTF-16 text; save it as UTF-8"
-	case bytes.IndexByte(data, 0) >= 0:
-		return "it has a NUL byte, so it is no YAML text"
-	case !utf8.Valid(data):
-		return "it is not UTF-8 text"
+// validText reports where and why a file cannot be YAML text at all; why is "" where it
+// can.
+func validText(data []byte) (at int, why string) {
+	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
+		return 0, "it is UTF-16 text; save it as UTF-8"
 	}
-	return ""
+	if at := bytes.IndexByte(data, 0); at >= 0 {
+		return at, "it has a NUL byte, so it is no YAML text"
+	}
+	if utf8.Valid(data) {
+		return 0, ""
+	}
+	for {
+		r, n := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && n == 1 {
+			return at, "it is not UTF-8 text"
+		}
+		at += n
+	}
 }

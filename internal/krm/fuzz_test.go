@@ -154,7 +154,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-func isText(s string) bool { return validText([]byte(s)) == "" }
+func isText(s string) bool { _, why := validText([]byte(s)); return why == "" }
 
 // readable reports whether a tree is one that limits and YAML allow.
 func readable(n *yaml.Node) bool {

@@ -54,17 +54,17 @@ func (l Limits) withDefaults() Limits {
 }
 
 // text refuses what is no text, or too long a one, without parsing it.
-func (l Limits) text(data []byte) error {
+func (l Limits) text(data []byte) (line int, err error) {
 	if len(data) > l.FileSize {
-		return fmt.Errorf("it has %d bytes, more than %d", len(data), l.FileSize)
+		return 0, fmt.Errorf("it has %d bytes, more than %d", len(data), l.FileSize)
 	}
 	if n := Values(data); n > l.Values {
-		return fmt.Errorf("it has up to %d values, more than %d", n, l.Values)
+		return 0, fmt.Errorf("it has up to %d values, more than %d", n, l.Values)
 	}
-	if why := validText(data); why != "" {
-		return errors.New(why)
+	if at, why := validText(data); why != "" {
+		return 1 + bytes.Count(data[:at], []byte{'\n'}), errors.New(why)
 	}
-	return nil
+	return 0, nil
 }
 
 func (l Limits) documents(n int) error {

@@ -116,8 +116,8 @@ func (p *Package) parseFile(f File) *parsed {
 // parseDocs reads the documents of a file, with the help of one that is mostly alike;
 // nil where there is none.
 func parseDocs(data []byte, l Limits, like *content) ([]document, *Problem) {
-	if err := l.text(data); err != nil {
-		return nil, &Problem{Err: err}
+	if line, err := l.text(data); err != nil {
+		return nil, &Problem{Line: line, Err: err}
 	}
 	chunks := cut(data)
 	if err := l.documents(len(chunks)); err != nil {
@@ -131,10 +131,7 @@ func parseDocs(data []byte, l Limits, like *content) ([]document, *Problem) {
 			line, err = l.check(root)
 		}
 		if err != nil {
-			if line > 0 {
-				line += c.line
-			}
-			return nil, &Problem{Line: line, Err: err}
+			return nil, &Problem{Line: c.line + max(line, 1), Err: err}
 		}
 		docs[i] = document{chunk: c, root: root, index: index}
 		if b := yamltree.Deref(root); !yamltree.IsNull(b) {
@@ -200,24 +197,44 @@ func library(data []byte) (root *yaml.Node, line int, err error) {
 	case errors.Is(err, io.EOF):
 		return nil, 0, nil
 	case err != nil:
-		line, err = splitError(err)
-		return nil, min(line, lines(data)), err
+		line, err = parserError(data, err)
+		return nil, line, err
 	}
 	switch err := d.Decode(&second); {
 	case err == nil:
 		return nil, second.Line, errors.New("a document starts where no separator --- stands")
 	case !errors.Is(err, io.EOF):
-		line, err = splitError(err)
-		return nil, min(line, lines(data)), err
+		line, err = parserError(data, err)
+		return nil, line, err
 	}
 	return &first, 0, nil
+}
+
+var (
+	conflictMarker = lazyregexp.New(`(?m)^(?:<<<<<<<|=======|>>>>>>>)(?: |\r?$)`)
+	unknownAnchor  = lazyregexp.New(`unknown anchor '(.*)' referenced`)
+)
+
+// parserError returns the parser's error about a text without its line, and that line,
+// 0 where the parser names none.
+func parserError(data []byte, err error) (int, error) {
+	if m := conflictMarker.Regexp().FindIndex(data); m != nil {
+		return 1 + bytes.Count(data[:m[0]], []byte{'\n'}), fmt.Errorf("it is not valid YAML: conflict marker %s", bytes.TrimSpace(data[m[0]:m[1]]))
+	}
+	if m := unknownAnchor.FindStringSubmatch(err.Error()); m != nil { // no line
+		if i := bytes.Index(data, []byte("*"+m[1])); i >= 0 {
+			return 1 + bytes.Count(data[:i], []byte{'\n'}), fmt.Errorf("it is not valid YAML: %s", m[0])
+		}
+	}
+	line, err := splitError(err)
+	return min(line, lines(data)), err
 }
 
 // lines is how many lines a text has; the parser may complain of the one behind.
 func lines(data []byte) int { return bytes.Count(bytes.TrimRight(data, "\r\n"), []byte{'\n'}) + 1 }
 
-// parserError tells the grammar's errors from those of single tokens.
-var parserError = lazyregexp.New(`did not find expected (?:node content|key|'-' indicator|',' or '[]}]'|<.*>)`)
+// grammarError tells the grammar's errors from those of single tokens.
+var grammarError = lazyregexp.New(`did not find expected (?:node content|key|'-' indicator|',' or '[]}]'|<.*>)`)
 
 var errorLine = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
 
@@ -232,7 +249,7 @@ func splitError(err error) (int, error) {
 	switch {
 	case convErr != nil:
 		line = 0
-	case parserError.MatchString(msg):
+	case grammarError.MatchString(msg):
 		line++ // the library counts these from 0
 	}
 	return line, fmt.Errorf("it is not valid YAML: %s", msg[len(m[0]):])

@@ -41,7 +41,7 @@ func (p *Package) Files() ([]File, error) {
 
 // readable refuses what Parse would refuse of a text that its resources gave.
 func (f *file) readable(text []byte, l Limits) error {
-	err := l.text(text)
+	_, err := l.text(text)
 	if err == nil && len(f.docs)+len(f.parsed.docs) > l.Documents {
 		err = l.documents(len(cut(text)))
 	}

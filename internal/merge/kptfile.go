@@ -192,9 +192,6 @@ func setField(n *yaml.Node, field string, v, from *yaml.Node) *yaml.Node {
 func (m *merger) mergeKptfile(u *unit, c change, followUpstream bool) error {
 	b, up, l := m.b.kptfile(u.dir), m.u.kptfile(u.dir), m.l.kptfile(u.dir)
 	switch {
-	case l == nil && c.l != nil, up == nil && c.u != nil: // unreadable
-		m.opaque(c)
-		return nil
 	case l == nil && b == nil:
 		if up != nil {
 			m.follow(c)

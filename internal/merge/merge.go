@@ -7,6 +7,7 @@
 //
 // The rules are kpt's resource-merge, bettered where kpt loses an edit:
 //
+//   - No merge starts from a side that cannot be read ([UnreadableError]).
 //   - What one side left alone follows the other side. Where two of the three
 //     files are byte-equal, the third is taken whole; where both sides edited a
 //     file, its resources are merged field by field and only the fields that
@@ -119,13 +120,17 @@ type Stats struct {
 // not be nil and are never modified; an empty base means that both sides were
 // made independently.
 //
-// Errors: [*ModifiedError] where the strategy is fast-forward and local
+// Errors: [*UnreadableError] where one of the three cannot be read,
+// [*ModifiedError] where the strategy is fast-forward and local
 // differs from base, [*DuplicateError] where a resource that upstream changed
 // occurs twice in one file, and an error that names an unknown strategy. All of
 // them are joined. A [*NotFollowedError] says that the merge went wrong: each
 // result is checked before it is handed out.
 func Packages(base, upstream, local *krm.Package, o Options) (*Result, error) {
 	o.Guess = o.Guess && (o.Strategy == "" || o.Strategy == kptfilev1.ResourceMerge)
+	if err := readableSides(base, upstream, local); err != nil {
+		return nil, err
+	}
 	m := newMerger(base, upstream, local, o)
 	var err error
 	switch o.Strategy {

@@ -138,6 +138,9 @@ func (m *merger) mergeFiles(u *unit) error {
 func (w *unitMerge) run() error {
 	var sides [3][]*item
 	for _, c := range w.changes {
+		if w.closed[c.path] {
+			continue
+		}
 		for s, v := range []*version{w.b, w.u, w.l} {
 			for _, r := range v.docs[c.path] {
 				sides[s] = append(sides[s], newItem(r))
@@ -172,8 +175,9 @@ func (w *unitMerge) takeWhole() {
 	}
 }
 
+// hasDocs reports whether a file is merged by its resources.
 func (w *unitMerge) hasDocs(p string) bool {
-	return len(w.b.docs[p])+len(w.u.docs[p])+len(w.l.docs[p]) > 0
+	return !w.closed[p] && len(w.b.docs[p])+len(w.u.docs[p])+len(w.l.docs[p]) > 0
 }
 
 // fixed lists the identities in files that no side changed.

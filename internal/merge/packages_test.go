@@ -454,7 +454,7 @@ func TestAliasesAreBounded(t *testing.T) {
 }
 
 // TestKptfilesOfSubpackages: what becomes of a Kptfile that only some versions
-// have, or that is none.
+// have.
 func TestKptfilesOfSubpackages(t *testing.T) {
 	root := "-- Kptfile --\n" + kptfileHead
 	kf := func(more string) string { return "-- sub/Kptfile --\n" + subKptfile + more }
@@ -466,16 +466,7 @@ func TestKptfilesOfSubpackages(t *testing.T) {
 		"local made it none":            {base: root + kf("") + f("1"), upstream: root + kf("info: {}\n") + f("2"), local: root + f("1"), want: root + f("2")},
 		"both made it one":              {base: root + f("1"), upstream: root + kf("info:\n  site: u\n") + f("1"), local: root + kf("pipeline: {}\n") + f("1"), want: root + kf("pipeline: {}\ninfo:\n  site: u\n") + f("1")},
 		"its name is its own":           {base: root + kf(""), upstream: root + strings.Replace(kf("info:\n  site: u\n"), "name: sub", "name: theirs", 1), local: root + strings.Replace(kf(""), "name: sub", "name: mine", 1), want: root + strings.Replace(kf("info:\n  site: u\n"), "name: sub", "name: mine", 1)},
-		"no Kptfile upstream":           {base: root + kf(""), upstream: root + none, local: root + kf(""), want: root + none},
-		"no Kptfile upstream, edited here": {
-			base: root + kf(""), upstream: root + none, local: root + kf("info: {}\n"), want: root + none,
-			conflicts: []string{"sub/Kptfile: upstream wins with [no Kptfile]; local was {apiVersion: kpt.dev/v1, kind: Kptfile, metadata: {name: sub}, info: {}}"},
-		},
-		"no Kptfile here, edited upstream": {
-			base: root + kf(""), upstream: root + kf("info: {}\n"), local: root + none, want: root + kf("info: {}\n"),
-			conflicts: []string{"sub/Kptfile: upstream wins with {apiVersion: kpt.dev/v1, kind: Kptfile, metadata: {name: sub}, info: {}}; local was [no Kptfile]"},
-		},
-		"a Kptfile again": {base: root + none, upstream: root + kf(""), local: root + none, want: root + kf("")},
+		"a Kptfile again":               {base: root + none, upstream: root + kf(""), local: root + none, want: root + kf("")},
 	})
 }
 

@@ -38,6 +38,7 @@ type merger struct {
 	o         Options
 	whole     bool // files without resources are not looked into
 	b, u, l   *version
+	closed    map[string]bool // files that one version cannot be read of: they are merged as a whole
 	out       *krm.Package
 	units     map[string]*unit
 	open      []*unitMerge // whose resources are still to be merged
@@ -57,10 +58,13 @@ type unit struct {
 func newMerger(base, upstream, local *krm.Package, o Options) *merger {
 	m := &merger{
 		o: o, b: newVersion(base), u: newVersion(upstream), l: newVersion(local),
-		out: local.Clone(), units: map[string]*unit{".": {dir: "."}}, touched: map[string]bool{},
+		out: local.Clone(), units: map[string]*unit{".": {dir: "."}}, touched: map[string]bool{}, closed: map[string]bool{},
 	}
 	all := map[string]bool{}
 	for _, v := range []*version{m.b, m.u, m.l} {
+		for _, problem := range v.pkg.Problems() {
+			m.closed[problem.Path] = true
+		}
 		for p := range v.files {
 			all[p] = true
 			if path.Base(p) == kptfilev1.KptFileName && m.units[path.Dir(p)] == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,6 +29,7 @@ const (
 	Move   Op = "move"     // a resource in another file
 	Mode   Op = "mode"     // of a file: executable, a symbolic link
 	Format Op = "reformat" // of a field its comment, of a file its bytes
+	Broken Op = "broken"   // of a file: its YAML cannot be parsed, for the reason in After
 )
 
 // Edit is one normalised difference between two packages.
@@ -44,6 +46,8 @@ type Edit struct {
 	// there is nothing. A Secret's values are never in them.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
+	// Line is where a file cannot be parsed; 0 where unknown, and of other edits.
+	Line int `json:"line,omitempty"`
 	// Digest stands for content that is not shown.
 	Digest string `json:"digest,omitempty"`
 	// By is who wrote it, with the commit, where somebody looked for that.
@@ -95,6 +99,8 @@ func (e Edit) String() string {
 		name = e.Resource
 	}
 	switch {
+	case e.Op == Broken:
+		name = e.broken()
 	case e.Op == Update && (e.Before != "" || e.After != ""):
 		name += " " + quote(e.Before) + " → " + quote(e.After)
 	case e.Op == Add && e.After != "" && e.Field != "":
@@ -107,6 +113,14 @@ func (e Edit) String() string {
 		name += " (" + string(e.Op) + ")"
 	}
 	return Visible(name)
+}
+
+// broken says that a file cannot be parsed.
+func (e Edit) broken() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s cannot be parsed: %s", e.File, e.After)
+	}
+	return fmt.Sprintf("%s:%d cannot be parsed: %s", e.File, e.Line, e.After)
 }
 
 // diffPackages lists the edits of a change, normalised and sorted.
@@ -215,6 +229,7 @@ type side struct {
 	files     map[string]krm.File
 	byPath    map[string][]*krm.Resource
 	resources []*krm.Resource
+	broken    map[string]krm.Problem
 }
 
 // differing are two packages without the files that they have in common. A nil package
@@ -242,8 +257,10 @@ func differing(was, now *krm.Package) (before, after side, err error) {
 			a, b = a[1:], b[1:]
 		}
 	}
-	before.read(was)
-	after.read(now)
+	before.find(was)
+	after.find(now)
+	before.read(was, after)
+	after.read(now, before)
 	return before, after, nil
 }
 
@@ -257,12 +274,31 @@ func written(p *krm.Package) ([]krm.File, error) {
 
 func newSide() side { return side{files: map[string]krm.File{}, byPath: map[string][]*krm.Resource{}} }
 
-// read takes the resources of the side's files.
-func (s *side) read(p *krm.Package) {
+// find lists the files of the side whose YAML cannot be parsed.
+func (s *side) find(p *krm.Package) {
+	if p == nil || len(s.files) == 0 {
+		return
+	}
+	for _, problem := range p.Problems() {
+		if _, ok := s.files[problem.Path]; ok {
+			if s.broken == nil {
+				s.broken = map[string]krm.Problem{}
+			}
+			s.broken[problem.Path] = problem
+		}
+	}
+}
+
+// read takes the resources of the side's files, but for those that the other side cannot
+// parse: they are compared as files.
+func (s *side) read(p *krm.Package, other side) {
 	if p == nil || len(s.files) == 0 {
 		return
 	}
 	for _, r := range p.Resources() {
+		if _, broken := other.broken[r.Path()]; broken {
+			continue
+		}
 		if _, ok := s.files[r.Path()]; ok {
 			s.byPath[r.Path()] = append(s.byPath[r.Path()], r)
 			s.resources = append(s.resources, r)
@@ -333,16 +369,24 @@ func (d *differ) files(before, after side) {
 		}
 		if _, ok := after.files[path]; !ok {
 			d.add(Edit{File: path, Op: Remove, Digest: digest(f.Data)})
-		} else if !bytes.Equal(f.Data, after.files[path].Data) {
-			g := after.files[path]
+		} else if g := after.files[path]; !bytes.Equal(f.Data, g.Data) && !d.broke(after, g) {
 			d.add(Edit{File: path, Op: Update, Digest: digest([]byte(d.norm.text(string(f.Data)))) + ".." + digest([]byte(d.norm.text(string(g.Data))))})
 		}
 	}
 	for path, f := range after.files {
-		if _, ok := before.files[path]; !ok && len(after.byPath[path]) == 0 {
+		if _, ok := before.files[path]; !ok && len(after.byPath[path]) == 0 && !d.broke(after, f) {
 			d.add(Edit{File: path, Op: Add, Digest: digest([]byte(d.norm.text(string(f.Data))))})
 		}
 	}
+}
+
+// broke reports a file that cannot be parsed, and whether it is one.
+func (d *differ) broke(after side, f krm.File) bool {
+	problem, ok := after.broken[f.Path]
+	if ok {
+		d.add(Edit{File: f.Path, Op: Broken, Line: problem.Line, After: problem.Err.Error(), Digest: digest([]byte(d.norm.text(string(f.Data))))})
+	}
+	return ok
 }
 
 // resources compares the resources.

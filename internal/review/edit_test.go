@@ -47,6 +47,55 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
+// A file that cannot be parsed is one edit with its line: nothing in it was removed, and
+// nothing in it is new once it is corrected.
+func TestBrokenFiles(t *testing.T) {
+	good := resource("A", "a", "") + "---\n" + resource("B", "b", "")
+	broken := strings.Replace(good, "---\n", "<<<<<<< HEAD\n", 1)
+	line := strings.Count(broken[:strings.Index(broken, "<<<")], "\n") + 1
+	of := func(text string) *krm.Package {
+		if text == "" {
+			return pkg(t, nil)
+		}
+		return pkg(t, map[string]string{"x.yaml": text})
+	}
+	for name, tc := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"broken by hand":   {good, broken, []string{fmt.Sprintf("x.yaml:%d cannot be parsed: it is not valid YAML: conflict marker <<<<<<<", line)}},
+		"new and broken":   {"", broken, []string{fmt.Sprintf("x.yaml:%d cannot be parsed: it is not valid YAML: conflict marker <<<<<<<", line)}},
+		"another encoding": {good, "\xff\xfea\x00", []string{"x.yaml:1 cannot be parsed: it is UTF-16 text; save it as UTF-8"}},
+		"corrected":        {broken, good, []string{"x.yaml"}},
+		"removed":          {broken, "", []string{"removed x.yaml"}},
+		"as it was":        {broken, broken, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edits, err := Edits(of(tc.before), of(tc.after))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range edits {
+				got = append(got, e.String())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(edits) == 0 {
+				return
+			}
+			back, err := Without(of(tc.before), of(tc.after), edits...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if same, err := samePackage(of(tc.before), back); err != nil || !same {
+				t.Errorf("taken back it is not as it was: %v", err)
+			}
+		})
+	}
+}
+
 // Many resources are compared side by side: their edits and cells are those of each.
 func TestManyResources(t *testing.T) {
 	files := func(n int, value string) *krm.Package {

@@ -314,6 +314,8 @@ func (g *group) field(e Edit) string {
 		return fmt.Sprintf("moves %s to %s", e.Resource, e.After)
 	case e.Op == Mode:
 		return fmt.Sprintf("mode of %s: %s", e.File, change(e.Before, e.After))
+	case e.Op == Broken:
+		return e.broken()
 	case e.Op == Format && e.Field != "":
 		return "comment at " + name
 	case e.Op == Format:
