@@ -9,7 +9,7 @@ import (
 // Hydration is the version of the way that packages are made: it is raised where
 // equal inputs give other bytes than before
 // (docs/design/hydration-and-update.md#hi).
-const Hydration = 2
+const Hydration = 3
 
 // hydration is the version that made a revision, 0 where the record does not say.
 // An entry is believed that names what the revision's own commit names; where that

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // kptfileAPIVersion is the only version of Kptfiles that is rendered.
@@ -28,6 +29,8 @@ type Function struct {
 	ConfigMap  map[string]string
 	Selectors  []Selector
 	Exclude    []Selector
+
+	entry *yaml.Node // of the Kptfile that was read, a copy
 }
 
 // id is how messages call the function.
@@ -78,8 +81,10 @@ func readPipeline(p *krm.Package, dir, registry string) ([]Function, []error) {
 	var fns []Function
 	var errs []error
 	add := func(sort string, docs []functionDoc) {
+		entries := yamltree.Items(kf.Node().YNode(), "pipeline", sort)
 		for i, d := range docs {
 			f, bad := d.function(p, dir, sort, i, registry)
+			f.entry = yaml.CopyYNode(entries[i])
 			fns, errs = append(fns, f), append(errs, bad...)
 		}
 	}

@@ -122,10 +122,10 @@ func TestParentsFirst(t *testing.T) {
 				"Kptfile": annotated("root", mutating("{image: \"apply-setters:v0.2\", configMap: {word: new}}"), downward),
 				"b/Kptfile": kptfileOf("b", mutating("{image: "+own("note")+", configPath: cfg.yaml}")+
 					"  validators:\n  - {image: "+own("says")+", configPath: cfg.yaml}\n"),
-				"b/cfg.yaml": configMap("cfg", "data:\n  last: old # kpt-set: ${word}\n"),
+				"b/cfg.yaml": configMap("cfg", "data:\n  last: old # kpt-set: ${word}\n"), "b/x.yaml": configMap("bx"),
 			},
-			order: ":3 b:2 b:2",
-			want:  map[string]string{"cfg": "new"},
+			order: ":4 b:2 b:2",
+			want:  map[string]string{"cfg": "", "bx": "new"},
 		},
 	}
 	for name, tc := range cases {

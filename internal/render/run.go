@@ -341,7 +341,7 @@ func originalConfigs(n *pkgNode) map[string]*yaml.RNode {
 func (h *hydration) mutate(ctx context.Context, n *pkgNode, s step, input []*krm.Resource, configs map[string]*yaml.RNode) ([]*krm.Resource, error) {
 	config := h.config(n, s, input, configs)
 	call := &Call{
-		Call: &function.Call{Package: h.work, Selected: selectResources(input, s.Selectors, s.Exclude), Config: config},
+		Call: &function.Call{Package: h.work, Selected: h.selected(n, s, input), Config: config},
 		Dir:  n.dir, PkgDir: func(res *krm.Resource) string { return h.pkgDir[res] },
 	}
 	before := resourcePaths(h.work)
@@ -353,8 +353,10 @@ func (h *hydration) mutate(ctx context.Context, n *pkgNode, s step, input []*krm
 	if h.show != nil {
 		seen = h.seen(ctx, s, call)
 	}
+	entry := h.entryOf(n, s, call)
 	err := h.run(ctx, s, call)
 	if err == nil {
+		entry.keep(h.work.Kptfile(n.dir), s.Type)
 		input, err = h.settle(n, s, input, before)
 	}
 	if err != nil {
@@ -492,7 +494,7 @@ func resourcePaths(p *krm.Package) map[*krm.Resource]string {
 
 // validate runs a validator on a copy; what it changes is dropped.
 func (h *hydration) validate(ctx context.Context, n *pkgNode, s step, input []*krm.Resource, configs map[string]*yaml.RNode) error {
-	chosen := selectResources(input, s.Selectors, s.Exclude)
+	chosen := h.selected(n, s, input)
 	return h.run(ctx, s, h.twin(&Call{Call: &function.Call{Selected: chosen, Config: h.config(n, s, input, configs)}, Dir: n.dir}, h.work.Clone()))
 }
 

@@ -15,7 +15,7 @@ import (
 // nextVersion is what the next hydration version changes: it says so, and writes
 // another package context.
 var nextVersion = []mutant{
-	{Text: "const Hydration = 2", Instead: "const Hydration = 3"},
+	{Text: "const Hydration = 3", Instead: "const Hydration = 4"},
 	{Text: `yamltree.SetString(data, reserved, "package-path", packagePath)`, Instead: `yamltree.SetString(data, reserved, "package-path", "/"+packagePath)`},
 }
 
