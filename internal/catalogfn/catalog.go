@@ -15,6 +15,7 @@ package catalogfn
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -26,12 +27,19 @@ import (
 type Function struct {
 	// Name is the last element of its image path.
 	Name string
-	// Versions lists the minor versions that Run behaves as, oldest first.
+	// Releases are the releases that are built in, oldest first.
+	Releases []Release
+}
+
+// Release is the behavior of one release, or of several that behave alike: what each does
+// follows from its source and from the libraries that its go.mod pins.
+type Release struct {
+	// Versions are of one minor version, oldest first: v0.1.0, v0.1.1.
 	Versions []string
-	// Patches is the highest patch release of each of Versions that is known to
-	// have the same behaviour: of v0.4 with 1 these are v0.4.0 and v0.4.1.
-	Patches []int
-	// Revision grows when Run's output changes for the same input.
+	// Moved reports that they are newer than the catalogue's move to ghcr.io/kptdev:
+	// v0.1 or latest in the registry of before does not mean them.
+	Moved bool
+	// Revision grows when the output changes for the same input.
 	Revision int
 	// Run is the function; nil where List is.
 	Run function.Processor
@@ -40,19 +48,62 @@ type Function struct {
 	List func(ctx context.Context, list *yaml.Node) (fn.Results, error)
 }
 
+// Last returns the newest of the versions.
+func (r Release) Last() string { return r.Versions[len(r.Versions)-1] }
+
+// Minor returns the minor version, such as v0.1.
+func (r Release) Minor() string { return r.Versions[0][:strings.LastIndex(r.Versions[0], ".")] }
+
+// Newest returns the release that an image without a tag means.
+func (f Function) Newest() Release { return f.Releases[len(f.Releases)-1] }
+
+// Versions lists all versions that are built in, oldest first.
+func (f Function) Versions() (out []string) {
+	for _, r := range f.Releases {
+		out = append(out, r.Versions...)
+	}
+	return out
+}
+
+// ID names the behavior of a release: its minor version where it is the newest one there,
+// its last version otherwise. Versions that a digest of inputs has must not change without
+// a change of behavior.
+func (f Function) ID(r Release) string {
+	for _, other := range f.Releases {
+		if other.Minor() == r.Minor() && slices.Compare(other.Versions, r.Versions) > 0 {
+			return r.Last()
+		}
+	}
+	return r.Minor()
+}
+
 var catalogue = []Function{
-	{Name: "apply-replacements", Versions: []string{"v0.1"}, Patches: []int{2}, Revision: 1, Run: ApplyReplacements},
-	{Name: "apply-setters", Versions: []string{"v0.1", "v0.2"}, Patches: []int{1, 1}, Revision: 1, Run: ApplySetters},
-	{Name: "create-setters", Versions: []string{"v0.1"}, Patches: []int{0}, Revision: 1, Run: CreateSetters},
-	{Name: "ensure-name-substring", Versions: []string{"v0.2"}, Patches: []int{0}, Revision: 1, Run: EnsureNameSubstring},
-	{Name: "remove-local-config-resources", Versions: []string{"v0.1"}, Patches: []int{0}, Revision: 1, Run: RemoveLocalConfigResources},
-	{Name: "search-replace", Versions: []string{"v0.2"}, Patches: []int{0}, Revision: 1, Run: SearchReplace},
-	{Name: "set-annotations", Versions: []string{"v0.1"}, Patches: []int{4}, Revision: 1, Run: SetAnnotations},
-	{Name: "set-image", Versions: []string{"v0.1"}, Patches: []int{1}, Revision: 1, Run: SetImage},
-	{Name: "set-labels", Versions: []string{"v0.2"}, Patches: []int{1}, Revision: 1, Run: SetLabels},
-	{Name: "set-namespace", Versions: []string{"v0.4"}, Patches: []int{1}, Revision: 1, Run: SetNamespace},
-	{Name: "starlark", Versions: []string{"v0.4", "v0.5"}, Patches: []int{3, 1}, Revision: 2, List: Starlark},
-	{Name: "upsert-resource", Versions: []string{"v0.2"}, Patches: []int{0}, Revision: 1, Run: UpsertResource},
+	{"apply-replacements", []Release{
+		{Versions: []string{"v0.1.0", "v0.1.1"}, Revision: 2, Run: replacementRules{whole: true}.run},
+		{Versions: []string{"v0.1.2"}, Moved: true, Revision: 2, Run: replacementRules{}.run},
+		{Versions: []string{"v0.1.5"}, Moved: true, Revision: 2, Run: replacementRules{literal: true}.run},
+	}},
+	{"apply-setters", []Release{
+		{Versions: []string{"v0.1.1"}, Revision: 1, Run: ApplySetters},
+		{Versions: []string{"v0.2.0", "v0.2.1", "v0.2.2"}, Revision: 1, Run: ApplySetters},
+	}},
+	{"create-setters", []Release{{Versions: []string{"v0.1.0"}, Revision: 1, Run: CreateSetters}}},
+	{"ensure-name-substring", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: EnsureNameSubstring}}},
+	{"remove-local-config-resources", []Release{{Versions: []string{"v0.1.0"}, Revision: 1, Run: RemoveLocalConfigResources}}},
+	{"search-replace", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: SearchReplace}}},
+	{"set-annotations", []Release{{Versions: []string{"v0.1.3", "v0.1.4", "v0.1.5"}, Revision: 1, Run: SetAnnotations}}},
+	{"set-image", []Release{{Versions: []string{"v0.1.0", "v0.1.1", "v0.1.2"}, Revision: 1, Run: SetImage}}},
+	{"set-labels", []Release{{Versions: []string{"v0.2.0", "v0.2.1", "v0.2.2"}, Revision: 1, Run: SetLabels}}},
+	{"set-namespace", []Release{
+		{Versions: []string{"v0.4.0", "v0.4.1"}, Revision: 2, Run: namespaceRules{first: true}.run},
+		{Versions: []string{"v0.4.2", "v0.4.5"}, Moved: true, Revision: 2, Run: namespaceRules{}.run},
+	}},
+	{"starlark", []Release{
+		{Versions: []string{"v0.4.0", "v0.4.1", "v0.4.2", "v0.4.3"}, Revision: 2, List: Starlark},
+		{Versions: []string{"v0.5.0"}, Revision: 2, List: Starlark},
+		{Versions: []string{"v0.5.1", "v0.5.2", "v0.5.5"}, Moved: true, Revision: 2, List: Starlark},
+	}},
+	{"upsert-resource", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: UpsertResource}}},
 }
 
 // All lists the functions by name.
@@ -65,4 +116,14 @@ func Lookup(name string) (Function, bool) {
 		return Function{}, false
 	}
 	return catalogue[i], true
+}
+
+// At finds the release with a version; false where it is not built in.
+func (f Function) At(version string) (Release, bool) {
+	for _, r := range f.Releases {
+		if slices.Contains(r.Versions, version) {
+			return r, true
+		}
+	}
+	return Release{}, false
 }

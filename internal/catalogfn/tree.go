@@ -18,6 +18,7 @@ import (
 const (
 	localConfigAnnotation = "config.kubernetes.io/local-config"
 	dependsOnAnnotation   = "config.kubernetes.io/depends-on"
+	upstreamAnnotation    = "internal.kpt.dev/upstream-identifier"
 
 	configAPIVersion = "fn.kpt.dev/v1alpha1"
 )

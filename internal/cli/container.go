@@ -66,7 +66,7 @@ func newContainerHelper(a *app) *cobra.Command {
 // newFunctionWorker is what this program runs as to bound what scripts cost.
 func newFunctionWorker(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: render.WorkerCommand + " FUNCTION", Short: "Run a built-in function again and again within bounds",
+		Use: render.WorkerCommand + " FUNCTION@VERSION", Short: "Run a built-in function again and again within bounds",
 		Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return render.Work(args[0], a.In, a.Out) },
 	}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,8 +17,11 @@ import (
 	"github.com/variform/variform/internal/yamltree"
 )
 
+// movedFrom is the registry that the catalogue left in 2025.
+const movedFrom = "gcr.io/kpt-fn"
+
 // catalogRegistries are the places where the catalogue's images live.
-var catalogRegistries = []string{"ghcr.io/kptdev/krm-functions-catalog", "gcr.io/kpt-fn"}
+var catalogRegistries = []string{"ghcr.io/kptdev/krm-functions-catalog", movedFrom}
 
 // builtins runs functions in process.
 type builtins struct {
@@ -59,69 +63,60 @@ func (b *builtins) Resolve(f Function) (Invocation, error) {
 	}
 	for _, registry := range catalogRegistries {
 		if name, ok := ref.under(registry); ok {
-			return b.catalogFunction(name, ref.tag, f.Tag)
+			return b.catalogFunction(name, cmp.Or(f.Tag, ref.tag), registry == movedFrom)
 		}
 	}
 	return nil, ErrNotMine
 }
 
-func (b *builtins) catalogFunction(name, tag, constraint string) (Invocation, error) {
+func (b *builtins) catalogFunction(name, tag string, old bool) (Invocation, error) {
 	c, ok := catalogfn.Lookup(name)
 	if !ok {
 		return nil, ErrNotMine
 	}
-	if constraint != "" {
-		tag = constraint
-	}
-	version, ok := supported(c, tag)
+	r, ok := supported(c, tag, old)
 	if !ok {
 		return nil, ErrNotMine
 	}
-	input, id := builtin+name, fmt.Sprintf("%s%s@%s revision %d", builtin, name, version, c.Revision)
+	input, id := builtin+name, fmt.Sprintf("%s%s@%s revision %d", builtin, name, c.ID(r), r.Revision)
 	switch {
-	case c.List == nil:
-		return processor{input, id, c.Run}, nil
+	case r.List == nil:
+		return processor{input, id, r.Run}, nil
 	case b.workers == nil:
-		return listProcessor{input, id, c.List}, nil
+		return listProcessor{input, id, r.List}, nil
 	}
-	return &worked{process{version: id, builtin: input, cache: b.workers.cache, start: b.workers.of(name)}}, nil
+	return &worked{process{version: id, builtin: input, cache: b.workers.cache, start: b.workers.of(name + "@" + r.Last())}}, nil
 }
 
-// supported finds the version that a tag asks for among the minor versions
-// (newest last) that are built in: none and "latest" are the newest, v0.4 and
-// its known patch releases are v0.4, a semver constraint takes the newest minor
-// of which a known release fits. Another version is never put in the place of one
-// that is not built in.
-func supported(f catalogfn.Function, tag string) (string, bool) {
-	if tag == "" || tag == "latest" {
-		return f.Versions[len(f.Versions)-1], true
+// supported finds the release that a tag asks for: none and "latest" are the newest,
+// v0.4 is the newest of that minor version, v0.4.1 is that release, and a semver
+// constraint takes the newest release that fits. In the old registry, tags that move stay
+// where they were when the catalogue left it. A release that is not built in is never
+// replaced by another one.
+func supported(f catalogfn.Function, tag string, old bool) (catalogfn.Release, bool) {
+	if r, ok := f.At(tag); ok {
+		return r, true
 	}
-	fits := func(release *semver.Version) bool { return tag == "v"+release.String() }
-	if isConstraint(tag) {
-		c, err := semver.NewConstraint(tag)
-		if err != nil {
-			return "", false
+	var fits func(version string) bool
+	switch constraint, err := semver.NewConstraint(tag); {
+	case tag == "" || tag == "latest":
+		fits = func(string) bool { return true }
+	case isConstraint(tag) && err != nil:
+		return catalogfn.Release{}, false
+	case isConstraint(tag):
+		fits = func(version string) bool { return constraint.Check(semver.MustParse(version)) }
+	default:
+		fits = func(version string) bool { return strings.HasPrefix(version, tag+".") && strings.Count(tag, ".") == 1 }
+	}
+	for _, r := range slices.Backward(f.Releases) {
+		if !(old && r.Moved) && slices.ContainsFunc(r.Versions, fits) {
+			return r, true
 		}
-		fits = c.Check
 	}
-	for i, minor := range slices.Backward(f.Versions) {
-		if tag == minor || slices.ContainsFunc(releases(minor, f.Patches[i]), fits) {
-			return minor, true
-		}
-	}
-	return "", false
+	return catalogfn.Release{}, false
 }
 
-// releases are those of a minor version up to a patch.
-func releases(minor string, last int) (out []*semver.Version) {
-	base := semver.MustParse(minor)
-	for patch := range last + 1 {
-		out = append(out, semver.New(base.Major(), base.Minor(), uint64(patch), "", ""))
-	}
-	return out
-}
-
-// builtinVersions says in which versions a catalogue's image is built in; ""
+// builtinVersions returns the versions in which a catalogue's image is built in; ""
 // where it is not.
 func builtinVersions(image string) string {
 	ref, err := parseImage(image)
@@ -130,18 +125,9 @@ func builtinVersions(image string) string {
 	}
 	for _, registry := range catalogRegistries {
 		name, _ := ref.under(registry)
-		f, ok := catalogfn.Lookup(name)
-		if !ok {
-			continue
+		if f, ok := catalogfn.Lookup(name); ok {
+			return strings.Join(f.Versions(), ", ")
 		}
-		versions := make([]string, len(f.Versions))
-		for i, minor := range f.Versions {
-			versions[i] = minor
-			if last := f.Patches[i]; last > 0 {
-				versions[i] += fmt.Sprintf(" (up to %s.%d)", minor, last)
-			}
-		}
-		return strings.Join(versions, ", ")
 	}
 	return ""
 }

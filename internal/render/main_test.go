@@ -99,8 +99,9 @@ func serve(name string, in io.Reader, out, errs io.Writer) int {
 	}
 	run := testFunctions[name]
 	if c, ok := catalogfn.Lookup(name); ok {
-		if run = c.Run; c.List != nil {
-			return serveList(c, data, out, errs)
+		r := c.Newest()
+		if run = r.Run; r.List != nil {
+			return serveList(r, data, out, errs)
 		}
 	}
 	if run == nil {
@@ -116,7 +117,7 @@ func serve(name string, in io.Reader, out, errs io.Writer) int {
 }
 
 // serveList runs a function of the sort that gets a ResourceList.
-func serveList(f catalogfn.Function, data []byte, out, errs io.Writer) int {
+func serveList(f catalogfn.Release, data []byte, out, errs io.Writer) int {
 	list := yaml.MustParse(string(data))
 	said, err := f.List(context.Background(), list.YNode())
 	var results yaml.Node

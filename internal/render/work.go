@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 )
 
 // WorkerCommand is the argument that makes a program a worker:
-// `PROGRAM <WorkerCommand> FUNCTION` calls Work.
+// `PROGRAM <WorkerCommand> FUNCTION@VERSION` calls Work.
 const WorkerCommand = "function-worker"
 
 // The bounds of one call of a built-in function that runs what a package says.
@@ -43,14 +44,16 @@ const (
 // workTime bounds the processor time of a call.
 var workTime = 5 * time.Second
 
-// Work runs one built-in function again and again, in a process that is for
-// nothing else: once for each call that it reads from in, with the answer as
+// Work runs one release of a built-in function (name@version) again and again, in a
+// process that is for nothing else: once for each call that it reads from in, with the answer as
 // frames on out. A call that passes a bound ends with an error that names the
 // bound, and the process with it where it has to be. When in ends, Work does,
 // a call under way or not.
 func Work(name string, in io.Reader, out io.Writer) error {
-	f, ok := catalogfn.Lookup(name)
-	if !ok || f.List == nil {
+	name, version, _ := strings.Cut(name, "@")
+	f, _ := catalogfn.Lookup(name)
+	release, ok := f.At(version)
+	if !ok || release.List == nil {
 		return fmt.Errorf("%q is no function that needs a worker", name)
 	}
 	if err := limitData(workData); err != nil {
@@ -59,7 +62,7 @@ func Work(name string, in io.Reader, out io.Writer) error {
 	debug.SetGCPercent(100)
 	debug.SetMemoryLimit(workMemory)
 	debug.SetMaxStack(workStack)
-	w := &worker{run: f.List, out: &frames{w: out}}
+	w := &worker{run: release.List, out: &frames{w: out}}
 	w.name.Store(new(string))
 	if err := w.out.send(frameReady, nil); err != nil {
 		return err

@@ -2,6 +2,7 @@ package wiring_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -291,12 +292,12 @@ func TestSetterReachesField(t *testing.T) {
 	image := k.Pipeline.Mutators[0].Image
 	name, version, _ := strings.Cut(image, ":")
 	f, ok := catalogfn.Lookup(name)
-	if !ok || !strings.Contains(strings.Join(f.Versions, " "), version) {
+	if !ok || !slices.ContainsFunc(f.Releases, func(r catalogfn.Release) bool { return r.Minor() == version }) {
 		t.Fatalf("the catalogue has no %s", image)
 	}
 	config := pkg(t, map[string]string{"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {tag: \"" + k.Pipeline.Mutators[0].ConfigMap["tag"] + "\"}\n"})
 	call := &function.Call{Package: p, Config: config.Resources()[0].Node()}
-	if err := f.Run(context.Background(), call); err != nil || call.Results.ExitCode() != 0 {
+	if err := f.Newest().Run(context.Background(), call); err != nil || call.Results.ExitCode() != 0 {
 		t.Fatal(err, call.Results)
 	}
 	if got := texts(t, p)["web.yaml"]; got != strings.Replace(deployment, "web:1", "web:2", 1) {

@@ -201,7 +201,7 @@ func TestBuiltIn(t *testing.T) {
 	}
 	var want []string
 	for _, f := range catalogfn.All() {
-		want = append(want, fmt.Sprintf("| `%s` | %s |", f.Name, strings.Join(f.Versions, ", ")))
+		want = append(want, fmt.Sprintf("| `%s` | %s |", f.Name, strings.Join(f.Versions(), ", ")))
 	}
 	got := regexp.MustCompile("(?m)^\\| `[a-z-]+` \\| v[0-9., v]+ \\|$").FindAllString(string(data), -1)
 	if d := cmp.Diff(want, got); d != "" {
