@@ -146,7 +146,7 @@ func badKptfile(p *krm.Package, file string) (line int, err error) {
 // kindIn is a group and kind in a file.
 type kindIn struct{ file, group, kind string }
 
-func kindOf(r *krm.Resource) kindIn { return kindIn{r.Path(), r.Group(), r.Kind()} }
+func kindInFile(r *krm.Resource) kindIn { return kindIn{r.Path(), r.Group(), r.Kind()} }
 
 // nameless lists the resources that nothing tells from others of their kind, where base
 // tells all of that kind in the file.
@@ -168,7 +168,7 @@ func needsName(base *krm.Package, r *krm.Resource) bool {
 	known := false
 	for _, o := range base.Resources() {
 		known = known || o.Path() == r.Path()
-		if kindOf(o) == kindOf(r) && o.Name() == "" {
+		if kindInFile(o) == kindInFile(r) && o.Name() == "" {
 			return false
 		}
 	}
