@@ -392,11 +392,7 @@ func (m *maker) prepare(ctx context.Context) error {
 		if err := m.nextWorkspace(ctx); err != nil {
 			return err
 		}
-		head := m.Job.Repo.Head
-		if head.IsZero() && !m.Job.Repo.MayStart {
-			return decide.Stalled("Repository %s has no branch %q: create it, or set spec.git.createBranch: true", m.Repository, m.Job.Repo.Branch)
-		}
-		if !head.IsZero() {
+		if head := m.Job.Repo.Head; !head.IsZero() {
 			m.Root, m.Parents = head, []decide.Hash{head}
 			inputs = append(inputs, gitrepo.Hash(head))
 		}

@@ -19,12 +19,10 @@ type Repository struct {
 	// registry; both are empty where it could not be read.
 	Git, Registry string
 	// Dir is the folder that holds its packages, Branch the registered branch
-	// and Head its commit, zero where the branch is not there.
+	// and Head its commit. Head is zero only where the first approval may create
+	// the branch (Registered).
 	Dir, Branch string
 	Head        Hash
-	// MayStart says that a first package may be written although the registered
-	// branch is not there.
-	MayStart    bool
 	Deployment  bool
 	Annotations map[string]string
 	Labels      map[string]string

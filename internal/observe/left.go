@@ -14,7 +14,9 @@ import (
 // returns what is known now. One that cannot be read is told of once.
 func (r *Reader) LeftBehind(ctx context.Context, known map[string][]string) (now map[string][]string, warnings []string) {
 	now = map[string][]string{}
+	var shown []*decide.Repository // also those that this run could not read
 	for _, repo := range r.sorted {
+		shown = append(shown, repo.Repository)
 		if repo.Git == nil || repo.Err != nil {
 			for address, paths := range known { // it may be there next time
 				if decide.SameAddress(address, repo.Address) {
@@ -29,7 +31,7 @@ func (r *Reader) LeftBehind(ctx context.Context, known map[string][]string) (now
 			}
 		}
 	}
-	gone := decide.TakenOut(known, r.Facts())
+	gone := decide.TakenOut(known, shown)
 	for _, address := range slices.Sorted(maps.Keys(gone)) {
 		git, err := r.cfg.Git.Open(ctx, address)
 		if err != nil {
@@ -46,8 +48,9 @@ func (r *Reader) LeftBehind(ctx context.Context, known map[string][]string) (now
 			warnings = append(warnings, decide.LeftBehind(address, left))
 		}
 	}
-	for _, paths := range now {
+	for address, paths := range now {
 		slices.Sort(paths)
+		now[address] = slices.Compact(paths)
 	}
 	return now, warnings
 }

@@ -65,6 +65,9 @@ func (r *Repo) fetchLine(ctx context.Context) {
 // atLeast is the line of n commits or more, or to its beginning.
 func (r *Repo) atLeast(ctx context.Context, n int) (*line, error) {
 	head := gitrepo.Hash(r.Head)
+	if head.IsZero() { // the first approval creates the branch
+		return &line{whole: true}, nil
+	}
 	if l := r.lines.line; l != nil && r.lines.head == head && (len(l.commits) >= n || l.whole) {
 		return l, nil
 	}

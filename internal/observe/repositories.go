@@ -165,7 +165,7 @@ func (r *Reader) readRepositories(ctx context.Context, expand func() []*decide.W
 				}
 				mu.Lock()
 				if err != nil {
-					repo.Err = &RepositoryError{repo.Namespace, repo.Name, fmt.Errorf("reading the tips of its packages: %w", err)}
+					repo.Err = &RepositoryError{repo.Namespace, repo.Name, err}
 					unread = append(unread, repo.Err)
 				}
 				left--
@@ -325,22 +325,8 @@ func (r *Repo) fail(err error) {
 
 // branch notes where the registered branch is.
 func (r *Repo) branch() {
-	r.Head = decide.Hash{}
-	if ref, ok := r.Git.Refs().Branch(r.Branch); ok {
-		r.Head = decide.Hash(ref.Commit)
-	}
-	r.MayStart = r.Object.Spec.Git.CreateBranch || r.Git.Refs().Len() == 0 || r.onlyOwnRefs()
-}
-
-// onlyOwnRefs reports whether the repository holds nothing but Drafts and the
-// like: it was empty when the first was written.
-func (r *Repo) onlyOwnRefs() bool {
-	for _, ref := range r.Git.Refs().All() {
-		if !strings.HasPrefix(ref.Name, lifecycle.DraftsPrefix) && !strings.HasPrefix(ref.Name, lifecycle.ProposedPrefix) && !record.IsRef(ref.Name) {
-			return false
-		}
-	}
-	return true
+	ref, _ := r.Git.Refs().Branch(r.Branch)
+	r.Head = decide.Hash(ref.Commit)
 }
 
 // findByURL notes which Repository has an address first.
@@ -447,13 +433,15 @@ func (r *Reader) Downstream(namespace, name string) (*Repo, error) {
 func (r *Repo) readHeads(ctx context.Context) error {
 	r.recordedAt = nil
 	err := r.readTips(ctx)
-	if !errors.Is(err, gitrepo.ErrMissingObject) {
-		return err
+	if errors.Is(err, gitrepo.ErrMissingObject) {
+		if err = r.Git.Refresh(ctx); err == nil {
+			err = r.readTips(ctx)
+		}
 	}
-	if err := r.Git.Refresh(ctx); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("reading the tips of its packages: %w", err)
 	}
-	return r.readTips(ctx)
+	return r.registered(ctx)
 }
 
 // readTips reads them as the refs are. Published packages that no variant wants are

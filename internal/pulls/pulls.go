@@ -97,8 +97,11 @@ func (r *Request) paths() []string {
 	return out
 }
 
-// BranchPrefix is where the heads are that a manager makes.
-func BranchPrefix(manager string) string { return "variform/" + manager + "/" }
+// HeadPrefix begins the names of all managers' heads.
+const HeadPrefix = "variform/"
+
+// BranchPrefix begins the names of the heads that a manager makes.
+func BranchPrefix(manager string) string { return HeadPrefix + manager + "/" }
 
 // Head is the branch of the request that a Draft belongs to, where there is none yet.
 func Head(mode Mode, manager string, d Draft) string {
@@ -342,7 +345,7 @@ func matched(wanted []Request, open []Open) []*Open {
 		}
 		made := wanted[i].Made()
 		for _, j := range slices.Sorted(maps.Keys(scores)) {
-			if same := wanted[i].Branch == open[j].Branch; same || made && strings.HasPrefix(open[j].Branch, "variform/") {
+			if same := wanted[i].Branch == open[j].Branch; same || made && strings.HasPrefix(open[j].Branch, HeadPrefix) {
 				pairs = append(pairs, pair{i, j, scores[j]})
 			}
 		}

@@ -233,7 +233,8 @@ type GitRepository struct {
 	Repo string `json:"repo" jsonschema:"example=https://git.example.com/clusters.git"`
 	// Branch is where Published packages are merged.
 	Branch string `json:"branch,omitempty" jsonschema:"default=main"`
-	// CreateBranch lets the branch be made where it is missing.
+	// CreateBranch lets an approval create the branch where it does not exist. The new
+	// branch holds the approved packages alone.
 	CreateBranch bool `json:"createBranch,omitempty" jsonschema:"default=false"`
 	// Directory is the folder of the packages; left out, the root.
 	Directory string `json:"directory,omitempty" jsonschema:"example=clusters/eu-north-1"`
