@@ -432,6 +432,11 @@ func (r *Repo) keepLimited(pack io.Reader, keep func(io.Reader) error) error {
 	return err
 }
 
+// Azure DevOps answers no request without multi_ack, which go-git leaves out of what
+// servers offer unless told otherwise. Requests end with "done", so the answers to both
+// forms are lines of ACK and NAK, and go-git reads those.
+func init() { transport.UnsupportedCapabilities = []capability.Capability{capability.ThinPack} }
+
 func (r *Repo) uploadRequest(q request) *packp.UploadPackRequest {
 	caps := r.capabilities()
 	req := packp.NewUploadPackRequestFromCapabilities(caps)
@@ -449,9 +454,6 @@ func (r *Repo) uploadRequest(q request) *packp.UploadPackRequest {
 	}
 	if len(q.haves) > 0 {
 		req.Haves = append([]plumbing.Hash(nil), q.haves...)
-		for _, c := range []capability.Capability{capability.MultiACK, capability.MultiACKDetailed} {
-			req.Capabilities.Delete(c) // one answer will do
-		}
 	}
 	// Of a commit without its parents, as depth makes it, git leaves out what another one
 	// holds for who takes deltas upon that, and for nobody else. go-git does not tell whether

@@ -9,9 +9,11 @@ import (
 	"net"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 
 	"github.com/variform/variform/internal/wire"
 )
@@ -138,17 +140,55 @@ func (r *Repo) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil: // whatever it broke
 		return ctx.Err()
 	case isAuth(err):
-		return errKind(ErrAuth, "%s refuses access: %s; set up an SSH agent with a key that it knows", r.URL(), r.scrub(err.Error()))
+		return errKind(ErrAuth, "%s refuses access: %s; set up an SSH agent with a key that it knows", r.URL(), r.scrub(oneLine(err.Error())))
 	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return errKind(ErrNoRepository, "there is no Git repository at %s, or you may not see it", r.URL())
+		_, reply, _ := strings.Cut(err.Error(), transport.ErrRepositoryNotFound.Error())
+		return errKind(ErrNoRepository, "there is no Git repository at %s, or you may not see it%s", r.URL(), said(r.scrub(strings.TrimPrefix(reply, ": "))))
 	case isSHA256(err):
 		return errKind(ErrUnsupported, "the Git repository at %s cannot be read: %s; is it a SHA-256 repository? only SHA-1 is supported", r.URL(), r.scrub(err.Error()))
+	}
+	var status *githttp.Err
+	if errors.As(within(err), &status) {
+		err = &repliedError{err, said(status.Reason)}
 	}
 	text := err.Error()
 	if clean := r.scrub(text); clean != text {
 		return &scrubbedError{text: clean, temporary: isTemporary(err)}
 	}
 	return err
+}
+
+// repliedError is an HTTP error with the text that the server sent.
+type repliedError struct {
+	error
+	said string
+}
+
+// Error returns the error with the server's text.
+func (e *repliedError) Error() string { return e.error.Error() + e.said }
+
+// Unwrap returns the error without the server's text.
+func (e *repliedError) Unwrap() error { return e.error }
+
+// said is the clause of an error message that quotes a server's reply, "" where the reply
+// is empty or a web page.
+func said(reply string) string {
+	if reply = oneLine(reply); reply == "" || strings.HasPrefix(reply, "<") {
+		return ""
+	}
+	return "; the server said: " + reply
+}
+
+// maxReply bounds how much of a server's reply a message quotes, in bytes.
+const maxReply = 400
+
+// oneLine makes text of a server fit for a line of a message.
+func oneLine(text string) string {
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
+	if len(text) > maxReply {
+		text = strings.ToValidUTF8(text[:maxReply], "") + "…"
+	}
+	return text
 }
 
 type scrubbedError struct {
