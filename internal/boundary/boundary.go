@@ -180,6 +180,10 @@ func plain(s string) bool {
 	})
 }
 
+// Modules is the file in which Git lists a repository's submodules. It is no part of a
+// package: readers skip it, and no package may hold it.
+const Modules = ".gitmodules"
+
 // isGit recognises .git and .gitmodules, which is for the root of a repository
 // with submodules, as the file systems of other systems do: their case, characters
 // that they pass over, their short names, what they cut off. Servers that check
@@ -193,7 +197,7 @@ func isGit(name string) bool {
 	}, name)
 	seen, _, _ = strings.Cut(seen, ":") // a stream of the file
 	switch seen = strings.TrimRight(seen, " ."); {
-	case seen == ".git", seen == "git~1", seen == ".gitmodules":
+	case seen == ".git", seen == "git~1", seen == Modules:
 		return true
 	}
 	return shortModules.MatchString(seen)

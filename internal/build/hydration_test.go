@@ -139,7 +139,7 @@ func hydrationPackages(t *testing.T) map[string]*krm.Package {
 		if _, err := os.Stat(filepath.Join(dir, kptfilev1.KptFileName)); err != nil {
 			continue
 		}
-		files, err := pkgdir.Read(dir)
+		files, err := pkgdir.Read(dir, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -291,7 +291,7 @@ func asAny[T any](list []T) []any {
 
 func (a *app) filesToImport(ctx context.Context, loc source.Location) ([]krm.File, error) {
 	if !loc.Git() {
-		return pkgdir.Read(loc.Folder)
+		return pkgdir.Read(loc.Folder, a.note)
 	}
 	cache, err := a.fleet.cache()
 	if err != nil {

@@ -45,7 +45,7 @@ Nothing is written while any image cannot be pinned. Log in with docker login.`,
 }
 
 func (a *app) pin(ctx context.Context, dir string, dry bool) error {
-	files, err := pkgdir.Read(dir)
+	files, err := pkgdir.Read(dir, a.note)
 	if err != nil {
 		return err
 	}

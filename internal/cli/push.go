@@ -94,7 +94,7 @@ func (a *app) push(ctx context.Context, f pushFlags, dir, image string) error {
 }
 
 func (a *app) packageToPush(ctx context.Context, f pushFlags, dir, cache string) (*krm.Package, error) {
-	read := func() ([]krm.File, error) { return pkgdir.Read(dir) }
+	read := func() ([]krm.File, error) { return pkgdir.Read(dir, a.note) }
 	if f.from != "" {
 		read = func() ([]krm.File, error) { return a.filesInGit(ctx, f.from, cache) }
 	}

@@ -58,7 +58,7 @@ func (a *app) render(ctx context.Context, r rendering) error {
 	if err := r.prepare(); err != nil {
 		return err
 	}
-	before, err := pkgdir.Read(r.dir)
+	before, err := pkgdir.Read(r.dir, a.note)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (e examplePackage) check(t *testing.T, got outcome) {
 // byBuiltin runs in process.
 func byBuiltin(t *testing.T, e examplePackage, dir string) (int, []functionResults) {
 	t.Helper()
-	files, err := pkgdir.Read(dir)
+	files, err := pkgdir.Read(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

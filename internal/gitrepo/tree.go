@@ -375,8 +375,13 @@ func (r *Repo) findPackages(ctx context.Context, tree Hash, dir string, depth in
 // ReadFiles reads all files below a tree, sorted by path. Submodules are
 // ErrUnsupported; what passes the boundary's rules is an error that names the file
 // and the bound, ErrLimit for sizes and counts. Data is shared: read only.
+// A .gitmodules is skipped.
 func (r *Repo) ReadFiles(ctx context.Context, tree Hash) ([]krm.File, error) {
-	rd := &fileReader{repo: r, limits: r.store.opts.Limits}
+	return r.readFiles(ctx, tree, &fileReader{})
+}
+
+func (r *Repo) readFiles(ctx context.Context, tree Hash, rd *fileReader) ([]krm.File, error) {
+	rd.repo, rd.limits = r, r.store.opts.Limits
 	rd.tally = boundary.NewTally(rd.limits.files())
 	err := rd.walk(ctx, tree, "", 0)
 	if rd.large {
@@ -402,6 +407,8 @@ type fileReader struct {
 	trees  int
 	bytes  int
 	large  bool // the store's is held
+	// submodules are skipped: what is read is no package but may hold some.
+	submodules bool
 }
 
 // largePackage is the bytes that many packages may have at once.
@@ -425,12 +432,13 @@ func (rd *fileReader) walk(ctx context.Context, tree Hash, dir string, depth int
 	rd.seen = append(slices.Grow(rd.seen, len(entries)+1), tree)
 	rd.files = slices.Grow(rd.files, len(entries))
 	for _, e := range entries {
+		p := path.Join(dir, e.name)
+		if e.name == boundary.Modules && e.mode != modeDir || rd.submodules && e.mode == modeSubmodule {
+			rd.repo.store.opts.Warn("%s: skipped %s: Git submodules are not read", rd.repo.URL(), p)
+			continue
+		}
 		if err := boundary.Name(e.name); err != nil {
 			return fmt.Errorf("in folder %q: %w", dir, err)
-		}
-		p := e.name
-		if dir != "" {
-			p = dir + "/" + e.name
 		}
 		if e.mode == modeDir {
 			err = rd.walk(ctx, e.hash, p, depth+1)
@@ -488,7 +496,7 @@ func (rd *fileReader) file(e treeEntry, p string) error {
 }
 
 // FilesAt reads all files of a folder at a branch, a tag or a commit; no name is
-// the branch that HEAD names. Limits are those of packages.
+// the branch that HEAD names. Limits are those of packages. Submodules are skipped.
 func (r *Repo) FilesAt(ctx context.Context, name, dir string) ([]krm.File, error) {
 	commit, err := r.named(name)
 	if err != nil {
@@ -504,7 +512,7 @@ func (r *Repo) FilesAt(ctx context.Context, name, dir string) ([]krm.File, error
 	if !ok {
 		return nil, fmt.Errorf("%s has no folder %q at %s", r.URL(), dir, commit)
 	}
-	return r.ReadFiles(ctx, tree)
+	return r.readFiles(ctx, tree, &fileReader{submodules: true})
 }
 
 func (r *Repo) named(name string) (Hash, error) {

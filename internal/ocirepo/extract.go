@@ -40,9 +40,12 @@ type tree struct {
 	entries int
 	content int64 // uncompressed, of all layers
 	refusal error
+	skip    func(name string) // is called for a file that no package holds and that is skipped
 }
 
-func newTree(l Limits) *tree { return &tree{limits: l, files: map[string]krm.File{}} }
+func newTree(l Limits) *tree {
+	return &tree{limits: l, files: map[string]krm.File{}, skip: func(string) {}}
+}
 
 // layer is what one layer adds and takes away.
 type layer struct {
@@ -134,6 +137,10 @@ func (t *tree) entry(l *layer, h *tar.Header, in io.Reader) error {
 	}
 	if slices.Contains(strings.Split(h.Name, "/"), ".git") {
 		return nil // as when a package is read from a folder
+	}
+	if path.Base(h.Name) == boundary.Modules && h.Typeflag != tar.TypeDir {
+		t.skip(h.Name)
+		return nil
 	}
 	p, err := safePath(h.Name)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -96,6 +97,9 @@ func (r *Repo) content(ctx context.Context, repo name.Repository, digest string)
 		layers = []v1.Descriptor{*base}
 	}
 	t := newTree(r.store.opts.Limits)
+	t.skip = func(name string) {
+		r.store.opts.Warn("%s: skipped %s: Git submodules are not read", repo.Name(), path.Clean(name))
+	}
 	for _, desc := range layers {
 		data, err := r.store.blob(ctx, repo, desc)
 		if err != nil {

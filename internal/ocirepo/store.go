@@ -111,7 +111,8 @@ func NewStore(o Options) *Store {
 	if o.Transport == nil {
 		o.Transport = wire.NewTransport(o.Budget, imageRepository, func(*http.Request) bool { return false })
 	}
-	guard := &loginGuard{inner: &answers{o.Transport}, warn: wire.Once(o.Warn)}
+	o.Warn = wire.Once(o.Warn)
+	guard := &loginGuard{inner: &answers{o.Transport}, warn: o.Warn}
 	s := &Store{opts: o, repos: map[string]*Repo{}, keys: &keyring{inner: o.Keychain}}
 	if o.CacheDir != "" {
 		s.cache.dir, s.cache.most = filepath.Join(o.CacheDir, "oci", "sha256"), maxCacheBytes

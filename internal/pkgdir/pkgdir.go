@@ -17,9 +17,10 @@ import (
 )
 
 // Read lists the files below dir. What is called .git is left out, symbolic links
-// are kept as links and not followed. A folder keeps to the rules of packages from
+// are kept as links and not followed. A .gitmodules is skipped: note, where it is not nil,
+// is called with a text about that. A folder keeps to the rules of packages from
 // elsewhere (internal/boundary).
-func Read(dir string) ([]krm.File, error) {
+func Read(dir string, note func(format string, args ...any)) ([]krm.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -34,6 +35,11 @@ func Read(dir string) ([]krm.File, error) {
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
 		case d.IsDir() || d.Name() == ".git": // of a linked work tree it is a file
+			return nil
+		case d.Name() == boundary.Modules:
+			if note != nil {
+				note("%s: skipped %s: Git submodules are not read", dir, p)
+			}
 			return nil
 		}
 		f, err := readFile(root, p, d, tally)

@@ -30,7 +30,7 @@ func TestReadWrite(t *testing.T) {
 	if err := os.Symlink("sub/run.sh", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	before, err := Read(dir)
+	before, err := Read(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestReadWrite(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.yaml", "new/dir/n.yaml", "gone.yaml"}, changed); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
-	got, err := Read(dir)
+	got, err := Read(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestFoldersAreBounded(t *testing.T) {
 		if err := test.make(dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := Read(dir, nil); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v", title, err)
 		}
 	}
@@ -98,7 +98,26 @@ func TestFoldersAreBounded(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: elsewhere"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if files, err := Read(dir); err != nil || len(files) > 0 {
+	if files, err := Read(dir, nil); err != nil || len(files) > 0 {
 		t.Errorf("a linked work tree: %v, %v", files, err)
+	}
+}
+
+func TestSkipsModules(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{".gitmodules", "sub/.gitmodules", "a.yaml"} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("a: 1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	notes := 0
+	files, err := Read(dir, func(string, ...any) { notes++ })
+	if err != nil || len(files) != 1 || files[0].Path != "a.yaml" || notes != 2 {
+		t.Errorf("%v, %d notes, %v", files, notes, err)
 	}
 }

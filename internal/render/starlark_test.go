@@ -48,7 +48,7 @@ func TestStarlark(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				in, err := pkgdir.Read(filepath.Join(dir, "in"))
+				in, err := pkgdir.Read(filepath.Join(dir, "in"), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,7 +79,7 @@ func TestStarlark(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				wanted, err := pkgdir.Read(filepath.Join(dir, "out"))
+				wanted, err := pkgdir.Read(filepath.Join(dir, "out"), nil)
 				if err != nil {
 					t.Fatal(err)
 				}

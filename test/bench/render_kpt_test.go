@@ -96,7 +96,7 @@ func sameResources(b testing.TB, want, got string) {
 
 func readPackage(b testing.TB, dir string) *krm.Package {
 	b.Helper()
-	files, err := pkgdir.Read(dir)
+	files, err := pkgdir.Read(dir, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

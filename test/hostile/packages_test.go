@@ -141,8 +141,8 @@ func hostilePackages(pwned string) map[string]hostilePackage {
 		"case-folder":     {files: text("a/x.yaml", configMap("x", ""), "A/y.yaml", configMap("y", "")), says: "differ only in"},
 
 		// Kinds.
-		"submodule":     {files: append(text(".gitmodules", "[submodule \"s\"]\npath = s\nurl = ext::sh -c '"+touch+"'\n"), gittest.File{Path: "s", Mode: gittest.Submodule, Data: []byte(strings.Repeat("1", 40))}), says: "reserved for Git"},
-		"modules":       {files: text(".gitmodules", "[submodule \"s\"]\npath = s\nurl = ext::sh -c '"+touch+"'\n"), says: "reserved for Git"},
+		"submodule":     {files: append(text(".gitmodules", "[submodule \"s\"]\npath = s\nurl = ext::sh -c '"+touch+"'\n"), gittest.File{Path: "s", Mode: gittest.Submodule, Data: []byte(strings.Repeat("1", 40))}), says: "submodule"},
+		"modules":       {files: text(".gitmodules", "[submodule \"s\"]\npath = s\nurl = ext::sh -c '"+touch+"'\n")},
 		"mode":          {tree: raw(entry{mode: "104755", name: "suid", data: "x"}), says: "mode 104755"},
 		"device":        {tree: raw(entry{mode: "20000", name: "null", data: "x"}), says: "mode"},
 		"link-out":      {files: link("l", "../../etc/passwd"), says: "leads out of the package"},

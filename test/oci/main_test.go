@@ -91,7 +91,7 @@ func (l *lab) publish(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 3 {
 		ts.Fatalf("usage: publish REPO DIR PATH TAG...")
 	}
-	files, err := pkgdir.Read(ts.MkAbs(args[1]))
+	files, err := pkgdir.Read(ts.MkAbs(args[1]), nil)
 	ts.Check(err)
 	tree := make(gittest.Files, len(files))
 	for i, f := range files {
