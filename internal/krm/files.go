@@ -1,6 +1,7 @@
 package krm
 
 import (
+	"encoding/json"
 	"errors"
 	"path"
 	"slices"
@@ -105,6 +106,52 @@ func (p *Package) Write(f File) {
 		p.limits = p.limits.withDefaults()
 	}
 	p.put(p.open(p.parseFile(f))[0])
+}
+
+// WriteIf is Write where fits holds for what it replaces: the resources that the
+// file has now, and those that it would have. It reports whether the file was
+// written; a file that cannot be read is not.
+func (p *Package) WriteIf(f File, fits func(now, then []*Resource) bool) bool {
+	parsed := p.parseFile(f)
+	if parsed.problem != nil || isJSON(f.Path) && !json.Valid(f.Data) {
+		return false
+	}
+	nf := p.open(parsed)[0]
+	var now []*Resource
+	if i, ok := p.find(f.Path); ok {
+		now = slices.DeleteFunc(slices.Clone(p.files[i].docs), (*Resource).Deleted)
+	}
+	if !fits(now, nf.docs) {
+		return false
+	}
+	p.touched = true
+	p.put(nf)
+	return true
+}
+
+// Reread writes the files that were edited and reads them again, so that each
+// tree, comments included, is that of its text. It fails as Files does, and for a
+// text that cannot be read.
+func (p *Package) Reread() error {
+	var errs []error
+	for _, f := range slices.Clone(p.files) {
+		if !f.dirty() || f.gone() {
+			continue
+		}
+		b, err := f.bytes()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		parsed := p.parseFile(b)
+		if parsed.problem != nil {
+			errs = append(errs, *parsed.problem)
+			continue
+		}
+		p.touched = true
+		p.put(p.open(parsed)[0])
+	}
+	return errors.Join(errs...)
 }
 
 func (p *Package) put(nf *file) {

@@ -135,25 +135,25 @@ func TestJSONCannotHoldIt(t *testing.T) {
 }
 
 // TestRewrite changes documents that are no resources; the others, and all else
-// in the text, stay.
+// in the text, stay, but for a line comment that the tree lacks.
 func TestRewrite(t *testing.T) {
 	in := "# head\na:   1 # one\n\nb: 'two'\n---\n# nothing\n---\n- x\n-   y\n"
 	docs := []*yaml.Node{yaml.MustParse("a: 1\nb: three\n").YNode(), yaml.MustParse("[x, y, z]").YNode()}
-	got, err := Rewrite(File{Path: "v.yaml", Data: []byte(in)}, docs)
-	if err != nil {
-		t.Fatal(err)
+	got, kept, err := Rewrite(File{Path: "v.yaml", Data: []byte(in)}, docs)
+	if err != nil || !kept {
+		t.Fatal(kept, err)
 	}
-	if diff := cmp.Diff("# head\na:   1 # one\n\nb: 'three'\n---\n# nothing\n---\n- x\n-   y\n- z\n", string(got.Data)); diff != "" {
+	if diff := cmp.Diff("# head\na:   1\n\nb: 'three'\n---\n# nothing\n---\n- x\n-   y\n- z\n", string(got.Data)); diff != "" {
 		t.Error(diff)
 	}
-	got, err = Rewrite(File{Path: "v.json", Data: []byte(`{"a": [1]}`)}, []*yaml.Node{yaml.MustParse("a: [1]\nb: c\n").YNode()})
+	got, _, err = Rewrite(File{Path: "v.json", Data: []byte(`{"a": [1]}`)}, []*yaml.Node{yaml.MustParse("a: [1]\nb: c\n").YNode()})
 	if err != nil || !json.Valid(got.Data) {
 		t.Errorf("%s %v", got.Data, err)
 	}
-	if _, err := Rewrite(File{Path: "v.yaml", Data: []byte(in)}, docs[:1]); err == nil {
+	if _, _, err := Rewrite(File{Path: "v.yaml", Data: []byte(in)}, docs[:1]); err == nil {
 		t.Error("a document is missing and nobody said so")
 	}
-	if _, err := Rewrite(File{Path: "v.yaml", Data: []byte("a: [")}, nil); err == nil {
+	if _, _, err := Rewrite(File{Path: "v.yaml", Data: []byte("a: [")}, nil); err == nil {
 		t.Error("broken text was rewritten")
 	}
 }

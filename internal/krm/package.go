@@ -7,7 +7,9 @@
 // bytes.
 //
 // Comments alone are not compared, with one exception: a new, not empty line
-// comment of a scalar is written.
+// comment of a scalar is written. Where comments count, as in a merge, PutText and
+// WriteIf take a text as a whole, and Reread makes the trees of edited files those
+// of their texts.
 //
 // The package is pure: no file system, no network, no clock.
 package krm
@@ -111,4 +113,5 @@ type Resource struct {
 	node    *yaml.RNode // own tree; nil until edited
 	put     *put        // the tree in place of the parsed one; nil for most
 	deleted bool
+	exact   bool // line comments that the tree lacks are removed from the text
 }

@@ -56,7 +56,7 @@ func (s *splicer) replace(o, n *yaml.Node, at slot) {
 		}
 		s.replaceInline(after, start, end, inline)
 		s.addLines(end, lines, o)
-		if lines == "" && n.Kind == yaml.ScalarNode && n.LineComment != "" && n.LineComment != o.LineComment {
+		if lines == "" && n.Kind == yaml.ScalarNode && s.recomment(o, n) {
 			s.comment(end, n.LineComment)
 		}
 	case o.Kind == yaml.ScalarNode && o.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:
@@ -154,7 +154,8 @@ func (s *splicer) contentColumn(o *yaml.Node, at slot, after int) int {
 	return at.indent + 2
 }
 
-// comment puts a line comment behind the value that ends at end.
+// comment puts a line comment behind the value that ends at end, in place of the
+// one there; "" removes it.
 func (s *splicer) comment(end int, comment string) {
 	if s.source.err != nil || strings.Contains(comment, "\n") {
 		return
@@ -162,6 +163,9 @@ func (s *splicer) comment(end int, comment string) {
 	text := strings.Join(commentLines(comment), " ")
 	eol := s.eol(end)
 	switch rest := bytes.TrimLeft(s.data[end:eol], " \t"); {
+	case comment == "" && len(rest) > 0 && rest[0] == '#':
+		s.edit(end, eol, "")
+	case comment == "":
 	case len(rest) == 0:
 		s.edit(end, eol, " "+text)
 	case rest[0] == '#':

@@ -1,6 +1,7 @@
 package krm
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -286,6 +287,23 @@ func (r *Resource) Replace(node *yaml.RNode) { r.node, r.put = node, nil }
 // Put is Replace with a tree that nothing changes any more: clones share it, and
 // the text that it is written as. It is for resources that were parsed.
 func (r *Resource) Put(tree *yaml.Node) { r.node, r.put = nil, &put{tree: tree} }
+
+// PutText makes a text of one document, without separator, the resource's text
+// and its tree the resource's tree. It reports false, and changes nothing, where
+// the resource has no text to replace, or fits does not hold for the tree.
+func (r *Resource) PutText(text []byte, fits func(tree *yaml.Node) bool) bool {
+	if r.doc == nil || r.moved() && isJSON(r.path) {
+		return false
+	}
+	root, _, err := decode(text)
+	if err != nil || root == nil || !fits(root) {
+		return false
+	}
+	own := r.text()
+	head := own[:len(own)-len(trimSeparator(bytes.TrimPrefix(own, []byte(bom))))]
+	r.node, r.put = nil, &put{tree: root, last: memoText{nl: lineBreak(r.data()), text: slices.Concat(head, text), kept: true}}
+	return true
+}
 
 // settle makes of the tree that Edit gave one that nothing changes any more.
 func (r *Resource) settle() {

@@ -9,37 +9,40 @@ import (
 // Rewrite writes trees in place of the documents of a YAML or JSON file, which
 // need not be resources: docs[i] stands for the i-th document that is neither
 // empty nor null. As in a Package, only what differs is written, the rest keeps
-// its bytes.
+// its bytes; line comments that a tree lacks are removed as well.
 //
-// It fails where the file cannot be read, has another number of documents, or
+// It reports whether only what differs was written: elsewhere a document was
+// written anew. It fails where the file cannot be read, has another number of documents, or
 // no text stands for a tree.
-func Rewrite(f File, docs []*yaml.Node) (File, error) {
+func Rewrite(f File, docs []*yaml.Node) (out File, kept bool, err error) {
 	read, problem := parseDocs(f.Data, Limits{}.withDefaults(), nil)
 	if problem != nil {
 		problem.Path = f.Path
-		return File{}, *problem
+		return File{}, false, *problem
 	}
 	src, nl := &parsed{File: f}, lineBreak(f.Data)
-	var out []byte
+	var data []byte
+	kept = true
 	n := 0
 	for i := range read {
 		d := &read[i]
 		text := f.Data[d.start:d.end]
 		if d.memo != nil {
 			if n < len(docs) {
-				r := &Resource{path: f.Path, from: src, doc: d, node: yaml.NewRNode(docs[n])}
-				var err error
-				if text, _, err = r.encode(nl); err != nil {
-					return File{}, err
+				r := &Resource{path: f.Path, from: src, doc: d, node: yaml.NewRNode(docs[n]), exact: true}
+				var same bool
+				if text, same, err = r.encode(nl); err != nil {
+					return File{}, false, err
 				}
+				kept = kept && same
 			}
 			n++
 		}
-		out = append(out, text...)
+		data = append(data, text...)
 	}
 	if n != len(docs) {
-		return File{}, fmt.Errorf("%s has %d documents, not %d", f.Path, n, len(docs))
+		return File{}, false, fmt.Errorf("%s has %d documents, not %d", f.Path, n, len(docs))
 	}
-	f.Data = out
-	return f, nil
+	f.Data = data
+	return f, kept, nil
 }

@@ -26,6 +26,7 @@ type splicer struct {
 	dashed  map[*yaml.Node][]int
 	anchors map[string]bool // in the new tree
 	open    bool            // the last line, that has no break, is removed
+	exact   bool            // line comments are to be those of the new tree
 }
 
 // slot is where a value stands in its collection.
@@ -41,12 +42,12 @@ type slot struct {
 // which the trees differ. It reports false where text and tree do not match or
 // an edit has no place in the text. Where only plain words were put for others the
 // text is proved to mean the tree; else the caller checks that.
-func splice(data []byte, nl string, before, after *yaml.Node) (out []byte, proved, ok bool) {
+func splice(data []byte, nl string, before, after *yaml.Node, exact bool) (out []byte, proved, ok bool) {
 	o, n := yamltree.Deref(before), yamltree.Deref(after)
 	if o == nil || n == nil {
 		return nil, false, false
 	}
-	s := &splicer{source: newSource(data, nl), dashed: map[*yaml.Node][]int{}, anchors: map[string]bool{}}
+	s := &splicer{source: newSource(data, nl), dashed: map[*yaml.Node][]int{}, anchors: map[string]bool{}, exact: exact}
 	anchorsOf(n, s.anchors)
 	s.layoutStyle = styleOf(o, nl)
 	s.json = o.Style&yaml.FlowStyle != 0 && len(o.Content) > 0 && o.Content[0].Style&yaml.DoubleQuotedStyle != 0
@@ -102,7 +103,7 @@ func (s *splicer) node(o, n *yaml.Node, at slot) {
 	case o.Kind == yaml.AliasNode || n == nil || n.Kind == yaml.AliasNode:
 		s.alias(o, n, at)
 	case o.Kind == yaml.ScalarNode && n.Kind == yaml.ScalarNode && yamltree.SameValue(o, n):
-		if n.LineComment != "" && n.LineComment != o.LineComment && !at.flow && !omitted(o) {
+		if s.recomment(o, n) && !at.flow && !omitted(o) {
 			s.comment(s.end(o, at.indent), n.LineComment)
 		}
 	case o.Kind == yaml.MappingNode && n.Kind == yaml.MappingNode && yamltree.CustomTag(o) == yamltree.CustomTag(n):
@@ -117,10 +118,17 @@ func (s *splicer) node(o, n *yaml.Node, at slot) {
 	}
 }
 
+// recomment reports whether the line comment of n is to be written in place of
+// o's. Many functions make nodes without the comment of those that they replace,
+// so that one which is missing stays, unless comments are exact.
+func (s *splicer) recomment(o, n *yaml.Node) bool {
+	return n.LineComment != o.LineComment && (n.LineComment != "" || s.exact && !strings.Contains(o.LineComment, "\n"))
+}
+
 // flowComment writes a new comment behind a flow collection that goes on
 // meaning the same.
 func (s *splicer) flowComment(o, n *yaml.Node, at slot) {
-	if n.LineComment != "" && n.LineComment != o.LineComment && !at.flow && o.Style&yaml.FlowStyle != 0 && yamltree.SameValue(o, n) {
+	if s.recomment(o, n) && !at.flow && o.Style&yaml.FlowStyle != 0 && yamltree.SameValue(o, n) {
 		s.comment(s.end(o, at.indent), n.LineComment)
 	}
 }
@@ -200,9 +208,9 @@ func (s *splicer) mapping(o, n *yaml.Node, at slot) {
 func (s *splicer) value(o *yaml.Node, i int, n *yaml.Node, j int, at slot) {
 	k, v := o.Content[i], o.Content[i+1]
 	slot := s.entrySlot(o, i, at)
-	if c := n.Content[j].LineComment; c != "" && c != k.LineComment && !slot.flow && v.Style&yaml.FlowStyle == 0 &&
+	if s.recomment(k, n.Content[j]) && !slot.flow && v.Style&yaml.FlowStyle == 0 &&
 		(v.Kind == yaml.MappingNode || v.Kind == yaml.SequenceNode) && len(v.Content) > 0 {
-		s.comment(s.colon(k), c)
+		s.comment(s.colon(k), n.Content[j].LineComment)
 	}
 	s.node(v, n.Content[j+1], slot)
 }

@@ -39,7 +39,7 @@ func TestWordsAreProved(t *testing.T) {
 					}
 					n := find(after, old)
 					n.Value, n.Style, n.Tag = word, 0, tag
-					out, sure, ok := splice(data, "\n", before, after)
+					out, sure, ok := splice(data, "\n", before, after, false)
 					switch {
 					case !ok || !sure:
 						parsed++
@@ -62,7 +62,7 @@ func TestWordsAreProved(t *testing.T) {
 		before, _, _ := decode([]byte(text))
 		after, _, _ := decode([]byte(text))
 		find(after, "a:v1").Value = "a:v2"
-		if _, sure, ok := splice([]byte(text), "\n", before, after); !ok || sure != want {
+		if _, sure, ok := splice([]byte(text), "\n", before, after, false); !ok || sure != want {
 			t.Errorf("%q: proved %v, want %v", text, sure, want)
 		}
 	}

@@ -270,7 +270,7 @@ func (r *Resource) encodeEdited(tree *yaml.Node, nl string) (text []byte, kept b
 // reads back as the tree.
 func (r *Resource) spliced(nl string, after *yaml.Node) ([]byte, bool) {
 	text := r.text()
-	out, proved, ok := splice(text, nl, r.doc.root, after)
+	out, proved, ok := splice(text, nl, r.doc.root, after, r.exact)
 	if !ok {
 		return nil, false
 	}

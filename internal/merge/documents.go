@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -68,7 +69,12 @@ func documents(base, upstream []byte, local krm.File, o Options) ([]byte, []lost
 	case bytes.Equal(base, local.Data):
 		return upstream, all, nil
 	}
-	f, err := krm.Rewrite(local, l)
+	if text, _ := (yamlText{keep: o.Keep}).merge(base, upstream, local.Data); text != nil && !o.Guess && path.Ext(local.Path) != ".json" {
+		if f, kept, err := krm.Rewrite(krm.File{Path: local.Path, Data: text}, l); err == nil && kept {
+			return f.Data, all, nil
+		}
+	}
+	f, _, err := krm.Rewrite(local, l)
 	return f.Data, all, err
 }
 

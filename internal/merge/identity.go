@@ -35,6 +35,13 @@ func (i *item) tree() *yaml.Node {
 	return i.r.Node().YNode()
 }
 
+func (i *item) resource() *krm.Resource {
+	if i == nil {
+		return nil
+	}
+	return i.r
+}
+
 // shown is the identity for people: the resource's own name.
 func (i *item) shown() krm.ID {
 	return i.id

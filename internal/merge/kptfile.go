@@ -208,8 +208,12 @@ func (m *merger) mergeKptfile(u *unit, c change, followUpstream bool) error {
 		return fmt.Errorf("merging %s: %w", c.path, err)
 	}
 	m.note(c.path, newItem(l), lost)
+	is := m.out.Kptfile(u.dir)
 	if !yamltree.SameText(n, ynode(l)) {
-		m.out.Kptfile(u.dir).Replace(yaml.NewRNode(yamltree.Copy(n)))
+		is.Replace(yaml.NewRNode(yamltree.Copy(n)))
+		m.touched[c.path] = true
+	}
+	if text, ok := m.resourceText(b, up, l, n); ok && is.PutText(text, func(read *yaml.Node) bool { return yamltree.SameValue(read, n) }) {
 		m.touched[c.path] = true
 	}
 	return nil

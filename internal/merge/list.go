@@ -55,12 +55,12 @@ func (d *doc) set(b, u, l *yaml.Node) *yaml.Node {
 	var out []*yaml.Node
 	for _, n := range l.Content {
 		have[n.Value] = true
-		if !inB[n.Value] || inU[n.Value] {
-			out = append(out, n)
+		if inB[n.Value] == nil || inU[n.Value] != nil {
+			out = append(out, d.comment(inB[n.Value], inU[n.Value], n))
 		}
 	}
 	for _, n := range u.Content {
-		if !have[n.Value] && !inB[n.Value] {
+		if !have[n.Value] && inB[n.Value] == nil {
 			have[n.Value] = true
 			out = append(out, adopt(n))
 		}
@@ -68,10 +68,10 @@ func (d *doc) set(b, u, l *yaml.Node) *yaml.Node {
 	return changed(l, out)
 }
 
-func members(n *yaml.Node) map[string]bool {
-	m := map[string]bool{}
+func members(n *yaml.Node) map[string]*yaml.Node {
+	m := map[string]*yaml.Node{}
 	for _, c := range yamltree.Items(n) {
-		m[c.Value] = true
+		m[c.Value] = c
 	}
 	return m
 }

@@ -9,19 +9,25 @@
 //
 //   - No merge starts from a side that cannot be read ([UnreadableError]).
 //   - What one side left alone follows the other side. Where two of the three
-//     files are byte-equal, the third is taken whole; where both sides edited a
-//     file, its resources are merged field by field and only the fields that
-//     change are touched, so that local comments, key order, quoting and blank
-//     lines stay.
+//     files are byte-equal, the third is taken whole. Where both sides edited a
+//     file, its resources are merged field by field.
+//   - The text of such a file is merged line by line, so that comments, key
+//     order, quoting and blank lines follow both sides. Where no line was changed
+//     by both and the values are those of the merge by field, the file is what git
+//     merge-file makes. Elsewhere the values are written into the merged lines of
+//     each resource, and a comment is merged apart from the rest of its line.
 //   - Resources are matched by group, kind, namespace and name, or by the name in
 //     the comment "# kpt-merge: namespace/name" on metadata; what is left over by
 //     the names that a pipeline gave. A resource may change its file on either side. Items of lists are matched by the merge
 //     keys of the Kubernetes API, else by a field that identifies them on all
 //     sides, else by their place.
 //   - A true conflict is one field that both sides changed differently. Upstream
-//     wins, and the lost value is a [Conflict]. A field that local deleted and
-//     upstream changed comes back whole, never as a fragment.
-//   - A value that is only written another way (16 for 0x10) is no change.
+//     wins, and the lost value is a [Conflict]; so is the comment of a field. A
+//     string of several lines is merged by line: only lines that both changed are a
+//     conflict. A field that local deleted and upstream changed comes back whole,
+//     never as a fragment.
+//   - A value that is only written another way (16 for 0x10) is no change of it,
+//     but local's text follows where local left it alone.
 //   - What has an identity (a resource, a file, a subpackage, an item of a keyed
 //     list) and was deleted locally stays deleted. A resource, file or
 //     subpackage that upstream deleted goes too, unless it was edited locally;
@@ -32,7 +38,8 @@
 //     annotation variform.dev/owned-elsewhere) are local's, without a word.
 //   - Files that are no YAML are merged line by line; where both changed the
 //     same lines upstream wins.
-//   - Where base is a guess ([Options.Guess]), nothing that local has goes.
+//   - Where base is a guess ([Options.Guess]), nothing that local has goes, and
+//     values are written into local's text.
 //   - A subpackage with an upstream of its own is merged as any other; one that
 //     local points at another upstream than base does is left alone, with all
 //     that is in it.

@@ -144,7 +144,7 @@ func TestFields(t *testing.T) {
 			base:     configMap("a", "x: one", "y: two"),
 			upstream: configMap("a", "x: one", "# about u", "u: new # here", "y: two", "o: other"),
 			local:    configMap("a", "x: one", "l: local", "y: zwei"),
-			want:     configMap("a", "x: one", "l: local", "# about u", "u: new # here", "y: zwei", "o: other"),
+			want:     configMap("a", "x: one", "# about u", "u: new # here", "l: local", "y: zwei", "o: other"),
 		},
 		"deleted upstream, changed locally": {
 			base:      configMap("a", "x: one", "y: two", "z: 3"),

@@ -21,6 +21,9 @@ type doc struct {
 	stands bool     // see Options.Stands
 	lost   []lost
 
+	shape    bool          // mappings or lists are among the conflicts
+	comments []lostComment // both sides changed these, see [merger.noteComments]
+
 	elsewhere []string // fields that are owned elsewhere, see owned
 }
 
@@ -59,11 +62,11 @@ func (d *doc) both(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	alike := yamltree.CustomTag(u) == yamltree.CustomTag(l) // what a tag makes of its items is not known
 	switch {
 	case alike && yamltree.IsMap(u) && yamltree.IsMap(l) && plainKeys(u) && plainKeys(l):
-		return comments(b, u, d.mapping(f.next, b, u, l))
+		return d.comment(b, u, d.mapping(f.next, b, u, l))
 	case alike && yamltree.IsSeq(u) && yamltree.IsSeq(l):
-		return comments(b, u, d.list(f, b, u, l))
+		return d.comment(b, u, d.list(f, b, u, l))
 	case yamltree.IsScalar(u) && yamltree.IsScalar(l):
-		return comments(b, u, d.scalar(b, u, l))
+		return d.comment(b, u, d.scalar(b, u, l))
 	case equal(b, u):
 		return l
 	case equal(b, l) && !d.guess, equal(u, l):
@@ -74,12 +77,19 @@ func (d *doc) both(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 
 // clash notes that both sides changed a value, and gives the one that stands.
 func (d *doc) clash(b, u, l *yaml.Node) *yaml.Node {
+	d.shape = d.shape || slices.ContainsFunc([]*yaml.Node{b, u, l}, func(n *yaml.Node) bool { return n != nil && !yamltree.IsScalar(n) })
 	if d.keeps() {
 		d.conflict(b, u, l, Local)
 		return l
 	}
 	d.conflict(b, u, l, Upstream)
 	return adopt(u)
+}
+
+// lostComment is a comment that both sides changed.
+type lostComment struct {
+	lost
+	won, gone string
 }
 
 // keeps says that local wins where both sides changed a value.
@@ -241,6 +251,9 @@ func (d *doc) scalar(b, u, l *yaml.Node) *yaml.Node {
 	if equal(u, l) || equal(b, u) {
 		return l
 	}
+	if hasLines(b) && hasLines(u) && hasLines(l) && !equal(b, l) && !d.guess {
+		return d.textLines(b, u, l)
+	}
 	if !equal(b, l) && d.clash(b, u, l) == l {
 		return l
 	}
@@ -248,6 +261,37 @@ func (d *doc) scalar(b, u, l *yaml.Node) *yaml.Node {
 	c.Value, c.Tag, c.Style = u.Value, u.Tag, u.Style
 	if quoted(l) && u.ShortTag() == yaml.NodeTagString && !strings.Contains(u.Value, "\n") && u.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 		c.Style = l.Style
+	}
+	return &c
+}
+
+// hasLines reports whether a value is a string of several lines, such as a
+// configuration file in a ConfigMap.
+func hasLines(n *yaml.Node) bool {
+	return yamltree.IsScalar(n) && n.ShortTag() == yaml.NodeTagString && strings.Contains(n.Value, "\n")
+}
+
+// textLines merges a string line by line. Lines that both sides changed are a
+// conflict.
+func (d *doc) textLines(b, u, l *yaml.Node) *yaml.Node {
+	of := func(n *yaml.Node) []string { return slices.Collect(strings.Lines(n.Value)) }
+	node := func(lines []string) *yaml.Node {
+		if len(lines) == 0 {
+			return nil
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: yaml.NodeTagString, Value: strings.Join(lines, ""), Line: l.Line}
+	}
+	out, _ := mergeLines(of(b), of(u), of(l), func(s stretch) []string {
+		if d.keeps() {
+			d.conflict(node(s.b), node(s.u), node(s.l), Local)
+			return s.l
+		}
+		d.conflict(node(s.b), node(s.u), node(s.l), Upstream)
+		return s.u
+	})
+	c := *l
+	if c.Value = string(join(out)); l.Style == b.Style {
+		c.Style = u.Style
 	}
 	return &c
 }
@@ -274,7 +318,8 @@ func (d *doc) mapping(s *schema, b, u, l *yaml.Node) *yaml.Node {
 			changed = true
 			continue
 		}
-		nk := comments(nb.key, nu.key, k)
+		nk := k
+		d.at(name(k), func() *yaml.Node { nk = d.comment(nb.key, nu.key, k); return nil })
 		changed = changed || nk != k || nv != v
 		o.keep(name(k), entry{nk, nv}, nu.key != nil && (nb.key != nil || b == nil))
 	}
@@ -313,11 +358,14 @@ func (d *doc) at(step string, merge func() *yaml.Node) *yaml.Node {
 
 // try runs a merge that may be dropped: its conflicts are returned, not noted.
 func (d *doc) try(merge func() *yaml.Node) (*yaml.Node, []lost) {
-	before := d.lost
+	before, comments := d.lost, d.comments
 	d.lost = nil
 	n := merge()
 	found := d.lost
 	d.lost = before
+	if len(found) > 0 || n == nil {
+		d.comments = comments
+	}
 	return n, found
 }
 
@@ -352,18 +400,19 @@ func fieldPath(path []string) string {
 	return b.String()
 }
 
-// comments merges the comments of a node that is in all versions: a local
-// comment stays where local changed or deleted it, else upstream's comes.
-func comments(b, u, l *yaml.Node) *yaml.Node {
+// comment merges the comments of a node that both sides have, as a value: what
+// one side left alone follows the other side, and upstream wins unless local is
+// to be kept.
+func (d *doc) comment(b, u, l *yaml.Node) *yaml.Node {
 	if u == nil || l == nil {
 		return l
 	}
 	if b == nil {
 		b = &yaml.Node{}
 	}
-	head := comment(b.HeadComment, u.HeadComment, l.HeadComment)
-	line := comment(b.LineComment, u.LineComment, l.LineComment)
-	foot := comment(b.FootComment, u.FootComment, l.FootComment)
+	head := d.oneComment(b.HeadComment, u.HeadComment, l.HeadComment, l)
+	line := d.oneComment(b.LineComment, u.LineComment, l.LineComment, l)
+	foot := d.oneComment(b.FootComment, u.FootComment, l.FootComment, l)
 	if head == l.HeadComment && line == l.LineComment && foot == l.FootComment {
 		return l
 	}
@@ -372,9 +421,20 @@ func comments(b, u, l *yaml.Node) *yaml.Node {
 	return &c
 }
 
-func comment(b, u, l string) string {
-	if l == b {
+func (d *doc) oneComment(b, u, l string, at *yaml.Node) string {
+	switch {
+	case b == l:
 		return u
+	case b == u, u == l:
+		return l
 	}
-	return l
+	c := lostComment{won: u, gone: l, lost: lost{
+		field: fieldPath(d.path), line: at.Line, winner: Upstream,
+		b: d.showComment(b), u: d.showComment(u), l: d.showComment(l),
+	}}
+	if d.keeps() {
+		c.won, c.gone, c.winner = l, u, Local
+	}
+	d.comments = append(d.comments, c)
+	return c.won
 }

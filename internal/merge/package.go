@@ -29,7 +29,27 @@ func (m *merger) resourceMerge() error {
 	for _, w := range m.open {
 		errs = append(errs, w.run())
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, w := range m.open {
+		w.mergeTexts()
+	}
+	return m.reread()
+}
+
+// reread makes the trees of the merged package those of its texts, so that what
+// follows sees the comments that the files have.
+func (m *merger) reread() error {
+	if err := m.out.Reread(); err != nil {
+		return err
+	}
+	for _, w := range m.open {
+		for _, p := range w.pairs {
+			m.noteComments(p)
+		}
+	}
+	return nil
 }
 
 // followsOther says whether local was pointed at another upstream than base.
@@ -107,6 +127,7 @@ type unitMerge struct {
 	unit    *unit
 	changes []change        // files that are not the same in all versions
 	whole   map[string]bool // taken from upstream as they are, or removed with it
+	pairs   []*mergedPair
 }
 
 // mergeFiles merges a unit that both sides have.
@@ -304,10 +325,12 @@ func (w *unitMerge) mergeBoth(t *tuple) error {
 	default:
 		w.notePlaces(t)
 	}
-	n, err := w.mergeItems(t, target)
+	p, err := w.mergeItems(t, target)
 	if err != nil {
 		return err
 	}
+	n := p.tree
+	w.pairs = append(w.pairs, p)
 	w.count(t)
 	if target != t.l.path {
 		w.move(t, n)

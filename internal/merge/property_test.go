@@ -547,7 +547,8 @@ func TestPropertyIdentities(t *testing.T) {
 }
 
 // TestPropertyComments: what local or upstream wrote beside a name is there
-// after any merge as long as what it names is; local's goes first.
+// after any merge as long as what it names is. Of two upstream's is taken, but not on
+// what is the package's own.
 func TestPropertyComments(t *testing.T) {
 	for n := range uint64(rounds) {
 		r := rand.New(rand.NewPCG(n, 3))
@@ -566,7 +567,7 @@ func TestPropertyComments(t *testing.T) {
 			want := commentsOf(u)
 			for id, mark := range commentsOf(l) {
 				isOwn := strings.HasPrefix(id, "Kptfile/") && strings.HasSuffix(id, "/metadata") // a package's name is its own
-				if mark != "" || isOwn {
+				if mark != "" && want[id] == "" || isOwn {
 					want[id] = mark
 				}
 			}

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -29,13 +30,13 @@ func (d *doc) merge(s *schema, b, u, l *yaml.Node) (*yaml.Node, error) {
 }
 
 // mergeItems merges the trees of a tuple that both sides have.
-func (m *merger) mergeItems(t *tuple, path string) (*yaml.Node, error) {
+func (m *merger) mergeItems(t *tuple, path string) (*mergedPair, error) {
 	b, u, l := t.b.tree(), t.u.tree(), t.l.tree()
 	if _, _, marked := mergeIdentity(l); m.o.Guess && !marked {
 		u = withoutMergeComment(u) // local is found by its rendered identity as well
 	}
 	if yamltree.SameText(u, l) {
-		return l, nil
+		return &mergedPair{tuple: t, tree: l}, nil
 	}
 	s := schemaFor(t.u.r.APIVersion(), t.u.r.Kind())
 	d := m.doc(t.l.r)
@@ -44,10 +45,13 @@ func (m *merger) mergeItems(t *tuple, path string) (*yaml.Node, error) {
 		return nil, fmt.Errorf("merging %s in %s: %w", t.l.shown(), path, err)
 	}
 	if b == nil && !equal(u, l) {
-		d.lost = d.bothAdded()
+		d.lost, d.comments = d.bothAdded(), nil
 	}
+	comments := slices.DeleteFunc(d.comments, func(c lostComment) bool {
+		return slices.ContainsFunc(d.lost, func(v lost) bool { return v.field == c.field })
+	})
 	m.note(path, t.l, d.lost)
-	return n, nil
+	return &mergedPair{tuple: t, tree: n, comments: comments, shape: d.shape && b != nil && len(d.elsewhere) == 0}, nil
 }
 
 // note turns the conflicts of a document into those of the package.

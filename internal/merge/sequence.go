@@ -1,6 +1,7 @@
 package merge
 
 import (
+	"slices"
 	"strconv"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -36,7 +37,9 @@ func (d *doc) sequence(f schemaField, b, u, l *yaml.Node) *yaml.Node {
 	}
 	s := &seqMerge{forced: map[*yaml.Node]bool{}, d: d, next: f.next, b: b.Content, u: u.Content, l: l.Content}
 	hb, hu, hl := digests(b), digests(u), digests(l)
-	s.run(hunks(hb, hl), hunks(hb, hu))
+	upstream := hunks(hb, hu)
+	s.bu = unchangedItems(upstream, len(hb))
+	s.run(hunks(hb, hl), upstream)
 	out := s.out
 	if scalars(b) && scalars(u) && scalars(l) && distinct(hb) && distinct(hu) && distinct(hl) {
 		out = withoutGone(out, s.forced, hb, hu, hl)
@@ -186,13 +189,14 @@ type seqMerge struct {
 	b, u, l []*yaml.Node
 	out     []*yaml.Node
 	forced  map[*yaml.Node]bool // items of out that won a conflict
+	bu      []int               // where upstream has the items that it did not change, -1 elsewhere
 	at      int                 // base items before this are done
 	atL     int                 // local items before this are done
 }
 
 func (s *seqMerge) run(hl, hu []hunk) {
 	for len(hl) > 0 || len(hu) > 0 {
-		rl, ru := region(&hl, &hu)
+		rl, ru := region(&hl, &hu, touches)
 		s.copyUnchanged(first(rl, ru))
 		s.merge(rl, ru)
 	}
@@ -210,8 +214,8 @@ func first(rl, ru []hunk) int {
 }
 
 // region takes the next changes that belong together off both lists: one of
-// one side, or several of both that overlap.
-func region(hl, hu *[]hunk) (rl, ru []hunk) {
+// one side, or several of both that are together, such as those that overlap.
+func region(hl, hu *[]hunk, together func([]hunk, hunk) bool) (rl, ru []hunk) {
 	if len(*hu) == 0 || len(*hl) > 0 && before((*hl)[0], (*hu)[0]) {
 		rl, *hl = (*hl)[:1], (*hl)[1:]
 	} else {
@@ -219,9 +223,9 @@ func region(hl, hu *[]hunk) (rl, ru []hunk) {
 	}
 	for {
 		switch {
-		case len(*hl) > 0 && touches(ru, (*hl)[0]):
+		case len(*hl) > 0 && together(ru, (*hl)[0]):
 			rl, *hl = append(rl, (*hl)[0]), (*hl)[1:]
-		case len(*hu) > 0 && touches(rl, (*hu)[0]):
+		case len(*hu) > 0 && together(rl, (*hu)[0]):
 			ru, *hu = append(ru, (*hu)[0]), (*hu)[1:]
 		default:
 			return rl, ru
@@ -256,9 +260,30 @@ func touches(r []hunk, h hunk) bool {
 // copyUnchanged copies local items up to a place in base that no side changed.
 func (s *seqMerge) copyUnchanged(to int) {
 	for ; s.at < to; s.at++ {
-		s.out = append(s.out, s.l[s.atL])
+		n := s.l[s.atL]
+		if i := s.bu[s.at]; i >= 0 {
+			n = s.d.value(schemaField{next: s.next}, s.b[s.at], s.u[i], n) // its comments may differ
+		}
+		s.out = append(s.out, n)
 		s.atL++
 	}
+}
+
+// unchangedItems returns where the other side of changes has each item of base,
+// -1 for one that they change.
+func unchangedItems(changes []hunk, n int) []int {
+	out := make([]int, n)
+	at, by := 0, 0
+	for _, h := range append(slices.Clone(changes), hunk{b0: n, b1: n}) {
+		for ; at < h.b0; at++ {
+			out[at] = at + by
+		}
+		for ; at < h.b1; at++ {
+			out[at] = -1
+		}
+		by = h.x1 - h.b1
+	}
+	return out
 }
 
 // merge writes one region.

@@ -34,6 +34,17 @@ func (d *doc) show(n *yaml.Node) string {
 	return oneLine(redact(n, d.secret && len(d.path) == 0))
 }
 
+// showComment writes a comment in one line, without credentials.
+func (d *doc) showComment(comment string) string {
+	switch {
+	case comment == "":
+		return ""
+	case d.hidden(), credential.MatchString(comment):
+		return redacted
+	}
+	return cut(userinfo.ReplaceAllString(strings.Join(strings.Fields(comment), " "), "://…@"))
+}
+
 // hidden says whether the value at the present path is a credential.
 func (d *doc) hidden() bool {
 	if len(d.path) == 0 {

@@ -19,29 +19,31 @@ var spellings = map[string][2]string{
 	"a list":      {"[0x1, ~]", "[1, null]"},
 }
 
-// TestSpelling holds that a value which upstream only writes another way is no
-// change: it takes nothing from what local has there, it is no conflict, and a
-// file that stays as it was is not counted as changed.
+// TestSpelling: a value that upstream only writes another way takes nothing from
+// what local has there and is no conflict. Where local left it alone it is
+// written as upstream does, and the file counts as changed; else it does not.
 func TestSpelling(t *testing.T) {
 	object := func(v, w string) string {
 		return "apiVersion: x.io/v1\nkind: X\nmetadata:\n  name: a\nspec:\n  v: " + v + "\n  w: " + w + "\n"
 	}
 	for name, v := range spellings {
-		for what, local := range map[string]string{
-			"local changed the value":    object("local", "1"),
-			"local changed another":      object(v[0], "2"),
-			"local removed the value":    "apiVersion: x.io/v1\nkind: X\nmetadata:\n  name: a\nspec:\n  w: 1\n",
-			"local writes it upstream's": object(v[1], "2"),
+		removed := "apiVersion: x.io/v1\nkind: X\nmetadata:\n  name: a\nspec:\n  w: 1\n"
+		for what, texts := range map[string]struct{ local, want string }{
+			"local changed the value":    {object("local", "1"), object("local", "1")},
+			"local changed another":      {object(v[0], "2"), object(v[1], "2")},
+			"local removed the value":    {removed, removed},
+			"local writes it upstream's": {object(v[1], "2"), object(v[1], "2")},
 		} {
 			t.Run(name+", "+what, func(t *testing.T) {
-				res, err := Packages(pkg(t, "-- r.yaml --\n"+object(v[0], "1")), pkg(t, "-- r.yaml --\n"+object(v[1], "1")), pkg(t, "-- r.yaml --\n"+local), Options{})
+				res, err := Packages(pkg(t, "-- r.yaml --\n"+object(v[0], "1")), pkg(t, "-- r.yaml --\n"+object(v[1], "1")), pkg(t, "-- r.yaml --\n"+texts.local), Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff("-- r.yaml --\n"+local, textOf(t, res.Package)); diff != "" {
+				if diff := cmp.Diff("-- r.yaml --\n"+texts.want, textOf(t, res.Package)); diff != "" {
 					t.Errorf("merged (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff([]string(nil), conflictLines(res)); diff != "" || res.Stats.FilesChanged != 0 {
+				changed := res.Stats.FilesChanged != 0
+				if diff := cmp.Diff([]string(nil), conflictLines(res)); diff != "" || changed != (texts.local != texts.want) {
 					t.Errorf("%d files changed, conflicts (-want +got):\n%s", res.Stats.FilesChanged, diff)
 				}
 			})
@@ -57,7 +59,7 @@ func TestSpellingOfItems(t *testing.T) {
 	}
 	runCases(t, map[string]mergeCase{
 		"upstream writes one another way, local adds one": {
-			base: list("\n  - 0x10\n  - b"), upstream: list("\n  - 16\n  - b"), local: list("\n  - 0x10\n  - b\n  - c"), want: list("\n  - 0x10\n  - b\n  - c"),
+			base: list("\n  - 0x10\n  - b"), upstream: list("\n  - 16\n  - b"), local: list("\n  - 0x10\n  - b\n  - c"), want: list("\n  - 16\n  - b\n  - c"),
 		},
 		"both do what the other did": {
 			base: list("\n  - 1_000\n  - b"), upstream: list("\n  - 1000\n  - b\n  - c"), local: list("\n  - 1e3\n  - b"), want: list("\n  - 1e3\n  - b\n  - c"),

@@ -3,7 +3,6 @@ package merge
 import (
 	"bytes"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,39 +21,20 @@ func (m *merger) text(c change) bool {
 	if !okB || !okU || !okL {
 		return false
 	}
-	var out []string
-	at, atL := 0, 0 // what of base and of local is done
-	hl, hu := hunks(lineHashes(b), lineHashes(l)), hunks(lineHashes(b), lineHashes(u))
-	for len(hl) > 0 || len(hu) > 0 {
-		rl, ru := region(&hl, &hu)
-		from, to := first(rl, ru), end(rl, ru)
-		out = append(out, l[atL:atL+from-at]...)
-		atL += from - at
-		was, theirs, ours := b[from:to], b[from:to], l[atL:atL+to-from+growth(rl)]
-		if len(ru) > 0 {
-			at := ru[0].x0 - (ru[0].b0 - from)
-			theirs = u[at : at+to-from+growth(ru)]
+	out, _ := mergeLines(b, u, l, func(s stretch) []string {
+		stands := s.u
+		clash := Conflict{
+			Path: c.path, Line: s.at + 1, Field: fmt.Sprintf("line %d", s.at+1), Winner: Upstream,
+			Base: showLines(s.b), Upstream: showLines(s.u), Local: showLines(s.l),
 		}
-		stands := ours
-		switch {
-		case len(ru) == 0 || slices.Equal(theirs, ours):
-		case len(rl) == 0:
-			stands = theirs
-		default:
-			clash := Conflict{
-				Path: c.path, Line: atL + 1, Field: fmt.Sprintf("line %d", atL+1), Winner: Local,
-				Base: showLines(was), Upstream: showLines(theirs), Local: showLines(ours),
-			}
-			if !m.o.Guess && !m.keeps(nil) {
-				stands, clash.Winner = theirs, Upstream
-			}
-			m.conflicts = append(m.conflicts, clash)
+		if m.o.Guess || m.keeps(nil) {
+			stands, clash.Winner = s.l, Local
 		}
-		out = append(out, stands...)
-		at, atL = to, atL+len(ours)
-	}
+		m.conflicts = append(m.conflicts, clash)
+		return stands
+	})
 	f := *c.l
-	f.Data, f.Mode = []byte(strings.Join(append(out, l[atL:]...), "")), c.mode()
+	f.Data, f.Mode = []byte(strings.Join(out, "")), c.mode()
 	m.write(f)
 	return true
 }
@@ -65,16 +45,6 @@ func textLines(f *krm.File) (lines []string, ok bool) {
 		return nil, false
 	}
 	return slices.Collect(strings.Lines(string(f.Data))), true
-}
-
-func lineHashes(lines []string) []uint64 {
-	out := make([]uint64, len(lines))
-	for i, line := range lines {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(line))
-		out[i] = h.Sum64()
-	}
-	return out
 }
 
 // end is where in base the last of some changes ends.

@@ -53,6 +53,15 @@ func TestMergeTable(t *testing.T) {
 			v1: one, v2: two, edit: mine,
 			want: map[string][]string{"c.yaml": {"x: two"}}, fates: []string{"lost: ConfigMap/c data.x"},
 		},
+		"a comment: lost, and no value keeps another one's setter": {
+			v1: cm(`a: "1" # kpt-set: ${a}`, "b: two # ours"), v2: cm(`a: "2"`, "b: two # theirs"), edit: cm(`a: "1" # kpt-set: ${a}`, "b: two # mine", "c: mine"),
+			spec1: set("1"), spec2: set("1"),
+			want: map[string][]string{"c.yaml": {"a: \"2\"\n", "b: two # theirs\n", "c: mine"}}, fates: []string{"lost: ConfigMap/c data.b"},
+		},
+		"lines of a string: lost where they overlap": {
+			v1: cm("f: |", "  a", "  -", "  b", "  -", "  c"), v2: cm("f: |", "  a", "  -", "  up", "  -", "  C"), edit: cm("f: |", "  A", "  -", "  mine", "  -", "  c"),
+			want: map[string][]string{"c.yaml": {"    A\n    -\n    up\n    -\n    C\n"}}, fates: []string{"lost: ConfigMap/c data.f"},
+		},
 		"the same, kept for an annotation of the variant": {
 			v1: one, v2: two, edit: mine, annotations: keep,
 			want: map[string][]string{"c.yaml": {"x: mine"}}, fates: []string{"kept: ConfigMap/c data.x"},
