@@ -12,6 +12,7 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/render"
 )
 
 // maxRenders is how often a package with edits is rendered until it rests.
@@ -97,13 +98,19 @@ func samePipelines(a, b *krm.Package) (bool, error) {
 	return true, nil
 }
 
-// again renders a package that was rendered.
+// again renders a package that was rendered, as it is written: comments may
+// configure functions, and a text can have comments that its tree lacks.
 func (m *maker) again(ctx context.Context, p *krm.Package) (*krm.Package, error) {
-	res, err := m.Renderer.Render(ctx, p)
+	written := p.Clone()
+	err := written.Reread()
+	var res *render.Result
+	if err == nil {
+		res, err = m.Renderer.Render(ctx, written)
+	}
 	if err != nil {
 		return nil, decide.Stall(fmt.Errorf("rendering %s again: %w", m.Package.Path, err))
 	}
-	return m.rendered(p, res)
+	return m.rendered(written, res)
 }
 
 // toRest renders a package with edits until it is a fixed point.

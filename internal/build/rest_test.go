@@ -99,6 +99,48 @@ func TestRest(t *testing.T) {
 	}
 }
 
+// commented is a Renderer of two functions: one writes "y" for "x" and loses the
+// value's comment, the other gives a value what its comment says.
+type commented struct{}
+
+func (commented) Render(_ context.Context, p *krm.Package) (*render.Result, error) {
+	p = p.Clone()
+	for _, res := range p.Resources() {
+		if res.Kind() != "ConfigMap" || res.Name() != "cm" {
+			continue
+		}
+		if _, err := res.Modify(func(root *yaml.Node) error {
+			data := yamltree.Child(root, "data")
+			for i := 1; i < len(data.Content); i += 2 {
+				v := data.Content[i]
+				if v.Value == "x" {
+					data.Content[i] = yamltree.String("y")
+				} else if says, ok := strings.CutPrefix(v.LineComment, "# set "); ok {
+					v.Value = says
+				}
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return &render.Result{Package: p, Functions: []render.FunctionResult{{Name: "commented"}}}, nil
+}
+
+// TestRestByComments: a package rests only where rendering what is written
+// changes nothing, and the comments are written as well.
+func TestRestByComments(t *testing.T) {
+	s := newShop(t)
+	s.builder.Renderer = commented{}
+	s.put(s.make())
+	s.edit("drafts/foo/packagevariant-1", "a: one", "a: x # set one")
+	s.release(2, "one", "second")
+	m := s.make()
+	if text := s.file(m.Tree, "cm.yaml"); !strings.Contains(text, `a: "one" # set one`) || m.Restless != "" {
+		t.Errorf("%q:\n%s", m.Restless, text)
+	}
+}
+
 // declared is a Renderer that runs what the package's Kptfile says: plus adds to a value
 // each time, mark marks each ConfigMap once.
 type declared struct{}
