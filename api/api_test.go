@@ -228,6 +228,9 @@ func TestTolerated(t *testing.T) {
 				"managedFields: [{manager: m, operation: Update, apiVersion: v1, time: '2024-01-01T00:00:00Z', fieldsType: FieldsV1, fieldsV1: {'f:spec': {}}}]}", 1) +
 				"status:\n  conditions: [{type: Ready, status: 'True', reason: r, message: m, lastTransitionTime: '2024-01-01T00:00:00Z'}]\n" +
 				"  downstreamTargets: [{name: x, renderStatus: {result: {exitCode: 0}, error: ''}}]\n",
+		},
+		"a written status": {
+			doc:  variantBase + "status: {conditions: []}\n",
 			want: []string{"7 status has no effect here | state is read from Git"},
 		},
 		"Porch's repository fields": {
@@ -235,7 +238,6 @@ func TestTolerated(t *testing.T) {
 				"  git: {repo: 'https://u:p@h/r.git', branch: b, createBranch: true, directory: /d/, author: a, email: e, secretRef: {name: s}}\n",
 			want: []string{
 				"9 spec.sync has no effect here | every run reads the repository",
-				"6 spec.content has no effect here | leave it out; Porch deprecates it",
 				"10 spec.git.secretRef has no effect here | credentials come from your own Git credential helper or Docker keychain",
 				"10 spec.git.author has no effect here | Variform's commits have a fixed identity",
 				"10 spec.git.email has no effect here | Variform's commits have a fixed identity",

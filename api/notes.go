@@ -24,7 +24,8 @@ func (d *decoder) noteIgnored(obj any, root *yaml.Node) {
 	if _, ok := obj.(*variformv1alpha1.Fleet); ok {
 		hasStatus = true
 	}
-	if yamltree.Child(root, "status") != nil && !d.lenient && !hasStatus {
+	live := yamltree.Text(root, "metadata", "resourceVersion") != "" // read from an API server
+	if yamltree.Child(root, "status") != nil && !d.lenient && !hasStatus && !live {
 		d.ignored(root, "status", "state is read from Git")
 	}
 	switch o := obj.(type) {
@@ -46,9 +47,6 @@ func (d *decoder) ignored(root *yaml.Node, field, hint string) {
 func (d *decoder) noteRepository(s *v1alpha1.RepositorySpec, root *yaml.Node) {
 	if s.Sync != nil {
 		d.ignored(root, "spec.sync", noSchedule)
-	}
-	if s.Content != "" {
-		d.ignored(root, "spec.content", "leave it out; Porch deprecates it")
 	}
 	if s.OCI != nil && s.OCI.SecretRef.Name != "" {
 		d.ignored(root, "spec.oci.secretRef", ownCredentials)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
@@ -38,10 +39,27 @@ func call(t *testing.T, p Processor, files, config string) (*Call, *krm.Package)
 	return c, pkg
 }
 
-// said is a call's results: severity, file and document, field, message.
+// summary is what a call reports of itself as a whole, without names and fields.
+func summary(c *Call) (out []string) {
+	for _, r := range c.Results {
+		if isSummary(r) {
+			out = append(out, r.Message)
+		}
+	}
+	return out
+}
+
+func isSummary(r *fn.Result) bool {
+	return r.Severity == fn.Info && (r.ResourceRef == nil || r.ResourceRef.Kind == "PackageLock")
+}
+
+// said is a call's other results: severity, file and document, field, message.
 func said(c *Call) []string {
 	var out []string
 	for _, r := range c.Results {
+		if isSummary(r) {
+			continue
+		}
 		line := string(r.Severity)
 		if r.File != nil {
 			line += fmt.Sprintf(" %s#%d", r.File.Path, r.File.Index)
@@ -166,7 +184,7 @@ func TestValidatePackage(t *testing.T) {
 		want   []string
 	}{
 		"nothing":                  {kf + "-- a.yaml --\n" + cm("a"), true, nil},
-		"unreadable":               {kf + "-- a.yaml --\na: [\n", false, []string{"error a.yaml#0: a.yaml: its YAML cannot be read at line "}},
+		"unreadable":               {kf + "-- a.yaml --\na: [\n", false, []string{"error a.yaml#0: the YAML cannot be read at line "}},
 		"twice in one file":        {kf + "-- a.yaml --\n" + cm("a") + "---\n" + cm("a"), false, []string{"error a.yaml#1 <ConfigMap/a> metadata.name: ConfigMap a stands twice in one package, also in a.yaml (document 0)"}},
 		"twice in two files":       {kf + "-- a.yaml --\n" + cm("a") + "-- b/b.yaml --\n" + cm("a"), false, []string{"error b/b.yaml#0 <ConfigMap/a> metadata.name: ConfigMap a stands twice in one package, also in a.yaml (document 0)"}},
 		"in a subpackage":          {kf + "-- a.yaml --\n" + cm("a") + "-- s/Kptfile --\n" + strings.Replace(head, "name: p", "name: s", 1) + "-- s/b.yaml --\n" + cm("a"), false, nil},
@@ -195,7 +213,7 @@ func TestValidatePackage(t *testing.T) {
 		"a gate":                   {gate, false, []string{`warning Kptfile#0 <Kptfile/p> status.conditions: readiness gate "ready" is not met: its condition is False: not yet`}},
 		"a gate, strictly":         {gate, true, []string{"error Kptfile#0"}},
 		"a gate that is met":       {strings.Replace(gate, `"False"`, `"True"`, 1), true, nil},
-		"a point":                  {kf + "-- a.yaml --\n" + cm("a\n  annotations: {kpt.dev/config-injection: maybe}"), false, []string{`error a.yaml#0 <ConfigMap/a> metadata.annotations[kpt.dev/config-injection]: a.yaml: ConfigMap/a has invalid`}},
+		"a point":                  {kf + "-- a.yaml --\n" + cm("a\n  annotations: {kpt.dev/config-injection: maybe}"), false, []string{`error a.yaml#0 <ConfigMap/a> metadata.annotations[kpt.dev/config-injection]: ConfigMap/a has invalid`}},
 		"a kind of ours":           {kf + "-- a.yaml --\napiVersion: config.porch.kpt.dev/v1alpha1\nkind: PackageVariant\nmetadata: {name: v}\nspec: {upstream: {repo: r, package: p, revision: v1}}\n", false, []string{"error a.yaml#0 <PackageVariant/v> spec.downstream"}},
 		"outputs": {
 			kf + "-- package.yaml --\napiVersion: variform.dev/v1alpha1\nkind: PackageManifest\nmetadata: {name: p}\nspec:\n  outputs:\n  - {name: a, valueFrom: 'ConfigMap/none:data.k'}\n  - {name: b, valueFrom: 'ConfigMap/a:data.k'}\n-- a.yaml --\n" + cm("a"),
@@ -277,7 +295,7 @@ func TestInjectConfig(t *testing.T) {
 		said          []string
 		holds         string
 	}{
-		"an item":               {kf + point("a", "required") + object("true"), config, []string{`info a.yaml#0 <ConfigMap/a>: config.injection.ConfigMap.a: injected resource "eu"`}, "k: item"},
+		"an item":               {kf + point("a", "required") + object("true"), config, []string{`info a.yaml#0 <ConfigMap/a>: config.injection.ConfigMap.a: filled from ConfigMap eu (`}, "k: item"},
 		"inline":                {kf + point("a", "required"), inline, []string{"info a.yaml#0"}, "k: inline"},
 		"by a variant":          {kf + point("a", "required") + object("true"), variant, []string{"info a.yaml#0"}, "k: item"},
 		"none, required":        {kf + point("a", "required"), config, []string{"warning a.yaml#0 <ConfigMap/a>: config.injection.ConfigMap.a: no in-cluster resources"}, "conditionType: config.injection.ConfigMap.a"},
@@ -288,7 +306,7 @@ func TestInjectConfig(t *testing.T) {
 		"no config":             {kf + point("a", "required"), "", []string{"error: functionConfig: one of kind InjectConfig is needed"}, "data: {}"},
 		"another kind":          {kf, configMap("a: b"), []string{`error <ConfigMap/c> kind: functionConfig: its kind is "ConfigMap" and must be one of`}, ""},
 		"a mistake in it":       {kf, config + "injector: []\n", []string{"error <InjectConfig/i> injector: functionConfig: "}, ""},
-		"a point that is wrong": {kf + point("a", "maybe"), config, []string{"error a.yaml#0 <ConfigMap/a> metadata.annotations[kpt.dev/config-injection]: a.yaml: ConfigMap/a has invalid"}, "data: {}"},
+		"a point that is wrong": {kf + point("a", "maybe"), config, []string{"error a.yaml#0 <ConfigMap/a> metadata.annotations[kpt.dev/config-injection]: ConfigMap/a has invalid"}, "data: {}"},
 		"no Kptfile":            {point("a", "required"), config, []string{"error: the package has injection points but no Kptfile"}, "data: {}"},
 	}
 	for name, tc := range cases {
@@ -374,7 +392,7 @@ func TestGenerateVariants(t *testing.T) {
 		},
 		"the brake": {
 			repos + set(all) + variant("x1", "x1") + variant("x2", "x2") + variant("x3", "x3") + variant("s-r1-foo", "r1"), configMap("prune: 'true'"),
-			[]string{"warning old/x1.yaml#0 <PackageVariant/x1>: " + stale + "it stays because 3 of its set's 4 variants would go; set maxDelete to 3 if that is meant", "warning old/x2.yaml#0", "warning old/x3.yaml#0"},
+			[]string{"warning old/x1.yaml#0 <PackageVariant/x1>: " + stale + "it stays because 3 of its set's 4 variants would go; set maxDelete to 3 if that is meant"},
 			map[string]string{"s-r1-foo": "old/s-r1-foo.yaml v1", "s-r2-foo": "sets/packagevariant_s-r2-foo.yaml v1", "s-r3-foo": "sets/packagevariant_s-r3-foo.yaml v1", "s-r4-foo": "sets/packagevariant_s-r4-foo.yaml v1", "x1": "old/x1.yaml v0", "x2": "old/x2.yaml v0", "x3": "old/x3.yaml v0"},
 		},
 		"a set that gives none": {
@@ -530,7 +548,7 @@ func TestResolveDependencies(t *testing.T) {
 		"no such package":           {base + install("nosuch", "c1") + install("db", "c2"), "", []string{"error fleet/nosuch-c1.yaml#0 <Installation/nosuch-c1>: target c1: "}, map[string]string{"c2": "fleet db@2.0.0"}},
 		"of two, at none":           {base + install("nosuch", "c1") + install("db", "c1"), "", []string{"error: target c1: "}, map[string]string{"c1": "fleet db@2.0.0"}},
 		"a platform":                {platform + install("k", "c1"), configMap("platform: 'kubernetes=1.31.0'"), nil, map[string]string{"c1": "fleet k@1.0.0"}},
-		"a platform too old":        {platform + install("k", "c1"), configMap("platform: 'os=1, kubernetes=1.29.0'"), []string{"error fleet/k-c1.yaml#0"}, map[string]string{}},
+		"a platform too old":        {platform + install("k", "c1"), configMap("platform: 'os=1.0.0, kubernetes=1.29.0'"), []string{"error fleet/k-c1.yaml#0"}, map[string]string{}},
 		"a wrong platform":          {platform + install("k", "c1"), configMap("platform: kubernetes"), []string{`error <ConfigMap/c> data.platform: functionConfig: option "platform" has "kubernetes" and must be name=version`}, map[string]string{}},
 		"an API that is served":     {api + crd + install("op", "c1"), "", nil, map[string]string{"c1": "fleet op@1.0.0"}},
 		"an API that is not served": {api + install("op", "c1"), "", []string{"error fleet/op-c1.yaml#0"}, map[string]string{}},

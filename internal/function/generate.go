@@ -33,7 +33,8 @@ import (
 // to. Without any Repository among the resources none is known to be missing.
 func GenerateVariants(_ context.Context, c *Call) error {
 	g := &generation{Call: c, failing: map[setKey]bool{}, empty: map[setKey]bool{}, sets: map[setKey]*krm.Resource{}}
-	if !g.options() {
+	defer g.fold()
+	if !g.options() || g.lists() {
 		return nil
 	}
 	g.read()
@@ -44,6 +45,8 @@ func GenerateVariants(_ context.Context, c *Call) error {
 		return err
 	}
 	g.prune()
+	g.add(fn.Info, nil, "", "%s of %s: %d added, %d changed, %d unchanged, %d removed",
+		number(g.added+g.changed+g.unchanged, "PackageVariant"), number(len(g.sets), "PackageVariantSet"), g.added, g.changed, g.unchanged, g.removed)
 	return nil
 }
 
@@ -79,6 +82,8 @@ type generation struct {
 	failing   map[setKey]bool
 	empty     map[setKey]bool // sets that give no variant
 	variants  []*existing
+
+	added, changed, unchanged, removed int // PackageVariants
 }
 
 // options reads the functionConfig; false where it is wrong.
@@ -331,9 +336,15 @@ func (g *generation) writeOne(pv *configv1alpha1.PackageVariant, e *existing, se
 	}
 	if e != nil && !e.kept {
 		e.kept = true
-		_, err := e.Resource.Modify(func(root *yaml.Node) error { return become(root, want.Copy().YNode()) })
+		changed, err := e.Resource.Modify(func(root *yaml.Node) error { return become(root, want.Copy().YNode()) })
+		if changed {
+			g.changed++
+		} else {
+			g.unchanged++
+		}
 		return err
 	}
+	g.added++
 	dir := ""
 	if set != nil {
 		dir = path.Dir(set.Path())
@@ -410,6 +421,7 @@ func (g *generation) prune() {
 		}
 		g.add(fn.Info, e.Resource, "", "removed: no target asks for this PackageVariant any more")
 		e.Delete()
+		g.removed++
 	}
 }
 

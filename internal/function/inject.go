@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api"
 	configv1alpha1 "github.com/variform/variform/api/config/v1alpha1"
@@ -12,6 +13,7 @@ import (
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // ApplyVariant makes a PackageVariant's mutations, its functionConfig, on a
@@ -20,21 +22,37 @@ import (
 // the resources are used and left as they are. After an error result the
 // package may be changed in part.
 func ApplyVariant(_ context.Context, c *Call) error {
+	defer c.fold()
 	config := c.config(configv1alpha1.KindPackageVariant)
 	pv, ok := config.(*configv1alpha1.PackageVariant)
 	in := c.injection(nil)
 	if !ok || c.failed() {
 		return nil
 	}
+	before := map[*krm.Resource]*yaml.Node{}
+	for _, r := range c.Package.Resources() {
+		before[r] = r.Node().YNode()
+	}
 	report, err := mutate.Apply(c.Package, pv, mutate.Options{Dir: c.Dir, Context: in.objects, Points: in.points})
 	c.mistakes(err)
 	c.report(report)
+	added, changed := 0, 0
+	for _, r := range c.Package.Resources() {
+		switch was, ok := before[r]; {
+		case !ok:
+			added++
+		case was != r.Node().YNode() && !yamltree.SameText(was, r.Node().YNode()):
+			changed++
+		}
+	}
+	c.add(fn.Info, nil, "", "PackageVariant %s: %s added, %d changed", pv.Name, number(added, "resource"), changed)
 	return nil
 }
 
 // InjectConfig fills injection points alone; its functionConfig is an
 // InjectConfig or a PackageVariant, of which only namespace and injectors count.
 func InjectConfig(_ context.Context, c *Call) error {
+	defer c.fold()
 	req, inline := injection.Request{Dir: c.Dir}, []injection.Object(nil)
 	switch config := c.config(v1alpha1.KindInjectConfig, configv1alpha1.KindPackageVariant).(type) {
 	case *v1alpha1.InjectConfig:
@@ -107,18 +125,27 @@ func (c *Call) injection(objects []injection.Object) input {
 	return input{objects: index, points: points}
 }
 
-// report says what became of each point.
+// report adds a result for each point, and one with their numbers.
 func (c *Call) report(report *injection.Report) {
 	if report == nil {
 		return
 	}
+	filled := 0
+	defer func() {
+		c.add(fn.Info, nil, "", "%s: %d filled, %d not", number(len(report.Outcomes), "injection point"), filled, len(report.Outcomes)-filled)
+	}()
 	for i := range report.Outcomes {
 		o := &report.Outcomes[i]
 		severity := fn.Info
 		if !o.Injected() && o.Required {
 			severity = fn.Warning
 		}
-		c.add(severity, nil, "", "%s: %s", o.ConditionType, o.Message)
+		message := o.Message
+		if o.Injected() {
+			filled++
+			message = fmt.Sprintf("filled from %s %s (%s)", o.Object.Kind, o.Object.Name, o.Object.Origin)
+		}
+		c.add(severity, nil, "", "%s: %s", o.ConditionType, message)
 		last := c.Results[len(c.Results)-1]
 		last.ResourceRef = &fn.ResourceRef{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, Namespace: o.Namespace}
 		last.File = &fn.File{Path: o.File, Index: o.Index}

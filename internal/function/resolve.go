@@ -30,15 +30,17 @@ import (
 // CustomResourceDefinitions are APIs that the target serves. Documents of other
 // systems say the same in their own kinds. Its functionConfig
 // is absent or a ConfigMap with target (resolve this one only) and platform
-// ("kubernetes=1.31").
+// ("kubernetes=1.31.0").
 //
 // A conflict, or a choice that a person must make, is an error Result with the
 // explanation, at each Installation that has a part in it; the other targets'
 // locks are written all the same, and the conflicting one's is left as it is.
 func ResolveDependencies(ctx context.Context, c *Call) error {
 	r := &resolution{Call: c, locks: map[string]*krm.Resource{}, at: map[*v1alpha1.Installation]*krm.Resource{}}
+	defer c.fold()
 	o := c.options("target", "platform")
 	r.documents.Platform = r.platforms(o["platform"])
+	c.lists()
 	r.read()
 	if err := r.foreigners(); err != nil {
 		return err
@@ -93,6 +95,12 @@ func (r *resolution) platforms(text string) map[string]string {
 		if !ok || name == "" || version == "" {
 			r.configResult(fn.Error, "data.platform", "functionConfig: option \"platform\" has %q and must be name=version, such as kubernetes=1.31.0", part)
 			continue
+		}
+		switch _, twice := out[name]; {
+		case twice:
+			r.configResult(fn.Error, "data.platform", "functionConfig: option \"platform\" names %s twice; give one version", name)
+		case !resolver.IsVersion(version):
+			r.configResult(fn.Error, "data.platform", "functionConfig: option \"platform\" has %q, and %q is no version; write it such as kubernetes=1.31.0", part, version)
 		}
 		out[name] = version
 	}
@@ -244,8 +252,11 @@ func (r *resolution) write(t *depend.Target, lock *v1alpha1.PackageLock) error {
 	if err != nil {
 		return fmt.Errorf("writing the PackageLock of target %q: %w", t.Name(), err)
 	}
+	report := func(at *krm.Resource, done string) {
+		r.add(fn.Info, at, "", "%sPackageLock %s, with %s for %s", r.name(t.Name()), done, number(len(lock.Spec.Packages), "package"), number(len(t.Installations), "Installation"))
+	}
 	if have := r.locks[t.Name()]; have != nil {
-		_, err := have.Modify(func(root *yaml.Node) error {
+		changed, err := have.Modify(func(root *yaml.Node) error {
 			spec := yamltree.Ensure(root, variantOrder, "spec")
 			if spec == nil {
 				return errors.New("spec must be a map")
@@ -253,9 +264,10 @@ func (r *resolution) write(t *depend.Target, lock *v1alpha1.PackageLock) error {
 			yamltree.Assign(spec, yamltree.Child(want.YNode(), "spec"), nil)
 			return nil
 		})
+		report(have, map[bool]string{true: "changed", false: "unchanged"}[changed])
 		return err
 	}
 	dir := path.Dir(r.at[t.Installations[0]].Path())
-	r.Package.Add(path.Join(dir, "packagelock_"+cmp.Or(lock.Name, "lock")+".yaml"), want)
+	report(r.Package.Add(path.Join(dir, "packagelock_"+cmp.Or(lock.Name, "lock")+".yaml"), want), "added")
 	return nil
 }

@@ -3,6 +3,8 @@ package function
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -37,6 +39,47 @@ func (c *Call) configResult(severity fn.Severity, field, format string, args ...
 	c.Results[len(c.Results)-1].ResourceRef = &fn.ResourceRef{
 		APIVersion: yamltree.Text(root, "apiVersion"), Kind: yamltree.Text(root, "kind"),
 		Name: yamltree.Text(root, "metadata", "name"), Namespace: yamltree.Text(root, "metadata", "namespace"),
+	}
+}
+
+// number is a count with its noun.
+func number(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// foldedNames is how many resources a folded warning names.
+const foldedNames = 3
+
+// fold makes one warning of equal warnings about different resources: the first one, with
+// their number and some names.
+func (c *Call) fold() {
+	type equal struct{ message, field string }
+	first, others := map[equal]*fn.Result{}, map[*fn.Result][]string{}
+	c.Results = slices.DeleteFunc(c.Results, func(r *fn.Result) bool {
+		if r.Severity != fn.Warning || r.ResourceRef == nil {
+			return false
+		}
+		key := equal{message: r.Message}
+		if r.Field != nil {
+			key.field = r.Field.Path
+		}
+		kept := first[key]
+		if kept == nil {
+			first[key] = r
+			return false
+		}
+		others[kept] = append(others[kept], r.ResourceRef.Kind+" "+r.ResourceRef.Name)
+		return true
+	})
+	for r, names := range others {
+		text := strings.Join(names[:min(len(names), foldedNames)], ", ")
+		if more := len(names) - foldedNames; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		r.Message += fmt.Sprintf(" (the same for %s: %s)", number(len(names), "other resource"), text)
 	}
 }
 
@@ -91,7 +134,11 @@ func (c *Call) mistakes(err error) {
 
 func (c *Call) pointProblems(problems []injection.Problem) {
 	for _, p := range problems {
-		c.add(fn.Error, nil, p.Field, "%s", p.Message)
+		message := strings.TrimPrefix(p.Message, p.File+": ") // the result names the file
+		if rest, ok := strings.CutPrefix(message, p.File+" "); ok {
+			message = "the file " + rest
+		}
+		c.add(fn.Error, nil, p.Field, "%s", message)
 		last := c.Results[len(c.Results)-1]
 		last.File = &fn.File{Path: p.File, Index: p.Index}
 		if p.Kind != "" {
@@ -108,6 +155,19 @@ func resourceAt(p *krm.Package, file string) *krm.Resource {
 		}
 	}
 	return nil
+}
+
+// lists reports Lists among the resources, and whether there are any: a function reads items of the ResourceList, not
+// what an item contains.
+func (c *Call) lists() (found bool) {
+	for _, r := range c.Resources() {
+		n := len(yamltree.Items(r.Node().YNode(), "items"))
+		if n > 0 && strings.HasSuffix(r.Kind(), "List") {
+			c.add(fn.Error, r, "items", "a function does not read what a %s contains (%s); write each as a resource of its own", r.Kind(), number(n, "resource"))
+			found = true
+		}
+	}
+	return found
 }
 
 // options reads a functionConfig that is absent or a ConfigMap whose data has

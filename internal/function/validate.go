@@ -32,7 +32,7 @@ func ValidatePackage(_ context.Context, c *Call) error {
 		v.soft = fn.Error
 	}
 	for _, p := range c.Package.Problems() {
-		v.add(fn.Error, nil, "", "%s: its YAML cannot be read at line %d: %v", p.Path, p.Line, p.Err)
+		v.add(fn.Error, nil, "", "the YAML cannot be read at line %d: %v", p.Line, p.Err)
 		c.Results[len(c.Results)-1].File = &fn.File{Path: p.Path}
 	}
 	var own []*krm.Resource
@@ -61,6 +61,12 @@ func ValidatePackage(_ context.Context, c *Call) error {
 	if errors.As(injection.Validate(injection.FindIn(own)), &points) {
 		c.pointProblems(points.Problems)
 	}
+	count := map[fn.Severity]int{}
+	for _, r := range c.Results {
+		count[r.Severity]++
+	}
+	c.add(fn.Info, nil, "", "checked %s of %s: %s, %s", number(len(own), "resource"), number(len(v.dirs), "package"), number(count[fn.Error], "error"), number(count[fn.Warning], "warning"))
+	c.fold()
 	return nil
 }
 
