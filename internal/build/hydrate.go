@@ -660,7 +660,7 @@ func (m *maker) onto(ctx context.Context, made, draft *krm.Package) (base, ours 
 		}
 		m.Warnings = warnings
 	}
-	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{Stands: true, Theirs: m.publishedName(), Ours: draftSide})
+	ours, err = m.merge(m.publishedName(), began, branch, draft, merge.Options{Stands: true, Theirs: m.publishedName(), Ours: merge.DraftSide})
 	return made, ours, err
 }
 
@@ -744,7 +744,7 @@ func (m *maker) rebase(ctx context.Context, base, draft *krm.Package, o merge.Op
 	if err != nil {
 		return nil, err
 	}
-	o.Stands, o.Theirs, o.Ours = true, m.publishedName(), draftSide
+	o.Stands, o.Theirs, o.Ours = true, m.publishedName(), merge.DraftSide
 	return m.merge(m.publishedName(), since, theirs, draft, o)
 }
 
@@ -764,9 +764,6 @@ func (m *maker) began(ctx context.Context) (p *krm.Package, err error) {
 	}
 	return p, nil
 }
-
-// draftSide is what conflicts call a Draft, against what stands on the branch.
-const draftSide = "the Draft"
 
 // publishedName is published for people.
 func (m *maker) publishedName() string {

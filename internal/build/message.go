@@ -3,6 +3,7 @@ package build
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/variform/variform/internal/decide"
@@ -10,25 +11,53 @@ import (
 	"github.com/variform/variform/internal/merge"
 )
 
-// maxLostValues bounds how many conflicts a commit message lists.
-const maxLostValues = 50
+// maxConflicts bounds how many conflicts a commit message lists beside those that lose
+// an edit.
+const maxConflicts = 50
+
+// listed are the conflicts that a commit message lists, in their order.
+func listed(all []merge.Conflict) []merge.Conflict {
+	n := 0
+	return slices.DeleteFunc(slices.Clone(all), func(c merge.Conflict) bool {
+		n++
+		return n > maxConflicts && !c.LosesEdit()
+	})
+}
 
 // bothSides heads the list of what became of edits in a commit's message.
 const bothSides = "Changed on both sides:"
 
-// Lost lists the edits that a commit's message says were lost or overruled, as it
-// says that.
-func Lost(message string) (out []string) {
-	_, list, _ := strings.Cut(message, "\n"+bothSides+"\n")
-	for line := range strings.Lines(list) {
-		text, listed := strings.CutPrefix(strings.TrimSpace(line), "- ")
-		if !listed {
-			break
+// Conflicts returns what a commit's message lists of edits that an update met, as far
+// as it can be read.
+func Conflicts(message string) (out []merge.Conflict) {
+	for _, text := range bothSidesOf(message) {
+		if c, ok := merge.ParseConflict(text); ok {
+			out = append(out, c)
 		}
-		kept := strings.Contains(text, ": "+string(merge.Local)+" wins with ") || strings.Contains(text, ": "+draftSide+" wins with ")
-		if strings.Contains(text, " wins with ") && !kept || strings.Contains(text, ": overruled with ") {
+	}
+	return out
+}
+
+// Lost returns the edits that a commit's message lists as lost or overruled, in its
+// words.
+func Lost(message string) (out []string) {
+	for _, text := range bothSidesOf(message) {
+		if c, ok := merge.ParseConflict(text); ok && c.LosesEdit() {
 			out = append(out, text)
 		}
+	}
+	return out
+}
+
+// bothSidesOf are the lines of a message's list.
+func bothSidesOf(message string) (out []string) {
+	_, list, _ := strings.Cut(message, "\n"+bothSides+"\n")
+	for line := range strings.Lines(list) {
+		text, found := strings.CutPrefix(strings.TrimSpace(line), "- ")
+		if !found {
+			break
+		}
+		out = append(out, text)
 	}
 	return out
 }
@@ -51,15 +80,14 @@ func (m *maker) message() (string, error) {
 	for _, r := range m.Reasons {
 		fmt.Fprintf(&b, "%s\n", r)
 	}
-	for i, c := range m.Conflicts {
+	for i, c := range listed(m.Conflicts) {
 		if i == 0 {
 			b.WriteString("\n" + bothSides + "\n")
 		}
-		if i == maxLostValues {
-			fmt.Fprintf(&b, "and %d more\n", len(m.Conflicts)-i)
-			break
-		}
 		fmt.Fprintf(&b, "- %s\n", c)
+	}
+	if more := len(m.Conflicts) - len(listed(m.Conflicts)); more > 0 {
+		fmt.Fprintf(&b, "and %d more\n", more)
 	}
 	trailers := gitrepo.Trailers{Variant: m.owner().Variant, Inputs: m.Inputs.String()}
 	if !m.Hydrated.IsZero() {
@@ -68,7 +96,7 @@ func (m *maker) message() (string, error) {
 	if m.Revert != nil {
 		trailers.Reverts = m.reverts()
 	}
-	outcome := decide.Outcome{Question: m.Question, Lost: len(m.Conflicts), Attention: m.Attention}
+	outcome := decide.Outcome{Question: m.Question, Conflicts: len(m.Conflicts), Attention: m.Attention}
 	trailers.Review = outcome.Review()
 	return gitrepo.FormatMessage(strings.TrimSpace(b.String()), &gitrepo.Annotation{
 		Package: m.Package.Path, WorkspaceName: m.Workspace, Task: m.task(),

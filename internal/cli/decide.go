@@ -20,6 +20,7 @@ type decideFlags struct {
 	classes []string
 	alone   bool
 	main    bool
+	lost    bool // --accept-lost
 	part    decide.Part
 }
 
@@ -46,6 +47,8 @@ and refuses when any of it has changed since; several (--class A --class B, or
 --class A,B) are approved together or not at all. An ID may be shortened, to 4
 characters before the @ and 8 after it. Names or -l beside --class, --max and
 --percent take a part of it: what is left keeps the part of its ID before the @.
+A revision that loses an edit by hand is refused unless one of these IDs, whose
+review shows the loss, or --accept-lost approves it.
 --main publishes what people committed to the registered branch, of NAMES or all,
 as a revision of its own; Drafts stay as they are, and the next apply brings them
 up to it.`)
@@ -123,6 +126,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		a.addNeeds(c)
 		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
 		a.addRenderFlags(c)
+		c.Flags().BoolVar(&f.lost, "accept-lost", false, "publish revisions that lose edits by hand, though no --class showed that")
 		c.Flags().BoolVar(&f.main, "main", false, "what people committed to the registered branch, each as a revision of its own")
 	}
 	if d == decide.Propose {
@@ -151,7 +155,7 @@ func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.
 }
 
 func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, sel decide.Selection) (reconcile.Request, error) {
-	req := reconcile.Request{Verb: d, Selection: sel, All: f.all, Alone: f.alone, Part: f.part}
+	req := reconcile.Request{Verb: d, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost}
 	if len(f.classes) == 0 {
 		return req, nil
 	}
@@ -176,6 +180,8 @@ type verdictView struct {
 	Revision  int    `json:"revision,omitempty"`
 	Commit    string `json:"commit,omitempty"`
 	Error     string `json:"error,omitempty"`
+	// Lost are the edits by hand that publishing it loses, or would.
+	Lost []decide.LostEdit `json:"lost,omitempty"`
 }
 
 func (a *app) printVerdicts(d decide.Verb, verdicts []*reconcile.Verdict) error {
@@ -185,11 +191,14 @@ func (a *app) printVerdicts(d decide.Verb, verdicts []*reconcile.Verdict) error 
 	for _, v := range verdicts {
 		view := verdictView{
 			Variant: v.Identity.String(), Namespace: v.Namespace, Workspace: v.Workspace,
-			From: string(v.From), To: string(v.To), Revision: v.Number, Commit: v.Commit,
+			From: string(v.From), To: string(v.To), Revision: v.Number, Commit: v.Commit, Lost: v.Lost,
 		}
 		to := cmp.Or(string(v.To), "removed")
 		if v.Number > 0 && v.Err == nil {
 			to = fmt.Sprintf("%s v%d", to, v.Number)
+		}
+		if len(v.Lost) > 0 && v.Err == nil {
+			to += "; " + decide.Loses(v.Lost)
 		}
 		if v.Err != nil {
 			bad++

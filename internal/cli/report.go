@@ -176,8 +176,13 @@ func (s *opening) notesOf(i *reconcile.Item) []review.Note {
 	if t, ok := told[i.Action]; ok {
 		add(t.kind, strings.TrimSuffix(t.what+": "+strings.Join(i.Reasons, "; "), ": "), at)
 	}
+	for _, l := range i.Lost {
+		add(review.Conflict, l.File+": "+l.String(), at)
+	}
 	for _, c := range i.Conflicts {
-		add(review.Conflict, c.String(), at)
+		if !c.LosesEdit() {
+			add(review.Notice, c.String(), at)
+		}
 	}
 	for _, w := range i.Warnings {
 		add(review.Warning, w, at)

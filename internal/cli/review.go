@@ -180,6 +180,11 @@ func (a *app) printReview(r reviewView, all bool) error {
 			names = strings.Join(c.Members, ", ")
 		}
 		fmt.Fprintf(&b, "  %s\n", names)
+		for _, m := range c.Marks {
+			if m.Kind == review.Lost {
+				printMark(&b, "  ", m)
+			}
+		}
 		a.printValues(&b, &c)
 		if c.Diff != "" {
 			fmt.Fprintf(&b, "  example: %s\n", c.Example)
@@ -228,14 +233,18 @@ func printMarks(b *strings.Builder, marks []review.Mark) {
 			fmt.Fprintf(b, "! and %d more: the classes tell\n", len(marks)-i)
 			return
 		}
-		names := foldedOf(m.Members, m.AllOf)
-		if m.AllOf == "" && (m.Kind == review.Lost || m.Kind == review.ByHand) {
-			names = strings.Join(m.Members, ", ")
-		}
-		text := m.Text
-		if m.Kind == review.Outlier {
-			text = "outlier: " + text
-		}
-		fmt.Fprintf(b, "! %s: %s\n", text, names)
+		printMark(b, "", m)
 	}
+}
+
+func printMark(b *strings.Builder, indent string, m review.Mark) {
+	names := foldedOf(m.Members, m.AllOf)
+	if m.AllOf == "" && (m.Kind == review.Lost || m.Kind == review.ByHand) {
+		names = strings.Join(m.Members, ", ")
+	}
+	text := m.Text
+	if m.Kind == review.Outlier {
+		text = "outlier: " + text
+	}
+	fmt.Fprintf(b, "%s! %s: %s\n", indent, text, names)
 }

@@ -17,28 +17,30 @@ import (
 
 // itemView is an item as json and yaml print it. Its fields are a contract.
 type itemView struct {
-	Variant    string          `json:"variant"` // repository/package
-	Namespace  string          `json:"namespace"`
-	Name       string          `json:"name,omitempty"`
-	Set        string          `json:"set,omitempty"`
-	Owner      string          `json:"owner,omitempty"` // of a dependency: the variant that it was first made for
-	Lock       bool            `json:"lock,omitempty"`  // the package of a target's lock
-	Action     string          `json:"action"`
-	Reasons    []string        `json:"reasons,omitempty"`
-	Warnings   []string        `json:"warnings,omitempty"`
-	Error      string          `json:"error,omitempty"`
-	Stalled    bool            `json:"stalled,omitempty"`
-	Upstream   string          `json:"upstream,omitempty"`
-	Path       string          `json:"path,omitempty"`
-	Lifecycle  string          `json:"lifecycle,omitempty"`
-	Workspace  string          `json:"workspace,omitempty"`
-	Revision   int             `json:"revision,omitempty"`
-	Ref        string          `json:"ref,omitempty"`
-	Commit     string          `json:"commit,omitempty"`
-	Conflicts  []string        `json:"conflicts,omitempty"`
-	Edits      []editView      `json:"edits,omitempty"`     // what became of edits by hand: the Conflicts, in parts
-	Attention  []string        `json:"attention,omitempty"` // what is to be seen first
-	Conditions []conditionView `json:"conditions,omitempty"`
+	Variant   string     `json:"variant"` // repository/package
+	Namespace string     `json:"namespace"`
+	Name      string     `json:"name,omitempty"`
+	Set       string     `json:"set,omitempty"`
+	Owner     string     `json:"owner,omitempty"` // of a dependency: the variant that it was first made for
+	Lock      bool       `json:"lock,omitempty"`  // the package of a target's lock
+	Action    string     `json:"action"`
+	Reasons   []string   `json:"reasons,omitempty"`
+	Warnings  []string   `json:"warnings,omitempty"`
+	Error     string     `json:"error,omitempty"`
+	Stalled   bool       `json:"stalled,omitempty"`
+	Upstream  string     `json:"upstream,omitempty"`
+	Path      string     `json:"path,omitempty"`
+	Lifecycle string     `json:"lifecycle,omitempty"`
+	Workspace string     `json:"workspace,omitempty"`
+	Revision  int        `json:"revision,omitempty"`
+	Ref       string     `json:"ref,omitempty"`
+	Commit    string     `json:"commit,omitempty"`
+	Conflicts []string   `json:"conflicts,omitempty"`
+	Edits     []editView `json:"edits,omitempty"` // what became of edits by hand: the Conflicts, in parts
+	// Lost are the edits by hand that publishing the revision loses.
+	Lost       []decide.LostEdit `json:"lost,omitempty"`
+	Attention  []string          `json:"attention,omitempty"` // what is to be seen first
+	Conditions []conditionView   `json:"conditions,omitempty"`
 }
 
 type editView struct {
@@ -83,7 +85,7 @@ func viewOf(i *reconcile.Item) itemView {
 	v := itemView{
 		Variant: i.Identity.String(), Namespace: i.Namespace, Name: i.Name, Set: i.Set, Owner: i.Owner, Lock: i.Lock, Action: string(i.Action),
 		Reasons: i.Reasons, Warnings: i.Warnings, Stalled: i.Stalled, Upstream: i.Upstream, Path: i.Path,
-		Lifecycle: string(i.Phase), Workspace: i.Workspace, Revision: i.Revision, Ref: i.Ref, Commit: i.Commit, Attention: i.Attention,
+		Lifecycle: string(i.Phase), Workspace: i.Workspace, Revision: i.Revision, Ref: i.Ref, Commit: i.Commit, Lost: i.Lost, Attention: i.Attention,
 	}
 	if i.Err != nil {
 		v.Error = i.Err.Error()
@@ -288,7 +290,11 @@ func (a *app) printDetails(p *reconcile.Plan) {
 	warnings := map[string]int{}
 	for _, i := range p.Items {
 		for _, c := range i.Conflicts {
-			a.note("conflict: %s: %s", i.Identity, c)
+			what := "conflict"
+			if c.LosesEdit() {
+				what = "edit lost"
+			}
+			a.note("%s: %s: %s", what, i.Identity, c)
 		}
 		for _, w := range i.Warnings {
 			cause := review.Cause(w, i.Aliases())

@@ -111,8 +111,8 @@ type Outcome struct {
 	// Same says that the build gave what is there, Back that it gave what is
 	// Published, unlike the open Draft that is there.
 	Same, Back bool
-	// Lost counts local values that the update lost to the upstream.
-	Lost int
+	// Conflicts counts the edits by hand that the update met.
+	Conflicts int
 	// Attention is what a person is to see first of what was built, such as
 	// BaseUnknown.
 	Attention []string
@@ -132,7 +132,7 @@ type Outcome struct {
 // edits by hand on the Draft, or local values that were lost, or dropped. The commit says so,
 // and what comes after it inherits it.
 func (o *Outcome) NeedsReview() bool {
-	return o.Lost > 0 || len(o.Attention) > 0 || len(o.Drop) > 0 || o.From != nil && o.From.Number == 0 && o.From.NeedsReview()
+	return o.Conflicts > 0 || len(o.Attention) > 0 || len(o.Drop) > 0 || o.From != nil && o.From.Number == 0 && o.From.NeedsReview()
 }
 
 // BaseUnknown is the Attention to a package of which is not known what it was made

@@ -121,7 +121,7 @@ func TestRule(t *testing.T) {
 	const ref = "refs/heads/drafts/apps/web/packagevariant-1"
 
 	same := func(o *Outcome) { o.Same = true }
-	lost := func(o *Outcome) { o.Lost = 1 }
+	lost := func(o *Outcome) { o.Conflicts = 1 }
 	survey := func(o *Outcome) { o.Tried = false }
 	broken := func(o *Outcome) { o.Err = errors.New("no Kptfile") }
 	anyway := func(o *Outcome) { o.Anyway = true }
@@ -321,7 +321,7 @@ func TestOutcomeNeedsReview(t *testing.T) {
 		"Published with edits": {publishedOf(1, 1, edited), 0, false}, "lost": {nil, 2, true}, "lost of Published": {publishedOf(1, 1), 1, true},
 	} {
 		o := outcome(c.from, Build{})
-		o.Lost = c.lost
+		o.Conflicts = c.lost
 		if got := o.NeedsReview(); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}

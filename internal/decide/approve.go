@@ -53,6 +53,8 @@ type Candidate struct {
 	Set       string            // of the variant that wants it, "" for none
 	Labels    map[string]string // that the variant gives it
 	Class     string            // the key of the class as which a person saw it, "" for none
+	// Lost are the edits by hand that publishing it loses, where that was read.
+	Lost []LostEdit
 	// Offer is what an open one holds, where that was read.
 	Offer *resolver.Package
 	// Err is why it is refused.

@@ -215,7 +215,7 @@ func prove(ctx context.Context, e *reconcile.Engine, all []*drafts, page string)
 			var verdicts []pulls.Verdict
 			for _, draft := range r.Drafts {
 				no := cmp.Or(refused[d.ids[draft.Name]], err)
-				v := pulls.Verdict{Name: draft.Name, Behind: decide.IsBehind(no)}
+				v := pulls.Verdict{Name: draft.Name, Behind: decide.IsBehind(no), Loses: draft.Loses}
 				if no != nil {
 					v.Refused, _, _ = strings.Cut(no.Error(), "\n")
 				}
@@ -241,7 +241,7 @@ func (d *drafts) add(ctx context.Context, p *places, manager, name string, repo 
 		}})
 		return
 	}
-	draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key(), Opening: p.of(repo, r)}
+	draft := pulls.Draft{Name: name, Path: repo.Path(r.Identity.Package), Branch: strings.TrimPrefix(r.Ref, lifecycle.BranchRef("")), Commit: r.Commit, Class: changes.Key(), Loses: decide.Loses(r.Lost), Opening: p.of(repo, r)}
 	if d.mode == pulls.ByClass {
 		draft.Owners = d.owners(ctx, draft.Path)
 	}

@@ -63,20 +63,22 @@ func TestAllot(t *testing.T) {
 
 // What fails is said before what a run of apply brings up to date.
 func TestProof(t *testing.T) {
-	good, behind, bad := Verdict{Name: "a"}, Verdict{"b", "moved", true}, Verdict{"c", "gates", false}
+	good, behind, bad := Verdict{Name: "a"}, Verdict{Name: "b", Refused: "moved", Behind: true}, Verdict{Name: "c", Refused: "gates"}
+	loses := Verdict{Name: "d", Loses: "loses 1 edit: x 9 → 3 (by Ux)"}
 	for name, tt := range map[string]struct {
 		verdicts []Verdict
 		state    State
 		says     string
 	}{
-		"one":            {[]Verdict{good}, StateSuccess, "1 package rendered, valid, its gates met"},
-		"two":            {[]Verdict{good, good}, StateSuccess, "2 packages rendered, valid, their gates met"},
-		"behind":         {[]Verdict{good, behind}, StatePending, "b: moved"},
-		"bad":            {[]Verdict{bad, good}, StateFailure, "c: gates"},
-		"behind, bad":    {[]Verdict{behind, bad, good}, StateFailure, "1 more, and c: gates"},
-		"bad, behind":    {[]Verdict{bad, behind}, StateFailure, "1 more, and c: gates"},
-		"several":        {[]Verdict{behind, bad, bad, behind}, StateFailure, "3 more, and c: gates"},
-		"two are behind": {[]Verdict{behind, behind}, StatePending, "1 more, and b: moved"},
+		"one":             {[]Verdict{good}, StateSuccess, "1 package rendered, valid, its gates met"},
+		"two":             {[]Verdict{good, good}, StateSuccess, "2 packages rendered, valid, their gates met"},
+		"an edit is lost": {[]Verdict{good, loses}, StateSuccess, "2 packages rendered, valid, their gates met; d loses 1 edit: x 9 → 3 (by Ux)"},
+		"behind":          {[]Verdict{good, behind}, StatePending, "b: moved"},
+		"bad":             {[]Verdict{bad, good}, StateFailure, "c: gates"},
+		"behind, bad":     {[]Verdict{behind, bad, good}, StateFailure, "1 more, and c: gates"},
+		"bad, behind":     {[]Verdict{bad, behind}, StateFailure, "1 more, and c: gates"},
+		"several":         {[]Verdict{behind, bad, bad, behind}, StateFailure, "3 more, and c: gates"},
+		"two are behind":  {[]Verdict{behind, behind}, StatePending, "1 more, and b: moved"},
 	} {
 		got := Proof(tt.verdicts, "https://x")
 		if d := cmp.Diff(Status{"variform/proof", tt.state, tt.says, "https://x"}, got); d != "" {

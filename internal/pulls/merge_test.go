@@ -72,6 +72,21 @@ func TestAutoMerge(t *testing.T) {
 	if r := Group(ByClass, "fleet", told.Drafts)[0]; r.AutoMerge != "" {
 		t.Error("a Draft is merged that does not ask for it")
 	}
+	loses := asked(nil)
+	loses.Drafts[1].Loses = "loses 1 edit: x 9 → 3 (by Ux)"
+	grouped := Group(ByClass, "fleet", loses.Drafts)[0]
+	if grouped.AutoMerge != "" {
+		t.Error("a request that loses an edit is merged without a person")
+	}
+	for merge, want := range map[string]State{"": StateSuccess, "squash": StateFailure} { // the forge may merge what it was asked to
+		r := grouped
+		r.Proof = Status{Context: ProofCheck, State: StateSuccess}
+		o := there(asked(nil), merge)
+		o.mark, o.marked = findMark(o.Body)
+		if s := terms.step(&r, o); s.Merge != "" || s.Request.Proof.State != want {
+			t.Errorf("a request that loses an edit, asked for %q before: %q, %+v", merge, s.Merge, s.Request.Proof)
+		}
+	}
 	theirs := terms
 	theirs.Theirs = func(string, string) string { return "Ann" }
 	o := there(asked(nil), "")

@@ -48,6 +48,7 @@ type Draft struct {
 	Commit string
 	Class  string // the key of its class
 	Says   string // what that changes
+	Loses  string // the edits by hand that merging it loses, "" for none
 	// Owners are those of the package's code: a class is one request for each.
 	Owners []string
 	Opening
@@ -137,7 +138,7 @@ func Group(mode Mode, manager string, drafts []Draft) []Request {
 			r.Opening = r.Opening.with(d.Opening)
 		}
 		r.AutoMerge = r.Drafts[0].AutoMerge
-		if slices.ContainsFunc(r.Drafts, func(d Draft) bool { return d.AutoMerge != r.AutoMerge }) {
+		if slices.ContainsFunc(r.Drafts, func(d Draft) bool { return d.AutoMerge != r.AutoMerge || d.Loses != "" }) {
 			r.AutoMerge = ""
 		}
 		out = append(out, *r)
@@ -499,6 +500,16 @@ func (r *Request) merge(o *Open) string {
 	return r.AutoMerge
 }
 
+// loses describes the edits by hand that merging the request loses, "" for none.
+func (r *Request) loses() string {
+	for _, d := range r.Drafts {
+		if d.Loses != "" {
+			return d.Loses
+		}
+	}
+	return ""
+}
+
 func (s *Step) was() string {
 	if s.Open == nil {
 		return ""
@@ -527,6 +538,9 @@ func (t *Terms) step(r *Request, o *Open) Step {
 		return Step{Action: ActionKeep, Request: r, Open: o, Why: fmt.Sprintf("it asks for more than what was named: name %s as well, or give --all", strings.Join(more, ", "))}
 	}
 	tip = t.tip(o.Branch, o.Commit)
+	if loses := r.loses(); loses != "" && o.mark.merge != "" && r.Proof.State == StateSuccess { // the forge may still merge it by itself
+		r.Proof.State, r.Proof.Description = StateFailure, "the forge was asked to merge this by itself, and now it "+loses
+	}
 	s.Action, s.Merge, s.Body, s.Commit = ActionUpdate, r.merge(o), r.body(t, o.Body, tip, r.merge(o)), tip
 	if o.mark.title != short(o.Title) {
 		s.Title = o.Title // a person's now

@@ -33,6 +33,7 @@ type Verdict struct {
 	Name    string
 	Refused string // why, "" where it would take it
 	Behind  bool   // a run of apply is all that is lacking
+	Loses   string // the edits by hand that it loses, "" for none
 }
 
 // Proof is the check of a head that holds these Drafts: what fails counts before what
@@ -41,6 +42,11 @@ func Proof(verdicts []Verdict, url string) Status {
 	s := Status{Context: ProofCheck, State: StateSuccess, Description: count.Of(len(verdicts), "package") + " rendered, valid, its gates met", URL: url}
 	if len(verdicts) > 1 {
 		s.Description = count.Of(len(verdicts), "package") + " rendered, valid, their gates met"
+	}
+	for _, v := range verdicts {
+		if v.Loses != "" {
+			s.Description += "; " + v.Name + " " + v.Loses
+		}
 	}
 	more := 0
 	for _, v := range verdicts {

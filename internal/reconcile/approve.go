@@ -33,6 +33,9 @@ type Request struct {
 	// decided. The Selection, and Part, take a part of them.
 	Expect map[decide.RevisionID]decide.Seen
 	Part   decide.Part
+	// AcceptLost publishes revisions that lose edits by hand though nobody saw them as
+	// members of a class.
+	AcceptLost bool
 }
 
 // Verdict is what became of one revision.
@@ -86,7 +89,7 @@ func (e *Engine) Check(ctx context.Context, groups [][]decide.RevisionID) (map[d
 			group[id] = i
 		}
 	}
-	req := Request{Verb: decide.Approve, Expect: map[decide.RevisionID]decide.Seen{}}
+	req := Request{Verb: decide.Approve, Expect: map[decide.RevisionID]decide.Seen{}, AcceptLost: true} // who merges sees the request
 	for _, c := range e.decidable(e.opened, decide.Approve) {
 		if _, asked := group[c.ID()]; asked {
 			req.Expect[c.ID()] = decide.Seen{Commit: c.Head.Ref.Commit.String()}
@@ -179,6 +182,8 @@ func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Reques
 		decide.RefuseHeld(chosen)
 		decide.RefuseWanted(chosen, locks, len(e.cfg.Fleet.Problems)+len(problems) > 0)
 		e.refuseOutdated(ctx, s, chosen)
+		e.readLost(ctx, chosen)
+		decide.RefuseLost(chosen, req.AcceptLost)
 	case decide.Reject:
 		decide.RefuseAutomatic(chosen, s.Policies)
 	}

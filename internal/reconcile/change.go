@@ -2,12 +2,10 @@ package reconcile
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
-	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/review"
 )
 
@@ -26,10 +24,9 @@ func (i *Item) Change() (review.Change, bool) {
 	if i.Lock {
 		upstream = depend.LockPackage
 	}
-	lost := slices.ContainsFunc(i.Conflicts, func(c merge.Conflict) bool { return c.Fate == merge.Lost || c.Fate == merge.Overruled })
 	return review.Change{
 		Variant: i.Identity.String(), Namespace: i.Namespace, Set: setOf(i.Namespace, i.Set), Package: upstream, Before: from, After: i.After, Machine: i.Machine, Version: i.Commit,
-		First: i.Before == nil && i.Action == decide.ActionCreate, Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "), Marks: marks(failure(i.Err), lost, false, "", nil),
+		First: i.Before == nil && i.Action == decide.ActionCreate, Aliases: i.Aliases(), Attention: strings.Join(i.Attention, "; "), Marks: marks(failure(i.Err), i.Lost, false, "", nil),
 	}, true
 }
 

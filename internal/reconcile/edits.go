@@ -267,32 +267,44 @@ func (of *Edited) carried(branch []review.Edit) {
 	}
 }
 
-// sayEdits adds to what items say the edits by hand of what is open, or, where nothing
-// is, stands on the registered branch, and of what others committed there. Where
-// packages are built, it is only of what others committed.
+// sayEdits adds to what items say the edits that they lose, the edits by hand of what is
+// open, or, where nothing is, stands on the registered branch, and of what others
+// committed there. Where packages are built, it is only of what others committed.
 func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 	var todo []*Item
 	var wants []*decide.Want
 	seen := map[*decide.Want]bool{}
+	first := map[*Item]bool{} // of its package
 	for _, i := range items {
 		s := r.subjects[i.want]
-		if s == nil || s.pkg == nil || s.want.Lock() != nil || i.Err != nil || seen[i.want] {
+		if s == nil || s.pkg == nil || s.want.Lock() != nil || i.Err != nil {
 			continue
 		}
+		told := !seen[i.want] && (!r.building || (i.Action.Pending() || len(i.Reasons) > 0) && s.pkg.Branch.Moved())
 		seen[i.want] = true
-		if !r.building || (i.Action.Pending() || len(i.Reasons) > 0) && s.pkg.Branch.Moved() {
-			todo = append(todo, i)
-			if edited, err := r.tellsEdits(ctx, s); err == nil && edited {
-				wants = append(wants, i.want)
-			}
+		loses := i.mayLose(s.pkg)
+		if !told && !loses {
+			continue
+		}
+		todo, first[i] = append(todo, i), told
+		if edited, err := r.tellsEdits(ctx, s); loses && !r.building || err == nil && edited {
+			wants = append(wants, i.want)
 		}
 	}
 	r.read.FetchEdits(ctx, wants)
 	of := func(i *Item) *observe.Repo { return r.subjects[i.want].repo }
 	return observe.SideBySide(ctx, r.read, todo, of, func(ctx context.Context, i *Item) error {
-		switch said, err := r.said(ctx, r.subjects[i.want]); {
+		err := r.sayLost(ctx, i)
+		var said []string
+		if err == nil && first[i] {
+			said, err = r.said(ctx, r.subjects[i.want], i.Lost)
+		}
+		switch loses := decide.Loses(i.Lost); {
 		case err == nil:
-			i.Told = len(said) > 0
+			if loses != "" { // before all else: a table is cut
+				said, i.Reasons = append(said, i.Reasons...), []string{loses}
+			}
+			i.Told = i.Told || len(said) > 0 || loses != ""
 			i.Reasons = append(i.Reasons[:len(i.Reasons):len(i.Reasons)], said...)
 		case !r.building: // else building it told
 			i.fail(err)
@@ -301,11 +313,11 @@ func (r *run) sayEdits(ctx context.Context, items []*Item) error {
 	})
 }
 
-// said are the lines of sayEdits about one package.
-func (r *run) said(ctx context.Context, s *subject) (out []string, err error) {
+// said are the lines of sayEdits about one package, without the edits that are lost.
+func (r *run) said(ctx context.Context, s *subject, lost []decide.LostEdit) (out []string, err error) {
 	moved, err := r.moved(ctx, s.repo, s.pkg)
-	if moved != nil {
-		out = append(out, moved.says())
+	if kept := moved.without(lost); kept != nil {
+		out = append(out, kept.says())
 	}
 	if err != nil || moved != nil && s.pkg.Open() == nil {
 		return out, err
@@ -363,8 +375,26 @@ func (e *Engine) moved(ctx context.Context, repo *observe.Repo, p *decide.Packag
 	return of, repo.FindWriters(ctx, p.Path, cmp.Or(p.Branch.Came, repo.Head), base, of.Edits)
 }
 
-// says names the edits in one line.
+// without is what is left where some edits are lost, nil for nothing.
+func (of *Edited) without(lost []decide.LostEdit) *Edited {
+	if of == nil || len(lost) == 0 {
+		return of
+	}
+	left := *of
+	left.Edits = slices.DeleteFunc(slices.Clone(of.Edits), func(e review.Edit) bool {
+		return slices.ContainsFunc(lost, func(l decide.LostEdit) bool { return l.File == e.File && l.ID() == e.ID && l.Field == e.Field })
+	})
+	if len(left.Edits) == 0 {
+		return nil
+	}
+	return &left
+}
+
+// says names the edits in one line, "" for none.
 func (of *Edited) says() string {
+	if of == nil {
+		return ""
+	}
 	var list []string
 	for _, e := range of.Edits {
 		text := e.String()

@@ -66,8 +66,10 @@ type Item struct {
 	// same without people's edits, nil where that is not known. All are nil without
 	// Config.Packages.
 	Base, Before, After, Machine *krm.Package
-	// Conflicts are local values that an update lost to the upstream.
+	// Conflicts are the edits by hand that the update met, and what became of them.
+	// Lost are the edits that publishing the revision loses.
 	Conflicts []merge.Conflict
+	Lost      []decide.LostEdit
 	// Attention is what a person is to see first, such as decide.BaseUnknown.
 	Attention []string
 	// Held says who holds the package, and why; "" where nobody does.

@@ -11,11 +11,9 @@ import (
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 
-	"github.com/variform/variform/internal/build"
 	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
-	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/mutate"
@@ -48,9 +46,9 @@ type Shown struct {
 	Warnings, Notes []string
 	// Attention is what is to be seen first, such as decide.BaseUnknown.
 	Attention []string
-	// Lost are the edits that updates of it lost or overruled, Unmet the readiness
-	// gates that it does not meet.
-	Lost  []string
+	// Lost are the edits by hand that publishing it loses, Unmet the readiness gates
+	// that it does not meet.
+	Lost  []decide.LostEdit
 	Unmet []decide.Gate
 	// Fails is why it cannot be approved as it is.
 	Fails string
@@ -193,7 +191,7 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 		case err != nil:
 			return nil, err
 		case moved != nil:
-			s.Moved = moved.says()
+			s.Moved = moved.without(s.Lost).says()
 		}
 		if !at.IsZero() {
 			_, s.Base, err = repo.ReadPackage(ctx, at, folder)
@@ -231,16 +229,8 @@ func (e *Engine) origins(ctx context.Context, repo *observe.Repo, c *decide.Cand
 	} else if s.Machine, err = repo.Hydrated(ctx, c.Package.Path, c.Head); err != nil {
 		return err
 	}
-	if !c.Head.NeedsReview() {
-		return nil
-	}
-	var until gitrepo.Hash
-	if latest := c.Package.Latest; latest != nil {
-		until = gitrepo.Hash(latest.Ref.Commit)
-	}
-	return eachUpdate(ctx, repo, c.Package.Path, []gitrepo.Hash{gitrepo.Hash(c.Head.Ref.Commit)}, until, func(u *gitrepo.Commit) {
-		s.Lost = append(s.Lost, build.Lost(u.Message)...)
-	})
+	s.Lost, err = e.lostEdits(ctx, repo, c.Package, c.Head, nil, e.updates)
+	return err
 }
 
 // cameFrom finds the Repository that a Kptfile's upstreamLock names, and the
@@ -268,18 +258,18 @@ func (s *Shown) change() review.Change {
 	return review.Change{
 		Variant: s.Identity.String(), Namespace: s.Namespace, Set: setOf(s.Namespace, s.Set), Package: s.Upstream, Before: s.Base, After: s.Package, Machine: s.Machine, First: s.First, Version: s.Commit,
 		Aliases: s.Aliases(), Attention: strings.Join(s.Attention, "; "),
-		Marks: marks(s.Fails, len(s.Lost) > 0, s.SetBack, s.Moved, s.Unmet),
+		Marks: marks(s.Fails, s.Lost, s.SetBack, s.Moved, s.Unmet),
 	}
 }
 
 // marks are what is to be known of a change besides what it changes.
-func marks(fails string, lost, setBack bool, moved string, unmet []decide.Gate) (out []review.Mark) {
+func marks(fails string, lost []decide.LostEdit, setBack bool, moved string, unmet []decide.Gate) (out []review.Mark) {
 	if fails != "" {
 		line, _, _ := strings.Cut(fails, "\n")
 		out = append(out, review.Mark{Kind: review.Fails, Text: line + ": it cannot be approved"})
 	}
-	if lost {
-		out = append(out, review.Mark{Kind: review.Lost, Text: "an edit by hand was lost"})
+	if len(lost) > 0 {
+		out = append(out, review.Mark{Kind: review.Lost, Text: decide.Loses(lost)})
 	}
 	if setBack {
 		out = append(out, review.Mark{Kind: review.SetBack, Text: "brings back what people took back"})

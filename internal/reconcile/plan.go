@@ -597,7 +597,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	v.made = r.builder.Make(ctx, job)
 	m := v.made
 	o.Attention = m.Attention
-	o.Tried, o.Err, o.Same, o.Lost, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
+	o.Tried, o.Err, o.Same, o.Conflicts, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
 	o.Back = m.Back
 	o.Failure, o.At, o.Anyway = m.Failure, m.At, m.Err != nil && m.Ref != ""
 	o.Restless = m.Restless

@@ -25,6 +25,8 @@ const (
 	conditionGates  = "GatesMet"
 	// Where a person holds the package.
 	conditionHeld = "Held"
+	// Where publishing an open revision loses edits by hand.
+	conditionLoses = "LosesEdits"
 )
 
 // VariantStatus returns the item's PackageVariant with its status: Stalled,
@@ -75,6 +77,15 @@ func variantConditions(items []*Item) []metav1.Condition {
 	conditions := []metav1.Condition{stalled, ready}
 	if held := items[0].Held; held != "" {
 		conditions = append(conditions, metav1.Condition{Type: conditionHeld, Status: metav1.ConditionTrue, Reason: conditionHeld, Message: held})
+	}
+	var loses []string
+	for _, i := range items {
+		if len(i.Lost) > 0 {
+			loses = append(loses, i.Workspace+": "+decide.Loses(i.Lost))
+		}
+	}
+	if len(loses) > 0 {
+		conditions = append(conditions, metav1.Condition{Type: conditionLoses, Status: metav1.ConditionTrue, Reason: conditionLoses, Message: strings.Join(loses, "; ")})
 	}
 	return append(told(conditions, items), proofConditions(items)...)
 }

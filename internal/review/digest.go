@@ -34,7 +34,7 @@ type Kind string
 // The kinds of findings.
 const (
 	Deletion Kind = "deletion" // something goes, or changes hands
-	Conflict Kind = "conflict" // a local value was lost to the upstream
+	Conflict Kind = "conflict" // an update loses an edit by hand
 	Failure  Kind = "failure"  // could not be read or done
 	Waiting  Kind = "waiting"  // a person must decide first
 	Warning  Kind = "warning"

@@ -157,7 +157,7 @@ func advice(command string) string {
 }
 
 var sections = map[Kind]string{
-	Deletion: "Deletions", Conflict: "Lost local edits", Failure: "Failures", Waiting: "Waiting for a person", Warning: "Warnings", Notice: "Also",
+	Deletion: "Deletions", Conflict: "Lost edits", Failure: "Failures", Waiting: "Waiting for a person", Warning: "Warnings", Notice: "Also",
 }
 
 // Title heads the findings of a kind.

@@ -51,6 +51,9 @@ func (g *group) describe(c *Class) {
 		c.Marks = append(c.Marks, Mark{Kind: of.kind, Text: of.text, Members: slices.Sorted(slices.Values(members))})
 	}
 	c.Says = g.says()
+	if slices.ContainsFunc(c.Marks, func(m Mark) bool { return m.Kind == Lost }) {
+		c.Says = "edit lost: " + c.Says
+	}
 	if c.Attention != "" {
 		c.Marks = append(c.Marks, Mark{Kind: Attention, Text: c.Attention, Members: c.Members})
 		c.Says = c.Attention + ": " + c.Says

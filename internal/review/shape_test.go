@@ -145,7 +145,7 @@ func TestShape(t *testing.T) {
 				c[1].Marks = []Mark{{Kind: Lost, Text: "an edit by hand was lost"}}
 				return c
 			},
-			want: []int{1, 1}, says: "data.a of ConfigMap site mine → one", marks: []string{"lost: an edit by hand was lost [cluster-1/web]"},
+			want: []int{1, 1}, says: "edit lost: data.a of ConfigMap site mine → one", marks: []string{"lost: an edit by hand was lost [cluster-1/web]"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

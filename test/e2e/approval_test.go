@@ -126,7 +126,7 @@ func TestEditsOnADraftAreBuilt(t *testing.T) {
 				return
 			}
 			w.mustRun(0, "status")
-			w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
+			w.contains(w.mustRun(0, "approve", "c1/web", "--accept-lost").out, "Published v1")
 		})
 	}
 }

@@ -123,7 +123,7 @@ func TestEditsOfWhatADraftBrought(t *testing.T) {
 				before := w.refs()
 				w.mustApply()
 				w.unchanged(before)
-				w.mustRun(0, "approve", "--all")
+				w.mustRun(0, "approve", "--all", "--accept-lost")
 			})
 		}
 	}
@@ -255,7 +255,7 @@ func TestMergedBeforeItWasRendered(t *testing.T) {
 			before := w.refs()
 			w.mustApply()
 			w.unchanged(before)
-			w.mustRun(0, "approve", "--all")
+			w.mustRun(0, "approve", "--all", "--accept-lost")
 			w.contains(w.show("c1", "main", "web/cm.yaml"), "c: mine", `b: "5"`)
 		})
 	}

@@ -91,7 +91,7 @@ func TestEdits(t *testing.T) {
 	w.contains(strings.Join(w.mustApply().variant(t, "c1/web").Conflicts, "\n"), "local was 900m, by Ann Tester ("+hotfix[:7]+")")
 	for _, decided := range []bool{false, true} {
 		if decided {
-			w.mustRun(0, "approve", "--all")
+			w.mustRun(0, "approve", "--all", "--accept-lost")
 		}
 		list := w.edits("c1/web", "--lost")
 		if len(list) == 0 || len(list[0].Lost) != 1 || !strings.Contains(list[0].Lost[0], "local was 900m, by Ann Tester ("+hotfix[:7]+")") {

@@ -79,7 +79,10 @@ func TestKeepEditsAfterwards(t *testing.T) {
 			if again := w.mustApply(); w.refs()["c1 refs/heads/"+draft] == was && c.edits == nil || again.variant(t, "c1/web").Action != "none" {
 				t.Errorf("the Draft is as it was, or is made once more: %+v", again.variant(t, "c1/web"))
 			}
-			w.mustRun(0, "approve", "--all")
+			if c.told != "" { // the Draft's edit is lost to the branch's
+				w.contains(w.mustRun(1, "approve", "--all").out, "loses 1 edit")
+			}
+			w.mustRun(0, "approve", "--all", "--accept-lost")
 			w.contains(w.show("c1", "main", "web/deployment.yaml"), c.want)
 		})
 	}

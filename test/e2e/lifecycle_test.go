@@ -568,7 +568,7 @@ func TestConflict(t *testing.T) {
 	if got := p.variant(t, "c2/web").Conflicts; len(got) > 0 {
 		t.Errorf("c2 has conflicts: %v", got)
 	}
-	w.contains(w.run("plan").err, "conflict: c1/web")
+	w.contains(w.run("plan").err, "edit lost: c1/web")
 
 	before := w.refs()
 	stopped := w.apply("--on-conflict=stop")

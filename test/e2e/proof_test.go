@@ -98,5 +98,5 @@ func TestStatusNamesTheRestless(t *testing.T) {
 	w.lacks(w.mustRun(0, "status").out, name)
 	release("v12", "better")
 	w.mustApply()
-	w.contains(w.mustRun(0, "status").out, "packagevariant-2   True     "+name) // of a commit
+	w.contains(w.mustRun(0, "status").out, "packagevariant-2   True     loses 1 edit: data.a mine → better (by Ann Tester) of ConfigMap c; "+name) // of a commit
 }

@@ -1,0 +1,142 @@
+package decide
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+
+	"github.com/variform/variform/internal/count"
+	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/merge"
+)
+
+// LostEdit is an edit by hand that updates of an open revision replaced, so that
+// publishing the revision loses it.
+type LostEdit struct {
+	File     string `json:"file"`
+	Resource string `json:"resource,omitempty"` // kind.group/namespace/name
+	Field    string `json:"field,omitempty"`    // "" for all of the resource or file
+	// Was is the edit's value and Now what the revision has, "" for nothing.
+	Was string `json:"was,omitempty"`
+	Now string `json:"now,omitempty"`
+	// By is the edit's author with the commit, "" where that is not known.
+	By string `json:"by,omitempty"`
+	// Instead names where to make the edit, because the variant or its pipeline sets
+	// the field; "" for most.
+	Instead string `json:"instead,omitempty"`
+
+	id krm.ID
+}
+
+// Update is one update of an open revision.
+type Update struct {
+	// Conflicts are the edits by hand that it met, and what became of them.
+	Conflicts []merge.Conflict
+	// Package is what the revision holds now, nil where that is not made yet.
+	Package *krm.Package
+}
+
+// LostEdits returns the edits by hand that updates of an open revision replaced and
+// that the revision still lacks. updates are in order, the newest first: of one place
+// the newest counts. branch is the package on the registered branch, nil where that is
+// not known. made returns the author of a conflict's edit, and reports whether it was
+// made on that branch: what people took back there is not lost. The newest update has
+// compared the branch itself.
+func LostEdits(updates []Update, branch *krm.Package, made func(merge.Conflict) (by string, onBranch bool)) []LostEdit {
+	type place struct {
+		file, field string
+		id          krm.ID
+	}
+	decided := map[place]bool{}
+	var out []LostEdit
+	for n, u := range updates {
+		var places []place
+		for _, c := range u.Conflicts {
+			at := place{c.Path, c.Field, c.Resource}
+			places = append(places, at)
+			now, known := c.In(u.Package)
+			if decided[at] || !c.LosesEdit() || known && now == c.Local || isMachines(c) {
+				continue
+			}
+			by, onBranch := made(c)
+			if there, told := c.In(branch); n > 0 && onBranch && told && there != c.Local {
+				continue
+			}
+			l := LostEdit{File: c.Path, Field: c.PlainField(), Was: c.Local, Now: c.Upstream, By: by, Instead: c.Instead, id: c.Resource}
+			if c.Resource != (krm.ID{}) {
+				l.Resource = c.Resource.String()
+			}
+			if known {
+				l.Now = now
+			}
+			out = append(out, l)
+		}
+		for _, at := range places {
+			decided[at] = true
+		}
+	}
+	return out
+}
+
+// isMachines reports whether a conflict is about a field that is the machine's in every
+// merge: nobody edits it.
+func isMachines(c merge.Conflict) bool {
+	return c.Resource.Kind == kptfilev1.KptFileKind && (c.Field == "upstreamLock" || strings.HasPrefix(c.Field, "upstreamLock."))
+}
+
+// ID is the resource's, the zero value for a file.
+func (l LostEdit) ID() krm.ID { return l.id }
+
+// String describes the edit: "spec.replicas 9 → 3 (by Ann) of Deployment web".
+func (l LostEdit) String() string {
+	text := cmp.Or(l.Field, l.File)
+	of := ""
+	if l.id != (krm.ID{}) {
+		name := l.id.Name
+		if l.id.Namespace != "" {
+			name = l.id.Namespace + "/" + name
+		}
+		if of = l.id.Kind + " " + name; l.Field == "" {
+			text, of = of, ""
+		}
+	} else if l.Field != "" {
+		of = l.File
+	}
+	text += fmt.Sprintf(" %s → %s", orNothing(l.Was), orNothing(l.Now))
+	if by, _, _ := strings.Cut(l.By, " ("); by != "" {
+		text += " (by " + by + ")"
+	}
+	if of != "" {
+		text += " of " + of
+	}
+	return text
+}
+
+func orNothing(value string) string { return cmp.Or(value, "(none)") }
+
+// Loses describes lost edits in one line, "" for none.
+func Loses(list []LostEdit) string {
+	if len(list) == 0 {
+		return ""
+	}
+	texts := make([]string, len(list))
+	for i, l := range list {
+		texts[i] = l.String()
+	}
+	return fmt.Sprintf("loses %s: %s", count.Of(len(list), "edit"), strings.Join(Limit(texts, maxLost), ", "))
+}
+
+// maxLost bounds how many lost edits one line describes.
+const maxLost = 5
+
+// RefuseLost refuses to publish revisions that lose edits by hand. It accepts those
+// that a person saw as members of a class, which shows the loss, and with accept all.
+func RefuseLost(list []*Candidate, accept bool) {
+	for _, c := range list {
+		if c.Err == nil && c.From.Open() && len(c.Lost) > 0 && c.Class == "" && !accept {
+			c.Err = fmt.Errorf("%s: run review and approve the class ID that shows it, or add --accept-lost; to keep the edit, set the annotation variform.dev/on-conflict: keep and run apply", Loses(c.Lost))
+		}
+	}
+}
