@@ -349,9 +349,9 @@ func (g *generated) step() []string {
 			p.pipeline = p.pipeline[1:]
 		}
 	case 3, 4, 5:
-		return []string{"approve", "--all"}
+		return []string{"approve", "--all", "--accept-lost"}
 	case 6:
-		return []string{"approve", p.name}
+		return []string{"approve", p.name, "--accept-lost"}
 	case 7:
 		return []string{one(g.Rand, "propose", "reject"), "--all"}
 	case 8:
