@@ -288,6 +288,11 @@ func (r *Resource) Replace(node *yaml.RNode) { r.node, r.put = node, nil }
 // the text that it is written as. It is for resources that were parsed.
 func (r *Resource) Put(tree *yaml.Node) { r.node, r.put = nil, &put{tree: tree} }
 
+// WriteComments has line comments that the resource's tree lacks removed from its
+// text: many functions make nodes without the comments of those that they replace,
+// so that otherwise such a comment stays.
+func (r *Resource) WriteComments() { r.exact = true }
+
 // PutText makes a text of one document, without separator, the resource's text
 // and its tree the resource's tree. It reports false, and changes nothing, where
 // the resource has no text to replace, or fits does not hold for the tree.

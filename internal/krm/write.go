@@ -244,6 +244,9 @@ func (r *Resource) write(nl string) (text []byte, kept bool, err error) {
 		text, _, err = r.memoOfAdded().write(nil, tree, nl, settled, func() ([]byte, bool, error) { return encodeNew(tree, nl) })
 		return text, true, r.wrap(err)
 	}
+	if r.exact { // what is remembered has the comments
+		return r.encodeEdited(tree, nl)
+	}
 	return r.doc.memo.write(r.doc.root, tree, nl, r.node == nil, func() ([]byte, bool, error) { return r.encodeEdited(tree, nl) })
 }
 

@@ -47,6 +47,43 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
+// A comment is an edit wherever it is, and one beside a value can be taken back.
+func TestCommentEdits(t *testing.T) {
+	const text = "spec:\n  list: [x]\n  keyed:\n  - name: a\n    v: 1\n  map:\n    k: 1\n"
+	for name, tc := range map[string]struct {
+		old, now, field string
+		taken           bool
+	}{
+		"of a scalar":        {"v: 1", "v: 1 # mine", "spec.keyed[name=a].v", true},
+		"of a list":          {"list: [x]", "list: [x] # mine", "spec.list", true},
+		"of an item":         {"- name: a", "# mine\n  - name: a", "spec.keyed[name=a]", false},
+		"of a map's key":     {"map:", "map: # mine", "spec.map", true},
+		"above a key":        {"  map:", "  # mine\n  map:", "spec.map", false},
+		"below the last key": {"k: 1\n", "k: 1\n    # mine\n", "spec.map.k", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := func(spec string) *krm.Package {
+				return pkg(t, map[string]string{"x.yaml": resource("A", "a", spec), "y.yaml": resource("B", "b", "")})
+			}
+			before, after := of(text), of(strings.Replace(text, tc.old, tc.now, 1)+"other: 1\n")
+			edits, err := Edits(before, after)
+			if err != nil || len(edits) != 2 || edits[1].Field != tc.field || edits[1].Op != Format {
+				t.Fatalf("%v %v", edits, err)
+			}
+			out, err := Without(before, after, edits[1])
+			if (err == nil) != tc.taken {
+				t.Fatal(err)
+			}
+			if !tc.taken {
+				return
+			}
+			if f, _ := out.Read("x.yaml"); string(f.Data) != resource("A", "a", text+"other: 1\n") {
+				t.Errorf("%s", f.Data)
+			}
+		})
+	}
+}
+
 // A file that cannot be parsed is one edit with its line: nothing in it was removed, and
 // nothing in it is new once it is corrected.
 func TestBrokenFiles(t *testing.T) {

@@ -52,8 +52,10 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	case b == nil:
 		w.value(field, Remove, a, nil)
 	case a.Kind == yaml.MappingNode && b.Kind == yaml.MappingNode:
+		w.comment(field, comments(a), comments(b))
 		w.mapping(field, a, b)
 	case a.Kind == yaml.SequenceNode && b.Kind == yaml.SequenceNode:
+		w.comment(field, comments(a), comments(b))
 		w.sequence(field, a, b)
 	case a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && (w.d.forms || a.Value == b.Value && a.ShortTag() == b.ShortTag()):
 		w.comment(field, comments(a), comments(b))

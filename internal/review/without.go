@@ -58,6 +58,9 @@ func Without(before, after *krm.Package, edits ...Edit) (*krm.Package, error) {
 			out.Write(old)
 		}
 	}
+	if err := out.Reread(); err != nil { // a comment may be in the text still
+		return nil, err
+	}
 	have, err := Edits(before, out)
 	if err == nil && !slices.Equal(have, want) {
 		err = fmt.Errorf("%s %s: %w", edits[0].File, edits[0].what(), errTogether)
@@ -89,6 +92,7 @@ func takeBack(before, out *krm.Package, e Edit) error {
 	case was == nil:
 		return errTogether
 	}
+	is.WriteComments()
 	return setBack("", e, was.Node().YNode(), is.Edit().YNode(), nil)
 }
 
