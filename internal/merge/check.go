@@ -42,7 +42,8 @@ func (e *NotFollowedError) Error() string {
 func (e *NotFollowedError) Is(target error) bool { return target == ErrNotFollowed }
 
 // check compares a merged package with the three that it was made of: a file
-// that upstream changed and nobody edited is as upstream has it. It decides
+// that upstream changed and nobody edited is as upstream has it, and in a file
+// that local edited so is, comments included, each resource that it left alone. It decides
 // nothing and knows nothing of how the package was merged, so that a rule of the
 // merge that skips too much is an error and no silence. Not looked at are
 // subpackages that follow an upstream of their own, those that upstream
@@ -55,13 +56,19 @@ func (m *merger) check() error {
 	var edited map[krm.ID]bool
 	for p := range m.paths() {
 		c := m.change(p)
-		if sameFile(c.b, c.u) || !sameFile(c.b, c.l) || m.follows(c) || m.exempt(c) {
+		followsBut := m.followsBut
+		switch {
+		case sameFile(c.b, c.u) || m.follows(c) || m.exempt(c):
+			continue
+		case c.bothChanged() && isResources(p):
+			followsBut = m.followsUnedited
+		case !sameFile(c.b, c.l):
 			continue
 		}
 		if edited == nil {
 			edited = m.edited()
 		}
-		if !m.followsBut(c, edited) {
+		if !followsBut(c, edited) {
 			behind = append(behind, p)
 		}
 	}
@@ -185,18 +192,54 @@ func (m *merger) followsBut(c change, edited map[krm.ID]bool) bool {
 	if len(m.u.docs[c.path]) == 0 {
 		return false
 	}
+	is, theirs, touched := m.unedited(c, edited)
+	return touched && maps.EqualFunc(is, theirs, alike)
+}
+
+// followsUnedited says whether a file that both sides changed has the resources
+// that local did not edit as upstream has them, with their comments. It looks at
+// those that all versions have under one name.
+func (m *merger) followsUnedited(c change, edited map[krm.ID]bool) bool {
+	was := byIdentity(m.b.docs[c.path])
+	is, theirs, _ := m.unedited(c, edited)
+	for id, now := range theirs {
+		if len(was[id]) == 1 && len(is[id]) == 1 && len(now) == 1 &&
+			!(alike(is[id], now) && slices.Equal(commentsIn(is[id]), commentsIn(now))) {
+			return false
+		}
+	}
+	return true
+}
+
+// unedited are the resources of a file, merged and of upstream, that local did not
+// edit; touched says that there are others.
+func (m *merger) unedited(c change, edited map[krm.ID]bool) (is, theirs map[krm.ID][]*yaml.Node, touched bool) {
 	var here []*krm.Resource
 	for _, r := range m.out.Resources() {
 		if r.Path() == c.path {
 			here = append(here, r)
 		}
 	}
-	is, theirs := byIdentity(here), byIdentity(m.u.docs[c.path])
-	touched := false
+	is, theirs = byIdentity(here), byIdentity(m.u.docs[c.path])
 	for id := range edited {
 		touched = touched || is[id] != nil || theirs[id] != nil
 		delete(is, id)
 		delete(theirs, id)
 	}
-	return touched && maps.EqualFunc(is, theirs, alike)
+	return is, theirs, touched
+}
+
+func commentsIn(trees []*yaml.Node) []string {
+	var out []string
+	for _, n := range trees {
+		eachComment(n, func(line string) { out = append(out, line) })
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isResources says whether a file may have resources in YAML that are merged by
+// identity alone.
+func isResources(p string) bool {
+	return path.Base(p) != kptfilev1.KptFileName && (path.Ext(p) == ".yaml" || path.Ext(p) == ".yml")
 }

@@ -36,6 +36,11 @@ func TestCheck(t *testing.T) {
 			base: a("x: 1"), upstream: a("x: 1 # why"), local: a("x: 1"), merged: a("x: 1"), want: []string{"a.yaml"},
 			reason: "bytes count where no edit excuses the file",
 		},
+		"a comment of a resource beside an edited one": {
+			base: a("x: 1") + "---\n" + configMap("b", "x: 1"), upstream: a("x: 1 # why") + "---\n" + configMap("b", "x: 1"),
+			local: a("x: 1") + "---\n" + configMap("b", "x: 2"), merged: a("x: 1") + "---\n" + configMap("b", "x: 2"), want: []string{"a.yaml"},
+			reason: "an edit excuses its own resource",
+		},
 		"a file that is no YAML": {base: in("f", "1\n"), upstream: in("f", "2\n"), local: in("f", "1\n"), merged: in("f", "1\n"), want: []string{"f"}},
 		"moved upstream to a new file, edited locally": {
 			base: a("x: 1"), upstream: in("n.yaml", configMap("a", "x: 2")), local: a("x: 1", "y: 1"), merged: in("n.yaml", configMap("a", "x: 2", "y: 1")),
