@@ -319,6 +319,10 @@ type differ struct {
 	// resources that are there on one side only.
 	deep  bool
 	cells []cell
+	// first says that nothing was there before: resources are paired by what a pipeline
+	// leaves alone, too, and renames has what became of namespaces and names.
+	first   bool
+	renames map[rename]bool
 	// forms says that only what is new and what is written in another way is looked
 	// for: a comment counts where its value changed as well.
 	forms bool
@@ -408,10 +412,13 @@ func (d *differ) resources(before, after side) {
 			stayed[r] = old.take(r, false)
 		}
 	}
+	if d.first {
+		d.rendered(before, after, old, stayed)
+	}
 	d.each(after.resources, stayed)
 	gone := map[string]bool{}
 	for _, r := range before.resources {
-		if slices.Contains(old[keyOf(r)], r) {
+		if old.has(r) {
 			d.whole(r, Remove)
 			gone[r.Path()] = true
 		}
@@ -421,6 +428,19 @@ func (d *differ) resources(before, after side) {
 
 // pairs are the resources of one side that are not paired yet, in order.
 type pairs map[resourceKey][]*krm.Resource
+
+// has reports whether a resource is not paired yet.
+func (p pairs) has(r *krm.Resource) bool { return slices.Contains(p[keyOf(r)], r) }
+
+// remove takes a resource out, and reports whether it was there.
+func (p pairs) remove(r *krm.Resource) bool {
+	k := keyOf(r)
+	i := slices.Index(p[k], r)
+	if i >= 0 {
+		p[k] = slices.Delete(p[k], i, i+1)
+	}
+	return i >= 0
+}
 
 // take removes and returns the resource to compare r with: of its file, or any.
 func (p pairs) take(r *krm.Resource, sameFile bool) *krm.Resource {

@@ -207,7 +207,11 @@ func (g *group) says() string {
 	if g.told.Bare && s.first {
 		return fmt.Sprintf("creates the package with %s", count.Of(len(created), "resource and file", "resources and files"))
 	}
-	parts = append(parts, things("deletes", deleted)...)
+	verb := "deletes"
+	if s.first { // it was never there
+		verb = "leaves out"
+	}
+	parts = append(parts, things(verb, deleted)...)
 	parts = append(parts, things("creates", created)...)
 	parts = append(parts, g.handmade()...)
 	if values := g.created(); len(rest) == 0 && len(created) == 1 && values != "" {

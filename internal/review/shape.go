@@ -191,7 +191,7 @@ type shape struct {
 
 // shapeOf finds the cells of a change, and says of each whether a person wrote it.
 func shapeOf(c *Change) (*shape, error) {
-	d := &differ{norm: newNormaliser(c.Aliases), deep: true, origins: c.Origins}
+	d := &differ{norm: newNormaliser(c.Aliases), deep: true, origins: c.Origins, first: c.First}
 	if err := d.packages(c.Before, c.After); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,10 @@ func shapeOf(c *Change) (*shape, error) {
 	}
 	known := imagesOf(c.Before)
 	for i := range s.cells {
-		s.cells[i].sensitive = sensitive(&s.cells[i], known)
+		c := &s.cells[i]
+		if c.sensitive = sensitive(c, known); c.sensitive != "" && s.first && !c.isNews(d.renames) {
+			c.sensitive = ""
+		}
 	}
 	return s, nil
 }
