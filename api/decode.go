@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -72,6 +73,34 @@ func Handles(apiVersion, kind string) bool {
 		}
 	}
 	return false
+}
+
+// Misplaced reports whether a document of a kind that Parse knows has an apiVersion of
+// a group that cannot have it, so that it is a mistake and no kind of another system: one
+// of Kubernetes, of kpt or of Variform, or one that is nearly the right one. Of
+// PackageVariant and PackageVariantSet every other group is wrong, and none at all, for no
+// other system has them.
+func Misplaced(apiVersion, kind string) bool {
+	var groups []string
+	for k := range kinds {
+		if group, _, _ := strings.Cut(k.apiVersion, "/"); k.kind == kind {
+			groups = append(groups, group)
+		}
+	}
+	group, _, found := strings.Cut(apiVersion, "/")
+	unique := kind == v1alpha1.KindPackageVariant || kind == v1alpha2.KindPackageVariantSet
+	switch {
+	case len(groups) == 0, slices.Contains(groups, group), apiVersion == "" && !unique:
+		return false
+	case unique, !found, !strings.Contains(group, "."): // the core's, apps
+		return true
+	}
+	for _, domain := range []string{"k8s.io", "kpt.dev", variformv1alpha1.Group} {
+		if group == domain || strings.HasSuffix(group, "."+domain) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(groups, func(right string) bool { return distance(group, right) <= 2 })
 }
 
 // Parse reads one document: strict decoding, defaults, validation. The object
@@ -251,12 +280,16 @@ func (d *decoder) unknownKind(root *yaml.Node, apiVersion, kind string) {
 }
 
 func suggestVersion(kind string) string {
+	found := ""
 	for k := range kinds {
-		if k.kind == kind {
-			return "use apiVersion: " + k.apiVersion
+		if k.kind == kind && (found == "" || k.apiVersion < found) {
+			found = k.apiVersion
 		}
 	}
-	return ""
+	if found == "" {
+		return ""
+	}
+	return "use apiVersion: " + found
 }
 
 func kindNames() []string {

@@ -113,6 +113,10 @@ func (g *generation) options() bool {
 func (g *generation) read() {
 	g.inputs.RepositoriesUnknown = true
 	for _, r := range g.Resources() {
+		if api.Misplaced(r.APIVersion(), r.Kind()) {
+			g.readKind(r)
+			continue
+		}
 		if !api.Handles(r.APIVersion(), r.Kind()) || r.Group() == v1alpha1.Group {
 			g.inputs.Objects = append(g.inputs.Objects, target(r))
 			continue

@@ -115,7 +115,8 @@ func (r *resolution) read() {
 			continue
 		}
 		repository := res.Group() == configv1alpha1.Group && res.Kind() == configv1alpha1.KindRepository
-		if res.Group() != v1alpha1.Group && !repository || !api.Handles(res.APIVersion(), res.Kind()) {
+		own := (res.Group() == v1alpha1.Group || repository) && api.Handles(res.APIVersion(), res.Kind())
+		if !own && !api.Misplaced(res.APIVersion(), res.Kind()) {
 			continue
 		}
 		obj, report := api.ParseNode(res.Node())

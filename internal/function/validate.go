@@ -49,7 +49,7 @@ func ValidatePackage(_ context.Context, c *Call) error {
 		v.identity(r)
 		if isKptfile(r) {
 			v.kptfile(r)
-		} else if api.Handles(r.APIVersion(), r.Kind()) {
+		} else if api.Handles(r.APIVersion(), r.Kind()) || api.Misplaced(r.APIVersion(), r.Kind()) {
 			object, report := api.ParseNode(r.Node())
 			c.issues(r, report)
 			if m, ok := object.(*v1alpha1.PackageManifest); ok {

@@ -118,7 +118,7 @@ func (p *parser) fault(err error, before int, prefix, hint string) {
 
 func (p *parser) document(d document) {
 	apiVersion, kind := yamltree.Text(d.root, "apiVersion"), yamltree.Text(d.root, "kind")
-	if apiVersion == "" || kind == "" {
+	if kind == "" || apiVersion == "" && !api.Misplaced(apiVersion, kind) {
 		return // YAML that is no KRM
 	}
 	root, err := flat(d.root, p.limits)
@@ -178,9 +178,12 @@ func ours(apiVersion, kind string) bool {
 }
 
 // mistyped says whether a kind of our or Porch's configuration is none that
-// there is: a set under a wrong name would otherwise look as if it had gone, and
+// there is, or has an apiVersion whose group cannot have it: a set under a wrong name would otherwise look as if it had gone, and
 // its packages with it.
 func mistyped(group, apiVersion, kind string) bool {
+	if api.Misplaced(apiVersion, kind) {
+		return true
+	}
 	switch group {
 	case variformv1alpha1.Group:
 		return !api.Handles(apiVersion, kind)

@@ -280,6 +280,21 @@ func TestReadProblems(t *testing.T) {
 			},
 			want: []string{"a.yaml:5: the document is not YAML:"},
 		},
+		"WrongGroup": {
+			reason: "A known kind under a group that cannot have it is a mistake: its objects would look as if they had gone. Another system's kind of that name is an object.",
+			files: map[string]string{
+				"a.yaml": "apiVersion: v1\nkind: PackageVariantSet\nmetadata: {name: s}\n",
+				"b.yaml": "kind: PackageVariant\nmetadata: {name: v}\n",
+				"c.yaml": "apiVersion: variform.dev/v1alpha1\nkind: Repository\nmetadata: {name: r}\n",
+				"d.yaml": "apiVersion: pipelinesascode.tekton.dev/v1alpha1\nkind: Repository\nmetadata: {name: r}\n",
+				"e.yaml": "apiVersion: v1\nkind: PackageVariantSetList\nitems:\n- metadata: {name: t}\n",
+			},
+			objects: []string{"Repository.pipelinesascode.tekton.dev default/r @ d.yaml:1"},
+			want: []string{
+				"a.yaml:1: apiVersion \"v1\" of kind PackageVariantSet is not known (hint: use apiVersion: config.porch.kpt.dev/v1alpha2)",
+				"use apiVersion: config.porch.kpt.dev/v1alpha1", "use apiVersion: config.porch.kpt.dev/v1alpha1", "use apiVersion: config.porch.kpt.dev/v1alpha2",
+			},
+		},
 		"UnknownField": {
 			reason: "api's findings have file, line and hint, and other objects stay.",
 			files:  map[string]string{"r.yaml": configMap("a") + "---\n" + repository("r") + "  deploymnt: true\n"},
