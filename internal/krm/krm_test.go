@@ -515,3 +515,21 @@ func TestAddReachesNoOtherFile(t *testing.T) {
 		}
 	}
 }
+
+// What git-crypt has encrypted is no YAML by any name, and keeps its bytes.
+func TestGitCryptIsNoYAML(t *testing.T) {
+	data := []byte("\x00GITCRYPT\x00\x01\xffa: b\n")
+	for _, name := range []string{"a.yaml", "a.yml", "Kptfile", "apiVersion.json"} {
+		p, err := Parse([]File{{Path: name, Data: data}})
+		if err != nil || len(p.Problems())+len(p.Resources()) != 0 {
+			t.Errorf("%s: %v, %v", name, err, p.Problems())
+		}
+		files, err := p.Files()
+		if err != nil || len(files) != 1 || string(files[0].Data) != string(data) {
+			t.Errorf("%s: %q, %v", name, files, err)
+		}
+	}
+	if p, err := Parse([]File{{Path: "a.yaml", Data: []byte("a: \x00GITCRYPT\x00")}}); err != nil || len(p.Problems()) != 1 {
+		t.Error("a NUL byte elsewhere is no problem any more", err)
+	}
+}

@@ -83,10 +83,14 @@ func (p *Package) open(sources ...*parsed) []*file {
 	return out
 }
 
-// IsYAML reports whether a file is read as YAML.
+// gitCrypt begins each file that git-crypt has encrypted.
+var gitCrypt = []byte("\x00GITCRYPT\x00")
+
+// IsYAML reports whether a file is read as YAML: by its name, unless it is a link or
+// git-crypt has encrypted it.
 func IsYAML(f File) bool {
 	base := path.Base(f.Path)
-	return f.Mode != Symlink && (base == "Kptfile" || strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") ||
+	return f.Mode != Symlink && !bytes.HasPrefix(f.Data, gitCrypt) && (base == "Kptfile" || strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml") ||
 		isJSON(base) && mayHoldJSON(f.Data))
 }
 
