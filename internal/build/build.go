@@ -102,6 +102,8 @@ type Made struct {
 	Err     error
 	Failure string
 	At      time.Time
+	// Furnished says that it was made of a folder without a Kptfile.
+	Furnished bool
 	// Restless is the function that is not idempotent, where one was found.
 	Restless string
 	// Same says that it is what is there already, Back that it is what is Published

@@ -241,6 +241,9 @@ func (m *maker) update(ctx context.Context, there *krm.Package) error {
 // makes of it now, and what is there. Where nobody edited it the second is the
 // result.
 func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
+	if there.Kptfile("") == nil && m.Furnishes() {
+		return m.furnish(ctx, there)
+	}
 	kptfile, err := mutate.Read(there, "")
 	if err != nil {
 		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.from(), err))
@@ -411,6 +414,23 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 		return err
 	}
 	return m.overruled(ctx, base, ours, local, merged, settled)
+}
+
+// furnish is bringUp for a folder without a Kptfile: it gets the upstream's.
+func (m *maker) furnish(ctx context.Context, there *krm.Package) error {
+	if _, broken := there.Read(kptfilev1.KptFileName); broken {
+		_, err := mutate.Read(there, "")
+		return decide.Stall(fmt.Errorf("package %s at %s: %w", m.Package.Path, m.from(), err))
+	}
+	p, err := mutate.Clone(m.Upstream.Package, mutate.CloneOptions{Path: m.Package.Path, PackagePath: m.Want.Identity.Package, Deployment: m.Job.Repo.Deployment})
+	if err == nil {
+		there, err = mutate.Furnish(there, p)
+	}
+	if err != nil {
+		return decide.Stall(fmt.Errorf("upstream %s: %w", m.Upstream, err))
+	}
+	m.Furnished = true
+	return m.bringUp(ctx, there)
 }
 
 // withInjected is a package with its injection points filled: where base is a guess

@@ -80,6 +80,9 @@ func (m *maker) message() (string, error) {
 	for _, r := range m.Reasons {
 		fmt.Fprintf(&b, "%s\n", r)
 	}
+	if m.Furnished {
+		b.WriteString(decide.Furnished + "\n")
+	}
 	for i, c := range listed(m.Conflicts) {
 		if i == 0 {
 			b.WriteString("\n" + bothSides + "\n")

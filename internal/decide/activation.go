@@ -122,6 +122,8 @@ type Outcome struct {
 	// Unproved is why what is there, or was built, may not be published unseen,
 	// "" where it may or nobody asked.
 	Unproved string
+	// Furnished says that the build gave a folder without a Kptfile one.
+	Furnished bool
 	// Warnings of the build.
 	Warnings []string
 	// Ref is the branch of the Draft that was built.
@@ -268,7 +270,11 @@ func (o *Outcome) came() Ruling {
 	if b.As == ActionUpdate {
 		d.From = o.From
 	}
-	return Ruling{Decision: d, Reasons: b.Reasons, Warnings: o.Warnings}
+	reasons := b.Reasons
+	if o.Furnished {
+		reasons = append(reasons[:len(reasons):len(reasons)], Furnished)
+	}
+	return Ruling{Decision: d, Reasons: reasons, Warnings: o.Warnings}
 }
 
 // candidate reports whether a revision is one that would be published if it were

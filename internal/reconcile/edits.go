@@ -361,12 +361,12 @@ func (e *Engine) moved(ctx context.Context, repo *observe.Repo, p *decide.Packag
 	if err != nil {
 		return nil, err
 	}
-	if _, err := mutate.Read(there, ""); err != nil {
-		return nil, decide.Stall(fmt.Errorf("package %s at branch %s: %w", p.Path, repo.Branch, err))
-	}
 	_, base, err := repo.ReadPackage(ctx, p.Latest.Ref.Commit, p.Path)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := mutate.Read(there, ""); err != nil && base.Kptfile("") != nil {
+		return nil, decide.Stall(fmt.Errorf("package %s at branch %s: %w", p.Path, repo.Branch, err))
 	}
 	of := &Edited{Revision: repo.Branch + " since " + decide.RevisionName(p.Latest.Number)}
 	if of.Edits, err = review.Edits(base, there); err != nil || len(of.Edits) == 0 {

@@ -598,7 +598,7 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 	m := v.made
 	o.Attention = m.Attention
 	o.Tried, o.Err, o.Same, o.Conflicts, o.Unmet, o.Unproved, o.Ref = true, m.Err, m.Same, len(m.Conflicts), m.Unmet, m.Unproved, m.Ref
-	o.Back = m.Back
+	o.Back, o.Furnished = m.Back, m.Furnished
 	o.Failure, o.At, o.Anyway = m.Failure, m.At, m.Err != nil && m.Ref != ""
 	o.Restless = m.Restless
 	if o.From == nil { // the inputs stand in what was built, and nothing else is compared with them

@@ -269,3 +269,74 @@ replacements:
 		}
 	}
 }
+
+// A folder without a Kptfile is adopted: the Draft adds the Kptfile and what its
+// pipeline needs, plan reports it, and no other file changes. What is binary or
+// encrypted keeps its bytes through every update.
+func TestAdoptedWithoutKptfile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	catalog := w.repos["catalog"]
+	up := gittest.Text{
+		"Kptfile":  kptfile("pipeline:\n  mutators:\n  - {image: \"set-labels:v0.2\", configPath: labels.yaml}\n  - {image: \"set-namespace:v0.4\", configMap: {namespace: blue}}\n"),
+		"a.yaml":   configMap("a", "x: one"),
+		"b.yaml":   configMap("b", "x: one"),
+		"s/a.yaml": configMap("sub", "x: one"), "s/Kptfile": strings.Replace(kptfile(""), "web", "s", 1),
+		"labels.yaml": "apiVersion: fn.kpt.dev/v1alpha1\nkind: SetLabels\nmetadata:\n  name: labels\n  annotations: {config.kubernetes.io/local-config: \"true\"}\nlabels:\n  team: blue\n",
+	}
+	catalog.Tag(t, "web/v11", catalog.Commit(t, "main", "v11", files(merged(noWeb, up))))
+	catalog.Tag(t, "web/v12", catalog.Commit(t, "main", "v12", files(gittest.Text{"a.yaml": configMap("a", "x: two"), "s/a.yaml": configMap("sub", "x: two")})))
+	rendered := func(text string) string {
+		return strings.Replace(text, "\ndata:", "\n  namespace: blue\n  labels:\n    team: blue\ndata:", 1)
+	}
+	const sops = "apiVersion: v1\nkind: Secret\nmetadata:\n    name: s\ndata:\n    a: ENC[AES256_GCM,data:x,type:str]\nsops:\n    mac: ENC[AES256_GCM,data:y,type:str]\n    version: 3.8.1\n"
+	untouched := gittest.Text{
+		"logo.png": "\x89PNG\r\n\x1a\n\x00\xff\xfe", "crypt.yaml": "\x00GITCRYPT\x00\x01\xff", "Kptfile.enc": "\x00\xff", "secret.enc.yaml": sops, "docs/x.txt": "mine\r\n",
+	}
+	there := merged(untouched, gittest.Text{"a.yaml": "# our a\n" + rendered(configMap("a", "x: one")), "s/a.yaml": rendered(configMap("sub", "x: one"))})
+	stood := append(files(there), gittest.File{Path: "web/run.sh", Data: []byte("#!/bin/sh\n"), Mode: gittest.Executable})
+	w.repos["c1"].Commit(t, "main", "a person's folder", stood)
+	write := func(revision string) {
+		for _, c := range []string{"c1", "c2"} {
+			w.write(c+".yaml", variantOf(c, revision, c, "web", "  adoptionPolicy: adoptExisting\n"))
+		}
+	}
+	write("v11")
+	w.contains(w.mustRun(0, "plan").out, "adopted from v1; the folder has no Kptfile: the Draft adds it")
+	w.mustApply()
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+	changed := w.repos["c1"].Git(t, "diff", "--name-status", "main", draft1)
+	if want := "A\tweb/Kptfile\nA\tweb/labels.yaml\nA\tweb/package-context.yaml\nA\tweb/s/Kptfile"; strings.TrimSpace(changed) != want {
+		t.Errorf("the adoption changes\n%s\nwant\n%s", changed, want)
+	}
+	w.contains(w.mustRun(0, "status").out, "Draft")
+	w.contains(w.mustRun(0, "approve", "--all").out, "Published v2")
+	w.contains(w.mustRun(0, "edits").out, "ConfigMap b", "logo.png", "a.yaml")
+
+	write("v12")
+	v := w.mustApply("--on-conflict=stop").variant(t, "c1/web")
+	changed = w.repos["c1"].Git(t, "diff", "--name-status", "main", v.Ref)
+	if want := "M\tweb/Kptfile\nM\tweb/a.yaml\nM\tweb/s/a.yaml"; strings.TrimSpace(changed) != want {
+		t.Errorf("the update changes\n%s\nwant\n%s", changed, want)
+	}
+	w.contains(w.show("c1", v.Ref, "web/a.yaml"), "# our a\n", "x: two")
+	if out := w.mustRun(0, "review", "--no-diff").out; strings.Count(out, "\nclass ") != 1 {
+		t.Errorf("the adopted folder is not reviewed as the others:\n%s", out)
+	}
+	w.contains(w.mustRun(0, "approve", "--all").out, "c1/web", "Published v3")
+}
+
+// A Kptfile that the machine made and a person removed is no folder to adopt.
+func TestAdoptedKptfileThatWent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("c1.yaml", variantOf("c1", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	w.repos["c1"].Commit(t, "main", "a person's removal", files(gittest.Text{"Kptfile": ""}))
+	w.write("c1.yaml", variantOf("c1", "v2", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
+	r := w.mustRun(1, "apply")
+	w.contains(r.out+r.err, "Kptfile")
+}
