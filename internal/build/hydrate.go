@@ -948,16 +948,13 @@ func (m *maker) takenBack(ctx context.Context, made, there *krm.Package) error {
 	if err != nil {
 		return err
 	}
-	ref := func(l *kptfilev1.GitLock) string {
-		if l == nil {
-			return ""
-		}
-		return l.Ref
+	var found []merge.Conflict
+	if now, local := lockNames(m.Upstream.Lock.Git, mutate.Lock(k)); now != local {
+		found = append(found, merge.Conflict{
+			Path: kptfilev1.KptFileName, Resource: there.Kptfile("").ID(), Field: "upstreamLock", Winner: merge.Upstream, Fate: merge.Lost,
+			Upstream: now, Local: local,
+		})
 	}
-	found := []merge.Conflict{{
-		Path: kptfilev1.KptFileName, Resource: there.Kptfile("").ID(), Field: "upstreamLock", Winner: merge.Upstream, Fate: merge.Lost,
-		Upstream: ref(m.Upstream.Lock.Git), Local: ref(mutate.Lock(k)),
-	}}
 	for _, e := range edits {
 		i := slices.IndexFunc(undone, func(u review.Edit) bool { return undoes(u, e) })
 		if i < 0 || slices.ContainsFunc(m.Conflicts, func(c merge.Conflict) bool { return c.Path == e.File && c.Resource == e.ID && c.Field == e.Field }) {
@@ -972,10 +969,29 @@ func (m *maker) takenBack(ctx context.Context, made, there *krm.Package) error {
 	if err := m.sign(ctx, made, edits); err != nil {
 		return err
 	}
-	if len(edits) > 0 {
+	if len(edits) > 0 && len(found) > 0 {
 		m.Conflicts[0].By = cmp.Or(m.Conflicts[0].By, edits[0].By)
 	}
 	return m.stop(m.Upstream.String(), found)
+}
+
+// lockNames names two upstreamLocks for people: by their refs, and where these are equal by
+// their commits, too.
+func lockNames(a, b *kptfilev1.GitLock) (string, string) {
+	switch {
+	case a == nil || b == nil:
+		return refOf(a), refOf(b)
+	case a.Ref != b.Ref:
+		return a.Ref, b.Ref
+	}
+	return a.Ref + " (" + a.Commit + ")", b.Ref + " (" + b.Commit + ")"
+}
+
+func refOf(l *kptfilev1.GitLock) string {
+	if l == nil {
+		return ""
+	}
+	return l.Ref
 }
 
 // undoes says whether one edit takes another back, at least in part: what is put

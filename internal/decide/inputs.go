@@ -223,10 +223,25 @@ func SpecDigest(pv *v1alpha1.PackageVariant, owner, set, madeFor string) (string
 	return Digest(string(b)), nil
 }
 
+// noFunctions is Inputs.Functions of a package without functions.
+var noFunctions = short(Digest())
+
+// unnamedReason is the reason where all parts are the same and the digest is not: the
+// commit of the Published revision is in the digest alone.
+func unnamedReason(old Inputs) string {
+	if old.Published != "" {
+		return "the tag " + old.Published + " moved, or an earlier version of variform made it"
+	}
+	return "an earlier version of variform made it, and took its inputs otherwise"
+}
+
 // Why compares recorded inputs with present ones, one line for each change.
 func Why(old, now Inputs, upstream string) []string {
-	if old.Digest == "" {
+	switch {
+	case old.Digest == "":
 		return []string{"no record of the inputs"}
+	case old.Upstream == "": // the record has no more of what others merged
+		return []string{"its inputs changed since, of which only a digest is recorded"}
 	}
 	var out []string
 	if old.Upstream != now.Upstream {
@@ -250,17 +265,25 @@ func Why(old, now Inputs, upstream string) []string {
 		out = append(out, "its functions were left unrun")
 	case now.unrendered():
 		out = append(out, "its functions are left unrun")
+	case now.Functions == noFunctions:
+		out = append(out, "it has no functions any more")
+	case old.Functions == noFunctions:
+		out = append(out, "it has functions now")
 	default:
-		out = append(out, "functions changed version")
+		out = append(out, "functions, or their versions, changed")
 	}
-	if old.Published != now.Published {
-		out = append(out, fmt.Sprintf("%s was published", now.Published))
+	switch {
+	case old.Published == now.Published:
+	case now.Published == "":
+		out = append(out, old.Published+", which it started from, has no tag any more")
+	default:
+		out = append(out, now.Published+" was published")
 	}
 	if old.Main != now.Main {
 		out = append(out, "what stands on the registered branch changed")
 	}
 	if len(out) == 0 {
-		out = append(out, "built by another version of variform")
+		out = append(out, unnamedReason(old))
 	}
 	return out
 }

@@ -52,11 +52,12 @@ func TestWhy(t *testing.T) {
 		"spec":               {func(p *Parts, _ *Published) { p.Spec = "{a}" }, []string{"variant spec changed"}},
 		"context":            {func(p *Parts, _ *Published) { p.Context = "b" }, []string{"injected context objects changed"}},
 		"added points":       {func(p *Parts, _ *Published) { p.Points = "0123,v1/A/a" }, []string{"context objects changed that are injected where people asked for it"}},
-		"functions":          {func(p *Parts, _ *Published) { p.Functions, p.Versions = nil, nil }, []string{"functions changed version"}},
+		"functions":          {func(p *Parts, _ *Published) { p.Functions, p.Versions = nil, nil }, []string{"it has no functions any more"}},
+		"other functions":    {func(p *Parts, _ *Published) { p.Functions, p.Versions = []string{"g"}, []string{"g@v1"} }, []string{"functions, or their versions, changed"}},
 		"left unrun":         {func(p *Parts, _ *Published) { p.Functions, p.Versions = []string{NotRendered}, []string{NotRendered} }, []string{"its functions are left unrun"}},
 		"published":          {func(_ *Parts, p *Published) { p.Number = 2 }, []string{"v2 was published"}},
-		"published content":  {func(_ *Parts, p *Published) { p.Ref.Commit = Hash{9} }, []string{"built by another version of variform"}},
-		"two":                {func(p *Parts, _ *Published) { p.Spec, p.Functions, p.Versions = "x", nil, nil }, []string{"variant spec changed", "functions changed version"}},
+		"published content":  {func(_ *Parts, p *Published) { p.Ref.Commit = Hash{9} }, []string{"the tag v1 moved, or an earlier version of variform made it"}},
+		"two":                {func(p *Parts, _ *Published) { p.Spec, p.Functions, p.Versions = "x", nil, nil }, []string{"variant spec changed", "it has no functions any more"}},
 	}
 	old := parts().Inputs(published(1, 1))
 	for name, c := range cases {
@@ -71,6 +72,24 @@ func TestWhy(t *testing.T) {
 				t.Errorf("-want +got:\n%s", d)
 			}
 		})
+	}
+	if got := Why(Inputs{Digest: "abc"}, old, "up"); len(got) != 1 || got[0] != "its inputs changed since, of which only a digest is recorded" {
+		t.Errorf("of a digest alone: %q", got)
+	}
+	gone := old
+	gone.Published = ""
+	if got := Why(old, gone, "up"); len(got) != 1 || got[0] != "v1, which it started from, has no tag any more" {
+		t.Errorf("without its tag: %q", got)
+	}
+	first := gone
+	first.Digest = "other"
+	if got := Why(gone, first, "up"); len(got) != 1 || got[0] != "an earlier version of variform made it, and took its inputs otherwise" {
+		t.Errorf("of nothing that is known: %q", got)
+	}
+	none := parts()
+	none.Functions, none.Versions = nil, nil
+	if got := Why(none.Inputs(published(1, 1)), old, "up"); len(got) != 1 || got[0] != "it has functions now" {
+		t.Errorf("of none: %q", got)
 	}
 	if got := Why(Inputs{}, old, "up"); len(got) != 1 || !strings.Contains(got[0], "no record") {
 		t.Errorf("without a record: %q", got)

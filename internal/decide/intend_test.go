@@ -549,11 +549,11 @@ func TestVersionsOfBuiltinFunctions(t *testing.T) {
 		"open":                  {from: open(then.Inputs(nil)), parts: now},
 		"by an earlier program": {from: published(before.Inputs(nil)), parts: then},
 		"with another policy":   {from: published(orphan.Inputs(nil)), parts: then, change: func(q *Question) { q.Repo.Records = true }},
-		"with a change":         {published(then.Inputs(nil)), changed, nil, "upstream changed: now catalog/web@v1; functions changed version"},
-		"another function":      {published(then.Inputs(nil)), other, nil, "functions changed version"},
-		"asked for":             {published(then.Inputs(nil)), now, func(q *Question) { q.Rehydrate = true }, "functions changed version"},
+		"with a change":         {published(then.Inputs(nil)), changed, nil, "upstream changed: now catalog/web@v1; functions, or their versions, changed"},
+		"another function":      {published(then.Inputs(nil)), other, nil, "functions, or their versions, changed"},
+		"asked for":             {published(then.Inputs(nil)), now, func(q *Question) { q.Rehydrate = true }, "functions, or their versions, changed"},
 		"asked for in vain":     {published(now.Inputs(nil)), now, func(q *Question) { q.Rehydrate = true }, "made by an earlier version, hydration version 2 now"},
-		"unattended":            {open(then.Inputs(nil)), now, func(q *Question) { q.Automatic = true }, "functions changed version"},
+		"unattended":            {open(then.Inputs(nil)), now, func(q *Question) { q.Automatic = true }, "functions, or their versions, changed"},
 		"unattended, Published": {from: published(then.Inputs(nil)), parts: now, change: func(q *Question) { q.Automatic = true }},
 	} {
 		t.Run(name, func(t *testing.T) {
