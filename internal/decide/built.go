@@ -115,7 +115,7 @@ func (q Question) edited() bool { return q.proves() && q.byHand() && q.Buildable
 // of an open revision, and of a Published one of which nothing else tells what it
 // was made of, for others approved it.
 func (q Question) remembered() bool {
-	return q.proves() || q.From != nil && q.From.Inputs.Digest == "" && !q.Unrendered && !q.Unkept
+	return q.proves() || q.From != nil && (q.From.Inputs.Digest == "" || q.merged()) && !q.Unrendered && !q.Unkept
 }
 
 // proved says that the revision is known to be what building makes of it.

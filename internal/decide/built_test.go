@@ -283,10 +283,10 @@ func TestUnwanted(t *testing.T) {
 		want   string
 	}{
 		"the machine's": {from: draftOf(1, 10)},
-		"a person's":    {from: draftOf(1, 10, byHand), edited: true, want: "no variant wants it"},
+		"a person's":    {from: draftOf(1, 10, byHand), edited: true, want: "this run has no variant to build it for"},
 		"built since":   {from: draftOf(1, 10, byHand), edited: true, last: &Built{Commit: Hash{10}}},
-		"built before":  {from: draftOf(1, 10, byHand), edited: true, last: &Built{Commit: Hash{9}}, want: "no variant wants it"},
-		"failed":        {from: draftOf(1, 10, byHand), edited: true, last: &Built{Commit: Hash{10}, Failure: "bad"}, want: "no variant wants it"},
+		"built before":  {from: draftOf(1, 10, byHand), edited: true, last: &Built{Commit: Hash{9}}, want: "this run has no variant to build it for"},
+		"failed":        {from: draftOf(1, 10, byHand), edited: true, last: &Built{Commit: Hash{10}, Failure: "bad"}, want: "this run has no variant to build it for"},
 		"Published":     {from: &Revision{Number: 1}},
 	} {
 		c := &Candidate{Head: tt.from, From: tt.from.Phase}

@@ -162,6 +162,8 @@ func (q Question) changed() (Build, bool) {
 	switch {
 	case q.Adopt:
 		return Build{As: as, Reasons: []string{adopted}}, true
+	case from.Inputs.Digest == "" && q.Unbuilt():
+		return Build{As: as, Reasons: []string{mergedReason}}, true
 	case from.Inputs.Points != then.Points, !q.made(from.Inputs, then, q.recorded()):
 		return Build{As: as, Reasons: q.reasons(then)}, true
 	case from.Number == 0 && q.overtaken():
@@ -180,6 +182,8 @@ func (q Question) changed() (Build, bool) {
 		return Build{As: as, Reasons: []string{"edited by hand (" + from.Ref.Commit.String()[:7] + "): rendered and validated"}}, true
 	case from.Number > 0 && q.Package.Branch.undone() && (q.Recreate || q.Retry), from.Reverts() != "" && q.Retry:
 		return Build{As: as, Reasons: []string{"made again, as was asked for"}}, true
+	case q.Unbuilt():
+		return Build{As: as, Reasons: []string{mergedReason}}, true
 	case q.Invoked:
 		return Build{As: as, Reasons: []string{invokedReason}}, true
 	case q.Rehydrate && from.Inputs.Functions != then.Functions:

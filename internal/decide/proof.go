@@ -30,10 +30,14 @@ const (
 	Failing  ProofState = "Failing"  // the last build of it failed
 )
 
-// Proof is that of an open revision, nil of all else.
+// Proof is that of an open revision, and of a Published one that others merged and that
+// is Unbuilt or does not meet its gates; nil of all else.
 func (o *Outcome) Proof() *Proof {
-	if BuiltAs(o.From) == "" {
+	switch {
+	case o.From == nil:
 		return nil
+	case o.From.Number > 0:
+		return o.published()
 	}
 	p := &Proof{State: Proved, Gated: o.Repo.Deployment, Unmet: o.Unmet}
 	r := o.came()

@@ -20,6 +20,7 @@ import (
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
 	"github.com/variform/variform/internal/record"
@@ -335,7 +336,15 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 		return err
 	}
 	if ruling, tagged, ok := decide.Landed(r.manager, w, s.repo.Repository, s.pkg); ok {
-		s.beside = append(s.beside, besides{ruling, ruling.Decision.(decide.Tag).Draft, tagged})
+		tag := ruling.Decision.(decide.Tag)
+		if s.repo.Deployment && w.Lock() == nil {
+			unmet, err := s.repo.Gates(ctx, tagged, tagged.Latest)
+			if err != nil {
+				return err
+			}
+			ruling.Warnings = append(ruling.Warnings, decide.MergedUnmet(tag, unmet)...)
+		}
+		s.beside = append(s.beside, besides{ruling, tag.Draft, tagged})
 		s.pkg = tagged
 	}
 	untagged, err := r.tagMain(ctx, s)
@@ -455,8 +464,14 @@ func (r *run) question(s *subject, work decide.Work) (decide.Question, error) {
 // gates reads the gates of an open revision that may be published as it is, or whose
 // proof is shown.
 func (r *run) gates(ctx context.Context, s *subject, o *decide.Outcome) (err error) {
-	if o.From == nil || !o.From.Phase.Open() {
+	if o.From == nil {
 		return nil
+	}
+	if !o.From.Phase.Open() {
+		if !r.building && o.ShowsGates(hasGates(s.up)) {
+			o.Unmet, err = s.repo.Gates(ctx, s.pkg, o.From)
+		}
+		return err
 	}
 	rule, ok := o.Intent.(decide.Rule)
 	stays := ok && rule.Decision.Action() == decide.ActionNone
@@ -467,6 +482,15 @@ func (r *run) gates(ctx context.Context, s *subject, o *decide.Outcome) (err err
 		return nil
 	}
 	return err
+}
+
+// hasGates reports whether an upstream has readiness gates.
+func hasGates(up *decide.Upstream) bool {
+	if up == nil || up.Package == nil {
+		return false
+	}
+	k, err := mutate.Read(up.Package, "")
+	return err == nil && len(mutate.Gates(k)) > 0
 }
 
 // besides rules about what is not worked on: proposals of deletion that are taken

@@ -248,7 +248,7 @@ func TestApproveWhatNothingWants(t *testing.T) {
 				return
 			}
 			before := w.refs()
-			w.contains(w.mustRun(1, "approve", "c1/web").out, "no variant wants it")
+			w.contains(w.mustRun(1, "approve", "c1/web").out, "this run has no variant to build it for")
 			w.unchanged(before)
 		})
 	}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -259,6 +260,62 @@ func TestMergedBeforeItWasRendered(t *testing.T) {
 			w.contains(w.show("c1", "main", "web/cm.yaml"), "c: mine", `b: "5"`)
 		})
 	}
+}
+
+// A Draft that a person edited and a forge merged before any run built it is built next:
+// the revision is as it was merged, and the next Draft is as it is rendered.
+func TestMergedBeforeItWasBuilt(t *testing.T) {
+	t.Parallel()
+	for _, style := range []string{"merge", "squash", "rebase", "fast-forward"} {
+		for _, removed := range []bool{true, false} {
+			t.Run(fmt.Sprint(style, removed), func(t *testing.T) {
+				t.Parallel()
+				const draft = "drafts/web/packagevariant-1"
+				w := newWorld(t, "c1")
+				w.draftWithSetter()
+				w.edit("c1", draft, "web/cm.yaml", `b: "5"`, "c: mine\n  b: \"7\"")
+				w.forgeMerge("c1", draft, style, removed)
+				w.contains(w.mustRun(0, "status", "-o", "yaml").out, "type: Proved", "reason: Unproved")
+				const why = "no run built what was merged: rendered and validated"
+				w.contains(w.mustRun(0, "plan").out, "merged into main by other means: becomes v1", why)
+				w.contains(w.mustApply().out, why)
+				w.contains(w.show("c1", "refs/tags/web/v1", "web/cm.yaml"), "c: mine", `b: "7"`)
+				w.contains(w.show("c1", "drafts/web/packagevariant-2", "web/cm.yaml"), "c: mine", `b: "5"`)
+				before := w.refs()
+				w.mustApply()
+				w.unchanged(before)
+				w.mustRun(0, "approve", "--all")
+				w.contains(w.show("c1", "main", "web/cm.yaml"), "c: mine", `b: "5"`)
+
+				if style == "squash" && removed {
+					return // nothing tells any more what the machine made
+				}
+				// An edit that rendering leaves as it is makes no Draft, and is built once.
+				w.write("v.yaml", variantOf("web", "v11", "c1", "web", mutator("apply-setters:v0.2", `b: "6"`)))
+				w.mustApply()
+				w.edit("c1", "drafts/web/packagevariant-3", "web/cm.yaml", "c: mine", "c: yours")
+				w.forgeMerge("c1", "drafts/web/packagevariant-3", style, removed)
+				w.wantActions(w.mustApply(), map[string]string{"c1/web": "tag"})
+				before = w.refs()
+				w.lacks(w.mustRun(0, "status", "-o", "yaml").out, "Unproved")
+				w.mustApply()
+				w.unchanged(before)
+			})
+		}
+	}
+}
+
+// Readiness gates of what a forge merged are reported.
+func TestMergedWithUnmetGates(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.publishWeb(gittest.Text{"web/settings.yaml": injectionPoint("settings", "required")}, "v9")
+	w.write("v.yaml", variantOf("web", "v9", "c1", "web", ""))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", true)
+	r := w.mustRun(0, "apply")
+	w.contains(r.out+r.err, "merged although readiness gates are not met: config.injection.ConfigMap.settings is False")
+	w.contains(w.mustRun(0, "status").out, "gates not met: config.injection.ConfigMap.settings")
 }
 
 // A program that writes what it read before (Porch does) sets a Draft back: the run
