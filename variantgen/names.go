@@ -24,6 +24,12 @@ func Name(set, repo, pkg string) string {
 	return hashed(clean, id)
 }
 
+// Names are all names that a variant of a set may have: its Name, and the one that it gets
+// where another variant of the same run has that Name.
+func Names(set, repo, pkg string) []string {
+	return []string{Name(set, repo, pkg), distinctName(set, repo, pkg)}
+}
+
 // distinctName is the name of a variant whose Name another one has too: the
 // hash is of all parts, apart from one another.
 func distinctName(set, repo, pkg string) string {

@@ -126,6 +126,23 @@ func newWant(pv *v1alpha1.PackageVariant, set string, ofSet map[string]string) *
 	return w
 }
 
+// keepNames has variants of sets keep the names under which they own their packages.
+func (r *Reader) keepNames(wants []*decide.Want) {
+	for _, w := range wants {
+		repo := r.RepoOf(w)
+		if w.Set == "" || repo == nil {
+			continue
+		}
+		name := decide.KeptName(r.cfg.Manager, w, repo.Packages[repo.Path(w.Package)], func() []string {
+			return variantgen.Names(w.Set, w.Repository, w.Package)
+		})
+		if name != w.Name {
+			pv := *w.Variant()
+			pv.Name, w.Name, w.Content = name, name, &decide.Variant{Object: &pv}
+		}
+	}
+}
+
 // named are the upstreams that sets and hand-written variants name.
 func (f *Fleet) named() (out []upstreamKey) {
 	for _, set := range f.Sets {

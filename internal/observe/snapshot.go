@@ -211,6 +211,7 @@ func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
 		return s.Wants
 	})
 	s.Problems = slices.Concat(ofPolicies, unopened, s.Problems, unread)
+	r.keepNames(s.Wants)
 	for _, repo := range r.sorted {
 		if says := repo.Annotations[variformv1alpha1.TagMainAnnotation]; says != "" && !repo.TagsMain() {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("Repository %s: annotation %s is %q, and means nothing but as %q", repo.Name, variformv1alpha1.TagMainAnnotation, says, variformv1alpha1.TagMainAlways))
@@ -225,6 +226,30 @@ func (r *Reader) ReadOpen(ctx context.Context) *Snapshot {
 		}
 	}
 	return s
+}
+
+// Presence is what the repositories tell of whose the manager's packages are.
+func (r *Reader) Presence(s *Snapshot) decide.Presence {
+	p := decide.Presence{Manager: r.cfg.Manager, Doubt: len(s.Problems) > 0}
+	for _, set := range s.Sets {
+		p.Doubt = p.Doubt || len(set.Failures) > 0
+	}
+	for _, w := range s.Wants {
+		p.Wanted = append(p.Wanted, w.Identity)
+	}
+	for _, repo := range r.sorted {
+		if repo.Git == nil || repo.Err != nil {
+			p.Doubt = p.Doubt || repo.Err != nil
+			continue
+		}
+		p.SameOrigin = p.SameOrigin || repo.Recorded != nil && r.cfg.Origin != "" && repo.Recorded.Origin == r.cfg.Origin
+		for path, pkg := range repo.Packages {
+			if r.cfg.Manager.Signed(pkg.NewestOwner(), repo.Namespace) {
+				p.Owned = append(p.Owned, decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(path)})
+			}
+		}
+	}
+	return p
 }
 
 // place is where a wanted package stands; false where its repository is not there.

@@ -20,6 +20,9 @@ import (
 // Apply writes what a plan of this Engine holds, and brings the plan's items up
 // to what was done.
 func (e *Engine) Apply(ctx context.Context, plan *Plan) error {
+	if e.cfg.Known != nil {
+		e.cfg.Known.claim()
+	}
 	byRepo := map[observe.Repository][]*Item{}
 	var rest []*Item
 	total := 0

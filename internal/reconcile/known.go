@@ -9,9 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/observe"
 )
 
 // Known is what runs of one fleet on this machine knew as Published, by address and
@@ -48,6 +50,27 @@ func (k *Known) write(known map[string][]string) {
 	if err == nil && os.MkdirAll(filepath.Dir(k.file), 0o755) == nil {
 		_ = os.WriteFile(k.file, append(data, '\n'), 0o600)
 	}
+}
+
+// applied is the file that is there once the fleet was applied from this machine.
+func (k *Known) applied() string { return strings.TrimSuffix(k.file, ".json") + ".applied" }
+
+// claim notes that the fleet was applied: the packages of its name are its own.
+func (k *Known) claim() {
+	if os.MkdirAll(filepath.Dir(k.file), 0o755) == nil {
+		_ = os.WriteFile(k.applied(), nil, 0o600)
+	}
+}
+
+// other returns why the fleet must not go on under its name.
+func (e *Engine) other(s *observe.Snapshot) error {
+	if e.cfg.Known == nil {
+		return nil
+	}
+	p := e.read.Presence(s)
+	_, err := os.Stat(e.cfg.Known.applied())
+	p.Claimed, p.Known = e.cfg.Claimed, err == nil
+	return p.Other()
 }
 
 // published notes what was approved: the Repository may be gone in the next run.

@@ -44,6 +44,9 @@ func (e *Engine) plan(ctx context.Context, building bool) (*Plan, error) {
 		s = e.read.Read(ctx)
 	}
 	e.read.TreesAhead = false // for who reads next
+	if err := e.other(s); err != nil {
+		return nil, err
+	}
 	s.Problems = append(s.Problems, untaken...)
 	selected, err := e.only(s.Wants)
 	if err == nil {

@@ -58,6 +58,9 @@ type Config struct {
 	// that it has no name of its own.
 	Origin  string
 	Unnamed bool
+	// Claimed says that a person gave the manager's name for this run: the packages that
+	// it signed are this fleet's.
+	Claimed bool
 	// Renderer renders packages; nil leaves pipelines unrun.
 	Renderer Renderer
 	// Dependencies brings what packages need; nil leaves dependencies alone, and

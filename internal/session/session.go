@@ -99,6 +99,7 @@ func Config(read *source.Fleet, o Options) (cfg reconcile.Config, err error) {
 		return cfg, err
 	}
 	cfg.Origin, cfg.Unnamed = fleet.ComesFrom(read, gitrepo.CloneOf), read.Manager == ""
+	cfg.Claimed = read.Claimed
 	if cfg.Fleet, err = fleet.Wanted(read); err != nil {
 		return cfg, err
 	}

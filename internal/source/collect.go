@@ -76,7 +76,7 @@ func (c *collector) parse(ctx context.Context, files []file) error {
 // owned package, so that a Kptfile that cannot be read is a Problem.
 func (c *collector) manager(kptfile file, override string) {
 	if override != "" {
-		c.fleet.Manager = override
+		c.fleet.Manager, c.fleet.Claimed = override, true
 		return
 	}
 	at := Origin{File: kptfileName}

@@ -84,6 +84,8 @@ type Fleet struct {
 	Location string
 	// From is where that is, with credentials where it was given some.
 	From Location
+	// Claimed says that Manager is Options.Manager.
+	Claimed bool
 	// Manager is Options.Manager or the name of the root Kptfile; "" where
 	// there is neither.
 	Manager string

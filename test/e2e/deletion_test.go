@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -362,6 +365,90 @@ func TestUnjudgedDraftKeepsItsEdit(t *testing.T) {
 	}
 	w.mustApply()
 	w.contains(w.show("c1", "drafts/web/packagevariant-1", "web/settings.yaml"), "debug")
+}
+
+// A second fleet that has the name of one by mistake is rejected at its first apply: it
+// would delete the other's packages, and the other its own.
+func TestTwoFleetsOfOneName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("v.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	second := filepath.Join(t.TempDir(), "second")
+	if err := os.CopyFS(second, os.DirFS(w.fleet())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(second, "v.yaml"), []byte(variantOf("db", "v1", "c1", "db", "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	run := func(status int, args ...string) string {
+		t.Helper()
+		r := runIn(cache, append(args, "-f", second)...)
+		if r.status != status {
+			t.Fatalf("%v: status %d, want %d\n%s%s", args, r.status, status, r.out, r.err)
+		}
+		return r.out + r.err
+	}
+	for _, published := range []bool{false, true} {
+		before := w.refs()
+		for _, command := range [][]string{{"plan"}, {"apply"}, {"apply", "--prune"}, {"status"}} {
+			w.contains(run(2, command...), `another fleet has the name "variform": it owns c1/web`, "metadata.name of the Kptfile", "--manager variform")
+		}
+		w.unchanged(before)
+		if !published {
+			w.mustRun(0, "approve", "--all")
+		}
+	}
+
+	// Under another name both go on, and the first may replace all that it has.
+	if err := os.WriteFile(filepath.Join(second, "Kptfile"), []byte(kptfileOf("second")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "apply", "--prune")
+	w.write("v.yaml", variantOf("new", "v1", "c1", "new", ""))
+	w.wantActions(w.mustApply("--prune"), map[string]string{"c1/new": "create", "c1/web": "retire"})
+
+	// A person may say that it is the same fleet.
+	if err := os.WriteFile(filepath.Join(second, "Kptfile"), []byte(kptfileOf("variform")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(second, "v.yaml"), []byte(variantOf("more", "v1", "c1", "more", "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cache = t.TempDir()
+	run(2, "apply")
+	run(0, "apply", "--manager", "variform")
+	run(0, "plan")
+}
+
+// A target that comes or goes renames no other variant.
+func TestTargetRenamesNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "r", "r-a")
+	one, both := listSet("s", "web", "v1", "r", "a-b"), listSet("s", "web", "v1", "r", "a-b")+"        - name: r-a\n          packageNames: [b]\n"
+	names := func() (out []string) {
+		for _, v := range w.mustApply().Variants {
+			out = append(out, v.Variant+"="+v.Name)
+		}
+		return out
+	}
+	w.write("s.yaml", one)
+	first := names()
+	w.mustRun(0, "approve", "--all")
+	w.write("s.yaml", both)
+	w.wantActions(w.plan(), map[string]string{"r-a/b": "create"})
+	second := names()
+	if len(second) != 2 || !slices.Contains(second, first[0]) || strings.HasSuffix(second[1], "=s-r-a-b") == strings.HasSuffix(second[0], "=s-r-a-b") {
+		t.Errorf("names %q, then %q", first, second)
+	}
+	w.mustRun(0, "approve", "--all")
+	w.write("s.yaml", strings.Replace(both, "        - name: r\n          packageNames: [a-b]\n", "", 1))
+	for _, v := range w.mustApply().Variants {
+		if v.Variant == "r-a/b" && (v.Action != "none" || !slices.Contains(second, "r-a/b="+v.Name)) {
+			t.Errorf("a target went, and r-a/b: %s as %s", v.Action, v.Name)
+		}
+	}
 }
 
 // A fleet that got a name later is told how to go on.
