@@ -199,6 +199,7 @@ func (p *pairing) join(tuples []*tuple, side []*item, to func(*tuple) **item) []
 	}
 	p.byUpstream(&m)
 	p.byRendered(&m)
+	p.byKind(&m)
 	return m.items
 }
 
@@ -243,6 +244,24 @@ func (p *pairing) byRendered(m *matching) {
 			return known(t)
 		}, func(it *item) place { return place{it.path, anyNamespace(it.id)} })
 	}
+}
+
+// byKind matches what has no name on one side by its kind and its file: a resource
+// that gets a name, or loses it, is the same one.
+func (p *pairing) byKind(m *matching) {
+	ofKind := func(it *item) place { return place{it.path, krm.ID{Group: it.id.Group, Kind: it.id.Kind}} }
+	m.tier(func(t *tuple) *item {
+		if t.b == nil || t.b.id.Name != "" {
+			return nil
+		}
+		return t.b
+	}, ofKind)
+	m.tier(func(t *tuple) *item {
+		if t.b == nil {
+			return nil
+		}
+		return &item{path: t.b.path, id: ofKind(t.b).key}
+	}, func(it *item) place { return place{it.path, it.id} })
 }
 
 // kindOf is a group and a kind.

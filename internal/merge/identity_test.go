@@ -92,6 +92,22 @@ func TestPairItems(t *testing.T) {
 			b: []string{"a: blue"}, u: []string{"a: blue < x"}, l: []string{"a: blue"},
 			want: []string{"a: blue | a: blue < x | a: blue"}, reason: "it is one object on a cluster",
 		},
+		"a resource that gets a name": {
+			b: []string{"a: "}, u: []string{"a: x"}, l: []string{"a: "},
+			want: []string{"a:  | a: x | a: "}, reason: "the file has one of its kind",
+		},
+		"a resource that gets a name, and that a person removed": {
+			b: []string{"a: "}, u: []string{"a: x"},
+			want: []string{"a:  | a: x | -"}, reason: "the file has one of its kind",
+		},
+		"a resource that loses its name": {
+			b: []string{"a: x"}, u: []string{"a: "}, l: []string{"a: x"},
+			want: []string{"a: x | a:  | a: x"}, reason: "the file has one of its kind",
+		},
+		"two resources where one had no name": {
+			b: []string{"a: "}, u: []string{"a: x", "a: y"}, l: []string{"a: "},
+			want: []string{"a:  | - | a: ", "- | a: x | -", "- | a: y | -"}, reason: "either may be it",
+		},
 		"both added one rendered name": {
 			u: []string{"a: blue < x"}, l: []string{"a: blue"},
 			want: []string{"- | a: blue < x | a: blue"}, reason: "the pipeline calls x what local has",

@@ -114,7 +114,8 @@ func (m *merger) untouched(u *unit) bool {
 		if sameFile(m.b.file(p), m.l.file(p)) {
 			continue
 		}
-		if len(b) == 0 || m.b.files[p].Mode != m.l.files[p].Mode || !slices.EqualFunc(b, l, func(x, y *krm.Resource) bool { return equal(unmarked(ynode(x)), unmarked(ynode(y))) }) {
+		if len(b) == 0 || m.b.files[p].Mode != m.l.files[p].Mode || !slices.EqualFunc(b, l, func(x, y *krm.Resource) bool { return equal(unmarked(ynode(x)), unmarked(ynode(y))) }) ||
+			addsLine(commentLines(m.b.file(p)), commentLines(m.l.file(p))) {
 			return false
 		}
 	}
@@ -275,7 +276,7 @@ func (w *unitMerge) add(p string, n *yaml.Node) {
 
 func (w *unitMerge) deletedUpstream(t *tuple) {
 	s := schemaField{next: schemaFor(t.l.r.APIVersion(), t.l.r.Kind())}
-	if w.o.Guess || w.doc(t.l.r).edited(s, unmarked(t.b.tree()), unmarked(t.l.tree())) {
+	if w.o.Guess || w.doc(t.l.r).edited(s, unmarked(t.b.tree()), unmarked(t.l.tree())) || w.remarked(t) {
 		w.noteWhole(t)
 		return
 	}
