@@ -400,6 +400,9 @@ func (m *maker) prepare(ctx context.Context) error {
 		}
 	}
 	m.Ref = lifecycle.DraftRef(m.Package.Path, m.Workspace)
+	if err := m.Job.Repo.Blocked(m.Ref); err != nil {
+		return err
+	}
 	m.When = m.madeWhen()
 	commits, err := m.Job.Repo.Git.Commits(ctx, inputs...)
 	if err != nil {

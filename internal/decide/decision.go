@@ -124,6 +124,8 @@ type Tag struct {
 	Adopts bool
 	// Local says that no Draft was merged, but others committed upon what was Published.
 	Local bool
+	// Again says that the tag was there once.
+	Again bool
 }
 
 // Action implements Decision.

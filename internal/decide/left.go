@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,6 +29,37 @@ func TakenOut(known map[string][]string, repos []*Repository) map[string][]strin
 		}
 	}
 	return out
+}
+
+// Left is a Published package as an earlier run noted it: its path and its owner, "" where
+// an older program noted the path alone.
+type Left struct{ Path, Owner string }
+
+// ParseLeft reads what String wrote.
+func ParseLeft(text string) Left {
+	path, owner, _ := strings.Cut(text, "\t")
+	return Left{path, owner}
+}
+
+// String returns the note.
+func (l Left) String() string { return strings.TrimSuffix(l.Path+"\t"+l.Owner, "\t") }
+
+// MovedTo returns the address to which a repository moved whose packages no Repository shows
+// any more, "" for none: another one has all of them, of the same owners.
+func MovedTo(from string, left []string, now map[string][]string) string {
+	for _, to := range slices.Sorted(maps.Keys(now)) {
+		if !SameAddress(from, to) && len(left) > 0 && !slices.ContainsFunc(left, func(l string) bool {
+			return ParseLeft(l).Owner == "" || !slices.Contains(now[to], l)
+		}) {
+			return to
+		}
+	}
+	return ""
+}
+
+// Moved notes, once, that a repository moved.
+func Moved(from, to string, packages int) string {
+	return fmt.Sprintf("%s moved: %s of this fleet in %s now", from, count.Of(packages, "package"), to)
 }
 
 // LeftBehind tells of packages that were left where no Repository shows them.

@@ -25,3 +25,25 @@ func TestTakenOut(t *testing.T) {
 		}
 	}
 }
+
+func TestMovedTo(t *testing.T) {
+	t.Parallel()
+	web, db := Left{"web", "fleet/default/web-c1"}.String(), Left{"db", "fleet/default/db-c1"}.String()
+	for reason, c := range map[string]struct {
+		left []string
+		now  map[string][]string
+		want string
+	}{
+		"all packages, of the same owners":     {[]string{web, db}, map[string][]string{"https://new/c1": {db, web, "more"}}, "https://new/c1"},
+		"a package is missing there":           {[]string{web, db}, map[string][]string{"https://new/c1": {web}}, ""},
+		"the same path, of another owner":      {[]string{web}, map[string][]string{"https://git/c2": {Left{"web", "fleet/default/web-c2"}.String()}}, ""},
+		"an older program noted no owner":      {[]string{"web"}, map[string][]string{"https://new/c1": {"web"}}, ""},
+		"another spelling of the same address": {[]string{web}, map[string][]string{"ssh://git@old/c1.git": {web}}, ""},
+		"nothing is left":                      {nil, map[string][]string{"https://new/c1": {web}}, ""},
+		"the fleet has no other repository":    {[]string{web}, nil, ""},
+	} {
+		if got := MovedTo("https://old/c1", c.left, c.now); got != c.want {
+			t.Errorf("%s: %q", reason, got)
+		}
+	}
+}

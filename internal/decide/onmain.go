@@ -34,6 +34,8 @@ func OnMain(m Manager, w *Want, repo *Repository, p *Package) (Tag, *Package, er
 	}
 	var err error
 	switch {
+	case p.Lost != nil:
+		err = fmt.Errorf("tag %s is missing: run apply, which sets it again", RevisionName(p.Lost.Number))
 	case latest == nil:
 		err = fmt.Errorf("%w: no revision of it is Published", ErrNoLocalChange)
 	case b == nil:

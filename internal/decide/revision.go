@@ -207,6 +207,11 @@ type Package struct {
 	// Branch is what the registered branch holds, where that was looked at and is
 	// not the latest Published revision; nil else.
 	Branch *Branch
+	// Numbers are the commits of the registered branch, as far as it was looked at, that
+	// published a revision whose tag is missing. Lost is the newest of these revisions
+	// where it is newer than all tags, nil else.
+	Numbers []Numbered
+	Lost    *Revision
 	// tagged says that this run makes the tag of Latest.
 	tagged bool
 	// Entries are what this manager's record says of it; Shared: read only.
@@ -331,16 +336,6 @@ func (p *Package) Spent(r *Revision) bool {
 
 // Heads are all revisions, those of Surplus among them.
 func (p *Package) Heads() []*Revision { return slices.Concat(p.Revisions, p.Surplus) }
-
-// Next is the number of the next revision to publish: none was it ever, as far as
-// records know.
-func (p *Package) Next() int {
-	next := p.Gone().Revision + 1
-	if n := len(p.Tags); n > 0 {
-		next = max(next, p.Tags[n-1].Number+1)
-	}
-	return next
-}
 
 // Gone is the highest revision whose deletion was approved, as any manager's record
 // has it.

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -95,7 +96,11 @@ func adoptedAt(m Manager, w *Want, p *Package) Hash {
 // other means than an approval, whatever the style of that merge: it was approved
 // by it, and its tag is made. So it is for a folder that others made there and a
 // variant is to adopt. It returns the package as it is then.
+// A missing tag comes first (Retag): its Tag has Again set.
 func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package, bool) {
+	if ruling, tagged, ok := Retag(p); ok {
+		return ruling, tagged, true
+	}
 	there, known := p.Tree(repo.Head)
 	if !known || there.IsZero() {
 		return Ruling{}, nil, false
@@ -170,7 +175,7 @@ func (p *Package) with(tag Tag, repo *Repository) *Package {
 		}
 	}
 	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: p.Next(), Ref: ref}), revisions...)
-	next.Entries, next.Others, next.tagged = p.Entries, p.Others, true
+	next.Entries, next.Others, next.Numbers, next.tagged = p.Entries, p.Others, p.Numbers, true
 	next.Trees = slices.Clone(p.Trees)
 	at, _ := p.Tree(repo.Head)
 	next.Learn(tag.Commit, at)
@@ -227,6 +232,9 @@ func (p *Package) draft(workspace string) *Revision {
 // person wrote into its Kptfile on the registered branch since.
 func Strangers(m Manager, w *Want, p *Package) error {
 	owner := m.Sign(w.Namespace, w.Name)
+	if err := p.misplaced(); err != nil && m.Signed(p.Latest.Owner, w.Namespace) {
+		return fmt.Errorf("package %q in Repository %s: %w", w.Package, w.Repository, err)
+	}
 	if p.Given(m, w.Namespace) && p.Branch.Owner != "" {
 		return Stalled("package %q in Repository %s belongs to the variant %s: its Kptfile on the registered branch says so%s: take that annotation back there, or take this variant away",
 			w.Package, w.Repository, p.Branch.Owner, p.Branch.by())

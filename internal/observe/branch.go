@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
@@ -39,6 +40,9 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		return err
 	}
 	if !there.IsZero() {
+		if err := repo.numbers(ctx, p, run); err != nil || p.Lost != nil {
+			return err
+		}
 		if !run.apart || run.short || b.Rewritten { // else what was Published last never was on the branch
 			b.Reverted, err = repo.earlier(ctx, p, there)
 		}
@@ -56,6 +60,41 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 	}
 	p.Branch = b
 	return nil
+}
+
+// numbers notes the commits that published revisions whose tags are missing, and reads the
+// newest of these revisions.
+func (r *Repo) numbers(ctx context.Context, p *decide.Package, run *history) error {
+	p.Numbers = nil
+	for _, c := range run.since {
+		for _, n := range numbersOf(c, p) {
+			if p.Tagged(decide.RevisionName(n)) == nil {
+				p.Numbers = append(p.Numbers, decide.Numbered{Number: n, Commit: decide.Hash(c.Hash)})
+			}
+		}
+	}
+	lost, ok, err := p.Untagged()
+	if err != nil || !ok {
+		return err
+	}
+	at := decide.Ref{Name: lifecycle.PublishedRef(p.Path, lost.Number), Hash: lost.Commit, Commit: lost.Commit}
+	p.Lost, _, err = r.ReadPublished(ctx, p, decide.Published{Number: lost.Number, Ref: at})
+	return err
+}
+
+// numbersOf are the numbers of a package's revisions that were Published at a commit.
+func numbersOf(c *gitrepo.Commit, p *decide.Package) (out []int) {
+	for _, a := range c.Annotations {
+		if n, err := strconv.Atoi(a.Revision); err == nil && n > 0 && a.Package == p.Path {
+			out = append(out, n)
+		}
+	}
+	for _, e := range p.Entries {
+		if e.Place == record.Past && e.Commit == c.Hash.String() && !slices.Contains(out, e.Revision) {
+			out = append(out, e.Revision)
+		}
+	}
+	return out
 }
 
 // history is the branch's first-parent history of a package since its latest

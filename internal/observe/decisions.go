@@ -54,12 +54,16 @@ func (r *Reader) FetchCompared(ctx context.Context, wants []*decide.Want) {
 // in set comes along.
 func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, set fetchSet, recorded func(*decide.Package) (decide.Hash, bool)) {
 	open := fetchSet{}
+	var unrecorded []looked // without an open revision
 	for repo, p := range r.packagesOf(wants) {
 		if p.Open() == nil && len(p.Revisions) > 0 && len(p.Surplus) == 0 && !repo.comparable(p) {
 			if p.Latest != nil && latestCommit(p) != repo.Head {
 				if _, known := repo.Git.KnownTreeAt(gitrepo.Hash(repo.Head), p.Path); !known {
 					set.way(repo, repo.Head, p.Path)
 				}
+			}
+			if p.ComparedBy(repo.Head) == decide.ByRevision {
+				unrecorded = append(unrecorded, looked{repo, p})
 			}
 			continue
 		}
@@ -74,6 +78,7 @@ func (r *Reader) fetchTrees(ctx context.Context, wants []*decide.Want, set fetch
 		}
 	}
 	set.run(ctx, r.Repositories())
+	r.fetchPublishedTrees(ctx, unrecorded)
 	var other []looked // on the registered branch
 	for repo, p := range r.packagesOf(wants) {
 		if p.Open() == nil && len(p.Heads()) > 0 && !repo.comparable(p) {
@@ -373,20 +378,22 @@ func (r *Repo) comparable(p *decide.Package) bool {
 	return known
 }
 
-// other says that the registered branch has a package no more, or another than the record
-// says was Published, which costs the branch's own folders: what a machine that knows
-// nothing yet must not overlook, where to read what was Published of each package would
-// cost too much.
+// other reports whether the registered branch has a package no more, or another one than was
+// Published last. Where the record has that, no revision is read.
 func (r *Repo) other(ctx context.Context, p *decide.Package) (bool, error) {
-	if p.Latest == nil || r.Head.IsZero() || latestCommit(p) == r.Head {
+	by := p.ComparedBy(r.Head)
+	if by == decide.NoComparison {
 		return false, nil
 	}
 	there, err := r.TreeAt(ctx, r.Head, p.Path)
-	if err != nil {
-		return false, err
+	if err != nil || there.IsZero() {
+		return true, err
 	}
-	published, known := p.RecordedTree(p.Latest)
-	return there.IsZero() || known && there != published, nil
+	published, _ := p.RecordedTree(p.Latest)
+	if by == decide.ByRevision {
+		published, err = r.TreeAt(ctx, latestCommit(p), p.Path)
+	}
+	return there != published, err
 }
 
 // recorded is what the record says was Published last of a package that has an open

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/variform/variform/internal/decide"
@@ -60,4 +61,28 @@ func (r *Repo) published() bool {
 		}
 	}
 	return false
+}
+
+// Blocked returns an error where a ref of the repository makes one of these impossible.
+func (r *Repo) Blocked(names ...string) error {
+	return decide.Blocked(r.Address, refNames{r.Git.Refs()}, names...)
+}
+
+// refNames implements [decide.RefNames].
+type refNames struct{ *gitrepo.Refs }
+
+// Has implements decide.RefNames.
+func (r refNames) Has(name string) bool {
+	_, ok := r.Get(name)
+	return ok
+}
+
+// Below implements decide.RefNames.
+func (r refNames) Below(folder string) (string, bool) {
+	all := r.All()
+	i := sort.Search(len(all), func(i int) bool { return all[i].Name >= folder })
+	if i == len(all) || !strings.HasPrefix(all[i].Name, folder) {
+		return "", false
+	}
+	return all[i].Name, true
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 )
@@ -83,8 +84,9 @@ func (e *Engine) published(verdicts []*Verdict) {
 	known, more := e.cfg.Known.read(), false
 	for _, v := range verdicts {
 		at := v.Repo.Git.URL()
-		if v.Err == nil && v.To == lifecycle.Published && e.manager.Signed(v.Head.Owner, v.Namespace) && !slices.Contains(known[at], v.Package.Path) {
-			known[at], more = append(known[at], v.Package.Path), true
+		note := decide.Left{Path: v.Package.Path, Owner: v.Head.Owner}.String()
+		if v.Err == nil && v.To == lifecycle.Published && e.manager.Signed(v.Head.Owner, v.Namespace) && !slices.Contains(known[at], note) {
+			known[at], more = append(known[at], note), true
 		}
 	}
 	if !more {

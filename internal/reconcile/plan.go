@@ -338,9 +338,13 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 	if err := r.read.ReadTrees(ctx, s.repo, s.pkg); err != nil {
 		return err
 	}
-	if ruling, tagged, ok := decide.Landed(r.manager, w, s.repo.Repository, s.pkg); ok {
+	for again := true; again; {
+		ruling, tagged, ok := decide.Landed(r.manager, w, s.repo.Repository, s.pkg)
+		if !ok {
+			break
+		}
 		tag := ruling.Decision.(decide.Tag)
-		if s.repo.Deployment && w.Lock() == nil {
+		if s.repo.Deployment && w.Lock() == nil && !tag.Again {
 			unmet, err := s.repo.Gates(ctx, tagged, tagged.Latest)
 			if err != nil {
 				return err
@@ -349,12 +353,20 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 		}
 		s.beside = append(s.beside, besides{ruling, tag.Draft, tagged})
 		s.pkg = tagged
+		if again = tag.Again; again { // what came since is seen from there
+			if err := r.read.ReadBranch(ctx, s.repo, s.pkg); err != nil {
+				return err
+			}
+		}
 	}
 	untagged, err := r.tagMain(ctx, s)
 	if err != nil {
 		return err
 	}
 	works, err := decide.Select(r.manager, w, s.repo.Repository, s.pkg)
+	if err == nil {
+		err = s.repo.Blocked(s.pkg.Refs()...)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,165 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/variform/variform/internal/gittest"
+)
+
+// threeRevisions publishes web v1 to v3 in c1.
+func threeRevisions(t *testing.T) *world {
+	t.Helper()
+	w := newWorld(t, "c1")
+	for i, files := range []gittest.Text{nil, webV2, webCPU} {
+		version := "v" + string(rune('1'+i))
+		if files != nil {
+			w.publishWeb(files, version)
+		}
+		w.write("web.yaml", variantOf("web", version, "c1", "web", ""))
+		w.mustApply()
+		w.mustRun(0, "approve", "--all")
+	}
+	return w
+}
+
+// Lost tags come back where they were, by the branch's lines, with and without the record, and no
+// number is used twice.
+func TestLostTags(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tags   []string
+		record bool // stays
+		hotfix bool // since
+	}{
+		"all":                            {[]string{"v1", "v2", "v3"}, true, false},
+		"all, and the record":            {[]string{"v1", "v2", "v3"}, false, false},
+		"all, with a hotfix since":       {[]string{"v1", "v2", "v3"}, false, true},
+		"the newest":                     {[]string{"v3"}, true, false},
+		"the newest, with a hotfix":      {[]string{"v3"}, false, true},
+		"the two newest, and the record": {[]string{"v2", "v3"}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := threeRevisions(t)
+			v3 := w.refs()["c1 refs/tags/web/v3"]
+			for _, tag := range c.tags {
+				w.repos["c1"].Git(t, "tag", "-d", "web/"+tag)
+			}
+			if !c.record {
+				w.repos["c1"].Git(t, "update-ref", "-d", "refs/variform/variform")
+			}
+			if c.hotfix {
+				w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug")
+			}
+			cold := w.plan("--cache-dir", t.TempDir())
+			if warm := w.plan(); cold.out != warm.out {
+				t.Errorf("with an empty cache:\n%s\nwith a cache:\n%s", cold.out, warm.out)
+			}
+			w.mustApply()
+			if got := w.refs()["c1 refs/tags/web/v3"]; got != v3 {
+				t.Fatalf("v3 is at %q, was at %s\n%s", got, v3, cold.out)
+			}
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+			w.publishWeb(webV2, "v4")
+			w.write("web.yaml", variantOf("web", "v4", "c1", "web", ""))
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			if w.refs()["c1 refs/tags/web/v4"] == "" {
+				t.Errorf("refs %v", w.refNames("c1"))
+			}
+		})
+	}
+}
+
+// A tag that a person moved is reported, and nothing is drafted or approved upon it.
+func TestMovedTag(t *testing.T) {
+	t.Parallel()
+	w := threeRevisions(t)
+	v3 := w.refs()["c1 refs/tags/web/v3"]
+	w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug")
+	w.repos["c1"].Git(t, "tag", "-f", "web/v3", "main")
+	w.contains(w.plan().variant(t, "c1/web").Error, "tag v3 is at", "the record says that it was Published at "+v3[:7], "move the tag back")
+	w.repos["c1"].Git(t, "tag", "-f", "web/v3", v3)
+	w.mustApply()
+}
+
+// A change on the registered branch is seen with any cache, with and without a record.
+func TestAnyCacheSeesMain(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(w *world){
+		"a hotfix": func(w *world) { w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug") },
+		"set back": func(w *world) {
+			w.repos["c1"].Git(w.t, "read-tree", "--index-output="+filepath.Join(w.dir, "index"), "web/v2")
+			tree := w.repos["c1"].Git(w.t, "rev-parse", "web/v2^{tree}")
+			commit := w.repos["c1"].Git(w.t, "commit-tree", "-p", "main", "-m", "back", tree)
+			w.repos["c1"].Git(w.t, "update-ref", "refs/heads/main", commit)
+		},
+		"nothing": func(w *world) { w.repos["c1"].Commit(w.t, "main", "beside", gittest.Text{"x.txt": "x\n"}) },
+	} {
+		for _, record := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := threeRevisions(t)
+				change(w)
+				if !record {
+					w.repos["c1"].Git(t, "update-ref", "-d", "refs/variform/variform")
+				}
+				for _, verb := range []string{"plan", "status", "edits"} {
+					cold, warm := w.run(verb, "--cache-dir", t.TempDir()), w.run(verb)
+					if cold.out != warm.out || cold.status != warm.status {
+						t.Errorf("%s, record %t, with an empty cache:\n%s\nwith a cache:\n%s", verb, record, cold.out, warm.out)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A repository that moved is noted once, with and without its record.
+func TestRepositoryMoved(t *testing.T) {
+	t.Parallel()
+	for _, record := range []bool{true, false} {
+		w := threeRevisions(t)
+		w.mustApply()
+		to := filepath.Join(w.dir, "git", "moved.git")
+		gittest.Run(t, w.dir, nil, "clone", "-q", "--mirror", w.repos["c1"].Dir, to)
+		if !record {
+			gittest.Run(t, to, nil, "update-ref", "-d", "refs/variform/variform")
+		}
+		if err := os.RemoveAll(w.repos["c1"].Dir); err != nil {
+			t.Fatal(err)
+		}
+		w.repos["c1"].Dir = to
+		w.write("repositories/c1.yaml", repository("c1", to, true, ""))
+		w.contains(strings.Join(w.plan().Warnings, "\n"), "c1.git moved: 1 package of this fleet in "+to+" now")
+		for _, p := range []planned{w.plan(), w.mustApply(), w.plan()} {
+			if len(p.Warnings) > 0 || len(p.actions()) > 0 {
+				t.Errorf("record %t: %s", record, p.out)
+			}
+		}
+	}
+}
+
+// A branch or a tag that shuts out a package's refs is reported by plan.
+func TestRefsInTheWay(t *testing.T) {
+	t.Parallel()
+	for ref, says := range map[string]string{
+		"refs/heads/drafts": "branch drafts exists in", "refs/heads/drafts/web": "branch drafts/web exists in", "refs/tags/web": "tag web exists in",
+		"refs/tags/web/v1/x": "tag web/v1/x exists in", "refs/heads/drafts/web/packagevariant-1/x": "rename or delete that branch",
+	} {
+		w := newWorld(t, "c1", "c2")
+		w.write("c1.yaml", variantOf("web", "v1", "c1", "web", ""))
+		w.write("c2.yaml", variantOf("other", "v1", "c2", "web", ""))
+		w.repos["c1"].Git(t, "update-ref", ref, "main")
+		p := w.plan()
+		w.contains(p.variant(t, "c1/web").Error, says)
+		if !p.variant(t, "c1/web").Stalled || p.variant(t, "c2/web").Action != "create" {
+			t.Errorf("%s: %s", ref, p.out)
+		}
+	}
+}
