@@ -552,7 +552,7 @@ func TestVersionsOfBuiltinFunctions(t *testing.T) {
 		"with a change":         {published(then.Inputs(nil)), changed, nil, "upstream changed: now catalog/web@v1; functions, or their versions, changed"},
 		"another function":      {published(then.Inputs(nil)), other, nil, "functions, or their versions, changed"},
 		"asked for":             {published(then.Inputs(nil)), now, func(q *Question) { q.Rehydrate = true }, "functions, or their versions, changed"},
-		"asked for in vain":     {published(now.Inputs(nil)), now, func(q *Question) { q.Rehydrate = true }, "made by an earlier version, hydration version 2 now"},
+		"asked for in vain":     {published(now.Inputs(nil)), now, func(q *Question) { q.Rehydrate = true }, "made by an earlier version, hydration version 3 now"},
 		"unattended":            {open(then.Inputs(nil)), now, func(q *Question) { q.Automatic = true }, "functions, or their versions, changed"},
 		"unattended, Published": {from: published(then.Inputs(nil)), parts: now, change: func(q *Question) { q.Automatic = true }},
 	} {
