@@ -84,14 +84,14 @@ var catalogue = []Function{
 		{Versions: []string{"v0.1.5"}, Moved: true, Revision: 2, Run: replacementRules{literal: true}.run},
 	}},
 	{"apply-setters", []Release{
-		{Versions: []string{"v0.1.1"}, Revision: 1, Run: ApplySetters},
-		{Versions: []string{"v0.2.0", "v0.2.1", "v0.2.2"}, Revision: 1, Run: ApplySetters},
+		{Versions: []string{"v0.1.1"}, Revision: 2, Run: setterRules{matchRequired: true}.run},
+		{Versions: []string{"v0.2.0", "v0.2.1", "v0.2.2"}, Revision: 1, Run: setterRules{}.run},
 	}},
 	{"create-setters", []Release{{Versions: []string{"v0.1.0"}, Revision: 1, Run: CreateSetters}}},
 	{"ensure-name-substring", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: EnsureNameSubstring}}},
 	{"remove-local-config-resources", []Release{{Versions: []string{"v0.1.0"}, Revision: 1, Run: RemoveLocalConfigResources}}},
 	{"search-replace", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: SearchReplace}}},
-	{"set-annotations", []Release{{Versions: []string{"v0.1.3", "v0.1.4", "v0.1.5"}, Revision: 1, Run: SetAnnotations}}},
+	{"set-annotations", []Release{{Versions: []string{"v0.1.4", "v0.1.5"}, Revision: 1, Run: SetAnnotations}}},
 	{"set-image", []Release{{Versions: []string{"v0.1.0", "v0.1.1", "v0.1.2"}, Revision: 1, Run: SetImage}}},
 	{"set-labels", []Release{{Versions: []string{"v0.2.0", "v0.2.1", "v0.2.2"}, Revision: 1, Run: SetLabels}}},
 	{"set-namespace", []Release{
@@ -99,9 +99,11 @@ var catalogue = []Function{
 		{Versions: []string{"v0.4.2", "v0.4.5"}, Moved: true, Revision: 2, Run: namespaceRules{}.run},
 	}},
 	{"starlark", []Release{
-		{Versions: []string{"v0.4.0", "v0.4.1", "v0.4.2", "v0.4.3"}, Revision: 2, List: Starlark},
-		{Versions: []string{"v0.5.0"}, Revision: 2, List: Starlark},
-		{Versions: []string{"v0.5.1", "v0.5.2", "v0.5.5"}, Moved: true, Revision: 2, List: Starlark},
+		{Versions: []string{"v0.4.0"}, Revision: 3, List: scriptRules{}.run},
+		{Versions: []string{"v0.4.1", "v0.4.2", "v0.4.3"}, Revision: 2, List: scriptRules{sameGVK}.run},
+		{Versions: []string{"v0.5.0"}, Revision: 2, List: scriptRules{sameGVK}.run},
+		{Versions: []string{"v0.5.1"}, Moved: true, Revision: 3, List: scriptRules{coreGVK}.run},
+		{Versions: []string{"v0.5.2", "v0.5.5"}, Moved: true, Revision: 3, List: scriptRules{likeGVK}.run},
 	}},
 	{"upsert-resource", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: UpsertResource}}},
 }

@@ -92,7 +92,7 @@ func TestStarlarkBounds(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := list.MustString()
-			results, err := Starlark(context.Background(), list.YNode())
+			results, err := scriptRules{sameGVK}.run(context.Background(), list.YNode())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -169,3 +169,42 @@ func TestNamespaceReleases(t *testing.T) {
 		})
 	}
 }
+
+// TestSetterReleases holds that only v0.1 requires a marked field.
+func TestSetterReleases(t *testing.T) {
+	for version, want := range map[string]bool{"v0.1.1": true, "v0.2.0": false, "v0.2.2": false} {
+		_, said, failed := runRelease(t, oneOf{"apply-setters", version, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: f}\ndata: {none: x}\n", replaced})
+		if failed != want || !strings.Contains(said, "no field is marked") {
+			t.Errorf("%s: %s", version, said)
+		}
+	}
+}
+
+// TestScriptReleases holds the differences of the library krmfn.star.
+func TestScriptReleases(t *testing.T) {
+	f, _ := Lookup("starlark")
+	for version, want := range map[string]string{
+		"v0.4.0": "not built in", "v0.4.1": "core True, apps True, version False", "v0.4.3": "core True, apps True, version False",
+		"v0.5.0": "core True, apps True, version False", "v0.5.1": "core True, apps False, version False", "v0.5.5": "core True, apps True, version True",
+	} {
+		r, _ := f.At(version)
+		list := yaml.MustParse(`apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+functionConfig:
+  apiVersion: fn.kpt.dev/v1alpha1
+  kind: StarlarkRun
+  metadata: {name: s}
+  source: |
+    load("krmfn.star", "krmfn")
+    a, b = ctx.resource_list["items"]
+    print("core %s, apps %s, version %s" % (krmfn.match_gvk(a, "v1", "Service"), krmfn.match_gvk(b, "apps/v1", "Deployment"), krmfn.match_gvk(b, "v1", "Deployment")))
+items:
+- {apiVersion: v1, kind: Service, metadata: {name: a}}
+- {apiVersion: apps/v1, kind: Deployment, metadata: {name: b}}
+`)
+		results, err := r.List(context.Background(), list.YNode())
+		if err != nil || len(results) != 1 || !strings.Contains(results[0].Message, want) {
+			t.Errorf("%s: want %q, got %v, %v", version, want, results, err)
+		}
+	}
+}

@@ -57,11 +57,16 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// ApplySetters fills the fields that `# kpt-set:` comments mark, from the data
+// setterRules are the differences between releases of apply-setters.
+type setterRules struct {
+	matchRequired bool // v0.1: an error where no field is marked with a setter
+}
+
+// run fills the fields that `# kpt-set:` comments mark, from the data
 // of a ConfigMap: scalars from patterns such as `${image}:${tag}`, lists from one
 // setter whose value is a YAML list. In a pattern, what no setter gives is taken
 // from the field's present value.
-func ApplySetters(_ context.Context, c *function.Call) error {
+func (rules setterRules) run(_ context.Context, c *function.Call) error {
 	cfg := config(c)
 	if cfg == nil || yamltree.Path(cfg, "data") == nil {
 		c.Results.Errorf("functionConfig: data is missing; give a ConfigMap with setters and their values")
@@ -80,7 +85,11 @@ func ApplySetters(_ context.Context, c *function.Call) error {
 		}
 		found = found || len(a.matches)+len(a.errors) > 0
 	}
-	if !found {
+	switch {
+	case found:
+	case rules.matchRequired:
+		c.Results.Errorf("no field is marked with one of the setters")
+	default:
 		c.Results.Infof("no field is marked with one of the setters")
 	}
 	return nil

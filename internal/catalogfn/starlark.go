@@ -26,7 +26,39 @@ const (
 // dialect are the language features that the catalogue's function allows.
 var dialect = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true, Recursion: true}
 
-// Starlark runs a script on a ResourceList: ctx.resource_list["items"], with
+// scriptRules are the differences between releases of starlark.
+type scriptRules struct {
+	// matches is match_gvk of the library krmfn.star, of a resource's apiVersion and kind and
+	// those that are asked for; nil in the release that lacks the library.
+	matches func(apiVersion, kind, wantVersion, wantKind string) bool
+}
+
+// sameGVK is match_gvk of v0.4.1 to v0.5.0.
+func sameGVK(apiVersion, kind, wantVersion, wantKind string) bool {
+	return apiVersion == wantVersion && kind == wantKind
+}
+
+// coreGVK is match_gvk of v0.5.1, which knows the core group alone.
+func coreGVK(apiVersion, kind, wantVersion, wantKind string) bool {
+	return !strings.Contains(apiVersion, "/") && sameGVK(apiVersion, kind, wantVersion, wantKind)
+}
+
+// likeGVK is match_gvk of v0.5.5: a group, version or kind that one side lacks matches any.
+func likeGVK(apiVersion, kind, wantVersion, wantKind string) bool {
+	group, version := splitAPIVersion(apiVersion)
+	wantGroup, want := splitAPIVersion(wantVersion)
+	same := func(a, b string) bool { return a == "" || b == "" || a == b }
+	return same(group, wantGroup) && same(version, want) && same(kind, wantKind)
+}
+
+func splitAPIVersion(s string) (group, version string) {
+	if group, version, ok := strings.Cut(s, "/"); ok {
+		return group, version
+	}
+	return "", s
+}
+
+// run runs a script on a ResourceList: ctx.resource_list["items"], with
 // places and identities in the annotations that kpt sets, and
 // ctx.resource_list["functionConfig"]. The items that it leaves replace those of
 // the list. fail() fails the function, print() adds to its results. A script has
@@ -35,8 +67,8 @@ var dialect = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true,
 // these. It ends where ctx does, unless a single step takes long; its memory is
 // what its process gives it. Config: a StarlarkRun with `source` and `params`, or
 // a ConfigMap with `source`.
-func Starlark(ctx context.Context, list *yaml.Node) (fn.Results, error) {
-	s := &script{}
+func (rules scriptRules) run(ctx context.Context, list *yaml.Node) (fn.Results, error) {
+	s := &script{rules: rules}
 	source, ok := s.config(yamltree.Path(list, "functionConfig"))
 	if !ok {
 		return s.results, nil
@@ -58,6 +90,7 @@ func Starlark(ctx context.Context, list *yaml.Node) (fn.Results, error) {
 }
 
 type script struct {
+	rules   scriptRules
 	name    string
 	results fn.Results
 }
@@ -105,7 +138,7 @@ func (s *script) config(cfg *yaml.Node) (source string, ok bool) {
 func (s *script) exec(ctx context.Context, source string, list *starlark.Dict) error {
 	thread := &starlark.Thread{
 		Name:  s.name,
-		Load:  loadLibrary,
+		Load:  s.rules.load,
 		Print: func(_ *starlark.Thread, msg string) { s.results.Infof("print: %s", msg) },
 	}
 	thread.SetMaxExecutionSteps(maxSteps)

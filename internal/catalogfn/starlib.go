@@ -29,10 +29,10 @@ var libraries = map[string]starlark.StringDict{
 		"sha256": hashOf(func(b []byte) []byte { s := sha256.Sum256(b); return s[:] }),
 	})},
 	"re.star": {"re": module("re", map[string]builtin{"findall": reFindAll, "split": reSplit, "sub": reSub})},
-	"krmfn.star": {"krmfn": module("krmfn", map[string]builtin{
-		"match_gvk": matchGVK, "match_name": matchMeta("name"), "match_namespace": matchMeta("namespace"),
-	})},
 }
+
+// krmfn is the library krmfn.star, which differs between releases.
+const krmfn = "krmfn.star"
 
 type builtin = func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
 
@@ -45,7 +45,12 @@ func module(name string, functions map[string]builtin) *starlarkstruct.Module {
 	return m
 }
 
-func loadLibrary(_ *starlark.Thread, name string) (starlark.StringDict, error) {
+func (rules scriptRules) load(_ *starlark.Thread, name string) (starlark.StringDict, error) {
+	if name == krmfn && rules.matches != nil {
+		return starlark.StringDict{"krmfn": module("krmfn", map[string]builtin{
+			"match_gvk": rules.matchGVK, "match_name": matchMeta("name"), "match_namespace": matchMeta("namespace"),
+		})}, nil
+	}
 	if lib, ok := libraries[name]; ok {
 		return lib, nil
 	}
@@ -170,13 +175,13 @@ func stringList(ss []string) *starlark.List {
 	return starlark.NewList(out)
 }
 
-func matchGVK(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
+func (rules scriptRules) matchGVK(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
 	var r *starlark.Dict
 	var apiVersion, kind string
 	if err := starlark.UnpackPositionalArgs(b.Name(), args, kw, 3, &r, &apiVersion, &kind); err != nil {
 		return nil, err
 	}
-	return starlark.Bool(field(r, "apiVersion") == apiVersion && field(r, "kind") == kind), nil
+	return starlark.Bool(rules.matches(field(r, "apiVersion"), field(r, "kind"), apiVersion, kind)), nil
 }
 
 func matchMeta(key string) builtin {
