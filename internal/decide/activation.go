@@ -264,7 +264,7 @@ func (o *Outcome) came() Ruling {
 		return Ruling{Decision: Nothing{}, Warnings: o.Warnings}
 	case o.Back:
 		reason := "nothing is left of it: the package is to be what " + RevisionName(o.Package.Latest.Number) + " is"
-		return Ruling{Decision: Discard{Revision: o.From}, Reasons: append(b.Reasons[:len(b.Reasons):len(b.Reasons)], reason), Warnings: o.Warnings}
+		return Ruling{Decision: Discard{Revision: o.From, Withdrawn: true}, Reasons: append(b.Reasons[:len(b.Reasons):len(b.Reasons)], reason), Warnings: o.Warnings}
 	}
 	d := Draft{As: b.As, Ref: o.Ref}
 	if b.As == ActionUpdate {

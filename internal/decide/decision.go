@@ -152,9 +152,9 @@ func (Publish) Moves(Hash) []Move { return nil }
 // Discard removes an open revision.
 type Discard struct {
 	Revision *Revision
-	// Unwanted says that its variant has gone: nobody looks at its package again, and
-	// the record remembers the revision for whoever merges it at that time.
-	Unwanted bool
+	// Withdrawn says that a run takes it away: its variant has gone, or wants what is
+	// Published. The record remembers it, for others may merge it at that time.
+	Withdrawn bool
 }
 
 // Action implements Decision.

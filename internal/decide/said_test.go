@@ -286,7 +286,7 @@ func TestBack(t *testing.T) {
 	q := asked(webPackage(tags(v1), draft, publishedOf(1, 9)), draft, upgraded)
 	o := &Outcome{Question: q, Intent: Intend(q), Tried: true, Back: true}
 	r := Activation{}.Rule([]*Outcome{o})[0]
-	if r.Decision != (Discard{Revision: draft}) || r.Reasons[len(r.Reasons)-1] != "nothing is left of it: the package is to be what v1 is" {
+	if r.Decision != (Discard{Revision: draft, Withdrawn: true}) || r.Reasons[len(r.Reasons)-1] != "nothing is left of it: the package is to be what v1 is" {
 		t.Errorf("%+v", r)
 	}
 }

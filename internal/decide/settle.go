@@ -192,7 +192,7 @@ func removals(o *Orphan) []Removal {
 	}
 	for _, r := range o.Package.Surplus {
 		if _, owned := o.Owners[r.Ref.Name]; owned {
-			out = append(out, Removal{ruled(Discard{Revision: r, Unwanted: true}, gone), r})
+			out = append(out, Removal{ruled(Discard{Revision: r, Withdrawn: true}, gone), r})
 		}
 	}
 	// What stays as it is tells only where it is all that there is to tell.
@@ -247,7 +247,7 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 		if owner.Author != "" {
 			return ruled(Keep{}, o.edited(r, owner))
 		}
-		return ruled(Discard{Revision: r, Unwanted: true}, gone)
+		return ruled(Discard{Revision: r, Withdrawn: true}, gone)
 	default:
 		return ruled(Nothing{})
 	}

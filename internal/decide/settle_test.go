@@ -328,7 +328,7 @@ func TestRemove(t *testing.T) {
 	}{
 		"a Draft and a Published": {
 			"the Draft goes, the deletion of the other is proposed", orphan(both, Ownership{}, draft, v1),
-			[]Removal{{ruled(Discard{Revision: draft, Unwanted: true}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
+			[]Removal{{ruled(Discard{Revision: draft, Withdrawn: true}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
 		},
 		"the Draft is a person's now": {
 			"a revision without an owner was given up", orphan(both, Ownership{}, v1),
@@ -340,7 +340,7 @@ func TestRemove(t *testing.T) {
 		},
 		"the newest says delete": {
 			"the variant last said so", own(orphan(both, leave, v1), says(draft, Ownership{})),
-			[]Removal{{ruled(Discard{Revision: draft, Unwanted: true}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
+			[]Removal{{ruled(Discard{Revision: draft, Withdrawn: true}, gone), draft}, {ruled(Retire{webPath, tags(one)}, gone), v1}},
 		},
 		"the newest of ten Drafts says orphan": {
 			"it is the newest by its number, not by its name", own(orphan(webPackage(nil, ninth, tenth), Ownership{}, ninth), says(tenth, leave)),
@@ -363,7 +363,7 @@ func TestRemove(t *testing.T) {
 		},
 		"a surplus Draft": {
 			"all of it stands in what it became", orphan(became, Ownership{Author: "Ann"}, surplus),
-			[]Removal{{ruled(Discard{Revision: surplus, Unwanted: true}, gone), surplus}},
+			[]Removal{{ruled(Discard{Revision: surplus, Withdrawn: true}, gone), surplus}},
 		},
 		"another's surplus Draft":   {"", orphan(became, Ownership{}, v1), []Removal{{ruled(Retire{webPath, tags(one)}, gone), v1}}},
 		"nothing is its own":        {"all of it was given up", orphan(both, Ownership{}), []Removal{{Ruling: ruled(Nothing{}, stranger)}}},

@@ -98,7 +98,7 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		}
 		return []record.Edit{e}
 	case decide.Discard:
-		if d.Unwanted {
+		if d.Withdrawn {
 			return []record.Edit{record.Withdraw{Path: path, Workspace: d.Revision.Workspace}}
 		}
 		return []record.Edit{record.Drop{Path: path, Workspace: d.Revision.Workspace}}

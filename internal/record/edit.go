@@ -33,7 +33,8 @@ type Publish struct {
 // Drop removes an open revision's entries.
 type Drop struct{ Path, Workspace string }
 
-// Withdraw marks an open revision's entry: its branch was removed as nothing wants it.
+// Withdraw marks an open revision's entry: a run removed its branch: nothing
+// wants it, or the package is to be what is Published.
 type Withdraw struct{ Path, Workspace string }
 
 // Settle removes what came of the last build of an open revision, or, without a

@@ -85,8 +85,8 @@ type Entry struct {
 	Discarded *Word `json:"discarded,omitempty"`
 	// Reverts says of a revision with trees that it sets its package back, "v1 by Ann".
 	Reverts string `json:"reverts,omitempty"`
-	// Withdrawn is the record's Number when nothing wanted the open revision any more and
-	// its branch was removed, 0 for one that is open. Who merged it at that time is found
+	// Withdrawn is the record's Number when a run removed the branch of the open revision,
+	// for nothing wanted what it has any more, 0 for one that is open. Who merged it at that time is found
 	// by the entry, which goes some pushes later.
 	Withdrawn int `json:"withdrawn,omitempty"`
 	// Restless is the function that is not idempotent, where the build of it found one.

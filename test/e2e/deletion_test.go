@@ -367,6 +367,58 @@ func TestUnjudgedDraftKeepsItsEdit(t *testing.T) {
 	w.contains(w.show("c1", "drafts/web/packagevariant-1", "web/settings.yaml"), "debug")
 }
 
+// A Draft that a forge merges while a run withdraws it, or later, is Published: the fleet
+// wants what was Published before, and a Draft sets the package back to that.
+func TestMergedWhileItIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		style string
+		later bool
+	}{
+		"merged": {"merge", false}, "squashed": {"squash", false}, "rebased": {"rebase", false}, "fast-forwarded": {"fast-forward", false},
+		"merged, later": {"merge", true}, "squashed, later": {"squash", true}, "rebased, later": {"rebase", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const branch = "drafts/web/packagevariant-2"
+			w := newHTTPWorld(t, "c1")
+			w.publishWeb(webV2, "v2")
+			fleet := func(revision string) { w.write("v.yaml", variantOf("web", revision, "c1", "web", "")) }
+			fleet("v1")
+			w.mustApply()
+			w.mustRun(0, "approve", "--all")
+			was := w.repos["c1"].Git(t, "rev-parse", "main:web")
+			fleet("v2")
+			w.mustApply()
+			draft := w.refs()["c1 refs/heads/"+branch]
+			fleet("v1")
+			if tc.later {
+				w.wantActions(w.mustApply(), map[string]string{"c1/web": "discard"})
+				w.wantActions(w.mustApply(), map[string]string{}) // nothing is left to do, and nothing to tell
+				w.repos["c1"].Git(t, "update-ref", "refs/heads/"+branch, draft)
+				w.forgeMerge("c1", branch, tc.style, true)
+			} else {
+				w.once(gittest.Push, "c1", func() { w.forgeMerge("c1", branch, tc.style, false) })
+				w.mustApply()
+			}
+			w.mustApply()
+			w.mustRun(0, "record", "check")
+			before := w.refs()
+			w.mustApply()
+			w.unchanged(before)
+			if before["c1 refs/tags/web/v2"] == "" {
+				t.Fatalf("what was merged is no revision: %v", before)
+			}
+			w.mustRun(0, "approve", "--all")
+			w.contains(w.show("c1", "main", "web/Kptfile"), "ref: web/v1")
+			if now := w.repos["c1"].Git(t, "rev-parse", "main:web"); now != was {
+				t.Errorf("main is not set back: %s, was %s", now, was)
+			}
+			w.wantActions(w.mustApply(), map[string]string{})
+		})
+	}
+}
+
 // A second fleet that has the name of one by mistake is rejected at its first apply: it
 // would delete the other's packages, and the other its own.
 func TestTwoFleetsOfOneName(t *testing.T) {
