@@ -501,6 +501,9 @@ func (r *Repo) Gates(ctx context.Context, p *decide.Package, h *decide.Revision)
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := pkg.Read(kptfilev1.KptFileName); !ok {
+		return nil, nil // an adopted folder has none before its first Draft
+	}
 	k, err := mutate.Read(pkg, "")
 	if err != nil {
 		return nil, decide.Stall(err)
