@@ -344,7 +344,7 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 			break
 		}
 		tag := ruling.Decision.(decide.Tag)
-		if s.repo.Deployment && w.Lock() == nil && !tag.Again {
+		if s.repo.Deployment && w.Lock() == nil && !tag.Again && !tag.Adopts {
 			unmet, err := s.repo.Gates(ctx, tagged, tagged.Latest)
 			if err != nil {
 				return err
