@@ -11,8 +11,8 @@ import (
 )
 
 // Prove says why an open Draft that is up to date may not be published unseen, ""
-// where it may: it is, byte for byte, what building makes again of what stands on
-// the registered branch. What the Draft's commits say of themselves proves
+// where it may: it is, apart from bookkeeping, what building makes again of what stands
+// on the registered branch. What the Draft's commits say of themselves proves
 // nothing: whoever may push to its branch writes them.
 func (b *Builder) Prove(ctx context.Context, j Job) string {
 	m := &maker{Builder: b, Job: j, Made: &Made{}}
@@ -70,6 +70,12 @@ func (m *maker) astray(ctx context.Context) string {
 		}
 	}
 	there, err := m.Job.Repo.TreeAt(ctx, m.Job.Repo.Head, m.Package.Path)
+	if err == nil && there != published && name != "" {
+		var same bool
+		if same, err = m.Job.Repo.SameAt(ctx, m.Package.Path, m.Package.Latest.Ref.Commit, m.Job.Repo.Head); same {
+			there = published
+		}
+	}
 	switch {
 	case err != nil:
 		return fmt.Sprintf("%s cannot be read: %v", m.Job.Repo.Branch, err)
@@ -84,6 +90,12 @@ func (m *maker) astray(ctx context.Context) string {
 // differs names the files of a Draft that are not those of the same package made
 // again.
 func (m *maker) differs(again *krm.Package) string {
+	if same, err := krm.SameContent(again, m.pkg); err != nil || same {
+		if err != nil {
+			return unmade(err)
+		}
+		return ""
+	}
 	have, err := m.pkg.Files()
 	if err != nil {
 		return unmade(err)
@@ -93,9 +105,6 @@ func (m *maker) differs(again *krm.Package) string {
 		return unmade(err)
 	}
 	files := changed(want, have)
-	if len(files) == 0 {
-		return ""
-	}
 	return fmt.Sprintf("the Draft is not what building makes of its inputs, it differs in %s: review and approve it, or delete %s and run apply",
 		strings.Join(decide.Limit(files, 5), ", "), m.From.Ref.Short())
 }

@@ -212,8 +212,9 @@ type Package struct {
 	// where it is newer than all tags, nil else.
 	Numbers []Numbered
 	Lost    *Revision
-	// tagged says that this run makes the tag of Latest.
-	tagged bool
+	// tagged says that this run makes the tag of Latest, traced that Trace found what
+	// it was made from.
+	tagged, traced bool
 	// Entries are what this manager's record says of it; Shared: read only.
 	Entries []record.Entry
 	// Others are the records of others, for what people said there: of the package,

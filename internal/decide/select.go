@@ -303,6 +303,28 @@ func refuse(m Manager, w *Want, p *Package, sel lifecycle.Selection, owner strin
 	return Stalled(where+"exists already (%s) and no variant made it: %s", w.Package, w.Repository, describe(foreign[0]), help)
 }
 
+// Unadopted warns of open revisions of a wanted package that no variant owns: they stay
+// as they are, and the variant drafts its own. It returns "" where there are none.
+func Unadopted(w *Want, p *Package) string {
+	if w.adoption() == v1alpha1.AdoptExisting {
+		return ""
+	}
+	var names []string
+	for _, r := range p.Revisions {
+		if r.Phase.Open() && r.Owner == "" {
+			name := r.Describe()
+			if r.By != "" {
+				name += " by " + r.By
+			}
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no variant owns %s: this variant does not touch that; to continue it, set spec.adoptionPolicy: adoptExisting", joined(Limit(names, 3)))
+}
+
 func describe(r lifecycle.Revision) string {
 	h := Revision{Phase: r.Phase, Number: r.Revision, Workspace: r.Workspace}
 	return h.Describe()

@@ -27,7 +27,11 @@ func Restored(m Manager, w *Want, p *Package) (Ruling, bool) {
 func Leftover(m Manager, w *Want, p *Package) []Ruling {
 	var out []Ruling
 	for _, r := range p.Surplus {
-		if m.Signed(r.Owner, w.Namespace) {
+		switch {
+		case !m.Signed(r.Owner, w.Namespace):
+		case p.traced && r.Workspace == p.Latest.Workspace:
+			out = append(out, ruled(Discard{Revision: r}, "another tool published it as "+RevisionName(p.Latest.Number)))
+		default:
 			out = append(out, ruled(Discard{Revision: r}, "all of it was proposed or published meanwhile"))
 		}
 	}

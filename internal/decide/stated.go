@@ -248,6 +248,9 @@ func Restated(m Manager, w *Want, repo *Repository, p *Package, drafted bool) (R
 		if from == nil || from != p.Latest || p.told() {
 			return Ruling{}, false
 		}
+		if p.Publication() != nil {
+			return ruled(Record{now, true}, RevisionName(from.Number)+" was published by another tool: the record is to say what it was made from"), true
+		}
 		return ruled(Record{now, true}, "neither the record nor its commit tells whose it is"), true
 	}
 	return ruled(Record{Entry: now}, said...), true
@@ -263,10 +266,11 @@ func (p *Package) vanished(m Manager, w *Want) bool {
 
 // told says that the record or its own commit tells whose the latest Published revision
 // is: nobody reads what lies behind it, nor its Kptfile, once it is no longer wanted.
-// The tag that this run makes is recorded with it.
+// The tag that this run makes is recorded with it, and so is a revision with the Draft
+// that became it.
 func (p *Package) told() bool {
 	l := p.Latest
-	return p.tagged || l.Machine != nil && l.Machine.Commit == l.Ref.Commit || slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+	return p.tagged || p.traced && len(p.Surplus) > 0 || l.Machine != nil && l.Machine.Commit == l.Ref.Commit || slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
 		return e.Place == record.Variant && e.Owner != record.Nobody || e.Place == record.Past && e.Commit == l.Ref.Commit.String()
 	})
 }

@@ -98,10 +98,12 @@ func inherited(n, like *yaml.Node) *yaml.Node {
 		meta = without(meta, "name", "namespace")
 		return below(meta, "annotations", func(a *yaml.Node) *yaml.Node { return without(a, ownership...) })
 	})
-	return below(n, "status", func(s *yaml.Node) *yaml.Node {
-		s = without(s, "renderStatus")
-		return below(s, "conditions", withoutRendered)
-	})
+	return withoutBookkeeping(n)
+}
+
+// withoutBookkeeping returns a Kptfile without what other tools noted in it.
+func withoutBookkeeping(n *yaml.Node) *yaml.Node {
+	return yamltree.Without(n, func(field string) bool { return krm.IsBookkeeping(kptfilev1.KptFileKind, field) })
 }
 
 func typeOf(n *yaml.Node) []*yaml.Node {
@@ -151,23 +153,6 @@ func below(n *yaml.Node, field string, change func(*yaml.Node) *yaml.Node) *yaml
 	content := slices.Clone(n.Content)
 	content[yamltree.Index(n, field)+1] = nv
 	return with(n, content)
-}
-
-// withoutRendered drops the condition that tells how upstream was rendered.
-func withoutRendered(n *yaml.Node) *yaml.Node {
-	if !yamltree.IsSeq(n) {
-		return n
-	}
-	kept := slices.DeleteFunc(slices.Clone(n.Content), func(c *yaml.Node) bool {
-		return yamltree.Text(c, "type") == kptfilev1.ConditionTypeRendered
-	})
-	switch len(kept) {
-	case len(n.Content):
-		return n
-	case 0:
-		return nil
-	}
-	return with(n, kept)
 }
 
 // setField gives a mapping a field of upstream, in the place that Kptfiles have

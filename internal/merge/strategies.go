@@ -10,6 +10,7 @@ import (
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -54,11 +55,11 @@ func (m *merger) fastForward() error {
 	return nil
 }
 
-// unmodified says whether local has a file as base has it. The root's Kptfile
-// may differ in what a package owns.
+// unmodified reports whether local has a file as base has it, but for its layout and
+// what other tools noted in it. The root's Kptfile may differ in what a package owns.
 func (m *merger) unmodified(u *unit, p string) bool {
 	b, l := m.b.file(p), m.l.file(p)
-	if sameFile(b, l) {
+	if sameFile(b, l) || b != nil && l != nil && b.Mode == l.Mode && krm.SameLayout(m.b.pkg, m.l.pkg, p) {
 		return true
 	}
 	if p != kptfilev1.KptFileName || l == nil {
@@ -69,18 +70,15 @@ func (m *merger) unmodified(u *unit, p string) bool {
 	return ln != nil && equal(inherited(bn, ln), inherited(ln, ln))
 }
 
-// clearRendered removes what an earlier render left in the root's Kptfile.
+// clearRendered removes what other tools noted in the root's Kptfile: it is about
+// other content.
 func (m *merger) clearRendered() {
 	k := m.out.Kptfile(".")
 	if k == nil {
 		return
 	}
 	n := ynode(k)
-	cleared := below(n, "status", func(s *yaml.Node) *yaml.Node {
-		s = without(s, "renderStatus")
-		return below(s, "conditions", withoutRendered)
-	})
-	if cleared != n {
+	if cleared := withoutBookkeeping(n); cleared != n {
 		k.Replace(yaml.NewRNode(yamltree.Copy(cleared)))
 		m.touched[kptfilev1.KptFileName] = true
 	}

@@ -34,6 +34,9 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 	if err != nil || there == published {
 		return err
 	}
+	if same, err := repo.learnSame(ctx, p, repo.Head, latestCommit(p)); err != nil || same {
+		return err
+	}
 	b := &decide.Branch{Tree: there}
 	run, err := repo.run(ctx, p, b)
 	if err != nil {

@@ -489,6 +489,9 @@ func (r *Repo) ReadStart(ctx context.Context, c *decide.Candidate, branch decide
 	}
 	if since := c.Package.Tagged(c.Head.Since); since != nil {
 		_, err := r.learn(ctx, c.Package, since.Ref.Commit)
+		if err == nil && c.Head.Inputs.Main == "" { // else it was made upon what stood there
+			_, err = r.learnSame(ctx, c.Package, branch, since.Ref.Commit)
+		}
 		return err
 	}
 	return nil
@@ -728,12 +731,21 @@ func (r *Reader) readOwner(ctx context.Context, repo *Repo, o *decide.Orphan, h 
 }
 
 // asMade says that people left an open revision, of whose package that is the tree, as the
-// machine made it, and all beside it: they brought it up to date with the branch, say, as
+// machine made it apart from bookkeeping, and all beside it: they brought it up to date with the branch, say, as
 // a forge does by a button.
 func (r *Repo) asMade(ctx context.Context, h *decide.Revision, path string, tree decide.Hash) (bool, error) {
 	base := begunAt(h)
-	if base.IsZero() || !h.Machine.Ours || h.Machine.Hydrated != tree {
+	if base.IsZero() || !h.Machine.Ours {
 		return false, nil
+	}
+	if h.Machine.Hydrated != tree {
+		made, err := r.TreeAt(ctx, h.Machine.Commit, path)
+		if err != nil || made != h.Machine.Hydrated {
+			return false, err
+		}
+		if same, err := r.SameAt(ctx, path, h.Machine.Commit, h.Ref.Commit); err != nil || !same {
+			return false, err
+		}
 	}
 	beside, err := r.Beyond(ctx, gitrepo.Hash(base), gitrepo.Hash(h.Ref.Commit), path)
 	return len(beside) == 0, err

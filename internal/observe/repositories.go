@@ -501,7 +501,10 @@ func (r *Repo) readTips(ctx context.Context) error {
 	if err := r.hear(ctx); err != nil {
 		return err
 	}
-	return r.believe(ctx, index.Packages())
+	if err := r.believe(ctx, index.Packages()); err != nil {
+		return err
+	}
+	return r.trace(ctx)
 }
 
 // hear reads the records of others, where packages are wanted or this manager's:
@@ -688,7 +691,7 @@ func (r *Repo) walk(ctx context.Context, heads []*head) error {
 		return err
 	}
 	_, err := r.Git.FindAncestors(ctx, tips, walkLimit, func(i int, c *gitrepo.Commit) bool {
-		probe := head{Revision: &decide.Revision{Workspace: heads[i].Workspace}, path: heads[i].path}
+		probe := head{Revision: &decide.Revision{Ref: heads[i].Ref, Workspace: heads[i].Workspace, Number: heads[i].Number}, path: heads[i].path, entries: heads[i].entries}
 		return probe.visit(c) || heads[i].shallow
 	})
 	if err != nil {
@@ -755,7 +758,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	own := about(h.path, h.Workspace, h.Number)
 	t := c.TrailersOf(func(a gitrepo.Annotation) bool { return own(a) && h.known(a) }, own)
 	if !mine || t.Inputs == "" && t.Variant == "" {
-		return false
+		return h.recorded(c)
 	}
 	h.Machine = &decide.Machine{
 		Commit: decide.Hash(c.Hash), Parents: hashes(c.Parents), Ours: c.Committer.Email == MachineEmail,
@@ -770,6 +773,24 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 		h.Owner = t.Variant
 	}
 	return true
+}
+
+// recorded takes over what the record knows of a Published revision's commit below this
+// one, which another tool published, and reports whether it does.
+func (h *head) recorded(c *gitrepo.Commit) bool {
+	at := decide.Hash(c.Hash)
+	for _, e := range h.entries {
+		if h.Number == 0 || at == h.Ref.Commit || e.Place != record.Past || e.Commit != c.Hash.String() {
+			continue
+		}
+		var none *decide.Machine
+		if m := none.Merged(e); m != nil {
+			m.Commit, m.Parents = at, hashes(c.Parents)
+			h.Machine, h.Inputs, h.Owner = m, decide.ParseInputs(m.Inputs), e.Owner
+			return true
+		}
+	}
+	return false
 }
 
 // known says whether the record has the revision as made of what an annotation's message

@@ -47,7 +47,7 @@ func BuiltEdit(path string, from *decide.Revision, b *decide.Built, owner string
 
 // edits are what the record is to say of a change.
 func (c *Change) edits(ctx context.Context) []record.Edit {
-	out := c.decided(ctx)
+	out := append(c.elsewhere(ctx), c.decided(ctx)...)
 	if put, ok := c.Built.(record.Put); ok && c.Commit != nil {
 		put.Commit = c.Hash.String() // it is about this very commit
 		out = append(out, put)
@@ -114,6 +114,22 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 	default:
 		return nil
 	}
+}
+
+// elsewhere records what the machine made a revision from that another tool published.
+func (c *Change) elsewhere(ctx context.Context) []record.Edit {
+	latest := c.Package.Publication()
+	if latest == nil || c.Decision.Action() == decide.ActionForget {
+		return nil
+	}
+	tree, err := c.Repo.TreeAt(ctx, latest.Ref.Commit, c.Package.Path)
+	if err != nil {
+		return nil // the next update says what cannot be read
+	}
+	e := published(c.Package.Path, latest, latest.Number, latest.Ref.Commit.String(), tree)
+	e.Inputs = latest.Machine.Inputs // no commit of its own says them
+	e.Held, e.Whose = c.holds(ctx, latest), true
+	return []record.Edit{e}
 }
 
 // holds says that what the machine made, of which the record has nothing, stands without

@@ -359,9 +359,12 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 			}
 		}
 	}
-	untagged, err := r.tagMain(ctx, s)
+	notes, err := r.tagMain(ctx, s)
 	if err != nil {
 		return err
+	}
+	if note := decide.Unadopted(w, s.pkg); note != "" {
+		notes = append(notes, note)
 	}
 	works, err := decide.Select(r.manager, w, s.repo.Repository, s.pkg)
 	if err == nil {
@@ -388,7 +391,7 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 				o.Unproved = err.Error()
 			}
 		}
-		o.Warnings = append(o.Warnings, untagged...)
+		o.Warnings = append(o.Warnings, notes...)
 		s.revisions = append(s.revisions, &revision{outcome: o})
 	}
 	r.besides(ctx, s)

@@ -22,7 +22,8 @@ type Put struct{ Entry }
 // one; with Upon, of what stood there before and others changed since. Entry is for
 // both, but for Place. What that one's entry says besides stays, where it names
 // the same Hydrated, or, where Entry knows none, the same Tree: so of one whose tag was
-// lost, too. Where there is none such, and the Entry's Hydrated is not its
+// lost, too. So does what is said of the revision before, where others changed it and
+// published that. Where there is none such, and the Entry's Hydrated is not its
 // Tree, nothing holds it but, with Held, a commit that is there yet; else nothing is
 // known of what stands there now but, with Whose, whose it is: no commit may say that.
 type Publish struct {
@@ -123,6 +124,13 @@ func (e Publish) apply(entries []Entry) []Entry {
 			made, e.Workspace = o, o.Workspace
 			made.Inputs = cmp.Or(e.Inputs, o.Inputs)
 			made.Commit, made.Tree, made.Revision, made.Withdrawn, held = e.Commit, e.Tree, e.Revision, 0, true
+		}
+	}
+	for _, o := range entries {
+		if !held && e.Hydrated != "" && o.Place == Main && o.Hydrated == e.Hydrated {
+			made = o
+			made.Workspace, made.Inputs = e.Workspace, cmp.Or(e.Inputs, o.Inputs)
+			made.Commit, made.Tree, made.Revision, held = e.Commit, e.Tree, e.Revision, true
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(o Entry) bool {

@@ -180,7 +180,7 @@ func (d *differ) packages(was, now *krm.Package) error {
 	}
 	d.modes(before, after)
 	d.files(before, after)
-	d.resources(before, after)
+	d.resources(was, now, before, after)
 	return nil
 }
 
@@ -394,7 +394,7 @@ func (d *differ) broke(after side, f krm.File) bool {
 }
 
 // resources compares the resources.
-func (d *differ) resources(before, after side) {
+func (d *differ) resources(was, now *krm.Package, before, after side) {
 	old := pairs{}
 	for _, r := range before.resources {
 		old[keyOf(r)] = append(old[keyOf(r)], r)
@@ -423,7 +423,7 @@ func (d *differ) resources(before, after side) {
 			gone[r.Path()] = true
 		}
 	}
-	d.formats(before, after, gone)
+	d.formats(was, now, before, after, gone)
 }
 
 // pairs are the resources of one side that are not paired yet, in order.
@@ -454,9 +454,9 @@ func (p pairs) take(r *krm.Resource, sameFile bool) *krm.Resource {
 	return nil
 }
 
-// formats reports files whose bytes differ though no resource does; some are touched
-// already.
-func (d *differ) formats(before, after side, touched map[string]bool) {
+// formats reports files whose comments differ though no resource does; some are touched
+// already. The layout alone is no edit: see krm.SameContent.
+func (d *differ) formats(was, now *krm.Package, before, after side, touched map[string]bool) {
 	for i := range d.edits {
 		if e := &d.edits[i]; e.Resource != "" {
 			touched[e.File] = true
@@ -464,7 +464,7 @@ func (d *differ) formats(before, after side, touched map[string]bool) {
 	}
 	for path, f := range after.files {
 		b, ok := before.files[path]
-		if !ok || len(after.byPath[path]) == 0 || touched[path] || bytes.Equal(b.Data, f.Data) || isBookkeepingFile(path) {
+		if !ok || len(after.byPath[path]) == 0 || touched[path] || bytes.Equal(b.Data, f.Data) || isBookkeepingFile(path) || krm.SameLayout(was, now, path) {
 			continue
 		}
 		if bytes.Equal(mergeComment.Regexp().ReplaceAll(b.Data, nil), mergeComment.Regexp().ReplaceAll(f.Data, nil)) {

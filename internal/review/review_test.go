@@ -174,6 +174,10 @@ func TestEdits(t *testing.T) {
 		"order alone": {
 			before: map[string]string{"a.yaml": list("  a: 1\n  b: 2\n")},
 			after:  map[string]string{"a.yaml": list("  b: 2\n  a: 1\n")},
+		},
+		"a comment of the file": {
+			before: map[string]string{"a.yaml": list("  a: 1\n")},
+			after:  map[string]string{"a.yaml": "# ours\n\n" + list("  a: 1\n")},
 			want:   []Edit{{File: "a.yaml", Op: Format}},
 		},
 		"a type is a change": {
@@ -229,10 +233,10 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// A file's mode and its form are two edits.
+// A file's mode and its comments are two edits.
 func TestModeAndFormat(t *testing.T) {
 	before, after := pkg(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: X\nmetadata: {name: x}\n"}), pkg(t, nil)
-	after.Write(krm.File{Path: "a.yaml", Mode: krm.Executable, Data: []byte("apiVersion: v1\nkind: X\nmetadata:\n  name: x\n")})
+	after.Write(krm.File{Path: "a.yaml", Mode: krm.Executable, Data: []byte("# ours\n\napiVersion: v1\nkind: X\nmetadata:\n  name: x\n")})
 	edits, err := Edits(before, after)
 	if err != nil || len(edits) != 2 || edits[0].Op != Mode || edits[1].Op != Format {
 		t.Errorf("%v %v", edits, err)

@@ -144,7 +144,7 @@ func (d *differ) leaves(e Edit, n *yaml.Node) {
 			leaf(field, valueText(n), n.ShortTag())
 		case n.Kind == yaml.MappingNode:
 			for k, v := range yamltree.Fields(n) {
-				if w := yamltree.JoinField(field, k.Value); !(e.ID.Kind == "Kptfile" && isBookkeeping(w)) {
+				if w := yamltree.JoinField(field, k.Value); !isBookkeeping(e.ID.Kind, w) {
 					walk(w, v)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
@@ -31,7 +32,7 @@ type walker struct {
 
 func (w *walker) node(field string, a, b *yaml.Node) {
 	a, b = yamltree.Deref(a), yamltree.Deref(b)
-	if w.kptfile && isBookkeeping(field) || w.context && isOwnName(field) {
+	if isBookkeeping(w.id.Kind, field) || w.context && isOwnName(field) {
 		return
 	}
 	if w.kptfile && field == "upstream" && (a == nil || b == nil) {
@@ -97,9 +98,13 @@ func comments(n *yaml.Node) string {
 // mergeComment is the comment in which the upstream identity of a resource stands.
 var mergeComment = lazyregexp.New(`(?m)[ \t]*# kpt-merge:.*$`)
 
-// comment reports a comment that changed where its value did not.
+// comment reports a comment that changed where its value did not. kpt writes a Kptfile
+// without its comments: one that is gone is nobody's edit.
 func (w *walker) comment(field, before, after string) {
-	if before == after || w.kptfile && isBookkeeping(field) {
+	if w.kptfile && after == "" {
+		return
+	}
+	if before == after || isBookkeeping(w.id.Kind, field) {
 		return
 	}
 	w.d.add(Edit{
@@ -231,11 +236,18 @@ func short(s string) string {
 	return strings.ToValidUTF8(s[:maxValue], "") + "…"
 }
 
-// isBookkeeping names the fields of a Kptfile that record which revision a
-// package came from, whose it is and how Porch rendered it: they differ by nature and
-// are no change to review. Another upstream, update strategy or deletion policy is one.
-func isBookkeeping(field string) bool {
-	for _, own := range []string{"metadata.name", "upstream.git.ref", "upstreamLock", "status.renderStatus", "status.conditions[type=Rendered]"} {
+// isBookkeeping names what other tools note in a package, and the fields of a Kptfile
+// that record which revision the package came from and whose it is: they differ by
+// nature and are no change to review. Another upstream, update strategy or deletion
+// policy is one.
+func isBookkeeping(kind, field string) bool {
+	if krm.IsBookkeeping(kind, field) {
+		return true
+	}
+	if kind != kptfilev1.KptFileKind {
+		return false
+	}
+	for _, own := range []string{"metadata.name", "upstream.git.ref", "upstreamLock"} {
 		if field == own || strings.HasPrefix(field, own+".") {
 			return true
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/internal/krm"
 )
 
 // Each edit goes alone, and all others stay; what is bound up with another one is
@@ -45,7 +47,7 @@ func TestWithout(t *testing.T) {
 		t.Errorf("not alone: %s", got)
 	}
 	out, err := Without(before, after, all...)
-	if same, e := samePackage(before, out); err != nil || e != nil || !same {
+	if same, e := krm.SameContent(before, out); err != nil || e != nil || !same {
 		t.Errorf("without all of them it is not what it was: %v, %v", err, e)
 	}
 	if _, err := Without(before, after, Edit{File: "deploy.yaml", Resource: "Deployment web", Field: "spec.nosuch", ID: all[0].ID}); err == nil {

@@ -2,9 +2,12 @@ package porch
 
 import (
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/gittest"
 )
@@ -311,6 +314,130 @@ func TestPorchLeavesADraft(t *testing.T) {
 			})
 			if got := prod.Show(t, "apps/b/v2", "apps/b/a.yaml"); !strings.Contains(got, "a: mine") {
 				t.Errorf("the edit is not in v2:\n%s", got)
+			}
+		})
+	}
+}
+
+// asPorch writes a package as Porch does when it renders and publishes it: the Kptfile
+// without comments, with sorted annotations, wide lists and the outcome of the render,
+// everything else in kyaml's layout.
+func asPorch(kptfile string) string {
+	kptfile = strings.Replace(kptfile, "  annotations:\n    z: last # ours\n    variform.dev/variant: ", "  annotations:\n    variform.dev/variant: ", 1)
+	kptfile = strings.Replace(kptfile, "\nupstream:\n", "\n    z: last\nupstream:\n", 1)
+	return kptfile + "status:\n  conditions:\n    - type: Rendered\n      status: \"True\"\n      reason: RenderSuccess\n  renderStatus:\n    mutationSteps:\n      - image: x\n        exitCode: 0\n"
+}
+
+// approveInPorch publishes a Draft as Porch does that keeps Drafts in its database: the
+// content is Porch's own, in new commits on main, and the Draft's branch stays. more
+// changes the content as a person does who edits it there.
+func approveInPorch(t *testing.T, repo *gittest.Repo, pkg, workspace string, n int, more func(gittest.Text)) {
+	t.Helper()
+	draft := "drafts/" + pkg + "/" + workspace
+	files := gittest.Text{}
+	for _, file := range strings.Fields(repo.Git(t, "ls-tree", "-r", "--name-only", draft, pkg+"/")) {
+		text := repo.Show(t, draft, file)
+		if path.Base(file) == "Kptfile" {
+			text = asPorch(text)
+		}
+		files[file] = strings.Replace(text, "data: {a: \"1\"}", "data:\n  a: \"1\"", 1)
+	}
+	if more != nil {
+		more(files)
+	}
+	repo.CommitFrom(t, "porch", "main", line("Creating new revision by cloning\n", pkg, `,"workspaceName":"`+workspace+`","revision":"0","task":{"type":"clone"}`), files)
+	repo.Tag(t, fmt.Sprintf("%s/v%d", pkg, n), mergeCommit(t, repo, "main", "porch", pkg, line(fmt.Sprintf("Approving package revision %s/%d", pkg, n), pkg, fmt.Sprintf(`,"workspaceName":"%s","revision":"%d"`, workspace, n))))
+	repo.Git(t, "update-ref", "-d", "refs/heads/porch")
+}
+
+// What Porch notes in a package that it publishes is no difference and no edit: the Draft
+// is done, the record knows what it was made from, and the next change is a change of the
+// variant's alone.
+func TestPorchPublishesFromItsDatabase(t *testing.T) {
+	gittest.RequireGit(t)
+	for key, value := range map[string]string{"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com", "GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"} {
+		t.Setenv(key, value)
+	}
+	const branch = "drafts/apps/b/packagevariant-1"
+	edit := func(files gittest.Text) {
+		files["apps/b/a.yaml"] = strings.Replace(files["apps/b/a.yaml"], "a: \"1\"", "a: theirs", 1)
+	}
+	for name, c := range map[string]struct {
+		before func(*testing.T, fleet, *gittest.Repo) // the approval
+		edit   func(gittest.Text)                     // in Porch
+		after  func(*testing.T, *gittest.Repo)        // the approval
+		says   []string                               // of the run after
+		edits  string                                 // in the record of edits
+	}{
+		"as it stands": {says: []string{"discard   packagevariant-1", "another tool published it as v1"}},
+		"and its branch is deleted": {
+			after: func(t *testing.T, repo *gittest.Repo) { repo.Git(t, "update-ref", "-d", "refs/heads/"+branch) },
+			says:  []string{"record", "v1 was published by another tool"},
+		},
+		"with an edit": {edit: edit, says: []string{"discard   packagevariant-1"}, edits: "data.a"},
+		"before the Draft was updated": {
+			before: func(t *testing.T, f fleet, repo *gittest.Repo) {
+				f.variant("b", "v1", "  packageContext: {data: {quota: medium}}\n")
+				f.run("apply") // Porch has the Draft of before, which has another quota
+			},
+			edit: func(files gittest.Text) {
+				files["apps/b/package-context.yaml"] = strings.Replace(files["apps/b/package-context.yaml"], "medium", "large", 1)
+			},
+			says: []string{"update   packagevariant-2"},
+		},
+		"and a formatter follows": {
+			after: func(t *testing.T, repo *gittest.Repo) {
+				repo.Commit(t, "main", "format", gittest.Text{"apps/b/a.yaml": strings.Replace(repo.Show(t, "main", "apps/b/a.yaml"), "data:\n  a:", "data:\n    a:", 1)})
+			},
+			says: []string{"another tool published it as v1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+			catalog.Tag(t, "web/v1", catalog.Commit(t, "main", "web", gittest.Text{
+				"web/Kptfile": kpt("web") + "  annotations:\n    z: last # ours\n",
+				"web/a.yaml":  "# what it is for\n\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {a: \"1\"}\n",
+			}))
+			prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+			f := newFleet(t, catalog, prod)
+			f.variant("b", "v1", "  packageContext: {data: {quota: large}}\n")
+			f.run("apply")
+			if c.before != nil {
+				c.before(t, f, prod)
+			}
+			approveInPorch(t, prod, "apps/b", "packagevariant-1", 1, c.edit)
+			if c.after != nil {
+				c.after(t, prod)
+			}
+			plan := f.says("plan")
+			for _, want := range c.says {
+				if !strings.Contains(plan, want) {
+					t.Errorf("plan says nothing of %q:\n%s", want, plan)
+				}
+			}
+			f.run("apply")
+			goesOn := len(prod.Git(t, "for-each-ref", "refs/heads/drafts")) > 0
+			if goesOn {
+				f.run("approve", "--all")
+			}
+			refs := prod.Refs(t)
+			for _, verb := range []string{"apply", "plan", "status", "edits"} {
+				said := f.says(verb)
+				if verb != "edits" && !strings.Contains(said, "1 up to date") || strings.Contains(said, "edited by hand") ||
+					verb == "edits" && (c.edits == "" && !strings.Contains(said, "0 edits in 0 revisions") || !strings.Contains(said, c.edits)) {
+					t.Errorf("%s after it is settled:\n%s", verb, said)
+				}
+			}
+			if diff := gocmp.Diff(refs, prod.Refs(t)); diff != "" {
+				t.Errorf("a run with nothing to do:\n%s", diff)
+			}
+			f.variant("b", "v1", "  packageContext: {data: {quota: huge}}\n")
+			if plan = f.says("plan"); !strings.Contains(plan, "variant spec changed") || strings.Contains(plan, "conflict") {
+				t.Errorf("a change of the variant:\n%s", plan)
+			}
+			f.run("apply")
+			if said := f.says("review"); strings.Contains(said, "by hand") != (c.edits != "") || strings.Contains(said, "enderStatus") {
+				t.Errorf("its review:\n%s", said)
 			}
 		})
 	}

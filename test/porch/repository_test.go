@@ -347,11 +347,18 @@ func (f fleet) variant(pkg, revision, more string) {
 
 func (f fleet) run(args ...string) {
 	f.t.Helper()
+	f.says(args...)
+}
+
+// says is run for what is printed.
+func (f fleet) says(args ...string) string {
+	f.t.Helper()
 	var out, errs bytes.Buffer
 	args = append(args, "-f", f.dir, "--cache-dir", filepath.Join(f.t.TempDir(), "cache"))
 	if code := cli.Main(f.t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); code != 0 {
 		f.t.Fatalf("variform %v: %d\n%s%s", args, code, out.String(), errs.String())
 	}
+	return out.String() + errs.String()
 }
 
 func (f fleet) remove(name string) {
