@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +11,8 @@ import (
 )
 
 // A deviation of form that a package had before is no edit of a later change: its
-// variant is in the class of the others. One that comes with the change is.
+// variant is in the class of the others. One that comes with the change is, but for the
+// layout, which formatters and other tools write.
 func TestForms(t *testing.T) {
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: site\n"
 	plain := map[string]string{"a.yaml": head + "data:\n  a: x\n  b: two\n  c: three\n", "run.sh": "one\ntwo\nthree\n", "f.yaml": head + "data:\n  conf: |\n    one\n    two\n    three\n"}
@@ -38,6 +40,7 @@ func TestForms(t *testing.T) {
 	// update is what upstream changes, and what the merge makes of it in a file that deviates.
 	update := []edit{replace("a.yaml", "a: x", "a: y", "a: \"x\"", "a: \"y\""), replace("run.sh", "three", "3"), replace("f.yaml", "three", "3")}
 	many := []edit{replace("a.yaml", "a: x", "a: y", "c: three", "c: three\n  d: four", "kind: ConfigMap", "# the site\nkind: ConfigMap")}
+	layout := []string{"another order", "another order, much changes", "quotes", "quotes elsewhere", "indentation", "lines of Windows"}
 	for name, tc := range map[string]struct {
 		deviates []edit
 		update   []edit
@@ -114,8 +117,8 @@ func TestForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(report.Classes) != 2 {
-				t.Error("a deviation that the change makes does not split the class")
+			if split := len(report.Classes) == 2; split == slices.Contains(layout, name) {
+				t.Errorf("a deviation that the change makes splits the class: %t", split)
 			}
 		})
 	}
