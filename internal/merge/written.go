@@ -139,6 +139,9 @@ func (m *merger) resourceText(b, u, l *krm.Resource, n *yaml.Node) ([]byte, bool
 			return nil, false
 		}
 	}
+	if b != nil && bytes.Equal(texts[0], texts[1]) || bytes.Equal(texts[1], texts[2]) {
+		return nil, false // as most resources of a large file
+	}
 	candidates := [][]byte{texts[2]}
 	if b != nil && u != nil && !m.o.Guess {
 		if text, _ := (yamlText{keep: m.keeps(l)}).merge(texts[0], texts[1], texts[2]); text != nil {
