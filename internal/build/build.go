@@ -202,6 +202,8 @@ type maker struct {
 	// otherwise is what the machine made of an open Draft that others set to another
 	// upstream since; nil for most.
 	otherwise *krm.Package
+	// notes are warnings of the update itself.
+	notes []string
 	// carried counts the first of Conflicts: what the branch's edits met in the
 	// machine's last Draft.
 	carried int
@@ -252,7 +254,7 @@ func (m *maker) finish(ctx context.Context) error {
 	slices.Sort(m.Attention)
 	m.Attention = slices.Compact(m.Attention)
 	m.After, m.Machine, m.Conditions, m.Unmet = m.pkg, m.machine, mutate.Conditions(k), observe.Unmet(k)
-	m.Warnings = append(m.Warnings, review.PlainSecrets(m.pkg)...)
+	m.Warnings = slices.Concat(m.Warnings, m.notes, review.PlainSecrets(m.pkg))
 	if m.Revert != nil {
 		return m.commit(ctx, files)
 	}

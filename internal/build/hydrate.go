@@ -319,6 +319,11 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 		return err
 	}
 	theirs, failed := m.mutate(ctx, cloned)
+	if failed == nil && !m.guessed {
+		if err := m.dropped(ctx, kptfile, base, theirs); err != nil {
+			return err
+		}
+	}
 	switch {
 	case same:
 		m.pkg, m.machine = theirs, theirs
@@ -431,6 +436,24 @@ func (m *maker) furnish(ctx context.Context, there *krm.Package) error {
 	}
 	m.Furnished = true
 	return m.bringUp(ctx, there)
+}
+
+// dropped warns of keys of the package context that the variant no longer sets.
+func (m *maker) dropped(ctx context.Context, kptfile *kptfilev1.KptFile, base, theirs *krm.Package) error {
+	pv := m.Variant()
+	keys := mutate.DroppedKeys(base, theirs, nil, pv.Spec.PackageContext)
+	if len(keys) == 0 {
+		return nil
+	}
+	_, old, err := m.lockedUpstream(ctx, mutate.Lock(kptfile))
+	if err != nil {
+		return nil //nolint:nilerr // who needs it says so
+	}
+	if keys = mutate.DroppedKeys(base, theirs, old, pv.Spec.PackageContext); len(keys) > 0 {
+		m.notes = append(m.notes, fmt.Sprintf("%s loses data.%s: spec.packageContext.data of PackageVariant %s no longer sets that; to keep it, set it there",
+			mutate.PackageContextFile, strings.Join(keys, ", data."), pv.Name))
+	}
+	return nil
 }
 
 // withInjected is a package with its injection points filled: where base is a guess

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -204,6 +205,27 @@ func TestGiven(t *testing.T) {
 		works, err := Select(fleet, wanted(), repository(p), p)
 		if p.Received(fleet, "default") != taken || (err == nil) != taken || taken && (len(works) != 1 || !works[0].Adopt || works[0].From != p.Latest) {
 			t.Errorf("given to %q: %v, %v", owner, works, err)
+		}
+	}
+}
+
+// TestUnadopted names the open revisions beside which a variant makes its own.
+func TestUnadopted(t *testing.T) {
+	nobodys := func(r *Revision) { r.Owner, r.By = "", "Pat" }
+	adopts := func(pv *v1alpha1.PackageVariant) { pv.Spec.AdoptionPolicy = v1alpha1.AdoptExisting }
+	for name, c := range map[string]struct {
+		want      *Want
+		revisions []*Revision
+		says      string
+	}{
+		"nobody's Draft":      {wanted(), []*Revision{draftOf(1, 10, nobodys)}, "Draft packagevariant-1 by Pat"},
+		"beside its own":      {wanted(), []*Revision{draftOf(1, 10), draftOf(2, 11, nobodys)}, "Draft packagevariant-2 by Pat"},
+		"it adopts them":      {wanted(adopts), []*Revision{draftOf(1, 10, nobodys)}, ""},
+		"its own":             {wanted(), []*Revision{draftOf(1, 10)}, ""},
+		"nobody's, published": {wanted(), []*Revision{publishedOf(1, 10, nobodys)}, ""},
+	} {
+		if got := Unadopted(c.want, webPackage(nil, c.revisions...)); (got != "") != (c.says != "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q, want %q", name, got, c.says)
 		}
 	}
 }

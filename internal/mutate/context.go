@@ -155,6 +155,31 @@ func applyContext(p *krm.Package, dir string, pc *v1alpha1.PackageContext) error
 	return inFile(r.Path(), err)
 }
 
+// DroppedKeys lists the keys of the root package's context that was has and now has not,
+// sorted: those that a variant's spec.packageContext.data no longer sets. Keys that its
+// removeKeys name, and those of upstream, which the package was taken from, are left out;
+// upstream may be nil.
+func DroppedKeys(was, now, upstream *krm.Package, pc *v1alpha1.PackageContext) (out []string) {
+	known := func(p *krm.Package, key string) bool {
+		if p == nil {
+			return false
+		}
+		r := findContext(p, "")
+		return r != nil && yamltree.Path(r.Node().YNode(), "data", key) != nil
+	}
+	r := findContext(was, "")
+	if r == nil {
+		return nil
+	}
+	for k := range yamltree.Fields(yamltree.Path(r.Node().YNode(), "data")) {
+		if !known(now, k.Value) && !known(upstream, k.Value) && (pc == nil || !slices.Contains(pc.RemoveKeys, k.Value)) {
+			out = append(out, k.Value)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // SetContext sets keys of the root package's context, under the rules of a
 // PackageVariant's spec.packageContext.data.
 func SetContext(p *krm.Package, data map[string]string) error {

@@ -537,3 +537,44 @@ func TestAsItIsCosts(t *testing.T) {
 		}
 	}
 }
+
+// TestDroppedKeys lists what a package context loses because its variant sets it no longer.
+func TestDroppedKeys(t *testing.T) {
+	of := func(keys ...string) *krm.Package {
+		text := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\ndata:\n  name: p\n"
+		for _, k := range keys {
+			text += "  " + k + ": x\n"
+		}
+		p, err := krm.Parse([]krm.File{{Path: "Kptfile", Data: []byte("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n")}, {Path: PackageContextFile, Data: []byte(text)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	none, err := krm.Parse([]krm.File{{Path: "Kptfile", Data: []byte("apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: p\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		reason             string
+		was, now, upstream *krm.Package
+		remove             []string
+		want               string
+	}{
+		{"the variant sets it no longer", of("a", "b"), of("a"), nil, nil, "b"},
+		{"several", of("b", "a"), of(), of(), nil, "a b"},
+		{"nothing went", of("a"), of("a", "b"), nil, nil, ""},
+		{"removeKeys says it", of("a", "b"), of(), nil, []string{"a"}, "b"},
+		{"upstream had it", of("a"), of(), of("a"), nil, ""},
+		{"there was no context", none, of("a"), nil, nil, ""},
+		{"there is no context any more", of("a"), none, nil, nil, "a name"},
+	} {
+		got := strings.Join(DroppedKeys(c.was, c.now, c.upstream, &v1alpha1.PackageContext{RemoveKeys: c.remove}), " ")
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
+		}
+	}
+	if got := DroppedKeys(of("a"), of(), nil, nil); len(got) != 1 {
+		t.Errorf("without a packageContext: %q", got)
+	}
+}

@@ -442,3 +442,57 @@ func TestPorchPublishesFromItsDatabase(t *testing.T) {
 		})
 	}
 }
+
+// A key that a variant no longer sets goes, and plan says so. Porch keeps it until
+// removeKeys names it.
+func TestContextKeyGoes(t *testing.T) {
+	gittest.RequireGit(t)
+	catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+	catalog.Tag(t, "web/v1", catalog.Commit(t, "main", "web", gittest.Text{"web/Kptfile": kpt("web")}))
+	prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+	f := newFleet(t, catalog, prod)
+	f.variant("b", "v1", "  packageContext: {data: {quota: large, zone: a}}\n")
+	f.run("apply")
+	f.run("approve", "--all")
+	const says = "package-context.yaml loses data.zone"
+	f.variant("b", "v1", "  packageContext: {data: {quota: large}}\n")
+	if said := f.says("plan"); !strings.Contains(said, says) {
+		t.Errorf("plan says nothing of it:\n%s", said)
+	}
+	f.variant("b", "v1", "  packageContext: {data: {quota: large}, removeKeys: [zone]}\n")
+	if said := f.says("plan"); strings.Contains(said, says) {
+		t.Errorf("plan says what removeKeys says:\n%s", said)
+	}
+	f.run("apply")
+	if got := prod.Show(t, "drafts/apps/b/packagevariant-2", "apps/b/package-context.yaml"); strings.Contains(got, "zone") || !strings.Contains(got, "quota: large") {
+		t.Errorf("the context:\n%s", got)
+	}
+}
+
+// A Draft that Porch has of a wanted package is named where the variant may not adopt it.
+func TestPorchsDraft(t *testing.T) {
+	gittest.RequireGit(t)
+	for key, value := range map[string]string{"GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.com", "GIT_COMMITTER_NAME": "Ann", "GIT_COMMITTER_EMAIL": "ann@example.com"} {
+		t.Setenv(key, value)
+	}
+	catalog, prod := gittest.NewRepo(t), gittest.NewRepo(t)
+	commit := catalog.Commit(t, "main", "web", gittest.Text{"web/Kptfile": kpt("web"), "web/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata: {a: \"1\"}\n"})
+	catalog.Tag(t, "web/v1", commit)
+	prod.Commit(t, "main", "start", gittest.Text{"README.md": "x\n"})
+	const draft = "drafts/apps/b/packagevariant-1"
+	prod.CommitFrom(t, draft, "main", line("Creating new revision by cloning\n", "apps/b", `,"workspaceName":"packagevariant-1","revision":"0","task":{"type":"clone"}`), gittest.Text{
+		"apps/b/Kptfile": kpt("b") + "upstream:\n  type: git\n  git: {repo: " + catalog.Dir + ", directory: /web, ref: web/v1}\nupstreamLock:\n  type: git\n  git: {repo: " + catalog.Dir + ", directory: /web, ref: web/v1, commit: " + commit + "}\n" +
+			"status:\n  conditions:\n    - type: Rendered\n      status: \"True\"\n",
+		"apps/b/a.yaml":               "apiVersion: v1\nkind: ConfigMap\nmetadata: # kpt-merge: /a\n  name: a\ndata:\n    a: \"1\"\n",
+		"apps/b/package-context.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: b\n",
+	})
+	f := newFleet(t, catalog, prod)
+	f.variant("b", "v1", "")
+	if said := f.says("plan"); !strings.Contains(said, "no variant owns Draft packagevariant-1 by ") || !strings.Contains(said, "adoptionPolicy: adoptExisting") {
+		t.Errorf("plan says nothing of Porch's Draft:\n%s", said)
+	}
+	f.variant("b", "v1", "  adoptionPolicy: adoptExisting\n")
+	if said := f.says("plan"); strings.Contains(said, "no variant owns") || !strings.Contains(said, "adopted") {
+		t.Errorf("plan of the adoption:\n%s", said)
+	}
+}
