@@ -23,7 +23,7 @@ func (q Question) merged() bool {
 		return false
 	}
 	m := r.Machine
-	if m.Hydrated.IsZero() || m.Ours && m.Commit == r.Ref.Commit {
+	if m.Hydrated.IsZero() || r.approved() {
 		return false
 	}
 	workspace := r.Workspace
@@ -34,6 +34,11 @@ func (q Question) merged() bool {
 		}
 	}
 	return workspace != "" && known && !tree.IsZero() && tree != m.Hydrated
+}
+
+// approved reports whether a Published revision is what an approval made, or the machine.
+func (r *Revision) approved() bool {
+	return r.Approved || r.Machine != nil && r.Machine.Ours && r.Machine.Commit == r.Ref.Commit
 }
 
 // Unbuilt reports whether a Published revision is merged, and no run since built just
@@ -50,8 +55,7 @@ func (q Question) ShowsGates(gated bool) bool {
 	if r == nil || r.Number == 0 || q.Lock() != nil || !q.Repo.Deployment {
 		return false
 	}
-	approved := r.Machine != nil && r.Machine.Ours && r.Machine.Commit == r.Ref.Commit
-	return !approved && (gated || len(q.Unfilled) > 0 || q.merged())
+	return !r.approved() && (gated || len(q.Unfilled) > 0 || q.merged())
 }
 
 // MergedUnmet warns of readiness gates that what was merged does not meet.

@@ -89,7 +89,9 @@ type Revision struct {
 	Parents []Hash    // of the tip
 	When    time.Time // of the tip's committer
 	By      string    // the tip's author
-	Machine *Machine  // nil: none found
+	// Approved reports that the tip is the commit of an approval, of a Published one.
+	Approved bool
+	Machine  *Machine // nil: none found
 }
 
 // Edited says that a revision, of which tree is the package's folder, holds edits by

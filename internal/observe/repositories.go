@@ -750,6 +750,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 			if err == nil {
 				published = decide.RevisionName(n)
 			}
+			h.Approved = h.Approved || n > 0 && n == h.Number && decide.Hash(c.Hash) == h.Ref.Commit
 		}
 	}
 	if mine && h.Since == "" {

@@ -284,7 +284,7 @@ func TestMergedBeforeItWasBuilt(t *testing.T) {
 				before := w.refs()
 				w.mustApply()
 				w.unchanged(before)
-				w.mustRun(0, "approve", "--all")
+				w.mustRun(0, "approve", "--all", "--accept-lost")
 				w.contains(w.show("c1", "main", "web/cm.yaml"), "c: mine", `b: "5"`)
 
 				if style == "squash" && removed {
