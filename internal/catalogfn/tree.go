@@ -136,9 +136,19 @@ func setImplied(n *yaml.Node, v string) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	n.Tag = n.ShortTag()
+	if yamltree.AsWritten(n) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
 }
 
-func stringNode(v string) *yaml.Node { return yaml.NewStringRNode(v).YNode() }
+// stringNode returns a string that no YAML reader takes for another type.
+func stringNode(v string) *yaml.Node {
+	n := yaml.NewStringRNode(v).YNode()
+	if yamltree.Ambiguous(v) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
 
 // ensureMap returns the mapping at keys, made where it is missing or null; nil
 // where something else stands there.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+	k8syaml "sigs.k8s.io/yaml"
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
@@ -354,6 +355,32 @@ func BenchmarkInject(b *testing.B) {
 	for range b.N {
 		if _, err := Inject(p.Clone(), req); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestInjectPlainScalars: what is injected is what the API server reads of the context
+// object, word for word.
+func TestInjectPlainScalars(t *testing.T) {
+	for _, s := range []string{"yes", "Off", "n", `"yes"`, "'no'", "true", "0o7", "1_000", "~", ".inf", "12:30:45", "2001-01-02"} {
+		object := "apiVersion: example.com/v1\nkind: X\nmetadata:\n  name: a\nspec:\n  v: " + s + "\n  l: [" + s + "]\n"
+		p := pkg(t, map[string]string{"Kptfile": kptfile, "x.yaml": point("X", "a", Required)})
+		if _, err := Inject(p, Request{Injectors: by("a"), Context: objects(t, object)}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := p.Resources()[1].Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, want struct{ Spec any }
+		if err := k8syaml.Unmarshal(text, &got); err != nil && s != ".inf" { // JSON has none
+			t.Fatal(err)
+		}
+		if err := k8syaml.Unmarshal([]byte(object), &want); err != nil && s != ".inf" {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || !strings.Contains(string(text), "v: "+s+"\n") {
+			t.Errorf("%s became\n%s\n%s", s, text, diff)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package krm
 
 import (
+	"strconv"
 	"strings"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -170,8 +171,13 @@ func anchorOf(n *yaml.Node) string {
 }
 
 func (e *emitter) scalar(n *yaml.Node, want yaml.Style, flow bool) string {
-	if e.json {
+	switch b, isBool := yamltree.Bool(n); {
+	case e.json && isBool:
+		return strconv.FormatBool(b)
+	case e.json:
 		want = yaml.DoubleQuotedStyle
+	case yamltree.AsWritten(n) && plainSyntax(n.Value, flow):
+		return n.Value
 	}
 	return inlineScalar(n, want, flow)
 }
@@ -276,7 +282,7 @@ func (e *emitter) inline(n *yaml.Node, want yaml.Style, indent int) (first, line
 		return e.flow(n), ""
 	}
 	long := strings.Contains(n.Value, "\n") || want&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	if n.ShortTag() != yaml.NodeTagString || !long || want&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 || e.json || !canLiteral(n.Value) {
+	if n.ShortTag() != yaml.NodeTagString || !long || yamltree.AsWritten(n) || want&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 || e.json || !canLiteral(n.Value) {
 		if want&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 			want = 0
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -129,11 +130,14 @@ func appendFields(b []byte, n *yaml.Node, depth int) ([]byte, error) {
 
 func appendJSONScalar(b []byte, n *yaml.Node) ([]byte, error) {
 	tag := n.ShortTag()
+	if v, ok := yamltree.Bool(n); ok {
+		return strconv.AppendBool(b, v), nil
+	}
 	if tag == yaml.NodeTagString {
 		return jsonString(b, n.Value), nil
 	}
 	for _, value := range []string{n.Value, yamltree.Canonical(n)} {
-		if tag == yaml.NodeTagBool || tag == yaml.NodeTagInt || tag == yaml.NodeTagFloat {
+		if tag == yaml.NodeTagInt || tag == yaml.NodeTagFloat {
 			if json.Valid([]byte(value)) {
 				return append(b, value...), nil
 			}

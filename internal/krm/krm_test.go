@@ -265,7 +265,7 @@ func TestFromItems(t *testing.T) {
 		texts[f.Path] = string(f.Data)
 	}
 	one := func(n string) string { return "apiVersion: v1\nkind: A\nmetadata:\n  name: " + n + " # c\n" }
-	if d := cmp.Diff(map[string]string{"f.yaml": one("\"y\"") + "---\n" + one("z"), "a_x.yaml": one("x")}, texts); d != "" {
+	if d := cmp.Diff(map[string]string{"f.yaml": one("y") + "---\n" + one("z"), "a_x.yaml": one("x")}, texts); d != "" {
 		t.Error(d)
 	}
 	if _, err := FromItems([]*yaml.RNode{item("z", "../f.yaml", "1"), nil}, pathOf); err == nil || !strings.Contains(err.Error(), "item 1 is empty") {

@@ -15,8 +15,12 @@ import (
 const quoted = yaml.Style(1<<1 | 1<<2 | 1<<3 | 1<<4)
 
 // canPlain reports whether a string can stand without quotes.
-func canPlain(s string, flow bool) bool {
-	if yamltree.Ambiguous(s) || !printable(s, false) || s[0] == ' ' || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
+func canPlain(s string, flow bool) bool { return !yamltree.Ambiguous(s) && plainSyntax(s, flow) }
+
+// plainSyntax reports whether a text that is not empty is one scalar without quotes,
+// whatever its type.
+func plainSyntax(s string, flow bool) bool {
+	if !printable(s, false) || s[0] == ' ' || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
 		return false
 	}
 	if strings.HasPrefix(s, "---") || strings.HasPrefix(s, "...") {

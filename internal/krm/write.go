@@ -470,7 +470,7 @@ func libraryEncode(tree *yaml.Node, st layoutStyle) (out []byte, err error) {
 
 // quoteTree quotes the strings that some readers take for something else.
 func quoteTree(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.ScalarNode && n.Style&quoted == 0 && n.ShortTag() == yaml.NodeTagString && yamltree.Ambiguous(n.Value) {
+	if n.Kind == yaml.ScalarNode && n.Style&quoted == 0 && n.ShortTag() == yaml.NodeTagString && yamltree.Ambiguous(n.Value) && !yamltree.AsWritten(n) {
 		n.Style |= yaml.DoubleQuotedStyle
 	}
 	for _, c := range n.Content {

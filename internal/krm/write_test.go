@@ -159,7 +159,7 @@ func TestEdits(t *testing.T) {
 		},
 		"flow spacing": {
 			in:   cm + "spec: { a: 1,b: [ 1,2,  3 ] , c: 'x' }\n",
-			want: cm + "spec: { a: 2,b: [ 1,2,  4,5 ] , c: 'y' }\n",
+			want: cm + "spec: { a: 2,b: [ 1,2,  4,5 ] , c: y }\n",
 			do: func(t *testing.T, _ *Package, r *Resource) {
 				set(t, r, "2", "spec", "a")
 				set(t, r, "[1, 2, 4, 5]", "spec", "b")
@@ -168,7 +168,7 @@ func TestEdits(t *testing.T) {
 		},
 		"flow entries removed and added": {
 			in:   cm + "spec: {a: 1, b: 2, c: 3}\n",
-			want: cm + "spec: {b: 2, d: \"yes\"}\n",
+			want: cm + "spec: {b: 2, d: yes}\n",
 			do: func(t *testing.T, _ *Package, r *Resource) {
 				drop(t, r, "spec", "a")
 				drop(t, r, "spec", "c")
@@ -218,7 +218,7 @@ func TestEdits(t *testing.T) {
 		},
 		"JSON document": {
 			in:   "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"A\",\n  \"metadata\": {\"name\": \"a\"}\n}\n",
-			want: "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"A\",\n  \"metadata\": {\"name\": \"b\", \"annotations\": {\"a\": \"b\"}},\n  \"data\": {\"x\": [1, \"y\"]}\n}\n",
+			want: "{\n  \"apiVersion\": \"v1\",\n  \"kind\": \"A\",\n  \"metadata\": {\"name\": \"b\", \"annotations\": {\"a\": \"b\"}},\n  \"data\": {\"x\": [1, true]}\n}\n",
 			do: func(t *testing.T, p *Package, r *Resource) {
 				set(t, r, "b", "metadata", "name")
 				annotate(t, p, r)

@@ -259,7 +259,7 @@ func (d *doc) scalar(b, u, l *yaml.Node) *yaml.Node {
 	}
 	c := *l
 	c.Value, c.Tag, c.Style = u.Value, u.Tag, u.Style
-	if quoted(l) && u.ShortTag() == yaml.NodeTagString && !strings.Contains(u.Value, "\n") && u.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
+	if quoted(l) && yamltree.Tag(u) == yaml.NodeTagString && !strings.Contains(u.Value, "\n") && u.Style&(yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 		c.Style = l.Style
 	}
 	return &c

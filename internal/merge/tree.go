@@ -71,7 +71,10 @@ func unplace(n *yaml.Node) {
 	if n == nil {
 		return
 	}
-	n.Line, n.Column, n.Anchor = 0, 0, ""
+	n.Anchor = ""
+	if !yamltree.AsWritten(n) {
+		n.Line, n.Column = 0, 0
+	}
 	for _, c := range n.Content {
 		unplace(c)
 	}

@@ -58,7 +58,7 @@ func (w *walker) node(field string, a, b *yaml.Node) {
 	case a.Kind == yaml.SequenceNode && b.Kind == yaml.SequenceNode:
 		w.comment(field, comments(a), comments(b))
 		w.sequence(field, a, b)
-	case a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && (w.d.forms || a.Value == b.Value && a.ShortTag() == b.ShortTag()):
+	case a.Kind == yaml.ScalarNode && b.Kind == yaml.ScalarNode && (w.d.forms || a.Value == b.Value && yamltree.Tag(a) == yamltree.Tag(b)):
 		w.comment(field, comments(a), comments(b))
 	default:
 		w.value(field, Update, a, b)

@@ -86,18 +86,21 @@ func valueOf(n *yaml.Node) any {
 }
 
 func scalarOf(n *yaml.Node) any {
-	switch n.ShortTag() {
+	switch yamltree.Tag(n) {
 	case yaml.NodeTagString:
 		return n.Value
 	case yaml.NodeTagNull:
 		return nil
-	case yaml.NodeTagBool, yaml.NodeTagInt, yaml.NodeTagFloat:
+	case yaml.NodeTagBool:
+		b, _ := yamltree.Bool(n)
+		return b
+	case yaml.NodeTagInt, yaml.NodeTagFloat:
 		var v any
 		if n.Decode(&v) == nil {
 			switch x := v.(type) {
 			case int:
 				return int64(x)
-			case bool, int64, uint64, float64:
+			case int64, uint64, float64:
 				return x
 			}
 		}
@@ -186,7 +189,7 @@ func describe(n *yaml.Node) string {
 }
 
 func kindOf(n *yaml.Node) string {
-	switch n.ShortTag() {
+	switch yamltree.Tag(n) {
 	case yaml.NodeTagBool:
 		return "boolean"
 	case yaml.NodeTagInt, yaml.NodeTagFloat:

@@ -134,7 +134,7 @@ func TestEval(t *testing.T) {
 		"two keys":             {from: "Service/db:spec.ports[name=sql,port=5432].port", want: "5432"},
 		"hexadecimal":          {from: "Service/db:spec.ports[1].port", want: "16", reason: "numbers are in one form"},
 		"quoted field":         {from: `ConfigMap/db:data["app.conf"]`, want: "dotted"},
-		"word of YAML 1.1":     {from: "ConfigMap/other:data.load", want: "yes"},
+		"word of YAML 1.1":     {from: "ConfigMap/other:data.load", want: "true", reason: "as the API server reads it"},
 		"group":                {from: "Database.example.org/db:spec.replicas", want: "3"},
 		"merge key":            {from: "Database:spec.size", want: "1"},
 		"float":                {from: "Database:spec.ratio", want: "1000000"},

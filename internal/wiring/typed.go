@@ -74,7 +74,7 @@ func isInteger(text string) bool {
 // is one as well.
 func untyped(text string, like *yaml.Node) *yaml.Node {
 	if like != nil && like.Kind == yaml.ScalarNode {
-		typ := map[string]string{yaml.NodeTagInt: "number", yaml.NodeTagFloat: "number", yaml.NodeTagBool: "boolean"}[like.ShortTag()]
+		typ := map[string]string{yaml.NodeTagInt: "number", yaml.NodeTagFloat: "number", yaml.NodeTagBool: "boolean"}[yamltree.Tag(like)]
 		if typ != "" {
 			if n, err := typed(text, typ, nil); err == nil {
 				return n

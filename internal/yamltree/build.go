@@ -61,6 +61,38 @@ var oldBools = map[string]bool{
 	"y": true, "n": true, "yes": true, "no": true, "on": true, "off": true, "true": true, "false": true,
 }
 
+// quotes are the styles that make any scalar a string.
+var quotes = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
+// Tag returns the type of a scalar as the API server reads it. That is the YAML
+// library's ShortTag, but for yes, no, on, off, y and n without quotes in a text that was
+// parsed: kubectl and the API server take these words of YAML 1.1 for booleans, the
+// library for strings.
+func Tag(n *yaml.Node) string {
+	tag := n.ShortTag()
+	if tag == yaml.NodeTagString && n.Line > 0 && n.Kind == yaml.ScalarNode && n.Style&(quotes|yaml.TaggedStyle) == 0 && isOldBool(n.Value) {
+		return yaml.NodeTagBool
+	}
+	return tag
+}
+
+// isOldBool reports whether YAML 1.1 reads a text as a boolean: in lower case, in upper
+// case or as a word with a capital.
+func isOldBool(s string) bool {
+	if s == "" || len(s) > len("false") {
+		return false
+	}
+	lower := strings.ToLower(s)
+	return oldBools[lower] && (s == lower || s == strings.ToUpper(s) || s == strings.ToUpper(s[:1])+lower[1:])
+}
+
+// AsWritten reports whether a string has no quotes in a text that was parsed, although
+// it is [Ambiguous].
+func AsWritten(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Line > 0 && n.Style&(quotes|yaml.TaggedStyle) == 0 && n.ShortTag() == yaml.NodeTagString && n.Value != "" && n.Value != MergeKey &&
+		Ambiguous(n.Value) && (&yaml.Node{Kind: yaml.ScalarNode, Value: n.Value}).ShortTag() == yaml.NodeTagString
+}
+
 // Ambiguous reports whether a string, written without quotes, is read as
 // another type by a YAML 1.1 or 1.2 reader: yes, on, 1e3, 0x1, null, ~, 1_000,
 // dates, 12:30:45. The writer quotes such strings.

@@ -92,8 +92,8 @@ func sameText(a, b *yaml.Node, depth int) bool {
 // neither the string "1" nor the float 1.0, a date is no string. A merge key
 // ("<<") is a key like others. A missing value reads as null.
 //
-// Scalars are read by the rules of kyaml: those of YAML 1.2 with some of 1.1
-// (010 is 8, 1_000 is 1000, yes is a string).
+// Scalars are read as the API server reads them ([Tag]): by the rules of YAML 1.1 (010
+// is 8, 1_000 is 1000, yes is true); keys by those of the YAML library (yes is a string).
 func SameValue(a, b *yaml.Node) bool { return sameValue(a, b, 0) }
 
 func sameValue(a, b *yaml.Node, depth int) bool {
@@ -122,7 +122,7 @@ func sameValue(a, b *yaml.Node, depth int) bool {
 }
 
 func sameScalar(a, b *yaml.Node) bool {
-	ta, tb := a.ShortTag(), b.ShortTag()
+	ta, tb := Tag(a), Tag(b)
 	return ta == tb && (a.Value == b.Value || canonical(ta, a.Value) == canonical(tb, b.Value))
 }
 
@@ -199,16 +199,31 @@ func CustomTag(n *yaml.Node) string {
 	}
 }
 
-// Canonical is one way to write a scalar: scalars of the SameValue have one tag
-// and one canonical text.
+// Canonical is one way to write a scalar, or a key: those that the YAML library reads
+// alike have one tag and one canonical text.
 func Canonical(n *yaml.Node) string { return canonical(n.ShortTag(), n.Value) }
+
+// Bool returns the value of a boolean as the API server reads it; ok is false for
+// anything else.
+func Bool(n *yaml.Node) (value, ok bool) {
+	if n.Kind != yaml.ScalarNode || Tag(n) != yaml.NodeTagBool {
+		return false, false
+	}
+	return canonical(yaml.NodeTagBool, n.Value) == "true", true
+}
 
 func canonical(tag, value string) string {
 	switch tag {
 	case yaml.NodeTagNull:
 		return "null"
 	case yaml.NodeTagBool:
-		return strings.ToLower(value)
+		switch value = strings.ToLower(value); value {
+		case "yes", "on", "y":
+			return "true"
+		case "no", "off", "n":
+			return "false"
+		}
+		return value
 	case yaml.NodeTagInt:
 		if i, err := strconv.ParseInt(strings.ReplaceAll(value, "_", ""), 0, 64); err == nil {
 			return strconv.FormatInt(i, 10)
@@ -237,7 +252,7 @@ func hash(n *yaml.Node, depth int) uint64 {
 	h.SetSeed(seed)
 	h.WriteByte(byte(n.Kind))
 	if n.Kind == yaml.ScalarNode {
-		tag := n.ShortTag()
+		tag := Tag(n)
 		h.WriteString(tag)
 		h.WriteByte(0)
 		h.WriteString(canonical(tag, n.Value))

@@ -61,7 +61,7 @@ func TestEqualities(t *testing.T) {
 		"an exponent is float":   {"1e3", "1000", data},
 		"integer and string":     {"a: 1", "a: '1'", differ},
 		"boolean and string":     {"true", "'true'", differ},
-		"yes is a string":        {"yes", "true", differ},
+		"yes is a boolean":       {"yes", "true", value},
 		"a date and its text":    {"2001-01-01", "'2001-01-01'", data},
 		"a version":              {"1.10", "'1.10'", differ},
 		"null and absent":        {"a: 1\nb: null", "a: 1", differ},

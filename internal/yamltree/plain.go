@@ -34,7 +34,10 @@ func plain(n *yaml.Node, budget *int, depth int) (*yaml.Node, error) {
 	}
 	out := &yaml.Node{Kind: n.Kind, Tag: n.ShortTag(), Value: n.Value, Style: n.Style &^ (yaml.FlowStyle | yaml.TaggedStyle)}
 	if n.Kind == yaml.ScalarNode {
-		if out.Tag == yaml.NodeTagString && out.Style == 0 {
+		switch {
+		case AsWritten(n):
+			out.Line = n.Line // keeps it so
+		case out.Tag == yaml.NodeTagString && out.Style == 0:
 			out.Style = String(n.Value).Style
 		}
 		return out, nil
@@ -110,7 +113,7 @@ func WriteCanonical(w io.Writer, n *yaml.Node) error {
 		if n.ShortTag() == yaml.NodeTagNull {
 			value = ""
 		}
-		_, err := fmt.Fprintf(w, "%s %s\n", n.ShortTag(), strconv.Quote(value))
+		_, err := fmt.Fprintf(w, "%s %s\n", Tag(n), strconv.Quote(value))
 		return err
 	case yaml.MappingNode:
 		return writeMap(w, n)

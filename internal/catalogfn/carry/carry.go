@@ -104,10 +104,13 @@ func carryScalar(dst, src *yaml.Node) {
 	if yamltree.SameData(dst, src) {
 		return
 	}
-	if dst.ShortTag() != src.ShortTag() || src.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+	if dst.ShortTag() != src.ShortTag() || src.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 || yamltree.AsWritten(src) {
 		dst.Style = src.Style
 	}
 	dst.Value, dst.Tag = src.Value, src.Tag
+	if yamltree.AsWritten(dst) { // the function quoted it
+		dst.Style = src.Style
+	}
 }
 
 func carryMap(dst, src *yaml.Node) {
