@@ -190,7 +190,7 @@ type tagged struct {
 var flatTag = lazyregexp.New(`^(.+?)[-_@]v?\d+(\.\d+)*([-+].*)?$`)
 
 // versionsIn lists the tags that are versions: <package>/vN as N.0.0, and
-// <package>/v<semver>. Others of a package, such as floating ones, are passed over.
+// <package>/v<semver> or <package>/<semver>. Others of a package, such as floating ones, are passed over.
 func versionsIn(repo *gitrepo.Repo, dir string, only []string) (out []tagged, passed []*resolver.VersionError) {
 	index := repo.Index(dir)
 	other := func(name string) bool { return len(only) > 0 && !slices.Contains(only, name) }

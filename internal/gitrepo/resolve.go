@@ -143,8 +143,8 @@ func (s *resolver) Look(ctx context.Context, rule revision.Rule, text string) (R
 	return Resolved{}, false, nil
 }
 
-// Versions are the tags <package>/v<semver>, or else <package>/vN
-// (revision.Names).
+// Versions returns the tags <package>/v<semver> and <package>/<semver>, or else
+// <package>/vN (revision.Names).
 func (s *resolver) Versions(context.Context) ([]revision.Version, error) {
 	out := s.versions()
 	if len(out) == 0 {
@@ -158,7 +158,7 @@ func (s *resolver) Versions(context.Context) ([]revision.Version, error) {
 func (s *resolver) versions() (out []revision.Version) {
 	for _, ref := range s.pkg.Tags {
 		last := ref.Name[strings.LastIndexByte(ref.Name, '/')+1:]
-		if v, ok := revision.ParseVersion(last); ok && last[0] == 'v' && !ref.Commit.IsZero() {
+		if v, ok := revision.ParseVersion(last); ok && !ref.Commit.IsZero() {
 			out = append(out, revision.Version{Tag: last, Semver: v})
 		}
 	}

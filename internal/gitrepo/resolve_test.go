@@ -210,12 +210,16 @@ func TestPackagePath(t *testing.T) {
 }
 
 // A package that only approvals have tagged has its revisions for versions, and one
-// that has only versions has the highest for its latest revision.
+// that has only versions has the highest for its latest revision. A tag is a version
+// with or without a v; of two that are equal, the one with a v counts.
 func TestResolveOneKindOfTag(t *testing.T) {
 	srv := gittest.NewServer(t)
 	repo := srv.NewRepo(t, "catalogue")
-	c := repo.Commit(t, "main", "all", gittest.Text{"a/Kptfile": kptfile("a"), "b/Kptfile": kptfile("b")})
-	for _, tag := range []string{"a/v1", "a/v2", "a/v10", "b/v1.2.0", "b/v1.10.0", "b/v2.0.0-rc.1"} {
+	c := repo.Commit(t, "main", "all", gittest.Text{"a/Kptfile": kptfile("a"), "b/Kptfile": kptfile("b"), "c/Kptfile": kptfile("c"), "d/Kptfile": kptfile("d")})
+	for _, tag := range []string{
+		"a/v1", "a/v2", "a/v10", "b/v1.2.0", "b/v1.10.0", "b/v2.0.0-rc.1",
+		"c/v6.0.0", "c/7.0.0", "c/7.1.0+b.1", "c/8.0.0-rc.1", "c/v1", "c/7.2", "c/v9.0.0", "c/9.0.0", "c/2024.01.15", "d/1.0.0", "d/1.1.0",
+	} {
 		repo.Tag(t, tag, c)
 	}
 	r, err := NewStore(Options{}).Open(t.Context(), srv.RepoURL("catalogue"))
@@ -231,6 +235,16 @@ func TestResolveOneKindOfTag(t *testing.T) {
 		{"b", "latest", "b/v1.10.0"},
 		{"b", "", "b/v1.10.0"},
 		{"b", "<1.10", "b/v1.2.0"},
+		{"c", "^6", "c/v6.0.0"},
+		{"c", "^7", "c/7.1.0+b.1"},
+		{"c", "~7.0", "c/7.0.0"},
+		{"c", ">=8.0.0-0 <8.1", "c/8.0.0-rc.1"},
+		{"c", "^9", "c/v9.0.0"},
+		{"c", "*", "c/v9.0.0"},
+		{"c", "<2", "no version is in that range"},
+		{"d", "latest", "d/1.1.0"},
+		{"d", "", "d/1.1.0"},
+		{"d", "^1", "d/1.1.0"},
 	} {
 		got, err := r.Resolve(t.Context(), Query{Package: tt.pkg, Revision: tt.revision})
 		if err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && got.Ref != tt.want {

@@ -50,7 +50,7 @@ func inRange[T any](ctx context.Context, text string, c Cascade, names Names[T])
 		return at, "", err
 	}
 	if len(versions) == 0 {
-		return at, "", names.None(ctx, "a version range looks at tags v<major>.<minor>.<patch>, or at v<N> where there are none of those, and there are neither", nil)
+		return at, "", names.None(ctx, "a version range reads tags v<major>.<minor>.<patch> or <major>.<minor>.<patch>, or v<N> where there are none of those; the package has none of them", nil)
 	}
 	versions = slices.SortedFunc(slices.Values(versions), func(a, b Version) int { return -a.compare(b) })
 	there := make([]string, 0, len(versions))
