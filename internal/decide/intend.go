@@ -161,6 +161,9 @@ func (q Question) changed() (Build, bool) {
 	lock := q.Lock()
 	switch {
 	case q.Adopt:
+		if made, ok := q.Package.replaced(from); ok {
+			adopted += ": " + replacedBy(from, made)
+		}
 		return Build{As: as, Reasons: []string{adopted}}, true
 	case from.Inputs.Digest == "" && q.Unbuilt():
 		return Build{As: as, Reasons: []string{mergedReason}}, true
@@ -340,14 +343,18 @@ func (q Question) overtaken() bool {
 	return newest != nil && (q.Since == nil || q.Since.Number < newest.Number)
 }
 
-// respected is what people did to the package: one that they deleted on the
-// registered branch waits, and one that they set back until its inputs are others.
+// respected is what people did to the package: one whose Draft they replaced waits, so
+// does one that they deleted or moved on the registered branch, and one that they set
+// back until its inputs are others.
 func (q Question) respected() (Rule, bool) {
+	if rule, waits := q.replaced(); waits {
+		return rule, true
+	}
 	b := q.Package.Branch
 	switch {
 	case q.From == nil || q.Adopt || b == nil || q.From.Number == 0 && q.From.Inputs.Main == b.Main(): // or was drafted upon that
 	case b.Main() == deleted && q.Package.Latest != nil && !q.Recreate:
-		return Rule{ruled(Wait{}, fmt.Sprintf("deleted on %s%s: apply --recreate %s makes it again, or take its variant away", q.Repo.Branch, b.by(), q.Identity))}, true
+		return Rule{ruled(Wait{}, b.away(q.Want, q.Repo))}, true
 	case b.Reverted != nil && !q.Retry && !q.since():
 		return Rule{ruled(Wait{}, fmt.Sprintf("set back to %s on %s%s: apply --retry %s drafts what was set back again", RevisionName(b.Reverted.Number), q.Repo.Branch, b.by(), q.Identity))}, true
 	}

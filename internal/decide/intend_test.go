@@ -335,6 +335,7 @@ func TestLandedAndWentOn(t *testing.T) {
 func TestIntendBranch(t *testing.T) {
 	moved := &Branch{Tree: Hash{50}, Came: Hash{77}, By: "Robin (4d00000)"}
 	away := &Branch{By: "Robin (4d00000)"}
+	elsewhere := &Branch{By: "Robin (4d00000)", Now: []string{"apps/web"}}
 	back := &Branch{Tree: Hash{40}, By: "Robin (4d00000)", Reverted: publishedOf(1, 9)}
 	rewritten := &Branch{Tree: Hash{40}, By: "Robin (4d00000)", Reverted: publishedOf(1, 9), Rewritten: true}
 	now := parts()
@@ -351,6 +352,8 @@ func TestIntendBranch(t *testing.T) {
 	changed := draftOf(3, 10, since("v2"), recorded(upgrade.Parts.Inputs(&v2)))
 	recreate := func(q *Question) { q.Recreate = true }
 	retry := func(q *Question) { q.Retry = true }
+	ofSet := func(q *Question) { q.Set = "webs" }
+	derived := func(q *Question) { q.Derived = true }
 	keep := func(q *Question) { q.KeepEdits = true }
 	kept := func(r *Revision) *Revision { r.Inputs.Keep = true; return r }
 	unrecorded := func(q *Question) { q.Package.Entries = nil }
@@ -391,6 +394,11 @@ func TestIntendBranch(t *testing.T) {
 		"made again, unchanged":   {"a person asks", away, v2rev, []func(*Question){recreate}, ActionRedraft, deleted, "made again, as was asked for"},
 		"deleted, unchanged":      {"it is told", away, v2rev, nil, ActionWait, "", "deleted on main"},
 		"deleted once more":       {"it was made again, and deleted again", away, func() *Revision { r := *v2rev; r.Inputs.Main = deleted; return &r }(), nil, ActionWait, "", "deleted on main"},
+		"moved":                   {"a person did it", elsewhere, v2rev, []func(*Question){upgraded}, ActionWait, "", "moved to apps/web on main by Robin (4d00000): set downstream.package to apps/web in its variant, or move it back to web; apply --recreate c1/web"},
+		"moved, of a set":         {"its set names the folder", elsewhere, v2rev, []func(*Question){ofSet}, ActionWait, "", "in PackageVariantSet webs, or move it back"},
+		"moved, needed":           {"no variant names the folder", elsewhere, v2rev, []func(*Question){derived}, ActionWait, "", "by Robin (4d00000): move it back to web;"},
+		"moved, a Draft open":     {"", elsewhere, draft(""), nil, ActionWait, "", "moved to apps/web on main"},
+		"moved, made again":       {"a person asks", elsewhere, v2rev, []func(*Question){upgraded, recreate}, ActionRedraft, deleted, "upstream changed"},
 		"rewritten":               {"nobody's commit set it back", rewritten, v2rev, nil, ActionWait, "", "set back to v1 on main (its history was rewritten)"},
 		"set back, a Draft open":  {"what it holds was set back", back, draft(""), nil, ActionWait, "", "set back to v1"},
 		"set back, a Draft asked": {"a person asks", back, draft(""), []func(*Question){retry}, ActionUpdate, back.Main(), "main moved since it was made"},

@@ -47,7 +47,7 @@ func OnMain(m Manager, w *Want, repo *Repository, p *Package) (Tag, *Package, er
 	case latest.Phase == lifecycle.DeletionProposed:
 		err = fmt.Errorf("%s is proposed for deletion: reject that first", RevisionName(latest.Number))
 	case b.Main() == deleted:
-		err = fmt.Errorf("it was deleted on %s%s: apply --recreate %s makes it again, or take its variant away", repo.Branch, b.by(), w.Identity)
+		err = fmt.Errorf("it was %s", b.away(w, repo))
 	case b.Reverted != nil:
 		err = fmt.Errorf("it was set back to %s on %s%s: apply --retry %s drafts what was set back again", RevisionName(b.Reverted.Number), repo.Branch, b.by(), w.Identity)
 	case landed():

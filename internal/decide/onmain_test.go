@@ -34,6 +34,7 @@ func TestOnMain(t *testing.T) {
 		"a lost one":             {p: with(nil), err: "no local change: v2 is what is on main"},
 		"never Published":        {p: webPackage(nil, draftOf(1, 10)), err: "no local change: no revision of it is Published"},
 		"held":                   {p: saidOf(with(hotfix()), record.Entry{Hold: &ann}), err: "held by Ann: not now: variform hold --off c1/web"},
+		"moved":                  {p: with(hotfix(func(b *Branch) { b.Tree, b.Now = Hash{}, []string{"apps/web"} })), err: "it was moved to apps/web on main by Ann (5a5a5a5)"},
 		"deleted":                {p: with(hotfix(func(b *Branch) { b.Tree = Hash{} })), err: "deleted on main by Ann (5a5a5a5): apply --recreate c1/web"},
 		"set back":               {p: with(hotfix(func(b *Branch) { b.Reverted = publishedOf(1, 8) })), err: "set back to v1 on main by Ann (5a5a5a5)"},
 		"a merged Draft":         {p: with(hotfix(), draftOf(3, 100, func(r *Revision) { r.Machine.Commit = Hash{77} })), err: "a Draft was merged there: run apply"},

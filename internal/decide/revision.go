@@ -254,6 +254,9 @@ type Branch struct {
 	// Reverted is the earlier Published revision that the tree is that of, nil
 	// for most.
 	Reverted *Revision
+	// Now are the folders below the Repository's to which people moved the package, where
+	// it is not in its own.
+	Now []string
 }
 
 // Given says that a person gave up, or away, in its Kptfile on the registered

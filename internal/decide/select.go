@@ -50,7 +50,7 @@ func Select(m Manager, w *Want, repo *Repository, p *Package) ([]Work, error) {
 			n.Adopt = n.Adopt || a.Name == r.Name && a.Phase == r.Phase
 		}
 		if from.Number == 0 {
-			n.Since = p.Tagged(from.Since)
+			n.Since = p.Tagged(p.began(from))
 		}
 		works = append(works, n)
 	}
@@ -313,6 +313,12 @@ func Unadopted(w *Want, p *Package) string {
 	for _, r := range p.Revisions {
 		if r.Phase.Open() && r.Owner == "" {
 			name := r.Describe()
+			switch _, replaced := p.replaced(r); {
+			case replaced && !w.Retry && !p.owned():
+				continue // it waits for that, and tells it
+			case replaced:
+				name += ", whose history was replaced"
+			}
 			if r.By != "" {
 				name += " by " + r.By
 			}
@@ -323,6 +329,11 @@ func Unadopted(w *Want, p *Package) string {
 		return ""
 	}
 	return fmt.Sprintf("no variant owns %s: this variant does not touch that; to continue it, set spec.adoptionPolicy: adoptExisting", joined(Limit(names, 3)))
+}
+
+// owned reports whether an open revision is a variant's.
+func (p *Package) owned() bool {
+	return slices.ContainsFunc(p.open(), func(r *Revision) bool { return r.Owner != "" })
 }
 
 func describe(r lifecycle.Revision) string {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/api/config/v1alpha1"
+	"github.com/variform/variform/internal/record"
 )
 
 func TestSelect(t *testing.T) {
@@ -213,6 +214,8 @@ func TestGiven(t *testing.T) {
 func TestUnadopted(t *testing.T) {
 	nobodys := func(r *Revision) { r.Owner, r.By = "", "Pat" }
 	adopts := func(pv *v1alpha1.PackageVariant) { pv.Spec.AdoptionPolicy = v1alpha1.AdoptExisting }
+	again := wanted()
+	again.Retry = true
 	for name, c := range map[string]struct {
 		want      *Want
 		revisions []*Revision
@@ -223,8 +226,13 @@ func TestUnadopted(t *testing.T) {
 		"it adopts them":      {wanted(adopts), []*Revision{draftOf(1, 10, nobodys)}, ""},
 		"its own":             {wanted(), []*Revision{draftOf(1, 10)}, ""},
 		"nobody's, published": {wanted(), []*Revision{publishedOf(1, 10, nobodys)}, ""},
+		"replaced":            {wanted(), []*Revision{draftOf(7, 10, nobodys, unmade)}, ""}, // it waits for that
+		"replaced, one more":  {again, []*Revision{draftOf(7, 10, nobodys, unmade)}, "Draft packagevariant-7, whose history was replaced by Pat"},
+		"replaced, beside":    {wanted(), []*Revision{draftOf(7, 10, nobodys, unmade), draftOf(8, 11)}, "Draft packagevariant-7, whose history was replaced by Pat"},
 	} {
-		if got := Unadopted(c.want, webPackage(nil, c.revisions...)); (got != "") != (c.says != "") || !strings.Contains(got, c.says) {
+		p := webPackage(nil, c.revisions...)
+		p.Entries = []record.Entry{{Place: record.Open, Workspace: workspace(7), Commit: Hash{9}.String(), Owner: webOwner}}
+		if got := Unadopted(c.want, p); (got != "") != (c.says != "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q, want %q", name, got, c.says)
 		}
 	}

@@ -60,9 +60,55 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 			merged.Reverted = nil
 			b = &merged
 		}
+	} else if p.Latest != nil {
+		there, err := repo.standing(ctx)
+		if err != nil {
+			return err
+		}
+		b.Now = p.MovedTo(there)
 	}
 	p.Branch = b
 	return nil
+}
+
+// standing are the folders of the registered branch that have a Kptfile and no tag, and
+// who these say that they belong to. They are read once for each tip.
+func (r *Repo) standing(ctx context.Context) ([]decide.OnBranch, error) {
+	r.untagged.mu.Lock()
+	defer r.untagged.mu.Unlock()
+	if r.untagged.head == r.Head {
+		return r.untagged.list, nil
+	}
+	head := gitrepo.Hash(r.Head)
+	if err := r.Git.FetchOutline(ctx, head); err != nil {
+		return nil, err
+	}
+	found, err := r.Git.Packages(ctx, head, r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var places []gitrepo.Place
+	for _, at := range found {
+		if refs := r.refs[at.Path]; at.Path != "" && (refs == nil || refs.Latest() == nil) {
+			places = append(places, gitrepo.Place{Commit: head, Path: at.Path})
+		}
+	}
+	if err := r.Git.FetchPlaces(ctx, places...); err != nil {
+		return nil, err
+	}
+	var list []decide.OnBranch
+	for _, at := range places {
+		k, err := r.kptfileAt(ctx, r.Head, at.Path)
+		if err != nil {
+			return nil, err
+		}
+		if k != nil {
+			owner, _ := mutate.OwnerOf(k)
+			list = append(list, decide.OnBranch{Path: r.Below(at.Path), Owner: owner.Variant})
+		}
+	}
+	r.untagged.head, r.untagged.list = r.Head, list
+	return list, nil
 }
 
 // numbers notes the commits that published revisions whose tags are missing, and reads the

@@ -62,6 +62,11 @@ type Repo struct {
 	// recordedAt are trees that the record alone tells, by their places.
 	recordedAt map[gitrepo.Place]gitrepo.Hash
 	lines      lines
+	untagged   struct {
+		mu   sync.Mutex
+		head decide.Hash
+		list []decide.OnBranch
+	}
 }
 
 // Repo finds a Repository of a namespace, nil where there is none.
