@@ -199,7 +199,7 @@ func encodeNode(out *bytes.Buffer, n *yaml.Node) (err error) {
 		}
 	}()
 	enc := yaml.NewEncoder(out)
-	if err := enc.Encode(yamltree.SpellNulls(n)); err != nil {
+	if err := enc.Encode(yamltree.Portable(n)); err != nil {
 		return err
 	}
 	return enc.Close()

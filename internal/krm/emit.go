@@ -282,7 +282,7 @@ func (e *emitter) inline(n *yaml.Node, want yaml.Style, indent int) (first, line
 		return e.flow(n), ""
 	}
 	long := strings.Contains(n.Value, "\n") || want&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	if n.ShortTag() != yaml.NodeTagString || !long || yamltree.AsWritten(n) || want&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 || e.json || !canLiteral(n.Value) {
+	if n.ShortTag() != yaml.NodeTagString || !long || yamltree.AsWritten(n) || want&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 || e.json || !yamltree.CanLiteral(n.Value) {
 		if want&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 			want = 0
 		}

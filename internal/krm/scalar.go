@@ -3,7 +3,6 @@ package krm
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -20,7 +19,7 @@ func canPlain(s string, flow bool) bool { return !yamltree.Ambiguous(s) && plain
 // plainSyntax reports whether a text that is not empty is one scalar without quotes,
 // whatever its type.
 func plainSyntax(s string, flow bool) bool {
-	if !printable(s, false) || s[0] == ' ' || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
+	if !yamltree.Printable(s, false) || s[0] == ' ' || s[len(s)-1] == ' ' || s[len(s)-1] == ':' {
 		return false
 	}
 	if strings.HasPrefix(s, "---") || strings.HasPrefix(s, "...") {
@@ -36,23 +35,6 @@ func plainSyntax(s string, flow bool) bool {
 		return false
 	}
 	return !flow || !strings.ContainsAny(s, ",[]{}?")
-}
-
-// printable reports whether a string has nothing that needs an escape; lines
-// allows line feeds and tabs.
-func printable(s string, lines bool) bool {
-	for _, r := range s {
-		if r >= ' ' && r < 0x7f {
-			continue
-		}
-		if lines && (r == '\n' || r == '\t') {
-			continue
-		}
-		if r < 0xa0 || r == utf8.RuneError || r == 0x2028 || r == 0x2029 || r == 0xfeff || !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) {
-			return false
-		}
-	}
-	return true
 }
 
 // singleQuote writes a printable string in single quotes.
@@ -73,7 +55,7 @@ func doubleQuote(s string) string {
 			b.WriteString(`\t`)
 		case r == '\r':
 			b.WriteString(`\r`)
-		case printable(string(r), false) && r != utf8.RuneError:
+		case yamltree.Printable(string(r), false) && r != utf8.RuneError:
 			b.WriteRune(r)
 		case r > 0xffff:
 			fmt.Fprintf(&b, `\U%08X`, r)
@@ -83,22 +65,6 @@ func doubleQuote(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-// canLiteral reports whether a string can stand as a literal block.
-func canLiteral(s string) bool {
-	if !printable(s, true) || strings.Trim(s, "\n") == "" {
-		return false
-	}
-	for i, line := range strings.Split(s, "\n") {
-		if strings.HasPrefix(line, "\t") || i == 0 && (line == "" || line[0] == ' ') {
-			return false
-		}
-		if line != "" && strings.TrimLeft(line, " \t") == "" {
-			return false
-		}
-	}
-	return true
 }
 
 // literal returns the header and the lines of a literal block.
@@ -151,7 +117,7 @@ func tagOf(n *yaml.Node) string {
 }
 
 func inlineString(s string, want yaml.Style, flow bool) string {
-	if want&yaml.DoubleQuotedStyle != 0 || !printable(s, false) {
+	if want&yaml.DoubleQuotedStyle != 0 || !yamltree.Printable(s, false) {
 		return doubleQuote(s)
 	}
 	if want&yaml.SingleQuotedStyle != 0 {

@@ -455,7 +455,7 @@ func libraryEncode(tree *yaml.Node, st layoutStyle) (out []byte, err error) {
 	if st.dash > 0 {
 		enc.DefaultSeqIndent()
 	}
-	if err := enc.Encode(quoteTree(yamltree.SpellNulls(yamltree.Copy(tree)))); err != nil {
+	if err := enc.Encode(quoteTree(yamltree.Portable(yamltree.Copy(tree)))); err != nil {
 		return nil, err
 	}
 	if err := enc.Close(); err != nil {

@@ -208,7 +208,7 @@ func (p listProcessor) Run(ctx context.Context, c *Call) (Output, error) {
 	if err != nil {
 		return Output{ExitCode: 1}, err
 	}
-	text, err := yaml.String(yamltree.SpellNulls(doc)) // as a program's answer is text: quotes come out alike
+	text, err := yaml.String(yamltree.Portable(doc)) // as a program's answer is text: quotes come out alike
 	if err != nil {
 		return Output{}, fmt.Errorf("encoding the ResourceList: %w", err)
 	}

@@ -39,7 +39,7 @@ func (r *Result) ResourceList() ([]byte, error) {
 	yamltree.Set(doc, nil, "items", items)
 	var buf bytes.Buffer
 	enc := yaml.NewEncoder(&buf)
-	if err := enc.Encode(yamltree.SpellNulls(doc)); err != nil {
+	if err := enc.Encode(yamltree.Portable(doc)); err != nil {
 		return nil, fmt.Errorf("encoding the ResourceList: %w", err)
 	}
 	return buf.Bytes(), enc.Close()

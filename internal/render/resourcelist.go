@@ -58,7 +58,7 @@ func (l *resourceList) encode() ([]byte, error) {
 	}
 	var buf bytes.Buffer
 	enc := yaml.NewEncoder(&buf)
-	if err := enc.Encode(yamltree.SpellNulls(doc)); err != nil {
+	if err := enc.Encode(yamltree.Portable(doc)); err != nil {
 		return nil, fmt.Errorf("encoding the ResourceList: %w", err)
 	}
 	return buf.Bytes(), enc.Close()

@@ -174,7 +174,7 @@ func (w *worker) send(a answer) error {
 		}
 		yamltree.Set(a.list.YNode(), nil, "results", results)
 	}
-	yamltree.SpellNulls(a.list.YNode())
+	yamltree.Portable(a.list.YNode())
 	text, err := a.list.String()
 	if err != nil {
 		return err
