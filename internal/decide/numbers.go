@@ -47,6 +47,14 @@ func (p *Package) highest() int {
 	return n
 }
 
+// TagsAlone reports whether nothing but tags is known of what was Published of a variant's
+// package, so that the loss of the newest tag shows on the registered branch only.
+func (p *Package) TagsAlone() bool {
+	return p.Latest != nil && p.Latest.Owner != "" && !p.tagged && !slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+		return e.Place == record.Past || e.Place == record.Main
+	})
+}
+
 // Next returns the number of the next revision to publish.
 func (p *Package) Next() int { return p.highest() + 1 }
 

@@ -88,3 +88,31 @@ func TestRetag(t *testing.T) {
 		t.Errorf("%+v", next)
 	}
 }
+
+// Where no record tells what was Published, the registered branch is asked for numbers.
+func TestTagsAlone(t *testing.T) {
+	of := func(place record.Place) func(*Package) {
+		return func(p *Package) { p.Entries = []record.Entry{{Place: place, Revision: 1, Commit: Hash{9}.String()}} }
+	}
+	for name, c := range map[string]struct {
+		reason string
+		p      *Package
+		change func(*Package)
+		want   bool
+	}{
+		"no record":          {"a newer tag may be lost", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), nil, true},
+		"a Draft's entry":    {"it does not tell what was Published", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), of(record.Open), true},
+		"recorded":           {"the record tells it", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), of(record.Past), false},
+		"on the branch":      {"the record tells it", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), of(record.Main), false},
+		"nothing Published":  {"no tag was there", webPackage(nil, draftOf(1, 9)), nil, false},
+		"of nobody":          {"it is no variant's", webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, false},
+		"tagged in this run": {"the branch was asked", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), func(p *Package) { p.tagged = true }, false},
+	} {
+		if c.change != nil {
+			c.change(c.p)
+		}
+		if got := c.p.TagsAlone(); got != c.want {
+			t.Errorf("%s: %t: %s", name, got, c.reason)
+		}
+	}
+}

@@ -31,10 +31,14 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		return err
 	}
 	published, err := repo.learn(ctx, p, latestCommit(p))
-	if err != nil || there == published {
-		return err
+	same := there == published
+	if err == nil && !same {
+		same, err = repo.learnSame(ctx, p, repo.Head, latestCommit(p))
 	}
-	if same, err := repo.learnSame(ctx, p, repo.Head, latestCommit(p)); err != nil || same {
+	if err == nil && same && p.TagsAlone() {
+		err = repo.since(ctx, p)
+	}
+	if err != nil || same {
 		return err
 	}
 	b := &decide.Branch{Tree: there}
@@ -43,7 +47,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		return err
 	}
 	if !there.IsZero() {
-		if err := repo.numbers(ctx, p, run); err != nil || p.Lost != nil {
+		if err := repo.numbers(ctx, p, run.since); err != nil || p.Lost != nil {
 			return err
 		}
 		if !run.apart || run.short || b.Rewritten { // else what was Published last never was on the branch
@@ -111,11 +115,27 @@ func (r *Repo) standing(ctx context.Context) ([]decide.OnBranch, error) {
 	return list, nil
 }
 
-// numbers notes the commits that published revisions whose tags are missing, and reads the
-// newest of these revisions.
-func (r *Repo) numbers(ctx context.Context, p *decide.Package, run *history) error {
+// since is numbers of the newest commits since what was Published last, where the registered
+// branch holds just that: a newer revision that was set back there may have lost its tag.
+func (r *Repo) since(ctx context.Context, p *decide.Package) error {
+	if r.Head == latestCommit(p) {
+		return nil
+	}
+	commits, err := r.Git.FirstParents(ctx, gitrepo.Hash(r.Head), firstLine)
+	if err != nil {
+		return err
+	}
+	if at := slices.IndexFunc(commits, func(c *gitrepo.Commit) bool { return decide.Hash(c.Hash) == latestCommit(p) }); at >= 0 {
+		commits = commits[:at]
+	}
+	return r.numbers(ctx, p, commits)
+}
+
+// numbers notes which of these commits published revisions whose tags are missing, and reads
+// the newest of these revisions.
+func (r *Repo) numbers(ctx context.Context, p *decide.Package, commits []*gitrepo.Commit) error {
 	p.Numbers = nil
-	for _, c := range run.since {
+	for _, c := range commits {
 		for _, n := range numbersOf(c, p) {
 			if p.Tagged(decide.RevisionName(n)) == nil {
 				p.Numbers = append(p.Numbers, decide.Numbered{Number: n, Commit: decide.Hash(c.Hash)})

@@ -271,8 +271,8 @@ func (r *run) reconsider(ctx context.Context, subjects []*subject) error {
 	of := func(s *subject) *observe.Repo { return s.repo }
 	return observe.SideBySide(ctx, r.read, todo, of, func(ctx context.Context, s *subject) error {
 		p := s.repo.Package(s.pkg.Path)
-		looked := p.Branch != nil
-		if s.err = r.read.ReadBranch(ctx, s.repo, p); s.err == nil && p.Branch != nil && !looked {
+		looked := p.Branch != nil || p.Lost != nil
+		if s.err = r.read.ReadBranch(ctx, s.repo, p); s.err == nil && (p.Branch != nil || p.Lost != nil) && !looked {
 			s.revisions, s.beside, s.trim = nil, nil, nil
 			s.err = r.ask(ctx, s)
 		}

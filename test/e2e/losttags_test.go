@@ -76,6 +76,30 @@ func TestLostTags(t *testing.T) {
 	}
 }
 
+// The newest revision was set back on the registered branch, and lost its tag and the record:
+// the branch has what the older tag has, and the number is not used again all the same.
+func TestLostTagOfWhatWasSetBack(t *testing.T) {
+	t.Parallel()
+	w := threeRevisions(t)
+	v3 := w.refs()["c1 refs/tags/web/v3"]
+	back := w.repos["c1"].Git(t, "commit-tree", "-p", "main", "-m", "back", "web/v2^{tree}")
+	w.repos["c1"].Git(t, "update-ref", "refs/heads/main", back)
+	w.repos["c1"].Git(t, "tag", "-d", "web/v3")
+	w.repos["c1"].Git(t, "update-ref", "-d", "refs/variform/variform")
+	w.publishWeb(webV1, "v4")
+	w.write("web.yaml", variantOf("web", "v4", "c1", "web", ""))
+	cold := w.plan("--cache-dir", t.TempDir())
+	if warm := w.plan(); cold.out != warm.out {
+		t.Errorf("with an empty cache:\n%s\nwith a cache:\n%s", cold.out, warm.out)
+	}
+	w.contains(cold.out, "tag v3 is missing: set again at "+v3[:7])
+	w.mustApply()
+	w.mustRun(0, "approve", "--all")
+	if got := w.refs(); got["c1 refs/tags/web/v3"] != v3 || got["c1 refs/tags/web/v4"] == "" {
+		t.Errorf("refs %v", w.refNames("c1"))
+	}
+}
+
 // A tag that a person moved is reported, and nothing is drafted or approved upon it.
 func TestMovedTag(t *testing.T) {
 	t.Parallel()
