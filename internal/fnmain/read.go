@@ -187,14 +187,18 @@ func once(root *yaml.Node) error {
 	return nil
 }
 
-// decode parses text that holds one document, and perhaps empty ones behind it. The parser panics on some
-// malformed input; that is an error like any other.
+// decode parses text that holds one document, and perhaps empty ones behind it, as JSON
+// where it is that. The parser panics on some malformed input; that is an error like any
+// other.
 func decode(text []byte) (root *yaml.Node, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			root, err = nil, fmt.Errorf("the YAML parser gave up: %v", r)
 		}
 	}()
+	if root, ok := yamltree.JSON(text); ok {
+		return root.Content[0], nil
+	}
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var document, more yaml.Node
 	if err := d.Decode(&document); errors.Is(err, io.EOF) {

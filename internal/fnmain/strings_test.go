@@ -62,6 +62,13 @@ func TestStringsRoundTrip(t *testing.T) {
 		if _, err := yaml.Parse(out.String()); err != nil {
 			t.Fatalf("%v\n%s", err, out.String())
 		}
+		if asJSON, err := sigsyaml.YAMLToJSON([]byte(in)); err != nil {
+			t.Fatal(err)
+		} else if l, err := parseList(asJSON); err != nil || len(l.items) != 2 {
+			t.Fatalf("as JSON: %v\n%s", err, asJSON)
+		} else if got := yamltree.Text(l.items[0].node.YNode(), "data", "k0"); got != want["k0"] {
+			t.Fatalf("as JSON: got %q, want %q", got, want["k0"])
+		}
 		var list struct {
 			Items []struct {
 				Data map[string]string `json:"data"`

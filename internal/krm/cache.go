@@ -24,9 +24,10 @@ type Cache struct {
 type cacheKey struct {
 	sum    [sha256.Size]byte
 	limits Limits
+	json   bool // read as JSON where it is that
 }
 
-// content is what the bytes of a YAML file hold, whatever its path. It is never
+// content is what the bytes of a YAML or JSON file hold, whatever the rest of its path. It is never
 // changed.
 type content struct {
 	data    []byte
@@ -44,17 +45,17 @@ func WithCache(c *Cache) Option {
 // for the same at once may both parse it; the first is kept.
 func (c *Cache) parse(path string, data []byte, l Limits) *content {
 	if c == nil {
-		return newContent(data, l, nil)
+		return newContent(path, data, l, nil)
 	}
 	like := c.latest(path)
 	if like != nil && like.limits == l && bytes.Equal(like.data, data) { // quicker than a sum
 		return like
 	}
-	key := cacheKey{sha256.Sum256(data), l}
+	key := cacheKey{sha256.Sum256(data), l, isJSON(path)}
 	if found := c.find(key); found != nil {
 		return found
 	}
-	made := newContent(data, l, like)
+	made := newContent(path, data, l, like)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found := c.files[key].Value(); found != nil {
@@ -68,8 +69,8 @@ func (c *Cache) parse(path string, data []byte, l Limits) *content {
 	return made
 }
 
-func newContent(data []byte, l Limits, like *content) *content {
-	docs, problem := parseDocs(data, l, like)
+func newContent(path string, data []byte, l Limits, like *content) *content {
+	docs, problem := parseDocs(path, data, l, like)
 	return &content{data: data, limits: l, docs: docs, problem: problem}
 }
 

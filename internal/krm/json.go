@@ -14,8 +14,9 @@ import (
 	"github.com/variform/variform/internal/yamltree"
 )
 
-// JSON is YAML to the parser, but what is written into a *.json file has to
-// stay JSON: where a splice does not give that, the document is written anew.
+// A *.json file that is valid JSON is read as JSON; others are read as YAML. What is
+// written into the file has to stay JSON: where a splice does not give that, the
+// document is written anew.
 
 // isJSON reports whether a file is JSON by its name.
 func isJSON(path string) bool { return strings.HasSuffix(path, ".json") }
@@ -28,6 +29,26 @@ func mayHoldJSON(data []byte) bool { return bytes.Contains(data, []byte("apiVers
 // with something else in it is treated as the YAML that it is.
 func (r *Resource) json() bool {
 	return isJSON(r.path) && (r.doc == nil || r.moved() || json.Valid(r.text()))
+}
+
+// decodeIn is decode for a text in a file of that path.
+func decodeIn(path string, text []byte) (root *yaml.Node, line int, err error) {
+	if isJSON(path) {
+		if root, ok := yamltree.JSON(text); ok {
+			return root, 0, nil
+		}
+	}
+	return decode(text)
+}
+
+// meansIn is means for a text in a file of that path.
+func meansIn(path string, text []byte, tree *yaml.Node) bool {
+	if isJSON(path) {
+		if root, ok := yamltree.JSON(text); ok {
+			return yamltree.SameValue(root, tree)
+		}
+	}
+	return means(text, tree)
 }
 
 // text is the text that the resource was parsed from.
@@ -64,7 +85,7 @@ func jsonText(tree *yaml.Node, like []byte) ([]byte, error) {
 	if len(like) == 0 || bytes.HasSuffix(like, []byte("\n")) {
 		out = append(out, lineBreak(like)...)
 	}
-	if !means(out, tree) {
+	if root, ok := yamltree.JSON(out); !ok || !yamltree.SameValue(root, tree) {
 		return nil, errors.New("the tree cannot be written as JSON: it reads back as something else")
 	}
 	return out, nil

@@ -2,6 +2,7 @@ package krm
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -155,5 +156,66 @@ func TestRewrite(t *testing.T) {
 	}
 	if _, _, err := Rewrite(File{Path: "v.yaml", Data: []byte("a: [")}, nil); err == nil {
 		t.Error("broken text was rewritten")
+	}
+}
+
+// TestJSONThatYAMLRefuses: a *.json file that is valid JSON is a resource whatever YAML
+// makes of its text. It keeps its bytes, and an edit changes its own field alone.
+func TestJSONThatYAMLRefuses(t *testing.T) {
+	for name, value := range map[string]string{
+		"slash":      `"https:\/\/example.com"`,
+		"surrogates": `"\ud83d\ude00"`,
+		"breaks":     "\"a\u0085b\u2028c\u2029\"",
+		"control":    "\"\x7f\ufeff\"",
+		"long key":   `{"` + strings.Repeat("k", 2000) + `": 1}`,
+		"tabs":       "[\t1\n\t,\t2\t]",
+	} {
+		for ending, nl := range map[string]string{"LF": "\n", "CRLF": "\r\n"} {
+			t.Run(name+ending, func(t *testing.T) {
+				in := strings.ReplaceAll("{\n\t\"apiVersion\": \"v1\", \"kind\": \"A\",\n\t\"metadata\": {\"name\": \"a\"},\n\t\"x\": "+value+",\n\t\"y\":\"old\"\n}\n", "\n", nl)
+				cache := &Cache{}
+				p, err := Parse([]File{{Path: "a.json", Data: []byte(in)}}, WithCache(cache))
+				if err != nil || len(p.Problems()) > 0 || len(p.Resources()) != 1 {
+					t.Fatal(err, p.Problems())
+				}
+				var want, got map[string]any
+				if err := json.Unmarshal([]byte(in), &want); err != nil {
+					t.Fatal(err)
+				}
+				for _, edit := range []string{"old", "new"} {
+					if edit != "old" {
+						yamltree.SetString(p.Resources()[0].Edit().YNode(), nil, "y", edit)
+					}
+					files, err := p.Files()
+					if err != nil {
+						t.Fatal(err)
+					}
+					if diff := cmp.Diff(strings.Replace(in, "old", edit, 1), string(files[0].Data)); diff != "" {
+						t.Errorf("-want +got:\n%s", diff)
+					}
+				}
+				tree := p.Resources()[0].Edit().YNode()
+				tree.Content = append(tree.Content, yamltree.String("z/"), yaml.MustParse("[0x10, ~, on]").YNode())
+				files, err := p.Files()
+				if err != nil {
+					t.Fatal(err)
+				}
+				want["y"], want["z/"] = "new", []any{16.0, nil, true}
+				if err := json.Unmarshal(files[0].Data, &got); err != nil {
+					t.Fatalf("%v\n%s", err, files[0].Data)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("-want +got:\n%s\n%s", diff, files[0].Data)
+				}
+				again, err := Parse(files, WithCache(cache))
+				if err != nil || len(again.Problems()) > 0 || !yamltree.SameValue(again.Resources()[0].Node().YNode(), tree) {
+					t.Errorf("what was written does not read back: %v\n%s", again.Problems(), files[0].Data)
+				}
+			})
+		}
+	}
+	p, err := Parse([]File{{Path: "a.yaml", Data: []byte(`{"apiVersion": "v1", "kind": "A", "x": "\/"}`)}})
+	if err != nil || len(p.Problems()) != 1 {
+		t.Errorf("a *.yaml file is no JSON: %v %v", err, p.Problems())
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Parse reads files into a package. It fails only where two files have one
 // path or a path is not clean, naming all of them; YAML that does not parse
 // becomes a Problem. Read as YAML are Kptfile, *.yaml and *.yml, and *.json that
-// has an apiVersion somewhere.
+// has an apiVersion somewhere and is not valid JSON; where it is, it is read as JSON.
 func Parse(files []File, opts ...Option) (*Package, error) {
 	p := &Package{limits: Limits{}.withDefaults()}
 	for _, o := range opts {
@@ -119,18 +119,28 @@ func (p *Package) parseFile(f File) *parsed {
 
 // parseDocs reads the documents of a file, with the help of one that is mostly alike;
 // nil where there is none.
-func parseDocs(data []byte, l Limits, like *content) ([]document, *Problem) {
+func parseDocs(path string, data []byte, l Limits, like *content) ([]document, *Problem) {
 	if line, err := l.text(data); err != nil {
 		return nil, &Problem{Line: line, Err: err}
 	}
+	if isJSON(path) {
+		if root, ok := yamltree.JSON(data); ok {
+			return documents([]chunk{{end: len(data)}}, l, func(int) (*yaml.Node, int, error) { return root, 0, nil })
+		}
+	}
 	chunks := cut(data)
+	return documents(chunks, l, func(i int) (*yaml.Node, int, error) { return like.decode(i, data[chunks[i].start:chunks[i].end]) })
+}
+
+// documents reads the documents of a file that is cut into chunks.
+func documents(chunks []chunk, l Limits, read func(i int) (root *yaml.Node, line int, err error)) ([]document, *Problem) {
 	if err := l.documents(len(chunks)); err != nil {
 		return nil, &Problem{Err: err}
 	}
 	docs := make([]document, len(chunks))
 	index := 0
 	for i, c := range chunks {
-		root, line, err := like.decode(i, data[c.start:c.end])
+		root, line, err := read(i)
 		if err == nil && root != nil {
 			line, err = l.check(root)
 		}

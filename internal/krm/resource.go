@@ -300,7 +300,7 @@ func (r *Resource) PutText(text []byte, fits func(tree *yaml.Node) bool) bool {
 	if r.doc == nil || r.moved() && isJSON(r.path) {
 		return false
 	}
-	root, _, err := decode(text)
+	root, _, err := decodeIn(r.path, text)
 	if err != nil || root == nil || !fits(root) {
 		return false
 	}

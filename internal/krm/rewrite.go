@@ -15,7 +15,7 @@ import (
 // written anew. It fails where the file cannot be read, has another number of documents, or
 // no text stands for a tree.
 func Rewrite(f File, docs []*yaml.Node) (out File, kept bool, err error) {
-	read, problem := parseDocs(f.Data, Limits{}.withDefaults(), nil)
+	read, problem := parseDocs(f.Path, f.Data, Limits{}.withDefaults(), nil)
 	if problem != nil {
 		problem.Path = f.Path
 		return File{}, false, *problem

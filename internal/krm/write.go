@@ -280,11 +280,11 @@ func (r *Resource) spliced(nl string, after *yaml.Node) ([]byte, bool) {
 	if bytes.Equal(out, text) && yamltree.SameValue(r.doc.root, after) {
 		return text, true
 	}
-	if proved || means(out, after) {
+	if proved || meansIn(r.path, out, after) {
 		return out, true
 	}
 	out = append(out, nl...)
-	return out, means(out, after)
+	return out, meansIn(r.path, out, after)
 }
 
 func (r *Resource) wrap(err error) error {

@@ -252,10 +252,11 @@ var rawFunctions = map[string]func(in []byte, out, errs io.Writer) int{
 		_, _ = out.Write(in)
 		return 0
 	},
-	"no-list": func(_ []byte, out, _ io.Writer) int { fmt.Fprint(out, "- a\n- b\n"); return 0 },
-	"silent":  func([]byte, io.Writer, io.Writer) int { return 0 },
-	"garbage": func(_ []byte, out, _ io.Writer) int { fmt.Fprint(out, "{{"); return 0 },
-	"stderr":  func(in []byte, out, errs io.Writer) int { fmt.Fprint(errs, "said"); _, _ = out.Write(in); return 0 },
+	"no-list":   func(_ []byte, out, _ io.Writer) int { fmt.Fprint(out, "- a\n- b\n"); return 0 },
+	"copy-data": copyData,
+	"silent":    func([]byte, io.Writer, io.Writer) int { return 0 },
+	"garbage":   func(_ []byte, out, _ io.Writer) int { fmt.Fprint(out, "{{"); return 0 },
+	"stderr":    func(in []byte, out, errs io.Writer) int { fmt.Fprint(errs, "said"); _, _ = out.Write(in); return 0 },
 	"exit3": func(in []byte, out, errs io.Writer) int {
 		fmt.Fprint(errs, "went wrong")
 		fmt.Fprint(out, "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nresults:\n- message: why\n  severity: error\n")

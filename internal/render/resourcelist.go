@@ -361,7 +361,7 @@ func parseList(out []byte) (*yaml.RNode, error) {
 	if n := krm.Values(out); n > maxValues {
 		return nil, fmt.Errorf("output: it has up to %d values, more than %d", n, maxValues)
 	}
-	doc, err := yaml.Parse(string(out))
+	doc, err := parseYAML(out)
 	if err != nil {
 		return nil, fmt.Errorf("output: not YAML: %w", err)
 	}
@@ -372,6 +372,14 @@ func parseList(out []byte) (*yaml.RNode, error) {
 		return nil, fmt.Errorf("output: kind is %q, not %s", doc.GetKind(), listKind)
 	}
 	return doc, nil
+}
+
+// parseYAML parses a program's answer, as JSON where it is that.
+func parseYAML(out []byte) (*yaml.RNode, error) {
+	if root, ok := yamltree.JSON(out); ok {
+		return yaml.NewRNode(root.Content[0]), nil
+	}
+	return yaml.Parse(string(out))
 }
 
 // results reads what a failed program had to say; there may be nothing.

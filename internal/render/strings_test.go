@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -42,6 +43,25 @@ func hostileMap(rng *rand.Rand) (text string, data map[string]string) {
 	return b.String(), data
 }
 
+// copyData is a function by other libraries: it reads with go-yaml 2, adds a copy of each
+// ConfigMap's data, and writes JSON.
+func copyData(in []byte, out, errs io.Writer) int {
+	var list map[string]any
+	if err := sigsyaml.Unmarshal(in, &list); err != nil {
+		_, _ = fmt.Fprintln(errs, err)
+		return 1
+	}
+	for _, item := range list["items"].([]any) {
+		if item := item.(map[string]any); item["kind"] == "ConfigMap" {
+			item["copy"] = item["data"]
+		}
+	}
+	if err := json.NewEncoder(out).Encode(list); err != nil {
+		return 1
+	}
+	return 0
+}
+
 // TestStringsRoundTrip holds that functions get the strings that a package has, that it
 // gets those that they return, and that the file keeps its bytes where they change nothing.
 func TestStringsRoundTrip(t *testing.T) {
@@ -65,6 +85,7 @@ func TestStringsRoundTrip(t *testing.T) {
 		"Worker":         {worker, starlark(none), false},
 		"WorkerCopies":   {worker, starlark(copied), true},
 		"Cat":            {programs, "{exec: cat}", false},
+		"ProgramCopies":  {programs, "{exec: " + self(t, "copy-data") + "}", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 4))
