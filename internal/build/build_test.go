@@ -234,7 +234,7 @@ func TestMissingBranch(t *testing.T) {
 	if m.Err == nil || !decide.IsStalled(m.Err) {
 		t.Fatalf("got %v", m.Err)
 	}
-	has(t, m.Err.Error(), `no branch "main"`, "createBranch")
+	has(t, m.Err.Error(), "branch main does not exist", "there are: other", "createBranch")
 	s.fleet.Repositories[0].Spec.Git.CreateBranch, s.fleet.Repositories[1].Spec.Git.CreateBranch = true, true
 	if m := s.make(); !m.Root.IsZero() || len(m.Parents) > 0 || m.Ref != draft1 {
 		t.Errorf("%+v", m)

@@ -223,16 +223,21 @@ func fields(n *yaml.RNode, field string, create yaml.Kind) (found []*yaml.RNode,
 	if err == nil {
 		found, err = list.Elements()
 	}
-	missing := slices.ContainsFunc(found, func(f *yaml.RNode) bool { return !holds(n.YNode(), f.YNode()) }) // in YAML that is a text's content
+	held := map[*yaml.Node]bool{}
+	collect(held, n.YNode())
+	missing := slices.ContainsFunc(found, func(f *yaml.RNode) bool { return !held[f.YNode()] }) // in YAML that is a text's content
 	if err == nil && (len(found) == 0 || missing) {
 		err = errors.New("there is no such field; name another, or create it with options.create")
 	}
 	return found, err
 }
 
-// holds reports whether a tree contains a node.
-func holds(tree, n *yaml.Node) bool {
-	return tree == n || slices.ContainsFunc(tree.Content, func(e *yaml.Node) bool { return holds(e, n) })
+// collect adds the nodes of a tree to a set.
+func collect(into map[*yaml.Node]bool, tree *yaml.Node) {
+	into[tree] = true
+	for _, n := range tree.Content {
+		collect(into, n)
+	}
 }
 
 // target writes a value to the fields of one target and reports whether it could.

@@ -58,7 +58,7 @@ func (rules namespaceRules) run(_ context.Context, c *function.Call) error {
 		edit(c, r, func(root *yaml.Node, write bool) int { return s.set(r, root, write) })
 	}
 	for _, r := range work { // v0.4.1 looks whether the namespace is one that was replaced
-		edit(c, r, func(root *yaml.Node, write bool) int { return s.setDependsOn(root, write) })
+		edit(c, r, s.setDependsOn)
 	}
 	if rules.first && !distinct(c) {
 		return nil

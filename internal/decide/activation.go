@@ -111,6 +111,8 @@ type Outcome struct {
 	// Same says that the build gave what is there, Back that it gave what is
 	// Published, unlike the open Draft that is there.
 	Same, Back bool
+	// Furnished reports that the build gave a folder without a Kptfile one.
+	Furnished bool
 	// Conflicts counts the edits by hand that the update met.
 	Conflicts int
 	// Attention is what a person is to see first of what was built, such as
@@ -122,8 +124,6 @@ type Outcome struct {
 	// Unproved is why what is there, or was built, may not be published unseen,
 	// "" where it may or nobody asked.
 	Unproved string
-	// Furnished says that the build gave a folder without a Kptfile one.
-	Furnished bool
 	// Warnings of the build.
 	Warnings []string
 	// Ref is the branch of the Draft that was built.

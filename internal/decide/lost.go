@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
@@ -57,7 +58,7 @@ func LostEdits(updates []Update, branch *krm.Package, made func(merge.Conflict) 
 			at := place{c.Path, c.Field, c.Resource}
 			places = append(places, at)
 			now, known := c.In(u.Package)
-			if decided[at] || !c.LosesEdit() || known && now == c.Local || isMachines(c) {
+			if decided[at] || !c.LosesEdit() || known && now == c.Local || isMachines(c) || isAddition(c, u.Package) {
 				continue
 			}
 			by, onBranch := made(c)
@@ -83,7 +84,28 @@ func LostEdits(updates []Update, branch *krm.Package, made func(merge.Conflict) 
 // isMachines reports whether a conflict is about a field that is the machine's in every
 // merge: nobody edits it.
 func isMachines(c merge.Conflict) bool {
-	return c.Resource.Kind == kptfilev1.KptFileKind && (c.Field == "upstreamLock" || strings.HasPrefix(c.Field, "upstreamLock."))
+	if c.Resource.Kind != kptfilev1.KptFileKind {
+		return false
+	}
+	for _, field := range []string{"upstreamLock", "status", "info.readinessGates"} {
+		rest, ok := strings.CutPrefix(c.Field, field)
+		if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			return true
+		}
+	}
+	return false
+}
+
+// isAddition reports whether a conflict is about a resource that a person added and in
+// which the machine set fields: the resource is still there.
+func isAddition(c merge.Conflict, p *krm.Package) bool {
+	if c.Fate != merge.Overruled || c.Resource == (krm.ID{}) || c.Field != "" || c.Local == "" {
+		return false
+	}
+	if p == nil {
+		return c.Upstream != ""
+	}
+	return slices.ContainsFunc(p.Resources(), func(r *krm.Resource) bool { return r.ID() == c.Resource })
 }
 
 // ID is the resource's, the zero value for a file.

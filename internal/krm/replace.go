@@ -56,7 +56,7 @@ func (s *splicer) replace(o, n *yaml.Node, at slot) {
 		}
 		s.replaceInline(after, start, end, inline)
 		s.addLines(end, lines, o)
-		if lines == "" && n.Kind == yaml.ScalarNode && s.recomment(o, n) {
+		if lines == "" && n.Kind == yaml.ScalarNode && s.recomment(o.LineComment, n.LineComment) {
 			s.comment(end, n.LineComment)
 		}
 	case o.Kind == yaml.ScalarNode && o.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0:

@@ -103,7 +103,7 @@ func (s *splicer) node(o, n *yaml.Node, at slot) {
 	case o.Kind == yaml.AliasNode || n == nil || n.Kind == yaml.AliasNode:
 		s.alias(o, n, at)
 	case o.Kind == yaml.ScalarNode && n.Kind == yaml.ScalarNode && yamltree.SameValue(o, n):
-		if s.recomment(o, n) && !at.flow && !omitted(o) {
+		if s.recomment(o.LineComment, n.LineComment) && !at.flow && !omitted(o) {
 			s.comment(s.end(o, at.indent), n.LineComment)
 		}
 	case o.Kind == yaml.MappingNode && n.Kind == yaml.MappingNode && yamltree.CustomTag(o) == yamltree.CustomTag(n):
@@ -118,17 +118,16 @@ func (s *splicer) node(o, n *yaml.Node, at slot) {
 	}
 }
 
-// recomment reports whether the line comment of n is to be written in place of
-// o's. Many functions make nodes without the comment of those that they replace,
+// recomment reports whether a line comment is to be written in place of another. Many functions make nodes without the comment of those that they replace,
 // so that one which is missing stays, unless comments are exact.
-func (s *splicer) recomment(o, n *yaml.Node) bool {
-	return n.LineComment != o.LineComment && (n.LineComment != "" || s.exact && !strings.Contains(o.LineComment, "\n"))
+func (s *splicer) recomment(was, is string) bool {
+	return is != was && (is != "" || s.exact && !strings.Contains(was, "\n"))
 }
 
 // flowComment writes a new comment behind a flow collection that goes on
 // meaning the same.
 func (s *splicer) flowComment(o, n *yaml.Node, at slot) {
-	if s.recomment(o, n) && !at.flow && o.Style&yaml.FlowStyle != 0 && yamltree.SameValue(o, n) {
+	if s.recomment(o.LineComment, n.LineComment) && !at.flow && o.Style&yaml.FlowStyle != 0 && yamltree.SameValue(o, n) {
 		s.comment(s.end(o, at.indent), n.LineComment)
 	}
 }
@@ -208,7 +207,7 @@ func (s *splicer) mapping(o, n *yaml.Node, at slot) {
 func (s *splicer) value(o *yaml.Node, i int, n *yaml.Node, j int, at slot) {
 	k, v := o.Content[i], o.Content[i+1]
 	slot := s.entrySlot(o, i, at)
-	if s.recomment(k, n.Content[j]) && !slot.flow && v.Style&yaml.FlowStyle == 0 &&
+	if s.recomment(k.LineComment, n.Content[j].LineComment) && !slot.flow && v.Style&yaml.FlowStyle == 0 &&
 		(v.Kind == yaml.MappingNode || v.Kind == yaml.SequenceNode) && len(v.Content) > 0 {
 		s.comment(s.colon(k), n.Content[j].LineComment)
 	}

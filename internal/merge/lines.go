@@ -355,10 +355,10 @@ func (g *groups) down() bool {
 
 // settle slides one group, which may take in others.
 func (g *groups) settle(o *groups) {
-	beside := false // the other side has a change where the group was
+	var beside bool // the other side has a change where the group was
 	earliest := 0
 	for size := -1; size != g.end-g.start; {
-		size, beside = g.end-g.start, false
+		size = g.end - g.start
 		for g.up() {
 			o.previous()
 		}

@@ -11,7 +11,7 @@ import (
 // remarked reports whether a person added a comment to a resource that local has as
 // base has it otherwise: in its tree, or as a line of a file of its own.
 func (m *merger) remarked(t *tuple) bool {
-	if addsRemark(t.b.tree(), t.l.tree()) {
+	if addsRemark(allComments(t.b.tree()), allComments(t.l.tree())) {
 		return true
 	}
 	if len(m.b.docs[t.b.path]) != 1 || len(m.l.docs[t.l.path]) != 1 {
@@ -20,10 +20,10 @@ func (m *merger) remarked(t *tuple) bool {
 	return addsLine(commentLines(m.b.file(t.b.path)), commentLines(m.l.file(t.l.path)))
 }
 
-// addsRemark reports whether a tree has a comment that another one lacks. Merge
+// addsRemark reports whether one list of comments has a line that another one lacks. Merge
 // comments and the markers of fields that are owned elsewhere are none.
-func addsRemark(was, is *yaml.Node) bool {
-	return addsLine(strings.Split(allComments(was), "\n"), strings.Split(allComments(is), "\n"))
+func addsRemark(was, is string) bool {
+	return addsLine(strings.Split(was, "\n"), strings.Split(is, "\n"))
 }
 
 func addsLine(was, is []string) bool {

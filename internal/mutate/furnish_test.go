@@ -20,37 +20,52 @@ func TestFurnish(t *testing.T) {
 		reason                 string
 	}{
 		"a Kptfile": {
-			map[string]string{"a.yaml": object + "b\n"}, map[string]string{"Kptfile": head, "a.yaml": object + "a\n", "gone.yaml": object + "gone\n", "gone.txt": "x"},
-			map[string]string{"Kptfile": head, "a.yaml": object + "b\n"}, "what the folder lacks somebody took away",
+			map[string]string{"a.yaml": object + "b\n"},
+			map[string]string{"Kptfile": head, "a.yaml": object + "a\n", "gone.yaml": object + "gone\n", "gone.txt": "x"},
+			map[string]string{"Kptfile": head, "a.yaml": object + "b\n"},
+			"what the folder lacks somebody took away",
 		},
 		"what its pipeline names": {
-			map[string]string{"a.yaml": object + "a\n"}, map[string]string{"Kptfile": runs, "fn.yaml": object + "fn\n"},
-			map[string]string{"Kptfile": runs, "fn.yaml": object + "fn\n", "a.yaml": object + "a\n"}, "the pipeline fails without it",
+			map[string]string{"a.yaml": object + "a\n"},
+			map[string]string{"Kptfile": runs, "fn.yaml": object + "fn\n"},
+			map[string]string{"Kptfile": runs, "fn.yaml": object + "fn\n", "a.yaml": object + "a\n"},
+			"the pipeline fails without it",
 		},
 		"what its pipeline reads": {
-			map[string]string{"a.yaml": object + "a\n"}, map[string]string{"Kptfile": head, "p.yaml": object + "params\n" + local},
-			map[string]string{"Kptfile": head, "p.yaml": object + "params\n" + local, "a.yaml": object + "a\n"}, "local-config is nothing but the pipeline's",
+			map[string]string{"a.yaml": object + "a\n"},
+			map[string]string{"Kptfile": head, "p.yaml": object + "params\n" + local},
+			map[string]string{"Kptfile": head, "p.yaml": object + "params\n" + local, "a.yaml": object + "a\n"},
+			"local-config is nothing but the pipeline's",
 		},
 		"what is there already": {
-			map[string]string{"all.yaml": object + "params\n"}, map[string]string{"Kptfile": head, "p.yaml": object + "params\n" + local},
-			map[string]string{"Kptfile": head, "all.yaml": object + "params\n"}, "it would be there twice",
+			map[string]string{"all.yaml": object + "params\n"},
+			map[string]string{"Kptfile": head, "p.yaml": object + "params\n" + local},
+			map[string]string{"Kptfile": head, "all.yaml": object + "params\n"},
+			"it would be there twice",
 		},
 		"a file with more in it": {
-			map[string]string{"x.txt": ""}, map[string]string{"Kptfile": head, "p.yaml": object + "params\n" + local + "---\n" + object + "a\n"},
-			map[string]string{"Kptfile": head, "x.txt": ""}, "the other resource was taken away",
+			map[string]string{"x.txt": ""},
+			map[string]string{"Kptfile": head, "p.yaml": object + "params\n" + local + "---\n" + object + "a\n"},
+			map[string]string{"Kptfile": head, "x.txt": ""},
+			"the other resource was taken away",
 		},
 		"the package context": {
-			map[string]string{"x.txt": ""}, map[string]string{"Kptfile": head, "package-context.yaml": context},
-			map[string]string{"Kptfile": head, "x.txt": ""}, "the adoption brings it",
+			map[string]string{"x.txt": ""},
+			map[string]string{"Kptfile": head, "package-context.yaml": context},
+			map[string]string{"Kptfile": head, "x.txt": ""},
+			"the adoption brings it",
 		},
 		"subpackages": {
 			map[string]string{"s/a.yaml": object + "a\n"},
 			map[string]string{"Kptfile": head, "s/Kptfile": runs, "s/fn.yaml": object + "fn\n", "gone/Kptfile": runs, "gone/fn.yaml": object + "fn2\n"},
-			map[string]string{"Kptfile": head, "s/Kptfile": runs, "s/fn.yaml": object + "fn\n", "s/a.yaml": object + "a\n"}, "a subpackage that the folder has is one again",
+			map[string]string{"Kptfile": head, "s/Kptfile": runs, "s/fn.yaml": object + "fn\n", "s/a.yaml": object + "a\n"},
+			"a subpackage that the folder has is one again",
 		},
 		"a subpackage's Kptfile is there": {
-			map[string]string{"s/Kptfile": head}, map[string]string{"Kptfile": head, "s/Kptfile": runs},
-			map[string]string{"Kptfile": head, "s/Kptfile": head}, "no file of the folder changes",
+			map[string]string{"s/Kptfile": head},
+			map[string]string{"Kptfile": head, "s/Kptfile": runs},
+			map[string]string{"Kptfile": head, "s/Kptfile": head},
+			"no file of the folder changes",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -180,11 +180,13 @@ replacements:
 		"starlark":              {star, nil, "blue-a", "blue-a", ""},
 		"apply-setters": {
 			mutator("apply-setters:v0.2", "team: blue"),
-			gittest.Text{"a.yaml": strings.Replace(config("a", ""), "name: a", "name: a # kpt-set: ${team}-a", 1)}, "blue-a", "a", "",
+			gittest.Text{"a.yaml": strings.Replace(config("a", ""), "name: a", "name: a # kpt-set: ${team}-a", 1)},
+			"blue-a", "a", "",
 		},
 		"apply-replacements": {
 			"  packageContext:\n    data: {team: blue}\n",
-			gittest.Text{"Kptfile": kptfile("pipeline:\n  mutators:\n  - {image: \"apply-replacements:v0.1\", configPath: names.yaml}\n"), "names.yaml": replacements}, "blue", "a", "",
+			gittest.Text{"Kptfile": kptfile("pipeline:\n  mutators:\n  - {image: \"apply-replacements:v0.1\", configPath: names.yaml}\n"), "names.yaml": replacements},
+			"blue", "a", "",
 		},
 	} {
 		for layout, together := range map[string]bool{"as upstream has it": false, "in one file": true} {

@@ -165,18 +165,6 @@ func TestAmendedDraftIsTold(t *testing.T) {
 	w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
 }
 
-// What is to be adopted has no tag yet, and is not called by it.
-func TestAdoptWithoutKptfile(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, "c1")
-	w.repos["c1"].Commit(t, "main", "by hand", gittest.Text{"web/cm.yaml": configMap("a", "b: c")})
-	w.write("v.yaml", variantOf("web", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
-	p := w.apply()
-	w.wantActions(p, all("fail", "c1/web"))
-	w.contains(p.out, "package web at branch main: ", "Kptfile")
-	w.lacks(p.out, "refs/tags")
-}
-
 // What publishing a first Draft would replace is what it is compared with.
 func TestReviewComparesWithTheBranch(t *testing.T) {
 	t.Parallel()

@@ -121,7 +121,7 @@ func TestOrderArgoCD(t *testing.T) {
 	if at < 0 || edits[at].Instead != "annotation variform.dev/order of Repository c1" {
 		t.Errorf("the edit is not told: %+v", edits)
 	}
-	w.mustRun(0, "approve", "c1")
+	w.mustRun(0, "approve", "c1", "--accept-lost")
 
 	// Without dependencies it stays as it is; without the option it goes.
 	w.write("ctx.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")

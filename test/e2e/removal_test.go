@@ -104,7 +104,7 @@ func TestRemovalByRevision(t *testing.T) {
 				t.Errorf("the Draft's branch %s, want: %s", got, c.draft)
 			}
 			if c.draft == "stays" {
-				w.contains(p.out, "committed by hand", "drafts/web/packagevariant-2")
+				w.contains(p.out, "by hand", "drafts/web/packagevariant-2")
 			}
 			if c.draft == "moves" && !strings.Contains(w.show("c1", "refs/tags/web/v1", "web/Kptfile"), "variform.dev/variant") {
 				t.Error("the content of what is Published was touched")
