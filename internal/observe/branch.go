@@ -125,8 +125,12 @@ func (r *Repo) since(ctx context.Context, p *decide.Package) error {
 	if err != nil {
 		return err
 	}
-	if at := slices.IndexFunc(commits, func(c *gitrepo.Commit) bool { return decide.Hash(c.Hash) == latestCommit(p) }); at >= 0 {
+	at := slices.IndexFunc(commits, func(c *gitrepo.Commit) bool { return decide.Hash(c.Hash) == latestCommit(p) })
+	switch {
+	case at >= 0:
 		commits = commits[:at]
+	case len(commits) < firstLine: // it never was there: who knows what came since
+		return nil
 	}
 	return r.numbers(ctx, p, commits)
 }
