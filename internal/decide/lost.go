@@ -99,11 +99,11 @@ func isMachines(c merge.Conflict) bool {
 // isAddition reports whether a conflict is about a resource that a person added and in
 // which the machine set fields: the resource is still there.
 func isAddition(c merge.Conflict, p *krm.Package) bool {
-	if c.Fate != merge.Overruled || c.Resource == (krm.ID{}) || c.Field != "" || c.Local == "" {
+	if c.Fate != merge.Overruled && c.Fate != merge.Lost || c.Resource == (krm.ID{}) || c.Field != "" || c.Local == "" {
 		return false
 	}
 	if p == nil {
-		return c.Upstream != ""
+		return c.Fate == merge.Overruled && c.Upstream != ""
 	}
 	return slices.ContainsFunc(p.Resources(), func(r *krm.Resource) bool { return r.ID() == c.Resource })
 }
