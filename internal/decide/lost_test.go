@@ -63,7 +63,7 @@ func TestLostEdits(t *testing.T) {
 		"an added resource is gone":                     {[]Update{has("3", merge.Conflict{Path: "d.yaml", Resource: krm.ID{Kind: "ConfigMap", Name: "more"}, Fate: merge.Overruled, Winner: merge.Upstream, Local: "(resource)"})}, "9", true, "loses 1 edit: ConfigMap more (resource) → (none)"},
 		"no update met an edit":                         {[]Update{has("3")}, "3", true, ""},
 		"a credential that is gone":                     {[]Update{has("9", merge.Conflict{Path: "d.yaml", Resource: web, Field: "spec.token", Fate: merge.Lost, Winner: merge.Upstream, Local: "(redacted)", Upstream: "(redacted)"})}, "9", true, "loses 1 edit: spec.token (redacted) → (none) of Deployment web"},
-		"a whole resource":                              {[]Update{has("3", merge.Conflict{Path: "d.yaml", Resource: web, Fate: merge.Lost, Winner: merge.Upstream, Local: "(resource)"})}, "9", true, "loses 1 edit: Deployment web (resource) → (none)"},
+		"a whole resource":                              {[]Update{has("3", merge.Conflict{Path: "d.yaml", Resource: krm.ID{Kind: "ConfigMap", Name: "more"}, Fate: merge.Lost, Winner: merge.Upstream, Local: "(resource)"})}, "9", true, "loses 1 edit: ConfigMap more (resource) → (none)"},
 		"a text file":                                   {[]Update{has("3", merge.Conflict{Path: "notes.txt", Field: "line 3", Fate: merge.Lost, Winner: merge.Upstream, Local: "a", Upstream: "b"})}, "9", true, "loses 1 edit: line 3 a → b of notes.txt"},
 	} {
 		t.Run(reason, func(t *testing.T) {
