@@ -137,8 +137,8 @@ func (l *list) encode() ([]byte, error) {
 		}
 	}
 	if len(l.results) > 0 {
-		results := &yaml.Node{}
-		if err := results.Encode(l.results); err != nil {
+		results, err := yamltree.Encode(l.results)
+		if err != nil {
 			return nil, err
 		}
 		if err := encodeKey(out, "results", results); err != nil {

@@ -11,23 +11,25 @@ import (
 
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/internal/yamltree"
 )
 
 // resultListDoc is kpt's FunctionResultList.
 type resultListDoc struct {
-	APIVersion string         `yaml:"apiVersion"`
-	Kind       string         `yaml:"kind"`
-	Metadata   map[string]any `yaml:"metadata"`
-	ExitCode   int            `yaml:"exitCode"`
-	Items      []resultDoc    `yaml:"items,omitempty"`
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Metadata   map[string]any `json:"metadata"`
+	ExitCode   int            `json:"exitCode"`
+	Items      []resultDoc    `json:"items,omitempty"`
 }
 
 type resultDoc struct {
-	Image    string     `yaml:"image,omitempty"`
-	Exec     string     `yaml:"exec,omitempty"`
-	Stderr   string     `yaml:"stderr,omitempty"`
-	ExitCode int        `yaml:"exitCode"`
-	Results  fn.Results `yaml:"results,omitempty"`
+	Image    string     `json:"image,omitempty"`
+	Exec     string     `json:"exec,omitempty"`
+	Stderr   string     `json:"stderr,omitempty"`
+	ExitCode int        `json:"exitCode"`
+	Results  fn.Results `json:"results,omitempty"`
 }
 
 // ResultList is what the functions had to say as kpt's `--results-dir` writes
@@ -46,7 +48,11 @@ func (r *Result) ResultList() ([]byte, error) {
 	}
 	var buf bytes.Buffer
 	enc := yaml.NewEncoder(&buf)
-	if err := enc.Encode(doc); err != nil {
+	tree, err := yamltree.Encode(doc)
+	if err == nil {
+		err = enc.Encode(yamltree.Portable(tree))
+	}
+	if err != nil {
 		return nil, fmt.Errorf("encoding the function results: %w", err)
 	}
 	return buf.Bytes(), enc.Close()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/kptdev/krm-functions-sdk/go/fn"
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
@@ -122,5 +123,43 @@ func TestStringsRoundTrip(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestResultStringsRoundTrip holds that results.yaml has the messages that functions gave.
+func TestResultStringsRoundTrip(t *testing.T) {
+	for _, message := range append([]string{"\tone\ntwo", "  one\ntwo\n"}, hostile...) {
+		r := &Result{Functions: []FunctionResult{{Results: fn.Results{{Message: message}}, Stderr: message}}}
+		text, err := r.ResultList()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Items []struct {
+				Stderr  string `json:"stderr"`
+				Results []struct {
+					Message string `json:"message"`
+				} `json:"results"`
+			} `json:"items"`
+		}
+		if err := sigsyaml.Unmarshal(text, &got); err != nil {
+			t.Errorf("%q: %v\n%s", message, err, text)
+		} else if got.Items[0].Stderr != message || got.Items[0].Results[0].Message != message {
+			t.Errorf("%q reads back as something else:\n%s", message, text)
+		}
+	}
+}
+
+// TestScriptMessageRoundTrips holds that the results have what a script printed.
+func TestScriptMessageRoundTrips(t *testing.T) {
+	for kind, opts := range starlarkKinds(t) {
+		r := New(opts)
+		res, err := r.Render(t.Context(), scripted(t, `print("\tone\ntwo\r\n")`))
+		r.Close()
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+		} else if got := res.Functions[0].Results; len(got) != 1 || got[0].Message != "print: \tone\ntwo\r\n" {
+			t.Errorf("%s: %v", kind, got)
+		}
 	}
 }

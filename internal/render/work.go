@@ -168,8 +168,8 @@ func (w *worker) send(a answer) error {
 		code, a.list = 1, yaml.NewRNode(emptyList())
 	}
 	if len(a.results) > 0 {
-		results := &yaml.Node{}
-		if err := results.Encode(a.results); err != nil {
+		results, err := yamltree.Encode(a.results)
+		if err != nil {
 			return err
 		}
 		yamltree.Set(a.list.YNode(), nil, "results", results)
