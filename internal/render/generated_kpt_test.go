@@ -128,13 +128,15 @@ func (g *generator) resources(dir string) {
 	g.files[file] = strings.Join(docs, "---\n")
 }
 
-// mutatorsOf are entries of a pipeline; %s is a name of its own.
+// generatedMutators are entries of a pipeline; %s is a name of its own. None changes its
+// own entry, which the installed kpt would write and we keep (TestOwnConfiguration): what
+// search-replace looks for is no text of its own configuration.
 var generatedMutators = []string{
 	"  - image: set-namespace:v0.4\n    configMap: {namespace: ns-%s}\n",
 	"  - image: set-labels:v0.2\n    configMap: {made-by: %s}\n",
 	"  - image: set-annotations:v0.1\n    configMap: {note: %s}\n",
 	"  - image: apply-setters:v0.2\n    configMap: {color: %s, replicas: '3'}\n",
-	"  - image: search-replace:v0.2\n    configMap: {by-value: web, put-value: %s}\n",
+	"  - image: search-replace:v0.2\n    configMap: {by-value-regex: '^w[e]b$', put-value: %s}\n",
 	"  - image: ensure-name-substring:v0.2\n    configMap: {prepend: %s-}\n",
 	"  - image: ghcr.io/variform/generate:v1\n",
 	"  - image: ghcr.io/variform/note:v1\n    configMap: {by: %s}\n",
@@ -190,7 +192,11 @@ func (g *generator) function(dir string) string {
 	}
 	for _, list := range []string{"selectors", "exclude"} {
 		if g.IntN(4) == 0 {
-			entry += "    " + list + ":\n    - " + g.pick("kind: ConfigMap", "kind: Deployment", "namespace: old", "labels: {tier: web}", "apiVersion: v1", "annotations: {team: db}", "name: r3", "kind: Kptfile") + "\n"
+			by := g.pick("kind: ConfigMap", "kind: Deployment", "namespace: old", "labels: {tier: web}", "apiVersion: v1", "annotations: {team: db}", "name: r3", "kind: Kptfile")
+			if strings.Contains(entry, "search-replace:") {
+				by = strings.ReplaceAll(by, "web", "db") // it would replace the text in its own entry
+			}
+			entry += "    " + list + ":\n    - " + by + "\n"
 		}
 	}
 	return entry

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -171,14 +173,57 @@ func ignorePipelines(trees map[string][]any) map[string][]any {
 	return trees
 }
 
+// withoutOwn makes kpt leave out of a function's items the resource that its configPath
+// names, as newer kpt (kpt #4673) and we do, and the installed one does not: each entry
+// with a configPath excludes that resource. Nothing else of the package changes.
+func withoutOwn(t testing.TB, p *krm.Package) *krm.Package {
+	t.Helper()
+	p = p.Clone()
+	byPath := map[string]*krm.Resource{}
+	for _, r := range p.Resources() {
+		byPath[r.Path()] = r
+	}
+	for _, r := range p.Resources() {
+		if r.Kind() != "Kptfile" {
+			continue
+		}
+		for _, list := range []string{"mutators", "validators"} {
+			for i, e := range yamltree.Items(r.Node().YNode(), "pipeline", list) {
+				own := byPath[path.Join(path.Dir(r.Path()), yamltree.Text(e, "configPath"))]
+				if own == nil || own == r {
+					continue
+				}
+				e = yamltree.Items(r.Edit().YNode(), "pipeline", list)[i]
+				exclude := yamltree.Child(e, "exclude")
+				if exclude == nil {
+					exclude = yamltree.Seq()
+					yamltree.Set(e, nil, "exclude", exclude)
+				}
+				var selector yaml.Node
+				if err := selector.Encode(map[string]string{"apiVersion": own.APIVersion(), "kind": own.Kind(), "name": own.Name()}); err != nil {
+					t.Fatal(err)
+				}
+				exclude.Content = append(exclude.Content, &selector)
+			}
+		}
+	}
+	return p
+}
+
 // sameAsKpt renders a package with kpt, with our builtins and with our exec
 // runtime, and compares documents. It returns what kpt made, nil where all fail.
 func sameAsKpt(t *testing.T, p *krm.Package) *krm.Package {
 	t.Helper()
+	return sameAsKptBut(t, p, nil)
+}
+
+// sameAsKptBut expects of us all that kpt makes, and some files more.
+func sameAsKptBut(t *testing.T, p *krm.Package, more map[string]string) *krm.Package {
+	t.Helper()
 	kpt := needKpt(t)
 	mapped := withExec(t, p)
 	dir := t.TempDir()
-	save(t, mapped, dir)
+	save(t, withoutOwn(t, mapped), dir)
 	kptErr := kptRender(t, kpt, dir)
 
 	ours, err := New(testOptions()).Render(context.Background(), p)
@@ -194,6 +239,9 @@ func sameAsKpt(t *testing.T, p *krm.Package) *krm.Package {
 	}
 	byKpt := load(t, dir)
 	want := ignorePipelines(trees(t, byKpt))
+	if len(more) > 0 {
+		maps.Copy(want, trees(t, pkg(t, more)))
+	}
 	if diff := cmp.Diff(want, ignorePipelines(trees(t, ours.Package))); diff != "" {
 		t.Errorf("builtin (-kpt +ours):\n%s", diff)
 	}
@@ -212,7 +260,7 @@ func TestKptSharedPackages(t *testing.T) {
 }
 
 // TestKptSemantics compares what a pipeline does with selection, placement,
-// deletion, ignored files and failures.
+// deletion, configuration, ignored files and failures.
 func TestKptSemantics(t *testing.T) {
 	image := func(name string) string { return "  - image: " + own(name) + "\n" }
 	cases := map[string]map[string]string{
@@ -281,7 +329,11 @@ func TestKptSemantics(t *testing.T) {
 			"a.yaml": configMap("a"), "b.yaml": configMap("b"), "w.yaml": fmt.Sprintf(deployment, 1),
 		},
 	}
+	// The function does not see its configuration, so it finds nothing to replace and
+	// adds the resource. The installed kpt loses what is added: it carries the id of
+	// the configuration, which the call left out.
+	more := map[string]map[string]string{"UpsertItself": {"configmap_fresh.yaml": cases["UpsertItself"]["up.yaml"]}}
 	for name, files := range cases {
-		t.Run(name, func(t *testing.T) { sameAsKpt(t, pkg(t, files)) })
+		t.Run(name, func(t *testing.T) { sameAsKptBut(t, pkg(t, files), more[name]) })
 	}
 }

@@ -314,6 +314,8 @@ func TestConfigPath(t *testing.T) {
     configMap: {who: red}
   - image: `+own("note")+`
     configPath: cfg.yaml
+  - image: `+own("note")+`
+    configMap: {later: 'yes'}
   validators:
   - image: `+own("warn")+`
     configPath: cfg.yaml
@@ -322,10 +324,15 @@ func TestConfigPath(t *testing.T) {
 		"a.yaml":   configMap("a"),
 	})
 	res := mustRender(t, testOptions(), p)
+	want := map[string]string{"root": "red yes", "a": "red yes", "cfg": " yes"}
+	got := map[string]string{}
 	for _, r := range res.Package.Resources() {
-		if v, _ := r.Annotation("team"); v != "red" {
-			t.Errorf("%s: team is %q; a mutator's config is what earlier mutators made of it, and is an item itself", r.Name(), v)
-		}
+		team, _ := r.Annotation("team")
+		later, _ := r.Annotation("later")
+		got[r.Name()] = team + " " + later
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("a mutator's config is what earlier mutators made of it, and is an item of every other function (-want +got):\n%s", diff)
 	}
 }
 
@@ -489,7 +496,7 @@ func TestUnavailableIsSaidOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("it rendered")
 	}
-	for _, want := range []string{"--allow-image example.com/fn:v1", "named 3 times", "v0.2 (up to v0.2.1)"} {
+	for _, want := range []string{"--allow-image example.com/fn:v1", "named 3 times", "or use what is built in: v0.1.1, v0.2.0, v0.2.1, v0.2.2"} {
 		if strings.Count(err.Error(), want) != 1 {
 			t.Errorf("want %q once:\n%v", want, err)
 		}
@@ -550,7 +557,8 @@ func TestImages(t *testing.T) {
 		"AtLeast":       {image: "set-namespace", tag: ">=0.4.1", want: "set-namespace@v0.4"},
 		"Caret":         {image: "starlark", tag: "^0.4.2", want: "starlark@v0.4"},
 		"Wildcard":      {image: "set-namespace", tag: "0.4.x", want: "set-namespace@v0.4"},
-		"AboveAll":      {image: "set-namespace", tag: ">0.4.1"},
+		"Above":         {image: "set-namespace", tag: ">0.4.1", want: "set-namespace@v0.4"},
+		"AboveAll":      {image: "set-namespace", tag: ">0.4.5"},
 		"Between":       {image: "starlark", tag: ">0.4.3 <0.5.0"},
 		"Latest":        {image: "gcr.io/kpt-fn/starlark:latest", want: "starlark@v0.5"},
 		"OldMinor":      {image: "gcr.io/kpt-fn/starlark:v0.4.3", want: "starlark@v0.4"},
