@@ -64,6 +64,14 @@ func (m *Memory) NewRepo(name string) *MemoryRepo {
 	return r
 }
 
+// Rename moves a repository to another path: the old one is not found any more.
+func (m *Memory) Rename(from, to string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.repos[to] = m.repos[from]
+	delete(m.repos, from)
+}
+
 // With calls f with the repository's storage, while nobody else uses it.
 func (r *MemoryRepo) With(f func(s *memory.Storage)) {
 	r.mu.Lock()

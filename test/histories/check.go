@@ -626,7 +626,7 @@ func (w *world) compare(p place, fresh *repository) {
 func (w *world) checkContent(p place, r *repository, f files) {
 	u := w.upstreamOf(p)
 	wants := map[string][]string{
-		"config.yaml":          {fmt.Sprintf("level: L%d # how loud", u.level), fmt.Sprintf("size: S%d", u.size), "tier: " + map[bool]string{true: "gold", false: "base"}[u.has("apply-setters:v0.2")]},
+		"config.yaml":          {fmt.Sprintf("level: L%d # %s", u.level, u.loudness()), fmt.Sprintf("size: S%d", u.size), "tier: " + map[bool]string{true: "gold", false: "base"}[u.has("apply-setters:v0.2")]},
 		"README.md":            {fmt.Sprintf("Release %d.", u.version)},
 		"package-context.yaml": {"name: " + u.name},
 		"Kptfile":              {"variform.dev/variant: histories/default/", fmt.Sprintf("ref: %s/v%d", u.name, u.version)},

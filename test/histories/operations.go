@@ -28,7 +28,10 @@ type kindOfOperation struct {
 }
 
 // operations are all that may happen where there are no requests.
-var operations = []kindOfOperation{
+var operations = slices.Concat(plainOperations, eventOperations)
+
+// plainOperations are the work of people, releases and runs.
+var plainOperations = []kindOfOperation{
 	{"apply", 22, func(w *world, _ operation) { w.apply() }},
 	{"prune", 4, func(w *world, _ operation) { w.apply("--prune", "--max-delete=99") }},
 	{"release", 14, (*world).releaseSome},
@@ -70,7 +73,7 @@ var operations = []kindOfOperation{
 func at[T any](list []T, n int) T { return list[n%len(list)] }
 
 func (w *world) do(o operation) {
-	for _, k := range slices.Concat(operations, requestOperations) {
+	for _, k := range slices.Concat(plainOperations, requestOperations, eventOperations) {
 		if k.name == o.name {
 			k.do(w, o)
 			return

@@ -109,10 +109,10 @@ func (w *world) runBoth(ctx context.Context, folder string, args ...string) resu
 	run.Fleet = folder
 	for _, repo := range slices.Sorted(maps.Keys(before)) {
 		if !maps.Equal(before[repo], w.stood[repo]) {
-			run.Moved = append(run.Moved, w.forge.url(repo))
+			run.Moved = append(run.Moved, w.forge.url(w.address(repo)))
 		}
 		if asked[repo] != w.asked[repo] {
-			run.Asked = append(run.Asked, w.forge.url(repo))
+			run.Asked = append(run.Asked, w.forge.url(w.address(repo)))
 		}
 	}
 	if w.managed {

@@ -2,6 +2,7 @@ package histories
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -78,6 +79,7 @@ type upstream struct {
 	extras             []int
 	functions          []string
 	gated              bool
+	comment            int // of config.yaml
 	// What the set may change.
 	set           string
 	context, note int
@@ -119,6 +121,10 @@ type world struct {
 	tookBack map[string]string
 	// made are what went into packages with the last apply.
 	made map[place]string
+	// branches are registered branches that are mistyped now, by repository. moved counts the
+	// moves of repositories to other addresses.
+	branches map[string]string
+	moved    map[string]int
 	records
 	said    strings.Builder // all that was printed, and machine commits' messages
 	tainted map[place]bool  // a known violation happened there
@@ -138,7 +144,7 @@ func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *worl
 	w := &world{
 		ctx: ctx, forge: f, dir: dir, repos: map[string]*repository{}, object: 1,
 		orphans: map[place]bool{}, either: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
-		held: map[place]bool{}, heldOnce: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, made: map[place]string{}, records: newRecords(),
+		held: map[place]bool{}, heldOnce: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, branches: map[string]string{}, moved: map[string]int{}, made: map[place]string{}, records: newRecords(),
 		log: func(string, ...any) {},
 	}
 	w.door, _ = f.(*door)
@@ -203,7 +209,7 @@ func (p *upstream) files() map[string]string {
 	out := map[string]string{
 		"Kptfile":              "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: " + p.name + "\n",
 		"README.md":            fmt.Sprintf("# %s\n\nRelease %d.\n", p.name, p.version),
-		"config.yaml":          configMap("config", fmt.Sprintf("  level: L%d # how loud\n  size: S%d\n  tier: base # kpt-set: ${tier}\n", p.level, p.size)),
+		"config.yaml":          configMap("config", fmt.Sprintf("  level: L%d # %s\n  size: S%d\n  tier: base # kpt-set: ${tier}\n", p.level, p.loudness(), p.size)),
 		"package-context.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: example\n",
 	}
 	if len(p.functions) > 0 {
@@ -228,6 +234,22 @@ func extra(n int) string { return fmt.Sprintf("extra%d.yaml", n) }
 
 func configMap(name, data string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\ndata:\n" + data
+}
+
+// loudness is the comment beside level.
+func (p *upstream) loudness() string {
+	if p.comment > 0 {
+		return fmt.Sprintf("how loud, note %d", p.comment)
+	}
+	return "how loud"
+}
+
+// address is the server's name of a repository, which another host may have taken over.
+func (w *world) address(name string) string {
+	if n := w.moved[name]; n > 0 {
+		return fmt.Sprintf("%s-at-%d", name, n)
+	}
+	return name
 }
 
 // wanted lists the places that variants make now, in order.
@@ -267,9 +289,13 @@ func (w *world) describe(folder, prefix string) {
 	must(0, os.MkdirAll(folder, 0o755))
 	save := func(name, text string) { must(0, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644)) }
 	save("Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: histories\n")
-	save("repo-catalog.yaml", w.repositoryObject("catalog", "none", w.forge.url("catalog"), ""))
+	save("repo-catalog.yaml", w.repositoryObject("catalog", "none", w.forge.url("catalog"), "main", ""))
 	for _, t := range w.targets {
-		save("repo-"+t.name+".yaml", w.repositoryObject(t.name, map[bool]string{true: "prod", false: "none"}[t.in], w.forge.url(prefix+t.name), w.door.annotations(prefix)))
+		address, branch := t.name, "main"
+		if prefix == "" {
+			address, branch = w.address(t.name), cmp.Or(w.branches[t.name], branch)
+		}
+		save("repo-"+t.name+".yaml", w.repositoryObject(t.name, map[bool]string{true: "prod", false: "none"}[t.in], w.forge.url(prefix+address), branch, w.door.annotations(prefix)))
 	}
 	if w.object > 0 {
 		save("settings.yaml", configMap("settings", fmt.Sprintf("  mode: M%d\n", w.object)))
@@ -284,8 +310,8 @@ func (w *world) describe(folder, prefix string) {
 	}
 }
 
-func (w *world) repositoryObject(name, env, url, annotations string) string {
-	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata:\n  name: %s\n  labels: {env: %s}\n%sspec:\n  type: git\n  deployment: %t\n  git: {repo: '%s', branch: main}\n", name, env, annotations, name != "catalog", url)
+func (w *world) repositoryObject(name, env, url, branch, annotations string) string {
+	return fmt.Sprintf("apiVersion: config.porch.kpt.dev/v1alpha1\nkind: Repository\nmetadata:\n  name: %s\n  labels: {env: %s}\n%sspec:\n  type: git\n  deployment: %t\n  git: {repo: '%s', branch: %s}\n", name, env, annotations, name != "catalog", url, branch)
 }
 
 // want is the package's PackageVariantSet.
