@@ -54,9 +54,6 @@ func (r Release) Last() string { return r.Versions[len(r.Versions)-1] }
 // Minor returns the minor version, such as v0.1.
 func (r Release) Minor() string { return r.Versions[0][:strings.LastIndex(r.Versions[0], ".")] }
 
-// Newest returns the release that an image without a tag means.
-func (f Function) Newest() Release { return f.Releases[len(f.Releases)-1] }
-
 // Versions lists all versions that are built in, oldest first.
 func (f Function) Versions() (out []string) {
 	for _, r := range f.Releases {

@@ -54,7 +54,7 @@ func TestComments(t *testing.T) {
 			f, _ := Lookup(tc.function)
 			p := parse(t, map[string]string{"a.yaml": commented})
 			c := &function.Call{Package: p, Config: yaml.MustParse(tc.config)}
-			if err := f.Newest().Run(context.Background(), c); err != nil || c.Results.ExitCode() != 0 {
+			if err := f.Releases[len(f.Releases)-1].Run(context.Background(), c); err != nil || c.Results.ExitCode() != 0 {
 				t.Fatal(err, c.Results)
 			}
 			got := map[string]string{}
@@ -121,17 +121,17 @@ func TestConfigMistakes(t *testing.T) {
 			}
 			p := parse(t, map[string]string{"a.yaml": commented})
 			c := &function.Call{Package: p, Config: cfg}
-			if f.Newest().List != nil {
+			if f.Releases[len(f.Releases)-1].List != nil {
 				list := yaml.MustParse("items: []\n")
 				if cfg != nil {
 					setNode(list.YNode(), "functionConfig", cfg.YNode())
 				}
-				if results, err := f.Newest().List(context.Background(), list.YNode()); err != nil || results.ExitCode() != 1 {
+				if results, err := f.Releases[len(f.Releases)-1].List(context.Background(), list.YNode()); err != nil || results.ExitCode() != 1 {
 					t.Errorf("%s with config %s: %v, %v", f.Name, reason, results, err)
 				}
 				continue
 			}
-			if err := f.Newest().Run(context.Background(), c); err != nil || c.Results.ExitCode() != 1 {
+			if err := f.Releases[len(f.Releases)-1].Run(context.Background(), c); err != nil || c.Results.ExitCode() != 1 {
 				t.Errorf("%s with config %s: %v, %v", f.Name, reason, c.Results, err)
 			}
 		}

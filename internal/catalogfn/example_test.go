@@ -22,7 +22,7 @@ func Example() {
 		Package: p,
 		Config:  yaml.MustParse("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata: {team: red}\n"),
 	}
-	if err := f.Newest().Run(context.Background(), call); err != nil {
+	if err := f.Releases[len(f.Releases)-1].Run(context.Background(), call); err != nil {
 		fmt.Println(err)
 		return
 	}

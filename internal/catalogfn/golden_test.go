@@ -68,7 +68,7 @@ func again(t *testing.T, f Function, out map[string]string, dir string) {
 func run(t *testing.T, f Function, p *krm.Package, cfg *yaml.RNode) string {
 	t.Helper()
 	c := &function.Call{Package: p, Config: cfg}
-	if err := f.Newest().Run(context.Background(), c); err != nil {
+	if err := f.Releases[len(f.Releases)-1].Run(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

@@ -73,6 +73,13 @@ func TestComments(t *testing.T) {
 			local:    configMap("a", "# mine", "x: 1", "y: 1"),
 			want:     configMap("a", "# mine", "# upstream's", "x: 1", "y: 2"),
 		},
+		"both added one key at two places": {
+			reason:   "the key stands once",
+			base:     configMap("a", "x: 1", "y: 1"),
+			upstream: configMap("a", "tier: gold", "x: 1", "y: 1"),
+			local:    configMap("a", "x: 1", "y: 1", "tier: gold"),
+			want:     configMap("a", "x: 1", "y: 1", "tier: gold"),
+		},
 		"a value conflict beside a comment": {
 			base:      configMap("a", "x: 1 # one", "y: 1"),
 			upstream:  configMap("a", "x: 2", "y: 1"),

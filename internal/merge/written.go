@@ -27,7 +27,7 @@ type mergedPair struct {
 func (w *unitMerge) mergeTexts() {
 	whole := map[string]bool{}
 	for _, c := range w.changes {
-		whole[c.path] = !w.o.Guess && !w.whole[c.path] && c.bothChanged() && w.wholeText(c)
+		whole[c.path] = !w.o.Guess && !w.whole[c.path] && w.hasDocs(c.path) && c.bothChanged() && w.wholeText(c)
 	}
 	for _, p := range w.pairs {
 		r := w.placed(p.tuple)
@@ -38,7 +38,7 @@ func (w *unitMerge) mergeTexts() {
 			p.comments = nil // no line was changed by both sides
 			continue
 		}
-		fits := func(n *yaml.Node) bool { return yamltree.SameValue(n, p.tree) }
+		fits := func(n *yaml.Node) bool { return yamltree.SameValue(n, p.tree) && uniqueKeys(n) }
 		if text, ok := w.resourceText(p.b.resource(), p.u.r, p.l.r, p.tree); ok && r.PutText(text, fits) {
 			w.touched[r.Path()] = true
 		}
@@ -94,7 +94,7 @@ func (w *unitMerge) sameResources(fields, lines []*krm.Resource, resolved map[kr
 	for _, r := range lines {
 		same := left[r.ID()]
 		switch {
-		case len(same) == 0:
+		case len(same) == 0 || !uniqueKeys(ynode(r)):
 			return false
 		case yamltree.SameValue(ynode(same[0]), ynode(r)):
 		case len(same) == 1 && w.changedShape(same[0]):
@@ -105,6 +105,26 @@ func (w *unitMerge) sameResources(fields, lines []*krm.Resource, resolved map[kr
 		left[r.ID()] = same[1:]
 	}
 	return true
+}
+
+// uniqueKeys reports whether no mapping of a tree has one key twice, as lines have
+// where both sides added the key at two places.
+func uniqueKeys(n *yaml.Node) bool {
+	if n == nil {
+		return true
+	}
+	if n.Kind == yaml.MappingNode {
+		seen := map[string]bool{}
+		for i := 0; i < len(n.Content); i += 2 {
+			if k := n.Content[i]; k.Kind == yaml.ScalarNode {
+				if seen[k.Value] {
+					return false
+				}
+				seen[k.Value] = true
+			}
+		}
+	}
+	return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !uniqueKeys(c) })
 }
 
 // changedShape reports whether mappings or lists are among the conflicts of a

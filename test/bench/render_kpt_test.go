@@ -144,8 +144,8 @@ func runCatalogue(name string, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if f.Newest().List != nil {
-		if _, err := f.Newest().List(context.Background(), list.YNode()); err != nil {
+	if f.Releases[len(f.Releases)-1].List != nil {
+		if _, err := f.Releases[len(f.Releases)-1].List(context.Background(), list.YNode()); err != nil {
 			return err
 		}
 		return yaml.NewEncoder(out).Encode(list.YNode())
@@ -162,7 +162,7 @@ func runCatalogue(name string, in io.Reader, out io.Writer) error {
 	if config := list.Field("functionConfig"); config != nil {
 		call.Config = config.Value
 	}
-	if err := f.Newest().Run(context.Background(), call); err != nil {
+	if err := f.Releases[len(f.Releases)-1].Run(context.Background(), call); err != nil {
 		return err
 	}
 	result := &yaml.Node{Kind: yaml.SequenceNode}

@@ -115,8 +115,7 @@ func (w *world) adopt(name string, was map[string]hash) {
 	w.hear(before, moves(before, w.snapshot()))
 }
 
-// loseTags deletes tags of a package, or moves one, as a server that was restored or a mirror
-// does. No command uses a number for another commit, or tags a commit that the number does not
+// loseTags deletes tags of a package, as a server that was restored or a mirror does. No command uses a number for another commit, or tags a commit that the number does not
 // belong to.
 func (w *world) loseTags(o operation) {
 	var list []place
@@ -132,24 +131,16 @@ func (w *world) loseTags(o operation) {
 	r := w.repos[p.repo]
 	was := r.refs()
 	tags := r.tagged(p.pkg)
-	switch o.b % 3 {
+	last := tags[len(tags)-1]
+	switch o.b % 2 {
 	case 0:
 		w.log("forge: the tags of %s are lost", p)
 		for _, ref := range tags {
 			r.set(ref, hash{})
 		}
 	case 1:
-		last := tags[len(tags)-1]
 		w.log("forge: %s is lost", last)
 		r.set(last, hash{})
-	case 2:
-		last := tags[len(tags)-1]
-		if r.ref(mainRef) == was[last] {
-			return
-		}
-		w.log("person: %s moves to the tip of main", last)
-		r.set(last, r.ref(mainRef))
-		tags = nil
 	}
 	for _, args := range [][]string{{"apply"}, {"approve", "--all"}, {"apply"}} {
 		before := w.snapshot()
@@ -162,16 +153,10 @@ func (w *world) loseTags(o operation) {
 				w.violate("a number belongs to one commit", p, "%s sets a tag that another commit had", args[0])
 			}
 		}
-		if o.b%3 < 2 {
-			w.checkMoves(before, res)
-		}
+		w.checkMoves(before, res)
 	}
 	for _, ref := range tags {
 		r.set(ref, was[ref])
-	}
-	if tags == nil {
-		ref := r.tagged(p.pkg)
-		r.set(ref[len(ref)-1], was[ref[len(ref)-1]])
 	}
 	w.waits[p] = true
 }
@@ -269,7 +254,7 @@ func (w *world) writeCRLF(o operation) {
 // renameDraft gives an open branch another name, as a forge lets people do.
 func (w *world) renameDraft(o operation) {
 	list := w.open(draft)
-	if len(list) == 0 {
+	if len(list) == 0 || w.later != "" { // the record of a newer version names the old branch
 		return
 	}
 	b := at(list, o.a)
@@ -295,12 +280,27 @@ func (w *world) amendDraft(o operation) {
 	path := b.pkg + "/README.md"
 	f[path] = r.put(r.text(f, path) + "\n" + word + "\n")
 	parents := r.commit(b.tip).ParentHashes
-	if o.b%2 == 0 {
+	if o.b%2 == 0 { // nobody knows then whose branch it is: a person has to remove it
 		parents = nil
+		w.unowned[branch{place: b.place, ref: b.ref}] = true
+		w.forgotten[b.place] = true
 	}
 	r.set(b.ref, r.make(w.tick(), "Amend by hand", f, parents...))
 	w.edited[b.place], w.waits[b.place] = true, true
 	w.log("person: amend %s of %s, %d parents: %s", b.ref, b.repo, len(parents), word)
+}
+
+// removeReplaced removes the Drafts whose history amendDraft replaced, as a person does who
+// has read what they hold.
+func (w *world) removeReplaced() {
+	for b := range w.unowned {
+		r := w.repos[b.repo]
+		if tip := r.ref(b.ref); !tip.IsZero() {
+			w.writtenOver(r, r.files(tip).below(b.pkg), files{})
+			r.set(b.ref, hash{})
+		}
+	}
+	clear(w.unowned)
 }
 
 // unreadable are texts of a ConfigMap that cannot be read as one.

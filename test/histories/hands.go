@@ -299,6 +299,7 @@ func (w *world) checkLeft(before map[string]map[string]hash, all []move, r resul
 // lead takes back what keeps packages as they are, so that all can go on.
 func (w *world) lead() {
 	w.mend()
+	w.removeReplaced()
 	for _, u := range w.pkgs {
 		if u.strategy == "fast-forward" {
 			u.strategy = ""

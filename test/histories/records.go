@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/variform/variform/internal/decide"
 )
 
 // records is what the model knows of what befell the records.
@@ -34,7 +36,7 @@ func (r *repository) recordRef() (name string) {
 }
 
 var (
-	newerHydration = regexp.MustCompile(`"hydration":(3|99)\b`)
+	newerHydration = regexp.MustCompile(fmt.Sprintf(`"hydration":(%d|99)\b`, decide.Hydration+1))
 	hydrationField = regexp.MustCompile(`"hydration":\d+`)
 	entryHash      = regexp.MustCompile(`"(commit|tree|hydrated)":"([0-9a-f]{40})"`)
 	entryDigest    = regexp.MustCompile(`sha256:[0-9a-f]`)

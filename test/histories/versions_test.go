@@ -28,7 +28,7 @@ func TestTwoVersions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: builds the program once more")
 	}
-	if decide.Hydration != 2 {
+	if decide.Hydration != 3 {
 		t.Fatal("the hydration version has changed: so does what nextVersion says of the next one")
 	}
 	root := copyOfCode(t)

@@ -125,6 +125,8 @@ type world struct {
 	// moves of repositories to other addresses.
 	branches map[string]string
 	moved    map[string]int
+	// unowned are Drafts without the history that a run made.
+	unowned map[branch]bool
 	records
 	said    strings.Builder // all that was printed, and machine commits' messages
 	tainted map[place]bool  // a known violation happened there
@@ -144,7 +146,7 @@ func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *worl
 	w := &world{
 		ctx: ctx, forge: f, dir: dir, repos: map[string]*repository{}, object: 1,
 		orphans: map[place]bool{}, either: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
-		held: map[place]bool{}, heldOnce: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, branches: map[string]string{}, moved: map[string]int{}, made: map[place]string{}, records: newRecords(),
+		held: map[place]bool{}, heldOnce: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, branches: map[string]string{}, moved: map[string]int{}, unowned: map[branch]bool{}, made: map[place]string{}, records: newRecords(),
 		log: func(string, ...any) {},
 	}
 	w.door, _ = f.(*door)
