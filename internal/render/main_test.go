@@ -99,7 +99,7 @@ func serve(name string, in io.Reader, out, errs io.Writer) int {
 	}
 	run := testFunctions[name]
 	if c, ok := catalogfn.Lookup(name); ok {
-		r := c.Newest()
+		r := c.Releases[len(c.Releases)-1]
 		if run = r.Run; r.List != nil {
 			return serveList(r, data, out, errs)
 		}

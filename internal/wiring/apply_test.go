@@ -297,7 +297,7 @@ func TestSetterReachesField(t *testing.T) {
 	}
 	config := pkg(t, map[string]string{"c.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {tag: \"" + k.Pipeline.Mutators[0].ConfigMap["tag"] + "\"}\n"})
 	call := &function.Call{Package: p, Config: config.Resources()[0].Node()}
-	if err := f.Newest().Run(context.Background(), call); err != nil || call.Results.ExitCode() != 0 {
+	if err := f.Releases[len(f.Releases)-1].Run(context.Background(), call); err != nil || call.Results.ExitCode() != 0 {
 		t.Fatal(err, call.Results)
 	}
 	if got := texts(t, p)["web.yaml"]; got != strings.Replace(deployment, "web:1", "web:2", 1) {

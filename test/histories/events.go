@@ -18,7 +18,6 @@ var eventOperations = []kindOfOperation{
 	{"move-repository", 1, (*world).moveRepository},
 	{"lose-cache", 2, (*world).loseCache},
 	{"crlf", 1, (*world).writeCRLF},
-	{"rename-draft", 2, (*world).renameDraft},
 	{"amend-draft", 2, (*world).amendDraft},
 	{"break-upstream", 2, (*world).breakUpstream},
 	{"comment", 3, (*world).changeComments},
@@ -251,21 +250,6 @@ func (w *world) writeCRLF(o operation) {
 	w.log("person: CRLF in %s on %s of %s", path, b.ref, b.place)
 }
 
-// renameDraft gives an open branch another name, as a forge lets people do.
-func (w *world) renameDraft(o operation) {
-	list := w.open(draft)
-	if len(list) == 0 || w.later != "" { // the record of a newer version names the old branch
-		return
-	}
-	b := at(list, o.a)
-	r := w.repos[b.repo]
-	to := fmt.Sprintf("refs/heads/drafts/%s/renamed-%d", b.pkg, w.next())
-	r.set(to, b.tip)
-	r.set(b.ref, hash{})
-	w.edited[b.place], w.waits[b.place] = true, true
-	w.log("person: %s of %s is now %s", b.ref, b.repo, to)
-}
-
 // amendDraft replaces the last commit of a Draft by one with an edit: beside the commit's own
 // parents, or without any.
 func (w *world) amendDraft(o operation) {
@@ -280,11 +264,12 @@ func (w *world) amendDraft(o operation) {
 	path := b.pkg + "/README.md"
 	f[path] = r.put(r.text(f, path) + "\n" + word + "\n")
 	parents := r.commit(b.tip).ParentHashes
-	if o.b%2 == 0 { // nobody knows then whose branch it is: a person has to remove it
+	if o.b%2 == 0 {
 		parents = nil
-		w.unowned[branch{place: b.place, ref: b.ref}] = true
-		w.forgotten[b.place] = true
 	}
+	// Nobody knows now whose branch it is: a person has to remove it.
+	w.unowned[branch{place: b.place, ref: b.ref}] = true
+	w.forgotten[b.place] = true
 	r.set(b.ref, r.make(w.tick(), "Amend by hand", f, parents...))
 	w.edited[b.place], w.waits[b.place] = true, true
 	w.log("person: amend %s of %s, %d parents: %s", b.ref, b.repo, len(parents), word)
