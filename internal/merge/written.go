@@ -114,14 +114,8 @@ func uniqueKeys(n *yaml.Node) bool {
 		return true
 	}
 	if n.Kind == yaml.MappingNode {
-		seen := map[string]bool{}
-		for i := 0; i < len(n.Content); i += 2 {
-			if k := n.Content[i]; k.Kind == yaml.ScalarNode {
-				if seen[k.Value] {
-					return false
-				}
-				seen[k.Value] = true
-			}
+		if _, unique := yamltree.Keys(n); !unique {
+			return false
 		}
 	}
 	return !slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return !uniqueKeys(c) })
