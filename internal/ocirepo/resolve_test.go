@@ -65,7 +65,7 @@ func TestResolve(t *testing.T) {
 		"not there":                {query: Query{Package: "app", Revision: "v3"}, missing: `revision "v3": there is no such tag`},
 		"range that none fits":     {query: Query{Package: "app", Revision: ">3"}, missing: "no version is in that range"},
 		"a range passes Drafts":    {query: Query{Package: "porch", Revision: "*"}, tag: "v2", key: "porch:v2", rule: revision.RuleRange, number: 7},
-		"no versions":              {query: Query{Package: "plain", Revision: "*"}, missing: "there are neither"},
+		"no versions":              {query: Query{Package: "plain", Revision: "*"}, missing: "the package has none of them"},
 		"bad digest":               {query: Query{Package: "app", Revision: "sha256:12"}, missing: "64 hexadecimal digits"},
 		"unknown digest":           {query: Query{Package: "app", Revision: "sha256:" + strings.Repeat("0", 64)}, missing: "no such digest"},
 		"unknown package":          {query: Query{Package: "nothing", Revision: "v1"}, missing: "no such package"},
