@@ -23,6 +23,15 @@ func lines(n int, line string) string {
 	return b.String()
 }
 
+// distinctNames is n ConfigMaps.
+func distinctNames(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%d}\n", i)
+	}
+	return b.String()
+}
+
 // Clones that get the same labels share one tree, and what that took counts for each;
 // others get their own.
 func TestEditedOnce(t *testing.T) {
@@ -75,6 +84,7 @@ func TestFunctionsHaveBounds(t *testing.T) {
 	}
 	entry := func(k, v string) string { return fmt.Sprintf("  %s: '%s'\n", k, v) }
 	many := strings.Repeat("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n", 3000)
+	kptfiles := strings.Repeat("---\napiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: k}\n", 3000)
 	pods := "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n" + strings.Repeat("  - image: nginx\n", 1000)
 	replacements := func(options string) string {
 		return "apiVersion: fn.kpt.dev/v1alpha1\nkind: ApplyReplacements\nmetadata: {name: f}\nreplacements:\n- source: {kind: ConfigMap, name: long, fieldPath: data.v}\n" +
@@ -92,9 +102,10 @@ func TestFunctionsHaveBounds(t *testing.T) {
 		"apply-setters, fields":            {"apply-setters", config(entry("v", long)), data(lines(1000, "a # kpt-set: ${v}")), function.ErrWritten},
 		"apply-setters, of setters":        {"apply-setters", config(entry("a", strings.Repeat("${b}", 1000)), entry("b", strings.Repeat("${c}", 1000)), entry("c", long)), data(lines(1, "a # kpt-set: ${a}")), function.ErrWritten},
 		"create-setters":                   {"create-setters", config("  ? '" + long + "'\n  : x\n"), data(entry("a", strings.Repeat("x", 1<<20))), function.ErrWritten},
-		"ensure-name-substring":            {"ensure-name-substring", config(entry("prepend", long)), many, function.ErrWritten},
+		"ensure-name-substring":            {"ensure-name-substring", config(entry("prepend", long)), distinctNames(3000), function.ErrWritten},
 		"set-annotations":                  {"set-annotations", config(entry("a", long)), many, function.ErrWritten},
 		"set-labels":                       {"set-labels", config(entry("a", long)), many, function.ErrWritten},
+		"set-project-id":                   {"set-project-id", config(entry("project-id", long)), kptfiles, function.ErrWritten},
 		"set-namespace":                    {"set-namespace", config(entry("namespace", long)), many, function.ErrWritten},
 		"set-image":                        {"set-image", config(entry("name", "nginx"), entry("newName", long)), pods, function.ErrWritten},
 		"upsert-resource":                  {"upsert-resource", data(entry("a", long)), many, function.ErrWritten},
@@ -137,7 +148,7 @@ func TestFunctionsEndWithTheirTime(t *testing.T) {
 	<-over.Done()
 	configs := map[string]string{
 		"ensure-name-substring": "prepend: a-", "search-replace": "by-value: a", "set-image": "name: nginx\n  newTag: v1", "set-namespace": "namespace: a",
-		"remove-local-config-resources": "a: b", "apply-replacements": "a: b",
+		"set-project-id": "project-id: a", "remove-local-config-resources": "a: b", "apply-replacements": "a: b",
 	}
 	for _, f := range All() {
 		if f.Releases[len(f.Releases)-1].Run == nil || f.Name == "apply-replacements" {

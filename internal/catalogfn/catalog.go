@@ -85,16 +85,23 @@ var catalogue = []Function{
 		{Versions: []string{"v0.2.0", "v0.2.1", "v0.2.2"}, Revision: 1, Run: setterRules{}.run},
 	}},
 	{"create-setters", []Release{{Versions: []string{"v0.1.0"}, Revision: 1, Run: CreateSetters}}},
-	{"ensure-name-substring", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: EnsureNameSubstring}}},
+	{"ensure-name-substring", []Release{
+		{Versions: []string{"v0.1.1"}, Revision: 1, Run: nameRules{first: true}.run},
+		{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 2, Run: nameRules{}.run},
+	}},
 	{"remove-local-config-resources", []Release{{Versions: []string{"v0.1.0"}, Revision: 1, Run: RemoveLocalConfigResources}}},
 	{"search-replace", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: SearchReplace}}},
 	{"set-annotations", []Release{{Versions: []string{"v0.1.4", "v0.1.5"}, Revision: 1, Run: SetAnnotations}}},
 	{"set-image", []Release{{Versions: []string{"v0.1.0", "v0.1.1", "v0.1.2"}, Revision: 1, Run: SetImage}}},
-	{"set-labels", []Release{{Versions: []string{"v0.2.0", "v0.2.1", "v0.2.2"}, Revision: 1, Run: SetLabels}}},
+	{"set-labels", []Release{
+		{Versions: []string{"v0.1.5"}, Revision: 1, Run: setLabelFields},
+		{Versions: []string{"v0.2.0", "v0.2.1", "v0.2.2"}, Revision: 1, Run: SetLabels},
+	}},
 	{"set-namespace", []Release{
 		{Versions: []string{"v0.4.0", "v0.4.1"}, Revision: 2, Run: namespaceRules{first: true}.run},
 		{Versions: []string{"v0.4.2", "v0.4.5"}, Moved: true, Revision: 2, Run: namespaceRules{}.run},
 	}},
+	{"set-project-id", []Release{{Versions: []string{"v0.2.0", "v0.2.1"}, Revision: 1, Run: SetProjectID}}},
 	{"starlark", []Release{
 		{Versions: []string{"v0.4.0"}, Revision: 3, List: scriptRules{}.run},
 		{Versions: []string{"v0.4.1", "v0.4.2", "v0.4.3"}, Revision: 2, List: scriptRules{sameGVK}.run},

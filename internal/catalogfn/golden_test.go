@@ -19,7 +19,8 @@ import (
 var update = flag.Bool("update", false, "write the expected packages anew")
 
 // TestGolden runs testdata/<function>/<case>: in is the package, config.yaml the
-// functionConfig, out the expected package and results.txt what is said.
+// functionConfig, out the expected package and results.txt what is said. A case that
+// begins with a version, as v0.1.5-configmap, runs that release; others run the newest.
 func TestGolden(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/*/*")
 	if err != nil || len(dirs) == 0 {
@@ -34,7 +35,7 @@ func TestGolden(t *testing.T) {
 			}
 			in := read(t, filepath.Join(dir, "in"))
 			p := parse(t, in)
-			results := run(t, f, p, readConfig(t, dir))
+			results := run(t, f, filepath.Base(dir), p, readConfig(t, dir))
 			got := files(t, p)
 			if *update {
 				write(t, filepath.Join(dir, "out"), got)
@@ -59,16 +60,21 @@ func again(t *testing.T, f Function, out map[string]string, dir string) {
 		return
 	}
 	p := parse(t, out)
-	run(t, f, p, readConfig(t, dir))
+	run(t, f, filepath.Base(dir), p, readConfig(t, dir))
 	if diff := cmp.Diff(out, files(t, p)); diff != "" && !strings.Contains(dir, "search-replace/value") {
 		t.Errorf("a second run changes (-first +second):\n%s", diff)
 	}
 }
 
-func run(t *testing.T, f Function, p *krm.Package, cfg *yaml.RNode) string {
+func run(t *testing.T, f Function, name string, p *krm.Package, cfg *yaml.RNode) string {
 	t.Helper()
 	c := &function.Call{Package: p, Config: cfg}
-	if err := f.Releases[len(f.Releases)-1].Run(context.Background(), c); err != nil {
+	version, _, _ := strings.Cut(name, "-")
+	release, ok := f.At(version)
+	if !ok {
+		release = f.Releases[len(f.Releases)-1]
+	}
+	if err := release.Run(context.Background(), c); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder

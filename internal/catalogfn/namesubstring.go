@@ -17,14 +17,22 @@ import (
 
 var clusterDependsOnPattern = lazyregexp.New(`\A([-.\w]*)/([-.\w]*)/([-.\w]*)\z`)
 
-// EnsureNameSubstring prepends or appends a text to the names that do not
-// contain it, and follows the names to where other resources refer to them
-// (also in depends-on annotations). CustomResourceDefinitions, APIServices,
-// Namespaces and Kptfiles keep their names. Config: a ConfigMap with one entry,
-// `prepend` or `append`, or an EnsureNameSubstring with `substring`, `editMode`
-// and `additionalNameFields`.
-func EnsureNameSubstring(_ context.Context, c *function.Call) error {
-	s, ok := newNamer(c)
+// nameRules are the differences between releases of ensure-name-substring.
+type nameRules struct {
+	// first is v0.1.1: Kptfiles are renamed too, depends-on annotations are left alone.
+	first bool
+}
+
+// run prepends or appends a text to the names that do not contain it, and follows the
+// names to where other resources refer to them (also in depends-on annotations).
+// CustomResourceDefinitions, APIServices, Namespaces and Kptfiles keep their names.
+// Config: a ConfigMap with one entry, `prepend` or `append`, or an EnsureNameSubstring
+// with `substring`, `editMode` and `additionalNameFields`.
+func (rules nameRules) run(_ context.Context, c *function.Call) error {
+	if !distinct(c, "metadata.name") {
+		return nil
+	}
+	s, ok := newNamer(c, rules)
 	if !ok {
 		return nil
 	}
@@ -42,12 +50,13 @@ func EnsureNameSubstring(_ context.Context, c *function.Call) error {
 	return nil
 }
 
-// renamed is one resource that gets a new name; its namespace is "" where it is
-// cluster-scoped.
-type renamed struct{ group, namespace string }
+// renamed is one resource that gets a new name. Its namespace is "" where it is
+// cluster-scoped, and written is the one that it has in its file.
+type renamed struct{ group, namespace, written string }
 
 // namer knows what is renamed, by Kind/name.
 type namer struct {
+	nameRules
 	c         *function.Call
 	substring string
 	after     bool
@@ -55,9 +64,9 @@ type namer struct {
 	renamed   map[string][]renamed
 }
 
-func newNamer(c *function.Call) (*namer, bool) {
+func newNamer(c *function.Call, rules nameRules) (*namer, bool) {
 	cfg := config(c)
-	s := &namer{c: c, renamed: map[string][]renamed{}}
+	s := &namer{nameRules: rules, c: c, renamed: map[string][]renamed{}}
 	mode := "prepend"
 	switch {
 	case isConfigMap(cfg):
@@ -100,33 +109,40 @@ func (s *namer) name(old string) string {
 	return s.substring + old
 }
 
-// keepsName are the kinds that keep their names.
-func keepsName(g gvk) bool {
+// keepsName reports whether resources of a kind keep their names.
+func (s *namer) keepsName(g gvk) bool {
 	switch g.kind {
 	case "CustomResourceDefinition", "Namespace":
 		return true
 	}
-	return g.is("apiregistration.k8s.io", "APIService") || g.is("kpt.dev", "Kptfile")
+	return g.is("apiregistration.k8s.io", "APIService") || !s.first && g.is("kpt.dev", "Kptfile")
 }
 
 func (s *namer) rename(r *krm.Resource) {
-	if keepsName(gvkOf(r)) || r.Name() == "" || s.name(r.Name()) == r.Name() {
+	if s.keepsName(gvkOf(r)) || r.Name() == "" || s.name(r.Name()) == r.Name() {
 		return
 	}
-	ns := ""
-	if namespaced(r) {
-		ns = api.NamespaceOr(r.Namespace())
-	}
 	key := r.Kind() + "/" + r.Name()
-	s.renamed[key] = append(s.renamed[key], renamed{group: r.Group(), namespace: ns})
+	s.renamed[key] = append(s.renamed[key], renamed{group: r.Group(), namespace: namespaceOf(r), written: r.Namespace()})
+}
+
+// namespaceOf returns the namespace that a resource is in; "" where it is cluster-scoped.
+func namespaceOf(r *krm.Resource) string {
+	if !namespaced(r) {
+		return ""
+	}
+	return api.NamespaceOr(r.Namespace())
 }
 
 func (s *namer) resource(r *krm.Resource, root *yaml.Node, write bool) int {
 	n := s.references(r, root, write)
-	if keepsName(gvkOf(r)) {
+	if s.keepsName(gvkOf(r)) {
 		return n
 	}
 	n += s.own(r, root, write)
+	if s.first {
+		return n
+	}
 	return n + s.dependsOn(root, write)
 }
 
@@ -153,51 +169,70 @@ func (s *namer) own(r *krm.Resource, root *yaml.Node, write bool) int {
 
 // references follows renamed targets to where r names them.
 func (s *namer) references(r *krm.Resource, root *yaml.Node, write bool) int {
-	ns := api.NamespaceOr(r.Namespace())
+	from := namespaceOf(r)
+	var named []string // the namespaces of a RoleBinding's service accounts
+	for _, e := range yamltree.Items(root, "subjects") {
+		if r.Kind() == "RoleBinding" && yamltree.Text(e, "kind") == "ServiceAccount" {
+			named = append(named, yamltree.Text(e, "namespace"))
+		}
+	}
 	n := 0
 	for _, ref := range nameReferences()[r.Kind()] {
-		if ref.group != "" && ref.group != r.Group() {
+		if ref.group != "" && ref.group != r.Group() || !ref.fits(root) {
 			continue
 		}
+		inReach := func(t renamed) bool {
+			return from == "" || t.namespace == "" || t.namespace == from ||
+				ref.targetKind == "ServiceAccount" && t.written != "" && slices.Contains(named, t.written)
+		}
 		walkSpec(root, ref.path, false, write, func(v *yaml.Node) {
-			n += s.reference(ref, v, ns, write)
+			n += s.reference(ref, v, inReach, write)
 		})
 	}
 	return n
 }
 
-func (s *namer) reference(ref nameReference, v *yaml.Node, ns string, write bool) int {
-	switch {
-	case v == nil:
-		return 0
-	case v.Kind == yaml.SequenceNode:
-		n := 0
-		for _, e := range v.Content {
-			n += s.reference(ref, yamltree.Deref(e), ns, write)
-		}
-		return n
-	case v.Kind == yaml.MappingNode:
-		if kind := yamltree.Text(v, "kind"); kind != "" && kind != ref.targetKind {
-			return 0
-		}
-		if own := yamltree.Text(v, "namespace"); own != "" {
-			ns = own
-		}
-		v = yamltree.Path(v, "name")
-	}
-	if v == nil || v.Kind != yaml.ScalarNode || !s.hits(ref, v.Value, ns) {
-		return 0
-	}
-	if write {
-		setText(v, s.name(v.Value))
-	}
-	return 1
+// fits reports whether the roleRef, where the reference is one, is of the target's kind.
+func (ref nameReference) fits(root *yaml.Node) bool {
+	group, kind := yamltree.Path(root, "roleRef", "apiGroup"), yamltree.Path(root, "roleRef", "kind")
+	return ref.path[0] != "roleRef" || group == nil || kind == nil || group.Value == ref.targetGroup && kind.Value == ref.targetKind
 }
 
-func (s *namer) hits(ref nameReference, name, ns string) bool {
-	return slices.ContainsFunc(s.renamed[ref.targetKind+"/"+name], func(t renamed) bool {
-		return (ref.targetGroup == "" || ref.targetGroup == t.group) && (t.namespace == "" || t.namespace == ns)
+// reference sets the name in a text, in each element of a list, or in a mapping with a
+// name and perhaps a namespace. As kustomize does, it takes the field for a reference to
+// the target's kind, whatever a kind beside the name says.
+func (s *namer) reference(ref nameReference, v *yaml.Node, inReach func(renamed) bool, write bool) int {
+	if v == nil {
+		return 0
+	}
+	name, within := v, (*yaml.Node)(nil)
+	switch v.Kind {
+	case yaml.SequenceNode:
+		n := 0
+		for _, e := range v.Content {
+			n += s.reference(ref, yamltree.Deref(e), inReach, write)
+		}
+		return n
+	case yaml.MappingNode:
+		name, within = yamltree.Path(v, "name"), yamltree.Path(v, "namespace")
+	}
+	if name == nil || name.Kind != yaml.ScalarNode {
+		return 0
+	}
+	i := slices.IndexFunc(s.renamed[ref.targetKind+"/"+name.Value], func(t renamed) bool {
+		return (ref.targetGroup == "" || ref.targetGroup == t.group) && inReach(t) &&
+			(within == nil || t.namespace == api.NamespaceOr(within.Value))
 	})
+	if i < 0 {
+		return 0
+	}
+	if target := s.renamed[ref.targetKind+"/"+name.Value][i]; write {
+		setText(name, s.name(name.Value))
+		if v != name && target.written != "" {
+			putText(v, "namespace", target.written)
+		}
+	}
+	return 1
 }
 
 func (s *namer) dependsOn(root *yaml.Node, write bool) int {

@@ -100,7 +100,7 @@ func SetAnnotations(_ context.Context, c *function.Call) error {
 	keys := sortedKeys(values)
 	changed, key := false, fmt.Sprintf("annotations %q %#v", values, fields)
 	for _, r := range c.Resources() {
-		n := editOnce(c, r, key, func(root *yaml.Node, write bool) int { return setAnnotations(r, root, fields, keys, values, write) })
+		n := editOnce(c, r, key, func(root *yaml.Node, write bool) int { return setEntries(r, root, fields, keys, values, write) })
 		if n > 0 {
 			changed = true
 			say(c, r, "info", "metadata.annotations", fmt.Sprintf("set %d annotation(s): %s", n, strings.Join(keys, ", ")))
@@ -112,7 +112,8 @@ func SetAnnotations(_ context.Context, c *function.Call) error {
 	return nil
 }
 
-func setAnnotations(r *krm.Resource, root *yaml.Node, fields []fieldSpec, keys []string, values map[string]string, write bool) int {
+// setEntries sets keys in the mappings at the fields, and counts those that differ.
+func setEntries(r *krm.Resource, root *yaml.Node, fields []fieldSpec, keys []string, values map[string]string, write bool) int {
 	n := 0
 	for _, f := range fields {
 		if !f.applies(r) {

@@ -36,6 +36,70 @@ func SetLabels(_ context.Context, c *function.Call) error {
 	return nil
 }
 
+// labelFields are where v0.1.5 of set-labels sets labels: kustomize's commonLabels.
+var labelFields = buildLabelFields()
+
+func buildLabelFields() []fieldSpec {
+	const labels, selector, pods = "metadata/labels", "spec/selector/matchLabels", "spec/template/"
+	fields := []fieldSpec{
+		{Path: labels, Create: true},
+		{Path: "spec/selector", Create: true, Version: "v1", Kind: "Service"},
+		{Path: "spec/selector", Create: true, Version: "v1", Kind: "ReplicationController"},
+		{Path: pods + labels, Create: true, Version: "v1", Kind: "ReplicationController"},
+		{Path: selector, Create: true, Kind: "Deployment"},
+		{Path: pods + labels, Create: true, Kind: "Deployment"},
+		{Path: selector, Create: true, Kind: "ReplicaSet"},
+		{Path: pods + labels, Create: true, Kind: "ReplicaSet"},
+		{Path: selector, Create: true, Kind: "DaemonSet"},
+		{Path: pods + labels, Create: true, Kind: "DaemonSet"},
+		{Path: selector, Create: true, Group: "apps", Kind: "StatefulSet"},
+		{Path: pods + labels, Create: true, Group: "apps", Kind: "StatefulSet"},
+		{Path: "spec/volumeClaimTemplates[]/" + labels, Create: true, Group: "apps", Kind: "StatefulSet"},
+		{Path: selector, Group: "batch", Kind: "Job"},
+		{Path: pods + labels, Create: true, Group: "batch", Kind: "Job"},
+		{Path: "spec/jobTemplate/" + selector, Group: "batch", Kind: "CronJob"},
+		{Path: "spec/jobTemplate/" + labels, Create: true, Group: "batch", Kind: "CronJob"},
+		{Path: "spec/jobTemplate/" + pods + labels, Create: true, Group: "batch", Kind: "CronJob"},
+		{Path: selector, Group: "policy", Kind: "PodDisruptionBudget"},
+		{Path: "spec/podSelector/matchLabels", Group: "networking.k8s.io", Kind: "NetworkPolicy"},
+		{Path: "spec/ingress/from/podSelector/matchLabels", Group: "networking.k8s.io", Kind: "NetworkPolicy"},
+		{Path: "spec/egress/to/podSelector/matchLabels", Group: "networking.k8s.io", Kind: "NetworkPolicy"},
+	}
+	for _, kind := range []string{"Deployment", "StatefulSet"} {
+		for _, path := range []string{
+			"topologySpreadConstraints/labelSelector/matchLabels",
+			"affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
+			"affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
+			"affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
+			"affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
+		} {
+			fields = append(fields, fieldSpec{Path: pods + "spec/" + path, Group: "apps", Kind: kind})
+		}
+	}
+	return fields
+}
+
+// setLabelFields is v0.1.5: it sets labels in each of the fields of every resource, local
+// configuration and the Kptfile included, and adds keys to selectors that exist. Config:
+// as SetLabels, and a SetLabels with `additionalLabelFields`.
+func setLabelFields(_ context.Context, c *function.Call) error {
+	values, ok := mapConfig(c, "labels", "SetLabels", "SetLabelConfig")
+	if !ok {
+		return nil
+	}
+	fields, ok := extraFields(c, "additionalLabelFields")
+	if !ok || !distinct(c, "metadata.name") {
+		return nil
+	}
+	fields = append(fields, labelFields...)
+	total, keys, key := 0, sortedKeys(values), fmt.Sprintf("label fields %q %#v", values, fields)
+	for _, r := range c.Resources() {
+		total += editOnce(c, r, key, func(root *yaml.Node, write bool) int { return setEntries(r, root, fields, keys, values, write) })
+	}
+	c.Results.Infof("set %d labels in total", total)
+	return nil
+}
+
 // mapConfig reads a ConfigMap's data, or a field of the function's own kind.
 func mapConfig(c *function.Call, field string, kinds ...string) (map[string]string, bool) {
 	cfg := config(c)

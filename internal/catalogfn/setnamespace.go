@@ -60,20 +60,21 @@ func (rules namespaceRules) run(_ context.Context, c *function.Call) error {
 	for _, r := range work { // v0.4.1 looks whether the namespace is one that was replaced
 		edit(c, r, s.setDependsOn)
 	}
-	if rules.first && !distinct(c) {
+	if rules.first && !distinct(c, "metadata.namespace") {
 		return nil
 	}
 	s.report(c)
 	return nil
 }
 
-// distinct reports whether no two resources have one identity; the error is a result.
-func distinct(c *function.Call) bool {
+// distinct reports whether no two resources have one identity; the error is a result at
+// the field.
+func distinct(c *function.Call, field string) bool {
 	seen := map[[4]string]bool{}
 	for _, r := range c.Resources() {
-		id := [4]string{r.APIVersion(), r.Kind(), r.Namespace(), r.Name()}
+		id := [4]string{r.APIVersion(), r.Kind(), api.NamespaceOr(r.Namespace()), r.Name()}
 		if seen[id] {
-			say(c, r, "error", "metadata.namespace", fmt.Sprintf("there are two resources %s %s in namespace %q; remove or rename one", r.Kind(), r.Name(), r.Namespace()))
+			say(c, r, "error", field, fmt.Sprintf("there are two resources %s %s in namespace %q; remove or rename one", r.Kind(), r.Name(), r.Namespace()))
 			return false
 		}
 		seen[id] = true

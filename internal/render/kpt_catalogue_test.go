@@ -93,6 +93,11 @@ var catalogueCases = map[string]struct {
 		pipeline: "set-namespace:v0.4\n    configMap:\n      namespace: new\n",
 		want:     map[string][]string{"app.yaml": {"namespace: new"}, "config.yaml": {"namespace: new"}},
 	},
+	"set-project-id": {
+		pipeline: "set-project-id:v0.2\n    configMap:\n      project-id: mine\n",
+		files:    map[string]string{"topic.yaml": "apiVersion: pubsub.cnrm.cloud.google.com/v1beta1\nkind: PubSubTopic\nmetadata:\n  name: topic\n"},
+		want:     map[string][]string{"topic.yaml": {"cnrm.cloud.google.com/project-id: mine"}, "Kptfile": {"      project-id: mine\n"}},
+	},
 	"starlark": {
 		pipeline: "starlark:v0.5\n    configPath: fn.yaml\n",
 		files: map[string]string{"fn.yaml": "apiVersion: fn.kpt.dev/v1alpha1\nkind: StarlarkRun\nmetadata:\n  name: fn\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\n" +
