@@ -43,19 +43,19 @@ func WithCache(c *Cache) Option {
 
 // parse returns what the data of a path holds, parsed now or before. Two that ask
 // for the same at once may both parse it; the first is kept.
-func (c *Cache) parse(path string, data []byte, l Limits) *content {
+func (c *Cache) parse(path string, data []byte, l Limits, like []known) *content {
 	if c == nil {
-		return newContent(path, data, l, nil)
+		return newContent(path, data, l, like)
 	}
-	like := c.latest(path)
-	if like != nil && like.limits == l && bytes.Equal(like.data, data) { // quicker than a sum
-		return like
+	last := c.latest(path)
+	if last != nil && last.limits == l && bytes.Equal(last.data, data) { // quicker than a sum
+		return last
 	}
 	key := cacheKey{sha256.Sum256(data), l, isJSON(path)}
 	if found := c.find(key); found != nil {
 		return found
 	}
-	made := newContent(path, data, l, like)
+	made := newContent(path, data, l, append(like[:len(like):len(like)], last.known))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found := c.files[key].Value(); found != nil {
@@ -69,8 +69,8 @@ func (c *Cache) parse(path string, data []byte, l Limits) *content {
 	return made
 }
 
-func newContent(path string, data []byte, l Limits, like *content) *content {
-	docs, problem := parseDocs(path, data, l, like)
+func newContent(path string, data []byte, l Limits, like []known) *content {
+	docs, problem := parseDocs(path, data, l, like...)
 	return &content{data: data, limits: l, docs: docs, problem: problem}
 }
 

@@ -110,9 +110,10 @@ func (p *Package) Write(f File) {
 
 // WriteIf is Write where fits holds for what it replaces: the resources that the
 // file has now, and those that it would have. It reports whether the file was
-// written; a file that cannot be read is not.
-func (p *Package) WriteIf(f File, fits func(now, then []*Resource) bool) bool {
-	parsed := p.parseFile(f)
+// written; a file that cannot be read is not. Only what differs from the file in
+// this package and in like is parsed.
+func (p *Package) WriteIf(f File, like *Package, fits func(now, then []*Resource) bool) bool {
+	parsed := p.parseFile(f, p.content(f.Path).known, like.content(f.Path).known)
 	if parsed.problem != nil || isJSON(f.Path) && !json.Valid(f.Data) {
 		return false
 	}
@@ -143,7 +144,7 @@ func (p *Package) Reread() error {
 			errs = append(errs, err)
 			continue
 		}
-		parsed := p.parseFile(b)
+		parsed := p.parseFile(b, f.read, f.content.known)
 		if parsed.problem != nil {
 			errs = append(errs, *parsed.problem)
 			continue
@@ -152,6 +153,22 @@ func (p *Package) Reread() error {
 		p.put(p.open(parsed)[0])
 	}
 	return errors.Join(errs...)
+}
+
+// read is known for the texts that PutText put.
+func (f *file) read(i int) ([]byte, *yaml.Node) {
+	if i < len(f.docs) && f.docs[i].put != nil && f.docs[i].put.read {
+		return f.docs[i].put.last.text, f.docs[i].put.tree
+	}
+	return nil, nil
+}
+
+// content returns what a file was parsed as, nil where it was not.
+func (p *Package) content(path string) *content {
+	if i, ok := p.find(path); ok {
+		return p.files[i].content
+	}
+	return nil
 }
 
 func (p *Package) put(nf *file) {

@@ -185,6 +185,7 @@ func newest[T any](list []T, most, next int, now T) ([]T, int) {
 // written as. Safe for concurrent use.
 type put struct {
 	tree *yaml.Node
+	read bool // the tree is what the parser makes of the last text
 	mu   sync.Mutex
 	last memoText
 }

@@ -94,13 +94,14 @@ func IsYAML(f File) bool {
 		isJSON(base) && mayHoldJSON(f.Data))
 }
 
-// parseFile reads a file's documents. A file with a problem has none.
-func (p *Package) parseFile(f File) *parsed {
+// parseFile reads a file's documents, with the help of those that are mostly alike. A
+// file with a problem has none.
+func (p *Package) parseFile(f File, like ...known) *parsed {
 	src := &parsed{File: f}
 	if !IsYAML(f) {
 		return src
 	}
-	src.content = p.cache.parse(f.Path, f.Data, p.limits)
+	src.content = p.cache.parse(f.Path, f.Data, p.limits, like)
 	src.Data = src.content.data
 	if problem := src.content.problem; problem != nil {
 		own := *problem
@@ -117,9 +118,26 @@ func (p *Package) parseFile(f File) *parsed {
 	return src
 }
 
-// parseDocs reads the documents of a file, with the help of one that is mostly alike;
-// nil where there is none.
-func parseDocs(path string, data []byte, l Limits, like *content) ([]document, *Problem) {
+// known returns the text of document i of a file and the tree that the parser makes of
+// it, nil where there is none.
+type known func(i int) (text []byte, root *yaml.Node)
+
+// one is known for a single document.
+func one(text []byte, root *yaml.Node) known {
+	return func(int) ([]byte, *yaml.Node) { return text, root }
+}
+
+// known returns a document, with its separator. A nil content has none.
+func (c *content) known(i int) ([]byte, *yaml.Node) {
+	if c == nil || i >= len(c.docs) {
+		return nil, nil
+	}
+	d := &c.docs[i]
+	return c.data[d.start:d.end], d.root
+}
+
+// parseDocs reads the documents of a file, with the help of those that are mostly alike.
+func parseDocs(path string, data []byte, l Limits, like ...known) ([]document, *Problem) {
 	if line, err := l.text(data); err != nil {
 		return nil, &Problem{Line: line, Err: err}
 	}
@@ -129,7 +147,7 @@ func parseDocs(path string, data []byte, l Limits, like *content) ([]document, *
 		}
 	}
 	chunks := cut(data)
-	return documents(chunks, l, func(i int) (*yaml.Node, int, error) { return like.decode(i, data[chunks[i].start:chunks[i].end]) })
+	return documents(chunks, l, func(i int) (*yaml.Node, int, error) { return decodeLike(like, i, data[chunks[i].start:chunks[i].end]) })
 }
 
 // documents reads the documents of a file that is cut into chunks.
@@ -156,11 +174,14 @@ func documents(chunks []chunk, l Limits, read func(i int) (root *yaml.Node, line
 	return docs, nil
 }
 
-// decode parses document i of a file like c, or what differs in it from c's.
-func (c *content) decode(i int, text []byte) (root *yaml.Node, line int, err error) {
-	if c != nil && i < len(c.docs) && c.docs[i].root != nil {
-		d := &c.docs[i]
-		if root, ok := patched(d.root, c.data[d.start:d.end], text); ok {
+// decodeLike parses document i of a file, or only what differs in it from a known one.
+func decodeLike(like []known, i int, text []byte) (root *yaml.Node, line int, err error) {
+	for _, k := range like {
+		old, root := k(i)
+		if root == nil {
+			continue
+		}
+		if root, ok := patched(root, old, text); ok {
 			return root, 0, nil
 		}
 	}

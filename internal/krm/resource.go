@@ -293,21 +293,32 @@ func (r *Resource) Put(tree *yaml.Node) { r.node, r.put = nil, &put{tree: tree} 
 // so that otherwise such a comment stays.
 func (r *Resource) WriteComments() { r.exact = true }
 
-// PutText makes a text of one document, without separator, the resource's text
-// and its tree the resource's tree. It reports false, and changes nothing, where
-// the resource has no text to replace, or fits does not hold for the tree.
-func (r *Resource) PutText(text []byte, fits func(tree *yaml.Node) bool) bool {
-	if r.doc == nil || r.moved() && isJSON(r.path) {
-		return false
-	}
-	root, _, err := decodeIn(r.path, text)
-	if err != nil || root == nil || !fits(root) {
-		return false
+// PutText makes a text of one document, without separator, the resource's text, with
+// what differs in tree written into it: see Rewrite. It reports false for ok where a value
+// has no place in the text, and for a resource that was not parsed, and false for changed
+// where the result is the text that the resource was parsed from. Then nothing changes.
+func (r *Resource) PutText(text []byte, tree *yaml.Node) (changed, ok bool) {
+	if r.doc == nil || isJSON(r.path) {
+		return false, false
 	}
 	own := r.text()
 	head := own[:len(own)-len(trimSeparator(bytes.TrimPrefix(own, []byte(bom))))]
-	r.node, r.put = nil, &put{tree: root, last: memoText{nl: lineBreak(r.data()), text: slices.Concat(head, text), kept: true}}
-	return true
+	text = slices.Concat(head, text)
+	docs, problem := parseDocs(r.path, text, Limits{}.withDefaults(), one(own, r.doc.root))
+	if problem != nil || len(docs) != 1 || docs[0].memo == nil {
+		return false, false
+	}
+	nl := lineBreak(r.data())
+	out, kept, err := docs[0].rewrite(File{Path: r.path, Data: text}, tree, nl)
+	if err != nil || !kept || bytes.Equal(out, own) {
+		return false, err == nil && kept
+	}
+	root, _, err := decodeLike([]known{one(text, docs[0].root)}, 0, out)
+	if err != nil {
+		return false, false
+	}
+	r.node, r.put = nil, &put{tree: root, read: true, last: memoText{nl: nl, text: out, kept: true}}
+	return true, true
 }
 
 // settle makes of the tree that Edit gave one that nothing changes any more.

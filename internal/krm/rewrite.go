@@ -15,12 +15,12 @@ import (
 // written anew. It fails where the file cannot be read, has another number of documents, or
 // no text stands for a tree.
 func Rewrite(f File, docs []*yaml.Node) (out File, kept bool, err error) {
-	read, problem := parseDocs(f.Path, f.Data, Limits{}.withDefaults(), nil)
+	read, problem := parseDocs(f.Path, f.Data, Limits{}.withDefaults())
 	if problem != nil {
 		problem.Path = f.Path
 		return File{}, false, *problem
 	}
-	src, nl := &parsed{File: f}, lineBreak(f.Data)
+	nl := lineBreak(f.Data)
 	var data []byte
 	kept = true
 	n := 0
@@ -29,9 +29,8 @@ func Rewrite(f File, docs []*yaml.Node) (out File, kept bool, err error) {
 		text := f.Data[d.start:d.end]
 		if d.memo != nil {
 			if n < len(docs) {
-				r := &Resource{path: f.Path, from: src, doc: d, node: yaml.NewRNode(docs[n]), exact: true}
 				var same bool
-				if text, same, err = r.encode(nl); err != nil {
+				if text, same, err = d.rewrite(f, docs[n], nl); err != nil {
 					return File{}, false, err
 				}
 				kept = kept && same
@@ -45,4 +44,10 @@ func Rewrite(f File, docs []*yaml.Node) (out File, kept bool, err error) {
 	}
 	f.Data = data
 	return f, kept, nil
+}
+
+// rewrite writes a tree in place of a document of a file, as Rewrite does.
+func (d *document) rewrite(f File, tree *yaml.Node, nl string) (text []byte, kept bool, err error) {
+	r := &Resource{path: f.Path, from: &parsed{File: f}, doc: d, node: yaml.NewRNode(tree), exact: true}
+	return r.encode(nl)
 }

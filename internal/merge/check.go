@@ -53,22 +53,23 @@ func (m *merger) check() error {
 		return m.checkStands()
 	}
 	var behind []string
+	out := byPath(m.out)
 	var edited map[krm.ID]bool
 	for p := range m.paths() {
 		c := m.change(p)
-		followsBut := m.followsBut
+		follows := m.followsBut
 		switch {
 		case sameFile(c.b, c.u) || m.follows(c) || m.exempt(c):
 			continue
 		case c.bothChanged() && isResources(p):
-			followsBut = m.followsUnedited
+			follows = m.followsUnedited
 		case !sameFile(c.b, c.l):
 			continue
 		}
 		if edited == nil {
 			edited = m.edited()
 		}
-		if !followsBut(c, edited) {
+		if !follows(c, out[p], edited) {
 			behind = append(behind, p)
 		}
 	}
@@ -188,20 +189,21 @@ func byIdentity(rs []*krm.Resource) map[krm.ID][]*yaml.Node {
 
 // followsBut says whether a file is as upstream has it but for the resources
 // that local edited somewhere: those may be here with the edit, or elsewhere.
-func (m *merger) followsBut(c change, edited map[krm.ID]bool) bool {
-	if len(m.u.docs[c.path]) == 0 {
-		return false
-	}
-	is, theirs, touched := m.unedited(c, edited)
-	return touched && maps.EqualFunc(is, theirs, alike)
+func (m *merger) followsBut(c change, out []*krm.Resource, edited map[krm.ID]bool) bool {
+	theirs, editedTheirs := unedited(m.u.docs[c.path], edited)
+	is, editedHere := unedited(out, edited)
+	return len(m.u.docs[c.path]) > 0 && (editedTheirs || editedHere) && maps.EqualFunc(is, theirs, alike)
 }
 
 // followsUnedited says whether a file that both sides changed has the resources
 // that local did not edit as upstream has them, with their comments. It looks at
 // those that all versions have under one name.
-func (m *merger) followsUnedited(c change, edited map[krm.ID]bool) bool {
-	was := byIdentity(m.b.docs[c.path])
-	is, theirs, _ := m.unedited(c, edited)
+func (m *merger) followsUnedited(c change, out []*krm.Resource, edited map[krm.ID]bool) bool {
+	theirs, _ := unedited(m.u.docs[c.path], edited)
+	if len(theirs) == 0 {
+		return true
+	}
+	was, is := byIdentity(m.b.docs[c.path]), byIdentity(out)
 	for id, now := range theirs {
 		if len(was[id]) == 1 && len(is[id]) == 1 && len(now) == 1 &&
 			!(alike(is[id], now) && slices.Equal(commentsIn(is[id]), commentsIn(now))) {
@@ -211,22 +213,17 @@ func (m *merger) followsUnedited(c change, edited map[krm.ID]bool) bool {
 	return true
 }
 
-// unedited are the resources of a file, merged and of upstream, that local did not
-// edit; touched says that there are others.
-func (m *merger) unedited(c change, edited map[krm.ID]bool) (is, theirs map[krm.ID][]*yaml.Node, touched bool) {
-	var here []*krm.Resource
-	for _, r := range m.out.Resources() {
-		if r.Path() == c.path {
-			here = append(here, r)
+// unedited are the resources of a file that local did not edit; others says that
+// there are others.
+func unedited(rs []*krm.Resource, edited map[krm.ID]bool) (out map[krm.ID][]*yaml.Node, others bool) {
+	out = byIdentity(rs)
+	for id := range out {
+		if edited[id] {
+			delete(out, id)
+			others = true
 		}
 	}
-	is, theirs = byIdentity(here), byIdentity(m.u.docs[c.path])
-	for id := range edited {
-		touched = touched || is[id] != nil || theirs[id] != nil
-		delete(is, id)
-		delete(theirs, id)
-	}
-	return is, theirs, touched
+	return out, others
 }
 
 func commentsIn(trees []*yaml.Node) []string {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -72,9 +71,7 @@ func documents(base, upstream []byte, local krm.File, o Options) ([]byte, []lost
 	}
 	if text, _ := (yamlText{keep: o.Keep}).merge(base, upstream, local.Data); text != nil && !o.Guess && path.Ext(local.Path) != ".json" {
 		if f, kept, err := krm.Rewrite(krm.File{Path: local.Path, Data: text}, l); err == nil && kept {
-			if docs, err := parse(f.Data); err == nil && !slices.ContainsFunc(docs, func(n *yaml.Node) bool { return !uniqueKeys(n) }) {
-				return f.Data, all, nil
-			}
+			return f.Data, all, nil
 		}
 	}
 	f, _, err := krm.Rewrite(local, l)

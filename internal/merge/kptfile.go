@@ -198,7 +198,7 @@ func (m *merger) mergeKptfile(u *unit, c change, followUpstream bool) error {
 		is.Replace(yaml.NewRNode(yamltree.Copy(n)))
 		m.touched[c.path] = true
 	}
-	if text, ok := m.resourceText(b, up, l, n); ok && is.PutText(text, func(read *yaml.Node) bool { return yamltree.SameValue(read, n) }) {
+	if m.mergeText(is, b, up, l, n) {
 		m.touched[c.path] = true
 	}
 	return nil

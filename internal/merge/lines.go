@@ -61,7 +61,9 @@ func meets(r []hunk, h hunk) bool {
 
 func cutStretches(b, u, l []string, together func([]hunk, hunk) bool) []stretch {
 	var out []stretch
-	hu, hl := diffLines(b, u), diffLines(b, l)
+	ids := map[string]int{}
+	x, y, z := numbers(b, ids), numbers(u, ids), numbers(l, ids)
+	hu, hl := diffLines(x, y, len(ids)), diffLines(x, z, len(ids))
 	at, atU, atL := 0, 0, 0
 	take := func(to, toU, toL int) {
 		if to > at || toU > atU || toL > atL {
@@ -94,22 +96,21 @@ func mergeLines(b, u, l []string, resolve func(stretch) []string) (out []string,
 	return out, clean
 }
 
-// diffLines returns the changes between two texts, in order. It finds those
-// that Git finds: Myers' algorithm with Git's choice among equal answers, then
+// diffLines returns the changes between two texts, given as the numbers of their
+// lines, which are below n. It finds the changes that Git finds, in order: Myers' algorithm with Git's choice among equal answers, then
 // each change slid down as far as it goes. So a merge without a clash is the
 // one that git merge-file makes.
-func diffLines(a, b []string) []hunk {
-	ids := map[string]int{}
-	x, y := side(a, ids), side(b, ids)
+func diffLines(a, b []int, n int) []hunk {
+	x, y := lineSide{a, make([]bool, len(a)+1)}, lineSide{b, make([]bool, len(b)+1)}
 	lo := 0
-	for lo < len(a) && lo < len(b) && x.lines[lo] == y.lines[lo] {
+	for lo < len(a) && lo < len(b) && a[lo] == b[lo] {
 		lo++
 	}
 	hi := 0
-	for hi < len(a)-lo && hi < len(b)-lo && x.lines[len(a)-1-hi] == y.lines[len(b)-1-hi] {
+	for hi < len(a)-lo && hi < len(b)-lo && a[len(a)-1-hi] == b[len(b)-1-hi] {
 		hi++
 	}
-	c := comparer{a: x.unmatched(y, lo, hi), b: y.unmatched(x, lo, hi)}
+	c := comparer{a: x.unmatched(y, lo, hi, n), b: y.unmatched(x, lo, hi, n)}
 	c.compare(0, len(c.a.lines), 0, len(c.b.lines))
 	for _, i := range c.a.changed {
 		x.changed[i] = true
@@ -128,27 +129,29 @@ type lineSide struct {
 	changed []bool // by line, and false for the line behind the last one
 }
 
-func side(lines []string, ids map[string]int) lineSide {
-	s := lineSide{lines: make([]int, len(lines)), changed: make([]bool, len(lines)+1)}
+// numbers returns the number of each line; ids has those of the lines that were seen.
+func numbers(lines []string, ids map[string]int) []int {
+	out := make([]int, len(lines))
 	for i, line := range lines {
 		id, ok := ids[line]
 		if !ok {
 			id = len(ids)
 			ids[line] = id
 		}
-		s.lines[i] = id
+		out[i] = id
 	}
-	return s
+	return out
 }
 
 // unmatched marks the lines that the other side does not have, and returns the
-// rest without lo lines at the start and hi at the end.
-func (s lineSide) unmatched(other lineSide, lo, hi int) comparedSide {
-	has := map[int]bool{}
+// rest without lo lines at the start and hi at the end. Lines have numbers below n.
+func (s lineSide) unmatched(other lineSide, lo, hi, n int) comparedSide {
+	has := make([]bool, n)
 	for _, id := range other.lines[lo : len(other.lines)-hi] {
 		has[id] = true
 	}
-	var out comparedSide
+	most := len(s.lines) - hi - lo
+	out := comparedSide{lines: make([]int, 0, most), place: make([]int, 0, most)}
 	for i := lo; i < len(s.lines)-hi; i++ {
 		if !has[s.lines[i]] {
 			s.changed[i] = true

@@ -44,11 +44,7 @@ func (m *merger) reread() error {
 	if err := m.out.Reread(); err != nil {
 		return err
 	}
-	for _, w := range m.open {
-		for _, p := range w.pairs {
-			m.noteComments(p)
-		}
-	}
+	m.noteComments()
 	return nil
 }
 

@@ -20,14 +20,20 @@ type version struct {
 }
 
 func newVersion(p *krm.Package) *version {
-	v := &version{pkg: p, files: map[string]krm.File{}, docs: map[string][]*krm.Resource{}}
+	v := &version{pkg: p, files: map[string]krm.File{}, docs: byPath(p)}
 	for _, name := range p.Paths() {
 		v.files[name], _ = p.Read(name)
 	}
-	for _, r := range p.Resources() {
-		v.docs[r.Path()] = append(v.docs[r.Path()], r)
-	}
 	return v
+}
+
+// byPath lists the resources of each file.
+func byPath(p *krm.Package) map[string][]*krm.Resource {
+	out := map[string][]*krm.Resource{}
+	for _, r := range p.Resources() {
+		out[r.Path()] = append(out[r.Path()], r)
+	}
+	return out
 }
 
 // kptfile is the Kptfile of a unit; nil where there is none.

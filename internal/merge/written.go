@@ -38,8 +38,7 @@ func (w *unitMerge) mergeTexts() {
 			p.comments = nil // no line was changed by both sides
 			continue
 		}
-		fits := func(n *yaml.Node) bool { return yamltree.SameValue(n, p.tree) && uniqueKeys(n) }
-		if text, ok := w.resourceText(p.b.resource(), p.u.r, p.l.r, p.tree); ok && r.PutText(text, fits) {
+		if w.mergeText(r, p.b.resource(), p.u.r, p.l.r, p.tree) {
 			w.touched[r.Path()] = true
 		}
 	}
@@ -68,10 +67,9 @@ func (w *unitMerge) wholeText(c change) bool {
 	if !clean {
 		return false
 	}
-	f, _ := w.out.Read(c.path)
-	f.Path, f.Data = c.path, text
+	f := krm.File{Path: c.path, Mode: c.mode(), Data: text}
 	resolved := map[krm.ID]bool{}
-	if !w.out.WriteIf(f, func(now, then []*krm.Resource) bool { return w.sameResources(now, then, resolved) }) {
+	if !w.out.WriteIf(f, w.u.pkg, func(now, then []*krm.Resource) bool { return w.sameResources(now, then, resolved) }) {
 		return false
 	}
 	w.touched[c.path] = false
@@ -94,10 +92,10 @@ func (w *unitMerge) sameResources(fields, lines []*krm.Resource, resolved map[kr
 	for _, r := range lines {
 		same := left[r.ID()]
 		switch {
-		case len(same) == 0 || !uniqueKeys(ynode(r)):
+		case len(same) == 0:
 			return false
 		case yamltree.SameValue(ynode(same[0]), ynode(r)):
-		case len(same) == 1 && w.changedShape(same[0]):
+		case len(same) == 1 && w.changedShape(same[0]) && uniqueKeys(ynode(r)):
 			resolved[r.ID()] = true
 		default:
 			return false
@@ -139,10 +137,10 @@ func (w *unitMerge) placed(t *tuple) *krm.Resource {
 	return nil
 }
 
-// resourceText merges the texts of a resource by lines, and writes the values of
-// n into the result. Where base is a guess or missing it takes local's text. It
-// reports false where nothing changes, or where the values have no place.
-func (m *merger) resourceText(b, u, l *krm.Resource, n *yaml.Node) ([]byte, bool) {
+// mergeText gives r the text that follows from merging three versions of it by lines,
+// with the values of n. Where base is a guess or missing it takes local's text. It reports
+// whether r has another text now.
+func (m *merger) mergeText(r, b, u, l *krm.Resource, n *yaml.Node) bool {
 	var texts [3][]byte
 	for i, r := range []*krm.Resource{b, u, l} {
 		if r == nil {
@@ -150,38 +148,50 @@ func (m *merger) resourceText(b, u, l *krm.Resource, n *yaml.Node) ([]byte, bool
 		}
 		var err error
 		if texts[i], err = r.Text(); err != nil {
-			return nil, false
+			return false
 		}
 	}
 	if b != nil && bytes.Equal(texts[0], texts[1]) || bytes.Equal(texts[1], texts[2]) {
-		return nil, false // as most resources of a large file
+		return false // as most resources of a large file
 	}
-	candidates := [][]byte{texts[2]}
 	if b != nil && u != nil && !m.o.Guess {
 		if text, _ := (yamlText{keep: m.keeps(l)}).merge(texts[0], texts[1], texts[2]); text != nil {
-			candidates = [][]byte{text, texts[2]}
+			if changed, ok := r.PutText(text, n); ok {
+				return changed
+			}
 		}
 	}
-	for _, text := range candidates {
-		if f, kept, err := krm.Rewrite(krm.File{Path: l.Path(), Data: text}, []*yaml.Node{n}); err == nil && kept {
-			return f.Data, !bytes.Equal(f.Data, texts[2])
-		}
-	}
-	return nil, false
+	changed, _ := r.PutText(texts[2], n)
+	return changed
 }
 
 // noteComments notes the comments of one side that are not in the merged package
 // because of one of the other side.
-func (m *merger) noteComments(p *mergedPair) {
-	if len(p.comments) == 0 {
-		return
-	}
-	there, at := map[string]bool{}, p.l.path
-	for _, r := range m.out.Resources() {
-		if loose(identity(r)) == loose(p.l.key) {
-			eachComment(r.Node().Document(), func(line string) { there[line] = true })
-			at = r.Path()
+func (m *merger) noteComments() {
+	var named map[krm.ID][]*krm.Resource
+	for _, w := range m.open {
+		for _, p := range w.pairs {
+			if len(p.comments) == 0 {
+				continue
+			}
+			if named == nil {
+				named = map[krm.ID][]*krm.Resource{}
+				for _, r := range m.out.Resources() {
+					id := loose(identity(r))
+					named[id] = append(named[id], r)
+				}
+			}
+			m.noteLostComments(p, named[loose(p.l.key)])
 		}
+	}
+}
+
+// noteLostComments is noteComments for a resource, of which the merged package has these.
+func (m *merger) noteLostComments(p *mergedPair, merged []*krm.Resource) {
+	there, at := map[string]bool{}, p.l.path
+	for _, r := range merged {
+		eachComment(r.Node().Document(), func(line string) { there[line] = true })
+		at = r.Path()
 	}
 	var found []lost
 	for _, c := range p.comments {

@@ -136,6 +136,11 @@ func prev(line string, i int) byte {
 // join joins lines; only the last one may lack its line break.
 func join(lines []string) []byte {
 	var b bytes.Buffer
+	n := 0
+	for _, line := range lines {
+		n += len(line) + 1
+	}
+	b.Grow(n)
 	for i, line := range lines {
 		b.WriteString(line)
 		if i < len(lines)-1 && line != "" && !strings.HasSuffix(line, "\n") {
@@ -167,5 +172,6 @@ func linesAs(data []byte, crlfs bool) []string {
 			data = bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))
 		}
 	}
-	return slices.Collect(strings.Lines(string(data)))
+	lines := make([]string, 0, bytes.Count(data, []byte{'\n'})+1)
+	return slices.AppendSeq(lines, strings.Lines(string(data)))
 }
