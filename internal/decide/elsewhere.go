@@ -47,12 +47,14 @@ func (p *Package) Approved() *Revision {
 // Trace says of a revision that was published Elsewhere what the machine made it from:
 // the origin whose content it has, the newest one where it has another content, or the
 // one that the record has of its workspace. origins are those of the Approved revision,
-// the newest first. Where that revision holds nothing else it becomes Surplus.
+// the newest first. That revision becomes Surplus where it holds what was published, and
+// where the machine made it once and nobody changed it: whoever published it began with
+// that, and what differs is an edit of theirs.
 func (p *Package) Trace(origins []Origin) {
 	if !p.Elsewhere() || p.Latest.Workspace == "" {
 		return
 	}
-	draft, l := p.Approved(), p.Latest
+	draft, l, commits := p.Approved(), p.Latest, len(origins)
 	for _, e := range p.Entries {
 		if e.Place == record.Open && e.Workspace == l.Workspace {
 			var none *Machine
@@ -68,7 +70,8 @@ func (p *Package) Trace(origins []Origin) {
 		of = origins[at]
 	}
 	l.Machine, l.Inputs, p.traced = of.Machine, ParseInputs(of.Machine.Inputs), true
-	if draft != nil && of.Same && of.At == draft.Ref.Commit {
+	if draft != nil && of.At == draft.Ref.Commit && (of.Same || commits == 1 && draft.Made()) {
+		p.retouched = !of.Same
 		p.Revisions = slices.DeleteFunc(slices.Clone(p.Revisions), func(r *Revision) bool { return r == draft })
 		p.Surplus = append(p.Surplus[:len(p.Surplus):len(p.Surplus)], draft)
 	}

@@ -35,7 +35,9 @@ func TestTrace(t *testing.T) {
 		"approved as it stands":     {"nothing of the Draft is left", []*Revision{draft, publishedOf(1, 20, porchs)}, nil, []Origin{same(10, made(inputs, 7))}, inputs, true},
 		"and proposed":              {"as of a Draft", []*Revision{proposedOf(1, 10), publishedOf(1, 20, porchs)}, nil, []Origin{same(10, made(inputs, 7))}, inputs, true},
 		"approved before an update": {"the Draft goes on, from what was approved", []*Revision{draft, publishedOf(1, 20, porchs)}, nil, []Origin{other(10, made(inputs, 7)), same(9, made(older, 6))}, older, false},
-		"edited when approved":      {"the edit is the approver's, the rest is the machine's", []*Revision{draft, publishedOf(1, 20, porchs)}, nil, []Origin{other(10, made(inputs, 7))}, inputs, false},
+		"edited when approved":      {"the edit is the approver's, the rest is the machine's", []*Revision{draft, publishedOf(1, 20, porchs)}, nil, []Origin{other(10, made(inputs, 7))}, inputs, true},
+		"edited after an update":    {"nobody knows which commit the approver began with", []*Revision{draft, publishedOf(1, 20, porchs)}, nil, []Origin{other(10, made(inputs, 7)), other(9, made(older, 6))}, inputs, false},
+		"edited on both sides":      {"the Draft holds a person's edit", []*Revision{draftOf(1, 10, edited), publishedOf(1, 20, porchs)}, nil, []Origin{other(10, made(inputs, 7))}, inputs, false},
 		"the Draft has gone":        {"the record knows its workspace", []*Revision{publishedOf(1, 20, porchs)}, []record.Entry{entry(record.Open, 1, inputs)}, nil, inputs, false},
 		"of both":                   {"a commit was compared, the record not", []*Revision{draft, publishedOf(1, 20, porchs)}, []record.Entry{entry(record.Open, 1, older)}, []Origin{same(10, made(inputs, 7))}, inputs, true},
 		"over an earlier one":       {"that commit is of another workspace", []*Revision{publishedOf(2, 20, func(r *Revision) { r.Machine, r.Inputs = made(older, 6), ParseInputs(older) })}, []record.Entry{entry(record.Open, 2, inputs)}, nil, inputs, false},
@@ -72,7 +74,7 @@ func TestTrace(t *testing.T) {
 				t.Errorf("the record is to say it: %t", known)
 			}
 			rulings := Leftover(fleet, wanted(), p)
-			if (len(rulings) == 1) != c.settled || c.settled && rulings[0].Reasons[0] != "another tool published it as v1" {
+			if (len(rulings) == 1) != c.settled || c.settled && rulings[0].Reasons[0] != map[bool]string{false: "another tool published it as v1", true: "another tool edited it, and published it as v1"}[p.retouched] {
 				t.Errorf("%v", rulings)
 			}
 			if c.settled && (p.Open() != nil || !p.told()) {

@@ -217,6 +217,8 @@ type Package struct {
 	// tagged says that this run makes the tag of Latest, traced that Trace found what
 	// it was made from.
 	tagged, traced bool
+	// retouched reports that another tool changed what it published of a Draft.
+	retouched bool
 	// Entries are what this manager's record says of it; Shared: read only.
 	Entries []record.Entry
 	// Others are the records of others, for what people said there: of the package,

@@ -29,6 +29,8 @@ func Leftover(m Manager, w *Want, p *Package) []Ruling {
 	for _, r := range p.Surplus {
 		switch {
 		case !m.Signed(r.Owner, w.Namespace):
+		case p.traced && r.Workspace == p.Latest.Workspace && p.retouched:
+			out = append(out, ruled(Discard{Revision: r}, "another tool edited it, and published it as "+RevisionName(p.Latest.Number)))
 		case p.traced && r.Workspace == p.Latest.Workspace:
 			out = append(out, ruled(Discard{Revision: r}, "another tool published it as "+RevisionName(p.Latest.Number)))
 		default:

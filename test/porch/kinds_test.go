@@ -350,6 +350,13 @@ func approveInPorch(t *testing.T, repo *gittest.Repo, pkg, workspace string, n i
 	repo.Git(t, "update-ref", "-d", "refs/heads/porch")
 }
 
+// summary returns the line that counts variants.
+func summary(said string) string {
+	i := strings.Index(said, "1 variant: ")
+	line, _, _ := strings.Cut(said[max(i, 0):], "\n")
+	return line
+}
+
 // What Porch notes in a package that it publishes is no difference and no edit: the Draft
 // is done, the record knows what it was made from, and the next change is a change of the
 // variant's alone.
@@ -374,7 +381,7 @@ func TestPorchPublishesFromItsDatabase(t *testing.T) {
 			after: func(t *testing.T, repo *gittest.Repo) { repo.Git(t, "update-ref", "-d", "refs/heads/"+branch) },
 			says:  []string{"record", "v1 was published by another tool"},
 		},
-		"with an edit": {edit: edit, says: []string{"discard   packagevariant-1"}, edits: "data.a"},
+		"with an edit": {edit: edit, says: []string{"discard   packagevariant-1", "another tool edited it, and published it as v1"}, edits: "data.a"},
 		"before the Draft was updated": {
 			before: func(t *testing.T, f fleet, repo *gittest.Repo) {
 				f.variant("b", "v1", "  packageContext: {data: {quota: medium}}\n")
@@ -410,6 +417,9 @@ func TestPorchPublishesFromItsDatabase(t *testing.T) {
 				c.after(t, prod)
 			}
 			plan := f.says("plan")
+			if status := f.says("status"); summary(status) != summary(plan) {
+				t.Errorf("plan and status say two things:\n%s\n%s", plan, status)
+			}
 			for _, want := range c.says {
 				if !strings.Contains(plan, want) {
 					t.Errorf("plan says nothing of %q:\n%s", want, plan)
