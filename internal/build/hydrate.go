@@ -564,8 +564,8 @@ func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
 
 // hydrated is what the machine made a revision from, nil where that is not
 // known: what it says itself, or what today's inputs make of the upstream that
-// it was taken from, where that is what is there to the byte. Elsewhere that is a
-// guess, nil where it cannot be made.
+// it was taken from, where that is what is there, apart from what other tools note
+// there. Elsewhere that is a guess, nil where it cannot be made.
 func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Package, k *kptfilev1.KptFile) (base, guess *krm.Package, err error) {
 	if m.unwired() {
 		return nil, nil, nil // its values cannot be made again in this run
@@ -591,7 +591,7 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 	if failed != nil {
 		return nil, base, nil //nolint:nilerr // the package as it was cannot be made any more
 	}
-	if same, err := samePackage(guess, there); err != nil || !same {
+	if same, err := krm.SameContent(guess, there); err != nil || !same {
 		return nil, guess, err
 	}
 	return guess, nil, nil
@@ -626,14 +626,14 @@ func (m *maker) asTaken(ctx context.Context, o origin, there *krm.Package) (base
 	}
 	nearest := 0
 	for _, c := range candidates {
+		if same, err := krm.SameContent(c, there); err != nil || same {
+			return c, nil, err
+		}
 		have, err := c.Files()
 		if err != nil {
 			return nil, nil, err
 		}
-		switch n := len(changed(have, files)); {
-		case n == 0:
-			return c, nil, nil
-		case guess == nil || n < nearest:
+		if n := len(changed(have, files)); guess == nil || n < nearest {
 			guess, nearest = c, n
 		}
 	}

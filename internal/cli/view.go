@@ -291,7 +291,7 @@ func (a *app) printDetails(p *reconcile.Plan) {
 	for _, i := range p.Items {
 		for _, c := range i.Conflicts {
 			what := "conflict"
-			if c.LosesEdit() {
+			if slices.ContainsFunc(i.Lost, func(l decide.LostEdit) bool { return l.Of(c) }) {
 				what = "edit lost"
 			}
 			a.note("%s: %s: %s", what, i.Identity, c)

@@ -108,6 +108,11 @@ func isAddition(c merge.Conflict, p *krm.Package) bool {
 	return slices.ContainsFunc(p.Resources(), func(r *krm.Resource) bool { return r.ID() == c.Resource })
 }
 
+// Of reports whether the edit is lost by a conflict.
+func (l LostEdit) Of(c merge.Conflict) bool {
+	return l.File == c.Path && l.id == c.Resource && l.Field == c.PlainField()
+}
+
 // ID is the resource's, the zero value for a file.
 func (l LostEdit) ID() krm.ID { return l.id }
 

@@ -505,4 +505,8 @@ func TestPorchsDraft(t *testing.T) {
 	if said := f.says("plan"); strings.Contains(said, "no variant owns") || !strings.Contains(said, "adopted") {
 		t.Errorf("plan of the adoption:\n%s", said)
 	}
+	f.run("apply")
+	if said := f.says("review"); strings.Contains(said, "base unknown") || strings.Contains(said, "edited by hand") || !strings.Contains(said, "creates the package") {
+		t.Errorf("review of the adoption:\n%s", said)
+	}
 }
