@@ -771,7 +771,33 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 		m.begin(origin{pkg: m.Upstream.Package, lock: m.Upstream.Lock})
 		m.note(m.pkg, byHand)
 	}
-	return m.settle(ctx, kptfile)
+	if err := m.settle(ctx, kptfile); err != nil {
+		return err
+	}
+	return m.leftOut(ctx)
+}
+
+// leftOut tells edits by hand from values that the machine had made and that this run
+// leaves out, where values of other packages are not at hand.
+func (m *maker) leftOut(ctx context.Context) error {
+	if !m.unwired() || !slices.ContainsFunc(m.Conflicts, merge.Conflict.LosesEdit) {
+		return nil
+	}
+	made, err := m.Job.Repo.Hydrated(ctx, m.Package.Path, m.From)
+	if err != nil {
+		return err
+	}
+	machines := func(c merge.Conflict, p *krm.Package) bool {
+		value, known := c.In(p)
+		return c.LosesEdit() && known && value == c.Local
+	}
+	m.Conflicts = slices.DeleteFunc(m.Conflicts, func(c merge.Conflict) bool { return machines(c, made) && machines(c, m.pkg) })
+	for i := range m.Conflicts {
+		if machines(m.Conflicts[i], made) {
+			m.Conflicts[i].Fate = merge.LeftOut
+		}
+	}
+	return nil
 }
 
 // rebase brings what was published since a Draft began into the Draft.

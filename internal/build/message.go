@@ -12,7 +12,7 @@ import (
 )
 
 // maxConflicts bounds how many conflicts a commit message lists beside those that lose
-// an edit.
+// an edit or leave a value out.
 const maxConflicts = 50
 
 // listed are the conflicts that a commit message lists, in their order.
@@ -20,7 +20,7 @@ func listed(all []merge.Conflict) []merge.Conflict {
 	n := 0
 	return slices.DeleteFunc(slices.Clone(all), func(c merge.Conflict) bool {
 		n++
-		return n > maxConflicts && !c.LosesEdit()
+		return n > maxConflicts && !c.LosesEdit() && c.Fate != merge.LeftOut
 	})
 }
 

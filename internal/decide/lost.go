@@ -41,7 +41,8 @@ type Update struct {
 
 // LostEdits returns the edits by hand that updates of an open revision replaced and
 // that the revision still lacks. updates are in order, the newest first: of one place
-// the newest counts. branch is the package on the registered branch, nil where that is
+// the newest counts. What one update put in place of an edit is no edit that a later one
+// could lose, and a value of another package that a run left out is none, either. branch is the package on the registered branch, nil where that is
 // not known. made returns the author of a conflict's edit, and reports whether it was
 // made on that branch: what people took back there is not lost. The newest update has
 // compared the branch itself.
@@ -54,18 +55,22 @@ func LostEdits(updates []Update, branch *krm.Package, made func(merge.Conflict) 
 	var out []LostEdit
 	for n, u := range updates {
 		var places []place
-		for _, c := range u.Conflicts {
-			at := place{c.Path, c.Field, c.Resource}
+		for _, last := range u.Conflicts {
+			at := place{last.Path, last.Field, last.Resource}
 			places = append(places, at)
+			if decided[at] || !last.LosesEdit() {
+				continue
+			}
+			c, n := replaced(updates, n, last)
 			now, known := c.In(u.Package)
-			if decided[at] || !c.LosesEdit() || known && now == c.Local || isMachines(c) || isAddition(c, u.Package) {
+			if !c.LosesEdit() || known && now == c.Local || isMachines(c) || isAddition(c, u.Package) {
 				continue
 			}
 			by, onBranch := made(c)
 			if there, told := c.In(branch); n > 0 && onBranch && told && there != c.Local {
 				continue
 			}
-			l := LostEdit{File: c.Path, Field: c.PlainField(), Was: c.Local, Now: c.Upstream, By: by, Instead: c.Instead, id: c.Resource}
+			l := LostEdit{File: c.Path, Field: c.PlainField(), Was: c.Local, Now: last.Upstream, By: by, Instead: last.Instead, id: c.Resource}
 			if c.Resource != (krm.ID{}) {
 				l.Resource = c.Resource.String()
 			}
@@ -79,6 +84,24 @@ func LostEdits(updates []Update, branch *krm.Package, made func(merge.Conflict) 
 		}
 	}
 	return out
+}
+
+// replaced returns the conflict in which the edit was replaced that update n has a conflict
+// about, and the number of its update: where an earlier update put the value there that
+// this one replaced, nobody edited it in between.
+func replaced(updates []Update, n int, c merge.Conflict) (first merge.Conflict, at int) {
+	for i := n + 1; i < len(updates); i++ {
+		j := slices.IndexFunc(updates[i].Conflicts, c.SamePlace)
+		if j < 0 {
+			continue
+		}
+		earlier := updates[i].Conflicts[j]
+		if earlier.Winner != merge.Upstream || earlier.Upstream != c.Local {
+			break
+		}
+		c, n = earlier, i
+	}
+	return c, n
 }
 
 // isMachines reports whether a conflict is about a field that is the machine's in every

@@ -28,6 +28,7 @@ const (
 	KeptThoughRemoved Fate = "kept though removed" // local's stands, upstream has it no more
 	BothAdded         Fate = "both added"          // merged by field
 	Overruled         Fate = "overruled"           // the edit is to be made elsewhere
+	LeftOut           Fate = "left out"            // upstream's stands; local's was no edit but a value that the run left out
 )
 
 // Conflict is one thing that both sides changed, each in its own way, so that
@@ -96,11 +97,20 @@ func (c Conflict) text() string {
 		won, lost, loser = c.Local, c.Upstream, Upstream
 	}
 	text := c.place()
-	if c.Fate == BothAdded {
-		text += ": both added it"
+	switch c.Fate {
+	case BothAdded:
+		text += bothAddedIt
+	case LeftOut:
+		text += valueLeftOut
 	}
 	return fmt.Sprintf("%s: %s wins with %s; %s was %s", text, c.called(c.Winner), orDeleted(won), c.called(loser), orDeleted(lost))
 }
+
+// These stand behind the place in the line of a conflict.
+const (
+	bothAddedIt  = ": both added it"
+	valueLeftOut = ": a value of another package was left out"
+)
 
 // called names a side for people.
 func (c Conflict) called(s Side) string {

@@ -22,7 +22,7 @@ func (c Conflict) LosesEdit() bool {
 }
 
 // ParseConflict reads a line that Conflict.String wrote about an edit that was kept,
-// lost or overruled, and reports whether it is one. Line and Base are not in the line,
+// lost or overruled, or about a value that was left out, and reports whether it is one. Line and Base are not in the line,
 // and of an edit that was kept no value is read.
 func ParseConflict(line string) (c Conflict, ok bool) {
 	if place, text, found := strings.Cut(line, ": overruled with "); found {
@@ -38,8 +38,10 @@ func ParseConflict(line string) (c Conflict, ok bool) {
 	}
 	place, winner := cutLast(place, ": ")
 	c.Fate, c.Winner = Lost, Upstream
-	if own, both := strings.CutSuffix(place, ": both added it"); both {
+	if own, both := strings.CutSuffix(place, bothAddedIt); both {
 		place, c.Fate = own, BothAdded
+	} else if own, left := strings.CutSuffix(place, valueLeftOut); left {
+		place, c.Fate = own, LeftOut
 	}
 	text, c.By = cutBy(text)
 	if winner == string(Local) || winner == DraftSide {

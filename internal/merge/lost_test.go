@@ -25,6 +25,7 @@ func TestParseConflict(t *testing.T) {
 		"the branch won":                         {Path: "c.yaml", Resource: site, Field: "data.a", Winner: Upstream, Fate: Lost, Upstream: "1", Local: "2", By: "Ux (fbcc0d5)"},
 		"the pipeline sets it":                   {Path: "c.yaml", Resource: site, Field: "data.a", Winner: Upstream, Fate: Overruled, Upstream: "1", Local: "2", Instead: "spec.packageContext of c1", By: "Ux (fbcc0d5)"},
 		"both added it":                          {Path: "c.yaml", Resource: site, Field: "data.a", Winner: Upstream, Fate: BothAdded, Upstream: "1", Local: "2"},
+		"a value was left out":                   {Path: "c.yaml", Resource: site, Field: "data.a", Winner: Upstream, Fate: LeftOut, Upstream: "1", Local: "2"},
 		"local's stands, and its value is known": {Path: "c.yaml", Resource: site, Field: "data.a", Winner: Local, Fate: Kept, Upstream: "1", Local: "2", By: "Ux (fbcc0d5)"},
 	} {
 		t.Run(reason, func(t *testing.T) {
@@ -62,6 +63,7 @@ func TestLosesEdit(t *testing.T) {
 		"the edit was kept":              {Conflict{Fate: Kept, Winner: Local}, false},
 		"removed upstream, and kept":     {Conflict{Fate: KeptThoughRemoved, Winner: Local}, false},
 		"nothing was taken":              {Conflict{Fate: NotTaken, Winner: Local}, false},
+		"a value was left out":           {Conflict{Fate: LeftOut, Winner: Upstream}, false},
 	} {
 		if got := tc.c.LosesEdit(); got != tc.want {
 			t.Errorf("%s: %t", reason, got)
