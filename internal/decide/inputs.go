@@ -160,6 +160,15 @@ const NotRendered = "not rendered"
 // unrendered says that a revision was made with its pipelines left unrun.
 func (i Inputs) unrendered() bool { return i.Functions == short(Digest(NotRendered)) }
 
+// Started returns the number of the Published revision started from, 0 for none.
+func (i Inputs) Started() int {
+	n, err := strconv.Atoi(strings.TrimPrefix(i.Published, "v"))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // Inputs digests the parts together with the Published revision that the
 // package starts from, nil for none.
 func (p Parts) Inputs(published *Published) Inputs {

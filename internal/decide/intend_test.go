@@ -297,6 +297,23 @@ func TestLanded(t *testing.T) {
 	}
 }
 
+// Nothing is tagged upon a revision whose tag is not where it was Published.
+func TestLandedBesideAMovedTag(t *testing.T) {
+	for name, c := range map[string]struct {
+		newest Numbered
+		want   bool
+	}{
+		"where it was":     {Numbered{1, Hash{9}, false}, true},
+		"moved to another": {Numbered{1, Hash{8}, false}, false},
+	} {
+		p := webPackage(tags(tag(1, 9)), draftOf(1, 10), publishedOf(1, 9, func(r *Revision) { r.Newest, r.Approved = c.newest, c.newest.Commit == Hash{9} }))
+		p.Trees = []Folder{{Hash{100}, Hash{50}}, {Hash{10}, Hash{50}}, {Hash{9}, Hash{40}}}
+		if _, _, ok := Landed(fleet, wanted(), repository(p), p); ok != c.want {
+			t.Errorf("%s: %v", name, ok)
+		}
+	}
+}
+
 // A Draft was merged, and then the branch went on, or the Draft: what came first is
 // tagged, and what came then is others' work on it.
 func TestLandedAndWentOn(t *testing.T) {

@@ -3,70 +3,97 @@ package decide
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/record"
 )
 
-// Numbered is a commit of the registered branch at which a revision of a package was
-// Published: by the commit's kpt: line, or by the record.
+// Numbered is a revision of a package by the commit that published it, as the commit's
+// kpt: line has it.
 type Numbered struct {
 	Number int
+	// Commit is zero where a Draft's trailer alone names the revision.
 	Commit Hash
+	// Deleted reports that the package was deleted on the registered branch since.
+	Deleted bool
 }
 
 // highest returns the highest number that a revision of the package is known to have had,
-// 0 for none: by tags, approved deletions, the record, commits of the registered branch,
-// and what revisions say that they started from. None of these numbers is used again.
+// 0 for none: by tags, by commits of the registered branch, and by the commits behind its
+// revisions. The record is not asked: anybody who may push can write it.
 func (p *Package) highest() int {
-	n := p.Gone().Revision
+	n := 0
 	for _, t := range p.Tags {
 		n = max(n, t.Number)
 	}
+	for _, c := range p.Numbers {
+		n = max(n, c.Number)
+	}
+	for _, r := range p.Heads() {
+		n = max(n, r.Newest.Number)
+	}
+	return n
+}
+
+// Next returns the number of the next revision to publish. No number that the record has
+// is used again, whether or not the branch confirms it: a gap in the numbers harms nobody.
+func (p *Package) Next() int {
+	n := max(p.highest(), p.Gone().Revision)
 	for _, e := range p.Entries {
 		if e.Place == record.Past || e.Place == record.Main {
 			n = max(n, e.Revision)
 		}
 	}
-	for _, c := range p.Numbers {
-		n = max(n, c.Number)
-	}
-	from := func(in Inputs) {
-		if started, err := strconv.Atoi(strings.TrimPrefix(in.Published, "v")); err == nil {
-			n = max(n, started)
-		}
-	}
-	for _, r := range p.Heads() {
-		from(r.Inputs)
-	}
 	if b := p.Branch; b != nil && b.Merged != nil {
-		from(ParseInputs(b.Merged.Inputs))
+		n = max(n, ParseInputs(b.Merged.Inputs).Started())
 	}
-	return n
+	return n + 1
 }
 
-// TagsAlone reports whether nothing but tags is known of what was Published of a variant's
-// package, so that the loss of the newest tag shows on the registered branch only.
+// nextAt returns the number of the next revision where it is Published at a commit of the
+// registered branch: that which the record has for this commit, where it is a new one.
+func (p *Package) nextAt(commit Hash) int {
+	for _, e := range p.Entries {
+		if e.Place == record.Past && e.Commit == commit.String() && e.Revision > p.highest() {
+			return e.Revision
+		}
+	}
+	return p.Next()
+}
+
+// TagsAlone reports whether the record does not confirm the tag of a variant's latest
+// Published revision, so that the loss of a newer tag shows on the registered branch only.
 func (p *Package) TagsAlone() bool {
-	return p.Latest != nil && p.Latest.Owner != "" && !p.tagged && !slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
-		return e.Place == record.Past || e.Place == record.Main
+	return p.Latest != nil && p.Latest.Owner != "" && !p.tagged && !p.recordsLatest()
+}
+
+// Unconfirmed reports whether neither its own commit nor the record says that the tag of the
+// latest Published revision is at the commit at which it was Published: the registered
+// branch may say that the tag was moved.
+func (p *Package) Unconfirmed() bool {
+	return p.Latest != nil && !p.Latest.Approved && !p.tagged && !p.recordsLatest()
+}
+
+// recordsLatest reports whether the record has the latest Published revision at its tag.
+func (p *Package) recordsLatest() bool {
+	return slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+		return (e.Place == record.Past || e.Place == record.Main) && e.Revision == p.Latest.Number && e.Commit == p.Latest.Ref.Commit.String()
 	})
 }
 
-// Next returns the number of the next revision to publish.
-func (p *Package) Next() int { return p.highest() + 1 }
-
 // Untagged returns the newest revision of a package on the registered branch whose tag is
-// missing. ok is false where the newest revision has its tag. The error is for a person:
-// it is not known at which commit a revision was Published.
+// missing. ok is false where the newest revision has its tag, or was deleted. The error is
+// for a person: it is not known at which commit a revision was Published.
 func (p *Package) Untagged() (lost Numbered, ok bool, err error) {
-	newest := p.Gone().Revision
-	if n := len(p.Tags); n > 0 {
-		newest = max(newest, p.Tags[n-1].Number)
+	n, newest := p.highest(), 0
+	if tags := len(p.Tags); tags > 0 {
+		newest = p.Tags[tags-1].Number
 	}
-	n := p.highest()
+	for _, c := range p.Numbers {
+		if c.Deleted {
+			newest = max(newest, c.Number)
+		}
+	}
 	if n <= newest {
 		return lost, false, nil
 	}
@@ -106,16 +133,31 @@ func Retag(p *Package) (Ruling, *Package, bool) {
 }
 
 // misplaced returns an error for a person where the tag of the latest revision is not at
-// the commit at which the record says that it was Published.
+// the commit at which it was Published: by its own commit, by those behind, or by those of
+// the registered branch that came since. A revision whose number no commit has, as one that
+// a forge merged, is where its tag is.
 func (p *Package) misplaced() error {
-	if p.Latest == nil || p.tagged {
+	r := p.Latest
+	if r == nil || p.tagged || r.Approved {
 		return nil
 	}
-	for _, e := range p.Entries {
-		if e.Place == record.Past && e.Revision == p.Latest.Number && e.Commit != "" && e.Commit != p.Latest.Ref.Commit.String() {
-			return Stalled("tag %s is at %s, and the record says that it was Published at %s: move the tag back: git push --force origin %s:%s; or, where the tag is right, run variform record rebuild",
-				RevisionName(e.Revision), p.Latest.Ref.Commit.String()[:7], e.Commit[:7], e.Commit, p.Latest.Ref.Name)
+	at, found := r.Newest, r.Newest.Number >= r.Number || r.Newest.Number > 0 && r.Newest.Commit == r.Ref.Commit
+	for _, c := range p.Numbers {
+		if c.Number == r.Number && !c.Deleted {
+			at, found = c, true
 		}
 	}
-	return nil
+	switch name, tag := RevisionName(r.Number), r.Ref.Commit.String()[:7]; {
+	case !found:
+		return nil
+	case at.Number == r.Number && !at.Commit.IsZero():
+		return Stalled("tag %s is at %s, and that revision was Published at %s: move the tag back: git push --force origin %s:%s",
+			name, tag, at.Commit.String()[:7], at.Commit, r.Ref.Name)
+	case at.Commit == r.Ref.Commit:
+		return Stalled("tag %s is at %s, where %s was Published: move the tag back: git push --force origin COMMIT:%s",
+			name, tag, RevisionName(at.Number), r.Ref.Name)
+	default:
+		return Stalled("tag %s is at %s, which was made from %s: move the tag back: git push --force origin COMMIT:%s",
+			name, tag, RevisionName(at.Number), r.Ref.Name)
+	}
 }

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/variform/variform/internal/lifecycle"
@@ -16,7 +17,10 @@ func TestNumbers(t *testing.T) {
 	past := func(n int, commit Hash) record.Entry {
 		return record.Entry{Path: "web", Place: record.Past, Revision: n, Commit: commit.String()}
 	}
-	draft := &Revision{Phase: lifecycle.Draft, Workspace: "packagevariant-3", Inputs: Inputs{Published: "v2"}}
+	gone := func(n int) []record.Entry { return []record.Entry{{Path: "web", Place: record.Gone, Revision: n}} }
+	line := func(n int, commit byte) Numbered { return Numbered{Number: n, Commit: at(commit)} }
+	deleted := func(n int) Numbered { return Numbered{Number: n, Commit: at(byte(n)), Deleted: true} }
+	draft := &Revision{Phase: lifecycle.Draft, Workspace: "packagevariant-3", Newest: Numbered{Number: 2}}
 	for reason, c := range map[string]struct {
 		tags    []Published
 		numbers []Numbered
@@ -28,15 +32,19 @@ func TestNumbers(t *testing.T) {
 	}{
 		"a new package":                                   {next: 1},
 		"the newest has its tag":                          {tags: []Published{tagged(1), tagged(2)}, next: 3},
-		"an older tag is missing":                         {tags: []Published{tagged(2)}, numbers: []Numbered{{1, at(1)}}, next: 3},
-		"a deletion was approved":                         {entries: []record.Entry{{Path: "web", Place: record.Gone, Revision: 4}}, next: 5},
-		"the branch's lines name what the tags lost":      {numbers: []Numbered{{3, at(3)}, {2, at(2)}}, next: 4, lost: 3},
-		"the newest tag is lost":                          {tags: []Published{tagged(1)}, numbers: []Numbered{{2, at(2)}}, next: 3, lost: 2},
-		"two commits say that they are one revision":      {numbers: []Numbered{{2, at(2)}, {2, at(9)}}, next: 3, waits: true},
-		"one commit is named twice":                       {numbers: []Numbered{{2, at(2)}, {2, at(2)}}, next: 3, lost: 2},
-		"the record alone knows the number":               {tags: []Published{tagged(1)}, entries: []record.Entry{past(2, at(2))}, next: 3, waits: true},
+		"an older tag is missing":                         {tags: []Published{tagged(2)}, numbers: []Numbered{line(1, 1)}, next: 3},
+		"a deletion was approved":                         {entries: gone(4), next: 5},
+		"a deletion was approved, and no record has it":   {numbers: []Numbered{deleted(4), deleted(3)}, next: 5},
+		"it was Published again since":                    {numbers: []Numbered{line(5, 5), deleted(4)}, next: 6, lost: 5},
+		"the branch's lines name what the tags lost":      {numbers: []Numbered{line(3, 3), line(2, 2)}, next: 4, lost: 3},
+		"the newest tag is lost":                          {tags: []Published{tagged(1)}, numbers: []Numbered{line(2, 2)}, next: 3, lost: 2},
+		"two commits say that they are one revision":      {numbers: []Numbered{line(2, 2), line(2, 9)}, next: 3, waits: true},
+		"one commit is named twice":                       {numbers: []Numbered{line(2, 2), line(2, 2)}, next: 3, lost: 2},
+		"a record that nothing confirms stops nothing":    {tags: []Published{tagged(1)}, entries: []record.Entry{past(7, at(2))}, next: 8},
+		"a record that lies about a deletion":             {tags: []Published{tagged(1)}, entries: gone(7), numbers: []Numbered{line(2, 2)}, next: 8, lost: 2},
+		"a record that lies about a commit":               {tags: []Published{tagged(1)}, entries: []record.Entry{past(2, at(9))}, numbers: []Numbered{line(2, 2)}, next: 3, lost: 2},
 		"an open Draft started from what has no tag":      {open: draft, next: 3, waits: true},
-		"the branch knows less than the Draft":            {open: draft, numbers: []Numbered{{1, at(1)}}, next: 3, waits: true},
+		"the branch knows less than the Draft":            {open: draft, numbers: []Numbered{line(1, 1)}, next: 3, waits: true},
 		"the Draft started from the newest that is there": {open: draft, tags: []Published{tagged(2)}, next: 3},
 	} {
 		var revisions []*Revision
@@ -52,22 +60,62 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+// The record's number of a merged Draft is used again for just that commit.
+func TestNextAt(t *testing.T) {
+	t.Parallel()
+	p := NewPackage("web", []Published{{Number: 1, Ref: Ref{Name: lifecycle.PublishedRef("web", 1), Commit: Hash{1}}}})
+	p.Entries = []record.Entry{
+		{Path: "web", Place: record.Past, Revision: 1, Commit: Hash{5}.String()},
+		{Path: "web", Place: record.Past, Revision: 3, Commit: Hash{3}.String()},
+		{Path: "web", Place: record.Past, Revision: 4, Commit: Hash{4}.String()},
+	}
+	for reason, c := range map[string]struct {
+		commit Hash
+		want   int
+	}{
+		"it had this number":           {Hash{3}, 3},
+		"the record does not know it":  {Hash{9}, 5},
+		"another commit has that one":  {Hash{5}, 5},
+		"the newest that is not there": {Hash{4}, 4},
+	} {
+		if got := p.nextAt(c.commit); got != c.want {
+			t.Errorf("%s: %d, want %d", reason, got, c.want)
+		}
+	}
+}
+
 func TestMisplacedTag(t *testing.T) {
 	t.Parallel()
-	latest := &Revision{Number: 1, Phase: lifecycle.Published, Ref: Ref{Name: "refs/tags/web/v1", Commit: Hash{1}}}
+	own, other := Hash{1}, Hash{2}
 	for reason, c := range map[string]struct {
-		entry record.Entry
-		fails bool
+		revision Revision
+		numbers  []Numbered
+		entries  []record.Entry
+		says     string // "" where the tag is right
 	}{
-		"as the record has it":           {record.Entry{Place: record.Past, Revision: 1, Commit: Hash{1}.String()}, false},
-		"another revision":               {record.Entry{Place: record.Past, Revision: 2, Commit: Hash{2}.String()}, false},
-		"a person moved it":              {record.Entry{Place: record.Past, Revision: 1, Commit: Hash{2}.String()}, true},
-		"the record does not know where": {record.Entry{Place: record.Past, Revision: 1}, false},
+		"its own commit has its number":               {Revision{Approved: true, Newest: Numbered{Number: 2, Commit: own}}, nil, nil, ""},
+		"a copy of its commit came to the branch":     {Revision{Approved: true, Newest: Numbered{Number: 2, Commit: own}}, []Numbered{{Number: 2, Commit: other}}, nil, ""},
+		"a forge merged it, made from the one before": {Revision{Newest: Numbered{Number: 1}}, nil, nil, ""},
+		"people committed upon the one before":        {Revision{Newest: Numbered{Number: 1, Commit: other}}, nil, nil, ""},
+		"no commit has a number":                      {Revision{}, nil, nil, ""},
+		"the record has it elsewhere":                 {Revision{}, nil, []record.Entry{{Place: record.Past, Revision: 2, Commit: other.String()}}, ""},
+		"it was moved to a later commit":              {Revision{Newest: Numbered{Number: 2, Commit: other}}, nil, nil, "was Published at 0200000"},
+		"it was moved to an earlier commit":           {Revision{Newest: Numbered{Number: 1, Commit: Hash{3}}}, []Numbered{{Number: 2, Commit: other}}, nil, "was Published at 0200000"},
+		"it was deleted since":                        {Revision{Newest: Numbered{Number: 1, Commit: Hash{3}}}, []Numbered{{Number: 2, Commit: other, Deleted: true}}, nil, ""},
+		"it was moved to another revision":            {Revision{Newest: Numbered{Number: 1, Commit: own}}, nil, nil, "where v1 was Published"},
+		"it was moved to a Draft made from it":        {Revision{Newest: Numbered{Number: 2}}, nil, nil, "which was made from v2"},
 	} {
-		p := NewPackage("web", []Published{{Number: 1, Ref: latest.Ref}}, latest)
-		p.Entries = []record.Entry{c.entry}
-		if err := p.misplaced(); (err != nil) != c.fails {
-			t.Errorf("%s: %v", reason, err)
+		r := c.revision
+		r.Number, r.Phase, r.Ref = 2, lifecycle.Published, Ref{Name: "refs/tags/web/v2", Commit: own}
+		p := NewPackage("web", []Published{{Number: 2, Ref: r.Ref}}, &r)
+		p.Entries, p.Numbers = c.entries, c.numbers
+		switch err := p.misplaced(); {
+		case err == nil && c.says == "":
+		case err == nil || c.says == "" || !strings.Contains(err.Error(), c.says) || !IsStalled(err):
+			t.Errorf("%s: %v, want %q", reason, err, c.says)
+		}
+		if p.tagged = true; p.misplaced() != nil {
+			t.Errorf("%s: this run sets the tag", reason)
 		}
 	}
 }
@@ -101,6 +149,8 @@ func TestTagsAlone(t *testing.T) {
 		want   bool
 	}{
 		"no record":          {"a newer tag may be lost", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), nil, true},
+		"another revision":   {"a newer tag may be lost", webPackage(tags(tag(2, 9)), publishedOf(2, 9)), of(record.Past), true},
+		"at another commit":  {"the tag may be moved", webPackage(tags(tag(1, 8)), publishedOf(1, 8)), of(record.Past), true},
 		"a Draft's entry":    {"it does not tell what was Published", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), of(record.Open), true},
 		"recorded":           {"the record tells it", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), of(record.Past), false},
 		"on the branch":      {"the record tells it", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), of(record.Main), false},
@@ -113,6 +163,28 @@ func TestTagsAlone(t *testing.T) {
 		}
 		if got := c.p.TagsAlone(); got != c.want {
 			t.Errorf("%s: %t: %s", name, got, c.reason)
+		}
+	}
+}
+
+// Where neither its own commit nor the record confirms a tag, the registered branch is asked.
+func TestUnconfirmed(t *testing.T) {
+	approved := func(r *Revision) { r.Approved = true }
+	past := []record.Entry{{Place: record.Past, Revision: 1, Commit: Hash{9}.String()}}
+	for name, c := range map[string]struct {
+		p       *Package
+		entries []record.Entry
+		want    bool
+	}{
+		"approved":             {webPackage(tags(tag(1, 9)), publishedOf(1, 9, approved)), nil, false},
+		"merged by a forge":    {webPackage(tags(tag(1, 9)), publishedOf(1, 9)), nil, true},
+		"recorded":             {webPackage(tags(tag(1, 9)), publishedOf(1, 9)), past, false},
+		"recorded elsewhere":   {webPackage(tags(tag(1, 8)), publishedOf(1, 8)), past, true},
+		"of nobody":            {webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, true},
+		"nothing is Published": {webPackage(nil, draftOf(1, 9)), nil, false},
+	} {
+		if c.p.Entries = c.entries; c.p.Unconfirmed() != c.want {
+			t.Errorf("%s: %t", name, !c.want)
 		}
 	}
 }

@@ -60,6 +60,7 @@ func OnMain(m Manager, w *Want, repo *Repository, p *Package) (Tag, *Package, er
 	}
 	now := *p
 	now.Branch = &Branch{Tree: b.Tree, Came: b.Came, By: b.By, Owner: latest.Owner, Merged: latest.Machine}
-	tag := Tag{Ref: lifecycle.PublishedRef(p.Path, p.Next()), Commit: b.Came, Local: true}
-	return tag, now.with(tag, repo), nil
+	n := p.Next()
+	tag := Tag{Ref: lifecycle.PublishedRef(p.Path, n), Commit: b.Came, Local: true}
+	return tag, now.with(tag, n, repo), nil
 }

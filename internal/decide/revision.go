@@ -91,7 +91,10 @@ type Revision struct {
 	By      string    // the tip's author
 	// Approved reports that the tip is the commit of an approval, of a Published one.
 	Approved bool
-	Machine  *Machine // nil: none found
+	// Newest is the newest revision that its own commit or one behind says was Published;
+	// zero where none was found before Machine, which names what it was made from.
+	Newest  Numbered
+	Machine *Machine // nil: none found
 }
 
 // Edited says that a revision, of which tree is the package's folder, holds edits by

@@ -101,6 +101,9 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 	if ruling, tagged, ok := Retag(p); ok {
 		return ruling, tagged, true
 	}
+	if p.misplaced() != nil {
+		return Ruling{}, nil, false
+	}
 	there, known := p.Tree(repo.Head)
 	if !known || there.IsZero() {
 		return Ruling{}, nil, false
@@ -110,7 +113,7 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 			return Ruling{}, nil, false
 		}
 	}
-	tag := Tag{Ref: lifecycle.PublishedRef(p.Path, p.Next())}
+	var tag Tag
 	for _, r := range p.open() {
 		upon := r.Inputs.Main != "" && r.Inputs.Main == (&Branch{Tree: there}).Main() // it was there before the Draft
 		if tree, known := p.Tree(r.Ref.Commit); known && tree == there && !upon && m.Signed(r.Owner, w.Namespace) && p.drafted(r) {
@@ -131,9 +134,13 @@ func Landed(m Manager, w *Want, repo *Repository, p *Package) (Ruling, *Package,
 			return Ruling{}, nil, false
 		}
 		tag.Adopts = true
-		return ruled(tag, "on "+repo.Branch+" already, and adoptionPolicy is adoptExisting: becomes "+RevisionName(p.Next())), p.with(tag, repo), true
 	}
-	return ruled(tag, "merged into "+repo.Branch+" by other means: becomes "+RevisionName(p.Next())), p.with(tag, repo), true
+	n := p.nextAt(tag.Commit)
+	tag.Ref = lifecycle.PublishedRef(p.Path, n)
+	if tag.Adopts {
+		return ruled(tag, "on "+repo.Branch+" already, and adoptionPolicy is adoptExisting: becomes "+RevisionName(n)), p.with(tag, n, repo), true
+	}
+	return ruled(tag, "merged into "+repo.Branch+" by other means: becomes "+RevisionName(n)), p.with(tag, n, repo), true
 }
 
 // drafted says whether an open revision has a commit of the machine's that made it:
@@ -153,10 +160,10 @@ func ownedAs(m Manager, w *Want, p *Package, owner string) bool {
 	return m.Signed(owner, w.Namespace)
 }
 
-// with is a package once a tag of Landed is there.
-func (p *Package) with(tag Tag, repo *Repository) *Package {
+// with is a package once a tag of Landed is there, of revision n.
+func (p *Package) with(tag Tag, n int, repo *Repository) *Package {
 	ref := Ref{Name: tag.Ref, Hash: tag.Commit, Commit: tag.Commit}
-	latest := &Revision{Ref: ref, Number: p.Next(), Phase: lifecycle.Published}
+	latest := &Revision{Ref: ref, Number: n, Phase: lifecycle.Published}
 	switch b := p.Branch; {
 	case tag.Draft != nil:
 		d := tag.Draft
@@ -174,7 +181,7 @@ func (p *Package) with(tag Tag, repo *Repository) *Package {
 			revisions = append(revisions, r)
 		}
 	}
-	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: p.Next(), Ref: ref}), revisions...)
+	next := NewPackage(p.Path, append(slices.Clone(p.Tags), Published{Number: n, Ref: ref}), revisions...)
 	next.Entries, next.Others, next.Numbers, next.tagged = p.Entries, p.Others, p.Numbers, true
 	next.Trees = slices.Clone(p.Trees)
 	at, _ := p.Tree(repo.Head)
@@ -232,7 +239,7 @@ func (p *Package) draft(workspace string) *Revision {
 // person wrote into its Kptfile on the registered branch since.
 func Strangers(m Manager, w *Want, p *Package) error {
 	owner := m.Sign(w.Namespace, w.Name)
-	if err := p.misplaced(); err != nil && m.Signed(p.Latest.Owner, w.Namespace) {
+	if err := p.misplaced(); err != nil {
 		return fmt.Errorf("package %q in Repository %s: %w", w.Package, w.Repository, err)
 	}
 	if p.Given(m, w.Namespace) && p.Branch.Owner != "" {

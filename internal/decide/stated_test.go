@@ -123,7 +123,7 @@ func TestTagIsTold(t *testing.T) {
 	p.Branch = &Branch{Tree: Hash{12}, Came: Hash{11}, Owner: webOwner}
 	repo := repository(p)
 	repo.Records = true
-	next := p.with(Tag{Ref: tag(2, 11).Ref.Name, Commit: Hash{11}}, repo)
+	next := p.with(Tag{Ref: tag(2, 11).Ref.Name, Commit: Hash{11}}, 2, repo)
 	if got, ok := Restated(fleet, wanted(), repo, next, false); ok || next.Latest.Owner != webOwner {
 		t.Errorf("%v of %q", got, next.Latest.Owner)
 	}

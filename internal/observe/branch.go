@@ -35,7 +35,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 	if err == nil && !same {
 		same, err = repo.learnSame(ctx, p, repo.Head, latestCommit(p))
 	}
-	if err == nil && same && p.TagsAlone() {
+	if err == nil && same && (p.TagsAlone() || p.Unconfirmed()) {
 		err = repo.since(ctx, p)
 	}
 	if err != nil || same {
@@ -47,7 +47,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		return err
 	}
 	if !there.IsZero() {
-		if err := repo.numbers(ctx, p, run.since); err != nil || p.Lost != nil {
+		if err := repo.numbers(ctx, p, run.since, run.absent); err != nil || p.Lost != nil {
 			return err
 		}
 		if !run.apart || run.short || b.Rewritten { // else what was Published last never was on the branch
@@ -125,24 +125,24 @@ func (r *Repo) since(ctx context.Context, p *decide.Package) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(commits, func(c *gitrepo.Commit) bool { return decide.Hash(c.Hash) == latestCommit(p) })
-	switch {
-	case at >= 0:
+	if at := slices.IndexFunc(commits, func(c *gitrepo.Commit) bool { return decide.Hash(c.Hash) == latestCommit(p) }); at >= 0 {
 		commits = commits[:at]
-	case len(commits) < firstLine: // it never was there: who knows what came since
-		return nil
 	}
-	return r.numbers(ctx, p, commits)
+	return r.numbers(ctx, p, commits, func(int) bool { return false })
 }
 
-// numbers notes which of these commits published revisions whose tags are missing, and reads
-// the newest of these revisions.
-func (r *Repo) numbers(ctx context.Context, p *decide.Package, commits []*gitrepo.Commit) error {
+// numbers notes which revisions these commits of the registered branch published, the newest
+// first, but for those whose tags are there; the latest is noted all the same, for its tag may
+// have been moved. It reads the newest one whose tag is missing. absent reports whether the
+// package is not in a commit.
+func (r *Repo) numbers(ctx context.Context, p *decide.Package, commits []*gitrepo.Commit, absent func(int) bool) error {
 	p.Numbers = nil
-	for _, c := range commits {
-		for _, n := range numbersOf(c, p) {
-			if p.Tagged(decide.RevisionName(n)) == nil {
-				p.Numbers = append(p.Numbers, decide.Numbered{Number: n, Commit: decide.Hash(c.Hash)})
+	deleted := false
+	for i, c := range commits {
+		deleted = deleted || absent(i)
+		for _, n := range numbersOf(c, p.Path) {
+			if p.Latest != nil && p.Latest.Number == n || p.Tagged(decide.RevisionName(n)) == nil {
+				p.Numbers = append(p.Numbers, decide.Numbered{Number: n, Commit: decide.Hash(c.Hash), Deleted: deleted})
 			}
 		}
 	}
@@ -155,16 +155,35 @@ func (r *Repo) numbers(ctx context.Context, p *decide.Package, commits []*gitrep
 	return err
 }
 
-// numbersOf are the numbers of a package's revisions that were Published at a commit.
-func numbersOf(c *gitrepo.Commit, p *decide.Package) (out []int) {
-	for _, a := range c.Annotations {
-		if n, err := strconv.Atoi(a.Revision); err == nil && n > 0 && a.Package == p.Path {
-			out = append(out, n)
+// ReadNumbers notes which revisions of a package that has no tag commits of the registered
+// branch published: it was deleted, and no number is used twice. As much as the record spares
+// is not read.
+func (r *Repo) ReadNumbers(ctx context.Context, p *decide.Package) error {
+	if p.Latest != nil || r.Head.IsZero() {
+		return nil
+	}
+	most := lineLimit
+	if r.Recorded != nil {
+		most = firstLine
+	}
+	commits, err := r.Git.FirstParents(ctx, gitrepo.Hash(r.Head), most)
+	if err != nil {
+		return err
+	}
+	p.Numbers = nil
+	for _, c := range commits {
+		for _, n := range numbersOf(c, p.Path) {
+			p.Numbers = append(p.Numbers, decide.Numbered{Number: n, Commit: decide.Hash(c.Hash), Deleted: true})
 		}
 	}
-	for _, e := range p.Entries {
-		if e.Place == record.Past && e.Commit == c.Hash.String() && !slices.Contains(out, e.Revision) {
-			out = append(out, e.Revision)
+	return nil
+}
+
+// numbersOf are the numbers of a package's revisions that were Published at a commit.
+func numbersOf(c *gitrepo.Commit, path string) (out []int) {
+	for _, a := range c.Annotations {
+		if n, err := strconv.Atoi(a.Revision); err == nil && n > 0 && a.Package == path {
+			out = append(out, n)
 		}
 	}
 	return out
@@ -188,6 +207,12 @@ type history struct {
 func (h *history) tree(i int) (decide.Hash, error) {
 	tree, err := h.along.Tree(i, h.path)
 	return decide.Hash(tree), err
+}
+
+// absent reports whether the package is not in the commit of since at a position.
+func (h *history) absent(i int) bool {
+	tree, err := h.tree(i)
+	return err == nil && tree.IsZero()
 }
 
 // has says that a commit is one of since.
@@ -254,7 +279,7 @@ func (r *Repo) earlier(ctx context.Context, p *decide.Package, tree decide.Hash)
 		case errors.Is(err, gitrepo.ErrMissingObject): // its tag has gone
 		case err != nil:
 			return nil, err
-		case held == tree:
+		case held == tree && (old.Approved || p.Tagged(decide.RevisionName(t.Number)) != nil): // else the record alone has it
 			return old, nil
 		}
 	}

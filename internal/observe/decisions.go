@@ -432,7 +432,7 @@ func latestCommit(p *decide.Package) decide.Hash {
 func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) error {
 	if p.Open() == nil && len(p.Heads()) > 0 {
 		if !repo.comparable(p) {
-			if other, err := repo.other(ctx, p); err != nil || !other {
+			if other, err := repo.other(ctx, p); err != nil || !other && !p.Unconfirmed() {
 				return err // it is read before anything is built
 			}
 		}
@@ -452,7 +452,7 @@ func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) e
 		return nil
 	}
 	published, err := repo.learn(ctx, p, latestCommit(p))
-	if err != nil || there == published {
+	if err != nil || there == published && !p.Unconfirmed() {
 		return err
 	}
 	for _, h := range p.Revisions {

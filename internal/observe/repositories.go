@@ -744,7 +744,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	if !h.seen {
 		h.seen, h.Parents, h.When, h.By = true, hashes(c.Parents), c.Committer.When, c.Author.Name
 	}
-	mine, published := false, ""
+	mine, published := false, 0
 	for _, a := range c.Annotations {
 		if a.Package == h.path {
 			mine = true
@@ -752,14 +752,17 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 			if h.Workspace == "" && (err != nil || n == 0 || h.Number == 0 || n == h.Number) { // not an earlier one's
 				h.Workspace = a.WorkspaceName
 			}
-			if err == nil {
-				published = decide.RevisionName(n)
+			if n > 0 && (h.Number == 0 || published != h.Number) {
+				published = n
 			}
 			h.Approved = h.Approved || n > 0 && n == h.Number && decide.Hash(c.Hash) == h.Ref.Commit
 		}
 	}
 	if mine && h.Since == "" {
-		h.Since = published
+		h.Since = decide.RevisionName(published)
+	}
+	if h.Newest.Number == 0 && published > 0 {
+		h.Newest = decide.Numbered{Number: published, Commit: decide.Hash(c.Hash)}
 	}
 	own := about(h.path, h.Workspace, h.Number)
 	t := c.TrailersOf(func(a gitrepo.Annotation) bool { return own(a) && h.known(a) }, own)
@@ -774,6 +777,9 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	h.Inputs = decide.ParseInputs(t.Inputs)
 	if h.Since == "" {
 		h.Since = h.Inputs.Published
+	}
+	if h.Newest.Number == 0 {
+		h.Newest.Number = h.Inputs.Started()
 	}
 	if t.Variant != Released {
 		h.Owner = t.Variant

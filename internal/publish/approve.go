@@ -295,6 +295,9 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	if err := decide.Unmoved(v.Candidate, decide.Hash(h.was), tree); err != nil {
 		return err
 	}
+	if err := r.ReadNumbers(ctx, v.Package); err != nil {
+		return err
+	}
 	n := v.Package.Next()
 	says := trailers(v.Head)
 	says.Class = v.Class

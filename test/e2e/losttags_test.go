@@ -100,16 +100,126 @@ func TestLostTagOfWhatWasSetBack(t *testing.T) {
 	}
 }
 
-// A tag that a person moved is reported, and nothing is drafted or approved upon it.
+// A tag that a person moved is reported, with any cache, with and without the record, and
+// nothing is drafted, approved or tagged upon it.
 func TestMovedTag(t *testing.T) {
 	t.Parallel()
-	w := threeRevisions(t)
-	v3 := w.refs()["c1 refs/tags/web/v3"]
-	w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug")
-	w.repos["c1"].Git(t, "tag", "-f", "web/v3", "main")
-	w.contains(w.plan().variant(t, "c1/web").Error, "tag v3 is at", "the record says that it was Published at "+v3[:7], "move the tag back")
-	w.repos["c1"].Git(t, "tag", "-f", "web/v3", v3)
-	w.mustApply()
+	for name, c := range map[string]struct {
+		to   string
+		says string
+	}{
+		"to a hotfix":           {"main", "that revision was Published at V3"},
+		"to an older revision":  {"web/v1", "that revision was Published at V3"},
+		"to an older hotfix":    {"hotfix", "that revision was Published at V3"},
+		"to a Draft made of it": {"drafts/web/packagevariant-4", "that revision was Published at V3"},
+	} {
+		for _, record := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1")
+				for i, files := range []gittest.Text{nil, webV2, webCPU} {
+					version := "v" + string(rune('1'+i))
+					if files != nil {
+						w.publishWeb(files, version)
+					}
+					w.write("web.yaml", variantOf("web", version, "c1", "web", ""))
+					w.mustApply()
+					if i == 1 { // upon v1, below v2
+						w.repos["c1"].Commit(t, "main", "beside", gittest.Text{"x.txt": "x\n"})
+						w.repos["c1"].Git(t, "branch", "hotfix", "main")
+						w.mustApply()
+					}
+					w.mustRun(0, "approve", "--all")
+				}
+				v3 := w.refs()["c1 refs/tags/web/v3"]
+				w.publishWeb(webV1, "v4")
+				w.write("web.yaml", variantOf("web", "v4", "c1", "web", ""))
+				w.mustApply()
+				w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug")
+				w.repos["c1"].Git(t, "tag", "-f", "web/v3", c.to)
+				if !record {
+					w.repos["c1"].Git(t, "update-ref", "-d", "refs/variform/variform")
+				}
+				cold := w.plan("--cache-dir", t.TempDir())
+				if warm := w.plan(); cold.out != warm.out {
+					t.Errorf("with an empty cache:\n%s\nwith a cache:\n%s", cold.out, warm.out)
+				}
+				w.contains(cold.variant(t, "c1/web").Error, "tag v3 is at", strings.ReplaceAll(c.says, "V3", v3[:7]), "move the tag back")
+				before := w.refs()
+				w.run("apply")
+				w.run("approve", "--all")
+				w.unchanged(before)
+				w.repos["c1"].Git(t, "tag", "-f", "web/v3", v3)
+				w.mustApply()
+				w.mustRun(0, "approve", "--all")
+				if w.refs()["c1 refs/tags/web/v4"] == "" {
+					t.Errorf("refs %v", w.refNames("c1"))
+				}
+			})
+		}
+	}
+}
+
+// What the record says of the number and the commit of a revision changes no verdict, and
+// the next revision is Published as ever.
+func TestForgedRevision(t *testing.T) {
+	t.Parallel()
+	for name, forge := range map[string]func(w *world, v3, hotfix string){
+		"its commit":  func(w *world, v3, hotfix string) { w.forgeRecord(v3, hotfix) },
+		"its number":  func(w *world, _, _ string) { w.forgeRecord(`"revision":3`, `"revision":7`) },
+		"another's":   func(w *world, v3, _ string) { w.forgeRecord(w.refs()["c1 refs/tags/web/v2"], v3) },
+		"no revision": func(w *world, _, _ string) { w.repos["c1"].Git(w.t, "update-ref", "-d", recordRef) },
+	} {
+		for _, lost := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := threeRevisions(t)
+				v3 := w.refs()["c1 refs/tags/web/v3"]
+				w.edit("c1", "main", "web/settings.yaml", "level: info", "level: debug")
+				if lost {
+					w.repos["c1"].Git(t, "tag", "-d", "web/v3")
+				}
+				honest := w.plan("--cache-dir", t.TempDir())
+				forge(w, v3, w.repos["c1"].Git(t, "rev-parse", "main"))
+				if forged := w.plan("--cache-dir", t.TempDir()); forged.out != honest.out {
+					t.Errorf("with what is true:\n%s\nforged:\n%s", honest.out, forged.out)
+				}
+				w.mustApply()
+				w.publishWeb(webV2, "v4")
+				w.write("web.yaml", variantOf("web", "v4", "c1", "web", ""))
+				w.mustApply()
+				w.mustRun(0, "approve", "--all")
+				w.contains(w.show("c1", "main", "web/settings.yaml"), "level: debug")
+				if got := w.refs()["c1 refs/tags/web/v3"]; got != v3 {
+					t.Errorf("v3 is at %q, was at %s", got, v3)
+				}
+			})
+		}
+	}
+}
+
+// A package that was deleted and comes back uses none of its numbers again, with and without
+// the record.
+func TestNumberAfterADeletion(t *testing.T) {
+	t.Parallel()
+	for _, record := range []bool{true, false} {
+		w := newWorld(t, "c1")
+		w.write("web.yaml", variantOf("web", "v1", "c1", "web", ""))
+		w.mustApply()
+		w.mustRun(0, "approve", "--all")
+		w.write("web.yaml", "")
+		w.mustApply("--prune")
+		w.mustRun(0, "approve", "--all")
+		if !record {
+			w.repos["c1"].Git(t, "update-ref", "-d", recordRef)
+		}
+		w.write("web.yaml", variantOf("web", "v1", "c1", "web", ""))
+		w.mustApply()
+		w.mustRun(0, "approve", "--all")
+		if got := w.refs(); got["c1 refs/tags/web/v1"] != "" || got["c1 refs/tags/web/v2"] == "" {
+			t.Errorf("record %t: refs %v", record, w.refNames("c1"))
+		}
+	}
 }
 
 // A change on the registered branch is seen with any cache, with and without a record.
