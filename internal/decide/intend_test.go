@@ -297,6 +297,18 @@ func TestLanded(t *testing.T) {
 	}
 }
 
+// A Draft whose branch a person renamed has, once it is merged, the workspace that its commits
+// name: that of the Published revision is read from them.
+func TestLandedUnderAnotherName(t *testing.T) {
+	renamed := draftOf(1, 10, func(r *Revision) { r.Workspace, r.Called = "ours", "packagevariant-1" })
+	p := webPackage(nil, renamed)
+	p.Trees = []Folder{{Hash{100}, Hash{50}}, {Hash{10}, Hash{50}}}
+	_, next, ok := Landed(fleet, wanted(), repository(p), p)
+	if !ok || next.Latest.Workspace != "packagevariant-1" {
+		t.Errorf("%v %+v", ok, next)
+	}
+}
+
 // Nothing is tagged upon a revision whose tag is not where it was Published.
 func TestLandedBesideAMovedTag(t *testing.T) {
 	for name, c := range map[string]struct {

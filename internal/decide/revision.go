@@ -79,10 +79,13 @@ type Machine struct {
 type Revision struct {
 	Ref       Ref
 	Workspace string
-	Number    int // N of vN; 0 for an open one
-	Phase     lifecycle.Phase
-	Owner     string // who signed it, "" for nobody
-	Inputs    Inputs // as recorded in Machine
+	// Called is the workspace that the commits of an open one name: another one where a
+	// person gave its branch another name. It is what commits say of it once it is merged.
+	Called string
+	Number int // N of vN; 0 for an open one
+	Phase  lifecycle.Phase
+	Owner  string // who signed it, "" for nobody
+	Inputs Inputs // as recorded in Machine
 	// Since names the Published revision that an open one started from, "" for
 	// none: what Machine was built on, or what Machine itself published.
 	Since   string
@@ -95,6 +98,12 @@ type Revision struct {
 	// zero where none was found before Machine, which names what it was made from.
 	Newest  Numbered
 	Machine *Machine // nil: none found
+}
+
+// Named reports whether an open revision is of a workspace, whatever name a person gave its
+// branch.
+func (r *Revision) Named(workspace string) bool {
+	return workspace != "" && (r.Workspace == workspace || r.Called == workspace)
 }
 
 // Edited says that a revision, of which tree is the package's folder, holds edits by

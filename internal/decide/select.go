@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -167,7 +168,7 @@ func (p *Package) with(tag Tag, n int, repo *Repository) *Package {
 	switch b := p.Branch; {
 	case tag.Draft != nil:
 		d := tag.Draft
-		latest.Workspace, latest.Owner, latest.Inputs, latest.Machine = d.Workspace, d.Owner, d.Inputs, d.Machine
+		latest.Workspace, latest.Owner, latest.Inputs, latest.Machine = cmp.Or(d.Called, d.Workspace), d.Owner, d.Inputs, d.Machine
 		latest.Parents, latest.When = d.Parents, d.When
 	case b != nil:
 		latest.Workspace, latest.Owner, latest.Machine = b.Workspace, b.Owner, b.Merged

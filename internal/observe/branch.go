@@ -354,12 +354,12 @@ func (r *Repo) readMerged(ctx context.Context, p *decide.Package, b *decide.Bran
 	return nil
 }
 
-// gone are what the record knows of Drafts whose branches have gone. One that is
+// gone are what the record knows of Drafts whose branches have gone, under any name. One that is
 // Published as it was, as far as is known in its workspace, is none: a record that was set
 // back does not know of its approval.
 func (r *Repo) gone(ctx context.Context, p *decide.Package) (out []record.Entry, err error) {
 	for _, e := range p.Entries {
-		open := func(o *decide.Revision) bool { return o.Phase.Open() && o.Workspace == e.Workspace }
+		open := func(o *decide.Revision) bool { return o.Phase.Open() && o.Named(e.Workspace) }
 		if e.Place != record.Open || slices.ContainsFunc(p.Heads(), open) {
 			continue
 		}

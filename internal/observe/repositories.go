@@ -752,6 +752,9 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 			if h.Workspace == "" && (err != nil || n == 0 || h.Number == 0 || n == h.Number) { // not an earlier one's
 				h.Workspace = a.WorkspaceName
 			}
+			if h.Number == 0 && n == 0 && h.Called == "" {
+				h.Called = a.WorkspaceName
+			}
 			if n > 0 && (h.Number == 0 || published != h.Number) {
 				published = n
 			}

@@ -77,7 +77,7 @@ func (c *Change) decided(ctx context.Context) []record.Edit {
 		return []record.Edit{record.Put{Entry: e}}
 	case decide.Tag:
 		draft := d.Draft
-		if latest := c.Package.Latest; draft == nil && latest != nil && latest.Ref.Name == d.Ref {
+		if latest := c.Package.Latest; latest != nil && latest.Ref.Name == d.Ref {
 			draft = latest // the package as it is with the tag
 		}
 		n, err := strconv.Atoi(d.Ref[strings.LastIndex(d.Ref, "/v")+2:])

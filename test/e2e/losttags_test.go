@@ -198,6 +198,33 @@ func TestForgedRevision(t *testing.T) {
 	}
 }
 
+// A Draft whose branch a person renamed is one revision, whichever way it is merged: the next
+// one has a workspace of its own at once.
+func TestRenamedDraft(t *testing.T) {
+	t.Parallel()
+	for _, style := range []string{"merge", "squash", "rebase", "fast-forward"} {
+		for _, remove := range []bool{true, false} {
+			t.Run(style, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "c1")
+				w.write("web.yaml", variantOf("web", "v1", "c1", "web", ""))
+				w.mustApply()
+				w.repos["c1"].Git(t, "branch", "-m", "drafts/web/packagevariant-1", "drafts/web/ours")
+				w.forgeMerge("c1", "drafts/web/ours", style, remove)
+				w.publishWeb(webV2, "v2")
+				w.write("web.yaml", variantOf("web", "v2", "c1", "web", ""))
+				done := w.mustApply()
+				before := w.refs()
+				if before["c1 refs/tags/web/v1"] == "" || before["c1 refs/heads/drafts/web/packagevariant-2"] == "" || before["c1 refs/heads/drafts/web/ours"] != "" {
+					t.Errorf("refs %v\n%s", w.refNames("c1"), done.out)
+				}
+				w.mustApply()
+				w.unchanged(before)
+			})
+		}
+	}
+}
+
 // A package that was deleted and comes back uses none of its numbers again, with and without
 // the record.
 func TestNumberAfterADeletion(t *testing.T) {
