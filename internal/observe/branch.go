@@ -57,6 +57,12 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		if err == nil {
 			err = repo.readMerged(ctx, p, &merged, run)
 		}
+		if err == nil && !merged.Landed.IsZero() && merged.LandedTree != there {
+			var same bool // apart from bookkeeping, as the next run sees it
+			if same, err = repo.SameAt(ctx, p.Path, merged.Landed, repo.Head); same {
+				merged.LandedTree = there
+			}
+		}
 		if err != nil {
 			return err
 		}

@@ -225,6 +225,24 @@ func TestRenamedDraft(t *testing.T) {
 	}
 }
 
+// What changed only in its layout since a Draft was merged is no change by others: the run that
+// tags the Draft sees it as the next one does.
+func TestLineEndsAfterAMerge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("web.yaml", variantOf("web", "v1", "c1", "web", ""))
+	w.mustApply()
+	w.forgeMerge("c1", "drafts/web/packagevariant-1", "squash", false)
+	text := w.show("c1", "main", "web/settings.yaml")
+	w.repos["c1"].Commit(t, "main", "line ends", gittest.Text{"web/settings.yaml": strings.ReplaceAll(text+"\n", "\n", "\r\n")})
+	w.publishWeb(webV2, "v2")
+	w.write("web.yaml", variantOf("web", "v2", "c1", "web", ""))
+	w.mustApply()
+	before := w.refs()
+	w.mustApply()
+	w.unchanged(before)
+}
+
 // A package that was deleted and comes back uses none of its numbers again, with and without
 // the record.
 func TestNumberAfterADeletion(t *testing.T) {
