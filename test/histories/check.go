@@ -474,6 +474,7 @@ func (w *world) checkPrune(before, after map[string]map[string]hash, done planne
 			switch {
 			case orphan && k.kind == deletion && !old:
 				w.violate("orphan touches nothing", p, "prune proposes a deletion%s", w.policyNote(p))
+			case w.unowned[branch{place: p, ref: ref}]: // no commit says whose it was
 			case !orphan && k.open() && !(w.byPeople(r, h) && strings.Contains(done.out, k.last)):
 				note := w.policyNote(p)
 				switch {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,7 @@ var eventOperations = []kindOfOperation{
 	{"move-repository", 1, (*world).moveRepository},
 	{"lose-cache", 2, (*world).loseCache},
 	{"crlf", 1, (*world).writeCRLF},
+	{"rename-draft", 2, (*world).renameDraft},
 	{"amend-draft", 2, (*world).amendDraft},
 	{"break-upstream", 2, (*world).breakUpstream},
 	{"comment", 3, (*world).changeComments},
@@ -114,8 +116,11 @@ func (w *world) adopt(name string, was map[string]hash) {
 	w.hear(before, moves(before, w.snapshot()))
 }
 
-// loseTags deletes tags of a package, as a server that was restored or a mirror does. No command uses a number for another commit, or tags a commit that the number does not
-// belong to.
+// loseTags deletes tags of a package, or moves the newest, as a server that was restored, a
+// mirror or a person does. No command uses a number for another commit, or tags a commit that
+// the number does not belong to; and a moved tag stops its package where the registered branch
+// says at which commit the revision was Published. Of a revision that a forge merged no commit
+// says its number: it is where its tag is.
 func (w *world) loseTags(o operation) {
 	var list []place
 	for _, p := range w.places() {
@@ -131,7 +136,8 @@ func (w *world) loseTags(o operation) {
 	was := r.refs()
 	tags := r.tagged(p.pkg)
 	last := tags[len(tags)-1]
-	switch o.b % 2 {
+	stops := false
+	switch o.b % 4 {
 	case 0:
 		w.log("forge: the tags of %s are lost", p)
 		for _, ref := range tags {
@@ -140,15 +146,27 @@ func (w *world) loseTags(o operation) {
 	case 1:
 		w.log("forge: %s is lost", last)
 		r.set(last, hash{})
+	default:
+		to := r.ref(mainRef)
+		if o.b%4 == 3 {
+			to = at(slices.SortedFunc(maps.Keys(r.ancestors(to)), func(a, b hash) int { return strings.Compare(a.String(), b.String()) }), o.c)
+		}
+		if to == was[last] {
+			return
+		}
+		w.log("person: %s moves to %s", last, to.String()[:7])
+		r.set(last, to)
+		stops = w.publishes(r, was[last], last) && w.isWanted(p)
 	}
 	for _, args := range [][]string{{"apply"}, {"approve", "--all"}, {"apply"}} {
 		before := w.snapshot()
 		res := w.run(args...)
 		for _, m := range moves(before, w.snapshot()) {
-			if m.parsed.kind != tag {
-				continue
-			}
-			if old, used := was[m.ref]; used && m.repo == p.repo && m.parsed.pkg == p.pkg && m.after != old {
+			switch {
+			case m.place() != p:
+			case stops && !m.after.IsZero():
+				w.violate("a moved tag stops its package", p, "%s moves a %s", args[0], m.parsed.kind)
+			case m.parsed.kind == tag && !was[m.ref].IsZero() && m.after != was[m.ref]:
 				w.violate("a number belongs to one commit", p, "%s sets a tag that another commit had", args[0])
 			}
 		}
@@ -158,6 +176,13 @@ func (w *world) loseTags(o operation) {
 		r.set(ref, was[ref])
 	}
 	w.waits[p] = true
+}
+
+// publishes reports whether a commit is the approval of the revision of a tag, by its message.
+func (w *world) publishes(r *repository, at hash, ref string) bool {
+	tag := parse(ref)
+	line := regexp.MustCompile(`kpt:\{[^\n]*"package":"` + regexp.QuoteMeta(tag.pkg) + `"[^\n]*"revision":"` + strings.TrimPrefix(tag.last, "v") + `"`)
+	return line.MatchString(r.commit(at).Message)
 }
 
 // moveRepository moves a repository to another address, with or without the refs that only
@@ -189,10 +214,21 @@ func (w *world) madeElsewhere(repo string) {
 	}
 }
 
-// loseCache empties the cache: the plan is what it was.
+// loseCache empties the cache: the plan is what it was. A machine that remembers nothing takes
+// a fleet that makes none of the packages of its name for another fleet
+// (docs/design/record.md#where-it-stands), so that one is left out.
 func (w *world) loseCache(operation) {
+	if !slices.ContainsFunc(w.wanted(), w.isThere) {
+		return
+	}
 	w.samePlan()
 	must(0, os.RemoveAll(filepath.Join(w.dir, "cache"+w.machine)))
+}
+
+// isThere reports whether a package is on the registered branch or open.
+func (w *world) isThere(p place) bool {
+	is := func(b branch) bool { return b.place == p }
+	return slices.ContainsFunc(w.onMain(), is) || slices.ContainsFunc(w.open(draft, proposed), is)
 }
 
 // samePlan compares the plan of this machine with that of a machine whose cache is empty.
@@ -248,6 +284,21 @@ func (w *world) writeCRLF(o operation) {
 	r.set(b.ref, r.make(w.tick(), "Windows line ends", f, b.tip))
 	w.edited[b.place] = true
 	w.log("person: CRLF in %s on %s of %s", path, b.ref, b.place)
+}
+
+// renameDraft gives an open branch another name, as a forge lets people do.
+func (w *world) renameDraft(o operation) {
+	list := w.open(draft)
+	if len(list) == 0 {
+		return
+	}
+	b := at(list, o.a)
+	r := w.repos[b.repo]
+	to := fmt.Sprintf("refs/heads/drafts/%s/renamed-%d", b.pkg, w.next())
+	r.set(to, b.tip)
+	r.set(b.ref, hash{})
+	w.edited[b.place], w.waits[b.place] = true, true
+	w.log("person: %s of %s is now %s", b.ref, b.repo, to)
 }
 
 // amendDraft replaces the last commit of a Draft by one with an edit: beside the commit's own

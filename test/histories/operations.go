@@ -27,7 +27,7 @@ type kindOfOperation struct {
 	do     func(w *world, o operation)
 }
 
-// operations are all that may happen where there are no requests.
+// operations are all that may happen but for what people do on a forge.
 var operations = slices.Concat(plainOperations, eventOperations)
 
 // plainOperations are the work of people, releases and runs.
@@ -73,7 +73,7 @@ var plainOperations = []kindOfOperation{
 func at[T any](list []T, n int) T { return list[n%len(list)] }
 
 func (w *world) do(o operation) {
-	for _, k := range slices.Concat(plainOperations, requestOperations, eventOperations) {
+	for _, k := range slices.Concat(operations, requestOperations) {
 		if k.name == o.name {
 			k.do(w, o)
 			return

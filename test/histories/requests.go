@@ -187,7 +187,7 @@ var requestOperations = []kindOfOperation{
 
 // generateRequests makes the history of a seed in which people work on a forge.
 func generateRequests(seed uint64, steps int) history {
-	h := generate(seed, steps, slices.Concat(plainOperations, requestOperations))
+	h := generate(seed, steps, slices.Concat(operations, requestOperations))
 	kinds, modes := []string{"gitea", "github", "gitlab"}, []string{"class", "class", "repository", "variant"}
 	h.requests = kinds[seed%3] + " " + modes[seed%4]
 	return h

@@ -55,7 +55,7 @@ func PlayBy(t *testing.T, c Choice, begin func(seed uint64) (twin Twin, end func
 		if seed%5%2 == 1 {
 			return generateRequests(seed, steps)
 		}
-		return generate(seed, steps, plainOperations)
+		return generate(seed, steps, operations)
 	}
 	p.run(t)
 }
