@@ -37,7 +37,7 @@ func TestAlong(t *testing.T) {
 			commits := []*Commit{head(t, r, "main")}
 			for len(commits[len(commits)-1].Parents) > 0 {
 				next := commits[len(commits)-1].Parents[0]
-				if err := r.deepen(t.Context(), []Hash{commits[0].Hash}, 100, 100); err != nil {
+				if err := r.deepen(t.Context(), []Hash{commits[0].Hash}, 100, 100, nil); err != nil {
 					t.Fatal(err)
 				}
 				cs, err := r.Commits(t.Context(), next)
@@ -89,7 +89,7 @@ func TestAlongKeepsChanges(t *testing.T) {
 	}
 	r := open(t, s.urls["path"])
 	line := []*Commit{head(t, r, "main")}
-	if err := r.deepen(t.Context(), []Hash{line[0].Hash}, 2*commits, 2*commits); err != nil {
+	if err := r.deepen(t.Context(), []Hash{line[0].Hash}, 2*commits, 2*commits, nil); err != nil {
 		t.Fatal(err)
 	}
 	for len(line[len(line)-1].Parents) > 0 {

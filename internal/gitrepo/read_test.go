@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/lifecycle"
@@ -280,7 +281,8 @@ func TestFindAncestors(t *testing.T) {
 	}
 }
 
-// The history of a branch comes in one request, and what is known already in none.
+// The history of a branch comes in one request, however many ask for it at once, and what
+// is known already in none.
 func TestFirstParents(t *testing.T) {
 	for _, filter := range []string{"true", "false"} {
 		s := newSite(t)
@@ -298,8 +300,12 @@ func TestFirstParents(t *testing.T) {
 			main, _ := r.Refs().Branch("main")
 			s.srv.ResetCounts()
 			for _, c := range []struct{ n, fetches int }{{4, 1}, {3, 1}, {12, 2}, {21, 2}, {500, 2}} {
+				var others errgroup.Group
+				for range 8 {
+					others.Go(func() error { _, err := r.FirstParents(t.Context(), main.Commit, c.n); return err })
+				}
 				got, err := r.FirstParents(t.Context(), main.Commit, c.n)
-				if err != nil {
+				if err := errors.Join(err, others.Wait()); err != nil {
 					t.Fatal(err)
 				}
 				names := make([]string, len(got))

@@ -288,7 +288,7 @@ func (r *Repo) FindAncestors(ctx context.Context, tips []Hash, limit int, match 
 			return found, nil
 		}
 		depth = max(depth, min(8*known, limit+1))
-		if err := r.deepen(ctx, open, depth, limit); err != nil {
+		if err := r.deepen(ctx, open, depth, limit, nil); err != nil {
 			return nil, fmt.Errorf("reading history of %s: %w", r.URL(), err)
 		}
 		if depth > 8*limit {
@@ -299,21 +299,24 @@ func (r *Repo) FindAncestors(ctx context.Context, tips []Hash, limit int, match 
 
 // FirstParents lists a commit and its first parents, the newest first: n, or as
 // many as there are. Other than FindAncestors, which looks for what is near, it asks
-// for all of them in one request.
+// for all of them in one request; callers that need them at once share it.
 func (r *Repo) FirstParents(ctx context.Context, tip Hash, n int) ([]*Commit, error) {
-	for asked := false; ; asked = true {
-		out := make([]*Commit, 0, n)
-		_, whole := r.walkBack(tip, n, func(c *Commit) bool { out = append(out, c); return len(out) == n })
-		if whole {
-			return out, nil
-		}
-		if asked {
-			return nil, errKind(ErrMissingObject, "reading history of %s: the server does not give the parents of %s", r.URL(), tip)
-		}
-		if err := r.deepen(ctx, []Hash{tip}, n, n); err != nil {
-			return nil, fmt.Errorf("reading history of %s: %w", r.URL(), err)
-		}
+	known := func() (out []*Commit, whole bool) {
+		out = make([]*Commit, 0, n)
+		_, whole = r.walkBack(tip, n, func(c *Commit) bool { out = append(out, c); return len(out) == n })
+		return out, whole
 	}
+	if out, whole := known(); whole {
+		return out, nil
+	}
+	missing := func() bool { _, whole := known(); return !whole }
+	if err := r.deepen(ctx, []Hash{tip}, n, n, missing); err != nil {
+		return nil, fmt.Errorf("reading history of %s: %w", r.URL(), err)
+	}
+	if out, whole := known(); whole {
+		return out, nil
+	}
+	return nil, errKind(ErrMissingObject, "reading history of %s: the server does not give the parents of %s", r.URL(), tip)
 }
 
 // walkBack follows known commits; whole is false where it came to an unknown one.
@@ -337,12 +340,17 @@ func (r *Repo) walkBack(tip Hash, limit int, match func(*Commit) bool) (found *C
 	return nil, true
 }
 
-func (r *Repo) deepen(ctx context.Context, tips []Hash, depth, limit int) error {
+// deepen brings the history of tips, unless missing says, when what others fetch has
+// come, that nothing is; nil is always.
+func (r *Repo) deepen(ctx context.Context, tips []Hash, depth, limit int, missing func() bool) error {
 	if r.local != nil {
 		return r.deepenLocal(tips, limit)
 	}
 	r.fetching.Lock()
 	defer r.fetching.Unlock()
+	if missing != nil && !missing() {
+		return nil
+	}
 	return r.fetchCommits(ctx, tips, depth)
 }
 

@@ -578,8 +578,10 @@ func TestRequestsOfManyRevisions(t *testing.T) {
 		{"a hotfix", nil, []string{"edits"}, 8},
 		{"a hotfix", update, []string{"apply"}, 9},
 		{"a hotfix", nil, []string{"approve", "--all"}, 9},
-		{"the record is lost", func() { lose(); update() }, []string{"apply"}, 9},
-		{"the record was lost", nil, []string{"approve", "--all"}, 8},
+		{"the record is lost", func() { lose(); update() }, []string{"apply"}, 8},
+		// One more than with a record, for all packages: where tags alone name the published
+		// revisions, the branch's history shows whether the newest tag is missing.
+		{"the record was lost", nil, []string{"approve", "--all"}, 7},
 		{"a set that goes", func() {
 			if err := os.Remove(filepath.Join(w.dir, "set.yaml")); err != nil {
 				t.Fatal(err)
