@@ -37,6 +37,7 @@
 // A Twin brings fleets up to date by another door than the command's (PlayBy): the
 // controller's tests play the same histories so, and hold it to the command's refs and
 // pull requests and status. make controller says what they need; -people.histories says how many.
+// TestHistoriesOnTwoMachines does so by the command on a machine with its own cache.
 //
 // TestTwoVersions plays them with a program of the next hydration version, which takes
 // turns with this one.

@@ -418,7 +418,7 @@ func (w *world) checkRequests(done, again planned, taking map[string]bool, settl
 			w.violate("nothing is opened twice", p, "%d requests ask for it", len(list))
 		case len(list) > 0 && len(there) == 0 && !left[fmt.Sprint(p.repo, list[0].Number)]:
 			w.violate("requests are for what waits", p, "a request asks for it, and it has no Draft")
-		case len(there) != 1 || !w.isWanted(p) || kept[p] || w.held[p]:
+		case len(there) != 1 || !w.isWanted(p) || kept[p] || w.held[p] || w.unowned[branch{place: p, ref: there[0].ref}]: // it waits for a person
 		case len(list) == 0 && w.door.no[p] != there[0].tip && !sameFiles(r.files(there[0].tip).below(p.pkg), r.files(r.ref(mainRef)).below(p.pkg)):
 			w.violate("each Draft is in a request", p, "none asks for it")
 		case len(list) == 1 && !sameFiles(r.files(list[0].tip).below(p.pkg), r.files(there[0].tip).below(p.pkg)):
