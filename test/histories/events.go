@@ -225,10 +225,11 @@ func (w *world) loseCache(operation) {
 	must(0, os.RemoveAll(filepath.Join(w.dir, "cache"+w.machine)))
 }
 
-// isThere reports whether a package is on the registered branch or open.
+// isThere reports whether a package has a ref: a run that remembers nothing finds by refs what
+// the fleet owns, and one that a forge merged has none until a run tags it.
 func (w *world) isThere(p place) bool {
-	is := func(b branch) bool { return b.place == p }
-	return slices.ContainsFunc(w.onMain(), is) || slices.ContainsFunc(w.open(draft, proposed), is)
+	open := func(b branch) bool { return b.place == p }
+	return len(w.repos[p.repo].tagged(p.pkg)) > 0 || slices.ContainsFunc(w.open(draft, proposed), open)
 }
 
 // samePlan compares the plan of this machine with that of a machine whose cache is empty.
