@@ -456,7 +456,7 @@ func (m *maker) start(ctx context.Context) (err error) {
 		return m.first(ctx)
 	}
 	at := m.From.Ref.Commit
-	if m.From.Number > 0 && m.branch() {
+	if m.From.Number > 0 && (m.branch() || m.Package.Reformatted) {
 		at = m.Repo.Head
 	}
 	_, there, err := m.Job.Repo.ReadPackage(ctx, at, m.Package.Path)
@@ -539,11 +539,11 @@ func (m *maker) branch() bool {
 func (m *maker) published(ctx context.Context) (*decide.Revision, *krm.Package, error) {
 	latest := m.Package.Latest
 	at, name := latest.Ref.Commit, latest.Ref.Name
-	if m.branch() {
+	if m.branch() || m.Package.Reformatted {
 		at, name = m.Repo.Head, m.Repo.Branch
-		if old := m.Package.Branch.Reverted; old != nil {
-			latest = old
-		}
+	}
+	if m.branch() && m.Package.Branch.Reverted != nil {
+		latest = m.Package.Branch.Reverted
 	}
 	_, p, err := m.Job.Repo.ReadPackage(ctx, at, m.Package.Path)
 	if err != nil {

@@ -221,6 +221,9 @@ type Package struct {
 	// Branch is what the registered branch holds, where that was looked at and is
 	// not the latest Published revision; nil else.
 	Branch *Branch
+	// Reformatted reports that the registered branch holds Latest in another layout. That
+	// is no edit, and an update keeps it.
+	Reformatted bool
 	// Numbers are the commits of the registered branch, as far as it was looked at, that
 	// published a revision whose tag is missing. Lost is the newest of these revisions
 	// where it is newer than all tags, nil else.

@@ -64,7 +64,7 @@ func documents(base, upstream []byte, local krm.File, o Options) ([]byte, []lost
 		l[i] = n
 	}
 	switch {
-	case !changed:
+	case !changed && bytes.Equal(base, upstream):
 		return local.Data, all, nil
 	case bytes.Equal(base, local.Data):
 		return upstream, all, nil
@@ -73,6 +73,9 @@ func documents(base, upstream []byte, local krm.File, o Options) ([]byte, []lost
 		if f, kept, err := krm.Rewrite(krm.File{Path: local.Path, Data: text}, l); err == nil && kept {
 			return f.Data, all, nil
 		}
+	}
+	if !changed {
+		return local.Data, all, nil
 	}
 	f, _, err := krm.Rewrite(local, l)
 	return f.Data, all, err

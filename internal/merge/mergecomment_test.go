@@ -116,4 +116,7 @@ func TestDocuments(t *testing.T) {
 	if _, _, err := Documents(nil, []byte("a: [\n"), []byte("a: 1\n")); err == nil {
 		t.Error("bad YAML is merged")
 	}
+	if got, conflicts, err := Documents([]byte("a: 1\nb: 2\nc: 3\nd: 4\n"), []byte("a: 1\n\nb: 2\nc: 3\nd: 4\n"), []byte("a: 1\nb: 2\nc: 3\n\nd: 4\n")); err != nil || len(conflicts) > 0 || string(got) != "a: 1\n\nb: 2\nc: 3\n\nd: 4\n" {
+		t.Errorf("blank lines of both sides: %v, %v\n%s", err, conflicts, got)
+	}
 }

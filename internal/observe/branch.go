@@ -34,6 +34,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 	same := there == published
 	if err == nil && !same {
 		same, err = repo.learnSame(ctx, p, repo.Head, latestCommit(p))
+		p.Reformatted = same
 	}
 	if err == nil && same && (p.TagsAlone() || p.Unconfirmed()) {
 		err = repo.since(ctx, p)

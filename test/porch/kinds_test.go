@@ -446,6 +446,12 @@ func TestPorchPublishesFromItsDatabase(t *testing.T) {
 				t.Errorf("a change of the variant:\n%s", plan)
 			}
 			f.run("apply")
+			if name == "and a formatter follows" {
+				draft := string(prod.Git(t, "for-each-ref", "--format=%(refname)", "refs/heads/drafts"))
+				if text := prod.Show(t, strings.TrimSpace(draft), "apps/b/a.yaml"); !strings.Contains(text, "data:\n    a:") {
+					t.Errorf("the update lost the layout:\n%s", text)
+				}
+			}
 			if said := f.says("review"); strings.Contains(said, "by hand") != (c.edits != "") || strings.Contains(said, "enderStatus") {
 				t.Errorf("its review:\n%s", said)
 			}
