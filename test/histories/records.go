@@ -115,7 +115,9 @@ func (w *world) makeOlder(o operation) {
 	for path := range index {
 		entries := r.text(index, path)
 		for line := range strings.Lines(entries) {
-			if !strings.Contains(line, `"place":"open"`) || !strings.Contains(line, unedited) {
+			// The record has a Draft that a person renamed under its old name: which version made it is not known.
+			named := strings.Contains(line, fmt.Sprintf(`"workspace":%q`, parse(b.ref).last))
+			if !named || !strings.Contains(line, `"place":"open"`) || !strings.Contains(line, unedited) {
 				continue
 			}
 			tip := r.amend(now, strings.ReplaceAll(now.Message, was.String(), tree.String()), f)

@@ -29,6 +29,9 @@ type machine struct{ cache string }
 // Apply implements Twin.
 func (m machine) Apply(ctx context.Context, run Run) (bool, error) {
 	args := []string{"apply", "-f", run.Fleet, "--cache-dir", m.cache}
+	if len(run.Asked) > 0 { // what is settled asks no forge unless a report is asked for
+		args = append(args, "-o", "json")
+	}
 	if run.Prune {
 		args = append(args, "--prune")
 	}
