@@ -89,6 +89,7 @@ vet-platforms: ## go vet as for macOS and Windows
 
 layers:
 	$(GO) test -count=1 ./internal/depcheck/
+	@$(GO) run ./internal/depcheck/mkpicture -root . -sizes
 
 tidy:
 	$(GO) mod tidy -diff

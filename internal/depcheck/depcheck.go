@@ -160,6 +160,7 @@ type Package struct {
 	Funcs   []string // names of functions and methods, in file order
 	Main    int      // lines of main.go, 0 where there is none
 	Trees   []TreeUse
+	Size    Size
 }
 
 // Violation is one broken rule.

@@ -52,6 +52,28 @@ func Load(root fs.FS, module string) ([]Package, error) {
 	return out, nil
 }
 
+// LoadAll is Load with the module of the controller.
+func LoadAll(root fs.FS, module string) ([]Package, error) {
+	const controller = "cmd/variform-controller"
+	out, err := Load(root, module)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := fs.Sub(root, controller)
+	if err != nil {
+		return nil, err
+	}
+	more, err := Load(sub, module)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range more {
+		p.Path = path.Join(controller, p.Path)
+		out = append(out, p)
+	}
+	return out, nil
+}
+
 func skipDir(root fs.FS, dir string) error {
 	if dir == "." {
 		return nil
@@ -105,6 +127,7 @@ func (l *loader) add(name string, src []byte) error {
 			}
 		}
 	}
+	l.pkg.Size.add(src, f)
 	l.walk(fset, f, clock)
 	l.pkg.Trees = append(l.pkg.Trees, treeUses(fset, f, path.Base(name))...)
 	return nil

@@ -1,11 +1,13 @@
-// Command mkpicture draws the layers of the packages into docs/architecture.md;
-// `go generate` runs it in internal/depcheck.
+// Command mkpicture draws the layers of the packages, and their budgets, into
+// docs/architecture.md; `go generate` runs it in internal/depcheck. With -sizes it
+// prints how large the code is.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/variform/variform/internal/depcheck"
 	"github.com/variform/variform/internal/schema"
@@ -14,15 +16,44 @@ import (
 func main() {
 	page := flag.String("page", "../../docs/architecture.md", "page with the marks of a part called layers")
 	root := flag.String("root", "../..", "the module's folder")
+	sizes := flag.Bool("sizes", false, "print the sizes beside their budgets, and write nothing")
 	flag.Parse()
-	if err := draw(*page, *root); err != nil {
+	act := draw
+	if *sizes {
+		act = show
+	}
+	if err := act(*page, *root); err != nil {
 		fmt.Fprintln(os.Stderr, "mkpicture:", err)
 		os.Exit(2)
 	}
 }
 
+const module = "github.com/variform/variform"
+
+// budgets reads internal/depcheck/budgets.txt.
+func budgets(root string) (depcheck.Budgets, error) {
+	text, err := os.ReadFile(filepath.Join(root, "internal", "depcheck", "budgets.txt"))
+	if err != nil {
+		return nil, err
+	}
+	return depcheck.ParseBudgets(text)
+}
+
+func show(_, root string) error {
+	pkgs, err := depcheck.LoadAll(os.DirFS(root), module)
+	if err != nil {
+		return err
+	}
+	allowed, err := budgets(root)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Print(depcheck.Trend(depcheck.Measure(pkgs), allowed))
+	return err
+}
+
 func draw(page, root string) error {
-	pkgs, err := depcheck.Load(os.DirFS(root), "github.com/variform/variform")
+	pkgs, err := depcheck.Load(os.DirFS(root), module)
 	if err != nil {
 		return err
 	}
@@ -33,6 +64,13 @@ func draw(page, root string) error {
 	picture := "\n```text\n" + depcheck.Picture(pkgs, depcheck.Placement) + "```\n\n"
 	drawn, err := schema.Replace(string(text), "layers", "internal/depcheck", picture)
 	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	allowed, err := budgets(root)
+	if err != nil {
+		return err
+	}
+	if drawn, err = schema.Replace(drawn, "sizes", "internal/depcheck", "\n"+depcheck.Trend(nil, allowed)+"\n"); err != nil {
 		return fmt.Errorf("%s: %w", page, err)
 	}
 	return os.WriteFile(page, []byte(drawn), 0o644)
