@@ -19,6 +19,7 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/pkgdir"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/test/programs"
 )
 
 // examplePackage is one of functions/<function>/examples: a kpt package in the
@@ -268,7 +269,7 @@ func TestHelpForKptDoc(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: the functions are not built with -short")
 	}
-	bin := binaries(t)
+	bin := programs.Functions(t)
 	for name, doc := range function.Docs {
 		out, err := osexec.CommandContext(t.Context(), filepath.Join(bin, name), "--help").Output()
 		for _, want := range []string{doc.Short, strings.TrimSpace(doc.Long), "functionConfig:", "Usage:", "50000 items"} {

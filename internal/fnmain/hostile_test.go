@@ -15,6 +15,7 @@ import (
 	"github.com/kptdev/krm-functions-sdk/go/fn"
 
 	"github.com/variform/variform/internal/function"
+	"github.com/variform/variform/test/programs"
 )
 
 // What a function may use on any input: of memory what internal/render gives a
@@ -185,7 +186,7 @@ func TestHostile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: hostile lists are up to 64 MB large: they do not run with -short")
 	}
-	bin := binaries(t)
+	bin := programs.Functions(t)
 	for name, c := range hostile {
 		t.Run(name, func(t *testing.T) {
 			input := writeInput(t, c.write)
@@ -296,7 +297,7 @@ func TestLarge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("SKIPPED: large lists do not run with -short")
 	}
-	bin := binaries(t)
+	bin := programs.Functions(t)
 	for name, write := range large {
 		t.Run(name, func(t *testing.T) {
 			input := writeInput(t, write)

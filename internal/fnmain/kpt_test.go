@@ -6,44 +6,17 @@ import (
 	osexec "os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/variform/variform/test/programs"
 )
 
-// built builds the functions once, for the tests with real processes.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "variform-functions-")
-	if err != nil {
-		return "", err
-	}
-	cmd := osexec.Command("go", "build", "-o", dir+string(filepath.Separator), "./functions/...")
-	cmd.Dir = filepath.Join("..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", &buildError{string(out)}
-	}
-	return dir, nil
-})
+func TestMain(m *testing.M) { os.Exit(programs.Main(m)) }
 
-type buildError struct{ output string }
-
-func (e *buildError) Error() string { return "building ./functions/...: " + e.output }
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if builtFor {
-		if dir, err := built(); err == nil {
-			os.RemoveAll(dir)
-		}
-	}
-	os.Exit(code)
-}
-
-var builtFor bool
-
-// needKpt returns the folder of our binaries, or skips where kpt is not there.
+// needKpt returns the folder of our functions, or skips where kpt is not there.
 func needKpt(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -52,18 +25,7 @@ func needKpt(t *testing.T) string {
 	if _, err := osexec.LookPath("kpt"); err != nil {
 		t.Skip("SKIPPED: kpt is not on the PATH, so that our functions were not run under a real kpt")
 	}
-	return binaries(t)
-}
-
-// binaries returns the folder of our binaries.
-func binaries(t *testing.T) string {
-	t.Helper()
-	builtFor = true
-	dir, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return programs.Functions(t)
 }
 
 // kptPackage is a package with a subpackage, a point in it, context objects,

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/variform/variform/test/programs"
 )
 
 // A process that is killed while it writes its cache leaves one that serves the
@@ -207,10 +209,7 @@ func another(t testing.TB) string {
 // once: each answers as it does with one of its own.
 func TestSharedCache(t *testing.T) {
 	t.Parallel()
-	mine, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mine := programs.Command(t)
 	theirs := another(t)
 	f := newFleet(t, "one", "two")
 	packages := map[string][]string{"one": numbered(0, 4), "two": numbered(4, 6)}

@@ -6,42 +6,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/variform/variform/test/programs"
 )
 
-// binDir is where TestMain lets the command be built.
-var binDir string
-
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "variform-fault-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer os.RemoveAll(dir)
-		binDir = dir
-		return m.Run()
-	}())
-}
-
-// binary builds the command, once.
-var binary = sync.OnceValues(func() (string, error) {
-	name := filepath.Join(binDir, "variform")
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	build := exec.Command("go", "build", "-o", name, "github.com/variform/variform/cmd/variform")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", build, err, out)
-	}
-	return name, nil
-})
+func TestMain(m *testing.M) { os.Exit(programs.Main(m)) }
 
 // amount reads how much a test is to do from the environment; usual where it
 // says nothing, few with -short.
@@ -70,10 +42,7 @@ type child struct {
 
 func start(t testing.TB, person string, args ...string) *child {
 	t.Helper()
-	bin, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := programs.Command(t)
 	return startOf(t, bin, person, args...)
 }
 

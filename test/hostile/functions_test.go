@@ -62,7 +62,7 @@ type hostileProgram struct {
 	says   string // what the error says; "" where the answer is taken
 }
 
-var programs = map[string]hostileProgram{
+var hostilePrograms = map[string]hostileProgram{
 	// Time, and what is left behind.
 	"sleeps": {do: func(string) { time.Sleep(time.Hour) }, says: "was stopped"},
 	"ignores signals": {do: func(string) {
@@ -161,7 +161,7 @@ func init() {
 // beFunction is this program as a function: the name with - for spaces, a folder.
 func beFunction(name, dir string) {
 	name = strings.ReplaceAll(name, "-", " ")
-	p, ok := programs[name]
+	p, ok := hostilePrograms[name]
 	if !ok {
 		if p, ok = apart[name]; !ok {
 			os.Exit(99)
@@ -211,7 +211,7 @@ type functionCase struct{ says, pipeline string }
 
 func functionCases(dir string) map[string]functionCase {
 	out := map[string]functionCase{}
-	for name, p := range programs {
+	for name, p := range hostilePrograms {
 		pkg := "p-" + strings.ToLower(regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(name, "-"))
 		out[pkg] = functionCase{p.says, fmt.Sprintf("pipeline: {mutators: [{exec: %q}]}\n", os.Args[0]+" "+asFunction+" "+strings.ReplaceAll(name, " ", "-")+" "+dir)}
 	}

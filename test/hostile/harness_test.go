@@ -10,13 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/variform/variform/internal/enginetest"
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/programs"
 )
 
 const (
@@ -24,26 +24,9 @@ const (
 	maxBytes = 512 << 20 // of memory, for the command
 )
 
-// variform builds the command, once.
-var variform = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "hostile")
-	if err != nil {
-		return "", err
-	}
-	bin := filepath.Join(dir, "variform")
-	out, err := exec.Command("go", "build", "-o", bin, "github.com/variform/variform/cmd/variform").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return bin, nil
-})
-
 func TestMain(m *testing.M) {
-	status := m.Run()
+	status := programs.Main(m)
 	enginetest.Close()
-	if bin, err := variform(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(bin))
-	}
 	os.Exit(status)
 }
 
@@ -65,11 +48,7 @@ type world struct {
 
 func newWorld(t *testing.T, repos ...string) *world {
 	t.Helper()
-	bin, err := variform()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, bin: bin, dir: t.TempDir(), git: gittest.NewServer(t), repos: map[string]*gittest.Repo{}}
+	w := &world{t: t, bin: programs.Command(t), dir: t.TempDir(), git: gittest.NewServer(t), repos: map[string]*gittest.Repo{}}
 	w.git.RequireLogin("bob", canary)
 	if err := os.WriteFile(filepath.Join(w.dir, "gitconfig"), []byte("[user]\nname = Ann\nemail = ann@example.com\n"), 0o600); err != nil {
 		t.Fatal(err)

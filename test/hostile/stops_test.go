@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/programs"
 )
 
 // commands are all that the program has, as it tells shells.
@@ -97,10 +98,7 @@ func newStopped(t *testing.T, bin string) *stopped {
 // Each command ends soon after Ctrl-C, whatever it waits for: a server, a function,
 // its input, or git.
 func TestStopsWhenTold(t *testing.T) {
-	bin, err := variform()
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := programs.Command(t)
 	for _, name := range commands(t, bin) {
 		if byThemselves[name] || strings.HasPrefix(name, "help ") {
 			continue

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
 	"github.com/variform/variform/internal/cli"
+	"github.com/variform/variform/test/programs"
 )
 
 const root = "../.."
@@ -96,16 +97,10 @@ func TestRender(t *testing.T) {
 // TestKpt: kpt reads and renders the package, too, and takes neither Porch's kinds nor
 // the overlay for parts of it.
 func TestKpt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("SKIPPED: it builds a function")
-	}
 	if _, err := exec.LookPath("kpt"); err != nil {
 		t.Skip("SKIPPED: kpt is not on the PATH")
 	}
-	validate := filepath.Join(t.TempDir(), "validate-package")
-	if said, err := exec.Command("go", "build", "-o", validate, "../../functions/validate-package").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
+	validate := filepath.Join(programs.Functions(t), "validate-package")
 	dir := copied(t)
 	before := files(t, dir)
 	text := regexp.MustCompile(`(?s)  validators:\n.*`).ReplaceAllString(before["Kptfile"], "  validators:\n    - exec: "+validate+"\n")
@@ -214,3 +209,5 @@ func TestWebhooks(t *testing.T) {
 		}
 	}
 }
+
+func TestMain(m *testing.M) { os.Exit(programs.Main(m)) }
