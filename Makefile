@@ -31,7 +31,7 @@ PEERS := resolver/internal/peers
 CONTROLLER := cmd/variform-controller
 
 # A worker's bound on memory leaves no room for the race detector's own.
-RACE_SKIP := '^(TestPathsOfAnswers|TestStarlark|TestGreedyScripts|TestScriptIsCancelled|TestWorkerMemory|TestWorkerIsUsedAgain)$$|^TestScripts$$/^render$$'
+RACE_SKIP := '^(TestStarlark|TestScriptIsCancelled|TestWorkerIsUsedAgain)$$|^TestScripts$$/^render$$'
 
 # The end-to-end tests that do much at once: all of them are the same engine, and take
 # three times as long under the race detector.
@@ -47,8 +47,11 @@ FLEETS    ?=
 BENCH_TMPDIR ?= $(or $(wildcard /dev/shm),$(TMPDIR),/tmp)
 TABLE_PAGE ?= $(if $(FLEETS),,$(CURDIR)/docs/performance.md)
 
+empty :=
+space := $(empty) $(empty)
+
 .DEFAULT_GOAL := help
-.PHONY: help build test peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge controller conformance bench bench-table fuzz mutants histories histories-mutants images push release site vet-platforms clean
+.PHONY: help build test test-long test-all nightly peers race check fmt vet lint layers tidy generated dead demo demo-large e2e forge controller conformance bench bench-table fuzz mutants histories histories-mutants images push release site vet-platforms clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -58,8 +61,21 @@ build: ## bin/variform and bin/functions/<name>, static and stripped
 	$(BUILD) -o bin/variform ./cmd/variform
 	$(if $(FUNCTIONS),$(BUILD) -o bin/functions/ $(FUNCTIONS:%=./functions/%))
 
-test: peers ## every test
-	$(GO) test -timeout 30m ./...
+# Suites that make test leaves out: they take minutes, or need what not each machine has.
+SUITES := bench browser ci conformance docs extend fault fleet hostile images install oci porch
+# Packages with more to do than -short lets them.
+LONG = $(sort $(patsubst %,./%,$(dir $(shell git grep -l --untracked 'testing\.Short()' -- '*_test.go' ':!$(CONTROLLER)'))) $(SUITES:%=./test/%/))
+
+# The tests that run programs as processes take those that make built.
+test test-long: export VARIFORM_BIN = $(CURDIR)/bin
+
+test: build ## in minutes: unit tests, an end-to-end test of each verb, 40 histories
+	$(GO) test -short -timeout 20m $$($(GO) list ./... | grep -vE '/test/($(subst $(space),|,$(SUITES)))$$')
+
+test-long: build peers ## what make test leaves out
+	$(GO) test -timeout 45m $(LONG)
+
+test-all: test test-long ## every test that needs no forge and no API server
 
 peers: ## the solver beside those that it is measured against
 	$(GO) vet -C $(PEERS) .
@@ -70,7 +86,7 @@ ifneq ($(RACE_PACKAGES),)
 	@if command -v "$$($(GO) env CC)" >/dev/null 2>&1; then \
 		echo "$(GO) test -race -short -timeout 30m $(RACE_PACKAGES) ./test/e2e"; \
 		CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip $(RACE_SKIP) $(RACE_PACKAGES) && \
-		CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip $(RACE_SKIP) -run $(RACE_E2E) ./test/e2e; \
+		CGO_ENABLED=1 $(GO) test -race -timeout 30m -skip $(RACE_SKIP) -run $(RACE_E2E) ./test/e2e; \
 	else \
 		echo "NOTICE: race tests skipped: the race detector needs a C compiler (install gcc)"; \
 	fi
@@ -194,6 +210,13 @@ histories: ## random histories against the model, without and with requests on a
 
 histories-mutants: ## each fault of test/histories/testdata/mutants.yaml, put into a copy of the code, is found
 	$(GO) test -count=1 -timeout 2h -v -run 'TestMutants$$' ./test/histories -mutants
+
+# What takes hours: a release is made from a commit that it passed.
+nightly: ## a thousand histories, a hundred points at which a run is killed, every fuzz target, the tables of docs/performance.md
+	$(MAKE) histories HISTORIES=1000 STEPS=30
+	FAULT_POINTS=100 FAULT_ROUNDS=20 $(GO) test -count=1 -timeout 3h ./test/fault
+	$(MAKE) fuzz histories-mutants
+	$(MAKE) bench-table
 
 images: ## OCI images of the functions, the command and the controller in dist/images, the same digests everywhere
 	@rm -rf dist/images dist/bin && mkdir -p dist/bin

@@ -21,6 +21,9 @@ import (
 // What people wrote on Drafts comes in one request with what leads there, by what they wrote
 // it upon: the files that are new where the machine's are here, and all where nothing is.
 func TestFetchNews(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: -short leaves out the table of what a fetch of news finds")
+	}
 	const edited = 3
 	here := func(y fullYard, p Place) Hash { return p.Commit }
 	onBranch := func(y fullYard, p Place) Hash { return y.main }

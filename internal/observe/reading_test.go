@@ -429,6 +429,9 @@ func TestUnreadRepositories(t *testing.T) {
 // The packages of many upstreams come in few requests, however they are named, and whoever
 // asks first: expressions of sets, or who builds. Wrong ones cost no more than themselves.
 func TestRequestsOfManyUpstreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: -short leaves out many repositories")
+	}
 	for _, n := range []int{20, 120} { // beside a hundred what leads to a package is read first
 		srv := gittest.NewServer(t)
 		srv.NewRepo(t, "c1").Commit(t, "main", "start", gittest.Text{"README.md": "c1\n"})

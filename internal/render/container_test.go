@@ -27,6 +27,9 @@ func engineEnv() []string {
 // cannot run in an empty image.
 func needEngine(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED: -short leaves out what runs in containers")
+	}
 	enginetest.Need(t)
 	if !static(testBinary(t)) {
 		t.Skip("SKIPPED: the test binary is not static; run with CGO_ENABLED=0 to run it in a container")

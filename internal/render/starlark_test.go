@@ -118,6 +118,9 @@ var greedy = map[string]struct{ source, bound string }{
 // TestGreedyScripts holds that no script costs more than its bounds, and that
 // the next script runs all the same.
 func TestGreedyScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: -short leaves out scripts that take all the memory they may")
+	}
 	opts := starlarkKinds(t)["worker"]
 	for name, tc := range greedy {
 		t.Run(name, func(t *testing.T) {
@@ -143,6 +146,9 @@ func TestGreedyScripts(t *testing.T) {
 // TestWorkerMemory runs the greediest scripts in a process that has no other
 // children, and looks at what they took.
 func TestWorkerMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: -short leaves out scripts that take all the memory they may")
+	}
 	const inside = "VARIFORM_TEST_PEAK"
 	if os.Getenv(inside) == "" {
 		self, err := os.Executable()

@@ -18,6 +18,7 @@ var ourImage = regexp.MustCompile(`(?m)^(\s*(?:- )?)image: ghcr\.io/variform/([a
 // Real kpt reads what we wrote: it renders checked-out Drafts whose functions
 // are ours, and shows them as packages; nothing that we rendered changes.
 func TestKptReadsDrafts(t *testing.T) {
+	short(t)
 	kpt, err := exec.LookPath("kpt")
 	if err != nil {
 		t.Skip("SKIPPED: kpt is not on the PATH: that it reads our Drafts was not tested")

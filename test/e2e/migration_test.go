@@ -52,6 +52,7 @@ func older(t *testing.T, commit string) (program string) {
 // anew, no edit goes, and where it is not known what the machine made it says so.
 func TestMigration(t *testing.T) {
 	t.Parallel()
+	short(t)
 	program := older(t, beforeHydrated)
 	clusters := []string{"plain", "hotfix", "draft", "squashed", "published", "edited"}
 	w := newWorld(t, clusters...)

@@ -43,6 +43,7 @@ func newHTTPWorld(t testing.TB, clusters ...string) *world {
 
 func makeWorld(t testing.TB, dir string, srv *gittest.Server, clusters []string) *world {
 	t.Helper()
+	short(t)
 	gittest.RequireGit(t)
 	w := &world{t: t, dir: dir, srv: srv, repos: map[string]*gittest.Repo{}}
 	w.write("Kptfile", "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: variform}\n")

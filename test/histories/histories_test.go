@@ -15,7 +15,7 @@ func TestHistories(t *testing.T) {
 	p := newPlayer(t, *choice)
 	switch {
 	case p.Histories == 0 && testing.Short():
-		p.Histories, p.Steps = 20, min(p.Steps, 10)
+		p.Histories, p.Steps = 40, min(p.Steps, 10)
 	case p.Histories == 0:
 		p.Histories = 100
 	}
