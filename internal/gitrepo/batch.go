@@ -161,7 +161,7 @@ type dirNode struct {
 	dirs    map[string]*dirNode
 }
 
-func (d *dirNode) add(f krm.File, names *blobNames, add func(newObject, string) bool) error {
+func (d *dirNode) add(f krm.File, add func(newObject, string) bool) error {
 	dir, name := d, f.Path
 	for {
 		seg, rest, below := strings.Cut(name, "/")
@@ -191,11 +191,9 @@ func (d *dirNode) add(f krm.File, names *blobNames, add func(newObject, string) 
 	case krm.Symlink:
 		mode = modeSymlink
 	}
-	h, known := names.name(f.Data)
+	h := hashObject(plumbing.BlobObject, f.Data)
 	dir.entries = append(dir.entries, treeEntry{mode: mode, name: name, hash: h})
-	if add(newObject{hash: h, typ: plumbing.BlobObject, data: f.Data}, f.Path) && !known {
-		names.keep(f.Data, h)
-	}
+	add(newObject{hash: h, typ: plumbing.BlobObject, data: f.Data}, f.Path)
 	return nil
 }
 

@@ -230,7 +230,7 @@ func (r *Repo) packageTree(files []krm.File, add func(newObject, string) bool) (
 	err := boundary.Files(sorted, r.store.opts.Limits.files())
 	for _, f := range sorted {
 		if err == nil {
-			err = root.add(f, &r.store.names, add)
+			err = root.add(f, add)
 		}
 	}
 	if err != nil {

@@ -89,7 +89,6 @@ type Store struct {
 	caps     sync.Map     // *capability.List by its text
 	packages packageCache
 	blobs    blobCache
-	names    blobNames
 	parsed   *krm.Cache // of all packages: variants have most of their files in common
 	places   placeCache
 	models   modelTexts
