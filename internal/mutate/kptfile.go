@@ -74,9 +74,6 @@ type decoded struct {
 const decodedKey = "mutate.Read"
 
 func decodeKptfile(root *yaml.Node) any {
-	if k, ok := decodePlain(root); ok {
-		return decoded{kptfile: k}
-	}
 	var k kptfilev1.KptFile
 	if err := root.Decode(&k); err != nil {
 		return decoded{err: err}
