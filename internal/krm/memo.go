@@ -20,12 +20,8 @@ type memo struct {
 	texts []memoText // a list that is not changed any more
 	edits memoEdits  // of EditOnce
 	looks memoEdits  // of Once
-	// fills are texts that others are made from, a list that is not changed any more:
-	// learnt counts all there were, filled what they gave.
-	fills          []*refillable
-	learnt, filled int
 	// where the next ones go once there are enough
-	nextSeen, nextText, nextFill int
+	nextSeen, nextText int
 }
 
 // memoEdit is what an edit made of a tree that nothing changes, or a look found in it.
@@ -49,8 +45,6 @@ type memoText struct {
 const (
 	memoTexts = 16
 	memoSeen  = 64
-	// memoTries is how many texts are learnt that none is made from.
-	memoTries = 8
 )
 
 var memoSeed = maphash.MakeSeed()
@@ -67,66 +61,21 @@ func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 	return memoText{}, false
 }
 
-// write returns the text of a tree, written now or before, or made from that of another;
-// settled says that nothing changes the tree. What it was parsed as is nil for one that has
-// no text yet, and kept says that encode wrote what others can be made from. Of a nil memo
-// nothing is remembered.
-func (m *memo) write(was, tree *yaml.Node, nl string, settled bool, encode func() (text []byte, kept bool, err error)) (text []byte, kept bool, err error) {
+// write returns the text of a tree, written now or before. With settled nothing
+// changes the tree. A nil memo remembers nothing.
+func (m *memo) write(tree *yaml.Node, nl string, settled bool, encode func() (text []byte, kept bool, err error)) (text []byte, kept bool, err error) {
 	if m == nil {
 		return encode()
 	}
 	if w, ok := m.find(tree, nl); ok {
 		return w.text, w.kept, nil
 	}
-	if text, ok := m.refill(tree, nl); ok {
-		m.keep(tree, nl, text, true, settled)
-		return text, true, nil
-	}
 	if text, kept, err = encode(); err != nil {
 		return nil, false, err
 	}
 	text = slices.Clip(text) // it is shared: appending must copy
-	if kept {
-		m.learn(was, tree, nl, text, settled)
-	}
 	m.keep(tree, nl, text, kept, settled)
 	return text, kept, nil
-}
-
-// refill makes a tree's text from one of another.
-func (m *memo) refill(tree *yaml.Node, nl string) ([]byte, bool) {
-	m.mu.Lock()
-	fills := m.fills
-	m.mu.Unlock()
-	for _, r := range fills {
-		if text, ok := r.fill(tree, nl); ok {
-			m.mu.Lock()
-			m.filled++
-			m.mu.Unlock()
-			return text, true
-		}
-	}
-	return nil, false
-}
-
-// learn keeps a text to make others from, of a document that is edited more than once and
-// as long as it pays; settled says that nothing changes its tree.
-func (m *memo) learn(was, tree *yaml.Node, nl string, text []byte, settled bool) {
-	m.mu.Lock()
-	worth := len(m.seen) > 0 && m.learnt <= memoTries+m.filled/memoTries
-	m.mu.Unlock()
-	if !worth {
-		return
-	}
-	if !settled {
-		tree = yamltree.Copy(tree)
-	}
-	r, ok := newRefillable(was, tree, nl, text)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.learnt++; ok {
-		m.fills, m.nextFill = newest(slices.Clone(m.fills), memoTexts, m.nextFill, r)
-	}
 }
 
 // memoEdits are the last edits, or looks.

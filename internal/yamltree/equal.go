@@ -24,31 +24,6 @@ func Identical(a, b *yaml.Node) bool {
 	return true
 }
 
-// IdenticalBut is Identical for trees in which scalars may have other values where fits says
-// so: it is given which of the scalars it is, keys not counted, and the two.
-func IdenticalBut(a, b *yaml.Node, fits func(i int, a, b *yaml.Node) bool) bool {
-	next := 0
-	return identicalBut(a, b, &next, fits)
-}
-
-func identicalBut(a, b *yaml.Node, next *int, fits func(i int, a, b *yaml.Node) bool) bool {
-	if a == nil || b == nil || len(a.Content) != len(b.Content) || !identicalNodes(a, b) {
-		return false
-	}
-	if a.Kind == yaml.ScalarNode {
-		i := *next
-		*next++
-		return a.Value == b.Value || fits(i, a, b)
-	}
-	for i := range a.Content {
-		if key := a.Kind == yaml.MappingNode && i%2 == 0; key && !Identical(a.Content[i], b.Content[i]) ||
-			!key && !identicalBut(a.Content[i], b.Content[i], next, fits) {
-			return false
-		}
-	}
-	return true
-}
-
 // identicalNodes is Identical for two nodes alone, without their values and content.
 func identicalNodes(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.Style == b.Style && a.Line == b.Line && a.Column == b.Column &&

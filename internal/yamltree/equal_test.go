@@ -2,7 +2,6 @@ package yamltree
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -215,45 +214,6 @@ func TestCanonical(t *testing.T) {
 		if got := Canonical(node(t, text)); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
-	}
-}
-
-// TestIdenticalBut holds that values alone may differ, where that is said, and which they are.
-func TestIdenticalBut(t *testing.T) {
-	const text = "a: 1\nb:\n- x # c\n- y: z\n  w: v\n"
-	for _, c := range []struct {
-		other string
-		fits  string // indices
-		asked string
-		want  bool
-	}{
-		{text, "", "", true},
-		{strings.Replace(text, "x", "q", 1), "1", "1xq", true},
-		{strings.Replace(text, "x", "q", 1), "", "1xq", false},
-		{strings.NewReplacer("z", "q", "v", "r").Replace(text), "23", "2zq 3vr", true},
-		{strings.NewReplacer("z", "q", "v", "r").Replace(text), "2", "2zq 3vr", false},
-		{strings.Replace(text, "y", "q", 1), "0123", "", false},
-		{strings.Replace(text, "# c", "# d", 1), "0123", "", false},
-		{strings.Replace(text, "1", "'1'", 1), "0123", "", false},
-		{strings.Replace(text, "1", "[]", 1), "0123", "", false},
-		{text + "- last\n", "0123", "", false},
-		{"*x", "0123", "", false},
-	} {
-		a, b := node(t, text), &yaml.Node{Kind: yaml.AliasNode, Alias: &yaml.Node{}}
-		if c.other != "*x" {
-			b = node(t, c.other)
-		}
-		var asked []string
-		got := IdenticalBut(a, b, func(i int, a, b *yaml.Node) bool {
-			asked = append(asked, fmt.Sprint(i, a.Value, b.Value))
-			return strings.Contains(c.fits, fmt.Sprint(i))
-		})
-		if said := strings.Join(asked, " "); got != c.want || said != c.asked {
-			t.Errorf("%q: %t, asked for %q, want %t, %q", c.other, got, said, c.want, c.asked)
-		}
-	}
-	if IdenticalBut(nil, nil, nil) {
-		t.Error("nothing is identical to nothing")
 	}
 }
 
