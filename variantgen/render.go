@@ -9,7 +9,6 @@ import (
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/celexpr"
-	"github.com/variform/variform/internal/intern"
 )
 
 // scope gives the variables their values, without a map.
@@ -57,7 +56,6 @@ type renderer struct {
 	scope  scope
 	target *Target
 	fails  []Failure // of the present target
-	same   intern.Maps
 }
 
 func (r *renderer) failed(err error, field string) {
@@ -121,8 +119,8 @@ func (r *renderer) render(t *Target) *v1alpha1.PackageVariant {
 		return nil
 	}
 	spec.AdoptionPolicy, spec.DeletionPolicy = tmpl.adoption, tmpl.deletion
-	spec.Labels = r.same.Of(r.overlay(&tmpl.labels))
-	spec.Annotations = r.same.Of(r.overlay(&tmpl.annotations))
+	spec.Labels = r.overlay(&tmpl.labels)
+	spec.Annotations = r.overlay(&tmpl.annotations)
 	if tmpl.context != nil {
 		v.pc = v1alpha1.PackageContext{Data: r.overlay(&tmpl.context.data), RemoveKeys: r.removeKeys(tmpl.context)}
 		spec.PackageContext = &v.pc

@@ -87,8 +87,7 @@ var (
 
 // Result is the answer. A target with a failure has no variant.
 type Result struct {
-	// Variants are sorted by namespace and name. Equal labels and annotations of theirs
-	// are one map: copy it before you change it.
+	// Variants are sorted by namespace and name.
 	Variants []*v1alpha1.PackageVariant
 
 	// Written are the hand-written variants of Inputs that no failure is about,

@@ -20,7 +20,6 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/injection"
-	"github.com/variform/variform/internal/intern"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/merge"
@@ -59,10 +58,7 @@ type Builder struct {
 	// restless has, by upstream and functions, the function that is not idempotent,
 	// "" for none.
 	restless sync.Map
-	// objects are those of crowded packages: what a fleet makes of one upstream brings
-	// the same ones to many targets.
-	objects intern.Lists[contents.Object]
-	locks   resolver.LockWriter
+	locks    resolver.LockWriter
 	// lockFiles has what new locks' files hold: those of a fleet are mostly alike.
 	lockFiles krm.Cache
 	// traces are those of upstreams, as begin has them.
@@ -161,7 +157,7 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 		m.Blamed = j.Blame(m.After, m.trace.Origins())
 	}
 	if j.Crowded {
-		m.Objects = b.objects.Of(contents.Of(m.After).Objects)
+		m.Objects = contents.Of(m.After).Objects
 	}
 	if !b.Keep && !j.Keep {
 		m.Base, m.Before, m.After, m.Machine = nil, nil, nil, nil

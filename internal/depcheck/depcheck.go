@@ -72,7 +72,6 @@ var Placement = map[string]Layer{
 	"internal/cores":      Leaf,
 	"internal/lazyregexp": Leaf,
 	"internal/count":      Leaf,
-	"internal/intern":     Leaf,
 	"internal/version":    Leaf,
 	"internal/yamltree":   Leaf,
 
@@ -109,7 +108,6 @@ var Placement = map[string]Layer{
 
 	"internal/forge":   Adapter,
 	"internal/gitrepo": Adapter,
-	"internal/kube":    Adapter,
 	"internal/ocirepo": Adapter,
 	"internal/pkgdir":  Adapter,
 	"internal/render":  Adapter,

@@ -16,7 +16,6 @@ import (
 	"unique"
 
 	"github.com/variform/variform/internal/cores"
-	"github.com/variform/variform/internal/intern"
 )
 
 const (
@@ -138,16 +137,12 @@ func decode(files map[string][]byte) (*Record, error) {
 		}
 		return nil
 	})
-	var same intern.Maps
 	for i, path := range paths {
 		switch {
 		case failed[i] != nil: // the first of all
 			return nil, failed[i]
 		case path == headFile:
 			continue
-		}
-		for j := range shards[i] {
-			shards[i][j].Labels = same.Of(shards[i][j].Labels)
 		}
 		r.shards[shardName(path)] = shards[i]
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/variform/variform/api/config/v1alpha2"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/cores"
-	"github.com/variform/variform/internal/intern"
 	"github.com/variform/variform/internal/yamltree"
 )
 
@@ -115,7 +114,6 @@ func (c *collector) finish() *Fleet {
 	f := c.fleet
 	f.origins, f.fields = make(map[Key]Origin, len(c.found)), map[fieldKey]int{}
 	c.duplicates()
-	var same intern.Maps
 	for _, it := range c.found {
 		f.Problems = append(f.Problems, it.report.Errors...)
 		f.Warnings = append(f.Warnings, it.report.Warnings...)
@@ -141,7 +139,6 @@ func (c *collector) finish() *Fleet {
 		case *variformv1alpha1.PackageLock:
 			f.Locks = append(f.Locks, o)
 		case *Object:
-			o.Labels, o.Annotations = same.Of(o.Labels), same.Of(o.Annotations)
 			f.Objects = append(f.Objects, o)
 		}
 	}
