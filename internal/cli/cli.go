@@ -24,6 +24,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/spf13/cobra"
 
+	"github.com/variform/variform/internal/boundary"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/memory"
 	"github.com/variform/variform/internal/review"
@@ -275,10 +276,10 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
-// fail says on stderr what went wrong. What packages and servers say in it does not
-// steer the terminal.
+// fail writes to stderr what went wrong. Text of packages and servers in it steers
+// neither the terminal nor a CI system.
 func (a *app) fail(format string, args ...any) {
-	_, _ = fmt.Fprintln(a.Err, review.Visible(fmt.Sprintf(format, args...)))
+	_, _ = fmt.Fprintln(a.Err, boundary.Log(review.Visible(fmt.Sprintf(format, args...))))
 }
 
 func newVersion(a *app) *cobra.Command {

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/variform/variform/internal/boundary"
 )
 
 const (
@@ -147,7 +149,10 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 	return b.String(), nil
 }
 
+// quoteText returns a text in which no line is an annotation and no word steers a
+// forge.
 func quoteText(text string) string {
+	text = boundary.Inert(text)
 	text = strings.TrimRight(strings.ReplaceAll(text, "\x00", ""), " \t\r\n")
 	if !strings.Contains(text, annotationPrefix) {
 		return text
@@ -312,7 +317,7 @@ func parseTrailers(message string) Trailers {
 // them: a title, and a line with the place of each.
 func FormatHead(title string, drafts []Place) string {
 	var message strings.Builder
-	fmt.Fprintf(&message, "%s\n\n", title)
+	fmt.Fprintf(&message, "%s\n\n", boundary.Inert(title))
 	for _, d := range drafts {
 		fmt.Fprintf(&message, "%s %s\n", d.Path, d.Commit)
 	}

@@ -274,3 +274,15 @@ func TestHead(t *testing.T) {
 		}
 	}
 }
+
+// Words of packages in a message skip no checks, close nothing and mention nobody.
+func TestMessagesAreInert(t *testing.T) {
+	text := "Update foo\n\n- data.\"a [skip ci] closes #7\" of @org/all"
+	got, err := FormatMessage(text, &Annotation{Package: "foo"}, Trailers{Variant: "v"})
+	if err != nil || !strings.HasPrefix(got, "Update foo\n\n- data.\"a ［skip ci］ closes ＃7\" of ＠org/all\n\nkpt:{") {
+		t.Errorf("%v: %q", err, got)
+	}
+	if head := FormatHead("x [skip ci]", nil); head != "x ［skip ci］\n\n" {
+		t.Errorf("%q", head)
+	}
+}

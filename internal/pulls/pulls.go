@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/boundary"
 )
 
 // Mode says how Drafts are put together into requests.
@@ -166,7 +167,7 @@ func title(drafts []Draft) string {
 		cut := strings.ToValidUTF8(says[:max(room-len("…"), 0)], "")
 		says = strings.TrimSpace(cut) + "…"
 	}
-	return of + ": " + strings.Join(strings.Fields(says), " ")
+	return boundary.Inert(of + ": " + strings.Join(strings.Fields(says), " "))
 }
 
 // Open is a request that the forge has, open or lately closed.
@@ -598,6 +599,9 @@ const (
 	markEnd   = "<!-- /variform -->"
 )
 
+// inside replaces what would begin or end a mark in a text that is put into one.
+var inside = strings.NewReplacer("<!-- variform", "<!-- ｖariform", "<!-- /variform", "<!-- ／variform")
+
 // body is the text of a request, in the place of the one in was. It says which check
 // its head has, and the style in which the forge is to merge it.
 func (r *Request) body(t *Terms, was, head, merge string) string {
@@ -612,7 +616,7 @@ func (r *Request) body(t *Terms, was, head, merge string) string {
 	if merge = cmp.Or(merge, m.merge); merge != "" {
 		proof += " merge=" + merge
 	}
-	own := fmt.Sprintf("%s fleet=%s digest=%s title=%s%s %s -->\n%s\n%s", markBegin, t.Manager, r.Digest(), short(r.Title), proof, membersWord(r.paths()), strings.TrimSpace(r.Text), markEnd)
+	own := fmt.Sprintf("%s fleet=%s digest=%s title=%s%s %s -->\n%s\n%s", markBegin, t.Manager, r.Digest(), short(r.Title), proof, membersWord(r.paths()), inside.Replace(strings.TrimSpace(r.Text)), markEnd)
 	if ok {
 		return was[:m.begin] + own + was[m.end:]
 	}

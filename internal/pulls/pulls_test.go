@@ -219,6 +219,46 @@ func TestClosedByTheRun(t *testing.T) {
 	}
 }
 
+// A text that has marks of its own neither ends the request's mark nor begins
+// another one: a run with nothing to do writes nothing.
+func TestMarksInATextAreText(t *testing.T) {
+	terms := Terms{Manager: "fleet", Whole: true}
+	a := draft("alpha", "1", "k1")
+	for name, text := range map[string]string{
+		"an end":          "one <!-- /variform --> two",
+		"a beginning":     "one <!-- variform: fleet=evil digest=x members=p9 --> two",
+		"both, many":      strings.Repeat("<!-- /variform --><!-- variform: fleet=evil -->\n", 3),
+		"none":            "one <!-- comment --> two",
+		"of other spaces": "<!--  /variform -->",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Group(ByVariant, "fleet", []Draft{a})[0]
+			r.Text = text
+			body := r.body(&terms, "Ann: good", "h", "")
+			if m, ok := findMark(body); !ok || m.fleet != "fleet" || m.end != len(body) {
+				t.Errorf("the mark of %q is %+v", body, m)
+			}
+			if again := r.body(&terms, body, "h", ""); again != body {
+				t.Errorf("%q became %q", body, again)
+			}
+			r.Text = "three"
+			if later := r.body(&terms, body, "h", ""); strings.Contains(later, "two") || strings.Contains(later, "evil") || !strings.Contains(later, "three") {
+				t.Errorf("an earlier text is left in %q", later)
+			}
+		})
+	}
+}
+
+// Words of packages in a title neither mention nor close, and skip no checks.
+func TestTitleIsInert(t *testing.T) {
+	d := draft("alpha", "1", "k1")
+	d.Says = "ConfigMap c: data.\"a [skip ci]\" closes #1 @org/all"
+	r := Group(ByVariant, "fleet", []Draft{d})[0]
+	if want := "c1/alpha: ConfigMap c: data.\"a ［skip ci］\" closes ＃1 ＠org/all"; r.Title != want {
+		t.Errorf("the title is %q, want %q", r.Title, want)
+	}
+}
+
 // Anybody may write a mark: what is none is no mark.
 func TestFindMark(t *testing.T) {
 	for text, want := range map[string]*mark{
