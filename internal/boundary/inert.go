@@ -17,7 +17,7 @@ var fullwidth = strings.NewReplacer("[", "［", "]", "］", "*", "＊", "@", "�
 //     of issues and requests
 //   - keys of issue trackers behind a closing word: fixes ABC-7
 var steering = regexp.MustCompile(`(?i)` + strings.Join([]string{
-	`\[[^\]\n]*(?:\bskip|skip\b|\bno[ _-]?ci\b)[^\]\n]*\]`, `\*\*\*NO_CI\*\*\*`, `\bskip-checks:`,
+	`\[[^\[\]［］\n]*(?:\bskip|skip\b|\bno[ _-]?ci\b)[^\[\]［］\n]*\]`, `\*\*\*NO_CI\*\*\*`, `\bskip-checks:`,
 	`(?:^|[^\w])@[\w-]`, `[#!]\d`, `\bGH-\d`, `/(?:issues|pull|pulls|merge_requests|work_items)/\d`,
 	`\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)\b:?\s+[a-z][a-z0-9]+-\d`,
 }, "|"))

@@ -252,9 +252,9 @@ func TestMarksInATextAreText(t *testing.T) {
 // Words of packages in a title neither mention nor close, and skip no checks.
 func TestTitleIsInert(t *testing.T) {
 	d := draft("alpha", "1", "k1")
-	d.Says = "ConfigMap c: data.\"a [skip ci]\" closes #1 @org/all"
+	d.Says = "ConfigMap c: data[a [skip ci] closes #1] @org/all"
 	r := Group(ByVariant, "fleet", []Draft{d})[0]
-	if want := "c1/alpha: ConfigMap c: data.\"a ［skip ci］\" closes ＃1 ＠org/all"; r.Title != want {
+	if want := "c1/alpha: ConfigMap c: data[a ［skip ci］ closes ＃1] ＠org/all"; r.Title != want {
 		t.Errorf("the title is %q, want %q", r.Title, want)
 	}
 }
