@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,10 @@ import (
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
 )
+
+// notKptfile ends the names of Kptfiles here, because kpt renders each folder that has
+// a Kptfile as a part of this repository's own package.
+const notKptfile = ".test"
 
 var update = flag.Bool("update", false, "write the expected packages anew")
 
@@ -137,7 +142,7 @@ func read(t testing.TB, dir string) map[string]string {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		rel, _ := filepath.Rel(dir, p)
+		rel, _ := filepath.Rel(dir, strings.TrimSuffix(p, notKptfile))
 		data, err := os.ReadFile(p)
 		out[filepath.ToSlash(rel)] = string(data)
 		return err
@@ -151,6 +156,9 @@ func write(t *testing.T, dir string, out map[string]string) {
 		t.Fatal(err)
 	}
 	for name, data := range out {
+		if path.Base(name) == "Kptfile" {
+			name += notKptfile
+		}
 		writeFile(t, filepath.Join(dir, filepath.FromSlash(name)), data)
 	}
 }

@@ -36,6 +36,7 @@ type actionStep struct {
 	Name  string            `json:"name"`
 	ID    string            `json:"id"`
 	Uses  string            `json:"uses"`
+	If    string            `json:"if"`
 	Run   string            `json:"run"`
 	Shell string            `json:"shell"`
 	Env   map[string]string `json:"env"`

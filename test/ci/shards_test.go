@@ -27,7 +27,7 @@ func TestShardRecipes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			recipe := read(t)
 			w := newWorld(t, "oauth2")
-			w.env["VARIFORM_FLEET"], w.env["VARIFORM_CACHE_DIR"] = "fleet", w.home+"/cache"
+			w.env["VARIFORM_FLEET"], w.env["VARIFORM_CACHE_DIR"], w.env["GITHUB_SERVER_URL"] = "fleet", w.home+"/cache", "https://github.com"
 			if r := w.bash(`git config --global credential.helper '!f() { if [ "$1" = get ]; then printf "username=oauth2\npassword=%s\n" "$VARIFORM_GIT_TOKEN"; fi; }; f'`, nil); r.status != 0 {
 				t.Fatal(r)
 			}
