@@ -448,7 +448,7 @@ func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) e
 	if p.Open() == nil {
 		return r.ReadBranch(ctx, repo, p)
 	}
-	if was, known := recorded(p); known && there == was {
+	if was, known := recorded(p); known && there == was && !p.Unconfirmed() {
 		return nil
 	}
 	published, err := repo.learn(ctx, p, latestCommit(p))
