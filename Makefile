@@ -104,8 +104,8 @@ vet-platforms: ## go vet as for macOS and Windows
 	GOOS=windows GOARCH=amd64 $(GO) vet ./...
 
 layers:
-	$(GO) test -count=1 ./internal/depcheck/
-	@$(GO) run ./internal/depcheck/mkpicture -root . -sizes
+	$(GO) test -count=1 ./test/depcheck/
+	@$(GO) run ./test/depcheck/mkpicture -root . -sizes
 
 tidy:
 	$(GO) mod tidy -diff
@@ -199,7 +199,7 @@ fuzz: ## every fuzz target for FUZZTIME each (FUZZ=regexp of folders)
 	done
 
 mutants: ## how many of N random faults in PKG=./internal/merge its own tests find (SEED=1 FILES=regexp)
-	$(GO) run ./internal/mutants -n $(or $(N),40) -seed $(or $(SEED),1) -files '$(FILES)' $(or $(PKG),./internal/merge)
+	$(GO) run ./test/mutants -n $(or $(N),40) -seed $(or $(SEED),1) -files '$(FILES)' $(or $(PKG),./internal/merge)
 
 HISTORIES ?= 1000
 STEPS     ?= 30

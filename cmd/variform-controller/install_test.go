@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/variform/variform/examples"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 var update = flag.Bool("update", false, "write config/controller/rights.yaml from what the controller asked for")

@@ -14,7 +14,6 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
@@ -22,6 +21,7 @@ import (
 	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/wiring"
 	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/test/gittest"
 )
 
 const draft1 = "refs/heads/drafts/foo/packagevariant-1"

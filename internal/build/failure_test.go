@@ -13,11 +13,11 @@ import (
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/injection"
-	"github.com/variform/variform/internal/krmtest"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/wire"
 	"github.com/variform/variform/internal/wiring"
+	"github.com/variform/variform/test/krmtest"
 )
 
 // injected is what a package was given of objects of the kinds ConfigMap and

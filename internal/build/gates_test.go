@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/krmtest"
+	"github.com/variform/variform/test/krmtest"
 )
 
 const gated = `apiVersion: kpt.dev/v1

@@ -10,8 +10,8 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/krmtest"
 	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/test/krmtest"
 )
 
 // resources is a file of resources, "apps/v1 Deployment shop/web wave" each: the

@@ -10,11 +10,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/api/config/v1alpha1"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/mutate"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/yamltree"
+	"github.com/variform/variform/test/gittest"
 )
 
 // pipeline is a Renderer that changes the values of the package's ConfigMap.

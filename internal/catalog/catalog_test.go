@@ -15,10 +15,10 @@ import (
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/test/gittest"
 )
 
 // manifest is a PackageManifest with some of its spec.

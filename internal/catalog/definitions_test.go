@@ -8,8 +8,8 @@ import (
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/test/gittest"
 )
 
 // TestServe: the APIs of definitions are those that packages provide, where

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/function"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/pkgdir"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/test/gittest"
 	"github.com/variform/variform/test/programs"
 )
 

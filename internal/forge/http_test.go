@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/forge/forgetest"
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/wire"
+	"github.com/variform/variform/test/forgetest"
 )
 
 // signedIn signs in once, as a user of a forgetest.Server.

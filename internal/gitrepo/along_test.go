@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // Which tree stood where along a line is what each commit says by itself, for folders

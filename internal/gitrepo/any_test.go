@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/test/gittest"
 )
 
 // withDrafts puts packages beside each other on a branch, and a Draft of each on it. The

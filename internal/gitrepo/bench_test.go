@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/test/gittest"
 )
 
 // benchFiles is a 20-file package of which each variant changes three files.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // Who wrote a line is who git says, whatever became of the lines around it, of the file

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/variform/variform/internal/boundary"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/test/gittest"
 )
 
 // What a repository's package may hold is what one from elsewhere may: the same

@@ -11,9 +11,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/test/gittest"
 )
 
 func modelOf(text string) *modelText { return newModelText(plumbing.BlobObject, []byte(text)) }

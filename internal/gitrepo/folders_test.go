@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // fullYard is a repository with n packages two folders deep on its branch, and a Draft of

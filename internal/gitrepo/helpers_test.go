@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/test/gittest"
 
 	"github.com/variform/variform/internal/lifecycle"
 )

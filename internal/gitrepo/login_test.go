@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/wire"
+	"github.com/variform/variform/test/gittest"
 )
 
 // recorder serves a Git server's answers and keeps what it was sent.

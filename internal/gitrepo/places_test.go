@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // Places are written some at once, and are all there after a flush, which a push ends

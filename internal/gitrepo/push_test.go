@@ -11,8 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/test/gittest"
 
 	"github.com/variform/variform/internal/lifecycle"
 )

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/test/gittest"
 )
 
 // TestReadsWhatGitStores compares our reading with git's own, object by object,

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/test/gittest"
 )
 
 // BenchmarkRecord says what the record adds to pushes of 10,000 packages of 20

@@ -18,8 +18,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/test/gittest"
 )
 
 // branch lists what the record holds of the registered branch, as names of what is on main.

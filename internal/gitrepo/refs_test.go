@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A list of refs is read in large pieces, not two for each ref: each piece has a clock.

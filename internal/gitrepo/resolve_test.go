@@ -10,9 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/revision"
+	"github.com/variform/variform/test/gittest"
 )
 
 // catalogue is a repository in which every name of a revision means something else.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // What one Store saw of repositories is what another sees, until any ref of them is

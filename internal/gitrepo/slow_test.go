@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/wire"
+	"github.com/variform/variform/test/gittest"
 )
 
 // hanging is a Git server that never answers requests of a kind.

@@ -20,8 +20,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/test/gittest"
 )
 
 // noisy is a package of two files that compress badly.

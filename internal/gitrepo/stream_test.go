@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // daemon serves a repository by git's own protocol, in which a server answers while

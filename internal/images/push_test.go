@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/variform/variform/internal/ocitest"
+	"github.com/variform/variform/test/ocitest"
 )
 
 func inProcess(t *testing.T, options ...registry.Option) string {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/krmtest"
+	"github.com/variform/variform/test/krmtest"
 )
 
 const context = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: kptfile.kpt.dev\n  annotations:\n    config.kubernetes.io/local-config: \"true\"\ndata:\n  name: web\n"

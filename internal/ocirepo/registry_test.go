@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/ocitest"
+	"github.com/variform/variform/test/ocitest"
 )
 
 func TestDockerRegistry(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/krmtest"
+	"github.com/variform/variform/test/krmtest"
 )
 
 // edited are the origins of a package of which a person changed two values.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/test/gittest"
 )
 
 // hold is another push that is at a ref of a repository: its lock, until release is called.

@@ -16,10 +16,10 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/test/gittest"
 )
 
 // bench is a Git repository of a real server with something on main, read once.

@@ -14,9 +14,9 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/test/gittest"
 )
 
 // raced is a repository that is read as a run reads it, with the Drafts of some

@@ -10,10 +10,10 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/test/gittest"
 )
 
 const inputs = "sha256:00ff"

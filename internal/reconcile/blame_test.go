@@ -11,11 +11,11 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/test/gittest"
 )
 
 // held counts what was handed out and is still there.

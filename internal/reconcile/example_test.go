@@ -7,10 +7,10 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A fleet is planned and applied; the second plan has nothing to do.

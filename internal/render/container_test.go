@@ -15,7 +15,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/enginetest"
+	"github.com/variform/variform/test/enginetest"
 )
 
 // engineEnv is the environment of an engine that works here.

@@ -16,11 +16,11 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/catalogfn"
-	"github.com/variform/variform/internal/enginetest"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/krmtest"
 	"github.com/variform/variform/internal/yamltree"
+	"github.com/variform/variform/test/enginetest"
+	"github.com/variform/variform/test/krmtest"
 )
 
 // runFunction as the first argument makes the test binary a KRM function: the

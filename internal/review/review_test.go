@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/krm"
-	"github.com/variform/variform/internal/krmtest"
 	"github.com/variform/variform/internal/yamltree"
+	"github.com/variform/variform/test/krmtest"
 )
 
 const deployment = `apiVersion: apps/v1

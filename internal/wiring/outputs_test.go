@@ -11,8 +11,8 @@ import (
 
 	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/injection"
-	"github.com/variform/variform/internal/krmtest"
 	"github.com/variform/variform/internal/wiring"
+	"github.com/variform/variform/test/krmtest"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // BenchmarkApply writes the first Drafts of a fleet with an empty cache, and then

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // BenchmarkClasses lives through what happens to a fleet, each step approved before the

@@ -10,8 +10,8 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/resolver"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A shop needs nine packages in two levels below it, each of which has

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // kptVariants is on how many variants kpt is run; what it took is scaled to all.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // hands are what people do to Drafts, each by a name and to one of its own.

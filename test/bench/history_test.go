@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // BenchmarkHistory plans a new upstream revision for packages that were Published

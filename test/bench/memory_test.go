@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // packageFiles is how many files the benchmarks' package has.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // refsLine is a line of the table of a repository with many refs.

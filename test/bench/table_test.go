@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // BenchmarkUpdateAgainstKpt brings a new revision of a package to one variant,

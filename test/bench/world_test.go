@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // scenario is what a fleet looks like. Its variants are packages of one repository, or

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/test/gittest"
 )
 
 // Every kind of thing that a person must see reaches the reports, and a report

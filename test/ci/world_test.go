@@ -18,7 +18,7 @@ import (
 	"github.com/variform/variform/internal/cli"
 	"github.com/variform/variform/internal/fnmain"
 	"github.com/variform/variform/internal/function"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // root is the repository, from this folder.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/merge"
+	"github.com/variform/variform/test/gittest"
 )
 
 // TestKptUpdatesComposedPackages: a package with a subpackage that was fetched

@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/merge"
+	"github.com/variform/variform/test/gittest"
 )
 
 // TestKptUpdatesGeneratedHistories plays histories of a package: upstream moves on

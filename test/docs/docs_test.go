@@ -28,8 +28,8 @@ import (
 	"github.com/variform/variform/internal/demo"
 	"github.com/variform/variform/internal/fnmain"
 	"github.com/variform/variform/internal/function"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/render"
+	"github.com/variform/variform/test/gittest"
 )
 
 // root is the repository, from this folder.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/variform/variform/internal/cli"
 	"github.com/variform/variform/internal/demo"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/reviews.md")

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/forge/forgetest"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/forgetest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // roads are the pages that a reader follows from top to bottom: files are

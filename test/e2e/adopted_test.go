@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // noWeb takes the files of webV1 away.

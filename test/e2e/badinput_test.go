@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // selectorSet is a set beside the good one; template is indented by 6.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // What one version of a catalogue is broken by stops nothing else: it is named once,

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // What diff writes into a pipe makes the Draft of what is published, in every byte;

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A Draft's own edits stay when the registered branch moves on beside it: also

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // refusing is a package with a validator that refuses a value of its ConfigMap.

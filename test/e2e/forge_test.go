@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // forge speaks as much of Gitea's API as requests take, for the repositories of a

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 const backdoor = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: backdoor\n"

@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/record"
+	"github.com/variform/variform/test/gittest"
 )
 
 func TestPushOverHTTP(t *testing.T) {

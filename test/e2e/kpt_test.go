@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/variform/variform/examples"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 var ourImage = regexp.MustCompile(`(?m)^(\s*(?:- )?)image: ghcr\.io/variform/([a-z-]+)(?::\S+)?$`)

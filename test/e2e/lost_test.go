@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 const draft2 = "drafts/web/packagevariant-2"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // threeRevisions publishes web v1 to v3 in c1.

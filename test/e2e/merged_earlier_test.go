@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A Draft that is merged on the forge while a run updates it: what came to the branch is

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // beforeHydrated is a commit whose program does not say in its commits what the

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A .gitmodules is skipped with a note in each place where files are read; no package gets it.

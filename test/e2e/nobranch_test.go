@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // branchGone are the ways in which a registered branch is missing, and the

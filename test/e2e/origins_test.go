@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // An origin is true: change the input that it names, and the value changes; change

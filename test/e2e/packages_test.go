@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // sharedPackages is the folder of real packages; the test skips without it.

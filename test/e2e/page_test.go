@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // The page has what review and plan have, says where values come from where that is

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // goneWorld is one in which web/v1 is Published and a Draft of v2 is open, with a

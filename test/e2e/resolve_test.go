@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/test/gittest"
 )
 
 const certificates = "https://example.com/interfaces/certificates"

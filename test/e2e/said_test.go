@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A package that is held is neither drafted, published nor removed; plan and

@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A Secret in plain text stops no variant, and nobody overlooks it: plan, the report

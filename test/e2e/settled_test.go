@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/ocirepo"
+	"github.com/variform/variform/test/gittest"
 )
 
 // settle runs apply until nothing is left to do, and marks what it remembers of that:

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // TestMergeTable is the table of docs/design/hydration-and-update.md: what both

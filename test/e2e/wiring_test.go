@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // What may be a secret reaches neither a Draft nor a lock nor a message.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // fleet is a catalogue, repositories for variants, all behind a real Git

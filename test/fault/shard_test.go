@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // split is a fleet over several Git repositories, of which two are shown by several

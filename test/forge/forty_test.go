@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/forge/forgetest"
+	"github.com/variform/variform/test/forgetest"
 )
 
 // forty is a fleet of four repositories of ten packages. Nobody pushes to main

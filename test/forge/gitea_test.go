@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // The account that the fleet's repositories and pull requests are made by.

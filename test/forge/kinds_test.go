@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/forge/forgetest"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/forgetest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A fleet lives by the requests of GitHub and of GitLab as it does by Gitea's: a class

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/variform/variform/internal/forge"
-	"github.com/variform/variform/internal/forge/forgetest"
 	"github.com/variform/variform/internal/pulls"
 	"github.com/variform/variform/internal/wire"
+	"github.com/variform/variform/test/forgetest"
 )
 
 // world is a repository on a real Gitea, with another for each obligation.

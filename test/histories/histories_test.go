@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 var choice = Flags("")

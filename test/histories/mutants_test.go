@@ -12,7 +12,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 var mutants = flag.Bool("mutants", false, "check in a copy of the code that each fault of testdata/mutants.yaml is found")

@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/variform/variform/internal/forge/forgetest"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/forgetest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // person is who approves; git and Variform read it from the environment.

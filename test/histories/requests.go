@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/variform/variform/internal/forge/forgetest"
+	"github.com/variform/variform/test/forgetest"
 )
 
 // door is a forge that has pull requests, which apply keeps: people review and merge

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/variform/variform/internal/decide"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // nextVersion is what the next hydration version changes: it says so, and writes

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/enginetest"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/enginetest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // inContainers are the programs that are images as well: what differs there is who

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // asFunction is the argument that makes this test's own program a function.

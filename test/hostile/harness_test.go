@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/enginetest"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/enginetest"
+	"github.com/variform/variform/test/gittest"
 	"github.com/variform/variform/test/programs"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // server is one that means harm. It keeps the logins that it was sent.

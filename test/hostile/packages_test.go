@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // hostilePackage is one that means harm. It fails and says why, or it is taken

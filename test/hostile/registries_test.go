@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // image is what a registry has: a manifest of one layer, and the blobs.

@@ -16,11 +16,11 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/reconcile"
+	"github.com/variform/variform/test/gittest"
 )
 
 // packageImage is an image as others make them: a folder of files, and a time.

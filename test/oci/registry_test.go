@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
-	"github.com/variform/variform/internal/ocitest"
+	"github.com/variform/variform/test/ocitest"
 )
 
 // registries start a registry each and return what serves its requests.

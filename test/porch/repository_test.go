@@ -19,7 +19,7 @@ import (
 
 	"github.com/variform/variform/internal/cli"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // revision is a PackageRevision as Porch lists it.

@@ -36,8 +36,8 @@ import (
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/forge/forgetest"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/forgetest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // apiServer is a real one, with etcd, for all tests.

@@ -22,7 +22,7 @@ import (
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // moved has the controller told by a forge that a repository moved.

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 // TestAsItWas: a fleet that had nothing to do, met a bad object and is again as it was says

@@ -20,7 +20,7 @@ import (
 
 	"github.com/variform/variform/cmd/variform-controller/controller"
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/gittest"
+	"github.com/variform/variform/test/gittest"
 )
 
 const hookSecret = "s3cret of the hook"

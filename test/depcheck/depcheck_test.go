@@ -101,7 +101,7 @@ func TestCheck(t *testing.T) {
 		},
 		"Unplaced": {
 			pkg:  Package{Path: "internal/util", Imports: own("internal/cli")},
-			want: []string{"internal/util: has no layer: add it to Placement in internal/depcheck"},
+			want: []string{"internal/util: has no layer: add it to Placement in test/depcheck"},
 		},
 		"FunctionMain": {
 			pkg: Package{Path: "functions/inject-config", Imports: own("internal/fnmain", "injector"), Funcs: []string{"main"}, Main: 30},

@@ -3,7 +3,7 @@
 // one at a time, and runs the package's tests in a copy of the module that has
 // nothing beside it, as a fresh clone has not.
 //
-//	go run ./internal/mutants -n 40 -seed 1 ./internal/merge
+//	go run ./test/mutants -n 40 -seed 1 ./internal/merge
 //
 // Faults that live are either ones that no test looks for, or no faults: the
 // reader judges.

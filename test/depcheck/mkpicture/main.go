@@ -1,5 +1,5 @@
 // Command mkpicture draws the layers of the packages, and their budgets, into
-// docs/architecture.md; `go generate` runs it in internal/depcheck. With -sizes it
+// docs/architecture.md; `go generate` runs it in test/depcheck. With -sizes it
 // prints how large the code is.
 package main
 
@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/variform/variform/internal/depcheck"
 	"github.com/variform/variform/internal/schema"
+	"github.com/variform/variform/test/depcheck"
 )
 
 func main() {
@@ -30,9 +30,9 @@ func main() {
 
 const module = "github.com/variform/variform"
 
-// budgets reads internal/depcheck/budgets.txt.
+// budgets reads test/depcheck/budgets.txt.
 func budgets(root string) (depcheck.Budgets, error) {
-	text, err := os.ReadFile(filepath.Join(root, "internal", "depcheck", "budgets.txt"))
+	text, err := os.ReadFile(filepath.Join(root, "test", "depcheck", "budgets.txt"))
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func draw(page, root string) error {
 		return err
 	}
 	picture := "\n```text\n" + depcheck.Picture(pkgs, depcheck.Placement) + "```\n\n"
-	drawn, err := schema.Replace(string(text), "layers", "internal/depcheck", picture)
+	drawn, err := schema.Replace(string(text), "layers", "test/depcheck", picture)
 	if err != nil {
 		return fmt.Errorf("%s: %w", page, err)
 	}
@@ -70,7 +70,7 @@ func draw(page, root string) error {
 	if err != nil {
 		return err
 	}
-	if drawn, err = schema.Replace(drawn, "sizes", "internal/depcheck", "\n"+depcheck.Trend(nil, allowed)+"\n"); err != nil {
+	if drawn, err = schema.Replace(drawn, "sizes", "test/depcheck", "\n"+depcheck.Trend(nil, allowed)+"\n"); err != nil {
 		return fmt.Errorf("%s: %w", page, err)
 	}
 	return os.WriteFile(page, []byte(drawn), 0o644)

@@ -128,17 +128,10 @@ var Placement = map[string]Layer{
 	"functions": Command,
 	"cmd":       Command,
 
-	"internal/depcheck":        Tooling,
-	"internal/enginetest":      Tooling,
-	"internal/forge/forgetest": Tooling,
-	"internal/gittest":         Tooling,
-	"internal/krmtest":         Tooling,
-	"internal/images":          Tooling,
-	"internal/mutants":         Tooling,
-	"internal/ocitest":         Tooling,
-	"internal/release":         Tooling,
-	"internal/schema":          Tooling,
-	"test":                     Tooling,
+	"internal/images":  Tooling,
+	"internal/release": Tooling,
+	"internal/schema":  Tooling,
+	"test":             Tooling,
 
 	"resolver/dialect/proposaltest": Tooling,
 	"resolver/internal/oracletest":  Tooling,
@@ -176,7 +169,7 @@ func Check(pkgs []Package, placement map[string]Layer) []Violation {
 	for _, p := range pkgs {
 		layer, root, ok := place(p.Path, placement)
 		if !ok {
-			out = append(out, Violation{p.Path, "has no layer: add it to Placement in internal/depcheck"})
+			out = append(out, Violation{p.Path, "has no layer: add it to Placement in test/depcheck"})
 			continue
 		}
 		for _, rule := range p.rules(layer, root, placement) {

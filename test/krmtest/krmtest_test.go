@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/internal/krmtest"
+	"github.com/variform/variform/test/krmtest"
 )
 
 func TestPackageAndBack(t *testing.T) {

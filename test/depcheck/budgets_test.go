@@ -122,11 +122,11 @@ func TestExceeded(t *testing.T) {
 		},
 		"FarBelow": {
 			sizes: Budgets{"total code-lines": 989}, budgets: Budgets{"total code-lines": 1000},
-			want: []string{"total code-lines: 989, and budgets.txt allows 1000: run go test ./internal/depcheck -shrink"},
+			want: []string{"total code-lines: 989, and budgets.txt allows 1000: run go test ./test/depcheck -shrink"},
 		},
 		"Gone": {
 			sizes: Budgets{}, budgets: Budgets{"word said": 1},
-			want: []string{"word said: 0, and budgets.txt allows 1: run go test ./internal/depcheck -shrink"},
+			want: []string{"word said: 0, and budgets.txt allows 1: run go test ./test/depcheck -shrink"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -146,7 +146,7 @@ func Exceeded(sizes, budgets Budgets) []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(budgets)) {
 		if n := budgets[name]; n-sizes[name] > max(2, n/100) || sizes[name] == 0 {
-			out = append(out, fmt.Sprintf("%s: %d, and budgets.txt allows %d: run go test ./internal/depcheck -shrink", name, sizes[name], n))
+			out = append(out, fmt.Sprintf("%s: %d, and budgets.txt allows %d: run go test ./test/depcheck -shrink", name, sizes[name], n))
 		}
 	}
 	return out
