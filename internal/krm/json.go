@@ -31,16 +31,6 @@ func (r *Resource) json() bool {
 	return isJSON(r.path) && (r.doc == nil || r.moved() || json.Valid(r.text()))
 }
 
-// decodeIn is decode for a text in a file of that path.
-func decodeIn(path string, text []byte) (root *yaml.Node, line int, err error) {
-	if isJSON(path) {
-		if root, ok := yamltree.JSON(text); ok {
-			return root, 0, nil
-		}
-	}
-	return decode(text)
-}
-
 // meansIn is means for a text in a file of that path.
 func meansIn(path string, text []byte, tree *yaml.Node) bool {
 	if isJSON(path) {

@@ -102,7 +102,7 @@ func New(kind, path string) *Server {
 
 // Address is the repository's for Git, and Annotation its Repository's.
 func (s *Server) Address() string    { return s.URL + "/" + s.Path + ".git" }
-func (s *Server) Annotation() string { return s.Kind + " " + s.URL } //nolint:revive // see Address
+func (s *Server) Annotation() string { return s.Kind + " " + s.URL }
 
 // Calls are what was asked for, "POST pulls", since the last time.
 func (s *Server) Calls() []string {

@@ -76,7 +76,7 @@ func run(ctx context.Context, o options, packages []string, out io.Writer) error
 	if err := l.clone(ctx); err != nil {
 		return err
 	}
-	r := rand.New(rand.NewPCG(o.seed, 0)) //nolint:gosec // repeatable on purpose
+	r := rand.New(rand.NewPCG(o.seed, 0))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return l.hunt(ctx, all, o, out)
 }

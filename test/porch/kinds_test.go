@@ -447,7 +447,7 @@ func TestPorchPublishesFromItsDatabase(t *testing.T) {
 			}
 			f.run("apply")
 			if name == "and a formatter follows" {
-				draft := string(prod.Git(t, "for-each-ref", "--format=%(refname)", "refs/heads/drafts"))
+				draft := prod.Git(t, "for-each-ref", "--format=%(refname)", "refs/heads/drafts")
 				if text := prod.Show(t, strings.TrimSpace(draft), "apps/b/a.yaml"); !strings.Contains(text, "data:\n    a:") {
 					t.Errorf("the update lost the layout:\n%s", text)
 				}
