@@ -1,8 +1,9 @@
 package boundary
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/variform/variform/internal/lazyregexp"
 )
 
 // Fullwidth forms look like the characters that forges interpret.
@@ -16,7 +17,7 @@ var fullwidth = strings.NewReplacer("[", "［", "]", "］", "*", "＊", "@", "�
 //   - references, which a closing word before them closes: #7, !7, GH-7, and addresses
 //     of issues and requests
 //   - keys of issue trackers behind a closing word: fixes ABC-7
-var steering = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var steering = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`\[[^\[\]［］\n]*(?:\bskip|skip\b|\bno[ _-]?ci\b)[^\[\]［］\n]*\]`, `\*\*\*NO_CI\*\*\*`, `\bskip-checks:`,
 	`(?:^|[^\w])@[\w-]`, `[#!]\d`, `\bGH-\d`, `/(?:issues|pull|pulls|merge_requests|work_items)/\d`,
 	`\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)\b:?\s+[a-z][a-z0-9]+-\d`,
@@ -28,7 +29,7 @@ var steering = regexp.MustCompile(`(?i)` + strings.Join([]string{
 // inert text stays as it is.
 func Inert(text string) string {
 	for steering.MatchString(text) { // what is replaced may have been part of two
-		text = steering.ReplaceAllStringFunc(text, fullwidth.Replace)
+		text = steering.Regexp().ReplaceAllStringFunc(text, fullwidth.Replace)
 	}
 	return text
 }

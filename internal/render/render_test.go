@@ -510,7 +510,7 @@ func TestNoEngineIsSaid(t *testing.T) {
 	_, err := New(opts).Render(context.Background(), pkg(t, map[string]string{
 		"Kptfile": kptfileOf("p", ""), "sub/Kptfile": kptfileOf("s", "pipeline:\n  validators:\n  - image: kubeconform:v0.1\n  - image: set-labels:v9.0\n"),
 	}))
-	for _, want := range []string{`package "sub": pipeline.validators[0] ` + DefaultRegistry + "/kubeconform:v0.1: no builtin", "install podman or docker\n", "install podman or docker, or use what is built in: v0.2"} {
+	for _, want := range []string{`package "sub": pipeline.validators[0] ` + DefaultRegistry + "/kubeconform:v0.1: no builtin", "install podman or docker\n", "install podman or docker, or use what is built in: v0.1.5, v0.2.0"} {
 		if err == nil || strings.Count(err.Error(), want) != 1 {
 			t.Errorf("want %q once:\n%v", want, err)
 		}
