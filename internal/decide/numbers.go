@@ -82,8 +82,10 @@ func (p *Package) recordsLatest() bool {
 }
 
 // Untagged returns the newest revision of a package on the registered branch whose tag is
-// missing. ok is false where the newest revision has its tag, or was deleted. The error is
-// for a person: it is not known at which commit a revision was Published.
+// missing. ok is false where the newest revision has its tag, or was deleted, and where
+// nothing but a Draft's trailer names a revision: a forge that merges Drafts may refuse
+// all their tags. The error is for a person: it is not known at which commit a revision
+// was Published.
 func (p *Package) Untagged() (lost Numbered, ok bool, err error) {
 	n, newest := p.highest(), 0
 	if tags := len(p.Tags); tags > 0 {
@@ -94,7 +96,7 @@ func (p *Package) Untagged() (lost Numbered, ok bool, err error) {
 			newest = max(newest, c.Number)
 		}
 	}
-	if n <= newest {
+	if n <= newest || len(p.Tags)+len(p.Numbers) == 0 && !slices.ContainsFunc(p.Heads(), func(r *Revision) bool { return !r.Newest.Commit.IsZero() }) {
 		return lost, false, nil
 	}
 	for _, c := range p.Numbers {

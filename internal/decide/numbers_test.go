@@ -43,7 +43,8 @@ func TestNumbers(t *testing.T) {
 		"a record that nothing confirms stops nothing":    {tags: []Published{tagged(1)}, entries: []record.Entry{past(7, at(2))}, next: 8},
 		"a record that lies about a deletion":             {tags: []Published{tagged(1)}, entries: gone(7), numbers: []Numbered{line(2, 2)}, next: 8, lost: 2},
 		"a record that lies about a commit":               {tags: []Published{tagged(1)}, entries: []record.Entry{past(2, at(9))}, numbers: []Numbered{line(2, 2)}, next: 3, lost: 2},
-		"an open Draft started from what has no tag":      {open: draft, next: 3, waits: true},
+		"an open Draft started from what has no tag":      {open: draft, tags: []Published{tagged(1)}, next: 3, waits: true},
+		"no revision has a tag, and a Draft names one":    {open: draft, next: 3},
 		"the branch knows less than the Draft":            {open: draft, numbers: []Numbered{line(1, 1)}, next: 3, waits: true},
 		"the Draft started from the newest that is there": {open: draft, tags: []Published{tagged(2)}, next: 3},
 	} {

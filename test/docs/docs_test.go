@@ -285,7 +285,7 @@ func (r *run) shell(dir, line string, env ...string) string {
 // makeTarget looks for the target, and for its place in CI where a block shows
 // it: a test cannot run them, for they run the tests.
 func (r *run) makeTarget(m []string) {
-	for file, want := range map[string]string{"Makefile": `(?m)^` + m[1] + `:.*## `, ".ci/run": `(?m)^step .*\bmake ` + m[1] + `\b`} {
+	for file, want := range map[string]string{"Makefile": `(?m)^` + m[1] + `:.*## `, ".ci/run": `(?m)^\s*(?:step .*|in_memory )\bmake ` + m[1] + `\b`} {
 		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 		if err != nil {
 			r.Fatal(err)
