@@ -745,11 +745,12 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	if !h.seen {
 		h.seen, h.Parents, h.When, h.By = true, hashes(c.Parents), c.Committer.When, c.Author.Name
 	}
-	mine, published := false, 0
+	mine, squashed, published := false, false, 0
 	for _, a := range c.Annotations {
 		if a.Package == h.path {
 			mine = true
 			n, err := strconv.Atoi(a.Revision)
+			squashed = squashed || n == 0
 			if h.Workspace == "" && (err != nil || n == 0 || h.Number == 0 || n == h.Number) { // not an earlier one's
 				h.Workspace = a.WorkspaceName
 			}
@@ -765,7 +766,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	if mine && h.Since == "" {
 		h.Since = decide.RevisionName(published)
 	}
-	if h.Newest.Number == 0 && published > 0 {
+	if h.Newest.Number == 0 && published > 0 && !squashed { // else it has the message of an earlier approval, too
 		h.Newest = decide.Numbered{Number: published, Commit: decide.Hash(c.Hash)}
 	}
 	own := about(h.path, h.Workspace, h.Number)
