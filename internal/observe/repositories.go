@@ -731,9 +731,8 @@ func (r *Repo) walk(ctx context.Context, heads []*head) error {
 // of a forge's merge that was tagged, for the tag is where the package came. At the
 // merge of another package it came before, or the tag was moved there.
 func (h *head) next(c *gitrepo.Commit) gitrepo.Hash {
-	ofPackage := func(a gitrepo.Annotation) bool { return a.Package == h.path }
 	tagged := h.Number > 0 && decide.Hash(c.Hash) == h.Ref.Commit && len(c.Annotations) == 0
-	if len(c.Parents) > 1 && (tagged || slices.ContainsFunc(c.Annotations, ofPackage)) {
+	if len(c.Parents) > 1 && (tagged || slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == h.path })) {
 		return c.Parents[1]
 	}
 	return c.Parents[0]
