@@ -744,12 +744,12 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	if !h.seen {
 		h.seen, h.Parents, h.When, h.By = true, hashes(c.Parents), c.Committer.When, c.Author.Name
 	}
-	mine, squashed, published := false, false, 0
+	mine, published, least := false, 0, 1
 	for _, a := range c.Annotations {
 		if a.Package == h.path {
 			mine = true
 			n, err := strconv.Atoi(a.Revision)
-			squashed = squashed || n == 0
+			least = min(least, n)
 			if h.Workspace == "" && (err != nil || n == 0 || h.Number == 0 || n == h.Number) { // not an earlier one's
 				h.Workspace = a.WorkspaceName
 			}
@@ -765,7 +765,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	if mine && h.Since == "" {
 		h.Since = decide.RevisionName(published)
 	}
-	if h.Newest.Number == 0 && published > 0 && !squashed { // else it has the message of an earlier approval, too
+	if h.Newest.Number == 0 && published > 0 && least > 0 { // else it has the message of an earlier approval, too
 		h.Newest = decide.Numbered{Number: published, Commit: decide.Hash(c.Hash)}
 	}
 	own := about(h.path, h.Workspace, h.Number)
