@@ -563,9 +563,9 @@ func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
 }
 
 // hydrated is what the machine made a revision from, nil where that is not
-// known: what it says itself, or what today's inputs make of the upstream that
-// it was taken from, where that is what is there, apart from what other tools note
-// there. Elsewhere that is a guess, nil where it cannot be made.
+// known: what its commit names, or what today's inputs make of its upstream if
+// that equals the package apart from the notes of other tools. Otherwise it
+// returns a guess, nil if there is none.
 func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Package, k *kptfilev1.KptFile) (base, guess *krm.Package, err error) {
 	if m.unwired() {
 		return nil, nil, nil // its values cannot be made again in this run
@@ -777,8 +777,8 @@ func (m *maker) updateUpstream(ctx context.Context, local *krm.Package, kptfile 
 	return m.leftOut(ctx)
 }
 
-// leftOut tells edits by hand from values that the machine had made and that this run
-// leaves out, where values of other packages are not at hand.
+// leftOut corrects the conflicts of a run that does not read the values of other
+// packages. A value that the machine wrote is no edit by hand.
 func (m *maker) leftOut(ctx context.Context) error {
 	if !m.unwired() || !slices.ContainsFunc(m.Conflicts, merge.Conflict.LosesEdit) {
 		return nil

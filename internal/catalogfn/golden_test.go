@@ -24,8 +24,9 @@ const notKptfile = ".test"
 var update = flag.Bool("update", false, "write the expected packages anew")
 
 // TestGolden runs testdata/<function>/<case>: in is the package, config.yaml the
-// functionConfig, out the expected package and results.txt what is said. A case that
-// begins with a version, as v0.1.5-configmap, runs that release; others run the newest.
+// functionConfig, out the expected package and results.txt the expected results. A case
+// whose name begins with a version, such as v0.1.5-configmap, runs that release.
+// Other cases run the newest release.
 func TestGolden(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/*/*")
 	if err != nil || len(dirs) == 0 {

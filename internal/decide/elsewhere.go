@@ -47,9 +47,9 @@ func (p *Package) Approved() *Revision {
 // Trace says of a revision that was published Elsewhere what the machine made it from:
 // the origin whose content it has, the newest one where it has another content, or the
 // one that the record has of its workspace. origins are those of the Approved revision,
-// the newest first. That revision becomes Surplus where it holds what was published, and
-// where the machine made it once and nobody changed it: whoever published it began with
-// that, and what differs is an edit of theirs.
+// the newest first. That revision becomes Surplus if its content was published. It also
+// becomes Surplus if the machine committed it once and nobody changed it: then the other
+// tool started from it, and any difference is an edit by that tool.
 func (p *Package) Trace(origins []Origin) {
 	if !p.Elsewhere() || p.Latest.Workspace == "" {
 		return

@@ -23,8 +23,8 @@ func (p *Package) MovedTo(there []OnBranch) (paths []string) {
 	return paths
 }
 
-// away tells of a package that the branch does not have at its path, and what to do: it
-// was deleted or moved.
+// away returns the reason and the remedy for a package that people deleted or moved on
+// the registered branch.
 func (b *Branch) away(w *Want, repo *Repository) string {
 	if len(b.Now) == 0 {
 		return fmt.Sprintf("deleted on %s%s: apply --recreate %s makes it again, or take its variant away", repo.Branch, b.by(), w.Identity)

@@ -30,7 +30,7 @@ func (p *Package) began(r *Revision) string {
 	return cmp.Or(r.Since, ParseInputs(made.Inputs).Published)
 }
 
-// replacedBy tells of a branch whose history was replaced.
+// replacedBy returns the reason for a branch whose history was replaced.
 func replacedBy(r *Revision, made record.Entry) string {
 	return fmt.Sprintf("history of %s was replaced by %s (%s): the commit that apply made (%s) is not in it",
 		r.Ref.Short(), cmp.Or(r.By, "a person"), r.Ref.Commit.String()[:7], made.Commit[:7])

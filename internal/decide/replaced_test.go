@@ -8,7 +8,7 @@ import (
 	"github.com/variform/variform/internal/record"
 )
 
-// unmade says that no commit of the machine is behind a revision.
+// unmade removes the machine's commit from a revision.
 func unmade(r *Revision) { r.Owner, r.Machine, r.By = "", nil, "Pat" }
 
 // A Draft whose history somebody replaced is theirs: the variant waits, and makes none

@@ -14,9 +14,9 @@ import (
 	"github.com/variform/variform/internal/yamltree"
 )
 
-// A *.json file that is valid JSON is read as JSON; others are read as YAML. What is
-// written into the file has to stay JSON: where a splice does not give that, the
-// document is written anew.
+// A *.json file that is valid JSON is read as JSON, any other as YAML. Its text has to
+// stay JSON after an edit. If a splice gives something else, the whole document is
+// encoded again.
 
 // isJSON reports whether a file is JSON by its name.
 func isJSON(path string) bool { return strings.HasSuffix(path, ".json") }

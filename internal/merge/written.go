@@ -186,7 +186,8 @@ func (m *merger) noteComments() {
 	}
 }
 
-// noteLostComments is noteComments for a resource, of which the merged package has these.
+// noteLostComments notes the lost comments of one resource. merged are the resources of
+// its identity in the merged package.
 func (m *merger) noteLostComments(p *mergedPair, merged []*krm.Resource) {
 	there, at := map[string]bool{}, p.l.path
 	for _, r := range merged {

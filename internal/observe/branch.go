@@ -138,10 +138,10 @@ func (r *Repo) since(ctx context.Context, p *decide.Package) error {
 	return r.numbers(ctx, p, commits, func(int) bool { return false })
 }
 
-// numbers notes which revisions these commits of the registered branch published, the newest
-// first, but for those whose tags are there; the latest is noted all the same, for its tag may
-// have been moved. It reads the newest one whose tag is missing. absent reports whether the
-// package is not in a commit.
+// numbers notes the revisions that these commits of the registered branch, newest first,
+// published and whose tags are missing. It also notes the latest revision, because its tag
+// may have been moved. It reads the newest revision without a tag. absent reports whether
+// a commit lacks the package.
 func (r *Repo) numbers(ctx context.Context, p *decide.Package, commits []*gitrepo.Commit, absent func(int) bool) error {
 	p.Numbers = nil
 	deleted := false
