@@ -17,11 +17,10 @@ var fullwidth = strings.NewReplacer("[", "［", "]", "］", "*", "＊", "@", "�
 //   - references, which a closing word before them closes: #7, !7, GH-7, and addresses
 //     of issues and requests
 //   - keys of issue trackers behind a closing word: fixes ABC-7
-var steering = lazyregexp.New(`(?i)` + strings.Join([]string{
-	`\[[^\[\]［］\n]*(?:\bskip|skip\b|\bno[ _-]?ci\b)[^\[\]［］\n]*\]`, `\*\*\*NO_CI\*\*\*`, `\bskip-checks:`,
-	`(?:^|[^\w])@[\w-]`, `[#!]\d`, `\bGH-\d`, `/(?:issues|pull|pulls|merge_requests|work_items)/\d`,
-	`\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)\b:?\s+[a-z][a-z0-9]+-\d`,
-}, "|"))
+var steering = lazyregexp.New(`(?i)` +
+	`\[[^\[\]［］\n]*(?:\bskip|skip\b|\bno[ _-]?ci\b)[^\[\]［］\n]*\]|\*\*\*NO_CI\*\*\*|\bskip-checks:|` +
+	`(?:^|[^\w])@[\w-]|[#!]\d|\bGH-\d|/(?:issues|pull|pulls|merge_requests|work_items)/\d|` +
+	`\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)|implement(?:s|ed|ing)?)\b:?\s+[a-z][a-z0-9]+-\d`)
 
 // Inert returns a text that may hold words of packages so that no forge acts upon
 // it as a request's title or as a commit's message. What would steer one gets
