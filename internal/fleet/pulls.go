@@ -513,7 +513,9 @@ func Requests(ctx context.Context, e *reconcile.Engine, items []*reconcile.Item,
 			failed = append(failed, Pulled{Repository: a.at.repo.Name, Err: a.err})
 			continue
 		}
+		branches := tips(a.at.repo)
 		for path, request := range pulls.Standing(a.all, a.at.list) {
+			request.Headless = branches[request.Branch] == ""
 			found[a.at.items[path]] = request
 		}
 	}

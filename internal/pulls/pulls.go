@@ -181,6 +181,7 @@ type Open struct {
 	Draft       bool // not to be merged yet; the title says nothing of it
 	Closed      bool // and not merged
 	Merged      bool
+	Headless    bool // its branch does not exist
 
 	mark   mark
 	marked bool
@@ -235,7 +236,7 @@ type Terms struct {
 	Whole bool
 	// Fails says why a Draft of a package fails that was not given, "" for none.
 	Fails func(path string) string
-	// Tip is where a branch is.
+	// Tip is where a branch is, "" for a branch that does not exist.
 	Tip func(branch string) string
 	// Theirs names who committed to a head last, "" where that is Variform.
 	Theirs func(branch, commit string) string
@@ -437,6 +438,8 @@ func (o *Open) Says() string {
 	switch {
 	case o.Closed:
 		return "turned down: request " + o.URL + " was closed; propose NAME --pull-requests opens another"
+	case o.Headless:
+		return "request " + o.URL + " lost its branch " + o.Branch + ": apply creates it again"
 	case o.Draft:
 		return "request " + o.URL + " is a draft"
 	}
@@ -461,6 +464,9 @@ func (t *Terms) fails(o *Open) string {
 	}
 	return ""
 }
+
+// gone reports whether a branch does not exist.
+func (t *Terms) gone(branch string) bool { return t.Tip != nil && t.Tip(branch) == "" }
 
 func (t *Terms) tip(branch, otherwise string) string {
 	if t.Tip == nil {
@@ -547,7 +553,7 @@ func (t *Terms) step(r *Request, o *Open) Step {
 		s.Title = o.Title // a person's now
 	}
 	if s.Build {
-		s.Build = o.mark.digest != r.Digest()
+		s.Build = o.mark.digest != r.Digest() || t.gone(o.Branch)
 		if by := t.theirs(o.Branch, o.Commit); by != "" && r.Proof.State != "" {
 			r.Proof = Status{Context: ProofCheck, State: StateFailure, Description: fmt.Sprintf("what %s committed to it is on no Draft, and was not built", by)}
 			s.Merge, s.Body = "", r.body(t, o.Body, tip, "")

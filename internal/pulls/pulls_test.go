@@ -136,6 +136,8 @@ func TestPlan(t *testing.T) {
 			Theirs: func(branch, commit string) string { return map[string]string{"variform/fleet/k1": "Ann"}[branch] },
 			Tip:    func(branch string) string { return map[string]string{"variform/fleet/k1": "abc"}[branch] },
 		}, []step{{ActionOpen, 0, "variform/fleet/k1-" + short("abc")[:6], true, ""}}},
+		"no head":          {"its branch was deleted", ByClass, []Draft{a, b}, []Open{k1}, Terms{Tip: func(string) string { return "" }}, []step{{ActionUpdate, 1, "variform/fleet/k1", true, ""}}},
+		"a head":           {"", ByClass, []Draft{a, b}, []Open{k1}, Terms{Tip: func(string) string { return "h" }}, []step{{ActionNone, 1, "variform/fleet/k1", false, ""}}},
 		"a part of one":    {"the rest would go", ByClass, []Draft{a}, []Open{k1}, Terms{Others: func(p string) bool { return p == b.Path }}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "name apps/beta as well, or give --all"}}},
 		"what is left":     {"nothing else waits", ByClass, []Draft{a}, []Open{k1}, Terms{Others: func(p string) bool { return p == c.Path }}, []step{{ActionUpdate, 1, "variform/fleet/k1", true, ""}}},
 		"variant":          {"its own branch", ByVariant, []Draft{a}, nil, Terms{}, []step{{ActionOpen, 0, a.Branch, false, ""}}},
@@ -351,6 +353,7 @@ func TestStanding(t *testing.T) {
 	}{
 		"open":           {[]Open{open}, []Draft{b, a, c}, map[string]string{a.Path: "request https://example.com/1 waits for its review", b.Path: "request https://example.com/1 waits for its review"}},
 		"a draft":        {[]Open{at(open, func(o *Open) { o.Draft = true })}, []Draft{a}, map[string]string{a.Path: "request https://example.com/1 is a draft"}},
+		"no head":        {[]Open{at(open, func(o *Open) { o.Headless = true })}, []Draft{a}, map[string]string{a.Path: "request https://example.com/1 lost its branch variform/fleet/k1: apply creates it again"}},
 		"by its branch":  {[]Open{{Number: 1, Branch: c.Branch, URL: "https://example.com/1"}}, []Draft{a, c}, map[string]string{c.Path: "request https://example.com/1 waits for its review"}},
 		"turned down":    {[]Open{shut}, []Draft{b, a, c}, map[string]string{a.Path: turnedDown, b.Path: turnedDown}},
 		"changed since":  {[]Open{shut}, []Draft{a, draft("beta", "9", "k1")}, nil},

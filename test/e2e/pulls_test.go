@@ -130,6 +130,27 @@ func TestStatusOfRequests(t *testing.T) {
 	w.lacks(w.mustRun(0, "status").err, "warning")
 }
 
+// Somebody deletes the branch of an open request: status reports it, the next run
+// creates the branch again with the same commit, and the one after it does nothing.
+func TestRequestWithoutItsBranch(t *testing.T) {
+	w, f := newForgeWorld(t, "    variform.dev/review: class\n", "c1")
+	w.write("set.yaml", listSet("s", "web", "v1", "c1", "a", "b"))
+	w.mustApply()
+	before := w.refs()
+	head := f.requests["c1"][0].Head.Ref
+	w.repos["c1"].Git(t, "update-ref", "-d", "refs/heads/"+head)
+	w.contains(w.mustRun(0, "status").out, "lost its branch "+head+": apply creates it again")
+	f.wrote()
+	w.mustRun(0, "apply")
+	w.unchanged(before)
+	w.contains(w.mustRun(0, "status").out, " waits for its review")
+	f.wrote()
+	w.mustRun(0, "apply")
+	if wrote := f.wrote(); len(wrote) > 0 {
+		t.Errorf("the run after it wrote %v", wrote)
+	}
+}
+
 // What was turned down stays so, however much was closed since.
 func TestTurnedDownLongAgo(t *testing.T) {
 	w, f := newForgeWorld(t, "    variform.dev/review: variant\n", "c1")
