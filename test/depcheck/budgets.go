@@ -94,11 +94,12 @@ func depth(pkgs []Package) (deepest int) {
 	return deepest
 }
 
-// ParseBudgets reads lines "measure name number". Lines "feature number why"
-// raise "total code-lines", so that each feature has a size of its own. Empty
-// lines and comments from # on are skipped.
+// ParseBudgets reads lines "measure name number". A line "feature lines package
+// why" states the size of a feature: it raises the budgets of that package and the
+// totals by the lines, and by what so many lines hold of functions, fields and
+// types. Empty lines and comments from # on are skipped.
 func ParseBudgets(text []byte) (Budgets, error) {
-	out := Budgets{}
+	out, features := Budgets{}, Budgets{}
 	s := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; s.Scan(); n++ {
 		line, _, _ := strings.Cut(s.Text(), "#")
@@ -109,20 +110,41 @@ func ParseBudgets(text []byte) (Budgets, error) {
 		if len(f) < 3 {
 			return nil, fmt.Errorf("line %d: want a measure, a name and a number, got %q", n, line)
 		}
-		name, number := f[0]+" "+f[1], f[2]
 		if f[0] == "feature" {
-			name, number = "total code-lines", f[1]
+			lines, err := strconv.Atoi(f[1])
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %w", n, err)
+			}
+			for name, raise := range raises(f[2], lines) {
+				features[name] += raise
+			}
+			continue
 		}
-		v, err := strconv.Atoi(number)
+		name := f[0] + " " + f[1]
+		v, err := strconv.Atoi(f[2])
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		if _, twice := out[name]; twice && f[0] != "feature" {
+		if _, twice := out[name]; twice {
 			return nil, fmt.Errorf("line %d: %s is there twice", n, name)
 		}
-		out[name] += v
+		out[name] = v
+	}
+	for name, raise := range features { // a package below its limit needs no raise
+		if _, listed := out[name]; listed {
+			out[name] += raise
+		}
 	}
 	return out, s.Err()
+}
+
+// raises returns what a feature of so many lines in a package may add.
+func raises(pkg string, lines int) Budgets {
+	per := func(n int) int { return (lines + n - 1) / n }
+	return Budgets{
+		"total code-lines": lines, "total functions": per(12), "total fields": per(15), "total types": per(60),
+		"code-lines " + pkg: lines, "exported-types " + pkg: per(60),
+	}
 }
 
 // Exceeded lists how sizes differ from their budgets: what grew, and what is

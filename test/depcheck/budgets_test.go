@@ -138,10 +138,10 @@ func TestExceeded(t *testing.T) {
 }
 
 func TestShrink(t *testing.T) {
-	text := "# What is too large.\n\ntotal code-lines 1000\nfeature 50 charts\nword said 3 # of findings\nmethods a.B 46\ntotal types 5\n"
+	text := "# What is too large.\n\ntotal code-lines 1000\nfeature 50 internal/charts render charts\nword said 3 # of findings\nmethods a.B 46\ntotal types 5\n"
 	sizes := Budgets{"total code-lines": 900, "word said": 2, "total types": 9}
 	want := "# What is too large.\n\n" +
-		"total          code-lines                                    850\nfeature 50 charts\n" +
+		"total          code-lines                                    850\nfeature 50 internal/charts render charts\n" +
 		"word           said                                            2 # of findings\n" +
 		"total          types                                           5\n"
 	got, err := Shrink([]byte(text), sizes)
@@ -155,7 +155,12 @@ func TestShrink(t *testing.T) {
 	if err != nil || budgets["total code-lines"] != 900 {
 		t.Errorf("ParseBudgets: %v, %v", budgets, err)
 	}
-	for _, bad := range []string{"total types\n", "total types x\n", "total types 1\ntotal types 2\n"} {
+	budgets, err = ParseBudgets([]byte("total code-lines 1000\ntotal functions 10\ncode-lines internal/charts 3100\nfeature 50 internal/charts render charts\nfeature 13 internal/other more\n"))
+	raised := Budgets{"total code-lines": 1063, "total functions": 17, "code-lines internal/charts": 3150}
+	if diff := cmp.Diff(raised, budgets); diff != "" || err != nil {
+		t.Errorf("ParseBudgets (-want +got):\n%s%v", diff, err)
+	}
+	for _, bad := range []string{"feature x internal/charts charts\n", "total types\n", "total types x\n", "total types 1\ntotal types 2\n"} {
 		if _, err := ParseBudgets([]byte(bad)); err == nil {
 			t.Errorf("%q is read", bad)
 		}
