@@ -33,6 +33,9 @@ type Options struct {
 	// Credentials answers a server that asks for a login. nil runs git's
 	// credential helpers without a terminal.
 	Credentials CredentialFunc
+	// NoSSH refuses addresses of ssh, whose keys are this user's, where others' addresses
+	// are read by Credentials alone.
+	NoSSH bool
 	// Log receives notes, such as retries. nil drops them.
 	Log func(format string, args ...any)
 	// Warn receives what a person should know and need not stop for, each once:
@@ -333,6 +336,9 @@ func (s *Store) transport(protocol string) (transport.Transport, error) {
 	case "file":
 		return localTransport{}, nil
 	case "ssh":
+		if s.opts.NoSSH {
+			return nil, errKind(ErrAuth, "ssh would use keys that were not given for this address: use https, with a login of its own")
+		}
 		return ssh.DefaultClient, nil
 	case "git":
 		return gitproto.DefaultClient, nil

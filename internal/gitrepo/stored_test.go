@@ -3,6 +3,7 @@ package gitrepo
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,5 +92,34 @@ func TestCapabilitiesAreShared(t *testing.T) {
 	}
 	if !a.capabilities().Supports(capability.Filter) || other.capabilities().Supports(capability.Filter) {
 		t.Error("a repository can do what another can")
+	}
+}
+
+// TestNoSSH: nothing is sent to an ssh server where its keys were not given for the address.
+func TestNoSSH(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	came := make(chan bool, 8)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				close(came)
+				return
+			}
+			came <- true
+			_ = c.Close()
+		}
+	}()
+	for _, address := range []string{"ssh://git@" + l.Addr().String() + "/a", "git+ssh://git@" + l.Addr().String() + "/b"} {
+		if _, err := NewStore(Options{NoSSH: true}).Open(t.Context(), address); !errors.Is(err, ErrAuth) || !strings.Contains(err.Error(), "use https") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	_ = l.Close()
+	for range came {
+		t.Error("the server was called")
 	}
 }

@@ -69,6 +69,7 @@ func (g *loginGuard) foreign(login string, o wire.Origin) bool {
 // keyring notes for which registries the user has a login.
 type keyring struct {
 	inner authn.Keychain
+	name  string // where the logins are; "" is Docker's configuration
 	mu    sync.Mutex
 	has   map[string]bool
 }
@@ -90,12 +91,19 @@ func (k *keyring) ResolveContext(ctx context.Context, r authn.Resource) (authn.A
 	return auth, err
 }
 
-// remedy says whose login was refused, and what to do.
+// remedy returns whose login was refused, and what to do.
 func (k *keyring) remedy(registry string) string {
+	const hidden = "check that the repository exists: many registries refuse access to what is not there"
 	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.has[registry] {
-		return fmt.Sprintf("the login that Docker's configuration has for %s was refused, or may not do this: log in again with an account that may (docker login %s), or check that the repository exists: many registries refuse access to what is not there", registry, registry)
+	has := k.has[registry]
+	k.mu.Unlock()
+	switch {
+	case has && k.name != "":
+		return fmt.Sprintf("the login that %s has for %s was refused, or may not do this: put one of an account that may there, or %s", k.name, registry, hidden)
+	case has:
+		return fmt.Sprintf("the login that Docker's configuration has for %s was refused, or may not do this: log in again with an account that may (docker login %s), or %s", registry, registry, hidden)
+	case k.name != "":
+		return fmt.Sprintf("%s has no login for %s: put one there, or %s", k.name, registry, hidden)
 	}
-	return fmt.Sprintf("Docker's configuration has no login for %s: log in (docker login %s), or check that the repository exists: many registries refuse access to what is not there", registry, registry)
+	return fmt.Sprintf("Docker's configuration has no login for %s: log in (docker login %s), or %s", registry, registry, hidden)
 }

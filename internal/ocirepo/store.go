@@ -27,6 +27,8 @@ type Options struct {
 	// Keychain has the credentials; nil is the user's Docker (or podman) one,
 	// with its credential helpers.
 	Keychain authn.Keychain
+	// KeychainName is how errors name a Keychain that is not the user's, such as "Secret a/b".
+	KeychainName string
 	// Budget bounds how long a registry may keep a run waiting: it costs that
 	// repository of images alone.
 	Budget wire.Budget
@@ -113,7 +115,7 @@ func NewStore(o Options) *Store {
 	}
 	o.Warn = wire.Once(o.Warn)
 	guard := &loginGuard{inner: &answers{o.Transport}, warn: o.Warn}
-	s := &Store{opts: o, repos: map[string]*Repo{}, keys: &keyring{inner: o.Keychain}}
+	s := &Store{opts: o, repos: map[string]*Repo{}, keys: &keyring{inner: o.Keychain, name: o.KeychainName}}
 	if o.CacheDir != "" {
 		s.cache.dir, s.cache.most = filepath.Join(o.CacheDir, "oci", "sha256"), maxCacheBytes
 	}

@@ -28,7 +28,7 @@ type FleetSpec struct {
 	Prune bool `json:"prune,omitempty"`
 	// MaxDeletions is how many packages a set may lose at once beyond what its brake allows; empty leaves the brake on.
 	MaxDeletions *int `json:"maxDeletions,omitempty" jsonschema:"minimum=0"`
-	// SecretRef is the Secret that has logins of Git and forges; empty means those that the controller has. A Fleet with one uses no others.
+	// SecretRef is the Secret that has logins of Git, registries and forges; empty means those that the controller has. A Fleet with one uses no others.
 	SecretRef *FleetSecret `json:"secretRef,omitempty"`
 	// ServiceAccountName is the ServiceAccount of the Fleet's namespace whose rights alone count for what a controller reads for the Fleet: sets, variants and what else it is made of, what they select and inject, the Secret. Empty means the controller's own rights, or the account of its flag -default-service-account.
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
@@ -72,7 +72,7 @@ type FleetContext struct {
 	Kind string `json:"kind"`
 }
 
-// FleetSecret is a Secret of the Fleet's namespace, under whose key credentials stands a URL with user and password a line, as Git's helper store keeps them. Keys named as the variables that hold tokens of forges, GITHUB_TOKEN say, are for pull requests.
+// FleetSecret is a Secret of the Fleet's namespace, under whose key credentials stands a URL with user and password a line, as Git's helper store keeps them. The key .dockerconfigjson has logins of registries. Keys named as the variables that hold tokens of forges, GITHUB_TOKEN say, are for pull requests.
 type FleetSecret struct {
 	// Name is the Secret's.
 	Name string `json:"name"`

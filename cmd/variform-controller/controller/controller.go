@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +37,6 @@ import (
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/observe"
-	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/internal/session"
@@ -208,11 +206,11 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if err != nil {
 		return none, err
 	}
-	credentials, tokens, err := r.credentials(ctx, f, from)
+	logins, err := r.logins(ctx, f, from)
 	if err != nil {
 		return none, err
 	}
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: credentials})
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: logins.git, NoSSH: logins.from != ""})
 	defer store.Close() // a run a minute, for months
 	if !part.Whole() {  // what it remembers is of its own repositories
 		cache = filepath.Join(cache, fmt.Sprintf("shard-%d-of-%d", part.Index, part.Of))
@@ -226,7 +224,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	}
 	// What moves from here on is the next run's.
 	moved := r.wakes.taken(req)
-	at := place{f, part, store, cache, session.Login(tokens, credentials)}
+	at := place{f, part, store, cache, logins}
 	known := r.knows.get(req)
 	due := known.due(f, r.Now())
 	settled := r.settled(f, files, cache)
@@ -260,7 +258,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if err != nil {
 		return stalled(reasonInvalid, err), nil
 	}
-	plan, pulled, err := apply(ctx, s, at.forges)
+	plan, pulled, err := apply(ctx, s, at.forges())
 	if err != nil {
 		return none, err
 	}
@@ -298,34 +296,11 @@ func requests(s *session.Session, login forge.Login) fleet.PullRequests {
 	return fleet.PullRequests{Forge: session.Forges(wire.Budget{}, login), Fleet: s.Fleet, Concurrency: 8}
 }
 
-// credentialsKey is the key of a Fleet's Secret: each line names the server that it is
-// for, so that no address of a fleet draws a login to another.
-const credentialsKey = "credentials"
-
-// credentials are a Fleet's own logins of Git and tokens of forges, or those of all. The
-// Secret is read at each run, by its name alone.
-func (r *Reconciler) credentials(ctx context.Context, f *variformv1alpha1.Fleet, from *reader) (git gitrepo.CredentialFunc, tokens func(string) string, err error) {
-	if f.Spec.SecretRef == nil {
-		return r.Credentials, os.Getenv, nil
-	}
-	name := f.Namespace + "/" + f.Spec.SecretRef.Name
-	secret, err := from.secret(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Spec.SecretRef.Name})
-	if err != nil {
-		return nil, nil, fmt.Errorf("spec.secretRef: reading Secret %s: %w", name, err)
-	}
-	text, ok := secret.Data[credentialsKey]
-	if !ok {
-		return nil, nil, fmt.Errorf("spec.secretRef: Secret %s has no key %s: put a line https://USER:PASSWORD@HOST there for each server", name, credentialsKey)
-	}
-	tokens = func(variable string) string { return strings.TrimSpace(string(secret.Data[variable])) }
-	return gitrepo.CredentialsIn("Secret "+name, string(text)), tokens, nil
-}
-
 // survey writes the status of objects, as they are after a run, and returns what it tells.
 // A shard tells of its own variants; the first tells of what belongs to all, which the
 // whole fleet is read for.
 func (r *Reconciler) survey(ctx context.Context, at place, found *objects, s *session.Session, plan *reconcile.Plan) (*reconcile.Plan, error) {
-	now, err := after(ctx, s, found, plan, at.forges)
+	now, err := after(ctx, s, found, plan, at.forges())
 	if err != nil {
 		return nil, err
 	}
@@ -336,7 +311,7 @@ func (r *Reconciler) survey(ctx context.Context, at place, found *objects, s *se
 	}
 	all := now
 	if !at.shard.Whole() {
-		if all, err = stands(ctx, s.Whole(), s, at.forges); err != nil {
+		if all, err = stands(ctx, s.Whole(), s, at.forges()); err != nil {
 			return nil, err
 		}
 	}
@@ -401,8 +376,7 @@ type place struct {
 	shard shard.Shard
 	store *gitrepo.Store
 	cache string
-	// forges signs in for pull requests.
-	forges forge.Login
+	logins
 }
 
 // open makes the engine, for some of the repositories where within is not nil: pruning is
@@ -410,6 +384,7 @@ type place struct {
 func (r *Reconciler) open(read *source.Fleet, at place, within map[string]bool) (s *session.Session, done func(), err error) {
 	functions := render.New(render.Options{
 		Builtins: function.Builtin, BuiltinVersion: version.Version, Worker: r.Worker, AllowedImages: session.AllowedImages(),
+		NoContainers: at.from != "", // an engine pulls with logins of its own
 	})
 	spec := &at.fleet.Spec
 	cfg := reconcile.Config{Prune: spec.Prune && within == nil, MaxDelete: -1, TakeHeads: true, Shard: at.shard, Within: within, Progress: r.Metrics.built(at.fleet, at.shard)}
@@ -417,7 +392,7 @@ func (r *Reconciler) open(read *source.Fleet, at place, within map[string]bool) 
 		cfg.MaxDelete = *spec.MaxDeletions
 	}
 	s, err = session.Open(read, session.Options{
-		Config: cfg, Cache: at.cache, Git: at.store, OCI: ocirepo.NewStore(ocirepo.Options{CacheDir: at.cache}), Functions: functions, Dependencies: true,
+		Config: cfg, Cache: at.cache, Git: at.store, OCI: at.registries(at.cache), Functions: functions, Dependencies: true,
 	})
 	return s, functions.Close, err
 }

@@ -116,13 +116,13 @@ func (r *Reconciler) event(ctx context.Context, req Request, at place, read *sou
 	if err != nil {
 		return out, false, nil // the whole tells it
 	}
-	plan, pulled, err := apply(ctx, s, at.forges)
+	plan, pulled, err := apply(ctx, s, at.forges())
 	if err != nil {
 		return out, false, err
 	}
 	now := plan
 	if found != nil {
-		if now, err = after(ctx, s, found, plan, at.forges); err != nil {
+		if now, err = after(ctx, s, found, plan, at.forges()); err != nil {
 			return out, false, err
 		}
 	}

@@ -1,6 +1,10 @@
 package controller
 
-import "k8s.io/client-go/util/workqueue"
+import (
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/variform/variform/internal/ocirepo"
+)
 
 // Again is when what failed is tried again.
 var Again = again
@@ -10,3 +14,9 @@ func (r *Reconciler) QueueTo(q workqueue.TypedRateLimitingInterface[Request]) { 
 
 // AsMap is a status as the API has it.
 var AsMap = asMap
+
+// Registries opens registries by the logins of a Secret.
+func Registries(name string, data map[string][]byte) (*ocirepo.Store, error) {
+	l, err := loginsIn(name, data)
+	return l.registries(""), err
+}
