@@ -112,7 +112,7 @@ tidy:
 	cd $(PEERS) && $(GO) mod tidy -diff
 	cd $(CONTROLLER) && $(GO) mod tidy -diff
 	cd test/importers && $(GO) mod tidy -diff
-	cd internal/tools/site && $(GO) mod tidy -diff
+	cd tools/site && $(GO) mod tidy -diff
 
 # Generated files are made again in a copy of the tree and compared.
 generated:
@@ -126,10 +126,10 @@ generated:
 
 # What no binary reaches is listed with a reason, and the list only shrinks.
 dead: bin/tools/deadcode
-	@bin/tools/deadcode -f '{{range .Funcs}}{{$$.Path}}.{{.Name}}{{"\n"}}{{end}}' ./... | sed 's#^$(MODULE)/##' | grep -v '^test/' | grep . | \
+	@bin/tools/deadcode -f '{{range .Funcs}}{{$$.Path}}.{{.Name}}{{"\n"}}{{end}}' ./... | sed 's#^$(MODULE)/##' | grep -vE '^(test|tools)/' | grep . | \
 	awk 'NR == FNR { if (!/^#/ && NF) listed[$$1] = 0; next } \
 		{ for (l in listed) if (l ~ /\.$$/ ? index($$0, l) == 1 : $$0 == l) { listed[l]++; next } print "no binary reaches " $$0; bad = 1 } \
-		END { for (l in listed) if (!listed[l]) { print "listed, but reached or gone: " l; bad = 1 }; exit bad }' internal/tools/deadcode.txt -
+		END { for (l in listed) if (!listed[l]) { print "listed, but reached or gone: " l; bad = 1 }; exit bad }' tools/deadcode.txt -
 
 lint: bin/tools/golangci-lint
 	bin/tools/golangci-lint run
@@ -142,15 +142,15 @@ fmt: bin/tools/golangci-lint
 	bin/tools/golangci-lint fmt --diff
 
 # The linters are a module of their own, so that their dependencies are not ours.
-bin/tools/golangci-lint: internal/tools/go.mod internal/tools/go.sum
+bin/tools/golangci-lint: tools/lint/go.mod tools/lint/go.sum
 	@echo "building golangci-lint (some minutes, once)"
 	@mkdir -p $(@D)
-	cd internal/tools && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd tools/lint && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
-bin/tools/deadcode: internal/tools/go.mod internal/tools/go.sum
+bin/tools/deadcode: tools/lint/go.mod tools/lint/go.sum
 	@mkdir -p $(@D)
-	cd internal/tools && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ golang.org/x/tools/cmd/deadcode
+	cd tools/lint && CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ golang.org/x/tools/cmd/deadcode
 	@touch $@
 
 demo: build ## two small fleets, planned, applied, reviewed and updated (DEMO_DIR keeps their files)
@@ -163,22 +163,22 @@ e2e: build ## the command and the functions from outside, against real parts whe
 	$(GO) test -count=1 $$($(GO) list ./test/... | grep -vE '/test/(conformance|bench)')
 
 forge: bin/tools/gitea ## a fleet on a real forge, Gitea (it is built once, which takes minutes and gcc)
-	GITEA=$(CURDIR)/bin/tools/gitea GITEA_ROOT=$$(cd internal/tools/gitea && $(GO) list -m -f '{{.Dir}}' code.gitea.io/gitea) $(GO) test -count=1 ./test/forge
+	GITEA=$(CURDIR)/bin/tools/gitea GITEA_ROOT=$$(cd tools/gitea && $(GO) list -m -f '{{.Dir}}' code.gitea.io/gitea) $(GO) test -count=1 ./test/forge
 
-bin/tools/gitea: internal/tools/gitea/go.mod internal/tools/gitea/go.sum
+bin/tools/gitea: tools/gitea/go.mod tools/gitea/go.sum
 	@echo "building Gitea (some minutes, once)"
 	@mkdir -p $(@D)
-	cd internal/tools/gitea && CGO_ENABLED=1 $(GO) build -tags 'sqlite sqlite_unlock_notify' -ldflags '-s -w -X main.Version=1.26.2' -o ../../../$@ code.gitea.io/gitea
+	cd tools/gitea && CGO_ENABLED=1 $(GO) build -tags 'sqlite sqlite_unlock_notify' -ldflags '-s -w -X main.Version=1.26.2' -o ../../$@ code.gitea.io/gitea
 	@touch $@
 
 controller: bin/tools/kube-apiserver bin/tools/kubectl ## bin/variform-controller, and its tests on a real API server (built once, which takes minutes) and etcd (Debian's etcd-server)
 	cd $(CONTROLLER) && $(BUILD) -o $(CURDIR)/bin/variform-controller .
 	cd $(CONTROLLER) && KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=2m TEST_ASSET_KUBE_APISERVER=$(CURDIR)/bin/tools/kube-apiserver TEST_ASSET_ETCD=$$(command -v etcd) PATH=$(CURDIR)/bin/tools:$$PATH $(GO) test -count=1 ./...
 
-bin/tools/kube-apiserver bin/tools/kubectl: internal/tools/kube-apiserver/go.mod internal/tools/kube-apiserver/go.sum
+bin/tools/kube-apiserver bin/tools/kubectl: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 	@echo "building Kubernetes' $(@F) (some minutes, once)"
 	@mkdir -p $(@D)
-	cd internal/tools/kube-apiserver && $(GO) build -trimpath -ldflags '-s -w' -o ../../../$@ k8s.io/kubernetes/cmd/$(@F)
+	cd tools/kube-apiserver && $(GO) build -trimpath -ldflags '-s -w' -o ../../$@ k8s.io/kubernetes/cmd/$(@F)
 	@touch $@
 
 conformance: ## other systems' test tables as data (CONFORMANCE_DIR names them)
@@ -222,22 +222,22 @@ images: ## OCI images of the functions, the command and the controller in dist/i
 	@rm -rf dist/images dist/bin && mkdir -p dist/bin
 	$(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o dist/bin/$(arch)/ $(FUNCTIONS:%=./functions/%) ./cmd/variform-functions $(if $(CONTROLLER),./cmd/variform) &&) true
 	$(if $(CONTROLLER),cd $(CONTROLLER) && $(foreach arch,$(ARCHES),GOOS=linux GOARCH=$(arch) $(BUILD) -trimpath -buildvcs=false -o ../../dist/bin/$(arch)/ . &&) true)
-	$(GO) run ./internal/images/mkimages -bin dist/bin -out dist/images -version '$(VERSION)' -revision '$(REVISION)' -created '$(or $(CREATED),0)'
+	$(GO) run ./tools/images/mkimages -bin dist/bin -out dist/images -version '$(VERSION)' -revision '$(REVISION)' -created '$(or $(CREATED),0)'
 
 push: ## the images, with what refers to them, to REGISTRY=registry.example.com/path (TAGS=a,b)
 	@test -n '$(REGISTRY)' || { echo "give the registry: make push REGISTRY=registry.example.com/path" >&2; exit 2; }
 	@$(MAKE) --no-print-directory images
-	$(GO) run ./internal/images/pushimages -images dist/images -registry '$(REGISTRY)' -tags '$(TAGS)'
+	$(GO) run ./tools/images/pushimages -images dist/images -registry '$(REGISTRY)' -tags '$(TAGS)'
 
 # Equal commits give equal files; CREATED comes from SOURCE_DATE_EPOCH where that is set.
 release: images ## the files of a release in dist/release: archives, checksums, lists of contents, formula, krew manifest
 	@rm -rf dist/release
-	$(GO) run ./internal/release/mkrelease -out dist/release -version '$(VERSION)' -commit '$(REVISION)' -created '$(or $(SOURCE_DATE_EPOCH),$(CREATED),0)' -images dist/images
+	$(GO) run ./tools/release/mkrelease -out dist/release -version '$(VERSION)' -commit '$(REVISION)' -created '$(or $(SOURCE_DATE_EPOCH),$(CREATED),0)' -images dist/images
 
 site: ## a static site of docs/ in dist/site, its links followed
 	@rm -rf dist/site
-	$(GO) test -C internal/tools/site .
-	cd internal/tools/site && $(GO) run . -from ../../.. -out ../../../dist/site
+	$(GO) test -C tools/site .
+	cd tools/site && $(GO) run . -from ../.. -out ../../dist/site
 
 clean:
 	rm -rf bin dist

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/variform/variform/resolver/internal/oracletest"
+	"github.com/variform/variform/test/oracletest"
 )
 
 // large is a catalogue of n packages, one instance each, of 20 versions with 5 dependencies.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/resolver/internal/oracletest"
+	"github.com/variform/variform/test/oracletest"
 )
 
 // fleetCatalog has 200 packages of 20 versions in levels: an application needs three packages of the first level, each

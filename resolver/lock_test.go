@@ -12,7 +12,7 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/api/variform/v1alpha1"
-	"github.com/variform/variform/resolver/internal/oracletest"
+	"github.com/variform/variform/test/oracletest"
 )
 
 func lockOf(t *testing.T, ps []Package) *v1alpha1.PackageLock {

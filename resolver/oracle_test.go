@@ -12,7 +12,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/resolver/internal/oracletest"
+	"github.com/variform/variform/test/oracletest"
 )
 
 var someRanges = []string{"*", ">=1", "<2", "^2", "1.x", "<=2.0.0", ">=2", "3.x", "1.0.0", ">=1.0.0 <3.0.0", "1.x || 3.x"}

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/variform/variform/internal/images"
 	"github.com/variform/variform/test/gittest"
+	"github.com/variform/variform/tools/images"
 )
 
 // copyRoot is this repository in another folder, without what Git ignores. Its

@@ -128,13 +128,8 @@ var Placement = map[string]Layer{
 	"functions": Command,
 	"cmd":       Command,
 
-	"internal/images":  Tooling,
-	"internal/release": Tooling,
-	"internal/schema":  Tooling,
-	"test":             Tooling,
-
-	"resolver/dialect/proposaltest": Tooling,
-	"resolver/internal/oracletest":  Tooling,
+	"tools": Tooling,
+	"test":  Tooling,
 }
 
 // maxMainLines bounds the main.go of a function, which has no logic to test.

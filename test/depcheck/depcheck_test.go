@@ -96,8 +96,8 @@ func TestCheck(t *testing.T) {
 			want: []string{"internal/reconcile: is use case and imports internal/cli, which is door"},
 		},
 		"ProductImportsTooling": {
-			pkg:  Package{Path: "internal/cli", Imports: own("internal/images", "examples")},
-			want: []string{"internal/cli: is door and imports internal/images, which is tooling"},
+			pkg:  Package{Path: "internal/cli", Imports: own("tools/images", "examples")},
+			want: []string{"internal/cli: is door and imports tools/images, which is tooling"},
 		},
 		"Unplaced": {
 			pkg:  Package{Path: "internal/util", Imports: own("internal/cli")},

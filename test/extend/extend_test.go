@@ -37,7 +37,7 @@ func TestAdditions(t *testing.T) {
 		}
 	}
 
-	c.run("", "go", "generate", "./internal/schema")
+	c.run("", "go", "generate", "./tools/schema")
 	c.run("", "go", "build", "-o", "bin/", "./cmd/variform", "./functions/count-resources")
 	c.run("", "go", "test", "-skip", "TestBudgets", "./test/depcheck", "./resolver/dialect/lines") // additions exceed budgets
 	c.run("", "go", "test", "-run", "Added", "./internal/forge", "./internal/render")

@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/cli"
-	"github.com/variform/variform/internal/images"
 	"github.com/variform/variform/internal/render"
 	"github.com/variform/variform/test/enginetest"
+	"github.com/variform/variform/tools/images"
 )
 
 const (

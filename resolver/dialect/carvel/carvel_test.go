@@ -9,7 +9,7 @@ import (
 
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
-	"github.com/variform/variform/resolver/dialect/proposaltest"
+	"github.com/variform/variform/test/proposaltest"
 )
 
 // TestProposal accounts for every YAML block of Carvel's proposal, whose text is one line: the widths give the blocks

@@ -10,7 +10,7 @@ import (
 
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
-	"github.com/variform/variform/resolver/dialect/proposaltest"
+	"github.com/variform/variform/test/proposaltest"
 )
 
 // fieldsOf lists the JSON names of a Go type of the design; of several of that name the one that has a marker.

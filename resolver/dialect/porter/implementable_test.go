@@ -10,7 +10,7 @@ import (
 
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
-	"github.com/variform/variform/resolver/dialect/proposaltest"
+	"github.com/variform/variform/test/proposaltest"
 )
 
 // example is what a block of PEP003 must read as, and what becomes of it.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
-	"github.com/variform/variform/resolver/dialect/proposaltest"
+	"github.com/variform/variform/test/proposaltest"
 )
 
 const manifestYAML = `

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/variform/variform/resolver"
-	"github.com/variform/variform/resolver/dialect/proposaltest"
+	"github.com/variform/variform/test/proposaltest"
 )
 
 // TestProvisional reads every YAML block of PEP003's provisional form and resolves it as that says. Its other blocks are

@@ -7,8 +7,8 @@ import (
 
 	"github.com/crillab/gophersat/solver"
 
-	"github.com/variform/variform/resolver/internal/oracletest"
 	"github.com/variform/variform/resolver/internal/solve"
+	"github.com/variform/variform/test/oracletest"
 )
 
 // shape is how hard a large problem is.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/variform/variform/resolver/internal/oracletest"
+	"github.com/variform/variform/test/oracletest"
 )
 
 // ron is a value in Rusty Object Notation, as far as pubgrub-rs' published cases use it: a number, or a sequence,

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/variform/variform/resolver/internal/oracletest"
+	"github.com/variform/variform/test/oracletest"
 )
 
 // random is a small problem: everything in it, forbidding needs, limits and impossible ones included. Some are

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/variform/variform/internal/schema"
 	"github.com/variform/variform/test/depcheck"
+	"github.com/variform/variform/tools/schema"
 )
 
 func main() {
