@@ -170,28 +170,25 @@ func (s *splicer) mapping(o, n *yaml.Node, at slot) {
 		}
 		return
 	}
-	ok1, fine1 := yamltree.Keys(o)
-	nk, fine2 := yamltree.Keys(n)
+	was, fine1 := yamltree.Keys(o)
+	is, fine2 := yamltree.Keys(n)
 	if !fine1 || !fine2 {
 		s.fail()
 		return
 	}
 	l := listing{count: len(o.Content) / 2, live: make([]bool, len(o.Content)/2), added: map[int][]*yaml.Node{}}
-	kept := 0
-	for k, i := range ok1 {
-		if _, ok := nk[k]; ok {
-			l.live[i/2] = true
-			kept++
-		}
+	for i := 0; i < len(o.Content); i += 2 {
+		k, _ := yamltree.KeyOf(o.Content[i])
+		_, l.live[i/2] = is(k)
 	}
-	if kept == 0 {
+	if !slices.Contains(l.live, true) {
 		s.replace(o, n, at)
 		return
 	}
 	anchor := -1
 	for j := 0; j < len(n.Content); j += 2 {
 		k, _ := yamltree.KeyOf(n.Content[j])
-		i, ok := ok1[k]
+		i, ok := was(k)
 		if !ok {
 			l.added[anchor] = append(l.added[anchor], n.Content[j], n.Content[j+1])
 			continue

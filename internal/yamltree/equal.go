@@ -3,6 +3,7 @@ package yamltree
 import (
 	"hash/maphash"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,13 +118,14 @@ func sameMapping(a, b *yaml.Node, depth int) bool {
 		}
 		return true
 	}
-	ka, oka := Keys(a)
-	kb, okb := Keys(b)
+	_, oka := Keys(a)
+	find, okb := Keys(b)
 	if !oka || !okb {
 		return false
 	}
-	for k, i := range ka {
-		j, ok := kb[k]
+	for i := 0; i < len(a.Content); i += 2 {
+		k, _ := KeyOf(a.Content[i])
+		j, ok := find(k)
 		if !ok || !sameValue(a.Content[i+1], b.Content[j+1], depth) {
 			return false
 		}
@@ -144,21 +146,30 @@ func KeyOf(n *yaml.Node) (Key, bool) {
 	return Key{tag, canonical(tag, n.Value)}, true
 }
 
-// Keys is where the keys of a mapping stand in its Content. It fails where one
-// is no scalar, or is there twice.
-func Keys(n *yaml.Node) (map[Key]int, bool) {
-	out := make(map[Key]int, len(n.Content)/2)
+// Keys returns a function that finds a key of a mapping: where it stands in the mapping's
+// Content. Keys fails where a key is no scalar, or is there twice.
+func Keys(n *yaml.Node) (find func(Key) (int, bool), ok bool) {
+	keys, at := make([]Key, 0, len(n.Content)/2), map[Key]int(nil)
+	if cap(keys) > few {
+		at = make(map[Key]int, cap(keys))
+	}
+	find = func(k Key) (int, bool) {
+		if i, ok := at[k]; at != nil {
+			return i, ok
+		}
+		i := slices.Index(keys, k)
+		return 2 * i, i >= 0
+	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, ok := KeyOf(n.Content[i])
-		if !ok {
+		if _, twice := find(k); twice || !ok {
 			return nil, false
 		}
-		if _, twice := out[k]; twice {
-			return nil, false
+		if keys = append(keys, k); at != nil {
+			at[k] = i
 		}
-		out[k] = i
 	}
-	return out, len(n.Content)%2 == 0
+	return find, len(n.Content)%2 == 0
 }
 
 // CustomTag is the tag of a collection where it is not the usual one.

@@ -1,7 +1,6 @@
 package yamltree
 
 import (
-	"fmt"
 	"testing"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
@@ -191,14 +190,24 @@ func TestEqualitiesEnd(t *testing.T) {
 }
 
 func TestKeys(t *testing.T) {
-	keys, ok := Keys(node(t, "{b: 1, 0x10: 2, '16': 3, &k c: 4}"))
-	want := map[Key]int{{"!!str", "b"}: 0, {"!!int", "16"}: 2, {"!!str", "16"}: 4, {"!!str", "c"}: 6}
-	if fmt.Sprint(keys) != fmt.Sprint(want) || !ok {
-		t.Errorf("got %v, %v", keys, ok)
+	text := "{b: 1, 0x10: 2, '16': 3, &k c: 4"
+	for _, more := range []string{"}", ", d: 5, e: 6, f: 7, g: 8, h: 9, i: 10, j: 11, k: 12, l: 13, m: 14, o: 15, p: 16, q: 17}"} {
+		find, ok := Keys(node(t, text+more))
+		if !ok {
+			t.Fatalf("%s%s has no keys", text, more)
+		}
+		for k, want := range map[Key]int{{"!!str", "b"}: 0, {"!!int", "16"}: 2, {"!!str", "16"}: 4, {"!!str", "c"}: 6} {
+			if at, ok := find(k); at != want || !ok {
+				t.Errorf("%s%s: %v is at %d, %v, want %d", text, more, k, at, ok, want)
+			}
+		}
+		if _, ok := find(Key{"!!int", "b"}); ok {
+			t.Errorf("%s%s: a key of another type is found", text, more)
+		}
 	}
 	for _, text := range []string{"{a: 1, a: 2}", "{16: 1, 0x10: 2}", "? [a]\n: b"} {
-		if keys, ok := Keys(node(t, text)); ok {
-			t.Errorf("%s: %v", text, keys)
+		if _, ok := Keys(node(t, text)); ok {
+			t.Errorf("%s has keys", text)
 		}
 	}
 	if _, ok := Keys(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{String("a")}}); ok {
