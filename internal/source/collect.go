@@ -112,7 +112,7 @@ func (c *collector) manager(kptfile file, override string) {
 // finish parts the good objects from the others and sorts what was said.
 func (c *collector) finish() *Fleet {
 	f := c.fleet
-	f.origins, f.fields = make(map[Key]Origin, len(c.found)), map[fieldKey]int{}
+	f.origins = map[fieldKey]Origin{}
 	c.duplicates()
 	for _, it := range c.found {
 		f.Problems = append(f.Problems, it.report.Errors...)
@@ -121,9 +121,13 @@ func (c *collector) finish() *Fleet {
 			f.Rejected = append(f.Rejected, Rejected{Key: it.key, Origin: it.origin, Issues: it.report.Errors})
 			continue
 		}
-		f.origins[it.key] = it.origin
+		if o, ok := it.obj.(*Object); ok {
+			f.Objects = append(f.Objects, o)
+			continue
+		}
+		f.origins[fieldKey{it.key, ""}] = it.origin
 		for n, line := range it.fields {
-			f.fields[fieldKey{it.key, edited[it.key.Kind][n]}] = line
+			f.origins[fieldKey{it.key, edited[it.key.Kind][n]}] = Origin{it.origin.File, line}
 		}
 		switch o := it.obj.(type) {
 		case *v1alpha1.Repository:
@@ -138,10 +142,9 @@ func (c *collector) finish() *Fleet {
 			f.Catalogs = append(f.Catalogs, o)
 		case *variformv1alpha1.PackageLock:
 			f.Locks = append(f.Locks, o)
-		case *Object:
-			f.Objects = append(f.Objects, o)
 		}
 	}
+	f.objects = slices.SortedFunc(slices.Values(f.Objects), func(a, b *Object) int { return a.compare(b.Key) })
 	byPlace(f.Problems)
 	byPlace(f.Warnings)
 	return f

@@ -22,6 +22,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,6 +30,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -117,11 +119,11 @@ type Fleet struct {
 	// as far as they can be named: a set among them is Stalled.
 	Rejected []Rejected
 
-	origins map[Key]Origin
-	fields  map[fieldKey]int // lines
+	origins map[fieldKey]Origin // of all but Objects
+	objects []*Object           // by Key
 }
 
-// fieldKey is a field of an object.
+// fieldKey is a field of an object, or the object where the field is "".
 type fieldKey struct {
 	Key
 	field string
@@ -129,16 +131,20 @@ type fieldKey struct {
 
 // Origin says where an object of the Fleet stands; the zero Origin for one
 // that is not in it.
-func (f *Fleet) Origin(k Key) Origin { return f.origins[k] }
+func (f *Fleet) Origin(k Key) Origin {
+	if i, ok := slices.BinarySearchFunc(f.objects, k, func(o *Object, k Key) int { return o.compare(k) }); ok {
+		return f.objects[i].Origin
+	}
+	return f.origins[fieldKey{k, ""}]
+}
 
 // FieldOrigin says where a field of an object stands that explanations of conflicts
 // name, or the nearest that it would stand in; for others where the object does.
 func (f *Fleet) FieldOrigin(k Key, field string) Origin {
-	at := f.origins[k]
-	if line, ok := f.fields[fieldKey{k, field}]; ok {
-		at.Line = line
+	if at, ok := f.origins[fieldKey{k, field}]; ok {
+		return at
 	}
-	return at
+	return f.Origin(k)
 }
 
 // edited are the fields of kinds that explanations of conflicts name.
@@ -196,6 +202,10 @@ func (k Key) String() string {
 		kind += "." + k.Group
 	}
 	return kind + " " + k.Namespace + "/" + k.Name
+}
+
+func (k Key) compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.Kind, other.Kind), cmp.Compare(k.Name, other.Name), cmp.Compare(k.Namespace, other.Namespace), cmp.Compare(k.Group, other.Group))
 }
 
 // Origin is a place in a file.
