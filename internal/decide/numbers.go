@@ -61,22 +61,10 @@ func (p *Package) nextAt(commit Hash) int {
 	return p.Next()
 }
 
-// TagsAlone reports whether the record does not confirm the tag of a variant's latest
-// Published revision, so that the loss of a newer tag shows on the registered branch only.
-func (p *Package) TagsAlone() bool {
-	return p.Latest != nil && p.Latest.Owner != "" && !p.tagged && !p.recordsLatest()
-}
-
-// Unconfirmed reports whether neither its own commit nor the record says that the tag of the
-// latest Published revision is at the commit at which it was Published: the registered
-// branch may say that the tag was moved.
+// Unconfirmed reports whether the record does not have the latest Published revision at its
+// tag: the registered branch may say that the tag was moved, or that a newer tag was lost.
 func (p *Package) Unconfirmed() bool {
-	return p.Latest != nil && !p.Latest.Approved && !p.tagged && !p.recordsLatest()
-}
-
-// recordsLatest reports whether the record has the latest Published revision at its tag.
-func (p *Package) recordsLatest() bool {
-	return slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
+	return p.Latest != nil && !p.tagged && !slices.ContainsFunc(p.Entries, func(e record.Entry) bool {
 		return (e.Place == record.Past || e.Place == record.Main) && e.Revision == p.Latest.Number && e.Commit == p.Latest.Ref.Commit.String()
 	})
 }

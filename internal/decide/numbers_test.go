@@ -139,7 +139,7 @@ func TestRetag(t *testing.T) {
 }
 
 // Where no record tells what was Published, the registered branch is asked for numbers.
-func TestTagsAlone(t *testing.T) {
+func TestUnconfirmed(t *testing.T) {
 	of := func(place record.Place) func(*Package) {
 		return func(p *Package) { p.Entries = []record.Entry{{Place: place, Revision: 1, Commit: Hash{9}.String()}} }
 	}
@@ -156,36 +156,14 @@ func TestTagsAlone(t *testing.T) {
 		"recorded":           {"the record tells it", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), of(record.Past), false},
 		"on the branch":      {"the record tells it", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), of(record.Main), false},
 		"nothing Published":  {"no tag was there", webPackage(nil, draftOf(1, 9)), nil, false},
-		"of nobody":          {"it is no variant's", webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, false},
+		"of nobody":          {"its tag may be moved as well", webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, true},
 		"tagged in this run": {"the branch was asked", webPackage(tags(tag(1, 9)), publishedOf(1, 9)), func(p *Package) { p.tagged = true }, false},
 	} {
 		if c.change != nil {
 			c.change(c.p)
 		}
-		if got := c.p.TagsAlone(); got != c.want {
+		if got := c.p.Unconfirmed(); got != c.want {
 			t.Errorf("%s: %t: %s", name, got, c.reason)
-		}
-	}
-}
-
-// Where neither its own commit nor the record confirms a tag, the registered branch is asked.
-func TestUnconfirmed(t *testing.T) {
-	approved := func(r *Revision) { r.Approved = true }
-	past := []record.Entry{{Place: record.Past, Revision: 1, Commit: Hash{9}.String()}}
-	for name, c := range map[string]struct {
-		p       *Package
-		entries []record.Entry
-		want    bool
-	}{
-		"approved":             {webPackage(tags(tag(1, 9)), publishedOf(1, 9, approved)), nil, false},
-		"merged by a forge":    {webPackage(tags(tag(1, 9)), publishedOf(1, 9)), nil, true},
-		"recorded":             {webPackage(tags(tag(1, 9)), publishedOf(1, 9)), past, false},
-		"recorded elsewhere":   {webPackage(tags(tag(1, 8)), publishedOf(1, 8)), past, true},
-		"of nobody":            {webPackage(tags(tag(1, 9)), publishedOf(1, 9, by(""))), nil, true},
-		"nothing is Published": {webPackage(nil, draftOf(1, 9)), nil, false},
-	} {
-		if c.p.Entries = c.entries; c.p.Unconfirmed() != c.want {
-			t.Errorf("%s: %t", name, !c.want)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (r *Reader) ReadBranch(ctx context.Context, repo *Repo, p *decide.Package) 
 		same, err = repo.learnSame(ctx, p, repo.Head, latestCommit(p))
 		p.Reformatted = same
 	}
-	if err == nil && same && (p.TagsAlone() || p.Unconfirmed()) {
+	if err == nil && same && p.Unconfirmed() {
 		err = repo.since(ctx, p)
 	}
 	if err != nil || same {
@@ -138,21 +138,9 @@ func (r *Repo) since(ctx context.Context, p *decide.Package) error {
 	return r.numbers(ctx, p, commits, func(int) bool { return false })
 }
 
-// numbers notes the revisions that these commits of the registered branch, newest first,
-// published and whose tags are missing. It also notes the latest revision, because its tag
-// may have been moved. It reads the newest revision without a tag. absent reports whether
-// a commit lacks the package.
+// numbers is noteNumbers, and reads the newest revision without a tag.
 func (r *Repo) numbers(ctx context.Context, p *decide.Package, commits []*gitrepo.Commit, absent func(int) bool) error {
-	p.Numbers = nil
-	deleted := false
-	for i, c := range commits {
-		deleted = deleted || absent(i)
-		for _, n := range numbersOf(c, p.Path) {
-			if p.Latest != nil && p.Latest.Number == n || p.Tagged(decide.RevisionName(n)) == nil {
-				p.Numbers = append(p.Numbers, decide.Numbered{Number: n, Commit: decide.Hash(c.Hash), Deleted: deleted})
-			}
-		}
-	}
+	noteNumbers(p, commits, absent)
 	lost, ok, err := p.Untagged()
 	if err != nil || !ok {
 		return err
@@ -174,26 +162,27 @@ func (r *Repo) ReadNumbers(ctx context.Context, p *decide.Package) error {
 		most = firstLine
 	}
 	commits, err := r.Git.FirstParents(ctx, gitrepo.Hash(r.Head), most)
-	if err != nil {
-		return err
+	if err == nil {
+		noteNumbers(p, commits, func(int) bool { return true })
 	}
-	p.Numbers = nil
-	for _, c := range commits {
-		for _, n := range numbersOf(c, p.Path) {
-			p.Numbers = append(p.Numbers, decide.Numbered{Number: n, Commit: decide.Hash(c.Hash), Deleted: true})
-		}
-	}
-	return nil
+	return err
 }
 
-// numbersOf are the numbers of a package's revisions that were Published at a commit.
-func numbersOf(c *gitrepo.Commit, path string) (out []int) {
-	for _, a := range c.Annotations {
-		if n, err := strconv.Atoi(a.Revision); err == nil && n > 0 && a.Package == path {
-			out = append(out, n)
+// noteNumbers notes the revisions that these commits of the registered branch, newest first,
+// published and whose tags are missing. It also notes the latest revision, because its tag
+// may have been moved. absent reports whether a commit lacks the package.
+func noteNumbers(p *decide.Package, commits []*gitrepo.Commit, absent func(int) bool) {
+	p.Numbers = nil
+	deleted := false
+	for i, c := range commits {
+		deleted = deleted || absent(i)
+		for _, a := range c.Annotations {
+			n, err := strconv.Atoi(a.Revision)
+			if err == nil && n > 0 && a.Package == p.Path && (p.Latest != nil && p.Latest.Number == n || p.Tagged(decide.RevisionName(n)) == nil) {
+				p.Numbers = append(p.Numbers, decide.Numbered{Number: n, Commit: decide.Hash(c.Hash), Deleted: deleted})
+			}
 		}
 	}
-	return out
 }
 
 // history is the branch's first-parent history of a package since its latest

@@ -448,7 +448,7 @@ func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) e
 	if p.Open() == nil {
 		return r.ReadBranch(ctx, repo, p)
 	}
-	if was, known := recorded(p); known && there == was && !p.Unconfirmed() {
+	if was, known := recorded(p); known && there == was {
 		return nil
 	}
 	published, err := repo.learn(ctx, p, latestCommit(p))
@@ -456,7 +456,7 @@ func (r *Reader) ReadTrees(ctx context.Context, repo *Repo, p *decide.Package) e
 		return err
 	}
 	for _, h := range p.Revisions {
-		if h.Phase.Open() {
+		if there != published && h.Phase.Open() {
 			if _, err := repo.learn(ctx, p, h.Ref.Commit); err != nil {
 				return err
 			}
