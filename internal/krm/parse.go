@@ -122,11 +122,6 @@ func (p *Package) parseFile(f File, like ...known) *parsed {
 // it, nil where there is none.
 type known func(i int) (text []byte, root *yaml.Node)
 
-// one is known for a single document.
-func one(text []byte, root *yaml.Node) known {
-	return func(int) ([]byte, *yaml.Node) { return text, root }
-}
-
 // known returns a document, with its separator. A nil content has none.
 func (c *content) known(i int) ([]byte, *yaml.Node) {
 	if c == nil || i >= len(c.docs) {

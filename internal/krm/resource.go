@@ -304,7 +304,7 @@ func (r *Resource) PutText(text []byte, tree *yaml.Node) (changed, ok bool) {
 	own := r.text()
 	head := own[:len(own)-len(trimSeparator(bytes.TrimPrefix(own, []byte(bom))))]
 	text = slices.Concat(head, text)
-	docs, problem := parseDocs(r.path, text, Limits{}.withDefaults(), one(own, r.doc.root))
+	docs, problem := parseDocs(r.path, text, r.pkg.limits.withDefaults(), func(int) ([]byte, *yaml.Node) { return own, r.doc.root })
 	if problem != nil || len(docs) != 1 || docs[0].memo == nil {
 		return false, false
 	}
@@ -313,7 +313,7 @@ func (r *Resource) PutText(text []byte, tree *yaml.Node) (changed, ok bool) {
 	if err != nil || !kept || bytes.Equal(out, own) {
 		return false, err == nil && kept
 	}
-	root, _, err := decodeLike([]known{one(text, docs[0].root)}, 0, out)
+	root, _, err := decodeLike([]known{func(int) ([]byte, *yaml.Node) { return text, docs[0].root }}, 0, out)
 	if err != nil {
 		return false, false
 	}
