@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -41,6 +42,20 @@ func Pace(most int) {
 func StayWithin(container memlimit.Provider) {
 	// Outside of a container there is no limit to read.
 	_, _ = memlimit.SetGoMemLimitWithOpts(memlimit.WithProvider(container))
+}
+
+// Share is StayWithin for a process that has others do part of its work, each with so many
+// bytes. It returns how many of them there may be at once: up to half of the memory is
+// theirs, one always runs, and most where nothing limits the memory.
+func Share(container memlimit.Provider, each uint64, most int) int {
+	StayWithin(container)
+	total := debug.SetMemoryLimit(-1)
+	if total == math.MaxInt64 {
+		return most
+	}
+	n := min(max(int(uint64(total)/2/each), 1), most)
+	debug.SetMemoryLimit(max(total-int64(n)*int64(each), total/4))
+	return n
 }
 
 // follow is called by every collection that finds nobody holding its mark.

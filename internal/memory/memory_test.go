@@ -78,6 +78,32 @@ func TestStayWithin(t *testing.T) {
 	}
 }
 
+// TestShare: what a process and its workers take at most is the memory of their container.
+func TestShare(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(was) })
+	const each, most = 400 << 20, 8
+	for name, c := range map[string]struct {
+		container memlimit.Provider
+		workers   int
+		own       int64
+	}{
+		"no container":  {func() (uint64, error) { return 0, memlimit.ErrNoCgroup }, most, math.MaxInt64},
+		"room for one":  {memlimit.Limit(1000 << 20), 1, 500 << 20},
+		"room for two":  {memlimit.Limit(2000 << 20), 2, 1000 << 20},
+		"room for none": {memlimit.Limit(400 << 20), 1, 90 << 20},
+		"room for more": {memlimit.Limit(100000 << 20), most, (90000 - most*400) << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			debug.SetMemoryLimit(math.MaxInt64)
+			workers := Share(c.container, each, most)
+			if own := debug.SetMemoryLimit(-1); workers != c.workers || own != c.own {
+				t.Errorf("%d workers beside %d bytes, want %d beside %d", workers, own, c.workers, c.own)
+			}
+		})
+	}
+}
+
 // TestPace holds that a process which comes to hold much collects more often.
 func TestPace(t *testing.T) {
 	was := debug.SetGCPercent(100)

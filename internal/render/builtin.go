@@ -38,7 +38,7 @@ func newBuiltins(opts Options) *builtins {
 	}
 	b := &builtins{own: opts.Builtins, version: version, catalog: !opts.NoCatalog}
 	if opts.Worker != "" {
-		b.workers = newWorkers(opts.Worker)
+		b.workers = newWorkers(opts.Worker, opts.Workers)
 	}
 	return b
 }

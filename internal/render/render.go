@@ -107,6 +107,9 @@ type Options struct {
 	// does, run in it, within bounds of memory and time. Empty: they run in this
 	// process, without a bound on their memory.
 	Worker string
+	// Workers bounds the processes of Worker for all Renderers that share it; nil is a pool
+	// of one process for each processor.
+	Workers *WorkerPool
 	// NoCatalog turns the builtin catalogue functions off, so that their images run.
 	NoCatalog bool
 	// Registry resolves bare image names; empty is DefaultRegistry.

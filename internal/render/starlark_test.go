@@ -5,12 +5,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -205,9 +206,54 @@ func TestWorkerIsUsedAgain(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 	}
-	idle := r.runtimes[0].(*builtins).workers.idle
-	if got := slices.Concat(slices.Collect(maps.Values(idle))...); len(got) != 1 {
+	if got := r.runtimes[0].(*builtins).workers.pool.idle; len(got) != 1 {
 		t.Errorf("%d workers wait, want 1", len(got))
+	}
+}
+
+// TestWorkersShareAPool holds that Renderers which share a pool have no more processes
+// than it allows, that they take turns, and that none stays once all are closed.
+func TestWorkersShareAPool(t *testing.T) {
+	const most = 2
+	pool := NewWorkerPool(most)
+	opts := starlarkKinds(t)["worker"]
+	opts.Workers = pool
+	children := func() (n int) {
+		pool.mu.Lock()
+		defer pool.mu.Unlock()
+		if pool.processes > most || len(pool.idle) > pool.processes {
+			t.Errorf("%d processes, %d of them idle, at most %d", pool.processes, len(pool.idle), most)
+		}
+		return pool.processes
+	}
+	greedy, other := New(opts), New(opts)
+	script := func(r *Renderer, n int) {
+		if _, err := r.Render(t.Context(), scripted(t, fmt.Sprintf("def f():\n  x = [i for i in range(200000)]\nf()\ny = %d", n))); err != nil {
+			t.Error(err)
+		}
+		children()
+	}
+	var calls sync.WaitGroup
+	var done, before atomic.Int64
+	for n := range 24 {
+		calls.Go(func() { script(greedy, n); done.Add(1) })
+	}
+	for done.Load() < 2 { // the others wait by now
+		time.Sleep(time.Millisecond)
+	}
+	before.Store(done.Load())
+	script(other, 100)
+	if n := done.Load() - before.Load(); n > 2*most+1 {
+		t.Errorf("another Renderer's only call waited for %d calls of the first", n)
+	}
+	calls.Wait()
+	if children() == 0 {
+		t.Error("no process waits for another call")
+	}
+	greedy.Close()
+	other.Close()
+	if n := children(); n != 0 || len(pool.idle) != 0 {
+		t.Errorf("%d processes stay", n)
 	}
 }
 

@@ -7,38 +7,70 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// workers are the processes that run built-in functions of the sort that runs
-// what a package says. One that has served a call waits for the next.
+// WorkerMemory is what one worker process may take.
+const WorkerMemory = workData
+
+// WorkerPool bounds the worker processes of all Renderers that share it, those that wait
+// for another call included. Renderers take turns: one with many calls delays another's by
+// one call at most. Safe for concurrent use.
+type WorkerPool struct {
+	most int
+	busy *semaphore.Weighted // first come, first served
+
+	mu        sync.Mutex
+	processes int
+	idle      []idleWorker // the longest idle first
+}
+
+type idleWorker struct {
+	*workerProcess
+	of       *workers
+	function string
+}
+
+// NewWorkerPool returns a pool of at most so many processes.
+func NewWorkerPool(most int) *WorkerPool {
+	return &WorkerPool{most: most, busy: semaphore.NewWeighted(int64(most))}
+}
+
+// workers run built-in functions of the sort that runs what a package says, for one
+// Renderer: its processes serve no other.
 type workers struct {
 	program string
 	cache   *onceCache[processOutput]
-	slots   chan struct{} // bounds how many work at once
-
-	mu     sync.Mutex
-	idle   map[string][]*workerProcess // by function
-	closed bool
+	pool    *WorkerPool
+	turn    chan struct{} // one call of a Renderer waits for the pool at a time
+	closed  bool          // under the pool's lock
 }
 
-func newWorkers(program string) *workers {
-	return &workers{
-		program: program, cache: newProcessCache(),
-		slots: make(chan struct{}, runtime.GOMAXPROCS(0)), idle: map[string][]*workerProcess{},
+func newWorkers(program string, pool *WorkerPool) *workers {
+	if pool == nil {
+		pool = NewWorkerPool(runtime.GOMAXPROCS(0))
 	}
+	return &workers{program: program, cache: newProcessCache(), pool: pool, turn: make(chan struct{}, 1)}
 }
 
 // of starts calls of one function.
 func (w *workers) of(function string) func(context.Context, []byte) (processOutput, error) {
 	return func(ctx context.Context, input []byte) (processOutput, error) {
 		select {
-		case w.slots <- struct{}{}:
-			defer func() { <-w.slots }()
+		case w.turn <- struct{}{}:
 		case <-ctx.Done():
 			return processOutput{}, stopped(ctx)
 		}
+		err := w.pool.busy.Acquire(ctx, 1)
+		<-w.turn
+		if err != nil {
+			return processOutput{}, stopped(ctx)
+		}
+		defer w.pool.busy.Release(1)
 		p, err := w.take(function)
 		if err != nil {
 			return processOutput{}, err
@@ -46,45 +78,72 @@ func (w *workers) of(function string) func(context.Context, []byte) (processOutp
 		out, clean, err := p.call(ctx, input)
 		if !clean || !w.put(function, p) {
 			p.kill()
+			w.pool.ended()
 		}
 		return out, err
 	}
 }
 
+// take returns a process for one call. As no more calls are under way than processes may
+// be, a full pool has an idle one, which ends.
 func (w *workers) take(function string) (*workerProcess, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if waiting := w.idle[function]; len(waiting) > 0 {
-		w.idle[function] = waiting[:len(waiting)-1]
-		return waiting[len(waiting)-1], nil
+	w.pool.mu.Lock()
+	at := slices.IndexFunc(w.pool.idle, func(i idleWorker) bool { return i.of == w && i.function == function })
+	found := at >= 0
+	if !found && w.pool.processes >= w.pool.most {
+		at = 0
 	}
-	return startWorker(w.program, function)
+	var p *workerProcess
+	if at >= 0 {
+		p = w.pool.idle[at].workerProcess
+		w.pool.idle = slices.Delete(w.pool.idle, at, at+1)
+	} else {
+		w.pool.processes++
+	}
+	w.pool.mu.Unlock()
+	if found {
+		return p, nil
+	}
+	if p != nil {
+		p.kill()
+	}
+	p, err := startWorker(w.program, function)
+	if err != nil {
+		w.pool.ended()
+	}
+	return p, err
 }
 
-// put says whether the worker waits for another call.
+func (p *WorkerPool) ended() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.processes--
+}
+
+// put reports whether the worker waits for another call.
 func (w *workers) put(function string, p *workerProcess) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return false
+	w.pool.mu.Lock()
+	defer w.pool.mu.Unlock()
+	if !w.closed {
+		w.pool.idle = append(w.pool.idle, idleWorker{p, w, function})
 	}
-	w.idle[function] = append(w.idle[function], p)
-	return true
+	return !w.closed
 }
 
 func (w *workers) close() {
 	if w == nil {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.pool.mu.Lock()
+	defer w.pool.mu.Unlock()
 	w.closed = true
-	for _, waiting := range w.idle {
-		for _, p := range waiting {
-			p.kill()
+	w.pool.idle = slices.DeleteFunc(w.pool.idle, func(i idleWorker) bool {
+		if i.of == w {
+			i.kill()
+			w.pool.processes--
 		}
-	}
-	w.idle = nil
+		return i.of == w
+	})
 }
 
 // workerProcess is one worker.
