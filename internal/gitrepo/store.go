@@ -124,7 +124,7 @@ func NewStore(o Options) *Store {
 		o.Transport = own
 	}
 	o.Warn = wire.Once(o.Warn)
-	client := &http.Client{Transport: &loginTransport{inner: &answerTransport{&wire.Throttle{Inner: o.Transport, Log: o.Log}, o.Limits}, warn: o.Warn}}
+	client := &http.Client{Transport: &loginTransport{inner: &answerTransport{&wire.Throttle{Inner: o.Transport, Log: o.Log, Budget: o.Budget}, o.Limits}, warn: o.Warn}}
 	s := &Store{
 		opts:   o,
 		http:   githttp.NewClient(client),

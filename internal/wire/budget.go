@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -23,6 +24,48 @@ type Budget struct {
 	// Repositories are talked to at once: Repositories of this package. Most of their
 	// time is a round trip, whatever the number of processors.
 	Repositories int
+
+	// Slow is what was too slow in earlier runs; nil is nothing.
+	Slow *Slow
+	// Notice hears of what goes wrong with a server, by its host, and of waits that it asks
+	// for; nil is nobody.
+	Notice func(host string, what Trouble, waited time.Duration)
+}
+
+// Trouble is what went wrong with a server.
+type Trouble string
+
+// The troubles.
+const (
+	Unreachable Trouble = "unreachable"
+	TooLate     Trouble = "slow"
+	Failed      Trouble = "failed"  // an answer from 500 on
+	Limited     Trouble = "limited" // it was asked too much
+	Waited      Trouble = "waited"  // for as long as it asked to
+)
+
+// notice tells of trouble.
+func (b Budget) notice(u *url.URL, what Trouble, waited time.Duration) {
+	if b.Notice != nil {
+		b.Notice(u.Host, what, waited)
+	}
+}
+
+// troubleOf is what an answer, or the lack of one, says of a server, "" where it is well.
+func troubleOf(resp *http.Response, err error) Trouble {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return ""
+	case IsSlow(err):
+		return TooLate
+	case err != nil:
+		return Unreachable
+	case resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
+		return Limited
+	case resp.StatusCode >= http.StatusInternalServerError:
+		return Failed
+	}
+	return ""
 }
 
 // Repositories is how many are talked to at once where nobody says.
@@ -80,6 +123,70 @@ const (
 	noEnd        = "did not finish its answer"
 )
 
+// Slow remembers, between runs that share it, which servers and repositories were too
+// slow: they are asked again after a minute, and later and later within five. Safe for
+// concurrent use.
+type Slow struct {
+	mu   sync.Mutex
+	seen map[string]slowness
+}
+
+type slowness struct {
+	err   *SlowError
+	until time.Time
+	pause time.Duration
+}
+
+const (
+	// leftAlone is how long a run asks nothing of what was too slow, and the longest
+	// pause between runs.
+	leftAlone  = 5 * time.Minute
+	firstPause = time.Minute
+)
+
+// known returns the SlowError that one of these has earned, nil where none has.
+func (s *Slow) known(now time.Time, keys ...string) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range keys {
+		if one, ok := s.seen[k]; ok && now.Before(one.until) {
+			return one.err
+		}
+	}
+	return nil
+}
+
+// remember notes what was too slow, the first time for a pause.
+func (s *Slow) remember(now time.Time, key string, err *SlowError, pause time.Duration) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil {
+		s.seen = map[string]slowness{}
+	}
+	if one, ok := s.seen[key]; ok {
+		pause = min(2*one.pause, leftAlone)
+	}
+	s.seen[key] = slowness{err, now.Add(pause), pause}
+}
+
+// forget notes that a server answered in time.
+func (s *Slow) forget(keys ...string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, k := range keys {
+		delete(s.seen, k)
+	}
+}
+
 // Transport keeps requests to a Budget. What was too slow is left alone for a
 // while, so that a run waits for it once: a server that accepts no connection,
 // and a repository that does not answer. Safe for concurrent use.
@@ -91,17 +198,8 @@ type Transport struct {
 	Repository func(*http.Request) string
 	Push       func(*http.Request) bool
 
-	mu   sync.Mutex
-	slow map[string]slowness
+	slow Slow // of this run
 }
-
-type slowness struct {
-	err  *SlowError
-	seen time.Time
-}
-
-// leftAlone is how long nothing is asked of what was too slow.
-const leftAlone = 5 * time.Minute
 
 // NewTransport is a Transport on connections of its own.
 func NewTransport(b Budget, repository func(*http.Request) string, push func(*http.Request) bool) *Transport {
@@ -153,31 +251,32 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	w.rest()
 	if err != nil {
 		defer w.end()
-		return nil, t.explain(w, o, err)
+		err = t.explain(w, o, err)
 	}
-	resp.Body = &arriving{in: resp.Body, w: w, left: w.silence}
+	if what := troubleOf(resp, err); what != "" {
+		t.Budget.notice(req.URL, what, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = &arriving{in: resp.Body, w: w, left: w.silence,
+		done: func() { t.Budget.Slow.forget(string(o), repository) }, late: func() { t.Budget.notice(req.URL, TooLate, 0) },
+	}
 	return resp, nil
 }
 
-// known is the SlowError that one of these has earned, nil where none has.
 func (t *Transport) known(keys ...string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, k := range keys {
-		if s, ok := t.slow[k]; ok && time.Since(s.seen) < leftAlone {
-			return s.err
-		}
+	now := time.Now()
+	if err := t.slow.known(now, keys...); err != nil {
+		return err
 	}
-	return nil
+	return t.Budget.Slow.known(now, keys...)
 }
 
 func (t *Transport) remember(key string, err *SlowError) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.slow == nil {
-		t.slow = map[string]slowness{}
-	}
-	t.slow[key] = slowness{err, time.Now()}
+	now := time.Now()
+	t.slow.remember(now, key, err, leftAlone)
+	t.Budget.Slow.remember(now, key, err, firstPause)
 }
 
 // explain makes a SlowError of what came of a budget.
@@ -306,6 +405,8 @@ type arriving struct {
 	w      *watch
 	left   time.Duration // for the next SlowBytes
 	got    int
+	// done hears that all of it came, late that it did not in time; nil is nobody.
+	done, late func()
 }
 
 // Read implements io.Reader.
@@ -320,6 +421,12 @@ func (a *arriving) Read(p []byte) (int, error) {
 	}
 	if cause := context.Cause(a.w.ctx); err != nil && IsSlow(cause) {
 		err = cause
+		if a.late != nil {
+			a.late()
+		}
+	}
+	if err == io.EOF && a.done != nil { //nolint:errorlint // readers return it as it is
+		a.done()
 	}
 	if err != nil && !a.goesOn {
 		a.w.end()

@@ -64,6 +64,8 @@ type Throttle struct {
 	MostWait time.Duration
 	// Log is told of each wait; nil is nobody.
 	Log func(format string, args ...any)
+	// Budget has who hears of waits.
+	Budget Budget
 
 	now   func() time.Time // nil is the clock
 	sleep func(ctx context.Context, d time.Duration) error
@@ -100,6 +102,7 @@ func (t *Throttle) RoundTrip(req *http.Request) (*http.Response, error) {
 			if t.Log != nil {
 				t.Log("%s asks for patience: asking again in %s", o.Shown(), wait.Round(time.Millisecond))
 			}
+			t.Budget.notice(req.URL, Waited, wait)
 			if err := t.pause(req.Context(), wait); err != nil {
 				return nil, err
 			}
