@@ -298,10 +298,17 @@ func Stall(err error) error {
 // Stalled makes a failure that needs a person.
 func Stalled(format string, args ...any) error { return StalledError{fmt.Errorf(format, args...)} }
 
-// IsStalled reports whether a failure needs a person.
+// IsStalled reports whether a failure needs a person. One that comes of a server which
+// cannot be reached needs none, whatever else is said of it.
 func IsStalled(err error) bool {
 	var s StalledError
-	return errors.As(err, &s)
+	return errors.As(err, &s) && !IsPassing(err)
+}
+
+// IsPassing reports whether a failure may end without anybody's help, as its cause says.
+func IsPassing(err error) bool {
+	var p interface{ Passing() bool }
+	return errors.As(err, &p) && p.Passing()
 }
 
 // BehindError is why a revision cannot be approved before the next run of apply: that

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -153,6 +154,32 @@ func TestStalled(t *testing.T) {
 	}
 	if err := Stalled("%s: %w", "x", cause); !IsStalled(err) || !errors.Is(err, cause) || err.Error() != "x: broken" {
 		t.Error(err)
+	}
+}
+
+// unreachable is a failure that says itself whether it may pass.
+type unreachable struct{ passing bool }
+
+func (unreachable) Error() string   { return "no connection" }
+func (u unreachable) Passing() bool { return u.passing }
+
+// TestPassing: what may heal by itself needs no person, however it is wrapped.
+func TestPassing(t *testing.T) {
+	for _, c := range []struct {
+		err              error
+		stalled, passing bool
+	}{
+		{nil, false, false},
+		{unreachable{true}, false, true},
+		{unreachable{false}, false, false},
+		{Stalled("spec.downstream.repo: %w", unreachable{true}), false, true},
+		{Stalled("spec.downstream.repo: %w", unreachable{false}), true, false},
+		{fmt.Errorf("a: %w", Stall(fmt.Errorf("b: %w", unreachable{true}))), false, true},
+		{errors.Join(unreachable{true}, Stalled("c")), false, true},
+	} {
+		if IsStalled(c.err) != c.stalled || IsPassing(c.err) != c.passing {
+			t.Errorf("%v: stalled %v, passing %v", c.err, IsStalled(c.err), IsPassing(c.err))
+		}
 	}
 }
 

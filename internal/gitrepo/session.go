@@ -153,7 +153,7 @@ func (r *Repo) explain(ctx context.Context, err error) error {
 	}
 	text := err.Error()
 	if clean := r.scrub(text); clean != text {
-		return &scrubbedError{text: clean, temporary: isTemporary(err)}
+		return &scrubbedError{text: clean, temporary: isTemporary(err), passing: IsPassing(err)}
 	}
 	return err
 }
@@ -192,8 +192,8 @@ func oneLine(text string) string {
 }
 
 type scrubbedError struct {
-	text      string
-	temporary bool
+	text               string
+	temporary, passing bool
 }
 
 func (e *scrubbedError) Error() string { return e.text }
@@ -223,6 +223,15 @@ func isSHA256(err error) bool {
 	var unexpected *packp.ErrUnexpectedData
 	return errors.As(err, &unexpected) && (strings.Contains(err.Error(), "no space after hash") ||
 		strings.Contains(err.Error(), "malformed zero-id ref") || strings.Contains(err.Error(), "malformed ref data"))
+}
+
+// IsPassing reports whether a server could not be reached, was too slow or too busy, or
+// failed: nothing that a person has to change.
+func IsPassing(err error) bool {
+	var scrubbed *scrubbedError
+	var network net.Error
+	return errors.As(err, &scrubbed) && scrubbed.passing || isTemporary(err) || wire.IsSlow(err) || wire.IsRateLimited(err) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(within(err), &network)
 }
 
 // isTemporary says whether reading again may help.

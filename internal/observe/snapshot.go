@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -16,8 +17,10 @@ import (
 	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/injection"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/shard"
 	"github.com/variform/variform/internal/wire"
 	"github.com/variform/variform/resolver"
@@ -352,3 +355,9 @@ func (e *RepositoryError) Error() string {
 
 // Unwrap is the cause.
 func (e *RepositoryError) Unwrap() error { return e.Err }
+
+// Passing reports whether its server could not be reached, or was too busy: another run may
+// read it.
+func (e *RepositoryError) Passing() bool {
+	return gitrepo.IsPassing(e.Err) || errors.Is(e.Err, ocirepo.ErrUnavailable) || errors.Is(e.Err, ocirepo.ErrRateLimited)
+}

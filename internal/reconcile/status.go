@@ -185,8 +185,10 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 	out := *set
 	var texts, waiting []string
 	failed, waits := len(s.Failures) > 0, true
+	stuck := false
 	for _, f := range s.Failures {
 		texts = append(texts, f.Error())
+		stuck = stuck || !decide.IsPassing(f)
 	}
 	var of []*Item
 	for _, i := range items {
@@ -206,7 +208,7 @@ func (s *SetStatus) WithStatus(set *v1alpha2.PackageVariantSet, items []*Item) *
 		}
 	}
 	stalled := metav1.Condition{Type: conditionStalled, Status: metav1.ConditionFalse, Reason: "Valid", Message: "all validation checks passed"}
-	if len(texts) > 0 {
+	if stuck {
 		stalled.Status, stalled.Reason, stalled.Message = metav1.ConditionTrue, "ValidationError", strings.Join(texts, "; ")
 	}
 	ready := metav1.Condition{Type: conditionReady, Status: metav1.ConditionTrue, Reason: "Reconciled", Message: fmt.Sprintf("all %d package variants are up to date", s.Variants)}
