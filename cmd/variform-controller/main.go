@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -61,11 +62,13 @@ func run() error {
 	profile := flag.String("pprof-bind-address", "", "address of profiles (default: none)")
 	leases := flag.String("lease-namespace", podNamespace(), "namespace of the Leases by which replicas share the work (default: that of the pod; outside of a cluster it works alone)")
 	lease := flag.Duration("lease-duration", 15*time.Second, "time after which a replica that says nothing counts as gone, a second or more")
-	concurrency := flag.Int("max-concurrent-reconciles", 4, "Fleets, or shards of them, that one replica runs at once")
+	concurrency := flag.Int("max-concurrent-reconciles", 4, "Fleets, or shards of them, that one replica runs at once; those whose servers are slow go on beside them, three times as many at most")
+	serverTimeout := flag.Duration("server-timeout", 30*time.Second, "give up on a Git repository or a registry that is silent for this long; twice as long before an answer begins, six times for one to a push")
+	deadline := flag.Duration("run-deadline", 15*time.Minute, "end a run that takes longer; one answer of a server may take half of it")
 	serviceAccount := flag.String("default-service-account", "", "ServiceAccount, of the Fleet's namespace, as which Fleets are read that name none (default: this program's own rights)")
 	flag.Parse()
 	memory.Pace(gcPercent)
-	memory.StayWithin(memlimit.FromCgroup)
+	workers := memory.Share(memlimit.FromCgroup, render.WorkerMemory, runtime.GOMAXPROCS(0))
 	ctrl.SetLogger(zap.New())
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
@@ -73,6 +76,9 @@ func run() error {
 	}
 	if *lease < time.Second {
 		return fmt.Errorf("-lease-duration %s: give a second or more", *lease)
+	}
+	if *serverTimeout < time.Second || *deadline < time.Second {
+		return errors.New("-server-timeout and -run-deadline: give a second or more")
 	}
 	if *serviceAccount != "" {
 		if err := api.CheckName(*serviceAccount); err != nil {
@@ -99,7 +105,8 @@ func run() error {
 	}
 	worker, _ := os.Executable() // without it, scripts of packages run in this process
 	r := &controller.Reconciler{
-		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: *cacheDir, Worker: worker, Now: time.Now,
+		Client: m.GetClient(), Reader: m.GetAPIReader(), Mapper: m.GetRESTMapper(), Cache: *cacheDir, Worker: worker, Workers: render.NewWorkerPool(workers), Now: time.Now,
+		ServerTimeout: *serverTimeout, RunDeadline: *deadline,
 		Concurrency: *concurrency, DefaultServiceAccount: *serviceAccount, Metrics: controller.NewMetrics(metrics.Registry),
 	}
 	if *leases != "" {

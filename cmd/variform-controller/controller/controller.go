@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +34,6 @@ import (
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/fleet"
-	"github.com/variform/variform/internal/forge"
 	"github.com/variform/variform/internal/function"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/observe"
@@ -55,11 +55,17 @@ type Reconciler struct {
 	Mapper meta.RESTMapper
 	// Cache is a folder for what is kept between runs; losing it costs time.
 	Cache string
-	// Worker is this program, which runs scripts of packages within bounds.
-	Worker string
+	// Worker is this program, which runs scripts of packages within bounds, and Workers its
+	// processes for all runs.
+	Worker  string
+	Workers *render.WorkerPool
+	// ServerTimeout is how long a server may be silent, RunDeadline how long a run may take;
+	// 0 is half a minute, and no end.
+	ServerTimeout, RunDeadline time.Duration
 	// Credentials has the logins of Git servers; nil asks Git's helpers.
 	Credentials gitrepo.CredentialFunc
-	// Concurrency is how many runs there may be at once; 0 is one.
+	// Concurrency is how many runs there may be at once that others wait for, beside those
+	// whose servers are slow; 0 is one.
 	Concurrency int
 	// Leases share the work with other replicas; nil is that there are none.
 	Leases *Leases
@@ -77,6 +83,8 @@ type Reconciler struct {
 	// Said, where set, is told what became of a Fleet where that is new: for Events.
 	Said func(fleet *unstructured.Unstructured, ready bool, reason, message string)
 
+	lanes *lanes // nil before Setup
+	beats beats
 	wakes wakes
 	knows knowledge
 }
@@ -89,7 +97,23 @@ const (
 	reasonError     = "Error"
 	reasonDone      = "Reconciled"
 	reasonRunning   = "Running"
+	reasonEnded     = "RunEnded"
+	reasonLate      = "Late"
 )
+
+// budget bounds how long servers keep one run of a Fleet waiting: one request takes half of
+// the run at most, and what was too slow is left to later runs.
+func (r *Reconciler) budget(fleet client.ObjectKey) wire.Budget {
+	var b wire.Budget
+	if r.ServerTimeout > 0 {
+		b = wire.Patience(r.ServerTimeout)
+	}
+	b.Slow, b.Notice = r.knows.slowOf(fleet), r.Metrics.trouble
+	if b = b.WithDefaults(); r.RunDeadline > 0 {
+		b.Request = min(b.Request, r.RunDeadline/2)
+	}
+	return b
+}
 
 // defaultInterval is the time between two looks.
 const defaultInterval = time.Minute
@@ -99,6 +123,7 @@ type outcome struct {
 	stalled, ready  bool
 	reason, message string
 	states          map[string]int // of variants; nil where nothing was read
+	guarded         bool           // it is told only where the status is as it was read
 }
 
 // stalled is what waits for a person.
@@ -120,9 +145,54 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 		defer done()
 		ctx = run
 	}
+	run, done, ok, err := r.lanes.begin(ctx, req.NamespacedName)
+	defer done()
+	if err != nil || !ok {
+		r.beats.wait(req, r.Now())
+		return ctrl.Result{RequeueAfter: crowdedPause}, err
+	}
+	r.beats.begin(req, r.Now())
+	result, err := r.reconcile(ctx, run, req)
+	next := result.RequeueAfter
+	switch {
+	case err != nil:
+		next = defaultInterval
+	case next == 0: // a change of it is an event
+		next = 100 * 365 * 24 * time.Hour
+	}
+	r.beats.end(req, r.Now(), next)
+	return result, err
+}
+
+// ready is a probe: it passes while the runs begin that are due.
+func (r *Reconciler) ready(*http.Request) error {
+	if r.Leases != nil {
+		if err := r.Leases.renewed(); err != nil {
+			return err
+		}
+	}
+	return r.beats.waiting(r.Now(), lateGrace)
+}
+
+// alive is a probe: it fails where only another process can do the work. An API server that
+// does not answer is no such thing.
+func (r *Reconciler) alive(*http.Request) error {
+	if r.Leases != nil {
+		if err := r.Leases.alive(); err != nil || r.Leases.renewed() != nil {
+			return err
+		}
+	}
+	return r.beats.waiting(r.Now(), stuckGrace)
+}
+
+// crowdedPause is the time until a slow Fleet asks again for a place among slow runs.
+const crowdedPause = 10 * time.Second
+
+// reconcile runs a shard within a context of its own; what became of it is told within ctx.
+func (r *Reconciler) reconcile(ctx, run context.Context, req Request) (ctrl.Result, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(fleetKind)
-	if err := r.Reader.Get(ctx, req.NamespacedName, live); err != nil {
+	if err := r.Reader.Get(run, req.NamespacedName, live); err != nil {
 		if apierrors.IsNotFound(err) {
 			r.forget(ctx, req.NamespacedName)
 			r.wakes.forget(req.NamespacedName)
@@ -140,8 +210,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	if f.Spec.Suspend {
 		return ctrl.Result{}, tell(outcome{reason: reasonSuspended, message: "spec.suspend is true: nothing is read or written"})
 	}
+	if r.RunDeadline > 0 {
+		var cancel context.CancelFunc
+		run, cancel = context.WithTimeoutCause(run, r.RunDeadline, fmt.Errorf("it took longer than %s (-run-deadline): see which server is slow, or give the Fleet more spec.shards", r.RunDeadline))
+		defer cancel()
+	}
 	began := r.Now()
-	out, err := r.run(ctx, f, req)
+	out, err := r.run(run, f, req)
+	if cause := context.Cause(run); ctx.Err() == nil && cause != nil { // what came of it is of a part
+		out = outcome{reason: reasonEnded, message: "the run was ended: " + cause.Error()}
+		r.knows.forget(req)
+		r.Metrics.measure(req, began, out, cause)
+		return ctrl.Result{RequeueAfter: max(interval(f), defaultInterval)}, tell(out)
+	}
 	if err != nil {
 		r.knows.forget(req)
 	}
@@ -161,6 +242,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 func (r *Reconciler) forget(ctx context.Context, fleet client.ObjectKey) {
 	r.watched(ctx, fleet, client.ObjectKey{}, nil)
 	r.knows.forgetFleet(fleet)
+	r.lanes.forget(fleet)
 	r.Metrics.forget(fleet)
 }
 
@@ -210,11 +292,9 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if err != nil {
 		return none, err
 	}
-	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: logins.git, NoSSH: logins.from != ""})
-	defer store.Close() // a run a minute, for months
-	if !part.Whole() {  // what it remembers is of its own repositories
-		cache = filepath.Join(cache, fmt.Sprintf("shard-%d-of-%d", part.Index, part.Of))
-	}
+	store := gitrepo.NewStore(gitrepo.Options{CacheDir: filepath.Join(cache, "git"), Credentials: logins.git, NoSSH: logins.from != "", Budget: logins.budget})
+	defer store.Close()                             // a run a minute, for months
+	cache = filepath.Join(cache, shardFolder(part)) // what it remembers is of its own repositories
 	files, found, err := r.directory(ctx, f, from, store)
 	if err != nil {
 		return none, err
@@ -258,7 +338,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 	if err != nil {
 		return stalled(reasonInvalid, err), nil
 	}
-	plan, pulled, err := apply(ctx, s, at.forges())
+	plan, pulled, err := apply(ctx, s, at.logins)
 	if err != nil {
 		return none, err
 	}
@@ -281,7 +361,7 @@ func (r *Reconciler) run(ctx context.Context, f *variformv1alpha1.Fleet, req Req
 }
 
 // apply brings a fleet up to date, and its pull requests.
-func apply(ctx context.Context, s *session.Session, login forge.Login) (*reconcile.Plan, []fleet.Pulled, error) {
+func apply(ctx context.Context, s *session.Session, login logins) (*reconcile.Plan, []fleet.Pulled, error) {
 	plan, pulled, err := s.Apply(ctx, func(ctx context.Context) ([]fleet.Pulled, error) {
 		list, _, err := fleet.Propose(ctx, s.Engine, requests(s, login))
 		return list, err
@@ -292,15 +372,15 @@ func apply(ctx context.Context, s *session.Session, login forge.Login) (*reconci
 	return plan, pulled, err
 }
 
-func requests(s *session.Session, login forge.Login) fleet.PullRequests {
-	return fleet.PullRequests{Forge: session.Forges(wire.Budget{}, login), Fleet: s.Fleet, Concurrency: 8}
+func requests(s *session.Session, login logins) fleet.PullRequests {
+	return fleet.PullRequests{Forge: session.Forges(login.budget, login.forges()), Fleet: s.Fleet, Concurrency: 8}
 }
 
 // survey writes the status of objects, as they are after a run, and returns what it tells.
 // A shard tells of its own variants; the first tells of what belongs to all, which the
 // whole fleet is read for.
 func (r *Reconciler) survey(ctx context.Context, at place, found *objects, s *session.Session, plan *reconcile.Plan) (*reconcile.Plan, error) {
-	now, err := after(ctx, s, found, plan, at.forges())
+	now, err := after(ctx, s, found, plan, at.logins)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +391,7 @@ func (r *Reconciler) survey(ctx context.Context, at place, found *objects, s *se
 	}
 	all := now
 	if !at.shard.Whole() {
-		if all, err = stands(ctx, s.Whole(), s, at.forges()); err != nil {
+		if all, err = stands(ctx, s.Whole(), s, at.logins); err != nil {
 			return nil, err
 		}
 	}
@@ -320,7 +400,7 @@ func (r *Reconciler) survey(ctx context.Context, at place, found *objects, s *se
 }
 
 // after is how what a plan is about stands once it was applied.
-func after(ctx context.Context, s *session.Session, found *objects, plan *reconcile.Plan, login forge.Login) (*reconcile.Plan, error) {
+func after(ctx context.Context, s *session.Session, found *objects, plan *reconcile.Plan, login logins) (*reconcile.Plan, error) {
 	if plan.Settled() && !found.variants() && !fleet.Kept(s.Fleet) { // sets are told of no proof
 		return plan, nil
 	}
@@ -329,7 +409,7 @@ func after(ctx context.Context, s *session.Session, found *objects, plan *reconc
 
 // stands is how all that an engine looks at stands, pull requests too: of a forge that gives
 // none the run has told.
-func stands(ctx context.Context, e *reconcile.Engine, s *session.Session, login forge.Login) (*reconcile.Plan, error) {
+func stands(ctx context.Context, e *reconcile.Engine, s *session.Session, login logins) (*reconcile.Plan, error) {
 	now, err := e.Survey(ctx)
 	if err == nil {
 		fleet.Locate(s.Fleet, now)
@@ -383,7 +463,7 @@ type place struct {
 // for the whole. done ends what it started.
 func (r *Reconciler) open(read *source.Fleet, at place, within map[string]bool) (s *session.Session, done func(), err error) {
 	functions := render.New(render.Options{
-		Builtins: function.Builtin, BuiltinVersion: version.Version, Worker: r.Worker, AllowedImages: session.AllowedImages(),
+		Builtins: function.Builtin, BuiltinVersion: version.Version, Worker: r.Worker, Workers: r.Workers, AllowedImages: session.AllowedImages(),
 		NoContainers: at.from != "", // an engine pulls with logins of its own
 	})
 	spec := &at.fleet.Spec
@@ -428,7 +508,7 @@ func (t *teller) one(k source.Key, status any) error {
 	}
 	u, err := l.object()
 	if err == nil {
-		_, err = t.r.put(t.ctx, u, status, t.force)
+		_, err = t.r.put(t.ctx, u, status, t.force, false)
 	}
 	return err
 }
@@ -514,7 +594,9 @@ func summary(plan *reconcile.Plan, pulled []fleet.Pulled) outcome {
 	for _, s := range plan.Sets {
 		for _, err := range s.Failures {
 			texts = append(texts, err.Error())
-			stalledItems++
+			if !decide.IsPassing(err) {
+				stalledItems++
+			}
 		}
 	}
 	for _, p := range pulled {
@@ -543,16 +625,48 @@ func (r *Reconciler) tell(ctx context.Context, live *unstructured.Unstructured, 
 		if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(live), u); err != nil || u.GetUID() != live.GetUID() {
 			return client.IgnoreNotFound(err)
 		}
-		status := variformv1alpha1.FleetStatus{Shards: shardsTold(u, part.Of)}
-		status.Shards = slices.DeleteFunc(status.Shards, func(s variformv1alpha1.FleetShardStatus) bool { return s.Shard == part.String() })
-		status.Shards = append(status.Shards, variformv1alpha1.FleetShardStatus{
-			Shard: part.String(), ObservedGeneration: live.GetGeneration(), Ready: o.ready, Stalled: o.stalled, Reason: o.reason, Message: o.message,
-		})
-		slices.SortFunc(status.Shards, func(a, b variformv1alpha1.FleetShardStatus) int {
-			return cmp.Or(len(a.Shard)-len(b.Shard), strings.Compare(a.Shard, b.Shard))
-		})
+		status := withShard(u, part, live.GetGeneration(), o)
 		return r.told(ctx, u, joined(status.Shards, part.Of, u.GetGeneration()), status)
 	})
+}
+
+// withShard is the status of a Fleet where a shard of it told something new.
+func withShard(u *unstructured.Unstructured, part shard.Shard, generation int64, o outcome) variformv1alpha1.FleetStatus {
+	status := variformv1alpha1.FleetStatus{Shards: shardsTold(u, part.Of)}
+	status.Shards = slices.DeleteFunc(status.Shards, func(s variformv1alpha1.FleetShardStatus) bool { return s.Shard == part.String() })
+	status.Shards = append(status.Shards, variformv1alpha1.FleetShardStatus{
+		Shard: part.String(), ObservedGeneration: generation, Ready: o.ready, Stalled: o.stalled, Reason: o.reason, Message: o.message,
+	})
+	slices.SortFunc(status.Shards, func(a, b variformv1alpha1.FleetShardStatus) int {
+		return cmp.Or(len(a.Shard)-len(b.Shard), strings.Compare(a.Shard, b.Shard))
+	})
+	return status
+}
+
+// tellLate writes of a Fleet, or of a shard of it, that what its status says is not known any
+// more, unless that says of a failure already, or was written since live was read.
+func (r *Reconciler) tellLate(ctx context.Context, live *unstructured.Unstructured, part shard.Shard, o outcome) error {
+	var status variformv1alpha1.FleetStatus
+	if part.Whole() {
+		for _, c := range conditionsOf(statusOf(live)) {
+			if c["type"] == "Ready" && c["status"] != "True" {
+				return nil
+			}
+		}
+	} else {
+		for _, s := range shardsTold(live, part.Of) {
+			if s.Shard == part.String() && !s.Ready {
+				return nil
+			}
+		}
+		status = withShard(live, part, live.GetGeneration(), o)
+		o = joined(status.Shards, part.Of, live.GetGeneration())
+	}
+	o.guarded = true
+	if err := r.told(ctx, live, o, status); !apierrors.IsConflict(err) {
+		return err
+	}
+	return nil
 }
 
 // shardsTold are what shards told of themselves, of a Fleet that has so many.
@@ -609,7 +723,7 @@ func (r *Reconciler) told(ctx context.Context, live *unstructured.Unstructured, 
 	status.Conditions = []metav1.Condition{
 		condition("Stalled", o.stalled, stalledReason, text), condition("Ready", o.ready, o.reason, o.message),
 	}
-	wrote, err := r.put(ctx, live, status, false)
+	wrote, err := r.put(ctx, live, status, false, o.guarded)
 	if wrote && r.Said != nil {
 		r.Said(live, o.ready, o.reason, o.message)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
@@ -15,6 +16,7 @@ import (
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/source"
+	"github.com/variform/variform/internal/wire"
 )
 
 // known is what the last run of a shard came to, so that an event is decided for what
@@ -37,8 +39,22 @@ func (k *known) due(f *variformv1alpha1.Fleet, now time.Time) bool {
 
 // knowledge is what is known of shards.
 type knowledge struct {
-	mu sync.Mutex
-	of map[Request]*known
+	mu   sync.Mutex
+	of   map[Request]*known
+	slow map[client.ObjectKey]*wire.Slow // servers, by the Fleet that asked them
+}
+
+// slowOf returns what a Fleet's servers were too slow for, which no other Fleet pays for.
+func (k *knowledge) slowOf(fleet client.ObjectKey) *wire.Slow {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.slow == nil {
+		k.slow = map[client.ObjectKey]*wire.Slow{}
+	}
+	if k.slow[fleet] == nil {
+		k.slow[fleet] = &wire.Slow{}
+	}
+	return k.slow[fleet]
 }
 
 func (k *knowledge) get(r Request) *known {
@@ -64,6 +80,19 @@ func (k *knowledge) forgetFleet(fleet client.ObjectKey) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps.DeleteFunc(k.of, func(r Request, _ *known) bool { return r.NamespacedName == fleet })
+	delete(k.slow, fleet)
+}
+
+// keep forgets shards and Fleets other than these.
+func (k *knowledge) keep(live map[Request]*unstructured.Unstructured) {
+	fleets := map[client.ObjectKey]bool{}
+	for r := range live {
+		fleets[r.NamespacedName] = true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.of, func(r Request, _ *known) bool { return live[r] == nil })
+	maps.DeleteFunc(k.slow, func(fleet client.ObjectKey, _ *wire.Slow) bool { return !fleets[fleet] })
 }
 
 // rest is the time until the whole is to be looked at.
@@ -116,13 +145,13 @@ func (r *Reconciler) event(ctx context.Context, req Request, at place, read *sou
 	if err != nil {
 		return out, false, nil // the whole tells it
 	}
-	plan, pulled, err := apply(ctx, s, at.forges())
+	plan, pulled, err := apply(ctx, s, at.logins)
 	if err != nil {
 		return out, false, err
 	}
 	now := plan
 	if found != nil {
-		if now, err = after(ctx, s, found, plan, at.forges()); err != nil {
+		if now, err = after(ctx, s, found, plan, at.logins); err != nil {
 			return out, false, err
 		}
 	}

@@ -73,6 +73,7 @@ type Leases struct {
 	queue   workqueue.TypedRateLimitingInterface[Request] // nil before the controller starts
 	until   time.Time                                     // till then nobody thinks this replica gone
 	held    map[Request]*holding
+	rounded time.Time // when the loop last came round, whatever it came to; zero before it starts
 	closing bool
 	told    []string // the last of what all replicas are told, each "<number>:<key>"
 	number  int
@@ -185,6 +186,33 @@ func (l *Leases) holds() []Request {
 	return slices.Collect(maps.Keys(l.held))
 }
 
+// holding reports whether this replica has a shard.
+func (l *Leases) holding(r Request) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held[r] != nil
+}
+
+// renewed is nil while no other replica may think this one gone.
+func (l *Leases) renewed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Now().Before(l.until) {
+		return nil
+	}
+	return fmt.Errorf("the Lease of this replica in namespace %s is not renewed, so that nothing runs here: see that the API server answers, and that the ServiceAccount may write Leases", l.Namespace)
+}
+
+// alive is nil while Leases are looked at, if only in vain.
+func (l *Leases) alive() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rounded.IsZero() || time.Since(l.rounded) < stuckGrace {
+		return nil
+	}
+	return fmt.Errorf("nothing has looked at the Leases in namespace %s since %s", l.Namespace, l.rounded.UTC().Format(time.RFC3339))
+}
+
 // take has a shard run here from now on.
 func (l *Leases) take(r Request) {
 	l.mu.Lock()
@@ -269,6 +297,9 @@ func (l *Leases) Start(ctx context.Context) error {
 			log.Error(err, "sharing the work failed, and is tried again")
 		}
 		cancel()
+		l.mu.Lock()
+		l.rounded = time.Now()
+		l.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			l.leave()

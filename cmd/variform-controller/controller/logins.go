@@ -16,6 +16,7 @@ import (
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/session"
+	"github.com/variform/variform/internal/wire"
 )
 
 // credentialsKey is the key of a Fleet's Secret that has Git's logins: each line names the
@@ -23,8 +24,9 @@ import (
 // registries have the key that Kubernetes gives them, and are for no Git server.
 const credentialsKey = "credentials"
 
-// logins are those of one run, each for one purpose.
+// logins are those of one run, each for one purpose, and how long servers are waited for.
 type logins struct {
+	budget wire.Budget
 	// from names a Fleet's own Secret; "" is the controller.
 	from   string
 	git    gitrepo.CredentialFunc
@@ -35,8 +37,9 @@ type logins struct {
 // logins returns a Fleet's own logins and no others, or the controller's for a Fleet without
 // secretRef. The Secret is read at each run, by its name alone.
 func (r *Reconciler) logins(ctx context.Context, f *variformv1alpha1.Fleet, from *reader) (logins, error) {
+	budget := r.budget(client.ObjectKey{Namespace: f.Namespace, Name: f.Name})
 	if f.Spec.SecretRef == nil {
-		return logins{git: r.Credentials, tokens: os.Getenv}, nil
+		return logins{budget: budget, git: r.Credentials, tokens: os.Getenv}, nil
 	}
 	name := f.Namespace + "/" + f.Spec.SecretRef.Name
 	secret, err := from.secret(ctx, client.ObjectKey{Namespace: f.Namespace, Name: f.Spec.SecretRef.Name})
@@ -47,6 +50,7 @@ func (r *Reconciler) logins(ctx context.Context, f *variformv1alpha1.Fleet, from
 	if err != nil {
 		return logins{}, fmt.Errorf("spec.secretRef: %w", err)
 	}
+	l.budget = budget
 	return l, nil
 }
 
@@ -72,7 +76,7 @@ func loginsIn(name string, data map[string][]byte) (logins, error) {
 
 // registries opens registries of images.
 func (l logins) registries(cache string) *ocirepo.Store {
-	return ocirepo.NewStore(ocirepo.Options{CacheDir: cache, Keychain: l.images, KeychainName: l.from})
+	return ocirepo.NewStore(ocirepo.Options{CacheDir: cache, Keychain: l.images, KeychainName: l.from, Budget: l.budget})
 }
 
 // forges signs in for pull requests.

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,10 +38,11 @@ func Setup(m manager.Manager, r *Reconciler) error {
 	r.As = func(account client.ObjectKey) (client.Reader, error) {
 		return client.New(impersonating(m.GetConfig(), account), client.Options{Scheme: m.GetScheme(), Mapper: m.GetRESTMapper()})
 	}
+	r.lanes = newLanes(max(1, r.Concurrency))
 	fleet := &unstructured.Unstructured{}
 	fleet.SetGroupVersionKind(fleetKind)
 	b := builder.TypedControllerManagedBy[Request](m).Named("fleet").
-		WithOptions(controller.TypedOptions[Request]{MaxConcurrentReconciles: r.Concurrency, RateLimiter: again()}).
+		WithOptions(controller.TypedOptions[Request]{MaxConcurrentReconciles: r.lanes.workers(), RateLimiter: again()}).
 		WithLogConstructor(func(req *Request) logr.Logger {
 			log := m.GetLogger().WithValues("controller", "fleet")
 			if req != nil {
@@ -62,7 +64,10 @@ func Setup(m manager.Manager, r *Reconciler) error {
 			return err
 		}
 		r.Leases.Woken, r.Leases.Taken = r.wakes.wake, r.knows.forget
-		r.Metrics.shards(r.Leases)
+	}
+	r.Metrics.watch(r)
+	if err := errors.Join(m.Add(&keeper{r, m.GetCache()}), m.AddReadyzCheck("work", r.ready), m.AddHealthzCheck("work", r.alive)); err != nil {
+		return err
 	}
 	b = b.WatchesRawSource(ctrlsource.TypedFunc[Request](func(_ context.Context, q workqueue.TypedRateLimitingInterface[Request]) error {
 		r.wakes.mu.Lock()

@@ -16,13 +16,14 @@ import (
 const FieldManager = "variform-controller"
 
 // put writes a status where it says something else than what is there: an event of ours
-// would wake ourselves. It says whether it wrote.
-func (r *Reconciler) put(ctx context.Context, live *unstructured.Unstructured, status any, force bool) (bool, error) {
+// would wake ourselves. It says whether it wrote. A guarded one conflicts with what others
+// wrote since live was read.
+func (r *Reconciler) put(ctx context.Context, live *unstructured.Unstructured, status any, force, guarded bool) (bool, error) {
 	next, err := asMap(status)
 	if err != nil {
 		return false, err
 	}
-	was, _, _ := unstructured.NestedMap(live.Object, "status")
+	was := statusOf(live)
 	r.complete(next, was, live.GetGeneration())
 	if says(next, was) {
 		return false, nil
@@ -32,7 +33,7 @@ func (r *Reconciler) put(ctx context.Context, live *unstructured.Unstructured, s
 	u.SetNamespace(live.GetNamespace())
 	u.SetName(live.GetName())
 	u.Object["status"] = next
-	if next["shards"] != nil { // several write it
+	if guarded || next["shards"] != nil { // several write it
 		u.SetResourceVersion(live.GetResourceVersion())
 	}
 	options := []client.SubResourceApplyOption{client.FieldOwner(FieldManager)}
@@ -64,6 +65,11 @@ func (r *Reconciler) complete(next, was map[string]any, generation int64) {
 			c["lastTransitionTime"] = b["lastTransitionTime"]
 		}
 	}
+}
+
+func statusOf(live *unstructured.Unstructured) map[string]any {
+	status, _, _ := unstructured.NestedMap(live.Object, "status")
+	return status
 }
 
 func conditionsOf(status map[string]any) []map[string]any { return listOf(status, "conditions") }

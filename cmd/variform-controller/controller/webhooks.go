@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"bufio"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -9,7 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -17,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/netutil"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -72,6 +77,14 @@ func (w *wakes) forget(fleet client.ObjectKey) {
 			delete(w.moved, r)
 		}
 	}
+}
+
+// keep forgets shards other than these.
+func (w *wakes) keep(live map[Request]*unstructured.Unstructured) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.uses, func(r Request, _ []string) bool { return live[r] == nil })
+	maps.DeleteFunc(w.moved, func(r Request, _ []string) bool { return live[r] == nil })
 }
 
 // wake has the shards run that a repository concerns.
@@ -144,8 +157,13 @@ type Webhooks struct {
 	Wake func(keys []string)
 }
 
-// mostBody bounds what a forge may say: it lists the commits of a push.
-const mostBody = 8 << 20
+const (
+	// mostBody bounds what a forge may say: it lists the commits of a push.
+	mostBody = 8 << 20
+	// mostConnections is how many are served at once, each with little memory: of a body
+	// only what names the repository is kept. Others wait to be accepted.
+	mostConnections = 256
+)
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: any replica is told.
 func (w *Webhooks) NeedLeaderElection() bool { return false }
@@ -156,7 +174,8 @@ func (w *Webhooks) Start(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("webhooks: %w", err)
 	}
-	s := &http.Server{Handler: w, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10}
+	l = netutil.LimitListener(l, mostConnections)
+	s := &http.Server{Handler: w, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
 	context.AfterFunc(ctx, func() { _ = s.Close() })
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("webhooks: %w", err)
@@ -175,58 +194,163 @@ func (w *Webhooks) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		http.Error(out, "no secret is set here: nobody can be believed", http.StatusServiceUnavailable)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(out, r.Body, mostBody))
-	if err != nil {
+	mac := hmac.New(sha256.New, secret)
+	signed := sender(r.Header, secret, mac)
+	if signed == nil { // nothing of the body is read
+		http.Error(out, unsigned, http.StatusUnauthorized)
+		return
+	}
+	body := http.MaxBytesReader(out, r.Body, mostBody)
+	keys, bad := repositoriesOf(io.TeeReader(body, mac))
+	_, err = io.Copy(mac, body) // what stands behind the event is signed, too
+	switch {
+	case err != nil:
 		http.Error(out, "the body is too large, or broke off", http.StatusRequestEntityTooLarge)
 		return
-	}
-	if !signed(r.Header, body, secret) {
-		http.Error(out, "signed with another secret, or not at all", http.StatusUnauthorized)
+	case !signed():
+		http.Error(out, unsigned, http.StatusUnauthorized)
 		return
-	}
-	keys, err := repositoriesOf(body)
-	if err != nil {
-		http.Error(out, err.Error(), http.StatusBadRequest)
+	case bad != nil:
+		http.Error(out, "the body is no event in JSON: choose application/json as its type", http.StatusBadRequest)
 		return
 	}
 	w.Wake(keys)
 	out.WriteHeader(http.StatusAccepted)
 }
 
-// signed says that who sent this knows the secret: GitHub and Gitea sign the body,
-// GitLab sends it.
-func signed(h http.Header, body, secret []byte) bool {
-	mac := hmac.New(sha256.New, secret)
-	_, _ = mac.Write(body)
-	sum := mac.Sum(nil)
+const unsigned = "signed with another secret, or not at all"
+
+// sender returns nil for one who does not know the secret, whatever the body is, and else
+// what to ask once mac has seen the body: GitHub and Gitea sign it, GitLab sends the secret.
+func sender(h http.Header, secret []byte, mac hash.Hash) (signed func() bool) {
+	token := h.Get("X-Gitlab-Token")
+	if token != "" && subtle.ConstantTimeCompare([]byte(token), secret) == 1 {
+		return func() bool { return true }
+	}
+	var sums [][]byte
 	for _, said := range []string{strings.TrimPrefix(h.Get("X-Hub-Signature-256"), "sha256="), h.Get("X-Gitea-Signature")} {
-		if got, err := hex.DecodeString(said); err == nil && hmac.Equal(got, sum) {
-			return true
+		if sum, err := hex.DecodeString(said); err == nil && len(sum) == mac.Size() {
+			sums = append(sums, sum)
 		}
 	}
-	token := h.Get("X-Gitlab-Token")
-	return token != "" && subtle.ConstantTimeCompare([]byte(token), secret) == 1
+	if len(sums) == 0 {
+		return nil
+	}
+	return func() bool {
+		is := mac.Sum(nil)
+		return slices.ContainsFunc(sums, func(said []byte) bool { return hmac.Equal(said, is) })
+	}
 }
 
 // addresses are the fields of forges that hold one.
 var addresses = []string{"clone_url", "ssh_url", "git_url", "html_url", "git_http_url", "git_ssh_url", "http_url", "web_url", "homepage", "url"}
 
-// repositoriesOf are the keys of the repository that an event is about.
-func repositoriesOf(body []byte) (keys []string, err error) {
-	var event struct {
-		Repository map[string]any `json:"repository"`
-		Project    map[string]any `json:"project"`
-	}
-	if err := json.Unmarshal(body, &event); err != nil {
-		return nil, errors.New("the body is no event in JSON: choose application/json as its type")
-	}
-	for _, of := range []map[string]any{event.Repository, event.Project} {
-		for _, field := range addresses {
-			if address, _ := of[field].(string); address != "" {
-				keys = append(keys, wakeKey(address))
+// mostDepth and mostToken bound an event's JSON: what a decoder holds of it at once.
+const (
+	mostDepth = 100
+	mostToken = 4 << 10
+)
+
+// repositoriesOf returns the keys of the repository that an event is about. It holds one
+// token at a time, as nobody has vouched for the event yet.
+func repositoriesOf(body io.Reader) (keys []string, err error) {
+	in := json.NewDecoder(&shortTokens{in: bufio.NewReader(body)})
+	found := map[[2]string]string{} // by object and field: the last counts
+	var path []string               // of objects, "" for a list
+	name, isName := "", false
+	for {
+		token, err := in.Token()
+		if errors.Is(err, io.EOF) && len(path) == 0 {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		inObject := len(path) > 0 && path[len(path)-1] != list
+		switch t := token.(type) {
+		case json.Delim:
+			switch {
+			case t == '}' || t == ']':
+				path = path[:len(path)-1]
+			case len(path) == mostDepth:
+				return nil, errors.New("it is nested too deeply")
+			case t == '[':
+				path = append(path, list)
+			default:
+				path = append(path, name+".")
 			}
+			isName = len(path) > 0 && path[len(path)-1] != list
+			continue
+		case string:
+			if inObject && isName {
+				name, isName = t, false
+				continue
+			}
+			if len(path) == 2 && (path[1] == "repository." || path[1] == "project.") && slices.Contains(addresses, name) {
+				found[[2]string{path[1], name}] = t
+			}
+		}
+		isName = inObject
+	}
+	for _, address := range found {
+		if address != "" {
+			keys = append(keys, wakeKey(address))
 		}
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys), nil
+}
+
+// list is a list's place in a path: an object's ends in a dot.
+const list = "[]"
+
+// wholeEscape is the length of \u0000 without its backslash; others have one character.
+const wholeEscape = 5
+
+// shortTokens passes JSON on, of long strings the beginning alone. Anything else that is
+// long is no event.
+type shortTokens struct {
+	in     *bufio.Reader
+	quoted bool
+	length int  // of the token
+	escape int  // how much of an escape is to come, which is kept whole or not at all
+	kept   bool // it is kept
+}
+
+// Read implements io.Reader.
+func (s *shortTokens) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		c, err := s.in.ReadByte()
+		if err != nil {
+			return n, err
+		}
+		keep := true
+		switch {
+		case s.quoted && s.escape > 0:
+			if keep = s.kept; s.escape == wholeEscape && c != 'u' {
+				s.escape = 1
+			}
+			s.escape--
+		case s.quoted && c == '"':
+			s.quoted, s.length = false, 0
+		case s.quoted:
+			if s.length++; c == '\\' {
+				s.escape, s.kept = wholeEscape, s.length <= mostToken
+			}
+			keep = s.length <= mostToken
+		case c == '"':
+			s.quoted, s.length = true, 0
+		case strings.IndexByte(" \t\r\n,:[]{}", c) >= 0:
+			s.length = 0
+		default:
+			if s.length++; s.length > mostToken {
+				return n, errors.New("it has a long word")
+			}
+		}
+		if keep {
+			p[n] = c
+			n++
+		}
+	}
+	return n, nil
 }

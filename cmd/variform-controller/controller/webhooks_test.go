@@ -7,10 +7,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,6 +99,100 @@ func TestWebhooks(t *testing.T) {
 			t.Errorf("without a secret: %d", code)
 		}
 	}
+}
+
+// TestWebhookBodies: what an event holds beside its repository is not kept, however long it
+// is, and changes nothing.
+func TestWebhookBodies(t *testing.T) {
+	var woken []string
+	w := &controller.Webhooks{Wake: func(keys []string) { woken = append(woken, keys...) }, Secret: func() ([]byte, error) { return []byte(hookSecret), nil }}
+	const repo = `"repository": {"name": "b", "clone_url": "https://git.example.com/a/b.git"}`
+	long := strings.Repeat("x", 5000)
+	for name, tc := range map[string]struct {
+		body string
+		code int
+		keys int
+	}{
+		"alone":                  {`{` + repo + `}`, http.StatusAccepted, 1},
+		"behind long text":       {`{"m": "` + long + `", ` + repo + `}`, http.StatusAccepted, 1},
+		"behind long escapes":    {`{"m": "` + strings.Repeat(`\"\u00fc\\`, 2000) + `", ` + repo + `}`, http.StatusAccepted, 1},
+		"behind shifted escapes": {`{"m": "x` + strings.Repeat(`\u00fc`, 2000) + `", "n": "xx` + strings.Repeat(`\u00fc`, 2000) + `", "o": "xxx` + strings.Repeat(`\u00fc`, 2000) + `", ` + repo + `}`, http.StatusAccepted, 1},
+		"behind many":            {`{"commits": [` + strings.Repeat(`{"id": 1, "repository": {"clone_url": "https://other.example.com"}}, `, 2000) + `null], ` + repo + `}`, http.StatusAccepted, 1},
+		"before more":            {`{` + repo + `, "sender": {"url": "https://git.example.com/me", "repository": {"url": "https://git.example.com/no"}}}`, http.StatusAccepted, 1},
+		"no repository":          {`{"zen": "x"}`, http.StatusAccepted, 0},
+		"of other types":         {`{"repository": [{"clone_url": "https://git.example.com"}], "project": {"url": 5, "homepage": ["https://git.example.com/x"]}}`, http.StatusAccepted, 0},
+		"a long address":         {`{"repository": {"url": "https://git.example.com/` + long + `"}}`, http.StatusAccepted, 1},
+		"a long number":          {`{"n": ` + strings.Repeat("1", 5000) + `, ` + repo + `}`, http.StatusBadRequest, 0},
+		"deep":                   {strings.Repeat("[", 1000000), http.StatusBadRequest, 0},
+		"cut":                    {`{` + repo, http.StatusBadRequest, 0},
+		"more behind it":         {`{` + repo + `} x`, http.StatusBadRequest, 0},
+	} {
+		for _, header := range []string{"X-Hub-Signature-256", "X-Gitlab-Token"} {
+			woken = nil
+			out := httptest.NewRecorder()
+			w.ServeHTTP(out, hook(header, tc.body))
+			if out.Code != tc.code || len(woken) != tc.keys {
+				t.Errorf("%s, %s: %d %v, want %d and %d keys", name, header, out.Code, woken, tc.code, tc.keys)
+			}
+		}
+	}
+}
+
+// TestWebhookFlood: bodies that nobody vouches for are not held while they arrive, and who
+// knows the secret is heard meanwhile.
+func TestWebhookFlood(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	var woken atomic.Int64
+	w := &controller.Webhooks{Address: address, Wake: func(keys []string) { woken.Add(int64(len(keys))) }, Secret: func() ([]byte, error) { return []byte(hookSecret), nil }}
+	go func() { _ = w.Start(t.Context()) }()
+	for dial := false; !dial; time.Sleep(10 * time.Millisecond) {
+		c, err := net.Dial("tcp", address)
+		if dial = err == nil; dial {
+			_ = c.Close()
+		}
+	}
+	held := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := held()
+	const connections, size = 100, 8<<20 - 1
+	body := []byte(`{"m": "` + strings.Repeat("x", size-8) + `"`) // all but its end
+	var sending sync.WaitGroup
+	for n := range connections {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		sending.Go(func() {
+			signature := []string{"X-Gitea-Signature: " + strings.Repeat("00", 32), "X-Gitlab-Token: guess", "X-No: signature"}[n%3]
+			_, _ = fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\n%s\r\nContent-Length: %d\r\n\r\n", signature, size+1)
+			_, _ = c.Write(body) // refused ones are cut
+		})
+	}
+	sending.Wait()
+	if grown := int64(held()) - int64(before); grown > 32<<20 { // of some 280 MB that arrived
+		t.Errorf("%d unsigned bodies are held in %d MiB", connections, grown>>20)
+	}
+	r := hook("X-Gitea-Signature", `{"repository": {"clone_url": "https://git.example.com/a/b.git"}}`)
+	r.URL, r.RequestURI = &url.URL{Scheme: "http", Host: address, Path: "/"}, ""
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusAccepted || woken.Load() != 1 {
+		t.Errorf("meanwhile: %s, %d keys", resp.Status, woken.Load())
+	}
+	runtime.KeepAlive(body)
 }
 
 // TestWoken: a push is seen at once where a forge tells one replica of it, whichever has

@@ -1,0 +1,249 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/variform/variform/internal/shard"
+)
+
+// beats are when runs of shards began and ended, and when the next are due.
+type beats struct {
+	mu sync.Mutex
+	of map[Request]*beat
+}
+
+type beat struct {
+	ended time.Time // when the last run ended, or the shard was first seen
+	due   time.Time
+	began time.Time // of the run under way; zero is none
+	// crowded is that its Fleet is slow, and waits for a place among slow ones.
+	crowded bool
+}
+
+const (
+	// lateGrace is how long a run may be overdue, or take beside its interval, before the
+	// Fleet's status says so.
+	lateGrace = 30 * time.Second
+	// stuckGrace is how long a run may be overdue before the process is to be started again.
+	stuckGrace = 5 * time.Minute
+)
+
+// get returns a shard's beat; the lock is held.
+func (b *beats) get(r Request, now time.Time) *beat {
+	if b.of == nil {
+		b.of = map[Request]*beat{}
+	}
+	if b.of[r] == nil {
+		b.of[r] = &beat{ended: now, due: now}
+	}
+	return b.of[r]
+}
+
+func (b *beats) begin(r Request, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.get(r, now)
+	one.began, one.crowded = now, false
+}
+
+// end notes that the next run is due after a while.
+func (b *beats) end(r Request, now time.Time, after time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.get(r, now)
+	one.ended, one.due, one.began = now, now.Add(after), time.Time{}
+}
+
+// wait notes that a shard had no place.
+func (b *beats) wait(r Request, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.get(r, now).crowded = true
+}
+
+// keep forgets all shards but these, and knows these from now on.
+func (b *beats) keep(held sets.Set[Request], now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.of, func(r Request, one *beat) bool { return !held.Has(r) && one.began.IsZero() })
+	for r := range held {
+		b.get(r, now)
+	}
+}
+
+// late returns the shards whose status would say what is no longer known: no run of them
+// has ended for too long.
+func (b *beats) late(now time.Time) map[Request]beat {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := map[Request]beat{}
+	for r, one := range b.of {
+		if one.began.IsZero() && now.Sub(one.due) > lateGrace || !one.began.IsZero() && now.Sub(one.began) > stuckGrace {
+			out[r] = *one
+		}
+	}
+	return out
+}
+
+// waiting describes the shards that have been due for longer than a grace and that nobody
+// runs: the queue is not served. It is nil where there are none.
+func (b *beats) waiting(now time.Time, grace time.Duration) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, oldest, whose := 0, now, Request{}
+	for r, one := range b.of {
+		if !one.began.IsZero() || one.crowded || now.Sub(one.due) <= grace {
+			continue
+		}
+		if n++; one.due.Before(oldest) {
+			oldest, whose = one.due, r
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d runs are overdue and do not begin, that of Fleet %s since %s", n, whose.NamespacedName, oldest.UTC().Format(time.RFC3339))
+}
+
+func (b *beats) running(uid types.UID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for r, one := range b.of {
+		if r.UID == uid && !one.began.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// keeper looks after what no run does: the status of Fleets that do not run, and what is
+// kept of Fleets and shards that are no more.
+type keeper struct {
+	*Reconciler
+	fleets client.Reader // from a cache
+}
+
+const keepEvery = 5 * time.Second
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: all replicas work.
+func (k *keeper) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (k *keeper) Start(ctx context.Context) error {
+	log := ctrl.Log.WithName("keeper")
+	tick := time.NewTicker(keepEvery)
+	defer tick.Stop()
+	for {
+		if err := k.round(ctx); err != nil && ctx.Err() == nil {
+			log.Error(err, "looking after Fleets failed, and is tried again")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (k *keeper) round(ctx context.Context) error {
+	list, err := listFleets(ctx, k.fleets)
+	if err != nil {
+		return err
+	}
+	live, held := map[Request]*unstructured.Unstructured{}, sets.New[Request]()
+	for n := range list.Items {
+		f := &list.Items[n]
+		for _, r := range eachShard(requestOf(f)) {
+			live[r] = f
+			if suspended, _, _ := unstructured.NestedBool(f.Object, "spec", "suspend"); !suspended && (k.Leases == nil || k.Leases.holding(r)) {
+				held.Insert(r)
+			}
+		}
+	}
+	now := k.Now()
+	k.beats.keep(held, now)
+	k.knows.keep(live)
+	k.wakes.keep(live)
+	k.Metrics.keep(held)
+	k.sweep(live)
+	late := k.beats.late(now)
+	k.Metrics.late(len(late))
+	for r, b := range late {
+		if live[r] == nil {
+			continue
+		}
+		if err := k.tellLate(ctx, live[r], r.Shard, b.outcome()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome is that of a shard of which nothing is known for too long.
+func (b beat) outcome() outcome {
+	since := b.ended.UTC().Format(time.RFC3339)
+	switch {
+	case !b.began.IsZero():
+		return outcome{reason: reasonRunning, message: "a run is under way since " + b.began.UTC().Format(time.RFC3339) + ", and none has ended since " + since}
+	case b.crowded:
+		return outcome{reason: reasonLate, message: "no run has ended since " + since + ": its servers were slow, and it waits for other slow Fleets"}
+	}
+	return outcome{reason: reasonLate, message: "no run has ended since " + since + ": the controller does not get to it"}
+}
+
+// sweep deletes the caches of Fleets and shards that are no more. Folders of other names
+// are not the controller's.
+func (k *keeper) sweep(live map[Request]*unstructured.Unstructured) {
+	shards := map[string]sets.Set[string]{}
+	for r := range live {
+		if shards[string(r.UID)] == nil {
+			shards[string(r.UID)] = sets.New[string]()
+		}
+		shards[string(r.UID)].Insert(shardFolder(r.Shard))
+	}
+	fleets, _ := os.ReadDir(k.Cache)
+	for _, f := range fleets {
+		if !f.IsDir() || !isUID(f.Name()) || k.beats.running(types.UID(f.Name())) {
+			continue
+		}
+		dir := filepath.Join(k.Cache, f.Name())
+		if shards[f.Name()] == nil {
+			_ = os.RemoveAll(dir) // else the next round does
+			continue
+		}
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if strings.HasPrefix(e.Name(), shardPrefix) && !shards[f.Name()].Has(e.Name()) {
+				_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+}
+
+const shardPrefix = "shard-"
+
+// shardFolder is where a shard keeps what it knows in its Fleet's folder, "" for that itself.
+func shardFolder(part shard.Shard) string {
+	if part.Whole() {
+		return ""
+	}
+	return fmt.Sprintf("%s%d-of-%d", shardPrefix, part.Index, part.Of)
+}
+
+// isUID reports whether a folder is named as Kubernetes names objects.
+func isUID(name string) bool {
+	return len(name) == 36 && strings.Count(name, "-") == 4 && strings.Trim(name, "0123456789abcdef-") == ""
+}
