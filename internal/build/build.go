@@ -47,6 +47,8 @@ type Builder struct {
 	AllowKinds []string
 	// Places says where things are written; nil knows of no file.
 	Places Places
+	// Statements is what this machine built before; nil knows of nothing.
+	Statements Statements
 	// StopOnConflict fails a variant whose update meets a true conflict.
 	StopOnConflict bool
 	// DraftOnFailure makes new Drafts also where rendering fails, unrendered.
@@ -321,11 +323,13 @@ func (m *maker) stage(files []krm.File) (err error) {
 	if m.Tree, err = m.keepTree(files); err != nil || m.machine == nil {
 		return err
 	}
-	if m.Hydrated = m.Tree; m.machine == m.pkg {
-		return nil
+	if m.Hydrated = m.Tree; m.machine != m.pkg {
+		if files, err = m.machine.Files(); err == nil {
+			m.Hydrated, err = m.keepTree(files)
+		}
 	}
-	if files, err = m.machine.Files(); err == nil {
-		m.Hydrated, err = m.keepTree(files)
+	if err == nil && m.Revert == nil { // else it is what somebody says of an earlier revision
+		state(m, m.Hydrated)
 	}
 	return err
 }

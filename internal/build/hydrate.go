@@ -562,41 +562,6 @@ func (m *maker) settle(ctx context.Context, was *kptfilev1.KptFile) error {
 	return err
 }
 
-// hydrated is what the machine made a revision from, nil where that is not
-// known: what its commit names, or what today's inputs make of its upstream if
-// that equals the package apart from the notes of other tools. Otherwise it
-// returns a guess, nil if there is none.
-func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Package, k *kptfilev1.KptFile) (base, guess *krm.Package, err error) {
-	if m.unwired() {
-		return nil, nil, nil // its values cannot be made again in this run
-	}
-	base, err = m.Job.Repo.Hydrated(ctx, m.Package.Path, h)
-	if err != nil || base != nil && sameLock(base, k) {
-		return base, nil, err
-	}
-	if h == m.From && h.Number == 0 {
-		m.otherwise = base
-	}
-	_, old, err := m.lockedUpstream(ctx, mutate.Lock(k))
-	if err != nil {
-		return nil, nil, err
-	}
-	taken := origin{old, k.Upstream, k.UpstreamLock, !mutate.HasPackagePath(there)}
-	if _, owned := mutate.OwnerOf(k); !owned && base == nil {
-		return m.asTaken(ctx, taken, there)
-	}
-	warnings := m.Warnings
-	guess, failed := m.hydrate(ctx, taken, k)
-	m.Warnings = warnings
-	if failed != nil {
-		return nil, base, nil //nolint:nilerr // the package as it was cannot be made any more
-	}
-	if same, err := krm.SameContent(guess, there); err != nil || !same {
-		return nil, guess, err
-	}
-	return guess, nil, nil
-}
-
 // asTaken is hydrated for a package that no variant made: what is there has
 // nothing of a variant's, and is the upstream's as it was taken or as it was
 // rendered; else the nearer of these is the guess.

@@ -45,6 +45,12 @@ func (r *pipeline) Render(_ context.Context, p *krm.Package) (*render.Result, er
 	return &render.Result{Package: p, Functions: []render.FunctionResult{{Name: "pipeline"}}}, nil
 }
 
+// statements are Statements in memory.
+type statements map[string]bool
+
+func (s statements) Has(words ...string) bool { return s[strings.Join(words, " ")] }
+func (s statements) Put(words ...string)      { s[strings.Join(words, " ")] = true }
+
 // TestRest: where rendering what was rendered changes nothing, a package with edits
 // is rendered until that is so of it too; where each render changes it, it is not
 // rendered again.
@@ -74,7 +80,7 @@ func TestRest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, r := newShop(t), &pipeline{change: c.change}
-			s.builder.Renderer = r
+			s.builder.Renderer, s.builder.Statements = r, statements{}
 			s.put(s.make())
 			s.edit("drafts/foo/packagevariant-1", "a: one", "a: "+c.edit)
 			s.release(2, "one", "second")

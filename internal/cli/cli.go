@@ -39,6 +39,8 @@ type Streams struct {
 	// Program is the path of a program whose main function is Main: what a
 	// package's scripts say runs in a process of it, within bounds. Empty: in this one.
 	Program string
+	// State is the folder for what this machine states of its builds (StateDir); "" is none.
+	State string
 	// Name is what it was called as: kubectl runs a program kubectl-variform.
 	Name string
 }

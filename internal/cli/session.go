@@ -253,7 +253,7 @@ func (a *app) session(ctx context.Context, in inputs, p *progress) (*opening, er
 	if err != nil {
 		return nil, err
 	}
-	o.Cache, o.Config.Progress = in.cache, p.report
+	o.Cache, o.State, o.Config.Progress = in.cache, a.State, p.report
 	// Reports and diffs show packages; for all else they are let go once compared. Origins
 	// are asked for while packages are made.
 	o.Config.Preview, o.Config.TakeHeads = f.preview, f.heads
@@ -310,6 +310,19 @@ func (f *fleetFlags) cache() (string, error) {
 		return "", fmt.Errorf("no place for the cache: %w: give one with --cache-dir", err)
 	}
 	return filepath.Join(dir, "variform"), nil
+}
+
+// StateDir returns the user's folder for what this machine states, "" where there is none.
+// It is not in the cache folder, which CI restores from elsewhere.
+func StateDir() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "variform")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state", "variform")
 }
 
 // options are what the flags say.

@@ -14,7 +14,7 @@ func TestComparedBy(t *testing.T) {
 		latest  bool
 		head    Hash
 		entries []record.Entry
-		want    Comparison
+		want    string
 	}{
 		"nothing is Published":            {head: Hash{2}, want: NoComparison},
 		"the branch does not exist":       {latest: true, want: NoComparison},

@@ -73,6 +73,9 @@ type Machine struct {
 	Hydrated Hash
 	// Reverts is the trailer that says what it sets the package back to.
 	Reverts string
+	// Approval reports that the commit is an approval on the registered branch. Anybody who
+	// may push a Draft, or the record, can write all other commits and trailers.
+	Approval bool
 }
 
 // Revision is one revision of a package: an open one, or the latest Published.
@@ -132,6 +135,7 @@ func (m *Machine) Merged(e record.Entry) *Machine {
 		now = *m
 	}
 	now.Inputs, now.Hydrated, now.Reverts, now.Review = e.Inputs, ParseHash(e.Hydrated), e.Reverts, ""
+	now.Approval = false
 	return &now
 }
 

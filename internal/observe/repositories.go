@@ -592,6 +592,7 @@ type head struct {
 	path    string
 	shallow bool
 	seen    bool // its tip
+	draft   bool // the walk left the registered branch for a Draft's commits
 	entries []record.Entry
 }
 
@@ -733,6 +734,7 @@ func (r *Repo) walk(ctx context.Context, heads []*head) error {
 func (h *head) next(c *gitrepo.Commit) gitrepo.Hash {
 	tagged := h.Number > 0 && decide.Hash(c.Hash) == h.Ref.Commit && len(c.Annotations) == 0
 	if len(c.Parents) > 1 && (tagged || slices.ContainsFunc(c.Annotations, func(a gitrepo.Annotation) bool { return a.Package == h.path })) {
+		h.draft = true
 		return c.Parents[1]
 	}
 	return c.Parents[0]
@@ -777,6 +779,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 		Commit: decide.Hash(c.Hash), Parents: hashes(c.Parents), Ours: c.Committer.Email == MachineEmail,
 		Variant: t.Variant, Inputs: t.Inputs, Review: t.Review,
 		Hydrated: decide.ParseHash(t.Hydrated), Reverts: t.Reverts,
+		Approval: h.Number > 0 && !h.draft && published > 0 && len(c.Parents) > 1,
 	}
 	h.Inputs = decide.ParseInputs(t.Inputs)
 	if h.Since == "" {

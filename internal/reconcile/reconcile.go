@@ -120,6 +120,8 @@ type Config struct {
 	Preview bool
 	// Memo may be nil.
 	Memo Memo
+	// Statements is what this machine built before; nil knows of nothing.
+	Statements build.Statements
 	// Known is what earlier runs knew as Published; nil forgets.
 	Known *Known
 	// drop names edits that are to go: see Engine.PlanWithout.
@@ -188,6 +190,7 @@ func New(cfg Config) *Engine {
 	}
 	e.builder = &build.Builder{
 		Manager: e.manager, Context: cfg.Fleet.Context, AllowKinds: cfg.AllowKinds, Places: cfg.Places, StopOnConflict: cfg.StopOnConflict, DraftOnFailure: cfg.DraftOnFailure, Keep: cfg.Packages,
+		Statements: cfg.Statements,
 	}
 	if cfg.Renderer != nil { // an interface that holds nothing is none
 		sources.Functions, e.builder.Renderer = cfg.Renderer, cfg.Renderer

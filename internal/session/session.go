@@ -38,6 +38,8 @@ type Options struct {
 	Config reconcile.Config
 	// Cache is the folder for what is kept between runs.
 	Cache string
+	// State is the folder for what this machine states, which nobody else writes; "" is none.
+	State string
 	Git   *gitrepo.Store
 	OCI   *ocirepo.Store
 	// Functions renders packages; nil leaves pipelines unrun.
@@ -79,6 +81,9 @@ func Open(read *source.Fleet, o Options) (*Session, error) {
 	}
 	if cfg.Memo, err = reconcile.OpenMemo(filepath.Join(o.Cache, "unchanged"), version.Program()); err != nil {
 		return nil, err
+	}
+	if o.State != "" {
+		cfg.Statements = reconcile.OpenStatements(o.State)
 	}
 	cfg.Known = reconcile.OpenKnown(filepath.Join(o.Cache, "fleets"), cfg.Manager, read.Location)
 	cfg.OCI = observe.OCI(o.OCI, read.Catalogs...)

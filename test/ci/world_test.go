@@ -29,7 +29,7 @@ const root = "../.."
 func TestMain(m *testing.M) {
 	commands := map[string]func(){
 		"variform": func() {
-			os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+			os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, State: cli.StateDir()}))
 		},
 		"gh": func() { os.Exit(gh(os.Args[1:])) },
 	}

@@ -138,7 +138,7 @@ func runIn(cache string, args ...string) result {
 		args = append(args, "--cache-dir", cache)
 	}
 	status := cli.Main(context.Background(), args,
-		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, State: filepath.Join(filepath.Dir(cache), "state")})
 	return result{status, out.String(), errs.String()}
 }
 

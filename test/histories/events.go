@@ -238,6 +238,7 @@ func (w *world) samePlan() {
 	machine := w.machine
 	w.machine = machine + "-empty"
 	must(0, os.RemoveAll(filepath.Join(w.dir, "cache"+w.machine)))
+	must(0, os.RemoveAll(filepath.Join(w.dir, "state"+w.machine)))
 	cold := w.actions()
 	must(0, os.RemoveAll(filepath.Join(w.dir, "cache"+w.machine)))
 	w.machine = machine

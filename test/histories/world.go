@@ -473,7 +473,7 @@ func (w *world) command(ctx context.Context, folder string, args ...string) resu
 	if w.byLater {
 		status, out, errs = w.runNext(ctx, full)
 	} else {
-		status = cli.Main(ctx, full, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		status = cli.Main(ctx, full, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, State: filepath.Join(w.dir, "state"+w.machine)})
 	}
 	// A run leaves the packs that it read open until its memory is collected,
 	// which a process with one run never needs.

@@ -33,7 +33,7 @@ const when = "2026-01-05T09:00:00Z"
 func Main(m *testing.M) {
 	variform := func() {
 		self, _ := os.Executable() // by the name of variform
-		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Program: self, Name: os.Args[0]}))
+		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Program: self, State: cli.StateDir(), Name: os.Args[0]}))
 	}
 	commands := map[string]func(){"variform": variform, "kubectl-variform": variform}
 	for name := range function.Builtin {

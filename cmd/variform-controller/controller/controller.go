@@ -472,7 +472,7 @@ func (r *Reconciler) open(read *source.Fleet, at place, within map[string]bool) 
 		cfg.MaxDelete = *spec.MaxDeletions
 	}
 	s, err = session.Open(read, session.Options{
-		Config: cfg, Cache: at.cache, Git: at.store, OCI: at.registries(at.cache), Functions: functions, Dependencies: true,
+		Config: cfg, Cache: at.cache, State: filepath.Join(at.cache, "state"), Git: at.store, OCI: at.registries(at.cache), Functions: functions, Dependencies: true,
 	})
 	return s, functions.Close, err
 }
