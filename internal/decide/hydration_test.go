@@ -57,6 +57,7 @@ func TestHydrationOfADraftThatWentOn(t *testing.T) {
 		"the Published revision's tells": {[]record.Entry{published}, Hydration + 1},
 		"its own tells":                  {[]record.Entry{published, {Place: record.Open, Workspace: "packagevariant-4", Hydrated: tree, Hydration: Hydration}}, Hydration},
 		"its own, before the other":      {[]record.Entry{{Place: record.Open, Workspace: "packagevariant-4", Hydrated: tree, Hydration: Hydration}, published}, Hydration},
+		"renamed":                        {[]record.Entry{{Place: record.Open, Workspace: "packagevariant-5", Commit: Hash{9}.String(), Hydrated: tree, Hydration: Hydration + 1}}, Hydration + 1},
 		"another Draft's says nothing":   {[]record.Entry{{Place: record.Open, Workspace: "packagevariant-5", Hydrated: tree, Hydration: Hydration + 1}}, 0},
 	} {
 		d := draftOf(4, 9)

@@ -204,11 +204,10 @@ func (w *world) mend() {
 	}
 }
 
-// checkNewer: what a newer version of the program made is let be, but for a Draft that a
-// person renamed: the record has it under its old name, so which version made it is not known.
+// checkNewer: what a newer version of the program made is let be.
 func (w *world) checkNewer(before map[string]map[string]hash, m move, r result) {
 	made, ok := w.newer[m.place()]
-	if !ok || strings.HasPrefix(m.parsed.last, "renamed-") || r.later || r.args[0] != "apply" || !m.parsed.open() || m.after.IsZero() || w.repos[m.repo].byPerson(m.after) {
+	if !ok || r.later || r.args[0] != "apply" || !m.parsed.open() || m.after.IsZero() || w.repos[m.repo].byPerson(m.after) {
 		return
 	}
 	if m.before == made || m.before.IsZero() && before[m.repo][mainRef] == made {
