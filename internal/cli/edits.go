@@ -9,7 +9,6 @@ import (
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/reconcile"
-	"github.com/variform/variform/internal/review"
 )
 
 func newEdits(a *app) *cobra.Command {
@@ -111,7 +110,7 @@ func (a *app) printEdits(list []*reconcile.Edited) error {
 			rows = append(rows, []string{e.Variant, e.Revision, "-", e.Unknown, "", "", e.By})
 		}
 		for _, text := range e.Lost {
-			rows = append(rows, []string{e.Variant, e.Revision, "", "lost by " + short(e.Commit), review.Visible(text), "", ""})
+			rows = append(rows, []string{e.Variant, e.Revision, "", "lost by " + short(e.Commit), text, "", ""})
 		}
 		for _, edit := range e.Edits {
 			where := edit.Field
@@ -126,8 +125,8 @@ func (a *app) printEdits(list []*reconcile.Edited) error {
 				file = fmt.Sprintf("%s:%d", file, edit.Line)
 			}
 			rows = append(rows, []string{
-				e.Variant, e.Revision, review.Visible(file), string(edit.Op) + " " + review.Visible(where),
-				review.Visible(edit.Before), review.Visible(edit.After), review.Visible(edit.By),
+				e.Variant, e.Revision, file, edit.Verb() + " " + where,
+				edit.Before, edit.After, edit.By,
 			})
 		}
 	}

@@ -3,10 +3,12 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	kptfilev1 "github.com/kptdev/kpt/api/kptfile/v1"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/krm"
@@ -39,13 +41,11 @@ type Update struct {
 	Package *krm.Package
 }
 
-// LostEdits returns the edits by hand that updates of an open revision replaced and
-// that the revision still lacks. updates are in order, the newest first: of one place
-// the newest counts. What one update put in place of an edit is no edit that a later one
-// could lose, and a value of another package that a run left out is none, either. branch is the package on the registered branch, nil where that is
-// not known. made returns the author of a conflict's edit, and reports whether it was
-// made on that branch: what people took back there is not lost. The newest update has
-// compared the branch itself.
+// LostEdits returns the edits by hand that updates of an open revision, the newest first,
+// replaced and that the revision still lacks. Of one place the newest update counts. An
+// edit that people took back on the registered branch is not lost: branch is the package
+// there, nil where that is not known, and made returns who made a conflict's edit, and
+// whether on that branch. The newest update has compared the branch itself.
 func LostEdits(updates []Update, branch *krm.Package, made func(merge.Conflict) (by string, onBranch bool)) []LostEdit {
 	type place struct {
 		file, field string
@@ -63,7 +63,7 @@ func LostEdits(updates []Update, branch *krm.Package, made func(merge.Conflict) 
 			}
 			c, n := replaced(updates, n, last)
 			now, known := c.In(u.Package)
-			if !c.LosesEdit() || known && now == c.Local || isMachines(c) || isAddition(c, u.Package) {
+			if !c.LosesEdit() || known && now == c.Local || isMachines(c, u.Package) || isAddition(c, u.Package) {
 				continue
 			}
 			by, onBranch := made(c)
@@ -105,10 +105,18 @@ func replaced(updates []Update, n int, c merge.Conflict) (first merge.Conflict, 
 }
 
 // isMachines reports whether a conflict is about a field that is the machine's in every
-// merge: nobody edits it.
-func isMachines(c merge.Conflict) bool {
+// merge: nobody edits it. The machine's gates return where a person deleted all of info.
+func isMachines(c merge.Conflict, p *krm.Package) bool {
 	if c.Resource.Kind != kptfilev1.KptFileKind {
 		return false
+	}
+	if c.Field == "info" && c.Local == "" {
+		info, _ := yaml.Parse(c.Upstream)
+		if p != nil && p.Kptfile(path.Dir(c.Path)) != nil {
+			info, _ = p.Kptfile(path.Dir(c.Path)).Node().Pipe(yaml.Lookup("info"))
+		}
+		fields, err := info.Fields()
+		return err == nil && slices.Equal(fields, []string{"readinessGates"})
 	}
 	for _, field := range []string{"upstreamLock", "status", "info.readinessGates"} {
 		rest, ok := strings.CutPrefix(c.Field, field)
@@ -144,11 +152,7 @@ func (l LostEdit) String() string {
 	text := cmp.Or(l.Field, l.File)
 	of := ""
 	if l.id != (krm.ID{}) {
-		name := l.id.Name
-		if l.id.Namespace != "" {
-			name = l.id.Namespace + "/" + name
-		}
-		if of = l.id.Kind + " " + name; l.Field == "" {
+		if of = strings.TrimSpace(l.id.Kind + " " + strings.TrimPrefix(l.id.Namespace+"/"+l.id.Name, "/")); l.Field == "" {
 			text, of = of, ""
 		}
 	} else if l.Field != "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/variform/variform/internal/cores"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/yamltree"
 )
@@ -23,13 +24,14 @@ type Op string
 
 // The operations of an edit.
 const (
-	Add    Op = "add"
-	Remove Op = "remove"
-	Update Op = "change"
-	Move   Op = "move"     // a resource in another file
-	Mode   Op = "mode"     // of a file: executable, a symbolic link
-	Format Op = "reformat" // of a field its comment, of a file its bytes
-	Broken Op = "broken"   // of a file: its YAML cannot be parsed, for the reason in After
+	Add     Op = "add"
+	Remove  Op = "remove"
+	Update  Op = "change"
+	Move    Op = "move"     // a resource in another file
+	Mode    Op = "mode"     // of a file: executable, a symbolic link
+	Comment Op = "comment"  // of a field or a file: Before and After are a field's
+	Format  Op = "reformat" // of a file its bytes
+	Broken  Op = "broken"   // of a file: its YAML cannot be parsed, for the reason in After
 )
 
 // Edit is one normalised difference between two packages.
@@ -110,9 +112,22 @@ func (e Edit) String() string {
 	case e.Op == Remove:
 		name = "removed " + name
 	case e.Op != Update:
-		name += " (" + string(e.Op) + ")"
+		name += " (" + e.Verb() + ")"
 	}
 	return Visible(name)
+}
+
+// Verb returns what the edit does, for people.
+func (e Edit) Verb() string {
+	switch {
+	case e.Op != Comment:
+		return string(e.Op)
+	case e.Before == "" && e.After != "":
+		return "comment added"
+	case e.Before != "" && e.After == "":
+		return "comment removed"
+	}
+	return "comment changed"
 }
 
 // broken says that a file cannot be parsed.
@@ -473,9 +488,16 @@ func (d *differ) formats(was, now *krm.Package, before, after side, touched map[
 		if slices.ContainsFunc(after.byPath[path], isContext) && bytes.Equal(ownNames.Regexp().ReplaceAll(b.Data, nil), ownNames.Regexp().ReplaceAll(f.Data, nil)) {
 			continue
 		}
-		d.add(Edit{File: path, Op: Format, Digest: digest([]byte(d.norm.text(string(b.Data)))) + ".." + digest([]byte(d.norm.text(string(f.Data))))})
+		op := Format
+		if line := commentLine.Regexp(); !slices.EqualFunc(line.FindAll(b.Data, -1), line.FindAll(f.Data, -1), bytes.Equal) {
+			op = Comment
+		}
+		d.add(Edit{File: path, Op: op, Digest: digest([]byte(d.norm.text(string(b.Data)))) + ".." + digest([]byte(d.norm.text(string(f.Data))))})
 	}
 }
+
+// commentLine is a line of a file that is a comment.
+var commentLine = lazyregexp.New(`(?m)^[ \t]*#.*$`)
 
 // whole reports a resource that is there on one side only.
 func (d *differ) whole(r *krm.Resource, op Op) {
@@ -504,7 +526,7 @@ func title(r *krm.Resource) string {
 	if ns := r.Namespace(); ns != "" {
 		return r.Kind() + " " + ns + "/" + r.Name()
 	}
-	return r.Kind() + " " + r.Name()
+	return strings.TrimSpace(r.Kind() + " " + r.Name())
 }
 
 func digest(b []byte) string {

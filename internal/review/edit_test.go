@@ -67,7 +67,7 @@ func TestCommentEdits(t *testing.T) {
 			}
 			before, after := of(text), of(strings.Replace(text, tc.old, tc.now, 1)+"other: 1\n")
 			edits, err := Edits(before, after)
-			if err != nil || len(edits) != 2 || edits[1].Field != tc.field || edits[1].Op != Format {
+			if err != nil || len(edits) != 2 || edits[1].Field != tc.field || edits[1].Op != Comment {
 				t.Fatalf("%v %v", edits, err)
 			}
 			out, err := Without(before, after, edits[1])

@@ -8,7 +8,7 @@ import (
 
 // isForm reports whether an operation changes how something is written, or where,
 // and not what it says.
-func (o Op) isForm() bool { return o == Mode || o == Move || o == Format }
+func (o Op) isForm() bool { return o == Mode || o == Move || o == Comment || o == Format }
 
 // isWritten reports whether an edit is of a form or of a whole file's text.
 func (e Edit) isWritten() bool {
@@ -59,7 +59,7 @@ func (f *forms) hadText(e Edit) bool {
 	if !okB || !okM || !okA {
 		return false
 	}
-	if e.Op == Format {
+	if e.Op != Update {
 		return sameForm(string(was.Data), string(made.Data), string(is.Data))
 	}
 	return sameLines(string(was.Data), string(made.Data), string(is.Data))

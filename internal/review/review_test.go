@@ -161,14 +161,14 @@ func TestEdits(t *testing.T) {
 		"comment alone": {
 			before: map[string]string{"a.yaml": deployment},
 			after:  map[string]string{"a.yaml": edited(deployment, "# keep", "# kept")},
-			want:   []Edit{{File: "a.yaml", Resource: "Deployment web", Op: Format, Field: "spec.template.spec.containers[name=web].image", Before: "# keep", After: "# kept"}},
+			want:   []Edit{{File: "a.yaml", Resource: "Deployment web", Op: Comment, Field: "spec.template.spec.containers[name=web].image", Before: "# keep", After: "# kept"}},
 		},
 		"comment beside a change": {
 			before: map[string]string{"a.yaml": deployment},
 			after:  map[string]string{"a.yaml": edited(edited(deployment, "# keep", "# kept"), "replicas: 1", "replicas: 2")},
 			want: []Edit{
 				{File: "a.yaml", Resource: "Deployment web", Op: Update, Field: "spec.replicas", Before: "1", After: "2"},
-				{File: "a.yaml", Resource: "Deployment web", Op: Format, Field: "spec.template.spec.containers[name=web].image", Before: "# keep", After: "# kept"},
+				{File: "a.yaml", Resource: "Deployment web", Op: Comment, Field: "spec.template.spec.containers[name=web].image", Before: "# keep", After: "# kept"},
 			},
 		},
 		"order alone": {
@@ -178,7 +178,7 @@ func TestEdits(t *testing.T) {
 		"a comment of the file": {
 			before: map[string]string{"a.yaml": list("  a: 1\n")},
 			after:  map[string]string{"a.yaml": "# ours\n\n" + list("  a: 1\n")},
-			want:   []Edit{{File: "a.yaml", Op: Format}},
+			want:   []Edit{{File: "a.yaml", Op: Comment}},
 		},
 		"a type is a change": {
 			before: map[string]string{"a.yaml": list("  n: 1\n")},
@@ -238,7 +238,7 @@ func TestModeAndFormat(t *testing.T) {
 	before, after := pkg(t, map[string]string{"a.yaml": "apiVersion: v1\nkind: X\nmetadata: {name: x}\n"}), pkg(t, nil)
 	after.Write(krm.File{Path: "a.yaml", Mode: krm.Executable, Data: []byte("# ours\n\napiVersion: v1\nkind: X\nmetadata:\n  name: x\n")})
 	edits, err := Edits(before, after)
-	if err != nil || len(edits) != 2 || edits[0].Op != Mode || edits[1].Op != Format {
+	if err != nil || len(edits) != 2 || edits[0].Op != Comment || edits[1].Op != Mode {
 		t.Errorf("%v %v", edits, err)
 	}
 }
@@ -458,15 +458,18 @@ func TestValueTextOfNumbers(t *testing.T) {
 
 func TestEditString(t *testing.T) {
 	for want, e := range map[string]Edit{
-		"data.a of ConfigMap x 1 → 9":         {Op: Update, Resource: "ConfigMap x", Field: "data.a", Before: "1", After: "9"},
-		`data.a of ConfigMap x "" → "b c"`:    {Op: Update, Resource: "ConfigMap x", Field: "data.a", After: "b c"},
-		"added data.a of ConfigMap x 9":       {Op: Add, Resource: "ConfigMap x", Field: "data.a", After: "9"},
-		"added ConfigMap x":                   {Op: Add, Resource: "ConfigMap x", After: "{}"},
-		"removed data.a of ConfigMap x":       {Op: Remove, Resource: "ConfigMap x", Field: "data.a", Before: "1"},
-		"removed a.txt":                       {Op: Remove, File: "a.txt"},
-		"a.txt":                               {Op: Update, File: "a.txt"},
-		"data.a of ConfigMap x (reformat)":    {Op: Format, Resource: "ConfigMap x", Field: "data.a"},
-		`data.a of ConfigMap x 1 → <U+202E>9`: {Op: Update, Resource: "ConfigMap x", Field: "data.a", Before: "1", After: "\u202e9"},
+		"data.a of ConfigMap x 1 → 9":             {Op: Update, Resource: "ConfigMap x", Field: "data.a", Before: "1", After: "9"},
+		`data.a of ConfigMap x "" → "b c"`:        {Op: Update, Resource: "ConfigMap x", Field: "data.a", After: "b c"},
+		"added data.a of ConfigMap x 9":           {Op: Add, Resource: "ConfigMap x", Field: "data.a", After: "9"},
+		"added ConfigMap x":                       {Op: Add, Resource: "ConfigMap x", After: "{}"},
+		"removed data.a of ConfigMap x":           {Op: Remove, Resource: "ConfigMap x", Field: "data.a", Before: "1"},
+		"removed a.txt":                           {Op: Remove, File: "a.txt"},
+		"a.txt":                                   {Op: Update, File: "a.txt"},
+		"data.a of ConfigMap x (comment added)":   {Op: Comment, Resource: "ConfigMap x", Field: "data.a", After: "# why"},
+		"data.a of ConfigMap x (comment removed)": {Op: Comment, Resource: "ConfigMap x", Field: "data.a", Before: "# why"},
+		"data.a of ConfigMap x (comment changed)": {Op: Comment, Resource: "ConfigMap x", Field: "data.a", Before: "# why", After: "# how"},
+		"a.yaml (reformat)":                       {Op: Format, File: "a.yaml"},
+		`data.a of ConfigMap x 1 → <U+202E>9`:     {Op: Update, Resource: "ConfigMap x", Field: "data.a", Before: "1", After: "\u202e9"},
 	} {
 		if got := e.String(); got != want {
 			t.Errorf("%q, wanted %q", got, want)

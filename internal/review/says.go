@@ -323,7 +323,7 @@ func (g *group) field(e Edit) string {
 		return fmt.Sprintf("mode of %s: %s", e.File, change(e.Before, e.After))
 	case e.Op == Broken:
 		return e.broken()
-	case e.Op == Format && e.Field != "":
+	case e.Op == Comment:
 		return "comment at " + name
 	case e.Op == Format:
 		return "reformats " + name

@@ -108,7 +108,7 @@ func (w *walker) comment(field, before, after string) {
 		return
 	}
 	w.d.add(Edit{
-		File: w.file, Resource: w.resource, ID: w.id, Op: Format, Field: field, Before: short(before), After: short(after),
+		File: w.file, Resource: w.resource, ID: w.id, Op: Comment, Field: field, Before: short(before), After: short(after),
 		Digest: w.d.norm.digest(field, before, after),
 	})
 }

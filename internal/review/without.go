@@ -72,7 +72,7 @@ func Without(before, after *krm.Package, edits ...Edit) (*krm.Package, error) {
 var errTogether = errors.New("it cannot be taken back without changing another edit: change it by hand")
 
 func takeBack(before, out *krm.Package, e Edit) error {
-	if e.Resource == "" || e.Op == Format && e.Field == "" {
+	if e.Resource == "" || e.Op == Comment && e.Field == "" {
 		restore(before, out, e)
 		return nil
 	}
@@ -152,7 +152,7 @@ func setBackIn(field string, e Edit, a, b *yaml.Node) error {
 	}
 	for k, v := range yamltree.Fields(b) {
 		was, _ := old.of(k.Value)
-		if at := yamltree.JoinField(field, k.Value); at == e.Field && e.Op == Format {
+		if at := yamltree.JoinField(field, k.Value); at == e.Field && e.Op == Comment {
 			k.HeadComment, k.LineComment, k.FootComment = was.key.HeadComment, was.key.LineComment, was.key.FootComment
 			v.HeadComment, v.LineComment, v.FootComment = was.value.HeadComment, was.value.LineComment, was.value.FootComment
 			return nil
