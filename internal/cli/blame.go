@@ -16,7 +16,6 @@ import (
 	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/provenance"
 	"github.com/variform/variform/internal/reconcile"
-	"github.com/variform/variform/internal/review"
 )
 
 // newPlaces is fleet.NewPlaces where a variable hides the package.
@@ -224,8 +223,8 @@ func (a *app) printLeaves(b *reconcile.Blamed[values], since bool) error {
 			where = l.File
 		}
 		rows = append(rows, []string{
-			review.Visible(where), review.Visible(l.Field), a.shortValue(l),
-			review.Visible(l.Origin.String()), review.Visible(sinceText(l.Origin, b.Approved)),
+			where, l.Field, a.shortValue(l),
+			l.Origin.String(), sinceText(l.Origin, b.Approved),
 		})
 	}
 	if err := a.sinceTable([]string{"RESOURCE", "FIELD", "VALUE", "FROM"}, rows, since); err != nil {
@@ -242,7 +241,7 @@ func (a *app) printLeaves(b *reconcile.Blamed[values], since bool) error {
 const maxShown = 40
 
 func (a *app) shortValue(l provenance.Leaf) string {
-	text := a.brief(review.Visible(l.Value))
+	text := a.brief(l.Value)
 	switch r := []rune(text); {
 	case l.ID.IsSecret():
 		return "(secret)"
@@ -267,16 +266,16 @@ func (a *app) printAnnotated(b *reconcile.Blamed[values]) error {
 			width = max(width, len([]rune(from(l.Origin))))
 		}
 	}
-	var out strings.Builder
 	for _, l := range lines {
 		by := ""
 		if l.Origin != nil {
-			by = oneLine(from(l.Origin))
+			by = from(l.Origin)
 		}
-		fmt.Fprintf(&out, "%-*s | %s\n", width, by, oneLine(l.Text))
+		if err := a.line("%-*s | %s", width, by, l.Text); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprint(a.Out, out.String())
-	return err
+	return nil
 }
 
 func (a *app) blameField(ctx context.Context, names []string, field string, since bool) error {
@@ -370,14 +369,12 @@ func (a *app) printSpread(list []provenance.Spread, since bool) error {
 			members = strings.Join(s.Members, ", ")
 		}
 		rows = append(rows, []string{
-			review.Visible(s.Field), a.shortText(s.Value), strconv.Itoa(len(s.Members)),
-			review.Visible(s.Origin.String()), members, review.Visible(seenText(s)),
+			s.Field, a.shortValue(provenance.Leaf{Value: s.Value}), strconv.Itoa(len(s.Members)),
+			s.Origin.String(), members, seenText(s),
 		})
 	}
 	return a.sinceTable([]string{"FIELD", "VALUE", "N", "FROM", "MEMBERS"}, rows, since)
 }
-
-func (a *app) shortText(s string) string { return a.shortValue(provenance.Leaf{Value: s}) }
 
 func (a *app) impact(ctx context.Context, place string) error {
 	file, line := place, 0

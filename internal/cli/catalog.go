@@ -112,7 +112,7 @@ func (a *app) printEntries(views []entryView) error {
 		return encodeAs(a.Out, a.output, "PackageList", map[string]any{"packages": views})
 	case "name":
 		for _, v := range views {
-			if _, err := fmt.Fprintf(a.Out, "%s@%s\n", v.Package, v.Version); err != nil {
+			if err := a.line("%s@%s", v.Package, v.Version); err != nil {
 				return err
 			}
 		}
@@ -313,7 +313,7 @@ func (a *app) writeManifests(dir string, there, manifests []krm.File, dry bool) 
 		return err
 	}
 	for _, file := range changed {
-		if _, err := fmt.Fprintln(a.Out, file); err != nil {
+		if err := a.line("%s", file); err != nil {
 			return err
 		}
 	}

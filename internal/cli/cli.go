@@ -278,10 +278,15 @@ func (a *app) note(format string, args ...any) {
 	}
 }
 
-// fail writes to stderr what went wrong. Text of packages and servers in it steers
-// neither the terminal nor a CI system.
+// fail writes to stderr what went wrong. No line begins with text of packages or servers.
 func (a *app) fail(format string, args ...any) {
-	_, _ = fmt.Fprintln(a.Err, boundary.Log(review.Visible(fmt.Sprintf(format, args...))))
+	a.tell(strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n  ") + "\n")
+}
+
+// tell writes lines to stderr. Text of packages and servers in them steers neither the
+// terminal nor a CI system.
+func (s Streams) tell(lines string) {
+	_, _ = io.WriteString(s.Err, boundary.Log(review.Visible(lines))) // there is nobody left to tell
 }
 
 func newVersion(a *app) *cobra.Command {

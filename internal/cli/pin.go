@@ -87,7 +87,7 @@ func (a *app) printPins(dir string, pins []render.Pinned) error {
 			builtin++
 		}
 		file := filepath.ToSlash(filepath.Join(dir, filepath.FromSlash(p.File)))
-		if _, err := fmt.Fprintf(a.Out, "%s: %s: %s to %s\n", file, p.Field, p.Was, p.Image); err != nil {
+		if err := a.line("%s: %s: %s to %s", file, p.Field, p.Was, p.Image); err != nil {
 			return err
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/variform/variform/internal/boundary"
+	"github.com/variform/variform/internal/review"
 )
 
 // table writes rows in aligned columns.
@@ -35,19 +37,27 @@ func table(w io.Writer, header []string, rows [][]string) error {
 	return t.Flush()
 }
 
-// oneLine keeps a message from breaking a table, or a terminal.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		default:
-			return r
-		}
-	}, s)
-	return s
+// oneLine keeps text of packages from breaking a table or a line, and a terminal.
+func oneLine(s string) string { return review.Visible(breaks.Replace(s)) }
+
+var breaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ")
+
+// linef adds a line to a text that write prints.
+func linef(b *strings.Builder, format string, args ...any) {
+	b.WriteString(oneLine(fmt.Sprintf(format, args...)) + "\n")
+}
+
+// write prints lines for a reader. Text of packages in them steers neither the terminal
+// nor a CI system.
+func (a *app) write(text string, colour func(line string) string) error {
+	_, err := io.WriteString(a.Out, a.paint(boundary.Log(review.Visible(text)), colour))
+	return err
+}
+
+// line prints a line as write does.
+func (s Streams) line(format string, args ...any) error {
+	_, err := fmt.Fprintln(s.Out, boundary.Log(oneLine(fmt.Sprintf(format, args...))))
+	return err
 }
 
 // encode prints a value as json or yaml.

@@ -165,7 +165,7 @@ func (a *app) writeBack(r rendering, before, after []krm.File) error {
 	}
 	changed, err := write(r.dir, before, after)
 	for _, p := range changed {
-		if _, perr := fmt.Fprintln(a.Out, p); perr != nil {
+		if perr := a.line("%s", p); perr != nil {
 			return perr
 		}
 	}
@@ -183,7 +183,9 @@ func (a *app) printFunctions(res *render.Result) {
 	if a.verbose {
 		lines = 0
 	}
-	_ = res.WriteSummary(a.Err, lines) // there is nobody left to tell
+	var b strings.Builder
+	_ = res.WriteSummary(&b, lines)
+	a.tell(b.String())
 }
 
 // failures is a rendering's error; what was printed of its functions is left out.

@@ -239,9 +239,9 @@ func (a *app) choose(ctx context.Context, r *resolved, t *catalog.Target, c choi
 
 // ask has a person choose one of what is offered.
 func (a *app) ask(ctx context.Context, in *bufio.Reader, prefix string, n resolver.NeededInput) (string, error) {
-	_, _ = fmt.Fprintf(a.Err, "%s%s: several packages provide %s:\n", prefix, n.Alias, n.Kind)
+	a.tell(oneLine(fmt.Sprintf("%s%s: several packages provide %s:", prefix, n.Alias, n.Kind)) + "\n")
 	for i, o := range n.Offers {
-		_, _ = fmt.Fprintf(a.Err, "  %d) %s\n", i+1, o)
+		a.tell(oneLine(fmt.Sprintf("  %d) %s", i+1, o)) + "\n")
 	}
 	_, _ = fmt.Fprintf(a.Err, "which one? [1-%d] ", len(n.Offers))
 	line, err := readLine(ctx, in)
@@ -347,7 +347,7 @@ func (a *app) printResolved(r *resolved) error {
 		return objects(a.Out, a.output, locks)
 	case "name":
 		for _, row := range rows {
-			if _, err := fmt.Fprintf(a.Out, "%s@%s\n", strings.TrimPrefix(row[0]+"/"+row[1], "/"), row[2]); err != nil {
+			if err := a.line("%s@%s", strings.TrimPrefix(row[0]+"/"+row[1], "/"), row[2]); err != nil {
 				return err
 			}
 		}
@@ -455,11 +455,11 @@ func (a *app) printSaid(said *catalog.Said) {
 	for _, g := range said.Groups {
 		indent := ""
 		if names := strings.Join(g.Targets, ", "); names != "" {
-			_, _ = fmt.Fprintln(a.Out, names)
+			_ = a.line("%s", names)
 			indent = "  "
 		}
 		for _, l := range g.Lines {
-			_, _ = fmt.Fprintln(a.Out, indent+l)
+			_ = a.line("%s%s", indent, l)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintln(&b, r.Summary)
+	linef(&b, "%s", r.Summary)
 	printMarks(&b, r.Marks)
 	pkg := "\x00"
 	for _, c := range r.Classes {
@@ -170,16 +170,18 @@ func (a *app) printReview(r reviewView, all bool) error {
 			pkg = c.Package
 			for _, p := range r.Packages {
 				if p.Package == pkg && len(r.Packages) > 1 {
-					fmt.Fprintf(&b, "\n%s: %s in %s\n", cmp.Or(pkg, "deletions and packages of no known upstream"), count.Of(p.Variants, "variant"), count.Of(p.Classes, "class", "classes"))
+					b.WriteByte('\n')
+					linef(&b, "%s: %s in %s", cmp.Or(pkg, "deletions and packages of no known upstream"), count.Of(p.Variants, "variant"), count.Of(p.Classes, "class", "classes"))
 				}
 			}
 		}
-		fmt.Fprintf(&b, "\nclass %s  %s  %s\n", c.ID, count.Of(len(c.Members), "variant"), c.Says)
+		b.WriteByte('\n')
+		linef(&b, "class %s  %s  %s", c.ID, count.Of(len(c.Members), "variant"), c.Says)
 		names := foldedOf(c.Members, c.AllOf)
 		if all || a.output == "wide" {
 			names = strings.Join(c.Members, ", ")
 		}
-		fmt.Fprintf(&b, "  %s\n", names)
+		linef(&b, "  %s", names)
 		for _, m := range c.Marks {
 			if m.Kind == review.Lost {
 				printMark(&b, "  ", m)
@@ -187,14 +189,13 @@ func (a *app) printReview(r reviewView, all bool) error {
 		}
 		a.printValues(&b, &c)
 		if c.Diff != "" {
-			fmt.Fprintf(&b, "  example: %s\n", c.Example)
+			linef(&b, "  example: %s", c.Example)
 			for line := range strings.Lines(c.Diff) {
 				b.WriteString("    " + line)
 			}
 		}
 	}
-	_, err := fmt.Fprint(a.Out, a.paint(review.Visible(b.String()), reviewColour))
-	return err
+	return a.write(b.String(), reviewColour)
 }
 
 // maxValues is how many fields of a class are told in a review that fits a screen, and
@@ -214,12 +215,11 @@ func (a *app) printValues(b *strings.Builder, c *review.Class) {
 	for i, v := range c.Values {
 		rest := len(c.Values) - i - 1
 		last := a.output != "wide" && rest > 0 && (i == most-1 || c.Values[i+1].Minor && rest > 1)
-		fmt.Fprintf(b, "  %s: %s", v.Where(), v)
 		if last {
-			fmt.Fprintf(b, "; and %s (-o wide lists them)\n", count.Of(rest, "more field"))
+			linef(b, "  %s: %s; and %s (-o wide lists them)", v.Where(), v, count.Of(rest, "more field"))
 			return
 		}
-		b.WriteByte('\n')
+		linef(b, "  %s: %s", v.Where(), v)
 	}
 }
 
@@ -246,5 +246,5 @@ func printMark(b *strings.Builder, indent string, m review.Mark) {
 	if m.Kind == review.Outlier {
 		text = "outlier: " + text
 	}
-	fmt.Fprintf(b, "%s! %s: %s\n", indent, text, names)
+	linef(b, "%s! %s: %s", indent, text, names)
 }

@@ -120,14 +120,13 @@ func (a *app) table(header []string, rows [][]string) error {
 		return err
 	}
 	first := len(rows) > 0
-	_, err := io.WriteString(a.Out, a.paint(b.String(), func(string) string {
+	return a.write(b.String(), func(string) string {
 		if first {
 			first = false
 			return bold
 		}
 		return ""
-	}))
-	return err
+	})
 }
 
 // pager shows what is written to it a screen at a time. It starts with the first
