@@ -217,11 +217,12 @@ func (m *maker) keep(p, was *krm.Package) error {
 	return errors.Join(mutate.KeepUpstream(p, was), mutate.SetOwner(p, m.owner()), m.setOrder(p))
 }
 
-// Unfilled is a warning for each injection point that nothing fills.
+// Unfilled returns a warning for each injection point that nothing fills, but for
+// optional points that no injector selects: these keep the package's own values.
 func Unfilled(r *injection.Report) []string {
 	var out []string
 	for _, o := range r.Outcomes {
-		if !o.Injected() {
+		if !o.Injected() && (o.Required || o.Named) {
 			out = append(out, fmt.Sprintf("%s: %s", o.ConditionType, o.Message))
 		}
 	}

@@ -332,6 +332,16 @@ func TestNewest(t *testing.T) {
 	}
 }
 
+func TestNewer(t *testing.T) {
+	for pair, want := range map[[2]string]bool{
+		{"1.10.0", "1.9.0"}: true, {"1.0.0", "1.4.0"}: false, {"1.0.0", "1.0.0"}: false, {"1.0.0", "2.0.0-rc.1"}: true, {"1.0.0", ""}: false, {"", "1.0.0"}: false,
+	} {
+		if got := Newer(pair[0], pair[1]); got != want {
+			t.Errorf("Newer(%q, %q) = %t", pair[0], pair[1], got)
+		}
+	}
+}
+
 func installation(name, target, pkg string) *v1alpha1.Installation {
 	i := &v1alpha1.Installation{Spec: v1alpha1.InstallationSpec{Target: target, Package: pkg}}
 	i.Name = name

@@ -72,6 +72,14 @@ func Newest(entries []Entry, pkg string) string {
 	return best.Original()
 }
 
+// Newer reports whether a version is newer than another, as [Newest] orders them;
+// false where one of them is no version.
+func Newer(a, b string) bool {
+	v, err := semver.NewVersion(a)
+	w, other := semver.NewVersion(b)
+	return err == nil && other == nil && newer(v, w)
+}
+
 func newer(a, b *semver.Version) bool {
 	if pre := a.Prerelease() == ""; pre != (b.Prerelease() == "") {
 		return pre

@@ -30,23 +30,22 @@ func newBlame(a *app) *cobra.Command {
 	var since bool
 	c := &cobra.Command{
 		Use:   "blame PACKAGE [FILE | Kind/name[:field]]",
-		Short: "Say of each value which input set it: file, line, function or person",
-		Long: `Makes a package once more, as the inputs of now give it with people's edits, and
-says where each value comes from: the upstream, a field or expression of a set, a
-context object, another package's output, a function, or an edit by hand with its
-author; with the functions that carried it. Nothing is written.
+		Short: "show where each value comes from",
+		Long: `Blame builds a package from its current inputs, with people's edits, and shows where
+each value comes from: the upstream, a field or expression of a set, a context
+object, another package's output, a function, or an edit by hand with its author. It
+writes nothing.
 
-PACKAGE is repository/package or a variant. Without more, the values that are the
-package's own are listed: what stands in it as in the upstream is counted. A FILE
-is printed with the origin of each line.
+PACKAGE is repository/package or a variant. By default blame lists the values that
+differ from the upstream, and counts the rest. A FILE is printed with the origin of
+each line.
 
-With --field and --all, or names of a set, a repository or a package in place of
-PACKAGE, one field is compared over the fleet: each value, how many have it, where it
-comes from, and who.
+--field with --all, or with names of a set, a repository or a package in place of
+PACKAGE, compares one field over the fleet: each value, how many variants have it,
+which ones, and where it comes from.
 
-With --since the commit is named that brought an input's line into the management
-directory, along first parents, with its author and day, and whether that was after
-the package was last approved.`,
+--since names the commit that brought an input's line into the fleet, with its author
+and day, and whether that was after the package's last approval.`,
 		Example: "  variform blame -f fleet c1/web\n  variform blame -f fleet c1/web deploy.yaml\n  variform blame -f fleet c1/web Deployment/web:spec.replicas -o json\n  variform blame -f fleet --all --field Deployment/web:spec.replicas",
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
@@ -65,19 +64,19 @@ the package was last approved.`,
 	}
 	a.addBlame(c)
 	a.addOutput(c, annotatedFormat)
-	c.Flags().BoolVar(&all, "all", false, "with --field: over the whole fleet")
+	c.Flags().BoolVar(&all, "all", false, "with --field: compare over the whole fleet")
 	c.Flags().StringVar(&field, "field", "", "compare this `field`, as Kind/name:path, over several packages")
-	c.Flags().BoolVar(&since, "since", false, "name the commit and author of each input's line in the management directory's history")
+	c.Flags().BoolVar(&since, "since", false, "name the commit and author of each input's line in the fleet's history")
 	return c
 }
 
 func newImpact(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "impact FILE[:LINE]",
-		Short: "Say which fields of which variants a line of an input sets",
-		Long: `Looks up a file of the management directory, or a line of it with what is indented
-below, among the origins of all values of the fleet: if that input changes, these
-fields move. Nothing is written. It is the reverse of blame.`,
+		Short: "show which fields an input or one of its lines sets",
+		Long: `Impact lists the fields of all variants that a file of the fleet sets, or one line of
+it with the lines indented below. These fields change if that input changes. Impact is
+the reverse of blame. It writes nothing.`,
 		Example: "  variform impact -f fleet sets.yaml:14\n  variform impact -f fleet context/c1.yaml -o json",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.impact(c.Context(), args[0]) },
@@ -92,7 +91,7 @@ func (a *app) addBlame(c *cobra.Command) {
 	a.addFleet(c)
 	a.addNeeds(c)
 	a.addRenderFlags(c)
-	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
+	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as for apply")
 	inner := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
 		a.fleet.blame, a.fleet.preview = true, true

@@ -26,7 +26,7 @@ import (
 func newCatalog(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "catalog",
-		Short: "List what the Catalogs have, change a Catalog's file, or make packages fit for one",
+		Short: "list, change and fill Catalogs",
 	}
 	c.AddCommand(newCatalogList(a), newCatalogEdit(a, "add"), newCatalogEdit(a, "remove"), newCatalogImport(a))
 	return c
@@ -51,7 +51,7 @@ func newCatalogList(a *app) *cobra.Command {
 	var q catalog.Query
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the versions of packages, the default implementation of an interface marked",
+		Short: "list the versions of packages and the default implementations of interfaces",
 		Args:  noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
 			r, err := a.catalogues(c.Context())
@@ -84,7 +84,7 @@ func newCatalogList(a *app) *cobra.Command {
 	a.addOutput(c)
 	c.Flags().StringToStringVar(&q.Labels, "label", nil, "only packages with this label, KEY=VALUE")
 	c.Flags().StringVar(&q.Interface, "interface", "", "only packages that provide this interface")
-	c.Flags().StringVar(&q.Name, "name", "", "only packages whose name holds this")
+	c.Flags().StringVar(&q.Name, "name", "", "only packages whose name contains this")
 	c.Flags().StringVar(&q.Keyword, "keyword", "", "only packages with this keyword")
 	return c
 }
@@ -145,11 +145,15 @@ func newCatalogEdit(a *app, verb string) *cobra.Command {
 	var e catalog.Edit
 	var file string
 	adding := verb == "add"
-	short, example := "Add a source, packages or a default implementation to a Catalog's file", `  variform catalog add --file catalog.yaml --git https://git.example.com/packages.git --package cert-manager
-  variform catalog add --file catalog.yaml --package cert-manager --interface https://example.com/certificates`
+	short, example := "add a source, packages or a default to a Catalog's file", `  variform catalog add --file catalog.yaml --package cert-manager \
+    --git https://git.example.com/packages.git
+  variform catalog add --file catalog.yaml --package cert-manager \
+    --interface https://example.com/certificates`
 	if !adding {
-		short, example = "Remove a source, packages or a default implementation from a Catalog's file", `  variform catalog remove --file catalog.yaml --git https://git.example.com/packages.git
-  variform catalog remove --file catalog.yaml --interface https://example.com/certificates`
+		short, example = "remove a source, packages or a default from a Catalog's file", `  variform catalog remove --file catalog.yaml \
+    --git https://git.example.com/packages.git
+  variform catalog remove --file catalog.yaml \
+    --interface https://example.com/certificates`
 	}
 	c := &cobra.Command{
 		Use: verb, Short: short, Example: example, Args: noNames,
@@ -228,25 +232,25 @@ func newCatalogImport(a *app) *cobra.Command {
 	var f importing
 	c := &cobra.Command{
 		Use:   "import [DIR|URL//dir@ref]",
-		Short: "Write the PackageManifests of packages that have none",
-		Long: `Import writes package.yaml for each kpt package in DIR (the current folder by
-default) that has none: its name as a tag would say it, the version that its
-upstreamLock names, the APIs that its CustomResourceDefinitions serve, and the
-needs of those that its resources are of and that neither it nor Kubernetes
-serves. Documents of Carvel, Crossplane and Porter become manifests as well.
-With -o yaml or json, and for packages in Git, manifests are printed and nothing
-is written. Read them before you publish them: what a package takes and gives is
-not to be seen in it.`,
+		Short: "write the PackageManifests of packages that have none",
+		Long: `Import writes package.yaml for each kpt package in DIR (default: the current folder)
+that has none. It takes the name from the folder, the version from the upstreamLock,
+and the provided APIs from the CustomResourceDefinitions. A package needs the APIs of
+its resources that neither it nor Kubernetes serves. Import also turns documents of
+Carvel, Crossplane and Porter into manifests. With -o yaml or json, and for packages
+in Git, it prints the manifests and writes nothing. Read the manifests before you
+publish them, because a package's parameters and outputs cannot be derived.`,
 		Example: `  variform catalog import packages/
-  variform catalog import https://git.example.com/packages.git//catalog@main > manifests.yaml`,
+  variform catalog import \
+    https://git.example.com/packages.git//catalog@main > manifests.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.importCatalog(c.Context(), f, append(args, ".")[0])
 		},
 	}
 	a.addFormats(c, "table", []string{"table", "yaml", "json"})
-	c.Flags().BoolVar(&f.dry, "dry-run", false, "print which files would be written and write nothing")
-	c.Flags().BoolVar(&f.anew, "force", false, "write manifests anew that are there, and lose what was written into them")
+	c.Flags().BoolVar(&f.dry, "dry-run", false, "print the files that import would write, and write nothing")
+	c.Flags().BoolVar(&f.anew, "force", false, "overwrite existing manifests, with everything that you changed in them")
 	a.addCache(c)
 	return c
 }

@@ -78,6 +78,7 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	ctx, stop := context.WithCancelCause(ctx)
 	a := &app{Streams: s, stop: stop}
 	defer a.end()
+	args = wholeHelp(a, args)
 	cmd := a.root()
 	cmd.SetArgs(args)
 	done := make(chan error, 1)
@@ -145,6 +146,7 @@ type app struct {
 	verbose  bool
 	colour   string
 	noPager  bool
+	helpAll  bool          // help lists every flag
 	timeout  time.Duration // of the run; 0 is none
 	patience time.Duration // with a silent server
 	// gitCredentials is a file with logins; "" asks Git's helpers.
@@ -203,16 +205,9 @@ func (a *app) budget() wire.Budget {
 func (a *app) root() *cobra.Command {
 	s := a.Streams
 	root := &cobra.Command{
-		Use:   "variform",
-		Short: "One kpt package, reviewed variants for a whole fleet",
-		Long: `variform reads a management directory (Repositories, PackageVariantSets,
-PackageVariants and context objects) and keeps one Draft branch per variant up
-to date in Git, for people to review, approve or reject.
-
-  variform plan    -f fleet/     what would change, and why
-  variform apply   -f fleet/     write the Drafts
-  variform review  -f fleet/     read each change once, not once a variant
-  variform approve -f fleet/ …   publish`,
+		Use:          "variform",
+		Short:        "Keep one reviewed copy of a package for each cluster, in Git",
+		Long:         "Variform keeps one reviewed copy of a package for each cluster, in Git.",
 		SilenceUsage: true, SilenceErrors: true,
 		Version:           version.Current().Version,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.start() },
@@ -227,12 +222,12 @@ to date in Git, for people to review, approve or reject.
 		return fmt.Errorf("%w: see %q", err, c.CommandPath()+" --help")
 	})
 	flags := root.PersistentFlags()
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress, no notes")
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "say more on stderr")
-	flags.DurationVar(&a.timeout, "timeout", 0, "end the run after this time, whatever it is at (default: none)")
-	flags.IntVar(&a.repositories, "repository-concurrency", wire.Repositories, "Git repositories to read from and write to at once, whatever the number of processors")
-	flags.DurationVar(&a.patience, "server-timeout", 30*time.Second, "give up on a Git repository or a registry that is silent for this long; twice as long before an answer begins, six times for one to a push")
-	flags.StringVar(&a.gitCredentials, "git-credentials", os.Getenv("VARIFORM_GIT_CREDENTIALS"), "file with logins of Git servers, https://USER:PASSWORD@HOST/PATH a line, for machines without Git (default: ask Git's helpers)")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress and no notes")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "print more on stderr")
+	flags.DurationVar(&a.timeout, "timeout", 0, "end the run after this time (default: no limit)")
+	flags.IntVar(&a.repositories, "repository-concurrency", wire.Repositories, "number of Git repositories to read and write at once")
+	flags.DurationVar(&a.patience, "server-timeout", 30*time.Second, "give up on a server that sends nothing for this long; twice as long before an answer begins, six times for the answer to a push")
+	flags.StringVar(&a.gitCredentials, "git-credentials", os.Getenv("VARIFORM_GIT_CREDENTIALS"), "file with logins of Git servers, one https://USER:PASSWORD@HOST/PATH per line, for machines without Git (default: ask Git's credential helpers)")
 	_ = root.MarkPersistentFlagFilename("git-credentials")
 	root.AddCommand(
 		newPlan(a), newApply(a), newDiff(a), newReview(a),
@@ -242,6 +237,7 @@ to date in Git, for people to review, approve or reject.
 	)
 	a.completeNames(root)
 	a.addTerminal(root)
+	addHelp(a, root)
 	return root
 }
 
@@ -255,7 +251,7 @@ func (a *app) addOutput(c *cobra.Command, more ...string) {
 
 // addFormats adds -o with these formats.
 func (a *app) addFormats(c *cobra.Command, usual string, formats []string) {
-	c.Flags().StringVarP(&a.output, "output", "o", usual, "output format: "+strings.Join(formats, "|"))
+	c.Flags().StringVarP(&a.output, "output", "o", usual, "output format: "+strings.Join(formats, ", "))
 	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	inner := c.PreRunE
 	c.PreRunE = func(c *cobra.Command, args []string) error {
@@ -291,7 +287,7 @@ func (s Streams) tell(lines string) {
 
 func newVersion(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "version", Short: "Print the version, the commit, Go's version and the platform", Args: cobra.NoArgs,
+		Use: "version", Short: "print the version, commit, Go version and platform", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := version.Current()
 			if a.output != "table" {
@@ -309,7 +305,7 @@ func newVersion(a *app) *cobra.Command {
 }
 
 // Commands is the command line as documents list it.
-func Commands() *cobra.Command { return (&app{}).root() }
+func Commands() *cobra.Command { return (&app{helpAll: true}).root() }
 
 // noNames refuses arguments with a hint at what was probably meant.
 func noNames(c *cobra.Command, args []string) error {

@@ -25,37 +25,38 @@ type decideFlags struct {
 }
 
 func newPropose(a *app) *cobra.Command {
-	return newDecide(a, decide.Propose, "Propose Drafts for publication",
-		`Propose marks Drafts as Proposed, Porch's word for what waits for approval. With
---pull-requests they stay Drafts, and each repository's forge gets pull requests
-for them instead: one for each class of identical change (class), for each Draft
-(variant), or one for all (repository). They are opened, brought up to date, and
-closed where all of a repository is proposed and nothing of them waits any more.
-The annotation variform.dev/forge of a Repository says which forge that is; one with
-variform.dev/review (class, variant or repository) has apply do that. Merging
-one, in any style, publishes what it holds; closing one turns it down until its
-Drafts change, or until one of them is named.`)
+	return newDecide(a, decide.Propose, "open pull requests, or mark Drafts as Proposed",
+		`Propose marks Drafts as Proposed, as Porch does.
+
+With --pull-requests the Drafts stay Drafts, and propose opens requests on each
+repository's forge: one per class of identical change (class), one per Draft
+(variant), or one for all (repository). It updates open requests, and closes them
+when none of their Drafts waits any more. The Repository's annotation
+variform.dev/forge names the forge. With the annotation variform.dev/review (class,
+variant or repository), apply does the same. Merging a request publishes its
+packages. Closing it rejects the change until a Draft changes or you name a Draft.`)
 }
 
 func newApprove(a *app) *cobra.Command {
-	return newDecide(a, decide.Approve, "Publish Drafts or Proposed revisions, or carry out a proposed deletion",
-		`Approve merges each package into its registered branch and tags it vN, one
-atomic push per repository. It refuses a Draft whose variant has moved on since
-the last apply, or fails. In deployment repositories it refuses while a
-readiness gate is not met. --class ID approves what review showed under that ID
-and refuses when any of it has changed since; several (--class A --class B, or
---class A,B) are approved together or not at all. An ID may be shortened, to 4
-characters before the @ and 8 after it. Names or -l beside --class, --max and
---percent take a part of it: what is left keeps the part of its ID before the @.
-A revision that loses an edit by hand is refused unless one of these IDs, whose
-review shows the loss, or --accept-lost approves it.
---main publishes what people committed to the registered branch, of NAMES or all,
-as a revision of its own; Drafts stay as they are, and the next apply brings them
-up to it.`)
+	return newDecide(a, decide.Approve, "publish Drafts, or carry out a proposed deletion",
+		`Approve merges each package into its registered branch and tags it vN, with one
+atomic push per repository. It refuses a Draft whose variant fails or whose inputs
+changed since the last apply, and, in deployment repositories, a Draft with an unmet
+readiness gate.
+
+--class ID approves exactly what review showed under that ID, and refuses if any of
+it changed. Several classes (--class A --class B) are approved together or not at
+all. You may shorten an ID to 4 characters before the @ and 8 after it. Names, -l,
+--max and --percent select a part of a class; the rest keeps the part of its ID
+before the @. A revision that loses an edit by hand needs the ID of the class that
+showed the loss, or --accept-lost.
+
+--main publishes what people committed to the registered branch, of NAMES or of
+all, as a revision of its own. Drafts do not change; the next apply updates them.`)
 }
 
 func newReject(a *app) *cobra.Command {
-	return newDecide(a, decide.Reject, "Return Proposed revisions to Draft, or take back a proposed deletion", "")
+	return newDecide(a, decide.Reject, "send proposed revisions back to Draft", "Reject returns Proposed revisions to Draft, and cancels a proposed deletion.")
 }
 
 func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
@@ -124,22 +125,22 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		a.addDependencies(c)
 	} else {
 		a.addNeeds(c)
-		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
+		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as for apply")
 		a.addRenderFlags(c)
-		c.Flags().BoolVar(&f.lost, "accept-lost", false, "publish revisions that lose edits by hand, though no --class showed that")
-		c.Flags().BoolVar(&f.main, "main", false, "what people committed to the registered branch, each as a revision of its own")
+		c.Flags().BoolVar(&f.lost, "accept-lost", false, "publish revisions that lose edits by hand, without a --class that showed the loss")
+		c.Flags().BoolVar(&f.main, "main", false, "publish what people committed to the registered branch, as revisions of their own")
 	}
 	if d == decide.Propose {
 		a.addPulls(c)
-		c.Flags().StringVar(&f.pulls, "pull-requests", "", "make pull requests on the repositories' forges, one for each `class`, variant or repository (default: what the annotation variform.dev/review says, else class)")
+		c.Flags().StringVar(&f.pulls, "pull-requests", "", "open pull requests on the repositories' forges: one per `class`, variant or repository (default: the annotation variform.dev/review, else class)")
 		c.Flags().Lookup("pull-requests").NoOptDefVal = usualMode
 	}
 	a.addOutput(c)
-	c.Flags().BoolVar(&f.all, "all", false, "all that are open")
+	c.Flags().BoolVar(&f.all, "all", false, "all open revisions")
 	a.addLabels(c)
-	c.Flags().IntVar(&f.part.Max, "max", 0, "at most so many of what --class says, the first by name")
-	c.Flags().IntVar(&f.part.Percent, "percent", 0, "this part of what --class says, rounded up, the first by name")
-	c.Flags().StringSliceVar(&f.classes, "class", nil, "a class of review, exactly as it was shown; several add up")
+	c.Flags().IntVar(&f.part.Max, "max", 0, "at most this many variants of --class, the first by name")
+	c.Flags().IntVar(&f.part.Percent, "percent", 0, "this percentage of --class, rounded up, the first by name")
+	c.Flags().StringSliceVar(&f.classes, "class", nil, "a class, exactly as review showed it; repeatable")
 	return c
 }
 

@@ -20,16 +20,16 @@ func newDemo(a *app) *cobra.Command {
 	var layOut, large, step bool
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "Walk through the main job on example fleets of local Git repositories",
-		Long: `Demo makes a catalogue, 12 cluster repositories and a management repository in a
-temporary folder (or --dir), and runs plan, apply, review, an approval and an
-update over them, beside what people do meanwhile: a hotfix, a squash merge, an
-approval in part; then the same for a second fleet, whose packages need others.
-With --step it waits for a key after each step.
-With --large it walks through one update of 300 clusters instead, some of which
-were fixed, set back, emptied or held by people since the last.
-With --layout it stops when the repositories are there, for you to go on by hand.
-It needs Git, and no network, container engine or cluster.`,
+		Short: "see the main job on local repositories",
+		Long: `Demo creates a catalog, 12 cluster repositories and a management repository in a
+temporary folder (or --dir). It runs plan, apply, review, an approval and an update,
+while people commit a hotfix, squash a merge and approve a part. Then it does the same
+for a second fleet, whose packages need other packages.
+
+--step waits for a key after each step. --large shows one update of 300 clusters, some
+of which people fixed, reverted, emptied or held. --layout stops after it created the
+repositories, so that you can continue by hand. Demo needs Git; it needs no network,
+container engine or cluster.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if dir == "" {
@@ -53,9 +53,9 @@ It needs Git, and no network, container engine or cluster.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", os.Getenv("DEMO_DIR"), "empty or new folder to use (default: a temporary one)")
-	c.Flags().BoolVar(&layOut, "layout", false, "only lay out the repositories")
-	c.Flags().BoolVar(&large, "large", false, "a fleet of 300 clusters, and what people did there")
+	c.Flags().StringVar(&dir, "dir", os.Getenv("DEMO_DIR"), "empty or new folder (default: a temporary one)")
+	c.Flags().BoolVar(&layOut, "layout", false, "only create the repositories")
+	c.Flags().BoolVar(&large, "large", false, "use a fleet of 300 clusters")
 	c.Flags().BoolVar(&step, "step", false, "wait for a key after each step")
 	return c
 }

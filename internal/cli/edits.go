@@ -16,17 +16,18 @@ func newEdits(a *app) *cobra.Command {
 	var drop []string
 	c := &cobra.Command{
 		Use:   "edits [NAMES]",
-		Short: "List what people changed in packages, field by field",
-		Long: `Lists all that is other than what variform made: on the registered branch of
-each package, and in its open Drafts. NAMES are variants, repository/package,
-sets, repositories, targets or packages; without any, the whole fleet. Updates
-keep these edits, or say which they lost: --lost lists those.
+		Short: "list what people changed by hand; keep or drop it",
+		Long: `Edits lists everything that differs from what variform built: on the registered
+branch of each package, and in its open Drafts. NAMES are variants,
+repository/package, sets, repositories, targets or packages; without names, edits
+lists the whole fleet. Updates keep these edits; --lost lists the edits that an update
+lost.
 
---drop takes an edit back: it makes a Draft, or a commit on the open one, without
-it. All other edits stay. EDIT is what the list says of it after the operation,
-or a field, a resource or a file where one edit alone is about that. Packages
-that have no such edit are left alone. What the variant or its pipeline makes
-again, and what is held, is not dropped: that is told, with what to change.`,
+--drop EDIT creates a Draft without the edit, or adds a commit to the open Draft. All
+other edits stay. EDIT is the text that the list shows after the operation; a field, a
+resource or a file is enough if only one edit concerns it. Packages without such an
+edit do not change. An edit that the variant or its pipeline would make again, or in a
+held package, is not dropped; the message names what to change.`,
 		Example: "  variform edits -f fleet\n  variform edits -f fleet cluster-1/web -o json\n  variform edits -f fleet --lost\n  variform edits -f fleet cluster-1/web --drop 'Deployment web spec.replicas'",
 		RunE: func(c *cobra.Command, names []string) error {
 			switch {
@@ -68,8 +69,8 @@ again, and what is held, is not dropped: that is told, with what to change.`,
 	a.addNeeds(c)
 	a.addRenderFlags(c)
 	a.addOutput(c)
-	c.Flags().StringArrayVar(&drop, "drop", nil, "make a Draft without this `EDIT`, as the list names it; several times for several")
-	c.Flags().BoolVar(&lost, "lost", false, "list the edits that updates lost or overruled, with their authors, by the commits of open and latest revisions")
+	c.Flags().StringArrayVar(&drop, "drop", nil, "create a Draft without this `EDIT`, as the list names it; repeatable")
+	c.Flags().BoolVar(&lost, "lost", false, "list the edits that updates lost, with their authors, from the commits of open and latest revisions")
 	return c
 }
 

@@ -119,16 +119,15 @@ func identityOf(namespace, variant string) decide.Identity {
 func newJoin(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "join FILE...",
-		Short: "Join what the shards of a run printed into what one run prints",
-		Long: `Join reads what "plan -o json --shard I/N", or apply, review or status, printed in
-each of N shards, and writes what one run over the whole fleet prints: every
-variant in its place, each class once with all its members, each finding once.
-All N results must be there, of one management directory, one program and the
-same options. A class's ID is that of the whole, which approve takes without
---shard: who approves builds nothing.
+		Short: "join the results of shards into the result of one run",
+		Long: `Join reads the output of "plan -o json --shard I/N" (or of apply, review or status)
+of each of N shards. It writes what one run over the whole fleet prints: every
+variant in its place, each class once with all its members, each finding once. It
+needs all N results, of one fleet, one program and the same options. A class's ID is
+that of the whole; approve accepts it without --shard.
 
--o json and yaml are those of plan, apply, review and status; of the first three
-the other formats are those of report, of review markdown and html.`,
+-o json and yaml work for plan, apply, review and status, the formats of report for
+plan, apply and review, and markdown and html for review.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list := make([]*joinFile, len(args))

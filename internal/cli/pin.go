@@ -20,13 +20,13 @@ func newPin(a *app) *cobra.Command {
 	var dry bool
 	c := &cobra.Command{
 		Use:   "pin [DIR]...",
-		Short: "Write the digests of function images into Kptfiles",
-		Long: `Pin looks up the digest that each function image's tag points at and writes it
-into the Kptfiles below DIR (the current folder by default), as image@digest in
-place of the tag. What is pinned already stays; nothing else in a file changes.
-Pinned images run in containers, also those that variform has built in.
+		Short: "pin function images in Kptfiles to their digests",
+		Long: `Pin replaces the tag of each function image in the Kptfiles below DIR (default: the
+current folder) with the digest that the tag points at: image@digest. Pinned images
+and everything else in the files do not change. A pinned image runs in a container,
+even if variform has the function built in.
 
-Nothing is written while any image cannot be pinned. Log in with docker login.`,
+If one image cannot be pinned, pin writes nothing. Log in with docker login.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{"."}
@@ -39,8 +39,8 @@ Nothing is written while any image cannot be pinned. Log in with docker login.`,
 			return nil
 		},
 	}
-	c.Flags().StringSliceVar(&a.fleet.images, "allow-image", nil, "pin images of this `pattern` too (default: our functions' and kpt's)")
-	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be pinned and write nothing")
+	c.Flags().StringSliceVar(&a.fleet.images, "allow-image", nil, "also pin images that match this `pattern` (default: variform's and kpt's functions)")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be pinned, and write nothing")
 	return c
 }
 

@@ -17,9 +17,9 @@ func newPlan(a *app) *cobra.Command {
 	var exitCode bool
 	c := &cobra.Command{
 		Use:   "plan",
-		Short: "Show what apply would do, and why",
-		Long: `Plan reads the fleet and the repositories, builds every package that would
-change, and writes nothing outside its cache. It runs the same code as apply.`,
+		Short: "show what would change, and why",
+		Long: `Plan reads the fleet and its repositories and builds every package that would
+change. It runs the same code as apply and writes nothing except its cache.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
 			a.fleet.preview = true
@@ -40,7 +40,7 @@ change, and writes nothing outside its cache. It runs the same code as apply.`,
 }
 
 func addExitCode(c *cobra.Command, exitCode *bool) {
-	c.Flags().BoolVar(exitCode, "exit-code", false, "exit with 3 when changes are pending, and nothing failed")
+	c.Flags().BoolVar(exitCode, "exit-code", false, "exit with 3 if apply would change something and nothing failed")
 }
 
 // pending ends a command that was asked for it with another status where changes are
@@ -97,11 +97,11 @@ func failed(p *reconcile.Plan) error {
 func newApply(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply",
-		Short: "Write one Draft branch per variant",
-		Long: `Apply brings every variant's Draft up to date: one atomic push per repository,
-conditional on what was read. Running it again changes nothing. Repositories with the
-annotation variform.dev/review have their pull requests kept as well, as
-"propose --pull-requests" does.`,
+		Short: "write one Draft for each variant that changes",
+		Long: `Apply writes or updates the Draft branch of every variant that changes. It sends
+one atomic push per repository; the server refuses the push if a ref moved since
+apply read it. A second apply changes nothing. For Repositories with the
+annotation variform.dev/review, apply also keeps the pull requests up to date.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.apply(c.Context())
@@ -163,12 +163,12 @@ func newDiff(a *app) *cobra.Command {
 	var exitCode bool
 	c := &cobra.Command{
 		Use:   "diff [NAME...]",
-		Short: "Show what apply would change, file by file",
-		Long: `Diff prints, as a patch, what apply would change in each variant's package:
-against its open Draft, its latest Published revision, or its upstream. On a
-terminal controls and directions show as <U+202E>. Anywhere else it is a patch
-that "git apply" takes in the package's folder (of one variant: name it), with a
-comment where a file has characters that do not show.`,
+		Short: "show the change file by file",
+		Long: `Diff prints what apply would change in each variant's package, as a patch against
+its open Draft, its latest Published revision, or its upstream. If you name one
+variant, "git apply" accepts the patch in the package's folder. On a terminal,
+control characters appear as <U+202E>; elsewhere a comment names the files that
+contain invisible characters.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if against != "draft" && against != "base" {
 				return fmt.Errorf("--against %q: choose draft or base", against)
@@ -190,7 +190,7 @@ comment where a file has characters that do not show.`,
 	a.addBuild(c)
 	a.addSelection(c)
 	addExitCode(c, &exitCode)
-	c.Flags().StringVar(&against, "against", "draft", "draft (the open Draft, where there is one) or base (the latest Published revision, or the upstream)")
+	c.Flags().StringVar(&against, "against", "draft", "compare with draft (the open Draft, if there is one) or base (the latest Published revision, or the upstream)")
 	return c
 }
 

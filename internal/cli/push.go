@@ -36,15 +36,15 @@ func newPush(a *app) *cobra.Command {
 	var f pushFlags
 	c := &cobra.Command{
 		Use:   "push [DIR] IMAGE[:TAG]",
-		Short: "Publish a kpt package in an OCI registry",
-		Long: `Push publishes the kpt package in DIR (the current folder by default), or with
---from a revision of one in Git, as an OCI image with one layer, and prints
-IMAGE@DIGEST. A Repository of type oci then serves it as an upstream.
+		Short: "publish a package in an OCI registry",
+		Long: `Push publishes the kpt package in DIR (default: the current folder), or with --from a
+revision in Git, as an OCI image with one layer, and prints IMAGE@DIGEST. A Repository
+of type oci serves it as an upstream.
 
-Without a TAG it becomes the next revision, vN. A tag keeps what it holds: the
-same package again changes nothing, another one needs --force. The digest is a
-function of the files and the revision's number. .git folders and what
-.krmignore files name are left out. Log in with docker login.`,
+Without a TAG the package becomes the next revision, vN. Pushing the same package to a
+tag again changes nothing; a different package needs --force. The digest depends only
+on the files and the revision's number. Push omits .git folders and the files that
+.krmignore names. Log in with docker login.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir := "."
@@ -56,8 +56,8 @@ function of the files and the revision's number. .git folders and what
 			return a.push(c.Context(), f, dir, args[len(args)-1])
 		},
 	}
-	c.Flags().StringVar(&f.from, "from", "", "take the package from Git: URL//package[@revision], by default the latest Published")
-	c.Flags().BoolVar(&f.force, "force", false, "move TAG, although it holds something else")
+	c.Flags().StringVar(&f.from, "from", "", "take the package from Git: URL//package[@revision] (default revision: the latest Published)")
+	c.Flags().BoolVar(&f.force, "force", false, "move an existing TAG to this package")
 	a.addCache(c)
 	return c
 }

@@ -15,15 +15,15 @@ import (
 func newRecord(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "record",
-		Short: "Show, check or rebuild what variform remembers of the packages that it made",
-		Long: `Beside its packages each Git repository has a record: for each Draft, for what
-stands on the registered branch, and for the latest Published revisions, the
-package as the machine made it, before people's edits. Updates start from it.`,
+		Short: "show, check or rebuild the records of built packages",
+		Long: `Each Git repository has a record next to its packages. For each Draft, for the
+content of the registered branch, and for the latest Published revisions, it holds the
+package as variform built it, before people's edits. Updates start from the record.`,
 	}
 	c.AddCommand(
-		a.recordCommand("show", "List the entries of the records", (*reconcile.Engine).Records),
-		a.recordCommand("check", "Hold each entry against what stands in Git; exit 1 where one is not believed", (*reconcile.Engine).CheckRecords),
-		a.recordCommand("rebuild", "Write the records anew from what variform's commits say; exit 1 where something is lost", (*reconcile.Engine).RebuildRecords),
+		a.recordCommand("show", "list the entries of the records", (*reconcile.Engine).Records),
+		a.recordCommand("check", "check each entry against Git; exit 1 if one is false", (*reconcile.Engine).CheckRecords),
+		a.recordCommand("rebuild", "write the records again from commits; exit 1 if content is lost", (*reconcile.Engine).RebuildRecords),
 	)
 	return c
 }

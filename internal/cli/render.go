@@ -33,10 +33,10 @@ func newRender(a *app) *cobra.Command {
 	r := rendering{dir: "."}
 	c := &cobra.Command{
 		Use:   "render [DIR]",
-		Short: "Run the pipelines of a package in a folder, as kpt fn render does",
-		Long: `Render runs the Kptfile pipelines of the package in DIR (the current folder by
-default) and writes back what changed. Files that no function changes keep their
-bytes. With --output the package stays as it is, and its resources go elsewhere.`,
+		Short: "run the pipelines of a package in a folder",
+		Long: `Render runs the Kptfile pipelines of the package in DIR (default: the current folder)
+as kpt fn render does, and writes the changed files. Files that no function changes
+keep their bytes. With --output the package does not change.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -46,9 +46,9 @@ bytes. With --output the package stays as it is, and its resources go elsewhere.
 		},
 	}
 	a.addRenderFlags(c)
-	c.Flags().BoolVar(&r.dry, "dry-run", false, "print what would change and write nothing")
-	c.Flags().StringVarP(&r.output, "output", "o", "", "where resources go instead of back to DIR: stdout (a ResourceList), unwrap (documents on standard output) or a `folder` that does not exist yet")
-	c.Flags().StringVar(&r.results, "results-dir", "", "folder for results.yaml: what the functions had to say, as kpt writes it")
+	c.Flags().BoolVar(&r.dry, "dry-run", false, "print what would change, and write nothing")
+	c.Flags().StringVarP(&r.output, "output", "o", "", "write the resources elsewhere: stdout (a ResourceList), unwrap (documents on stdout) or a new `folder`")
+	c.Flags().StringVar(&r.results, "results-dir", "", "folder for results.yaml, with the functions' results as kpt writes them")
 	_ = c.MarkFlagDirname("results-dir")
 	c.MarkFlagsMutuallyExclusive("dry-run", "output")
 	return c

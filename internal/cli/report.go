@@ -54,10 +54,10 @@ var reportFormats = func() (names []string) {
 func newReport(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report [FILE]",
-		Short: "Turn the JSON of plan or apply into what a CI system shows",
-		Long: `Report reads what "plan -o json" or "apply -o json" printed, from FILE or from
-stdin, and writes it for people to read beside a change: so a pipeline plans
-once and shows the result in several places.
+		Short: "turn the JSON of plan or apply into a report",
+		Long: `Report reads the output of "plan -o json" or "apply -o json" from FILE or from
+stdin and writes a report. A pipeline thus plans once and shows the result in
+several places.
 
   markdown   a comment of at most 65,000 bytes: deletions, lost edits and
              failures, then each class of identical change once, outliers first
@@ -65,7 +65,7 @@ once and shows the result in several places.
   gitlab     a Code Quality report, which GitLab shows in the merge request
   html       a page in one file, for a browser: an artifact of the pipeline
 
-It ends with status 0 however the run ended: that was said by the run itself.`,
+Its exit status is 0, however the run ended.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			d, err := a.readDigest(args)

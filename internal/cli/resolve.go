@@ -38,8 +38,8 @@ type resolveFlags struct {
 
 func (a *app) addResolve(c *cobra.Command, f *resolveFlags) {
 	a.addFleet(c)
-	c.Flags().StringSliceVar(&f.targets, "target", nil, "only these targets (default: all that Installations name)")
-	c.Flags().StringToStringVar(&f.platform, "platform", nil, "what packages may require of a target, such as kubernetes=1.31.0")
+	c.Flags().StringSliceVar(&f.targets, "target", nil, "only these targets (default: all targets of Installations)")
+	c.Flags().StringToStringVar(&f.platform, "platform", nil, "platform of the targets, such as kubernetes=1.31.0")
 }
 
 // resolved is what the commands that resolve dependencies print of.
@@ -85,17 +85,28 @@ func (a *app) resolve(ctx context.Context, f *resolveFlags) (*resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.answer(ctx, r, f); err != nil {
+	if err := answers(ctx, a, r, f); err != nil {
 		return nil, err
+	}
+	return r, nil
+}
+
+// errNothingNeeded ends commands about dependencies of a fleet that has none.
+var errNothingNeeded = errors.New("the fleet has no Installation, and no variant needs a package")
+
+// answers resolves the targets, and asks a person where one has to choose.
+func answers(ctx context.Context, a *app, r *resolved, f *resolveFlags) error {
+	if err := a.answer(ctx, r, f); err != nil {
+		return err
 	}
 	made := choices{in: bufio.NewReader(a.In), made: map[string]resolver.Override{}}
 	for i := range r.targets {
 		if err := a.choose(ctx, r, &r.targets[i], made); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	a.printConflicts(r)
-	return r, nil
+	return nil
 }
 
 // printConflicts prints why targets have no answer, or not all of it: each cause once.
@@ -155,7 +166,7 @@ func (a *app) answer(ctx context.Context, r *resolved, f *resolveFlags) error {
 	}
 	a.warnOnce(warnings)
 	if len(r.wanted.Installations)+len(r.targets) == 0 {
-		return fmt.Errorf("%s holds no Installation, and no variant in it needs anything: nothing is asked for", r.fleet.Location)
+		return fmt.Errorf("%s: %w", r.fleet.Location, errNothingNeeded)
 	}
 	left, err := r.wanted.Without(r.targets, f.targets)
 	if err != nil {
@@ -175,17 +186,14 @@ func (a *app) answer(ctx context.Context, r *resolved, f *resolveFlags) error {
 // answerFleet asks the engine that plans, so that nothing is told but what a
 // plan would do.
 func (a *app) answerFleet(ctx context.Context, r *resolved) (warnings []string, problems []error, err error) {
-	a.fleet.noRender = true
+	cfg, err := configOf(a, r)
+	if err != nil {
+		return nil, nil, err
+	}
 	o, err := a.options(r.git, r.oci)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := session.Config(r.fleet, o)
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg.Fleet.Problems = nil // they were printed
-	cfg.OCI = observe.OCI(r.oci, r.fleet.Catalogs...)
 	cfg.Dependencies = session.Dependencies(r.fleet, o, func(context.Context) catalog.Content {
 		return catalog.Content{Entries: r.wanted.Entries, Unusable: r.wanted.Unusable} // the problems were printed, too
 	})
@@ -194,6 +202,22 @@ func (a *app) answerFleet(ctx context.Context, r *resolved) (warnings []string, 
 		r.targets = append(r.targets, catalog.FromAnswer(t.Name, t.Answer, t.Err))
 	}
 	return plan.Warnings, plan.Problems, err
+}
+
+// configOf is that of an engine which resolves, and builds nothing.
+func configOf(a *app, r *resolved) (reconcile.Config, error) {
+	a.fleet.noRender = true
+	o, err := a.options(r.git, r.oci)
+	if err != nil {
+		return reconcile.Config{}, err
+	}
+	cfg, err := session.Config(r.fleet, o)
+	if err != nil {
+		return cfg, err
+	}
+	cfg.Fleet.Problems = nil // they were printed
+	cfg.OCI = observe.OCI(r.oci, r.fleet.Catalogs...)
+	return cfg, nil
 }
 
 func targetPrefix(name string) string {
@@ -298,11 +322,11 @@ func newResolve(a *app) *cobra.Command {
 	var f resolveFlags
 	c := &cobra.Command{
 		Use:   "resolve",
-		Short: "Answer what the Installations of each target need",
-		Long: `Resolve reads the Installations, Catalogs and PackageLocks of the management
-directory and the versions that the catalogues have, and answers for each target
-which packages, at which versions, are to be where. With -o yaml it prints the
-PackageLocks. One target's conflict is explained and does not stop the others.`,
+		Short: "list the packages and versions that each target needs",
+		Long: `Resolve reads the Installations, Catalogs and PackageLocks of the fleet and the
+versions in the catalogs. For each target it lists which packages belong where, at
+which versions. It explains a target's conflict and continues with the others. -o yaml
+prints the PackageLocks.`,
 		Args: noNames,
 		RunE: func(c *cobra.Command, _ []string) error {
 			r, err := a.resolve(c.Context(), &f)
@@ -375,11 +399,10 @@ func newWhy(a *app) *cobra.Command {
 	var f resolveFlags
 	c := &cobra.Command{
 		Use:   "why PACKAGE [RANGE]",
-		Short: "Tell which targets have a package, who needs it there, and why it has its version",
-		Long: `Why tells for each target that has the package who needs it and why it has its
-version; targets of which the same is to be told stand together. With a RANGE,
-such as '<1.14', only where the version that is in place, or the one that is to
-be, is in it.`,
+		Short: "show who needs a package, and why it has its version",
+		Long: `Why shows, for each target with the package, which packages need it and why it has
+its version. Targets with the same answer are grouped. A RANGE such as '<1.14' selects
+the targets whose current or next version is in the range.`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := a.resolve(c.Context(), &f)
@@ -416,7 +439,7 @@ func newWhyNot(a *app) *cobra.Command {
 	var f resolveFlags
 	c := &cobra.Command{
 		Use:   "why-not PACKAGE VERSION",
-		Short: "Tell why targets do not have a version of a package",
+		Short: "show why a target does not get a version",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := a.catalogues(c.Context())
@@ -468,7 +491,7 @@ func newExplain(a *app) *cobra.Command {
 	var f resolveFlags
 	c := &cobra.Command{
 		Use:   "explain [INSTALLATION|PACKAGE...]",
-		Short: "Tell which values an Installation, or a variant, would ask for, its dependencies' included",
+		Short: "show the values of a package and its dependencies",
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := a.catalogues(c.Context())
 			if err != nil {
@@ -573,7 +596,7 @@ func newGraph(a *app) *cobra.Command {
 	formats := []string{"mermaid", "dot", "svg", "json", "yaml"}
 	c := &cobra.Command{
 		Use:   "graph [TARGET...]",
-		Short: "Draw what targets are to have, and who needs whom",
+		Short: "draw the packages of targets and their dependencies",
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains(formats, format) {
 				return fmt.Errorf("--output %q: choose one of %s", format, strings.Join(formats, ", "))
@@ -627,11 +650,22 @@ func newOutdated(a *app) *cobra.Command {
 	var f resolveFlags
 	c := &cobra.Command{
 		Use:   "outdated",
-		Short: "List packages of targets that have newer versions, possible or not",
+		Short: "list packages with newer versions",
 		Args:  noNames,
+		Long: `Outdated lists the sets and variants whose upstream has a newer Published revision,
+and the packages of targets that have newer versions, whether a target can get them or
+not. It writes nothing. To update, change the revision in the set, or run plan
+--upgrade.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			r, err := a.resolve(c.Context(), &f)
+			r, err := a.catalogues(c.Context())
 			if err != nil {
+				return err
+			}
+			behind, err := printBehind(c.Context(), a, r)
+			if err != nil {
+				return err
+			}
+			if err := answers(c.Context(), a, r, &f); err != nil && !errors.Is(err, errNothingNeeded) {
 				return err
 			}
 			var rows [][]string
@@ -640,17 +674,44 @@ func newOutdated(a *app) *cobra.Command {
 					rows = append(rows, outdatedRows(&r.targets[i], r.wanted.Entries)...)
 				}
 			}
-			if err := a.table([]string{"TARGET", "PACKAGE", "INSTALLATION", "CURRENT", "RESOLVED", "NEWEST"}, rows); err != nil {
-				return err
+			if len(rows) > 0 {
+				err = a.table([]string{"TARGET", "PACKAGE", "INSTALLATION", "CURRENT", "RESOLVED", "NEWEST"}, rows)
+			} else if !behind && r.wrong == 0 {
+				_, err = fmt.Fprintln(a.Out, "Every set, variant and package has its newest version.")
 			}
-			if len(rows) == 0 && r.wrong == 0 {
-				a.note("every package has its newest version")
-			}
-			return r.findings()
+			return cmp.Or(err, r.findings())
 		},
 	}
 	a.addResolve(c, &f)
 	return c
+}
+
+// printBehind lists the sets and variants that pin an older revision of their upstream.
+func printBehind(ctx context.Context, a *app, r *resolved) (behind bool, err error) {
+	if len(r.fleet.Sets)+len(r.fleet.Variants) == 0 {
+		return false, nil
+	}
+	cfg, err := configOf(a, r)
+	if err != nil {
+		return false, err
+	}
+	list, problems := reconcile.FindBehind(ctx, reconcile.New(cfg))
+	for _, p := range problems {
+		r.wrong++
+		a.fail("error: %v", p)
+	}
+	if len(list) == 0 {
+		return false, nil
+	}
+	var rows [][]string
+	for _, b := range list {
+		members := foldedOf(b.Variants, "")
+		if a.output == "wide" {
+			members = strings.Join(b.Variants, ", ")
+		}
+		rows = append(rows, []string{cmp.Or(b.Set, "(no set)"), b.Upstream, b.Current, b.Newest, strconv.Itoa(len(b.Variants)), members})
+	}
+	return true, a.table([]string{"SET", "UPSTREAM", "CURRENT", "NEWEST", "VARIANTS", "WHERE"}, rows)
 }
 
 func outdatedRows(t *catalog.Target, entries []catalog.Entry) [][]string {
@@ -664,7 +725,7 @@ func outdatedRows(t *catalog.Target, entries []catalog.Entry) [][]string {
 	for _, i := range t.Resolution.Instances {
 		newest := catalog.Newest(entries, i.Package)
 		current := cmp.Or(i.From, locked[i.Namespace+"/"+i.Name])
-		if newest == "" || i.Version == newest && (current == "" || current == newest) {
+		if !catalog.Newer(newest, i.Version) && !catalog.Newer(newest, current) {
 			continue
 		}
 		rows = append(rows, []string{t.Name, i.Package, i.Ref(), current, i.Version, newest})

@@ -43,13 +43,13 @@ func newReview(a *app) *cobra.Command {
 	var f reviewFlags
 	c := &cobra.Command{
 		Use:   "review [CLASS | NAME...]",
-		Short: "Read each change once: open Drafts in classes of identical change",
-		Long: `Review groups the open Drafts and Proposed revisions by what they change
-against the latest Published revision (or the upstream, for a first Draft).
-Outliers come first. A class's ID stands for exactly what was shown: approve
---class ID refuses once anything in it has changed. Names of classes (or how their
-IDs begin), variants, sets, repositories or packages, labels and --since show the
-classes that have a member of that, whole. -o html is a page in one file.`,
+		Short: "read each change once",
+		Long: `Review groups the open Drafts and Proposed revisions into classes of identical
+change, against the latest Published revision, or against the upstream for a first
+Draft. Outliers come first. A class's ID stands for exactly this content: approve
+--class ID refuses if anything in the class changed. Select classes by ID (or its
+first characters), or by names of variants, sets, repositories or packages, labels
+and --since; review shows each selected class whole. -o html writes one page.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.review(c.Context(), &f, args) },
 	}
 	a.addFleet(c)
@@ -58,11 +58,11 @@ classes that have a member of that, whole. -o html is a page in one file.`,
 	a.addSelection(c)
 	a.addNeeds(c)
 	a.addRenderFlags(c)
-	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input (of --origins)")
-	c.Flags().BoolVar(&f.members, "all-members", false, "name every member of each class")
-	c.Flags().BoolVar(&f.noDiff, "no-diff", false, "leave the example diffs out")
-	c.Flags().BoolVar(&f.origins, "origins", false, "make the examples once more, and say where their values come from")
-	c.Flags().BoolVar(&f.open, "open", false, "write the page (-o html) to a temporary file, and open it in the browser")
+	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as for apply, for --origins")
+	c.Flags().BoolVar(&f.members, "all-members", false, "list every member of each class")
+	c.Flags().BoolVar(&f.noDiff, "no-diff", false, "omit the example diffs")
+	c.Flags().BoolVar(&f.origins, "origins", false, "rebuild the examples and show where their values come from")
+	c.Flags().BoolVar(&f.open, "open", false, "write the page (-o html) to a temporary file and open it in the browser")
 	return c
 }
 
@@ -195,7 +195,26 @@ func (a *app) printReview(r reviewView, all bool) error {
 			}
 		}
 	}
+	a.fleet.nextApprovals(&b, r.Classes)
 	return a.write(b.String(), reviewColour)
+}
+
+// maxApprovals is how many commands a review ends with.
+const maxApprovals = 9
+
+// nextApprovals writes the command that approves each class.
+func (f *fleetFlags) nextApprovals(b *strings.Builder, classes []review.Class) {
+	for i, c := range classes {
+		word := "     "
+		switch {
+		case i == maxApprovals:
+			fmt.Fprintf(b, "      and %s, by the ID above\n", count.Of(len(classes)-i, "more class", "more classes"))
+			return
+		case i == 0:
+			word = "\nnext:"
+		}
+		fmt.Fprintf(b, "%s %s    # %s\n", word, f.command("approve --class "+c.ID), count.Of(len(c.Members), "variant"))
+	}
 }
 
 // maxValues is how many fields of a class are told in a review that fits a screen, and

@@ -18,17 +18,17 @@ func newHold(a *app) *cobra.Command {
 	var off bool
 	c := &cobra.Command{
 		Use:   "hold NAME...",
-		Short: "Leave packages as they are until the hold is taken off",
-		Long: `A package that is held is neither drafted, published nor removed: plan and
-status say who holds it and why. NAMES are variants, repository/package, sets,
-repositories, targets or packages. The record of the repository keeps the hold.`,
+		Short: "leave packages as they are until you release them",
+		Long: `Variform neither drafts, publishes nor removes a held package. Plan and status show
+who holds it, and why. NAMES are variants, repository/package, sets, repositories,
+targets or packages. The repository's record stores the hold.`,
 		Example: "  variform hold -f fleet c1/web --reason 'incident 12'\n  variform hold -f fleet c1/web --off",
 		RunE: func(c *cobra.Command, names []string) error {
 			switch {
 			case off && reason != "":
 				return errors.New("hold: give --reason or --off, not both")
 			case !off && reason == "":
-				return errors.New("hold: say why with --reason")
+				return errors.New("hold: give the reason with --reason TEXT")
 			}
 			return a.say(c, names, func(e *reconcile.Engine, ctx context.Context) ([]*reconcile.Said, []error, error) {
 				if off {
@@ -38,8 +38,8 @@ repositories, targets or packages. The record of the repository keeps the hold.`
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for all who read plan and status")
-	c.Flags().BoolVar(&off, "off", false, "take the hold off")
+	c.Flags().StringVar(&reason, "reason", "", "the reason, which plan and status show")
+	c.Flags().BoolVar(&off, "off", false, "release the packages")
 	a.addSaying(c)
 	return c
 }
@@ -48,22 +48,22 @@ func newDiscard(a *app) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "discard NAME...",
-		Short: "Remove open Drafts, and make none of the same inputs again",
-		Long: `The open Draft of a package goes, edits and all. apply makes none again until
-what goes into it has changed, or --retry asks for it; plan and status say who
-discarded it and why. The record of the repository keeps that. Of several open
-ones, as beside a revert, say which: NAMES may be those of Drafts too.`,
+		Short: "drop Drafts for good",
+		Long: `Discard removes a package's open Draft with its edits. Apply creates the Draft again
+only if an input of the package changes, or with --retry. Plan and status show who
+discarded it, and why. The repository's record stores that. If a package has several
+Drafts, name the Draft.`,
 		Example: "  variform discard -f fleet c1/web --reason 'not this version'\n  variform apply -f fleet --retry c1/web",
 		RunE: func(c *cobra.Command, names []string) error {
 			if reason == "" {
-				return errors.New("discard: say why with --reason")
+				return errors.New("discard: give the reason with --reason TEXT")
 			}
 			return a.say(c, names, func(e *reconcile.Engine, ctx context.Context) ([]*reconcile.Said, []error, error) {
 				return e.Discard(ctx, names, reason)
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for all who read plan and status")
+	c.Flags().StringVar(&reason, "reason", "", "the reason, which plan and status show")
 	a.addSaying(c)
 	return c
 }
@@ -71,11 +71,11 @@ ones, as beside a revert, say which: NAMES may be those of Drafts too.`,
 func newRevert(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "revert NAME vN",
-		Short: "Draft what a Published revision held",
-		Long: `The Draft holds what revision vN held, to the byte, and is reviewed and approved
-like any other. What it takes back is not drafted again until what goes into the
-package changes, or apply --retry asks for it. NAME is a variant,
-repository/package, a set, a repository, a target or a package.`,
+		Short: "draft an earlier revision",
+		Long: `Revert writes a Draft with exactly the content of revision vN. You review and approve
+it like any Draft. Apply drafts the reverted version again only if an input of the
+package changes, or with --retry. NAME is a variant, repository/package, a set, a
+repository, a target or a package.`,
 		Example: "  variform revert -f fleet c1/web v1\n  variform approve -f fleet c1/web",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 2 {

@@ -67,8 +67,8 @@ type fleetFlags struct {
 // addFleet adds the flags of every command that reads a fleet.
 func (a *app) addFleet(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVarP(&a.fleet.location, "fleet", "f", os.Getenv("VARIFORM_FLEET"), "management directory, or Git as URL[//dir][@ref] (default: this folder, where a Kptfile says that it is a package)")
-	f.StringVar(&a.fleet.manager, "manager", "", "name that this management root signs packages with (default: the name in its Kptfile, else \"variform\")")
+	f.StringVarP(&a.fleet.location, "fleet", "f", os.Getenv("VARIFORM_FLEET"), "fleet: a folder, or Git as URL[//dir][@ref] (default: this folder, if it has a Kptfile)")
+	f.StringVar(&a.fleet.manager, "manager", "", "owner of the packages that this fleet creates (default: the name in its Kptfile, else \"variform\")")
 	a.addCache(c)
 	_ = c.MarkFlagDirname("fleet")
 }
@@ -76,7 +76,7 @@ func (a *app) addFleet(c *cobra.Command) {
 // addSelection adds the flags that show a part of a fleet, by what is not a name.
 func (a *app) addSelection(c *cobra.Command) {
 	a.addLabels(c)
-	c.Flags().StringVar(&a.fleet.since, "since", "", "only what moved since this `TIME`: a day, a time, or how long ago (24h, 7d); what waits for a run moves now")
+	c.Flags().StringVar(&a.fleet.since, "since", "", "only packages that changed since this `TIME`: a day, a time, or an age (24h, 7d); pending changes count as now")
 }
 
 func (a *app) addLabels(c *cobra.Command) {
@@ -85,7 +85,7 @@ func (a *app) addLabels(c *cobra.Command) {
 
 // addShard adds the flag of the commands that split a fleet over machines.
 func (a *app) addShard(c *cobra.Command) {
-	c.Flags().StringVar(&a.fleet.shard, "shard", "", "only the repositories of shard `I/N`: the I-th, from 1, of N machines that share the fleet (with N+1 instead one in N+1 moves)")
+	c.Flags().StringVar(&a.fleet.shard, "shard", "", "only the repositories of shard `I/N`: the I-th, from 1, of N machines that share the fleet")
 }
 
 // selection is what names and the flags of addSelection mean.
@@ -101,18 +101,19 @@ func (a *app) selection(names []string) (decide.Selection, error) {
 // addBuild adds the flags of the commands that build packages.
 func (a *app) addBuild(c *cobra.Command) {
 	f := c.Flags()
-	f.StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages (nothing is deleted then)")
-	f.IntVar(&a.fleet.concurrency, "concurrency", 0, "variants to build at once (default: one per CPU)")
-	f.StringVar(&a.fleet.onConflict, "on-conflict", "upstream", "when an update and a local edit change one field differently: upstream (it wins, the loss is reported) or stop (that variant fails)")
-	f.BoolVar(&a.fleet.onFailure, "draft-on-failure", false, "make a new Draft also where rendering it fails: unrendered, and not to be approved until that is corrected")
-	f.BoolVar(&a.fleet.prune, "prune", false, "act on packages whose variant has gone, by their deletionPolicy")
-	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "let a set lose up to `N` packages at once")
-	f.StringSliceVar(&a.fleet.invoke, "rerender", nil, "build these variants, sets, repositories, targets or packages, and what they manage, though nothing changed")
-	f.BoolVar(&a.fleet.rehydrate, "rehydrate", false, "make packages anew that an earlier version made otherwise (default: with their next change)")
-	f.StringSliceVar(&a.fleet.recreate, "recreate", nil, "make these packages again though somebody deleted them on the registered branch")
-	f.StringSliceVar(&a.fleet.retry, "retry", nil, "draft these packages anew though somebody discarded their Draft, or set them back to an earlier revision")
+	f.StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages; deletes nothing")
+	f.IntVar(&a.fleet.concurrency, "concurrency", 0, "number of variants to build at once (default: one per CPU)")
+	f.StringVar(&a.fleet.onConflict, "on-conflict", "upstream", "if an update and a local edit change one field differently: upstream (it wins; the lost edit is reported) or stop (the variant fails)")
+	f.BoolVar(&a.fleet.onFailure, "draft-on-failure", false, "create a new Draft even if its pipeline fails; it is unrendered, and approve refuses it")
+	f.BoolVar(&a.fleet.prune, "prune", false, "propose packages without a variant for deletion, or release them, by their deletionPolicy")
+	f.IntVar(&a.fleet.maxDelete, "max-delete", -1, "allow a set to lose up to `N` packages in one run")
+	f.Lookup("max-delete").DefValue = "0" // help names no default
+	f.StringSliceVar(&a.fleet.invoke, "rerender", nil, "build these variants, sets, repositories, targets or packages, and what they manage, even if no input changed")
+	f.BoolVar(&a.fleet.rehydrate, "rehydrate", false, "rebuild packages that an earlier version of variform built differently (default: with their next change)")
+	f.StringSliceVar(&a.fleet.recreate, "recreate", nil, "create these packages again after somebody deleted them on the registered branch")
+	f.StringSliceVar(&a.fleet.retry, "retry", nil, "draft these packages again after somebody discarded their Draft or reverted them")
 	a.addNeeds(c)
-	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "inject objects of this kind too: Secret")
+	f.StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "also inject objects of this kind: Secret")
 	_ = c.RegisterFlagCompletionFunc("on-conflict", cobra.FixedCompletions([]string{"upstream", "stop"}, cobra.ShellCompDirectiveNoFileComp))
 	a.addRenderFlags(c)
 }
@@ -120,15 +121,15 @@ func (a *app) addBuild(c *cobra.Command) {
 // addNeeds adds the flags of the commands that resolve what packages need.
 func (a *app) addNeeds(c *cobra.Command) {
 	f := c.Flags()
-	f.StringSliceVar(&a.fleet.upgrade, "upgrade", nil, "let dependencies of these `packages` take the newest version that they may, or with NAME@VERSION that one as its source has it now; * is all (default: what is locked stays)")
-	f.StringToStringVar(&a.fleet.platform, "platform", nil, "what packages may require of a target whose Repository does not say, such as kubernetes=1.31.0")
+	f.StringSliceVar(&a.fleet.upgrade, "upgrade", nil, "upgrade these `packages`' dependencies to the newest allowed version; NAME@VERSION pins one, * upgrades all (default: keep locked versions)")
+	f.StringToStringVar(&a.fleet.platform, "platform", nil, "platform of targets whose Repository states none, such as kubernetes=1.31.0")
 	a.addDependencies(c)
 }
 
 // addDependencies adds the flag of every action on packages (Porter PEP003,
 // provisional: "--dependencies").
 func (a *app) addDependencies(c *cobra.Command) {
-	c.Flags().BoolVar(&a.fleet.dependencies, "dependencies", true, "act on what packages need as well; =false leaves dependencies and locks alone")
+	c.Flags().BoolVar(&a.fleet.dependencies, "dependencies", true, "include dependencies; =false ignores dependencies and locks")
 }
 
 // passedOver says which folders were not looked into.
@@ -142,10 +143,10 @@ func passedOver(packages []string) string {
 func (a *app) addRenderFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&a.fleet.allowExec, "allow-exec", false, "run exec functions of pipelines on this machine")
-	f.StringSliceVar(&a.fleet.images, "allow-image", nil, "run container images of this `pattern` too, without network: an image, one without tag, or prefix/* (default: our functions' and kpt's)")
+	f.StringSliceVar(&a.fleet.images, "allow-image", nil, "also run container images that match this `pattern`, without network: an image, an image without a tag, or prefix/* (default: variform's and kpt's functions)")
 	a.fleet.containers.add(c)
 	if c.Name() != "render" {
-		f.BoolVar(&a.fleet.noRender, "no-render", false, "leave the pipelines of packages unrun")
+		f.BoolVar(&a.fleet.noRender, "no-render", false, "do not run pipelines")
 	}
 }
 
@@ -297,7 +298,7 @@ func (a *app) log() func(format string, args ...any) {
 }
 
 func (a *app) addCache(c *cobra.Command) {
-	c.Flags().StringVar(&a.fleet.cacheDir, "cache-dir", os.Getenv("VARIFORM_CACHE_DIR"), "folder for fetched objects (default: variform in the user's cache folder)")
+	c.Flags().StringVar(&a.fleet.cacheDir, "cache-dir", os.Getenv("VARIFORM_CACHE_DIR"), "folder for fetched objects (default: variform in your cache folder)")
 	_ = c.MarkFlagDirname("cache-dir")
 }
 

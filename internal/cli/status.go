@@ -16,22 +16,35 @@ import (
 )
 
 func newStatus(a *app) *cobra.Command {
+	var exitCode bool
 	c := &cobra.Command{
 		Use:   "status [NAME...]",
-		Short: "Show every set and variant: Stalled, Ready, and where its package stands",
-		Long: `Status reads refs and commits and builds nothing: what the last apply could not
-build is told from the repositories' records. With -o yaml it prints the
-sets and variants with the conditions Stalled and Ready, and variants with their
-downstreamTargets. PROVED, of an open revision, says whether it is what building makes of the
-inputs of now, edits included; WHY, why it is not, and which readiness gates of a
-deployment repository it does not meet (conditions Proved and GatesMet). Where apply keeps
-pull requests (variform.dev/review), WHY has the address of a Draft's, or says that it was
-turned down; no other fleet's forge is asked.`,
+		Short: "show where each set stands, and what needs you",
+		Long: `Status reads refs and commits and builds nothing. It takes failures of the last
+apply from the repositories' records.
+
+PROVED tells whether an open revision equals a build of the current inputs, edits
+included. WHY gives the reason if not, and names unmet readiness gates. If apply keeps
+pull requests, WHY also gives the address and state of the Draft's request.
+
+A second table counts the variants of each set; each variant counts once:
+  LIVE       the registered branch holds what the fleet asks for
+  TO REVIEW  a Draft or a proposal waits for you
+  TO APPLY   the next apply writes something
+  LEAVING    the fleet no longer asks for it; apply --prune removes it
+
+-o yaml prints the sets and variants with their conditions and downstreamTargets.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			a.fleet.only = append(a.fleet.only, args...)
 			return a.plan(c.Context(), (*reconcile.Engine).Survey, func(s *opening, plan *reconcile.Plan) error {
 				a.tellRequests(c.Context(), s, plan)
-				return a.printStatus(s, plan)
+				if err := a.printStatus(s, plan); err != nil || !exitCode || plan.Failed() {
+					return err
+				}
+				if o := fleet.OverviewOf(plan, false); o.ToReview+o.ToApply > 0 {
+					return errPending
+				}
+				return nil
 			})
 		},
 	}
@@ -40,9 +53,10 @@ turned down; no other fleet's forge is asked.`,
 	a.addOutput(c)
 	a.addSelection(c)
 	c.Flags().StringSliceVar(&a.fleet.only, "only", nil, "only these variants, sets, repositories or packages")
-	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as given to apply: what may be injected is an input")
+	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as for apply")
 	a.addNeeds(c)
 	a.addRenderFlags(c)
+	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 3 if a Draft waits for review or apply would change something, and nothing failed")
 	return c
 }
 
@@ -77,9 +91,37 @@ func (a *app) printStatus(s *opening, plan *reconcile.Plan) error {
 	if err := a.table(header, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(a.Out, summary(plan, false))
+	err := printSets(a, plan)
 	a.printFailures(plan, true)
 	a.printProblems(plan)
+	if err != nil {
+		return err
+	}
+	return printNext(a, fleet.OverviewOf(plan, false))
+}
+
+// printSets counts the variants of each set by what has to happen next, and ends with
+// the summary of all.
+func printSets(a *app, plan *reconcile.Plan) error {
+	if _, err := fmt.Fprintln(a.Out); err != nil {
+		return err
+	}
+	var rows [][]string
+	for _, o := range fleet.OverviewsOf(plan) {
+		row := []string{cmp.Or(o.Set, "(no set)"), fmt.Sprint(o.Variants)}
+		for _, n := range []int{o.Live, o.ToReview, o.ToApply, o.Failing, o.Held, o.Leaving} {
+			cell := "-"
+			if n > 0 {
+				cell = fmt.Sprint(n)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	if err := a.table([]string{"SET", "VARIANTS", "LIVE", "TO REVIEW", "TO APPLY", "FAILING", "HELD", "LEAVING"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.Out, summary(plan, false))
 	return err
 }
 

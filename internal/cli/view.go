@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
@@ -13,6 +14,7 @@ import (
 	"github.com/variform/variform/internal/merge"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
+	"github.com/variform/variform/internal/wire"
 )
 
 // itemView is an item as json and yaml print it. Its fields are a contract.
@@ -170,7 +172,56 @@ func (a *app) printPlan(s *opening, p *reconcile.Plan, done bool) error {
 	}
 	a.printDetails(p)
 	a.printProblems(p)
-	return nil
+	return printNext(a, fleet.OverviewOf(p, done))
+}
+
+// printNext ends a screen: what waits, and the next command.
+func printNext(a *app, o fleet.Overview) error {
+	var state, next string
+	switch {
+	case o.ToApply > 0:
+		state, next = fmt.Sprintf("%s to write: apply writes Drafts, and nothing is live before a review.", count.Of(o.ToApply, "change")), "apply"
+	case o.ToReview > 0:
+		state, next = fmt.Sprintf("%s for review.", waits(o.ToReview)), "review"
+	case o.Variants > 0 && o.Live == o.Variants:
+		state = "Everything is live at what the fleet asks for."
+	default:
+		return nil
+	}
+	if _, err := fmt.Fprintln(a.Out, state); err != nil || next == "" {
+		return err
+	}
+	command := "next: " + a.fleet.command(next)
+	if next == "apply" && o.Leaving > 0 {
+		command += fmt.Sprintf("        (add --prune to retire %d)", o.Leaving)
+	}
+	_, err := fmt.Fprintln(a.Out, command)
+	return err
+}
+
+// command returns the command line of a verb for the fleet that this command reads.
+func (f *fleetFlags) command(verb string) string {
+	if f.location == "." {
+		return "variform " + verb
+	}
+	return "variform " + verb + " -f " + shellWord(wire.Redact(f.location))
+}
+
+// shellWord quotes a text for a shell where that is needed.
+func shellWord(s string) string {
+	if s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+,=", r)
+	}) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func waits(n int) string {
+	if n == 1 {
+		return "1 variant waits"
+	}
+	return fmt.Sprintf("%d variants wait", n)
 }
 
 func (a *app) row(i *reconcile.Item) []string {
@@ -226,18 +277,22 @@ func short(commit string) string {
 	return commit
 }
 
-// tally counts variants, and their revisions by action: one that is up to date
-// counts where nothing else is to be said of its variant.
+// toReview counts, in a summary, variants that the run leaves alone and that have an
+// open revision.
+const toReview decide.Action = "review"
+
+// tally counts variants, and their revisions by action: one that is up to date, or
+// that waits for review, counts where its variant has no other action.
 func tally(p *reconcile.Plan) (variants int, actions map[decide.Action]int) {
 	actions = p.Count()
 	delete(actions, decide.ActionNone)
-	busy := false
-	for n, i := range p.Items { // those of a variant follow each other
-		if n == 0 || i.Identity != p.Items[n-1].Identity {
-			variants, busy = variants+1, false
-		}
-		busy = busy || i.Action != decide.ActionNone
-		if last := n == len(p.Items)-1 || p.Items[n+1].Identity != i.Identity; last && !busy {
+	for _, items := range fleet.ByVariant(p.Items) {
+		variants++
+		switch {
+		case slices.ContainsFunc(items, func(i *reconcile.Item) bool { return i.Action != decide.ActionNone }):
+		case slices.ContainsFunc(items, fleet.Open):
+			actions[toReview]++
+		default:
 			actions[decide.ActionNone]++
 		}
 	}
@@ -266,6 +321,7 @@ func summary(p *reconcile.Plan, done bool) string {
 		{decide.ActionRecord, "to record", "recorded"},
 		{decide.ActionWait, "waiting for a person", "waiting for a person"},
 		{decide.ActionFail, "failed", "failed"},
+		{toReview, "waiting for review", "waiting for review"},
 		{decide.ActionNone, "up to date", "up to date"},
 	}
 	var parts []string

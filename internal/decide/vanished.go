@@ -76,6 +76,8 @@ func Unknown(refresh []string, versions []resolver.Package, targets []*Target) [
 		case r == "*":
 		case strings.ContainsAny(name, "*?["):
 			errs = append(errs, fmt.Errorf("--upgrade %s: patterns mean nothing: give names, or * alone for all", r))
+		case len(names) == 0:
+			errs = append(errs, fmt.Errorf("--upgrade %s: no variant of this fleet needs a package: to update a set, change the revision of its upstream", r))
 		case !names[name]:
 			what := cmp.Or(api.DidYouMean(name, there), "there are "+strings.Join(Limit(there, 9), ", "))
 			errs = append(errs, fmt.Errorf("--upgrade %s: no package is called %s: %s", r, name, what))

@@ -144,8 +144,8 @@ func (d *demo) run(out, errs io.Writer, args ...string) error {
 
 // A screen of a terminal, with room for the step's heading and command.
 const (
-	screenLines, screenColumns = 28, 160
-	screenEnd                  = 12 // lines of the end that are shown: the sum, and what to look at
+	screenLines, screenColumns = 30, 160
+	screenEnd                  = 14 // lines of the end that are shown: the sum, and what to look at
 )
 
 // screenful is a text as far as one screen shows it: of a long one the beginning and

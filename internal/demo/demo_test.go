@@ -21,7 +21,7 @@ func TestScreenful(t *testing.T) {
 			t.Errorf("of %d lines %d are shown:\n%s", n, lines, got)
 		}
 	}
-	if got := screenful(rows(40)); !strings.Contains(got, "row 15\n… 13 lines more …\nrow 29\n") {
+	if got := screenful(rows(40)); !strings.Contains(got, "row 15\n… 11 lines more …\nrow 27\n") {
 		t.Errorf("%s", got)
 	}
 	if got := screenful(strings.Repeat("é", 200) + "\n"); got != strings.Repeat("é", screenColumns-1)+"…\n" {

@@ -51,6 +51,7 @@ type Outcome struct {
 	Point
 	Object   *Ref // nil where nothing was injected
 	Selector int  // which injector chose it, from 0; -1 where none did
+	Named    bool // whether an injector selects the point, with or without an object
 	Reason   string
 	Message  string // of the condition
 	Changed  bool   // whether Inject changed the resource; false from Select
@@ -119,6 +120,7 @@ func Select(points []Point, req Request) *Report {
 	out := &Report{Outcomes: make([]Outcome, 0, len(points))}
 	for _, p := range points {
 		o := Outcome{Point: p, Selector: -1, Reason: ReasonNotSelected}
+		o.Named = slices.ContainsFunc(req.Injectors, func(s v1alpha1.InjectionSelector) bool { return matches(s, p) })
 		if e, reason := choose(p, &req, &o.Selector); e != nil {
 			o.inject(e)
 		} else {

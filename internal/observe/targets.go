@@ -159,10 +159,13 @@ func (r *Reader) readVariants(ctx context.Context, t *decide.Target) {
 // are made from can be had by each.
 func (r *Reader) resolve(ctx context.Context, s *Snapshot, targets, all []*decide.Target) []*decide.Want {
 	active := r.active(ctx, s, targets)
+	deps := r.cfg.Dependencies
 	if len(active) == 0 {
+		if deps != nil && len(s.Problems) == 0 {
+			s.Problems = append(s.Problems, decide.Unknown(deps.Refresh, nil, nil)...)
+		}
 		return nil
 	}
-	deps := r.cfg.Dependencies
 	asking := slices.Clone(active)
 	for _, t := range all {
 		if r.repoOf(t).closed && t.Asks() && (len(deps.Catalogs) > 0 || !t.Needs()) {

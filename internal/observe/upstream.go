@@ -65,6 +65,23 @@ func (r *Reader) ReadUpstreams(ctx context.Context, wants []*decide.Want) {
 	r.readKeys(ctx, list)
 }
 
+// Follows reports whether an upstream names no revision, so that it means the highest
+// Published one.
+func Follows(u v1alpha1.Upstream) bool {
+	return u.WorkspaceName == "" && (u.Revision == "" || u.Revision == "latest")
+}
+
+// ReadNewest reads the highest Published revision of each wanted package's upstream.
+func ReadNewest(ctx context.Context, r *Reader, wants []*decide.Want) {
+	var list []upstreamKey
+	for _, w := range wants {
+		if u := w.Upstream(); u != nil {
+			list = append(list, upstreamKey{w.Namespace, v1alpha1.Upstream{Repo: u.Repo, Package: u.Package}, ""})
+		}
+	}
+	r.readKeys(ctx, list)
+}
+
 // readKeys reads upstreams, each once: those of one repository in few requests, and many
 // repositories at once.
 func (r *Reader) readKeys(ctx context.Context, list []upstreamKey) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/variform/variform/test/gittest"
 )
 
@@ -100,7 +102,7 @@ func vanishing(t *testing.T) *world {
 	w.mustRun(0, "apply")
 	w.mustRun(0, "approve", "--all")
 	w.offer("dep", "1.1.0", "", nil)
-	w.contains(w.mustRun(0, "plan").out, "up to date")
+	w.contains(w.mustRun(0, "plan").out, "Everything is live")
 	return w
 }
 
@@ -195,4 +197,29 @@ func TestUpgradeOfNothing(t *testing.T) {
 	}
 	w.contains(w.mustRun(0, "plan", "--upgrade", "dep@1.1.0").out, "dep")
 	w.mustRun(0, "plan", "--upgrade", "*")
+}
+
+// Outdated lists the sets and variants that pin an older revision of their upstream,
+// with or without dependencies in the fleet.
+func TestOutdatedSets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1", "c2")
+	w.write("sets/one.yaml", listSet("one", "web", "v1", "c1", "a"))
+	w.write("sets/two.yaml", listSet("two", "web", "v1", "c2", "a", "b"))
+	w.contains(w.mustRun(0, "outdated").out, "Every set, variant and package has its newest version.")
+	w.publishWeb(webV2, "v2")
+	w.write("sets/three.yaml", strings.Replace(listSet("three", "web", "v1", "c1", "follows"), `, revision: "v1"`, "", 1))
+	out := w.mustRun(0, "outdated").out
+	want := [][]string{{"one", "catalog/web", "web/v1", "web/v2", "1", "c1/a"}, {"two", "catalog/web", "web/v1", "web/v2", "2", "c2/a,", "c2/b"}}
+	var got [][]string
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); f[0] != "SET" {
+			got = append(got, f)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outdated (-want +got):\n%s", diff)
+	}
+	r := w.mustRun(1, "plan", "--upgrade", "nosuch")
+	w.contains(r.err, "--upgrade nosuch: no variant of this fleet needs a package: to update a set, change the revision of its upstream")
 }

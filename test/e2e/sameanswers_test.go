@@ -257,8 +257,9 @@ func (w *world) outdatedAgrees(before, locks map[string][]lockedPackage, newest 
 			}
 		}
 	}
-	for line := range strings.Lines(w.run("outdated").out) {
-		if f := strings.Fields(line); len(f) == 6 && f[0] != "TARGET" {
+	_, targets, _ := strings.Cut(w.run("outdated").out, "TARGET ")
+	for line := range strings.Lines(targets) {
+		if f := strings.Fields(line); len(f) == 6 {
 			have = append(have, strings.Join(f, " "))
 		}
 	}

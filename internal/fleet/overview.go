@@ -1,0 +1,86 @@
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/lifecycle"
+	"github.com/variform/variform/internal/reconcile"
+)
+
+// Overview counts variants by what has to happen next. Each variant counts once, in
+// the first group that applies in the order Failing, Held, ToApply, ToReview, Leaving,
+// Live.
+type Overview struct {
+	Set      string // "" for variants that no set made, and for a whole fleet
+	Variants int
+	Live     int // the registered branch holds what the fleet asks for
+	ToReview int // an open revision waits for a person
+	ToApply  int // the next apply writes something
+	Failing  int
+	Held     int
+	Leaving  int // no longer in the fleet, and kept without --prune
+}
+
+// OverviewOf counts all variants of a plan. Done tells that what is pending was
+// written, as after apply: a Draft that the run wrote waits for review.
+func OverviewOf(p *reconcile.Plan, done bool) Overview {
+	var out Overview
+	for _, items := range ByVariant(p.Items) {
+		out.add(items, done)
+	}
+	return out
+}
+
+// OverviewsOf counts the variants of each set, sorted by the sets' names.
+func OverviewsOf(p *reconcile.Plan) []Overview {
+	sets := map[string]*Overview{}
+	for _, items := range ByVariant(p.Items) {
+		set := ""
+		for _, i := range items {
+			set = cmp.Or(set, i.Set)
+		}
+		if sets[set] == nil {
+			sets[set] = &Overview{Set: set}
+		}
+		sets[set].add(items, false)
+	}
+	var out []Overview
+	for _, set := range slices.Sorted(maps.Keys(sets)) {
+		out = append(out, *sets[set])
+	}
+	return out
+}
+
+func (o *Overview) add(items []*reconcile.Item, done bool) {
+	has := func(is func(*reconcile.Item) bool) bool { return slices.ContainsFunc(items, is) }
+	o.Variants++
+	switch {
+	case has(func(i *reconcile.Item) bool { return i.Action == decide.ActionFail }):
+		o.Failing++
+	case has(func(i *reconcile.Item) bool { return i.Held != "" }):
+		o.Held++
+	case !done && has(func(i *reconcile.Item) bool { return i.Action.Pending() }):
+		o.ToApply++
+	case has(Open):
+		o.ToReview++
+	case has(func(i *reconcile.Item) bool { return i.Action == decide.ActionKeep }):
+		o.Leaving++
+	default:
+		o.Live++
+	}
+}
+
+// Open reports whether an item is about a revision that a person has to decide about.
+func Open(i *reconcile.Item) bool {
+	switch i.Action {
+	case decide.ActionDiscard, decide.ActionRelease, decide.ActionForget, decide.ActionPublish, decide.ActionTag, decide.ActionTrim,
+		decide.ActionRecord, decide.ActionKeep:
+		return false
+	case decide.ActionWait, decide.ActionRetire:
+		return true
+	}
+	return i.Phase != "" && i.Phase != lifecycle.Published
+}
