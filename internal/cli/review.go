@@ -200,7 +200,7 @@ func (a *app) printReview(r reviewView, all bool) error {
 }
 
 // maxApprovals is how many commands a review ends with.
-const maxApprovals = 9
+const maxApprovals = 3
 
 // nextApprovals writes the command that approves each class.
 func (f *fleetFlags) nextApprovals(b *strings.Builder, classes []review.Class) {

@@ -30,6 +30,7 @@ pull requests, WHY also gives the address and state of the Draft's request.
 A second table counts the variants of each set; each variant counts once:
   LIVE       the registered branch holds what the fleet asks for
   TO REVIEW  a Draft or a proposal waits for you
+  WAITING    you have to decide something first; WHY names it
   TO APPLY   the next apply writes something
   LEAVING    the fleet no longer asks for it; apply --prune removes it
 
@@ -109,7 +110,7 @@ func printSets(a *app, plan *reconcile.Plan) error {
 	var rows [][]string
 	for _, o := range fleet.OverviewsOf(plan) {
 		row := []string{cmp.Or(o.Set, "(no set)"), fmt.Sprint(o.Variants)}
-		for _, n := range []int{o.Live, o.ToReview, o.ToApply, o.Failing, o.Held, o.Leaving} {
+		for _, n := range []int{o.Live, o.ToReview, o.Waiting, o.ToApply, o.Failing, o.Held, o.Leaving} {
 			cell := "-"
 			if n > 0 {
 				cell = fmt.Sprint(n)
@@ -118,7 +119,7 @@ func printSets(a *app, plan *reconcile.Plan) error {
 		}
 		rows = append(rows, row)
 	}
-	if err := a.table([]string{"SET", "VARIANTS", "LIVE", "TO REVIEW", "TO APPLY", "FAILING", "HELD", "LEAVING"}, rows); err != nil {
+	if err := a.table([]string{"SET", "VARIANTS", "LIVE", "TO REVIEW", "WAITING", "TO APPLY", "FAILING", "HELD", "LEAVING"}, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(a.Out, summary(plan, false))

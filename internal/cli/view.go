@@ -183,6 +183,8 @@ func printNext(a *app, o fleet.Overview) error {
 		state, next = fmt.Sprintf("%s to write: apply writes Drafts, and nothing is live before a review.", count.Of(o.ToApply, "change")), "apply"
 	case o.ToReview > 0:
 		state, next = fmt.Sprintf("%s for review.", waits(o.ToReview)), "review"
+	case o.Waiting > 0:
+		state, next = fmt.Sprintf("%s for a decision, which status names.", waits(o.Waiting)), "status"
 	case o.Variants > 0 && o.Live == o.Variants:
 		state = "Everything is live at what the fleet asks for."
 	default:

@@ -108,9 +108,9 @@ func (d *demo) brief(args ...string) error {
 		return err
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(out.String(), "\n"), "\n")
-	const shown = 4
+	const shown, last = 4, 4
 	if n := len(lines); n > 2*shown {
-		lines = slices.Concat(lines[:shown], []string{fmt.Sprintf("… %d lines\n", n-shown-2)}, lines[n-2:])
+		lines = slices.Concat(lines[:shown], []string{fmt.Sprintf("… %d lines\n", n-shown-last)}, lines[n-last:])
 	}
 	d.say("%s\n", strings.Join(lines, ""))
 	return nil

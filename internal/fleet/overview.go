@@ -11,13 +11,14 @@ import (
 )
 
 // Overview counts variants by what has to happen next. Each variant counts once, in
-// the first group that applies in the order Failing, Held, ToApply, ToReview, Leaving,
-// Live.
+// the first group that applies in the order Failing, Held, ToApply, Waiting, ToReview,
+// Leaving, Live.
 type Overview struct {
 	Set      string // "" for variants that no set made, and for a whole fleet
 	Variants int
 	Live     int // the registered branch holds what the fleet asks for
-	ToReview int // an open revision waits for a person
+	ToReview int // an open revision waits for review
+	Waiting  int // a person has to decide something first, which the item names
 	ToApply  int // the next apply writes something
 	Failing  int
 	Held     int
@@ -64,6 +65,8 @@ func (o *Overview) add(items []*reconcile.Item, done bool) {
 		o.Held++
 	case !done && has(func(i *reconcile.Item) bool { return i.Action.Pending() }):
 		o.ToApply++
+	case has(func(i *reconcile.Item) bool { return i.Action == decide.ActionWait }):
+		o.Waiting++
 	case has(Open):
 		o.ToReview++
 	case has(func(i *reconcile.Item) bool { return i.Action == decide.ActionKeep }):
@@ -73,13 +76,13 @@ func (o *Overview) add(items []*reconcile.Item, done bool) {
 	}
 }
 
-// Open reports whether an item is about a revision that a person has to decide about.
+// Open reports whether an item is about a revision that waits for review.
 func Open(i *reconcile.Item) bool {
 	switch i.Action {
 	case decide.ActionDiscard, decide.ActionRelease, decide.ActionForget, decide.ActionPublish, decide.ActionTag, decide.ActionTrim,
-		decide.ActionRecord, decide.ActionKeep:
+		decide.ActionRecord, decide.ActionKeep, decide.ActionWait:
 		return false
-	case decide.ActionWait, decide.ActionRetire:
+	case decide.ActionRetire:
 		return true
 	}
 	return i.Phase != "" && i.Phase != lifecycle.Published

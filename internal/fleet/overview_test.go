@@ -35,7 +35,8 @@ func TestOverview(t *testing.T) {
 		"NewWritten":         {[]*reconcile.Item{item("a", decide.ActionCreate, lifecycle.Draft)}, true, Overview{Variants: 1, ToReview: 1}},
 		"PublishedByTheRun":  {[]*reconcile.Item{item("a", decide.ActionPublish, lifecycle.Draft)}, true, Overview{Variants: 1, Live: 1}},
 		"RetirementProposed": {[]*reconcile.Item{item("a", decide.ActionRetire, lifecycle.Published)}, true, Overview{Variants: 1, ToReview: 1}},
-		"WaitsForAPerson":    {[]*reconcile.Item{item("a", decide.ActionWait, lifecycle.Published)}, false, Overview{Variants: 1, ToReview: 1}},
+		"WaitsForAPerson":    {[]*reconcile.Item{item("a", decide.ActionWait, lifecycle.Published)}, false, Overview{Variants: 1, Waiting: 1}},
+		"WaitsWithADraft":    {[]*reconcile.Item{item("a", decide.ActionWait, lifecycle.Draft)}, false, Overview{Variants: 1, Waiting: 1}},
 		"KeptWithoutPrune":   {[]*reconcile.Item{item("a", decide.ActionKeep, lifecycle.Published)}, false, Overview{Variants: 1, Leaving: 1}},
 		"KeptDraft":          {[]*reconcile.Item{item("a", decide.ActionKeep, lifecycle.Draft)}, false, Overview{Variants: 1, Leaving: 1}},
 		"HeldBeforeDraft":    {[]*reconcile.Item{held}, false, Overview{Variants: 1, Held: 1}},
@@ -76,10 +77,10 @@ func TestOverviewAddsUp(t *testing.T) {
 		whole := OverviewOf(plan, false)
 		var sum Overview
 		for _, o := range OverviewsOf(plan) {
-			if n := o.Live + o.ToReview + o.ToApply + o.Failing + o.Held + o.Leaving; n != o.Variants {
+			if n := o.Live + o.ToReview + o.ToApply + o.Waiting + o.Failing + o.Held + o.Leaving; n != o.Variants {
 				t.Fatalf("seed %d: set %q: %d of %d variants are counted", seed, o.Set, n, o.Variants)
 			}
-			sum = Overview{"", sum.Variants + o.Variants, sum.Live + o.Live, sum.ToReview + o.ToReview, sum.ToApply + o.ToApply, sum.Failing + o.Failing, sum.Held + o.Held, sum.Leaving + o.Leaving}
+			sum = Overview{"", sum.Variants + o.Variants, sum.Live + o.Live, sum.ToReview + o.ToReview, sum.Waiting + o.Waiting, sum.ToApply + o.ToApply, sum.Failing + o.Failing, sum.Held + o.Held, sum.Leaving + o.Leaving}
 		}
 		if diff := cmp.Diff(whole, sum); diff != "" || whole.Variants != variants {
 			t.Fatalf("seed %d: the sets' sum (-whole +sum):\n%s", seed, diff)
