@@ -25,7 +25,7 @@ type Overview struct {
 	Leaving  int // no longer in the fleet, and kept without --prune
 }
 
-// OverviewOf counts all variants of a plan. Done tells that what is pending was
+// OverviewOf counts all variants of a plan. With done, what is pending was
 // written, as after apply: a Draft that the run wrote waits for review.
 func OverviewOf(p *reconcile.Plan, done bool) Overview {
 	var out Overview
