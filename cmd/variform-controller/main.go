@@ -66,10 +66,12 @@ func run() error {
 	serverTimeout := flag.Duration("server-timeout", 30*time.Second, "give up on a Git repository or a registry that is silent for this long; twice as long before an answer begins, six times for one to a push")
 	deadline := flag.Duration("run-deadline", 15*time.Minute, "end a run that takes longer; one answer of a server may take half of it")
 	serviceAccount := flag.String("default-service-account", "", "ServiceAccount, of the Fleet's namespace, as which Fleets are read that name none (default: this program's own rights)")
+	var logs zap.Options
+	logs.BindFlags(flag.CommandLine)
 	flag.Parse()
 	memory.Pace(gcPercent)
 	workers := memory.Share(memlimit.FromCgroup, render.WorkerMemory, runtime.GOMAXPROCS(0))
-	ctrl.SetLogger(zap.New())
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logs)))
 	restConfig, err := ctrl.GetConfig()
 	if err != nil {
 		return err

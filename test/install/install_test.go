@@ -70,7 +70,7 @@ func TestRender(t *testing.T) {
 	text := strings.Replace(before["Kptfile"], "pipeline:\n", `pipeline:
   mutators:
     - image: ghcr.io/kptdev/krm-functions-catalog/apply-setters:v0.2
-      configMap: {namespace: fleet-system, image: registry.example.com/c, version: v9.9.9, replicas: "1"}
+      configMap: {namespace: fleet-system, image: registry.example.com/c, version: v9.9.9, replicas: "1", log-level: debug}
 `, 1)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRender(t *testing.T) {
 			t.Errorf("%s stands in what was rendered with another", old)
 		}
 	}
-	for _, want := range []string{"image: registry.example.com/c:v9.9.9 #", "replicas: 1 #"} {
+	for _, want := range []string{"image: registry.example.com/c:v9.9.9 #", "replicas: 1 #", "- -zap-log-level=debug #"} {
 		if !strings.Contains(all.String(), want) {
 			t.Errorf("%s is nowhere", want)
 		}
@@ -148,7 +148,7 @@ func kustomized(t *testing.T, dir string) string {
 // TestKustomize: which objects each folder is.
 func TestKustomize(t *testing.T) {
 	controller := []string{"Namespace", "CustomResourceDefinition", "ServiceAccount", "Role", "ClusterRole", "ClusterRole", "RoleBinding"}
-	deployed := []string{"Service", "Deployment"}
+	deployed := []string{"Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy"}
 	for folder, want := range map[string][]string{
 		"":           slices.Concat(controller, []string{"ClusterRoleBinding", "ClusterRoleBinding"}, deployed),
 		"namespaced": slices.Concat([]string{"Namespace"}, controller, []string{"RoleBinding", "RoleBinding"}, deployed),
@@ -201,7 +201,7 @@ func TestWebhooks(t *testing.T) {
 	plain, text := kustomized(t, config), kustomized(t, dir)
 	for _, want := range []string{
 		"- -webhook-bind-address=:9443\n", "- -webhook-secret-file=/etc/variform/webhooks/secret\n", "name: variform-controller-webhooks\n",
-		"targetPort: webhooks\n", "containerPort: 9443\n          name: webhooks\n", "mountPath: /etc/variform/webhooks\n",
+		"targetPort: webhooks\n", "- port: webhooks\n", "containerPort: 9443\n          name: webhooks\n", "mountPath: /etc/variform/webhooks\n",
 		"secret:\n          optional: true\n          secretName: variform-webhooks\n",
 	} {
 		if !strings.Contains(text, want) || strings.Contains(plain, want) {
