@@ -259,7 +259,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.Body = &arriving{in: resp.Body, w: w, left: w.silence,
+	resp.Body = &arriving{
+		in: resp.Body, w: w, left: w.silence,
 		done: func() { t.Budget.Slow.forget(string(o), repository) }, late: func() { t.Budget.notice(req.URL, TooLate, 0) },
 	}
 	return resp, nil
