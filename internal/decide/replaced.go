@@ -23,6 +23,17 @@ func (p *Package) replaced(r *Revision) (made record.Entry, ok bool) {
 	return record.Entry{}, false
 }
 
+// ReplacedOwner returns the owner that the record has of an open revision whose history was
+// replaced, "" for none.
+func ReplacedOwner(p *Package) string {
+	for _, r := range p.open() {
+		if made, ok := p.replaced(r); ok {
+			return made.Owner
+		}
+	}
+	return ""
+}
+
 // began names the Published revision that an open one started from, by its commits or, of
 // one whose history was replaced, by the record; "" for none.
 func (p *Package) began(r *Revision) string {

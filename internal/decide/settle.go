@@ -194,6 +194,8 @@ func removals(o *Orphan) []Removal {
 	for _, r := range o.Package.Revisions {
 		if owner, owned := o.Owners[r.Ref.Name]; owned {
 			out = append(out, Removal{o.remove(r, owner, policy), r})
+		} else if made, ok := o.Package.replaced(r); ok {
+			out = append(out, Removal{ruled(Keep{}, gone+", and the "+replacedBy(r, made)+": bring its variant back, or delete the branch "+r.Ref.Short()), r})
 		}
 	}
 	for _, r := range o.Package.Surplus {
@@ -248,7 +250,11 @@ func (o *Orphan) remove(r *Revision, owner Ownership, policy string) Ruling {
 		case r.Number > 0 && !o.Repo.Records:
 			return ruled(Nothing{}) // there is no place to say so
 		}
-		return ruled(Release{r}, gone+"; deletionPolicy orphan leaves the package"+left(r))
+		reason := gone + "; deletionPolicy orphan leaves the package"
+		if r.Phase.Open() { // no name reaches it here any more
+			reason += fmt.Sprintf(", and its branch %s, for you to delete where it is not wanted", r.Ref.Short())
+		}
+		return ruled(Release{r}, reason)
 	case lifecycle.Discard:
 		if owner.Author != "" {
 			return ruled(Keep{}, o.edited(r, owner))
@@ -271,15 +277,6 @@ func (o *Orphan) edited(r *Revision, owner Ownership) string {
 	}
 	return fmt.Sprintf("%s, and %s edited %s by hand: %s: bring its variant back, or, to lose %s, %s",
 		gone, owner.Author, r.Describe(), joined(Limit(owner.Edits, 5)), count.Of(len(owner.Edits), "edit"), remedy)
-}
-
-// left says what becomes of an open revision that is released: no name reaches it here
-// any more.
-func left(r *Revision) string {
-	if !r.Phase.Open() {
-		return ""
-	}
-	return fmt.Sprintf(", and its branch %s, for you to delete where it is not wanted", r.Ref.Short())
 }
 
 func (o *Orphan) retire() Ruling {

@@ -385,3 +385,8 @@ func TestRemove(t *testing.T) {
 		})
 	}
 }
+
+// left is what the release of an open revision says of its branch.
+func left(r *Revision) string {
+	return ", and its branch " + r.Ref.Short() + ", for you to delete where it is not wanted"
+}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -547,7 +548,7 @@ func (r *Reader) Orphans(ctx context.Context, s *Snapshot, upstreams map[decide.
 		}
 		for _, path := range repo.Paths() {
 			p := repo.Packages[path]
-			owner, at := p.NewestOwner(), repo.Place(path)
+			owner, at := cmp.Or(p.NewestOwner(), decide.ReplacedOwner(p)), repo.Place(path)
 			id := decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(path)}
 			// One folder may be seen through several Repositories: whoever
 			// wants it, wants it.

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -75,6 +77,39 @@ func TestReplacedDraft(t *testing.T) {
 		w.repos["c1"].Git(t, "update-ref", "-d", "refs/heads/"+draft)
 		w.wantActions(w.mustApply(), all("redraft", "c1/web"))
 	})
+}
+
+// Nothing but a branch is left of a Draft whose history was replaced and whose variant is
+// gone: plan names that branch, and no prune takes it.
+func TestReplacedDraftWithoutVariant(t *testing.T) {
+	t.Parallel()
+	for name, published := range map[string]bool{"the first Draft": false, "upon a Published revision": true} {
+		t.Run(name, func(t *testing.T) {
+			w, draft := newWorld(t, "c1"), "drafts/web/packagevariant-1"
+			w.write("variants/web.yaml", variantOf("web", "v1", "c1", "web", ""))
+			w.mustApply()
+			if published {
+				w.mustRun(0, "approve", "--all")
+				w.publishWeb(webV2, "v2")
+				w.write("variants/web.yaml", variantOf("web", "v2", "c1", "web", ""))
+				w.mustApply()
+				draft = "drafts/web/packagevariant-2"
+			}
+			orphan := w.repos["c1"].Git(t, "commit-tree", draft+"^{tree}", "-m", "all that is new")
+			w.repos["c1"].Git(t, "update-ref", "refs/heads/"+draft, orphan)
+			if err := os.Remove(filepath.Join(w.fleet(), "variants/web.yaml")); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"plan"}, {"plan", "--prune"}, {"apply", "--prune"}, {"status"}, {"apply", "--prune", "--cache-dir", t.TempDir()}} {
+				w.contains(w.mustRun(0, args...).out, "its variant has gone, and the history of "+draft+" was replaced by", "bring its variant back, or delete the branch "+draft)
+			}
+			if w.refs()["c1 refs/heads/"+draft] != orphan {
+				t.Error("the branch moved")
+			}
+			w.repos["c1"].Git(t, "update-ref", "-d", "refs/heads/"+draft)
+			w.lacks(w.mustRun(0, "plan").out, draft)
+		})
+	}
 }
 
 // A package that a person moved on the registered branch is reported where it is now: it
