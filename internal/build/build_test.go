@@ -384,7 +384,8 @@ func TestProve(t *testing.T) {
 			s := newShop(t)
 			s.put(s.make())
 			tt.happens(s)
-			got := s.builder.Prove(t.Context(), s.job())
+			j := s.job()
+			got := s.builder.Prove(t.Context(), j).Unseen(j.From)
 			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}

@@ -48,7 +48,7 @@ container engine or cluster.`,
 			return demo.Run(c.Context(), demo.Config{
 				Dir: dir, Out: a.Out, LayOut: layOut, Large: large, Wait: wait,
 				Variform: func(ctx context.Context, out, errs io.Writer, args ...string) int {
-					return Main(ctx, args, Streams{In: a.In, Out: out, Err: errs})
+					return Main(ctx, args, Streams{In: a.In, Out: out, Err: errs, State: a.State})
 				},
 			})
 		},
