@@ -78,14 +78,13 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 func restores(ctx context.Context, m *maker, built, now *krm.Package, k *kptfilev1.KptFile) (bool, error) {
 	again, made := *m, *m.Made
 	again.Made, again.trace, again.ordered, again.pkg = &made, nil, k, built.Clone()
-	if errors.Join(again.dropRenamed(k), mutate.SetOwner(again.pkg, m.owner())) != nil {
-		return false, nil // it is not known, then
+	err := errors.Join(again.dropRenamed(k), mutate.SetOwner(again.pkg, m.owner()))
+	if err == nil {
+		if built, err = again.mutate(ctx, again.pkg); err == nil {
+			return krm.SameContent(built, now)
+		}
 	}
-	p, err := again.mutate(ctx, again.pkg)
-	if err != nil {
-		return false, nil //nolint:nilerr // nor here
-	}
-	return krm.SameContent(p, now)
+	return false, nil // it is not known, then
 }
 
 // treeOf is the tree of what a revision is said to be made from.

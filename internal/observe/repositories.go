@@ -746,24 +746,7 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 	if !h.seen {
 		h.seen, h.Parents, h.When, h.By = true, hashes(c.Parents), c.Committer.When, c.Author.Name
 	}
-	mine, published, least := false, 0, 1
-	for _, a := range c.Annotations {
-		if a.Package == h.path {
-			mine = true
-			n, err := strconv.Atoi(a.Revision)
-			least = min(least, n)
-			if h.Workspace == "" && (err != nil || n == 0 || h.Number == 0 || n == h.Number) { // not an earlier one's
-				h.Workspace = a.WorkspaceName
-			}
-			if h.Number == 0 && n == 0 && h.Called == "" {
-				h.Called = a.WorkspaceName
-			}
-			if n > 0 && (h.Number == 0 || published != h.Number) {
-				published = n
-			}
-			h.Approved = h.Approved || n > 0 && n == h.Number && decide.Hash(c.Hash) == h.Ref.Commit
-		}
-	}
+	mine, published, least := h.annotations(c)
 	if mine && h.Since == "" {
 		h.Since = decide.RevisionName(published)
 	}
@@ -792,6 +775,31 @@ func (h *head) visit(c *gitrepo.Commit) bool {
 		h.Owner = t.Variant
 	}
 	return true
+}
+
+// annotations reads the lines of a commit that are about the package: whether there is one,
+// the number that it publishes, and the least number of them.
+func (h *head) annotations(c *gitrepo.Commit) (mine bool, published, least int) {
+	least = 1
+	for _, a := range c.Annotations {
+		if a.Package != h.path {
+			continue
+		}
+		mine = true
+		n, err := strconv.Atoi(a.Revision)
+		least = min(least, n)
+		if h.Workspace == "" && (err != nil || n == 0 || h.Number == 0 || n == h.Number) { // not an earlier one's
+			h.Workspace = a.WorkspaceName
+		}
+		if h.Number == 0 && n == 0 && h.Called == "" {
+			h.Called = a.WorkspaceName
+		}
+		if n > 0 && (h.Number == 0 || published != h.Number) {
+			published = n
+		}
+		h.Approved = h.Approved || n > 0 && n == h.Number && decide.Hash(c.Hash) == h.Ref.Commit
+	}
+	return mine, published, least
 }
 
 // recorded takes over what the record knows of a Published revision's commit below this

@@ -27,7 +27,20 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVar) != "" {
 		os.Exit(childMain())
 	}
-	os.Exit(m.Run())
+	os.Exit(withState(m))
+}
+
+// withState runs the tests with a folder of their own for what this machine states.
+func withState(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "variform-state")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.Setenv("XDG_STATE_HOME", dir); err != nil {
+		panic(err)
+	}
+	return m.Run()
 }
 
 // childCost is what a run of the command in its own process took.
@@ -40,7 +53,7 @@ type childCost struct {
 
 func childMain() int {
 	runtime.MemProfileRate = 0 // as in the command, which the linker leaves the profile out of
-	status := cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: io.Discard, Err: os.Stderr})
+	status := cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: io.Discard, Err: os.Stderr, State: cli.StateDir()})
 	if err := json.NewEncoder(os.Stdout).Encode(childCost{Peak: peak(), GC: collecting()}); err != nil {
 		return 2
 	}

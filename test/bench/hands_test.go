@@ -121,7 +121,7 @@ func TestHandsAreReadTheSame(t *testing.T) {
 							w.cache = w.copyCache(t)
 						}
 						var out, errs bytes.Buffer
-						status := cli.Main(context.Background(), w.args(command, "-o", "json"), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs})
+						status := cli.Main(context.Background(), w.args(command, "-o", "json"), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs, State: cli.StateDir()})
 						said[name] = when.ReplaceAllString(fmt.Sprintf("%s%s\nstatus %d", out.String(), errs.String(), status), "now")
 					}
 					for name, text := range said {

@@ -635,7 +635,7 @@ func TestOverlappingSetsAreToldOnce(t *testing.T) {
 	w.write(t, "other.yaml", strings.Replace(fmt.Sprintf(set, "v1"), "name: apps", "name: other", 1))
 	for _, command := range []string{"plan", "apply", "status"} {
 		var errs bytes.Buffer
-		status := cli.Main(context.Background(), w.args(command), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs})
+		status := cli.Main(context.Background(), w.args(command), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs, State: cli.StateDir()})
 		text := errs.String()
 		if n := strings.Count(text, "is targeted by this and by"); status == 0 || n != 2 || strings.Count(text, "the same for 59 more targets") != 2 {
 			t.Errorf("%s: status %d, and it is said %d times:\n%.2000s", command, status, n, text)
@@ -657,7 +657,7 @@ func TestManyNamesOfNothing(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		var errs bytes.Buffer
-		cli.Main(context.Background(), w.args(append([]string{"propose"}, names...)...), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs})
+		cli.Main(context.Background(), w.args(append([]string{"propose"}, names...)...), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs, State: cli.StateDir()})
 		runtime.ReadMemStats(&after)
 		if n := strings.Count(errs.String(), "no revision of this fleet is called"); n != len(names) {
 			t.Errorf("%d names mean nothing, and %d are told of:\n%s", len(names), n, errs.String())
@@ -685,7 +685,7 @@ func TestRequestsOfMain(t *testing.T) {
 		w.cache = t.TempDir()
 		w.line.forget()
 		var out, errs bytes.Buffer
-		status := cli.Main(context.Background(), w.args("approve", "--main"), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs})
+		status := cli.Main(context.Background(), w.args("approve", "--main"), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs, State: cli.StateDir()})
 		if status == 0 || !strings.Contains(errs.String(), "nothing to decide") {
 			t.Errorf("%s: status %d\n%s%s", when, status, out.String(), errs.String())
 		}
@@ -735,7 +735,7 @@ func TestRequestsOfMain(t *testing.T) {
 	w.cache = t.TempDir()
 	w.line.forget()
 	var errs bytes.Buffer
-	status := cli.Main(context.Background(), w.args("approve", "--main"), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs})
+	status := cli.Main(context.Background(), w.args("approve", "--main"), cli.Streams{In: &bytes.Buffer{}, Out: io.Discard, Err: &errs, State: cli.StateDir()})
 	if told := fmt.Sprintf("%d of %[1]d revisions could not be approved", variants); status == 0 || !strings.Contains(errs.String(), told) {
 		t.Errorf("the branch is gone: status %d, want %q\n%s", status, told, errs.String())
 	}

@@ -243,7 +243,7 @@ func (w *world) apply(b testing.TB) (output string) {
 func (w *world) run(b testing.TB, command ...string) (output string) {
 	b.Helper()
 	var out, errs bytes.Buffer
-	if status := cli.Main(context.Background(), w.args(command...), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs}); status != 0 {
+	if status := cli.Main(context.Background(), w.args(command...), cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs, State: cli.StateDir()}); status != 0 {
 		b.Fatalf("variform %s ended with status %d\n%s\n%s", command[0], status, out.String(), errs.String())
 	}
 	return out.String()

@@ -93,7 +93,7 @@ func find(text string) (rule, []string, bool) {
 // runs is the code as it stands, with no second build.
 func TestMain(m *testing.M) {
 	commands := map[string]func(){"variform": func() {
-		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, State: cli.StateDir()}))
 	}}
 	for name := range function.Builtin {
 		commands[name] = func() { os.Exit(fnmain.Main(name, os.Args[1:], fnmain.Std())) }

@@ -71,10 +71,11 @@ func text(page string) string {
 func TestReviews(t *testing.T) {
 	gittest.RequireGit(t)
 	s := &shown{dir: filepath.Join(t.TempDir(), "demo")}
+	state := t.TempDir()
 	fleet := []string{"-f", filepath.Join(s.dir, "git", "fleet.git"), "--cache-dir", filepath.Join(s.dir, "cache")}
 	run := func(args ...string) string {
 		var out, errs bytes.Buffer
-		if status := cli.Main(t.Context(), append(args, fleet...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); status != 0 {
+		if status := cli.Main(t.Context(), append(args, fleet...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, State: state}); status != 0 {
 			t.Fatalf("variform %s: status %d\n%s", args, status, errs.String())
 		}
 		return out.String()
@@ -84,7 +85,7 @@ func TestReviews(t *testing.T) {
 	reviews := 0
 	err := demo.Run(t.Context(), demo.Config{Dir: s.dir, Out: io.Discard, Variform: func(ctx context.Context, out, _ io.Writer, args ...string) int {
 		var said bytes.Buffer
-		status := cli.Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.MultiWriter(out, &said), Err: io.Discard})
+		status := cli.Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.MultiWriter(out, &said), Err: io.Discard, State: state})
 		if args[0] != "review" || slices.Contains(args, "-o") {
 			return status
 		}

@@ -65,9 +65,25 @@ func TestTextOfPackagesSteersNothing(t *testing.T) {
 	show := func(name string) {
 		t.Helper()
 		for _, args := range [][]string{
-			{"plan"}, {"plan", "-o", "wide"}, {"status"}, {"status", "-o", "wide"}, {"review"}, {"review", "-o", "wide"}, {"review", "--members"},
-			{"edits"}, {"edits", "-o", "wide"}, {"edits", "--lost"}, {"blame", name}, {"blame", name, "-o", "wide"}, {"blame", name, "two.yaml"}, {"blame", name, "::stop-commands::x.yaml"},
-			{"blame", "--field", "data.value"}, {"blame", "--field", "data.value", "-o", "wide"}, {"impact", "--on", "web@v1"}, {"record"}, {"record", "--check"},
+			{"plan"},
+			{"plan", "-o", "wide"},
+			{"status"},
+			{"status", "-o", "wide"},
+			{"review"},
+			{"review", "-o", "wide"},
+			{"review", "--members"},
+			{"edits"},
+			{"edits", "-o", "wide"},
+			{"edits", "--lost"},
+			{"blame", name},
+			{"blame", name, "-o", "wide"},
+			{"blame", name, "two.yaml"},
+			{"blame", name, "::stop-commands::x.yaml"},
+			{"blame", "--field", "data.value"},
+			{"blame", "--field", "data.value", "-o", "wide"},
+			{"impact", "--on", "web@v1"},
+			{"record"},
+			{"record", "--check"},
 		} {
 			run(args...)
 		}
@@ -97,8 +113,10 @@ func TestFailuresSteerNothing(t *testing.T) {
 	for name, files := range map[string]gittest.Text{
 		"a function fails": {"web/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: web}\npipeline:\n  mutators:\n    - image: starlark:v0.5\n      configMap:\n        source: " +
 			quoted("fail("+quoted(evil("why"))+")") + "\n", "web/a.yaml": configMap("a", "a: 1")},
-		"a setter without a value": {"web/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: web}\npipeline:\n  mutators:\n    - image: apply-setters:v0.2\n      configMap: {a: b}\n",
-			"web/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + quoted(evil("a")) + "}\ndata:\n  a: " + quoted(evil("1")) + " # kpt-set: ${" + "::error::EVIL}\n"},
+		"a setter without a value": {
+			"web/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: web}\npipeline:\n  mutators:\n    - image: apply-setters:v0.2\n      configMap: {a: b}\n",
+			"web/a.yaml":  "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + quoted(evil("a")) + "}\ndata:\n  a: " + quoted(evil("1")) + " # kpt-set: ${" + "::error::EVIL}\n",
+		},
 		"a value of the wrong type": {"web/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: web}\npipeline: " + quoted(evil("x")) + "\n"},
 		"no YAML":                   {"web/Kptfile": webV1["web/Kptfile"], "web/::error::EVIL.yaml": "a: b: c\n::error::EVIL\n"},
 		"an unknown image":          {"web/Kptfile": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata: {name: web}\npipeline:\n  mutators:\n    - image: " + quoted(evil("x")) + "\n"},

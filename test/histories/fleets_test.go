@@ -420,5 +420,5 @@ func (g *generated) mergeDraft(repo string) {
 func (g *generated) run(args ...string) int {
 	var out, errs bytes.Buffer
 	return cli.Main(g.ctx, append(args, "-f", filepath.Join(g.dir, "fleet"), "--cache-dir", filepath.Join(g.dir, "cache")),
-		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, State: filepath.Join(g.dir, "state")})
 }

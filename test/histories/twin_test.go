@@ -38,7 +38,7 @@ func (m machine) Apply(ctx context.Context, run Run) (bool, error) {
 	if run.MaxDelete >= 0 {
 		args = append(args, fmt.Sprintf("--max-delete=%d", run.MaxDelete))
 	}
-	return cli.Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}) == 0, nil
+	return cli.Main(ctx, args, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard, State: m.cache + "-state"}) == 0, nil
 }
 
 // Differs implements Twin: its status is the command's.

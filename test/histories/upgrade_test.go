@@ -210,7 +210,7 @@ func (s *savedFleet) serve(dir string) (ctx context.Context, folder string, repo
 func runCommand(ctx context.Context, dir, folder string, args ...string) (status int, stdout, stderr string) {
 	var out, errs strings.Builder
 	status = cli.Main(ctx, append(args, "-f", folder, "--cache-dir", filepath.Join(dir, "cache")),
-		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, State: filepath.Join(dir, "state")})
 	return status, out.String(), errs.String()
 }
 
