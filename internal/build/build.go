@@ -153,7 +153,7 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 		return failed
 	}
 	if j.Prove && (j.From == nil || j.From.Number > 0 || !j.From.NeedsReview()) {
-		m.Unproved = m.prove(ctx).Unseen(m.From)
+		m.Unproved = m.prove(ctx)
 	}
 	if j.Blame != nil && m.trace != nil && m.Revert == nil {
 		m.Blamed = j.Blame(m.After, m.trace.Origins())
@@ -197,8 +197,6 @@ type maker struct {
 	// guessed says that what is there was made from is not known: the base of its
 	// update is a guess.
 	guessed bool
-	// pathless builds as hydration version 1 did, without the package's path.
-	pathless bool
 	// otherwise is what the machine made of an open Draft that others set to another
 	// upstream since; nil for most.
 	otherwise *krm.Package
@@ -501,7 +499,7 @@ func (m *maker) first(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	m.pkg, err = m.hydrate(ctx, origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(nil), lock: m.Upstream.Lock, pathless: m.pathless}, nil)
+	m.pkg, err = m.hydrate(ctx, origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(nil), lock: m.Upstream.Lock}, nil)
 	m.machine = m.pkg
 	return err
 }

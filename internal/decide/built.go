@@ -119,9 +119,7 @@ func (q Question) remembered() bool {
 }
 
 // proved says that the revision is known to be what building makes of it.
-func (q Question) proved(in Inputs) bool {
-	return q.remembered() && q.Last.gave(q.From, in) && (q.Gave || BuiltAs(q.From) == "")
-}
+func (q Question) proved(in Inputs) bool { return q.remembered() && q.Last.gave(q.From, in) }
 
 // Current refuses to publish a Draft whose variant fails, or that was made of
 // other inputs than those of now, but for what a build showed to make no
@@ -166,7 +164,7 @@ func (q Question) amended() string {
 // that no build since gave just that.
 func (q Question) Unproved() bool {
 	return BuiltAs(q.From) != "" && q.byHand() &&
-		!(q.Gave && q.Last.gave(q.From, q.Parts.Inputs(q.Package.Newest()).On(q.From.Inputs.Main)))
+		!q.Last.gave(q.From, q.Parts.Inputs(q.Package.Newest()).On(q.From.Inputs.Main))
 }
 
 // Buildable says that this run has all that goes into the revision: values that

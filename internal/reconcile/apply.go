@@ -88,9 +88,7 @@ func (r *run) push(ctx context.Context, git observe.Repository, items []*Item) [
 	}
 	p.Push(ctx, git, changes(items))
 	for _, i := range items {
-		if i.pushed(); i.Err == nil && i.change != nil {
-			state(r.Engine, i.change.Repo, i.Path, i.change.Hash, string(i.states))
-		}
+		i.pushed()
 	}
 	return items
 }

@@ -85,8 +85,7 @@ type Item struct {
 
 	downstreams []decide.Downstream
 	decision    decide.Decision
-	publish     bool              // once the Draft is there
-	states      decide.ProofState // of the Draft, once it is there
+	publish     bool // once the Draft is there
 	change      *publish.Change
 	moved       bool           // by a change that is no longer kept
 	taken       any            // of what was made, by Blame

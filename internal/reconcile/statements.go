@@ -24,7 +24,7 @@ type FileStatements struct {
 type statements struct {
 	key   []byte
 	codes map[statement]bool
-	file  *os.File // nil where nothing can be written
+	path  string // "" where nothing can be written
 }
 
 // statement is the code of one.
@@ -59,8 +59,13 @@ func (s *FileStatements) Put(words ...string) {
 		return
 	}
 	known.codes[code] = true
-	if known.file != nil {
-		_, _ = known.file.Write(code[:])
+	if known.path == "" {
+		return
+	}
+	// Opened each time: a run has no end at which every caller would close the file.
+	if f, err := os.OpenFile(known.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		_, _ = f.Write(code[:])
+		_ = f.Close()
 	}
 }
 
@@ -94,7 +99,7 @@ func readStatements(dir string) statements {
 	for code := range slices.Chunk(data, size) {
 		k.codes[statement(code)] = true
 	}
-	k.file, _ = os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	k.path = path
 	return k
 }
 

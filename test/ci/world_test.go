@@ -257,7 +257,7 @@ func (w *world) story(p platform) {
 	if r := p.apply(); r.status != 0 {
 		t.Errorf("status %d, want 0:\n%s%s", r.status, r.out, r.err)
 	}
-	ours(0, p.plan(), "2 variants: 2 up to date")
+	ours(0, p.plan(), "2 variants: 2 waiting for review")
 
 	if p.drift != nil {
 		if r := p.drift(); r.status != 0 {

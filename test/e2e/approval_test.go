@@ -244,7 +244,7 @@ func TestApproveWhatNothingWants(t *testing.T) {
 			w.write("v.yaml", "")
 			w.mustApply()
 			if built {
-				w.contains(w.mustRun(0, "approve", "c1/web", "--unproved").out, "Published v1")
+				w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
 				return
 			}
 			before := w.refs()

@@ -207,16 +207,6 @@ func (w *world) class(members ...string) string {
 	return ""
 }
 
-// approveSeen approves all classes of review, as a person who saw them.
-func (w *world) approveSeen() {
-	w.t.Helper()
-	args := []string{"approve"}
-	for _, c := range w.review().Classes {
-		args = append(args, "--class", c.ID)
-	}
-	w.mustRun(0, args...)
-}
-
 // Several classes are approved together, however they are given, or not at all.
 func TestApproveClasses(t *testing.T) {
 	t.Parallel()

@@ -649,10 +649,10 @@ func sameAsCommand(t *testing.T, seed int64, from string) {
 	management := w.git.NewRepo(t, "management")
 	management.Commit(t, "main", "fleet", w.files(docs...))
 
-	cache := t.TempDir()
+	cache, state := t.TempDir(), t.TempDir()
 	run := func(args ...string) string {
 		var out, errs bytes.Buffer
-		cli.Main(context.Background(), append(args, "-f", w.git.RepoURL("management"), "--cache-dir", cache), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		cli.Main(context.Background(), append(args, "-f", w.git.RepoURL("management"), "--cache-dir", cache), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, State: state})
 		return out.String()
 	}
 	var want map[string]map[string]string

@@ -319,10 +319,10 @@ func eventsAsCommand(t *testing.T, seed int64) {
 	}
 
 	// The command first: a whole run after each event.
-	management, cache := w.git.NewRepo(t, "management"), t.TempDir()
+	management, cache, state := w.git.NewRepo(t, "management"), t.TempDir(), t.TempDir()
 	run := func(args ...string) string {
 		var out, errs bytes.Buffer
-		cli.Main(context.Background(), append(args, "-f", w.git.RepoURL("management"), "--cache-dir", cache), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		cli.Main(context.Background(), append(args, "-f", w.git.RepoURL("management"), "--cache-dir", cache), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, State: state})
 		return out.String()
 	}
 	h := &history{world: w, random: rand.New(rand.NewSource(seed))}
