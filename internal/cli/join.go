@@ -18,8 +18,8 @@ import (
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
 	"github.com/variform/variform/internal/decide"
-	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
+	"github.com/variform/variform/internal/fleet"
 	"github.com/variform/variform/internal/reconcile"
 	"github.com/variform/variform/internal/review"
 	"github.com/variform/variform/internal/shard"
@@ -269,7 +269,7 @@ func (a *app) joinPlans(list []*joinFile) error {
 		return cmp.Or(identityOf(x.Namespace, x.Variant).Compare(identityOf(y.Namespace, y.Variant)), cmp.Compare(x.Workspace, y.Workspace))
 	})
 	for _, v := range out.Variants {
-		shown.Items = append(shown.Items, &reconcile.Item{Identity: identityOf(v.Namespace, v.Variant), Action: decide.Action(v.Action), Phase: lifecycle.Phase(v.Lifecycle)})
+		shown.Items = append(shown.Items, fleet.ItemOf(identityOf(v.Namespace, v.Variant), decide.Action(v.Action), v.Lifecycle))
 	}
 	out.Problems, out.Warnings = eachOnce(out.Problems), eachOnce(out.Warnings)
 	out.Summary, out.Findings = summary(shown, out.Command == "apply"), review.Group(notes(list))

@@ -76,6 +76,12 @@ func (o *Overview) add(items []*reconcile.Item, done bool) {
 	}
 }
 
+// ItemOf returns what counts of an item that was printed: its action, and the phase of
+// the revision that it is about.
+func ItemOf(id decide.Identity, action decide.Action, phase string) *reconcile.Item {
+	return &reconcile.Item{Identity: id, Action: action, Phase: lifecycle.Phase(phase)}
+}
+
 // Open reports whether an item is about a revision that waits for review.
 func Open(i *reconcile.Item) bool {
 	switch i.Action {
