@@ -31,7 +31,7 @@ PEERS := resolver/internal/peers
 CONTROLLER := cmd/variform-controller
 
 # A worker's bound on memory leaves no room for the race detector's own.
-RACE_SKIP := '^(TestScriptMessageRoundTrips|TestStringsRoundTrip|TestStarlark|TestScriptIsCancelled|TestWorkerIsUsedAgain)$$|^TestScripts$$/^render$$'
+RACE_SKIP := '^(TestScriptMessageRoundTrips|TestStringsRoundTrip|TestStarlark|TestScriptIsCancelled|TestWorkerIsUsedAgain|TestWorkersShareAPool)$$|^TestScripts$$/^render$$'
 
 # The end-to-end tests that do much at once: all of them are the same engine, and take
 # three times as long under the race detector.
