@@ -282,7 +282,7 @@ func TestTenants(t *testing.T) {
 }
 
 // healthyVersion publishes a version of the healthy Fleet's package, by a tag that moves: no
-// event tells of it.
+// event reports it.
 func (w *tenants) healthyVersion(n int) {
 	w.Helper()
 	p, err := krm.Parse([]krm.File{{Path: "Kptfile", Data: []byte(tenantKptfile)}, {Path: "app.yaml", Data: fmt.Appendf(nil, tenantConfig, n)}})

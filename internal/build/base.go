@@ -11,16 +11,17 @@ import (
 	"github.com/variform/variform/internal/mutate"
 )
 
-// Statements remembers what this machine built, where nobody else can write. A statement is
-// a list of words, and is true for ever. It is safe for concurrent use.
+// Statements stores what this machine built, in a place that nobody else can write. A
+// statement is a list of words and never becomes false. It is safe for concurrent use.
 type Statements interface {
 	Has(words ...string) bool
 	Put(words ...string)
 }
 
-// hydrated is what the machine made a revision from, nil where that is not known: what an
-// approval names or this machine built, or what building gives from the revision's own
-// upstream (decide.Base). Otherwise it returns a guess, nil if there is none.
+// hydrated returns the package that Variform built for a revision, before edits, if that is
+// known (decide.Base): an approval names it, this machine built it, or building the
+// revision's own upstream gives it. Otherwise base is nil, and guess is the nearest build,
+// nil if there is none.
 func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Package, k *kptfilev1.KptFile) (base, guess *krm.Package, err error) {
 	if m.unwired() {
 		return nil, nil, nil // its values cannot be made again in this run
@@ -73,8 +74,8 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 	return claimed, nil, nil
 }
 
-// restores reports whether the inputs of now, laid upon what was built of other inputs, give
-// what they give from its upstream.
+// restores reports whether applying the current inputs to a package that was built from other
+// inputs gives the build of the current inputs.
 func restores(ctx context.Context, m *maker, built, now *krm.Package, k *kptfilev1.KptFile) (bool, error) {
 	again, made := *m, *m.Made
 	again.Made, again.trace, again.ordered, again.pkg = &made, nil, k, built.Clone()
@@ -87,7 +88,7 @@ func restores(ctx context.Context, m *maker, built, now *krm.Package, k *kptfile
 	return false, nil // it is not known, then
 }
 
-// treeOf is the tree of what a revision is said to be made from.
+// treeOf returns the tree of the package that a revision claims as its build.
 func treeOf(m *maker, h *decide.Revision, p *krm.Package) (decide.Hash, error) {
 	if h.Machine != nil && !h.Machine.Hydrated.IsZero() {
 		return h.Machine.Hydrated, nil // it was read by that name
@@ -105,7 +106,7 @@ func stated(m *maker, tree decide.Hash) bool {
 	return m.Statements != nil && m.Statements.Has(statement(m, tree)...)
 }
 
-// state remembers that it did.
+// state stores that this machine built a tree as this package.
 func state(m *maker, tree decide.Hash) {
 	if m.Statements != nil && !tree.IsZero() {
 		m.Statements.Put(statement(m, tree)...)

@@ -26,8 +26,8 @@ temporary folder (or --dir). It runs plan, apply, review, an approval and an upd
 while people commit a hotfix, squash a merge and approve a part. Then it does the same
 for a second fleet, whose packages need other packages.
 
---step waits for a key after each step. --large shows one update of 300 clusters, some
-of which people fixed, reverted, emptied or held. --layout stops after it created the
+--step waits for a key after each step. --large shows one update of 300 clusters, after
+people fixed, reverted, emptied or held some of them. --layout stops after it created the
 repositories, so that you can continue by hand. Demo needs Git; it needs no network,
 container engine or cluster.`,
 		Args: cobra.NoArgs,

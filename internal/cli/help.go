@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -102,6 +104,13 @@ func wholeHelp(a *app, args []string) []string {
 	return args
 }
 
+// addTemplateFuncs adds what help's templates call: to a table of the whole process, which
+// commands that run at once share.
+var addTemplateFuncs = sync.OnceFunc(func() {
+	cobra.AddTemplateFunc("about", func(c *cobra.Command) string { return reflow(cmp.Or(c.Long, c.Short), width(c.OutOrStdout())) })
+	cobra.AddTemplateFunc("flags", func(c *cobra.Command, f *pflag.FlagSet) string { return f.FlagUsagesWrapped(width(c.OutOrStdout())) })
+})
+
 // addHelp hides the rare flags, and has help fit the terminal.
 func addHelp(a *app, root *cobra.Command) {
 	rare := func(f *pflag.Flag) {
@@ -121,10 +130,9 @@ func addHelp(a *app, root *cobra.Command) {
 		}
 	}
 	hide(root)
-	cobra.AddTemplateFunc("reflow", func(text string) string { return reflow(text, width(a.Out)) })
-	root.SetHelpTemplate("{{with or .Long .Short}}{{reflow .}}\n\n{{end}}{{.UsageString}}")
-	cobra.AddTemplateFunc("fit", func(flags *pflag.FlagSet) string { return flags.FlagUsagesWrapped(width(a.Out)) })
-	usage := strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages", "Flags | fit")
+	addTemplateFuncs()
+	root.SetHelpTemplate("{{about .}}\n\n{{.UsageString}}")
+	usage := strings.NewReplacer(".LocalFlags.FlagUsages", "flags . .LocalFlags", ".InheritedFlags.FlagUsages", "flags . .InheritedFlags").Replace(root.UsageTemplate())
 	if !a.helpAll {
 		usage += "{{if .HasAvailableFlags}}\n" + helpAllFlag + " lists every flag.\n{{end}}"
 	}

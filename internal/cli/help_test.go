@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -87,6 +88,20 @@ func TestReflow(t *testing.T) {
 	if diff := cmp.Diff(want, reflow(text, 9)); diff != "" {
 		t.Errorf("reflow (-want +got):\n%s", diff)
 	}
+}
+
+// Commands of one process may print help at once.
+func TestHelpAtOnce(t *testing.T) {
+	want := helpOf(t, "apply", "--help")
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			if got := helpOf(t, "apply", "--help"); got != want {
+				t.Errorf("got\n%s", got)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // The flags of every example are flags of its command.

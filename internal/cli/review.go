@@ -46,7 +46,7 @@ func newReview(a *app) *cobra.Command {
 		Short: "read each change once",
 		Long: `Review groups the open Drafts and Proposed revisions into classes of identical
 change, against the latest Published revision, or against the upstream for a first
-Draft. Outliers come first. A class's ID stands for exactly this content: approve
+Draft. Outliers come first. A class's ID identifies exactly this content: approve
 --class ID refuses if anything in the class changed. Select classes by ID (or its
 first characters), or by names of variants, sets, repositories or packages, labels
 and --since; review shows each selected class whole. -o html writes one page.`,
@@ -195,26 +195,16 @@ func (a *app) printReview(r reviewView, all bool) error {
 			}
 		}
 	}
-	a.fleet.nextApprovals(&b, r.Classes)
+	b.WriteString(a.fleet.next(r.Classes))
 	return a.write(b.String(), reviewColour)
 }
 
-// maxApprovals is how many commands a review ends with.
-const maxApprovals = 3
-
-// nextApprovals writes the command that approves each class.
-func (f *fleetFlags) nextApprovals(b *strings.Builder, classes []review.Class) {
-	for i, c := range classes {
-		word := "     "
-		switch {
-		case i == maxApprovals:
-			fmt.Fprintf(b, "      and %s, by the ID above\n", count.Of(len(classes)-i, "more class", "more classes"))
-			return
-		case i == 0:
-			word = "\nnext:"
-		}
-		fmt.Fprintf(b, "%s %s    # %s\n", word, f.command("approve --class "+c.ID), count.Of(len(c.Members), "variant"))
+// next returns the command that approves the first class. The IDs of the others are above it.
+func (f *fleetFlags) next(classes []review.Class) string {
+	if len(classes) == 0 {
+		return ""
 	}
+	return fmt.Sprintf("next: %s    # %s of %s\n", f.command("approve --class "+classes[0].ID), count.Of(len(classes[0].Members), "variant"), classes[0].Package)
 }
 
 // maxValues is how many fields of a class are told in a review that fits a screen, and

@@ -42,7 +42,7 @@ A second table counts the variants of each set; each variant counts once:
 				if err := a.printStatus(s, plan); err != nil || !exitCode || plan.Failed() {
 					return err
 				}
-				if o := fleet.OverviewOf(plan, false); o.ToReview+o.ToApply > 0 {
+				if _, next := fleet.OverviewOf(plan, false).Next(); next != "" {
 					return errPending
 				}
 				return nil
@@ -57,7 +57,7 @@ A second table counts the variants of each set; each variant counts once:
 	c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as for apply")
 	a.addNeeds(c)
 	a.addRenderFlags(c)
-	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 3 if a Draft waits for review or apply would change something, and nothing failed")
+	c.Flags().BoolVar(&exitCode, "exit-code", false, "exit with 3 if a variant waits for you or apply would change something, and nothing failed")
 	return c
 }
 

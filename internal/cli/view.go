@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"sort"
 	"strings"
@@ -177,27 +178,19 @@ func (a *app) printPlan(s *opening, p *reconcile.Plan, done bool) error {
 
 // printNext ends a screen: what waits, and the next command.
 func printNext(a *app, o fleet.Overview) error {
-	var state, next string
-	switch {
-	case o.ToApply > 0:
-		state, next = fmt.Sprintf("%s to write: apply writes Drafts, and nothing is live before a review.", count.Of(o.ToApply, "change")), "apply"
-	case o.ToReview > 0:
-		state, next = fmt.Sprintf("%s for review.", waits(o.ToReview)), "review"
-	case o.Waiting > 0:
-		state, next = fmt.Sprintf("%s for a decision, which status names.", waits(o.Waiting)), "status"
-	case o.Variants > 0 && o.Live == o.Variants:
-		state = "Everything is live at what the fleet asks for."
-	default:
+	state, verb := o.Next()
+	if state == "" {
 		return nil
 	}
-	if _, err := fmt.Fprintln(a.Out, state); err != nil || next == "" {
-		return err
+	text := state + "\n"
+	if verb != "" {
+		text += "next: " + a.fleet.command(verb)
+		if verb == "apply" && o.Leaving > 0 {
+			text += fmt.Sprintf("    # add --prune to retire %d", o.Leaving)
+		}
+		text += "\n"
 	}
-	command := "next: " + a.fleet.command(next)
-	if next == "apply" && o.Leaving > 0 {
-		command += fmt.Sprintf("        (add --prune to retire %d)", o.Leaving)
-	}
-	_, err := fmt.Fprintln(a.Out, command)
+	_, err := io.WriteString(a.Out, text)
 	return err
 }
 
@@ -217,13 +210,6 @@ func shellWord(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-func waits(n int) string {
-	if n == 1 {
-		return "1 variant waits"
-	}
-	return fmt.Sprintf("%d variants wait", n)
 }
 
 func (a *app) row(i *reconcile.Item) []string {

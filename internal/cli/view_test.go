@@ -7,6 +7,22 @@ import (
 	"github.com/variform/variform/internal/reconcile"
 )
 
+// The next command can be pasted into a shell, and holds no password.
+func TestNextCommand(t *testing.T) {
+	for location, want := range map[string]string{
+		".":             "variform plan",
+		"fleet":         "variform plan -f fleet",
+		"my fleet":      "variform plan -f 'my fleet'",
+		"it's; rm -r .": `variform plan -f 'it'\''s; rm -r .'`,
+		"https://token:secret@git.example.com/fleet.git//prod@main": "variform plan -f https://git.example.com/fleet.git//prod@main",
+	} {
+		f := fleetFlags{location: location}
+		if got := f.command("plan"); got != want {
+			t.Errorf("%q: got %s, want %s", location, got, want)
+		}
+	}
+}
+
 // A variant counts once, however many of its revisions are decided about.
 func TestSummary(t *testing.T) {
 	item := func(pkg string, a decide.Action) *reconcile.Item {

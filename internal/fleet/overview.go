@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/reconcile"
@@ -33,6 +34,22 @@ func OverviewOf(p *reconcile.Plan, done bool) Overview {
 		out.add(items, done)
 	}
 	return out
+}
+
+// Next returns what waits, as a sentence, and the command to run next. Both are "" where
+// failures, holds or packages that leave the fleet are all that is left.
+func (o Overview) Next() (state, command string) {
+	switch {
+	case o.ToApply > 0:
+		return count.Of(o.ToApply, "variant changes", "variants change") + ": apply writes Drafts, which are not live before you approve them.", "apply"
+	case o.ToReview > 0:
+		return count.Of(o.ToReview, "variant waits", "variants wait") + " for review.", "review"
+	case o.Waiting > 0:
+		return count.Of(o.Waiting, "variant waits", "variants wait") + " for a decision, which status names.", "status"
+	case o.Variants > 0 && o.Live == o.Variants:
+		return "Everything is live at what the fleet asks for.", ""
+	}
+	return "", ""
 }
 
 // OverviewsOf counts the variants of each set, sorted by the sets' names.

@@ -52,6 +52,29 @@ func TestOverview(t *testing.T) {
 	}
 }
 
+func TestNext(t *testing.T) {
+	for name, tt := range map[string]struct {
+		o              Overview
+		state, command string
+	}{
+		"Nothing":      {Overview{}, "", ""},
+		"Live":         {Overview{Variants: 2, Live: 2}, "Everything is live at what the fleet asks for.", ""},
+		"Apply":        {Overview{Variants: 3, ToApply: 1, ToReview: 2}, "1 variant changes: apply writes Drafts, which are not live before you approve them.", "apply"},
+		"Review":       {Overview{Variants: 3, ToReview: 2, Waiting: 1}, "2 variants wait for review.", "review"},
+		"Decide":       {Overview{Variants: 3, Live: 2, Waiting: 1}, "1 variant waits for a decision, which status names.", "status"},
+		"OnlyFailures": {Overview{Variants: 2, Live: 1, Failing: 1}, "", ""},
+		"OnlyHolds":    {Overview{Variants: 2, Live: 1, Held: 1}, "", ""},
+		"OnlyLeaving":  {Overview{Variants: 2, Live: 1, Leaving: 1}, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, command := tt.o.Next()
+			if state != tt.state || command != tt.command {
+				t.Errorf("Next() = %q, %q", state, command)
+			}
+		})
+	}
+}
+
 // Whatever a plan holds, each variant counts once, in its set and in the whole.
 func TestOverviewAddsUp(t *testing.T) {
 	actions := []decide.Action{

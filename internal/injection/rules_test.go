@@ -423,3 +423,13 @@ func TestDigestOfPoints(t *testing.T) {
 		t.Error("why there is none does not change the digest")
 	}
 }
+
+// An outcome reports whether an injector selects its point, with or without an object.
+func TestSelectNames(t *testing.T) {
+	kind := "ConfigMap"
+	points := []Point{{Group: "", Version: "v1", Kind: "ConfigMap", Name: "a"}, {Group: "", Version: "v1", Kind: "Secret", Name: "b"}}
+	report := Select(points, Request{Injectors: []v1alpha1.InjectionSelector{{Kind: &kind, Name: "absent"}}})
+	if a, b := report.Outcomes[0], report.Outcomes[1]; !a.Named || a.Injected() || b.Named {
+		t.Errorf("%+v\n%+v", a, b)
+	}
+}

@@ -150,6 +150,12 @@ const (
 // that to happen without the number being said (docs/design/git.md#deletion).
 func Braked(going, total int) bool { return going >= brakeFrom && going*brakeShare > total }
 
+// Follows reports whether an upstream names no revision, so that it means the highest
+// Published one.
+func Follows(u v1alpha1.Upstream) bool {
+	return u.WorkspaceName == "" && (u.Revision == "" || u.Revision == "latest")
+}
+
 // FindUpstream picks the revision that an upstream names from revisions given
 // as objects (a function has no Git to ask): by workspace or by number where
 // either is given, else the highest Published, else the branch's own content.
@@ -158,7 +164,7 @@ func FindUpstream(u v1alpha1.Upstream, revisions []Revision) (Revision, error) {
 	if numbered && number == 0 && u.Revision != "" {
 		return Revision{}, fmt.Errorf("revision 0 of upstream %s/%s: upstream cannot be published with revision number 0", u.Repo, u.Package)
 	}
-	follows := u.WorkspaceName == "" && (u.Revision == "" || u.Revision == "latest")
+	follows := Follows(u)
 	var best *Revision
 	for i, r := range revisions {
 		if r.Repository != u.Repo || r.Package != u.Package {

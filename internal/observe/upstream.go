@@ -65,12 +65,6 @@ func (r *Reader) ReadUpstreams(ctx context.Context, wants []*decide.Want) {
 	r.readKeys(ctx, list)
 }
 
-// Follows reports whether an upstream names no revision, so that it means the highest
-// Published one.
-func Follows(u v1alpha1.Upstream) bool {
-	return u.WorkspaceName == "" && (u.Revision == "" || u.Revision == "latest")
-}
-
 // ReadNewest reads the highest Published revision of each wanted package's upstream.
 func ReadNewest(ctx context.Context, r *Reader, wants []*decide.Want) {
 	var list []upstreamKey

@@ -8,6 +8,7 @@ import (
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/internal/decide"
+	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/observe"
 )
 
@@ -30,7 +31,7 @@ func FindBehind(ctx context.Context, e *Engine) (out []Behind, problems []error)
 	problems = s.Problems
 	var pinned []*decide.Want
 	for _, w := range s.Wants {
-		if u := w.Upstream(); u != nil && !w.Derived && !observe.Follows(*u) {
+		if u := w.Upstream(); u != nil && !w.Derived && !lifecycle.Follows(*u) {
 			pinned = append(pinned, w)
 		}
 	}

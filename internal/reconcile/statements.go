@@ -12,9 +12,9 @@ import (
 	"github.com/variform/variform/internal/build"
 )
 
-// FileStatements are build.Statements in this machine's state folder: codes of the
-// statements under a key that is nowhere else, so that a folder which was copied from
-// elsewhere states nothing. Losing them costs time. Processes may share them.
+// FileStatements implements build.Statements in this machine's state folder. It stores a code
+// of each statement under a key that exists only in this folder. If the folder is lost,
+// Variform builds packages again. Processes may share it.
 type FileStatements struct {
 	read func() statements
 
@@ -32,7 +32,7 @@ type statement [16]byte
 
 var _ build.Statements = (*FileStatements)(nil)
 
-// maxStatements is how many are read: the newest.
+// maxStatements bounds the number of statements; the newest stay.
 const maxStatements = 1 << 19
 
 // OpenStatements reads a folder when it is first asked.

@@ -23,9 +23,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/reviews.md")
 
-// A review of the demo's fleet is read at once. A screen has 44 lines; the first one is
+// A review of the demo's fleet is read at once. A screen has 40 lines; the first one is
 // of nine packages that are new to somebody.
-const screen, firstScreen = 44, 54
+const screen, firstScreen = 40, 50
 
 // shown is the page on what review, blame and the page print of the demo's fleet.
 type shown struct {

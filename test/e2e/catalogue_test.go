@@ -199,6 +199,23 @@ func TestUpgradeOfNothing(t *testing.T) {
 	w.mustRun(0, "plan", "--upgrade", "*")
 }
 
+// Status --exit-code exits with 3 while apply or a person has something to do.
+func TestStatusExitCode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "c1")
+	w.write("sets/one.yaml", listSet("one", "web", "v1", "c1", "a", "b"))
+	w.mustRun(3, "status", "--exit-code")
+	w.mustRun(0, "status")
+	w.mustRun(0, "apply")
+	w.contains(w.mustRun(3, "status", "--exit-code").out, "2 variants wait for review.", "next: variform review -f "+w.fleet())
+	w.mustRun(0, "approve", "c1/a")
+	w.mustRun(3, "status", "--exit-code")
+	w.mustRun(0, "approve", "c1/b")
+	w.contains(w.mustRun(0, "status", "--exit-code").out, "Everything is live at what the fleet asks for.")
+	w.write("sets/one.yaml", listSet("one", "web", "v9", "c1", "a", "b"))
+	w.mustRun(1, "status", "--exit-code")
+}
+
 // Outdated lists the sets and variants that pin an older revision of their upstream,
 // with or without dependencies in the fleet.
 func TestOutdatedSets(t *testing.T) {

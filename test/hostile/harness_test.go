@@ -21,7 +21,7 @@ import (
 
 const (
 	canary   = "canary-4f1d9c-secret"
-	maxBytes = 640 << 20 // of memory, for the command
+	maxBytes = 512 << 20 // of memory, for the command
 )
 
 func TestMain(m *testing.M) {

@@ -101,8 +101,8 @@ const (
 	reasonLate      = "Late"
 )
 
-// budget bounds how long servers keep one run of a Fleet waiting: one request takes half of
-// the run at most, and what was too slow is left to later runs.
+// budget bounds how long a run waits for servers. One request takes at most half of the run,
+// and a run does not ask servers that were too slow in recent runs.
 func (r *Reconciler) budget(fleet client.ObjectKey) wire.Budget {
 	var b wire.Budget
 	if r.ServerTimeout > 0 {
@@ -123,7 +123,7 @@ type outcome struct {
 	stalled, ready  bool
 	reason, message string
 	states          map[string]int // of variants; nil where nothing was read
-	guarded         bool           // it is told only where the status is as it was read
+	guarded         bool           // write it only if nobody changed the status since it was read
 }
 
 // stalled is what waits for a person.
@@ -164,7 +164,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req Request) (ctrl.Result, e
 	return result, err
 }
 
-// ready is a probe: it passes while the runs begin that are due.
+// ready is a probe. It passes while runs begin when they are due.
 func (r *Reconciler) ready(*http.Request) error {
 	if r.Leases != nil {
 		if err := r.Leases.renewed(); err != nil {
@@ -174,8 +174,8 @@ func (r *Reconciler) ready(*http.Request) error {
 	return r.beats.waiting(r.Now(), lateGrace)
 }
 
-// alive is a probe: it fails where only another process can do the work. An API server that
-// does not answer is no such thing.
+// alive is a probe. It fails only if a restart helps, which is not the case if the API
+// server does not answer.
 func (r *Reconciler) alive(*http.Request) error {
 	if r.Leases != nil {
 		if err := r.Leases.alive(); err != nil || r.Leases.renewed() != nil {
@@ -188,7 +188,7 @@ func (r *Reconciler) alive(*http.Request) error {
 // crowdedPause is the time until a slow Fleet asks again for a place among slow runs.
 const crowdedPause = 10 * time.Second
 
-// reconcile runs a shard within a context of its own; what became of it is told within ctx.
+// reconcile runs a shard within run, and writes its status within ctx.
 func (r *Reconciler) reconcile(ctx, run context.Context, req Request) (ctrl.Result, error) {
 	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(fleetKind)

@@ -19,7 +19,7 @@ import (
 	"github.com/variform/variform/internal/shard"
 )
 
-// beats are when runs of shards began and ended, and when the next are due.
+// beats records for each shard when its last run began and ended, and when the next is due.
 type beats struct {
 	mu sync.Mutex
 	of map[Request]*beat
@@ -29,15 +29,14 @@ type beat struct {
 	ended time.Time // when the last run ended, or the shard was first seen
 	due   time.Time
 	began time.Time // of the run under way; zero is none
-	// crowded is that its Fleet is slow, and waits for a place among slow ones.
+	// crowded reports that the Fleet is slow and waits for a place in the slow lane.
 	crowded bool
 }
 
 const (
-	// lateGrace is how long a run may be overdue, or take beside its interval, before the
-	// Fleet's status says so.
+	// lateGrace is how long a run may be overdue before the Fleet's status reports it.
 	lateGrace = 30 * time.Second
-	// stuckGrace is how long a run may be overdue before the process is to be started again.
+	// stuckGrace is how long a run may be overdue before the liveness probe fails.
 	stuckGrace = 5 * time.Minute
 )
 
@@ -74,7 +73,7 @@ func (b *beats) wait(r Request, now time.Time) {
 	b.get(r, now).crowded = true
 }
 
-// keep forgets all shards but these, and knows these from now on.
+// keep drops all shards that this replica does not hold, and adds those that it does.
 func (b *beats) keep(held sets.Set[Request], now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -84,8 +83,7 @@ func (b *beats) keep(held sets.Set[Request], now time.Time) {
 	}
 }
 
-// late returns the shards whose status would say what is no longer known: no run of them
-// has ended for too long.
+// late returns the shards whose last run ended too long ago for their status to be true.
 func (b *beats) late(now time.Time) map[Request]beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,8 +96,8 @@ func (b *beats) late(now time.Time) map[Request]beat {
 	return out
 }
 
-// waiting describes the shards that have been due for longer than a grace and that nobody
-// runs: the queue is not served. It is nil where there are none.
+// waiting returns an error if shards have been due for longer than grace and no run of them
+// began: nobody serves the queue.
 func (b *beats) waiting(now time.Time, grace time.Duration) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,8 +127,8 @@ func (b *beats) running(uid types.UID) bool {
 	return false
 }
 
-// keeper looks after what no run does: the status of Fleets that do not run, and what is
-// kept of Fleets and shards that are no more.
+// keeper corrects the status of Fleets whose runs do not end, and deletes caches and metrics
+// of Fleets and shards that no longer exist.
 type keeper struct {
 	*Reconciler
 	fleets client.Reader // from a cache
@@ -192,7 +190,7 @@ func (k *keeper) round(ctx context.Context) error {
 	return nil
 }
 
-// outcome is that of a shard of which nothing is known for too long.
+// outcome returns what the status reports of a shard whose last run ended too long ago.
 func (b beat) outcome() outcome {
 	since := b.ended.UTC().Format(time.RFC3339)
 	switch {
@@ -204,8 +202,8 @@ func (b beat) outcome() outcome {
 	return outcome{reason: reasonLate, message: "no run has ended since " + since + ": the controller does not get to it"}
 }
 
-// sweep deletes the caches of Fleets and shards that are no more. Folders of other names
-// are not the controller's.
+// sweep deletes the caches of Fleets and shards that no longer exist. It leaves folders that
+// the controller did not name.
 func (k *keeper) sweep(live map[Request]*unstructured.Unstructured) {
 	shards := map[string]sets.Set[string]{}
 	for r := range live {
@@ -235,7 +233,7 @@ func (k *keeper) sweep(live map[Request]*unstructured.Unstructured) {
 
 const shardPrefix = "shard-"
 
-// shardFolder is where a shard keeps what it knows in its Fleet's folder, "" for that itself.
+// shardFolder returns a shard's folder in the cache of its Fleet, "" for a whole Fleet.
 func shardFolder(part shard.Shard) string {
 	if part.Whole() {
 		return ""

@@ -9,27 +9,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// lanes bound how many runs are under way, so that no Fleet waits for another whose servers
-// are slow. A run that others wait for leaves its place to them after lanePatience, and goes
-// on in the slow lane; a Fleet whose last run was slow begins there. Where the slow lane is
-// full, the longest run of the Fleet that has most of them ends.
+// lanes bounds the number of concurrent runs so that no Fleet waits for another Fleet's slow
+// servers. If others wait, a run moves to the slow lane after lanePatience. A Fleet whose
+// last run was slow begins there. If the slow lane is full, lanes ends the longest run of the
+// Fleet with the most runs in it.
 type lanes struct {
 	quick, slow int // places
 
 	mu      sync.Mutex
 	running map[*lap]bool
 	late    map[client.ObjectKey]bool // Fleets whose last run was slow
-	changed chan struct{}             // is closed when a place is free
+	changed chan struct{}             // closed when a place becomes free
 }
 
 const (
 	lanePatience = 2 * time.Second
-	// slowLanes is how many slow runs there may be for each quick one: they wait for
-	// servers and take little.
+	// slowLanes is the number of slow runs per quick run. Slow runs wait for servers and
+	// use few resources.
 	slowLanes = 3
 )
 
-// lap is one run.
+// lap is one run in a lane.
 type lap struct {
 	fleet client.ObjectKey
 	began time.Time
@@ -44,14 +44,14 @@ func newLanes(quick int) *lanes {
 	}
 }
 
-// workers is how many runs may be under way, and one that waits for a place.
+// workers returns how many runs may be concurrent, with one that waits for a place.
 func (l *lanes) workers() int { return l.quick + l.slow + 1 }
 
-// errCrowded is why a run ended that others had no place beside.
+// errCrowded is the cause of a run that lanes ended to make room.
 var errCrowded = errors.New("it was slow, and others waited")
 
-// begin waits for a place. The run is to end with its context; done is to be called after
-// it. ok is false where the Fleet's last run was slow and the slow lane is full.
+// begin waits for a place. The caller runs within the returned context and calls done at the
+// end. ok is false if the Fleet's last run was slow and the slow lane is full.
 func (l *lanes) begin(ctx context.Context, fleet client.ObjectKey) (run context.Context, done func(), ok bool, err error) {
 	if l == nil {
 		return ctx, func() {}, true, nil
@@ -82,7 +82,7 @@ func (l *lanes) begin(ctx context.Context, fleet client.ObjectKey) (run context.
 	return run, func() { l.end(now) }, true, nil
 }
 
-// wait is called with the lock, which it lets go meanwhile.
+// wait releases the lock, which the caller holds, while it waits.
 func (l *lanes) wait(ctx context.Context, d time.Duration) error {
 	changed, timer := l.changed, time.NewTimer(d)
 	l.mu.Unlock()
@@ -106,14 +106,14 @@ func (l *lanes) end(one *lap) {
 	l.leave(one)
 }
 
-// leave is called with the lock.
+// leave removes a run. The caller holds the lock.
 func (l *lanes) leave(one *lap) {
 	delete(l.running, one)
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// demote has a run go on in the slow lane.
+// demote moves a run to the slow lane.
 func (l *lanes) demote(one *lap) {
 	one.slow, l.late[one.fleet] = true, true
 	if l.count(true) <= l.slow {
@@ -132,7 +132,7 @@ func (l *lanes) demote(one *lap) {
 	l.leave(last)
 }
 
-// underWay is how many runs there are in a lane.
+// underWay returns the number of runs in a lane.
 func (l *lanes) underWay(slow bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,7 +157,7 @@ func (l *lanes) oldest(which func(*lap) bool) (out *lap) {
 	return out
 }
 
-// forget drops what is known of a Fleet that is not run here.
+// forget drops a Fleet that this replica does not run.
 func (l *lanes) forget(fleet client.ObjectKey) {
 	if l == nil {
 		return

@@ -103,7 +103,7 @@ func (k keychainOf) Resolve(authn.Resource) (authn.Authenticator, error) {
 	return &authn.Basic{Username: string(k), Password: string(k) + "-word"}, nil
 }
 
-// TestLoginsOfASecret: what a registry is told comes from the Secret alone, whatever the
+// TestLoginsOfASecret: a registry receives only logins of the Secret, whatever the
 // controller itself has for that host, and is no login for Git.
 func TestLoginsOfASecret(t *testing.T) {
 	g := newGuarded(t)
