@@ -153,7 +153,7 @@ func (b *Builder) Make(ctx context.Context, j Job) *Made {
 		return failed
 	}
 	if j.Prove && (j.From == nil || j.From.Number > 0 || !j.From.NeedsReview()) {
-		m.Unproved = m.prove(ctx)
+		m.Unproved = m.prove(ctx).Unseen(m.From)
 	}
 	if j.Blame != nil && m.trace != nil && m.Revert == nil {
 		m.Blamed = j.Blame(m.After, m.trace.Origins())
@@ -197,6 +197,10 @@ type maker struct {
 	// guessed says that what is there was made from is not known: the base of its
 	// update is a guess.
 	guessed bool
+	// pathless builds as hydration version 1 did, without the package's path. policy is the
+	// deletion policy to write, nil for the variant's: a change of it alone drafts nothing.
+	pathless bool
+	policy   *string
 	// otherwise is what the machine made of an open Draft that others set to another
 	// upstream since; nil for most.
 	otherwise *krm.Package
@@ -499,7 +503,7 @@ func (m *maker) first(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	m.pkg, err = m.hydrate(ctx, origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(nil), lock: m.Upstream.Lock}, nil)
+	m.pkg, err = m.hydrate(ctx, origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(nil), lock: m.Upstream.Lock, pathless: m.pathless}, nil)
 	m.machine = m.pkg
 	return err
 }
@@ -553,10 +557,14 @@ func (m *maker) published(ctx context.Context) (*decide.Revision, *krm.Package, 
 }
 
 func (m *maker) owner() mutate.Owner {
-	return mutate.Owner{
+	o := mutate.Owner{
 		Variant: m.Manager.Sign(m.Namespace, m.Name), Set: m.Set,
 		DeletionPolicy: string(m.DeletionPolicy()), For: m.MadeFor,
 	}
+	if m.policy != nil {
+		o.DeletionPolicy = *m.policy
+	}
+	return o
 }
 
 // dropRenamed removes the functions that the variant added under another name:

@@ -363,9 +363,10 @@ func TestProve(t *testing.T) {
 		happens func(s *shop)
 		want    string
 	}{
-		"nothing happened":       {func(*shop) {}, ""},
-		"a person's edit":        {func(s *shop) { s.edit("drafts/foo/packagevariant-1", "a: one", "a: mine") }, "it differs in cm.yaml"},
-		"something else on main": {func(s *shop) { s.c1.Commit(s.t, "main", "by hand", gittest.Text{"foo/x.yaml": "a: b\n"}) }, "foo on main is of no revision"},
+		"nothing happened":        {func(*shop) {}, ""},
+		"another deletion policy": {func(s *shop) { s.variant.Spec.DeletionPolicy = v1alpha1.DeletionOrphan }, ""},
+		"a person's edit":         {func(s *shop) { s.edit("drafts/foo/packagevariant-1", "a: one", "a: mine") }, "it differs in cm.yaml"},
+		"something else on main":  {func(s *shop) { s.c1.Commit(s.t, "main", "by hand", gittest.Text{"foo/x.yaml": "a: b\n"}) }, "foo on main is of no revision"},
 		"a commit on main since v1": {func(s *shop) {
 			s.c1.Git(s.t, "update-ref", "refs/heads/main", "refs/heads/drafts/foo/packagevariant-1")
 			s.c1.Tag(s.t, "foo/v1", s.c1.Git(s.t, "rev-parse", "main"))
@@ -384,7 +385,8 @@ func TestProve(t *testing.T) {
 			s := newShop(t)
 			s.put(s.make())
 			tt.happens(s)
-			got := s.builder.Prove(t.Context(), s.job())
+			j := s.job()
+			got := s.builder.Prove(t.Context(), j).Unseen(j.From)
 			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}

@@ -314,7 +314,7 @@ func (m *maker) bringUp(ctx context.Context, there *krm.Package) error {
 	if err != nil {
 		return err
 	}
-	now := origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(kptfile.Upstream), lock: m.Upstream.Lock}
+	now := origin{pkg: m.Upstream.Package, upstream: m.Upstream.Kptfile(kptfile.Upstream), lock: m.Upstream.Lock, pathless: m.pathless}
 	cloned, err := m.clone(now, draft)
 	if err != nil {
 		return err

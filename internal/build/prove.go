@@ -2,50 +2,100 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/krm"
+	"github.com/variform/variform/internal/mutate"
+	"github.com/variform/variform/internal/render"
 )
 
-// Prove says why an open Draft that is up to date may not be published unseen, ""
-// where it may: it is, apart from bookkeeping, what building makes again of what stands
-// on the registered branch. What the Draft's commits say of themselves proves
-// nothing: whoever may push to its branch writes them.
-func (b *Builder) Prove(ctx context.Context, j Job) string {
+// Proven is what building an open revision again shows.
+type Proven struct {
+	// Err is why it cannot be built again, and Astray why what is on the registered branch is
+	// of no revision, which nobody would see replaced.
+	Err    error
+	Astray string
+	// Differs are the files that are not what building makes, apart from bookkeeping. What
+	// they hold is edits, whoever the commits say wrote them.
+	Differs []string
+	// Conflicts counts the local values that building it again loses.
+	Conflicts int
+	// Machine is the package without people's edits, nil where that is not known.
+	Machine *krm.Package
+}
+
+// Proved reports whether the revision is what building makes.
+func (p *Proven) Proved() bool { return p.Err == nil && len(p.Differs) == 0 }
+
+// Unavailable reports whether building fails for what is not on this machine: a function
+// that cannot run here.
+func Unavailable(err error) bool {
+	var here *render.UnavailableError
+	return errors.As(err, &here)
+}
+
+// Unseen is why the revision may not be published unseen, "" where it may.
+func (p *Proven) Unseen(from *decide.Revision) string {
+	switch {
+	case p.Astray != "":
+		return p.Astray
+	case p.Err != nil:
+		return p.Err.Error()
+	case p.Conflicts > 0:
+		return fmt.Sprintf("making it again loses %s: review and approve it", count.Of(p.Conflicts, "local value"))
+	case len(p.Differs) > 0:
+		return fmt.Sprintf("the Draft is not what building makes of its inputs, it differs in %s: review and approve it, or delete %s and run apply",
+			strings.Join(decide.Limit(p.Differs, 5), ", "), from.Ref.Short())
+	}
+	return ""
+}
+
+// Prove builds an open revision again from what stands on the registered branch, and
+// compares. What its commits say of themselves proves nothing: whoever may push to its
+// branch writes them.
+func (b *Builder) Prove(ctx context.Context, j Job) *Proven {
 	m := &maker{Builder: b, Job: j, Made: &Made{}}
 	_, there, err := j.Repo.ReadPackage(ctx, j.From.Ref.Commit, j.Package.Path)
 	if err != nil {
-		return fmt.Sprintf("%s cannot be read: %v", j.From.Ref.Short(), err)
+		return &Proven{Err: fmt.Errorf("%s cannot be read: %w", j.From.Ref.Short(), err)}
 	}
 	m.pkg = there
 	return m.prove(ctx)
 }
 
 // prove is Prove for what was made.
-func (m *maker) prove(ctx context.Context) string {
-	if why := m.astray(ctx); why != "" {
-		return why
-	}
+func (m *maker) prove(ctx context.Context) *Proven {
+	p := &Proven{Astray: m.astray(ctx)}
 	if m.From == nil || m.From.Number > 0 {
-		return "" // it was made of what stands there
+		return p // it was made of what stands there
 	}
 	if m.Alone && m.From.Inputs.Values != "" {
-		return "dependencies are left alone in this run, so that its values cannot be made again"
+		p.Err = errors.New("dependencies are left alone in this run, so that its values cannot be made again")
+		return p
 	}
 	again := m.anew()
-	if err := again.start(ctx); err != nil {
-		return unmade(err)
+	again.pathless = m.Lock() == nil && !mutate.HasPackagePath(m.pkg) // what an older version made is no edit
+	if k, err := mutate.Read(m.pkg, ""); err == nil {
+		if owner, owned := mutate.OwnerOf(k); owned {
+			again.policy = &owner.DeletionPolicy
+		}
 	}
-	if len(again.Conflicts) > 0 {
-		return fmt.Sprintf("making it again loses %s: review and approve it", count.Of(len(again.Conflicts), "local value"))
+	err := again.start(ctx)
+	if err == nil {
+		err = again.askAgain()
 	}
-	if err := again.askAgain(); err != nil {
-		return unmade(err)
+	if err == nil {
+		p.Conflicts, p.Machine = len(again.Conflicts), again.machine
+		p.Differs, err = m.differs(again.pkg)
 	}
-	return m.differs(again.pkg)
+	if err != nil {
+		p.Err = fmt.Errorf("what it should hold cannot be made again: %w", err)
+	}
+	return p
 }
 
 // anew is a maker of the same package from what is Published, as if there were no
@@ -55,8 +105,6 @@ func (m *maker) anew() *maker {
 	j.From, j.Since, j.Adopt = m.Package.Latest, nil, false
 	return &maker{Builder: m.Builder, Job: j, Made: &Made{}}
 }
-
-func unmade(err error) string { return "what it should hold cannot be made again: " + err.Error() }
 
 // astray says that the registered branch does not hold what is Published: a tag
 // may be forged, and a Draft that was made of it would replace what is there.
@@ -89,24 +137,16 @@ func (m *maker) astray(ctx context.Context) string {
 
 // differs names the files of a Draft that are not those of the same package made
 // again.
-func (m *maker) differs(again *krm.Package) string {
+func (m *maker) differs(again *krm.Package) ([]string, error) {
 	if same, err := krm.SameContent(again, m.pkg); err != nil || same {
-		if err != nil {
-			return unmade(err)
-		}
-		return ""
+		return nil, err
 	}
 	have, err := m.pkg.Files()
 	if err != nil {
-		return unmade(err)
+		return nil, err
 	}
 	want, err := again.Files()
-	if err != nil {
-		return unmade(err)
-	}
-	files := changed(want, have)
-	return fmt.Sprintf("the Draft is not what building makes of its inputs, it differs in %s: review and approve it, or delete %s and run apply",
-		strings.Join(decide.Limit(files, 5), ", "), m.From.Ref.Short())
+	return changed(want, have), err
 }
 
 // changed are the paths, sorted, that two packages do not hold alike.

@@ -21,7 +21,9 @@ type decideFlags struct {
 	alone   bool
 	main    bool
 	lost    bool // --accept-lost
-	part    decide.Part
+	// unproved is --unproved.
+	unproved bool
+	part     decide.Part
 }
 
 func newPropose(a *app) *cobra.Command {
@@ -50,6 +52,10 @@ all. You may shorten an ID to 4 characters before the @ and 8 after it. Names, -
 --max and --percent select a part of a class; the rest keeps the part of its ID
 before the @. A revision that loses an edit by hand needs the ID of the class that
 showed the loss, or --accept-lost.
+
+Approve builds each revision that this machine has not built. A Draft that holds more
+than a build, an edit by hand for example, needs the ID of the class that showed the
+edits. A revision that cannot be built here needs --unproved.
 
 --main publishes what people committed to the registered branch, of NAMES or of
 all, as a revision of its own. Drafts do not change; the next apply updates them.`)
@@ -128,6 +134,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as for apply")
 		a.addRenderFlags(c)
 		c.Flags().BoolVar(&f.lost, "accept-lost", false, "publish revisions that lose edits by hand, without a --class that showed the loss")
+		c.Flags().BoolVar(&f.unproved, "unproved", false, "publish revisions that this machine cannot build; the approval and the next review say why")
 		c.Flags().BoolVar(&f.main, "main", false, "publish what people committed to the registered branch, as revisions of their own")
 	}
 	if d == decide.Propose {
@@ -156,7 +163,7 @@ func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.
 }
 
 func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, sel decide.Selection) (reconcile.Request, error) {
-	req := reconcile.Request{Verb: d, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost}
+	req := reconcile.Request{Verb: d, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost, Unproved: f.unproved}
 	if len(f.classes) == 0 {
 		return req, nil
 	}

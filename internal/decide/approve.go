@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/resolver"
 )
@@ -55,6 +56,15 @@ type Candidate struct {
 	Class     string            // the key of the class as which a person saw it, "" for none
 	// Lost are the edits by hand that publishing it loses, where that was read.
 	Lost []LostEdit
+	// Edits are the files of an open one that are not what building it again makes, and
+	// Unprovable is why that cannot be found out here; both are empty of one that is proved.
+	Edits      []string
+	Unprovable error
+	// Built is what the machine makes of it, where it had to be built again.
+	Built *krm.Package
+	// Unbased reports that its commit does not name what the machine makes of it: its approval
+	// names nothing then.
+	Unbased bool
 	// Offer is what an open one holds, where that was read.
 	Offer *resolver.Package
 	// Err is why it is refused.
@@ -69,6 +79,16 @@ type RevisionID struct {
 
 // Seen is what a person saw of a revision: its commit, and the key of its class.
 type Seen struct{ Commit, Class string }
+
+// Judged is the candidate's revision as its approval has it.
+func (c *Candidate) Judged() *Revision {
+	if !c.Unbased || c.Head.Machine == nil {
+		return c.Head
+	}
+	h, m := *c.Head, *c.Head.Machine
+	m.Hydrated, h.Machine = Hash{}, &m
+	return &h
+}
 
 // ID names the candidate's revision.
 func (c *Candidate) ID() RevisionID { return RevisionID{c.Identity, c.Workspace} }

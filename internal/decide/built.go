@@ -119,7 +119,9 @@ func (q Question) remembered() bool {
 }
 
 // proved says that the revision is known to be what building makes of it.
-func (q Question) proved(in Inputs) bool { return q.remembered() && q.Last.gave(q.From, in) }
+func (q Question) proved(in Inputs) bool {
+	return q.remembered() && q.Last.gave(q.From, in) && (q.Gave || q.Surveyed || BuiltAs(q.From) == "")
+}
 
 // Current refuses to publish a Draft whose variant fails, or that was made of
 // other inputs than those of now, but for what a build showed to make no
@@ -164,7 +166,7 @@ func (q Question) amended() string {
 // that no build since gave just that.
 func (q Question) Unproved() bool {
 	return BuiltAs(q.From) != "" && q.byHand() &&
-		!q.Last.gave(q.From, q.Parts.Inputs(q.Package.Newest()).On(q.From.Inputs.Main))
+		!(q.Gave && q.Last.gave(q.From, q.Parts.Inputs(q.Package.Newest()).On(q.From.Inputs.Main)))
 }
 
 // Buildable says that this run has all that goes into the revision: values that

@@ -215,7 +215,7 @@ func TestCurrent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := webPackage(tt.tags, tt.from)
 			q := asked(p, tt.from)
-			q.Parts, q.Last = tt.parts, tt.last
+			q.Parts, q.Last, q.Gave = tt.parts, tt.last, true
 			q.Parts.Values = tt.from.Inputs.Values
 			err := q.Current()
 			if got := errorText(err); (tt.want == "") != (err == nil) || !strings.Contains(got, tt.want) {
@@ -264,7 +264,7 @@ func TestUnproved(t *testing.T) {
 		"values, the machine": {draftOf(1, 10, recorded(now), wired), nil, true, false, false},
 	} {
 		q := asked(webPackage(nil, tt.from), tt.from)
-		q.Parts, q.Last, q.Alone = parts(), tt.last, tt.alone
+		q.Parts, q.Last, q.Alone, q.Gave = parts(), tt.last, tt.alone, true
 		q.Unrendered = true // that shows nothing
 		if got := q.Unproved(); got != tt.want || q.Buildable() != tt.ready {
 			t.Errorf("%s: unproved %t, can be built %t", name, got, q.Buildable())

@@ -39,8 +39,16 @@ type Question struct {
 	Alone bool
 	// Automatic says that it is published unattended.
 	Automatic bool
+	// Proven and Own are what this machine states of an open one's commit: it is a build, and
+	// it is its own, of a build and edits. Gave reports that a build of the inputs of now upon
+	// the commit gave what it holds. See [Question.Confirm].
+	Proven, Own, Gave bool
+	// Surveyed reports that nothing is built in this run. What a run would do is as the record
+	// has it then; what is proved is not.
+	Surveyed bool
 	// Last is the last build upon that revision that gave no commit, nil where
-	// none is known.
+	// none is known. The record has it: this machine believes of an open one what it
+	// Gave too.
 	Last *Built
 }
 

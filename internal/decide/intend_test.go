@@ -39,7 +39,7 @@ func knows(q *Question) {
 
 // gave says that a build of these inputs upon the Draft gave what is there.
 func gave(in Inputs) func(*Question) {
-	return func(q *Question) { q.Last = &Built{Commit: q.From.Ref.Commit, Inputs: in} }
+	return func(q *Question) { q.Last, q.Gave = &Built{Commit: q.From.Ref.Commit, Inputs: in}, true }
 }
 
 func locking(now resolver.Lock, newest, placed *resolver.Lock) func(*Question) {
@@ -144,10 +144,12 @@ func TestIntend(t *testing.T) {
 		"fruitless":            {"the same build gave what is there", asked(inDraft, draft, upgraded, knows), nothing},
 		"edited":               {"what a person wrote is rendered and validated", asked(webPackage(nil, byHand), byHand), build(ActionUpdate, now.Inputs(nil), 10, handReason)},
 		"edited, proved":       {"a build gave what is there", asked(webPackage(nil, byHand), byHand, gave(now.Inputs(nil))), nothing},
+		"edited, recorded":     {"the record alone says that a build gave what is there", asked(webPackage(nil, byHand), byHand, gave(now.Inputs(nil)), func(q *Question) { q.Gave = false }), build(ActionUpdate, now.Inputs(nil), 10, "edited by hand (0a00000): rendered and validated")},
+		"edited, surveyed":     {"the same, where nothing is built", asked(webPackage(nil, byHand), byHand, gave(now.Inputs(nil)), func(q *Question) { q.Gave, q.Surveyed = false, true }), nothing},
 		"edited, unrendered":   {"nothing can be told of it", asked(webPackage(nil, byHand), byHand, func(q *Question) { q.Unrendered = true }), nothing},
 		"edited, alone":        {"its values cannot be made", asked(webPackage(nil, handValues), handValues, valued("0123"), func(q *Question) { q.Alone = true }), nothing},
 		"edited, Published":    {"that is for another rule", asked(webPackage(tags(v1), handV1), handV1), nothing},
-		"proved":               {"the record says so", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil))), nothing},
+		"proved":               {"the record says so, and this machine", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil))), nothing},
 		"proved, unrendered":   {"what was not rendered proves nothing", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil)), func(q *Question) { q.Unrendered = true }), build(ActionUpdate, newer.Inputs(nil), 10, changed)},
 		"proved, of another":   {"the inputs were others", asked(inDraft, draft, upgraded, gave(now.Inputs(nil))), build(ActionUpdate, newer.Inputs(nil), 10, changed)},
 		"proved, invoked":      {"it was asked for all the same", asked(inDraft, draft, upgraded, gave(newer.Inputs(nil)), invoked), build(ActionUpdate, newer.Inputs(nil), 10, changed)},

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -26,7 +27,8 @@ type ProofState string
 // The states.
 const (
 	Proved   ProofState = "Proved"
-	Unproved ProofState = "Unproved" // no run has built it as it stands
+	Edited   ProofState = "Edited"   // a build, and edits: a person approves it as a class that shows them
+	Unproved ProofState = "Unproved" // this machine has not built it as it stands
 	Failing  ProofState = "Failing"  // the last build of it failed
 )
 
@@ -46,9 +48,11 @@ func (o *Outcome) Proof() *Proof {
 		p.State, p.Why, p.Since = Failing, r.Err.Error(), r.Since
 	case o.Unproved != "":
 		p.State, p.Why = Unproved, o.Unproved
-	case r.Decision == Nothing{} || o.From.Reverts() != "" && !o.Behind():
+	case o.From.Reverts() != "" && !o.Behind():
+	case r.Decision == Nothing{}:
+		p.State, p.Why = o.stated()
 		if by := o.restless(); by != "" {
-			p.Why = by + " changes what it has made already, so that it is not rendered again after edits"
+			p.Why = strings.TrimPrefix(p.Why+"; "+by+" changes what it has made already, so that it is not rendered again after edits", "; ")
 		}
 	case o.byHand():
 		p.State, p.Why = Unproved, "edited by hand ("+o.From.Ref.Commit.String()[:7]+"), and no run has built it since"
@@ -73,4 +77,109 @@ func (o *Outcome) restless() string {
 		}
 	}
 	return ""
+}
+
+// stated is what is known of an open revision that needs no build.
+func (o *Outcome) stated() (state ProofState, why string) {
+	switch {
+	case o.Proven:
+		return Proved, ""
+	case o.Own, o.byHand() && o.Gave:
+		return Edited, editedReason
+	}
+	return Unproved, "this machine has not built it: run plan"
+}
+
+// editedReason is what a person is to do with edits.
+const editedReason = "a build and edits: approve the class that shows them"
+
+// Disowned is a revision whose commit this machine cannot confirm: what it says of itself
+// does not count, and what it holds beyond a build is a person's.
+func (r *Revision) Disowned() *Revision {
+	out, m := *r, *r.Machine
+	m.Ours = false
+	out.Machine = &m
+	return &out
+}
+
+// Unconfirmed reports whether this machine knows nothing of an open revision of the inputs
+// of now, so that it has to be built again.
+func (q Question) Unconfirmed() bool {
+	return BuiltAs(q.From) != "" && !q.Proven && !q.Own && q.From.Made() && q.From.Reverts() == "" && !q.Unrendered && q.Buildable()
+}
+
+// Confirm takes the word of this machine for an open revision instead of that of its commit:
+// commit is Proved where that is a build, Edited where the machine's own commit is a build and
+// edits, "" where nothing is known; gave reports that a build of the inputs of now upon the
+// commit gave what it holds.
+func (q Question) Confirm(commit ProofState, gave bool) Question {
+	if BuiltAs(q.From) == "" {
+		return q
+	}
+	q.Proven, q.Own, q.Gave = commit == Proved, commit == Edited, gave
+	if commit == "" && gave && q.From.Made() {
+		q.From = q.From.Disowned()
+	}
+	return q
+}
+
+// EditedOpen reports whether a revision is open, and a person's as it stands.
+func (q Question) EditedOpen() bool { return BuiltAs(q.From) != "" && q.byHand() }
+
+// States is what the machine that makes a Draft may state of it: Proved where building it
+// again from the registered branch gives it, else Edited: it is a build and edits. edited
+// reports that it holds more than the machine makes, and guessed that the base of its update
+// is a guess. An update of a proved Draft that holds no more than the machine makes is proved:
+// edits of the branch would be in both.
+func (q Question) States(edited, guessed bool) ProofState {
+	fromBranch := BuiltAs(q.From) == ""
+	switch {
+	case guessed, len(q.Drop) > 0, edited && !fromBranch:
+		return Edited
+	case fromBranch, q.Proven, q.Package.Latest == nil, q.Package.Branch == nil && unedited(q.Package):
+		return Proved
+	}
+	return Edited
+}
+
+// unedited reports whether the latest Published revision holds no edits, by its approval.
+func unedited(p *Package) bool {
+	m := p.Latest.Machine
+	tree, known := p.Tree(p.Latest.Ref.Commit)
+	return known && m != nil && m.Approval && m.Hydrated == tree
+}
+
+// ByHand is the refusal of edits that no run has built.
+func (q Question) ByHand() string {
+	return fmt.Sprintf("it was edited by hand (%s), and no run has built it since", q.From.Ref.Commit.String()[:7])
+}
+
+// InputsKey identifies the inputs of a build upon an open revision.
+func (q Question) InputsKey() string {
+	in := q.Parts.Inputs(q.Package.Newest()).On(q.Package.Branch.Main())
+	return in.Digest + in.Points
+}
+
+// UnprovedBefore reports that the latest Published revision was approved unproved, "" where
+// it was not.
+func UnprovedBefore(p *Package) string {
+	if p.Latest == nil || p.Latest.Machine == nil || !p.Latest.Machine.Approval || p.Latest.Machine.Unproved == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s was approved unproved: %s", RevisionName(p.Latest.Number), p.Latest.Machine.Unproved)
+}
+
+// RefuseEdited refuses to publish unseen what is not a build: edits but as members of a
+// class, which shows them, and what cannot be built here but with unproved. seen reports that
+// people see the edits before they merge.
+func RefuseEdited(list []*Candidate, unproved, seen bool) {
+	for _, c := range list {
+		switch {
+		case c.Err != nil || !c.From.Open():
+		case c.Unprovable != nil && !unproved:
+			c.Err = fmt.Errorf("it cannot be proved here: %w: run plan where it can be built and approve it there, or add --unproved", c.Unprovable)
+		case len(c.Edits) > 0 && c.Class == "" && !seen:
+			c.Err = fmt.Errorf("it holds edits in %s: run review, and approve the class ID that shows them", strings.Join(Limit(c.Edits, 5), ", "))
+		}
+	}
 }

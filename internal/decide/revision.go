@@ -71,8 +71,9 @@ type Machine struct {
 	// Hydrated is the tree of what the machine made, before the edits that the
 	// commit holds; zero where the commit does not say.
 	Hydrated Hash
-	// Reverts is the trailer that says what it sets the package back to.
-	Reverts string
+	// Reverts is the trailer that says what it sets the package back to, Unproved that of an
+	// approval that says why it was not built.
+	Reverts, Unproved string
 	// Approval reports that the commit is an approval on the registered branch. Anybody who
 	// may push a Draft, or the record, can write all other commits and trailers.
 	Approval bool

@@ -19,6 +19,7 @@ const (
 	hydratedTrailer  = "Variform-Hydrated"
 	revertsTrailer   = "Variform-Reverts"
 	classTrailer     = "Variform-Class"
+	unprovedTrailer  = "Variform-Unproved"
 )
 
 // Trailers are Variform's own lines at the end of a commit message; "" where absent.
@@ -34,6 +35,8 @@ type Trailers struct {
 	Reverts string
 	// Class is the key of the class of review as which a person approved it.
 	Class string
+	// Unproved is why a person approved it although it could not be built.
+	Unproved string
 }
 
 // Annotation is Porch's line in a commit message. Its JSON is Porch's, byte for byte.
@@ -136,7 +139,7 @@ func FormatMessage(text string, a *Annotation, t Trailers) (string, error) {
 		b.WriteByte('\n')
 	}
 	sep := "\n"
-	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}} {
+	for _, kv := range [][2]string{{variantTrailer, t.Variant}, {inputsTrailer, t.Inputs}, {reviewTrailer, t.Review}, {hydratedTrailer, t.Hydrated}, {revertsTrailer, t.Reverts}, {classTrailer, t.Class}, {unprovedTrailer, t.Unproved}} {
 		if kv[1] == "" {
 			continue
 		}
@@ -168,7 +171,7 @@ func quoteText(text string) string {
 
 // clone is a copy that does not hold on to the message that it was read from.
 func (t Trailers) clone() Trailers {
-	for _, field := range []*string{&t.Variant, &t.Inputs, &t.Review, &t.Hydrated, &t.Reverts, &t.Class} {
+	for _, field := range []*string{&t.Variant, &t.Inputs, &t.Review, &t.Hydrated, &t.Reverts, &t.Class, &t.Unproved} {
 		*field = strings.Clone(*field)
 	}
 	return t
@@ -308,6 +311,8 @@ func parseTrailers(message string) Trailers {
 			t.Reverts = strings.TrimSpace(value)
 		case classTrailer:
 			t.Class = strings.TrimSpace(value)
+		case unprovedTrailer:
+			t.Unproved = strings.TrimSpace(value)
 		}
 	}
 	return t

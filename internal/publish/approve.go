@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/variform/variform/internal/decide"
@@ -299,8 +300,11 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 		return err
 	}
 	n := v.Package.Next()
-	says := trailers(v.Head)
+	says := trailers(v.Judged())
 	says.Class = v.Class
+	if v.Unprovable != nil {
+		says.Unproved, _, _ = strings.Cut(v.Unprovable.Error(), "\n")
+	}
 	message, err := gitrepo.FormatMessage(fmt.Sprintf("Approve %s/v%d", path, n),
 		&gitrepo.Annotation{Package: path, WorkspaceName: v.Workspace, Revision: fmt.Sprint(n)}, says)
 	if err != nil {
@@ -319,7 +323,7 @@ func (m *merger) publish(ctx context.Context, v *Verdict) error {
 	m.moves = append(m.moves,
 		decide.Move{Name: lifecycle.PublishedRef(path, n), New: decide.Hash(c.Hash)},
 		decide.Move{Name: v.Head.Ref.Name, Old: v.Head.Ref.Hash})
-	m.edits = append(m.edits, published(path, v.Head, n, c.Hash.String(), tree))
+	m.edits = append(m.edits, published(path, v.Judged(), n, c.Hash.String(), tree))
 	v.To, v.Number, v.Commit = lifecycle.Published, n, c.Hash.String()
 	return nil
 }

@@ -50,6 +50,7 @@ type Draft struct {
 	Class  string // the key of its class
 	Says   string // what that changes
 	Loses  string // the edits by hand that merging it loses, "" for none
+	Edited bool   // it holds more than building it makes
 	// Owners are those of the package's code: a class is one request for each.
 	Owners []string
 	Opening
@@ -139,7 +140,7 @@ func Group(mode Mode, manager string, drafts []Draft) []Request {
 			r.Opening = r.Opening.with(d.Opening)
 		}
 		r.AutoMerge = r.Drafts[0].AutoMerge
-		if slices.ContainsFunc(r.Drafts, func(d Draft) bool { return d.AutoMerge != r.AutoMerge || d.Loses != "" }) {
+		if slices.ContainsFunc(r.Drafts, func(d Draft) bool { return d.AutoMerge != r.AutoMerge || d.Loses != "" || d.Edited }) {
 			r.AutoMerge = ""
 		}
 		out = append(out, *r)
@@ -507,11 +508,15 @@ func (r *Request) merge(o *Open) string {
 	return r.AutoMerge
 }
 
-// loses describes the edits by hand that merging the request loses, "" for none.
+// loses describes the edits by hand that merging the request loses, or that it holds, "" for
+// none: only a person may merge it.
 func (r *Request) loses() string {
 	for _, d := range r.Drafts {
-		if d.Loses != "" {
+		switch {
+		case d.Loses != "":
 			return d.Loses
+		case d.Edited:
+			return "holds edits by hand"
 		}
 	}
 	return ""

@@ -88,7 +88,9 @@ func (r *run) push(ctx context.Context, git observe.Repository, items []*Item) [
 	}
 	p.Push(ctx, git, changes(items))
 	for _, i := range items {
-		i.pushed()
+		if i.pushed(); i.Err == nil && i.change != nil {
+			state(r.Engine, i.change.Repo, i.Path, i.change.Hash, string(i.states))
+		}
 	}
 	return items
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/variform/variform/internal/build"
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/internal/observe"
 	"github.com/variform/variform/internal/publish"
 )
@@ -36,6 +37,10 @@ type Request struct {
 	// AcceptLost publishes revisions that lose edits by hand though nobody saw them as
 	// members of a class.
 	AcceptLost bool
+	// Unproved publishes revisions that cannot be built on this machine. The approval says so.
+	Unproved bool
+	// merges reports that a forge would merge it: who does so sees what a request shows.
+	merges bool
 }
 
 // Verdict is what became of one revision.
@@ -89,7 +94,7 @@ func (e *Engine) Check(ctx context.Context, groups [][]decide.RevisionID) (map[d
 			group[id] = i
 		}
 	}
-	req := Request{Verb: decide.Approve, Expect: map[decide.RevisionID]decide.Seen{}, AcceptLost: true} // who merges sees the request
+	req := Request{Verb: decide.Approve, Expect: map[decide.RevisionID]decide.Seen{}, AcceptLost: true, merges: true} // who merges sees the request
 	for _, c := range e.decidable(e.opened, decide.Approve) {
 		if _, asked := group[c.ID()]; asked {
 			req.Expect[c.ID()] = decide.Seen{Commit: c.Head.Ref.Commit.String()}
@@ -184,6 +189,7 @@ func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Reques
 		e.refuseOutdated(ctx, s, chosen)
 		e.readLost(ctx, chosen)
 		decide.RefuseLost(chosen, req.AcceptLost)
+		decide.RefuseEdited(chosen, req.Unproved, req.merges)
 	case decide.Reject:
 		decide.RefuseAutomatic(chosen, s.Policies)
 	}
@@ -222,7 +228,9 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 		case w == nil && needed[c]:
 			c.Err = c.Unneeded(s.Targets)
 		case w == nil:
-			c.Err = e.unwanted(ctx, repo, c)
+			if c.Err = e.unwanted(ctx, repo, c); c.From.Open() && stated(e, repo, c.Package.Path, c.Head.Ref.Commit) != decide.Proved {
+				c.Unprovable, c.Unbased = errors.New("no variant asks for it"), true
+			}
 		case w.Err != nil && c.From.Open():
 			c.Err = fmt.Errorf("its variant fails: %w", w.Err)
 		case c.From.Open():
@@ -239,23 +247,21 @@ func (e *Engine) refuseOutdated(ctx context.Context, s *observe.Snapshot, chosen
 	e.read.FetchCompared(ctx, asked)
 	var unproved []*subject
 	var questions []*decide.Question
+	at := map[*subject]*decide.Question{}
 	looked, _ := observe.Parallel(ctx, e.limit(), subjects, func(ctx context.Context, sub *subject) *decide.Question {
 		q, err := r.outdated(ctx, sub, of[sub])
 		of[sub].Err = err
 		return q
 	})
 	for i, q := range looked {
-		if q != nil && of[subjects[i]].Err == nil && q.Unproved() {
-			unproved, questions = append(unproved, subjects[i]), append(questions, q)
+		if q != nil && of[subjects[i]].Err == nil && !q.Proven {
+			unproved, at[subjects[i]] = append(unproved, subjects[i]), q
+			questions = append(questions, again(*q)...)
 		}
 	}
 	e.read.FetchStarts(ctx, questions)
-	at := map[*subject]*decide.Question{}
-	for i, sub := range unproved {
-		at[sub] = questions[i]
-	}
 	_, _ = observe.Parallel(ctx, e.limit(), unproved, func(ctx context.Context, sub *subject) struct{} {
-		of[sub].Err = r.unproved(ctx, sub, *at[sub])
+		of[sub].Err = r.unproved(ctx, sub, of[sub], *at[sub])
 		return struct{}{}
 	})
 }
@@ -352,13 +358,14 @@ func (r *run) outdated(ctx context.Context, s *subject, c *decide.Candidate) (*d
 		return nil, err
 	}
 	q.Last = s.repo.LastBuild(ctx, c.Package.Path, c.Head)
+	q = confirm(r.Engine, q, s.repo)
 	return &q, q.Current()
 }
 
-// unproved builds a Draft as a person left it, and refuses it where that fails or
-// gives something else: who approves is to see that first. One that is behind is
-// for [decide.Unmoved].
-func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error {
+// unproved builds a Draft again that this machine knows nothing of. What is more than that
+// build is edits, which are built too: it refuses them where that fails or gives something
+// else, for who approves is to see that first. One that is behind is for [decide.Unmoved].
+func (r *run) unproved(ctx context.Context, s *subject, c *decide.Candidate, q decide.Question) error {
 	there, err := s.repo.TreeAt(ctx, s.repo.Head, s.pkg.Path)
 	if err != nil {
 		return err
@@ -366,34 +373,87 @@ func (r *run) unproved(ctx context.Context, s *subject, q decide.Question) error
 	switch draft, err := s.repo.TreeAt(ctx, q.From.Ref.Commit, s.pkg.Path); {
 	case err != nil:
 		return err
-	case there == draft:
+	case there == draft && q.EditedOpen():
 		return decide.Behind("it was merged on %s as a person left it: run apply, which makes a revision of that", s.repo.Branch)
 	}
 	if q.Behind() {
 		return nil
 	}
-	by := fmt.Sprintf("it was edited by hand (%s), and no run has built it since", q.From.Ref.Commit.String()[:7])
+	c.Unbased = !q.Own
 	switch {
+	case q.Own && (r.builder.Renderer == nil || !q.Buildable()):
+		c.Edits = []string{s.pkg.Path} // this machine made just that
+		return nil
+	case r.builder.Renderer == nil && q.EditedOpen():
+		return decide.Behind("%s: run apply, with its functions, review, and approve again", q.ByHand())
+	case !q.Buildable() && q.EditedOpen():
+		return decide.Behind("%s, with the values that other packages give it: run apply, review, and approve again", q.ByHand())
 	case r.builder.Renderer == nil:
-		return decide.Behind("%s: run apply, with its functions, review, and approve again", by)
+		c.Unprovable = errors.New("pipelines are left unrun")
+		return nil
 	case !q.Buildable():
-		return decide.Behind("%s, with the values that other packages give it: run apply, review, and approve again", by)
+		c.Unprovable = errors.New("other packages give it values, which approve does not build")
+		return nil
+	}
+	p := r.builder.Prove(ctx, build.Job{Question: q, Repo: s.repo, Upstream: s.up})
+	if !q.Own { // else the machine's own commit says it
+		if c.Unbased, err = unbased(s, q.From, p.Machine); err != nil {
+			return err
+		}
+	}
+	if c.Edits = p.Differs; c.Unbased || len(c.Edits) > 0 {
+		c.Built = p.Machine
+	}
+	switch {
+	case p.Proved():
+		state(r.Engine, s.repo, s.pkg.Path, q.From.Ref.Commit, string(decide.Proved))
+		return nil
+	case build.Unavailable(p.Err):
+		c.Unprovable = p.Err
+		return nil
+	case p.Err != nil:
+		c.Edits = []string{"files that cannot be told apart (" + p.Err.Error() + ")"}
+	}
+	if q.Gave || q.Own {
+		return nil
+	}
+	return builtUpon(ctx, r, s, q)
+}
+
+// unbased reports whether a revision names something else than what the machine makes of it.
+func unbased(s *subject, from *decide.Revision, machine *krm.Package) (bool, error) {
+	if from.Machine == nil || machine == nil {
+		return true, nil
+	}
+	files, err := machine.Files()
+	if err != nil {
+		return true, err
+	}
+	tree, err := s.repo.Git.PackageTree(files)
+	return decide.Hash(tree) != from.Machine.Hydrated, err
+}
+
+// builtUpon builds a Draft with the edits that it holds, and refuses it where that gives
+// something else.
+func builtUpon(ctx context.Context, r *run, s *subject, q decide.Question) error {
+	if q.From.Made() {
+		q.From = q.From.Disowned()
 	}
 	intent := decide.Intend(q)
 	if rule, ok := intent.(decide.Rule); ok {
 		if rule.Decision.Action() == decide.ActionNone {
 			return nil
 		}
-		return fmt.Errorf("%s: %s", by, strings.Join(rule.Reasons, "; "))
+		return fmt.Errorf("%s: %s", q.ByHand(), strings.Join(rule.Reasons, "; "))
 	}
-	b := intent.(decide.Build)
-	made := r.builder.Make(ctx, build.Job{Question: q, Build: b, Repo: s.repo, Upstream: s.up})
+	made := r.builder.Make(ctx, build.Job{Question: q, Build: intent.(decide.Build), Repo: s.repo, Upstream: s.up})
 	switch {
 	case made.Err != nil:
-		return fmt.Errorf("%s; building it fails: %w\nwhen that is corrected, or where those functions can run, run apply, review, and approve again", by, made.Err)
+		return fmt.Errorf("%s; building it fails: %w\nwhen that is corrected, or where those functions can run, run apply, review, and approve again", q.ByHand(), made.Err)
 	case !made.Same:
-		return decide.Behind("%s; building it changes it: run apply, review, and approve again", by)
+		return decide.Behind("%s; building it changes it: run apply, review, and approve again", q.ByHand())
 	}
+	state(r.Engine, s.repo, s.pkg.Path, q.From.Ref.Commit, q.InputsKey())
 	return nil
 }
 

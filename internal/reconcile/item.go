@@ -85,7 +85,8 @@ type Item struct {
 
 	downstreams []decide.Downstream
 	decision    decide.Decision
-	publish     bool // once the Draft is there
+	publish     bool              // once the Draft is there
+	states      decide.ProofState // of the Draft, once it is there
 	change      *publish.Change
 	moved       bool           // by a change that is no longer kept
 	taken       any            // of what was made, by Blame

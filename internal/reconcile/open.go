@@ -46,6 +46,8 @@ type Shown struct {
 	Warnings, Notes []string
 	// Attention is what is to be seen first, such as decide.BaseUnknown.
 	Attention []string
+	// Edited reports that it holds more than building it makes.
+	Edited bool
 	// Lost are the edits by hand that publishing it loses, Unmet the readiness gates
 	// that it does not meet.
 	Lost  []decide.LostEdit
@@ -77,6 +79,7 @@ func (e *Engine) Open(ctx context.Context, take func(*Shown, *review.Compared)) 
 	e.opened = s
 	list := slices.DeleteFunc(e.decidable(s, decide.Approve), func(c *decide.Candidate) bool { return !e.mine(c.Identity) })
 	e.read.FetchShown(ctx, list)
+	judge(ctx, e, s, list)
 	line := queue{ready: map[int]func(){}}
 	failed := make([]error, len(list))
 	err = cores.Each(ctx, e.limit(), len(list), func(i int) error {
@@ -151,7 +154,10 @@ func (e *Engine) show(ctx context.Context, c *decide.Candidate) (*Shown, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.Unmet = observe.Unmet(k)
+	s.Unmet, s.Edited = observe.Unmet(k), len(c.Edits) > 0
+	if u := decide.UnprovedBefore(c.Package); u != "" {
+		s.Notes = append(s.Notes, u)
+	}
 	if err := e.origins(ctx, repo, c, s); err != nil {
 		return nil, err
 	}
@@ -224,7 +230,9 @@ func (e *Engine) origins(ctx context.Context, repo *observe.Repo, c *decide.Cand
 	if err != nil {
 		return err
 	}
-	if m := c.Head.Machine; m != nil && m.Hydrated == there {
+	if c.Built != nil {
+		s.Machine = c.Built
+	} else if m := c.Head.Machine; m != nil && m.Hydrated == there {
 		s.Machine = s.Package
 	} else if s.Machine, err = repo.Hydrated(ctx, c.Package.Path, c.Head); err != nil {
 		return err

@@ -378,6 +378,8 @@ func (r *run) askFree(ctx context.Context, s *subject) error {
 		if err != nil {
 			return err
 		}
+		q.Surveyed = !r.building
+		q = confirm(r.Engine, q, s.repo)
 		o := decide.Outcome{Question: q, Intent: decide.Intend(q)}
 		if _, build := o.Intent.(decide.Build); build { // else there is no need to ask
 			o.Last = s.repo.LastBuild(ctx, s.pkg.Path, o.From)
@@ -599,29 +601,6 @@ func (s *subject) job(o *decide.Outcome) build.Job {
 	return build.Job{Question: o.Question, Repo: s.repo, Upstream: s.up, Wires: s.wires}
 }
 
-// prove makes those Drafts again that are to be published as they are: many at
-// once.
-func (r *run) prove(ctx context.Context, subjects []*subject) error {
-	type task struct {
-		*subject
-		*revision
-	}
-	var todo []task
-	a := r.activation()
-	for _, s := range subjects {
-		for _, v := range s.revisions {
-			if a.Proves(&v.outcome) {
-				todo = append(todo, task{s, v})
-			}
-		}
-	}
-	_, err := observe.Parallel(ctx, r.limit(), todo, func(ctx context.Context, t task) struct{} {
-		t.outcome.Unproved = r.builder.Prove(ctx, t.job(&t.outcome))
-		return struct{}{}
-	})
-	return err
-}
-
 func (r *run) activation() decide.Activation {
 	return decide.Activation{
 		Policies: r.snapshot.Policies, Unread: len(r.cfg.Fleet.Problems) > 0, Unrendered: r.cfg.Renderer == nil,
@@ -647,6 +626,10 @@ func (r *run) make(ctx context.Context, s *subject, v *revision) {
 		o.Parts = decide.Parts{}
 	}
 	o.Warnings = append(o.Warnings, m.Warnings...)
+	if m.Same && (o.EditedOpen() || o.Proven || o.Own) { // else it is proved first
+		state(r.Engine, s.repo, s.pkg.Path, o.From.Ref.Commit, o.InputsKey())
+		o.Gave = true
+	}
 	if m.Same && r.cfg.Memo != nil && b.Key != "" {
 		r.cfg.Memo.Put(b.Key)
 	}
@@ -1047,6 +1030,9 @@ func (r *run) drafted(s *subject, v *revision, ruling decide.Ruling) *Item {
 		item.Workspace, item.Phase, item.Revision, item.Ref = m.Workspace, lifecycle.Draft, 0, m.Ref
 		b, _ := v.outcome.Intent.(decide.Build)
 		item.change = r.draftChange(s, d, b, m)
+		if m.Err == nil {
+			item.states = v.outcome.States(m.Hydrated != m.Tree, slices.Contains(m.Attention, decide.BaseUnknown))
+		}
 	}
 	return item
 }

@@ -74,7 +74,7 @@ func TestActivationWaitsForPeople(t *testing.T) {
 	before := w.refs()
 	w.wantActions(w.mustApply(), all("wait", "c1/web"))
 	w.unchanged(before)
-	w.mustRun(0, "approve", "c1/web")
+	w.approveSeen("c1/web")
 	w.wantActions(w.mustApply(), map[string]string{})
 }
 
@@ -159,7 +159,7 @@ func TestAmendedDraft(t *testing.T) {
 	w.wantActions(w.mustApply(), all("wait", "c1/web"))
 	w.write("i.yaml", "# none\n")
 	w.amend("c1", branch, gittest.Text{"beside/x": "x\n"})
-	r := w.mustRun(1, "approve", "c1/web")
+	r := w.mustRun(1, w.seen()...)
 	w.contains(r.out+r.err, "beside", "the package alone")
 }
 

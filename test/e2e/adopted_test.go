@@ -236,7 +236,7 @@ replacements:
 						t.Errorf("the adoption changes %s:\n%s", f, w.show("c1", draft1, "web/"+f))
 					}
 				}
-				w.mustRun(0, "approve", "--all")
+				w.approveSeen()
 				if !together && !strings.Contains(up["a.yaml"], "kpt-set") { // else its comment went
 					w.contains(w.mustRun(0, "edits").out, "0 edits in 0 revisions\n")
 				}

@@ -126,7 +126,7 @@ func TestEditsOnADraftAreBuilt(t *testing.T) {
 				return
 			}
 			w.mustRun(0, "status")
-			w.contains(w.mustRun(0, "approve", "c1/web", "--accept-lost").out, "Published v1")
+			w.contains(w.approveSeen("c1/web").out, "Published v1")
 		})
 	}
 }
@@ -173,6 +173,10 @@ func TestApproveBuildsWhatWasEdited(t *testing.T) {
 			before := w.refs()
 			approve := append([]string{"approve", "c1/web"}, tt.flags...)
 			if tt.refused == nil {
+				if tt.from != "" {
+					w.contains(w.mustRun(1, approve...).out, "it holds edits in cm.yaml")
+					approve = w.seen()
+				}
 				w.contains(w.mustRun(0, approve...).out, "Published v1")
 				return
 			}
@@ -200,7 +204,7 @@ func TestApproveBuildsWhatWasEditedUponAHotfix(t *testing.T) {
 			w.edit("c1", "drafts/web/packagevariant-2", "web/cm.yaml", tt.from, tt.to)
 			before := w.refs()
 			if tt.refused == "" {
-				w.mustRun(0, "approve", "--all")
+				w.approveSeen()
 				w.contains(w.show("c1", "refs/tags/web/v2", "web/cm.yaml"), "c: hotfix", tt.to)
 				return
 			}
@@ -244,7 +248,7 @@ func TestApproveWhatNothingWants(t *testing.T) {
 			w.write("v.yaml", "")
 			w.mustApply()
 			if built {
-				w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v1")
+				w.contains(w.mustRun(0, "approve", "c1/web", "--unproved").out, "Published v1")
 				return
 			}
 			before := w.refs()

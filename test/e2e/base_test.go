@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/test/gittest"
 )
 
 // hide forges that what an edited Draft holds is what Variform built: by the Draft's commit
@@ -80,6 +82,44 @@ func TestForgedBaseDropsNoEdit(t *testing.T) {
 				t.Fatalf("%d Drafts", len(drafts))
 			}
 			w.contains(w.show("c1", drafts[0], "web/deployment.yaml"), "replicas: 9")
+		})
+	}
+}
+
+// A Draft is what building makes, or it holds edits, whatever its commit and the record say:
+// plan validates what it hides, and approve publishes that only as a class that shows it.
+func TestForgedDraftIsNotProved(t *testing.T) {
+	t.Parallel()
+	const draft = "drafts/web/packagevariant-1"
+	for name, forget := range map[string]bool{"a forged record": false, "a deleted record": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "c1")
+			w.write("v.yaml", variantOf("one", "v1", "c1", "web", ""))
+			w.mustApply()
+			g := w.repos["c1"]
+			was, tree := g.Git(t, "rev-parse", draft), g.Git(t, "rev-parse", draft+":web")
+			w.forge("c1", draft, gittest.Text{"web/b.yaml": backdoor}, nil)
+			now := g.Git(t, "rev-parse", draft+":web")
+			w.forge("c1", draft, gittest.Text{"web/b.yaml": backdoor}, func(m string) string { return strings.ReplaceAll(m, tree, now) })
+			if forget {
+				g.Git(t, "update-ref", "-d", recordRef)
+			} else {
+				w.forgeRecord(tree, now)
+				w.forgeRecord(was, g.Git(t, "rev-parse", draft))
+			}
+			for _, args := range [][]string{{"status"}, {"apply"}} {
+				w.run(args...)
+				if _, conditions := w.conditions(0); strings.Contains(conditions, "it is what building makes of the inputs of now") {
+					t.Errorf("after %s, status reports it as proved: %s", args[0], conditions)
+				}
+			}
+			before := w.refs()
+			w.contains(w.mustRun(1, "approve", "--all").out, "b.yaml")
+			w.unchanged(before)
+			w.contains(w.mustRun(0, "review").out, "backdoor")
+			w.approveSeen()
+			w.contains(w.show("c1", "main", "web/b.yaml"), "backdoor")
 		})
 	}
 }

@@ -314,7 +314,7 @@ func TestSaysEdits(t *testing.T) {
 	w.mustApply()
 	of := "spec.replicas of Deployment web 2 → 5 by Ann Tester (" + draft[:7] + ")"
 	w.contains(w.mustRun(0, "status").out, "1 edit by hand on packagevariant-2: "+of)
-	w.mustRun(0, "approve", "--all")
+	w.approveSeen()
 	for _, cache := range []string{filepath.Join(w.dir, "cache"), t.TempDir()} { // what is known, and what is fetched for it
 		w.contains(w.mustRun(0, "status", "--cache-dir", cache).out, "1 edit by hand on main: "+of)
 	}
@@ -390,7 +390,7 @@ func TestDraftAfterAHotfix(t *testing.T) {
 			before := w.refs()
 			w.mustApply()
 			w.unchanged(before)
-			w.mustRun(0, "approve", "--all")
+			w.approveSeen()
 			w.contains(w.show("c1", "refs/tags/web/v2", "web/deployment.yaml"), "cpu: 900m", "web:2.0")
 		})
 	}
@@ -404,7 +404,7 @@ func TestTakenBackBesideADraft(t *testing.T) {
 	for name, edit := range map[string]func(w *world){
 		"an approved edit": func(w *world) {
 			w.edit("c1", "drafts/web/packagevariant-1", file, old, edited)
-			w.mustRun(0, "approve", "--all")
+			w.approveSeen()
 		},
 		"a hotfix": func(w *world) {
 			w.mustRun(0, "approve", "--all")
@@ -438,7 +438,7 @@ func TestTakenBackBesideADraft(t *testing.T) {
 				before := w.refs()
 				w.mustApply()
 				w.unchanged(before)
-				w.mustRun(0, "approve", "--all")
+				w.approveSeen()
 			})
 		}
 	}

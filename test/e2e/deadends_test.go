@@ -113,7 +113,7 @@ func TestFolderComesBesideFirstDraft(t *testing.T) {
 			w.wantActions(w.mustApply(), map[string]string{})
 			text := w.texts("c1", draft1, "web/")
 			w.contains(text, "cpu: 700m", "name: theirs")
-			w.contains(w.mustRun(0, "approve", "c1/web").out, "Published v2")
+			w.contains(w.approveSeen("c1/web").out, "Published v2")
 			w.wantActions(w.mustApply(), map[string]string{})
 			w.contains(w.texts("c1", "main", "web/"), "cpu: 700m", "name: theirs", "variform.dev/variant")
 		})

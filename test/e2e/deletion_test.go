@@ -584,7 +584,7 @@ func TestFolderBesideAStrangersDraft(t *testing.T) {
 	w.unchanged(before)
 	w.write("v.yaml", variantOf("one", "v1", "c1", "web", "  adoptionPolicy: adoptExisting\n"))
 	w.mustApply()
-	w.mustRun(0, "approve", "--all")
+	w.approveSeen()
 	w.contains(w.show("c1", "main", "web/own.txt"), "mine")
 	w.contains(strings.Join(w.refNames("c1"), " "), "refs/tags/web/v1", "refs/tags/web/v2")
 }

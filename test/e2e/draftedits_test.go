@@ -124,7 +124,7 @@ func TestEditsOfWhatADraftBrought(t *testing.T) {
 				before := w.refs()
 				w.mustApply()
 				w.unchanged(before)
-				w.mustRun(0, "approve", "--all", "--accept-lost")
+				w.approveSeen()
 			})
 		}
 	}

@@ -52,7 +52,7 @@ func TestEditsRequests(t *testing.T) {
 		}
 		says("of Drafts", "edits", 1)
 		says("of Drafts", "status", 1)
-		w.mustRun(0, "approve", "--all")
+		w.approveSeen()
 		says("of what was approved", "edits", 1)
 		update := func(version string) {
 			t.Helper()
@@ -95,10 +95,10 @@ func TestRequestsOfEditedDrafts(t *testing.T) {
 		}{
 			"approve, edited": {edit: func(w *world, draft, name string) {
 				w.edit("c1", draft, name+"/settings.yaml", "level: info", "level: debug")
-			}, command: []string{"approve", "--all"}},
+			}, command: []string{"approve"}},
 			"approve, amended": {edit: func(w *world, draft, name string) {
 				w.amend("c1", draft, gittest.Text{name + "/more.yaml": "# more\n"})
-			}, command: []string{"approve", "--all"}},
+			}, command: []string{"approve"}},
 			"update, edited": {edit: func(w *world, draft, name string) {
 				w.edit("c1", draft, name+"/settings.yaml", "level: info", "level: debug")
 			}, command: []string{"apply"}, release: true},
@@ -118,6 +118,9 @@ func TestRequestsOfEditedDrafts(t *testing.T) {
 			if c.release {
 				w.publishWeb(webV2, "v2")
 				w.write("sets/web.yaml", listSet("web", "web", "v2", "c1", append(names, "other")...))
+			}
+			if c.command[0] == "approve" {
+				c.command = w.seen()
 			}
 			var fetches atomic.Int64
 			w.srv.Before(func(kind, repo string) {

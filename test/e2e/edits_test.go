@@ -71,7 +71,7 @@ func TestEdits(t *testing.T) {
 		t.Errorf("of another variant: %v", list)
 	}
 	w.contains(w.mustRun(0, "edits").out, "900m", "Ann Tester", "3 edits in 2 revisions")
-	w.mustRun(0, "approve", "--all")
+	w.approveSeen()
 	want("approved", "c1/web main by : "+cpu+"; "+level)
 	w.publishWeb(webV1, "v3")
 	w.write("variants/web.yaml", variantOf("web", "v3", "c1", "web", ""))
@@ -232,7 +232,7 @@ func TestDropEdit(t *testing.T) {
 			w.publishWeb(merged(webV2, gittest.Text{"web/gone.yaml": configMap("gone", "a: b")}), "v3")
 			w.write("v.yaml", variantOf("web", "v3", "c1", "web", ""))
 			w.wantActions(w.mustApply(), all("update", "c1/web"))
-			w.mustRun(0, "approve", "--all")
+			w.approveSeen()
 			text = w.texts("c1", "main", "web/")
 			w.contains(text, append(tt.has, "web:2.0")...)
 			w.lacks(text, tt.lacks...)
@@ -256,7 +256,7 @@ func TestDropOnlyEdit(t *testing.T) {
 	w.contains(w.mustRun(2, "edits", "web", "--drop", "spec.replicas").err, "no edit is called that; there is: Deployment web spec.template")
 	w.contains(w.mustRun(2, "edits", "--drop", "spec.replicas").err, "give the names")
 	w.mustRun(0, "edits", "web", "--drop", "spec.template.spec.containers[name=web].resources.requests.memory")
-	w.mustRun(0, "approve", "--all")
+	w.approveSeen()
 	if len(w.edits()) != 0 {
 		t.Error(w.edits())
 	}

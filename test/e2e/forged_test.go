@@ -57,14 +57,14 @@ func TestActivationBelievesNoCommit(t *testing.T) {
 		"a file": {
 			"the trailers say that it is up to date",
 			func(w *world) { w.forge("c1", draft2, gittest.Text{"web/b.yaml": backdoor}, nil) },
-			"wait", "differs in b.yaml",
+			"wait", "holds edits by hand or lost values",
 		},
 		"a value": {
 			"in a file that is there",
 			func(w *world) {
 				w.forge("c1", draft2, gittest.Text{"web/deployment.yaml": strings.Replace(w.show("c1", draft2, "web/deployment.yaml"), "kind: Deployment", "kind: Deployment # mine", 1)}, nil)
 			},
-			"wait", "differs in deployment.yaml",
+			"wait", "holds edits by hand or lost values",
 		},
 		"inputs of long ago": {
 			"building is called for, and gives what is there",
@@ -73,7 +73,7 @@ func TestActivationBelievesNoCommit(t *testing.T) {
 					return strings.Replace(m, trailer(m, "Variform-Inputs"), "Variform-Inputs: sha256:0000 upstream=0 spec=0 context=0 functions=0 published=v1", 1)
 				})
 			},
-			"wait", "differs in b.yaml",
+			"wait", "holds edits by hand or lost values",
 		},
 		"and an update": {
 			"what is built comes on top, and keeps the file",
@@ -91,7 +91,7 @@ func TestActivationBelievesNoCommit(t *testing.T) {
 				w.mustApply()
 				w.forge("c1", draft2, nil, func(m string) string { return strings.Replace(m, trailer(m, "Variform-Review")+"\n", "", 1) })
 			},
-			"wait", "differs in deployment.yaml",
+			"wait", "review and approve it",
 		},
 		"a tag": {
 			"nobody may push to main, but v9 is there, and new Drafts start from it",
@@ -217,7 +217,7 @@ func TestApproveBelievesNoCommit(t *testing.T) {
 				w.contains(w.mustRun(1, "approve", "c1/web").out, tt.after)
 				return
 			}
-			w.contains(w.mustRun(0, "approve", "c1/web", "--accept-lost").out, "Published v1")
+			w.contains(w.approveSeen("c1/web").out, "Published v1")
 		})
 	}
 }

@@ -60,7 +60,7 @@ func TestGateMetByHand(t *testing.T) {
 	w.unchanged(before)
 	w.meet("drafts/web/packagevariant-1")
 	w.mustApply()
-	w.mustRun(0, "approve", "c1/web")
+	w.approveSeen("c1/web")
 
 	w.write("v.yaml", variantOf("web", "v12", "c1", "web", "  packageContext: {}\n"))
 	w.wantActions(w.mustApply(), map[string]string{}) // that alone is no new revision
@@ -86,7 +86,7 @@ func TestGateMetByHand(t *testing.T) {
 	before = w.refs()
 	w.mustApply()
 	w.unchanged(before)
-	w.mustRun(0, "approve", "c1/web")
+	w.approveSeen()
 	w.contains(w.show("c1", "main", "web/settings.yaml"), "level: debug")
 }
 
@@ -99,7 +99,7 @@ func TestGateTakenOutOnMain(t *testing.T) {
 	w.mustApply()
 	w.meet("drafts/web/packagevariant-1")
 	w.mustApply()
-	w.mustRun(0, "approve", "c1/web")
+	w.approveSeen("c1/web")
 	text := w.show("c1", "main", "web/Kptfile")
 	w.repos["c1"].Commit(t, "main", "no gates", gittest.Text{"web/Kptfile": strings.Replace(text, "  readinessGates:\n  - conditionType: sec.review\n", "", 1)})
 	w.contains(w.mustRun(1, "approve", "--main").out, "somebody took out sec.review: put them back there")
@@ -116,7 +116,7 @@ func TestGateOfARevert(t *testing.T) {
 		w.mustApply()
 		w.meet("drafts/web/packagevariant-" + v[2:])
 		w.mustApply()
-		w.mustRun(0, "approve", "c1/web")
+		w.approveSeen("c1/web")
 	}
 	w.mustRun(0, "revert", "web", "v1")
 	if w.tree("drafts/web/packagevariant-3") != w.tree("web/v1") {
@@ -191,7 +191,7 @@ func TestGateOfAddedPoint(t *testing.T) {
 			}
 			w.wantActions(w.mustApply(), map[string]string{"c1/web": "update"})
 			w.contains(w.show("c1", draft, "web/more.yaml"), "level: warn")
-			w.mustRun(0, "approve", "c1/web")
+			w.approveSeen("c1/web")
 			w.contains(w.show("c1", "main", "web/more.yaml"), "level: warn")
 			before = w.refs()
 			w.mustApply()

@@ -150,7 +150,7 @@ func TestCreatesRegisteredBranch(t *testing.T) {
 				w.mustRun(0, strings.Fields(verb)...)
 			}
 			w.mustApply()
-			w.mustRun(0, "approve", "--all")
+			w.approveSeen()
 			w.contains(w.show("c1", c.branch, "web/settings.yaml"), "debug")
 		})
 	}

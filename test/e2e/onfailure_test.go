@@ -48,7 +48,7 @@ func TestDraftOnFailure(t *testing.T) {
 			before = w.refs()
 			w.wantActions(w.mustApply(), map[string]string{})
 			w.unchanged(before)
-			w.mustRun(0, "approve", "c1/web")
+			w.approveSeen("c1/web")
 			w.contains(w.show("c1", "main", "web/cm.yaml"), "a: fine")
 		})
 	}

@@ -53,7 +53,7 @@ func TestRecordCommands(t *testing.T) {
 	w.contains(w.mustRun(0, "record", "show", "-o", "yaml").out, "place: open", "repository: c1", "hydrated: ")
 	w.contains(w.mustRun(0, "record", "show", "-o", "name").out, "c1 open/web/packagevariant-1\n")
 	w.mustRun(0, "record", "check")
-	w.mustRun(0, "approve", "--all")
+	w.approveSeen()
 	w.contains(w.mustRun(0, "record", "check", "-o", "wide").out, "main/web", "past/web/v1", "2 entries")
 	w.mustRun(0, "record", "rebuild")
 	w.contains(w.mustRun(0, "record", "check").out, "main/web", "past/web/v1")

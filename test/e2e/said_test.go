@@ -522,7 +522,9 @@ func TestHeldDraftIsProved(t *testing.T) {
 
 	w.mustRun(0, "hold", "web", "--off")
 	w.mustApply()
-	w.lacks(w.mustRun(0, "status", "-o", "yaml").out, "Held", "status: \"False\"\n    type: Proved")
+	status := w.mustRun(0, "status", "-o", "yaml").out
+	w.contains(status, "reason: Edited\n    status: \"False\"\n    type: Proved\n")
+	w.lacks(status, "Held")
 }
 
 // A Draft that stays for a person's commits though its variant has gone is discarded

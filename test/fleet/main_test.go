@@ -34,7 +34,7 @@ func TestScripts(t *testing.T) {
 					return w.expand(e.WorkDir)
 				},
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
-					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": scripttest.Status,
+					"repo": w.repo, "publish": w.publish, "show": w.show, "refs": w.refs, "status": scripttest.Status, "approve-seen": scripttest.ApproveSeen,
 					"fleet": w.fleet, "annotate": w.annotate, "pushes": w.pushes,
 				},
 			})

@@ -121,7 +121,7 @@ func TestEveryKindOfRevision(t *testing.T) {
 	prod.Git(t, "branch", "-D", "own")
 	f.run("apply")
 	db.sync("what Porch approved")
-	f.run("approve", "--all")
+	f.approveSeen()
 	f.run("apply")
 	there = db.sync("the first are approved")
 	lifecycles(there, "Published", 1, drafted(1), "plain", "edited", "hotfix", "back", "discarded", "porch", "gone")
@@ -307,7 +307,7 @@ func TestPorchLeavesADraft(t *testing.T) {
 				{"apps/b", "packagevariant-2", 0, "Draft", "edit"},
 				{"apps/b", "packagevariant-1", 1, "Published", "clone"},
 			})
-			f.run("approve", "--all")
+			f.approveSeen()
 			checkAgree(t, prod, "apps", []revision{
 				{"apps/b", "packagevariant-1", 1, "Published", "clone"},
 				{"apps/b", "packagevariant-2", 2, "Published", "edit"},

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -92,4 +93,19 @@ func Status(ts *testscript.TestScript, _ bool, args []string) {
 	if have != args[0] {
 		ts.Fatalf("variform %s ended with status %s, want %s", strings.Join(args[1:], " "), have, args[0])
 	}
+}
+
+var classLine = regexp.MustCompile(`(?m)^class ([0-9a-f@]+)`)
+
+// ApproveSeen approves the classes that review shows, as a person who saw them: approve-seen.
+func ApproveSeen(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) > 0 {
+		ts.Fatalf("usage: approve-seen")
+	}
+	ts.Check(ts.Exec("variform", "review"))
+	command := []string{"approve"}
+	for _, m := range classLine.FindAllStringSubmatch(ts.ReadFile("stdout"), -1) {
+		command = append(command, "--class", m[1])
+	}
+	ts.Check(ts.Exec("variform", command...))
 }
