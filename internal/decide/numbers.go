@@ -122,6 +122,27 @@ func Retag(p *Package) (Ruling, *Package, bool) {
 	return ruled(tag, fmt.Sprintf("tag %s is missing: set again at %s, where it was Published", RevisionName(p.Lost.Number), p.Lost.Ref.Commit.String()[:7])), next, true
 }
 
+// movedUnder returns an error for a person where an open Draft was made from the latest
+// revision, and the record has that revision at another commit with other content: an update
+// of the Draft would not have what came with the tag.
+func movedUnder(p *Package) error {
+	r, name := p.Latest, RevisionName(p.Latest.Number)
+	tree, known := p.Tree(r.Ref.Commit)
+	for _, e := range p.Entries {
+		was := ParseHash(e.Commit)
+		if e.Place != record.Main || e.Revision != r.Number || was.IsZero() || was == r.Ref.Commit || !known || e.Tree == tree.String() {
+			continue
+		}
+		for _, open := range p.open() {
+			if open.Since == name {
+				return Stalled("tag %s is at %s, and %s was made from it at %s: move the tag back: git push --force origin %s:%s; or discard %s",
+					name, r.Ref.Commit.String()[:7], open.Describe(), was.String()[:7], was, r.Ref.Name, open.Describe())
+			}
+		}
+	}
+	return nil
+}
+
 // misplaced returns an error for a person where the tag of the latest revision is not at
 // the commit at which it was Published: by its own commit, by those behind, or by those of
 // the registered branch that came since. A revision whose number no commit has, as one that
@@ -139,7 +160,7 @@ func (p *Package) misplaced() error {
 	}
 	switch name, tag := RevisionName(r.Number), r.Ref.Commit.String()[:7]; {
 	case !found:
-		return nil
+		return movedUnder(p)
 	case at.Number == r.Number && !at.Commit.IsZero():
 		return Stalled("tag %s is at %s, and that revision was Published at %s: move the tag back: git push --force origin %s:%s",
 			name, tag, at.Commit.String()[:7], at.Commit, r.Ref.Name)

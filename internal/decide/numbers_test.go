@@ -121,6 +121,39 @@ func TestMisplacedTag(t *testing.T) {
 	}
 }
 
+// A tag that no commit's number contradicts is where it is, but for a Draft that was made from
+// another place of it: its update would not have what came with the tag.
+func TestMovedUnder(t *testing.T) {
+	t.Parallel()
+	own, other, tree := Hash{1}, Hash{2}, Hash{50}
+	entry := record.Entry{Place: record.Main, Revision: 2, Commit: other.String(), Tree: Hash{51}.String()}
+	changed := func(change func(e *record.Entry)) record.Entry { e := entry; change(&e); return e }
+	for reason, c := range map[string]struct {
+		entry record.Entry
+		since string
+		says  bool
+	}{
+		"moved under the Draft":          {entry, "v2", true},
+		"the Draft is older":             {entry, "v1", false},
+		"the Draft has no revision":      {entry, "", false},
+		"the record has it there":        {changed(func(e *record.Entry) { e.Commit = own.String() }), "v2", false},
+		"the record has what it holds":   {changed(func(e *record.Entry) { e.Tree = tree.String() }), "v2", false},
+		"the record has an earlier one":  {changed(func(e *record.Entry) { e.Revision = 1 }), "v2", false},
+		"the record has no commit of it": {changed(func(e *record.Entry) { e.Commit = "2" }), "v2", false},
+		"the record tells of the past":   {changed(func(e *record.Entry) { e.Place = record.Past }), "v2", false},
+	} {
+		latest := publishedOf(2, 1)
+		latest.Ref = Ref{Name: "refs/tags/" + webPath + "/v2", Commit: own}
+		p := NewPackage(webPath, []Published{{Number: 2, Ref: latest.Ref}}, latest, draftOf(3, 10, since(c.since)))
+		p.Entries = []record.Entry{c.entry}
+		p.Learn(own, tree)
+		err := p.misplaced()
+		if (err != nil) != c.says || err != nil && (!IsStalled(err) || !strings.Contains(err.Error(), "Draft packagevariant-3 was made from it at 0200000")) {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+}
+
 func TestRetag(t *testing.T) {
 	t.Parallel()
 	open := &Revision{Phase: lifecycle.Draft, Workspace: "packagevariant-4", Ref: Ref{Name: "refs/heads/drafts/web/packagevariant-4", Commit: Hash{9}}}
