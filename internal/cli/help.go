@@ -21,7 +21,7 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"Start", []string{"demo"}},
+	{"Start", []string{"demo", "set"}},
 	{"Change", []string{"plan", "apply", "diff", "revert"}},
 	{"Review", []string{"status", "review", "approve", "propose", "reject", "discard"}},
 	{"Understand", []string{"blame", "impact", "edits"}},
@@ -78,6 +78,8 @@ var examples = map[string]string{
 	"explain":  `  variform explain -f fleet web-app`,
 	"graph":    `  variform graph -f fleet c1 -o svg > c1.svg`,
 	"outdated": `  variform outdated -f fleet`,
+	"set": `  variform set web-app --version v2 -f fleet
+  variform set platform/web-app --version '>=1.4 <2' -f fleet`,
 	"render": `  variform render packages/web
   variform render packages/web --dry-run`,
 	"pin":  `  variform pin packages/web --dry-run`,

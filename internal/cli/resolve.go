@@ -654,8 +654,8 @@ func newOutdated(a *app) *cobra.Command {
 		Args:  noNames,
 		Long: `Outdated lists the sets and variants whose upstream has a newer Published revision,
 and the packages of targets that have newer versions, whether a target can get them or
-not. It writes nothing. To update, change the revision in the set, or run plan
---upgrade.`,
+not. It writes nothing. To update a set or variant, run set; a package of a target,
+plan --upgrade.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			r, err := a.catalogues(c.Context())
 			if err != nil {

@@ -27,6 +27,9 @@ func (d *Directory) InGit() (Location, bool) {
 	}
 }
 
+// Folder is the folder that the files are in; "" where they were read from Git.
+func (d *Directory) Folder() string { return d.loc.Folder }
+
 // Text is a file's as it was read; false where there is none of that name.
 func (d *Directory) Text(name string) ([]byte, bool) {
 	i := slices.IndexFunc(d.files, func(f file) bool { return f.name == name })
