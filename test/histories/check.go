@@ -246,6 +246,7 @@ func (w *world) checkMoves(before map[string]map[string]hash, r result) {
 		if m.parsed.kind == onMain {
 			w.checkMain(m, r)
 		}
+		w.checkForged(before, m, r)
 	}
 }
 
@@ -398,6 +399,9 @@ func (w *world) checkTakesBack(m move, then, after map[string]map[string]hash, r
 func (w *world) checkKeeps(m move, after map[string]map[string]hash, r result) {
 	repo := w.repos[m.repo]
 	lost := repo.tokens(repo.files(m.before).below(m.parsed.pkg))
+	if m.after.IsZero() && !w.isWanted(m.place()) { // nothing can be built again that no variant asks for
+		maps.DeleteFunc(lost, func(t, _ string) bool { return w.forgedWords[t] != "" }) // who forged it could have removed it
+	}
 	if len(lost) == 0 {
 		return
 	}

@@ -7,8 +7,8 @@
 // styles with and without their branch, decisions, reverts, holds and discards,
 // update strategies, image automation, functions without a fixed point, records that
 // are lost, set back, forged or written by a newer version, Drafts of an older one, targets that go and come
-// back, runs that race or are killed; and what befalls repositories, branches, tags, Drafts and
-// caches (events.go). After each command the promises of check_test.go
+// back, runs that race or are killed; what befalls repositories, branches, tags, Drafts and
+// caches (events.go); and somebody who writes Drafts and records in the machine's name (forge.go). After each command the promises of check_test.go
 // are judged: tags never move, no edit is gone that nothing named, a second run
 // changes nothing, and so on. What is not kept today stands in
 // testdata/known.yaml, by promise and by what is seen; that list only shrinks.

@@ -76,6 +76,7 @@ func (w *world) do(o operation) {
 	for _, k := range slices.Concat(operations, requestOperations) {
 		if k.name == o.name {
 			k.do(w, o)
+			w.onMainAlready()
 			return
 		}
 	}

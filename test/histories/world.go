@@ -127,6 +127,10 @@ type world struct {
 	moved    map[string]int
 	// unowned are Drafts without the history that a run made.
 	unowned map[branch]bool
+	// forgedWords are what was written in the machine's name and main never had, and the repository
+	// of each; shown is what review printed last.
+	forgedWords map[string]string
+	shown       string
 	records
 	said    strings.Builder // all that was printed, and machine commits' messages
 	tainted map[place]bool  // a known violation happened there
@@ -146,7 +150,7 @@ func newWorld(ctx context.Context, f forge, dir string, targets, pkgs int) *worl
 	w := &world{
 		ctx: ctx, forge: f, dir: dir, repos: map[string]*repository{}, object: 1,
 		orphans: map[place]bool{}, either: map[place]bool{}, edited: map[place]bool{}, removed: map[place]map[string]bool{}, tainted: map[place]bool{},
-		held: map[place]bool{}, heldOnce: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, branches: map[string]string{}, moved: map[string]int{}, unowned: map[branch]bool{}, made: map[place]string{}, records: newRecords(),
+		held: map[place]bool{}, heldOnce: map[place]bool{}, waits: map[place]bool{}, deleted: map[place]bool{}, left: map[place]string{}, tookBack: map[string]string{}, branches: map[string]string{}, moved: map[string]int{}, unowned: map[branch]bool{}, made: map[place]string{}, forgedWords: map[string]string{}, records: newRecords(),
 		log: func(string, ...any) {},
 	}
 	w.door, _ = f.(*door)
@@ -415,6 +419,9 @@ func (w *world) runUnder(ctx context.Context, args ...string) result {
 	folder := filepath.Join(w.dir, "fleet")
 	w.describe(folder, "")
 	r := w.runBoth(ctx, folder, args...)
+	if args[0] == "review" {
+		w.shown = r.out
+	}
 	if r.later {
 		w.afterNext()
 	}
