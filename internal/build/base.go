@@ -37,7 +37,7 @@ func (m *maker) hydrated(ctx context.Context, h *decide.Revision, there *krm.Pac
 		if tree, err = treeOf(m, h, claimed); err != nil {
 			return nil, nil, err
 		}
-		known = decide.Base{Approved: h.Machine != nil && h.Machine.Approval, Stated: stated(m, tree)}
+		known = decide.Base{Approved: h.Machine != nil && h.Machine.Approval && !h.Machine.Hydrated.IsZero(), Stated: stated(m, tree)}
 	}
 	if known.Trusted() {
 		return claimed, nil, nil
