@@ -92,6 +92,9 @@ func (m *maker) prove(ctx context.Context) *Proven {
 		p.Conflicts, p.Machine = len(again.Conflicts), again.machine
 		p.Differs, err = m.differs(again.pkg)
 	}
+	if err == nil && len(p.Differs) > 0 && again.guessed { // else the guess would be taken for edits
+		p.Differs, err = nil, errors.New("what the published revision was made from is not known on this machine")
+	}
 	if err != nil {
 		p.Err = fmt.Errorf("what it should hold cannot be made again: %w", err)
 	}

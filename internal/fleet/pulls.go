@@ -287,6 +287,11 @@ func (d *drafts) plan(ctx context.Context, e *reconcile.Engine, o PullRequests) 
 			}
 			return edited.By()
 		},
+		Astray: func(r *pulls.Request) bool {
+			is, err := reconcile.IsHead(ctx, e, d.repo, head(r, d.tips))
+			unread = errors.Join(unread, err)
+			return err == nil && !is
+		},
 	}
 	d.steps = pulls.Plan(d.terms, slices.Clone(d.wanted), there)
 	if slices.ContainsFunc(d.steps, func(s pulls.Step) bool { return s.Action == pulls.ActionOpen }) { // was one of them turned down long ago?

@@ -122,6 +122,48 @@ func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) 
 	return nil
 }
 
+// Is reports whether a commit is what h makes: upon a commit of the registered branch, the
+// packages of its Drafts and nothing else. Who committed it proves nothing.
+func (h *Head) Is(ctx context.Context, repo *observe.Repo, tip decide.Hash) (bool, error) {
+	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(tip))
+	if err != nil || len(commits[0].Parents) != 1 {
+		return false, err
+	}
+	upon := commits[0].Parents[0]
+	if upon != gitrepo.Hash(repo.Head) {
+		found, err := repo.Git.FindAncestors(ctx, []gitrepo.Hash{gitrepo.Hash(repo.Head)}, maxBehind, func(_ int, c *gitrepo.Commit) bool { return c.Hash == upon })
+		if err != nil || found[0] == nil {
+			return false, err
+		}
+	}
+	var ways []gitrepo.Place
+	var dirs []string
+	for _, d := range h.Drafts {
+		dirs = append(dirs, d.Path)
+		for _, c := range []gitrepo.Hash{upon, gitrepo.Hash(tip), gitrepo.Hash(d.Commit)} {
+			ways = append(ways, gitrepo.Place{Commit: c, Path: d.Path, Way: true})
+		}
+	}
+	if err := repo.Git.FetchPlaces(ctx, ways...); err != nil {
+		return false, err
+	}
+	for _, d := range h.Drafts {
+		have, want, err := trees(ctx, repo, d.Path, tip, d.Commit)
+		if err == nil && have != want {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	beside, err := repo.Git.Beside(ctx, upon, gitrepo.Hash(tip), dirs...)
+	return err == nil && len(beside) == 0, err
+}
+
+// maxBehind is how far behind the registered branch a head may be: one that is further is
+// made anew.
+const maxBehind = 256
+
 // HeadMessage is the message of a head: what it asks for, and the Drafts in it.
 func HeadMessage(title string, drafts []HeadDraft) string {
 	places := make([]gitrepo.Place, len(drafts))

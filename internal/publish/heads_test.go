@@ -7,6 +7,7 @@ import (
 
 	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/gitrepo"
+	"github.com/variform/variform/test/gittest"
 )
 
 // A head is one commit upon the branch with the packages of all its Drafts; the same
@@ -73,5 +74,64 @@ func TestPushHeads(t *testing.T) {
 	}
 	if err := PushHeads(t.Context(), b.repo, nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// A head is what its Drafts make, whoever says that they committed it.
+func TestHeadIs(t *testing.T) {
+	b := newBench(t)
+	h := &Head{Ref: "refs/heads/variform/fleet/k1", Message: "two packages\n"}
+	for _, p := range []string{"apps/shop", "web"} {
+		c := b.draft(p)
+		if b.push(nil, c); c.Err != nil {
+			t.Fatal(c.Err)
+		}
+		h.Drafts = append(h.Drafts, HeadDraft{Path: p, Commit: c.Hash})
+	}
+	b.refresh()
+	if err := PushHeads(t.Context(), b.repo, []*Head{h}); err != nil {
+		t.Fatal(err)
+	}
+	main := b.git.Git(t, "rev-parse", "main")
+	other := b.git.Git(t, "commit-tree", "main^{tree}", "-m", "of no branch")
+	with := func(file string) string {
+		b.git.Git(t, "branch", "-f", "work", h.Commit.String())
+		b.git.Commit(t, "work", "x", gittest.Text{file: "a: b\n"})
+		return b.git.Git(t, "rev-parse", "work^{tree}")
+	}
+	commit := func(tree string, parents ...string) string {
+		args := []string{"commit-tree", tree, "-m", "two packages"}
+		for _, p := range parents {
+			args = append(args, "-p", p)
+		}
+		return b.git.Git(t, args...)
+	}
+	tips := map[string]struct {
+		tip  string
+		want bool
+	}{
+		"as it was made":        {h.Commit.String(), true},
+		"made again":            {commit(h.Commit.String()+"^{tree}", main), true},
+		"another file":          {commit(with("web/x.yaml"), main), false},
+		"another package":       {commit(with("apps/other/x.yaml"), main), false},
+		"a file of no package":  {commit(with("ci.yaml"), main), false},
+		"upon another commit":   {commit(h.Commit.String()+"^{tree}", other), false},
+		"a merge":               {commit(h.Commit.String()+"^{tree}", main, other), false},
+		"upon nothing":          {commit(h.Commit.String() + "^{tree}"), false},
+		"without what it holds": {commit("main^{tree}", main), false},
+	}
+	for name, tt := range tips {
+		b.git.Git(t, "update-ref", "refs/heads/tips/"+strings.ReplaceAll(name, " ", "-"), tt.tip)
+	}
+	for _, moved := range []bool{false, true} {
+		if moved {
+			b.git.Commit(t, "main", "another package", gittest.Text{"more/cm.yaml": "a: b\n"})
+		}
+		b.refresh()
+		for name, tt := range tips {
+			if got, err := h.Is(t.Context(), b.repo, decide.ParseHash(tt.tip)); err != nil || got != tt.want {
+				t.Errorf("%s, main moved: %t: %t, %v", name, moved, got, err)
+			}
+		}
 	}
 }

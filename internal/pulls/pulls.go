@@ -241,6 +241,9 @@ type Terms struct {
 	Tip func(branch string) string
 	// Theirs names who committed to a head last, "" where that is Variform.
 	Theirs func(branch, commit string) string
+	// Astray reports whether the head of a request that nobody committed to and that stays is
+	// not what its Drafts make; nil trusts all.
+	Astray func(*Request) bool
 }
 
 // Plan says what is to be done for the requests of one repository to be the wanted
@@ -559,6 +562,9 @@ func (t *Terms) step(r *Request, o *Open) Step {
 	}
 	if s.Build {
 		s.Build = o.mark.digest != r.Digest() || t.gone(o.Branch)
+		if !s.Build && t.Astray != nil && t.theirs(o.Branch, o.Commit) == "" && t.Astray(r) {
+			s.Build, s.Why = true, fmt.Sprintf("its branch %s was not what its Drafts make: it is made anew", o.Branch)
+		}
 		if by := t.theirs(o.Branch, o.Commit); by != "" && r.Proof.State != "" {
 			r.Proof = Status{Context: ProofCheck, State: StateFailure, Description: fmt.Sprintf("what %s committed to it is on no Draft, and was not built", by)}
 			s.Merge, s.Body = "", r.body(t, o.Body, tip, "")

@@ -124,10 +124,14 @@ func TestPlan(t *testing.T) {
 		"another fleet's": {"", ByClass, nil, []Open{with(k1, func(o *Open) {
 			o.Branch, o.Body = "variform/other/k1", strings.Replace(o.Body, "fleet=fleet", "fleet=other", 1)
 		})}, Terms{Whole: true}, nil},
-		"merged":           {"its Drafts wait for a run that tags", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Merged = true })}, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
-		"closed":           {"it is turned down", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "it was closed"}}},
-		"closed, changed":  {"this was not seen", ByClass, []Draft{a, draft("beta", "8", "k1")}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
-		"closed, asked":    {"", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{Asked: func(d Draft) bool { return d.Name == "c1/beta" }}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
+		"merged":          {"its Drafts wait for a run that tags", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Merged = true })}, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
+		"closed":          {"it is turned down", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{}, []step{{ActionKeep, 1, "variform/fleet/k1", false, "it was closed"}}},
+		"closed, changed": {"this was not seen", ByClass, []Draft{a, draft("beta", "8", "k1")}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
+		"closed, asked":   {"", ByClass, []Draft{a, b}, []Open{with(k1, func(o *Open) { o.Closed = true })}, Terms{Asked: func(d Draft) bool { return d.Name == "c1/beta" }}, []step{{ActionOpen, 0, "variform/fleet/k1", true, ""}}},
+		"astray":          {"what its Drafts are not goes", ByClass, []Draft{a, b}, []Open{k1}, Terms{Astray: func(*Request) bool { return true }}, []step{{ActionUpdate, 1, "variform/fleet/k1", true, "was not what its Drafts make"}}},
+		"astray, a person's": {"who committed is asked", ByClass, []Draft{a, b}, []Open{k1}, Terms{
+			Astray: func(*Request) bool { return true }, Theirs: func(string, string) string { return "Ann" },
+		}, []step{{ActionNone, 1, "variform/fleet/k1", false, ""}}},
 		"edited, as it is": {"", ByClass, []Draft{a, b}, []Open{k1}, Terms{Theirs: func(string, string) string { return "Ann" }}, []step{{ActionNone, 1, "variform/fleet/k1", false, ""}}},
 		"edited, moved": {"their commit would go", ByClass, []Draft{a, c}, []Open{k1}, Terms{Theirs: func(branch, commit string) string {
 			return map[string]string{"variform/fleet/k1": "Ann at " + branch + " " + commit}[branch]

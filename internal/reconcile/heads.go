@@ -28,7 +28,29 @@ func (e *Engine) Repositories() []*observe.Repo {
 
 // PushHeads makes and removes branches for pull requests.
 func (e *Engine) PushHeads(ctx context.Context, repo *observe.Repo, heads []*publish.Head) error {
-	return publish.PushHeads(ctx, repo, heads)
+	err := publish.PushHeads(ctx, repo, heads)
+	if err == nil {
+		for _, h := range heads {
+			state(e, repo, h.Ref, h.Commit, stateHead)
+		}
+	}
+	return err
+}
+
+// stateHead is what is stated of a head that this machine made.
+const stateHead = "head"
+
+// IsHead reports whether the tip of a head is what its Drafts make, by what this machine
+// states or by comparing.
+func IsHead(ctx context.Context, e *Engine, repo *observe.Repo, h *publish.Head) (bool, error) {
+	if e.cfg.Statements != nil && e.cfg.Statements.Has(statementOf(repo, h.Ref, h.Old, stateHead)...) {
+		return true, nil
+	}
+	is, err := h.Is(ctx, repo, h.Old)
+	if is {
+		state(e, repo, h.Ref, h.Old, stateHead)
+	}
+	return is, err
 }
 
 // EditedHead is what people committed to a head.

@@ -237,6 +237,36 @@ func (w *world) hideHotfix(o operation, how int) bool {
 	return true
 }
 
+// forgeHead puts a word into the branch of a request, as the machine. No run
+// may say then that the request's head is proved.
+func (w *world) forgeHead(o operation) {
+	list := slices.DeleteFunc(w.requests("open"), func(q request) bool {
+		return len(q.holds) == 0 || parse(q.ref()).kind != head || w.repos[q.repo].byPerson(q.tip)
+	})
+	if len(list) == 0 {
+		return
+	}
+	q := at(list, o.a)
+	r := w.repos[q.repo]
+	pkg := at(q.holds, o.c)
+	f, word := w.withWord(r, r.files(q.tip), pkg, o.c)
+	c := r.commit(q.tip)
+	if o.b%2 == 0 {
+		c.ParentHashes = []hash{q.tip}
+	}
+	tip := r.amend(c, c.Message, f)
+	r.forge(tip)
+	r.set(q.ref(), tip)
+	w.forgedWords[word] = q.repo
+	w.said.WriteString("written over: " + word + "\n") // a run may make the head anew
+	p := place{q.repo, pkg}
+	w.edited[p], w.waits[p] = true, true
+	w.log("forger: %s of %s says that the machine wrote %s", q.ref(), q.repo, word)
+	if o.b%3 > 0 {
+		w.apply()
+	}
+}
+
 // onMainAlready forgets the forged words that the registered branch has: a person, a forge or
 // who approved their class brought them there.
 func (w *world) onMainAlready() {
@@ -268,6 +298,21 @@ func (w *world) checkForged(before map[string]map[string]hash, m move, r result)
 			w.violate("what is forged is published only as it was shown", place{m.repo, pkg}, "%s publishes what is forged in %s, without its class", r.name(), rest)
 		case !strings.Contains(w.shown, word):
 			w.violate("what is forged is published only as it was shown", place{m.repo, pkg}, "%s of a class publishes what is forged in %s, and review did not show it", r.name(), rest)
+		}
+	}
+}
+
+// checkForgedHeads: no check says that the head of a request is proved that holds what is forged
+// there alone.
+func (w *world) checkForgedHeads() {
+	for _, q := range w.requests("open") {
+		alone := w.onHeadAlone(q.repo, q.tip, w.snapshot())
+		for _, s := range w.door.servers[q.repo].Statuses(nil, q.tip.String()) {
+			for word, file := range alone {
+				if pkg, _, _ := strings.Cut(file, "/"); w.forgedWords[word] != "" && s.State == "success" {
+					w.violate("a forged head is not proved", place{q.repo, pkg}, "%s says %s", s.Context, s.State)
+				}
+			}
 		}
 	}
 }

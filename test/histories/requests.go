@@ -182,6 +182,7 @@ var requestOperations = []kindOfOperation{
 	{"request-base", 2, (*world).retarget},
 	{"request-title", 2, (*world).retitle},
 	{"request-ask", 3, (*world).askAgain},
+	{"request-forge", 4, (*world).forgeHead},
 	{"request-few", 3, func(w *world, o operation) { w.few(o) }},
 }
 
@@ -381,6 +382,7 @@ func (w *world) checkRequests(done, again planned, taking map[string]bool, settl
 	if w.door == nil {
 		return
 	}
+	w.checkForgedHeads()
 	calls := w.door.calls()
 	if len(calls) > 0 && done.status == 0 && len(taking) == 0 && !settled { // what is settled asks no forge
 		w.violate("a second apply changes nothing", place{}, "it writes to the forge: %s", calls[0])
