@@ -123,8 +123,8 @@ func Retag(p *Package) (Ruling, *Package, bool) {
 }
 
 // movedUnder returns an error for a person where an open Draft was made from the latest
-// revision, and the record has that revision at another commit with other content: an update
-// of the Draft would not have what came with the tag.
+// revision at the commit at which the record has it, and the tag is at another with other
+// content: an update of the Draft would not have what came with the tag.
 func movedUnder(p *Package) error {
 	r, name := p.Latest, RevisionName(p.Latest.Number)
 	tree, known := p.Tree(r.Ref.Commit)
@@ -134,9 +134,9 @@ func movedUnder(p *Package) error {
 			continue
 		}
 		for _, open := range p.open() {
-			if open.Since == name {
-				return Stalled("tag %s is at %s, and %s was made from it at %s: move the tag back: git push --force origin %s:%s; or discard %s",
-					name, r.Ref.Commit.String()[:7], open.Describe(), was.String()[:7], was, r.Ref.Name, open.Describe())
+			if open.Since == name && open.Machine != nil && slices.Contains(open.Machine.Parents, was) {
+				return Stalled("tag %s is at %s, and the record has it at %s, which %s was made from: move the tag back if that is right, or discard %s",
+					name, r.Ref.Commit.String()[:7], was.String()[:7], open.Describe(), open.Describe())
 			}
 		}
 	}

@@ -140,15 +140,18 @@ func TestMovedUnder(t *testing.T) {
 		"the record has what it holds":   {changed(func(e *record.Entry) { e.Tree = tree.String() }), "v2", false},
 		"the record has an earlier one":  {changed(func(e *record.Entry) { e.Revision = 1 }), "v2", false},
 		"the record has no commit of it": {changed(func(e *record.Entry) { e.Commit = "2" }), "v2", false},
+		"the Draft is of another commit": {changed(func(e *record.Entry) { e.Commit = Hash{3}.String() }), "v2", false},
 		"the record tells of the past":   {changed(func(e *record.Entry) { e.Place = record.Past }), "v2", false},
 	} {
 		latest := publishedOf(2, 1)
 		latest.Ref = Ref{Name: "refs/tags/" + webPath + "/v2", Commit: own}
-		p := NewPackage(webPath, []Published{{Number: 2, Ref: latest.Ref}}, latest, draftOf(3, 10, since(c.since)))
+		draft := draftOf(3, 10, since(c.since))
+		draft.Machine = &Machine{Parents: []Hash{other}}
+		p := NewPackage(webPath, []Published{{Number: 2, Ref: latest.Ref}}, latest, draft)
 		p.Entries = []record.Entry{c.entry}
 		p.Learn(own, tree)
 		err := p.misplaced()
-		if (err != nil) != c.says || err != nil && (!IsStalled(err) || !strings.Contains(err.Error(), "Draft packagevariant-3 was made from it at 0200000")) {
+		if (err != nil) != c.says || err != nil && (!IsStalled(err) || !strings.Contains(err.Error(), "the record has it at 0200000, which Draft packagevariant-3 was made from")) {
 			t.Errorf("%s: %v", reason, err)
 		}
 	}

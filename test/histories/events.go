@@ -24,7 +24,6 @@ var eventOperations = []kindOfOperation{
 	{"break-upstream", 2, (*world).breakUpstream},
 	{"comment", 3, (*world).changeComments},
 	{"merge-unbuilt", 3, (*world).mergeUnbuilt},
-	{"forge", 3, (*world).impersonate},
 	{"read-all", 2, func(w *world, _ operation) { w.readAll() }},
 }
 

@@ -10,6 +10,22 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
+// forgeries are what somebody does as Variform who may push every ref but the registered branch
+// and tags.
+var forgeries = []kindOfOperation{
+	{"forge", 6, (*world).impersonate},
+	{"request-forge", 4, (*world).forgeHead},
+}
+
+// generateForged makes the history of a seed with somebody who forges, every third with
+// requests on a forge.
+func generateForged(seed uint64, steps int) history {
+	if seed%3 == 0 {
+		return onForge(generate(seed, steps, slices.Concat(operations, requestOperations, forgeries)))
+	}
+	return generate(seed, steps, slices.Concat(operations, forgeries[:1]))
+}
+
 // impersonate is somebody who may push any branch and the record, but no registered branch and no
 // tag, and who writes as the machine does. Where there is none of what is to be forged, it is a
 // Draft.

@@ -73,7 +73,7 @@ var plainOperations = []kindOfOperation{
 func at[T any](list []T, n int) T { return list[n%len(list)] }
 
 func (w *world) do(o operation) {
-	for _, k := range slices.Concat(operations, requestOperations) {
+	for _, k := range slices.Concat(operations, requestOperations, forgeries) {
 		if k.name == o.name {
 			k.do(w, o)
 			w.onMainAlready()

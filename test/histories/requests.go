@@ -182,15 +182,18 @@ var requestOperations = []kindOfOperation{
 	{"request-base", 2, (*world).retarget},
 	{"request-title", 2, (*world).retitle},
 	{"request-ask", 3, (*world).askAgain},
-	{"request-forge", 4, (*world).forgeHead},
 	{"request-few", 3, func(w *world, o operation) { w.few(o) }},
 }
 
 // generateRequests makes the history of a seed in which people work on a forge.
 func generateRequests(seed uint64, steps int) history {
-	h := generate(seed, steps, slices.Concat(operations, requestOperations))
+	return onForge(generate(seed, steps, slices.Concat(operations, requestOperations)))
+}
+
+// onForge gives a history requests.
+func onForge(h history) history {
 	kinds, modes := []string{"gitea", "github", "gitlab"}, []string{"class", "class", "repository", "variant"}
-	h.requests = kinds[seed%3] + " " + modes[seed%4]
+	h.requests = kinds[h.seed%3] + " " + modes[h.seed%4]
 	return h
 }
 

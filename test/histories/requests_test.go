@@ -26,6 +26,21 @@ func TestHistoriesOfRequests(t *testing.T) {
 	p.run(t)
 }
 
+// TestForgedHistories plays histories in which somebody forges Drafts, records and heads: nothing
+// of that is published but as it was shown, and no edit is lost unnamed.
+func TestForgedHistories(t *testing.T) {
+	gittest.RequireGit(t)
+	p := newPlayer(t, *choice)
+	switch {
+	case p.Histories == 0 && testing.Short():
+		p.Histories, p.Steps = 6, min(p.Steps, 10)
+	case p.Histories == 0:
+		p.Histories = 40
+	}
+	p.generate = generateForged
+	p.run(t)
+}
+
 // TestWritesOverRepositories: a fleet of 300 packages writes three times for each
 // request that it opens, and three for each change of one, pushes and checks counted,
 // however many repositories it is in.
