@@ -63,7 +63,7 @@ func set(ctx context.Context, a *app, name, version string) error {
 		_, err = fmt.Fprintf(a.Out, "%s: %s %s has %s already\n", to.At, to.Kind, name, to.Now)
 		return err
 	}
-	if err := os.WriteFile(to.At.File, to.Text, 0o644); err != nil { //nolint:gosec // the file is there, and keeps its mode
+	if err := os.WriteFile(to.At.File, to.Text, 0o644); err != nil { // the file is there, and keeps its mode
 		return err
 	}
 	_, err = fmt.Fprintf(a.Out, "%s: %s %s: %s → %s\n", to.At, to.Kind, name, to.Was, to.Now)
