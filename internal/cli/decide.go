@@ -21,6 +21,7 @@ type decideFlags struct {
 	alone   bool
 	main    bool
 	lost    bool // --accept-lost
+	edits   bool // --accept-edits
 	// unproved is --unproved.
 	unproved bool
 	part     decide.Part
@@ -55,7 +56,7 @@ showed the loss, or --accept-lost.
 
 Approve builds each revision that this machine has not built. A Draft that holds more
 than a build, an edit by hand for example, needs the ID of the class that showed the
-edits. A revision that cannot be built here needs --unproved.
+edits, or --accept-edits. A revision that cannot be built here needs --unproved.
 
 --main publishes what people committed to the registered branch, of NAMES or of
 all, as a revision of its own. Drafts do not change; the next apply updates them.`)
@@ -134,6 +135,7 @@ func newDecide(a *app, d decide.Verb, short, long string) *cobra.Command {
 		c.Flags().StringSliceVar(&a.fleet.allowKinds, "allow-kind", nil, "as for apply")
 		a.addRenderFlags(c)
 		c.Flags().BoolVar(&f.lost, "accept-lost", false, "publish revisions that lose edits by hand, without a --class that showed the loss")
+		c.Flags().BoolVar(&f.edits, "accept-edits", false, "publish revisions that hold edits, without a --class that showed them")
 		c.Flags().BoolVar(&f.unproved, "unproved", false, "publish revisions that this machine cannot build; the approval and the next review say why")
 		c.Flags().BoolVar(&f.main, "main", false, "publish what people committed to the registered branch, as revisions of their own")
 	}
@@ -163,7 +165,7 @@ func (f *decideFlags) decide(ctx context.Context, e *reconcile.Engine, d decide.
 }
 
 func (f *decideFlags) request(ctx context.Context, e *reconcile.Engine, d decide.Verb, sel decide.Selection) (reconcile.Request, error) {
-	req := reconcile.Request{Verb: d, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost, Unproved: f.unproved}
+	req := reconcile.Request{Verb: d, Selection: sel, All: f.all, Alone: f.alone, Part: f.part, AcceptLost: f.lost, AcceptEdits: f.edits, Unproved: f.unproved}
 	if len(f.classes) == 0 {
 		return req, nil
 	}

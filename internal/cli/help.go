@@ -32,7 +32,7 @@ var groups = []struct {
 
 // rareFlags are shown by --help-all alone.
 var rareFlags = []string{
-	"allow-image", "allow-kind", "cache-dir", "color", "concurrency", "container-memory", "dependencies", "draft-on-failure", "fresh-containers", "function-timeout",
+	"accept-edits", "allow-image", "allow-kind", "cache-dir", "color", "concurrency", "container-memory", "dependencies", "draft-on-failure", "fresh-containers", "function-timeout",
 	"git-credentials", "image-pull-policy", "manager", "max-refs-per-push", "max-writes", "no-pager", "no-render", "page-url", "platform", "recreate", "rehydrate",
 	"repository-concurrency", "rerender", "retry", "server-timeout", "shard", "timeout", "upgrade",
 }

@@ -179,7 +179,7 @@ func RefuseEdited(list []*Candidate, unproved, seen bool) {
 		case c.Unprovable != nil && !unproved:
 			c.Err = fmt.Errorf("it cannot be proved here: %w: run plan where it can be built and approve it there, or add --unproved", c.Unprovable)
 		case len(c.Edits) > 0 && c.Class == "" && !seen:
-			c.Err = fmt.Errorf("it holds edits in %s: run review, and approve the class ID that shows them", strings.Join(Limit(c.Edits, 5), ", "))
+			c.Err = fmt.Errorf("it holds edits in %s: run review, and approve the class ID that shows them, or add --accept-edits", strings.Join(Limit(c.Edits, 5), ", "))
 		}
 	}
 }

@@ -37,6 +37,8 @@ type Request struct {
 	// AcceptLost publishes revisions that lose edits by hand though nobody saw them as
 	// members of a class.
 	AcceptLost bool
+	// AcceptEdits publishes revisions that hold edits though nobody saw them as a class.
+	AcceptEdits bool
 	// Unproved publishes revisions that cannot be built on this machine. The approval says so.
 	Unproved bool
 	// merges reports that a forge would merge it: who does so sees what a request shows.
@@ -189,7 +191,7 @@ func (e *Engine) candidates(ctx context.Context, s *observe.Snapshot, req Reques
 		e.refuseOutdated(ctx, s, chosen)
 		e.readLost(ctx, chosen)
 		decide.RefuseLost(chosen, req.AcceptLost)
-		decide.RefuseEdited(chosen, req.Unproved, req.merges)
+		decide.RefuseEdited(chosen, req.Unproved, req.merges || req.AcceptEdits)
 	case decide.Reject:
 		decide.RefuseAutomatic(chosen, s.Policies)
 	}

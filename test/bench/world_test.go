@@ -230,6 +230,9 @@ func (w *world) write(b testing.TB, name, content string) {
 func (w *world) applyArgs() []string { return w.args("apply") }
 
 func (w *world) args(command ...string) []string {
+	if command[0] == "approve" && !slices.Contains(command, "--main") {
+		command = append(command, "--accept-edits")
+	}
 	return append(command, "--quiet", "-f", w.dir, "--cache-dir", w.cache)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,9 @@ spec:
 // variform is a command on the fleet, with a cache of its own for each name.
 func (f *fleet) variform(person, cache string, args ...string) *child {
 	f.t.Helper()
+	if args[0] == "approve" && !slices.Contains(args, "--class") {
+		args = append(slices.Clone(args), "--accept-edits")
+	}
 	return start(f.t, person, append(args, "-f", filepath.Join(f.dir, "management"), "--cache-dir", f.cache(cache))...)
 }
 
