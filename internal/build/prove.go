@@ -19,8 +19,8 @@ type Proven struct {
 	// of no revision, which nobody would see replaced.
 	Err    error
 	Astray string
-	// Differs are the files that are not what building makes, apart from bookkeeping. What
-	// they hold is edits, whoever the commits say wrote them.
+	// Differs lists the files that differ from a build, apart from bookkeeping. Their content
+	// counts as edits, whatever author the commits name.
 	Differs []string
 	// Conflicts counts the local values that building it again loses.
 	Conflicts int
@@ -54,9 +54,8 @@ func (p *Proven) Unseen(from *decide.Revision) string {
 	return ""
 }
 
-// Prove builds an open revision again from what stands on the registered branch, and
-// compares. What its commits say of themselves proves nothing: whoever may push to its
-// branch writes them.
+// Prove builds an open revision again from the registered branch and compares the two. The
+// revision's commits prove nothing: anybody who may push to its branch can write them.
 func (b *Builder) Prove(ctx context.Context, j Job) *Proven {
 	m := &maker{Builder: b, Job: j, Made: &Made{}}
 	_, there, err := j.Repo.ReadPackage(ctx, j.From.Ref.Commit, j.Package.Path)
@@ -71,7 +70,7 @@ func (b *Builder) Prove(ctx context.Context, j Job) *Proven {
 func (m *maker) prove(ctx context.Context) *Proven {
 	p := &Proven{Astray: m.astray(ctx)}
 	if m.From == nil || m.From.Number > 0 {
-		return p // it was made of what stands there
+		return p // it was built from the registered branch
 	}
 	if m.Alone && m.From.Inputs.Values != "" {
 		p.Err = errors.New("dependencies are left alone in this run, so that its values cannot be made again")

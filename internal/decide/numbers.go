@@ -122,9 +122,9 @@ func Retag(p *Package) (Ruling, *Package, bool) {
 	return ruled(tag, fmt.Sprintf("tag %s is missing: set again at %s, where it was Published", RevisionName(p.Lost.Number), p.Lost.Ref.Commit.String()[:7])), next, true
 }
 
-// movedUnder returns an error for a person where an open Draft was made from the latest
-// revision at the commit at which the record has it, and the tag is at another with other
-// content: an update of the Draft would not have what came with the tag.
+// movedUnder returns an error if the tag of the latest revision moved to other content, and an
+// open Draft was built from the commit that the record names. An update of that Draft would
+// lose what the tag moved to.
 func movedUnder(p *Package) error {
 	r, name := p.Latest, RevisionName(p.Latest.Number)
 	tree, known := p.Tree(r.Ref.Commit)

@@ -121,8 +121,7 @@ func TestMisplacedTag(t *testing.T) {
 	}
 }
 
-// A tag that no commit's number contradicts is where it is, but for a Draft that was made from
-// another place of it: its update would not have what came with the tag.
+// A moved tag stops the package only if an open Draft was built from the commit before.
 func TestMovedUnder(t *testing.T) {
 	t.Parallel()
 	own, other, tree := Hash{1}, Hash{2}, Hash{50}

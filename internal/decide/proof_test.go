@@ -149,8 +149,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestRefuseEdited: what is not a build is for a person who saw the edits, and what cannot be
-// built for one who says so.
+// TestRefuseEdited: a person who saw the edits approves an edited revision, and --unproved
+// approves one that cannot be built.
 func TestRefuseEdited(t *testing.T) {
 	here := errors.New("image x cannot run here")
 	for name, tt := range map[string]struct {

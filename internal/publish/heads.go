@@ -122,8 +122,8 @@ func (h *Head) build(ctx context.Context, repo *observe.Repo, b *gitrepo.Batch) 
 	return nil
 }
 
-// Is reports whether a commit is what h makes: upon a commit of the registered branch, the
-// packages of its Drafts and nothing else. Who committed it proves nothing.
+// Is reports whether tip is one commit on the registered branch that contains the packages of
+// h's Drafts and nothing else. The name of its committer proves nothing.
 func (h *Head) Is(ctx context.Context, repo *observe.Repo, tip decide.Hash) (bool, error) {
 	commits, err := repo.Git.Commits(ctx, gitrepo.Hash(tip))
 	if err != nil || len(commits[0].Parents) != 1 {
@@ -160,8 +160,8 @@ func (h *Head) Is(ctx context.Context, repo *observe.Repo, tip decide.Hash) (boo
 	return err == nil && len(beside) == 0, err
 }
 
-// maxBehind is how far behind the registered branch a head may be: one that is further is
-// made anew.
+// maxBehind bounds how many commits the base of a head may be behind the registered branch.
+// PushHeads creates an older head again.
 const maxBehind = 256
 
 // HeadMessage is the message of a head: what it asks for, and the Drafts in it.

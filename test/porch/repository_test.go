@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/variform/variform/internal/cli"
 	"github.com/variform/variform/internal/gitrepo"
 	"github.com/variform/variform/test/gittest"
+	"github.com/variform/variform/test/scripttest"
 )
 
 // revision is a PackageRevision as Porch lists it.
@@ -365,11 +365,7 @@ func (f fleet) says(args ...string) string {
 // approveSeen approves the classes that review shows, as a person who saw them.
 func (f fleet) approveSeen() {
 	f.t.Helper()
-	args := []string{"approve"}
-	for _, m := range regexp.MustCompile(`(?m)^class ([0-9a-f@]+)`).FindAllStringSubmatch(f.says("review"), -1) {
-		args = append(args, "--class", m[1])
-	}
-	f.run(args...)
+	f.run(scripttest.Approval(f.says("review"))...)
 }
 
 func (f fleet) remove(name string) {

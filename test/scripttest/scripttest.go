@@ -103,9 +103,14 @@ func ApproveSeen(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: approve-seen")
 	}
 	ts.Check(ts.Exec("variform", "review"))
-	command := []string{"approve"}
-	for _, m := range classLine.FindAllStringSubmatch(ts.ReadFile("stdout"), -1) {
-		command = append(command, "--class", m[1])
+	ts.Check(ts.Exec("variform", Approval(ts.ReadFile("stdout"))...))
+}
+
+// Approval returns the arguments that approve all classes of a review.
+func Approval(review string) []string {
+	args := []string{"approve"}
+	for _, m := range classLine.FindAllStringSubmatch(review, -1) {
+		args = append(args, "--class", m[1])
 	}
-	ts.Check(ts.Exec("variform", command...))
+	return args
 }
