@@ -246,8 +246,15 @@ func (r *Reader) Presence(s *Snapshot) decide.Presence {
 			continue
 		}
 		p.SameOrigin = p.SameOrigin || repo.Recorded != nil && r.cfg.Origin != "" && repo.Recorded.Origin == r.cfg.Origin
+		owned := map[string]bool{}
 		for path, pkg := range repo.Packages {
-			if r.cfg.Manager.Signed(pkg.NewestOwner(), repo.Namespace) {
+			owned[path] = r.cfg.Manager.Signed(pkg.NewestOwner(), repo.Namespace)
+		}
+		for e := range repo.Recorded.All() { // a Draft that a forge merged, whose branch has gone, has no revision yet
+			owned[e.Path] = owned[e.Path] || repo.Shows(e.Path) && r.cfg.Manager.Signed(e.Owner, repo.Namespace)
+		}
+		for path, ours := range owned {
+			if ours {
 				p.Owned = append(p.Owned, decide.Identity{Namespace: repo.Namespace, Repository: repo.Name, Package: repo.Below(path)})
 			}
 		}

@@ -26,9 +26,11 @@ type Put struct{ Entry }
 // published that. Where there is none such, and the Entry's Hydrated is not its
 // Tree, nothing holds it but, with Held, a commit that is there yet; else nothing is
 // known of what stands there now but, with Whose, whose it is: no commit may say that.
+// With Open, the revision is also still open, and its entry stays where it is about
+// what the machine made since.
 type Publish struct {
 	Entry
-	Upon, Whose, Held bool
+	Upon, Whose, Held, Open bool
 }
 
 // Drop removes an open revision's entries.
@@ -134,7 +136,8 @@ func (e Publish) apply(entries []Entry) []Entry {
 		}
 	}
 	entries = slices.DeleteFunc(entries, func(o Entry) bool {
-		return o.Place == Main || (o.Place == Open || o.Place == Built) && o.Workspace == e.Workspace
+		since := e.Open && o.Place == Open && o.Hydrated != e.Hydrated
+		return o.Place == Main || (o.Place == Open || o.Place == Built) && o.Workspace == e.Workspace && !since
 	})
 	if !held {
 		return e.owned(entries)

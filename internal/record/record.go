@@ -268,9 +268,12 @@ func (r *Record) Entries() []Entry {
 	return slices.SortedFunc(r.All(), Entry.Compare)
 }
 
-// All are the entries, those of a package together and in order.
+// All are the entries, those of a package together and in order; a nil record has none.
 func (r *Record) All() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
+		if r == nil {
+			return
+		}
 		for _, s := range r.shards {
 			for _, e := range s {
 				if !yield(e) {

@@ -20,7 +20,7 @@
 // copy of the code, and each has to be found.
 //
 // A failing history is made small and printed; -script plays it again and says
-// all that happens. A step's numbers choose among what there is when it comes, so
+// all that happens; those that found a defect stay in testdata/scripts. A step's numbers choose among what there is when it comes, so
 // a history means something without some of its steps.
 //
 //	go test ./test/histories                                  # 100 of 15 steps, 10 over HTTP, 40 with requests

@@ -120,7 +120,8 @@ func (w *world) adopt(name string, was map[string]hash) {
 // mirror or a person does. No command uses a number for another commit, or tags a commit that
 // the number does not belong to; and a moved tag stops its package where the registered branch
 // says at which commit the revision was Published. Of a revision that a forge merged no commit
-// says its number: it is where its tag is.
+// says its number: it is where its tag is, and where a forge squashed people's edits too, and the
+// record could not keep what the machine made, the tag alone knows its number.
 func (w *world) loseTags(o operation) {
 	var list []place
 	for _, p := range w.places() {
@@ -166,7 +167,7 @@ func (w *world) loseTags(o operation) {
 			case m.place() != p:
 			case stops && !m.after.IsZero():
 				w.violate("a moved tag stops its package", p, "%s moves a %s", args[0], m.parsed.kind)
-			case m.parsed.kind == tag && !was[m.ref].IsZero() && m.after != was[m.ref]:
+			case m.parsed.kind == tag && !was[m.ref].IsZero() && m.after != was[m.ref] && w.numbered(r, was[m.ref]):
 				w.violate("a number belongs to one commit", p, "%s sets a tag that another commit had", args[0])
 			}
 		}
@@ -176,6 +177,18 @@ func (w *world) loseTags(o operation) {
 		r.set(ref, was[ref])
 	}
 	w.waits[p] = true
+}
+
+// numbered reports whether anything but its tag may say which number a commit of the registered
+// branch had.
+func (w *world) numbered(r *repository, at hash) bool {
+	record := r.files(r.ref(r.recordRef()))
+	for path := range record {
+		if strings.Contains(r.text(record, path), at.String()) {
+			return true
+		}
+	}
+	return hydratedLine.MatchString(r.commit(at).Message) || strings.Contains(r.commit(at).Message, "kpt:{")
 }
 
 // publishes reports whether a commit is the approval of the revision of a tag, by its message.

@@ -2,6 +2,7 @@ package histories
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
 	"github.com/variform/variform/test/gittest"
@@ -21,6 +22,18 @@ func TestHistories(t *testing.T) {
 	}
 	p.whole = p.Histories >= 1000
 	p.run(t)
+}
+
+// TestScripts plays histories that found a defect once.
+func TestScripts(t *testing.T) {
+	gittest.RequireGit(t)
+	files, err := filepath.Glob("testdata/scripts/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { newPlayer(t, Choice{Script: file}).run(t) })
+	}
 }
 
 // TestHistoriesOverHTTP plays histories against git's own HTTP server.
