@@ -14,14 +14,15 @@ import (
 	"github.com/variform/variform/internal/version"
 )
 
-// settled is where this run, or one just like it, remembers that it had nothing to do.
+// settled is where this run, or one just like it, remembers that it had nothing to do: in the
+// machine's state folder, for anybody who writes the cache could say that of any fleet.
 func (a *app) settled(in inputs) *reconcile.Settled {
 	folder, _ := os.Getwd() // addresses may be relative to it
 	clone, dir := gitrepo.CloneOf(a.fleet.location)
 	options := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %t %+v", folder, clone, dir, a.quiet, a.fleet))
-	s := &reconcile.Settled{File: filepath.Join(in.cache, "settled", fmt.Sprintf("%x.json", options[:6]))}
+	s := &reconcile.Settled{File: filepath.Join(a.State, "settled", fmt.Sprintf("%x.json", options[:6]))}
 	digest, program := in.files.Digest(), program()
-	if digest != "" && program != "" && a.output == outputs[0] && !a.verbose && len(a.fleet.invoke) == 0 {
+	if a.State != "" && digest != "" && program != "" && a.output == outputs[0] && !a.verbose && len(a.fleet.invoke) == 0 {
 		s.Inputs = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%x %s %s", options, program, digest)))
 	}
 	return s

@@ -23,7 +23,7 @@ func (w *world) settle(args ...string) {
 	for range 2 {
 		w.mustRun(0, append([]string{"apply"}, args...)...)
 	}
-	names, err := filepath.Glob(filepath.Join(w.dir, "cache", "settled", "*.json"))
+	names, err := filepath.Glob(filepath.Join(w.dir, "state", "settled", "*.json"))
 	if err != nil || len(names) != 1 {
 		w.t.Fatalf("%v of a settled fleet, %v", names, err)
 	}
@@ -169,7 +169,7 @@ func TestNeverSettled(t *testing.T) {
 					t.Fatal(r)
 				}
 			}
-			if names, err := filepath.Glob(filepath.Join(w.dir, "cache", "settled", "*.json")); err != nil || len(names) > 0 {
+			if names, err := filepath.Glob(filepath.Join(w.dir, "state", "settled", "*.json")); err != nil || len(names) > 0 {
 				t.Error(names, err)
 			}
 		})
