@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -158,6 +159,32 @@ func (q Question) ByHand() string {
 func (q Question) InputsKey() string {
 	in := q.Parts.Inputs(q.Package.Newest()).On(q.Package.Branch.Main())
 	return in.Digest + in.Points
+}
+
+// HowProved returns what is known of an open revision that this machine does not state to be a
+// build, before approve builds it: Proved where a build is to tell, Edited where this machine
+// made it, with edits, and cannot build it here, Unproved with the reason where it cannot be
+// built here, and Failing with the reason where it is refused. "" is for what is behind the
+// registered branch, which [Unmoved] refuses. merged reports that the branch has its content,
+// and functions that pipelines run here.
+func HowProved(q Question, merged, functions bool, branch string) (ProofState, error) {
+	switch edited := q.EditedOpen(); {
+	case merged && edited:
+		return Failing, Behind("it was merged on %s as a person left it: run apply, which makes a revision of that", branch)
+	case q.Behind():
+		return "", nil
+	case functions && q.Buildable():
+		return Proved, nil
+	case q.Own:
+		return Edited, nil
+	case edited && !functions:
+		return Failing, Behind("%s: run apply, with its functions, review, and approve again", q.ByHand())
+	case edited:
+		return Failing, Behind("%s, with the values that other packages give it: run apply, review, and approve again", q.ByHand())
+	case !functions:
+		return Unproved, errors.New("pipelines are left unrun")
+	}
+	return Unproved, errors.New("other packages give it values, which approve does not build")
 }
 
 // UnprovedBefore reports that the latest Published revision was approved unproved, "" where

@@ -149,6 +149,49 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// TestHowProved: what approve does to prove an open revision.
+func TestHowProved(t *testing.T) {
+	made, byHand := draftOf(1, 10), draftOf(1, 10, edited)
+	of := func(from *Revision) Question { return asked(webPackage(nil, from), from) }
+	own := func(q Question) Question { q.Own = true; return q }
+	behind := func(q Question) Question {
+		latest := publishedOf(1, 9)
+		q.Package = webPackage([]Published{{Number: 1, Ref: latest.Ref}}, latest, q.From)
+		return q
+	}
+	values := func(q Question) Question { // other packages give it some
+		from := *q.From
+		from.Inputs.Values = "v"
+		q.From, q.Alone = &from, true
+		return q
+	}
+	for name, tt := range map[string]struct {
+		q                 Question
+		merged, functions bool
+		want              string
+	}{
+		"a build":                          {of(made), false, true, "Proved"},
+		"edited":                           {of(byHand), false, true, "Proved"},
+		"merged as it was made":            {of(made), true, true, "Proved"},
+		"merged as a person left it":       {of(byHand), true, true, "it was merged on main as a person left it"},
+		"something newer is published":     {behind(of(made)), false, true, ""},
+		"edited, something newer is":       {behind(of(byHand)), false, true, ""},
+		"no functions":                     {of(made), false, false, "Unproved pipelines are left unrun"},
+		"no functions, edited":             {of(byHand), false, false, "run apply, with its functions"},
+		"no functions, this machine's own": {own(of(made)), false, false, "Edited"},
+		"values":                           {values(of(made)), false, true, "Unproved other packages give it values"},
+		"values, edited":                   {values(of(byHand)), false, true, "with the values that other packages give it"},
+		"values, this machine's own":       {own(values(of(made))), false, true, "Edited"},
+		"this machine's own":               {own(of(made)), false, true, "Proved"},
+	} {
+		state, err := HowProved(tt.q, tt.merged, tt.functions, "main")
+		got := strings.TrimSpace(string(state) + " " + errorText(err))
+		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 // TestRefuseEdited: a person who saw the edits approves an edited revision, and --unproved
 // approves one that cannot be built.
 func TestRefuseEdited(t *testing.T) {

@@ -372,30 +372,21 @@ func (r *run) unproved(ctx context.Context, s *subject, c *decide.Candidate, q d
 	if err != nil {
 		return err
 	}
-	switch draft, err := s.repo.TreeAt(ctx, q.From.Ref.Commit, s.pkg.Path); {
-	case err != nil:
+	draft, err := s.repo.TreeAt(ctx, q.From.Ref.Commit, s.pkg.Path)
+	if err != nil {
 		return err
-	case there == draft && q.EditedOpen():
-		return decide.Behind("it was merged on %s as a person left it: run apply, which makes a revision of that", s.repo.Branch)
 	}
-	if q.Behind() {
+	known, err := decide.HowProved(q, there == draft, r.builder.Renderer != nil, s.repo.Branch)
+	switch c.Unbased = !q.Own && known != ""; known {
+	case decide.Proved:
+	case decide.Edited:
+		c.Edits = []string{s.pkg.Path}
 		return nil
-	}
-	c.Unbased = !q.Own
-	switch {
-	case q.Own && (r.builder.Renderer == nil || !q.Buildable()):
-		c.Edits = []string{s.pkg.Path} // this machine made just that
+	case decide.Unproved:
+		c.Unprovable = err
 		return nil
-	case r.builder.Renderer == nil && q.EditedOpen():
-		return decide.Behind("%s: run apply, with its functions, review, and approve again", q.ByHand())
-	case !q.Buildable() && q.EditedOpen():
-		return decide.Behind("%s, with the values that other packages give it: run apply, review, and approve again", q.ByHand())
-	case r.builder.Renderer == nil:
-		c.Unprovable = errors.New("pipelines are left unrun")
-		return nil
-	case !q.Buildable():
-		c.Unprovable = errors.New("other packages give it values, which approve does not build")
-		return nil
+	default:
+		return err
 	}
 	p := r.builder.Prove(ctx, build.Job{Question: q, Repo: s.repo, Upstream: s.up})
 	if !q.Own { // else the machine's own commit says it
