@@ -21,7 +21,7 @@ var groups = []struct {
 	title    string
 	commands []string
 }{
-	{"Start", []string{"demo", "set"}},
+	{"Start", []string{"create", "set", "demo"}},
 	{"Change", []string{"plan", "apply", "diff", "revert"}},
 	{"Review", []string{"status", "review", "approve", "propose", "reject", "discard"}},
 	{"Understand", []string{"blame", "impact", "edits"}},

@@ -45,7 +45,8 @@ type stopped struct {
 }
 
 var byThemselves = map[string]bool{
-	"catalog": true, "catalog add": true, "catalog remove": true, "help": true, "record": true, "set": true, "version": true,
+	"catalog": true, "catalog add": true, "catalog remove": true, "create": true, "create installation": true, "create repository": true,
+	"create set": true, "create variant": true, "help": true, "record": true, "set": true, "version": true,
 	"completion": true, "completion bash": true, "completion fish": true, "completion powershell": true, "completion zsh": true,
 }
 
