@@ -92,6 +92,7 @@ func newStopped(t *testing.T, bin string) *stopped {
 		"push":   append([]string{pkg, host + "/p:v1"}, cache...),
 		"report": {}, "report join": {"-"},
 		"demo": {"--dir", filepath.Join(w.dir, "demo")},
+		"init": append([]string{filepath.Join(w.dir, "new"), "--name", "n", "--catalog", s.URL + "/r.git", "--layout", "folders", "--to", s.URL + "/r.git", "--package", "p", "--version", "v1"}, cache...),
 	}
 	return w
 }
