@@ -160,7 +160,15 @@ func DecodeNode(n *yaml.RNode, opts ...Option) (any, Report) {
 	if c, ok := obj.(*variformv1alpha1.InjectConfig); ok {
 		root = d.hoistSpec(root, c)
 	}
-	d.value(reflect.ValueOf(obj).Elem(), root, "")
+	lock, isLock := obj.(*variformv1alpha1.PackageLock)
+	edges := root
+	if isLock {
+		edges = edgesOfNames(root)
+	}
+	d.value(reflect.ValueOf(obj).Elem(), edges, "")
+	if isLock {
+		upgradeLock(&lock.Spec, edges != root)
+	}
 	d.noteIgnored(obj, root)
 	return obj, d.report
 }

@@ -120,8 +120,8 @@ func ValidatePackageLock(l *v1alpha1.PackageLock) Issues {
 	for n := range s.Packages {
 		p := &s.Packages[n]
 		for m, d := range p.Dependencies {
-			if !slices.Contains(refs, d) && !slices.Contains(refs, p.Namespace+"/"+d) {
-				missing(index(index("spec.packages", n)+".dependencies", m), d)
+			if !slices.Contains(refs, d.Ref()) {
+				missing(index(index("spec.packages", n)+".dependencies", m), d.Ref())
 			}
 		}
 	}

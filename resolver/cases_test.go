@@ -492,6 +492,20 @@ func contains(want, got any, exact bool) string {
 	return ""
 }
 
+// lockByNames is a lock whose dependencies are names, as the cases have them.
+func lockByNames(l *Lock) any {
+	out := plain(l).(map[string]any)
+	packages, _ := out["packages"].([]any)
+	for n := range packages {
+		var names []any
+		for _, d := range l.Packages[n].Dependencies {
+			names = append(names, d.Ref())
+		}
+		packages[n].(map[string]any)["dependencies"] = names
+	}
+	return out
+}
+
 // plain turns a value into what JSON makes of it.
 func plain(v any) any {
 	data, err := json.Marshal(v)
@@ -556,7 +570,7 @@ func (o *outcome) value(key string) (any, bool) {
 	case "resolved":
 		return plain(r.Outputs()), true
 	case "lock":
-		return plain(r.Lock), true
+		return lockByNames(r.Lock), true
 	case "ignoredTags":
 		return plain(r.IgnoredTags), true
 	case "order":

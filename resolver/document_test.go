@@ -296,7 +296,7 @@ func TestLockStays(t *testing.T) {
 	if diff := cmp.Diff([]string{"- field: parameters.q", `template: "2"`, "- field: outputs.x", "why: needed by n/b as d"}, gone); diff != "" {
 		t.Errorf("gone:\n%s\n%s", diff, second)
 	}
-	if diff := cmp.Diff([]string{"version: 2.0.0", "- e", "why: needed by n/app as d, n/b as d", "- name: e", "why: needed by n/app as e", "- n/e"}, came); diff != "" {
+	if diff := cmp.Diff([]string{"version: 2.0.0", "- alias: e", "name: e", "why: needed by n/app as d, n/b as d", "- name: e", "why: needed by n/app as e", "- alias: e", "- n/e"}, came); diff != "" {
 		t.Errorf("came:\n%s\n%s", diff, second)
 	}
 	// With the app gone, another one uses a: nothing of the app is left.

@@ -90,14 +90,10 @@ func (k *locker) instance(i *Instance) {
 	}
 	for n := range i.Bindings {
 		if b := &i.Bindings[n]; b.Installation != "" {
-			name := b.Installation
-			if b.Namespace != i.Namespace {
-				name = ref(b)
-			}
-			p.Dependencies = append(p.Dependencies, name)
+			p.Dependencies = append(p.Dependencies, v1alpha1.LockedEdge{Alias: b.Alias, Namespace: b.Namespace, Name: b.Installation})
 		}
 	}
-	slices.Sort(p.Dependencies)
+	slices.SortFunc(p.Dependencies, v1alpha1.LockedEdge.Compare)
 	p.Dependencies = slices.Compact(p.Dependencies)
 	p.Wiring = k.wires[i.Ref()]
 	old := k.old[i.Ref()]
@@ -159,10 +155,7 @@ func (k *locker) below(p *LockedPackage) {
 		return
 	}
 	for _, d := range p.Dependencies {
-		to := d
-		if near := (Installation{Name: d, Namespace: p.Namespace}).Ref(); k.old[near] != nil {
-			to = near
-		}
+		to := d.Ref()
 		if k.after[from] == nil {
 			k.after[from] = map[string]bool{}
 		}
@@ -175,7 +168,7 @@ func (k *locker) below(p *LockedPackage) {
 		k.add(*old)
 		take := func(into, owners map[string]string) {
 			for what, owner := range owners {
-				if _, taken := into[what]; (owner == to || owner == old.Name) && !taken {
+				if _, taken := into[what]; (owner == to || owner == old.Name && k.old[owner] == nil) && !taken {
 					into[what] = owner
 				}
 			}
@@ -192,20 +185,19 @@ func (k *locker) settle() {
 		p := &k.out.Packages[n]
 		i, asked := k.instances[lockedRef(p)], who[lockedRef(p)]
 		if k.kept[lockedRef(p)] {
-			asked = append(asked, k.askedBefore(k.old[lockedRef(p)].Why)...)
+			asked = append(asked, k.askedBefore(k.old[lockedRef(p)])...)
 		}
-		p.Why = why(i != nil && i.Requested, asked)
+		setAsked(p, i != nil && i.Requested, asked)
 		p.Wiring = slices.DeleteFunc(slices.Clone(p.Wiring), func(w v1alpha1.LockedWiring) bool { return !k.there[w.Parent] })
 		slices.SortStableFunc(p.Wiring, func(a, b v1alpha1.LockedWiring) int { return strings.Compare(a.Field, b.Field) })
 	}
 }
 
-// askedBefore are those in a lock's word about who asked that stay and are not looked into.
-func (k *locker) askedBefore(word string) []string {
-	return slices.DeleteFunc(Askers(word), func(who string) bool {
-		ref, _, _ := strings.Cut(who, " as ")
-		i := k.instances[ref]
-		return !k.kept[ref] || i != nil && !i.stays()
+// askedBefore are those who needed a locked package, stay and are not looked into.
+func (k *locker) askedBefore(old *LockedPackage) []v1alpha1.LockedEdge {
+	return slices.DeleteFunc(slices.Clone(old.NeededBy), func(who v1alpha1.LockedEdge) bool {
+		i := k.instances[who.Ref()]
+		return !k.kept[who.Ref()] || i != nil && !i.stays()
 	})
 }
 
@@ -241,52 +233,41 @@ func (k *locker) plan() {
 	}
 }
 
-const neededBy = "needed by "
-
-// asks is who needs something, as a lock says it: "parent as alias".
-func asks(parent, alias string) string { return strings.TrimSuffix(parent+" as "+alias, " as ") }
-
-// Askers reads who needs a locked package, "parent as alias" each, from what the lock says of why it is there.
-func Askers(why string) []string {
-	_, list, ok := strings.Cut(why, neededBy)
-	if !ok {
-		return nil
+// setAsked notes in a lock who wants a package, as data and in a line for people.
+func setAsked(p *LockedPackage, requested bool, who []v1alpha1.LockedEdge) {
+	slices.SortFunc(who, v1alpha1.LockedEdge.Compare)
+	p.Requested, p.NeededBy = requested, slices.Compact(who)
+	var texts []string
+	for _, e := range p.NeededBy {
+		texts = append(texts, strings.TrimSuffix(e.Ref()+" as "+e.Alias, " as "))
 	}
-	return strings.Split(list, ", ")
+	slices.Sort(texts)
+	switch text := strings.Join(texts, ", "); {
+	case requested && text == "":
+		p.Why = "asked for"
+	case requested:
+		p.Why = "asked for, and needed by " + text
+	case text == "":
+		p.Why = ""
+	default:
+		p.Why = "needed by " + text
+	}
 }
 
-// AskedBy is what a lock says of why a package is there, without those who ask for it and are not there.
-func AskedBy(word string, there func(ref string) bool) string {
-	requested, _, _ := strings.Cut(word, neededBy)
-	return why(requested != "", slices.DeleteFunc(Askers(word), func(who string) bool {
-		ref, _, _ := strings.Cut(who, " as ")
-		return !there(ref)
-	}))
+// WithoutAskers takes those who are not there out of what a lock says of who needs a package.
+func WithoutAskers(p *LockedPackage, there func(ref string) bool) {
+	setAsked(p, p.Requested, slices.DeleteFunc(slices.Clone(p.NeededBy), func(e v1alpha1.LockedEdge) bool { return !there(e.Ref()) }))
 }
 
-// askers lists who needs each instance, by ref: "parent as alias".
-func (r *Resolution) askers() map[string][]string {
-	out := map[string][]string{}
+// askers lists who needs each instance, by ref.
+func (r *Resolution) askers() map[string][]v1alpha1.LockedEdge {
+	out := map[string][]v1alpha1.LockedEdge{}
 	for _, p := range r.Instances {
 		for n := range p.Bindings {
 			if b := &p.Bindings[n]; b.Installation != "" {
-				out[ref(b)] = append(out[ref(b)], asks(p.Ref(), b.Alias))
+				out[ref(b)] = append(out[ref(b)], v1alpha1.LockedEdge{Alias: b.Alias, Namespace: p.Namespace, Name: p.Name})
 			}
 		}
 	}
 	return out
-}
-
-// why says in a line who wants an instance.
-func why(requested bool, who []string) string {
-	text := strings.Join(slices.Compact(slices.Sorted(slices.Values(who))), ", ")
-	switch {
-	case requested && text == "":
-		return "asked for"
-	case requested:
-		return "asked for, and " + neededBy + text
-	case text == "":
-		return ""
-	}
-	return neededBy + text
 }

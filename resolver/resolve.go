@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver/internal/solve"
 )
 
@@ -219,9 +220,8 @@ func (b *builder) nameAsLocked(l *Lock, taken map[string]bool, alike bool) {
 				if lockedPackage(p) != i.Package || p.Namespace != i.Namespace || taken[lockedRef(p)] || alike && !i.sharedAs(p) {
 					continue
 				}
-				who := Askers(p.Why)
 				if slices.ContainsFunc(b.asks[i], func(a asker) bool {
-					return a.parent.Name != "" && slices.Contains(who, asks(a.parent.Ref(), a.alias))
+					return a.parent.Name != "" && slices.Contains(p.NeededBy, v1alpha1.LockedEdge{Alias: a.alias, Namespace: a.parent.Namespace, Name: a.parent.Name})
 				}) {
 					i.Name, again = p.Name, true
 					taken[i.Ref()] = true

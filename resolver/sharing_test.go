@@ -3,6 +3,8 @@ package resolver
 import (
 	"strings"
 	"testing"
+
+	"github.com/variform/variform/api/variform/v1alpha1"
 )
 
 // TestShared: what parents want of an instance of which there is one for all is honoured, or refused with both places.
@@ -101,11 +103,20 @@ func TestDisputeTellsNoValue(t *testing.T) {
 	}
 }
 
+// neededBy are those who need a package, "a as b" each.
+func neededBy(who string) (out []v1alpha1.LockedEdge) {
+	for _, w := range strings.Split(who, ", ") {
+		name, alias, _ := strings.Cut(w, " as ")
+		out = append(out, v1alpha1.LockedEdge{Alias: alias, Name: name})
+	}
+	return out
+}
+
 // TestGroupsStayApart: an instance was made for its group, or for one alone, by the lock: it serves no other in silence.
 func TestGroupsStayApart(t *testing.T) {
 	red, blue, alone := &Share{Group: "red"}, &Share{Group: "blue"}, &Share{Mode: ModeNone}
 	db := func(name, asked string, s *Share) LockedPackage {
-		p := LockedPackage{Name: name, Version: "1.0.0", Why: neededBy + asked, Share: s}
+		p := LockedPackage{Name: name, Version: "1.0.0", Why: "needed by " + asked, NeededBy: neededBy(asked), Share: s}
 		if name != "db" {
 			p.Package = "db"
 		}

@@ -505,20 +505,12 @@ func (u *universe) lockedBelow(parent *LockedPackage, alias, pkg string) *Locked
 		return nil
 	}
 	var found *LockedPackage
-	for _, name := range parent.Dependencies {
-		ns, base, elsewhere := strings.Cut(name, "/")
-		if !elsewhere {
-			ns, base = parent.Namespace, name
-		}
-		p := u.lockedAs(ns, base, pkg)
-		if p == nil {
-			continue
-		}
-		_, askers, _ := strings.Cut(p.Why, neededBy)
-		if slices.Contains(strings.Split(askers, ", "), lockedRef(parent)+" as "+alias) {
+	for _, d := range parent.Dependencies {
+		p := u.lockedAs(d.Namespace, d.Name, pkg)
+		if p != nil && d.Alias == alias {
 			return p
 		}
-		found = p
+		found = cmp.Or(p, found)
 	}
 	return found
 }

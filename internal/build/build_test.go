@@ -411,7 +411,7 @@ func TestReleased(t *testing.T) {
 }
 
 func lockOf(version string) *decide.Lock {
-	doc := &variformv1alpha1.PackageLock{Spec: resolver.Lock{Target: "c1", Packages: []resolver.LockedPackage{{Name: "db", Version: version, Why: "asked for"}}}}
+	doc := &variformv1alpha1.PackageLock{Spec: resolver.Lock{Target: "c1", Packages: []resolver.LockedPackage{{Name: "db", Version: version, Why: "asked for", Requested: true}}}}
 	doc.APIVersion, doc.Kind, doc.Name = variformv1alpha1.APIVersion, variformv1alpha1.KindPackageLock, "c1"
 	return &decide.Lock{Document: doc}
 }
@@ -476,6 +476,11 @@ func TestWriteLock(t *testing.T) {
 	again, err := new(Builder).writeLock(lock("1.0.0"), commented, owner)
 	if err != nil || text(again) != text(commented) {
 		t.Errorf("%v\n%s", err, cmp.Diff(text(commented), text(again)))
+	}
+	old := first.Clone() // of an earlier release
+	old.Write(krm.File{Path: depend.LockFile, Data: []byte(strings.Replace(text(first), "    requested: true\n", "", 1))})
+	if again, err = new(Builder).writeLock(lock("1.0.0"), old, owner); err != nil || text(again) != text(old) || text(old) == text(first) {
+		t.Errorf("%v\n%s", err, cmp.Diff(text(old), text(again)))
 	}
 	next, err := new(Builder).writeLock(lock("2.0.0"), commented, owner)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -71,11 +70,7 @@ func (t *Target) drawLocked(g *Graph) {
 		p := locked[ref]
 		g.Nodes = append(g.Nodes, Node{ID: ref, Package: cmp.Or(p.Package, p.Name), Version: p.Version, Existing: true})
 		for _, d := range p.Dependencies {
-			to := path.Join(p.Namespace, d)
-			if locked[to] == nil {
-				to = d
-			}
-			g.Edges = append(g.Edges, Edge{From: ref, To: to})
+			g.Edges = append(g.Edges, Edge{From: ref, To: d.Ref(), Alias: d.Alias})
 		}
 	}
 }

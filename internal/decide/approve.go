@@ -290,17 +290,11 @@ type Locks map[Unit]LockGraph
 
 // NewLockGraph reads the graph out of a lock.
 func NewLockGraph(lock *resolver.Lock) LockGraph {
-	out, there := LockGraph{}, map[string]bool{}
-	for _, p := range lock.Packages {
-		there[path.Join(p.Namespace, p.Name)] = true
-	}
+	out := LockGraph{}
 	for _, p := range lock.Packages {
 		l := Locked{Version: p.Version}
 		for _, d := range p.Dependencies {
-			if near := path.Join(p.Namespace, d); there[near] {
-				d = near
-			}
-			l.Needs = append(l.Needs, d)
+			l.Needs = append(l.Needs, d.Ref())
 		}
 		out[path.Join(p.Namespace, p.Name)] = l
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/resolver"
@@ -260,17 +261,17 @@ func TestUnits(t *testing.T) {
 
 func TestNewLockGraph(t *testing.T) {
 	lock := &resolver.Lock{Packages: []resolver.LockedPackage{
-		{Name: "web", Namespace: "team", Dependencies: []string{"db", "dns"}}, // db is near
-		{Name: "db", Namespace: "team", Version: "1.0.0", Dependencies: []string{"dns"}},
-		{Name: "db"},
-		{Name: "dns", Dependencies: []string{"team/web"}},
+		{Name: "web", Namespace: "team", Dependencies: []variformv1alpha1.LockedEdge{{Name: "db"}, {Name: "dns"}}}, // not the db beside it
+		{Name: "db", Namespace: "team", Version: "1.0.0", Dependencies: []variformv1alpha1.LockedEdge{{Name: "dns"}}},
+		{Name: "db", Dependencies: []variformv1alpha1.LockedEdge{{Name: "web", Namespace: "team"}}},
+		{Name: "dns", Dependencies: []variformv1alpha1.LockedEdge{{Name: "db", Namespace: "team"}}},
 	}}
-	want := LockGraph{"team/web": {Needs: []string{"team/db", "dns"}}, "team/db": {Version: "1.0.0", Needs: []string{"dns"}}, "db": {}, "dns": {Needs: []string{"team/web"}}}
+	want := LockGraph{"team/web": {Needs: []string{"db", "dns"}}, "team/db": {Version: "1.0.0", Needs: []string{"dns"}}, "db": {Needs: []string{"team/web"}}, "dns": {Needs: []string{"team/db"}}}
 	g := NewLockGraph(lock)
 	if d := cmp.Diff(want, g); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
-	if d := cmp.Diff(map[string]bool{"team/db": true, "dns": true, "team/web": true}, g.below("team/web")); d != "" {
+	if d := cmp.Diff(map[string]bool{"db": true, "team/db": true, "dns": true, "team/web": true}, g.below("team/web")); d != "" {
 		t.Errorf("a circle: -want +got:\n%s", d)
 	}
 	if !g.has("db") || g.has("web") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	variformv1alpha1 "github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/lifecycle"
 	"github.com/variform/variform/internal/record"
@@ -127,7 +128,7 @@ func TestOrder(t *testing.T) {
 	if d := cmp.Diff([]string{"web", "db", "app"}, NewLockGraph(&lock).order([]string{"app", "db", "web"})); d != "" {
 		t.Errorf("a plan: -want +got:\n%s", d)
 	}
-	lock.Packages[2].Dependencies = []string{"app"}
+	lock.Packages[2].Dependencies = []variformv1alpha1.LockedEdge{{Name: "app"}}
 	if d := cmp.Diff([]string{"app", "web"}, NewLockGraph(&lock).order([]string{"app", "web"})); d != "" {
 		t.Errorf("against the plan: -want +got:\n%s", d)
 	}

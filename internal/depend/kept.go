@@ -29,7 +29,7 @@ func Kept(now, old *resolver.Lock, failed func(ref string) bool) (lock *resolver
 		if p := lockedAt(old, todo[0]); p != nil && lockedAt(&out, todo[0]) == nil {
 			taken[todo[0]] = true
 			out.Packages = append(out.Packages, *p)
-			todo = append(todo, lockedNeeds(old, p)...)
+			todo = append(todo, lockedNeeds(p)...)
 		}
 	}
 	slices.SortFunc(out.Packages, func(a, b resolver.LockedPackage) int {
@@ -37,7 +37,7 @@ func Kept(now, old *resolver.Lock, failed func(ref string) bool) (lock *resolver
 	})
 	for n := range out.Packages {
 		p := &out.Packages[n]
-		p.Why = resolver.AskedBy(p.Why, func(ref string) bool { return lockedAt(&out, ref) != nil })
+		resolver.WithoutAskers(p, func(ref string) bool { return lockedAt(&out, ref) != nil })
 		p.Wiring = slices.DeleteFunc(slices.Clone(p.Wiring), func(w v1alpha1.LockedWiring) bool { return lockedAt(&out, w.Parent) == nil })
 	}
 	if old == nil {
@@ -61,7 +61,7 @@ func hangingOn(l *resolver.Lock, refs []string) map[string]bool {
 		again = false
 		for n := range l.Packages {
 			p := &l.Packages[n]
-			if !out[lockedRef(p)] && slices.ContainsFunc(lockedNeeds(l, p), func(d string) bool { return out[d] }) {
+			if !out[lockedRef(p)] && slices.ContainsFunc(lockedNeeds(p), func(d string) bool { return out[d] }) {
 				out[lockedRef(p)], again = true, true
 			}
 		}
@@ -125,15 +125,11 @@ func lockedAt(l *resolver.Lock, ref string) *resolver.LockedPackage {
 	return nil
 }
 
-// lockedNeeds are the paths of what a package of a lock needs directly: what is beside it
-// before what is at the top.
-func lockedNeeds(l *resolver.Lock, p *resolver.LockedPackage) []string {
+// lockedNeeds are the paths of what a package of a lock needs directly.
+func lockedNeeds(p *resolver.LockedPackage) []string {
 	out := make([]string, 0, len(p.Dependencies))
 	for _, d := range p.Dependencies {
-		if near := path.Join(p.Namespace, d); lockedAt(l, near) != nil {
-			d = near
-		}
-		out = append(out, d)
+		out = append(out, d.Ref())
 	}
 	return out
 }

@@ -1,7 +1,9 @@
 package depend
 
 import (
+	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +14,12 @@ import (
 
 func TestKept(t *testing.T) {
 	p := func(name, version string, dependencies ...string) resolver.LockedPackage {
-		return resolver.LockedPackage{Name: name, Version: version, Dependencies: dependencies}
+		out := resolver.LockedPackage{Name: name, Version: version}
+		for _, d := range dependencies {
+			ns, base := path.Split(d)
+			out.Dependencies = append(out.Dependencies, v1alpha1.LockedEdge{Namespace: strings.TrimSuffix(ns, "/"), Name: base})
+		}
+		return out
 	}
 	in := func(ns string, p resolver.LockedPackage) resolver.LockedPackage {
 		p.Namespace = ns
@@ -63,13 +70,13 @@ func TestKept(t *testing.T) {
 		"of two": {
 			"what both need is there for one of them",
 			&resolver.Lock{Packages: []resolver.LockedPackage{
-				{Name: "lib", Version: "1.0.0", Why: "asked for, and needed by a as l, b as l", Wiring: []v1alpha1.LockedWiring{{Field: "x", Parent: "a"}, {Field: "x", Parent: "b"}}},
+				{Name: "lib", Version: "1.0.0", Why: "asked for, and needed by a as l, b as l", Requested: true, NeededBy: []v1alpha1.LockedEdge{{Alias: "l", Name: "a"}, {Alias: "l", Name: "b"}}, Wiring: []v1alpha1.LockedWiring{{Field: "x", Parent: "a"}, {Field: "x", Parent: "b"}}},
 				p("a", "1.0.0", "lib"), p("b", "1.0.0", "lib"),
 			}, Plan: [][]string{{"lib"}, {"a", "b"}}}, nil,
 			[]string{"b"},
 			&resolver.Lock{Packages: []resolver.LockedPackage{
 				p("a", "1.0.0", "lib"),
-				{Name: "lib", Version: "1.0.0", Why: "asked for, and needed by a as l", Wiring: []v1alpha1.LockedWiring{{Field: "x", Parent: "a"}}},
+				{Name: "lib", Version: "1.0.0", Why: "asked for, and needed by a as l", Requested: true, NeededBy: []v1alpha1.LockedEdge{{Alias: "l", Name: "a"}}, Wiring: []v1alpha1.LockedWiring{{Field: "x", Parent: "a"}}},
 			}, Plan: [][]string{{"lib"}, {"a"}}},
 			[]string{"b"},
 		},
@@ -82,12 +89,12 @@ func TestKept(t *testing.T) {
 			[]string{"log"},
 		},
 		"beside it": {
-			"a folder has its own before what is at the top",
-			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "1.0.0"), in("a", p("log", "2.0.0")), in("a", p("web", "2.0.0", "log")), in("b", p("web", "2.0.0", "log"))}},
-			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "1.0.0"), in("a", p("log", "1.0.0")), in("a", p("web", "1.0.0", "log")), in("b", p("web", "1.0.0", "log"))}},
+			"each is named with its folder",
+			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "1.0.0"), in("a", p("log", "2.0.0")), in("a", p("web", "2.0.0", "a/log")), in("b", p("web", "2.0.0", "log"))}},
+			&resolver.Lock{Packages: []resolver.LockedPackage{p("log", "1.0.0"), in("a", p("log", "1.0.0")), in("a", p("web", "1.0.0", "a/log")), in("b", p("web", "1.0.0", "log"))}},
 			[]string{"a/log"},
 			&resolver.Lock{
-				Packages: []resolver.LockedPackage{p("log", "1.0.0"), in("a", p("log", "1.0.0")), in("a", p("web", "1.0.0", "log")), in("b", p("web", "2.0.0", "log"))},
+				Packages: []resolver.LockedPackage{p("log", "1.0.0"), in("a", p("log", "1.0.0")), in("a", p("web", "1.0.0", "a/log")), in("b", p("web", "2.0.0", "log"))},
 				Plan:     [][]string{{"log", "a/log", "a/web", "b/web"}},
 			},
 			[]string{"a/log"},

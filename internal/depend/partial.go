@@ -107,7 +107,7 @@ func (a *Answer) stand(ref string) {
 				Mode: share.Mode, Group: share.Group, Name: p.Name, Namespace: p.Namespace, Package: cmp.Or(p.Package, p.Name), Version: p.Version, Digest: p.Digest, Owner: p.Owner, Fixed: true,
 			})
 		}
-		todo = append(todo, lockedNeeds(a.Target.Lock, p)...)
+		todo = append(todo, lockedNeeds(p)...)
 	}
 }
 

@@ -101,6 +101,35 @@ func TestRefusalTravels(t *testing.T) {
 	w.contains(w.repos["c1"].Git(t, "log", "--format=%s", "-4", "--first-parent", "main"), "Approve variform-lock/v1\nApprove app/v1\nApprove mid/v1\nApprove db/v1")
 }
 
+// Two packages of one name, one of them global: each is published for those that need it, by a
+// person and by itself, and an update of one does not touch the other.
+func TestSameNames(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		w.offer("db", version, "", nil)
+	}
+	w.offer("web", "1.0.0", "  requires: [{alias: db, package: db, namespace: '', version: ^1}]\n", nil)
+	w.offer("shop", "1.0.0", "  requires: [{alias: db, package: db, namespace: '${installation.namespace}', version: =1.0.0}]\n", nil)
+	for _, name := range []string{"web", "shop"} {
+		w.write(name+".yaml", strings.Replace(variantOf(name, "v1.0.0", "c1", "team/"+name, ""), "package: web", "package: "+name, 1))
+	}
+	w.mustApply()
+	r := w.mustRun(0, "approve", "c1/team/web")
+	w.contains(r.out, "c1/db ", "c1/team/web ")
+	w.lacks(r.out, "c1/team/db", "c1/team/shop")
+	w.contains(w.repos["c1"].Git(t, "show", "db/v1:db/package.yaml"), "version: 1.1.0")
+	refs := w.refs()
+	w.mustApply()
+	w.mustApply()
+	w.unchanged(refs)
+	r = w.mustRun(0, "approve", "c1/team/shop")
+	w.contains(r.out, "c1/team/db ", "c1/team/shop ")
+	w.contains(w.repos["c1"].Git(t, "show", "team/db/v1:team/db/package.yaml"), "version: 1.0.0")
+	w.contains(w.mustRun(0, "apply").out, "5 up to date")
+	w.contains(w.mustRun(0, "graph", "c1").out, "db")
+}
+
 // What a variant, and what it needs, would ask a person for is listed like that of an
 // Installation.
 func TestExplainVariants(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 // lockedPackage is a package of a PackageLock, as plain YAML has it.
 type lockedPackage struct {
 	Name, Package, Version, Digest, Source, Owner, Why string
-	Dependencies                                       []string
+	Dependencies                                       []struct{ Namespace, Name string }
 }
 
 func (p lockedPackage) pkg() string {
@@ -154,10 +154,11 @@ func (w *world) graphAgrees(locks map[string][]lockedPackage) {
 		for _, p := range list {
 			wanted[target] = append(wanted[target], fmt.Sprint(p.Name, " is ", p.pkg(), " ", p.Version))
 			for _, d := range p.Dependencies {
-				wanted[target] = append(wanted[target], p.Name+" needs "+d)
+				wanted[target] = append(wanted[target], p.Name+" needs "+d.Name)
 			}
 		}
 		slices.Sort(wanted[target])
+		wanted[target] = slices.Compact(wanted[target])
 	}
 	if diff := cmp.Diff(wanted, drawn); diff != "" {
 		w.t.Errorf("(-resolve +graph):\n%s", diff)

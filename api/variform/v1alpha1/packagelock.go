@@ -1,6 +1,12 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"cmp"
+	"path"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // PackageLock is the answer of a resolution, one per target, after Crossplane's
 // packages v2 (docs/design/dependencies.md#the-lock). Its lists are sorted, so
@@ -42,16 +48,38 @@ type LockedPackage struct {
 	Source string `json:"source,omitempty"`
 	// Digest is what was found there.
 	Digest string `json:"digest,omitempty"`
-	// Owner is what it was first made for, a name as in Dependencies; empty where it was asked for by itself.
+	// Owner is what it was first made for, "namespace/name" or "name"; empty where it was asked for by itself.
 	Owner string `json:"owner,omitempty"`
-	// Why says who asked for it.
+	// Why is Requested and NeededBy in a line for people; programs read those.
 	Why string `json:"why,omitempty"`
+	// Requested reports that it was asked for by itself.
+	Requested bool `json:"requested,omitempty"`
+	// NeededBy are the instances that need it, each with its alias for it, sorted.
+	NeededBy []LockedEdge `json:"neededBy,omitempty"`
 	// Share is the group that it is shared in, or mode none, as it was made; absent where all may share it.
 	Share *Share `json:"share,omitempty"`
-	// Dependencies are names of instances, sorted, with their namespace where that is another.
-	Dependencies []string `json:"dependencies,omitempty"`
+	// Dependencies are the instances that it needs, each with its alias for them, sorted.
+	Dependencies []LockedEdge `json:"dependencies,omitempty"`
 	// Wiring is where its inputs and outputs come from.
 	Wiring []LockedWiring `json:"wiring,omitempty"`
+}
+
+// LockedEdge joins two instances of a lock.
+type LockedEdge struct {
+	// Alias is the dependency's name in the package that has it.
+	Alias string `json:"alias,omitempty"`
+	// Namespace is where the other instance is; empty is global.
+	Namespace string `json:"namespace,omitempty"`
+	// Name is the other instance's.
+	Name string `json:"name"`
+}
+
+// Ref returns the other instance as maps and plans of the lock name it: "namespace/name" or "name".
+func (e LockedEdge) Ref() string { return path.Join(e.Namespace, e.Name) }
+
+// Compare orders edges by the other instance, then by alias.
+func (e LockedEdge) Compare(o LockedEdge) int {
+	return cmp.Or(strings.Compare(e.Namespace, o.Namespace), strings.Compare(e.Name, o.Name), strings.Compare(e.Alias, o.Alias))
 }
 
 // LockedWiring is where one input or output of an instance comes from.

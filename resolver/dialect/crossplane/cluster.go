@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
 )
@@ -91,7 +92,7 @@ func designedLock(root dialect.Node) *resolver.Lock {
 		in := n.Fields("name", "image", "dependencies")
 		name, tag, digest := dialect.Reference(in["image"].Text())
 		l.Packages = append(l.Packages, locked(n, resolver.LockedPackage{
-			Name: in["name"].Text(), Package: name, Version: tag, Digest: digest, Dependencies: in["dependencies"].Texts(),
+			Name: in["name"].Text(), Package: name, Version: tag, Digest: digest, Dependencies: edges(in["dependencies"].Texts()...),
 		}))
 	}
 	return l
@@ -107,11 +108,19 @@ func lock(root dialect.Node) *resolver.Lock {
 			p.Version, p.Digest = "", d
 		}
 		for _, d := range in["dependencies"].Items() {
-			p.Dependencies = append(p.Dependencies, d.Get("package").Text())
+			p.Dependencies = append(p.Dependencies, edges(d.Get("package").Text())...)
 		}
 		l.Packages = append(l.Packages, locked(n, p))
 	}
 	return l
+}
+
+// edges are dependencies by the names that Crossplane has for them.
+func edges(names ...string) (out []v1alpha1.LockedEdge) {
+	for _, name := range names {
+		out = append(out, v1alpha1.LockedEdge{Name: name})
+	}
+	return out
 }
 
 // locked warns of an entry that locks neither a version nor a digest.

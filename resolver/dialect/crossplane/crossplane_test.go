@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/resolver"
 	"github.com/variform/variform/resolver/dialect"
 	"github.com/variform/variform/test/proposaltest"
@@ -134,7 +135,7 @@ func TestReadDesigned(t *testing.T) {
 		Installations: []resolver.Installation{{Name: "app", Package: "org/app", Version: "v1.0.0", Pull: pull}},
 		Lock: &resolver.Lock{
 			Packages: []resolver.LockedPackage{
-				{Name: "app", Package: "org/app", Version: "v1.0.0", Dependencies: []string{"db"}},
+				{Name: "app", Package: "org/app", Version: "v1.0.0", Dependencies: []v1alpha1.LockedEdge{{Name: "db"}}},
 				{Name: "db", Package: "org/db", Digest: "sha256:x"},
 			},
 			Compositions: map[string]string{"Plan": "app"}, CustomResourceDefinitions: map[string]string{"example.org/App": "app"},
