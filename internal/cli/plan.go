@@ -143,14 +143,14 @@ func (a *app) apply(ctx context.Context) error {
 		return plan, err
 	}
 	err = a.planned(ctx, s, p, planAndApply, func(s *opening, plan *reconcile.Plan) error {
-		if plan.Settled() && s.OnlyRefs() && fleet.Quiet(s.pulled) {
-			said, err := a.printed(s, plan)
-			if err != nil {
-				return err
-			}
+		if err := a.printPlan(s, plan, true); err != nil || !plan.Settled() || !s.OnlyRefs() || !fleet.Quiet(s.pulled) {
+			return err
+		}
+		said, err := a.printed(s, plan) // as the next run prints it: warnings are known
+		if err == nil {
 			settled.Put(in.store, said)
 		}
-		return a.printPlan(s, plan, true)
+		return err
 	})
 	if bad := a.printUnpulled(s.pulled); bad > 0 && err == nil {
 		err = findings{count.Of(bad, "problem") + " with pull requests: what was pushed is there, and the next run goes on"}

@@ -44,7 +44,7 @@ func program() string {
 // printed is all that a run prints of a plan that came to nothing.
 func (a *app) printed(s *opening, plan *reconcile.Plan) (reconcile.Printed, error) {
 	var out, errs bytes.Buffer
-	b := &app{Streams: Streams{Out: &out, Err: &errs}, fleet: a.fleet, output: a.output, quiet: a.quiet}
+	b := &app{Streams: Streams{Out: &out, Err: &errs, State: a.State}, fleet: a.fleet, output: a.output, quiet: a.quiet}
 	b.warnOf(s.fleet)
 	err := b.printPlan(s, plan, true)
 	return reconcile.Printed{Out: out.String(), Err: errs.String()}, err

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
 
@@ -172,7 +175,7 @@ func (a *app) printPlan(s *opening, p *reconcile.Plan, done bool) error {
 		return err
 	}
 	a.printDetails(p)
-	a.printProblems(p)
+	printStops(a, p)
 	return printNext(a, fleet.OverviewOf(p, done))
 }
 
@@ -328,10 +331,11 @@ func summary(p *reconcile.Plan, done bool) string {
 	return count.Of(variants, "variant") + ": " + strings.Join(parts, ", ")
 }
 
-// printDetails lists warnings, conflicts and whole errors on stderr.
+// printDetails lists conflicts, whole errors and warnings on stderr.
 func (a *app) printDetails(p *reconcile.Plan) {
 	a.printFailures(p, true)
-	warnings := map[string]int{}
+	var warnings []string
+	causes := map[string]int{}
 	for _, i := range p.Items {
 		for _, c := range i.Conflicts {
 			what := "conflict"
@@ -342,21 +346,40 @@ func (a *app) printDetails(p *reconcile.Plan) {
 		}
 		for _, w := range i.Warnings {
 			cause := review.Cause(w, i.Aliases())
-			warnings[cause]++
-			if warnings[cause] == 1 {
-				a.note("warning: %s: %s", i.Identity, w)
+			causes[cause]++
+			if causes[cause] == 1 {
+				warnings = append(warnings, fmt.Sprintf("warning: %s: %s", i.Identity, w))
 			}
 		}
 	}
-	var repeated []string
-	for w, n := range warnings {
-		if n > 1 {
-			repeated = append(repeated, fmt.Sprintf("note: the same for %s: %s", count.Of(n-1, "more variant"), w))
+	for _, w := range slices.Sorted(maps.Keys(causes)) {
+		if n := causes[w]; n > 1 {
+			warnings = append(warnings, fmt.Sprintf("note: the same for %s: %s", count.Of(n-1, "more variant"), w))
 		}
 	}
-	sort.Strings(repeated)
-	for _, r := range repeated {
-		a.note("%s", r)
+	for _, w := range warningsOf(p) {
+		warnings = append(warnings, "warning: "+w)
+	}
+	printWarnings(a, warnings)
+}
+
+// printWarnings prints each warning that the run before did not print of the same fleet, and
+// counts the others; -o wide prints all.
+func printWarnings(a *app, warnings []string) {
+	file := ""
+	if a.State != "" {
+		folder, _ := os.Getwd() // the fleet may be relative to it
+		file = filepath.Join(a.State, "warnings", fmt.Sprintf("%x.json", sha256.Sum256(fmt.Appendf(nil, "%q %q", folder, a.fleet.location))))
+	}
+	fresh := fleet.Unseen(file, warnings)
+	if a.output == "wide" {
+		fresh = warnings
+	}
+	for _, w := range fresh {
+		a.note("%s", w)
+	}
+	if known := len(warnings) - len(fresh); known > 0 {
+		a.note("note: %s as in the run before: -o wide prints all", count.Of(known, "warning"))
 	}
 }
 
@@ -386,6 +409,11 @@ func (a *app) printProblems(p *reconcile.Plan) {
 	for _, w := range warningsOf(p) {
 		a.note("warning: %s", w)
 	}
+	printStops(a, p)
+}
+
+// printStops lists what keeps a run from deleting, and what it could not do.
+func printStops(a *app, p *reconcile.Plan) {
 	for _, b := range p.PruneBlocked {
 		a.note("warning: nothing is deleted in this run: %s", b)
 	}

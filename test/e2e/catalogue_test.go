@@ -47,6 +47,7 @@ func TestBrokenVersionsStopNothing(t *testing.T) {
 			tc.breaks(w, w.repos["catalog"])
 			w.needs("app", "1.0.0")
 			for _, command := range []string{"plan", "outdated", "resolve", "apply"} {
+				w.forgetWarnings()
 				r := w.mustRun(0, command)
 				w.contains(r.err, tc.warning...)
 				if n := strings.Count(r.err, tc.warning[0]); n != 1 {
@@ -114,6 +115,7 @@ func TestVanishedVersionStays(t *testing.T) {
 	w.repos["catalog"].Git(t, "tag", "-d", "dep/v1.0.0")
 	const said = "dep 1.0.0 is locked in target c1 and no source has it any more (tag dep/v1.0.0 of "
 	for _, command := range []string{"plan", "resolve", "outdated", "apply", "status"} {
+		w.forgetWarnings()
 		r := w.mustRun(0, command)
 		w.contains(r.err, said, "it stays; --upgrade dep takes the newest version")
 		w.lacks(r.out, "redraft", "update ")
@@ -172,6 +174,7 @@ func TestMovedTagStays(t *testing.T) {
 	files["dep/cm.yaml"] = dbMap
 	c.Git(t, "tag", "-f", "dep/v1.0.0", c.Commit(t, "main", "moved", files))
 	for _, command := range []string{"plan", "apply"} {
+		w.forgetWarnings()
 		r := w.mustRun(0, command)
 		w.contains(r.err, "dep 1.0.0 is locked in target c1 as git:"+was+" and is now git:", "--upgrade dep@1.0.0, or the newest version with --upgrade dep")
 	}

@@ -27,3 +27,28 @@ func TestOneCauseOnce(t *testing.T) {
 		t.Errorf("said %d times:\n%s", n, r.err)
 	}
 }
+
+// A warning that the run before printed is counted, until it changes.
+func TestKnownWarnings(t *testing.T) {
+	t.Parallel()
+	w := needing(t)
+	w.offer("lib", "1.0.0", "", nil)
+	w.offer("app", "1.0.0", "  requires: [{alias: l, package: lib}]\n", nil)
+	w.repos["catalog"].Git(t, "tag", "lib/1.02.3", "lib/v1.0.0")
+	w.needs("app", "1.0.0")
+	const known, passed = "note: 1 warning as in the run before: -o wide prints all\n", "passed over what is no semantic version"
+	w.contains(w.mustRun(0, "plan").err, passed)
+	if r := w.mustRun(0, "apply"); r.err != known {
+		t.Errorf("apply after plan: %q", r.err)
+	}
+	r := w.mustRun(0, "plan", "-o", "wide")
+	w.contains(r.err, passed)
+	w.lacks(r.err, "as in the run before")
+	w.repos["catalog"].Git(t, "tag", "lib/1.02.4", "lib/v1.0.0")
+	w.contains(w.mustRun(0, "apply").err, passed)
+	for range 2 { // the second looks at refs alone
+		if r := w.mustRun(0, "apply"); r.err != known {
+			t.Errorf("again: %q", r.err)
+		}
+	}
+}

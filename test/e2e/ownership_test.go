@@ -310,6 +310,7 @@ func TestUnnamedFleetIsWarned(t *testing.T) {
 	w.write("Kptfile", "")
 	w.lacks(w.mustRun(0, "plan", "--manager", "fleet").err+w.mustRun(0, "status").err, warning)
 	for _, command := range []string{"plan", "apply"} {
+		w.forgetWarnings()
 		w.contains(w.mustRun(0, command).err, warning, "Kptfile with metadata.name", "--manager NAME")
 	}
 	w.write("c2.yaml", variantOf("two", "v1", "c2", "web", ""))

@@ -385,6 +385,7 @@ func TestRecordOfAnotherOrigin(t *testing.T) {
 	w.contains(w.mustRun(0, "apply").err, "was not written", "the fleet of git.example.com/platform/fleet// wrote it, and this one is of git.example.com/shop/fleet//", "--manager variform")
 	w.show("c1", "drafts/fourth/packagevariant-1", "fourth/Kptfile")
 	for _, command := range []string{"plan", "status"} {
+		w.forgetWarnings()
 		r := w.run(command)
 		w.contains(r.out+r.err, "Repository c1: the record is of another fleet", "What people said there of packages counts", "--manager variform")
 	}
@@ -418,6 +419,7 @@ func TestRecordOfOneName(t *testing.T) {
 	w.cloneOf("https://git.example.com/new/fleet.git")
 	w.write("w.yaml", variantOf("two", "v1", "c1", "second", ""))
 	for _, command := range []string{"plan", "status", "apply"} {
+		w.forgetWarnings()
 		r := w.mustRun(0, command)
 		w.contains(r.out+r.err, told)
 	}

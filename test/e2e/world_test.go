@@ -238,6 +238,14 @@ func all(action string, names ...string) map[string]string {
 	return out
 }
 
+// forgetWarnings has the next run print all its warnings.
+func (w *world) forgetWarnings() {
+	w.t.Helper()
+	if err := os.RemoveAll(filepath.Join(w.dir, "state", "warnings")); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // refs lists all refs of all repositories, "repo refs/…" to hash.
 func (w *world) refs() map[string]string {
 	w.t.Helper()
