@@ -2,10 +2,8 @@ package gitrepo
 
 import (
 	"reflect"
-	"runtime/debug"
 	"testing"
 
-	"github.com/variform/variform/internal/krm"
 	"github.com/variform/variform/test/gittest"
 )
 
@@ -36,89 +34,6 @@ func TestBlobCache(t *testing.T) {
 	}
 	if held > 2*blobCacheBytes+200_000 {
 		t.Errorf("%d bytes are kept", held)
-	}
-}
-
-// What was asked for once, or some times in a row, makes room first, however much there
-// is of it.
-func TestPackageCacheDrops(t *testing.T) {
-	var c packageCache
-	reads := map[int]int{}
-	get := func(i int) {
-		if _, err := c.get(t.Context(), Hash{byte(i), byte(i >> 8)}, func() (*krm.Package, int64, error) {
-			reads[i]++
-			p, err := krm.Parse(nil)
-			return p, packageCacheBytes[false] / 8, err
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	other := 1 << 15
-	others := func(n int) {
-		for range n {
-			other++
-			get(other)
-		}
-	}
-	for i := range 1000 { // as variants' own
-		get(100 + i)
-		get(100 + i)
-		if get(100 + i); reads[100+i] != 1 {
-			t.Fatalf("%d was read %d times in a row", i, reads[100+i])
-		}
-	}
-	if c.bytes[true] > 0 || len(c.items) < 4 || len(c.items) > 9 {
-		t.Errorf("%d packages are kept, %d bytes as asked for later on", len(c.items), c.bytes[true])
-	}
-
-	for range readOften { // as upstreams that are far from each other
-		for i := range 10 {
-			get(i)
-		}
-		others(20)
-	}
-	others(1000)
-	for i := range 10 {
-		if get(i); reads[i] != readOften {
-			t.Errorf("%d was read %d times", i, reads[i])
-		}
-	}
-
-	get(50) // as one that is near
-	for range askedLater + 1 {
-		get(51)
-	}
-	get(50)
-	others(1000)
-	if get(50); reads[50] != 1 {
-		t.Errorf("it was read %d times", reads[50])
-	}
-	if get(51); reads[51] != 2 {
-		t.Errorf("what was asked for in a row was read %d times", reads[51])
-	}
-
-	for i := range 1000 {
-		for range readOften {
-			get(2000 + i)
-			others(10)
-		}
-	}
-	if most := packageCacheBytes[true]; c.bytes[true] > most || c.bytes[true] < most/4 {
-		t.Errorf("%d of %d bytes are kept", c.bytes[true], most)
-	}
-	if get(0); reads[0] != readOften+1 {
-		t.Errorf("what was asked for long ago is kept")
-	}
-
-	const limit = 256 << 20
-	was := debug.SetMemoryLimit(limit)
-	defer debug.SetMemoryLimit(was)
-	for range readOften {
-		get(4000)
-		others(20)
-	}
-	if c.bytes[true] > limit/packageCachePart {
-		t.Errorf("%d bytes are kept below a limit of %d", c.bytes[true], limit)
 	}
 }
 

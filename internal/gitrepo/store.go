@@ -84,19 +84,18 @@ func (l Limits) files() boundary.Limits {
 // Store holds one Repo per repository, however its address is written. Safe for
 // concurrent use.
 type Store struct {
-	opts     Options
-	http     transport.Transport
-	client   *http.Client // of http
-	lacks    sync.Map     // lack
-	speakV2  sync.Map     // *speech by wire.Origin
-	caps     sync.Map     // *capability.List by its text
-	packages packageCache
-	blobs    blobCache
-	parsed   *krm.Cache // of all packages: variants have most of their files in common
-	places   placeCache
-	models   modelTexts
-	bases    baseCache
-	spool    spool
+	opts    Options
+	http    transport.Transport
+	client  *http.Client // of http
+	lacks   sync.Map     // lack
+	speakV2 sync.Map     // *speech by wire.Origin
+	caps    sync.Map     // *capability.List by its text
+	blobs   blobCache
+	parsed  *krm.Cache // of all packages: variants have most of their files in common
+	places  placeCache
+	models  modelTexts
+	bases   baseCache
+	spool   spool
 	// large is held while a package is read that is: one at a time, so that many
 	// such take the memory of one.
 	large chan struct{}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"runtime/debug"
 	"slices"
 	"sort"
 	"strings"
@@ -588,133 +587,18 @@ func (r *Repo) ReadBlob(h Hash) ([]byte, error) {
 // whole packs.
 func (r *Repo) HasTree(tree Hash) bool { return r.objects.has(tree) }
 
-// ReadPackage reads the package at a tree. Each tree is read and parsed once per
-// Store; every call gets its own Clone. Errors are those of ReadFiles.
+// ReadPackage reads the package at a tree. What equal files hold is shared with other
+// packages of the Store. Errors are those of ReadFiles.
 func (r *Repo) ReadPackage(ctx context.Context, tree Hash) (*krm.Package, error) {
-	return r.store.packages.get(ctx, tree, func() (*krm.Package, int64, error) {
-		files, err := r.ReadFiles(ctx, tree)
-		if err != nil {
-			return nil, 0, err
-		}
-		size := int64(0)
-		for _, f := range files {
-			size += int64(len(f.Data)) + 200
-		}
-		p, err := krm.Parse(files, krm.WithCache(r.store.parsed))
-		if err != nil {
-			return nil, 0, fmt.Errorf("reading the package with tree %s of %s: %w", tree, r.URL(), err)
-		}
-		return p, size, nil
-	})
-}
-
-// packageCache keeps parsed packages by tree: those that were asked for again later on, as
-// an upstream is, and a few of those that were not, as a variant's own, which is asked for
-// some times while that variant is made. Of both the least recently used go first.
-type packageCache struct {
-	mu    sync.Mutex
-	items map[Hash]*cachedPackage
-	reads map[Hash]uint8 // how often they had to be read
-	bytes map[bool]int64 // by whether they were asked for again later on
-	clock int64          // counts what is asked for
-}
-
-type cachedPackage struct {
-	mu    sync.Mutex
-	pkg   *krm.Package
-	size  int64 // 0 until it is read
-	used  int64
-	again bool
-}
-
-// A package was asked for again later on where it is so after this many others, or had
-// to be read more than twice: what is compared first and made then is read twice.
-const (
-	askedLater = 256
-	readOften  = 3
-)
-
-// packageCacheBytes are of source, of packages that were asked for again later on and of
-// those that were not; parsed trees are some times that. Where memory is limited, the
-// former have no more than this part of the limit: who reads each of thousands of
-// packages three times would keep them all.
-var packageCacheBytes = map[bool]int64{true: 128 << 20, false: 4 << 20}
-
-const packageCachePart = 32
-
-func (c *packageCache) get(ctx context.Context, tree Hash, read func() (*krm.Package, int64, error)) (*krm.Package, error) {
-	it := c.item(tree)
-	it.mu.Lock()
-	defer it.mu.Unlock()
-	if it.pkg != nil {
-		return it.pkg.Clone(), nil
-	}
-	p, size, err := read()
+	files, err := r.ReadFiles(ctx, tree)
 	if err != nil {
-		c.mu.Lock()
-		delete(c.items, tree)
-		c.mu.Unlock()
 		return nil, err
 	}
-	it.pkg = p
-	c.grow(tree, it, size)
-	return p.Clone(), ctx.Err()
-}
-
-func (c *packageCache) item(tree Hash) *cachedPackage {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.items == nil {
-		c.items, c.reads, c.bytes = map[Hash]*cachedPackage{}, map[Hash]uint8{}, map[bool]int64{}
+	p, err := krm.Parse(files, krm.WithCache(r.store.parsed))
+	if err != nil {
+		return nil, fmt.Errorf("reading the package with tree %s of %s: %w", tree, r.URL(), err)
 	}
-	it, ok := c.items[tree]
-	switch {
-	case !ok:
-		c.reads[tree] = min(c.reads[tree]+1, readOften)
-		it = &cachedPackage{again: c.reads[tree] == readOften}
-		c.items[tree] = it
-	case !it.again && c.clock-it.used > askedLater:
-		c.bytes[false] -= it.size
-		c.bytes[true] += it.size
-		it.again = true
-	}
-	c.clock++
-	it.used = c.clock
-	return it
-}
-
-func (c *packageCache) grow(tree Hash, it *cachedPackage, size int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.items[tree] != it {
-		return
-	}
-	it.size = size
-	c.bytes[it.again] += size
-	for again, most := range packageCacheBytes {
-		if most = min(most, debug.SetMemoryLimit(-1)/packageCachePart); c.bytes[again] > most {
-			c.shrink(again, most/2, it)
-		}
-	}
-}
-
-// shrink drops many at once: looking for the oldest takes a while. What was read just
-// now stays.
-func (c *packageCache) shrink(again bool, to int64, but *cachedPackage) {
-	var kept []Hash
-	for h, o := range c.items {
-		if o.size > 0 && o.again == again && o != but {
-			kept = append(kept, h)
-		}
-	}
-	slices.SortFunc(kept, func(a, b Hash) int { return cmp.Compare(c.items[a].used, c.items[b].used) })
-	for _, h := range kept {
-		if c.bytes[again] <= to {
-			return
-		}
-		c.bytes[again] -= c.items[h].size
-		delete(c.items, h)
-	}
+	return p, nil
 }
 
 // blobCache keeps the content of files by object: variants of one upstream have most
