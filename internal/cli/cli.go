@@ -83,7 +83,10 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	cmd.SetArgs(args)
 	done := make(chan error, 1)
 	go func() {
-		err := cmd.ExecuteContext(ctx)
+		err := unknownCommand(cmd, args)
+		if err == nil {
+			err = cmd.ExecuteContext(ctx)
+		}
 		for _, s := range a.stores {
 			s.Close()
 		}
@@ -219,7 +222,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w: see %q", err, c.CommandPath()+" --help")
+		return fmt.Errorf("%w: %s", err, unknownFlag(c, err))
 	})
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress and no notes")
@@ -314,6 +317,9 @@ func noNames(c *cobra.Command, args []string) error {
 	}
 	if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
 		return fmt.Errorf("%s takes no arguments: for the management directory write %q", c.CommandPath(), c.CommandPath()+" -f "+args[0])
+	}
+	if c.Flags().Lookup("only") == nil {
+		return fmt.Errorf("%s takes no arguments, not %q: see %q", c.CommandPath(), args[0], c.CommandPath()+" --help")
 	}
 	return fmt.Errorf("%s takes no arguments, not %q: to restrict the run write %q", c.CommandPath(), args[0], c.CommandPath()+" --only "+args[0])
 }

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -13,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"github.com/variform/variform/internal/decide"
 )
 
 // groups are the commands as `variform help` lists them: what a person does first
@@ -87,6 +91,49 @@ var examples = map[string]string{
 	"demo": `  variform demo
   variform demo --step
   variform demo --layout --dir demo`,
+}
+
+// unknownFlag is what to do about a flag that a command does not have.
+func unknownFlag(c *cobra.Command, err error) string {
+	see := "see " + strconv.Quote(c.CommandPath()+" --help")
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return see
+	}
+	var names []string
+	add := func(f *pflag.Flag) { names = append(names, "--"+f.Name) }
+	c.Flags().VisitAll(add)
+	c.InheritedFlags().VisitAll(add)
+	return decide.Hint("--"+unknown.GetSpecifiedName(), names, see)
+}
+
+// unknownCommand is of a word in the place of a command: cobra prints help instead below
+// the root, and several words to choose from.
+func unknownCommand(root *cobra.Command, args []string) error {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	root.DisableSuggestions = true
+	c, rest, _ := root.Find(args)
+	if !c.HasSubCommands() || c.Runnable() {
+		return nil
+	}
+	c.FParseErrWhitelist.UnknownFlags = true // of the command that is meant
+	err := c.ParseFlags(rest)
+	c.FParseErrWhitelist.UnknownFlags = false
+	if err != nil || c.Flags().NArg() == 0 {
+		return nil //nolint:nilerr // cobra reports it, or it is --help
+	}
+	word := c.Flags().Arg(0)
+	if strings.HasPrefix(word, cobra.ShellCompRequestCmd) { // is added when it is run
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return fmt.Errorf("%s has no command %q: %s", c.CommandPath(), word, decide.Hint(word, names, "see "+strconv.Quote(c.CommandPath()+" --help")))
 }
 
 const helpAllFlag = "--help-all"

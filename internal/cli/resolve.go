@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/variform/variform/api/variform/v1alpha1"
 	"github.com/variform/variform/internal/catalog"
 	"github.com/variform/variform/internal/count"
 	"github.com/variform/variform/internal/decide"
@@ -508,9 +507,13 @@ func newExplain(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			names := make([]string, len(all))
+			for i := range all {
+				names[i] = all[i].Name
+			}
 			for _, name := range unknown {
-				if !slices.ContainsFunc(all, func(i *v1alpha1.Installation) bool { return i.Name == name }) {
-					return fmt.Errorf("no Installation and no variant's package is called %q", name)
+				if !slices.Contains(names, name) {
+					return fmt.Errorf("no Installation and no variant's package is called %q: %s", name, decide.Hint(name, names, "run explain without names for all"))
 				}
 			}
 			for _, i := range all {

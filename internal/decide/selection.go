@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/variform/variform/api"
 )
 
 // Selection says which packages a person means; one without anything means all.
@@ -70,6 +73,12 @@ func Meant[T any](s Selection, all []T, of func(T) Selectable) (chosen []T, miss
 		}
 	}
 	return chosen, slices.DeleteFunc(slices.Clone(s.Names), func(n string) bool { return used[n] })
+}
+
+// Hint is what to do about a name that means nothing: the nearest of the names that mean
+// something, else other.
+func Hint(name string, names []string, other string) string {
+	return cmp.Or(api.DidYouMean(name, names), other)
 }
 
 // String says what is meant besides names.

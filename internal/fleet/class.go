@@ -146,7 +146,7 @@ func (s *Shown) Select(sel decide.Selection) (*review.Report, error) {
 		case err != nil:
 			return nil, err
 		case class == nil:
-			return nil, fmt.Errorf("no class and no open revision is called %q: %w", n, ErrUnknown)
+			return nil, fmt.Errorf("no class and no open revision is called %q: %s%w", n, s.nearest(n), ErrUnknown)
 		default:
 			classes[class.ID] = true
 		}
@@ -185,6 +185,20 @@ func (s *Shown) members(sel decide.Selection) (members map[string]bool, missing 
 		members[name] = true
 	}
 	return members, missing
+}
+
+// nearest is the open revision that may have been meant, and "".
+func (s *Shown) nearest(name string) string {
+	var names []string
+	for at, r := range s.Revisions {
+		names = append(names, named(at, r).Names()...)
+	}
+	slices.Sort(names)
+	hint := decide.Hint(name, names, "")
+	if hint != "" {
+		hint += " "
+	}
+	return hint
 }
 
 // named is what a selection of a revision goes by: its name in the report too.

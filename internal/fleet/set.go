@@ -3,9 +3,11 @@ package fleet
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/variform/variform/api/config/v1alpha1"
 	"github.com/variform/variform/api/config/v1alpha2"
+	"github.com/variform/variform/internal/decide"
 	"github.com/variform/variform/internal/source"
 )
 
@@ -26,8 +28,10 @@ type Versioned struct {
 // spec.upstream.revision. All other bytes of the file stay.
 func SetVersion(d *source.Directory, f *source.Fleet, name, version string) (Versioned, error) {
 	var of []source.Key
+	var names []string
 	upstreams := map[source.Key]*v1alpha1.Upstream{}
 	add := func(k source.Key, u *v1alpha1.Upstream) {
+		names = append(names, k.Name)
 		if name == k.Name || name == k.Namespace+"/"+k.Name {
 			of, upstreams[k] = append(of, k), u
 		}
@@ -40,7 +44,7 @@ func SetVersion(d *source.Directory, f *source.Fleet, name, version string) (Ver
 	}
 	switch {
 	case len(of) == 0:
-		return Versioned{}, fmt.Errorf("%s: %w", name, ErrNoVersion)
+		return Versioned{}, fmt.Errorf("%s: %w: %s", name, ErrNoVersion, decide.Hint(name, names, "there is "+strings.Join(decide.Limit(names, 9), ", ")))
 	case len(of) > 1:
 		return Versioned{}, fmt.Errorf("%s is the name of %s (%s) and of %s (%s): give NAMESPACE/NAME, or change the file by hand", name, of[0], f.Origin(of[0]), of[1], f.Origin(of[1]))
 	}

@@ -126,13 +126,13 @@ func WriteNew(dir string, files []krm.File) (err error) {
 	}
 	for _, f := range files {
 		name := filepath.Join(dir, filepath.FromSlash(f.Path))
-		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as an editor makes it: Git and others read it
 		if err != nil {
 			return existing(err, name)
 		}
 		written = append(written, name)
 		_, err = file.Write(f.Data)
-		if err = cmp.Or(err, file.Close()); err != nil {
+		if err := cmp.Or(err, file.Close()); err != nil {
 			return err
 		}
 	}
@@ -360,6 +360,5 @@ func Known(what, word string, there []string) error {
 	if slices.Contains(there, word) {
 		return nil
 	}
-	hint := cmp.Or(api.DidYouMean(word, there), "choose one of "+strings.Join(decide.Limit(there, 9), ", "))
-	return fmt.Errorf("there is no %s %s: %s", what, word, hint)
+	return fmt.Errorf("there is no %s %s: %s", what, word, decide.Hint(word, there, "choose one of "+strings.Join(decide.Limit(there, 9), ", ")))
 }

@@ -418,7 +418,14 @@ func (r *Reader) source(ctx context.Context, namespace, name string) (*Repo, err
 func (r *Reader) Find(namespace, name string) (*Repo, error) {
 	repo := r.repos[repoKey{namespace, name}]
 	if repo == nil {
-		return nil, fmt.Errorf("no Repository %q in namespace %q: add one, or correct the name", name, namespace)
+		var there []string
+		for key := range r.repos {
+			if key.namespace == namespace {
+				there = append(there, key.name)
+			}
+		}
+		slices.Sort(there)
+		return nil, fmt.Errorf("no Repository %q in namespace %q: %s", name, namespace, decide.Hint(name, there, "add one, or correct the name"))
 	}
 	return repo, repo.Err
 }

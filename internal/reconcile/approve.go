@@ -507,7 +507,9 @@ func (e *Engine) undecidable(s *observe.Snapshot, verb decide.Verb, names []stri
 	for _, n := range names {
 		at[n] = nil
 	}
+	var there []string
 	for _, c := range e.decidable(s, "") {
+		there = append(there, c.Names()...)
 		is := fmt.Sprintf("%s is %s", c.Identity, strings.TrimSpace(string(c.From)+" "+decide.RevisionName(c.Revision)))
 		for _, n := range slices.Compact(slices.Sorted(slices.Values(c.Names()))) {
 			if _, asked := at[n]; asked {
@@ -517,7 +519,7 @@ func (e *Engine) undecidable(s *observe.Snapshot, verb decide.Verb, names []stri
 	}
 	for _, n := range names {
 		if len(at[n]) == 0 {
-			errs = append(errs, fmt.Errorf("%w: no revision of this fleet is called %q", ErrNothing, n))
+			errs = append(errs, fmt.Errorf("%w: no revision of this fleet is called %q: %s", ErrNothing, n, decide.Hint(n, there, "run status to see what there is")))
 			continue
 		}
 		errs = append(errs, fmt.Errorf("%w: %s: there is nothing to %s", ErrNothing, strings.Join(decide.Limit(at[n], 5), ", "), verb))

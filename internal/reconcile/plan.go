@@ -675,13 +675,30 @@ func (e *Engine) only(all []*decide.Want) ([]*decide.Want, error) {
 	if e.cfg.lenient {
 		return decide.Needed(out, all), nil
 	}
-	if err := unknown(missing); err != nil {
+	if err := unknown(missing, all); err != nil {
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w %s", ErrNoneSuch, sel)
+		return nil, fmt.Errorf("%w %s%s", ErrNoneSuch, sel, labelsThere(sel, all, e.selectable))
 	}
 	return decide.Needed(out, all), nil
+}
+
+// labelsThere is which labels packages have, where a selection asks for others.
+func labelsThere(sel decide.Selection, all []*decide.Want, of func(*decide.Want) decide.Selectable) string {
+	if sel.Labels == nil {
+		return ""
+	}
+	there := map[string]bool{}
+	for _, w := range all {
+		for key, value := range of(w).Labels {
+			there[key+"="+value] = true
+		}
+	}
+	if len(there) == 0 {
+		return ": none has a label"
+	}
+	return ": there are the labels " + strings.Join(decide.Limit(slices.Sorted(maps.Keys(there)), 9), ", ")
 }
 
 // called are the wanted packages that names mean. A name that means none is an
@@ -690,15 +707,20 @@ func called(all []*decide.Want, names []string) ([]*decide.Want, error) {
 	out, missing := decide.Meant(decide.Selection{Names: names}, all, func(w *decide.Want) decide.Selectable {
 		return decide.Selectable{Names: w.Names}
 	})
-	return out, unknown(missing)
+	return out, unknown(missing, all)
 }
 
-// unknown says of names that they mean nothing.
-func unknown(names []string) error {
+// unknown says of names that they mean none of all packages.
+func unknown(names []string, all []*decide.Want) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("nothing is called %q: give the name of a variant, repository/package, a set, a repository, a target or a package", names[0])
+	var there []string
+	for _, w := range all {
+		there = append(there, w.Names()...)
+	}
+	other := "give the name of a variant, repository/package, a set, a repository, a target or a package"
+	return fmt.Errorf("nothing is called %q: %s", names[0], decide.Hint(names[0], there, other))
 }
 
 // ErrNoneSuch says that a selection means nothing.

@@ -102,7 +102,7 @@ func (e *Engine) say(ctx context.Context, names []string, orphans func(*observe.
 			return means(a.want)
 		}}
 	})
-	if err := unknown(missing); err != nil {
+	if err := unknown(missing, s.Wants); err != nil {
 		return nil, s.Problems, err
 	}
 	by, err := gitrepo.UserSignature(ctx, e.cfg.Now())

@@ -116,11 +116,11 @@ func TestBadInput(t *testing.T) {
 		},
 		"missing upstream Repository": {
 			files: map[string]string{"bad.yaml": strings.Replace(variantOf("bad", "v1", "c1", "bad", ""), "repo: catalog", "repo: catalogue", 1)},
-			want:  []string{"c1/bad", "spec.upstream", "catalogue", "add one, or correct the name"},
+			want:  []string{"c1/bad", "spec.upstream", "catalogue", "did you mean"},
 		},
 		"missing downstream Repository": {
 			files: map[string]string{"bad.yaml": variantOf("bad", "v1", "c9", "bad", "")},
-			want:  []string{"spec.downstream.repo", "c9", "add one, or correct the name"},
+			want:  []string{"spec.downstream.repo", "c9", "did you mean"},
 		},
 		"missing Repository of a set": {
 			files: map[string]string{"bad.yaml": listSet("bad", "web", "v1", "c9", "bad")},
