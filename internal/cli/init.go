@@ -311,6 +311,7 @@ func (n *initiation) write(ctx context.Context, dir string) error {
 		if p.Failed() {
 			return n.printPlan(s, p, false)
 		}
+		n.printDetails(p)
 		_, err := fmt.Fprintf(n.Out, "checked: %s can be built.\n\nnext: %s\n", count.Of(len(fleet.ByVariant(p.Items)), "variant"), n.fleet.command("plan"))
 		return err
 	})

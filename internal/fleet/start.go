@@ -198,13 +198,21 @@ func readAddress(ctx context.Context, store *gitrepo.Store, meta metav1.ObjectMe
 	}
 	branch, ok := refs.Branch(r.Spec.Git.Branch)
 	if !ok {
-		if refs.Len() == 0 {
+		if !slices.ContainsFunc(refs.All(), isBranch) { // nothing is Published there yet
 			return c, nil
 		}
 		return nil, fmt.Errorf("%s has no branch %s: end the address with @ and a branch that it has", c.repo.URL(), r.Spec.Git.Branch)
 	}
 	c.commit = branch.Commit
 	return c, c.repo.Fetch(ctx, c.commit)
+}
+
+// isBranch reports whether a ref is a branch that is no open revision.
+func isBranch(ref gitrepo.Ref) bool {
+	open := slices.ContainsFunc([]string{lifecycle.DraftsPrefix, lifecycle.ProposedPrefix, lifecycle.DeletionPrefix}, func(prefix string) bool {
+		return strings.HasPrefix(ref.Name, prefix)
+	})
+	return !open && strings.HasPrefix(ref.Name, "refs/heads/")
 }
 
 // ReadCatalog opens the repository that a new fleet takes packages from, and lists them:
