@@ -13,6 +13,7 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/lazyregexp"
+	"github.com/variform/variform/internal/revision"
 )
 
 // Catalog is an index of package versions. Once built it says the same for ever and is safe for concurrent use. What
@@ -167,36 +168,8 @@ func emptyCatalog() *Catalog {
 // compareVersions orders by number, then by metadata, for which semver has no order (+k8s10 is after +k8s2), so that
 // builds that differ in it alone have one, as have the contents that one number had one after the other.
 func compareVersions(a, b *version) int {
-	return cmp.Or(a.sem.Compare(b.sem), compareText(a.sem.Metadata(), b.sem.Metadata()), strings.Compare(a.Version, b.Version), cmp.Compare(rankGone(a), rankGone(b)), strings.Compare(a.Digest, b.Digest))
+	return cmp.Or(revision.Compare(a.sem, b.sem), strings.Compare(a.Version, b.Version), cmp.Compare(rankGone(a), rankGone(b)), strings.Compare(a.Digest, b.Digest))
 }
-
-// compareText orders texts with the numbers in them by their values.
-func compareText(a, b string) int {
-	for a != "" && b != "" {
-		x, y := leading(a), leading(b)
-		a, b = a[len(x):], b[len(y):]
-		n := strings.Compare(x, y)
-		if isDigit(x[0]) && isDigit(y[0]) {
-			x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
-			n = cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
-		}
-		if n != 0 {
-			return n
-		}
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// leading are the digits that a text begins with, or what stands before the first.
-func leading(s string) string {
-	n := 1
-	for n < len(s) && isDigit(s[n]) == isDigit(s[0]) {
-		n++
-	}
-	return s[:n]
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func rankGone(v *version) int {
 	if v.Gone {

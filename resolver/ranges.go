@@ -11,6 +11,7 @@ import (
 
 	"github.com/variform/variform/api"
 	"github.com/variform/variform/internal/lazyregexp"
+	"github.com/variform/variform/internal/revision"
 )
 
 // ranges parses each range once. It is safe for concurrent use.
@@ -20,11 +21,11 @@ type ranges struct {
 }
 
 type parsedRange struct {
-	c   *semver.Constraints
+	c   *revision.Range
 	err error
 }
 
-func (r *ranges) get(text string) (*semver.Constraints, error) {
+func (r *ranges) get(text string) (*revision.Range, error) {
 	for _, known := range []*ranges{r.of, r} {
 		if known == nil {
 			continue
@@ -35,14 +36,14 @@ func (r *ranges) get(text string) (*semver.Constraints, error) {
 		}
 	}
 	var p parsedRange
-	p.c, p.err = semver.NewConstraint(cmp.Or(text, "*"))
+	p.c, p.err = revision.ParseRange(cmp.Or(text, "*"))
 	r.parsed.Store(text, p)
 	return p.c, p.err
 }
 
 // selection is which versions a text admits: those in a range, or those with one digest.
 type selection struct {
-	c      *semver.Constraints
+	c      *revision.Range
 	digest string
 }
 
@@ -84,16 +85,14 @@ func shortDigest(d string) string {
 
 // admits tells whether a version is in a range. Prereleases are in it only where the range names one
 // ("-0"), or where pre admits their identifier.
-func admits(c *semver.Constraints, v *semver.Version, pre *Prereleases) bool {
+func admits(c *revision.Range, v *semver.Version, pre *Prereleases) bool {
 	if c.Check(v) {
 		return true
 	}
 	if pre == nil || v.Prerelease() == "" || !named(pre, v.Prerelease()) {
 		return false
 	}
-	wide := *c
-	wide.IncludePrerelease = true
-	return wide.Check(v)
+	return c.CheckPrerelease(v)
 }
 
 // prerelease finds a prerelease in a range of versions.
@@ -114,9 +113,7 @@ func (r *ranges) holds(text string, v *semver.Version) bool {
 			}
 			continue
 		}
-		wide := *c
-		wide.IncludePrerelease = true
-		if wide.Check(v) {
+		if c.CheckPrerelease(v) {
 			return true
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +30,6 @@ import (
 	"github.com/variform/variform/internal/depend"
 	"github.com/variform/variform/internal/foreign"
 	"github.com/variform/variform/internal/gitrepo"
-	"github.com/variform/variform/internal/lazyregexp"
 	"github.com/variform/variform/internal/ocirepo"
 	"github.com/variform/variform/internal/wire"
 	"github.com/variform/variform/resolver"
@@ -187,7 +187,7 @@ type tagged struct {
 }
 
 // flatTag is a tag that names a package and a version in one word.
-var flatTag = lazyregexp.New(`^(.+?)[-_@]v?\d+(\.\d+)*([-+].*)?$`)
+var flatTag = regexp.MustCompile(`^(.+?)[-_@]v?\d+(\.\d+)*([-+].*)?$`)
 
 // versionsIn lists the tags that are versions: <package>/vN as N.0.0, and
 // <package>/v<semver> or <package>/<semver>. Others of a package, such as floating ones, are passed over.

@@ -214,8 +214,8 @@ func TestSourcesThatFail(t *testing.T) {
 	}
 }
 
-// revision is one of a registry, by its number or its version.
-func revision[T int | string](v T) ocirepo.Resolved {
+// imageAt is a revision of a registry, by its number or its version.
+func imageAt[T int | string](v T) ocirepo.Resolved {
 	var r ocirepo.Resolved
 	switch v := any(v).(type) {
 	case int:
@@ -236,17 +236,17 @@ func TestImageEntries(t *testing.T) {
 		want     string // part of the error
 		requires int
 	}{
-		"a number":           {ocirepo.RevisionManifest{Resolved: revision(3)}, "3.0.0", "", 0},
-		"a version":          {ocirepo.RevisionManifest{Resolved: revision("1.2.3")}, "1.2.3", "", 0},
-		"another version":    {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Data: []byte(manifest("web", "version: 1.2.2"))}, "", "spec.version is 1.2.2 and the tag says 1.2.3", 0},
-		"a number's":         {ocirepo.RevisionManifest{Resolved: revision(3), Data: []byte(manifest("web", "version: 1.2.2"))}, "1.2.2", "", 0},
-		"a manifest":         {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Data: []byte(manifest("web", "requires: [{alias: d, package: db}]"))}, "1.2.3", "", 1},
-		"another's":          {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Data: []byte(manifest("other", ""))}, "", `metadata.name is "other"`, 0},
+		"a number":           {ocirepo.RevisionManifest{Resolved: imageAt(3)}, "3.0.0", "", 0},
+		"a version":          {ocirepo.RevisionManifest{Resolved: imageAt("1.2.3")}, "1.2.3", "", 0},
+		"another version":    {ocirepo.RevisionManifest{Resolved: imageAt("1.2.3"), Data: []byte(manifest("web", "version: 1.2.2"))}, "", "spec.version is 1.2.2 and the tag says 1.2.3", 0},
+		"a number's":         {ocirepo.RevisionManifest{Resolved: imageAt(3), Data: []byte(manifest("web", "version: 1.2.2"))}, "1.2.2", "", 0},
+		"a manifest":         {ocirepo.RevisionManifest{Resolved: imageAt("1.2.3"), Data: []byte(manifest("web", "requires: [{alias: d, package: db}]"))}, "1.2.3", "", 1},
+		"another's":          {ocirepo.RevisionManifest{Resolved: imageAt("1.2.3"), Data: []byte(manifest("other", ""))}, "", `metadata.name is "other"`, 0},
 		"unreadable":         {ocirepo.RevisionManifest{Err: errors.New("broken layer")}, "", "broken layer", 0},
-		"a bad Kptfile":      {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Kptfile: []byte("a: [")}, "", "Kptfile", 0},
-		"a Kptfile":          {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Kptfile: []byte(kptfile("web", "info: {description: d}\n"))}, "1.2.3", "", 0},
-		"of Crossplane":      {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Crossplane: true, Data: []byte(xpkg)}, "1.2.3", "", 1},
-		"of Crossplane, two": {ocirepo.RevisionManifest{Resolved: revision("1.2.3"), Crossplane: true, Data: []byte(xpkg + "---\n" + strings.Replace(xpkg, "provider-x", "provider-z", 1))}, "", "2 packages", 0},
+		"a bad Kptfile":      {ocirepo.RevisionManifest{Resolved: imageAt("1.2.3"), Kptfile: []byte("a: [")}, "", "Kptfile", 0},
+		"a Kptfile":          {ocirepo.RevisionManifest{Resolved: imageAt("1.2.3"), Kptfile: []byte(kptfile("web", "info: {description: d}\n"))}, "1.2.3", "", 0},
+		"of Crossplane":      {ocirepo.RevisionManifest{Resolved: imageAt("1.2.3"), Crossplane: true, Data: []byte(xpkg)}, "1.2.3", "", 1},
+		"of Crossplane, two": {ocirepo.RevisionManifest{Resolved: imageAt("1.2.3"), Crossplane: true, Data: []byte(xpkg + "---\n" + strings.Replace(xpkg, "provider-x", "provider-z", 1))}, "", "2 packages", 0},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

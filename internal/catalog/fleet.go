@@ -12,6 +12,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/internal/depend"
+	"github.com/variform/variform/internal/revision"
 	"github.com/variform/variform/resolver"
 )
 
@@ -75,17 +76,16 @@ func (w *Wanted) Without(known []Target, named []string) ([]*depend.Target, erro
 // empty range is every version. Of what has no answer it tells what stands. Nil where
 // there is none.
 func (t *Target) Why(pkg, within string) ([]string, error) {
-	var r *semver.Constraints
+	var r *revision.Range
 	if within != "" {
 		var err error
-		if r, err = semver.NewConstraint(within); err != nil {
+		if r, err = revision.ParseRange(within); err != nil {
 			return nil, fmt.Errorf("%q is no range of versions: %w", within, err)
 		}
-		r.IncludePrerelease = true
 	}
 	in := func(version string) bool {
 		v, err := semver.NewVersion(version)
-		return r == nil || err == nil && r.Check(v)
+		return r == nil || err == nil && r.CheckPrerelease(v)
 	}
 	lines := t.standing(pkg, in)
 	if t.Resolution == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/api"
+	"github.com/variform/variform/internal/revision"
 	"github.com/variform/variform/resolver"
 )
 
@@ -84,5 +85,5 @@ func newer(a, b *semver.Version) bool {
 	if pre := a.Prerelease() == ""; pre != (b.Prerelease() == "") {
 		return pre
 	}
-	return a.GreaterThan(b)
+	return revision.Compare(a, b) > 0
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/variform/variform/api/variform/v1alpha1"
+	"github.com/variform/variform/internal/revision"
 	"github.com/variform/variform/resolver"
 )
 
@@ -161,7 +162,7 @@ func admits(version string, was *resolver.LockedPackage) bool {
 	if version == "" || version == was.Version || version == was.Digest {
 		return true
 	}
-	c, err := semver.NewConstraint(version)
+	c, err := revision.ParseRange(version)
 	v, verr := semver.NewVersion(was.Version)
 	return err == nil && verr == nil && c.Check(v)
 }

@@ -41,7 +41,7 @@ func Highest(list []Version) (v Version, ok bool) {
 
 // inRange is the highest version in a range.
 func inRange[T any](ctx context.Context, text string, c Cascade, names Names[T]) (at T, rule Rule, err error) {
-	within, err := semver.NewConstraint(text)
+	within, err := ParseRange(text)
 	if err != nil {
 		return at, "", names.None(ctx, "it is no "+c.Names+", and does not read as a version range", nil)
 	}
@@ -69,5 +69,5 @@ func inRange[T any](ctx context.Context, text string, c Cascade, names Names[T])
 // compare orders by version, then by name those that differ in build metadata
 // alone.
 func (v Version) compare(w Version) int {
-	return cmp.Or(v.Semver.Compare(w.Semver), strings.Compare(v.Tag, w.Tag))
+	return cmp.Or(Compare(v.Semver, w.Semver), strings.Compare(v.Tag, w.Tag))
 }
