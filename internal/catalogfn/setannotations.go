@@ -98,9 +98,9 @@ func SetAnnotations(_ context.Context, c *function.Call) error {
 	}
 	fields = append(fields, annotationFields...)
 	keys := sortedKeys(values)
-	changed, key := false, fmt.Sprintf("annotations %q %#v", values, fields)
+	changed := false
 	for _, r := range c.Resources() {
-		n := editOnce(c, r, key, func(root *yaml.Node, write bool) int { return setEntries(r, root, fields, keys, values, write) })
+		n := edit(c, r, func(root *yaml.Node, write bool) int { return setEntries(r, root, fields, keys, values, write) })
 		if n > 0 {
 			changed = true
 			say(c, r, "info", "metadata.annotations", fmt.Sprintf("set %d annotation(s): %s", n, strings.Join(keys, ", ")))

@@ -21,12 +21,12 @@ func SetLabels(_ context.Context, c *function.Call) error {
 	if !ok {
 		return nil
 	}
-	total, key := 0, fmt.Sprintf("labels %q", labels)
+	total := 0
 	for _, r := range c.Resources() {
 		if isLocal(r.Node().YNode()) {
 			continue
 		}
-		total += editOnce(c, r, key, func(root *yaml.Node, write bool) int {
+		total += edit(c, r, func(root *yaml.Node, write bool) int {
 			s := labelSetter{labels: labels, keys: sortedKeys(labels), write: write}
 			s.resource(r, root)
 			return s.changed
@@ -92,9 +92,9 @@ func setLabelFields(_ context.Context, c *function.Call) error {
 		return nil
 	}
 	fields = append(fields, labelFields...)
-	total, keys, key := 0, sortedKeys(values), fmt.Sprintf("label fields %q %#v", values, fields)
+	total, keys := 0, sortedKeys(values)
 	for _, r := range c.Resources() {
-		total += editOnce(c, r, key, func(root *yaml.Node, write bool) int { return setEntries(r, root, fields, keys, values, write) })
+		total += edit(c, r, func(root *yaml.Node, write bool) int { return setEntries(r, root, fields, keys, values, write) })
 	}
 	c.Results.Infof("set %d labels in total", total)
 	return nil

@@ -28,32 +28,15 @@ const (
 // tree grows by is counted: values share their bytes until they are written out.
 func edit(c *function.Call, r *krm.Resource, change func(root *yaml.Node, write bool) int) int {
 	c.Spend(0)
-	done := changed(r, change)
-	c.Spend(done.grown)
-	return done.values
-}
-
-// editOnce is edit of what key and the resource's tree alone decide: variants of an
-// upstream have most resources in common.
-func editOnce(c *function.Call, r *krm.Resource, key string, change func(root *yaml.Node, write bool) int) int {
-	c.Spend(0)
-	done := r.EditOnce(key, func() any { return changed(r, change) }).(edited)
-	c.Spend(done.grown)
-	return done.values
-}
-
-// edited is how many values an edit changed, and by how many bytes the tree grew.
-type edited struct{ values, grown int }
-
-func changed(r *krm.Resource, change func(root *yaml.Node, write bool) int) edited {
 	n := change(r.Node().YNode(), false)
 	if n == 0 {
-		return edited{}
+		return 0
 	}
 	root := r.Edit().YNode()
 	before := size(root)
 	change(root, true)
-	return edited{n, max(0, size(root)-before)}
+	c.Spend(max(0, size(root)-before))
+	return n
 }
 
 // size is how many bytes a tree's values and comments take.

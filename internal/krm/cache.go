@@ -12,13 +12,11 @@ import (
 // bytes is not parsed, and an edit that was written for the first is not
 // written again for the second; of a file that differs only a little from the one
 // that was read last under its path, the rest is not. Variants of one upstream are
-// mostly that. It keeps nothing alive that no package uses, but some texts of resources that
-// were added under the same path. The zero value is ready; it is safe for concurrent use.
+// mostly that. It keeps nothing alive that no package uses. The zero value is ready; it is safe for concurrent use.
 type Cache struct {
 	mu    sync.Mutex
 	files map[cacheKey]weak.Pointer[content]
 	last  map[string]weak.Pointer[content] // by path
-	added map[string]*memo                 // of resources without text, by path: a package context
 }
 
 type cacheKey struct {
@@ -103,26 +101,4 @@ func (c *Cache) drop(d dropped) {
 	if c.last[d.path].Value() == nil {
 		delete(c.last, d.path)
 	}
-}
-
-// maxAdded bounds the paths of which what was added is remembered.
-const maxAdded = 64
-
-// memoOfAdded is what is remembered of resources that were added under a path, nil for one of
-// too many.
-func (c *Cache) memoOfAdded(path string) *memo {
-	if c == nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	m := c.added[path]
-	if m == nil && len(c.added) < maxAdded {
-		if c.added == nil {
-			c.added = map[string]*memo{}
-		}
-		m = &memo{}
-		c.added[path] = m
-	}
-	return m
 }

@@ -18,18 +18,8 @@ type memo struct {
 	mu    sync.Mutex
 	seen  []uint64   // sums of the last texts: one that is written only once is not worth keeping
 	texts []memoText // a list that is not changed any more
-	edits memoEdits  // of EditOnce
-	looks memoEdits  // of Once
 	// where the next ones go once there are enough
 	nextSeen, nextText int
-}
-
-// memoEdit is what an edit made of a tree that nothing changes, or a look found in it.
-type memoEdit struct {
-	from *yaml.Node
-	key  string
-	put  *put // nil where the tree is still that of the text, and of a look
-	said any
 }
 
 // memoText is a text and the tree that it was made from.
@@ -40,7 +30,7 @@ type memoText struct {
 	kept bool
 }
 
-// memoTexts is how many texts of a document are kept, and edits, memoSeen how many texts
+// memoTexts is how many texts of a document are kept, memoSeen how many texts
 // are told from new ones: a fleet's variants come in turn, one region after the other.
 const (
 	memoTexts = 16
@@ -62,11 +52,8 @@ func (m *memo) find(tree *yaml.Node, nl string) (memoText, bool) {
 }
 
 // write returns the text of a tree, written now or before. With settled nothing
-// changes the tree. A nil memo remembers nothing.
+// changes the tree.
 func (m *memo) write(tree *yaml.Node, nl string, settled bool, encode func() (text []byte, kept bool, err error)) (text []byte, kept bool, err error) {
-	if m == nil {
-		return encode()
-	}
 	if w, ok := m.find(tree, nl); ok {
 		return w.text, w.kept, nil
 	}
@@ -76,30 +63,6 @@ func (m *memo) write(tree *yaml.Node, nl string, settled bool, encode func() (te
 	text = slices.Clip(text) // it is shared: appending must copy
 	m.keep(tree, nl, text, kept, settled)
 	return text, kept, nil
-}
-
-// memoEdits are the last edits, or looks.
-type memoEdits struct {
-	mu   sync.Mutex
-	list []memoEdit
-	next int // where the next one goes once there are enough
-}
-
-func (m *memoEdits) find(from *yaml.Node, key string) (memoEdit, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.list {
-		if e.from == from && e.key == key {
-			return e, true
-		}
-	}
-	return memoEdit{}, false
-}
-
-func (m *memoEdits) keep(e memoEdit) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.list, m.next = newest(m.list, memoTexts, m.next, e)
 }
 
 // keep keeps a text that was written before; settled says that nothing changes its tree.

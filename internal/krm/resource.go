@@ -245,40 +245,6 @@ func (r *Resource) ModifyFields(change func(root *yaml.Node) error, fields ...st
 	return true, nil
 }
 
-// EditOnce edits the resource by edit, and returns what that says. Nothing but the
-// resource's tree and key decide what edit does: what it once made of the same tree,
-// of a clone's too, is taken instead.
-func (r *Resource) EditOnce(key string, edit func() any) any {
-	if !r.Settled() {
-		return edit()
-	}
-	from := r.shared()
-	if e, ok := r.doc.memo.edits.find(from, key); ok {
-		r.put = e.put
-		return e.said
-	}
-	said := edit()
-	r.settle()
-	r.doc.memo.edits.keep(memoEdit{from: from, key: key, put: r.put, said: said})
-	return said
-}
-
-// Once returns what look finds in the resource's tree, which it does not change. Nothing but
-// the tree and key decide what that is: what it once found in the same tree, of a clone's
-// or of an equal file's too, is taken instead.
-func (r *Resource) Once(key string, look func(root *yaml.Node) any) any {
-	if !r.Settled() {
-		return look(r.tree())
-	}
-	from := r.shared()
-	if e, ok := r.doc.memo.looks.find(from, key); ok {
-		return e.said
-	}
-	said := look(r.tree())
-	r.doc.memo.looks.keep(memoEdit{from: from, key: key, said: said})
-	return said
-}
-
 // Replace makes node the resource's tree; the resource takes it over. What is
 // written are the differences. With nil the resource is again what it was
 // parsed as.

@@ -240,23 +240,13 @@ func (r *Resource) write(nl string) (text []byte, kept bool, err error) {
 	case r.json():
 		return r.encodeJSON(nl)
 	case r.doc == nil:
-		tree, settled := r.plainTree(), r.node == nil && r.given == nil
-		text, _, err = r.memoOfAdded().write(tree, nl, settled, func() ([]byte, bool, error) { return encodeNew(tree, nl) })
+		text, _, err = encodeNew(r.plainTree(), nl)
 		return text, true, r.wrap(err)
 	}
 	if r.exact { // what is remembered has the comments
 		return r.encodeEdited(tree, nl)
 	}
 	return r.doc.memo.write(tree, nl, r.node == nil, func() ([]byte, bool, error) { return r.encodeEdited(tree, nl) })
-}
-
-// memoOfAdded is what is remembered of resources like this one, which has no text, nil where
-// nothing is.
-func (r *Resource) memoOfAdded() *memo {
-	if r.pkg == nil {
-		return nil
-	}
-	return r.pkg.cache.memoOfAdded(r.path)
 }
 
 // encodeEdited splices an edited tree into the text that it was parsed from.

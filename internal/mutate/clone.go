@@ -1,7 +1,6 @@
 package mutate
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"path"
@@ -83,54 +82,28 @@ func refuseOwn(annotations map[string]string) error {
 	return errors.Join(errs...)
 }
 
-// adopt turns the upstream's Kptfile into the downstream's: first what all variants of the
-// upstream mostly have in common, which is made once, then what is one's own.
+// adopt turns the upstream's Kptfile into the downstream's.
 func (o *CloneOptions) adopt(p *krm.Package, name string) error {
 	r, err := Kptfile(p, "")
 	if err != nil {
 		return err
 	}
-	shared := CloneOptions{Upstream: o.Upstream, Lock: o.Lock, Owner: o.Owner, Labels: o.Labels, Annotations: o.Annotations}
-	shared.Owner.Variant, shared.Owner.For = stead(o.Owner.Variant), stead(o.Owner.For)
-	key, err := json.Marshal(&shared)
-	if err != nil {
-		return err
-	}
-	failed, _ := r.EditOnce("mutate.Clone "+string(key), func() any {
-		_, err := r.Modify(shared.adoptShared)
-		return err
-	}).(error)
-	if failed == nil {
-		_, failed = r.ModifyFields(func(root *yaml.Node) error {
-			yamltree.SetString(yamltree.Ensure(root, kptfileOrder, "metadata"), metadataOrder, "name", name) // its own, not an anchor's
-			return errors.Join(setAnnotation(root, AnnotationVariant, o.Owner.Variant), setAnnotation(root, AnnotationFor, o.Owner.For))
-		}, "metadata")
-	}
-	return inFile(r.Path(), failed)
-}
-
-// stead stands in the place of a value that is not known yet, if there is to be one.
-func stead(value string) string {
-	if value == "" {
-		return ""
-	}
-	return "x"
-}
-
-// adoptShared is adopt but for the package's name; of its owner there are the annotations.
-func (o *CloneOptions) adoptShared(root *yaml.Node) error {
-	dropOwn(root)
-	injection.DropConditions(root, func(string) bool { return true })
-	meta := yamltree.Ensure(root, kptfileOrder, "metadata")
-	if meta == nil {
-		return fieldf("metadata", "must be a map")
-	}
-	return errors.Join(
-		setStrings(root, "labels", o.Labels),
-		setStrings(root, "annotations", o.Annotations),
-		setOwner(root, o.Owner),
-		setUpstream(root, o.Upstream, o.Lock),
-	)
+	_, err = r.Modify(func(root *yaml.Node) error {
+		dropOwn(root)
+		injection.DropConditions(root, func(string) bool { return true })
+		meta := yamltree.Ensure(root, kptfileOrder, "metadata")
+		if meta == nil {
+			return fieldf("metadata", "must be a map")
+		}
+		yamltree.SetString(meta, metadataOrder, "name", name)
+		return errors.Join(
+			setStrings(root, "labels", o.Labels),
+			setStrings(root, "annotations", o.Annotations),
+			setOwner(root, o.Owner),
+			setUpstream(root, o.Upstream, o.Lock),
+		)
+	})
+	return inFile(r.Path(), err)
 }
 
 // dropOwn removes every annotation of Variform from a Kptfile.

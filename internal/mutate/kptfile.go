@@ -50,35 +50,17 @@ func missing(p *krm.Package, file string) error {
 }
 
 // Read decodes the Kptfile of a directory. Fields that the type does not know
-// are ignored; a field of the wrong shape is an error. What it returns is shared with
-// others who read the same: read only.
+// are ignored; a field of the wrong shape is an error.
 func Read(p *krm.Package, dir string) (*kptfilev1.KptFile, error) {
 	r, err := Kptfile(p, dir)
 	if err != nil {
 		return nil, err
 	}
-	is := r.Once(decodedKey, decodeKptfile).(decoded)
-	if is.err != nil {
-		return nil, &Error{r.Path(), "", fmt.Errorf("%w: %w; correct that field", ErrNoKptfile, is.err)}
-	}
-	return is.kptfile, nil
-}
-
-// decoded is what decoding a Kptfile gives, and decodedKey the name under which it is
-// remembered: an update reads what stands and what the machine made, which mostly is that.
-type decoded struct {
-	kptfile *kptfilev1.KptFile
-	err     error
-}
-
-const decodedKey = "mutate.Read"
-
-func decodeKptfile(root *yaml.Node) any {
 	var k kptfilev1.KptFile
-	if err := root.Decode(&k); err != nil {
-		return decoded{err: err}
+	if err := r.Node().YNode().Decode(&k); err != nil {
+		return nil, &Error{r.Path(), "", fmt.Errorf("%w: %w; correct that field", ErrNoKptfile, err)}
 	}
-	return decoded{kptfile: &k}
+	return &k, nil
 }
 
 // OCIOrigin is the type of an upstream in a registry. kpt never released an

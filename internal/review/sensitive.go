@@ -1,7 +1,6 @@
 package review
 
 import (
-	"maps"
 	"strings"
 	"sync"
 
@@ -127,8 +126,6 @@ func leafName(field string) string {
 }
 
 // imagesKey names what imagesOf keeps of a tree.
-const imagesKey = "images"
-
 // imagesOf are the repositories of the images that a package runs, looked for once.
 func imagesOf(p *krm.Package) func() map[string]bool {
 	var found map[string]bool
@@ -141,12 +138,7 @@ func imagesOf(p *krm.Package) func() map[string]bool {
 			if r.Kind() == "Kptfile" {
 				continue
 			}
-			own := r.Once(imagesKey, func(root *yaml.Node) any {
-				of := map[string]bool{}
-				images(root, of)
-				return of
-			})
-			maps.Copy(found, own.(map[string]bool))
+			images(r.Node().YNode(), found)
 		}
 		return found
 	}
